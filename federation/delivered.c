@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One source that comes by a resource: awaited, there, and gone again. */
+#include "federation/delegation.h"
 #include "federation/delivery.h"
 
 #include "base/alloc.h"
-#include "federation/delegation.h"
 
 /* As long as for groups of clients that nobody comes back to. */
 #define AWAITED_MS ((uint64_t)5 * 60 * 1000)
@@ -258,7 +258,7 @@ appear(udpai_source *source)
     udpai_delivered *delivered = source->delivered;
     source->is_absent = source->is_reached = false;
     source->n_failures = 0;
-    source->last_error = udpa_error_unref(source->last_error);
+    udpai_faults_done(source);
     udpai_timer_cancel(&delivered->patience);
     UDPAI_LIST_FOREACH (at, &source->scopes) /* so that what is in use is noted again */
         if (delivered->is_void)

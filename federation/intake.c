@@ -116,13 +116,6 @@ name_of(const udpai_peer *peer)
 }
 
 static void
-tell_source(udpai_source *source, udpa_error *error)
-{
-    udpa_error_unref(source->last_error);
-    source->last_error = udpa_error_ref(error);
-}
-
-static void
 tell_refused(udpai_intake *intake)
 {
     udpai_node *node = intake->node;
@@ -130,7 +123,8 @@ tell_refused(udpai_intake *intake)
     for (size_t i = 0; i < intake->publication->entries.n; i++) {
         udpa_error *error = intake->publication->entries.items[i].error;
         if (error && udpai_intake_is_from_source(intake))
-            tell_source(intake->peer->source, error);
+            udpai_fault_of_resource(intake->peer->source, error,
+                                    intake->publication->entries.items[i].resource);
         if (!error || !udpai_log_allow(&node->refused_log, udpai_node_now(node), &n_suppressed))
             continue;
         udpai_str name = name_of(intake->peer);
@@ -156,6 +150,20 @@ note_spoken(udpai_intake *intake)
         udpai_source_completed(source, publication->type_url, publication->name_space);
     else if (publication->type_url.len)
         udpai_absence_settle(source, publication->type_url);
+}
+
+/* What was amiss with resources that are removed, or not there in a state that names all. */
+static void
+end_faults(const udpai_intake *intake)
+{
+    const udpai_publication *publication = intake->publication;
+    udpai_source *source = intake->peer->source;
+    if (publication->state_of_the_world)
+        udpai_fault_of_resources_over(source, publication->type_url, (udpai_str){0});
+    for (size_t i = 0; i < publication->removals.n; i++)
+        if (!publication->removals.items[i].error)
+            udpai_fault_of_resources_over(source, publication->type_url,
+                                          publication->removals.items[i].name);
 }
 
 /* What was refused is not sent again on this stream, though it is not the sender's fault. */
@@ -188,8 +196,12 @@ take_entry(udpai_intake *intake, udpai_publication_entry *entry)
         udpai_intake_refresh(intake, entry);
     else
         udpai_intake_payload(intake, entry);
-    if (of_source && !entry->error)
+    if (of_source && !entry->error) {
         udpai_absence_over(intake, entry->resource);
+        udpai_fault_of_resources_over(intake->peer->source,
+                                      udpai_resource_type_url(entry->resource),
+                                      udpai_resource_name(entry->resource));
+    }
 }
 
 void
@@ -218,6 +230,8 @@ udpai_intake_take(udpai_node *node, udpai_peer *peer, udpai_publication *publica
     udpai_intake_removals(&intake);
     if (publication->state_of_the_world)
         udpai_intake_state(&intake);
+    if (udpai_intake_is_from_source(&intake))
+        end_faults(&intake);
     for (size_t i = 0; i < publication->entries.n; i++)
         take_entry(&intake, &publication->entries.items[i]);
     udpai_intake_ask_unmatched(&intake);

@@ -8,6 +8,7 @@
 #include "base/strbuf.h"
 #include "federation/clients.h"
 #include "federation/epoch.h"
+#include "federation/fault.h"
 #include "federation/scope.h"
 #include "federation/signatures.h"
 #include "federation/verdicts.h"
@@ -81,7 +82,8 @@ struct udpai_source {
     udpai_list questions; /* that wait for their answer, in the order in which they were asked */
     size_t n_said;        /* of them, of which the source has said for whom it waits */
     size_t n_again, n_reasked; /* wishes for what it has refreshed; that wait for that */
-    udpa_error *last_error;
+    udpa_error *last_error;    /* whether it holds or not */
+    udpai_faults faults;
     udpai_source_counters counters;
     udpai_recovery *recovery;           /* NULL: nobody stands in for the other */
     udpai_map differences;              /* names (difference.h), on the present stream */

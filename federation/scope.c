@@ -186,6 +186,7 @@ static void
 on_again(udpai_timer *timer)
 {
     udpai_scope *scope = UDPAI_CONTAINER_OF(timer, udpai_scope, again);
+    udpai_fault_question_again(scope->source);
     if (scope->is_refused)
         scope->is_refused = scope->is_sent = false;
     size_t at = 0;
@@ -261,10 +262,8 @@ note_refusal(udpai_source *source, const udpai_subscription_message *error)
     udpa_error *why =
         udpa_error_new(udpa_err_from_grpc((int)error->status_code), NULL,
                        "it refuses what it is asked for: %.*s", UDPAI_SHOWN(error->status_text));
-    if (!why)
-        return;
-    udpa_error_unref(source->last_error);
-    source->last_error = why;
+    udpai_fault_of_question(source, why);
+    udpa_error_unref(why);
 }
 
 void

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A ConfigSource's connection: dialling, backing off, being active. */
+#include "federation/absence.h"
+#include "federation/delivery.h"
+#include "federation/difference.h"
 #include "federation/recovery.h"
+#include "federation/twins.h"
 
 #include <stdio.h>
 
 #include "base/alloc.h"
-#include "federation/absence.h"
-#include "federation/delivery.h"
-#include "federation/difference.h"
-#include "federation/twins.h"
 
 #define MAX_WITHDRAWAL 50 /* percent */
 #define HELLO_MS 1000     /* how long a peer's Node is waited for before it counts as having none */
@@ -256,8 +256,8 @@ void
 udpai_source_refuse(udpai_source *source, udpa_error *why)
 {
     source->is_sent_away = true;
-    udpa_error_unref(source->last_error);
-    source->last_error = why;
+    udpai_fault_of_connection(source, why);
+    udpa_error_unref(why);
     udpai_log(UDPA_LOG_ERROR, "federation", "source %.*s: %s", (int)udpa_bytes_size(source->name),
               (const char *)udpa_bytes_data(source->name),
               source->last_error ? udpa_error_message(source->last_error) : "out of memory");
@@ -325,10 +325,9 @@ udpai_source_unreadable(udpai_source *source)
 }
 
 static void
-note_error(udpai_source *source, const udpa_error *error)
+note_error(udpai_source *source, udpa_error *error)
 {
-    udpa_error_unref(source->last_error);
-    source->last_error = udpa_error_ref((udpa_error *)(uintptr_t)error);
+    udpai_fault_of_connection(source, error);
     udpai_log(UDPA_LOG_WARNING, "federation", "source %.*s: %s", (int)udpa_bytes_size(source->name),
               (const char *)udpa_bytes_data(source->name),
               error ? udpa_error_message(error) : "the stream has ended");
@@ -352,6 +351,7 @@ udpai_source_closed(udpai_source *source, udpa_error *error)
     udpai_timer_cancel(&source->hand_back);
     udpai_timer_cancel(&source->anew);
     udpai_questions_end(source);
+    udpai_fault_stream_over(source);
     udpai_absence_closed(source);
     udpai_differences_forget(source);
     UDPAI_LIST_FOREACH (node, &source->scopes)
@@ -519,6 +519,6 @@ udpai_source_free(udpai_source *source)
     for (size_t i = 0; i < source->standby.n; i++)
         udpa_bytes_unref(source->standby.items[i]);
     udpai_vector_done(&source->standby);
-    udpa_error_unref(source->last_error);
+    udpai_faults_done(source);
     udpai_free(source);
 }

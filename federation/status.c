@@ -111,6 +111,7 @@ put_source(udpai_proto_writer *writer, const void *what)
 {
     const udpai_source *source = what;
     const udpai_peer *peer = udpai_peer_find(source->node, source->session);
+    const udpa_error *fault = udpai_fault_present(source);
     udpai_proto_put_bytes_opt(writer, 1, udpai_bytes_view(source->name));
     udpai_proto_put_bytes_opt(writer, 2, udpai_bytes_view(source->address));
     udpai_proto_put_varint_opt(writer, 3, state_number(source));
@@ -119,9 +120,8 @@ put_source(udpai_proto_writer *writer, const void *what)
         udpai_proto_put_bytes_opt(writer, 5, udpai_node_info_parts(peer->info)->id);
     if (peer)
         udpai_proto_put_bytes_opt(writer, 6, udpai_identity_name(peer->identity));
-    if (source->last_error)
-        udpai_proto_put_bytes_opt(writer, 7,
-                                  udpai_str_from(udpa_error_message(source->last_error)));
+    if (fault)
+        udpai_proto_put_bytes_opt(writer, 7, udpai_str_from(udpa_error_message(fault)));
     UDPAI_LIST_FOREACH (at, &source->scopes) {
         const udpai_scope *scope = UDPAI_LIST_ENTRY(at, udpai_scope, in_source);
         udpai_proto_writer size = {0};

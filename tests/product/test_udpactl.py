@@ -230,7 +230,7 @@ def check_delete(test, ctl):
     out = ctl('delete', '-f', test.work / 'files', status=1, err="'local/a'")
     check('  what the files name', out.count(' deleted\n') == 2, out)
     ctl('--node-id', 'other', 'apply', '-f', '-', stdin=greeting('theirs', 'x'))
-    ctl('delete', STRING, 'theirs', status=1, 
+    ctl('delete', STRING, 'theirs', status=1,
         err="is still there: it comes from publisher:/other (authority 'other')")
     out = ctl('--node-id', 'other', 'delete', STRING, 'theirs')
     check('  by who applied it', 'theirs deleted' in out, out)

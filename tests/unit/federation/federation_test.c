@@ -273,6 +273,16 @@ fed_close(fed_bed *bed, char source)
 }
 
 void
+fed_lose(fed_bed *bed, char source, const char *words)
+{
+    int i = source - 'a';
+    udpai_report *closed = new_report(UDPAI_REPORT_CLOSED, bed->sessions[i], bed->links[i]);
+    closed->error = udpa_error_new(UDPA_ERR_UNAVAILABLE, NULL, "%s", words);
+    report(bed, closed);
+    bed->sessions[i] = 0;
+}
+
+void
 fed_leave(fed_bed *bed, uint64_t session, bool is_disowned)
 {
     udpai_report *closed = new_report(UDPAI_REPORT_CLOSED, session, 0);

@@ -96,6 +96,8 @@ void fed_speak(fed_bed *bed, char source);
 /* Somebody dials us; returns the session. */
 uint64_t fed_arrive(fed_bed *bed, const fed_peer *peer);
 void fed_close(fed_bed *bed, char source);
+/* The same with an error. */
+void fed_lose(fed_bed *bed, char source, const char *words);
 /* A stream that somebody had opened ends; disowned: his certificate was revoked. */
 void fed_leave(fed_bed *bed, uint64_t session, bool is_disowned);
 /* Other rules hold; they are consumed. */

@@ -161,6 +161,82 @@ its_status_says_what_was_refused_last(void **state)
         memmem(udpa_bytes_data(status), udpa_bytes_size(status), words, sizeof(words) - 1));
 }
 
+static void
+expect_fault(fed_bed *bed, const char *words)
+{
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *status = NULL;
+    udpai_str found = {"", 0};
+    assert_ok(udpai_node_visit_sources(bed->node, find_status, &status));
+    udpai_proto_reader reader = udpai_proto_read(udpai_bytes_view(status));
+    udpai_proto_field field;
+    while (udpai_proto_next(&reader, &field))
+        if (field.number == 7)
+            found = field.bytes;
+    if (*words ? !memmem(found.data, found.len, words, strlen(words)) : found.len != 0)
+        fail_msg("'%.*s' is not '%s'", UDPAI_SHOWN(found), words);
+}
+
+static void
+what_was_amiss_with_a_resource_holds_until_another_comes(void **state)
+{
+    fed_bed *bed = *state;
+    start_with(bed, UDPAI_SOURCE_UDPA);
+    fed_connect_as(bed, 'a', &(fed_peer){.is_plain = true});
+    (void)fed_publish(bed, 'a', "CDS", "x=1 x=2");
+    (void)fed_publish(bed, 'a', "CDS", "y=1 y=2");
+    expect_fault(bed, "'com.acme/y' stands");
+    (void)fed_publish(bed, 'a', "CDS", "z=1");
+    expect_fault(bed, "'com.acme/y' stands");
+    (void)fed_publish(bed, 'a', "CDS", "y=3");
+    expect_fault(bed, "'com.acme/x' stands");
+    (void)fed_publish(bed, 'a', "CDS", "-x");
+    expect_fault(bed, "");
+    assert_non_null(udpai_node_source_error(bed->node, UDPAI_STR("a"))); /* the last there was */
+    (void)fed_publish(bed, 'a', "CDS", "x=1 x=2");
+    (void)fed_publish(bed, 'a', "CDS", "y=4 **");
+    expect_fault(bed, "");
+}
+
+static void
+only_so_many_resources_are_told_apart(void **state)
+{
+    fed_bed *bed = *state;
+    start_with(bed, UDPAI_SOURCE_UDPA);
+    fed_connect_as(bed, 'a', &(fed_peer){.is_plain = true});
+    for (int i = 0; i < 40; i++) {
+        char words[64];
+        snprintf(words, sizeof(words), "n%d=1 n%d=2", i, i);
+        (void)fed_publish(bed, 'a', "CDS", words);
+    }
+    for (int i = 39; i >= 8; i--) {
+        char words[64];
+        snprintf(words, sizeof(words), "'com.acme/n%d' stands", i);
+        expect_fault(bed, words);
+        snprintf(words, sizeof(words), "n%d=1", i);
+        (void)fed_publish(bed, 'a', "CDS", words);
+    }
+    expect_fault(bed, "");
+}
+
+static void
+what_was_amiss_with_a_connection_holds_until_it_is_back(void **state)
+{
+    fed_bed *bed = *state;
+    start_with(bed, UDPAI_SOURCE_UDPA);
+    fed_connect(bed, 'a');
+    expect_fault(bed, "");
+    (void)fed_publish(bed, 'a', "CDS", "x=1 x=2");
+    fed_lose(bed, 'a', "the network is gone");
+    expect_fault(bed, "the network is gone");
+    fed_advance(bed, 1000);
+    fed_connect(bed, 'a');
+    expect_fault(bed, "");
+    fed_refuse(bed, 'a', "CDS", ACME, "");
+    expect_fault(bed, "it refuses what it is asked for");
+    fed_advance(bed, 2 * UDPAI_ASK_AGAIN_MS);
+    expect_fault(bed, "");
+}
+
 /* ---- dialling ---- */
 
 static void
@@ -453,6 +529,9 @@ main(void)
         fed_test(who_knows_no_extensions_is_complete_when_silent),
         fed_test(who_has_nothing_to_say_is_complete_after_a_while),
         fed_test(its_status_says_what_was_refused_last),
+        fed_test(what_was_amiss_with_a_resource_holds_until_another_comes),
+        fed_test(only_so_many_resources_are_told_apart),
+        fed_test(what_was_amiss_with_a_connection_holds_until_it_is_back),
         fed_test(one_that_dials_is_known_by_its_certificate),
         fed_test(where_nobody_has_one_by_its_node_id),
         fed_test(what_an_earlier_stream_brings_late_is_not_taken),
