@@ -314,7 +314,9 @@ udpai_runtime_tree_read(const udpai_runtime_tree_rules *rules,
     udpa_err err = UDPA_ERR_ABORTED;
     if (!now)
         return NULL;
-    for (int i = 0; i < UDPAI_RUNTIME_TRIES && err == UDPA_ERR_ABORTED; i++) {
+    /* What is replaced while its path is followed is not there for that moment. */
+    for (int i = 0;
+         i < UDPAI_RUNTIME_TRIES && (err == UDPA_ERR_ABORTED || err == UDPA_ERR_NOT_FOUND); i++) {
         now->error = udpa_error_unref(now->error);
         err = try_once(&self, &now->error);
     }
