@@ -2,8 +2,8 @@
 /* What the node says of itself, as resources of udpa.status.v1 in the namespace udpa.node.
  *
  * Describing every session costs something, so it is done only while somebody subscribes to such a
- * type: at once, then once a second. Before the first description nothing negative is said, so that
- * whoever asks gets a whole picture. */
+ * type: at once, then ten times a second, or less often where there are many sessions. Before the
+ * first description nothing negative is said, so that whoever asks gets a whole picture. */
 #include <stdio.h>
 
 #include "base/alloc.h"
@@ -16,7 +16,8 @@
 #include "wire/entry.h"
 
 #define TYPE_PREFIX "type.googleapis.com/udpa.status.v1."
-#define INTERVAL_MS 1000
+#define INTERVAL_MIN_MS 100  /* a millisecond for each session, from … */
+#define INTERVAL_MAX_MS 1000 /* … to */
 
 static const char *const types[] = {TYPE_PREFIX "NodeStatus", TYPE_PREFIX "SourceStatus",
                                     TYPE_PREFIX "SessionStatus"};
@@ -319,7 +320,10 @@ ask(udpai_own_status *status)
     udpai_order *order = udpai_order_new(UDPAI_ORDER_STATUS);
     if (order)
         udpai_endpoint_order(status->endpoint, order);
-    udpai_timer_set(wheel, &status->timer, wheel->now_ms + INTERVAL_MS);
+    uint64_t interval_ms = udpai_min_size(status->n_sessions, INTERVAL_MAX_MS);
+    if (interval_ms < INTERVAL_MIN_MS)
+        interval_ms = INTERVAL_MIN_MS;
+    udpai_timer_set(wheel, &status->timer, wheel->now_ms + interval_ms);
 }
 
 static void

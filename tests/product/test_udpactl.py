@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 
 from product import check, main, wait_for
 
@@ -271,6 +272,27 @@ def check_status(ctl):
     check('  short names', 'udpa.node/node/node' in ctl('get', 'node', '-o', 'name'))
 
 
+def check_status_is_new(test):
+    """While somebody watches it, each change is in the status soon: ten within the time of five before."""
+    _, address = test.start_node('watched')
+    ctl = Ctl(test, address)
+    watch = test.start('watch-status', [*ctl.command, 'watch', 'node'])
+    watch.wait_for_log('udpa.node/watched/node')
+
+    def count():
+        status = json.loads(ctl('get', 'node', '-o', 'json'))[0]['resource']
+        return sum(int(one.get('nResources', 0)) for one in status.get('types', []))
+
+    begin = time.monotonic()
+    for i in range(10):
+        before = count()
+        ctl('apply', '-f', '-', stdin=greeting(f'n{i}', 'x'))
+        wait_for('the change in the status', lambda: count() == before + 1)
+    took = time.monotonic() - begin
+    check('ten changes are in the status soon', took < 6, took)
+    watch.kill()
+
+
 def check_wait(test):
     """Who has acknowledged it; tests/interop has clients that do not."""
     _, address = test.start_node('asked')
@@ -523,6 +545,7 @@ def body(test):
     table = check_watch(test, ctl)
     check_delete(test, ctl)
     check_status(ctl)
+    check_status_is_new(test)
     check_wait(test)
     check_second_node(test, address)
     check_on_demand(test, address)
