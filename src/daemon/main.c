@@ -11,6 +11,7 @@
 #include "daemon/instance.h"
 #include "daemon/lock_order.h"
 #include "daemon/log_sink.h"
+#include "daemon/not_dumpable.h"
 #include "daemon/options_check.h"
 #include "daemon/server.h"
 #include "daemon/worker.h"
@@ -142,7 +143,9 @@ main(int argc, char **argv)
     udpai_options_parse(&options, argc, argv);
     signal(SIGPIPE, SIG_IGN);
     seed_tables();
-    int status = run(&options, &error);
+    int status = EXIT_STARTED_NOT;
+    if (!options.not_dumpable || udpai_daemon_set_not_dumpable(&error) == UDPA_OK)
+        status = run(&options, &error);
     if (error)
         complain(error);
     return status;

@@ -26,6 +26,7 @@ enum {
     RUN,
     RESTORED,
     FORCE,
+    NOT_DUMPABLE,
 };
 
 static const struct argp_option options[] = {
@@ -55,6 +56,9 @@ static const struct argp_option options[] = {
     {"worker", WORKER, "NUMBER", OPTION_HIDDEN, NULL, 0},
     {"instance", INSTANCE, "TEXT", OPTION_HIDDEN, NULL, 0},
     {"run", RUN, "TEXT", OPTION_HIDDEN, NULL, 0},
+    {"not-dumpable", NOT_DUMPABLE, NULL, 0,
+     "Let no other process of this user look into the memory, and write no core: keys are there",
+     0},
     {"log-level", LOG_LEVEL, "LEVEL", 0, "debug, info (default), warning or error", 0},
     {0},
 };
@@ -94,6 +98,9 @@ parse(int key, char *argument, struct argp_state *state)
         return 0;
     case RESTORED:
         given->is_restored = true;
+        return 0;
+    case NOT_DUMPABLE:
+        given->not_dumpable = true;
         return 0;
     case FORCE:
         given->is_forced = true;

@@ -18,6 +18,7 @@ typedef struct udpai_options {
     const char *node_id;
     const char *log_level;
     bool only_check;
+    bool not_dumpable;      /* nobody may look into the memory */
     bool is_forced;         /* what was kept may be lost */
     bool is_restored;       /* the state comes from a backup, and is meant */
     unsigned worker;        /* which one this process is; 0: none */
