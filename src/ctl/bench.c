@@ -125,7 +125,8 @@ udpai_ctl_bench(udpai_ctl *ctl)
     load.type_url = type_url;
     load.node_id = options->node_id;
     load.patience_ms = options->timeout_ms;
-    load.name_space = options->name_space ? options->name_space : DEFAULT_NAMESPACE;
+    load.name_space = options->name_space || options->node_namespace ? udpai_ctl_namespace(options)
+                                                                     : DEFAULT_NAMESPACE;
     load.tls = (udpai_load_tls){options->ca, options->certificate, options->key,
                                 server_name(options, room)};
     if (options->bench.publishes)

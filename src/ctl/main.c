@@ -5,6 +5,7 @@
 
 #include "codec/suggest.h"
 #include "ctl/commands.h"
+#include "ctl/default_namespace.h"
 #include "loop/standard_streams.h"
 #include "transport/grpc/stream_thread.h"
 #include "transport/tls_program.h"
@@ -62,7 +63,9 @@ main(int argc, char **argv)
     if (run)
         result = udpai_ctl_begin(&ctl, &options);
     if (run && result == UDPAI_CTL_GOOD) {
-        result = run(&ctl);
+        result = udpai_ctl_find_namespace(&ctl, &options);
+        if (result == UDPAI_CTL_GOOD)
+            result = run(&ctl);
         udpai_ctl_end(&ctl);
     }
     udpai_ctl_options_done(&options);

@@ -37,6 +37,16 @@ unpack(const udpa_resource *node_status)
     return udpa__status__v1__node_status__unpack(NULL, size, payload);
 }
 
+char *
+udpai_ctl_default_namespace_of(const udpa_resource *node_status)
+{
+    Udpa__Status__V1__NodeStatus *status = unpack(node_status);
+    char *name_space =
+        status && *status->default_namespace ? udpai_strdup(status->default_namespace) : NULL;
+    udpa__status__v1__node_status__free_unpacked(status, NULL);
+    return name_space;
+}
+
 udpa_err
 udpai_ctl_wish_for_types_of(const udpa_resource *node_status,
                             const char *name_space,

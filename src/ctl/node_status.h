@@ -19,6 +19,9 @@ udpa_err udpai_ctl_wish_for_status(const char *kind, udpai_ctl_wishes *wishes);
 udpa_err udpai_ctl_wish_for_types_of(const udpa_resource *node_status,
                                      const char *name_space,
                                      udpai_ctl_wishes *wishes);
+/* Where names without a namespace lie there; NULL: it does not say. To be freed with udpai_free().
+ */
+char *udpai_ctl_default_namespace_of(const udpa_resource *node_status);
 /* Appends "core, cloud": whom the node itself waits for, by its NodeStatus, before it can say that
  * what it has of these types is all. */
 void udpai_ctl_put_waits_for(udpai_strbuf *out,

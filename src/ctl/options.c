@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/alloc.h"
 #include "base/strbuf.h"
 #include "ctl/help.h"
 #include "ctl/names.h"
@@ -634,10 +635,13 @@ udpai_ctl_options_done(udpai_ctl_options *options)
     udpai_vector_done(&options->conform.resources);
     udpai_vector_done(&options->sign.trusted);
     udpai_vector_done(&options->validate.known);
+    udpai_free(options->node_namespace);
 }
 
 const char *
 udpai_ctl_namespace(const udpai_ctl_options *options)
 {
-    return options->name_space ? options->name_space : DEFAULT_NAMESPACE;
+    if (options->name_space)
+        return options->name_space;
+    return options->node_namespace ? options->node_namespace : DEFAULT_NAMESPACE;
 }

@@ -38,6 +38,8 @@ typedef struct udpai_ctl_options {
     const char *descriptors;
     const char *node_id;
     const char *name_space; /* as given */
+    char
+        *node_namespace; /* owned: the node's default, once it was asked; see default_namespace.h */
     bool validates;
     uint64_t timeout_ms;
     uint64_t wait_ms; /* for acknowledgements */

@@ -615,6 +615,7 @@ udpai_plan_make(udpai_plan *plan,
     plan->settings.load_upstreams = plan->load_upstreams.items;
     plan->settings.n_load_upstreams = plan->load_upstreams.n;
     plan->settings.serves_status = true;
+    plan->settings.name_space = plan->name_space;
     plan->settings.load_interval_ms = plan->lrs.interval_ms;
     return udpai_fail_code(ret_error, err);
 }

@@ -314,7 +314,6 @@ static void
 tell_loss(server *self, const udpa_error *loss)
 {
     const char *text = udpa_error_message(loss);
-    self->problems.endpoint = self->endpoint;
     if (loss)
         udpai_problems_set(&self->problems, UDPAI_FOUND_IN_STORE, &text, 1);
 }
@@ -323,6 +322,7 @@ static udpa_err
 restore(server *self, udpa_error **ret_error)
 {
     udpai_durable_engine *engine = NULL;
+    self->problems.endpoint = self->endpoint;
     udpa_err err = udpai_daemon_storage_open(&engine, self->plan, ret_error);
     if (err == UDPA_OK && engine)
         err = udpai_endpoint_attach(self->endpoint, engine, ret_error);

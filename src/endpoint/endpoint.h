@@ -61,6 +61,7 @@ typedef struct udpai_endpoint_settings {
     udpai_orca_rules orca;         /* who may have backends asked how loaded they are */
     const udpai_topics *topics;    /* of events; outlive the endpoint; NULL: there are none */
     const char *version;
+    const char *name_space;    /* of names without one, for its status; NULL: none */
     udpai_inspector inspector; /* without inspect(): none */
     /* Other processes that have stream sides of this endpoint, counted from 1 (session/crew.h). */
     size_t n_workers;

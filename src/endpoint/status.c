@@ -35,7 +35,7 @@ struct udpai_own_status {
     udpai_timer timer;
     size_t n_interested;
     udpa_bytes *node_id;
-    udpa_bytes *version;
+    udpa_bytes *version, *name_space;
     int64_t started_us;
     size_t n_sessions;
     text_list problems, among_nodes;
@@ -265,6 +265,7 @@ put_node(udpai_proto_writer *writer, const void *what)
         udpai_proto_put_bytes(writer, 7, udpai_bytes_view(status->problems.items[i]));
     for (size_t i = 0; i < status->among_nodes.n; i++)
         udpai_proto_put_bytes(writer, 7, udpai_bytes_view(status->among_nodes.items[i]));
+    udpai_proto_put_bytes_opt(writer, 9, udpai_bytes_view(status->name_space));
     if (status->more)
         udpai_proto_put_raw(writer, udpai_bytes_view(status->more));
 }
@@ -403,6 +404,7 @@ udpai_own_status_new(udpai_own_status **ret_status,
     if (!status)
         return UDPA_ERR_NOMEM;
     udpai_str id = settings->node.id, version = udpai_str_from(settings->version);
+    udpai_str name_space = udpai_str_from(settings->name_space ? settings->name_space : "");
     status->endpoint = endpoint;
     status->started_us = udpai_wall_us();
     status->describe_more = settings->describe_more;
@@ -411,6 +413,8 @@ udpai_own_status_new(udpai_own_status **ret_status,
     udpa_err err = udpa_bytes_new(&status->node_id, id.data, id.len);
     if (err == UDPA_OK)
         err = udpa_bytes_new(&status->version, version.data, version.len);
+    if (err == UDPA_OK)
+        err = udpa_bytes_new(&status->name_space, name_space.data, name_space.len);
     if (err != UDPA_OK) {
         udpai_own_status_free(status);
         return err;
@@ -429,5 +433,6 @@ udpai_own_status_free(udpai_own_status *status)
     forget_texts(&status->problems);
     udpa_bytes_unref(status->node_id);
     udpa_bytes_unref(status->version);
+    udpa_bytes_unref(status->name_space);
     udpai_free(status);
 }

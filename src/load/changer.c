@@ -117,7 +117,8 @@ await_receipts(udpai_changer *changer, uint64_t n_sent, uint64_t n_ahead, udpa_e
 
 /* Of one namespace: they lie in it by turns. */
 static udpa_err
-fill_space(udpai_changer *changer, size_t space, uint64_t *n_sent, udpa_error **ret_error)
+publish_space(
+    udpai_changer *changer, size_t space, bool is_removal, uint64_t *n_sent, udpa_error **ret_error)
 {
     const udpai_load_options *options = changer->options;
     size_t step = udpai_load_n_spaces(options);
@@ -129,6 +130,7 @@ fill_space(udpai_changer *changer, size_t space, uint64_t *n_sent, udpa_error **
             .step = step,
             .n = udpai_min_size(options->batch, udpai_load_n_in_space(options, i)),
             .wants_receipt = true,
+            .is_removal = is_removal,
         };
         publish(changer, &publication);
         err = await_receipts(changer, ++*n_sent, RECEIPTS_AHEAD, ret_error);
@@ -146,8 +148,21 @@ udpai_changer_fill(udpai_changer *changer, udpa_error **ret_error)
         changer->n_publications +=
             (udpai_load_n_in_space(options, i) + options->batch - 1) / options->batch;
     for (size_t i = 0; i < udpai_load_n_spaces(options) && err == UDPA_OK; i++)
-        err = fill_space(changer, i, &n_sent, ret_error);
+        err = publish_space(changer, i, false, &n_sent, ret_error);
     return err == UDPA_OK ? await_receipts(changer, n_sent, 0, ret_error) : err;
+}
+
+void
+udpai_changer_clean(udpai_changer *changer)
+{
+    uint64_t n_sent = changer->n_receipts;
+    if (!changer->link || !changer->n_publications || changer->code != UDPA_OK)
+        return;
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; i < udpai_load_n_spaces(changer->options) && err == UDPA_OK; i++)
+        err = publish_space(changer, i, true, &n_sent, NULL);
+    if (err == UDPA_OK)
+        (void)await_receipts(changer, n_sent, 0, NULL);
 }
 
 static udpa_err

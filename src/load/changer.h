@@ -32,6 +32,8 @@ void udpai_changer_end(udpai_changer *changer);
 bool udpai_changer_can(const udpai_changer *changer);
 /* Publishes all there are, and waits for the receipts. */
 udpa_err udpai_changer_fill(udpai_changer *changer, udpa_error **ret_error);
+/* Removes all that was published; does what it can. */
+void udpai_changer_clean(udpai_changer *changer);
 /* The resource carries this serial from now on. */
 udpa_err udpai_changer_change(udpai_changer *changer,
                               size_t resource,

@@ -11,6 +11,11 @@
 #define EXTENSION "udpa.ext.v1"
 #define PREFIX_LEN 5 /* of a message of gRPC */
 
+enum { /* of DeltaPublish */
+    REMOVED = 2,
+    TYPE_URL = 5,
+};
+
 /* ---- what comes ---- */
 
 struct place {
@@ -343,6 +348,27 @@ put_resource(udpai_proto_writer *writer, const udpai_contents *contents, udpai_s
     udpai_proto_put_bytes(writer, 2, contents->bytes);
 }
 
+static size_t
+removals_size(const udpai_load_publication *all)
+{
+    return all->n * udpai_proto_bytes_size(REMOVED, all->contents->name.len) +
+           udpai_proto_bytes_size(TYPE_URL, sizeof(UDPAI_CONTENTS_TYPE) - 1);
+}
+
+static void
+put_all(udpai_proto_writer *writer, const udpai_load_publication *all, udpai_str version)
+{
+    for (size_t i = 0; i < all->n; i++) {
+        udpai_contents_set(all->contents, all->first + i * all->step, all->serial);
+        if (all->is_removal)
+            udpai_proto_put_bytes(writer, REMOVED, all->contents->name);
+        else
+            put_resource(writer, all->contents, version);
+    }
+    if (all->is_removal)
+        put_text(writer, TYPE_URL, UDPAI_CONTENTS_TYPE);
+}
+
 void
 udpai_load_put_publication(udpai_strbuf *out, const udpai_load_publication *all)
 {
@@ -351,7 +377,8 @@ udpai_load_put_publication(udpai_strbuf *out, const udpai_load_publication *all)
     const udpai_str version = {room, (size_t)len}, nonce = UDPAI_STR("n");
     size_t resource = udpai_proto_bytes_size(1, sizes_of(all->contents, version).resource);
     size_t receipt = all->wants_receipt ? 2 : 0;
-    size_t delta = all->n * resource + udpai_proto_bytes_size(3, nonce.len) + receipt;
+    size_t delta = (all->is_removal ? removals_size(all) : all->n * resource) +
+                   udpai_proto_bytes_size(3, nonce.len) + receipt;
     size_t publish = udpai_proto_bytes_size(2, delta);
     size_t size = udpai_proto_bytes_size(3, publish);
     uint8_t *to = udpai_strbuf_extend(out, PREFIX_LEN + size);
@@ -361,10 +388,7 @@ udpai_load_put_publication(udpai_strbuf *out, const udpai_load_publication *all)
     udpai_proto_writer writer = {.at = to + PREFIX_LEN};
     udpai_proto_put_head(&writer, 3, publish);
     udpai_proto_put_head(&writer, 2, delta);
-    for (size_t i = 0; i < all->n; i++) {
-        udpai_contents_set(all->contents, all->first + i * all->step, all->serial);
-        put_resource(&writer, all->contents, version);
-    }
+    put_all(&writer, all, version);
     udpai_proto_put_bytes(&writer, 3, nonce);
     udpai_proto_put_varint_opt(&writer, 4, all->wants_receipt);
 }

@@ -73,7 +73,7 @@ typedef struct udpai_load_publication {
     udpai_contents *contents;
     size_t first, step, n;
     uint64_t serial;
-    bool wants_receipt;
+    bool wants_receipt, is_removal;
 } udpai_load_publication;
 
 void udpai_load_put_publication(udpai_strbuf *out, const udpai_load_publication *publication);

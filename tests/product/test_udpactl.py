@@ -293,6 +293,28 @@ def check_status_is_new(test):
     watch.kill()
 
 
+def check_default_namespace(test):
+    """Names without a namespace mean what they mean to the node; who may not be told goes by local."""
+    for name, more, expected in (('spaced', {}, 'org.acme'), ('closed', {'acl': {'rules': [
+            {'name': 'all', 'identities': ['*'], 'actions': ['SUBSCRIBE', 'PUBLISH'],
+             'on_behalf_of': ['*']}]}}, 'local')):
+        _, address = test.start_below(name, {'node': {'id': name, 'namespace': 'org.acme'}, 'store': {
+            'directory': str(test.work / f'{name}-data')}, **more}, None, [])
+        ctl = Ctl(test, address)
+        ctl('apply', '-f', '-', stdin=greeting('plain', 'x'))
+        out = ctl('get', STRING, '-o', 'name')
+        check(f'a name without one at {name}', out == f'google.protobuf.StringValue/{expected}/plain\n', out)
+        ctl('get', STRING, 'plain')
+        ctl('-n', 'com.other', 'apply', '-f', '-', stdin=greeting('other', 'x'))
+        ctl('get', STRING, 'other', status=1, err="there is the google.protobuf.StringValue 'com.other/other'")
+        bench = (['bench', '--publish', '--streams', '4', '--resources', '50', '--changes', '5'],
+                 ['bench', '--publish', '--streams', '4', '--resources', '50', '--idle'])
+        for arguments in bench if name == 'spaced' else ():
+            ctl(*arguments)
+            ctl('get', 'endpoint', err='there is no endpoint') # bench leaves nothing behind
+        ctl('delete', STRING, 'plain')
+
+
 def check_wait(test):
     """Who has acknowledged it; tests/interop has clients that do not."""
     _, address = test.start_node('asked')
@@ -546,6 +568,7 @@ def body(test):
     check_delete(test, ctl)
     check_status(ctl)
     check_status_is_new(test)
+    check_default_namespace(test)
     check_wait(test)
     check_second_node(test, address)
     check_on_demand(test, address)
