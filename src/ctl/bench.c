@@ -10,6 +10,7 @@
 #include "ctl/names.h"
 #include "ctl/table.h"
 #include "load/contents.h"
+#include "load/spaces.h"
 
 #define SPARE_FILES 100
 #define DEFAULT_NAMESPACE "com.acme"
@@ -104,6 +105,16 @@ server_name(const udpai_ctl_options *options, char room[256])
     return room;
 }
 
+/* What lies in the node's default namespace, its clients of xDS ask for without one. */
+static void
+choose_namespace(const udpai_ctl_options *options, udpai_load_options *load)
+{
+    const char *asked = options->name_space ? options->name_space : options->node_namespace;
+    load->name_space = asked ? asked : DEFAULT_NAMESPACE;
+    if (!options->name_space && asked && udpai_load_n_spaces(load) == 1)
+        load->has_plain_names = true;
+}
+
 udpai_ctl_exit
 udpai_ctl_bench(udpai_ctl *ctl)
 {
@@ -125,8 +136,7 @@ udpai_ctl_bench(udpai_ctl *ctl)
     load.type_url = type_url;
     load.node_id = options->node_id;
     load.patience_ms = options->timeout_ms;
-    load.name_space = options->name_space || options->node_namespace ? udpai_ctl_namespace(options)
-                                                                     : DEFAULT_NAMESPACE;
+    choose_namespace(options, &load);
     load.tls = (udpai_load_tls){options->ca, options->certificate, options->key,
                                 server_name(options, room)};
     if (options->bench.publishes)

@@ -41,6 +41,7 @@ enum {
     IDLE,
     PID,
     PLAIN_NAMES,
+    KEEP,
 };
 
 static const struct argp_option known_options[] = {
@@ -65,6 +66,8 @@ static const struct argp_option known_options[] = {
     {"publish", PUBLISH, NULL, 0,
      "Publish the resources to the server, which must be a node of UDPA, and change them", 0},
     {"publish-to", PUBLISH_TO, "HOST:PORT", 0, "The same, to another node", 0},
+    {"keep", KEEP, NULL, 0, "Leave there what was published (default: it is removed at the end)",
+     0},
     {"batch", BATCH_OPTION, "N", 0, "So many resources in a message (default 100)", 0},
     {"control", CONTROL, "HOST:PORT", 0,
      "Change them by records, as servers of tests/bench take them", 0},
@@ -175,8 +178,8 @@ static bool
 take_flag(udpai_bench_options *given, int key)
 {
     bool *flags[] = {&given->publishes, &given->load.reconnects, &given->load.is_idle,
-                     &given->load.has_plain_names};
-    static const int keys[] = {PUBLISH, RECONNECT, IDLE, PLAIN_NAMES};
+                     &given->load.has_plain_names, &given->load.keeps};
+    static const int keys[] = {PUBLISH, RECONNECT, IDLE, PLAIN_NAMES, KEEP};
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(keys); i++)
         if (keys[i] == key)
             return *flags[i] = true;

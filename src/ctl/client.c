@@ -61,10 +61,11 @@ failure(const udpai_ctl *ctl)
 static void
 fail_to_connect(udpai_ctl *ctl, const udpa_error *error)
 {
-    udpai_ctl_complain("%s\nThe node's address is given by --server HOST:PORT, or by the "
-                       "environment variable UDPACTL_SERVER%s.",
-                       udpa_error_message(error),
-                       ctl->options->ca ? "" : "; --ca FILE makes it TLS");
+    if (!ctl->is_by_the_way)
+        udpai_ctl_complain("%s\nThe node's address is given by --server HOST:PORT, or by the "
+                           "environment variable UDPACTL_SERVER%s.",
+                           udpa_error_message(error),
+                           ctl->options->ca ? "" : "; --ca FILE makes it TLS");
     udpai_ctl_finish(ctl, UDPAI_CTL_NO_CONNECTION);
 }
 
@@ -109,7 +110,9 @@ on_deadline(uv_timer_t *timer)
     udpai_ctl *ctl = timer->data;
     const udpa_error *error = failure(ctl);
     double seconds = (double)ctl->options->timeout_ms / 1000;
-    if (ctl->is_heard && !error)
+    if (ctl->is_by_the_way)
+        ; /* as it is said there */
+    else if (ctl->is_heard && !error)
         udpai_ctl_complain("%s has not said within %g s that this is all: it waits for %s itself "
                            "('udpactl status' tells more); --timeout SECONDS has it wait longer",
                            ctl->options->server, seconds,

@@ -26,7 +26,8 @@ has_names(const udpai_ctl_options *options)
 static bool
 is_needed(const udpai_ctl_options *options)
 {
-    bool is_bench = strcmp(options->command, "bench") == 0 && options->bench.publishes;
+    bool is_bench = strcmp(options->command, "bench") == 0 &&
+                    (options->bench.publishes || options->bench.load.protocol == UDPAI_LOAD_UDPA);
     bool is_of_udpa = !options->is_xds && !options->is_rest && !options->name_space;
     return is_of_udpa && (is_bench || (takes_names(options) && has_names(options)));
 }
@@ -49,9 +50,9 @@ udpai_ctl_find_namespace(udpai_ctl *ctl, udpai_ctl_options *options)
     udpai_ctl_found_begin(&found);
     udpai_ctl_exit result = udpai_ctl_connect(ctl);
     if (result == UDPAI_CTL_GOOD && udpai_ctl_wish_for_status("NodeStatus", &wishes) == UDPA_OK) {
-        ctl->may_be_denied = true;
-        result = udpai_ctl_collect(ctl, &wishes, &found);
-        ctl->may_be_denied = false;
+        ctl->may_be_denied = ctl->is_by_the_way = true;
+        (void)udpai_ctl_collect(ctl, &wishes, &found);
+        ctl->may_be_denied = ctl->is_by_the_way = false;
     }
     udpai_ctl_disconnect(ctl);
     take(options, &found);

@@ -6,7 +6,8 @@
 #include "ctl/client.h"
 
 /* Asks the node, if the command line has names, or files, and no --namespace. Who may not know it,
- * and a node that does not say, leaves it as it is. */
+ * and a node that does not say, leaves it as it is; that it cannot be asked, what follows will
+ * tell. */
 udpai_ctl_exit udpai_ctl_find_namespace(udpai_ctl *ctl, udpai_ctl_options *options);
 
 #endif

@@ -45,6 +45,7 @@ typedef struct udpai_load_options {
     size_t slow_bytes_per_s; /* … or go on to, no faster than this */
 
     const char *publish_to; /* HOST:PORT of a node of UDPA, which is told n_resources */
+    bool keeps;             /* what was published is left there */
     size_t batch;           /* so many in a message */
     const char *control;    /* HOST:PORT of what takes changes by records */
     size_t size;            /* of the contents of a resource, in bytes, at least */

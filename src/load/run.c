@@ -208,7 +208,8 @@ udpai_load_run(const udpai_load_options *options,
     figures->n_errors = self.crowd.n_errors;
     udpai_changes_end(&self.changes);
     udpai_crowd_end(&self.crowd);
-    udpai_changer_clean(&self.changer);
+    if (!options->keeps)
+        udpai_changer_clean(&self.changer);
     udpai_changer_end(&self.changer);
     udpai_load_loop_close(&self.loop);
     return err;

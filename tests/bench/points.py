@@ -73,7 +73,8 @@ class Load:
             value = getattr(self, name)
             if value != usual:
                 options += [f'--{name.replace("_", "-")}', f'{value:g}']
-        options += ['--node-id', self.of, '-n', self.of] if self.of else []
+        options += ['--node-id', self.of] if self.of else []
+        options += ['-n', self.of or 'com.acme']
         options += ['--reconnect'] if self.reconnect else []
         options += ['--idle'] if self.idle else []
         return [str(option) for option in options]

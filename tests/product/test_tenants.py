@@ -53,7 +53,8 @@ def expect(what, sync):
 
 def test_tenants(test):
     root = Root(test)
-    expect('four of each', root.bench('--publish', '--streams', 500, '--namespaces-each', 4))
+    expect('four of each', root.bench('--publish', '--keep', '--streams', 500,
+                                     '--namespaces-each', 4))
     root.restart()
     expect('after a restart', root.bench('--streams', N_NAMESPACES))
 

@@ -115,8 +115,8 @@ def check_names(test):
 def check_plain_names(test):
     _, address = start_node(test, 'plain-names', {'shim': {'default_namespace': 'com.acme'}})
     for protocol in ('delta', 'sotw'):
-        told = Bench(test, address).figures('--publish', '--names', 5, '--plain-names',
-                                            '--protocol', protocol, *SMALL)
+        told = Bench(test, address).figures('-n', 'com.acme', '--publish', '--names', 5,
+                                            '--plain-names', '--protocol', protocol, *SMALL)
         expect('names without their namespace', told, sync__resources=30, changes__complete=20)
 
 
@@ -208,7 +208,7 @@ def check_who(test):
 
 def check_few(test):
     bench = bench_of(test, 'few')
-    expect('no changes', bench.figures('--publish', '--changes', 0), changes=None,
+    expect('no changes', bench.figures('--publish', '--keep', '--changes', 0), changes=None,
            sync__resources=100000)
     told = bench.figures('--idle', '--streams', 5, '--pid', os.getpid())
     expect('idle connections', told, connect__connections=5, sync=None, changes=None,

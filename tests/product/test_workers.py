@@ -105,7 +105,8 @@ def check_one_node(test):
                 numbers = session_numbers(told)
                 return len(numbers) >= 21 and {n % STEP for n in numbers} == {1, 2}
             wait_until('streams of both workers are in the status', spread)
-            said = node.ctl('apply', '--wait', '-f', '-', given=CLUSTER.format('two', 2))
+            said = node.ctl('apply', '--wait', '--at-least', '0', '-f', '-',
+                            given=CLUSTER.format('two', 2))
             check('and may be waited for', 'two' in said, said)
         finally:
             load.terminate()
@@ -126,7 +127,7 @@ def check_wait_for_all(test):
         try:
             wait_until('20 streams are open', lambda: len(session_numbers(
                 node.ctl('status', 'sessions', '-o', 'json'))) >= 21)
-            said = node.ctl('wait', 'endpoint', 'com.acme/000001', '--at-least', 20, '-o', 'json')
+            said = node.ctl('wait', 'endpoint', '000001', '--at-least', 20, '-o', 'json')
             told = json.loads(said)
             told = told[0] if isinstance(told, list) else told
             check('all 20 have acknowledged', '20' in json.dumps(told), said)
