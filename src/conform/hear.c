@@ -134,6 +134,22 @@ note_response(udpai_talk *talk, udpai_kind kind, const udpai_xds_answer *answer)
     }
 }
 
+/* Whatever a case is about: a payload of another type is told of at once. Collections are lists of
+ * other types. */
+static void
+check_payloads(udpai_talk *talk, udpai_kind kind, const udpai_xds_answer *answer)
+{
+    for (size_t i = 0; i < answer->n_resources && udpai_is_running(talk->script); i++) {
+        const udpai_xds_received *received = &answer->resources[i];
+        udpai_str type_url = field_of_any(received->any, 1), name = received_name(kind, received);
+        if (received->has_any && !udpai_kind_is(kind, UDPAI_NAMED_BY_URL) &&
+            udpai_kind_of_url(type_url) != kind)
+            udpai_fail_script(talk->script,
+                              "in a response with %ss the payload of '%.*s' is of type '%.*s'",
+                              udpai_kind_word(kind), UDPAI_SHOWN(name), UDPAI_SHOWN(type_url));
+    }
+}
+
 /* ---- telling ---- */
 
 static void
@@ -200,6 +216,7 @@ take(udpai_talk *talk, const udpai_xds_answer *heard, udpai_str message)
     udpai_topic *topic = &talk->topics[kind];
     udpai_note_errors(talk, kind, message);
     note_response(talk, kind, heard);
+    check_payloads(talk, kind, heard);
     if (!udpai_is_running(talk->script))
         return;
     const udpai_response *response = &talk->responses.items[talk->responses.n - 1];

@@ -88,12 +88,24 @@ put_failure(udpai_strbuf *out, const udpai_result *result, bool is_strict)
 }
 
 void
+udpai_report_text_one(udpai_strbuf *out, const udpai_result *result, bool is_strict)
+{
+    if (result->verdict != UDPAI_PASSED)
+        put_failure(out, result, is_strict);
+}
+
+void
 udpai_report_text(udpai_strbuf *out, const udpai_results *results, bool is_strict)
 {
-    udpai_tally tally = udpai_report_tally(results, is_strict);
     for (size_t i = 0; i < results->n; i++)
-        if (results->items[i].verdict != UDPAI_PASSED)
-            put_failure(out, &results->items[i], is_strict);
+        udpai_report_text_one(out, &results->items[i], is_strict);
+    udpai_report_text_sum(out, results, is_strict);
+}
+
+void
+udpai_report_text_sum(udpai_strbuf *out, const udpai_results *results, bool is_strict)
+{
+    udpai_tally tally = udpai_report_tally(results, is_strict);
     udpai_strbuf_printf(out, "%zu cases: %zu passed, %zu failed, %zu fell short, %zu skipped\n",
                         results->n, tally.n_passed, tally.n_failed, tally.n_fell_short,
                         tally.n_skipped);
@@ -142,23 +154,33 @@ put_tap_details(udpai_strbuf *out, const udpai_result *result)
 }
 
 void
+udpai_report_tap_plan(udpai_strbuf *out, size_t n_cases)
+{
+    udpai_strbuf_printf(out, "1..%zu\n", n_cases);
+}
+
+void
+udpai_report_tap_one(udpai_strbuf *out, const udpai_result *result, size_t number, bool is_strict)
+{
+    bool is_good = udpai_result_is_good(result, is_strict);
+    udpai_strbuf_printf(out, "%sok %zu - %s", is_good ? "" : "not ", number, result->name);
+    if (result->verdict == UDPAI_SKIPPED)
+        udpai_strbuf_puts(out, " # SKIP ");
+    else if (fell_short(result, is_strict))
+        udpai_strbuf_puts(out, " (falls short of what it should do) ");
+    if (result->verdict == UDPAI_SKIPPED)
+        put_line(out, result->why);
+    udpai_strbuf_putc(out, '\n');
+    if (result->verdict == UDPAI_FAILED)
+        put_tap_details(out, result);
+}
+
+void
 udpai_report_tap(udpai_strbuf *out, const udpai_results *results, bool is_strict)
 {
-    udpai_strbuf_printf(out, "1..%zu\n", results->n);
-    for (size_t i = 0; i < results->n; i++) {
-        const udpai_result *result = &results->items[i];
-        bool is_good = udpai_result_is_good(result, is_strict);
-        udpai_strbuf_printf(out, "%sok %zu - %s", is_good ? "" : "not ", i + 1, result->name);
-        if (result->verdict == UDPAI_SKIPPED)
-            udpai_strbuf_puts(out, " # SKIP ");
-        else if (fell_short(result, is_strict))
-            udpai_strbuf_puts(out, " (falls short of what it should do) ");
-        if (result->verdict == UDPAI_SKIPPED)
-            put_line(out, result->why);
-        udpai_strbuf_putc(out, '\n');
-        if (result->verdict == UDPAI_FAILED)
-            put_tap_details(out, result);
-    }
+    udpai_report_tap_plan(out, results->n);
+    for (size_t i = 0; i < results->n; i++)
+        udpai_report_tap_one(out, &results->items[i], i + 1, is_strict);
 }
 
 /* ---- JUnit ---- */

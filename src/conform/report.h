@@ -14,6 +14,14 @@ udpai_tally udpai_report_tally(const udpai_results *results, bool is_strict);
 /* What did not pass, with the rule it rests on and what was said; then how many there were. */
 void udpai_report_text(udpai_strbuf *out, const udpai_results *results, bool is_strict);
 void udpai_report_tap(udpai_strbuf *out, const udpai_results *results, bool is_strict);
+/* The same piece by piece, while cases are run: each as it ends, and what stands behind or before
+ * all. */
+void udpai_report_text_one(udpai_strbuf *out, const udpai_result *result, bool is_strict);
+void udpai_report_text_sum(udpai_strbuf *out, const udpai_results *results, bool is_strict);
+void udpai_report_tap_plan(udpai_strbuf *out, size_t n_cases);
+/* @p number: from 1 */
+void
+udpai_report_tap_one(udpai_strbuf *out, const udpai_result *result, size_t number, bool is_strict);
 void udpai_report_junit(udpai_strbuf *out, const udpai_results *results, bool is_strict);
 void udpai_report_json(udpai_strbuf *out, const udpai_results *results, bool is_strict);
 /* A line for each case and way: level, name, section, rule. */

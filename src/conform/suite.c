@@ -244,6 +244,17 @@ check_needs(const udpai_case *that, udpai_script *script)
 }
 
 static void
+check_time(udpai_suite *suite, udpai_script *script, uint64_t now_ms)
+{
+    bool is_late = suite->limit_ms && now_ms - suite->begin_ms >= suite->limit_ms;
+    if (!is_late || !udpai_is_running(script))
+        return;
+    suite->n_out_of_time++;
+    udpai_skip_script(script, "the time for all cases, %g s, is over (--time-limit)",
+                      (double)suite->limit_ms / 1000);
+}
+
+static void
 keep(udpai_suite *suite, udpai_script *script, udpai_result *result)
 {
     result->verdict = script->verdict == UDPAI_RUNNING ? UDPAI_PASSED : script->verdict;
@@ -275,6 +286,7 @@ run(void *userdata, const udpai_case *that, unsigned way)
     script.is_delta = (way & UDPAI_DELTA) != 0;
     script.is_aggregated = (way & UDPAI_AGGREGATED) != 0;
     check_needs(that, &script);
+    check_time(suite, &script, begin);
     if (udpai_is_running(&script))
         that->run(&script);
     restore(suite, &script);
@@ -286,7 +298,32 @@ run(void *userdata, const udpai_case *that, unsigned way)
 void
 udpai_suite_run(udpai_suite *suite)
 {
+    const udpai_peer *peer = suite->stage.peer;
+    suite->begin_ms = peer->now_ms(peer->self);
     udpai_suite_visit(run, suite);
+}
+
+struct counting {
+    const udpai_suite *suite;
+    size_t n;
+};
+
+static void
+count(void *userdata, const udpai_case *that, unsigned way)
+{
+    struct counting *counting = userdata;
+    const udpai_suite *suite = counting->suite;
+    char name[sizeof(((udpai_result *)0)->name)];
+    udpai_case_name(that, way, name, sizeof(name));
+    counting->n += !suite->is_wanted || suite->is_wanted(suite->userdata, name);
+}
+
+size_t
+udpai_suite_n_cases(const udpai_suite *suite)
+{
+    struct counting counting = {suite, 0};
+    udpai_suite_visit(count, &counting);
+    return counting.n;
 }
 
 bool

@@ -70,6 +70,10 @@ typedef struct udpai_suite {
     /* Told of each as it ends; NULL: nobody is. */
     void (*tell)(void *userdata, const udpai_result *result);
     void *userdata;
+    /* Cases that would begin later than this are skipped; 0: there is no limit. */
+    uint64_t limit_ms;
+    uint64_t begin_ms;    /* of the run */
+    size_t n_out_of_time; /* of the results */
     udpai_results results;
 } udpai_suite;
 
@@ -85,6 +89,8 @@ void udpai_suite_init(udpai_suite *suite);
  * the user. */
 udpa_err udpai_suite_begin(udpai_suite *suite, udpa_error **ret_error);
 void udpai_suite_run(udpai_suite *suite);
+/* How many cases that will have results. */
+size_t udpai_suite_n_cases(const udpai_suite *suite);
 /* Takes away what was put there. */
 void udpai_suite_end(udpai_suite *suite);
 void udpai_suite_done(udpai_suite *suite);

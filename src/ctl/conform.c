@@ -14,6 +14,7 @@
 
 #define DEFAULT_QUIET_MS 200
 #define DEFAULT_PREFIX "conform"
+#define DEFAULT_LIMIT_MS 600000
 
 typedef struct conformance {
     const udpai_ctl_options *options;
@@ -127,6 +128,56 @@ connect_to_server(conformance *self)
     return UDPAI_CTL_GOOD;
 }
 
+/* ---- telling as it goes ---- */
+
+static bool
+is_piecewise(const conformance *self)
+{
+    udpai_conform_form form = self->options->conform.form;
+    return form == UDPAI_CONFORM_TAP ||
+           (form == UDPAI_CONFORM_NO_FORM && self->options->format != UDPAI_CTL_JSON);
+}
+
+static udpai_ctl_exit
+print(udpai_strbuf *out)
+{
+    udpai_ctl_exit result = UDPAI_CTL_GOOD;
+    if (udpai_strbuf_failed(out)) {
+        udpai_ctl_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
+        result = UDPAI_CTL_REFUSED;
+    } else if (out->len) {
+        fwrite(out->data, 1, out->len, stdout);
+        fflush(stdout);
+    }
+    udpai_strbuf_done(out);
+    return result;
+}
+
+/* JUnit begins with how many have failed, and JSON is one document: they come at the end. */
+static void
+tell(void *userdata, const udpai_result *result)
+{
+    const conformance *self = userdata;
+    bool is_strict = self->options->conform.is_strict;
+    udpai_strbuf out = {0};
+    if (!is_piecewise(self))
+        return;
+    if (self->options->conform.form == UDPAI_CONFORM_TAP)
+        udpai_report_tap_one(&out, result, self->suite.results.n, is_strict);
+    else
+        udpai_report_text_one(&out, result, is_strict);
+    (void)print(&out);
+}
+
+static void
+tell_plan(const conformance *self)
+{
+    udpai_strbuf out = {0};
+    if (self->options->conform.form == UDPAI_CONFORM_TAP)
+        udpai_report_tap_plan(&out, udpai_suite_n_cases(&self->suite));
+    (void)print(&out);
+}
+
 static void
 fill_stage(conformance *self)
 {
@@ -143,7 +194,9 @@ fill_stage(conformance *self)
         stage->world.authority = given->authority;
     else if (given->apply_to)
         stage->world.authority = udpai_ctl_namespace(self->options);
+    self->suite.limit_ms = given->limit_ms ? given->limit_ms : DEFAULT_LIMIT_MS;
     self->suite.is_wanted = is_wanted;
+    self->suite.tell = tell;
     self->suite.userdata = self;
 }
 
@@ -178,40 +231,31 @@ end(conformance *self)
 /* ---- telling ---- */
 
 static udpai_ctl_exit
-print(udpai_strbuf *out)
-{
-    udpai_ctl_exit result = UDPAI_CTL_GOOD;
-    if (udpai_strbuf_failed(out)) {
-        udpai_ctl_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
-        result = UDPAI_CTL_REFUSED;
-    } else if (out->len) {
-        fwrite(out->data, 1, out->len, stdout);
-    }
-    udpai_strbuf_done(out);
-    return result;
-}
-
-static udpai_ctl_exit
 report(const conformance *self)
 {
     const udpai_results *results = &self->suite.results;
     bool is_strict = self->options->conform.is_strict;
     udpai_tally tally = udpai_report_tally(results, is_strict);
     udpai_strbuf out = {0};
-    if (self->options->conform.form == UDPAI_CONFORM_TAP)
-        udpai_report_tap(&out, results, is_strict);
-    else if (self->options->conform.form == UDPAI_CONFORM_JUNIT)
+    if (self->options->conform.form == UDPAI_CONFORM_JUNIT)
         udpai_report_junit(&out, results, is_strict);
     else if (self->options->format == UDPAI_CTL_JSON)
         udpai_report_json(&out, results, is_strict);
-    else
-        udpai_report_text(&out, results, is_strict);
+    else if (self->options->conform.form != UDPAI_CONFORM_TAP)
+        udpai_report_text_sum(&out, results, is_strict);
     udpai_ctl_exit result = print(&out);
     if (!results->n || tally.n_skipped == results->n) {
         udpai_ctl_complain(results->n ? "every case was skipped: nothing is known of the server"
                                       : "no case matches --run '%s' (--list names them)",
                            self->options->conform.run);
         return UDPAI_CTL_MISTAKE;
+    }
+    if (self->suite.n_out_of_time) {
+        udpai_ctl_complain(
+            "%zu cases were not run: the time for all, %g s, was over: give them more "
+            "(--time-limit SECONDS), or run some (--run)",
+            self->suite.n_out_of_time, (double)self->suite.limit_ms / 1000);
+        return UDPAI_CTL_REFUSED;
     }
     return tally.n_failed ? UDPAI_CTL_REFUSED : result;
 }
@@ -239,8 +283,10 @@ udpai_ctl_conform(udpai_ctl *ctl)
         result = list(&self);
     } else if (result == UDPAI_CTL_GOOD) {
         result = begin(&self);
-        if (result == UDPAI_CTL_GOOD)
+        if (result == UDPAI_CTL_GOOD) {
+            tell_plan(&self);
             udpai_suite_run(&self.suite);
+        }
         udpai_suite_end(&self.suite);
         if (result == UDPAI_CTL_GOOD)
             result = report(&self);

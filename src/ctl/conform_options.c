@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #define QUIET_MAX_MS 60000
+#define LIMIT_MAX_S 86400
 #define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
 
 enum {
@@ -17,6 +18,7 @@ enum {
     REST,
     STRICT,
     LIST,
+    TIME_LIMIT,
 };
 
 static const struct argp_option known_options[] = {
@@ -30,6 +32,9 @@ static const struct argp_option known_options[] = {
     {"resource", RESOURCE, "TYPE=NAME", 0,
      "Without these two: the server has this, such as endpoint=backend; may be given again", 0},
     {"quiet-ms", QUIET, "MS", 0, "How long nothing must come where nothing may (default 200)", 0},
+    {"time-limit", TIME_LIMIT, "SECONDS", 0,
+     "Begin no case later than this (default 600); then not all is known, and the exit status is 1",
+     0},
     {"prefix", PREFIX, "TEXT", 0, "Of names that are made up (default conform)", 0},
     {"rest-server", REST, "HOST:PORT", 0,
      "Where the server speaks REST, without TLS; else the cases of it are skipped", 0},
@@ -46,6 +51,17 @@ set_quiet(udpai_conform_options *given, const char *text, const struct argp_stat
     if (end == text || *end || *text == '-' || errno || ms < 1 || ms > QUIET_MAX_MS)
         argp_error(state, "--quiet-ms %s: give milliseconds, from 1 to %d", text, QUIET_MAX_MS);
     given->quiet_ms = ms;
+}
+
+static void
+set_limit(udpai_conform_options *given, const char *text, const struct argp_state *state)
+{
+    char *end;
+    errno = 0;
+    unsigned long long seconds = strtoull(text, &end, 10);
+    if (end == text || *end || *text == '-' || errno || seconds < 1 || seconds > LIMIT_MAX_S)
+        argp_error(state, "--time-limit %s: give seconds, from 1 to %d", text, LIMIT_MAX_S);
+    given->limit_ms = seconds * 1000;
 }
 
 static void
@@ -76,6 +92,9 @@ take_more(udpai_conform_options *given,
     switch (key) {
     case QUIET:
         set_quiet(given, argument, state);
+        return 0;
+    case TIME_LIMIT:
+        set_limit(given, argument, state);
         return 0;
     case PREFIX:
         set_prefix(given, argument, state);

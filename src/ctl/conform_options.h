@@ -23,6 +23,7 @@ typedef struct udpai_conform_options {
     const char *rest;                     /* HOST:PORT */
     UDPAI_VECTOR(const char *) resources; /* TYPE=NAME */
     uint64_t quiet_ms;
+    uint64_t limit_ms; /* of all cases; 0: not given */
     bool is_strict, is_list;
     const char *first; /* the first option of these that was given */
 } udpai_conform_options;

@@ -142,8 +142,9 @@ def settings(load):
 def test_options():
     def options(**load):
         return ' '.join(points.Load(**load).options(2))
-    check('what is usual is left to udpactl', options() ==
-          '--protocol delta --streams 1000 --resources 1000 --size 300 --changes 300 --seconds 2')
+    check('what is usual is left to udpactl, but for the namespace', options() ==
+          '--protocol delta --streams 1000 --resources 1000 --size 300 --changes 300 --seconds 2 '
+          '-n com.acme')
     check('somebody else has names of his own', options(of='him', namespaces=3, slow_rate=5).endswith(
         ' --slow-rate 5 --namespaces 3 --node-id him -n him'))
     check('a rate says how many changes there are', '--changes 100 ' in options(rate=50) and

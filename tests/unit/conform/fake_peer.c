@@ -142,21 +142,23 @@ static void
 put_resource(udpai_proto_writer *writer, const answer *of, char *word)
 {
     char *equals = strchr(word, '=');
+    udpai_kind said = *word == '!' ? UDPAI_LISTENER : of->kind;
+    word += *word == '!';
     unsigned variant = equals ? (unsigned)strtoul(equals + 1, NULL, 10) : 0;
     if (equals)
         *equals = 0;
     udpa_bytes *payload = udpai_kind_payload(of->kind, word, variant);
     udpai_str view = udpai_bytes_view(payload);
     if (of->is_delta) {
-        size_t any = any_size(of->kind, view);
+        size_t any = any_size(said, view);
         udpai_proto_put_head(writer, 2,
                              udpai_proto_bytes_size(1, 1) + udpai_proto_bytes_size(2, any) +
                                  udpai_proto_bytes_size(3, strlen(word)));
         udpai_proto_put_bytes(writer, 1, UDPAI_STR("v"));
-        put_any(writer, 2, of->kind, view);
+        put_any(writer, 2, said, view);
         udpai_proto_put_bytes(writer, 3, udpai_str_from(word));
     } else {
-        put_any(writer, 2, of->kind, view);
+        put_any(writer, 2, said, view);
     }
     udpa_bytes_unref(payload);
 }

@@ -38,7 +38,8 @@ typedef struct fake_peer {
 void fake_peer_init(fake_peer *self);
 void fake_peer_done(fake_peer *self);
 
-/* Has the client hear this; the strings are as on the wire, "a=1" a cluster's name and variant. */
+/* Has the client hear this; the strings are as on the wire, "a=1" a cluster's name and variant,
+ * "!a=1" one that is said to be a listener. */
 void fake_answer(fake_call *call,
                  bool is_delta,
                  udpai_kind kind,

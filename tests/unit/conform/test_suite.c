@@ -45,28 +45,37 @@ is_initial(void *userdata, const char *name)
            strcmp(name, "envelope/v2-clusters") == 0;
 }
 
+static const char *answered = "theirs=1";
+
 static void
 serve(fake_peer *fake, fake_call *call, udpai_str request)
 {
-    (void)fake;
+    fake->now_ms++;
     if (strstr(call->path, "v2"))
         fake_end(call, 0);
     else if (call->n_said == 1 && memmem(request.data, request.len, "theirs", 6))
-        fake_answer(call, false, UDPAI_CLUSTER, "n1", "theirs=1", "");
+        fake_answer(call, false, UDPAI_CLUSTER, "n1", answered, "");
 }
 
 static void
-run(udpai_suite *suite, fake_peer *fake)
+run_within(udpai_suite *suite, fake_peer *fake, uint64_t limit_ms)
 {
     fake_peer_init(fake);
     fake->serve = serve;
-    *suite = (udpai_suite){.is_wanted = is_initial};
+    *suite = (udpai_suite){.is_wanted = is_initial, .limit_ms = limit_ms};
     suite->stage.peer = &fake->peer;
     suite->stage.timeout_ms = suite->stage.quiet_ms = 10;
     udpai_world_init(&suite->stage.world, "conform", NULL);
     udpai_world_learn(&suite->stage.world, UDPAI_CLUSTER, UDPAI_STR("theirs"));
     udpai_suite_init(suite);
+    assert_int_equal(udpai_suite_n_cases(suite), 3);
     udpai_suite_run(suite);
+}
+
+static void
+run(udpai_suite *suite, fake_peer *fake)
+{
+    run_within(suite, fake, 0);
 }
 
 static void
@@ -119,6 +128,44 @@ what_passes_falls_short_and_is_skipped_is_told(void **state)
 }
 
 static void
+a_payload_of_another_type_fails_any_case(void **state)
+{
+    udpai_suite suite;
+    fake_peer fake;
+    (void)state;
+    answered = "!theirs=1";
+    run(&suite, &fake);
+    answered = "theirs=1";
+    assert_int_equal(suite.results.items[0].verdict, UDPAI_FAILED);
+    assert_non_null(strstr(suite.results.items[0].why,
+                           "in a response with clusters the payload of 'theirs' is of type "
+                           "'type.googleapis.com/envoy.config.listener.v3.Listener'"));
+    udpai_suite_done(&suite);
+    fake_peer_done(&fake);
+}
+
+static void
+no_case_begins_when_the_time_is_over(void **state)
+{
+    udpai_suite suite;
+    fake_peer fake;
+    (void)state;
+    run_within(&suite, &fake, 1000000);
+    assert_int_equal(suite.n_out_of_time, 0);
+    uint64_t took_ms = suite.results.items[0].took_ms;
+    assert_true(took_ms > 0);
+    udpai_suite_done(&suite);
+    fake_peer_done(&fake);
+    run_within(&suite, &fake, took_ms);
+    assert_int_equal(suite.n_out_of_time, 2);
+    assert_int_equal(suite.results.items[0].verdict, UDPAI_PASSED);
+    assert_int_equal(suite.results.items[2].verdict, UDPAI_SKIPPED);
+    assert_non_null(strstr(suite.results.items[2].why, "(--time-limit)"));
+    udpai_suite_done(&suite);
+    fake_peer_done(&fake);
+}
+
+static void
 what_a_server_says_cannot_spoil_a_report(void **state)
 {
     static const udpai_case that = {.name = "x", .section = "S", .rule = "R", .group = "g"};
@@ -140,6 +187,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_case_has_a_name_of_its_own_and_a_rule),
         cmocka_unit_test(what_passes_falls_short_and_is_skipped_is_told),
+        cmocka_unit_test(a_payload_of_another_type_fails_any_case),
+        cmocka_unit_test(no_case_begins_when_the_time_is_over),
         cmocka_unit_test(what_a_server_says_cannot_spoil_a_report),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
