@@ -203,6 +203,16 @@ limit_of_publisher(const udpai_store *store, const struct exchange *exchange)
     };
 }
 
+/* What the node says of itself takes no room: it is there while somebody looks. */
+static void
+leave_out_status(const udpai_store *store, struct limit *limit)
+{
+    const udpai_namespace_use *status =
+        udpai_map_get(&store->namespaces, UDPAI_STR(UDPAI_NODE_NAMESPACE));
+    if (status)
+        subtract_all(&limit->used, &status->use);
+}
+
 /* Publishers have what the others leave, and none of the others finds less room for what publishers
  * hold: what is configured here does not pay for what anybody sends. */
 static struct limit
@@ -216,7 +226,9 @@ limit_of_node(const udpai_store *store, const struct exchange *exchange)
         .max_bytes = store->options.max_bytes,
         .option = "",
     };
-    if (!is_publisher(exchange->origin)) {
+    if (is_publisher(exchange->origin)) {
+        leave_out_status(store, &limit);
+    } else {
         limit.kind = "this node, publishers left out,";
         subtract_all(&limit.used, &store->publishers);
         limit.freed = freed(exchange, exchange->told && !is_publisher(exchange->told_by));

@@ -187,6 +187,21 @@ test_publishers_together_hold_so_many(void **state)
     assert_changes(bed, "+a1/x=3");
 }
 
+/* It is there while somebody looks, and must not depend on that. */
+static void
+what_the_node_says_of_itself_takes_no_room(void **state)
+{
+    store_bed *bed = *state;
+    udpai_origin *one = store_bed_origin(bed, "one", UDPAI_ORIGIN_PUBLISHER, 0);
+    udpai_origin *own = store_bed_origin(bed, "own", UDPAI_ORIGIN_FILES, 0);
+    limit(bed, &bed->options.max_resources, 2);
+    store_bed_put(bed, own, RESOURCE("udpa.node/n/node", .value = "1"));
+    store_bed_put(bed, one, RESOURCE("a1/x", .value = "1"));
+    store_bed_put(bed, one, RESOURCE("a2/x", .value = "1"));
+    assert_refused(bed, one, RESOURCE("a3/x"), "this node is full: 2 resources of 2");
+    assert_changes(bed, "+a1/x=1 +a2/x=1 +udpa.node/n/node=1");
+}
+
 static void
 test_the_node_holds_so_many_bytes(void **state)
 {
@@ -661,6 +676,7 @@ main(void)
         store_test(test_a_publisher_holds_so_many_bytes),
         store_test(test_who_is_configured_is_no_publisher),
         store_test(test_publishers_together_hold_so_many),
+        store_test(what_the_node_says_of_itself_takes_no_room),
         store_test(test_the_node_holds_so_many_bytes),
         store_test(test_an_origin_may_become_configured),
         store_test(test_what_is_held_back_takes_room),
