@@ -92,6 +92,18 @@ udpai_proto_next(udpai_proto_reader *reader, udpai_proto_field *ret_field)
     return false;
 }
 
+udpai_str
+udpai_proto_last_bytes(udpai_str message, uint32_t number)
+{
+    udpai_str found = {"", 0};
+    udpai_proto_reader reader = udpai_proto_read(message);
+    udpai_proto_field field;
+    while (udpai_proto_next(&reader, &field))
+        if (field.number == number && field.type == UDPAI_WIRE_BYTES)
+            found = field.bytes;
+    return found;
+}
+
 bool
 udpai_proto_take_number(udpai_proto_reader *reader, uint64_t *ret_value)
 {

@@ -36,6 +36,9 @@ udpai_proto_read(udpai_str message)
 
 /* The next field; false at the end and at what is malformed (then reader->failed). */
 bool udpai_proto_next(udpai_proto_reader *reader, udpai_proto_field *ret_field);
+/* Of the last length-delimited field of this number, before what is malformed; a view, empty if
+ * there is none. */
+udpai_str udpai_proto_last_bytes(udpai_str message, uint32_t number);
 
 /* What stands without a tag, in messages whose fields have a fixed order. False, and the reader has
  * failed: it does not stand there. */

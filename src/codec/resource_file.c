@@ -338,23 +338,10 @@ add_nth(struct file_reader *reader,
     return err;
 }
 
-/* The last field of this number; empty if there is none, or the message ends before. */
-static udpai_str
-find_bytes(udpai_str message, uint32_t number)
-{
-    udpai_str found = {NULL, 0};
-    udpai_proto_reader reader = udpai_proto_read(message);
-    udpai_proto_field field;
-    while (udpai_proto_next(&reader, &field))
-        if (field.number == number && field.type == UDPAI_WIRE_BYTES)
-            found = field.bytes;
-    return found;
-}
-
 static udpa_err
 add_response(struct file_reader *reader, udpai_str response, const struct response_places *places)
 {
-    udpai_str type_url = find_bytes(response, RESPONSE_TYPE_URL);
+    udpai_str type_url = udpai_proto_last_bytes(response, RESPONSE_TYPE_URL);
     udpai_proto_reader fields = udpai_proto_read(response);
     udpai_proto_field field;
     udpai_strbuf path = {0};

@@ -29,23 +29,10 @@ replace(char **kept, char *text)
     *kept = text;
 }
 
-/* A field of an Any: 1 is its type, 2 its value. */
-static udpai_str
-field_of_any(udpai_str any, uint32_t number)
-{
-    udpai_proto_reader reader = udpai_proto_read(any);
-    udpai_proto_field field;
-    udpai_str value = {0};
-    while (udpai_proto_next(&reader, &field))
-        if (field.number == number && field.type == UDPAI_WIRE_BYTES)
-            value = field.bytes;
-    return value;
-}
-
 static udpai_str
 value_of_any(udpai_str any)
 {
-    return field_of_any(any, 2);
+    return udpai_proto_last_bytes(any, 2);
 }
 
 static void
@@ -93,7 +80,7 @@ note_resource(udpai_talk *talk, udpai_kind kind, const udpai_xds_received *recei
                    .name = copy(talk->script, received_name(kind, received)),
                    .aliases = copy_aliases(talk->script, received),
                    .version = copy(talk->script, received->version),
-                   .contents = udpai_kind_of_url(field_of_any(received->any, 1)),
+                   .contents = udpai_kind_of_url(udpai_proto_last_bytes(received->any, 1)),
                    .is_wrapped = received->is_wrapped,
                    .has_payload = received->has_any,
                    .has_ttl = received->has_ttl,
@@ -134,14 +121,14 @@ note_response(udpai_talk *talk, udpai_kind kind, const udpai_xds_answer *answer)
     }
 }
 
-/* Whatever a case is about: a payload of another type is told of at once. Collections are lists of
- * other types. */
+/* A payload of another type fails every case. Collections list resources of other types. */
 static void
 check_payloads(udpai_talk *talk, udpai_kind kind, const udpai_xds_answer *answer)
 {
     for (size_t i = 0; i < answer->n_resources && udpai_is_running(talk->script); i++) {
         const udpai_xds_received *received = &answer->resources[i];
-        udpai_str type_url = field_of_any(received->any, 1), name = received_name(kind, received);
+        udpai_str type_url = udpai_proto_last_bytes(received->any, 1),
+                  name = received_name(kind, received);
         if (received->has_any && !udpai_kind_is(kind, UDPAI_NAMED_BY_URL) &&
             udpai_kind_of_url(type_url) != kind)
             udpai_fail_script(talk->script,

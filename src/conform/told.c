@@ -32,18 +32,6 @@ udpai_told_of(const udpai_talk *talk, udpai_kind kind, const char *name)
 
 /* ---- resource_errors ---- */
 
-static udpai_str
-bytes_of(udpai_str message, uint32_t number)
-{
-    udpai_proto_reader reader = udpai_proto_read(message);
-    udpai_proto_field field;
-    udpai_str bytes = {"", 0};
-    while (udpai_proto_next(&reader, &field))
-        if (field.number == number && field.type == UDPAI_WIRE_BYTES)
-            bytes = field.bytes;
-    return bytes;
-}
-
 static int
 code_of(udpai_str status)
 {
@@ -59,11 +47,11 @@ code_of(udpai_str status)
 static void
 note_error(udpai_talk *talk, udpai_kind kind, udpai_str error)
 {
-    udpai_str name = bytes_of(bytes_of(error, 1), 1);
+    udpai_str name = udpai_proto_last_bytes(udpai_proto_last_bytes(error, 1), 1);
     udpai_told_error told = {
         .kind = kind,
         .name = udpai_strndup(name.data, name.len),
-        .code = code_of(bytes_of(error, 2)),
+        .code = code_of(udpai_proto_last_bytes(error, 2)),
         .response = talk->responses.n,
     };
     udpai_transcribe(talk->script, "< %u   an error of %.*s: code %d", talk->number,

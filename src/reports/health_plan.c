@@ -64,23 +64,12 @@ udpai_health_cluster_is_checked(udpai_str cluster)
     return protocols_of(cluster, &is_good) || !is_good;
 }
 
-static udpai_str
-text_of(udpai_str message, uint32_t number)
-{
-    udpai_proto_reader reader = udpai_proto_read(message);
-    udpai_proto_field field;
-    udpai_str text = {0};
-    while (udpai_proto_next(&reader, &field))
-        if (field.number == number && field.type == UDPAI_WIRE_BYTES)
-            text = field.bytes;
-    return text;
-}
-
 static bool
 is_disabled(udpai_str endpoint)
 {
     bool found = false;
-    udpai_proto_reader reader = udpai_proto_read(text_of(endpoint, ENDPOINT_CHECK_CONFIG));
+    udpai_proto_reader reader =
+        udpai_proto_read(udpai_proto_last_bytes(endpoint, ENDPOINT_CHECK_CONFIG));
     udpai_proto_field field;
     while (udpai_proto_next(&reader, &field))
         if (field.number == CHECK_CONFIG_DISABLED && field.type == UDPAI_WIRE_VARINT)
@@ -107,7 +96,8 @@ add_endpoint(udpai_health_plan *plan, const udpai_plan_subject *like, udpai_str 
         UDPA_OK)
         return UDPA_ERR_MALFORMED;
     if (is_disabled(endpoint) ||
-        !udpai_health_address_read(text_of(endpoint, ENDPOINT_ADDRESS), &added.address))
+        !udpai_health_address_read(udpai_proto_last_bytes(endpoint, ENDPOINT_ADDRESS),
+                                   &added.address))
         return UDPA_OK;
     if (plan->subjects.n >= UDPAI_HEALTH_ENDPOINTS_MAX)
         return UDPA_ERR_LIMIT;
@@ -118,7 +108,7 @@ add_endpoint(udpai_health_plan *plan, const udpai_plan_subject *like, udpai_str 
 static udpa_err
 add_locality(udpai_health_plan *plan, udpai_plan_subject *like, udpai_str locality)
 {
-    udpai_str place = text_of(locality, LOCALITY_PLACE);
+    udpai_str place = udpai_proto_last_bytes(locality, LOCALITY_PLACE);
     if (udpai_scan(&envoy__config__core__v3__locality__descriptor, place, NULL, NULL) != UDPA_OK)
         return UDPA_ERR_MALFORMED;
     like->locality = (uint32_t)plan->localities.n;
@@ -128,7 +118,7 @@ add_locality(udpai_health_plan *plan, udpai_plan_subject *like, udpai_str locali
     udpai_proto_field field;
     while (err == UDPA_OK && udpai_proto_next(&reader, &field))
         if (field.number == LOCALITY_ENDPOINTS && field.type == UDPAI_WIRE_BYTES)
-            err = add_endpoint(plan, like, text_of(field.bytes, MEMBER_ENDPOINT));
+            err = add_endpoint(plan, like, udpai_proto_last_bytes(field.bytes, MEMBER_ENDPOINT));
     return err == UDPA_OK && reader.failed ? UDPA_ERR_MALFORMED : err;
 }
 

@@ -88,13 +88,7 @@ udpai_health_address_cmp(const udpai_health_address *a, const udpai_health_addre
 static bool
 read_endpoint(udpai_str endpoint, udpai_health_address *to)
 {
-    udpai_str address = {0};
-    udpai_proto_reader reader = udpai_proto_read(endpoint);
-    udpai_proto_field field;
-    while (udpai_proto_next(&reader, &field))
-        if (field.number == ENDPOINT_ADDRESS && field.type == UDPAI_WIRE_BYTES)
-            address = field.bytes;
-    return udpai_health_address_read(address, to);
+    return udpai_health_address_read(udpai_proto_last_bytes(endpoint, ENDPOINT_ADDRESS), to);
 }
 
 /* A status that is not known says nothing. */
@@ -145,22 +139,10 @@ add_locality(udpai_health_answer *answer,
     return err;
 }
 
-static udpai_str
-name_of(udpai_str cluster)
-{
-    udpai_str name = {0};
-    udpai_proto_reader reader = udpai_proto_read(cluster);
-    udpai_proto_field field;
-    while (udpai_proto_next(&reader, &field))
-        if (field.number == CLUSTER_NAME && field.type == UDPAI_WIRE_BYTES)
-            name = field.bytes;
-    return name;
-}
-
 static udpa_err
 add_cluster(udpai_health_answer *answer, udpai_str cluster, udpa_error **ret_error)
 {
-    udpai_str name = name_of(cluster);
+    udpai_str name = udpai_proto_last_bytes(cluster, CLUSTER_NAME);
     if (name.len == 0)
         return udpai_fail(ret_error, UDPA_ERR_INVAL,
                           "an answer is about a cluster without a name: cluster_name is missing");

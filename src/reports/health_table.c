@@ -30,18 +30,6 @@ enum { /* field numbers of the public types */
 
 /* ---- reading ---- */
 
-static udpai_str
-text_of(udpai_str message, uint32_t number)
-{
-    udpai_proto_reader reader = udpai_proto_read(message);
-    udpai_proto_field field;
-    udpai_str text = {0};
-    while (udpai_proto_next(&reader, &field))
-        if (field.number == number && field.type == UDPAI_WIRE_BYTES)
-            text = field.bytes;
-    return text;
-}
-
 static uint64_t
 number_of(udpai_str message, uint32_t number)
 {
@@ -76,7 +64,8 @@ add_endpoint(udpai_health_table *table, udpai_str endpoint, udpa_error **ret_err
         .locality = table->localities.n - 1,
     };
     /* What cannot be named in an answer is checked for nobody. */
-    if (!udpai_health_address_read(text_of(endpoint, ENDPOINT_ADDRESS), &asked.address))
+    if (!udpai_health_address_read(udpai_proto_last_bytes(endpoint, ENDPOINT_ADDRESS),
+                                   &asked.address))
         return UDPA_OK;
     if (table->asked.n >= UDPAI_HEALTH_ENDPOINTS_MAX)
         return udpai_fail(ret_error, UDPA_ERR_LIMIT, "it has more than %d endpoints",
@@ -90,11 +79,11 @@ add_endpoint(udpai_health_table *table, udpai_str endpoint, udpa_error **ret_err
 static udpa_err
 add_locality(udpai_health_table *table, udpai_str locality, udpa_error **ret_error)
 {
-    udpai_str place = text_of(locality, LOCALITY);
+    udpai_str place = udpai_proto_last_bytes(locality, LOCALITY);
     const udpai_health_locality added = {
-        .region = text_of(place, LOCALITY_REGION),
-        .zone = text_of(place, LOCALITY_ZONE),
-        .sub_zone = text_of(place, LOCALITY_SUB_ZONE),
+        .region = udpai_proto_last_bytes(place, LOCALITY_REGION),
+        .zone = udpai_proto_last_bytes(place, LOCALITY_ZONE),
+        .sub_zone = udpai_proto_last_bytes(place, LOCALITY_SUB_ZONE),
     };
     udpa_err err = udpai_vector_push(&table->localities, added) ? UDPA_OK : UDPA_ERR_NOMEM;
     udpai_proto_reader reader = udpai_proto_read(locality);
@@ -109,7 +98,7 @@ static udpa_err
 add_cluster(udpai_health_table *table, udpai_str cluster, udpa_error **ret_error)
 {
     const udpai_health_cluster added = {
-        .name = text_of(cluster, CLUSTER_NAME),
+        .name = udpai_proto_last_bytes(cluster, CLUSTER_NAME),
         .first = table->asked.n,
     };
     if (added.name.len == 0)

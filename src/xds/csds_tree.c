@@ -178,18 +178,6 @@ udpai_csds_tree_look(udpai_csds_tree *tree, bool *ret_settled, uint64_t *ret_aga
 
 /* ---- telling ---- */
 
-static udpai_str
-field_of(udpai_str message, uint32_t number)
-{
-    udpai_proto_reader reader = udpai_proto_read(message);
-    udpai_proto_field field;
-    udpai_str found = {0};
-    while (udpai_proto_next(&reader, &field))
-        if (field.number == number && field.type == UDPAI_WIRE_BYTES)
-            found = field.bytes;
-    return found;
-}
-
 static bool
 put_field(udpai_strbuf *out, uint32_t number, udpai_str text)
 {
@@ -246,7 +234,7 @@ take_config(udpai_str value, udpai_str *ret_config)
     if (err == UDPA_OK && bodies.n)
         err = UDPA_ERR_MALFORMED;
     udpai_vector_done(&bodies);
-    *ret_config = field_of(value, CONFIG);
+    *ret_config = udpai_proto_last_bytes(value, CONFIG);
     return err == UDPA_OK && ret_config->len == 0 ? UDPA_ERR_MALFORMED : err;
 }
 
@@ -259,7 +247,8 @@ find_out_if_wanted(udpai_csds_walk *walk, udpai_str config, bool *ret_wanted)
     *ret_wanted = true;
     if (matchers->n_items == 0)
         return UDPA_OK;
-    udpa_err err = udpai_node_info_decode(decoder, field_of(config, NODE), &info, NULL);
+    udpa_err err =
+        udpai_node_info_decode(decoder, udpai_proto_last_bytes(config, NODE), &info, NULL);
     udpai_arena_reset(&decoder->arena);
     if (err != UDPA_OK)
         return err;
@@ -325,7 +314,7 @@ tell_left_out(udpai_csds_walk *walk, udpai_str value, udpai_str config)
     snprintf(text, sizeof(text),
              "cut: %llu of %llu resources of this client are left out: ask the node that serves it",
              (unsigned long long)n_left_out, (unsigned long long)number_of(value, N_RESOURCES));
-    if (put_field(&node, NODE, field_of(config, NODE)))
+    if (put_field(&node, NODE, udpai_proto_last_bytes(config, NODE)))
         put(walk, udpai_strbuf_view(&node), udpai_str_from(text));
     else
         walk->failed = true;

@@ -69,18 +69,6 @@ varint_of(udpai_str message, uint32_t number)
     return value;
 }
 
-static udpai_str
-text_of(udpai_str message, uint32_t number)
-{
-    udpai_proto_reader reader = udpai_proto_read(message);
-    udpai_proto_field field;
-    udpai_str text = {"", 0};
-    while (udpai_proto_next(&reader, &field))
-        if (field.number == number && field.type == UDPAI_WIRE_BYTES)
-            text = field.bytes;
-    return text;
-}
-
 static size_t
 count(udpai_str message, uint32_t number)
 {
@@ -121,7 +109,7 @@ read_field(const udpai_proto_field *field, udpai_str *aliases, udpai_xds_receive
         to->name = field->bytes;
         break;
     case RESOURCE_RESOURCE_NAME: /* which has a name or this */
-        to->name = text_of(field->bytes, NAME_NAME);
+        to->name = udpai_proto_last_bytes(field->bytes, NAME_NAME);
         break;
     case RESOURCE_ALIASES:
         aliases[to->n_aliases++] = field->bytes;
@@ -202,7 +190,7 @@ read_text(reading *self, const udpai_proto_field *field, udpa_error **ret_error)
     else if (field->number == fields->nonce)
         to->nonce = field->bytes;
     else if (field->number == fields->control_plane)
-        to->control_plane = text_of(field->bytes, CONTROL_PLANE_IDENTIFIER);
+        to->control_plane = udpai_proto_last_bytes(field->bytes, CONTROL_PLANE_IDENTIFIER);
     else if (field->number == fields->removed)
         self->removed[to->n_removed++] = field->bytes;
     return UDPA_OK;

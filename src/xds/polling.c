@@ -250,19 +250,6 @@ wrap(slot *self, udpai_str response, bool has_type)
     return UDPA_OK;
 }
 
-/* Of the last field of this number. */
-static udpai_str
-text_of(udpai_str message, uint32_t number)
-{
-    udpai_proto_reader reader = udpai_proto_read(message);
-    udpai_proto_field field;
-    udpai_str text = {"", 0};
-    while (udpai_proto_next(&reader, &field))
-        if (field.number == number && field.type == UDPAI_WIRE_BYTES)
-            text = field.bytes;
-    return text;
-}
-
 static udpa_err
 is_whole(udpai_str message)
 {
@@ -276,7 +263,8 @@ is_whole(udpai_str message)
 static udpa_err
 take_response(slot *self, udpai_str response, udpa_error **ret_error)
 {
-    udpai_str type_url = text_of(response, TYPE_URL), version = text_of(response, VERSION);
+    udpai_str type_url = udpai_proto_last_bytes(response, TYPE_URL),
+              version = udpai_proto_last_bytes(response, VERSION);
     udpai_str wanted = udpai_xds_rest_type(index_of(self));
     udpa_bytes *offered = NULL;
     if (is_whole(response) != UDPA_OK)

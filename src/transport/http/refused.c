@@ -11,19 +11,6 @@
 
 #define RESPONSE_VERSION 1 /* its number, in every response */
 
-/* The text of a field, the last one of its number; empty: there is none. */
-static udpai_str
-find_text(udpai_str message, uint32_t number)
-{
-    udpai_proto_reader reader = udpai_proto_read(message);
-    udpai_proto_field field;
-    udpai_str found = {0};
-    while (udpai_proto_next(&reader, &field))
-        if (field.number == number && field.type == UDPAI_WIRE_BYTES)
-            found = field.bytes;
-    return found;
-}
-
 static udpai_http_answered *
 find(udpai_http *http, udpai_content_hash question)
 {
@@ -59,7 +46,7 @@ udpai_http_question_note(udpai_http_exchange *exchange, udpa_bytes **message)
     udpai_str peer = udpai_peer_counts_as(exchange->connection->identity,
                                           udpai_bytes_view(exchange->connection->address));
     uint32_t number = exchange->route->version_field;
-    if (find_text(view, number).len == 0)
+    if (udpai_proto_last_bytes(view, number).len == 0)
         return; /* whoever says no version may have none to say */
     exchange->is_question = true;
     exchange->question = udpai_content_hash_of(peer, view);
@@ -80,7 +67,8 @@ udpai_http_question_note(udpai_http_exchange *exchange, udpa_bytes **message)
 void
 udpai_http_question_answer(udpai_http_exchange *exchange, const udpai_visit *visit)
 {
-    udpai_str version = find_text(udpai_bytes_view(visit->parts.items[0]), RESPONSE_VERSION);
+    udpai_str version =
+        udpai_proto_last_bytes(udpai_bytes_view(visit->parts.items[0]), RESPONSE_VERSION);
     if (version.len == 0 || version.len > sizeof(exchange->version))
         exchange->is_question = false;
     if (!exchange->is_question)

@@ -332,6 +332,26 @@ noise_is_survived(void **state)
     assert_true(n_good > 0 && n_good < 20000);
 }
 
+static void
+the_last_of_a_number_is_found(void **state)
+{
+    (void)state;
+    static const char message[] = "\x0a\x01"
+                                  "a"
+                                  "\x10\x05"
+                                  "\x0a\x02"
+                                  "bc"
+                                  "\x12\x00";
+    const udpai_str whole = {message, sizeof(message) - 1};
+    assert_str(udpai_proto_last_bytes(whole, 1), "bc");
+    assert_int_equal(udpai_proto_last_bytes(whole, 2).len, 0);
+    assert_int_equal(udpai_proto_last_bytes(whole, 3).len, 0);
+    assert_non_null(udpai_proto_last_bytes(whole, 3).data);
+    /* What is behind a malformed field is not looked at. */
+    assert_str(udpai_proto_last_bytes((udpai_str){message, 8}, 1), "a");
+    assert_int_equal(udpai_proto_last_bytes((udpai_str){0}, 1).len, 0);
+}
+
 int
 main(void)
 {
@@ -349,6 +369,7 @@ main(void)
         cmocka_unit_test(bare_values_are_read_in_their_order),
         cmocka_unit_test(bare_values_that_are_cut_off_are_refused),
         cmocka_unit_test(noise_is_survived),
+        cmocka_unit_test(the_last_of_a_number_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
