@@ -12,7 +12,7 @@
 enum { /* field numbers of FetchResponse */
     VERSION = 1,
     TYPE_URL = 2,
-    RESOURCES = 3,
+    RESOURCES = UDPAI_UDPA_POLL_RESOURCES,
 };
 
 typedef Udpa__Service__Discovery__V1__FetchRequest request_message;
@@ -294,27 +294,13 @@ enum { /* field numbers */
     RESOURCE_NAME = 1,
     ERROR_NAME = 1,
     ERROR_DETAIL = 2,
-    STATUS_CODE = 1,
-    STATUS_MESSAGE = 2,
 };
 
 void
 udpai_udpa_poll_put_error(udpai_proto_writer *writer, udpai_str resource, udpai_str reason)
 {
-    udpai_str name = UDPAI_STR("");
-    uint64_t code = (uint64_t)udpa_err_to_grpc(UDPA_ERR_INTERNAL);
-    udpai_proto_writer status = {0};
-    udpai_proto_reader reader = udpai_proto_read(resource);
-    udpai_proto_field field;
-    while (udpai_proto_next(&reader, &field))
-        if (field.number == RESOURCE_NAME && field.type == UDPAI_WIRE_BYTES)
-            name = field.bytes;
-    udpai_proto_put_varint(&status, STATUS_CODE, code);
-    udpai_proto_put_bytes(&status, STATUS_MESSAGE, reason);
-    udpai_proto_put_bytes(writer, ERROR_NAME, name);
-    udpai_proto_put_head(writer, ERROR_DETAIL, status.size);
-    udpai_proto_put_varint(writer, STATUS_CODE, code);
-    udpai_proto_put_bytes(writer, STATUS_MESSAGE, reason);
+    udpai_proto_put_bytes(writer, ERROR_NAME, udpai_proto_last_bytes(resource, RESOURCE_NAME));
+    udpai_rpc_status_put(writer, ERROR_DETAIL, udpa_err_to_grpc(UDPA_ERR_INTERNAL), reason);
 }
 
 /* ---- its life ---- */

@@ -293,18 +293,6 @@ put_unsubscribe(udpai_proto_writer *writer, const void *what)
     udpai_proto_put_bytes_opt(writer, 3, subscription->name_space);
 }
 
-/* google.rpc.Status as a field. */
-static void
-put_status(udpai_proto_writer *writer, uint32_t number, int32_t code, udpai_str text)
-{
-    udpai_proto_writer size = {0};
-    udpai_proto_put_varint_opt(&size, 1, (uint64_t)(int64_t)code);
-    udpai_proto_put_bytes_opt(&size, 2, text);
-    udpai_proto_put_head(writer, number, size.size);
-    udpai_proto_put_varint_opt(writer, 1, (uint64_t)(int64_t)code);
-    udpai_proto_put_bytes_opt(writer, 2, text);
-}
-
 static void
 put_subscription_error(udpai_proto_writer *writer, const void *what)
 {
@@ -312,7 +300,7 @@ put_subscription_error(udpai_proto_writer *writer, const void *what)
     udpai_proto_put_bytes_opt(writer, 1, error->type_url);
     udpai_proto_put_bytes_opt(writer, 2, error->name_space);
     put_names(writer, 3, error);
-    put_status(writer, 4, error->status_code, error->status_text);
+    udpai_rpc_status_put(writer, 4, error->status_code, error->status_text);
 }
 
 /* How much a receipt says of what it refuses. */
@@ -343,7 +331,7 @@ put_error(udpai_proto_writer *writer,
     else if (plan->detail == RECEIPT_SHORT_TEXTS)
         text = in_short;
     ++*n_texts;
-    put_status(writer, 2, udpa_err_to_grpc(udpa_error_code(error)), text);
+    udpai_rpc_status_put(writer, 2, udpa_err_to_grpc(udpa_error_code(error)), text);
 }
 
 /* A removal is known by its name. */
@@ -363,7 +351,7 @@ put_receipt(udpai_proto_writer *writer, const void *what)
                       udpai_utf8_cut(udpai_str_from(udpa_error_message(error)), SHORT_TEXT_MAX),
                       plan, &n_texts);
         else
-            put_status(writer, 2, 0, (udpai_str){0});
+            udpai_rpc_status_put(writer, 2, 0, (udpai_str){0});
     }
     for (size_t i = 0; i < judged->removals.n; i++) {
         const udpai_removal *removal = &judged->removals.items[i];

@@ -28,6 +28,17 @@ udpai_duration_put(udpai_proto_writer *writer, uint32_t number, uint64_t ms)
 }
 
 void
+udpai_rpc_status_put(udpai_proto_writer *writer, uint32_t number, int32_t code, udpai_str text)
+{
+    udpai_proto_writer size = {0};
+    udpai_proto_put_varint_opt(&size, 1, (uint64_t)(int64_t)code);
+    udpai_proto_put_bytes_opt(&size, 2, text);
+    udpai_proto_put_head(writer, number, size.size);
+    udpai_proto_put_varint_opt(writer, 1, (uint64_t)(int64_t)code);
+    udpai_proto_put_bytes_opt(writer, 2, text);
+}
+
+void
 udpai_timestamp_put(udpai_proto_writer *writer, uint32_t number, int64_t time_us)
 {
     int64_t seconds = time_us / 1000000, micros = time_us % 1000000;

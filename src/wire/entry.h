@@ -24,6 +24,9 @@ void udpai_entry_put_field(udpai_proto_writer *writer,
 /* Puts a google.protobuf.Duration or Timestamp as a field. */
 void udpai_duration_put(udpai_proto_writer *writer, uint32_t number, uint64_t ms);
 void udpai_timestamp_put(udpai_proto_writer *writer, uint32_t number, int64_t time_us);
+/* Puts a google.rpc.Status as a field. */
+void
+udpai_rpc_status_put(udpai_proto_writer *writer, uint32_t number, int32_t code, udpai_str text);
 
 /* Puts a Signature (NULL: an empty one) or Hop as a field. */
 void udpai_signature_put_field(udpai_proto_writer *writer,

@@ -4,11 +4,7 @@
 
 #include "base/alloc.h"
 #include "wire/compose.h"
-
-enum { /* field numbers of Status */
-    STATUS_CODE = 1,
-    STATUS_MESSAGE = 2,
-};
+#include "wire/entry.h"
 
 /* Field numbers that both requests have, and those of one alone; 0: it has none. */
 typedef struct request_fields {
@@ -55,21 +51,10 @@ put_versions(udpai_proto_writer *writer, uint32_t number, const udpai_xds_ask *a
 }
 
 static void
-put_status(udpai_proto_writer *writer, const udpai_xds_ask *ask)
-{
-    udpai_proto_put_varint(writer, STATUS_CODE, (uint64_t)(int64_t)ask->error_code);
-    udpai_proto_put_bytes_opt(writer, STATUS_MESSAGE, ask->error_text);
-}
-
-static void
 put_error(udpai_proto_writer *writer, uint32_t number, const udpai_xds_ask *ask)
 {
-    if (ask->error_code == 0)
-        return;
-    udpai_proto_writer size = {0};
-    put_status(&size, ask);
-    udpai_proto_put_head(writer, number, size.size);
-    put_status(writer, ask);
+    if (ask->error_code)
+        udpai_rpc_status_put(writer, number, ask->error_code, ask->error_text);
 }
 
 static void

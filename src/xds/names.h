@@ -27,7 +27,7 @@ typedef struct udpai_xds_name {
 struct udpai_xds_missing {
     udpai_str name;
     udpai_str constraints; /* those of the variants of the name that are missing; empty: all */
-    udpa_err why;          /* NOT_FOUND or DENIED */
+    udpa_err why;          /* NOT_FOUND or DENIED; INTERNAL: it cannot be written */
     udpai_str reason;
 };
 

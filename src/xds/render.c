@@ -20,8 +20,6 @@ enum { /* field numbers of Resource, CacheControl, ControlPlane */
     ERROR_DETAIL = 2,
     NAME_NAME = 1,
     NAME_CONSTRAINTS = 2,
-    STATUS_CODE = 1,
-    STATUS_MESSAGE = 2,
 };
 
 /* ---- the sink ---- */
@@ -193,17 +191,11 @@ udpai_xds_put_missing(udpai_xds_sink *sink, uint32_t number, udpai_str name)
     udpai_proto_put_bytes(&sink->writer, RESOURCE_ALIASES, name);
 }
 
-static void
-put_error(udpai_proto_writer *writer, const udpai_xds_missing *missing)
+void
+udpai_xds_put_error(udpai_proto_writer *writer, const udpai_xds_missing *missing)
 {
-    udpai_proto_writer status = {0};
-    uint64_t code = (uint64_t)udpa_err_to_grpc(missing->why);
-    udpai_proto_put_varint(&status, STATUS_CODE, code);
-    udpai_proto_put_bytes(&status, STATUS_MESSAGE, missing->reason);
     udpai_xds_put_variant(writer, ERROR_RESOURCE_NAME, missing->name, missing->constraints);
-    udpai_proto_put_head(writer, ERROR_DETAIL, status.size);
-    udpai_proto_put_varint(writer, STATUS_CODE, code);
-    udpai_proto_put_bytes(writer, STATUS_MESSAGE, missing->reason);
+    udpai_rpc_status_put(writer, ERROR_DETAIL, udpa_err_to_grpc(missing->why), missing->reason);
 }
 
 void
@@ -211,9 +203,9 @@ udpai_xds_put_errors(udpai_xds_sink *sink, uint32_t number, const udpai_xds_resp
 {
     for (size_t i = 0; i < response->n_errors; i++) {
         udpai_proto_writer size = {0};
-        put_error(&size, &response->errors[i]);
+        udpai_xds_put_error(&size, &response->errors[i]);
         udpai_proto_put_head(&sink->writer, number, size.size);
-        put_error(&sink->writer, &response->errors[i]);
+        udpai_xds_put_error(&sink->writer, &response->errors[i]);
     }
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Composing responses, for the files render*.c. */
+/* Composing responses, for the files render*.c, and left_out.c. */
 #ifndef UDPAI_XDS_RENDER_INTERNAL_H
 #define UDPAI_XDS_RENDER_INTERNAL_H
 
@@ -70,6 +70,8 @@ void udpai_xds_put_variant(udpai_proto_writer *writer,
 udpai_str udpai_xds_constraints_shown(const udpai_send_item *item);
 /* A Resource that says that there is none of this name. */
 void udpai_xds_put_missing(udpai_xds_sink *sink, uint32_t number, udpai_str name);
+/* The contents of a ResourceError. */
+void udpai_xds_put_error(udpai_proto_writer *writer, const udpai_xds_missing *missing);
 void
 udpai_xds_put_errors(udpai_xds_sink *sink, uint32_t number, const udpai_xds_response *response);
 void udpai_xds_put_control_plane(udpai_xds_sink *sink,

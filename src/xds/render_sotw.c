@@ -6,17 +6,18 @@
  * payloads have one name, one is left out: clients refuse a response that has a name twice. */
 #include "base/alloc.h"
 #include "base/map.h"
+#include "xds/left_out.h"
 #include "xds/peek.h"
 #include "xds/render_internal.h"
 #include "xds/xds_internal.h"
 
 enum { /* field numbers of DiscoveryResponse, and of Any; the nonce is appended by each stream */
     VERSION = 1,
-    RESOURCES = 2,
+    RESOURCES = UDPAI_XDS_RESPONSE_RESOURCES,
     CANARY = 3,
     TYPE_URL = 4,
     CONTROL_PLANE = 6,
-    RESOURCE_ERRORS = 7,
+    RESOURCE_ERRORS = UDPAI_XDS_RESPONSE_ERRORS,
     ANY_TYPE_URL = 1,
     ANY_VALUE = 2,
 };
