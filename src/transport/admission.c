@@ -119,10 +119,10 @@ add_name(udpai_admission *admission, udpai_str name)
 
 /* One more of this name. */
 static udpa_err
-take_place(udpai_admission *admission,
-           udpai_str name,
-           udpai_admitted **ret_admitted,
-           udpa_error **ret_error)
+take_place_of(udpai_admission *admission,
+              udpai_str name,
+              udpai_admitted **ret_admitted,
+              udpa_error **ret_error)
 {
     udpai_admitted *admitted = udpai_map_get(&admission->by_name, name);
     if (admitted && admitted->n >= admission->max_per_name)
@@ -140,6 +140,21 @@ take_place(udpai_admission *admission,
     return UDPA_OK;
 }
 
+static udpa_err
+take_place(udpai_admission *admission,
+           const udpai_client *client,
+           udpai_admitted **ret_admitted,
+           udpa_error **ret_error)
+{
+    udpai_strbuf name = {0};
+    udpai_client_put_name(&name, client);
+    udpa_err err = udpai_strbuf_failed(&name) ? udpai_fail_code(ret_error, UDPA_ERR_NOMEM)
+                                              : take_place_of(admission, udpai_strbuf_view(&name),
+                                                              ret_admitted, ret_error);
+    udpai_strbuf_done(&name);
+    return err;
+}
+
 static void
 leave_place(udpai_admission *admission, udpai_admitted *admitted)
 {
@@ -151,7 +166,7 @@ leave_place(udpai_admission *admission, udpai_admitted *admitted)
 
 udpa_err
 udpai_admission_enter(udpai_admission *admission,
-                      udpai_str name,
+                      const udpai_client *client,
                       udpai_admitted **ret_admitted,
                       udpa_error **ret_error)
 {
@@ -159,24 +174,8 @@ udpai_admission_enter(udpai_admission *admission,
         return udpai_fail(ret_error, UDPA_ERR_LIMIT,
                           "this node serves %zu %s, which is its limit (%s): try again later",
                           admission->n, admission->words->things, admission->words->setting);
-    udpa_err err = take_place(admission, name, ret_admitted, ret_error);
+    udpa_err err = take_place(admission, client, ret_admitted, ret_error);
     admission->n += err == UDPA_OK;
-    return err;
-}
-
-udpa_err
-udpai_admission_enter_client(udpai_admission *admission,
-                             const udpai_client *client,
-                             udpai_admitted **ret_admitted,
-                             udpa_error **ret_error)
-{
-    udpai_strbuf name = {0};
-    udpai_client_put_name(&name, client);
-    udpa_err err =
-        udpai_strbuf_failed(&name)
-            ? udpai_fail_code(ret_error, UDPA_ERR_NOMEM)
-            : udpai_admission_enter(admission, udpai_strbuf_view(&name), ret_admitted, ret_error);
-    udpai_strbuf_done(&name);
     return err;
 }
 
@@ -186,18 +185,13 @@ udpai_admission_rename(udpai_admission *admission,
                        udpai_admitted **admitted,
                        udpa_error **ret_error)
 {
-    udpai_strbuf name = {0};
-    udpai_admitted *now = NULL;
-    udpai_client_put_name(&name, client);
-    udpa_err err = udpai_strbuf_failed(&name)
-                       ? udpai_fail_code(ret_error, UDPA_ERR_NOMEM)
-                       : take_place(admission, udpai_strbuf_view(&name), &now, ret_error);
-    udpai_strbuf_done(&name);
-    if (err == UDPA_OK) {
-        leave_place(admission, *admitted);
-        *admitted = now;
-    }
-    return err;
+    udpai_admitted *now;
+    udpa_err err = take_place(admission, client, &now, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    leave_place(admission, *admitted);
+    *admitted = now;
+    return UDPA_OK;
 }
 
 void

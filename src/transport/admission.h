@@ -53,14 +53,9 @@ void udpai_admission_init(udpai_admission *admission,
 void udpai_admission_done(udpai_admission *admission);
 /* UDPA_ERR_LIMIT says which limit. */
 udpa_err udpai_admission_enter(udpai_admission *admission,
-                               udpai_str name,
+                               const udpai_client *client,
                                udpai_admitted **ret_admitted,
                                udpa_error **ret_error);
-/* The same, by the name of a client. */
-udpa_err udpai_admission_enter_client(udpai_admission *admission,
-                                      const udpai_client *client,
-                                      udpai_admitted **ret_admitted,
-                                      udpa_error **ret_error);
 /* More has become known of who it is: it counts as this client from now on. In an error it stays
  * what it was. */
 udpa_err udpai_admission_rename(udpai_admission *admission,

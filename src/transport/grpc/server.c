@@ -74,8 +74,7 @@ admit(udpai_stream *stream, const udpai_identity *identity, udpa_error **ret_err
     const udpai_client client = {.identity = identity, .address = udpai_bytes_view(address)};
     udpai_connection_enter(stream, udpai_bytes_view(address));
     udpai_surge_expect(stream->thread);
-    return udpai_admission_enter_client(&stream->thread->admission, &client, &stream->admitted,
-                                        ret_error);
+    return udpai_admission_enter(&stream->thread->admission, &client, &stream->admitted, ret_error);
 }
 
 static udpai_trust *

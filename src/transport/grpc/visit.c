@@ -180,8 +180,7 @@ open_session(udpai_visit *visit, udpa_error **ret_error)
     visit->bearer.lose = on_lost;
     udpa_err err = udpai_bearer_enter(thread, &visit->bearer, &presented, ret_error);
     if (err == UDPA_OK)
-        err =
-            udpai_admission_enter_client(&thread->admission, &client, &visit->admitted, ret_error);
+        err = udpai_admission_enter(&thread->admission, &client, &visit->admitted, ret_error);
     if (err == UDPA_OK)
         err = visit->method.open(&visit->session, thread->hub, &info);
     return udpai_fail_code(ret_error, err);

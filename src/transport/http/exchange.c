@@ -165,7 +165,7 @@ count_by_identity(udpai_http_connection *connection, udpa_error **ret_error)
     udpa_err err = udpai_admission_rename(&http->admission, &client, &connection->admitted, &error);
     if (err == UDPA_OK)
         return err;
-    udpai_http_tell_refused(http, error);
+    udpai_http_log_refused(http, error);
     udpai_http_connection_shut_down(connection);
     if (ret_error)
         *ret_error = udpa_error_ref(error);

@@ -53,8 +53,8 @@ typedef struct udpai_http_listener {
     udpai_timer rest; /* while the system has no more descriptors */
 } udpai_http_listener;
 
-/* Tells the operator that a connection was one too many; any other error is none of his. */
-void udpai_http_tell_refused(udpai_http *http, const udpa_error *error);
+/* Logs that a connection exceeds a limit; other errors are not logged. */
+void udpai_http_log_refused(udpai_http *http, const udpa_error *error);
 
 /* Binds and listens; any thread. */
 udpa_err udpai_http_listener_open(udpai_http_listener *listener,

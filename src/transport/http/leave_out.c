@@ -22,9 +22,9 @@ put_error(const struct leaving *self, udpai_str resource, const udpa_error *erro
     udpai_str reason = udpai_str_from(udpa_error_message(error));
     udpai_proto_writer size = {0};
     listing->put_error(&size, resource, reason);
-    udpai_proto_writer head = {0};
-    udpai_proto_put_head(&head, listing->errors, size.size);
-    udpai_proto_writer writer = {.at = udpai_strbuf_extend(self->out, head.size + size.size)};
+    udpai_proto_writer writer = {
+        .at = udpai_strbuf_extend(self->out, udpai_proto_bytes_size(listing->errors, size.size)),
+    };
     if (!writer.at)
         return;
     udpai_proto_put_head(&writer, listing->errors, size.size);

@@ -60,7 +60,7 @@ address_of(const struct sockaddr_storage *address, socklen_t len)
 }
 
 void
-udpai_http_tell_refused(udpai_http *http, const udpa_error *error)
+udpai_http_log_refused(udpai_http *http, const udpa_error *error)
 {
     unsigned n_suppressed;
     if (udpa_error_code(error) == UDPA_ERR_LIMIT &&
@@ -75,9 +75,9 @@ admit(udpai_http *http, udpa_bytes *address, udpai_admitted **ret_admitted)
 {
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     const udpai_client client = {.address = udpai_bytes_view(address)};
-    if (udpai_admission_enter_client(&http->admission, &client, ret_admitted, &error) == UDPA_OK)
+    if (udpai_admission_enter(&http->admission, &client, ret_admitted, &error) == UDPA_OK)
         return true;
-    udpai_http_tell_refused(http, error);
+    udpai_http_log_refused(http, error);
     return false;
 }
 

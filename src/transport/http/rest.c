@@ -84,8 +84,8 @@ warn(udpai_http *http, const udpai_http_route *route, const char *how, const udp
     unsigned n_suppressed;
     if (udpai_log_allow(&http->failures, udpai_monotonic_ms(), &n_suppressed))
         udpai_log(UDPA_LOG_WARNING, UDPAI_LOG_HTTP,
-                  "%s cannot be answered%s%s: %s (%u more such warnings left out)", route->path,
-                  *how ? " " : "", how, udpa_error_message(error), n_suppressed);
+                  "%s cannot be answered%s: %s (%u more such warnings left out)", route->path, how,
+                  udpa_error_message(error), n_suppressed);
 }
 
 static udpa_err
@@ -130,7 +130,7 @@ make(udpai_http *http,
         return udpai_fail_code(ret_error, err);
     }
     if (make_without(http, route, bytes, ret_json)) {
-        warn(http, route, "in full", error);
+        warn(http, route, " in full", error);
         udpa_error_unref(error);
         return UDPA_OK;
     }

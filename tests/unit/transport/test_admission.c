@@ -12,7 +12,8 @@ static udpai_admitted *
 enter(udpai_admission *admission, const char *name)
 {
     udpai_admitted *admitted = NULL;
-    assert_ok(udpai_admission_enter(admission, udpai_str_from(name), &admitted, NULL));
+    assert_ok(udpai_admission_enter(admission, &(udpai_client){.address = udpai_str_from(name)},
+                                    &admitted, NULL));
     assert_non_null(admitted);
     return admitted;
 }
@@ -22,7 +23,9 @@ expect_limit(udpai_admission *admission, const char *name, const char *words)
 {
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     udpai_admitted *admitted = NULL;
-    assert_int_equal(udpai_admission_enter(admission, udpai_str_from(name), &admitted, &error),
+    assert_int_equal(udpai_admission_enter(admission,
+                                           &(udpai_client){.address = udpai_str_from(name)},
+                                           &admitted, &error),
                      UDPA_ERR_LIMIT);
     assert_null(admitted);
     if (!strstr(udpa_error_message(error), words))
@@ -168,10 +171,10 @@ who_is_known_later_counts_as_that(void **state)
                                {.is_local = true, .uid = 7}};
     udpai_admitted *one, *two, *three;
     udpai_admission_init(&admission, &streams, 3, 1);
-    assert_ok(udpai_admission_enter_client(&admission, &at[0], &one, NULL));
-    assert_ok(udpai_admission_enter_client(&admission, &at[1], &two, NULL));
+    assert_ok(udpai_admission_enter(&admission, &at[0], &one, NULL));
+    assert_ok(udpai_admission_enter(&admission, &at[1], &two, NULL));
     assert_ok(udpai_admission_rename(&admission, &at[2], &one, NULL));
-    assert_ok(udpai_admission_enter_client(&admission, &at[0], &three, NULL));
+    assert_ok(udpai_admission_enter(&admission, &at[0], &three, NULL));
     assert_int_equal(udpai_admission_rename(&admission, &at[2], &three, &error), UDPA_ERR_LIMIT);
     assert_non_null(strstr(udpa_error_message(error), "user 7 has 1 streams open here"));
     assert_int_equal(admission.n, 3);
@@ -192,7 +195,7 @@ rename_one(void *context)
     udpai_admitted *a = NULL;
     const udpai_client first = {.address = UDPAI_STR("[2001:db8::1]:1")}, then = {.is_local = true};
     udpai_admission_init(&admission, &streams, 10, 10);
-    udpa_err err = udpai_admission_enter_client(&admission, &first, &a, NULL);
+    udpa_err err = udpai_admission_enter(&admission, &first, &a, NULL);
     if (err == UDPA_OK)
         err = udpai_admission_rename(&admission, &then, &a, NULL);
     if (a)
@@ -209,9 +212,11 @@ enter_two(void *context)
     udpai_admission admission;
     udpai_admitted *a = NULL, *b = NULL;
     udpai_admission_init(&admission, &streams, 10, 10);
-    udpa_err err = udpai_admission_enter(&admission, UDPAI_STR("a"), &a, NULL);
+    udpa_err err =
+        udpai_admission_enter(&admission, &(udpai_client){.address = UDPAI_STR("a")}, &a, NULL);
     if (err == UDPA_OK)
-        err = udpai_admission_enter(&admission, UDPAI_STR("b"), &b, NULL);
+        err =
+            udpai_admission_enter(&admission, &(udpai_client){.address = UDPAI_STR("b")}, &b, NULL);
     if (a)
         udpai_admission_leave(&admission, a);
     if (b)
