@@ -16,7 +16,7 @@
 #define LOG_MAGIC 0x377f0682u /* or one more: the byte order of its sums */
 #define PATH_BYTES 4096
 
-/* -1: there is none, or none that can be looked at, which opening it will tell. */
+/* -1: there is none, or none that can be looked at, which opening it will report. */
 static off_t
 size_of(const char *path, const char *suffix)
 {
@@ -24,6 +24,12 @@ size_of(const char *path, const char *suffix)
     struct stat info;
     snprintf(name, sizeof(name), "%s%s", path, suffix);
     return stat(name, &info) == 0 ? info.st_size : -1;
+}
+
+static bool
+has_mark(const udpai_sqlite_db *db)
+{
+    return size_of(db->path, MADE_SUFFIX) >= 0;
 }
 
 static bool
@@ -50,7 +56,7 @@ udpai_sqlite_find_loss(const udpai_sqlite_db *db)
                                      "there, and sources and peers send "
                                      "theirs again";
     off_t log_size = size_of(db->path, LOG_SUFFIX);
-    if (size_of(db->path, "") <= 0 && size_of(db->path, MADE_SUFFIX) >= 0)
+    if (size_of(db->path, "") <= 0 && has_mark(db))
         return udpa_error_new(UDPA_ERR_PRECONDITION, NULL,
                               "%s is empty, although %s" MADE_SUFFIX
                               " says that there was a database: %s",
@@ -68,6 +74,8 @@ udpa_err
 udpai_sqlite_note_made(const udpai_sqlite_db *db, udpa_error **ret_error)
 {
     char name[PATH_BYTES];
+    if (has_mark(db))
+        return UDPA_OK;
     snprintf(name, sizeof(name), "%s" MADE_SUFFIX, db->path);
     int fd = open(name, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     int directory = fd < 0 ? -1 : open(db->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
