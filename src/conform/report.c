@@ -95,14 +95,6 @@ udpai_report_text_one(udpai_strbuf *out, const udpai_result *result, bool is_str
 }
 
 void
-udpai_report_text(udpai_strbuf *out, const udpai_results *results, bool is_strict)
-{
-    for (size_t i = 0; i < results->n; i++)
-        udpai_report_text_one(out, &results->items[i], is_strict);
-    udpai_report_text_sum(out, results, is_strict);
-}
-
-void
 udpai_report_text_sum(udpai_strbuf *out, const udpai_results *results, bool is_strict)
 {
     udpai_tally tally = udpai_report_tally(results, is_strict);
@@ -173,14 +165,6 @@ udpai_report_tap_one(udpai_strbuf *out, const udpai_result *result, size_t numbe
     udpai_strbuf_putc(out, '\n');
     if (result->verdict == UDPAI_FAILED)
         put_tap_details(out, result);
-}
-
-void
-udpai_report_tap(udpai_strbuf *out, const udpai_results *results, bool is_strict)
-{
-    udpai_report_tap_plan(out, results->n);
-    for (size_t i = 0; i < results->n; i++)
-        udpai_report_tap_one(out, &results->items[i], i + 1, is_strict);
 }
 
 /* ---- JUnit ---- */

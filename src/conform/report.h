@@ -11,17 +11,15 @@ typedef struct udpai_tally {
 
 udpai_tally udpai_report_tally(const udpai_results *results, bool is_strict);
 
-/* What did not pass, with the rule it rests on and what was said; then how many there were. */
-void udpai_report_text(udpai_strbuf *out, const udpai_results *results, bool is_strict);
-void udpai_report_tap(udpai_strbuf *out, const udpai_results *results, bool is_strict);
-/* The same piece by piece, while cases are run: each as it ends, and what stands behind or before
- * all. */
+/* Text and TAP come piece by piece, while cases are run: a case as it ends … */
 void udpai_report_text_one(udpai_strbuf *out, const udpai_result *result, bool is_strict);
-void udpai_report_text_sum(udpai_strbuf *out, const udpai_results *results, bool is_strict);
-void udpai_report_tap_plan(udpai_strbuf *out, size_t n_cases);
 /* @p number: from 1 */
 void
 udpai_report_tap_one(udpai_strbuf *out, const udpai_result *result, size_t number, bool is_strict);
+/* … and what stands behind all, or before. */
+void udpai_report_text_sum(udpai_strbuf *out, const udpai_results *results, bool is_strict);
+void udpai_report_tap_plan(udpai_strbuf *out, size_t n_cases);
+/* These are whole: each case, with the rule it rests on, and what was said if it did not pass. */
 void udpai_report_junit(udpai_strbuf *out, const udpai_results *results, bool is_strict);
 void udpai_report_json(udpai_strbuf *out, const udpai_results *results, bool is_strict);
 /* A line for each case and way: level, name, section, rule. */

@@ -11,6 +11,7 @@
 #include "ctl/hook.h"
 #include "ctl/publishing_changer.h"
 #include "ctl/rest_stream.h"
+#include "ctl/show.h"
 
 #define DEFAULT_QUIET_MS 200
 #define DEFAULT_PREFIX "conform"
@@ -128,30 +129,7 @@ connect_to_server(conformance *self)
     return UDPAI_CTL_GOOD;
 }
 
-/* ---- telling as it goes ---- */
-
-static bool
-is_piecewise(const conformance *self)
-{
-    udpai_conform_form form = self->options->conform.form;
-    return form == UDPAI_CONFORM_TAP ||
-           (form == UDPAI_CONFORM_NO_FORM && self->options->format != UDPAI_CTL_JSON);
-}
-
-static udpai_ctl_exit
-print(udpai_strbuf *out)
-{
-    udpai_ctl_exit result = UDPAI_CTL_GOOD;
-    if (udpai_strbuf_failed(out)) {
-        udpai_ctl_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
-        result = UDPAI_CTL_REFUSED;
-    } else if (out->len) {
-        fwrite(out->data, 1, out->len, stdout);
-        fflush(stdout);
-    }
-    udpai_strbuf_done(out);
-    return result;
-}
+/* ---- reporting as it goes ---- */
 
 /* JUnit begins with how many have failed, and JSON is one document: they come at the end. */
 static void
@@ -159,14 +137,13 @@ tell(void *userdata, const udpai_result *result)
 {
     const conformance *self = userdata;
     bool is_strict = self->options->conform.is_strict;
+    udpai_conform_form form = self->options->conform.form;
     udpai_strbuf out = {0};
-    if (!is_piecewise(self))
-        return;
-    if (self->options->conform.form == UDPAI_CONFORM_TAP)
+    if (form == UDPAI_CONFORM_TAP)
         udpai_report_tap_one(&out, result, self->suite.results.n, is_strict);
-    else
+    else if (form == UDPAI_CONFORM_NO_FORM && self->options->format != UDPAI_CTL_JSON)
         udpai_report_text_one(&out, result, is_strict);
-    (void)print(&out);
+    (void)udpai_ctl_print(&out);
 }
 
 static void
@@ -175,7 +152,7 @@ tell_plan(const conformance *self)
     udpai_strbuf out = {0};
     if (self->options->conform.form == UDPAI_CONFORM_TAP)
         udpai_report_tap_plan(&out, udpai_suite_n_cases(&self->suite));
-    (void)print(&out);
+    (void)udpai_ctl_print(&out);
 }
 
 static void
@@ -243,7 +220,7 @@ report(const conformance *self)
         udpai_report_json(&out, results, is_strict);
     else if (self->options->conform.form != UDPAI_CONFORM_TAP)
         udpai_report_text_sum(&out, results, is_strict);
-    udpai_ctl_exit result = print(&out);
+    udpai_ctl_exit result = udpai_ctl_print(&out);
     if (!results->n || tally.n_skipped == results->n) {
         udpai_ctl_complain(results->n ? "every case was skipped: nothing is known of the server"
                                       : "no case matches --run '%s' (--list names them)",
@@ -265,7 +242,7 @@ list(conformance *self)
 {
     udpai_strbuf out = {0};
     udpai_report_list(&out, is_wanted, self);
-    return print(&out);
+    return udpai_ctl_print(&out);
 }
 
 udpai_ctl_exit

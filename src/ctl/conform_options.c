@@ -42,26 +42,20 @@ static const struct argp_option known_options[] = {
     {0},
 };
 
-static void
-set_quiet(udpai_conform_options *given, const char *text, const struct argp_state *state)
+/* A whole number from 1 to @p max. */
+static uint64_t
+number_of(const char *option,
+          const char *text,
+          const char *unit,
+          unsigned max,
+          const struct argp_state *state)
 {
     char *end;
     errno = 0;
-    unsigned long long ms = strtoull(text, &end, 10);
-    if (end == text || *end || *text == '-' || errno || ms < 1 || ms > QUIET_MAX_MS)
-        argp_error(state, "--quiet-ms %s: give milliseconds, from 1 to %d", text, QUIET_MAX_MS);
-    given->quiet_ms = ms;
-}
-
-static void
-set_limit(udpai_conform_options *given, const char *text, const struct argp_state *state)
-{
-    char *end;
-    errno = 0;
-    unsigned long long seconds = strtoull(text, &end, 10);
-    if (end == text || *end || *text == '-' || errno || seconds < 1 || seconds > LIMIT_MAX_S)
-        argp_error(state, "--time-limit %s: give seconds, from 1 to %d", text, LIMIT_MAX_S);
-    given->limit_ms = seconds * 1000;
+    unsigned long long number = strtoull(text, &end, 10);
+    if (end == text || *end || *text == '-' || errno || number < 1 || number > max)
+        argp_error(state, "--%s %s: give %s, from 1 to %u", option, text, unit, max);
+    return number;
 }
 
 static void
@@ -91,10 +85,10 @@ take_more(udpai_conform_options *given,
 {
     switch (key) {
     case QUIET:
-        set_quiet(given, argument, state);
+        given->quiet_ms = number_of("quiet-ms", argument, "milliseconds", QUIET_MAX_MS, state);
         return 0;
     case TIME_LIMIT:
-        set_limit(given, argument, state);
+        given->limit_ms = 1000 * number_of("time-limit", argument, "seconds", LIMIT_MAX_S, state);
         return 0;
     case PREFIX:
         set_prefix(given, argument, state);

@@ -79,6 +79,22 @@ run(udpai_suite *suite, fake_peer *fake)
 }
 
 static void
+report_text(udpai_strbuf *out, const udpai_results *results, bool is_strict)
+{
+    for (size_t i = 0; i < results->n; i++)
+        udpai_report_text_one(out, &results->items[i], is_strict);
+    udpai_report_text_sum(out, results, is_strict);
+}
+
+static void
+report_tap(udpai_strbuf *out, const udpai_results *results, bool is_strict)
+{
+    udpai_report_tap_plan(out, results->n);
+    for (size_t i = 0; i < results->n; i++)
+        udpai_report_tap_one(out, &results->items[i], i + 1, is_strict);
+}
+
+static void
 check_report(const udpai_suite *suite,
              void (*report)(udpai_strbuf *, const udpai_results *, bool),
              bool is_strict,
@@ -106,12 +122,12 @@ what_passes_falls_short_and_is_skipped_is_told(void **state)
     assert_int_equal(tally.n_fell_short, 1);
     assert_int_equal(tally.n_failed, 0);
     assert_int_equal(udpai_report_tally(&suite.results, true).n_failed, 1);
-    check_report(&suite, udpai_report_tap, false,
+    check_report(&suite, report_tap, false,
                  (const char *const[]){"1..3\n", "\nok 1 - sotw/aggregated/initial-cluster\n",
                                        "\nok 2 - sotw/per-type/name-added # SKIP no endpoint",
                                        "\nok 3 - envelope/v2-clusters (falls short", NULL});
     check_report(
-        &suite, udpai_report_tap, true,
+        &suite, report_tap, true,
         (const char *const[]){"\nnot ok 3 - envelope/v2-clusters\n", "\n  level: should\n", NULL});
     check_report(&suite, udpai_report_junit, true,
                  (const char *const[]){"tests=\"3\" failures=\"1\" errors=\"0\" skipped=\"1\"",
@@ -119,7 +135,7 @@ what_passes_falls_short_and_is_skipped_is_told(void **state)
                                        "&gt; 3 cluster", NULL});
     check_report(&suite, udpai_report_json, false,
                  (const char *const[]){"\"result\": \"short\"", "\"result\": \"skip\"", NULL});
-    check_report(&suite, udpai_report_text, false,
+    check_report(&suite, report_text, false,
                  (const char *const[]){"short  envelope/v2-clusters",
                                        "3 cases: 1 passed, 0 failed, 1 fell short, 1 skipped\n",
                                        NULL});
@@ -173,8 +189,8 @@ what_a_server_says_cannot_spoil_a_report(void **state)
         &that, "g/x", UDPAI_FAILED, (char[]){"a\x1b[1m<&\nb"}, (char[]){"< \"x\"\x01\n> y"}, 5};
     udpai_suite suite = {.results = {&result, 1, 1}};
     (void)state;
-    check_report(&suite, udpai_report_text, false, (const char *const[]){"a?[1m<& b", NULL});
-    check_report(&suite, udpai_report_tap, false,
+    check_report(&suite, report_text, false, (const char *const[]){"a?[1m<& b", NULL});
+    check_report(&suite, report_tap, false,
                  (const char *const[]){"not ok 1 - g/x\n", "    < \"x\"?\n    > y\n  ...\n", NULL});
     check_report(
         &suite, udpai_report_junit, false,
