@@ -61,7 +61,7 @@ failure(const udpai_ctl *ctl)
 static void
 fail_to_connect(udpai_ctl *ctl, const udpa_error *error)
 {
-    if (!ctl->is_by_the_way)
+    if (!ctl->is_quiet)
         udpai_ctl_complain("%s\nThe node's address is given by --server HOST:PORT, or by the "
                            "environment variable UDPACTL_SERVER%s.",
                            udpa_error_message(error),
@@ -105,14 +105,10 @@ on_look(uv_timer_t *timer)
 }
 
 static void
-on_deadline(uv_timer_t *timer)
+complain_of_deadline(const udpai_ctl *ctl, const udpa_error *error)
 {
-    udpai_ctl *ctl = timer->data;
-    const udpa_error *error = failure(ctl);
     double seconds = (double)ctl->options->timeout_ms / 1000;
-    if (ctl->is_by_the_way)
-        ; /* as it is said there */
-    else if (ctl->is_heard && !error)
+    if (ctl->is_heard && !error)
         udpai_ctl_complain("%s has not said within %g s that this is all: it waits for %s itself "
                            "('udpactl status' tells more); --timeout SECONDS has it wait longer",
                            ctl->options->server, seconds,
@@ -121,6 +117,15 @@ on_deadline(uv_timer_t *timer)
         udpai_ctl_complain("no answer from %s within %g s%s%s", ctl->options->server, seconds,
                            error ? ": " : "; --timeout SECONDS has it wait longer",
                            error ? udpa_error_message(error) : "");
+}
+
+static void
+on_deadline(uv_timer_t *timer)
+{
+    udpai_ctl *ctl = timer->data;
+    const udpa_error *error = failure(ctl);
+    if (!ctl->is_quiet)
+        complain_of_deadline(ctl, error);
     udpai_ctl_finish(ctl, error ? UDPAI_CTL_NO_CONNECTION : UDPAI_CTL_TIMED_OUT);
 }
 

@@ -27,9 +27,9 @@ typedef struct udpai_ctl {
     const udpa_error *last_error; /* that was told of; compared, never read */
     bool is_heard;                /* the node has answered something */
     bool may_be_denied;           /* what is asked for is not for us: then it is not seen */
-    bool is_by_the_way;           /* what fails now is not told: what comes next will tell it */
-    udpai_ctl_exit on_signal;     /* the result */
-    bool is_lasting;              /* what is lost is only told of: the endpoint tries again */
+    bool is_quiet;            /* failures are not reported: the command that follows reports them */
+    udpai_ctl_exit on_signal; /* the result */
+    bool is_lasting;          /* what is lost is only told of: the endpoint tries again */
     bool is_finished;
     udpai_ctl_exit result;
 } udpai_ctl;

@@ -50,9 +50,9 @@ udpai_ctl_find_namespace(udpai_ctl *ctl, udpai_ctl_options *options)
     udpai_ctl_found_begin(&found);
     udpai_ctl_exit result = udpai_ctl_connect(ctl);
     if (result == UDPAI_CTL_GOOD && udpai_ctl_wish_for_status("NodeStatus", &wishes) == UDPA_OK) {
-        ctl->may_be_denied = ctl->is_by_the_way = true;
+        ctl->may_be_denied = ctl->is_quiet = true;
         (void)udpai_ctl_collect(ctl, &wishes, &found);
-        ctl->may_be_denied = ctl->is_by_the_way = false;
+        ctl->may_be_denied = ctl->is_quiet = false;
     }
     udpai_ctl_disconnect(ctl);
     take(options, &found);

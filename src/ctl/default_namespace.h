@@ -5,9 +5,9 @@
 
 #include "ctl/client.h"
 
-/* Asks the node, if the command line has names, or files, and no --namespace. Who may not know it,
- * and a node that does not say, leaves it as it is; that it cannot be asked, what follows will
- * tell. */
+/* Asks the node for it, if the command line has names, or files, and no --namespace. It stays unset
+ * if the node denies the question or does not answer; the command that follows reports a failed
+ * connection. */
 udpai_ctl_exit udpai_ctl_find_namespace(udpai_ctl *ctl, udpai_ctl_options *options);
 
 #endif

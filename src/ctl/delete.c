@@ -3,6 +3,7 @@
  * is looked what is there before, and what is still there afterwards. */
 #include <stdio.h>
 
+#include "base/alloc.h"
 #include "ctl/commands.h"
 #include "ctl/input.h"
 #include "ctl/names.h"
@@ -46,11 +47,13 @@ find_wishes(const udpai_ctl_options *options, udpai_ctl_wishes *wishes)
 /* What there is, and who contributes to it. */
 typedef struct view {
     udpai_ctl_found resources, origins;
+    udpa_resource **answers; /* those of origins; owned; NULL: not asked for */
 } view;
 
 static udpai_ctl_exit
 look(udpai_ctl *ctl, const udpai_ctl_wishes *wishes, view *seen)
 {
+    *seen = (view){.answers = NULL};
     udpai_ctl_found_begin(&seen->resources);
     udpai_ctl_found_begin(&seen->origins);
     udpai_ctl_exit result = udpai_ctl_connect(ctl);
@@ -62,9 +65,10 @@ view_done(view *seen)
 {
     udpai_ctl_found_done(&seen->resources);
     udpai_ctl_found_done(&seen->origins);
+    udpai_free(seen->answers);
 }
 
-/* Who may not know them deletes all the same, and is told less. */
+/* A user who may not ask for them deletes all the same, and reads less. */
 static udpai_ctl_exit
 find_origins(udpai_ctl *ctl, view *seen)
 {
@@ -74,7 +78,15 @@ find_origins(udpai_ctl *ctl, view *seen)
     ctl->may_be_denied = true;
     udpai_ctl_exit result = udpai_ctl_find_origins(ctl, &none, &seen->resources, &seen->origins);
     ctl->may_be_denied = false;
+    seen->answers = udpai_ctl_found_sorted(&seen->origins);
     return result;
+}
+
+static udpai_ctl_contributions
+contributions_of(const udpai_ctl *ctl, const view *seen, const udpa_resource *resource)
+{
+    size_t n = seen->answers ? udpai_ctl_found_size(&seen->origins) : 0;
+    return udpai_ctl_contributions_of(seen->answers, n, resource, ctl->options->node_id);
 }
 
 /* Something else had the name, too. */
@@ -87,8 +99,8 @@ tell_left(const udpai_ctl *ctl,
 {
     const char *node_id = ctl->options->node_id;
     udpai_str kind = udpai_ctl_type_short(udpai_str_from(udpa_resource_type_url(deleted)));
-    udpai_ctl_contributions was = udpai_ctl_contributions_of(&before->origins, deleted, node_id);
-    udpai_ctl_contributions is = udpai_ctl_contributions_of(&after->origins, left, node_id);
+    udpai_ctl_contributions was = contributions_of(ctl, before, deleted);
+    udpai_ctl_contributions is = contributions_of(ctl, after, left);
     bool is_deleted = was.has_own && !is.has_own;
     if (is_deleted)
         printf(
@@ -99,7 +111,7 @@ tell_left(const udpai_ctl *ctl,
     else if (!is.effective)
         udpai_ctl_complain(
             "%.*s %s is still there, as '%s' states it: what node id '%s' had published is "
-            "deleted, if there was any; who may ADMIN is told more",
+            "deleted, if there was any; the action ADMIN is needed to see more",
             UDPAI_SHOWN(kind), udpa_resource_name(deleted), udpa_resource_authority(left), node_id);
     else
         udpai_ctl_complain("%.*s %s is still there: it comes from %s (authority '%s'), and udpactl "
@@ -129,7 +141,7 @@ tell_all(const udpai_ctl *ctl, const view *before, const view *after)
     return result;
 }
 
-/* What is provided still never goes from its clients. */
+/* Clients keep what is still provided: there is nothing to wait for. */
 static void
 forget_left(view *before, const view *after)
 {

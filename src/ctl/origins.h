@@ -23,13 +23,15 @@ udpai_ctl_exit udpai_ctl_show_origins(udpai_ctl *ctl,
 /* A table of answers, which are of the type udpa.status.v1.OriginsStatus. */
 void udpai_ctl_put_origins(udpai_strbuf *out, udpa_resource *const *answers, size_t n);
 
-/* What the answers say of a resource. */
+/* What an answer says. */
 typedef struct udpai_ctl_contributions {
-    bool has_own;    /* a publisher with this node id has a contribution … */
-    char *effective; /* … and this is where what is served comes from; NULL: nobody knows */
+    bool has_own;    /* a publisher with this node id has a contribution */
+    char *effective; /* the origin of the effective one; NULL: not known */
 } udpai_ctl_contributions;
 
-udpai_ctl_contributions udpai_ctl_contributions_of(const udpai_ctl_found *answers,
+/* Of the resource, among answers in any order. */
+udpai_ctl_contributions udpai_ctl_contributions_of(udpa_resource *const *answers,
+                                                   size_t n,
                                                    const udpa_resource *resource,
                                                    const char *node_id);
 void udpai_ctl_contributions_done(udpai_ctl_contributions *contributions);

@@ -5,6 +5,7 @@
 #include "ctl/table.h"
 #include "model/resource.h"
 #include "model/type_url.h"
+#include "session/origins_question.h"
 #include "udpa/status/v1/status.pb-c.h"
 
 typedef Udpa__Status__V1__OriginsStatus origins_message;
@@ -71,37 +72,41 @@ is_of_publisher(const char *origin, const char *node_id)
            memcmp(text.data + text.len - id.len, id.data, id.len) == 0;
 }
 
+/* By the name of the answer, which is the question. */
 static bool
-is_about(const origins_message *origins, const udpa_resource *resource)
+is_about(const udpa_resource *answer, const udpa_resource *resource)
 {
-    return udpai_str_eq(udpai_type_url_name(udpai_str_from(origins->type_url)),
-                        udpai_type_url_name(udpai_resource_type_url(resource))) &&
-           udpai_str_eq(udpai_str_from(origins->name), udpai_resource_name(resource));
+    udpai_origins_question question;
+    return udpai_origins_question_parse(udpai_resource_name(answer), &question) &&
+           udpai_str_eq(question.name, udpai_resource_name(resource)) &&
+           udpai_str_eq(question.type_name, udpai_type_url_name(udpai_resource_type_url(resource)));
 }
 
-static void
-note(udpai_ctl_contributions *contributions, const contribution_message *said, const char *node_id)
+static udpai_ctl_contributions
+read_contributions(const udpa_resource *answer, const char *node_id)
 {
-    contributions->has_own |= is_of_publisher(said->origin, node_id);
-    if (said->effective && !contributions->effective)
-        contributions->effective = udpai_strdup(said->origin);
+    udpai_ctl_contributions contributions = {0};
+    origins_message *origins = unpack(answer);
+    for (size_t i = 0; origins && i < origins->n_contributions; i++) {
+        const contribution_message *said = origins->contributions[i];
+        contributions.has_own |= is_of_publisher(said->origin, node_id);
+        if (said->effective && !contributions.effective)
+            contributions.effective = udpai_strdup(said->origin);
+    }
+    udpa__status__v1__origins_status__free_unpacked(origins, NULL);
+    return contributions;
 }
 
 udpai_ctl_contributions
-udpai_ctl_contributions_of(const udpai_ctl_found *answers,
+udpai_ctl_contributions_of(udpa_resource *const *answers,
+                           size_t n,
                            const udpa_resource *resource,
                            const char *node_id)
 {
-    udpai_ctl_contributions contributions = {0};
-    UDPAI_AUTO_FREE udpa_resource **sorted = udpai_ctl_found_sorted(answers);
-    for (size_t i = 0; sorted && i < udpai_ctl_found_size(answers); i++) {
-        origins_message *origins = unpack(sorted[i]);
-        for (size_t k = 0; origins && is_about(origins, resource) && k < origins->n_contributions;
-             k++)
-            note(&contributions, origins->contributions[k], node_id);
-        udpa__status__v1__origins_status__free_unpacked(origins, NULL);
-    }
-    return contributions;
+    for (size_t i = 0; i < n; i++)
+        if (is_about(answers[i], resource))
+            return read_contributions(answers[i], node_id);
+    return (udpai_ctl_contributions){0};
 }
 
 void

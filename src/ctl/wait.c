@@ -128,7 +128,7 @@ mark_gone(waiting *self)
 
 /* ---- waiting ---- */
 
-/* Whoever applies and waits wants to know that it has come to somebody. */
+/* apply --wait must not succeed if no client received the resource. */
 static void
 end_acknowledged(waiting *self)
 {
