@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One source that comes by a resource: awaited, there, and gone again. */
-#include "federation/delegation.h"
 #include "federation/delivery.h"
 
 #include "base/alloc.h"
+#include "federation/delegation.h"
 
 /* As long as for groups of clients that nobody comes back to. */
 #define AWAITED_MS ((uint64_t)5 * 60 * 1000)

@@ -10,7 +10,7 @@
 
 typedef struct udpai_source udpai_source;
 
-/* Of a source more resources are not told apart: the oldest is forgotten. */
+/* Resources kept per source; a further one replaces the oldest. */
 #define UDPAI_FAULTS_MAX 32
 
 /* A resource of which something that came was refused. */

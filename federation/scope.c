@@ -262,7 +262,8 @@ note_refusal(udpai_source *source, const udpai_subscription_message *error)
     udpa_error *why =
         udpa_error_new(udpa_err_from_grpc((int)error->status_code), NULL,
                        "it refuses what it is asked for: %.*s", UDPAI_SHOWN(error->status_text));
-    udpai_fault_of_question(source, why);
+    if (why)
+        udpai_fault_of_question(source, why);
     udpa_error_unref(why);
 }
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A ConfigSource's connection: dialling, backing off, being active. */
-#include "federation/absence.h"
-#include "federation/delivery.h"
-#include "federation/difference.h"
 #include "federation/recovery.h"
-#include "federation/twins.h"
 
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "federation/absence.h"
+#include "federation/delivery.h"
+#include "federation/difference.h"
+#include "federation/twins.h"
 
 #define MAX_WITHDRAWAL 50 /* percent */
 #define HELLO_MS 1000     /* how long a peer's Node is waited for before it counts as having none */

@@ -167,7 +167,7 @@ class Envoy(Process):
             return None
 
     def listener_port(self, listener='ingress'):
-        """None until it can be connected to: a listener is told of before its workers listen."""
+        """None until it accepts connections: Envoy reports a listener before its workers listen."""
         text = self.admin('/listeners?format=json')
         statuses = json.loads(text).get('listener_statuses', []) if text else []
         ports = [status['local_address']['socket_address']['port_value'] for status in statuses

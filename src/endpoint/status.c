@@ -3,7 +3,7 @@
  *
  * Describing every session costs something, so it is done only while somebody subscribes to such a
  * type: at once, then ten times a second, or less often where there are many sessions. Before the
- * first description nothing negative is said, so that whoever asks gets a whole picture. */
+ * first description nothing is reported as missing, so that each subscriber gets all of it. */
 #include <stdio.h>
 
 #include "base/alloc.h"

@@ -113,7 +113,7 @@ class Envoy(Process):
         return {name: int(value) for name, value in (line.rsplit(': ', 1) for line in lines)}
 
     def listener_ports(self):
-        """Of those that can be connected to: a listener is told of before its workers listen."""
+        """Of those that accept connections: Envoy reports a listener before its workers listen."""
         found = json.loads(self.admin('/listeners?format=json'))
         ports = {status['name']: status['local_address']['socket_address']['port_value']
                  for status in found.get('listener_statuses', [])}
