@@ -54,18 +54,6 @@ stays(void *userdata, const udpa_resource *resource)
                                  UDPAI_ABSENCE_HELD) > 0;
 }
 
-static bool
-same_aliases(const udpa_resource *a, const udpa_resource *b)
-{
-    size_t n = udpa_resource_n_aliases(a);
-    if (n != udpa_resource_n_aliases(b))
-        return false;
-    for (size_t i = 0; i < n; i++)
-        if (!udpai_str_eq(udpai_resource_alias(a, i), udpai_resource_alias(b, i)))
-            return false;
-    return true;
-}
-
 /* What a file does not sign may be signed here. */
 static bool
 is_signed_alike(const udpai_node *node, const udpa_resource *held, const udpa_resource *resource)
@@ -97,7 +85,7 @@ is_held(const udpai_node *node,
            udpai_str_eq(udpai_resource_authority(held->resource), own.len ? own : authority) &&
            udpai_resource_is_lazy(held->resource) == udpai_resource_is_lazy(resource) &&
            udpai_resource_do_not_cache(held->resource) == udpai_resource_do_not_cache(resource) &&
-           same_aliases(held->resource, resource) && is_kept_alike(held, resource);
+           udpai_resource_same_aliases(held->resource, resource) && is_kept_alike(held, resource);
 }
 
 /* Nothing is told of what has not changed. */

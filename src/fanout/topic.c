@@ -136,17 +136,6 @@ count_change(udpai_item *item, const udpa_resource *before)
     }
 }
 
-static bool
-same_aliases(const udpa_resource *a, const udpa_resource *b)
-{
-    if (udpa_resource_n_aliases(a) != udpa_resource_n_aliases(b))
-        return false;
-    for (size_t i = 0; i < udpa_resource_n_aliases(a); i++)
-        if (!udpai_str_eq(udpai_resource_alias(a, i), udpai_resource_alias(b, i)))
-            return false;
-    return true;
-}
-
 /* Is what it shows still the same, but for a ttl that runs anew? */
 static bool
 same_content(const udpai_item *item, const udpai_change *change)
@@ -157,7 +146,7 @@ same_content(const udpai_item *item, const udpai_change *change)
                        now = udpai_resource_content_hash(change->resource);
     return before.high == now.high && before.low == now.low &&
            !(udpai_item_deadline(item) && !change->deadline_ms) &&
-           same_aliases(item->resource, change->resource);
+           udpai_resource_same_aliases(item->resource, change->resource);
 }
 
 static void

@@ -45,15 +45,35 @@ put_big_endian(uint64_t value, unsigned char bytes[8])
         bytes[i] = (unsigned char)value;
 }
 
-uint64_t
-udpai_digest_of_variant(uint64_t digest, udpai_str constraints)
+static void
+begin_behind(XXH64_state_t *state, uint64_t digest)
 {
     unsigned char bytes[8];
     put_big_endian(digest, bytes);
+    XXH64_reset(state, 0);
+    XXH64_update(state, bytes, sizeof(bytes));
+}
+
+uint64_t
+udpai_digest_of_variant(uint64_t digest, udpai_str constraints)
+{
     XXH64_state_t state;
-    XXH64_reset(&state, 0);
-    XXH64_update(&state, bytes, sizeof(bytes));
+    begin_behind(&state, digest);
     feed_64(&state, constraints);
+    return XXH64_digest(&state);
+}
+
+uint64_t
+udpai_digest_of_flags(uint64_t digest, const udpai_str *aliases, size_t n_aliases, unsigned flags)
+{
+    const char byte = (char)flags;
+    XXH64_state_t state;
+    begin_behind(&state, digest);
+    for (size_t i = 0; i < n_aliases; i++) {
+        feed_64(&state, aliases[i]);
+        feed_64(&state, UDPAI_STR("\0"));
+    }
+    feed_64(&state, (udpai_str){&byte, 1});
     return XXH64_digest(&state);
 }
 

@@ -20,6 +20,19 @@ uint64_t udpai_digest_of_two(udpai_str authority, udpai_str head, udpai_str body
  * constraints. */
 uint64_t udpai_digest_of_variant(uint64_t digest, udpai_str constraints);
 
+/* Of what has aliases, or flags: XXH64, seed 0, over the 8 bytes of what it would be without, each
+ * alias with a zero byte behind it, and the flags as one byte. */
+enum {
+    UDPAI_DIGEST_LAZY = 1,
+    UDPAI_DIGEST_DO_NOT_CACHE = 2,
+    UDPAI_DIGEST_ENDS = 4, /* it has a ttl, of whatever length */
+};
+
+uint64_t udpai_digest_of_flags(uint64_t digest,
+                               const udpai_str *aliases,
+                               size_t n_aliases,
+                               unsigned flags);
+
 /* XXH64 of a text behind others: @p before is what it was for those, 0 for none. It stays here. */
 uint64_t udpai_digest_behind(uint64_t before, udpai_str text);
 

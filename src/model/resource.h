@@ -148,6 +148,8 @@ uint64_t udpai_resource_way_digest(const udpa_resource *resource, size_t n_hops)
 
 /* Same version, Any bytes and constraints: for subscribers, no update. */
 bool udpai_resource_same_payload(const udpa_resource *a, const udpa_resource *b);
+/* The same ones, in the same order. */
+bool udpai_resource_same_aliases(const udpa_resource *a, const udpa_resource *b);
 /* Same in what a refresh carries: generation, signature, hops. */
 bool udpai_resource_same_origin_info(const udpa_resource *a, const udpa_resource *b);
 /* Bytes of memory it holds, payload and way included, as if it shared them with none; what limits

@@ -9,17 +9,6 @@ told_deadline(const udpai_store_entry *entry)
     return entry->more ? entry->more->told_deadline_ms : 0;
 }
 
-static bool
-has_same_aliases(const udpa_resource *told, const udpa_resource *now)
-{
-    if (udpa_resource_n_aliases(told) != udpa_resource_n_aliases(now))
-        return false;
-    for (size_t i = 0; i < udpa_resource_n_aliases(now); i++)
-        if (!udpai_str_eq(udpai_resource_alias(told, i), udpai_resource_alias(now, i)))
-            return false;
-    return true;
-}
-
 /* Must whoever holds the old one be sent all of the new one? A refresh cannot say that a ttl is
  * gone, nor anything of aliases. */
 static bool
@@ -33,7 +22,7 @@ needs_payload(const udpai_store_entry *entry, const udpa_resource *now, uint64_t
         return true;
     return udpai_resource_is_lazy(told) != udpai_resource_is_lazy(now) ||
            udpai_resource_do_not_cache(told) != udpai_resource_do_not_cache(now) ||
-           !has_same_aliases(told, now);
+           !udpai_resource_same_aliases(told, now);
 }
 
 static bool
@@ -78,7 +67,7 @@ describe(const udpai_store_entry *entry, const udpai_stored *now, udpai_change *
         .deadline_ms = deadline_ms,
         .from_node = now->origin->node_id,
     };
-    if (entry->is_told && !has_same_aliases(entry->told, now->resource))
+    if (entry->is_told && !udpai_resource_same_aliases(entry->told, now->resource))
         change->before = entry->told;
     if (!entry->is_told || needs_payload(entry, now->resource, deadline_ms))
         return true;

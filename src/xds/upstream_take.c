@@ -85,9 +85,7 @@ is_unchanged(const taking *self, const udpai_upstream_held *held, const udpa_res
     return before && !held->is_refused && !is_unjudged(self->type->session, held) &&
            !held->deadline_ms && udpa_resource_ttl_ms(resource) == 0 &&
            udpai_resource_same_payload(before, resource) &&
-           udpai_resource_digest(before) == udpai_resource_digest(resource) &&
-           udpa_resource_n_aliases(before) == udpa_resource_n_aliases(resource) &&
-           udpai_resource_do_not_cache(before) == udpai_resource_do_not_cache(resource);
+           udpai_resource_digest(before) == udpai_resource_digest(resource);
 }
 
 static udpa_err

@@ -61,6 +61,31 @@ test_what_has_changed_is_sent(void **state)
     fanout_close(&one);
 }
 
+/* A refresh could not say it, so the digest must. */
+static void
+test_what_is_said_beside_it_has_changed(void **state)
+{
+    fanout_bed *bed = *state;
+    const test_resource plain = {.name = "com.acme/a", .type = TEST_CDS, .value = "1"};
+    test_resource held[] = {plain, plain, plain, plain, plain, plain};
+    held[1].lazy = true;
+    held[2].do_not_cache = true;
+    held[3].ttl_ms = 1000;
+    held[4].aliases[0] = "com.acme/b";
+    held[5].aliases[0] = "com.acme/c";
+    fanout_settle(bed);
+    fanout_change(bed, "+CDS/a=1");
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(held); i++) {
+        UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = test_resource_make(&held[i]);
+        udpai_subscription *subscription = begin(bed);
+        assert_ok(udpai_subscription_hold_digest(subscription, UDPAI_STR("com.acme/a"),
+                                                 udpai_resource_digest(resource)));
+        fanout_wildcard(&one, "CDS", "com.acme");
+        assert_all(&one, i ? "CDS[a=1]" : "");
+        fanout_close(&one);
+    }
+}
+
 static void
 test_versions_do_as_well(void **state)
 {
@@ -594,6 +619,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         fanout_test(test_what_is_held_is_not_sent),
         fanout_test(test_what_has_changed_is_sent),
+        fanout_test(test_what_is_said_beside_it_has_changed),
         fanout_test(test_versions_do_as_well),
         fanout_test(test_a_digest_decides_over_a_version),
         fanout_test(test_another_way_is_a_refresh),

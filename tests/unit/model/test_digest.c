@@ -62,6 +62,22 @@ a_set_is_joined_from_its_members(void **state)
 }
 
 static void
+digest_of_what_is_said_beside(void **state)
+{
+    (void)state;
+    const udpai_str aliases[] = {UDPAI_STR("a"), UDPAI_STR("bc")};
+    const udpai_str others[] = {UDPAI_STR("ab"), UDPAI_STR("c")};
+    uint64_t plain = 0xe934a84adb052768u;
+    unsigned flags = UDPAI_DIGEST_DO_NOT_CACHE | UDPAI_DIGEST_ENDS;
+    uint64_t digest = udpai_digest_of_flags(plain, aliases, 2, flags);
+    assert_true(digest == 0x25f5d802722db13du);
+    assert_true(digest != udpai_digest_of_flags(plain, others, 2, flags));
+    assert_true(digest != udpai_digest_of_flags(plain, aliases, 1, flags));
+    assert_true(digest != udpai_digest_of_flags(plain, aliases, 2, UDPAI_DIGEST_LAZY));
+    assert_true(digest != udpai_digest_of_flags(plain + 1, aliases, 2, flags));
+}
+
+static void
 digest_keeps_its_parts_apart(void **state)
 {
     (void)state;
@@ -205,6 +221,7 @@ main(void)
         cmocka_unit_test(a_set_is_joined_from_its_members),
         cmocka_unit_test(digest_has_known_values),
         cmocka_unit_test(digest_keeps_its_parts_apart),
+        cmocka_unit_test(digest_of_what_is_said_beside),
         cmocka_unit_test(content_hash_has_known_values),
         cmocka_unit_test(hex_is_lower_case_with_leading_zeros),
         cmocka_unit_test(set_of_one_has_a_known_value),

@@ -176,6 +176,21 @@ an_alias_is_answered_by_its_resource(void **state)
     upstream_expect(bed, "complete");
 }
 
+static void
+another_alias_is_a_change(void **state)
+{
+    upstream_bed *bed = *state;
+    static const char *const aliases[] = {"b", "c", "c"};
+    upstream_ask_all(bed, CLUSTER);
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(aliases); i++) {
+        upstream_respond(bed, W_JOIN(upstream_of_type(CLUSTER, "n1"),
+                                     W_MESSAGE(2, W_TEXT(3, "a"), W_TEXT(1, "17"),
+                                               wire_bytes(4, udpai_str_from(aliases[i])),
+                                               wire_bytes(2, upstream_cluster("a", 1)))));
+        upstream_expect(bed, i == 2 ? "nothing" : "+com.acme/a ");
+    }
+}
+
 /* What it leads to is for clients to ask for. */
 static void
 a_redirect_is_passed_on(void **state)
@@ -292,6 +307,7 @@ main(void)
         TEST(what_is_held_without_the_servers_version_is_asked_about),
         TEST(what_is_unsubscribed_comes_anew),
         TEST(an_alias_is_answered_by_its_resource),
+        TEST(another_alias_is_a_change),
         TEST(a_ttl_is_renewed_by_a_heartbeat),
         TEST(what_has_another_namespace_is_not_the_servers),
         TEST(garbage_ends_the_stream),
