@@ -170,6 +170,13 @@ has_asked(const udpai_asked *asked, const udpa_resource *resource)
     return udpai_map_get(&asked->names, name) || has_asked_alias(asked, resource);
 }
 
+/* A refresh has no aliases: of what was asked for by one it has the name alone. */
+static bool
+may_renew_alias(const udpai_asked *asked, const udpai_publication_entry *entry)
+{
+    return entry->is_refresh && asked->names.n > 0;
+}
+
 /* Of a source we take what we asked for, nothing else. A refresh without a type says nothing that
  * was not said before. */
 static void
@@ -183,7 +190,7 @@ refuse_unasked(udpai_udpa *udpa, udpai_publication *publication)
         if (entry->error || (entry->is_refresh && type_url.len == 0))
             continue;
         const udpai_asked *asked = find_asked(udpa, type_url);
-        if (asked && has_asked(asked, entry->resource))
+        if (asked && (has_asked(asked, entry->resource) || may_renew_alias(asked, entry)))
             continue;
         udpai_publication_refuse(
             &entry->error,

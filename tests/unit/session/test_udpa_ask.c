@@ -106,6 +106,21 @@ an_answer_to_an_alias_was_asked_for(void **state)
     expect_entries("0 0 7");
 }
 
+/* It goes by the name of what the alias leads to, which is not asked for. */
+static void
+what_came_by_an_alias_is_renewed(void **state)
+{
+    (void)state;
+    session_ask(&peer, UDPAI_ORDER_SUBSCRIBE, "C", "", "com.acme/alias");
+    peer_publish(&peer, "C", "n", "com.acme/a=1");
+    expect_entries("0");
+    peer_publish(&peer, "E", "n", "com.acme/a=1");
+    expect_entries("7");
+    session_ask(&peer, UDPAI_ORDER_UNSUBSCRIBE, "C", "", "com.acme/alias");
+    peer_publish(&peer, "C", "n", "com.acme/a=1");
+    expect_entries("7");
+}
+
 static void
 refreshes_are_taken_as_they_say(void **state)
 {
@@ -489,6 +504,7 @@ main(void)
                                         end_anyhow),
         cmocka_unit_test_setup_teardown(without_a_namespace_all_wildcards_are_dropped, begin_source,
                                         end_anyhow),
+        cmocka_unit_test_setup_teardown(what_came_by_an_alias_is_renewed, begin_source, end_anyhow),
         cmocka_unit_test_setup_teardown(an_answer_to_an_alias_was_asked_for, begin_source,
                                         end_anyhow),
         cmocka_unit_test_setup_teardown(refreshes_are_taken_as_they_say, begin_source, end_anyhow),
