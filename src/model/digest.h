@@ -28,10 +28,8 @@ enum {
     UDPAI_DIGEST_ENDS = 4, /* it has a ttl, of whatever length */
 };
 
-uint64_t udpai_digest_of_flags(uint64_t digest,
-                               const udpai_str *aliases,
-                               size_t n_aliases,
-                               unsigned flags);
+uint64_t
+udpai_digest_of_flags(uint64_t digest, const udpai_str *aliases, size_t n_aliases, unsigned flags);
 
 /* XXH64 of a text behind others: @p before is what it was for those, 0 for none. It stays here. */
 uint64_t udpai_digest_behind(uint64_t before, udpai_str text);

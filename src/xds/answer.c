@@ -32,6 +32,7 @@ udpai_xds_type_free(udpai_xds_type *type)
     while (!udpai_list_empty(&type->in_flight))
         free_flight(type, oldest_flight(type));
     udpai_xds_unnameable_done(type);
+    udpai_xds_unbar_all(type);
     udpai_refusals_done(&type->refusals);
     udpai_xds_spelled_done(type);
     udpa_error_unref(type->last_error);

@@ -77,6 +77,7 @@ unsubscribe_one(udpai_xds *xds, udpai_subscription *subscription, udpai_str name
     udpai_xds_name resolved;
     if (udpai_str_eq(name, UDPAI_XDS_WILDCARD))
         return udpai_unsubscribe_all_wildcards(subscription);
+    udpai_xds_unbar(udpai_xds_type_of(subscription), name);
     if (!resolve(xds, subscription, name, &resolved))
         return UDPA_OK;
     if (resolved.is_xdstp)

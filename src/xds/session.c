@@ -78,8 +78,12 @@ void
 udpai_xds_order(udpai_session *session, udpai_order *order)
 {
     udpai_xds *xds = udpai_xds_of(session);
-    if (order->kind == UDPAI_ORDER_ACL && xds->audience)
-        udpai_session_admit_again(session, &xds->subscriber, xds->peer);
+    udpa_error *error = NULL;
+    if (order->kind != UDPAI_ORDER_ACL || !xds->audience)
+        return;
+    udpai_session_admit_again(session, &xds->subscriber, xds->peer);
+    if (udpai_xds_ask_barred(xds, &error) != UDPA_OK)
+        udpai_session_finish(session, error);
 }
 
 const udpai_renderer *
@@ -151,7 +155,7 @@ meet_again(udpai_xds *xds, udpa_error **ret_error)
     if (stays && xds->protocol->has_kin)
         udpai_client_log_node(&xds->session, xds->peer);
     if (stays)
-        return UDPA_OK;
+        return udpai_xds_ask_barred(xds, ret_error);
     if (xds->group)
         return udpai_fail(ret_error, UDPA_ERR_ABORTED,
                           "your Node has changed, and with it what you are shown: connect again");

@@ -223,6 +223,7 @@ carry_out(udpai_xds *xds,
     if (err == UDPA_OK)
         err = unsubscribe_others(xds, subscription, request);
     udpai_xds_begin_names(type);
+    udpai_xds_unbar_all(type); /* what is still barred is asked for anew */
     if (err == UDPA_OK)
         err = subscribe_new(xds, subscription, request, ret_error);
     if (err == UDPA_OK)

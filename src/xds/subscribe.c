@@ -67,12 +67,17 @@ udpai_xds_subscribe_name(udpai_xds *xds,
 {
     udpai_xds_name resolved;
     udpa_error *why = NULL;
-    if (resolve(xds, subscription, name, &resolved, &why) != UDPA_OK)
+    udpa_err err = resolve(xds, subscription, name, &resolved, &why);
+    if (err == UDPA_ERR_DENIED && udpai_xds_bar(udpai_xds_type_of(subscription), name) != UDPA_OK) {
+        udpa_error_unref(why);
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    }
+    if (err != UDPA_OK)
         return udpai_xds_note_unnameable(xds, subscription, name, why, ret_error);
     if (resolved.is_xdstp && xds->protocol->has_parts)
         return udpai_xds_subscribe_spelled(xds, subscription, &resolved, name, ret_error);
-    udpa_err err = resolved.is_xdstp ? udpai_xds_spell(xds, udpai_xds_type_of(subscription),
-                                                       resolved.full, name, ret_error)
-                                     : UDPA_OK;
+    err = resolved.is_xdstp ? udpai_xds_spell(xds, udpai_xds_type_of(subscription), resolved.full,
+                                              name, ret_error)
+                            : UDPA_OK;
     return err == UDPA_OK ? udpai_subscribe_name(subscription, resolved.full, ret_error) : err;
 }

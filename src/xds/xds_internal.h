@@ -20,6 +20,7 @@
 #define UDPAI_XDS_SPELLED_BYTES_MAX ((size_t)16 << 20)
 /* Names that cannot be any, in requests whose answer has not been sent. */
 #define UDPAI_XDS_UNNAMEABLE_MAX 1024
+#define UDPAI_XDS_BARRED_MAX 1024
 
 /* A response that the client has not answered yet: what an answer needs of it, which may never
  * come.
@@ -57,6 +58,7 @@ struct udpai_xds_type {
     unsigned n_awaited;  /* prefixes of the wildcard that are not complete yet */
     UDPAI_VECTOR(udpai_xds_unnameable) unnameable; /* missing.c */
     size_t n_untold;                               /* of these */
+    UDPAI_VECTOR(udpa_bytes *) barred;             /* barred.c */
     /* What was asked for by names of the form xdstp://… (spelled.c). */
     udpai_map spellings;       /* of names, as the client wrote them last */
     udpai_map globs;           /* of udpai_subscription: parts, each of a collection */
@@ -284,6 +286,15 @@ udpa_err udpai_xds_note_unnameable(udpai_xds *xds,
                                    udpa_error *why,
                                    udpa_error **ret_error);
 /* SotW: around the names of a request, which has all. */
+/* Notes a name, as the client writes it, that rules keep from it now; beyond UDPAI_XDS_BARRED_MAX
+ * none is, and it must ask again itself. */
+udpa_err udpai_xds_bar(udpai_xds_type *type, udpai_str name);
+/* It does not want that any more, or none of them. */
+void udpai_xds_unbar(udpai_xds_type *type, udpai_str name);
+void udpai_xds_unbar_all(udpai_xds_type *type);
+/* The rules, or who the client is, have changed: what it may ask for now is subscribed to. */
+udpa_err udpai_xds_ask_barred(udpai_xds *xds, udpa_error **ret_error);
+
 void udpai_xds_begin_names(udpai_xds_type *type);
 void udpai_xds_end_names(udpai_xds *xds, udpai_subscription *subscription);
 /* Those that were not told yet, at most so many; they count as told when that is done. */

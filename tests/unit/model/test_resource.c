@@ -167,9 +167,8 @@ hashes_are_those_of_its_parts(void **state)
     UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = make_full();
     udpai_str any = udpai_bytes_view(full_any);
     unsigned flags = UDPAI_DIGEST_LAZY | UDPAI_DIGEST_DO_NOT_CACHE | UDPAI_DIGEST_ENDS;
-    assert_true(
-        udpai_resource_digest(resource) ==
-        udpai_digest_of_flags(udpai_digest(UDPAI_STR("acme"), any), aliases, 2, flags));
+    assert_true(udpai_resource_digest(resource) ==
+                udpai_digest_of_flags(udpai_digest(UDPAI_STR("acme"), any), aliases, 2, flags));
     udpai_content_hash hash = udpai_resource_content_hash(resource);
     assert_true(hash.high == 0xa12e2b220fcde7b7u && hash.low == 0xf3baf977669b29bau);
 }

@@ -112,20 +112,54 @@ a_wildcard_of_nothing_is_counted(void **state)
     assert_int_equal(self->client.stream.session->n_denied, 1);
 }
 
+/* Everybody sees local/bank and nothing else. */
 static void
-other_rules_hold_at_once(void **state)
+open_the_bank(fixture *self)
 {
-    fixture *self = *state;
     static const udpai_str everybody[] = {T("*")}, banks[] = {T("local/bank")};
     const udpai_acl_rule rule = {T("banks"), everybody, 1, UDPAI_ACL_SUBSCRIBE, NULL, 0, banks,
                                  1,          NULL,      0};
     const udpai_acl_options options = {.rules = &rule, .n_rules = 1, .trusts_node_ids = true};
     udpai_order *order = udpai_order_new(UDPAI_ORDER_ACL);
     assert_ok(udpai_acl_new(&order->acl, &options));
+    udpai_hub_order(self->world.hub.hub, order);
+}
+
+static void
+other_rules_hold_at_once(void **state)
+{
+    fixture *self = *state;
     ask_as(self, false, "shop-1", "");
     xds_expect(&self->client, "CDS[all/b shop/a]");
     xds_ack_all(&self->client);
-    udpai_hub_order(self->world.hub.hub, order);
+    open_the_bank(self);
+    xds_expect(&self->client, "CDS[bank/c]");
+}
+
+/* In delta nobody says twice what he wants. */
+static void
+a_name_comes_when_other_rules_let_it(void **state)
+{
+    fixture *self = *state;
+    ask_as(self, true, "bank-1", "bank/c shop/a bank/d");
+    xds_expect(&self->client, "CDS[-bank/c -bank/d -shop/a]");
+    xds_ack_all(&self->client);
+    XDS_SEND(&self->client, "CDS", .unsubscribed = "bank/d");
+    open_the_bank(self);
+    xds_expect(&self->client, "CDS[bank/c]");
+    xds_ack_all(&self->client);
+    xds_change(&self->world, "+CDS/local/bank/c=2!bank/c +CDS/local/bank/d=1!bank/d");
+    xds_expect(&self->client, "CDS[bank/c]");
+}
+
+static void
+a_name_comes_into_the_state_when_other_rules_let_it(void **state)
+{
+    fixture *self = *state;
+    ask_as(self, false, "bank-1", "bank/c all/b");
+    xds_expect(&self->client, "CDS[all/b]");
+    xds_ack_all(&self->client);
+    open_the_bank(self);
     xds_expect(&self->client, "CDS[bank/c]");
 }
 
@@ -144,6 +178,21 @@ who_becomes_another_is_shown_what_that_one_is(void **state)
         xds_expect(&self->client, is_delta ? "CDS[-shop/a]" : "CDS[all/b]");
         xds_ack_all(&self->client);
         XDS_SEND(&self->client, "CDS", .node_id = "shop-2", .says_node = true);
+        xds_expect(&self->client, is_delta ? "CDS[shop/a]" : "CDS[all/b shop/a]");
+    }
+}
+
+static void
+who_becomes_another_has_the_names_of_that_one(void **state)
+{
+    fixture *self = *state;
+    self->world.audience.name = UDPAI_STR("everybody");
+    for (int is_delta = 0; is_delta < 2; is_delta++) {
+        ask_as(self, is_delta, "bank-1", "shop/a all/b");
+        xds_expect(&self->client, is_delta ? "CDS[-shop/a] CDS[all/b]" : "CDS[all/b]");
+        xds_ack_all(&self->client);
+        XDS_SEND(&self->client, "CDS", .names = is_delta ? NULL : "shop/a all/b",
+                 .node_id = "shop-1", .says_node = true);
         xds_expect(&self->client, is_delta ? "CDS[shop/a]" : "CDS[all/b shop/a]");
     }
 }
@@ -218,6 +267,9 @@ main(void)
         CASE(a_name_that_is_not_for_it_is_told_to_be_missing),
         CASE(a_wildcard_of_nothing_is_counted),
         CASE(other_rules_hold_at_once),
+        CASE(a_name_comes_when_other_rules_let_it),
+        CASE(a_name_comes_into_the_state_when_other_rules_let_it),
+        CASE(who_becomes_another_has_the_names_of_that_one),
         CASE(without_audiences_it_stays_what_it_was),
         CASE(who_becomes_another_is_shown_what_that_one_is),
         cmocka_unit_test_setup_teardown(who_becomes_one_that_is_not_in_its_certificate_is_ended,
