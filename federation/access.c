@@ -215,9 +215,22 @@ udpai_access_know(udpai_node *node, udpai_origin *origin, udpai_identity *identi
     struct review review = {.node = node};
     bool was_known = udpai_origin_identity(origin) != NULL;
     udpai_origin_set_identity(origin, identity);
-    if (!identity || was_known || !refuses(node))
+    if ((identity && was_known) || !refuses(node))
         return;
     review_publisher(&review, origin);
+    tell(&review);
+}
+
+void
+udpai_access_know_source(udpai_node *node, const udpai_peer *peer)
+{
+    udpai_origin *origin = peer->source->origin;
+    struct review review = {.node = node, .subject = subject_of(peer), .is_known = true};
+    bool was_known = udpai_origin_identity(origin) != NULL;
+    udpai_origin_set_identity(origin, peer->identity);
+    if (was_known || !refuses(node) || udpai_source_is_xds(peer->source))
+        return;
+    withdraw(&review, origin);
     tell(&review);
 }
 

@@ -17,5 +17,7 @@ bool udpai_access_may_refresh(const udpai_node *node,
 /* The origin is this peer's, by its certificate (NULL: it has none). What there was of it since
  * before a restart is judged by that. */
 void udpai_access_know(udpai_node *node, udpai_origin *origin, udpai_identity *identity);
+/* The same for a source, which the peer is. */
+void udpai_access_know_source(udpai_node *node, const udpai_peer *peer);
 
 #endif

@@ -149,7 +149,7 @@ udpai_peer_node(udpai_node *node, udpai_report *report)
     else if (peer->source)
         udpai_source_introduced(peer->source, peer);
     if (peer->source && peer->source->serves_us)
-        udpai_origin_set_identity(peer->source->origin, peer->identity);
+        udpai_access_know_source(node, peer);
     udpai_reports_introduce(node, peer);
 }
 

@@ -236,6 +236,60 @@ a_name_that_is_known_is_judged_at_once(void **state)
     udpai_acl_unref(bed->config.acl);
 }
 
+/* Rules that have changed while the node was down. */
+static void
+what_was_kept_of_a_source_is_judged_when_it_comes(void **state)
+{
+    fed_bed *bed = *state;
+    bed->config.is_durable = true;
+    start(bed, false);
+    fed_connect(bed, 'a');
+    assert_string_equal(fed_publish(bed, 'a', "CDS", "x=1"), "");
+    bed->config.acl = rules_for(rules, 2, false);
+    fed_restart(bed);
+    fed_connect(bed, 'a');
+    assert_value(bed, "CDS", "x", "1");
+    udpai_acl_unref(bed->config.acl);
+    bed->config.acl = rules_for(rules, 1, true);
+    fed_restart(bed);
+    fed_connect(bed, 'a');
+    assert_value(bed, "CDS", "x", "1"); /* a dry run takes nothing away */
+    udpai_acl_unref(bed->config.acl);
+    bed->config.acl = rules_for(rules, 1, false);
+    fed_restart(bed);
+    assert_value(bed, "CDS", "x", "1");
+    fed_connect(bed, 'a');
+    assert_value(bed, "CDS", "x", "");
+    udpai_acl_unref(bed->config.acl);
+}
+
+static void
+what_was_kept_of_who_has_no_certificate_is_judged_when_he_comes(void **state)
+{
+    static const udpai_str some[] = {T("n")}, elsewhere[] = {T("org.acme")};
+    udpai_acl_rule rule = {
+        .name = T("n"), .identities = some, .n_identities = 1, .actions = UDPAI_ACL_PUBLISH};
+    udpai_acl_options options = {.rules = &rule, .n_rules = 1, .trusts_node_ids = true};
+    fed_bed *bed = *state;
+    bed->config.is_durable = true;
+    start(bed, false);
+    bed->config.acl = NULL;
+    assert_ok(udpai_acl_new(&bed->config.acl, &options));
+    fed_restart(bed);
+    uint64_t session = fed_arrive(bed, &(fed_peer){.id = "n"});
+    assert_string_equal(fed_publish_at(bed, session, "CDS", "x=1"), "");
+    udpai_acl_unref(bed->config.acl);
+    rule.prefixes = elsewhere;
+    rule.n_prefixes = 1;
+    assert_ok(udpai_acl_new(&bed->config.acl, &options));
+    fed_restart(bed);
+    assert_value(bed, "CDS", "x", "1");
+    session = fed_arrive(bed, &(fed_peer){.id = "n"});
+    assert_non_null(strstr(fed_publish_at(bed, session, "CDS", "y=1"), "may not publish"));
+    assert_value(bed, "CDS", "x", "");
+    udpai_acl_unref(bed->config.acl);
+}
+
 static void
 the_word_of_the_revoked_goes(void **state)
 {
@@ -317,6 +371,8 @@ main(void)
         fed_test(sources_are_judged_again_too),
         fed_test(whose_names_are_not_known_yet_stays_until_he_comes),
         fed_test(a_name_that_is_known_is_judged_at_once),
+        fed_test(what_was_kept_of_a_source_is_judged_when_it_comes),
+        fed_test(what_was_kept_of_who_has_no_certificate_is_judged_when_he_comes),
         fed_test(the_word_of_the_revoked_goes),
         fed_test(who_has_come_by_another_certificate_keeps_his_word),
     };
