@@ -39,18 +39,39 @@ find(const udpai_store *store, udpai_str type_url, udpai_str name)
     return of ? find_in(of, type_url) : NULL;
 }
 
+/* NULL: what holds for the type holds for it. */
+static const store_choice *
+choice_for(const udpai_store_entry *entry, const udpai_origin *origin)
+{
+    const udpai_store *store = entry->type->store;
+    return store->choices.n && origin->rank == UDPAI_ORIGIN_SOURCE
+               ? find(store, udpai_store_type_url(entry->type), udpai_store_entry_name(entry))
+               : NULL;
+}
+
+/* choice->n: it was not chosen. */
+static size_t
+place_in(const store_choice *choice, const udpai_origin *origin)
+{
+    size_t i = 0;
+    while (i < choice->n && choice->origins[i] != origin)
+        i++;
+    return i;
+}
+
 bool
 udpai_store_counts(const udpai_store_entry *entry, const udpai_origin *origin)
 {
-    const udpai_store *store = entry->type->store;
-    udpai_str type_url = udpai_store_type_url(entry->type);
-    const store_choice *choice = store->choices.n && origin->rank == UDPAI_ORIGIN_SOURCE
-                                     ? find(store, type_url, udpai_store_entry_name(entry))
-                                     : NULL;
-    for (size_t i = 0; choice && i < choice->n; i++)
-        if (choice->origins[i] == origin)
-            return true;
-    return !choice && udpai_origin_is_eligible(origin, type_url);
+    const store_choice *choice = choice_for(entry, origin);
+    return choice ? place_in(choice, origin) < choice->n
+                  : udpai_origin_is_eligible(origin, udpai_store_type_url(entry->type));
+}
+
+unsigned
+udpai_store_order(const udpai_store_entry *entry, const udpai_origin *origin)
+{
+    const store_choice *choice = choice_for(entry, origin);
+    return choice ? (unsigned)place_in(choice, origin) : origin->order;
 }
 
 static void

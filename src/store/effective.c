@@ -47,24 +47,28 @@ compare_numbers(uint64_t a, uint64_t b)
     return (a > b) - (a < b);
 }
 
+/* Of one name. */
 static int
-compare_ranks(const udpai_origin *a, const udpai_origin *b)
+compare_ranks(const udpai_stored *a, const udpai_stored *b)
 {
-    int order = compare_numbers(a->rank, b->rank);
-    return order ? order : compare_numbers(a->order, b->order);
+    int order = compare_numbers(a->origin->rank, b->origin->rank);
+    return order ? order
+                 : compare_numbers(udpai_store_order(a->entry, a->origin),
+                                   udpai_store_order(b->entry, b->origin));
 }
 
 bool
 udpai_origin_is_before(const udpai_origin *origin, const udpai_origin *other)
 {
-    return compare_ranks(origin, other) < 0;
+    int order = compare_numbers(origin->rank, other->rank);
+    return order < 0 || (order == 0 && origin->order < other->order);
 }
 
 static int
-compare_origins(const udpai_origin *a, const udpai_origin *b)
+compare_by_origin(const udpai_stored *a, const udpai_stored *b)
 {
     int order = compare_ranks(a, b);
-    return order ? order : udpai_str_cmp(udpai_origin_key(a), udpai_origin_key(b));
+    return order ? order : udpai_str_cmp(udpai_origin_key(a->origin), udpai_origin_key(b->origin));
 }
 
 /* Two contributions of one authority whose generations compare. */
@@ -76,7 +80,7 @@ compare_within_class(const udpai_stored *a, const udpai_stored *b)
     if (order == 0)
         order =
             compare_numbers(udpa_resource_n_hops(a->resource), udpa_resource_n_hops(b->resource));
-    return order ? order : compare_origins(a->origin, b->origin);
+    return order ? order : compare_by_origin(a, b);
 }
 
 static bool
@@ -197,12 +201,6 @@ best_of(const udpai_store_entry *entry,
     return best;
 }
 
-static int
-compare_by_origin(const udpai_stored *a, const udpai_stored *b)
-{
-    return compare_origins(a->origin, b->origin);
-}
-
 /* An authority stands where the best of those stands that bring its word, whoever brings the
  * newest; so does a class of generations that compare, within its authority. */
 static int
@@ -211,8 +209,8 @@ compare_classes(const udpai_store_entry *entry, udpai_stored *a, udpai_stored *b
     if (same_authority(a->resource, b->resource))
         return compare_by_origin(best_of(entry, a, udpai_store_comparable, compare_by_origin),
                                  best_of(entry, b, udpai_store_comparable, compare_by_origin));
-    int order = compare_ranks(best_of(entry, a, same_authority, compare_by_origin)->origin,
-                              best_of(entry, b, same_authority, compare_by_origin)->origin);
+    int order = compare_ranks(best_of(entry, a, same_authority, compare_by_origin),
+                              best_of(entry, b, same_authority, compare_by_origin));
     return order ? order
                  : udpai_str_cmp(udpai_resource_authority(a->resource),
                                  udpai_resource_authority(b->resource));

@@ -139,7 +139,8 @@ udpa_err udpai_origin_set_eligible(udpai_store *store,
                                    udpai_str type_url,
                                    bool eligible);
 bool udpai_origin_is_eligible(const udpai_origin *origin, udpai_str type_url);
-/* Of this name, other sources count than of the type: these alone. They must stay as long. */
+/* Of this name, other sources count than of the type: these alone, in this order. They must stay as
+ * long. */
 udpa_err udpai_store_choose(
     udpai_store *store, udpai_str type_url, udpai_str name, udpai_origin *const *origins, size_t n);
 /* Those of the type count again. */

@@ -228,6 +228,8 @@ int udpai_store_compare(const udpai_stored *a, const udpai_stored *b);
 udpai_str udpai_store_choice_key(const void *choice);
 /* Does the origin count for this name? */
 bool udpai_store_counts(const udpai_store_entry *entry, const udpai_origin *origin);
+/* Among those of its rank: the lower one wins. */
+unsigned udpai_store_order(const udpai_store_entry *entry, const udpai_origin *origin);
 void udpai_store_free_choices(udpai_store *store);
 
 /* origin.c */

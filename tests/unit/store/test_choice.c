@@ -65,6 +65,21 @@ test_the_second_of_those_chosen_may_change(void **state)
     assert_changes(bed, "+a=z");
 }
 
+/* Whatever order they have where nothing is chosen. */
+static void
+test_those_that_are_chosen_count_in_that_order(void **state)
+{
+    world self = begin(*state);
+    udpai_origin *const y_first[] = {self.y, self.x}, *const x_first[] = {self.x, self.y};
+    assert_ok(udpai_store_choose(self.bed->store, TYPE, NAME, y_first, 2));
+    assert_changes(self.bed, "+a=y");
+    assert_ok(udpai_store_choose(self.bed->store, TYPE, NAME, x_first, 2));
+    assert_changes(self.bed, "+a=x");
+    assert_ok(udpai_store_choose(self.bed->store, TYPE, NAME, y_first, 2));
+    store_bed_withdraw(self.bed, self.y, "com.acme/a");
+    assert_changes(self.bed, "");
+}
+
 static void
 test_nobody_may_be_chosen(void **state)
 {
@@ -161,6 +176,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         store_test(test_those_that_are_chosen_count_alone),
         store_test(test_the_same_choice_changes_nothing),
+        store_test(test_those_that_are_chosen_count_in_that_order),
         store_test(test_the_second_of_those_chosen_may_change),
         store_test(test_nobody_may_be_chosen),
         store_test(test_another_choice_takes_its_place),
