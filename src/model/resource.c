@@ -397,33 +397,6 @@ udpai_resource_put_any(udpai_proto_writer *writer, uint32_t number, const udpa_r
         udpai_proto_put_raw(writer, payload);
 }
 
-static unsigned
-flags_of(const udpa_resource *resource)
-{
-    return (resource->lazy ? UDPAI_DIGEST_LAZY : 0u) |
-           (resource->do_not_cache ? UDPAI_DIGEST_DO_NOT_CACHE : 0u) |
-           (udpa_resource_ttl_ms(resource) ? UDPAI_DIGEST_ENDS : 0u);
-}
-
-/* Few ask for it, and not often. */
-uint64_t
-udpai_resource_digest(const udpa_resource *resource)
-{
-    udpai_any_room room;
-    udpai_str constraints = udpai_resource_constraints(resource);
-    udpai_str aliases[UDPAI_ALIASES_MAX];
-    size_t n = udpa_resource_n_aliases(resource);
-    uint64_t digest = udpai_digest_of_two(udpai_resource_authority(resource),
-                                          udpai_resource_any_head(resource, &room),
-                                          udpai_resource_any_body(resource));
-    if (constraints.len)
-        digest = udpai_digest_of_variant(digest, constraints);
-    for (size_t i = 0; i < n; i++)
-        aliases[i] = udpai_resource_alias(resource, i);
-    unsigned flags = flags_of(resource);
-    return n || flags ? udpai_digest_of_flags(digest, aliases, n, flags) : digest;
-}
-
 udpai_content_hash
 udpai_resource_content_hash(const udpa_resource *resource)
 {

@@ -176,20 +176,18 @@ note_generation(sim_copy *copy, sim_seen *seen, uint64_t generation)
 
 /* Who knows the public protocol only has no generations but those of arrival, by source. */
 void
-sim_check_seen(sim_member *member, const udpa_resource *resource, int key)
+sim_check_seen(sim_member *member, const sim_word *word, int key)
 {
     sim_copy *copy = &member->copies[key];
-    const char *authority = udpa_resource_authority(resource);
-    uint64_t generation = udpa_resource_generation(resource);
     if (!sim_endpoint_wants(member, key))
         sim_fail(member, "nobody asked for it", key);
-    sim_seen *seen = seen_of(member, authority, key);
-    if (!member->public_only && generation < seen->generation)
+    sim_seen *seen = seen_of(member, word->authority, key);
+    if (!member->public_only && word->generation < seen->generation)
         sim_fail(member, "a generation went back", key);
-    if (copy->exists && strcmp(copy->authority, authority) == 0 &&
-        copy->version == sim_version_of(resource))
+    if (copy->exists && strcmp(copy->authority, word->authority) == 0 &&
+        copy->version == word->version && copy->n_aliases == word->n_aliases)
         sim_fail(member, "a resource was delivered twice", key);
-    note_generation(copy, seen, generation);
+    note_generation(copy, seen, word->generation);
 }
 
 /* ---- what is safe ---- */

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "scenario.h"
+#include "guest.h"
 
 /* It has no namespace: whoever is asked for it refuses. */
 #define BAD_NAME "nowhere"
@@ -11,6 +11,8 @@
 bool
 sim_endpoint_wants(const sim_member *member, int key)
 {
+    if (member->is_guest && (sim_key_type(key) != 0 || sim_key_expires(key)))
+        return false;
     if (member->by_name)
         return member->wishes[key] != SIM_UNWANTED;
     return member->asks_type[sim_key_type(key)] && !sim_key_is_lazy(key) &&
@@ -26,20 +28,29 @@ count_special(sim_member *member, const udpa_resource *resource, int key)
     counts[SIM_CHAINED] += udpa_resource_n_hops(resource) >= 3;
     counts[SIM_LAZY] += sim_key_is_lazy(key);
     counts[SIM_ALIASES] += member->wishes[key] == SIM_BY_ALIAS;
+    counts[SIM_PATTERNS] += member->wishes[key] == SIM_BY_ALIAS && member->index % 3 == 0;
+}
+
+void
+sim_see(sim_member *member, const sim_word *word, int key)
+{
+    sim_copy *copy = &member->copies[key];
+    sim_check_seen(member, word, key);
+    copy->exists = true;
+    copy->gone_since_us = 0;
+    copy->version = word->version;
+    copy->n_aliases = word->n_aliases;
+    copy->generation = word->generation;
+    snprintf(copy->authority, sizeof(copy->authority), "%s", word->authority);
 }
 
 static void
 see_resource(sim_member *member, const udpa_resource *resource)
 {
     int key = sim_key_of(udpa_resource_name(resource));
-    sim_copy *copy = &member->copies[key];
-    const char *authority = udpa_resource_authority(resource);
-    sim_check_seen(member, resource, key);
-    copy->exists = true;
-    copy->gone_since_us = 0;
-    copy->version = sim_version_of(resource);
-    copy->generation = udpa_resource_generation(resource);
-    snprintf(copy->authority, sizeof(copy->authority), "%s", authority);
+    const sim_word word = {udpa_resource_authority(resource), udpa_resource_generation(resource),
+                           sim_version_of(resource), udpa_resource_n_aliases(resource)};
+    sim_see(member, &word, key);
     count_special(member, resource, key);
 }
 
@@ -81,12 +92,15 @@ static void
 choose_type(sim_member *member, int type)
 {
     sim_random *random = &member->scenario->world.random;
-    member->asks_type[type] = !sim_once_in(random, 4);
+    member->asks_type[type] = member->is_guest ? type == 0 : !sim_once_in(random, 4);
     for (int key = 0; member->by_name && key < N_KEYS; key++) {
         if (sim_key_type(key) != type)
             continue;
         bool wanted = !sim_once_in(random, 4);
-        bool by_alias = sim_key_has_alias(key) && !member->public_only && sim_once_in(random, 2);
+        bool may_by_alias = sim_key_has_alias(key) && !member->public_only;
+        /* The chance of the others is what it was before there were such. */
+        bool by_alias = may_by_alias &&
+                        (sim_key_expires(key) ? member->index % 2 == 0 : sim_once_in(random, 2));
         member->wishes[key] = !wanted ? SIM_UNWANTED : by_alias ? SIM_BY_ALIAS : SIM_BY_NAME;
     }
 }
@@ -98,6 +112,16 @@ sim_endpoint_choose(sim_member *member)
         choose_type(member, type);
 }
 
+/* The one that is a pattern, for some. */
+static void
+name_by_alias(const sim_member *member, int key, char name[64])
+{
+    if (member->index % 3 == 0)
+        sim_key_matched_alias(key, name);
+    else
+        sim_key_alias(key, name);
+}
+
 static size_t
 list_names(const sim_member *member, int type, char names[N_KEYS + 1][64])
 {
@@ -107,7 +131,7 @@ list_names(const sim_member *member, int type, char names[N_KEYS + 1][64])
         if (sim_key_type(key) == type && member->wishes[key] == SIM_BY_NAME)
             sim_key_name(key, names[n++]);
         else if (sim_key_type(key) == type && member->wishes[key] == SIM_BY_ALIAS)
-            sim_key_alias(key, names[n++]);
+            name_by_alias(member, key, names[n++]);
     }
     return n;
 }
@@ -138,10 +162,17 @@ sim_endpoint_change_interest(sim_member *member)
 {
     sim_world *world = &member->scenario->world;
     int type = (int)sim_below(&world->random, N_TYPES);
+    if (member->is_guest && !sim_guest_may_ask_again(member))
+        return;
     udpai_local_subscription *old = member->subscriptions[type];
-    choose_type(member, type);
+    choose_type(member, member->is_guest ? 0 : type);
     if (!member->node->is_up)
         return;
+    if (member->is_guest) {
+        sim_guest_ask_again(member);
+        world->counts[SIM_INTEREST_CHANGES]++;
+        return;
+    }
     bool new_first = sim_once_in(&world->random, 2);
     if (world->trace)
         fprintf(stderr, "%9llu %s asks for other things of %s\n", (unsigned long long)sim_ms(world),

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "clients.h"
 #include "federation/accept.h"
+#include "guest.h"
 #include "network.h"
 
 /* In virtual time: everything happens, all is quiet, then only what refers to each other changes,
@@ -19,6 +20,13 @@ struct schedule {
 static const struct schedule usual = {60000000, 240000000, 250000000, 290000000, 1500000, 200000};
 static const struct schedule of_large = {20000000,  120000000, 123000000,
                                          140000000, 4500000,   500000};
+
+/* Each seed is run so. */
+typedef enum sim_kind {
+    SIM_PLAIN,
+    SIM_WITH_REPORTS,
+    SIM_WITH_GUESTS,
+} sim_kind;
 
 /* Within this time nobody is asked any more for what nobody wants. */
 #define LEAVING_US 10000000
@@ -118,6 +126,7 @@ run_scenario(sim_scenario *scenario, const struct schedule *schedule)
     sim_check_quiet(scenario);
     if (scenario->has_reports)
         begin_burst(scenario);
+    sim_guests_change(scenario);
     scenario->is_calm = true;
     change_links(world, scenario);
     look_each_second(scenario, schedule->calm_end_us);
@@ -139,7 +148,7 @@ add_counts(const sim_scenario *scenario, uint64_t counts[SIM_COUNTS])
 }
 
 static void
-run_one(uint64_t seed, bool has_reports, const sim_options *options, uint64_t counts[SIM_COUNTS])
+run_one(uint64_t seed, sim_kind kind, const sim_options *options, uint64_t counts[SIM_COUNTS])
 {
     unsigned long live_before = udpai_alloc_live();
     sim_scenario *scenario = udpai_alloc(sizeof(*scenario));
@@ -148,7 +157,8 @@ run_one(uint64_t seed, bool has_reports, const sim_options *options, uint64_t co
     sim_world_init(&scenario->world, seed);
     scenario->world.trace = options->trace;
     scenario->is_large = options->large;
-    scenario->has_reports = has_reports;
+    scenario->has_reports = kind == SIM_WITH_REPORTS;
+    scenario->has_guests = kind == SIM_WITH_GUESTS;
     scenario->client_random.state = ~seed;
     const struct schedule *schedule = options->large ? &of_large : &usual;
     scenario->tick_us = schedule->tick_us;
@@ -173,7 +183,9 @@ run_one(uint64_t seed, bool has_reports, const sim_options *options, uint64_t co
 void
 sim_run(uint64_t seed, const sim_options *options, uint64_t counts[SIM_COUNTS])
 {
-    run_one(seed, false, options, counts);
-    if (!options->large)
-        run_one(seed, true, options, counts);
+    run_one(seed, SIM_PLAIN, options, counts);
+    if (options->large)
+        return;
+    run_one(seed, SIM_WITH_REPORTS, options, counts);
+    run_one(seed, SIM_WITH_GUESTS, options, counts);
 }

@@ -2,6 +2,7 @@
 /* Random federations under random faults: many seeds, in some processes side by side. Prints how
  * often everything happened, and fails if anything never did. */
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -12,14 +13,18 @@
 #include "base/log.h"
 #include "federation.h"
 
-#define USAGE "sim_federation [--seeds A-B] [--seconds N] [--jobs N] [--large] [--trace]"
+#define USAGE                                                                                      \
+    "sim_federation [--seeds A-B | --fresh N] [--seconds N] [--jobs N] [--large] [--trace] "       \
+    "[--log]"
 #define JOBS_MAX 64
 
 struct options {
     uint64_t first, last;
     uint64_t seconds; /* no seed is begun after so many; 0: all are */
     uint64_t jobs;
+    uint64_t n_fresh; /* so many that were not run before, instead of these; 0: these */
     sim_options run;
+    bool logs; /* what nobody reads is not even made, so a seed may run otherwise */
 };
 
 /* What a process has done; others can see it, also when it has died. */
@@ -27,6 +32,12 @@ struct job {
     uint64_t seed; /* that it is at; 0: it has done all */
     uint64_t n_seeds;
     uint64_t counts[SIM_COUNTS];
+};
+
+/* What processes have in common. */
+struct shared {
+    _Atomic uint64_t next; /* the seed that nobody has taken yet */
+    struct job jobs[JOBS_MAX];
 };
 
 static struct job *own_job;
@@ -63,16 +74,16 @@ seconds_now(void)
     return (uint64_t)now.tv_sec;
 }
 
+/* Whoever is ready takes the next one: some take fifty times as long as others. */
 static void
-run_seeds(struct job *job, uint64_t number, const struct options *options)
+run_seeds(struct shared *shared, struct job *job, const struct options *options)
 {
-    uint64_t begin = seconds_now();
+    uint64_t begin = seconds_now(), seed;
     own_job = job;
     if (atexit(at_end) || signal(SIGABRT, on_abort) == SIG_ERR)
         exit(EXIT_FAILURE);
-    for (uint64_t seed = options->first + number; seed <= options->last; seed += options->jobs) {
-        if (options->seconds && seconds_now() - begin >= options->seconds)
-            break;
+    while (!(options->seconds && seconds_now() - begin >= options->seconds) &&
+           (seed = atomic_fetch_add(&shared->next, 1)) <= options->last) {
         job->seed = seed;
         sim_run(seed, &options->run, job->counts);
         job->n_seeds++;
@@ -94,7 +105,7 @@ wait_for(size_t n)
 }
 
 static bool
-run_jobs(struct job *jobs, const struct options *options)
+run_jobs(struct shared *shared, const struct options *options)
 {
     pid_t children[JOBS_MAX];
     for (uint64_t i = 0; i < options->jobs; i++) {
@@ -102,7 +113,7 @@ run_jobs(struct job *jobs, const struct options *options)
         if (children[i] < 0)
             return false;
         if (children[i] == 0) {
-            run_seeds(&jobs[i], i, options);
+            run_seeds(shared, &shared->jobs[i], options);
             exit(EXIT_SUCCESS);
         }
     }
@@ -125,7 +136,7 @@ sum_up(struct job *jobs, uint64_t n)
 }
 
 /* A few seeds may well miss something. */
-#define SEEDS_FOR_ALL 60
+#define SEEDS_FOR_ALL 40
 
 static int
 report(const struct job *job, bool is_large)
@@ -178,6 +189,8 @@ read_option(struct options *options, const char *name, const char *argument, boo
         return read_seeds(argument, &options->first, &options->last);
     if (strcmp(name, "--seconds") == 0)
         return read_number(argument, &options->seconds);
+    if (strcmp(name, "--fresh") == 0)
+        return read_number(argument, &options->n_fresh);
     if (strcmp(name, "--jobs") == 0)
         return read_number(argument, &options->jobs) && options->jobs <= JOBS_MAX;
     *ret_takes = false;
@@ -185,9 +198,23 @@ read_option(struct options *options, const char *name, const char *argument, boo
         options->run.large = true;
     else if (strcmp(name, "--trace") == 0)
         options->run.trace = true;
+    else if (strcmp(name, "--log") == 0)
+        options->logs = true;
     else
         return false;
     return true;
+}
+
+/* Others each time; which ones is said, so that one can be seen again. */
+static void
+choose_fresh(struct options *options)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    options->first = 1000000 + (uint64_t)now.tv_sec % 1000000 * 1000;
+    options->last = options->first + options->n_fresh - 1;
+    printf("fresh seeds from %llu\n", (unsigned long long)options->first);
+    (void)fflush(stdout);
 }
 
 int
@@ -201,16 +228,19 @@ main(int argc, char **argv)
             return EXIT_FAILURE;
         }
     }
-    if (options.run.trace)
+    if (options.logs)
         udpa_log_set_sink(UDPA_LOG_DEBUG, to_stderr, NULL);
-    struct job *jobs = mmap(NULL, options.jobs * sizeof(*jobs), PROT_READ | PROT_WRITE,
-                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (jobs == MAP_FAILED)
+    struct shared *shared =
+        mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED)
         return EXIT_FAILURE;
+    if (options.n_fresh)
+        choose_fresh(&options);
+    atomic_init(&shared->next, options.first);
     if (options.jobs == 1)
-        run_seeds(&jobs[0], 0, &options);
-    else if (!run_jobs(jobs, &options))
+        run_seeds(shared, &shared->jobs[0], &options);
+    else if (!run_jobs(shared, &options))
         return EXIT_FAILURE;
-    sum_up(jobs, options.jobs);
-    return report(&jobs[0], options.run.large);
+    sum_up(shared->jobs, options.jobs);
+    return report(&shared->jobs[0], options.run.large);
 }

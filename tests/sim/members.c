@@ -5,6 +5,10 @@
 
 #include "base/alloc.h"
 #include "clients.h"
+#include "guest.h"
+
+/* Clients of xDS, where there are any. */
+#define GUESTS 4
 
 /* ---- files ---- */
 
@@ -74,9 +78,9 @@ plan_member(sim_node *node, sim_node_plan *plan)
         .timing = sim_timing,
         .store = {600000, 1000, 1000000, 1 << 30, 1000000, 1 << 30, 1000000, 1 << 30},
         .sources = self->sources,
-        .n_sources = self->provider.n_descriptors,
+        .n_sources = self->is_guest ? 0 : self->provider.n_descriptors,
         .providers = &self->provider,
-        .n_providers = self->provider.n_descriptors ? 1 : 0,
+        .n_providers = self->provider.n_descriptors && !self->is_guest ? 1 : 0,
         .is_durable = !self->is_endpoint,
         .is_endpoint = self->is_endpoint && self->scenario->has_reports,
         .acl = self->acl,
@@ -92,8 +96,10 @@ member_started(sim_node *node)
     memset(self->subscriptions, 0, sizeof(self->subscriptions));
     memset(self->link_is_whole, 0, sizeof(self->link_is_whole));
     self->has_failed_over = self->first_counted = false;
-    for (int type = 0; type < N_TYPES && self->is_endpoint; type++)
+    for (int type = 0; type < N_TYPES && self->is_endpoint && !self->is_guest; type++)
         sim_endpoint_subscribe(self, type);
+    if (self->is_guest)
+        sim_guest_started(self);
     if (self->is_publisher)
         sim_publisher_started(self);
     if (!self->is_endpoint)
@@ -137,7 +143,8 @@ add_member(sim_scenario *scenario, char kind, int number)
         abort();
     self->scenario = scenario;
     self->index = scenario->n_members;
-    self->is_endpoint = kind == 'e';
+    self->is_endpoint = kind != 'm';
+    self->is_guest = kind == 'g';
     self->colour = (int)sim_below(sim_random_of(scenario), N_COLOURS);
     if (scenario->has_tls)
         snprintf(id, sizeof(id), "%c%d", kind, number);
@@ -216,6 +223,17 @@ build_endpoint(sim_scenario *scenario, int number)
     sim_endpoint_choose(self);
 }
 
+static void
+build_guest(sim_scenario *scenario, int number)
+{
+    sim_random *random = sim_random_of(scenario);
+    sim_member *self = add_member(scenario, 'g', number);
+    self->on_demand = self->public_only = true;
+    self->by_name = sim_once_in(random, 2);
+    sim_add_source(self, (int)sim_below(random, (uint64_t)scenario->n_management), -1);
+    sim_endpoint_choose(self);
+}
+
 static bool
 takes_from(const sim_member *self, int other)
 {
@@ -248,7 +266,8 @@ choose_twins(sim_scenario *scenario)
 void
 sim_build(sim_scenario *scenario)
 {
-    size_t n = (size_t)scenario->n_management + (size_t)scenario->n_endpoints;
+    int n_guests = scenario->has_guests ? GUESTS : 0;
+    size_t n = (size_t)(scenario->n_management + scenario->n_endpoints + n_guests);
     scenario->members = udpai_alloc_array(n, sizeof(sim_member *));
     if (!scenario->members)
         abort();
@@ -256,6 +275,10 @@ sim_build(sim_scenario *scenario)
         build_management(scenario, i);
     for (int i = 0; i < scenario->n_endpoints; i++)
         build_endpoint(scenario, i);
+    for (int i = 0; i < n_guests; i++)
+        build_guest(scenario, i);
+    scenario->n_endpoints += n_guests;
+    sim_guests_build(scenario);
     choose_twins(scenario);
     sim_describe_to_model(scenario);
     for (int i = 0; i < scenario->n_publishers; i++)
@@ -271,6 +294,7 @@ void
 sim_free_members(sim_scenario *scenario)
 {
     sim_clients_free(scenario);
+    sim_guests_free(scenario);
     for (int i = 0; i < scenario->n_members; i++) {
         udpai_acl_unref(scenario->members[i]->acl);
         udpai_free(scenario->members[i]);

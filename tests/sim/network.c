@@ -397,7 +397,7 @@ connect(const struct dialling *dialling)
     udpai_list_append(&dialling->from->world->streams, &stream->in_world);
     stream->n_events = 1;
     stream->opened_us = dialling->from->world->now_us;
-    stream->protocol = dialling->from->dials;
+    stream->protocol = dialling->from->dials ? dialling->from->dials : dialling->to->speaks;
     init_end(stream, 0, dialling->from);
     init_end(stream, 1, dialling->to);
     open_session(&stream->ends[0], dialling, true);
@@ -430,6 +430,9 @@ end_dial(sim_world *world, void *userdata)
     bool reachable = to->is_up && !is_partitioned(world, from, to);
     if (!is_void && reachable) {
         connect(dialling);
+    } else if (!is_void && !dialling->link) {
+        world->counts[SIM_DIALS_FAILED]++;
+        from->not_reached(from);
     } else if (!is_void) {
         world->counts[SIM_DIALS_FAILED]++;
         udpai_report *report = udpai_report_new(UDPAI_REPORT_CLOSED);
@@ -442,16 +445,27 @@ end_dial(sim_world *world, void *userdata)
     udpai_free(dialling);
 }
 
-void
-sim_on_dial(void *userdata, udpai_order *order)
+static void
+dial(sim_node *from, sim_node *to, uint64_t link, bool is_source)
 {
-    sim_node *node = userdata;
     struct dialling *dialling = udpai_alloc(sizeof(*dialling));
     if (!dialling)
         abort();
-    *dialling = (struct dialling){node, order->target, node->epoch, order->link, order->is_source};
+    *dialling = (struct dialling){from, to, from->epoch, link, is_source};
+    sim_after(from->world, latency_us(from->world, NULL), end_dial, dialling);
+}
+
+void
+sim_on_dial(void *userdata, udpai_order *order)
+{
+    dial(userdata, order->target, order->link, order->is_source);
     udpai_order_free(order);
-    sim_after(node->world, latency_us(node->world, NULL), end_dial, dialling);
+}
+
+void
+sim_dial(sim_node *from, sim_node *to)
+{
+    dial(from, to, 0, false);
 }
 
 void

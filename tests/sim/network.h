@@ -6,6 +6,8 @@
 #include "world.h"
 
 void sim_on_dial(void *node, udpai_order *order);
+/* On nobody's order: if it fails, from->not_reached is called. */
+void sim_dial(sim_node *from, sim_node *to);
 void sim_on_stop_dialling(void *node, uint64_t link);
 /* The machine has gone: its ends are gone at once, the others learn of it. */
 void sim_end_streams_of(sim_node *node);

@@ -140,7 +140,7 @@ is_true_of_another(const sim_member *member, int key)
     const sim_copy *copy = &member->copies[key];
     for (int i = 0; i < scenario->n_members; i++) {
         const sim_truth *truth = &scenario->members[i]->truths[key];
-        if (truth->exists && truth->version == copy->version &&
+        if (truth->exists && sim_key_payload_version(key, truth->version) == copy->version &&
             strcmp(scenario->members[i]->authority, copy->authority) == 0)
             return true;
     }
@@ -151,7 +151,8 @@ static void
 compare_key(const sim_member *member, int key)
 {
     const sim_scenario *scenario = member->scenario;
-    const ref_said *expected = &scenario->model.nodes[member->index].result[key].said;
+    const ref_word *word = &scenario->model.nodes[member->index].result[key];
+    const ref_said *expected = &word->said;
     const sim_copy *copy = &member->copies[key];
     bool exists = expected->exists && sim_endpoint_wants(member, key);
     if (exists != copy->exists && !sim_losses_excuse(member, key, !copy->exists))
@@ -159,8 +160,12 @@ compare_key(const sim_member *member, int key)
     if (!exists || !copy->exists)
         return;
     const char *authority = scenario->members[expected->authority]->authority;
-    if (expected->version == copy->version && strcmp(copy->authority, authority) == 0)
+    if (sim_key_payload_version(key, expected->version) == copy->version &&
+        strcmp(copy->authority, authority) == 0) {
+        if (!member->is_guest)
+            sim_check_content(member, key, word);
         return;
+    }
     if (may_disagree(scenario) && is_true_of_another(member, key))
         return;
     if (sim_losses_excuse(member, key, false))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who may see and say what: rules for the colours that peers' names begin with, and for sources by
  * their names. Rules allow; of a name space also all that lies in it. */
-#include "scenario.h"
+#include "guest.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,6 +54,7 @@ enum {
 
 struct rule_texts {
     char identity[24];
+    char below[N_OPEN_NAMESPACES][64];
     udpai_str identities[1], prefixes[N_OPEN_NAMESPACES];
 };
 
@@ -86,6 +87,20 @@ add_rule(struct rule_list *list, const char *identity, unsigned actions, ref_spa
     return rule;
 }
 
+/* Of what is not shown, what would have a longer name than something that there is: which shows
+ * nothing. */
+static void
+show_what_lies_below(struct rule_texts *texts, udpai_acl_rule *rule, ref_spaces spaces, int colour)
+{
+    for (int space = 0; space < N_OPEN_NAMESPACES; space++) {
+        if (spaces >> space & 1)
+            continue;
+        snprintf(texts->below[space], sizeof(texts->below[space]), "%s/r%d/below",
+                 sim_namespaces[space], 2 * space + (colour & 1));
+        texts->prefixes[rule->n_prefixes++] = udpai_str_from(texts->below[space]);
+    }
+}
+
 static void
 add_rules_of_colour(struct rule_list *list, const sim_member *self, int colour)
 {
@@ -93,7 +108,8 @@ add_rules_of_colour(struct rule_list *list, const sim_member *self, int colour)
     snprintf(pattern, sizeof(pattern), "%s-e*", sim_colours[colour]);
     (void)add_rule(list, pattern, UDPAI_ACL_PUBLISH, self->takes[colour]);
     snprintf(pattern, sizeof(pattern), "%s-*", sim_colours[colour]);
-    (void)add_rule(list, pattern, UDPAI_ACL_SUBSCRIBE, self->shows[colour]);
+    udpai_acl_rule *rule = add_rule(list, pattern, UDPAI_ACL_SUBSCRIBE, self->shows[colour]);
+    show_what_lies_below(&list->texts[rule - list->rules], rule, self->shows[colour], colour);
 }
 
 /* Nodes below say what clients of theirs have said. */
@@ -211,7 +227,7 @@ sim_identity_change(sim_scenario *scenario)
     sim_random *random = &world->random;
     int number = (int)sim_below(random, (uint64_t)scenario->n_endpoints);
     sim_member *self = scenario->members[scenario->n_management + number];
-    if (!scenario->has_tls || self->is_publisher || self->reporter ||
+    if ((!scenario->has_tls && !self->is_guest) || self->is_publisher || self->reporter ||
         (scenario->has_rules && !scenario->rules_change))
         return;
     self->colour = (int)sim_below(random, N_COLOURS);
@@ -220,5 +236,8 @@ sim_identity_change(sim_scenario *scenario)
         fprintf(stderr, "%9llu %s is %s now\n", (unsigned long long)sim_ms(world), self->node->id,
                 sim_colours[self->colour]);
     world->counts[SIM_IDENTITY_CHANGES]++;
-    sim_cut_streams_of(self->node);
+    if (self->is_guest && !scenario->has_tls)
+        sim_guest_rename(self);
+    else
+        sim_cut_streams_of(self->node);
 }

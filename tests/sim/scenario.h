@@ -61,14 +61,24 @@ enum {
 typedef struct sim_copy {
     bool exists;
     int version;
+    size_t n_aliases;
     char authority[AUTHORITY_MAX];
     uint64_t generation;
     uint64_t gone_since_us; /* though nobody removed it; 0: it has not */
     sim_seen seen[SEEN_MAX];
 } sim_copy;
 
+/* What somebody is told of a key. */
+typedef struct sim_word {
+    const char *authority;
+    uint64_t generation;
+    int version;
+    size_t n_aliases;
+} sim_word;
+
 typedef struct sim_scenario sim_scenario;
 typedef struct sim_reporter sim_reporter;
+typedef struct sim_guest sim_guest;
 
 /* How an endpoint asks for a key. */
 typedef enum sim_wish {
@@ -115,6 +125,10 @@ typedef struct sim_member {
     sim_reporter *reporter;
     struct sim_taker *taker;
     struct sim_sums *sums;
+    /* Where clients of xDS are (guest.h). */
+    bool is_guest;
+    sim_guest *guest;
+    struct sim_host *host;        /* what a management node has for them; NULL: none has come */
     ref_spaces passes[N_COLOURS]; /* what nodes below may say of clients */
 } sim_member;
 
@@ -141,6 +155,7 @@ typedef struct sim_scenario {
     bool has_losses;       /* of management nodes that never come back */
     bool is_calm;          /* nothing breaks */
     bool has_reports;      /* clients report */
+    bool has_guests;       /* there are clients of xDS */
     sim_random client_random;
 } sim_scenario;
 
@@ -160,10 +175,15 @@ int sim_key_type(int key);
 int sim_key_namespace(int key);
 void sim_key_name(int key, char name[64]);
 void sim_key_alias(int key, char alias[64]);
+void sim_key_matched_alias(int key, char alias[64]);
 int sim_key_of(const char *name);
 bool sim_key_has_alias(int key);
 bool sim_key_is_lazy(int key);
 bool sim_key_expires(int key);
+/* Whoever passes it on does not keep it over a restart. */
+bool sim_key_is_uncached(int key);
+/* Which version of the payload belongs to this version of the key. */
+int sim_key_payload_version(int key, int version);
 /* Management nodes do not take it from others. */
 bool sim_key_is_refused(int key);
 /* It stays for the whole run, once it is there. */
@@ -173,6 +193,9 @@ int sim_key_publisher(const sim_scenario *scenario, int key);
 /* says_authority: else whoever takes it in puts it. */
 udpa_resource *sim_make_resource(int key, const char *authority, bool says_authority, int version);
 int sim_version_of(const udpa_resource *resource);
+/* The same of a value of this type: who says it and its version, and the latter alone. */
+udpai_str sim_said_in(int type, udpai_str value);
+int sim_version_in(int type, udpai_str value);
 
 /* ---- shape.c: who takes from whom ---- */
 
@@ -206,6 +229,8 @@ void sim_endpoint_choose(sim_member *member);
 void sim_endpoint_subscribe(sim_member *member, int type);
 void sim_endpoint_change_interest(sim_member *member);
 bool sim_endpoint_wants(const sim_member *member, int key);
+/* It has been told. */
+void sim_see(sim_member *member, const sim_word *word, int key);
 
 /* ---- publisher.c ---- */
 
@@ -256,7 +281,7 @@ void sim_fail(const sim_member *member, const char *what, int key);
 void sim_check_removal(sim_member *member, int key);
 void sim_check_gone(sim_scenario *scenario);
 /* Before the copy is set to it. */
-void sim_check_seen(sim_member *member, const udpa_resource *resource, int key);
+void sim_check_seen(sim_member *member, const sim_word *word, int key);
 /* What was receipted is on the disk of who has receipted it; it has crashed, and not lost it. */
 void sim_check_kept(const sim_member *member);
 
@@ -269,6 +294,11 @@ ref_model *sim_tell_model(sim_scenario *scenario, bool confirmed_only);
 ref_model *sim_tell_rules_of_all_times(sim_scenario *scenario);
 void sim_describe_to_model(sim_scenario *scenario);
 void sim_check_quiet(sim_scenario *scenario);
+
+/* ---- content.c ---- */
+
+/* In the quiet: what the endpoint has of the key is the reference's word, whole. */
+void sim_check_content(const sim_member *member, int key, const ref_word *word);
 
 /* ---- twins.c ---- */
 

@@ -101,7 +101,7 @@ see(sim_slot *slot, const udpa_resource *resource, bool is_removed)
     if (key.type == CLIENT_LOAD)
         read_load(slot->member, resource, copy);
     else if (key.type == CLIENT_STATE)
-        copy->version = sim_version_of(resource);
+        copy->version = sim_version_in(-1, udpai_resource_value(resource));
     scenario->world.counts[SIM_REPORTS_FAR] += udpa_resource_n_hops(resource) >= 4;
     scenario->world.counts[SIM_REPORTS_SEEN]++;
 }

@@ -58,6 +58,7 @@ extern const udpai_node_timing sim_timing;
     X(EXPIRIES, "expiries")                                                                        \
     X(INTEREST_CHANGES, "changes of interest")                                                     \
     X(ALIASES, "resources by alias")                                                               \
+    X(PATTERNS, "resources by an alias that is a pattern")                                         \
     X(LAZY, "lazy resources by name")                                                              \
     X(CHAINED, "resources over 3 hops")                                                            \
     X(LOOPS, "loops")                                                                              \
@@ -68,6 +69,11 @@ extern const udpai_node_timing sim_timing;
     X(RULE_CHANGES, "other rules")                                                                 \
     X(IDENTITY_CHANGES, "other certificates")                                                      \
     X(LINK_CHANGES, "changes of what is referred to")                                              \
+    X(CONTENTS, "words compared whole")                                                            \
+    X(DEADLINES, "deadlines compared")                                                             \
+    X(GUESTS_RENAMED, "clients of xDS that change their Node")                                     \
+    X(GUEST_DELTAS, "changes seen by delta xDS")                                                   \
+    X(GUEST_STATES, "changes seen in states of the world")                                         \
     X(KEPT_CHECKED, "receipted and kept")                                                          \
     X(DEATHS, "members that never come back")                                                      \
     X(TWINS, "twins")                                                                              \
@@ -154,9 +160,11 @@ struct sim_node {
     /* As in udpai_node_env. */
     void (*wanted)(sim_node *self, udpai_str type_url, udpai_str text, bool wanted);
     void (*audience_moved)(sim_node *self);
-    void (*flushed)(sim_node *self); /* after everything that may have told subscribers */
-    void (*dies)(sim_node *self);    /* crashes it; called while a commit is under way */
-    const sim_protocol *dials;       /* NULL: UDPA */
+    void (*flushed)(sim_node *self);     /* after everything that may have told subscribers */
+    void (*not_reached)(sim_node *self); /* sim_dial() has failed */
+    void (*dies)(sim_node *self);        /* crashes it; called while a commit is under way */
+    const sim_protocol *dials;           /* NULL: UDPA, or what … */
+    const sim_protocol *speaks;          /* … the one that is dialled speaks; NULL: UDPA */
     void *userdata;
     udpai_identity *identity; /* what its certificate says from its next stream on; NULL: no TLS */
     int64_t clock_us;         /* how far it is ahead */

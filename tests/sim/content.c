@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What must have come in the quiet besides the version: every byte, what is said of it, the way
+ * that it came, and when it ends. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "scenario.h"
+
+/* What is under way, at rest. */
+#define TRANSIT_US 100000
+
+static void
+fail(const sim_member *member, const char *what, int key, const udpa_resource *resource)
+{
+    fprintf(stderr, "it has %s version %s of %s, by", udpa_resource_name(resource),
+            udpa_resource_version(resource), udpa_resource_authority(resource));
+    for (size_t i = 0; i < udpa_resource_n_hops(resource); i++)
+        fprintf(stderr, " %s (%.*s)", udpai_resource_hop(resource, i).node_id.data,
+                (int)udpai_resource_hop(resource, i).instance.len,
+                udpai_resource_hop(resource, i).instance.data);
+    fprintf(stderr, "\n");
+    sim_fail(member, what, key);
+}
+
+/* ---- what was said ---- */
+
+static void
+check_said(const sim_member *member,
+           int key,
+           const udpa_resource *resource,
+           const udpa_resource *expected)
+{
+    if (!udpai_str_eq(udpai_resource_type_url(resource), udpai_resource_type_url(expected)) ||
+        !udpai_str_eq(udpai_resource_value(resource), udpai_resource_value(expected)) ||
+        !udpai_str_eq(udpai_resource_version(resource), udpai_resource_version(expected)))
+        fail(member, "other bytes", key, resource);
+    if (member->public_only) /* which has no more */
+        return;
+    if (!udpai_resource_same_aliases(resource, expected))
+        fail(member, "other aliases", key, resource);
+    if (udpai_resource_is_lazy(resource) != udpai_resource_is_lazy(expected))
+        fail(member, "lazy, or not lazy any more", key, resource);
+    if (udpai_resource_do_not_cache(resource) != udpai_resource_do_not_cache(expected))
+        fail(member, "another do_not_cache", key, resource);
+}
+
+/* ---- how it came ---- */
+
+/* It came by one who has died; whoever has it from that one keeps it, and tells it. */
+static bool
+has_passed_the_dead(const sim_scenario *scenario, const udpa_resource *resource)
+{
+    for (size_t i = 0; i < udpa_resource_n_hops(resource); i++)
+        for (int k = 0; k < scenario->n_management; k++)
+            if (scenario->members[k]->is_dead &&
+                udpai_str_eq(udpai_resource_hop(resource, i).instance,
+                             udpai_str_from(scenario->members[k]->node->instance)))
+                return true;
+    return false;
+}
+
+/* An endpoint has no disk, and so no instance: its id is all there is. */
+static void
+check_way(
+    const sim_member *member, int key, const udpa_resource *resource, const int *path, size_t n)
+{
+    const sim_scenario *scenario = member->scenario;
+    bool is_same = udpa_resource_n_hops(resource) == n;
+    for (size_t i = 0; is_same && i < n; i++) {
+        udpai_hop hop = udpai_resource_hop(resource, i);
+        const sim_node *node = scenario->members[path[i]]->node;
+        const char *instance = path[i] == member->index ? node->id : node->instance;
+        is_same = udpai_str_eq(hop.instance, udpai_str_from(instance)) &&
+                  udpai_str_eq(hop.node_id, udpai_str_from(node->said_id));
+    }
+    if (is_same || has_passed_the_dead(scenario, resource))
+        return;
+    fprintf(stderr, "expected by");
+    for (size_t i = 0; i < n; i++)
+        fprintf(stderr, " %s (%s)", scenario->members[path[i]]->node->said_id,
+                scenario->members[path[i]]->node->instance);
+    fprintf(stderr, "; ");
+    fail(member, "another way", key, resource);
+}
+
+/* ---- when it ends ---- */
+
+/* Its publisher has said it again lately, and it ends a ttl after that; what is passed on has what
+ * is left of it. */
+static void
+check_deadline(const sim_member *member,
+               int key,
+               const udpai_contribution *has,
+               const udpa_resource *expected)
+{
+    const sim_scenario *scenario = member->scenario;
+    uint64_t ttl_ms = udpa_resource_ttl_ms(expected);
+    uint64_t now_ms = member->node->loop_wheel.now_ms;
+    uint64_t age_ms = (2 * scenario->tick_us + TRANSIT_US) / 1000;
+    if (!ttl_ms != !has->deadline_ms || !ttl_ms != !udpa_resource_ttl_ms(has->resource))
+        fail(member, "whether it ends", key, has->resource);
+    if (!ttl_ms)
+        return;
+    if (has->deadline_ms < now_ms + ttl_ms - age_ms || has->deadline_ms > now_ms + ttl_ms ||
+        udpa_resource_ttl_ms(has->resource) > ttl_ms)
+        fail(member, "it would end too early or too late", key, has->resource);
+    member->scenario->world.counts[SIM_DEADLINES]++;
+}
+
+/* ---- all of it ---- */
+
+struct search {
+    udpai_contribution found;
+};
+
+static bool
+look_for(void *userdata, const udpai_contribution *contribution)
+{
+    struct search *search = userdata;
+    if (contribution->effective)
+        search->found = *contribution;
+    return !contribution->effective;
+}
+
+void
+sim_check_content(const sim_member *member, int key, const ref_word *word)
+{
+    const sim_scenario *scenario = member->scenario;
+    struct search search = {0};
+    char name[64];
+    sim_key_name(key, name);
+    udpai_store_visit_name(udpai_node_store(member->node->node),
+                           udpai_str_from(sim_types[sim_key_type(key)]), udpai_str_from(name),
+                           look_for, &search);
+    if (!search.found.resource)
+        sim_fail(member, "its store does not have what it was told", key);
+    const char *authority = scenario->members[word->said.authority]->authority;
+    udpa_resource *expected = sim_make_resource(key, authority, true, word->said.version);
+    check_said(member, key, search.found.resource, expected);
+    check_deadline(member, key, &search.found, expected);
+    udpa_resource_unref(expected);
+    if (!member->public_only)
+        check_way(member, key, search.found.resource, word->path, (size_t)word->n_path);
+    member->scenario->world.counts[SIM_CONTENTS]++;
+}
