@@ -18,6 +18,22 @@ a_misspelt_source_has_a_suggestion(void **state)
 }
 
 static void
+one_that_is_near_none_gets_the_list(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(
+        test, "static_resources:\n"
+              "  config_sources:\n"
+              "    - {name: core, udpa: {address: 'localhost:1'}}\n"
+              "    - {name: spare, udpa: {address: 'localhost:2'}}\n"
+              "providers: [{configDescriptors: [{resourceName: upstream, mode: ON_DEMAND}]}]\n");
+    bootstrap_test_assert_mistakes(
+        test, "test.yaml:5:49: providers[0].config_descriptors[0].resource_name: there is no "
+              "ConfigSource 'upstream' in static_resources.config_sources; there are 'core' and "
+              "'spare'\n");
+}
+
+static void
 the_bootstrap_of_an_envoy_is_recognized(void **state)
 {
     static const char words[] = "this is the bootstrap of an Envoy, not of udpad: give udpad a "
@@ -53,6 +69,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(a_misspelt_source_has_a_suggestion),
+        CASE(one_that_is_near_none_gets_the_list),
         CASE(the_bootstrap_of_an_envoy_is_recognized),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
