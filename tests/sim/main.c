@@ -17,7 +17,7 @@
 
 struct options {
     uint64_t first, last;
-    uint64_t seconds; /* no seed is begun after so many; 0: all are */
+    uint64_t seconds; /* no seed is begun after so many of a processor; 0: all are */
     uint64_t jobs;
     sim_options run;
 };
@@ -56,22 +56,22 @@ on_abort(int signal_number)
 }
 
 static uint64_t
-seconds_now(void)
+seconds_used(void)
 {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
     return (uint64_t)now.tv_sec;
 }
 
 static void
 run_seeds(struct job *job, uint64_t number, const struct options *options)
 {
-    uint64_t begin = seconds_now();
+    uint64_t begin = seconds_used();
     own_job = job;
     if (atexit(at_end) || signal(SIGABRT, on_abort) == SIG_ERR)
         exit(EXIT_FAILURE);
     for (uint64_t seed = options->first + number; seed <= options->last; seed += options->jobs) {
-        if (options->seconds && seconds_now() - begin >= options->seconds)
+        if (options->seconds && seconds_used() - begin >= options->seconds)
             break;
         job->seed = seed;
         sim_run(seed, &options->run, job->counts);
