@@ -316,24 +316,35 @@ place_at(udpai_misindented *ret, uint32_t line, size_t column)
 
 #define SPACES(n) (n), (n) == 1 ? "" : "s"
 
-/* What begins in a way that nothing of YAML does: "-name", "name:core". */
+static bool
+is_of_key(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* A key with a ':' that is none to YAML, and that is no URL's. */
+static bool
+lacks_space_behind_colon(const struct scan *scan, size_t place)
+{
+    while (is_of_key(at(scan, place)))
+        place++;
+    return at(scan, place) == ':' && !ends_word(at(scan, place + 1)) && at(scan, place + 1) != '/';
+}
+
+/* What begins as nothing of YAML does: "-name", "name:core". */
 static bool
 blame_missing_space(const struct scan *scan, size_t place, uint32_t line, udpai_misindented *ret)
 {
-    size_t end = line_end(scan, place), colon = find_colon(scan, place);
-    char next = at(scan, place + 1);
-    const char *sign = NULL;
-    if (at(scan, place) == '-' && (isalnum((unsigned char)next) || next == '_'))
-        sign = "-";
-    else if (colon == end && isalpha((unsigned char)at(scan, place)) &&
-             memchr(scan->text.data + place, ':', end - place))
-        sign = ":";
-    if (!sign)
-        return false;
-    snprintf(ret->reason, sizeof(ret->reason), "there must be a space behind '%s'", sign);
     size_t start = place;
     while (start > 0 && at(scan, start - 1) != '\n')
         start--;
+    while (at(scan, place) == '-' && at(scan, place + 1) == ' ')
+        place = skip_spaces(scan, place + 1);
+    bool is_dash = at(scan, place) == '-' && is_of_key(at(scan, place + 1));
+    if (!is_dash && !lacks_space_behind_colon(scan, place))
+        return false;
+    snprintf(ret->reason, sizeof(ret->reason), "there must be a space behind '%c'",
+             is_dash ? '-' : ':');
     return place_at(ret, line, place - start);
 }
 
@@ -429,6 +440,9 @@ blame_line(const struct scan *scan,
             "this list item is indented by %zu space%s, like the key in line %u: indent it like "
             "the list's other items, or by more",
             SPACES(column), self->last);
+    else if (self->column == column)
+        snprintf(ret->reason, sizeof(ret->reason),
+                 "this line has no 'key:': if it continues the one before, indent it by more");
     else
         snprintf(ret->reason, sizeof(ret->reason),
                  "this line is indented by %zu space%s, its neighbours by %zu: line %u",

@@ -114,6 +114,10 @@ a_space_that_is_missing(void **state)
     (void)state;
     assert_says("node:\n  id:edge\n  cluster: a\n", "x:2:3: there must be a space behind ':'");
     assert_says("node:\n  id: edge\n  cluster:a\n", "x:3:3: there must be a space behind ':'");
+    assert_says("a:\n  - name:core\n    udpa: {}\n", "x:2:5: there must be a space behind ':'");
+    assert_says(
+        "a:\n  b: c\n  http://d\n  e: f\n",
+        "x:3:3: this line has no 'key:': if it continues the one before, indent it by more");
     assert_says("a:\n  -name: core\n    udpa: {}\n", "x:2:3: there must be a space behind '-'");
 }
 
