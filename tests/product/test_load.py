@@ -113,10 +113,12 @@ class Tree:
     def wait_for_totals(self):
         seen = {}
 
+        def is_summed(name):
+            seen[name] = self.issued(name)
+            return seen[name] == self.total()
+
         def look():
-            for name in ('middle', 'root'):
-                seen[name] = self.issued(name)
-            return all(n == self.total() for n in seen.values())
+            return is_summed('root') and is_summed('middle')
         try:
             wait_for(f'the sums {self.total()}', look)
         except Failure as failure:
