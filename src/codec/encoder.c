@@ -19,6 +19,7 @@ struct seen {
 /* The message being read. */
 struct message {
     const udpai_type *type;
+    const udpai_tree *node;
     UDPAI_VECTOR(struct seen) seen;
 };
 
@@ -289,14 +290,36 @@ put_field(udpai_encoder *encoder, const udpai_field *field, const udpai_tree *no
 
 /* ---- messages ---- */
 
+/* The last field before the key whose message has it: the key is indented by too little. NULL:
+ * none. */
+static const udpai_tree *
+find_owner(const struct message *message, const udpai_tree *key)
+{
+    const udpai_tree *owner = NULL;
+    for (uint32_t i = 0; i < message->node->n && message->node->entries[i].key != key; i++) {
+        const udpai_tree *before = message->node->entries[i].key;
+        udpai_field field, inner;
+        if (udpai_type_field(message->type, before->text, &field) && field.message && !field.map &&
+            !field.repeated && udpai_type_well_known(field.message) == UDPAI_ORDINARY &&
+            udpai_type_field(field.message, key->text, &inner))
+            owner = before;
+    }
+    return owner;
+}
+
 static udpa_err
-fail_unknown_field(udpai_encoder *encoder, const udpai_type *type, const udpai_tree *key)
+fail_unknown_field(udpai_encoder *encoder, const struct message *message, const udpai_tree *key)
 {
     char hint[UDPAI_SUGGESTION_TEXT];
+    const udpai_tree *owner = find_owner(message, key);
     udpai_suggestion suggestion = udpai_suggest(key->text);
-    for (size_t i = 0; i < udpai_type_n_fields(type); i++)
-        udpai_suggest_offer(&suggestion, udpai_type_field_name(type, i));
+    for (size_t i = 0; i < udpai_type_n_fields(message->type); i++)
+        udpai_suggest_offer(&suggestion, udpai_type_field_name(message->type, i));
     const udpai_place place = udpai_encoder_place(encoder, key);
+    if (owner)
+        return udpai_fail_at(encoder->ret_error, UDPA_ERR_INVAL, &place,
+                             "unknown field '%s'; '%s' in line %u has one: does it belong there?",
+                             UDPAI_QUOTE(key->text), UDPAI_QUOTE(owner->text), owner->line);
     return udpai_fail_at(encoder->ret_error, UDPA_ERR_INVAL, &place, "unknown field '%s'%s",
                          UDPAI_QUOTE(key->text), udpai_suggestion_text(&suggestion, hint));
 }
@@ -342,7 +365,7 @@ put_member(udpai_encoder *encoder, struct message *message, const udpai_entry *e
     if (!udpai_type_field(message->type, entry->key->text, &field))
         return encoder->encoding->source->skips_unknown
                    ? UDPA_OK
-                   : fail_unknown_field(encoder, message->type, entry->key);
+                   : fail_unknown_field(encoder, message, entry->key);
     if (udpai_tree_is_null(entry->value) && !takes_null(&field))
         return UDPA_OK;
     udpa_err err = note_field(encoder, message, &field, entry->key);
@@ -359,7 +382,7 @@ put_members(udpai_encoder *encoder,
             const udpai_tree *node,
             bool skip_type_key)
 {
-    struct message message = {.type = type};
+    struct message message = {.type = type, .node = node};
     udpa_err err = UDPA_OK;
     udpai_strbuf_putc(&encoder->unit->json, '{');
     for (uint32_t i = 0; i < node->n && err == UDPA_OK; i++) {

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/map.h"
 #include "base/strbuf.h"
+#include "codec/indentation.h"
 #include "codec/reader_map.h"
 #include "codec/reader_source.h"
 #include "codec/scalar.h"
@@ -408,6 +409,13 @@ fail_by_parser(struct reader *reader)
         return fail(reader, "this cannot be read from here on");
     reader->line = first->line > 0 ? (uint32_t)first->line : 0;
     reader->column = first->column > 0 ? (uint32_t)first->column : 0;
+    udpai_misindented better;
+    if (!udpai_source_is_strict(reader->source) &&
+        udpai_indentation_explain(reader->text, reader->line, &better)) {
+        reader->line = better.line;
+        reader->column = better.column;
+        return fail(reader, better.reason);
+    }
     return fail(reader, first->msg);
 }
 

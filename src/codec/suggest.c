@@ -63,10 +63,22 @@ udpai_suggest(udpai_str written)
     return (udpai_suggestion){.written = written};
 }
 
+static void
+note_offer(udpai_suggestion *suggestion, const char *name)
+{
+    for (size_t i = 0; i < suggestion->n_offered && i < UDPAI_CHOICES_SHOWN; i++)
+        if (strcmp(suggestion->offered[i], name) == 0)
+            return;
+    if (suggestion->n_offered < UDPAI_CHOICES_SHOWN)
+        suggestion->offered[suggestion->n_offered] = name;
+    suggestion->n_offered++;
+}
+
 void
 udpai_suggest_offer(udpai_suggestion *suggestion, const char *name)
 {
     struct word a, b;
+    note_offer(suggestion, name);
     if (!normalise(suggestion->written, &a) || !normalise(udpai_str_from(name), &b) || !a.len)
         return;
     size_t found = distance(&a, &b);
@@ -84,5 +96,28 @@ udpai_suggestion_text(const udpai_suggestion *suggestion, char text[UDPAI_SUGGES
     text[0] = '\0';
     if (suggestion->best)
         snprintf(text, UDPAI_SUGGESTION_TEXT, "; did you mean '%.80s'?", suggestion->best);
+    return text;
+}
+
+const char *
+udpai_suggestion_or_list(const udpai_suggestion *suggestion, char text[UDPAI_CHOICE_TEXT])
+{
+    size_t n_shown = udpai_min_size(suggestion->n_offered, UDPAI_CHOICES_SHOWN);
+    if (suggestion->best || n_shown == 0)
+        return udpai_suggestion_text(suggestion, text);
+    size_t len =
+        (size_t)snprintf(text, UDPAI_CHOICE_TEXT, "; there %s", n_shown == 1 ? "is only" : "are");
+    /* names are cut so that all of them fit */
+    for (size_t i = 0; i < n_shown; i++) {
+        bool is_last = i > 0 && i + 1 == suggestion->n_offered;
+        len += (size_t)snprintf(text + len, UDPAI_CHOICE_TEXT - len, "%s '%.40s'",
+                                is_last ? " and"
+                                : i     ? ","
+                                        : "",
+                                suggestion->offered[i]);
+    }
+    if (suggestion->n_offered > n_shown)
+        snprintf(text + len, UDPAI_CHOICE_TEXT - len, " and %zu more",
+                 suggestion->n_offered - n_shown);
     return text;
 }

@@ -221,7 +221,7 @@ check_static(struct check *check)
 static void
 check_is_there(struct check *check, const char *path, const char *name)
 {
-    char room[PATH_MAX_LEN], hint[UDPAI_SUGGESTION_TEXT];
+    char room[PATH_MAX_LEN], hint[UDPAI_CHOICE_TEXT];
     udpai_path_field(room, path, "resource_name");
     if (udpai_static_source_is_there(check->message->static_resources, name) ||
         udpai_findings_is_unread(check->findings, "static_resources"))

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/strbuf.h"
+#include "daemon/source_names.h"
 #include "daemon/words.h"
 #include "model/name.h"
 #include "runtime/layers.h"
@@ -85,20 +86,22 @@ is_of_another_type(const source_message *source)
 static void
 check_there(const struct subject *self, const char *path)
 {
+    char hint[UDPAI_CHOICE_TEXT];
     const char *name = self->layer->rtds_config;
+    udpai_static_source_suggest(self->message->static_resources, name, hint);
     if (udpai_findings_is_unread(self->findings, "static_resources"))
         return;
     if (self->message->dynamic_sources)
         udpai_findings_warn(self->findings, path,
                             "there is no ConfigSource '%s' in static_resources.config_sources: "
-                            "until a resource brings it, the layer is not there",
-                            name);
+                            "until a resource brings it, the layer is not there%s",
+                            name, hint);
     else
         udpai_findings_mistake(self->findings, path,
                                "there is no ConfigSource '%s' in static_resources.config_sources: "
                                "add it there, or leave rtds_config out, to ask whom the providers "
-                               "say",
-                               name);
+                               "say%s",
+                               name, hint);
 }
 
 static void

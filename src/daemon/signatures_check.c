@@ -5,6 +5,7 @@
 
 #include "base/pattern.h"
 #include "certs/keyring.h"
+#include "codec/suggest.h"
 #include "daemon/files_check.h"
 #include "loop/clock.h"
 #include "model/name.h"
@@ -141,6 +142,21 @@ has_key_of(const Udpa__Config__V1__Bootstrap *message, const char *pattern)
     return false;
 }
 
+/* Of the keys, that a requirement could have meant. */
+static const char *
+suggest_authority(const Udpa__Config__V1__Bootstrap *message,
+                  const char *written,
+                  char hint[UDPAI_CHOICE_TEXT])
+{
+    const signatures_message *all = message->signatures;
+    udpai_suggestion suggestion = udpai_suggest(udpai_str_from(written));
+    for (size_t i = 0; i < all->n_trusted; i++)
+        udpai_suggest_offer(&suggestion, all->trusted[i]->authority);
+    for (size_t i = 0; i < all->n_keys; i++)
+        udpai_suggest_offer(&suggestion, authority_of(message, all->keys[i]->authority).data);
+    return udpai_suggestion_or_list(&suggestion, hint);
+}
+
 static void
 check_has_keys(const Udpa__Config__V1__Bootstrap *message,
                const char *path,
@@ -148,7 +164,7 @@ check_has_keys(const Udpa__Config__V1__Bootstrap *message,
                udpai_findings *findings)
 {
     const signatures_message *all = message->signatures;
-    char list[UDPAI_FIELD_PATH_MAX], at[UDPAI_FIELD_PATH_MAX];
+    char list[UDPAI_FIELD_PATH_MAX], at[UDPAI_FIELD_PATH_MAX], hint[UDPAI_CHOICE_TEXT];
     if (all->n_trusted + all->n_keys == 0) {
         udpai_findings_mistake(findings, path,
                                "asks for signatures, and there is no key to verify them with: "
@@ -159,8 +175,9 @@ check_has_keys(const Udpa__Config__V1__Bootstrap *message,
     for (size_t i = 0; i < required->n_authorities; i++)
         if (*required->authorities[i] && !has_key_of(message, required->authorities[i]))
             udpai_findings_mistake(findings, udpai_path_item(at, list, i),
-                                   "no key in signatures.trusted is of authority '%s'",
-                                   required->authorities[i]);
+                                   "no key in signatures.trusted is of authority '%s'%s",
+                                   required->authorities[i],
+                                   suggest_authority(message, required->authorities[i], hint));
 }
 
 static void

@@ -8,9 +8,9 @@
 
 /* NULL: there are none. */
 bool udpai_static_source_is_there(const Udpa__Config__V1__StaticResources *all, const char *name);
-/* "; did you mean 'core'?", or "". Returns @p hint. */
+/* "; did you mean 'core'?", or which there are, or "". Returns @p hint. */
 const char *udpai_static_source_suggest(const Udpa__Config__V1__StaticResources *all,
                                         const char *name,
-                                        char hint[UDPAI_SUGGESTION_TEXT]);
+                                        char hint[UDPAI_CHOICE_TEXT]);
 
 #endif

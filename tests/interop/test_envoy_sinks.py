@@ -23,7 +23,7 @@ import envoy_resources as resources
 import udpactl
 
 N_REQUESTS = 20
-FLOOD_MESSAGES = 600
+FLOOD_MESSAGES = 300
 RING = {'max_entries': 200, 'max_bytes': 4 << 20}
 TAP_FILE_BYTES, TAP_FILES = 8192, 3
 

@@ -17,7 +17,7 @@ from test_load_federation import SUM, Client
 from udpactl import Ctl
 
 CLIENTS = 4
-ROUNDS = 2
+ROUNDS = {'once': 1, 'again': 2}
 
 
 def write_config(test, name, source=None):
@@ -99,7 +99,7 @@ def body(test):
         check(f'{client.id} is asked', client.is_asked.wait(interop.STOP_PATIENCE_S))
     total = sum(client.count(10) for client in clients)
     wait_for_total(watch, total)
-    for _ in range(ROUNDS):
+    for _ in range(ROUNDS[test.variant]):
         traffic = Traffic(clients)
         wait_for('traffic', lambda: watch.issued() > total)
         middle = kill_and_restart(test, middle, root)
@@ -123,4 +123,4 @@ def body(test):
 
 
 if __name__ == '__main__':
-    sys.exit(interop.run(__doc__, body))
+    sys.exit(interop.run(__doc__, body, tuple(ROUNDS)))

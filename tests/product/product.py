@@ -86,9 +86,11 @@ def need_descriptors(test):
                       '(src/codec/make-envoy-descriptors)')
 
 
-def main(parser, body):
-    """Runs body(test); 1: it has failed, and its files are kept; 77: it was skipped."""
+def main(parser, body, variants=('',)):
+    """Runs body(test); 1: it has failed, and its files are kept; 77: it was skipped. Of a test with
+    variants, test.arguments.variant is the one to run, the first if none is named."""
     parser.add_argument('--build', type=pathlib.Path, default=SOURCE / 'build')
+    parser.add_argument('variant', nargs='?', choices=variants, default=variants[0])
     arguments = parser.parse_args()
     work = pathlib.Path(tempfile.mkdtemp(prefix='udpa-product-'))
     test = Test(arguments, work)

@@ -18,6 +18,7 @@ SUM = 'udpa.load.v1.ClusterLoad'
 CLUSTER = 'local/backend'
 CLIENTS = 3
 LINGER_S = 0.2
+WORKERS = {'alone': 0, 'workers': 2}
 
 
 class Client:
@@ -112,10 +113,12 @@ class Tree:
     def wait_for_totals(self):
         seen = {}
 
+        def is_summed(name):
+            seen[name] = self.issued(name)
+            return seen[name] == self.total()
+
         def look():
-            for name in ('middle', 'root'):
-                seen[name] = self.issued(name)
-            return all(n == self.total() for n in seen.values())
+            return is_summed('root') and is_summed('middle')
         try:
             wait_for(f'the sums {self.total()}', look)
         except Failure as failure:
@@ -140,23 +143,22 @@ def test_away(tree, name, away_s):
 
 
 def body(test):
-    for workers in (0, 2):
-        test.load_client = test.arguments.client
-        tree = Tree(test, workers)
-        wait_for('the sum to be there', lambda: tree.issued('root') is not None)
-        for client in tree.clients:
-            client.count(10)
-        tree.wait_for_totals()
-        test_away(tree, 'edge', 0)
-        for name in ('edge', 'middle', 'root'):
-            test_away(tree, name, 10 * LINGER_S)
-        for client in tree.clients:
-            client.end()
-        for name in ('edge', 'middle', 'root'):
-            check(f'{name} ends', test.interrupt(tree.nodes[name].process) == 0)
+    test.load_client = test.arguments.client
+    tree = Tree(test, WORKERS[test.arguments.variant])
+    wait_for('the sum to be there', lambda: tree.issued('root') is not None)
+    for client in tree.clients:
+        client.count(10)
+    tree.wait_for_totals()
+    test_away(tree, 'edge', 0)
+    for name in ('edge', 'middle', 'root'):
+        test_away(tree, name, 10 * LINGER_S)
+    for client in tree.clients:
+        client.end()
+    for name in ('edge', 'middle', 'root'):
+        check(f'{name} ends', test.interrupt(tree.nodes[name].process) == 0)
 
 
 if __name__ == '__main__':
     PARSER = argparse.ArgumentParser(description=__doc__)
     PARSER.add_argument('--client', required=True, help='the program of load_client.c')
-    sys.exit(main(PARSER, body))
+    sys.exit(main(PARSER, body, tuple(WORKERS)))

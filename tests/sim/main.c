@@ -20,7 +20,7 @@
 
 struct options {
     uint64_t first, last;
-    uint64_t seconds; /* no seed is begun after so many; 0: all are */
+    uint64_t seconds; /* no seed is begun after so many of a processor; 0: all are */
     uint64_t jobs;
     uint64_t n_fresh; /* so many that were not run before, instead of these; 0: these */
     sim_options run;
@@ -67,10 +67,10 @@ on_abort(int signal_number)
 }
 
 static uint64_t
-seconds_now(void)
+seconds_used(void)
 {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
     return (uint64_t)now.tv_sec;
 }
 
@@ -78,11 +78,11 @@ seconds_now(void)
 static void
 run_seeds(struct shared *shared, struct job *job, const struct options *options)
 {
-    uint64_t begin = seconds_now(), seed;
+    uint64_t begin = seconds_used(), seed;
     own_job = job;
     if (atexit(at_end) || signal(SIGABRT, on_abort) == SIG_ERR)
         exit(EXIT_FAILURE);
-    while (!(options->seconds && seconds_now() - begin >= options->seconds) &&
+    while (!(options->seconds && seconds_used() - begin >= options->seconds) &&
            (seed = atomic_fetch_add(&shared->next, 1)) <= options->last) {
         job->seed = seed;
         sim_run(seed, &options->run, job->counts);

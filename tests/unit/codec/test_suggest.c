@@ -58,6 +58,50 @@ text_of_a_suggestion(void **state)
     assert_int_equal(suggestion.distance, 1);
 }
 
+static const char *
+choice(const char *written, const char *const *given, size_t n, char text[UDPAI_CHOICE_TEXT])
+{
+    udpai_suggestion suggestion = udpai_suggest(udpai_str_from(written));
+    for (size_t i = 0; i < n; i++)
+        udpai_suggest_offer(&suggestion, given[i]);
+    return udpai_suggestion_or_list(&suggestion, text);
+}
+
+static void
+if_nothing_is_near_all_are_listed(void **state)
+{
+    static const char *const given[] = {"core", "edge",  "core",  "alpha", "bravo",
+                                        "gulf", "hotel", "india", "julia", "kilo"};
+    char text[UDPAI_CHOICE_TEXT];
+    (void)state;
+    assert_string_equal(choice("cor", given, 3, text), "; did you mean 'core'?");
+    assert_string_equal(choice("zzz", given, 0, text), "");
+    assert_string_equal(choice("zzz", given, 1, text), "; there is only 'core'");
+    assert_string_equal(choice("zzz", given, 3, text), "; there are 'core' and 'edge'");
+    assert_string_equal(
+        choice("zzz", given, 9, text),
+        "; there are 'core', 'edge', 'alpha', 'bravo', 'gulf', 'hotel', 'india' and "
+        "'julia'");
+    assert_string_equal(choice("zzz", given, 10, text),
+                        "; there are 'core', 'edge', 'alpha', 'bravo', 'gulf', 'hotel', 'india', "
+                        "'julia' and 1 more");
+}
+
+static void
+the_list_fits_its_room(void **state)
+{
+    char given[12][200], text[UDPAI_CHOICE_TEXT];
+    const char *all[12];
+    (void)state;
+    for (size_t i = 0; i < 12; i++) {
+        memset(given[i], 'a' + (int)i, sizeof(given[i]) - 1);
+        given[i][sizeof(given[i]) - 1] = '\0';
+        all[i] = given[i];
+    }
+    choice("zzz", all, 12, text);
+    assert_string_equal(text + strlen(text) - strlen("' and 4 more"), "' and 4 more");
+}
+
 int
 main(void)
 {
@@ -65,6 +109,8 @@ main(void)
         cmocka_unit_test(the_nearest_name_wins),
         cmocka_unit_test(what_is_far_is_not_suggested),
         cmocka_unit_test(text_of_a_suggestion),
+        cmocka_unit_test(if_nothing_is_near_all_are_listed),
+        cmocka_unit_test(the_list_fits_its_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,6 +42,32 @@ its_source_is_there(void **state)
 }
 
 static void
+a_misspelt_source_has_a_suggestion(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, SOURCES "runtime: {layers: [\n"
+                                      "  {name: a, rtds_layer: {name: x, rtds_config: odl}}]}\n");
+    bootstrap_test_assert_mistakes(
+        test,
+        "test.yaml:9:48: runtime.layers[0].rtds_layer.rtds_config: there is no ConfigSource "
+        "'odl' in static_resources.config_sources: add it there, or leave rtds_config out, to "
+        "ask whom the providers say; did you mean 'old'?\n");
+}
+
+static void
+a_resource_may_bring_another_one(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test,
+                        "dynamic_sources: {authorities: ['*']}\n" SOURCES "runtime: {layers: [\n"
+                        "  {name: a, rtds_layer: {name: x, rtds_config: upstream}}]}\n");
+    bootstrap_test_assert_mistakes(
+        test, "warning: test.yaml:10:48: runtime.layers[0].rtds_layer.rtds_config: there is no "
+              "ConfigSource 'upstream' in static_resources.config_sources: until a resource brings "
+              "it, the layer is not there; there are 'up', 'old', 'polled', 'each' and 'cds'\n");
+}
+
+static void
 or_a_resource_may_bring_it(void **state)
 {
     bootstrap_test *test = *state;
@@ -160,6 +186,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         daemon_test(a_layer_has_a_name),
         daemon_test(its_source_is_there),
+        daemon_test(a_misspelt_source_has_a_suggestion),
+        daemon_test(a_resource_may_bring_another_one),
         daemon_test(or_a_resource_may_bring_it),
         daemon_test(its_source_can_be_asked_for_it),
         daemon_test(a_resource_comes_from_one_place),

@@ -74,7 +74,24 @@ requirements_can_be_met(void **state)
         test, "test.yaml:4:21: signatures.required[0].namespaces[0]: namespace 'com.Acme' must be "
               "labels of a-z, 0-9 and '-' with dots between, such as com.acme\n"
               "test.yaml:4:59: signatures.required[0].authorities[2]: no key in "
-              "signatures.trusted is of authority 'acne'\n");
+              "signatures.trusted is of authority 'acne'; did you mean 'acme'?\n");
+}
+
+static void
+authorities_that_have_keys_are_listed(void **state)
+{
+    bootstrap_test *test = *state;
+    read_text(test, "node: {id: n, authority: own}\n"
+                    "acl: {rules: [{name: a, identities: ['*'], actions: [PUBLISH]}]}\n"
+                    "signatures:\n"
+                    "  keys: [{key_id: k, private_key_file: a}]\n"
+                    "  trusted:\n"
+                    "    - {authority: acme, key_id: k, public_key_file: a}\n"
+                    "    - {authority: acme, key_id: l, public_key_file: b}\n"
+                    "  required: [{authorities: [upstream]}]\n");
+    bootstrap_test_assert_mistakes(
+        test, "test.yaml:8:29: signatures.required[0].authorities[0]: no key in "
+              "signatures.trusted is of authority 'upstream'; there are 'acme' and 'own'\n");
 }
 
 static void
@@ -270,6 +287,7 @@ main(void)
         check_test(everything_that_is_needed_is_asked_for),
         check_test(keys_have_names_of_their_own),
         check_test(requirements_can_be_met),
+        check_test(authorities_that_have_keys_are_listed),
         check_test(a_requirement_without_any_key_is_a_mistake),
         check_test(times_have_bounds),
         check_test(there_are_defaults),

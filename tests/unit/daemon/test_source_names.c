@@ -18,6 +18,50 @@ a_misspelt_source_has_a_suggestion(void **state)
 }
 
 static void
+one_that_is_near_none_gets_the_list(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(
+        test, "static_resources:\n"
+              "  config_sources:\n"
+              "    - {name: core, udpa: {address: 'localhost:1'}}\n"
+              "    - {name: spare, udpa: {address: 'localhost:2'}}\n"
+              "providers: [{configDescriptors: [{resourceName: upstream, mode: ON_DEMAND}]}]\n");
+    bootstrap_test_assert_mistakes(
+        test, "test.yaml:5:49: providers[0].config_descriptors[0].resource_name: there is no "
+              "ConfigSource 'upstream' in static_resources.config_sources; there are 'core' and "
+              "'spare'\n");
+}
+
+static void
+a_key_that_left_its_section_is_led_back(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, "shim: {warm_timeout: 5s}\n"
+                              "limits:\n"
+                              "max_streams: 10\n"
+                              "seconds: 5\n"
+                              "node:\n"
+                              "  limits: {}\n");
+    bootstrap_test_assert_mistakes(
+        test, "test.yaml:3:1: unknown field 'max_streams'; 'limits' in line 2 has one: does it "
+              "belong there?\n"
+              "test.yaml:4:1: unknown field 'seconds'\n"
+              "test.yaml:6:3: node: unknown field 'limits'\n");
+}
+
+static void
+a_wrong_indentation_is_found_in_its_line(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, "node:\n"
+                              "  id: edge\n"
+                              "   cluster: edges\n");
+    bootstrap_test_assert_mistakes(
+        test, "test.yaml:3:4: this line is indented by 3 spaces, its neighbours by 2: line 2\n");
+}
+
+static void
 the_bootstrap_of_an_envoy_is_recognized(void **state)
 {
     static const char words[] = "this is the bootstrap of an Envoy, not of udpad: give udpad a "
@@ -53,6 +97,9 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(a_misspelt_source_has_a_suggestion),
+        CASE(one_that_is_near_none_gets_the_list),
+        CASE(a_key_that_left_its_section_is_led_back),
+        CASE(a_wrong_indentation_is_found_in_its_line),
         CASE(the_bootstrap_of_an_envoy_is_recognized),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
