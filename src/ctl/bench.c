@@ -8,6 +8,7 @@
 #include "ctl/caller.h"
 #include "ctl/commands.h"
 #include "ctl/names.h"
+#include "ctl/output.h"
 #include "ctl/table.h"
 #include "load/contents.h"
 #include "load/spaces.h"
@@ -53,17 +54,13 @@ static udpai_ctl_exit
 show(const udpai_ctl_options *options, const udpai_load_options *load, udpai_load_figures *figures)
 {
     udpai_strbuf out = {0};
+    udpai_ctl_layout layout = udpai_ctl_layout_of(options);
     if (options->format == UDPAI_CTL_JSON)
         udpai_bench_put_json(&out, load, figures);
     else
-        udpai_bench_put_text(&out, load, figures);
-    bool failed = udpai_strbuf_failed(&out);
-    if (failed)
-        udpai_ctl_complain("out of memory");
-    else
-        fputs(out.data, stdout);
-    udpai_strbuf_done(&out);
-    return failed ? UDPAI_CTL_REFUSED : UDPAI_CTL_GOOD;
+        udpai_bench_put_text(&out, &layout, load, figures);
+    return options->format == UDPAI_CTL_JSON ? udpai_ctl_print_json(options, &out)
+                                             : udpai_ctl_print_tables(&layout, &out);
 }
 
 /* It may have the words of a server. */

@@ -12,15 +12,16 @@
 #include "reports/client_tree.h"
 
 static udpai_ctl_exit
-show_table(const udpai_ctl_found *found)
+show_table(const udpai_ctl_options *options, const udpai_ctl_found *found)
 {
     UDPAI_AUTO_FREE udpa_resource **resources = udpai_ctl_found_sorted(found);
     size_t n = resources ? udpai_ctl_found_size(found) : 0;
     udpai_strbuf out = {.failed = !resources};
-    udpai_ctl_put_clients(&out, resources, n, udpai_wall_us());
+    udpai_ctl_layout layout = udpai_ctl_layout_of(options);
+    udpai_ctl_put_clients(&out, &layout, resources, n, udpai_wall_us());
     if (out.len == 0)
         udpai_strbuf_puts(&out, "none\n");
-    return udpai_ctl_print(&out);
+    return udpai_ctl_print_tables(&layout, &out);
 }
 
 static udpai_ctl_exit
@@ -174,10 +175,11 @@ show_tree_table(const udpai_ctl *ctl, const udpai_ctl_found *found)
         if (udpai_client_tree_counts(&tree, resources[i]))
             resources[n++] = resources[i];
     udpai_client_tree_clear(&tree);
-    udpai_ctl_put_client_tree(&out, resources, n, udpai_wall_us());
+    udpai_ctl_layout layout = udpai_ctl_layout_of(ctl->options);
+    udpai_ctl_put_client_tree(&out, &layout, resources, n, udpai_wall_us());
     if (out.len == 0)
         udpai_strbuf_puts(&out, "none\n");
-    return udpai_ctl_print(&out);
+    return udpai_ctl_print_tables(&layout, &out);
 }
 
 static udpai_ctl_exit
@@ -202,7 +204,7 @@ show_own(udpai_ctl *ctl, const udpai_ctl_wishes *wishes, udpai_ctl_found *found)
     if (result == UDPAI_CTL_GOOD)
         result = udpai_ctl_collect(ctl, wishes, found);
     if (result == UDPAI_CTL_GOOD)
-        result = ctl->options->format == UDPAI_CTL_TABLE ? show_table(found)
+        result = ctl->options->format == UDPAI_CTL_TABLE ? show_table(ctl->options, found)
                                                          : udpai_ctl_show(ctl->options, found);
     return result;
 }

@@ -5,6 +5,7 @@
 
 #include "base/utf8.h"
 #include "ctl/names.h"
+#include "ctl/order.h"
 #include "ctl/status_view.h"
 #include "reports/client_names.h"
 #include "udpa/status/v1/status.pb-c.h"
@@ -51,13 +52,19 @@ is_client(const session_status *session)
 }
 
 static int
+compare_names(const char *a, const char *b)
+{
+    return udpai_ctl_compare_names(udpai_str_from(a), udpai_str_from(b));
+}
+
+static int
 compare(const void *a, const void *b)
 {
     const session_status *one = *(session_status *const *)a, *two = *(session_status *const *)b;
-    int order = strcmp(one->peer_node_id, two->peer_node_id);
+    int order = compare_names(one->peer_node_id, two->peer_node_id);
     if (order == 0)
-        order = strcmp(one->peer_identity, two->peer_identity);
-    return order ? order : strcmp(one->peer_address, two->peer_address);
+        order = compare_names(one->peer_identity, two->peer_identity);
+    return order ? order : compare_names(one->peer_address, two->peer_address);
 }
 
 static void
@@ -174,7 +181,10 @@ add_refusal(udpai_ctl_table *table,
     }
     if (why)
         put_line(&line, why);
-    put_short(&text, udpai_strbuf_view(&line));
+    if (table->layout->is_wide)
+        udpai_strbuf_str(&text, udpai_strbuf_view(&line));
+    else
+        put_short(&text, udpai_strbuf_view(&line));
     udpai_ctl_table_add(table, udpai_strbuf_view(&text));
     udpai_strbuf_done(&text);
     udpai_strbuf_done(&line);
@@ -194,7 +204,7 @@ add_client(udpai_ctl_table *table, session_status *const *sessions, size_t n, in
     udpai_ctl_table_add_text(table, first->protocol);
     udpai_ctl_table_add_age(table, first->since, now_us);
     udpai_ctl_table_add(table, udpai_strbuf_view(&self.types));
-    udpai_ctl_table_addf(table, "%llu", (unsigned long long)self.n_sent);
+    udpai_ctl_table_add_number(table, self.n_sent);
     add_synced(table, &self);
     add_refusal(table, self.refusal ? self.refusal->last_error : NULL,
                 self.refusal ? self.refusal->refused : NULL, now_us);
@@ -202,14 +212,18 @@ add_client(udpai_ctl_table *table, session_status *const *sessions, size_t n, in
 }
 
 void
-udpai_ctl_put_clients(udpai_strbuf *out, udpa_resource *const *resources, size_t n, int64_t now_us)
+udpai_ctl_put_clients(udpai_strbuf *out,
+                      udpai_ctl_layout *layout,
+                      udpa_resource *const *resources,
+                      size_t n,
+                      int64_t now_us)
 {
     static const char *const heads[] = {"CLIENT", "ADDRESS", "PROTOCOL", "FOR",
                                         "TYPES",  "SENT",    "SYNCED",   "LAST REFUSAL"};
     session_list sessions = {0};
     udpai_ctl_table table;
     take_sessions(resources, n, &sessions);
-    udpai_ctl_table_begin(&table, heads, UDPAI_ARRAY_LEN(heads));
+    udpai_ctl_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
     for (size_t i = 0, end; i < sessions.n; i = end) {
         for (end = i + 1; end < sessions.n; end++)
             if (compare(&sessions.items[i], &sessions.items[end]) != 0)
@@ -281,7 +295,7 @@ add_client_of(udpai_ctl_table *table, udpai_str node, const client_status *statu
     udpai_ctl_table_add_text(table, status->peer_address);
     udpai_ctl_table_add_text(table, status->protocol);
     udpai_ctl_table_add_age(table, status->since, now_us);
-    udpai_ctl_table_addf(table, "%llu", (unsigned long long)status->n_resources);
+    udpai_ctl_table_add_number(table, status->n_resources);
     add_state(table, status);
     add_refusal(table, last ? last->details : NULL, last ? last->last_update_attempt : NULL,
                 now_us);
@@ -289,6 +303,7 @@ add_client_of(udpai_ctl_table *table, udpai_str node, const client_status *statu
 
 void
 udpai_ctl_put_client_tree(udpai_strbuf *out,
+                          udpai_ctl_layout *layout,
                           udpa_resource *const *resources,
                           size_t n,
                           int64_t now_us)
@@ -296,7 +311,7 @@ udpai_ctl_put_client_tree(udpai_strbuf *out,
     static const char *const heads[] = {"CLIENT", "NODE",      "ADDRESS", "PROTOCOL",
                                         "FOR",    "RESOURCES", "SYNCED",  "LAST REFUSAL"};
     udpai_ctl_table table;
-    udpai_ctl_table_begin(&table, heads, UDPAI_ARRAY_LEN(heads));
+    udpai_ctl_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
     for (size_t i = 0; i < n; i++) {
         udpai_client_name name;
         size_t size;

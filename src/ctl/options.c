@@ -65,9 +65,9 @@ static const struct argp_option known_options[] = {
      "input, as YAML or JSON; may be given again",
      1},
     {"output", 'o', "FORMAT", 0,
-     "get, watch, status, clients: table (default), yaml, json, or name; get also path; sign: yaml "
-     "(default) or json; "
-     "wait, bench, runtime: table or json; conform: table, tap, junit, or json",
+     "get, watch, status, clients: table (default), wide, yaml, json, or name; get also path; "
+     "sign: yaml (default) or json; wait, runtime: table, wide, or json; bench: table or json; "
+     "conform: table, tap, junit, or json",
      1},
     {"namespace", 'n', "NAME", 0,
      "Namespace of names that have none (default local); get and watch without names: this "
@@ -218,19 +218,21 @@ static void
 set_format(udpai_ctl_options *given, const char *text, const struct argp_state *state)
 {
     static const char *const formats[] = {"table", "yaml", "json", "name", "path"};
+    given->output.is_wide = false;
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(formats); i++)
         if (strcmp(text, formats[i]) == 0) {
             given->format = (udpai_ctl_format)i;
             given->format_name = text;
             return;
         }
+    given->format = UDPAI_CTL_TABLE;
     given->format_name = text;
-    if (udpai_conform_form_take(&given->conform, text))
+    given->output.is_wide = strcmp(text, "wide") == 0;
+    if (given->output.is_wide || udpai_conform_form_take(&given->conform, text))
         return;
     argp_error(state,
-               "-o %s: the formats are table, yaml, json, and name, of get also path, and of "
-               "conform tap and "
-               "junit",
+               "-o %s: the formats are table, wide, yaml, json, and name, of get also path, and "
+               "of conform tap and junit",
                text);
 }
 
@@ -325,6 +327,8 @@ check_heeded(udpai_ctl_options *given, const struct argp_state *state)
             check_not_wait(given, state, given->is_waiting);
     }
     check_format(given, state);
+    udpai_ctl_output_options_check(&given->output, given->command, given->format == UDPAI_CTL_TABLE,
+                                   state);
     udpai_conform_options_check(&given->conform, given->command, state);
     udpai_ctl_sign_options_check(&given->sign, given->command, state);
     udpai_ctl_validate_options_check(&given->validate, given->command, state);
@@ -490,6 +494,7 @@ parse_more(int key, char *argument, struct argp_state *state)
         state->child_inputs[1] = &given->sign;
         state->child_inputs[2] = &given->bench;
         state->child_inputs[3] = &given->validate;
+        state->child_inputs[4] = &given->output;
         return 0;
     case ARGP_KEY_ARG:
         add_argument(given, argument);
@@ -579,6 +584,7 @@ static const struct argp_child children[] = {
     {&udpai_ctl_sign_parser, 0, "Of sign and verify:", 3},
     {&udpai_bench_parser, 0, "Of bench:", 3},
     {&udpai_ctl_validate_parser, 0, "Of validate:", 3},
+    {&udpai_ctl_output_parser, 0, NULL, 0},
     {0},
 };
 

@@ -7,6 +7,7 @@
 #include "base/vector.h"
 #include "ctl/bench_options.h"
 #include "ctl/conform_options.h"
+#include "ctl/output_options.h"
 #include "ctl/sign_options.h"
 #include "ctl/validate_options.h"
 
@@ -63,6 +64,7 @@ typedef struct udpai_ctl_options {
     const char *command;
     UDPAI_VECTOR(const char *) arguments; /* behind the command */
     UDPAI_VECTOR(const char *) files;
+    udpai_ctl_output_options output;
     udpai_conform_options conform;
     udpai_ctl_sign_options sign;
     udpai_ctl_validate_options validate;

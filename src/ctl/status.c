@@ -31,24 +31,26 @@ find_wishes(const udpai_ctl_options *options, udpai_ctl_wishes *wishes)
 }
 
 static udpai_ctl_exit
-show_tables(const udpai_ctl_found *found)
+show_tables(const udpai_ctl_options *options, const udpai_ctl_found *found)
 {
     UDPAI_AUTO_FREE udpa_resource **resources = udpai_ctl_found_sorted(found);
     size_t n = resources ? udpai_ctl_found_size(found) : 0;
     udpai_strbuf out = {.failed = !resources};
     int64_t now_us = udpai_wall_us();
-    udpai_ctl_put_nodes(&out, resources, n, now_us);
-    udpai_ctl_put_sources(&out, resources, n, now_us);
-    udpai_ctl_put_sessions(&out, resources, n, now_us);
+    udpai_ctl_layout layout = udpai_ctl_layout_of(options);
+    udpai_ctl_put_nodes(&out, &layout, resources, n, now_us);
+    udpai_ctl_put_sources(&out, &layout, resources, n, now_us);
+    udpai_ctl_put_sessions(&out, &layout, resources, n, now_us);
     if (out.len == 0)
         udpai_strbuf_puts(&out, "none\n");
-    return udpai_ctl_print(&out);
+    return udpai_ctl_print_tables(&layout, &out);
 }
 
 static udpai_ctl_exit
 show(const udpai_ctl_options *options, const udpai_ctl_found *found)
 {
-    return options->format == UDPAI_CTL_TABLE ? show_tables(found) : udpai_ctl_show(options, found);
+    return options->format == UDPAI_CTL_TABLE ? show_tables(options, found)
+                                              : udpai_ctl_show(options, found);
 }
 
 udpai_ctl_exit

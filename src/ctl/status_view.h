@@ -10,11 +10,18 @@
 #include "google/protobuf/timestamp.pb-c.h"
 
 /* Each takes the resources of its type out of the array. @p now_us: since 1970. */
-void
-udpai_ctl_put_nodes(udpai_strbuf *out, udpa_resource *const *resources, size_t n, int64_t now_us);
-void
-udpai_ctl_put_sources(udpai_strbuf *out, udpa_resource *const *resources, size_t n, int64_t now_us);
+void udpai_ctl_put_nodes(udpai_strbuf *out,
+                         udpai_ctl_layout *layout,
+                         udpa_resource *const *resources,
+                         size_t n,
+                         int64_t now_us);
+void udpai_ctl_put_sources(udpai_strbuf *out,
+                           udpai_ctl_layout *layout,
+                           udpa_resource *const *resources,
+                           size_t n,
+                           int64_t now_us);
 void udpai_ctl_put_sessions(udpai_strbuf *out,
+                            udpai_ctl_layout *layout,
                             udpa_resource *const *resources,
                             size_t n,
                             int64_t now_us);

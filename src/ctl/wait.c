@@ -221,12 +221,15 @@ subscribe(waiting *self)
 static udpai_ctl_exit
 show(const waiting *self)
 {
+    const udpai_ctl_options *options = self->ctl->options;
     udpai_strbuf out = {0};
-    if (self->ctl->options->format == UDPAI_CTL_JSON)
+    udpai_ctl_layout layout = udpai_ctl_layout_of(options);
+    if (options->format == UDPAI_CTL_JSON) {
         udpai_ctl_put_awaited_json(&out, &self->list);
-    else
-        udpai_ctl_put_awaited(&out, &self->list, udpai_wall_us());
-    return udpai_ctl_print(&out);
+        return udpai_ctl_print_json(options, &out);
+    }
+    udpai_ctl_put_awaited(&out, &layout, &self->list, udpai_wall_us());
+    return udpai_ctl_print_tables(&layout, &out);
 }
 
 static udpai_ctl_exit

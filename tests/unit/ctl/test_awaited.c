@@ -6,6 +6,8 @@
 #include "ctl/awaited_view.h"
 #include "tests/harness/resources.h"
 
+static udpai_ctl_layout plain;
+
 #define NOW_US INT64_C(1000000000000)
 #define S(name) UDPA__STATUS__V1__SESSION_ACKNOWLEDGEMENT__STATE__##name
 
@@ -287,7 +289,7 @@ expect_text(bool is_json, const char *wanted)
     if (is_json)
         udpai_ctl_put_awaited_json(&out, &list);
     else
-        udpai_ctl_put_awaited(&out, &list, NOW_US);
+        udpai_ctl_put_awaited(&out, &plain, &list, NOW_US);
     assert_str(udpai_strbuf_view(&out), wanted);
     udpai_strbuf_done(&out);
 }

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ctl/output.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "codec/suggest.h"
+#include "ctl/client.h"
+
+#define COLUMNS_MAX 10000
+
+/* ---- the terminal ---- */
+
+static size_t
+columns_of_environment(void)
+{
+    const char *text = getenv("COLUMNS");
+    uint64_t number = 0;
+    if (!text || !udpai_str_number(udpai_str_from(text), &number) || number > COLUMNS_MAX)
+        return 0;
+    return (size_t)number;
+}
+
+size_t
+udpai_ctl_terminal_columns(int descriptor)
+{
+    struct winsize size;
+    if (!isatty(descriptor))
+        return 0;
+    size_t columns = columns_of_environment();
+    if (columns == 0 && ioctl(descriptor, TIOCGWINSZ, &size) == 0)
+        columns = size.ws_col;
+    return columns;
+}
+
+udpai_ctl_layout
+udpai_ctl_layout_of(const udpai_ctl_options *options)
+{
+    return (udpai_ctl_layout){
+        .is_wide = options->output.is_wide,
+        .without_heads = options->output.without_heads,
+        .n_columns = udpai_ctl_terminal_columns(STDOUT_FILENO),
+        .sort_by = options->output.sort_by,
+        .is_descending = options->output.is_descending,
+    };
+}
+
+/* ---- printing ---- */
+
+udpai_ctl_exit
+udpai_ctl_print(udpai_strbuf *out)
+{
+    bool good = !udpai_strbuf_failed(out);
+    if (!good)
+        udpai_ctl_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
+    if (good && out->len && fwrite(out->data, out->len, 1, stdout) != 1)
+        good = false;
+    if (fflush(stdout) != 0)
+        good = false;
+    udpai_strbuf_done(out);
+    *out = (udpai_strbuf){0};
+    return good ? UDPAI_CTL_GOOD : UDPAI_CTL_REFUSED;
+}
+
+/* ---- tables ---- */
+
+static void
+complain_of_column(const udpai_ctl_layout *layout)
+{
+    udpai_strbuf heads = {0}, written = {0};
+    char text[UDPAI_SUGGESTION_TEXT] = "";
+    for (const char *c = layout->sort_by; *c; c++)
+        udpai_strbuf_putc(&written, udpai_ctl_head_char(*c));
+    udpai_suggestion suggestion = udpai_suggest(udpai_strbuf_view(&written));
+    for (size_t i = 0; i < layout->heads.n; i++) {
+        udpai_suggest_offer(&suggestion, layout->heads.items[i]);
+        udpai_strbuf_printf(&heads, "%s%s", i ? ", " : "", layout->heads.items[i]);
+    }
+    udpai_ctl_complain("--sort-by %s: there is no such column%s; the columns are %s",
+                       layout->sort_by, udpai_suggestion_text(&suggestion, text),
+                       heads.len ? heads.data : "none");
+    udpai_strbuf_done(&heads);
+    udpai_strbuf_done(&written);
+}
+
+udpai_ctl_exit
+udpai_ctl_print_tables(udpai_ctl_layout *layout, udpai_strbuf *out)
+{
+    bool is_known = !layout->sort_by || layout->is_sorted || layout->heads.n == 0;
+    if (!is_known) {
+        complain_of_column(layout);
+        udpai_strbuf_done(out);
+        *out = (udpai_strbuf){0};
+    }
+    udpai_ctl_layout_done(layout);
+    return is_known ? udpai_ctl_print(out) : UDPAI_CTL_MISTAKE;
+}
+
+/* ---- JSON ---- */
+
+udpai_ctl_exit
+udpai_ctl_print_json(const udpai_ctl_options *options, udpai_strbuf *out)
+{
+    (void)options;
+    return udpai_ctl_print(out);
+}
