@@ -63,14 +63,10 @@ show(const udpai_ctl_options *options, const udpai_load_options *load, udpai_loa
                                              : udpai_ctl_print_tables(&layout, &out);
 }
 
-/* It may have the words of a server. */
 static udpai_ctl_exit
 complain(udpa_err err, const udpa_error *error)
 {
-    udpai_strbuf text = {0};
-    udpai_ctl_put_text(&text, udpai_str_from(udpa_error_message(error)));
-    udpai_ctl_complain("%s", udpai_strbuf_failed(&text) ? udpa_err_text(err) : text.data);
-    udpai_strbuf_done(&text);
+    udpai_ctl_complain_of(error);
     return exit_of(err);
 }
 

@@ -149,12 +149,9 @@ tell_what_is_missing(const udpai_ctl *ctl, const udpai_ctl_found *found)
     char room[160];
     for (size_t i = 0; i < tree.nodes.n; i++) {
         udpai_str id = udpai_bytes_view(tree.nodes.items[i]->id);
-        udpai_strbuf shown = {0};
-        udpai_ctl_put_text(&shown, id);
         const char *text = udpai_client_node_say(tree.nodes.items[i], room, sizeof(room));
         if (text)
-            udpai_ctl_complain("%.*s: %s", (int)shown.len, shown.data ? shown.data : "", text);
-        udpai_strbuf_done(&shown);
+            udpai_ctl_complain("%.*s: %s", UDPAI_SHOWN(id), text);
     }
     if (tree.nodes.n == 0)
         udpai_ctl_complain("%s has not told of any clients, not even that there are none",

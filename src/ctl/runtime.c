@@ -153,13 +153,8 @@ compose(const udpai_ctl_options *options, bool is_set, udpai_strbuf *body)
 static bool
 tell_no_effect(udpai_str key, udpai_str why)
 {
-    udpai_strbuf line = {0};
-    udpai_ctl_put_text(&line, key);
-    udpai_strbuf_puts(&line, " set, but it has no effect: ");
-    udpai_ctl_put_text(&line, why);
-    udpai_ctl_complain("%s",
-                       udpai_strbuf_failed(&line) ? udpa_err_text(UDPA_ERR_NOMEM) : line.data);
-    udpai_strbuf_done(&line);
+    udpai_ctl_complain("%.*s set, but it has no effect: %.*s", (int)key.len, key.data, (int)why.len,
+                       why.data);
     return false;
 }
 
@@ -188,7 +183,7 @@ tell_change(const udpai_ctl_runtime *runtime, const char *text, bool is_set)
     if (udpai_strbuf_failed(&line))
         udpai_ctl_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
     else if (counts)
-        printf("%s\n", line.data);
+        udpai_ctl_say("%s", line.data);
     else
         udpai_ctl_complain("%s", line.data);
     udpai_strbuf_done(&line);
