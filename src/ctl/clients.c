@@ -5,6 +5,7 @@
 #include "ctl/collect.h"
 #include "ctl/commands.h"
 #include "ctl/node_status.h"
+#include "ctl/own_session.h"
 #include "ctl/show.h"
 #include "ctl/table.h"
 #include "loop/clock.h"
@@ -18,7 +19,7 @@ show_table(const udpai_ctl_options *options, const udpai_ctl_found *found)
     size_t n = resources ? udpai_ctl_found_size(found) : 0;
     udpai_strbuf out = {.failed = !resources};
     udpai_ctl_layout layout = udpai_ctl_layout_of(options);
-    udpai_ctl_put_clients(&out, &layout, resources, n, udpai_wall_us());
+    udpai_ctl_put_clients(&out, &layout, resources, n, options->with_own_session, udpai_wall_us());
     if (out.len == 0)
         udpai_strbuf_puts(&out, "none\n");
     return udpai_ctl_print_tables(&layout, &out);
@@ -200,6 +201,8 @@ show_own(udpai_ctl *ctl, const udpai_ctl_wishes *wishes, udpai_ctl_found *found)
     udpai_ctl_exit result = udpai_ctl_connect(ctl);
     if (result == UDPAI_CTL_GOOD)
         result = udpai_ctl_collect(ctl, wishes, found);
+    if (!ctl->options->with_own_session)
+        (void)udpai_ctl_hide_own_session(found, ctl->options->node_id, wishes);
     if (result == UDPAI_CTL_GOOD)
         result = ctl->options->format == UDPAI_CTL_TABLE ? show_table(ctl->options, found)
                                                          : udpai_ctl_show(ctl->options, found);

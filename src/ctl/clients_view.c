@@ -40,7 +40,7 @@ is_of_status(const subscription_status *subscription)
 }
 
 static bool
-is_client(const session_status *session)
+is_client(const session_status *session, bool is_all)
 {
     size_t n_status = 0;
     bool is_served = strcmp(session->protocol, "udpa") == 0 ||
@@ -48,7 +48,7 @@ is_client(const session_status *session)
                      strcmp(session->protocol, "xds-sotw") == 0;
     for (size_t i = 0; i < session->n_subscriptions; i++)
         n_status += is_of_status(session->subscriptions[i]);
-    return is_served && !*session->source && session->n_subscriptions > n_status;
+    return is_served && !*session->source && (is_all || session->n_subscriptions > n_status);
 }
 
 static int
@@ -68,7 +68,7 @@ compare(const void *a, const void *b)
 }
 
 static void
-take_sessions(udpa_resource *const *resources, size_t n, session_list *sessions)
+take_sessions(udpa_resource *const *resources, size_t n, bool is_all, session_list *sessions)
 {
     for (size_t i = 0; i < n; i++) {
         size_t size;
@@ -77,7 +77,7 @@ take_sessions(udpa_resource *const *resources, size_t n, session_list *sessions)
             strcmp(udpa_resource_type_url(resources[i]), SESSION_STATUS) == 0
                 ? udpa__status__v1__session_status__unpack(NULL, size, payload)
                 : NULL;
-        if (!session || !is_client(session) || !udpai_vector_push(sessions, session))
+        if (!session || !is_client(session, is_all) || !udpai_vector_push(sessions, session))
             udpa__status__v1__session_status__free_unpacked(session, NULL);
     }
     if (sessions->n > 1)
@@ -216,13 +216,14 @@ udpai_ctl_put_clients(udpai_strbuf *out,
                       udpai_ctl_layout *layout,
                       udpa_resource *const *resources,
                       size_t n,
+                      bool is_all,
                       int64_t now_us)
 {
     static const char *const heads[] = {"CLIENT", "ADDRESS", "PROTOCOL", "FOR",
                                         "TYPES",  "SENT",    "SYNCED",   "LAST REFUSAL"};
     session_list sessions = {0};
     udpai_ctl_table table;
-    take_sessions(resources, n, &sessions);
+    take_sessions(resources, n, is_all, &sessions);
     udpai_ctl_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
     for (size_t i = 0, end; i < sessions.n; i = end) {
         for (end = i + 1; end < sessions.n; end++)

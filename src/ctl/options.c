@@ -74,7 +74,10 @@ static const struct argp_option known_options[] = {
      "namespace alone (default all)",
      1},
     {"all", ALL, NULL, 0,
-     "get: all resources with authority, version and generation, for apply --restore; yaml", 1},
+     "get: all resources with authority, version and generation, for apply --restore; yaml; "
+     "status, "
+     "clients: the session of this udpactl, too",
+     1},
     {"with-secrets", WITH_SECRETS, NULL, 0, "get --all: the payloads of secrets, too; by TLS", 1},
     {"restore", RESTORE, NULL, 0,
      "apply: what get --all has printed, with the versions and generations that it had", 1},
@@ -402,13 +405,17 @@ check_runtime(const udpai_ctl_options *given, const struct argp_state *state)
 
 /* A file to restore from has all that there is, and says of each whose it is. */
 static void
-check_restoring(const udpai_ctl_options *given, const struct argp_state *state)
+check_restoring(udpai_ctl_options *given, const struct argp_state *state)
 {
     bool is_get = strcmp(given->command, "get") == 0 && !given->is_xds;
+    bool has_sessions =
+        strcmp(given->command, "status") == 0 || strcmp(given->command, "clients") == 0;
+    given->with_own_session = given->is_all && has_sessions;
+    given->is_all &= !has_sessions;
     if (given->is_all && (!is_get || given->arguments.n || given->name_space ||
                           given->all_origins || given->format != UDPAI_CTL_YAML))
-        argp_error(state, "--all goes with get -o yaml, of a node of UDPA, and is of all types and "
-                          "namespaces");
+        argp_error(state, "--all goes with status, clients, and get -o yaml of a node of UDPA, "
+                          "which is of all types and namespaces");
     if (given->with_secrets && !given->is_all)
         argp_error(state, "--with-secrets goes with get --all");
     if (given->with_secrets && !given->ca)

@@ -51,16 +51,18 @@ typedef struct udpai_ctl_options {
     udpai_ctl_format format;
     const char *format_name; /* as given */
     bool is_following;       /* events */
+    bool with_own_session;   /* status, clients */
     bool is_of_tree;         /* clients: of nodes below, too */
     bool all_origins;        /* of get: what everybody says, not what counts alone */
     bool is_xds;             /* the server is one of xDS, and we are its client */
     bool is_state_of_the_world;
     bool is_rest;
-    const char *origin;        /* of delete: the node that has read it … */
-    bool is_dry_run;           /* … and only show it */
-    bool as_source;            /* of sources accept: what the node itself does not have */
-    bool is_all, with_secrets; /* of get: a file to restore from */
-    bool is_restore;           /* of apply: such a file */
+    const char *origin; /* of delete: the node that has read it … */
+    bool is_dry_run;    /* … and only show it */
+    bool as_source;     /* of sources accept: what the node itself does not have */
+    bool is_all;        /* of get: a file to restore from */
+    bool with_secrets;  /* of get --all */
+    bool is_restore;    /* of apply: such a file */
     const char *command;
     UDPAI_VECTOR(const char *) arguments; /* behind the command */
     UDPAI_VECTOR(const char *) files;

@@ -78,9 +78,8 @@ complain_of_column(const udpai_ctl_layout *layout)
         udpai_suggest_offer(&suggestion, layout->heads.items[i]);
         udpai_strbuf_printf(&heads, "%s%s", i ? ", " : "", layout->heads.items[i]);
     }
-    udpai_ctl_complain("--sort-by %s: there is no such column%s; the columns are %s",
-                       layout->sort_by, udpai_suggestion_text(&suggestion, text),
-                       heads.len ? heads.data : "none");
+    udpai_ctl_complain("--sort-by %s: there is no such column among %s%s", layout->sort_by,
+                       heads.len ? heads.data : "none", udpai_suggestion_text(&suggestion, text));
     udpai_strbuf_done(&heads);
     udpai_strbuf_done(&written);
 }

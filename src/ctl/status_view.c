@@ -157,6 +157,7 @@ static void
 put_node(udpai_strbuf *out,
          udpai_ctl_layout *layout,
          const Udpa__Status__V1__NodeStatus *node,
+         size_t n_hidden,
          int64_t now_us)
 {
     static const char *const heads[] = {"NODE", "VERSION", "RUNS FOR", "SESSIONS"};
@@ -165,7 +166,8 @@ put_node(udpai_strbuf *out,
     udpai_ctl_table_add_text(&table, node->node_id);
     udpai_ctl_table_add_text(&table, node->version);
     udpai_ctl_table_add_age(&table, node->started, now_us);
-    udpai_ctl_table_add_number(&table, node->n_sessions);
+    udpai_ctl_table_add_number(&table,
+                               node->n_sessions - udpai_min_size(node->n_sessions, n_hidden));
     udpai_ctl_table_write(&table, out);
     udpai_ctl_table_done(&table);
     put_types(out, layout, node);
@@ -179,6 +181,7 @@ udpai_ctl_put_nodes(udpai_strbuf *out,
                     udpai_ctl_layout *layout,
                     udpa_resource *const *resources,
                     size_t n,
+                    size_t n_hidden,
                     int64_t now_us)
 {
     for (size_t i = 0; i < n; i++) {
@@ -189,7 +192,7 @@ udpai_ctl_put_nodes(udpai_strbuf *out,
                 ? udpa__status__v1__node_status__unpack(NULL, size, payload)
                 : NULL;
         if (node)
-            put_node(out, layout, node, now_us);
+            put_node(out, layout, node, n_hidden, now_us);
         udpa__status__v1__node_status__free_unpacked(node, NULL);
     }
 }

@@ -60,26 +60,28 @@ class Ctl:
         ends = {name: slave if only in (None, name) else subprocess.DEVNULL
                 for name in ('stdout', 'stderr')}
         environ = {name: value for name, value in os.environ.items() if name != 'COLUMNS'}
-        with subprocess.Popen([*self.command, *map(str, arguments)], stdin=subprocess.DEVNULL,
-                              env={**environ, **dict(environment)}, **ends) as process:
-            os.close(slave)
+        process = subprocess.Popen([*self.command, *map(str, arguments)], stdin=subprocess.DEVNULL,
+                                   env={**environ, **dict(environment)}, **ends)
+        os.close(slave)
+        try:
             out = self.read(master, process, until)
-        os.close(master)
-        return out.decode().replace('\r\n', '\n'), process.returncode
+            status = process.wait(10)
+        finally:
+            process.kill()
+            os.close(master)
+        return out.decode().replace('\r\n', '\n'), status
 
     @staticmethod
     def read(master, process, until):
-        out, deadline = b'', time.monotonic() + 60
+        out, deadline = b'', time.monotonic() + 30
         while time.monotonic() < deadline:
+            if not select.select([master], [], [], 0.1)[0]:
+                continue
             try:
-                if select.select([master], [], [], 1)[0] and not (part := os.read(master, 65536)):
-                    break
+                part = os.read(master, 65536)
             except OSError: # the other end is closed
                 break
-            if not select.select([master], [], [], 0)[0] and not out and not part:
-                continue
             out += part
-            part = b''
             if until and until.encode() in out:
                 process.terminate()
                 until = None
@@ -108,10 +110,89 @@ def check_masked(test, ctl):
         check(f'{verb} masks what a file says', done.returncode and printable(done.stderr), done)
 
 
+def column(out, index):
+    """That of each row behind the heads."""
+    return [line.split()[index] for line in out.splitlines()[1:]]
+
+
+def check_order(test, ctl):
+    """Names and numbers in the order in which people count."""
+    for i, name in enumerate(('r10', 'r2', 'r1')):
+        ctl('apply', '-f', '-', stdin=greeting(name, 'x' * (10 - i)))
+    out = ctl('get', STRING)
+    check('names with numbers', column(out, 1) == ['local/r1', 'local/r2', 'local/r10'], out)
+    out = ctl('get', STRING, '--sort-by', '-name')
+    check('--sort-by, from the last', column(out, 1) == ['local/r10', 'local/r2', 'local/r1'], out)
+    out = ctl('get', STRING, '--sort-by=Name:desc', '--no-headers')
+    check('without heads', [line.split()[1] for line in out.splitlines()] ==
+          ['local/r10', 'local/r2', 'local/r1'], out)
+    versions = column(ctl('get', STRING, '--sort-by', 'version'), 2)
+    check('by another column', versions == sorted(versions) and len(set(versions)) == 3, versions)
+    check('versions are short', all(re.fullmatch('[0-9a-f]{12}…', one) for one in versions), versions)
+    whole = column(ctl('get', STRING, '-o', 'wide', '--sort-by', 'version'), 2)
+    check('-o wide has them whole', [one[:12] + '…' for one in whole] == versions and
+          all(re.fullmatch('[0-9a-f]{32}', one) for one in whole), whole)
+    check('and so has JSON', {one['version'] for one in json.loads(
+        ctl('get', STRING, '-o', 'json'))} == set(whole))
+    for arguments, words in (
+            (['get', STRING, '--sort-by', 'versoin'],
+             "no such column among TYPE, NAME, VERSION, AUTHORITY, WAY; did you mean 'VERSION'?"),
+            (['get', '--sort-by', 'name:up'], 'COLUMN:asc, or COLUMN:desc'),
+            (['get', '--sort-by', '-'], 'name a column'),
+            (['get', '--sort-by', 'name', '-o', 'json'], '--sort-by is of tables'),
+            (['watch', '--sort-by', 'name'], 'has no table to sort'),
+            (['apply', '-f', 'x', '--no-headers'], 'has no table'),
+            (['sign', '-f', 'x', '--key', 'k', '--key-id', 'i', '-o', 'wide'], 'has not this format')):
+        check('nothing is printed', ctl(*arguments, status=2, err=words) == '')
+    out = ctl('status', '--sort-by', 'resources', '--no-headers')
+    check('tables that do not have the column stay', 'node ' in out and 'TYPE' not in out, out)
+
+
+def check_terminal(test, ctl):
+    """Rows do not wrap on a terminal, whatever they are made of, and are whole elsewhere."""
+    ctl('apply', '-f', '-', stdin=greeting('r3', 'x'))
+    whole = ctl('get', STRING)
+    for columns in (40, 60, 79):
+        out, status = ctl.on_terminal('get', STRING, columns=columns)
+        lines = out.splitlines()
+        check(f'{columns} columns', status == 0 and len(lines) == 5 and
+              max(map(len, lines)) <= columns and '…' in lines[1], out)
+    out, _ = ctl.on_terminal('get', STRING, columns=300)
+    check('if there is room nothing is cut', out == whole, out)
+    out, _ = ctl.on_terminal('get', STRING, '-o', 'wide', columns=40)
+    check('nor with -o wide', out == ctl('get', STRING, '-o', 'wide'), out)
+    out, _ = ctl.on_terminal('get', STRING, columns=300, environment={'COLUMNS': '50'})
+    check('COLUMNS goes before it', max(map(len, out.splitlines())) <= 50, out)
+    os.environ['COLUMNS'] = '50'
+    check('but not for a pipe', ctl('get', STRING) == whole)
+    del os.environ['COLUMNS']
+    out, _ = ctl.on_terminal('watch', STRING, columns=30, until='…')
+    check('lines of watch do not wrap', max(map(len, out.splitlines())) <= 30, out)
+
+
+def check_own_session(ctl):
+    """Who asks is not among those that he asks about."""
+    out = ctl('status')
+    check('nobody is connected', 'SESSIONS\nSESSION' not in out and
+          re.search(r'\d s +0\n', out), out)
+    check('no sessions', ctl('status', 'sessions') == 'none\n')
+    check('no clients', ctl('clients') == 'none\n')
+    for verb in ('status', 'clients'):
+        check(f'{verb} --all has it', 'udpactl' in ctl(verb, '--all'))
+        left = [one for one in json.loads(ctl(verb, '-o', 'json'))
+                if one['resource']['@type'].endswith('.SessionStatus')]
+        check('  and JSON has not', left == [], left)
+    check('with another node id', 'me' in ctl('--node-id', 'me', 'clients', '--all') and
+          ctl('--node-id', 'me', 'status', 'sessions') == 'none\n')
+
+
 def body(test):
     _, address = test.start_node()
     ctl = Ctl(test, address)
+    check_own_session(ctl)
     check_masked(test, ctl)
+    check_order(test, ctl)
+    check_terminal(test, ctl)
 
 
 if __name__ == '__main__':

@@ -66,7 +66,7 @@ expect(udpa_resource **resources, size_t n, const char *wanted)
 {
     udpai_strbuf out = {0};
     udpai_strbuf_puts(&out, "");
-    udpai_ctl_put_clients(&out, &plain, resources, n, NOW_US);
+    udpai_ctl_put_clients(&out, &plain, resources, n, false, NOW_US);
     assert_str(udpai_strbuf_view(&out), wanted);
     udpai_strbuf_done(&out);
     for (size_t i = 0; i < n; i++)
@@ -112,7 +112,7 @@ a_long_refusal_is_shown_by_its_ends_unless_it_is_wide(void **state)
     memcpy(words + sizeof(words) - 4, "end", 4);
     udpa_resource *resource = session("xds-sotw", "e", TEST_CDS, words);
     udpai_strbuf out = {0};
-    udpai_ctl_put_clients(&out, &plain, &resource, 1, NOW_US);
+    udpai_ctl_put_clients(&out, &plain, &resource, 1, false, NOW_US);
     assert_non_null(strstr(out.data, "ago: beginxxx"));
     assert_non_null(strstr(out.data, "xxx … xxx"));
     assert_non_null(strstr(out.data, "xxxend\n"));
@@ -120,7 +120,7 @@ a_long_refusal_is_shown_by_its_ends_unless_it_is_wide(void **state)
     udpai_strbuf_done(&out);
     udpai_ctl_layout wide = {.is_wide = true};
     out = (udpai_strbuf){0};
-    udpai_ctl_put_clients(&out, &wide, &resource, 1, NOW_US);
+    udpai_ctl_put_clients(&out, &wide, &resource, 1, false, NOW_US);
     assert_non_null(strstr(out.data, words));
     udpai_strbuf_done(&out);
     udpa_resource_unref(resource);
@@ -136,6 +136,18 @@ who_looks_on_or_serves_is_no_client(void **state)
         session("csds", "asker", TEST_CDS, NULL),
     };
     expect(resources, UDPAI_ARRAY_LEN(resources), "");
+}
+
+static void
+of_all_clients_who_looks_on_is_one(void **state)
+{
+    (void)state;
+    udpai_strbuf out = {0};
+    udpa_resource *resource = session("udpa", "udpactl", STATUS "SessionStatus", NULL);
+    udpai_ctl_put_clients(&out, &plain, &resource, 1, true, NOW_US);
+    assert_non_null(strstr(out.data, "\nudpactl "));
+    udpai_strbuf_done(&out);
+    udpa_resource_unref(resource);
 }
 
 /* ---- of all nodes ---- */
@@ -207,6 +219,7 @@ main(void)
         cmocka_unit_test(what_came_with_a_refusal_is_in_doubt),
         cmocka_unit_test(a_long_refusal_is_shown_by_its_ends_unless_it_is_wide),
         cmocka_unit_test(who_looks_on_or_serves_is_no_client),
+        cmocka_unit_test(of_all_clients_who_looks_on_is_one),
         cmocka_unit_test(clients_of_all_nodes_are_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,6 +31,27 @@ typedef void (*put_fn)(udpai_strbuf *out,
                        size_t n,
                        int64_t now_us);
 
+/* No session is hidden. */
+static void
+put_nodes(udpai_strbuf *out,
+          udpai_ctl_layout *layout,
+          udpa_resource *const *resources,
+          size_t n,
+          int64_t now_us)
+{
+    udpai_ctl_put_nodes(out, layout, resources, n, 0, now_us);
+}
+
+static void
+put_nodes_with_one_hidden(udpai_strbuf *out,
+                          udpai_ctl_layout *layout,
+                          udpa_resource *const *resources,
+                          size_t n,
+                          int64_t now_us)
+{
+    udpai_ctl_put_nodes(out, layout, resources, n, 1, now_us);
+}
+
 /* Gives the resource up. */
 static void
 expect(put_fn put, udpa_resource *resource, const char *wanted)
@@ -87,7 +108,7 @@ test_node(void **state)
     node.n_sessions = 2;
     node.types = types;
     node.n_types = 2;
-    expect(udpai_ctl_put_nodes, packed(STATUS "NodeStatus", &node.base),
+    expect(put_nodes, packed(STATUS "NodeStatus", &node.base),
            "NODE     VERSION   RUNS FOR    SESSIONS\n"
            "edge-1   0.1.0     1 min 5 s          2\n"
            "\n"
@@ -95,6 +116,20 @@ test_node(void **state)
            "TYPE       RESOURCES   WAITS FOR\n"
            "cluster            7   core, cloud\n"
            "(others)           0   core\n");
+}
+
+static void
+test_hidden_sessions_are_not_counted(void **state)
+{
+    (void)state;
+    Udpa__Status__V1__NodeStatus node = UDPA__STATUS__V1__NODE_STATUS__INIT;
+    node.node_id = (char *)(uintptr_t) "n";
+    node.n_sessions = 2;
+    expect(put_nodes_with_one_hidden, packed(STATUS "NodeStatus", &node.base),
+           "NODE   VERSION   RUNS FOR   SESSIONS\nn      -         -                 1\n");
+    node.n_sessions = 0; /* described before */
+    expect(put_nodes_with_one_hidden, packed(STATUS "NodeStatus", &node.base),
+           "NODE   VERSION   RUNS FOR   SESSIONS\nn      -         -                 0\n");
 }
 
 static void
@@ -122,7 +157,7 @@ test_sinks(void **state)
     sink.n_forward_streams = 12;
     sink.n_forwarded = 13;
     sink.n_not_forwarded = 14;
-    expect(udpai_ctl_put_nodes, packed(STATUS "NodeStatus", &node.base),
+    expect(put_nodes, packed(STATUS "NodeStatus", &node.base),
            "NODE     VERSION   RUNS FOR   SESSIONS\n"
            "edge-1   0.1.0     -                 0\n"
            "\n"
@@ -236,8 +271,7 @@ static void
 test_what_cannot_be_read(void **state)
 {
     (void)state;
-    expect(udpai_ctl_put_nodes,
-           RESOURCE("udpa.node/n/x", .type = STATUS "NodeStatus", .value = "\x0a"), "");
+    expect(put_nodes, RESOURCE("udpa.node/n/x", .type = STATUS "NodeStatus", .value = "\x0a"), "");
     expect(udpai_ctl_put_sources, RESOURCE("udpa.node/n/x", .type = STATUS "NodeStatus"), "");
     expect(udpai_ctl_put_sessions, RESOURCE("udpa.node/n/x"), "");
 }
@@ -248,6 +282,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ages),
         cmocka_unit_test(test_node),
+        cmocka_unit_test(test_hidden_sessions_are_not_counted),
         cmocka_unit_test(test_sinks),
         cmocka_unit_test(test_source),
         cmocka_unit_test(test_session),
