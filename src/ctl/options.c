@@ -67,7 +67,8 @@ static const struct argp_option known_options[] = {
     {"output", 'o', "FORMAT", 0,
      "get, watch, status, clients: table (default), wide, yaml, json, or name; get also path; "
      "sign: yaml (default) or json; wait, runtime: table, wide, or json; bench: table or json; "
-     "conform: table, tap, junit, or json",
+     "conform: table, tap, junit, or json; and jsonpath=EXPRESSION wherever there is json, such as "
+     "jsonpath='{[*].name}'",
      1},
     {"namespace", 'n', "NAME", 0,
      "Namespace of names that have none (default local); get and watch without names: this "
@@ -221,21 +222,22 @@ static void
 set_format(udpai_ctl_options *given, const char *text, const struct argp_state *state)
 {
     static const char *const formats[] = {"table", "yaml", "json", "name", "path"};
-    given->output.is_wide = false;
+    given->format_name = text;
+    given->format = UDPAI_CTL_TABLE;
+    if (udpai_ctl_output_format_take(&given->output, text, state)) {
+        given->format = given->output.jsonpath ? UDPAI_CTL_JSON : UDPAI_CTL_TABLE;
+        return;
+    }
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(formats); i++)
         if (strcmp(text, formats[i]) == 0) {
             given->format = (udpai_ctl_format)i;
-            given->format_name = text;
             return;
         }
-    given->format = UDPAI_CTL_TABLE;
-    given->format_name = text;
-    given->output.is_wide = strcmp(text, "wide") == 0;
-    if (given->output.is_wide || udpai_conform_form_take(&given->conform, text))
+    if (udpai_conform_form_take(&given->conform, text))
         return;
     argp_error(state,
-               "-o %s: the formats are table, wide, yaml, json, and name, of get also path, and "
-               "of conform tap and junit",
+               "-o %s: the formats are table, wide, yaml, json, jsonpath=EXPRESSION, and name, of "
+               "get also path, and of conform tap and junit",
                text);
 }
 
@@ -648,6 +650,7 @@ udpai_ctl_options_done(udpai_ctl_options *options)
     udpai_vector_done(&options->conform.resources);
     udpai_vector_done(&options->sign.trusted);
     udpai_vector_done(&options->validate.known);
+    udpai_ctl_output_options_done(&options->output);
     udpai_free(options->node_namespace);
 }
 

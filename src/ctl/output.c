@@ -99,9 +99,35 @@ udpai_ctl_print_tables(udpai_ctl_layout *layout, udpai_strbuf *out)
 
 /* ---- JSON ---- */
 
+/* A terminal must not obey what was taken out; a program gets it as it is. */
+static udpai_ctl_exit
+print_taken(udpai_strbuf *taken)
+{
+    udpai_strbuf out = {.failed = udpai_strbuf_failed(taken)};
+    if (isatty(STDOUT_FILENO))
+        udpai_ctl_put_lines(&out, udpai_strbuf_view(taken));
+    else
+        udpai_strbuf_str(&out, udpai_strbuf_view(taken));
+    if (taken->len && taken->data[taken->len - 1] != '\n')
+        udpai_strbuf_putc(&out, '\n');
+    return udpai_ctl_print(&out);
+}
+
 udpai_ctl_exit
 udpai_ctl_print_json(const udpai_ctl_options *options, udpai_strbuf *out)
 {
-    (void)options;
-    return udpai_ctl_print(out);
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    udpai_strbuf taken = {0};
+    udpai_ctl_exit result = UDPAI_CTL_MISTAKE;
+    if (!options->output.jsonpath || udpai_strbuf_failed(out))
+        return udpai_ctl_print(out);
+    if (udpai_ctl_jsonpath_put(&taken, options->output.jsonpath, udpai_strbuf_view(out), &error) ==
+        UDPA_OK)
+        result = print_taken(&taken);
+    else
+        udpai_ctl_complain("-o %s: %s", options->format_name, udpa_error_message(error));
+    udpai_strbuf_done(&taken);
+    udpai_strbuf_done(out);
+    *out = (udpai_strbuf){0};
+    return result;
 }

@@ -55,6 +55,40 @@ parse(int key, char *argument, struct argp_state *state)
 
 const struct argp udpai_ctl_output_parser = {.options = known_options, .parser = parse};
 
+/* ---- formats ---- */
+
+#define JSONPATH "jsonpath"
+
+static void
+set_jsonpath(udpai_ctl_output_options *given, const char *text, const struct argp_state *state)
+{
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    if (*text != '=')
+        argp_error(state, "-o jsonpath: give an expression: -o jsonpath='{[*].name}'");
+    else if (udpai_ctl_jsonpath_compile(&given->jsonpath, text + 1, &error) != UDPA_OK)
+        argp_error(state, "-o jsonpath=%s: %s", text + 1, udpa_error_message(error));
+}
+
+bool
+udpai_ctl_output_format_take(udpai_ctl_output_options *given,
+                             const char *name,
+                             const struct argp_state *state)
+{
+    size_t len = strlen(JSONPATH);
+    bool is_jsonpath = strncmp(name, JSONPATH, len) == 0 && (name[len] == '=' || name[len] == '\0');
+    given->is_wide = strcmp(name, "wide") == 0;
+    given->jsonpath = udpai_ctl_jsonpath_free(given->jsonpath);
+    if (is_jsonpath)
+        set_jsonpath(given, name + len, state);
+    return given->is_wide || is_jsonpath;
+}
+
+void
+udpai_ctl_output_options_done(udpai_ctl_output_options *given)
+{
+    given->jsonpath = udpai_ctl_jsonpath_free(given->jsonpath);
+}
+
 /* ---- checking ---- */
 
 /* What their tables can do. */

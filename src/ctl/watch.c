@@ -118,8 +118,11 @@ show(watching *self, const udpa_resource *resource, const char *event)
         put_document(self, &out, resource, event);
         break;
     }
-    if (udpai_ctl_print(&out) != UDPAI_CTL_GOOD)
-        udpai_ctl_finish(self->ctl, UDPAI_CTL_REFUSED); /* nobody reads it any more */
+    udpai_ctl_exit printed = self->ctl->options->format == UDPAI_CTL_JSON
+                                 ? udpai_ctl_print_json(self->ctl->options, &out)
+                                 : udpai_ctl_print(&out);
+    if (printed != UDPAI_CTL_GOOD)
+        udpai_ctl_finish(self->ctl, printed); /* nobody reads it any more, or it cannot be taken */
 }
 
 /* ---- hearing ---- */

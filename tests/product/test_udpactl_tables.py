@@ -186,6 +186,44 @@ def check_own_session(ctl):
           ctl('--node-id', 'me', 'status', 'sessions') == 'none\n')
 
 
+def check_jsonpath(test, ctl):
+    """It takes out of the document that -o json prints, whatever the verb."""
+    names = '{range [*]}{.name}{"\\n"}{end}'
+    out = ctl('get', STRING, '-o', f'jsonpath={names}')
+    check('of get', out == ''.join(f"{one['name']}\n" for one in json.loads(
+        ctl('get', STRING, '-o', 'json'))) and 'local/r1\n' in out, out)
+    check('a last line ends', ctl('get', STRING, 'r1', '-o', 'jsonpath={[0].name}') == 'local/r1\n')
+    check('nothing is nothing', ctl('get', STRING, 'r1', '-o', 'jsonpath={[0].none}') == '')
+    for arguments, path, wanted in (
+            (['status'], '{[*].resource.nodeId}', 'node'),
+            (['clients', '--all'], '{[*].resource.peerNodeId}', 'udpactl'),
+            (['get', STRING, 'r1', '--all-origins'], '{[0].resource.contributions[*].origin}',
+             'publisher:/udpactl'),
+            (['wait', STRING, 'r1'], '{[*].result}', 'acknowledged'),
+            (['bench', '--idle', '--streams', '2', '--connections', '2'], '{.connect.connections}', '2')):
+        out = ctl(*arguments, '-o', f'jsonpath={path}')
+        check(f'of {arguments[0]}', out == f'{wanted}\n', out)
+    watch = test.start('watch-jsonpath', [*ctl.command, 'watch', STRING, '-o',
+                                          'jsonpath={.event} {.resource.name}'])
+    watch.wait_for_log('added local/r1\n'.strip())
+    ctl('apply', '-f', '-', stdin=greeting('r1', 'changed'))
+    watch.wait_for_log('changed local/r1')
+    check('watch ends', test.interrupt(watch) == 0, watch.text())
+    for path, words in (('.items', 'character 1: nothing stands in braces'),
+                        ('{.items[?(@.x)]}', 'character 9: a filter is not supported'),
+                        ('{.items[*].name}', 'character 2: this is a field, and there is a list')):
+        check('nothing is printed', ctl('get', STRING, '-o', f'jsonpath={path}', status=2,
+                                        err=words) == '')
+    ctl('get', '-o', 'jsonpath', status=2, err='give an expression')
+    ctl('events', 'tap', '-o', 'jsonpath={.x}', status=2, err='one form of output')
+    ctl('apply', '-f', '-', stdin=greeting('escape', ESCAPE + 'a\nb'))
+    path = 'jsonpath={[0].resource.value}'
+    check('a program gets what there is', ctl('get', STRING, 'escape', '-o', path) == f'{ESCAPE}a\nb\n')
+    out, _ = ctl.on_terminal('get', STRING, 'escape', '-o', path, columns=80)
+    check('a terminal gets it masked', out == '?[2Ja\nb\n', out)
+    ctl('delete', STRING, 'escape')
+
+
 def body(test):
     _, address = test.start_node()
     ctl = Ctl(test, address)
@@ -193,6 +231,7 @@ def body(test):
     check_masked(test, ctl)
     check_order(test, ctl)
     check_terminal(test, ctl)
+    check_jsonpath(test, ctl)
 
 
 if __name__ == '__main__':
