@@ -12,6 +12,8 @@ void udpai_ctl_put_awaited(udpai_strbuf *out,
                            udpai_ctl_layout *layout,
                            const udpai_ctl_awaited_list *list,
                            int64_t now_us);
+/* How far it is, in one line without its end: "3 of 10 clients acknowledge, waiting for: a, b". */
+void udpai_ctl_put_awaited_progress(udpai_strbuf *out, const udpai_ctl_awaited_list *list);
 /* The same with everything that is known, as one JSON array. */
 void udpai_ctl_put_awaited_json(udpai_strbuf *out, const udpai_ctl_awaited_list *list);
 

@@ -9,6 +9,7 @@
 #include "ctl/commands.h"
 #include "ctl/names.h"
 #include "ctl/output.h"
+#include "ctl/progress_line.h"
 #include "ctl/table.h"
 #include "load/contents.h"
 #include "load/spaces.h"
@@ -74,14 +75,11 @@ static udpai_ctl_exit
 run(const udpai_ctl_options *options, udpai_load_options *load)
 {
     udpai_load_figures figures;
-    udpai_bench_progress progress = {0};
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    if (udpai_bench_progress_is_wanted()) {
+    if (udpai_ctl_progress_line_is_wanted())
         load->progress = udpai_bench_progress_show;
-        load->userdata = &progress;
-    }
     udpa_err err = udpai_load_run(load, &figures, &error);
-    udpai_bench_progress_end(&progress);
+    udpai_ctl_progress_line_clear();
     udpai_ctl_exit result = err == UDPA_OK ? show(options, load, &figures) : complain(err, error);
     udpai_load_figures_done(&figures);
     return result;

@@ -2,38 +2,12 @@
 #include "ctl/output.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "codec/suggest.h"
-#include "ctl/client.h"
-
-#define COLUMNS_MAX 10000
-
-/* ---- the terminal ---- */
-
-static size_t
-columns_of_environment(void)
-{
-    const char *text = getenv("COLUMNS");
-    uint64_t number = 0;
-    if (!text || !udpai_str_number(udpai_str_from(text), &number) || number > COLUMNS_MAX)
-        return 0;
-    return (size_t)number;
-}
-
-size_t
-udpai_ctl_terminal_columns(int descriptor)
-{
-    struct winsize size;
-    if (!isatty(descriptor))
-        return 0;
-    size_t columns = columns_of_environment();
-    if (columns == 0 && ioctl(descriptor, TIOCGWINSZ, &size) == 0)
-        columns = size.ws_col;
-    return columns;
-}
+#include "ctl/progress_line.h"
+#include "ctl/say.h"
+#include "ctl/terminal.h"
 
 udpai_ctl_layout
 udpai_ctl_layout_of(const udpai_ctl_options *options)
@@ -53,6 +27,7 @@ udpai_ctl_exit
 udpai_ctl_print(udpai_strbuf *out)
 {
     bool good = !udpai_strbuf_failed(out);
+    udpai_ctl_progress_line_clear();
     if (!good)
         udpai_ctl_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
     if (good && out->len && fwrite(out->data, out->len, 1, stdout) != 1)

@@ -9,8 +9,6 @@
 /* How tables are to be written: as --no-headers, --sort-by and -o wide say, and as wide as the
  * terminal that standard output is. To be ended by udpai_ctl_print_tables(). */
 udpai_ctl_layout udpai_ctl_layout_of(const udpai_ctl_options *options);
-/* The columns of the terminal on this descriptor, or COLUMNS; 0: it is none. */
-size_t udpai_ctl_terminal_columns(int descriptor);
 
 /* Each prints the text and empties it; UDPAI_CTL_REFUSED: nobody reads it, or there is no memory.
  */

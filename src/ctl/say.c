@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "ctl/display.h"
+#include "ctl/progress_line.h"
 
 /* The text is composed by the C library: without memory of ours there is still something to say. */
 static void
@@ -13,6 +14,7 @@ put_line(FILE *file, const char *head, const char *format, va_list arguments)
 {
     char *text = NULL;
     udpai_strbuf line = {0};
+    udpai_ctl_progress_line_clear();
     int len = vasprintf(&text, format, arguments);
     if (len >= 0)
         udpai_ctl_put_text(&line, (udpai_str){text, (size_t)len});

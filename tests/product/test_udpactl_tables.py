@@ -224,6 +224,33 @@ def check_jsonpath(test, ctl):
     ctl('delete', STRING, 'escape')
 
 
+def check_progress(test, ctl):
+    """wait says on a terminal how far it is, in one line that is gone at the end."""
+    ctl('apply', '-f', '-', stdin=greeting('awaited', 'x'))
+    wait = ['wait', STRING, 'awaited', '--at-least', '2']
+    out, status = ctl.on_terminal(*wait, '--timeout', '1.5', columns=80, only='stderr')
+    lines = out.split('\r\x1b[K')
+    check('how far it is', status == 4 and '0 of at least 2 clients acknowledge' in lines, repr(out))
+    check('nothing is left of it', lines[-1] == '' and '\n' not in out, repr(out))
+    out, _ = ctl.on_terminal(*wait, '--timeout', '1.5', columns=20, only='stderr')
+    check('it does not wrap', '0 of at least 2 cl…' in out.split('\r\x1b[K'), repr(out))
+    out, _ = ctl.on_terminal(*wait, '--timeout', '1.5', columns=80)
+    check('the result stands on a line of its own', '\r\x1b[Kgoogle.protobuf.StringValue local/awaited: '
+          in out, repr(out))
+    out, _ = ctl.on_terminal(*wait, '--timeout', '1.5', columns=80, environment={'TERM': 'dumb'})
+    check('a dumb terminal has none', '\x1b' not in out and '\r' not in out, repr(out))
+    done = ctl.run(*wait, '--timeout', '1')
+    check('without a terminal there is none', done.returncode == 4 and done.stderr == '', done)
+    watch = test.start('watch-awaited', [*ctl.command, 'watch', STRING])
+    watch.wait_for_log('local/awaited')
+    path = test.work / 'awaited.yaml'
+    path.write_text(greeting('awaited', 'y'))
+    out, status = ctl.on_terminal('apply', '--wait', '-f', path, columns=80, only='stderr')
+    check('apply --wait, too', status == 0 and 'clients acknowledge' in out and
+          out.endswith('\r\x1b[K'), repr(out))
+    watch.kill()
+
+
 def body(test):
     _, address = test.start_node()
     ctl = Ctl(test, address)
@@ -232,6 +259,7 @@ def body(test):
     check_order(test, ctl)
     check_terminal(test, ctl)
     check_jsonpath(test, ctl)
+    check_progress(test, ctl)
 
 
 if __name__ == '__main__':
