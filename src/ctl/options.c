@@ -14,7 +14,8 @@
 
 #define VERSION "0.1.0"
 #define DEFAULT_SERVER "127.0.0.1:18000"
-#define DEFAULT_HTTP "127.0.0.1:18080"
+#define DEFAULT_HTTP_PORT "18080"
+#define DEFAULT_HTTP "127.0.0.1:" DEFAULT_HTTP_PORT
 #define DEFAULT_NAMESPACE "local"
 #define TIMEOUT_MAX_S 86400
 #define TIMEOUT_MS 5000
@@ -105,13 +106,14 @@ static const struct argp_option known_options[] = {
     {"origin", ORIGIN, "NODE", 0,
      "delete: what this node has read itself, and will not come back with, wherever it came to", 1},
     {"dry-run", DRY_RUN, NULL, 0, "delete --origin: only show what would go", 1},
-    {NULL, 0, NULL, 0, "Whom to talk to:", 2},
+    {NULL, 0, NULL, 0, "Whom to talk to (each command takes these, before it or behind it):", 2},
     {"server", SERVER, "HOST:PORT", 0,
      "The node (default: environment variable UDPACTL_SERVER, else " DEFAULT_SERVER ")", 2},
     {"http", HTTP, "HOST:PORT", 0,
-     "runtime, sources, delete --origin: where the node serves HTTP (default: environment variable "
-     "UDPACTL_HTTP, "
-     "else " DEFAULT_HTTP ")",
+     "Where the node serves HTTP, which runtime, sources and delete --origin ask (default: the "
+     "host "
+     "of --server with port " DEFAULT_HTTP_PORT
+     ", else environment variable UDPACTL_HTTP, else " DEFAULT_HTTP ")",
      2},
     {"timeout", TIMEOUT, "SECONDS", 0,
      "How long to wait for its answers (default 5; xds and bench 20; for acknowledgements 60)", 2},
@@ -392,17 +394,33 @@ check_wait(const udpai_ctl_options *given, const struct argp_state *state)
         argp_error(state, "-o %s: %s has table and json", given->format_name, given->command);
 }
 
-/* The pages of a node are at an address of their own. */
+/* Pages of a node have an address of their own. Of the node of --server it is the usual one, so
+ * that nothing is asked of, or changed at, another node. */
 static void
-check_runtime(const udpai_ctl_options *given, const struct argp_state *state)
+choose_http(udpai_ctl_options *given)
 {
-    bool is_page = strcmp(given->command, "runtime") == 0 ||
-                   strcmp(given->command, "sources") == 0 || given->origin;
-    if (is_page && given->has_server)
-        argp_error(state, "--server: %s asks where the node serves HTTP: give --http HOST:PORT",
-                   given->command);
-    if (!is_page && given->has_http)
-        argp_error(state, "--http goes with runtime, sources and delete --origin");
+    const char *colon = given->has_server && !given->has_http ? strrchr(given->server, ':') : NULL;
+    udpai_strbuf http = {0};
+    if (!colon)
+        return;
+    udpai_strbuf_str(&http, (udpai_str){given->server, (size_t)(colon - given->server)});
+    udpai_strbuf_puts(&http, ":" DEFAULT_HTTP_PORT);
+    given->http_of_server = udpai_strbuf_take(&http);
+    if (!given->http_of_server)
+        abort();
+    given->http = given->http_of_server;
+}
+
+/* Each command takes the options of the connection, so that a shell can have them in an alias;
+ * those that ask no node ignore them. */
+static void
+check_connection(const udpai_ctl_options *given, const struct argp_state *state)
+{
+    bool asks_node = strcmp(given->command, "sign") != 0 && strcmp(given->command, "validate") != 0;
+    if (asks_node && !given->certificate != !given->key)
+        argp_error(state, "--cert and --key go together");
+    if (asks_node && (given->certificate || given->server_name) && !given->ca)
+        argp_error(state, "--cert, --key and --server-name need --ca, which turns TLS on");
 }
 
 /* A file to restore from has all that there is, and says of each whose it is. */
@@ -434,15 +452,11 @@ check(udpai_ctl_options *given, const struct argp_state *state)
         argp_error(state,
                    "say what to do: apply, delete, get, watch, status, clients, events, wait, "
                    "validate, sign, verify, conform, bench, auth, runtime, sources, or xds");
-    bool signs = strcmp(given->command, "sign") == 0; /* with a key that is of no certificate */
-    if (signs ? given->certificate != NULL : !given->certificate != !given->key)
-        argp_error(state, signs ? "--cert: sign asks no node" : "--cert and --key go together");
-    if ((given->certificate || given->server_name) && !given->ca)
-        argp_error(state, "--cert, --key and --server-name need --ca, which turns TLS on");
+    check_connection(given, state);
     check_values(given, state);
     check_heeded(given, state);
     check_wait(given, state);
-    check_runtime(given, state);
+    choose_http(given);
     check_sign(given, state);
     check_restoring(given, state);
     check_xds(given, state);
@@ -652,6 +666,7 @@ udpai_ctl_options_done(udpai_ctl_options *options)
     udpai_vector_done(&options->validate.known);
     udpai_ctl_output_options_done(&options->output);
     udpai_free(options->node_namespace);
+    udpai_free(options->http_of_server);
 }
 
 const char *

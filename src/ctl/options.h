@@ -32,9 +32,10 @@ typedef enum udpai_ctl_format {
 /* NULL anywhere: not given. */
 typedef struct udpai_ctl_options {
     const char *server;
-    bool has_server;  /* on the command line */
-    bool has_http;    /* the same */
-    const char *http; /* where the node has its pages */
+    bool has_server;      /* on the command line */
+    bool has_http;        /* the same */
+    const char *http;     /* where the node has its pages */
+    char *http_of_server; /* owned; NULL: it was given otherwise */
     const char *ca, *certificate, *key, *server_name;
     const char *descriptors;
     const char *node_id;

@@ -251,6 +251,35 @@ def check_progress(test, ctl):
     watch.kill()
 
 
+def check_connection(test, address):
+    """Options of the connection go with each verb, before it and behind it, used or not."""
+    program = str(test.build / 'udpactl')
+    options = ['--server', address, '--http', address, '--timeout', '3', '--node-id', 'udpactl',
+               '--descriptors', str(test.build / 'proto' / 'udpa.descriptors')]
+    tls = ['--ca', '/nowhere', '--cert', '/nowhere', '--key', '/nowhere', '--server-name', 'x']
+    path = test.work / 'one.yaml'
+    path.write_text(greeting('one', 'x'))
+    verbs = [['apply', '-f', path], ['get'], ['status'], ['clients'], ['wait', STRING, 'one'],
+             ['watch', STRING], ['validate', path], ['delete', '--dry-run', '--origin', 'x'],
+             ['sign', '-f', path, '--key', '/none', '--key-id', 'x'],
+             ['verify', '-f', path, '--trusted', 'a/b=/none'], ['conform', '--list'],
+             ['bench', '--idle', '--streams', '1'], ['auth', 'can-i', 'x', 'admin', STRING, 'one'],
+             ['runtime', 'get'], ['sources', 'accept', 'x'], ['events', 'tap'],
+             ['xds', 'get', STRING], ['delete', STRING, 'one']]
+    for words in ([str(word) for word in verb] for verb in verbs):
+        for line in (options + words, words + options, options + tls + words, words + tls + options):
+            if words[0] == 'watch' and tls[0] not in line:
+                continue # goes on
+            done = subprocess.run([program, *line], capture_output=True, text=True, check=False,
+                                  timeout=30)
+            check(f'udpactl {" ".join(line)} is understood', 'Try `udpactl' not in done.stderr and
+                  'Usage:' not in done.stderr, done)
+            if tls[0] not in line and words[0] in ('apply', 'get', 'status', 'clients', 'conform'):
+                check('  and works', done.returncode == 0, done)
+            if words[0] == 'validate':
+                check('  and works', done.returncode == 0, done)
+
+
 def body(test):
     _, address = test.start_node()
     ctl = Ctl(test, address)
@@ -260,6 +289,7 @@ def body(test):
     check_terminal(test, ctl)
     check_jsonpath(test, ctl)
     check_progress(test, ctl)
+    check_connection(test, address)
 
 
 if __name__ == '__main__':
