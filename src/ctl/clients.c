@@ -198,11 +198,12 @@ show_tree(udpai_ctl *ctl, const udpai_ctl_wishes *wishes, udpai_ctl_found *found
 static udpai_ctl_exit
 show_own(udpai_ctl *ctl, const udpai_ctl_wishes *wishes, udpai_ctl_found *found)
 {
+    int64_t begun_us = udpai_wall_us();
     udpai_ctl_exit result = udpai_ctl_connect(ctl);
     if (result == UDPAI_CTL_GOOD)
         result = udpai_ctl_collect(ctl, wishes, found);
     if (!ctl->options->with_own_session)
-        (void)udpai_ctl_hide_own_session(found, ctl->options->node_id, wishes);
+        (void)udpai_ctl_hide_own_session(found, ctl->options->node_id, wishes, begun_us);
     if (result == UDPAI_CTL_GOOD)
         result = ctl->options->format == UDPAI_CTL_TABLE ? show_table(ctl->options, found)
                                                          : udpai_ctl_show(ctl->options, found);

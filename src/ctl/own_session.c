@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "udpa/status/v1/status.pb-c.h"
 
+#define CLOCKS_US 5000000 /* by so much the clock of the node may differ from ours */
 #define STATUS "type.googleapis.com/udpa.status.v1."
 
 typedef Udpa__Status__V1__SessionStatus session_status;
@@ -21,11 +22,12 @@ may_be_own(const session_status *session, const char *node_id, const udpai_ctl_w
     for (size_t i = 0; i < session->n_subscriptions; i++)
         if (!is_asked_for(session->subscriptions[i]->type_url, asked))
             return false;
-    return strcmp(session->peer_node_id, node_id) == 0 && strcmp(session->protocol, "udpa") == 0 &&
-           !*session->source;
+    bool is_new = !*session->peer_node_id && !*session->peer_identity;
+    return (is_new || strcmp(session->peer_node_id, node_id) == 0) && !*session->source &&
+           (!*session->protocol || strcmp(session->protocol, "udpa") == 0);
 }
 
-/* Nanoseconds since 1970 or so; of a session that cannot be ours -1. */
+/* Microseconds since 1970; of a session that cannot be ours -1. */
 static int64_t
 begin_of(const udpa_resource *resource, const char *node_id, const udpai_ctl_wishes *asked)
 {
@@ -36,7 +38,8 @@ begin_of(const udpa_resource *resource, const char *node_id, const udpai_ctl_wis
         return begin;
     session_status *session = udpa__status__v1__session_status__unpack(NULL, size, payload);
     if (session && may_be_own(session, node_id, asked))
-        begin = session->since ? session->since->seconds * 1000000000 + session->since->nanos : 0;
+        begin =
+            session->since ? session->since->seconds * 1000000 + session->since->nanos / 1000 : 0;
     udpa__status__v1__session_status__free_unpacked(session, NULL);
     return begin;
 }
@@ -44,11 +47,12 @@ begin_of(const udpa_resource *resource, const char *node_id, const udpai_ctl_wis
 bool
 udpai_ctl_hide_own_session(udpai_ctl_found *found,
                            const char *node_id,
-                           const udpai_ctl_wishes *asked)
+                           const udpai_ctl_wishes *asked,
+                           int64_t begun_us)
 {
     UDPAI_AUTO_FREE udpa_resource **all = udpai_ctl_found_sorted(found);
     const udpa_resource *own = NULL;
-    int64_t youngest = -1;
+    int64_t youngest = begun_us - CLOCKS_US;
     for (size_t i = 0; all && i < udpai_ctl_found_size(found); i++) {
         int64_t begin = begin_of(all[i], node_id, asked);
         if (begin > youngest) {

@@ -213,13 +213,17 @@ add_layer(const udpai_ctl_runtime *runtime, const udpai_tree *layer, udpai_ctl_t
     udpai_str name = text_of(layer, UDPAI_STR("name"));
     udpai_str why = runtime->errors ? text_of(runtime->errors, name) : (udpai_str){0};
     const udpai_tree *in_use = find(layer, UDPAI_STR("in_use"));
+    uint64_t n_keys;
     bool counts = in_use && udpai_tree_is_bool(in_use, &counts) && counts;
     udpai_strbuf state = {0};
     udpai_strbuf_puts(&state, why.len ? "left out: " : counts ? "counts" : "not there");
     udpai_strbuf_str(&state, why);
     udpai_ctl_table_add(table, name);
     udpai_ctl_table_add(table, short_kind(text_of(layer, UDPAI_STR("kind"))));
-    add_value(table, text_of(layer, UDPAI_STR("keys")));
+    if (udpai_str_number(text_of(layer, UDPAI_STR("keys")), &n_keys))
+        udpai_ctl_table_add_number(table, n_keys);
+    else
+        udpai_ctl_table_add(table, text_of(layer, UDPAI_STR("keys")));
     udpai_ctl_table_add(table, udpai_strbuf_view(&state));
     table->failed |= udpai_strbuf_failed(&state);
     udpai_strbuf_done(&state);

@@ -48,11 +48,14 @@ show_tables(const udpai_ctl_options *options, const udpai_ctl_found *found, size
 }
 
 static udpai_ctl_exit
-show(const udpai_ctl_options *options, const udpai_ctl_wishes *asked, udpai_ctl_found *found)
+show(const udpai_ctl_options *options,
+     const udpai_ctl_wishes *asked,
+     udpai_ctl_found *found,
+     int64_t begun_us)
 {
     size_t n_hidden = 0;
     if (!options->with_own_session)
-        n_hidden = udpai_ctl_hide_own_session(found, options->node_id, asked);
+        n_hidden = udpai_ctl_hide_own_session(found, options->node_id, asked, begun_us);
     return options->format == UDPAI_CTL_TABLE ? show_tables(options, found, n_hidden)
                                               : udpai_ctl_show(options, found);
 }
@@ -62,6 +65,7 @@ udpai_ctl_status(udpai_ctl *ctl)
 {
     udpai_ctl_wishes wishes = {0};
     udpai_ctl_found found;
+    int64_t begun_us = udpai_wall_us();
     udpai_ctl_found_begin(&found);
     udpai_ctl_exit result = find_wishes(ctl->options, &wishes);
     if (result == UDPAI_CTL_GOOD)
@@ -69,7 +73,7 @@ udpai_ctl_status(udpai_ctl *ctl)
     if (result == UDPAI_CTL_GOOD)
         result = udpai_ctl_collect(ctl, &wishes, &found);
     if (result == UDPAI_CTL_GOOD)
-        result = show(ctl->options, &wishes, &found);
+        result = show(ctl->options, &wishes, &found, begun_us);
     udpai_ctl_found_done(&found);
     udpai_ctl_wishes_done(&wishes);
     return result;

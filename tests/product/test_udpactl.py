@@ -273,7 +273,6 @@ def check_status(ctl):
                 if [of['typeUrl'] for of in one['resource'].get('subscriptions', [])] == [own]]
 
     check('  our own session is not shown', asks() == [])
-    check('  but with --all', len(asks('--all')) == 1)
     check('  short names', 'udpa.node/node/node' in ctl('get', 'node', '-o', 'name'))
 
 

@@ -62,7 +62,7 @@ expect_left(const session *sessions, size_t n, bool is_hidden, const char *wante
     assert_non_null(udpai_ctl_wishes_of_type(&asked, STATUS "SessionStatus"));
     for (size_t i = 0; i < n; i++)
         put(&found, &sessions[i]);
-    assert_int_equal(udpai_ctl_hide_own_session(&found, "udpactl", &asked), is_hidden);
+    assert_int_equal(udpai_ctl_hide_own_session(&found, "udpactl", &asked, 6000000), is_hidden);
     UDPAI_AUTO_FREE udpa_resource **sorted = udpai_ctl_found_sorted(&found);
     udpai_strbuf_puts(&left, "");
     for (size_t i = 0; i < udpai_ctl_found_size(&found); i++)
@@ -90,14 +90,26 @@ the_youngest_that_asks_the_same_is_ours(void **state)
 }
 
 static void
+what_has_not_said_who_it_is_may_be_ours(void **state)
+{
+    (void)state;
+    const session sessions[] = {
+        {"udpa.node/n/new", "", NULL, 9, {NULL}},
+        {"udpa.node/n/silent", "", NULL, 3, {NULL}},
+    };
+    expect_left(sessions, UDPAI_ARRAY_LEN(sessions), true, "silent ");
+}
+
+static void
 without_ours_all_stay(void **state)
 {
     (void)state;
     const session sessions[] = {
         {"udpa.node/n/a", "edge", NULL, 5, {STATUS "SessionStatus"}},
         {"udpa.node/n/b", "udpactl", NULL, 5, {TEST_CDS}},
+        {"udpa.node/n/c", "udpactl", NULL, 1, {STATUS "SessionStatus"}}, /* older than we are */
     };
-    expect_left(sessions, UDPAI_ARRAY_LEN(sessions), false, "a b ");
+    expect_left(sessions, UDPAI_ARRAY_LEN(sessions), false, "a b c ");
     expect_left(NULL, 0, false, "");
 }
 
@@ -106,6 +118,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_youngest_that_asks_the_same_is_ours),
+        cmocka_unit_test(what_has_not_said_who_it_is_may_be_ours),
         cmocka_unit_test(without_ours_all_stay),
     };
     return cmocka_run_group_tests_name("ctl own_session", tests, NULL, NULL);
