@@ -92,3 +92,16 @@ udpai_utf8_cut(udpai_str text, size_t max)
         max--;
     return (udpai_str){text.data, max};
 }
+
+size_t
+udpai_utf8_decode(udpai_str text, uint32_t *ret_point)
+{
+    const unsigned char *bytes = (const unsigned char *)text.data;
+    size_t len = 1;
+    if (text.len == 0 || (bytes[0] >= 0x80 && !multibyte_valid(bytes, text.len, &len)))
+        return 0;
+    *ret_point = len == 1 ? bytes[0] : bytes[0] & (0x7fu >> len);
+    for (size_t i = 1; i < len; i++)
+        *ret_point = *ret_point << 6 | (bytes[i] & 0x3f);
+    return len;
+}

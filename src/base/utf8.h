@@ -11,6 +11,9 @@
 bool udpai_utf8_valid(udpai_str text);
 /* Makes any text valid, in place: '?' for each byte that belongs to no well-formed sequence. */
 void udpai_utf8_mend(char *text);
+/* The length in bytes of the well-formed sequence that the text begins with, and what character it
+ * is; 0: it begins with none. */
+size_t udpai_utf8_decode(udpai_str text, uint32_t *ret_point);
 /* The beginning of valid text, at most so many bytes, and no character cut in two. */
 udpai_str udpai_utf8_cut(udpai_str text, size_t max);
 

@@ -60,12 +60,12 @@ tell(const udpa_resource *answer)
     }
     bool is_allowed = said->allowed;
     if (!said->has_rules)
-        printf("yes: the node has no rules, so everybody may do everything\n");
+        udpai_ctl_say("yes: the node has no rules, so everybody may do everything");
     else if (is_allowed)
-        printf("yes: rule '%s' allows it\n", said->rule);
+        udpai_ctl_say("yes: rule '%s' allows it", said->rule);
     else
-        printf("no: %s%s\n", said->reason,
-               said->dry_run ? "; but this is a dry run, so it is not refused" : "");
+        udpai_ctl_say("no: %s%s", said->reason,
+                      said->dry_run ? "; but this is a dry run, so it is not refused" : "");
     udpa__status__v1__access_status__free_unpacked(said, NULL);
     return is_allowed ? UDPAI_CTL_GOOD : UDPAI_CTL_REFUSED;
 }

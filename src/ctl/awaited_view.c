@@ -147,12 +147,15 @@ add_sessions(udpai_ctl_table *table, const udpai_ctl_awaited *awaited, int64_t n
 }
 
 void
-udpai_ctl_put_awaited(udpai_strbuf *out, const udpai_ctl_awaited_list *list, int64_t now_us)
+udpai_ctl_put_awaited(udpai_strbuf *out,
+                      udpai_ctl_layout *layout,
+                      const udpai_ctl_awaited_list *list,
+                      int64_t now_us)
 {
     static const char *const heads[] = {"RESOURCE", "SESSION", "PEER", "ADDRESS",
                                         "PROTOCOL", "STATE",   "FOR",  "REASON"};
     udpai_ctl_table table;
-    udpai_ctl_table_begin(&table, heads, UDPAI_ARRAY_LEN(heads));
+    udpai_ctl_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
     for (size_t i = 0; i < list->items.n; i++) {
         const udpai_ctl_awaited *awaited = &list->items.items[i];
         if (!udpai_ctl_awaited_is_meant(list, i))

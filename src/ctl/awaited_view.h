@@ -5,9 +5,15 @@
 
 #include "base/strbuf.h"
 #include "ctl/awaited.h"
+#include "ctl/table.h"
 
 /* A line for each resource, then a table of who has not acknowledged it, since when, and why. */
-void udpai_ctl_put_awaited(udpai_strbuf *out, const udpai_ctl_awaited_list *list, int64_t now_us);
+void udpai_ctl_put_awaited(udpai_strbuf *out,
+                           udpai_ctl_layout *layout,
+                           const udpai_ctl_awaited_list *list,
+                           int64_t now_us);
+/* How far it is, in one line without its end: "3 of 10 clients acknowledge, waiting for: a, b". */
+void udpai_ctl_put_awaited_progress(udpai_strbuf *out, const udpai_ctl_awaited_list *list);
 /* The same with everything that is known, as one JSON array. */
 void udpai_ctl_put_awaited_json(udpai_strbuf *out, const udpai_ctl_awaited_list *list);
 

@@ -8,6 +8,8 @@
 #include "ctl/caller.h"
 #include "ctl/commands.h"
 #include "ctl/names.h"
+#include "ctl/output.h"
+#include "ctl/progress_line.h"
 #include "ctl/table.h"
 #include "load/contents.h"
 #include "load/spaces.h"
@@ -53,27 +55,19 @@ static udpai_ctl_exit
 show(const udpai_ctl_options *options, const udpai_load_options *load, udpai_load_figures *figures)
 {
     udpai_strbuf out = {0};
+    udpai_ctl_layout layout = udpai_ctl_layout_of(options);
     if (options->format == UDPAI_CTL_JSON)
         udpai_bench_put_json(&out, load, figures);
     else
-        udpai_bench_put_text(&out, load, figures);
-    bool failed = udpai_strbuf_failed(&out);
-    if (failed)
-        udpai_ctl_complain("out of memory");
-    else
-        fputs(out.data, stdout);
-    udpai_strbuf_done(&out);
-    return failed ? UDPAI_CTL_REFUSED : UDPAI_CTL_GOOD;
+        udpai_bench_put_text(&out, &layout, load, figures);
+    return options->format == UDPAI_CTL_JSON ? udpai_ctl_print_json(options, &out)
+                                             : udpai_ctl_print_tables(&layout, &out);
 }
 
-/* It may have the words of a server. */
 static udpai_ctl_exit
 complain(udpa_err err, const udpa_error *error)
 {
-    udpai_strbuf text = {0};
-    udpai_ctl_put_text(&text, udpai_str_from(udpa_error_message(error)));
-    udpai_ctl_complain("%s", udpai_strbuf_failed(&text) ? udpa_err_text(err) : text.data);
-    udpai_strbuf_done(&text);
+    udpai_ctl_complain_of(error);
     return exit_of(err);
 }
 
@@ -81,14 +75,11 @@ static udpai_ctl_exit
 run(const udpai_ctl_options *options, udpai_load_options *load)
 {
     udpai_load_figures figures;
-    udpai_bench_progress progress = {0};
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    if (udpai_bench_progress_is_wanted()) {
+    if (udpai_ctl_progress_line_is_wanted())
         load->progress = udpai_bench_progress_show;
-        load->userdata = &progress;
-    }
     udpa_err err = udpai_load_run(load, &figures, &error);
-    udpai_bench_progress_end(&progress);
+    udpai_ctl_progress_line_clear();
     udpai_ctl_exit result = err == UDPA_OK ? show(options, load, &figures) : complain(err, error);
     udpai_load_figures_done(&figures);
     return result;

@@ -47,7 +47,7 @@ add_bytes(udpai_ctl_table *table, uint64_t n)
 static void
 add_number(udpai_ctl_table *table, uint64_t n)
 {
-    udpai_ctl_table_addf(table, "%" PRIu64, n);
+    udpai_ctl_table_add_number(table, n);
 }
 
 static void
@@ -81,13 +81,16 @@ add_step(udpai_ctl_table *table,
 }
 
 static void
-put_steps(udpai_strbuf *out, const udpai_load_options *load, const udpai_load_figures *figures)
+put_steps(udpai_strbuf *out,
+          udpai_ctl_layout *layout,
+          const udpai_load_options *load,
+          const udpai_load_figures *figures)
 {
     static const char *const heads[] = {"STEP", "TIME", "NUMBER", "RECEIVED", "SERVER CPU"};
     udpai_ctl_table table;
     udpai_load_step publish = figures->publish;
     publish.bytes = 0; /* of receipts: not worth a figure */
-    udpai_ctl_table_begin(&table, heads, UDPAI_ARRAY_LEN(heads));
+    udpai_ctl_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
     add_step(&table, load, "resources published", &publish);
     add_step(&table, load, "connections", &figures->connect);
     add_step(&table, load, "first resources", &figures->sync);
@@ -125,14 +128,17 @@ put_cpu(udpai_strbuf *out, const udpai_load_options *load, const udpai_load_figu
 }
 
 static void
-put_changes(udpai_strbuf *out, const udpai_load_options *load, udpai_load_figures *figures)
+put_changes(udpai_strbuf *out,
+            udpai_ctl_layout *layout,
+            const udpai_load_options *load,
+            udpai_load_figures *figures)
 {
     static const char *const heads[] = {"CHANGES", "NUMBER", "P50", "P99", "LONGEST"};
     const udpai_load_step *step = &figures->changes;
     udpai_ctl_table table;
     if (!step->was_done)
         return;
-    udpai_ctl_table_begin(&table, heads, UDPAI_ARRAY_LEN(heads));
+    udpai_ctl_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
     add_times(&table, "until a stream has one", &figures->deliveries);
     add_times(&table, "until the last stream has it", &figures->last);
     put_table(out, &table);
@@ -146,7 +152,10 @@ put_changes(udpai_strbuf *out, const udpai_load_options *load, udpai_load_figure
 /* ---- memory ---- */
 
 static void
-put_memory(udpai_strbuf *out, const udpai_load_options *load, const udpai_load_memory *memory)
+put_memory(udpai_strbuf *out,
+           udpai_ctl_layout *layout,
+           const udpai_load_options *load,
+           const udpai_load_memory *memory)
 {
     static const char *const heads[] = {"SERVER MEMORY", "MB", "MORE"};
 
@@ -163,7 +172,7 @@ put_memory(udpai_strbuf *out, const udpai_load_options *load, const udpai_load_m
     udpai_ctl_table table;
     if (load->n_servers == 0)
         return;
-    udpai_ctl_table_begin(&table, heads, UDPAI_ARRAY_LEN(heads));
+    udpai_ctl_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
     for (size_t i = 0; i < n; i++) {
         double before = (double)moments[i ? i - 1 : 0].kb / 1024,
                now = (double)moments[i].kb / 1024;
@@ -194,10 +203,13 @@ put_load(udpai_strbuf *out, const udpai_load_options *load)
 }
 
 void
-udpai_bench_put_text(udpai_strbuf *out, const udpai_load_options *load, udpai_load_figures *figures)
+udpai_bench_put_text(udpai_strbuf *out,
+                     udpai_ctl_layout *layout,
+                     const udpai_load_options *load,
+                     udpai_load_figures *figures)
 {
     put_load(out, load);
-    put_steps(out, load, figures);
-    put_changes(out, load, figures);
-    put_memory(out, load, &figures->memory);
+    put_steps(out, layout, load, figures);
+    put_changes(out, layout, load, figures);
+    put_memory(out, layout, load, &figures->memory);
 }

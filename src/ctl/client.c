@@ -4,33 +4,11 @@
 #include "ctl/client.h"
 
 #include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
 
 #include "base/error.h"
 #include "ctl/rest.h"
 
 #define LOOK_MS 20
-
-/* ---- words ---- */
-
-void
-udpai_ctl_complain(const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    fflush(stdout);
-    fputs("udpactl: ", stderr);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
-    va_end(arguments);
-}
-
-void
-udpai_ctl_complain_of(const udpa_error *error)
-{
-    udpai_ctl_complain("%s", udpa_error_message(error));
-}
 
 /* ---- waiting ---- */
 
@@ -59,13 +37,19 @@ failure(const udpai_ctl *ctl)
 }
 
 static void
+complain_of_connection(const udpai_ctl_options *options, const udpa_error *error)
+{
+    udpai_ctl_complain_of(error);
+    udpai_ctl_note("The node's address is given by --server HOST:PORT, or by the environment "
+                   "variable UDPACTL_SERVER%s.",
+                   options->ca ? "" : "; --ca FILE makes it TLS");
+}
+
+static void
 fail_to_connect(udpai_ctl *ctl, const udpa_error *error)
 {
     if (!ctl->is_quiet)
-        udpai_ctl_complain("%s\nThe node's address is given by --server HOST:PORT, or by the "
-                           "environment variable UDPACTL_SERVER%s.",
-                           udpa_error_message(error),
-                           ctl->options->ca ? "" : "; --ca FILE makes it TLS");
+        complain_of_connection(ctl->options, error);
     udpai_ctl_finish(ctl, UDPAI_CTL_NO_CONNECTION);
 }
 

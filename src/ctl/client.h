@@ -11,6 +11,7 @@
 #include "base/util.h"
 #include "codec/schema.h"
 #include "ctl/options.h"
+#include "ctl/say.h"
 
 #define UDPAI_CTL_SOURCE "server"
 
@@ -33,10 +34,6 @@ typedef struct udpai_ctl {
     bool is_finished;
     udpai_ctl_exit result;
 } udpai_ctl;
-
-/* "udpactl: …" on standard error. */
-void udpai_ctl_complain(const char *format, ...) UDPA_PRINTF(1, 2);
-void udpai_ctl_complain_of(const udpa_error *error);
 
 /* Makes the loop; nothing is connected yet. */
 udpai_ctl_exit udpai_ctl_begin(udpai_ctl *ctl, const udpai_ctl_options *options);

@@ -5,6 +5,7 @@
 #include "ctl/collect.h"
 #include "ctl/commands.h"
 #include "ctl/node_status.h"
+#include "ctl/own_session.h"
 #include "ctl/show.h"
 #include "ctl/table.h"
 #include "loop/clock.h"
@@ -12,15 +13,16 @@
 #include "reports/client_tree.h"
 
 static udpai_ctl_exit
-show_table(const udpai_ctl_found *found)
+show_table(const udpai_ctl_options *options, const udpai_ctl_found *found)
 {
     UDPAI_AUTO_FREE udpa_resource **resources = udpai_ctl_found_sorted(found);
     size_t n = resources ? udpai_ctl_found_size(found) : 0;
     udpai_strbuf out = {.failed = !resources};
-    udpai_ctl_put_clients(&out, resources, n, udpai_wall_us());
+    udpai_ctl_layout layout = udpai_ctl_layout_of(options);
+    udpai_ctl_put_clients(&out, &layout, resources, n, options->with_own_session, udpai_wall_us());
     if (out.len == 0)
         udpai_strbuf_puts(&out, "none\n");
-    return udpai_ctl_print(&out);
+    return udpai_ctl_print_tables(&layout, &out);
 }
 
 static udpai_ctl_exit
@@ -148,12 +150,9 @@ tell_what_is_missing(const udpai_ctl *ctl, const udpai_ctl_found *found)
     char room[160];
     for (size_t i = 0; i < tree.nodes.n; i++) {
         udpai_str id = udpai_bytes_view(tree.nodes.items[i]->id);
-        udpai_strbuf shown = {0};
-        udpai_ctl_put_text(&shown, id);
         const char *text = udpai_client_node_say(tree.nodes.items[i], room, sizeof(room));
         if (text)
-            udpai_ctl_complain("%.*s: %s", (int)shown.len, shown.data ? shown.data : "", text);
-        udpai_strbuf_done(&shown);
+            udpai_ctl_complain("%.*s: %s", UDPAI_SHOWN(id), text);
     }
     if (tree.nodes.n == 0)
         udpai_ctl_complain("%s has not told of any clients, not even that there are none",
@@ -174,10 +173,11 @@ show_tree_table(const udpai_ctl *ctl, const udpai_ctl_found *found)
         if (udpai_client_tree_counts(&tree, resources[i]))
             resources[n++] = resources[i];
     udpai_client_tree_clear(&tree);
-    udpai_ctl_put_client_tree(&out, resources, n, udpai_wall_us());
+    udpai_ctl_layout layout = udpai_ctl_layout_of(ctl->options);
+    udpai_ctl_put_client_tree(&out, &layout, resources, n, udpai_wall_us());
     if (out.len == 0)
         udpai_strbuf_puts(&out, "none\n");
-    return udpai_ctl_print(&out);
+    return udpai_ctl_print_tables(&layout, &out);
 }
 
 static udpai_ctl_exit
@@ -198,11 +198,14 @@ show_tree(udpai_ctl *ctl, const udpai_ctl_wishes *wishes, udpai_ctl_found *found
 static udpai_ctl_exit
 show_own(udpai_ctl *ctl, const udpai_ctl_wishes *wishes, udpai_ctl_found *found)
 {
+    int64_t begun_us = udpai_wall_us();
     udpai_ctl_exit result = udpai_ctl_connect(ctl);
     if (result == UDPAI_CTL_GOOD)
         result = udpai_ctl_collect(ctl, wishes, found);
+    if (!ctl->options->with_own_session)
+        (void)udpai_ctl_hide_own_session(found, ctl->options->node_id, wishes, begun_us);
     if (result == UDPAI_CTL_GOOD)
-        result = ctl->options->format == UDPAI_CTL_TABLE ? show_table(found)
+        result = ctl->options->format == UDPAI_CTL_TABLE ? show_table(ctl->options, found)
                                                          : udpai_ctl_show(ctl->options, found);
     return result;
 }

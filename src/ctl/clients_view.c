@@ -5,6 +5,7 @@
 
 #include "base/utf8.h"
 #include "ctl/names.h"
+#include "ctl/order.h"
 #include "ctl/status_view.h"
 #include "reports/client_names.h"
 #include "udpa/status/v1/status.pb-c.h"
@@ -39,7 +40,7 @@ is_of_status(const subscription_status *subscription)
 }
 
 static bool
-is_client(const session_status *session)
+is_client(const session_status *session, bool is_all)
 {
     size_t n_status = 0;
     bool is_served = strcmp(session->protocol, "udpa") == 0 ||
@@ -47,21 +48,27 @@ is_client(const session_status *session)
                      strcmp(session->protocol, "xds-sotw") == 0;
     for (size_t i = 0; i < session->n_subscriptions; i++)
         n_status += is_of_status(session->subscriptions[i]);
-    return is_served && !*session->source && session->n_subscriptions > n_status;
+    return is_served && !*session->source && (is_all || session->n_subscriptions > n_status);
+}
+
+static int
+compare_names(const char *a, const char *b)
+{
+    return udpai_ctl_compare_names(udpai_str_from(a), udpai_str_from(b));
 }
 
 static int
 compare(const void *a, const void *b)
 {
     const session_status *one = *(session_status *const *)a, *two = *(session_status *const *)b;
-    int order = strcmp(one->peer_node_id, two->peer_node_id);
+    int order = compare_names(one->peer_node_id, two->peer_node_id);
     if (order == 0)
-        order = strcmp(one->peer_identity, two->peer_identity);
-    return order ? order : strcmp(one->peer_address, two->peer_address);
+        order = compare_names(one->peer_identity, two->peer_identity);
+    return order ? order : compare_names(one->peer_address, two->peer_address);
 }
 
 static void
-take_sessions(udpa_resource *const *resources, size_t n, session_list *sessions)
+take_sessions(udpa_resource *const *resources, size_t n, bool is_all, session_list *sessions)
 {
     for (size_t i = 0; i < n; i++) {
         size_t size;
@@ -70,7 +77,7 @@ take_sessions(udpa_resource *const *resources, size_t n, session_list *sessions)
             strcmp(udpa_resource_type_url(resources[i]), SESSION_STATUS) == 0
                 ? udpa__status__v1__session_status__unpack(NULL, size, payload)
                 : NULL;
-        if (!session || !is_client(session) || !udpai_vector_push(sessions, session))
+        if (!session || !is_client(session, is_all) || !udpai_vector_push(sessions, session))
             udpa__status__v1__session_status__free_unpacked(session, NULL);
     }
     if (sessions->n > 1)
@@ -174,7 +181,10 @@ add_refusal(udpai_ctl_table *table,
     }
     if (why)
         put_line(&line, why);
-    put_short(&text, udpai_strbuf_view(&line));
+    if (table->layout->is_wide)
+        udpai_strbuf_str(&text, udpai_strbuf_view(&line));
+    else
+        put_short(&text, udpai_strbuf_view(&line));
     udpai_ctl_table_add(table, udpai_strbuf_view(&text));
     udpai_strbuf_done(&text);
     udpai_strbuf_done(&line);
@@ -194,7 +204,7 @@ add_client(udpai_ctl_table *table, session_status *const *sessions, size_t n, in
     udpai_ctl_table_add_text(table, first->protocol);
     udpai_ctl_table_add_age(table, first->since, now_us);
     udpai_ctl_table_add(table, udpai_strbuf_view(&self.types));
-    udpai_ctl_table_addf(table, "%llu", (unsigned long long)self.n_sent);
+    udpai_ctl_table_add_number(table, self.n_sent);
     add_synced(table, &self);
     add_refusal(table, self.refusal ? self.refusal->last_error : NULL,
                 self.refusal ? self.refusal->refused : NULL, now_us);
@@ -202,14 +212,19 @@ add_client(udpai_ctl_table *table, session_status *const *sessions, size_t n, in
 }
 
 void
-udpai_ctl_put_clients(udpai_strbuf *out, udpa_resource *const *resources, size_t n, int64_t now_us)
+udpai_ctl_put_clients(udpai_strbuf *out,
+                      udpai_ctl_layout *layout,
+                      udpa_resource *const *resources,
+                      size_t n,
+                      bool is_all,
+                      int64_t now_us)
 {
     static const char *const heads[] = {"CLIENT", "ADDRESS", "PROTOCOL", "FOR",
                                         "TYPES",  "SENT",    "SYNCED",   "LAST REFUSAL"};
     session_list sessions = {0};
     udpai_ctl_table table;
-    take_sessions(resources, n, &sessions);
-    udpai_ctl_table_begin(&table, heads, UDPAI_ARRAY_LEN(heads));
+    take_sessions(resources, n, is_all, &sessions);
+    udpai_ctl_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
     for (size_t i = 0, end; i < sessions.n; i = end) {
         for (end = i + 1; end < sessions.n; end++)
             if (compare(&sessions.items[i], &sessions.items[end]) != 0)
@@ -281,7 +296,7 @@ add_client_of(udpai_ctl_table *table, udpai_str node, const client_status *statu
     udpai_ctl_table_add_text(table, status->peer_address);
     udpai_ctl_table_add_text(table, status->protocol);
     udpai_ctl_table_add_age(table, status->since, now_us);
-    udpai_ctl_table_addf(table, "%llu", (unsigned long long)status->n_resources);
+    udpai_ctl_table_add_number(table, status->n_resources);
     add_state(table, status);
     add_refusal(table, last ? last->details : NULL, last ? last->last_update_attempt : NULL,
                 now_us);
@@ -289,6 +304,7 @@ add_client_of(udpai_ctl_table *table, udpai_str node, const client_status *statu
 
 void
 udpai_ctl_put_client_tree(udpai_strbuf *out,
+                          udpai_ctl_layout *layout,
                           udpa_resource *const *resources,
                           size_t n,
                           int64_t now_us)
@@ -296,7 +312,7 @@ udpai_ctl_put_client_tree(udpai_strbuf *out,
     static const char *const heads[] = {"CLIENT", "NODE",      "ADDRESS", "PROTOCOL",
                                         "FOR",    "RESOURCES", "SYNCED",  "LAST REFUSAL"};
     udpai_ctl_table table;
-    udpai_ctl_table_begin(&table, heads, UDPAI_ARRAY_LEN(heads));
+    udpai_ctl_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
     for (size_t i = 0; i < n; i++) {
         udpai_client_name name;
         size_t size;

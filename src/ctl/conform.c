@@ -220,7 +220,9 @@ report(const conformance *self)
         udpai_report_json(&out, results, is_strict);
     else if (self->options->conform.form != UDPAI_CONFORM_TAP)
         udpai_report_text_sum(&out, results, is_strict);
-    udpai_ctl_exit result = udpai_ctl_print(&out);
+    udpai_ctl_exit result = self->options->format == UDPAI_CTL_JSON
+                                ? udpai_ctl_print_json(self->options, &out)
+                                : udpai_ctl_print(&out);
     if (!results->n || tally.n_skipped == results->n) {
         udpai_ctl_complain(results->n ? "every case was skipped: nothing is known of the server"
                                       : "no case matches --run '%s' (--list names them)",

@@ -103,9 +103,9 @@ tell_left(const udpai_ctl *ctl,
     udpai_ctl_contributions is = contributions_of(ctl, after, left);
     bool is_deleted = was.has_own && !is.has_own;
     if (is_deleted)
-        printf(
+        udpai_ctl_say(
             "%.*s %s: what node id '%s' had published is deleted; %s (authority '%s') provides it "
-            "still\n",
+            "still",
             UDPAI_SHOWN(kind), udpa_resource_name(deleted), node_id,
             is.effective ? is.effective : "somebody else", udpa_resource_authority(left));
     else if (!is.effective)
@@ -134,7 +134,7 @@ tell_all(const udpai_ctl *ctl, const view *before, const view *after)
         const udpa_resource *left = udpai_ctl_found_get(
             &after->resources, type_url, udpai_str_from(udpa_resource_name(sorted[i])));
         if (!left)
-            printf("%.*s %s deleted\n", UDPAI_SHOWN(kind), udpa_resource_name(sorted[i]));
+            udpai_ctl_say("%.*s %s deleted", UDPAI_SHOWN(kind), udpa_resource_name(sorted[i]));
         else if (!tell_left(ctl, sorted[i], left, before, after))
             result = UDPAI_CTL_REFUSED;
     }

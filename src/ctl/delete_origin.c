@@ -65,15 +65,12 @@ tell_all(const udpai_ctl_options *options, udpai_str text)
     while (text.len) {
         const char *end = memchr(text.data, '\n', text.len);
         udpai_str line = {text.data, end ? (size_t)(end - text.data) : text.len};
-        udpai_strbuf words = {0};
-        udpai_ctl_put_text(&words, line);
         if (has_stayed(line)) {
-            udpai_ctl_complain("%s", words.len ? words.data : "");
+            udpai_ctl_complain("%.*s", (int)line.len, line.data);
             result = UDPAI_CTL_REFUSED;
         } else {
-            printf("%s\n", words.len ? words.data : "");
+            udpai_ctl_say("%.*s", (int)line.len, line.data);
         }
-        udpai_strbuf_done(&words);
         size_t n = line.len + (end != NULL);
         text = (udpai_str){text.data + n, text.len - n};
     }

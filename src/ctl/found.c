@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "ctl/names.h"
+#include "ctl/order.h"
 #include "model/name.h"
 
 struct item {
@@ -138,7 +139,7 @@ compare(const void *a, const void *b)
     int order = udpai_str_cmp(udpai_ctl_type_short(type_of(x)), udpai_ctl_type_short(type_of(y)));
     if (order == 0)
         order = udpai_str_cmp(type_of(x), type_of(y));
-    return order ? order : udpai_str_cmp(name_of(x), name_of(y));
+    return order ? order : udpai_ctl_compare_names(name_of(x), name_of(y));
 }
 
 udpa_resource **

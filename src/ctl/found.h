@@ -21,8 +21,8 @@ size_t udpai_ctl_found_size(const udpai_ctl_found *found);
 /* What is known by this name or alias; borrowed; NULL: nothing. */
 udpa_resource *
 udpai_ctl_found_get(const udpai_ctl_found *found, udpai_str type_url, udpai_str name);
-/* All, borrowed, by the short name of their type and then by name; the array is to be freed with
- * udpai_free(); NULL without memory. */
+/* All, borrowed, by the short name of their type and then by name, numbers in it as numbers; the
+ * array is to be freed with udpai_free(); NULL without memory. */
 udpa_resource **udpai_ctl_found_sorted(const udpai_ctl_found *found);
 
 /* Is it the resource of this id, in whatever namespace: "com.acme/front" of "front"? */

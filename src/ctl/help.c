@@ -5,6 +5,13 @@
 
 #include "base/util.h"
 
+/* Of what has tables alone. */
+#define TABLE_OPTIONS                                                                              \
+    "  -o, --output FORMAT    table, wide, yaml, json, jsonpath=EXPRESSION, or name;\n"            \
+    "                         wide: nothing is shortened\n"                                        \
+    "  --sort-by COLUMN       numbers as numbers; -COLUMN: from the last to the first\n"           \
+    "  --no-headers           no heads above tables\n"
+
 static const struct verb {
     const char *name;
     const char *group; /* NULL: that of the verb before */
@@ -17,7 +24,10 @@ static const struct verb {
      "\n"
      "  -n, --namespace NAME   of names that have none (default local); without names:\n"
      "                         this namespace alone (default all)\n"
-     "  -o, --output FORMAT    table, yaml, json, name, or path\n"
+     "  -o, --output FORMAT    table, wide, yaml, json, jsonpath=EXPRESSION, name, or\n"
+     "                         path; wide: nothing is shortened\n"
+     "  --sort-by COLUMN       numbers as numbers; -COLUMN: from the last to the first\n"
+     "  --no-headers           no heads above the table\n"
      "  --all-origins          all contributions to a name, not only the effective one\n"
      "  --all                  with authority, version and generation, for\n"
      "                         apply --restore; with -o yaml\n"
@@ -27,16 +37,17 @@ static const struct verb {
      "\n"
      "  -n, --namespace NAME   of names that have none (default local); without names:\n"
      "                         this namespace alone (default all)\n"
-     "  -o, --output FORMAT    table, yaml, json, or name\n"},
+     "  -o, --output FORMAT    table, wide, yaml, json, jsonpath=EXPRESSION, or name\n"},
     {"status", NULL, "what the node has, from whom, and for whom", "status [sources|sessions]",
      "Show the node with its sources and sessions, or more of one of these.\n"
      "\n"
-     "  -o, --output FORMAT    table, yaml, json, or name\n"},
+     "  --all                  the session of this udpactl, too\n" TABLE_OPTIONS},
     {"clients", NULL, "the clients of the node, and whether they have it all", "clients",
      "Show each client, what it subscribes to, and whether it has acknowledged it.\n"
      "\n"
      "  --tree                 clients of all nodes below it, too\n"
-     "  -o, --output FORMAT    table, yaml, json, or name\n"},
+     "  --all                  also those that only look at its status, such as this\n"
+     "                         udpactl\n" TABLE_OPTIONS},
     {"events", NULL, "what clients have streamed to the node",
      "events access-log|metrics|trace|tap|event",
      "Print a line of JSON for each event that the node holds.\n"
@@ -74,20 +85,26 @@ static const struct verb {
      "  --at-least N           so many must have acknowledged it (default 0)\n"
      "  --despite-refusals     go on after a NACK\n"
      "  --timeout SECONDS      at most so long (default 60)\n"
-     "  -o, --output FORMAT    table or json\n"},
+     "  -o, --output FORMAT    table, wide, json, or jsonpath=EXPRESSION\n"
+     "  --sort-by COLUMN, --no-headers\n"
+     "                         of the table\n"},
     {"runtime", NULL, "values that change while a node runs",
      "runtime get [KEY...]\nruntime layers\nruntime set KEY=VALUE...\nruntime unset KEY...",
      "Show the effective values, or what each layer has; set values in the layer of\n"
      "the administrator, or remove what was set there.\n"
      "\n"
-     "  --http HOST:PORT       where the node serves HTTP (default 127.0.0.1:18080)\n"
-     "  -o, --output FORMAT    table or json\n"},
+     "  --http HOST:PORT       where the node serves HTTP (default: the host of\n"
+     "                         --server, else 127.0.0.1, with port 18080)\n"
+     "  -o, --output FORMAT    table, wide, json, or jsonpath=EXPRESSION\n"
+     "  --sort-by COLUMN, --no-headers\n"
+     "                         of tables\n"},
     {"sources", NULL, "accept what a source does not name any more", "sources accept NAME...",
      "Withdraw what such a source or directory does not name any more, and the node\n"
      "holds because it is so much (max_withdrawal).\n"
      "\n"
      "  --as-source            at the source itself; NAME is its node id\n"
-     "  --http HOST:PORT       where the node serves HTTP (default 127.0.0.1:18080)\n"},
+     "  --http HOST:PORT       where the node serves HTTP (default: the host of\n"
+     "                         --server, else 127.0.0.1, with port 18080)\n"},
     {"validate", "Check", "resources against their types; asks no node", "validate FILE...",
      "Check the resources of files or directories; - is standard input.\n"
      "\n"
@@ -110,7 +127,7 @@ static const struct verb {
      "  --validity TIME        such as 90s, 30m, 24h (default) or 7d\n"
      "  --generation NUMBER    grows with each change (default: the time)\n"
      "  -n, --namespace NAME   of names that have none (default local)\n"
-     "  -o, --output FORMAT    yaml or json\n"},
+     "  -o, --output FORMAT    yaml, json, or jsonpath=EXPRESSION\n"},
     {"verify", NULL, "whether resources are signed, and by whom",
      "verify TYPE [NAME...]\nverify -f FILE",
      "Check the signatures of what the node has, or of files.\n"
@@ -132,7 +149,7 @@ static const struct verb {
      "  --authority NAME       of names xdstp://NAME/ that are made up\n"
      "  --quiet-ms MS          how long nothing must come where nothing may (200)\n"
      "  --strict               what a server should do, it must\n"
-     "  -o, --output FORMAT    table, tap, junit, or json\n"},
+     "  -o, --output FORMAT    table, tap, junit, json, or jsonpath=EXPRESSION\n"},
     {"bench", NULL, "measure a server of xDS or UDPA under load", "bench",
      "Open streams, wait until all have what there is, then time changes.\n"
      "\n"
@@ -147,14 +164,14 @@ static const struct verb {
      "  --slow N, --slow-rate BYTES, --reconnect, --idle\n"
      "                         slow readers; all come back; connections alone\n"
      "  --pid PID[,PID...]     measure CPU and memory of these processes\n"
-     "  -o, --output FORMAT    table or json\n"},
+     "  -o, --output FORMAT    table, json, or jsonpath=EXPRESSION; --no-headers\n"},
     {"xds", NULL, "get and watch of any server of xDS", "xds get|watch TYPE [NAME...]",
      "Be a client of a server of xDS v3, and show what it serves.\n"
      "\n"
      "  --state-of-the-world   not the delta protocol\n"
      "  --rest                 REST and JSON, not gRPC\n"
      "  -n, --namespace NAME   the names lie here (default local)\n"
-     "  -o, --output FORMAT    table, yaml, json, or name\n"},
+     "  -o, --output FORMAT    table, wide, yaml, json, jsonpath=EXPRESSION, or name\n"},
 };
 
 static const struct verb *
@@ -205,8 +222,8 @@ udpai_ctl_help_put_verb(udpai_strbuf *out, const char *name)
         return false;
     put_usage(out, verb->usage);
     udpai_strbuf_printf(out, "\n%s", verb->text);
-    udpai_strbuf_puts(out, "\n--server HOST:PORT, --ca, --cert, --key, --server-name and --timeout "
-                           "are of the\nconnection: 'udpactl --help', udpactl(1).\n");
+    udpai_strbuf_puts(out, "\n--server, --http, --ca, --cert, --key, --server-name, --node-id and "
+                           "--timeout\nare of the connection: 'udpactl --help', udpactl(1).\n");
     return true;
 }
 

@@ -121,11 +121,12 @@ tell_failure(const request *self, CURLcode code)
         udpai_ctl_complain("the answer of %s is larger than %zu bytes", options->http, ANSWER_MAX);
         return UDPAI_CTL_REFUSED;
     }
-    udpai_ctl_complain("cannot ask %s: %s\nWhere the node serves HTTP is given by --http "
-                       "HOST:PORT, or by the environment variable UDPACTL_HTTP%s; the node is "
-                       "started with --http, or has http.sockets in its bootstrap file.",
-                       options->http, *self->words ? self->words : curl_easy_strerror(code),
-                       options->ca ? "" : "; --ca FILE makes it TLS");
+    udpai_ctl_complain("cannot ask %s: %s", options->http,
+                       *self->words ? self->words : curl_easy_strerror(code));
+    udpai_ctl_note("Where the node serves HTTP is given by --http HOST:PORT, or by the environment "
+                   "variable UDPACTL_HTTP%s; the node is started with --http, or has http.sockets "
+                   "in its bootstrap file.",
+                   options->ca ? "" : "; --ca FILE makes it TLS");
     return UDPAI_CTL_NO_CONNECTION;
 }
 

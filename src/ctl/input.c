@@ -95,7 +95,7 @@ take_contents(udpai_ctl_input *input, const char *path, udpai_str contents)
     };
     udpai_resource_list list = {0};
     if (udpai_resource_file_read(input->schema, &file, &list, &error) != UDPA_OK) {
-        fprintf(stderr, "%s\n", udpa_error_message(error)); /* it begins with the place */
+        udpai_ctl_note("%s", udpa_error_message(error)); /* it begins with the place */
         input->n_mistakes++;
         return;
     }

@@ -14,7 +14,8 @@
 
 #define VERSION "0.1.0"
 #define DEFAULT_SERVER "127.0.0.1:18000"
-#define DEFAULT_HTTP "127.0.0.1:18080"
+#define DEFAULT_HTTP_PORT "18080"
+#define DEFAULT_HTTP "127.0.0.1:" DEFAULT_HTTP_PORT
 #define DEFAULT_NAMESPACE "local"
 #define TIMEOUT_MAX_S 86400
 #define TIMEOUT_MS 5000
@@ -65,16 +66,20 @@ static const struct argp_option known_options[] = {
      "input, as YAML or JSON; may be given again",
      1},
     {"output", 'o', "FORMAT", 0,
-     "get, watch, status, clients: table (default), yaml, json, or name; get also path; sign: yaml "
-     "(default) or json; "
-     "wait, bench, runtime: table or json; conform: table, tap, junit, or json",
+     "get, watch, status, clients: table (default), wide, yaml, json, or name; get also path; "
+     "sign: yaml (default) or json; wait, runtime: table, wide, or json; bench: table or json; "
+     "conform: table, tap, junit, or json; and jsonpath=EXPRESSION wherever there is json, such as "
+     "jsonpath='{[*].name}'",
      1},
     {"namespace", 'n', "NAME", 0,
      "Namespace of names that have none (default local); get and watch without names: this "
      "namespace alone (default all)",
      1},
     {"all", ALL, NULL, 0,
-     "get: all resources with authority, version and generation, for apply --restore; yaml", 1},
+     "get: all resources with authority, version and generation, for apply --restore; yaml; "
+     "status, "
+     "clients: the session of this udpactl, too",
+     1},
     {"with-secrets", WITH_SECRETS, NULL, 0, "get --all: the payloads of secrets, too; by TLS", 1},
     {"restore", RESTORE, NULL, 0,
      "apply: what get --all has printed, with the versions and generations that it had", 1},
@@ -101,13 +106,14 @@ static const struct argp_option known_options[] = {
     {"origin", ORIGIN, "NODE", 0,
      "delete: what this node has read itself, and will not come back with, wherever it came to", 1},
     {"dry-run", DRY_RUN, NULL, 0, "delete --origin: only show what would go", 1},
-    {NULL, 0, NULL, 0, "Whom to talk to:", 2},
+    {NULL, 0, NULL, 0, "Whom to talk to (each command takes these, before it or behind it):", 2},
     {"server", SERVER, "HOST:PORT", 0,
      "The node (default: environment variable UDPACTL_SERVER, else " DEFAULT_SERVER ")", 2},
     {"http", HTTP, "HOST:PORT", 0,
-     "runtime, sources, delete --origin: where the node serves HTTP (default: environment variable "
-     "UDPACTL_HTTP, "
-     "else " DEFAULT_HTTP ")",
+     "Where the node serves HTTP, which runtime, sources and delete --origin ask (default: the "
+     "host "
+     "of --server with port " DEFAULT_HTTP_PORT
+     ", else environment variable UDPACTL_HTTP, else " DEFAULT_HTTP ")",
      2},
     {"timeout", TIMEOUT, "SECONDS", 0,
      "How long to wait for its answers (default 5; xds and bench 20; for acknowledgements 60)", 2},
@@ -218,19 +224,22 @@ static void
 set_format(udpai_ctl_options *given, const char *text, const struct argp_state *state)
 {
     static const char *const formats[] = {"table", "yaml", "json", "name", "path"};
+    given->format_name = text;
+    given->format = UDPAI_CTL_TABLE;
+    if (udpai_ctl_output_format_take(&given->output, text, state)) {
+        given->format = given->output.jsonpath ? UDPAI_CTL_JSON : UDPAI_CTL_TABLE;
+        return;
+    }
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(formats); i++)
         if (strcmp(text, formats[i]) == 0) {
             given->format = (udpai_ctl_format)i;
-            given->format_name = text;
             return;
         }
-    given->format_name = text;
     if (udpai_conform_form_take(&given->conform, text))
         return;
     argp_error(state,
-               "-o %s: the formats are table, yaml, json, and name, of get also path, and of "
-               "conform tap and "
-               "junit",
+               "-o %s: the formats are table, wide, yaml, json, jsonpath=EXPRESSION, and name, of "
+               "get also path, and of conform tap and junit",
                text);
 }
 
@@ -325,6 +334,8 @@ check_heeded(udpai_ctl_options *given, const struct argp_state *state)
             check_not_wait(given, state, given->is_waiting);
     }
     check_format(given, state);
+    udpai_ctl_output_options_check(&given->output, given->command, given->format == UDPAI_CTL_TABLE,
+                                   state);
     udpai_conform_options_check(&given->conform, given->command, state);
     udpai_ctl_sign_options_check(&given->sign, given->command, state);
     udpai_ctl_validate_options_check(&given->validate, given->command, state);
@@ -383,28 +394,48 @@ check_wait(const udpai_ctl_options *given, const struct argp_state *state)
         argp_error(state, "-o %s: %s has table and json", given->format_name, given->command);
 }
 
-/* The pages of a node are at an address of their own. */
+/* Pages of a node have an address of their own. Of the node of --server it is the usual one, so
+ * that nothing is asked of, or changed at, another node. */
 static void
-check_runtime(const udpai_ctl_options *given, const struct argp_state *state)
+choose_http(udpai_ctl_options *given)
 {
-    bool is_page = strcmp(given->command, "runtime") == 0 ||
-                   strcmp(given->command, "sources") == 0 || given->origin;
-    if (is_page && given->has_server)
-        argp_error(state, "--server: %s asks where the node serves HTTP: give --http HOST:PORT",
-                   given->command);
-    if (!is_page && given->has_http)
-        argp_error(state, "--http goes with runtime, sources and delete --origin");
+    const char *colon = given->has_server && !given->has_http ? strrchr(given->server, ':') : NULL;
+    udpai_strbuf http = {0};
+    if (!colon)
+        return;
+    udpai_strbuf_str(&http, (udpai_str){given->server, (size_t)(colon - given->server)});
+    udpai_strbuf_puts(&http, ":" DEFAULT_HTTP_PORT);
+    given->http_of_server = udpai_strbuf_take(&http);
+    if (!given->http_of_server)
+        abort();
+    given->http = given->http_of_server;
+}
+
+/* Each command takes the options of the connection, so that a shell can have them in an alias;
+ * those that ask no node ignore them. */
+static void
+check_connection(const udpai_ctl_options *given, const struct argp_state *state)
+{
+    bool asks_node = strcmp(given->command, "sign") != 0 && strcmp(given->command, "validate") != 0;
+    if (asks_node && !given->certificate != !given->key)
+        argp_error(state, "--cert and --key go together");
+    if (asks_node && (given->certificate || given->server_name) && !given->ca)
+        argp_error(state, "--cert, --key and --server-name need --ca, which turns TLS on");
 }
 
 /* A file to restore from has all that there is, and says of each whose it is. */
 static void
-check_restoring(const udpai_ctl_options *given, const struct argp_state *state)
+check_restoring(udpai_ctl_options *given, const struct argp_state *state)
 {
     bool is_get = strcmp(given->command, "get") == 0 && !given->is_xds;
+    bool has_sessions =
+        strcmp(given->command, "status") == 0 || strcmp(given->command, "clients") == 0;
+    given->with_own_session = given->is_all && has_sessions;
+    given->is_all &= !has_sessions;
     if (given->is_all && (!is_get || given->arguments.n || given->name_space ||
                           given->all_origins || given->format != UDPAI_CTL_YAML))
-        argp_error(state, "--all goes with get -o yaml, of a node of UDPA, and is of all types and "
-                          "namespaces");
+        argp_error(state, "--all goes with status, clients, and get -o yaml of a node of UDPA, "
+                          "which is of all types and namespaces");
     if (given->with_secrets && !given->is_all)
         argp_error(state, "--with-secrets goes with get --all");
     if (given->with_secrets && !given->ca)
@@ -421,15 +452,11 @@ check(udpai_ctl_options *given, const struct argp_state *state)
         argp_error(state,
                    "say what to do: apply, delete, get, watch, status, clients, events, wait, "
                    "validate, sign, verify, conform, bench, auth, runtime, sources, or xds");
-    bool signs = strcmp(given->command, "sign") == 0; /* with a key that is of no certificate */
-    if (signs ? given->certificate != NULL : !given->certificate != !given->key)
-        argp_error(state, signs ? "--cert: sign asks no node" : "--cert and --key go together");
-    if ((given->certificate || given->server_name) && !given->ca)
-        argp_error(state, "--cert, --key and --server-name need --ca, which turns TLS on");
+    check_connection(given, state);
     check_values(given, state);
     check_heeded(given, state);
     check_wait(given, state);
-    check_runtime(given, state);
+    choose_http(given);
     check_sign(given, state);
     check_restoring(given, state);
     check_xds(given, state);
@@ -490,6 +517,7 @@ parse_more(int key, char *argument, struct argp_state *state)
         state->child_inputs[1] = &given->sign;
         state->child_inputs[2] = &given->bench;
         state->child_inputs[3] = &given->validate;
+        state->child_inputs[4] = &given->output;
         return 0;
     case ARGP_KEY_ARG:
         add_argument(given, argument);
@@ -579,6 +607,7 @@ static const struct argp_child children[] = {
     {&udpai_ctl_sign_parser, 0, "Of sign and verify:", 3},
     {&udpai_bench_parser, 0, "Of bench:", 3},
     {&udpai_ctl_validate_parser, 0, "Of validate:", 3},
+    {&udpai_ctl_output_parser, 0, NULL, 0},
     {0},
 };
 
@@ -635,7 +664,9 @@ udpai_ctl_options_done(udpai_ctl_options *options)
     udpai_vector_done(&options->conform.resources);
     udpai_vector_done(&options->sign.trusted);
     udpai_vector_done(&options->validate.known);
+    udpai_ctl_output_options_done(&options->output);
     udpai_free(options->node_namespace);
+    udpai_free(options->http_of_server);
 }
 
 const char *

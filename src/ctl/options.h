@@ -7,6 +7,7 @@
 #include "base/vector.h"
 #include "ctl/bench_options.h"
 #include "ctl/conform_options.h"
+#include "ctl/output_options.h"
 #include "ctl/sign_options.h"
 #include "ctl/validate_options.h"
 
@@ -31,9 +32,10 @@ typedef enum udpai_ctl_format {
 /* NULL anywhere: not given. */
 typedef struct udpai_ctl_options {
     const char *server;
-    bool has_server;  /* on the command line */
-    bool has_http;    /* the same */
-    const char *http; /* where the node has its pages */
+    bool has_server;      /* on the command line */
+    bool has_http;        /* the same */
+    const char *http;     /* where the node has its pages */
+    char *http_of_server; /* owned; NULL: it was given otherwise */
     const char *ca, *certificate, *key, *server_name;
     const char *descriptors;
     const char *node_id;
@@ -50,19 +52,22 @@ typedef struct udpai_ctl_options {
     udpai_ctl_format format;
     const char *format_name; /* as given */
     bool is_following;       /* events */
+    bool with_own_session;   /* status, clients */
     bool is_of_tree;         /* clients: of nodes below, too */
     bool all_origins;        /* of get: what everybody says, not what counts alone */
     bool is_xds;             /* the server is one of xDS, and we are its client */
     bool is_state_of_the_world;
     bool is_rest;
-    const char *origin;        /* of delete: the node that has read it … */
-    bool is_dry_run;           /* … and only show it */
-    bool as_source;            /* of sources accept: what the node itself does not have */
-    bool is_all, with_secrets; /* of get: a file to restore from */
-    bool is_restore;           /* of apply: such a file */
+    const char *origin; /* of delete: the node that has read it … */
+    bool is_dry_run;    /* … and only show it */
+    bool as_source;     /* of sources accept: what the node itself does not have */
+    bool is_all;        /* of get: a file to restore from */
+    bool with_secrets;  /* of get --all */
+    bool is_restore;    /* of apply: such a file */
     const char *command;
     UDPAI_VECTOR(const char *) arguments; /* behind the command */
     UDPAI_VECTOR(const char *) files;
+    udpai_ctl_output_options output;
     udpai_conform_options conform;
     udpai_ctl_sign_options sign;
     udpai_ctl_validate_options validate;

@@ -98,13 +98,14 @@ ask(udpai_ctl *ctl, const question_list *list, udpai_ctl_found *answers)
 /* ---- showing ---- */
 
 static udpai_ctl_exit
-show_table(const udpai_ctl_found *answers)
+show_table(const udpai_ctl_options *options, const udpai_ctl_found *answers)
 {
     UDPAI_AUTO_FREE udpa_resource **sorted = udpai_ctl_found_sorted(answers);
     udpai_strbuf out = {.failed = !sorted};
+    udpai_ctl_layout layout = udpai_ctl_layout_of(options);
     if (sorted)
-        udpai_ctl_put_origins(&out, sorted, udpai_ctl_found_size(answers));
-    return udpai_ctl_print(&out);
+        udpai_ctl_put_origins(&out, &layout, sorted, udpai_ctl_found_size(answers));
+    return udpai_ctl_print_tables(&layout, &out);
 }
 
 /* Of what was wished for by name, and nobody says anything of. */
@@ -130,7 +131,8 @@ show(const udpai_ctl *ctl, const udpai_ctl_found *answers)
 {
     bool is_table = ctl->options->format == UDPAI_CTL_TABLE;
     bool is_missing = tell_missing(ctl, answers);
-    udpai_ctl_exit result = is_table ? show_table(answers) : udpai_ctl_show(ctl->options, answers);
+    udpai_ctl_exit result =
+        is_table ? show_table(ctl->options, answers) : udpai_ctl_show(ctl->options, answers);
     return is_missing ? UDPAI_CTL_REFUSED : result;
 }
 

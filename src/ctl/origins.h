@@ -5,6 +5,7 @@
 
 #include "base/strbuf.h"
 #include "ctl/collect.h"
+#include "ctl/table.h"
 
 /* Asks the node about the names that were found, and those that were wished for by name; an answer
  * for each, of the type udpa.status.v1.OriginsStatus. */
@@ -21,7 +22,10 @@ udpai_ctl_exit udpai_ctl_show_origins(udpai_ctl *ctl,
 /* ---- origins_view.c ---- */
 
 /* A table of answers, which are of the type udpa.status.v1.OriginsStatus. */
-void udpai_ctl_put_origins(udpai_strbuf *out, udpa_resource *const *answers, size_t n);
+void udpai_ctl_put_origins(udpai_strbuf *out,
+                           udpai_ctl_layout *layout,
+                           udpa_resource *const *answers,
+                           size_t n);
 
 /* What an answer says. */
 typedef struct udpai_ctl_contributions {

@@ -38,8 +38,8 @@ add_row(udpai_ctl_table *table, const origins_message *origins, const contributi
     udpai_ctl_table_add_text(table, origins->name);
     udpai_ctl_table_add_text(table, said->origin);
     udpai_ctl_table_add_text(table, said->authority);
-    udpai_ctl_table_add_text(table, said->version);
-    udpai_ctl_table_addf(table, "%llu", (unsigned long long)said->generation);
+    udpai_ctl_table_add_version(table, udpai_str_from(said->version));
+    udpai_ctl_table_add_number(table, said->generation);
     udpai_ctl_table_add_text(table, state_of(said));
     add_way(table, said);
 }
@@ -116,12 +116,15 @@ udpai_ctl_contributions_done(udpai_ctl_contributions *contributions)
 }
 
 void
-udpai_ctl_put_origins(udpai_strbuf *out, udpa_resource *const *answers, size_t n)
+udpai_ctl_put_origins(udpai_strbuf *out,
+                      udpai_ctl_layout *layout,
+                      udpa_resource *const *answers,
+                      size_t n)
 {
     static const char *const heads[] = {"TYPE",    "NAME",       "ORIGIN", "AUTHORITY",
                                         "VERSION", "GENERATION", "STATE",  "WAY"};
     udpai_ctl_table table;
-    udpai_ctl_table_begin(&table, heads, UDPAI_ARRAY_LEN(heads));
+    udpai_ctl_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
     for (size_t i = 0; i < n; i++) {
         origins_message *origins = unpack(answers[i]);
         for (size_t k = 0; origins && k < origins->n_contributions; k++)

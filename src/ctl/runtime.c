@@ -65,8 +65,11 @@ print_values(const udpai_ctl_options *options, const udpai_ctl_runtime *runtime)
     size_t n = options->arguments.n - 1;
     udpai_strbuf out = {0};
     udpai_str value;
-    udpai_ctl_runtime_put_values(runtime, keys, n, options->format == UDPAI_CTL_JSON, &out);
-    udpai_ctl_exit result = udpai_ctl_print(&out);
+    bool is_json = options->format == UDPAI_CTL_JSON;
+    udpai_ctl_layout layout = udpai_ctl_layout_of(options);
+    udpai_ctl_runtime_put_values(runtime, keys, n, is_json ? NULL : &layout, &out);
+    udpai_ctl_exit result =
+        is_json ? udpai_ctl_print_json(options, &out) : udpai_ctl_print_tables(&layout, &out);
     for (size_t i = 0; i < n; i++)
         if (!udpai_ctl_runtime_value(runtime, udpai_str_from(keys[i]), &value)) {
             udpai_ctl_complain("there is no '%s' in the runtime of %s", keys[i], options->http);
@@ -76,21 +79,31 @@ print_values(const udpai_ctl_options *options, const udpai_ctl_runtime *runtime)
 }
 
 static udpai_ctl_exit
+print_layers(const udpai_ctl_options *options,
+             const udpai_ctl_runtime *runtime,
+             const udpai_ctl_answer *answer)
+{
+    udpai_strbuf out = {0};
+    udpai_ctl_layout layout = udpai_ctl_layout_of(options);
+    if (options->format == UDPAI_CTL_JSON) {
+        udpai_strbuf_str(&out, udpai_strbuf_view(&answer->text));
+        return udpai_ctl_print_json(options, &out);
+    }
+    udpai_ctl_runtime_put_layers(runtime, &layout, &out);
+    return udpai_ctl_print_tables(&layout, &out);
+}
+
+static udpai_ctl_exit
 look(const udpai_ctl_options *options)
 {
     udpai_ctl_answer answer;
     udpai_ctl_runtime runtime;
-    udpai_strbuf out = {0};
     bool is_get = strcmp(options->arguments.items[0], "get") == 0;
     udpai_ctl_exit result = read_page(options, &runtime, &answer);
     if (result == UDPAI_CTL_GOOD && is_get) {
         result = print_values(options, &runtime);
     } else if (result == UDPAI_CTL_GOOD) {
-        if (options->format == UDPAI_CTL_JSON)
-            udpai_strbuf_str(&out, udpai_strbuf_view(&answer.text));
-        else
-            udpai_ctl_runtime_put_layers(&runtime, &out);
-        result = udpai_ctl_print(&out);
+        result = print_layers(options, &runtime, &answer);
     }
     udpai_ctl_runtime_done(&runtime);
     udpai_ctl_answer_done(&answer);
@@ -140,13 +153,8 @@ compose(const udpai_ctl_options *options, bool is_set, udpai_strbuf *body)
 static bool
 tell_no_effect(udpai_str key, udpai_str why)
 {
-    udpai_strbuf line = {0};
-    udpai_ctl_put_text(&line, key);
-    udpai_strbuf_puts(&line, " set, but it has no effect: ");
-    udpai_ctl_put_text(&line, why);
-    udpai_ctl_complain("%s",
-                       udpai_strbuf_failed(&line) ? udpa_err_text(UDPA_ERR_NOMEM) : line.data);
-    udpai_strbuf_done(&line);
+    udpai_ctl_complain("%.*s set, but it has no effect: %.*s", (int)key.len, key.data, (int)why.len,
+                       why.data);
     return false;
 }
 
@@ -175,7 +183,7 @@ tell_change(const udpai_ctl_runtime *runtime, const char *text, bool is_set)
     if (udpai_strbuf_failed(&line))
         udpai_ctl_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
     else if (counts)
-        printf("%s\n", line.data);
+        udpai_ctl_say("%s", line.data);
     else
         udpai_ctl_complain("%s", line.data);
     udpai_strbuf_done(&line);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ctl/runtime_page.h"
 
+#include <stdlib.h>
+
 #include "base/error.h"
 #include "codec/json_text.h"
 #include "ctl/table.h"
@@ -137,12 +139,26 @@ typedef struct listing {
     size_t n;
 } listing;
 
+/* Numbers are sorted as such. */
+static void
+add_value(udpai_ctl_table *table, udpai_str value)
+{
+    char room[40];
+    if (!udpai_is_json_number(value) || value.len >= sizeof(room)) {
+        udpai_ctl_table_add(table, value);
+        return;
+    }
+    memcpy(room, value.data, value.len);
+    room[value.len] = '\0';
+    udpai_ctl_table_add_quantity(table, strtod(room, NULL), value);
+}
+
 static void
 list_value(listing *self, udpai_str key, udpai_str value)
 {
     if (!self->json) {
         udpai_ctl_table_add(&self->table, key);
-        udpai_ctl_table_add(&self->table, value);
+        add_value(&self->table, value);
         return;
     }
     udpai_strbuf_puts(self->json, self->n++ ? ",\n " : "\n ");
@@ -155,13 +171,16 @@ void
 udpai_ctl_runtime_put_values(const udpai_ctl_runtime *runtime,
                              const char *const *keys,
                              size_t n,
-                             bool is_json,
+                             udpai_ctl_layout *layout,
                              udpai_strbuf *out)
 {
     static const char *const heads[] = {"KEY", "VALUE"};
+    udpai_ctl_layout unused = {0};
+    bool is_json = layout == NULL;
     listing self = {.json = is_json ? out : NULL};
     udpai_str value;
-    udpai_ctl_table_begin(&self.table, heads, UDPAI_ARRAY_LEN(heads));
+    udpai_ctl_table_begin(&self.table, layout ? layout : &unused, heads, UDPAI_ARRAY_LEN(heads));
+    self.table.sorted_by = n ? NULL : heads[0];
     udpai_strbuf_puts(out, is_json ? "{" : "");
     for (size_t i = 0; i < n; i++)
         if (udpai_ctl_runtime_value(runtime, udpai_str_from(keys[i]), &value))
@@ -194,24 +213,28 @@ add_layer(const udpai_ctl_runtime *runtime, const udpai_tree *layer, udpai_ctl_t
     udpai_str name = text_of(layer, UDPAI_STR("name"));
     udpai_str why = runtime->errors ? text_of(runtime->errors, name) : (udpai_str){0};
     const udpai_tree *in_use = find(layer, UDPAI_STR("in_use"));
+    uint64_t n_keys;
     bool counts = in_use && udpai_tree_is_bool(in_use, &counts) && counts;
     udpai_strbuf state = {0};
     udpai_strbuf_puts(&state, why.len ? "left out: " : counts ? "counts" : "not there");
     udpai_strbuf_str(&state, why);
     udpai_ctl_table_add(table, name);
     udpai_ctl_table_add(table, short_kind(text_of(layer, UDPAI_STR("kind"))));
-    udpai_ctl_table_add(table, text_of(layer, UDPAI_STR("keys")));
+    if (udpai_str_number(text_of(layer, UDPAI_STR("keys")), &n_keys))
+        udpai_ctl_table_add_number(table, n_keys);
+    else
+        udpai_ctl_table_add(table, text_of(layer, UDPAI_STR("keys")));
     udpai_ctl_table_add(table, udpai_strbuf_view(&state));
     table->failed |= udpai_strbuf_failed(&state);
     udpai_strbuf_done(&state);
 }
 
 static void
-put_configured(const udpai_ctl_runtime *runtime, udpai_strbuf *out)
+put_configured(const udpai_ctl_runtime *runtime, udpai_ctl_layout *layout, udpai_strbuf *out)
 {
     static const char *const heads[] = {"LAYER", "KIND", "KEYS", "STATE"};
     udpai_ctl_table table;
-    udpai_ctl_table_begin(&table, heads, UDPAI_ARRAY_LEN(heads));
+    udpai_ctl_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
     for (uint32_t i = 0; i < runtime->configured->n; i++)
         add_layer(runtime, runtime->configured->items[i], &table);
     udpai_ctl_table_write(&table, out);
@@ -224,7 +247,7 @@ add_cut(udpai_ctl_table *table, udpai_str value)
 {
     char room[CELL_MAX + 8];
     size_t n = CELL_MAX;
-    if (value.len <= CELL_MAX) {
+    if (value.len <= CELL_MAX || table->layout->is_wide) {
         udpai_ctl_table_add(table, value);
         return;
     }
@@ -236,9 +259,11 @@ add_cut(udpai_ctl_table *table, udpai_str value)
 }
 
 static void
-put_keys(const udpai_ctl_runtime *runtime, udpai_strbuf *out)
+put_keys(const udpai_ctl_runtime *runtime, udpai_ctl_layout *layout, udpai_strbuf *out)
 {
-    udpai_ctl_table table = {.n_columns = runtime->layers->n + 2};
+    udpai_ctl_table table;
+    udpai_ctl_table_begin(&table, layout, NULL, runtime->layers->n + 2);
+    table.sorted_by = "KEY";
     udpai_ctl_table_add_text(&table, "KEY");
     for (uint32_t i = 0; i < runtime->layers->n; i++)
         add_cut(&table, runtime->layers->items[i]->text);
@@ -256,12 +281,14 @@ put_keys(const udpai_ctl_runtime *runtime, udpai_strbuf *out)
 }
 
 void
-udpai_ctl_runtime_put_layers(const udpai_ctl_runtime *runtime, udpai_strbuf *out)
+udpai_ctl_runtime_put_layers(const udpai_ctl_runtime *runtime,
+                             udpai_ctl_layout *layout,
+                             udpai_strbuf *out)
 {
     if (runtime->configured)
-        put_configured(runtime, out);
+        put_configured(runtime, layout, out);
     if (runtime->entries->n == 0)
         return;
     udpai_strbuf_puts(out, runtime->configured ? "\n" : "");
-    put_keys(runtime, out);
+    put_keys(runtime, layout, out);
 }

@@ -5,6 +5,7 @@
 
 #include "base/strbuf.h"
 #include "codec/reader.h"
+#include "ctl/table.h"
 
 typedef struct udpai_ctl_runtime {
     udpai_documents *documents; /* that the rest is of */
@@ -30,14 +31,16 @@ udpai_str udpai_ctl_runtime_ignored(const udpai_ctl_runtime *runtime, udpai_str 
 /* Is this layer the administrator's? */
 bool udpai_ctl_runtime_is_admin(const udpai_ctl_runtime *runtime, udpai_str layer);
 
-/* Appends a table of keys with what counts for them, or one object of JSON; without keys all. What
- * is not there is left out. */
+/* Appends a table of keys with what counts for them, or, if @p layout is NULL, one object of JSON;
+ * without keys all. What is not there is left out. */
 void udpai_ctl_runtime_put_values(const udpai_ctl_runtime *runtime,
                                   const char *const *keys,
                                   size_t n,
-                                  bool is_json,
+                                  udpai_ctl_layout *layout,
                                   udpai_strbuf *out);
 /* Appends the layers, then what each of them has of each key. */
-void udpai_ctl_runtime_put_layers(const udpai_ctl_runtime *runtime, udpai_strbuf *out);
+void udpai_ctl_runtime_put_layers(const udpai_ctl_runtime *runtime,
+                                  udpai_ctl_layout *layout,
+                                  udpai_strbuf *out);
 
 #endif

@@ -254,21 +254,6 @@ udpai_ctl_put_way(udpai_strbuf *out, const udpa_resource *resource)
 
 /* ---- all of them ---- */
 
-udpai_ctl_exit
-udpai_ctl_print(udpai_strbuf *out)
-{
-    bool good = !udpai_strbuf_failed(out);
-    if (!good)
-        udpai_ctl_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
-    if (good && out->len && fwrite(out->data, out->len, 1, stdout) != 1)
-        good = false;
-    if (fflush(stdout) != 0)
-        good = false;
-    udpai_strbuf_done(out);
-    *out = (udpai_strbuf){0};
-    return good ? UDPAI_CTL_GOOD : UDPAI_CTL_REFUSED;
-}
-
 static void
 put_row(udpai_ctl_table *table, const udpa_resource *resource)
 {
@@ -276,18 +261,18 @@ put_row(udpai_ctl_table *table, const udpa_resource *resource)
     udpai_ctl_put_way(&way, resource);
     udpai_ctl_table_add(table, udpai_ctl_type_short(udpai_resource_type_url(resource)));
     udpai_ctl_table_add(table, udpai_resource_name(resource));
-    udpai_ctl_table_add(table, udpai_resource_version(resource));
+    udpai_ctl_table_add_version(table, udpai_resource_version(resource));
     udpai_ctl_table_add(table, udpai_resource_authority(resource));
     udpai_ctl_table_add(table, udpai_strbuf_view(&way));
     udpai_strbuf_done(&way);
 }
 
 static void
-put_table(udpai_strbuf *out, udpa_resource *const *resources, size_t n)
+put_table(udpai_strbuf *out, udpai_ctl_layout *layout, udpa_resource *const *resources, size_t n)
 {
     static const char *const heads[] = {"TYPE", "NAME", "VERSION", "AUTHORITY", "WAY"};
     udpai_ctl_table table;
-    udpai_ctl_table_begin(&table, heads, UDPAI_ARRAY_LEN(heads));
+    udpai_ctl_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
     for (size_t i = 0; i < n; i++)
         put_row(&table, resources[i]);
     udpai_ctl_table_write(&table, out);
@@ -384,10 +369,11 @@ udpai_ctl_show(const udpai_ctl_options *options, const udpai_ctl_found *found)
     UDPAI_AUTO_FREE udpa_resource **resources = udpai_ctl_found_sorted(found);
     size_t n = resources ? udpai_ctl_found_size(found) : 0;
     udpai_strbuf out = {.failed = !resources};
+    udpai_ctl_layout layout = udpai_ctl_layout_of(options);
     udpai_ctl_exit result = UDPAI_CTL_GOOD;
     switch (options->format) {
     case UDPAI_CTL_TABLE:
-        put_table(&out, resources, n);
+        put_table(&out, &layout, resources, n);
         break;
     case UDPAI_CTL_NAME:
         put_names(&out, resources, n);
@@ -401,6 +387,8 @@ udpai_ctl_show(const udpai_ctl_options *options, const udpai_ctl_found *found)
         result = put_documents(&out, options, resources, n);
         break;
     }
-    udpai_ctl_exit printed = udpai_ctl_print(&out);
+    udpai_ctl_exit printed = options->format == UDPAI_CTL_JSON
+                                 ? udpai_ctl_print_json(options, &out)
+                                 : udpai_ctl_print_tables(&layout, &out);
     return result == UDPAI_CTL_GOOD ? printed : result;
 }

@@ -9,6 +9,7 @@
 #include "codec/convert.h"
 #include "ctl/found.h"
 #include "ctl/options.h"
+#include "ctl/output.h"
 
 /* Appends a resource as a udpa.service.discovery.v1.Resource, which 'apply -f' reads again: YAML,
  * or JSON, compact or for people. */
@@ -36,7 +37,4 @@ udpa_err udpai_ctl_put_restorable(udpai_strbuf *out,
                                   bool with_secrets,
                                   udpa_error **ret_error);
 udpai_ctl_exit udpai_ctl_show(const udpai_ctl_options *options, const udpai_ctl_found *found);
-/* Prints the text and empties it. */
-udpai_ctl_exit udpai_ctl_print(udpai_strbuf *out);
-
 #endif

@@ -84,7 +84,8 @@ sign_all(const signer *self, const udpai_ctl_input *input)
         is_good = put_one(self, input, i, &out) && is_good;
     udpai_strbuf_puts(&out, self->options->format == UDPAI_CTL_JSON ? "\n]\n" : "");
     if (is_good)
-        return udpai_ctl_print(&out);
+        return self->options->format == UDPAI_CTL_JSON ? udpai_ctl_print_json(self->options, &out)
+                                                       : udpai_ctl_print(&out);
     udpai_strbuf_done(&out);
     return UDPAI_CTL_MISTAKE;
 }

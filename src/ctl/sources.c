@@ -17,9 +17,10 @@ tell(const udpai_ctl_options *options, const char *name, const udpai_ctl_answer 
         return udpai_ctl_http_refused(options, answer, "");
     udpai_ctl_answer_words(answer, &words);
     if (options->as_source)
-        printf("%s: what it does not have has gone; nodes below it that hold it are told\n", name);
+        udpai_ctl_say("%s: what it does not have has gone; nodes below it that hold it are told",
+                      name);
     else
-        printf("%s: %s accepted to be gone\n", name, words.len ? words.data : "none");
+        udpai_ctl_say("%s: %s accepted to be gone", name, words.len ? words.data : "none");
     udpai_strbuf_done(&words);
     return UDPAI_CTL_GOOD;
 }

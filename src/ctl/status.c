@@ -4,6 +4,7 @@
 #include "ctl/collect.h"
 #include "ctl/commands.h"
 #include "ctl/node_status.h"
+#include "ctl/own_session.h"
 #include "ctl/show.h"
 #include "ctl/status_view.h"
 #include "loop/clock.h"
@@ -31,24 +32,32 @@ find_wishes(const udpai_ctl_options *options, udpai_ctl_wishes *wishes)
 }
 
 static udpai_ctl_exit
-show_tables(const udpai_ctl_found *found)
+show_tables(const udpai_ctl_options *options, const udpai_ctl_found *found, size_t n_hidden)
 {
     UDPAI_AUTO_FREE udpa_resource **resources = udpai_ctl_found_sorted(found);
     size_t n = resources ? udpai_ctl_found_size(found) : 0;
     udpai_strbuf out = {.failed = !resources};
     int64_t now_us = udpai_wall_us();
-    udpai_ctl_put_nodes(&out, resources, n, now_us);
-    udpai_ctl_put_sources(&out, resources, n, now_us);
-    udpai_ctl_put_sessions(&out, resources, n, now_us);
+    udpai_ctl_layout layout = udpai_ctl_layout_of(options);
+    udpai_ctl_put_nodes(&out, &layout, resources, n, n_hidden, now_us);
+    udpai_ctl_put_sources(&out, &layout, resources, n, now_us);
+    udpai_ctl_put_sessions(&out, &layout, resources, n, now_us);
     if (out.len == 0)
         udpai_strbuf_puts(&out, "none\n");
-    return udpai_ctl_print(&out);
+    return udpai_ctl_print_tables(&layout, &out);
 }
 
 static udpai_ctl_exit
-show(const udpai_ctl_options *options, const udpai_ctl_found *found)
+show(const udpai_ctl_options *options,
+     const udpai_ctl_wishes *asked,
+     udpai_ctl_found *found,
+     int64_t begun_us)
 {
-    return options->format == UDPAI_CTL_TABLE ? show_tables(found) : udpai_ctl_show(options, found);
+    size_t n_hidden = 0;
+    if (!options->with_own_session)
+        n_hidden = udpai_ctl_hide_own_session(found, options->node_id, asked, begun_us);
+    return options->format == UDPAI_CTL_TABLE ? show_tables(options, found, n_hidden)
+                                              : udpai_ctl_show(options, found);
 }
 
 udpai_ctl_exit
@@ -56,6 +65,7 @@ udpai_ctl_status(udpai_ctl *ctl)
 {
     udpai_ctl_wishes wishes = {0};
     udpai_ctl_found found;
+    int64_t begun_us = udpai_wall_us();
     udpai_ctl_found_begin(&found);
     udpai_ctl_exit result = find_wishes(ctl->options, &wishes);
     if (result == UDPAI_CTL_GOOD)
@@ -63,7 +73,7 @@ udpai_ctl_status(udpai_ctl *ctl)
     if (result == UDPAI_CTL_GOOD)
         result = udpai_ctl_collect(ctl, &wishes, &found);
     if (result == UDPAI_CTL_GOOD)
-        result = show(ctl->options, &found);
+        result = show(ctl->options, &wishes, &found, begun_us);
     udpai_ctl_found_done(&found);
     udpai_ctl_wishes_done(&wishes);
     return result;

@@ -44,7 +44,7 @@ udpai_ctl_table_add_age(udpai_ctl_table *table,
     int64_t seconds = since ? now_us / 1000000 - since->seconds : 0;
     if (since && since->seconds)
         udpai_ctl_put_age(&text, seconds < 0 ? 0 : seconds);
-    udpai_ctl_table_add(table, udpai_strbuf_view(&text));
+    udpai_ctl_table_add_quantity(table, (double)seconds, udpai_strbuf_view(&text));
     udpai_strbuf_done(&text);
 }
 
@@ -88,29 +88,29 @@ is_of(const udpa_resource *resource, const char *kind)
 /* ---- nodes ---- */
 
 static void
-put_types(udpai_strbuf *out, const Udpa__Status__V1__NodeStatus *node)
+put_types(udpai_strbuf *out, udpai_ctl_layout *layout, const Udpa__Status__V1__NodeStatus *node)
 {
     static const char *const heads[] = {"TYPE", "RESOURCES", "WAITS FOR"};
     udpai_ctl_table table;
-    udpai_ctl_table_begin(&table, heads, UDPAI_ARRAY_LEN(heads));
+    udpai_ctl_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
     for (size_t i = 0; i < node->n_types; i++) {
         const Udpa__Status__V1__TypeStatus *type = node->types[i];
         udpai_ctl_table_add(&table,
                             *type->type_url ? kind_of(type->type_url) : UDPAI_STR("(others)"));
-        udpai_ctl_table_addf(&table, "%llu", (unsigned long long)type->n_resources);
+        udpai_ctl_table_add_number(&table, type->n_resources);
         add_list(&table, type->unsettled, type->n_unsettled);
     }
     finish(out, &table, "RESOURCES");
 }
 
 static void
-put_sinks(udpai_strbuf *out, const Udpa__Status__V1__NodeStatus *node)
+put_sinks(udpai_strbuf *out, udpai_ctl_layout *layout, const Udpa__Status__V1__NodeStatus *node)
 {
     static const char *const heads[] = {"SINK",    "CLIENTS", "ACCEPTED", "BYTES",
                                         "DROPPED", "REFUSED", "HELD",     "WRITTEN",
                                         "LOST",    "READERS", "MISSED"};
     udpai_ctl_table table;
-    udpai_ctl_table_begin(&table, heads, UDPAI_ARRAY_LEN(heads));
+    udpai_ctl_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
     for (size_t i = 0; i < node->n_sinks; i++) {
         const Udpa__Status__V1__SinkStatus *sink = node->sinks[i];
         const uint64_t counters[] = {
@@ -119,26 +119,26 @@ put_sinks(udpai_strbuf *out, const Udpa__Status__V1__NodeStatus *node)
         };
         udpai_ctl_table_add_text(&table, sink->kind);
         for (size_t k = 0; k < UDPAI_ARRAY_LEN(counters); k++)
-            udpai_ctl_table_addf(&table, "%llu", (unsigned long long)counters[k]);
+            udpai_ctl_table_add_number(&table, counters[k]);
     }
     finish(out, &table, "SINKS");
 }
 
 static void
-put_forwards(udpai_strbuf *out, const Udpa__Status__V1__NodeStatus *node)
+put_forwards(udpai_strbuf *out, udpai_ctl_layout *layout, const Udpa__Status__V1__NodeStatus *node)
 {
     static const char *const heads[] = {"SINK", "TO", "STREAMS", "SENT", "NOT SENT"};
     udpai_ctl_table table;
-    udpai_ctl_table_begin(&table, heads, UDPAI_ARRAY_LEN(heads));
+    udpai_ctl_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
     for (size_t i = 0; i < node->n_sinks; i++) {
         const Udpa__Status__V1__SinkStatus *sink = node->sinks[i];
         if (!*sink->forwarded_to)
             continue;
         udpai_ctl_table_add_text(&table, sink->kind);
         udpai_ctl_table_add_text(&table, sink->forwarded_to);
-        udpai_ctl_table_addf(&table, "%llu", (unsigned long long)sink->n_forward_streams);
-        udpai_ctl_table_addf(&table, "%llu", (unsigned long long)sink->n_forwarded);
-        udpai_ctl_table_addf(&table, "%llu", (unsigned long long)sink->n_not_forwarded);
+        udpai_ctl_table_add_number(&table, sink->n_forward_streams);
+        udpai_ctl_table_add_number(&table, sink->n_forwarded);
+        udpai_ctl_table_add_number(&table, sink->n_not_forwarded);
     }
     finish(out, &table, "FORWARDED");
 }
@@ -154,25 +154,35 @@ put_problems(udpai_strbuf *out, const Udpa__Status__V1__NodeStatus *node)
 }
 
 static void
-put_node(udpai_strbuf *out, const Udpa__Status__V1__NodeStatus *node, int64_t now_us)
+put_node(udpai_strbuf *out,
+         udpai_ctl_layout *layout,
+         const Udpa__Status__V1__NodeStatus *node,
+         size_t n_hidden,
+         int64_t now_us)
 {
     static const char *const heads[] = {"NODE", "VERSION", "RUNS FOR", "SESSIONS"};
     udpai_ctl_table table;
-    udpai_ctl_table_begin(&table, heads, UDPAI_ARRAY_LEN(heads));
+    udpai_ctl_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
     udpai_ctl_table_add_text(&table, node->node_id);
     udpai_ctl_table_add_text(&table, node->version);
     udpai_ctl_table_add_age(&table, node->started, now_us);
-    udpai_ctl_table_addf(&table, "%llu", (unsigned long long)node->n_sessions);
+    udpai_ctl_table_add_number(&table,
+                               node->n_sessions - udpai_min_size(node->n_sessions, n_hidden));
     udpai_ctl_table_write(&table, out);
     udpai_ctl_table_done(&table);
-    put_types(out, node);
-    put_sinks(out, node);
-    put_forwards(out, node);
+    put_types(out, layout, node);
+    put_sinks(out, layout, node);
+    put_forwards(out, layout, node);
     put_problems(out, node);
 }
 
 void
-udpai_ctl_put_nodes(udpai_strbuf *out, udpa_resource *const *resources, size_t n, int64_t now_us)
+udpai_ctl_put_nodes(udpai_strbuf *out,
+                    udpai_ctl_layout *layout,
+                    udpa_resource *const *resources,
+                    size_t n,
+                    size_t n_hidden,
+                    int64_t now_us)
 {
     for (size_t i = 0; i < n; i++) {
         size_t size;
@@ -182,7 +192,7 @@ udpai_ctl_put_nodes(udpai_strbuf *out, udpa_resource *const *resources, size_t n
                 ? udpa__status__v1__node_status__unpack(NULL, size, payload)
                 : NULL;
         if (node)
-            put_node(out, node, now_us);
+            put_node(out, layout, node, n_hidden, now_us);
         udpa__status__v1__node_status__free_unpacked(node, NULL);
     }
 }
@@ -247,8 +257,8 @@ add_source(udpai_ctl_table *table, const Udpa__Status__V1__SourceStatus *source,
     udpai_ctl_table_add_text(table,
                              *source->peer_identity ? source->peer_identity : source->peer_node_id);
     add_complete(table, source, n_complete, n_held);
-    udpai_ctl_table_addf(table, "%llu", (unsigned long long)source->n_resources_received);
-    udpai_ctl_table_addf(table, "%llu", (unsigned long long)source->n_refused);
+    udpai_ctl_table_add_number(table, source->n_resources_received);
+    udpai_ctl_table_add_number(table, source->n_refused);
     udpai_ctl_table_add_text(table, source->last_error);
 }
 
@@ -281,13 +291,17 @@ put_held(udpai_strbuf *out, const Udpa__Status__V1__SourceStatus *source)
 }
 
 void
-udpai_ctl_put_sources(udpai_strbuf *out, udpa_resource *const *resources, size_t n, int64_t now_us)
+udpai_ctl_put_sources(udpai_strbuf *out,
+                      udpai_ctl_layout *layout,
+                      udpa_resource *const *resources,
+                      size_t n,
+                      int64_t now_us)
 {
     static const char *const heads[] = {"NAME", "KIND",     "ADDRESS",  "STATE",   "FOR",
                                         "PEER", "COMPLETE", "RECEIVED", "REFUSED", "LAST ERROR"};
     udpai_ctl_table table;
     udpai_strbuf held = {0};
-    udpai_ctl_table_begin(&table, heads, UDPAI_ARRAY_LEN(heads));
+    udpai_ctl_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
     for (size_t i = 0; i < n; i++) {
         size_t size;
         const void *payload = udpa_resource_payload(resources[i], &size);
@@ -321,7 +335,8 @@ add_unanswered(udpai_ctl_table *table,
         udpai_strbuf_puts(&text, " for ");
         udpai_ctl_put_age(&text, now_us / 1000000 - since->seconds);
     }
-    udpai_ctl_table_add(table, udpai_strbuf_view(&text));
+    udpai_ctl_table_add_quantity(table, (double)subscription->n_unanswered,
+                                 udpai_strbuf_view(&text));
     udpai_strbuf_done(&text);
 }
 
@@ -337,10 +352,10 @@ add_subscription(udpai_ctl_table *table,
         udpai_ctl_table_addf(table, "%llu names", (unsigned long long)subscription->n_names);
     else
         add_list(table, subscription->namespaces, subscription->n_namespaces);
-    udpai_ctl_table_addf(table, "%llu", (unsigned long long)subscription->n_resources_sent);
-    udpai_ctl_table_addf(table, "%llu", (unsigned long long)subscription->n_removals_sent);
-    udpai_ctl_table_addf(table, "%llu", (unsigned long long)subscription->n_acknowledged);
-    udpai_ctl_table_addf(table, "%llu", (unsigned long long)subscription->n_refused);
+    udpai_ctl_table_add_number(table, subscription->n_resources_sent);
+    udpai_ctl_table_add_number(table, subscription->n_removals_sent);
+    udpai_ctl_table_add_number(table, subscription->n_acknowledged);
+    udpai_ctl_table_add_number(table, subscription->n_refused);
     add_unanswered(table, subscription, now_us);
     udpai_ctl_table_add_text(table, subscription->in_sync ? "yes" : "no");
     udpai_ctl_table_add_text(table, subscription->last_error);
@@ -357,7 +372,7 @@ add_session(udpai_ctl_table *table, const Udpa__Status__V1__SessionStatus *sessi
     udpai_ctl_table_add_text(table, session->audience);
     udpai_ctl_table_add_age(table, session->since, now_us);
     udpai_ctl_table_add_text(table, session->source);
-    udpai_ctl_table_addf(table, "%llu", (unsigned long long)session->n_resources_received);
+    udpai_ctl_table_add_number(table, session->n_resources_received);
 }
 
 static void
@@ -369,7 +384,7 @@ add_unknown_receipts(udpai_ctl_table *table,
     if (!session->n_unknown_receipts)
         return;
     udpai_ctl_table_add_text(table, session->id);
-    udpai_ctl_table_addf(table, "%llu", (unsigned long long)session->n_unknown_receipts);
+    udpai_ctl_table_add_number(table, session->n_unknown_receipts);
 }
 
 typedef void (*session_fn)(udpai_ctl_table *table,
@@ -404,7 +419,8 @@ add_refused(udpai_ctl_table *table, const Udpa__Status__V1__SessionStatus *sessi
             udpai_ctl_table_add_text(table, session->id);
             udpai_ctl_table_add(table, kind_of(subscription->type_url));
             udpai_ctl_table_add_text(table, subscription->refused_resources[k]->name);
-            udpai_ctl_table_add_text(table, subscription->refused_resources[k]->version);
+            udpai_ctl_table_add_version(
+                table, udpai_str_from(subscription->refused_resources[k]->version));
             udpai_ctl_table_add_age(table, subscription->refused_resources[k]->time, now_us);
             add_reason(table, subscription->refused_resources[k]);
         }
@@ -432,7 +448,11 @@ visit_sessions(udpai_ctl_table *table,
 }
 
 void
-udpai_ctl_put_sessions(udpai_strbuf *out, udpa_resource *const *resources, size_t n, int64_t now_us)
+udpai_ctl_put_sessions(udpai_strbuf *out,
+                       udpai_ctl_layout *layout,
+                       udpa_resource *const *resources,
+                       size_t n,
+                       int64_t now_us)
 {
     static const char *const heads[] = {"SESSION",  "PEER", "ADDRESS", "PROTOCOL",
                                         "AUDIENCE", "FOR",  "SOURCE",  "RECEIVED"};
@@ -458,7 +478,7 @@ udpai_ctl_put_sessions(udpai_strbuf *out, udpa_resource *const *resources, size_
 
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(tables); i++) {
         udpai_ctl_table table;
-        udpai_ctl_table_begin(&table, tables[i].heads, tables[i].n);
+        udpai_ctl_table_begin(&table, layout, tables[i].heads, tables[i].n);
         visit_sessions(&table, resources, n, tables[i].visit, now_us);
         finish(out, &table, tables[i].title);
     }

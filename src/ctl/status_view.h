@@ -9,12 +9,21 @@
 #include "ctl/table.h"
 #include "google/protobuf/timestamp.pb-c.h"
 
-/* Each takes the resources of its type out of the array. @p now_us: since 1970. */
-void
-udpai_ctl_put_nodes(udpai_strbuf *out, udpa_resource *const *resources, size_t n, int64_t now_us);
-void
-udpai_ctl_put_sources(udpai_strbuf *out, udpa_resource *const *resources, size_t n, int64_t now_us);
+/* Each takes the resources of its type out of the array. @p n_hidden: sessions that are not shown,
+ * and not counted. @p now_us: since 1970. */
+void udpai_ctl_put_nodes(udpai_strbuf *out,
+                         udpai_ctl_layout *layout,
+                         udpa_resource *const *resources,
+                         size_t n,
+                         size_t n_hidden,
+                         int64_t now_us);
+void udpai_ctl_put_sources(udpai_strbuf *out,
+                           udpai_ctl_layout *layout,
+                           udpa_resource *const *resources,
+                           size_t n,
+                           int64_t now_us);
 void udpai_ctl_put_sessions(udpai_strbuf *out,
+                            udpai_ctl_layout *layout,
                             udpa_resource *const *resources,
                             size_t n,
                             int64_t now_us);

@@ -1,57 +1,99 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ctl/table.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 
-#define GAP 3
+#include "base/alloc.h"
+#include "ctl/table_internal.h"
 
-/* Of UTF-8: bytes that begin a character. */
-static size_t
-width(const char *text)
-{
-    size_t n = 0;
-    for (; *text; text++)
-        n += ((unsigned char)*text & 0xc0) != 0x80;
-    return n;
-}
-
-/* C0, DEL, and C1, which in UTF-8 is 0xc2 and a byte below 0xa0. */
-static bool
-is_control(const unsigned char *at, size_t left)
-{
-    return *at < 0x20 || *at == 0x7f || (*at == 0xc2 && left > 1 && at[1] < 0xa0);
-}
+/* ---- heads ---- */
 
 void
-udpai_ctl_put_text(udpai_strbuf *out, udpai_str text)
+udpai_ctl_layout_done(udpai_ctl_layout *layout)
 {
-    for (size_t i = 0; i < text.len; i++) {
-        const unsigned char *at = (const unsigned char *)text.data + i;
-        bool is_hidden = is_control(at, text.len - i);
-        udpai_strbuf_putc(out, is_hidden ? '?' : (char)*at);
-        i += is_hidden && *at == 0xc2;
+    for (size_t i = 0; i < layout->heads.n; i++)
+        udpai_free(layout->heads.items[i]);
+    udpai_vector_done(&layout->heads);
+}
+
+char
+udpai_ctl_head_char(char c)
+{
+    if (c >= 'a' && c <= 'z')
+        return (char)(c - 'a' + 'A');
+    return c == '-' || c == '_' ? ' ' : c;
+}
+
+bool
+udpai_ctl_is_head(const char *written, const char *head)
+{
+    for (; *written && udpai_ctl_head_char(*written) == udpai_ctl_head_char(*head); written++)
+        head++;
+    return !*written && !*head;
+}
+
+static bool
+has_head(const udpai_ctl_layout *layout, const char *head)
+{
+    for (size_t i = 0; i < layout->heads.n; i++)
+        if (strcmp(layout->heads.items[i], head) == 0)
+            return true;
+    return false;
+}
+
+/* Without memory a message names fewer columns. */
+static void
+note_heads(const udpai_ctl_table *table)
+{
+    udpai_ctl_layout *layout = table->layout;
+    for (size_t i = 0; i < table->n_columns && i < table->cells.n; i++) {
+        const char *head = table->cells.items[i].text;
+        layout->is_sorted |= udpai_ctl_is_head(layout->sort_by, head);
+        char *kept = has_head(layout, head) ? NULL : udpai_strdup(head);
+        if (kept && !udpai_vector_push(&layout->heads, kept))
+            udpai_free(kept);
     }
 }
 
+/* ---- cells ---- */
+
 void
-udpai_ctl_table_begin(udpai_ctl_table *table, const char *const *heads, size_t n_columns)
+udpai_ctl_table_begin(udpai_ctl_table *table,
+                      udpai_ctl_layout *layout,
+                      const char *const *heads,
+                      size_t n_columns)
 {
-    *table = (udpai_ctl_table){.n_columns = n_columns};
-    for (size_t i = 0; i < n_columns; i++)
+    *table = (udpai_ctl_table){.layout = layout, .n_columns = n_columns};
+    for (size_t i = 0; heads && i < n_columns; i++)
         udpai_ctl_table_add(table, udpai_str_from(heads[i]));
+}
+
+/* Takes the text. */
+static void
+push(udpai_ctl_table *table, udpai_strbuf *text, udpai_ctl_cell_kind kind, double number)
+{
+    udpai_ctl_cell cell = {udpai_strbuf_take(text), number, kind};
+    if (cell.text && udpai_vector_push(&table->cells, cell))
+        return;
+    udpai_free(cell.text);
+    udpai_strbuf_done(text);
+    table->failed = true;
+}
+
+static void
+add(udpai_ctl_table *table, udpai_str cell, udpai_ctl_cell_kind kind, double number)
+{
+    udpai_strbuf text = {0};
+    udpai_ctl_put_text(&text, cell.len ? cell : UDPAI_STR("-"));
+    push(table, &text, cell.len ? kind : UDPAI_CTL_CELL_EMPTY, number);
 }
 
 void
 udpai_ctl_table_add(udpai_ctl_table *table, udpai_str cell)
 {
-    udpai_strbuf text = {0};
-    udpai_ctl_put_text(&text, cell.len ? cell : UDPAI_STR("-"));
-    char *kept = udpai_strbuf_take(&text);
-    if (kept && udpai_vector_push(&table->cells, kept))
-        return;
-    udpai_free(kept);
-    table->failed = true;
+    add(table, cell, UDPAI_CTL_CELL_TEXT, 0);
 }
 
 void
@@ -71,53 +113,41 @@ udpai_ctl_table_addf(udpai_ctl_table *table, const char *format, ...)
     udpai_ctl_table_add(table, (udpai_str){room, len < 0 ? 0 : strnlen(room, sizeof(room))});
 }
 
+void
+udpai_ctl_table_add_number(udpai_ctl_table *table, uint64_t number)
+{
+    char room[24];
+    snprintf(room, sizeof(room), "%" PRIu64, number);
+    add(table, udpai_str_from(room), UDPAI_CTL_CELL_NUMBER, (double)number);
+}
+
+void
+udpai_ctl_table_add_quantity(udpai_ctl_table *table, double number, udpai_str cell)
+{
+    add(table, cell, UDPAI_CTL_CELL_QUANTITY, number);
+}
+
+void
+udpai_ctl_table_add_version(udpai_ctl_table *table, udpai_str version)
+{
+    udpai_strbuf text = {0};
+    udpai_ctl_put_version(&text, version, table->layout->is_wide);
+    udpai_ctl_table_add(table, udpai_strbuf_view(&text));
+    udpai_strbuf_done(&text);
+}
+
 size_t
 udpai_ctl_table_n_rows(const udpai_ctl_table *table)
 {
     return table->cells.n / table->n_columns - (table->cells.n >= table->n_columns);
 }
 
-static size_t
-column_width(const udpai_ctl_table *table, size_t column)
-{
-    size_t most = 0;
-    for (size_t i = column; i < table->cells.n; i += table->n_columns)
-        most = udpai_max_size(most, width(table->cells.items[i]));
-    return most;
-}
-
-static void
-write_cell(udpai_strbuf *out, const char *cell, size_t column_chars)
-{
-    udpai_strbuf_puts(out, cell);
-    for (size_t i = width(cell); i < column_chars + GAP; i++)
-        udpai_strbuf_putc(out, ' ');
-}
-
-void
-udpai_ctl_table_write(const udpai_ctl_table *table, udpai_strbuf *out)
-{
-    size_t n = table->n_columns, *widths = udpai_alloc_array(n, sizeof(*widths));
-    if (!widths || table->failed) {
-        udpai_free(widths);
-        out->failed = true;
-        return;
-    }
-    for (size_t i = 0; i < n; i++)
-        widths[i] = column_width(table, i);
-    for (size_t row = 0; row + n <= table->cells.n; row += n) {
-        for (size_t i = 0; i + 1 < n; i++)
-            write_cell(out, table->cells.items[row + i], widths[i]);
-        udpai_strbuf_puts(out, table->cells.items[row + n - 1]);
-        udpai_strbuf_putc(out, '\n');
-    }
-    udpai_free(widths);
-}
-
 void
 udpai_ctl_table_done(udpai_ctl_table *table)
 {
+    if (table->layout->sort_by)
+        note_heads(table);
     for (size_t i = 0; i < table->cells.n; i++)
-        udpai_free(table->cells.items[i]);
+        udpai_free(table->cells.items[i].text);
     udpai_vector_done(&table->cells);
 }

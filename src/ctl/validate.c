@@ -16,8 +16,8 @@ udpai_ctl_print_finding(void *userdata, const char *path, const char *reason)
 {
     const udpai_ctl_finding *of = userdata;
     udpai_str kind = udpai_ctl_type_short(udpai_resource_type_url(of->resource));
-    fprintf(stderr, "%s: %.*s '%s': %s%s%s\n", of->place, (int)kind.len, kind.data,
-            udpa_resource_name(of->resource), path, *path ? ": " : "", reason);
+    udpai_ctl_note("%s: %.*s '%s': %s%s%s", of->place, (int)kind.len, kind.data,
+                   udpa_resource_name(of->resource), path, *path ? ": " : "", reason);
 }
 
 udpai_ctl_exit
@@ -84,8 +84,8 @@ udpai_ctl_validate(udpai_ctl *ctl)
     if (result == UDPAI_CTL_GOOD && options->validate.references)
         result = udpai_ctl_references(&input, options);
     if (result == UDPAI_CTL_GOOD)
-        printf("%zu resource%s, no mistakes found\n", input.resources.n,
-               input.resources.n == 1 ? "" : "s");
+        udpai_ctl_say("%zu resource%s, no mistakes found", input.resources.n,
+                      input.resources.n == 1 ? "" : "s");
     udpai_ctl_input_done(&input);
     return result;
 }

@@ -11,6 +11,7 @@
 #include "ctl/commands.h"
 #include "ctl/input.h"
 #include "ctl/names.h"
+#include "ctl/progress_line.h"
 #include "ctl/show.h"
 #include "ctl/token.h"
 #include "loop/clock.h"
@@ -140,11 +141,24 @@ end_acknowledged(waiting *self)
     udpai_ctl_finish(self->ctl, in_vain ? UDPAI_CTL_TIMED_OUT : UDPAI_CTL_GOOD);
 }
 
+/* For whoever looks on. */
+static void
+show_progress(const waiting *self)
+{
+    udpai_strbuf text = {0};
+    if (!udpai_ctl_progress_line_is_wanted())
+        return;
+    udpai_ctl_put_awaited_progress(&text, &self->list);
+    udpai_ctl_progress_line_show(udpai_strbuf_view(&text));
+    udpai_strbuf_done(&text);
+}
+
 /* Waiting goes on if it may. */
 static void
 look(waiting *self)
 {
     bool despite_refusals = self->ctl->options->despite_refusals;
+    show_progress(self);
     switch (udpai_ctl_awaited_overall(&self->list)) {
     case UDPAI_CTL_ACKNOWLEDGED:
         end_acknowledged(self);
@@ -221,12 +235,15 @@ subscribe(waiting *self)
 static udpai_ctl_exit
 show(const waiting *self)
 {
+    const udpai_ctl_options *options = self->ctl->options;
     udpai_strbuf out = {0};
-    if (self->ctl->options->format == UDPAI_CTL_JSON)
+    udpai_ctl_layout layout = udpai_ctl_layout_of(options);
+    if (options->format == UDPAI_CTL_JSON) {
         udpai_ctl_put_awaited_json(&out, &self->list);
-    else
-        udpai_ctl_put_awaited(&out, &self->list, udpai_wall_us());
-    return udpai_ctl_print(&out);
+        return udpai_ctl_print_json(options, &out);
+    }
+    udpai_ctl_put_awaited(&out, &layout, &self->list, udpai_wall_us());
+    return udpai_ctl_print_tables(&layout, &out);
 }
 
 static udpai_ctl_exit
@@ -240,7 +257,9 @@ wait_for_all(waiting *self)
         return result;
     ctl->patience.data = self;
     uv_timer_start(&ctl->patience, on_end, ctl->options->wait_ms, 0);
+    show_progress(self);
     result = udpai_ctl_wait_until(ctl);
+    udpai_ctl_progress_line_clear();
     uv_timer_stop(&ctl->patience);
     udpai_ctl_disconnect(ctl);
     if (ctl->is_heard || result == UDPAI_CTL_GOOD) {

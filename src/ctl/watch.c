@@ -51,7 +51,10 @@ put_time(udpai_strbuf *out)
 }
 
 static void
-put_line(udpai_strbuf *out, const udpa_resource *resource, const char *event)
+put_line(udpai_strbuf *out,
+         const udpa_resource *resource,
+         const char *event,
+         const udpai_ctl_layout *layout)
 {
     put_time(out);
     udpai_strbuf_printf(out, "  %-7s  ", event);
@@ -59,9 +62,22 @@ put_line(udpai_strbuf *out, const udpa_resource *resource, const char *event)
     udpai_strbuf_putc(out, ' ');
     udpai_ctl_put_text(out, udpai_str_from(udpa_resource_name(resource)));
     udpai_strbuf_puts(out, "  ");
-    udpai_ctl_put_text(out, udpai_str_from(udpa_resource_version(resource)));
+    udpai_ctl_put_version(out, udpai_str_from(udpa_resource_version(resource)), layout->is_wide);
     put_lost(out, resource);
+}
+
+/* One line of the terminal, too. */
+static void
+put_row(const watching *self, udpai_strbuf *out, const udpa_resource *resource, const char *event)
+{
+    udpai_ctl_layout layout = udpai_ctl_layout_of(self->ctl->options);
+    bool is_cut = layout.n_columns && !layout.is_wide;
+    udpai_strbuf line = {0};
+    put_line(&line, resource, event, &layout);
+    udpai_ctl_put_cut(out, udpai_strbuf_view(&line), is_cut ? layout.n_columns : SIZE_MAX);
     udpai_strbuf_putc(out, '\n');
+    out->failed |= line.failed;
+    udpai_strbuf_done(&line);
 }
 
 static void
@@ -89,7 +105,7 @@ show(watching *self, const udpa_resource *resource, const char *event)
     udpai_strbuf out = {0};
     switch (self->ctl->options->format) {
     case UDPAI_CTL_TABLE:
-        put_line(&out, resource, event);
+        put_row(self, &out, resource, event);
         break;
     case UDPAI_CTL_PATH: /* goes with get alone */
     case UDPAI_CTL_NAME:
@@ -102,8 +118,11 @@ show(watching *self, const udpa_resource *resource, const char *event)
         put_document(self, &out, resource, event);
         break;
     }
-    if (udpai_ctl_print(&out) != UDPAI_CTL_GOOD)
-        udpai_ctl_finish(self->ctl, UDPAI_CTL_REFUSED); /* nobody reads it any more */
+    udpai_ctl_exit printed = self->ctl->options->format == UDPAI_CTL_JSON
+                                 ? udpai_ctl_print_json(self->ctl->options, &out)
+                                 : udpai_ctl_print(&out);
+    if (printed != UDPAI_CTL_GOOD)
+        udpai_ctl_finish(self->ctl, printed); /* nobody reads it any more, or it cannot be taken */
 }
 
 /* ---- hearing ---- */

@@ -261,14 +261,18 @@ def check_watch(test, ctl):
 
 
 def check_status(ctl):
-    out = ctl('status')
+    out = ctl('status', '--all')
     for part in ('NODE', 'node ', '0.1.0', 'RESOURCES', 'a.Type', 'SESSIONS', 'SUBSCRIPTIONS',
                  'udpactl', 'udpa.node'):
         check(f'  status has {part}', part in out, out)
     check('  no sources', ctl('status', 'sources') == 'none\n')
-    sessions = json.loads(ctl('status', 'sessions', '-o', 'json'))
-    check('  JSON has our own session', any(one['resource']['peerNodeId'] == 'udpactl'
-                                            for one in sessions), sessions)
+    own = "type.googleapis.com/udpa.status.v1.SessionStatus"
+
+    def asks(*options):
+        return [one for one in json.loads(ctl('status', 'sessions', '-o', 'json', *options))
+                if [of['typeUrl'] for of in one['resource'].get('subscriptions', [])] == [own]]
+
+    check('  our own session is not shown', asks() == [])
     check('  short names', 'udpa.node/node/node' in ctl('get', 'node', '-o', 'name'))
 
 

@@ -171,11 +171,13 @@ def test_nobody_there(test):
     _, address = test.start_node('silent')
     said = Ctl(test, address.rsplit(':')[-1], '--timeout', 5)('get', status=NO_CONNECTION)
     check('a socket of gRPC', 'cannot ask' in said, said)
-    for arguments, words in ((('--server', 'x:1', 'runtime', 'get'), '--http HOST:PORT'),
-                             (('--http', 'x:1', 'status'), 'goes with runtime')):
+    for arguments in (('--server', '127.0.0.2:1', 'runtime', 'get'),
+                      ('runtime', 'set', 'a=1', '--server', '127.0.0.2:1')):
         done = subprocess.run([str(test.build / 'udpactl'), *arguments], capture_output=True,
-                              text=True, timeout=PATIENCE_S, check=False)
-        check(f'{words} is told', done.returncode == MISTAKE and words in done.stderr, done.stderr)
+                              text=True, timeout=PATIENCE_S, check=False,
+                              env={**os.environ, 'UDPACTL_HTTP': '127.0.0.1:1'})
+        check('the node of --server is asked, not another one', done.returncode == NO_CONNECTION and
+              'cannot ask 127.0.0.2:18080' in done.stderr, done.stderr)
 
 
 def test_environment(test, node):

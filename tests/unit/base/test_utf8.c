@@ -205,6 +205,34 @@ a_beginning_ends_between_characters(void **state)
     assert_int_equal(udpai_utf8_cut((udpai_str){NULL, 0}, 0).len, 0);
 }
 
+static void
+characters_are_decoded(void **state)
+{
+    (void)state;
+
+    static const struct {
+        const char *text;
+        size_t len;
+        uint32_t point;
+    } cases[] = {
+        {"az", 1, 'a'},
+        {"\xc3\xa4z", 2, 0xe4},
+        {"\xe2\x82\xac\xe2", 3, 0x20ac},
+        {"\xf0\x9f\x98\x80", 4, 0x1f600},
+        {"\xf4\x8f\xbf\xbf", 4, 0x10ffff},
+        {"\xc3", 0, 7},
+        {"\x80", 0, 7},
+        {"\xed\xa0\x80", 0, 7},
+        {"", 0, 7},
+    };
+
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(cases); i++) {
+        uint32_t point = 7;
+        assert_int_equal(udpai_utf8_decode(udpai_str_from(cases[i].text), &point), cases[i].len);
+        assert_int_equal(point, cases[i].point);
+    }
+}
+
 int
 main(void)
 {
@@ -219,6 +247,7 @@ main(void)
         cmocka_unit_test(mending_replaces_only_what_is_wrong),
         cmocka_unit_test(mended_noise_is_valid),
         cmocka_unit_test(a_beginning_ends_between_characters),
+        cmocka_unit_test(characters_are_decoded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,8 @@
 #include "ctl/awaited_view.h"
 #include "tests/harness/resources.h"
 
+static udpai_ctl_layout plain;
+
 #define NOW_US INT64_C(1000000000000)
 #define S(name) UDPA__STATUS__V1__SESSION_ACKNOWLEDGEMENT__STATE__##name
 
@@ -287,9 +289,64 @@ expect_text(bool is_json, const char *wanted)
     if (is_json)
         udpai_ctl_put_awaited_json(&out, &list);
     else
-        udpai_ctl_put_awaited(&out, &list, NOW_US);
+        udpai_ctl_put_awaited(&out, &plain, &list, NOW_US);
     assert_str(udpai_strbuf_view(&out), wanted);
     udpai_strbuf_done(&out);
+}
+
+static void
+expect_progress(const char *wanted)
+{
+    udpai_strbuf out = {0};
+    udpai_ctl_put_awaited_progress(&out, &list);
+    assert_str(udpai_strbuf_view(&out), wanted);
+    udpai_strbuf_done(&out);
+}
+
+static void
+progress_of_one_resource(void **state)
+{
+    (void)state;
+    add("local/a", "1");
+    expect_progress("the node has not answered");
+    TAKE(0, .version = NULL);
+    expect_progress("cluster local/a is not there");
+    TAKE(0, .version = "2");
+    expect_progress("cluster local/a is not there in this version");
+    TAKE(0, .version = "1", .sessions = {{"a", S(UNANSWERED)}, {"b", S(BEHIND)}}, .n_more = 3);
+    expect_progress("3 of 5 clients acknowledge, waiting for: a, b");
+    TAKE(0, .version = "1", .sessions = {{"a", S(ACKNOWLEDGED)}, {"b", S(SENT)}, {"u", S(UNTOLD)}});
+    expect_progress("1 of 1 clients acknowledge");
+    list.at_least = 2;
+    expect_progress("1 of at least 2 clients acknowledge");
+}
+
+static void
+progress_of_several_resources(void **state)
+{
+    (void)state;
+    add("local/a", NULL);
+    add("local/b", NULL);
+    add("local/c", NULL);
+    TAKE(0, .version = "1", .sessions = {{"x", S(UNANSWERED)}, {"y", S(REFUSED)}}, .n_more = 2);
+    TAKE(1, .version = "1", .sessions = {{"x", S(UNANSWERED)}, {"z", S(UNANSWERED)}});
+    expect_progress("0 of 3 resources acknowledged, by 2 of 6 subscriptions, waiting for: x, y, z");
+    TAKE(0, .version = "1", .sessions = {{"x", S(ACKNOWLEDGED)}});
+    TAKE(2, .version = NULL);
+    expect_progress("0 of 3 resources acknowledged, by 1 of 4 subscriptions, waiting for: y, x, z; "
+                    "cluster local/c is not there");
+}
+
+static void
+progress_of_a_removal(void **state)
+{
+    (void)state;
+    add("local/a", NULL);
+    list.items.items[0].is_removal = true;
+    TAKE(0, .version = "1");
+    expect_progress("cluster local/a is still there");
+    TAKE(0, .version = NULL, .sessions = {{"x", S(UNANSWERED)}, {"y", S(ACKNOWLEDGED)}});
+    expect_progress("1 of 2 clients acknowledge, waiting for: x");
 }
 
 static void
@@ -385,6 +442,9 @@ main(void)
         awaited_test(of_two_readings_one_is_meant),
         awaited_test(what_cannot_be_asked_is_refused),
         awaited_test(what_is_no_answer_is_left_alone),
+        awaited_test(progress_of_one_resource),
+        awaited_test(progress_of_several_resources),
+        awaited_test(progress_of_a_removal),
         awaited_test(the_table_tells_who_has_not),
         awaited_test(what_is_there_instead_is_told),
         awaited_test(json_has_all_that_is_known),

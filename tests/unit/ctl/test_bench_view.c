@@ -6,6 +6,8 @@
 static const udpai_load_options usual = {
     .n_streams = 10, .n_connections = 10, .n_resources = 50, .size = 300, .n_servers = 1};
 
+static udpai_ctl_layout plain;
+
 static udpai_load_figures
 all_figures(void)
 {
@@ -39,7 +41,7 @@ static void
 assert_text(const udpai_load_options *load, udpai_load_figures *figures, const char *expected)
 {
     udpai_strbuf out = {0};
-    udpai_bench_put_text(&out, load, figures);
+    udpai_bench_put_text(&out, &plain, load, figures);
     assert_str(udpai_strbuf_view(&out), expected);
     udpai_strbuf_done(&out);
 }
@@ -80,15 +82,15 @@ all_as_tables(void **state)
                 "10 streams of delta xDS, each on a connection of its own\n"
                 "\n"
                 "STEP                           TIME       NUMBER   RECEIVED   SERVER CPU\n"
-                "resources published            20.00 ms   50       -          4.00 ms\n"
-                "connections                    12.50 ms   10       0.4 kB     8.00 ms\n"
-                "first resources                1.25 s     500      2.2 MB     40.00 ms\n"
-                "changes                        100 ms     20       119.3 kB   30.00 ms\n"
-                "resources behind a reconnect   300 ms     3        8.8 kB     7.00 ms\n"
+                "resources published            20.00 ms       50   -          4.00 ms\n"
+                "connections                    12.50 ms       10   0.4 kB     8.00 ms\n"
+                "first resources                1.25 s        500   2.2 MB     40.00 ms\n"
+                "changes                        100 ms         20   119.3 kB   30.00 ms\n"
+                "resources behind a reconnect   300 ms          3   8.8 kB     7.00 ms\n"
                 "\n"
                 "CHANGES                        NUMBER   P50       P99       LONGEST\n"
-                "until a stream has one         200      1.01 ms   1.99 ms   2.00 ms\n"
-                "until the last stream has it   20       1.10 ms   2.00 ms   2.00 ms\n"
+                "until a stream has one            200   1.01 ms   1.99 ms   2.00 ms\n"
+                "until the last stream has it       20   1.10 ms   2.00 ms   2.00 ms\n"
                 "\n"
                 "200 deliveries in 190 messages, 2000 a second\n"
                 "CPU of a million deliveries: server 150.00 s, this client 20.00 s\n"
@@ -124,7 +126,7 @@ idle_connections(void **state)
                 "10 idle connections, with TLS\n"
                 "\n"
                 "STEP          TIME     NUMBER   RECEIVED   SERVER CPU\n"
-                "connections   500 us   10       0.4 kB     -\n");
+                "connections   500 us       10   0.4 kB     -\n");
 }
 
 static void
@@ -157,11 +159,11 @@ changes_that_nobody_has_asked_for(void **state)
                 "10 streams of delta xDS, each on a connection of its own\n"
                 "\n"
                 "STEP      TIME     NUMBER   RECEIVED   SERVER CPU\n"
-                "changes   100 ms   20       -          -\n"
+                "changes   100 ms       20   -          -\n"
                 "\n"
                 "CHANGES                        NUMBER   P50   P99   LONGEST\n"
-                "until a stream has one         0        -     -     -\n"
-                "until the last stream has it   0        -     -     -\n"
+                "until a stream has one              0   -     -     -\n"
+                "until the last stream has it        0   -     -     -\n"
                 "\n"
                 "0 deliveries in 0 messages, 0 a second\n");
 }
@@ -174,7 +176,7 @@ without_memory_it_is_told(void **state)
     for (long n = 0;; n++) {
         udpai_strbuf out = {0};
         udpai_alloc_fail_after(n);
-        udpai_bench_put_text(&out, &usual, &figures);
+        udpai_bench_put_text(&out, &plain, &usual, &figures);
         udpai_alloc_fail_after(-1);
         bool failed = udpai_strbuf_failed(&out);
         udpai_strbuf_done(&out);

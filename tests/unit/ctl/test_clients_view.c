@@ -10,6 +10,8 @@
 typedef Udpa__Status__V1__SessionStatus session_status;
 typedef Udpa__Status__V1__SubscriptionStatus subscription_status;
 
+static udpai_ctl_layout plain;
+
 static udpa_resource *
 packed(const session_status *session)
 {
@@ -64,7 +66,7 @@ expect(udpa_resource **resources, size_t n, const char *wanted)
 {
     udpai_strbuf out = {0};
     udpai_strbuf_puts(&out, "");
-    udpai_ctl_put_clients(&out, resources, n, NOW_US);
+    udpai_ctl_put_clients(&out, &plain, resources, n, false, NOW_US);
     assert_str(udpai_strbuf_view(&out), wanted);
     udpai_strbuf_done(&out);
     for (size_t i = 0; i < n; i++)
@@ -76,17 +78,17 @@ streams_of_one_client_are_one_row(void **state)
 {
     (void)state;
     udpa_resource *resources[] = {
-        session("xds-delta", "envoy-2", TEST_CDS, NULL),
-        session("xds-sotw", "envoy-1", TEST_CDS, NULL),
-        session("xds-sotw", "envoy-1", TEST_LDS, "no\nfilter"),
+        session("xds-delta", "envoy-10", TEST_CDS, NULL),
+        session("xds-sotw", "envoy-2", TEST_CDS, NULL),
+        session("xds-sotw", "envoy-2", TEST_LDS, "no\nfilter"),
     };
     expect(
         resources, UDPAI_ARRAY_LEN(resources),
-        "CLIENT    ADDRESS   PROTOCOL    FOR   TYPES               SENT   SYNCED        LAST "
+        "CLIENT     ADDRESS   PROTOCOL    FOR   TYPES               SENT   SYNCED        LAST "
         "REFUSAL\n"
-        "envoy-1   -         xds-sotw    -     cluster, listener   6      no: refused   5 s ago: "
+        "envoy-2    -         xds-sotw    -     cluster, listener      6   no: refused   5 s ago: "
         "no filter\n"
-        "envoy-2   -         xds-delta   -     cluster             3      yes           -\n");
+        "envoy-10   -         xds-delta   -     cluster                3   yes           -\n");
 }
 
 static void
@@ -96,12 +98,12 @@ what_came_with_a_refusal_is_in_doubt(void **state)
     udpa_resource *resources[] = {session("xds-delta", "envoy-2", TEST_CDS, "in doubt")};
     expect(resources, UDPAI_ARRAY_LEN(resources),
            "CLIENT    ADDRESS   PROTOCOL    FOR   TYPES     SENT   SYNCED         LAST REFUSAL\n"
-           "envoy-2   -         xds-delta   -     cluster   3      no: in doubt   5 s ago: in "
+           "envoy-2   -         xds-delta   -     cluster      3   no: in doubt   5 s ago: in "
            "doubt\n");
 }
 
 static void
-a_long_refusal_is_shown_by_its_ends(void **state)
+a_long_refusal_is_shown_by_its_ends_unless_it_is_wide(void **state)
 {
     (void)state;
     char words[301];
@@ -110,11 +112,16 @@ a_long_refusal_is_shown_by_its_ends(void **state)
     memcpy(words + sizeof(words) - 4, "end", 4);
     udpa_resource *resource = session("xds-sotw", "e", TEST_CDS, words);
     udpai_strbuf out = {0};
-    udpai_ctl_put_clients(&out, &resource, 1, NOW_US);
+    udpai_ctl_put_clients(&out, &plain, &resource, 1, false, NOW_US);
     assert_non_null(strstr(out.data, "ago: beginxxx"));
     assert_non_null(strstr(out.data, "xxx … xxx"));
     assert_non_null(strstr(out.data, "xxxend\n"));
     assert_true(out.len < 450);
+    udpai_strbuf_done(&out);
+    udpai_ctl_layout wide = {.is_wide = true};
+    out = (udpai_strbuf){0};
+    udpai_ctl_put_clients(&out, &wide, &resource, 1, false, NOW_US);
+    assert_non_null(strstr(out.data, words));
     udpai_strbuf_done(&out);
     udpa_resource_unref(resource);
 }
@@ -129,6 +136,18 @@ who_looks_on_or_serves_is_no_client(void **state)
         session("csds", "asker", TEST_CDS, NULL),
     };
     expect(resources, UDPAI_ARRAY_LEN(resources), "");
+}
+
+static void
+of_all_clients_who_looks_on_is_one(void **state)
+{
+    (void)state;
+    udpai_strbuf out = {0};
+    udpa_resource *resource = session("udpa", "udpactl", STATUS "SessionStatus", NULL);
+    udpai_ctl_put_clients(&out, &plain, &resource, 1, true, NOW_US);
+    assert_non_null(strstr(out.data, "\nudpactl "));
+    udpai_strbuf_done(&out);
+    udpa_resource_unref(resource);
 }
 
 /* ---- of all nodes ---- */
@@ -180,12 +199,12 @@ clients_of_all_nodes_are_rows(void **state)
         told("udpa.clients/top/two/7/top", "two", "no\nfilter"),
     };
     udpai_strbuf out = {0};
-    udpai_ctl_put_client_tree(&out, resources, UDPAI_ARRAY_LEN(resources), NOW_US);
+    udpai_ctl_put_client_tree(&out, &plain, resources, UDPAI_ARRAY_LEN(resources), NOW_US);
     assert_str(udpai_strbuf_view(&out),
                "CLIENT   NODE   ADDRESS   PROTOCOL    FOR   RESOURCES   SYNCED          LAST "
                "REFUSAL\n"
-               "one      edge   -         xds-delta   -     3           yes             -\n"
-               "two      top    -         xds-delta   -     3           no: refused 1   5 s ago: "
+               "one      edge   -         xds-delta   -             3   yes             -\n"
+               "two      top    -         xds-delta   -             3   no: refused 1   5 s ago: "
                "no filter\n");
     udpai_strbuf_done(&out);
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(resources); i++)
@@ -198,8 +217,9 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(streams_of_one_client_are_one_row),
         cmocka_unit_test(what_came_with_a_refusal_is_in_doubt),
-        cmocka_unit_test(a_long_refusal_is_shown_by_its_ends),
+        cmocka_unit_test(a_long_refusal_is_shown_by_its_ends_unless_it_is_wide),
         cmocka_unit_test(who_looks_on_or_serves_is_no_client),
+        cmocka_unit_test(of_all_clients_who_looks_on_is_one),
         cmocka_unit_test(clients_of_all_nodes_are_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

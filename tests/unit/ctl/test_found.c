@@ -61,12 +61,12 @@ static void
 test_order(void **state)
 {
     (void)state;
-    static const char *const wanted[] = {"com.acme/z", "com.acme/a", "com.acme/b", "com.acme/c"};
+    static const char *const wanted[] = {"com.acme/z", "com.acme/b2", "com.acme/b10", "com.acme/c"};
     udpai_ctl_found found;
     udpai_ctl_found_begin(&found);
     put(&found, RESOURCE("com.acme/c"));
-    put(&found, RESOURCE("com.acme/b", .type = TEST_LDS));
-    put(&found, RESOURCE("com.acme/a", .type = TEST_LDS));
+    put(&found, RESOURCE("com.acme/b10", .type = TEST_LDS));
+    put(&found, RESOURCE("com.acme/b2", .type = TEST_LDS));
     put(&found, RESOURCE("com.acme/z", .type = TEST_CDS));
     UDPAI_AUTO_FREE udpa_resource **sorted = udpai_ctl_found_sorted(&found);
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(wanted); i++)

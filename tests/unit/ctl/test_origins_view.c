@@ -7,6 +7,8 @@
 typedef Udpa__Status__V1__OriginsStatus origins_message;
 typedef Udpa__Status__V1__Contribution contribution_message;
 
+static udpai_ctl_layout plain;
+
 static contribution_message
 said_by(const char *origin, bool effective, bool eligible, bool superseded)
 {
@@ -49,7 +51,7 @@ expect(const udpa_resource *resource, const char *wanted)
     udpa_resource *one = (udpa_resource *)(uintptr_t)resource;
     udpai_strbuf out = {0};
     udpai_strbuf_puts(&out, "");
-    udpai_ctl_put_origins(&out, &one, 1);
+    udpai_ctl_put_origins(&out, &plain, &one, 1);
     assert_str(udpai_strbuf_view(&out), wanted);
     udpai_strbuf_done(&out);
 }
@@ -73,13 +75,13 @@ each_says_what_it_is_worth(void **state)
     expect(resource,
            "TYPE      NAME         ORIGIN         AUTHORITY   VERSION   GENERATION   STATE        "
            "WAY\n"
-           "cluster   com.acme/a   path:/etc      acme        v         7            counts       "
+           "cluster   com.acme/a   path:/etc      acme        v                  7   counts       "
            "-\n"
-           "cluster   com.acme/a   publisher:/p   acme        v         7            shadowed     "
+           "cluster   com.acme/a   publisher:/p   acme        v                  7   shadowed     "
            "-\n"
-           "cluster   com.acme/a   source:a       acme        v         7            not in use   "
+           "cluster   com.acme/a   source:a       acme        v                  7   not in use   "
            "core > mid\n"
-           "cluster   com.acme/a   source:b       acme        v         7            outdated     "
+           "cluster   com.acme/a   source:b       acme        v                  7   outdated     "
            "-\n");
 }
 

@@ -15,6 +15,8 @@
     " \"entries\": {\"a.b\": {\"final_value\": \"2\", \"layer_values\": [\"1\", \"2\"]},"          \
     " \"c\": {\"final_value\": \"x\\\"y\", \"layer_values\": [\"x\\\"y\", \"\"]}}}"
 
+static udpai_ctl_layout plain;
+
 static void
 expect_values(const char *const *keys, size_t n, bool is_json, const char *wanted)
 {
@@ -22,7 +24,7 @@ expect_values(const char *const *keys, size_t n, bool is_json, const char *wante
     udpai_strbuf out = {0};
     assert_ok(udpai_ctl_runtime_read(&runtime, UDPAI_STR(PAGE), NULL));
     udpai_strbuf_puts(&out, "");
-    udpai_ctl_runtime_put_values(&runtime, keys, n, is_json, &out);
+    udpai_ctl_runtime_put_values(&runtime, keys, n, is_json ? NULL : &plain, &out);
     assert_str(udpai_strbuf_view(&out), wanted);
     udpai_strbuf_done(&out);
     udpai_ctl_runtime_done(&runtime);
@@ -47,12 +49,12 @@ layers_are_listed(void **state)
     udpai_ctl_runtime runtime;
     udpai_strbuf out = {0};
     assert_ok(udpai_ctl_runtime_read(&runtime, UDPAI_STR(PAGE), NULL));
-    udpai_ctl_runtime_put_layers(&runtime, &out);
+    udpai_ctl_runtime_put_layers(&runtime, &plain, &out);
     assert_str(udpai_strbuf_view(&out), "LAYER   KIND     KEYS   STATE\n"
-                                        "base    static   2      counts\n"
-                                        "disk    disk     0      left out: a?loop\n"
-                                        "gone    disk     0      not there\n"
-                                        "admin   admin    1      counts\n"
+                                        "base    static      2   counts\n"
+                                        "disk    disk        0   left out: a?loop\n"
+                                        "gone    disk        0   not there\n"
+                                        "admin   admin       1   counts\n"
                                         "\n"
                                         "KEY   base   admin   FINAL\n"
                                         "a.b   1      2       2\n"
@@ -96,7 +98,7 @@ the_page_of_an_envoy_is_read(void **state)
                   "[\"0123456789012345678901234567890123456789012345678901234567\xc3\xa4"
                   "9yz\"], \"final_value\": \"1\"}}}"),
         NULL));
-    udpai_ctl_runtime_put_layers(&runtime, &out);
+    udpai_ctl_runtime_put_layers(&runtime, &plain, &out);
     assert_str(udpai_strbuf_view(&out),
                "KEY   a                                                                FINAL\n"
                "k     0123456789012345678901234567890123456789012345678901234567\xc3\xa4...   1\n");
@@ -142,9 +144,9 @@ read_and_show(void *context)
     udpai_strbuf out = {0};
     udpa_err err = udpai_ctl_runtime_read(&runtime, UDPAI_STR(PAGE), NULL);
     if (!err) {
-        udpai_ctl_runtime_put_values(&runtime, NULL, 0, false, &out);
-        udpai_ctl_runtime_put_values(&runtime, NULL, 0, true, &out);
-        udpai_ctl_runtime_put_layers(&runtime, &out);
+        udpai_ctl_runtime_put_values(&runtime, NULL, 0, &plain, &out);
+        udpai_ctl_runtime_put_values(&runtime, NULL, 0, NULL, &out);
+        udpai_ctl_runtime_put_layers(&runtime, &plain, &out);
         err = udpai_strbuf_failed(&out) ? UDPA_ERR_NOMEM : UDPA_OK;
     }
     udpai_strbuf_done(&out);

@@ -23,10 +23,34 @@ packed(const char *type_url, const ProtobufCMessage *message)
     return resource;
 }
 
+static udpai_ctl_layout plain;
+
 typedef void (*put_fn)(udpai_strbuf *out,
+                       udpai_ctl_layout *layout,
                        udpa_resource *const *resources,
                        size_t n,
                        int64_t now_us);
+
+/* No session is hidden. */
+static void
+put_nodes(udpai_strbuf *out,
+          udpai_ctl_layout *layout,
+          udpa_resource *const *resources,
+          size_t n,
+          int64_t now_us)
+{
+    udpai_ctl_put_nodes(out, layout, resources, n, 0, now_us);
+}
+
+static void
+put_nodes_with_one_hidden(udpai_strbuf *out,
+                          udpai_ctl_layout *layout,
+                          udpa_resource *const *resources,
+                          size_t n,
+                          int64_t now_us)
+{
+    udpai_ctl_put_nodes(out, layout, resources, n, 1, now_us);
+}
 
 /* Gives the resource up. */
 static void
@@ -34,7 +58,7 @@ expect(put_fn put, udpa_resource *resource, const char *wanted)
 {
     udpai_strbuf out = {0};
     udpai_strbuf_puts(&out, "");
-    put(&out, &resource, 1, NOW_US);
+    put(&out, &plain, &resource, 1, NOW_US);
     assert_str(udpai_strbuf_view(&out), wanted);
     udpai_strbuf_done(&out);
     udpa_resource_unref(resource);
@@ -84,14 +108,28 @@ test_node(void **state)
     node.n_sessions = 2;
     node.types = types;
     node.n_types = 2;
-    expect(udpai_ctl_put_nodes, packed(STATUS "NodeStatus", &node.base),
+    expect(put_nodes, packed(STATUS "NodeStatus", &node.base),
            "NODE     VERSION   RUNS FOR    SESSIONS\n"
-           "edge-1   0.1.0     1 min 5 s   2\n"
+           "edge-1   0.1.0     1 min 5 s          2\n"
            "\n"
            "RESOURCES\n"
            "TYPE       RESOURCES   WAITS FOR\n"
-           "cluster    7           core, cloud\n"
-           "(others)   0           core\n");
+           "cluster            7   core, cloud\n"
+           "(others)           0   core\n");
+}
+
+static void
+test_hidden_sessions_are_not_counted(void **state)
+{
+    (void)state;
+    Udpa__Status__V1__NodeStatus node = UDPA__STATUS__V1__NODE_STATUS__INIT;
+    node.node_id = (char *)(uintptr_t) "n";
+    node.n_sessions = 2;
+    expect(put_nodes_with_one_hidden, packed(STATUS "NodeStatus", &node.base),
+           "NODE   VERSION   RUNS FOR   SESSIONS\nn      -         -                 1\n");
+    node.n_sessions = 0; /* described before */
+    expect(put_nodes_with_one_hidden, packed(STATUS "NodeStatus", &node.base),
+           "NODE   VERSION   RUNS FOR   SESSIONS\nn      -         -                 0\n");
 }
 
 static void
@@ -119,19 +157,19 @@ test_sinks(void **state)
     sink.n_forward_streams = 12;
     sink.n_forwarded = 13;
     sink.n_not_forwarded = 14;
-    expect(udpai_ctl_put_nodes, packed(STATUS "NodeStatus", &node.base),
+    expect(put_nodes, packed(STATUS "NodeStatus", &node.base),
            "NODE     VERSION   RUNS FOR   SESSIONS\n"
-           "edge-1   0.1.0     -          0\n"
+           "edge-1   0.1.0     -                 0\n"
            "\n"
            "SINKS\n"
            "SINK         CLIENTS   ACCEPTED   BYTES   DROPPED   REFUSED   HELD   WRITTEN   LOST   "
            "READERS   MISSED\n"
-           "access-log   2         30         4000    5         6         7      8         9      "
-           "10        11\n"
+           "access-log         2         30    4000         5         6      7         8      9   "
+           "     10       11\n"
            "\n"
            "FORWARDED\n"
            "SINK         TO                STREAMS   SENT   NOT SENT\n"
-           "access-log   core.test:18000   12        13     14\n");
+           "access-log   core.test:18000        12     13         14\n");
 }
 
 static void
@@ -152,7 +190,7 @@ test_source(void **state)
            "SOURCES\n"
            "NAME   KIND   ADDRESS           STATE     FOR   PEER   COMPLETE   RECEIVED   REFUSED   "
            "LAST ERROR\n"
-           "core   rest   core.test:18000   waiting   -     -      0 of 1     0          3         "
+           "core   rest   core.test:18000   waiting   -     -      0 of 1            0         3   "
            "Connection?refused\n");
 }
 
@@ -197,12 +235,12 @@ test_session(void **state)
     expect(udpai_ctl_put_sessions, packed(STATUS "SessionStatus", &session.base),
            "SESSIONS\n"
            "SESSION   PEER      ADDRESS   PROTOCOL    AUDIENCE   FOR   SOURCE   RECEIVED\n"
-           "4         envoy-7   -         xds-delta   shops      -     -        0\n"
+           "4         envoy-7   -         xds-delta   shops      -     -               0\n"
            "\n"
            "SUBSCRIPTIONS\n"
            "SESSION   TYPE       WANTS     SENT   REMOVED   ACKNOWLEDGED   REFUSED   "
            "UNANSWERED        IN SYNC   LAST ERROR\n"
-           "4         listener   2 names   5      0         0              1         "
+           "4         listener   2 names      5         0              0         1   "
            "2 for 1 min 5 s   no        no filter\n"
            "\n"
            "REFUSED\n"
@@ -221,11 +259,11 @@ test_unknown_receipts(void **state)
     expect(udpai_ctl_put_sessions, packed(STATUS "SessionStatus", &session.base),
            "SESSIONS\n"
            "SESSION   PEER   ADDRESS   PROTOCOL   AUDIENCE   FOR   SOURCE   RECEIVED\n"
-           "4         -      -         udpa       -          -     -        0\n"
+           "4         -      -         udpa       -          -     -               0\n"
            "\n"
            "RECEIPTS NOBODY WAITS FOR\n"
            "SESSION   RECEIPTS\n"
-           "4         12\n");
+           "4               12\n");
 }
 
 /* A node of a later version, or none of ours, may say anything. */
@@ -233,8 +271,7 @@ static void
 test_what_cannot_be_read(void **state)
 {
     (void)state;
-    expect(udpai_ctl_put_nodes,
-           RESOURCE("udpa.node/n/x", .type = STATUS "NodeStatus", .value = "\x0a"), "");
+    expect(put_nodes, RESOURCE("udpa.node/n/x", .type = STATUS "NodeStatus", .value = "\x0a"), "");
     expect(udpai_ctl_put_sources, RESOURCE("udpa.node/n/x", .type = STATUS "NodeStatus"), "");
     expect(udpai_ctl_put_sessions, RESOURCE("udpa.node/n/x"), "");
 }
@@ -245,6 +282,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ages),
         cmocka_unit_test(test_node),
+        cmocka_unit_test(test_hidden_sessions_are_not_counted),
         cmocka_unit_test(test_sinks),
         cmocka_unit_test(test_source),
         cmocka_unit_test(test_session),

@@ -5,6 +5,7 @@
 #include "tests/harness/oom.h"
 
 static const char *const heads[] = {"NAME", "N", "WHY"};
+static udpai_ctl_layout plain;
 
 static void
 expect(const udpai_ctl_table *table, const char *wanted)
@@ -20,7 +21,7 @@ test_columns(void **state)
 {
     (void)state;
     udpai_ctl_table table;
-    udpai_ctl_table_begin(&table, heads, 3);
+    udpai_ctl_table_begin(&table, &plain, heads, 3);
     expect(&table, "NAME   N   WHY\n");
     assert_int_equal(udpai_ctl_table_n_rows(&table), 0);
     udpai_ctl_table_add(&table, UDPAI_STR("a-long-name"));
@@ -44,7 +45,7 @@ test_characters_not_bytes(void **state)
     (void)state;
     static const char *const two[] = {"A", "B"};
     udpai_ctl_table table;
-    udpai_ctl_table_begin(&table, two, 2);
+    udpai_ctl_table_begin(&table, &plain, two, 2);
     udpai_ctl_table_add(&table, UDPAI_STR("Grüße"));
     udpai_ctl_table_add(&table, UDPAI_STR("x"));
     udpai_ctl_table_add(&table, UDPAI_STR("12345"));
@@ -53,25 +54,185 @@ test_characters_not_bytes(void **state)
     udpai_ctl_table_done(&table);
 }
 
-/* What a peer has named must not reach the terminal as a command. */
+/* What a peer has named must not reach the terminal as a command; test_display has all cases. */
 static void
 test_nothing_a_terminal_obeys(void **state)
 {
     (void)state;
+    static const char *const one[] = {"A"};
+    udpai_ctl_table table;
+    udpai_ctl_table_begin(&table, &plain, one, 1);
+    udpai_ctl_table_add_text(&table, "\x1b[2J\n");
+    expect(&table, "A\n?[2J?\n");
+    udpai_ctl_table_done(&table);
+}
+
+static void
+test_wide_characters(void **state)
+{
+    (void)state;
+    static const char *const two[] = {"NAME", "B"};
+    udpai_ctl_table table;
+    udpai_ctl_table_begin(&table, &plain, two, 2);
+    udpai_ctl_table_add_text(&table, "配置中心");
+    udpai_ctl_table_add_text(&table, "x");
+    udpai_ctl_table_add_text(&table, "e\xcc\x81");
+    udpai_ctl_table_add_text(&table, "y");
+    udpai_ctl_table_add_text(&table, "\xff\xff");
+    udpai_ctl_table_add_text(&table, "z");
+    expect(&table, "NAME       B\n配置中心   x\ne\xcc\x81          y\n??         z\n");
+    udpai_ctl_table_done(&table);
+}
+
+/* ---- numbers, and the order of rows ---- */
+
+static void
+add_rows(udpai_ctl_table *table, udpai_ctl_layout *layout)
+{
+    static const char *const columns[] = {"NAME", "SENT", "LAST SEEN"};
 
     static const struct {
-        const char *text, *shown;
-    } cases[] = {
-        {"\x1b[2J", "?[2J"},     {"a\nb\tc\rd", "a?b?c?d"},    {"\x7f", "?"},
-        {"\xc2\x9b[2J", "?[2J"}, {"\xc2\xa0ok", "\xc2\xa0ok"}, {"\xc3\x9f", "\xc3\x9f"},
+        const char *name;
+        uint64_t sent;
+        double age;
+        const char *age_text;
+    } rows[] = {
+        {"r10", 9, 60, "1 min"},
+        {"r2", 100, 7200, "2 h"},
+        {"r1", 9, 0, ""},
+        {"", 0, 59, "59 s"},
     };
 
-    for (size_t i = 0; i < UDPAI_ARRAY_LEN(cases); i++) {
-        udpai_strbuf out = {0};
-        udpai_ctl_put_text(&out, udpai_str_from(cases[i].text));
-        assert_str(udpai_strbuf_view(&out), cases[i].shown);
-        udpai_strbuf_done(&out);
+    udpai_ctl_table_begin(table, layout, columns, UDPAI_ARRAY_LEN(columns));
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(rows); i++) {
+        udpai_ctl_table_add_text(table, rows[i].name);
+        udpai_ctl_table_add_number(table, rows[i].sent);
+        udpai_ctl_table_add_quantity(table, rows[i].age, udpai_str_from(rows[i].age_text));
     }
+}
+
+static void
+test_numbers_stand_below_each_other(void **state)
+{
+    (void)state;
+    static const char *const two[] = {"N", "MANY"};
+    udpai_ctl_table table;
+    add_rows(&table, &plain);
+    expect(&table, "NAME   SENT   LAST SEEN\n"
+                   "r10       9   1 min\n"
+                   "r2      100   2 h\n"
+                   "r1        9   -\n"
+                   "-         0   59 s\n");
+    udpai_ctl_table_done(&table);
+    udpai_ctl_table_begin(&table, &plain, two, 2);
+    udpai_ctl_table_add_text(&table, "no number");
+    udpai_ctl_table_add_number(&table, 7);
+    udpai_ctl_table_add_number(&table, 12345);
+    udpai_ctl_table_add_text(&table, "");
+    expect(&table, "N           MANY\nno number      7\n12345          -\n");
+    udpai_ctl_table_done(&table);
+}
+
+static void
+expect_order(const char *sort_by, bool is_descending, const char *wanted)
+{
+    udpai_ctl_layout layout = {
+        .without_heads = true, .sort_by = sort_by, .is_descending = is_descending};
+    udpai_ctl_table table;
+    udpai_strbuf out = {0}, names = {0};
+    add_rows(&table, &layout);
+    udpai_ctl_table_write(&table, &out);
+    udpai_ctl_table_done(&table);
+    for (const char *line = out.data; *line; line = strchr(line, '\n') + 1)
+        udpai_strbuf_printf(&names, "%.*s ", (int)strcspn(line, " "), line);
+    assert_str(udpai_strbuf_view(&names), wanted);
+    assert_int_equal(layout.is_sorted, strcmp(sort_by, "age") != 0);
+    assert_int_equal(layout.heads.n, 3);
+    udpai_strbuf_done(&out);
+    udpai_strbuf_done(&names);
+    udpai_ctl_layout_done(&layout);
+}
+
+/* What is empty is last, whatever the direction. */
+static void
+test_sorting(void **state)
+{
+    (void)state;
+    expect_order("NAME", false, "r1 r2 r10 - ");
+    expect_order("name", true, "r10 r2 r1 - ");
+    expect_order("sent", false, "- r10 r1 r2 ");
+    expect_order("Sent", true, "r2 r10 r1 - ");
+    expect_order("last-seen", false, "- r10 r2 r1 ");
+    expect_order("LAST SEEN", true, "r2 r10 - r1 ");
+    expect_order("age", false, "r10 r2 r1 - ");
+}
+
+static void
+test_own_order_of_a_table(void **state)
+{
+    (void)state;
+    udpai_ctl_table table;
+    add_rows(&table, &plain);
+    table.sorted_by = "NAME";
+    expect(&table, "NAME   SENT   LAST SEEN\n"
+                   "r1        9   -\n"
+                   "r2      100   2 h\n"
+                   "r10       9   1 min\n"
+                   "-         0   59 s\n");
+    udpai_ctl_table_done(&table);
+}
+
+/* ---- the width of a terminal ---- */
+
+static void
+expect_within(size_t n_columns, bool is_wide, const char *wanted)
+{
+    static const char *const columns[] = {"NAME", "SENT", "WHY"};
+    udpai_ctl_layout layout = {.n_columns = n_columns, .is_wide = is_wide};
+    udpai_ctl_table table;
+    udpai_ctl_table_begin(&table, &layout, columns, UDPAI_ARRAY_LEN(columns));
+    udpai_ctl_table_add_text(&table, "a-name-of-some-length");
+    udpai_ctl_table_add_number(&table, 123456789012);
+    udpai_ctl_table_add_text(&table, "配置中心配置中心");
+    expect(&table, wanted);
+    udpai_ctl_table_done(&table);
+}
+
+static void
+test_rows_do_not_wrap(void **state)
+{
+    (void)state;
+    static const char whole[] = "NAME                            SENT   WHY\n"
+                                "a-name-of-some-length   123456789012   配置中心配置中心\n";
+    expect_within(0, false, whole);
+    expect_within(55, false, whole);
+    expect_within(20, true, whole);
+    expect_within(54, false,
+                  "NAME                           SENT   WHY\n"
+                  "a-name-of-some-leng…   123456789012   配置中心配置中心\n");
+    expect_within(40, false,
+                  "NAME                  SENT   WHY\n"
+                  "a-name-of-…   123456789012   配置中心配…\n");
+    expect_within(20, false,
+                  "NAME               …\n"
+                  "a-name-…   12345678…\n");
+}
+
+static void
+test_versions(void **state)
+{
+    (void)state;
+    static const char *const one[] = {"VERSION"};
+    udpai_ctl_layout wide = {.is_wide = true};
+    udpai_ctl_table table;
+    udpai_ctl_table_begin(&table, &plain, one, 1);
+    udpai_ctl_table_add_version(&table, UDPAI_STR("0123456789abcdef0123456789abcdef"));
+    expect(&table, "VERSION\n0123456789ab…\n");
+    udpai_ctl_table_done(&table);
+    udpai_ctl_table_begin(&table, &wide, one, 1);
+    udpai_ctl_table_add_version(&table, UDPAI_STR("0123456789abcdef0123456789abcdef"));
+    expect(&table, "VERSION\n0123456789abcdef0123456789abcdef\n");
+    udpai_ctl_table_done(&table);
 }
 
 static udpa_err
@@ -80,7 +241,7 @@ make_table(void *context)
     (void)context;
     udpai_ctl_table table;
     udpai_strbuf out = {0};
-    udpai_ctl_table_begin(&table, heads, 3);
+    udpai_ctl_table_begin(&table, &plain, heads, 3);
     udpai_ctl_table_addf(&table, "%s", "x");
     udpai_ctl_table_add(&table, UDPAI_STR("y"));
     udpai_ctl_table_add(&table, UDPAI_STR("z"));
@@ -105,6 +266,12 @@ main(void)
         cmocka_unit_test(test_columns),
         cmocka_unit_test(test_characters_not_bytes),
         cmocka_unit_test(test_nothing_a_terminal_obeys),
+        cmocka_unit_test(test_wide_characters),
+        cmocka_unit_test(test_numbers_stand_below_each_other),
+        cmocka_unit_test(test_sorting),
+        cmocka_unit_test(test_own_order_of_a_table),
+        cmocka_unit_test(test_rows_do_not_wrap),
+        cmocka_unit_test(test_versions),
         cmocka_unit_test(test_without_memory),
     };
     return cmocka_run_group_tests_name("ctl table", tests, NULL, NULL);
