@@ -511,6 +511,12 @@ static const sim_protocol of_state = {dialled, accepted_state};
 
 /* ---- the whole ---- */
 
+bool
+sim_guest_waits_for_all(const sim_member *member)
+{
+    return member->is_guest && member->by_name && !member->guest->is_delta;
+}
+
 void
 sim_guest_started(sim_member *member)
 {
