@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The seeds of a small scene: all of them, or the one that the command line names, with every
- * message shown. */
+/* The seeds of a small scene: all of them, or, by the command line, those from one to another
+ * (1-1000), or one, with every message shown. */
 #ifndef SIM_SEEDS_H
 #define SIM_SEEDS_H
 
@@ -12,12 +12,13 @@
 static inline void
 sim_play_seeds(int argc, char **argv, uint64_t n_seeds, void (*play)(uint64_t seed, bool trace))
 {
-    uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
-    uint64_t last = argc > 1 ? first : n_seeds;
+    char none[] = "", *end = none;
+    uint64_t first = argc > 1 ? strtoull(argv[1], &end, 10) : 1;
+    uint64_t last = *end == '-' ? strtoull(end + 1, NULL, 10) : argc > 1 ? first : n_seeds;
     for (uint64_t seed = first; seed <= last; seed++) {
         printf("seed %llu\n", (unsigned long long)seed);
         (void)fflush(stdout);
-        play(seed, argc > 1);
+        play(seed, argc > 1 && first == last);
     }
 }
 
