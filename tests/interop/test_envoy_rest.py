@@ -17,7 +17,7 @@ from udpa_peer import Peer
 
 TLS_TYPE = 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext'
 N_TYPES = 8
-REQUEST_TIMEOUT_S = 5
+REQUEST_TIMEOUT_S = 8 # a fifth of it is what a busy machine may take to answer
 ATTEMPTS = 'cluster_manager.cds.update_attempt'
 # Envoy says when it gives up; the node answers that nothing has changed a fifth of it before.
 HELD_S = 2
