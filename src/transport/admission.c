@@ -185,7 +185,7 @@ udpai_admission_rename(udpai_admission *admission,
                        udpai_admitted **admitted,
                        udpa_error **ret_error)
 {
-    udpai_admitted *now;
+    udpai_admitted *now = NULL;
     udpa_err err = take_place(admission, client, &now, ret_error);
     if (err != UDPA_OK)
         return err;
