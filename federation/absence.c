@@ -138,8 +138,8 @@ doubt_no_more(udpai_source *source, udpai_str type_url)
     if (!udpai_source_is_held(source, type_url))
         return false;
     if (!source->may_ask)
-        udpai_store_end_absences(source->node->store, source->origin, type_url, UDPAI_ABSENCE_HELD,
-                                 UDPAI_ABSENCE_FORGET);
+        udpai_store_end_absences(source->node->context.store, source->origin, type_url,
+                                 UDPAI_ABSENCE_HELD, UDPAI_ABSENCE_FORGET);
     return source->may_ask;
 }
 
@@ -165,7 +165,7 @@ udpai_absence_introduced(udpai_source *source)
         must_ask |= is_accepted && doubt_no_more(source, udpai_bytes_view(scope->type));
     }
     if (must_ask)
-        udpai_source_begin_anew(source, source->node->timing.fail_over_spread_ms);
+        udpai_source_begin_anew(source, source->node->context.timing.fail_over_spread_ms);
 }
 
 static belief
@@ -180,7 +180,7 @@ udpai_absence_holds(const udpai_intake *intake, udpai_str type_url, udpai_str na
     belief is = belief_in(intake, type_url);
     if (is == BELIEVED)
         return false;
-    if (udpai_store_set_absence(intake->node->store, intake->origin, type_url, name,
+    if (udpai_store_set_absence(intake->node->context.store, intake->origin, type_url, name,
                                 is == COUNTED ? UDPAI_ABSENCE_NEW : UDPAI_ABSENCE_HELD) != UDPA_OK)
         udpai_source_lost_word(intake->peer->source);
     return true;
@@ -192,7 +192,7 @@ udpai_absence_holds_all(const udpai_intake *intake, const udpai_store_scope *sco
     belief is = belief_in(intake, scope->type_url);
     if (is == BELIEVED)
         return false;
-    if (udpai_store_set_all_absent(intake->node->store, intake->origin, scope,
+    if (udpai_store_set_all_absent(intake->node->context.store, intake->origin, scope,
                                    is == COUNTED ? UDPAI_ABSENCE_NEW : UDPAI_ABSENCE_HELD) !=
         UDPA_OK)
         udpai_source_lost_word(intake->peer->source);
@@ -202,7 +202,7 @@ udpai_absence_holds_all(const udpai_intake *intake, const udpai_store_scope *sco
 void
 udpai_absence_over(const udpai_intake *intake, const udpa_resource *resource)
 {
-    (void)udpai_store_set_absence(intake->node->store, intake->origin,
+    (void)udpai_store_set_absence(intake->node->context.store, intake->origin,
                                   udpai_resource_type_url(resource), udpai_resource_name(resource),
                                   UDPAI_ABSENCE_NONE);
 }
@@ -232,7 +232,7 @@ are_too_many(const udpai_node *node,
     size_t n = udpai_origin_n_absent(origin, type_url, UDPAI_ABSENCE_NEW), n_all = 0;
     if (n <= FEW)
         return false;
-    udpai_store_visit_origin(node->store, origin, type_url, add_one, &n_all);
+    udpai_store_visit_origin(node->context.store, origin, type_url, add_one, &n_all);
     return udpai_absence_is_too_much(n, n_all, max_percent);
 }
 
@@ -243,7 +243,7 @@ decide(udpai_source *source, udpai_str type_url)
     bool too_many = are_too_many(node, source->origin, type_url, source->max_withdrawal);
     if (too_many)
         udpai_held_because(source, type_url, UDPAI_HELD_TOO_MANY);
-    udpai_store_end_absences(node->store, source->origin, type_url, UDPAI_ABSENCE_NEW,
+    udpai_store_end_absences(node->context.store, source->origin, type_url, UDPAI_ABSENCE_NEW,
                              too_many ? UDPAI_ABSENCE_HOLD : UDPAI_ABSENCE_LEAVE);
 }
 
@@ -287,7 +287,7 @@ note_seen(udpai_source *source, udpai_scope *scope, udpai_str epoch, uint64_t co
     scope->seen_epoch = mark;
     scope->seen_commit = commit;
     if (udpai_origin_is_durable(source->origin))
-        (void)udpai_store_note_seen(source->node->store, source->origin, type_url,
+        (void)udpai_store_note_seen(source->node->context.store, source->origin, type_url,
                                     udpai_bytes_view(mark), commit);
 }
 
@@ -348,7 +348,7 @@ decide_type(void *userdata, udpai_str type_url, size_t n)
     (void)n;
     bool is_held = udpai_origin_n_absent(of->origin, type_url, UDPAI_ABSENCE_HELD) > 0 ||
                    are_too_many(of->node, of->origin, type_url, of->max_percent);
-    udpai_store_end_absences(of->node->store, of->origin, type_url, UDPAI_ABSENCE_NEW,
+    udpai_store_end_absences(of->node->context.store, of->origin, type_url, UDPAI_ABSENCE_NEW,
                              is_held ? UDPAI_ABSENCE_HOLD : UDPAI_ABSENCE_FORGET);
 }
 
@@ -358,13 +358,14 @@ udpai_absence_of_files(udpai_node *node,
                        const udpai_store_scope *scope,
                        unsigned max_percent)
 {
-    udpa_err err = udpai_store_set_all_absent(node->store, origin, scope, UDPAI_ABSENCE_NEW);
+    udpa_err err =
+        udpai_store_set_all_absent(node->context.store, origin, scope, UDPAI_ABSENCE_NEW);
     if (err == UDPA_OK) {
         struct directory of = {node, origin, max_percent};
         udpai_origin_visit_absent(origin, UDPAI_ABSENCE_NEW, decide_type, &of);
         return UDPA_OK;
     }
-    udpai_store_end_absences(node->store, origin, (udpai_str){0}, UDPAI_ABSENCE_NEW,
+    udpai_store_end_absences(node->context.store, origin, (udpai_str){0}, UDPAI_ABSENCE_NEW,
                              UDPAI_ABSENCE_FORGET);
     return err;
 }
@@ -392,7 +393,7 @@ void
 udpai_absence_closed(udpai_source *source)
 {
     if (source->origin)
-        udpai_store_end_absences(source->node->store, source->origin, (udpai_str){0},
+        udpai_store_end_absences(source->node->context.store, source->origin, (udpai_str){0},
                                  UDPAI_ABSENCE_NEW, UDPAI_ABSENCE_FORGET);
     source->commit = 0;
 }

@@ -31,7 +31,7 @@ udpai_node_check_access(udpai_node *node,
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     bool is_dry_run = udpai_acl_settings(node->acl)->is_dry_run;
     node->n_denied++;
-    if (udpai_log_allow(&node->acl_log, udpai_node_now(node), &n_suppressed))
+    if (udpai_log_allow(&node->acl_log, udpai_context_now(&node->context), &n_suppressed))
         udpai_log(UDPA_LOG_WARNING, "acl", "%s%s (%u more not shown)",
                   is_dry_run ? "dry run, so it may: " : "", udpa_error_message(why), n_suppressed);
     if (is_dry_run)
@@ -141,8 +141,8 @@ static void
 withdraw(struct review *review, udpai_origin *origin)
 {
     size_t n_before = review->n_withdrawn;
-    udpai_store_withdraw_all(review->node->store, origin, (udpai_str){0}, (udpai_str){0}, stays,
-                             review);
+    udpai_store_withdraw_all(review->node->context.store, origin, (udpai_str){0}, (udpai_str){0},
+                             stays, review);
     review->n_origins += review->n_withdrawn != n_before;
 }
 
@@ -241,8 +241,8 @@ udpai_node_set_acl(udpai_node *node, udpai_acl *acl)
     struct review review = {.node = node, .before = before};
     node->acl = udpai_acl_ref(acl);
     if (refuses(node))
-        udpai_store_visit_origins(node->store, review_origin, &review);
+        udpai_store_visit_origins(node->context.store, review_origin, &review);
     tell(&review);
     udpai_acl_unref(before);
-    udpai_node_touch(node);
+    udpai_context_touch(&node->context);
 }

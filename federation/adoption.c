@@ -7,10 +7,11 @@
 udpai_origin *
 udpai_recovery_origin(udpai_node *node)
 {
-    udpai_origin *origin = udpai_store_origin(node->store, UDPAI_STR(UDPAI_ORIGIN_KEY_ADOPTED));
+    udpai_origin *origin =
+        udpai_store_origin(node->context.store, UDPAI_STR(UDPAI_ORIGIN_KEY_ADOPTED));
     if (origin) {
-        udpai_origin_set_rank(node->store, origin, UDPAI_ORIGIN_ADOPTED, 0);
-        udpai_origin_set_durable(origin, node->is_durable);
+        udpai_origin_set_rank(node->context.store, origin, UDPAI_ORIGIN_ADOPTED, 0);
+        udpai_origin_set_durable(origin, node->context.is_durable);
     }
     return origin;
 }
@@ -69,7 +70,7 @@ adopt(udpai_node *node, const udpai_contribution *learned, const udpa_resource *
     if (err == UDPA_OK)
         err = udpai_signatures_pass(node, origin, &adopted, NULL);
     if (err == UDPA_OK)
-        err = udpai_store_put(node->store, origin, adopted, learned->deadline_ms, NULL);
+        err = udpai_store_put(node->context.store, origin, adopted, learned->deadline_ms, NULL);
     return err;
 }
 
@@ -79,7 +80,7 @@ udpai_recovery_note(udpai_recovery *recovery, const udpa_resource *resource)
     udpai_node *node = recovery->source->node;
     unsigned n_suppressed;
     recovery->n_adopted++;
-    if (udpai_log_allow(&node->adopted_log, udpai_node_now(node), &n_suppressed))
+    if (udpai_log_allow(&node->adopted_log, udpai_context_now(&node->context), &n_suppressed))
         udpai_log(UDPA_LOG_INFO, "federation",
                   "'%s' is taken over from %.*s, which has something newer (%u more not shown)",
                   udpa_resource_name(resource),
@@ -92,10 +93,10 @@ take_over(udpai_recovery *recovery, udpai_str type_url, udpai_str name)
 {
     udpai_node *node = recovery->source->node;
     udpai_contribution learned;
-    if (!udpai_store_get(node->store, recovery->source->origin, type_url, name, &learned))
+    if (!udpai_store_get(node->context.store, recovery->source->origin, type_url, name, &learned))
         return UDPA_OK;
     struct own own = {.authority = udpai_resource_authority(learned.resource)};
-    udpai_store_visit_name(node->store, type_url, name, find_own, &own);
+    udpai_store_visit_name(node->context.store, type_url, name, find_own, &own);
     if (!own.word || udpa_resource_generation(learned.resource) <= own.generation)
         return UDPA_OK;
     udpa_err err = adopt(node, &learned, own.word);
@@ -134,9 +135,9 @@ let_go(udpai_node *node, const udpa_resource *news)
 {
     struct outdated outdated = {.node = node, .news = news};
     udpai_str type_url = udpai_resource_type_url(news), name = udpai_resource_name(news);
-    udpai_store_visit_name(node->store, type_url, name, find_outdated, &outdated);
+    udpai_store_visit_name(node->context.store, type_url, name, find_outdated, &outdated);
     for (size_t i = 0; i < outdated.origins.n; i++)
-        udpai_store_withdraw(node->store, outdated.origins.items[i], type_url, name);
+        udpai_store_withdraw(node->context.store, outdated.origins.items[i], type_url, name);
     udpai_vector_done(&outdated.origins);
     return outdated.failed ? UDPA_ERR_NOMEM : UDPA_OK;
 }
@@ -167,7 +168,7 @@ udpai_recovery_taken(const udpai_intake *intake,
     if (udpai_recovery_covers(recovery, type_url, name))
         err = take_over(recovery, type_url, name);
     if (err == UDPA_OK && stands_in(recovery, type_url) &&
-        udpai_store_get(intake->node->store, source->origin, type_url, name, &held))
+        udpai_store_get(intake->node->context.store, source->origin, type_url, name, &held))
         err = let_go(intake->node, held.resource);
     return udpai_fail_code(ret_error, err);
 }
@@ -179,8 +180,8 @@ udpai_recovery_replaces(const udpai_node *node,
                         uint64_t generation)
 {
     const udpai_origin *origin =
-        udpai_store_find_origin(node->store, UDPAI_STR(UDPAI_ORIGIN_KEY_ADOPTED));
+        udpai_store_find_origin(node->context.store, UDPAI_STR(UDPAI_ORIGIN_KEY_ADOPTED));
     udpai_contribution adopted;
-    return origin && udpai_store_get(node->store, origin, type_url, name, &adopted) &&
+    return origin && udpai_store_get(node->context.store, origin, type_url, name, &adopted) &&
            udpa_resource_generation(adopted.resource) > generation;
 }

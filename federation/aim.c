@@ -217,8 +217,8 @@ find_bound(const udpai_node *node, const aimed *self, udpai_link_vector *links)
         if (has_member(said, &member) && !udpai_vector_push(links, member.link))
             return UDPA_ERR_NOMEM;
     }
-    if (!udpai_str_eq(now, said) && node->env.audience_moved)
-        node->env.audience_moved(node->env.userdata);
+    if (!udpai_str_eq(now, said) && node->context.env.audience_moved)
+        node->context.env.audience_moved(node->context.env.userdata);
     return UDPA_OK;
 }
 
@@ -360,7 +360,7 @@ udpai_aims_said(udpai_node *node, const udpa_resource *report)
 static bool
 is_report(const udpai_node *node, const udpa_resource *resource)
 {
-    return node->is_endpoint || udpai_type_is_client(udpai_resource_type_url(resource));
+    return node->context.is_endpoint || udpai_type_is_client(udpai_resource_type_url(resource));
 }
 
 static bool
@@ -465,7 +465,8 @@ static bool
 gather(void *userdata, const udpai_contribution *contribution)
 {
     struct gathering *self = userdata;
-    if (self->node->is_endpoint && !udpai_reports_is_own(self->node, contribution->resource))
+    if (self->node->context.is_endpoint &&
+        !udpai_reports_is_own(self->node, contribution->resource))
         return true;
     const udpai_change change = {
         .resource = contribution->resource,
@@ -483,7 +484,8 @@ gather_type(void *userdata, udpai_str type_url, size_t n_effective)
     struct gathering *self = userdata;
     (void)n_effective;
     if (udpai_type_is_client(type_url))
-        udpai_store_visit_effective(self->node->store, type_url, (udpai_str){"", 0}, gather, self);
+        udpai_store_visit_effective(self->node->context.store, type_url, (udpai_str){"", 0}, gather,
+                                    self);
     return self->is_complete;
 }
 
@@ -514,14 +516,14 @@ static void
 begin(udpai_node *node)
 {
     struct gathering self = {node, true};
-    udpai_store_visit_types(node->store, gather_type, &self);
+    udpai_store_visit_types(node->context.store, gather_type, &self);
     node->aims->is_on = self.is_complete;
     if (!self.is_complete) { /* without memory: again with the next flush */
-        if (node->is_endpoint)
+        if (node->context.is_endpoint)
             forget_told(node->aims);
         else
             forget_all(node->aims);
-        udpai_node_touch(node);
+        udpai_context_touch(&node->context);
     }
     size_t at = 0;
     aimed *report;
@@ -553,7 +555,7 @@ udpai_aims_new(udpai_node *node)
     udpai_list_init(&aims->moved);
     udpai_list_init(&aims->untold);
     node->aims = aims;
-    udpai_store_set_moved(node->store, on_moved, aims);
+    udpai_store_set_moved(node->context.store, on_moved, aims);
     return UDPA_OK;
 }
 

@@ -52,7 +52,7 @@ static const udpai_origin *
 deliverer(const udpai_node *node, udpai_str type_url, udpai_str name)
 {
     struct search search = {NULL, NULL};
-    udpai_store_visit_name(node->store, type_url, name, look_at, &search);
+    udpai_store_visit_name(node->context.store, type_url, name, look_at, &search);
     return search.counts ? search.counts : search.effective;
 }
 

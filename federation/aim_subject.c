@@ -85,7 +85,7 @@ udpai_subject
 udpai_subject_of(const udpai_node *node, const udpa_resource *report)
 {
     udpai_subject subject = {.name = thing_of(udpai_resource_name(report))};
-    const udpai_node_env *env = &node->env;
+    const udpai_node_env *env = &node->context.env;
     udpai_str said_type, said_name;
     if (env->speaks_of && env->speaks_of(env->userdata, report, &said_type, &said_name)) {
         subject.name = said_name;

@@ -21,7 +21,7 @@ send(udpai_scope *scope, udpai_order_kind kind, const udpai_subscription_message
         return false;
     }
     order->session = scope->source->session;
-    udpai_node_order(scope->source->node, order);
+    udpai_context_order(&scope->source->node->context, order);
     return true;
 }
 
@@ -160,7 +160,7 @@ static void
 add_all_holdings(holdings *held)
 {
     const udpai_source *source = held->scope->source;
-    const udpai_store *store = source->node->store;
+    const udpai_store *store = source->node->context.store;
     udpai_contribution contribution;
     if (udpai_name_is_wildcard(held->message.names[0])) {
         udpai_store_visit_origin(store, source->origin, held->message.type_url, add_holding, held);
@@ -182,10 +182,11 @@ await_silence(const holdings *held)
     if (held->is_xds)
         return;
     if (!held->extended)
-        udpai_timer_set(node->wheel, &scope->silence_max,
-                        udpai_node_now(node) + node->timing.silence_max_ms);
+        udpai_timer_set(node->context.wheel, &scope->silence_max,
+                        udpai_context_now(&node->context) + node->context.timing.silence_max_ms);
     else if (!held->is_node) /* an endpoint publishes what it likes, and has no more to say */
-        udpai_timer_set(node->wheel, &scope->silence_max, udpai_node_now(node));
+        udpai_timer_set(node->context.wheel, &scope->silence_max,
+                        udpai_context_now(&node->context));
 }
 
 /* False: a variant of what is asked for. */
@@ -209,7 +210,7 @@ forget_variants(const udpai_scope *scope, udpai_subscription_message *asked)
 {
     udpai_origin *origin = scope->source->origin;
     if (udpai_store_n_variants(origin) && !udpai_name_is_wildcard(asked->names[0]))
-        udpai_store_withdraw_all(scope->source->node->store, origin, asked->type_url,
+        udpai_store_withdraw_all(scope->source->node->context.store, origin, asked->type_url,
                                  (udpai_str){0}, stays, asked);
 }
 

@@ -155,8 +155,9 @@ end_source(udpai_node *node, udpai_source *source)
     disown(source);
     udpai_map_remove(&node->links, (udpai_str){(const char *)&source->link, sizeof(source->link)});
     udpai_source_free(source);
-    udpai_store_withdraw_all(node->store, origin, (udpai_str){0}, (udpai_str){0}, NULL, NULL);
-    udpai_origin_set_rank(node->store, origin, UDPAI_ORIGIN_PUBLISHER, 0); /* it may go */
+    udpai_store_withdraw_all(node->context.store, origin, (udpai_str){0}, (udpai_str){0}, NULL,
+                             NULL);
+    udpai_origin_set_rank(node->context.store, origin, UDPAI_ORIGIN_PUBLISHER, 0); /* it may go */
 }
 
 /* Nothing of it is kept any more, so nothing is noted. */
@@ -165,8 +166,9 @@ end_provider(udpai_provider *provider)
 {
     udpai_str type_url = udpai_bytes_view(provider->type);
     for (size_t i = 0; i < provider->descriptors.n; i++)
-        (void)udpai_origin_set_eligible(
-            provider->node->store, provider->descriptors.items[i].source->origin, type_url, false);
+        (void)udpai_origin_set_eligible(provider->node->context.store,
+                                        provider->descriptors.items[i].source->origin, type_url,
+                                        false);
     udpai_provider_free(provider);
 }
 
@@ -213,7 +215,7 @@ end(udpai_clients *clients)
         end_source(node, clients->sources.items[i]);
     udpai_map_remove(&node->clients, clients_key(clients));
     free_clients(clients);
-    udpai_node_touch(node);
+    udpai_context_touch(&node->context);
 }
 
 /* What is kept of it, in one piece: half of it would look as if that were all. False: without
@@ -222,7 +224,8 @@ static bool
 forget_kept(udpai_clients *clients)
 {
     for (size_t i = 0; i < clients->sources.n; i++)
-        if (!udpai_store_forget_origin(clients->node->store, clients->sources.items[i]->origin))
+        if (!udpai_store_forget_origin(clients->node->context.store,
+                                       clients->sources.items[i]->origin))
             return false;
     return true;
 }
@@ -243,7 +246,7 @@ on_unused(udpai_timer *timer)
     if (is_told && hang_up(clients) && forget_kept(clients))
         end(clients);
     else
-        udpai_timer_set(node->wheel, timer, udpai_node_now(node) + AGAIN_MS);
+        udpai_timer_set(node->context.wheel, timer, udpai_context_now(&node->context) + AGAIN_MS);
 }
 
 void

@@ -43,7 +43,7 @@ introduce(udpai_clients *clients, udpai_node_info *info)
 static uint64_t
 pause_ms(const udpai_clients *clients)
 {
-    const udpai_node_timing *timing = &clients->node->timing;
+    const udpai_node_timing *timing = &clients->node->context.timing;
     uint64_t wait = timing->backoff_base_ms;
     for (unsigned i = 1; i < clients->n_changes && wait < timing->backoff_max_ms; i++)
         wait *= 2;
@@ -57,7 +57,7 @@ set_next(udpai_clients *clients, udpai_node_info *info, uint64_t due_ms)
     udpai_node_info_unref(clients->next);
     clients->next = info;
     clients->has_next = true;
-    udpai_timer_set(clients->node->wheel, &clients->change, due_ms);
+    udpai_timer_set(clients->node->context.wheel, &clients->change, due_ms);
 }
 
 static void
@@ -71,7 +71,7 @@ forget_next(udpai_clients *clients)
 static void
 introduce_or_retry(udpai_clients *clients, udpai_node_info *info)
 {
-    uint64_t now = udpai_node_now(clients->node);
+    uint64_t now = udpai_context_now(&clients->node->context);
     if (!introduce(clients, info)) { /* some sources may know already */
         clients->info = udpai_node_info_unref(clients->info);
         clients->is_half_told = true;
@@ -102,12 +102,13 @@ static void
 change(udpai_clients *clients, udpai_node_info *info)
 {
     const udpai_node *node = clients->node;
-    if (udpai_node_now(node) - clients->changed_ms > node->timing.backoff_max_ms)
+    if (udpai_context_now(&node->context) - clients->changed_ms >
+        node->context.timing.backoff_max_ms)
         clients->n_changes = 0;
     uint64_t due = clients->changed_ms + pause_ms(clients);
     if (clients->has_next)
         set_next(clients, info, clients->change.due_ms);
-    else if (clients->have_come && udpai_node_now(node) < due)
+    else if (clients->have_come && udpai_context_now(&node->context) < due)
         set_next(clients, info, due);
     else
         introduce_or_retry(clients, info);
@@ -140,7 +141,8 @@ static void
 end_after(udpai_clients *clients, uint64_t delay_ms)
 {
     udpai_node *node = clients->node;
-    udpai_timer_set(node->wheel, &clients->unused, udpai_node_now(node) + delay_ms);
+    udpai_timer_set(node->context.wheel, &clients->unused,
+                    udpai_context_now(&node->context) + delay_ms);
     udpai_list_remove(&clients->in_unused);
     udpai_list_append(&node->unused_clients, &clients->in_unused);
 }
@@ -156,7 +158,8 @@ has_room(udpai_node *node)
         udpai_list *oldest = udpai_list_pop(&node->unused_clients);
         udpai_clients *clients = UDPAI_LIST_ENTRY(oldest, udpai_clients, in_unused);
         if (!clients->is_ending)
-            udpai_timer_set(node->wheel, &clients->unused, udpai_node_now(node));
+            udpai_timer_set(node->context.wheel, &clients->unused,
+                            udpai_context_now(&node->context));
     }
     return false;
 }
@@ -166,7 +169,8 @@ static void
 end_no_more(udpai_clients *clients)
 {
     for (size_t i = 0; clients->is_ending && i < clients->sources.n; i++)
-        udpai_origin_set_durable(clients->sources.items[i]->origin, clients->node->is_durable);
+        udpai_origin_set_durable(clients->sources.items[i]->origin,
+                                 clients->node->context.is_durable);
     clients->is_ending = false;
     udpai_timer_cancel(&clients->unused);
     udpai_list_remove(&clients->in_unused);
@@ -212,7 +216,7 @@ take(udpai_node *node, const udpai_report *report)
         return !udpai_clients_are_foreseen(node, name_space) ||
                ((clients || has_room(node)) && come(node, name_space, report->info));
     if (clients && !clients->are_expected && !clients->is_ending)
-        end_after(clients, node->timing.interest_linger_ms);
+        end_after(clients, node->context.timing.interest_linger_ms);
     return true;
 }
 
@@ -235,7 +239,8 @@ take_later(udpai_node *node, udpai_report *report)
 {
     udpai_list_append(&node->late_clients, &report->node);
     if (!udpai_timer_is_set(&node->late_timer))
-        udpai_timer_set(node->wheel, &node->late_timer, udpai_node_now(node) + AGAIN_MS);
+        udpai_timer_set(node->context.wheel, &node->late_timer,
+                        udpai_context_now(&node->context) + AGAIN_MS);
 }
 
 static void
@@ -262,7 +267,7 @@ udpai_clients_told(udpai_node *node, udpai_report *report)
     forget_late(node, report);
     if (take(node, report))
         return false;
-    if (udpai_log_allow(&node->late_log, udpai_node_now(node), &n_suppressed))
+    if (udpai_log_allow(&node->late_log, udpai_context_now(&node->context), &n_suppressed))
         udpai_log(
             UDPA_LOG_WARNING, "federation",
             "no memory or no room for the clients of '%.*s' besides %zu other groups of them, "

@@ -114,8 +114,8 @@ udpai_delegations_catch_up(udpai_delegations *self)
     bool has_news = self->has_news || self->is_late;
     if (self->is_late) {
         self->is_late = false;
-        udpai_store_visit_told(self->node->store, UDPAI_STR(UDPAI_DELEGATION_TYPE), set_again,
-                               self);
+        udpai_store_visit_told(self->node->context.store, UDPAI_STR(UDPAI_DELEGATION_TYPE),
+                               set_again, self);
     }
     self->has_looked = true; /* if there was nothing */
     self->has_news = false;

@@ -62,7 +62,7 @@ check(udpai_node *node, const udpai_deletion *deletion, udpa_error **ret_error)
 {
     size_t at = 0;
     const udpai_peer *peer;
-    if (udpai_str_eq(deletion->node_id, udpai_bytes_view(node->id)))
+    if (udpai_str_eq(deletion->node_id, udpai_bytes_view(node->context.id)))
         return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
                           "'%.*s' is this node: what it reads goes where it reads it",
                           UDPAI_SHOWN(deletion->node_id));
@@ -94,7 +94,7 @@ end(udpai_node *node,
         return udpai_fail(ret_error, UDPA_ERR_DENIED,
                           "'%s': its removal must be signed, and this node has no key for that",
                           udpa_resource_name(held->resource));
-    err = udpai_store_end(node->store, said, NULL);
+    err = udpai_store_end(node->context.store, said, NULL);
     return err == UDPA_OK ? err : udpai_fail_code(ret_error, err);
 }
 
@@ -116,7 +116,7 @@ end_all(udpai_node *node, const udpai_deletion *deletion, const found *all)
     udpai_log(UDPA_LOG_INFO, "federation",
               "%zu resources that '%.*s' has read are deleted, as if it had said so", n_ended,
               UDPAI_SHOWN(deletion->node_id));
-    udpai_node_touch(node);
+    udpai_context_touch(&node->context);
 }
 
 udpa_err
@@ -126,7 +126,7 @@ udpai_node_delete_origin(udpai_node *node, const udpai_deletion *deletion, udpa_
     udpa_err err = check(node, deletion, ret_error);
     if (err != UDPA_OK)
         return err;
-    udpai_store_visit_all(node->store, note, &all);
+    udpai_store_visit_all(node->context.store, note, &all);
     if (all.items.n > 1)
         qsort(all.items.items, all.items.n, sizeof(all.items.items[0]), compare);
     if (all.failed)

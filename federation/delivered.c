@@ -50,7 +50,8 @@ remove_source(udpai_source *source)
     udpai_node *node = source->node;
     udpai_map_remove(&node->links, (udpai_str){(const char *)&source->link, sizeof(source->link)});
     udpai_map_remove(&node->sources, udpai_bytes_view(source->name));
-    udpai_origin_set_rank(node->store, source->origin, UDPAI_ORIGIN_PUBLISHER, 0); /* it may go */
+    udpai_origin_set_rank(node->context.store, source->origin, UDPAI_ORIGIN_PUBLISHER,
+                          0); /* it may go */
     udpai_source_free(source);
 }
 
@@ -106,15 +107,15 @@ on_patience_end(udpai_timer *timer)
     udpai_source *source = self->source;
     udpai_node *node = source->node;
     bool is_gone = self->was_taken_back || is_settled(node);
-    if (!is_gone || !udpai_store_forget_origin(node->store, source->origin)) {
-        udpai_timer_set(node->wheel, timer, udpai_node_now(node) + AGAIN_MS);
+    if (!is_gone || !udpai_store_forget_origin(node->context.store, source->origin)) {
+        udpai_timer_set(node->context.wheel, timer, udpai_context_now(&node->context) + AGAIN_MS);
         return;
     }
-    udpai_store_withdraw_all(node->store, source->origin, (udpai_str){0}, (udpai_str){0}, NULL,
-                             NULL);
+    udpai_store_withdraw_all(node->context.store, source->origin, (udpai_str){0}, (udpai_str){0},
+                             NULL, NULL);
     forget_knowledge(source);
     self->is_void = true;
-    udpai_node_touch(node);
+    udpai_context_touch(&node->context);
     if (is_unused(source))
         remove_source(source);
 }
@@ -142,9 +143,10 @@ add(udpai_node *node, udpai_str name, udpai_source **ret_source, udpa_error **re
     delivered->source = source;
     source->delivered = delivered;
     source->is_absent = true;
-    source->is_decided = node->is_started; /* in the beginning it may be about to come */
+    source->is_decided = node->context.is_started; /* in the beginning it may be about to come */
     udpai_timer_init(&delivered->patience, on_patience_end);
-    udpai_timer_set(node->wheel, &delivered->patience, udpai_node_now(node) + AWAITED_MS);
+    udpai_timer_set(node->context.wheel, &delivered->patience,
+                    udpai_context_now(&node->context) + AWAITED_MS);
     *ret_source = source;
     return UDPA_OK;
 }
@@ -243,8 +245,8 @@ leave(udpai_source *source)
     udpa_bytes_unref(delivered->payload);
     delivered->by = delivered->payload = NULL;
     delivered->was_taken_back = true;
-    udpai_timer_set(node->wheel, &delivered->patience,
-                    udpai_node_now(node) + node->timing.interest_linger_ms);
+    udpai_timer_set(node->context.wheel, &delivered->patience,
+                    udpai_context_now(&node->context) + node->context.timing.interest_linger_ms);
     udpai_deliveries_look_again(node->deliveries);
     return true;
 }
@@ -263,11 +265,11 @@ appear(udpai_source *source)
     UDPAI_LIST_FOREACH (at, &source->scopes) /* so that what is in use is noted again */
         if (delivered->is_void)
             (void)udpai_origin_set_eligible(
-                node->store, source->origin,
+                node->context.store, source->origin,
                 udpai_bytes_view(UDPAI_LIST_ENTRY(at, udpai_scope, in_source)->type), false);
     delivered->is_void = delivered->was_taken_back = false;
     delivered->may_have = true;
-    udpai_origin_set_durable(source->origin, node->is_durable);
+    udpai_origin_set_durable(source->origin, node->context.is_durable);
     udpai_delegations_look_again(node->delegations);
 }
 
@@ -313,8 +315,9 @@ move(udpai_source *source, void *target)
 {
     udpai_node *node = source->node;
     udpai_delivered *delivered = source->delivered;
-    bool is_quick = udpai_node_now(node) < delivered->quiet_until_ms;
-    delivered->quiet_until_ms = udpai_node_now(node) + node->timing.backoff_max_ms;
+    bool is_quick = udpai_context_now(&node->context) < delivered->quiet_until_ms;
+    delivered->quiet_until_ms =
+        udpai_context_now(&node->context) + node->context.timing.backoff_max_ms;
     udpai_source_set_target(source, target);
     if (is_quick)
         source->is_renewed = false;
@@ -412,7 +415,7 @@ udpai_delivered_set(udpai_node *node,
     if (err == UDPA_OK)
         put_version(source, &version);
     version_done(node, &version);
-    udpai_node_touch(node);
+    udpai_context_touch(&node->context);
     return err;
 }
 

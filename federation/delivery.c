@@ -111,7 +111,8 @@ static bool
 is_told(udpai_deliveries *self, udpai_str name)
 {
     struct told told = {self, name, false};
-    udpai_store_visit_told(self->node->store, UDPAI_STR(UDPAI_DELIVERY_TYPE), look_for, &told);
+    udpai_store_visit_told(self->node->context.store, UDPAI_STR(UDPAI_DELIVERY_TYPE), look_for,
+                           &told);
     return told.is_found;
 }
 
@@ -136,7 +137,8 @@ udpai_deliveries_catch_up(udpai_deliveries *self)
     if (self->is_late) {
         self->is_late = false;
         end_again(self);
-        udpai_store_visit_told(self->node->store, UDPAI_STR(UDPAI_DELIVERY_TYPE), set_again, self);
+        udpai_store_visit_told(self->node->context.store, UDPAI_STR(UDPAI_DELIVERY_TYPE), set_again,
+                               self);
     }
     self->has_news = false;
     return has_news;

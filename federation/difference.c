@@ -74,7 +74,7 @@ udpai_difference_look(const udpai_intake *intake, udpai_str type_url, const udpa
     udpai_str name = udpai_resource_name(said);
     udpai_contribution held;
     if (!udpai_intake_is_from_source(intake) || source->recovery || !intake->peer->is_node ||
-        !udpai_store_get(intake->node->store, intake->origin, type_url, name, &held))
+        !udpai_store_get(intake->node->context.store, intake->origin, type_url, name, &held))
         return;
     uint64_t generation = udpa_resource_generation(said);
     bool is_older =

@@ -41,8 +41,8 @@ static void
 end(udpai_node *node, udpai_origin *origin, udpai_str type_url, udpai_str name, udpa_resource *said)
 {
     if (said)
-        (void)udpai_store_end(node->store, said, udpai_origin_node(origin));
-    udpai_store_leave(node->store, origin, type_url, name);
+        (void)udpai_store_end(node->context.store, said, udpai_origin_node(origin));
+    udpai_store_leave(node->context.store, origin, type_url, name);
 }
 
 static void
@@ -85,7 +85,7 @@ note_left_out(void *userdata, const udpai_contribution *contribution)
 static void
 end_all(udpai_node *node, udpai_origin *origin, udpai_str type_url, left_out *all)
 {
-    udpai_store_visit_origin(node->store, origin, type_url, note_left_out, all);
+    udpai_store_visit_origin(node->context.store, origin, type_url, note_left_out, all);
     for (size_t i = 0; i < all->resources.n; i++) {
         end_held(node, origin, all->resources.items[i]);
         udpa_resource_unref(all->resources.items[i]);
@@ -103,7 +103,8 @@ udpai_ending_own(udpai_node *node,
     left_out all = {.keep = keep, .userdata = userdata};
     end_all(node, origin, type_url, &all);
     if (all.failed)
-        udpai_store_withdraw_all(node->store, origin, type_url, (udpai_str){0}, keep, userdata);
+        udpai_store_withdraw_all(node->context.store, origin, type_url, (udpai_str){0}, keep,
+                                 userdata);
 }
 
 /* ---- of peers ---- */
@@ -134,7 +135,7 @@ udpai_ending_take_state(udpai_intake *intake,
         end_all(intake->node, intake->origin, type_url, &all);
     if (taken_back)
         end_all(intake->node, taken_back, type_url, &back);
-    udpai_store_leave_all(intake->node->store, intake->origin,
+    udpai_store_leave_all(intake->node->context.store, intake->origin,
                           &(udpai_store_scope){type_url, prefix, keep, userdata});
 }
 
@@ -202,9 +203,10 @@ udpai_ending_take(udpai_intake *intake, udpai_str type_url, udpai_removal *remov
     udpai_contribution held = {0};
     UDPA_AUTO(udpa_resource_unref) udpa_resource *word = NULL, *keep = NULL;
     const udpai_origin *taken_back = udpai_take_back_origin(intake);
-    if (udpai_store_get(intake->node->store, intake->origin, type_url, removal->name, &held) ||
+    if (udpai_store_get(intake->node->context.store, intake->origin, type_url, removal->name,
+                        &held) ||
         (taken_back &&
-         udpai_store_get(intake->node->store, taken_back, type_url, removal->name, &held)))
+         udpai_store_get(intake->node->context.store, taken_back, type_url, removal->name, &held)))
         keep = udpa_resource_ref(held.resource);
     if (removal->said && !udpai_outlived_take(intake, removal->said))
         word = word_of(intake, removal, keep);
@@ -226,7 +228,7 @@ udpai_ending_check(const udpai_node *node,
                    udpa_error **ret_error)
 {
     uint64_t generation = udpa_resource_generation(resource);
-    uint64_t said = udpai_store_said_generation(node->store, resource);
+    uint64_t said = udpai_store_said_generation(node->context.store, resource);
     if (udpai_origin_rank(origin) > UDPAI_ORIGIN_PUBLISHER || said <= generation)
         return UDPA_OK;
     return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,

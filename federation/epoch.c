@@ -22,7 +22,7 @@ announce(udpai_node *node)
         return;
     order->announced = udpa_bytes_ref(node->epoch.name);
     order->is_wanted = node->epoch.is_whole;
-    udpai_node_order(node, order);
+    udpai_context_order(&node->context, order);
 }
 
 /* The order says how far. Without memory the next commit tells it. */
@@ -32,10 +32,10 @@ tell(udpai_node *node)
     udpai_order *order = udpai_order_new(UDPAI_ORDER_COMMIT);
     if (!order)
         return;
-    node->epoch.n_told = node->epoch.n_commits;
+    node->epoch.n_told = node->context.n_commits;
     node->epoch.n_loud = node->epoch.n_last_loud;
-    node->epoch.told_ms = udpai_node_now(node);
-    udpai_node_order(node, order);
+    node->epoch.told_ms = udpai_context_now(&node->context);
+    udpai_context_order(&node->context, order);
 }
 
 static void
@@ -49,12 +49,12 @@ tell_in_time(udpai_node *node)
 {
     udpai_epoch *epoch = &node->epoch;
     uint64_t may_ms = epoch->told_ms + PAUSE_MS;
-    if (epoch->n_told >= epoch->n_loud || epoch->n_loud > epoch->n_commits)
+    if (epoch->n_told >= epoch->n_loud || epoch->n_loud > node->context.n_commits)
         return;
-    if (epoch->n_told == epoch->n_before || udpai_node_now(node) >= may_ms)
+    if (epoch->n_told == epoch->n_before || udpai_context_now(&node->context) >= may_ms)
         tell(node);
     else if (!udpai_timer_is_set(&epoch->later))
-        udpai_timer_set(node->wheel, &epoch->later, may_ms);
+        udpai_timer_set(node->context.wheel, &epoch->later, may_ms);
 }
 
 /* ---- its life ---- */
@@ -77,11 +77,11 @@ udpa_err
 udpai_epoch_restore(udpai_node *node, const udpai_durable_op *op)
 {
     udpai_epoch *epoch = &node->epoch;
-    if (udpa_bytes_size(op->name) > UDPAI_EPOCH_MAX || node->is_endpoint)
+    if (udpa_bytes_size(op->name) > UDPAI_EPOCH_MAX || node->context.is_endpoint)
         return UDPA_OK;
     udpa_bytes_unref(epoch->name);
     epoch->name = udpa_bytes_ref(op->name);
-    epoch->n_commits = epoch->n_before = epoch->n_told = op->number;
+    node->context.n_commits = epoch->n_before = epoch->n_told = op->number;
     epoch->is_whole = op->is_whole;
     announce(node);
     return UDPA_OK;
@@ -92,8 +92,8 @@ draw(const udpai_node *node)
 {
     char text[33];
     udpa_bytes *name = NULL;
-    uint64_t high = node->env.random(node->env.userdata);
-    uint64_t low = node->env.random(node->env.userdata);
+    uint64_t high = udpai_context_random(&node->context);
+    uint64_t low = udpai_context_random(&node->context);
     int len = snprintf(text, sizeof(text), "%016" PRIx64 "%016" PRIx64, high, low);
     return udpa_bytes_new(&name, text, (size_t)len) == UDPA_OK ? name : NULL;
 }
@@ -101,7 +101,7 @@ draw(const udpai_node *node)
 void
 udpai_epoch_start(udpai_node *node)
 {
-    if (node->epoch.name || node->is_endpoint)
+    if (node->epoch.name || node->context.is_endpoint)
         return;
     node->epoch.name = draw(node);
     if (node->epoch.name)
@@ -145,7 +145,7 @@ begin_next(udpai_node *node)
 udpa_err
 udpai_node_accept_as_source(udpai_node *node, udpai_str id, udpa_error **ret_error)
 {
-    udpai_str own = udpai_bytes_view(node->id);
+    udpai_str own = udpai_bytes_view(node->context.id);
     if (!udpai_str_eq(id, own))
         return udpai_fail(ret_error, UDPA_ERR_INVAL,
                           "this node's id is '%.*s', not '%.*s': ask the node that is the source",
@@ -156,8 +156,8 @@ udpai_node_accept_as_source(udpai_node *node, udpai_str id, udpa_error **ret_err
     udpa_bytes_unref(node->epoch.next);
     node->epoch.next = name;
     node->epoch.next_ticket = 0;
-    if (node->env.commit)
-        udpai_store_note_epoch(node->store, name);
+    if (node->context.env.commit)
+        udpai_store_note_epoch(node->context.store, name);
     else
         begin_next(node);
     return UDPA_OK;
@@ -209,8 +209,8 @@ void
 udpai_epoch_committed(udpai_node *node, uint64_t ticket, udpa_err result)
 {
     udpai_epoch *epoch = &node->epoch;
-    if (result == UDPA_OK && epoch->n_commits < epoch->n_before + ticket)
-        epoch->n_commits = epoch->n_before + ticket;
+    if (result == UDPA_OK && node->context.n_commits < epoch->n_before + ticket)
+        node->context.n_commits = epoch->n_before + ticket;
     if (epoch->next_ticket && epoch->next_ticket <= ticket)
         end_next(node, result);
     if (result == UDPA_OK && epoch->name)

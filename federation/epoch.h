@@ -7,9 +7,8 @@
 #include "federation/node.h"
 
 typedef struct udpai_epoch {
-    udpa_bytes *name;   /* the store's lineage (model/lineage.h); NULL: not known yet */
-    uint64_t n_before;  /* commits of processes before this one */
-    uint64_t n_commits; /* all that are done */
+    udpa_bytes *name;  /* the store's lineage (model/lineage.h); NULL: not known yet */
+    uint64_t n_before; /* commits of processes before this one */
     /* Batches that changed what others may be told, by their numbers: the first one that streams
      * are to be told of when it is done, and the last. */
     uint64_t n_loud, n_last_loud;

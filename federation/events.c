@@ -81,7 +81,7 @@ static udpa_err
 check(const udpai_intake *intake, const udpa_resource *resource, udpa_error **ret_error)
 {
     const udpai_peer *peer = intake->peer;
-    if (!intake->node->is_endpoint || !udpai_intake_is_from_source(intake))
+    if (!intake->node->context.is_endpoint || !udpai_intake_is_from_source(intake))
         return udpai_fail(ret_error, UDPA_ERR_DENIED,
                           "'%s' is an event, which is nothing to be kept: events go to endpoints "
                           "that have subscribed to them",

@@ -97,11 +97,12 @@ put_if_changed(udpai_node *node,
                udpa_error **ret_error)
 {
     udpai_contribution held;
-    bool same = udpai_store_get(node->store, origin, udpai_resource_type_url(resource),
+    bool same = udpai_store_get(node->context.store, origin, udpai_resource_type_url(resource),
                                 udpai_resource_name(resource), &held) &&
                 is_held(node, &held, resource, authority);
     if (same) {
-        (void)udpai_store_set_absence(node->store, origin, udpai_resource_type_url(resource),
+        (void)udpai_store_set_absence(node->context.store, origin,
+                                      udpai_resource_type_url(resource),
                                       udpai_resource_name(resource), UDPAI_ABSENCE_NONE);
         return UDPA_OK;
     }
@@ -111,7 +112,7 @@ put_if_changed(udpai_node *node,
     };
     udpa_err err = udpai_intake_put(node, origin, resource, &taking, ret_error);
     if (err == UDPA_ERR_DENIED) /* what it was before does not stay either */
-        udpai_store_withdraw(node->store, origin, udpai_resource_type_url(resource),
+        udpai_store_withdraw(node->context.store, origin, udpai_resource_type_url(resource),
                              udpai_resource_name(resource));
     return err;
 }
@@ -176,8 +177,9 @@ udpai_files_find_origin(const udpai_node *node, udpai_str root)
     udpai_strbuf key = {0};
     put_key(&key, root);
     const udpai_origin *origin =
-        udpai_strbuf_failed(&key) ? NULL
-                                  : udpai_store_find_origin(node->store, udpai_strbuf_view(&key));
+        udpai_strbuf_failed(&key)
+            ? NULL
+            : udpai_store_find_origin(node->context.store, udpai_strbuf_view(&key));
     udpai_strbuf_done(&key);
     return origin;
 }
@@ -187,12 +189,13 @@ udpai_files_origin(udpai_node *node, udpai_str root)
 {
     udpai_strbuf key = {0};
     put_key(&key, root);
-    udpai_origin *origin =
-        udpai_strbuf_failed(&key) ? NULL : udpai_store_origin(node->store, udpai_strbuf_view(&key));
+    udpai_origin *origin = udpai_strbuf_failed(&key)
+                               ? NULL
+                               : udpai_store_origin(node->context.store, udpai_strbuf_view(&key));
     udpai_strbuf_done(&key);
     if (origin) {
-        udpai_origin_set_rank(node->store, origin, UDPAI_ORIGIN_FILES, 0);
-        udpai_origin_set_durable(origin, node->is_durable);
+        udpai_origin_set_rank(node->context.store, origin, UDPAI_ORIGIN_FILES, 0);
+        udpai_origin_set_durable(origin, node->context.is_durable);
         udpai_origin_set_keeps_alive(origin, true);
     }
     return origin;
@@ -215,12 +218,13 @@ directory_was_read(udpai_node *node, udpai_origin *origin, udpai_str root)
     if (!expected || expected->is_known)
         return;
     expected->is_known = true;
-    if (node->is_durable && udpai_store_note(node->store, UDPAI_DURABLE_MARK, origin,
-                                             (udpai_str){0}, (udpai_str){0}) != UDPA_OK)
+    if (node->context.is_durable &&
+        udpai_store_note(node->context.store, UDPAI_DURABLE_MARK, origin, (udpai_str){0},
+                         (udpai_str){0}) != UDPA_OK)
         udpai_log(UDPA_LOG_WARNING, "federation",
                   "that all of %.*s was read could not be noted: %s", (int)root.len, root.data,
                   udpa_err_text(UDPA_ERR_NOMEM));
-    udpai_node_touch(node);
+    udpai_context_touch(&node->context);
 }
 
 /* Without memory the directory is told instead. */
@@ -237,7 +241,7 @@ note_unread(udpai_node *node, const udpai_directory *directory)
         unread = NULL;
     udpa_bytes_unref(expected->unread);
     expected->unread = unread;
-    udpai_node_touch(node);
+    udpai_context_touch(&node->context);
 }
 
 /* The directory of a ConfigSource has been read: it is active, and has said all. With mistakes in
@@ -252,7 +256,7 @@ source_was_read(udpai_source *source, const udpai_directory *directory)
     UDPAI_LIST_FOREACH (at, &source->scopes)
         UDPAI_LIST_ENTRY(at, udpai_scope, in_source)->is_known = true;
     udpai_source_alive(source);
-    udpai_node_touch(source->node);
+    udpai_context_touch(&source->node->context);
 }
 
 udpa_err
@@ -264,7 +268,7 @@ udpai_node_expect_files(udpai_node *node, udpai_str root)
         udpa_bytes_unref(expected.root);
         err = UDPA_ERR_NOMEM;
     }
-    udpai_node_touch(node);
+    udpai_context_touch(&node->context);
     return err;
 }
 
@@ -277,7 +281,7 @@ udpai_node_set_files(udpai_node *node, const udpai_directory *directory, udpa_er
     if (!origin)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     udpai_str authority =
-        directory->authority.len ? directory->authority : udpai_bytes_view(node->authority);
+        directory->authority.len ? directory->authority : udpai_bytes_view(node->context.authority);
     const struct wanted list = {
         .resources = directory->resources,
         .n = directory->n_resources,
@@ -309,7 +313,7 @@ udpai_node_expect_own(udpai_node *node, udpai_str type_url, bool expected)
         at++;
     if ((at < node->expected_own.n) == expected)
         return UDPA_OK;
-    udpai_node_touch(node);
+    udpai_context_touch(&node->context);
     if (!expected) {
         udpa_bytes_unref(node->expected_own.items[at]);
         udpai_vector_remove_unordered(&node->expected_own, at);
@@ -330,10 +334,10 @@ udpai_node_set_own(udpai_node *node,
                    udpa_resource *const *resources,
                    size_t n_resources)
 {
-    udpai_origin *origin = udpai_store_origin(node->store, UDPAI_STR("node"));
+    udpai_origin *origin = udpai_store_origin(node->context.store, UDPAI_STR("node"));
     if (!origin)
         return UDPA_ERR_NOMEM;
-    udpai_origin_set_rank(node->store, origin, UDPAI_ORIGIN_NODE, 0);
+    udpai_origin_set_rank(node->context.store, origin, UDPAI_ORIGIN_NODE, 0);
     const struct wanted list = {.resources = resources, .n = n_resources};
-    return set_all(node, origin, type_url, udpai_bytes_view(node->authority), &list, NULL);
+    return set_all(node, origin, type_url, udpai_bytes_view(node->context.authority), &list, NULL);
 }

@@ -27,7 +27,7 @@ udpai_held_names(const udpai_node *node,
 {
     struct first_names first = {.names = names};
     if (udpai_origin_n_absent(origin, type_url, UDPAI_ABSENCE_HELD))
-        udpai_store_visit_origin(node->store, origin, type_url, add_name, &first);
+        udpai_store_visit_origin(node->context.store, origin, type_url, add_name, &first);
     return first.n;
 }
 
@@ -219,7 +219,7 @@ udpai_node_visit_held(const udpai_node *node, udpai_held_fn visit, void *userdat
 static void
 accept(udpai_node *node, udpai_origin *origin)
 {
-    udpai_store_end_absences(node->store, origin, (udpai_str){0}, UDPAI_ABSENCE_HELD,
+    udpai_store_end_absences(node->context.store, origin, (udpai_str){0}, UDPAI_ABSENCE_HELD,
                              UDPAI_ABSENCE_BELIEVE);
 }
 
@@ -246,17 +246,17 @@ accept_of_sources(udpai_node *node, udpai_str name)
 bool
 udpai_node_accept_absences(udpai_node *node, udpai_str name, size_t *ret_n)
 {
-    size_t n_before = udpai_store_n_contributions(node->store);
+    size_t n_before = udpai_store_n_contributions(node->context.store);
     udpai_origin *directory =
         udpai_files_expected(node, name) ? udpai_files_origin(node, name) : NULL;
     bool any = accept_of_sources(node, name);
     if (!any && directory)
         accept(node, directory);
-    *ret_n = n_before - udpai_store_n_contributions(node->store);
+    *ret_n = n_before - udpai_store_n_contributions(node->context.store);
     if (*ret_n == 0)
         return any || directory;
     udpai_log(UDPA_LOG_INFO, "federation", "%.*s: it is accepted that %zu resources have gone",
               UDPAI_SHOWN(name), *ret_n);
-    udpai_node_touch(node);
+    udpai_context_touch(&node->context);
     return true;
 }

@@ -125,7 +125,8 @@ tell_refused(udpai_intake *intake)
         if (error && udpai_intake_is_from_source(intake))
             udpai_fault_of_resource(intake->peer->source, error,
                                     intake->publication->entries.items[i].resource);
-        if (!error || !udpai_log_allow(&node->refused_log, udpai_node_now(node), &n_suppressed))
+        if (!error ||
+            !udpai_log_allow(&node->refused_log, udpai_context_now(&node->context), &n_suppressed))
             continue;
         udpai_str name = name_of(intake->peer);
         udpai_log(UDPA_LOG_WARNING, "federation", "refused from %.*s: %s (%u more not shown)",
@@ -238,7 +239,7 @@ udpai_intake_take(udpai_node *node, udpai_peer *peer, udpai_publication *publica
     udpai_outlived_tell(&intake);
     udpai_free(intake.index.order);
     if (node->named_are_waiting)
-        udpai_node_touch(node);
+        udpai_context_touch(&node->context);
     if (udpai_intake_is_from_source(&intake))
         note_lost(&intake);
     note_spoken(&intake);

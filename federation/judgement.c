@@ -27,7 +27,7 @@ static void
 give(udpai_node *node, udpai_order *answer, udpai_publication *publication)
 {
     answer->publication = publication;
-    udpai_node_order(node, answer);
+    udpai_context_order(&node->context, answer);
 }
 
 udpai_judgement *

@@ -12,7 +12,7 @@ static const char lapse_key[] = "lapse";
 void
 udpai_lapse_commit(const udpai_node *node, udpai_durable_batch *batch)
 {
-    int64_t now_us = node->env.wall_us(node->env.userdata);
+    int64_t now_us = udpai_context_wall_us(&node->context);
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *key = NULL;
     if (!node->recovers || now_us <= node->lapse_from_us ||
         udpa_bytes_new(&key, lapse_key, sizeof(lapse_key)) != UDPA_OK)
@@ -47,7 +47,8 @@ static bool
 is_own(const udpai_node *node, const udpa_resource *resource)
 {
     return udpa_resource_n_hops(resource) > 0 &&
-           udpai_str_eq(udpai_resource_hop(resource, 0).node_id, udpai_bytes_view(node->id));
+           udpai_str_eq(udpai_resource_hop(resource, 0).node_id,
+                        udpai_bytes_view(node->context.id));
 }
 
 void
@@ -60,8 +61,8 @@ udpai_lapse_note(udpai_node *node, const udpa_resource *kept)
 void
 udpai_lapse_start(udpai_node *node)
 {
-    node->lapse_until_us = node->env.wall_us(node->env.userdata);
-    node->lapse_started_ms = udpai_node_now(node);
+    node->lapse_until_us = udpai_context_wall_us(&node->context);
+    node->lapse_started_ms = udpai_context_now(&node->context);
 }
 
 bool
@@ -69,5 +70,6 @@ udpai_lapse_covers(const udpai_node *node, const udpa_resource *own)
 {
     int64_t time_us = udpai_resource_hop(own, 0).time_us;
     return time_us > node->lapse_from_us && time_us <= node->lapse_until_us &&
-           udpai_node_now(node) - node->lapse_started_ms < udpai_store_remember_ms(node->store);
+           udpai_context_now(&node->context) - node->lapse_started_ms <
+               udpai_store_remember_ms(node->context.store);
 }

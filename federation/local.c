@@ -140,8 +140,9 @@ udpai_local_update_defer(udpai_local_update *update)
             continue;
         judgement->n_deferred++;
         if (!udpai_timer_is_set(&judgement->deadline))
-            udpai_timer_set(node->wheel, &judgement->deadline,
-                            udpai_node_now(node) + node->timing.answer_timeout_ms);
+            udpai_timer_set(node->context.wheel, &judgement->deadline,
+                            udpai_context_now(&node->context) +
+                                node->context.timing.answer_timeout_ms);
     }
 }
 
@@ -346,8 +347,8 @@ udpai_locals_tell_new(udpai_node *node)
             continue;
         subscription->is_new = false;
         /* What the others were told last: what has changed since, all are told next. */
-        udpai_store_visit_told(node->store, udpai_bytes_view(subscription->type), add_existing,
-                               &newcomer);
+        udpai_store_visit_told(node->context.store, udpai_bytes_view(subscription->type),
+                               add_existing, &newcomer);
         give(subscription, newcomer.update);
     }
 }
@@ -365,7 +366,7 @@ is_name_settled(const udpai_node *node, udpai_str type, udpai_str name)
 {
     const udpai_str nobody = {0};
     bool is_there = false;
-    udpai_store_visit_name(node->store, type, name, note_effective, &is_there);
+    udpai_store_visit_name(node->context.store, type, name, note_effective, &is_there);
     return (is_there
                 ? udpai_settled_query_held(node->settled, type, name, nobody)
                 : udpai_settled_query_name(node->settled, type, name, nobody)) == UDPAI_SETTLED;

@@ -14,7 +14,8 @@ is_asked_again(const udpai_scope *scope)
 {
     const udpai_source *source = scope->source;
     bool is_udpa = source->kind == UDPAI_SOURCE_UDPA || source->kind == UDPAI_SOURCE_UDPA_LISTEN;
-    return is_udpa && source->serves_us && !source->is_plain && !source->node->is_endpoint &&
+    return is_udpa && source->serves_us && !source->is_plain &&
+           !source->node->context.is_endpoint &&
            !udpai_type_is_client(udpai_bytes_view(scope->type));
 }
 
@@ -49,8 +50,8 @@ is_brought(const udpai_scope *scope, udpai_str name)
 {
     const udpai_source *source = scope->source;
     eager found = {.origin = source->origin};
-    udpai_store_visit_name(source->node->store, udpai_bytes_view(scope->type), name, note_eager,
-                           &found);
+    udpai_store_visit_name(source->node->context.store, udpai_bytes_view(scope->type), name,
+                           note_eager, &found);
     return found.counts;
 }
 
@@ -59,8 +60,8 @@ is_held(const udpai_wish *wish)
 {
     const udpai_source *source = wish->scope->source;
     udpai_contribution held;
-    return udpai_store_get(source->node->store, source->origin, udpai_bytes_view(wish->scope->type),
-                           udpai_wish_subject(wish), &held);
+    return udpai_store_get(source->node->context.store, source->origin,
+                           udpai_bytes_view(wish->scope->type), udpai_wish_subject(wish), &held);
 }
 
 /* The source had nothing of this name, when it was asked last. */
@@ -106,8 +107,8 @@ look_at_aliases(udpai_scope *scope)
     while ((wish = udpai_map_next(&scope->wishes, &at)))
         wish->is_by_alias = false;
     if (udpai_store_n_aliased(source->origin))
-        udpai_store_visit_origin(source->node->store, source->origin, udpai_bytes_view(scope->type),
-                                 note_aliases, scope);
+        udpai_store_visit_origin(source->node->context.store, source->origin,
+                                 udpai_bytes_view(scope->type), note_aliases, scope);
 }
 
 /* What brings something is as if it had been asked for now: it has not been without it for long
@@ -121,7 +122,7 @@ look_at_held(udpai_scope *scope)
     look_at_aliases(scope);
     while ((wish = udpai_map_next(&scope->wishes, &at)))
         if (wish->is_by_alias || is_held(wish))
-            wish->asked_ms = udpai_node_now(source->node);
+            wish->asked_ms = udpai_context_now(&source->node->context);
 }
 
 /* ---- time ---- */
@@ -131,13 +132,13 @@ look_at_held(udpai_scope *scope)
 static uint64_t
 quarters(const udpai_wish *wish, unsigned n)
 {
-    return wish->scope->source->node->timing.interest_linger_ms * n / 4;
+    return wish->scope->source->node->context.timing.interest_linger_ms * n / 4;
 }
 
 static bool
 is_older(const udpai_wish *wish, unsigned n_quarters)
 {
-    uint64_t age_ms = udpai_node_now(wish->scope->source->node) - wish->asked_ms;
+    uint64_t age_ms = udpai_context_now(&wish->scope->source->node->context) - wish->asked_ms;
     return age_ms >= quarters(wish, n_quarters);
 }
 
@@ -229,8 +230,9 @@ udpai_lookups_expect(udpai_scope *scope)
 {
     const udpai_node *node = scope->source->node;
     if (!udpai_timer_is_set(&scope->lookups) && is_asked_again(scope))
-        udpai_timer_set(node->wheel, &scope->lookups,
-                        udpai_node_now(node) + node->timing.interest_linger_ms / 2);
+        udpai_timer_set(node->context.wheel, &scope->lookups,
+                        udpai_context_now(&node->context) +
+                            node->context.timing.interest_linger_ms / 2);
 }
 
 /* ---- asking ---- */

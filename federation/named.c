@@ -42,7 +42,7 @@ static void
 take_interest(udpai_named *named, bool wanted)
 {
     named->provider->n_wanted += wanted ? 1 : (size_t)-1;
-    udpai_node_touch(named->provider->node);
+    udpai_context_touch(&named->provider->node->context);
 }
 
 void
@@ -87,7 +87,7 @@ static bool
 holds(const udpai_named *named, const udpai_descriptor *descriptor)
 {
     udpai_contribution held;
-    return udpai_store_get(named->provider->node->store, descriptor->source->origin,
+    return udpai_store_get(named->provider->node->context.store, descriptor->source->origin,
                            udpai_named_type(named), udpai_named_name(named), &held);
 }
 
@@ -124,8 +124,8 @@ static bool
 type_holds(const udpai_named *named)
 {
     struct search search = {udpai_named_type(named), false};
-    udpai_store_visit_name(named->provider->node->store, search.type_url, udpai_named_name(named),
-                           search_contribution, &search);
+    udpai_store_visit_name(named->provider->node->context.store, search.type_url,
+                           udpai_named_name(named), search_contribution, &search);
     return search.is_found;
 }
 
@@ -154,9 +154,10 @@ choose(udpai_named *named)
     for (size_t i = 0; origins && i < named->leaving.n; i++)
         if (named->leaving.items[i].is_eligible)
             origins[n++] = named->leaving.items[i].source->origin;
-    if (!origins || udpai_store_choose(provider->node->store, udpai_named_type(named),
+    if (!origins || udpai_store_choose(provider->node->context.store, udpai_named_type(named),
                                        udpai_named_name(named), origins, n) != UDPA_OK)
-        udpai_node_touch(provider->node); /* without memory: again with the next flush */
+        udpai_context_touch(
+            &provider->node->context); /* without memory: again with the next flush */
 }
 
 static void
@@ -185,7 +186,7 @@ ask(udpai_named *named, udpai_descriptor *descriptor)
         wish->is_paused = !descriptor->is_reached;
     else if (wanted) { /* without memory: again with the next flush */
         descriptor->is_wanted = false;
-        udpai_node_touch(named->provider->node);
+        udpai_context_touch(&named->provider->node->context);
     }
     scope->wanted |= wish && descriptor->is_reached; /* also while it lingers */
 }
@@ -200,8 +201,9 @@ evaluate(udpai_named *named)
     for (size_t i = 0; i < named->leaving.n; i++)
         named->leaving.items[i].scope->wanted |= named->leaving.items[i].is_wanted;
     if (named->leaving.n)
-        udpai_named_drop_leaving(named, may_leave(named) ? UDPAI_WHEEL_NEVER
-                                                         : udpai_node_now(provider->node));
+        udpai_named_drop_leaving(named, may_leave(named)
+                                            ? UDPAI_WHEEL_NEVER
+                                            : udpai_context_now(&provider->node->context));
     come_into_force(named);
 }
 
@@ -217,7 +219,8 @@ static void
 remove_named(udpai_node *node, udpai_named *named)
 {
     udpai_map_remove(&node->named, key_of(named));
-    udpai_store_choose_no_more(node->store, udpai_named_type(named), udpai_named_name(named));
+    udpai_store_choose_no_more(node->context.store, udpai_named_type(named),
+                               udpai_named_name(named));
     udpai_named_free(named);
 }
 

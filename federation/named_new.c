@@ -123,7 +123,7 @@ add_descriptor(udpai_provider *provider, const udpai_descriptor_config *config)
     }
     if (udpai_origin_rank(source->origin) == UDPAI_ORIGIN_SOURCE && source->order == 0)
         source->order = descriptor.position + 1;
-    udpai_origin_set_rank(node->store, source->origin, UDPAI_ORIGIN_SOURCE, source->order);
+    udpai_origin_set_rank(node->context.store, source->origin, UDPAI_ORIGIN_SOURCE, source->order);
     return UDPA_OK;
 }
 
@@ -158,7 +158,7 @@ static void
 on_patience_end(udpai_timer *timer)
 {
     udpai_named *named = UDPAI_CONTAINER_OF(timer, udpai_named, patience);
-    udpai_node_touch(named->provider->node);
+    udpai_context_touch(&named->provider->node->context);
 }
 
 void
@@ -179,7 +179,7 @@ udpai_named_drop_leaving(udpai_named *named, uint64_t due_ms)
     }
     named->leaving.n = n;
     if (n)
-        udpai_timer_set(named->provider->node->wheel, &named->patience, next_ms);
+        udpai_timer_set(named->provider->node->context.wheel, &named->patience, next_ms);
 }
 
 /* Nothing is told or taken back. */
@@ -263,7 +263,8 @@ hand_over(udpai_named *named, udpai_provider *to, udpai_descriptor *from)
     udpai_descriptor *same = find_descriptor(to, from->source);
     if (!same) {
         if (!from->leaves_ms)
-            from->leaves_ms = udpai_node_now(node) + node->timing.interest_linger_ms;
+            from->leaves_ms =
+                udpai_context_now(&node->context) + node->context.timing.interest_linger_ms;
         named->leaving.items[named->leaving.n++] = *from;
         return;
     }
@@ -320,7 +321,7 @@ udpai_named_set(udpai_node *node, const udpai_named_config *config, udpa_error *
                     : make_named(node, provider, config->at_once);
     if (err != UDPA_OK && provider)
         free_provider(provider);
-    udpai_node_touch(node);
+    udpai_context_touch(&node->context);
     return udpai_fail_code(ret_error, err);
 }
 
@@ -342,5 +343,5 @@ udpai_named_end(udpai_node *node, udpai_str type_url, udpai_str name)
         named->provider->descriptors.n = 0;
         udpai_named_drop_leaving(named, UDPAI_WHEEL_NEVER);
     }
-    udpai_node_touch(node);
+    udpai_context_touch(&node->context);
 }

@@ -109,7 +109,7 @@ udpai_named_note_settled(udpai_node *node)
     if (has_news && facts.items.n)
         names = udpai_settled_names_new(facts.items.items, facts.items.n);
     if (facts.failed || (has_news && facts.items.n && !names))
-        udpai_node_touch(node);
+        udpai_context_touch(&node->context);
     else if (has_news)
         replace(node, names, digest);
     udpai_vector_done(&facts.items);

@@ -121,7 +121,7 @@ is_certain(void *userdata, const udpa_resource *last)
 {
     const udpai_node *node = userdata;
     return udpai_type_is_client(udpai_resource_type_url(last)) ||
-           (node->is_endpoint && udpai_reports_is_own(node, last)) ||
+           (node->context.is_endpoint && udpai_reports_is_own(node, last)) ||
            !udpai_settled_is_awaited(node->settled, last);
 }
 
@@ -130,10 +130,10 @@ make_verdicts(udpai_node *node, udpai_health_policy policy)
 {
     const udpai_verdicts_config config = {
         .policy = policy,
-        .authority =
-            udpai_bytes_view(udpa_bytes_size(node->authority) ? node->authority : node->id),
-        .store = node->store,
-        .wheel = node->wheel,
+        .authority = udpai_bytes_view(
+            udpa_bytes_size(node->context.authority) ? node->context.authority : node->context.id),
+        .store = node->context.store,
+        .wheel = node->context.wheel,
     };
     return policy == UDPAI_HEALTH_NONE ? UDPA_OK : udpai_verdicts_new(&node->verdicts, &config);
 }
@@ -141,7 +141,7 @@ make_verdicts(udpai_node *node, udpai_health_policy policy)
 static udpa_err
 set_instance(udpai_node *node, udpai_str instance)
 {
-    return udpa_bytes_new(&node->instance, instance.data, instance.len);
+    return udpa_bytes_new(&node->context.instance, instance.data, instance.len);
 }
 
 static unsigned
@@ -160,26 +160,27 @@ udpai_node_new(udpai_node **ret_node,
     UDPA_AUTO(udpai_node_free) udpai_node *node = udpai_alloc(sizeof(*node));
     if (!node)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    node->wheel = wheel;
-    node->env = *env;
-    node->timing = config->timing;
-    node->is_durable = config->is_durable;
-    node->is_endpoint = config->is_endpoint;
-    node->peers_are_anonymous = config->peers_are_anonymous;
+    node->context.wheel = wheel;
+    node->context.env = *env;
+    node->context.timing = config->timing;
+    node->context.is_durable = config->is_durable;
+    node->context.is_endpoint = config->is_endpoint;
+    node->context.peers_are_anonymous = config->peers_are_anonymous;
     node->is_restored = config->is_restored;
     node->max_changes_ahead = config->max_changes_ahead;
     node->acl = udpai_acl_ref(config->acl);
     node->max_clients = config->max_clients;
     node->max_withdrawal = max_withdrawal_of(&config->store);
-    node->is_dirty = true;
+    node->context.is_dirty = true;
     node->lost_ms = UINT64_MAX;
     init_tables(node);
     udpai_epoch_init(node);
-    udpa_err err = udpa_bytes_new(&node->id, config->id.data, config->id.len);
+    udpa_err err = udpa_bytes_new(&node->context.id, config->id.data, config->id.len);
     if (err == UDPA_OK)
-        err = udpa_bytes_new(&node->authority, config->authority.data, config->authority.len);
+        err =
+            udpa_bytes_new(&node->context.authority, config->authority.data, config->authority.len);
     if (err == UDPA_OK)
-        err = udpai_store_new(&node->store, wheel, &config->store);
+        err = udpai_store_new(&node->context.store, wheel, &config->store);
     if (err == UDPA_OK)
         err = make_verdicts(node, config->health);
     if (err == UDPA_OK)
@@ -190,8 +191,8 @@ udpai_node_new(udpai_node **ret_node,
         err = udpai_aims_new(node);
     if (err != UDPA_OK)
         return udpai_fail_code(ret_error, err);
-    udpai_store_set_certain(node->store, is_certain, node);
-    udpai_store_set_keeps_said(node->store, node->is_durable);
+    udpai_store_set_certain(node->context.store, is_certain, node);
+    udpai_store_set_keeps_said(node->context.store, node->context.is_durable);
     udpai_signatures_init(node, config->keyring);
     err = add_sources(node, config, ret_error);
     if (err == UDPA_OK)
@@ -214,13 +215,13 @@ udpai_node_new(udpai_node **ret_node,
 void
 udpai_node_set_timing(udpai_node *node, const udpai_node_timing *timing)
 {
-    node->timing = *timing;
+    node->context.timing = *timing;
 }
 
 void
 udpai_node_set_store_options(udpai_node *node, const udpai_store_options *options)
 {
-    udpai_store_set_options(node->store, options);
+    udpai_store_set_options(node->context.store, options);
     node->max_withdrawal = max_withdrawal_of(options);
 }
 
@@ -274,12 +275,12 @@ udpai_node_free(udpai_node *node)
     udpai_change_set_unref(node->late);
     udpai_change_set_unref(node->unaimed);
     udpai_aims_free(node);
-    udpai_store_free(node->store);
+    udpai_store_free(node->context.store);
     udpai_settled_unref(node->settled);
     udpai_acl_unref(node->acl);
-    udpa_bytes_unref(node->id);
-    udpa_bytes_unref(node->authority);
-    udpa_bytes_unref(node->instance);
+    udpa_bytes_unref(node->context.id);
+    udpa_bytes_unref(node->context.authority);
+    udpa_bytes_unref(node->context.instance);
     udpai_twins_free(node);
     udpai_outlived_free(node);
     udpai_epoch_done(node);
@@ -291,14 +292,14 @@ udpai_node_free(udpai_node *node)
 void
 udpai_node_start(udpai_node *node)
 {
-    node->is_started = true;
+    node->context.is_started = true;
     udpai_epoch_start(node);
     udpai_restore_end(node);
     udpai_recovery_start(node);
     udpai_signatures_start(node);
     if (node->verdicts) /* what those below have checked counts, too */
         udpai_interest_want(node, UDPAI_STR(UDPAI_HEALTH_TYPE), UDPAI_STR("*"), true);
-    udpai_node_touch(node);
+    udpai_context_touch(&node->context);
 }
 
 /* ---- reports ---- */
@@ -328,7 +329,7 @@ take_subscription_error(udpai_node *node, const udpai_report *report)
         udpai_source_refused(peer->source, error);
     else if (peer && peer->has_reports)
         udpai_reports_refused(node, peer, error);
-    if (!udpai_log_allow(&node->refused_log, udpai_node_now(node), &n_suppressed))
+    if (!udpai_log_allow(&node->refused_log, udpai_context_now(&node->context), &n_suppressed))
         return;
     udpai_str name = peer ? udpai_peer_name(peer) : (udpai_str){0};
     udpai_log(UDPA_LOG_WARNING, "federation",
@@ -352,12 +353,12 @@ take_interest(udpai_node *node, const udpai_report *report)
         (void)udpai_interest_look_up(node, wish->type_url, text);
     else if (report->kind == UDPAI_REPORT_PASSED_ON)
         udpai_reports_passed_on(node, report, text);
-    else if (!node->is_endpoint && wish->distance)
+    else if (!node->context.is_endpoint && wish->distance)
         udpai_interest_by_nodes(node, wish->type_url, text, report->wanted);
-    else if (!node->is_endpoint)
+    else if (!node->context.is_endpoint)
         udpai_interest_want(node, wish->type_url, text, report->wanted);
-    else if (node->env.wanted) /* nothing is fetched for others */
-        node->env.wanted(node->env.userdata, wish->type_url, text, report->wanted);
+    else if (node->context.env.wanted) /* nothing is fetched for others */
+        node->context.env.wanted(node->context.env.userdata, wish->type_url, text, report->wanted);
 }
 
 void
@@ -421,12 +422,12 @@ udpai_node_report(udpai_node *node, udpai_report *report)
 static void
 evaluate(udpai_node *node)
 {
-    node->is_dirty = false;
+    node->context.is_dirty = false;
     udpai_providers_evaluate(node);
     udpai_aims_evaluate(node);
     udpai_settled *settled = udpai_providers_settled(node);
     if (!settled)
-        node->is_dirty = true; /* without memory: again with the next flush */
+        node->context.is_dirty = true; /* without memory: again with the next flush */
     node->n_evaluations += settled != NULL;
     if (!settled || udpai_settled_equal(settled, node->settled)) {
         udpai_settled_unref(settled);
@@ -435,14 +436,14 @@ evaluate(udpai_node *node)
     udpai_settled_unref(node->settled);
     node->settled = settled;
     node->is_settled_untold = true;
-    udpai_store_recheck_removals(node->store);
+    udpai_store_recheck_removals(node->context.store);
 }
 
 /* Is there anything that was not told yet? */
 static bool
 has_changes(const udpai_node *node)
 {
-    return node->late || node->unaimed || udpai_store_has_changes(node->store) ||
+    return node->late || node->unaimed || udpai_store_has_changes(node->context.store) ||
            udpai_aims_have_news(node) ||
            (node->verdicts && udpai_verdicts_have_news(node->verdicts));
 }
@@ -453,7 +454,7 @@ has_changes(const udpai_node *node)
 static void
 tell_settled(udpai_node *node)
 {
-    if (!node->is_settled_untold || node->is_settled_ahead || node->is_endpoint ||
+    if (!node->is_settled_untold || node->is_settled_ahead || node->context.is_endpoint ||
         has_changes(node))
         return;
     udpai_order *order = udpai_order_new(UDPAI_ORDER_SETTLED);
@@ -462,7 +463,7 @@ tell_settled(udpai_node *node)
     order->settled = udpai_settled_ref(node->settled);
     node->is_settled_untold = false;
     node->is_settled_ahead = true;
-    udpai_node_order(node, order);
+    udpai_context_order(&node->context, order);
 }
 
 /* With what checkers say of it. Of what the store has handed out nothing is given up: without
@@ -473,11 +474,11 @@ take_changes(udpai_node *node)
     if (node->unaimed)
         return UDPAI_TAKE(node->unaimed);
     udpai_change_set *changes = UDPAI_TAKE(node->late), *merged = NULL;
-    if (!changes && udpai_store_take_changes(node->store, &changes) != UDPA_OK)
+    if (!changes && udpai_store_take_changes(node->context.store, &changes) != UDPA_OK)
         return NULL;
     if (!node->verdicts)
         return changes;
-    if (udpai_verdicts_apply(node->verdicts, changes, node->env.wall_us(node->env.userdata),
+    if (udpai_verdicts_apply(node->verdicts, changes, udpai_context_wall_us(&node->context),
                              &merged) == UDPA_OK)
         udpai_change_set_unref(changes);
     else
@@ -492,7 +493,7 @@ offer(udpai_node *node, udpai_change_set *changes, udpai_change_set **ret_told)
 {
     UDPA_AUTO(udpai_change_set_unref) udpai_change_set *picked = NULL;
     udpa_err err = UDPA_OK;
-    if (!node->is_endpoint)
+    if (!node->context.is_endpoint)
         return udpai_aims_apply(node, changes, ret_told);
     if (changes)
         err = udpai_reports_pick(node, changes, &picked);
@@ -543,19 +544,20 @@ tell_changes(udpai_node *node)
     if (!order->changes)
         return;
     node->n_changes_ahead++;
-    udpai_node_order(node, UDPAI_TAKE(order));
+    udpai_context_order(&node->context, UDPAI_TAKE(order));
 }
 
 /* Wall-clock times, which alone mean something after a restart. */
 static void
 set_expiry(const udpai_node *node, udpai_durable_batch *batch)
 {
-    int64_t wall = node->env.wall_us(node->env.userdata);
+    int64_t wall = udpai_context_wall_us(&node->context);
     for (size_t i = 0; i < batch->ops.n; i++) {
         udpai_durable_op *op = &batch->ops.items[i];
         if (op->deadline_ms)
             op->expires_us =
-                wall + ((int64_t)op->deadline_ms - (int64_t)udpai_node_now(node)) * 1000;
+                wall +
+                ((int64_t)op->deadline_ms - (int64_t)udpai_context_now(&node->context)) * 1000;
     }
 }
 
@@ -563,14 +565,14 @@ static void
 commit(udpai_node *node)
 {
     udpai_durable_batch *batch = NULL;
-    udpa_err err = udpai_store_take_durable(node->store, &batch);
+    udpa_err err = udpai_store_take_durable(node->context.store, &batch);
     uint64_t ticket = 0;
-    if (batch && node->env.commit) {
+    if (batch && node->context.env.commit) {
         set_expiry(node, batch);
         udpai_lapse_commit(node, batch);
         ticket = ++node->last_ticket;
         udpai_epoch_commits(node, batch, ticket);
-        node->env.commit(node->env.userdata, batch, ticket);
+        node->context.env.commit(node->context.env.userdata, batch, ticket);
     } else {
         udpai_durable_batch_free(batch);
     }
@@ -591,7 +593,7 @@ static void
 flush(udpai_node *node)
 {
     udpai_outlived_settle(node);
-    for (int i = 0; node->is_dirty && i < 2;
+    for (int i = 0; node->context.is_dirty && i < 2;
          i++) /* what a source is asked for, changes its state */
         evaluate(node);
     commit(node); /* with it, whose word counts now */
@@ -620,7 +622,7 @@ udpai_node_flush(udpai_node *node)
 udpai_store *
 udpai_node_store(udpai_node *node)
 {
-    return node->store;
+    return node->context.store;
 }
 
 const udpai_settled *

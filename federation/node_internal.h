@@ -7,6 +7,7 @@
 #include "base/map.h"
 #include "base/strbuf.h"
 #include "federation/clients.h"
+#include "federation/context.h"
 #include "federation/epoch.h"
 #include "federation/fault.h"
 #include "federation/scope.h"
@@ -180,19 +181,14 @@ typedef struct udpai_expected {
 } udpai_expected;
 
 struct udpai_node {
-    udpai_wheel *wheel;
-    udpai_node_env env;
-    udpai_node_timing timing;
-    bool is_durable, is_started, is_endpoint, peers_are_anonymous;
+    udpai_context context;
     bool recovers;    /* from some source … */
     bool is_restored; /* … but not in this process */
     uint64_t lapse_started_ms;
     int64_t lapse_from_us, lapse_until_us; /* what its store knows nothing of (lapse.h) */
-    udpa_bytes *id, *authority, *instance;
     udpai_epoch epoch;
-    udpai_twins *twins;  /* others with this id */
-    udpai_way *last_way; /* of what was taken in last: mostly, that of the next */
-    udpai_store *store;
+    udpai_twins *twins;        /* others with this id */
+    udpai_way *last_way;       /* of what was taken in last: mostly, that of the next */
     udpai_verdicts *verdicts;  /* NULL: what checkers say changes nothing */
     udpai_change_set *late;    /* taken of the store, and not told for want of memory … */
     udpai_change_set *unaimed; /* … what is left to do being to aim it */
@@ -240,7 +236,6 @@ struct udpai_node {
     bool is_settled_untold; /* it has changed since the stream side was told … */
     bool is_settled_ahead;  /* … which has not taken that over yet */
     bool has_lookups;       /* what has gone may have to be asked for by name */
-    bool is_dirty;          /* providers must be looked at again */
     uint64_t n_evaluations; /* of what is settled */
     uint64_t last_link, last_ticket, last_publish;
     size_t n_changes_ahead, max_changes_ahead;
@@ -253,26 +248,13 @@ struct udpai_node {
     udpai_signatures signatures;
 };
 
-static inline uint64_t
-udpai_node_now(const udpai_node *node)
-{
-    return node->wheel->now_ms;
-}
-
-/* Asks for providers, settled, and what follows from them to be computed again. */
-static inline void
-udpai_node_touch(udpai_node *node)
-{
-    node->is_dirty = true;
-}
-
 /* The providers of the group, too. */
 static inline void
 udpai_clients_touch(udpai_clients *clients)
 {
     if (!udpai_list_linked(&clients->in_dirty))
         udpai_list_append(&clients->node->dirty_clients, &clients->in_dirty);
-    udpai_node_touch(clients->node);
+    udpai_context_touch(&clients->node->context);
 }
 
 /* The same, for what follows from the state of one source. */
@@ -281,7 +263,7 @@ udpai_source_touch(udpai_source *source)
 {
     if (source->clients)
         udpai_clients_touch(source->clients);
-    udpai_node_touch(source->node);
+    udpai_context_touch(&source->node->context);
 }
 
 /* Is it a server of xDS, by whatever transport? */
@@ -326,7 +308,6 @@ void udpai_source_introduced(udpai_source *source, udpai_peer *peer);
 bool udpai_source_is_active(const udpai_source *source);
 /* It waits for its next attempt: that is now. */
 void udpai_source_dial_now(udpai_source *source);
-void udpai_node_order(udpai_node *node, udpai_order *order);
 
 /* Takes the reference. A stream that is there is ended, and another begun to the new one: no
  * failure of the source. */

@@ -24,8 +24,9 @@ put_contribution(udpai_proto_writer *writer,
     udpai_proto_put_varint_opt(writer, 6, contribution->eligible);
     udpai_proto_put_varint_opt(writer, 7, contribution->superseded);
     udpai_proto_put_varint_opt(writer, 8, udpai_resource_signature(resource) != NULL);
-    if (contribution->deadline_ms > udpai_node_now(node))
-        udpai_proto_put_varint_opt(writer, 9, contribution->deadline_ms - udpai_node_now(node));
+    if (contribution->deadline_ms > udpai_context_now(&node->context))
+        udpai_proto_put_varint_opt(writer, 9,
+                                   contribution->deadline_ms - udpai_context_now(&node->context));
     for (size_t i = 0; i < udpa_resource_n_hops(resource); i++)
         udpai_proto_put_bytes(writer, 10, udpai_resource_hop(resource, i).node_id);
     udpai_proto_put_varint_opt(writer, 11, udpai_resource_value(resource).len);
@@ -49,7 +50,7 @@ put_origins(udpai_proto_writer *writer, const void *what)
     description.writer = writer;
     udpai_proto_put_bytes(writer, 1, description.type_url);
     udpai_proto_put_bytes(writer, 2, description.name);
-    udpai_store_visit_name(description.node->store, description.type_url, description.name,
+    udpai_store_visit_name(description.node->context.store, description.type_url, description.name,
                            put_each, &description);
 }
 

@@ -30,7 +30,7 @@ void
 udpai_outlived_look(udpai_intake *intake, const udpa_resource *resource)
 {
     const udpai_peer *peer = intake->peer;
-    uint64_t generation = udpai_store_said_generation(intake->node->store, resource);
+    uint64_t generation = udpai_store_said_generation(intake->node->context.store, resource);
     udpai_str type_url = udpai_resource_type_url(resource);
     if (generation <= udpa_resource_generation(resource) || !peer->is_node || !peer->info ||
         !is_read(resource) ||
@@ -58,7 +58,7 @@ udpai_outlived_tell(udpai_intake *intake)
     if (order) {
         order->publication = UDPAI_TAKE(intake->outlived);
         order->session = intake->peer->session;
-        udpai_node_order(intake->node, order);
+        udpai_context_order(&intake->node->context, order);
     }
     udpai_publication_free(intake->outlived);
     intake->outlived = NULL;
@@ -71,14 +71,15 @@ udpai_outlived_take(const udpai_intake *intake, udpa_resource *said)
 {
     udpai_node *node = intake->node;
     if (!intake->peer->is_node || !is_read(said) ||
-        !udpai_resource_passed(said, udpai_bytes_view(node->id), udpai_bytes_view(node->instance)))
+        !udpai_resource_passed(said, udpai_bytes_view(node->context.id),
+                               udpai_bytes_view(node->context.instance)))
         return false;
     if (!node->outlived)
         node->outlived = udpai_alloc(sizeof(*node->outlived));
     if (node->outlived && node->outlived->said.n < KEPT_MAX &&
         udpai_vector_push(&node->outlived->said, said))
         udpa_resource_ref(said);
-    udpai_node_touch(node);
+    udpai_context_touch(&node->context);
     return true;
 }
 
@@ -160,9 +161,9 @@ static bool
 settle(udpai_node *node, const udpa_resource *said)
 {
     struct search search = {.said = said};
-    int64_t wall = node->env.wall_us(node->env.userdata);
-    udpai_store_visit_name(node->store, udpai_resource_type_url(said), udpai_resource_name(said),
-                           compare, &search);
+    int64_t wall = udpai_context_wall_us(&node->context);
+    udpai_store_visit_name(node->context.store, udpai_resource_type_url(said),
+                           udpai_resource_name(said), compare, &search);
     const udpai_contribution *held = &search.found;
     if (!held->resource ||
         udpa_resource_generation(held->resource) >= udpa_resource_generation(said) ||

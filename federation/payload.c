@@ -19,8 +19,8 @@ uint64_t
 udpai_intake_next_generation(const udpai_node *node, const udpa_resource *resource)
 {
     uint64_t previous = udpai_store_highest_generation(
-        node->store, udpai_resource_type_url(resource), udpai_resource_name(resource));
-    int64_t wall = node->env.wall_us(node->env.userdata);
+        node->context.store, udpai_resource_type_url(resource), udpai_resource_name(resource));
+    int64_t wall = udpai_context_wall_us(&node->context);
     uint64_t now = wall > 0 ? (uint64_t)wall : 1;
     return previous < now ? now : previous < UINT64_MAX ? previous + 1 : previous;
 }
@@ -33,10 +33,10 @@ udpai_intake_add_hop(const udpai_node *node,
 {
     udpai_hop *hop = &room->hops[parts->n_hops++];
     *hop = (udpai_hop){
-        .node_id = udpai_bytes_view(node->id),
+        .node_id = udpai_bytes_view(node->context.id),
         .authority = taken_from,
-        .time_us = node->env.wall_us(node->env.userdata),
-        .instance = udpai_bytes_view(node->instance),
+        .time_us = udpai_context_wall_us(&node->context),
+        .instance = udpai_bytes_view(node->context.instance),
     };
     if (parts->signature.algorithm && udpai_signatures_marks_own(&parts->signature, hop->time_us))
         hop->time_us++; /* this signature is not ours */
@@ -61,8 +61,8 @@ choose_generation(const udpai_node *node,
                   udpai_resource_parts *parts)
 {
     udpai_contribution held;
-    bool same = udpai_store_get(node->store, origin, udpai_resource_type_url(resource), parts->name,
-                                &held) &&
+    bool same = udpai_store_get(node->context.store, origin, udpai_resource_type_url(resource),
+                                parts->name, &held) &&
                 udpai_resource_same_payload(held.resource, resource) &&
                 udpai_str_eq(udpai_resource_authority(held.resource), parts->authority) &&
                 !is_meant_anew(node, &held);
@@ -114,8 +114,8 @@ udpai_intake_put(udpai_node *node,
         err = udpai_ending_check(node, origin, stamped, ret_error);
     if (err != UDPA_OK)
         return err;
-    uint64_t deadline_ms = parts.ttl_ms ? udpai_node_now(node) + parts.ttl_ms : 0;
-    return udpai_store_put(node->store, origin, stamped, deadline_ms, ret_error);
+    uint64_t deadline_ms = parts.ttl_ms ? udpai_context_now(&node->context) + parts.ttl_ms : 0;
+    return udpai_store_put(node->context.store, origin, stamped, deadline_ms, ret_error);
 }
 
 /* ---- judging ---- */
@@ -125,7 +125,7 @@ static udpa_err
 check_publisher(const udpai_intake *intake, udpa_error **ret_error)
 {
     udpai_str name = udpai_peer_name(intake->peer);
-    if (!intake->node->is_endpoint)
+    if (!intake->node->context.is_endpoint)
         return UDPA_OK;
     return udpai_fail(
         ret_error, UDPA_ERR_DENIED,
@@ -158,7 +158,7 @@ udpai_intake_check_way(const udpai_intake *intake,
                           "'%s' has passed %d nodes, which is the limit: is there a loop?",
                           udpa_resource_name(resource), UDPAI_HOPS_MAX);
     const udpai_node *node = intake->node;
-    int64_t wall = node->env.wall_us(node->env.userdata);
+    int64_t wall = udpai_context_wall_us(&node->context);
     uint64_t limit = (wall > 0 ? (uint64_t)wall : 0) + FUTURE_MAX_US;
     if (udpa_resource_generation(resource) <= limit)
         return UDPA_OK;
@@ -174,8 +174,8 @@ static udpa_err
 check_version(const udpai_intake *intake, const udpa_resource *resource, udpa_error **ret_error)
 {
     udpai_contribution held;
-    if (!udpai_store_get(intake->node->store, intake->origin, udpai_resource_type_url(resource),
-                         udpai_resource_name(resource), &held))
+    if (!udpai_store_get(intake->node->context.store, intake->origin,
+                         udpai_resource_type_url(resource), udpai_resource_name(resource), &held))
         return UDPA_OK;
     udpai_str authority = udpai_resource_authority(resource);
     if (authority.len == 0)
@@ -235,7 +235,7 @@ check_replay(const udpai_intake *intake, const udpa_resource *resource, udpa_err
 {
     struct age age = {.resource = resource};
     if (is_judged_by_age(intake, resource))
-        udpai_store_visit_name(intake->node->store, udpai_resource_type_url(resource),
+        udpai_store_visit_name(intake->node->context.store, udpai_resource_type_url(resource),
                                udpai_resource_name(resource), compare_age, &age);
     return age.is_older ? fail_replay(resource, ret_error) : UDPA_OK;
 }
@@ -244,7 +244,7 @@ check_replay(const udpai_intake *intake, const udpa_resource *resource, udpa_err
 static udpa_err
 check_outlived(const udpai_intake *intake, const udpa_resource *resource, udpa_error **ret_error)
 {
-    udpai_store *store = intake->node->store;
+    udpai_store *store = intake->node->context.store;
     udpai_str type_url = udpai_resource_type_url(resource), name = udpai_resource_name(resource);
     udpai_contribution held;
     if (!is_judged_by_age(intake, resource) ||
@@ -267,7 +267,7 @@ taken_from(const udpai_peer *peer)
 static bool
 is_status_of_source(const udpai_intake *intake)
 {
-    return intake->node->is_endpoint && udpai_intake_is_from_source(intake);
+    return intake->node->context.is_endpoint && udpai_intake_is_from_source(intake);
 }
 
 udpa_err
@@ -302,7 +302,7 @@ is_restored(const udpai_intake *intake, const udpa_resource *resource)
 {
     uint64_t generation = udpa_resource_generation(resource);
     return generation && udpai_resource_authority(resource).len &&
-           generation > udpai_store_highest_generation(intake->node->store,
+           generation > udpai_store_highest_generation(intake->node->context.store,
                                                        udpai_resource_type_url(resource),
                                                        udpai_resource_name(resource));
 }
@@ -329,7 +329,7 @@ end_taken_back(const udpai_intake *intake, udpai_str type_url, udpai_str name)
 {
     udpai_origin *origin = udpai_take_back_origin(intake);
     if (origin)
-        udpai_store_withdraw(intake->node->store, origin, type_url, name);
+        udpai_store_withdraw(intake->node->context.store, origin, type_url, name);
 }
 
 void
@@ -348,7 +348,7 @@ udpai_intake_payload(udpai_intake *intake, udpai_publication_entry *entry)
     }
     if (udpai_twins_is_loop(node, resource)) {
         node->n_loops++; /* our own word has come back: no error, and nothing to learn */
-        udpai_store_leave(node->store, intake->origin, type_url, name);
+        udpai_store_leave(node->context.store, intake->origin, type_url, name);
         return;
     }
     const udpai_taking taking = {
@@ -372,7 +372,7 @@ udpai_intake_payload(udpai_intake *intake, udpai_publication_entry *entry)
     udpai_publication_refuse(&entry->error, error);
     if (withdraws_earlier(resource, err)) {
         udpai_intake_note_refused(intake);
-        udpai_store_withdraw(node->store, intake->origin, type_url, name);
+        udpai_store_withdraw(node->context.store, intake->origin, type_url, name);
     }
 }
 

@@ -67,9 +67,9 @@ source_that_listens(const udpai_node *node, const udpai_peer *peer)
         if (source->kind != UDPAI_SOURCE_UDPA_LISTEN)
             continue;
         udpai_str wanted = udpai_bytes_view(source->peer_name);
-        bool is_it = peer->identity
-                         ? udpai_identity_matches(peer->identity, wanted)
-                         : node->peers_are_anonymous && udpai_str_eq(udpai_peer_name(peer), wanted);
+        bool is_it = peer->identity ? udpai_identity_matches(peer->identity, wanted)
+                                    : node->context.peers_are_anonymous &&
+                                          udpai_str_eq(udpai_peer_name(peer), wanted);
         if (is_it && !source->session)
             return source;
         if (is_it)
@@ -108,7 +108,7 @@ udpai_peer_opened(udpai_node *node, udpai_report *report)
 {
     udpai_peer *peer = udpai_alloc(sizeof(*peer));
     if (peer) {
-        peer->since_ms = udpai_node_now(node);
+        peer->since_ms = udpai_context_now(&node->context);
         udpai_list_init(&peer->of_id);
     }
     if (!peer || (peer->session = report->session, !udpai_map_add(&node->peers, peer))) {
@@ -174,9 +174,10 @@ udpai_origin *
 udpai_publisher_find(const udpai_node *node, udpai_str name, udpai_str id)
 {
     udpai_strbuf key = publisher_key(name, id);
-    udpai_origin *origin = udpai_strbuf_failed(&key)
-                               ? NULL
-                               : udpai_store_find_origin(node->store, udpai_strbuf_view(&key));
+    udpai_origin *origin =
+        udpai_strbuf_failed(&key)
+            ? NULL
+            : udpai_store_find_origin(node->context.store, udpai_strbuf_view(&key));
     udpai_strbuf_done(&key);
     return origin;
 }
@@ -185,8 +186,9 @@ udpai_origin *
 udpai_publisher_origin(const udpai_node *node, udpai_str name, udpai_str id)
 {
     udpai_strbuf key = publisher_key(name, id);
-    udpai_origin *origin =
-        udpai_strbuf_failed(&key) ? NULL : udpai_store_origin(node->store, udpai_strbuf_view(&key));
+    udpai_origin *origin = udpai_strbuf_failed(&key)
+                               ? NULL
+                               : udpai_store_origin(node->context.store, udpai_strbuf_view(&key));
     udpai_strbuf_done(&key);
     return origin;
 }
@@ -224,10 +226,10 @@ udpai_peer_origin(udpai_node *node, udpai_peer *peer)
         udpai_origin_ref(peer->origin);
         UDPA_AUTO(udpa_bytes_unref) udpa_bytes *instance = NULL;
         udpai_str which = peer->info ? udpai_node_info_instance(peer->info) : id;
-        udpai_origin_set_durable(peer->origin, node->is_durable);
+        udpai_origin_set_durable(peer->origin, node->context.is_durable);
         udpai_access_know(node, peer->origin, peer->identity);
         if (peer->is_node && udpa_bytes_new(&instance, which.data, which.len) == UDPA_OK)
-            udpai_origin_set_node(node->store, peer->origin, instance);
+            udpai_origin_set_node(node->context.store, peer->origin, instance);
     }
     return peer->origin;
 }
@@ -237,7 +239,7 @@ free_peer(udpai_node *node, udpai_peer *peer)
 {
     udpai_peer_ids_remove(node, peer);
     udpai_twins_review(node, peer->info);
-    udpai_origin_unref(node->store, peer->origin);
+    udpai_origin_unref(node->context.store, peer->origin);
     udpai_identity_unref(peer->identity);
     udpa_bytes_unref(peer->address);
     udpai_node_info_unref(peer->info);
@@ -275,7 +277,8 @@ disown(udpai_node *node, const udpai_peer *peer)
     udpai_log(UDPA_LOG_WARNING, "federation",
               "what %.*s has published is withdrawn: its certificate was revoked",
               UDPAI_SHOWN(name));
-    udpai_store_withdraw_all(node->store, peer->origin, (udpai_str){0}, (udpai_str){0}, NULL, NULL);
+    udpai_store_withdraw_all(node->context.store, peer->origin, (udpai_str){0}, (udpai_str){0},
+                             NULL, NULL);
 }
 
 void

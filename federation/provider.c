@@ -51,8 +51,8 @@ is_returning(const udpai_provider *provider, size_t index)
 static bool
 is_steady(const udpai_source *source)
 {
-    return udpai_node_now(source->node) >=
-           source->active_since_ms + source->node->timing.hand_back_delay_ms;
+    return udpai_context_now(&source->node->context) >=
+           source->active_since_ms + source->node->context.timing.hand_back_delay_ms;
 }
 
 bool
@@ -102,7 +102,7 @@ holds(const udpai_provider *provider, const udpai_source *source)
 {
     udpai_contribution held;
     udpai_str type_url = udpai_bytes_view(provider->type);
-    const udpai_store *store = provider->node->store;
+    const udpai_store *store = provider->node->context.store;
     return provider->name ? udpai_store_get(store, source->origin, type_url,
                                             udpai_bytes_view(provider->name), &held)
                           : udpai_origin_has(store, source->origin, type_url);
@@ -173,10 +173,11 @@ udpai_provider_set_in_use(udpai_node *node, udpai_origin *origin, udpai_str type
 {
     if (udpai_origin_is_eligible(origin, type_url) == in_use)
         return;
-    (void)udpai_origin_set_eligible(node->store, origin, type_url, in_use);
-    if (node->is_durable)
-        (void)udpai_store_note(node->store, in_use ? UDPAI_DURABLE_USE : UDPAI_DURABLE_DISUSE,
-                               origin, type_url, (udpai_str){0});
+    (void)udpai_origin_set_eligible(node->context.store, origin, type_url, in_use);
+    if (node->context.is_durable)
+        (void)udpai_store_note(node->context.store,
+                               in_use ? UDPAI_DURABLE_USE : UDPAI_DURABLE_DISUSE, origin, type_url,
+                               (udpai_str){0});
 }
 
 /* One source may stand in several descriptors of a type; it counts if it does in one. */

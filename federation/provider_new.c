@@ -53,7 +53,8 @@ static bool
 holds_anything(const udpai_provider *provider)
 {
     for (size_t i = 0; i < provider->descriptors.n; i++)
-        if (udpai_origin_has(provider->node->store, provider->descriptors.items[i].source->origin,
+        if (udpai_origin_has(provider->node->context.store,
+                             provider->descriptors.items[i].source->origin,
                              udpai_bytes_view(provider->type)))
             return true;
     return false;
@@ -72,15 +73,15 @@ give_up(udpai_provider *provider)
     udpai_map_remove(&node->providers, type_url);
     node->n_any_types--;
     udpai_provider_free(provider);
-    udpai_node_touch(node);
+    udpai_context_touch(&node->context);
 }
 
 static void
 await_use(udpai_provider *provider)
 {
     const udpai_node *node = provider->node;
-    udpai_timer_set(node->wheel, &provider->unused,
-                    udpai_node_now(node) + node->timing.interest_linger_ms);
+    udpai_timer_set(node->context.wheel, &provider->unused,
+                    udpai_context_now(&node->context) + node->context.timing.interest_linger_ms);
 }
 
 static void
@@ -208,11 +209,12 @@ udpai_provider_activate(udpai_map *providers, udpai_provider *provider)
         descriptor->scope->is_known = was_read(source);
         if (udpai_origin_rank(source->origin) == UDPAI_ORIGIN_SOURCE && source->order == 0)
             source->order = descriptor->position + 1;
-        udpai_origin_set_rank(node->store, source->origin, UDPAI_ORIGIN_SOURCE, source->order);
+        udpai_origin_set_rank(node->context.store, source->origin, UDPAI_ORIGIN_SOURCE,
+                              source->order);
     }
     if (!udpai_map_add(providers, provider))
         return UDPA_ERR_NOMEM;
-    udpai_node_touch(node);
+    udpai_context_touch(&node->context);
     return UDPA_OK;
 }
 
@@ -298,7 +300,7 @@ has_room_for_type(udpai_node *node, udpai_str type_url)
     unsigned n_suppressed;
     if (node->n_any_types < ANY_TYPES_MAX)
         return true;
-    if (udpai_log_allow(&node->any_types_log, udpai_node_now(node), &n_suppressed))
+    if (udpai_log_allow(&node->any_types_log, udpai_context_now(&node->context), &n_suppressed))
         udpai_log(UDPA_LOG_WARNING, "federation",
                   "sources are asked for %d types already, which is the limit: %.*s is not asked "
                   "for, and nothing is said of it (%u more not shown)",
@@ -315,7 +317,7 @@ udpai_provider_take_interest(udpai_provider *provider, udpai_str text, bool want
         await_use(provider);
     for (size_t i = 0; i < provider->descriptors.n; i++)
         udpai_scope_interest(provider->descriptors.items[i].scope, text, wanted);
-    udpai_node_touch(provider->node);
+    udpai_context_touch(&provider->node->context);
 }
 
 static void
@@ -358,7 +360,7 @@ udpai_providers_restore_use(udpai_node *node, const udpai_source *source, udpai_
         if (descriptor->source != source)
             continue;
         descriptor->is_eligible = true;
-        (void)udpai_origin_set_eligible(node->store, source->origin, type_url, true);
+        (void)udpai_origin_set_eligible(node->context.store, source->origin, type_url, true);
     }
 }
 
@@ -368,7 +370,7 @@ udpai_providers_interest(udpai_node *node, udpai_str type_url, udpai_str text, b
     udpai_provider *provider = udpai_map_get(&node->providers, type_url);
     if (provider)
         udpai_provider_take_interest(provider, text, wanted);
-    else if (wanted && (node->is_endpoint || !udpai_type_is_client(type_url)))
+    else if (wanted && (node->context.is_endpoint || !udpai_type_is_client(type_url)))
         (void)provider_of(node, type_url); /* takes it with all others */
     udpai_named_interest(node, type_url, text, wanted);
     udpai_clients_interest(node, type_url, text, wanted);

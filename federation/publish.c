@@ -43,7 +43,7 @@ publish_to(udpai_node *node,
     published->ticket = ticket;
     udpai_list_init(&published->node);
     udpai_list_append(&node->published, &published->node);
-    udpai_node_order(node, order);
+    udpai_context_order(&node->context, order);
     return true;
 }
 
@@ -129,8 +129,8 @@ finish(udpai_node *node,
     uint64_t ticket = published->ticket;
     udpai_list_remove(&published->node);
     udpai_free(published);
-    if (node->env.published)
-        node->env.published(node->env.userdata, ticket, publication, error);
+    if (node->context.env.published)
+        node->context.env.published(node->context.env.userdata, ticket, publication, error);
 }
 
 void

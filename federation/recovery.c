@@ -58,8 +58,8 @@ begin_wait(udpai_recovery *recovery)
     if (recovery->scopes.n == 0 || recovery->is_waiting)
         return;
     recovery->is_waiting = true;
-    udpai_timer_set(node->wheel, &recovery->end_of_wait,
-                    udpai_node_now(node) + node->timing.recover_timeout_ms);
+    udpai_timer_set(node->context.wheel, &recovery->end_of_wait,
+                    udpai_context_now(&node->context) + node->context.timing.recover_timeout_ms);
     udpai_source_touch(recovery->source);
 }
 
@@ -67,9 +67,9 @@ void
 udpai_recovery_start(udpai_node *node)
 {
     udpai_origin *origin =
-        udpai_store_find_origin(node->store, UDPAI_STR(UDPAI_ORIGIN_KEY_ADOPTED));
+        udpai_store_find_origin(node->context.store, UDPAI_STR(UDPAI_ORIGIN_KEY_ADOPTED));
     if (origin)
-        udpai_store_drop_adopted(node->store, origin);
+        udpai_store_drop_adopted(node->context.store, origin);
     udpai_lapse_start(node);
     if (node->is_restored)
         udpai_take_back_nothing(node);
@@ -104,9 +104,9 @@ udpai_recovery_hurry(udpai_node *node)
         udpai_source *source = UDPAI_LIST_ENTRY(at, udpai_source, in_own);
         udpai_recovery *recovery = source->recovery;
         if (!recovery || recovery->scopes.n == 0 || source->state != UDPAI_SOURCE_WAITING ||
-            udpai_node_now(node) < recovery->hurried_ms + HURRY_PAUSE_MS)
+            udpai_context_now(&node->context) < recovery->hurried_ms + HURRY_PAUSE_MS)
             continue;
-        recovery->hurried_ms = udpai_node_now(node);
+        recovery->hurried_ms = udpai_context_now(&node->context);
         begin_wait(recovery);
         udpai_source_dial_now(source);
     }

@@ -38,7 +38,7 @@ refresh(udpai_intake *intake,
     uint64_t deadline_ms = held->deadline_ms;
     if (said.ttl_ms) {
         parts.ttl_ms = said.ttl_ms;
-        deadline_ms = udpai_node_now(node) + said.ttl_ms;
+        deadline_ms = udpai_context_now(&node->context) + said.ttl_ms;
     }
     UDPA_AUTO(udpa_resource_unref) udpa_resource *renewed = NULL;
     udpa_err err = udpai_resource_make(&renewed, &parts);
@@ -47,7 +47,7 @@ refresh(udpai_intake *intake,
     else
         udpai_fail_code(ret_error, err);
     if (err == UDPA_OK)
-        err = udpai_store_put(node->store, intake->origin, renewed, deadline_ms, ret_error);
+        err = udpai_store_put(node->context.store, intake->origin, renewed, deadline_ms, ret_error);
     return err;
 }
 
@@ -63,7 +63,7 @@ find_match(void *userdata, udpai_str type_url, size_t n_effective)
     (void)n_effective;
     struct match *match = userdata;
     udpai_contribution held;
-    if (udpai_store_get(match->intake->node->store, match->intake->origin, type_url,
+    if (udpai_store_get(match->intake->node->context.store, match->intake->origin, type_url,
                         udpai_resource_name(match->news), &held) &&
         udpai_str_eq(udpai_resource_version(held.resource), udpai_resource_version(match->news)) &&
         udpai_vector_push(&match->found, held.resource))
@@ -111,7 +111,7 @@ refresh_one(udpai_intake *intake, udpai_publication_entry *entry, const udpa_res
     udpai_str type_url = udpai_resource_type_url(found), name = udpai_resource_name(found);
     udpai_contribution held;
     udpa_error *error = NULL;
-    if (!udpai_store_get(node->store, intake->origin, type_url, name, &held))
+    if (!udpai_store_get(node->context.store, intake->origin, type_url, name, &held))
         return;
     udpa_err err = udpai_access_check_publication(node, intake->peer, found, &error);
     if (err == UDPA_OK)
@@ -124,7 +124,7 @@ refresh_one(udpai_intake *intake, udpai_publication_entry *entry, const udpa_res
         udpai_publication_refuse(&entry->error, error);
     if (err == UDPA_ERR_DENIED) {
         udpai_intake_note_refused(intake);
-        udpai_store_withdraw(node->store, intake->origin, type_url, name);
+        udpai_store_withdraw(node->context.store, intake->origin, type_url, name);
     }
 }
 
@@ -132,7 +132,7 @@ static void
 withdraw_found(udpai_intake *intake, const struct match *match)
 {
     for (size_t i = 0; i < match->found.n; i++)
-        udpai_store_withdraw(intake->node->store, intake->origin,
+        udpai_store_withdraw(intake->node->context.store, intake->origin,
                              udpai_resource_type_url(match->found.items[i]),
                              udpai_resource_name(match->found.items[i]));
 }
@@ -143,7 +143,7 @@ find_matches(struct match *match, udpai_str type_url)
     if (type_url.len)
         find_match(match, type_url, 0);
     else
-        udpai_store_visit_types(match->intake->node->store, find_match, match);
+        udpai_store_visit_types(match->intake->node->context.store, find_match, match);
 }
 
 static void

@@ -130,7 +130,7 @@ tell(const report_wish *wish, const udpai_peer *peer, udpai_order_kind kind)
         return;
     }
     order->session = peer->session;
-    udpai_node_order(wish->node, order);
+    udpai_context_order(&wish->node->context, order);
 }
 
 static void
@@ -200,7 +200,7 @@ ask_clients(report_wish *wish, bool asked)
 static void
 announce(report_wish *wish, bool wanted)
 {
-    const udpai_node_env *env = &wish->node->env;
+    const udpai_node_env *env = &wish->node->context.env;
     if (wanted == wish->is_announced)
         return;
     wish->is_announced = wanted;
@@ -222,8 +222,9 @@ carry_out(report_wish *wish)
     if (!waits)
         udpai_timer_cancel(&wish->linger);
     else if (!udpai_timer_is_set(&wish->linger))
-        udpai_timer_set(node->wheel, &wish->linger,
-                        udpai_node_now(node) + node->timing.interest_linger_ms);
+        udpai_timer_set(node->context.wheel, &wish->linger,
+                        udpai_context_now(&node->context) +
+                            node->context.timing.interest_linger_ms);
     ask_nodes(wish, is_wanted ? distance + 1 : FAR);
     ask_clients(wish, is_wanted || wish->n_direct || wish->is_direct_held);
     announce(wish, is_wanted);
@@ -257,7 +258,7 @@ static void
 tell_full(udpai_node *node, udpai_str type_url)
 {
     unsigned n_suppressed;
-    if (udpai_log_allow(&node->refused_log, udpai_node_now(node), &n_suppressed))
+    if (udpai_log_allow(&node->refused_log, udpai_context_now(&node->context), &n_suppressed))
         udpai_log(
             UDPA_LOG_WARNING, "federation",
             "clients are asked for %d things already, which is the limit: nothing more of type "
@@ -364,7 +365,7 @@ ask_singly(udpai_node *node, const udpai_peer *peer, const udpai_subscription_me
             return; /* it is refreshed again; and one that stays asked for does no harm */
         }
         order->session = peer->session;
-        udpai_node_order(node, order);
+        udpai_context_order(&node->context, order);
     }
 }
 
@@ -435,8 +436,8 @@ note_refused(udpai_node *node, const udpai_peer *peer, udpai_str type_url, udpai
     if (!wish || has_refused(wish, peer) || !udpai_vector_push(&wish->refused, peer->session))
         return;
     if (!udpai_timer_is_set(&node->refused_reports))
-        udpai_timer_set(node->wheel, &node->refused_reports,
-                        udpai_node_now(node) + UDPAI_ASK_AGAIN_MS);
+        udpai_timer_set(node->context.wheel, &node->refused_reports,
+                        udpai_context_now(&node->context) + UDPAI_ASK_AGAIN_MS);
 }
 
 void
@@ -560,7 +561,7 @@ void
 udpai_reports_introduce(udpai_node *node, udpai_peer *peer)
 {
     bool is_source = peer->source && peer->source->serves_us;
-    if (peer->has_reports || is_source || node->is_endpoint ||
+    if (peer->has_reports || is_source || node->context.is_endpoint ||
         !udpai_node_info_has_feature(peer->info, UDPAI_FEATURE_CLIENT))
         return;
     peer->has_reports = true;

@@ -41,9 +41,9 @@ udpai_reports_check(const udpai_intake *intake,
 static udpai_origin *
 own_origin(udpai_node *node)
 {
-    udpai_origin *origin = udpai_store_origin(node->store, UDPAI_STR(OWN_REPORTS));
+    udpai_origin *origin = udpai_store_origin(node->context.store, UDPAI_STR(OWN_REPORTS));
     if (origin)
-        udpai_origin_set_rank(node->store, origin, UDPAI_ORIGIN_NODE, 1);
+        udpai_origin_set_rank(node->context.store, origin, UDPAI_ORIGIN_NODE, 1);
     return origin;
 }
 
@@ -53,7 +53,7 @@ udpai_node_report_own(udpai_node *node, udpa_resource *resource, udpa_error **re
     udpai_str name = udpai_resource_name(resource);
     udpa_err err = check_ttl(resource, ret_error);
     if (err == UDPA_OK && udpai_type_names_client(udpai_resource_type_url(resource)))
-        err = udpai_client_name_check(name, udpai_bytes_view(node->id), ret_error);
+        err = udpai_client_name_check(name, udpai_bytes_view(node->context.id), ret_error);
     if (err == UDPA_OK && udpai_prefix_covers(UDPAI_STR(UDPAI_NODE_NAMESPACE), name))
         err = udpai_fail(ret_error, UDPA_ERR_DENIED, "'%s' lies in the reserved namespace %s",
                          udpa_resource_name(resource), UDPAI_NODE_NAMESPACE);
@@ -62,7 +62,7 @@ udpai_node_report_own(udpai_node *node, udpa_resource *resource, udpa_error **re
     udpai_origin *origin = own_origin(node);
     if (!origin)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    const udpai_taking taking = {.authority = udpai_bytes_view(node->authority)};
+    const udpai_taking taking = {.authority = udpai_bytes_view(node->context.authority)};
     err = udpai_intake_put(node, origin, resource, &taking, ret_error);
     return err == UDPA_OK ? udpai_fail_code(ret_error, udpai_aims_said(node, resource)) : err;
 }
@@ -99,7 +99,7 @@ udpai_node_withdraw_own_report(udpai_node *node, udpai_str type_url, udpai_str n
 {
     udpai_origin *origin = own_origin(node);
     if (origin)
-        udpai_store_withdraw(node->store, origin, type_url, name);
+        udpai_store_withdraw(node->context.store, origin, type_url, name);
     udpai_aims_withdrawn(node, type_url, name);
 }
 
@@ -108,9 +108,10 @@ bool
 udpai_reports_is_own(const udpai_node *node, const udpa_resource *resource)
 {
     return udpa_resource_n_hops(resource) == 1 &&
-           udpai_resource_passed(resource, udpai_bytes_view(node->id),
-                                 udpai_bytes_view(node->instance)) &&
-           udpai_str_eq(udpai_resource_authority(resource), udpai_bytes_view(node->authority));
+           udpai_resource_passed(resource, udpai_bytes_view(node->context.id),
+                                 udpai_bytes_view(node->context.instance)) &&
+           udpai_str_eq(udpai_resource_authority(resource),
+                        udpai_bytes_view(node->context.authority));
 }
 
 udpa_err

@@ -101,8 +101,8 @@ udpai_restore_end(udpai_node *node)
         udpa_bytes_unref(node->forgotten.items[i]);
     }
     udpai_vector_done(&node->forgotten);
-    if (batch && err == UDPA_OK && node->env.commit)
-        node->env.commit(node->env.userdata, batch, ++node->last_ticket);
+    if (batch && err == UDPA_OK && node->context.env.commit)
+        node->context.env.commit(node->context.env.userdata, batch, ++node->last_ticket);
     else
         udpai_durable_batch_free(batch); /* without memory: at the next start */
 }
@@ -116,13 +116,13 @@ is_left(const udpai_node *node,
 {
     uint64_t ttl_ms = udpa_resource_ttl_ms(op->resource);
     bool is_kept_alive = ttl_ms && udpai_origin_keeps_alive(origin);
-    *ret_deadline_ms = is_kept_alive ? udpai_node_now(node) + ttl_ms : 0;
+    *ret_deadline_ms = is_kept_alive ? udpai_context_now(&node->context) + ttl_ms : 0;
     if (is_kept_alive || !op->expires_us)
         return true;
-    int64_t left_us = op->expires_us - node->env.wall_us(node->env.userdata);
+    int64_t left_us = op->expires_us - udpai_context_wall_us(&node->context);
     if (left_us <= 0)
         return false;
-    *ret_deadline_ms = udpai_node_now(node) + (uint64_t)left_us / 1000 + 1;
+    *ret_deadline_ms = udpai_context_now(&node->context) + (uint64_t)left_us / 1000 + 1;
     return true;
 }
 
@@ -133,8 +133,8 @@ stamp_anew(const udpai_node *node, udpa_resource *kept, udpa_resource **ret_reso
     udpai_resource_room room;
     udpai_resource_parts parts = udpai_resource_parts_of(kept, &room);
     udpai_hop *last = parts.n_hops ? &room.hops[parts.n_hops - 1] : NULL;
-    udpai_str instance = udpai_bytes_view(node->instance);
-    if (!last || !udpai_str_eq(last->node_id, udpai_bytes_view(node->id)) ||
+    udpai_str instance = udpai_bytes_view(node->context.instance);
+    if (!last || !udpai_str_eq(last->node_id, udpai_bytes_view(node->context.id)) ||
         udpai_str_eq(last->instance, instance)) {
         *ret_resource = udpa_resource_ref(kept);
         return UDPA_OK;
@@ -149,9 +149,9 @@ restore_contribution(udpai_node *node, const udpai_durable_op *op)
 {
     udpai_str key = udpai_bytes_view(op->origin);
     if (udpai_store_is_said_key(key))
-        return udpai_store_end(node->store, op->resource, NULL);
+        return udpai_store_end(node->context.store, op->resource, NULL);
     if (udpai_store_is_seen_key(key))
-        return udpai_store_recall(node->store, op->resource);
+        return udpai_store_recall(node->context.store, op->resource);
     const udpai_expected *expected = expected_of_origin(node, key);
     bool of_source = udpai_str_starts(key, UDPAI_STR("source:"));
     bool of_files = udpai_str_starts(key, UDPAI_STR("path:"));
@@ -164,7 +164,7 @@ restore_contribution(udpai_node *node, const udpai_durable_op *op)
     bool was_adopted = udpai_str_eq(key, UDPAI_STR(UDPAI_ORIGIN_KEY_ADOPTED));
     udpai_origin *origin = of_files ? udpai_files_origin(node, udpai_bytes_view(expected->root))
                            : was_adopted ? udpai_recovery_origin(node)
-                                         : udpai_store_origin(node->store, key);
+                                         : udpai_store_origin(node->context.store, key);
     if (!origin)
         return UDPA_ERR_NOMEM;
     udpai_origin_set_durable(origin, true);
@@ -175,7 +175,9 @@ restore_contribution(udpai_node *node, const udpai_durable_op *op)
         udpai_lapse_note(node, op->resource);
     UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = NULL;
     err = stamp_anew(node, op->resource, &resource);
-    return err == UDPA_OK ? udpai_store_put(node->store, origin, resource, deadline_ms, NULL) : err;
+    return err == UDPA_OK
+               ? udpai_store_put(node->context.store, origin, resource, deadline_ms, NULL)
+               : err;
 }
 
 /* What it held it holds: its contribution was loaded before. */
@@ -183,8 +185,9 @@ static udpa_err
 restore_hold(udpai_node *node, const udpai_durable_op *op)
 {
     const udpai_str type_url = {udpa_bytes_data(op->type), udpa_bytes_size(op->type) - 1};
-    udpai_origin *origin = udpai_store_find_origin(node->store, udpai_bytes_view(op->origin));
-    return origin ? udpai_store_set_absence(node->store, origin, type_url,
+    udpai_origin *origin =
+        udpai_store_find_origin(node->context.store, udpai_bytes_view(op->origin));
+    return origin ? udpai_store_set_absence(node->context.store, origin, type_url,
                                             udpai_bytes_view(op->name), UDPAI_ABSENCE_HELD)
                   : UDPA_OK;
 }
@@ -207,7 +210,7 @@ udpa_err
 udpai_node_restore(udpai_node *node, const udpai_durable_op *op)
 {
     udpa_err err = UDPA_OK;
-    udpai_store_set_loading(node->store, true);
+    udpai_store_set_loading(node->context.store, true);
     if (op->kind == UDPAI_DURABLE_EPOCH)
         err = udpai_epoch_restore(node, op);
     else if (op->kind == UDPAI_DURABLE_PUT)
@@ -218,7 +221,7 @@ udpai_node_restore(udpai_node *node, const udpai_durable_op *op)
         err = restore_hold(node, op);
     else if (op->kind == UDPAI_DURABLE_SEEN)
         err = restore_seen(node, op);
-    udpai_store_set_loading(node->store, false);
-    udpai_node_touch(node);
+    udpai_store_set_loading(node->context.store, false);
+    udpai_context_touch(&node->context);
     return err;
 }

@@ -12,7 +12,7 @@
 int64_t
 udpai_signatures_now_s(const udpai_node *node)
 {
-    return node->env.wall_us(node->env.userdata) / US_PER_S;
+    return udpai_context_wall_us(&node->context) / US_PER_S;
 }
 
 /* ---- whose ---- */
@@ -41,7 +41,8 @@ static bool
 is_taken_first_here(const udpai_node *node, const udpa_resource *resource)
 {
     return udpa_resource_n_hops(resource) == 1 &&
-           udpai_str_eq(udpai_resource_hop(resource, 0).node_id, udpai_bytes_view(node->id));
+           udpai_str_eq(udpai_resource_hop(resource, 0).node_id,
+                        udpai_bytes_view(node->context.id));
 }
 
 bool
@@ -120,7 +121,7 @@ reuse(const udpai_node *node,
 {
     udpai_contribution held;
     udpai_resource_room room;
-    if (!udpai_store_get(node->store, origin, udpai_resource_type_url(resource),
+    if (!udpai_store_get(node->context.store, origin, udpai_resource_type_url(resource),
                          udpai_resource_name(resource), &held) ||
         !udpai_signatures_is_own(node, held.resource) ||
         !udpai_resource_signs_same(held.resource, resource) ||
@@ -186,7 +187,7 @@ is_verified(const udpai_node *node, const udpai_origin *origin, const udpa_resou
     udpai_contribution held;
     return !node->signatures.must_verify && node->signatures.unverified.n == 0 &&
            udpai_resource_signature(resource) &&
-           udpai_store_get(node->store, origin, udpai_resource_type_url(resource),
+           udpai_store_get(node->context.store, origin, udpai_resource_type_url(resource),
                            udpai_resource_name(resource), &held) &&
            udpai_resource_same_signed(held.resource, resource);
 }

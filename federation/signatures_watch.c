@@ -38,9 +38,9 @@ arm(udpai_node *node, uint64_t least_ms)
         wait_ms = least_ms;
     else if (left_s < LOOK_MAX_MS / MS_PER_S)
         wait_ms = (uint64_t)left_s * MS_PER_S;
-    uint64_t due_ms = udpai_node_now(node) + wait_ms;
+    uint64_t due_ms = udpai_context_now(&node->context) + wait_ms;
     if (!udpai_timer_is_set(&signatures->timer) || signatures->timer.due_ms > due_ms)
-        udpai_timer_set(node->wheel, &signatures->timer, due_ms);
+        udpai_timer_set(node->context.wheel, &signatures->timer, due_ms);
 }
 
 void
@@ -195,9 +195,9 @@ make_anew(udpai_node *node, const struct task *task, udpa_error **ret_error)
     if (err != UDPA_OK)
         return udpai_fail_code(ret_error, err);
     err = udpai_signatures_pass(node, task->origin, &made, ret_error);
-    return err == UDPA_OK
-               ? udpai_store_put(node->store, task->origin, made, task->deadline_ms, ret_error)
-               : err;
+    return err == UDPA_OK ? udpai_store_put(node->context.store, task->origin, made,
+                                            task->deadline_ms, ret_error)
+                          : err;
 }
 
 /* Its source may be asked for it again. */
@@ -207,7 +207,7 @@ withdraw(udpai_node *node, const struct task *task)
     udpai_source *source = udpai_signatures_source_of(node, task->origin);
     if (source)
         source->has_refused = true;
-    udpai_store_withdraw(node->store, task->origin, udpai_resource_type_url(task->resource),
+    udpai_store_withdraw(node->context.store, task->origin, udpai_resource_type_url(task->resource),
                          udpai_resource_name(task->resource));
 }
 
@@ -239,7 +239,7 @@ forget_unverified(udpai_node *node)
     udpai_signatures *signatures = &node->signatures;
     for (size_t i = 0; i < signatures->unverified.n; i++) {
         udpa_resource_unref(signatures->unverified.items[i].resource);
-        udpai_origin_unref(node->store, signatures->unverified.items[i].origin);
+        udpai_origin_unref(node->context.store, signatures->unverified.items[i].origin);
     }
     udpai_vector_done(&signatures->unverified);
 }
@@ -266,7 +266,7 @@ look_again(udpai_node *node, const udpai_keyring *verified_by)
         .due_s = INT64_MAX,
     };
     signatures->due_s = INT64_MAX;
-    udpai_store_visit_all(node->store, look_at, &look);
+    udpai_store_visit_all(node->context.store, look_at, &look);
     carry_out(&look);
     tell_withdrawn(&look);
     signatures->must_look = look.has_more || look.is_short;
@@ -286,7 +286,7 @@ verify_one(struct look *look, const udpai_unverified *unverified)
     udpai_contribution held;
     udpai_str type_url = udpai_resource_type_url(unverified->resource);
     udpai_str name = udpai_resource_name(unverified->resource);
-    if (!udpai_store_get(look->node->store, unverified->origin, type_url, name, &held) ||
+    if (!udpai_store_get(look->node->context.store, unverified->origin, type_url, name, &held) ||
         held.resource != unverified->resource)
         return; /* what has come since was verified then */
     udpa_error *error = NULL;
@@ -316,7 +316,7 @@ verify_some(udpai_node *node)
             continue; /* again, when there is memory */
         signatures->unverified.n--;
         udpa_resource_unref(one.resource);
-        udpai_origin_unref(node->store, one.origin);
+        udpai_origin_unref(node->context.store, one.origin);
     }
     if (signatures->unverified.n == 0)
         udpai_vector_done(&signatures->unverified);
@@ -381,7 +381,7 @@ udpai_signatures_init(udpai_node *node, udpai_keyring *keyring)
     node->signatures.keyring = udpai_keyring_ref(keyring);
     node->signatures.due_s = INT64_MAX;
     udpai_timer_init(&node->signatures.timer, on_due);
-    udpai_store_set_remember(node->store, remember_ms, node);
+    udpai_store_set_remember(node->context.store, remember_ms, node);
 }
 
 void

@@ -13,13 +13,6 @@
 #define MAX_WITHDRAWAL 50 /* percent */
 #define HELLO_MS 1000     /* how long a peer's Node is waited for before it counts as having none */
 
-void
-udpai_node_order(udpai_node *node, udpai_order *order)
-{
-    order->commit = node->epoch.n_commits;
-    node->env.order(node->env.userdata, order);
-}
-
 bool
 udpai_source_is_active(const udpai_source *source)
 {
@@ -32,7 +25,7 @@ set_state(udpai_source *source, udpai_source_state state)
     if (source->state == state)
         return;
     source->state = state;
-    source->since_us = source->node->env.wall_us(source->node->env.userdata);
+    source->since_us = udpai_context_wall_us(&source->node->context);
     udpai_source_touch(source);
 }
 
@@ -51,7 +44,7 @@ dial(udpai_source *source)
     order->target = source->ref_target ? source->ref_target(source->target) : NULL;
     order->release_target = source->release_target;
     set_state(source, UDPAI_SOURCE_CONNECTING);
-    udpai_node_order(source->node, order);
+    udpai_context_order(&source->node->context, order);
 }
 
 static void
@@ -74,20 +67,21 @@ udpai_source_dial_now(udpai_source *source)
 static uint64_t
 backoff_ms(const udpai_source *source)
 {
-    const udpai_node_timing *timing = &source->node->timing;
+    const udpai_node_timing *timing = &source->node->context.timing;
     uint64_t wait = timing->backoff_base_ms;
     for (unsigned i = 1; i < source->n_failures && wait < timing->backoff_max_ms; i++)
         wait *= 2;
     if (wait > timing->backoff_max_ms)
         wait = timing->backoff_max_ms;
-    return wait / 2 + source->node->env.random(source->node->env.userdata) % (wait / 2 + 1);
+    return wait / 2 + udpai_context_random(&source->node->context) % (wait / 2 + 1);
 }
 
 static void
 dial_later(udpai_source *source, uint64_t wait_ms)
 {
     set_state(source, UDPAI_SOURCE_WAITING);
-    udpai_timer_set(source->node->wheel, &source->retry, udpai_node_now(source->node) + wait_ms);
+    udpai_timer_set(source->node->context.wheel, &source->retry,
+                    udpai_context_now(&source->node->context) + wait_ms);
 }
 
 /* When a source is lost, it is by all who had it: those who come to the next one in its place do
@@ -96,10 +90,10 @@ static void
 dial_first(udpai_source *source)
 {
     const udpai_node *node = source->node;
-    uint64_t spread_ms = node->timing.fail_over_spread_ms;
-    bool is_stand_in = node->lost_ms == udpai_node_now(node);
+    uint64_t spread_ms = node->context.timing.fail_over_spread_ms;
+    bool is_stand_in = node->lost_ms == udpai_context_now(&node->context);
     if (is_stand_in && spread_ms)
-        dial_later(source, node->env.random(node->env.userdata) % (spread_ms + 1));
+        dial_later(source, udpai_context_random(&node->context) % (spread_ms + 1));
     else
         dial(source);
 }
@@ -112,7 +106,7 @@ udpai_source_hang_up(udpai_source *source)
         return false;
     order->session = source->session;
     order->link = source->link;
-    udpai_node_order(source->node, order);
+    udpai_context_order(&source->node->context, order);
     return true;
 }
 
@@ -146,12 +140,12 @@ udpai_source_reach(udpai_source *source, bool asked)
     if (source->must_hang_up)
         hang_up_in_the_end(source);
     udpai_node *node = source->node;
-    if (source->is_reached == reached || !node->is_started) /* it is looked at again then */
+    if (source->is_reached == reached || !node->context.is_started) /* it is looked at again then */
         return;
     source->is_reached = reached;
     if (reached && !source->is_decided)
-        udpai_timer_set(node->wheel, &source->grace,
-                        udpai_node_now(node) + node->timing.connect_grace_ms);
+        udpai_timer_set(node->context.wheel, &source->grace,
+                        udpai_context_now(&node->context) + node->context.timing.connect_grace_ms);
     if (!udpai_source_is_dialled(source))
         return;
     if (reached && source->state == UDPAI_SOURCE_IDLE) {
@@ -210,7 +204,7 @@ attach(const udpai_source *source)
     order->session = source->session;
     order->link = source->link;
     order->is_source = true;
-    udpai_node_order(source->node, order);
+    udpai_context_order(&source->node->context, order);
 }
 
 static void
@@ -249,7 +243,8 @@ udpai_source_opened(udpai_source *source, udpai_peer *peer)
     if (peer->info || udpai_source_is_xds(source))
         may_ask_now(source);
     else
-        udpai_timer_set(node->wheel, &source->hello, udpai_node_now(node) + HELLO_MS);
+        udpai_timer_set(node->context.wheel, &source->hello,
+                        udpai_context_now(&node->context) + HELLO_MS);
 }
 
 void
@@ -269,7 +264,7 @@ udpai_source_refuse(udpai_source *source, udpa_error *why)
 static void
 refuse_namesake(udpai_source *source)
 {
-    udpai_str id = udpai_bytes_view(source->node->id);
+    udpai_str id = udpai_bytes_view(source->node->context.id);
     udpai_source_refuse(
         source, udpa_error_new(UDPA_ERR_PRECONDITION, NULL,
                                "it has this node's own id '%.*s': give one of them another node.id",
@@ -283,7 +278,7 @@ udpai_source_introduced(udpai_source *source, udpai_peer *peer)
     udpai_str id = udpai_node_info_parts(peer->info)->id;
     source->is_sent_away = false;
     source->is_plain = !peer->is_extended || !peer->is_node;
-    if (udpai_str_eq(id, udpai_bytes_view(source->node->id))) {
+    if (udpai_str_eq(id, udpai_bytes_view(source->node->context.id))) {
         refuse_namesake(source);
         return;
     }
@@ -291,7 +286,7 @@ udpai_source_introduced(udpai_source *source, udpai_peer *peer)
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *instance = NULL;
     udpai_str name = udpai_node_info_instance(peer->info);
     if (udpa_bytes_new(&instance, name.data, name.len) == UDPA_OK && source->origin)
-        udpai_origin_set_node(source->node->store, source->origin, instance);
+        udpai_origin_set_node(source->node->context.store, source->origin, instance);
     if (source->may_ask && source->asked_blindly) {
         source->asked_blindly = false;
         ask_anew(source);
@@ -309,10 +304,10 @@ udpai_source_alive(udpai_source *source)
         return;
     source->n_failures = 0;
     source->is_decided = true;
-    source->active_since_ms = udpai_node_now(node);
+    source->active_since_ms = udpai_context_now(&node->context);
     udpai_timer_cancel(&source->grace);
-    udpai_timer_set(node->wheel, &source->hand_back,
-                    udpai_node_now(node) + node->timing.hand_back_delay_ms);
+    udpai_timer_set(node->context.wheel, &source->hand_back,
+                    udpai_context_now(&node->context) + node->context.timing.hand_back_delay_ms);
     set_state(source, UDPAI_SOURCE_ACTIVE);
 }
 
@@ -339,7 +334,7 @@ udpai_source_closed(udpai_source *source, udpa_error *error)
 {
     bool is_renewed = source->is_renewed;
     if (udpai_source_is_active(source) && !is_renewed)
-        source->node->lost_ms = udpai_node_now(source->node);
+        source->node->lost_ms = udpai_context_now(&source->node->context);
     if (!source->is_sent_away && !is_renewed) /* which says more */
         note_error(source, error);
     source->session = 0;
@@ -384,8 +379,8 @@ begin_anew(udpai_source *source)
         return;
     if (udpai_source_is_active(source)) { /* nobody stands in for it meanwhile */
         source->is_decided = false;
-        udpai_timer_set(node->wheel, &source->grace,
-                        udpai_node_now(node) + node->timing.connect_grace_ms);
+        udpai_timer_set(node->context.wheel, &source->grace,
+                        udpai_context_now(&node->context) + node->context.timing.connect_grace_ms);
     }
     source->is_renewed = true;
     hang_up_in_the_end(source);
@@ -401,11 +396,12 @@ void
 udpai_source_begin_anew(udpai_source *source, uint64_t within_ms)
 {
     const udpai_node *node = source->node;
-    uint64_t wait_ms = within_ms ? node->env.random(node->env.userdata) % (within_ms + 1) : 0;
+    uint64_t wait_ms = within_ms ? udpai_context_random(&node->context) % (within_ms + 1) : 0;
     if (wait_ms == 0)
         begin_anew(source);
     else if (!udpai_timer_is_set(&source->anew))
-        udpai_timer_set(node->wheel, &source->anew, udpai_node_now(node) + wait_ms);
+        udpai_timer_set(node->context.wheel, &source->anew,
+                        udpai_context_now(&node->context) + wait_ms);
 }
 
 /* ---- making one ---- */
@@ -450,13 +446,13 @@ make_origin(udpai_source *source)
     int len = snprintf(key, sizeof(key), "source:%.*s", (int)name.len, name.data);
     if (len < 0 || (size_t)len >= sizeof(key))
         return UDPA_ERR_LIMIT;
-    udpai_store *store = source->node->store;
+    udpai_store *store = source->node->context.store;
     source->origin = udpai_store_origin(store, (udpai_str){key, (size_t)len});
     if (!source->origin)
         return UDPA_ERR_NOMEM;
     udpai_origin_set_rank(store, source->origin, UDPAI_ORIGIN_SOURCE, 0);
     udpai_origin_set_durable(source->origin,
-                             source->node->is_durable && source->kind != UDPAI_SOURCE_PATH);
+                             source->node->context.is_durable && source->kind != UDPAI_SOURCE_PATH);
     udpai_origin_set_keeps_alive(source->origin, source->kind == UDPAI_SOURCE_PATH);
     return UDPA_OK;
 }
@@ -474,7 +470,7 @@ udpai_source_new(udpai_node *node,
     source->node = node;
     source->serves_us = serves_us;
     source->link = ++node->last_link;
-    source->since_us = node->env.wall_us(node->env.userdata);
+    source->since_us = udpai_context_wall_us(&node->context);
     udpai_list_init(&source->in_own);
     udpai_list_init(&source->scopes);
     udpai_list_init(&source->questions);

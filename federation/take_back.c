@@ -15,7 +15,7 @@ udpai_take_back_concerns(const udpai_intake *intake,
     const udpai_source *source = intake->peer->source;
     return source && source->recovery && udpa_resource_n_hops(offered) > 0 &&
            udpai_str_eq(udpai_resource_hop(offered, 0).node_id,
-                        udpai_bytes_view(intake->node->id)) &&
+                        udpai_bytes_view(intake->node->context.id)) &&
            udpai_recovery_covers(source->recovery, type_url, udpai_resource_name(offered));
 }
 
@@ -55,7 +55,8 @@ static own_word
 own_word_of(const udpai_node *node, udpai_str type_url, const udpa_resource *offered)
 {
     own_word own = {.offered = offered};
-    udpai_store_visit_name(node->store, type_url, udpai_resource_name(offered), find_own, &own);
+    udpai_store_visit_name(node->context.store, type_url, udpai_resource_name(offered), find_own,
+                           &own);
     return own;
 }
 
@@ -64,7 +65,8 @@ udpai_take_back_wants(const udpai_intake *intake, udpai_str type_url, const udpa
 {
     const udpai_node *node = intake->node;
     bool is_published = udpai_resource_hop(offered, 0).authority.len > 0;
-    if (!udpai_lapse_covers(node, offered) || udpai_store_remembers(node->store, type_url, offered))
+    if (!udpai_lapse_covers(node, offered) ||
+        udpai_store_remembers(node->context.store, type_url, offered))
         return false;
     own_word own = own_word_of(node, type_url, offered);
     return own.generation < udpa_resource_generation(offered) && (own.origin || is_published);
@@ -77,8 +79,8 @@ static udpai_origin *
 publisher_of(const udpai_node *node, udpai_str name)
 {
     const udpai_str none = {"", 0};
-    return node->peers_are_anonymous ? udpai_publisher_origin(node, none, name)
-                                     : udpai_publisher_origin(node, name, none);
+    return node->context.peers_are_anonymous ? udpai_publisher_origin(node, none, name)
+                                             : udpai_publisher_origin(node, name, none);
 }
 
 udpai_origin *
@@ -86,7 +88,7 @@ udpai_take_back_origin(const udpai_intake *intake)
 {
     const udpai_node *node = intake->node;
     const udpai_peer *peer = intake->peer;
-    if (!node->recovers || node->peers_are_anonymous || peer->source || peer->is_node)
+    if (!node->recovers || node->context.peers_are_anonymous || peer->source || peer->is_node)
         return NULL;
     const udpai_str none = {"", 0};
     udpai_origin *origin = udpai_publisher_find(node, udpai_peer_name(peer), none);
@@ -103,7 +105,7 @@ place_of(udpai_node *node, const own_word *own)
                                ? own->origin
                                : publisher_of(node, udpai_resource_hop(own->offered, 0).authority);
     if (origin)
-        udpai_origin_set_durable(origin, node->is_durable);
+        udpai_origin_set_durable(origin, node->context.is_durable);
     return origin;
 }
 
@@ -113,7 +115,7 @@ make_word(const udpai_node *node, const udpa_resource *offered, udpa_resource **
 {
     udpai_resource_room room;
     udpai_resource_parts parts = udpai_resource_parts_of(offered, &room);
-    room.hops[0].instance = udpai_bytes_view(node->instance);
+    room.hops[0].instance = udpai_bytes_view(node->context.instance);
     parts.hops = room.hops;
     parts.n_hops = 1;
     parts.way = NULL;
@@ -160,8 +162,8 @@ put(const udpai_intake *intake, udpa_resource *offered, udpa_error **ret_error)
     uint64_t ttl_ms = udpa_resource_ttl_ms(word);
     if (!origin)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    err = udpai_store_put(node->store, origin, word, ttl_ms ? udpai_node_now(node) + ttl_ms : 0,
-                          ret_error);
+    err = udpai_store_put(node->context.store, origin, word,
+                          ttl_ms ? udpai_context_now(&node->context) + ttl_ms : 0, ret_error);
     if (err == UDPA_OK)
         udpai_recovery_note(intake->peer->source->recovery, word);
     return err;
@@ -175,7 +177,7 @@ udpai_take_back(udpai_intake *intake, udpai_publication_entry *entry)
     udpai_str type_url = udpai_resource_type_url(offered), name = udpai_resource_name(offered);
     udpa_error *error = NULL;
     udpa_err err = UDPA_OK;
-    udpai_store_withdraw(intake->node->store, intake->origin, type_url, name);
+    udpai_store_withdraw(intake->node->context.store, intake->origin, type_url, name);
     if (udpai_take_back_wants(intake, type_url, offered)) {
         err = udpai_intake_judge(intake, offered, &error);
         if (err == UDPA_OK)
@@ -220,7 +222,8 @@ is_ours(const udpai_node *node, const udpai_contribution *contribution)
     udpai_origin_class rank = udpai_origin_rank(contribution->origin);
     return (rank == UDPAI_ORIGIN_PUBLISHER || rank == UDPAI_ORIGIN_FILES) &&
            udpa_resource_n_hops(resource) == 1 &&
-           udpai_str_eq(udpai_resource_hop(resource, 0).node_id, udpai_bytes_view(node->id)) &&
+           udpai_str_eq(udpai_resource_hop(resource, 0).node_id,
+                        udpai_bytes_view(node->context.id)) &&
            (!udpai_resource_signature(resource) || udpai_signatures_is_own(node, resource));
 }
 
@@ -247,7 +250,7 @@ stamp_anew(udpai_node *node, udpai_origin *origin, udpa_resource *held)
     udpai_resource_parts parts = udpai_resource_parts_of(held, &room);
     udpai_str taken_from = udpai_resource_hop(held, 0).authority;
     udpai_contribution before;
-    if (!udpai_store_get(node->store, origin, udpai_resource_type_url(held),
+    if (!udpai_store_get(node->context.store, origin, udpai_resource_type_url(held),
                          udpai_resource_name(held), &before))
         return UDPA_OK;
     parts.generation = udpai_intake_next_generation(node, held);
@@ -260,7 +263,7 @@ stamp_anew(udpai_node *node, udpai_origin *origin, udpa_resource *held)
     if (err == UDPA_OK)
         err = udpai_signatures_pass(node, origin, &word, NULL);
     if (err == UDPA_OK)
-        err = udpai_store_put(node->store, origin, word, before.deadline_ms, NULL);
+        err = udpai_store_put(node->context.store, origin, word, before.deadline_ms, NULL);
     return err;
 }
 
@@ -269,7 +272,7 @@ udpai_take_back_nothing(udpai_node *node)
 {
     own_words all = {.node = node};
     size_t n = 0;
-    udpai_store_visit_all(node->store, collect, &all);
+    udpai_store_visit_all(node->context.store, collect, &all);
     for (size_t i = 0; i < all.resources.n; i++) {
         n += stamp_anew(node, all.origins.items[i], all.resources.items[i]) == UDPA_OK;
         udpa_resource_unref(all.resources.items[i]);

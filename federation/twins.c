@@ -68,7 +68,7 @@ udpai_twins_free(udpai_node *node)
 static udpa_error *
 describe_twin(const udpai_node *node, const twin *one)
 {
-    udpai_str id = udpai_bytes_view(node->id), instance = udpai_bytes_view(one->instance);
+    udpai_str id = udpai_bytes_view(node->context.id), instance = udpai_bytes_view(one->instance);
     if (one->is_met)
         return udpa_error_new(
             UDPA_ERR_PRECONDITION, NULL,
@@ -135,7 +135,7 @@ forget_gone(udpai_twins *twins)
 static void
 look_soon(udpai_twins *twins)
 {
-    udpai_timer_set(twins->node->wheel, &twins->later, twins->may_ms);
+    udpai_timer_set(twins->node->context.wheel, &twins->later, twins->may_ms);
 }
 
 static void
@@ -155,7 +155,8 @@ note_twin(udpai_node *node, udpai_str instance)
 bool
 udpai_twins_is_loop(udpai_node *node, const udpa_resource *resource)
 {
-    udpai_str id = udpai_bytes_view(node->id), instance = udpai_bytes_view(node->instance);
+    udpai_str id = udpai_bytes_view(node->context.id),
+              instance = udpai_bytes_view(node->context.instance);
     if (udpai_resource_passed(resource, id, instance))
         return true;
     for (size_t i = 0; i < udpa_resource_n_hops(resource); i++) {
@@ -189,7 +190,7 @@ look_for_met(udpai_twins *twins)
         struct search search = {udpai_bytes_view(one->instance), false};
         if (!one->is_met)
             continue;
-        udpai_store_visit_all(twins->node->store, look_for, &search);
+        udpai_store_visit_all(twins->node->context.store, look_for, &search);
         one->is_met = search.found;
     }
 }
@@ -206,7 +207,8 @@ static void
 write_own(const udpai_twins *twins, own_texts *own)
 {
     const udpai_node *node = twins->node;
-    udpai_str id = udpai_bytes_view(node->id), instance = udpai_bytes_view(node->instance);
+    udpai_str id = udpai_bytes_view(node->context.id),
+              instance = udpai_bytes_view(node->context.instance);
     *own = (own_texts){0};
     udpai_percent_encode_segment(&own->id, id);
     udpai_percent_encode_segment(&own->instance, instance);
@@ -238,7 +240,8 @@ hear_of(udpai_twins *twins, udpai_str encoded)
     if (is_new && !(one = add_twin(twins, instance)))
         return;
     one->is_heard = true;
-    if (is_new && udpai_log_allow(&twins->heard_log, udpai_node_now(twins->node), &n_suppressed))
+    if (is_new &&
+        udpai_log_allow(&twins->heard_log, udpai_context_now(&twins->node->context), &n_suppressed))
         tell_of(twins->node, one);
 }
 
@@ -285,7 +288,7 @@ tell_sources(udpai_twins *twins, const udpai_twin_words *words)
         udpa_bytes_unref(twins->told);
         twins->told = told;
         order->announced = told ? udpa_bytes_ref(told) : NULL;
-        udpai_node_order(twins->node, order);
+        udpai_context_order(&twins->node->context, order);
     }
     udpai_strbuf_done(&text);
 }
@@ -294,7 +297,7 @@ static void
 on_later(udpai_timer *timer)
 {
     udpai_twins *twins = UDPAI_CONTAINER_OF(timer, udpai_twins, later);
-    uint64_t now = udpai_node_now(twins->node);
+    uint64_t now = udpai_context_now(&twins->node->context);
     own_texts own;
     udpai_twin_words words = {0};
     udpai_twin_word word;
@@ -314,7 +317,7 @@ on_later(udpai_timer *timer)
     tell_sources(twins, &words);
     free_own(&own);
     if (twins->all.n)
-        udpai_timer_set(twins->node->wheel, &twins->later, now + LOOK_MS);
+        udpai_timer_set(twins->node->context.wheel, &twins->later, now + LOOK_MS);
 }
 
 void
@@ -368,7 +371,7 @@ send_away(udpai_node *node, udpai_peer *peer, udpa_error *why)
         return; /* nothing is taken of it */
     order->session = peer->session;
     order->error = udpa_error_ref(why);
-    udpai_node_order(node, order);
+    udpai_context_order(&node->context, order);
 }
 
 bool
@@ -391,8 +394,8 @@ udpai_twins_refuse(udpai_node *node, udpai_peer *peer)
         "have copies of one state directory, or one node.id and no state? Remove the file "
         "'instance' from the copy, and give one of them another node.id",
         UDPAI_SHOWN(id), UDPAI_SHOWN(instance), UDPAI_SHOWN(address));
-    twins->refused_ms = udpai_node_now(node);
-    if (udpai_log_allow(&twins->log, udpai_node_now(node), &n_suppressed))
+    twins->refused_ms = udpai_context_now(&node->context);
+    if (udpai_log_allow(&twins->log, udpai_context_now(&node->context), &n_suppressed))
         udpai_log(UDPA_LOG_ERROR, "federation", "%s (%u more not shown)",
                   twins->refused ? udpa_error_message(twins->refused) : "out of memory",
                   n_suppressed);
@@ -441,7 +444,7 @@ udpai_node_visit_problems(udpai_node *node, udpai_problem_fn visit, void *userda
         if (error)
             visit(userdata, udpa_error_message(error));
     }
-    if (twins->refused && udpai_node_now(node) < twins->refused_ms + REFUSED_MS)
+    if (twins->refused && udpai_context_now(&node->context) < twins->refused_ms + REFUSED_MS)
         visit(userdata, udpa_error_message(twins->refused));
     while ((peer = udpai_map_next(&node->peers, &at)))
         if (peer->is_node && peer->info && udpai_list_linked(&peer->of_id))

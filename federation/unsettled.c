@@ -364,7 +364,7 @@ udpai_clients_forget_settled(udpai_clients *clients)
     if (!udpai_settled_groups_without(node->settled_groups, name_space, &groups))
         return false;
     replace_groups(node, groups);
-    udpai_node_touch(node);
+    udpai_context_touch(&node->context);
     return true;
 }
 
@@ -450,20 +450,21 @@ udpai_providers_settled(const udpai_node *node)
         const udpai_unsettled missing = {
             .type_url = udpai_bytes_view(node->expected_own.items[i]),
             .prefix = UDPAI_STR(UDPAI_NODE_NAMESPACE),
-            .source = udpai_bytes_view(node->id),
+            .source = udpai_bytes_view(node->context.id),
         };
         if (!udpai_vector_push(&facts.missing, missing))
             facts.failed = true;
     }
     udpai_settled_facts_date(facts.missing.items, facts.missing.n, node->settled,
-                             udpai_node_now(node));
+                             udpai_context_now(&node->context));
     const udpai_settled_facts all = {
         .missing = facts.missing.items,
         .n_missing = facts.missing.n,
         .groups = node->settled_groups,
         .names = node->settled_names,
-        .self = node->is_endpoint ? (udpai_str){0} : udpai_bytes_view(node->instance),
-        .asks_for_status = node->is_endpoint,
+        .self =
+            node->context.is_endpoint ? (udpai_str){0} : udpai_bytes_view(node->context.instance),
+        .asks_for_status = node->context.is_endpoint,
         .only_known_types = node->any_type != NULL,
         .known_types = facts.types.items,
         .n_known_types = facts.types.n,

@@ -201,8 +201,8 @@ linger(udpai_wish *wish)
     udpai_scope *scope = wish->scope;
     const udpai_node *node = scope->source->node;
     unlink_ending(wish);
-    udpai_timer_set(node->wheel, &wish->linger,
-                    udpai_node_now(node) + node->timing.interest_linger_ms);
+    udpai_timer_set(node->context.wheel, &wish->linger,
+                    udpai_context_now(&node->context) + node->context.timing.interest_linger_ms);
     udpai_list_append(&scope->lingering, &wish->in_ending);
     if (++scope->n_lingering > LINGERING_MAX)
         end(UDPAI_LIST_ENTRY(scope->lingering.next, udpai_wish, in_ending));
@@ -328,7 +328,7 @@ note_asked(udpai_wish *wish)
 {
     wish->is_sent = true;
     wish->batch = wish->scope->last_batch;
-    wish->asked_ms = udpai_node_now(wish->scope->source->node);
+    wish->asked_ms = udpai_context_now(&wish->scope->source->node->context);
     udpai_list_remove(&wish->in_asked);
     udpai_list_append(&wish->scope->asked, &wish->in_asked);
     udpai_lookups_expect(wish->scope);
@@ -524,7 +524,7 @@ withdraw_unbrought(udpai_scope *scope)
     bool gives_back = (scope->on_demand && scope->source->kind != UDPAI_SOURCE_PATH) ||
                       udpai_scope_looks_up(scope);
     if (gives_back || scope->has_denied)
-        udpai_store_withdraw_all(scope->source->node->store, scope->source->origin,
+        udpai_store_withdraw_all(scope->source->node->context.store, scope->source->origin,
                                  udpai_bytes_view(scope->type), udpai_bytes_view(scope->prefix),
                                  is_brought_still, scope->source);
     scope->has_denied = false;

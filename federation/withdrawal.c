@@ -15,7 +15,7 @@ is_said(const struct removal *removal, udpai_str type_url)
     udpai_contribution held;
     const udpai_intake *intake = removal->intake;
     const udpa_resource *said = removal->what->said;
-    return said && !(udpai_store_get(intake->node->store, intake->origin, type_url,
+    return said && !(udpai_store_get(intake->node->context.store, intake->origin, type_url,
                                      removal->what->name, &held) &&
                      udpa_resource_generation(said) < udpa_resource_generation(held.resource));
 }
@@ -58,7 +58,7 @@ static void
 end_all(udpai_intake *intake, const udpai_store_scope *scope)
 {
     if (!udpai_absence_holds_all(intake, scope))
-        udpai_store_leave_all(intake->node->store, intake->origin, scope);
+        udpai_store_leave_all(intake->node->context.store, intake->origin, scope);
 }
 
 static void
@@ -80,7 +80,7 @@ udpai_intake_removals(udpai_intake *intake)
         if (publication->type_url.len)
             remove_in_type(&removal, publication->type_url, 0);
         else
-            udpai_store_visit_types(intake->node->store, remove_in_type, &removal);
+            udpai_store_visit_types(intake->node->context.store, remove_in_type, &removal);
     }
     take_removed_aliases(intake);
 }

@@ -142,7 +142,7 @@ tell(const struct state *state, const part *of)
     unsigned n_suppressed;
     udpai_node *node = state->intake->node;
     udpai_str name = udpai_peer_name(state->intake->peer);
-    if (udpai_log_allow(&node->refused_log, udpai_node_now(node), &n_suppressed))
+    if (udpai_log_allow(&node->refused_log, udpai_context_now(&node->context), &n_suppressed))
         udpai_log(
             UDPA_LOG_WARNING, "federation",
             "%.*s has published a state of the world that leaves out %zu of its %zu resources "
@@ -157,7 +157,7 @@ static bool
 bound(struct state *state)
 {
     const udpai_intake *intake = state->intake;
-    const udpai_store *store = intake->node->store;
+    const udpai_store *store = intake->node->context.store;
     struct refusal refusal = {.state = state};
     bool any = false;
     udpai_store_visit_origin(store, intake->origin, intake->publication->type_url, count, state);

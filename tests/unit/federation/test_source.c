@@ -55,7 +55,7 @@ what_is_wanted_before_the_start_is_dialled(void **state)
     configure(bed, UDPAI_SOURCE_UDPA);
     assert_ok(fed_make(bed, NULL));
     bed->links[0] = 1;
-    udpai_node_touch(bed->node);
+    udpai_context_touch(&bed->node->context);
     udpai_node_flush(bed->node);
     udpai_node_start(bed->node);
     fed_advance(bed, 1);

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What every part of a node stands on: the time, its surroundings, its names, and the store. A part
+ * keeps a pointer to it, and knows no other part that does not stand below it
+ * (docs/design/federation.md, "Parts"). It is the node's, and outlives all of them. */
+#ifndef UDPAI_CONTEXT_H
+#define UDPAI_CONTEXT_H
+
+#include "base/wheel.h"
+#include "federation/node_config.h"
+#include "federation/node_env.h"
+
+typedef struct udpai_context {
+    udpai_wheel *wheel;
+    udpai_node_env env;
+    udpai_node_timing timing;
+    udpa_bytes *id, *authority, *instance;
+    udpai_store *store;
+    uint64_t n_commits; /* of the durable engine that are done; each order carries it */
+    bool is_durable, is_endpoint, peers_are_anonymous;
+    bool is_started;
+    bool is_dirty; /* providers must be evaluated again */
+} udpai_context;
+
+static inline uint64_t
+udpai_context_now(const udpai_context *context)
+{
+    return context->wheel->now_ms;
+}
+
+/* Microseconds since 1970. */
+static inline int64_t
+udpai_context_wall_us(const udpai_context *context)
+{
+    return context->env.wall_us(context->env.userdata);
+}
+
+static inline uint64_t
+udpai_context_random(const udpai_context *context)
+{
+    return context->env.random(context->env.userdata);
+}
+
+/* Requests that providers, what is settled, and all that follows from them be computed again, with
+ * the next flush. */
+static inline void
+udpai_context_touch(udpai_context *context)
+{
+    context->is_dirty = true;
+}
+
+/* Sends it to the stream side, which frees it. */
+static inline void
+udpai_context_order(const udpai_context *context, udpai_order *order)
+{
+    order->commit = context->n_commits;
+    context->env.order(context->env.userdata, order);
+}
+
+#endif
