@@ -5,6 +5,7 @@
  * counting until it is named again, or somebody accepts that it has gone. */
 #include "federation/absence.h"
 
+#include "federation/connection.h"
 #include "federation/held.h"
 #include "federation/recovery.h"
 #include "model/client_type.h"
@@ -23,7 +24,7 @@ typedef enum belief {
 static bool
 store_of(const udpai_source *source, udpai_str *ret_epoch, uint64_t *ret_commit)
 {
-    const udpai_peer *peer = udpai_peer_find(source->node, source->session);
+    const udpai_peer *peer = udpai_peers_find(source->node->peers, source->session);
     if (!peer || !peer->is_extended || !peer->info ||
         !udpai_node_info_epoch(peer->info, ret_epoch, ret_commit))
         return false;
@@ -35,7 +36,7 @@ store_of(const udpai_source *source, udpai_str *ret_epoch, uint64_t *ret_commit)
 static bool
 is_whole(const udpai_source *source)
 {
-    const udpai_peer *peer = udpai_peer_find(source->node, source->session);
+    const udpai_peer *peer = udpai_peers_find(source->node->peers, source->session);
     return peer && peer->info && udpai_node_info_is_whole(peer->info);
 }
 

@@ -3,6 +3,7 @@
  * configuration says in whose name it speaks, and where. */
 #include "federation/access.h"
 #include "federation/delegation.h"
+#include "federation/publishers.h"
 
 #include "base/alloc.h"
 
@@ -171,7 +172,7 @@ review_source(struct review *review, udpai_origin *origin, udpai_str name)
     const udpai_source *source = udpai_map_get(&review->node->sources, name);
     if (!source || udpai_source_is_xds(source) || source->kind == UDPAI_SOURCE_PATH)
         return;
-    const udpai_peer *peer = udpai_peer_find(review->node, source->session);
+    const udpai_peer *peer = udpai_peers_find(review->node->peers, source->session);
     review->subject = (udpai_acl_subject){
         .identity = udpai_origin_identity(origin),
         .node_id = peer && peer->info ? udpai_node_info_parts(peer->info)->id : (udpai_str){0},

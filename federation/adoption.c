@@ -3,6 +3,7 @@
  * lets go. */
 #include "federation/recovery.h"
 #include "federation/signatures.h"
+#include "federation/stamp.h"
 
 udpai_origin *
 udpai_recovery_origin(udpai_node *node)
@@ -62,7 +63,7 @@ adopt(udpai_node *node, const udpai_contribution *learned, const udpa_resource *
     if (!origin)
         return UDPA_ERR_NOMEM;
     parts.n_hops = 0;
-    udpai_intake_add_hop(node, &parts, &room, udpai_resource_hop(word, 0).authority);
+    udpai_stamp_hop(&node->context, &parts, &room, udpai_resource_hop(word, 0).authority);
     if (!udpai_resource_signature(learned->resource))
         parts.generation++;
     UDPA_AUTO(udpa_resource_unref) udpa_resource *adopted = NULL;

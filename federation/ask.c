@@ -217,7 +217,7 @@ forget_variants(const udpai_scope *scope, udpai_subscription_message *asked)
 bool
 udpai_ask(udpai_scope *scope, udpai_str name_space, const udpai_str *names, size_t n_names)
 {
-    const udpai_peer *peer = udpai_peer_find(scope->source->node, scope->source->session);
+    const udpai_peer *peer = udpai_peers_find(scope->source->node->peers, scope->source->session);
     holdings held = {
         .scope = scope,
         .extended = peer && peer->is_extended,
@@ -256,33 +256,6 @@ udpai_ask_no_more(udpai_scope *scope, udpai_str name_space, const udpai_str *nam
         .n_names = n_names,
     };
     (void)send(scope, UDPAI_ORDER_UNSUBSCRIBE, &message);
-}
-
-/* An Unsubscribe from the wildcard of everything, or any from a peer that knows no namespaces in
- * it, takes all wildcards of the type away. Those that are wanted are asked for again in the next
- * flush. */
-static void
-forget_wildcards(const udpai_scope *ended)
-{
-    UDPAI_LIST_FOREACH (node, &ended->source->scopes) {
-        udpai_scope *scope = UDPAI_LIST_ENTRY(node, udpai_scope, in_source);
-        if (!udpai_str_eq(udpai_bytes_view(scope->type), udpai_bytes_view(ended->type)))
-            continue;
-        scope->is_sent = false;
-        udpai_wishes_forget_wildcards(scope);
-    }
-    udpai_source_touch(ended->source);
-}
-
-void
-udpai_ask_wildcard_no_more(udpai_scope *scope, udpai_str prefix)
-{
-    const udpai_peer *peer = udpai_peer_find(scope->source->node, scope->source->session);
-    const udpai_str wildcard = {"", 0};
-    udpai_ask_no_more(scope, prefix, &wildcard, 1);
-    bool knows_prefixes = (peer && peer->is_extended) || udpai_source_is_xds(scope->source);
-    if (prefix.len == 0 || !knows_prefixes)
-        forget_wildcards(scope);
 }
 
 /* ---- answers ---- */
@@ -344,15 +317,6 @@ udpai_question_next_said(const udpai_scope *scope, const udpai_question *after)
             return question;
     }
     return NULL;
-}
-
-void
-udpai_source_completed(udpai_source *source, udpai_str type_url, udpai_str prefix)
-{
-    uint64_t batch;
-    udpai_scope *scope = udpai_question_take(source, type_url, prefix, &batch);
-    if (scope)
-        udpai_scope_answered(scope, batch, batch);
 }
 
 void

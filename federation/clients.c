@@ -3,7 +3,8 @@
  * says for the Node that asks must be asked in the stead of each. A group has sources and providers
  * of its own, made after the configured ones, for its name space alone; so one client's stream that
  * fails is that client's matter. */
-#include "federation/interest.h"
+#include "federation/connection.h"
+#include "federation/demand.h"
 #include "federation/provider.h"
 
 #include "base/alloc.h"
@@ -130,8 +131,7 @@ add_provider(udpai_clients *clients, const udpai_provider *from)
     if (err != UDPA_OK)
         udpai_provider_free(provider);
     else if (by_interest)
-        udpai_interests_visit_place(clients->node, type_url, clients_key(clients), replay,
-                                    provider);
+        udpai_demand_visit_place(clients->node, type_url, clients_key(clients), replay, provider);
     return err;
 }
 
@@ -141,7 +141,7 @@ add_provider(udpai_clients *clients, const udpai_provider *from)
 static void
 disown(udpai_source *source)
 {
-    udpai_peer *peer = udpai_peer_find(source->node, source->session);
+    udpai_peer *peer = udpai_peers_find(source->node->peers, source->session);
     if (!peer)
         return;
     peer->source = NULL;

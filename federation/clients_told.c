@@ -2,6 +2,7 @@
 /* What is told of groups of clients: that they are there, who stands for them, and that they have
  * gone. Who changes its Node is asked for anew, but no more often than a server that fails is
  * dialled: a client that changes with each request is no reason to storm one. */
+#include "federation/connection.h"
 #include "federation/node_internal.h"
 
 #include "base/alloc.h"

@@ -66,7 +66,7 @@ check(udpai_node *node, const udpai_deletion *deletion, udpa_error **ret_error)
         return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
                           "'%.*s' is this node: what it reads goes where it reads it",
                           UDPAI_SHOWN(deletion->node_id));
-    while ((peer = udpai_map_next(&node->peers, &at)))
+    while ((peer = udpai_peers_next(node->peers, &at)))
         if (peer->info && udpai_str_eq(udpai_node_info_parts(peer->info)->id, deletion->node_id))
             return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
                               "'%.*s' is connected: what it still reads it would bring again",

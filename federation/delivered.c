@@ -3,7 +3,9 @@
 #include "federation/delivery.h"
 
 #include "base/alloc.h"
+#include "federation/connection.h"
 #include "federation/delegation.h"
+#include "federation/sources.h"
 
 /* As long as for groups of clients that nobody comes back to. */
 #define AWAITED_MS ((uint64_t)5 * 60 * 1000)
@@ -52,6 +54,7 @@ remove_source(udpai_source *source)
     udpai_map_remove(&node->sources, udpai_bytes_view(source->name));
     udpai_origin_set_rank(node->context.store, source->origin, UDPAI_ORIGIN_PUBLISHER,
                           0); /* it may go */
+    udpai_delivered_free(source->delivered);
     udpai_source_free(source);
 }
 
@@ -133,7 +136,7 @@ add(udpai_node *node, udpai_str name, udpai_source **ret_source, udpa_error **re
         .ref_target = config->ref_target,
         .release_target = config->release_target,
     };
-    udpa_err err = delivered ? udpai_node_add_source(node, &as_source, true, ret_error)
+    udpa_err err = delivered ? udpai_sources_add(node, &as_source, true, ret_error)
                              : udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     if (err != UDPA_OK) {
         udpai_free(delivered);
@@ -211,7 +214,7 @@ static void
 let_go_of_stream(udpai_source *source)
 {
     udpai_node *node = source->node;
-    udpai_peer *peer = udpai_peer_find(node, source->session);
+    udpai_peer *peer = udpai_peers_find(node->peers, source->session);
     if (peer) {
         peer->source = NULL;
         peer->is_replaced = true;

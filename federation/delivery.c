@@ -187,11 +187,13 @@ udpai_deliveries_new(udpai_deliveries **ret_deliveries,
     self->config = *config;
     udpa_err err = udpai_mandate_init(&self->mandate, config->authorities, config->n_authorities,
                                       config->prefixes, config->n_prefixes);
-    if (err == UDPA_OK)
-        *ret_deliveries = self;
-    else
+    if (err != UDPA_OK) {
         udpai_deliveries_free(self);
-    return err;
+        return err;
+    }
+    node->find_source = udpai_delivered_find;
+    *ret_deliveries = self;
+    return UDPA_OK;
 }
 
 udpa_err

@@ -5,7 +5,7 @@
 #ifndef UDPAI_DELIVERY_H
 #define UDPAI_DELIVERY_H
 
-#include "federation/node_internal.h"
+#include "federation/sources.h"
 #include "wire/arena.h"
 
 #define UDPAI_DELIVERY_TYPE "type.googleapis.com/udpa.config.v1.ConfigSource"
@@ -57,14 +57,8 @@ const udpai_delivery_config *udpai_deliveries_config(const udpai_deliveries *del
 
 /* ---- delivered.c ---- */
 
-typedef enum udpai_awaited_by {
-    UDPAI_AWAITED_BY_CONFIGURATION,
-    UDPAI_AWAITED_BY_RESOURCE, /* of which anybody may make many */
-    UDPAI_AWAITED_BY_CONTENTS, /* that were kept over a restart */
-} udpai_awaited_by;
-
-/* The source of this name: if there is none, one that is awaited. *ret_source: NULL, if no resource
- * can become it. */
+/* A udpai_source_finder: if there is none of this name, one that is awaited. *ret_source: NULL, if
+ * no resource can become it. */
 udpa_err udpai_delivered_find(udpai_node *node,
                               udpai_str name,
                               udpai_awaited_by who,

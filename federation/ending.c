@@ -5,6 +5,7 @@
 #include "federation/difference.h"
 #include "federation/outlived.h"
 #include "federation/signatures.h"
+#include "federation/stamp.h"
 #include "federation/take_back.h"
 #include "model/client_type.h"
 #include "model/name.h"
@@ -19,7 +20,7 @@ udpai_ending_stamp(udpai_node *node, const udpai_origin *origin, const udpa_reso
     udpai_resource_room room;
     udpai_resource_parts parts = udpai_resource_parts_of(held, &room);
     udpa_resource *said = NULL;
-    parts.generation = udpai_intake_next_generation(node, held);
+    parts.generation = udpai_stamp_generation(&node->context, held);
     parts.signature = (udpai_signature){0};
     if (udpai_said_make(&said, udpai_resource_type_url(held), &parts) != UDPA_OK)
         return NULL;
@@ -159,7 +160,7 @@ complete(const udpai_intake *intake,
         parts.hops = from.hops;
         parts.n_hops = 1;
     } else if (parts.n_hops == 0 && is_publisher) {
-        udpai_intake_add_hop(intake->node, &parts, &room, udpai_peer_name(intake->peer));
+        udpai_stamp_hop(&intake->node->context, &parts, &room, udpai_peer_name(intake->peer));
     }
     return udpai_said_make(ret_word, udpai_resource_type_url(said), &parts);
 }
@@ -217,23 +218,4 @@ udpai_ending_take(udpai_intake *intake, udpai_str type_url, udpai_removal *remov
     if (intake->peer->source && (word || keep))
         udpai_difference_end(intake->peer->source, type_url, removal->name);
     end(intake->node, intake->origin, type_url, removal->name, word);
-}
-
-/* ---- publishing anew ---- */
-
-udpa_err
-udpai_ending_check(const udpai_node *node,
-                   const udpai_origin *origin,
-                   const udpa_resource *resource,
-                   udpa_error **ret_error)
-{
-    uint64_t generation = udpa_resource_generation(resource);
-    uint64_t said = udpai_store_said_generation(node->context.store, resource);
-    if (udpai_origin_rank(origin) > UDPAI_ORIGIN_PUBLISHER || said <= generation)
-        return UDPA_OK;
-    return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
-                      "'%s' was removed with generation %llu, and this has %llu: publish it with a "
-                      "higher one, or with none",
-                      udpa_resource_name(resource), (unsigned long long)said,
-                      (unsigned long long)generation);
 }

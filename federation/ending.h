@@ -25,11 +25,5 @@ void udpai_ending_own(udpai_node *node,
                       udpai_str type_url,
                       udpai_store_keep_fn keep,
                       void *userdata);
-/* Is the resource older than what its authority has said to be gone? Then who publishes it anew is
- * told so. */
-udpa_err udpai_ending_check(const udpai_node *node,
-                            const udpai_origin *origin,
-                            const udpa_resource *resource,
-                            udpa_error **ret_error);
 
 #endif

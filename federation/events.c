@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "federation/events.h"
+#include "federation/stamp.h"
 
 #include "base/alloc.h"
 #include "events/topics.h"
@@ -102,7 +103,7 @@ stamp(const udpai_intake *intake, const udpa_resource *resource, udpa_resource *
     udpai_str from = udpai_peer_name(intake->peer);
     if (parts.authority.len == 0)
         parts.authority = from;
-    udpai_intake_add_hop(intake->node, &parts, &room, from);
+    udpai_stamp_hop(&intake->node->context, &parts, &room, from);
     return udpai_resource_make(ret_stamped, &parts);
 }
 

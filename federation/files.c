@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Resources that do not come by a stream: files, and what the node says of itself. */
 #include "federation/absence.h"
+#include "federation/directories.h"
 #include "federation/ending.h"
 #include "federation/held.h"
 
@@ -164,57 +165,11 @@ set_all(udpai_node *node,
     return first;
 }
 
-static void
-put_key(udpai_strbuf *key, udpai_str root)
-{
-    udpai_strbuf_puts(key, "path:");
-    udpai_strbuf_str(key, root);
-}
-
-const udpai_origin *
-udpai_files_find_origin(const udpai_node *node, udpai_str root)
-{
-    udpai_strbuf key = {0};
-    put_key(&key, root);
-    const udpai_origin *origin =
-        udpai_strbuf_failed(&key)
-            ? NULL
-            : udpai_store_find_origin(node->context.store, udpai_strbuf_view(&key));
-    udpai_strbuf_done(&key);
-    return origin;
-}
-
-udpai_origin *
-udpai_files_origin(udpai_node *node, udpai_str root)
-{
-    udpai_strbuf key = {0};
-    put_key(&key, root);
-    udpai_origin *origin = udpai_strbuf_failed(&key)
-                               ? NULL
-                               : udpai_store_origin(node->context.store, udpai_strbuf_view(&key));
-    udpai_strbuf_done(&key);
-    if (origin) {
-        udpai_origin_set_rank(node->context.store, origin, UDPAI_ORIGIN_FILES, 0);
-        udpai_origin_set_durable(origin, node->context.is_durable);
-        udpai_origin_set_keeps_alive(origin, true);
-    }
-    return origin;
-}
-
-udpai_expected *
-udpai_files_expected(const udpai_node *node, udpai_str root)
-{
-    for (size_t i = 0; i < node->expected_files.n; i++)
-        if (udpai_str_eq(udpai_bytes_view(node->expected_files.items[i].root), root))
-            return &node->expected_files.items[i];
-    return NULL;
-}
-
 /* All of it has been read. This is kept: what was read goes on counting while the node is down. */
 static void
 directory_was_read(udpai_node *node, udpai_origin *origin, udpai_str root)
 {
-    udpai_expected *expected = udpai_files_expected(node, root);
+    udpai_expected *expected = udpai_directory_find(node, root);
     if (!expected || expected->is_known)
         return;
     expected->is_known = true;
@@ -231,7 +186,7 @@ directory_was_read(udpai_node *node, udpai_origin *origin, udpai_str root)
 static void
 note_unread(udpai_node *node, const udpai_directory *directory)
 {
-    udpai_expected *expected = udpai_files_expected(node, directory->root);
+    udpai_expected *expected = udpai_directory_find(node, directory->root);
     if (!expected || expected->is_known ||
         (expected->unread && udpai_str_eq(udpai_bytes_view(expected->unread), directory->unread)))
         return;
@@ -277,7 +232,7 @@ udpai_node_set_files(udpai_node *node, const udpai_directory *directory, udpa_er
 {
     udpai_source *source =
         directory->source.len ? udpai_map_get(&node->sources, directory->source) : NULL;
-    udpai_origin *origin = source ? source->origin : udpai_files_origin(node, directory->root);
+    udpai_origin *origin = source ? source->origin : udpai_directory_origin(node, directory->root);
     if (!origin)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     udpai_str authority =

@@ -2,6 +2,7 @@
 #include "federation/held.h"
 
 #include "federation/absence.h"
+#include "federation/directories.h"
 
 /* ---- names ---- */
 
@@ -158,7 +159,7 @@ add_held(void *userdata, udpai_str type_url, size_t n)
 void
 udpai_held_tell_directory(udpai_node *node, udpai_str root, const udpai_origin *origin)
 {
-    udpai_expected *expected = udpai_files_expected(node, root);
+    udpai_expected *expected = udpai_directory_find(node, root);
     size_t n = 0;
     udpai_origin_visit_absent(origin, UDPAI_ABSENCE_HELD, add_held, &n);
     if (!expected || n == expected->n_held_told)
@@ -175,7 +176,7 @@ udpai_held_visit_problems(const udpai_node *node, udpai_problem_fn visit, void *
 {
     for (size_t i = 0; i < node->expected_files.n; i++) {
         udpai_str root = udpai_bytes_view(node->expected_files.items[i].root);
-        const udpai_origin *origin = udpai_files_find_origin(node, root);
+        const udpai_origin *origin = udpai_directory_find_origin(node, root);
         struct told told = {node, origin, root, visit, userdata, false};
         if (origin)
             udpai_origin_visit_absent(origin, UDPAI_ABSENCE_HELD, describe, &told);
@@ -210,7 +211,7 @@ udpai_node_visit_held(const udpai_node *node, udpai_held_fn visit, void *userdat
     }
     for (size_t i = 0; i < node->expected_files.n; i++) {
         of.name = udpai_bytes_view(node->expected_files.items[i].root);
-        const udpai_origin *origin = udpai_files_find_origin(node, of.name);
+        const udpai_origin *origin = udpai_directory_find_origin(node, of.name);
         if (origin)
             udpai_origin_visit_absent(origin, UDPAI_ABSENCE_HELD, visit_type, &of);
     }
@@ -248,7 +249,7 @@ udpai_node_accept_absences(udpai_node *node, udpai_str name, size_t *ret_n)
 {
     size_t n_before = udpai_store_n_contributions(node->context.store);
     udpai_origin *directory =
-        udpai_files_expected(node, name) ? udpai_files_origin(node, name) : NULL;
+        udpai_directory_find(node, name) ? udpai_directory_origin(node, name) : NULL;
     bool any = accept_of_sources(node, name);
     if (!any && directory)
         accept(node, directory);

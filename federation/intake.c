@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Taking in what peers publish, message by message. */
 #include "federation/absence.h"
+#include "federation/access.h"
+#include "federation/connection.h"
 #include "federation/events.h"
 #include "federation/outlived.h"
+#include "federation/publishers.h"
 
 #include <stdlib.h>
 
 #include "base/alloc.h"
-
-bool
-udpai_intake_is_from_source(const udpai_intake *intake)
-{
-    return intake->peer->source && intake->peer->source->serves_us;
-}
 
 /* ---- finding entries ---- */
 
@@ -205,6 +202,29 @@ take_entry(udpai_intake *intake, udpai_publication_entry *entry)
     }
 }
 
+/* What a peer publishes unasked is its own as long as it has the same name and node id, whatever
+ * the stream. */
+static udpai_origin *
+origin_of(udpai_node *node, udpai_peer *peer)
+{
+    if (peer->source && peer->source->serves_us)
+        return peer->source->origin;
+    if (peer->origin)
+        return peer->origin;
+    udpai_str id = peer->info ? udpai_node_info_parts(peer->info)->id : (udpai_str){0};
+    peer->origin = udpai_publisher_origin(&node->context, udpai_identity_name(peer->identity), id);
+    if (peer->origin) {
+        udpai_origin_ref(peer->origin);
+        UDPA_AUTO(udpa_bytes_unref) udpa_bytes *instance = NULL;
+        udpai_str which = peer->info ? udpai_node_info_instance(peer->info) : id;
+        udpai_origin_set_durable(peer->origin, node->context.is_durable);
+        udpai_access_know(node, peer->origin, peer->identity);
+        if (peer->is_node && udpa_bytes_new(&instance, which.data, which.len) == UDPA_OK)
+            udpai_origin_set_node(node->context.store, peer->origin, instance);
+    }
+    return peer->origin;
+}
+
 void
 udpai_intake_take(udpai_node *node, udpai_peer *peer, udpai_publication *publication)
 {
@@ -216,7 +236,7 @@ udpai_intake_take(udpai_node *node, udpai_peer *peer, udpai_publication *publica
     udpai_intake intake = {
         .node = node,
         .peer = peer,
-        .origin = udpai_peer_origin(node, peer),
+        .origin = origin_of(node, peer),
         .publication = publication,
     };
     if (!intake.origin || !index_entries(&intake.index, publication)) {

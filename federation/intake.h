@@ -24,36 +24,48 @@ typedef struct udpai_intake {
     udpai_publication *outlived; /* what the peer is told to have been ended (outlived.h) */
 } udpai_intake;
 
+/* Is the peer a source of ours? Else it publishes unasked. */
+static inline bool
+udpai_intake_is_from_source(const udpai_intake *intake)
+{
+    return intake->peer->source && intake->peer->source->serves_us;
+}
+
+/* Is what the peer says of itself wanted here? */
+static inline bool
+udpai_intake_is_status_of_source(const udpai_intake *intake)
+{
+    return intake->node->context.is_endpoint && udpai_intake_is_from_source(intake);
+}
+
 /* ---- intake.c ---- */
 
-/* Is the peer a source of ours? Else it publishes unasked. */
-bool udpai_intake_is_from_source(const udpai_intake *intake);
 /* Does the publication have an entry of this type and name? An empty type: one that names none. */
 bool udpai_intake_has_entry(const udpai_intake *intake, udpai_str type_url, udpai_str name);
 
-/* ---- payload.c ---- */
+/* ---- judge.c ---- */
 
-void udpai_intake_payload(udpai_intake *intake, udpai_publication_entry *entry);
-/* Is the generation given by somebody whose word counts for it: the authority itself, by its
- * signature, or the first node on the way? */
-bool udpai_intake_keeps_generation(const udpai_intake *intake, const udpa_resource *resource);
-/* The next one after all that is known of the name. */
-uint64_t udpai_intake_next_generation(const udpai_node *node, const udpa_resource *resource);
 /* May the peer say it, and can it be so? */
 udpa_err udpai_intake_judge(const udpai_intake *intake,
                             const udpa_resource *resource,
                             udpa_error **ret_error);
-/* Something was refused that other keys or rules might let in. */
-void udpai_intake_note_refused(const udpai_intake *intake);
 /* Is it from the future, or has it come too far? */
 udpa_err udpai_intake_check_way(const udpai_intake *intake,
                                 const udpa_resource *resource,
                                 udpa_error **ret_error);
-/* Notes that the resource, taken from this one, has come to this node. */
-void udpai_intake_add_hop(const udpai_node *node,
-                          udpai_resource_parts *parts,
-                          udpai_resource_room *room,
-                          udpai_str taken_from);
+/* It was taken in; is it older than what has gone? */
+udpa_err udpai_intake_check_outlived(const udpai_intake *intake,
+                                     const udpa_resource *resource,
+                                     udpa_error **ret_error);
+/* Is the generation given by somebody whose word counts for it: the authority itself, by its
+ * signature, or the first node on the way? */
+bool udpai_intake_keeps_generation(const udpai_intake *intake, const udpa_resource *resource);
+/* Something was refused that other keys or rules might let in. */
+void udpai_intake_note_refused(const udpai_intake *intake);
+
+/* ---- payload.c ---- */
+
+void udpai_intake_payload(udpai_intake *intake, udpai_publication_entry *entry);
 
 /* ---- refresh.c ---- */
 

@@ -2,7 +2,7 @@
 /* Names that a mirror asks for: a resource that is lazy comes by no wildcard, so that a mirror
  * which has said all it has may still be asked for one. The rules are in docs/design/federation.md.
  */
-#include "federation/interest.h"
+#include "federation/demand.h"
 #include "federation/named.h"
 
 #include "model/client_type.h"
@@ -145,8 +145,8 @@ is_older(const udpai_wish *wish, unsigned n_quarters)
 static bool
 is_ours(const udpai_wish *wish)
 {
-    return udpai_interest_is_own(wish->scope->source->node, udpai_bytes_view(wish->scope->type),
-                                 udpai_wish_subject(wish));
+    return udpai_demand_is_own(wish->scope->source->node, udpai_bytes_view(wish->scope->type),
+                               udpai_wish_subject(wish));
 }
 
 static void

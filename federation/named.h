@@ -28,18 +28,25 @@ udpai_named_name(const udpai_named *named)
     return udpai_bytes_view(named->provider->name);
 }
 
-/* ---- named.c ---- */
+/* ---- named_table.c ---- */
 
 void udpai_named_init(udpai_node *node);
 udpai_named *udpai_named_find(const udpai_node *node, udpai_str type_url, udpai_str name);
-void udpai_named_interest(udpai_node *node, udpai_str type_url, udpai_str text, bool wanted);
-/* Looks at all of them. */
-void udpai_named_evaluate(udpai_node *node);
 /* For a map: the key of a (type, name). The room must be so large. */
 #define UDPAI_NAMED_KEY_MAX (UDPAI_TYPE_URL_MAX + 1 + UDPAI_NAME_MAX)
 udpai_str udpai_named_make_key(char room[UDPAI_NAMED_KEY_MAX], udpai_str type_url, udpai_str name);
 
+/* ---- named.c ---- */
+
+void udpai_named_interest(udpai_node *node, udpai_str type_url, udpai_str text, bool wanted);
+/* Looks at all of them. */
+void udpai_named_evaluate(udpai_node *node);
+
 /* ---- named_new.c ---- */
+
+/* Those of the configuration, which names none twice. */
+udpa_err
+udpai_named_configure(udpai_node *node, const udpai_node_config *config, udpa_error **ret_error);
 
 /* Makes one, or gives the one of this name other descriptors, whose sources make before those that
  * it had break. On failure nothing has changed. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Providers of single names: making one, giving it other sources, and its end. */
 #include "base/alloc.h"
-#include "federation/delivery.h"
-#include "federation/interest.h"
+#include "federation/demand.h"
 #include "federation/named.h"
+#include "federation/sources.h"
 
 /* Each is looked at when anything has changed. */
 #define NAMED_MAX 4096
@@ -57,7 +57,7 @@ check_descriptor(udpai_node *node,
     const udpai_descriptor_config *self = &config->descriptors[index];
     const udpai_source *source = NULL;
     udpa_err err =
-        udpai_delivered_find(node, self->source, UDPAI_AWAITED_BY_RESOURCE, &source, ret_error);
+        udpai_sources_find(node, self->source, UDPAI_AWAITED_BY_RESOURCE, &source, ret_error);
     if (err != UDPA_OK)
         return err;
     if (!source)
@@ -242,7 +242,7 @@ make_named(udpai_node *node, udpai_provider *provider, bool at_once)
         return UDPA_ERR_NOMEM;
     }
     named->provider = provider;
-    udpai_interests_visit_name(node, type_url, name, count_text, provider);
+    udpai_demand_visit_name(node, type_url, name, count_text, provider);
     return UDPA_OK;
 }
 
@@ -323,6 +323,24 @@ udpai_named_set(udpai_node *node, const udpai_named_config *config, udpa_error *
         free_provider(provider);
     udpai_context_touch(&node->context);
     return udpai_fail_code(ret_error, err);
+}
+
+static udpa_err
+add_named(udpai_node *node, const udpai_named_config *config, udpa_error **ret_error)
+{
+    if (!udpai_named_find(node, config->type_url, config->name))
+        return udpai_named_set(node, config, ret_error);
+    return udpai_fail(ret_error, UDPA_ERR_INVAL, "two providers for '%.*s' of type '%.*s'",
+                      UDPAI_SHOWN(config->name), UDPAI_SHOWN(config->type_url));
+}
+
+udpa_err
+udpai_named_configure(udpai_node *node, const udpai_node_config *config, udpa_error **ret_error)
+{
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; i < config->n_named && err == UDPA_OK; i++)
+        err = add_named(node, &config->named[i], ret_error);
+    return err;
 }
 
 /* Without memory it ends at once. */

@@ -31,7 +31,7 @@ add_missing(struct facts *facts, const udpai_named *named, const udpai_descripto
 {
     const udpai_source *source = descriptor->source;
     const udpai_node *node = source->node;
-    const udpai_peer *peer = udpai_peer_find(node, source->session);
+    const udpai_peer *peer = udpai_peers_find(node->peers, source->session);
     udpai_settled_name fact = {
         .type_url = udpai_named_type(named),
         .name = udpai_named_name(named),

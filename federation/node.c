@@ -8,77 +8,27 @@
 #include "federation/judgement.h"
 #include "federation/lapse.h"
 #include "federation/outlived.h"
-#include "federation/peer_ids.h"
 #include "federation/provider.h"
 #include "federation/recovery.h"
 #include "federation/reports.h"
+#include "federation/take_back.h"
 #include "federation/twins.h"
 
 #include "base/alloc.h"
 #include "federation/aim.h"
+#include "federation/connection.h"
 #include "federation/delegation.h"
 #include "federation/delivery.h"
+#include "federation/sources.h"
 #include "model/client_type.h"
 #include "reports/health.h"
-
-static udpai_str
-source_key(const void *item)
-{
-    return udpai_bytes_view(((const udpai_source *)item)->name);
-}
-
-static udpai_str
-link_key(const void *item)
-{
-    const udpai_source *source = item;
-    return (udpai_str){(const char *)&source->link, sizeof(source->link)};
-}
-
-static udpai_str
-peer_key(const void *item)
-{
-    const udpai_peer *peer = item;
-    return (udpai_str){(const char *)&peer->session, sizeof(peer->session)};
-}
-
-static udpai_str
-interest_key(const void *item)
-{
-    const udpai_interest *interest = item;
-    return (udpai_str){interest->key, interest->len};
-}
-
-udpa_err
-udpai_node_add_source(udpai_node *node,
-                      const udpai_source_config *config,
-                      bool serves_us,
-                      udpa_error **ret_error)
-{
-    if (serves_us && udpai_map_get(&node->sources, config->name))
-        return udpai_fail(ret_error, UDPA_ERR_INVAL, "two ConfigSources are named '%.*s'",
-                          (int)config->name.len, config->name.data);
-    udpai_source *source = NULL;
-    udpa_err err = udpai_source_new(node, config, serves_us, &source, ret_error);
-    if (err != UDPA_OK)
-        return err;
-    if (!udpai_map_reserve(&node->links, 1) ||
-        (serves_us && !udpai_map_reserve(&node->sources, 1))) {
-        udpai_source_free(source);
-        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    }
-    (void)udpai_map_add(&node->links, source);
-    if (serves_us)
-        (void)udpai_map_add(&node->sources, source);
-    udpai_list_append(&node->own_sources, &source->in_own);
-    return UDPA_OK;
-}
 
 static udpa_err
 add_sources(udpai_node *node, const udpai_node_config *config, udpa_error **ret_error)
 {
     udpa_err err = UDPA_OK;
     for (size_t i = 0; i < config->n_sources && err == UDPA_OK; i++)
-        err = udpai_node_add_source(node, &config->sources[i], true, ret_error);
+        err = udpai_sources_add(node, &config->sources[i], true, ret_error);
     for (size_t i = 0; i < config->n_dials && err == UDPA_OK; i++) {
         const udpai_dial_config *dial = &config->dials[i];
         const udpai_source_config as_source = {
@@ -88,7 +38,7 @@ add_sources(udpai_node *node, const udpai_node_config *config, udpa_error **ret_
             .ref_target = dial->ref_target,
             .release_target = dial->release_target,
         };
-        err = udpai_node_add_source(node, &as_source, false, ret_error);
+        err = udpai_sources_add(node, &as_source, false, ret_error);
     }
     return err;
 }
@@ -96,15 +46,10 @@ add_sources(udpai_node *node, const udpai_node_config *config, udpa_error **ret_
 static void
 init_tables(udpai_node *node)
 {
-    udpai_map_init(&node->sources, source_key);
-    udpai_map_init(&node->links, link_key);
-    udpai_map_init(&node->peers, peer_key);
-    udpai_peer_ids_init(node);
-    udpai_list_init(&node->own_sources);
+    udpai_sources_init(node);
     udpai_clients_init(node);
     udpai_named_init(node);
-    udpai_map_init(&node->interests, interest_key);
-    udpai_map_init(&node->interest_places, udpai_interest_place_key);
+    udpai_demand_init(node);
     udpai_reports_init(node);
     udpai_events_init(node);
     udpai_list_init(&node->untold);
@@ -182,6 +127,8 @@ udpai_node_new(udpai_node **ret_node,
     if (err == UDPA_OK)
         err = udpai_store_new(&node->context.store, wheel, &config->store);
     if (err == UDPA_OK)
+        err = udpai_peers_new(&node->peers, &node->context);
+    if (err == UDPA_OK)
         err = make_verdicts(node, config->health);
     if (err == UDPA_OK)
         err = set_instance(node, config->instance.len ? config->instance : config->id);
@@ -200,6 +147,8 @@ udpai_node_new(udpai_node **ret_node,
                               udpai_deliveries_new(&node->deliveries, node, &config->delivery));
     if (err == UDPA_OK)
         err = udpai_providers_new(node, config, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_named_configure(node, config, ret_error);
     if (err == UDPA_OK)
         err = udpai_recovery_check(node, ret_error);
     if (err == UDPA_OK)
@@ -225,6 +174,26 @@ udpai_node_set_store_options(udpai_node *node, const udpai_store_options *option
     node->max_withdrawal = max_withdrawal_of(options);
 }
 
+/* What was refused for want of a key is not sent again on this stream. */
+static void
+ask_again(udpai_node *node)
+{
+    size_t at = 0;
+    udpai_source *source;
+    while ((source = udpai_map_next(&node->links, &at)))
+        if (source->has_refused)
+            udpai_source_begin_anew(source, 0);
+}
+
+void
+udpai_node_set_keyring(udpai_node *node, udpai_keyring *keyring)
+{
+    if (!udpai_signatures_would_change(node, keyring))
+        return;
+    ask_again(node); /* before anything goes, for which the time to ask has not come */
+    udpai_signatures_change(node, keyring);
+}
+
 static void
 free_judgements_and_receipts(udpai_node *node)
 {
@@ -246,8 +215,8 @@ udpai_node_free(udpai_node *node)
     udpai_deliveries_free(node->deliveries);
     udpai_locals_free(node);
     free_judgements_and_receipts(node);
-    udpai_peers_free(node);
-    udpai_interests_free(node);
+    udpai_peers_free(node->peers);
+    udpai_demand_free(node);
     udpai_reports_free(node);
     udpai_events_free(node);
     udpai_providers_free(node);
@@ -255,8 +224,10 @@ udpai_node_free(udpai_node *node)
     udpai_clients_free_all(node);
     size_t at = 0;
     udpai_source *source;
-    while ((source = udpai_map_next(&node->links, &at)))
+    while ((source = udpai_map_next(&node->links, &at))) {
+        udpai_delivered_free(source->delivered);
         udpai_source_free(source);
+    }
     udpai_map_done(&node->links);
     udpai_map_done(&node->sources);
     for (size_t i = 0; i < node->expected_files.n; i++) {
@@ -296,6 +267,8 @@ udpai_node_start(udpai_node *node)
     udpai_epoch_start(node);
     udpai_restore_end(node);
     udpai_recovery_start(node);
+    if (node->is_restored)
+        udpai_take_back_nothing(node);
     udpai_signatures_start(node);
     if (node->verdicts) /* what those below have checked counts, too */
         udpai_interest_want(node, UDPAI_STR(UDPAI_HEALTH_TYPE), UDPAI_STR("*"), true);
@@ -307,7 +280,7 @@ udpai_node_start(udpai_node *node)
 static void
 take_publication(udpai_node *node, udpai_report *report)
 {
-    udpai_peer *peer = udpai_peer_find(node, report->session);
+    udpai_peer *peer = udpai_peers_find(node->peers, report->session);
     udpai_judgement *judgement = udpai_judgement_new(node, report);
     if (!judgement && peer && peer->source && peer->source->serves_us)
         udpai_source_lost_word(peer->source);
@@ -324,7 +297,7 @@ take_subscription_error(udpai_node *node, const udpai_report *report)
 {
     unsigned n_suppressed;
     const udpai_subscription_message *error = report->subscription;
-    const udpai_peer *peer = udpai_peer_find(node, report->session);
+    const udpai_peer *peer = udpai_peers_find(node->peers, report->session);
     if (peer && peer->source && peer->source->serves_us)
         udpai_source_refused(peer->source, error);
     else if (peer && peer->has_reports)
@@ -364,7 +337,7 @@ take_interest(udpai_node *node, const udpai_report *report)
 void
 udpai_node_report(udpai_node *node, udpai_report *report)
 {
-    udpai_peer *peer = udpai_peer_find(node, report->session);
+    udpai_peer *peer = udpai_peers_find(node->peers, report->session);
     switch (report->kind) {
     case UDPAI_REPORT_APPLIED:
         assert(node->n_changes_ahead > 0); /* each answers a CHANGES of this node */
@@ -374,14 +347,14 @@ udpai_node_report(udpai_node *node, udpai_report *report)
         node->is_settled_ahead = false;
         break;
     case UDPAI_REPORT_OPENED:
-        udpai_peer_opened(node, report);
+        udpai_node_session_opened(node, report);
         break;
     case UDPAI_REPORT_ALIVE:
         if (peer && peer->source)
             udpai_source_alive(peer->source);
         break;
     case UDPAI_REPORT_NODE:
-        udpai_peer_node(node, report);
+        udpai_node_session_introduced(node, report);
         break;
     case UDPAI_REPORT_PUBLICATION:
         take_publication(node, report);
@@ -393,7 +366,7 @@ udpai_node_report(udpai_node *node, udpai_report *report)
         udpai_publishing_receipt(node, report);
         break;
     case UDPAI_REPORT_CLOSED:
-        udpai_peer_closed(node, report);
+        udpai_node_session_closed(node, report);
         break;
     case UDPAI_REPORT_INTEREST:
     case UDPAI_REPORT_PASSED_ON:
@@ -518,7 +491,7 @@ look_up_change(udpai_node *node, const udpai_change *change)
 static void
 look_up_changed(udpai_node *node, const udpai_change_set *changes)
 {
-    for (size_t i = 0; i < udpai_change_set_size(changes) && node->interests.n; i++)
+    for (size_t i = 0; i < udpai_change_set_size(changes) && node->demand.n; i++)
         look_up_change(node, udpai_change_set_at(changes, i));
 }
 

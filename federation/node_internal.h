@@ -10,11 +10,11 @@
 #include "federation/context.h"
 #include "federation/epoch.h"
 #include "federation/fault.h"
+#include "federation/peers.h"
 #include "federation/scope.h"
 #include "federation/signatures.h"
 #include "federation/verdicts.h"
 
-typedef struct udpai_peer udpai_peer;
 typedef struct udpai_judgement udpai_judgement;
 typedef struct udpai_delegations udpai_delegations;
 typedef struct udpai_delivered udpai_delivered;
@@ -91,25 +91,24 @@ struct udpai_source {
     UDPAI_VECTOR(udpa_bytes *) standby; /* type URLs */
 };
 
-/* ---- peers: UDPA sessions ---- */
-
 /* What a peer could not serve, or has refused, it is asked for again after so long. */
 #define UDPAI_ASK_AGAIN_MS 30000
 
-struct udpai_peer {
-    uint64_t session;
-    udpai_identity *identity;
-    udpa_bytes *address;
-    udpai_node_info *info;
-    udpai_source *source; /* NULL: it serves none of ours */
-    udpai_origin *origin; /* of what it publishes unasked; made at first use */
-    bool is_extended, is_node;
-    bool is_client;   /* it reports, and is no ConfigSource, whoever it is */
-    bool has_reports; /* it is asked for what clients report */
-    uint64_t since_ms;
-    udpai_list of_id; /* those with the same id in their Node (peer_ids.h) */
-    bool is_replaced; /* it has begun another stream, and this one ends */
-};
+/* ---- finding sources ---- */
+
+typedef enum udpai_awaited_by {
+    UDPAI_AWAITED_BY_CONFIGURATION,
+    UDPAI_AWAITED_BY_RESOURCE, /* of which anybody may make many */
+    UDPAI_AWAITED_BY_CONTENTS, /* that were kept over a restart */
+} udpai_awaited_by;
+
+/* Finds a source by its name, or makes one that may be there later. It is the node's find_source:
+ * udpai_delivered_find(), if resources become sources. */
+typedef udpa_err (*udpai_source_finder)(udpai_node *node,
+                                        udpai_str name,
+                                        udpai_awaited_by who,
+                                        const udpai_source **ret_source,
+                                        udpa_error **ret_error);
 
 /* ---- providers ---- */
 
@@ -193,10 +192,11 @@ struct udpai_node {
     udpai_change_set *late;    /* taken of the store, and not told for want of memory … */
     udpai_change_set *unaimed; /* … what is left to do being to aim it */
     udpai_aims *aims;
-    udpai_map sources;      /* by name */
-    udpai_map links;        /* by link id; with those of groups of clients */
-    udpai_list own_sources; /* those that are of no group of clients */
-    udpai_map clients;      /* udpai_clients, by name space */
+    udpai_map sources;               /* by name */
+    udpai_map links;                 /* by link id; with those of groups of clients */
+    udpai_source_finder find_source; /* NULL: there are those in the maps alone */
+    udpai_list own_sources;          /* those that are of no group of clients */
+    udpai_map clients;               /* udpai_clients, by name space */
     udpai_list dirty_clients;
     udpai_list unused_clients; /* those that have gone, longest first */
     size_t max_clients;
@@ -204,8 +204,7 @@ struct udpai_node {
     udpai_timer late_timer;
     udpai_settled_groups *settled_groups; /* what the sources of clients have said */
     unsigned last_of_groups;
-    udpai_map peers;     /* by session */
-    udpai_map peer_ids;  /* by the id in their Node */
+    udpai_peers *peers;
     udpai_map providers; /* udpai_provider, by type */
     udpai_map named;     /* udpai_named, by type and name */
     udpai_settled_names *settled_names;
@@ -222,9 +221,9 @@ struct udpai_node {
     udpai_list unanswered; /* only answers of subscribers are to come */
     udpai_list published;  /* udpai_published: without a receipt yet */
     udpai_list locals;
-    udpai_list updates;  /* udpai_local_update: deferred ones */
-    udpai_map interests; /* udpai_interest, by type and text */
-    udpai_map interest_places;
+    udpai_list updates; /* udpai_local_update: deferred ones */
+    udpai_map demand;   /* by type and text (demand.h) */
+    udpai_map demand_places;
     udpai_map report_wishes;     /* what clients are asked for */
     udpai_timer refused_reports; /* set while some have refused it */
     udpai_map heard_topics;      /* of events (events.c) */
@@ -266,6 +265,12 @@ udpai_source_touch(udpai_source *source)
     udpai_context_touch(&source->node->context);
 }
 
+static inline bool
+udpai_source_is_active(const udpai_source *source)
+{
+    return source->state == UDPAI_SOURCE_ACTIVE;
+}
+
 /* Is it a server of xDS, by whatever transport? */
 static inline bool
 udpai_source_is_xds(const udpai_source *source)
@@ -280,12 +285,6 @@ udpai_source_is_dialled(const udpai_source *source)
     return !source->is_absent && (source->kind == UDPAI_SOURCE_UDPA || udpai_source_is_xds(source));
 }
 
-/* node.c */
-udpa_err udpai_node_add_source(udpai_node *node,
-                               const udpai_source_config *config,
-                               bool serves_us,
-                               udpa_error **ret_error);
-
 /* source.c */
 udpa_err udpai_source_new(udpai_node *node,
                           const udpai_source_config *config,
@@ -299,29 +298,7 @@ void udpai_source_alive(udpai_source *source);
 void udpai_source_closed(udpai_source *source, udpa_error *error);
 /* PATH: the last reading has failed. */
 void udpai_source_unreadable(udpai_source *source);
-/* Ends its stream, or gives up dialling; udpai_source_closed() follows. False: without memory. */
-bool udpai_source_hang_up(udpai_source *source);
-/* Without memory something that it said was lost. What it answers does not count any more: only
- * another stream, in which it is told what is held, brings it again. */
-void udpai_source_lost_word(udpai_source *source);
 void udpai_source_introduced(udpai_source *source, udpai_peer *peer);
-bool udpai_source_is_active(const udpai_source *source);
-/* It waits for its next attempt: that is now. */
-void udpai_source_dial_now(udpai_source *source);
-
-/* Takes the reference. A stream that is there is ended, and another begun to the new one: no
- * failure of the source. */
-void udpai_source_set_target(udpai_source *source, void *target);
-/* Ends its stream at some moment within so long, for one that brings it all again; no failure. */
-void udpai_source_begin_anew(udpai_source *source, uint64_t within_ms);
-
-/* files.c */
-
-udpai_origin *udpai_files_origin(udpai_node *node, udpai_str root);
-/* NULL: nothing was read of it. */
-const udpai_origin *udpai_files_find_origin(const udpai_node *node, udpai_str root);
-/* The directory of this root, if it is one that will be read. */
-udpai_expected *udpai_files_expected(const udpai_node *node, udpai_str root);
 
 /* restore.c */
 
@@ -331,7 +308,7 @@ void udpai_restore_end(udpai_node *node);
 /* intake.c */
 void udpai_intake_take(udpai_node *node, udpai_peer *peer, udpai_publication *publication);
 
-/* payload.c */
+/* put.c */
 
 /* How a resource is taken in. */
 typedef struct udpai_taking {
@@ -360,22 +337,9 @@ void udpai_locals_tell_complete(udpai_node *node);
 void udpai_locals_free(udpai_node *node);
 void udpai_local_updates_forget(udpai_node *node, const udpai_judgement *judgement);
 
-/* peer.c */
-void udpai_peer_opened(udpai_node *node, udpai_report *report);
-void udpai_peer_node(udpai_node *node, udpai_report *report);
-void udpai_peer_closed(udpai_node *node, udpai_report *report);
-udpai_peer *udpai_peer_find(const udpai_node *node, uint64_t session);
-/* The name that stands for the peer: its certificate's, or without one its node id. */
-udpai_str udpai_peer_name(const udpai_peer *peer);
-udpai_origin *udpai_peer_origin(udpai_node *node, udpai_peer *peer);
-/* The origin of what a publisher of this name and node id says; NULL: there is none, or (made if
- * need be) there is no memory. */
-udpai_origin *udpai_publisher_find(const udpai_node *node, udpai_str name, udpai_str id);
-udpai_origin *udpai_publisher_origin(const udpai_node *node, udpai_str name, udpai_str id);
-/* The name and the node id in the key of a publisher's origin: the latter is a view of the key, the
- * name one of what is returned, which is to be freed. NULL: it is another's key, or there is no
- * memory. */
-char *udpai_publisher_key_read(udpai_str key, udpai_str *ret_name, udpai_str *ret_id);
-void udpai_peers_free(udpai_node *node);
+/* sessions.c */
+void udpai_node_session_opened(udpai_node *node, udpai_report *report);
+void udpai_node_session_introduced(udpai_node *node, udpai_report *report);
+void udpai_node_session_closed(udpai_node *node, udpai_report *report);
 
 #endif

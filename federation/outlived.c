@@ -2,6 +2,7 @@
 #include "federation/outlived.h"
 
 #include "base/alloc.h"
+#include "federation/stamp.h"
 #include "federation/twins.h"
 #include "model/said.h"
 
@@ -137,7 +138,7 @@ renew(udpai_node *node, const udpai_contribution *held, const udpa_resource *sai
     udpai_resource_parts parts = udpai_resource_parts_of(held->resource, &room);
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     UDPA_AUTO(udpa_resource_unref) udpa_resource *renewed = NULL;
-    uint64_t next = udpai_intake_next_generation(node, held->resource);
+    uint64_t next = udpai_stamp_generation(&node->context, held->resource);
     uint64_t above = udpa_resource_generation(said) + 1;
     if (parts.signature.algorithm && !udpai_signatures_is_own(node, held->resource))
         return; /* whoever has signed it gives its generation */

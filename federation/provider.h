@@ -13,12 +13,16 @@ bool udpai_descriptor_is_complete(const udpai_descriptor *descriptor);
 bool udpai_descriptor_counts(const udpai_provider *provider, size_t index);
 void
 udpai_provider_set_in_use(udpai_node *node, udpai_origin *origin, udpai_str type_url, bool in_use);
-void udpai_providers_evaluate(udpai_node *node);
 
 /* Looks at it and at what follows from it. */
 void udpai_provider_evaluate(udpai_provider *provider);
 /* Who of it is asked, and whose word counts; nothing follows yet. */
 void udpai_provider_walk(udpai_provider *provider);
+
+/* ---- evaluate.c ---- */
+
+/* Evaluates all, and asks sources for what follows. */
+void udpai_providers_evaluate(udpai_node *node);
 
 /* ---- unsettled.c ---- */
 
@@ -45,12 +49,12 @@ void udpai_provider_take_interest(udpai_provider *provider, udpai_str text, bool
 udpa_err
 udpai_providers_new(udpai_node *node, const udpai_node_config *config, udpa_error **ret_error);
 void udpai_providers_free(udpai_node *node);
-/* The type was asked for before a restart, so it will be again. */
+/* The type is asked for, or was before a restart, so it will be again: if every type has a
+ * provider, this one gets it, and takes all that is wanted of it. */
 void udpai_providers_expect(udpai_node *node, udpai_str type_url);
 /* What the source has of the type counted before a restart, so it does again. */
 void udpai_providers_restore_use(udpai_node *node, const udpai_source *source, udpai_str type_url);
 /* Somebody asks for a name again, or what there was of it has gone. */
 void udpai_providers_look_up(const udpai_node *node, udpai_str type_url, udpai_str name);
-void udpai_providers_interest(udpai_node *node, udpai_str type_url, udpai_str text, bool wanted);
 
 #endif

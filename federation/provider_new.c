@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Making ConfigProviders: those that are configured, and those of types that somebody asks for. */
-#include "federation/interest.h"
+#include "federation/demand.h"
 #include "federation/provider.h"
 
 #include "base/alloc.h"
-#include "federation/delivery.h"
-#include "federation/named.h"
+#include "federation/sources.h"
 #include "model/client_type.h"
 
 /* Below what one stream of a source may subscribe to (1024): whoever asks for ever other types must
@@ -103,7 +102,7 @@ on_unused(udpai_timer *timer)
     }
     give_up(provider);
     if (node->n_any_types == ANY_TYPES_MAX - 1) /* another type may have waited for the place */
-        udpai_interests_visit_types(node, ask_for_type, node);
+        udpai_demand_visit_types(node, ask_for_type, node);
 }
 
 udpa_err
@@ -128,8 +127,8 @@ add_descriptor(udpai_node *node,
                udpa_error **ret_error)
 {
     const udpai_source *found = NULL;
-    udpa_err err = udpai_delivered_find(node, config->source, UDPAI_AWAITED_BY_CONFIGURATION,
-                                        &found, ret_error);
+    udpa_err err =
+        udpai_sources_find(node, config->source, UDPAI_AWAITED_BY_CONFIGURATION, &found, ret_error);
     udpai_source *source = udpai_map_get(&node->sources, config->source);
     if (err != UDPA_OK)
         return err;
@@ -237,15 +236,6 @@ add_type(udpai_node *node,
     return err;
 }
 
-static udpa_err
-add_named(udpai_node *node, const udpai_named_config *config, udpa_error **ret_error)
-{
-    if (!udpai_named_find(node, config->type_url, config->name))
-        return udpai_named_set(node, config, ret_error);
-    return udpai_fail(ret_error, UDPA_ERR_INVAL, "two providers for '%.*s' of type '%.*s'",
-                      UDPAI_SHOWN(config->name), UDPAI_SHOWN(config->type_url));
-}
-
 udpa_err
 udpai_providers_new(udpai_node *node, const udpai_node_config *config, udpa_error **ret_error)
 {
@@ -261,8 +251,6 @@ udpai_providers_new(udpai_node *node, const udpai_node_config *config, udpa_erro
                     ? udpai_fail(ret_error, UDPA_ERR_INVAL, "two providers for every other type")
                     : new_provider(node, (udpai_str){"", 0}, provider, &node->any_type, ret_error);
     }
-    for (size_t i = 0; i < config->n_named && err == UDPA_OK; i++)
-        err = add_named(node, &config->named[i], ret_error);
     return err;
 }
 
@@ -339,7 +327,7 @@ provider_of(udpai_node *node, udpai_str type_url)
     provider->is_of_any = true;
     node->n_any_types++;
     await_use(provider);
-    udpai_interests_visit(node, type_url, replay, provider);
+    udpai_demand_visit(node, type_url, replay, provider);
     return provider;
 }
 
@@ -362,18 +350,6 @@ udpai_providers_restore_use(udpai_node *node, const udpai_source *source, udpai_
         descriptor->is_eligible = true;
         (void)udpai_origin_set_eligible(node->context.store, source->origin, type_url, true);
     }
-}
-
-void
-udpai_providers_interest(udpai_node *node, udpai_str type_url, udpai_str text, bool wanted)
-{
-    udpai_provider *provider = udpai_map_get(&node->providers, type_url);
-    if (provider)
-        udpai_provider_take_interest(provider, text, wanted);
-    else if (wanted && (node->context.is_endpoint || !udpai_type_is_client(type_url)))
-        (void)provider_of(node, type_url); /* takes it with all others */
-    udpai_named_interest(node, type_url, text, wanted);
-    udpai_clients_interest(node, type_url, text, wanted);
 }
 
 void

@@ -79,7 +79,7 @@ waits_for_an_end(const udpai_node *node)
 {
     UDPAI_LIST_FOREACH (at, &node->published) {
         const udpai_published *published = UDPAI_LIST_ENTRY(at, udpai_published, node);
-        const udpai_peer *peer = udpai_peer_find(node, published->session);
+        const udpai_peer *peer = udpai_peers_find(node->peers, published->session);
         if (peer && !peer->source)
             return true;
     }

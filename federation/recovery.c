@@ -4,9 +4,9 @@
 #include "federation/recovery.h"
 
 #include "base/alloc.h"
+#include "federation/connection.h"
 #include "federation/lapse.h"
 #include "federation/provider.h"
-#include "federation/take_back.h"
 
 #define HURRY_PAUSE_MS 1000
 
@@ -71,8 +71,6 @@ udpai_recovery_start(udpai_node *node)
     if (origin)
         udpai_store_drop_adopted(node->context.store, origin);
     udpai_lapse_start(node);
-    if (node->is_restored)
-        udpai_take_back_nothing(node);
     UDPAI_LIST_FOREACH (at, &node->own_sources) {
         udpai_source *source = UDPAI_LIST_ENTRY(at, udpai_source, in_own);
         if (source->recovery)

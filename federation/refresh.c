@@ -4,6 +4,7 @@
 #include "federation/difference.h"
 #include "federation/recovery.h"
 #include "federation/reports.h"
+#include "federation/stamp.h"
 #include "federation/take_back.h"
 #include "federation/twins.h"
 
@@ -33,7 +34,7 @@ refresh(udpai_intake *intake,
         parts.signature = said.signature;
         parts.hops = said.hops;
         parts.n_hops = said.n_hops;
-        udpai_intake_add_hop(node, &parts, &news_room, udpai_peer_name(intake->peer));
+        udpai_stamp_hop(&node->context, &parts, &news_room, udpai_peer_name(intake->peer));
     }
     uint64_t deadline_ms = held->deadline_ms;
     if (said.ttl_ms) {

@@ -138,7 +138,7 @@ tell_all(const report_wish *wish, bool nodes, udpai_order_kind kind)
 {
     size_t at = 0;
     const udpai_peer *peer;
-    while ((peer = udpai_map_next(&wish->node->peers, &at)))
+    while ((peer = udpai_peers_next(wish->node->peers, &at)))
         if (peer->has_reports && peer->is_node == nodes)
             tell(wish, peer, kind);
 }
@@ -149,7 +149,7 @@ tell_distance(const report_wish *wish)
 {
     size_t at = 0;
     const udpai_peer *peer;
-    while ((peer = udpai_map_next(&wish->node->peers, &at)))
+    while ((peer = udpai_peers_next(wish->node->peers, &at)))
         if (peer->has_reports && peer->is_node && peer->is_extended)
             tell(wish, peer, UDPAI_ORDER_SUBSCRIBE);
 }
@@ -402,7 +402,7 @@ static void
 ask_who_refused(report_wish *wish)
 {
     for (size_t i = 0; i < wish->refused.n; i++) {
-        const udpai_peer *peer = udpai_peer_find(wish->node, wish->refused.items[i]);
+        const udpai_peer *peer = udpai_peers_find(wish->node->peers, wish->refused.items[i]);
         if (peer && peer->has_reports && asks(wish, peer->is_node))
             tell(wish, peer, UDPAI_ORDER_SUBSCRIBE);
     }
@@ -521,7 +521,7 @@ udpai_reports_passed_on(udpai_node *node, const udpai_report *report, udpai_str 
 {
     const udpai_subscription_message *message = report->subscription;
     udpai_str type_url = message->type_url;
-    if (!udpai_type_is_client(type_url) || !udpai_peer_find(node, report->session))
+    if (!udpai_type_is_client(type_url) || !udpai_peers_find(node->peers, report->session))
         return;
     if (!report->wanted && text.len == 1 && text.data[0] == '*') {
         end_all_wildcards(node, report->session, type_url);

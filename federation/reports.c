@@ -9,33 +9,6 @@
 
 #define OWN_REPORTS "report"
 
-/* ---- taking in ---- */
-
-static udpa_err
-check_ttl(const udpa_resource *resource, udpa_error **ret_error)
-{
-    if (udpa_resource_ttl_ms(resource))
-        return UDPA_OK;
-    return udpai_fail(ret_error, UDPA_ERR_INVAL,
-                      "'%s' has no ttl: what a client reports must end when the client is gone",
-                      udpa_resource_name(resource));
-}
-
-udpa_err
-udpai_reports_check(const udpai_intake *intake,
-                    const udpa_resource *resource,
-                    udpa_error **ret_error)
-{
-    const udpai_peer *peer = intake->peer;
-    if (!udpai_type_is_client(udpai_resource_type_url(resource)))
-        return UDPA_OK;
-    udpa_err err = check_ttl(resource, ret_error);
-    if (err != UDPA_OK || peer->is_node)
-        return err; /* nodes pass on what others have said */
-    udpai_str id = peer->info ? udpai_node_info_parts(peer->info)->id : (udpai_str){0};
-    return udpai_client_name_check(udpai_resource_name(resource), id, ret_error);
-}
-
 /* ---- what this node reports itself ---- */
 
 static udpai_origin *
@@ -51,7 +24,7 @@ udpa_err
 udpai_node_report_own(udpai_node *node, udpa_resource *resource, udpa_error **ret_error)
 {
     udpai_str name = udpai_resource_name(resource);
-    udpa_err err = check_ttl(resource, ret_error);
+    udpa_err err = udpai_report_check_ttl(resource, ret_error);
     if (err == UDPA_OK && udpai_type_names_client(udpai_resource_type_url(resource)))
         err = udpai_client_name_check(name, udpai_bytes_view(node->context.id), ret_error);
     if (err == UDPA_OK && udpai_prefix_covers(UDPAI_STR(UDPAI_NODE_NAMESPACE), name))
@@ -101,17 +74,6 @@ udpai_node_withdraw_own_report(udpai_node *node, udpai_str type_url, udpai_str n
     if (origin)
         udpai_store_withdraw(node->context.store, origin, type_url, name);
     udpai_aims_withdrawn(node, type_url, name);
-}
-
-/* It is of nobody else: it has passed this node alone, and nobody has handed it in. */
-bool
-udpai_reports_is_own(const udpai_node *node, const udpa_resource *resource)
-{
-    return udpa_resource_n_hops(resource) == 1 &&
-           udpai_resource_passed(resource, udpai_bytes_view(node->context.id),
-                                 udpai_bytes_view(node->context.instance)) &&
-           udpai_str_eq(udpai_resource_authority(resource),
-                        udpai_bytes_view(node->context.authority));
 }
 
 udpa_err

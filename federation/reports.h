@@ -41,13 +41,19 @@ void udpai_reports_ask_again(udpai_node *node,
                              const udpai_str *names,
                              size_t n_names);
 
-/* Of a resource that a peer publishes: is it one of a client, may he say it? */
+/* ---- report_rules.c ---- */
+
+/* What a client reports ends when the client is gone. */
+udpa_err udpai_report_check_ttl(const udpa_resource *resource, udpa_error **ret_error);
+/* Of a resource that a peer publishes: is it one of a client, and may the peer publish it? */
 udpa_err udpai_reports_check(const udpai_intake *intake,
                              const udpa_resource *resource,
                              udpa_error **ret_error);
 
 /* Has this node reported it itself? */
 bool udpai_reports_is_own(const udpai_node *node, const udpa_resource *resource);
+
+/* ---- reports.c ---- */
 
 /* Of an endpoint, which offers to others what it says itself, and nothing else: those of the
  * changes that are. NULL: none. UDPA_ERR_NOMEM: they are lost. */

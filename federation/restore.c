@@ -3,6 +3,7 @@
  * had. What belongs to nothing that is configured is forgotten. */
 #include "federation/absence.h"
 #include "federation/delivery.h"
+#include "federation/directories.h"
 #include "federation/epoch.h"
 #include "federation/lapse.h"
 #include "federation/provider.h"
@@ -24,7 +25,7 @@ source_of_origin(udpai_node *node, udpai_str key, udpai_source **ret_source)
     if (err != UDPA_OK || *ret_source)
         return err;
     const udpai_source *awaited;
-    err = udpai_delivered_find(node, name, UDPAI_AWAITED_BY_CONTENTS, &awaited, NULL);
+    err = udpai_sources_find(node, name, UDPAI_AWAITED_BY_CONTENTS, &awaited, NULL);
     *ret_source = udpai_map_get(&node->sources, name);
     return err;
 }
@@ -36,7 +37,7 @@ expected_of_origin(const udpai_node *node, udpai_str key)
     udpai_str head = UDPAI_STR("path:");
     if (!udpai_str_starts(key, head))
         return NULL;
-    return udpai_files_expected(node, (udpai_str){key.data + head.len, key.len - head.len});
+    return udpai_directory_find(node, (udpai_str){key.data + head.len, key.len - head.len});
 }
 
 /* What belongs to a ConfigSource or directory that is configured no more is left out, and is
@@ -162,7 +163,7 @@ restore_contribution(udpai_node *node, const udpai_durable_op *op)
     if ((of_source && !source) || (of_files && !expected))
         return leave_out(node, op->origin);
     bool was_adopted = udpai_str_eq(key, UDPAI_STR(UDPAI_ORIGIN_KEY_ADOPTED));
-    udpai_origin *origin = of_files ? udpai_files_origin(node, udpai_bytes_view(expected->root))
+    udpai_origin *origin = of_files ? udpai_directory_origin(node, udpai_bytes_view(expected->root))
                            : was_adopted ? udpai_recovery_origin(node)
                                          : udpai_store_origin(node->context.store, key);
     if (!origin)

@@ -137,6 +137,15 @@ udpai_scope_answered(udpai_scope *scope, uint64_t first_batch, uint64_t last_bat
     udpai_source_touch(scope->source);
 }
 
+void
+udpai_source_completed(udpai_source *source, udpai_str type_url, udpai_str prefix)
+{
+    uint64_t batch;
+    udpai_scope *scope = udpai_question_take(source, type_url, prefix, &batch);
+    if (scope)
+        udpai_scope_answered(scope, batch, batch);
+}
+
 static void
 fall_silent(udpai_scope *scope)
 {

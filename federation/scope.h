@@ -106,6 +106,8 @@ void udpai_scope_give_up(udpai_scope *scope);
 /* The source has sent what may not be cached: with that missing after a restart, nothing negative
  * may follow from what was kept. */
 void udpai_source_sent_uncached(udpai_source *source, const udpa_resource *resource);
+/* The peer has answered a Subscribe. */
+void udpai_source_completed(udpai_source *source, udpai_str type_url, udpai_str prefix);
 /* The peer has published something of this type. */
 void udpai_source_spoke(udpai_source *source, udpai_str type_url);
 /* The peer cannot serve what it was asked for. */
@@ -133,8 +135,8 @@ void udpai_wish_unask(udpai_wish *wish);
 void udpai_wish_refuse(udpai_wish *wish, bool is_denied);
 void udpai_wishes_init(udpai_scope *scope);
 void udpai_wishes_reset(udpai_scope *scope);
-/* An Unsubscribe has taken all wildcards of the type away. */
-void udpai_wishes_forget_wildcards(udpai_scope *scope);
+/* Takes the wildcard of the prefix back, and asks again for what goes with it. */
+void udpai_ask_wildcard_no_more(udpai_scope *scope, udpai_str prefix);
 /* What lingers ends at once. */
 void udpai_wishes_end(udpai_scope *scope);
 void udpai_wishes_free(udpai_scope *scope);
@@ -200,7 +202,6 @@ void udpai_lookups_expect(udpai_scope *scope);
 bool udpai_ask(udpai_scope *scope, udpai_str name_space, const udpai_str *names, size_t n_names);
 void
 udpai_ask_no_more(udpai_scope *scope, udpai_str name_space, const udpai_str *names, size_t n_names);
-void udpai_ask_wildcard_no_more(udpai_scope *scope, udpai_str prefix);
 /* Forgets what the scope has asked of a peer that does not answer. */
 void udpai_questions_forget(udpai_scope *scope);
 /* Nobody waits for what the scope has asked; the answers that come are no others'. */
@@ -218,7 +219,4 @@ void udpai_source_waits(udpai_source *source, udpai_publication *publication);
 /* The next Subscribe of the scope of which the peer has said so; NULL: the first, or none. */
 const udpai_question *udpai_question_next_said(const udpai_scope *scope,
                                                const udpai_question *after);
-/* The peer has answered a Subscribe. */
-void udpai_source_completed(udpai_source *source, udpai_str type_url, udpai_str prefix);
-
 #endif

@@ -3,6 +3,7 @@
  * keys change is signatures_watch.c's. */
 #include "federation/intake.h"
 #include "federation/signatures_internal.h"
+#include "federation/stamp.h"
 
 #include "model/name.h"
 
@@ -45,14 +46,6 @@ is_taken_first_here(const udpai_node *node, const udpa_resource *resource)
                         udpai_bytes_view(node->context.id));
 }
 
-bool
-udpai_signatures_marks_own(const udpai_signature *signature, int64_t hop_time_us)
-{
-    int64_t made_us;
-    return !__builtin_add_overflow(signature->not_before_us, BACKDATED_US, &made_us) &&
-           made_us == hop_time_us;
-}
-
 /* Our own signatures were made when we took the resource in, to the microsecond, and add_hop() sees
  * to it that no others were. So it is known also after a restart. */
 bool
@@ -60,7 +53,7 @@ udpai_signatures_is_own(const udpai_node *node, const udpa_resource *resource)
 {
     const udpai_signature *signature = udpai_resource_signature(resource);
     return signature && is_taken_first_here(node, resource) &&
-           udpai_signatures_marks_own(signature, udpai_resource_hop(resource, 0).time_us);
+           udpai_stamp_is_of(signature, udpai_resource_hop(resource, 0).time_us);
 }
 
 bool
@@ -142,7 +135,7 @@ sign(udpai_node *node,
     int64_t now_s = udpai_signatures_now_s(node);
     udpai_resource_room room;
     udpai_resource_parts parts = udpai_resource_parts_of(resource, &room);
-    parts.generation = udpai_intake_next_generation(node, resource);
+    parts.generation = udpai_stamp_generation(&node->context, resource);
     parts.signature = (udpai_signature){0};
     room.hops[0].time_us = now_s * US_PER_S;
     UDPA_AUTO(udpa_resource_unref) udpa_resource *bare = NULL;

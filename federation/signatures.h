@@ -30,6 +30,10 @@ void udpai_signatures_init(udpai_node *node, udpai_keyring *keyring);
 void udpai_signatures_done(udpai_node *node);
 /* What was restored is judged, and signed where it must be. */
 void udpai_signatures_start(udpai_node *node);
+/* Would other keys, or requirements, make a difference? */
+bool udpai_signatures_would_change(const udpai_node *node, const udpai_keyring *keyring);
+/* They hold from now on, also for what is held. Takes a reference. */
+void udpai_signatures_change(udpai_node *node, udpai_keyring *keyring);
 
 /* May what is taken in first from this origin be signed here? From sources that are nodes, never:
  * what they have taken from others without a signature is not for us to vouch for. */
@@ -51,8 +55,6 @@ udpa_err udpai_signatures_pass(udpai_node *node,
                                udpa_resource **resource,
                                udpa_error **ret_error);
 
-/* Is it the mark of our own signatures that our hop has this time? */
-bool udpai_signatures_marks_own(const udpai_signature *signature, int64_t hop_time_us);
 /* Was it signed here? */
 bool udpai_signatures_is_own(const udpai_node *node, const udpa_resource *resource);
 

@@ -4,6 +4,7 @@
  * is cheap: what was verified once is not verified again. */
 #include "federation/intake.h"
 #include "federation/signatures_internal.h"
+#include "federation/stamp.h"
 
 #include <stdlib.h>
 
@@ -189,7 +190,7 @@ make_anew(udpai_node *node, const struct task *task, udpa_error **ret_error)
     bool was_signed = parts.signature.algorithm != 0;
     parts.signature = (udpai_signature){0};
     if (was_signed)
-        parts.generation = udpai_intake_next_generation(node, task->resource);
+        parts.generation = udpai_stamp_generation(&node->context, task->resource);
     UDPA_AUTO(udpa_resource_unref) udpa_resource *made = NULL;
     udpa_err err = udpai_resource_make(&made, &parts);
     if (err != UDPA_OK)
@@ -339,26 +340,19 @@ on_due(udpai_timer *timer)
 
 /* ---- keys come and go ---- */
 
-/* What was refused for want of a key is not sent again on this stream. */
-static void
-ask_again(udpai_node *node)
+bool
+udpai_signatures_would_change(const udpai_node *node, const udpai_keyring *keyring)
 {
-    size_t at = 0;
-    udpai_source *source;
-    while ((source = udpai_map_next(&node->links, &at)))
-        if (source->has_refused)
-            udpai_source_begin_anew(source, 0);
+    const udpai_signatures *signatures = &node->signatures;
+    return signatures->must_verify || !udpai_keyring_equal(signatures->keyring, keyring);
 }
 
 void
-udpai_node_set_keyring(udpai_node *node, udpai_keyring *keyring)
+udpai_signatures_change(udpai_node *node, udpai_keyring *keyring)
 {
     udpai_signatures *signatures = &node->signatures;
-    if (udpai_keyring_equal(signatures->keyring, keyring) && !signatures->must_verify)
-        return;
     UDPA_AUTO(udpai_keyring_unref) udpai_keyring *before = signatures->keyring;
     signatures->keyring = udpai_keyring_ref(keyring);
-    ask_again(node); /* before anything goes, for which the time to ask has not come */
     look_again(node, signatures->must_verify || signatures->unverified.n ? NULL : before);
 }
 

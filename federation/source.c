@@ -1,135 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A ConfigSource's connection: dialling, backing off, being active. */
+/* A ConfigSource: when it is connected and active, and what follows when its stream begins or ends.
+ */
 #include "federation/recovery.h"
 
 #include <stdio.h>
 
 #include "base/alloc.h"
 #include "federation/absence.h"
-#include "federation/delivery.h"
+#include "federation/connection.h"
 #include "federation/difference.h"
 #include "federation/twins.h"
 
 #define MAX_WITHDRAWAL 50 /* percent */
 #define HELLO_MS 1000     /* how long a peer's Node is waited for before it counts as having none */
 
-bool
-udpai_source_is_active(const udpai_source *source)
-{
-    return source->state == UDPAI_SOURCE_ACTIVE;
-}
-
-static void
-set_state(udpai_source *source, udpai_source_state state)
-{
-    if (source->state == state)
-        return;
-    source->state = state;
-    source->since_us = udpai_context_wall_us(&source->node->context);
-    udpai_source_touch(source);
-}
-
 /* ---- dialling ---- */
-
-static void
-dial(udpai_source *source)
-{
-    udpai_order *order = udpai_order_new(UDPAI_ORDER_DIAL);
-    if (!order) { /* as if it had failed */
-        udpai_source_closed(source, NULL);
-        return;
-    }
-    order->link = source->link;
-    order->is_source = source->serves_us;
-    order->target = source->ref_target ? source->ref_target(source->target) : NULL;
-    order->release_target = source->release_target;
-    set_state(source, UDPAI_SOURCE_CONNECTING);
-    udpai_context_order(&source->node->context, order);
-}
-
-static void
-on_retry(udpai_timer *timer)
-{
-    dial(UDPAI_CONTAINER_OF(timer, udpai_source, retry));
-}
-
-void
-udpai_source_dial_now(udpai_source *source)
-{
-    if (source->state != UDPAI_SOURCE_WAITING)
-        return;
-    udpai_timer_cancel(&source->retry);
-    dial(source);
-}
-
-/* Doubles from base to max with the number of failures; the actual wait lies anywhere between half
- * of it and all of it, so that those who lost one peer together do not come back together. */
-static uint64_t
-backoff_ms(const udpai_source *source)
-{
-    const udpai_node_timing *timing = &source->node->context.timing;
-    uint64_t wait = timing->backoff_base_ms;
-    for (unsigned i = 1; i < source->n_failures && wait < timing->backoff_max_ms; i++)
-        wait *= 2;
-    if (wait > timing->backoff_max_ms)
-        wait = timing->backoff_max_ms;
-    return wait / 2 + udpai_context_random(&source->node->context) % (wait / 2 + 1);
-}
-
-static void
-dial_later(udpai_source *source, uint64_t wait_ms)
-{
-    set_state(source, UDPAI_SOURCE_WAITING);
-    udpai_timer_set(source->node->context.wheel, &source->retry,
-                    udpai_context_now(&source->node->context) + wait_ms);
-}
-
-/* When a source is lost, it is by all who had it: those who come to the next one in its place do
- * not come together. */
-static void
-dial_first(udpai_source *source)
-{
-    const udpai_node *node = source->node;
-    uint64_t spread_ms = node->context.timing.fail_over_spread_ms;
-    bool is_stand_in = node->lost_ms == udpai_context_now(&node->context);
-    if (is_stand_in && spread_ms)
-        dial_later(source, udpai_context_random(&node->context) % (spread_ms + 1));
-    else
-        dial(source);
-}
-
-bool
-udpai_source_hang_up(udpai_source *source)
-{
-    udpai_order *order = udpai_order_new(UDPAI_ORDER_HANG_UP);
-    if (!order)
-        return false;
-    order->session = source->session;
-    order->link = source->link;
-    udpai_context_order(&source->node->context, order);
-    return true;
-}
-
-static void
-hang_up_in_the_end(udpai_source *source)
-{
-    source->must_hang_up = !udpai_source_hang_up(source);
-    if (source->must_hang_up)
-        udpai_source_touch(source);
-}
-
-void
-udpai_source_lost_word(udpai_source *source)
-{
-    if (source->has_lost_word)
-        return;
-    source->has_lost_word = true;
-    udpai_log(UDPA_LOG_ERROR, "federation",
-              "source %.*s: out of memory for what it has sent: its stream is ended, and the next "
-              "one brings it again",
-              (int)udpa_bytes_size(source->name), (const char *)udpa_bytes_data(source->name));
-    hang_up_in_the_end(source);
-}
 
 /* A source that no provider reaches is left alone; a peer that dials us stays as long as it likes.
  */
@@ -138,7 +23,7 @@ udpai_source_reach(udpai_source *source, bool asked)
 {
     bool reached = asked || source->stays_connected;
     if (source->must_hang_up)
-        hang_up_in_the_end(source);
+        udpai_source_hang_up_in_the_end(source);
     udpai_node *node = source->node;
     if (source->is_reached == reached || !node->context.is_started) /* it is looked at again then */
         return;
@@ -149,10 +34,10 @@ udpai_source_reach(udpai_source *source, bool asked)
     if (!udpai_source_is_dialled(source))
         return;
     if (reached && source->state == UDPAI_SOURCE_IDLE) {
-        dial_first(source);
+        udpai_source_dial_first(source);
     } else if (!reached && source->state == UDPAI_SOURCE_WAITING) {
         udpai_timer_cancel(&source->retry);
-        set_state(source, UDPAI_SOURCE_IDLE);
+        udpai_source_set_state(source, UDPAI_SOURCE_IDLE);
     } else if (!reached && source->state != UDPAI_SOURCE_IDLE) {
         (void)udpai_source_hang_up(source);
     }
@@ -234,7 +119,7 @@ udpai_source_opened(udpai_source *source, udpai_peer *peer)
     source->session = peer->session;
     source->counters.n_connects++;
     peer->source = source;
-    set_state(source, UDPAI_SOURCE_CONNECTED);
+    udpai_source_set_state(source, UDPAI_SOURCE_CONNECTED);
     udpai_log(UDPA_LOG_INFO, "federation", "source %.*s: connected",
               (int)udpa_bytes_size(source->name), (const char *)udpa_bytes_data(source->name));
     udpai_recovery_opened(source);
@@ -256,7 +141,7 @@ udpai_source_refuse(udpai_source *source, udpa_error *why)
     udpai_log(UDPA_LOG_ERROR, "federation", "source %.*s: %s", (int)udpa_bytes_size(source->name),
               (const char *)udpa_bytes_data(source->name),
               source->last_error ? udpa_error_message(source->last_error) : "out of memory");
-    set_state(source, UDPAI_SOURCE_CONNECTED);
+    udpai_source_set_state(source, UDPAI_SOURCE_CONNECTED);
     (void)udpai_source_hang_up(source);
 }
 
@@ -308,14 +193,14 @@ udpai_source_alive(udpai_source *source)
     udpai_timer_cancel(&source->grace);
     udpai_timer_set(node->context.wheel, &source->hand_back,
                     udpai_context_now(&node->context) + node->context.timing.hand_back_delay_ms);
-    set_state(source, UDPAI_SOURCE_ACTIVE);
+    udpai_source_set_state(source, UDPAI_SOURCE_ACTIVE);
 }
 
 void
 udpai_source_unreadable(udpai_source *source)
 {
     source->is_decided = true;
-    set_state(source, UDPAI_SOURCE_IDLE);
+    udpai_source_set_state(source, UDPAI_SOURCE_IDLE);
     udpai_source_touch(source);
 }
 
@@ -352,56 +237,13 @@ udpai_source_closed(udpai_source *source, udpa_error *error)
     UDPAI_LIST_FOREACH (node, &source->scopes)
         udpai_scope_reset(UDPAI_LIST_ENTRY(node, udpai_scope, in_source));
     if (is_renewed && source->is_reached && udpai_source_is_dialled(source))
-        dial(source);
+        udpai_source_dial(source);
     else if (udpai_source_is_dialled(source) && source->is_reached)
-        dial_later(source, backoff_ms(source));
+        udpai_source_back_off(source);
     else
-        set_state(source, UDPAI_SOURCE_IDLE);
+        udpai_source_set_state(source, UDPAI_SOURCE_IDLE);
     udpai_recovery_closed(source);
     udpai_source_touch(source);
-}
-
-void
-udpai_source_set_target(udpai_source *source, void *target)
-{
-    if (source->target)
-        source->release_target(source->target);
-    source->target = target;
-    udpai_source_begin_anew(source, 0);
-}
-
-static void
-begin_anew(udpai_source *source)
-{
-    udpai_node *node = source->node;
-    bool is_there = source->state != UDPAI_SOURCE_IDLE && source->state != UDPAI_SOURCE_WAITING;
-    if (!is_there || source->is_renewed)
-        return;
-    if (udpai_source_is_active(source)) { /* nobody stands in for it meanwhile */
-        source->is_decided = false;
-        udpai_timer_set(node->context.wheel, &source->grace,
-                        udpai_context_now(&node->context) + node->context.timing.connect_grace_ms);
-    }
-    source->is_renewed = true;
-    hang_up_in_the_end(source);
-}
-
-static void
-on_anew(udpai_timer *timer)
-{
-    begin_anew(UDPAI_CONTAINER_OF(timer, udpai_source, anew));
-}
-
-void
-udpai_source_begin_anew(udpai_source *source, uint64_t within_ms)
-{
-    const udpai_node *node = source->node;
-    uint64_t wait_ms = within_ms ? udpai_context_random(&node->context) % (within_ms + 1) : 0;
-    if (wait_ms == 0)
-        begin_anew(source);
-    else if (!udpai_timer_is_set(&source->anew))
-        udpai_timer_set(node->context.wheel, &source->anew,
-                        udpai_context_now(&node->context) + wait_ms);
 }
 
 /* ---- making one ---- */
@@ -475,11 +317,10 @@ udpai_source_new(udpai_node *node,
     udpai_list_init(&source->scopes);
     udpai_list_init(&source->questions);
     udpai_differences_init(source);
-    udpai_timer_init(&source->retry, on_retry);
+    udpai_source_connection_init(source);
     udpai_timer_init(&source->grace, on_grace_end);
     udpai_timer_init(&source->hello, on_hello_end);
     udpai_timer_init(&source->hand_back, on_hand_back);
-    udpai_timer_init(&source->anew, on_anew);
     udpa_err err = udpai_fail_code(ret_error, copy_config(source, config));
     if (err == UDPA_OK && serves_us)
         err = udpai_fail_code(ret_error, make_origin(source));
@@ -500,12 +341,11 @@ udpai_source_free(udpai_source *source)
     source->recovery = udpai_recovery_free(source->recovery);
     UDPAI_LIST_FOREACH_SAFE (node, &source->scopes)
         udpai_scope_free(UDPAI_LIST_ENTRY(node, udpai_scope, in_source));
-    udpai_timer *const timers[] = {&source->retry, &source->grace, &source->hello,
-                                   &source->hand_back, &source->anew};
+    udpai_timer *const timers[] = {&source->grace, &source->hello, &source->hand_back};
+    udpai_source_connection_done(source);
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(timers); i++)
         udpai_timer_cancel(timers[i]);
     udpai_list_remove(&source->in_own);
-    udpai_delivered_free(source->delivered);
     udpai_differences_forget(source);
     if (source->target)
         source->release_target(source->target);

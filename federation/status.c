@@ -110,7 +110,7 @@ static void
 put_source(udpai_proto_writer *writer, const void *what)
 {
     const udpai_source *source = what;
-    const udpai_peer *peer = udpai_peer_find(source->node, source->session);
+    const udpai_peer *peer = udpai_peers_find(source->node->peers, source->session);
     const udpa_error *fault = udpai_fault_present(source);
     udpai_proto_put_bytes_opt(writer, 1, udpai_bytes_view(source->name));
     udpai_proto_put_bytes_opt(writer, 2, udpai_bytes_view(source->address));

@@ -4,8 +4,10 @@
 #include "federation/access.h"
 #include "federation/difference.h"
 #include "federation/lapse.h"
+#include "federation/publishers.h"
 #include "federation/recovery.h"
 #include "federation/signatures_internal.h"
+#include "federation/stamp.h"
 
 bool
 udpai_take_back_concerns(const udpai_intake *intake,
@@ -79,8 +81,8 @@ static udpai_origin *
 publisher_of(const udpai_node *node, udpai_str name)
 {
     const udpai_str none = {"", 0};
-    return node->context.peers_are_anonymous ? udpai_publisher_origin(node, none, name)
-                                             : udpai_publisher_origin(node, name, none);
+    return node->context.peers_are_anonymous ? udpai_publisher_origin(&node->context, none, name)
+                                             : udpai_publisher_origin(&node->context, name, none);
 }
 
 udpai_origin *
@@ -91,7 +93,7 @@ udpai_take_back_origin(const udpai_intake *intake)
     if (!node->recovers || node->context.peers_are_anonymous || peer->source || peer->is_node)
         return NULL;
     const udpai_str none = {"", 0};
-    udpai_origin *origin = udpai_publisher_find(node, udpai_peer_name(peer), none);
+    udpai_origin *origin = udpai_publisher_find(&node->context, udpai_peer_name(peer), none);
     return origin == intake->origin ? NULL : origin;
 }
 
@@ -253,11 +255,11 @@ stamp_anew(udpai_node *node, udpai_origin *origin, udpa_resource *held)
     if (!udpai_store_get(node->context.store, origin, udpai_resource_type_url(held),
                          udpai_resource_name(held), &before))
         return UDPA_OK;
-    parts.generation = udpai_intake_next_generation(node, held);
+    parts.generation = udpai_stamp_generation(&node->context, held);
     parts.signature = (udpai_signature){0};
     parts.n_hops = 0;
     parts.way = NULL;
-    udpai_intake_add_hop(node, &parts, &room, taken_from);
+    udpai_stamp_hop(&node->context, &parts, &room, taken_from);
     UDPA_AUTO(udpa_resource_unref) udpa_resource *word = NULL;
     udpa_err err = udpai_resource_make(&word, &parts);
     if (err == UDPA_OK)

@@ -263,7 +263,7 @@ listen(udpai_twins *twins, const own_texts *own, udpai_twin_words *words)
 {
     size_t at = 0;
     const udpai_peer *peer;
-    while ((peer = udpai_map_next(&twins->node->peers, &at))) {
+    while ((peer = udpai_peers_next(twins->node->peers, &at))) {
         udpai_twin_word word;
         if (!peer->is_node || !peer->is_extended || !peer->info || peer->is_replaced)
             continue;
@@ -356,7 +356,7 @@ find_other_process(const udpai_node *node, const udpai_peer *peer)
 {
     size_t at = 0;
     udpai_peer *other;
-    while ((other = udpai_map_next(&node->peers, &at)))
+    while ((other = udpai_peers_next(node->peers, &at)))
         if (other != peer && other->is_node && other->info && !other->is_replaced &&
             have_one_state(other, peer) && have_one_name(other, peer))
             return other;
@@ -446,7 +446,7 @@ udpai_node_visit_problems(udpai_node *node, udpai_problem_fn visit, void *userda
     }
     if (twins->refused && udpai_context_now(&node->context) < twins->refused_ms + REFUSED_MS)
         visit(userdata, udpa_error_message(twins->refused));
-    while ((peer = udpai_map_next(&node->peers, &at)))
+    while ((peer = udpai_peers_next(node->peers, &at)))
         if (peer->is_node && peer->info && udpai_list_linked(&peer->of_id))
             visit_pairs(peer, visit, userdata);
     udpai_held_visit_problems(node, visit, userdata);

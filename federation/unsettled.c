@@ -120,7 +120,7 @@ static udpai_unsettled
 missing_of(const udpai_scope *scope)
 {
     const udpai_source *source = scope->source;
-    const udpai_peer *peer = udpai_peer_find(source->node, source->session);
+    const udpai_peer *peer = udpai_peers_find(source->node->peers, source->session);
     udpai_unsettled missing = {
         .type_url = udpai_bytes_view(scope->type),
         .prefix = udpai_bytes_view(scope->prefix),

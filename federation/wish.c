@@ -485,6 +485,46 @@ is_asked_elsewhere(const udpai_scope *scope, udpai_str name)
     return false;
 }
 
+static void
+forget_wildcards_of(udpai_scope *scope)
+{
+    size_t at = 0;
+    udpai_wish *wish;
+    while ((wish = udpai_map_next(&scope->wishes, &at))) {
+        if (!wish->is_wildcard)
+            continue;
+        wish->is_sent = false;
+        udpai_wish_unask(wish);
+    }
+}
+
+/* An Unsubscribe from the wildcard of everything, or any from a peer that knows no namespaces in
+ * it, takes all wildcards of the type away. Those that are wanted are asked for again in the next
+ * flush. */
+static void
+forget_wildcards(const udpai_scope *ended)
+{
+    UDPAI_LIST_FOREACH (node, &ended->source->scopes) {
+        udpai_scope *scope = UDPAI_LIST_ENTRY(node, udpai_scope, in_source);
+        if (!udpai_str_eq(udpai_bytes_view(scope->type), udpai_bytes_view(ended->type)))
+            continue;
+        scope->is_sent = false;
+        forget_wildcards_of(scope);
+    }
+    udpai_source_touch(ended->source);
+}
+
+void
+udpai_ask_wildcard_no_more(udpai_scope *scope, udpai_str prefix)
+{
+    const udpai_peer *peer = udpai_peers_find(scope->source->node->peers, scope->source->session);
+    const udpai_str wildcard = {"", 0};
+    udpai_ask_no_more(scope, prefix, &wildcard, 1);
+    bool knows_prefixes = (peer && peer->is_extended) || udpai_source_is_xds(scope->source);
+    if (prefix.len == 0 || !knows_prefixes)
+        forget_wildcards(scope);
+}
+
 /* The names of one message; false: there are no more. */
 static bool
 give_back_some(udpai_scope *scope, struct names *names)
@@ -565,19 +605,6 @@ udpai_wishes_sync(udpai_scope *scope)
 }
 
 /* ---- losing and ending ---- */
-
-void
-udpai_wishes_forget_wildcards(udpai_scope *scope)
-{
-    size_t at = 0;
-    udpai_wish *wish;
-    while ((wish = udpai_map_next(&scope->wishes, &at))) {
-        if (!wish->is_wildcard)
-            continue;
-        wish->is_sent = false;
-        udpai_wish_unask(wish);
-    }
-}
 
 void
 udpai_wishes_reset(udpai_scope *scope)

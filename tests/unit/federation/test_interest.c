@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who is told what somebody here wants. */
-#include "federation/interest.h"
+#include "federation/demand.h"
 
 #include "tests/unit/federation/federation_test.h"
 
@@ -24,8 +24,8 @@ a_place_has_a_length(void **state)
     fed_want(bed, "EDS", "*com.acme");
     memset(place + 9, 'x', sizeof(place) - 10);
     for (size_t len = UDPA_NAME_MAX - 1; len <= UDPA_NAME_MAX + 1; len++)
-        udpai_interests_visit_place(bed->node, UDPAI_STR(TEST_EDS), (udpai_str){place, len},
-                                    count_visits, &n);
+        udpai_demand_visit_place(bed->node, UDPAI_STR(TEST_EDS), (udpai_str){place, len},
+                                 count_visits, &n);
     assert_int_equal(n, 2);
 }
 

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Dialling a source, backing off, and ending its stream. */
+#include "federation/connection.h"
+
+void
+udpai_source_set_state(udpai_source *source, udpai_source_state state)
+{
+    if (source->state == state)
+        return;
+    source->state = state;
+    source->since_us = udpai_context_wall_us(&source->node->context);
+    udpai_source_touch(source);
+}
+
+/* Doubles from base to max with the number of failures; the actual wait lies anywhere between half
+ * of it and all of it, so that those who lost one peer together do not come back together. */
+static uint64_t
+backoff_ms(const udpai_source *source)
+{
+    const udpai_node_timing *timing = &source->node->context.timing;
+    uint64_t wait = timing->backoff_base_ms;
+    for (unsigned i = 1; i < source->n_failures && wait < timing->backoff_max_ms; i++)
+        wait *= 2;
+    if (wait > timing->backoff_max_ms)
+        wait = timing->backoff_max_ms;
+    return wait / 2 + udpai_context_random(&source->node->context) % (wait / 2 + 1);
+}
+
+static void
+dial_later(udpai_source *source, uint64_t wait_ms)
+{
+    udpai_source_set_state(source, UDPAI_SOURCE_WAITING);
+    udpai_timer_set(source->node->context.wheel, &source->retry,
+                    udpai_context_now(&source->node->context) + wait_ms);
+}
+
+void
+udpai_source_back_off(udpai_source *source)
+{
+    dial_later(source, backoff_ms(source));
+}
+
+void
+udpai_source_dial(udpai_source *source)
+{
+    udpai_order *order = udpai_order_new(UDPAI_ORDER_DIAL);
+    if (!order) { /* as if it had failed */
+        source->n_failures++;
+        udpai_source_back_off(source);
+        return;
+    }
+    order->link = source->link;
+    order->is_source = source->serves_us;
+    order->target = source->ref_target ? source->ref_target(source->target) : NULL;
+    order->release_target = source->release_target;
+    udpai_source_set_state(source, UDPAI_SOURCE_CONNECTING);
+    udpai_context_order(&source->node->context, order);
+}
+
+static void
+on_retry(udpai_timer *timer)
+{
+    udpai_source_dial(UDPAI_CONTAINER_OF(timer, udpai_source, retry));
+}
+
+void
+udpai_source_dial_now(udpai_source *source)
+{
+    if (source->state != UDPAI_SOURCE_WAITING)
+        return;
+    udpai_timer_cancel(&source->retry);
+    udpai_source_dial(source);
+}
+
+/* When a source is lost, it is by all who had it: those who come to the next one in its place do
+ * not come together. */
+void
+udpai_source_dial_first(udpai_source *source)
+{
+    const udpai_node *node = source->node;
+    uint64_t spread_ms = node->context.timing.fail_over_spread_ms;
+    bool is_stand_in = node->lost_ms == udpai_context_now(&node->context);
+    if (is_stand_in && spread_ms)
+        dial_later(source, udpai_context_random(&node->context) % (spread_ms + 1));
+    else
+        udpai_source_dial(source);
+}
+
+bool
+udpai_source_hang_up(udpai_source *source)
+{
+    udpai_order *order = udpai_order_new(UDPAI_ORDER_HANG_UP);
+    if (!order)
+        return false;
+    order->session = source->session;
+    order->link = source->link;
+    udpai_context_order(&source->node->context, order);
+    return true;
+}
+
+void
+udpai_source_hang_up_in_the_end(udpai_source *source)
+{
+    source->must_hang_up = !udpai_source_hang_up(source);
+    if (source->must_hang_up)
+        udpai_source_touch(source);
+}
+
+void
+udpai_source_lost_word(udpai_source *source)
+{
+    if (source->has_lost_word)
+        return;
+    source->has_lost_word = true;
+    udpai_log(UDPA_LOG_ERROR, "federation",
+              "source %.*s: out of memory for what it has sent: its stream is ended, and the next "
+              "one brings it again",
+              (int)udpa_bytes_size(source->name), (const char *)udpa_bytes_data(source->name));
+    udpai_source_hang_up_in_the_end(source);
+}
+
+static void
+begin_anew(udpai_source *source)
+{
+    udpai_node *node = source->node;
+    bool is_there = source->state != UDPAI_SOURCE_IDLE && source->state != UDPAI_SOURCE_WAITING;
+    if (!is_there || source->is_renewed)
+        return;
+    if (udpai_source_is_active(source)) { /* nobody stands in for it meanwhile */
+        source->is_decided = false;
+        udpai_timer_set(node->context.wheel, &source->grace,
+                        udpai_context_now(&node->context) + node->context.timing.connect_grace_ms);
+    }
+    source->is_renewed = true;
+    udpai_source_hang_up_in_the_end(source);
+}
+
+static void
+on_anew(udpai_timer *timer)
+{
+    begin_anew(UDPAI_CONTAINER_OF(timer, udpai_source, anew));
+}
+
+void
+udpai_source_begin_anew(udpai_source *source, uint64_t within_ms)
+{
+    const udpai_node *node = source->node;
+    uint64_t wait_ms = within_ms ? udpai_context_random(&node->context) % (within_ms + 1) : 0;
+    if (wait_ms == 0)
+        begin_anew(source);
+    else if (!udpai_timer_is_set(&source->anew))
+        udpai_timer_set(node->context.wheel, &source->anew,
+                        udpai_context_now(&node->context) + wait_ms);
+}
+
+void
+udpai_source_set_target(udpai_source *source, void *target)
+{
+    if (source->target)
+        source->release_target(source->target);
+    source->target = target;
+    udpai_source_begin_anew(source, 0);
+}
+
+void
+udpai_source_connection_init(udpai_source *source)
+{
+    udpai_timer_init(&source->retry, on_retry);
+    udpai_timer_init(&source->anew, on_anew);
+}
+
+void
+udpai_source_connection_done(udpai_source *source)
+{
+    udpai_timer_cancel(&source->retry);
+    udpai_timer_cancel(&source->anew);
+}

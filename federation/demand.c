@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "federation/demand.h"
+
+#include "base/alloc.h"
+#include "model/name.h"
+
+/* All subscriptions of one text. Subscribers of the stream side count once, those in the process
+ * each.
+ */
+typedef struct demand {
+    size_t n;
+    bool by_nodes;          /* nodes below are one of these */
+    uint32_t type_len, len; /* of the type; of both with the text: a name, or '*' and a prefix */
+    char key[];
+} demand;
+
+static udpai_str
+key_of(const void *item)
+{
+    const demand *one = item;
+    return (udpai_str){one->key, one->len};
+}
+
+#define KEY_MAX (UDPAI_TYPE_URL_MAX + 1 + UDPA_NAME_MAX + 1)
+
+static udpai_str
+make_key(char room[KEY_MAX], udpai_str type_url, udpai_str text)
+{
+    memcpy(room, type_url.data, type_url.len);
+    room[type_url.len] = ' ';
+    memcpy(room + type_url.len + 1, text.data, text.len);
+    return (udpai_str){room, type_url.len + 1 + text.len};
+}
+
+/* ---- where names lie ---- */
+
+/* So many prefixes of each name are counted: whoever asks for names of a thousand segments does not
+ * have the node hold a thousand prefixes. */
+#define PLACES_MAX 8
+
+/* What is wanted below a prefix; it tells groups of clients, of which most come before anything is
+ * wanted for them, that they need not look. */
+typedef struct demand_place {
+    size_t n;
+    uint32_t len;
+    char prefix[];
+} demand_place;
+
+static udpai_str
+place_key(const void *item)
+{
+    const demand_place *place = item;
+    return (udpai_str){place->prefix, place->len};
+}
+
+static demand_place *
+make_place(udpai_node *node, udpai_str prefix)
+{
+    demand_place *place = udpai_alloc(sizeof(*place) + prefix.len);
+    if (!place)
+        return NULL;
+    place->len = (uint32_t)prefix.len;
+    memcpy(place->prefix, prefix.data, prefix.len);
+    if (udpai_map_add(&node->demand_places, place))
+        return place;
+    udpai_free(place);
+    return NULL;
+}
+
+/* Without memory all that is wanted is looked through from then on. */
+static void
+count_place(udpai_node *node, udpai_str prefix, bool wanted)
+{
+    demand_place *place = udpai_map_get(&node->demand_places, prefix);
+    if (!place && wanted && !node->has_lost_places && !(place = make_place(node, prefix)))
+        node->has_lost_places = true;
+    if (!place)
+        return;
+    place->n += wanted ? 1 : (size_t)-1;
+    if (place->n == 0 || (!wanted && node->has_lost_places))
+        udpai_free(udpai_map_remove(&node->demand_places, prefix));
+}
+
+static udpai_str
+subject_of(udpai_str text)
+{
+    bool is_wildcard = text.data[0] == '*';
+    return (udpai_str){text.data + is_wildcard, text.len - is_wildcard};
+}
+
+/* Those that may be a group's: behind the first '/'. */
+static bool
+next_place(udpai_str subject, size_t *at, unsigned *n, udpai_str *ret_prefix)
+{
+    while (*n < PLACES_MAX && udpai_name_next_prefix(subject, at, ret_prefix))
+        if (ret_prefix->len && memchr(ret_prefix->data, '/', ret_prefix->len) &&
+            ret_prefix->data[ret_prefix->len - 1] != '/') {
+            ++*n;
+            return true;
+        }
+    return false;
+}
+
+static void
+count_places(udpai_node *node, udpai_str text, bool wanted)
+{
+    udpai_str subject = subject_of(text), prefix;
+    size_t at = 0;
+    unsigned n = 0;
+    if (!node->last_of_groups)
+        return;
+    while (next_place(subject, &at, &n, &prefix))
+        if (prefix.len < subject.len || text.data[0] == '*')
+            count_place(node, prefix, wanted);
+}
+
+/* May something be wanted there? */
+static bool
+may_be_wanted(const udpai_node *node, udpai_str name_space)
+{
+    size_t at = 0;
+    unsigned n = 0;
+    udpai_str prefix;
+    if (node->has_lost_places || udpai_map_get(&node->demand_places, name_space))
+        return true;
+    while (next_place(name_space, &at, &n, &prefix))
+        if (prefix.len == name_space.len)
+            return false; /* it would have been counted */
+    return true;
+}
+
+/* ---- what is wanted ---- */
+
+void
+udpai_demand_init(udpai_node *node)
+{
+    udpai_map_init(&node->demand, key_of);
+    udpai_map_init(&node->demand_places, place_key);
+}
+
+static demand *
+find(const udpai_node *node, udpai_str type_url, udpai_str text)
+{
+    char room[KEY_MAX];
+    if (type_url.len > UDPAI_TYPE_URL_MAX || text.len > UDPA_NAME_MAX + 1)
+        return NULL;
+    return udpai_map_get(&node->demand, make_key(room, type_url, text));
+}
+
+/* The entry of what is wanted; made if need be. NULL: there is none, or there is no memory. */
+static demand *
+get(udpai_node *node, udpai_str type_url, udpai_str text, bool make)
+{
+    char room[KEY_MAX];
+    if (type_url.len > UDPAI_TYPE_URL_MAX || text.len > UDPA_NAME_MAX + 1)
+        return NULL;
+    udpai_str key = make_key(room, type_url, text);
+    demand *found = udpai_map_get(&node->demand, key);
+    if (found || !make || !(found = udpai_alloc(sizeof(*found) + key.len)))
+        return found;
+    found->type_len = (uint32_t)type_url.len;
+    found->len = (uint32_t)key.len;
+    memcpy(found->key, key.data, key.len);
+    if (udpai_map_add(&node->demand, found))
+        return found;
+    udpai_free(found);
+    return NULL;
+}
+
+udpai_demand_change
+udpai_demand_count(udpai_node *node, udpai_str type_url, udpai_str text, bool wanted)
+{
+    demand *found = get(node, type_url, text, wanted);
+    if (!found)
+        return UDPAI_DEMAND_SAME;
+    found->n += wanted ? 1 : (size_t)-1;
+    if (wanted && found->n > 1)
+        return UDPAI_DEMAND_REPEATED;
+    if (!wanted && found->n > 0)
+        return UDPAI_DEMAND_SAME;
+    count_places(node, text, wanted);
+    return wanted ? UDPAI_DEMAND_BEGINS : UDPAI_DEMAND_ENDS;
+}
+
+void
+udpai_demand_drop(udpai_node *node, udpai_str type_url, udpai_str text)
+{
+    const demand *found = get(node, type_url, text, false);
+    if (found && found->n == 0)
+        udpai_free(udpai_map_remove(&node->demand, key_of(found)));
+}
+
+bool
+udpai_demand_has(const udpai_node *node, udpai_str type_url, udpai_str text)
+{
+    return find(node, type_url, text) != NULL;
+}
+
+bool
+udpai_demand_by_nodes(const udpai_node *node, udpai_str type_url, udpai_str name)
+{
+    const demand *found = find(node, type_url, name);
+    return found && found->by_nodes;
+}
+
+void
+udpai_demand_set_by_nodes(udpai_node *node, udpai_str type_url, udpai_str name, bool by_nodes)
+{
+    demand *found = find(node, type_url, name);
+    if (found)
+        found->by_nodes = by_nodes;
+}
+
+bool
+udpai_demand_is_own(const udpai_node *node, udpai_str type_url, udpai_str name)
+{
+    const demand *item = find(node, type_url, name);
+    return item && item->n > item->by_nodes;
+}
+
+/* ---- looking through all ---- */
+
+void
+udpai_demand_visit(const udpai_node *node,
+                   udpai_str type_url,
+                   udpai_demand_fn visit,
+                   void *userdata)
+{
+    size_t at = 0;
+    const demand *item;
+    while ((item = udpai_map_next(&node->demand, &at))) {
+        size_t skip = (size_t)item->type_len + 1;
+        if (udpai_str_eq((udpai_str){item->key, item->type_len}, type_url))
+            visit(userdata, (udpai_str){item->key + skip, item->len - skip});
+    }
+}
+
+static bool
+is_below(udpai_str text, udpai_str name_space)
+{
+    udpai_str subject = subject_of(text);
+    bool is_itself = text.data[0] == '*' && subject.len == name_space.len;
+    return !is_itself && udpai_prefix_covers(name_space, subject);
+}
+
+static void
+visit_below(const udpai_node *node,
+            udpai_str type_url,
+            udpai_str name_space,
+            udpai_demand_fn visit,
+            void *userdata)
+{
+    size_t at = 0;
+    const demand *item;
+    while ((item = udpai_map_next(&node->demand, &at))) {
+        size_t skip = (size_t)item->type_len + 1;
+        const udpai_str text = {item->key + skip, item->len - skip};
+        if (udpai_str_eq((udpai_str){item->key, item->type_len}, type_url) &&
+            is_below(text, name_space))
+            visit(userdata, text);
+    }
+}
+
+static void
+visit_text(const udpai_node *node,
+           udpai_str type_url,
+           udpai_str text,
+           udpai_demand_fn visit,
+           void *userdata)
+{
+    char room[KEY_MAX];
+    if (udpai_map_get(&node->demand, make_key(room, type_url, text)))
+        visit(userdata, text);
+}
+
+static void
+visit_wildcards(const udpai_node *node,
+                udpai_str type_url,
+                udpai_str name,
+                udpai_demand_fn visit,
+                void *userdata)
+{
+    char room[UDPA_NAME_MAX + 1];
+    size_t at = 0;
+    udpai_str prefix;
+    while (udpai_name_next_prefix(name, &at, &prefix))
+        visit_text(node, type_url, udpai_wildcard_text(room, prefix), visit, userdata);
+}
+
+void
+udpai_demand_visit_name(const udpai_node *node,
+                        udpai_str type_url,
+                        udpai_str name,
+                        udpai_demand_fn visit,
+                        void *userdata)
+{
+    if (type_url.len > UDPAI_TYPE_URL_MAX || name.len > UDPA_NAME_MAX)
+        return;
+    visit_text(node, type_url, name, visit, userdata);
+    visit_wildcards(node, type_url, name, visit, userdata);
+}
+
+void
+udpai_demand_visit_place(const udpai_node *node,
+                         udpai_str type_url,
+                         udpai_str name_space,
+                         udpai_demand_fn visit,
+                         void *userdata)
+{
+    if (type_url.len > UDPAI_TYPE_URL_MAX || name_space.len > UDPA_NAME_MAX)
+        return;
+    visit_wildcards(node, type_url, name_space, visit, userdata);
+    if (may_be_wanted(node, name_space))
+        visit_below(node, type_url, name_space, visit, userdata);
+}
+
+void
+udpai_demand_visit_types(const udpai_node *node, udpai_demand_fn visit, void *userdata)
+{
+    size_t at = 0;
+    const demand *item;
+    while ((item = udpai_map_next(&node->demand, &at)))
+        visit(userdata, (udpai_str){item->key, item->type_len});
+}
+
+void
+udpai_demand_free(udpai_node *node)
+{
+    size_t at = 0;
+    demand *item;
+    while ((item = udpai_map_next(&node->demand, &at)))
+        udpai_free(item);
+    udpai_map_done(&node->demand);
+    at = 0;
+    demand_place *place;
+    while ((place = udpai_map_next(&node->demand_places, &at)))
+        udpai_free(place);
+    udpai_map_done(&node->demand_places);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What somebody here has subscribed to: a table of all subscriptions, aggregated. What follows when
+ * one comes or goes is interest.h's. */
+#ifndef UDPAI_DEMAND_H
+#define UDPAI_DEMAND_H
+
+#include <string.h>
+
+#include "federation/node_internal.h"
+
+/* The text of a wildcard: '*' and the prefix, which is a name's or none. */
+static inline udpai_str
+udpai_wildcard_text(char room[UDPA_NAME_MAX + 1], udpai_str prefix)
+{
+    room[0] = '*';
+    if (prefix.len)
+        memcpy(room + 1, prefix.data, prefix.len);
+    return (udpai_str){room, prefix.len + 1};
+}
+
+typedef enum udpai_demand_change {
+    UDPAI_DEMAND_SAME,     /* nothing follows; also without memory */
+    UDPAI_DEMAND_BEGINS,   /* it is the first of its text */
+    UDPAI_DEMAND_REPEATED, /* another one of it */
+    UDPAI_DEMAND_ENDS,     /* it was the last one; to be followed by udpai_demand_drop() */
+} udpai_demand_change;
+
+void udpai_demand_init(udpai_node *node);
+void udpai_demand_free(udpai_node *node);
+/* Somebody subscribes, or has ended a subscription. */
+udpai_demand_change
+udpai_demand_count(udpai_node *node, udpai_str type_url, udpai_str text, bool wanted);
+/* What follows from the end has been done. */
+void udpai_demand_drop(udpai_node *node, udpai_str type_url, udpai_str text);
+
+bool udpai_demand_has(const udpai_node *node, udpai_str type_url, udpai_str text);
+/* Are nodes below among those who want the name? All of them count once. */
+bool udpai_demand_by_nodes(const udpai_node *node, udpai_str type_url, udpai_str name);
+void udpai_demand_set_by_nodes(udpai_node *node, udpai_str type_url, udpai_str name, bool by_nodes);
+/* Does somebody want the name who is no node below? */
+bool udpai_demand_is_own(const udpai_node *node, udpai_str type_url, udpai_str name);
+/* Calls back for all that is wanted of a type. */
+typedef void (*udpai_demand_fn)(void *userdata, udpai_str text);
+void udpai_demand_visit(const udpai_node *node,
+                        udpai_str type_url,
+                        udpai_demand_fn visit,
+                        void *userdata);
+/* The same, for what concerns a name: it, and wildcards of all that covers it. */
+void udpai_demand_visit_name(const udpai_node *node,
+                             udpai_str type_url,
+                             udpai_str name,
+                             udpai_demand_fn visit,
+                             void *userdata);
+/* The same, for what concerns a name space: what lies below, and wildcards of all that covers it.
+ */
+void udpai_demand_visit_place(const udpai_node *node,
+                              udpai_str type_url,
+                              udpai_str name_space,
+                              udpai_demand_fn visit,
+                              void *userdata);
+/* Calls back for every type of which something is wanted, more than once. */
+void udpai_demand_visit_types(const udpai_node *node, udpai_demand_fn visit, void *userdata);
+
+#endif

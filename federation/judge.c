@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* May a peer publish a resource, and can it be so? Each is judged by itself. */
+#include "federation/access.h"
+#include "federation/reports.h"
+
+#include "model/name.h"
+
+#define FUTURE_MAX_US ((uint64_t)5 * 60 * 1000000)
+
+/* Management nodes take what others publish unasked; endpoints have sources alone. */
+static udpa_err
+check_publisher(const udpai_intake *intake, udpa_error **ret_error)
+{
+    udpai_str name = udpai_peer_name(intake->peer);
+    if (!intake->node->context.is_endpoint)
+        return UDPA_OK;
+    return udpai_fail(
+        ret_error, UDPA_ERR_DENIED,
+        "'%.*s' is no source of this endpoint, which takes resources from its sources "
+        "alone",
+        (int)name.len, name.data);
+}
+
+static udpa_err
+check_scope(const udpai_intake *intake, const udpa_resource *resource, udpa_error **ret_error)
+{
+    udpai_str type_url = udpai_resource_type_url(resource), name = udpai_resource_name(resource);
+    if (!udpai_intake_is_from_source(intake))
+        return check_publisher(intake, ret_error);
+    if (udpai_source_scope(intake->peer->source, type_url, name))
+        return UDPA_OK;
+    return udpai_fail(ret_error, UDPA_ERR_DENIED,
+                      "'%.*s' lies outside the namespaces of type %.*s that this source is "
+                      "configured for",
+                      (int)name.len, name.data, (int)type_url.len, type_url.data);
+}
+
+udpa_err
+udpai_intake_check_way(const udpai_intake *intake,
+                       const udpa_resource *resource,
+                       udpa_error **ret_error)
+{
+    if (udpa_resource_n_hops(resource) >= UDPAI_HOPS_MAX)
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "'%s' has passed %d nodes, which is the limit: is there a loop?",
+                          udpa_resource_name(resource), UDPAI_HOPS_MAX);
+    const udpai_node *node = intake->node;
+    int64_t wall = udpai_context_wall_us(&node->context);
+    uint64_t limit = (wall > 0 ? (uint64_t)wall : 0) + FUTURE_MAX_US;
+    if (udpa_resource_generation(resource) <= limit)
+        return UDPA_OK;
+    return udpai_fail(
+        ret_error, UDPA_ERR_INVAL,
+        "'%s': generation %llu lies more than five minutes ahead of this node's clock: "
+        "compare the clocks",
+        udpa_resource_name(resource), (unsigned long long)udpa_resource_generation(resource));
+}
+
+/* A version stands for bytes: the same one with others, from the same mouth, is a mistake. */
+static udpa_err
+check_version(const udpai_intake *intake, const udpa_resource *resource, udpa_error **ret_error)
+{
+    udpai_contribution held;
+    if (!udpai_store_get(intake->node->context.store, intake->origin,
+                         udpai_resource_type_url(resource), udpai_resource_name(resource), &held))
+        return UDPA_OK;
+    udpai_str authority = udpai_resource_authority(resource);
+    if (authority.len == 0)
+        authority = udpai_peer_name(intake->peer);
+    if (!udpai_str_eq(udpai_resource_version(held.resource), udpai_resource_version(resource)) ||
+        !udpai_str_eq(udpai_resource_authority(held.resource), authority) ||
+        udpai_resource_same_payload(held.resource, resource))
+        return UDPA_OK;
+    return udpai_fail(
+        ret_error, UDPA_ERR_INVAL,
+        "'%s': version '%s' was published before with other contents: give what changes "
+        "another version",
+        udpa_resource_name(resource), udpa_resource_version(resource));
+}
+
+static udpa_err
+fail_replay(const udpa_resource *resource, udpa_error **ret_error)
+{
+    return udpai_fail(
+        ret_error, UDPA_ERR_PRECONDITION,
+        "'%s': generation %llu of authority '%s' is older than what is known here: an "
+        "older signed state changes nothing; sign it anew, with a higher generation",
+        udpa_resource_name(resource), (unsigned long long)udpa_resource_generation(resource),
+        udpa_resource_authority(resource));
+}
+
+/* Sources may be behind, by longer ways. A publisher that shows an older signed state, by mistake
+ * or to undo something, is told. */
+static bool
+is_judged_by_age(const udpai_intake *intake, const udpa_resource *resource)
+{
+    return udpai_resource_signature(resource) && !udpai_intake_is_from_source(intake);
+}
+
+struct age {
+    const udpa_resource *resource;
+    bool is_older;
+};
+
+static bool
+compare_age(void *userdata, const udpai_contribution *held)
+{
+    struct age *age = userdata;
+    age->is_older =
+        udpai_resource_signature(held->resource) &&
+        udpai_str_eq(udpai_resource_authority(held->resource),
+                     udpai_resource_authority(age->resource)) &&
+        udpa_resource_generation(held->resource) > udpa_resource_generation(age->resource);
+    return !age->is_older;
+}
+
+/* Older than what anybody has published. */
+static udpa_err
+check_replay(const udpai_intake *intake, const udpa_resource *resource, udpa_error **ret_error)
+{
+    struct age age = {.resource = resource};
+    if (is_judged_by_age(intake, resource))
+        udpai_store_visit_name(intake->node->context.store, udpai_resource_type_url(resource),
+                               udpai_resource_name(resource), compare_age, &age);
+    return age.is_older ? fail_replay(resource, ret_error) : UDPA_OK;
+}
+
+/* It was taken in; is it older than what has gone? */
+udpa_err
+udpai_intake_check_outlived(const udpai_intake *intake,
+                            const udpa_resource *resource,
+                            udpa_error **ret_error)
+{
+    udpai_store *store = intake->node->context.store;
+    udpai_str type_url = udpai_resource_type_url(resource), name = udpai_resource_name(resource);
+    udpai_contribution held;
+    if (!is_judged_by_age(intake, resource) ||
+        !udpai_store_get(store, intake->origin, type_url, name, &held) || !held.superseded)
+        return UDPA_OK;
+    udpai_store_withdraw(store, intake->origin, type_url, name);
+    return fail_replay(resource, ret_error);
+}
+
+udpa_err
+udpai_intake_judge(const udpai_intake *intake,
+                   const udpa_resource *resource,
+                   udpa_error **ret_error)
+{
+    udpa_err err = check_scope(intake, resource, ret_error);
+    if (err == UDPA_OK && !udpai_intake_is_status_of_source(intake) &&
+        udpai_prefix_covers(UDPAI_STR(UDPAI_NODE_NAMESPACE), udpai_resource_name(resource)))
+        err = udpai_fail(ret_error, UDPA_ERR_DENIED,
+                         "'%s' lies in the reserved namespace %s, where only the node itself "
+                         "speaks: use another namespace",
+                         udpa_resource_name(resource), UDPAI_NODE_NAMESPACE);
+    if (err == UDPA_OK)
+        err = udpai_intake_check_way(intake, resource, ret_error);
+    if (err == UDPA_OK && !udpai_intake_is_from_source(intake))
+        err = udpai_reports_check(intake, resource, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_access_check_publication(intake->node, intake->peer, resource, ret_error);
+    if (err == UDPA_OK)
+        err = check_version(intake, resource, ret_error);
+    if (err == UDPA_OK)
+        err = check_replay(intake, resource, ret_error);
+    return err;
+}
+
+/* What a publisher says with a name and a generation that is newer than all that is known of it
+ * here: it is restored from what another node had. */
+static bool
+is_restored(const udpai_intake *intake, const udpa_resource *resource)
+{
+    uint64_t generation = udpa_resource_generation(resource);
+    return generation && udpai_resource_authority(resource).len &&
+           generation > udpai_store_highest_generation(intake->node->context.store,
+                                                       udpai_resource_type_url(resource),
+                                                       udpai_resource_name(resource));
+}
+
+bool
+udpai_intake_keeps_generation(const udpai_intake *intake, const udpa_resource *resource)
+{
+    return udpai_resource_signature(resource) || udpa_resource_n_hops(resource) > 0 ||
+           (intake->peer->is_node && udpa_resource_generation(resource)) ||
+           is_restored(intake, resource);
+}
+
+void
+udpai_intake_note_refused(const udpai_intake *intake)
+{
+    if (udpai_intake_is_from_source(intake))
+        intake->peer->source->has_refused = true;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is taken in becomes a contribution: it gets its generation, the hop of this node, and, where
+ * that is to be made here, its signature. */
+#include "federation/intake.h"
+#include "federation/recovery.h"
+#include "federation/stamp.h"
+
+/* What a publisher says again though the node has taken over something newer, it means. */
+static bool
+is_meant_anew(const udpai_node *node, const udpai_contribution *held)
+{
+    return udpai_origin_rank(held->origin) == UDPAI_ORIGIN_PUBLISHER &&
+           udpai_recovery_replaces(node, udpai_resource_type_url(held->resource),
+                                   udpai_resource_name(held->resource),
+                                   udpa_resource_generation(held->resource));
+}
+
+/* An unchanged resource keeps its generation: only its ttl and its way are renewed. */
+static void
+choose_generation(const udpai_node *node,
+                  const udpai_origin *origin,
+                  const udpa_resource *resource,
+                  udpai_resource_parts *parts)
+{
+    udpai_contribution held;
+    bool same = udpai_store_get(node->context.store, origin, udpai_resource_type_url(resource),
+                                parts->name, &held) &&
+                udpai_resource_same_payload(held.resource, resource) &&
+                udpai_str_eq(udpai_resource_authority(held.resource), parts->authority) &&
+                !is_meant_anew(node, &held);
+    parts->generation = same ? udpa_resource_generation(held.resource)
+                             : udpai_stamp_generation(&node->context, resource);
+}
+
+/* One that we gave it would not be what was signed. */
+static udpa_err
+fail_bare_signature(const udpa_resource *resource, udpa_error **ret_error)
+{
+    return udpai_fail(ret_error, UDPA_ERR_DENIED,
+                      "'%s' is signed, and has no generation: who signs must give one",
+                      udpa_resource_name(resource));
+}
+
+static void
+note_way(udpai_node *node, const udpa_resource *resource)
+{
+    udpai_way *way = udpai_way_ref(udpai_resource_way(resource));
+    udpai_way_unref(node->last_way);
+    node->last_way = way;
+}
+
+/* Is the resource older than what its authority has said to be gone? Then who publishes it anew is
+ * told so. */
+static udpa_err
+check_removed(const udpai_node *node,
+              const udpai_origin *origin,
+              const udpa_resource *resource,
+              udpa_error **ret_error)
+{
+    uint64_t generation = udpa_resource_generation(resource);
+    uint64_t said = udpai_store_said_generation(node->context.store, resource);
+    if (udpai_origin_rank(origin) > UDPAI_ORIGIN_PUBLISHER || said <= generation)
+        return UDPA_OK;
+    return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
+                      "'%s' was removed with generation %llu, and this has %llu: publish it with a "
+                      "higher one, or with none",
+                      udpa_resource_name(resource), (unsigned long long)said,
+                      (unsigned long long)generation);
+}
+
+udpa_err
+udpai_intake_put(udpai_node *node,
+                 udpai_origin *origin,
+                 udpa_resource *resource,
+                 const udpai_taking *taking,
+                 udpa_error **ret_error)
+{
+    udpai_resource_room room;
+    udpai_resource_parts parts = udpai_resource_parts_of(resource, &room);
+    if (parts.authority.len == 0)
+        parts.authority = taking->authority;
+    if (parts.signature.algorithm && parts.generation == 0)
+        return fail_bare_signature(resource, ret_error);
+    if (!taking->keeps_generation || parts.generation == 0)
+        choose_generation(node, origin, resource, &parts);
+    udpai_stamp_hop(&node->context, &parts, &room, taking->from);
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *stamped = NULL;
+    parts.way = node->last_way;
+    udpa_err err = udpai_resource_make(&stamped, &parts);
+    if (err != UDPA_OK)
+        return udpai_fail_code(ret_error, err);
+    note_way(node, stamped);
+    err = udpai_signatures_pass(node, origin, &stamped, ret_error);
+    if (err == UDPA_OK)
+        err = check_removed(node, origin, stamped, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    uint64_t deadline_ms = parts.ttl_ms ? udpai_context_now(&node->context) + parts.ttl_ms : 0;
+    return udpai_store_put(node->context.store, origin, stamped, deadline_ms, ret_error);
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What follows when a UDPA session begins, sends its Node, or ends: which ConfigSource it serves,
+ * and which parts of the node are notified. */
+#include "federation/access.h"
+#include "federation/connection.h"
+#include "federation/recovery.h"
+#include "federation/reporting.h"
+#include "federation/reports.h"
+#include "federation/twins.h"
+
+udpai_str
+udpai_node_speaker(const udpai_node *node, uint64_t session)
+{
+    const udpai_peer *peer = udpai_peers_find(node->peers, session);
+    if (!peer)
+        return (udpai_str){0};
+    return peer->source ? udpai_bytes_view(peer->source->name) : udpai_peer_name(peer);
+}
+
+bool
+udpai_node_peer_since(const udpai_node *node, udpai_str id, uint64_t *ret_ms)
+{
+    return udpai_peers_since(node->peers, id, ret_ms);
+}
+
+void
+udpai_node_visit_nodes_below(const udpai_node *node,
+                             void (*visit)(void *userdata, udpai_str id),
+                             void *userdata)
+{
+    size_t at = 0;
+    const udpai_peer *peer;
+    while ((peer = udpai_peers_next(node->peers, &at)))
+        if (peer->is_node && peer->has_reports && peer->info && !peer->is_replaced)
+            visit(userdata, udpai_node_info_parts(peer->info)->id);
+}
+
+static udpai_source *
+source_of_link(const udpai_node *node, uint64_t link)
+{
+    return udpai_map_get(&node->links, (udpai_str){(const char *)&link, sizeof(link)});
+}
+
+/* The ConfigSource that waits for this peer to dial us; else one that has an earlier stream of it,
+ * whose end has not been seen yet. */
+static udpai_source *
+source_that_listens(const udpai_node *node, const udpai_peer *peer)
+{
+    size_t at = 0;
+    udpai_source *source, *busy = NULL;
+    while ((source = udpai_map_next(&node->sources, &at))) {
+        if (source->kind != UDPAI_SOURCE_UDPA_LISTEN)
+            continue;
+        udpai_str wanted = udpai_bytes_view(source->peer_name);
+        bool is_it = peer->identity ? udpai_identity_matches(peer->identity, wanted)
+                                    : node->context.peers_are_anonymous &&
+                                          udpai_str_eq(udpai_peer_name(peer), wanted);
+        if (is_it && !source->session)
+            return source;
+        if (is_it)
+            busy = source;
+    }
+    return busy;
+}
+
+/* The peer has come again. */
+static void
+end_earlier_stream(udpai_node *node, udpai_source *source)
+{
+    udpai_peer *earlier = udpai_peers_find(node->peers, source->session);
+    UDPA_AUTO(udpa_error_unref)
+    udpa_error *error = udpa_error_new(UDPA_ERR_ABORTED, NULL, "the peer has begun another stream");
+    if (earlier) {
+        earlier->source = NULL;
+        earlier->is_replaced = true;
+    }
+    (void)udpai_source_hang_up(source);
+    udpai_source_closed(source, error);
+}
+
+static void
+attach(udpai_node *node, udpai_peer *peer, udpai_source *source)
+{
+    if (source->session)
+        end_earlier_stream(node, source);
+    udpai_source_opened(source, peer);
+    udpai_source_alive(source);
+    udpai_source_introduced(source, peer);
+}
+
+void
+udpai_node_session_opened(udpai_node *node, udpai_report *report)
+{
+    udpai_peer *peer = udpai_peers_add(node->peers, report->session);
+    if (!peer)
+        return; /* nothing it publishes can be judged; it stops reading before long */
+    peer->identity = UDPAI_TAKE(report->identity);
+    peer->address = UDPAI_TAKE(report->address);
+    peer->is_client = report->is_client;
+    udpai_source *source = report->link ? source_of_link(node, report->link) : NULL;
+    if (!report->link)
+        udpai_recovery_hurry(node);
+    peer->is_replaced = report->link && !source; /* it was given up, and hung up */
+    if (source)
+        udpai_source_opened(source, peer);
+}
+
+void
+udpai_node_session_introduced(udpai_node *node, udpai_report *report)
+{
+    udpai_peer *peer = udpai_peers_find(node->peers, report->session);
+    if (!peer)
+        return;
+    udpai_twins_review(node, peer->info);
+    udpai_peers_introduce(node->peers, peer, UDPAI_TAKE(report->info));
+    udpai_twins_review(node, peer->info);
+    peer->is_extended = report->is_extended;
+    if (udpai_twins_refuse(node, peer))
+        return;
+    udpai_source *listening =
+        peer->source || peer->is_client ? NULL : source_that_listens(node, peer);
+    if (listening)
+        attach(node, peer, listening);
+    else if (peer->source)
+        udpai_source_introduced(peer->source, peer);
+    if (peer->source && peer->source->serves_us)
+        udpai_access_know_source(node, peer);
+    udpai_reports_introduce(node, peer);
+}
+
+/* The same peer, to those who ask who has said something. */
+static bool
+is_same(const udpai_peer *a, const udpai_peer *b)
+{
+    return a->info && b->info &&
+           udpai_str_eq(udpai_identity_name(a->identity), udpai_identity_name(b->identity)) &&
+           udpai_str_eq(udpai_node_info_parts(a->info)->id, udpai_node_info_parts(b->info)->id);
+}
+
+static bool
+is_here_again(const udpai_node *node, const udpai_peer *gone)
+{
+    size_t at = 0;
+    const udpai_peer *peer;
+    while ((peer = udpai_peers_next(node->peers, &at)))
+        if (is_same(peer, gone))
+            return true;
+    return false;
+}
+
+/* The end of a stream withdraws nothing; but that its certificate was revoked says that somebody
+ * else may have spoken. Who is here by another certificate has said, or will say, what holds. */
+static void
+disown(udpai_node *node, const udpai_peer *peer)
+{
+    udpai_str name = udpai_peer_name(peer);
+    if (!peer->origin || is_here_again(node, peer))
+        return;
+    udpai_log(UDPA_LOG_WARNING, "federation",
+              "what %.*s has published is withdrawn: its certificate was revoked",
+              UDPAI_SHOWN(name));
+    udpai_store_withdraw_all(node->context.store, peer->origin, (udpai_str){0}, (udpai_str){0},
+                             NULL, NULL);
+}
+
+void
+udpai_node_session_closed(udpai_node *node, udpai_report *report)
+{
+    udpai_peer *peer = udpai_peers_take(node->peers, report->session);
+    udpai_source *source = peer           ? peer->source
+                           : report->link ? source_of_link(node, report->link)
+                                          : NULL;
+    if (source)
+        udpai_source_closed(source, report->error);
+    udpai_publishing_ended(node, report->session, report->error);
+    udpai_reports_gone(node, report->session);
+    if (peer && report->is_disowned)
+        disown(node, peer);
+    if (!peer)
+        return;
+    udpai_twins_review(node, peer->info);
+    udpai_peer_free(node->peers, peer);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "federation/stamp.h"
+
+#include "certs/signature.h"
+
+#define BACKDATED_US ((int64_t)UDPAI_SIGNATURE_BACKDATED_S * 1000000)
+
+uint64_t
+udpai_stamp_generation(const udpai_context *context, const udpa_resource *resource)
+{
+    uint64_t previous = udpai_store_highest_generation(
+        context->store, udpai_resource_type_url(resource), udpai_resource_name(resource));
+    int64_t wall = udpai_context_wall_us(context);
+    uint64_t now = wall > 0 ? (uint64_t)wall : 1;
+    return previous < now ? now : previous < UINT64_MAX ? previous + 1 : previous;
+}
+
+bool
+udpai_stamp_is_of(const udpai_signature *signature, int64_t hop_time_us)
+{
+    int64_t made_us;
+    return !__builtin_add_overflow(signature->not_before_us, BACKDATED_US, &made_us) &&
+           made_us == hop_time_us;
+}
+
+void
+udpai_stamp_hop(const udpai_context *context,
+                udpai_resource_parts *parts,
+                udpai_resource_room *room,
+                udpai_str taken_from)
+{
+    udpai_hop *hop = &room->hops[parts->n_hops++];
+    *hop = (udpai_hop){
+        .node_id = udpai_bytes_view(context->id),
+        .authority = taken_from,
+        .time_us = udpai_context_wall_us(context),
+        .instance = udpai_bytes_view(context->instance),
+    };
+    if (parts->signature.algorithm && udpai_stamp_is_of(&parts->signature, hop->time_us))
+        hop->time_us++; /* this signature is not ours */
+    parts->hops = room->hops;
+}
