@@ -182,6 +182,7 @@ on_write(udpai_stream *handle, const udpai_outgoing *message)
     assert_false(stream->is_finished);
     stream->is_writing = true;
     stream->n_parts = message->n_parts;
+    stream->is_last = message->is_last;
     stream->largest_part = 0;
     for (size_t i = 0; i < message->n_parts; i++)
         stream->largest_part =

@@ -40,6 +40,7 @@ typedef struct fake_stream {
     UDPAI_VECTOR(udpa_bytes *) written; /* whole messages; the oldest first */
     size_t largest_part;                /* of the last message */
     size_t n_parts;
+    bool is_last; /* the last message was the last of a stream that we dialled */
     bool is_writing, is_paused, is_finished;
     udpa_error *status; /* with which it was finished; NULL: OK */
 } fake_stream;

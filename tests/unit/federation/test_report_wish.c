@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "federation/reports.h"
 #include "tests/harness/node_bed.h"
 #include "tests/harness/resources.h"
 
@@ -33,6 +34,7 @@ struct bed {
     member members[NODES];
     int n;
     bool is_up[NODES][NODES]; /* the first has dialled the second */
+    udpai_str text;           /* what is asked for */
     bool is_plain;            /* all nodes but the first know nothing of distances */
     UDPAI_VECTOR(wire) wires;
     size_t n_said;
@@ -64,7 +66,7 @@ static void
 on_wanted(void *userdata, udpai_str type_url, udpai_str text, bool wanted)
 {
     member *self = userdata;
-    assert_true(udpai_str_eq(text, UDPAI_STR("*com.acme")));
+    assert_true(udpai_str_eq(text, self->bed->text));
     assert_true(udpai_str_eq(type_url, UDPAI_STR(LOAD)));
     assert_true(self->is_wanted != wanted);
     self->is_wanted = wanted;
@@ -110,6 +112,7 @@ begin(void **state)
 {
     bed *self = udpai_alloc(sizeof(*self));
     udpai_wheel_init(&self->wheel, 0);
+    self->text = UDPAI_STR("*com.acme");
     *state = self;
     return 0;
 }
@@ -446,11 +449,28 @@ who_refuses_what_is_wanted_no_more_is_left_alone(void **state)
     assert_int_equal(self->n_said, 1);
 }
 
+static void
+the_longest_name_can_be_asked_for(void **state)
+{
+    static char text[1 + UDPA_NAME_MAX + 1];
+    bed *self = *state;
+    make(self, 1);
+    memset(text, 'x', sizeof(text));
+    memcpy(text, "*a/", 3);
+    self->text = (udpai_str){text, 1 + UDPA_NAME_MAX + 1};
+    udpai_reports_want(self->members[0].node, UDPAI_STR(LOAD), self->text, true);
+    assert_false(self->members[0].is_wanted);
+    self->text.len = 1 + UDPA_NAME_MAX; /* a wildcard of so many bytes */
+    udpai_reports_want(self->members[0].node, UDPAI_STR(LOAD), self->text, true);
+    assert_true(self->members[0].is_wanted);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(it_goes_down_a_chain_and_ends_with_one_linger, begin, end),
+        cmocka_unit_test_setup_teardown(the_longest_name_can_be_asked_for, begin, end),
         cmocka_unit_test_setup_teardown(two_that_have_dialled_each_other_let_go, begin, end),
         cmocka_unit_test_setup_teardown(so_do_three_in_a_ring, begin, end),
         cmocka_unit_test_setup_teardown(and_four, begin, end),

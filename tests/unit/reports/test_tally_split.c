@@ -230,6 +230,20 @@ both_parts_share_the_limits(void **state)
     assert_true(again->localities.n >= 4 * n - 1);
 }
 
+static void
+endpoints_of_shared_clients_are_counted_with_the_others(void **state)
+{
+    world *self = *state;
+    udpai_tally *own = says(1, 5, 1), *shared = says(1, 7, 1);
+    (void)tally_endpoint(own, "eu", "192.0.2.1", 80);
+    (void)tally_endpoint(shared, "eu", "192.0.2.1", 80);
+    (void)tally_endpoint(shared, "eu", "192.0.2.2", 80);
+    take(self->top, UDPAI_TALLY_OF_CLIENT, "x", own);
+    assert_int_equal(udpai_tally_split_total(self->top, 1)->n_endpoints, 1);
+    take(self->top, UDPAI_TALLY_OF_SHARED, "s", shared);
+    assert_int_equal(udpai_tally_split_total(self->top, 1)->n_endpoints, 2);
+}
+
 static udpa_err
 go_through(void *context)
 {
@@ -274,6 +288,7 @@ main(void)
         TEST(a_way_that_is_behind_takes_nothing_back),
         TEST(what_was_told_before_is_where_it_begins),
         TEST(both_parts_share_the_limits),
+        TEST(endpoints_of_shared_clients_are_counted_with_the_others),
         TEST(survives_lack_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -125,6 +125,18 @@ who_has_sent_all_is_answered(void **state)
     assert_int_equal(facts().n_held, 1); /* what it has sent stays */
 }
 
+static void
+who_may_send_more_is_not_answered(void **state)
+{
+    (void)state;
+    open_stream("192.0.2.1:1");
+    receive(&stream, W_JOIN(who("edge-1", ""), entry("a")));
+    udpai_session_ready(stream.session);
+    fake_stream_run(&stream, &hub);
+    assert_null(fake_stream_take(&stream));
+    assert_false(stream.is_finished);
+}
+
 /* ---- rules ---- */
 
 static void
@@ -262,6 +274,7 @@ main(void)
         CASE(bad_messages_end_the_stream),
         CASE(who_floods_is_not_read),
         CASE(who_has_sent_all_is_answered),
+        CASE(who_may_send_more_is_not_answered),
         CASE_OF_RULES(only_who_may_publish_its_type_may_send),
         CASE_OF_RULES(other_rules_end_who_may_not_any_more),
         cmocka_unit_test_teardown(a_dry_run_only_counts, session_bed_done),

@@ -17,6 +17,22 @@ test_origins_are_found_by_key(void **state)
     assert_int_equal(udpai_origin_rank(one), UDPAI_ORIGIN_PUBLISHER);
 }
 
+static void
+test_the_rank_of_an_origin_goes_before_its_order(void **state)
+{
+    store_bed *bed = *state;
+    udpai_origin *first = udpai_store_origin(bed->store, UDPAI_STR("first"));
+    udpai_origin *second = udpai_store_origin(bed->store, UDPAI_STR("second"));
+    udpai_origin_set_rank(bed->store, first, UDPAI_ORIGIN_SOURCE, 1);
+    udpai_origin_set_rank(bed->store, second, UDPAI_ORIGIN_SOURCE, 2);
+    assert_true(udpai_origin_is_before(first, second));
+    assert_false(udpai_origin_is_before(second, first));
+    assert_false(udpai_origin_is_before(first, first));
+    udpai_origin_set_rank(bed->store, second, UDPAI_ORIGIN_FILES, 2);
+    assert_true(udpai_origin_is_before(second, first));
+    assert_false(udpai_origin_is_before(first, second));
+}
+
 /* ---- who goes ---- */
 
 static bool
@@ -201,6 +217,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         store_test(test_origins_are_found_by_key),
+        store_test(test_the_rank_of_an_origin_goes_before_its_order),
         store_test(test_who_has_nothing_goes_with_the_next_look),
         store_test(test_who_has_something_stays),
         store_test(test_what_was_never_told_keeps_nobody),

@@ -58,6 +58,7 @@ the_question_is_asked_once(void **state)
     fake_stream_run(&stream, &hub);
     udpa_bytes *bytes = fake_stream_take(&stream);
     assert_non_null(bytes);
+    assert_true(stream.is_last); /* a server of one request waits for the end of them */
     Xds__Service__Orca__V3__OrcaLoadReportRequest *request =
         xds__service__orca__v3__orca_load_report_request__unpack(NULL, udpa_bytes_size(bytes),
                                                                  udpa_bytes_data(bytes));
