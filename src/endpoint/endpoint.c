@@ -26,21 +26,6 @@ run(void *userdata)
     udpai_loop_wheel_arm(endpoint->wheel);
 }
 
-static void
-on_soon(udpai_timer *timer)
-{
-    (void)timer; /* what there is to do is done after every tick of the wheel */
-}
-
-void
-udpai_endpoint_touch(udpa_endpoint *endpoint)
-{
-    udpai_wheel *wheel = udpai_loop_wheel_get(endpoint->wheel);
-    if (!udpai_timer_is_set(&endpoint->soon))
-        udpai_timer_set(wheel, &endpoint->soon, wheel->now_ms);
-    udpai_loop_wheel_arm(endpoint->wheel);
-}
-
 udpa_err
 udpai_endpoint_set_acl(udpa_endpoint *endpoint, udpai_acl *acl)
 {
@@ -323,15 +308,6 @@ order_member(void *userdata, size_t member, const udpai_order *order)
     endpoint->order_worker(endpoint->workers_userdata, member, order);
 }
 
-void
-udpai_endpoint_order(udpa_endpoint *endpoint, udpai_order *order)
-{
-    if (endpoint->crew)
-        udpai_crew_order(endpoint->crew, order);
-    else
-        udpai_stream_thread_order(endpoint->streams, order);
-}
-
 static void
 commit(void *userdata, udpai_durable_batch *batch, uint64_t ticket)
 {
@@ -552,7 +528,7 @@ udpai_endpoint_new(udpa_endpoint **ret_endpoint,
     udpai_list_init(&endpoint->early);
     udpai_list_init(&endpoint->outlets);
     udpai_list_init(&endpoint->subscriptions);
-    udpai_timer_init(&endpoint->soon, on_soon);
+    udpai_endpoint_turn_init(endpoint);
     uv_timer_init(loop, &endpoint->ending); /* cannot fail */
     if (getrandom(&endpoint->random, sizeof(endpoint->random), GRND_NONBLOCK) < 0)
         endpoint->random = (uint64_t)udpai_wall_us();
@@ -628,16 +604,4 @@ udpai_endpoint_start(udpa_endpoint *endpoint)
     while ((at = udpai_list_pop(&endpoint->early)))
         hold_or_take(endpoint, UDPAI_LIST_ENTRY(at, udpai_report, node));
     udpai_endpoint_touch(endpoint);
-}
-
-udpai_node *
-udpai_endpoint_node(udpa_endpoint *endpoint)
-{
-    return endpoint->node;
-}
-
-udpai_stream_thread *
-udpai_endpoint_streams(udpa_endpoint *endpoint)
-{
-    return endpoint->streams;
 }

@@ -74,10 +74,13 @@ struct udpa_endpoint {
     void *closed_userdata;
 };
 
-/* ---- endpoint.c ---- */
+/* ---- turn.c ---- */
 
+void udpai_endpoint_turn_init(udpa_endpoint *endpoint);
 /* Takes an order for the stream side, or sides. */
 void udpai_endpoint_order(udpa_endpoint *endpoint, udpai_order *order);
+
+/* ---- endpoint.c ---- */
 
 /* A report of the stream side, for whom it concerns; frees it. */
 void udpai_endpoint_take_report(udpa_endpoint *endpoint, udpai_report *report);
