@@ -19,6 +19,7 @@
 #include "federation/delegation.h"
 #include "federation/delivery.h"
 #include "model/client_type.h"
+#include "model/types.h"
 #include "reports/health.h"
 
 static udpai_str
@@ -297,7 +298,7 @@ udpai_node_start(udpai_node *node)
     udpai_recovery_start(node);
     udpai_signatures_start(node);
     if (node->verdicts) /* what those below have checked counts, too */
-        udpai_interest_want(node, UDPAI_STR(UDPAI_HEALTH_TYPE), UDPAI_STR("*"), true);
+        udpai_interest_want(node, UDPAI_STR(UDPAI_TYPE_ENDPOINT_HEALTH), UDPAI_STR("*"), true);
     udpai_node_touch(node);
 }
 
