@@ -4,10 +4,7 @@
 #include "federation/reporting.h"
 #include "model/links.h"
 #include "model/name.h"
-
-#define CLIENT_LOAD "type.googleapis.com/udpa.load.v1.ClientLoad"
-#define SHARED_CLIENT_LOAD "type.googleapis.com/udpa.load.v1.SharedClientLoad"
-#define CLUSTER_LOAD "type.googleapis.com/udpa.load.v1.ClusterLoad"
+#include "model/types.h"
 
 static udpa_err
 add(udpai_link_vector *links, const udpai_source *source)
@@ -171,8 +168,9 @@ static bool
 stands_by(const udpai_source *source, udpai_str type_url)
 {
     return lists(source, type_url) ||
-           (udpai_str_eq(type_url, UDPAI_STR(SHARED_CLIENT_LOAD)) &&
-            (lists(source, UDPAI_STR(CLIENT_LOAD)) || lists(source, UDPAI_STR(CLUSTER_LOAD))));
+           (udpai_str_eq(type_url, UDPAI_STR(UDPAI_TYPE_SHARED_CLIENT_LOAD)) &&
+            (lists(source, UDPAI_STR(UDPAI_TYPE_CLIENT_LOAD)) ||
+             lists(source, UDPAI_STR(UDPAI_TYPE_CLUSTER_LOAD))));
 }
 
 static udpa_err
@@ -247,8 +245,8 @@ udpai_aim_audience(const udpai_node *node, udpai_str name)
     bool is_for_all = false;
     udpa_err err = find(node, &subject, &links, &is_for_all);
     if (err == UDPA_OK)
-        err =
-            is_for_all ? add_all(node, &links) : add_standby(node, UDPAI_STR(CLIENT_LOAD), &links);
+        err = is_for_all ? add_all(node, &links)
+                         : add_standby(node, UDPAI_STR(UDPAI_TYPE_CLIENT_LOAD), &links);
     if (err == UDPA_OK) {
         links.n = links.n ? udpai_links_sort(links.items, links.n) : 0;
         members = make_members(node, &links);

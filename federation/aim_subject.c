@@ -2,10 +2,7 @@
 /* What a client resource speaks of: its name says of what thing, its type of what kind that is. */
 #include "base/proto.h"
 #include "federation/aim.h"
-#include "model/type_url.h"
-
-#define CLUSTER "type.googleapis.com/envoy.config.cluster.v3.Cluster"
-#define ASSIGNMENT "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment"
+#include "model/types.h"
 
 /* Fields of udpa.status.v1.ResourceState (proto/udpa/status/v1/status.proto). */
 enum {
@@ -27,8 +24,8 @@ add_type(udpai_subject *subject, udpai_str type_url)
 static void
 add_cluster(udpai_subject *subject)
 {
-    add_type(subject, UDPAI_STR(CLUSTER));
-    add_type(subject, UDPAI_STR(ASSIGNMENT));
+    add_type(subject, UDPAI_STR(UDPAI_TYPE_CLUSTER));
+    add_type(subject, UDPAI_STR(UDPAI_TYPE_ENDPOINTS));
 }
 
 static void
@@ -55,13 +52,10 @@ add_types_of_state(udpai_subject *subject, udpai_str state)
 static void
 add_types(udpai_subject *subject, const udpa_resource *report)
 {
-    udpai_str type = udpai_type_url_name(udpai_resource_type_url(report));
-    if (udpai_str_eq(type, UDPAI_STR("udpa.load.v1.ClientLoad")) ||
-        udpai_str_eq(type, UDPAI_STR("udpa.load.v1.SharedClientLoad")) ||
-        udpai_str_eq(type, UDPAI_STR("udpa.load.v1.ClusterLoad")) ||
-        udpai_str_eq(type, UDPAI_STR("udpa.health.v1.EndpointHealth")))
+    const udpai_type_info *type = udpai_type_find(udpai_resource_type_url(report));
+    if (type && type->is_of_cluster)
         add_cluster(subject);
-    else if (udpai_str_eq(type, UDPAI_STR("udpa.status.v1.ResourceState")))
+    else if (type && udpai_str_eq(type->url, UDPAI_STR(UDPAI_TYPE_RESOURCE_STATE)))
         add_types_of_state(subject, udpai_resource_value(report));
 }
 

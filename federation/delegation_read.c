@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a delegation says. It comes from a peer, so anything may stand in it. */
 #include "federation/delegation.h"
+#include "model/types.h"
 #include "udpa/config/v1/resource_provider.pb-c.h"
 #include "wire/scan.h"
 
 typedef Udpa__Config__V1__ResourceProvider provider_message;
-
-#define TYPE_HEAD "type.googleapis.com/"
 
 /* A full name of a message. */
 static bool
@@ -28,7 +27,7 @@ udpai_delegation_read_name(udpai_str name,
                            udpai_str *ret_name)
 {
     const char *slash = name.len ? memrchr(name.data, '/', name.len) : NULL;
-    udpai_str head = UDPAI_STR(TYPE_HEAD);
+    udpai_str head = UDPAI_STR(UDPAI_TYPE_PREFIX);
     if (!slash)
         return false;
     const udpai_str resource = {name.data, (size_t)(slash - name.data)};
@@ -68,7 +67,8 @@ check_name(const udpai_delegation *delegation, udpai_str own_name, udpa_error **
 {
     const provider_message *message = delegation->message;
     udpai_str type_url = delegation->named.type_url;
-    const udpai_str type = {type_url.data + strlen(TYPE_HEAD), type_url.len - strlen(TYPE_HEAD)};
+    const udpai_str type = {type_url.data + strlen(UDPAI_TYPE_PREFIX),
+                            type_url.len - strlen(UDPAI_TYPE_PREFIX)};
     if (udpai_str_eq(udpai_str_from(message->type), type) &&
         udpai_str_eq(udpai_str_from(message->resource_name), delegation->named.name))
         return UDPA_OK;

@@ -21,6 +21,7 @@
 #include "federation/delivery.h"
 #include "federation/sources.h"
 #include "model/client_type.h"
+#include "model/types.h"
 #include "reports/health.h"
 
 static udpa_err
@@ -271,7 +272,7 @@ udpai_node_start(udpai_node *node)
         udpai_take_back_nothing(node);
     udpai_signatures_start(node);
     if (node->verdicts) /* what those below have checked counts, too */
-        udpai_interest_want(node, UDPAI_STR(UDPAI_HEALTH_TYPE), UDPAI_STR("*"), true);
+        udpai_interest_want(node, UDPAI_STR(UDPAI_TYPE_ENDPOINT_HEALTH), UDPAI_STR("*"), true);
     udpai_context_touch(&node->context);
 }
 

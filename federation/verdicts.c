@@ -3,8 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/map.h"
-
-#define ASSIGNMENT UDPAI_STR("type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment")
+#include "model/types.h"
 
 /* What somebody says. */
 typedef struct opinion {
@@ -144,7 +143,7 @@ udpai_verdicts_have_news(const udpai_verdicts *verdicts)
 static cluster *
 cluster_of(const udpai_verdicts *verdicts, const udpa_resource *resource)
 {
-    return udpai_str_eq(udpai_resource_type_url(resource), ASSIGNMENT)
+    return udpai_str_eq(udpai_resource_type_url(resource), UDPAI_STR(UDPAI_TYPE_ENDPOINTS))
                ? udpai_map_get(&verdicts->clusters, udpai_resource_name(resource))
                : NULL;
 }
@@ -164,7 +163,8 @@ is_opinion(const udpa_resource *resource, udpai_str *ret_cluster)
 {
     udpai_str name = udpai_resource_name(resource);
     const char *slash = memrchr(name.data, '/', name.len);
-    if (!slash || !udpai_str_eq(udpai_resource_type_url(resource), UDPAI_STR(UDPAI_HEALTH_TYPE)))
+    if (!slash ||
+        !udpai_str_eq(udpai_resource_type_url(resource), UDPAI_STR(UDPAI_TYPE_ENDPOINT_HEALTH)))
         return false;
     *ret_cluster = (udpai_str){name.data, (size_t)(slash - name.data)};
     return true;
@@ -246,7 +246,7 @@ find_lost(udpai_verdicts *verdicts)
     if (!verdicts->is_lost)
         return UDPA_OK;
     verdicts->is_lost = false;
-    udpai_store_visit_effective(verdicts->config.store, UDPAI_STR(UDPAI_HEALTH_TYPE),
+    udpai_store_visit_effective(verdicts->config.store, UDPAI_STR(UDPAI_TYPE_ENDPOINT_HEALTH),
                                 (udpai_str){0}, note_until_lost, verdicts);
     return verdicts->is_lost ? UDPA_ERR_NOMEM : UDPA_OK;
 }
@@ -390,8 +390,8 @@ static udpa_err
 add_touched(const udpai_verdicts *verdicts, udpai_change_set *set, cluster *self, int64_t wall_us)
 {
     effective_search search = {0};
-    udpai_store_visit_name(verdicts->config.store, ASSIGNMENT, cluster_key(self), find_effective,
-                           &search);
+    udpai_store_visit_name(verdicts->config.store, UDPAI_STR(UDPAI_TYPE_ENDPOINTS),
+                           cluster_key(self), find_effective, &search);
     if (!search.is_found) { /* it stays as it was told, if it was */
         self->next = udpa_resource_ref(self->told);
         return UDPA_OK;

@@ -4,17 +4,16 @@
 #include "codec/reference_walk.hh"
 
 #include "codec/meter.hh"
+#include "model/types.h"
 
 #include <google/protobuf/io/coded_stream.h>
 
 using namespace udpai;
 
-const ReferenceKind udpai::kClusterReference = {"envoy.config.cluster.v3.Cluster", "cluster"};
-const ReferenceKind udpai::kEndpointReference = {"envoy.config.endpoint.v3.ClusterLoadAssignment",
-                                                 "endpoint"};
-const ReferenceKind udpai::kRouteReference = {"envoy.config.route.v3.RouteConfiguration", "route"};
-const ReferenceKind udpai::kSecretReference = {"envoy.extensions.transport_sockets.tls.v3.Secret",
-                                               "secret"};
+const ReferenceKind udpai::kClusterReference = {UDPAI_TYPE_NAME(UDPAI_TYPE_CLUSTER), "cluster"};
+const ReferenceKind udpai::kEndpointReference = {UDPAI_TYPE_NAME(UDPAI_TYPE_ENDPOINTS), "endpoint"};
+const ReferenceKind udpai::kRouteReference = {UDPAI_TYPE_NAME(UDPAI_TYPE_ROUTES), "route"};
+const ReferenceKind udpai::kSecretReference = {UDPAI_TYPE_NAME(UDPAI_TYPE_SECRET), "secret"};
 const ReferenceKind udpai::kRegexReference = {nullptr, "regular expression"};
 
 namespace

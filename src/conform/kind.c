@@ -1,28 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "conform/kind.h"
 
-#include "xds/peek.h"
+#include "model/types.h"
 
 static const struct kind_info {
     const char *word, *url;
     unsigned traits;
 } kinds[] = {
-    [UDPAI_CLUSTER] = {"cluster", UDPAI_XDS_TYPE_CLUSTER, 0},
-    [UDPAI_ENDPOINTS] = {"endpoint", UDPAI_XDS_TYPE_ENDPOINTS, 0},
-    [UDPAI_LISTENER] = {"listener", UDPAI_XDS_TYPE_LISTENER, 0},
-    [UDPAI_ROUTES] = {"route", UDPAI_XDS_TYPE_ROUTES, 0},
-    [UDPAI_SECRET] = {"secret",
-                      UDPAI_XDS_TYPE_PREFIX "envoy.extensions.transport_sockets.tls.v3.Secret", 0},
-    [UDPAI_RUNTIME] = {"runtime", UDPAI_XDS_TYPE_PREFIX "envoy.service.runtime.v3.Runtime", 0},
-    [UDPAI_SCOPE] = {"scoped-route",
-                     UDPAI_XDS_TYPE_PREFIX "envoy.config.route.v3.ScopedRouteConfiguration", 0},
-    [UDPAI_EXTENSION] = {"extension",
-                         UDPAI_XDS_TYPE_PREFIX "envoy.config.core.v3.TypedExtensionConfig", 0},
-    [UDPAI_HOST] = {"virtual-host", UDPAI_XDS_TYPE_VIRTUAL_HOST, UDPAI_DELTA_ONLY},
-    [UDPAI_MEMBER] = {"locality-endpoint", UDPAI_XDS_TYPE_MEMBER,
+    [UDPAI_CLUSTER] = {"cluster", UDPAI_TYPE_CLUSTER, 0},
+    [UDPAI_ENDPOINTS] = {"endpoint", UDPAI_TYPE_ENDPOINTS, 0},
+    [UDPAI_LISTENER] = {"listener", UDPAI_TYPE_LISTENER, 0},
+    [UDPAI_ROUTES] = {"route", UDPAI_TYPE_ROUTES, 0},
+    [UDPAI_SECRET] = {"secret", UDPAI_TYPE_SECRET, 0},
+    [UDPAI_RUNTIME] = {"runtime", UDPAI_TYPE_RUNTIME, 0},
+    [UDPAI_SCOPE] = {"scoped-route", UDPAI_TYPE_SCOPES, 0},
+    [UDPAI_EXTENSION] = {"extension", UDPAI_TYPE_EXTENSION, 0},
+    [UDPAI_HOST] = {"virtual-host", UDPAI_TYPE_VIRTUAL_HOST, UDPAI_DELTA_ONLY},
+    [UDPAI_MEMBER] = {"locality-endpoint", UDPAI_TYPE_MEMBER,
                       UDPAI_DELTA_ONLY | UDPAI_NAMED_BY_URL},
     [UDPAI_LIST] = {"listener-collection",
-                    UDPAI_XDS_TYPE_PREFIX "envoy.config.listener.v3.ListenerCollection",
+                    UDPAI_TYPE_PREFIX "envoy.config.listener.v3.ListenerCollection",
                     UDPAI_NAMED_BY_URL},
 };
 

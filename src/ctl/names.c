@@ -5,29 +5,40 @@
 
 #include "base/strbuf.h"
 #include "codec/suggest.h"
-#include "model/type_url.h"
+#include "model/types.h"
 #include "model/xdstp.h"
 
-#define PREFIX "type.googleapis.com/"
+#define OWN(word_, name_)                                                                          \
+    {                                                                                              \
+        .word = (word_), .name = { name_, sizeof(name_) - 1 }                                      \
+    }
 
-/* The plural of each name counts too. */
-static const struct alias {
-    const char *name, *also, *full;
-} aliases[] = {
-    {"cluster", "cds", "envoy.config.cluster.v3.Cluster"},
-    {"endpoint", "eds", "envoy.config.endpoint.v3.ClusterLoadAssignment"},
-    {"event", "", "udpa.event.v1.Event"},
-    {"extension", "ecds", "envoy.config.core.v3.TypedExtensionConfig"},
-    {"listener", "lds", "envoy.config.listener.v3.Listener"},
-    {"node", "", "udpa.status.v1.NodeStatus"},
-    {"route", "rds", "envoy.config.route.v3.RouteConfiguration"},
-    {"runtime", "rtds", "envoy.service.runtime.v3.Runtime"},
-    {"scopedroute", "srds", "envoy.config.route.v3.ScopedRouteConfiguration"},
-    {"secret", "sds", "envoy.extensions.transport_sockets.tls.v3.Secret"},
-    {"session", "", "udpa.status.v1.SessionStatus"},
-    {"source", "", "udpa.status.v1.SourceStatus"},
-    {"virtualhost", "vhds", "envoy.config.route.v3.VirtualHost"},
+/* Beside those that the program knows (model/types.h): what a node says of itself. */
+static const udpai_type_info own[] = {
+    OWN("event", "udpa.event.v1.Event"),
+    OWN("node", "udpa.status.v1.NodeStatus"),
+    OWN("session", "udpa.status.v1.SessionStatus"),
+    OWN("source", "udpa.status.v1.SourceStatus"),
 };
+
+static const udpai_type_info *
+type_at(size_t index)
+{
+    const size_t n = UDPAI_ARRAY_LEN(own);
+    return index < n ? &own[index] : udpai_type_at(index - n);
+}
+
+/* The one whose word comes next in the alphabet; NULL: there is none. */
+static const udpai_type_info *
+type_after(const udpai_type_info *last)
+{
+    const udpai_type_info *next = NULL, *type;
+    for (size_t i = 0; (type = type_at(i)); i++)
+        if (type->word && (!last || strcmp(type->word, last->word) > 0) &&
+            (!next || strcmp(type->word, next->word) < 0))
+            next = type;
+    return next;
+}
 
 static bool
 is_plural_of(const char *given, const char *name)
@@ -36,13 +47,15 @@ is_plural_of(const char *given, const char *name)
     return strncasecmp(given, name, len) == 0 && strcasecmp(given + len, "s") == 0;
 }
 
-static const struct alias *
-find_alias(const char *given)
+/* The plural of each word counts too. */
+static const udpai_type_info *
+find_word(const char *given)
 {
-    for (size_t i = 0; i < UDPAI_ARRAY_LEN(aliases); i++)
-        if (strcasecmp(given, aliases[i].name) == 0 || is_plural_of(given, aliases[i].name) ||
-            (*given && strcasecmp(given, aliases[i].also) == 0))
-            return &aliases[i];
+    const udpai_type_info *type;
+    for (size_t i = 0; (type = type_at(i)); i++)
+        if (type->word && (strcasecmp(given, type->word) == 0 || is_plural_of(given, type->word) ||
+                           (type->discovery_word && strcasecmp(given, type->discovery_word) == 0)))
+            return type;
     return NULL;
 }
 
@@ -51,8 +64,8 @@ fail_unknown(const char *given, udpa_error **ret_error)
 {
     udpai_suggestion suggestion = udpai_suggest(udpai_str_from(given));
     char text[UDPAI_SUGGESTION_TEXT];
-    for (size_t i = 0; i < UDPAI_ARRAY_LEN(aliases); i++)
-        udpai_suggest_offer(&suggestion, aliases[i].name);
+    for (const udpai_type_info *type = NULL; (type = type_after(type));)
+        udpai_suggest_offer(&suggestion, type->word);
     return udpai_fail(ret_error, UDPA_ERR_INVAL,
                       "'%s' is no type%s (a short name, as 'udpactl help' lists them, or a full "
                       "one such as envoy.config.cluster.v3.Cluster)",
@@ -62,13 +75,13 @@ fail_unknown(const char *given, udpa_error **ret_error)
 udpa_err
 udpai_ctl_type_url(const char *given, char **ret_type_url, udpa_error **ret_error)
 {
-    const struct alias *alias = find_alias(given);
+    const udpai_type_info *type = find_word(given);
     udpai_strbuf url = {0};
-    if (!alias && !strpbrk(given, "./"))
+    if (!type && !strpbrk(given, "./"))
         return fail_unknown(given, ret_error);
-    if (alias || !strchr(given, '/'))
-        udpai_strbuf_puts(&url, PREFIX);
-    udpai_strbuf_puts(&url, alias ? alias->full : given);
+    if (type || !strchr(given, '/'))
+        udpai_strbuf_puts(&url, UDPAI_TYPE_PREFIX);
+    udpai_strbuf_puts(&url, type ? type->name.data : given);
     char *text = udpai_strbuf_take(&url);
     if (!text)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
@@ -80,9 +93,10 @@ udpai_str
 udpai_ctl_type_short(udpai_str type_url)
 {
     udpai_str full = udpai_type_url_name(type_url);
-    for (size_t i = 0; i < UDPAI_ARRAY_LEN(aliases); i++)
-        if (udpai_str_eq(full, udpai_str_from(aliases[i].full)))
-            return udpai_str_from(aliases[i].name);
+    const udpai_type_info *type;
+    for (size_t i = 0; (type = type_at(i)); i++)
+        if (type->word && udpai_str_eq(full, type->name))
+            return udpai_str_from(type->word);
     return full;
 }
 
@@ -131,6 +145,7 @@ udpai_ctl_may_be_id(const char *name, const char *name_space)
            !udpai_str_eq(first, udpai_str_from(name_space));
 }
 
+/* More than are known: what somebody calls so is not to be shown. */
 bool
 udpai_ctl_is_secret(udpai_str type_url)
 {
@@ -144,6 +159,7 @@ udpai_ctl_visit_types(
     void (*visit)(void *userdata, const char *name, const char *also, const char *full),
     void *userdata)
 {
-    for (size_t i = 0; i < UDPAI_ARRAY_LEN(aliases); i++)
-        visit(userdata, aliases[i].name, aliases[i].also, aliases[i].full);
+    for (const udpai_type_info *type = NULL; (type = type_after(type));)
+        visit(userdata, type->word, type->discovery_word ? type->discovery_word : "",
+              type->name.data);
 }

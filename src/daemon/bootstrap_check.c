@@ -483,8 +483,7 @@ is_secret(const struct check *check, const char *type)
         if (strcmp(udpai_type_without_prefix(store->secret_types[i]),
                    udpai_type_without_prefix(type)) == 0)
             return true;
-    return strcmp(udpai_type_without_prefix(type),
-                  "envoy.extensions.transport_sockets.tls.v3.Secret") == 0;
+    return strcmp(udpai_type_without_prefix(type), UDPAI_TYPE_NAME(UDPAI_TYPE_SECRET)) == 0;
 }
 
 static void

@@ -5,31 +5,16 @@
 
 #include "daemon/provider_check.h"
 #include "daemon/words.h"
+#include "model/types.h"
 
-/* A type of which servers mostly send what is named. What names it, and a mirror follows; NULL: a
- * mirror knows of nothing that does. */
-typedef struct named_type {
-    const char *name, *parents;
-    bool is_delta_only; /* by REST it is a mistake */
-} named_type;
-
-static const named_type named_types[] = {
-    {"envoy.config.endpoint.v3.ClusterLoadAssignment", "clusters", false},
-    {"envoy.config.route.v3.RouteConfiguration", "listeners and scopes", false},
-    {"envoy.extensions.transport_sockets.tls.v3.Secret", NULL, false},
-    {"envoy.service.runtime.v3.Runtime", NULL, false},
-    {"envoy.config.core.v3.TypedExtensionConfig", NULL, false},
-    {"envoy.config.route.v3.VirtualHost", NULL, true},
-    {"envoy.config.endpoint.v3.LbEndpoint", NULL, true},
-};
-
-static const named_type *
+/* One of which servers mostly send what is named; NULL: not one, or another prefix. */
+static const udpai_type_info *
 find_named(const char *type_url)
 {
-    for (size_t i = 0; i < UDPAI_ARRAY_LEN(named_types); i++)
-        if (strcmp(named_types[i].name, udpai_type_without_prefix(type_url)) == 0)
-            return &named_types[i];
-    return NULL;
+    udpai_str name = udpai_str_from(udpai_type_without_prefix(type_url));
+    const udpai_type_info *type = udpai_type_find(name);
+    bool is_named = type && type->package && !type->is_whole && udpai_str_eq(type->name, name);
+    return is_named ? type : NULL;
 }
 
 static void
@@ -38,24 +23,24 @@ check_type(const char *type_url,
            const char *path,
            udpai_findings *findings)
 {
-    const named_type *type = find_named(type_url);
+    const udpai_type_info *type = find_named(type_url);
     bool is_rest = source->kind_case == UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_REST;
     bool is_alone = !is_rest && *source->xds->type;
-    if (!type || (type->parents && !is_alone) || (type->is_delta_only && is_rest))
+    if (!type || (type->named_by && !is_alone) || (!type->rest && is_rest))
         return;
-    if (type->parents)
+    if (type->named_by)
         udpai_findings_warn(findings, path,
                             "mirrors '%s' from a service of that type alone, where no %s say "
                             "which there are: unless the server sends them unasked, nothing comes. "
                             "Set mode: ON_DEMAND, or use the aggregated service",
-                            type->name, type->parents);
+                            type->name.data, type->named_by);
     else
         udpai_findings_warn(
             findings, path,
             "mirrors '%s', of which most xDS servers send only what is asked for by "
             "name, and a mirror knows no names: then nothing comes. Set mode: "
             "ON_DEMAND, in a provider of its own",
-            type->name);
+            type->name.data);
 }
 
 void

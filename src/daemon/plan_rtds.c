@@ -3,6 +3,7 @@
  * asks for those that shall come from one source alone. */
 #include "daemon/plan_internal.h"
 #include "daemon/rtds_check.h"
+#include "model/types.h"
 #include "runtime/layers.h"
 #include "runtime/rtds.h"
 
@@ -32,7 +33,7 @@ add_provider(udpai_plan *plan, const char *name, const char *source)
         .on_demand = true,
     };
     const udpai_named_config named = {
-        .type_url = UDPAI_STR(UDPAI_RUNTIME_TYPE_URL),
+        .type_url = UDPAI_STR(UDPAI_TYPE_RUNTIME),
         .name = udpai_str_from(name),
         .descriptors = descriptor,
         .n_descriptors = 1,

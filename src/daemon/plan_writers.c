@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is written into files, and for whom, from the bootstrap file. */
 #include "daemon/plan_internal.h"
-#include "xds/peek.h"
+#include "model/types.h"
 
 typedef Udpa__Config__V1__WriteFiles message;
 
@@ -72,10 +72,10 @@ static udpa_err
 choose_types(udpai_plan *plan, const message *from, udpai_plan_writer *to)
 {
     static const udpai_str usual[] = {
-        {UDPAI_XDS_TYPE_CLUSTER, sizeof(UDPAI_XDS_TYPE_CLUSTER) - 1},
-        {UDPAI_XDS_TYPE_ENDPOINTS, sizeof(UDPAI_XDS_TYPE_ENDPOINTS) - 1},
-        {UDPAI_XDS_TYPE_LISTENER, sizeof(UDPAI_XDS_TYPE_LISTENER) - 1},
-        {UDPAI_XDS_TYPE_ROUTES, sizeof(UDPAI_XDS_TYPE_ROUTES) - 1},
+        {UDPAI_TYPE_CLUSTER, sizeof(UDPAI_TYPE_CLUSTER) - 1},
+        {UDPAI_TYPE_ENDPOINTS, sizeof(UDPAI_TYPE_ENDPOINTS) - 1},
+        {UDPAI_TYPE_LISTENER, sizeof(UDPAI_TYPE_LISTENER) - 1},
+        {UDPAI_TYPE_ROUTES, sizeof(UDPAI_TYPE_ROUTES) - 1},
     };
     to->types = usual;
     to->n_types = UDPAI_ARRAY_LEN(usual);

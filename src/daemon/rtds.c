@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "model/types.h"
 #include "runtime/rtds.h"
 
 #define COMPONENT "runtime"
@@ -153,7 +154,7 @@ on_complete(void *userdata)
     if (!one->layer && !one->error)
         udpai_log(UDPA_LOG_INFO, COMPONENT,
                   "layer %.*s is not there: there is no resource '%s' of type %s so far",
-                  UDPAI_SHOWN(layer_name(one)), one->name, UDPAI_RUNTIME_TYPE_URL);
+                  UDPAI_SHOWN(layer_name(one)), one->name, UDPAI_TYPE_RUNTIME);
 }
 
 /* ---- beginning and end ---- */
@@ -163,7 +164,7 @@ follow(follower *one)
 {
     const udpai_str name = udpai_str_from(one->name);
     const udpai_selection selection = {
-        .type_url = UDPAI_STR(UDPAI_RUNTIME_TYPE_URL),
+        .type_url = UDPAI_STR(UDPAI_TYPE_RUNTIME),
         .names = &name,
         .n_names = 1,
     };

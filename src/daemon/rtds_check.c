@@ -6,6 +6,7 @@
 #include "daemon/source_names.h"
 #include "daemon/words.h"
 #include "model/name.h"
+#include "model/types.h"
 #include "runtime/layers.h"
 #include "runtime/rtds.h"
 
@@ -80,7 +81,7 @@ is_of_another_type(const source_message *source)
 {
     return source->kind_case == UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_XDS && *source->xds->type &&
            strcmp(udpai_type_without_prefix(source->xds->type),
-                  udpai_type_without_prefix(UDPAI_RUNTIME_TYPE_URL)) != 0;
+                  udpai_type_without_prefix(UDPAI_TYPE_RUNTIME)) != 0;
 }
 
 static void

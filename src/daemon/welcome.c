@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "endpoint/exposure.h"
+#include "model/types.h"
 
 #define DEFAULT_SERVER "127.0.0.1:18000"
 
@@ -69,7 +70,8 @@ print_data(const udpai_plan *plan)
 static const char *
 first_resource(const udpai_schema *schema, const char **ret_type)
 {
-    bool knows_envoy = udpai_schema_has(schema, UDPAI_STR("envoy.config.cluster.v3.Cluster"));
+    bool knows_envoy =
+        udpai_schema_has(schema, udpai_str_from(UDPAI_TYPE_NAME(UDPAI_TYPE_CLUSTER)));
     *ret_type = knows_envoy ? "cluster" : "google.protobuf.StringValue";
     return knows_envoy
                ? "{\"@type\": \"type.googleapis.com/envoy.config.cluster.v3.Cluster\", "

@@ -6,7 +6,7 @@
 #include "base/strbuf.h"
 #include "codec/place.h"
 #include "model/name.h"
-#include "model/type_url.h"
+#include "model/types.h"
 #include "store/settled.h"
 
 udpa_err
@@ -82,9 +82,8 @@ udpai_type_check(const char *type, udpa_error **ret_error)
 const char *
 udpai_type_without_prefix(const char *type)
 {
-    static const char usual[] = "type.googleapis.com/";
-    bool has_it = strncmp(type, usual, sizeof(usual) - 1) == 0;
-    return has_it ? type + sizeof(usual) - 1 : type;
+    bool has_it = udpai_str_starts(udpai_str_from(type), UDPAI_STR(UDPAI_TYPE_PREFIX));
+    return has_it ? UDPAI_TYPE_NAME(type) : type;
 }
 
 unsigned

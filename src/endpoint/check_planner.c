@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/strbuf.h"
 #include "model/name.h"
+#include "model/types.h"
 #include "reports/health_plan.h"
 #include "xds/hds.h"
 #include "xds/peek.h"
@@ -467,8 +468,8 @@ on_complete(void *userdata)
 static udpa_err
 subscribe(area *self, input_kind kind)
 {
-    static const char *const types[KINDS] = {UDPAI_XDS_TYPE_CLUSTER, UDPAI_XDS_TYPE_ENDPOINTS,
-                                             UDPAI_HEALTH_CHECKER_TYPE};
+    static const char *const types[KINDS] = {UDPAI_TYPE_CLUSTER, UDPAI_TYPE_ENDPOINTS,
+                                             UDPAI_TYPE_CHECKER};
     input *one = &self->inputs[kind];
     const udpai_local_ops ops = {.update = on_update, .complete = on_complete, .userdata = one};
     const udpai_selection selection = {

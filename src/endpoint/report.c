@@ -398,7 +398,7 @@ static udpai_own_report *
 find(const udpai_own_reports *reports, const char *type_url, const char *about)
 {
     char key[UDPAI_TYPE_URL_MAX + UDPA_NAME_MAX + 2];
-    const char *prefix = strchr(type_url, '/') ? "" : "type.googleapis.com/";
+    const char *prefix = strchr(type_url, '/') ? "" : UDPAI_TYPE_PREFIX;
     int type_len = snprintf(key, sizeof(key), "%s%s", prefix, type_url);
     if (type_len < 0 || type_len > UDPAI_TYPE_URL_MAX)
         return NULL;

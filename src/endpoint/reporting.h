@@ -10,7 +10,6 @@
 
 #include "base/util.h"
 
-#define UDPAI_TYPE_RESOURCE_STATE "type.googleapis.com/udpa.status.v1.ResourceState"
 /* Listeners take in messages of 4 MiB; a part of that is left for what stands around a payload. */
 #define UDPAI_REPORT_MAX_BYTES ((size_t)3584 * 1024)
 

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "endpoint/runtime.h"
+#include "model/types.h"
 #include "runtime/rtds.h"
 
 #define COMPONENT "runtime"
@@ -114,7 +115,7 @@ udpai_runtime_feed_begin(udpai_runtime_feed *feed,
     feed->resource_name = udpai_strdup(layer->resource_name);
     if (!feed->resource_name)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    options.type_url = UDPAI_RUNTIME_TYPE_URL;
+    options.type_url = UDPAI_TYPE_RUNTIME;
     options.names = &layer->resource_name;
     options.n_names = 1;
     options.update = on_update;

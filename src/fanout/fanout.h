@@ -345,7 +345,4 @@ uint64_t *udpai_subscription_time(udpai_subscription *subscription);
  * missing only after so long. 0: as soon as that is certain. */
 void udpai_subscription_delay_absence(udpai_subscription *subscription, uint64_t delay_ms);
 
-/* The order in which types are sent: CDS 0, EDS 1, LDS 2, RDS 3, …; unknown ones last. */
-unsigned udpai_type_rank(udpai_str type_url);
-
 #endif

@@ -3,9 +3,7 @@
 #include "fanout/said.h"
 #include "fanout/variant.h"
 
-#include "model/type_url.h"
-
-#define FIRST_TYPE "envoy.config.cluster.v3.Cluster"
+#include "model/types.h"
 
 static udpai_str
 item_key(const void *item)
@@ -31,28 +29,6 @@ udpai_str
 udpai_topic_url(const udpai_topic *topic)
 {
     return (udpai_str){udpa_bytes_data(topic->url), udpa_bytes_size(topic->url) - 1};
-}
-
-unsigned
-udpai_type_rank(udpai_str type_url)
-{
-    static const char *const order[] = {
-        FIRST_TYPE,
-        "envoy.config.endpoint.v3.ClusterLoadAssignment",
-        "envoy.config.endpoint.v3.LbEndpoint",
-        "envoy.extensions.transport_sockets.tls.v3.Secret",
-        "envoy.config.core.v3.TypedExtensionConfig",
-        "envoy.config.listener.v3.Listener",
-        "envoy.config.route.v3.ScopedRouteConfiguration",
-        "envoy.config.route.v3.RouteConfiguration",
-        "envoy.config.route.v3.VirtualHost",
-        "envoy.service.runtime.v3.Runtime",
-    };
-    udpai_str name = udpai_type_url_name(type_url);
-    unsigned rank = 0;
-    while (rank < UDPAI_ARRAY_LEN(order) && !udpai_str_eq(name, udpai_str_from(order[rank])))
-        rank++;
-    return rank;
 }
 
 udpai_topic *
@@ -309,8 +285,7 @@ pass_of(const udpai_change *change)
     udpai_str type_url = udpai_resource_type_url(change->resource);
     if (change->kind == UDPAI_CHANGE_REMOVE)
         return REMOVED;
-    return udpai_str_eq(udpai_type_url_name(type_url), UDPAI_STR(FIRST_TYPE)) ? REFERRED_TO
-                                                                              : REFERRING;
+    return udpai_type_rank(type_url) == 0 ? REFERRED_TO : REFERRING;
 }
 
 /* Additions get the lower numbers, so that a subscriber who has been sent all of them may be told

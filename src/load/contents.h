@@ -6,7 +6,6 @@
 
 #include "base/proto.h"
 
-#define UDPAI_CONTENTS_TYPE "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment"
 #define UDPAI_CONTENTS_NAMES_MAX 1000000 /* so many can be told apart */
 #define UDPAI_CONTENTS_NAME_ROOM 280     /* a namespace, and digits */
 

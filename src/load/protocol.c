@@ -7,6 +7,7 @@
 #include "base/proto.h"
 #include "load/contents.h"
 #include "load/nested.h"
+#include "model/types.h"
 
 #define EXTENSION "udpa.ext.v1"
 #define PREFIX_LEN 5 /* of a message of gRPC */
@@ -329,7 +330,7 @@ struct sizes {
 static struct sizes
 sizes_of(const udpai_contents *contents, udpai_str version)
 {
-    size_t any = udpai_proto_bytes_size(1, sizeof(UDPAI_CONTENTS_TYPE) - 1) +
+    size_t any = udpai_proto_bytes_size(1, sizeof(UDPAI_TYPE_ENDPOINTS) - 1) +
                  udpai_proto_bytes_size(2, contents->bytes.len);
     size_t resource = udpai_proto_bytes_size(1, contents->name.len) +
                       udpai_proto_bytes_size(2, version.len) + udpai_proto_bytes_size(3, any);
@@ -344,7 +345,7 @@ put_resource(udpai_proto_writer *writer, const udpai_contents *contents, udpai_s
     udpai_proto_put_bytes(writer, 1, contents->name);
     udpai_proto_put_bytes(writer, 2, version);
     udpai_proto_put_head(writer, 3, sizes.any);
-    put_text(writer, 1, UDPAI_CONTENTS_TYPE);
+    put_text(writer, 1, UDPAI_TYPE_ENDPOINTS);
     udpai_proto_put_bytes(writer, 2, contents->bytes);
 }
 
@@ -352,7 +353,7 @@ static size_t
 removals_size(const udpai_load_publication *all)
 {
     return all->n * udpai_proto_bytes_size(REMOVED, all->contents->name.len) +
-           udpai_proto_bytes_size(TYPE_URL, sizeof(UDPAI_CONTENTS_TYPE) - 1);
+           udpai_proto_bytes_size(TYPE_URL, sizeof(UDPAI_TYPE_ENDPOINTS) - 1);
 }
 
 static void
@@ -366,7 +367,7 @@ put_all(udpai_proto_writer *writer, const udpai_load_publication *all, udpai_str
             put_resource(writer, all->contents, version);
     }
     if (all->is_removal)
-        put_text(writer, TYPE_URL, UDPAI_CONTENTS_TYPE);
+        put_text(writer, TYPE_URL, UDPAI_TYPE_ENDPOINTS);
 }
 
 void

@@ -4,44 +4,27 @@
 #include "base/alloc.h"
 #include "base/percent.h"
 #include "model/name.h"
-#include "model/type_url.h"
-
-static const struct client_type {
-    const char *name;
-    bool is_of_others; /* its names end with what somebody speaks of, not with who speaks */
-} types[] = {
-    {"udpa.load.v1.ClientLoad", false},       {"udpa.load.v1.SharedClientLoad", false},
-    {"udpa.load.v1.ClusterLoad", false},      {"udpa.load.v1.OrcaReport", true},
-    {"udpa.health.v1.EndpointHealth", false}, {"udpa.health.v1.Checker", false},
-    {"udpa.status.v1.ResourceState", false},  {"udpa.status.v1.ClientStatus", false},
-};
+#include "model/types.h"
 
 /* Those of the configuration; set once, then only read. */
-static struct client_type added[UDPAI_CLIENT_TYPES_MAX];
+static const char *added[UDPAI_CLIENT_TYPES_MAX];
 static size_t n_added;
 
-static const struct client_type *
-find_among(const struct client_type *among, size_t n, udpai_str name)
-{
-    for (size_t i = 0; i < n; i++)
-        if (udpai_str_eq(name, udpai_str_from(among[i].name)))
-            return &among[i];
-    return NULL;
-}
-
-static const struct client_type *
-find(udpai_str type_url)
+static bool
+is_added(udpai_str type_url)
 {
     udpai_str name = udpai_type_url_name(type_url);
-    const struct client_type *found = find_among(types, UDPAI_ARRAY_LEN(types), name);
-    return found ? found : find_among(added, n_added, name);
+    for (size_t i = 0; i < n_added; i++)
+        if (udpai_str_eq(name, udpai_str_from(added[i])))
+            return true;
+    return false;
 }
 
 static void
 forget_added(void)
 {
     while (n_added)
-        udpai_free((void *)(uintptr_t)added[--n_added].name);
+        udpai_free((void *)(uintptr_t)added[--n_added]);
 }
 
 udpa_err
@@ -57,7 +40,7 @@ udpai_client_types_set(const udpai_str *type_urls, size_t n)
             forget_added();
             return UDPA_ERR_NOMEM;
         }
-        added[n_added++].name = copy;
+        added[n_added++] = copy;
     }
     return UDPA_OK;
 }
@@ -65,23 +48,25 @@ udpai_client_types_set(const udpai_str *type_urls, size_t n)
 bool
 udpai_type_is_client(udpai_str type_url)
 {
-    return find(type_url) != NULL;
+    const udpai_type_info *type = udpai_type_find(type_url);
+    return (type && type->is_client) || is_added(type_url);
 }
 
 const char *
 udpai_client_type_at(size_t index)
 {
-    const size_t n = UDPAI_ARRAY_LEN(types);
-    if (index < n)
-        return types[index].name;
-    return index - n < n_added ? added[index - n].name : NULL;
+    const udpai_type_info *type;
+    for (size_t i = 0; (type = udpai_type_at(i)); i++)
+        if (type->is_client && index-- == 0)
+            return type->name.data;
+    return index < n_added ? added[index] : NULL;
 }
 
 bool
 udpai_type_names_client(udpai_str type_url)
 {
-    const struct client_type *type = find(type_url);
-    return type && !type->is_of_others;
+    const udpai_type_info *type = udpai_type_find(type_url);
+    return type && type->is_client ? !type->is_of_others : is_added(type_url);
 }
 
 udpa_err

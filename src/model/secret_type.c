@@ -2,7 +2,7 @@
 #include "model/secret_type.h"
 
 #include "base/alloc.h"
-#include "model/type_url.h"
+#include "model/types.h"
 
 /* Those of the configuration; set once, then only read. */
 static udpai_str *added;
@@ -39,7 +39,8 @@ bool
 udpai_type_is_secret_of(const udpai_str *further, size_t n, udpai_str type_url)
 {
     udpai_str name = udpai_type_url_name(type_url);
-    bool is = udpai_str_eq(name, udpai_type_url_name(UDPAI_STR(UDPAI_TYPE_SECRET)));
+    const udpai_type_info *type = udpai_type_find(type_url);
+    bool is = type && type->is_secret;
     for (size_t i = 0; i < n && !is; i++)
         is = udpai_str_eq(name, udpai_type_url_name(further[i]));
     return is;

@@ -6,8 +6,6 @@
 #include "base/error.h"
 #include "base/util.h"
 
-#define UDPAI_TYPE_SECRET "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret"
-
 /* Is it, or one of these? Only what stands behind the last slash counts. */
 bool udpai_type_is_secret_of(const udpai_str *further, size_t n, udpai_str type_url);
 /* The same, of those that the configuration adds. */

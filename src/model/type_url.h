@@ -18,7 +18,4 @@ udpai_type_url_name(udpai_str type_url)
     return name;
 }
 
-/* Of a public type whose resources name no others: who is told of one asks for nothing new. */
-bool udpai_type_is_leaf(udpai_str type_url);
-
 #endif

@@ -7,7 +7,6 @@
 #include "base/strbuf.h"
 
 #define UDPAI_CLIENTS_NAMESPACE "udpa.clients"
-#define UDPAI_TYPE_CLIENT_STATUS "type.googleapis.com/udpa.status.v1.ClientStatus"
 
 typedef struct udpai_client_name {
     udpai_str node;  /* as it stands in the name */

@@ -9,8 +9,6 @@
 #include "base/error.h"
 #include "base/vector.h"
 
-#define UDPAI_HEALTH_TYPE "type.googleapis.com/udpa.health.v1.EndpointHealth"
-#define UDPAI_HEALTH_CHECKER_TYPE "type.googleapis.com/udpa.health.v1.Checker"
 /* Of one specifier, answer or cluster. */
 #define UDPAI_HEALTH_ENDPOINTS_MAX 65536
 

@@ -17,10 +17,6 @@
 #include "envoy/config/endpoint/v3/load_report.pb-c.h"
 #include "wire/arena.h"
 
-#define UDPAI_TYPE_CLIENT_LOAD "type.googleapis.com/udpa.load.v1.ClientLoad"
-#define UDPAI_TYPE_SHARED_CLIENT_LOAD "type.googleapis.com/udpa.load.v1.SharedClientLoad"
-#define UDPAI_TYPE_CLUSTER_LOAD "type.googleapis.com/udpa.load.v1.ClusterLoad"
-
 /* Bytes of a name in it: of a region, an endpoint's address, a metric, a category. */
 #define UDPAI_TALLY_TEXT_MAX 256
 /* Of the name of its service. */

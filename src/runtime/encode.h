@@ -12,8 +12,6 @@
 #include "base/bytes.h"
 #include "runtime/layer.h"
 
-#define UDPAI_RUNTIME_TYPE_URL "type.googleapis.com/envoy.service.runtime.v3.Runtime"
-
 /* By this name. The same layer is always the same bytes. NULL without memory. */
 udpa_bytes *udpai_runtime_encode(const udpai_runtime_layer *layer, udpai_str name);
 

@@ -6,8 +6,6 @@
 
 #include "runtime/layer.h"
 
-#define UDPAI_RUNTIME_TYPE_URL "type.googleapis.com/envoy.service.runtime.v3.Runtime"
-
 /* Reads the payload of such a resource into a layer of this name. The name that the payload has is
  * not looked at: it was found by the name of the resource, which may be longer (a udpa:// URL).
  * Without a layer in it, it is an empty one. UDPA_ERR_MALFORMED: it is no such message;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/type_url.h"
+#include "model/types.h"
 #include "runtime/encode.h"
 #include "runtime/tree_reading.h"
 
@@ -15,9 +15,9 @@ name_of_xdstp(const udpai_runtime_tree_rules *rules,
     udpa_err err = udpai_xdstp_parse(written, &xdstp, ret_error);
     if (err)
         return err;
-    if (!udpai_str_eq(xdstp.type, udpai_type_url_name(UDPAI_STR(UDPAI_RUNTIME_TYPE_URL))))
+    if (!udpai_str_eq(xdstp.type, udpai_type_url_name(UDPAI_STR(UDPAI_TYPE_RUNTIME))))
         return udpai_fail(ret_error, UDPA_ERR_INVAL, "'%.*s' is no name of a %s",
-                          UDPAI_SHOWN(written), UDPAI_RUNTIME_TYPE_URL);
+                          UDPAI_SHOWN(written), UDPAI_TYPE_RUNTIME);
     if (xdstp.is_glob)
         return udpai_fail(ret_error, UDPA_ERR_INVAL, "'%.*s' is the name of a collection",
                           UDPAI_SHOWN(written));

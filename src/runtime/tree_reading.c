@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/strbuf.h"
+#include "model/types.h"
 #include "runtime/encode.h"
 
 typedef struct reader {
@@ -119,7 +120,7 @@ make_named(const reader *self,
         return err;
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *value = udpai_runtime_encode(layer, asked);
     UDPA_AUTO(udpa_bytes_unref)
-    udpa_bytes *type = udpai_bytes_cstring(UDPAI_STR(UDPAI_RUNTIME_TYPE_URL));
+    udpa_bytes *type = udpai_bytes_cstring(UDPAI_STR(UDPAI_TYPE_RUNTIME));
     if (!value || !type)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     parts.value = value;

@@ -7,7 +7,7 @@
 #include "events/topics.h"
 #include "model/client_type.h"
 #include "model/name.h"
-#include "model/type_url.h"
+#include "model/types.h"
 #include "session/client_state.h"
 
 #define TYPES_MAX 1024

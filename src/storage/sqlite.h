@@ -20,11 +20,6 @@
 #include "storage/seal.h"
 #include "store/durable.h"
 
-/* Always a secret type. Types are compared by what follows their last '/', which is what a payload
- * is, whatever prefix its producer gave it. */
-#define UDPAI_SQLITE_TYPE_SECRET                                                                   \
-    "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret"
-
 #define UDPAI_SQLITE_OPS_PER_COMMIT 16384
 #define UDPAI_SQLITE_BUSY_MS 5000
 
@@ -32,7 +27,7 @@
 typedef struct udpai_sqlite_options {
     const char *directory;           /* made, with mode 0700, if its parent exists */
     const uint8_t *secret_key;       /* UDPAI_SECRET_KEY_SIZE bytes; NULL: secrets are not kept */
-    const char *const *secret_types; /* type URLs, or message names */
+    const char *const *secret_types; /* besides Envoy's: type URLs, or message names */
     size_t n_secret_types;
     size_t max_ops_per_commit; /* of batches joined in one transaction; 0: the default above. A
                                   single batch may be larger */

@@ -11,7 +11,7 @@
 #include "base/strbuf.h"
 #include "base/utf8.h"
 #include "model/lineage.h"
-#include "model/type_url.h"
+#include "model/types.h"
 
 #define FILE_NAME "udpa.db"
 #define APPLICATION_ID 1969516641 /* "udpa" */
@@ -210,6 +210,9 @@ udpai_sqlite_column(sqlite3_stmt *statement, int index)
 bool
 udpai_sqlite_db_is_secret(const udpai_sqlite_db *db, udpai_str type_url)
 {
+    const udpai_type_info *type = udpai_type_find(type_url);
+    if (type && type->is_secret)
+        return true;
     udpai_str name = udpai_type_url_name(type_url);
     for (size_t i = 0; i < db->secret_messages.n; i++)
         if (udpai_str_eq(name, udpai_str_from(db->secret_messages.items[i])))
@@ -231,7 +234,7 @@ add_secret_type(udpai_sqlite_db *db, const char *type_url)
 static udpa_err
 set_secrets(udpai_sqlite_db *db, const udpai_sqlite_options *options, udpa_error **ret_error)
 {
-    udpa_err err = add_secret_type(db, UDPAI_SQLITE_TYPE_SECRET);
+    udpa_err err = UDPA_OK;
     for (size_t i = 0; i < options->n_secret_types && err == UDPA_OK; i++)
         err = add_secret_type(db, options->secret_types[i]);
     if (err != UDPA_OK)

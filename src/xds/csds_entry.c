@@ -2,13 +2,12 @@
 /* What is said of one resource of one client: a GenericXdsConfig. As the node knows it: by what it
  * has sent and what was answered, not by what the client does with it. */
 #include "base/alloc.h"
+#include "model/types.h"
 #include "session/access.h"
 #include "session/client_state.h"
 #include "wire/compose.h"
 #include "wire/entry.h"
 #include "xds/csds_internal.h"
-
-#define SECRET "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret"
 
 enum { /* field numbers of ClientConfig, GenericXdsConfig and UpdateFailureState */
     NODE = 1,
@@ -78,7 +77,7 @@ status_of(const udpai_taken *taken, udpai_acknowledgement_state state)
 static bool
 is_secret(const udpai_csds *csds, udpai_str type_url)
 {
-    bool is = udpai_str_eq(type_url, UDPAI_STR(SECRET));
+    bool is = udpai_str_eq(type_url, UDPAI_STR(UDPAI_TYPE_SECRET));
     for (size_t i = 0; i < csds->n_secret_types && !is; i++)
         is = udpai_str_eq(type_url, csds->secret_types[i]);
     return is;

@@ -2,12 +2,11 @@
 #include "xds/csds_own.h"
 
 #include "base/alloc.h"
+#include "model/types.h"
 #include "session/status.h"
 #include "wire/compose.h"
 #include "wire/entry.h"
 #include "xds/csds_internal.h"
-
-#define SECRET "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret"
 
 enum { /* field numbers of ClientStatusResponse, ClientConfig, GenericXdsConfig, UpdateFailureState
         */
@@ -33,7 +32,7 @@ static bool
 shows_body(const udpai_own_entry *entry, const udpa_resource *resource)
 {
     return entry->with_bodies && udpai_resource_any_size(resource) <= UDPAI_CSDS_BODY_MAX &&
-           !udpai_str_eq(entry->type_url, UDPAI_STR(SECRET));
+           !udpai_str_eq(entry->type_url, UDPAI_STR(UDPAI_TYPE_SECRET));
 }
 
 static void

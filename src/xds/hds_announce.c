@@ -4,6 +4,7 @@
  */
 #include "base/proto.h"
 #include "model/name.h"
+#include "model/types.h"
 #include "wire/message.h"
 #include "xds/hds_internal.h"
 
@@ -81,7 +82,7 @@ udpa_err
 udpai_hds_want(udpai_hds *hds, const udpai_subscription_message *message, bool wanted)
 {
     udpa_err err = UDPA_OK;
-    if (!udpai_str_eq(message->type_url, UDPAI_STR(UDPAI_HEALTH_CHECKER_TYPE)))
+    if (!udpai_str_eq(message->type_url, UDPAI_STR(UDPAI_TYPE_CHECKER)))
         return UDPA_OK;
     for (size_t i = 0; i < message->n_names && err == UDPA_OK; i++) {
         udpa_bytes *wish = NULL;
@@ -126,7 +127,7 @@ make_resource(const udpai_hds *hds, udpa_resource **ret_resource)
     writer = (udpai_proto_writer){room, 0};
     put_checker(&writer, hds);
     UDPA_AUTO(udpa_bytes_unref)
-    udpa_bytes *any = udpai_any_make(UDPAI_STR(UDPAI_HEALTH_CHECKER_TYPE), udpai_bytes_view(value));
+    udpa_bytes *any = udpai_any_make(UDPAI_STR(UDPAI_TYPE_CHECKER), udpai_bytes_view(value));
     const udpai_resource_parts parts = {
         .name = udpai_bytes_view(hds->called),
         .any = any,
@@ -139,8 +140,7 @@ static udpa_err
 fill(const udpai_hds *hds, udpai_publication *publication, bool is_there)
 {
     UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = NULL;
-    udpa_err err =
-        udpai_publication_set(&publication->type_url, UDPAI_STR(UDPAI_HEALTH_CHECKER_TYPE));
+    udpa_err err = udpai_publication_set(&publication->type_url, UDPAI_STR(UDPAI_TYPE_CHECKER));
     if (err == UDPA_OK && !is_there)
         return udpai_publication_remove(publication, udpai_bytes_view(hds->called));
     if (err == UDPA_OK)

@@ -4,9 +4,9 @@
  * in makes nothing pile up. */
 #include "base/alloc.h"
 #include "model/name.h"
+#include "model/types.h"
 #include "xds/hds_internal.h"
 #include "xds/names.h"
-#include "xds/peek.h"
 
 /* A judgement that there was no memory for is not waited for without end. */
 #define JUDGEMENT_PATIENCE_MS 60000
@@ -35,9 +35,8 @@ typedef struct report_name {
 static udpa_err
 make_name(const udpai_hds *hds, udpai_str cluster, report_name *to, udpa_error **ret_error)
 {
-    udpa_err err =
-        udpai_xds_name_resolve(hds->belonging.audience, UDPAI_STR(UDPAI_XDS_TYPE_CLUSTER), cluster,
-                               &to->cluster, ret_error);
+    udpa_err err = udpai_xds_name_resolve(hds->belonging.audience, UDPAI_STR(UDPAI_TYPE_CLUSTER),
+                                          cluster, &to->cluster, ret_error);
     if (err != UDPA_OK)
         return err;
     udpai_str full = to->cluster.full, segment = udpai_bytes_view(hds->segment);
@@ -62,7 +61,7 @@ make_resource(const udpai_hds *hds,
               const report_name *named,
               udpa_resource **ret_resource)
 {
-    udpai_str type_url = UDPAI_STR(UDPAI_HEALTH_TYPE);
+    udpai_str type_url = UDPAI_STR(UDPAI_TYPE_ENDPOINT_HEALTH);
     UDPA_AUTO(udpa_bytes_unref)
     udpa_bytes *value = udpai_health_table_compose(hds->table, cluster, named->cluster.full);
     UDPA_AUTO(udpa_bytes_unref)
@@ -113,7 +112,8 @@ add_cluster(udpai_hds *hds, udpai_publication *publication, size_t cluster)
 static udpa_err
 fill(udpai_hds *hds, udpai_publication *publication)
 {
-    udpa_err err = udpai_publication_set(&publication->type_url, UDPAI_STR(UDPAI_HEALTH_TYPE));
+    udpa_err err =
+        udpai_publication_set(&publication->type_url, UDPAI_STR(UDPAI_TYPE_ENDPOINT_HEALTH));
     for (size_t i = 0; i < hds->gone.n && err == UDPA_OK; i++)
         err = udpai_publication_remove(publication, udpai_bytes_view(hds->gone.items[i]));
     size_t n = udpai_health_table_n_clusters(hds->table);
@@ -191,8 +191,7 @@ udpai_hds_judged(udpai_hds *hds, const udpai_publication *publication)
 {
     const udpa_error *error = first_error(publication);
     unsigned n_suppressed;
-    bool is_announcement =
-        udpai_str_eq(publication->type_url, UDPAI_STR(UDPAI_HEALTH_CHECKER_TYPE));
+    bool is_announcement = udpai_str_eq(publication->type_url, UDPAI_STR(UDPAI_TYPE_CHECKER));
     hds->is_unjudged &= is_announcement;
     if (error) {
         udpa_error_unref(hds->last_error);

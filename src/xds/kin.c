@@ -2,6 +2,7 @@
 #include "xds/kin.h"
 
 #include "base/alloc.h"
+#include "model/types.h"
 #include "session/acknowledgement.h"
 #include "xds/hold.h"
 #include "xds/peek.h"
@@ -37,19 +38,16 @@ udpai_xds_role_of(udpai_str type_url)
         const char *type_url;
         udpai_xds_role role;
     } roles[] = {
-        {UDPAI_XDS_TYPE_CLUSTER, UDPAI_XDS_CLUSTERS},
-        {UDPAI_XDS_TYPE_ENDPOINTS, UDPAI_XDS_ENDPOINTS},
-        {UDPAI_XDS_TYPE_SECRET, UDPAI_XDS_SECRETS},
-        {UDPAI_XDS_TYPE_LISTENER, UDPAI_XDS_WAITS},
-        {UDPAI_XDS_TYPE_SCOPES, UDPAI_XDS_WAITS},
-        {UDPAI_XDS_TYPE_ROUTES, UDPAI_XDS_WAITS},
-        {UDPAI_XDS_TYPE_VIRTUAL_HOST, UDPAI_XDS_WAITS},
+        {UDPAI_TYPE_CLUSTER, UDPAI_XDS_CLUSTERS},
+        {UDPAI_TYPE_ENDPOINTS, UDPAI_XDS_ENDPOINTS},
+        {UDPAI_TYPE_SECRET, UDPAI_XDS_SECRETS},
     };
 
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(roles); i++)
         if (udpai_str_eq(type_url, udpai_str_from(roles[i].type_url)))
             return roles[i].role;
-    return UDPAI_XDS_BESIDE;
+    const udpai_type_info *type = udpai_type_of_url(type_url);
+    return type && type->waits_for_clusters ? UDPAI_XDS_WAITS : UDPAI_XDS_BESIDE;
 }
 
 static udpai_wheel *
@@ -263,7 +261,7 @@ look_at(struct needs *needs, const struct need *need)
 static void
 look_at_secret(void *userdata, udpai_str name)
 {
-    const struct need need = {UDPAI_XDS_SECRETS, UDPAI_STR(UDPAI_XDS_TYPE_SECRET), name};
+    const struct need need = {UDPAI_XDS_SECRETS, UDPAI_STR(UDPAI_TYPE_SECRET), name};
     look_at(userdata, &need);
 }
 
@@ -278,8 +276,7 @@ needs_of(void *userdata, const udpa_resource *cluster, uint64_t *ret_answered_ms
                                   udpai_resource_name(cluster)) != UDPAI_PRESENT)
         return UDPAI_HOLD_HOPELESS;
     if (udpai_xds_peek_eds(payload, &eds)) {
-        const struct need need = {UDPAI_XDS_ENDPOINTS, UDPAI_STR(UDPAI_XDS_TYPE_ENDPOINTS),
-                                  eds.name};
+        const struct need need = {UDPAI_XDS_ENDPOINTS, UDPAI_STR(UDPAI_TYPE_ENDPOINTS), eds.name};
         if (eds.is_elsewhere)
             return UDPAI_HOLD_HOPELESS;
         look_at(&needs, &need);

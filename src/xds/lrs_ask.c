@@ -3,9 +3,9 @@
  * clusters of this namespace": then all are asked for, and the others are left out here. */
 #include "base/strbuf.h"
 #include "model/client_type.h"
+#include "model/types.h"
 #include "wire/entry.h"
 #include "xds/lrs_internal.h"
-#include "xds/peek.h"
 
 enum { /* field numbers of LoadStatsResponse */
     CLUSTERS = 1,
@@ -163,7 +163,8 @@ select_xdstp(const udpai_lrs *lrs, udpai_lrs_selection *selection, udpai_str clu
         udpai_strbuf text = {0};
         udpai_strbuf_puts(&text, UDPAI_XDSTP_SCHEME);
         udpai_strbuf_str(&text, listed->items[i].name);
-        udpai_strbuf_puts(&text, "/envoy.config.cluster.v3.Cluster");
+        udpai_strbuf_putc(&text, '/');
+        udpai_strbuf_puts(&text, UDPAI_TYPE_NAME(UDPAI_TYPE_CLUSTER));
         udpai_strbuf_append(&text, cluster.data + prefix.len, cluster.len - prefix.len);
         err = udpai_strbuf_failed(&text) ? UDPA_ERR_NOMEM
                                          : select_spelling(selection, udpai_strbuf_view(&text));

@@ -4,8 +4,8 @@
  * goes with the next; so a client that reports faster than can be taken in makes nothing pile up.
  */
 #include "base/alloc.h"
+#include "model/types.h"
 #include "xds/lrs_internal.h"
-#include "xds/peek.h"
 
 typedef Envoy__Config__Endpoint__V3__ClusterStats stats_message;
 
@@ -95,9 +95,8 @@ typedef struct report_name {
 static udpa_err
 make_name(const udpai_lrs *lrs, udpai_str cluster, report_name *to, udpa_error **ret_error)
 {
-    udpa_err err =
-        udpai_xds_name_resolve(lrs->belonging.audience, UDPAI_STR(UDPAI_XDS_TYPE_CLUSTER), cluster,
-                               &to->cluster, ret_error);
+    udpa_err err = udpai_xds_name_resolve(lrs->belonging.audience, UDPAI_STR(UDPAI_TYPE_CLUSTER),
+                                          cluster, &to->cluster, ret_error);
     if (err != UDPA_OK)
         return err;
     udpai_str full = to->cluster.full, segment = udpai_bytes_view(lrs->segment);

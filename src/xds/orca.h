@@ -114,7 +114,6 @@ udpa_err udpai_orca_v1_session_new(udpai_session **ret_session,
 
 /* ---- the session of who asks ---- */
 
-#define UDPAI_TYPE_ORCA_REPORT "type.googleapis.com/udpa.load.v1.OrcaReport"
 #define UDPAI_ORCA_TTL_SPARE_MS 10000
 
 /* Whom it asks, and what for. */

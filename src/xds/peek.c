@@ -3,11 +3,10 @@
 
 #include "base/proto.h"
 #include "base/utf8.h"
-#include "model/type_url.h"
+#include "model/types.h"
 
-enum { /* field numbers of the public types */
-    NAME =
-        1, /* of every type that has a name; in ClusterLoadAssignment it is called cluster_name */
+enum {        /* field numbers of the public types */
+    NAME = 1, /* of a Cluster, and of an SdsSecretConfig */
     CLUSTER_TYPE = 2,
     CLUSTER_EDS_CONFIG = 3,
     CLUSTER_CUSTOM_TYPE = 38, /* in one oneof with CLUSTER_TYPE */
@@ -55,46 +54,18 @@ enum { /* field numbers of the public types */
 
 #define UPSTREAM_TLS_CONTEXT "envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext"
 
-bool
-udpai_xds_type_is_whole(udpai_str type_url)
-{
-    udpai_str name = udpai_type_url_name(type_url);
-    return udpai_str_eq(name, UDPAI_STR("envoy.config.cluster.v3.Cluster")) ||
-           udpai_str_eq(name, UDPAI_STR("envoy.config.listener.v3.Listener")) ||
-           udpai_str_eq(name, UDPAI_STR("envoy.config.route.v3.ScopedRouteConfiguration"));
-}
-
-static bool
-has_name(udpai_str type_url)
-{
-    static const char *const named[] = {
-        "envoy.config.cluster.v3.Cluster",
-        "envoy.config.endpoint.v3.ClusterLoadAssignment",
-        "envoy.config.listener.v3.Listener",
-        "envoy.config.route.v3.RouteConfiguration",
-        "envoy.config.route.v3.ScopedRouteConfiguration",
-        "envoy.extensions.transport_sockets.tls.v3.Secret",
-        "envoy.config.core.v3.TypedExtensionConfig",
-        "envoy.service.runtime.v3.Runtime",
-    };
-    udpai_str name = udpai_type_url_name(type_url);
-    for (size_t i = 0; i < UDPAI_ARRAY_LEN(named); i++)
-        if (udpai_str_eq(name, udpai_str_from(named[i])))
-            return true;
-    return false;
-}
-
 /* Of a field that is given more than once, the last one counts. */
 bool
 udpai_xds_peek_name(udpai_str type_url, udpai_str payload, udpai_str *ret_name)
 {
-    if (!has_name(type_url))
+    const udpai_type_info *type = udpai_type_find(type_url);
+    if (!type || !type->name_field)
         return false;
     udpai_str name = {0};
     udpai_proto_reader reader = udpai_proto_read(payload);
     udpai_proto_field field;
     while (udpai_proto_next(&reader, &field))
-        if (field.number == NAME && field.type == UDPAI_WIRE_BYTES)
+        if (field.number == type->name_field && field.type == UDPAI_WIRE_BYTES)
             name = field.bytes;
     if (reader.failed || name.len == 0 || !udpai_utf8_valid(name))
         return false;

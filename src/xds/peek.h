@@ -7,23 +7,6 @@
 
 #include "base/util.h"
 
-#define UDPAI_XDS_TYPE_PREFIX "type.googleapis.com/"
-#define UDPAI_XDS_TYPE_CLUSTER UDPAI_XDS_TYPE_PREFIX "envoy.config.cluster.v3.Cluster"
-#define UDPAI_XDS_TYPE_ENDPOINTS                                                                   \
-    UDPAI_XDS_TYPE_PREFIX "envoy.config.endpoint.v3.ClusterLoadAssignment"
-#define UDPAI_XDS_TYPE_MEMBER UDPAI_XDS_TYPE_PREFIX "envoy.config.endpoint.v3.LbEndpoint"
-#define UDPAI_XDS_TYPE_LISTENER UDPAI_XDS_TYPE_PREFIX "envoy.config.listener.v3.Listener"
-#define UDPAI_XDS_TYPE_SCOPES UDPAI_XDS_TYPE_PREFIX "envoy.config.route.v3.ScopedRouteConfiguration"
-#define UDPAI_XDS_TYPE_EXTENSION UDPAI_XDS_TYPE_PREFIX "envoy.config.core.v3.TypedExtensionConfig"
-#define UDPAI_XDS_TYPE_SECRET                                                                      \
-    UDPAI_XDS_TYPE_PREFIX "envoy.extensions.transport_sockets.tls.v3.Secret"
-#define UDPAI_XDS_TYPE_VIRTUAL_HOST UDPAI_XDS_TYPE_PREFIX "envoy.config.route.v3.VirtualHost"
-#define UDPAI_XDS_TYPE_ROUTES UDPAI_XDS_TYPE_PREFIX "envoy.config.route.v3.RouteConfiguration"
-
-/* Of these types SotW responses hold the whole state: clusters and listeners by the protocol's
- * text, scopes of routes because Envoy takes what is not there for removed. */
-bool udpai_xds_type_is_whole(udpai_str type_url);
-
 /* The name that a payload gives itself, a view of it; false: its type has none, or it is empty. */
 bool udpai_xds_peek_name(udpai_str type_url, udpai_str payload, udpai_str *ret_name);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the fan-out delivers, as DeltaDiscoveryResponse. */
 #include "base/alloc.h"
-#include "xds/peek.h"
+#include "model/types.h"
 #include "xds/render_internal.h"
 #include "xds/xds_internal.h"
 
@@ -104,7 +104,7 @@ keep(struct plan *plan, const char room[UDPAI_XDS_SHOWN_MAX], udpai_str name)
 static bool
 is_told_by_resource(const udpai_render *what, udpai_str name)
 {
-    return udpai_str_eq(what->type_url, UDPAI_STR(UDPAI_XDS_TYPE_VIRTUAL_HOST)) &&
+    return udpai_str_eq(what->type_url, UDPAI_STR(UDPAI_TYPE_VIRTUAL_HOST)) &&
            udpai_subscription_has_name(what->subscription, name) &&
            !udpai_subscription_has_lost(what->subscription, name);
 }

@@ -6,6 +6,7 @@
  * payloads have one name, one is left out: clients refuse a response that has a name twice. */
 #include "base/alloc.h"
 #include "base/map.h"
+#include "model/types.h"
 #include "xds/left_out.h"
 #include "xds/peek.h"
 #include "xds/render_internal.h"
@@ -22,7 +23,7 @@ enum { /* field numbers of DiscoveryResponse, and of Any; the nonce is appended 
     ANY_VALUE = 2,
 };
 
-#define TYPE_RESOURCE UDPAI_XDS_TYPE_PREFIX "envoy.service.discovery.v3.Resource"
+#define TYPE_RESOURCE UDPAI_TYPE_PREFIX "envoy.service.discovery.v3.Resource"
 
 /* Whoever uses locators reads what is wrapped. */
 static bool

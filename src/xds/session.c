@@ -3,11 +3,11 @@
  * it can be sent. */
 #include "base/alloc.h"
 #include "model/type_url.h"
+#include "model/types.h"
 #include "session/client_log.h"
 #include "session/status.h"
 #include "wire/compose.h"
 #include "xds/belong.h"
-#include "xds/peek.h"
 #include "xds/xds_internal.h"
 
 /* The number of the nonce in both kinds of response. */
@@ -233,8 +233,8 @@ void
 udpai_xds_delay_absence(const udpai_xds *xds, udpai_subscription *subscription)
 {
     udpai_str type_url = udpai_subscription_type_url(subscription);
-    bool is_awaited = udpai_str_eq(type_url, UDPAI_STR(UDPAI_XDS_TYPE_ROUTES)) ||
-                      udpai_str_eq(type_url, UDPAI_STR(UDPAI_XDS_TYPE_EXTENSION));
+    bool is_awaited = udpai_str_eq(type_url, UDPAI_STR(UDPAI_TYPE_ROUTES)) ||
+                      udpai_str_eq(type_url, UDPAI_STR(UDPAI_TYPE_EXTENSION));
     bool is_envoy = xds->peer && udpai_str_eq(udpai_node_info_parts(xds->peer)->user_agent_name,
                                               UDPAI_STR("envoy"));
     if (is_envoy && is_awaited && xds->protocol->has_removals && !xds->says_errors)
@@ -252,7 +252,7 @@ note_role(udpai_xds *xds, udpai_subscription *subscription)
         return;
     xds->clusters = subscription;
     xds->has_listeners_first =
-        udpai_subscriber_find(&xds->subscriber, UDPAI_STR(UDPAI_XDS_TYPE_LISTENER)) != NULL;
+        udpai_subscriber_find(&xds->subscriber, UDPAI_STR(UDPAI_TYPE_LISTENER)) != NULL;
 }
 
 static udpai_subscription *

@@ -6,6 +6,7 @@
 #define UDPAI_XDS_SHIM_H
 
 #include "base/log.h"
+#include "model/types.h"
 #include "xds/group.h"
 
 typedef struct udpai_xds_shim udpai_xds_shim;
@@ -31,10 +32,9 @@ typedef struct udpai_xds_method {
 #define UDPAI_XDS_WARM_TIMEOUT_MS 5000
 #define UDPAI_XDS_WARM_TIMEOUT_MAX_MS 60000
 
-/* Two of the aggregated service, three for each of eight types, one of VHDS, one of LEDS. */
-#define UDPAI_XDS_METHODS 28
-/* The eight types that can be polled. */
-#define UDPAI_XDS_POLLS 8
+#define UDPAI_XDS_POLLS UDPAI_TYPES_POLLED
+/* Two of the aggregated service, three for each type that can be polled, one for each other. */
+#define UDPAI_XDS_METHODS (2 + 2 * UDPAI_TYPES_POLLED + UDPAI_TYPES_SERVED)
 
 struct udpai_xds_shim {
     udpai_xds_audience *audiences; /* who matches none is refused */

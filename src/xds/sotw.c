@@ -5,8 +5,8 @@
 #include "base/alloc.h"
 #include "base/map.h"
 #include "model/digest.h"
+#include "model/types.h"
 #include "model/variant.h"
-#include "xds/peek.h"
 #include "xds/xds_internal.h"
 
 /* The feature has two spellings: what clients send, and what the protocol's text says. */
@@ -33,7 +33,7 @@ udpai_xds_sotw_choose_renderer(const udpai_xds *xds)
 static udpai_delivery_mode
 choose_mode(const udpai_xds *xds, udpai_str type_url)
 {
-    if (udpai_xds_type_is_whole(type_url))
+    if (udpai_type_is_whole(type_url))
         return UDPAI_MODE_STATE;
     return xds->says_errors ? UDPAI_MODE_TOLD : UDPAI_MODE_GROUPED;
 }

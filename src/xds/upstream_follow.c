@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Types without a wildcard: what is there of them is what resources of other types refer to. The
  * endpoints of clusters, the routes of listeners and of their scopes. */
+#include "model/types.h"
 #include "xds/peek.h"
 #include "xds/upstream_internal.h"
 
@@ -8,9 +9,9 @@
 static const struct {
     const char *child, *parent;
 } rules[] = {
-    {UDPAI_XDS_TYPE_ENDPOINTS, UDPAI_XDS_TYPE_CLUSTER},
-    {UDPAI_XDS_TYPE_ROUTES, UDPAI_XDS_TYPE_LISTENER},
-    {UDPAI_XDS_TYPE_ROUTES, UDPAI_XDS_TYPE_SCOPES},
+    {UDPAI_TYPE_ENDPOINTS, UDPAI_TYPE_CLUSTER},
+    {UDPAI_TYPE_ROUTES, UDPAI_TYPE_LISTENER},
+    {UDPAI_TYPE_ROUTES, UDPAI_TYPE_SCOPES},
 };
 
 static bool
@@ -104,9 +105,9 @@ visit_references(const udpai_upstream_type *type, const udpa_resource *parent, b
     udpai_str payload = udpai_resource_value(parent), name;
     if (udpai_resource_is_redirect(parent)) /* what it leads to is not known here */
         return UDPA_OK;
-    if (is_of(type, UDPAI_XDS_TYPE_LISTENER))
+    if (is_of(type, UDPAI_TYPE_LISTENER))
         visit_listener(&self, payload);
-    else if (is_of(type, UDPAI_XDS_TYPE_SCOPES))
+    else if (is_of(type, UDPAI_TYPE_SCOPES))
         udpai_xds_peek_scope(payload, visit_reference, &self);
     else if (udpai_xds_peek_endpoints_name(payload, &name))
         visit_reference(&self, name);
@@ -189,7 +190,7 @@ static bool
 wants_to_follow(const udpai_upstream_type *child, const udpai_upstream_type *parent)
 {
     return child->prefixes.n &&
-           (!is_of(parent, UDPAI_XDS_TYPE_SCOPES) || child->n_scoped || parent->prefixes.n);
+           (!is_of(parent, UDPAI_TYPE_SCOPES) || child->n_scoped || parent->prefixes.n);
 }
 
 /* The first parent may make the next one wanted, or not any more. */
@@ -235,7 +236,7 @@ udpai_upstream_parents_are_complete(const udpai_upstream_type *type)
 {
     for (size_t i = 0; i < type->n_parents; i++) {
         const udpai_upstream_type *parent = type->parents[i];
-        bool matters = !is_of(parent, UDPAI_XDS_TYPE_SCOPES) || type->n_scoped;
+        bool matters = !is_of(parent, UDPAI_TYPE_SCOPES) || type->n_scoped;
         if (matters && !parent->is_complete)
             return false;
     }

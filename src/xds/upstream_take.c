@@ -3,8 +3,8 @@
 #include "xds/upstream_internal.h"
 
 #include "base/alloc.h"
+#include "model/types.h"
 #include "wire/compose.h"
-#include "xds/peek.h"
 
 /* A response, while it is taken in. */
 typedef struct taking {
@@ -363,7 +363,7 @@ static bool
 is_whole(const taking *self)
 {
     return !udpai_upstream_options_of(self->type)->is_delta &&
-           udpai_xds_type_is_whole(udpai_bytes_view(self->type->type));
+           udpai_type_is_whole(udpai_bytes_view(self->type->type));
 }
 
 static udpa_err

@@ -4,6 +4,7 @@
  * and likewise behind endpoints for what their localities have by LEDS. By the protocol's text
  * listeners may wait for their routes so (Envoy does not). So behind a response with such clusters
  * or listeners, what they wait for goes out once more. */
+#include "model/types.h"
 #include "xds/peek.h"
 #include "xds/xds_internal.h"
 
@@ -40,9 +41,9 @@ static const struct {
     const char *type_url, *awaited;
     void (*visit)(udpai_str payload, udpai_xds_name_fn visit, void *userdata);
 } rules[] = {
-    {UDPAI_XDS_TYPE_CLUSTER, UDPAI_XDS_TYPE_ENDPOINTS, visit_endpoints},
-    {UDPAI_XDS_TYPE_ENDPOINTS, UDPAI_XDS_TYPE_MEMBER, udpai_xds_peek_collections},
-    {UDPAI_XDS_TYPE_LISTENER, UDPAI_XDS_TYPE_ROUTES, udpai_xds_peek_routes},
+    {UDPAI_TYPE_CLUSTER, UDPAI_TYPE_ENDPOINTS, visit_endpoints},
+    {UDPAI_TYPE_ENDPOINTS, UDPAI_TYPE_MEMBER, udpai_xds_peek_collections},
+    {UDPAI_TYPE_LISTENER, UDPAI_TYPE_ROUTES, udpai_xds_peek_routes},
 };
 
 void

@@ -3,14 +3,15 @@
  * what is found is clean text that lies in it; and a field that is put behind it counts. */
 #include "base/proto.h"
 #include "base/utf8.h"
+#include "model/types.h"
 #include "tests/fuzz/fuzz.h"
 #include "xds/peek.h"
 
 static const char *const types[] = {
-    UDPAI_XDS_TYPE_CLUSTER,
-    UDPAI_XDS_TYPE_ENDPOINTS,
-    UDPAI_XDS_TYPE_LISTENER,
-    UDPAI_XDS_TYPE_PREFIX "envoy.config.route.v3.VirtualHost",
+    UDPAI_TYPE_CLUSTER,
+    UDPAI_TYPE_ENDPOINTS,
+    UDPAI_TYPE_LISTENER,
+    UDPAI_TYPE_PREFIX "envoy.config.route.v3.VirtualHost",
 };
 
 enum {

@@ -9,10 +9,10 @@
 #include "base/alloc.h"
 #include "base/proto.h"
 #include "model/resource.h"
+#include "model/types.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/harness/fake_stream.h"
 #include "tests/harness/wire.h"
-#include "xds/peek.h"
 #include "xds/upstream.h"
 #include "xds/xds_internal.h"
 
@@ -27,9 +27,9 @@ enum { /* types */
 };
 
 static const char *const urls[N_TYPES] = {
-    UDPAI_XDS_TYPE_CLUSTER,
-    UDPAI_XDS_TYPE_ENDPOINTS,
-    UDPAI_XDS_TYPE_PREFIX "envoy.extensions.transport_sockets.tls.v3.Secret",
+    UDPAI_TYPE_CLUSTER,
+    UDPAI_TYPE_ENDPOINTS,
+    UDPAI_TYPE_PREFIX "envoy.extensions.transport_sockets.tls.v3.Secret",
 };
 static const char *const names[N_NAMES] = {"local/a", "local/b", "local/c/d", "local/e"};
 
@@ -360,7 +360,7 @@ make_lie(const bed *self, const char *url, udpai_str *input)
         return what & 16 ? W_TEXT(6, name) : wire_bytes(2, resource);
     if (what & 16)
         return wire_bytes(2, any);
-    return W_MESSAGE(2, W_TEXT(1, UDPAI_XDS_TYPE_PREFIX "envoy.service.discovery.v3.Resource"),
+    return W_MESSAGE(2, W_TEXT(1, UDPAI_TYPE_PREFIX "envoy.service.discovery.v3.Resource"),
                      wire_bytes(2, resource));
 }
 

@@ -7,11 +7,11 @@
  * these ways; and in the end it has, but for what it refused. */
 #include "base/alloc.h"
 #include "envoy/service/discovery/v3/discovery.pb-c.h"
+#include "model/types.h"
 #include "session/acknowledgement.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/harness/fake_stream.h"
 #include "tests/harness/wire.h"
-#include "xds/peek.h"
 #include "xds/xds_internal.h"
 
 #define N_NAMES 5
@@ -82,7 +82,7 @@ change(bed *self, uint8_t what)
     (void)snprintf(full, sizeof(full), "local/%s", names[i]);
     const udpai_resource_parts parts = {
         .name = udpai_str_from(full),
-        .any = udpai_any_make(UDPAI_STR(UDPAI_XDS_TYPE_CLUSTER), W_VARINT(1000, self->content[i])),
+        .any = udpai_any_make(UDPAI_STR(UDPAI_TYPE_CLUSTER), W_VARINT(1000, self->content[i])),
     };
     udpai_change one = {.kind = is_removal ? UDPAI_CHANGE_REMOVE : UDPAI_CHANGE_SET};
     udpai_change_set *set = udpai_change_set_new();
@@ -152,7 +152,7 @@ ask(bed *self, uint8_t what)
         (void)snprintf(text, sizeof(text), "%s%s", before[way], globs[i % N_GLOBS]);
     }
     forget_rest(self);
-    udpai_str request = W_JOIN(W_TEXT(2, UDPAI_XDS_TYPE_CLUSTER), W_TEXT(ends ? 4 : 3, text));
+    udpai_str request = W_JOIN(W_TEXT(2, UDPAI_TYPE_CLUSTER), W_TEXT(ends ? 4 : 3, text));
     fake_stream_receive(&self->stream, request.data, request.len);
     wire_free_all();
 }
@@ -171,7 +171,7 @@ answer(bed *self, bool refuses)
                 (verdict){.is_answered = true, .content = one.parts[i].content};
         self->n_refusals += refuses;
     }
-    udpai_str request = W_JOIN(W_TEXT(2, UDPAI_XDS_TYPE_CLUSTER), W_TEXT(6, one.nonce),
+    udpai_str request = W_JOIN(W_TEXT(2, UDPAI_TYPE_CLUSTER), W_TEXT(6, one.nonce),
                                refuses ? W_MESSAGE(7, W_TEXT(2, "no")) : W_NOTHING);
     fake_stream_receive(&self->stream, request.data, request.len);
     wire_free_all();
@@ -259,7 +259,7 @@ is_called_acknowledged(bed *self, size_t name)
 {
     char question[256];
     (void)snprintf(question, sizeof(question), UDPAI_ACKNOWLEDGEMENT_PREFIX "t/%s/local/%s",
-                   UDPAI_XDS_TYPE_CLUSTER, names[name]);
+                   UDPAI_TYPE_CLUSTER, names[name]);
     udpa_bytes *status = udpai_acknowledgement_describe(self->hub.hub, udpai_str_from(question));
     FUZZ_CHECK(status);
     udpai_proto_reader reader = udpai_proto_read(udpai_bytes_view(status));

@@ -6,10 +6,10 @@
  * last, what there is of all that it has asked for, and nothing else. */
 #include "base/alloc.h"
 #include "envoy/service/discovery/v3/discovery.pb-c.h"
+#include "model/types.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/harness/fake_stream.h"
 #include "tests/harness/wire.h"
-#include "xds/peek.h"
 #include "xds/xds_internal.h"
 
 #define N_NAMES 8
@@ -77,7 +77,7 @@ change(bed *self, uint8_t what)
     self->content[i] = is_removal ? 0 : 1 + ++self->n_changes % 5;
     const udpai_resource_parts parts = {
         .name = udpai_str_from(names[i][0]),
-        .any = udpai_any_make(UDPAI_STR(UDPAI_XDS_TYPE_CLUSTER), W_VARINT(1000, self->content[i])),
+        .any = udpai_any_make(UDPAI_STR(UDPAI_TYPE_CLUSTER), W_VARINT(1000, self->content[i])),
     };
     udpai_change one = {.kind = is_removal ? UDPAI_CHANGE_REMOVE : UDPAI_CHANGE_SET};
     udpai_change_set *set = udpai_change_set_new();
@@ -162,7 +162,7 @@ ask(client *self, uint8_t what, uint8_t how)
         (void)snprintf(text, sizeof(text), "%s", names[i][as]);
     *(is_glob ? &self->glob_as[i] : &self->name_as[i]) = ends ? 0 : as;
     forget_rest(self);
-    udpai_str request = W_JOIN(W_TEXT(2, UDPAI_XDS_TYPE_CLUSTER), W_TEXT(ends ? 4 : 3, text));
+    udpai_str request = W_JOIN(W_TEXT(2, UDPAI_TYPE_CLUSTER), W_TEXT(ends ? 4 : 3, text));
     fake_stream_receive(&self->stream, request.data, request.len);
     wire_free_all();
 }

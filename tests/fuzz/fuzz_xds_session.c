@@ -8,11 +8,11 @@
 #include "base/proto.h"
 #include "envoy/service/discovery/v3/discovery.pb-c.h"
 #include "model/resource.h"
+#include "model/types.h"
 #include "session/acknowledgement.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/harness/fake_stream.h"
 #include "tests/harness/wire.h"
-#include "xds/peek.h"
 #include "xds/xds_internal.h"
 
 #define N_TYPES 3
@@ -21,9 +21,9 @@
 #define ALL_NAMES ((1u << N_NAMES) - 1)
 
 static const char *const urls[N_TYPES] = {
-    UDPAI_XDS_TYPE_CLUSTER,
-    UDPAI_XDS_TYPE_ENDPOINTS,
-    UDPAI_XDS_TYPE_PREFIX "envoy.config.route.v3.RouteConfiguration",
+    UDPAI_TYPE_CLUSTER,
+    UDPAI_TYPE_ENDPOINTS,
+    UDPAI_TYPE_PREFIX "envoy.config.route.v3.RouteConfiguration",
 };
 /* As clients spell them. */
 static const char *const names[N_NAMES] = {
@@ -319,7 +319,7 @@ read_sotw(client *self, const udpa_bytes *bytes)
     for (size_t i = 0; i < response->n_resources; i++)
         take_payload(held, response->resources[i], &seen);
     for (size_t i = 0; i < N_NAMES; i++)
-        if (udpai_xds_type_is_whole(udpai_str_from(response->type_url)) && !(seen >> i & 1))
+        if (udpai_type_is_whole(udpai_str_from(response->type_url)) && !(seen >> i & 1))
             held->content[i] = 0;
     envoy__service__discovery__v3__discovery_response__free_unpacked(response, NULL);
 }
@@ -426,7 +426,7 @@ check_client(const bed *self, const client *one)
 {
     for (size_t type = 0; type < N_TYPES && !one->stream.is_finished; type++) {
         const held_type *held = &one->types[type];
-        bool tells_ends = one->is_delta || udpai_xds_type_is_whole(udpai_str_from(urls[type]));
+        bool tells_ends = one->is_delta || udpai_type_is_whole(udpai_str_from(urls[type]));
         for (size_t i = 0; i < N_NAMES; i++) {
             unsigned there = is_asked_for(held, i) ? self->content[type][i] : 0;
             if (there)

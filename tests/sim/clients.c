@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "model/name.h"
+#include "model/types.h"
 
 #define TICK_US 2000000
 #define CHANGE_US 3000000

@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "base/strbuf.h"
 #include "model/resource.h"
-#include "model/type_url.h"
+#include "model/types.h"
 #include "xds/names.h"
 #include "xds/peek.h"
 
@@ -15,10 +15,10 @@
 static const struct known_stem {
     const char *type, *stem;
 } known_stems[] = {
-    {UDPAI_XDS_TYPE_CLUSTER, "clusters"},
-    {UDPAI_XDS_TYPE_ENDPOINTS, "endpoints"},
-    {UDPAI_XDS_TYPE_LISTENER, "listeners"},
-    {UDPAI_XDS_TYPE_ROUTES, "routes"},
+    {UDPAI_TYPE_CLUSTER, "clusters"},
+    {UDPAI_TYPE_ENDPOINTS, "endpoints"},
+    {UDPAI_TYPE_LISTENER, "listeners"},
+    {UDPAI_TYPE_ROUTES, "routes"},
 };
 
 /* Other types go by their full names. */
@@ -47,7 +47,7 @@ udpai_file_topic_init(udpai_file_topic *topic, udpai_str type_url)
     udpai_map_init(&topic->resources, resource_key);
     topic->type_url = udpai_strndup(type_url.data, type_url.len);
     topic->stem = stem_of(type_url);
-    topic->is_whole = udpai_xds_type_is_whole(type_url);
+    topic->is_whole = udpai_type_is_whole(type_url);
     return topic->type_url && topic->stem ? UDPA_OK : UDPA_ERR_NOMEM;
 }
 
@@ -216,8 +216,7 @@ is_not_for_files(const udpa_resource *resource)
 static bool
 collect_names(const udpai_file_topic *parent, struct collection *collection)
 {
-    bool is_cluster =
-        udpai_str_eq(udpai_str_from(parent->type_url), UDPAI_STR(UDPAI_XDS_TYPE_CLUSTER));
+    bool is_cluster = udpai_str_eq(udpai_str_from(parent->type_url), UDPAI_STR(UDPAI_TYPE_CLUSTER));
     size_t at = 0;
     const udpa_resource *resource;
     while ((resource = udpai_map_next(&parent->resources, &at))) {

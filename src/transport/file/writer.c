@@ -4,8 +4,8 @@
 #include "transport/file/writer.h"
 
 #include "base/log.h"
+#include "model/types.h"
 #include "transport/file/topic.h"
-#include "xds/peek.h"
 
 struct udpai_file_writer {
     uv_loop_t *loop;
@@ -217,8 +217,8 @@ make_topics(udpai_file_writer *self, udpai_node *node, const udpai_file_writer_o
         err = udpai_file_topic_init(topic, options->types[i]);
     }
     if (err == UDPA_OK) {
-        set_parent(self, UDPAI_XDS_TYPE_ENDPOINTS, UDPAI_XDS_TYPE_CLUSTER);
-        set_parent(self, UDPAI_XDS_TYPE_ROUTES, UDPAI_XDS_TYPE_LISTENER);
+        set_parent(self, UDPAI_TYPE_ENDPOINTS, UDPAI_TYPE_CLUSTER);
+        set_parent(self, UDPAI_TYPE_ROUTES, UDPAI_TYPE_LISTENER);
     }
     return err;
 }

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/strbuf.h"
 #include "load/contents.h"
+#include "model/types.h"
 #include "peers/program.h"
 
 #define NAMESPACE "com.acme"
@@ -36,7 +37,7 @@ static void
 put_entry(udpai_strbuf *to, const udpai_contents *contents)
 {
     udpai_strbuf any = {0}, resource = {0};
-    put_bytes(&any, 1, UDPAI_STR(UDPAI_CONTENTS_TYPE));
+    put_bytes(&any, 1, UDPAI_STR(UDPAI_TYPE_ENDPOINTS));
     put_bytes(&any, 2, contents->bytes);
     put_bytes(&resource, 3, contents->name);
     put_bytes(&resource, 1, UDPAI_STR(NO_SERIAL));
@@ -95,7 +96,7 @@ put_head(uint8_t *at, uint64_t nonce)
     char text[SERIAL_DIGITS];
     put_digits((uint8_t *)text, nonce, 16, sizeof(text));
     udpai_proto_writer writer = {.at = at};
-    udpai_proto_put_bytes(&writer, 4, UDPAI_STR(UDPAI_CONTENTS_TYPE));
+    udpai_proto_put_bytes(&writer, 4, UDPAI_STR(UDPAI_TYPE_ENDPOINTS));
     udpai_proto_put_bytes(&writer, 5, (udpai_str){text, sizeof(text)});
     return writer.size;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Layers that follow resources of a node, which has them of a directory. */
 #include "daemon/rtds.h"
+#include "model/types.h"
 #include "runtime/rtds.h"
 #include "tests/harness/node_bed.h"
 #include "tests/harness/oom.h"
@@ -98,7 +99,7 @@ make(const char *name, const char *version, const char *x)
     bytes(&root, "x", x ? 3 : 6, udpai_str_from(x ? x : "\x0a"));
     bytes_field(&message, 2, udpai_strbuf_view(&root));
     udpa_resource *resource =
-        RESOURCE(name, .type = UDPAI_RUNTIME_TYPE_URL, .version = version, .value = message.data);
+        RESOURCE(name, .type = UDPAI_TYPE_RUNTIME, .version = version, .value = message.data);
     udpai_strbuf_done(&root);
     udpai_strbuf_done(&message);
     return resource;
@@ -226,7 +227,7 @@ an_alias_is_another_resource(void **state)
 {
     world *self = *state;
     assert_ok(open_rtds(self));
-    udpa_resource *one = RESOURCE("com.acme/c", .type = UDPAI_RUNTIME_TYPE_URL, .version = "1",
+    udpa_resource *one = RESOURCE("com.acme/c", .type = UDPAI_TYPE_RUNTIME, .version = "1",
                                   .value = "", .aliases = {"com.acme/a"});
     tell(self, &one, 1);
     uv_run(&self->loop, UV_RUN_NOWAIT);
@@ -240,7 +241,7 @@ a_redirect_is_not_followed(void **state)
     assert_ok(open_rtds(self));
     udpa_resource *one =
         RESOURCE("com.acme/a", .type = "type.googleapis.com/xds.core.v3.ResourceLocator",
-                 .redirected_type = UDPAI_RUNTIME_TYPE_URL, .version = "1", .value = "");
+                 .redirected_type = UDPAI_TYPE_RUNTIME, .version = "1", .value = "");
     tell(self, &one, 1);
     uv_run(&self->loop, UV_RUN_NOWAIT);
     assert_non_null(strstr(udpa_error_message(udpai_runtime_layer_error(&self->runtime, 0)),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Layers of the runtime that come by RTDS: what may not be, and what becomes of the others. */
 #include "daemon/plan.h"
+#include "model/types.h"
 #include "runtime/rtds.h"
 #include "tests/unit/daemon/bootstrap_test.h"
 
@@ -168,7 +169,7 @@ one_source_is_asked_for_the_name_alone(void **state)
     const udpai_node_config *node = &plan.settings.node;
     assert_int_equal(plan.rtds.n, 3);
     assert_int_equal(node->n_named, 1);
-    assert_str(node->named[0].type_url, UDPAI_RUNTIME_TYPE_URL);
+    assert_str(node->named[0].type_url, UDPAI_TYPE_RUNTIME);
     assert_str(node->named[0].name, "com.acme/x");
     assert_int_equal(node->named[0].n_descriptors, 1);
     assert_str(node->named[0].descriptors[0].source, "up");

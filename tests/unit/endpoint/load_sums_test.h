@@ -6,6 +6,7 @@
 
 #include "endpoint/load_sums.h"
 
+#include "model/types.h"
 #include "reports/tally.h"
 #include "tests/harness/node_bed.h"
 #include "tests/harness/resources.h"

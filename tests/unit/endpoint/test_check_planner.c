@@ -4,10 +4,10 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "model/types.h"
 #include "reports/health_table.h"
 #include "tests/harness/node_bed.h"
 #include "tests/unit/reports/health_test.h"
-#include "xds/peek.h"
 
 #define ROOT UDPAI_STR("/resources")
 #define INTERVAL_MS 1000
@@ -162,8 +162,8 @@ endpoints(const char *zone, unsigned n)
 static void
 put_backend(void)
 {
-    put_file(UDPAI_XDS_TYPE_CLUSTER, "com.acme/shop", cluster("shop", "backend", "/"));
-    put_file(UDPAI_XDS_TYPE_ENDPOINTS, "com.acme/backend",
+    put_file(UDPAI_TYPE_CLUSTER, "com.acme/shop", cluster("shop", "backend", "/"));
+    put_file(UDPAI_TYPE_ENDPOINTS, "com.acme/backend",
              W_JOIN(W_TEXT(1, "backend"), endpoints("a", 3), endpoints("b", 2)));
     read_files();
 }
@@ -185,8 +185,8 @@ announce(uint64_t session, const char *id, const char *zone)
     snprintf(name, sizeof(name), "com.acme/%s", id);
     UDPA_AUTO(udpa_resource_unref)
     udpa_resource *resource =
-        make(UDPAI_HEALTH_CHECKER_TYPE, name,
-             W_JOIN(W_VARINT(1, 0), W_TEXT(2, "here"), W_TEXT(3, zone)), 15000);
+        make(UDPAI_TYPE_CHECKER, name, W_JOIN(W_VARINT(1, 0), W_TEXT(2, "here"), W_TEXT(3, zone)),
+             15000);
     node_bed_tell(node, session, node_bed_publication(resource));
 }
 
@@ -362,12 +362,12 @@ changes_that_change_nothing_are_not_told(void **state)
         pass(5000);
     }
     expect_given("com.acme/computed/one:5");
-    put_file(UDPAI_XDS_TYPE_CLUSTER, "com.acme/other", W_TEXT(1, "other"));
+    put_file(UDPAI_TYPE_CLUSTER, "com.acme/other", W_TEXT(1, "other"));
     read_files();
     announce(one, "one", "a");
     pass(2000);
     assert_int_equal(n_changes, 1);
-    put_file(UDPAI_XDS_TYPE_CLUSTER, "com.acme/shop", cluster("shop", "backend", "/other"));
+    put_file(UDPAI_TYPE_CLUSTER, "com.acme/shop", cluster("shop", "backend", "/other"));
     read_files();
     pass(1000);
     assert_int_equal(n_changes, 2);
@@ -381,15 +381,15 @@ what_is_not_to_be_checked_is_not(void **state)
     begin("com.acme/till", 1);
     put_backend();
     come("one", "a");
-    put_file(UDPAI_XDS_TYPE_CLUSTER, "com.acme/till/a", cluster("till/a", "none", "/"));
-    put_file(UDPAI_XDS_TYPE_CLUSTER, "com.acme/till/b",
+    put_file(UDPAI_TYPE_CLUSTER, "com.acme/till/a", cluster("till/a", "none", "/"));
+    put_file(UDPAI_TYPE_CLUSTER, "com.acme/till/b",
              W_JOIN(cluster("till/b", "backend", "/"), W_VARINT(2, 0)));
     read_files();
     pass(1000);
     expect_given("com.acme/computed/one:0");
-    put_file(UDPAI_XDS_TYPE_CLUSTER, "com.acme/till/c", cluster("till/c", "backend", "/"));
-    put_file(UDPAI_XDS_TYPE_CLUSTER, "com.acme/till/d", cluster("till/d", "backend", "/d"));
-    put_file(UDPAI_XDS_TYPE_CLUSTER, "com.acme.till/e", cluster("e", "backend", "/e"));
+    put_file(UDPAI_TYPE_CLUSTER, "com.acme/till/c", cluster("till/c", "backend", "/"));
+    put_file(UDPAI_TYPE_CLUSTER, "com.acme/till/d", cluster("till/d", "backend", "/d"));
+    put_file(UDPAI_TYPE_CLUSTER, "com.acme.till/e", cluster("e", "backend", "/e"));
     read_files();
     pass(1000);
     expect_given("com.acme/computed/one:5");
@@ -431,7 +431,7 @@ without_memory_it_is_done_later(void **state)
     put_backend();
     come("one", "a");
     for (long n = 0; n < 60; n++) {
-        put_file(UDPAI_XDS_TYPE_ENDPOINTS, "com.acme/backend",
+        put_file(UDPAI_TYPE_ENDPOINTS, "com.acme/backend",
                  W_JOIN(W_TEXT(1, "backend"), endpoints(NULL, (unsigned)n % 7)));
         read_files();
         now_ms += 1000;

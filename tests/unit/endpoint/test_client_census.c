@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/strbuf.h"
+#include "model/types.h"
 #include "reports/client_names.h"
 #include "reports/client_tree.h"
 #include "tests/harness/node_bed.h"

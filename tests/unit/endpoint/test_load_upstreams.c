@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 
+#include "model/types.h"
 #include "reports/tally.h"
 #include "tests/harness/node_bed.h"
 #include "tests/harness/oom.h"

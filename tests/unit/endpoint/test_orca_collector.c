@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "model/types.h"
 #include "tests/harness/node_bed.h"
 #include "tests/harness/oom.h"
 #include "tests/harness/resources.h"

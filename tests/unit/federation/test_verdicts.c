@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "model/types.h"
 #include "tests/unit/reports/health_test.h"
 
 #define EDS "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment"
@@ -114,8 +115,8 @@ say(size_t checker, const char *name, uint64_t first, uint64_t ttl_ms)
     char full[32];
     snprintf(full, sizeof(full), "local/%s/c%zu", name, checker);
     put(bed.checker[checker],
-        &(udpai_resource_parts){.name = udpai_str_from(full), .ttl_ms = ttl_ms}, UDPAI_HEALTH_TYPE,
-        W_MESSAGE(2, health_checked(4, "x:1", first)));
+        &(udpai_resource_parts){.name = udpai_str_from(full), .ttl_ms = ttl_ms},
+        UDPAI_TYPE_ENDPOINT_HEALTH, W_MESSAGE(2, health_checked(4, "x:1", first)));
 }
 
 static void
@@ -123,7 +124,7 @@ say_no_more(size_t checker, const char *name)
 {
     char full[32];
     snprintf(full, sizeof(full), "local/%s/c%zu", name, checker);
-    udpai_store_withdraw(bed.store, bed.checker[checker], UDPAI_STR(UDPAI_HEALTH_TYPE),
+    udpai_store_withdraw(bed.store, bed.checker[checker], UDPAI_STR(UDPAI_TYPE_ENDPOINT_HEALTH),
                          udpai_str_from(full));
 }
 

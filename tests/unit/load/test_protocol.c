@@ -6,10 +6,11 @@
 
 #include "base/alloc.h"
 #include "envoy/service/discovery/v3/discovery.pb-c.h"
+#include "model/types.h"
 #include "tests/harness/test.h"
 #include "wire/message.h"
 
-#define TYPE UDPAI_CONTENTS_TYPE
+#define TYPE UDPAI_TYPE_ENDPOINTS
 
 typedef Envoy__Service__Discovery__V3__DeltaDiscoveryRequest delta_request;
 typedef Envoy__Service__Discovery__V3__DiscoveryRequest sotw_request;

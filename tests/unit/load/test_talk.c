@@ -2,6 +2,7 @@
 /* Answers of servers in each protocol, as they come in pieces, and what is known of them then. */
 #include "base/strbuf.h"
 #include "load/talk.h"
+#include "model/types.h"
 #include "tests/harness/test.h"
 #include "tests/harness/wire.h"
 
@@ -183,8 +184,8 @@ static void
 the_node_of_a_server_is_no_resource(void **state)
 {
     struct fixture *self = *state;
-    udpai_str bytes = W_JOIN(node(), DELTA(RESOURCE("com.acme/000001", "a", UDPAI_CONTENTS_TYPE),
-                                           RESOURCE("com.acme/000002", "b", UDPAI_CONTENTS_TYPE),
+    udpai_str bytes = W_JOIN(node(), DELTA(RESOURCE("com.acme/000001", "a", UDPAI_TYPE_ENDPOINTS),
+                                           RESOURCE("com.acme/000002", "b", UDPAI_TYPE_ENDPOINTS),
                                            W_TEXT(3, "1"), W_VARINT(4, 1), W_TEXT(5, "type")));
     assert_told(self, UDPAI_LOAD_UDPA, bytes, "0 nonce=0; 2 wanted nonce=1; ");
     assert_version(self, 1, "a");
@@ -194,7 +195,7 @@ the_node_of_a_server_is_no_resource(void **state)
 static void
 a_node_that_comes_later_is_none_either(void **state)
 {
-    udpai_str resource = RESOURCE("com.acme/000001", "a", UDPAI_CONTENTS_TYPE);
+    udpai_str resource = RESOURCE("com.acme/000001", "a", UDPAI_TYPE_ENDPOINTS);
     assert_told(*state, UDPAI_LOAD_UDPA, W_JOIN(DELTA(resource, resource), node(), DELTA(resource)),
                 "2; 0 nonce=0; 1; ");
 }
@@ -212,7 +213,7 @@ static void
 a_state_of_the_world_by_udpa(void **state)
 {
     struct fixture *self = *state;
-    udpai_str resource = RESOURCE("com.acme/000004", "a", UDPAI_CONTENTS_TYPE);
+    udpai_str resource = RESOURCE("com.acme/000004", "a", UDPAI_TYPE_ENDPOINTS);
     udpai_str bytes = framed(W_MESSAGE(3, W_MESSAGE(1, resource, W_TEXT(2, "1"), W_VARINT(3, 1))));
     assert_told(self, UDPAI_LOAD_UDPA, bytes, "1 wanted nonce=1; ");
     assert_version(self, 4, "a");

@@ -31,24 +31,10 @@ nothing_has_no_name(void **state)
     assert_int_equal(udpai_type_url_name((udpai_str){0}).len, 0);
 }
 
-static void
-leaves_name_no_others(void **state)
-{
-    (void)state;
-    assert_true(udpai_type_is_leaf(
-        UDPAI_STR("type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment")));
-    assert_true(udpai_type_is_leaf(UDPAI_STR("envoy.service.runtime.v3.Runtime")));
-    assert_false(
-        udpai_type_is_leaf(UDPAI_STR("type.googleapis.com/envoy.config.cluster.v3.Cluster")));
-    assert_false(udpai_type_is_leaf(UDPAI_STR("type.googleapis.com/com.acme.Secret")));
-    assert_false(udpai_type_is_leaf(UDPAI_STR("")));
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(leaves_name_no_others),
         cmocka_unit_test(the_name_stands_behind_the_last_slash),
         cmocka_unit_test(nothing_has_no_name),
     };

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/strbuf.h"
+#include "model/types.h"
 #include "reports/client_names.h"
 #include "tests/harness/oom.h"
 #include "tests/harness/resources.h"

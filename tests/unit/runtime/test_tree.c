@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "base/proto.h"
+#include "model/types.h"
 #include "runtime/encode.h"
 #include "tests/harness/oom.h"
 #include "tree.h"
@@ -208,7 +209,7 @@ test_each_layer_is_a_resource(void **state)
     assert_false(world.has_mistakes);
     const udpa_resource *resource = layer_at(&world, "production")->resource;
     assert_string_equal(udpa_resource_name(resource), "local/production");
-    assert_str(udpai_resource_type_url(resource), UDPAI_RUNTIME_TYPE_URL);
+    assert_str(udpai_resource_type_url(resource), UDPAI_TYPE_RUNTIME);
     assert_str(udpai_resource_authority(resource), "");
     expect_integer(&world, "production", "limit", 5);
     end(&world);

@@ -13,11 +13,12 @@
 #include <unistd.h>
 
 #include "base/strbuf.h"
+#include "model/types.h"
 #include "storage/sqlite.h"
 #include "tests/harness/test.h"
 
 #define TYPE_CLUSTER "type.googleapis.com/envoy.config.cluster.v3.Cluster"
-#define TYPE_SECRET UDPAI_SQLITE_TYPE_SECRET
+#define TYPE_SECRET UDPAI_TYPE_SECRET
 #define REPORTS_MAX 512
 
 /* Tickets in the order they were reported, from the writer's thread. */

@@ -5,13 +5,13 @@
 
 #include "base/alloc.h"
 #include "base/bytes.h"
+#include "model/types.h"
 #include "tests/harness/wire.h"
 #include "transport/asker.h"
-#include "xds/peek.h"
 #include "xds/upstream.h"
 
 #define LINK 7
-#define CLUSTER UDPAI_XDS_TYPE_CLUSTER
+#define CLUSTER UDPAI_TYPE_CLUSTER
 
 /* Keeps what it is asked until the test answers; what is cancelled it ends itself. */
 typedef struct fake_asker {

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "envoy/service/load_stats/v3/lrs.pb-c.h"
+#include "model/types.h"
 
 int
 lrs_setup(void **state)

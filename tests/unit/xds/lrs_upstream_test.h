@@ -9,6 +9,7 @@
 
 #include "envoy/service/load_stats/v3/lrs.pb-c.h"
 #include "lrs_test.h"
+#include "model/types.h"
 #include "tests/harness/fake_stream.h"
 #include "xds/lrs_upstream_internal.h"
 

@@ -3,7 +3,7 @@
  * update, and never serve anything. */
 #include <stdio.h>
 
-#include "xds/peek.h"
+#include "model/types.h"
 #include "xds_test.h"
 
 #define DELAY_MS 20000
@@ -119,10 +119,10 @@ static void
 extensions_are_delayed_too(void **state)
 {
     xds_one *self = *state;
-    xds_subscribe(&self->client, UDPAI_XDS_TYPE_EXTENSION, "gone");
+    xds_subscribe(&self->client, UDPAI_TYPE_EXTENSION, "gone");
     xds_expect(&self->client, "");
     fake_hub_advance(&self->world.hub, DELAY_MS);
-    xds_expect(&self->client, UDPAI_XDS_TYPE_EXTENSION "[-gone]");
+    xds_expect(&self->client, UDPAI_TYPE_EXTENSION "[-gone]");
 }
 
 static void

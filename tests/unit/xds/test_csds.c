@@ -6,8 +6,8 @@
 
 #include "base/strbuf.h"
 #include "model/acl.h"
+#include "model/types.h"
 #include "tests/harness/oom.h"
-#include "xds/peek.h"
 
 typedef struct fixture {
     xds_world world;
@@ -246,7 +246,7 @@ static void
 types_that_are_secret_here_have_no_bodies(void **state)
 {
     fixture *self = *state;
-    static const udpai_str types[] = {{UDPAI_XDS_TYPE_CLUSTER, sizeof(UDPAI_XDS_TYPE_CLUSTER) - 1}};
+    static const udpai_str types[] = {{UDPAI_TYPE_CLUSTER, sizeof(UDPAI_TYPE_CLUSTER) - 1}};
     self->asker.csds.secret_types = types;
     self->asker.csds.n_secret_types = 1;
     xds_change(&self->world, "+CDS/a=1# +EDS/a=1");

@@ -4,9 +4,10 @@
 
 #include "base/alloc.h"
 #include "hds_test.h"
+#include "model/types.h"
 #include "udpa/health/v1/health.pb-c.h"
 
-#define CHECKER UDPAI_HEALTH_CHECKER_TYPE
+#define CHECKER UDPAI_TYPE_CHECKER
 
 /* ---- wishes ---- */
 
@@ -96,7 +97,7 @@ it_is_said_to_whom_it_concerns(void **state)
     expect_nothing_said(self);
     want(self, "*com.acme");
     want(self, "local/other");
-    want_type(self, UDPAI_HEALTH_TYPE, "*local", true);
+    want_type(self, UDPAI_TYPE_ENDPOINT_HEALTH, "*local", true);
     expect_nothing_said(self);
     want(self, "*local");
     expect_announced(self, "local/checker", HTTP_AND_TCP);

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "hds_test.h"
+#include "model/types.h"
 #include "tests/harness/sink_stream.h"
 #include "udpa/health/v1/health.pb-c.h"
 #include "udpa/status/v1/status.pb-c.h"
@@ -45,13 +46,13 @@ expect_published(hds_fixture *self, const char *wanted)
     char text[1024] = "";
     udpai_publication *publication = take_publication(self);
     assert_non_null(publication);
-    assert_str(publication->type_url, UDPAI_HEALTH_TYPE);
+    assert_str(publication->type_url, UDPAI_TYPE_ENDPOINT_HEALTH);
     for (size_t i = 0; i < publication->entries.n; i++) {
         const udpa_resource *resource = publication->entries.items[i].resource;
         udpai_str value = udpai_resource_value(resource);
         assert_false(publication->entries.items[i].is_refresh);
         assert_int_equal(udpa_resource_ttl_ms(resource), 13000);
-        assert_str(udpai_resource_type_url(resource), UDPAI_HEALTH_TYPE);
+        assert_str(udpai_resource_type_url(resource), UDPAI_TYPE_ENDPOINT_HEALTH);
         Udpa__Health__V1__EndpointHealth *health =
             udpa__health__v1__endpoint_health__unpack(NULL, value.len, (const uint8_t *)value.data);
         assert_non_null(health);

@@ -2,6 +2,7 @@
 /* Fields of payloads, found along fixed paths and in hostile ones. */
 #include <stdio.h>
 
+#include "model/types.h"
 #include "tests/harness/test.h"
 #include "tests/harness/wire.h"
 #include "xds/peek.h"
@@ -118,13 +119,13 @@ static void
 few_types_go_out_whole(void **state)
 {
     (void)state;
-    assert_true(udpai_xds_type_is_whole(UDPAI_STR(UDPAI_XDS_TYPE_CLUSTER)));
-    assert_true(udpai_xds_type_is_whole(UDPAI_STR(UDPAI_XDS_TYPE_LISTENER)));
-    assert_true(udpai_xds_type_is_whole(
+    assert_true(udpai_type_is_whole(UDPAI_STR(UDPAI_TYPE_CLUSTER)));
+    assert_true(udpai_type_is_whole(UDPAI_STR(UDPAI_TYPE_LISTENER)));
+    assert_true(udpai_type_is_whole(
         UDPAI_STR("type.googleapis.com/envoy.config.route.v3.ScopedRouteConfiguration")));
-    assert_false(udpai_xds_type_is_whole(UDPAI_STR(UDPAI_XDS_TYPE_ENDPOINTS)));
-    assert_false(udpai_xds_type_is_whole(UDPAI_STR(UDPAI_XDS_TYPE_ROUTES)));
-    assert_false(udpai_xds_type_is_whole(UDPAI_STR("")));
+    assert_false(udpai_type_is_whole(UDPAI_STR(UDPAI_TYPE_ENDPOINTS)));
+    assert_false(udpai_type_is_whole(UDPAI_STR(UDPAI_TYPE_ROUTES)));
+    assert_false(udpai_type_is_whole(UDPAI_STR("")));
 }
 
 /* ---- routes, and collections ---- */

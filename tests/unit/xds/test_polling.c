@@ -3,6 +3,7 @@
  * and what the session is shown of the answers. */
 #include "xds/polling.h"
 
+#include "model/types.h"
 #include "tests/harness/oom.h"
 #include "tests/harness/wire.h"
 #include "tests/unit/xds/polling_test.h"
@@ -113,7 +114,7 @@ each_type_has_its_path(void **state)
         assert_string_equal(bed->asked[polling_index(paths[i][0])].path, paths[i][1]);
         polling_expect(bed, paths[i][0], ":");
     }
-    say(bed, UDPAI_XDS_TYPE_VIRTUAL_HOST, W_NOTHING); /* has none */
+    say(bed, UDPAI_TYPE_VIRTUAL_HOST, W_NOTHING); /* has none */
     assert_int_equal(bed->n_asked, UDPAI_XDS_POLLS);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A polled server, and the session that it is a stream for. */
+#include "model/types.h"
 #include "tests/harness/test.h"
 #include "tests/harness/wire.h"
 #include "tests/unit/xds/polling_test.h"
@@ -113,11 +114,11 @@ static void
 type_without_a_path_is_refused(void **state)
 {
     pair *self = *state;
-    upstream_ask_all(self->session, UDPAI_XDS_TYPE_VIRTUAL_HOST);
+    upstream_ask_all(self->session, UDPAI_TYPE_VIRTUAL_HOST);
     udpai_report *refused =
         fake_hub_take_report(&self->session->hub, UDPAI_REPORT_SUBSCRIPTION_ERROR);
     assert_non_null(refused);
-    assert_str(refused->subscription->type_url, UDPAI_XDS_TYPE_VIRTUAL_HOST);
+    assert_str(refused->subscription->type_url, UDPAI_TYPE_VIRTUAL_HOST);
     assert_str(refused->subscription->status_text,
                "REST has no path for this type: name a ConfigSource of kind xds");
     udpai_report_free(refused);

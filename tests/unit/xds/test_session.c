@@ -3,11 +3,11 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "model/types.h"
 #include "session/refused.h"
 #include "tests/harness/sink_stream.h"
 #include "tests/harness/wire.h"
 #include "udpa/status/v1/status.pb-c.h"
-#include "xds/peek.h"
 #include "xds_test.h"
 
 typedef struct fixture {
@@ -320,7 +320,7 @@ a_stream_is_described(void **state)
         assert_string_equal(status->protocol, protocols[i]);
         assert_string_equal(status->peer_node_id, "envoy-7");
         assert_int_equal(status->n_subscriptions, 2);
-        assert_string_equal(status->subscriptions[0]->type_url, UDPAI_XDS_TYPE_CLUSTER);
+        assert_string_equal(status->subscriptions[0]->type_url, UDPAI_TYPE_CLUSTER);
         assert_int_equal(status->subscriptions[0]->n_namespaces, 2);
         assert_string_equal(status->subscriptions[0]->version_sent, "");
         assert_false(status->subscriptions[0]->in_sync);
@@ -587,8 +587,8 @@ want_of_memory_ends_the_stream_and_no_more(void **state)
 {
     fixture *self = *state;
     xds_change(&self->world, "+CDS/a=1 +CDS/com.acme/b=1 +EDS/a=1 +EDS/b=1");
-    const udpai_str url = UDPAI_STR(UDPAI_XDS_TYPE_CLUSTER),
-                    endpoints = UDPAI_STR(UDPAI_XDS_TYPE_ENDPOINTS),
+    const udpai_str url = UDPAI_STR(UDPAI_TYPE_CLUSTER),
+                    endpoints = UDPAI_STR(UDPAI_TYPE_ENDPOINTS),
                     node = W_JOIN(W_TEXT(1, "id"), W_TEXT(10, "xds.config.resource-in-sotw")),
                     error = W_JOIN(W_VARINT(1, 3), W_TEXT(2, "no"));
     const udpai_str delta[] = {

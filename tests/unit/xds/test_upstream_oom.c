@@ -2,6 +2,7 @@
 /* A conversation with an xDS server, on two streams, with each allocation failing in turn; for
  * good, or until the step that it happens in is done. Either the stream ends for want of memory, or
  * the loop side holds in the end what it should. */
+#include "model/types.h"
 #include "tests/harness/oom.h"
 #include "tests/harness/wire.h"
 #include "tests/unit/xds/upstream_test.h"
@@ -239,7 +240,7 @@ prepare_delta(oom_bed *bed)
 static void
 prepare_sotw(oom_bed *bed)
 {
-    udpai_str host = upstream_any(UDPAI_XDS_TYPE_PREFIX "envoy.service.discovery.v3.Resource",
+    udpai_str host = upstream_any(UDPAI_TYPE_PREFIX "envoy.service.discovery.v3.Resource",
                                   W_JOIN(W_TEXT(3, "host"), W_TEXT(4, "www"),
                                          wire_bytes(2, upstream_any(SECRET, W_TEXT(1, "h")))));
     const udpai_str responses[] = {

@@ -3,16 +3,16 @@
 #ifndef UDPAI_TESTS_UPSTREAM_TEST_H
 #define UDPAI_TESTS_UPSTREAM_TEST_H
 
+#include "model/types.h"
 #include "tests/harness/fake_stream.h"
-#include "xds/peek.h"
 #include "xds/request.h"
 #include "xds/upstream.h"
 
-#define CLUSTER UDPAI_XDS_TYPE_CLUSTER
-#define ENDPOINTS UDPAI_XDS_TYPE_ENDPOINTS
-#define LISTENER UDPAI_XDS_TYPE_LISTENER
-#define ROUTES UDPAI_XDS_TYPE_ROUTES
-#define SCOPES UDPAI_XDS_TYPE_SCOPES
+#define CLUSTER UDPAI_TYPE_CLUSTER
+#define ENDPOINTS UDPAI_TYPE_ENDPOINTS
+#define LISTENER UDPAI_TYPE_LISTENER
+#define ROUTES UDPAI_TYPE_ROUTES
+#define SCOPES UDPAI_TYPE_SCOPES
 #define SECRET "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret"
 
 typedef struct upstream_bed {

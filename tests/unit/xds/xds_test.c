@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "envoy/service/discovery/v3/discovery.pb-c.h"
+#include "model/types.h"
 #include "words.h"
 #include "xds/peek.h"
 
@@ -17,10 +18,10 @@ typedef Envoy__Service__Discovery__V3__DeltaDiscoveryResponse delta_response;
 static const struct {
     const char *word, *url;
 } types[] = {
-    {"CDS", UDPAI_XDS_TYPE_CLUSTER},
-    {"EDS", UDPAI_XDS_TYPE_ENDPOINTS},
-    {"LDS", UDPAI_XDS_TYPE_LISTENER},
-    {"SRDS", UDPAI_XDS_TYPE_SCOPES},
+    {"CDS", UDPAI_TYPE_CLUSTER},
+    {"EDS", UDPAI_TYPE_ENDPOINTS},
+    {"LDS", UDPAI_TYPE_LISTENER},
+    {"SRDS", UDPAI_TYPE_SCOPES},
     {"RDS", "type.googleapis.com/envoy.config.route.v3.RouteConfiguration"},
     {"SDS", "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret"},
     {"RTDS", "type.googleapis.com/envoy.service.runtime.v3.Runtime"},
@@ -175,11 +176,11 @@ parse(udpai_str text)
 static udpai_str
 put_reference(const change_text *change, const char *url)
 {
-    if (strcmp(url, UDPAI_XDS_TYPE_CLUSTER) == 0 && !change->is_static)
+    if (strcmp(url, UDPAI_TYPE_CLUSTER) == 0 && !change->is_static)
         return W_JOIN(W_VARINT(2, 3), W_MESSAGE(3, wire_bytes(2, change->service)));
-    if (strcmp(url, UDPAI_XDS_TYPE_ENDPOINTS) == 0 && change->service.len)
+    if (strcmp(url, UDPAI_TYPE_ENDPOINTS) == 0 && change->service.len)
         return W_MESSAGE(2, W_MESSAGE(8, wire_bytes(2, change->service)));
-    if (strcmp(url, UDPAI_XDS_TYPE_LISTENER) == 0 && change->service.len)
+    if (strcmp(url, UDPAI_TYPE_LISTENER) == 0 && change->service.len)
         return W_MESSAGE(19, W_MESSAGE(1, W_TEXT(1, HTTP_CONNECTION_MANAGER),
                                        W_MESSAGE(2, W_MESSAGE(3, wire_bytes(2, change->service)))));
     return W_NOTHING;
