@@ -17,7 +17,7 @@
 
 typedef struct udpai_collection udpai_collection;
 
-/* ---- topic.c ---- */
+/* ---- topics.c ---- */
 
 /* Who has this alias. */
 typedef struct udpai_alias {
@@ -84,6 +84,12 @@ void udpai_topic_release(udpai_topic *topic);
 udpai_str udpai_topic_url(const udpai_topic *topic);
 /* ---- alias.c ---- */
 
+/* The item that a name leads to by alias, for this subscriber; NULL: none. */
+udpai_item *
+udpai_alias_resolve(const udpai_topic *topic, const udpai_subscriber *subscriber, udpai_str name);
+
+/* ---- alias_change.c ---- */
+
 /* Makes room for what the change from `before` to `now` adds (either may be NULL). On failure
  * nothing has changed. */
 udpa_err
@@ -93,10 +99,6 @@ udpa_err udpai_alias_reserve_subs(const udpai_item *item, const udpa_resource *n
 /* Keeps the index in step with a change of an item's resource, and has those look again who asked
  * for an alias that came or went. Room was reserved. */
 void udpai_alias_update(udpai_item *item, const udpa_resource *before, const udpa_resource *now);
-/* The item that a name leads to by alias, for this subscriber; NULL: none. */
-udpai_item *
-udpai_alias_resolve(const udpai_topic *topic, const udpai_subscriber *subscriber, udpai_str name);
-void udpai_alias_free_all(udpai_topic *topic);
 
 /* ---- subscription.c ---- */
 
@@ -188,6 +190,9 @@ udpai_subscriber_except(const udpai_subscriber *subscriber)
     return subscriber->except_node ? udpai_bytes_view(subscriber->except_node) : (udpai_str){0};
 }
 
+/* ---- pending.c ---- */
+
+void udpai_extras_init(udpai_subscription *subscription);
 void udpai_subscription_wake(udpai_subscription *subscription);
 /* Puts it at the end of one of the lists. */
 void udpai_owe(udpai_subscription *subscription, udpai_list *list, udpai_owed *owed);
@@ -228,10 +233,14 @@ bool udpai_view_will_bring(const udpai_subscription *subscription, const udpai_i
 void udpai_name_sub_update(udpai_name_sub *sub, bool again);
 void udpai_name_subs_free(udpai_subscription *subscription);
 void udpai_name_subs_update(udpai_subscription *subscription);
+
+/* ---- interest.c ---- */
+
 /* Counts users of a name or wildcard, and tells the owner of the fan-out of first and last. */
-/* The subscription wants it, or does no more. */
 void udpai_interest_name(const udpai_subscription *subscription, udpai_item *item, bool wanted);
 void udpai_interest_wildcard(const udpai_subscription *subscription, udpai_str prefix, bool wanted);
+/* A node asks once more for what is not there. */
+void udpai_interest_again(const udpai_subscription *subscription, udpai_item *item);
 
 /* ---- collect.c: filling one response ---- */
 

@@ -58,6 +58,15 @@ udpai_sight_stand(udpai_sight sight, const udpai_item *item)
     return stand;
 }
 
+uint64_t
+udpai_item_payload_seq(const udpai_item *item, const udpai_subscription *subscription)
+{
+    uint64_t seq = subscription->subscriber->renderer->shows_content_only ? item->content_seq
+                                                                          : item->payload_seq;
+    udpai_stand stand = udpai_sight_stand(udpai_sight_of(subscription), item);
+    return stand.entered_seq > seq ? stand.entered_seq : seq;
+}
+
 udpai_set_hash
 udpai_sight_set_hash(udpai_sight sight)
 {

@@ -8,6 +8,7 @@
 #define UDPAI_FANOUT_NAME_SUB_H
 
 #include "fanout/item.h"
+#include "model/variant.h"
 
 typedef struct udpai_tally udpai_tally;
 typedef struct udpai_name_sub udpai_name_sub;
@@ -117,6 +118,18 @@ udpai_name_sub_holds(const udpai_name_sub *sub)
     return sub->more ? sub->more->holds : NULL;
 }
 
+void udpai_name_subs_init(udpai_subscription *subscription);
+/* As the name subs of a subscription are found: by the name, and behind it what parameters it is
+ * asked for with. */
+#define UDPAI_LOCATOR_KEY_MAX (UDPAI_NAME_MAX + 1 + UDPAI_PARAMETERS_BYTES_MAX)
+udpai_str udpai_locator_key(const udpai_locator *locator, char room[UDPAI_LOCATOR_KEY_MAX]);
+/* NULL: none. */
+udpai_name_sub *udpai_name_sub_find(const udpai_subscription *subscription,
+                                    const udpai_locator *locator);
+/* What a name sub asks for. */
+udpai_locator udpai_name_sub_locator(const udpai_name_sub *sub);
+/* Gives it what few have, found by this key (empty: by its name). NULL without memory. */
+udpai_name_more *udpai_name_sub_make_more(udpai_name_sub *sub, udpai_str key);
 /* Makes what it has more, if need be; NULL without memory. */
 udpai_name_more *udpai_name_sub_more(udpai_name_sub *sub);
 /* The subscriber is sent this payload, or none (0), by the name. */

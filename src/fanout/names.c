@@ -8,131 +8,7 @@
 #include "model/name.h"
 #include "model/variant.h"
 
-#define KEY_MAX (UDPAI_NAME_MAX + 1 + UDPAI_PARAMETERS_BYTES_MAX)
 #define RETRY_MS 100 /* without memory */
-
-/* As the name subs of a subscription are found: by the name, and behind it what parameters it is
- * asked for with. */
-static udpai_str
-key_of(const udpai_locator *locator, char room[KEY_MAX])
-{
-    char *at = room;
-    if (locator->parameters.len == 0)
-        return locator->name;
-    udpai_str_put(&at, locator->name);
-    *at++ = '\0';
-    udpai_str_put(&at, locator->parameters);
-    return (udpai_str){room, (size_t)(at - room)};
-}
-
-static udpai_name_sub *
-find_sub(const udpai_subscription *subscription, const udpai_locator *locator)
-{
-    char room[KEY_MAX];
-    if (locator->name.len + locator->parameters.len >= KEY_MAX)
-        return NULL;
-    return udpai_map_get(&subscription->names, key_of(locator, room));
-}
-
-udpai_locator
-udpai_name_sub_locator(const udpai_name_sub *sub)
-{
-    udpai_locator locator = {.name = udpai_item_name(udpai_asked(sub))};
-    if (sub->more && sub->more->key_len) {
-        size_t skip = locator.name.len + 1;
-        locator.parameters = (udpai_str){sub->more->key + skip, sub->more->key_len - skip};
-    }
-    return locator;
-}
-
-/* ---- interest ---- */
-
-static void
-tell_interest(const udpai_item *item, const udpai_interest_of *what)
-{
-    const udpai_fanout *fanout = item->topic->fanout;
-    udpai_interest_of of = *what;
-    of.type_url = udpai_topic_url(item->topic);
-    of.name = udpai_item_name(item);
-    if (fanout->interest)
-        fanout->interest(fanout->interest_userdata, &of);
-}
-
-void
-udpai_interest_name(const udpai_subscription *subscription, udpai_item *item, bool wanted)
-{
-    const bool by_nodes = subscription->is_of_node;
-    size_t *n = by_nodes ? &item->more->n_nodes : &item->more->n_interested;
-    if (subscription->is_uncounted)
-        return;
-    *n += wanted ? 1 : (size_t)-1;
-    if (*n == (wanted ? 1 : 0))
-        tell_interest(item, &(udpai_interest_of){.wanted = wanted, .by_nodes = by_nodes});
-}
-
-/* A node asks for what others have asked for, or it itself: so may this one have to. */
-static void
-tell_interest_again(const udpai_subscription *subscription, udpai_item *item)
-{
-    if (subscription->is_of_node && !subscription->is_uncounted && !item->resource)
-        tell_interest(item,
-                      &(udpai_interest_of){.wanted = true, .by_nodes = true, .is_again = true});
-}
-
-static udpai_wildcard_use *
-find_use(udpai_topic *topic, udpai_str prefix)
-{
-    for (size_t i = 0; i < topic->wildcards.n; i++)
-        if (udpai_str_eq(udpai_bytes_view(topic->wildcards.items[i].prefix), prefix))
-            return &topic->wildcards.items[i];
-    return NULL;
-}
-
-/* Without memory for a use that nobody counts yet, the wish is not passed on; what is here is
- * served all the same. */
-void
-udpai_interest_wildcard(const udpai_subscription *subscription, udpai_str prefix, bool wanted)
-{
-    udpai_topic *topic = subscription->topic;
-    udpai_fanout *fanout = topic->fanout;
-    if (subscription->is_uncounted)
-        return;
-    udpai_wildcard_use *use = find_use(topic, prefix), fresh = {0};
-    if (!use && wanted && udpa_bytes_new(&fresh.prefix, prefix.data, prefix.len) == UDPA_OK) {
-        if (udpai_vector_push(&topic->wildcards, fresh))
-            use = &topic->wildcards.items[topic->wildcards.n - 1];
-        else
-            udpa_bytes_unref(fresh.prefix);
-    }
-    if (!use)
-        return;
-    use->n += wanted ? 1 : (size_t)-1;
-    bool told = wanted ? use->n == 1 : use->n == 0;
-    const udpai_interest_of of = {udpai_topic_url(topic), {0}, prefix, wanted, false, false};
-    if (told && fanout->interest)
-        fanout->interest(fanout->interest_userdata, &of);
-    if (use->n == 0) {
-        udpa_bytes_unref(use->prefix);
-        udpai_vector_remove_unordered(&topic->wildcards, (size_t)(use - topic->wildcards.items));
-    }
-}
-
-/* ---- what few have ---- */
-
-static udpai_name_more *
-make_more(udpai_name_sub *sub, udpai_str key)
-{
-    udpai_name_more *more = udpai_alloc(sizeof(*more) + key.len);
-    if (!more)
-        return NULL;
-    more->sub = sub;
-    udpai_list_init(&more->in_target);
-    more->key_len = (uint32_t)key.len;
-    if (key.len)
-        memcpy(more->key, key.data, key.len);
-    sub->more = more;
-    return more;
-}
 
 /* ---- what a name leads to ---- */
 
@@ -152,12 +28,6 @@ resolve(const udpai_name_sub *sub)
         return udpai_asked(sub);
     return udpai_alias_resolve(sub->subscription->topic, subscriber,
                                udpai_item_name(udpai_asked(sub)));
-}
-
-udpai_name_more *
-udpai_name_sub_more(udpai_name_sub *sub)
-{
-    return sub->more ? sub->more : make_more(sub, (udpai_str){0});
 }
 
 /* Those who may be led elsewhere by a pattern are found by the item that they ask for. */
@@ -202,26 +72,6 @@ set_target(udpai_name_sub *sub, udpai_item *target)
 }
 
 /* ---- what it was sent ---- */
-
-/* Is this payload what the item had before its present content? */
-static bool
-is_former(const udpai_name_sub *sub, uint64_t payload_seq, uint64_t next_seq)
-{
-    const udpai_former *former = udpai_asked(sub)->former;
-    bool by_content = sub->subscription->subscriber->renderer->shows_content_only;
-    return former && former->until == next_seq &&
-           payload_seq == (by_content ? former->content_seq : former->payload_seq);
-}
-
-void
-udpai_name_sub_sent(udpai_name_sub *sub, uint64_t payload_seq)
-{
-    if (sub->sent_payload_seq == payload_seq)
-        return;
-    sub->had_any = sub->sent_payload_seq != 0;
-    sub->had_former = is_former(sub, sub->sent_payload_seq, payload_seq);
-    sub->sent_payload_seq = payload_seq;
-}
 
 /* Does the wildcard that the subscriber also has bring the item anyway? */
 static bool
@@ -292,7 +142,7 @@ is_certain(udpai_name_sub *sub)
         udpai_subscription_is_name_settled(sub->subscription, udpai_item_name(udpai_asked(sub)),
                                            sub->subscription->asked_ms);
     if (!is && !sub->has_looked)
-        tell_interest_again(sub->subscription, udpai_asked(sub));
+        udpai_interest_again(sub->subscription, udpai_asked(sub));
     sub->has_looked = !is;
     return is;
 }
@@ -383,7 +233,7 @@ drop_sub(udpai_name_sub *sub)
 static udpai_name_sub *
 alloc_sub(udpai_subscription *subscription, udpai_item *item, const udpai_locator *locator)
 {
-    char room[KEY_MAX];
+    char room[UDPAI_LOCATOR_KEY_MAX];
     udpai_name_sub *sub = udpai_alloc(sizeof(*sub));
     if (!sub)
         return NULL;
@@ -391,7 +241,7 @@ alloc_sub(udpai_subscription *subscription, udpai_item *item, const udpai_locato
     sub->owed.item = item;
     udpai_list_init(&sub->owed.node);
     udpai_list_init(&sub->in_item);
-    if (!locator->parameters.len || make_more(sub, key_of(locator, room)))
+    if (!locator->parameters.len || udpai_name_sub_make_more(sub, udpai_locator_key(locator, room)))
         return sub;
     drop_sub(sub);
     return NULL;
@@ -459,7 +309,7 @@ udpai_subscribe_locator(udpai_subscription *subscription,
                         udpa_error **ret_error)
 {
     udpai_subscriber *subscriber = subscription->subscriber;
-    udpai_name_sub *sub = find_sub(subscription, locator);
+    udpai_name_sub *sub = udpai_name_sub_find(subscription, locator);
     bool was_asked = sub != NULL;
     subscription->asked_ms = subscriber->fanout->wheel->now_ms;
     subscription->state_forced = true;
@@ -484,7 +334,7 @@ udpai_subscribe_locator(udpai_subscription *subscription,
             known_name(subscription, udpai_target(sub) ? udpai_target(sub) : udpai_asked(sub)));
     }
     if (was_asked)
-        tell_interest_again(subscription, udpai_asked(sub));
+        udpai_interest_again(subscription, udpai_asked(sub));
     udpai_name_sub_update(sub, true);
     return udpai_fail_code(ret_error, udpai_variants_owe_all(sub));
 }
@@ -515,11 +365,11 @@ tell_state_of(udpai_subscription *subscription, udpai_item *item)
 void
 udpai_unsubscribe_locator(udpai_subscription *subscription, const udpai_locator *locator, bool tell)
 {
-    udpai_name_sub *sub = find_sub(subscription, locator);
+    udpai_name_sub *sub = udpai_name_sub_find(subscription, locator);
     if (!sub)
         return;
-    char room[KEY_MAX];
-    udpai_map_remove(&subscription->names, key_of(locator, room));
+    char room[UDPAI_LOCATOR_KEY_MAX];
+    udpai_map_remove(&subscription->names, udpai_locator_key(locator, room));
     udpai_item *item = udpai_asked(sub);
     item->n_owed++; /* it may be needed below */
     free_sub(sub);
@@ -549,18 +399,6 @@ udpai_subscription_tell(udpai_subscription *subscription, udpai_str name)
     tell_state_of(subscription, item);
     item->n_owed--;
     udpai_item_release(item);
-}
-
-bool
-udpai_subscription_has_name(const udpai_subscription *subscription, udpai_str name)
-{
-    return udpai_map_get(&subscription->names, name) != NULL;
-}
-
-bool
-udpai_subscription_has_locator(const udpai_subscription *subscription, const udpai_locator *locator)
-{
-    return find_sub(subscription, locator) != NULL;
 }
 
 bool

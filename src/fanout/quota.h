@@ -17,10 +17,6 @@ struct udpai_owner {
 udpai_str udpai_owner_key(const void *item);
 udpai_owner *udpai_owner_ref(udpai_owner *owner);
 udpai_owner *udpai_owner_unref(udpai_owner *owner);
-/* The subscription may be given one more view; for that, one that nobody uses may go. What it alone
- * has used up to now makes room, too: it will be idle, and must then not be kept above the bound.
- */
-udpa_err udpai_quota_make_room(const udpai_subscription *subscription, udpa_error **ret_error);
 /* Are there more views than there may be, of all or of this view's owner? */
 bool udpai_quota_is_exceeded(const udpai_fanout *fanout, const udpai_owner *owner);
 

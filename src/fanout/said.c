@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fanout/said.h"
-#include "fanout/held.h"
-
-#include "model/name.h"
 
 typedef struct said {
     udpai_list in_fanout; /* the oldest first */
@@ -101,35 +98,11 @@ udpai_said_find(const udpai_topic *topic, udpai_str name)
     return self ? self->removal : NULL;
 }
 
-static udpa_err
-owe(udpai_subscription *subscription, udpai_str name)
+const udpa_resource *
+udpai_said_next(const udpai_topic *topic, size_t *at)
 {
-    udpai_item *item = udpai_item_get(subscription->topic, name);
-    if (!item)
-        return UDPA_ERR_NOMEM;
-    if (item->resource)
-        return UDPA_OK;
-    udpa_err err = udpai_owe_extra(subscription, &subscription->removals, item);
-    if (err == UDPA_OK)
-        udpai_held_forget(subscription, name); /* so that it is told once */
-    else
-        udpai_item_release(item);
-    return err;
-}
-
-udpa_err
-udpai_said_owe(udpai_subscription *subscription, udpai_str prefix)
-{
-    const udpai_topic *topic = subscription->topic;
-    if (subscription->mode != UDPAI_MODE_DELTA || !subscription->subscriber->except_node)
-        return UDPA_OK;
-    udpa_err err = UDPA_OK;
-    size_t at = 0;
-    const said *self;
-    while (topic->said.n && err == UDPA_OK && (self = udpai_map_next(&topic->said, &at)))
-        if (udpai_prefix_covers(prefix, udpai_resource_name(self->removal)))
-            err = owe(subscription, udpai_resource_name(self->removal));
-    return err;
+    const said *self = topic->said.n ? udpai_map_next(&topic->said, at) : NULL;
+    return self ? self->removal : NULL;
 }
 
 udpa_resource *

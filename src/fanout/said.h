@@ -14,9 +14,8 @@
 udpa_err udpai_said_note(udpai_fanout *fanout, const udpai_change *change);
 /* NULL: nothing. */
 udpa_resource *udpai_said_find(const udpai_topic *topic, udpai_str name);
-/* Owes a node that comes what was said of names below this prefix, as far as nothing is there: it
- * may have what is gone by another path, and says only what it has by this one. */
-udpa_err udpai_said_owe(udpai_subscription *subscription, udpai_str prefix);
+/* Each of them, from *at = 0 on; NULL behind the last. */
+const udpa_resource *udpai_said_next(const udpai_topic *topic, size_t *at);
 void udpai_said_forget_all(udpai_fanout *fanout);
 
 #endif

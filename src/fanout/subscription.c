@@ -9,22 +9,6 @@
 #define AWAITS_MAX 4096
 #define AWAITED_BYTES_MAX ((size_t)64 << 20) /* with its text */
 
-static udpai_str
-name_sub_key(const void *item)
-{
-    const udpai_name_sub *sub = item;
-    const udpai_name_more *more = sub->more;
-    return more && more->key_len ? (udpai_str){more->key, more->key_len}
-                                 : udpai_item_name(udpai_asked(sub));
-}
-
-static udpai_str
-extra_key(const void *item)
-{
-    const udpai_owed *owed = item;
-    return (udpai_str){(const char *)&owed->item, sizeof(owed->item)};
-}
-
 /* ---- subscribers ---- */
 
 void
@@ -174,9 +158,9 @@ new_subscription(udpai_subscriber *subscriber, udpai_topic *topic, udpai_deliver
     udpai_list_init(&subscription->unanswered);
     udpai_list_init(&subscription->awaits);
     udpai_list_init(&subscription->in_waiting);
-    udpai_map_init(&subscription->names, name_sub_key);
+    udpai_name_subs_init(subscription);
     udpai_held_init(subscription);
-    udpai_map_init(&subscription->extras, extra_key);
+    udpai_extras_init(subscription);
     udpai_tallies_init(subscription);
     udpai_timer_init(&subscription->cycle, on_cycle_end);
     return subscription;
@@ -252,186 +236,7 @@ udpai_subscriber_drop_part(udpai_subscription *part)
     free_subscription(part);
 }
 
-void
-udpai_subscription_wake(udpai_subscription *subscription)
-{
-    udpai_subscriber *subscriber = subscription->subscriber;
-    if (subscriber->woken)
-        return;
-    subscriber->woken = true;
-    subscriber->ops->wake(subscriber);
-}
-
-/* ---- what is owed ---- */
-
-/* Can the protocol say what is owed so? */
-static bool
-can_tell(const udpai_subscription *subscription, const udpai_list *list, const udpai_owed *owed)
-{
-    return list != &subscription->removals || subscription->mode == UDPAI_MODE_DELTA ||
-           (subscription->mode == UDPAI_MODE_TOLD && !owed->is_extra);
-}
-
-void
-udpai_owe(udpai_subscription *subscription, udpai_list *list, udpai_owed *owed)
-{
-    uint64_t now = subscription->topic->fanout->seq;
-    owed->mark_seq = now;
-    udpai_list_remove(&owed->node);
-    if (subscription->mode == UDPAI_MODE_STATE) {
-        uint64_t *due = list == &subscription->removals ? &subscription->state_removal_seq
-                                                        : &subscription->state_due_seq;
-        if (*due == UDPAI_NOTHING)
-            *due = now;
-    } else if (can_tell(subscription, list, owed)) {
-        udpai_list_append(list, &owed->node);
-    }
-    udpai_subscription_wake(subscription);
-}
-
-static udpai_owed *
-new_extra(udpai_subscription *subscription, udpai_item *item)
-{
-    udpai_owed *owed = udpai_alloc(sizeof(*owed));
-    if (!owed)
-        return NULL;
-    udpai_list_init(&owed->node);
-    owed->item = item;
-    owed->is_extra = true;
-    if (!udpai_map_add(&subscription->extras, owed)) {
-        udpai_free(owed);
-        return NULL;
-    }
-    item->n_owed++;
-    return owed;
-}
-
-udpai_owed *
-udpai_extra_of(const udpai_subscription *subscription, const udpai_item *item)
-{
-    return udpai_map_get(&subscription->extras, (udpai_str){(const char *)&item, sizeof(item)});
-}
-
-udpa_err
-udpai_extra_reserve(udpai_subscription *subscription, udpai_item *item)
-{
-    return udpai_extra_of(subscription, item) || new_extra(subscription, item) ? UDPA_OK
-                                                                               : UDPA_ERR_NOMEM;
-}
-
-udpa_err
-udpai_owe_extra(udpai_subscription *subscription, udpai_list *list, udpai_item *item)
-{
-    udpai_owed *owed = udpai_extra_of(subscription, item);
-    if (!owed)
-        owed = new_extra(subscription, item);
-    if (!owed)
-        return UDPA_ERR_NOMEM;
-    udpai_owe(subscription, list, owed);
-    subscription->extra_seq = owed->mark_seq;
-    if (!udpai_list_linked(&owed->node))
-        udpai_owed_done(subscription, owed);
-    return UDPA_OK;
-}
-
-void
-udpai_owed_done(udpai_subscription *subscription, udpai_owed *owed)
-{
-    udpai_list_remove(&owed->node);
-    if (!owed->is_extra)
-        return;
-    udpai_item *item = owed->item;
-    udpai_map_remove(&subscription->extras, extra_key(owed));
-    udpai_free(owed);
-    item->n_owed--;
-    udpai_item_release(item);
-}
-
-void
-udpai_subscription_resend_all(udpai_subscription *subscription)
-{
-    if (subscription->mode == UDPAI_MODE_STATE) {
-        udpai_subscription_resend_state(subscription);
-        return;
-    }
-    udpai_cursor *cursor = &subscription->cursor;
-    uint64_t sent = cursor->window_to > cursor->low ? cursor->window_to : cursor->low;
-    if (cursor->sent_before < sent)
-        cursor->sent_before = sent;
-    cursor->low = cursor->window_from = cursor->window_to = subscription->synced_seq = 0;
-    udpai_subscription_wake(subscription);
-}
-
-void
-udpai_subscription_resend_state(udpai_subscription *subscription)
-{
-    subscription->state_due_seq = subscription->topic->fanout->seq;
-    subscription->state_forced = true;
-    udpai_subscription_wake(subscription);
-}
-
 /* ---- settled ---- */
-
-static void
-wait_for_settled(udpai_subscription *subscription)
-{
-    if (!udpai_list_linked(&subscription->in_waiting))
-        udpai_list_append(&subscription->topic->fanout->waiting, &subscription->in_waiting);
-}
-
-void
-udpai_subscription_recheck_at(udpai_subscription *subscription, uint64_t at_ms)
-{
-    udpai_timer *timer = &subscription->cycle;
-    if (!udpai_timer_is_set(timer) || at_ms < timer->due_ms)
-        udpai_timer_set(subscription->subscriber->fanout->wheel, timer, at_ms);
-}
-
-static bool
-is_settled(udpai_subscription *subscription, udpai_str scope, bool as_name, uint64_t asked_ms)
-{
-    const udpai_subscriber *subscriber = subscription->subscriber;
-    const udpai_fanout *fanout = subscriber->fanout;
-    udpai_str except = udpai_subscriber_except(subscriber);
-    udpai_str type_url = udpai_topic_url(subscription->topic);
-    udpai_settled_state state =
-        !as_name ? udpai_settled_query(fanout->settled, type_url, scope, except)
-        : udpai_topic_has(subscription->topic, scope)
-            ? udpai_settled_query_held(fanout->settled, type_url, scope, except)
-            : udpai_settled_query_name(fanout->settled, type_url, scope, except);
-    if (state == UDPAI_SETTLED)
-        return true;
-    uint64_t since_ms = udpai_settled_since(fanout->settled, type_url, scope, except);
-    uint64_t end_ms =
-        (asked_ms > since_ms ? asked_ms : since_ms) + fanout->options.cycle_timeout_ms;
-    if (state == UDPAI_SETTLED_AFTER_WAIT && fanout->wheel->now_ms >= end_ms)
-        return true;
-    if (state == UDPAI_SETTLED_AFTER_WAIT)
-        udpai_subscription_recheck_at(subscription, end_ms);
-    wait_for_settled(subscription);
-    return false;
-}
-
-bool
-udpai_subscription_is_settled(udpai_subscription *subscription, udpai_str scope, uint64_t asked_ms)
-{
-    return is_settled(subscription, scope, false, asked_ms);
-}
-
-bool
-udpai_subscription_is_name_settled(udpai_subscription *subscription,
-                                   udpai_str name,
-                                   uint64_t asked_ms)
-{
-    return is_settled(subscription, name, true, asked_ms);
-}
-
-bool
-udpai_subscription_is_known(udpai_subscription *subscription, size_t index)
-{
-    return is_settled(subscription, udpai_bytes_view(subscription->prefixes.items[index]), false,
-                      subscription->asked_ms);
-}
 
 /* What is still uncertain goes back to the list that it came from. */
 static void

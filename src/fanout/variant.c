@@ -12,12 +12,6 @@
 /* So many others are held against one that has changed. */
 #define COMPARED_MAX 16
 
-bool
-udpai_selects_variants(const udpai_subscriber *subscriber)
-{
-    return subscriber->renderer && subscriber->renderer->selects_variants;
-}
-
 /* ---- choosing ---- */
 
 udpai_item *

@@ -17,7 +17,12 @@ udpai_item_is_variant(const udpai_item *item)
 }
 
 /* Is the subscriber one who is sent one variant of a name? */
-bool udpai_selects_variants(const udpai_subscriber *subscriber);
+static inline bool
+udpai_selects_variants(const udpai_subscriber *subscriber)
+{
+    return subscriber->renderer && subscriber->renderer->selects_variants;
+}
+
 /* The variant of a name for one who has these parameters; NULL: none. The one that names most keys,
  * and of equals the one of the lowest name: the same on every replica. */
 udpai_item *udpai_variant_choose(const udpai_topic *topic,
@@ -36,8 +41,6 @@ udpa_err udpai_variants_add_all(udpai_collection *collection, const udpai_name_s
 /* Has the subscription, which is sent all variants, asked for what this is a variant of? */
 bool udpai_variant_is_asked(const udpai_subscription *subscription, const udpai_item *item);
 
-/* What a name sub asks for. */
-udpai_locator udpai_name_sub_locator(const udpai_name_sub *sub);
 /* Makes what udpai_owe_extra() would make, without memory being needed when it is owed. */
 udpa_err udpai_extra_reserve(udpai_subscription *subscription, udpai_item *item);
 

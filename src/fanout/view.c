@@ -5,129 +5,7 @@
 #include "model/links.h"
 #include "model/name.h"
 
-bool
-udpai_may_offer(const udpa_bytes *from_node,
-                const udpa_bytes *shown_to,
-                const udpa_bytes *except_node,
-                uint64_t link)
-{
-    if (except_node && from_node && udpai_same_bytes(except_node, from_node))
-        return false;
-    return !link || udpai_links_have(shown_to, link);
-}
-
-static bool
-may_see(const udpai_fanout *fanout, const udpa_resource *resource, uint64_t visibility)
-{
-    return !fanout->may_see || fanout->may_see(fanout->may_see_userdata, visibility, resource);
-}
-
-bool
-udpai_shown(const udpai_item *item, const udpai_subscriber *subscriber)
-{
-    return item->resource &&
-           udpai_may_offer(item->from_node, udpai_item_shown_to(item), subscriber->except_node,
-                           subscriber->link) &&
-           may_see(item->topic->fanout, item->resource, subscriber->visibility);
-}
-
-/* Lazy resources come by name, not by wildcard; and variants, to those who have one of a name. */
-static bool
-would_select(const udpai_view *view, const udpa_resource *resource)
-{
-    return resource && may_see(view->topic->fanout, resource, view->visibility) &&
-           !udpai_resource_is_lazy(resource) &&
-           !(view->without_variants && udpai_resource_constraints(resource).len);
-}
-
-bool
-udpai_view_selects(const udpai_view *view, const udpai_item *item)
-{
-    return would_select(view, item->resource);
-}
-
-bool
-udpai_view_would_select(const udpai_view *view, const udpai_change *change)
-{
-    return change->kind != UDPAI_CHANGE_REMOVE && would_select(view, change->resource);
-}
-
-bool
-udpai_view_covers(const udpai_view *view, udpai_str name)
-{
-    if (view->glob)
-        return udpai_glob_covers(view, name);
-    for (size_t i = 0; i < view->prefixes.n; i++) {
-        const udpai_view_prefix *prefix = view->prefixes.items[i];
-        if (udpai_prefix_covers((udpai_str){prefix->text, prefix->len}, name))
-            return true;
-    }
-    return false;
-}
-
 /* ---- memberships ---- */
-
-udpai_membership *
-udpai_item_membership(const udpai_item *item, const udpai_view *view)
-{
-    udpai_membership *memberships = udpai_item_memberships(item);
-    for (size_t i = 0; i < item->n_memberships; i++)
-        if (memberships[i].view == view)
-            return &memberships[i];
-    return NULL;
-}
-
-/* The first has it in the item. */
-udpa_err
-udpai_memberships_reserve(udpai_item *item, size_t n)
-{
-    size_t capacity = item->more && item->more->memberships ? item->more->memberships_capacity : 1;
-    if (n <= capacity)
-        return UDPA_OK;
-    size_t grown = udpai_max_size(capacity * 2, n);
-    udpai_item_more *more = grown <= UINT32_MAX ? udpai_item_more_of(item) : NULL;
-    if (!more)
-        return UDPA_ERR_NOMEM;
-    udpai_membership *bigger = udpai_realloc_array(more->memberships, grown, sizeof(*bigger));
-    if (!bigger)
-        return UDPA_ERR_NOMEM;
-    if (!more->memberships)
-        bigger[0] = item->own;
-    more->memberships = bigger;
-    more->memberships_capacity = (uint32_t)grown;
-    return UDPA_OK;
-}
-
-void
-udpai_membership_drop(udpai_item *item, udpai_membership *membership)
-{
-    *membership = udpai_item_memberships(item)[--item->n_memberships];
-}
-
-static void
-on_moved(void *userdata, udpai_item *item, size_t slot)
-{
-    udpai_item_membership(item, userdata)->slot = (uint32_t)slot;
-}
-
-static udpai_log *
-log_of(const udpai_membership *membership)
-{
-    return membership->is_tombstone ? &membership->view->tombstones : &membership->view->live;
-}
-
-void
-udpai_membership_place(udpai_membership *membership, udpai_item *item, bool is_tombstone)
-{
-    membership->is_tombstone = is_tombstone;
-    membership->slot = (uint32_t)udpai_log_append(log_of(membership), item->seq, item);
-}
-
-void
-udpai_membership_unplace(udpai_membership *membership)
-{
-    udpai_log_clear_slot(log_of(membership), membership->slot);
-}
 
 static void
 unhash(udpai_view *view, const udpai_item *item, const udpa_resource *before)
@@ -136,24 +14,7 @@ unhash(udpai_view *view, const udpai_item *item, const udpa_resource *before)
                             udpai_resource_content_hash(before));
 }
 
-void
-udpai_view_changed(udpai_view *view)
-{
-    view->changed_seq = view->topic->fanout->seq;
-    if (!udpai_list_linked(&view->dirty))
-        udpai_list_append(&view->topic->fanout->dirty_views, &view->dirty);
-}
-
 /* ---- changes ---- */
-
-udpa_err
-udpai_view_reserve(udpai_view *view)
-{
-    return udpai_log_reserve(&view->live, on_moved, view) &&
-                   udpai_log_reserve(&view->tombstones, on_moved, view)
-               ? UDPA_OK
-               : UDPA_ERR_NOMEM;
-}
 
 /* An item that the view holds, alive or as a tombstone, has changed. `before`: what it was, for the
  * hash; the view may have held it only if it was alive there. Room was reserved. */
@@ -211,7 +72,7 @@ reserve_new_among(const udpai_view_prefix *prefix,
     udpa_err err = UDPA_OK;
     for (size_t i = 0; prefix && i < prefix->views.n && err == UDPA_OK; i++) {
         udpai_view *view = prefix->views.items[i];
-        if (view->stamp == stamp || !would_select(view, change->resource))
+        if (view->stamp == stamp || !udpai_view_would_select(view, change))
             continue;
         err = reserve_member(view, item, *n_joining);
         if (err == UDPA_OK)
@@ -456,6 +317,55 @@ make_view(const udpai_subscription *subscription, const udpai_str *prefixes, siz
     return NULL;
 }
 
+/* Views that nobody uses are only kept for a while: they make room. The one idle longest goes. */
+static bool
+drop_idle(udpai_fanout *fanout, const udpai_owner *owner)
+{
+    UDPAI_LIST_FOREACH (node, &fanout->idle_views) {
+        udpai_view *view = UDPAI_LIST_ENTRY(node, udpai_view, in_idle);
+        if (owner && view->owner != owner)
+            continue;
+        udpai_view_free(view);
+        return true;
+    }
+    return false;
+}
+
+/* The view that the subscription leaves, if nobody else has it: a change of the selection is then
+ * no view more. */
+static const udpai_view *
+view_left(const udpai_subscription *subscription)
+{
+    const udpai_view *view = subscription->view;
+    return view && view->subscriptions.next == view->subscriptions.prev ? view : NULL;
+}
+
+/* The subscription may be given one more view; for that, one that nobody uses may go. What it alone
+ * has used up to now makes room, too: it will be idle, and must then not be kept above the bound.
+ */
+static udpa_err
+make_room(const udpai_subscription *subscription, udpa_error **ret_error)
+{
+    udpai_fanout *fanout = subscription->subscriber->fanout;
+    const udpai_owner *owner = subscription->subscriber->owner;
+    const udpai_view *left = view_left(subscription);
+    const udpai_fanout_options *options = &fanout->options;
+    size_t n_left = left != NULL, n_left_of_owner = left && left->owner == owner;
+    if (owner && owner->n_views - n_left_of_owner >= options->max_views_per_owner &&
+        !drop_idle(fanout, owner))
+        return udpai_fail(ret_error, UDPA_ERR_LIMIT,
+                          "'%.*s' subscribes to %zu different selections of types and namespaces, "
+                          "which is the limit for one peer (limits.max_views_per_identity): end "
+                          "some first",
+                          UDPAI_SHOWN(udpai_owner_key(owner)), owner->n_views);
+    if (fanout->n_views - n_left >= options->max_views && !drop_idle(fanout, NULL))
+        return udpai_fail(ret_error, UDPA_ERR_LIMIT,
+                          "this node serves %zu different selections of types and namespaces, "
+                          "which is its limit (limits.max_views): try again later",
+                          fanout->n_views);
+    return UDPA_OK;
+}
+
 udpa_err
 udpai_view_get(const udpai_subscription *subscription,
                const udpai_str *prefixes,
@@ -468,8 +378,7 @@ udpai_view_get(const udpai_subscription *subscription,
         udpai_timer_cancel(&view->linger);
         udpai_list_remove(&view->in_idle);
     } else {
-        udpa_err err =
-            subscription->glob ? UDPA_OK : udpai_quota_make_room(subscription, ret_error);
+        udpa_err err = subscription->glob ? UDPA_OK : make_room(subscription, ret_error);
         if (err != UDPA_OK)
             return err;
         view = make_view(subscription, prefixes, n_prefixes);

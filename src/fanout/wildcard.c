@@ -289,6 +289,39 @@ add_prefix(udpai_subscription *subscription, udpai_str prefix, udpa_error **ret_
     return err;
 }
 
+static udpa_err
+owe_said(udpai_subscription *subscription, udpai_str name)
+{
+    udpai_item *item = udpai_item_get(subscription->topic, name);
+    if (!item)
+        return UDPA_ERR_NOMEM;
+    if (item->resource)
+        return UDPA_OK;
+    udpa_err err = udpai_owe_extra(subscription, &subscription->removals, item);
+    if (err == UDPA_OK)
+        udpai_held_forget(subscription, name); /* so that it is told once */
+    else
+        udpai_item_release(item);
+    return err;
+}
+
+/* Owes a node that comes what was said of names below this prefix, as far as nothing is there: it
+ * may have what is gone by another path, and says only what it has by this one. */
+static udpa_err
+owe_all_said(udpai_subscription *subscription, udpai_str prefix)
+{
+    const udpai_topic *topic = subscription->topic;
+    if (subscription->mode != UDPAI_MODE_DELTA || !subscription->subscriber->except_node)
+        return UDPA_OK;
+    udpa_err err = UDPA_OK;
+    size_t at = 0;
+    const udpa_resource *removal;
+    while (err == UDPA_OK && (removal = udpai_said_next(topic, &at)))
+        if (udpai_prefix_covers(prefix, udpai_resource_name(removal)))
+            err = owe_said(subscription, udpai_resource_name(removal));
+    return err;
+}
+
 udpa_err
 udpai_subscribe_wildcard(udpai_subscription *subscription, udpai_str prefix, udpa_error **ret_error)
 {
@@ -300,7 +333,7 @@ udpai_subscribe_wildcard(udpai_subscription *subscription, udpai_str prefix, udp
     if (err != UDPA_OK)
         return err;
     udpai_interest_wildcard(subscription, prefix, true);
-    err = udpai_said_owe(subscription, prefix);
+    err = owe_all_said(subscription, prefix);
     if (err != UDPA_OK)
         return udpai_fail_code(ret_error, err);
     /* A wider wildcard holds it already: asked for again, in effect. */

@@ -20,7 +20,6 @@ import pure
 CIRCLE = 3
 # Folder: the largest circle that is left, of all those above CIRCLE.
 CIRCLES = {
-    'fanout': 18,
     'session': 6,
     'store': 9,
     'xds': 11,
