@@ -98,6 +98,18 @@ remember_less(mesh *self)
     expect_truth(self, "not as the owner has it, long after what is remembered now");
 }
 
+/* It knows no better at first, and tells those who take from it alone. */
+static void
+come_back_alone(mesh *self, mesh_member *dead)
+{
+    for (size_t i = 0; i < dead->n_upstreams; i++)
+        sim_set_partition(&self->world, dead->node, dead->upstreams[i]->node, true);
+    sim_start_node(dead->node);
+    mesh_run_for(self, 20 * SIM_SECOND);
+    for (size_t i = 0; i < dead->n_upstreams; i++)
+        sim_set_partition(&self->world, dead->node, dead->upstreams[i]->node, false);
+}
+
 static void
 run(uint64_t seed, bool trace)
 {
@@ -128,7 +140,10 @@ run(uint64_t seed, bool trace)
         remember_less(self);
     if (sim_below(&self->world.random, 4) != 0) {
         dead->may_be_old = true;
-        sim_start_node(dead->node);
+        if (seed % 4 == 1)
+            come_back_alone(self, dead);
+        else
+            sim_start_node(dead->node);
         mesh_run_for(self, 60 * SIM_SECOND);
         expect_truth(self, "not as the owner has it, when the dead one is back");
     }
