@@ -254,6 +254,10 @@ deliver_orders(sim_node *node)
 static void
 deliver_reports(sim_node *node)
 {
+    if (node->world->now_us < node->stalls_until_us) {
+        sim_node_after(node, node->stalls_until_us - node->world->now_us, deliver_reports);
+        return;
+    }
     node->reports_due = false;
     sim_loop_begin(node);
     size_t n = node->n_reports;

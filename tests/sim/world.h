@@ -168,6 +168,7 @@ struct sim_node {
     void *userdata;
     udpai_identity *identity; /* what its certificate says from its next stream on; NULL: no TLS */
     int64_t clock_us;         /* how far it is ahead */
+    uint64_t stalls_until_us; /* its loop side takes nothing in before that */
     uint64_t lost_us;         /* when it last lost its disk; 0: never */
     bool is_up, is_management;
     bool recovers;        /* what came from it may be offered to it: it may have lost it */
