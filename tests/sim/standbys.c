@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fail-over step by step. A node takes a type from three sources in an order that may stop. Each of
  * them has a source of its own: one that lost its disk while that is away cannot say that it has
- * said all, and is not complete. One thing happens at a time; a minute later the node has of each
- * name the word of the first source whose words count, by the rules of the design page "Federation"
+ * said all, and is not complete. The last may be a directory, which cannot be read at times. One
+ * thing happens at a time; a minute later the node has of each name the word of the first source
+ * whose words count, by the rules of the design page "Federation"
  * ("Active", "Eligible"), which are written down here anew. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +17,8 @@ enum {
     N_STEPS = 60,
     N_KEYS = 4,
     N_SOURCES = 3,
-    NODE = 2 * N_SOURCES, /* behind the sources, and those behind them */
+    DIRECTORY = N_SOURCES - 1, /* of some seeds */
+    NODE = 2 * N_SOURCES,      /* behind the sources, and those behind them */
     PLACES,
 };
 
@@ -66,6 +68,9 @@ typedef struct scene {
     uint64_t began_us[N_SOURCES];
     udpai_continuation order[N_SOURCES];
     expected expected[N_SOURCES];
+    size_t n_openings;       /* that are still to come */
+    bool has_directory;      /* the last source is one … */
+    bool is_readable;        /* … and reading finds no mistake */
     bool is_late[N_SOURCES]; /* it has been dialled, and its connection is not there yet */
     udpai_source_config sources[N_SOURCES];
     udpai_descriptor_config descriptors[N_SOURCES];
@@ -77,12 +82,35 @@ typedef struct scene {
 static const udpai_str type[] = {UDPAI_STR(SOURCES_TYPE)};
 
 static bool
+is_directory(const scene *self, int source)
+{
+    return self->has_directory && source == DIRECTORY;
+}
+
+static bool
 is_up(const scene *self, int source)
 {
+    if (is_directory(self, source))
+        return self->is_readable;
     return self->nodes[source]->is_up && !self->is_late[source];
 }
 
+/* Nothing is missing that it can learn. */
+static bool
+hears_all(const scene *self, int source)
+{
+    return is_up(self, source) &&
+           (is_directory(self, source) || self->nodes[N_SOURCES + source]->is_up);
+}
+
 /* ---- the rules ---- */
+
+/* It has said all. Of a directory what was read last without a mistake is all. */
+static bool
+is_complete(const scene *self, int at)
+{
+    return self->expected[at].is_whole && (is_up(self, at) || is_directory(self, at));
+}
 
 static bool
 holds(const expected *source)
@@ -135,8 +163,7 @@ may_begin(const scene *self, int at)
     for (int i = 0; i < at; i++)
         must_be_whole |= self->order[i] == UDPAI_STOP_ON_SUCCESS && self->expected[i].is_used &&
                          !succeeds(self, i) && holds(&self->expected[i]);
-    return self->expected[at].is_reached &&
-           (!must_be_whole || (self->expected[at].is_whole && is_up(self, at)));
+    return self->expected[at].is_reached && (!must_be_whole || is_complete(self, at));
 }
 
 static bool
@@ -145,8 +172,8 @@ must_end(const scene *self, int at)
     const expected *source = &self->expected[at];
     bool is_replaced = false;
     for (int i = at + 1; i < N_SOURCES; i++)
-        is_replaced |= self->expected[i].is_reached && self->expected[i].is_used &&
-                       self->expected[i].is_whole && is_up(self, i);
+        is_replaced |=
+            self->expected[i].is_reached && self->expected[i].is_used && is_complete(self, i);
     return source->is_cut_off || (source->is_reached && self->order[at] == UDPAI_STOP_ON_SUCCESS &&
                                   !succeeds(self, at) && is_replaced);
 }
@@ -158,8 +185,10 @@ is_settled(const scene *self)
     bool is_replaced = false;
     for (int i = N_SOURCES; i-- > 0;) {
         const expected *source = &self->expected[i];
-        bool is_ruled_out = !source->is_reached || (self->order[i] == UDPAI_STOP_ON_SUCCESS &&
-                                                    !succeeds(self, i) && is_replaced);
+        bool is_read_again = is_directory(self, i) && source->is_used;
+        bool is_ruled_out = (!source->is_reached && !is_read_again) ||
+                            (source->is_reached && self->order[i] == UDPAI_STOP_ON_SUCCESS &&
+                             !succeeds(self, i) && is_replaced);
         if (!source->is_known && !is_ruled_out)
             return false;
         is_replaced |= succeeds(self, i) && source->is_whole;
@@ -181,11 +210,12 @@ hear(scene *self)
     bool changes = false;
     for (int i = 0; i < N_SOURCES; i++) {
         expected *source = &self->expected[i];
-        source->is_whole |= is_up(self, i) && self->nodes[N_SOURCES + i]->is_up;
-        source->is_known |= source->is_whole && source->is_reached && is_up(self, i);
+        bool is_asked = source->is_reached || is_directory(self, i);
+        changes |= set(&source->is_whole, source->is_whole || hears_all(self, i));
+        source->is_known |= source->is_whole && is_asked && is_up(self, i);
         if (source->is_known)
             changes |= set(&source->is_hung, false);
-        if (source->is_reached && is_up(self, i))
+        if (is_asked && is_up(self, i))
             memcpy(source->has, self->files[i], sizeof(source->has));
     }
     return changes;
@@ -356,15 +386,21 @@ static void
 set_files(scene *self, int source)
 {
     udpa_resource *resources[N_KEYS];
-    sim_node *node = self->nodes[source];
+    bool is_source = is_directory(self, source);
+    sim_node *node = self->nodes[is_source ? NODE : source];
     size_t n = 0;
+    const int *said =
+        is_source && !self->is_readable ? self->expected[source].has : self->files[source];
     for (int key = 0; key < N_KEYS; key++)
-        if (self->files[source][key])
-            resources[n++] = sources_make_cluster(ids[source], key, self->files[source][key]);
+        if (said[key])
+            resources[n++] = sources_make_cluster(ids[source], key, said[key]);
     const udpai_directory directory = {.root = UDPAI_STR("/files"),
+                                       .source = udpai_str_from(is_source ? ids[source] : ""),
+                                       .authority = udpai_str_from(is_source ? ids[source] : ""),
                                        .resources = resources,
                                        .n_resources = n,
-                                       .max_withdrawal = 100};
+                                       .max_withdrawal = 100,
+                                       .has_mistakes = is_source && !self->is_readable};
     if (udpai_node_set_files(node->node, &directory, NULL) != UDPA_OK)
         abort();
     sim_touch(node);
@@ -386,8 +422,14 @@ plan_provider(scene *self, int who, udpai_node_config *config)
     int n = who == NODE ? N_SOURCES : 1;
     for (int i = 0; i < n; i++) {
         sim_node *from = self->nodes[who == NODE ? i : N_SOURCES + who];
-        sources[i] = (udpai_source_config){.name = udpai_str_from(from->id), .max_withdrawal = 100};
-        sim_target(from, &sources[i]);
+        bool is_read = who == NODE && is_directory(self, i);
+        sources[i] = (udpai_source_config){.name = udpai_str_from(from->id),
+                                           .kind = is_read ? UDPAI_SOURCE_PATH : UDPAI_SOURCE_UDPA,
+                                           .max_withdrawal = 100};
+        if (is_read)
+            sources[i].address = UDPAI_STR("/files");
+        else
+            sim_target(from, &sources[i]);
         descriptors[i] = (udpai_descriptor_config){.source = udpai_str_from(from->id),
                                                    .continuation = who == NODE ? self->order[i]
                                                                                : UDPAI_CONTINUE};
@@ -442,6 +484,10 @@ started(sim_node *node)
     if (at != NODE)
         return;
     memset(self->seen_by, 0, sizeof(self->seen_by));
+    if (self->has_directory) {
+        self->expected[DIRECTORY] = (expected){.is_used = self->expected[DIRECTORY].is_used};
+        set_files(self, DIRECTORY);
+    }
     if (udpai_node_subscribe(node->node, &selection, &ops, &subscription) != UDPA_OK)
         abort();
 }
@@ -488,8 +534,21 @@ come_back(scene *self, int who, bool is_wiped)
 }
 
 static void
+read_again(scene *self)
+{
+    self->is_readable = !self->is_readable;
+    trace(self, self->is_readable ? "can be read" : "cannot be read", DIRECTORY);
+    if (self->nodes[NODE]->is_up)
+        set_files(self, DIRECTORY);
+}
+
+static void
 die_or_come_back(scene *self, int who, unsigned wiped_once_in)
 {
+    if (is_directory(self, who) || (self->has_directory && who == N_SOURCES + DIRECTORY)) {
+        read_again(self);
+        return;
+    }
     if (!self->nodes[who]->is_up) {
         come_back(self, who, sim_once_in(&self->world.random, wiped_once_in));
         return;
@@ -503,7 +562,7 @@ static bool
 open_to_one(scene *self)
 {
     for (int i = 0; i < N_SOURCES; i++)
-        if (is_up(self, i) && !self->expected[i].is_whole &&
+        if (is_up(self, i) && !is_directory(self, i) && !self->expected[i].is_whole &&
             self->world.now_us - self->began_us[i] > WAITS_AT_MOST_US) {
             come_back(self, N_SOURCES + i, false);
             return true;
@@ -511,11 +570,33 @@ open_to_one(scene *self)
     return false;
 }
 
+/* Too rare to wait for: a directory that has begun to count unread, and is not reached when it can
+ * be read, does not replace a source that has nothing; so that one counts when it comes back,
+ * complete or not. The source between them is never complete, and so not asked any more. */
+static const int opening[] = {0, DIRECTORY, 0};
+
+static void
+prepare_opening(scene *self)
+{
+    self->n_openings = UDPAI_ARRAY_LEN(opening);
+    self->has_directory = true;
+    self->is_readable = false;
+    self->order[0] = UDPAI_STOP_ON_SUCCESS;
+    self->order[1] = UDPAI_STOP_ON_FAILURE;
+    memset(self->files[0], 0, sizeof(self->files[0]));
+}
+
 static void
 happen(scene *self)
 {
     sim_random *random = &self->world.random;
     int who = (int)sim_below(random, N_SOURCES);
+    if (self->n_openings) {
+        if (self->n_openings == UDPAI_ARRAY_LEN(opening))
+            die_or_come_back(self, N_SOURCES, 1); /* what is behind the first one */
+        die_or_come_back(self, opening[UDPAI_ARRAY_LEN(opening) - self->n_openings--], 1);
+        return;
+    }
     if (open_to_one(self))
         return;
     if (!self->nodes[NODE]->is_up || sim_once_in(random, 10))
@@ -548,14 +629,20 @@ begin(scene *self, uint64_t seed, bool is_traced)
         self->nodes[i]->started = started;
         self->nodes[i]->userdata = self;
     }
+    self->has_directory = sim_once_in(random, 3);
+    self->is_readable = sim_once_in(random, 2);
     for (int i = 0; i < N_SOURCES; i++) {
         bool is_empty = sim_once_in(random, 4);
         self->order[i] = i + 1 < N_SOURCES ? any_continuation(random) : UDPAI_CONTINUE;
         for (int key = 0; key < N_KEYS; key++)
             self->files[i][key] = is_empty || sim_once_in(random, 3) ? 0 : 1;
     }
+    if (seed % 20 == 0)
+        prepare_opening(self);
     for (int i = 0; i < PLACES; i++)
-        sim_start_node(self->nodes[i]);
+        if (i == NODE || ((!self->has_directory || i % N_SOURCES != DIRECTORY) &&
+                          (!self->n_openings || i != N_SOURCES + 1)))
+            sim_start_node(self->nodes[i]);
 }
 
 static void
