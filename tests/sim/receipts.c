@@ -155,7 +155,8 @@ n_acknowledged(const scene *self, int key)
     snprintf(question, sizeof(question), UDPAI_ACKNOWLEDGEMENT_PREFIX "t/" TYPE "/" SPACE "/%d",
              key);
     UDPA_AUTO(udpa_bytes_unref)
-    udpa_bytes *bytes = udpai_acknowledgement_describe(self->server->hub, udpai_str_from(question));
+    udpa_bytes *bytes =
+        udpai_acknowledgement_describe(self->server->sides[0].hub, udpai_str_from(question));
     Udpa__Status__V1__AcknowledgementStatus *status =
         bytes ? udpa__status__v1__acknowledgement_status__unpack(NULL, udpa_bytes_size(bytes),
                                                                  udpa_bytes_data(bytes))
@@ -185,8 +186,10 @@ check(const scene *self, bool by_all)
         n_unanswered += N_ENDPOINTS - said;
         if (said <= have && (!by_all || said == N_ENDPOINTS))
             continue;
-        fprintf(stderr, "FAIL at %llu ms: %zu are said to have acknowledged %d, and %zu have it\n",
-                (unsigned long long)sim_ms(&self->world), said, key, have);
+        fprintf(stderr, "FAIL at %llu ms: %s at server: %d, by %zu, and %zu have it\n",
+                (unsigned long long)sim_ms(&self->world),
+                by_all ? "not all have acknowledged" : "an acknowledgement that nobody gave", key,
+                said, have);
         exit(EXIT_FAILURE);
     }
 }
