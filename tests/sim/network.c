@@ -406,6 +406,7 @@ connect(const struct dialling *dialling)
     open_session(&stream->ends[0], dialling, true);
     open_session(&stream->ends[1], dialling, false);
     dialling->from->world->counts[SIM_CONNECTS]++;
+    dialling->from->world->counts[SIM_TO_WORKERS] += stream->ends[1].side->number > 0;
     stream->n_events--;
 }
 

@@ -349,7 +349,8 @@ check(scene *self, const expected *before)
     int wrong = first_wrong(self);
     if (wrong < N_KEYS) {
         show(self);
-        fprintf(stderr, "FAIL at %llu ms: the word of another at node: r%d, which is '%s' %d here\n",
+        fprintf(stderr,
+                "FAIL at %llu ms: the word of another at node: r%d, which is '%s' %d here\n",
                 (unsigned long long)sim_ms(&self->world), wrong, self->seen_by[wrong],
                 self->seen[wrong]);
         exit(EXIT_FAILURE);

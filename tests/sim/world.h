@@ -40,6 +40,7 @@ extern const udpai_node_timing sim_timing;
     X(RECEIPTS_OK, "receipts: applied")                                                            \
     X(RECEIPTS_REFUSED, "receipts: refused")                                                       \
     X(CONNECTS, "connects")                                                                        \
+    X(TO_WORKERS, "connects to workers")                                                           \
     X(DIALS_FAILED, "dials failed")                                                                \
     X(DELAYS, "messages delayed")                                                                  \
     X(REORDERS, "messages overtaken")                                                              \
