@@ -563,7 +563,8 @@ static bool
 open_to_one(scene *self)
 {
     for (int i = 0; i < N_SOURCES; i++)
-        if (is_up(self, i) && !is_directory(self, i) && !self->expected[i].is_whole &&
+        if (is_up(self, i) && !is_directory(self, i) && !hears_all(self, i) &&
+            !self->expected[i].is_whole &&
             self->world.now_us - self->began_us[i] > WAITS_AT_MOST_US) {
             come_back(self, N_SOURCES + i, false);
             return true;
@@ -657,6 +658,8 @@ play(uint64_t seed, bool is_traced)
         expected before[N_SOURCES];
         bool is_there = self->nodes[NODE]->is_up;
         memcpy(before, self->expected, sizeof(before));
+        for (int i = 0; i < N_SOURCES; i++) /* also while nobody asks */
+            self->expected[i].is_whole |= !is_directory(self, i) && hears_all(self, i);
         if (is_there)
             expect(self);
         sim_run_until(&self->world, self->world.now_us + SETTLED_US);
