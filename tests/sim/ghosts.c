@@ -75,6 +75,41 @@ restart_another(mesh *self, const mesh_member *dead)
     expect_truth(self, "not as the owner has it, after a restart");
 }
 
+/* Less is to be remembered, and what had gone comes and goes once more: that it had gone before is
+ * remembered no shorter than it was to be then. */
+static void
+remember_less(mesh *self)
+{
+    bool goes_again[MESH_KEYS];
+    for (size_t i = 0; i < self->n_members; i++)
+        if (self->members[i].node->is_up)
+            mesh_remember_for(&self->members[i], 10000);
+    for (int key = 0; key < MESH_KEYS; key++) {
+        goes_again[key] = !self->exists[key];
+        self->exists[key] = true;
+    }
+    mesh_set_files(self);
+    mesh_run_for(self, 1 * SIM_SECOND);
+    expect_truth(self, "not as the owner has it, with what had gone");
+    for (int key = 0; key < MESH_KEYS; key++)
+        self->exists[key] = !goes_again[key];
+    mesh_set_files(self);
+    mesh_run_for(self, 60 * SIM_SECOND);
+    expect_truth(self, "not as the owner has it, long after what is remembered now");
+}
+
+/* It knows no better at first, and tells those who take from it alone. */
+static void
+come_back_alone(mesh *self, mesh_member *dead)
+{
+    for (size_t i = 0; i < dead->n_upstreams; i++)
+        sim_set_partition(&self->world, dead->node, dead->upstreams[i]->node, true);
+    sim_start_node(dead->node);
+    mesh_run_for(self, 20 * SIM_SECOND);
+    for (size_t i = 0; i < dead->n_upstreams; i++)
+        sim_set_partition(&self->world, dead->node, dead->upstreams[i]->node, false);
+}
+
 static void
 run(uint64_t seed, bool trace)
 {
@@ -101,9 +136,14 @@ run(uint64_t seed, bool trace)
     mesh_run_for(self, 60 * SIM_SECOND);
     expect_truth(self, "not as the owner has it");
     restart_another(self, dead);
+    if (seed % 4 == 1)
+        remember_less(self);
     if (sim_below(&self->world.random, 4) != 0) {
         dead->may_be_old = true;
-        sim_start_node(dead->node);
+        if (seed % 4 == 1)
+            come_back_alone(self, dead);
+        else
+            sim_start_node(dead->node);
         mesh_run_for(self, 60 * SIM_SECOND);
         expect_truth(self, "not as the owner has it, when the dead one is back");
     }

@@ -223,10 +223,10 @@ sim_guest_ask_again(sim_member *member)
     drop_unwanted(self);
     if (!self->session || !member->by_name)
         return;
-    sim_hub_begin(member->node);
+    sim_hub_begin(&member->node->sides[0]);
     const asking request = compare_wishes(self);
     send_request(self, &request);
-    sim_hub_end(member->node);
+    sim_hub_end(&member->node->sides[0]);
 }
 
 void
@@ -236,9 +236,9 @@ sim_guest_rename(sim_member *member)
     if (!self->session)
         return;
     const asking request = {.says_node = true};
-    sim_hub_begin(member->node);
+    sim_hub_begin(&member->node->sides[0]);
     send_request(self, &request);
-    sim_hub_end(member->node);
+    sim_hub_end(&member->node->sides[0]);
     member->scenario->world.counts[SIM_GUESTS_RENAMED]++;
 }
 
@@ -442,11 +442,11 @@ greet(sim_guest *self)
 }
 
 static udpa_err
-dialled(sim_node *node, udpai_session **ret_session, udpai_stream_info *info)
+dialled(sim_side *side, udpai_session **ret_session, udpai_stream_info *info)
 {
-    sim_member *member = node->userdata;
+    sim_member *member = side->node->userdata;
     guest_session *self = udpai_alloc(sizeof(*self));
-    if (!self || udpai_session_init(&self->session, node->hub, &session_ops, info) != UDPA_OK)
+    if (!self || udpai_session_init(&self->session, side->hub, &session_ops, info) != UDPA_OK)
         abort();
     self->guest = member->guest;
     member->guest->session = self;
@@ -482,28 +482,28 @@ host_new(void)
 }
 
 static udpa_err
-accepted_by(sim_node *node,
+accepted_by(sim_side *side,
             udpai_xds_variant variant,
             udpai_session **ret_session,
             udpai_stream_info *info)
 {
-    sim_member *member = node->userdata;
+    sim_member *member = side->node->userdata;
     if (!member->host)
         member->host = host_new();
     info->context = udpai_xds_method_find(&member->host->shim, (udpai_str){0}, variant);
-    return udpai_xds_session_new(ret_session, node->hub, info);
+    return udpai_xds_session_new(ret_session, side->hub, info);
 }
 
 static udpa_err
-accepted_delta(sim_node *node, udpai_session **ret_session, udpai_stream_info *info)
+accepted_delta(sim_side *side, udpai_session **ret_session, udpai_stream_info *info)
 {
-    return accepted_by(node, UDPAI_XDS_STREAM_DELTA, ret_session, info);
+    return accepted_by(side, UDPAI_XDS_STREAM_DELTA, ret_session, info);
 }
 
 static udpa_err
-accepted_state(sim_node *node, udpai_session **ret_session, udpai_stream_info *info)
+accepted_state(sim_side *side, udpai_session **ret_session, udpai_stream_info *info)
 {
-    return accepted_by(node, UDPAI_XDS_STREAM_SOTW, ret_session, info);
+    return accepted_by(side, UDPAI_XDS_STREAM_SOTW, ret_session, info);
 }
 
 static const sim_protocol of_delta = {dialled, accepted_delta};

@@ -65,6 +65,7 @@ plan_member(sim_node *node, sim_node_plan *plan)
         plan->files = UDPAI_STR(FILES);
     plan->knows_public_protocol_only = self->public_only;
     plan->has_reports = self->reporter || self->sums;
+    plan->n_workers = self->n_workers;
     for (size_t i = 0; i < self->provider.n_descriptors; i++)
         plan_source(self, i);
     for (int type = 0; type < N_TYPES; type++)
@@ -263,6 +264,16 @@ choose_twins(sim_scenario *scenario)
     }
 }
 
+/* Where there are clients of xDS, every other management node has workers. */
+static void
+choose_workers(sim_scenario *scenario)
+{
+    sim_random random = {scenario->world.random.state ^ 0x776f726b};
+    for (int i = 0; scenario->has_guests && i < scenario->n_management; i++)
+        if (sim_once_in(&random, 2))
+            scenario->members[i]->n_workers = 1 + sim_below(&random, SIM_WORKERS_MAX);
+}
+
 void
 sim_build(sim_scenario *scenario)
 {
@@ -280,6 +291,7 @@ sim_build(sim_scenario *scenario)
     scenario->n_endpoints += n_guests;
     sim_guests_build(scenario);
     choose_twins(scenario);
+    choose_workers(scenario);
     sim_describe_to_model(scenario);
     for (int i = 0; i < scenario->n_publishers; i++)
         sim_publisher_begin(scenario->members[scenario->publishers[i]]);

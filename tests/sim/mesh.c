@@ -30,6 +30,26 @@ mesh_run_for(mesh *self, uint64_t duration_us)
 
 /* ---- members ---- */
 
+static udpai_store_options
+store_options(uint64_t remember_ms)
+{
+    return (udpai_store_options){.remember_ms = remember_ms,
+                                 .remember_max = 1000,
+                                 .max_resources = 1000000,
+                                 .max_bytes = 1 << 30,
+                                 .max_resources_per_namespace = 1000000,
+                                 .max_bytes_per_namespace = 1 << 30,
+                                 .max_resources_per_publisher = 1000000,
+                                 .max_bytes_per_publisher = 1 << 30};
+}
+
+void
+mesh_remember_for(const mesh_member *at, uint64_t remember_ms)
+{
+    const udpai_store_options options = store_options(remember_ms);
+    udpai_node_set_store_options(at->node->node, &options);
+}
+
 static void
 plan_member(sim_node *node, sim_node_plan *plan)
 {
@@ -39,7 +59,7 @@ plan_member(sim_node *node, sim_node_plan *plan)
         .id = udpai_str_from(node->id),
         .authority = udpai_str_from(node->id),
         .timing = sim_timing,
-        .store = {600000, 1000, 1000000, 1 << 30, 1000000, 1 << 30, 1000000, 1 << 30},
+        .store = store_options(600000),
         .max_changes_ahead = 3,
         .is_durable = true,
     };

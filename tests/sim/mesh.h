@@ -50,6 +50,8 @@ void mesh_end(mesh *self);
 mesh_member *mesh_owner(mesh *self);
 /* The files are as `exists` says. */
 void mesh_set_files(mesh *self);
+/* What goes from now on is remembered for so long; until it starts again. */
+void mesh_remember_for(const mesh_member *at, uint64_t remember_ms);
 void mesh_run_for(mesh *self, uint64_t duration_us);
 _Noreturn void mesh_fail(const mesh_member *at, const char *what, int key);
 

@@ -19,6 +19,7 @@ struct sim_end {
     udpai_list in_node;
     sim_stream *stream;
     sim_node *node; /* NULL: its machine has gone */
+    sim_side *side; /* of it */
     unsigned epoch;
     udpai_session *session; /* NULL: closed */
     udpai_list inbox;       /* messages that have arrived, or are under way, in order */
@@ -117,13 +118,12 @@ static void
 close_end(sim_end *end)
 {
     udpai_session *session = UDPAI_TAKE(end->session);
-    sim_node *node = end->node;
     udpai_list_remove(&end->in_node);
     end->node = NULL;
     udpa_error *error = udpa_error_new(UDPA_ERR_UNAVAILABLE, NULL, "the stream was cut");
-    sim_hub_begin(node);
+    sim_hub_begin(end->side);
     udpai_session_closed(session, error);
-    sim_hub_end(node);
+    sim_hub_end(end->side);
     udpa_error_unref(error);
 }
 
@@ -247,9 +247,10 @@ deliver(sim_end *end)
         node->world->counts[SIM_REORDERS]++;
     else
         node->world->latest_delivered = message->number;
-    sim_hub_begin(node);
+    sim_side *side = end->side;
+    sim_hub_begin(side);
     udpai_session_receive(end->session, udpai_bytes_view(message->bytes));
-    sim_hub_end(node);
+    sim_hub_end(side);
     udpa_bytes_unref(message->bytes);
     udpai_free(message);
 }
@@ -259,11 +260,11 @@ written(sim_end *end)
 {
     if (end->is_closing)
         return;
-    sim_node *node = end->node;
+    sim_side *side = end->side;
     end->is_writing = false;
-    sim_hub_begin(node);
+    sim_hub_begin(side);
     udpai_session_written(end->session);
-    sim_hub_end(node);
+    sim_hub_end(side);
 }
 
 static udpa_bytes *
@@ -349,11 +350,13 @@ struct dialling {
 };
 
 static void
-init_end(sim_stream *stream, size_t index, sim_node *node)
+init_end(sim_stream *stream, size_t index, sim_side *side)
 {
     sim_end *end = &stream->ends[index];
+    sim_node *node = side->node;
     end->stream = stream;
     end->node = node;
+    end->side = side;
     end->epoch = node->epoch;
     end->is_reading = true;
     udpai_list_init(&end->inbox);
@@ -366,14 +369,14 @@ begin_session(sim_end *end, udpai_stream_info *info, bool dialled)
 {
     const sim_protocol *protocol = end->stream->protocol;
     if (!protocol)
-        return udpai_udpa_session_new(&end->session, end->node->hub, info);
-    return (dialled ? protocol->dialled : protocol->accepted)(end->node, &end->session, info);
+        return udpai_udpa_session_new(&end->session, end->side->hub, info);
+    return (dialled ? protocol->dialled : protocol->accepted)(end->side, &end->session, info);
 }
 
 static void
 open_session(sim_end *end, const struct dialling *dialling, bool dialled)
 {
-    sim_node *node = end->node;
+    sim_side *side = end->side;
     udpai_stream_info info = {
         .stream = (udpai_stream *)end,
         .ops = &stream_ops,
@@ -381,10 +384,10 @@ open_session(sim_end *end, const struct dialling *dialling, bool dialled)
         .link = dialled ? dialling->link : 0,
         .is_source = dialled && dialling->is_source,
     };
-    sim_hub_begin(node);
+    sim_hub_begin(side);
     if (begin_session(end, &info, dialled) != UDPA_OK)
         abort();
-    sim_hub_end(node);
+    sim_hub_end(side);
 }
 
 static void
@@ -398,11 +401,12 @@ connect(const struct dialling *dialling)
     stream->n_events = 1;
     stream->opened_us = dialling->from->world->now_us;
     stream->protocol = dialling->from->dials ? dialling->from->dials : dialling->to->speaks;
-    init_end(stream, 0, dialling->from);
-    init_end(stream, 1, dialling->to);
+    init_end(stream, 0, &dialling->from->sides[0]);
+    init_end(stream, 1, sim_accepting_side(dialling->to));
     open_session(&stream->ends[0], dialling, true);
     open_session(&stream->ends[1], dialling, false);
     dialling->from->world->counts[SIM_CONNECTS]++;
+    dialling->from->world->counts[SIM_TO_WORKERS] += stream->ends[1].side->number > 0;
     stream->n_events--;
 }
 
@@ -440,7 +444,7 @@ end_dial(sim_world *world, void *userdata)
             abort();
         report->link = dialling->link;
         report->error = udpa_error_new(UDPA_ERR_UNAVAILABLE, NULL, "cannot reach %s", to->id);
-        sim_report(from, report);
+        sim_report(&from->sides[0], report);
     }
     udpai_free(dialling);
 }
@@ -458,7 +462,8 @@ dial(sim_node *from, sim_node *to, uint64_t link, bool is_source)
 void
 sim_on_dial(void *userdata, udpai_order *order)
 {
-    dial(userdata, order->target, order->link, order->is_source);
+    sim_side *side = userdata;
+    dial(side->node, order->target, order->link, order->is_source);
     udpai_order_free(order);
 }
 
@@ -469,10 +474,10 @@ sim_dial(sim_node *from, sim_node *to)
 }
 
 void
-sim_on_stop_dialling(void *node, uint64_t link)
+sim_on_stop_dialling(void *side, uint64_t link)
 {
     /* The attempt ends by itself; its session, if one comes of it, is hung up on then. */
-    (void)node;
+    (void)side;
     (void)link;
 }
 

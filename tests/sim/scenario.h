@@ -125,6 +125,7 @@ typedef struct sim_member {
     sim_reporter *reporter;
     struct sim_taker *taker;
     struct sim_sums *sums;
+    size_t n_workers;
     /* Where clients of xDS are (guest.h). */
     bool is_guest;
     sim_guest *guest;

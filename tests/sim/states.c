@@ -75,18 +75,18 @@ fail(const member *at, const char *what, int key)
 /* ---- xDS ---- */
 
 static udpa_err
-dialled(sim_node *node, udpai_session **ret_session, udpai_stream_info *info)
+dialled(sim_side *side, udpai_session **ret_session, udpai_stream_info *info)
 {
-    info->context = ((member *)node->userdata)->scene->upstream;
-    return udpai_upstream_session_new(ret_session, node->hub, info);
+    info->context = ((member *)side->node->userdata)->scene->upstream;
+    return udpai_upstream_session_new(ret_session, side->hub, info);
 }
 
 static udpa_err
-accepted(sim_node *node, udpai_session **ret_session, udpai_stream_info *info)
+accepted(sim_side *side, udpai_session **ret_session, udpai_stream_info *info)
 {
-    scene *self = ((member *)node->userdata)->scene;
+    scene *self = ((member *)side->node->userdata)->scene;
     info->context = udpai_xds_method_find(&self->shim, (udpai_str){0}, UDPAI_XDS_STREAM_SOTW);
-    return udpai_xds_session_new(ret_session, node->hub, info);
+    return udpai_xds_session_new(ret_session, side->hub, info);
 }
 
 static const sim_protocol xds = {dialled, accepted};

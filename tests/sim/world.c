@@ -117,8 +117,10 @@ sim_run_until(sim_world *world, uint64_t time_us)
 
 struct life_event {
     sim_node *node;
+    sim_side *side; /* NULL: of none */
     unsigned epoch;
     void (*action)(sim_node *node);
+    void (*side_action)(sim_side *side);
 };
 
 static void
@@ -126,33 +128,40 @@ run_life_event(sim_world *world, void *userdata)
 {
     (void)world;
     struct life_event *event = userdata;
-    if (event->node->is_up && event->node->epoch == event->epoch)
+    bool is_alive = event->node->is_up && event->node->epoch == event->epoch;
+    if (is_alive && event->side)
+        event->side_action(event->side);
+    else if (is_alive)
         event->action(event->node);
     udpai_free(event);
+}
+
+static void
+after(const struct life_event *what, uint64_t delay_us)
+{
+    struct life_event *event = udpai_alloc(sizeof(*event));
+    if (!event)
+        abort();
+    *event = *what;
+    event->epoch = what->node->epoch;
+    sim_after(what->node->world, delay_us, run_life_event, event);
 }
 
 void
 sim_node_after(sim_node *node, uint64_t delay_us, void (*action)(sim_node *node))
 {
-    struct life_event *event = udpai_alloc(sizeof(*event));
-    if (!event)
-        abort();
-    *event = (struct life_event){node, node->epoch, action};
-    sim_after(node->world, delay_us, run_life_event, event);
+    after(&(struct life_event){.node = node, .action = action}, delay_us);
 }
 
-/* A short time, mostly; now and then a long one, as when a thread is not scheduled. */
-static uint64_t
-hesitation_us(sim_world *world)
+void
+sim_side_after(sim_side *side, uint64_t delay_us, void (*action)(sim_side *side))
 {
-    return sim_once_in(&world->random, 50) ? sim_below(&world->random, 20000)
-                                           : sim_below(&world->random, 300);
+    after(&(struct life_event){.node = side->node, .side = side, .side_action = action}, delay_us);
 }
 
-/* ---- the two halves ---- */
+/* ---- the loop ---- */
 
 static void loop_tick(sim_node *node);
-static void hub_tick(sim_node *node);
 
 static void
 schedule_loop_tick(sim_node *node)
@@ -165,19 +174,6 @@ schedule_loop_tick(sim_node *node)
         return;
     node->loop_tick_us = at_us;
     sim_node_after(node, at_us - node->world->now_us, loop_tick);
-}
-
-static void
-schedule_hub_tick(sim_node *node)
-{
-    uint64_t next_ms = udpai_wheel_next(&node->hub_wheel);
-    if (next_ms == UDPAI_WHEEL_NEVER)
-        return;
-    uint64_t at_us = next_ms * 1000 > node->world->now_us ? next_ms * 1000 : node->world->now_us;
-    if (at_us >= node->hub_tick_us && node->hub_tick_us > node->world->now_us)
-        return;
-    node->hub_tick_us = at_us;
-    sim_node_after(node, at_us - node->world->now_us, hub_tick);
 }
 
 void
@@ -195,19 +191,6 @@ sim_loop_end(sim_node *node)
     schedule_loop_tick(node);
 }
 
-void
-sim_hub_begin(sim_node *node)
-{
-    udpai_wheel_advance(&node->hub_wheel, sim_ms(node->world));
-}
-
-void
-sim_hub_end(sim_node *node)
-{
-    udpai_hub_run(node->hub);
-    schedule_hub_tick(node);
-}
-
 static void
 loop_tick(sim_node *node)
 {
@@ -215,117 +198,11 @@ loop_tick(sim_node *node)
     sim_loop_end(node);
 }
 
-static void
-hub_tick(sim_node *node)
-{
-    sim_hub_begin(node);
-    sim_hub_end(node);
-}
-
 void
 sim_touch(sim_node *node)
 {
     if (node->is_up)
         loop_tick(node);
-}
-
-/* ---- messages between the halves ---- */
-
-static void
-deliver_orders(sim_node *node)
-{
-    node->orders_due = false;
-    sim_hub_begin(node);
-    size_t n = node->n_orders;
-    if (sim_once_in(&node->world->random, 3))
-        n = 1 + sim_below(&node->world->random, n);
-    udpai_list *at;
-    while (n-- > 0 && (at = udpai_list_pop(&node->orders))) {
-        node->n_orders--;
-        udpai_hub_order(node->hub, UDPAI_LIST_ENTRY(at, udpai_order, node));
-    }
-    if (node->n_orders) {
-        node->orders_due = true;
-        sim_node_after(node, hesitation_us(node->world), deliver_orders);
-    }
-    sim_hub_end(node);
-}
-
-static void
-deliver_reports(sim_node *node)
-{
-    node->reports_due = false;
-    sim_loop_begin(node);
-    size_t n = node->n_reports;
-    if (sim_once_in(&node->world->random, 3))
-        n = 1 + sim_below(&node->world->random, n);
-    udpai_list *at;
-    while (n-- > 0 && (at = udpai_list_pop(&node->reports))) {
-        node->n_reports--;
-        udpai_node_report(node->node, UDPAI_LIST_ENTRY(at, udpai_report, node));
-    }
-    if (node->n_reports) {
-        node->reports_due = true;
-        sim_node_after(node, hesitation_us(node->world), deliver_reports);
-    }
-    sim_loop_end(node);
-}
-
-void
-sim_order(sim_node *node, udpai_order *order)
-{
-    udpai_list_append(&node->orders, &order->node);
-    node->n_orders++;
-    node->most_orders = udpai_max_size(node->most_orders, node->n_orders);
-    if (!node->orders_due) {
-        node->orders_due = true;
-        sim_node_after(node, hesitation_us(node->world), deliver_orders);
-    }
-}
-
-static void
-on_order(void *userdata, udpai_order *order)
-{
-    sim_node *node = userdata;
-    if (order->kind == UDPAI_ORDER_EPOCH) /* before there is any stream */
-        udpai_hub_order(node->hub, order);
-    else
-        sim_order(node, order);
-}
-
-void
-sim_report(sim_node *node, udpai_report *report)
-{
-    udpai_list_append(&node->reports, &report->node);
-    node->n_reports++;
-    node->most_reports = udpai_max_size(node->most_reports, node->n_reports);
-    if (!node->reports_due) {
-        node->reports_due = true;
-        sim_node_after(node, hesitation_us(node->world), deliver_reports);
-    }
-}
-
-static void
-on_report(void *userdata, udpai_report *report)
-{
-    sim_report(userdata, report);
-}
-
-static void
-run_hub(sim_node *node)
-{
-    node->hub_due = false;
-    hub_tick(node);
-}
-
-static void
-on_hub_wake(void *userdata)
-{
-    sim_node *node = userdata;
-    if (!node->hub_due) {
-        node->hub_due = true;
-        sim_node_after(node, sim_below(&node->world->random, 100), run_hub);
-    }
 }
 
 /* ---- surroundings ---- */
@@ -394,8 +271,6 @@ sim_add_node(sim_world *world, const char *id)
     snprintf(node->id, sizeof(node->id), "%s", id);
     node->said_id = node->id;
     new_disk(node);
-    udpai_list_init(&node->orders);
-    udpai_list_init(&node->reports);
     udpai_list_init(&node->streams);
     return node;
 }
@@ -438,9 +313,8 @@ static void
 make_halves(sim_node *node, const sim_node_plan *plan)
 {
     udpai_wheel_init(&node->loop_wheel, sim_ms(node->world));
-    udpai_wheel_init(&node->hub_wheel, sim_ms(node->world));
     const udpai_node_env node_env = {
-        .order = on_order,
+        .order = sim_on_order,
         .commit = plan->config.is_durable ? sim_disk_commit : NULL,
         .wall_us = wall_us,
         .random = random_number,
@@ -454,33 +328,7 @@ make_halves(sim_node *node, const sim_node_plan *plan)
         fprintf(stderr, "cannot make node %s: %s\n", node->id, udpa_error_message(error));
         abort();
     }
-    const udpai_hub_options options = {
-        .fanout = {.cycle_timeout_ms = 20000,
-                   .view_linger_ms = 1000,
-                   .tombstones_min = 8,
-                   .max_views = 1000,
-                   .max_views_per_owner = 1000,
-                   .max_names = 1000,
-                   .max_held = 10000,
-                   .max_held_bytes = 1 << 20,
-                   .body_cache_bytes = 1 << 20,
-                   .response_bytes = 2000},
-        .info = make_info(node, plan),
-        .acl = plan->config.acl,
-        .max_unjudged = 4,
-        .max_unjudged_bytes = 1 << 20,
-    };
-    const udpai_hub_env hub_env = {
-        .report = on_report,
-        .dial = sim_on_dial,
-        .stop_dialling = sim_on_stop_dialling,
-        .wake = on_hub_wake,
-        .wall_us = wall_us,
-        .userdata = node,
-    };
-    if (udpai_hub_new(&node->hub, &node->hub_wheel, &options, &hub_env) != UDPA_OK)
-        abort();
-    udpai_node_info_unref(options.info);
+    sim_sides_make(node, plan, make_info(node, plan));
 }
 
 void
@@ -494,7 +342,7 @@ sim_start_node(sim_node *node)
     node->is_durable = plan.config.is_durable;
     node->has_restored = node->kept.n > 0;
     node->is_up = true;
-    node->loop_tick_us = node->hub_tick_us = 0;
+    node->loop_tick_us = 0;
     make_halves(node, &plan);
     if (plan.files.len && udpai_node_expect_files(node->node, plan.files) != UDPA_OK)
         abort();
@@ -508,18 +356,6 @@ sim_start_node(sim_node *node)
     loop_tick(node);
 }
 
-static void
-drop_messages(sim_node *node)
-{
-    udpai_list *at;
-    while ((at = udpai_list_pop(&node->orders)))
-        udpai_order_free(UDPAI_LIST_ENTRY(at, udpai_order, node));
-    while ((at = udpai_list_pop(&node->reports)))
-        udpai_report_free(UDPAI_LIST_ENTRY(at, udpai_report, node));
-    node->n_orders = node->n_reports = 0;
-    node->orders_due = node->reports_due = node->hub_due = false;
-}
-
 void
 sim_crash_node(sim_node *node, bool keep_state)
 {
@@ -530,10 +366,9 @@ sim_crash_node(sim_node *node, bool keep_state)
     sim_end_streams_of(node);
     node->is_up = false;
     node->epoch++;
-    node->hub = udpai_hub_free(node->hub);
+    sim_sides_free(node);
     node->world->counts[SIM_REFUSED_BY_ACL] += udpai_node_n_denied(node->node);
     node->node = udpai_node_free(node->node);
-    drop_messages(node);
     node->disk_busy_until_us = 0;
     node->dies_committing = false;
     node->known_sources.n = 0;

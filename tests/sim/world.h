@@ -10,14 +10,18 @@
 #include "federation/node.h"
 #include "model/lineage.h"
 #include "random.h"
+#include "session/crew.h"
+#include "session/transfer.h"
 #include "session/udpa.h"
 
 typedef struct sim_world sim_world;
 typedef struct sim_node sim_node;
 typedef struct sim_stream sim_stream;
+typedef struct sim_side sim_side;
 
 enum {
-    SIM_HAND_BACK_DELAY_MS = 5000
+    SIM_HAND_BACK_DELAY_MS = 5000,
+    SIM_WORKERS_MAX = 3,
 };
 
 /* Of every node, unless its scene wants others. */
@@ -36,6 +40,7 @@ extern const udpai_node_timing sim_timing;
     X(RECEIPTS_OK, "receipts: applied")                                                            \
     X(RECEIPTS_REFUSED, "receipts: refused")                                                       \
     X(CONNECTS, "connects")                                                                        \
+    X(TO_WORKERS, "connects to workers")                                                           \
     X(DIALS_FAILED, "dials failed")                                                                \
     X(DELAYS, "messages delayed")                                                                  \
     X(REORDERS, "messages overtaken")                                                              \
@@ -125,6 +130,7 @@ typedef struct sim_node_plan {
     bool is_management;
     bool knows_public_protocol_only;
     bool has_reports; /* of clients */
+    size_t n_workers; /* which accept all streams; 0: the node itself does */
 } sim_node_plan;
 
 /* Of a node's store (model/lineage.h). */
@@ -137,9 +143,22 @@ typedef struct sim_openings {
 /* Another protocol than UDPA: what begins the session at either end of a stream. Its messages are
  * not looked at. */
 typedef struct sim_protocol {
-    udpa_err (*dialled)(sim_node *self, udpai_session **ret_session, udpai_stream_info *info);
-    udpa_err (*accepted)(sim_node *self, udpai_session **ret_session, udpai_stream_info *info);
+    udpa_err (*dialled)(sim_side *side, udpai_session **ret_session, udpai_stream_info *info);
+    udpa_err (*accepted)(sim_side *side, udpai_session **ret_session, udpai_stream_info *info);
 } sim_protocol;
+
+/* A stream side: the node's own, which dials, or a worker, to which everything crosses as bytes. */
+struct sim_side {
+    sim_node *node;
+    size_t number; /* 0: its own */
+    udpai_wheel wheel;
+    udpai_hub *hub;
+    udpai_list orders, reports;
+    bool orders_due, reports_due, hub_due;
+    uint64_t tick_us;
+    size_t n_orders, n_reports;
+    udpai_transfer down, up; /* of a worker: what it hears, and what is heard of it */
+};
 
 typedef void (*sim_action_fn)(sim_world *world, void *userdata);
 
@@ -168,6 +187,7 @@ struct sim_node {
     void *userdata;
     udpai_identity *identity; /* what its certificate says from its next stream on; NULL: no TLS */
     int64_t clock_us;         /* how far it is ahead */
+    uint64_t stalls_until_us; /* its loop side takes nothing in before that */
     uint64_t lost_us;         /* when it last lost its disk; 0: never */
     bool is_up, is_management;
     bool recovers;        /* what came from it may be offered to it: it may have lost it */
@@ -180,18 +200,17 @@ struct sim_node {
     uint64_t n_committed_before;
     sim_openings openings;
     unsigned n_opened; /* ever, whatever becomes of the disk */
-    udpai_wheel loop_wheel, hub_wheel;
+    udpai_wheel loop_wheel;
     udpai_node *node;
-    udpai_hub *hub;
-    udpai_list orders, reports;
-    bool orders_due, reports_due, hub_due;
-    uint64_t loop_tick_us, hub_tick_us;
+    sim_side sides[1 + SIM_WORKERS_MAX];
+    size_t n_sides;   /* in this life */
+    udpai_crew *crew; /* NULL: it has no workers */
+    uint64_t loop_tick_us;
     udpai_list streams; /* ends of streams */
     UDPAI_VECTOR(sim_acquaintance) known_sources;
     UDPAI_VECTOR(udpai_durable_op) kept; /* what its disk holds */
     uint64_t disk_busy_until_us;
-    size_t n_orders, n_reports;
-    size_t most_orders, most_reports;
+    size_t most_orders, most_reports; /* under way to one side, or from it */
 };
 
 struct sim_world {
@@ -239,7 +258,7 @@ bool sim_slow_something(sim_world *world, uint64_t duration_us);
 void sim_set_partition(sim_world *world, const sim_node *a, const sim_node *b, bool partitioned);
 /* What its clock says: microseconds since 1970. */
 int64_t sim_wall_us(const sim_node *node);
-/* From outside to its stream side, in its turn. */
+/* From outside to its stream sides, in its turn. */
 void sim_order(sim_node *node, udpai_order *order);
 /* After calls into the node from outside: has it carry out what follows. */
 void sim_touch(sim_node *node);
