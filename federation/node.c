@@ -19,7 +19,6 @@
 #include "federation/delegation.h"
 #include "federation/delivery.h"
 #include "model/client_type.h"
-#include "model/types.h"
 #include "reports/health.h"
 
 static udpai_str

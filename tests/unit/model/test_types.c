@@ -85,9 +85,9 @@ those_that_are_served_come_first(void **state)
         assert_int_equal(type->package != NULL, is_served);
         assert_int_equal(type->service != NULL, is_served);
         assert_int_equal(type->what != NULL, is_served);
-        assert_int_equal(type->is_client, !is_served);
+        assert_false(is_served && type->is_client);
         assert_true(is_served || (!type->rest && !type->rank && !type->name_field));
-        assert_int_equal(type->word != NULL, type->discovery_word != NULL);
+        assert_true(type->word || !type->discovery_word);
         n_polled += type->rest != NULL;
     }
     assert_int_equal(n_polled, UDPAI_TYPES_POLLED);
