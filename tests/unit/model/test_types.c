@@ -63,13 +63,13 @@ static void
 types_are_sent_in_the_order_of_the_protocol(void **state)
 {
     static const char *const order[] = {
-        UDPAI_TYPE_CLUSTER,  UDPAI_TYPE_ENDPOINTS, UDPAI_TYPE_MEMBER, UDPAI_TYPE_SECRET,
-        UDPAI_TYPE_LISTENER, UDPAI_TYPE_SCOPES,    UDPAI_TYPE_ROUTES, UDPAI_TYPE_VIRTUAL_HOST,
+        UDPAI_TYPE_CLUSTER,      UDPAI_TYPE_ENDPOINTS, UDPAI_TYPE_MEMBER, UDPAI_TYPE_SECRET,
+        UDPAI_TYPE_EXTENSION,    UDPAI_TYPE_LISTENER,  UDPAI_TYPE_SCOPES, UDPAI_TYPE_ROUTES,
+        UDPAI_TYPE_VIRTUAL_HOST, UDPAI_TYPE_RUNTIME,
     };
     (void)state;
-    for (size_t i = 1; i < UDPAI_ARRAY_LEN(order); i++)
-        assert_true(udpai_type_rank(udpai_str_from(order[i - 1])) <
-                    udpai_type_rank(udpai_str_from(order[i])));
+    for (unsigned i = 0; i < UDPAI_ARRAY_LEN(order); i++)
+        assert_int_equal(udpai_type_rank(udpai_str_from(order[i])), i);
     assert_int_equal(udpai_type_rank(UDPAI_STR(UDPAI_TYPE_CLIENT_LOAD)), UDPAI_TYPES_SERVED);
     assert_int_equal(udpai_type_rank(UDPAI_STR("com.acme.A")), UDPAI_TYPES_SERVED);
 }
