@@ -4,7 +4,6 @@
 #include "federation/reporting.h"
 #include "model/links.h"
 #include "model/name.h"
-#include "model/types.h"
 
 static udpa_err
 add(udpai_link_vector *links, const udpai_source *source)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a delegation says. It comes from a peer, so anything may stand in it. */
 #include "federation/delegation.h"
-#include "model/types.h"
 #include "udpa/config/v1/resource_provider.pb-c.h"
 #include "wire/scan.h"
 

@@ -41,7 +41,7 @@ udpai_events_free(udpai_node *node)
 bool
 udpai_resource_is_event(const udpa_resource *resource)
 {
-    return udpai_str_eq(udpai_resource_type_url(resource), UDPAI_STR(UDPAI_EVENT_TYPE));
+    return udpai_str_eq(udpai_resource_type_url(resource), UDPAI_STR(UDPAI_TYPE_EVENT));
 }
 
 /* NULL: there is no memory or room to know it. */

@@ -21,7 +21,6 @@
 #include "federation/delivery.h"
 #include "federation/sources.h"
 #include "model/client_type.h"
-#include "model/types.h"
 #include "reports/health.h"
 
 static udpa_err

@@ -3,7 +3,6 @@
 
 #include "base/alloc.h"
 #include "base/map.h"
-#include "model/types.h"
 
 /* What somebody says. */
 typedef struct opinion {

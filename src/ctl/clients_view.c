@@ -10,7 +10,6 @@
 #include "reports/client_names.h"
 #include "udpa/status/v1/status.pb-c.h"
 
-#define SESSION_STATUS "type.googleapis.com/udpa.status.v1.SessionStatus"
 #define HEAD_MAX ((size_t)60) /* bytes of a refusal */
 #define TAIL_MAX ((size_t)100)
 #define STATUS_TYPES "type.googleapis.com/udpa.status.v1."
@@ -74,7 +73,7 @@ take_sessions(udpa_resource *const *resources, size_t n, bool is_all, session_li
         size_t size;
         const void *payload = udpa_resource_payload(resources[i], &size);
         session_status *session =
-            strcmp(udpa_resource_type_url(resources[i]), SESSION_STATUS) == 0
+            strcmp(udpa_resource_type_url(resources[i]), UDPAI_TYPE_SESSION_STATUS) == 0
                 ? udpa__status__v1__session_status__unpack(NULL, size, payload)
                 : NULL;
         if (!session || !is_client(session, is_all) || !udpai_vector_push(sessions, session))

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ctl/load_hint.h"
+#include "model/types.h"
 
 #include <string.h>
 
 #include "udpa/status/v1/status.pb-c.h"
 
 #define LOAD_TYPES "/udpa.load.v1."
-#define SESSION_STATUS "/udpa.status.v1.SessionStatus"
 
 /* A stream of LRS that was asked for no cluster. */
 static bool
@@ -37,7 +37,7 @@ session_of(const udpa_resource *resource)
     size_t size;
     const char *slash = strrchr(udpa_resource_type_url(resource), '/');
     const void *payload = udpa_resource_payload(resource, &size);
-    return slash && strcmp(slash, SESSION_STATUS) == 0
+    return slash && strcmp(slash + 1, UDPAI_TYPE_NAME(UDPAI_TYPE_SESSION_STATUS)) == 0
                ? udpa__status__v1__session_status__unpack(NULL, size, payload)
                : NULL;
 }

@@ -8,32 +8,12 @@
 #include "model/types.h"
 #include "model/xdstp.h"
 
-#define OWN(word_, name_)                                                                          \
-    {                                                                                              \
-        .word = (word_), .name = { name_, sizeof(name_) - 1 }                                      \
-    }
-
-/* Beside those that the program knows (model/types.h): what a node says of itself. */
-static const udpai_type_info own[] = {
-    OWN("event", "udpa.event.v1.Event"),
-    OWN("node", "udpa.status.v1.NodeStatus"),
-    OWN("session", "udpa.status.v1.SessionStatus"),
-    OWN("source", "udpa.status.v1.SourceStatus"),
-};
-
-static const udpai_type_info *
-type_at(size_t index)
-{
-    const size_t n = UDPAI_ARRAY_LEN(own);
-    return index < n ? &own[index] : udpai_type_at(index - n);
-}
-
 /* The one whose word comes next in the alphabet; NULL: there is none. */
 static const udpai_type_info *
 type_after(const udpai_type_info *last)
 {
     const udpai_type_info *next = NULL, *type;
-    for (size_t i = 0; (type = type_at(i)); i++)
+    for (size_t i = 0; (type = udpai_type_at(i)); i++)
         if (type->word && (!last || strcmp(type->word, last->word) > 0) &&
             (!next || strcmp(type->word, next->word) < 0))
             next = type;
@@ -52,7 +32,7 @@ static const udpai_type_info *
 find_word(const char *given)
 {
     const udpai_type_info *type;
-    for (size_t i = 0; (type = type_at(i)); i++)
+    for (size_t i = 0; (type = udpai_type_at(i)); i++)
         if (type->word && (strcasecmp(given, type->word) == 0 || is_plural_of(given, type->word) ||
                            (type->discovery_word && strcasecmp(given, type->discovery_word) == 0)))
             return type;
@@ -92,12 +72,8 @@ udpai_ctl_type_url(const char *given, char **ret_type_url, udpa_error **ret_erro
 udpai_str
 udpai_ctl_type_short(udpai_str type_url)
 {
-    udpai_str full = udpai_type_url_name(type_url);
-    const udpai_type_info *type;
-    for (size_t i = 0; (type = type_at(i)); i++)
-        if (type->word && udpai_str_eq(full, type->name))
-            return udpai_str_from(type->word);
-    return full;
+    const udpai_type_info *type = udpai_type_find(type_url);
+    return type && type->word ? udpai_str_from(type->word) : udpai_type_url_name(type_url);
 }
 
 static bool

@@ -4,7 +4,7 @@
 #define UDPAI_CTL_NAMES_H
 
 #include "base/error.h"
-#include "base/util.h"
+#include "model/types.h"
 
 /* The type URL that is meant: by a short name ("cluster", "clusters", "cds"), a full name, or a
  * type URL. To be freed with udpai_free(). */

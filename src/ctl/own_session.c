@@ -2,10 +2,10 @@
 #include "ctl/own_session.h"
 
 #include "base/alloc.h"
+#include "model/types.h"
 #include "udpa/status/v1/status.pb-c.h"
 
 #define CLOCKS_US 5000000 /* by so much the clock of the node may differ from ours */
-#define STATUS "type.googleapis.com/udpa.status.v1."
 
 typedef Udpa__Status__V1__SessionStatus session_status;
 
@@ -13,7 +13,7 @@ typedef Udpa__Status__V1__SessionStatus session_status;
 static bool
 is_asked_for(const char *type_url, const udpai_ctl_wishes *asked)
 {
-    return udpai_ctl_is_wished(asked, type_url) || strcmp(type_url, STATUS "NodeStatus") == 0;
+    return udpai_ctl_is_wished(asked, type_url) || strcmp(type_url, UDPAI_TYPE_NODE_STATUS) == 0;
 }
 
 static bool
@@ -34,7 +34,7 @@ begin_of(const udpa_resource *resource, const char *node_id, const udpai_ctl_wis
     size_t size;
     const void *payload = udpa_resource_payload(resource, &size);
     int64_t begin = -1;
-    if (strcmp(udpa_resource_type_url(resource), STATUS "SessionStatus") != 0)
+    if (strcmp(udpa_resource_type_url(resource), UDPAI_TYPE_SESSION_STATUS) != 0)
         return begin;
     session_status *session = udpa__status__v1__session_status__unpack(NULL, size, payload);
     if (session && may_be_own(session, node_id, asked))

@@ -27,7 +27,7 @@ typedef struct watching {
 static bool
 is_event(const udpa_resource *resource)
 {
-    return strcmp(udpa_resource_type_url(resource), UDPAI_EVENT_TYPE) == 0;
+    return strcmp(udpa_resource_type_url(resource), UDPAI_TYPE_EVENT) == 0;
 }
 
 static void

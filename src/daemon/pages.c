@@ -14,7 +14,6 @@
 
 #define TYPE_URL "type.googleapis.com/udpa.status.v1.RuntimeStatus"
 #define NAME "udpa.node/runtime"
-#define TYPE_URL_OF_SOURCES "type.googleapis.com/udpa.status.v1.SourceStatus"
 #define NAME_OF_SOURCES "udpa.node/source"
 #define TEXT "text/plain; charset=utf-8"
 #define JSON "application/json"
@@ -73,7 +72,7 @@ check_access(const udpai_pages *self, const udpai_http_reading *reading, udpa_er
     const udpai_acl_subject subject = {.identity = reading->identity};
     const udpai_acl_question question = {
         .action = UDPAI_ACL_ADMIN,
-        .type_url = of_sources ? UDPAI_STR(TYPE_URL_OF_SOURCES) : UDPAI_STR(TYPE_URL),
+        .type_url = of_sources ? UDPAI_STR(UDPAI_TYPE_SOURCE_STATUS) : UDPAI_STR(TYPE_URL),
         .name = of_sources ? UDPAI_STR(NAME_OF_SOURCES) : UDPAI_STR(NAME),
     };
     return udpai_node_check_access(udpai_endpoint_node(self->endpoint), &subject, &question,

@@ -3,7 +3,6 @@
  * asks for those that shall come from one source alone. */
 #include "daemon/plan_internal.h"
 #include "daemon/rtds_check.h"
-#include "model/types.h"
 #include "runtime/layers.h"
 #include "runtime/rtds.h"
 

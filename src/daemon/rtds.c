@@ -5,7 +5,6 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
-#include "model/types.h"
 #include "runtime/rtds.h"
 
 #define COMPONENT "runtime"

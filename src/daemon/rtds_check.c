@@ -6,7 +6,6 @@
 #include "daemon/source_names.h"
 #include "daemon/words.h"
 #include "model/name.h"
-#include "model/types.h"
 #include "runtime/layers.h"
 #include "runtime/rtds.h"
 

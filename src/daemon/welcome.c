@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "endpoint/exposure.h"
-#include "model/types.h"
 
 #define DEFAULT_SERVER "127.0.0.1:18000"
 

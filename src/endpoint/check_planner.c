@@ -9,7 +9,6 @@
 #include "base/map.h"
 #include "base/strbuf.h"
 #include "model/name.h"
-#include "model/types.h"
 #include "reports/health_plan.h"
 #include "xds/hds.h"
 #include "xds/peek.h"

@@ -6,7 +6,6 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/strbuf.h"
-#include "model/types.h"
 #include "reports/client_names.h"
 #include "session/crew.h"
 #include "session/status.h"

@@ -5,7 +5,6 @@
 #include "base/alloc.h"
 #include "endpoint/load_names.h"
 #include "model/name.h"
-#include "model/types.h"
 
 /* Clusters below a prefix that somebody wants sums of. */
 typedef struct sum_area {

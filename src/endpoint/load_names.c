@@ -3,7 +3,6 @@
 
 #include "base/percent.h"
 #include "base/strbuf.h"
-#include "model/types.h"
 
 /* Of one kind, before the id of the reporter: a client and a node may have the same. */
 static const char kinds[] = {

@@ -10,7 +10,6 @@
 #include "endpoint/load_rules.h"
 #include "federation/reporting.h"
 #include "loop/clock.h"
-#include "model/types.h"
 #include "recorder/recorder.h"
 #include "reports/tally.h"
 

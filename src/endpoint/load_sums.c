@@ -10,7 +10,6 @@
 #include "endpoint/load_names.h"
 #include "endpoint/load_state.h"
 #include "model/name.h"
-#include "model/types.h"
 #include "reports/tally_kept.h"
 #include "reports/tally_split.h"
 

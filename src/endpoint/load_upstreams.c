@@ -4,7 +4,6 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "model/client_type.h"
-#include "model/types.h"
 #include "reports/tally.h"
 
 /* What a server wants to know goes on being counted for so long, if it is lost: it may come back.

@@ -7,7 +7,6 @@
 #include "base/map.h"
 #include "federation/mandate.h"
 #include "model/name.h"
-#include "model/types.h"
 #include "xds/orca_collection.h"
 
 /* A server that has no ORCA gets it with its next version, if ever. */

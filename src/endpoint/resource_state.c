@@ -11,7 +11,6 @@
 #include "endpoint/endpoint_internal.h"
 #include "loop/clock.h"
 #include "model/name.h"
-#include "model/types.h"
 
 #define NAMES_MAX 65536
 #define VERSIONS_MAX 16

@@ -4,7 +4,6 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "endpoint/runtime.h"
-#include "model/types.h"
 #include "runtime/rtds.h"
 
 #define COMPONENT "runtime"

@@ -19,8 +19,8 @@
 #define INTERVAL_MIN_MS 100  /* a millisecond for each session, from … */
 #define INTERVAL_MAX_MS 1000 /* … to */
 
-static const char *const types[] = {TYPE_PREFIX "NodeStatus", TYPE_PREFIX "SourceStatus",
-                                    TYPE_PREFIX "SessionStatus"};
+static const char *const types[] = {UDPAI_TYPE_NODE_STATUS, UDPAI_TYPE_SOURCE_STATUS,
+                                    UDPAI_TYPE_SESSION_STATUS};
 
 enum {
     NODE,

@@ -3,7 +3,6 @@
 #include "endpoint/endpoint.h"
 
 #include "base/alloc.h"
-#include "model/types.h"
 #include "reports/tally.h"
 #include "session/udpa.h"
 #include "xds/census.h"

@@ -7,11 +7,10 @@
 #include "base/proto.h"
 #include "events/topic.h"
 #include "model/resource.h"
+#include "model/types.h"
 
 struct udpai_hub;
 struct udpai_forward;
-
-#define UDPAI_EVENT_TYPE "type.googleapis.com/udpa.event.v1.Event"
 
 typedef struct udpai_topics udpai_topics;
 

@@ -9,6 +9,7 @@
 
 #include "base/wheel.h"
 #include "fanout/body.h"
+#include "model/types.h"
 #include "store/change_set.h"
 #include "store/settled.h"
 

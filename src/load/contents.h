@@ -5,6 +5,7 @@
 #define UDPAI_LOAD_CONTENTS_H
 
 #include "base/proto.h"
+#include "model/types.h"
 
 #define UDPAI_CONTENTS_NAMES_MAX 1000000 /* so many can be told apart */
 #define UDPAI_CONTENTS_NAME_ROOM 280     /* a namespace, and digits */

@@ -7,7 +7,6 @@
 #include "base/proto.h"
 #include "load/contents.h"
 #include "load/nested.h"
-#include "model/types.h"
 
 #define EXTENSION "udpa.ext.v1"
 #define PREFIX_LEN 5 /* of a message of gRPC */

@@ -6,7 +6,7 @@
 #define UDPAI_CLIENT_TYPE_H
 
 #include "base/error.h"
-#include "base/util.h"
+#include "model/types.h"
 
 bool udpai_type_is_client(udpai_str type_url);
 

@@ -4,7 +4,7 @@
 #define UDPAI_SECRET_TYPE_H
 
 #include "base/error.h"
-#include "base/util.h"
+#include "model/types.h"
 
 /* Is it, or one of these? Only what stands behind the last slash counts. */
 bool udpai_type_is_secret_of(const udpai_str *further, size_t n, udpai_str type_url);

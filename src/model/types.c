@@ -46,6 +46,11 @@ static const udpai_type_info types[] = {
     {URL(UDPAI_TYPE_CHECKER), .is_client = true},
     {URL(UDPAI_TYPE_RESOURCE_STATE), .is_client = true},
     {URL(UDPAI_TYPE_CLIENT_STATUS), .is_client = true},
+
+    {URL(UDPAI_TYPE_EVENT), .word = "event"},
+    {URL(UDPAI_TYPE_NODE_STATUS), .word = "node"},
+    {URL(UDPAI_TYPE_SOURCE_STATUS), .word = "source"},
+    {URL(UDPAI_TYPE_SESSION_STATUS), .word = "session"},
 };
 
 const udpai_type_info *

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The types of resources that the program knows, and the facts of each: those that xDS serves, and
- * those that clients report. Of every other type it knows the URL alone, and serves it as well.
+/* The types of resources that the program knows, and the facts of each: those that xDS serves,
+ * those that clients report, and those that a node publishes of itself. Every other type is served
+ * as well: of it no more is known than its URL.
  *
  * Facts are data: what a protocol does with one is that protocol's. */
 #ifndef UDPAI_TYPES_H
@@ -30,6 +31,11 @@
 #define UDPAI_TYPE_RESOURCE_STATE UDPAI_TYPE_PREFIX "udpa.status.v1.ResourceState"
 #define UDPAI_TYPE_CLIENT_STATUS UDPAI_TYPE_PREFIX "udpa.status.v1.ClientStatus"
 
+#define UDPAI_TYPE_EVENT UDPAI_TYPE_PREFIX "udpa.event.v1.Event"
+#define UDPAI_TYPE_NODE_STATUS UDPAI_TYPE_PREFIX "udpa.status.v1.NodeStatus"
+#define UDPAI_TYPE_SOURCE_STATUS UDPAI_TYPE_PREFIX "udpa.status.v1.SourceStatus"
+#define UDPAI_TYPE_SESSION_STATUS UDPAI_TYPE_PREFIX "udpa.status.v1.SessionStatus"
+
 /* The full name of the message, of a URL that is a literal. */
 #define UDPAI_TYPE_NAME(url) (&(url)[sizeof(UDPAI_TYPE_PREFIX) - 1])
 
@@ -40,7 +46,7 @@ enum {
 
 typedef struct udpai_type_info {
     udpai_str url, name;               /* the name is what stands behind the prefix */
-    const char *word, *discovery_word; /* "cluster", "cds"; NULL: it has only its name */
+    const char *word, *discovery_word; /* "cluster", "cds"; NULL: it has none */
 
     /* Of those that are served: */
     unsigned rank;                        /* in the order in which types are sent */
@@ -57,7 +63,7 @@ typedef struct udpai_type_info {
     bool waits_for_clusters; /* it may name them, and they are to be warm before it */
     bool is_secret;          /* its payload is */
 
-    /* Of the others: */
+    /* Of those that clients report: */
     bool is_client;     /* a client resource (model/client_type.h) */
     bool is_of_others;  /* its names end with its subject, not with the client that reports */
     bool is_of_cluster; /* what stands before the client's id in its names is that of a cluster */

@@ -5,6 +5,7 @@
 #define UDPAI_CLIENT_NAMES_H
 
 #include "base/strbuf.h"
+#include "model/types.h"
 
 #define UDPAI_CLIENTS_NAMESPACE "udpa.clients"
 

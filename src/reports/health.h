@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/vector.h"
+#include "model/types.h"
 
 /* Of one specifier, answer or cluster. */
 #define UDPAI_HEALTH_ENDPOINTS_MAX 65536

@@ -15,6 +15,7 @@
 #include "base/proto.h"
 #include "base/vector.h"
 #include "envoy/config/endpoint/v3/load_report.pb-c.h"
+#include "model/types.h"
 #include "wire/arena.h"
 
 /* Bytes of a name in it: of a region, an endpoint's address, a metric, a category. */

@@ -10,6 +10,7 @@
 #define UDPAI_RUNTIME_ENCODE_H
 
 #include "base/bytes.h"
+#include "model/types.h"
 #include "runtime/layer.h"
 
 /* By this name. The same layer is always the same bytes. NULL without memory. */

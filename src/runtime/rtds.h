@@ -4,6 +4,7 @@
 #ifndef UDPAI_RUNTIME_RTDS_H
 #define UDPAI_RUNTIME_RTDS_H
 
+#include "model/types.h"
 #include "runtime/layer.h"
 
 /* Reads the payload of such a resource into a layer of this name. The name that the payload has is

@@ -9,7 +9,6 @@
 
 #include "base/alloc.h"
 #include "base/strbuf.h"
-#include "model/types.h"
 #include "runtime/encode.h"
 
 typedef struct reader {

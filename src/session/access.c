@@ -4,7 +4,6 @@
 #include "base/alloc.h"
 #include "model/name.h"
 #include "model/secret_type.h"
-#include "model/types.h"
 
 #define OUTCAST_PATIENCE_MS 3000
 /* In a visibility: of one from whom something is withheld besides. */

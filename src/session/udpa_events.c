@@ -73,7 +73,7 @@ static bool
 is_wanted(const udpai_udpa *udpa, udpai_str name)
 {
     const udpai_event_feeds *feeds = udpa->events;
-    const udpai_asked_for asked = {UDPAI_STR(UDPAI_EVENT_TYPE), name, false};
+    const udpai_asked_for asked = {UDPAI_STR(UDPAI_TYPE_EVENT), name, false};
     for (size_t i = 0; i < feeds->wishes.n; i++)
         if (is_covered(&feeds->wishes.items[i], name))
             return udpai_session_may_ask(&udpa->session, udpa->peer, &asked);
@@ -298,7 +298,7 @@ put_any(udpai_proto_writer *writer, const told_event *told)
 {
     udpai_proto_writer size = {0};
     udpai_event_put(&size, told->kind, told->event, told->n_lost);
-    udpai_proto_put_bytes(writer, ANY_TYPE_URL, UDPAI_STR(UDPAI_EVENT_TYPE));
+    udpai_proto_put_bytes(writer, ANY_TYPE_URL, UDPAI_STR(UDPAI_TYPE_EVENT));
     udpai_proto_put_head(writer, ANY_VALUE, size.size + udpa_bytes_size(told->event->message));
     udpai_event_put(writer, told->kind, told->event, told->n_lost);
 }
@@ -322,7 +322,7 @@ put_delta(udpai_proto_writer *writer, const told_event *told)
     udpai_proto_writer size = {0};
     put_resource(&size, told);
     if (told->is_extended)
-        udpai_proto_put_bytes(writer, DELTA_TYPE_URL, UDPAI_STR(UDPAI_EVENT_TYPE));
+        udpai_proto_put_bytes(writer, DELTA_TYPE_URL, UDPAI_STR(UDPAI_TYPE_EVENT));
     udpai_proto_put_head(writer, DELTA_RESOURCES,
                          size.size + udpa_bytes_size(told->event->message));
     put_resource(writer, told);

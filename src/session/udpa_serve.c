@@ -384,7 +384,7 @@ await_complete(udpai_udpa *udpa,
 static bool
 is_of_events(const udpai_subscription_message *message)
 {
-    return udpai_str_eq(message->type_url, UDPAI_STR(UDPAI_EVENT_TYPE));
+    return udpai_str_eq(message->type_url, UDPAI_STR(UDPAI_TYPE_EVENT));
 }
 
 udpa_err

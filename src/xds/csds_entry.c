@@ -2,7 +2,6 @@
 /* What is said of one resource of one client: a GenericXdsConfig. As the node knows it: by what it
  * has sent and what was answered, not by what the client does with it. */
 #include "base/alloc.h"
-#include "model/types.h"
 #include "session/access.h"
 #include "session/client_state.h"
 #include "wire/compose.h"

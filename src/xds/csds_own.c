@@ -2,7 +2,6 @@
 #include "xds/csds_own.h"
 
 #include "base/alloc.h"
-#include "model/types.h"
 #include "session/status.h"
 #include "wire/compose.h"
 #include "wire/entry.h"

@@ -5,7 +5,6 @@
 
 #include "base/alloc.h"
 #include "base/percent.h"
-#include "model/types.h"
 #include "reports/client_names.h"
 #include "reports/client_tree.h"
 #include "session/access.h"

@@ -4,7 +4,6 @@
  */
 #include "base/proto.h"
 #include "model/name.h"
-#include "model/types.h"
 #include "wire/message.h"
 #include "xds/hds_internal.h"
 

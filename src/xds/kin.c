@@ -2,7 +2,6 @@
 #include "xds/kin.h"
 
 #include "base/alloc.h"
-#include "model/types.h"
 #include "session/acknowledgement.h"
 #include "xds/hold.h"
 #include "xds/peek.h"

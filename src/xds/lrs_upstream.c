@@ -4,7 +4,6 @@
 #include "base/alloc.h"
 #include "envoy/service/load_stats/v3/lrs.pb-c.h"
 #include "model/name.h"
-#include "model/types.h"
 #include "wire/message.h"
 #include "xds/lrs.h"
 #include "xds/lrs_upstream_internal.h"

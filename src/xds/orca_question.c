@@ -7,7 +7,6 @@
 #include "base/bytes.h"
 #include "base/percent.h"
 #include "base/strbuf.h"
-#include "model/types.h"
 #include "wire/entry.h"
 #include "xds/orca_internal.h"
 

@@ -4,7 +4,6 @@
  * that come later in the order refer to those before them. A client that does not answer is not
  * waited for for ever. */
 #include "model/name.h"
-#include "model/types.h"
 #include "xds/xds_internal.h"
 
 static uint64_t

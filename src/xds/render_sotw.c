@@ -6,7 +6,6 @@
  * payloads have one name, one is left out: clients refuse a response that has a name twice. */
 #include "base/alloc.h"
 #include "base/map.h"
-#include "model/types.h"
 #include "xds/left_out.h"
 #include "xds/peek.h"
 #include "xds/render_internal.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Types without a wildcard: what is there of them is what resources of other types refer to. The
  * endpoints of clusters, the routes of listeners and of their scopes. */
-#include "model/types.h"
 #include "xds/peek.h"
 #include "xds/upstream_internal.h"
 

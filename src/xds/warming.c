@@ -4,7 +4,6 @@
  * and likewise behind endpoints for what their localities have by LEDS. By the protocol's text
  * listeners may wait for their routes so (Envoy does not). So behind a response with such clusters
  * or listeners, what they wait for goes out once more. */
-#include "model/types.h"
 #include "xds/peek.h"
 #include "xds/xds_internal.h"
 

@@ -3,7 +3,6 @@
  * the name of a resource, the second that of its value, in units of 4 bytes; both follow, then the
  * next. Whatever they say, the tree stays within its bounds, and is judged the same way twice. */
 #include "model/name.h"
-#include "model/types.h"
 #include "reports/client_names.h"
 #include "reports/client_tree.h"
 #include "tests/fuzz/fuzz.h"

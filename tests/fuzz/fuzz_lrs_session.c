@@ -8,7 +8,6 @@
  * back. */
 #include "base/alloc.h"
 #include "model/client_type.h"
-#include "model/types.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/harness/fake_stream.h"
 #include "tests/harness/wire.h"

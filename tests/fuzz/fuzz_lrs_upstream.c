@@ -10,7 +10,6 @@
 #include "base/alloc.h"
 #include "envoy/service/load_stats/v3/lrs.pb-c.h"
 #include "model/name.h"
-#include "model/types.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/harness/fake_stream.h"
 #include "tests/harness/wire.h"

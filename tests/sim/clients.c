@@ -9,7 +9,6 @@
 
 #include "base/alloc.h"
 #include "model/name.h"
-#include "model/types.h"
 
 #define TICK_US 2000000
 #define CHANGE_US 3000000

@@ -4,7 +4,6 @@
 #include "base/alloc.h"
 #include "base/strbuf.h"
 #include "load/contents.h"
-#include "model/types.h"
 #include "peers/program.h"
 
 #define NAMESPACE "com.acme"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Layers that follow resources of a node, which has them of a directory. */
 #include "daemon/rtds.h"
-#include "model/types.h"
 #include "runtime/rtds.h"
 #include "tests/harness/node_bed.h"
 #include "tests/harness/oom.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Layers of the runtime that come by RTDS: what may not be, and what becomes of the others. */
 #include "daemon/plan.h"
-#include "model/types.h"
 #include "runtime/rtds.h"
 #include "tests/unit/daemon/bootstrap_test.h"
 

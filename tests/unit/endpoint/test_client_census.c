@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 #include "base/strbuf.h"
-#include "model/types.h"
 #include "reports/client_names.h"
 #include "reports/client_tree.h"
 #include "tests/harness/node_bed.h"

@@ -3,7 +3,6 @@
  * them, and not what other nodes have made of them. */
 #include "endpoint/load_sums.h"
 
-#include "model/types.h"
 #include "reports/tally.h"
 #include "tests/harness/node_bed.h"
 #include "tests/harness/resources.h"

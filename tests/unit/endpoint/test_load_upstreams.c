@@ -6,7 +6,6 @@
 
 #include <stdio.h>
 
-#include "model/types.h"
 #include "reports/tally.h"
 #include "tests/harness/node_bed.h"
 #include "tests/harness/oom.h"

@@ -5,7 +5,6 @@
 
 #include <stdio.h>
 
-#include "model/types.h"
 #include "tests/harness/node_bed.h"
 #include "tests/harness/oom.h"
 #include "tests/harness/resources.h"

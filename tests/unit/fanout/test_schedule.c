@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Make before break: the order of what is sent over all types, and that nobody waits for ever. */
-#include "model/types.h"
 #include "tests/unit/fanout/fanout_test.h"
 
 #include <stdio.h>

@@ -43,7 +43,7 @@ subscribe(fed_bed *bed, const char *prefix, const char *name, heard *to)
 {
     const udpai_str names = udpai_str_from(name);
     const udpai_selection selection = {
-        .type_url = UDPAI_STR(UDPAI_EVENT_TYPE),
+        .type_url = UDPAI_STR(UDPAI_TYPE_EVENT),
         .prefix = udpai_str_from(prefix),
         .names = &names,
         .n_names = name != NULL,
@@ -58,7 +58,7 @@ subscribe(fed_bed *bed, const char *prefix, const char *name, heard *to)
 static void
 begin(fed_bed *bed, bool is_endpoint)
 {
-    fed_type(bed, UDPAI_EVENT_TYPE);
+    fed_type(bed, UDPAI_TYPE_EVENT);
     FED_PROVIDER(bed, {'a', "", UDPAI_STOP_ON_SUCCESS, true});
     bed->config.is_endpoint = is_endpoint;
     fed_start(bed);
@@ -69,7 +69,7 @@ static const char *
 say(fed_bed *bed, const char *name, const char *version)
 {
     return fed_put(bed, bed->sessions[0],
-                   RESOURCE(name, .type = UDPAI_EVENT_TYPE, .value = version, .version = version),
+                   RESOURCE(name, .type = UDPAI_TYPE_EVENT, .value = version, .version = version),
                    false);
 }
 
@@ -92,7 +92,7 @@ each_event_is_told_and_none_is_kept(void **state)
     assert_string_equal(say(bed, "udpa.node/a/events/tap", "7.1"), "");
     assert_heard(all, "7.1=a 7.2=a 7.1=a ");
     assert_heard(other, "7.1=a ");
-    assert_string_equal(fed_value(bed, UDPAI_EVENT_TYPE, LOGS), "");
+    assert_string_equal(fed_value(bed, UDPAI_TYPE_EVENT, LOGS), "");
     heard late = {0};
     subscribe(bed, "", LOGS, &late);
     assert_heard(late, "");
@@ -145,14 +145,14 @@ a_management_node_takes_none(void **state)
 {
     fed_bed *bed = *state;
     begin(bed, false);
-    fed_want(bed, UDPAI_EVENT_TYPE, "*");
+    fed_want(bed, UDPAI_TYPE_EVENT, "*");
     fed_connect(bed, 'a');
     assert_non_null(strstr(say(bed, LOGS, "7.1"), "nothing to be kept"));
     const fed_peer peer = {.id = "x"};
     uint64_t session = fed_arrive(bed, &peer);
     assert_non_null(strstr(
         fed_put(bed, session,
-                RESOURCE("com.acme/a", .type = UDPAI_EVENT_TYPE, .value = "1", .version = "1"),
+                RESOURCE("com.acme/a", .type = UDPAI_TYPE_EVENT, .value = "1", .version = "1"),
                 false),
         "nothing to be kept"));
 }

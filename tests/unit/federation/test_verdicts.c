@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
-#include "model/types.h"
 #include "tests/unit/reports/health_test.h"
 
 #define EDS "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment"

@@ -6,7 +6,6 @@
 
 #include "base/alloc.h"
 #include "envoy/service/discovery/v3/discovery.pb-c.h"
-#include "model/types.h"
 #include "tests/harness/test.h"
 #include "wire/message.h"
 

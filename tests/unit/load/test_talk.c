@@ -2,7 +2,6 @@
 /* Answers of servers in each protocol, as they come in pieces, and what is known of them then. */
 #include "base/strbuf.h"
 #include "load/talk.h"
-#include "model/types.h"
 #include "tests/harness/test.h"
 #include "tests/harness/wire.h"
 

@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include "base/strbuf.h"
-#include "model/types.h"
 #include "reports/client_names.h"
 #include "tests/harness/oom.h"
 #include "tests/harness/resources.h"

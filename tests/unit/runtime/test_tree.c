@@ -6,7 +6,6 @@
 #include <stdatomic.h>
 
 #include "base/proto.h"
-#include "model/types.h"
 #include "runtime/encode.h"
 #include "tests/harness/oom.h"
 #include "tree.h"

@@ -16,7 +16,7 @@ static const struct {
     const char *word, *url;
 } types[] = {
     {"C", TEST_CDS}, {"E", TEST_EDS},  {"L", TEST_LDS},
-    {"R", TEST_RDS}, {"T", TEST_TYPE}, {"V", UDPAI_EVENT_TYPE},
+    {"R", TEST_RDS}, {"T", TEST_TYPE}, {"V", UDPAI_TYPE_EVENT},
 };
 
 const char *
@@ -245,7 +245,7 @@ note_resource(test_peer *peer, const resource_message *resource)
     bool has_payload = any && any->value.len;
     note(peer, " %s%s%s%s=%s", has_payload ? "" : "~", any ? word_of(any->type_url) : "",
          any ? ":" : "", resource->name, resource->version);
-    if (has_payload && strcmp(any->type_url, UDPAI_EVENT_TYPE) == 0)
+    if (has_payload && strcmp(any->type_url, UDPAI_TYPE_EVENT) == 0)
         note_event(peer, &any->value);
     else if (has_payload)
         assert_str(((udpai_str){(const char *)any->value.data, any->value.len}), resource->version);

@@ -194,7 +194,7 @@ who_knows_only_the_public_protocol_is_sent_just_that(void **state)
 static void
 subscribe_from(const char *version)
 {
-    peer_send(&peer, W_MESSAGE(1, W_TEXT(1, UDPAI_EVENT_TYPE), W_TEXT(2, LOGS),
+    peer_send(&peer, W_MESSAGE(1, W_TEXT(1, UDPAI_TYPE_EVENT), W_TEXT(2, LOGS),
                                W_MESSAGE(3, W_TEXT(1, LOGS), W_TEXT(2, version))));
 }
 

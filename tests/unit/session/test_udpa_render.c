@@ -6,7 +6,6 @@
 
 #include "model/secret_type.h"
 
-#include "model/types.h"
 #include "udpa/service/discovery/v1/discovery.pb-c.h"
 
 typedef Udpa__Service__Discovery__V1__UdpaMessage udpa_message;

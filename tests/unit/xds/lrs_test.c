@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "envoy/service/load_stats/v3/lrs.pb-c.h"
-#include "model/types.h"
 
 int
 lrs_setup(void **state)

@@ -7,7 +7,6 @@
 
 #include "base/strbuf.h"
 #include "model/acl.h"
-#include "model/types.h"
 #include "reports/client_names.h"
 #include "tests/harness/oom.h"
 #include "tests/harness/resources.h"

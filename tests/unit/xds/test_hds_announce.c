@@ -4,7 +4,6 @@
 
 #include "base/alloc.h"
 #include "hds_test.h"
-#include "model/types.h"
 #include "udpa/health/v1/health.pb-c.h"
 
 #define CHECKER UDPAI_TYPE_CHECKER

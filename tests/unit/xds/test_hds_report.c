@@ -4,7 +4,6 @@
 
 #include "base/alloc.h"
 #include "hds_test.h"
-#include "model/types.h"
 #include "tests/harness/sink_stream.h"
 #include "udpa/health/v1/health.pb-c.h"
 #include "udpa/status/v1/status.pb-c.h"

@@ -2,7 +2,6 @@
 /* A backend that is asked: what it is sent, what becomes of its answers, and when it is read. */
 #include <math.h>
 
-#include "model/types.h"
 #include "orca_test.h"
 #include "tests/harness/fake_stream.h"
 #include "tests/harness/oom.h"

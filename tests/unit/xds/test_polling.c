@@ -3,7 +3,6 @@
  * and what the session is shown of the answers. */
 #include "xds/polling.h"
 
-#include "model/types.h"
 #include "tests/harness/oom.h"
 #include "tests/harness/wire.h"
 #include "tests/unit/xds/polling_test.h"

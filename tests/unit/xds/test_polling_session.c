@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A polled server, and the session that it is a stream for. */
-#include "model/types.h"
 #include "tests/harness/test.h"
 #include "tests/harness/wire.h"
 #include "tests/unit/xds/polling_test.h"

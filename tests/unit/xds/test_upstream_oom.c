@@ -2,7 +2,6 @@
 /* A conversation with an xDS server, on two streams, with each allocation failing in turn; for
  * good, or until the step that it happens in is done. Either the stream ends for want of memory, or
  * the loop side holds in the end what it should. */
-#include "model/types.h"
 #include "tests/harness/oom.h"
 #include "tests/harness/wire.h"
 #include "tests/unit/xds/upstream_test.h"

@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "envoy/service/discovery/v3/discovery.pb-c.h"
-#include "model/types.h"
 #include "words.h"
 #include "xds/peek.h"
 
