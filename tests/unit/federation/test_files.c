@@ -100,6 +100,48 @@ a_file_of_a_source_is_named(void **state)
     assert_null(first_missing(bed));
 }
 
+static void
+note_complete(void *userdata, udpai_str name, udpa_bytes *status)
+{
+    enum {
+        TYPES = 8,
+        COMPLETE = 3,
+    };
+
+    bool *found = userdata;
+    udpai_proto_field field;
+    if (!udpai_str_eq(name, UDPAI_STR("a")))
+        return;
+    udpai_proto_reader reader =
+        udpai_proto_read(udpai_proto_last_bytes(udpai_bytes_view(status), TYPES));
+    *found = false;
+    while (udpai_proto_next(&reader, &field))
+        if (field.number == COMPLETE)
+            *found = field.value != 0;
+}
+
+static void
+expect_complete(fed_bed *bed, bool expected)
+{
+    bool found = !expected;
+    assert_ok(udpai_node_visit_sources(bed->node, note_complete, &found));
+    assert_int_equal(found, expected);
+}
+
+static void
+a_source_of_files_is_complete_when_it_is_read(void **state)
+{
+    fed_bed *bed = *state;
+    bed->sources[0].kind = UDPAI_SOURCE_PATH;
+    fed_type(bed, "CDS");
+    FED_PROVIDER(bed, {'a', ACME, UDPAI_STOP_ON_SUCCESS, false});
+    fed_start(bed);
+    read_in_part(bed, "a", "/files/a.yaml");
+    expect_complete(bed, false);
+    read_directory(bed, "a", "1", TTL_MS);
+    expect_complete(bed, true);
+}
+
 /* The deadline of what is effective, from now. */
 static uint64_t
 left_ms(fed_bed *bed, const char *key)
@@ -236,6 +278,7 @@ main(void)
         fed_test(a_file_outlives_its_ttl),
         fed_test(a_file_that_cannot_be_read_is_named),
         fed_test(a_file_of_a_source_is_named),
+        fed_test(a_source_of_files_is_complete_when_it_is_read),
         fed_test(reading_the_same_again_changes_nothing),
         fed_test(a_directory_of_a_source_is_kept_alive_too),
         fed_test(a_file_is_there_after_a_long_stop),
