@@ -182,21 +182,26 @@ directory_was_read(udpai_node *node, udpai_origin *origin, udpai_str root)
     udpai_context_touch(&node->context);
 }
 
-/* Without memory the directory is told instead. */
+/* Without memory the directory, or its source, is named instead. */
 static void
-note_unread(udpai_node *node, const udpai_directory *directory)
+note_unread(udpai_node *node, udpa_bytes **place, udpai_str path)
 {
-    udpai_expected *expected = udpai_directory_find(node, directory->root);
-    if (!expected || expected->is_known ||
-        (expected->unread && udpai_str_eq(udpai_bytes_view(expected->unread), directory->unread)))
+    if (*place && udpai_str_eq(udpai_bytes_view(*place), path))
         return;
     udpa_bytes *unread = NULL;
-    if (directory->unread.len &&
-        udpa_bytes_new(&unread, directory->unread.data, directory->unread.len) != UDPA_OK)
+    if (path.len && udpa_bytes_new(&unread, path.data, path.len) != UDPA_OK)
         unread = NULL;
-    udpa_bytes_unref(expected->unread);
-    expected->unread = unread;
+    udpa_bytes_unref(*place);
+    *place = unread;
     udpai_context_touch(&node->context);
+}
+
+static void
+directory_was_read_in_part(udpai_node *node, const udpai_directory *directory)
+{
+    udpai_expected *expected = udpai_directory_find(node, directory->root);
+    if (expected && !expected->is_known)
+        note_unread(node, &expected->unread, directory->unread);
 }
 
 /* The directory of a ConfigSource has been read: it is active, and has said all. With mistakes in
@@ -204,6 +209,7 @@ note_unread(udpai_node *node, const udpai_directory *directory)
 static void
 source_was_read(udpai_source *source, const udpai_directory *directory)
 {
+    note_unread(source->node, &source->unread, directory->unread);
     if (directory->is_partial || directory->has_mistakes) {
         udpai_source_unreadable(source);
         return;
@@ -253,7 +259,7 @@ udpai_node_set_files(udpai_node *node, const udpai_directory *directory, udpa_er
     if (source)
         source_was_read(source, directory);
     else if (directory->is_partial)
-        note_unread(node, directory);
+        directory_was_read_in_part(node, directory);
     else
         directory_was_read(node, origin, directory->root);
     return err;

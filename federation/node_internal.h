@@ -45,8 +45,8 @@ struct udpai_source {
     udpai_node *node;
     udpai_list in_own; /* of the node; of none of clients */
     udpa_bytes *name;
-    udpa_bytes *peer_name; /* UDPA_LISTEN */
-    udpa_bytes *address;
+    udpa_bytes *peer_name;        /* UDPA_LISTEN */
+    udpa_bytes *address, *unread; /* PATH: a file of it that could not be read; NULL: none */
     udpai_source_kind kind;
     const char *kind_name; /* as in the configuration */
     void *target;

@@ -352,6 +352,7 @@ udpai_source_free(udpai_source *source)
     udpa_bytes_unref(source->name);
     udpa_bytes_unref(source->peer_name);
     udpa_bytes_unref(source->address);
+    udpa_bytes_unref(source->unread);
     for (size_t i = 0; i < source->standby.n; i++)
         udpa_bytes_unref(source->standby.items[i]);
     udpai_vector_done(&source->standby);

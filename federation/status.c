@@ -67,7 +67,9 @@ put_scope(udpai_proto_writer *writer, const udpai_scope *scope)
     size_t n_held = scope->source->origin
                         ? udpai_origin_n_absent(scope->source->origin, type, UDPAI_ABSENCE_HELD)
                         : 0;
-    udpai_proto_put_varint_opt(writer, 3, scope->is_complete && !n_held);
+    bool is_complete =
+        scope->source->kind == UDPAI_SOURCE_PATH ? scope->is_known : scope->is_complete;
+    udpai_proto_put_varint_opt(writer, 3, is_complete && !n_held);
     udpai_proto_put_varint_opt(
         writer, 4,
         scope->is_named ? scope->wanted : udpai_origin_is_eligible(scope->source->origin, type));

@@ -124,7 +124,7 @@ missing_of(const udpai_scope *scope)
     udpai_unsettled missing = {
         .type_url = udpai_bytes_view(scope->type),
         .prefix = udpai_bytes_view(scope->prefix),
-        .source = udpai_bytes_view(source->name),
+        .source = udpai_bytes_view(source->unread ? source->unread : source->name),
         .why = udpai_scope_is_held(scope) ? UDPAI_STR("held: it does not name what it had")
                                           : why_missing(source),
         .may_wait_for_us = udpai_source_is_active(source) && peer && peer->is_extended &&

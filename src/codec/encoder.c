@@ -290,19 +290,21 @@ put_field(udpai_encoder *encoder, const udpai_field *field, const udpai_tree *no
 
 /* ---- messages ---- */
 
-/* The last field before the key whose message has it: the key is indented by too little. NULL:
- * none. */
+/* The last field before the key whose message, or an item of it, has it: the key is indented by too
+ * little. NULL: none. */
 static const udpai_tree *
-find_owner(const struct message *message, const udpai_tree *key)
+find_owner(const struct message *message, const udpai_tree *key, bool *ret_is_list)
 {
     const udpai_tree *owner = NULL;
     for (uint32_t i = 0; i < message->node->n && message->node->entries[i].key != key; i++) {
         const udpai_tree *before = message->node->entries[i].key;
         udpai_field field, inner;
         if (udpai_type_field(message->type, before->text, &field) && field.message && !field.map &&
-            !field.repeated && udpai_type_well_known(field.message) == UDPAI_ORDINARY &&
-            udpai_type_field(field.message, key->text, &inner))
+            udpai_type_well_known(field.message) == UDPAI_ORDINARY &&
+            udpai_type_field(field.message, key->text, &inner)) {
             owner = before;
+            *ret_is_list = field.repeated;
+        }
     }
     return owner;
 }
@@ -311,15 +313,17 @@ static udpa_err
 fail_unknown_field(udpai_encoder *encoder, const struct message *message, const udpai_tree *key)
 {
     char hint[UDPAI_SUGGESTION_TEXT];
-    const udpai_tree *owner = find_owner(message, key);
+    bool is_list = false;
+    const udpai_tree *owner = find_owner(message, key, &is_list);
     udpai_suggestion suggestion = udpai_suggest(key->text);
     for (size_t i = 0; i < udpai_type_n_fields(message->type); i++)
         udpai_suggest_offer(&suggestion, udpai_type_field_name(message->type, i));
     const udpai_place place = udpai_encoder_place(encoder, key);
     if (owner)
         return udpai_fail_at(encoder->ret_error, UDPA_ERR_INVAL, &place,
-                             "unknown field '%s'; '%s' in line %u has one: does it belong there?",
-                             UDPAI_QUOTE(key->text), UDPAI_QUOTE(owner->text), owner->line);
+                             "unknown field '%s'; %s'%s' in line %u has one: does it belong there?",
+                             UDPAI_QUOTE(key->text), is_list ? "an item of " : "",
+                             UDPAI_QUOTE(owner->text), owner->line);
     return udpai_fail_at(encoder->ret_error, UDPA_ERR_INVAL, &place, "unknown field '%s'%s",
                          UDPAI_QUOTE(key->text), udpai_suggestion_text(&suggestion, hint));
 }

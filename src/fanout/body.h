@@ -62,7 +62,7 @@ typedef struct udpai_body {
     /* Of the resources, each once, in order; but for what is of no node and shown to all. */
     UDPAI_VECTOR(udpai_body_origin) origins;
     size_t n_refreshes;        /* of the resources */
-    size_t n_hidden;           /* of the resources: left out by the renderer, for a namesake */
+    size_t n_hidden;           /* of the resources: left out by the renderer, for a name */
     udpai_set_hash state_hash; /* as the renderer was told */
     udpai_str version;         /* of a state, for protocols that have one; owned */
     /* Where it lies in its view: everything in the range, up to `to`. */

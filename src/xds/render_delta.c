@@ -33,6 +33,24 @@ make_entry(const udpai_xds_audience *audience,
                                 udpai_resource_asked_name(item->resource), room, &entry->name);
 }
 
+/* Its payload has another name, by which the client would keep it when this one is removed: it is
+ * removed instead. In the default namespace payloads are the publisher's; who spells a whole
+ * xdstp://… goes by that. */
+static bool
+is_misnamed(const udpai_xds_audience *audience, const udpai_xds_entry *entry)
+{
+    const udpa_resource *resource = entry->item->resource;
+    udpai_str name = udpai_resource_asked_name(resource), own_name;
+    udpai_str type_url = udpai_resource_type_url(resource);
+    udpai_xds_name said;
+    if (entry->is_spelled || udpai_xds_name_is_plain(audience, name) ||
+        udpai_resource_is_redirect(resource) ||
+        !udpai_xds_peek_name(type_url, udpai_resource_value(resource), &own_name))
+        return false;
+    return udpai_xds_name_resolve(audience, type_url, own_name, &said, NULL) != UDPA_OK ||
+           !udpai_str_eq(said.full, name);
+}
+
 static size_t
 item_size(const udpai_renderer *renderer, const udpai_send_item *item)
 {
@@ -75,6 +93,7 @@ struct plan {
     udpai_str *removed, *missing;
     udpai_gone *gone;
     udpai_xds_missing *errors;
+    size_t n_misnamed;
     char *text, *text_at; /* names that are made for this response */
 };
 
@@ -186,6 +205,11 @@ plan_additions(const udpai_xds_audience *audience, const udpai_render *what, str
         udpai_xds_entry *entry = &plan->entries[n];
         if (!make_entry(audience, &what->items[i], room, entry))
             continue;
+        if (is_misnamed(audience, entry)) {
+            plan_removal(audience, what, udpai_resource_asked_name(what->items[i].resource), plan);
+            plan->n_misnamed++;
+            continue;
+        }
         entry->name = keep(plan, room, entry->name);
         n++;
     }
@@ -198,7 +222,7 @@ make_plan(const udpai_xds_renderer *self, const udpai_render *what, struct plan 
 {
     const udpai_xds_audience *audience = self->audience;
     plan->entries = udpai_alloc_array(what->n_items, sizeof(*plan->entries));
-    size_t n_ends = what->n_removed + what->n_gone;
+    size_t n_ends = what->n_removed + what->n_gone + what->n_items;
     plan->removed = udpai_alloc_array(n_ends, sizeof(*plan->removed));
     plan->missing = udpai_alloc_array(n_ends, sizeof(*plan->missing));
     plan->errors = udpai_alloc_array(n_ends, sizeof(*plan->errors));
@@ -239,6 +263,7 @@ compose(const udpai_renderer *renderer, const udpai_render *what, udpai_body *bo
 {
     struct plan plan = {0};
     udpa_err err = make_plan(udpai_xds_renderer_of(renderer), what, &plan);
+    body->n_hidden = plan.n_misnamed;
     if (err == UDPA_OK)
         err = compose_plan(&plan, what, body);
     udpai_free(plan.entries);

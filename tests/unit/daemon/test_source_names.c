@@ -51,6 +51,17 @@ a_key_that_left_its_section_is_led_back(void **state)
 }
 
 static void
+a_key_that_left_its_item_is_led_back(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, "sockets:\n"
+                              "- address: 127.0.0.1:0\n"
+                              "tls: {}\n");
+    bootstrap_test_assert_mistakes(test, "test.yaml:3:1: unknown field 'tls'; an item of 'sockets' "
+                                         "in line 1 has one: does it belong there?\n");
+}
+
+static void
 a_wrong_indentation_is_found_in_its_line(void **state)
 {
     bootstrap_test *test = *state;
@@ -99,6 +110,7 @@ main(void)
         CASE(a_misspelt_source_has_a_suggestion),
         CASE(one_that_is_near_none_gets_the_list),
         CASE(a_key_that_left_its_section_is_led_back),
+        CASE(a_key_that_left_its_item_is_led_back),
         CASE(a_wrong_indentation_is_found_in_its_line),
         CASE(the_bootstrap_of_an_envoy_is_recognized),
     };

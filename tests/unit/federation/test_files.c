@@ -46,10 +46,11 @@ first_missing(const fed_bed *bed)
 }
 
 static void
-read_in_part(fed_bed *bed, const char *unread)
+read_in_part(fed_bed *bed, const char *source, const char *unread)
 {
     const udpai_directory directory = {
         .root = UDPAI_STR("/files"),
+        .source = udpai_str_from(source),
         .is_partial = true,
         .unread = udpai_str_from(unread),
         .has_mistakes = true,
@@ -66,15 +67,79 @@ a_file_that_cannot_be_read_is_named(void **state)
     bed->root = "/files";
     fed_start(bed);
     assert_str(first_missing(bed)->source, "/files");
-    read_in_part(bed, "/files/a.yaml");
+    read_in_part(bed, "", "/files/a.yaml");
     assert_str(first_missing(bed)->source, "/files/a.yaml");
     assert_str(first_missing(bed)->why, "not read without an error");
-    read_in_part(bed, "/files/b.yaml");
+    read_in_part(bed, "", "/files/b.yaml");
     assert_str(first_missing(bed)->source, "/files/b.yaml");
-    read_in_part(bed, "");
+    read_in_part(bed, "", "");
     assert_str(first_missing(bed)->source, "/files");
     read_directory(bed, NULL, "1", TTL_MS);
     assert_null(first_missing(bed));
+}
+
+/* So is one in the directory of a source. */
+static void
+a_file_of_a_source_is_named(void **state)
+{
+    fed_bed *bed = *state;
+    bed->sources[0].kind = UDPAI_SOURCE_PATH;
+    fed_type(bed, "CDS");
+    FED_PROVIDER(bed, {'a', ACME, UDPAI_STOP_ON_SUCCESS, false});
+    fed_start(bed);
+    assert_str(first_missing(bed)->source, "a");
+    read_in_part(bed, "a", "/files/a.yaml");
+    assert_str(first_missing(bed)->source, "/files/a.yaml");
+    assert_str(first_missing(bed)->why, "not read without an error");
+    read_in_part(bed, "a", "/files/b.yaml");
+    assert_str(first_missing(bed)->source, "/files/b.yaml");
+    read_in_part(bed, "a", "");
+    assert_str(first_missing(bed)->source, "a");
+    read_in_part(bed, "a", "/files/a.yaml");
+    read_directory(bed, "a", "1", TTL_MS);
+    assert_null(first_missing(bed));
+}
+
+static void
+note_complete(void *userdata, udpai_str name, udpa_bytes *status)
+{
+    enum {
+        TYPES = 8,
+        COMPLETE = 3,
+    };
+
+    bool *found = userdata;
+    udpai_proto_field field;
+    if (!udpai_str_eq(name, UDPAI_STR("a")))
+        return;
+    udpai_proto_reader reader =
+        udpai_proto_read(udpai_proto_last_bytes(udpai_bytes_view(status), TYPES));
+    *found = false;
+    while (udpai_proto_next(&reader, &field))
+        if (field.number == COMPLETE)
+            *found = field.value != 0;
+}
+
+static void
+expect_complete(fed_bed *bed, bool expected)
+{
+    bool found = !expected;
+    assert_ok(udpai_node_visit_sources(bed->node, note_complete, &found));
+    assert_int_equal(found, expected);
+}
+
+static void
+a_source_of_files_is_complete_when_it_is_read(void **state)
+{
+    fed_bed *bed = *state;
+    bed->sources[0].kind = UDPAI_SOURCE_PATH;
+    fed_type(bed, "CDS");
+    FED_PROVIDER(bed, {'a', ACME, UDPAI_STOP_ON_SUCCESS, false});
+    fed_start(bed);
+    read_in_part(bed, "a", "/files/a.yaml");
+    expect_complete(bed, false);
+    read_directory(bed, "a", "1", TTL_MS);
+    expect_complete(bed, true);
 }
 
 /* The deadline of what is effective, from now. */
@@ -212,6 +277,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         fed_test(a_file_outlives_its_ttl),
         fed_test(a_file_that_cannot_be_read_is_named),
+        fed_test(a_file_of_a_source_is_named),
+        fed_test(a_source_of_files_is_complete_when_it_is_read),
         fed_test(reading_the_same_again_changes_nothing),
         fed_test(a_directory_of_a_source_is_kept_alive_too),
         fed_test(a_file_is_there_after_a_long_stop),

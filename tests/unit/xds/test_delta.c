@@ -329,6 +329,21 @@ other_namespaces_are_shown_under_full_names(void **state)
     xds_expect(&self->client, "CDS[-com.acme/x]");
 }
 
+/* Envoy adds a cluster by the name in its payload, and removes it by the one of the response. */
+static void
+other_namespaces_are_sent_if_their_payloads_say_so(void **state)
+{
+    xds_one *self = *state;
+    xds_change(&self->world, "+CDS/com.acme/x=1 +CDS/com.acme/y=1!y +EDS/com.acme/y=1!y");
+    xds_subscribe(&self->client, "CDS", "");
+    xds_subscribe(&self->client, "EDS", "com.acme/y");
+    xds_expect(&self->client, "CDS[com.acme/x -com.acme/y] EDS[-com.acme/y]");
+    xds_change(&self->world, "+CDS/com.acme/y=2 +EDS/com.acme/y=2");
+    xds_expect(&self->client, "CDS[com.acme/y] EDS[com.acme/y]");
+    xds_change(&self->world, "+CDS/com.acme/y=3!y");
+    xds_expect(&self->client, "CDS[-com.acme/y]");
+}
+
 static void
 a_name_that_cannot_be_is_missing(void **state)
 {
@@ -498,6 +513,7 @@ main(void)
         TEST(what_an_alias_led_to_stays_if_it_is_held_otherwise),
         TEST(names_have_any_characters),
         TEST(other_namespaces_are_shown_under_full_names),
+        TEST(other_namespaces_are_sent_if_their_payloads_say_so),
         TEST(a_name_that_cannot_be_is_missing),
         TEST(a_stale_nonce_carries_subscriptions_all_the_same),
         TEST(each_type_has_its_own_nonces),
