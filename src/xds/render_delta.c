@@ -2,6 +2,7 @@
 /* What the fan-out delivers, as DeltaDiscoveryResponse. */
 #include "base/alloc.h"
 #include "model/types.h"
+#include "xds/peek.h"
 #include "xds/render_internal.h"
 #include "xds/xds_internal.h"
 

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""JSON that takes long to read: who says little does not wait behind it, what is too much is refused before
-it is read, memory is given back, and a node that ends does not wait for what was not begun."""
+"""JSON that takes long to read: who says little does not wait behind it, nor do the node's files and what is
+validated; what is too much is refused before it is read, memory is given back, and a node that ends does not wait
+for what was not begun."""
 import argparse
 import http.client
 import json
 import re
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -15,6 +17,7 @@ from product import check, main
 
 N_LONG = 8
 N_KEYS = 40000
+TYPE = 'udpa.config.v1.ConfigSource'
 
 
 def body(n_keys):
@@ -66,6 +69,34 @@ def small_ones_go_first(port):
           slowest < whole / 4 and slowest < 1)
 
 
+def source(name, number):
+    return (f'---\nname: {name}\nresource:\n  "@type": type.googleapis.com/{TYPE}\n'
+            f'  udpa: {{address: "127.0.0.1:{number}"}}\n')
+
+
+def files_and_validation_go_on(test, port, address, watch):
+    """A file that changes comes to a client, and what is published is validated and receipted."""
+    results, seconds = [], {'file': [], 'publication': []}
+    begin = time.monotonic()
+    threads = begin_long(port, results)
+    number = 1000
+    while any(thread.is_alive() for thread in threads):
+        number += 1
+        began = time.monotonic()
+        (test.work / 'new.yaml').write_text(source('file', number), encoding='utf-8')
+        (test.work / 'new.yaml').rename(test.work / 'files' / 'source.yaml')
+        watch.wait_for_log(f'127.0.0.1:{number}')
+        seconds['file'].append(time.monotonic() - began)
+        began = time.monotonic()
+        subprocess.run([test.build / 'udpactl', '--server', address, 'apply', '-f', '-'], check=True,
+                       input=source('published', number), text=True, stdout=subprocess.DEVNULL, timeout=60)
+        seconds['publication'].append(time.monotonic() - began)
+    whole = time.monotonic() - begin
+    for what, each in seconds.items():
+        check(f'in {whole:.1f} s of long ones {len(each)} times a {what}, the slowest in {max(each):.3f} s',
+              max(each) < whole / 2)
+
+
 def too_much_is_refused(port):
     status, text, seconds = post(port, body(300000))
     check(f'300000 keys are refused in {seconds:.2f} s: {text.strip()}',
@@ -75,13 +106,19 @@ def too_much_is_refused(port):
 
 
 def body_of(test):
-    node = test.start('node', [test.build / 'udpad', '--listen', '127.0.0.1:0', '--http', '127.0.0.1:0',
-                               '--state', test.work / 'data'])
+    (test.work / 'files').mkdir()
+    (test.work / 'files' / 'source.yaml').write_text(source('file', 1000), encoding='utf-8')
+    config = test.work / 'node.yaml'
+    config.write_text(f'validation:\n  checks: [RULES]\n  types: [{{types: [{TYPE}]}}]\n', encoding='utf-8')
+    node, address = test.start_node('node', '-c', config, '--http', '127.0.0.1:0', '--resources', test.work / 'files')
     line = node.wait_for_log('over REST')
     port = int(re.search(r'listening on \S+:(\d+)', line).group(1))
+    watch = test.start('watch', [test.build / 'udpactl', '--server', address, 'watch', TYPE, '-o', 'json'])
+    watch.wait_for_log('127.0.0.1:1000')
     post(port, body(N_KEYS))
     before = rss_mib(node)
     small_ones_go_first(port)
+    files_and_validation_go_on(test, port, address, watch)
     too_much_is_refused(port)
     after = rss_mib(node)
     if not test.arguments.sanitized: # a sanitizer keeps what was freed for a while
