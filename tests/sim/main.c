@@ -220,13 +220,14 @@ read_option(struct options *options, const char *name, const char *argument, boo
     return true;
 }
 
-/* Others each time; which ones is said, so that one can be seen again. */
+/* Others each time; which ones is said, so that one can be seen again. The first is no large one,
+ * which would take all the time that there is. */
 static void
 choose_fresh(struct options *options)
 {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    options->first = 1000000 + (uint64_t)now.tv_sec % 1000000 * 1000;
+    options->first = 1000001 + (uint64_t)now.tv_sec % 1000000 * 1000;
     options->last = options->first + options->n_fresh - 1;
     printf("fresh seeds from %llu\n", (unsigned long long)options->first);
     (void)fflush(stdout);
