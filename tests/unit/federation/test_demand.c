@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who is told what somebody here wants. */
+/* What somebody here has subscribed to. */
 #include "federation/demand.h"
 
 #include "tests/unit/federation/federation_test.h"
