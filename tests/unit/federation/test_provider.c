@@ -285,6 +285,24 @@ a_complete_stand_in_rules_out_the_lost_one(void **state)
     assert_true(fed_settled(bed, "CDS", ACME));
 }
 
+/* Two that both count complete each other. */
+static void
+nobody_stands_in_for_one_that_goes_on(void **state)
+{
+    fed_bed *bed = *state;
+    fed_type(bed, "CDS");
+    FED_PROVIDER(bed, {'a', ACME, UDPAI_CONTINUE, false}, {'b', ACME, UDPAI_CONTINUE, false});
+    fed_start(bed);
+    fed_advance(bed, 60000);
+    fed_connect(bed, 'b');
+    (void)fed_publish(bed, 'b', "CDS", "x=of-b !com.acme");
+    assert_value(bed, "CDS", "x", "of-b");
+    assert_false(fed_settled(bed, "CDS", ACME));
+    fed_connect(bed, 'a');
+    (void)fed_publish(bed, 'a', "CDS", "!com.acme");
+    assert_true(fed_settled(bed, "CDS", ACME));
+}
+
 /* ---- over a restart ---- */
 
 static void
@@ -415,6 +433,7 @@ main(void)
         fed_test(a_type_that_hangs_fails_alone),
         fed_test(nothing_is_certain_while_a_source_is_dead),
         fed_test(a_complete_stand_in_rules_out_the_lost_one),
+        fed_test(nobody_stands_in_for_one_that_goes_on),
         fed_test(after_a_restart_the_same_source_counts),
         fed_test(restarts_on_the_way_change_nothing),
         fed_test(a_stand_in_on_demand_stands_in_after_a_restart),
