@@ -98,6 +98,7 @@ changes_in_quick_succession_are_not_followed_as_quickly(void **state)
     fed_bed *bed = *state;
     speech moved = to_d;
     start_with_d(bed);
+    fed_advance(bed, 600000);
     moved.address = "127.0.0.1:2";
     (void)publish(bed, &moved);
     fed_close(bed, 'd');
