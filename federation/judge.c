@@ -90,7 +90,7 @@ fail_replay(const udpa_resource *resource, udpa_error **ret_error)
 }
 
 /* Sources may be behind, by longer ways. A publisher that shows an older signed state, by mistake
- * or to undo something, is told. */
+ * or to undo something, is answered. */
 static bool
 is_judged_by_age(const udpai_intake *intake, const udpa_resource *resource)
 {

@@ -16,7 +16,7 @@ typedef struct udpai_peer {
     udpai_source *source;  /* NULL: it serves none of ours */
     udpai_origin *origin;  /* of what it publishes unasked; made at first use */
     bool is_extended, is_node;
-    bool is_client;   /* it reports, and is no ConfigSource, whoever it is */
+    bool is_client;   /* it reports, and is no ConfigSource, whatever its name */
     bool has_reports; /* it is asked for what clients report */
     uint64_t since_ms;
     udpai_list of_id; /* those with the same id in their Node, in the order in which they came */

@@ -49,8 +49,8 @@ note_way(udpai_node *node, const udpa_resource *resource)
     node->last_way = way;
 }
 
-/* Is the resource older than what its authority has said to be gone? Then who publishes it anew is
- * told so. */
+/* Is the resource older than its removal by its authority? Then the peer that publishes it anew
+ * receives an error. */
 static udpa_err
 check_removed(const udpai_node *node,
               const udpai_origin *origin,
