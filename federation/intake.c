@@ -94,6 +94,8 @@ count(udpai_intake *intake)
     udpai_source_counters *counters = &intake->peer->source->counters;
     for (size_t i = 0; i < publication->entries.n; i++) {
         const udpai_publication_entry *entry = &publication->entries.items[i];
+        if (entry->is_ignored)
+            continue;
         if (entry->error)
             counters->n_refused++;
         else if (entry->is_refresh)
@@ -179,7 +181,7 @@ note_lost(const udpai_intake *intake)
 static void
 take_entry(udpai_intake *intake, udpai_publication_entry *entry)
 {
-    if (entry->error)
+    if (entry->error || entry->is_ignored)
         return;
     if (udpai_resource_is_event(entry->resource)) {
         udpai_events_take(intake, entry);

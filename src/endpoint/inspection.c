@@ -92,7 +92,7 @@ udpai_inspection_is_busy(const udpai_inspection *self)
 static bool
 is_to_be_seen(const udpai_inspection *self, const udpai_publication_entry *entry)
 {
-    return !entry->error && !entry->is_refresh &&
+    return !entry->error && !entry->is_ignored && !entry->is_refresh &&
            self->inspector.wants(self->inspector.userdata, entry->resource);
 }
 

@@ -47,7 +47,7 @@ udpai_publication_set(udpai_str *field, udpai_str text)
 udpa_err
 udpai_publication_add(udpai_publication *publication, udpa_resource *resource, bool is_refresh)
 {
-    udpai_publication_entry entry = {udpa_resource_ref(resource), is_refresh, NULL};
+    udpai_publication_entry entry = {udpa_resource_ref(resource), is_refresh, false, NULL};
     if (udpai_vector_push(&publication->entries, entry))
         return UDPA_OK;
     udpa_resource_unref(resource);

@@ -14,7 +14,8 @@ typedef struct udpai_publication_entry {
     /* In a refresh the Any is empty, or has a type URL only: the rest says what is refreshed. */
     udpa_resource *resource;
     bool is_refresh;
-    /* NULL: applied, or not judged yet. */
+    bool is_ignored; /* not subscribed to any more, on its way then: not taken in, and no error */
+    /* NULL: applied, ignored, or not judged yet. */
     udpa_error *error;
 } udpai_publication_entry;
 

@@ -281,6 +281,7 @@ udpai_transfer_put_publication(udpai_proto_writer *writer, const udpai_publicati
     for (size_t i = 0; i < publication->entries.n; i++) {
         const udpai_publication_entry *entry = &publication->entries.items[i];
         udpai_proto_put_bare_number(writer, entry->is_refresh);
+        udpai_proto_put_bare_number(writer, entry->is_ignored);
         put_verdict(writer, entry->error);
         put_resource(writer, entry->resource);
     }
@@ -298,6 +299,7 @@ static udpa_err
 take_entry(udpai_transfer_reader *reader, udpai_publication *publication, bool is_new)
 {
     bool is_refresh = udpai_transfer_take_flag(reader);
+    bool is_ignored = udpai_transfer_take_flag(reader);
     UDPA_AUTO(udpa_error_unref) udpa_error *error = take_verdict(reader);
     UDPA_AUTO(udpa_resource_unref)
     udpa_resource *resource = take_resource(reader, is_new && !error);
@@ -306,9 +308,12 @@ take_entry(udpai_transfer_reader *reader, udpai_publication *publication, bool i
     if (is_new && !error && !is_refresh && udpai_resource_any_size(resource) == 0)
         udpai_transfer_fail(reader, UDPA_ERR_MALFORMED, "a resource has no payload");
     udpa_err err = udpai_publication_add(publication, resource, is_refresh);
-    if (err == UDPA_OK)
-        publication->entries.items[publication->entries.n - 1].error = UDPAI_TAKE(error);
-    return err;
+    if (err != UDPA_OK)
+        return err;
+    udpai_publication_entry *entry = &publication->entries.items[publication->entries.n - 1];
+    entry->is_ignored = is_ignored;
+    entry->error = UDPAI_TAKE(error);
+    return UDPA_OK;
 }
 
 static udpa_err

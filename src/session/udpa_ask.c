@@ -17,27 +17,8 @@ find_asked(const udpai_udpa *udpa, udpai_str type_url)
     return udpai_map_get(&udpa->asked, type_url);
 }
 
-static udpai_asked *
-get_asked(udpai_udpa *udpa, udpai_str type_url)
-{
-    udpai_asked *asked = find_asked(udpa, type_url);
-    if (asked)
-        return asked;
-    asked = udpai_alloc(sizeof(*asked));
-    if (!asked)
-        return NULL;
-    udpai_map_init(&asked->names, name_key);
-    if (udpa_bytes_new(&asked->type, type_url.data, type_url.len) == UDPA_OK) {
-        if (udpai_map_add(&udpa->asked, asked))
-            return asked;
-        udpa_bytes_unref(asked->type);
-    }
-    udpai_free(asked);
-    return NULL;
-}
-
 static void
-free_asked(udpai_asked *asked)
+free_names(udpai_asked_names *asked)
 {
     for (size_t i = 0; i < asked->prefixes.n; i++)
         udpa_bytes_unref(asked->prefixes.items[i]);
@@ -47,8 +28,35 @@ free_asked(udpai_asked *asked)
     while ((name = udpai_map_next(&asked->names, &at)))
         udpa_bytes_unref(name);
     udpai_map_done(&asked->names);
+}
+
+static void
+free_asked(udpai_asked *asked)
+{
+    free_names(&asked->now);
+    free_names(&asked->ended);
+    free_names(&asked->ended_before);
     udpa_bytes_unref(asked->type);
     udpai_free(asked);
+}
+
+static udpai_asked *
+get_asked(udpai_udpa *udpa, udpai_str type_url)
+{
+    udpai_asked *asked = find_asked(udpa, type_url);
+    if (asked)
+        return asked;
+    asked = udpai_alloc(sizeof(*asked));
+    if (!asked)
+        return NULL;
+    udpai_map_init(&asked->now.names, name_key);
+    udpai_map_init(&asked->ended.names, name_key);
+    udpai_map_init(&asked->ended_before.names, name_key);
+    if (udpa_bytes_new(&asked->type, type_url.data, type_url.len) == UDPA_OK &&
+        udpai_map_add(&udpa->asked, asked))
+        return asked;
+    free_asked(asked);
+    return NULL;
 }
 
 void
@@ -61,42 +69,47 @@ udpai_udpa_free_asked(udpai_udpa *udpa)
     udpai_map_done(&udpa->asked);
 }
 
-static size_t
-find_prefix(const udpai_asked *asked, udpai_str prefix)
+static bool
+has_prefix(const udpai_asked_names *asked, udpai_str prefix)
 {
-    size_t i = 0;
-    while (i < asked->prefixes.n &&
-           !udpai_str_eq(udpai_bytes_view(asked->prefixes.items[i]), prefix))
-        i++;
-    return i;
+    for (size_t i = 0; i < asked->prefixes.n; i++)
+        if (udpai_str_eq(udpai_bytes_view(asked->prefixes.items[i]), prefix))
+            return true;
+    return false;
+}
+
+/* Takes a reference. */
+static udpa_err
+add_prefix(udpai_asked_names *asked, udpa_bytes *prefix)
+{
+    if (has_prefix(asked, udpai_bytes_view(prefix)))
+        return UDPA_OK;
+    if (!udpai_vector_push(&asked->prefixes, prefix))
+        return UDPA_ERR_NOMEM;
+    udpa_bytes_ref(prefix);
+    return UDPA_OK;
+}
+
+/* The same. */
+static udpa_err
+add_name(udpai_asked_names *asked, udpa_bytes *name)
+{
+    if (udpai_map_get(&asked->names, udpai_bytes_view(name)))
+        return UDPA_OK;
+    if (!udpai_map_add(&asked->names, name))
+        return UDPA_ERR_NOMEM;
+    udpa_bytes_ref(name);
+    return UDPA_OK;
 }
 
 static udpa_err
-note_prefix(udpai_asked *asked, udpai_str prefix)
+note(udpai_asked *asked, udpai_str text, bool is_prefix)
 {
-    if (find_prefix(asked, prefix) < asked->prefixes.n)
-        return UDPA_OK;
-    udpa_bytes *copy = NULL;
-    udpa_err err = udpa_bytes_new(&copy, prefix.data, prefix.len);
-    if (err == UDPA_OK && !udpai_vector_push(&asked->prefixes, copy)) {
-        udpa_bytes_unref(copy);
-        err = UDPA_ERR_NOMEM;
-    }
-    return err;
-}
-
-static udpa_err
-note_name(udpai_asked *asked, udpai_str name)
-{
-    if (udpai_map_get(&asked->names, name))
-        return UDPA_OK;
-    udpa_bytes *copy = NULL;
-    udpa_err err = udpa_bytes_new(&copy, name.data, name.len);
-    if (err == UDPA_OK && !udpai_map_add(&asked->names, copy)) {
-        udpa_bytes_unref(copy);
-        err = UDPA_ERR_NOMEM;
-    }
-    return err;
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *copy = NULL;
+    udpa_err err = udpa_bytes_new(&copy, text.data, text.len);
+    if (err != UDPA_OK)
+        return err;
+    return is_prefix ? add_prefix(&asked->now, copy) : add_name(&asked->now, copy);
 }
 
 void
@@ -105,20 +118,44 @@ udpai_udpa_ask(udpai_udpa *udpa, const udpai_subscription_message *message)
     udpai_asked *asked = get_asked(udpa, message->type_url);
     udpa_err err = asked ? UDPA_OK : UDPA_ERR_NOMEM;
     for (size_t i = 0; i < message->n_names && err == UDPA_OK; i++)
-        err = udpai_name_is_wildcard(message->names[i]) ? note_prefix(asked, message->name_space)
-                                                        : note_name(asked, message->names[i]);
+        err = udpai_name_is_wildcard(message->names[i]) ? note(asked, message->name_space, true)
+                                                        : note(asked, message->names[i], false);
     (void)udpai_udpa_send(udpa, err == UDPA_OK ? udpai_subscribe_compose(message) : NULL);
 }
 
-static void
-forget_prefixes(udpai_asked *asked, udpai_str prefix)
+/* The oldest are forgotten when there are too many. */
+static udpai_asked_names *
+ended_with_room(udpai_asked *asked)
 {
-    for (size_t i = asked->prefixes.n; i-- > 0;) {
-        if (prefix.len && !udpai_str_eq(udpai_bytes_view(asked->prefixes.items[i]), prefix))
-            continue;
-        udpa_bytes_unref(asked->prefixes.items[i]);
-        udpai_vector_remove_unordered(&asked->prefixes, i);
+    if (asked->ended.prefixes.n + asked->ended.names.n >= UDPAI_ASKED_ENDED_MAX) {
+        free_names(&asked->ended_before);
+        asked->ended_before = asked->ended;
+        asked->ended = (udpai_asked_names){0};
+        udpai_map_init(&asked->ended.names, name_key);
     }
+    return &asked->ended;
+}
+
+/* Without memory what is on its way is refused: that is safe. */
+static void
+end_prefixes(udpai_asked *asked, udpai_str prefix)
+{
+    for (size_t i = asked->now.prefixes.n; i-- > 0;) {
+        udpa_bytes *ended = asked->now.prefixes.items[i];
+        if (prefix.len && !udpai_str_eq(udpai_bytes_view(ended), prefix))
+            continue;
+        (void)add_prefix(ended_with_room(asked), ended);
+        udpai_vector_remove_unordered(&asked->now.prefixes, i);
+        udpa_bytes_unref(ended);
+    }
+}
+
+static void
+end_name(udpai_asked *asked, udpai_str name)
+{
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *ended = udpai_map_remove(&asked->now.names, name);
+    if (ended)
+        (void)add_name(ended_with_room(asked), ended);
 }
 
 /* To a peer that knows the public protocol alone the end of one wildcard is the end of all: the
@@ -132,9 +169,9 @@ udpai_udpa_unask(udpai_udpa *udpa, const udpai_subscription_message *message)
         said.name_space = (udpai_str){"", 0};
     for (size_t i = 0; asked && i < said.n_names; i++) {
         if (udpai_name_is_wildcard(said.names[i]))
-            forget_prefixes(asked, said.name_space);
+            end_prefixes(asked, said.name_space);
         else
-            udpa_bytes_unref(udpai_map_remove(&asked->names, said.names[i]));
+            end_name(asked, said.names[i]);
     }
     (void)udpai_udpa_send(udpa, udpai_unsubscribe_compose(&said));
 }
@@ -143,7 +180,7 @@ udpai_udpa_unask(udpai_udpa *udpa, const udpai_subscription_message *message)
 
 /* An answer to an alias comes under the resource's own name. */
 static bool
-has_asked_alias(const udpai_asked *asked, const udpa_resource *resource)
+has_alias(const udpai_asked_names *asked, const udpa_resource *resource)
 {
     for (size_t i = 0; i < udpa_resource_n_aliases(resource); i++) {
         udpai_str alias = udpai_resource_alias(resource, i);
@@ -160,21 +197,22 @@ has_asked_alias(const udpai_asked *asked, const udpa_resource *resource)
     return false;
 }
 
+/* A refresh has no aliases: of what was asked for by one it has the name alone. */
 static bool
-has_asked(const udpai_asked *asked, const udpa_resource *resource)
+may_renew_alias(const udpai_asked_names *asked, const udpai_publication_entry *entry)
 {
-    udpai_str name = udpai_resource_name(resource);
+    return entry->is_refresh && asked->names.n > 0;
+}
+
+static bool
+covers(const udpai_asked_names *asked, const udpai_publication_entry *entry)
+{
+    udpai_str name = udpai_resource_name(entry->resource);
     for (size_t i = 0; i < asked->prefixes.n; i++)
         if (udpai_prefix_covers(udpai_bytes_view(asked->prefixes.items[i]), name))
             return true;
-    return udpai_map_get(&asked->names, name) || has_asked_alias(asked, resource);
-}
-
-/* A refresh has no aliases: of what was asked for by one it has the name alone. */
-static bool
-may_renew_alias(const udpai_asked *asked, const udpai_publication_entry *entry)
-{
-    return entry->is_refresh && asked->names.n > 0;
+    return udpai_map_get(&asked->names, name) || has_alias(asked, entry->resource) ||
+           may_renew_alias(asked, entry);
 }
 
 /* Of a source we take what we asked for, nothing else. A refresh without a type says nothing that
@@ -190,8 +228,12 @@ refuse_unasked(udpai_udpa *udpa, udpai_publication *publication)
         if (entry->error || (entry->is_refresh && type_url.len == 0))
             continue;
         const udpai_asked *asked = find_asked(udpa, type_url);
-        if (asked && (has_asked(asked, entry->resource) || may_renew_alias(asked, entry)))
+        if (asked && covers(&asked->now, entry))
             continue;
+        if (asked && (covers(&asked->ended, entry) || covers(&asked->ended_before, entry))) {
+            entry->is_ignored = true;
+            continue;
+        }
         udpai_publication_refuse(
             &entry->error,
             udpa_error_new(UDPA_ERR_DENIED, NULL, "not subscribed: '%s' of type '%.*s'",

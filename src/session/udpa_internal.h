@@ -33,11 +33,20 @@ typedef struct udpai_in_flight {
     uint64_t ticket;
 } udpai_in_flight;
 
-/* What we asked the peer for, of one type: what it publishes must be within. */
-typedef struct udpai_asked {
-    udpa_bytes *type;
+/* Names and wildcards of one type. */
+typedef struct udpai_asked_names {
     UDPAI_VECTOR(udpa_bytes *) prefixes; /* wildcards */
     udpai_map names;                     /* of udpa_bytes */
+} udpai_asked_names;
+
+/* So many are remembered as unsubscribed from, and at most as many again that are older. */
+#define UDPAI_ASKED_ENDED_MAX 1024
+
+/* What we subscribed to at the peer, of one type: what it publishes must be within. What we have
+ * unsubscribed from may be on its way still, and is ignored. */
+typedef struct udpai_asked {
+    udpa_bytes *type;
+    udpai_asked_names now, ended, ended_before;
 } udpai_asked;
 
 /* What became of what the peer was sent, of one type; for status. */

@@ -123,6 +123,7 @@ same_publication(const udpai_publication *a, const udpai_publication *b)
                 a->entries.n == b->entries.n && a->removals.n == b->removals.n;
     for (size_t i = 0; same && i < a->entries.n; i++)
         same = a->entries.items[i].is_refresh == b->entries.items[i].is_refresh &&
+               a->entries.items[i].is_ignored == b->entries.items[i].is_ignored &&
                same_error(a->entries.items[i].error, b->entries.items[i].error) &&
                same_resource(a->entries.items[i].resource, b->entries.items[i].resource);
     for (size_t i = 0; same && i < a->removals.n; i++)

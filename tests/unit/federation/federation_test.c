@@ -314,7 +314,7 @@ static void
 add_word(udpai_publication *publication, const char *type, char *word)
 {
     char name[300];
-    bool is_refresh = word[0] == '~';
+    bool is_refresh = word[0] == '~', is_ignored = word[0] == '?';
     char *value = strchr(word, '=');
     if (word[0] == '!' || word[0] == '*') {
         publication->complete = word[0] == '!';
@@ -330,11 +330,12 @@ add_word(udpai_publication *publication, const char *type, char *word)
     } else {
         assert_non_null(value);
         *value++ = '\0';
-        const char *full = full_name(word + is_refresh, name);
+        const char *full = full_name(word + (is_refresh || is_ignored), name);
         UDPA_AUTO(udpa_resource_unref)
         udpa_resource *resource = RESOURCE(full, .type = fed_url(type), .version = value,
                                            .value = is_refresh ? "" : value, .ttl_ms = is_refresh);
         assert_ok(udpai_publication_add(publication, resource, is_refresh));
+        publication->entries.items[publication->entries.n - 1].is_ignored = is_ignored;
     }
 }
 

@@ -102,9 +102,10 @@ void fed_lose(fed_bed *bed, char source, const char *words);
 void fed_leave(fed_bed *bed, uint64_t session, bool is_disowned);
 /* Other rules hold; they are consumed. */
 void fed_rule(fed_bed *bed, udpai_acl *acl);
-/* What its peer publishes: words like x=1 (com.acme/x, value 1), ~x=1 (a refresh), -x (a removal),
- * and !com.acme (complete), *com.acme (a state of the world of this scope), ** (one without scope).
- * The version is the value. Returns what is refused, as "x: why". */
+/* What its peer publishes: words like x=1 (com.acme/x, value 1), ~x=1 (a refresh), ?x=1 (one that
+ * the session ignores), -x (a removal), and !com.acme (complete), *com.acme (a state of the world
+ * of this scope), ** (one without scope). The version is the value. Returns what is refused, as "x:
+ * why". */
 const char *fed_publish(fed_bed *bed, char source, const char *type, const char *words);
 const char *fed_publish_at(fed_bed *bed, uint64_t session, const char *type, const char *words);
 /* Takes the publication. */

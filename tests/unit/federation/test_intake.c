@@ -127,6 +127,20 @@ a_version_stands_for_its_bytes(void **state)
     assert_value(bed, "CDS", "x", "1");
 }
 
+/* It was subscribed to when it was sent. */
+static void
+what_is_ignored_is_not_taken_in_and_no_error(void **state)
+{
+    fed_bed *bed = *state;
+    start_with_source(bed);
+    assert_string_equal(fed_publish(bed, 'a', "CDS", "x=1 ?y=1 ?z=1"), "");
+    assert_value(bed, "CDS", "x", "1");
+    assert_value(bed, "CDS", "y", "");
+    assert_null(udpai_node_source_error(bed->node, UDPAI_STR("a")));
+    assert_string_equal(fed_publish(bed, 'a', "CDS", "?x=2"), "");
+    assert_value(bed, "CDS", "x", "1");
+}
+
 static void
 removals_apply_before_additions(void **state)
 {
@@ -448,6 +462,7 @@ main(void)
         fed_test(nobody_speaks_for_the_node_itself),
         fed_test(names_and_node_ids_make_different_origins),
         fed_test(the_first_of_two_equal_ones_applies),
+        fed_test(what_is_ignored_is_not_taken_in_and_no_error),
         fed_test(a_version_stands_for_its_bytes),
         fed_test(removals_apply_before_additions),
         fed_test(what_has_been_here_is_a_loop_and_withdraws),

@@ -16,7 +16,8 @@ begin_source(void **state)
     return 0;
 }
 
-/* The entries of the oldest publication, as codes of gRPC; the publication is judged as it is. */
+/* The entries of the oldest publication, as codes of gRPC, with an i if ignored; it is judged as it
+ * is. */
 static void
 expect_entries(const char *codes)
 {
@@ -24,9 +25,10 @@ expect_entries(const char *codes)
     udpai_report *report = session_take(&hub, UDPAI_REPORT_PUBLICATION);
     const udpai_publication *publication = report->publication;
     for (size_t i = 0; i < publication->entries.n; i++) {
+        const udpai_publication_entry *entry = &publication->entries.items[i];
         size_t len = strlen(text);
-        snprintf(text + len, sizeof(text) - len, "%s%d", i ? " " : "",
-                 udpa_err_to_grpc(udpa_error_code(publication->entries.items[i].error)));
+        snprintf(text + len, sizeof(text) - len, "%s%d%s", i ? " " : "",
+                 udpa_err_to_grpc(udpa_error_code(entry->error)), entry->is_ignored ? "i" : "");
     }
     assert_string_equal(text, codes);
     udpai_report_free(report);
@@ -62,8 +64,9 @@ what_a_source_was_not_asked_for_is_refused(void **state)
                        "'' 7'not subscribed: 'com.acme/a' of type '" TEST_RDS "''}");
 }
 
+/* The peer may have sent it before it read of the end: that is no error of anybody. */
 static void
-what_is_not_asked_for_any_more_is_refused(void **state)
+what_is_not_asked_for_any_more_is_ignored(void **state)
 {
     (void)state;
     session_ask(&peer, UDPAI_ORDER_SUBSCRIBE, "C", "com.acme", "'' com.acme/a");
@@ -71,12 +74,51 @@ what_is_not_asked_for_any_more_is_refused(void **state)
     session_ask(&peer, UDPAI_ORDER_SUBSCRIBE, "C", "net", "''"); /* twice is once */
     session_ask(&peer, UDPAI_ORDER_SUBSCRIBE, "C", "", "com.acme/a");
     session_ask(&peer, UDPAI_ORDER_UNSUBSCRIBE, "C", "com.acme", "''");
-    peer_publish(&peer, "C", "n", "C:com.acme/a=1 C:com.acme/b=1 C:net/a=1");
-    expect_entries("0 7 0");
+    peer_publish(&peer, "C", "n", "C:com.acme/a=1 C:com.acme/b=1 C:net/a=1 C:org/a=1 E:net/a=1");
+    expect_entries("0 0i 0 7 7");
     session_ask(&peer, UDPAI_ORDER_UNSUBSCRIBE, "C", "", "com.acme/a");
     session_ask(&peer, UDPAI_ORDER_UNSUBSCRIBE, "C", "net", "''");
-    peer_publish(&peer, "C", "n", "C:com.acme/a=1 C:com.acme/b=1 C:net/a=1");
-    expect_entries("7 7 7");
+    peer_publish(&peer, "C", "n", "C:com.acme/a=1 C:com.acme/b=1 C:net/a=1 C:org/a=1");
+    expect_entries("0i 0i 0i 7");
+    session_ask(&peer, UDPAI_ORDER_SUBSCRIBE, "C", "", "com.acme/a");
+    peer_publish(&peer, "C", "n", "C:com.acme/a=1 C:net/a=1");
+    expect_entries("0 0i");
+}
+
+static void
+an_ignored_one_has_no_error_in_the_receipt(void **state)
+{
+    (void)state;
+    session_ask(&peer, UDPAI_ORDER_SUBSCRIBE, "E", "", "net/a net/b");
+    session_ask(&peer, UDPAI_ORDER_UNSUBSCRIBE, "E", "", "net/b");
+    peer_expect(&peer, "subscribe{E net/a net/b} unsubscribe{E net/b}");
+    peer_publish(&peer, "", "n1", "E:net/b=1 E:net/a=1 ?");
+    session_judge(&peer, "0");
+    peer_expect(&peer, "receipt{n1}");
+}
+
+/* However many names come and go on a stream, so many are remembered. */
+static void
+the_oldest_that_ended_are_forgotten(void **state)
+{
+    (void)state;
+    session_ask(&peer, UDPAI_ORDER_SUBSCRIBE, "C", "com.acme", "''");
+    session_ask(&peer, UDPAI_ORDER_UNSUBSCRIBE, "C", "com.acme", "''");
+    peer_expect(&peer, "subscribe{C@com.acme ''} unsubscribe{C@com.acme ''}");
+    for (int i = 1; i <= 2 * UDPAI_ASKED_ENDED_MAX; i++) {
+        char name[32], messages[96];
+        snprintf(name, sizeof(name), "net/%d", i);
+        snprintf(messages, sizeof(messages), "subscribe{C %s} unsubscribe{C %s}", name, name);
+        session_ask(&peer, UDPAI_ORDER_SUBSCRIBE, "C", "", name);
+        session_ask(&peer, UDPAI_ORDER_UNSUBSCRIBE, "C", "", name);
+        peer_expect(&peer, messages);
+        if (i == UDPAI_ASKED_ENDED_MAX) {
+            peer_publish(&peer, "C", "n", "C:com.acme/a=1 C:net/1=1");
+            expect_entries("0i 0i");
+        }
+    }
+    peer_publish(&peer, "C", "n", "C:com.acme/a=1 C:net/1=1 C:net/1024=1 C:net/2048=1");
+    expect_entries("7 7 0i 0i");
 }
 
 static void
@@ -87,7 +129,7 @@ without_a_namespace_all_wildcards_are_dropped(void **state)
     session_ask(&peer, UDPAI_ORDER_SUBSCRIBE, "C", "net", "''");
     session_ask(&peer, UDPAI_ORDER_UNSUBSCRIBE, "C", "", "*");
     peer_publish(&peer, "C", "n", "C:com.acme/a=1 C:net/a=1");
-    expect_entries("7 7");
+    expect_entries("0i 0i");
 }
 
 static void
@@ -118,7 +160,7 @@ what_came_by_an_alias_is_renewed(void **state)
     expect_entries("7");
     session_ask(&peer, UDPAI_ORDER_UNSUBSCRIBE, "C", "", "com.acme/alias");
     peer_publish(&peer, "C", "n", "com.acme/a=1");
-    expect_entries("7");
+    expect_entries("0i");
 }
 
 static void
@@ -500,7 +542,11 @@ main(void)
         cmocka_unit_test_setup_teardown(subscriptions_go_out_as_ordered, begin_source, end_anyhow),
         cmocka_unit_test_setup_teardown(what_a_source_was_not_asked_for_is_refused, begin_source,
                                         end_anyhow),
-        cmocka_unit_test_setup_teardown(what_is_not_asked_for_any_more_is_refused, begin_source,
+        cmocka_unit_test_setup_teardown(what_is_not_asked_for_any_more_is_ignored, begin_source,
+                                        end_anyhow),
+        cmocka_unit_test_setup_teardown(an_ignored_one_has_no_error_in_the_receipt, begin_source,
+                                        end_anyhow),
+        cmocka_unit_test_setup_teardown(the_oldest_that_ended_are_forgotten, begin_source,
                                         end_anyhow),
         cmocka_unit_test_setup_teardown(without_a_namespace_all_wildcards_are_dropped, begin_source,
                                         end_anyhow),

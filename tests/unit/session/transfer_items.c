@@ -245,6 +245,7 @@ transfer_make_publication(void)
     transfer_add_entry(publication, RESOURCE("no name", .ttl_ms = UDPAI_TTL_MAX_MS + 1), false,
                        "bad");
     transfer_add_entry(publication, make_refresh(), true, NULL);
+    publication->entries.items[0].is_ignored = true;
     assert_ok(udpai_publication_remove(publication, UDPAI_STR("com.acme/gone")));
     UDPA_AUTO(udpa_resource_unref) udpa_resource *said = make_said();
     assert_ok(udpai_publication_remove_said(publication, UDPAI_STR("com.acme/kept"), said));
