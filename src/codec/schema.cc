@@ -74,7 +74,7 @@ class Builder
         if (pool_->FindFileByName(name) || !begun_.insert(name).second)
             return true; /* of a ring of imports the pool itself complains */
         const File &file = files_.at(name);
-        for (const std::string &import : file.proto.dependency()) {
+        for (const std::string &import : file.proto->dependency()) {
             if (!files_.count(import)) {
                 problem = name + " imports " + import +
                           ", which no set has: make the set with protoc --include_imports";
@@ -84,7 +84,7 @@ class Builder
                 return false;
         }
         FileErrors errors;
-        if (pool_->BuildFileCollectingErrors(file.proto, &errors))
+        if (pool_->BuildFileCollectingErrors(*file.proto, &errors))
             return true;
         problem = errors.first.empty() ? name + ": not a valid file descriptor" : errors.first;
         return false;
@@ -154,15 +154,15 @@ same_file(pb::FileDescriptorProto a, pb::FileDescriptorProto b)
 
 /* False if the file contradicts one that is there. */
 bool
-merge_file(Files *files, const pb::FileDescriptorProto &proto, const File &as, std::string *problem)
+merge_file(Files *files, const File &file, std::string *problem)
 {
-    const std::string &name = proto.name();
+    const std::string &name = file.proto->name();
     auto present = files->find(name);
     if (present == files->end() || present->second.origin == Origin::kSpare) {
-        (*files)[name] = File{proto, as.source, as.origin};
+        (*files)[name] = file;
         return true;
     }
-    if (starts_with(name, "google/protobuf/") || same_file(present->second.proto, proto))
+    if (starts_with(name, "google/protobuf/") || same_file(*present->second.proto, *file.proto))
         return true;
     *problem = "file " + name + " differs from the one of " + present->second.source;
     return false;
@@ -187,24 +187,28 @@ add_well_known(Files *files)
         pb::Int32Value::descriptor(), pb::FileDescriptorSet::descriptor(),
     };
     for (const pb::Descriptor *type : types) {
-        pb::FileDescriptorProto proto;
-        type->file()->CopyTo(&proto);
-        (*files)[proto.name()] = File{proto, "the program", Origin::kSpare};
+        auto proto = std::make_shared<pb::FileDescriptorProto>();
+        type->file()->CopyTo(proto.get());
+        (*files)[proto->name()] = File{proto, "the program", Origin::kSpare};
     }
 }
 
+/* A set is many small parts: of an arena they are had at once, and given back at once. */
+struct Set {
+    pb::Arena arena;
+    pb::FileDescriptorSet *files = pb::Arena::CreateMessage<pb::FileDescriptorSet>(&arena);
+};
+
 udpa_err
-add_files(udpai_schema *schema,
-          const pb::FileDescriptorSet &set,
-          const char *source,
-          udpa_error **e)
+add_files(udpai_schema *schema, const std::shared_ptr<Set> &set, const char *source, udpa_error **e)
 {
     Files files = schema->files;
     std::string problem;
     bool built_in = !schema->world;
-    for (const pb::FileDescriptorProto &proto : set.file()) {
-        File as{{}, source, built_in ? built_in_origin(proto.name()) : Origin::kLoaded};
-        if (!merge_file(&files, proto, as, &problem))
+    for (const pb::FileDescriptorProto &proto : set->files->file()) {
+        File file{
+            {set, &proto}, source, built_in ? built_in_origin(proto.name()) : Origin::kLoaded};
+        if (!merge_file(&files, file, &problem))
             return udpai_fail(e, UDPA_ERR_EXISTS, "%s: %s", source, problem.c_str());
     }
     if (files.size() > kFilesMax)
@@ -307,11 +311,12 @@ udpai_schema_add_set(udpai_schema *schema,
                      udpa_error **ret_error)
 {
     return guarded(ret_error, [&] {
-        pb::FileDescriptorSet files;
+        auto files = std::make_shared<Set>();
         if (set.len > UDPAI_DESCRIPTOR_SET_MAX)
             return udpai_fail(ret_error, UDPA_ERR_LIMIT, "%s: %zu bytes are more than %zu",
                               source_name, set.len, UDPAI_DESCRIPTOR_SET_MAX);
-        if (!files.ParsePartialFromArray(set.data, int(set.len)) || files.file_size() == 0)
+        if (!files->files->ParsePartialFromArray(set.data, int(set.len)) ||
+            files->files->file_size() == 0)
             return udpai_fail(ret_error, UDPA_ERR_MALFORMED,
                               "%s is no FileDescriptorSet: make one with protoc "
                               "--include_imports --descriptor_set_out=FILE",

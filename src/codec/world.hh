@@ -43,7 +43,7 @@ enum class Origin {
 };
 
 struct File {
-    pb::FileDescriptorProto proto;
+    std::shared_ptr<const pb::FileDescriptorProto> proto; /* shares the set that it came in */
     std::string source;
     Origin origin;
 };
