@@ -95,6 +95,9 @@ release(udpai_stream *stream)
     if (!reserved)
         return false;
     stream->turn.reserved = 0;
+    if (stream->turn.is_leaving)
+        stream->thread->turnstile.leaving -= reserved;
+    stream->turn.is_leaving = false;
     udpai_connection_count_reserved(stream->connection, false);
     stream->turn.is_anyway = false;
     udpai_list_remove(&stream->turn.node);
@@ -267,17 +270,28 @@ is_too_much(const udpai_stream *stream, const udpai_arrived *arrived)
     return arrived->n_streams == 1 && arrived->unread > max + max / AROUND_PART + SLACK;
 }
 
+/* Somebody waits, or more is reserved than may be; but for what is given back anyhow. */
+static bool
+is_room_wanted(const udpai_stream_thread *thread)
+{
+    const udpai_admission *admission = &thread->admission;
+    size_t leaving = thread->turnstile.leaving;
+    return admission->reserved - leaving > admission->max_reserved ||
+           (leaving == 0 && !udpai_list_empty(&thread->turnstile.waiting));
+}
+
 /* What has come of a message is in memory, and stays there. */
 static void
 look_at_silent(udpai_stream *stream)
 {
-    const udpai_admission *admission = &stream->thread->admission;
-    bool is_wanted = admission->reserved > admission->max_reserved ||
-                     !udpai_list_empty(&stream->thread->turnstile.waiting);
-    if (stream->turn.unread < SLACK)
+    udpai_turn *turn = &stream->turn;
+    if (turn->unread < SLACK) {
         (void)release(stream);
-    else if (is_wanted)
-        udpai_stream_refuse_stall(stream, stream->turn.unread, SILENT_MS / 1000);
+    } else if (!turn->is_leaving && is_room_wanted(stream->thread)) {
+        turn->is_leaving = true;
+        stream->thread->turnstile.leaving += turn->reserved;
+        udpai_stream_refuse_stall(stream, turn->unread, SILENT_MS / 1000);
+    }
 }
 
 static void

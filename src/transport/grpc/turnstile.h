@@ -11,6 +11,7 @@ typedef struct udpai_turnstile {
     udpai_list holding; /* those for which something is reserved */
     udpai_list tried;   /* those that are read without it */
     size_t n_tried;
+    size_t leaving;   /* of what is reserved, for streams that are ended for having stopped */
     udpai_timer look; /* set while there are any */
     bool is_full;     /* nobody finds room before something is released */
 } udpai_turnstile;
@@ -19,7 +20,7 @@ typedef struct udpai_turnstile {
 typedef struct udpai_turn {
     udpai_list node;
     size_t reserved;
-    bool is_waiting, is_tried;
+    bool is_waiting, is_tried, is_leaving;
     bool may_read;    /* it is its turn */
     bool has_grown;   /* more has come since it was looked at first */
     bool has_read;    /* a message, ever */
