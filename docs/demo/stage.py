@@ -32,9 +32,10 @@ class Failure(Exception):
 
 
 def wait_for(what, look, patience_s=PATIENCE_S):
-    """The first true thing that look() returns; looks about 200 times a second, or for a third of the
-    time if a look takes long: what is waited for needs the processors, too."""
-    end = time.monotonic() + patience_s
+    """The first true thing that look() returns. Looks about 200 times a second at first, seldom when it has
+    waited long, and for a third of the time at most: what is waited for needs the processors, too."""
+    started = time.monotonic()
+    end = started + patience_s
     while True:
         begin = time.monotonic()
         found = look()
@@ -43,7 +44,7 @@ def wait_for(what, look, patience_s=PATIENCE_S):
         now = time.monotonic()
         if now > end:
             raise Failure(f'{what} was not seen within {patience_s} s')
-        time.sleep(min(max(0.005, 2 * (now - begin)), 0.25))
+        time.sleep(min(max(0.005, 2 * (now - begin), (now - started) / 20), 0.5))
 
 
 @contextlib.contextmanager

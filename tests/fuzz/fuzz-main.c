@@ -11,7 +11,7 @@
 
 #include "tests/fuzz/fuzz.h"
 
-#define RUNS_PER_FILE 1000
+#define RUNS_PER_FILE 500
 #define FILE_MAX_BYTES (1 << 20)
 
 static unsigned n_runs;

@@ -11,7 +11,7 @@ import time
 import interop
 
 TYPE = 'envoy.config.cluster.v3.Cluster'
-NOTICED_S = 13 # two times 5 s, on a machine that has other things to do
+NOTICED_S = 15 # two times 5 s, on a machine that has other things to do
 
 
 def bootstrap(test, name, content):

@@ -120,7 +120,7 @@ def try_pair(test, server_s, client_s):
             test, f'edge{server_s}', {'name': 'top', 'udpa': {'address': nodes[0].address}},
             client_s)))
     clients = [Steady(number, nodes[-1], rate) for number, rate in enumerate(RATES)]
-    time.sleep(4 * max(server_s, client_s) + 4)
+    time.sleep(3 * max(server_s, client_s) + 3)
     for client in clients:
         client.close()
     for node in nodes:

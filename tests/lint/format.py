@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Our C and C++ is as clang-format 14 would write it; other majors format differently, so without that
 one the check is skipped. `tests/lint/format.py --fix` formats."""
+import hashlib
+import pathlib
 import re
 import shutil
 import subprocess
@@ -23,8 +25,26 @@ def clang_format():
     raise lint.Skip(f'clang-format {MAJOR} is not installed')
 
 
+def digest(root, path, command):
+    """Of all that the format of a file follows from."""
+    style = (root / '.clang-format').read_bytes()
+    return hashlib.sha256(b'\0'.join((command.encode(), style, (root / path).read_bytes()))).hexdigest()
+
+
 def check(root, arguments):
-    command, paths = clang_format(), lint.code(root)
+    """What was well formatted when it was looked at before is not looked at again."""
+    known = pathlib.Path(arguments.build) / 'lint-format' if arguments.build else None
+    good = set(known.read_text(encoding='ascii').split()) if known and known.exists() else set()
+    command = clang_format()
+    now = {path: digest(root, path, command) for path in lint.code(root)}
+    paths = [path for path, of in now.items() if arguments.fix or of not in good]
+    found = list(findings(root, arguments, command, paths))
+    if known and not found:
+        known.write_text('\n'.join(now.values()), encoding='ascii')
+    return found
+
+
+def findings(root, arguments, command, paths):
     if not paths:
         return
     if arguments.fix:
@@ -41,15 +61,18 @@ def check(root, arguments):
         yield f'clang-format failed: {done.stderr.strip()}'
 
 
-OPTIONS = [('--fix', {'action': 'store_true', 'help': 'format the files first'})]
+OPTIONS = [
+    ('--fix', {'action': 'store_true', 'help': 'format the files first'}),
+    ('--build', {'help': 'a build directory, in which it is kept what was looked at before'}),
+]
 
 
 class Arguments:
-    fix = False
+    fix, build = False, None
 
 
 class Fix:
-    fix = True
+    fix, build = True, None
 
 
 def self_test():
@@ -61,6 +84,13 @@ def self_test():
         lint.expect(check(root, Arguments), '^a.c:1:4: error', '^c/d.h:2:')
         lint.expect(check(root, Fix))
         lint.expect(check(root, Arguments))
+    with lint.tree({'.clang-format': style, 'a.c': 'int x;\n'}) as root:
+        class Kept:
+            fix, build = False, root
+        lint.expect(check(root, Kept))
+        (root / 'a.c').write_text('int  x;\n', encoding='ascii')
+        lint.expect(check(root, Kept), '^a.c:1:4: error')
+        lint.expect(check(root, Kept), '^a.c:1:4: error')
 
 
 if __name__ == '__main__':

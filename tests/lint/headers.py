@@ -3,14 +3,18 @@
 """Every header compiles alone, and twice: public ones in strict C99 and C++11 without any path of ours
 but include/, the others as the sources do."""
 import concurrent.futures
+import contextlib
+import functools
 import os
 import pathlib
+import re
 import shlex
 import subprocess
+import tempfile
 
 import lint
 
-WARNINGS = ['-Wall', '-Wextra', '-Werror', '-fsyntax-only']
+WARNINGS = ['-Wall', '-Wextra', '-Werror']
 C99 = ['-x', 'c', '-std=c99', '-pedantic-errors', '-Wstrict-prototypes', *WARNINGS]
 CXX11 = ['-x', 'c++', '-std=c++11', '-pedantic-errors', *WARNINGS]
 OURS_C = ['-x', 'c', '-std=gnu11', '-D_GNU_SOURCE', *WARNINGS]
@@ -47,19 +51,27 @@ def jobs(root, arguments):
             yield path, 'gnu11', f'"{path}"', [*cc, *OURS_C, *public, *private, *packages]
 
 
-def compile_alone(job):
+def compile_alone(job, directory):
     path, language, name, command = job
+    source = directory / re.sub(r'\W', '_', f'{path} {language}')
     # The declaration is there for headers of macros alone: ISO C wants one.
-    done = subprocess.run([*map(str, command), '-'], capture_output=True, text=True, check=False,
-                          input=f'#include {name}\n#include {name}\nextern int declaration;\n')
+    source.write_text(f'#include {name}\n#include {name}\nextern int declaration;\n', encoding='utf-8')
+    done = subprocess.run([*map(str, command), '-S', source, '-o', f'{source}.s'], capture_output=True, text=True,
+                          check=False)
     if done.returncode == 0:
         return None
     return f'{path}: does not compile alone as {language}:\n{done.stderr.rstrip()}'
 
 
 def check(root, arguments):
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        return [finding for finding in pool.map(compile_alone, jobs(root, arguments)) if finding]
+    # The build's files have one place, so that what a compiler's cache knows is not compiled again.
+    with contextlib.ExitStack() as stack:
+        directory = arguments.build / 'lint-headers' if arguments.build else \
+            pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        directory.mkdir(exist_ok=True)
+        pool = stack.enter_context(concurrent.futures.ThreadPoolExecutor(os.cpu_count()))
+        each = functools.partial(compile_alone, directory=directory)
+        return [finding for finding in pool.map(each, jobs(root, arguments)) if finding]
 
 
 OPTIONS = [

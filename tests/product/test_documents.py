@@ -16,6 +16,7 @@ Of commands it is tested that they are understood (exit status 2 is a mistake in
 in a file): most of what they are about is not there.
 """
 import argparse
+import functools
 import json
 import os
 import pathlib
@@ -189,12 +190,15 @@ class Reader:
         file = directory / 'example.c'
         file.write_text(f'{C_PROLOGUE}void example(void);\nvoid\nexample(void)\n{{\n{"".join(used)}'
                         f'{text}}}\n', encoding='utf-8')
-        flags = subprocess.run(['pkg-config', '--cflags', 'udpa-uninstalled'], text=True, check=True,
-                               capture_output=True, env={
-                                   'PATH': '/usr/bin:/bin',
-                                   'PKG_CONFIG_PATH': str(self.test.build / 'meson-uninstalled'),
-                               }).stdout.split()
-        return run([*shlex.split(self.test.arguments.cc), '-fsyntax-only', *flags, file], directory)
+        return run([*shlex.split(self.test.arguments.cc), '-fsyntax-only', *self.flags, file], directory)
+
+    @functools.cached_property
+    def flags(self):
+        return subprocess.run(['pkg-config', '--cflags', 'udpa-uninstalled'], text=True, check=True,
+                              capture_output=True, env={
+                                  'PATH': '/usr/bin:/bin',
+                                  'PKG_CONFIG_PATH': str(self.test.build / 'meson-uninstalled'),
+                              }).stdout.split()
 
     def json(self, example, _directory):
         json.loads(example.text)

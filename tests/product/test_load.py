@@ -150,7 +150,7 @@ def body(test):
         client.count(10)
     tree.wait_for_totals()
     test_away(tree, 'edge', 0)
-    for name in ('edge', 'middle', 'root'):
+    for name in ('edge', 'middle', 'root') if tree.workers else ('middle', 'root'):
         test_away(tree, name, 10 * LINGER_S)
     for client in tree.clients:
         client.end()
