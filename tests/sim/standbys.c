@@ -13,7 +13,7 @@
 #include "world.h"
 
 enum {
-    N_SEEDS = 240,
+    N_SEEDS = 80,
     N_STEPS = 60,
     N_KEYS = 4,
     N_SOURCES = 3,
