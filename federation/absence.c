@@ -183,7 +183,7 @@ udpai_absence_holds(const udpai_intake *intake, udpai_str type_url, udpai_str na
         return false;
     if (udpai_store_set_absence(intake->node->context.store, intake->origin, type_url, name,
                                 is == COUNTED ? UDPAI_ABSENCE_NEW : UDPAI_ABSENCE_HELD) != UDPA_OK)
-        udpai_source_lost_word(intake->peer->source);
+        udpai_source_lost_update(intake->peer->source);
     return true;
 }
 
@@ -196,7 +196,7 @@ udpai_absence_holds_all(const udpai_intake *intake, const udpai_store_scope *sco
     if (udpai_store_set_all_absent(intake->node->context.store, intake->origin, scope,
                                    is == COUNTED ? UDPAI_ABSENCE_NEW : UDPAI_ABSENCE_HELD) !=
         UDPA_OK)
-        udpai_source_lost_word(intake->peer->source);
+        udpai_source_lost_update(intake->peer->source);
     return true;
 }
 

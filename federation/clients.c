@@ -24,7 +24,7 @@ udpai_clients_init(udpai_node *node)
     udpai_map_init(&node->clients, clients_key);
     udpai_list_init(&node->dirty_clients);
     udpai_list_init(&node->unused_clients);
-    udpai_clients_told_init(node);
+    udpai_client_reports_init(node);
 }
 
 /* ---- making a group ---- */
@@ -238,7 +238,7 @@ on_unused(udpai_timer *timer)
     udpai_clients *clients = UDPAI_CONTAINER_OF(timer, udpai_clients, unused);
     udpai_node *node = clients->node;
     bool is_told = clients->is_ending && node->n_evaluations > clients->ended_at &&
-                   !node->is_settled_untold && !node->is_settled_ahead;
+                   !node->is_settled_unsent && !node->is_settled_ahead;
     if (!clients->is_ending) {
         clients->is_ending = udpai_clients_forget_settled(clients);
         clients->ended_at = node->n_evaluations;
@@ -252,7 +252,7 @@ on_unused(udpai_timer *timer)
 void
 udpai_clients_free_all(udpai_node *node)
 {
-    udpai_clients_told_done(node);
+    udpai_client_reports_done(node);
     size_t at = 0;
     udpai_clients *clients;
     while ((clients = udpai_map_next(&node->clients, &at))) {

@@ -41,14 +41,14 @@ udpai_clients *udpai_clients_new(udpai_node *node, udpai_str name_space);
 udpai_source *udpai_clients_source(const udpai_clients *clients, const udpai_source *template);
 void udpai_clients_interest(udpai_node *node, udpai_str type_url, udpai_str text, bool wanted);
 
-/* ---- clients_told.c ---- */
+/* ---- client_reports.c ---- */
 
-void udpai_clients_told_init(udpai_node *node);
-void udpai_clients_told_done(udpai_node *node);
+void udpai_client_reports_init(udpai_node *node);
+void udpai_client_reports_done(udpai_node *node);
 void udpai_clients_meet_init(udpai_clients *clients);
 void udpai_clients_meet_done(udpai_clients *clients);
 /* UDPAI_REPORT_CLIENTS. True: the report is kept, for when there is memory. */
-bool udpai_clients_told(udpai_node *node, udpai_report *report);
+bool udpai_client_reports_receive(udpai_node *node, udpai_report *report);
 /* *ret_source: that such an origin was of, before a restart; NULL: none is configured now. */
 udpa_err udpai_clients_restore(udpai_node *node, udpai_str source_name, udpai_source **ret_source);
 

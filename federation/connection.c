@@ -107,11 +107,11 @@ udpai_source_hang_up_in_the_end(udpai_source *source)
 }
 
 void
-udpai_source_lost_word(udpai_source *source)
+udpai_source_lost_update(udpai_source *source)
 {
-    if (source->has_lost_word)
+    if (source->has_lost_update)
         return;
-    source->has_lost_word = true;
+    source->has_lost_update = true;
     udpai_log(UDPA_LOG_ERROR, "federation",
               "source %.*s: out of memory for what it has sent: its stream is ended, and the next "
               "one brings it again",

@@ -5,12 +5,12 @@
 #include "federation/delegation.h"
 
 #include "base/alloc.h"
-#include "federation/mandate.h"
+#include "federation/allowlist.h"
 
 struct udpai_delegations {
     udpai_node *node;
     udpai_local_subscription *subscription;
-    udpai_mandate mandate;
+    udpai_allowlist allowlist;
     bool is_late;    /* there was no memory for one */
     bool has_news;   /* something has changed since the providers were looked at */
     bool has_looked; /* what is there in the beginning has been told */
@@ -25,13 +25,13 @@ check_rules(const udpai_delegations *self,
             udpa_error **ret_error)
 {
     udpai_str authority = udpai_resource_authority(resource);
-    if (!udpai_mandate_has(&self->mandate, authority))
+    if (!udpai_allowlist_has(&self->allowlist, authority))
         return udpai_fail(
             ret_error, UDPA_ERR_DENIED,
             "'%.*s' delegates '%.*s', which this node does not follow: it is not among "
             "its delegation.authorities",
             UDPAI_SHOWN(authority), UDPAI_SHOWN(name));
-    if (!udpai_mandate_covers(&self->mandate, name))
+    if (!udpai_allowlist_covers(&self->allowlist, name))
         return udpai_fail(ret_error, UDPA_ERR_DENIED,
                           "'%.*s' may not be delegated here: it lies outside delegation.namespaces",
                           UDPAI_SHOWN(name));
@@ -129,7 +129,7 @@ udpai_delegations_free(udpai_delegations *self)
 {
     if (!self)
         return;
-    udpai_mandate_done(&self->mandate);
+    udpai_allowlist_done(&self->allowlist);
     udpai_free(self);
 }
 
@@ -145,8 +145,9 @@ udpai_delegations_new(udpai_delegations **ret_delegations,
         return UDPA_ERR_NOMEM;
     self->node = node;
     const udpai_local_ops ops = {.update = on_update, .userdata = self};
-    udpa_err err = udpai_mandate_init(&self->mandate, config->authorities, config->n_authorities,
-                                      config->prefixes, config->n_prefixes);
+    udpa_err err =
+        udpai_allowlist_init(&self->allowlist, config->authorities, config->n_authorities,
+                             config->prefixes, config->n_prefixes);
     if (err == UDPA_OK)
         err = udpai_node_subscribe(node,
                                    &(udpai_selection){.type_url = UDPAI_STR(UDPAI_DELEGATION_TYPE)},

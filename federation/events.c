@@ -25,7 +25,7 @@ heard_key(const void *item)
 void
 udpai_events_init(udpai_node *node)
 {
-    udpai_map_init(&node->heard_topics, heard_key);
+    udpai_map_init(&node->received_topics, heard_key);
 }
 
 void
@@ -33,9 +33,9 @@ udpai_events_free(udpai_node *node)
 {
     size_t at = 0;
     heard_topic *heard;
-    while ((heard = udpai_map_next(&node->heard_topics, &at)))
+    while ((heard = udpai_map_next(&node->received_topics, &at)))
         udpai_free(heard);
-    udpai_map_done(&node->heard_topics);
+    udpai_map_done(&node->received_topics);
 }
 
 bool
@@ -48,15 +48,15 @@ udpai_resource_is_event(const udpa_resource *resource)
 static heard_topic *
 get_heard(udpai_node *node, udpai_str name)
 {
-    heard_topic *heard = udpai_map_get(&node->heard_topics, name);
-    if (heard || node->heard_topics.n >= TOPICS_MAX)
+    heard_topic *heard = udpai_map_get(&node->received_topics, name);
+    if (heard || node->received_topics.n >= TOPICS_MAX)
         return heard;
     heard = udpai_alloc(sizeof(*heard) + name.len);
     if (!heard)
         return NULL;
     heard->len = (uint32_t)name.len;
     memcpy(heard->name, name.data, name.len);
-    if (udpai_map_add(&node->heard_topics, heard))
+    if (udpai_map_add(&node->received_topics, heard))
         return heard;
     udpai_free(heard);
     return NULL;

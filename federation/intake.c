@@ -140,13 +140,13 @@ note_spoken(udpai_intake *intake)
     udpai_publication *publication = intake->publication;
     if (!udpai_intake_is_from_source(intake))
         return;
-    if (publication->commit && !source->has_lost_word)
+    if (publication->commit && !source->has_lost_update)
         udpai_absence_commit(source, publication->commit);
     for (size_t i = 0; i < publication->entries.n; i++)
         udpai_source_spoke(source, udpai_resource_type_url(publication->entries.items[i].resource));
-    if (publication->waits.len && !source->has_lost_word)
+    if (publication->waits.len && !source->has_lost_update)
         udpai_source_waits(source, publication);
-    if (publication->complete && !source->has_lost_word)
+    if (publication->complete && !source->has_lost_update)
         udpai_source_completed(source, publication->type_url, publication->name_space);
     else if (publication->type_url.len)
         udpai_absence_settle(source, publication->type_url);
@@ -174,7 +174,7 @@ note_lost(const udpai_intake *intake)
     for (size_t i = 0; i < publication->entries.n; i++) {
         const udpa_error *error = publication->entries.items[i].error;
         if (error && udpa_error_code(error) == UDPA_ERR_NOMEM)
-            udpai_source_lost_word(intake->peer->source);
+            udpai_source_lost_update(intake->peer->source);
     }
 }
 
@@ -244,7 +244,7 @@ udpai_intake_take(udpai_node *node, udpai_peer *peer, udpai_publication *publica
     if (!intake.origin || !index_entries(&intake.index, publication)) {
         udpai_publication_refuse_all(publication, UDPA_ERR_NOMEM, "out of memory");
         if (udpai_intake_is_from_source(&intake))
-            udpai_source_lost_word(peer->source);
+            udpai_source_lost_update(peer->source);
         return;
     }
     refuse_repeated(&intake.index, publication);

@@ -2,7 +2,7 @@
 /* Subscribers in the process: they are told of effective resources, may refuse them, and their
  * refusals become receipts. */
 #include "federation/interest.h"
-#include "federation/judgement.h"
+#include "federation/pending_publication.h"
 #include "federation/reports.h"
 
 #include <stdlib.h>
@@ -58,7 +58,7 @@ free_update(udpai_local_update *update)
     }
     udpai_list_remove(&update->in_node);
     udpai_vector_done(&update->changes);
-    udpai_vector_done(&update->judgements);
+    udpai_vector_done(&update->publications);
     udpai_free(update);
 }
 
@@ -114,9 +114,9 @@ find_refusal(const refusals *self, const udpai_publication_entry *entry)
 
 /* What the subscriber refuses, whoever published just that is told. */
 static void
-pass_refusals(const refusals *self, udpai_judgement *judgement)
+pass_refusals(const refusals *self, udpai_pending_publication *pending)
 {
-    udpai_publication *publication = judgement->publication;
+    udpai_publication *publication = pending->publication;
     for (size_t i = 0; self->update->n_refused && i < publication->entries.n; i++) {
         const udpai_local_change *change = find_refusal(self, &publication->entries.items[i]);
         if (change)
@@ -135,12 +135,12 @@ udpai_local_update_defer(udpai_local_update *update)
     update->is_deferred = true;
     udpai_list_append(&node->updates, &update->in_node);
     UDPAI_LIST_FOREACH (at, &node->untold) {
-        udpai_judgement *judgement = UDPAI_LIST_ENTRY(at, udpai_judgement, node);
-        if (!udpai_vector_push(&update->judgements, judgement))
+        udpai_pending_publication *pending = UDPAI_LIST_ENTRY(at, udpai_pending_publication, node);
+        if (!udpai_vector_push(&update->publications, pending))
             continue;
-        judgement->n_deferred++;
-        if (!udpai_timer_is_set(&judgement->deadline))
-            udpai_timer_set(node->context.wheel, &judgement->deadline,
+        pending->n_deferred++;
+        if (!udpai_timer_is_set(&pending->deadline))
+            udpai_timer_set(node->context.wheel, &pending->deadline,
                             udpai_context_now(&node->context) +
                                 node->context.timing.answer_timeout_ms);
     }
@@ -154,27 +154,27 @@ udpai_local_update_done(udpai_local_update *update)
         return;
     refusals refused;
     refusals_begin(&refused, update);
-    for (size_t i = 0; i < update->judgements.n; i++) {
-        udpai_judgement *judgement = update->judgements.items[i];
-        if (!judgement)
+    for (size_t i = 0; i < update->publications.n; i++) {
+        udpai_pending_publication *pending = update->publications.items[i];
+        if (!pending)
             continue; /* it was answered without us */
-        pass_refusals(&refused, judgement);
-        judgement->n_deferred--;
-        udpai_judgement_check(judgement);
+        pass_refusals(&refused, pending);
+        pending->n_deferred--;
+        udpai_pending_publication_check(pending);
     }
     udpai_map_done(&refused.by_name);
     free_update(update);
 }
 
-/* A judgement goes: nobody may come back to it. */
+/* A pending goes: nobody may come back to it. */
 void
-udpai_local_updates_forget(udpai_node *node, const udpai_judgement *judgement)
+udpai_local_updates_forget(udpai_node *node, const udpai_pending_publication *pending)
 {
     UDPAI_LIST_FOREACH (at, &node->updates) {
         udpai_local_update *update = UDPAI_LIST_ENTRY(at, udpai_local_update, in_node);
-        for (size_t i = 0; i < update->judgements.n; i++)
-            if (update->judgements.items[i] == judgement)
-                update->judgements.items[i] = NULL;
+        for (size_t i = 0; i < update->publications.n; i++)
+            if (update->publications.items[i] == pending)
+                update->publications.items[i] = NULL;
     }
 }
 
@@ -251,14 +251,14 @@ add_change(udpai_local_update *update, udpa_resource *resource, bool is_removed)
 }
 
 static void
-tell_judgements(udpai_node *node, const udpai_local_update *update)
+tell_pendings(udpai_node *node, const udpai_local_update *update)
 {
     refusals refused;
     if (!update->n_refused)
         return;
     refusals_begin(&refused, update);
     UDPAI_LIST_FOREACH (at, &node->untold)
-        pass_refusals(&refused, UDPAI_LIST_ENTRY(at, udpai_judgement, node));
+        pass_refusals(&refused, UDPAI_LIST_ENTRY(at, udpai_pending_publication, node));
     udpai_map_done(&refused.by_name);
 }
 
@@ -275,7 +275,7 @@ give(udpai_local_subscription *subscription, udpai_local_update *update)
             udpai_local_update_done(update);
         return;
     }
-    tell_judgements(node, update);
+    tell_pendings(node, update);
     free_update(update);
 }
 
@@ -332,7 +332,8 @@ add_existing(void *userdata, udpa_resource *resource)
     const udpai_node *node = newcomer->subscription->owner;
     return !selects(newcomer->subscription, resource) ||
            add_change(newcomer->update,
-                      node->verdicts ? udpai_verdicts_told(node->verdicts, resource) : resource,
+                      node->health_overlay ? udpai_health_overlay_of(node->health_overlay, resource)
+                                           : resource,
                       false);
 }
 

@@ -56,19 +56,20 @@ is_brought(const udpai_scope *scope, udpai_str name)
 }
 
 static bool
-is_held(const udpai_wish *wish)
+is_held(const udpai_source_request *request)
 {
-    const udpai_source *source = wish->scope->source;
+    const udpai_source *source = request->scope->source;
     udpai_contribution held;
     return udpai_store_get(source->node->context.store, source->origin,
-                           udpai_bytes_view(wish->scope->type), udpai_wish_subject(wish), &held);
+                           udpai_bytes_view(request->scope->type),
+                           udpai_source_request_subject(request), &held);
 }
 
 /* The source had nothing of this name, when it was asked last. */
 static bool
-is_no(const udpai_wish *wish)
+is_no(const udpai_source_request *request)
 {
-    return wish->is_known && !udpai_list_linked(&wish->in_asked) && !is_held(wish);
+    return request->is_known && !udpai_list_linked(&request->in_asked) && !is_held(request);
 }
 
 /* ---- by another name ---- */
@@ -76,16 +77,17 @@ is_no(const udpai_wish *wish)
 static void
 note_alias(const udpai_scope *scope, udpai_str alias)
 {
-    udpai_wish *wish;
+    udpai_source_request *request;
     size_t at = 0;
     if (!udpai_alias_is_pattern(alias)) {
-        if ((wish = udpai_scope_wish(scope, alias, false)))
-            wish->is_by_alias = true;
+        if ((request = udpai_scope_request(scope, alias, false)))
+            request->is_by_alias = true;
         return;
     }
-    while ((wish = udpai_map_next(&scope->wishes, &at)))
-        if (!wish->is_wildcard && udpai_alias_matches(alias, udpai_wish_subject(wish)))
-            wish->is_by_alias = true;
+    while ((request = udpai_map_next(&scope->requests, &at)))
+        if (!request->is_wildcard &&
+            udpai_alias_matches(alias, udpai_source_request_subject(request)))
+            request->is_by_alias = true;
 }
 
 static bool
@@ -97,15 +99,15 @@ note_aliases(void *userdata, const udpai_contribution *contribution)
     return true;
 }
 
-/* Which wishes bring something that has them for another name. */
+/* Which requests bring something that has them for another name. */
 static void
 look_at_aliases(udpai_scope *scope)
 {
     const udpai_source *source = scope->source;
     size_t at = 0;
-    udpai_wish *wish;
-    while ((wish = udpai_map_next(&scope->wishes, &at)))
-        wish->is_by_alias = false;
+    udpai_source_request *request;
+    while ((request = udpai_map_next(&scope->requests, &at)))
+        request->is_by_alias = false;
     if (udpai_store_n_aliased(source->origin))
         udpai_store_visit_origin(source->node->context.store, source->origin,
                                  udpai_bytes_view(scope->type), note_aliases, scope);
@@ -118,11 +120,11 @@ look_at_held(udpai_scope *scope)
 {
     const udpai_source *source = scope->source;
     size_t at = 0;
-    udpai_wish *wish;
+    udpai_source_request *request;
     look_at_aliases(scope);
-    while ((wish = udpai_map_next(&scope->wishes, &at)))
-        if (wish->is_by_alias || is_held(wish))
-            wish->asked_ms = udpai_context_now(&source->node->context);
+    while ((request = udpai_map_next(&scope->requests, &at)))
+        if (request->is_by_alias || is_held(request))
+            request->asked_ms = udpai_context_now(&source->node->context);
 }
 
 /* ---- time ---- */
@@ -130,82 +132,84 @@ look_at_held(udpai_scope *scope)
 /* Of interest_linger. Whoever has clients asks again after more of it than those above him let pass
  * before they pass that on; and they forget a name after more than twice what may lie between. */
 static uint64_t
-quarters(const udpai_wish *wish, unsigned n)
+quarters(const udpai_source_request *request, unsigned n)
 {
-    return wish->scope->source->node->context.timing.interest_linger_ms * n / 4;
+    return request->scope->source->node->context.timing.interest_linger_ms * n / 4;
 }
 
 static bool
-is_older(const udpai_wish *wish, unsigned n_quarters)
+is_older(const udpai_source_request *request, unsigned n_quarters)
 {
-    uint64_t age_ms = udpai_context_now(&wish->scope->source->node->context) - wish->asked_ms;
-    return age_ms >= quarters(wish, n_quarters);
+    uint64_t age_ms = udpai_context_now(&request->scope->source->node->context) - request->asked_ms;
+    return age_ms >= quarters(request, n_quarters);
 }
 
 static bool
-is_ours(const udpai_wish *wish)
+is_ours(const udpai_source_request *request)
 {
-    return udpai_demand_is_own(wish->scope->source->node, udpai_bytes_view(wish->scope->type),
-                               udpai_wish_subject(wish));
+    return udpai_demand_is_own(request->scope->source->node, udpai_bytes_view(request->scope->type),
+                               udpai_source_request_subject(request));
 }
 
 static void
-ask_once_more(udpai_wish *wish)
+ask_once_more(udpai_source_request *request)
 {
-    wish->is_sent = false;
-    udpai_source_touch(wish->scope->source);
+    request->is_sent = false;
+    udpai_source_touch(request->scope->source);
 }
 
 /* Whoever waits has not heard of it: other sources have not answered. */
 static bool
-is_told(const udpai_wish *wish)
+is_told(const udpai_source_request *request)
 {
-    const udpai_node *node = wish->scope->source->node;
-    return udpai_settled_query_name(node->settled, udpai_bytes_view(wish->scope->type),
-                                    udpai_wish_subject(wish), (udpai_str){0}) == UDPAI_SETTLED;
+    const udpai_node *node = request->scope->source->node;
+    return udpai_settled_query_name(node->settled, udpai_bytes_view(request->scope->type),
+                                    udpai_source_request_subject(request),
+                                    (udpai_str){0}) == UDPAI_SETTLED;
 }
 
 /* A node below asks again as long as somebody wants it there: else nodes that have each other for
  * sources would go on because the next one does. */
 static void
-look_at_no(udpai_wish *wish)
+look_at_no(udpai_source_request *request)
 {
-    if (!is_ours(wish) && !wish->scope->on_demand && is_older(wish, 12) && is_told(wish))
-        udpai_wish_end(wish);
-    else if (wish->is_sent && is_older(wish, 5) && is_ours(wish))
-        ask_once_more(wish);
+    if (!is_ours(request) && !request->scope->on_demand && is_older(request, 12) &&
+        is_told(request))
+        udpai_source_request_end(request);
+    else if (request->is_sent && is_older(request, 5) && is_ours(request))
+        ask_once_more(request);
 }
 
 /* Whoever asks meanwhile has it linger; but a source that is away does not say that it has it now.
  */
 static void
-forget_no(udpai_wish *wish)
+forget_no(udpai_source_request *request)
 {
-    wish->is_known = false;
-    udpai_source_touch(wish->scope->source);
+    request->is_known = false;
+    udpai_source_touch(request->scope->source);
 }
 
 /* What was refused is asked for again in its own time (scope.c). */
 static void
-look_at(udpai_wish *wish)
+look_at(udpai_source_request *request)
 {
-    if (wish->is_wildcard || wish->is_by_alias || wish->is_refused || !is_older(wish, 4) ||
-        !is_no(wish))
+    if (request->is_wildcard || request->is_by_alias || request->is_refused ||
+        !is_older(request, 4) || !is_no(request))
         return;
-    if (!wish->is_sent && !wish->scope->on_demand)
-        forget_no(wish);
-    else if (wish->n_wanted && is_older(wish, 5))
-        look_at_no(wish);
+    if (!request->is_sent && !request->scope->on_demand)
+        forget_no(request);
+    else if (request->n_wanted && is_older(request, 5))
+        look_at_no(request);
 }
 
 static void
 look_at_all(udpai_scope *scope)
 {
     size_t at = 0;
-    udpai_wish *wish;
+    udpai_source_request *request;
     look_at_held(scope);
-    while ((wish = udpai_map_next(&scope->wishes, &at)))
-        look_at(wish);
+    while ((request = udpai_map_next(&scope->requests, &at)))
+        look_at(request);
 }
 
 static void
@@ -215,7 +219,7 @@ on_time(udpai_timer *timer)
     if (!is_asked_again(scope))
         return;
     look_at_all(scope);
-    if (scope->wishes.n)
+    if (scope->requests.n)
         udpai_lookups_expect(scope);
 }
 
@@ -248,33 +252,33 @@ may_look_up(const udpai_scope *scope, udpai_str text)
 
 /* It is wanted still, or again. */
 static void
-look_again(udpai_wish *wish)
+look_again(udpai_source_request *request)
 {
-    if (wish->is_sent && is_no(wish) && is_older(wish, 4))
-        ask_once_more(wish);
+    if (request->is_sent && is_no(request) && is_older(request, 4))
+        ask_once_more(request);
 }
 
 void
 udpai_scope_look_up(udpai_scope *scope, udpai_str text)
 {
-    udpai_wish *wish = udpai_map_get(&scope->wishes, text);
+    udpai_source_request *request = udpai_map_get(&scope->requests, text);
     if (scope->on_demand) {
-        if (wish && !wish->is_wildcard && is_asked_again(scope))
-            look_again(wish);
+        if (request && !request->is_wildcard && is_asked_again(scope))
+            look_again(request);
         return;
     }
-    if (!may_look_up(scope, text) || (!wish && is_brought(scope, text)) ||
-        !(wish = udpai_wish_get(scope, text)))
+    if (!may_look_up(scope, text) || (!request && is_brought(scope, text)) ||
+        !(request = udpai_source_request_get(scope, text)))
         return;
-    look_again(wish);
-    udpai_wish_keep(wish);
+    look_again(request);
+    udpai_source_request_keep(request);
     udpai_source_touch(scope->source);
 }
 
 void
 udpai_scope_look_up_no_more(udpai_scope *scope, udpai_str text)
 {
-    udpai_wish *wish = udpai_map_get(&scope->wishes, text);
-    if (wish && !wish->is_wildcard && wish->n_wanted)
-        udpai_wish_linger(wish);
+    udpai_source_request *request = udpai_map_get(&scope->requests, text);
+    if (request && !request->is_wildcard && request->n_wanted)
+        udpai_source_request_linger(request);
 }

@@ -151,14 +151,14 @@ ask(udpai_named *named, udpai_descriptor *descriptor)
         udpai_scope_interest(scope, udpai_named_name(named), wanted);
         descriptor->is_wanted = wanted;
     }
-    udpai_wish *wish = udpai_scope_wish(scope, udpai_named_name(named), false);
-    if (wish)
-        wish->is_paused = !descriptor->is_reached;
+    udpai_source_request *request = udpai_scope_request(scope, udpai_named_name(named), false);
+    if (request)
+        request->is_paused = !descriptor->is_reached;
     else if (wanted) { /* without memory: again with the next flush */
         descriptor->is_wanted = false;
         udpai_context_touch(&named->provider->node->context);
     }
-    scope->wanted |= wish && descriptor->is_reached; /* also while it lingers */
+    scope->wanted |= request && descriptor->is_reached; /* also while it lingers */
 }
 
 static void

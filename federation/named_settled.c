@@ -17,11 +17,11 @@ add_fact(struct facts *facts, const udpai_settled_name *fact)
 static udpai_str
 waits_of(const udpai_scope *scope, udpai_str name)
 {
-    const udpai_wish *wish = udpai_scope_wish(scope, name, false);
+    const udpai_source_request *request = udpai_scope_request(scope, name, false);
     const udpai_question *question = NULL;
-    if (wish && udpai_list_linked(&wish->in_asked))
+    if (request && udpai_list_linked(&request->in_asked))
         while ((question = udpai_question_next_said(scope, question)))
-            if (question->batch == wish->batch)
+            if (question->batch == request->batch)
                 return question->waits;
     return (udpai_str){0};
 }

@@ -5,9 +5,9 @@
 #include "federation/epoch.h"
 #include "federation/events.h"
 #include "federation/interest.h"
-#include "federation/judgement.h"
 #include "federation/lapse.h"
 #include "federation/outlived.h"
+#include "federation/pending_publication.h"
 #include "federation/provider.h"
 #include "federation/recovery.h"
 #include "federation/reports.h"
@@ -15,10 +15,10 @@
 #include "federation/twins.h"
 
 #include "base/alloc.h"
-#include "federation/aim.h"
 #include "federation/connection.h"
 #include "federation/delegation.h"
-#include "federation/delivery.h"
+#include "federation/dynamic_sources.h"
+#include "federation/report_targets.h"
 #include "federation/sources.h"
 #include "model/client_type.h"
 #include "reports/health.h"
@@ -73,14 +73,15 @@ is_certain(void *userdata, const udpa_resource *last)
 static udpa_err
 make_verdicts(udpai_node *node, udpai_health_policy policy)
 {
-    const udpai_verdicts_config config = {
+    const udpai_health_overlay_config config = {
         .policy = policy,
         .authority = udpai_bytes_view(
             udpa_bytes_size(node->context.authority) ? node->context.authority : node->context.id),
         .store = node->context.store,
         .wheel = node->context.wheel,
     };
-    return policy == UDPAI_HEALTH_NONE ? UDPA_OK : udpai_verdicts_new(&node->verdicts, &config);
+    return policy == UDPAI_HEALTH_NONE ? UDPA_OK
+                                       : udpai_health_overlay_new(&node->health_overlay, &config);
 }
 
 static udpa_err
@@ -135,7 +136,7 @@ udpai_node_new(udpai_node **ret_node,
     if (err == UDPA_OK)
         err = udpai_twins_new(node);
     if (err == UDPA_OK)
-        err = udpai_aims_new(node);
+        err = udpai_report_targets_new(node);
     if (err != UDPA_OK)
         return udpai_fail_code(ret_error, err);
     udpai_store_set_certain(node->context.store, is_certain, node);
@@ -143,8 +144,8 @@ udpai_node_new(udpai_node **ret_node,
     udpai_signatures_init(node, config->keyring);
     err = add_sources(node, config, ret_error);
     if (err == UDPA_OK)
-        err = udpai_fail_code(ret_error,
-                              udpai_deliveries_new(&node->deliveries, node, &config->delivery));
+        err = udpai_fail_code(
+            ret_error, udpai_dynamic_sources_new(&node->dynamic_sources, node, &config->delivery));
     if (err == UDPA_OK)
         err = udpai_providers_new(node, config, ret_error);
     if (err == UDPA_OK)
@@ -155,7 +156,7 @@ udpai_node_new(udpai_node **ret_node,
         err = udpai_fail_code(ret_error,
                               udpai_delegations_new(&node->delegations, node, &config->delegation));
     if (err == UDPA_OK)
-        err = udpai_fail_code(ret_error, udpai_deliveries_follow(node->deliveries));
+        err = udpai_fail_code(ret_error, udpai_dynamic_sources_follow(node->dynamic_sources));
     if (err == UDPA_OK)
         *ret_node = UDPAI_TAKE(node);
     return err;
@@ -200,7 +201,8 @@ free_judgements_and_receipts(udpai_node *node)
     udpai_list *const lists[] = {&node->untold, &node->unsafe, &node->unanswered};
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(lists); i++)
         while (!udpai_list_empty(lists[i]))
-            udpai_judgement_free(UDPAI_LIST_ENTRY(lists[i]->next, udpai_judgement, node));
+            udpai_pending_publication_free(
+                UDPAI_LIST_ENTRY(lists[i]->next, udpai_pending_publication, node));
     udpai_list *at;
     while ((at = udpai_list_pop(&node->published)))
         udpai_free(UDPAI_LIST_ENTRY(at, udpai_published, node));
@@ -212,7 +214,7 @@ udpai_node_free(udpai_node *node)
     if (!node)
         return NULL;
     udpai_delegations_free(node->delegations);
-    udpai_deliveries_free(node->deliveries);
+    udpai_dynamic_sources_free(node->dynamic_sources);
     udpai_locals_free(node);
     free_judgements_and_receipts(node);
     udpai_peers_free(node->peers);
@@ -225,7 +227,7 @@ udpai_node_free(udpai_node *node)
     size_t at = 0;
     udpai_source *source;
     while ((source = udpai_map_next(&node->links, &at))) {
-        udpai_delivered_free(source->delivered);
+        udpai_dynamic_source_free(source->dynamic);
         udpai_source_free(source);
     }
     udpai_map_done(&node->links);
@@ -242,10 +244,10 @@ udpai_node_free(udpai_node *node)
         udpa_bytes_unref(node->forgotten.items[i]);
     udpai_vector_done(&node->forgotten);
     udpai_signatures_done(node);
-    udpai_verdicts_free(node->verdicts);
+    udpai_health_overlay_free(node->health_overlay);
     udpai_change_set_unref(node->late);
-    udpai_change_set_unref(node->unaimed);
-    udpai_aims_free(node);
+    udpai_change_set_unref(node->unrouted);
+    udpai_report_targets_free(node);
     udpai_store_free(node->context.store);
     udpai_settled_unref(node->settled);
     udpai_acl_unref(node->acl);
@@ -270,7 +272,7 @@ udpai_node_start(udpai_node *node)
     if (node->is_restored)
         udpai_take_back_nothing(node);
     udpai_signatures_start(node);
-    if (node->verdicts) /* what those below have checked counts, too */
+    if (node->health_overlay) /* what those below have checked counts, too */
         udpai_interest_want(node, UDPAI_STR(UDPAI_TYPE_ENDPOINT_HEALTH), UDPAI_STR("*"), true);
     udpai_context_touch(&node->context);
 }
@@ -281,15 +283,15 @@ static void
 take_publication(udpai_node *node, udpai_report *report)
 {
     udpai_peer *peer = udpai_peers_find(node->peers, report->session);
-    udpai_judgement *judgement = udpai_judgement_new(node, report);
-    if (!judgement && peer && peer->source && peer->source->serves_us)
-        udpai_source_lost_word(peer->source);
-    if (!judgement)
+    udpai_pending_publication *pending = udpai_pending_publication_new(node, report);
+    if (!pending && peer && peer->source && peer->source->serves_us)
+        udpai_source_lost_update(peer->source);
+    if (!pending)
         return;
     if (peer)
-        udpai_intake_take(node, peer, judgement->publication);
+        udpai_intake_take(node, peer, pending->publication);
     else
-        udpai_publication_refuse_all(judgement->publication, UDPA_ERR_NOMEM, "out of memory");
+        udpai_publication_refuse_all(pending->publication, UDPA_ERR_NOMEM, "out of memory");
 }
 
 static void
@@ -314,24 +316,25 @@ take_subscription_error(udpai_node *node, const udpai_report *report)
 static void
 take_interest(udpai_node *node, const udpai_report *report)
 {
-    const udpai_subscription_message *wish = report->subscription;
+    const udpai_subscription_message *request = report->subscription;
     char room[UDPA_NAME_MAX + 1];
-    udpai_str text = wish->names[0];
+    udpai_str text = request->names[0];
     if (text.len == 0) {
-        if (wish->name_space.len > UDPA_NAME_MAX)
+        if (request->name_space.len > UDPA_NAME_MAX)
             return;
-        text = udpai_wildcard_text(room, wish->name_space);
+        text = udpai_wildcard_text(room, request->name_space);
     }
-    if (report->kind == UDPAI_REPORT_PASSED_ON && !udpai_type_is_client(wish->type_url))
-        (void)udpai_interest_look_up(node, wish->type_url, text);
+    if (report->kind == UDPAI_REPORT_PASSED_ON && !udpai_type_is_client(request->type_url))
+        (void)udpai_interest_look_up(node, request->type_url, text);
     else if (report->kind == UDPAI_REPORT_PASSED_ON)
         udpai_reports_passed_on(node, report, text);
-    else if (!node->context.is_endpoint && wish->distance)
-        udpai_interest_by_nodes(node, wish->type_url, text, report->wanted);
+    else if (!node->context.is_endpoint && request->distance)
+        udpai_interest_by_nodes(node, request->type_url, text, report->wanted);
     else if (!node->context.is_endpoint)
-        udpai_interest_want(node, wish->type_url, text, report->wanted);
+        udpai_interest_want(node, request->type_url, text, report->wanted);
     else if (node->context.env.wanted) /* nothing is fetched for others */
-        node->context.env.wanted(node->context.env.userdata, wish->type_url, text, report->wanted);
+        node->context.env.wanted(node->context.env.userdata, request->type_url, text,
+                                 report->wanted);
 }
 
 void
@@ -373,7 +376,7 @@ udpai_node_report(udpai_node *node, udpai_report *report)
         take_interest(node, report);
         break;
     case UDPAI_REPORT_CLIENTS:
-        if (udpai_clients_told(node, report))
+        if (udpai_client_reports_receive(node, report))
             return;
         break;
     case UDPAI_REPORT_STATUS:
@@ -397,7 +400,7 @@ evaluate(udpai_node *node)
 {
     node->context.is_dirty = false;
     udpai_providers_evaluate(node);
-    udpai_aims_evaluate(node);
+    udpai_report_targets_evaluate(node);
     udpai_settled *settled = udpai_providers_settled(node);
     if (!settled)
         node->context.is_dirty = true; /* without memory: again with the next flush */
@@ -408,7 +411,7 @@ evaluate(udpai_node *node)
     }
     udpai_settled_unref(node->settled);
     node->settled = settled;
-    node->is_settled_untold = true;
+    node->is_settled_unsent = true;
     udpai_store_recheck_removals(node->context.store);
 }
 
@@ -416,9 +419,9 @@ evaluate(udpai_node *node)
 static bool
 has_changes(const udpai_node *node)
 {
-    return node->late || node->unaimed || udpai_store_has_changes(node->context.store) ||
-           udpai_aims_have_news(node) ||
-           (node->verdicts && udpai_verdicts_have_news(node->verdicts));
+    return node->late || node->unrouted || udpai_store_has_changes(node->context.store) ||
+           udpai_report_targets_have_news(node) ||
+           (node->health_overlay && udpai_health_overlay_have_news(node->health_overlay));
 }
 
 /* It speaks of what was told before it, so all of that goes first. An endpoint says nothing
@@ -427,14 +430,14 @@ has_changes(const udpai_node *node)
 static void
 tell_settled(udpai_node *node)
 {
-    if (!node->is_settled_untold || node->is_settled_ahead || node->context.is_endpoint ||
+    if (!node->is_settled_unsent || node->is_settled_ahead || node->context.is_endpoint ||
         has_changes(node))
         return;
     udpai_order *order = udpai_order_new(UDPAI_ORDER_SETTLED);
     if (!order)
         return;
     order->settled = udpai_settled_ref(node->settled);
-    node->is_settled_untold = false;
+    node->is_settled_unsent = false;
     node->is_settled_ahead = true;
     udpai_context_order(&node->context, order);
 }
@@ -444,15 +447,15 @@ tell_settled(udpai_node *node)
 static udpai_change_set *
 take_changes(udpai_node *node)
 {
-    if (node->unaimed)
-        return UDPAI_TAKE(node->unaimed);
+    if (node->unrouted)
+        return UDPAI_TAKE(node->unrouted);
     udpai_change_set *changes = UDPAI_TAKE(node->late), *merged = NULL;
     if (!changes && udpai_store_take_changes(node->context.store, &changes) != UDPA_OK)
         return NULL;
-    if (!node->verdicts)
+    if (!node->health_overlay)
         return changes;
-    if (udpai_verdicts_apply(node->verdicts, changes, udpai_context_wall_us(&node->context),
-                             &merged) == UDPA_OK)
+    if (udpai_health_overlay_apply(node->health_overlay, changes,
+                                   udpai_context_wall_us(&node->context), &merged) == UDPA_OK)
         udpai_change_set_unref(changes);
     else
         node->late = changes;
@@ -467,10 +470,10 @@ offer(udpai_node *node, udpai_change_set *changes, udpai_change_set **ret_told)
     UDPA_AUTO(udpai_change_set_unref) udpai_change_set *picked = NULL;
     udpa_err err = UDPA_OK;
     if (!node->context.is_endpoint)
-        return udpai_aims_apply(node, changes, ret_told);
+        return udpai_report_targets_apply(node, changes, ret_told);
     if (changes)
         err = udpai_reports_pick(node, changes, &picked);
-    return err == UDPA_OK ? udpai_aims_apply(node, picked, ret_told) : err;
+    return err == UDPA_OK ? udpai_report_targets_apply(node, picked, ret_told) : err;
 }
 
 /* What a name's own subscribers are not told to have gone before its sources are asked by name: it
@@ -507,7 +510,7 @@ tell_changes(udpai_node *node)
         return;
     UDPA_AUTO(udpai_change_set_unref) udpai_change_set *changes = take_changes(node);
     if (offer(node, changes, &order->changes) != UDPA_OK) {
-        node->unaimed = UDPAI_TAKE(changes);
+        node->unrouted = UDPAI_TAKE(changes);
         return;
     }
     if (changes) {
@@ -549,7 +552,7 @@ commit(udpai_node *node)
     } else {
         udpai_durable_batch_free(batch);
     }
-    udpai_judgements_commit(node, ticket, err);
+    udpai_pending_publications_commit(node, ticket, err);
 }
 
 /* Publications whose effects everybody in the process has seen, and that need not be kept, or are.
@@ -559,7 +562,7 @@ answer(udpai_node *node)
 {
     if (has_changes(node) && !udpai_list_empty(&node->locals))
         return;
-    udpai_judgements_told(node);
+    udpai_pending_publications_delivered(node);
 }
 
 static void
@@ -583,7 +586,7 @@ udpai_node_flush(udpai_node *node)
     flush(node);
     bool has_news = node->has_lookups;
     node->has_lookups = false;
-    has_news |= node->deliveries && udpai_deliveries_catch_up(node->deliveries);
+    has_news |= node->dynamic_sources && udpai_dynamic_sources_catch_up(node->dynamic_sources);
     has_news |= node->delegations && udpai_delegations_catch_up(node->delegations);
     if (has_news)
         flush(node); /* what was told is followed before it is answered */

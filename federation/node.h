@@ -173,7 +173,7 @@ bool udpai_local_is_complete(const udpai_local_subscription *subscription);
 udpai_store *udpai_node_store(udpai_node *node);
 const udpai_settled *udpai_node_settled(const udpai_node *node);
 /* What clients are asked for. */
-size_t udpai_node_n_report_wishes(const udpai_node *node);
+size_t udpai_node_n_report_subscriptions(const udpai_node *node);
 /* Loops met so far. */
 uint64_t udpai_node_n_loops(const udpai_node *node);
 /* Publications of resources that the ACL refused so far, or in a dry run would have. */

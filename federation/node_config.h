@@ -98,17 +98,17 @@ typedef struct udpai_delegation_config {
 
 /* What a resource of the type ConfigSource says, checked but for what only the surroundings know.
  */
-typedef struct udpai_delivered_config {
+typedef struct udpai_dynamic_source_config {
     udpai_str name;
     udpai_source_kind kind; /* UDPA or XDS */
     udpai_str address;
     udpai_str credential; /* empty: none */
     const void *message;  /* Udpa__Config__V1__ConfigSource; while the call lasts */
-} udpai_delivered_config;
+} udpai_dynamic_source_config;
 
-/* Such resources become sources (delivery.h) if they are these authorities' (patterns), with names
- * below these prefixes (none: all). */
-typedef struct udpai_delivery_config {
+/* Such resources become sources (dynamic_sources.h) if they are these authorities' (patterns), with
+ * names below these prefixes (none: all). */
+typedef struct udpai_dynamic_sources_config {
     const udpai_str *authorities; /* none: nobody's do */
     size_t n_authorities;
     const udpai_str *prefixes;
@@ -116,14 +116,14 @@ typedef struct udpai_delivery_config {
     size_t max; /* at one time */
     /* How to reach it: *ret_target is a reference. The name may have had another target before. */
     udpa_err (*make_target)(void *userdata,
-                            const udpai_delivered_config *source,
+                            const udpai_dynamic_source_config *source,
                             void **ret_target,
                             udpa_error **ret_error);
     void (*ended)(void *userdata, udpai_str name); /* there is no such source any more */
     void *(*ref_target)(void *target);
     void (*release_target)(void *target);
     void *userdata;
-} udpai_delivery_config;
+} udpai_dynamic_sources_config;
 
 /* An endpoint that we serve by dialling it. */
 typedef struct udpai_dial_config {
@@ -160,7 +160,7 @@ typedef struct udpai_node_config {
     const udpai_named_config *named;
     size_t n_named;
     udpai_delegation_config delegation;
-    udpai_delivery_config delivery;
+    udpai_dynamic_sources_config delivery;
     const udpai_dial_config *dials;
     size_t n_dials;
     bool is_durable; /* an engine keeps contributions */

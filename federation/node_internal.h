@@ -10,16 +10,16 @@
 #include "federation/context.h"
 #include "federation/epoch.h"
 #include "federation/fault.h"
+#include "federation/health_overlay.h"
 #include "federation/peers.h"
 #include "federation/scope.h"
 #include "federation/signatures.h"
-#include "federation/verdicts.h"
 
-typedef struct udpai_judgement udpai_judgement;
+typedef struct udpai_pending_publication udpai_pending_publication;
 typedef struct udpai_delegations udpai_delegations;
-typedef struct udpai_delivered udpai_delivered;
-typedef struct udpai_deliveries udpai_deliveries;
-typedef struct udpai_aims udpai_aims;
+typedef struct udpai_dynamic_source udpai_dynamic_source;
+typedef struct udpai_dynamic_sources udpai_dynamic_sources;
+typedef struct udpai_report_targets udpai_report_targets;
 typedef struct udpai_twins udpai_twins;
 
 /* ---- sources ---- */
@@ -55,8 +55,9 @@ struct udpai_source {
     void *(*target_for)(void *target, udpai_str name_space, const udpai_node_info *client);
     udpai_clients *clients;       /* it is asked in their stead; NULL: for all */
     const udpai_source *template; /* that it was made after; NULL: it is configured itself */
-    udpai_delivered *delivered;   /* it comes by a resource (delivery.h); NULL: it does not … */
-    bool is_absent;               /* … and now there is no such resource */
+    udpai_dynamic_source
+        *dynamic;   /* it comes by a resource (dynamic_sources.h); NULL: it does not … */
+    bool is_absent; /* … and now there is no such resource */
     bool serves_us; /* a ConfigSource; false: an endpoint that we serve by dialling it */
     uint64_t link;
     uint64_t session; /* 0: none */
@@ -70,10 +71,10 @@ struct udpai_source {
     bool asked_blindly; /* without knowing what the peer understands */
     bool is_plain;      /* its peer was no node with our extensions, when it was there last */
     bool is_sent_away;  /* it is this node itself, or one that says so, or is here already */
-    bool has_lost_word; /* there was no memory for something that it said on this stream … */
-    bool must_hang_up;  /* … nor yet for ending it */
-    bool has_refused;   /* something of this stream was, that other keys might let in */
-    bool is_renewed;    /* it has another target, and its stream to the old one ends for that */
+    bool has_lost_update; /* there was no memory for something that it said on this stream … */
+    bool must_hang_up;    /* … nor yet for ending it */
+    bool has_refused;     /* something of this stream was, that other keys might let in */
+    bool is_renewed;      /* it has another target, and its stream to the old one ends for that */
     unsigned n_failures, max_withdrawal; /* in a row; percent */
     uint64_t commit; /* how far its store has come, as it has said on this stream; 0: not */
     udpai_timer retry, grace, hello, hand_back, anew;
@@ -82,7 +83,7 @@ struct udpai_source {
     udpai_list scopes;
     udpai_list questions; /* that wait for their answer, in the order in which they were asked */
     size_t n_said;        /* of them, of which the source has said for whom it waits */
-    size_t n_again, n_reasked; /* wishes for what it has refreshed; that wait for that */
+    size_t n_again, n_reasked; /* requests for what it has refreshed; that wait for that */
     udpa_error *last_error;    /* whether it holds or not */
     udpai_faults faults;
     udpai_source_counters counters;
@@ -103,7 +104,7 @@ typedef enum udpai_awaited_by {
 } udpai_awaited_by;
 
 /* Finds a source by its name, or makes one that may be there later. It is the node's find_source:
- * udpai_delivered_find(), if resources become sources. */
+ * udpai_dynamic_source_find(), if resources become sources. */
 typedef udpa_err (*udpai_source_finder)(udpai_node *node,
                                         udpai_str name,
                                         udpai_awaited_by who,
@@ -164,7 +165,8 @@ struct udpai_local_update {
     udpai_node *owner;
     UDPAI_VECTOR(udpai_local_change) changes;
     size_t n_refused;
-    UDPAI_VECTOR(udpai_judgement *) judgements; /* that wait for the answer; while it is deferred */
+    UDPAI_VECTOR(udpai_pending_publication *)
+    publications; /* that wait for the answer; while it is deferred */
     udpai_list in_node;
     bool is_deferred;
     bool is_being_told, is_done; /* it may be answered while it is told */
@@ -186,12 +188,12 @@ struct udpai_node {
     uint64_t lapse_started_ms;
     int64_t lapse_from_us, lapse_until_us; /* what its store knows nothing of (lapse.h) */
     udpai_epoch epoch;
-    udpai_twins *twins;        /* others with this id */
-    udpai_way *last_way;       /* of what was taken in last: mostly, that of the next */
-    udpai_verdicts *verdicts;  /* NULL: what checkers say changes nothing */
-    udpai_change_set *late;    /* taken of the store, and not told for want of memory … */
-    udpai_change_set *unaimed; /* … what is left to do being to aim it */
-    udpai_aims *aims;
+    udpai_twins *twins;                   /* others with this id */
+    udpai_way *last_way;                  /* of what was taken in last: mostly, that of the next */
+    udpai_health_overlay *health_overlay; /* NULL: what checkers say changes nothing */
+    udpai_change_set *late;     /* taken of the store, and not told for want of memory … */
+    udpai_change_set *unrouted; /* … what is left to do being to route it */
+    udpai_report_targets *report_targets;
     udpai_map sources;               /* by name */
     udpai_map links;                 /* by link id; with those of groups of clients */
     udpai_source_finder find_source; /* NULL: there are those in the maps alone */
@@ -208,12 +210,12 @@ struct udpai_node {
     udpai_map providers; /* udpai_provider, by type */
     udpai_map named;     /* udpai_named, by type and name */
     udpai_settled_names *settled_names;
-    uint64_t settled_names_digest;  /* of what they were made of; 0: of nothing */
-    udpai_delegations *delegations; /* NULL: none are followed */
-    udpai_deliveries *deliveries;   /* NULL: no resource becomes a source */
-    bool named_are_waiting;         /* some of them, for what a source has to say */
-    udpai_provider *any_type;       /* the template of every other type; NULL: none */
-    size_t n_any_types;             /* made after it */
+    uint64_t settled_names_digest;          /* of what they were made of; 0: of nothing */
+    udpai_delegations *delegations;         /* NULL: none are followed */
+    udpai_dynamic_sources *dynamic_sources; /* NULL: no resource becomes a source */
+    bool named_are_waiting;                 /* some of them, for what a source has to say */
+    udpai_provider *any_type;               /* the template of every other type; NULL: none */
+    size_t n_any_types;                     /* made after it */
     udpai_log_limit any_types_log;
     /* Publications that are judged. A flush looks at the first of these lists alone: */
     udpai_list untold;     /* subscribers in the process have not seen their effects */
@@ -224,15 +226,15 @@ struct udpai_node {
     udpai_list updates; /* udpai_local_update: deferred ones */
     udpai_map demand;   /* by type and text (demand.h) */
     udpai_map demand_places;
-    udpai_map report_wishes;     /* what clients are asked for */
-    udpai_timer refused_reports; /* set while some have refused it */
-    udpai_map heard_topics;      /* of events (events.c) */
-    bool has_lost_places;        /* some could not be counted */
+    udpai_map report_subscriptions; /* what clients are asked for */
+    udpai_timer refused_reports;    /* set while some have refused it */
+    udpai_map received_topics;      /* of events (events.c) */
+    bool has_lost_places;           /* some could not be counted */
     UDPAI_VECTOR(udpai_expected) expected_files;
     UDPAI_VECTOR(udpa_bytes *) expected_own; /* type URLs */
     UDPAI_VECTOR(udpa_bytes *) forgotten;    /* keys of origins that are configured no more */
     udpai_settled *settled;
-    bool is_settled_untold; /* it has changed since the stream side was told … */
+    bool is_settled_unsent; /* it has changed since the stream side was told … */
     bool is_settled_ahead;  /* … which has not taken that over yet */
     bool has_lookups;       /* what has gone may have to be asked for by name */
     uint64_t n_evaluations; /* of what is settled */
@@ -335,7 +337,7 @@ void udpai_locals_tell_new(udpai_node *node);
 void udpai_locals_tell_event(udpai_node *node, udpa_resource *event);
 void udpai_locals_tell_complete(udpai_node *node);
 void udpai_locals_free(udpai_node *node);
-void udpai_local_updates_forget(udpai_node *node, const udpai_judgement *judgement);
+void udpai_local_updates_forget(udpai_node *node, const udpai_pending_publication *pending);
 
 /* sessions.c */
 void udpai_node_session_opened(udpai_node *node, udpai_report *report);

@@ -24,9 +24,10 @@ udpai_descriptor_is_complete(const udpai_descriptor *descriptor)
     if (descriptor->source->kind == UDPAI_SOURCE_PATH)
         return scope->is_known;
     if (scope->is_named) {
-        const udpai_wish *wish =
-            udpai_scope_wish(scope, udpai_bytes_view(descriptor->prefix), false);
-        return wish && wish->is_sent && !wish->is_refused && !udpai_list_linked(&wish->in_asked);
+        const udpai_source_request *request =
+            udpai_scope_request(scope, udpai_bytes_view(descriptor->prefix), false);
+        return request && request->is_sent && !request->is_refused &&
+               !udpai_list_linked(&request->in_asked);
     }
     return scope->on_demand ? scope->is_asked && udpai_list_empty(&scope->asked)
                             : scope->is_complete;

@@ -139,7 +139,7 @@ udpai_publishing_receipt(udpai_node *node, udpai_report *report)
     udpai_published *published = find_published(node, report->session, report->ticket);
     if (published && report->publication) {
         finish(node, published, report->publication, NULL);
-    } else if (published) { /* it was forgotten at the wish of who would be told */
+    } else if (published) { /* it was forgotten at the request of who would be told */
         udpai_list_remove(&published->node);
         udpai_free(published);
     }

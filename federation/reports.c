@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "federation/reports.h"
-#include "federation/aim.h"
+#include "federation/report_targets.h"
 #include "federation/reporting.h"
 
 #include "base/alloc.h"
@@ -37,7 +37,9 @@ udpai_node_report_own(udpai_node *node, udpa_resource *resource, udpa_error **re
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     const udpai_taking taking = {.authority = udpai_bytes_view(node->context.authority)};
     err = udpai_intake_put(node, origin, resource, &taking, ret_error);
-    return err == UDPA_OK ? udpai_fail_code(ret_error, udpai_aims_said(node, resource)) : err;
+    return err == UDPA_OK
+               ? udpai_fail_code(ret_error, udpai_report_targets_published(node, resource))
+               : err;
 }
 
 /* Not while what was taken of the store before has still to be told: the audience would be taken
@@ -45,14 +47,14 @@ udpai_node_report_own(udpai_node *node, udpa_resource *resource, udpa_error **re
 static bool
 may_bind(const udpai_node *node)
 {
-    return !node->late && !node->unaimed;
+    return !node->late && !node->unrouted;
 }
 
 udpa_err
 udpai_node_report_load(udpai_node *node, udpa_resource *resource, udpa_error **ret_error)
 {
     udpa_bytes *members =
-        may_bind(node) ? udpai_aim_audience(node, udpai_resource_name(resource)) : NULL;
+        may_bind(node) ? udpai_report_target_audience(node, udpai_resource_name(resource)) : NULL;
     if (!members)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     udpa_err err = udpai_node_report_own(node, resource, ret_error);
@@ -60,7 +62,7 @@ udpai_node_report_load(udpai_node *node, udpa_resource *resource, udpa_error **r
         udpa_bytes_unref(members);
         return err;
     }
-    err = udpai_aims_bind(node, resource, members);
+    err = udpai_report_targets_bind(node, resource, members);
     if (err != UDPA_OK) /* it is new, so nobody was told */
         udpai_node_withdraw_own_report(node, udpai_resource_type_url(resource),
                                        udpai_resource_name(resource));
@@ -73,7 +75,7 @@ udpai_node_withdraw_own_report(udpai_node *node, udpai_str type_url, udpai_str n
     udpai_origin *origin = own_origin(node);
     if (origin)
         udpai_store_withdraw(node->context.store, origin, type_url, name);
-    udpai_aims_withdrawn(node, type_url, name);
+    udpai_report_targets_withdrawn(node, type_url, name);
 }
 
 udpa_err

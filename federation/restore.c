@@ -2,8 +2,8 @@
 /* What the durable engine has kept, at the start: contributions and facts, each under the origin it
  * had. What belongs to nothing that is configured is forgotten. */
 #include "federation/absence.h"
-#include "federation/delivery.h"
 #include "federation/directories.h"
+#include "federation/dynamic_sources.h"
 #include "federation/epoch.h"
 #include "federation/lapse.h"
 #include "federation/provider.h"

@@ -63,7 +63,7 @@ udpai_scope_sync(udpai_scope *scope)
     bool may_ask = scope->source->may_ask && scope->source->serves_us;
     if (may_ask && !scope->on_demand && !scope->is_refused)
         sync_mirror(scope); /* answers come in order: it does not wait for those to names */
-    bool all_asked = udpai_wishes_sync(scope);
+    bool all_asked = udpai_source_requests_sync(scope);
     if (may_ask && scope->on_demand)
         note_all_asked(scope, scope->wanted && all_asked);
 }
@@ -123,13 +123,13 @@ void
 udpai_scope_answered(udpai_scope *scope, uint64_t first_batch, uint64_t last_batch)
 {
     UDPAI_LIST_FOREACH_SAFE (node, &scope->asked) {
-        udpai_wish *wish = UDPAI_LIST_ENTRY(node, udpai_wish, in_asked);
-        if (wish->batch > last_batch)
+        udpai_source_request *request = UDPAI_LIST_ENTRY(node, udpai_source_request, in_asked);
+        if (request->batch > last_batch)
             break;
-        if (wish->batch < first_batch)
+        if (request->batch < first_batch)
             continue;
-        udpai_wish_unask(wish);
-        wish->is_known = !wish->is_refused;
+        udpai_source_request_unask(request);
+        request->is_known = !request->is_refused;
     }
     if (!scope->on_demand && scope->is_sent && last_batch >= scope->own_batch && !scope->is_refused)
         mark_known(scope);
@@ -199,10 +199,10 @@ on_again(udpai_timer *timer)
     if (scope->is_refused)
         scope->is_refused = scope->is_sent = false;
     size_t at = 0;
-    udpai_wish *wish;
-    while ((wish = udpai_map_next(&scope->wishes, &at)))
-        if (wish->is_refused)
-            wish->is_refused = wish->is_denied = wish->is_sent = false;
+    udpai_source_request *request;
+    while ((request = udpai_map_next(&scope->requests, &at)))
+        if (request->is_refused)
+            request->is_refused = request->is_denied = request->is_sent = false;
     udpai_source_touch(scope->source);
 }
 
@@ -231,9 +231,9 @@ refuse_batch(udpai_scope *scope, uint64_t batch)
     if (!scope->on_demand && batch <= scope->own_batch)
         refuse_mirror(scope, false);
     UDPAI_LIST_FOREACH_SAFE (node, &scope->asked) {
-        udpai_wish *wish = UDPAI_LIST_ENTRY(node, udpai_wish, in_asked);
-        if (wish->batch == batch)
-            udpai_wish_refuse(wish, false);
+        udpai_source_request *request = UDPAI_LIST_ENTRY(node, udpai_source_request, in_asked);
+        if (request->batch == batch)
+            udpai_source_request_refuse(request, false);
     }
     ask_later(scope);
 }
@@ -245,14 +245,15 @@ refuse_name(udpai_scope *scope, const udpai_subscription_message *error, udpai_s
     udpai_str name_space = error->name_space;
     bool is_denied = udpa_err_from_grpc((int)error->status_code) == UDPA_ERR_DENIED;
     bool is_wildcard = udpai_name_is_wildcard(name);
-    udpai_wish *wish = udpai_scope_wish(scope, is_wildcard ? name_space : name, is_wildcard);
+    udpai_source_request *request =
+        udpai_scope_request(scope, is_wildcard ? name_space : name, is_wildcard);
     bool is_mirror = !scope->on_demand && is_wildcard && scope->is_sent &&
                      udpai_str_eq(udpai_bytes_view(scope->prefix), name_space);
     if (is_mirror)
         refuse_mirror(scope, is_denied);
-    else if (wish && wish->is_sent)
-        udpai_wish_refuse(wish, is_denied);
-    return is_mirror || (wish && wish->is_sent);
+    else if (request && request->is_sent)
+        udpai_source_request_refuse(request, is_denied);
+    return is_mirror || (request && request->is_sent);
 }
 
 static void
@@ -308,14 +309,14 @@ udpai_scope_reset(udpai_scope *scope)
     udpai_timer_cancel(&scope->again);
     udpai_timer_cancel(&scope->silence);
     udpai_timer_cancel(&scope->silence_max);
-    udpai_wishes_reset(scope);
+    udpai_source_requests_reset(scope);
 }
 
 void
 udpai_scope_give_up(udpai_scope *scope)
 {
     scope->wanted = false;
-    udpai_wishes_end(scope);
+    udpai_source_requests_end(scope);
     udpai_scope_sync(scope);
     if (scope->is_known)
         note_known(scope, UDPAI_DURABLE_UNMARK);
@@ -336,7 +337,7 @@ udpai_scope_new(udpai_source *source, udpai_str type_url, udpai_str prefix, bool
     }
     scope->source = source;
     scope->on_demand = on_demand;
-    udpai_wishes_init(scope);
+    udpai_source_requests_init(scope);
     udpai_timer_init(&scope->sync, on_sync_timeout);
     udpai_timer_init(&scope->again, on_again);
     udpai_lookups_init(scope);
@@ -353,7 +354,7 @@ udpai_scope_free(udpai_scope *scope)
     udpai_scope_reset(scope);
     udpai_timer_cancel(&scope->lookups);
     udpai_list_remove(&scope->in_source);
-    udpai_wishes_free(scope);
+    udpai_source_requests_free(scope);
     udpa_bytes_unref(scope->type);
     udpa_bytes_unref(scope->prefix);
     udpa_bytes_unref(scope->seen_epoch);

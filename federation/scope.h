@@ -15,7 +15,7 @@ typedef struct udpai_scope udpai_scope;
 #define UDPAI_ASKED_BYTES_MAX ((size_t)1024 * 1024)
 
 /* A name or a wildcard that a source on demand is asked for; or any, to send a name again. */
-typedef struct udpai_wish {
+typedef struct udpai_source_request {
     udpai_list in_asked;  /* scope->asked, until it is answered */
     udpai_list in_ending; /* scope->lingering or scope->ended */
     udpai_scope *scope;
@@ -34,7 +34,7 @@ typedef struct udpai_wish {
     udpai_timer linger; /* the end of asking for what nobody wants */
     uint32_t len;
     char text[]; /* as its key: a name, or '*' and a prefix */
-} udpai_wish;
+} udpai_source_request;
 
 /* A Subscribe that waits for its answer. */
 typedef struct udpai_question {
@@ -55,7 +55,7 @@ struct udpai_scope {
     udpa_bytes *prefix;
     bool on_demand;
     /* Of all providers of single names (named.h) that name the source: it covers the names of its
-     * wishes and no others, and is on demand. */
+     * requests and no others, and is on demand. */
     bool is_named;
     bool recovers;    /* what came from this node is wanted, too (recovery.h) */
     size_t n_users;   /* of them */
@@ -64,11 +64,11 @@ struct udpai_scope {
     bool is_complete; /* the peer has said all of it on the present stream */
     bool is_known;    /* it has ever, or so it was restored */
     bool is_unkept;   /* that is not kept: some of it may not be cached */
-    bool is_refused;  /* a mirror's wildcard, as a wish's */
+    bool is_refused;  /* a mirror's wildcard, as a request's */
     bool is_denied;   /* the same; until it is answered, or the stream has ended */
     bool is_hung;     /* it was not said in time; until it is, the source does not count for it */
     bool is_asked;    /* on demand: all that is wanted, on the present stream */
-    bool has_denied;  /* what came by a wish that is denied now must go */
+    bool has_denied;  /* what came by a request that is denied now must go */
     uint64_t last_batch; /* of Subscribes sent on the present stream */
     uint64_t own_batch;  /* the last for a mirror's wildcard */
     size_t n_questions;  /* of them without an answer */
@@ -80,9 +80,9 @@ struct udpai_scope {
     size_t n_held_told;   /* so many are held, it was logged */
     const char *held_why; /* the last time; NULL: it is not known any more */
     bool had_some;        /* of what it has asked for on the present stream, some was here before */
-    udpai_map wishes;
-    udpai_list asked;            /* of wishes, in the order of their batches */
-    udpai_list lingering, ended; /* of wishes that nobody wants */
+    udpai_map requests;
+    udpai_list asked;            /* of requests, in the order of their batches */
+    udpai_list lingering, ended; /* of requests that nobody wants */
     size_t n_lingering;
     udpai_timer sync;                 /* a mirror should have said all by then */
     udpai_timer again;                /* what was refused is asked for again */
@@ -116,53 +116,54 @@ void udpai_source_refused(udpai_source *source, const udpai_subscription_message
 /* The scope of this type that covers a name or prefix; NULL: none. */
 udpai_scope *udpai_source_scope(const udpai_source *source, udpai_str type_url, udpai_str name);
 
-/* ---- wish.c ---- */
+/* ---- source_requests.c ---- */
 
 /* Somebody here wants this name or wildcard ('*' and a prefix), or nobody any more. */
 void udpai_scope_interest(udpai_scope *scope, udpai_str text, bool wanted);
 /* Sends what is wanted and was not sent; gives back what has ended, and what came by it. False:
  * something is wanted and could not be sent. */
-bool udpai_wishes_sync(udpai_scope *scope);
+bool udpai_source_requests_sync(udpai_scope *scope);
 /* Asks for names that the scope covers, though they were asked for before; whose name nobody here
  * wants, for a while. */
 void udpai_scope_ask_again(udpai_scope *scope, const udpai_str *names, size_t n_names);
 /* The source has sent its payload: if that was not kept, it may have to be asked for again. */
 void udpai_source_has_sent(udpai_source *source, const udpa_resource *resource);
 /* It does not wait for an answer any more. */
-void udpai_wish_unask(udpai_wish *wish);
+void udpai_source_request_unask(udpai_source_request *request);
 /* The source cannot serve it, or will not (is_denied): then what came by it goes with the next
  * flush, unless something else brings it too. */
-void udpai_wish_refuse(udpai_wish *wish, bool is_denied);
-void udpai_wishes_init(udpai_scope *scope);
-void udpai_wishes_reset(udpai_scope *scope);
+void udpai_source_request_refuse(udpai_source_request *request, bool is_denied);
+void udpai_source_requests_init(udpai_scope *scope);
+void udpai_source_requests_reset(udpai_scope *scope);
 /* Takes the wildcard of the prefix back, and asks again for what goes with it. */
 void udpai_ask_wildcard_no_more(udpai_scope *scope, udpai_str prefix);
 /* What lingers ends at once. */
-void udpai_wishes_end(udpai_scope *scope);
-void udpai_wishes_free(udpai_scope *scope);
+void udpai_source_requests_end(udpai_scope *scope);
+void udpai_source_requests_free(udpai_scope *scope);
 /* Does anything that the source is asked for bring this resource, in whichever scope? Of what it
  * has just published (NULL: nothing), what the removals name does not. */
 bool udpai_source_still_brings(const udpai_source *source,
                                const udpa_resource *resource,
                                const udpai_publication *news);
-/* The wish of this name or, with wildcard, prefix; NULL: none. */
-udpai_wish *udpai_scope_wish(const udpai_scope *scope, udpai_str subject, bool is_wildcard);
+/* The request of this name or, with wildcard, prefix; NULL: none. */
+udpai_source_request *
+udpai_scope_request(const udpai_scope *scope, udpai_str subject, bool is_wildcard);
 
 /* Of a scope of names: the name is no longer wanted, and what came by it goes. */
 void udpai_scope_end_name(udpai_scope *scope, udpai_str name);
 
 /* The name, or the prefix of the wildcard. */
 static inline udpai_str
-udpai_wish_subject(const udpai_wish *wish)
+udpai_source_request_subject(const udpai_source_request *request)
 {
-    return (udpai_str){wish->text + wish->is_wildcard, wish->len - wish->is_wildcard};
+    return (udpai_str){request->text + request->is_wildcard, request->len - request->is_wildcard};
 }
 
 /* Does it cover the name? */
 static inline bool
 udpai_scope_may_have(const udpai_scope *scope, udpai_str name)
 {
-    return scope->is_named ? udpai_scope_wish(scope, name, false) != NULL
+    return scope->is_named ? udpai_scope_request(scope, name, false) != NULL
                            : udpai_prefix_covers(udpai_bytes_view(scope->prefix), name);
 }
 
@@ -174,13 +175,13 @@ udpai_scope_covers(const udpai_scope *scope, udpai_str type_url, udpai_str name)
            udpai_scope_may_have(scope, name);
 }
 
-/* The wish of this text, made if there was none. NULL without memory. */
-udpai_wish *udpai_wish_get(udpai_scope *scope, udpai_str text);
+/* The request of this text, made if there was none. NULL without memory. */
+udpai_source_request *udpai_source_request_get(udpai_scope *scope, udpai_str text);
 /* It is wanted. */
-void udpai_wish_keep(udpai_wish *wish);
+void udpai_source_request_keep(udpai_source_request *request);
 /* It is not wanted any more, and is given back after a while, or at once. */
-void udpai_wish_linger(udpai_wish *wish);
-void udpai_wish_end(udpai_wish *wish);
+void udpai_source_request_linger(udpai_source_request *request);
+void udpai_source_request_end(udpai_source_request *request);
 
 /* ---- lookup.c ---- */
 

@@ -224,7 +224,7 @@ udpai_source_closed(udpai_source *source, udpa_error *error)
         note_error(source, error);
     source->session = 0;
     source->may_ask = source->asked_blindly = false;
-    source->has_lost_word = source->must_hang_up = source->is_renewed = false;
+    source->has_lost_update = source->must_hang_up = source->is_renewed = false;
     source->has_refused = false;
     source->n_failures += !is_renewed;
     udpai_timer_cancel(&source->hello);

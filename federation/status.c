@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sources, described as udpa.status.v1.SourceStatus. */
-#include "federation/delivery.h"
 #include "federation/difference.h"
+#include "federation/dynamic_sources.h"
 #include "federation/held.h"
 #include "federation/recovery.h"
 
@@ -134,7 +134,7 @@ put_source(udpai_proto_writer *writer, const void *what)
     put_counters(writer, &source->counters);
     udpai_proto_put_bytes_opt(writer, 14, kind_of(source));
     put_recovery(writer, source->recovery);
-    udpai_proto_put_bytes_opt(writer, 17, udpai_delivered_by(source));
+    udpai_proto_put_bytes_opt(writer, 17, udpai_dynamic_source_by(source));
     put_differences(writer, source);
     udpai_proto_put_varint_opt(writer, 20, source->recovery && source->recovery->is_off);
 }

@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "federation/absence.h"
-#include "federation/delivery.h"
+#include "federation/dynamic_sources.h"
 #include "model/name.h"
 
 /* Of the answer to a question for it by name or by a wildcard. */
@@ -15,11 +15,11 @@ is_answered(const udpai_scope *scope, udpai_str name)
 {
     size_t at = 0;
     udpai_str prefix;
-    const udpai_wish *wish = udpai_scope_wish(scope, name, false);
-    bool is_known = wish && wish->is_known;
+    const udpai_source_request *request = udpai_scope_request(scope, name, false);
+    bool is_known = request && request->is_known;
     while (!is_known && udpai_name_next_prefix(name, &at, &prefix)) {
-        wish = udpai_scope_wish(scope, prefix, true);
-        is_known = wish && wish->is_known;
+        request = udpai_scope_request(scope, prefix, true);
+        is_known = request && request->is_known;
     }
     return is_known;
 }
@@ -69,7 +69,7 @@ udpai_descriptor_is_ruled_out(const udpai_provider *provider, size_t index)
 /* Collects facts for a snapshot; the tables are freed with done(). */
 struct facts {
     UDPAI_VECTOR(udpai_unsettled) missing;
-    UDPAI_VECTOR(udpai_str *) wishes;
+    UDPAI_VECTOR(udpai_str *) requests;
     UDPAI_VECTOR(udpai_said *) said;
     UDPAI_VECTOR(udpai_str) types;
     bool failed;
@@ -78,11 +78,11 @@ struct facts {
 static void
 facts_done(struct facts *facts)
 {
-    for (size_t i = 0; i < facts->wishes.n; i++)
-        udpai_free(facts->wishes.items[i]);
+    for (size_t i = 0; i < facts->requests.n; i++)
+        udpai_free(facts->requests.items[i]);
     for (size_t i = 0; i < facts->said.n; i++)
         udpai_free(facts->said.items[i]);
-    udpai_vector_done(&facts->wishes);
+    udpai_vector_done(&facts->requests);
     udpai_vector_done(&facts->said);
     udpai_vector_done(&facts->missing);
     udpai_vector_done(&facts->types);
@@ -90,20 +90,20 @@ facts_done(struct facts *facts)
 
 /* What of a scope on demand was answered, or was not. */
 static const udpai_str *
-list_wishes(struct facts *facts, const udpai_scope *scope, bool answered, size_t *ret_n)
+list_requests(struct facts *facts, const udpai_scope *scope, bool answered, size_t *ret_n)
 {
-    udpai_str *list = udpai_alloc_array(scope->wishes.n, sizeof(*list));
-    if (!list || !udpai_vector_push(&facts->wishes, list)) {
+    udpai_str *list = udpai_alloc_array(scope->requests.n, sizeof(*list));
+    if (!list || !udpai_vector_push(&facts->requests, list)) {
         udpai_free(list);
         facts->failed = true;
         return NULL;
     }
     size_t at = 0;
-    const udpai_wish *wish;
+    const udpai_source_request *request;
     bool is_held = udpai_scope_is_held(scope);
-    while ((wish = udpai_map_next(&scope->wishes, &at)))
-        if ((wish->is_known && !is_held) == answered)
-            list[(*ret_n)++] = udpai_wish_subject(wish);
+    while ((request = udpai_map_next(&scope->requests, &at)))
+        if ((request->is_known && !is_held) == answered)
+            list[(*ret_n)++] = udpai_source_request_subject(request);
     return list;
 }
 
@@ -137,8 +137,8 @@ missing_of(const udpai_scope *scope)
     return missing;
 }
 
-/* What was asked for together, of which the peer has said something; at is where its wishes begin,
- * among those that are in the order of their questions. */
+/* What was asked for together, of which the peer has said something; at is where its requests
+ * begin, among those that are in the order of their questions. */
 static udpai_said
 said_of(struct facts *facts, const udpai_question *question, const udpai_list **at)
 {
@@ -146,22 +146,24 @@ said_of(struct facts *facts, const udpai_question *question, const udpai_list **
     udpai_said said = {.waits = question->waits};
     const udpai_list *first = *at;
     for (; *at != &scope->asked; *at = (*at)->next) {
-        const udpai_wish *wish = UDPAI_LIST_ENTRY(*at, const udpai_wish, in_asked);
-        if (wish->batch < question->batch)
+        const udpai_source_request *request =
+            UDPAI_LIST_ENTRY(*at, const udpai_source_request, in_asked);
+        if (request->batch < question->batch)
             first = (*at)->next;
-        else if (wish->batch == question->batch)
+        else if (request->batch == question->batch)
             said.n_asked++;
         else
             break;
     }
     udpai_str *asked = udpai_alloc_array(said.n_asked, sizeof(*asked));
-    if (!asked || !udpai_vector_push(&facts->wishes, asked)) {
+    if (!asked || !udpai_vector_push(&facts->requests, asked)) {
         udpai_free(asked);
         facts->failed = true;
         return (udpai_said){0};
     }
     for (size_t i = 0; i < said.n_asked; i++, first = first->next)
-        asked[i] = udpai_wish_subject(UDPAI_LIST_ENTRY(first, const udpai_wish, in_asked));
+        asked[i] = udpai_source_request_subject(
+            UDPAI_LIST_ENTRY(first, const udpai_source_request, in_asked));
     said.asked = asked;
     return said;
 }
@@ -205,8 +207,8 @@ list_asked(struct facts *facts, const udpai_scope *scope, udpai_unsettled *missi
 {
     missing->on_demand = true;
     list_said(facts, scope, missing);
-    missing->answered = list_wishes(facts, scope, true, &missing->n_answered);
-    missing->asked = list_wishes(facts, scope, false, &missing->n_asked);
+    missing->answered = list_requests(facts, scope, true, &missing->n_answered);
+    missing->asked = list_requests(facts, scope, false, &missing->n_asked);
 }
 
 static void
@@ -254,20 +256,20 @@ struct group_facts {
 };
 
 static void
-add_wishes(struct group_facts *facts, const udpai_scope *scope, udpai_settled_part *part)
+add_requests(struct group_facts *facts, const udpai_scope *scope, udpai_settled_part *part)
 {
-    udpai_str *list = udpai_alloc_array(scope->wishes.n + 1, sizeof(*list));
+    udpai_str *list = udpai_alloc_array(scope->requests.n + 1, sizeof(*list));
     if (!list || !udpai_vector_push(&facts->lists, list)) {
         udpai_free(list);
         facts->failed = true;
         return;
     }
     size_t at = 0, n_answered = 0, n_asked = 0;
-    const udpai_wish *wish;
+    const udpai_source_request *request;
     bool is_held = udpai_scope_is_held(scope);
-    while ((wish = udpai_map_next(&scope->wishes, &at))) /* one from each end */
-        list[wish->is_known && !is_held ? n_answered++ : scope->wishes.n - ++n_asked] =
-            udpai_wish_subject(wish);
+    while ((request = udpai_map_next(&scope->requests, &at))) /* one from each end */
+        list[request->is_known && !is_held ? n_answered++ : scope->requests.n - ++n_asked] =
+            udpai_source_request_subject(request);
     part->answered = list;
     part->n_answered = n_answered;
     part->asked = list + n_answered;
@@ -286,7 +288,7 @@ add_part(struct group_facts *facts, const udpai_provider *provider, size_t index
             udpai_descriptor_is_known(descriptor) || udpai_descriptor_is_ruled_out(provider, index),
     };
     if (!part.is_whole && descriptor->on_demand) {
-        add_wishes(facts, scope, &part);
+        add_requests(facts, scope, &part);
     } else if (!part.is_whole && (list = udpai_alloc(sizeof(*list)))) {
         *list = udpai_bytes_view(descriptor->prefix);
         part.asked = list;

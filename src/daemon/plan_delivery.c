@@ -42,7 +42,7 @@ section(const udpai_plan *plan)
 
 static udpa_err
 find_credential(const udpai_plan *plan,
-                const udpai_delivered_config *source,
+                const udpai_dynamic_source_config *source,
                 const credential_message **ret_credential,
                 udpa_error **ret_error)
 {
@@ -173,7 +173,7 @@ address_in(const source_message *message, udpai_source_kind kind)
 /* Makes the target of what is reached by this credential. */
 static udpa_err
 make(udpai_plan *plan,
-     const udpai_delivered_config *source,
+     const udpai_dynamic_source_config *source,
      struct reached *reached,
      udpa_error **ret_error)
 {
@@ -232,7 +232,7 @@ keep(udpai_plan_delivery *self, udpai_str name, const struct reached *made)
 
 static udpa_err
 on_make_target(void *userdata,
-               const udpai_delivered_config *source,
+               const udpai_dynamic_source_config *source,
                void **ret_target,
                udpa_error **ret_error)
 {
@@ -283,14 +283,14 @@ udpa_err
 udpai_plan_delivery_make(udpai_plan *plan)
 {
     const Udpa__Config__V1__DynamicSources *from = section(plan);
-    udpai_delivery_config *to = &plan->settings.node.delivery;
+    udpai_dynamic_sources_config *to = &plan->settings.node.delivery;
     if (!from)
         return UDPA_OK;
     plan->delivery = udpai_alloc(sizeof(*plan->delivery));
     if (!plan->delivery)
         return UDPA_ERR_NOMEM;
     plan->delivery->plan = plan;
-    *to = (udpai_delivery_config){
+    *to = (udpai_dynamic_sources_config){
         .n_authorities = from->n_authorities,
         .n_prefixes = from->n_namespaces,
         .max = from->max ? from->max : DEFAULT_MAX,

@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/map.h"
-#include "federation/mandate.h"
+#include "federation/allowlist.h"
 #include "model/name.h"
 #include "xds/orca_collection.h"
 
@@ -43,7 +43,7 @@ typedef struct want {
 
 struct udpai_orca_collector {
     udpai_orca_collector_options options;
-    udpai_mandate mandate;
+    udpai_allowlist allowlist;
     udpai_local_subscription *subscription;
     udpai_map collections; /* by cluster */
     udpai_map wants;
@@ -443,13 +443,13 @@ static udpa_err
 check_rules(const udpai_orca_collector *self, const udpa_resource *resource, udpa_error **ret_error)
 {
     udpai_str authority = udpai_resource_authority(resource), name = udpai_resource_name(resource);
-    if (!udpai_mandate_has(&self->mandate, authority))
+    if (!udpai_allowlist_has(&self->allowlist, authority))
         return udpai_fail(
             ret_error, UDPA_ERR_DENIED,
             "the OrcaCollection '%.*s' is of '%.*s', of whom this node takes none: it "
             "is not among its orca_collections.authorities",
             UDPAI_SHOWN(name), UDPAI_SHOWN(authority));
-    if (!udpai_mandate_covers(&self->mandate, name))
+    if (!udpai_allowlist_covers(&self->allowlist, name))
         return udpai_fail(ret_error, UDPA_ERR_DENIED,
                           "the OrcaCollection '%.*s' lies outside orca_collections.namespaces",
                           UDPAI_SHOWN(name));
@@ -554,8 +554,8 @@ fill(udpai_orca_collector *self)
     const udpai_orca_rules *rules = &self->options.rules;
     const udpai_local_ops ops = {.update = on_update, .userdata = self};
     const udpai_selection all = {.type_url = UDPAI_STR(UDPAI_TYPE_ORCA_COLLECTION)};
-    udpa_err err = udpai_mandate_init(&self->mandate, rules->authorities, rules->n_authorities,
-                                      rules->prefixes, rules->n_prefixes);
+    udpa_err err = udpai_allowlist_init(&self->allowlist, rules->authorities, rules->n_authorities,
+                                        rules->prefixes, rules->n_prefixes);
     return err == UDPA_OK
                ? udpai_node_subscribe(self->options.node, &all, &ops, &self->subscription)
                : err;
@@ -602,7 +602,7 @@ udpai_orca_collector_free(udpai_orca_collector *self)
     udpai_map_done(&self->collections);
     udpai_map_done(&self->wants);
     udpai_map_done(&self->links);
-    udpai_mandate_done(&self->mandate);
+    udpai_allowlist_done(&self->allowlist);
     udpai_arena_done(&self->arena);
     udpai_free(self);
 }

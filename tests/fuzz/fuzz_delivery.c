@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The payload of a ConfigSource that is a resource. What is read of it is of a kind that may come
  * so, has a name and an address, and names no files. */
-#include "federation/delivery.h"
+#include "federation/dynamic_sources.h"
 #include "tests/fuzz/fuzz.h"
 #include "udpa/config/v1/bootstrap.pb-c.h"
 
@@ -10,16 +10,16 @@ make(udpai_str payload)
 {
     udpa_resource *resource = NULL;
     UDPA_AUTO(udpa_bytes_unref)
-    udpa_bytes *any = udpai_any_make(UDPAI_STR(UDPAI_DELIVERY_TYPE), payload);
+    udpa_bytes *any = udpai_any_make(UDPAI_STR(UDPAI_DYNAMIC_SOURCE_TYPE), payload);
     const udpai_resource_parts parts = {.name = UDPAI_STR("com.acme/d"), .any = any};
     return any && udpai_resource_make(&resource, &parts) == UDPA_OK ? resource : NULL;
 }
 
 static void
-check(const udpai_delivered_config *config)
+check(const udpai_dynamic_source_config *config)
 {
     const Udpa__Config__V1__ConfigSource *message = config->message;
-    FUZZ_CHECK(udpai_delivery_is_name(config->name));
+    FUZZ_CHECK(udpai_dynamic_source_is_name(config->name));
     FUZZ_CHECK(config->address.len > 0 && config->address.len <= 512);
     FUZZ_CHECK(!message->recover && !message->stand_in);
     if (config->kind == UDPAI_SOURCE_UDPA)
@@ -34,11 +34,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     UDPA_AUTO(udpa_resource_unref)
     udpa_resource *resource = make((udpai_str){(const char *)data, size});
-    udpai_delivered_reading reading;
+    udpai_dynamic_source_reading reading;
     if (!resource)
         return 0;
-    if (udpai_delivered_read(&reading, resource, NULL) == UDPA_OK)
+    if (udpai_dynamic_source_read(&reading, resource, NULL) == UDPA_OK)
         check(&reading.config);
-    udpai_delivered_read_done(&reading);
+    udpai_dynamic_source_read_done(&reading);
     return 0;
 }

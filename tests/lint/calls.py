@@ -34,24 +34,24 @@ COMBINED = {'whole'}
 PARTS = {
     'federation': [
         # the ground: tables, and what is computed of the context alone
-        'aim_subject delegation_read demand directories lapse mandate named_table peers publishers '
-        'report_rules stamp verdicts',
+        'report_subject delegation_read demand directories lapse allowlist named_table peers publishers '
+        'report_rules stamp health_overlay',
         # rules
         'access signatures signatures_watch',
         # sources: connections, what is asked, what was missed
-        'connection ask', 'lookup wish', 'fault held', 'absence', 'scope', 'difference recovery', 'source',
+        'connection ask', 'lookup source_requests', 'fault held', 'absence', 'scope', 'difference recovery', 'source',
         'epoch sources',
         # providers
         'provider', 'provider_new', 'unsettled', 'named_settled', 'named_new', 'named',
         # groups of clients, and what follows from demand
-        'clients clients_told', 'interest report_wish',
+        'clients client_reports', 'interest report_subscriptions',
         # intake
-        'twins', 'judgement local', 'judge', 'events', 'adoption put', 'outlived', 'take_back', 'ending',
+        'twins', 'pending_publication local', 'judge', 'events', 'adoption put', 'outlived', 'take_back', 'ending',
         'intake payload refresh withdrawal world_state',
         # egress
-        'aim aim_links', 'reports', 'publish',
+        'report_targets report_target_links', 'reports', 'publish',
         # what resources configure
-        'delegation delivered delivery delivery_read',
+        'delegation dynamic_source dynamic_sources dynamic_source_read',
         # the node
         'evaluate', 'delete_origin files node origins restore sessions status',
     ],

@@ -185,7 +185,7 @@ static const udpai_str guides[] = {UDPAI_STR("guide")};
 
 static udpa_err
 make_target(void *userdata,
-            const udpai_delivered_config *source,
+            const udpai_dynamic_source_config *source,
             void **ret_target,
             udpa_error **ret_error)
 {
@@ -292,7 +292,7 @@ plan_node(sim_node *node, sim_node_plan *ret_plan)
     config->n_providers = 2;
     config->acl = self->acl;
     config->delegation = (udpai_delegation_config){.authorities = guides, .n_authorities = 1};
-    config->delivery = (udpai_delivery_config){
+    config->delivery = (udpai_dynamic_sources_config){
         .authorities = guides,
         .n_authorities = 1,
         .max = 16,

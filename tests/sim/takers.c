@@ -311,7 +311,7 @@ sim_takers_check_nobody_asked(sim_scenario *scenario)
 {
     for (int i = 0; i < scenario->n_members; i++) {
         const sim_member *member = scenario->members[i];
-        if (udpai_node_n_report_wishes(member->node->node))
+        if (udpai_node_n_report_subscriptions(member->node->node))
             sim_client_fail(member, "what nobody wants is asked for", NULL);
         if (member->reporter && member->reporter->n_wanted)
             sim_client_fail(member, "a client is asked for what nobody wants", NULL);

@@ -4,7 +4,7 @@
 #ifndef UDPAI_TESTS_DELIVERY_BED_H
 #define UDPAI_TESTS_DELIVERY_BED_H
 
-#include "federation/delivery.h"
+#include "federation/dynamic_sources.h"
 
 #include <stdio.h>
 
@@ -46,7 +46,7 @@ note_target(const char *before, udpai_str name, const char *between, udpai_str a
 
 static inline udpa_err
 make_target(void *userdata,
-            const udpai_delivered_config *source,
+            const udpai_dynamic_source_config *source,
             void **ret_target,
             udpa_error **ret_error)
 {
@@ -141,7 +141,7 @@ say(const speech *self)
         report_load.base.unknown_fields = &unknown;
         xds.load_reporting = self->reports_load ? &report_load : NULL;
     }
-    return pack(&source.base, UDPAI_DELIVERY_TYPE, self->by, self->authority);
+    return pack(&source.base, UDPAI_DYNAMIC_SOURCE_TYPE, self->by, self->authority);
 }
 
 static inline const char *
@@ -155,7 +155,7 @@ withdraw(fed_bed *bed, const char *by)
 {
     char word[100];
     snprintf(word, sizeof(word), "-%s", by);
-    return fed_publish(bed, 'a', UDPAI_DELIVERY_TYPE, word);
+    return fed_publish(bed, 'a', UDPAI_DYNAMIC_SOURCE_TYPE, word);
 }
 
 /* A name comes from this source, or else from the other one (NULL: none). */
@@ -197,7 +197,7 @@ setup(void **state)
         return -1;
     fed_bed *bed = *state;
     bed->config.delegation = (udpai_delegation_config){authorities, 1, prefixes, 1};
-    bed->config.delivery = (udpai_delivery_config){
+    bed->config.delivery = (udpai_dynamic_sources_config){
         .authorities = authorities,
         .n_authorities = 1,
         .prefixes = prefixes,
@@ -224,7 +224,7 @@ teardown(void **state)
 static inline void
 configure(fed_bed *bed, const char *first)
 {
-    fed_type(bed, UDPAI_DELIVERY_TYPE);
+    fed_type(bed, UDPAI_DYNAMIC_SOURCE_TYPE);
     fed_type(bed, PROVIDER);
     fed_type(bed, "EDS");
     FED_PROVIDER(bed, {'a', "", UDPAI_STOP_ON_SUCCESS, false});
@@ -251,7 +251,7 @@ start(fed_bed *bed)
     fed_want(bed, "EDS", "com.acme/x");
     (void)fed_publish(bed, 'a', "EDS", "x=of-a !");
     (void)fed_publish(bed, 'a', PROVIDER, "!");
-    (void)fed_publish(bed, 'a', UDPAI_DELIVERY_TYPE, "!");
+    (void)fed_publish(bed, 'a', UDPAI_DYNAMIC_SOURCE_TYPE, "!");
     (void)fed_orders(bed);
 }
 

@@ -230,7 +230,7 @@ who_stands_in_goes_on(void **state)
     configure(bed, "d");
     fed_start(bed);
     fed_connect(bed, 'a');
-    (void)fed_publish(bed, 'a', UDPAI_DELIVERY_TYPE, "!");
+    (void)fed_publish(bed, 'a', UDPAI_DYNAMIC_SOURCE_TYPE, "!");
     (void)publish(bed, &to_d);
     fed_connect(bed, 'd');
     (void)fed_publish(bed, 'd', "EDS", "x=of-d !");
@@ -267,9 +267,9 @@ one_that_delivers_itself_ends(void **state)
     (void)withdraw(bed, "com.acme/d");
     (void)fed_orders(bed);
     assert_targets("d=127.0.0.1:1 ");
-    (void)fed_publish(bed, 'a', UDPAI_DELIVERY_TYPE, "!");
-    (void)fed_publish(bed, 'd', UDPAI_DELIVERY_TYPE, "!");
-    (void)fed_publish(bed, 'd', UDPAI_DELIVERY_TYPE, "-com.acme/d");
+    (void)fed_publish(bed, 'a', UDPAI_DYNAMIC_SOURCE_TYPE, "!");
+    (void)fed_publish(bed, 'd', UDPAI_DYNAMIC_SOURCE_TYPE, "!");
+    (void)fed_publish(bed, 'd', UDPAI_DYNAMIC_SOURCE_TYPE, "-com.acme/d");
     assert_orders(bed, "hangup d");
     assert_targets("-d ");
     fed_advance(bed, 10 * LINGER);
@@ -318,7 +318,7 @@ what_was_kept_of_it_waits_for_it(void **state)
     assert_ok(udpai_node_set_files(bed->node, &directory, NULL));
     udpa_resource_unref(resource);
     fed_connect(bed, 'a');
-    (void)fed_publish(bed, 'a', UDPAI_DELIVERY_TYPE, "!");
+    (void)fed_publish(bed, 'a', UDPAI_DYNAMIC_SOURCE_TYPE, "!");
     (void)fed_orders(bed);
     fed_connect(bed, 'd');
     (void)fed_publish(bed, 'd', "EDS", "x=of-d !");
@@ -326,7 +326,7 @@ what_was_kept_of_it_waits_for_it(void **state)
     forget_origin(bed, "path:/files");
     fed_restart(bed);
     fed_connect(bed, 'a');
-    (void)fed_publish(bed, 'a', UDPAI_DELIVERY_TYPE, "!");
+    (void)fed_publish(bed, 'a', UDPAI_DYNAMIC_SOURCE_TYPE, "!");
     fed_advance(bed, AWAITED - 5000);
     assert_value(bed, "EDS", "x", "of-d");
     fed_advance(bed, 10000); /* the directory was not read yet */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Publications between being applied and being answered; for the files of this folder. */
-#ifndef UDPAI_FEDERATION_JUDGEMENT_H
-#define UDPAI_FEDERATION_JUDGEMENT_H
+#ifndef UDPAI_FEDERATION_PENDING_PUBLICATION_H
+#define UDPAI_FEDERATION_PENDING_PUBLICATION_H
 
 #include "base/wheel.h"
 #include "federation/node.h"
 
-typedef struct udpai_judgement {
+typedef struct udpai_pending_publication {
     udpai_list node; /* in one of the node's three */
     udpai_node *owner;
     udpai_publication *publication;
@@ -16,15 +16,15 @@ typedef struct udpai_judgement {
     bool is_told;        /* subscribers in the process have seen its effects */
     unsigned n_deferred; /* answers to come */
     udpai_timer deadline;
-} udpai_judgement;
+} udpai_pending_publication;
 
 /* Of a PUBLICATION, which gives away what it has. NULL without memory: then it is refused. */
-udpai_judgement *udpai_judgement_new(udpai_node *node, udpai_report *report);
-void udpai_judgement_free(udpai_judgement *judgement);
-void udpai_judgement_check(udpai_judgement *judgement);
+udpai_pending_publication *udpai_pending_publication_new(udpai_node *node, udpai_report *report);
+void udpai_pending_publication_free(udpai_pending_publication *pending);
+void udpai_pending_publication_check(udpai_pending_publication *pending);
 /* Those that were not are handed to the durable engine by this; 0: there was nothing to hand. */
-void udpai_judgements_commit(udpai_node *node, uint64_t ticket, udpa_err result);
+void udpai_pending_publications_commit(udpai_node *node, uint64_t ticket, udpa_err result);
 /* Subscribers in the process have seen the effects of all. */
-void udpai_judgements_told(udpai_node *node);
+void udpai_pending_publications_delivered(udpai_node *node);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One source that comes by a resource: awaited, there, and gone again. */
-#include "federation/delivery.h"
+#include "federation/dynamic_sources.h"
 
 #include "base/alloc.h"
 #include "federation/connection.h"
@@ -12,27 +12,27 @@
 #define AGAIN_MS 1000 /* without memory, or while it is not known what sources there are */
 
 udpai_str
-udpai_delivered_by(const udpai_source *source)
+udpai_dynamic_source_by(const udpai_source *source)
 {
-    const udpai_delivered *delivered = source->delivered;
-    return delivered && delivered->by ? udpai_bytes_view(delivered->by) : (udpai_str){0};
+    const udpai_dynamic_source *dynamic = source->dynamic;
+    return dynamic && dynamic->by ? udpai_bytes_view(dynamic->by) : (udpai_str){0};
 }
 
 void
-udpai_delivered_free(udpai_delivered *delivered)
+udpai_dynamic_source_free(udpai_dynamic_source *dynamic)
 {
-    if (!delivered)
+    if (!dynamic)
         return;
-    udpai_timer_cancel(&delivered->patience);
-    udpa_bytes_unref(delivered->by);
-    udpa_bytes_unref(delivered->payload);
-    udpai_free(delivered);
+    udpai_timer_cancel(&dynamic->patience);
+    udpa_bytes_unref(dynamic->by);
+    udpa_bytes_unref(dynamic->payload);
+    udpai_free(dynamic);
 }
 
-static const udpai_delivery_config *
+static const udpai_dynamic_sources_config *
 config_of(const udpai_node *node)
 {
-    return udpai_deliveries_config(node->deliveries);
+    return udpai_dynamic_sources_config_of(node->dynamic_sources);
 }
 
 /* ---- the end of what came by it ---- */
@@ -41,9 +41,9 @@ config_of(const udpai_node *node)
 static bool
 is_unused(const udpai_source *source)
 {
-    const udpai_delivered *delivered = source->delivered;
-    return delivered && source->is_absent && !delivered->is_configured &&
-           (delivered->is_void || !delivered->may_have) && udpai_list_empty(&source->scopes);
+    const udpai_dynamic_source *dynamic = source->dynamic;
+    return dynamic && source->is_absent && !dynamic->is_configured &&
+           (dynamic->is_void || !dynamic->may_have) && udpai_list_empty(&source->scopes);
 }
 
 static void
@@ -54,7 +54,7 @@ remove_source(udpai_source *source)
     udpai_map_remove(&node->sources, udpai_bytes_view(source->name));
     udpai_origin_set_rank(node->context.store, source->origin, UDPAI_ORIGIN_PUBLISHER,
                           0); /* it may go */
-    udpai_delivered_free(source->delivered);
+    udpai_dynamic_source_free(source->dynamic);
     udpai_source_free(source);
 }
 
@@ -71,7 +71,7 @@ find_unused(const udpai_node *node)
 }
 
 bool
-udpai_delivered_remove_unused(udpai_node *node)
+udpai_dynamic_source_remove_unused(udpai_node *node)
 {
     udpai_source *source;
     bool any = false;
@@ -88,25 +88,25 @@ forget_knowledge(udpai_source *source)
     UDPAI_LIST_FOREACH (in_source, &source->scopes) {
         udpai_scope *scope = UDPAI_LIST_ENTRY(in_source, udpai_scope, in_source);
         size_t at = 0;
-        udpai_wish *wish;
+        udpai_source_request *request;
         scope->is_known = false;
-        while ((wish = udpai_map_next(&scope->wishes, &at)))
-            wish->is_known = false;
+        while ((request = udpai_map_next(&scope->requests, &at)))
+            request->is_known = false;
     }
 }
 
 static bool
 is_settled(const udpai_node *node)
 {
-    return udpai_settled_query(node->settled, UDPAI_STR(UDPAI_DELIVERY_TYPE), (udpai_str){"", 0},
-                               (udpai_str){0}) == UDPAI_SETTLED;
+    return udpai_settled_query(node->settled, UDPAI_STR(UDPAI_DYNAMIC_SOURCE_TYPE),
+                               (udpai_str){"", 0}, (udpai_str){0}) == UDPAI_SETTLED;
 }
 
 /* Nobody has taken its place, or it has not come: all that came by it goes together. */
 static void
 on_patience_end(udpai_timer *timer)
 {
-    udpai_delivered *self = UDPAI_CONTAINER_OF(timer, udpai_delivered, patience);
+    udpai_dynamic_source *self = UDPAI_CONTAINER_OF(timer, udpai_dynamic_source, patience);
     udpai_source *source = self->source;
     udpai_node *node = source->node;
     bool is_gone = self->was_taken_back || is_settled(node);
@@ -128,27 +128,27 @@ on_patience_end(udpai_timer *timer)
 static udpa_err
 add(udpai_node *node, udpai_str name, udpai_source **ret_source, udpa_error **ret_error)
 {
-    const udpai_delivery_config *config = config_of(node);
-    udpai_delivered *delivered = udpai_alloc(sizeof(*delivered));
+    const udpai_dynamic_sources_config *config = config_of(node);
+    udpai_dynamic_source *dynamic = udpai_alloc(sizeof(*dynamic));
     const udpai_source_config as_source = {
         .name = name,
         .kind = UDPAI_SOURCE_UDPA,
         .ref_target = config->ref_target,
         .release_target = config->release_target,
     };
-    udpa_err err = delivered ? udpai_sources_add(node, &as_source, true, ret_error)
-                             : udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    udpa_err err = dynamic ? udpai_sources_add(node, &as_source, true, ret_error)
+                           : udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     if (err != UDPA_OK) {
-        udpai_free(delivered);
+        udpai_free(dynamic);
         return err;
     }
     udpai_source *source = udpai_map_get(&node->sources, name);
-    delivered->source = source;
-    source->delivered = delivered;
+    dynamic->source = source;
+    source->dynamic = dynamic;
     source->is_absent = true;
     source->is_decided = node->context.is_started; /* in the beginning it may be about to come */
-    udpai_timer_init(&delivered->patience, on_patience_end);
-    udpai_timer_set(node->context.wheel, &delivered->patience,
+    udpai_timer_init(&dynamic->patience, on_patience_end);
+    udpai_timer_set(node->context.wheel, &dynamic->patience,
                     udpai_context_now(&node->context) + AWAITED_MS);
     *ret_source = source;
     return UDPA_OK;
@@ -160,7 +160,7 @@ count(const udpai_node *node, bool absent)
     size_t n = 0, at = 0;
     const udpai_source *source;
     while ((source = udpai_map_next(&node->sources, &at)))
-        n += source->delivered && source->is_absent == absent;
+        n += source->dynamic && source->is_absent == absent;
     return n;
 }
 
@@ -176,24 +176,25 @@ check_room(const udpai_node *node, bool absent, udpa_error **ret_error)
 }
 
 udpa_err
-udpai_delivered_find(udpai_node *node,
-                     udpai_str name,
-                     udpai_awaited_by who,
-                     const udpai_source **ret_source,
-                     udpa_error **ret_error)
+udpai_dynamic_source_find(udpai_node *node,
+                          udpai_str name,
+                          udpai_awaited_by who,
+                          const udpai_source **ret_source,
+                          udpa_error **ret_error)
 {
     udpai_source *source = udpai_map_get(&node->sources, name);
     udpa_err err = UDPA_OK;
-    if (!source && node->deliveries && udpai_delivery_is_name(name)) {
-        udpai_deliveries_tidy_up(node->deliveries); /* later: some may be about to be used */
+    if (!source && node->dynamic_sources && udpai_dynamic_source_is_name(name)) {
+        udpai_dynamic_sources_tidy_up(
+            node->dynamic_sources); /* later: some may be about to be used */
         if (who == UDPAI_AWAITED_BY_RESOURCE)
             err = check_room(node, true, ret_error);
         if (err == UDPA_OK)
             err = add(node, name, &source, ret_error);
     }
-    if (err == UDPA_OK && source && source->delivered) {
-        source->delivered->is_configured |= who == UDPAI_AWAITED_BY_CONFIGURATION;
-        source->delivered->may_have |= who == UDPAI_AWAITED_BY_CONTENTS;
+    if (err == UDPA_OK && source && source->dynamic) {
+        source->dynamic->is_configured |= who == UDPAI_AWAITED_BY_CONFIGURATION;
+        source->dynamic->may_have |= who == UDPAI_AWAITED_BY_CONTENTS;
     }
     *ret_source = source;
     return err;
@@ -236,7 +237,7 @@ leave(udpai_source *source)
     UDPA_AUTO(udpa_error_unref)
     udpa_error *error =
         udpa_error_new(UDPA_ERR_CLOSED, NULL, "the resource that it came by is there no more");
-    udpai_delivered *delivered = source->delivered;
+    udpai_dynamic_source *dynamic = source->dynamic;
     source->is_absent = true;
     udpai_timer_cancel(&source->retry);
     udpai_timer_cancel(&source->grace);
@@ -244,13 +245,13 @@ leave(udpai_source *source)
     source->is_decided = true;
     source->is_reached = false;
     set_target(source, NULL);
-    udpa_bytes_unref(delivered->by);
-    udpa_bytes_unref(delivered->payload);
-    delivered->by = delivered->payload = NULL;
-    delivered->was_taken_back = true;
-    udpai_timer_set(node->context.wheel, &delivered->patience,
+    udpa_bytes_unref(dynamic->by);
+    udpa_bytes_unref(dynamic->payload);
+    dynamic->by = dynamic->payload = NULL;
+    dynamic->was_taken_back = true;
+    udpai_timer_set(node->context.wheel, &dynamic->patience,
                     udpai_context_now(&node->context) + node->context.timing.interest_linger_ms);
-    udpai_deliveries_look_again(node->deliveries);
+    udpai_dynamic_sources_look_again(node->dynamic_sources);
     return true;
 }
 
@@ -260,24 +261,24 @@ static void
 appear(udpai_source *source)
 {
     udpai_node *node = source->node;
-    udpai_delivered *delivered = source->delivered;
+    udpai_dynamic_source *dynamic = source->dynamic;
     source->is_absent = source->is_reached = false;
     source->n_failures = 0;
     udpai_faults_done(source);
-    udpai_timer_cancel(&delivered->patience);
+    udpai_timer_cancel(&dynamic->patience);
     UDPAI_LIST_FOREACH (at, &source->scopes) /* so that what is in use is noted again */
-        if (delivered->is_void)
+        if (dynamic->is_void)
             (void)udpai_origin_set_eligible(
                 node->context.store, source->origin,
                 udpai_bytes_view(UDPAI_LIST_ENTRY(at, udpai_scope, in_source)->type), false);
-    delivered->is_void = delivered->was_taken_back = false;
-    delivered->may_have = true;
+    dynamic->is_void = dynamic->was_taken_back = false;
+    dynamic->may_have = true;
     udpai_origin_set_durable(source->origin, node->context.is_durable);
     udpai_delegations_look_again(node->delegations);
 }
 
 struct version {
-    const udpai_delivered_config *config;
+    const udpai_dynamic_source_config *config;
     udpa_bytes *by, *payload, *address;
     void *target;
 };
@@ -298,8 +299,8 @@ version_init(udpai_node *node,
              const udpa_resource *resource,
              udpa_error **ret_error)
 {
-    const udpai_delivery_config *how = config_of(node);
-    const udpai_delivered_config *config = version->config;
+    const udpai_dynamic_sources_config *how = config_of(node);
+    const udpai_dynamic_source_config *config = version->config;
     udpai_str name = udpai_resource_name(resource), payload;
     payload.data = udpa_resource_payload(resource, &payload.len);
     udpa_err err = udpa_bytes_new(&version->by, name.data, name.len);
@@ -317,9 +318,9 @@ static void
 move(udpai_source *source, void *target)
 {
     udpai_node *node = source->node;
-    udpai_delivered *delivered = source->delivered;
-    bool is_quick = udpai_context_now(&node->context) < delivered->quiet_until_ms;
-    delivered->quiet_until_ms =
+    udpai_dynamic_source *dynamic = source->dynamic;
+    bool is_quick = udpai_context_now(&node->context) < dynamic->quiet_until_ms;
+    dynamic->quiet_until_ms =
         udpai_context_now(&node->context) + node->context.timing.backoff_max_ms;
     udpai_source_set_target(source, target);
     if (is_quick)
@@ -331,12 +332,12 @@ move(udpai_source *source, void *target)
 static void
 put_version(udpai_source *source, struct version *version)
 {
-    udpai_delivered *delivered = source->delivered;
-    udpa_bytes_unref(delivered->by);
-    udpa_bytes_unref(delivered->payload);
+    udpai_dynamic_source *dynamic = source->dynamic;
+    udpa_bytes_unref(dynamic->by);
+    udpa_bytes_unref(dynamic->payload);
     udpa_bytes_unref(source->address);
-    delivered->by = UDPAI_TAKE(version->by);
-    delivered->payload = UDPAI_TAKE(version->payload);
+    dynamic->by = UDPAI_TAKE(version->by);
+    dynamic->payload = UDPAI_TAKE(version->payload);
     source->address = UDPAI_TAKE(version->address);
     source->kind = version->config->kind;
     if (source->is_absent) {
@@ -347,7 +348,7 @@ put_version(udpai_source *source, struct version *version)
     }
     udpai_log(UDPA_LOG_INFO, "federation", "source %.*s: it is at %.*s, by the resource %.*s",
               UDPAI_SHOWN(version->config->name), UDPAI_SHOWN(version->config->address),
-              UDPAI_SHOWN(udpai_delivered_by(source)));
+              UDPAI_SHOWN(udpai_dynamic_source_by(source)));
 }
 
 /* The source that the resource has made; NULL: none. */
@@ -357,7 +358,8 @@ find_by(const udpai_node *node, udpai_str by)
     size_t at = 0;
     udpai_source *source;
     while ((source = udpai_map_next(&node->sources, &at)))
-        if (source->delivered && !source->is_absent && udpai_str_eq(udpai_delivered_by(source), by))
+        if (source->dynamic && !source->is_absent &&
+            udpai_str_eq(udpai_dynamic_source_by(source), by))
             return source;
     return NULL;
 }
@@ -365,17 +367,17 @@ find_by(const udpai_node *node, udpai_str by)
 static udpa_err
 check_name(const udpai_source *there, udpai_str by, udpa_error **ret_error)
 {
-    if (there && !there->delivered)
+    if (there && !there->dynamic)
         return udpai_fail(ret_error, UDPA_ERR_INVAL,
                           "this node's configuration has a ConfigSource '%.*s', which no resource "
                           "takes the place of: give it another name",
                           UDPAI_SHOWN(udpai_bytes_view(there->name)));
-    if (there && !there->is_absent && !udpai_str_eq(udpai_delivered_by(there), by))
+    if (there && !there->is_absent && !udpai_str_eq(udpai_dynamic_source_by(there), by))
         return udpai_fail(ret_error, UDPA_ERR_INVAL,
                           "the ConfigSource '%.*s' comes by the resource '%.*s' already: as long "
                           "as that is there it counts",
                           UDPAI_SHOWN(udpai_bytes_view(there->name)),
-                          UDPAI_SHOWN(udpai_delivered_by(there)));
+                          UDPAI_SHOWN(udpai_dynamic_source_by(there)));
     return UDPA_OK;
 }
 
@@ -391,14 +393,14 @@ is_same(const udpai_source *source, const udpa_resource *resource)
 {
     udpai_str payload;
     payload.data = udpa_resource_payload(resource, &payload.len);
-    return udpai_str_eq(udpai_bytes_view(source->delivered->payload), payload);
+    return udpai_str_eq(udpai_bytes_view(source->dynamic->payload), payload);
 }
 
 udpa_err
-udpai_delivered_set(udpai_node *node,
-                    const udpai_delivered_config *config,
-                    const udpa_resource *resource,
-                    udpa_error **ret_error)
+udpai_dynamic_source_set(udpai_node *node,
+                         const udpai_dynamic_source_config *config,
+                         const udpa_resource *resource,
+                         udpa_error **ret_error)
 {
     udpai_str by = udpai_resource_name(resource);
     udpai_source *source = udpai_map_get(&node->sources, config->name);
@@ -423,9 +425,9 @@ udpai_delivered_set(udpai_node *node,
 }
 
 bool
-udpai_delivered_end(udpai_node *node, udpai_str by)
+udpai_dynamic_source_end(udpai_node *node, udpai_str by)
 {
-    const udpai_delivery_config *how = config_of(node);
+    const udpai_dynamic_sources_config *how = config_of(node);
     udpai_source *source = find_by(node, by);
     if (source && !leave(source))
         return false;

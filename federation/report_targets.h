@@ -3,8 +3,8 @@
  * (docs/design/client-resources.md, "Whose it is"). What the store has to tell is looked through on
  * its way, and gets the links of those who are to be shown it; when a resource comes from another
  * source than before, what is said of it is told again, for the other. Belongs to the loop. */
-#ifndef UDPAI_AIM_H
-#define UDPAI_AIM_H
+#ifndef UDPAI_REPORT_TARGETS_H
+#define UDPAI_REPORT_TARGETS_H
 
 #include "federation/named.h"
 
@@ -16,28 +16,30 @@ udpai_source_may_want_reports(const udpai_source *source)
            (source->kind == UDPAI_SOURCE_UDPA || source->kind == UDPAI_SOURCE_UDPA_LISTEN);
 }
 
-udpa_err udpai_aims_new(udpai_node *node);
-void udpai_aims_free(udpai_node *node);
+udpa_err udpai_report_targets_new(udpai_node *node);
+void udpai_report_targets_free(udpai_node *node);
 
 /* Sources and providers were looked at again. */
-void udpai_aims_evaluate(udpai_node *node);
+void udpai_report_targets_evaluate(udpai_node *node);
 /* Is there something to tell, though the store has nothing new? */
-bool udpai_aims_have_news(const udpai_node *node);
+bool udpai_report_targets_have_news(const udpai_node *node);
 /* Makes of what is to be told (NULL: nothing) what is told to the stream side; *ret_set NULL:
  * nothing. After UDPA_ERR_NOMEM the next call must be with the same set: nothing of it may be told
  * before. */
-udpa_err udpai_aims_apply(udpai_node *node, udpai_change_set *from, udpai_change_set **ret_set);
+udpa_err
+udpai_report_targets_apply(udpai_node *node, udpai_change_set *from, udpai_change_set **ret_set);
 
 /* The node has said this report itself, perhaps once more: if it speaks of something else now, it
  * is for others, though the report is the same. UDPA_ERR_NOMEM: that is not known yet. */
-udpa_err udpai_aims_said(udpai_node *node, const udpa_resource *report);
+udpa_err udpai_report_targets_published(udpai_node *node, const udpa_resource *report);
 /* The report is shown to these members of its audience alone, as long as it is reported; the bytes
  * are taken. UDPA_ERR_NOMEM: nothing has changed. */
-udpa_err udpai_aims_bind(udpai_node *node, const udpa_resource *report, udpa_bytes *members);
+udpa_err
+udpai_report_targets_bind(udpai_node *node, const udpa_resource *report, udpa_bytes *members);
 /* It was withdrawn. */
-void udpai_aims_withdrawn(udpai_node *node, udpai_str type_url, udpai_str name);
+void udpai_report_targets_withdrawn(udpai_node *node, udpai_str type_url, udpai_str name);
 
-/* ---- aim_subject.c ---- */
+/* ---- report_subject.c ---- */
 
 #define UDPAI_SUBJECT_TYPES_MAX 8
 
@@ -53,29 +55,29 @@ udpai_subject udpai_subject_of(const udpai_node *node, const udpa_resource *repo
 /* Of a report of load, by its name. */
 udpai_subject udpai_subject_of_load(udpai_str name);
 
-/* ---- aim_links.c ---- */
+/* ---- report_target_links.c ---- */
 
 typedef UDPAI_VECTOR(uint64_t) udpai_link_vector;
 
 /* Fills in the links of the sources that it is for, each perhaps several times; *ret_is_for_all: it
  * is not known, so it is for all. Those that stand by are beside them. */
-udpa_err udpai_aim_find(const udpai_node *node,
-                        const udpa_resource *report,
-                        udpai_link_vector *links,
-                        bool *ret_is_for_all);
+udpa_err udpai_report_target_find(const udpai_node *node,
+                                  const udpa_resource *report,
+                                  udpai_link_vector *links,
+                                  bool *ret_is_for_all);
 
 /* One who is told: a source's link, and who is behind it. */
-typedef struct udpai_aim_member {
+typedef struct udpai_report_target_member {
     uint64_t link, who;
-} udpai_aim_member;
+} udpai_report_target_member;
 
 /* The audience of a report of load, in order, as the bytes of its members. NULL without memory. */
-udpa_bytes *udpai_aim_audience(const udpai_node *node, udpai_str name);
+udpa_bytes *udpai_report_target_audience(const udpai_node *node, udpai_str name);
 /* Those that are to be warm. */
-udpa_err udpai_aim_add_standby(const udpai_node *node,
-                               const udpa_resource *report,
-                               udpai_link_vector *links);
+udpa_err udpai_report_target_add_standby(const udpai_node *node,
+                                         const udpa_resource *report,
+                                         udpai_link_vector *links);
 /* Changes when that may find others, but for who has delivered what. */
-uint64_t udpai_aim_digest(const udpai_node *node);
+uint64_t udpai_report_target_digest(const udpai_node *node);
 
 #endif

@@ -14,16 +14,16 @@
 #define AGAIN_MAX 100000
 
 static udpai_str
-wish_key(const void *item)
+request_key(const void *item)
 {
-    const udpai_wish *wish = item;
-    return (udpai_str){wish->text, wish->len};
+    const udpai_source_request *request = item;
+    return (udpai_str){request->text, request->len};
 }
 
 void
-udpai_wishes_init(udpai_scope *scope)
+udpai_source_requests_init(udpai_scope *scope)
 {
-    udpai_map_init(&scope->wishes, wish_key);
+    udpai_map_init(&scope->requests, request_key);
     udpai_list_init(&scope->asked);
     udpai_list_init(&scope->lingering);
     udpai_list_init(&scope->ended);
@@ -31,60 +31,61 @@ udpai_wishes_init(udpai_scope *scope)
 
 /* ---- finding ---- */
 
-udpai_wish *
-udpai_scope_wish(const udpai_scope *scope, udpai_str subject, bool is_wildcard)
+udpai_source_request *
+udpai_scope_request(const udpai_scope *scope, udpai_str subject, bool is_wildcard)
 {
     char room[UDPAI_NAME_MAX + 1];
     if (!is_wildcard)
-        return udpai_map_get(&scope->wishes, subject);
+        return udpai_map_get(&scope->requests, subject);
     if (subject.len > UDPAI_NAME_MAX)
         return NULL;
     room[0] = '*';
     if (subject.len)
         memcpy(room + 1, subject.data, subject.len);
-    return udpai_map_get(&scope->wishes, (udpai_str){room, subject.len + 1});
+    return udpai_map_get(&scope->requests, (udpai_str){room, subject.len + 1});
 }
 
-typedef bool (*wish_fn)(const udpai_wish *wish, const void *userdata);
+typedef bool (*request_fn)(const udpai_source_request *request, const void *userdata);
 
 static bool
-any_of_name(const udpai_scope *scope, udpai_str name, wish_fn counts, const void *userdata)
+any_of_name(const udpai_scope *scope, udpai_str name, request_fn counts, const void *userdata)
 {
-    const udpai_wish *wish = udpai_scope_wish(scope, name, false);
-    return wish && counts(wish, userdata);
+    const udpai_source_request *request = udpai_scope_request(scope, name, false);
+    return request && counts(request, userdata);
 }
 
 /* Who asks for a name that a pattern matches is found among all. */
 static bool
-any_of_pattern(const udpai_scope *scope, udpai_str pattern, wish_fn counts, const void *userdata)
+any_of_pattern(const udpai_scope *scope, udpai_str pattern, request_fn counts, const void *userdata)
 {
     size_t at = 0;
-    const udpai_wish *wish;
-    while ((wish = udpai_map_next(&scope->wishes, &at)))
-        if (!wish->is_wildcard && udpai_alias_matches(pattern, udpai_wish_subject(wish)) &&
-            counts(wish, userdata))
+    const udpai_source_request *request;
+    while ((request = udpai_map_next(&scope->requests, &at)))
+        if (!request->is_wildcard &&
+            udpai_alias_matches(pattern, udpai_source_request_subject(request)) &&
+            counts(request, userdata))
             return true;
     return false;
 }
 
 static bool
-any_wildcard(const udpai_scope *scope, udpai_str name, wish_fn counts, const void *userdata)
+any_wildcard(const udpai_scope *scope, udpai_str name, request_fn counts, const void *userdata)
 {
     size_t at = 0;
     udpai_str prefix;
     while (udpai_name_next_prefix(name, &at, &prefix)) {
-        const udpai_wish *wish = udpai_scope_wish(scope, prefix, true);
-        if (wish && counts(wish, userdata))
+        const udpai_source_request *request = udpai_scope_request(scope, prefix, true);
+        if (request && counts(request, userdata))
             return true;
     }
     return false;
 }
 
-/* Is there a wish that brings the resource, and counts? */
+/* Is there a request that brings the resource, and counts? */
 static bool
 is_brought(const udpai_scope *scope,
            const udpa_resource *resource,
-           wish_fn counts,
+           request_fn counts,
            const void *userdata)
 {
     udpai_str name = udpai_resource_name(resource);
@@ -109,17 +110,17 @@ is_removed_in(const udpai_publication *publication, udpai_str name)
 }
 
 static bool
-goes_on(const udpai_wish *wish, const void *news)
+goes_on(const udpai_source_request *request, const void *news)
 {
-    return wish->is_sent && !wish->is_denied &&
-           (wish->is_wildcard || !is_removed_in(news, udpai_wish_subject(wish)));
+    return request->is_sent && !request->is_denied &&
+           (request->is_wildcard || !is_removed_in(news, udpai_source_request_subject(request)));
 }
 
 static bool
-is_not_denied(const udpai_wish *wish, const void *userdata)
+is_not_denied(const udpai_source_request *request, const void *userdata)
 {
     (void)userdata;
-    return !wish->is_denied;
+    return !request->is_denied;
 }
 
 bool
@@ -148,114 +149,114 @@ udpai_source_still_brings(const udpai_source *source,
 /* ---- wanting ---- */
 
 static void
-unlink_ending(udpai_wish *wish)
+unlink_ending(udpai_source_request *request)
 {
-    if (udpai_timer_is_set(&wish->linger))
-        wish->scope->n_lingering--;
-    udpai_timer_cancel(&wish->linger);
-    udpai_list_remove(&wish->in_ending);
+    if (udpai_timer_is_set(&request->linger))
+        request->scope->n_lingering--;
+    udpai_timer_cancel(&request->linger);
+    udpai_list_remove(&request->in_ending);
 }
 
 static void
-set_reasked(udpai_wish *wish, bool is_reasked)
+set_reasked(udpai_source_request *request, bool is_reasked)
 {
-    wish->scope->source->n_reasked += (size_t)is_reasked - (size_t)wish->is_reasked;
-    wish->is_reasked = is_reasked;
+    request->scope->source->n_reasked += (size_t)is_reasked - (size_t)request->is_reasked;
+    request->is_reasked = is_reasked;
 }
 
 void
-udpai_wish_unask(udpai_wish *wish)
+udpai_source_request_unask(udpai_source_request *request)
 {
-    udpai_list_remove(&wish->in_asked);
-    set_reasked(wish, false);
+    udpai_list_remove(&request->in_asked);
+    set_reasked(request, false);
 }
 
 static void
-free_wish(udpai_wish *wish)
+free_request(udpai_source_request *request)
 {
-    udpai_wish_unask(wish);
-    unlink_ending(wish);
-    wish->scope->source->n_again -= wish->is_again;
-    udpai_free(wish);
+    udpai_source_request_unask(request);
+    unlink_ending(request);
+    request->scope->source->n_again -= request->is_again;
+    udpai_free(request);
 }
 
 static void
-end(udpai_wish *wish)
+end(udpai_source_request *request)
 {
-    unlink_ending(wish);
-    udpai_list_append(&wish->scope->ended, &wish->in_ending);
-    udpai_source_touch(wish->scope->source);
+    unlink_ending(request);
+    udpai_list_append(&request->scope->ended, &request->in_ending);
+    udpai_source_touch(request->scope->source);
 }
 
 static void
 on_linger_end(udpai_timer *timer)
 {
-    udpai_wish *wish = UDPAI_CONTAINER_OF(timer, udpai_wish, linger);
-    wish->scope->n_lingering--; /* the timer does not run any more */
-    end(wish);
+    udpai_source_request *request = UDPAI_CONTAINER_OF(timer, udpai_source_request, linger);
+    request->scope->n_lingering--; /* the timer does not run any more */
+    end(request);
 }
 
 static void
-linger(udpai_wish *wish)
+linger(udpai_source_request *request)
 {
-    udpai_scope *scope = wish->scope;
+    udpai_scope *scope = request->scope;
     const udpai_node *node = scope->source->node;
-    unlink_ending(wish);
-    udpai_timer_set(node->context.wheel, &wish->linger,
+    unlink_ending(request);
+    udpai_timer_set(node->context.wheel, &request->linger,
                     udpai_context_now(&node->context) + node->context.timing.interest_linger_ms);
-    udpai_list_append(&scope->lingering, &wish->in_ending);
+    udpai_list_append(&scope->lingering, &request->in_ending);
     if (++scope->n_lingering > LINGERING_MAX)
-        end(UDPAI_LIST_ENTRY(scope->lingering.next, udpai_wish, in_ending));
+        end(UDPAI_LIST_ENTRY(scope->lingering.next, udpai_source_request, in_ending));
 }
 
-static udpai_wish *
-make_wish(udpai_scope *scope, udpai_str text)
+static udpai_source_request *
+make_request(udpai_scope *scope, udpai_str text)
 {
-    udpai_wish *wish = udpai_alloc(sizeof(*wish) + text.len);
-    if (!wish)
+    udpai_source_request *request = udpai_alloc(sizeof(*request) + text.len);
+    if (!request)
         return NULL;
-    wish->scope = scope;
-    wish->is_wildcard = text.data[0] == '*';
-    wish->len = (uint32_t)text.len;
-    memcpy(wish->text, text.data, text.len);
-    udpai_list_init(&wish->in_asked);
-    udpai_list_init(&wish->in_ending);
-    udpai_timer_init(&wish->linger, on_linger_end);
-    if (udpai_map_add(&scope->wishes, wish))
-        return wish;
-    udpai_free(wish);
+    request->scope = scope;
+    request->is_wildcard = text.data[0] == '*';
+    request->len = (uint32_t)text.len;
+    memcpy(request->text, text.data, text.len);
+    udpai_list_init(&request->in_asked);
+    udpai_list_init(&request->in_ending);
+    udpai_timer_init(&request->linger, on_linger_end);
+    if (udpai_map_add(&scope->requests, request))
+        return request;
+    udpai_free(request);
     return NULL;
 }
 
-udpai_wish *
-udpai_wish_get(udpai_scope *scope, udpai_str text)
+udpai_source_request *
+udpai_source_request_get(udpai_scope *scope, udpai_str text)
 {
-    udpai_wish *wish = udpai_map_get(&scope->wishes, text);
-    return wish ? wish : make_wish(scope, text);
+    udpai_source_request *request = udpai_map_get(&scope->requests, text);
+    return request ? request : make_request(scope, text);
 }
 
 void
-udpai_wish_keep(udpai_wish *wish)
+udpai_source_request_keep(udpai_source_request *request)
 {
-    wish->n_wanted = 1;
-    unlink_ending(wish);
+    request->n_wanted = 1;
+    unlink_ending(request);
 }
 
 void
-udpai_wish_linger(udpai_wish *wish)
+udpai_source_request_linger(udpai_source_request *request)
 {
-    wish->n_wanted = 0;
-    linger(wish);
+    request->n_wanted = 0;
+    linger(request);
 }
 
 void
-udpai_wish_end(udpai_wish *wish)
+udpai_source_request_end(udpai_source_request *request)
 {
-    wish->n_wanted = 0;
-    end(wish);
+    request->n_wanted = 0;
+    end(request);
 }
 
-/* What of a wish lies in the scope, as a text of the same form; false: nothing. */
+/* What of a request lies in the scope, as a text of the same form; false: nothing. */
 static bool
 cut_to_scope(const udpai_scope *scope, udpai_str text, char *room, udpai_str *ret_text)
 {
@@ -276,12 +277,12 @@ cut_to_scope(const udpai_scope *scope, udpai_str text, char *room, udpai_str *re
 
 /* Of one of the texts. */
 static void
-count_wanted(udpai_wish *wish, bool wanted)
+count_wanted(udpai_source_request *request, bool wanted)
 {
     if (wanted)
-        wish->n_wanted++;
-    else if (wish->n_wanted) /* without memory it may not have been counted */
-        wish->n_wanted--;
+        request->n_wanted++;
+    else if (request->n_wanted) /* without memory it may not have been counted */
+        request->n_wanted--;
 }
 
 /* Sent with the next flush, together with all others that came meanwhile. Wildcards of wider name
@@ -299,46 +300,46 @@ udpai_scope_interest(udpai_scope *scope, udpai_str text, bool wanted)
     }
     if (!cut_to_scope(scope, text, room, &text))
         return;
-    udpai_wish *wish = udpai_map_get(&scope->wishes, text);
-    if (!wish && wanted)
-        wish = make_wish(scope, text);
-    if (!wish)
+    udpai_source_request *request = udpai_map_get(&scope->requests, text);
+    if (!request && wanted)
+        request = make_request(scope, text);
+    if (!request)
         return;
-    count_wanted(wish, wanted);
-    if (wish->n_wanted)
-        unlink_ending(wish);
+    count_wanted(request, wanted);
+    if (request->n_wanted)
+        unlink_ending(request);
     else
-        linger(wish);
+        linger(request);
     udpai_source_touch(scope->source);
 }
 
 void
 udpai_scope_end_name(udpai_scope *scope, udpai_str name)
 {
-    udpai_wish *wish = udpai_scope_wish(scope, name, false);
-    if (wish)
-        udpai_wish_end(wish);
+    udpai_source_request *request = udpai_scope_request(scope, name, false);
+    if (request)
+        udpai_source_request_end(request);
 }
 
 /* ---- asking ---- */
 
 /* It is answered with the Subscribe that was sent last. */
 static void
-note_asked(udpai_wish *wish)
+note_asked(udpai_source_request *request)
 {
-    wish->is_sent = true;
-    wish->batch = wish->scope->last_batch;
-    wish->asked_ms = udpai_context_now(&wish->scope->source->node->context);
-    udpai_list_remove(&wish->in_asked);
-    udpai_list_append(&wish->scope->asked, &wish->in_asked);
-    udpai_lookups_expect(wish->scope);
+    request->is_sent = true;
+    request->batch = request->scope->last_batch;
+    request->asked_ms = udpai_context_now(&request->scope->source->node->context);
+    udpai_list_remove(&request->in_asked);
+    udpai_list_append(&request->scope->asked, &request->in_asked);
+    udpai_lookups_expect(request->scope);
 }
 
 /* Names that go together in one message. */
 struct names {
     udpai_scope *scope;
     UDPAI_VECTOR(udpai_str) texts;
-    UDPAI_VECTOR(udpai_wish *) wishes;
+    UDPAI_VECTOR(udpai_source_request *) requests;
     size_t bytes;
     bool is_again; /* they were asked for before */
     bool failed;   /* some were not asked for */
@@ -350,27 +351,27 @@ send_names(struct names *names)
     bool asked = names->texts.n && udpai_ask(names->scope, udpai_bytes_view(names->scope->prefix),
                                              names->texts.items, names->texts.n);
     names->failed = names->failed || (names->texts.n && !asked);
-    for (size_t i = 0; asked && i < names->wishes.n; i++) {
-        note_asked(names->wishes.items[i]);
-        set_reasked(names->wishes.items[i], names->is_again);
+    for (size_t i = 0; asked && i < names->requests.n; i++) {
+        note_asked(names->requests.items[i]);
+        set_reasked(names->requests.items[i], names->is_again);
     }
-    names->texts.n = names->wishes.n = names->bytes = 0;
+    names->texts.n = names->requests.n = names->bytes = 0;
 }
 
 /* Without memory it is asked for with the next flush. */
 static void
-add_name(struct names *names, udpai_wish *wish)
+add_name(struct names *names, udpai_source_request *request)
 {
-    udpai_str name = udpai_wish_subject(wish);
+    udpai_str name = udpai_source_request_subject(request);
     if (names->texts.n == UDPAI_ASKED_ITEMS_MAX ||
         names->bytes + name.len > UDPAI_ASKED_BYTES_MAX / 2)
         send_names(names);
-    if (!udpai_vector_reserve(&names->wishes, 1) || !udpai_vector_push(&names->texts, name)) {
+    if (!udpai_vector_reserve(&names->requests, 1) || !udpai_vector_push(&names->texts, name)) {
         names->failed = true;
-        udpai_source_touch(wish->scope->source);
+        udpai_source_touch(request->scope->source);
         return;
     }
-    names->wishes.items[names->wishes.n++] = wish;
+    names->requests.items[names->requests.n++] = request;
     names->bytes += name.len;
 }
 
@@ -378,17 +379,17 @@ static void
 names_done(struct names *names)
 {
     udpai_vector_done(&names->texts);
-    udpai_vector_done(&names->wishes);
+    udpai_vector_done(&names->requests);
 }
 
 /* False: without memory. */
 static bool
-ask_for_wildcard(udpai_scope *scope, udpai_wish *wish)
+ask_for_wildcard(udpai_scope *scope, udpai_source_request *request)
 {
     const udpai_str wildcard = {"", 0};
-    if (!udpai_ask(scope, udpai_wish_subject(wish), &wildcard, 1))
+    if (!udpai_ask(scope, udpai_source_request_subject(request), &wildcard, 1))
         return false;
-    note_asked(wish);
+    note_asked(request);
     return true;
 }
 
@@ -398,13 +399,13 @@ ask_for_wanted(udpai_scope *scope)
 {
     struct names names = {.scope = scope};
     size_t at = 0;
-    udpai_wish *wish;
-    while ((wish = udpai_map_next(&scope->wishes, &at))) {
-        if (wish->is_sent || wish->is_refused || wish->is_paused || wish->n_wanted == 0)
+    udpai_source_request *request;
+    while ((request = udpai_map_next(&scope->requests, &at))) {
+        if (request->is_sent || request->is_refused || request->is_paused || request->n_wanted == 0)
             continue;
-        if (!wish->is_wildcard)
-            add_name(&names, wish);
-        else if (!ask_for_wildcard(scope, wish))
+        if (!request->is_wildcard)
+            add_name(&names, request);
+        else if (!ask_for_wildcard(scope, request))
             names.failed = true;
     }
     send_names(&names);
@@ -412,18 +413,18 @@ ask_for_wanted(udpai_scope *scope)
     return !names.failed;
 }
 
-/* What was asked for by another name, or by a wildcard, has a wish of its own for a while, as if
+/* What was asked for by another name, or by a wildcard, has a request of its own for a while, as if
  * somebody had wanted it: a source that refreshes ever other names has not all of them kept. */
-static udpai_wish *
-wish_again(udpai_scope *scope, udpai_str name)
+static udpai_source_request *
+request_again(udpai_scope *scope, udpai_str name)
 {
-    udpai_wish *wish = udpai_scope_wish(scope, name, false);
-    if (wish || scope->source->n_again == AGAIN_MAX || !(wish = make_wish(scope, name)))
-        return wish;
-    wish->is_again = true;
+    udpai_source_request *request = udpai_scope_request(scope, name, false);
+    if (request || scope->source->n_again == AGAIN_MAX || !(request = make_request(scope, name)))
+        return request;
+    request->is_again = true;
     scope->source->n_again++;
-    linger(wish);
-    return wish;
+    linger(request);
+    return request;
 }
 
 void
@@ -431,9 +432,9 @@ udpai_scope_ask_again(udpai_scope *scope, const udpai_str *names, size_t n_names
 {
     struct names batch = {.scope = scope, .is_again = true};
     for (size_t i = 0; i < n_names && scope->source->may_ask; i++) {
-        udpai_wish *wish = wish_again(scope, names[i]);
-        if (wish && !wish->is_refused && !wish->is_reasked)
-            add_name(&batch, wish);
+        udpai_source_request *request = request_again(scope, names[i]);
+        if (request && !request->is_refused && !request->is_reasked)
+            add_name(&batch, request);
     }
     send_names(&batch); /* without memory: with the next refresh */
     names_done(&batch);
@@ -449,10 +450,11 @@ udpai_source_has_sent(udpai_source *source, const udpa_resource *resource)
     udpai_str type_url = udpai_resource_type_url(resource), name = udpai_resource_name(resource);
     UDPAI_LIST_FOREACH (at, &source->scopes) {
         const udpai_scope *scope = UDPAI_LIST_ENTRY(at, udpai_scope, in_source);
-        udpai_wish *wish =
-            udpai_scope_covers(scope, type_url, name) ? udpai_scope_wish(scope, name, false) : NULL;
-        if (wish)
-            set_reasked(wish, false);
+        udpai_source_request *request = udpai_scope_covers(scope, type_url, name)
+                                            ? udpai_scope_request(scope, name, false)
+                                            : NULL;
+        if (request)
+            set_reasked(request, false);
     }
 }
 
@@ -464,9 +466,9 @@ send_unsubscribe(struct names *names)
     if (names->texts.n)
         udpai_ask_no_more(names->scope, udpai_bytes_view(names->scope->prefix), names->texts.items,
                           names->texts.n);
-    for (size_t i = 0; i < names->wishes.n; i++)
-        free_wish(names->wishes.items[i]);
-    names->texts.n = names->wishes.n = names->bytes = 0;
+    for (size_t i = 0; i < names->requests.n; i++)
+        free_request(names->requests.items[i]);
+    names->texts.n = names->requests.n = names->bytes = 0;
 }
 
 /* Another scope has asked for it on this stream, where it was one with ours. */
@@ -475,11 +477,12 @@ is_asked_elsewhere(const udpai_scope *scope, udpai_str name)
 {
     UDPAI_LIST_FOREACH (at, &scope->source->scopes) {
         const udpai_scope *other = UDPAI_LIST_ENTRY(at, udpai_scope, in_source);
-        const udpai_wish *wish = other != scope && udpai_str_eq(udpai_bytes_view(other->type),
-                                                                udpai_bytes_view(scope->type))
-                                     ? udpai_scope_wish(other, name, false)
-                                     : NULL;
-        if (wish && wish->is_sent)
+        const udpai_source_request *request =
+            other != scope &&
+                    udpai_str_eq(udpai_bytes_view(other->type), udpai_bytes_view(scope->type))
+                ? udpai_scope_request(other, name, false)
+                : NULL;
+        if (request && request->is_sent)
             return true;
     }
     return false;
@@ -489,12 +492,12 @@ static void
 forget_wildcards_of(udpai_scope *scope)
 {
     size_t at = 0;
-    udpai_wish *wish;
-    while ((wish = udpai_map_next(&scope->wishes, &at))) {
-        if (!wish->is_wildcard)
+    udpai_source_request *request;
+    while ((request = udpai_map_next(&scope->requests, &at))) {
+        if (!request->is_wildcard)
             continue;
-        wish->is_sent = false;
-        udpai_wish_unask(wish);
+        request->is_sent = false;
+        udpai_source_request_unask(request);
     }
 }
 
@@ -532,22 +535,23 @@ give_back_some(udpai_scope *scope, struct names *names)
     while (names->texts.n < UDPAI_ASKED_ITEMS_MAX && names->bytes < UDPAI_ASKED_BYTES_MAX / 2) {
         if (udpai_list_empty(&scope->ended))
             return false;
-        udpai_wish *wish = UDPAI_LIST_ENTRY(scope->ended.next, udpai_wish, in_ending);
-        udpai_str subject = udpai_wish_subject(wish);
-        bool is_told = wish->is_sent && scope->source->may_ask &&
-                       (wish->is_wildcard || !is_asked_elsewhere(scope, subject));
-        if (is_told && !wish->is_wildcard && udpai_vector_reserve(&names->wishes, 1) &&
+        udpai_source_request *request =
+            UDPAI_LIST_ENTRY(scope->ended.next, udpai_source_request, in_ending);
+        udpai_str subject = udpai_source_request_subject(request);
+        bool is_told = request->is_sent && scope->source->may_ask &&
+                       (request->is_wildcard || !is_asked_elsewhere(scope, subject));
+        if (is_told && !request->is_wildcard && udpai_vector_reserve(&names->requests, 1) &&
             udpai_vector_push(&names->texts, subject)) {
-            udpai_map_remove(&scope->wishes, wish_key(wish));
-            udpai_list_remove(&wish->in_ending);
-            names->wishes.items[names->wishes.n++] = wish;
+            udpai_map_remove(&scope->requests, request_key(request));
+            udpai_list_remove(&request->in_ending);
+            names->requests.items[names->requests.n++] = request;
             names->bytes += subject.len;
             continue;
         }
-        udpai_map_remove(&scope->wishes, wish_key(wish));
-        if (is_told && wish->is_wildcard)
+        udpai_map_remove(&scope->requests, request_key(request));
+        if (is_told && request->is_wildcard)
             udpai_ask_wildcard_no_more(scope, subject);
-        free_wish(wish);
+        free_request(request);
     }
     return true;
 }
@@ -585,17 +589,17 @@ give_back_ended(udpai_scope *scope)
 }
 
 void
-udpai_wish_refuse(udpai_wish *wish, bool is_denied)
+udpai_source_request_refuse(udpai_source_request *request, bool is_denied)
 {
-    wish->is_refused = true;
-    wish->is_denied = is_denied;
-    wish->is_known |= is_denied;
-    wish->scope->has_denied |= is_denied;
-    udpai_wish_unask(wish);
+    request->is_refused = true;
+    request->is_denied = is_denied;
+    request->is_known |= is_denied;
+    request->scope->has_denied |= is_denied;
+    udpai_source_request_unask(request);
 }
 
 bool
-udpai_wishes_sync(udpai_scope *scope)
+udpai_source_requests_sync(udpai_scope *scope)
 {
     give_back_ended(scope);
     if (scope->has_denied)
@@ -607,29 +611,29 @@ udpai_wishes_sync(udpai_scope *scope)
 /* ---- losing and ending ---- */
 
 void
-udpai_wishes_reset(udpai_scope *scope)
+udpai_source_requests_reset(udpai_scope *scope)
 {
     size_t at = 0;
-    udpai_wish *wish;
-    while ((wish = udpai_map_next(&scope->wishes, &at))) {
-        wish->is_sent = wish->is_refused = wish->is_denied = false;
-        udpai_wish_unask(wish);
+    udpai_source_request *request;
+    while ((request = udpai_map_next(&scope->requests, &at))) {
+        request->is_sent = request->is_refused = request->is_denied = false;
+        udpai_source_request_unask(request);
     }
 }
 
 void
-udpai_wishes_end(udpai_scope *scope)
+udpai_source_requests_end(udpai_scope *scope)
 {
     while (!udpai_list_empty(&scope->lingering))
-        end(UDPAI_LIST_ENTRY(scope->lingering.next, udpai_wish, in_ending));
+        end(UDPAI_LIST_ENTRY(scope->lingering.next, udpai_source_request, in_ending));
 }
 
 void
-udpai_wishes_free(udpai_scope *scope)
+udpai_source_requests_free(udpai_scope *scope)
 {
     size_t at = 0;
-    udpai_wish *wish;
-    while ((wish = udpai_map_next(&scope->wishes, &at)))
-        free_wish(wish);
-    udpai_map_done(&scope->wishes);
+    udpai_source_request *request;
+    while ((request = udpai_map_next(&scope->requests, &at)))
+        free_request(request);
+    udpai_map_done(&scope->requests);
 }

@@ -2,33 +2,35 @@
 /* What checkers say of the endpoints of a cluster (udpa.health.v1.EndpointHealth), merged into the
  * ClusterLoadAssignment of the cluster's name as it is told to everybody. The store knows nothing
  * of that: what it has to tell is looked through on its way. Belongs to the loop. */
-#ifndef UDPAI_VERDICTS_H
-#define UDPAI_VERDICTS_H
+#ifndef UDPAI_HEALTH_OVERLAY_H
+#define UDPAI_HEALTH_OVERLAY_H
 
 #include "reports/health.h"
 #include "store/store.h"
 
-typedef struct udpai_verdicts udpai_verdicts;
+typedef struct udpai_health_overlay udpai_health_overlay;
 
-typedef struct udpai_verdicts_config {
+typedef struct udpai_health_overlay_config {
     udpai_health_policy policy; /* not NONE */
     udpai_str authority;        /* of what is told instead; outlives it, as do the next two */
     udpai_store *store;
     udpai_wheel *wheel;
-} udpai_verdicts_config;
+} udpai_health_overlay_config;
 
-udpa_err udpai_verdicts_new(udpai_verdicts **ret_verdicts, const udpai_verdicts_config *config);
-udpai_verdicts *udpai_verdicts_free(udpai_verdicts *verdicts);
+udpa_err udpai_health_overlay_new(udpai_health_overlay **ret_verdicts,
+                                  const udpai_health_overlay_config *config);
+udpai_health_overlay *udpai_health_overlay_free(udpai_health_overlay *overlay);
 
 /* Is there something to tell, though the store has nothing new? It may come with time. */
-bool udpai_verdicts_have_news(const udpai_verdicts *verdicts);
+bool udpai_health_overlay_have_news(const udpai_health_overlay *overlay);
 /* Makes of what the store has to tell (NULL: nothing) what is told; *ret_set NULL: nothing. After
  * UDPA_ERR_NOMEM the next call must be with the same set: nothing of it may be told before. */
-udpa_err udpai_verdicts_apply(udpai_verdicts *verdicts,
-                              udpai_change_set *from,
-                              int64_t wall_us,
-                              udpai_change_set **ret_set);
+udpa_err udpai_health_overlay_apply(udpai_health_overlay *overlay,
+                                    udpai_change_set *from,
+                                    int64_t wall_us,
+                                    udpai_change_set **ret_set);
 /* What the store has told, as it was told; borrowed. */
-udpa_resource *udpai_verdicts_told(const udpai_verdicts *verdicts, udpa_resource *resource);
+udpa_resource *udpai_health_overlay_of(const udpai_health_overlay *overlay,
+                                       udpa_resource *resource);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a ConfigSource that is a resource says. It comes from a peer, so anything may stand in it.
  */
-#include "federation/delivery.h"
+#include "federation/dynamic_sources.h"
 #include "udpa/config/v1/bootstrap.pb-c.h"
 #include "wire/scan.h"
 
@@ -12,7 +12,7 @@ typedef Udpa__Config__V1__ConfigSource source_message;
 
 /* A '/' stands in names of groups of clients, and of nothing else. */
 bool
-udpai_delivery_is_name(udpai_str name)
+udpai_dynamic_source_is_name(udpai_str name)
 {
     for (size_t i = 0; i < name.len; i++) {
         char c = name.data[i];
@@ -24,7 +24,7 @@ udpai_delivery_is_name(udpai_str name)
 }
 
 static const source_message *
-unpack(udpai_delivered_reading *reading, const udpa_resource *resource, udpa_error **ret_error)
+unpack(udpai_dynamic_source_reading *reading, const udpa_resource *resource, udpa_error **ret_error)
 {
     const ProtobufCMessageDescriptor *type = &udpa__config__v1__config_source__descriptor;
     udpai_arena *arena = &reading->arena;
@@ -46,7 +46,9 @@ refuse(const source_message *message, const char *why, udpa_error **ret_error)
 }
 
 static udpa_err
-read_udpa(udpai_delivered_config *config, const source_message *message, udpa_error **ret_error)
+read_udpa(udpai_dynamic_source_config *config,
+          const source_message *message,
+          udpa_error **ret_error)
 {
     config->kind = UDPAI_SOURCE_UDPA;
     config->address = udpai_str_from(message->udpa->address);
@@ -57,7 +59,7 @@ read_udpa(udpai_delivered_config *config, const source_message *message, udpa_er
 }
 
 static udpa_err
-read_xds(udpai_delivered_config *config, const source_message *message, udpa_error **ret_error)
+read_xds(udpai_dynamic_source_config *config, const source_message *message, udpa_error **ret_error)
 {
     config->kind = UDPAI_SOURCE_XDS;
     config->address = udpai_str_from(message->xds->address);
@@ -86,7 +88,9 @@ is_time(const Google__Protobuf__Duration *time)
 }
 
 static udpa_err
-read_rest(udpai_delivered_config *config, const source_message *message, udpa_error **ret_error)
+read_rest(udpai_dynamic_source_config *config,
+          const source_message *message,
+          udpa_error **ret_error)
 {
     const Udpa__Config__V1__RestSource *rest = message->rest;
     config->kind = UDPAI_SOURCE_REST;
@@ -104,7 +108,9 @@ read_rest(udpai_delivered_config *config, const source_message *message, udpa_er
 }
 
 static udpa_err
-read_kind(udpai_delivered_config *config, const source_message *message, udpa_error **ret_error)
+read_kind(udpai_dynamic_source_config *config,
+          const source_message *message,
+          udpa_error **ret_error)
 {
     if (message->kind_case == UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_UDPA)
         return read_udpa(config, message, ret_error);
@@ -118,9 +124,9 @@ read_kind(udpai_delivered_config *config, const source_message *message, udpa_er
 }
 
 udpa_err
-udpai_delivered_read(udpai_delivered_reading *reading,
-                     const udpa_resource *resource,
-                     udpa_error **ret_error)
+udpai_dynamic_source_read(udpai_dynamic_source_reading *reading,
+                          const udpa_resource *resource,
+                          udpa_error **ret_error)
 {
     udpa_error *error = NULL;
     udpai_arena_init(&reading->arena);
@@ -133,13 +139,13 @@ udpai_delivered_read(udpai_delivered_reading *reading,
             udpa_error_unref(error);
         return err;
     }
-    udpai_delivered_config *config = &reading->config;
-    *config = (udpai_delivered_config){
+    udpai_dynamic_source_config *config = &reading->config;
+    *config = (udpai_dynamic_source_config){
         .name = udpai_str_from(message->name),
         .credential = udpai_str_from(message->credential),
         .message = message,
     };
-    if (!udpai_delivery_is_name(config->name))
+    if (!udpai_dynamic_source_is_name(config->name))
         return udpai_fail(ret_error, UDPA_ERR_INVAL,
                           "'%.*s' is no name of a ConfigSource: it must be 1 to %d of a-z, A-Z, "
                           "0-9, '-', '_' and '.'",
@@ -155,7 +161,7 @@ udpai_delivered_read(udpai_delivered_reading *reading,
 }
 
 void
-udpai_delivered_read_done(udpai_delivered_reading *reading)
+udpai_dynamic_source_read_done(udpai_dynamic_source_reading *reading)
 {
     udpai_arena_done(&reading->arena);
 }

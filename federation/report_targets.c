@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "federation/aim.h"
+#include "federation/report_targets.h"
 
 #include "base/alloc.h"
 #include "federation/reports.h"
@@ -18,7 +18,7 @@ typedef struct subject {
 } subject;
 
 /* A report that was told. */
-typedef struct aimed {
+typedef struct routed {
     udpai_list in_subject;
     udpai_list in_untold; /* while it is for others than those to whom it was told */
     subject *of;          /* NULL: nothing that has a name */
@@ -26,13 +26,13 @@ typedef struct aimed {
     udpa_bytes *bound; /* members of its audience, who alone are shown it; NULL: it is not bound */
     uint32_t len;      /* of the key: the type, a blank, the name */
     char key[];
-} aimed;
+} routed;
 
-struct udpai_aims {
+struct udpai_report_targets {
     bool is_on; /* there are, or were, several who may be shown reports */
     bool is_all_moved;
     uint64_t digest;
-    udpai_map reports;  /* aimed */
+    udpai_map reports;  /* routed */
     udpai_map subjects; /* subject */
     udpai_list moved, untold;
     udpai_link_vector links;
@@ -42,7 +42,7 @@ struct udpai_aims {
 static udpai_str
 report_key(const void *item)
 {
-    const aimed *self = item;
+    const routed *self = item;
     return (udpai_str){self->key, self->len};
 }
 
@@ -56,9 +56,9 @@ subject_key(const void *item)
 /* ---- what reports speak of ---- */
 
 static subject *
-get_subject(udpai_aims *aims, udpai_str name)
+get_subject(udpai_report_targets *targets, udpai_str name)
 {
-    subject *self = udpai_map_get(&aims->subjects, name);
+    subject *self = udpai_map_get(&targets->subjects, name);
     if (self)
         return self;
     self = udpai_alloc(sizeof(*self) + name.len);
@@ -68,35 +68,35 @@ get_subject(udpai_aims *aims, udpai_str name)
     udpai_list_init(&self->in_moved);
     self->len = (uint32_t)name.len;
     memcpy(self->name, name.data, name.len);
-    if (udpai_map_add(&aims->subjects, self))
+    if (udpai_map_add(&targets->subjects, self))
         return self;
     udpai_free(self);
     return NULL;
 }
 
 static void
-drop_if_unused(udpai_aims *aims, subject *self)
+drop_if_unused(udpai_report_targets *targets, subject *self)
 {
     if (!self || !udpai_list_empty(&self->reports))
         return;
     udpai_list_remove(&self->in_moved);
-    udpai_map_remove(&aims->subjects, subject_key(self));
+    udpai_map_remove(&targets->subjects, subject_key(self));
     udpai_free(self);
 }
 
 /* It may be another than before. */
 static bool
-put_below(udpai_aims *aims, aimed *self, udpai_str name)
+put_below(udpai_report_targets *targets, routed *self, udpai_str name)
 {
     subject *before = self->of;
-    subject *now = name.len ? get_subject(aims, name) : NULL;
+    subject *now = name.len ? get_subject(targets, name) : NULL;
     if (name.len && !now)
         return false;
     udpai_list_remove(&self->in_subject);
     if (now)
         udpai_list_append(&now->reports, &self->in_subject);
     self->of = now;
-    drop_if_unused(aims, before);
+    drop_if_unused(targets, before);
     return true;
 }
 
@@ -104,10 +104,10 @@ static void
 on_moved(void *userdata, udpai_str type_url, udpai_str name)
 {
     (void)type_url;
-    udpai_aims *aims = userdata;
-    subject *self = aims->subjects.n ? udpai_map_get(&aims->subjects, name) : NULL;
+    udpai_report_targets *targets = userdata;
+    subject *self = targets->subjects.n ? udpai_map_get(&targets->subjects, name) : NULL;
     if (self && !udpai_list_linked(&self->in_moved))
-        udpai_list_append(&aims->moved, &self->in_moved);
+        udpai_list_append(&targets->moved, &self->in_moved);
 }
 
 /* ---- reports ---- */
@@ -118,12 +118,12 @@ make_key(char room[UDPAI_NAMED_KEY_MAX], const udpa_resource *report)
     return udpai_named_make_key(room, udpai_resource_type_url(report), udpai_resource_name(report));
 }
 
-static aimed *
-get_report(udpai_aims *aims, const udpa_resource *report)
+static routed *
+get_report(udpai_report_targets *targets, const udpa_resource *report)
 {
     char room[UDPAI_NAMED_KEY_MAX];
     udpai_str key = make_key(room, report);
-    aimed *self = udpai_map_get(&aims->reports, key);
+    routed *self = udpai_map_get(&targets->reports, key);
     if (self)
         return self;
     self = udpai_alloc(sizeof(*self) + key.len);
@@ -133,7 +133,7 @@ get_report(udpai_aims *aims, const udpa_resource *report)
     udpai_list_init(&self->in_untold);
     self->len = (uint32_t)key.len;
     memcpy(self->key, key.data, key.len);
-    if (udpai_map_add(&aims->reports, self))
+    if (udpai_map_add(&targets->reports, self))
         return self;
     udpai_free(self);
     return NULL;
@@ -148,33 +148,33 @@ let_go(udpai_change *told)
 }
 
 static void
-free_report(udpai_aims *aims, aimed *self)
+free_report(udpai_report_targets *targets, routed *self)
 {
     udpai_list_remove(&self->in_subject);
     udpai_list_remove(&self->in_untold);
-    drop_if_unused(aims, self->of);
+    drop_if_unused(targets, self->of);
     let_go(&self->told);
     udpa_bytes_unref(self->bound);
     udpai_free(self);
 }
 
 static void
-drop_report(udpai_aims *aims, const udpa_resource *report)
+drop_report(udpai_report_targets *targets, const udpa_resource *report)
 {
     char room[UDPAI_NAMED_KEY_MAX];
-    aimed *self = udpai_map_remove(&aims->reports, make_key(room, report));
+    routed *self = udpai_map_remove(&targets->reports, make_key(room, report));
     if (self)
-        free_report(aims, self);
+        free_report(targets, self);
 }
 
 /* ---- whom they are for ---- */
 
 static udpa_bytes *
-share_links(udpai_aims *aims)
+share_links(udpai_report_targets *targets)
 {
-    const udpai_link_vector *links = &aims->links;
+    const udpai_link_vector *links = &targets->links;
     const udpai_str bytes = {(const char *)links->items, links->n * sizeof(*links->items)};
-    udpa_bytes **place = &aims->recent[udpai_hash(bytes) % RECENT];
+    udpa_bytes **place = &targets->recent[udpai_hash(bytes) % RECENT];
     if (*place && udpai_str_eq(udpai_bytes_view(*place), bytes))
         return udpa_bytes_ref(*place);
     udpa_bytes *made = udpai_links_new(links->items, links->n);
@@ -192,7 +192,7 @@ is_same(const udpa_bytes *a, const udpa_bytes *b)
 }
 
 static bool
-has_member(udpai_str members, const udpai_aim_member *one)
+has_member(udpai_str members, const udpai_report_target_member *one)
 {
     for (size_t at = 0; at < members.len; at += sizeof(*one))
         if (memcmp(members.data + at, one, sizeof(*one)) == 0)
@@ -203,16 +203,17 @@ has_member(udpai_str members, const udpai_aim_member *one)
 /* Of those for whom it was said, who are its audience still. If there are others, it is said again
  * for them. */
 static udpa_err
-find_bound(const udpai_node *node, const aimed *self, udpai_link_vector *links)
+find_bound(const udpai_node *node, const routed *self, udpai_link_vector *links)
 {
     UDPA_AUTO(udpa_bytes_unref)
-    udpa_bytes *audience = udpai_aim_audience(node, udpai_resource_name(self->told.resource));
+    udpa_bytes *audience =
+        udpai_report_target_audience(node, udpai_resource_name(self->told.resource));
     if (!audience)
         return UDPA_ERR_NOMEM;
     udpai_str now = udpai_bytes_view(audience), said = udpai_bytes_view(self->bound);
     links->n = 0;
-    for (size_t at = 0; at < now.len; at += sizeof(udpai_aim_member)) {
-        udpai_aim_member member;
+    for (size_t at = 0; at < now.len; at += sizeof(udpai_report_target_member)) {
+        udpai_report_target_member member;
         memcpy(&member, now.data + at, sizeof(member));
         if (has_member(said, &member) && !udpai_vector_push(links, member.link))
             return UDPA_ERR_NOMEM;
@@ -224,29 +225,29 @@ find_bound(const udpai_node *node, const aimed *self, udpai_link_vector *links)
 
 static udpa_err
 find_links(const udpai_node *node,
-           const aimed *self,
+           const routed *self,
            udpai_link_vector *links,
            bool *ret_is_for_all)
 {
     *ret_is_for_all = false;
     if (self->bound)
         return find_bound(node, self, links);
-    udpa_err err = udpai_aim_find(node, self->told.resource, links, ret_is_for_all);
+    udpa_err err = udpai_report_target_find(node, self->told.resource, links, ret_is_for_all);
     return err == UDPA_OK && !*ret_is_for_all
-               ? udpai_aim_add_standby(node, self->told.resource, links)
+               ? udpai_report_target_add_standby(node, self->told.resource, links)
                : err;
 }
 
 static udpa_err
-aim(const udpai_node *node, aimed *self, bool *ret_has_changed)
+route(const udpai_node *node, routed *self, bool *ret_has_changed)
 {
-    udpai_aims *aims = node->aims;
+    udpai_report_targets *targets = node->report_targets;
     bool is_for_all = false;
     udpa_bytes *links = NULL;
-    udpa_err err = find_links(node, self, &aims->links, &is_for_all);
+    udpa_err err = find_links(node, self, &targets->links, &is_for_all);
     if (err == UDPA_OK && !is_for_all) {
-        aims->links.n = udpai_links_sort(aims->links.items, aims->links.n);
-        links = share_links(aims);
+        targets->links.n = udpai_links_sort(targets->links.items, targets->links.n);
+        links = share_links(targets);
         err = links ? UDPA_OK : UDPA_ERR_NOMEM;
     }
     if (err != UDPA_OK)
@@ -261,7 +262,7 @@ aim(const udpai_node *node, aimed *self, bool *ret_has_changed)
 static udpa_err
 take(const udpai_node *node, const udpai_change *change, udpa_bytes **ret_links)
 {
-    aimed *self = get_report(node->aims, change->resource);
+    routed *self = get_report(node->report_targets, change->resource);
     bool has_changed;
     if (!self)
         return UDPA_ERR_NOMEM;
@@ -274,17 +275,17 @@ take(const udpai_node *node, const udpai_change *change, udpa_bytes **ret_links)
     };
     let_go(&before);
     udpai_list_remove(&self->in_untold);
-    if (!put_below(node->aims, self, udpai_subject_of(node, change->resource).name))
+    if (!put_below(node->report_targets, self, udpai_subject_of(node, change->resource).name))
         return UDPA_ERR_NOMEM;
-    udpa_err err = aim(node, self, &has_changed);
+    udpa_err err = route(node, self, &has_changed);
     *ret_links = self->told.shown_to;
     return err;
 }
 
 udpa_err
-udpai_aims_bind(udpai_node *node, const udpa_resource *report, udpa_bytes *members)
+udpai_report_targets_bind(udpai_node *node, const udpa_resource *report, udpa_bytes *members)
 {
-    aimed *self = get_report(node->aims, report);
+    routed *self = get_report(node->report_targets, report);
     if (!self) {
         udpa_bytes_unref(members);
         return UDPA_ERR_NOMEM;
@@ -296,26 +297,26 @@ udpai_aims_bind(udpai_node *node, const udpa_resource *report, udpa_bytes *membe
 
 /* What was told goes with the change that says so. */
 void
-udpai_aims_withdrawn(udpai_node *node, udpai_str type_url, udpai_str name)
+udpai_report_targets_withdrawn(udpai_node *node, udpai_str type_url, udpai_str name)
 {
     char room[UDPAI_NAMED_KEY_MAX];
     udpai_str key = udpai_named_make_key(room, type_url, name);
-    aimed *self = udpai_map_get(&node->aims->reports, key);
+    routed *self = udpai_map_get(&node->report_targets->reports, key);
     if (!self || self->told.resource)
         return;
-    udpai_map_remove(&node->aims->reports, key);
-    free_report(node->aims, self);
+    udpai_map_remove(&node->report_targets->reports, key);
+    free_report(node->report_targets, self);
 }
 
 /* ---- looking again ---- */
 
 static udpa_err
-look_again(const udpai_node *node, aimed *self)
+look_again(const udpai_node *node, routed *self)
 {
     bool has_changed = false;
-    udpa_err err = self->told.resource ? aim(node, self, &has_changed) : UDPA_OK;
+    udpa_err err = self->told.resource ? route(node, self, &has_changed) : UDPA_OK;
     if (has_changed && !udpai_list_linked(&self->in_untold))
-        udpai_list_append(&node->aims->untold, &self->in_untold);
+        udpai_list_append(&node->report_targets->untold, &self->in_untold);
     return err;
 }
 
@@ -323,9 +324,9 @@ static udpa_err
 look_at_all(const udpai_node *node)
 {
     size_t at = 0;
-    aimed *self;
+    routed *self;
     udpa_err err = UDPA_OK;
-    while (err == UDPA_OK && (self = udpai_map_next(&node->aims->reports, &at)))
+    while (err == UDPA_OK && (self = udpai_map_next(&node->report_targets->reports, &at)))
         err = look_again(node, self);
     return err;
 }
@@ -334,25 +335,25 @@ static udpa_err
 look_at_moved(const udpai_node *node)
 {
     udpa_err err = UDPA_OK;
-    UDPAI_LIST_FOREACH (in_moved, &node->aims->moved) {
+    UDPAI_LIST_FOREACH (in_moved, &node->report_targets->moved) {
         const subject *of = UDPAI_LIST_ENTRY(in_moved, subject, in_moved);
         UDPAI_LIST_FOREACH (at, &of->reports)
             if (err == UDPA_OK)
-                err = look_again(node, UDPAI_LIST_ENTRY(at, aimed, in_subject));
+                err = look_again(node, UDPAI_LIST_ENTRY(at, routed, in_subject));
     }
     return err;
 }
 
 udpa_err
-udpai_aims_said(udpai_node *node, const udpa_resource *report)
+udpai_report_targets_published(udpai_node *node, const udpa_resource *report)
 {
-    udpai_aims *aims = node->aims;
+    udpai_report_targets *targets = node->report_targets;
     char room[UDPAI_NAMED_KEY_MAX];
-    aimed *self = aims->is_on ? udpai_map_get(&aims->reports, make_key(room, report)) : NULL;
+    routed *self = targets->is_on ? udpai_map_get(&targets->reports, make_key(room, report)) : NULL;
     if (!self || self->bound)
         return UDPA_OK;
-    return put_below(aims, self, udpai_subject_of(node, report).name) ? look_again(node, self)
-                                                                      : UDPA_ERR_NOMEM;
+    return put_below(targets, self, udpai_subject_of(node, report).name) ? look_again(node, self)
+                                                                         : UDPA_ERR_NOMEM;
 }
 
 /* ---- the change set ---- */
@@ -379,7 +380,7 @@ add_change(const udpai_node *node, udpai_change_set *set, const udpai_change *ch
     udpa_err err = UDPA_OK;
     if (is_report(node, change->resource)) {
         if (change->kind == UDPAI_CHANGE_REMOVE)
-            drop_report(node->aims, change->resource);
+            drop_report(node->report_targets, change->resource);
         else
             err = take(node, change, &out.shown_to);
     }
@@ -388,11 +389,11 @@ add_change(const udpai_node *node, udpai_change_set *set, const udpai_change *ch
 
 /* Nothing but who is shown it is new. */
 static udpa_err
-add_untold(const udpai_aims *aims, udpai_change_set *set)
+add_untold(const udpai_report_targets *targets, udpai_change_set *set)
 {
     udpa_err err = UDPA_OK;
-    UDPAI_LIST_FOREACH (at, &aims->untold) {
-        udpai_change change = UDPAI_LIST_ENTRY(at, aimed, in_untold)->told;
+    UDPAI_LIST_FOREACH (at, &targets->untold) {
+        udpai_change change = UDPAI_LIST_ENTRY(at, routed, in_untold)->told;
         change.kind = UDPAI_CHANGE_REFRESH;
         if (err == UDPA_OK)
             err = udpai_change_set_add(set, &change);
@@ -407,24 +408,25 @@ fill(const udpai_node *node, const udpai_change_set *from, udpai_change_set *set
     for (size_t i = 0; from && i < udpai_change_set_size(from) && err == UDPA_OK; i++)
         err = add_change(node, set, udpai_change_set_at(from, i));
     if (err == UDPA_OK)
-        err = node->aims->is_all_moved ? look_at_all(node) : look_at_moved(node);
-    return err == UDPA_OK ? add_untold(node->aims, set) : err;
+        err = node->report_targets->is_all_moved ? look_at_all(node) : look_at_moved(node);
+    return err == UDPA_OK ? add_untold(node->report_targets, set) : err;
 }
 
 static void
-settle(udpai_aims *aims)
+settle(udpai_report_targets *targets)
 {
-    aims->is_all_moved = false;
-    while (udpai_list_pop(&aims->moved))
+    targets->is_all_moved = false;
+    while (udpai_list_pop(&targets->moved))
         ;
-    while (udpai_list_pop(&aims->untold))
+    while (udpai_list_pop(&targets->untold))
         ;
 }
 
 udpa_err
-udpai_aims_apply(udpai_node *node, udpai_change_set *from, udpai_change_set **ret_set)
+udpai_report_targets_apply(udpai_node *node, udpai_change_set *from, udpai_change_set **ret_set)
 {
-    if (!node->aims->is_on || (!udpai_aims_have_news(node) && !has_reports(node, from))) {
+    if (!node->report_targets->is_on ||
+        (!udpai_report_targets_have_news(node) && !has_reports(node, from))) {
         *ret_set = udpai_change_set_ref(from);
         return UDPA_OK;
     }
@@ -432,17 +434,17 @@ udpai_aims_apply(udpai_node *node, udpai_change_set *from, udpai_change_set **re
     udpa_err err = set ? fill(node, from, set) : UDPA_ERR_NOMEM;
     if (err != UDPA_OK)
         return err;
-    settle(node->aims);
+    settle(node->report_targets);
     *ret_set = udpai_change_set_size(set) ? UDPAI_TAKE(set) : NULL;
     return UDPA_OK;
 }
 
 bool
-udpai_aims_have_news(const udpai_node *node)
+udpai_report_targets_have_news(const udpai_node *node)
 {
-    const udpai_aims *aims = node->aims;
-    return (aims->is_all_moved && aims->reports.n) || !udpai_list_empty(&aims->moved) ||
-           !udpai_list_empty(&aims->untold);
+    const udpai_report_targets *targets = node->report_targets;
+    return (targets->is_all_moved && targets->reports.n) || !udpai_list_empty(&targets->moved) ||
+           !udpai_list_empty(&targets->untold);
 }
 
 /* ---- when it begins ---- */
@@ -491,24 +493,24 @@ gather_type(void *userdata, udpai_str type_url, size_t n_effective)
 
 /* But for those for whom it was said. */
 static void
-forget_told(udpai_aims *aims)
+forget_told(udpai_report_targets *targets)
 {
     size_t at = 0;
-    aimed *self;
-    while ((self = udpai_map_next(&aims->reports, &at))) {
+    routed *self;
+    while ((self = udpai_map_next(&targets->reports, &at))) {
         let_go(&self->told);
         self->told = (udpai_change){.resource = NULL};
     }
 }
 
 static void
-forget_all(udpai_aims *aims)
+forget_all(udpai_report_targets *targets)
 {
     size_t at = 0;
-    aimed *self;
-    while ((self = udpai_map_next(&aims->reports, &at)))
-        free_report(aims, self);
-    udpai_map_done(&aims->reports);
+    routed *self;
+    while ((self = udpai_map_next(&targets->reports, &at)))
+        free_report(targets, self);
+    udpai_map_done(&targets->reports);
 }
 
 /* What was told was told to all. */
@@ -517,58 +519,58 @@ begin(udpai_node *node)
 {
     struct gathering self = {node, true};
     udpai_store_visit_types(node->context.store, gather_type, &self);
-    node->aims->is_on = self.is_complete;
+    node->report_targets->is_on = self.is_complete;
     if (!self.is_complete) { /* without memory: again with the next flush */
         if (node->context.is_endpoint)
-            forget_told(node->aims);
+            forget_told(node->report_targets);
         else
-            forget_all(node->aims);
+            forget_all(node->report_targets);
         udpai_context_touch(&node->context);
     }
     size_t at = 0;
-    aimed *report;
-    while ((report = udpai_map_next(&node->aims->reports, &at)))
+    routed *report;
+    while ((report = udpai_map_next(&node->report_targets->reports, &at)))
         report->told.shown_to = udpa_bytes_unref(report->told.shown_to);
 }
 
 void
-udpai_aims_evaluate(udpai_node *node)
+udpai_report_targets_evaluate(udpai_node *node)
 {
-    udpai_aims *aims = node->aims;
-    if (!aims->is_on && has_several(node))
+    udpai_report_targets *targets = node->report_targets;
+    if (!targets->is_on && has_several(node))
         begin(node);
-    if (!aims->is_on)
+    if (!targets->is_on)
         return;
-    uint64_t digest = udpai_aim_digest(node);
-    aims->is_all_moved |= digest != aims->digest;
-    aims->digest = digest;
+    uint64_t digest = udpai_report_target_digest(node);
+    targets->is_all_moved |= digest != targets->digest;
+    targets->digest = digest;
 }
 
 udpa_err
-udpai_aims_new(udpai_node *node)
+udpai_report_targets_new(udpai_node *node)
 {
-    udpai_aims *aims = udpai_alloc(sizeof(*aims));
-    if (!aims)
+    udpai_report_targets *targets = udpai_alloc(sizeof(*targets));
+    if (!targets)
         return UDPA_ERR_NOMEM;
-    udpai_map_init(&aims->reports, report_key);
-    udpai_map_init(&aims->subjects, subject_key);
-    udpai_list_init(&aims->moved);
-    udpai_list_init(&aims->untold);
-    node->aims = aims;
-    udpai_store_set_moved(node->context.store, on_moved, aims);
+    udpai_map_init(&targets->reports, report_key);
+    udpai_map_init(&targets->subjects, subject_key);
+    udpai_list_init(&targets->moved);
+    udpai_list_init(&targets->untold);
+    node->report_targets = targets;
+    udpai_store_set_moved(node->context.store, on_moved, targets);
     return UDPA_OK;
 }
 
 void
-udpai_aims_free(udpai_node *node)
+udpai_report_targets_free(udpai_node *node)
 {
-    udpai_aims *aims = node->aims;
-    if (!aims)
+    udpai_report_targets *targets = node->report_targets;
+    if (!targets)
         return;
-    forget_all(aims);
-    udpai_map_done(&aims->subjects);
-    udpai_vector_done(&aims->links);
+    forget_all(targets);
+    udpai_map_done(&targets->subjects);
+    udpai_vector_done(&targets->links);
     for (size_t i = 0; i < RECENT; i++)
-        udpa_bytes_unref(aims->recent[i]);
-    udpai_free(aims);
+        udpa_bytes_unref(targets->recent[i]);
+    udpai_free(targets);
 }

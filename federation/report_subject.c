@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a client resource speaks of: its name says of what thing, its type of what kind that is. */
 #include "base/proto.h"
-#include "federation/aim.h"
+#include "federation/report_targets.h"
 #include "model/types.h"
 
 /* Fields of udpa.status.v1.ResourceState (proto/udpa/status/v1/status.proto). */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is wanted of what clients report, and whom it is asked from.
  *
- * Nodes pass wishes on, and may have dialled each other in a ring: so that none wants something for
- * ever because the next one does, each wish has a distance, how many nodes are between here and who
- * wants it, and ends where that is more than what is reported could come back over. */
+ * Nodes pass requests on, and may have dialled each other in a ring: so that none wants something
+ * for ever because the next one does, each request has a distance, how many nodes are between here
+ * and who wants it, and ends where that is more than what is reported could come back over. */
 #include "federation/reports.h"
 
 #include "base/alloc.h"
@@ -15,7 +15,7 @@
 /* Nobody wants it, or nobody whom it would reach. */
 #define FAR UDPAI_HOPS_MAX
 
-/* A node that has this one dial it passes the wish on. */
+/* A node that has this one dial it passes the request on. */
 typedef struct passed_on {
     uint64_t session;
     uint32_t distance;
@@ -23,7 +23,7 @@ typedef struct passed_on {
 
 /* Something that is asked for; for a while also what nobody wants any more, because he who wanted
  * it may have lost his stream just now. */
-typedef struct report_wish {
+typedef struct report_subscription {
     udpai_node *node;
     udpai_timer linger;
     size_t n_wanted; /* by somebody here, from clients anywhere below */
@@ -37,91 +37,92 @@ typedef struct report_wish {
     bool is_announced;      /* that it is wanted, to our surroundings */
     uint32_t type_len, len; /* of the type; of both, with a blank and the text */
     char key[];
-} report_wish;
+} report_subscription;
 
 static udpai_str
-wish_key(const void *item)
+request_key(const void *item)
 {
-    const report_wish *wish = item;
-    return (udpai_str){wish->key, wish->len};
+    const report_subscription *request = item;
+    return (udpai_str){request->key, request->len};
 }
 
 static udpai_str
-type_of(const report_wish *wish)
+type_of(const report_subscription *request)
 {
-    return (udpai_str){wish->key, wish->type_len};
+    return (udpai_str){request->key, request->type_len};
 }
 
 static udpai_str
-text_of(const report_wish *wish)
+text_of(const report_subscription *request)
 {
-    size_t skip = (size_t)wish->type_len + 1;
-    return (udpai_str){wish->key + skip, wish->len - skip};
+    size_t skip = (size_t)request->type_len + 1;
+    return (udpai_str){request->key + skip, request->len - skip};
 }
 
 static bool
-is_wildcard(const report_wish *wish)
+is_wildcard(const report_subscription *request)
 {
-    return text_of(wish).data[0] == '*';
+    return text_of(request).data[0] == '*';
 }
 
 static bool
-asks(const report_wish *wish, bool nodes)
+asks(const report_subscription *request, bool nodes)
 {
-    return nodes ? wish->told != FAR : wish->asks_clients;
+    return nodes ? request->told != FAR : request->asks_clients;
 }
 
 /* ---- how far away who wants it is ---- */
 
 static uint32_t
-nearest(const report_wish *wish)
+nearest(const report_subscription *request)
 {
-    uint32_t distance = wish->n_wanted ? 0 : FAR;
-    for (size_t i = 0; i < wish->others.n; i++)
-        if (wish->others.items[i].distance < distance)
-            distance = wish->others.items[i].distance;
+    uint32_t distance = request->n_wanted ? 0 : FAR;
+    for (size_t i = 0; i < request->others.n; i++)
+        if (request->others.items[i].distance < distance)
+            distance = request->others.items[i].distance;
     return distance;
 }
 
 static uint32_t
-distance_of(const report_wish *wish)
+distance_of(const report_subscription *request)
 {
-    uint32_t distance = nearest(wish);
-    return distance < wish->held ? distance : wish->held;
+    uint32_t distance = nearest(request);
+    return distance < request->held ? distance : request->held;
 }
 
 static bool
-is_unused(const report_wish *wish)
+is_unused(const report_subscription *request)
 {
-    return !wish->n_wanted && !wish->n_direct && !wish->others.n && wish->held == FAR &&
-           !wish->is_direct_held;
+    return !request->n_wanted && !request->n_direct && !request->others.n && request->held == FAR &&
+           !request->is_direct_held;
 }
 
 /* Who was so near is lost, and may come again. */
 static void
-hold(report_wish *wish, uint32_t distance)
+hold(report_subscription *request, uint32_t distance)
 {
-    if (distance >= wish->held)
+    if (distance >= request->held)
         return;
-    wish->held = distance;
-    udpai_timer_cancel(&wish->linger);
+    request->held = distance;
+    udpai_timer_cancel(&request->linger);
 }
 
 /* ---- asking ---- */
 
 /* Without memory the client is not asked; it is when it comes again. */
 static void
-tell(const report_wish *wish, const udpai_peer *peer, udpai_order_kind kind)
+tell(const report_subscription *request, const udpai_peer *peer, udpai_order_kind kind)
 {
-    udpai_str text = text_of(wish);
+    udpai_str text = text_of(request);
     const udpai_str everything = {"", 0};
-    udpai_subscription_message message = {.type_url = type_of(wish), .names = &text, .n_names = 1};
-    if (is_wildcard(wish)) {
+    udpai_subscription_message message = {
+        .type_url = type_of(request), .names = &text, .n_names = 1};
+    if (is_wildcard(request)) {
         message.name_space = (udpai_str){text.data + 1, text.len - 1};
         message.names = &everything;
     }
     if (kind == UDPAI_ORDER_SUBSCRIBE && peer->is_node && peer->is_extended)
-        message.distance = wish->told;
+        message.distance = request->told;
     udpai_order *order = udpai_order_new(kind);
     if (order)
         order->subscription = udpai_subscription_message_copy(&message);
@@ -130,126 +131,127 @@ tell(const report_wish *wish, const udpai_peer *peer, udpai_order_kind kind)
         return;
     }
     order->session = peer->session;
-    udpai_context_order(&wish->node->context, order);
+    udpai_context_order(&request->node->context, order);
 }
 
 static void
-tell_all(const report_wish *wish, bool nodes, udpai_order_kind kind)
+tell_all(const report_subscription *request, bool nodes, udpai_order_kind kind)
 {
     size_t at = 0;
     const udpai_peer *peer;
-    while ((peer = udpai_peers_next(wish->node->peers, &at)))
+    while ((peer = udpai_peers_next(request->node->peers, &at)))
         if (peer->has_reports && peer->is_node == nodes)
-            tell(wish, peer, kind);
+            tell(request, peer, kind);
 }
 
 /* Those that know nothing of distances would send all of it again. */
 static void
-tell_distance(const report_wish *wish)
+tell_distance(const report_subscription *request)
 {
     size_t at = 0;
     const udpai_peer *peer;
-    while ((peer = udpai_peers_next(wish->node->peers, &at)))
+    while ((peer = udpai_peers_next(request->node->peers, &at)))
         if (peer->has_reports && peer->is_node && peer->is_extended)
-            tell(wish, peer, UDPAI_ORDER_SUBSCRIBE);
+            tell(request, peer, UDPAI_ORDER_SUBSCRIBE);
 }
 
 /* The end of the wildcard of everything ends all wildcards of the type (see Unsubscribe): those
  * that are wanted are asked for again. */
 static void
-ask_again(const report_wish *ended, bool nodes)
+ask_again(const report_subscription *ended, bool nodes)
 {
     size_t at = 0;
-    const report_wish *wish;
+    const report_subscription *request;
     if (!is_wildcard(ended) || text_of(ended).len > 1)
         return;
-    while ((wish = udpai_map_next(&ended->node->report_wishes, &at)))
-        if (is_wildcard(wish) && asks(wish, nodes) && udpai_str_eq(type_of(wish), type_of(ended)))
-            tell_all(wish, nodes, UDPAI_ORDER_SUBSCRIBE);
+    while ((request = udpai_map_next(&ended->node->report_subscriptions, &at)))
+        if (is_wildcard(request) && asks(request, nodes) &&
+            udpai_str_eq(type_of(request), type_of(ended)))
+            tell_all(request, nodes, UDPAI_ORDER_SUBSCRIBE);
 }
 
 static void
-ask_nodes(report_wish *wish, uint32_t distance)
+ask_nodes(report_subscription *request, uint32_t distance)
 {
-    uint32_t before = wish->told;
+    uint32_t before = request->told;
     if (distance == before)
         return;
-    wish->told = distance;
+    request->told = distance;
     if (distance == FAR) {
-        tell_all(wish, true, UDPAI_ORDER_UNSUBSCRIBE);
-        ask_again(wish, true);
+        tell_all(request, true, UDPAI_ORDER_UNSUBSCRIBE);
+        ask_again(request, true);
     } else if (before == FAR) {
-        tell_all(wish, true, UDPAI_ORDER_SUBSCRIBE);
+        tell_all(request, true, UDPAI_ORDER_SUBSCRIBE);
     } else {
-        tell_distance(wish);
+        tell_distance(request);
     }
 }
 
 static void
-ask_clients(report_wish *wish, bool asked)
+ask_clients(report_subscription *request, bool asked)
 {
-    if (asked == wish->asks_clients)
+    if (asked == request->asks_clients)
         return;
-    wish->asks_clients = asked;
-    tell_all(wish, false, asked ? UDPAI_ORDER_SUBSCRIBE : UDPAI_ORDER_UNSUBSCRIBE);
+    request->asks_clients = asked;
+    tell_all(request, false, asked ? UDPAI_ORDER_SUBSCRIBE : UDPAI_ORDER_UNSUBSCRIBE);
     if (!asked)
-        ask_again(wish, false);
+        ask_again(request, false);
 }
 
 /* May ask for something else. */
 static void
-announce(report_wish *wish, bool wanted)
+announce(report_subscription *request, bool wanted)
 {
-    const udpai_node_env *env = &wish->node->context.env;
-    if (wanted == wish->is_announced)
+    const udpai_node_env *env = &request->node->context.env;
+    if (wanted == request->is_announced)
         return;
-    wish->is_announced = wanted;
+    request->is_announced = wanted;
     if (env->wanted)
-        env->wanted(env->userdata, type_of(wish), text_of(wish), wanted);
+        env->wanted(env->userdata, type_of(request), text_of(request), wanted);
 }
 
 /* At once what is new, and what is wanted from farther away; what has no use any more, later. */
 static void
-carry_out(report_wish *wish)
+carry_out(report_subscription *request)
 {
-    const udpai_node *node = wish->node;
-    if (nearest(wish) <= wish->held)
-        wish->held = FAR;
-    wish->is_direct_held = wish->is_direct_held && !wish->n_direct;
-    uint32_t distance = distance_of(wish);
+    const udpai_node *node = request->node;
+    if (nearest(request) <= request->held)
+        request->held = FAR;
+    request->is_direct_held = request->is_direct_held && !request->n_direct;
+    uint32_t distance = distance_of(request);
     bool is_wanted = distance != FAR;
-    bool waits = wish->held != FAR || wish->is_direct_held || is_unused(wish);
+    bool waits = request->held != FAR || request->is_direct_held || is_unused(request);
     if (!waits)
-        udpai_timer_cancel(&wish->linger);
-    else if (!udpai_timer_is_set(&wish->linger))
-        udpai_timer_set(node->context.wheel, &wish->linger,
+        udpai_timer_cancel(&request->linger);
+    else if (!udpai_timer_is_set(&request->linger))
+        udpai_timer_set(node->context.wheel, &request->linger,
                         udpai_context_now(&node->context) +
                             node->context.timing.interest_linger_ms);
-    ask_nodes(wish, is_wanted ? distance + 1 : FAR);
-    ask_clients(wish, is_wanted || wish->n_direct || wish->is_direct_held);
-    announce(wish, is_wanted);
+    ask_nodes(request, is_wanted ? distance + 1 : FAR);
+    ask_clients(request, is_wanted || request->n_direct || request->is_direct_held);
+    announce(request, is_wanted);
 }
 
 static void
-free_wish(report_wish *wish)
+free_request(report_subscription *request)
 {
-    udpai_timer_cancel(&wish->linger);
-    udpai_vector_done(&wish->others);
-    udpai_vector_done(&wish->refused);
-    udpai_free(wish);
+    udpai_timer_cancel(&request->linger);
+    udpai_vector_done(&request->others);
+    udpai_vector_done(&request->refused);
+    udpai_free(request);
 }
 
 static void
 on_linger_end(udpai_timer *timer)
 {
-    report_wish *wish = UDPAI_CONTAINER_OF(timer, report_wish, linger);
-    wish->held = FAR;
-    wish->is_direct_held = false;
-    carry_out(wish);
-    if (!is_unused(wish))
+    report_subscription *request = UDPAI_CONTAINER_OF(timer, report_subscription, linger);
+    request->held = FAR;
+    request->is_direct_held = false;
+    carry_out(request);
+    if (!is_unused(request))
         return;
-    udpai_map_remove(&wish->node->report_wishes, wish_key(wish));
-    free_wish(wish);
+    udpai_map_remove(&request->node->report_subscriptions, request_key(request));
+    free_request(request);
 }
 
 /* ---- wanting ---- */
@@ -266,29 +268,29 @@ tell_full(udpai_node *node, udpai_str type_url)
             WISHES_MAX, (int)type_url.len, type_url.data, n_suppressed);
 }
 
-static report_wish *
-make_wish(udpai_node *node, udpai_str type_url, udpai_str key)
+static report_subscription *
+make_request(udpai_node *node, udpai_str type_url, udpai_str key)
 {
-    if (node->report_wishes.n >= WISHES_MAX) {
+    if (node->report_subscriptions.n >= WISHES_MAX) {
         tell_full(node, type_url);
         return NULL;
     }
-    report_wish *wish = udpai_alloc(sizeof(*wish) + key.len);
-    if (!wish)
+    report_subscription *request = udpai_alloc(sizeof(*request) + key.len);
+    if (!request)
         return NULL;
-    wish->node = node;
-    wish->held = wish->told = FAR;
-    wish->type_len = (uint32_t)type_url.len;
-    wish->len = (uint32_t)key.len;
-    memcpy(wish->key, key.data, key.len);
-    udpai_timer_init(&wish->linger, on_linger_end);
-    if (udpai_map_add(&node->report_wishes, wish))
-        return wish;
-    udpai_free(wish);
+    request->node = node;
+    request->held = request->told = FAR;
+    request->type_len = (uint32_t)type_url.len;
+    request->len = (uint32_t)key.len;
+    memcpy(request->key, key.data, key.len);
+    udpai_timer_init(&request->linger, on_linger_end);
+    if (udpai_map_add(&node->report_subscriptions, request))
+        return request;
+    udpai_free(request);
     return NULL;
 }
 
-static report_wish *
+static report_subscription *
 find_or_make(udpai_node *node, udpai_str type_url, udpai_str text, bool makes)
 {
     char room[UDPAI_TYPE_URL_MAX + 1 + UDPA_NAME_MAX + 1];
@@ -298,8 +300,8 @@ find_or_make(udpai_node *node, udpai_str type_url, udpai_str text, bool makes)
     memcpy(room, type_url.data, type_url.len);
     room[type_url.len] = ' ';
     memcpy(room + type_url.len + 1, text.data, text.len);
-    report_wish *wish = udpai_map_get(&node->report_wishes, key);
-    return wish || !makes ? wish : make_wish(node, type_url, key);
+    report_subscription *request = udpai_map_get(&node->report_subscriptions, key);
+    return request || !makes ? request : make_request(node, type_url, key);
 }
 
 void
@@ -307,33 +309,33 @@ udpai_reports_want(udpai_node *node, udpai_str type_url, udpai_str text, bool wa
 {
     if (!udpai_type_is_client(type_url))
         return;
-    report_wish *wish = find_or_make(node, type_url, text, wanted);
-    if (!wish || (!wanted && !wish->n_wanted))
+    report_subscription *request = find_or_make(node, type_url, text, wanted);
+    if (!request || (!wanted && !request->n_wanted))
         return; /* there was no memory or room to want it */
-    wish->n_wanted += wanted ? 1 : (size_t)-1;
-    if (!wish->n_wanted)
-        hold(wish, 0);
-    carry_out(wish);
+    request->n_wanted += wanted ? 1 : (size_t)-1;
+    if (!request->n_wanted)
+        hold(request, 0);
+    carry_out(request);
 }
 
 void
 udpai_reports_want_direct(udpai_node *node, udpai_str type_url, udpai_str text, bool wanted)
 {
-    report_wish *wish = find_or_make(node, type_url, text, wanted);
-    if (!wish || (!wanted && !wish->n_direct))
+    report_subscription *request = find_or_make(node, type_url, text, wanted);
+    if (!request || (!wanted && !request->n_direct))
         return;
-    wish->n_direct += wanted ? 1 : (size_t)-1;
-    wish->is_direct_held = !wish->n_direct;
-    carry_out(wish);
+    request->n_direct += wanted ? 1 : (size_t)-1;
+    request->is_direct_held = !request->n_direct;
+    carry_out(request);
 }
 
 /* ---- asking again ---- */
 
-static const report_wish *
+static const report_subscription *
 asked_by_name(udpai_node *node, const udpai_peer *peer, udpai_str type_url, udpai_str name)
 {
-    const report_wish *wish = find_or_make(node, type_url, name, false);
-    return wish && asks(wish, peer->is_node) ? wish : NULL;
+    const report_subscription *request = find_or_make(node, type_url, name, false);
+    return request && asks(request, peer->is_node) ? request : NULL;
 }
 
 bool
@@ -351,7 +353,7 @@ udpai_reports_asks(udpai_node *node, const udpai_peer *peer, udpai_str type_url,
 }
 
 /* What a wildcard has is asked for by its name, and given back: it stays by the wildcard. That is
- * nobody's wish, and no node is to pass it on. */
+ * nobody's request, and no node is to pass it on. */
 static void
 ask_singly(udpai_node *node, const udpai_peer *peer, const udpai_subscription_message *message)
 {
@@ -378,13 +380,13 @@ udpai_reports_ask_again(udpai_node *node,
 {
     UDPAI_VECTOR(udpai_str) singly = {0};
     for (size_t i = 0; i < n_names; i++) {
-        const report_wish *wish = asked_by_name(node, peer, type_url, names[i]);
-        if (!wish) {
+        const report_subscription *request = asked_by_name(node, peer, type_url, names[i]);
+        if (!request) {
             (void)udpai_vector_push(&singly, names[i]);
             continue;
         }
-        tell(wish, peer, UDPAI_ORDER_UNSUBSCRIBE);
-        tell(wish, peer, UDPAI_ORDER_SUBSCRIBE);
+        tell(request, peer, UDPAI_ORDER_UNSUBSCRIBE);
+        tell(request, peer, UDPAI_ORDER_SUBSCRIBE);
     }
     const udpai_subscription_message message = {
         .type_url = type_url,
@@ -399,14 +401,14 @@ udpai_reports_ask_again(udpai_node *node,
 /* ---- what is refused ---- */
 
 static void
-ask_who_refused(report_wish *wish)
+ask_who_refused(report_subscription *request)
 {
-    for (size_t i = 0; i < wish->refused.n; i++) {
-        const udpai_peer *peer = udpai_peers_find(wish->node->peers, wish->refused.items[i]);
-        if (peer && peer->has_reports && asks(wish, peer->is_node))
-            tell(wish, peer, UDPAI_ORDER_SUBSCRIBE);
+    for (size_t i = 0; i < request->refused.n; i++) {
+        const udpai_peer *peer = udpai_peers_find(request->node->peers, request->refused.items[i]);
+        if (peer && peer->has_reports && asks(request, peer->is_node))
+            tell(request, peer, UDPAI_ORDER_SUBSCRIBE);
     }
-    udpai_vector_done(&wish->refused);
+    udpai_vector_done(&request->refused);
 }
 
 static void
@@ -414,16 +416,16 @@ on_refused(udpai_timer *timer)
 {
     udpai_node *node = UDPAI_CONTAINER_OF(timer, udpai_node, refused_reports);
     size_t at = 0;
-    report_wish *wish;
-    while ((wish = udpai_map_next(&node->report_wishes, &at)))
-        ask_who_refused(wish);
+    report_subscription *request;
+    while ((request = udpai_map_next(&node->report_subscriptions, &at)))
+        ask_who_refused(request);
 }
 
 static bool
-has_refused(const report_wish *wish, const udpai_peer *peer)
+has_refused(const report_subscription *request, const udpai_peer *peer)
 {
-    for (size_t i = 0; i < wish->refused.n; i++)
-        if (wish->refused.items[i] == peer->session)
+    for (size_t i = 0; i < request->refused.n; i++)
+        if (request->refused.items[i] == peer->session)
             return true;
     return false;
 }
@@ -432,8 +434,9 @@ has_refused(const report_wish *wish, const udpai_peer *peer)
 static void
 note_refused(udpai_node *node, const udpai_peer *peer, udpai_str type_url, udpai_str text)
 {
-    report_wish *wish = find_or_make(node, type_url, text, false);
-    if (!wish || has_refused(wish, peer) || !udpai_vector_push(&wish->refused, peer->session))
+    report_subscription *request = find_or_make(node, type_url, text, false);
+    if (!request || has_refused(request, peer) ||
+        !udpai_vector_push(&request->refused, peer->session))
         return;
     if (!udpai_timer_is_set(&node->refused_reports))
         udpai_timer_set(node->context.wheel, &node->refused_reports,
@@ -459,61 +462,61 @@ udpai_reports_refused(udpai_node *node,
 /* ---- what nodes pass on ---- */
 
 static passed_on *
-find_passed_on(const report_wish *wish, uint64_t session)
+find_passed_on(const report_subscription *request, uint64_t session)
 {
-    for (size_t i = 0; i < wish->others.n; i++)
-        if (wish->others.items[i].session == session)
-            return &wish->others.items[i];
+    for (size_t i = 0; i < request->others.n; i++)
+        if (request->others.items[i].session == session)
+            return &request->others.items[i];
     return NULL;
 }
 
 /* The first one to pass it on is an interest of this node as any other, the last one the end. */
 static void
-change_interest(const report_wish *wish, bool wanted)
+change_interest(const report_subscription *request, bool wanted)
 {
-    if (wish->others.n == (wanted ? 1 : 0))
-        udpai_interest_change(wish->node, type_of(wish), text_of(wish), wanted);
+    if (request->others.n == (wanted ? 1 : 0))
+        udpai_interest_change(request->node, type_of(request), text_of(request), wanted);
 }
 
 static void
-drop_passed_on(report_wish *wish, passed_on *one)
+drop_passed_on(report_subscription *request, passed_on *one)
 {
-    udpai_vector_remove_unordered(&wish->others, (size_t)(one - wish->others.items));
-    change_interest(wish, false);
+    udpai_vector_remove_unordered(&request->others, (size_t)(one - request->others.items));
+    change_interest(request, false);
 }
 
 /* Without memory it is not passed on. */
 static void
-take_passed_on(report_wish *wish, uint64_t session, uint32_t distance)
+take_passed_on(report_subscription *request, uint64_t session, uint32_t distance)
 {
-    passed_on *one = find_passed_on(wish, session);
+    passed_on *one = find_passed_on(request, session);
     const passed_on fresh = {session, distance};
     if (one)
         one->distance = distance;
-    else if (udpai_vector_push(&wish->others, fresh))
-        change_interest(wish, true);
-    carry_out(wish);
+    else if (udpai_vector_push(&request->others, fresh))
+        change_interest(request, true);
+    carry_out(request);
 }
 
 /* They who pass it on have waited for who was lost already. */
 static void
-end_passed_on(report_wish *wish, uint64_t session)
+end_passed_on(report_subscription *request, uint64_t session)
 {
-    passed_on *one = find_passed_on(wish, session);
+    passed_on *one = find_passed_on(request, session);
     if (!one)
         return;
-    drop_passed_on(wish, one);
-    carry_out(wish);
+    drop_passed_on(request, one);
+    carry_out(request);
 }
 
 static void
 end_all_wildcards(const udpai_node *node, uint64_t session, udpai_str type_url)
 {
     size_t at = 0;
-    report_wish *wish;
-    while ((wish = udpai_map_next(&node->report_wishes, &at)))
-        if (is_wildcard(wish) && udpai_str_eq(type_of(wish), type_url))
-            end_passed_on(wish, session);
+    report_subscription *request;
+    while ((request = udpai_map_next(&node->report_subscriptions, &at)))
+        if (is_wildcard(request) && udpai_str_eq(type_of(request), type_url))
+            end_passed_on(request, session);
 }
 
 void
@@ -527,32 +530,32 @@ udpai_reports_passed_on(udpai_node *node, const udpai_report *report, udpai_str 
         end_all_wildcards(node, report->session, type_url);
         return;
     }
-    report_wish *wish = find_or_make(node, type_url, text, report->wanted);
-    if (wish && report->wanted)
-        take_passed_on(wish, report->session, message->distance < FAR ? message->distance : FAR);
-    else if (wish)
-        end_passed_on(wish, report->session);
+    report_subscription *request = find_or_make(node, type_url, text, report->wanted);
+    if (request && report->wanted)
+        take_passed_on(request, report->session, message->distance < FAR ? message->distance : FAR);
+    else if (request)
+        end_passed_on(request, report->session);
 }
 
 void
 udpai_reports_gone(udpai_node *node, uint64_t session)
 {
     size_t at = 0;
-    report_wish *wish;
-    while ((wish = udpai_map_next(&node->report_wishes, &at))) {
-        passed_on *one = find_passed_on(wish, session);
+    report_subscription *request;
+    while ((request = udpai_map_next(&node->report_subscriptions, &at))) {
+        passed_on *one = find_passed_on(request, session);
         if (!one)
             continue;
-        hold(wish, one->distance);
-        drop_passed_on(wish, one);
-        carry_out(wish);
+        hold(request, one->distance);
+        drop_passed_on(request, one);
+        carry_out(request);
     }
 }
 
 size_t
-udpai_node_n_report_wishes(const udpai_node *node)
+udpai_node_n_report_subscriptions(const udpai_node *node)
 {
-    return node->report_wishes.n;
+    return node->report_subscriptions.n;
 }
 
 /* ---- coming and going ---- */
@@ -566,16 +569,16 @@ udpai_reports_introduce(udpai_node *node, udpai_peer *peer)
         return;
     peer->has_reports = true;
     size_t at = 0;
-    const report_wish *wish;
-    while ((wish = udpai_map_next(&node->report_wishes, &at)))
-        if (asks(wish, peer->is_node))
-            tell(wish, peer, UDPAI_ORDER_SUBSCRIBE);
+    const report_subscription *request;
+    while ((request = udpai_map_next(&node->report_subscriptions, &at)))
+        if (asks(request, peer->is_node))
+            tell(request, peer, UDPAI_ORDER_SUBSCRIBE);
 }
 
 void
 udpai_reports_init(udpai_node *node)
 {
-    udpai_map_init(&node->report_wishes, wish_key);
+    udpai_map_init(&node->report_subscriptions, request_key);
     udpai_timer_init(&node->refused_reports, on_refused);
 }
 
@@ -583,9 +586,9 @@ void
 udpai_reports_free(udpai_node *node)
 {
     size_t at = 0;
-    report_wish *wish;
-    while ((wish = udpai_map_next(&node->report_wishes, &at)))
-        free_wish(wish);
-    udpai_map_done(&node->report_wishes);
+    report_subscription *request;
+    while ((request = udpai_map_next(&node->report_subscriptions, &at)))
+        free_request(request);
+    udpai_map_done(&node->report_subscriptions);
     udpai_timer_cancel(&node->refused_reports);
 }

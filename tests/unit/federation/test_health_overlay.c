@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is told of endpoints while checkers say something of them: a store that is fed by hand, and
  * a mirror that takes what is told, as the stream side does. */
-#include "federation/verdicts.h"
+#include "federation/health_overlay.h"
 
 #include <stdio.h>
 
@@ -14,7 +14,7 @@
 typedef struct fixture {
     udpai_wheel wheel;
     udpai_store *store;
-    udpai_verdicts *verdicts;
+    udpai_health_overlay *verdicts;
     udpai_origin *configured, *checker[3];
     int64_t wall_us;
     uint64_t generation;
@@ -42,8 +42,8 @@ begin(udpai_health_policy policy)
     udpai_wheel_init(&bed.wheel, 1000);
     bed.wall_us = 1700000000000000;
     assert_ok(udpai_store_new(&bed.store, &bed.wheel, &options));
-    const udpai_verdicts_config config = {policy, UDPAI_STR("node"), bed.store, &bed.wheel};
-    assert_ok(udpai_verdicts_new(&bed.verdicts, &config));
+    const udpai_health_overlay_config config = {policy, UDPAI_STR("node"), bed.store, &bed.wheel};
+    assert_ok(udpai_health_overlay_new(&bed.verdicts, &config));
     bed.configured = udpai_origin_ref(udpai_store_origin(bed.store, UDPAI_STR("configured")));
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(bed.checker); i++) {
         const char name[] = {'c', (char)('0' + i)};
@@ -58,7 +58,7 @@ teardown(void **state)
     for (size_t i = 0; i < NAMES_MAX; i++)
         udpa_resource_unref(bed.mirror[i]);
     udpai_change_set_unref(bed.late);
-    udpai_verdicts_free(bed.verdicts);
+    udpai_health_overlay_free(bed.verdicts);
     udpai_store_free(bed.store);
     wire_free_all();
     return 0;
@@ -159,9 +159,9 @@ tell(void)
 {
     UDPA_AUTO(udpai_change_set_unref) udpai_change_set *set = NULL;
     udpa_err err = bed.late ? UDPA_OK : udpai_store_take_changes(bed.store, &bed.late);
-    if (err != UDPA_OK || (!bed.late && !udpai_verdicts_have_news(bed.verdicts)))
+    if (err != UDPA_OK || (!bed.late && !udpai_health_overlay_have_news(bed.verdicts)))
         return err;
-    err = udpai_verdicts_apply(bed.verdicts, bed.late, bed.wall_us++, &set);
+    err = udpai_health_overlay_apply(bed.verdicts, bed.late, bed.wall_us++, &set);
     if (err != UDPA_OK)
         return err;
     bed.late = udpai_change_set_unref(bed.late);
@@ -347,7 +347,7 @@ newcomers_are_told_the_same(void **state)
         udpai_contribution held;
         assert_true(udpai_store_get(bed.store, bed.configured, UDPAI_STR(EDS),
                                     (udpai_str){name, sizeof(name)}, &held));
-        assert_ptr_equal(udpai_verdicts_told(bed.verdicts, held.resource), bed.mirror[i]);
+        assert_ptr_equal(udpai_health_overlay_of(bed.verdicts, held.resource), bed.mirror[i]);
     }
 }
 
@@ -419,7 +419,7 @@ chance(bool without_memory)
         assert_true(err == UDPA_OK || err == UDPA_ERR_NOMEM);
         n_failed += err != UDPA_OK;
         while (bed.late || udpai_store_has_changes(bed.store) ||
-               udpai_verdicts_have_news(bed.verdicts))
+               udpai_health_overlay_have_news(bed.verdicts))
             assert_ok(tell()); /* now that there is some, the rest */
         expect_definition(policy, configured, (const uint64_t(*)[4])said);
         wire_free_all();

@@ -261,7 +261,7 @@ on_late(udpai_timer *timer)
 }
 
 bool
-udpai_clients_told(udpai_node *node, udpai_report *report)
+udpai_client_reports_receive(udpai_node *node, udpai_report *report)
 {
     udpai_str name_space = udpai_bytes_view(report->name_space);
     unsigned n_suppressed;
@@ -280,14 +280,14 @@ udpai_clients_told(udpai_node *node, udpai_report *report)
 }
 
 void
-udpai_clients_told_init(udpai_node *node)
+udpai_client_reports_init(udpai_node *node)
 {
     udpai_list_init(&node->late_clients);
     udpai_timer_init(&node->late_timer, on_late);
 }
 
 void
-udpai_clients_told_done(udpai_node *node)
+udpai_client_reports_done(udpai_node *node)
 {
     udpai_list *at;
     udpai_timer_cancel(&node->late_timer);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "federation/verdicts.h"
+#include "federation/health_overlay.h"
 
 #include "base/alloc.h"
 #include "base/map.h"
@@ -20,8 +20,8 @@ typedef struct cluster {
     UDPAI_VECTOR(opinion) said;
 } cluster;
 
-struct udpai_verdicts {
-    udpai_verdicts_config config;
+struct udpai_health_overlay {
+    udpai_health_overlay_config config;
     udpai_map clusters;
     udpai_list touched;
     udpai_timer expiry; /* at the first end of what somebody says, or before */
@@ -51,9 +51,9 @@ free_cluster(cluster *self)
 
 /* NULL without memory. */
 static cluster *
-get_cluster(udpai_verdicts *verdicts, udpai_str name)
+get_cluster(udpai_health_overlay *overlay, udpai_str name)
 {
-    cluster *self = udpai_map_get(&verdicts->clusters, name);
+    cluster *self = udpai_map_get(&overlay->clusters, name);
     if (self)
         return self;
     self = udpai_alloc(sizeof(*self));
@@ -61,96 +61,97 @@ get_cluster(udpai_verdicts *verdicts, udpai_str name)
         return NULL;
     udpai_list_init(&self->touched);
     if (udpa_bytes_new(&self->name, name.data, name.len) == UDPA_OK &&
-        udpai_map_add(&verdicts->clusters, self))
+        udpai_map_add(&overlay->clusters, self))
         return self;
     free_cluster(self);
     return NULL;
 }
 
 static void
-touch(udpai_verdicts *verdicts, cluster *self)
+touch(udpai_health_overlay *overlay, cluster *self)
 {
     if (!udpai_list_linked(&self->touched))
-        udpai_list_append(&verdicts->touched, &self->touched);
+        udpai_list_append(&overlay->touched, &self->touched);
 }
 
 /* ---- time ---- */
 
 static void
-watch(udpai_verdicts *verdicts, uint64_t deadline_ms)
+watch(udpai_health_overlay *overlay, uint64_t deadline_ms)
 {
     if (deadline_ms &&
-        (!udpai_timer_is_set(&verdicts->expiry) || deadline_ms < verdicts->expiry.due_ms))
-        udpai_timer_set(verdicts->config.wheel, &verdicts->expiry, deadline_ms);
+        (!udpai_timer_is_set(&overlay->expiry) || deadline_ms < overlay->expiry.due_ms))
+        udpai_timer_set(overlay->config.wheel, &overlay->expiry, deadline_ms);
 }
 
 /* The store may hold back that something has expired; a vote ends in any case. */
 static void
 on_expiry(udpai_timer *timer)
 {
-    udpai_verdicts *verdicts = UDPAI_CONTAINER_OF(timer, udpai_verdicts, expiry);
-    uint64_t now = verdicts->config.wheel->now_ms;
+    udpai_health_overlay *overlay = UDPAI_CONTAINER_OF(timer, udpai_health_overlay, expiry);
+    uint64_t now = overlay->config.wheel->now_ms;
     size_t at = 0;
     cluster *self;
-    while ((self = udpai_map_next(&verdicts->clusters, &at)))
+    while ((self = udpai_map_next(&overlay->clusters, &at)))
         for (size_t i = 0; i < self->said.n; i++) {
             uint64_t deadline_ms = self->said.items[i].deadline_ms;
             if (deadline_ms && deadline_ms <= now)
-                touch(verdicts, self);
+                touch(overlay, self);
             else
-                watch(verdicts, deadline_ms);
+                watch(overlay, deadline_ms);
         }
 }
 
 /* ---- its life ---- */
 
 udpa_err
-udpai_verdicts_new(udpai_verdicts **ret_verdicts, const udpai_verdicts_config *config)
+udpai_health_overlay_new(udpai_health_overlay **ret_verdicts,
+                         const udpai_health_overlay_config *config)
 {
-    udpai_verdicts *verdicts = udpai_alloc(sizeof(*verdicts));
-    if (!verdicts)
+    udpai_health_overlay *overlay = udpai_alloc(sizeof(*overlay));
+    if (!overlay)
         return UDPA_ERR_NOMEM;
-    verdicts->config = *config;
-    udpai_map_init(&verdicts->clusters, cluster_key);
-    udpai_list_init(&verdicts->touched);
-    udpai_timer_init(&verdicts->expiry, on_expiry);
-    *ret_verdicts = verdicts;
+    overlay->config = *config;
+    udpai_map_init(&overlay->clusters, cluster_key);
+    udpai_list_init(&overlay->touched);
+    udpai_timer_init(&overlay->expiry, on_expiry);
+    *ret_verdicts = overlay;
     return UDPA_OK;
 }
 
-udpai_verdicts *
-udpai_verdicts_free(udpai_verdicts *verdicts)
+udpai_health_overlay *
+udpai_health_overlay_free(udpai_health_overlay *overlay)
 {
-    if (!verdicts)
+    if (!overlay)
         return NULL;
     size_t at = 0;
     cluster *self;
-    while ((self = udpai_map_next(&verdicts->clusters, &at)))
+    while ((self = udpai_map_next(&overlay->clusters, &at)))
         free_cluster(self);
-    udpai_map_done(&verdicts->clusters);
-    udpai_timer_cancel(&verdicts->expiry);
-    udpai_free(verdicts);
+    udpai_map_done(&overlay->clusters);
+    udpai_timer_cancel(&overlay->expiry);
+    udpai_free(overlay);
     return NULL;
 }
 
 bool
-udpai_verdicts_have_news(const udpai_verdicts *verdicts)
+udpai_health_overlay_have_news(const udpai_health_overlay *overlay)
 {
-    return verdicts->is_lost || !udpai_list_empty(&verdicts->touched);
+    return overlay->is_lost || !udpai_list_empty(&overlay->touched);
 }
 
 static cluster *
-cluster_of(const udpai_verdicts *verdicts, const udpa_resource *resource)
+cluster_of(const udpai_health_overlay *overlay, const udpa_resource *resource)
 {
     return udpai_str_eq(udpai_resource_type_url(resource), UDPAI_STR(UDPAI_TYPE_ENDPOINTS))
-               ? udpai_map_get(&verdicts->clusters, udpai_resource_name(resource))
+               ? udpai_map_get(&overlay->clusters, udpai_resource_name(resource))
                : NULL;
 }
 
 udpa_resource *
-udpai_verdicts_told(const udpai_verdicts *verdicts, udpa_resource *resource)
+udpai_health_overlay_of(const udpai_health_overlay *overlay, udpa_resource *resource)
 {
-    const cluster *self = cluster_of(verdicts, resource);
+    const cluster *self = cluster_of(overlay, resource);
     return self && self->told ? self->told : resource;
 }
 
@@ -180,12 +181,15 @@ find_opinion(const cluster *self, udpai_str name)
 }
 
 static udpa_err
-note_said(udpai_verdicts *verdicts, udpai_str name, udpa_resource *resource, uint64_t deadline_ms)
+note_said(udpai_health_overlay *overlay,
+          udpai_str name,
+          udpa_resource *resource,
+          uint64_t deadline_ms)
 {
-    cluster *self = get_cluster(verdicts, name);
+    cluster *self = get_cluster(overlay, name);
     if (!self)
         return UDPA_ERR_NOMEM;
-    touch(verdicts, self);
+    touch(overlay, self);
     size_t i = find_opinion(self, udpai_resource_name(resource));
     const opinion said = {udpa_resource_ref(resource), deadline_ms};
     if (i < self->said.n) {
@@ -195,32 +199,32 @@ note_said(udpai_verdicts *verdicts, udpai_str name, udpa_resource *resource, uin
         udpa_resource_unref(resource);
         return UDPA_ERR_NOMEM;
     }
-    watch(verdicts, deadline_ms);
+    watch(overlay, deadline_ms);
     return UDPA_OK;
 }
 
 static void
-note_unsaid(udpai_verdicts *verdicts, udpai_str name, const udpa_resource *resource)
+note_unsaid(udpai_health_overlay *overlay, udpai_str name, const udpa_resource *resource)
 {
-    cluster *self = udpai_map_get(&verdicts->clusters, name);
+    cluster *self = udpai_map_get(&overlay->clusters, name);
     size_t i = self ? find_opinion(self, udpai_resource_name(resource)) : 0;
     if (!self || i == self->said.n)
         return;
     udpa_resource_unref(self->said.items[i].resource);
     udpai_vector_remove_unordered(&self->said, i);
-    touch(verdicts, self);
+    touch(overlay, self);
 }
 
 static void
-note(udpai_verdicts *verdicts, const udpai_change *change)
+note(udpai_health_overlay *overlay, const udpai_change *change)
 {
     udpai_str name;
     if (!is_opinion(change->resource, &name))
         return;
     if (change->kind == UDPAI_CHANGE_REMOVE)
-        note_unsaid(verdicts, name, change->resource);
-    else if (note_said(verdicts, name, change->resource, change->deadline_ms) != UDPA_OK)
-        verdicts->is_lost = true;
+        note_unsaid(overlay, name, change->resource);
+    else if (note_said(overlay, name, change->resource, change->deadline_ms) != UDPA_OK)
+        overlay->is_lost = true;
 }
 
 static bool
@@ -234,26 +238,26 @@ note_again(void *userdata, const udpai_contribution *contribution)
 static bool
 note_until_lost(void *userdata, const udpai_contribution *contribution)
 {
-    udpai_verdicts *verdicts = userdata;
-    verdicts->is_lost = !note_again(verdicts, contribution);
-    return !verdicts->is_lost;
+    udpai_health_overlay *overlay = userdata;
+    overlay->is_lost = !note_again(overlay, contribution);
+    return !overlay->is_lost;
 }
 
 static udpa_err
-find_lost(udpai_verdicts *verdicts)
+find_lost(udpai_health_overlay *overlay)
 {
-    if (!verdicts->is_lost)
+    if (!overlay->is_lost)
         return UDPA_OK;
-    verdicts->is_lost = false;
-    udpai_store_visit_effective(verdicts->config.store, UDPAI_STR(UDPAI_TYPE_ENDPOINT_HEALTH),
-                                (udpai_str){0}, note_until_lost, verdicts);
-    return verdicts->is_lost ? UDPA_ERR_NOMEM : UDPA_OK;
+    overlay->is_lost = false;
+    udpai_store_visit_effective(overlay->config.store, UDPAI_STR(UDPAI_TYPE_ENDPOINT_HEALTH),
+                                (udpai_str){0}, note_until_lost, overlay);
+    return overlay->is_lost ? UDPA_ERR_NOMEM : UDPA_OK;
 }
 
 /* ---- what becomes of an assignment ---- */
 
 static udpa_err
-merge(const udpai_verdicts *verdicts, const cluster *self, udpai_health_verdict *ret_verdict)
+merge(const udpai_health_overlay *overlay, const cluster *self, udpai_health_verdict *ret_verdict)
 {
     size_t n_malformed;
     udpai_health_opinion *opinions = udpai_alloc_array(self->said.n, sizeof(*opinions));
@@ -264,8 +268,8 @@ merge(const udpai_verdicts *verdicts, const cluster *self, udpai_health_verdict 
             udpai_resource_value(self->said.items[i].resource),
             self->said.items[i].deadline_ms,
         };
-    udpa_err err = udpai_health_merge(opinions, self->said.n, verdicts->config.wheel->now_ms,
-                                      verdicts->config.policy, ret_verdict, &n_malformed);
+    udpa_err err = udpai_health_merge(opinions, self->said.n, overlay->config.wheel->now_ms,
+                                      overlay->config.policy, ret_verdict, &n_malformed);
     udpai_free(opinions);
     return err;
 }
@@ -289,7 +293,7 @@ generation_of(const cluster *self,
 /* The node answers for it; the way is that of the assignment, so that it is known where it comes
  * back. */
 static udpa_err
-make_resource(const udpai_verdicts *verdicts,
+make_resource(const udpai_health_overlay *overlay,
               cluster *self,
               const udpa_resource *assignment,
               udpa_bytes *value,
@@ -298,7 +302,7 @@ make_resource(const udpai_verdicts *verdicts,
     udpai_resource_room room;
     udpai_resource_parts parts = udpai_resource_parts_of(assignment, &room);
     parts.version = (udpai_str){0};
-    parts.authority = verdicts->config.authority;
+    parts.authority = overlay->config.authority;
     parts.any = NULL;
     parts.small = (udpai_str){0};
     parts.value = value;
@@ -317,7 +321,7 @@ can_be_altered(const udpa_resource *assignment)
 
 /* Fills self->next: NULL if the assignment is told as it is. */
 static udpa_err
-judge(const udpai_verdicts *verdicts,
+judge(const udpai_health_overlay *overlay,
       cluster *self,
       const udpa_resource *assignment,
       int64_t wall_us)
@@ -326,14 +330,13 @@ judge(const udpai_verdicts *verdicts,
         return UDPA_OK;
     udpai_health_verdict verdict = {0};
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *value = NULL;
-    udpa_err err = merge(verdicts, self, &verdict);
+    udpa_err err = merge(overlay, self, &verdict);
     if (err == UDPA_OK)
         err = udpai_health_apply(udpai_resource_value(assignment), &verdict, &value, NULL);
     udpai_health_verdict_done(&verdict);
     if (err == UDPA_ERR_MALFORMED)
         return UDPA_OK; /* whoever reads it will say so */
-    return err == UDPA_OK && value ? make_resource(verdicts, self, assignment, value, wall_us)
-                                   : err;
+    return err == UDPA_OK && value ? make_resource(overlay, self, assignment, value, wall_us) : err;
 }
 
 /* ---- the change set ---- */
@@ -347,7 +350,7 @@ is_same(const udpa_resource *a, const udpa_resource *b)
 
 /* A change that the store tells, as it is told. */
 static udpa_err
-add_change(const udpai_verdicts *verdicts,
+add_change(const udpai_health_overlay *overlay,
            udpai_change_set *set,
            cluster *self,
            const udpai_change *change,
@@ -356,7 +359,7 @@ add_change(const udpai_verdicts *verdicts,
     udpai_change out = *change;
     udpa_err err = change->kind == UDPAI_CHANGE_REMOVE
                        ? UDPA_OK
-                       : judge(verdicts, self, change->resource, wall_us);
+                       : judge(overlay, self, change->resource, wall_us);
     if (err != UDPA_OK)
         return err;
     self->is_done = true;
@@ -386,16 +389,19 @@ find_effective(void *userdata, const udpai_contribution *contribution)
 
 /* A cluster of which something else is said, and which the store has nothing to tell of. */
 static udpa_err
-add_touched(const udpai_verdicts *verdicts, udpai_change_set *set, cluster *self, int64_t wall_us)
+add_touched(const udpai_health_overlay *overlay,
+            udpai_change_set *set,
+            cluster *self,
+            int64_t wall_us)
 {
     effective_search search = {0};
-    udpai_store_visit_name(verdicts->config.store, UDPAI_STR(UDPAI_TYPE_ENDPOINTS),
+    udpai_store_visit_name(overlay->config.store, UDPAI_STR(UDPAI_TYPE_ENDPOINTS),
                            cluster_key(self), find_effective, &search);
     if (!search.is_found) { /* it stays as it was told, if it was */
         self->next = udpa_resource_ref(self->told);
         return UDPA_OK;
     }
-    udpa_err err = judge(verdicts, self, search.found.resource, wall_us);
+    udpa_err err = judge(overlay, self, search.found.resource, wall_us);
     if (err != UDPA_OK || (!self->told && !self->next) || is_same(self->told, self->next))
         return err;
     const udpai_change change = {
@@ -408,45 +414,48 @@ add_touched(const udpai_verdicts *verdicts, udpai_change_set *set, cluster *self
 }
 
 static udpa_err
-fill(udpai_verdicts *verdicts, const udpai_change_set *from, int64_t wall_us, udpai_change_set *set)
+fill(udpai_health_overlay *overlay,
+     const udpai_change_set *from,
+     int64_t wall_us,
+     udpai_change_set *set)
 {
     udpa_err err = UDPA_OK;
     for (size_t i = 0; from && i < udpai_change_set_size(from) && err == UDPA_OK; i++) {
         const udpai_change *change = udpai_change_set_at(from, i);
-        cluster *self = cluster_of(verdicts, change->resource);
-        err = self ? add_change(verdicts, set, self, change, wall_us)
+        cluster *self = cluster_of(overlay, change->resource);
+        err = self ? add_change(overlay, set, self, change, wall_us)
                    : udpai_change_set_add(set, change);
     }
-    UDPAI_LIST_FOREACH (at, &verdicts->touched) {
+    UDPAI_LIST_FOREACH (at, &overlay->touched) {
         cluster *self = UDPAI_LIST_ENTRY(at, cluster, touched);
         if (err == UDPA_OK && !self->is_done)
-            err = add_touched(verdicts, set, self, wall_us);
+            err = add_touched(overlay, set, self, wall_us);
     }
     return err;
 }
 
 /* It was told, all of it. */
 static void
-settle(udpai_verdicts *verdicts)
+settle(udpai_health_overlay *overlay)
 {
     udpai_list *at;
-    while ((at = udpai_list_pop(&verdicts->touched))) {
+    while ((at = udpai_list_pop(&overlay->touched))) {
         cluster *self = UDPAI_LIST_ENTRY(at, cluster, touched);
         udpa_resource_unref(self->told);
         self->told = UDPAI_TAKE(self->next);
         self->is_done = false;
         if (self->told || self->said.n)
             continue;
-        udpai_map_remove(&verdicts->clusters, cluster_key(self));
+        udpai_map_remove(&overlay->clusters, cluster_key(self));
         free_cluster(self);
     }
 }
 
 /* None of it was. */
 static void
-give_up(udpai_verdicts *verdicts)
+give_up(udpai_health_overlay *overlay)
 {
-    UDPAI_LIST_FOREACH (at, &verdicts->touched) {
+    UDPAI_LIST_FOREACH (at, &overlay->touched) {
         cluster *self = UDPAI_LIST_ENTRY(at, cluster, touched);
         self->next = udpa_resource_unref(self->next);
         self->is_done = false;
@@ -454,37 +463,37 @@ give_up(udpai_verdicts *verdicts)
 }
 
 static void
-look_through(udpai_verdicts *verdicts, const udpai_change_set *from)
+look_through(udpai_health_overlay *overlay, const udpai_change_set *from)
 {
     for (size_t i = 0; from && i < udpai_change_set_size(from); i++)
-        note(verdicts, udpai_change_set_at(from, i));
+        note(overlay, udpai_change_set_at(from, i));
     for (size_t i = 0; from && i < udpai_change_set_size(from); i++) {
-        cluster *self = cluster_of(verdicts, udpai_change_set_at(from, i)->resource);
+        cluster *self = cluster_of(overlay, udpai_change_set_at(from, i)->resource);
         if (self)
-            touch(verdicts, self);
+            touch(overlay, self);
     }
 }
 
 udpa_err
-udpai_verdicts_apply(udpai_verdicts *verdicts,
-                     udpai_change_set *from,
-                     int64_t wall_us,
-                     udpai_change_set **ret_set)
+udpai_health_overlay_apply(udpai_health_overlay *overlay,
+                           udpai_change_set *from,
+                           int64_t wall_us,
+                           udpai_change_set **ret_set)
 {
-    look_through(verdicts, from);
-    udpa_err err = find_lost(verdicts);
-    if (err == UDPA_OK && udpai_list_empty(&verdicts->touched)) {
+    look_through(overlay, from);
+    udpa_err err = find_lost(overlay);
+    if (err == UDPA_OK && udpai_list_empty(&overlay->touched)) {
         *ret_set = udpai_change_set_ref(from);
         return UDPA_OK;
     }
     UDPA_AUTO(udpai_change_set_unref) udpai_change_set *set = udpai_change_set_new();
     if (err == UDPA_OK)
-        err = set ? fill(verdicts, from, wall_us, set) : UDPA_ERR_NOMEM;
+        err = set ? fill(overlay, from, wall_us, set) : UDPA_ERR_NOMEM;
     if (err != UDPA_OK) {
-        give_up(verdicts);
+        give_up(overlay);
         return UDPA_ERR_NOMEM;
     }
-    settle(verdicts);
+    settle(overlay);
     *ret_set = udpai_change_set_size(set) ? UDPAI_TAKE(set) : NULL;
     return UDPA_OK;
 }

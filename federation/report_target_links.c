@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which sources a report is for, as the store and the providers are now. */
-#include "federation/aim.h"
+#include "federation/report_targets.h"
 #include "federation/reporting.h"
 #include "model/links.h"
 #include "model/name.h"
@@ -142,10 +142,10 @@ find(const udpai_node *node,
 }
 
 udpa_err
-udpai_aim_find(const udpai_node *node,
-               const udpa_resource *report,
-               udpai_link_vector *links,
-               bool *ret_is_for_all)
+udpai_report_target_find(const udpai_node *node,
+                         const udpa_resource *report,
+                         udpai_link_vector *links,
+                         bool *ret_is_for_all)
 {
     const udpai_subject subject = udpai_subject_of(node, report);
     return find(node, &subject, links, ret_is_for_all);
@@ -185,7 +185,9 @@ add_standby(const udpai_node *node, udpai_str type_url, udpai_link_vector *links
 }
 
 udpa_err
-udpai_aim_add_standby(const udpai_node *node, const udpa_resource *report, udpai_link_vector *links)
+udpai_report_target_add_standby(const udpai_node *node,
+                                const udpa_resource *report,
+                                udpai_link_vector *links)
 {
     return add_standby(node, udpai_resource_type_url(report), links);
 }
@@ -219,24 +221,24 @@ who_is(const udpai_source *source)
 static udpa_bytes *
 make_members(const udpai_node *node, const udpai_link_vector *links)
 {
-    UDPAI_VECTOR(udpai_aim_member) members = {0};
+    UDPAI_VECTOR(udpai_report_target_member) members = {0};
     udpa_bytes *made = NULL;
     bool is_whole = true;
     for (size_t i = 0; i < links->n && is_whole; i++) {
         const udpa_bytes *id = who_is(source_at(node, links->items[i]));
-        const udpai_aim_member member = {links->items[i],
-                                         id ? udpai_hash(udpai_bytes_view(id)) : 0};
+        const udpai_report_target_member member = {links->items[i],
+                                                   id ? udpai_hash(udpai_bytes_view(id)) : 0};
         is_whole = !id || udpai_vector_push(&members, member);
     }
-    if (is_whole &&
-        udpa_bytes_new(&made, members.items, members.n * sizeof(udpai_aim_member)) != UDPA_OK)
+    if (is_whole && udpa_bytes_new(&made, members.items,
+                                   members.n * sizeof(udpai_report_target_member)) != UDPA_OK)
         made = NULL;
     udpai_vector_done(&members);
     return made;
 }
 
 udpa_bytes *
-udpai_aim_audience(const udpai_node *node, udpai_str name)
+udpai_report_target_audience(const udpai_node *node, udpai_str name)
 {
     const udpai_subject subject = udpai_subject_of_load(name);
     udpai_link_vector links = {0};
@@ -257,10 +259,10 @@ udpai_aim_audience(const udpai_node *node, udpai_str name)
 udpa_err
 udpai_node_load_audience(const udpai_node *node, udpai_str name, udpai_audience *ret_audience)
 {
-    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *members = udpai_aim_audience(node, name);
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *members = udpai_report_target_audience(node, name);
     if (!members)
         return UDPA_ERR_NOMEM;
-    ret_audience->n = udpa_bytes_size(members) / sizeof(udpai_aim_member);
+    ret_audience->n = udpa_bytes_size(members) / sizeof(udpai_report_target_member);
     ret_audience->digest = udpai_hash(udpai_bytes_view(members));
     return UDPA_OK;
 }
@@ -270,7 +272,7 @@ udpai_node_reports_to(const udpai_node *node, const udpa_resource *report, udpai
 {
     udpai_link_vector links = {0};
     bool is_for_all = true;
-    udpa_err err = udpai_aim_find(node, report, &links, &is_for_all);
+    udpa_err err = udpai_report_target_find(node, report, &links, &is_for_all);
     bool is_one = err == UDPA_OK && !is_for_all && udpai_links_sort(links.items, links.n) == 1;
     const udpai_source *source =
         is_one ? udpai_map_get(&node->links,
@@ -302,7 +304,7 @@ mix_provider(uint64_t *digest, const udpai_provider *provider)
 }
 
 uint64_t
-udpai_aim_digest(const udpai_node *node)
+udpai_report_target_digest(const udpai_node *node)
 {
     uint64_t digest = 14695981039346656037u;
     UDPAI_LIST_FOREACH (at, &node->own_sources) {

@@ -160,10 +160,10 @@ garbage_is_refused(void **state)
 {
     fed_bed *bed = *state;
     start(bed);
-    assert_true(*fed_put(
-        bed, bed->sessions[0],
-        RESOURCE("com.acme/d", .type = UDPAI_DELIVERY_TYPE, .value = "\x0a\x7f", .authority = "x"),
-        false));
+    assert_true(*fed_put(bed, bed->sessions[0],
+                         RESOURCE("com.acme/d", .type = UDPAI_DYNAMIC_SOURCE_TYPE,
+                                  .value = "\x0a\x7f", .authority = "x"),
+                         false));
     assert_targets("");
 }
 
@@ -204,7 +204,7 @@ say_again_that_it_is_gone(fed_bed *bed)
     fed_close(bed, 'a');
     fed_advance(bed, 1000);
     fed_connect(bed, 'a');
-    (void)fed_publish(bed, 'a', UDPAI_DELIVERY_TYPE, "-com.acme/d !");
+    (void)fed_publish(bed, 'a', UDPAI_DYNAMIC_SOURCE_TYPE, "-com.acme/d !");
 }
 
 /* What there is no memory to tell subscribers in the process of, they are not told again. */

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A publication between being applied and being answered: it waits for subscribers in the process,
+ * who may refuse, and for the durable engine, so that what is receipted is safe.
+ *
+ * Each is answered, with a receipt or without: the session has room for so many that are not. The
+ * answer comes with the publication, for it needs memory. */
+#include "federation/pending_publication.h"
+
+#include "base/alloc.h"
+#include "federation/epoch.h"
+#include "federation/node_internal.h"
+
+static void
+on_deadline(udpai_timer *timer)
+{
+    udpai_pending_publication *pending =
+        UDPAI_CONTAINER_OF(timer, udpai_pending_publication, deadline);
+    for (size_t i = 0; i < pending->publication->entries.n; i++)
+        udpai_publication_refuse(
+            &pending->publication->entries.items[i].error,
+            udpa_error_new(UDPA_ERR_DEADLINE, NULL, "no answer from the application in time"));
+    pending->n_deferred = 0;
+    udpai_pending_publication_check(pending);
+}
+
+/* Both are consumed. */
+static void
+give(udpai_node *node, udpai_order *answer, udpai_publication *publication)
+{
+    answer->publication = publication;
+    udpai_context_order(&node->context, answer);
+}
+
+udpai_pending_publication *
+udpai_pending_publication_new(udpai_node *node, udpai_report *report)
+{
+    udpai_order *answer = UDPAI_TAKE(report->answer);
+    udpai_publication *publication = UDPAI_TAKE(report->publication);
+    udpai_pending_publication *pending = udpai_alloc(sizeof(*pending));
+    answer->session = report->session;
+    if (!pending) {
+        udpai_publication_refuse_all(publication, UDPA_ERR_NOMEM, "out of memory");
+        give(node, answer, publication);
+        return NULL;
+    }
+    pending->owner = node;
+    pending->answer = answer;
+    pending->publication = publication;
+    udpai_timer_init(&pending->deadline, on_deadline);
+    udpai_list_init(&pending->node);
+    udpai_list_append(&node->untold, &pending->node);
+    return pending;
+}
+
+void
+udpai_pending_publication_free(udpai_pending_publication *pending)
+{
+    udpai_local_updates_forget(pending->owner, pending);
+    udpai_list_remove(&pending->node);
+    udpai_timer_cancel(&pending->deadline);
+    udpai_publication_free(pending->publication);
+    udpai_order_free(pending->answer);
+    udpai_free(pending);
+}
+
+/* Answers it if nothing is waited for any more. */
+void
+udpai_pending_publication_check(udpai_pending_publication *pending)
+{
+    if (!pending->is_told || pending->n_deferred || pending->ticket)
+        return;
+    give(pending->owner, UDPAI_TAKE(pending->answer), UDPAI_TAKE(pending->publication));
+    udpai_pending_publication_free(pending);
+}
+
+/* ---- all of a node ---- */
+
+static void
+refuse_unsafe(udpai_pending_publication *pending)
+{
+    pending->publication->receipt_required = true;
+    udpai_publication_refuse_all(pending->publication, UDPA_ERR_UNAVAILABLE,
+                                 "this is in force, but could not be kept: publish it again");
+}
+
+/* Those that are not handed over yet stand behind all others. */
+void
+udpai_pending_publications_commit(udpai_node *node, uint64_t ticket, udpa_err result)
+{
+    for (udpai_list *at = node->untold.prev; at != &node->untold; at = at->prev) {
+        udpai_pending_publication *pending = UDPAI_LIST_ENTRY(at, udpai_pending_publication, node);
+        if (pending->is_committed)
+            return;
+        pending->is_committed = true;
+        pending->ticket = ticket;
+        if (result != UDPA_OK)
+            refuse_unsafe(pending);
+    }
+}
+
+void
+udpai_pending_publications_delivered(udpai_node *node)
+{
+    udpai_list told, *at;
+    udpai_list_init(&told);
+    udpai_list_splice(&told, &node->untold);
+    while ((at = udpai_list_pop(&told))) {
+        udpai_pending_publication *pending = UDPAI_LIST_ENTRY(at, udpai_pending_publication, node);
+        pending->is_told = true;
+        udpai_list_append(pending->ticket ? &node->unsafe : &node->unanswered, at);
+        udpai_pending_publication_check(pending);
+    }
+}
+
+static void
+end_ticket(udpai_pending_publication *pending, udpa_err result)
+{
+    pending->ticket = 0;
+    if (result != UDPA_OK)
+        refuse_unsafe(pending);
+}
+
+/* Tickets rise: those of the told stand in order, and of the others there are few. */
+void
+udpai_node_committed(udpai_node *node, uint64_t ticket, udpa_err result)
+{
+    udpai_epoch_committed(node, ticket, result);
+    UDPAI_LIST_FOREACH (at, &node->untold) {
+        udpai_pending_publication *pending = UDPAI_LIST_ENTRY(at, udpai_pending_publication, node);
+        if (pending->ticket && pending->ticket <= ticket)
+            end_ticket(pending, result);
+    }
+    while (!udpai_list_empty(&node->unsafe)) {
+        udpai_pending_publication *pending =
+            UDPAI_LIST_ENTRY(node->unsafe.next, udpai_pending_publication, node);
+        if (pending->ticket > ticket)
+            return;
+        end_ticket(pending, result);
+        udpai_list_remove(&pending->node);
+        udpai_list_append(&node->unanswered, &pending->node);
+        udpai_pending_publication_check(pending);
+    }
+}
