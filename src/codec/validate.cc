@@ -524,7 +524,7 @@ udpai_validate_first(const udpai_validator *validator,
             return udpai_fail_code(ret_error, err);
         if (first.n == 1)
             return udpai_fail(ret_error, err, "%s", first.text.c_str());
-        return udpai_fail(ret_error, err, "%s (and %zu mistakes more)", first.text.c_str(),
+        return udpai_fail(ret_error, err, "%s (and %zu more errors)", first.text.c_str(),
                           first.n - 1);
     });
 }

@@ -38,7 +38,7 @@ static const struct verb {
      "  -n, --namespace NAME   of names that have none (default local); without names:\n"
      "                         this namespace alone (default all)\n"
      "  -o, --output FORMAT    table, wide, yaml, json, jsonpath=EXPRESSION, or name\n"},
-    {"status", NULL, "what the node has, from whom, and for whom", "status [sources|sessions]",
+    {"status", NULL, "what the node has, its sources and its clients", "status [sources|sessions]",
      "Show the node with its sources and sessions, or more of one of these.\n"
      "\n"
      "  --all                  the session of this udpactl, too\n" TABLE_OPTIONS},
@@ -113,7 +113,7 @@ static const struct verb {
      "  -f, --filename FILE    the same as FILE\n"
      "  -n, --namespace NAME   of names that have none (default local)\n"
      "  --descriptors FILE     descriptor set of the types\n"},
-    {"auth", NULL, "what the node's rules say of a peer",
+    {"auth", NULL, "what the node's rules allow a peer",
      "auth can-i PEER publish|subscribe|admin TYPE NAME [AUTHORITY]",
      "Ask whether this peer may, and which rule allows it. Exit status 1: it may not.\n"
      "\n"
@@ -122,13 +122,13 @@ static const struct verb {
      "Print the resources of a file, signed.\n"
      "\n"
      "  --key FILE             the private key (PEM)\n"
-     "  --key-id ID            what trusted keys call it\n"
-     "  --authority NAME       who signs (default: what the file says)\n"
+     "  --key-id ID            the id under which the key is trusted\n"
+     "  --authority NAME       the signing authority (default: as in the file)\n"
      "  --validity TIME        such as 90s, 30m, 24h (default) or 7d\n"
      "  --generation NUMBER    grows with each change (default: the time)\n"
      "  -n, --namespace NAME   of names that have none (default local)\n"
      "  -o, --output FORMAT    yaml, json, or jsonpath=EXPRESSION\n"},
-    {"verify", NULL, "whether resources are signed, and by whom",
+    {"verify", NULL, "whether resources are signed, and by which key",
      "verify TYPE [NAME...]\nverify -f FILE",
      "Check the signatures of what the node has, or of files.\n"
      "\n"

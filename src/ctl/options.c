@@ -84,29 +84,30 @@ static const struct argp_option known_options[] = {
     {"restore", RESTORE, NULL, 0,
      "apply: what get --all has printed, with the versions and generations that it had", 1},
     {"all-origins", ALL_ORIGINS, NULL, 0,
-     "get: what everybody says under each name, and what counts; table, yaml, or json", 1},
-    {"validate", VALIDATE, NULL, 0, "apply: publish nothing if 'validate' would find a mistake", 1},
-    {"wait", WAIT, NULL, 0,
-     "apply, delete: then wait until everybody who subscribes to it has acknowledged it", 1},
-    {"gone", GONE, NULL, 0, "wait: until everybody has acknowledged that it is gone", 1},
+     "get: all contributions to each name, and which is effective; table, yaml, or json", 1},
+    {"validate", VALIDATE, NULL, 0, "apply: publish nothing if 'validate' would find an error", 1},
+    {"wait", WAIT, NULL, 0, "apply, delete: then wait until every subscriber has acknowledged it",
+     1},
+    {"gone", GONE, NULL, 0, "wait: until every subscriber has acknowledged its removal", 1},
     {"resource-version", RESOURCE_VERSION, "VERSION", 0,
      "wait: for this version of the one resource (default: of files, theirs; of names, whichever "
      "is "
      "there)",
      1},
-    {"at-least", AT_LEAST, "N", 0,
-     "wait: so many must have acknowledged it (default 0: nobody need be there)", 1},
+    {"at-least", AT_LEAST, "N", 0, "wait: at least N clients must have acknowledged it (default 0)",
+     1},
     {"despite-refusals", DESPITE_REFUSALS, NULL, 0,
-     "wait: go on when somebody refuses it, instead of ending at once", 1},
+     "wait: go on when a client rejects it, instead of ending at once", 1},
     {"follow", FOLLOW, NULL, 0, "events: go on with what comes", 1},
-    {"tree", TREE, NULL, 0, "clients: those of all nodes below it, too", 1},
+    {"tree", TREE, NULL, 0, "clients: those of all downstream nodes, too", 1},
     {"as-source", AS_SOURCE, NULL, 0,
-     "sources accept: at the source itself; NAME is its own node id, and all nodes below accept",
+     "sources accept: at the source itself; NAME is its own node id, and all downstream nodes "
+     "accept",
      1},
     {"origin", ORIGIN, "NODE", 0,
      "delete: what this node has read itself, and will not come back with, wherever it came to", 1},
     {"dry-run", DRY_RUN, NULL, 0, "delete --origin: only show what would go", 1},
-    {NULL, 0, NULL, 0, "Whom to talk to (each command takes these, before it or behind it):", 2},
+    {NULL, 0, NULL, 0, "The node (each command takes these options, before or after it):", 2},
     {"server", SERVER, "HOST:PORT", 0,
      "The node (default: environment variable UDPACTL_SERVER, else " DEFAULT_SERVER ")", 2},
     {"http", HTTP, "HOST:PORT", 0,
@@ -117,18 +118,18 @@ static const struct argp_option known_options[] = {
      2},
     {"timeout", TIMEOUT, "SECONDS", 0,
      "How long to wait for its answers (default 5; xds and bench 20; for acknowledgements 60)", 2},
-    {"ca", CA, "FILE", 0, "Speak TLS; the node's certificate must be vouched for by these (PEM)",
-     2},
+    {"ca", CA, "FILE", 0, "Use TLS; these certificates (PEM) must have signed that of the node", 2},
     {"cert", CERTIFICATE, "FILE", 0, "Our certificate (PEM)", 2},
     {"key", KEY, "FILE", 0, "Its key (PEM); sign: the private key to sign with", 2},
     {"server-name", SERVER_NAME, "NAME", 0,
      "The name that the node's certificate must have (default: the host of --server)", 2},
     {"node-id", NODE_ID, "ID", 0,
-     "As whom to publish (default udpactl): what is applied is replaced and deleted by the same id",
+     "The node id to publish as (default udpactl); the same id replaces and deletes what was "
+     "applied",
      2},
     {"state-of-the-world", STATE_OF_THE_WORLD, NULL, 0,
-     "xds: speak the state of the world protocol (default: the delta protocol)", 2},
-    {"rest", REST, NULL, 0, "xds: speak REST and JSON (default: gRPC)", 2},
+     "xds: use the state of the world protocol (default: the delta protocol)", 2},
+    {"rest", REST, NULL, 0, "xds: use REST and JSON (default: gRPC)", 2},
     {NULL, 0, NULL, 0, "And:", 3},
     {"descriptors", DESCRIPTORS, "FILE", 0,
      "Descriptor set of the types to be read and shown (default envoy-v3.descriptors beside the "
@@ -166,33 +167,33 @@ filter_help(int key, const char *text, void *input)
 static const char doc[] =
     "Looks at a node of UDPA, and publishes to it.\n"
     "\n"
-    "  apply -f FILE              publish resources, and tell what was refused\n"
+    "  apply -f FILE              publish resources, and show what was rejected\n"
     "  delete TYPE NAME...        take back what was applied; or delete -f FILE\n"
     "  delete --origin NODE [TYPE]\n"
     "                             what a node has read that will not come back\n"
     "  get [TYPE [NAME...]]       show resources; without a type, all\n"
     "  watch [TYPE [NAME...]]     show changes as they come\n"
-    "  status [sources|sessions]  what the node has, from whom, and for whom\n"
-    "  clients                    whom it serves, and do they have it all?\n"
+    "  status [sources|sessions]  what the node has, its sources and its clients\n"
+    "  clients                    its clients, and do they have everything?\n"
     "  validate FILE...           check resources against their types; asks no node\n"
     "  sign -f FILE               print its resources signed; asks no node\n"
-    "  verify TYPE [NAME...]      are resources signed, and by whom? or verify -f FILE\n"
+    "  verify TYPE [NAME...]      are resources signed, and by which key? or verify -f FILE\n"
     "  wait TYPE NAME...          until all who subscribe have it; or wait -f FILE\n"
     "  auth can-i PEER publish|subscribe|admin TYPE NAME [AUTHORITY]\n"
-    "                             what the node's rules say of a peer, and which of them\n"
+    "                             what the node's rules allow a peer, and which rule\n"
     "  conform                    test a server of xDS, this one or any other\n"
     "  bench                      measure a server of xDS or UDPA under load\n"
     "  events access-log|metrics|trace|tap|event\n"
     "                             what clients have streamed to the node, as lines of JSON\n"
-    "  runtime get [KEY...]       values that change while a node runs: those that count\n"
-    "  runtime layers             what each layer of them has, and why one is left out\n"
+    "  runtime get [KEY...]       effective values that change while a node runs\n"
+    "  runtime layers             what each layer of them has, and why one is ignored\n"
     "  runtime set KEY=VALUE...   set some; runtime unset KEY...: remove what was set\n"
     "  sources accept NAME...     what such a source does not name any more has gone\n"
     "  xds get|watch TYPE [NAME...]\n"
     "                             the same of any server of xDS, as its client\n"
     "\v"
-    "Exit status: 0 good; 1 refused, or not found; 2 a mistake in the command line or a file; 3 no "
-    "connection; 4 no answer in time, or wait: somebody has not acknowledged it in time; 5 wait: "
+    "Exit status: 0 good; 1 refused, or not found; 2 an error in the command line or a file; 3 no "
+    "connection; 4 no answer in time, or wait: a client has not acknowledged it in time; 5 wait: "
     "it "
     "was replaced meanwhile.";
 
@@ -450,7 +451,7 @@ check(udpai_ctl_options *given, const struct argp_state *state)
 {
     if (!given->command)
         argp_error(state,
-                   "say what to do: apply, delete, get, watch, status, clients, events, wait, "
+                   "give a command: apply, delete, get, watch, status, clients, events, wait, "
                    "validate, sign, verify, conform, bench, auth, runtime, sources, or xds");
     check_connection(given, state);
     check_values(given, state);

@@ -18,7 +18,8 @@ enum {
 static const struct argp_option known_options[] = {
     {"key-id", KEY_ID, "ID", 0, "sign: what trusted keys call the one of --key", 0},
     {"authority", AUTHORITY, "NAME", 0,
-     "sign: who speaks (default: what the file says); conform: of names xdstp://NAME/… that are "
+     "sign: the signing authority (default: as in the file); conform: of names xdstp://NAME/… that "
+     "are "
      "made up (default the namespace of --apply-to, or conform.example)",
      0},
     {"validity", VALIDITY, "TIME", 0,

@@ -84,7 +84,7 @@ udpai_ctl_validate(udpai_ctl *ctl)
     if (result == UDPAI_CTL_GOOD && options->validate.references)
         result = udpai_ctl_references(&input, options);
     if (result == UDPAI_CTL_GOOD)
-        udpai_ctl_say("%zu resource%s, no mistakes found", input.resources.n,
+        udpai_ctl_say("%zu resource%s, no errors found", input.resources.n,
                       input.resources.n == 1 ? "" : "s");
     udpai_ctl_input_done(&input);
     return result;

@@ -81,7 +81,7 @@ static int
 serve(udpai_plan *plan, udpai_schema *schema, const udpai_options *options, udpa_error **ret_error)
 {
     if (options->only_check) {
-        printf("%s: no mistakes found\n", options->config_file ? options->config_file : "defaults");
+        printf("%s: no errors found\n", options->config_file ? options->config_file : "defaults");
         return 0;
     }
     udpa_err err = udpai_daemon_instance_choose(plan, options, ret_error);

@@ -32,7 +32,7 @@ enum {
 static const struct argp_option options[] = {
     {"config", 'c', "FILE", 0, "Bootstrap file, YAML or JSON (udpad.conf(5))", 0},
     {"check", CHECK, NULL, 0,
-     "Check the bootstrap file and the files that it names, tell every mistake, and exit", 0},
+     "Check the bootstrap file and the files that it names, report every error, and exit", 0},
     {"listen", LISTEN, "ADDR:PORT", 0,
      "Serve UDPA and xDS v3 there (default 127.0.0.1:18000; port 0: any)", 0},
     {"http", HTTP, "ADDR:PORT", 0, "Serve xDS and UDPA by REST there (default: nowhere)", 0},
@@ -69,7 +69,8 @@ refuse_empty(int key, const char *argument, struct argp_state *state)
 {
     for (const struct argp_option *option = options; option->name; option++)
         if (option->key == key && argument && !*argument)
-            argp_error(state, "--%s is given nothing: leave it out, or say what", option->name);
+            argp_error(state, "--%s has an empty value: omit the option, or give a value",
+                       option->name);
 }
 
 static error_t
@@ -141,7 +142,7 @@ static const struct argp parser = {
         "Distributes configuration to data planes: a node of UDPA, which also serves xDS v3.\v"
         "Without any option it serves on loopback, open to every local client. SIGHUP has it read "
         "its certificates again; SIGTERM ends it. Exit status: 0 it was ended; 1 it could not "
-        "start; 2 the command line, the bootstrap file or a file that it names has a mistake.",
+        "start; 2 the command line, the bootstrap file or a file that it names has an error.",
 };
 
 void

@@ -26,7 +26,7 @@ check_files(const udpai_reload_target *target,
     udpai_findings_done(&findings);
     return is_good ? UDPA_OK
                    : udpai_fail(ret_error, UDPA_ERR_INVAL,
-                                "there are mistakes in files that %s names", target->config_file);
+                                "there are errors in files that %s names", target->config_file);
 }
 
 static udpa_err

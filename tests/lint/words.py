@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What users read has the words of the field: of 10,000 words of README.md, guides, examples and man pages at
-most MOST are private ones, which a reader of Envoy's documents would have to guess. Code, quoted output and the
-names of keys are not looked at."""
+"""What users read has the words of the field: of 10,000 words of README.md, guides, examples, man pages and help
+at most MOST are private ones, which a reader of Envoy's documents would have to guess. Code, quoted output and
+the names of keys are not looked at."""
 import re
 
 import lint
 
 MOST = 4
 PAGES = re.compile(r'^(README\.md|docs/(guide|examples)/.*\.md|docs/man/.*\.[1-8])$')
+HELP = re.compile(r'^src/(ctl|daemon)/(help|options|\w+_options)\.c$')
 # What not to write, and what instead.
 PRIVATE = {
     r'told|tells?|telling': 'sent, reported, notified, logged',
@@ -54,13 +55,27 @@ def prose_of_manual(text):
         yield '' if is_code else re.sub(r'\\f[BI][^\\]*\\f[RP]|\\\(lq.*?\\\(rq|"[^"]*"|^\.\S+', ' ', line)
 
 
+def prose_of_help(text):
+    """What stands in strings."""
+    for line in text.splitlines():
+        is_code = line.startswith('#') or line.lstrip().startswith(('/*', '*'))
+        yield '' if is_code else ' '.join(re.findall(r'"([^"]*)"', line))
+
+
+def prose_of(path, text):
+    if HELP.match(path):
+        return prose_of_help(text)
+    if PAGES.match(path):
+        return prose_of_page(text) if path.endswith('.md') else prose_of_manual(text)
+    return ()
+
+
 def check(root, _arguments):
     found, n_words = [], 0
     for path in lint.tracked(root):
-        if not PAGES.match(path):
+        if not PAGES.match(path) and not HELP.match(path):
             continue
-        text = (root / path).read_text(encoding='utf-8')
-        prose = prose_of_page(text) if path.endswith('.md') else prose_of_manual(text)
+        prose = prose_of(path, (root / path).read_text(encoding='utf-8'))
         for number, line in enumerate(prose, start=1):
             n_words += len(WORD.findall(line))
             for words, better in PRIVATE.items():
@@ -79,6 +94,8 @@ def self_test():
         lint.expect(check(root, None))
     with lint.tree({'README.md': plain + 'It is told\n', 'docs/man/a.1': '.nf\ntold\n.fi\nIt says \\fBtold\\fR\n'}) as root:
         lint.expect(check(root, None), 'README.md:101: "told"', 'a.1:4: "says"', '^2 private words')
+    with lint.tree({'README.md': plain, 'src/ctl/options.c': 'int told;\nx("is told");\n'}) as root:
+        lint.expect(check(root, None), 'options.c:2: "told"', '^1 private words')
 
 
 if __name__ == '__main__':

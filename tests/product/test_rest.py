@@ -603,7 +603,7 @@ def test_broken_cluster(test):
 def test_options(test):
     for given, words in ((('--http', '0.0.0.0:0'), 'beyond loopback'),
                          (('--http', 'nowhere'), 'no address to listen on'),
-                         (('--http', ''), 'is given nothing')):
+                         (('--http', ''), 'has an empty value')):
         done = subprocess.run([test.build / 'udpad', '--check', *given], capture_output=True,
                               text=True, check=False)
         check(f'{" ".join(given)} is a mistake', done.returncode == 2 and words in done.stderr,

@@ -84,7 +84,7 @@ def check_good(test):
     bootstrap = test.work / 'good.yaml'
     bootstrap.write_text(socket_with(*issue(test, 'node')) + f'store: {{directory: {test.work}/d}}')
     status, said = udpad(test, '--check', '-c', bootstrap)
-    check('a good file', status == 0 and said == f'{bootstrap}: no mistakes found\n', said)
+    check('a good file', status == 0 and said == f'{bootstrap}: no errors found\n', said)
     check('--check makes nothing', not (test.work / 'd').exists())
     node = test.start('good', [test.build / 'udpad', '-c', bootstrap])
     node.wait_for_log('listening on ')

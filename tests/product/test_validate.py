@@ -37,7 +37,7 @@ def test_offline(test, ctl):
     files.mkdir()
     (files / 'good.yaml').write_text(plain('a', 1) + holder('b', 2))
     shown = ctl('validate', files / 'good.yaml')
-    check('good files are told to be', shown == '2 resources, no mistakes found\n', shown)
+    check('good files are told to be', shown == '2 resources, no errors found\n', shown)
     (files / 'bad.yaml').write_text(plain('c', 70000) + holder('d', 70000))
     ctl('validate', files, status=2, err=f"bad.yaml:6: codec.ruled.Holder 'local/d': {PACKED}")
     ctl('validate', '-f', files, status=2,

@@ -471,7 +471,7 @@ the_first_mistake_is_told_with_the_number_of_others(void **state)
                                           &all_checks, &error),
                      UDPA_ERR_INVAL);
     assert_string_equal(udpa_error_message(error),
-                        "items: must have at least 1 item (and 7 mistakes more)");
+                        "items: must have at least 1 item (and 7 more errors)");
     udpa_error_unref(error);
     error = NULL;
     assert_int_equal(udpai_validate_first(validator, UDPAI_STR("codec.ruled.Plain"), UDPAI_STR(""),
@@ -497,7 +497,7 @@ so_many_mistakes_are_told_and_no_more(void **state)
                                           udpai_bytes_view(bytes), &all_checks, &error),
                      UDPA_ERR_INVAL);
     assert_string_equal(udpa_error_message(error),
-                        "ports[0]: must be greater than 0 (and 49 mistakes more)");
+                        "ports[0]: must be greater than 0 (and 49 more errors)");
     udpa_error_unref(error);
     udpa_bytes_unref(bytes);
 }
