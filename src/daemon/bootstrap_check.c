@@ -26,7 +26,7 @@
 #include "daemon/words.h"
 #include "endpoint/type.h"
 #include "model/name.h"
-#include "session/crew.h"
+#include "session/worker_pool.h"
 #include "transport/grpc/stream_thread.h"
 #include "transport/http/asker.h"
 #include "xds/census.h"
@@ -673,9 +673,9 @@ udpai_bootstrap_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings
         check_word(&check, "limits", "max_withdrawal", limits->max_withdrawal,
                    udpai_percentage_check);
     }
-    if (message->workers >= UDPAI_CREW_MAX)
+    if (message->workers >= UDPAI_WORKER_POOL_MAX)
         udpai_findings_mistake(findings, "workers", "%" PRIu32 " are too many: at most %d",
-                               message->workers, UDPAI_CREW_MAX - 1);
+                               message->workers, UDPAI_WORKER_POOL_MAX - 1);
     udpai_load_check(message, findings);
     udpai_health_check(message->health, findings);
     check_client_status(&check);

@@ -9,8 +9,8 @@
 #include "daemon/worker_counts.h"
 #include "daemon/worker_link.h"
 #include "loop/loop_inbox.h"
-#include "session/crew.h"
 #include "session/transfer.h"
+#include "session/worker_pool.h"
 
 #define LOG "worker"
 /* A change set of everything that a node may hold is larger than any message of a peer. */
@@ -246,7 +246,7 @@ begin(worker *self, size_t number, udpa_error **ret_error)
         .stopped = on_stopped,
         .userdata = self,
         .first_session = number,
-        .session_step = UDPAI_CREW_STEP,
+        .session_step = UDPAI_WORKER_POOL_STEP,
         .shares_ports = true,
         .is_worker = true,
     };

@@ -7,8 +7,8 @@
 #include "base/map.h"
 #include "base/strbuf.h"
 #include "reports/client_names.h"
-#include "session/crew.h"
 #include "session/status.h"
+#include "session/worker_pool.h"
 
 #define TURN_MS 1000
 /* So many are said again in one turn, and the turn after it comes sooner then. */
@@ -265,7 +265,7 @@ take_client(udpai_client_census *self, uint64_t number, udpai_str client_id, udp
 static bool
 is_its_own(const udpai_client_census *self, uint64_t side, uint64_t number)
 {
-    return number && (self->options.n_stream_sides == 1 || number % UDPAI_CREW_STEP == side);
+    return number && (self->options.n_stream_sides == 1 || number % UDPAI_WORKER_POOL_STEP == side);
 }
 
 static void
@@ -398,7 +398,8 @@ udpai_client_census_report(udpai_client_census *self, const udpai_report *report
     if (!self || report->kind != UDPAI_REPORT_CENSUS || !self->n_wanted ||
         report->ticket != self->ticket)
         return;
-    uint64_t side = self->options.n_stream_sides == 1 ? 0 : report->session % UDPAI_CREW_STEP;
+    uint64_t side =
+        self->options.n_stream_sides == 1 ? 0 : report->session % UDPAI_WORKER_POOL_STEP;
     for (size_t i = 0; i < report->statuses.n; i++)
         take_status(self, side, udpai_bytes_view(report->statuses.items[i]));
     if (!report->wanted)

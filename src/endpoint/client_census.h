@@ -20,7 +20,7 @@ typedef struct udpai_client_census_options {
     udpai_wheel *wheel;
     udpai_str node_id;
     uint64_t ttl_ms;
-    size_t n_stream_sides; /* with those of workers; see session/crew.h */
+    size_t n_stream_sides; /* with those of workers; see session/worker_pool.h */
     void (*order)(void *userdata, udpai_order *order); /* takes it */
     int64_t (*wall_us)(void *userdata);
     void *userdata;

@@ -95,7 +95,7 @@ hold_or_take(udpa_endpoint *endpoint, udpai_report *report)
 }
 
 static void
-take_crew_report(void *userdata, udpai_report *report)
+take_pool_report(void *userdata, udpai_report *report)
 {
     hold_or_take(userdata, report);
 }
@@ -108,8 +108,8 @@ take_reports(void *userdata, udpai_list *messages)
     udpai_list *at;
     while ((at = udpai_list_pop(messages))) {
         udpai_report *report = UDPAI_LIST_ENTRY(at, udpai_report, node);
-        if (endpoint->crew)
-            udpai_crew_report(endpoint->crew, 0, report);
+        if (endpoint->pool)
+            udpai_worker_pool_report(endpoint->pool, 0, report);
         else
             hold_or_take(endpoint, report);
     }
@@ -120,7 +120,7 @@ void
 udpai_endpoint_take_worker_report(udpa_endpoint *endpoint, size_t worker, udpai_report *report)
 {
     udpai_loop_wheel_advance(endpoint->wheel);
-    udpai_crew_report(endpoint->crew, worker, report);
+    udpai_worker_pool_report(endpoint->pool, worker, report);
     udpai_endpoint_touch(endpoint);
 }
 
@@ -191,7 +191,7 @@ tear_down(udpa_endpoint *endpoint)
     udpai_orca_board_free(endpoint->orca);
     udpai_own_taken_free(endpoint->own_taken);
     endpoint->node = udpai_node_free(endpoint->node);
-    endpoint->crew = udpai_crew_free(endpoint->crew);
+    endpoint->pool = udpai_worker_pool_free(endpoint->pool);
     udpai_free(UDPAI_TAKE(endpoint->worker_counts));
     endpoint->n_workers = 0;
     udpai_timer_cancel(&endpoint->soon);
@@ -492,19 +492,19 @@ make_stream_side(udpa_endpoint *endpoint,
         .report = on_report,
         .stopped = on_stopped,
         .userdata = endpoint,
-        .session_step = settings->n_workers ? UDPAI_CREW_STEP : 1,
+        .session_step = settings->n_workers ? UDPAI_WORKER_POOL_STEP : 1,
     };
-    const udpai_crew_env crew = {
+    const udpai_worker_pool_env pool = {
         .order = order_member,
         .order_own = order_own,
-        .report = take_crew_report,
+        .report = take_pool_report,
         .userdata = endpoint,
     };
     if (settings->n_workers) {
-        endpoint->crew = udpai_crew_new(1 + settings->n_workers, &crew);
+        endpoint->pool = udpai_worker_pool_new(1 + settings->n_workers, &pool);
         endpoint->worker_counts =
             udpai_alloc_array(settings->n_workers, sizeof(*endpoint->worker_counts));
-        if (!endpoint->crew || !endpoint->worker_counts)
+        if (!endpoint->pool || !endpoint->worker_counts)
             return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
         endpoint->n_workers = settings->n_workers;
         endpoint->order_worker = settings->order_worker;

@@ -63,7 +63,8 @@ typedef struct udpai_endpoint_settings {
     const char *version;
     const char *name_space;    /* of names without one, for its status; NULL: none */
     udpai_inspector inspector; /* without inspect(): none */
-    /* Other processes that have stream sides of this endpoint, counted from 1 (session/crew.h). */
+    /* Other processes that have stream sides of this endpoint, counted from 1
+     * (session/worker_pool.h). */
     size_t n_workers;
     /* Hands an order on; it is valid until this returns. On the loop. */
     void (*order_worker)(void *userdata, size_t worker, const udpai_order *order);

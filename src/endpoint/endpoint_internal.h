@@ -10,7 +10,7 @@
 #include "endpoint/stream_counts.h"
 #include "endpoint/type.h"
 #include "loop/loop_inbox.h"
-#include "session/crew.h"
+#include "session/worker_pool.h"
 
 typedef struct udpai_own_status udpai_own_status;
 typedef struct udpai_inspection udpai_inspection;
@@ -40,7 +40,7 @@ struct udpa_endpoint {
     udpai_timer soon;
     udpai_node *node;
     udpai_stream_thread *streams;
-    udpai_crew *crew; /* NULL: there are no workers */
+    udpai_worker_pool *pool; /* NULL: there are no workers */
     void (*order_worker)(void *userdata, size_t worker, const udpai_order *order);
     void *workers_userdata;
     udpai_stream_counts *worker_counts; /* of each, as it has sent them last */

@@ -26,8 +26,8 @@ udpai_endpoint_touch(udpa_endpoint *endpoint)
 void
 udpai_endpoint_order(udpa_endpoint *endpoint, udpai_order *order)
 {
-    if (endpoint->crew)
-        udpai_crew_order(endpoint->crew, order);
+    if (endpoint->pool)
+        udpai_worker_pool_order(endpoint->pool, order);
     else
         udpai_stream_thread_order(endpoint->streams, order);
 }

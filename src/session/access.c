@@ -220,11 +220,11 @@ static void
 cast_out(udpai_session *session, bool had_rules)
 {
     if (session->has_rules || is_above(session)) {
-        session->is_outcast = false;
+        session->is_revoked = false;
         udpai_timer_cancel(&session->patience);
     } else if (had_rules) {
         udpai_wheel *wheel = udpai_hub_wheel(session->hub);
-        session->is_outcast = true;
+        session->is_revoked = true;
         udpai_timer_set(wheel, &session->patience, wheel->now_ms + OUTCAST_PATIENCE_MS);
         udpai_session_ready(session);
     }

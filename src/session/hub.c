@@ -7,8 +7,8 @@
 #include "session/access.h"
 #include "session/acknowledgement.h"
 #include "session/client_log.h"
+#include "session/event_forwarder.h"
 #include "session/introduction.h"
-#include "session/relay.h"
 
 #define RETRY_MS 100 /* after want of memory */
 
@@ -25,7 +25,7 @@ struct udpai_hub {
     udpai_access access;
     udpai_client_log client_log;
     udpai_map side_links;
-    udpai_relay relay;
+    udpai_event_forwarder forwarder;
     udpai_introduction introduction;
     uint64_t last_id, last_side_link;
     void *watcher; /* NULL: there is none */
@@ -111,7 +111,7 @@ udpai_hub_new(udpai_hub **ret_hub,
     udpai_timer_init(&hub->retry, on_retry);
     udpai_fanout_set_interest(hub->fanout, on_interest, hub);
     udpai_access_init(&hub->access, options->acl);
-    udpai_relay_init(&hub->relay, hub);
+    udpai_event_forwarder_init(&hub->forwarder, hub);
     udpai_client_log_init(&hub->client_log, wheel);
     udpai_access_withhold(&hub->access, options);
     udpai_fanout_set_may_see(hub->fanout, udpai_access_may_see, &hub->access);
@@ -138,7 +138,7 @@ udpai_hub_free(udpai_hub *hub)
     udpai_timer_cancel(&hub->retry);
     udpai_map_done(&hub->sessions);
     udpai_map_done(&hub->side_links);
-    udpai_relay_done(&hub->relay);
+    udpai_event_forwarder_done(&hub->forwarder);
     udpai_client_log_done(&hub->client_log);
     udpai_fanout_free(hub->fanout);
     udpai_access_done(&hub->access);
@@ -414,13 +414,13 @@ udpai_hub_order(udpai_hub *hub, udpai_order *order)
             hub->options.watcher->order(hub->watcher, order);
         break;
     case UDPAI_ORDER_EVENTS:
-        udpai_relay_take(&hub->relay, order);
+        udpai_event_forwarder_take(&hub->forwarder, order);
         break;
     case UDPAI_ORDER_EVENTS_TAKEN:
-        udpai_relay_taken(&hub->relay, order);
+        udpai_event_forwarder_taken(&hub->forwarder, order);
         break;
     case UDPAI_ORDER_EVENTS_WANTED:
-        udpai_relay_wanted(&hub->relay, order);
+        udpai_event_forwarder_wanted(&hub->forwarder, order);
         break;
     default:
         pass_on(hub, order);
@@ -619,7 +619,7 @@ write_one(udpai_session *session)
         udpai_list_remove(&session->in_ready); /* more to write comes when this is written */
         session->info.ops->write(session->info.stream, &out);
         return true;
-    } else if (session->is_outcast) {
+    } else if (session->is_revoked) {
         finish_outcast(session);
     }
     return false;

@@ -108,7 +108,7 @@ struct udpai_session {
     uint64_t n_denied;    /* subscriptions that the ACL refuses, or would */
     bool is_alive;        /* its peer has sent something valid, and that was told */
     bool has_rules;       /* some rule of the ACL is for its peer, or everything is allowed */
-    bool is_outcast;      /* none is any more: it ends when what it may not see is taken back … */
+    bool is_revoked;      /* none is any more: it ends when what it may not see is taken back … */
     udpai_timer patience; /* … or when its peer has not taken that for long */
     bool is_disowned;     /* its peer's certificate was revoked: so is what he has said */
     udpai_logged_client *logged; /* whose stream it is, for the log; NULL: not known, or nobody

@@ -36,8 +36,8 @@ void
 udpai_udpa_pace(udpai_udpa *udpa)
 {
     const udpai_hub_options *options = udpai_hub_settings(udpa->session.hub);
-    bool has_enough = udpa->n_unjudged >= options->max_unjudged ||
-                      udpa->unjudged_bytes >= options->max_unjudged_bytes;
+    bool has_enough = udpa->n_pending >= options->max_unjudged ||
+                      udpa->pending_bytes >= options->max_unjudged_bytes;
     if (!udpai_udpa_is_unread(udpa))
         udpai_timer_cancel(&udpa->unread);
     else if (!udpai_timer_is_set(&udpa->unread))
@@ -416,7 +416,7 @@ static const udpai_session_ops udpa_ops = {
     .next = udpa_next,
     .order = udpa_order,
     .describe = udpai_udpa_describe,
-    .judge = udpai_udpa_judge,
+    .judge = udpai_udpa_ack_status,
     .peer = udpai_udpa_peer,
     .subscriber = udpai_udpa_subscriber,
     .call = udpai_udpa_call,

@@ -251,8 +251,8 @@ udpai_udpa_on_publication(udpai_udpa *udpa, udpai_publication *publication)
     if (err != UDPA_OK)
         return err;
     udpa->n_received += n;
-    udpa->n_unjudged++;
-    udpa->unjudged_bytes += size;
+    udpa->n_pending++;
+    udpa->pending_bytes += size;
     udpai_udpa_pace(udpa);
     return UDPA_OK;
 }
@@ -260,8 +260,8 @@ udpai_udpa_on_publication(udpai_udpa *udpa, udpai_publication *publication)
 void
 udpai_udpa_judged(udpai_udpa *udpa, udpai_publication *publication)
 {
-    udpa->n_unjudged--;
-    udpa->unjudged_bytes -= publication->size_bytes;
+    udpa->n_pending--;
+    udpa->pending_bytes -= publication->size_bytes;
     size_t texts_max =
         udpai_udpa_is_unread(udpa) ? UDPAI_LATE_RECEIPT_TEXTS_MAX : UDPAI_RECEIPT_TEXTS_MAX;
     if (publication->receipt_required)

@@ -85,7 +85,7 @@ struct udpai_udpa {
     udpai_body *writing; /* what the last message borrows from */
     udpa_bytes *writing_control;
     udpai_map asked; /* of udpai_asked */
-    size_t n_unjudged, unjudged_bytes;
+    size_t n_pending, pending_bytes;
     uint64_t n_received;
     uint64_t n_unknown_receipts;
     bool owes_commit;          /* the store has come further than the peer was told */
@@ -160,7 +160,7 @@ void udpai_udpa_free_asked(udpai_udpa *udpa);
 /* udpa_render.c */
 const udpai_renderer *udpai_udpa_renderer(bool extended, bool receipt, bool redacted);
 
-/* udpa_judge.c */
+/* udpa_ack_status.c */
 /* NULL: the status says that all is well. */
 udpa_error *udpai_status_error(const udpai_status_message *status, size_t text_max);
 /* Notes what the peer says of each resource that it was sent. */
@@ -169,9 +169,9 @@ void udpai_udpa_note_receipt(udpai_udpa *udpa,
                              const udpai_receipt_message *receipt);
 /* Notes a delivery whose receipt will not be recognised. */
 void udpai_udpa_note_lost(const udpai_in_flight *flight);
-void udpai_udpa_judge(const udpai_session *session,
-                      const udpai_taker *taker,
-                      udpai_acknowledgement *ret_acknowledgement);
+void udpai_udpa_ack_status(const udpai_session *session,
+                           const udpai_taker *taker,
+                           udpai_acknowledgement *ret_acknowledgement);
 
 /* udpa_status.c */
 const udpai_node_info *udpai_udpa_peer(const udpai_session *session);

@@ -271,7 +271,7 @@ check_bounds(const bed *self)
     FUZZ_CHECK(udpa->answer_bytes <= UDPAI_ANSWERS_MAX_BYTES);
     FUZZ_CHECK(self->stream.is_finished ||
                self->stream.is_paused ==
-                   (udpa->n_unjudged >= 4 || udpa->answer_bytes > UDPAI_ANSWERS_PAUSE_BYTES));
+                   (udpa->n_pending >= 4 || udpa->answer_bytes > UDPAI_ANSWERS_PAUSE_BYTES));
 }
 
 /* What is left is judged and written: then every receipt that is due has gone out. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The stream sides of a node. Most have one. Workers are others, in processes of their own: what
- * crosses to them and back does as bytes, and a crew makes one side of all (session/crew.h). One
- * that ends ends the node, so they live and die with it. */
+ * crosses to them and back does as bytes, and a pool makes one side of all (session/worker_pool.h).
+ * One that ends ends the node, so they live and die with it. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -133,8 +133,8 @@ void
 sim_on_order(void *userdata, udpai_order *order)
 {
     sim_node *node = userdata;
-    if (node->crew)
-        udpai_crew_order(node->crew, order);
+    if (node->pool)
+        udpai_worker_pool_order(node->pool, order);
     else
         give(&node->sides[0], order);
 }
@@ -161,7 +161,7 @@ cross(sim_side *side, udpai_report *report)
 }
 
 static void
-on_crew_report(void *userdata, udpai_report *report)
+on_pool_report(void *userdata, udpai_report *report)
 {
     udpai_node_report(((sim_node *)userdata)->node, report);
 }
@@ -170,8 +170,9 @@ static void
 hand_up(sim_side *side, udpai_report *report)
 {
     sim_node *node = side->node;
-    if (node->crew)
-        udpai_crew_report(node->crew, side->number, side->number ? cross(side, report) : report);
+    if (node->pool)
+        udpai_worker_pool_report(node->pool, side->number,
+                                 side->number ? cross(side, report) : report);
     else
         udpai_node_report(node->node, report);
 }
@@ -247,7 +248,7 @@ make_hub(sim_side *side, const sim_node_plan *plan, udpai_node_info *info)
         .acl = plan->config.acl,
         .is_worker = side->number > 0,
         .first_session = side->number,
-        .session_step = plan->n_workers ? UDPAI_CREW_STEP : 0,
+        .session_step = plan->n_workers ? UDPAI_WORKER_POOL_STEP : 0,
         .max_unjudged = 4,
         .max_unjudged_bytes = 1 << 20,
     };
@@ -267,9 +268,9 @@ make_hub(sim_side *side, const sim_node_plan *plan, udpai_node_info *info)
 void
 sim_sides_make(sim_node *node, const sim_node_plan *plan, udpai_node_info *info)
 {
-    const udpai_crew_env env = {on_worker_order, on_own_order, on_crew_report, node};
+    const udpai_worker_pool_env env = {on_worker_order, on_own_order, on_pool_report, node};
     node->n_sides = 1 + plan->n_workers;
-    if (plan->n_workers && !(node->crew = udpai_crew_new(node->n_sides, &env)))
+    if (plan->n_workers && !(node->pool = udpai_worker_pool_new(node->n_sides, &env)))
         abort();
     for (size_t i = 0; i < node->n_sides; i++) {
         sim_side *side = &node->sides[i];
@@ -305,7 +306,7 @@ sim_sides_free(sim_node *node)
         udpai_transfer_done(&side->down);
         udpai_transfer_done(&side->up);
     }
-    node->crew = udpai_crew_free(node->crew);
+    node->pool = udpai_worker_pool_free(node->pool);
 }
 
 sim_side *

@@ -10,9 +10,9 @@
 #include "federation/node.h"
 #include "model/lineage.h"
 #include "random.h"
-#include "session/crew.h"
 #include "session/transfer.h"
 #include "session/udpa.h"
+#include "session/worker_pool.h"
 
 typedef struct sim_world sim_world;
 typedef struct sim_node sim_node;
@@ -203,8 +203,8 @@ struct sim_node {
     udpai_wheel loop_wheel;
     udpai_node *node;
     sim_side sides[1 + SIM_WORKERS_MAX];
-    size_t n_sides;   /* in this life */
-    udpai_crew *crew; /* NULL: it has no workers */
+    size_t n_sides;          /* in this life */
+    udpai_worker_pool *pool; /* NULL: it has no workers */
     uint64_t loop_tick_us;
     udpai_list streams; /* ends of streams */
     UDPAI_VECTOR(sim_acquaintance) known_sources;

@@ -422,7 +422,7 @@ pauses_compose(void **state)
     assert_false(peer.stream.is_paused);
     while (!peer.stream.is_paused)
         provoke();
-    while (udpai_udpa_of(peer.stream.session)->n_unjudged) {
+    while (udpai_udpa_of(peer.stream.session)->n_pending) {
         session_judge(&peer, "0");
         assert_true(peer.stream.is_paused);
     }

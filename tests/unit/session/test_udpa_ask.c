@@ -286,8 +286,8 @@ reading_pauses_at_so_many_publications(void **state)
     assert_false(peer.stream.is_paused);
     for (int i = 0; i < 63; i++)
         session_judge(&peer, "0");
-    assert_int_equal(udpai_udpa_of(peer.stream.session)->n_unjudged, 0);
-    assert_int_equal(udpai_udpa_of(peer.stream.session)->unjudged_bytes, 0);
+    assert_int_equal(udpai_udpa_of(peer.stream.session)->n_pending, 0);
+    assert_int_equal(udpai_udpa_of(peer.stream.session)->pending_bytes, 0);
     peer_expect(&peer, "publish{C !}");
 }
 

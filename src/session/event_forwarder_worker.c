@@ -4,21 +4,22 @@
 #include "base/bytes.h"
 #include "base/log.h"
 #include "events/batch.h"
-#include "session/relay.h"
+#include "session/event_forwarder.h"
 
 /* NULL: it has none. */
 static udpai_topic *
-shown(const udpai_relay *relay, uint64_t kind)
+shown(const udpai_event_forwarder *forwarder, uint64_t kind)
 {
-    return udpai_relay_topic(relay, kind) ? udpai_hub_settings(relay->hub)->topics->shown[kind]
-                                          : NULL;
+    return udpai_event_forwarder_topic(forwarder, kind)
+               ? udpai_hub_settings(forwarder->hub)->topics->shown[kind]
+               : NULL;
 }
 
 static void
 write_batch(void *userdata, udpai_event_batch *batch)
 {
-    udpai_relay *relay = userdata;
-    udpai_topic *topic = batch->topic, *copy = shown(relay, udpai_topic_kind(topic));
+    udpai_event_forwarder *forwarder = userdata;
+    udpai_topic *topic = batch->topic, *copy = shown(forwarder, udpai_topic_kind(topic));
     udpai_topic_facts facts, read = {0};
     udpai_topic_facts_get(topic, &facts);
     if (copy)
@@ -29,8 +30,8 @@ write_batch(void *userdata, udpai_event_batch *batch)
         .n_refused = facts.n_refused,
         .n_missed = read.n_missed,
     };
-    if (!udpai_relay_report(relay, UDPAI_REPORT_EVENTS, udpai_topic_kind(topic),
-                            udpai_event_batch_encode(batch, &figures)))
+    if (!udpai_event_forwarder_report(forwarder, UDPAI_REPORT_EVENTS, udpai_topic_kind(topic),
+                                      udpai_event_batch_encode(batch, &figures)))
         udpai_topic_written(topic, 0, batch->n);
     udpai_event_batch_free(batch);
 }
@@ -40,7 +41,7 @@ write_batch(void *userdata, udpai_event_batch *batch)
 static void
 on_wanted(void *userdata, udpai_topic *topic, bool wanted)
 {
-    udpai_relay *relay = userdata;
+    udpai_event_forwarder *forwarder = userdata;
     udpai_report *report = udpai_report_new(UDPAI_REPORT_EVENTS_WANTED);
     udpai_topic_set_current(topic, false, 0);
     if (!report) {
@@ -49,13 +50,13 @@ on_wanted(void *userdata, udpai_topic *topic, bool wanted)
     }
     report->ticket = udpai_topic_kind(topic);
     report->wanted = wanted;
-    udpai_hub_report(relay->hub, report);
+    udpai_hub_report(forwarder->hub, report);
 }
 
 void
-udpai_relay_show(udpai_relay *relay, const udpai_order *order)
+udpai_event_forwarder_show(udpai_event_forwarder *forwarder, const udpai_order *order)
 {
-    udpai_topic *topic = shown(relay, order->ticket);
+    udpai_topic *topic = shown(forwarder, order->ticket);
     UDPA_AUTO(udpai_event_batch_free) udpai_event_batch *batch = NULL;
     udpai_event_figures figures;
     udpa_err err = topic
@@ -70,29 +71,30 @@ udpai_relay_show(udpai_relay *relay, const udpai_order *order)
                                 figures.begun_us);
     else
         udpai_log(UDPA_LOG_ERROR, "sinks", "events cannot be shown: %s", udpa_err_text(err));
-    (void)udpai_relay_report(relay, UDPAI_REPORT_EVENTS_TAKEN, order->ticket, NULL);
+    (void)udpai_event_forwarder_report(forwarder, UDPAI_REPORT_EVENTS_TAKEN, order->ticket, NULL);
 }
 
 /* ---- life ---- */
 
 void
-udpai_relay_init_worker(udpai_relay *relay)
+udpai_event_forwarder_init_worker(udpai_event_forwarder *forwarder)
 {
     for (size_t i = 0; i < UDPAI_EVENT_KINDS; i++) {
-        if (udpai_relay_topic(relay, i))
-            udpai_topic_set_writer(udpai_relay_topic(relay, i), write_batch, relay);
-        if (shown(relay, i))
-            udpai_topic_make_copy(shown(relay, i), on_wanted, relay);
+        if (udpai_event_forwarder_topic(forwarder, i))
+            udpai_topic_set_writer(udpai_event_forwarder_topic(forwarder, i), write_batch,
+                                   forwarder);
+        if (shown(forwarder, i))
+            udpai_topic_make_copy(shown(forwarder, i), on_wanted, forwarder);
     }
 }
 
 void
-udpai_relay_done_worker(udpai_relay *relay)
+udpai_event_forwarder_done_worker(udpai_event_forwarder *forwarder)
 {
     for (size_t i = 0; i < UDPAI_EVENT_KINDS; i++) {
-        if (udpai_relay_topic(relay, i))
-            udpai_topic_stop(udpai_relay_topic(relay, i));
-        if (shown(relay, i))
-            udpai_topic_end_copy(shown(relay, i));
+        if (udpai_event_forwarder_topic(forwarder, i))
+            udpai_topic_stop(udpai_event_forwarder_topic(forwarder, i));
+        if (shown(forwarder, i))
+            udpai_topic_end_copy(shown(forwarder, i));
     }
 }

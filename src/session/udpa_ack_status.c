@@ -156,7 +156,9 @@ find_refusal(const udpai_sent *sent, const udpai_taker *taker, udpai_acknowledge
 
 /* Nodes are sent what they asked for, and want no receipt to be asked of them. */
 void
-udpai_udpa_judge(const udpai_session *session, const udpai_taker *taker, udpai_acknowledgement *ret)
+udpai_udpa_ack_status(const udpai_session *session,
+                      const udpai_taker *taker,
+                      udpai_acknowledgement *ret)
 {
     static const udpai_sent none;
     const udpai_udpa *udpa = UDPAI_CONTAINER_OF(session, const udpai_udpa, session);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Several stream sides look like one. */
-#include "session/crew.h"
+#include "session/worker_pool.h"
 
 #include "base/proto.h"
 #include "session/acknowledgement.h"
@@ -12,7 +12,7 @@
 #define TYPE "type.googleapis.com/test.Type"
 
 typedef struct world {
-    udpai_crew *crew;
+    udpai_worker_pool *pool;
     udpai_list own;             /* orders for the first member */
     unsigned n_orders[MEMBERS]; /* handed to the others */
     udpai_order_kind last_kind[MEMBERS];
@@ -49,9 +49,9 @@ begin(world *self)
     *self = (world){0};
     udpai_list_init(&self->own);
     udpai_list_init(&self->reports);
-    const udpai_crew_env env = {order, order_own, report, self};
-    self->crew = udpai_crew_new(MEMBERS, &env);
-    assert_non_null(self->crew);
+    const udpai_worker_pool_env env = {order, order_own, report, self};
+    self->pool = udpai_worker_pool_new(MEMBERS, &env);
+    assert_non_null(self->pool);
 }
 
 static void
@@ -61,7 +61,7 @@ end(world *self)
     assert_true(udpai_list_empty(&self->reports)); /* each test has looked at all */
     while ((at = udpai_list_pop(&self->own)))
         udpai_order_free(UDPAI_LIST_ENTRY(at, udpai_order, node));
-    udpai_crew_free(self->crew);
+    udpai_worker_pool_free(self->pool);
 }
 
 static udpai_report *
@@ -90,13 +90,13 @@ give(world *self, udpai_order_kind kind, uint64_t session)
 {
     udpai_order *given = udpai_order_new(kind);
     given->session = session;
-    udpai_crew_order(self->crew, given);
+    udpai_worker_pool_order(self->pool, given);
 }
 
 static void
 say(world *self, size_t member, udpai_report_kind kind)
 {
-    udpai_crew_report(self->crew, member, udpai_report_new(kind));
+    udpai_worker_pool_report(self->pool, member, udpai_report_new(kind));
 }
 
 static void
@@ -104,13 +104,13 @@ say_of(world *self, size_t member, udpai_report_kind kind, uint64_t session)
 {
     udpai_report *said = udpai_report_new(kind);
     said->session = session;
-    udpai_crew_report(self->crew, member, said);
+    udpai_worker_pool_report(self->pool, member, said);
 }
 
 static uint64_t
 session_of(size_t member, unsigned n)
 {
-    return member + n * (uint64_t)UDPAI_CREW_STEP;
+    return member + n * (uint64_t)UDPAI_WORKER_POOL_STEP;
 }
 
 /* ---- orders ---- */
@@ -207,7 +207,7 @@ sources_dial_any_member(void **state)
         udpai_report *report = udpai_report_new(UDPAI_REPORT_ALIVE);
         report->session = session_of(member, 1);
         report->link = 4;
-        udpai_crew_report(self.crew, member, report);
+        udpai_worker_pool_report(self.pool, member, report);
         UDPA_AUTO(udpai_report_free) udpai_report *told = next_report(&self);
         assert_non_null(told);
         assert_int_equal(told->session, session_of(member, 1));
@@ -250,20 +250,20 @@ wanted_while_anybody_wants_it(void **state)
     (void)state;
     world self;
     begin(&self);
-    udpai_crew_report(self.crew, 1, interest("a", "", true));
+    udpai_worker_pool_report(self.pool, 1, interest("a", "", true));
     expect_interest(&self, true, "");
-    udpai_crew_report(self.crew, 2, interest("a", "", true));
+    udpai_worker_pool_report(self.pool, 2, interest("a", "", true));
     expect_nothing(&self);
-    udpai_crew_report(self.crew, 2, interest("", "a", true)); /* a name, not the prefix */
+    udpai_worker_pool_report(self.pool, 2, interest("", "a", true)); /* a name, not the prefix */
     expect_interest(&self, true, "a");
-    udpai_crew_report(self.crew, 1, interest("a", "", false));
+    udpai_worker_pool_report(self.pool, 1, interest("a", "", false));
     expect_nothing(&self);
-    udpai_crew_report(self.crew, 0, interest("a", "", false)); /* has not wanted it */
-    udpai_crew_report(self.crew, 0, interest("b", "", false));
+    udpai_worker_pool_report(self.pool, 0, interest("a", "", false)); /* has not wanted it */
+    udpai_worker_pool_report(self.pool, 0, interest("b", "", false));
     expect_nothing(&self);
-    udpai_crew_report(self.crew, 2, interest("a", "", false));
+    udpai_worker_pool_report(self.pool, 2, interest("a", "", false));
     expect_interest(&self, false, "");
-    udpai_crew_report(self.crew, 0, interest("a", "", true));
+    udpai_worker_pool_report(self.pool, 0, interest("a", "", true));
     expect_interest(&self, true, "");
     end(&self);
 }
@@ -283,15 +283,15 @@ clients_are_there_while_they_are_anywhere(void **state)
     (void)state;
     world self;
     begin(&self);
-    udpai_crew_report(self.crew, 0, clients("a", true));
+    udpai_worker_pool_report(self.pool, 0, clients("a", true));
     expect_report(&self, UDPAI_REPORT_CLIENTS);
-    udpai_crew_report(self.crew, 1, clients("a", true)); /* more may be known of them */
+    udpai_worker_pool_report(self.pool, 1, clients("a", true)); /* more may be known of them */
     expect_report(&self, UDPAI_REPORT_CLIENTS);
-    udpai_crew_report(self.crew, 0, clients("a", false));
+    udpai_worker_pool_report(self.pool, 0, clients("a", false));
     expect_nothing(&self);
-    udpai_crew_report(self.crew, 1, clients("a", false));
+    udpai_worker_pool_report(self.pool, 1, clients("a", false));
     expect_report(&self, UDPAI_REPORT_CLIENTS);
-    udpai_crew_report(self.crew, 1, clients("a", false));
+    udpai_worker_pool_report(self.pool, 1, clients("a", false));
     expect_nothing(&self);
     end(&self);
 }
@@ -337,18 +337,18 @@ sessions_of_all_are_described(void **state)
     say(&self, 1, UDPAI_REPORT_STATUS); /* nobody has asked */
     give(&self, UDPAI_ORDER_STATUS, 0);
     give(&self, UDPAI_ORDER_STATUS, 0);
-    udpai_crew_report(self.crew, 2, sessions(0, 3));
-    udpai_crew_report(self.crew, 2, sessions(0, 0)); /* of the second question */
-    udpai_crew_report(self.crew, 2, sessions(9, 9)); /* of none */
-    udpai_crew_report(self.crew, 0, sessions(3, 1));
+    udpai_worker_pool_report(self.pool, 2, sessions(0, 3));
+    udpai_worker_pool_report(self.pool, 2, sessions(0, 0)); /* of the second question */
+    udpai_worker_pool_report(self.pool, 2, sessions(9, 9)); /* of none */
+    udpai_worker_pool_report(self.pool, 0, sessions(3, 1));
     expect_nothing(&self);
-    udpai_crew_report(self.crew, 1, sessions(4, 2));
+    udpai_worker_pool_report(self.pool, 1, sessions(4, 2));
     expect_sessions(&self, 6);
-    udpai_crew_report(self.crew, 1, sessions(0, 1));
-    udpai_crew_report(self.crew, 0, sessions(1, 1));
+    udpai_worker_pool_report(self.pool, 1, sessions(0, 1));
+    udpai_worker_pool_report(self.pool, 0, sessions(1, 1));
     expect_sessions(&self, 2);
     give(&self, UDPAI_ORDER_STATUS, 0); /* is never answered */
-    udpai_crew_report(self.crew, 0, sessions(0, 2));
+    udpai_worker_pool_report(self.pool, 0, sessions(0, 2));
     end(&self);
 }
 
@@ -418,9 +418,9 @@ acknowledgements_add_up(void **state)
     begin(&self);
     const acknowledgement first = {true, 2, one, 3}, second = {true, 3, two, 2}, none = {0};
     give(&self, UDPAI_ORDER_ACKNOWLEDGEMENTS, 0);
-    udpai_crew_report(self.crew, 1, answer(&first, NULL));
-    udpai_crew_report(self.crew, 0, answer(&none, NULL));
-    udpai_crew_report(self.crew, 2, answer(&second, &second));
+    udpai_worker_pool_report(self.pool, 1, answer(&first, NULL));
+    udpai_worker_pool_report(self.pool, 0, answer(&none, NULL));
+    udpai_worker_pool_report(self.pool, 2, answer(&second, &second));
     UDPA_AUTO(udpai_report_free) udpai_report *told = next_report(&self);
     assert_int_equal(told->statuses.n, 2);
     expect_acknowledgement(told->statuses.items[0], &(acknowledgement){true, 5, both, 5});
@@ -440,9 +440,9 @@ not_all_sessions_are_named(void **state)
         many[i] = G;
     give(&self, UDPAI_ORDER_ACKNOWLEDGEMENTS, 0);
     const acknowledgement all = {true, 256, many, UDPAI_ARRAY_LEN(many)};
-    udpai_crew_report(self.crew, 0, answer(&all, NULL));
-    udpai_crew_report(self.crew, 1, answer(&all, NULL));
-    udpai_crew_report(self.crew, 2, answer(&(acknowledgement){true, 1, refused, 1}, NULL));
+    udpai_worker_pool_report(self.pool, 0, answer(&all, NULL));
+    udpai_worker_pool_report(self.pool, 1, answer(&all, NULL));
+    udpai_worker_pool_report(self.pool, 2, answer(&(acknowledgement){true, 1, refused, 1}, NULL));
     UDPA_AUTO(udpai_report_free) udpai_report *told = next_report(&self);
     many[0] = R;
     expect_acknowledgement(told->statuses.items[0],
@@ -461,17 +461,17 @@ without_memory_what_is_wanted_is_asked_for(void **state)
     for (int n = 0; n < 3; n++) {
         udpai_report *wish = interest("a", "x", true);
         udpai_alloc_fail_after(n);
-        udpai_crew_report(self.crew, 1, wish);
+        udpai_worker_pool_report(self.pool, 1, wish);
         udpai_alloc_fail_after(-1);
         expect_interest(&self, true, "x");
-        udpai_crew_report(self.crew, 1, interest("a", "x", false));
+        udpai_worker_pool_report(self.pool, 1, interest("a", "x", false));
         expect_interest(&self, false, "x");
-        udpai_crew_report(self.crew, 1, interest("a", "x", false));
+        udpai_worker_pool_report(self.pool, 1, interest("a", "x", false));
         expect_nothing(&self);
     }
     udpai_order *question = udpai_order_new(UDPAI_ORDER_STATUS);
     udpai_alloc_fail_after(0);
-    udpai_crew_order(self.crew, question);
+    udpai_worker_pool_order(self.pool, question);
     udpai_alloc_fail_after(-1);
     assert_int_equal(self.n_orders[1], 0);
     end(&self);
@@ -492,7 +492,7 @@ without_memory_there_is_no_answer_for_some(void **state)
         said[i] = answer(&one, NULL);
     udpai_alloc_fail_after(0);
     for (size_t i = 0; i < MEMBERS; i++)
-        udpai_crew_report(self.crew, i, said[i]);
+        udpai_worker_pool_report(self.pool, i, said[i]);
     udpai_alloc_fail_after(-1);
     UDPA_AUTO(udpai_report_free) udpai_report *told = next_report(&self);
     assert_int_equal(told->statuses.n, 2);
@@ -512,9 +512,9 @@ a_member_that_answers_nothing_takes_the_answer_with_it(void **state)
         begin(&self);
         give(&self, UDPAI_ORDER_ACKNOWLEDGEMENTS, 0);
         for (size_t i = 0; i < MEMBERS; i++)
-            udpai_crew_report(self.crew, i,
-                              i == silent ? udpai_report_new(UDPAI_REPORT_ACKNOWLEDGEMENTS)
-                                          : answer(&one, &one));
+            udpai_worker_pool_report(self.pool, i,
+                                     i == silent ? udpai_report_new(UDPAI_REPORT_ACKNOWLEDGEMENTS)
+                                                 : answer(&one, &one));
         UDPA_AUTO(udpai_report_free) udpai_report *told = next_report(&self);
         assert_int_equal(told->statuses.n, 0);
         end(&self);
@@ -525,10 +525,10 @@ static void
 too_many_members(void **state)
 {
     (void)state;
-    const udpai_crew_env env = {order, order_own, report, NULL};
-    assert_null(udpai_crew_new(UDPAI_CREW_MAX + 1, &env));
-    udpai_crew_free(udpai_crew_new(UDPAI_CREW_MAX, &env));
-    assert_null(udpai_crew_free(NULL));
+    const udpai_worker_pool_env env = {order, order_own, report, NULL};
+    assert_null(udpai_worker_pool_new(UDPAI_WORKER_POOL_MAX + 1, &env));
+    udpai_worker_pool_free(udpai_worker_pool_new(UDPAI_WORKER_POOL_MAX, &env));
+    assert_null(udpai_worker_pool_free(NULL));
 }
 
 int

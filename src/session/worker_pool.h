@@ -4,19 +4,19 @@
  * Who gives orders gives them once, and is answered once: what concerns everybody goes to all
  * members, and is done when all have done it; what concerns a session goes to the member that has
  * it. Somebody subscribes as long as somebody does anywhere. */
-#ifndef UDPAI_CREW_H
-#define UDPAI_CREW_H
+#ifndef UDPAI_WORKER_POOL_H
+#define UDPAI_WORKER_POOL_H
 
 #include "session/messages.h"
 
 /* The first is the stream side of this process, which alone dials. */
-#define UDPAI_CREW_MAX 64
+#define UDPAI_WORKER_POOL_MAX 64
 
 /* Members number their sessions in steps of so many, from their own number on, so that no two have
  * the same: udpai_hub_options.first_session and session_step. */
-#define UDPAI_CREW_STEP UDPAI_CREW_MAX
+#define UDPAI_WORKER_POOL_STEP UDPAI_WORKER_POOL_MAX
 
-typedef struct udpai_crew_env {
+typedef struct udpai_worker_pool_env {
     /* Hands an order on; it is the caller's still, and valid until this returns. */
     void (*order)(void *userdata, size_t member, const udpai_order *order);
     /* The same to the first member, which takes it. */
@@ -24,19 +24,19 @@ typedef struct udpai_crew_env {
     /* For the loop side, which takes it. */
     void (*report)(void *userdata, udpai_report *report);
     void *userdata;
-} udpai_crew_env;
+} udpai_worker_pool_env;
 
-typedef struct udpai_crew udpai_crew;
+typedef struct udpai_worker_pool udpai_worker_pool;
 
 /* NULL without memory. */
-udpai_crew *udpai_crew_new(size_t n_members, const udpai_crew_env *env);
-udpai_crew *udpai_crew_free(udpai_crew *crew);
-UDPA_DEFINE_CLEANUP(udpai_crew, udpai_crew_free)
+udpai_worker_pool *udpai_worker_pool_new(size_t n_members, const udpai_worker_pool_env *env);
+udpai_worker_pool *udpai_worker_pool_free(udpai_worker_pool *pool);
+UDPA_DEFINE_CLEANUP(udpai_worker_pool, udpai_worker_pool_free)
 
 /* Takes an order of the loop side. */
-void udpai_crew_order(udpai_crew *crew, udpai_order *order);
+void udpai_worker_pool_order(udpai_worker_pool *pool, udpai_order *order);
 /* Takes a report of a member. Without memory somebody may be asked for what nobody wants any more,
  * but what somebody wants is asked for. */
-void udpai_crew_report(udpai_crew *crew, size_t member, udpai_report *report);
+void udpai_worker_pool_report(udpai_worker_pool *pool, size_t member, udpai_report *report);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "session/relay.h"
+#include "session/event_forwarder.h"
 
 #include "base/alloc.h"
 #include "base/bytes.h"
@@ -13,7 +13,7 @@
 /* What of one kind comes from one worker. */
 typedef struct intake {
     uint64_t key; /* worker * UDPAI_EVENT_KINDS + kind */
-    udpai_relay *relay;
+    udpai_event_forwarder *forwarder;
     udpai_topic *topic;
     udpai_topic_stream stream;
     bool is_paused;
@@ -32,14 +32,17 @@ intake_key(const void *item)
 }
 
 udpai_topic *
-udpai_relay_topic(const udpai_relay *relay, uint64_t kind)
+udpai_event_forwarder_topic(const udpai_event_forwarder *forwarder, uint64_t kind)
 {
-    const udpai_topics *topics = udpai_hub_settings(relay->hub)->topics;
+    const udpai_topics *topics = udpai_hub_settings(forwarder->hub)->topics;
     return topics && kind < UDPAI_EVENT_KINDS ? topics->topics[kind] : NULL;
 }
 
 bool
-udpai_relay_report(udpai_relay *relay, udpai_report_kind kind, uint64_t ticket, udpa_bytes *events)
+udpai_event_forwarder_report(udpai_event_forwarder *forwarder,
+                             udpai_report_kind kind,
+                             uint64_t ticket,
+                             udpa_bytes *events)
 {
     udpai_report *report = udpai_report_new(kind);
     if (!report || (!events && kind == UDPAI_REPORT_EVENTS)) {
@@ -50,7 +53,7 @@ udpai_relay_report(udpai_relay *relay, udpai_report_kind kind, uint64_t ticket, 
     }
     report->ticket = ticket;
     report->events = events;
-    udpai_hub_report(relay->hub, report);
+    udpai_hub_report(forwarder->hub, report);
     return true;
 }
 
@@ -60,7 +63,7 @@ static void
 answer(intake *self)
 {
     self->batch = udpai_event_batch_free(self->batch);
-    (void)udpai_relay_report(self->relay, UDPAI_REPORT_EVENTS_TAKEN, self->key, NULL);
+    (void)udpai_event_forwarder_report(self->forwarder, UDPAI_REPORT_EVENTS_TAKEN, self->key, NULL);
 }
 
 static void
@@ -96,7 +99,7 @@ static void
 on_pause(udpai_topic_stream *stream, bool pause)
 {
     intake *self = UDPAI_CONTAINER_OF(stream, intake, stream);
-    udpai_wheel *wheel = udpai_hub_wheel(self->relay->hub);
+    udpai_wheel *wheel = udpai_hub_wheel(self->forwarder->hub);
     self->is_paused = pause;
     if (!pause)
         udpai_timer_set(wheel, &self->go_on, wheel->now_ms + GO_ON_MS);
@@ -112,21 +115,21 @@ free_intake(intake *self)
 }
 
 static intake *
-make_intake(udpai_relay *relay, uint64_t key, udpai_topic *topic)
+make_intake(udpai_event_forwarder *forwarder, uint64_t key, udpai_topic *topic)
 {
     char name[40];
     intake *self = udpai_alloc(sizeof(*self));
     if (!self)
         return NULL;
     self->key = key;
-    self->relay = relay;
+    self->forwarder = forwarder;
     self->topic = topic;
     self->stream.pause = on_pause;
     udpai_timer_init(&self->go_on, on_go_on);
     snprintf(name, sizeof(name), "worker %llu", (unsigned long long)(key / UDPAI_EVENT_KINDS));
-    if (udpai_topic_join(topic, udpai_hub_wheel(relay->hub), udpai_str_from(name), &self->stream) ==
-            UDPA_OK &&
-        udpai_map_add(&relay->intakes, self))
+    if (udpai_topic_join(topic, udpai_hub_wheel(forwarder->hub), udpai_str_from(name),
+                         &self->stream) == UDPA_OK &&
+        udpai_map_add(&forwarder->intakes, self))
         return self;
     free_intake(self);
     return NULL;
@@ -147,11 +150,11 @@ count(intake *self, const udpai_event_figures *now)
 }
 
 static void
-begin_topics(const udpai_relay *relay)
+begin_topics(const udpai_event_forwarder *forwarder)
 {
-    const udpai_topics *topics = udpai_hub_settings(relay->hub)->topics;
+    const udpai_topics *topics = udpai_hub_settings(forwarder->hub)->topics;
     if (topics->begin)
-        topics->begin(topics, relay->hub);
+        topics->begin(topics, forwarder->hub);
 }
 
 static void
@@ -164,18 +167,18 @@ tell_lost(const udpai_order *order, const char *why)
 
 /* A worker that was not answered sends nothing: this is not the next before the last. */
 static void
-take(udpai_relay *relay, const udpai_order *order)
+take(udpai_event_forwarder *forwarder, const udpai_order *order)
 {
-    udpai_topic *topic = udpai_relay_topic(relay, order->ticket);
+    udpai_topic *topic = udpai_event_forwarder_topic(forwarder, order->ticket);
     uint64_t key = order->session * UDPAI_EVENT_KINDS + order->ticket;
     if (!topic) {
         tell_lost(order, "there is no such sink");
         return;
     }
-    begin_topics(relay);
-    intake *self = udpai_map_get(&relay->intakes, (udpai_str){(const char *)&key, sizeof(key)});
+    begin_topics(forwarder);
+    intake *self = udpai_map_get(&forwarder->intakes, (udpai_str){(const char *)&key, sizeof(key)});
     if (!self)
-        self = make_intake(relay, key, topic);
+        self = make_intake(forwarder, key, topic);
     udpai_event_figures figures;
     udpa_err err = !self         ? UDPA_ERR_NOMEM
                    : self->batch ? UDPA_ERR_PRECONDITION
@@ -196,7 +199,7 @@ take(udpai_relay *relay, const udpai_order *order)
 typedef struct outlet {
     uint64_t key;                  /* as that of an intake */
     udpai_topic_follower follower; /* that the worker is */
-    udpai_relay *relay;
+    udpai_event_forwarder *forwarder;
     udpai_topic *topic;
     bool is_under_way; /* a batch was told, and not taken yet */
     bool is_current;   /* and it was told that there is no more */
@@ -243,8 +246,9 @@ tell(outlet *self)
         .begun_us = udpai_topic_begun_us(self->topic),
         .is_all = udpai_topic_follower_is_done(self->topic, &self->follower),
     };
-    self->is_under_way = batch && udpai_relay_report(self->relay, UDPAI_REPORT_EVENTS, self->key,
-                                                     udpai_event_batch_encode(batch, &figures));
+    self->is_under_way =
+        batch && udpai_event_forwarder_report(self->forwarder, UDPAI_REPORT_EVENTS, self->key,
+                                              udpai_event_batch_encode(batch, &figures));
     self->is_current |= figures.is_all;
 }
 
@@ -262,17 +266,17 @@ free_outlet(outlet *self)
 }
 
 static void
-begin_outlet(udpai_relay *relay, uint64_t key, udpai_topic *topic)
+begin_outlet(udpai_event_forwarder *forwarder, uint64_t key, udpai_topic *topic)
 {
     outlet *self = udpai_alloc(sizeof(*self));
     if (!self)
         return;
     self->key = key;
-    self->relay = relay;
+    self->forwarder = forwarder;
     self->topic = topic;
     self->follower.wake = on_wake;
     if (udpai_topic_follow(topic, &self->follower) == UDPA_OK &&
-        udpai_map_add(&relay->outlets, self))
+        udpai_map_add(&forwarder->outlets, self))
         tell(self);
     else
         free_outlet(self);
@@ -280,40 +284,41 @@ begin_outlet(udpai_relay *relay, uint64_t key, udpai_topic *topic)
 
 /* The worker has what it has: where it goes on with another wish, it is told all that there is. */
 void
-udpai_relay_wanted(udpai_relay *relay, const udpai_order *order)
+udpai_event_forwarder_wanted(udpai_event_forwarder *forwarder, const udpai_order *order)
 {
-    udpai_topic *topic = udpai_relay_topic(relay, order->ticket);
+    udpai_topic *topic = udpai_event_forwarder_topic(forwarder, order->ticket);
     uint64_t key = order->session * UDPAI_EVENT_KINDS + order->ticket;
-    if (!topic || udpai_hub_settings(relay->hub)->is_worker)
+    if (!topic || udpai_hub_settings(forwarder->hub)->is_worker)
         return;
-    outlet *self = udpai_map_remove(&relay->outlets, (udpai_str){(const char *)&key, sizeof(key)});
+    outlet *self =
+        udpai_map_remove(&forwarder->outlets, (udpai_str){(const char *)&key, sizeof(key)});
     if (self)
         free_outlet(self);
     if (order->is_wanted)
-        begin_outlet(relay, key, topic);
+        begin_outlet(forwarder, key, topic);
 }
 
 /* ---- what is for both ---- */
 
 void
-udpai_relay_take(udpai_relay *relay, const udpai_order *order)
+udpai_event_forwarder_take(udpai_event_forwarder *forwarder, const udpai_order *order)
 {
-    if (udpai_hub_settings(relay->hub)->is_worker)
-        udpai_relay_show(relay, order);
+    if (udpai_hub_settings(forwarder->hub)->is_worker)
+        udpai_event_forwarder_show(forwarder, order);
     else
-        take(relay, order);
+        take(forwarder, order);
 }
 
 void
-udpai_relay_taken(udpai_relay *relay, const udpai_order *order)
+udpai_event_forwarder_taken(udpai_event_forwarder *forwarder, const udpai_order *order)
 {
-    udpai_topic *topic = udpai_relay_topic(relay, order->ticket);
+    udpai_topic *topic = udpai_event_forwarder_topic(forwarder, order->ticket);
     uint64_t key = order->session * UDPAI_EVENT_KINDS + order->ticket;
-    if (topic && udpai_hub_settings(relay->hub)->is_worker) {
+    if (topic && udpai_hub_settings(forwarder->hub)->is_worker) {
         udpai_topic_written(topic, 0, 0);
         return;
     }
-    outlet *self = udpai_map_get(&relay->outlets, (udpai_str){(const char *)&key, sizeof(key)});
+    outlet *self = udpai_map_get(&forwarder->outlets, (udpai_str){(const char *)&key, sizeof(key)});
     if (!self)
         return;
     self->is_under_way = false;
@@ -323,28 +328,28 @@ udpai_relay_taken(udpai_relay *relay, const udpai_order *order)
 /* ---- life ---- */
 
 void
-udpai_relay_init(udpai_relay *relay, udpai_hub *hub)
+udpai_event_forwarder_init(udpai_event_forwarder *forwarder, udpai_hub *hub)
 {
-    relay->hub = hub;
-    udpai_map_init(&relay->intakes, intake_key);
-    udpai_map_init(&relay->outlets, outlet_key);
+    forwarder->hub = hub;
+    udpai_map_init(&forwarder->intakes, intake_key);
+    udpai_map_init(&forwarder->outlets, outlet_key);
     if (udpai_hub_settings(hub)->is_worker)
-        udpai_relay_init_worker(relay);
+        udpai_event_forwarder_init_worker(forwarder);
 }
 
 void
-udpai_relay_done(udpai_relay *relay)
+udpai_event_forwarder_done(udpai_event_forwarder *forwarder)
 {
     size_t at = 0;
     intake *from;
     outlet *to;
-    while ((from = udpai_map_next(&relay->intakes, &at)))
+    while ((from = udpai_map_next(&forwarder->intakes, &at)))
         free_intake(from);
-    udpai_map_done(&relay->intakes);
+    udpai_map_done(&forwarder->intakes);
     at = 0;
-    while ((to = udpai_map_next(&relay->outlets, &at)))
+    while ((to = udpai_map_next(&forwarder->outlets, &at)))
         free_outlet(to);
-    udpai_map_done(&relay->outlets);
-    if (udpai_hub_settings(relay->hub)->is_worker)
-        udpai_relay_done_worker(relay);
+    udpai_map_done(&forwarder->outlets);
+    if (udpai_hub_settings(forwarder->hub)->is_worker)
+        udpai_event_forwarder_done_worker(forwarder);
 }

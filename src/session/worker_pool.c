@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "session/crew.h"
+#include "session/worker_pool.h"
 
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "model/event_kind.h"
-#include "session/crew_answers.h"
+#include "session/worker_pool_answers.h"
 
 /* Who of the members wants it, a bit for each. */
 typedef struct wish {
@@ -22,10 +22,10 @@ typedef struct question {
     udpai_report *answer;   /* of all that have answered; NULL: of nobody yet */
 } question;
 
-struct udpai_crew {
+struct udpai_worker_pool {
     size_t n_members;
-    udpai_crew_env env;
-    uint64_t n_applied[UDPAI_CREW_MAX], n_settled[UDPAI_CREW_MAX];
+    udpai_worker_pool_env env;
+    uint64_t n_applied[UDPAI_WORKER_POOL_MAX], n_settled[UDPAI_WORKER_POOL_MAX];
     uint64_t n_all_applied, n_all_settled; /* by all of them */
     udpai_map wishes;
     udpai_map clients; /* name spaces, by wish */
@@ -40,18 +40,19 @@ wish_key(const void *item)
     return (udpai_str){one->key, one->len};
 }
 
-udpai_crew *
-udpai_crew_new(size_t n_members, const udpai_crew_env *env)
+udpai_worker_pool *
+udpai_worker_pool_new(size_t n_members, const udpai_worker_pool_env *env)
 {
-    udpai_crew *crew = n_members <= UDPAI_CREW_MAX ? udpai_alloc(sizeof(*crew)) : NULL;
-    if (!crew)
+    udpai_worker_pool *pool =
+        n_members <= UDPAI_WORKER_POOL_MAX ? udpai_alloc(sizeof(*pool)) : NULL;
+    if (!pool)
         return NULL;
-    crew->n_members = n_members;
-    crew->env = *env;
-    udpai_map_init(&crew->wishes, wish_key);
-    udpai_map_init(&crew->clients, wish_key);
-    udpai_list_init(&crew->questions);
-    return crew;
+    pool->n_members = n_members;
+    pool->env = *env;
+    udpai_map_init(&pool->wishes, wish_key);
+    udpai_map_init(&pool->clients, wish_key);
+    udpai_list_init(&pool->questions);
+    return pool;
 }
 
 static void
@@ -72,64 +73,64 @@ free_question(question *asked)
     udpai_free(asked);
 }
 
-udpai_crew *
-udpai_crew_free(udpai_crew *crew)
+udpai_worker_pool *
+udpai_worker_pool_free(udpai_worker_pool *pool)
 {
-    if (!crew)
+    if (!pool)
         return NULL;
-    free_wishes(&crew->wishes);
-    free_wishes(&crew->clients);
-    while (!udpai_list_empty(&crew->questions))
-        free_question(UDPAI_LIST_ENTRY(crew->questions.next, question, node));
-    udpai_free(crew);
+    free_wishes(&pool->wishes);
+    free_wishes(&pool->clients);
+    while (!udpai_list_empty(&pool->questions))
+        free_question(UDPAI_LIST_ENTRY(pool->questions.next, question, node));
+    udpai_free(pool);
     return NULL;
 }
 
 /* ---- orders ---- */
 
 static bool
-note_question(udpai_crew *crew, udpai_report_kind kind)
+note_question(udpai_worker_pool *pool, udpai_report_kind kind)
 {
     question *asked = udpai_alloc(sizeof(*asked));
     if (!asked)
         return false;
     asked->kind = kind;
-    asked->unanswered = crew->n_members < 64 ? (UINT64_C(1) << crew->n_members) - 1 : UINT64_MAX;
-    udpai_list_append(&crew->questions, &asked->node);
+    asked->unanswered = pool->n_members < 64 ? (UINT64_C(1) << pool->n_members) - 1 : UINT64_MAX;
+    udpai_list_append(&pool->questions, &asked->node);
     return true;
 }
 
 static void
-give_all(udpai_crew *crew, udpai_order *order)
+give_all(udpai_worker_pool *pool, udpai_order *order)
 {
-    for (size_t i = 1; i < crew->n_members; i++)
-        crew->env.order(crew->env.userdata, i, order);
-    crew->env.order_own(crew->env.userdata, order);
+    for (size_t i = 1; i < pool->n_members; i++)
+        pool->env.order(pool->env.userdata, i, order);
+    pool->env.order_own(pool->env.userdata, order);
 }
 
 static void
-give_one(udpai_crew *crew, udpai_order *order)
+give_one(udpai_worker_pool *pool, udpai_order *order)
 {
-    uint64_t member = order->session % UDPAI_CREW_STEP;
+    uint64_t member = order->session % UDPAI_WORKER_POOL_STEP;
     if (member == 0) {
-        crew->env.order_own(crew->env.userdata, order);
+        pool->env.order_own(pool->env.userdata, order);
         return;
     }
-    if (member < crew->n_members)
-        crew->env.order(crew->env.userdata, (size_t)member, order);
+    if (member < pool->n_members)
+        pool->env.order(pool->env.userdata, (size_t)member, order);
     udpai_order_free(order);
 }
 
 void
-udpai_crew_order(udpai_crew *crew, udpai_order *order)
+udpai_worker_pool_order(udpai_worker_pool *pool, udpai_order *order)
 {
     bool is_understood = true;
     switch (order->kind) {
     case UDPAI_ORDER_STATUS:
-        is_understood = note_question(crew, UDPAI_REPORT_STATUS);
+        is_understood = note_question(pool, UDPAI_REPORT_STATUS);
         break;
     case UDPAI_ORDER_ACKNOWLEDGEMENTS:
-        is_understood = note_question(crew, UDPAI_REPORT_ACKNOWLEDGEMENTS);
+        is_understood = note_question(pool, UDPAI_REPORT_ACKNOWLEDGEMENTS);
         break;
     case UDPAI_ORDER_CHANGES:
     case UDPAI_ORDER_SETTLED:
@@ -141,11 +142,11 @@ udpai_crew_order(udpai_crew *crew, udpai_order *order)
     case UDPAI_ORDER_TWINS:
         break;
     default:
-        give_one(crew, order);
+        give_one(pool, order);
         return;
     }
     if (is_understood)
-        give_all(crew, order);
+        give_all(pool, order);
     else
         udpai_order_free(order); /* who asks asks again */
 }
@@ -153,20 +154,20 @@ udpai_crew_order(udpai_crew *crew, udpai_order *order)
 /* ---- what all must have done ---- */
 
 static uint64_t
-least(const udpai_crew *crew, const uint64_t *counts)
+least(const udpai_worker_pool *pool, const uint64_t *counts)
 {
     uint64_t n = counts[0];
-    for (size_t i = 1; i < crew->n_members; i++)
+    for (size_t i = 1; i < pool->n_members; i++)
         n = counts[i] < n ? counts[i] : n;
     return n;
 }
 
 /* Answers come in the order of the orders, so counting them is enough. */
 static bool
-is_done_by_all(const udpai_crew *crew, uint64_t *counts, size_t member, uint64_t *n_all)
+is_done_by_all(const udpai_worker_pool *pool, uint64_t *counts, size_t member, uint64_t *n_all)
 {
     counts[member]++;
-    if (least(crew, counts) == *n_all)
+    if (least(pool, counts) == *n_all)
         return false;
     ++*n_all;
     return true;
@@ -192,18 +193,21 @@ make_wish(udpai_map *wishes, udpai_str key)
 /* What cannot be noted is passed on all the same, and taken back as often; but nobody takes back
  * what he has not wanted. */
 static bool
-is_news_unnoted(udpai_crew *crew, bool wanted)
+is_news_unnoted(udpai_worker_pool *pool, bool wanted)
 {
-    if (!wanted && crew->n_unnoted == 0)
+    if (!wanted && pool->n_unnoted == 0)
         return false;
-    crew->n_unnoted = wanted ? crew->n_unnoted + 1 : crew->n_unnoted - 1;
+    pool->n_unnoted = wanted ? pool->n_unnoted + 1 : pool->n_unnoted - 1;
     return true;
 }
 
 /* Is the member the first to want it, or the last? */
 static bool
-is_news(
-    udpai_crew *crew, udpai_map *wishes, udpai_str key, const udpai_report *report, size_t member)
+is_news(udpai_worker_pool *pool,
+        udpai_map *wishes,
+        udpai_str key,
+        const udpai_report *report,
+        size_t member)
 {
     bool wanted = report->wanted;
     wish *one = udpai_map_get(wishes, key);
@@ -211,7 +215,7 @@ is_news(
     if (!one && wanted)
         one = make_wish(wishes, key);
     if (!one)
-        return is_news_unnoted(crew, wanted);
+        return is_news_unnoted(pool, wanted);
     uint64_t before = one->members;
     one->members = wanted ? before | bit : before & ~bit;
     uint64_t now = one->members;
@@ -224,7 +228,7 @@ is_news(
 
 /* Type, prefix, name and whose, with a zero byte between them, which none of them has. */
 static bool
-is_news_of_interest(udpai_crew *crew, size_t member, const udpai_report *report)
+is_news_of_interest(udpai_worker_pool *pool, size_t member, const udpai_report *report)
 {
     const udpai_subscription_message *message = report->subscription;
     const udpai_str parts[] = {message->type_url, message->name_space,
@@ -235,14 +239,14 @@ is_news_of_interest(udpai_crew *crew, size_t member, const udpai_report *report)
         len += parts[i].len;
     char *key = udpai_alloc(len); /* zeroed */
     if (!key)
-        return is_news_unnoted(crew, report->wanted);
+        return is_news_unnoted(pool, report->wanted);
     size_t at = 0;
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(parts); i++) {
         if (parts[i].len)
             memcpy(key + at, parts[i].data, parts[i].len);
         at += parts[i].len + 1;
     }
-    bool is = is_news(crew, &crew->wishes, (udpai_str){key, len}, report, member);
+    bool is = is_news(pool, &pool->wishes, (udpai_str){key, len}, report, member);
     udpai_free(key);
     return is;
 }
@@ -260,19 +264,19 @@ becomes_again(udpai_report *report)
 
 /* That they are there is told again when more is known of them. */
 static bool
-is_news_of_clients(udpai_crew *crew, size_t member, const udpai_report *report)
+is_news_of_clients(udpai_worker_pool *pool, size_t member, const udpai_report *report)
 {
     udpai_str name_space = udpai_bytes_view(report->name_space);
-    bool is = is_news(crew, &crew->clients, name_space, report, member);
+    bool is = is_news(pool, &pool->clients, name_space, report, member);
     return is || report->wanted;
 }
 
 /* ---- what all have answered ---- */
 
 static question *
-find_question(const udpai_crew *crew, size_t member, udpai_report_kind kind)
+find_question(const udpai_worker_pool *pool, size_t member, udpai_report_kind kind)
 {
-    UDPAI_LIST_FOREACH (at, &crew->questions) {
+    UDPAI_LIST_FOREACH (at, &pool->questions) {
         question *asked = UDPAI_LIST_ENTRY(at, question, node);
         if (asked->kind == kind && (asked->unanswered >> member & 1))
             return asked;
@@ -281,9 +285,9 @@ find_question(const udpai_crew *crew, size_t member, udpai_report_kind kind)
 }
 
 static void
-take_answer(udpai_crew *crew, size_t member, udpai_report *report)
+take_answer(udpai_worker_pool *pool, size_t member, udpai_report *report)
 {
-    question *asked = find_question(crew, member, report->kind);
+    question *asked = find_question(pool, member, report->kind);
     if (!asked) {
         udpai_report_free(report);
         return;
@@ -292,14 +296,14 @@ take_answer(udpai_crew *crew, size_t member, udpai_report *report)
     if (!asked->answer)
         asked->answer = report;
     else if (report->kind == UDPAI_REPORT_STATUS)
-        udpai_crew_join_sessions(asked->answer, report);
+        udpai_worker_pool_join_sessions(asked->answer, report);
     else
-        udpai_crew_join_acknowledgements(asked->answer, report);
+        udpai_worker_pool_join_acknowledgements(asked->answer, report);
     if (asked->unanswered)
         return;
     udpai_report *answer = UDPAI_TAKE(asked->answer);
     free_question(asked);
-    crew->env.report(crew->env.userdata, answer);
+    pool->env.report(pool->env.userdata, answer);
 }
 
 /* ---- events ---- */
@@ -307,10 +311,10 @@ take_answer(udpai_crew *crew, size_t member, udpai_report *report)
 /* What a worker has is for the first member, who has the topics; and what he has is for the worker
  * that he names. Without memory it is not answered, and no more comes. */
 static void
-pass_events(udpai_crew *crew, size_t member, udpai_report *report, udpai_order_kind kind)
+pass_events(udpai_worker_pool *pool, size_t member, udpai_report *report, udpai_order_kind kind)
 {
     uint64_t worker = member ? member : report->ticket / UDPAI_EVENT_KINDS;
-    bool is_one = worker > 0 && worker < crew->n_members;
+    bool is_one = worker > 0 && worker < pool->n_members;
     udpai_order *order = is_one ? udpai_order_new(kind) : NULL;
     if (order) {
         order->session = worker;
@@ -320,19 +324,19 @@ pass_events(udpai_crew *crew, size_t member, udpai_report *report, udpai_order_k
     }
     udpai_report_free(report);
     if (order && member)
-        crew->env.order_own(crew->env.userdata, order);
+        pool->env.order_own(pool->env.userdata, order);
     else if (order)
-        give_one(crew, order);
+        give_one(pool, order);
 }
 
 static bool
 is_its_own(size_t member, const udpai_report *report)
 {
-    return report->session == 0 || report->session % UDPAI_CREW_STEP == member;
+    return report->session == 0 || report->session % UDPAI_WORKER_POOL_STEP == member;
 }
 
 void
-udpai_crew_report(udpai_crew *crew, size_t member, udpai_report *report)
+udpai_worker_pool_report(udpai_worker_pool *pool, size_t member, udpai_report *report)
 {
     bool is_told = true;
     if (member) /* only the first has links; of a source that dials us, its session was told one */
@@ -345,35 +349,35 @@ udpai_crew_report(udpai_crew *crew, size_t member, udpai_report *report)
     }
     switch (report->kind) {
     case UDPAI_REPORT_APPLIED:
-        is_told = is_done_by_all(crew, crew->n_applied, member, &crew->n_all_applied);
+        is_told = is_done_by_all(pool, pool->n_applied, member, &pool->n_all_applied);
         break;
     case UDPAI_REPORT_SETTLED:
-        is_told = is_done_by_all(crew, crew->n_settled, member, &crew->n_all_settled);
+        is_told = is_done_by_all(pool, pool->n_settled, member, &pool->n_all_settled);
         break;
     case UDPAI_REPORT_INTEREST:
-        is_told = is_news_of_interest(crew, member, report) || becomes_again(report);
+        is_told = is_news_of_interest(pool, member, report) || becomes_again(report);
         break;
     case UDPAI_REPORT_CLIENTS:
-        is_told = is_news_of_clients(crew, member, report);
+        is_told = is_news_of_clients(pool, member, report);
         break;
     case UDPAI_REPORT_STATUS:
     case UDPAI_REPORT_ACKNOWLEDGEMENTS:
-        take_answer(crew, member, report);
+        take_answer(pool, member, report);
         return;
     case UDPAI_REPORT_EVENTS:
-        pass_events(crew, member, report, UDPAI_ORDER_EVENTS);
+        pass_events(pool, member, report, UDPAI_ORDER_EVENTS);
         return;
     case UDPAI_REPORT_EVENTS_TAKEN:
-        pass_events(crew, member, report, UDPAI_ORDER_EVENTS_TAKEN);
+        pass_events(pool, member, report, UDPAI_ORDER_EVENTS_TAKEN);
         return;
     case UDPAI_REPORT_EVENTS_WANTED:
-        pass_events(crew, member, report, UDPAI_ORDER_EVENTS_WANTED);
+        pass_events(pool, member, report, UDPAI_ORDER_EVENTS_WANTED);
         return;
     default:
         break;
     }
     if (is_told)
-        crew->env.report(crew->env.userdata, report);
+        pool->env.report(pool->env.userdata, report);
     else
         udpai_report_free(report);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Events of two workers, which come together in the topics of the node. */
-#include "session/relay.h"
+#include "session/event_forwarder.h"
 
 #include <stdio.h>
 
 #include "base/bytes.h"
-#include "session/crew.h"
+#include "session/worker_pool.h"
 #include "tests/harness/fake_stream.h"
 #include "tests/harness/test.h"
 
@@ -24,7 +24,7 @@ typedef struct member {
 } member;
 
 static member members[MEMBERS];
-static udpai_crew *crew;
+static udpai_worker_pool *pool;
 static char written[4096]; /* by the node: sequence and text */
 static udpai_event_batch *writing;
 static unsigned n_begun;
@@ -96,7 +96,7 @@ pass(void)
                (report = fake_hub_take_report(&members[i].hub, UDPAI_REPORT_EVENTS_WANTED)) ||
                (report = fake_hub_take_report(&members[i].hub, UDPAI_REPORT_EVENTS_TAKEN))) {
             any = true;
-            udpai_crew_report(crew, i, report);
+            udpai_worker_pool_report(pool, i, report);
         }
     }
     return any;
@@ -140,9 +140,9 @@ static int
 begin(void **state)
 {
     (void)state;
-    const udpai_crew_env env = {on_order, on_own_order, on_report, NULL};
+    const udpai_worker_pool_env env = {on_order, on_own_order, on_report, NULL};
     const udpai_topic_options topic = {KIND, RING, 10000, 77};
-    crew = udpai_crew_new(MEMBERS, &env);
+    pool = udpai_worker_pool_new(MEMBERS, &env);
     written[0] = '\0';
     n_begun = 0;
     for (size_t i = 0; i < MEMBERS; i++) {
@@ -185,7 +185,7 @@ end(void **state)
         udpai_topic_free(self->topics.shown[KIND]);
         udpai_event_source_unref(self->source);
     }
-    crew = udpai_crew_free(crew);
+    pool = udpai_worker_pool_free(pool);
     return 0;
 }
 
@@ -315,14 +315,14 @@ what_is_no_event_is_not_taken(void **state)
         udpai_report *report = udpai_report_new(UDPAI_REPORT_EVENTS);
         report->ticket = KIND;
         assert_ok(udpa_bytes_new(&report->events, texts[i], strlen(texts[i])));
-        udpai_crew_report(crew, 1, report);
+        udpai_worker_pool_report(pool, 1, report);
     }
     static const uint64_t kinds[] = {UDPAI_EVENT_TRACE, UDPAI_EVENT_KINDS, UINT64_MAX};
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(kinds); i++) {
         udpai_report *report = udpai_report_new(UDPAI_REPORT_EVENTS);
         report->ticket = kinds[i];
         assert_ok(udpa_bytes_new(&report->events, "\0\0\0\0", 4));
-        udpai_crew_report(crew, 2, report);
+        udpai_worker_pool_report(pool, 2, report);
     }
     run(true);
     assert_string_equal(written, "");
@@ -341,13 +341,13 @@ nobody_answers_for_the_node(void **state)
                 continue; /* that would be true */
             udpai_report *report = udpai_report_new(UDPAI_REPORT_EVENTS_TAKEN);
             report->ticket = tickets[i];
-            udpai_crew_report(crew, from, report);
+            udpai_worker_pool_report(pool, from, report);
         }
     fake_hub_advance(&members[1].hub, 100);
     udpai_report *first = fake_hub_take_report(&members[1].hub, UDPAI_REPORT_EVENTS);
     assert_non_null(first);
     assert_null(fake_hub_take_report(&members[1].hub, UDPAI_REPORT_EVENTS));
-    udpai_crew_report(crew, 1, first);
+    udpai_worker_pool_report(pool, 1, first);
     run(true);
     assert_string_equal(written, "1:1 2:2 ");
 }
@@ -429,7 +429,7 @@ a_worker_that_does_not_answer_costs_its_own_readers(void **state)
     }
     assert_int_equal(facts(0).n_held, RING);
     assert_int_equal(facts(0).n_accepted, 20);
-    udpai_crew_report(crew, 0, first);
+    udpai_worker_pool_report(pool, 0, first);
     run(true);
     assert_string_equal(read_at(1), "13:3(12) 14:4 15:5 16:1 17:2 18:3 19:4 20:5 ");
 }

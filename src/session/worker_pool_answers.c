@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "session/crew_answers.h"
+#include "session/worker_pool_answers.h"
 
 #include "base/proto.h"
 #include "session/acknowledgement.h"
 #include "session/status.h"
 
 void
-udpai_crew_join_sessions(udpai_report *answer, udpai_report *more)
+udpai_worker_pool_join_sessions(udpai_report *answer, udpai_report *more)
 {
     if (udpai_vector_reserve(&answer->statuses, more->statuses.n)) {
         for (size_t i = 0; i < more->statuses.n; i++)
@@ -103,7 +103,7 @@ join(udpa_bytes *one, udpa_bytes *other)
 }
 
 void
-udpai_crew_join_acknowledgements(udpai_report *answer, udpai_report *more)
+udpai_worker_pool_join_acknowledgements(udpai_report *answer, udpai_report *more)
 {
     while (answer->statuses.n > more->statuses.n)
         udpa_bytes_unref(answer->statuses.items[--answer->statuses.n]);
