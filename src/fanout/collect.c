@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What goes into the next response, and what counts as sent once it is made. */
 #include "fanout/first_answer.h"
-#include "fanout/held.h"
+#include "fanout/resume.h"
 #include "fanout/said.h"
 #include "fanout/variant.h"
 

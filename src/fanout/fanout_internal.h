@@ -5,9 +5,9 @@
 
 #include "base/log.h"
 #include "base/map.h"
+#include "fanout/client_versions.h"
 #include "fanout/fanout.h"
 #include "fanout/glob.h"
-#include "fanout/holdings.h"
 #include "fanout/item.h"
 #include "fanout/log.h"
 #include "fanout/name_sub.h"
@@ -144,13 +144,14 @@ struct udpai_subscription {
     bool offers_back;                           /* there is no split horizon for its wildcards */
     bool is_of_node;                            /* they are those of a node below */
     bool tells_variants;
-    udpai_map tallies;        /* of udpai_tally, if it does */
-    udpai_map held;           /* what it said it holds: udpai_held, by name, */
-    udpai_holdings unchanged; /* or this, if that is what there is; of a name, in one of the two */
-    bool held_unchecked;      /* what is left of it must be looked through, */
-    uint64_t held_seq;        /* once everything up to here was sent */
-    bool is_held_ahead;       /* but for what was sent ahead of names that are still to come: */
-    uint32_t n_held_ahead;    /* the pieces of this number, which has begun as often */
+    udpai_map tallies; /* of udpai_tally, if it does */
+    udpai_map held;    /* what it said it holds: udpai_held, by name, */
+    udpai_client_versions
+        unchanged;         /* or this, if that is what there is; of a name, in one of the two */
+    bool held_unchecked;   /* what is left of it must be looked through, */
+    uint64_t held_seq;     /* once everything up to here was sent */
+    bool is_held_ahead;    /* but for what was sent ahead of names that are still to come: */
+    uint32_t n_held_ahead; /* the pieces of this number, which has begun as often */
     udpai_list awaits;
     udpai_list in_waiting;    /* fanout->waiting: something here waits for settled */
     udpai_timer cycle;        /* the end of a bounded wait */

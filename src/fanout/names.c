@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Subscriptions by name: each hangs on the item of its name, and on the item that an alias leads
  * to. */
-#include "fanout/held.h"
+#include "fanout/resume.h"
 #include "fanout/said.h"
 #include "fanout/variant.h"
 

@@ -13,9 +13,9 @@
  * A resource that changes all the time is always at the end; so that it does not wait for ever for
  * others before it, a type that had to wait for some rounds overtakes what changed twice meanwhile,
  * and after some more it goes as far as there is. */
+#include "fanout/ack_tracker.h"
 #include "fanout/fanout_internal.h"
-#include "fanout/held.h"
-#include "fanout/takers.h"
+#include "fanout/resume.h"
 
 #define PATIENCE 2
 #define REMOVALS_PATIENCE 16

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A subscriber and its subscriptions, one for each type. */
-#include "fanout/held.h"
+#include "fanout/resume.h"
 #include "fanout/variant.h"
 
 #include "model/name.h"

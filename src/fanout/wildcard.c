@@ -2,7 +2,7 @@
 /* Wildcards: which view a subscription has, and moving it to another without losing or repeating
  * anything. */
 #include "fanout/fanout_internal.h"
-#include "fanout/held.h"
+#include "fanout/resume.h"
 #include "fanout/said.h"
 
 #include "model/name.h"

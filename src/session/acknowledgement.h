@@ -5,7 +5,7 @@
 #ifndef UDPAI_ACKNOWLEDGEMENT_H
 #define UDPAI_ACKNOWLEDGEMENT_H
 
-#include "fanout/takers.h"
+#include "fanout/ack_tracker.h"
 #include "session/hub.h"
 
 #define UDPAI_ACKNOWLEDGEMENT_TYPE "type.googleapis.com/udpa.status.v1.AcknowledgementStatus"

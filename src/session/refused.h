@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/vector.h"
-#include "fanout/takers.h"
+#include "fanout/ack_tracker.h"
 
 #define UDPAI_REFUSED_KEPT 16
 

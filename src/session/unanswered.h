@@ -5,7 +5,7 @@
 #ifndef UDPAI_UNANSWERED_H
 #define UDPAI_UNANSWERED_H
 
-#include "fanout/takers.h"
+#include "fanout/ack_tracker.h"
 
 typedef struct udpai_lost {
     uint64_t nonce; /* of the last one; 0: there is none */

@@ -2,7 +2,7 @@
 /* A wildcard has been sent what stands before its cursor, a name what it notes; and what was sent
  * is answered if it stands before the first thing in any response that is not. Where that cannot be
  * told exactly, it is said of less than there is. */
-#include "fanout/takers.h"
+#include "fanout/ack_tracker.h"
 
 #include "fanout/variant.h"
 

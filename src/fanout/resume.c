@@ -3,7 +3,7 @@
  *
  * A version that is the one there is needs no text: the item is noted, and that nothing had changed
  * up to now. All else is noted by name, and looked at when the name's turn comes. */
-#include "fanout/held.h"
+#include "fanout/resume.h"
 #include "fanout/said.h"
 #include "fanout/variant.h"
 
@@ -168,7 +168,7 @@ static bool
 is_unchanged(const udpai_subscription *subscription, const udpai_item *item, udpai_str version)
 {
     const udpai_renderer *renderer = subscription->subscriber->renderer;
-    const udpai_holdings *unchanged = &subscription->unchanged;
+    const udpai_client_versions *unchanged = &subscription->unchanged;
     char room[UDPAI_CONTENT_HASH_HEX];
     return item->resource && !subscription->is_held_ahead && !udpai_item_is_variant(item) &&
            (unchanged->n == 0 || unchanged->seq == subscription->topic->fanout->seq) &&
@@ -180,9 +180,9 @@ note_unchanged(udpai_subscription *subscription, udpai_item *item)
 {
     udpai_subscriber *subscriber = subscription->subscriber;
     if (!has_room(subscriber, 1, udpai_item_name(item).len))
-        return udpai_holdings_has(&subscription->unchanged, item) ? UDPA_OK : UDPA_ERR_LIMIT;
+        return udpai_client_versions_has(&subscription->unchanged, item) ? UDPA_OK : UDPA_ERR_LIMIT;
     bool is_new;
-    if (!udpai_holdings_add(&subscription->unchanged, item, &is_new))
+    if (!udpai_client_versions_add(&subscription->unchanged, item, &is_new))
         return UDPA_ERR_NOMEM;
     subscription->unchanged.seq = subscription->topic->fanout->seq;
     subscriber->n_held += is_new;
@@ -205,7 +205,7 @@ release_unchanged(udpai_subscription *subscription, udpai_item *item)
 static bool
 take_unchanged(udpai_subscription *subscription, udpai_item *item)
 {
-    if (!item || !udpai_holdings_remove(&subscription->unchanged, item))
+    if (!item || !udpai_client_versions_remove(&subscription->unchanged, item))
         return false;
     release_unchanged(subscription, item);
     return true;
@@ -287,7 +287,7 @@ udpai_held_suspect(udpai_subscription *subscription, udpai_str name)
 {
     udpai_item *item = find_unchanged(subscription, name);
     udpai_held *held = udpai_map_get(&subscription->held, name);
-    if (!held && !(item && udpai_holdings_has(&subscription->unchanged, item)) &&
+    if (!held && !(item && udpai_client_versions_has(&subscription->unchanged, item)) &&
         add_held(subscription, name, (udpai_str){0}, &held) == UDPA_OK)
         udpai_held_check_when_sent(subscription);
 }
@@ -309,7 +309,7 @@ udpai_part_take_over(udpai_subscription *part, const udpai_subscription *old)
         udpai_held_suspect(part, name_of(held));
     at = 0;
     const udpai_item *item;
-    while ((item = udpai_holdings_next(&old->unchanged, &at)))
+    while ((item = udpai_client_versions_next(&old->unchanged, &at)))
         udpai_held_suspect(part, udpai_item_name(item));
 }
 
@@ -320,7 +320,7 @@ udpai_held_has(const udpai_subscription *subscription, udpai_str name)
 {
     udpai_item *item = find_unchanged(subscription, name);
     return udpai_map_get(&subscription->held, name) ||
-           (item && udpai_holdings_has(&subscription->unchanged, item));
+           (item && udpai_client_versions_has(&subscription->unchanged, item));
 }
 
 void
@@ -340,9 +340,9 @@ udpai_held_drop_all(udpai_subscription *subscription)
     udpai_map_done(&subscription->held);
     at = 0;
     udpai_item *item;
-    while ((item = udpai_holdings_next(&subscription->unchanged, &at)))
+    while ((item = udpai_client_versions_next(&subscription->unchanged, &at)))
         release_unchanged(subscription, item);
-    udpai_holdings_done(&subscription->unchanged);
+    udpai_client_versions_done(&subscription->unchanged);
     subscription->held_unchecked = false;
 }
 
@@ -370,15 +370,15 @@ owe_removal(udpai_subscription *subscription, udpai_str name)
 static udpa_err
 sift_by_item(udpai_subscription *subscription, fate_fn decide)
 {
-    udpai_holdings all = subscription->unchanged;
-    subscription->unchanged = (udpai_holdings){.seq = all.seq};
+    udpai_client_versions all = subscription->unchanged;
+    subscription->unchanged = (udpai_client_versions){.seq = all.seq};
     udpa_err err = UDPA_OK;
     size_t at = 0;
     udpai_item *item;
-    while ((item = udpai_holdings_next(&all, &at))) {
+    while ((item = udpai_client_versions_next(&all, &at))) {
         bool is_new;
         fate what = decide(subscription, udpai_item_name(item));
-        if (what == FATE_KEPT && udpai_holdings_add(&subscription->unchanged, item, &is_new))
+        if (what == FATE_KEPT && udpai_client_versions_add(&subscription->unchanged, item, &is_new))
             continue;
         if (what == FATE_KEPT)
             err = UDPA_ERR_NOMEM;
@@ -386,7 +386,7 @@ sift_by_item(udpai_subscription *subscription, fate_fn decide)
             err = owe_removal(subscription, udpai_item_name(item));
         release_unchanged(subscription, item);
     }
-    udpai_holdings_done(&all);
+    udpai_client_versions_done(&all);
     return err;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a subscriber says it holds (docs/design/fanout.md, "Resuming"); for the files of this
  * folder. */
-#ifndef UDPAI_FANOUT_HELD_H
-#define UDPAI_FANOUT_HELD_H
+#ifndef UDPAI_FANOUT_RESUME_H
+#define UDPAI_FANOUT_RESUME_H
 
 #include "fanout/fanout_internal.h"
 

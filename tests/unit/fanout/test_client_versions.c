@@ -35,16 +35,16 @@ forget_items(void)
 }
 
 static void
-assert_agrees(const udpai_holdings *holdings)
+assert_agrees(const udpai_client_versions *holdings)
 {
     size_t n = 0, at = 0, n_met = 0;
     for (size_t i = 0; i < ITEMS; i++) {
-        assert_int_equal(udpai_holdings_has(holdings, &items[i]), is_in[i]);
+        assert_int_equal(udpai_client_versions_has(holdings, &items[i]), is_in[i]);
         n += is_in[i];
     }
     assert_int_equal(holdings->n, n);
     const udpai_item *item;
-    while ((item = udpai_holdings_next(holdings, &at))) {
+    while ((item = udpai_client_versions_next(holdings, &at))) {
         assert_true(is_in[item - items]);
         n_met++;
     }
@@ -54,7 +54,7 @@ assert_agrees(const udpai_holdings *holdings)
 static void
 walk_at_random(uint64_t name_mask)
 {
-    udpai_holdings holdings = {0};
+    udpai_client_versions holdings = {0};
     uint64_t seed = 1;
     name_items(name_mask);
     for (int round = 0; round < 20000; round++) {
@@ -62,17 +62,17 @@ walk_at_random(uint64_t name_mask)
         size_t i = test_random_below(&seed, range);
         bool is_new;
         if (test_random_below(&seed, 2)) {
-            assert_true(udpai_holdings_add(&holdings, &items[i], &is_new));
+            assert_true(udpai_client_versions_add(&holdings, &items[i], &is_new));
             assert_int_equal(is_new, !is_in[i]);
             is_in[i] = true;
         } else {
-            assert_int_equal(udpai_holdings_remove(&holdings, &items[i]), is_in[i]);
+            assert_int_equal(udpai_client_versions_remove(&holdings, &items[i]), is_in[i]);
             is_in[i] = false;
         }
         if (round % 50 == 0)
             assert_agrees(&holdings);
     }
-    udpai_holdings_done(&holdings);
+    udpai_client_versions_done(&holdings);
     assert_int_equal(holdings.n, 0);
     forget_items();
 }
@@ -96,17 +96,17 @@ static void
 test_what_is_empty_has_nothing(void **state)
 {
     (void)state;
-    udpai_holdings holdings = {0};
+    udpai_client_versions holdings = {0};
     size_t at = 0;
     bool is_new;
     name_items(0);
-    assert_false(udpai_holdings_has(&holdings, &items[0]));
-    assert_false(udpai_holdings_remove(&holdings, &items[0]));
-    assert_null(udpai_holdings_next(&holdings, &at));
-    assert_true(udpai_holdings_add(&holdings, &items[0], &is_new));
-    assert_true(udpai_holdings_remove(&holdings, &items[0]));
+    assert_false(udpai_client_versions_has(&holdings, &items[0]));
+    assert_false(udpai_client_versions_remove(&holdings, &items[0]));
+    assert_null(udpai_client_versions_next(&holdings, &at));
+    assert_true(udpai_client_versions_add(&holdings, &items[0], &is_new));
+    assert_true(udpai_client_versions_remove(&holdings, &items[0]));
     assert_null(holdings.slots); /* the last one takes the memory with it */
-    udpai_holdings_done(&holdings);
+    udpai_client_versions_done(&holdings);
     forget_items();
 }
 
@@ -114,14 +114,14 @@ static udpa_err
 add_all(void *context)
 {
     (void)context;
-    udpai_holdings holdings = {0};
+    udpai_client_versions holdings = {0};
     bool made = true, is_new;
     size_t n = 0;
     for (; n < ITEMS && made; n++)
-        made = udpai_holdings_add(&holdings, &items[n], &is_new);
+        made = udpai_client_versions_add(&holdings, &items[n], &is_new);
     if (holdings.n != n - !made)
         return UDPA_ERR_INVAL;
-    udpai_holdings_done(&holdings);
+    udpai_client_versions_done(&holdings);
     return made ? UDPA_OK : UDPA_ERR_NOMEM;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who takes a resource, and how far each has come with it, by places in the sequence alone: nobody
  * keeps a table of what each was sent, and nothing here is done before somebody asks. */
-#ifndef UDPAI_TAKERS_H
-#define UDPAI_TAKERS_H
+#ifndef UDPAI_ACK_TRACKER_H
+#define UDPAI_ACK_TRACKER_H
 
 #include "fanout/fanout.h"
 
