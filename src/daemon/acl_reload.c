@@ -18,7 +18,7 @@ put_into_use(const udpai_reload_target *target,
                           target->config_file);
     udpa_err err = udpai_plan_acl_again(target->plan, from, &acl);
     if (err == UDPA_OK)
-        err = udpai_switching_set_acl(target->switching, acl);
+        err = udpai_tunables_follower_set_acl(target->follower, acl);
     return udpai_fail_code(ret_error, err);
 }
 
@@ -62,6 +62,7 @@ udpai_acl_reload(const udpai_reload_target *target,
     udpa_bytes_unref(*in_force);
     *in_force = UDPAI_TAKE(bytes);
     udpai_log(UDPA_LOG_INFO, "daemon", "%s: %zu rules hold from now on%s", target->config_file,
-              acl->n_rules, udpai_switching_is_dry_run(target->switching) ? ", in a dry run" : "");
+              acl->n_rules,
+              udpai_tunables_follower_is_dry_run(target->follower) ? ", in a dry run" : "");
     return UDPA_OK;
 }

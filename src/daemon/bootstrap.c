@@ -66,13 +66,14 @@ static udpa_err
 convert(udpai_bootstrap *bootstrap,
         const udpai_schema *schema,
         const udpai_source *source,
-        udpai_findings *findings,
+        udpai_diagnostics *diagnostics,
         udpa_error **ret_error)
 {
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *bytes = NULL;
-    udpa_err err = udpai_convert_tree(schema, UDPAI_STR(TYPE), source,
-                                      findings->documents->roots.items[0], &findings->text, &bytes);
-    udpai_findings_take_text(findings);
+    udpa_err err =
+        udpai_convert_tree(schema, UDPAI_STR(TYPE), source, diagnostics->documents->roots.items[0],
+                           &diagnostics->text, &bytes);
+    udpai_diagnostics_take_text(diagnostics);
     return bytes ? unpack(bootstrap, bytes, ret_error) : err;
 }
 
@@ -108,15 +109,15 @@ static udpa_err
 read_root(udpai_bootstrap *bootstrap,
           const udpai_schema *schema,
           const udpai_source *source,
-          udpai_findings *findings,
+          udpai_diagnostics *diagnostics,
           udpa_error **ret_error)
 {
-    const char *path = envoy_field(findings->documents->roots.items[0]);
+    const char *path = envoy_field(diagnostics->documents->roots.items[0]);
     if (!path)
-        return convert(bootstrap, schema, source, findings, ret_error);
-    udpai_findings_mistake(findings, path,
-                           "this is the bootstrap of an Envoy, not of udpad: give udpad a file of "
-                           "its own, see udpad.conf(5)");
+        return convert(bootstrap, schema, source, diagnostics, ret_error);
+    udpai_diagnostics_error(diagnostics, path,
+                            "this is the bootstrap of an Envoy, not of udpad: give udpad a file of "
+                            "its own, see udpad.conf(5)");
     return UDPA_ERR_INVAL;
 }
 
@@ -124,21 +125,21 @@ static udpa_err
 read_document(udpai_bootstrap *bootstrap,
               const udpai_schema *schema,
               const udpai_source *source,
-              udpai_findings *findings,
+              udpai_diagnostics *diagnostics,
               udpa_error **ret_error)
 {
     udpa_error *error = NULL;
-    udpa_err err = udpai_documents_read(&findings->documents, source, &error);
+    udpa_err err = udpai_documents_read(&diagnostics->documents, source, &error);
     if (err != UDPA_OK) {
-        udpai_findings_add(findings, error);
+        udpai_diagnostics_add(diagnostics, error);
         return err;
     }
-    size_t n = findings->documents->roots.n;
+    size_t n = diagnostics->documents->roots.n;
     if (n == 0)
         return udpai_bootstrap_empty(bootstrap, ret_error);
     if (n == 1)
-        return read_root(bootstrap, schema, source, findings, ret_error);
-    udpai_findings_mistake(findings, "", "%zu documents, where one is expected", n);
+        return read_root(bootstrap, schema, source, diagnostics, ret_error);
+    udpai_diagnostics_error(diagnostics, "", "%zu documents, where one is expected", n);
     return UDPA_ERR_INVAL;
 }
 
@@ -146,7 +147,7 @@ udpa_err
 udpai_bootstrap_read(udpai_bootstrap *ret_bootstrap,
                      const udpai_schema *schema,
                      const char *path,
-                     udpai_findings *findings,
+                     udpai_diagnostics *diagnostics,
                      udpa_error **ret_error)
 {
     udpai_strbuf text = {0};
@@ -154,8 +155,8 @@ udpai_bootstrap_read(udpai_bootstrap *ret_bootstrap,
     if (err == UDPA_OK) {
         const udpai_source source = {
             .name = path, .text = udpai_strbuf_view(&text), .format = format_of(path)};
-        findings->source_name = path;
-        err = read_document(ret_bootstrap, schema, &source, findings, ret_error);
+        diagnostics->source_name = path;
+        err = read_document(ret_bootstrap, schema, &source, diagnostics, ret_error);
     }
     udpai_strbuf_done(&text);
     return err;

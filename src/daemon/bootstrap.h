@@ -3,7 +3,7 @@
 #ifndef UDPAI_BOOTSTRAP_H
 #define UDPAI_BOOTSTRAP_H
 
-#include "daemon/findings.h"
+#include "daemon/diagnostics.h"
 #include "udpa/config/v1/bootstrap.pb-c.h"
 
 typedef struct udpai_bootstrap {
@@ -19,7 +19,7 @@ udpa_err udpai_bootstrap_empty(udpai_bootstrap *ret_bootstrap, udpa_error **ret_
 udpa_err udpai_bootstrap_read(udpai_bootstrap *ret_bootstrap,
                               const udpai_schema *schema,
                               const char *path,
-                              udpai_findings *findings,
+                              udpai_diagnostics *diagnostics,
                               udpa_error **ret_error);
 void udpai_bootstrap_done(udpai_bootstrap *bootstrap);
 

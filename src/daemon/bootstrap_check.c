@@ -11,6 +11,7 @@
 #include "daemon/keepalive.h"
 #include "daemon/load_check.h"
 #include "daemon/mirror_check.h"
+#include "daemon/option_rules.h"
 #include "daemon/provider_check.h"
 #include "daemon/recovery_check.h"
 #include "daemon/rest_check.h"
@@ -23,7 +24,6 @@
 #include "daemon/source_names.h"
 #include "daemon/timing.h"
 #include "daemon/tree_check.h"
-#include "daemon/words.h"
 #include "endpoint/type.h"
 #include "model/name.h"
 #include "session/worker_pool.h"
@@ -38,7 +38,7 @@
 
 struct check {
     const Udpa__Config__V1__Bootstrap *message;
-    udpai_findings *findings;
+    udpai_diagnostics *diagnostics;
     UDPAI_VECTOR(const char *) sources; /* names of those that were looked at */
 };
 
@@ -47,7 +47,7 @@ struct check {
 static void
 require(struct check *check, const char *path, const char *field, const char *text)
 {
-    udpai_findings_require(check->findings, path, field, text && *text);
+    udpai_diagnostics_require(check->diagnostics, path, field, text && *text);
 }
 
 /* What may be said there, if something is. */
@@ -61,8 +61,8 @@ check_word(struct check *check,
     char room[PATH_MAX_LEN];
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     if (*word && check_it(word, &error) != UDPA_OK)
-        udpai_findings_mistake(check->findings, udpai_path_field(room, path, field), "%s",
-                               udpa_error_message(error));
+        udpai_diagnostics_error(check->diagnostics, udpai_path_field(room, path, field), "%s",
+                                udpa_error_message(error));
 }
 
 static udpa_err
@@ -83,8 +83,8 @@ check_pair(struct check *check, const char *path, const char *certificate, const
 {
     char room[PATH_MAX_LEN];
     if ((*certificate != 0) != (*key != 0))
-        udpai_findings_mistake(
-            check->findings,
+        udpai_diagnostics_error(
+            check->diagnostics,
             udpai_path_field(room, path, *certificate ? "certificate_file" : "private_key_file"),
             "certificate_file and private_key_file come together: the other one is missing");
 }
@@ -108,10 +108,10 @@ check_source_name(struct check *check, const char *path, const char *name)
     require(check, path, "name", name);
     for (size_t i = 0; *name && i < check->sources.n; i++)
         if (strcmp(check->sources.items[i], name) == 0)
-            udpai_findings_mistake(check->findings, path,
-                                   "'%s' is the name of another ConfigSource already", name);
+            udpai_diagnostics_error(check->diagnostics, path,
+                                    "'%s' is the name of another ConfigSource already", name);
     if (!udpai_vector_push(&check->sources, name))
-        check->findings->has_failed = true;
+        check->diagnostics->has_failed = true;
 }
 
 static void
@@ -121,11 +121,11 @@ check_xds_service(struct check *check, const char *path, const Udpa__Config__V1_
     bool is_delta = source->protocol == UDPA__CONFIG__V1__XDS_SOURCE__PROTOCOL__DELTA;
     char *type = udpai_type_url_complete(source->type);
     if (!type)
-        check->findings->has_failed = true;
+        check->diagnostics->has_failed = true;
     else if (!udpai_xds_has_service(udpai_str_from(type),
                                     is_delta ? UDPAI_XDS_STREAM_DELTA : UDPAI_XDS_STREAM_SOTW))
-        udpai_findings_mistake(
-            check->findings, udpai_path_field(room, path, "type"),
+        udpai_diagnostics_error(
+            check->diagnostics, udpai_path_field(room, path, "type"),
             "xDS has no service for type '%s' in this protocol: leave it out, to "
             "call the aggregated one",
             type);
@@ -142,13 +142,13 @@ check_xds_source(struct check *check, const char *path, const Udpa__Config__V1__
     check_word(check, path, "type", source->type, udpai_type_check);
     if (*source->type)
         check_xds_service(check, path, source);
-    udpai_keepalive_check(source->keepalive, path, check->findings);
+    udpai_keepalive_check(source->keepalive, path, check->diagnostics);
     char room[PATH_MAX_LEN];
     if (source->load_reporting &&
         source->audience != UDPA__CONFIG__V1__XDS_SOURCE__AUDIENCE__SHARED)
-        udpai_findings_mistake(check->findings, udpai_path_field(room, path, "load_reporting"),
-                               "is for sources that are asked once for all clients: leave "
-                               "'audience' out, or name the server in another source for it");
+        udpai_diagnostics_error(check->diagnostics, udpai_path_field(room, path, "load_reporting"),
+                                "is for sources that are asked once for all clients: leave "
+                                "'audience' out, or name the server in another source for it");
 }
 
 static void
@@ -159,7 +159,7 @@ check_rest_source(struct check *check, const char *path, const Udpa__Config__V1_
     check_client_tls(check, path, source->tls);
     require(check, path, "authority", source->authority);
     check_word(check, path, "namespace", source->namespace_, udpai_namespace_check);
-    udpai_rest_check_times(source, path, check->findings);
+    udpai_rest_check_times(source, path, check->diagnostics);
 }
 
 static void
@@ -172,7 +172,7 @@ check_source(struct check *check, const char *path, const Udpa__Config__V1__Conf
         udpai_path_field(room, path, "udpa");
         check_dialled(check, room, source->udpa->address);
         check_client_tls(check, room, source->udpa->tls);
-        udpai_keepalive_check(source->udpa->keepalive, room, check->findings);
+        udpai_keepalive_check(source->udpa->keepalive, room, check->diagnostics);
         break;
     case UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_UDPA_LISTEN:
         require(check, udpai_path_field(room, path, "udpa_listen"), "peer",
@@ -189,11 +189,11 @@ check_source(struct check *check, const char *path, const Udpa__Config__V1__Conf
         break;
     case UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_RUNTIME_TREE:
         udpai_tree_check(check->message, source->runtime_tree,
-                         udpai_path_field(room, path, "runtime_tree"), check->findings);
+                         udpai_path_field(room, path, "runtime_tree"), check->diagnostics);
         break;
     default:
-        udpai_findings_mistake(check->findings, path,
-                               "needs one of udpa, udpa_listen, path, xds, rest, runtime_tree");
+        udpai_diagnostics_error(check->diagnostics, path,
+                                "needs one of udpa, udpa_listen, path, xds, rest, runtime_tree");
         break;
     }
 }
@@ -224,17 +224,17 @@ check_is_there(struct check *check, const char *path, const char *name)
     char room[PATH_MAX_LEN], hint[UDPAI_CHOICE_TEXT];
     udpai_path_field(room, path, "resource_name");
     if (udpai_static_source_is_there(check->message->static_resources, name) ||
-        udpai_findings_is_unread(check->findings, "static_resources"))
+        udpai_diagnostics_is_unread(check->diagnostics, "static_resources"))
         return;
     if (check->message->dynamic_sources)
-        udpai_findings_warn(
-            check->findings, room,
+        udpai_diagnostics_warn(
+            check->diagnostics, room,
             "there is no ConfigSource '%s' in static_resources.config_sources: "
             "until a resource brings it, nothing comes from it%s",
             name, udpai_static_source_suggest(check->message->static_resources, name, hint));
     else
-        udpai_findings_mistake(
-            check->findings, room,
+        udpai_diagnostics_error(
+            check->diagnostics, room,
             "there is no ConfigSource '%s' in static_resources.config_sources%s", name,
             udpai_static_source_suggest(check->message->static_resources, name, hint));
 }
@@ -253,7 +253,8 @@ check_descriptor(struct check *check,
         check_source(check, udpai_path_field(room, path, "config_source"),
                      descriptor->config_source);
     } else {
-        udpai_findings_mistake(check->findings, path, "needs one of resource_name, config_source");
+        udpai_diagnostics_error(check->diagnostics, path,
+                                "needs one of resource_name, config_source");
     }
 }
 
@@ -265,8 +266,9 @@ check_is_first(struct check *check, size_t provider, size_t type, const char *pa
     for (size_t p = 0; p <= provider; p++)
         for (size_t k = 0; k < (p == provider ? type : all[p]->n_types); k++)
             if (strcmp(udpai_type_without_prefix(all[p]->types[k]), name) == 0)
-                udpai_findings_mistake(check->findings, path,
-                                       "type '%s' has a provider already: providers[%zu]", name, p);
+                udpai_diagnostics_error(check->diagnostics, path,
+                                        "type '%s' has a provider already: providers[%zu]", name,
+                                        p);
 }
 
 static void
@@ -302,19 +304,20 @@ check_providers(struct check *check)
         char path[PATH_MAX_LEN], list[PATH_MAX_LEN], at[PATH_MAX_LEN];
         udpai_path_item(path, "providers", i);
         if (provider->n_types == 0 && n_for_all++ > 0)
-            udpai_findings_mistake(
-                check->findings, path,
+            udpai_diagnostics_error(
+                check->diagnostics, path,
                 "only one provider may stand for all types: name the types of this one");
         else if (provider->n_types == 0 && mirrors(provider))
-            udpai_findings_warn(check->findings, path,
-                                "names no types, so it has each from when somebody here first "
-                                "asks for it: to mirror everything from the start, list the types");
+            udpai_diagnostics_warn(
+                check->diagnostics, path,
+                "names no types, so it has each from when somebody here first "
+                "asks for it: to mirror everything from the start, list the types");
         if (provider->n_config_descriptors == 0)
-            udpai_findings_mistake(
-                check->findings, path,
+            udpai_diagnostics_error(
+                check->diagnostics, path,
                 "has no config_descriptors: where shall its resources come from?");
         check_types(check, i, path);
-        udpai_mirror_check(check->message, provider, path, check->findings);
+        udpai_mirror_check(check->message, provider, path, check->diagnostics);
         udpai_path_field(list, path, "config_descriptors");
         for (size_t k = 0; k < provider->n_config_descriptors; k++)
             check_descriptor(check, udpai_path_item(at, list, k), provider->config_descriptors[k]);
@@ -333,7 +336,7 @@ check_dials(struct check *check)
         require(check, path, "name", dial->name);
         check_dialled(check, path, dial->address);
         check_client_tls(check, path, dial->tls);
-        udpai_keepalive_check(dial->keepalive, path, check->findings);
+        udpai_keepalive_check(dial->keepalive, path, check->diagnostics);
     }
 }
 
@@ -447,16 +450,16 @@ check_audiences(struct check *check)
         if (audience->match)
             check_match(check, udpai_path_field(at, path, "match"), audience->match);
         if (i > 0 && matches_everybody(message->audiences[i - 1]))
-            udpai_findings_mistake(check->findings, path,
-                                   "nobody comes so far: every client belongs to the audience "
-                                   "before it, which has no match");
+            udpai_diagnostics_error(check->diagnostics, path,
+                                    "nobody comes so far: every client belongs to the audience "
+                                    "before it, which has no match");
     }
     if (message->n_audiences && message->shim && message->shim->n_namespaces)
-        udpai_findings_mistake(check->findings, "shim.namespaces",
-                               "has no effect beside audiences, each of which says its own");
+        udpai_diagnostics_error(check->diagnostics, "shim.namespaces",
+                                "has no effect beside audiences, each of which says its own");
     if (message->n_audiences && message->shim && message->shim->resource_errors)
-        udpai_findings_mistake(check->findings, "shim.resource_errors",
-                               "has no effect beside audiences, each of which says its own");
+        udpai_diagnostics_error(check->diagnostics, "shim.resource_errors",
+                                "has no effect beside audiences, each of which says its own");
 }
 
 static void
@@ -492,13 +495,13 @@ check_written_type(struct check *check, const char *list, char *const *types, si
     char path[PATH_MAX_LEN];
     udpai_path_item(path, list, index);
     if (is_secret(check, types[index]))
-        udpai_findings_mistake(check->findings, path,
-                               "secrets are not written into files, which are not encrypted");
+        udpai_diagnostics_error(check->diagnostics, path,
+                                "secrets are not written into files, which are not encrypted");
     for (size_t i = 0; i < index; i++)
         if (strcmp(udpai_type_without_prefix(types[i]), udpai_type_without_prefix(types[index])) ==
             0)
-            udpai_findings_mistake(check->findings, path, "'%s' is in the list before",
-                                   udpai_type_without_prefix(types[index]));
+            udpai_diagnostics_error(check->diagnostics, path, "'%s' is in the list before",
+                                    udpai_type_without_prefix(types[index]));
 }
 
 /* But for slashes at the end. */
@@ -520,18 +523,18 @@ check_not_read(struct check *check, const char *path, const char *directory)
     const Udpa__Config__V1__StaticResources *all = check->message->static_resources;
     for (size_t i = 0; all && i < all->n_directories; i++)
         if (is_same_path(all->directories[i]->path, directory))
-            udpai_findings_mistake(check->findings, path,
-                                   "static_resources.directories[%zu] reads this directory: "
-                                   "write into another one",
-                                   i);
+            udpai_diagnostics_error(check->diagnostics, path,
+                                    "static_resources.directories[%zu] reads this directory: "
+                                    "write into another one",
+                                    i);
     for (size_t i = 0; all && i < all->n_config_sources; i++) {
         const Udpa__Config__V1__ConfigSource *source = all->config_sources[i];
         if (source->kind_case == UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_PATH &&
             is_same_path(source->path->path, directory))
-            udpai_findings_mistake(check->findings, path,
-                                   "static_resources.config_sources[%zu] reads this directory: "
-                                   "write into another one",
-                                   i);
+            udpai_diagnostics_error(check->diagnostics, path,
+                                    "static_resources.config_sources[%zu] reads this directory: "
+                                    "write into another one",
+                                    i);
     }
 }
 
@@ -546,8 +549,8 @@ check_write_files(struct check *check)
         require(check, path, "directory", files->directory);
         for (size_t k = 0; k < i; k++)
             if (is_same_path(message->write_files[k]->directory, files->directory))
-                udpai_findings_mistake(check->findings, path,
-                                       "write_files[%zu] has the same directory", k);
+                udpai_diagnostics_error(check->diagnostics, path,
+                                        "write_files[%zu] has the same directory", k);
         check_not_read(check, path, files->directory);
         udpai_path_field(list, path, "types");
         check_type_list(check, list, files->types, files->n_types);
@@ -568,10 +571,10 @@ check_authorities(struct check *check)
         check_word(check, path, "namespace", authority->namespace_, check_prefix);
         for (size_t k = 0; k < i; k++)
             if (strcmp(message->authorities[k]->name, authority->name) == 0)
-                udpai_findings_mistake(check->findings, path,
-                                       "the authority '%s' is there already: it stands for one "
-                                       "namespace",
-                                       authority->name);
+                udpai_diagnostics_error(check->diagnostics, path,
+                                        "the authority '%s' is there already: it stands for one "
+                                        "namespace",
+                                        authority->name);
     }
 }
 
@@ -580,8 +583,8 @@ check_store(struct check *check)
 {
     const Udpa__Config__V1__Store *store = check->message->store;
     if (store && store->in_memory && (*store->directory || *store->key_file))
-        udpai_findings_mistake(check->findings, "store.in_memory",
-                               "nothing is kept, so directory and key_file have no meaning");
+        udpai_diagnostics_error(check->diagnostics, "store.in_memory",
+                                "nothing is kept, so directory and key_file have no meaning");
     if (store)
         check_type_list(check, "store.secret_types", store->secret_types, store->n_secret_types);
 }
@@ -592,10 +595,10 @@ check_message_size(struct check *check, const char *field, uint32_t size)
 {
     char path[PATH_MAX_LEN];
     if (size && size < MESSAGE_BYTES_MIN)
-        udpai_findings_mistake(check->findings, udpai_path_field(path, "limits", field),
-                               "%" PRIu32 " is too small: hardly a message could come in; it must "
-                               "be at least %d",
-                               size, MESSAGE_BYTES_MIN);
+        udpai_diagnostics_error(check->diagnostics, udpai_path_field(path, "limits", field),
+                                "%" PRIu32 " is too small: hardly a message could come in; it must "
+                                "be at least %d",
+                                size, MESSAGE_BYTES_MIN);
 }
 
 static void
@@ -612,8 +615,8 @@ check_duration(const struct check *check,
     uint64_t ms = is_sane ? (uint64_t)duration->seconds * 1000 + (uint64_t)duration->nanos / 1000000
                           : UINT64_MAX;
     if (ms < min_ms || ms > max_ms)
-        udpai_findings_mistake(check->findings, path, "must lie between %g s and %g s",
-                               (double)min_ms / 1000, (double)max_ms / 1000);
+        udpai_diagnostics_error(check->diagnostics, path, "must lie between %g s and %g s",
+                                (double)min_ms / 1000, (double)max_ms / 1000);
 }
 
 static void
@@ -640,30 +643,30 @@ check_shim(const struct check *check)
 }
 
 void
-udpai_bootstrap_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings *findings)
+udpai_bootstrap_check(const Udpa__Config__V1__Bootstrap *message, udpai_diagnostics *diagnostics)
 {
-    struct check check = {.message = message, .findings = findings};
+    struct check check = {.message = message, .diagnostics = diagnostics};
     const Udpa__Config__V1__Limits *limits = message->limits;
-    udpai_sockets_check(message, findings);
+    udpai_sockets_check(message, diagnostics);
     check_static(&check);
     check_providers(&check);
-    udpai_provider_check(message, findings);
-    udpai_self_check(message, findings);
-    udpai_delegation_check(message, findings);
-    udpai_dynamic_check(message, findings);
-    udpai_rest_check_types(message, findings);
+    udpai_provider_check(message, diagnostics);
+    udpai_self_check(message, diagnostics);
+    udpai_delegation_check(message, diagnostics);
+    udpai_dynamic_check(message, diagnostics);
+    udpai_rest_check_types(message, diagnostics);
     check_dials(&check);
     check_names(&check);
     check_audiences(&check);
-    udpai_clients_check(message, findings);
-    udpai_recovery_check_sources(message, findings);
-    udpai_acl_check(message, findings);
-    udpai_signatures_check(message, findings);
+    udpai_clients_check(message, diagnostics);
+    udpai_recovery_check_sources(message, diagnostics);
+    udpai_acl_check(message, diagnostics);
+    udpai_signatures_check(message, diagnostics);
     check_authorities(&check);
     check_store(&check);
     check_validation(&check);
     check_write_files(&check);
-    udpai_sinks_check(message, findings);
+    udpai_sinks_check(message, diagnostics);
     check_forwards(&check);
     if (limits) {
         check_message_size(&check, "max_message_bytes_from_clients",
@@ -674,14 +677,14 @@ udpai_bootstrap_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings
                    udpai_percentage_check);
     }
     if (message->workers >= UDPAI_WORKER_POOL_MAX)
-        udpai_findings_mistake(findings, "workers", "%" PRIu32 " are too many: at most %d",
-                               message->workers, UDPAI_WORKER_POOL_MAX - 1);
-    udpai_load_check(message, findings);
-    udpai_health_check(message->health, findings);
+        udpai_diagnostics_error(diagnostics, "workers", "%" PRIu32 " are too many: at most %d",
+                                message->workers, UDPAI_WORKER_POOL_MAX - 1);
+    udpai_load_check(message, diagnostics);
+    udpai_health_check(message->health, diagnostics);
     check_client_status(&check);
     check_shim(&check);
-    udpai_runtime_check(message, findings);
-    udpai_rtds_check(message, findings);
-    udpai_timing_check(message->timing, findings);
+    udpai_runtime_check(message, diagnostics);
+    udpai_rtds_check(message, diagnostics);
+    udpai_timing_check(message->timing, diagnostics);
     udpai_vector_done(&check.sources);
 }

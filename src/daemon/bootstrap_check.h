@@ -3,10 +3,11 @@
 #ifndef UDPAI_BOOTSTRAP_CHECK_H
 #define UDPAI_BOOTSTRAP_CHECK_H
 
-#include "daemon/findings.h"
+#include "daemon/diagnostics.h"
 #include "udpa/config/v1/bootstrap.pb-c.h"
 
 /* Of the values alone: no file is looked at. */
-void udpai_bootstrap_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings *findings);
+void udpai_bootstrap_check(const Udpa__Config__V1__Bootstrap *message,
+                           udpai_diagnostics *diagnostics);
 
 #endif

@@ -16,7 +16,7 @@ typedef struct asked_source {
 
 struct check {
     const bootstrap_message *message;
-    udpai_findings *findings;
+    udpai_diagnostics *diagnostics;
 };
 
 /* ---- name spaces with words in braces ---- */
@@ -28,8 +28,9 @@ check_template(const struct check *check, const char *owner, const char *name_sp
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     udpai_str text = udpai_str_from(name_space);
     if (udpai_xds_template_is(text) && udpai_xds_template_check(text, &error) != UDPA_OK)
-        udpai_findings_mistake(check->findings, udpai_path_field(path, owner, "default_namespace"),
-                               "%s", udpa_error_message(error));
+        udpai_diagnostics_error(check->diagnostics,
+                                udpai_path_field(path, owner, "default_namespace"), "%s",
+                                udpa_error_message(error));
 }
 
 /* There they would be taken as they stand, and no client's name space lies below. */
@@ -42,10 +43,10 @@ check_no_words(const struct check *check, const char *path, const char *name_spa
     size_t len = (size_t)(brace - name_space);
     while (len && name_space[len - 1] != '/')
         len--;
-    udpai_findings_mistake(check->findings, path,
-                           "'%s': words in braces stand in the default_namespace of audiences "
-                           "alone: write what is before them here, '%.*s'",
-                           name_space, len ? (int)len - 1 : 0, name_space);
+    udpai_diagnostics_error(check->diagnostics, path,
+                            "'%s': words in braces stand in the default_namespace of audiences "
+                            "alone: write what is before them here, '%.*s'",
+                            name_space, len ? (int)len - 1 : 0, name_space);
 }
 
 static void
@@ -114,15 +115,15 @@ check_audience_of(const struct check *check,
     while ((template = next_template(check, descriptor, &at))) {
         n++;
         if (per_client && !is_one_clients(template))
-            udpai_findings_mistake(
-                check->findings, path,
+            udpai_diagnostics_error(
+                check->diagnostics, path,
                 "its source is PER_CLIENT, but several clients may share '%s': put {node_id} or "
                 "{identity} into it, or make the source PER_GROUP",
                 template);
     }
     if (n == 0)
-        udpai_findings_mistake(
-            check->findings, path,
+        udpai_diagnostics_error(
+            check->diagnostics, path,
             "its source is asked for each group of clients by itself, but there is none below "
             "'%s': give an audience a default_namespace such as %s/{node_id}",
             descriptor->namespace_,
@@ -166,8 +167,8 @@ check_name(const struct check *check, const Udpa__Config__V1__StaticResources *a
         udpai_str other = udpai_str_from(all->config_sources[i]->name);
         if (asked_of(all->config_sources[i]).audience != SHARED && other.len &&
             name.len > other.len && udpai_str_starts(name, other) && name.data[other.len] == '/')
-            udpai_findings_mistake(
-                check->findings,
+            udpai_diagnostics_error(
+                check->diagnostics,
                 udpai_path_field(
                     path, udpai_path_item(room, "static_resources.config_sources", index), "name"),
                 "'%.*s' may be the name of what '%.*s' is asked for a group of clients by: begin "
@@ -188,20 +189,21 @@ check_descriptor(const struct check *check,
     if (source.audience == SHARED || strchr(descriptor->namespace_, '{'))
         return;
     if (provider->n_types == 0)
-        udpai_findings_mistake(check->findings, path,
-                               "its source is asked for each group of clients by itself: say in "
-                               "'types' of the provider for which types");
+        udpai_diagnostics_error(check->diagnostics, path,
+                                "its source is asked for each group of clients by itself: say in "
+                                "'types' of the provider for which types");
     if (*source.name_space)
-        udpai_findings_warn(check->findings, path,
-                            "the 'namespace' of its source has no effect: what it says to a group "
-                            "of clients lies in the name space of the group");
+        udpai_diagnostics_warn(
+            check->diagnostics, path,
+            "the 'namespace' of its source has no effect: what it says to a group "
+            "of clients lies in the name space of the group");
     check_audience_of(check, path, descriptor, source);
 }
 
 void
-udpai_clients_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings *findings)
+udpai_clients_check(const Udpa__Config__V1__Bootstrap *message, udpai_diagnostics *diagnostics)
 {
-    const struct check check = {message, findings};
+    const struct check check = {message, diagnostics};
     char provider[UDPAI_FIELD_PATH_MAX], list[UDPAI_FIELD_PATH_MAX], path[UDPAI_FIELD_PATH_MAX];
     const Udpa__Config__V1__StaticResources *all = message->static_resources;
     check_templates(&check);

@@ -4,9 +4,10 @@
 #ifndef UDPAI_CLIENTS_CHECK_H
 #define UDPAI_CLIENTS_CHECK_H
 
-#include "daemon/findings.h"
+#include "daemon/diagnostics.h"
 #include "udpa/config/v1/bootstrap.pb-c.h"
 
-void udpai_clients_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings *findings);
+void udpai_clients_check(const Udpa__Config__V1__Bootstrap *message,
+                         udpai_diagnostics *diagnostics);
 
 #endif

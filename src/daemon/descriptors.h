@@ -4,7 +4,7 @@
 #define UDPAI_DAEMON_DESCRIPTORS_H
 
 #include "codec/schema.h"
-#include "daemon/findings.h"
+#include "daemon/diagnostics.h"
 #include "daemon/options.h"
 #include "udpa/config/v1/bootstrap.pb-c.h"
 
@@ -13,6 +13,6 @@
 void udpai_descriptors_load(udpai_schema *schema,
                             const Udpa__Config__V1__Bootstrap *message,
                             const udpai_options *options,
-                            udpai_findings *findings);
+                            udpai_diagnostics *diagnostics);
 
 #endif

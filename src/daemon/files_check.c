@@ -26,7 +26,7 @@
 
 /* Who names the file: a field of the bootstrap file, or an option. */
 struct named {
-    udpai_findings *findings;
+    udpai_diagnostics *diagnostics;
     const char *path;   /* NULL: not the bootstrap file */
     const char *option; /* then */
 };
@@ -54,9 +54,9 @@ tell(const struct named *named, const char *file, const char *format, ...)
     va_end(arguments);
     const char *where = udpai_files_where(room, file);
     if (named->path)
-        udpai_findings_mistake(named->findings, named->path, "%s%s", text, where);
+        udpai_diagnostics_error(named->diagnostics, named->path, "%s%s", text, where);
     else
-        udpai_findings_option(named->findings, "%s: %s%s", named->option, text, where);
+        udpai_diagnostics_option(named->diagnostics, "%s: %s%s", named->option, text, where);
 }
 
 /* ---- certificates ---- */
@@ -85,10 +85,11 @@ check_name(const struct named *named, const struct tls *tls, const udpai_tls_fil
 {
     char path[PATH_LEN];
     if (udpai_identity_name(files->identity).len == 0)
-        udpai_findings_warn(named->findings, udpai_path_field(path, tls->path, "certificate_file"),
-                            "%s: has no common name, URI or DNS name that is clear: others cannot "
-                            "tell by it who this node is",
-                            tls->files.certificate);
+        udpai_diagnostics_warn(
+            named->diagnostics, udpai_path_field(path, tls->path, "certificate_file"),
+            "%s: has no common name, URI or DNS name that is clear: others cannot "
+            "tell by it who this node is",
+            tls->files.certificate);
 }
 
 /* Of a pair the message says which file is to blame. */
@@ -121,22 +122,22 @@ read_tls(struct named named,
 }
 
 static void
-check_tls(udpai_findings *findings, const struct tls *tls)
+check_tls(udpai_diagnostics *diagnostics, const struct tls *tls)
 {
     const udpai_tls_paths *files = &tls->files;
     char path[PATH_LEN];
     bool has_authorities = false;
-    struct named named = {findings, path, NULL};
+    struct named named = {diagnostics, path, NULL};
     udpai_path_field(path, tls->path, tls->ca_field);
     if (*files->authorities && can_open(&named, files->authorities))
         has_authorities = read_tls(
             named, tls, &(udpai_tls_paths){.authorities = files->authorities}, tls->ca_field);
     udpai_path_field(path, tls->path, "crl_file");
     if (*files->revocations && !*files->authorities)
-        udpai_findings_mistake(findings, path,
-                               "revocation lists go with the authorities that issue them: %s is "
-                               "missing",
-                               tls->ca_field);
+        udpai_diagnostics_error(diagnostics, path,
+                                "revocation lists go with the authorities that issue them: %s is "
+                                "missing",
+                                tls->ca_field);
     if (*files->revocations && can_open(&named, files->revocations) && has_authorities)
         (void)read_tls(named, tls,
                        &(udpai_tls_paths){.authorities = files->authorities,
@@ -154,20 +155,22 @@ check_tls(udpai_findings *findings, const struct tls *tls)
 }
 
 static void
-check_client_tls(udpai_findings *findings, const char *path, const Udpa__Config__V1__ClientTls *tls)
+check_client_tls(udpai_diagnostics *diagnostics,
+                 const char *path,
+                 const Udpa__Config__V1__ClientTls *tls)
 {
     char room[PATH_LEN];
     if (tls)
-        check_tls(findings, &(struct tls){
-                                .path = udpai_path_field(room, path, "tls"),
-                                .ca_field = "ca_file",
-                                .files = {tls->certificate_file, tls->private_key_file,
-                                          tls->ca_file, tls->crl_file},
-                            });
+        check_tls(diagnostics, &(struct tls){
+                                   .path = udpai_path_field(room, path, "tls"),
+                                   .ca_field = "ca_file",
+                                   .files = {tls->certificate_file, tls->private_key_file,
+                                             tls->ca_file, tls->crl_file},
+                               });
 }
 
 static void
-check_sockets(udpai_findings *findings,
+check_sockets(udpai_diagnostics *diagnostics,
               const char *field,
               Udpa__Config__V1__Socket *const *sockets,
               size_t n)
@@ -177,12 +180,12 @@ check_sockets(udpai_findings *findings,
         char path[PATH_LEN];
         udpai_path_item(path, field, i);
         if (tls)
-            check_tls(findings, &(struct tls){
-                                    .path = udpai_path_field(path, path, "tls"),
-                                    .ca_field = "client_ca_file",
-                                    .files = {tls->certificate_file, tls->private_key_file,
-                                              tls->client_ca_file, tls->crl_file},
-                                });
+            check_tls(diagnostics, &(struct tls){
+                                       .path = udpai_path_field(path, path, "tls"),
+                                       .ca_field = "client_ca_file",
+                                       .files = {tls->certificate_file, tls->private_key_file,
+                                                 tls->client_ca_file, tls->crl_file},
+                                   });
     }
 }
 
@@ -248,41 +251,42 @@ check_state(const struct named *named, const char *directory)
 /* ---- sections ---- */
 
 static void
-check_source(udpai_findings *findings,
+check_source(udpai_diagnostics *diagnostics,
              const char *path,
              const Udpa__Config__V1__ConfigSource *source)
 {
     char room[PATH_LEN];
     if (source->kind_case == UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_UDPA)
-        check_client_tls(findings, udpai_path_field(room, path, "udpa"), source->udpa->tls);
+        check_client_tls(diagnostics, udpai_path_field(room, path, "udpa"), source->udpa->tls);
     if (source->kind_case == UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_XDS)
-        check_client_tls(findings, udpai_path_field(room, path, "xds"), source->xds->tls);
+        check_client_tls(diagnostics, udpai_path_field(room, path, "xds"), source->xds->tls);
     if (source->kind_case == UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_REST)
-        check_client_tls(findings, udpai_path_field(room, path, "rest"), source->rest->tls);
+        check_client_tls(diagnostics, udpai_path_field(room, path, "rest"), source->rest->tls);
     if (source->kind_case == UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_RUNTIME_TREE)
         udpai_tree_check_files(source->runtime_tree, udpai_path_field(room, path, "runtime_tree"),
-                               findings);
+                               diagnostics);
     if (source->kind_case == UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_PATH)
-        check_directory(&(struct named){findings, udpai_path_field(room, path, "path.path"), NULL},
-                        source->path->path);
+        check_directory(
+            &(struct named){diagnostics, udpai_path_field(room, path, "path.path"), NULL},
+            source->path->path);
 }
 
 static void
-check_static(udpai_findings *findings, const Udpa__Config__V1__StaticResources *all)
+check_static(udpai_diagnostics *diagnostics, const Udpa__Config__V1__StaticResources *all)
 {
     char path[PATH_LEN];
     for (size_t i = 0; all && i < all->n_config_sources; i++)
-        check_source(findings, udpai_path_item(path, "static_resources.config_sources", i),
+        check_source(diagnostics, udpai_path_item(path, "static_resources.config_sources", i),
                      all->config_sources[i]);
     for (size_t i = 0; all && i < all->n_directories; i++) {
         udpai_path_item(path, "static_resources.directories", i);
-        check_directory(&(struct named){findings, udpai_path_field(path, path, "path"), NULL},
+        check_directory(&(struct named){diagnostics, udpai_path_field(path, path, "path"), NULL},
                         all->directories[i]->path);
     }
 }
 
 static void
-check_providers(udpai_findings *findings, const Udpa__Config__V1__Bootstrap *message)
+check_providers(udpai_diagnostics *diagnostics, const Udpa__Config__V1__Bootstrap *message)
 {
     for (size_t i = 0; i < message->n_providers; i++) {
         const Udpa__Config__V1__Provider *provider = message->providers[i];
@@ -293,15 +297,15 @@ check_providers(udpai_findings *findings, const Udpa__Config__V1__Bootstrap *mes
                      k);
             if (descriptor->source_case ==
                 UDPA__CONFIG__V1__CONFIG_DESCRIPTOR__SOURCE_CONFIG_SOURCE)
-                check_source(findings, path, descriptor->config_source);
+                check_source(diagnostics, path, descriptor->config_source);
         }
     }
 }
 
 static void
-check_key(udpai_findings *findings, const char *file)
+check_key(udpai_diagnostics *diagnostics, const char *file)
 {
-    const struct named named = {findings, "store.key_file", NULL};
+    const struct named named = {diagnostics, "store.key_file", NULL};
     uint8_t key[UDPAI_SECRET_KEY_SIZE];
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     if (udpai_secret_key_read(file, key, &error) != UDPA_OK)
@@ -310,58 +314,60 @@ check_key(udpai_findings *findings, const char *file)
 }
 
 static void
-check_store(udpai_findings *findings,
+check_store(udpai_diagnostics *diagnostics,
             const Udpa__Config__V1__Store *store,
             const udpai_options *options)
 {
     if (options->state)
-        check_state(&(struct named){findings, NULL, "--state"}, options->state);
+        check_state(&(struct named){diagnostics, NULL, "--state"}, options->state);
     else if (store && *store->directory)
-        check_state(&(struct named){findings, "store.directory", NULL}, store->directory);
+        check_state(&(struct named){diagnostics, "store.directory", NULL}, store->directory);
     else if (!store || !store->in_memory)
-        check_state(&(struct named){findings, NULL, "the default of --state"}, UDPAI_DEFAULT_STATE);
+        check_state(&(struct named){diagnostics, NULL, "the default of --state"},
+                    UDPAI_DEFAULT_STATE);
     if (store && *store->key_file)
-        check_key(findings, store->key_file);
+        check_key(diagnostics, store->key_file);
 }
 
 static void
-check_forwards(udpai_findings *findings, const Udpa__Config__V1__Bootstrap *message)
+check_forwards(udpai_diagnostics *diagnostics, const Udpa__Config__V1__Bootstrap *message)
 {
     char path[PATH_LEN], room[PATH_LEN];
     for (size_t i = 0; i < message->n_sinks; i++) {
         const Udpa__Config__V1__SinkForward *forward = message->sinks[i]->forward;
         udpai_path_item(path, "sinks", i);
         if (forward)
-            check_client_tls(findings, udpai_path_field(room, path, "forward"), forward->tls);
+            check_client_tls(diagnostics, udpai_path_field(room, path, "forward"), forward->tls);
     }
 }
 
 void
 udpai_files_check(const Udpa__Config__V1__Bootstrap *message,
                   const udpai_options *options,
-                  udpai_findings *findings)
+                  udpai_diagnostics *diagnostics)
 {
     const Udpa__Config__V1__DynamicSources *dynamic = message->dynamic_sources;
     const Udpa__Config__V1__OrcaCollections *orca = message->orca_collections;
     char path[PATH_LEN];
     if (options->resources)
-        check_directory(&(struct named){findings, NULL, "--resources"}, options->resources);
+        check_directory(&(struct named){diagnostics, NULL, "--resources"}, options->resources);
     if (!options->listen)
-        check_sockets(findings, "sockets", message->sockets, message->n_sockets);
+        check_sockets(diagnostics, "sockets", message->sockets, message->n_sockets);
     if (!options->http && message->http)
-        check_sockets(findings, "http.sockets", message->http->sockets, message->http->n_sockets);
-    check_static(findings, message->static_resources);
-    check_providers(findings, message);
+        check_sockets(diagnostics, "http.sockets", message->http->sockets,
+                      message->http->n_sockets);
+    check_static(diagnostics, message->static_resources);
+    check_providers(diagnostics, message);
     for (size_t i = 0; i < message->n_dial; i++)
-        check_client_tls(findings, udpai_path_item(path, "dial", i), message->dial[i]->tls);
+        check_client_tls(diagnostics, udpai_path_item(path, "dial", i), message->dial[i]->tls);
     for (size_t i = 0; dynamic && i < dynamic->n_credentials; i++)
-        check_client_tls(findings, udpai_path_item(path, "dynamic_sources.credentials", i),
+        check_client_tls(diagnostics, udpai_path_item(path, "dynamic_sources.credentials", i),
                          dynamic->credentials[i]->tls);
     for (size_t i = 0; orca && i < orca->n_credentials; i++)
-        check_client_tls(findings, udpai_path_item(path, "orca_collections.credentials", i),
+        check_client_tls(diagnostics, udpai_path_item(path, "orca_collections.credentials", i),
                          orca->credentials[i]->tls);
-    udpai_signatures_check_files(message, findings);
-    check_forwards(findings, message);
-    udpai_sinks_check_files(message, findings);
-    check_store(findings, message->store, options);
+    udpai_signatures_check_files(message, diagnostics);
+    check_forwards(diagnostics, message);
+    udpai_sinks_check_files(message, diagnostics);
+    check_store(diagnostics, message->store, options);
 }

@@ -3,7 +3,7 @@
 #ifndef UDPAI_FILES_CHECK_H
 #define UDPAI_FILES_CHECK_H
 
-#include "daemon/findings.h"
+#include "daemon/diagnostics.h"
 #include "daemon/options.h"
 #include "udpa/config/v1/bootstrap.pb-c.h"
 
@@ -12,7 +12,7 @@
  * Descriptor sets are descriptors.h's. */
 void udpai_files_check(const Udpa__Config__V1__Bootstrap *message,
                        const udpai_options *options,
-                       udpai_findings *findings);
+                       udpai_diagnostics *diagnostics);
 
 /* "; relative paths begin in …" for a relative path where nothing is found, else "". */
 #define UDPAI_WHERE_MAX 4200

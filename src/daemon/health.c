@@ -38,41 +38,41 @@ is_same_namespace(const char *a, const char *b)
 }
 
 static void
-check_namespace(const health_message *health, size_t index, const char *path, udpai_findings *to)
+check_namespace(const health_message *health, size_t index, const char *path, udpai_diagnostics *to)
 {
     const char *text = health->checks[index]->namespace_;
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     if (!*text)
-        udpai_findings_mistake(to, path, "is required: whose clusters are checked, by whom?");
+        udpai_diagnostics_error(to, path, "is required: whose clusters are checked, by whom?");
     else if (udpai_prefix_check(udpai_str_from(text), &error) != UDPA_OK)
-        udpai_findings_mistake(to, path, "%s", udpa_error_message(error));
+        udpai_diagnostics_error(to, path, "%s", udpa_error_message(error));
     for (size_t i = 0; i < index && *text; i++)
         if (is_same_namespace(text, health->checks[i]->namespace_)) {
-            udpai_findings_mistake(to, path,
-                                   CHECKS "[%zu] is about this namespace already, and a checker "
-                                          "is given its share once",
-                                   i);
+            udpai_diagnostics_error(to, path,
+                                    CHECKS "[%zu] is about this namespace already, and a checker "
+                                           "is given its share once",
+                                    i);
             return;
         }
 }
 
 void
-udpai_health_check(const health_message *health, udpai_findings *findings)
+udpai_health_check(const health_message *health, udpai_diagnostics *diagnostics)
 {
     char path[UDPAI_FIELD_PATH_MAX], room[UDPAI_FIELD_PATH_MAX];
     for (size_t i = 0; health && i < health->n_checks; i++) {
         const checks_message *checks = health->checks[i];
         int64_t ms = interval_ms(checks);
         udpai_path_item(path, CHECKS, i);
-        check_namespace(health, i, udpai_path_field(room, path, "namespace"), findings);
+        check_namespace(health, i, udpai_path_field(room, path, "namespace"), diagnostics);
         if (checks->redundancy > UDPAI_HEALTH_REDUNDANCY_MAX)
-            udpai_findings_mistake(findings, udpai_path_field(room, path, "redundancy"),
-                                   "%" PRIu32 " are too many: at most %d", checks->redundancy,
-                                   UDPAI_HEALTH_REDUNDANCY_MAX);
+            udpai_diagnostics_error(diagnostics, udpai_path_field(room, path, "redundancy"),
+                                    "%" PRIu32 " are too many: at most %d", checks->redundancy,
+                                    UDPAI_HEALTH_REDUNDANCY_MAX);
         if (ms < INTERVAL_MIN_MS || ms > (int64_t)UDPAI_HEALTH_INTERVAL_MAX_MS)
-            udpai_findings_mistake(findings, udpai_path_field(room, path, "interval"),
-                                   "must lie between %g s and a day",
-                                   (double)INTERVAL_MIN_MS / 1000);
+            udpai_diagnostics_error(diagnostics, udpai_path_field(room, path, "interval"),
+                                    "must lie between %g s and a day",
+                                    (double)INTERVAL_MIN_MS / 1000);
     }
 }
 

@@ -4,10 +4,10 @@
 #ifndef UDPAI_DAEMON_HEALTH_H
 #define UDPAI_DAEMON_HEALTH_H
 
-#include "daemon/findings.h"
+#include "daemon/diagnostics.h"
 #include "daemon/plan.h"
 
-void udpai_health_check(const Udpa__Config__V1__Health *message, udpai_findings *findings);
+void udpai_health_check(const Udpa__Config__V1__Health *message, udpai_diagnostics *diagnostics);
 udpa_err udpai_plan_health(udpai_plan *plan);
 
 #endif

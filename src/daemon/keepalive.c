@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/keepalive.h"
 
-#include "daemon/words.h"
+#include "daemon/option_rules.h"
 
 #define DAY_MS ((uint64_t)24 * 3600 * 1000)
 #define HOUR_MS ((uint64_t)3600 * 1000)
@@ -25,26 +25,26 @@ check_time(const Google__Protobuf__Duration *time,
            uint64_t min_ms,
            uint64_t max_ms,
            const char *path,
-           udpai_findings *findings)
+           udpai_diagnostics *diagnostics)
 {
     if (time && (ms_of(time) < min_ms || ms_of(time) > max_ms))
-        udpai_findings_mistake(findings, path, "must lie between %g s and %g s",
-                               (double)min_ms / 1000, (double)max_ms / 1000);
+        udpai_diagnostics_error(diagnostics, path, "must lie between %g s and %g s",
+                                (double)min_ms / 1000, (double)max_ms / 1000);
 }
 
 void
 udpai_keepalive_check(const Udpa__Config__V1__Keepalive *from,
                       const char *path,
-                      udpai_findings *findings)
+                      udpai_diagnostics *diagnostics)
 {
     char room[UDPAI_FIELD_PATH_MAX], field[UDPAI_FIELD_PATH_MAX];
     if (!from)
         return;
     udpai_path_field(room, path, "keepalive");
     check_time(from->interval, INTERVAL_MIN_MS, DAY_MS, udpai_path_field(field, room, "interval"),
-               findings);
+               diagnostics);
     check_time(from->timeout, TIMEOUT_MIN_MS, HOUR_MS, udpai_path_field(field, room, "timeout"),
-               findings);
+               diagnostics);
 }
 
 static uint64_t

@@ -3,7 +3,7 @@
 #ifndef UDPAI_KEEPALIVE_H
 #define UDPAI_KEEPALIVE_H
 
-#include "daemon/findings.h"
+#include "daemon/diagnostics.h"
 #include "transport/grpc/stream_thread.h"
 #include "udpa/config/v1/bootstrap.pb-c.h"
 
@@ -23,7 +23,7 @@
 /* @p from may be NULL; @p path is where it stands in. */
 void udpai_keepalive_check(const Udpa__Config__V1__Keepalive *from,
                            const char *path,
-                           udpai_findings *findings);
+                           udpai_diagnostics *diagnostics);
 /* What is not given is as otherwise. What lies out of its bounds, in what nobody has checked, is
  * the bound. */
 udpai_keepalive udpai_keepalive_of(const Udpa__Config__V1__Keepalive *from,

@@ -2,7 +2,7 @@
 #include "daemon/load_check.h"
 
 #include "base/alloc.h"
-#include "daemon/words.h"
+#include "daemon/option_rules.h"
 #include "endpoint/type.h"
 #include "model/client_type.h"
 #include "model/name.h"
@@ -14,7 +14,7 @@ typedef Udpa__Config__V1__Bootstrap bootstrap_message;
 typedef Udpa__Config__V1__LoadReporting reporting_message;
 
 static void
-check_interval(const reporting_message *reporting, udpai_findings *findings)
+check_interval(const reporting_message *reporting, udpai_diagnostics *diagnostics)
 {
     const Google__Protobuf__Duration *interval = reporting->interval;
     const int64_t max_s = UDPAI_LRS_INTERVAL_MAX_MS / 1000;
@@ -23,12 +23,13 @@ check_interval(const reporting_message *reporting, udpai_findings *findings)
     bool is_sane = interval->seconds >= 0 && interval->nanos >= 0 && interval->seconds <= max_s;
     int64_t ms = is_sane ? interval->seconds * 1000 + interval->nanos / 1000000 : -1;
     if (ms < UDPAI_LRS_INTERVAL_MIN_MS || ms > (int64_t)UDPAI_LRS_INTERVAL_MAX_MS)
-        udpai_findings_mistake(findings, "load_reporting.interval", "must lie between %g s and 1 h",
-                               (double)UDPAI_LRS_INTERVAL_MIN_MS / 1000);
+        udpai_diagnostics_error(diagnostics, "load_reporting.interval",
+                                "must lie between %g s and 1 h",
+                                (double)UDPAI_LRS_INTERVAL_MIN_MS / 1000);
 }
 
 static void
-check_aggregated(const reporting_message *reporting, udpai_findings *findings)
+check_aggregated(const reporting_message *reporting, udpai_diagnostics *diagnostics)
 {
     char path[UDPAI_FIELD_PATH_MAX];
     for (size_t i = 0; i < reporting->n_aggregated; i++) {
@@ -36,10 +37,10 @@ check_aggregated(const reporting_message *reporting, udpai_findings *findings)
         const char *prefix = reporting->aggregated[i];
         udpai_path_item(path, "load_reporting.aggregated", i);
         if (!*prefix)
-            udpai_findings_mistake(findings, path, "is empty: \"*\" is all");
+            udpai_diagnostics_error(diagnostics, path, "is empty: \"*\" is all");
         else if (strcmp(prefix, "*") != 0 &&
                  udpai_prefix_check(udpai_str_from(prefix), &error) != UDPA_OK)
-            udpai_findings_mistake(findings, path, "%s", udpa_error_message(error));
+            udpai_diagnostics_error(diagnostics, path, "%s", udpa_error_message(error));
     }
 }
 
@@ -61,20 +62,21 @@ static void
 check_type(const bootstrap_message *message,
            const char *type_url,
            const char *path,
-           udpai_findings *findings)
+           udpai_diagnostics *diagnostics)
 {
     udpai_str type = udpai_str_from(type_url);
     if (udpai_xds_has_service(type, UDPAI_XDS_STREAM_DELTA) ||
         udpai_xds_has_service(type, UDPAI_XDS_STREAM_SOTW))
-        udpai_findings_mistake(findings, path, "'%s' is configuration, which flows down", type_url);
+        udpai_diagnostics_error(diagnostics, path, "'%s' is configuration, which flows down",
+                                type_url);
     else if (has_provider(message, type))
-        udpai_findings_mistake(findings, path,
-                               "'%s' has a provider, but clients bring it, and no source does",
-                               type_url);
+        udpai_diagnostics_error(diagnostics, path,
+                                "'%s' has a provider, but clients bring it, and no source does",
+                                type_url);
 }
 
 static void
-check_types(const bootstrap_message *message, udpai_findings *findings)
+check_types(const bootstrap_message *message, udpai_diagnostics *diagnostics)
 {
     char path[UDPAI_FIELD_PATH_MAX];
     for (size_t i = 0; i < message->n_client_types; i++) {
@@ -82,25 +84,25 @@ check_types(const bootstrap_message *message, udpai_findings *findings)
         UDPAI_AUTO_FREE char *type_url = udpai_type_url_complete(message->client_types[i]);
         udpai_path_item(path, "client_types", i);
         if (!type_url)
-            findings->has_failed = true;
+            diagnostics->has_failed = true;
         else if (!*message->client_types[i])
-            udpai_findings_mistake(findings, path, "is empty");
+            udpai_diagnostics_error(diagnostics, path, "is empty");
         else if (udpai_type_check(message->client_types[i], &error) != UDPA_OK)
-            udpai_findings_mistake(findings, path, "%s", udpa_error_message(error));
+            udpai_diagnostics_error(diagnostics, path, "%s", udpa_error_message(error));
         else
-            check_type(message, type_url, path, findings);
+            check_type(message, type_url, path, diagnostics);
     }
     if (message->n_client_types > UDPAI_CLIENT_TYPES_MAX)
-        udpai_findings_mistake(findings, "client_types", "%zu are too many: at most %d",
-                               message->n_client_types, UDPAI_CLIENT_TYPES_MAX);
+        udpai_diagnostics_error(diagnostics, "client_types", "%zu are too many: at most %d",
+                                message->n_client_types, UDPAI_CLIENT_TYPES_MAX);
 }
 
 void
-udpai_load_check(const bootstrap_message *message, udpai_findings *findings)
+udpai_load_check(const bootstrap_message *message, udpai_diagnostics *diagnostics)
 {
     if (message->load_reporting) {
-        check_interval(message->load_reporting, findings);
-        check_aggregated(message->load_reporting, findings);
+        check_interval(message->load_reporting, diagnostics);
+        check_aggregated(message->load_reporting, diagnostics);
     }
-    check_types(message, findings);
+    check_types(message, diagnostics);
 }

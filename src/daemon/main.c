@@ -47,12 +47,12 @@ static void
 look_at(const udpai_bootstrap *bootstrap,
         udpai_schema *schema,
         const udpai_options *options,
-        udpai_findings *findings)
+        udpai_diagnostics *diagnostics)
 {
-    udpai_options_check(options, bootstrap->message, findings);
-    udpai_bootstrap_check(bootstrap->message, findings);
-    udpai_files_check(bootstrap->message, options, findings);
-    udpai_descriptors_load(schema, bootstrap->message, options, findings);
+    udpai_options_check(options, bootstrap->message, diagnostics);
+    udpai_bootstrap_check(bootstrap->message, diagnostics);
+    udpai_files_check(bootstrap->message, options, diagnostics);
+    udpai_descriptors_load(schema, bootstrap->message, options, diagnostics);
 }
 
 /* 0: there are no mistakes. */
@@ -62,18 +62,18 @@ read_bootstrap(udpai_bootstrap *bootstrap,
                const udpai_options *options,
                udpa_error **ret_error)
 {
-    udpai_findings findings = {0};
+    udpai_diagnostics diagnostics = {0};
     udpa_err err =
         options->config_file
-            ? udpai_bootstrap_read(bootstrap, schema, options->config_file, &findings, ret_error)
+            ? udpai_bootstrap_read(bootstrap, schema, options->config_file, &diagnostics, ret_error)
             : udpai_bootstrap_empty(bootstrap, ret_error);
     if (err == UDPA_OK)
-        look_at(bootstrap, schema, options, &findings);
-    udpai_findings_tell(&findings, tell_finding, (void *)(uintptr_t)options);
-    if (err == UDPA_OK && findings.has_failed)
+        look_at(bootstrap, schema, options, &diagnostics);
+    udpai_diagnostics_report(&diagnostics, tell_finding, (void *)(uintptr_t)options);
+    if (err == UDPA_OK && diagnostics.has_failed)
         err = udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    bool is_good = err == UDPA_OK && findings.n_mistakes == 0;
-    udpai_findings_done(&findings);
+    bool is_good = err == UDPA_OK && diagnostics.n_mistakes == 0;
+    udpai_diagnostics_done(&diagnostics);
     return is_good ? 0 : EXIT_MISTAKE;
 }
 

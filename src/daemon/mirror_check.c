@@ -3,8 +3,8 @@
 
 #include <string.h>
 
+#include "daemon/option_rules.h"
 #include "daemon/provider_check.h"
-#include "daemon/words.h"
 #include "model/types.h"
 
 /* One of which servers mostly send what is named; NULL: not one, or another prefix. */
@@ -21,7 +21,7 @@ static void
 check_type(const char *type_url,
            const Udpa__Config__V1__ConfigSource *source,
            const char *path,
-           udpai_findings *findings)
+           udpai_diagnostics *diagnostics)
 {
     const udpai_type_info *type = find_named(type_url);
     bool is_rest = source->kind_case == UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_REST;
@@ -29,14 +29,15 @@ check_type(const char *type_url,
     if (!type || (type->named_by && !is_alone) || (!type->rest && is_rest))
         return;
     if (type->named_by)
-        udpai_findings_warn(findings, path,
-                            "mirrors '%s' from a service of that type alone, where no %s say "
-                            "which there are: unless the server sends them unasked, nothing comes. "
-                            "Set mode: ON_DEMAND, or use the aggregated service",
-                            type->name.data, type->named_by);
+        udpai_diagnostics_warn(
+            diagnostics, path,
+            "mirrors '%s' from a service of that type alone, where no %s say "
+            "which there are: unless the server sends them unasked, nothing comes. "
+            "Set mode: ON_DEMAND, or use the aggregated service",
+            type->name.data, type->named_by);
     else
-        udpai_findings_warn(
-            findings, path,
+        udpai_diagnostics_warn(
+            diagnostics, path,
             "mirrors '%s', of which most xDS servers send only what is asked for by "
             "name, and a mirror knows no names: then nothing comes. Set mode: "
             "ON_DEMAND, in a provider of its own",
@@ -47,7 +48,7 @@ void
 udpai_mirror_check(const Udpa__Config__V1__Bootstrap *message,
                    const Udpa__Config__V1__Provider *provider,
                    const char *path,
-                   udpai_findings *findings)
+                   udpai_diagnostics *diagnostics)
 {
     char list[UDPAI_FIELD_PATH_MAX], at[UDPAI_FIELD_PATH_MAX];
     udpai_path_field(list, path, "config_descriptors");
@@ -62,12 +63,13 @@ udpai_mirror_check(const Udpa__Config__V1__Bootstrap *message,
             continue;
         udpai_path_item(at, list, i);
         for (size_t k = 0; k < provider->n_types; k++)
-            check_type(provider->types[k], source, at, findings);
+            check_type(provider->types[k], source, at, diagnostics);
         if (provider->n_types == 0)
-            udpai_findings_warn(findings, at,
-                                "mirrors each type that somebody here asks for; of Secret, Runtime "
-                                "and others that nothing names to a mirror most xDS servers send "
-                                "only what is asked for by name: give those a provider with "
-                                "mode: ON_DEMAND");
+            udpai_diagnostics_warn(
+                diagnostics, at,
+                "mirrors each type that somebody here asks for; of Secret, Runtime "
+                "and others that nothing names to a mirror most xDS servers send "
+                "only what is asked for by name: give those a provider with "
+                "mode: ON_DEMAND");
     }
 }

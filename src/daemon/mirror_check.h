@@ -3,7 +3,7 @@
 #ifndef UDPAI_MIRROR_CHECK_H
 #define UDPAI_MIRROR_CHECK_H
 
-#include "daemon/findings.h"
+#include "daemon/diagnostics.h"
 #include "udpa/config/v1/bootstrap.pb-c.h"
 
 /* Warns of types of this provider that its sources are asked for without names, although few
@@ -11,6 +11,6 @@
 void udpai_mirror_check(const Udpa__Config__V1__Bootstrap *message,
                         const Udpa__Config__V1__Provider *provider,
                         const char *path,
-                        udpai_findings *findings);
+                        udpai_diagnostics *diagnostics);
 
 #endif

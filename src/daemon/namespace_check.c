@@ -147,14 +147,14 @@ find_meant(const struct mentions *mentions, udpai_str text)
 }
 
 void
-udpai_namespace_check_typos(const bootstrap_message *message, udpai_findings *findings)
+udpai_namespace_check_typos(const bootstrap_message *message, udpai_diagnostics *diagnostics)
 {
     struct mentions mentions = {0};
     char list[UDPAI_FIELD_PATH_MAX], path[UDPAI_FIELD_PATH_MAX];
     mention_resources(&mentions, message);
     mention_clients(&mentions, message);
     mention_providers(&mentions, message);
-    findings->has_failed |= mentions.failed;
+    diagnostics->has_failed |= mentions.failed;
     for (size_t i = 0; i < message->n_providers; i++) {
         udpai_path_field(list, udpai_path_item(path, "providers", i), "config_descriptors");
         for (size_t k = 0; k < message->providers[i]->n_config_descriptors; k++) {
@@ -162,9 +162,9 @@ udpai_namespace_check_typos(const bootstrap_message *message, udpai_findings *fi
             const udpai_str *meant = find_meant(&mentions, udpai_str_from(text));
             udpai_path_item(path, list, k);
             if (meant)
-                udpai_findings_warn(findings, udpai_path_field(path, path, "namespace"),
-                                    "'%s' is mentioned nowhere else: is '%.*s' meant?", text,
-                                    UDPAI_SHOWN(*meant));
+                udpai_diagnostics_warn(diagnostics, udpai_path_field(path, path, "namespace"),
+                                       "'%s' is mentioned nowhere else: is '%.*s' meant?", text,
+                                       UDPAI_SHOWN(*meant));
         }
     }
     udpai_vector_done(&mentions.items);

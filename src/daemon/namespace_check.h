@@ -3,10 +3,10 @@
 #ifndef UDPAI_DAEMON_NAMESPACE_CHECK_H
 #define UDPAI_DAEMON_NAMESPACE_CHECK_H
 
-#include "daemon/findings.h"
+#include "daemon/diagnostics.h"
 #include "udpa/config/v1/bootstrap.pb-c.h"
 
 void udpai_namespace_check_typos(const Udpa__Config__V1__Bootstrap *message,
-                                 udpai_findings *findings);
+                                 udpai_diagnostics *diagnostics);
 
 #endif

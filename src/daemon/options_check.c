@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/options_check.h"
 
+#include "daemon/option_rules.h"
 #include "daemon/plan.h"
-#include "daemon/words.h"
 #include "endpoint/exposure.h"
 
 /* Takes the error. */
 static void
-tell(udpai_findings *findings, const char *option, udpa_error *error)
+tell(udpai_diagnostics *diagnostics, const char *option, udpa_error *error)
 {
-    udpai_findings_option(findings, "%s: %s", option, udpa_error_message(error));
+    udpai_diagnostics_option(diagnostics, "%s: %s", option, udpa_error_message(error));
     udpa_error_unref(error);
 }
 
@@ -29,28 +29,29 @@ struct listening {
 };
 
 static void
-check_listen(const struct listening *given, udpai_findings *findings)
+check_listen(const struct listening *given, udpai_diagnostics *diagnostics)
 {
     udpa_error *error = NULL;
     if (udpai_listen_address_check(given->address, &error) != UDPA_OK)
-        tell(findings, given->option, error);
+        tell(diagnostics, given->option, error);
     else if (!udpai_exposure_is_loopback(given->address))
-        udpai_findings_option(findings,
-                              "%s %s is beyond loopback, and %s is always without TLS, so that "
-                              "anybody could come: listen on 127.0.0.1, or write the address into "
-                              "'%s' of a bootstrap file, with certificates",
-                              given->option, given->address, given->option, given->field);
+        udpai_diagnostics_option(
+            diagnostics,
+            "%s %s is beyond loopback, and %s is always without TLS, so that "
+            "anybody could come: listen on 127.0.0.1, or write the address into "
+            "'%s' of a bootstrap file, with certificates",
+            given->option, given->address, given->option, given->field);
     else if (given->n_with_tls)
-        udpai_findings_warn(findings, given->field,
-                            "%s %s takes the place of these, and is without TLS: every local "
-                            "client may come",
-                            given->option, given->address);
+        udpai_diagnostics_warn(diagnostics, given->field,
+                               "%s %s takes the place of these, and is without TLS: every local "
+                               "client may come",
+                               given->option, given->address);
 }
 
 void
 udpai_options_check(const udpai_options *options,
                     const Udpa__Config__V1__Bootstrap *message,
-                    udpai_findings *findings)
+                    udpai_diagnostics *diagnostics)
 {
     udpa_error *error = NULL;
     udpa_log_level level;
@@ -58,15 +59,15 @@ udpai_options_check(const udpai_options *options,
     if (options->listen)
         check_listen(&(struct listening){"--listen", options->listen, "sockets",
                                          n_with_tls(message->sockets, message->n_sockets)},
-                     findings);
+                     diagnostics);
     if (options->http)
         check_listen(&(struct listening){"--http", options->http, "http.sockets",
                                          http ? n_with_tls(http->sockets, http->n_sockets) : 0},
-                     findings);
+                     diagnostics);
     if (options->name_space && udpai_namespace_check(options->name_space, &error) != UDPA_OK)
-        tell(findings, "--namespace", UDPAI_TAKE(error));
+        tell(diagnostics, "--namespace", UDPAI_TAKE(error));
     if (options->node_id && udpai_node_id_check(options->node_id, &error) != UDPA_OK)
-        tell(findings, "--node-id", UDPAI_TAKE(error));
+        tell(diagnostics, "--node-id", UDPAI_TAKE(error));
     if (options->log_level && udpai_plan_log_level(options->log_level, &level, &error) != UDPA_OK)
-        tell(findings, "--log-level", UDPAI_TAKE(error));
+        tell(diagnostics, "--log-level", UDPAI_TAKE(error));
 }

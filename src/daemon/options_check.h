@@ -3,13 +3,13 @@
 #ifndef UDPAI_OPTIONS_CHECK_H
 #define UDPAI_OPTIONS_CHECK_H
 
-#include "daemon/findings.h"
+#include "daemon/diagnostics.h"
 #include "daemon/options.h"
 #include "udpa/config/v1/bootstrap.pb-c.h"
 
 /* Of the values alone: no file is looked at. */
 void udpai_options_check(const udpai_options *options,
                          const Udpa__Config__V1__Bootstrap *message,
-                         udpai_findings *findings);
+                         udpai_diagnostics *diagnostics);
 
 #endif

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "daemon/health.h"
+#include "daemon/option_rules.h"
 #include "daemon/timing.h"
-#include "daemon/words.h"
 #include "endpoint/type.h"
 #include "loop/clock.h"
 #include "session/udpa.h"

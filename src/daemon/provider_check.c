@@ -14,7 +14,7 @@ typedef Udpa__Config__V1__Provider provider_message;
 /* Two descriptors of one provider, the first of which stands before the other. */
 struct pair {
     const bootstrap_message *message;
-    udpai_findings *findings;
+    udpai_diagnostics *diagnostics;
     const descriptor_message *first, *second;
     size_t first_index;
     const char *path; /* of the second */
@@ -65,19 +65,19 @@ check_claims(const struct pair *pair)
     if (!is_one_source(pair))
         return;
     if (udpai_str_eq(first, second))
-        udpai_findings_mistake(pair->findings, pair->path,
-                               "claims the same as config_descriptors[%zu]: the same source, and "
-                               "the same namespace",
-                               pair->first_index);
+        udpai_diagnostics_error(pair->diagnostics, pair->path,
+                                "claims the same as config_descriptors[%zu]: the same source, and "
+                                "the same namespace",
+                                pair->first_index);
     else if (pair->first->continuation == STOP_ON_SUCCESS)
-        udpai_findings_mistake(pair->findings, pair->path,
-                               "is never asked for anything: it has the source of "
-                               "config_descriptors[%zu], and that says STOP_ON_SUCCESS; say "
-                               "CONTINUE there",
-                               pair->first_index);
+        udpai_diagnostics_error(pair->diagnostics, pair->path,
+                                "is never asked for anything: it has the source of "
+                                "config_descriptors[%zu], and that says STOP_ON_SUCCESS; say "
+                                "CONTINUE there",
+                                pair->first_index);
     else if (udpai_prefix_covers(first, second))
-        udpai_findings_warn(
-            pair->findings, pair->path,
+        udpai_diagnostics_warn(
+            pair->diagnostics, pair->path,
             "adds nothing to config_descriptors[%zu], which has the same source and "
             "a namespace that covers this one",
             pair->first_index);
@@ -90,8 +90,8 @@ check_stand_in(const struct pair *pair)
     if (pair->first->continuation != STOP_ON_SUCCESS || is_one_source(pair) ||
         overlap(pair->first->namespace_, pair->second->namespace_))
         return;
-    udpai_findings_warn(
-        pair->findings, pair->path,
+    udpai_diagnostics_warn(
+        pair->diagnostics, pair->path,
         "stands in for config_descriptors[%zu], which says STOP_ON_SUCCESS, but has "
         "another namespace ('%s', not '%s'): to have both, say CONTINUE there",
         pair->first_index, pair->second->namespace_, pair->first->namespace_);
@@ -118,25 +118,25 @@ check_authorities(const struct pair *pair)
         pair->first->continuation == STOP_ON_SUCCESS ||
         !overlap(pair->first->namespace_, pair->second->namespace_))
         return;
-    udpai_findings_warn(pair->findings, pair->path,
-                        "speaks for '%s' as the authority '%s', as config_descriptors[%zu] does "
-                        "beside it: give each source an authority of its own, or say "
-                        "STOP_ON_SUCCESS there if one stands in for the other",
-                        shown(pair->second->namespace_), first, pair->first_index);
+    udpai_diagnostics_warn(pair->diagnostics, pair->path,
+                           "speaks for '%s' as the authority '%s', as config_descriptors[%zu] does "
+                           "beside it: give each source an authority of its own, or say "
+                           "STOP_ON_SUCCESS there if one stands in for the other",
+                           shown(pair->second->namespace_), first, pair->first_index);
 }
 
 static void
 check_pairs(const bootstrap_message *message,
             const provider_message *provider,
             const char *list,
-            udpai_findings *findings)
+            udpai_diagnostics *diagnostics)
 {
     char path[UDPAI_FIELD_PATH_MAX];
     for (size_t second = 1; second < provider->n_config_descriptors; second++) {
         udpai_path_item(path, list, second);
         for (size_t first = 0; first < second; first++) {
             const struct pair pair = {message,
-                                      findings,
+                                      diagnostics,
                                       provider->config_descriptors[first],
                                       provider->config_descriptors[second],
                                       first,
@@ -170,14 +170,14 @@ static void
 check_namespace(const bootstrap_message *message,
                 const descriptor_message *descriptor,
                 const char *path,
-                udpai_findings *findings)
+                udpai_diagnostics *diagnostics)
 {
     char room[UDPAI_FIELD_PATH_MAX];
     const char *own = namespace_of(message, udpai_source_of_descriptor(message, descriptor));
     if (own && !overlap(own, descriptor->namespace_))
-        udpai_findings_mistake(findings, udpai_path_field(room, path, "namespace"),
-                               "nothing can be taken from its source: all its names are in '%s'",
-                               own);
+        udpai_diagnostics_error(diagnostics, udpai_path_field(room, path, "namespace"),
+                                "nothing can be taken from its source: all its names are in '%s'",
+                                own);
 }
 
 /* ---- several providers ---- */
@@ -209,7 +209,10 @@ is_side_by_side(const provider_message *provider, size_t first, size_t second)
 /* Where two sources have a name, the one that stands first counts; which one that is, is said once,
  * by the first provider that names them. */
 static void
-check_order(const bootstrap_message *message, size_t index, size_t before, udpai_findings *findings)
+check_order(const bootstrap_message *message,
+            size_t index,
+            size_t before,
+            udpai_diagnostics *diagnostics)
 {
     const provider_message *self = message->providers[index], *other = message->providers[before];
     char path[UDPAI_FIELD_PATH_MAX], list[UDPAI_FIELD_PATH_MAX];
@@ -223,8 +226,8 @@ check_order(const bootstrap_message *message, size_t index, size_t before, udpai
                at_b = b ? place_of(message, other, b) : 0;
         if (a && b && a != b && at_a < other->n_config_descriptors && at_b < at_a &&
             is_side_by_side(self, second - 1, second))
-            udpai_findings_mistake(
-                findings, udpai_path_item(path, list, second),
+            udpai_diagnostics_error(
+                diagnostics, udpai_path_item(path, list, second),
                 "contradicts providers[%zu], where '%s' stands before '%s': of what both have, one "
                 "order counts for all types",
                 before, b->name, a->name);
@@ -232,47 +235,47 @@ check_order(const bootstrap_message *message, size_t index, size_t before, udpai
 }
 
 void
-udpai_provider_check(const bootstrap_message *message, udpai_findings *findings)
+udpai_provider_check(const bootstrap_message *message, udpai_diagnostics *diagnostics)
 {
     char provider[UDPAI_FIELD_PATH_MAX], list[UDPAI_FIELD_PATH_MAX], path[UDPAI_FIELD_PATH_MAX];
     for (size_t i = 0; i < message->n_providers; i++) {
         const provider_message *self = message->providers[i];
         udpai_path_item(provider, "providers", i);
         udpai_path_field(list, provider, "config_descriptors");
-        check_pairs(message, self, list, findings);
+        check_pairs(message, self, list, diagnostics);
         for (size_t k = 0; k < self->n_config_descriptors; k++)
             check_namespace(message, self->config_descriptors[k], udpai_path_item(path, list, k),
-                            findings);
+                            diagnostics);
         for (size_t before = 0; before < i; before++)
-            check_order(message, i, before, findings);
+            check_order(message, i, before, diagnostics);
     }
-    udpai_namespace_check_typos(message, findings);
+    udpai_namespace_check_typos(message, diagnostics);
 }
 
 /* ---- delegations ---- */
 
 void
-udpai_delegation_check(const bootstrap_message *message, udpai_findings *findings)
+udpai_delegation_check(const bootstrap_message *message, udpai_diagnostics *diagnostics)
 {
     const Udpa__Config__V1__Delegation *delegation = message->delegation;
     char path[UDPAI_FIELD_PATH_MAX];
     if (!delegation)
         return;
     if (delegation->n_authorities == 0)
-        udpai_findings_mistake(
-            findings, "delegation.authorities",
+        udpai_diagnostics_error(
+            diagnostics, "delegation.authorities",
             "is required: whose delegations shall be followed? \"*\" is everybody");
     for (size_t i = 0; i < delegation->n_authorities; i++)
         if (!*delegation->authorities[i])
-            udpai_findings_mistake(findings, udpai_path_item(path, "delegation.authorities", i),
-                                   "is empty");
+            udpai_diagnostics_error(diagnostics, udpai_path_item(path, "delegation.authorities", i),
+                                    "is empty");
     for (size_t i = 0; i < delegation->n_namespaces; i++) {
         UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
         udpai_path_item(path, "delegation.namespaces", i);
         if (!*delegation->namespaces[i])
-            udpai_findings_mistake(findings, path,
-                                   "is empty: leave 'namespaces' out if all are meant");
+            udpai_diagnostics_error(diagnostics, path,
+                                    "is empty: leave 'namespaces' out if all are meant");
         else if (udpai_prefix_check(udpai_str_from(delegation->namespaces[i]), &error) != UDPA_OK)
-            udpai_findings_mistake(findings, path, "%s", udpa_error_message(error));
+            udpai_diagnostics_error(diagnostics, path, "%s", udpa_error_message(error));
     }
 }

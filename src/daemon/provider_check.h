@@ -3,14 +3,16 @@
 #ifndef UDPAI_DAEMON_PROVIDER_CHECK_H
 #define UDPAI_DAEMON_PROVIDER_CHECK_H
 
-#include "daemon/findings.h"
+#include "daemon/diagnostics.h"
 #include "udpa/config/v1/bootstrap.pb-c.h"
 
 /* Of this name in static_resources, or in place; NULL: there is none. */
 const Udpa__Config__V1__ConfigSource *
 udpai_source_of_descriptor(const Udpa__Config__V1__Bootstrap *message,
                            const Udpa__Config__V1__ConfigDescriptor *descriptor);
-void udpai_provider_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings *findings);
-void udpai_delegation_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings *findings);
+void udpai_provider_check(const Udpa__Config__V1__Bootstrap *message,
+                          udpai_diagnostics *diagnostics);
+void udpai_delegation_check(const Udpa__Config__V1__Bootstrap *message,
+                            udpai_diagnostics *diagnostics);
 
 #endif

@@ -2,7 +2,7 @@
 #include "daemon/recovery_check.h"
 
 #include "base/strbuf.h"
-#include "daemon/words.h"
+#include "daemon/option_rules.h"
 #include "model/client_type.h"
 
 typedef Udpa__Config__V1__ConfigSource source_message;
@@ -11,7 +11,7 @@ typedef Udpa__Config__V1__ConfigSource source_message;
 
 struct check {
     const Udpa__Config__V1__Bootstrap *message;
-    udpai_findings *findings;
+    udpai_diagnostics *diagnostics;
 };
 
 static void
@@ -22,7 +22,7 @@ check_word(const struct check *check,
 {
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     if (check_it(word, &error) != UDPA_OK)
-        udpai_findings_mistake(check->findings, path, "%s", udpa_error_message(error));
+        udpai_diagnostics_error(check->diagnostics, path, "%s", udpa_error_message(error));
 }
 
 static void
@@ -31,7 +31,7 @@ check_types(const struct check *check, const char *owner, char *const *types, si
     char list[UDPAI_FIELD_PATH_MAX], path[UDPAI_FIELD_PATH_MAX];
     udpai_path_field(list, owner, "types");
     if (n_types == 0)
-        udpai_findings_mistake(check->findings, owner, "needs types: which may be changed?");
+        udpai_diagnostics_error(check->diagnostics, owner, "needs types: which may be changed?");
     for (size_t i = 0; i < n_types; i++)
         check_word(check, udpai_path_item(path, list, i), types[i], udpai_type_check);
 }
@@ -68,10 +68,10 @@ check_not_provided(const struct check *check,
     for (size_t i = 0; i < check->message->n_providers; i++) {
         const Udpa__Config__V1__Provider *provider = check->message->providers[i];
         if (asks(provider, source) && has_type(provider, type))
-            udpai_findings_mistake(check->findings, path,
-                                   "providers[%zu] takes '%s' from this source already: its word "
-                                   "counts there, and there is nothing to take over",
-                                   i, udpai_type_without_prefix(type));
+            udpai_diagnostics_error(check->diagnostics, path,
+                                    "providers[%zu] takes '%s' from this source already: its word "
+                                    "counts there, and there is nothing to take over",
+                                    i, udpai_type_without_prefix(type));
     }
 }
 
@@ -101,8 +101,9 @@ check_kind(const struct check *check,
     char room[UDPAI_FIELD_PATH_MAX];
     if (source->kind_case != UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_UDPA &&
         source->kind_case != UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_UDPA_LISTEN)
-        udpai_findings_mistake(check->findings, udpai_path_field(room, path, field),
-                               "is for sources of kind udpa and udpa_listen alone: others %s", why);
+        udpai_diagnostics_error(check->diagnostics, udpai_path_field(room, path, field),
+                                "is for sources of kind udpa and udpa_listen alone: others %s",
+                                why);
 }
 
 static void
@@ -113,9 +114,9 @@ say_no_report(const struct check *check, const char *path, const char *type)
         udpai_strbuf_puts(&all, i ? ", " : "");
         udpai_strbuf_puts(&all, udpai_client_type_at(i));
     }
-    udpai_findings_mistake(check->findings, path,
-                           "'%s' is no type that clients report, which flow to the source: %s",
-                           udpai_type_without_prefix(type), all.data ? all.data : "");
+    udpai_diagnostics_error(check->diagnostics, path,
+                            "'%s' is no type that clients report, which flow to the source: %s",
+                            udpai_type_without_prefix(type), all.data ? all.data : "");
     udpai_strbuf_done(&all);
 }
 
@@ -155,9 +156,10 @@ check_source(const struct check *check, const char *path, const source_message *
 }
 
 void
-udpai_recovery_check_sources(const Udpa__Config__V1__Bootstrap *message, udpai_findings *findings)
+udpai_recovery_check_sources(const Udpa__Config__V1__Bootstrap *message,
+                             udpai_diagnostics *diagnostics)
 {
-    const struct check check = {message, findings};
+    const struct check check = {message, diagnostics};
     const Udpa__Config__V1__StaticResources *all = message->static_resources;
     char provider[UDPAI_FIELD_PATH_MAX], path[UDPAI_FIELD_PATH_MAX];
     for (size_t i = 0; all && i < all->n_config_sources; i++)

@@ -152,12 +152,15 @@ on_finding(const udpa_error *error, bool is_warning, void *userdata)
 
 /* One error says where, and of others how many there are. @p error: what there is besides. */
 static udpa_err
-sum_up(const udpai_reload_env *env, udpai_findings *findings, udpa_err err, udpa_error **ret_error)
+sum_up(const udpai_reload_env *env,
+       udpai_diagnostics *diagnostics,
+       udpa_err err,
+       udpa_error **ret_error)
 {
     first_mistake first = {0};
     char more[80] = "";
-    udpai_findings_tell(findings, on_finding, &first);
-    if (err == UDPA_OK && (first.n || findings->has_failed))
+    udpai_diagnostics_report(diagnostics, on_finding, &first);
+    if (err == UDPA_OK && (first.n || diagnostics->has_failed))
         err = first.n ? UDPA_ERR_INVAL : UDPA_ERR_NOMEM;
     if (err == UDPA_OK || *ret_error)
         return err;
@@ -171,13 +174,13 @@ sum_up(const udpai_reload_env *env, udpai_findings *findings, udpa_err err, udpa
 static udpa_err
 read_bootstrap(const udpai_reload_env *env, udpai_bootstrap *bootstrap, udpa_error **ret_error)
 {
-    udpai_findings findings = {0};
+    udpai_diagnostics diagnostics = {0};
     udpa_err err =
-        udpai_bootstrap_read(bootstrap, env->schema, env->config_file, &findings, ret_error);
+        udpai_bootstrap_read(bootstrap, env->schema, env->config_file, &diagnostics, ret_error);
     if (err == UDPA_OK)
-        udpai_bootstrap_check(bootstrap->message, &findings);
-    err = sum_up(env, &findings, err, ret_error);
-    udpai_findings_done(&findings);
+        udpai_bootstrap_check(bootstrap->message, &diagnostics);
+    err = sum_up(env, &diagnostics, err, ret_error);
+    udpai_diagnostics_done(&diagnostics);
     return err;
 }
 
@@ -240,7 +243,7 @@ static bool
 take_rules(udpai_reload *self, const Udpa__Config__V1__Bootstrap *message, complaints *all)
 {
     const udpai_reload_target target = {self->env.endpoint, self->env.plan, self->env.config_file,
-                                        self->env.switching};
+                                        self->env.follower};
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     udpa_err err = udpai_acl_reload(&target, message->acl, &self->acl, &error);
     return is_taken(all, err, "the rules", error);
@@ -253,7 +256,7 @@ take_signatures(const udpai_reload *self,
                 complaints *all)
 {
     const udpai_reload_target target = {self->env.endpoint, self->env.plan, self->env.config_file,
-                                        self->env.switching};
+                                        self->env.follower};
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     bool has_changed;
     udpa_err err = udpai_signatures_reload(&target, message, &has_changed, &error);

@@ -8,7 +8,7 @@
 #include "daemon/directories.h"
 #include "daemon/problems.h"
 #include "daemon/rest.h"
-#include "daemon/switching.h"
+#include "daemon/tunables_follow.h"
 
 typedef struct udpai_reload udpai_reload;
 
@@ -24,7 +24,7 @@ typedef struct udpai_reload_env {
     udpai_rest *rest; /* NULL: none */
     udpai_directories *directories;
     udpai_workers *workers; /* NULL: none */
-    udpai_switching *switching;
+    udpai_tunables_follower *follower;
 } udpai_reload_env;
 
 /* When everything is open. */

@@ -3,14 +3,14 @@
 #ifndef UDPAI_RELOAD_TARGET_H
 #define UDPAI_RELOAD_TARGET_H
 
-#include "daemon/switching.h"
+#include "daemon/tunables_follow.h"
 
 /* Borrowed. */
 typedef struct udpai_reload_target {
     udpa_endpoint *endpoint;
     const udpai_plan *plan;
     const char *config_file;
-    udpai_switching *switching;
+    udpai_tunables_follower *follower;
 } udpai_reload_target;
 
 #endif

@@ -3,8 +3,8 @@
 
 #include "base/alloc.h"
 #include "base/strbuf.h"
+#include "daemon/option_rules.h"
 #include "daemon/source_names.h"
-#include "daemon/words.h"
 #include "model/name.h"
 #include "runtime/layers.h"
 #include "runtime/rtds.h"
@@ -20,7 +20,7 @@ typedef Udpa__Config__V1__RuntimeRtdsLayer rtds_message;
 /* A layer, with what it is looked at with. */
 struct subject {
     const bootstrap_message *message;
-    udpai_findings *findings;
+    udpai_diagnostics *diagnostics;
     const rtds_message *layer;
     size_t index;                    /* among all layers */
     char path[UDPAI_FIELD_PATH_MAX]; /* of the layer */
@@ -89,19 +89,19 @@ check_there(const struct subject *self, const char *path)
     char hint[UDPAI_CHOICE_TEXT];
     const char *name = self->layer->rtds_config;
     udpai_static_source_suggest(self->message->static_resources, name, hint);
-    if (udpai_findings_is_unread(self->findings, "static_resources"))
+    if (udpai_diagnostics_is_unread(self->diagnostics, "static_resources"))
         return;
     if (self->message->dynamic_sources)
-        udpai_findings_warn(self->findings, path,
-                            "there is no ConfigSource '%s' in static_resources.config_sources: "
-                            "until a resource brings it, the layer is not there%s",
-                            name, hint);
-    else
-        udpai_findings_mistake(self->findings, path,
+        udpai_diagnostics_warn(self->diagnostics, path,
                                "there is no ConfigSource '%s' in static_resources.config_sources: "
-                               "add it there, or leave rtds_config out, to ask whom the providers "
-                               "say%s",
+                               "until a resource brings it, the layer is not there%s",
                                name, hint);
+    else
+        udpai_diagnostics_error(self->diagnostics, path,
+                                "there is no ConfigSource '%s' in static_resources.config_sources: "
+                                "add it there, or leave rtds_config out, to ask whom the providers "
+                                "say%s",
+                                name, hint);
 }
 
 static void
@@ -113,15 +113,16 @@ check_source(const struct subject *self)
     if (!source)
         check_there(self, path);
     else if (is_per_client(source))
-        udpai_findings_mistake(self->findings, path,
-                               "'%s' is asked for each group of clients by itself: name the server "
-                               "in another ConfigSource, without 'audience', for the layer",
-                               source->name);
+        udpai_diagnostics_error(
+            self->diagnostics, path,
+            "'%s' is asked for each group of clients by itself: name the server "
+            "in another ConfigSource, without 'audience', for the layer",
+            source->name);
     else if (is_of_another_type(source))
-        udpai_findings_mistake(self->findings, path,
-                               "'%s' is asked for the type %s alone: name the server in another "
-                               "ConfigSource, without 'type', for the layer",
-                               source->name, udpai_type_without_prefix(source->xds->type));
+        udpai_diagnostics_error(self->diagnostics, path,
+                                "'%s' is asked for the type %s alone: name the server in another "
+                                "ConfigSource, without 'type', for the layer",
+                                source->name, udpai_type_without_prefix(source->xds->type));
 }
 
 static void
@@ -132,10 +133,10 @@ check_name(const struct subject *self)
     const char *own = namespace_of(source_of(self->message, self->layer));
     udpai_path_field(path, self->path, "name");
     if (udpai_name_check(udpai_str_from(self->name), &error) != UDPA_OK)
-        udpai_findings_mistake(self->findings, path, "%s", udpa_error_message(error));
+        udpai_diagnostics_error(self->diagnostics, path, "%s", udpa_error_message(error));
     else if (*own && !udpai_prefix_covers(udpai_str_from(own), udpai_str_from(self->name)))
-        udpai_findings_mistake(
-            self->findings, path,
+        udpai_diagnostics_error(
+            self->diagnostics, path,
             "'%s' cannot be had from '%s', all names of which are in '%s': write "
             "'%s/…'",
             self->name, self->layer->rtds_config, own, own);
@@ -148,16 +149,17 @@ check_before(const struct subject *self, const struct subject *other)
     char path[UDPAI_FIELD_PATH_MAX];
     if (strcmp(self->name, other->name) == 0 &&
         strcmp(self->layer->rtds_config, other->layer->rtds_config) != 0)
-        udpai_findings_mistake(self->findings, udpai_path_field(path, self->path, "rtds_config"),
-                               "runtime.layers[%zu] has '%s' from somewhere else: a resource comes "
-                               "from one place, so say the same in both",
-                               other->index, self->name);
+        udpai_diagnostics_error(
+            self->diagnostics, udpai_path_field(path, self->path, "rtds_config"),
+            "runtime.layers[%zu] has '%s' from somewhere else: a resource comes "
+            "from one place, so say the same in both",
+            other->index, self->name);
 }
 
 static void
 check_layer(const struct subject *self)
 {
-    udpai_findings_require(self->findings, self->path, "name", *self->layer->name);
+    udpai_diagnostics_require(self->diagnostics, self->path, "name", *self->layer->name);
     if (*self->layer->rtds_config)
         check_source(self);
     if (*self->layer->name)
@@ -168,7 +170,7 @@ check_layer(const struct subject *self)
 
 /* False: the layer is of another kind, or there is no memory. */
 static bool
-begin(struct subject *self, const bootstrap_message *message, size_t index, udpai_findings *to)
+begin(struct subject *self, const bootstrap_message *message, size_t index, udpai_diagnostics *to)
 {
     const Udpa__Config__V1__RuntimeLayer *layer = message->runtime->layers[index];
     const char *own =
@@ -184,7 +186,7 @@ begin(struct subject *self, const bootstrap_message *message, size_t index, udpa
 }
 
 void
-udpai_rtds_check(const bootstrap_message *message, udpai_findings *findings)
+udpai_rtds_check(const bootstrap_message *message, udpai_diagnostics *diagnostics)
 {
     struct subject self, other;
     const Udpa__Config__V1__Runtime *runtime = message->runtime;
@@ -192,11 +194,11 @@ udpai_rtds_check(const bootstrap_message *message, udpai_findings *findings)
                : runtime->n_layers < UDPAI_RUNTIME_LAYERS_MAX ? runtime->n_layers
                                                               : UDPAI_RUNTIME_LAYERS_MAX;
     for (size_t i = 0; i < n; i++) {
-        if (!begin(&self, message, i, findings))
+        if (!begin(&self, message, i, diagnostics))
             continue;
         check_layer(&self);
         for (size_t k = 0; k < i; k++)
-            if (begin(&other, message, k, findings)) {
+            if (begin(&other, message, k, diagnostics)) {
                 check_before(&self, &other);
                 udpai_free(other.name);
             }

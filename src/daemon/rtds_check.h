@@ -3,7 +3,7 @@
 #ifndef UDPAI_DAEMON_RTDS_CHECK_H
 #define UDPAI_DAEMON_RTDS_CHECK_H
 
-#include "daemon/findings.h"
+#include "daemon/diagnostics.h"
 #include "udpa/config/v1/bootstrap.pb-c.h"
 
 /* The name of the layer's resource, with its namespace: if none is said, that of its source, and if
@@ -13,6 +13,6 @@ char *udpai_rtds_full_name(const Udpa__Config__V1__Bootstrap *message,
                            const char *name_space);
 
 /* Tells what is wrong with those of them that are layers[…].rtds_layer. */
-void udpai_rtds_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings *findings);
+void udpai_rtds_check(const Udpa__Config__V1__Bootstrap *message, udpai_diagnostics *diagnostics);
 
 #endif

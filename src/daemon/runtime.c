@@ -9,7 +9,7 @@ on_changed(void *userdata)
 {
     udpai_daemon_runtime *self = userdata;
     udpai_runtime_snapshot *now = udpai_runtime_current_take(&self->runtime.current);
-    udpai_switching_follow(self->switching, now);
+    udpai_tunables_follower_follow(self->follower, now);
     udpai_runtime_snapshot_unref(now);
 }
 
@@ -45,7 +45,7 @@ begin(udpai_daemon_runtime *self,
 udpa_err
 udpai_daemon_runtime_open(udpai_daemon_runtime **ret_runtime,
                           uv_loop_t *loop,
-                          const udpai_switching_env *env,
+                          const udpai_tunables_follower_env *env,
                           udpa_error **ret_error)
 {
     udpai_runtime_plan layers;
@@ -54,8 +54,8 @@ udpai_daemon_runtime_open(udpai_daemon_runtime **ret_runtime,
     if (!self)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     *ret_runtime = self;
-    self->switching = udpai_switching_new(env);
-    if (!self->switching)
+    self->follower = udpai_tunables_follower_new(env);
+    if (!self->follower)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     udpa_err err = udpai_runtime_plan_make(&layers, message ? message->runtime : NULL, ret_error);
     if (err)
@@ -98,6 +98,6 @@ udpai_daemon_runtime_free(udpai_daemon_runtime *self)
     if (!self)
         return;
     udpai_runtime_done(&self->runtime);
-    udpai_switching_free(self->switching);
+    udpai_tunables_follower_free(self->follower);
     udpai_free(self);
 }

@@ -5,20 +5,20 @@
 #define UDPAI_DAEMON_RUNTIME_H
 
 #include "daemon/rtds.h"
-#include "daemon/switching.h"
+#include "daemon/tunables_follow.h"
 #include "runtime/loader.h"
 
 typedef struct udpai_daemon_runtime {
     udpai_runtime runtime;
     udpai_runtime_loader *loader;
     udpai_daemon_rtds *rtds; /* NULL: no layer comes by it */
-    udpai_switching *switching;
+    udpai_tunables_follower *follower;
 } udpai_daemon_runtime;
 
 /* The endpoint has not started; borrowed until it is closed. To be closed, whatever comes. */
 udpa_err udpai_daemon_runtime_open(udpai_daemon_runtime **ret_runtime,
                                    uv_loop_t *loop,
-                                   const udpai_switching_env *env,
+                                   const udpai_tunables_follower_env *env,
                                    udpa_error **ret_error);
 /* Looks at the files again. */
 void udpai_daemon_runtime_look(udpai_daemon_runtime *runtime);

@@ -7,7 +7,7 @@
 #include "base/percent.h"
 #include "codec/json_text.h"
 #include "daemon/page_body.h"
-#include "daemon/switches.h"
+#include "daemon/tunables.h"
 
 /* ---- values ---- */
 
@@ -89,10 +89,10 @@ static void
 put_ignored(const udpai_runtime_snapshot *now, const udpai_plan *plan, udpai_strbuf *text)
 {
     ignored_list list = {.text = text};
-    udpai_switches switches;
-    udpai_switches_init(&switches, plan);
+    udpai_tunables switches;
+    udpai_tunables_init(&switches, plan);
     udpai_strbuf_puts(text, " \"ignored\": {");
-    text->failed |= udpai_switches_read(&switches, now, put_one_ignored, &list) != UDPA_OK;
+    text->failed |= udpai_tunables_read(&switches, now, put_one_ignored, &list) != UDPA_OK;
     udpai_strbuf_puts(text, list.n ? "\n },\n" : "},\n");
 }
 

@@ -149,20 +149,20 @@ udpai_runtime_plan_done(udpai_runtime_plan *plan)
 /* ---- mistakes ---- */
 
 static void
-check_disk(udpai_findings *findings,
+check_disk(udpai_diagnostics *diagnostics,
            const char *path,
            const Udpa__Config__V1__RuntimeDiskLayer *layer,
            bool has_cluster)
 {
     char room[UDPAI_FIELD_PATH_MAX];
-    udpai_findings_require(findings, path, "symlink_root", *layer->symlink_root);
+    udpai_diagnostics_require(diagnostics, path, "symlink_root", *layer->symlink_root);
     if (layer->append_service_cluster && !has_cluster)
-        udpai_findings_mistake(findings, udpai_path_field(room, path, "append_service_cluster"),
-                               "needs node.cluster, which is empty");
+        udpai_diagnostics_error(diagnostics, udpai_path_field(room, path, "append_service_cluster"),
+                                "needs node.cluster, which is empty");
 }
 
 static void
-check_layer(udpai_findings *findings,
+check_layer(udpai_diagnostics *diagnostics,
             const char *path,
             const layer_message *layer,
             bool has_cluster)
@@ -170,20 +170,20 @@ check_layer(udpai_findings *findings,
     char room[UDPAI_FIELD_PATH_MAX];
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     udpai_runtime_plan plan = {0};
-    udpai_findings_require(findings, path, "name", *layer->name);
+    udpai_diagnostics_require(diagnostics, path, "name", *layer->name);
     if (layer->layer_case == UDPA__CONFIG__V1__RUNTIME_LAYER__LAYER_DISK_LAYER)
-        check_disk(findings, udpai_path_field(room, path, "disk_layer"), layer->disk_layer,
+        check_disk(diagnostics, udpai_path_field(room, path, "disk_layer"), layer->disk_layer,
                    has_cluster);
     if (add_one(&plan, layer, &error) == UDPA_ERR_NOMEM)
-        findings->has_failed = true;
+        diagnostics->has_failed = true;
     else if (error)
-        udpai_findings_mistake(findings, path, "%s", udpa_error_message(error));
+        udpai_diagnostics_error(diagnostics, path, "%s", udpa_error_message(error));
     udpai_runtime_plan_done(&plan);
 }
 
 /* Of names that are given twice, and of too many layers, the last is the mistake. */
 static void
-check_together(udpai_findings *findings, const runtime_message *message)
+check_together(udpai_diagnostics *diagnostics, const runtime_message *message)
 {
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     udpai_runtime_plan plan;
@@ -192,16 +192,16 @@ check_together(udpai_findings *findings, const runtime_message *message)
         return; /* which was told */
     udpa_err err = udpai_runtime_init(&runtime, plan.layers, plan.n_layers, &error);
     if (err == UDPA_ERR_NOMEM)
-        findings->has_failed = true;
+        diagnostics->has_failed = true;
     else if (err)
-        udpai_findings_mistake(findings, "runtime.layers", "%s", udpa_error_message(error));
+        udpai_diagnostics_error(diagnostics, "runtime.layers", "%s", udpa_error_message(error));
     else
         udpai_runtime_done(&runtime);
     udpai_runtime_plan_done(&plan);
 }
 
 void
-udpai_runtime_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings *findings)
+udpai_runtime_check(const Udpa__Config__V1__Bootstrap *message, udpai_diagnostics *diagnostics)
 {
     char path[UDPAI_FIELD_PATH_MAX];
     const runtime_message *runtime = message->runtime;
@@ -209,14 +209,14 @@ udpai_runtime_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings *
     if (!runtime)
         return;
     if (runtime->n_layers && is_fixed(runtime))
-        udpai_findings_mistake(findings, "runtime",
-                               "has layers, and fields which stand for layers, too: base, "
-                               "symlink_root, subdirectory and override_subdirectory go without");
+        udpai_diagnostics_error(diagnostics, "runtime",
+                                "has layers, and fields which stand for layers, too: base, "
+                                "symlink_root, subdirectory and override_subdirectory go without");
     if (*runtime->override_subdirectory && !has_cluster)
-        udpai_findings_mistake(findings, "runtime.override_subdirectory",
-                               "needs node.cluster, which is empty");
+        udpai_diagnostics_error(diagnostics, "runtime.override_subdirectory",
+                                "needs node.cluster, which is empty");
     for (size_t i = 0; i < runtime->n_layers && i < UDPAI_RUNTIME_LAYERS_MAX; i++)
-        check_layer(findings, udpai_path_item(path, "runtime.layers", i), runtime->layers[i],
+        check_layer(diagnostics, udpai_path_item(path, "runtime.layers", i), runtime->layers[i],
                     has_cluster);
-    check_together(findings, runtime);
+    check_together(diagnostics, runtime);
 }

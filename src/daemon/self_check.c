@@ -44,14 +44,14 @@ static void
 check_address(const struct sockets *sockets,
               const char *owner,
               const char *address,
-              udpai_findings *findings)
+              udpai_diagnostics *diagnostics)
 {
     char path[UDPAI_FIELD_PATH_MAX];
     for (size_t i = 0; i < sockets->n; i++)
         if (udpai_self_is_led_to(address, sockets->items[i]->address)) {
-            udpai_findings_mistake(findings, udpai_path_field(path, owner, "address"),
-                                   "'%s' is this node itself: it listens there by %s[%zu]", address,
-                                   sockets->field, i);
+            udpai_diagnostics_error(diagnostics, udpai_path_field(path, owner, "address"),
+                                    "'%s' is this node itself: it listens there by %s[%zu]",
+                                    address, sockets->field, i);
             return;
         }
 }
@@ -60,19 +60,19 @@ static void
 check_peer(const bootstrap_message *message,
            const char *owner,
            const char *peer,
-           udpai_findings *findings)
+           udpai_diagnostics *diagnostics)
 {
     char path[UDPAI_FIELD_PATH_MAX];
     if (message->node && *peer && strcmp(message->node->id, peer) == 0)
-        udpai_findings_mistake(findings, udpai_path_field(path, owner, "peer"),
-                               "'%s' is this node itself: it is its node.id", peer);
+        udpai_diagnostics_error(diagnostics, udpai_path_field(path, owner, "peer"),
+                                "'%s' is this node itself: it is its node.id", peer);
 }
 
 static void
 check_source(const bootstrap_message *message,
              const char *owner,
              const source_message *source,
-             udpai_findings *findings)
+             udpai_diagnostics *diagnostics)
 {
     const struct sockets grpc = {"sockets", message->sockets, message->n_sockets};
     const struct sockets http = {"http.sockets", message->http ? message->http->sockets : NULL,
@@ -81,18 +81,19 @@ check_source(const bootstrap_message *message,
     switch (source->kind_case) {
     case UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_UDPA:
         check_address(&grpc, udpai_path_field(path, owner, "udpa"), source->udpa->address,
-                      findings);
+                      diagnostics);
         break;
     case UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_XDS:
-        check_address(&grpc, udpai_path_field(path, owner, "xds"), source->xds->address, findings);
+        check_address(&grpc, udpai_path_field(path, owner, "xds"), source->xds->address,
+                      diagnostics);
         break;
     case UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_REST:
         check_address(&http, udpai_path_field(path, owner, "rest"), source->rest->address,
-                      findings);
+                      diagnostics);
         break;
     case UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_UDPA_LISTEN:
         check_peer(message, udpai_path_field(path, owner, "udpa_listen"), source->udpa_listen->peer,
-                   findings);
+                   diagnostics);
         break;
     default:
         break;
@@ -103,7 +104,7 @@ static void
 check_inline(const bootstrap_message *message,
              const Udpa__Config__V1__Provider *provider,
              const char *provider_path,
-             udpai_findings *findings)
+             udpai_diagnostics *diagnostics)
 {
     char list[UDPAI_FIELD_PATH_MAX], path[UDPAI_FIELD_PATH_MAX];
     udpai_path_field(list, provider_path, "config_descriptors");
@@ -111,22 +112,24 @@ check_inline(const bootstrap_message *message,
         if (provider->config_descriptors[i]->source_case ==
             UDPA__CONFIG__V1__CONFIG_DESCRIPTOR__SOURCE_CONFIG_SOURCE) {
             udpai_path_field(path, udpai_path_item(path, list, i), "config_source");
-            check_source(message, path, provider->config_descriptors[i]->config_source, findings);
+            check_source(message, path, provider->config_descriptors[i]->config_source,
+                         diagnostics);
         }
 }
 
 void
-udpai_self_check(const bootstrap_message *message, udpai_findings *findings)
+udpai_self_check(const bootstrap_message *message, udpai_diagnostics *diagnostics)
 {
     const Udpa__Config__V1__StaticResources *all = message->static_resources;
     const struct sockets grpc = {"sockets", message->sockets, message->n_sockets};
     char path[UDPAI_FIELD_PATH_MAX];
     for (size_t i = 0; all && i < all->n_config_sources; i++)
         check_source(message, udpai_path_item(path, "static_resources.config_sources", i),
-                     all->config_sources[i], findings);
+                     all->config_sources[i], diagnostics);
     for (size_t i = 0; i < message->n_providers; i++)
         check_inline(message, message->providers[i], udpai_path_item(path, "providers", i),
-                     findings);
+                     diagnostics);
     for (size_t i = 0; i < message->n_dial; i++)
-        check_address(&grpc, udpai_path_item(path, "dial", i), message->dial[i]->address, findings);
+        check_address(&grpc, udpai_path_item(path, "dial", i), message->dial[i]->address,
+                      diagnostics);
 }

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/strbuf.h"
+#include "daemon/banner.h"
 #include "daemon/certificates.h"
 #include "daemon/deprecations.h"
 #include "daemon/directories.h"
@@ -16,7 +17,6 @@
 #include "daemon/runtime.h"
 #include "daemon/sinks.h"
 #include "daemon/storage.h"
-#include "daemon/welcome.h"
 #include "daemon/workers.h"
 #include "daemon/writers.h"
 #include "loop/clock.h"
@@ -355,7 +355,7 @@ open_files(server *self, udpa_error **ret_error)
 static udpa_err
 open_runtime(server *self, udpa_error **ret_error)
 {
-    const udpai_switching_env env = {
+    const udpai_tunables_follower_env env = {
         .plan = self->plan,
         .endpoint = self->endpoint,
         .workers = self->workers,
@@ -381,7 +381,7 @@ open_reload(server *self, udpa_error **ret_error)
         .rest = self->rest,
         .directories = self->directories,
         .workers = self->workers,
-        .switching = self->runtime->switching,
+        .follower = self->runtime->follower,
     };
     return udpai_reload_open(&self->reload, &env, ret_error);
 }
@@ -428,7 +428,7 @@ begin(server *self, udpa_error **ret_error)
     if (err == UDPA_OK)
         err = open_files(self, ret_error);
     if (err == UDPA_OK)
-        udpai_switching_take_directories(self->runtime->switching, self->directories);
+        udpai_tunables_follower_take_directories(self->runtime->follower, self->directories);
     if (err == UDPA_OK)
         err = listen_on_all(self, ret_error);
     if (err == UDPA_OK)
@@ -456,8 +456,8 @@ udpai_server_run(const udpai_plan *plan,
     watch_signals(&self);
     udpa_err err = begin(&self, ret_error);
     if (err == UDPA_OK) {
-        udpai_welcome_print(plan, schema, options,
-                            &(udpai_ports){self.ports.items, self.http_ports.items});
+        udpai_banner_print(plan, schema, options,
+                           &(udpai_ports){self.ports.items, self.http_ports.items});
         uv_run(&self.loop, UV_RUN_DEFAULT);
     }
     server_done(&self);

@@ -3,13 +3,14 @@
 #ifndef UDPAI_SIGNATURES_CHECK_H
 #define UDPAI_SIGNATURES_CHECK_H
 
-#include "daemon/findings.h"
+#include "daemon/diagnostics.h"
 #include "udpa/config/v1/bootstrap.pb-c.h"
 
-void udpai_signatures_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings *findings);
+void udpai_signatures_check(const Udpa__Config__V1__Bootstrap *message,
+                            udpai_diagnostics *diagnostics);
 /* Reads the keys. */
 void udpai_signatures_check_files(const Udpa__Config__V1__Bootstrap *message,
-                                  udpai_findings *findings);
+                                  udpai_diagnostics *diagnostics);
 
 /* With the defaults. */
 int64_t udpai_signatures_validity_s(const Udpa__Config__V1__Signatures *signatures);

@@ -19,11 +19,11 @@ check_files(const udpai_reload_target *target,
             const Udpa__Config__V1__Bootstrap *message,
             udpa_error **ret_error)
 {
-    udpai_findings findings = {.source_name = target->config_file};
-    udpai_signatures_check_files(message, &findings);
-    udpai_findings_tell(&findings, tell, NULL);
-    bool is_good = findings.n_mistakes == 0 && !findings.has_failed;
-    udpai_findings_done(&findings);
+    udpai_diagnostics diagnostics = {.source_name = target->config_file};
+    udpai_signatures_check_files(message, &diagnostics);
+    udpai_diagnostics_report(&diagnostics, tell, NULL);
+    bool is_good = diagnostics.n_mistakes == 0 && !diagnostics.has_failed;
+    udpai_diagnostics_done(&diagnostics);
     return is_good ? UDPA_OK
                    : udpai_fail(ret_error, UDPA_ERR_INVAL,
                                 "there are errors in files that %s names", target->config_file);

@@ -21,25 +21,26 @@ typedef Udpa__Config__V1__Sink sink_message;
 
 /* 0 is the default. */
 static void
-check_number(uint64_t number, uint64_t least, uint64_t most, const char *path, udpai_findings *to)
+check_number(
+    uint64_t number, uint64_t least, uint64_t most, const char *path, udpai_diagnostics *to)
 {
     if (number && (number < least || number > most))
-        udpai_findings_mistake(to, path, "%" PRIu64 " must lie between %" PRIu64 " and %" PRIu64,
-                               number, least, most);
+        udpai_diagnostics_error(to, path, "%" PRIu64 " must lie between %" PRIu64 " and %" PRIu64,
+                                number, least, most);
 }
 
 static void
-check_kind(const bootstrap_message *message, size_t index, const char *path, udpai_findings *to)
+check_kind(const bootstrap_message *message, size_t index, const char *path, udpai_diagnostics *to)
 {
     char room[UDPAI_FIELD_PATH_MAX];
     Udpa__Config__V1__Sink__Kind kind = message->sinks[index]->kind;
     udpai_path_field(room, path, "kind");
     if (kind == UDPA__CONFIG__V1__SINK__KIND__UNKNOWN)
-        udpai_findings_mistake(to, room, "is required: ACCESS_LOG, METRICS, TRACE, TAP or EVENT");
+        udpai_diagnostics_error(to, room, "is required: ACCESS_LOG, METRICS, TRACE, TAP or EVENT");
     for (size_t i = 0; i < index && kind; i++)
         if (message->sinks[i]->kind == kind)
-            udpai_findings_mistake(to, room, "sinks[%zu] is of this kind already: a kind has one",
-                                   i);
+            udpai_diagnostics_error(to, room, "sinks[%zu] is of this kind already: a kind has one",
+                                    i);
 }
 
 /* With PATH.1 and so on, which the other one may come to write. */
@@ -55,11 +56,11 @@ may_meet(const Udpa__Config__V1__SinkFile *one, const Udpa__Config__V1__SinkFile
 }
 
 static void
-check_file(const bootstrap_message *message, size_t index, const char *path, udpai_findings *to)
+check_file(const bootstrap_message *message, size_t index, const char *path, udpai_diagnostics *to)
 {
     const Udpa__Config__V1__SinkFile *file = message->sinks[index]->file;
     char room[UDPAI_FIELD_PATH_MAX];
-    udpai_findings_require(to, path, "path", *file->path);
+    udpai_diagnostics_require(to, path, "path", *file->path);
     check_number(file->max_bytes, FILE_BYTES_MIN, INT64_MAX,
                  udpai_path_field(room, path, "max_bytes"), to);
     check_number(file->max_files, 1, FILES_MAX, udpai_path_field(room, path, "max_files"), to);
@@ -67,24 +68,24 @@ check_file(const bootstrap_message *message, size_t index, const char *path, udp
     for (size_t i = 0; i < index && *file->path; i++) {
         const Udpa__Config__V1__SinkFile *other = message->sinks[i]->file;
         if (other && *other->path && (may_meet(other, file) || may_meet(file, other)))
-            udpai_findings_mistake(to, room, "sinks[%zu] writes this file: choose another one", i);
+            udpai_diagnostics_error(to, room, "sinks[%zu] writes this file: choose another one", i);
     }
 }
 
 void
-udpai_sinks_check(const bootstrap_message *message, udpai_findings *findings)
+udpai_sinks_check(const bootstrap_message *message, udpai_diagnostics *diagnostics)
 {
     char path[UDPAI_FIELD_PATH_MAX], room[UDPAI_FIELD_PATH_MAX];
     for (size_t i = 0; i < message->n_sinks; i++) {
         const sink_message *sink = message->sinks[i];
         udpai_path_item(path, "sinks", i);
-        check_kind(message, i, path, findings);
+        check_kind(message, i, path, diagnostics);
         check_number(sink->max_entries, 1, ENTRIES_MAX, udpai_path_field(room, path, "max_entries"),
-                     findings);
+                     diagnostics);
         check_number(sink->max_bytes, RING_BYTES_MIN, RING_BYTES_MAX,
-                     udpai_path_field(room, path, "max_bytes"), findings);
+                     udpai_path_field(room, path, "max_bytes"), diagnostics);
         if (sink->file)
-            check_file(message, i, udpai_path_field(room, path, "file"), findings);
+            check_file(message, i, udpai_path_field(room, path, "file"), diagnostics);
     }
 }
 
@@ -120,7 +121,7 @@ errno_of_file(const char *path, const char **ret_what)
 }
 
 void
-udpai_sinks_check_files(const bootstrap_message *message, udpai_findings *findings)
+udpai_sinks_check_files(const bootstrap_message *message, udpai_diagnostics *diagnostics)
 {
     char path[UDPAI_FIELD_PATH_MAX];
     for (size_t i = 0; i < message->n_sinks; i++) {
@@ -129,7 +130,7 @@ udpai_sinks_check_files(const bootstrap_message *message, udpai_findings *findin
         int number = file && *file->path ? errno_of_file(file->path, &what) : 0;
         udpai_path_item(path, "sinks", i);
         if (number)
-            udpai_findings_mistake(findings, udpai_path_field(path, path, "file.path"),
-                                   "%s: %s: %s", file->path, what, strerror(number));
+            udpai_diagnostics_error(diagnostics, udpai_path_field(path, path, "file.path"),
+                                    "%s: %s: %s", file->path, what, strerror(number));
     }
 }

@@ -3,11 +3,12 @@
 #ifndef UDPAI_SINKS_CHECK_H
 #define UDPAI_SINKS_CHECK_H
 
-#include "daemon/findings.h"
+#include "daemon/diagnostics.h"
 #include "udpa/config/v1/bootstrap.pb-c.h"
 
-void udpai_sinks_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings *findings);
+void udpai_sinks_check(const Udpa__Config__V1__Bootstrap *message, udpai_diagnostics *diagnostics);
 /* Looks at the disk. */
-void udpai_sinks_check_files(const Udpa__Config__V1__Bootstrap *message, udpai_findings *findings);
+void udpai_sinks_check_files(const Udpa__Config__V1__Bootstrap *message,
+                             udpai_diagnostics *diagnostics);
 
 #endif

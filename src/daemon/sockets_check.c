@@ -13,7 +13,7 @@
 
 struct check {
     const Udpa__Config__V1__Bootstrap *message;
-    udpai_findings *findings;
+    udpai_diagnostics *diagnostics;
 };
 
 /* A list of sockets, and the field that it is. */
@@ -35,8 +35,8 @@ check_is_alone(const struct check *check,
     const char *colon = strrchr(address, ':');
     for (size_t i = 0; i < n; i++)
         if (strcmp(colon, ":0") != 0 && strcmp(sockets->items[i]->address, address) == 0)
-            udpai_findings_mistake(check->findings, path, "'%s' is the address of %s[%zu] too",
-                                   address, sockets->field, i);
+            udpai_diagnostics_error(check->diagnostics, path, "'%s' is the address of %s[%zu] too",
+                                    address, sockets->field, i);
 }
 
 /* Whoever comes proves who he is, and may do what the rules say. */
@@ -57,11 +57,11 @@ check_address(const struct check *check,
     char path[PATH_MAX_LEN];
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     udpai_path_field(path, socket_path, "address");
-    udpai_findings_require(check->findings, socket_path, "address", *socket->address);
+    udpai_diagnostics_require(check->diagnostics, socket_path, "address", *socket->address);
     if (!*socket->address)
         return;
     if (udpai_listen_address_check(socket->address, &error) != UDPA_OK) {
-        udpai_findings_mistake(check->findings, path, "%s", udpa_error_message(error));
+        udpai_diagnostics_error(check->diagnostics, path, "%s", udpa_error_message(error));
         return;
     }
     check_is_alone(check, sockets, index, socket->address, path);
@@ -69,12 +69,13 @@ check_address(const struct check *check,
         check_is_alone(check, sockets->before, sockets->before->n, socket->address, path);
     if (!socket->insecure && !is_guarded(check, socket) &&
         !udpai_exposure_is_loopback(socket->address))
-        udpai_findings_mistake(check->findings, path,
-                               "'%s' is beyond loopback, where every peer may publish and "
-                               "subscribe to everything: listen on 127.0.0.1, have a section 'acl' "
-                               "and client certificates (tls.client_ca_file), or say 'insecure: "
-                               "true'",
-                               socket->address);
+        udpai_diagnostics_error(
+            check->diagnostics, path,
+            "'%s' is beyond loopback, where every peer may publish and "
+            "subscribe to everything: listen on 127.0.0.1, have a section 'acl' "
+            "and client certificates (tls.client_ca_file), or say 'insecure: "
+            "true'",
+            socket->address);
 }
 
 /* Those of http have limits of their own. */
@@ -87,15 +88,15 @@ check_message_size(const struct check *check,
     uint32_t size = sockets->items[index]->max_message_bytes;
     char path[PATH_MAX_LEN];
     if (size && sockets->before)
-        udpai_findings_mistake(check->findings,
-                               udpai_path_field(path, socket_path, "max_message_bytes"),
-                               "is of sockets of gRPC: set http.max_body_bytes");
+        udpai_diagnostics_error(check->diagnostics,
+                                udpai_path_field(path, socket_path, "max_message_bytes"),
+                                "is of sockets of gRPC: set http.max_body_bytes");
     else if (size && size < MESSAGE_BYTES_MIN)
-        udpai_findings_mistake(check->findings,
-                               udpai_path_field(path, socket_path, "max_message_bytes"),
-                               "%" PRIu32 " is too small: hardly a message could come in; it must "
-                               "be at least %d",
-                               size, MESSAGE_BYTES_MIN);
+        udpai_diagnostics_error(check->diagnostics,
+                                udpai_path_field(path, socket_path, "max_message_bytes"),
+                                "%" PRIu32 " is too small: hardly a message could come in; it must "
+                                "be at least %d",
+                                size, MESSAGE_BYTES_MIN);
 }
 
 static void
@@ -107,10 +108,11 @@ check_keepalive(const struct check *check,
     const Udpa__Config__V1__Keepalive *keepalive = sockets->items[index]->keepalive;
     char path[PATH_MAX_LEN];
     if (keepalive && sockets->before)
-        udpai_findings_mistake(check->findings, udpai_path_field(path, socket_path, "keepalive"),
-                               "is of sockets of gRPC");
+        udpai_diagnostics_error(check->diagnostics,
+                                udpai_path_field(path, socket_path, "keepalive"),
+                                "is of sockets of gRPC");
     else
-        udpai_keepalive_check(keepalive, socket_path, check->findings);
+        udpai_keepalive_check(keepalive, socket_path, check->diagnostics);
 }
 
 static void
@@ -126,8 +128,10 @@ check_sockets(const struct check *check, const struct sockets *sockets)
         if (!tls)
             continue;
         udpai_path_field(path, path, "tls");
-        udpai_findings_require(check->findings, path, "certificate_file", *tls->certificate_file);
-        udpai_findings_require(check->findings, path, "private_key_file", *tls->private_key_file);
+        udpai_diagnostics_require(check->diagnostics, path, "certificate_file",
+                                  *tls->certificate_file);
+        udpai_diagnostics_require(check->diagnostics, path, "private_key_file",
+                                  *tls->private_key_file);
     }
 }
 
@@ -153,13 +157,13 @@ check_http(const struct check *check)
         return;
     if (http->hold &&
         (http->hold->seconds < 0 || http->hold->nanos < 0 || http->hold->seconds > HOLD_S_MAX))
-        udpai_findings_mistake(check->findings, "http.hold", "must lie between 0 s and %d s",
-                               HOLD_S_MAX);
+        udpai_diagnostics_error(check->diagnostics, "http.hold", "must lie between 0 s and %d s",
+                                HOLD_S_MAX);
     if (http->max_body_bytes && http->max_body_bytes < BODY_BYTES_MIN)
-        udpai_findings_mistake(check->findings, "http.max_body_bytes",
-                               "%" PRIu32 " is too small: hardly a request could come in; it must "
-                               "be at least %d",
-                               http->max_body_bytes, BODY_BYTES_MIN);
+        udpai_diagnostics_error(check->diagnostics, "http.max_body_bytes",
+                                "%" PRIu32 " is too small: hardly a request could come in; it must "
+                                "be at least %d",
+                                http->max_body_bytes, BODY_BYTES_MIN);
 }
 
 /* As they stand in Host: in small letters, and the port is left out. */
@@ -169,16 +173,16 @@ check_hosts(const struct check *check, const Udpa__Config__V1__Http *http)
     for (size_t i = 0; http && i < http->n_hosts; i++)
         if (!*http->hosts[i] ||
             http->hosts[i][strcspn(http->hosts[i], ":/ ABCDEFGHIJKLMNOPQRSTUVWXYZ")])
-            udpai_findings_mistake(check->findings, "http.hosts",
-                                   "'%s' is no name of a host: write it in small letters, without "
-                                   "a scheme and a port, such as udpa.acme.com or *.acme.com",
-                                   http->hosts[i]);
+            udpai_diagnostics_error(check->diagnostics, "http.hosts",
+                                    "'%s' is no name of a host: write it in small letters, without "
+                                    "a scheme and a port, such as udpa.acme.com or *.acme.com",
+                                    http->hosts[i]);
 }
 
 void
-udpai_sockets_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings *findings)
+udpai_sockets_check(const Udpa__Config__V1__Bootstrap *message, udpai_diagnostics *diagnostics)
 {
-    const struct check check = {message, findings};
+    const struct check check = {message, diagnostics};
     check_all_sockets(&check);
     check_http(&check);
     check_hosts(&check, message->http);

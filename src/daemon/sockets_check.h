@@ -3,9 +3,10 @@
 #ifndef UDPAI_SOCKETS_CHECK_H
 #define UDPAI_SOCKETS_CHECK_H
 
-#include "daemon/findings.h"
+#include "daemon/diagnostics.h"
 #include "udpa/config/v1/bootstrap.pb-c.h"
 
-void udpai_sockets_check(const Udpa__Config__V1__Bootstrap *message, udpai_findings *findings);
+void udpai_sockets_check(const Udpa__Config__V1__Bootstrap *message,
+                         udpai_diagnostics *diagnostics);
 
 #endif

@@ -103,16 +103,16 @@ seconds(uint64_t ms)
 }
 
 static void
-check_length(const Udpa__Config__V1__Timing *timing, int which, udpai_findings *findings)
+check_length(const Udpa__Config__V1__Timing *timing, int which, udpai_diagnostics *diagnostics)
 {
     const Google__Protobuf__Duration *duration = given(timing, which);
     char path[UDPAI_FIELD_PATH_MAX];
     uint64_t ms;
     if (duration && !is_long_enough(duration, which, &ms))
-        udpai_findings_mistake(findings, udpai_path_field(path, "timing", rules[which].field),
-                               "%gs is too short: it must be at least %gs",
-                               (double)duration->seconds + (double)duration->nanos / 1e9,
-                               seconds(rules[which].min_ms));
+        udpai_diagnostics_error(diagnostics, udpai_path_field(path, "timing", rules[which].field),
+                                "%gs is too short: it must be at least %gs",
+                                (double)duration->seconds + (double)duration->nanos / 1e9,
+                                seconds(rules[which].min_ms));
 }
 
 /* Told where the file has one of the two. */
@@ -121,7 +121,7 @@ check_order(const Udpa__Config__V1__Timing *timing,
             int shorter,
             int longer,
             bool may_be_equal,
-            udpai_findings *findings)
+            udpai_diagnostics *diagnostics)
 {
     udpai_endpoint_settings settings;
     char path[UDPAI_FIELD_PATH_MAX];
@@ -131,19 +131,19 @@ check_order(const Udpa__Config__V1__Timing *timing,
     if (a < b || (may_be_equal && a == b))
         return;
     udpai_path_field(path, "timing", rules[given(timing, longer) ? longer : shorter].field);
-    udpai_findings_mistake(findings, path, "%s, %gs, must be %s %s, %gs", rules[longer].field,
-                           seconds(b), may_be_equal ? "at least" : "above", rules[shorter].field,
-                           seconds(a));
+    udpai_diagnostics_error(diagnostics, path, "%s, %gs, must be %s %s, %gs", rules[longer].field,
+                            seconds(b), may_be_equal ? "at least" : "above", rules[shorter].field,
+                            seconds(a));
 }
 
 void
-udpai_timing_check(const Udpa__Config__V1__Timing *timing, udpai_findings *findings)
+udpai_timing_check(const Udpa__Config__V1__Timing *timing, udpai_diagnostics *diagnostics)
 {
-    size_t n_before = findings->n_mistakes;
+    size_t n_before = diagnostics->n_mistakes;
     for (int i = 0; i < N_TIMES; i++)
-        check_length(timing, i, findings);
-    if (findings->n_mistakes > n_before)
+        check_length(timing, i, diagnostics);
+    if (diagnostics->n_mistakes > n_before)
         return;
-    check_order(timing, BACKOFF_BASE, BACKOFF_MAX, true, findings);
-    check_order(timing, SYNC_TIMEOUT, CYCLE_TIMEOUT, false, findings);
+    check_order(timing, BACKOFF_BASE, BACKOFF_MAX, true, diagnostics);
+    check_order(timing, SYNC_TIMEOUT, CYCLE_TIMEOUT, false, diagnostics);
 }

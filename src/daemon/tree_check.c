@@ -6,7 +6,7 @@
 
 #include "base/strbuf.h"
 #include "daemon/files_check.h"
-#include "daemon/words.h"
+#include "daemon/option_rules.h"
 #include "runtime/tree_reading.h"
 
 typedef Udpa__Config__V1__Bootstrap bootstrap_message;
@@ -42,32 +42,32 @@ void
 udpai_tree_check(const bootstrap_message *message,
                  const tree_message *tree,
                  const char *path,
-                 udpai_findings *findings)
+                 udpai_diagnostics *diagnostics)
 {
     char room[UDPAI_FIELD_PATH_MAX];
     UDPA_AUTO(udpa_error_unref) udpa_error *of_namespace = NULL;
     UDPA_AUTO(udpa_error_unref) udpa_error *of_prefix = NULL;
-    udpai_findings_require(findings, path, "symlink_root", *tree->symlink_root);
+    udpai_diagnostics_require(diagnostics, path, "symlink_root", *tree->symlink_root);
     if (udpai_namespace_check(tree->namespace_, &of_namespace) != UDPA_OK)
-        udpai_findings_mistake(findings, udpai_path_field(room, path, "namespace"), "%s",
-                               udpa_error_message(of_namespace));
+        udpai_diagnostics_error(diagnostics, udpai_path_field(room, path, "namespace"), "%s",
+                                udpa_error_message(of_namespace));
     else if (*tree->prefix && !try_name(message, tree, &of_prefix))
-        findings->has_failed = true;
+        diagnostics->has_failed = true;
     if (of_prefix)
-        udpai_findings_mistake(findings, udpai_path_field(room, path, "prefix"),
-                               "before the name of a directory it makes no name: %s",
-                               udpa_error_message(of_prefix));
+        udpai_diagnostics_error(diagnostics, udpai_path_field(room, path, "prefix"),
+                                "before the name of a directory it makes no name: %s",
+                                udpa_error_message(of_prefix));
 }
 
 void
-udpai_tree_check_files(const tree_message *tree, const char *path, udpai_findings *findings)
+udpai_tree_check_files(const tree_message *tree, const char *path, udpai_diagnostics *diagnostics)
 {
     char room[UDPAI_FIELD_PATH_MAX], where[UDPAI_WHERE_MAX];
     DIR *found = *tree->symlink_root ? opendir(tree->symlink_root) : NULL;
     if (*tree->symlink_root && !found)
-        udpai_findings_warn(findings, udpai_path_field(room, path, "symlink_root"),
-                            "%s: cannot be read at present: %s%s", tree->symlink_root,
-                            strerror(errno), udpai_files_where(where, tree->symlink_root));
+        udpai_diagnostics_warn(diagnostics, udpai_path_field(room, path, "symlink_root"),
+                               "%s: cannot be read at present: %s%s", tree->symlink_root,
+                               strerror(errno), udpai_files_where(where, tree->symlink_root));
     if (found)
         closedir(found);
 }

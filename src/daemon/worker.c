@@ -5,7 +5,7 @@
 
 #include "base/log.h"
 #include "daemon/certificates.h"
-#include "daemon/switches.h"
+#include "daemon/tunables.h"
 #include "daemon/worker_counts.h"
 #include "daemon/worker_link.h"
 #include "loop/loop_inbox.h"
@@ -202,14 +202,14 @@ static void
 follow_runtime(worker *self, udpai_str payload)
 {
     UDPA_AUTO(udpai_runtime_snapshot_unref) udpai_runtime_snapshot *snapshot = NULL;
-    udpai_switches switches;
-    udpai_switches_init(&switches, self->plan);
-    udpa_err err = udpai_switches_decode(payload, &snapshot);
+    udpai_tunables switches;
+    udpai_tunables_init(&switches, self->plan);
+    udpa_err err = udpai_tunables_decode(payload, &snapshot);
     if (!err)
-        err = udpai_switches_read(&switches, snapshot, on_complaint, NULL);
-    const udpai_stream_switches streams = udpai_switches_of_streams(&switches);
+        err = udpai_tunables_read(&switches, snapshot, on_complaint, NULL);
+    const udpai_stream_switches streams = udpai_tunables_of_streams(&switches);
     if (!err) {
-        udpai_switches_apply_log(&switches);
+        udpai_tunables_apply_log(&switches);
         err = udpai_stream_thread_switch(self->streams, &streams);
     }
     if (err)

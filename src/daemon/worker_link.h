@@ -19,7 +19,7 @@ typedef enum udpai_frame_kind {
     UDPAI_FRAME_ORDER,        /* to a worker: session/transfer.h */
     UDPAI_FRAME_REPORT,       /* from it */
     UDPAI_FRAME_CERTIFICATES, /* to a worker: read the certificates of the sockets again */
-    UDPAI_FRAME_SWITCHES,     /* to a worker: what the runtime says (switches.h) */
+    UDPAI_FRAME_SWITCHES,     /* to a worker: what the runtime says (tunables.h) */
     UDPAI_FRAME_COUNTS,       /* from a worker: what its streams have counted so far */
     UDPAI_FRAME_KINDS,
 } udpai_frame_kind;

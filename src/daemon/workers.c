@@ -9,7 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
-#include "daemon/welcome.h"
+#include "daemon/banner.h"
 #include "daemon/worker.h"
 #include "daemon/worker_counts.h"
 #include "daemon/worker_link.h"
@@ -255,7 +255,7 @@ reserve(udpai_workers *workers,
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     }
     *ret_port = port_of(fd);
-    udpai_welcome_address(text, sizeof(text), address, *ret_port);
+    udpai_banner_address(text, sizeof(text), address, *ret_port);
     udpai_strbuf_append(addresses, text, strlen(text) + 1);
     return UDPA_OK;
 }

@@ -36,7 +36,7 @@ udpa_err udpai_workers_listen(udpai_workers *workers,
 void udpai_workers_order(void *userdata, size_t worker, const udpai_order *order);
 /* There are other certificates. NULL is fine, as below. */
 void udpai_workers_read_certificates(udpai_workers *workers);
-/* The runtime says other things that a node goes by: udpai_switches_encode(). */
+/* The runtime says other things that a node goes by: udpai_tunables_encode(). */
 void udpai_workers_switch(udpai_workers *workers, udpai_str switches);
 /* Hangs up, and frees when the last one has ended; the loop runs until then. */
 void udpai_workers_close(udpai_workers *workers);

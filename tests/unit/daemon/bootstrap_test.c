@@ -22,7 +22,7 @@ bootstrap_test_teardown(void **state)
 {
     bootstrap_test *test = *state;
     udpai_bootstrap_done(&test->bootstrap);
-    udpai_findings_done(&test->findings);
+    udpai_diagnostics_done(&test->diagnostics);
     udpai_strbuf_done(&test->mistakes);
     udpai_schema_unref(test->schema);
     udpa_error_unref(test->error);
@@ -51,10 +51,10 @@ bootstrap_test_read(bootstrap_test *test, const char *text)
     assert_non_null(file);
     assert_int_equal(fwrite(text, 1, strlen(text), file), strlen(text));
     fclose(file);
-    test->err =
-        udpai_bootstrap_read(&test->bootstrap, test->schema, path, &test->findings, &test->error);
+    test->err = udpai_bootstrap_read(&test->bootstrap, test->schema, path, &test->diagnostics,
+                                     &test->error);
     if (test->err == UDPA_OK)
-        udpai_bootstrap_check(test->bootstrap.message, &test->findings);
+        udpai_bootstrap_check(test->bootstrap.message, &test->diagnostics);
     unlink(path);
     rmdir(directory);
 }
@@ -63,7 +63,7 @@ void
 bootstrap_test_tell(bootstrap_test *test)
 {
     test->mistakes.len = 0;
-    udpai_findings_tell(&test->findings, note, test);
+    udpai_diagnostics_report(&test->diagnostics, note, test);
 }
 
 void

@@ -10,7 +10,7 @@
 typedef struct bootstrap_test {
     udpai_schema *schema;
     char path[64]; /* of the file, which is gone */
-    udpai_findings findings;
+    udpai_diagnostics diagnostics;
     udpai_bootstrap bootstrap;
     udpai_strbuf mistakes; /* what is found, one a line */
     udpa_error *error;

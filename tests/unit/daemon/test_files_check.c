@@ -13,7 +13,7 @@ check(bootstrap_test *test, const char *text, const udpai_options *options)
 {
     bootstrap_test_read(test, text);
     assert_ok(test->err);
-    udpai_files_check(test->bootstrap.message, options, &test->findings);
+    udpai_files_check(test->bootstrap.message, options, &test->diagnostics);
 }
 
 #define NONE ": No such file or directory\n"

@@ -8,7 +8,7 @@ check(bootstrap_test *test, const char *text, const udpai_options *options)
 {
     bootstrap_test_read(test, text);
     assert_ok(test->err);
-    udpai_options_check(options, test->bootstrap.message, &test->findings);
+    udpai_options_check(options, test->bootstrap.message, &test->diagnostics);
 }
 
 static void
@@ -45,10 +45,10 @@ what_is_no_address_is_not_called_beyond_loopback(void **state)
     static const char *const addresses[] = {"foo", ":80", "unix:/tmp/x", "::1:80", "127.0.0.1"};
     bootstrap_test *test = *state;
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(addresses); i++) {
-        udpai_findings_done(&test->findings);
+        udpai_diagnostics_done(&test->diagnostics);
         udpai_options_check(&(udpai_options){.listen = addresses[i]},
                             &(Udpa__Config__V1__Bootstrap)UDPA__CONFIG__V1__BOOTSTRAP__INIT,
-                            &test->findings);
+                            &test->diagnostics);
         bootstrap_test_tell(test);
         assert_non_null(strstr(test->mistakes.data, "' is no address to listen on: write"));
         assert_null(strstr(test->mistakes.data, "beyond"));
@@ -75,7 +75,7 @@ certificates_are_not_dropped_in_silence(void **state)
 {
     bootstrap_test *test = *state;
     check(test, TLS_SOCKET, &(udpai_options){.listen = "127.0.0.1:2"});
-    assert_int_equal(test->findings.n_mistakes, 0);
+    assert_int_equal(test->diagnostics.n_mistakes, 0);
     bootstrap_test_assert_mistakes(
         test, "warning: test.yaml:2:10: sockets: --listen 127.0.0.1:2 takes the place of these, "
               "and is without TLS: every local client may come\n");
@@ -89,7 +89,7 @@ http_is_looked_at_as_listen_is(void **state)
           "http: {sockets: [{address: '127.0.0.1:1', tls: {certificate_file: c, private_key_file: "
           "k}}]}\n",
           &(udpai_options){.http = "127.0.0.1:2"});
-    assert_int_equal(test->findings.n_mistakes, 0);
+    assert_int_equal(test->diagnostics.n_mistakes, 0);
     bootstrap_test_assert_mistakes(
         test, "warning: test.yaml:1:17: http.sockets: --http 127.0.0.1:2 takes the place of these, "
               "and is without TLS: every local client may come\n");

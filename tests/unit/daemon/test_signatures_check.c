@@ -201,7 +201,7 @@ files_of_keys_are_read(void **state)
              "       not_after: '2020-01-01T00:00:00Z'}\n",
              files.private_key, files.other, files.public_key, files.private_key, files.public_key);
     read_text(test, text);
-    udpai_signatures_check_files(test->bootstrap.message, &test->findings);
+    udpai_signatures_check_files(test->bootstrap.message, &test->diagnostics);
     snprintf(
         expected, sizeof(expected),
         "test.yaml:5:37: signatures.keys[1].private_key_file: %s: is a key of kind EC, and "
@@ -241,7 +241,7 @@ a_key_that_signs_is_the_one_that_is_trusted(void **state)
              ours.private_key, ours.private_key, ours.public_key, other.public_key,
              other.public_key);
     read_text(test, text);
-    udpai_signatures_check_files(test->bootstrap.message, &test->findings);
+    udpai_signatures_check_files(test->bootstrap.message, &test->diagnostics);
     bootstrap_test_assert_mistakes(
         test, "test.yaml:6:7: signatures.keys[1]: signatures.trusted has another key of the same "
               "authority and key_id, 'b': give this one another key_id\n");

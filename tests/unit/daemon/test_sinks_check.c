@@ -79,7 +79,7 @@ files_must_be_such_as_can_be_written(void **state)
                               "- {kind: TRACE, file: {path: /nowhere/a}}\n"
                               "- {kind: METRICS, file: {path: /dev/null}}\n"
                               "- {kind: EVENT, file: {path: /tmp/udpa-sinks-check}}\n");
-    udpai_files_check(test->bootstrap.message, &options, &test->findings);
+    udpai_files_check(test->bootstrap.message, &options, &test->diagnostics);
     bootstrap_test_assert_mistakes(
         test, "test.yaml:2:28: sinks[0].file.path: /tmp: is no file: Is a directory\n"
               "test.yaml:3:30: sinks[1].file.path: /nowhere/a: cannot be made: No such file or "

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/words.h"
+#include "daemon/option_rules.h"
 
 #include <ctype.h>
 

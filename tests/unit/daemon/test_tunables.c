@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/switches.h"
+#include "daemon/tunables.h"
 
 #include <stdio.h>
 
@@ -55,13 +55,13 @@ snapshot_of(const char *const *texts)
 }
 
 static void
-read_texts(udpai_switches *switches, const char *const *texts)
+read_texts(udpai_tunables *switches, const char *const *texts)
 {
     UDPA_AUTO(udpai_runtime_snapshot_unref)
     udpai_runtime_snapshot *snapshot = snapshot_of(texts);
     memset(&told, 0, sizeof(told));
-    udpai_switches_init(switches, plan_new());
-    assert_ok(udpai_switches_read(switches, snapshot, note, &told));
+    udpai_tunables_init(switches, plan_new());
+    assert_ok(udpai_tunables_read(switches, snapshot, note, &told));
 }
 
 /* A key, something that it may be, and where that is found. */
@@ -73,7 +73,7 @@ static const struct one {
 
 #define ONE(key, text, field, wanted)                                                              \
     {                                                                                              \
-        key, text, offsetof(udpai_switches, field), sizeof(((udpai_switches *)NULL)->field),       \
+        key, text, offsetof(udpai_tunables, field), sizeof(((udpai_tunables *)NULL)->field),       \
             wanted                                                                                 \
     }
 #define TIME(name, ms) ONE("udpa.timing." #name "_ms", #ms, timing.name##_ms, ms)
@@ -109,7 +109,7 @@ static const struct one {
 };
 
 static uint64_t
-number_at(const udpai_switches *switches, const struct one *one)
+number_at(const udpai_tunables *switches, const struct one *one)
 {
     uint64_t number = 0; /* the least byte is first */
     memcpy(&number, (const char *)switches + one->offset, one->size);
@@ -122,8 +122,8 @@ each_key_changes_what_it_names_and_nothing_else(void **state)
     (void)state;
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(ones); i++) {
         const char *const texts[] = {ones[i].key, ones[i].text, "other.key", "7", NULL};
-        udpai_switches before, now;
-        udpai_switches_init(&before, plan_new());
+        udpai_tunables before, now;
+        udpai_tunables_init(&before, plan_new());
         assert_int_not_equal(number_at(&before, &ones[i]), ones[i].wanted);
         read_texts(&now, texts);
         assert_int_equal(told.n, 0);
@@ -131,7 +131,7 @@ each_key_changes_what_it_names_and_nothing_else(void **state)
         for (size_t k = 0; k < UDPAI_ARRAY_LEN(ones); k++)
             if (ones[k].offset != ones[i].offset)
                 assert_int_equal(number_at(&now, &ones[k]), number_at(&before, &ones[k]));
-        udpai_switches_tell_changes(&before, &now, note_change, &told);
+        udpai_tunables_tell_changes(&before, &now, note_change, &told);
         assert_int_equal(told.n, 1);
         assert_memory_equal(told.lines[0], ones[i].key, strlen(ones[i].key));
     }
@@ -141,7 +141,7 @@ static void
 what_the_file_says_is_the_default(void **state)
 {
     const char *const none[] = {"x", "1", NULL};
-    udpai_switches switches;
+    udpai_tunables switches;
 
     (void)state;
     read_texts(&switches, none);
@@ -149,7 +149,7 @@ what_the_file_says_is_the_default(void **state)
     assert_int_equal(switches.max_streams, 77);
     assert_int_equal(switches.max_streams_per_identity, UDPAI_MAX_STREAMS_PER_IDENTITY);
     assert_int_equal(switches.drain_timeout_ms, UDPAI_FINISH_TIMEOUT_MS);
-    const udpai_stream_switches streams = udpai_switches_of_streams(&switches);
+    const udpai_stream_switches streams = udpai_tunables_of_streams(&switches);
     assert_int_equal(streams.max_streams, 77);
     assert_int_equal(streams.finish_timeout_ms, UDPAI_FINISH_TIMEOUT_MS);
     assert_int_equal(streams.fanout.max_names, plan_new()->settings.fanout.max_names);
@@ -181,8 +181,8 @@ what_is_wrong_is_told_and_not_heeded(void **state)
     (void)state;
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(wrong); i++) {
         const char *const texts[] = {wrong[i].key, wrong[i].text, NULL};
-        udpai_switches before, now;
-        udpai_switches_init(&before, plan_new());
+        udpai_tunables before, now;
+        udpai_tunables_init(&before, plan_new());
         read_texts(&now, texts);
         assert_int_equal(told.n, 1);
         assert_non_null(strstr(told.lines[0], wrong[i].words));
@@ -197,7 +197,7 @@ static void
 an_empty_value_says_nothing(void **state)
 {
     const char *const texts[] = {"udpa.acl.dry_run", "", "udpa.log.levels.x", "", NULL};
-    udpai_switches switches;
+    udpai_tunables switches;
 
     (void)state;
     read_texts(&switches, texts);
@@ -213,10 +213,10 @@ times_that_do_not_go_together_are_not_heeded(void **state)
     const char *const cycle[] = {"udpa.timing.sync_timeout_ms", "30000", NULL};
     const char *const both[] = {"udpa.timing.sync_timeout_ms", "30000",
                                 "udpa.timing.cycle_timeout_ms", "30001", NULL};
-    udpai_switches before, now;
+    udpai_tunables before, now;
 
     (void)state;
-    udpai_switches_init(&before, plan_new());
+    udpai_tunables_init(&before, plan_new());
     read_texts(&now, backoff);
     assert_int_equal(told.n, 2); /* either can be the wrong one */
     assert_memory_equal(&now.timing, &before.timing, sizeof(now.timing));
@@ -235,7 +235,7 @@ components_have_levels(void **state)
     const char *const two[] = {"udpa.log.levels.file", "debug", "udpa.log.levels.acl", "error",
                                NULL};
     const char *const one[] = {"udpa.log.levels.file", "debug", NULL};
-    udpai_switches a, b;
+    udpai_tunables a, b;
 
     (void)state;
     read_texts(&a, two);
@@ -244,18 +244,18 @@ components_have_levels(void **state)
     assert_int_equal(a.log_levels[0].level, UDPA_LOG_ERROR);
     assert_string_equal(a.log_levels[1].component, "file");
     read_texts(&b, one);
-    assert_false(udpai_switches_same_log(&a, &b));
+    assert_false(udpai_tunables_same_log(&a, &b));
     read_texts(&b, two);
-    assert_true(udpai_switches_same_log(&a, &b));
+    assert_true(udpai_tunables_same_log(&a, &b));
     b.log_levels[1].level = UDPA_LOG_INFO;
-    assert_false(udpai_switches_same_log(&a, &b));
+    assert_false(udpai_tunables_same_log(&a, &b));
 }
 
 static void
 more_resources_of_a_namespace_may_be_held(void **state)
 {
     const char *const texts[] = {"udpa.limits.max_resources_per_namespace", "100000000", NULL};
-    udpai_switches switches;
+    udpai_tunables switches;
 
     (void)state;
     read_texts(&switches, texts);
@@ -269,16 +269,16 @@ static udpai_runtime_snapshot *handed_over;
 static udpa_err
 hand_over(void *context)
 {
-    udpai_switches *switches = context;
+    udpai_tunables *switches = context;
     udpai_runtime_snapshot *copy = NULL;
     udpai_strbuf bytes = {0};
-    udpai_switches_init(switches, plan_new());
-    udpai_switches_encode(handed_over, &bytes);
+    udpai_tunables_init(switches, plan_new());
+    udpai_tunables_encode(handed_over, &bytes);
     udpa_err err = udpai_strbuf_failed(&bytes)
                        ? UDPA_ERR_NOMEM
-                       : udpai_switches_decode(udpai_strbuf_view(&bytes), &copy);
+                       : udpai_tunables_decode(udpai_strbuf_view(&bytes), &copy);
     if (!err)
-        err = udpai_switches_read(switches, copy, note, &told);
+        err = udpai_tunables_read(switches, copy, note, &told);
     udpai_runtime_snapshot_unref(copy);
     udpai_strbuf_done(&bytes);
     return err;
@@ -289,7 +289,7 @@ another_process_reads_the_same(void **state)
 {
     const char *const texts[] = {"a", "b", "udpa.acl.dry_run", "true", "udpa.limits.max_streams",
                                  "9", NULL};
-    udpai_switches switches;
+    udpai_tunables switches;
 
     (void)state;
     memset(&told, 0, sizeof(told));
@@ -309,12 +309,12 @@ what_was_cut_is_malformed(void **state)
 
     (void)state;
     for (size_t len = 1; len < sizeof(whole) - 1; len++)
-        assert_int_equal(udpai_switches_decode((udpai_str){whole, len}, &copy), UDPA_ERR_MALFORMED);
+        assert_int_equal(udpai_tunables_decode((udpai_str){whole, len}, &copy), UDPA_ERR_MALFORMED);
     assert_null(copy);
-    assert_ok(udpai_switches_decode((udpai_str){whole, sizeof(whole) - 1}, &copy));
+    assert_ok(udpai_tunables_decode((udpai_str){whole, sizeof(whole) - 1}, &copy));
     assert_int_equal(udpai_runtime_snapshot_n_keys(copy), 1);
     udpai_runtime_snapshot_unref(copy);
-    assert_int_equal(udpai_switches_decode(UDPAI_STR("\x01\xff\x01x"), &copy), UDPA_ERR_MALFORMED);
+    assert_int_equal(udpai_tunables_decode(UDPAI_STR("\x01\xff\x01x"), &copy), UDPA_ERR_MALFORMED);
 }
 
 int

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/told.h"
+#include "daemon/seen_once.h"
 
 #include "base/vector.h"
 
@@ -16,7 +16,7 @@ key_of(const void *item)
 }
 
 void
-udpai_told_init(udpai_told *told)
+udpai_seen_once_init(udpai_seen_once *told)
 {
     udpai_map_init(&told->resources, key_of);
     udpai_list_init(&told->order);
@@ -24,7 +24,7 @@ udpai_told_init(udpai_told *told)
 }
 
 static void
-drop(udpai_told *told, told_resource *of)
+drop(udpai_seen_once *told, told_resource *of)
 {
     udpai_map_remove(&told->resources, of->key);
     udpai_list_remove(&of->node);
@@ -34,7 +34,7 @@ drop(udpai_told *told, told_resource *of)
 }
 
 void
-udpai_told_done(udpai_told *told)
+udpai_seen_once_done(udpai_seen_once *told)
 {
     while (!udpai_list_empty(&told->order))
         drop(told, UDPAI_LIST_ENTRY(told->order.next, told_resource, node));
@@ -42,7 +42,7 @@ udpai_told_done(udpai_told *told)
 }
 
 bool
-udpai_told_has(const udpai_told *told, udpai_str resource, const char *feature)
+udpai_seen_once_has(const udpai_seen_once *told, udpai_str resource, const char *feature)
 {
     const told_resource *of = udpai_map_get(&told->resources, resource);
     for (size_t i = 0; of && i < of->features.n; i++)
@@ -53,7 +53,7 @@ udpai_told_has(const udpai_told *told, udpai_str resource, const char *feature)
 
 /* NULL without memory. */
 static told_resource *
-add_resource(udpai_told *told, udpai_str key)
+add_resource(udpai_seen_once *told, udpai_str key)
 {
     told_resource *of = udpai_alloc(sizeof(*of) + key.len);
     if (!of)
@@ -70,9 +70,9 @@ add_resource(udpai_told *told, udpai_str key)
 }
 
 static void
-make_room(udpai_told *told, const told_resource *for_whom)
+make_room(udpai_seen_once *told, const told_resource *for_whom)
 {
-    while (told->n >= UDPAI_TOLD_MAX) {
+    while (told->n >= UDPAI_SEEN_ONCE_MAX) {
         told_resource *first = UDPAI_LIST_ENTRY(told->order.next, told_resource, node);
         if (first == for_whom)
             return;
@@ -81,7 +81,7 @@ make_room(udpai_told *told, const told_resource *for_whom)
 }
 
 void
-udpai_told_add(udpai_told *told, udpai_str resource, const char *feature)
+udpai_seen_once_add(udpai_seen_once *told, udpai_str resource, const char *feature)
 {
     told_resource *of = udpai_map_get(&told->resources, resource);
     if (!of)
@@ -89,14 +89,14 @@ udpai_told_add(udpai_told *told, udpai_str resource, const char *feature)
     if (!of)
         return;
     make_room(told, of);
-    if (told->n < UDPAI_TOLD_MAX && udpai_vector_push(&of->features, feature))
+    if (told->n < UDPAI_SEEN_ONCE_MAX && udpai_vector_push(&of->features, feature))
         told->n++;
     else if (of->features.n == 0)
         drop(told, of);
 }
 
 void
-udpai_told_forget(udpai_told *told, udpai_str resource)
+udpai_seen_once_forget(udpai_seen_once *told, udpai_str resource)
 {
     told_resource *of = udpai_map_get(&told->resources, resource);
     if (of)

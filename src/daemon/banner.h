@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What udpad says when it serves: where it is, what it keeps, and what to try next. */
-#ifndef UDPAI_WELCOME_H
-#define UDPAI_WELCOME_H
+#ifndef UDPAI_BANNER_H
+#define UDPAI_BANNER_H
 
 #include "daemon/options.h"
 #include "daemon/plan.h"
 
 /* The address with the port that it really has: "127.0.0.1:18000"; cut at the room's size. */
-void udpai_welcome_address(char *room, size_t size, const char *address, int port);
+void udpai_banner_address(char *room, size_t size, const char *address, int port);
 
 /* Those that the plan's sockets really have. */
 typedef struct udpai_ports {
@@ -15,9 +15,9 @@ typedef struct udpai_ports {
 } udpai_ports;
 
 /* To standard output. */
-void udpai_welcome_print(const udpai_plan *plan,
-                         const udpai_schema *schema,
-                         const udpai_options *options,
-                         const udpai_ports *ports);
+void udpai_banner_print(const udpai_plan *plan,
+                        const udpai_schema *schema,
+                        const udpai_options *options,
+                        const udpai_ports *ports);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/switches.h"
+#include "daemon/tunables.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -22,7 +22,7 @@ typedef enum switch_kind {
     NUMBER, /* uint64_t */
 } switch_kind;
 
-#define AT(field) offsetof(udpai_switches, field)
+#define AT(field) offsetof(udpai_tunables, field)
 #define TIME(name, least)                                                                          \
     {                                                                                              \
         "udpa.timing." #name, NUMBER, AT(timing.name), least, DAY_MS                               \
@@ -86,11 +86,11 @@ or_default(size_t value, size_t otherwise)
 }
 
 void
-udpai_switches_init(udpai_switches *switches, const udpai_plan *plan)
+udpai_tunables_init(udpai_tunables *switches, const udpai_plan *plan)
 {
     const udpai_endpoint_settings *settings = &plan->settings;
     const udpai_acl *acl = settings->node.acl;
-    *switches = (udpai_switches){
+    *switches = (udpai_tunables){
         .log_level = plan->log_level,
         .acl_dry_run = acl && udpai_acl_settings(acl)->is_dry_run,
         .validation = UDPAI_POLICY_REFUSE,
@@ -108,9 +108,9 @@ udpai_switches_init(udpai_switches *switches, const udpai_plan *plan)
 /* ---- complaints ---- */
 
 typedef struct reading {
-    udpai_switches *switches;
+    udpai_tunables *switches;
     const udpai_runtime_snapshot *snapshot;
-    udpai_switches_complain_fn complain;
+    udpai_tunables_complain_fn complain;
     void *userdata;
 } reading;
 
@@ -221,7 +221,7 @@ take(const reading *self, const struct known *known, const udpai_runtime_entry *
 static void
 take_component(const reading *self, const udpai_runtime_entry *entry)
 {
-    udpai_switches *switches = self->switches;
+    udpai_tunables *switches = self->switches;
     size_t len = sizeof(LOG_LEVELS) - 1;
     udpai_str component = {entry->key + len, entry->key_len - len};
     udpai_log_component_level one = {.level = UDPA_LOG_INFO};
@@ -280,9 +280,9 @@ complain_of_two(const reading *self,
 
 /* As the bootstrap file has it they go together. */
 static void
-keep_together(const reading *self, const udpai_switches *before)
+keep_together(const reading *self, const udpai_tunables *before)
 {
-    udpai_switches *now = self->switches;
+    udpai_tunables *now = self->switches;
     if (now->timing.backoff_base_ms > now->timing.backoff_max_ms) {
         complain_of_two(self, "udpa.timing.backoff_base_ms", now->timing.backoff_base_ms,
                         "is above", "udpa.timing.backoff_max_ms", now->timing.backoff_max_ms);
@@ -299,13 +299,13 @@ keep_together(const reading *self, const udpai_switches *before)
 }
 
 udpa_err
-udpai_switches_read(udpai_switches *switches,
+udpai_tunables_read(udpai_tunables *switches,
                     const udpai_runtime_snapshot *snapshot,
-                    udpai_switches_complain_fn complain,
+                    udpai_tunables_complain_fn complain,
                     void *userdata)
 {
     const reading self = {switches, snapshot, complain, userdata};
-    const udpai_switches before = *switches;
+    const udpai_tunables before = *switches;
     size_t n = 0;
     const udpai_runtime_entry **sorted =
         udpai_runtime_snapshot_sorted(snapshot, UDPAI_STR(UDPAI_SWITCHES_PREFIX), &n);
@@ -337,8 +337,8 @@ put_value(const struct known *known, const void *place, udpai_strbuf *line)
 }
 
 void
-udpai_switches_tell_changes(const udpai_switches *before,
-                            const udpai_switches *now,
+udpai_tunables_tell_changes(const udpai_tunables *before,
+                            const udpai_tunables *now,
                             void (*tell)(void *userdata, const char *line),
                             void *userdata)
 {
@@ -371,7 +371,7 @@ put_short(udpai_str text, udpai_strbuf *bytes)
 }
 
 void
-udpai_switches_encode(const udpai_runtime_snapshot *snapshot, udpai_strbuf *bytes)
+udpai_tunables_encode(const udpai_runtime_snapshot *snapshot, udpai_strbuf *bytes)
 {
     size_t n = 0;
     const udpai_runtime_entry **sorted =
@@ -399,7 +399,7 @@ take_short(udpai_str *rest, udpai_str *ret_text)
 }
 
 udpa_err
-udpai_switches_decode(udpai_str bytes, udpai_runtime_snapshot **ret_snapshot)
+udpai_tunables_decode(udpai_str bytes, udpai_runtime_snapshot **ret_snapshot)
 {
     udpai_str key, text;
     udpai_runtime_layer *layer = udpai_runtime_layer_new(UDPAI_STR("node"));
@@ -423,7 +423,7 @@ udpai_switches_decode(udpai_str bytes, udpai_runtime_snapshot **ret_snapshot)
 /* ---- using them ---- */
 
 bool
-udpai_switches_same_log(const udpai_switches *a, const udpai_switches *b)
+udpai_tunables_same_log(const udpai_tunables *a, const udpai_tunables *b)
 {
     bool is_same = a->log_level == b->log_level && a->n_log_levels == b->n_log_levels;
     for (size_t i = 0; is_same && i < a->n_log_levels; i++)
@@ -433,13 +433,13 @@ udpai_switches_same_log(const udpai_switches *a, const udpai_switches *b)
 }
 
 void
-udpai_switches_apply_log(const udpai_switches *switches)
+udpai_tunables_apply_log(const udpai_tunables *switches)
 {
     udpai_log_set_threshold(switches->log_level, switches->log_levels, switches->n_log_levels);
 }
 
 udpai_stream_switches
-udpai_switches_of_streams(const udpai_switches *switches)
+udpai_tunables_of_streams(const udpai_tunables *switches)
 {
     return (udpai_stream_switches){
         .max_streams = switches->max_streams,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What of a node its runtime can change, by keys below "udpa.": as the bootstrap file says, and
  * with what the runtime says in its place. Pure. */
-#ifndef UDPAI_DAEMON_SWITCHES_H
-#define UDPAI_DAEMON_SWITCHES_H
+#ifndef UDPAI_DAEMON_TUNABLES_H
+#define UDPAI_DAEMON_TUNABLES_H
 
 #include "base/log.h"
 #include "daemon/plan.h"
@@ -10,7 +10,7 @@
 
 #define UDPAI_SWITCHES_PREFIX "udpa."
 
-typedef struct udpai_switches {
+typedef struct udpai_tunables {
     udpa_log_level log_level;
     udpai_log_component_level log_levels[UDPAI_LOG_COMPONENTS_MAX]; /* by name */
     size_t n_log_levels;
@@ -22,35 +22,35 @@ typedef struct udpai_switches {
     udpai_node_timing timing;
     udpai_store_options store;
     udpai_fanout_options fanout;
-} udpai_switches;
+} udpai_tunables;
 
 /* As the plan says. */
-void udpai_switches_init(udpai_switches *switches, const udpai_plan *plan);
+void udpai_tunables_init(udpai_tunables *switches, const udpai_plan *plan);
 
 /* A value that is ignored, or a key that no setting has, and why: one line, which names the key. */
-typedef void (*udpai_switches_complain_fn)(void *userdata, udpai_str key, const char *line);
+typedef void (*udpai_tunables_complain_fn)(void *userdata, udpai_str key, const char *line);
 
 /* Puts what the runtime says in the place of what is there. What it says wrongly is complained of,
  * and stays as it is. UDPA_ERR_NOMEM: nothing was put. */
-udpa_err udpai_switches_read(udpai_switches *switches,
+udpa_err udpai_tunables_read(udpai_tunables *switches,
                              const udpai_runtime_snapshot *snapshot,
-                             udpai_switches_complain_fn complain,
+                             udpai_tunables_complain_fn complain,
                              void *userdata);
 
 /* A line for each that is another than before: "udpa.acl.dry_run is true now". */
-void udpai_switches_tell_changes(const udpai_switches *before,
-                                 const udpai_switches *now,
+void udpai_tunables_tell_changes(const udpai_tunables *before,
+                                 const udpai_tunables *now,
                                  void (*tell)(void *userdata, const char *line),
                                  void *userdata);
 
 /* What the runtime says that is for a node, as bytes for another process of it, and back: a
- * snapshot, for udpai_switches_read(). UDPA_ERR_MALFORMED: these are none; UDPA_ERR_NOMEM. */
-void udpai_switches_encode(const udpai_runtime_snapshot *snapshot, udpai_strbuf *bytes);
-udpa_err udpai_switches_decode(udpai_str bytes, udpai_runtime_snapshot **ret_snapshot);
+ * snapshot, for udpai_tunables_read(). UDPA_ERR_MALFORMED: these are none; UDPA_ERR_NOMEM. */
+void udpai_tunables_encode(const udpai_runtime_snapshot *snapshot, udpai_strbuf *bytes);
+udpa_err udpai_tunables_decode(udpai_str bytes, udpai_runtime_snapshot **ret_snapshot);
 
-bool udpai_switches_same_log(const udpai_switches *a, const udpai_switches *b);
-void udpai_switches_apply_log(const udpai_switches *switches);
+bool udpai_tunables_same_log(const udpai_tunables *a, const udpai_tunables *b);
+void udpai_tunables_apply_log(const udpai_tunables *switches);
 /* What stream sides go by. */
-udpai_stream_switches udpai_switches_of_streams(const udpai_switches *switches);
+udpai_stream_switches udpai_tunables_of_streams(const udpai_tunables *switches);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/welcome.h"
+#include "daemon/banner.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #define DEFAULT_SERVER "127.0.0.1:18000"
 
 void
-udpai_welcome_address(char *room, size_t size, const char *address, int port)
+udpai_banner_address(char *room, size_t size, const char *address, int port)
 {
     const char *colon = strrchr(address, ':');
     int len = colon ? (int)(colon - address) : (int)strlen(address);
@@ -33,7 +33,7 @@ static void
 print_socket(const udpai_plan_socket *socket, int port, const char *what)
 {
     char address[300];
-    udpai_welcome_address(address, sizeof(address), socket->address, port);
+    udpai_banner_address(address, sizeof(address), socket->address, port);
     printf("  listening on %s (%s; %s)\n", address, what, who_may_come(socket));
 }
 
@@ -90,7 +90,7 @@ print_next(const udpai_plan *plan,
     char ctl[PATH_MAX], address[300];
     snprintf(ctl, sizeof(ctl), "%.*sudpactl", slash ? (int)(slash + 1 - options->program) : 0,
              options->program);
-    udpai_welcome_address(address, sizeof(address), plan->sockets.items[0].address, port);
+    udpai_banner_address(address, sizeof(address), plan->sockets.items[0].address, port);
     char server[320] = "", name_space[UDPA_NAME_MAX + 8] = "";
     if (strcmp(address, DEFAULT_SERVER) != 0)
         snprintf(server, sizeof(server), " --server %s", address);
@@ -106,10 +106,10 @@ print_next(const udpai_plan *plan,
 }
 
 void
-udpai_welcome_print(const udpai_plan *plan,
-                    const udpai_schema *schema,
-                    const udpai_options *options,
-                    const udpai_ports *ports)
+udpai_banner_print(const udpai_plan *plan,
+                   const udpai_schema *schema,
+                   const udpai_options *options,
+                   const udpai_ports *ports)
 {
     printf("udpad %s, node '%.*s'\n", plan->settings.version, (int)plan->settings.node.id.len,
            plan->settings.node.id.data);

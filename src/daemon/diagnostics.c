@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/findings.h"
+#include "daemon/diagnostics.h"
 
 #include <ctype.h>
 #include <stdarg.h>
@@ -63,25 +63,28 @@ find_field(const udpai_tree *map, udpai_str name)
 /* Is something of this part of the document not in the message? A refused entry of a map is known
  * by its key. */
 static bool
-has_refused(const udpai_findings *findings, const udpai_tree *node)
+has_refused(const udpai_diagnostics *diagnostics, const udpai_tree *node)
 {
-    bool found = udpai_mistakes_has(&findings->text, node);
+    bool found = udpai_mistakes_has(&diagnostics->text, node);
     for (uint32_t i = 0; i < node->n && !found; i++) {
         if (node->kind == UDPAI_TREE_LIST)
-            found = has_refused(findings, node->items[i]);
+            found = has_refused(diagnostics, node->items[i]);
         else if (node->kind == UDPAI_TREE_MAP)
-            found = udpai_mistakes_has(&findings->text, node->entries[i].key) ||
-                    has_refused(findings, node->entries[i].value);
+            found = udpai_mistakes_has(&diagnostics->text, node->entries[i].key) ||
+                    has_refused(diagnostics, node->entries[i].value);
     }
     return found;
 }
 
 /* The message lacks items that were refused: its index is that among those that it has. */
 static const udpai_tree *
-find_item(const udpai_findings *findings, const udpai_tree *list, size_t index, uint32_t *ret_at)
+find_item(const udpai_diagnostics *diagnostics,
+          const udpai_tree *list,
+          size_t index,
+          uint32_t *ret_at)
 {
     for (uint32_t i = 0; i < list->n; i++) {
-        if (udpai_mistakes_has(&findings->text, list->items[i]) || index-- > 0)
+        if (udpai_mistakes_has(&diagnostics->text, list->items[i]) || index-- > 0)
             continue;
         *ret_at = i;
         return list->items[i];
@@ -91,13 +94,14 @@ find_item(const udpai_findings *findings, const udpai_tree *list, size_t index, 
 
 /* Past "[2]"; NULL: the document does not have it. */
 static const udpai_tree *
-step_to_item(const udpai_findings *findings, struct place *place, const char **path)
+step_to_item(const udpai_diagnostics *diagnostics, struct place *place, const char **path)
 {
     char *end;
     unsigned long index = strtoul(*path + 1, &end, 10);
     uint32_t at = (uint32_t)index;
-    const udpai_tree *item =
-        place->node->kind == UDPAI_TREE_LIST ? find_item(findings, place->node, index, &at) : NULL;
+    const udpai_tree *item = place->node->kind == UDPAI_TREE_LIST
+                                 ? find_item(diagnostics, place->node, index, &at)
+                                 : NULL;
     udpai_path_item(place->path, place->path, at);
     *path = *end ? end + 1 : end;
     return item;
@@ -105,7 +109,7 @@ step_to_item(const udpai_findings *findings, struct place *place, const char **p
 
 /* Past "types" or ".types". */
 static const udpai_tree *
-step_to_field(const udpai_findings *findings, struct place *place, const char **path)
+step_to_field(const udpai_diagnostics *diagnostics, struct place *place, const char **path)
 {
     *path += **path == '.';
     char name[64];
@@ -117,58 +121,58 @@ step_to_field(const udpai_findings *findings, struct place *place, const char **
                                    ? find_field(place->node, (udpai_str){name, len})
                                    : NULL;
     udpai_path_field(place->path, place->path, name);
-    place->is_refused |= entry && udpai_mistakes_has(&findings->text, entry->key);
+    place->is_refused |= entry && udpai_mistakes_has(&diagnostics->text, entry->key);
     return entry ? entry->value : NULL;
 }
 
 /* The place of a path such as "providers[0].types", or of as much of it as the document has. */
 static void
-find_place(const udpai_findings *findings, const char *path, struct place *ret)
+find_place(const udpai_diagnostics *diagnostics, const char *path, struct place *ret)
 {
     *ret = (struct place){0};
-    if (findings->documents && findings->documents->roots.n)
-        ret->node = findings->documents->roots.items[0];
+    if (diagnostics->documents && diagnostics->documents->roots.n)
+        ret->node = diagnostics->documents->roots.items[0];
     const udpai_tree *node = ret->node;
     while (node && *path) {
-        node =
-            *path == '[' ? step_to_item(findings, ret, &path) : step_to_field(findings, ret, &path);
+        node = *path == '[' ? step_to_item(diagnostics, ret, &path)
+                            : step_to_field(diagnostics, ret, &path);
         ret->node = node ? node : ret->node;
     }
     append(ret->path, strlen(ret->path), path);
-    if (ret->node && has_refused(findings, ret->node))
+    if (ret->node && has_refused(diagnostics, ret->node))
         ret->is_refused = true;
 }
 
 bool
-udpai_findings_is_unread(const udpai_findings *findings, const char *path)
+udpai_diagnostics_is_unread(const udpai_diagnostics *diagnostics, const char *path)
 {
     struct place place;
-    find_place(findings, path, &place);
+    find_place(diagnostics, path, &place);
     return place.is_refused;
 }
 
 /* ---- adding ---- */
 
 static void
-push(udpai_findings *findings, udpai_finding finding)
+push(udpai_diagnostics *diagnostics, udpai_finding finding)
 {
-    finding.index = findings->items.n;
-    if (finding.error && udpai_vector_push(&findings->items, finding)) {
-        findings->n_mistakes += !finding.is_warning;
+    finding.index = diagnostics->items.n;
+    if (finding.error && udpai_vector_push(&diagnostics->items, finding)) {
+        diagnostics->n_mistakes += !finding.is_warning;
         return;
     }
     udpa_error_unref(finding.error);
-    findings->has_failed = true;
+    diagnostics->has_failed = true;
 }
 
-static void add(udpai_findings *findings,
+static void add(udpai_diagnostics *diagnostics,
                 const char *path,
                 bool is_warning,
                 const char *format,
                 va_list arguments) UDPA_PRINTF(4, 0);
 
 static void
-add(udpai_findings *findings,
+add(udpai_diagnostics *diagnostics,
     const char *path,
     bool is_warning,
     const char *format,
@@ -177,82 +181,85 @@ add(udpai_findings *findings,
     char reason[1024];
     struct place found;
     vsnprintf(reason, sizeof(reason), format, arguments);
-    find_place(findings, path ? path : "", &found);
+    find_place(diagnostics, path ? path : "", &found);
     if (path && found.is_refused)
         return;
     const udpai_tree *node = path ? found.node : NULL;
     const udpai_place place = {
-        .source = path ? findings->source_name : PROGRAM,
+        .source = path ? diagnostics->source_name : PROGRAM,
         .line = node ? node->line : 0,
         .column = node ? node->column : 0,
         .path = udpai_str_from(found.path),
     };
     udpai_finding finding = {.line = place.line, .column = place.column, .is_warning = is_warning};
     (void)udpai_fail_at(&finding.error, UDPA_ERR_INVAL, &place, "%s", reason);
-    push(findings, finding);
+    push(diagnostics, finding);
 }
 
 void
-udpai_findings_add(udpai_findings *findings, udpa_error *mistake)
+udpai_diagnostics_add(udpai_diagnostics *diagnostics, udpa_error *mistake)
 {
-    push(findings, (udpai_finding){.error = mistake});
+    push(diagnostics, (udpai_finding){.error = mistake});
 }
 
 void
-udpai_findings_take_text(udpai_findings *findings)
+udpai_diagnostics_take_text(udpai_diagnostics *diagnostics)
 {
-    for (size_t i = 0; i < findings->text.found.n; i++) {
-        const udpai_mistake *mistake = &findings->text.found.items[i];
-        push(findings, (udpai_finding){.line = mistake->line,
-                                       .column = mistake->column,
-                                       .error = udpa_error_ref(mistake->error)});
+    for (size_t i = 0; i < diagnostics->text.found.n; i++) {
+        const udpai_mistake *mistake = &diagnostics->text.found.items[i];
+        push(diagnostics, (udpai_finding){.line = mistake->line,
+                                          .column = mistake->column,
+                                          .error = udpa_error_ref(mistake->error)});
     }
 }
 
 void
-udpai_findings_mistake(udpai_findings *findings, const char *path, const char *format, ...)
+udpai_diagnostics_error(udpai_diagnostics *diagnostics, const char *path, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    add(findings, path, false, format, arguments);
+    add(diagnostics, path, false, format, arguments);
     va_end(arguments);
 }
 
 void
-udpai_findings_warn(udpai_findings *findings, const char *path, const char *format, ...)
+udpai_diagnostics_warn(udpai_diagnostics *diagnostics, const char *path, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    add(findings, path, true, format, arguments);
+    add(diagnostics, path, true, format, arguments);
     va_end(arguments);
 }
 
 void
-udpai_findings_require(udpai_findings *findings, const char *path, const char *field, bool is_given)
+udpai_diagnostics_require(udpai_diagnostics *diagnostics,
+                          const char *path,
+                          const char *field,
+                          bool is_given)
 {
     char room[UDPAI_FIELD_PATH_MAX];
     if (!is_given)
-        udpai_findings_mistake(findings, udpai_path_field(room, path, field), "is required");
+        udpai_diagnostics_error(diagnostics, udpai_path_field(room, path, field), "is required");
 }
 
 void
-udpai_findings_require_words(udpai_findings *findings,
-                             const char *list,
-                             char *const *words,
-                             size_t n_words)
+udpai_diagnostics_require_words(udpai_diagnostics *diagnostics,
+                                const char *list,
+                                char *const *words,
+                                size_t n_words)
 {
     char path[UDPAI_FIELD_PATH_MAX];
     for (size_t i = 0; i < n_words; i++)
         if (!*words[i])
-            udpai_findings_mistake(findings, udpai_path_item(path, list, i), "is empty");
+            udpai_diagnostics_error(diagnostics, udpai_path_item(path, list, i), "is empty");
 }
 
 void
-udpai_findings_option(udpai_findings *findings, const char *format, ...)
+udpai_diagnostics_option(udpai_diagnostics *diagnostics, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    add(findings, NULL, false, format, arguments);
+    add(diagnostics, NULL, false, format, arguments);
     va_end(arguments);
 }
 
@@ -270,21 +277,22 @@ compare(const void *a, const void *b)
 }
 
 void
-udpai_findings_tell(udpai_findings *findings, udpai_finding_fn tell, void *userdata)
+udpai_diagnostics_report(udpai_diagnostics *diagnostics, udpai_finding_fn tell, void *userdata)
 {
-    if (findings->items.n > 1)
-        qsort(findings->items.items, findings->items.n, sizeof(findings->items.items[0]), compare);
-    for (size_t i = 0; i < findings->items.n; i++)
-        tell(findings->items.items[i].error, findings->items.items[i].is_warning, userdata);
+    if (diagnostics->items.n > 1)
+        qsort(diagnostics->items.items, diagnostics->items.n, sizeof(diagnostics->items.items[0]),
+              compare);
+    for (size_t i = 0; i < diagnostics->items.n; i++)
+        tell(diagnostics->items.items[i].error, diagnostics->items.items[i].is_warning, userdata);
 }
 
 void
-udpai_findings_done(udpai_findings *findings)
+udpai_diagnostics_done(udpai_diagnostics *diagnostics)
 {
-    for (size_t i = 0; i < findings->items.n; i++)
-        udpa_error_unref(findings->items.items[i].error);
-    udpai_vector_done(&findings->items);
-    udpai_mistakes_done(&findings->text);
-    udpai_documents_free(findings->documents);
-    *findings = (udpai_findings){0};
+    for (size_t i = 0; i < diagnostics->items.n; i++)
+        udpa_error_unref(diagnostics->items.items[i].error);
+    udpai_vector_done(&diagnostics->items);
+    udpai_mistakes_done(&diagnostics->text);
+    udpai_documents_free(diagnostics->documents);
+    *diagnostics = (udpai_diagnostics){0};
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the bootstrap file and the command line both say: may it be said? */
-#ifndef UDPAI_WORDS_H
-#define UDPAI_WORDS_H
+#ifndef UDPAI_OPTION_RULES_H
+#define UDPAI_OPTION_RULES_H
 
 #include "base/error.h"
 #include "base/util.h"

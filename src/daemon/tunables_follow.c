@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/switching.h"
+#include "daemon/tunables_follow.h"
 
 #include "base/alloc.h"
 
@@ -8,24 +8,24 @@
 
 typedef UDPAI_VECTOR(char *) lines;
 
-struct udpai_switching {
-    udpai_switching_env env;
+struct udpai_tunables_follower {
+    udpai_tunables_follower_env env;
     udpai_directories *directories; /* NULL: not yet */
-    udpai_switches now;
+    udpai_tunables now;
     udpai_acl *acl; /* as the bootstrap file has it; NULL: there are no rules */
     udpai_runtime_snapshot *followed;
     lines complaints;
 };
 
-udpai_switching *
-udpai_switching_new(const udpai_switching_env *env)
+udpai_tunables_follower *
+udpai_tunables_follower_new(const udpai_tunables_follower_env *env)
 {
-    udpai_switching *self = udpai_alloc(sizeof(*self));
+    udpai_tunables_follower *self = udpai_alloc(sizeof(*self));
     if (!self)
         return NULL;
     self->env = *env;
     self->acl = udpai_acl_ref(env->plan->settings.node.acl);
-    udpai_switches_init(&self->now, env->plan);
+    udpai_tunables_init(&self->now, env->plan);
     return self;
 }
 
@@ -37,8 +37,8 @@ free_lines(lines *all)
     udpai_vector_done(all);
 }
 
-udpai_switching *
-udpai_switching_free(udpai_switching *self)
+udpai_tunables_follower *
+udpai_tunables_follower_free(udpai_tunables_follower *self)
 {
     if (!self)
         return NULL;
@@ -52,7 +52,7 @@ udpai_switching_free(udpai_switching *self)
 /* ---- who goes by it ---- */
 
 static udpa_err
-use_acl(const udpai_switching *self, udpai_acl *acl, bool is_dry_run)
+use_acl(const udpai_tunables_follower *self, udpai_acl *acl, bool is_dry_run)
 {
     UDPA_AUTO(udpai_acl_unref) udpai_acl *other = NULL;
     udpai_acl_options options = *udpai_acl_settings(acl);
@@ -64,10 +64,10 @@ use_acl(const udpai_switching *self, udpai_acl *acl, bool is_dry_run)
 }
 
 static void
-use_streams(const udpai_switching *self, udpai_switches *to)
+use_streams(const udpai_tunables_follower *self, udpai_tunables *to)
 {
-    const udpai_switches *now = &self->now;
-    const udpai_stream_switches streams = udpai_switches_of_streams(to);
+    const udpai_tunables *now = &self->now;
+    const udpai_stream_switches streams = udpai_tunables_of_streams(to);
     bool is_same = now->max_streams == to->max_streams &&
                    now->max_streams_per_identity == to->max_streams_per_identity &&
                    now->drain_timeout_ms == to->drain_timeout_ms &&
@@ -84,7 +84,7 @@ use_streams(const udpai_switching *self, udpai_switches *to)
 }
 
 static void
-use_rules(const udpai_switching *self, udpai_switches *to)
+use_rules(const udpai_tunables_follower *self, udpai_tunables *to)
 {
     if (!self->acl || to->acl_dry_run == self->now.acl_dry_run ||
         use_acl(self, self->acl, to->acl_dry_run) == UDPA_OK)
@@ -94,7 +94,7 @@ use_rules(const udpai_switching *self, udpai_switches *to)
 }
 
 static void
-use_validation(const udpai_switching *self, const udpai_switches *to)
+use_validation(const udpai_tunables_follower *self, const udpai_tunables *to)
 {
     if (to->validation == self->now.validation)
         return;
@@ -104,12 +104,12 @@ use_validation(const udpai_switching *self, const udpai_switches *to)
 
 /* What cannot be put into use stays, and `to` says so. */
 static void
-use(const udpai_switching *self, udpai_switches *to)
+use(const udpai_tunables_follower *self, udpai_tunables *to)
 {
-    const udpai_switches *now = &self->now;
+    const udpai_tunables *now = &self->now;
     udpai_node *node = udpai_endpoint_node(self->env.endpoint);
-    if (!udpai_switches_same_log(now, to))
-        udpai_switches_apply_log(to);
+    if (!udpai_tunables_same_log(now, to))
+        udpai_tunables_apply_log(to);
     if (memcmp(&now->timing, &to->timing, sizeof(to->timing)) != 0)
         udpai_node_set_timing(node, &to->timing);
     if (memcmp(&now->store, &to->store, sizeof(to->store)) != 0)
@@ -152,13 +152,13 @@ tell(void *userdata, const char *line)
 /* ---- following ---- */
 
 static udpa_err
-read_all(udpai_switching *self, const udpai_runtime_snapshot *snapshot, udpai_switches *to)
+read_all(udpai_tunables_follower *self, const udpai_runtime_snapshot *snapshot, udpai_tunables *to)
 {
     struct complaining complaining = {.before = &self->complaints};
-    udpai_switches_init(to, self->env.plan);
+    udpai_tunables_init(to, self->env.plan);
     if (self->acl)
         to->acl_dry_run = udpai_acl_settings(self->acl)->is_dry_run;
-    udpa_err err = snapshot ? udpai_switches_read(to, snapshot, complain, &complaining) : UDPA_OK;
+    udpa_err err = snapshot ? udpai_tunables_read(to, snapshot, complain, &complaining) : UDPA_OK;
     free_lines(err ? &complaining.now : &self->complaints);
     if (!err)
         memcpy(&self->complaints, &complaining.now, sizeof(self->complaints));
@@ -166,9 +166,9 @@ read_all(udpai_switching *self, const udpai_runtime_snapshot *snapshot, udpai_sw
 }
 
 static void
-follow(udpai_switching *self, udpai_runtime_snapshot *snapshot)
+follow(udpai_tunables_follower *self, udpai_runtime_snapshot *snapshot)
 {
-    udpai_switches to, before = self->now;
+    udpai_tunables to, before = self->now;
     if (read_all(self, snapshot, &to) != UDPA_OK) {
         udpai_log(UDPA_LOG_ERROR, LOG, "what the node goes by stays as it was: out of memory");
         return;
@@ -177,16 +177,16 @@ follow(udpai_switching *self, udpai_runtime_snapshot *snapshot)
     self->now = to;
     udpai_runtime_snapshot_unref(self->followed);
     self->followed = udpai_runtime_snapshot_ref(snapshot);
-    udpai_switches_tell_changes(&before, &to, tell, NULL);
+    udpai_tunables_tell_changes(&before, &to, tell, NULL);
 }
 
 static void
-tell_workers(const udpai_switching *self, const udpai_runtime_snapshot *snapshot)
+tell_workers(const udpai_tunables_follower *self, const udpai_runtime_snapshot *snapshot)
 {
     udpai_strbuf bytes = {0};
     if (!self->env.workers)
         return;
-    udpai_switches_encode(snapshot, &bytes);
+    udpai_tunables_encode(snapshot, &bytes);
     if (udpai_strbuf_failed(&bytes))
         udpai_log(UDPA_LOG_ERROR, LOG, "workers are not told of a change: out of memory");
     else
@@ -195,24 +195,25 @@ tell_workers(const udpai_switching *self, const udpai_runtime_snapshot *snapshot
 }
 
 void
-udpai_switching_follow(udpai_switching *self, udpai_runtime_snapshot *snapshot)
+udpai_tunables_follower_follow(udpai_tunables_follower *self, udpai_runtime_snapshot *snapshot)
 {
     follow(self, snapshot);
     tell_workers(self, snapshot);
 }
 
 void
-udpai_switching_take_directories(udpai_switching *self, udpai_directories *directories)
+udpai_tunables_follower_take_directories(udpai_tunables_follower *self,
+                                         udpai_directories *directories)
 {
     self->directories = directories;
     udpai_directories_set_quiet(directories, self->now.files_quiet_ms);
 }
 
 udpa_err
-udpai_switching_set_acl(udpai_switching *self, udpai_acl *acl)
+udpai_tunables_follower_set_acl(udpai_tunables_follower *self, udpai_acl *acl)
 {
     udpai_acl *before = self->acl;
-    udpai_switches to;
+    udpai_tunables to;
     self->acl = acl;
     udpa_err err = read_all(self, self->followed, &to);
     if (!err)
@@ -228,7 +229,7 @@ udpai_switching_set_acl(udpai_switching *self, udpai_acl *acl)
 }
 
 bool
-udpai_switching_is_dry_run(const udpai_switching *self)
+udpai_tunables_follower_is_dry_run(const udpai_tunables_follower *self)
 {
     return self->now.acl_dry_run;
 }

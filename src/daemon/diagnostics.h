@@ -2,8 +2,8 @@
 /* What is wrong with a bootstrap file or the command line: mistakes, with which nothing is started,
  * and warnings. Each has its place, as far as there is one, and they are told in the order of the
  * file. */
-#ifndef UDPAI_FINDINGS_H
-#define UDPAI_FINDINGS_H
+#ifndef UDPAI_DIAGNOSTICS_H
+#define UDPAI_DIAGNOSTICS_H
 
 #include "base/vector.h"
 #include "codec/convert.h"
@@ -17,47 +17,51 @@ typedef struct udpai_finding {
     udpa_error *error;
 } udpai_finding;
 
-typedef struct udpai_findings {
+typedef struct udpai_diagnostics {
     const char *source_name;    /* of the file; borrowed */
     udpai_documents *documents; /* what places are looked up in; NULL: there are none */
     udpai_mistakes text;        /* what is wrong with the text itself, so that it was not taken */
     UDPAI_VECTOR(udpai_finding) items; /* everything, once the text was taken */
     size_t n_mistakes;
     bool has_failed; /* no memory: not all are here */
-} udpai_findings;
+} udpai_diagnostics;
 
 typedef void (*udpai_finding_fn)(const udpa_error *error, bool is_warning, void *userdata);
 
-void udpai_findings_done(udpai_findings *findings);
+void udpai_diagnostics_done(udpai_diagnostics *diagnostics);
 
 /* Takes the error over, which says its place. */
-void udpai_findings_add(udpai_findings *findings, udpa_error *mistake);
+void udpai_diagnostics_add(udpai_diagnostics *diagnostics, udpa_error *mistake);
 /* What was found in the text is to be told too. */
-void udpai_findings_take_text(udpai_findings *findings);
+void udpai_diagnostics_take_text(udpai_diagnostics *diagnostics);
 
 /* @p path: "providers[0].types", by the original names of the fields; told with the place of what
  * the file has of it. Not told if the text is wrong right there: it was told what is wrong. */
-void udpai_findings_mistake(udpai_findings *findings, const char *path, const char *format, ...)
+void
+udpai_diagnostics_error(udpai_diagnostics *diagnostics, const char *path, const char *format, ...)
     UDPA_PRINTF(3, 4);
-void udpai_findings_warn(udpai_findings *findings, const char *path, const char *format, ...)
+void
+udpai_diagnostics_warn(udpai_diagnostics *diagnostics, const char *path, const char *format, ...)
     UDPA_PRINTF(3, 4);
 /* A field that must be there. */
-void udpai_findings_require(udpai_findings *findings,
-                            const char *path,
-                            const char *field,
-                            bool is_given);
+void udpai_diagnostics_require(udpai_diagnostics *diagnostics,
+                               const char *path,
+                               const char *field,
+                               bool is_given);
 /* A list of texts, none of which may be empty. */
-void udpai_findings_require_words(udpai_findings *findings,
-                                  const char *list,
-                                  char *const *words,
-                                  size_t n_words);
+void udpai_diagnostics_require_words(udpai_diagnostics *diagnostics,
+                                     const char *list,
+                                     char *const *words,
+                                     size_t n_words);
 /* Of the command line. */
-void udpai_findings_option(udpai_findings *findings, const char *format, ...) UDPA_PRINTF(2, 3);
+void udpai_diagnostics_option(udpai_diagnostics *diagnostics, const char *format, ...)
+    UDPA_PRINTF(2, 3);
 
 /* Is some of this part of the file wrong, so that the message lacks it? */
-bool udpai_findings_is_unread(const udpai_findings *findings, const char *path);
+bool udpai_diagnostics_is_unread(const udpai_diagnostics *diagnostics, const char *path);
 
-void udpai_findings_tell(udpai_findings *findings, udpai_finding_fn tell, void *userdata);
+void
+udpai_diagnostics_report(udpai_diagnostics *diagnostics, udpai_finding_fn tell, void *userdata);
 
 /* ---- paths ---- */
 
