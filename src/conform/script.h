@@ -30,7 +30,7 @@ typedef struct udpai_stage {
     udpai_str node_id;
     uint64_t timeout_ms; /* for what must come */
     uint64_t quiet_ms;   /* for what must not */
-    udpai_xds_shim methods;
+    udpai_xds_server methods;
     unsigned n_talks; /* so far */
 } udpai_stage;
 

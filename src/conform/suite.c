@@ -60,7 +60,7 @@ udpai_suite_visit(void (*visit)(void *userdata, const udpai_case *that, unsigned
 void
 udpai_suite_init(udpai_suite *suite)
 {
-    udpai_xds_shim_init(&suite->stage.methods);
+    udpai_xds_server_init(&suite->stage.methods);
 }
 
 /* ---- before and behind the cases ---- */

@@ -29,7 +29,7 @@
 #include "session/worker_pool.h"
 #include "transport/grpc/stream_thread.h"
 #include "transport/http/asker.h"
-#include "xds/census.h"
+#include "xds/client_registry.h"
 #include "xds/csds.h"
 #include "xds/shim.h"
 

@@ -79,7 +79,7 @@ typedef struct udpai_plan {
     udpai_bootstrap bootstrap;
     char host[256];
     udpai_endpoint_settings settings;
-    udpai_xds_shim xds;
+    udpai_xds_server xds;
     udpai_csds csds;
     udpai_csds_method csds_methods[2]; /* of streams, and of a Fetch */
     udpai_lrs_service lrs;

@@ -2,7 +2,7 @@
 /* Who is shown what by xDS, from the bootstrap file. */
 #include "codec/regex.h"
 #include "daemon/plan_internal.h"
-#include "xds/census.h"
+#include "xds/client_registry.h"
 #include "xds/xds.h"
 
 typedef Udpa__Config__V1__Audience audience_message;
@@ -239,7 +239,7 @@ udpai_plan_xds(udpai_plan *plan)
         milliseconds(shim ? shim->absent_route_delay : NULL, UDPAI_XDS_ABSENT_ROUTE_DELAY_MS);
     plan->xds.warm_timeout_ms =
         milliseconds(shim ? shim->warm_timeout : NULL, UDPAI_XDS_WARM_TIMEOUT_MS);
-    udpai_xds_shim_init(&plan->xds);
+    udpai_xds_server_init(&plan->xds);
     plan_load_reporting(plan);
     udpai_hds_init(&plan->hds, &plan->xds);
     err = plan_csds(plan);

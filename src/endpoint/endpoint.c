@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "endpoint/check_planner.h"
-#include "endpoint/client_census.h"
+#include "endpoint/client_registry.h"
 #include "endpoint/load_rules.h"
 #include "endpoint/load_sums.h"
 #include "loop/clock.h"
@@ -20,7 +20,7 @@ run(void *userdata)
     if (endpoint->is_closing)
         return;
     udpai_subscriptions_sweep(endpoint);
-    udpai_wanted_run(endpoint);
+    udpai_local_demand_run(endpoint);
     udpai_publications_run(endpoint);
     udpai_node_flush(endpoint->node);
     udpai_loop_wheel_arm(endpoint->wheel);
@@ -54,7 +54,7 @@ static void
 answer_own_status(udpa_endpoint *endpoint, const udpai_report *report)
 {
     udpai_order *answer = endpoint->own_taken && report->kind == UDPAI_REPORT_OWN_STATUS
-                              ? udpai_own_taken_answer(endpoint->own_taken, report)
+                              ? udpai_local_acks_answer(endpoint->own_taken, report)
                               : NULL;
     if (answer)
         udpai_endpoint_order(endpoint, answer);
@@ -70,7 +70,7 @@ udpai_endpoint_take_report(udpa_endpoint *endpoint, udpai_report *report)
     if (udpai_load_upstreams_report(endpoint->load_upstreams, report) ||
         udpai_orca_collector_report(endpoint->collector, report))
         return;
-    udpai_client_census_report(endpoint->census, report);
+    udpai_client_registry_report(endpoint->census, report);
     answer_own_status(endpoint, report);
     if (endpoint->status)
         udpai_own_status_report(endpoint->status, report);
@@ -176,7 +176,7 @@ tear_down(udpa_endpoint *endpoint)
     udpai_load_reporting_free(endpoint->load);
     udpai_states_free(endpoint->states);
     udpai_own_reports_free(endpoint->own_reports);
-    udpai_wanted_free(endpoint->wishes);
+    udpai_local_demand_free(endpoint->wishes);
     udpai_own_status_free(endpoint->status);
     udpai_inspection_free(endpoint->inspection);
     udpai_questions_free(endpoint->questions);
@@ -186,10 +186,10 @@ tear_down(udpa_endpoint *endpoint)
     udpai_load_upstreams_free(endpoint->load_upstreams);
     udpai_load_sums_free(endpoint->load_sums);
     udpai_load_rules_free(endpoint->load_rules);
-    udpai_client_census_free(endpoint->census);
+    udpai_client_registry_free(endpoint->census);
     udpai_orca_collector_free(endpoint->collector);
     udpai_orca_board_free(endpoint->orca);
-    udpai_own_taken_free(endpoint->own_taken);
+    udpai_local_acks_free(endpoint->own_taken);
     endpoint->node = udpai_node_free(endpoint->node);
     endpoint->pool = udpai_worker_pool_free(endpoint->pool);
     udpai_free(UDPAI_TAKE(endpoint->worker_counts));
@@ -354,10 +354,10 @@ wanted(void *userdata, udpai_str type_url, udpai_str text, bool is_wanted)
 {
     udpa_endpoint *endpoint = userdata;
     udpai_load_sums_wanted(endpoint->load_sums, type_url, text, is_wanted);
-    udpai_client_census_wanted(endpoint->census, type_url, text, is_wanted);
+    udpai_client_registry_wanted(endpoint->census, type_url, text, is_wanted);
     udpai_orca_collector_wanted(endpoint->collector, type_url, text, is_wanted);
     if (!endpoint->load_sums)
-        udpai_wanted_note(endpoint, type_url, text, is_wanted);
+        udpai_local_demand_note(endpoint, type_url, text, is_wanted);
 }
 
 static void
@@ -380,7 +380,7 @@ make_loop_side(udpa_endpoint *endpoint,
     if (err == UDPA_OK)
         err = udpai_loop_inbox_new(&endpoint->events, endpoint->loop, take_events, endpoint,
                                    ret_error);
-    endpoint->wishes = udpai_wanted_new();
+    endpoint->wishes = udpai_local_demand_new();
     endpoint->own_reports = udpai_own_reports_new(settings->node.id);
     if (err == UDPA_OK && (!endpoint->wishes || !endpoint->own_reports))
         err = udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
@@ -454,7 +454,7 @@ make_planner(udpa_endpoint *endpoint, const udpai_endpoint_settings *settings)
 static udpa_err
 make_census(udpa_endpoint *endpoint, const udpai_endpoint_settings *settings)
 {
-    const udpai_client_census_options options = {
+    const udpai_client_registry_options options = {
         .node = endpoint->node,
         .wheel = udpai_loop_wheel_get(endpoint->wheel),
         .node_id = settings->node.id,
@@ -464,7 +464,7 @@ make_census(udpa_endpoint *endpoint, const udpai_endpoint_settings *settings)
         .wall_us = wall_us,
         .userdata = endpoint,
     };
-    return udpai_client_census_new(&endpoint->census, &options);
+    return udpai_client_registry_new(&endpoint->census, &options);
 }
 
 static udpa_err

@@ -4,8 +4,8 @@
 #define UDPAI_ENDPOINT_INTERNAL_H
 
 #include "endpoint/endpoint.h"
+#include "endpoint/local_acks.h"
 #include "endpoint/orca.h"
-#include "endpoint/own_taken.h"
 #include "endpoint/reporting.h"
 #include "endpoint/stream_counts.h"
 #include "endpoint/type.h"
@@ -19,7 +19,7 @@ typedef struct udpai_access_answers udpai_access_answers;
 typedef struct udpai_answers udpai_answers;
 typedef struct udpai_check_planner udpai_check_planner;
 typedef struct udpai_load_sums udpai_load_sums;
-typedef struct udpai_client_census udpai_client_census;
+typedef struct udpai_client_registry udpai_client_registry;
 typedef struct udpai_load_rules udpai_load_rules;
 
 /* What the engine's thread and the stream thread say besides reports. */
@@ -48,7 +48,7 @@ struct udpa_endpoint {
     udpai_listener *listener;        /* of the library */
     udpai_orca_collector *collector; /* NULL: nobody's resources have backends asked */
     udpai_orca_board *orca;          /* of the library; NULL: it does not listen */
-    udpai_own_taken *own_taken;      /* of the library; NULL: nobody is told what it has */
+    udpai_local_acks *own_taken;     /* of the library; NULL: nobody is told what it has */
     udpai_durable_engine *engine;
     udpai_own_status *status;             /* NULL: not served */
     udpai_questions *questions;           /* beside it */
@@ -59,10 +59,10 @@ struct udpa_endpoint {
     udpai_load_rules *load_rules;         /* beside the sums */
     udpai_load_sums *load_sums;           /* NULL: nothing is added up */
     udpai_load_upstreams *load_upstreams; /* NULL: nobody is told of it */
-    udpai_client_census *census;          /* NULL: nobody is told of clients */
+    udpai_client_registry *census;        /* NULL: nobody is told of clients */
     udpai_list outlets;                   /* udpai_outlet: what is published, by source */
     udpai_list subscriptions;             /* udpa_subscription */
-    udpai_wanted *wishes;                 /* for its reports */
+    udpai_local_demand *wishes;           /* for its reports */
     udpai_own_reports *own_reports;
     udpai_load_reporting *load; /* NULL: no recorder is reported */
     udpai_states *states;       /* NULL: no resource has one */

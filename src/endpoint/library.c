@@ -23,8 +23,8 @@ struct plan {
     udpai_source_config sources[SOURCES_MAX];
     udpai_provider_plan providers;
     udpai_server_tls *listen_tls;
-    udpai_orca_board *orca;     /* NULL: it does not listen */
-    udpai_own_taken *own_taken; /* NULL: it does not tell what it has */
+    udpai_orca_board *orca;      /* NULL: it does not listen */
+    udpai_local_acks *own_taken; /* NULL: it does not tell what it has */
     udpai_grpc_method methods[UDPAI_ORCA_METHODS + UDPAI_OWN_STATUS_METHODS];
 };
 
@@ -311,7 +311,7 @@ plan_done(struct plan *plan)
     udpai_provider_plan_done(&plan->providers);
     udpai_server_tls_unref(plan->listen_tls);
     udpai_orca_board_free(plan->orca);
-    udpai_own_taken_free(plan->own_taken);
+    udpai_local_acks_free(plan->own_taken);
 }
 
 /* ---- listening ---- */
@@ -331,10 +331,10 @@ plan_listener(struct plan *plan, udpa_error **ret_error)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     udpai_orca_board_methods(plan->orca, plan->methods);
     if (options->answers_client_status) {
-        plan->own_taken = udpai_own_taken_new();
+        plan->own_taken = udpai_local_acks_new();
         if (!plan->own_taken)
             return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-        udpai_own_taken_methods(plan->own_taken, plan->methods + UDPAI_ORCA_METHODS);
+        udpai_local_acks_methods(plan->own_taken, plan->methods + UDPAI_ORCA_METHODS);
     }
     if (!options->listen_tls)
         return udpai_exposure_check(options->listen_address, ret_error);

@@ -105,9 +105,10 @@ look_at(udpai_load_reporting *reporting, udpai_str cluster)
                                           &reporting->audience) != UDPA_OK)
         return false;
     for (int i = 0; i < LOAD_TYPES; i++)
-        reporting->is_wanted[i] = (i == TO_ALL || reporting->audience.n > 1) &&
-                                  udpai_wanted_have(endpoint->wishes, udpai_str_from(load_types[i]),
-                                                    udpai_str_from(name));
+        reporting->is_wanted[i] =
+            (i == TO_ALL || reporting->audience.n > 1) &&
+            udpai_local_demand_have(endpoint->wishes, udpai_str_from(load_types[i]),
+                                    udpai_str_from(name));
     return reporting->is_wanted[TO_ALL] || reporting->is_wanted[TO_SUMS];
 }
 

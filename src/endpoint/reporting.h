@@ -13,21 +13,22 @@
 /* Listeners take in messages of 4 MiB; a part of that is left for what stands around a payload. */
 #define UDPAI_REPORT_MAX_BYTES ((size_t)3584 * 1024)
 
-typedef struct udpai_wanted udpai_wanted;
+typedef struct udpai_local_demand udpai_local_demand;
 typedef struct udpai_own_reports udpai_own_reports;
 typedef struct udpai_load_reporting udpai_load_reporting;
 typedef struct udpai_states udpai_states;
 
-/* ---- wanted.c ---- */
+/* ---- demand.c ---- */
 
-udpai_wanted *udpai_wanted_new(void); /* NULL without memory */
-void udpai_wanted_free(udpai_wanted *wishes);
+udpai_local_demand *udpai_local_demand_new(void); /* NULL without memory */
+void udpai_local_demand_free(udpai_local_demand *wishes);
 /* From the node. The text is a name, or '*' and a prefix. Nobody is told before the next run. */
-void udpai_wanted_note(udpa_endpoint *endpoint, udpai_str type_url, udpai_str text, bool wanted);
+void
+udpai_local_demand_note(udpa_endpoint *endpoint, udpai_str type_url, udpai_str text, bool wanted);
 /* Tells those who watch of what has changed. */
-void udpai_wanted_run(udpa_endpoint *endpoint);
+void udpai_local_demand_run(udpa_endpoint *endpoint);
 /* Does somebody want the report of this name? */
-bool udpai_wanted_have(const udpai_wanted *wishes, udpai_str type_url, udpai_str name);
+bool udpai_local_demand_have(const udpai_local_demand *wishes, udpai_str type_url, udpai_str name);
 
 /* ---- report.c ---- */
 

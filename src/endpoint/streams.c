@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "reports/tally.h"
 #include "session/udpa.h"
-#include "xds/census.h"
+#include "xds/client_registry.h"
 
 #define MAX_UNJUDGED 64
 #define MAX_UNJUDGED_BYTES (1 << 20)
@@ -35,7 +35,7 @@ udpai_endpoint_make_streams(udpai_stream_thread **ret_streams,
                 .is_worker = env->is_worker,
                 .first_session = env->first_session,
                 .session_step = env->session_step,
-                .watcher = settings->client_ttl_ms ? &udpai_census_ops : NULL,
+                .watcher = settings->client_ttl_ms ? &udpai_client_registry_ops : NULL,
                 .withheld_types = of_single_clients,
                 .n_withheld_types = UDPAI_ARRAY_LEN(of_single_clients),
                 .withheld = settings->aggregated,

@@ -116,7 +116,7 @@ struct udpai_session {
     const udpa_error *why;       /* it has ended, while it is freed; NULL: as it should */
 };
 
-/* Who looks at all sessions for the loop side: a layer above makes it (xds/census.h). */
+/* Who looks at all sessions for the loop side: a layer above makes it (xds/client_registry.h). */
 typedef struct udpai_watcher_ops {
     udpa_err (*begin)(void **ret_watcher, udpai_hub *hub);
     void (*order)(void *watcher, const udpai_order *order); /* UDPAI_ORDER_CENSUS */

@@ -34,7 +34,7 @@ udpai_xds_type_free(udpai_xds_type *type)
     udpai_xds_unnameable_done(type);
     udpai_xds_unbar_all(type);
     udpai_refusals_done(&type->refusals);
-    udpai_xds_spelled_done(type);
+    udpai_xds_requested_name_done(type);
     udpa_error_unref(type->last_error);
     udpa_error_unref(type->held);
     udpai_free(type);

@@ -74,7 +74,7 @@ struct udpai_xds_renderer {
     udpai_renderer renderer; /* first */
     const udpai_xds_audience *audience;
     udpai_xds_form form;
-    bool says_errors; /* what is missing is told in resource_errors */
+    bool sends_errors; /* what is missing is told in resource_errors */
     /* Composes a response of the session's own: these names are missing; none: it says nothing. */
     udpa_err (*compose_answer)(const udpai_xds_renderer *self,
                                const udpai_subscription *subscription,

@@ -10,7 +10,7 @@
 #include "session/access.h"
 #include "udpa/status/v1/status.pb-c.h"
 #include "wire/scan.h"
-#include "xds/census.h"
+#include "xds/client_registry.h"
 #include "xds/csds_internal.h"
 
 /* How often it is looked whether all have told; more seldom each time. */

@@ -62,10 +62,10 @@ note_held(udpai_xds *xds, udpai_subscription *subscription, const udpai_xds_requ
         udpai_xds_name name;
         if (!resolve(xds, subscription, held->name, &name))
             continue;
-        err =
-            name.is_xdstp
-                ? udpai_xds_hold_spelled(udpai_xds_type_of(subscription), name.full, held->version)
-                : udpai_subscription_hold_version(subscription, name.full, held->version);
+        err = name.is_xdstp
+                  ? udpai_xds_hold_requested(udpai_xds_type_of(subscription), name.full,
+                                             held->version)
+                  : udpai_subscription_hold_version(subscription, name.full, held->version);
     }
     return err == UDPA_ERR_LIMIT ? UDPA_OK : err;
 }
@@ -81,7 +81,7 @@ unsubscribe_one(udpai_xds *xds, udpai_subscription *subscription, udpai_str name
     if (!resolve(xds, subscription, name, &resolved))
         return UDPA_OK;
     if (resolved.is_xdstp)
-        udpai_xds_unsubscribe_spelled(xds, udpai_xds_type_of(subscription), &resolved);
+        udpai_xds_unsubscribe_requested(xds, udpai_xds_type_of(subscription), &resolved);
     else
         udpai_unsubscribe_name(subscription, resolved.full, true);
     return UDPA_OK;

@@ -207,11 +207,11 @@ udpai_xds_group_leave(udpai_xds_groups *groups, udpai_hub *hub, udpai_xds_group 
 }
 
 udpa_err
-udpai_xds_group_meet_again(udpai_xds_group *group,
-                           udpai_hub *hub,
-                           const udpai_xds_client *client,
-                           bool *ret_stays,
-                           udpa_error **ret_error)
+udpai_xds_group_on_node_changed(udpai_xds_group *group,
+                                udpai_hub *hub,
+                                const udpai_xds_client *client,
+                                bool *ret_stays,
+                                udpa_error **ret_error)
 {
     char room[UDPAI_XDS_GROUP_NAMESPACE_MAX];
     udpai_str name_space;

@@ -60,11 +60,11 @@ udpa_err udpai_xds_group_join(udpai_xds_groups *groups,
 void udpai_xds_group_leave(udpai_xds_groups *groups, udpai_hub *hub, udpai_xds_group *group);
 /* A client of the group says something else of itself. *ret_stays false: it belongs to another
  * group now. */
-udpa_err udpai_xds_group_meet_again(udpai_xds_group *group,
-                                    udpai_hub *hub,
-                                    const udpai_xds_client *client,
-                                    bool *ret_stays,
-                                    udpa_error **ret_error);
+udpa_err udpai_xds_group_on_node_changed(udpai_xds_group *group,
+                                         udpai_hub *hub,
+                                         const udpai_xds_client *client,
+                                         bool *ret_stays,
+                                         udpa_error **ret_error);
 
 /* The audience with the name space of the group. */
 const udpai_xds_audience *udpai_xds_group_audience(const udpai_xds_group *group);

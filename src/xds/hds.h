@@ -29,7 +29,7 @@ typedef struct udpai_hds_method {
 
 /* Outlives the hub. Belongs to the stream thread. */
 struct udpai_hds_service {
-    udpai_xds_shim *shim; /* whose audiences these clients belong to */
+    udpai_xds_server *shim; /* whose audiences these clients belong to */
     udpai_hds_method methods[UDPAI_HDS_METHODS];
     /* Of warnings: specifiers that cannot be used, or not in full; answers to what was not asked;
      * and what the rules of this node do not let a client say. */
@@ -37,7 +37,7 @@ struct udpai_hds_service {
     udpai_map announced; /* sessions, by what they have said is there: of two, the later one */
 };
 
-void udpai_hds_init(udpai_hds_service *service, udpai_xds_shim *shim);
+void udpai_hds_init(udpai_hds_service *service, udpai_xds_server *shim);
 
 /* Begins a session on a new stream, whose info->context is the udpai_hds_method. */
 udpa_err

@@ -4,8 +4,8 @@
 #define UDPAI_HDS_INTERNAL_H
 
 #include "reports/health_table.h"
-#include "xds/belong.h"
 #include "xds/hds.h"
+#include "xds/select_audience.h"
 
 /* The names a specifier may have, in the order in which they count. */
 enum {
@@ -21,7 +21,7 @@ typedef struct udpai_hds {
     udpai_hds_service *service;
     bool is_fetch;
     udpai_timer patience; /* of who fetches; set while it waits */
-    udpai_xds_belonging belonging;
+    udpai_xds_membership belonging;
     udpai_node_info *peer; /* NULL until it has said who it is */
     udpa_bytes *segment;   /* its id, as the last segment of the names of what it says */
     unsigned capability;

@@ -82,7 +82,7 @@ subscribe(udpai_xds *xds,
         return udpai_xds_note_unnameable(xds, subscription, asked->name, why, ret_error);
     const udpai_locator locator = {name.full, name.parameters};
     if (name.is_xdstp && xds->protocol->has_parts)
-        return udpai_xds_subscribe_spelled(xds, subscription, &name, asked->name, ret_error);
+        return udpai_xds_subscribe_requested(xds, subscription, &name, asked->name, ret_error);
     if (is_repeated(xds, subscription, &locator))
         return UDPA_OK;
     err = name.is_xdstp ? udpai_xds_spell(xds, udpai_xds_type_of(subscription), name.full,
@@ -116,7 +116,7 @@ unsubscribe(udpai_xds *xds, udpai_subscription *subscription, const udpai_xds_lo
         return UDPA_OK;
     const udpai_locator locator = {name.full, name.parameters};
     if (name.is_xdstp)
-        udpai_xds_unsubscribe_spelled(xds, udpai_xds_type_of(subscription), &name);
+        udpai_xds_unsubscribe_requested(xds, udpai_xds_type_of(subscription), &name);
     else
         udpai_unsubscribe_locator(subscription, &locator, true);
     return UDPA_OK;

@@ -6,9 +6,9 @@
 #include "base/map.h"
 #include "envoy/service/load_stats/v3/lrs.pb-c.h"
 #include "reports/tally.h"
-#include "xds/belong.h"
 #include "xds/lrs_policy.h"
 #include "xds/names.h"
+#include "xds/select_audience.h"
 
 /* What one client may have counted here: clusters, and places in all of them. */
 #define UDPAI_LRS_CLUSTERS_MAX 1024
@@ -45,7 +45,7 @@ typedef struct udpai_lrs_selection {
 typedef struct udpai_lrs {
     udpai_session session; /* first */
     udpai_lrs_service *service;
-    udpai_xds_belonging belonging;
+    udpai_xds_membership belonging;
     udpai_node_info *peer;        /* NULL until it has said who it is */
     bool reports_all, reads_once; /* it can be asked for all; it reads one response, and no more */
     udpa_bytes *segment;          /* its id, as the last segment of the names of what it says */

@@ -21,7 +21,7 @@ static const struct variant {
 
 static void
 fill(udpai_xds_method *method,
-     udpai_xds_shim *shim,
+     udpai_xds_server *shim,
      const udpai_type_info *type,
      udpai_xds_variant variant)
 {
@@ -88,7 +88,7 @@ udpai_xds_rest_path(size_t index, char *room, size_t size)
 }
 
 static size_t
-fill_service(udpai_xds_shim *shim, size_t n, const udpai_type_info *type)
+fill_service(udpai_xds_server *shim, size_t n, const udpai_type_info *type)
 {
     for (size_t variant = 0; variant < UDPAI_XDS_POLL; variant++)
         if (has_variant(type, (udpai_xds_variant)variant)) {
@@ -100,7 +100,7 @@ fill_service(udpai_xds_shim *shim, size_t n, const udpai_type_info *type)
 
 /* Methods of one service stand together. */
 void
-udpai_xds_shim_init(udpai_xds_shim *shim)
+udpai_xds_server_init(udpai_xds_server *shim)
 {
     size_t n = fill_service(shim, 0, &aggregated);
     for (size_t i = 0; i < UDPAI_TYPES_SERVED; i++)
@@ -115,7 +115,7 @@ udpai_xds_shim_init(udpai_xds_shim *shim)
 }
 
 udpai_xds_method *
-udpai_xds_method_find(udpai_xds_shim *shim, udpai_str type_url, udpai_xds_variant variant)
+udpai_xds_method_find(udpai_xds_server *shim, udpai_str type_url, udpai_xds_variant variant)
 {
     udpai_xds_method *methods = variant == UDPAI_XDS_POLL ? shim->polls : shim->methods;
     size_t n = variant == UDPAI_XDS_POLL ? UDPAI_XDS_POLLS : UDPAI_XDS_METHODS;

@@ -91,7 +91,7 @@ udpai_xds_note_unnameable(udpai_xds *xds,
 {
     udpai_xds_type *type = udpai_xds_type_of(subscription);
     udpai_xds_unnameable *known = xds->protocol->has_removals ? NULL : find(type, name);
-    bool can_tell = xds->protocol->has_removals || xds->says_errors;
+    bool can_tell = xds->protocol->has_removals || xds->sends_errors;
     warn(xds, name, why);
     if (known)
         known->is_asked = true;
@@ -153,7 +153,7 @@ udpai_xds_end_names(udpai_xds *xds, udpai_subscription *subscription)
 /* ---- telling ---- */
 
 size_t
-udpai_xds_untold(const udpai_xds_type *type, udpai_xds_missing *ret_missing, size_t max)
+udpai_xds_unreported(const udpai_xds_type *type, udpai_xds_missing *ret_missing, size_t max)
 {
     size_t n = 0;
     for (size_t i = 0; i < type->unnameable.n && n < max; i++)
@@ -163,7 +163,7 @@ udpai_xds_untold(const udpai_xds_type *type, udpai_xds_missing *ret_missing, siz
 }
 
 void
-udpai_xds_told(udpai_xds *xds, udpai_xds_type *type)
+udpai_xds_reported(udpai_xds *xds, udpai_xds_type *type)
 {
     for (size_t i = 0; i < type->unnameable.n; i++)
         count_told(xds, type, &type->unnameable.items[i]);

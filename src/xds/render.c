@@ -246,11 +246,11 @@ version(const udpai_renderer *renderer,
 }
 
 static void
-init_forms(const udpai_xds_audience *audience, udpai_xds_renderer *forms, bool says_errors)
+init_forms(const udpai_xds_audience *audience, udpai_xds_renderer *forms, bool sends_errors)
 {
     for (size_t i = 0; i < UDPAI_XDS_FORMS; i++) {
         udpai_xds_renderer *form = &forms[i];
-        form->says_errors = says_errors;
+        form->sends_errors = sends_errors;
         form->audience = audience;
         form->form = (udpai_xds_form)i;
         form->renderer.serial = audience->serial;

@@ -133,7 +133,7 @@ is_told_by_resource(const udpai_render *what, udpai_str name)
 static bool
 is_told_by_error(const udpai_xds_response *response, const udpai_render *what, udpai_str name)
 {
-    return response->renderer->says_errors &&
+    return response->renderer->sends_errors &&
            udpai_subscription_n_asking(what->subscription, name) > 0;
 }
 
@@ -176,7 +176,7 @@ plan_gone(const udpai_xds_audience *audience,
         return;
     if (gone->constraints.len == 0)
         plan->removed[response->n_removed++] = name;
-    else if (response->renderer->says_errors && !gone->is_replaced)
+    else if (response->renderer->sends_errors && !gone->is_replaced)
         plan->errors[response->n_errors++] =
             (udpai_xds_missing){name, gone->constraints, UDPA_ERR_NOT_FOUND, UDPAI_XDS_NOT_THERE};
     else
@@ -288,7 +288,7 @@ compose_answer(const udpai_xds_renderer *self,
         .renderer = self,
         .type_url = udpai_subscription_type_url(subscription),
     };
-    if (self->says_errors) {
+    if (self->sends_errors) {
         response.errors = missing;
         response.n_errors = n_missing;
         return udpai_xds_compose_parts(body, put, &response);

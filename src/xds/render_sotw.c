@@ -223,7 +223,7 @@ add_missing(void *userdata, udpai_str full_name)
 static udpa_err
 find_errors(struct errors *errors, const udpai_render *what)
 {
-    if (!errors->self->says_errors)
+    if (!errors->self->sends_errors)
         return UDPA_OK;
     for (size_t i = 0; i < what->n_removed; i++)
         add_missing(errors, what->removed[i]);

@@ -7,7 +7,7 @@
 #include "session/client_log.h"
 #include "session/status.h"
 #include "wire/compose.h"
-#include "xds/belong.h"
+#include "xds/select_audience.h"
 #include "xds/xds_internal.h"
 
 /* The number of the nonce in both kinds of response. */
@@ -90,7 +90,7 @@ const udpai_renderer *
 udpai_xds_renderer_for(const udpai_xds *xds, udpai_xds_form form)
 {
     const udpai_xds_audience *audience = xds->audience;
-    return &(xds->says_errors ? audience->with_errors : audience->renderers)[form].renderer;
+    return &(xds->sends_errors ? audience->with_errors : audience->renderers)[form].renderer;
 }
 
 /* ---- requests ---- */
@@ -105,8 +105,9 @@ static udpa_err
 choose_audience(udpai_xds *xds, udpa_error **ret_error)
 {
     const udpai_xds_client client = client_of(xds);
-    udpai_xds_belonging belonging;
-    udpa_err err = udpai_xds_belong(xds->shim, xds->session.hub, &client, &belonging, ret_error);
+    udpai_xds_membership belonging;
+    udpa_err err =
+        udpai_xds_select_audience(xds->shim, xds->session.hub, &client, &belonging, ret_error);
     if (err != UDPA_OK)
         return err;
     xds->audience = belonging.audience;
@@ -125,7 +126,7 @@ meet(udpai_xds *xds, udpa_error **ret_error)
         return err;
     if (xds->protocol->has_kin)
         udpai_client_log_node(&xds->session, xds->peer);
-    xds->says_errors =
+    xds->sends_errors =
         xds->audience->resource_errors ||
         (xds->peer && udpai_node_info_has_feature(xds->peer, UDPAI_XDS_FEATURE_ERRORS));
     xds->subscriber.renderer = xds->protocol->choose_renderer(xds);
@@ -141,14 +142,14 @@ meet_again(udpai_xds *xds, udpa_error **ret_error)
         xds->shim->audiences, xds->shim->n_audiences, xds->session.info.identity, xds->peer);
     const udpai_xds_client client = client_of(xds);
     if (!now)
-        return udpai_xds_refuse_stranger(xds->shim, xds->session.hub, &client, ret_error);
+        return udpai_xds_reject_unmatched_client(xds->shim, xds->session.hub, &client, ret_error);
     udpa_err admitted = udpai_session_admit(&xds->session, &xds->subscriber, xds->peer, ret_error);
     if (admitted != UDPA_OK)
         return admitted;
     bool stays = now == xds->audience;
     if (xds->group && now == udpai_xds_group_template(xds->group)) {
-        udpa_err err =
-            udpai_xds_group_meet_again(xds->group, xds->session.hub, &client, &stays, ret_error);
+        udpa_err err = udpai_xds_group_on_node_changed(xds->group, xds->session.hub, &client,
+                                                       &stays, ret_error);
         if (err != UDPA_OK)
             return err;
     }
@@ -218,7 +219,7 @@ check_type(const udpai_xds *xds, udpai_str type_url, udpa_error **ret_error)
 }
 
 static bool
-must_be_named(const udpai_xds_shim *shim, udpai_str type_url)
+must_be_named(const udpai_xds_server *shim, udpai_str type_url)
 {
     for (size_t i = 0; i < shim->n_explicit_wildcards; i++)
         if (udpai_str_eq(shim->explicit_wildcards[i], type_url))
@@ -237,7 +238,7 @@ udpai_xds_delay_absence(const udpai_xds *xds, udpai_subscription *subscription)
                       udpai_str_eq(type_url, UDPAI_STR(UDPAI_TYPE_EXTENSION));
     bool is_envoy = xds->peer && udpai_str_eq(udpai_node_info_parts(xds->peer)->user_agent_name,
                                               UDPAI_STR("envoy"));
-    if (is_envoy && is_awaited && xds->protocol->has_removals && !xds->says_errors)
+    if (is_envoy && is_awaited && xds->protocol->has_removals && !xds->sends_errors)
         udpai_subscription_delay_absence(subscription, xds->shim->absent_route_delay_ms);
 }
 
@@ -262,7 +263,7 @@ open_type(udpai_xds *xds, udpai_str type_url)
     if (!type)
         return NULL;
     udpai_list_init(&type->in_flight);
-    udpai_xds_spelled_init(type);
+    udpai_xds_requested_name_init(type);
     type->is_named = must_be_named(xds->shim, type_url);
     udpai_subscription *subscription =
         udpai_subscriber_get(&xds->subscriber, type_url, xds->protocol->choose_mode(xds, type_url));
@@ -358,9 +359,9 @@ static udpa_err
 answer_unnameable(udpai_xds *xds, udpai_xds_type *type, udpai_xds_next_response *ret)
 {
     udpai_xds_missing missing[UDPAI_XDS_UNNAMEABLE_MAX];
-    size_t n = udpai_xds_untold(type, missing, UDPAI_XDS_UNNAMEABLE_MAX);
+    size_t n = udpai_xds_unreported(type, missing, UDPAI_XDS_UNNAMEABLE_MAX);
     udpa_err err = compose_answer(xds, missing, n, ret);
-    udpai_xds_told(xds, type);
+    udpai_xds_reported(xds, type);
     type->n_removals += n;
     return err;
 }

@@ -9,7 +9,7 @@
 #include "model/types.h"
 #include "xds/group.h"
 
-typedef struct udpai_xds_shim udpai_xds_shim;
+typedef struct udpai_xds_server udpai_xds_server;
 
 typedef enum udpai_xds_variant {
     UDPAI_XDS_STREAM_SOTW,
@@ -23,7 +23,7 @@ typedef struct udpai_xds_method {
     char path[96]; /* "/package.Service/Method"; of REST "/v3/discovery:clusters" */
     udpai_xds_variant variant;
     udpai_str type_url; /* that the service is for; empty: each request says */
-    udpai_xds_shim *shim;
+    udpai_xds_server *shim;
 } udpai_xds_method;
 
 #define UDPAI_XDS_REMOVAL_PATIENCE_MS 5000
@@ -36,7 +36,7 @@ typedef struct udpai_xds_method {
 /* Two of the aggregated service, three for each type that can be polled, one for each other. */
 #define UDPAI_XDS_METHODS (2 + 2 * UDPAI_TYPES_POLLED + UDPAI_TYPES_SERVED)
 
-struct udpai_xds_shim {
+struct udpai_xds_server {
     udpai_xds_audience *audiences; /* who matches none is refused */
     size_t n_audiences;            /* at least one */
     /* Type URLs of which a request that names nothing asks for nothing. */
@@ -55,13 +55,13 @@ struct udpai_xds_shim {
     /* Of warnings about states of the world that have grown too large to send often, about clients
      * that nobody has foreseen, and about xdstp names that cannot be answered. */
     udpai_xds_groups groups; /* the limits are its owner's, 0: the defaults */
-    udpai_log_limit large_states, strangers, bad_names;
+    udpai_log_limit large_states, unmatched_clients, bad_names;
     udpai_xds_method methods[UDPAI_XDS_METHODS];
     udpai_xds_method polls[UDPAI_XDS_POLLS]; /* their paths are those of REST */
 };
 
 /* To be called when the audiences are filled in, all but their renderers; fills in the rest. */
-void udpai_xds_shim_init(udpai_xds_shim *shim);
+void udpai_xds_server_init(udpai_xds_server *shim);
 
 /* Does xDS have a service for this type, or for all (empty), in this way? */
 bool udpai_xds_has_service(udpai_str type_url, udpai_xds_variant variant);
@@ -74,6 +74,6 @@ void udpai_xds_rest_path(size_t index, char *room, size_t size);
 
 /* What serves a type, or all types (empty), in this way; NULL: nothing does. */
 udpai_xds_method *
-udpai_xds_method_find(udpai_xds_shim *shim, udpai_str type_url, udpai_xds_variant variant);
+udpai_xds_method_find(udpai_xds_server *shim, udpai_str type_url, udpai_xds_variant variant);
 
 #endif

@@ -75,7 +75,7 @@ udpai_xds_subscribe_name(udpai_xds *xds,
     if (err != UDPA_OK)
         return udpai_xds_note_unnameable(xds, subscription, name, why, ret_error);
     if (resolved.is_xdstp && xds->protocol->has_parts)
-        return udpai_xds_subscribe_spelled(xds, subscription, &resolved, name, ret_error);
+        return udpai_xds_subscribe_requested(xds, subscription, &resolved, name, ret_error);
     err = resolved.is_xdstp ? udpai_xds_spell(xds, udpai_xds_type_of(subscription), resolved.full,
                                               name, ret_error)
                             : UDPA_OK;

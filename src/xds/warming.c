@@ -23,7 +23,7 @@ resend(void *userdata, udpai_str name)
                                NULL) != UDPA_OK)
         return;
     if (resolved.is_xdstp && follower->xds->protocol->has_parts)
-        udpai_xds_resend_spelled(udpai_xds_type_of(follower->subscription), &resolved);
+        udpai_xds_resend_requested(udpai_xds_type_of(follower->subscription), &resolved);
     else
         udpai_subscription_resend(follower->subscription, resolved.full);
 }

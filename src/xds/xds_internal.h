@@ -59,7 +59,7 @@ struct udpai_xds_type {
     UDPAI_VECTOR(udpai_xds_unnameable) unnameable; /* missing.c */
     size_t n_untold;                               /* of these */
     UDPAI_VECTOR(udpa_bytes *) barred;             /* barred.c */
-    /* What was asked for by names of the form xdstp://… (spelled.c). */
+    /* What was asked for by names of the form xdstp://… (requested_name.c). */
     udpai_map spellings;       /* of names, as the client wrote them last */
     udpai_map globs;           /* of udpai_subscription: parts, each of a collection */
     udpai_subscription *named; /* the part with the names; NULL: none; SotW has none */
@@ -122,7 +122,7 @@ struct udpai_xds {
     udpai_session session; /* first */
     udpai_subscriber subscriber;
     const udpai_xds_protocol *protocol;
-    udpai_xds_shim *shim;
+    udpai_xds_server *shim;
     const udpai_xds_audience *audience; /* NULL until the first request has come */
     udpai_xds_group *group;             /* whose audience it is; NULL: it is the shim's */
     udpai_str type_url;                 /* the only one; empty: each request says */
@@ -131,7 +131,7 @@ struct udpai_xds {
     udpai_timer patience;  /* set: removals are held back */
     udpai_body *writing;   /* what the last message borrows from */
     size_t n_untold;       /* names that cannot be, over all types */
-    bool says_errors;      /* what is missing is told in resource_errors */
+    bool sends_errors;     /* what is missing is told in resource_errors */
     bool asks_nothing_new; /* the last request */
     udpai_xds_polling polling;
     size_t n_types, n_globs;
@@ -215,9 +215,9 @@ typedef struct udpai_xds_next_response {
     uint64_t head;
 } udpai_xds_next_response;
 
-/* spelled.c: names of the form xdstp://… */
-void udpai_xds_spelled_init(udpai_xds_type *type);
-void udpai_xds_spelled_done(udpai_xds_type *type);
+/* requested_name.c: names of the form xdstp://… */
+void udpai_xds_requested_name_init(udpai_xds_type *type);
+void udpai_xds_requested_name_done(udpai_xds_type *type);
 /* Notes how the client spells a name. */
 udpa_err udpai_xds_spell(udpai_xds *xds,
                          udpai_xds_type *type,
@@ -236,17 +236,17 @@ udpa_err udpai_xds_get_part(udpai_xds *xds,
                             udpai_str spelling,
                             udpai_subscription **ret_part,
                             udpa_error **ret_error);
-udpa_err udpai_xds_subscribe_spelled(udpai_xds *xds,
-                                     udpai_subscription *subscription,
-                                     const udpai_xds_name *name,
-                                     udpai_str spelling,
-                                     udpa_error **ret_error);
+udpa_err udpai_xds_subscribe_requested(udpai_xds *xds,
+                                       udpai_subscription *subscription,
+                                       const udpai_xds_name *name,
+                                       udpai_str spelling,
+                                       udpa_error **ret_error);
 void
-udpai_xds_unsubscribe_spelled(udpai_xds *xds, udpai_xds_type *type, const udpai_xds_name *name);
+udpai_xds_unsubscribe_requested(udpai_xds *xds, udpai_xds_type *type, const udpai_xds_name *name);
 /* Notes what the client holds of an earlier stream, with what will bring it. */
-udpa_err udpai_xds_hold_spelled(udpai_xds_type *type, udpai_str full_name, udpai_str version);
+udpa_err udpai_xds_hold_requested(udpai_xds_type *type, udpai_str full_name, udpai_str version);
 /* Sends it again. */
-void udpai_xds_resend_spelled(udpai_xds_type *type, const udpai_xds_name *name);
+void udpai_xds_resend_requested(udpai_xds_type *type, const udpai_xds_name *name);
 /* A resource, or what is missing (NULL), as the client knows it through this subscription: a view
  * of the resource, of the session, or of `room`. False: it cannot name it. */
 #define UDPAI_XDS_SHOWN_MAX UDPAI_SESSION_CALLED_MAX
@@ -298,8 +298,8 @@ udpa_err udpai_xds_ask_barred(udpai_xds *xds, udpa_error **ret_error);
 void udpai_xds_begin_names(udpai_xds_type *type);
 void udpai_xds_end_names(udpai_xds *xds, udpai_subscription *subscription);
 /* Those that were not told yet, at most so many; they count as told when that is done. */
-size_t udpai_xds_untold(const udpai_xds_type *type, udpai_xds_missing *ret_missing, size_t max);
-void udpai_xds_told(udpai_xds *xds, udpai_xds_type *type);
+size_t udpai_xds_unreported(const udpai_xds_type *type, udpai_xds_missing *ret_missing, size_t max);
+void udpai_xds_reported(udpai_xds *xds, udpai_xds_type *type);
 udpai_xds_missing udpai_xds_unnameable_view(const udpai_xds_type *type, size_t index);
 void udpai_xds_unnameable_done(udpai_xds_type *type);
 

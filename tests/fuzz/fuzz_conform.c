@@ -87,7 +87,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     server self = {data + 1, data + size, 0};
     const udpai_peer peer = {open_call, take, end_call, hear, status, end_call, now_ms, &self};
     stage = (udpai_stage){.peer = &peer, .timeout_ms = 10, .quiet_ms = 5};
-    udpai_xds_shim_init(&stage.methods);
+    udpai_xds_server_init(&stage.methods);
     udpai_world_init(&stage.world, "conform", NULL);
     udpai_world_learn(&stage.world, UDPAI_CLUSTER, UDPAI_STR("a"));
     converse(&stage, data[0] & 1);

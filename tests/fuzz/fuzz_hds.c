@@ -14,7 +14,7 @@
 
 typedef struct world {
     fake_hub hub;
-    udpai_xds_shim shim;
+    udpai_xds_server shim;
     udpai_xds_audience audience;
     udpai_hds_service service;
     fake_stream stream;
@@ -122,7 +122,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     self.audience.default_namespace = UDPAI_STR("local");
     self.shim.audiences = &self.audience;
     self.shim.n_audiences = 1;
-    udpai_xds_shim_init(&self.shim);
+    udpai_xds_server_init(&self.shim);
     udpai_hds_init(&self.service, &self.shim);
     const udpai_stream_info info = {.context = &self.service.methods[0]};
     fake_stream_open(&self.stream, &self.hub, udpai_hds_session_new, &info);

@@ -43,7 +43,7 @@ typedef struct loop_type {
 typedef struct bed {
     fake_hub server, client;
     fake_stream served, dialled;
-    udpai_xds_shim shim;
+    udpai_xds_server shim;
     udpai_xds_audience audience;
     udpai_upstream *upstream;
     bool is_delta, has_asked_secrets, may_lie, has_lied;
@@ -494,7 +494,7 @@ begin(bed *self, uint8_t kind)
     self->audience.default_namespace = UDPAI_STR("local");
     self->shim.audiences = &self->audience;
     self->shim.n_audiences = 1;
-    udpai_xds_shim_init(&self->shim);
+    udpai_xds_server_init(&self->shim);
     self->is_delta = kind & 1;
     self->may_lie = kind >> 6 == 3; /* few of those that are tried: after a lie little is checked */
     fake_hub_settle(&self->server, &(udpai_settled_facts){0});

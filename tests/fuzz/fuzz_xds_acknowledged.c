@@ -54,7 +54,7 @@ typedef struct waiting {
 
 typedef struct bed {
     fake_hub hub;
-    udpai_xds_shim shim;
+    udpai_xds_server shim;
     udpai_xds_audience audience;
     fake_stream stream;
     unsigned content[N_NAMES];
@@ -306,7 +306,7 @@ begin(bed *self, uint8_t kind)
     self->audience.default_namespace = UDPAI_STR("local");
     self->shim.audiences = &self->audience;
     self->shim.n_audiences = 1;
-    udpai_xds_shim_init(&self->shim);
+    udpai_xds_server_init(&self->shim);
     settle(self, kind & 1);
     const udpai_stream_info info = {
         .context = udpai_xds_method_find(&self->shim, (udpai_str){0}, UDPAI_XDS_STREAM_DELTA),

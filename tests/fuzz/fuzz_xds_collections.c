@@ -58,7 +58,7 @@ typedef struct client {
 
 typedef struct bed {
     fake_hub hub;
-    udpai_xds_shim shim;
+    udpai_xds_server shim;
     udpai_xds_audience audience;
     unsigned content[N_NAMES];
     unsigned n_changes;
@@ -254,7 +254,7 @@ begin(bed *self, uint8_t kind)
     self->audience.n_namespaces = 1;
     self->shim.audiences = &self->audience;
     self->shim.n_audiences = 1;
-    udpai_xds_shim_init(&self->shim);
+    udpai_xds_server_init(&self->shim);
     settle(self, kind & 1);
     const udpai_stream_info info = {
         .context = udpai_xds_method_find(&self->shim, (udpai_str){0}, UDPAI_XDS_STREAM_DELTA),

@@ -46,7 +46,7 @@ typedef struct client {
 
 typedef struct bed {
     fake_hub hub;
-    udpai_xds_shim shim;
+    udpai_xds_server shim;
     udpai_xds_audience audience;
     unsigned content[N_TYPES][N_NAMES];
     unsigned n_changes;
@@ -412,7 +412,7 @@ begin(bed *self, uint8_t kind)
     self->shim.n_audiences = 1;
     self->shim.removal_patience_ms = kind & 16 ? 1000 : 0;
     self->shim.warm_timeout_ms = kind & 32 ? 1000 : 0;
-    udpai_xds_shim_init(&self->shim);
+    udpai_xds_server_init(&self->shim);
     if (kind & 8)
         settle(self, 4);
     open_client(self, 0, UDPAI_XDS_STREAM_DELTA);

@@ -459,7 +459,7 @@ dialled(sim_side *side, udpai_session **ret_session, udpai_stream_info *info)
 
 struct sim_host {
     udpai_xds_audience audience;
-    udpai_xds_shim shim;
+    udpai_xds_server shim;
     udpai_str namespaces[N_NAMESPACES];
 };
 
@@ -477,7 +477,7 @@ host_new(void)
     host->audience.n_namespaces = N_NAMESPACES - 1;
     host->shim.audiences = &host->audience;
     host->shim.n_audiences = 1;
-    udpai_xds_shim_init(&host->shim);
+    udpai_xds_server_init(&host->shim);
     return host;
 }
 

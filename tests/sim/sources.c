@@ -77,7 +77,7 @@ typedef struct scene {
     char seen_by[N_KEYS][8]; /* whose word the node has; "": it has none */
     int seen[N_KEYS];
     udpai_xds_audience audience;
-    udpai_xds_shim shim;
+    udpai_xds_server shim;
     udpai_upstream *upstream;
 } scene;
 
@@ -376,7 +376,7 @@ begin_xds(scene *self)
     self->audience.default_namespace = UDPAI_STR(SOURCES_SPACE);
     self->shim.audiences = &self->audience;
     self->shim.n_audiences = 1;
-    udpai_xds_shim_init(&self->shim);
+    udpai_xds_server_init(&self->shim);
     self->members[OWNER_X].node->speaks = &xds;
 }
 

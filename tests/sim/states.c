@@ -58,7 +58,7 @@ typedef struct scene {
     member members[PLACES];
     bool exists[N_KEYS], ever_gone[N_KEYS];
     udpai_xds_audience audience;
-    udpai_xds_shim shim;
+    udpai_xds_server shim;
     udpai_upstream *upstream;
 } scene;
 
@@ -102,7 +102,7 @@ begin_xds(scene *self)
     self->audience.default_namespace = UDPAI_STR(SPACE);
     self->shim.audiences = &self->audience;
     self->shim.n_audiences = 1;
-    udpai_xds_shim_init(&self->shim);
+    udpai_xds_server_init(&self->shim);
     if (udpai_upstream_new(&self->upstream, &options) != UDPA_OK)
         abort();
 }

@@ -39,7 +39,7 @@ setup(void **state)
     self->stage.node_id = UDPAI_STR("tester");
     self->stage.timeout_ms = 1000;
     self->stage.quiet_ms = 100;
-    udpai_xds_shim_init(&self->stage.methods);
+    udpai_xds_server_init(&self->stage.methods);
     *state = self;
     return 0;
 }
@@ -440,7 +440,7 @@ lack_of_memory_ends_a_script(void **state)
     fake_answer(&self->fake.calls[0], false, UDPAI_CLUSTER, "n1", "conform-a=1 conform-b=2", "");
     self->stage.peer = &self->fake.peer;
     self->stage.timeout_ms = self->stage.quiet_ms = 10;
-    udpai_xds_shim_init(&self->stage.methods);
+    udpai_xds_server_init(&self->stage.methods);
     oom_torture(converse_from_nothing, self);
     self->fake.n_calls = 1;
     fake_peer_done(&self->fake);

@@ -19,7 +19,7 @@ setup(void **state)
     self->stage.peer = &self->fake.peer;
     self->stage.node_id = UDPAI_STR("tester");
     self->stage.timeout_ms = self->stage.quiet_ms = 100;
-    udpai_xds_shim_init(&self->stage.methods);
+    udpai_xds_server_init(&self->stage.methods);
     udpai_world_init(&self->stage.world, "conform", &self->fake.changer);
     udpai_script_init(&self->script, &self->stage);
     self->script.kind = UDPAI_CLUSTER;

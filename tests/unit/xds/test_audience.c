@@ -233,7 +233,7 @@ setup(void **state)
     };
     self->world.shim.audiences = self->audiences;
     self->world.shim.n_audiences = 2;
-    udpai_xds_shim_init(&self->world.shim);
+    udpai_xds_server_init(&self->world.shim);
     xds_change(&self->world, "+CDS/shop.acme/a=1 +CDS/local/b=1 +CDS/com.acme/c=1");
     *state = self;
     return 0;

@@ -162,7 +162,7 @@ setup(void **state)
     xds_settle(&self->world);
     self->world.audience.default_namespace = UDPAI_STR(NAME_SPACE);
     self->world.audience.n_namespaces = 0;
-    udpai_xds_shim_init(&self->world.shim);
+    udpai_xds_server_init(&self->world.shim);
     xds_change(&self->world, "+CDS/local/clients/n1/a=1!a +CDS/local/clients/n2/a=2!a "
                              "+CDS/local/clients/n2/b=1!b");
     fake_hub_drop_reports(&self->world.hub);

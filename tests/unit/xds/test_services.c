@@ -53,7 +53,7 @@ static void
 each_method_is_found_by_its_type_and_variant(void **state)
 {
     xds_one *self = *state;
-    udpai_xds_shim *shim = &self->world.shim;
+    udpai_xds_server *shim = &self->world.shim;
     for (size_t i = 0; i < UDPAI_XDS_METHODS; i++) {
         udpai_xds_method *method = &shim->methods[i];
         assert_ptr_equal(udpai_xds_method_find(shim, method->type_url, method->variant), method);

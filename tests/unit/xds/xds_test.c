@@ -75,7 +75,7 @@ xds_world_init_with(xds_world *world, const udpai_hub_options *options)
     world->audience.control_plane = UDPAI_STR(CONTROL_PLANE);
     world->shim.audiences = &world->audience;
     world->shim.n_audiences = 1;
-    udpai_xds_shim_init(&world->shim);
+    udpai_xds_server_init(&world->shim);
 }
 
 void

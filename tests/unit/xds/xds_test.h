@@ -29,7 +29,7 @@
 
 typedef struct xds_world {
     fake_hub hub;
-    udpai_xds_shim shim;
+    udpai_xds_server shim;
     udpai_xds_audience audience; /* the shim's only one, until a test has others */
     udpa_bytes *address;         /* of who calls from now on; NULL: not known; the test's */
 } xds_world;

@@ -31,7 +31,7 @@ struct udpa_wanted_watch {
     bool is_ended;
 };
 
-struct udpai_wanted {
+struct udpai_local_demand {
     udpai_map by_key;
     udpai_list all;
     udpai_list changed;
@@ -46,10 +46,10 @@ wish_key(const void *item)
     return ((const udpai_want *)item)->key;
 }
 
-udpai_wanted *
-udpai_wanted_new(void)
+udpai_local_demand *
+udpai_local_demand_new(void)
 {
-    udpai_wanted *wishes = udpai_alloc(sizeof(*wishes));
+    udpai_local_demand *wishes = udpai_alloc(sizeof(*wishes));
     if (!wishes)
         return NULL;
     udpai_map_init(&wishes->by_key, wish_key);
@@ -60,7 +60,7 @@ udpai_wanted_new(void)
 }
 
 static void
-free_wish(udpai_wanted *wishes, udpai_want *wish)
+free_wish(udpai_local_demand *wishes, udpai_want *wish)
 {
     udpai_map_remove(&wishes->by_key, wish->key);
     udpai_list_remove(&wish->node);
@@ -77,7 +77,7 @@ free_watch(udpa_wanted_watch *watch)
 }
 
 void
-udpai_wanted_free(udpai_wanted *wishes)
+udpai_local_demand_free(udpai_local_demand *wishes)
 {
     if (!wishes)
         return;
@@ -103,7 +103,7 @@ put_key(udpai_strbuf *key, udpai_str type_url, const char *mark, udpai_str text)
 
 /* Takes the key, unless there is no memory. */
 static udpai_want *
-add_wish(udpai_wanted *wishes, udpai_strbuf *key)
+add_wish(udpai_local_demand *wishes, udpai_strbuf *key)
 {
     udpai_want *wish = wishes->by_key.n < WISHES_MAX ? udpai_alloc(sizeof(*wish)) : NULL;
     if (!wish)
@@ -133,9 +133,9 @@ refuse(udpa_endpoint *endpoint, udpai_str type_url, udpai_str text)
 }
 
 void
-udpai_wanted_note(udpa_endpoint *endpoint, udpai_str type_url, udpai_str text, bool wanted)
+udpai_local_demand_note(udpa_endpoint *endpoint, udpai_str type_url, udpai_str text, bool wanted)
 {
-    udpai_wanted *wishes = endpoint->wishes;
+    udpai_local_demand *wishes = endpoint->wishes;
     udpai_strbuf key = {0};
     put_key(&key, type_url, "", text);
     udpai_want *wish =
@@ -171,7 +171,7 @@ tell(const udpa_wanted_watch *watch, const udpai_want *wish)
 }
 
 static void
-tell_change(udpai_wanted *wishes, udpai_want *wish)
+tell_change(udpai_local_demand *wishes, udpai_want *wish)
 {
     if (wish->is_told != wish->is_wanted) {
         wish->is_told = wish->is_wanted;
@@ -187,7 +187,7 @@ tell_change(udpai_wanted *wishes, udpai_want *wish)
 }
 
 static void
-tell_new(udpai_wanted *wishes)
+tell_new(udpai_local_demand *wishes)
 {
     wishes->has_new = false;
     UDPAI_LIST_FOREACH (in_watches, &wishes->watches) {
@@ -204,9 +204,9 @@ tell_new(udpai_wanted *wishes)
 }
 
 void
-udpai_wanted_run(udpa_endpoint *endpoint)
+udpai_local_demand_run(udpa_endpoint *endpoint)
 {
-    udpai_wanted *wishes = endpoint->wishes;
+    udpai_local_demand *wishes = endpoint->wishes;
     UDPAI_LIST_FOREACH_SAFE (at, &wishes->watches) {
         udpa_wanted_watch *watch = UDPAI_LIST_ENTRY(at, udpa_wanted_watch, node);
         if (watch->is_ended)
@@ -257,7 +257,7 @@ udpa_wanted_watch_end(udpa_wanted_watch *watch)
 /* ---- asking ---- */
 
 static bool
-has(const udpai_wanted *wishes,
+has(const udpai_local_demand *wishes,
     udpai_strbuf *key,
     udpai_str type_url,
     const char *mark,
@@ -271,7 +271,7 @@ has(const udpai_wanted *wishes,
 
 /* Without memory nobody seems to want it. */
 bool
-udpai_wanted_have(const udpai_wanted *wishes, udpai_str type_url, udpai_str name)
+udpai_local_demand_have(const udpai_local_demand *wishes, udpai_str type_url, udpai_str name)
 {
     udpai_strbuf key = {0};
     udpai_str prefix;
@@ -291,5 +291,5 @@ udpa_is_wanted(const udpa_endpoint *endpoint, const char *type_url, const char *
     UDPAI_AUTO_FREE char *type = udpai_type_url_complete(type_url);
     UDPAI_AUTO_FREE char *name = udpai_report_name(endpoint->own_reports, udpai_str_from(about));
     return type && name &&
-           udpai_wanted_have(endpoint->wishes, udpai_str_from(type), udpai_str_from(name));
+           udpai_local_demand_have(endpoint->wishes, udpai_str_from(type), udpai_str_from(name));
 }

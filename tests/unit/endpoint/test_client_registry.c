@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What stream sides tell of clients becomes resources of the node, as long as somebody wants them.
  */
-#include "endpoint/client_census.h"
+#include "endpoint/client_registry.h"
 
 #include <stdio.h>
 
@@ -20,7 +20,7 @@ typedef struct world {
     udpai_wheel wheel;
     uint64_t now_ms;
     udpai_node *node;
-    udpai_client_census *census;
+    udpai_client_registry *census;
     size_t n_sides;
     uint64_t ticket; /* of the last order; 0: nobody is to tell */
     size_t n_orders;
@@ -84,7 +84,7 @@ on_order(void *userdata, udpai_order *order)
 static void
 on_wanted(void *userdata, udpai_str type_url, udpai_str text, bool wanted)
 {
-    udpai_client_census_wanted(((world *)userdata)->census, type_url, text, wanted);
+    udpai_client_registry_wanted(((world *)userdata)->census, type_url, text, wanted);
 }
 
 static void
@@ -99,7 +99,7 @@ begin(world *self, size_t n_sides)
     *self = (world){.n_sides = n_sides};
     udpai_wheel_init(&self->wheel, 0);
     assert_ok(udpai_node_new(&self->node, &self->wheel, &config, &env, NULL));
-    const udpai_client_census_options options = {
+    const udpai_client_registry_options options = {
         .node = self->node,
         .wheel = &self->wheel,
         .node_id = UDPAI_STR("node"),
@@ -109,7 +109,7 @@ begin(world *self, size_t n_sides)
         .wall_us = wall_us,
         .userdata = self,
     };
-    assert_ok(udpai_client_census_new(&self->census, &options));
+    assert_ok(udpai_client_registry_new(&self->census, &options));
     udpai_node_start(self->node);
     udpai_node_flush(self->node);
 }
@@ -117,7 +117,7 @@ begin(world *self, size_t n_sides)
 static void
 end(world *self)
 {
-    udpai_client_census_free(self->census);
+    udpai_client_registry_free(self->census);
     udpai_node_free(self->node);
     udpai_strbuf_done(&self->told);
     udpai_strbuf_done(&self->below);
@@ -127,7 +127,7 @@ static void
 report(world *self, uint64_t session, udpai_report *report)
 {
     report->session = session;
-    udpai_client_census_report(self->census, report);
+    udpai_client_registry_report(self->census, report);
     node_bed_tell(self->node, session, report);
 }
 

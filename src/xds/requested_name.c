@@ -30,7 +30,7 @@ glob_key(const void *item)
 }
 
 void
-udpai_xds_spelled_init(udpai_xds_type *type)
+udpai_xds_requested_name_init(udpai_xds_type *type)
 {
     udpai_map_init(&type->spellings, spelling_key);
     udpai_map_init(&type->globs, glob_key);
@@ -38,7 +38,7 @@ udpai_xds_spelled_init(udpai_xds_type *type)
 
 /* The parts belong to the subscriber. */
 void
-udpai_xds_spelled_done(udpai_xds_type *type)
+udpai_xds_requested_name_done(udpai_xds_type *type)
 {
     size_t at = 0;
     struct spelled *spelled;
@@ -248,11 +248,11 @@ subscribe_name(udpai_xds *xds,
 }
 
 udpa_err
-udpai_xds_subscribe_spelled(udpai_xds *xds,
-                            udpai_subscription *subscription,
-                            const udpai_xds_name *name,
-                            udpai_str text,
-                            udpa_error **ret_error)
+udpai_xds_subscribe_requested(udpai_xds *xds,
+                              udpai_subscription *subscription,
+                              const udpai_xds_name *name,
+                              udpai_str text,
+                              udpa_error **ret_error)
 {
     udpai_subscription *part;
     udpa_err err = udpai_xds_get_part(xds, subscription, name, text, &part, ret_error);
@@ -266,7 +266,7 @@ udpai_xds_subscribe_spelled(udpai_xds *xds,
 }
 
 void
-udpai_xds_unsubscribe_spelled(udpai_xds *xds, udpai_xds_type *type, const udpai_xds_name *name)
+udpai_xds_unsubscribe_requested(udpai_xds *xds, udpai_xds_type *type, const udpai_xds_name *name)
 {
     if (name->is_glob) {
         drop_glob(xds, type, name->full);
@@ -283,7 +283,7 @@ udpai_xds_unsubscribe_spelled(udpai_xds *xds, udpai_xds_type *type, const udpai_
 }
 
 udpa_err
-udpai_xds_hold_spelled(udpai_xds_type *type, udpai_str full_name, udpai_str version)
+udpai_xds_hold_requested(udpai_xds_type *type, udpai_str full_name, udpai_str version)
 {
     udpai_subscription *part = collection_of(type, full_name);
     udpa_err err = part ? udpai_subscription_hold_version(part, full_name, version) : UDPA_OK;
@@ -293,7 +293,7 @@ udpai_xds_hold_spelled(udpai_xds_type *type, udpai_str full_name, udpai_str vers
 }
 
 void
-udpai_xds_resend_spelled(udpai_xds_type *type, const udpai_xds_name *name)
+udpai_xds_resend_requested(udpai_xds_type *type, const udpai_xds_name *name)
 {
     udpai_subscription *part = name->is_glob ? udpai_map_get(&type->globs, name->full) : NULL;
     if (part)

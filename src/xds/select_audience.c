@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "xds/belong.h"
+#include "xds/select_audience.h"
 
 udpa_err
-udpai_xds_refuse_stranger(udpai_xds_shim *shim,
-                          udpai_hub *hub,
-                          const udpai_xds_client *client,
-                          udpa_error **ret_error)
+udpai_xds_reject_unmatched_client(udpai_xds_server *shim,
+                                  udpai_hub *hub,
+                                  const udpai_xds_client *client,
+                                  udpa_error **ret_error)
 {
     const udpai_node_parts *node = client->node ? udpai_node_info_parts(client->node) : NULL;
     udpai_str id = node ? node->id : (udpai_str){0}, cluster = node ? node->cluster : id;
     udpai_str identity = udpai_identity_name(client->identity);
     unsigned n_suppressed;
-    if (udpai_log_allow(&shim->strangers, udpai_hub_wheel(hub)->now_ms, &n_suppressed))
+    if (udpai_log_allow(&shim->unmatched_clients, udpai_hub_wheel(hub)->now_ms, &n_suppressed))
         udpai_log(UDPA_LOG_WARNING, "xds",
                   "refused a client that belongs to no audience: node id '%.*s', cluster '%.*s', "
                   "certificate '%.*s' (%u more such warnings left out)",
@@ -24,16 +24,16 @@ udpai_xds_refuse_stranger(udpai_xds_shim *shim,
 }
 
 udpa_err
-udpai_xds_belong(udpai_xds_shim *shim,
-                 udpai_hub *hub,
-                 const udpai_xds_client *client,
-                 udpai_xds_belonging *ret_belonging,
-                 udpa_error **ret_error)
+udpai_xds_select_audience(udpai_xds_server *shim,
+                          udpai_hub *hub,
+                          const udpai_xds_client *client,
+                          udpai_xds_membership *ret_belonging,
+                          udpa_error **ret_error)
 {
     const udpai_xds_audience *audience = udpai_xds_audience_choose(
         shim->audiences, shim->n_audiences, client->identity, client->node);
     if (!audience)
-        return udpai_xds_refuse_stranger(shim, hub, client, ret_error);
+        return udpai_xds_reject_unmatched_client(shim, hub, client, ret_error);
     udpai_xds_group *group = NULL;
     if (udpai_xds_template_is(audience->default_namespace)) {
         udpa_err err =
@@ -42,13 +42,13 @@ udpai_xds_belong(udpai_xds_shim *shim,
             return err;
         audience = udpai_xds_group_audience(group);
     }
-    *ret_belonging = (udpai_xds_belonging){audience, group};
+    *ret_belonging = (udpai_xds_membership){audience, group};
     return UDPA_OK;
 }
 
 void
-udpai_xds_belong_no_more(udpai_xds_shim *shim, udpai_hub *hub, udpai_xds_belonging *belonging)
+udpai_xds_leave_audience(udpai_xds_server *shim, udpai_hub *hub, udpai_xds_membership *belonging)
 {
     udpai_xds_group_leave(&shim->groups, hub, belonging->group);
-    *belonging = (udpai_xds_belonging){0};
+    *belonging = (udpai_xds_membership){0};
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "endpoint/client_census.h"
+#include "endpoint/client_registry.h"
 #include "federation/reporting.h"
 
 #include "base/alloc.h"
@@ -34,8 +34,8 @@ typedef struct census_client {
     uint64_t said_ms;
 } census_client;
 
-struct udpai_client_census {
-    udpai_client_census_options options;
+struct udpai_client_registry {
+    udpai_client_registry_options options;
     udpa_bytes *node_id;
     size_t n_wanted;
     uint64_t ticket; /* of the last order, and the epoch; never given twice */
@@ -57,19 +57,19 @@ client_key(const void *item)
 }
 
 static census_client *
-find(const udpai_client_census *self, uint64_t number)
+find(const udpai_client_registry *self, uint64_t number)
 {
     return udpai_map_get(&self->clients, (udpai_str){(const char *)&number, sizeof(number)});
 }
 
 static uint64_t
-now_ms(const udpai_client_census *self)
+now_ms(const udpai_client_registry *self)
 {
     return self->options.wheel->now_ms;
 }
 
 static void
-wake_in(udpai_client_census *self, uint64_t ms)
+wake_in(udpai_client_registry *self, uint64_t ms)
 {
     udpai_timer_set(self->options.wheel, &self->timer, now_ms(self) + ms);
 }
@@ -78,7 +78,7 @@ wake_in(udpai_client_census *self, uint64_t ms)
 
 /* NULL without memory, or if it cannot be one. */
 static udpa_resource *
-make_resource(const udpai_client_census *self, udpai_strbuf *name, udpai_str body)
+make_resource(const udpai_client_registry *self, udpai_strbuf *name, udpai_str body)
 {
     UDPA_AUTO(udpa_bytes_unref)
     udpa_bytes *any = udpai_any_make(UDPAI_STR(UDPAI_TYPE_CLIENT_STATUS), body);
@@ -93,7 +93,7 @@ make_resource(const udpai_client_census *self, udpai_strbuf *name, udpai_str bod
 }
 
 static bool
-report(udpai_client_census *self, udpa_resource *resource)
+report(udpai_client_registry *self, udpa_resource *resource)
 {
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     unsigned n_suppressed;
@@ -106,7 +106,7 @@ report(udpai_client_census *self, udpa_resource *resource)
 }
 
 static void
-withdraw(const udpai_client_census *self, udpa_resource *resource)
+withdraw(const udpai_client_registry *self, udpa_resource *resource)
 {
     if (resource)
         udpai_node_withdraw_own_report(self->options.node, UDPAI_STR(UDPAI_TYPE_CLIENT_STATUS),
@@ -117,7 +117,7 @@ withdraw(const udpai_client_census *self, udpa_resource *resource)
 /* ---- the node as a whole ---- */
 
 struct of_node {
-    const udpai_client_census *self;
+    const udpai_client_registry *self;
     udpai_proto_writer *writer;
     UDPAI_VECTOR(udpai_str) below;
     bool failed;
@@ -137,7 +137,7 @@ add_below(void *userdata, udpai_str id)
 static void
 put_fields(udpai_proto_writer *writer, const struct of_node *of)
 {
-    const udpai_client_census *self = of->self;
+    const udpai_client_registry *self = of->self;
     udpai_proto_put_varint_opt(writer, N_CLIENTS, self->clients.n - self->n_left_out);
     udpai_proto_put_varint_opt(writer, N_LEFT_OUT, self->n_left_out);
     for (size_t i = 0; i < of->below.n; i++)
@@ -157,7 +157,7 @@ put_of_node(udpai_proto_writer *writer, const void *what)
 }
 
 static udpa_resource *
-make_of_node(const udpai_client_census *self)
+make_of_node(const udpai_client_registry *self)
 {
     struct of_node of = {.self = self};
     udpai_strbuf name = {0};
@@ -173,14 +173,14 @@ make_of_node(const udpai_client_census *self)
 }
 
 static bool
-is_due(const udpai_client_census *self, uint64_t said_ms)
+is_due(const udpai_client_registry *self, uint64_t said_ms)
 {
     return now_ms(self) - said_ms >= self->options.ttl_ms / 2;
 }
 
 /* When all have been told of; and again when it changes. */
 static void
-tell_of_node(udpai_client_census *self)
+tell_of_node(udpai_client_registry *self)
 {
     uint64_t all = self->options.n_stream_sides < 64
                        ? (UINT64_C(1) << self->options.n_stream_sides) - 1
@@ -199,7 +199,7 @@ tell_of_node(udpai_client_census *self)
 /* ---- clients ---- */
 
 static void
-drop(udpai_client_census *self, census_client *client)
+drop(udpai_client_registry *self, census_client *client)
 {
     udpai_map_remove(&self->clients, client_key(client));
     self->n_left_out -= !client->resource;
@@ -208,7 +208,7 @@ drop(udpai_client_census *self, census_client *client)
 }
 
 static census_client *
-get(udpai_client_census *self, uint64_t number)
+get(udpai_client_registry *self, uint64_t number)
 {
     census_client *client = find(self, number);
     if (client)
@@ -227,7 +227,7 @@ get(udpai_client_census *self, uint64_t number)
 
 /* Takes the reference; NULL: it is left out. */
 static void
-put(udpai_client_census *self, census_client *client, udpa_resource *resource)
+put(udpai_client_registry *self, census_client *client, udpa_resource *resource)
 {
     bool had = client->resource != NULL;
     udpa_resource *before = client->resource;
@@ -242,7 +242,7 @@ put(udpai_client_census *self, census_client *client, udpa_resource *resource)
 
 /* A client that is not told of is counted. */
 static void
-take_client(udpai_client_census *self, uint64_t number, udpai_str client_id, udpai_str status)
+take_client(udpai_client_registry *self, uint64_t number, udpai_str client_id, udpai_str status)
 {
     census_client *client = get(self, number);
     udpai_strbuf name = {0};
@@ -263,13 +263,13 @@ take_client(udpai_client_census *self, uint64_t number, udpai_str client_id, udp
 
 /* Is it a client of this stream side? A worker may have been taken over. */
 static bool
-is_its_own(const udpai_client_census *self, uint64_t side, uint64_t number)
+is_its_own(const udpai_client_registry *self, uint64_t side, uint64_t number)
 {
     return number && (self->options.n_stream_sides == 1 || number % UDPAI_WORKER_POOL_STEP == side);
 }
 
 static void
-take_status(udpai_client_census *self, uint64_t side, udpai_str status)
+take_status(udpai_client_registry *self, uint64_t side, udpai_str status)
 {
     udpai_proto_reader reader = udpai_proto_read(status);
     udpai_proto_field field;
@@ -295,7 +295,7 @@ take_status(udpai_client_census *self, uint64_t side, udpai_str status)
 /* ---- turns ---- */
 
 static void
-give_order(udpai_client_census *self)
+give_order(udpai_client_registry *self)
 {
     udpai_order *order = udpai_order_new(UDPAI_ORDER_CENSUS);
     self->is_ordered = order != NULL;
@@ -307,7 +307,7 @@ give_order(udpai_client_census *self)
 
 /* False: there are more to be said again. */
 static bool
-renew(udpai_client_census *self)
+renew(udpai_client_registry *self)
 {
     size_t at = 0, n = 0;
     census_client *client;
@@ -325,7 +325,7 @@ renew(udpai_client_census *self)
 static void
 on_timer(udpai_timer *timer)
 {
-    udpai_client_census *self = UDPAI_CONTAINER_OF(timer, udpai_client_census, timer);
+    udpai_client_registry *self = UDPAI_CONTAINER_OF(timer, udpai_client_registry, timer);
     if (!self->is_ordered)
         give_order(self);
     if (!self->n_wanted) {
@@ -341,7 +341,7 @@ on_timer(udpai_timer *timer)
 /* ---- who wants to know ---- */
 
 static void
-begin(udpai_client_census *self)
+begin(udpai_client_registry *self)
 {
     uint64_t now_us = (uint64_t)self->options.wall_us(self->options.userdata);
     self->ticket = now_us > self->ticket ? now_us : self->ticket + 1;
@@ -351,7 +351,7 @@ begin(udpai_client_census *self)
 }
 
 static void
-forget_clients(udpai_client_census *self, bool withdraws)
+forget_clients(udpai_client_registry *self, bool withdraws)
 {
     size_t at = 0;
     census_client *client;
@@ -367,7 +367,7 @@ forget_clients(udpai_client_census *self, bool withdraws)
 }
 
 static void
-end(udpai_client_census *self)
+end(udpai_client_registry *self)
 {
     forget_clients(self, true);
     withdraw(self, UDPAI_TAKE(self->of_node));
@@ -378,10 +378,10 @@ end(udpai_client_census *self)
 }
 
 void
-udpai_client_census_wanted(udpai_client_census *self,
-                           udpai_str type_url,
-                           udpai_str text,
-                           bool wanted)
+udpai_client_registry_wanted(udpai_client_registry *self,
+                             udpai_str type_url,
+                             udpai_str text,
+                             bool wanted)
 {
     if (!self || !udpai_str_eq(type_url, UDPAI_STR(UDPAI_TYPE_CLIENT_STATUS)) ||
         !udpai_client_names_are_wanted(text, udpai_bytes_view(self->node_id)))
@@ -393,7 +393,7 @@ udpai_client_census_wanted(udpai_client_census *self,
 }
 
 void
-udpai_client_census_report(udpai_client_census *self, const udpai_report *report)
+udpai_client_registry_report(udpai_client_registry *self, const udpai_report *report)
 {
     if (!self || report->kind != UDPAI_REPORT_CENSUS || !self->n_wanted ||
         report->ticket != self->ticket)
@@ -411,10 +411,10 @@ udpai_client_census_report(udpai_client_census *self, const udpai_report *report
 /* ---- coming and going ---- */
 
 udpa_err
-udpai_client_census_new(udpai_client_census **ret_census,
-                        const udpai_client_census_options *options)
+udpai_client_registry_new(udpai_client_registry **ret_census,
+                          const udpai_client_registry_options *options)
 {
-    udpai_client_census *self = udpai_alloc(sizeof(*self));
+    udpai_client_registry *self = udpai_alloc(sizeof(*self));
     if (!self)
         return UDPA_ERR_NOMEM;
     self->options = *options;
@@ -423,7 +423,7 @@ udpai_client_census_new(udpai_client_census **ret_census,
     udpai_timer_init(&self->timer, on_timer);
     udpa_err err = udpa_bytes_new(&self->node_id, options->node_id.data, options->node_id.len);
     if (err != UDPA_OK) {
-        udpai_client_census_free(self);
+        udpai_client_registry_free(self);
         return err;
     }
     *ret_census = self;
@@ -431,7 +431,7 @@ udpai_client_census_new(udpai_client_census **ret_census,
 }
 
 void
-udpai_client_census_free(udpai_client_census *self)
+udpai_client_registry_free(udpai_client_registry *self)
 {
     if (!self)
         return;

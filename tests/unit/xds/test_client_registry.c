@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a stream side tells the loop side of its clients: all once, then what has changed. */
-#include "xds/census.h"
+#include "xds/client_registry.h"
 
 #include <stdio.h>
 
@@ -24,7 +24,7 @@ setup(void **state)
     fixture *self = calloc(1, sizeof(*self));
     udpai_hub_options options = fake_hub_options();
     assert_non_null(self);
-    options.watcher = &udpai_census_ops;
+    options.watcher = &udpai_client_registry_ops;
     xds_world_init_with(&self->world, &options);
     xds_settle(&self->world);
     *state = self;

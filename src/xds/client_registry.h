@@ -3,8 +3,8 @@
  * on (udpa.status.v1.ClientStatus), while it wants to know: all of them once, then each that has
  * changed, once a second at most, and each that has gone. By what CSDS says of them, without
  * bodies; nothing of a client is kept here but a digest of what was told (docs/design/csds.md). */
-#ifndef UDPAI_CENSUS_H
-#define UDPAI_CENSUS_H
+#ifndef UDPAI_CLIENT_REGISTRY_H
+#define UDPAI_CLIENT_REGISTRY_H
 
 #include "session/hub.h"
 
@@ -24,6 +24,6 @@
 #define UDPAI_CENSUS_TTL_MAX_MS ((uint64_t)3600000)
 
 /* For udpai_hub_options. */
-extern const udpai_watcher_ops udpai_census_ops;
+extern const udpai_watcher_ops udpai_client_registry_ops;
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "xds/census.h"
+#include "xds/client_registry.h"
 
 #include "base/alloc.h"
 #include "base/map.h"
@@ -340,4 +340,4 @@ end(void *watcher)
     udpai_free(self);
 }
 
-const udpai_watcher_ops udpai_census_ops = {begin, order, end};
+const udpai_watcher_ops udpai_client_registry_ops = {begin, order, end};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "endpoint/own_taken.h"
+#include "endpoint/local_acks.h"
 
 #include "base/alloc.h"
 #include "base/list.h"
@@ -11,7 +11,7 @@
 /* A piece of an answer is closed at this size. */
 #define CHUNK_BYTES ((size_t)512 << 10)
 
-struct udpai_own_taken {
+struct udpai_local_acks {
     udpai_csds_own shared;
     udpai_csds_own_method methods[UDPAI_OWN_STATUS_METHODS];
     udpai_list all;     /* udpai_taken_notes */
@@ -29,7 +29,7 @@ typedef struct noted {
 
 struct udpai_taken_notes {
     udpai_list node;
-    udpai_own_taken *taken;
+    udpai_local_acks *taken;
     const udpai_local_subscription *local;
     udpa_bytes *type;
     UDPAI_VECTOR(udpa_bytes *) names; /* none: a wildcard */
@@ -52,10 +52,10 @@ noted_key(const void *item)
 
 /* ---- coming and going ---- */
 
-udpai_own_taken *
-udpai_own_taken_new(void)
+udpai_local_acks *
+udpai_local_acks_new(void)
 {
-    udpai_own_taken *taken = udpai_alloc(sizeof(*taken));
+    udpai_local_acks *taken = udpai_alloc(sizeof(*taken));
     if (!taken)
         return NULL;
     udpai_list_init(&taken->all);
@@ -66,7 +66,7 @@ udpai_own_taken_new(void)
 }
 
 void
-udpai_own_taken_free(udpai_own_taken *taken)
+udpai_local_acks_free(udpai_local_acks *taken)
 {
     if (!taken)
         return;
@@ -76,8 +76,8 @@ udpai_own_taken_free(udpai_own_taken *taken)
 }
 
 void
-udpai_own_taken_methods(udpai_own_taken *taken,
-                        udpai_grpc_method ret_methods[UDPAI_OWN_STATUS_METHODS])
+udpai_local_acks_methods(udpai_local_acks *taken,
+                         udpai_grpc_method ret_methods[UDPAI_OWN_STATUS_METHODS])
 {
     for (size_t i = 0; i < UDPAI_OWN_STATUS_METHODS; i++)
         ret_methods[i] = (udpai_grpc_method){
@@ -97,7 +97,7 @@ free_noted(noted *one)
 }
 
 udpai_taken_notes *
-udpai_taken_notes_new(udpai_own_taken *taken, const udpai_selection *selection)
+udpai_taken_notes_new(udpai_local_acks *taken, const udpai_selection *selection)
 {
     udpai_taken_notes *notes = udpai_alloc(sizeof(*notes));
     if (!notes)
@@ -375,7 +375,7 @@ put_notes(struct answer *answer, const udpai_taken_notes *notes)
 }
 
 udpai_order *
-udpai_own_taken_answer(const udpai_own_taken *taken, const udpai_report *question)
+udpai_local_acks_answer(const udpai_local_acks *taken, const udpai_report *question)
 {
     struct answer answer = {.order = udpai_order_new(UDPAI_ORDER_OWN_STATUS),
                             .with_bodies = question->wanted};
