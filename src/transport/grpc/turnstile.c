@@ -26,6 +26,7 @@
 #define TRIED_MS 400                     /* so long that is expected */
 #define HEADERS_BYTES 1024               /* beyond that, it is not headers alone that have come */
 #define SILENT_MS 10000                  /* so long a message may stop, if room is wanted */
+#define LEAVING_MS 500                   /* so long one that is ended may take to be over */
 #define OVER_MAX 2                       /* times what may be reserved may be in memory */
 #define SLACK ((uint64_t)1 << 20)        /* beyond the largest message, before its end is seen */
 
@@ -270,14 +271,16 @@ is_too_much(const udpai_stream *stream, const udpai_arrived *arrived)
     return arrived->n_streams == 1 && arrived->unread > max + max / AROUND_PART + SLACK;
 }
 
-/* Somebody waits, or more is reserved than may be; but for what is given back anyhow. */
+/* Somebody waits, or more is reserved than may be; but for what is given back anyhow. A peer that
+ * does not even read its end gives nothing back for a while, and nobody waits for that. */
 static bool
 is_room_wanted(const udpai_stream_thread *thread)
 {
     const udpai_admission *admission = &thread->admission;
-    size_t leaving = thread->turnstile.leaving;
-    return admission->reserved - leaving > admission->max_reserved ||
-           (leaving == 0 && !udpai_list_empty(&thread->turnstile.waiting));
+    const udpai_turnstile *turnstile = &thread->turnstile;
+    bool is_coming = turnstile->leaving && thread->wheel.now_ms - turnstile->left_ms < LEAVING_MS;
+    return admission->reserved - turnstile->leaving > admission->max_reserved ||
+           (!is_coming && !udpai_list_empty(&turnstile->waiting));
 }
 
 /* What has come of a message is in memory, and stays there. */
@@ -290,6 +293,7 @@ look_at_silent(udpai_stream *stream)
     } else if (!turn->is_leaving && is_room_wanted(stream->thread)) {
         turn->is_leaving = true;
         stream->thread->turnstile.leaving += turn->reserved;
+        stream->thread->turnstile.left_ms = stream->thread->wheel.now_ms;
         udpai_stream_refuse_stall(stream, turn->unread, SILENT_MS / 1000);
     }
 }

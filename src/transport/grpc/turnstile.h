@@ -12,6 +12,7 @@ typedef struct udpai_turnstile {
     udpai_list tried;   /* those that are read without it */
     size_t n_tried;
     size_t leaving;   /* of what is reserved, for streams that are ended for having stopped */
+    uint64_t left_ms; /* when the last of these was ended */
     udpai_timer look; /* set while there are any */
     bool is_full;     /* nobody finds room before something is released */
 } udpai_turnstile;
