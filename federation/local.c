@@ -134,7 +134,7 @@ udpai_local_update_defer(udpai_local_update *update)
         return;
     update->is_deferred = true;
     udpai_list_append(&node->updates, &update->in_node);
-    UDPAI_LIST_FOREACH (at, &node->untold) {
+    UDPAI_LIST_FOREACH (at, &node->undelivered) {
         udpai_pending_publication *pending = UDPAI_LIST_ENTRY(at, udpai_pending_publication, node);
         if (!udpai_vector_push(&update->publications, pending))
             continue;
@@ -257,7 +257,7 @@ tell_pendings(udpai_node *node, const udpai_local_update *update)
     if (!update->n_refused)
         return;
     refusals_begin(&refused, update);
-    UDPAI_LIST_FOREACH (at, &node->untold)
+    UDPAI_LIST_FOREACH (at, &node->undelivered)
         pass_refusals(&refused, UDPAI_LIST_ENTRY(at, udpai_pending_publication, node));
     udpai_map_done(&refused.by_name);
 }

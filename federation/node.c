@@ -52,7 +52,7 @@ init_tables(udpai_node *node)
     udpai_demand_init(node);
     udpai_reports_init(node);
     udpai_events_init(node);
-    udpai_list_init(&node->untold);
+    udpai_list_init(&node->undelivered);
     udpai_list_init(&node->unsafe);
     udpai_list_init(&node->unanswered);
     udpai_list_init(&node->published);
@@ -198,7 +198,7 @@ udpai_node_set_keyring(udpai_node *node, udpai_keyring *keyring)
 static void
 free_judgements_and_receipts(udpai_node *node)
 {
-    udpai_list *const lists[] = {&node->untold, &node->unsafe, &node->unanswered};
+    udpai_list *const lists[] = {&node->undelivered, &node->unsafe, &node->unanswered};
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(lists); i++)
         while (!udpai_list_empty(lists[i]))
             udpai_pending_publication_free(

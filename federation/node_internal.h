@@ -218,10 +218,10 @@ struct udpai_node {
     size_t n_any_types;                     /* made after it */
     udpai_log_limit any_types_log;
     /* Publications that are judged. A flush looks at the first of these lists alone: */
-    udpai_list untold;     /* subscribers in the process have not seen their effects */
-    udpai_list unsafe;     /* the durable engine has not kept them, by rising ticket */
-    udpai_list unanswered; /* only answers of subscribers are to come */
-    udpai_list published;  /* udpai_published: without a receipt yet */
+    udpai_list undelivered; /* subscribers in the process have not seen their effects */
+    udpai_list unsafe;      /* the durable engine has not kept them, by rising ticket */
+    udpai_list unanswered;  /* only answers of subscribers are to come */
+    udpai_list published;   /* udpai_published: without a receipt yet */
     udpai_list locals;
     udpai_list updates; /* udpai_local_update: deferred ones */
     udpai_map demand;   /* by type and text (demand.h) */

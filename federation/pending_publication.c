@@ -48,7 +48,7 @@ udpai_pending_publication_new(udpai_node *node, udpai_report *report)
     pending->publication = publication;
     udpai_timer_init(&pending->deadline, on_deadline);
     udpai_list_init(&pending->node);
-    udpai_list_append(&node->untold, &pending->node);
+    udpai_list_append(&node->undelivered, &pending->node);
     return pending;
 }
 
@@ -67,7 +67,7 @@ udpai_pending_publication_free(udpai_pending_publication *pending)
 void
 udpai_pending_publication_check(udpai_pending_publication *pending)
 {
-    if (!pending->is_told || pending->n_deferred || pending->ticket)
+    if (!pending->is_delivered || pending->n_deferred || pending->ticket)
         return;
     give(pending->owner, UDPAI_TAKE(pending->answer), UDPAI_TAKE(pending->publication));
     udpai_pending_publication_free(pending);
@@ -87,7 +87,7 @@ refuse_unsafe(udpai_pending_publication *pending)
 void
 udpai_pending_publications_commit(udpai_node *node, uint64_t ticket, udpa_err result)
 {
-    for (udpai_list *at = node->untold.prev; at != &node->untold; at = at->prev) {
+    for (udpai_list *at = node->undelivered.prev; at != &node->undelivered; at = at->prev) {
         udpai_pending_publication *pending = UDPAI_LIST_ENTRY(at, udpai_pending_publication, node);
         if (pending->is_committed)
             return;
@@ -101,12 +101,12 @@ udpai_pending_publications_commit(udpai_node *node, uint64_t ticket, udpa_err re
 void
 udpai_pending_publications_delivered(udpai_node *node)
 {
-    udpai_list told, *at;
-    udpai_list_init(&told);
-    udpai_list_splice(&told, &node->untold);
-    while ((at = udpai_list_pop(&told))) {
+    udpai_list delivered, *at;
+    udpai_list_init(&delivered);
+    udpai_list_splice(&delivered, &node->undelivered);
+    while ((at = udpai_list_pop(&delivered))) {
         udpai_pending_publication *pending = UDPAI_LIST_ENTRY(at, udpai_pending_publication, node);
-        pending->is_told = true;
+        pending->is_delivered = true;
         udpai_list_append(pending->ticket ? &node->unsafe : &node->unanswered, at);
         udpai_pending_publication_check(pending);
     }
@@ -120,12 +120,12 @@ end_ticket(udpai_pending_publication *pending, udpa_err result)
         refuse_unsafe(pending);
 }
 
-/* Tickets rise: those of the told stand in order, and of the others there are few. */
+/* Tickets rise: those of the delivered stand in order, and of the others there are few. */
 void
 udpai_node_committed(udpai_node *node, uint64_t ticket, udpa_err result)
 {
     udpai_epoch_committed(node, ticket, result);
-    UDPAI_LIST_FOREACH (at, &node->untold) {
+    UDPAI_LIST_FOREACH (at, &node->undelivered) {
         udpai_pending_publication *pending = UDPAI_LIST_ENTRY(at, udpai_pending_publication, node);
         if (pending->ticket && pending->ticket <= ticket)
             end_ticket(pending, result);

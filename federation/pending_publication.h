@@ -13,7 +13,7 @@ typedef struct udpai_pending_publication {
     udpai_order *answer; /* to be given with the publication */
     uint64_t ticket;     /* of the durable engine; 0: not waited for */
     bool is_committed;   /* handed to the durable engine, if there is anything to hand */
-    bool is_told;        /* subscribers in the process have seen its effects */
+    bool is_delivered;   /* subscribers in the process have seen its effects */
     unsigned n_deferred; /* answers to come */
     udpai_timer deadline;
 } udpai_pending_publication;

@@ -32,7 +32,7 @@ typedef struct report_subscription {
     UDPAI_VECTOR(uint64_t) refused; /* sessions of those who are asked again in a while */
     uint32_t held;          /* how near one was who is lost, until the linger ends; FAR: none */
     bool is_direct_held;    /* the same of n_direct */
-    uint32_t told;          /* the distance that nodes below know; FAR: they are not asked */
+    uint32_t known;         /* the distance that nodes below know; FAR: they are not asked */
     bool asks_clients;      /* those that are there, and come */
     bool is_announced;      /* that it is wanted, to our surroundings */
     uint32_t type_len, len; /* of the type; of both, with a blank and the text */
@@ -68,7 +68,7 @@ is_wildcard(const report_subscription *request)
 static bool
 asks(const report_subscription *request, bool nodes)
 {
-    return nodes ? request->told != FAR : request->asks_clients;
+    return nodes ? request->known != FAR : request->asks_clients;
 }
 
 /* ---- how far away who wants it is ---- */
@@ -122,7 +122,7 @@ tell(const report_subscription *request, const udpai_peer *peer, udpai_order_kin
         message.names = &everything;
     }
     if (kind == UDPAI_ORDER_SUBSCRIBE && peer->is_node && peer->is_extended)
-        message.distance = request->told;
+        message.distance = request->known;
     udpai_order *order = udpai_order_new(kind);
     if (order)
         order->subscription = udpai_subscription_message_copy(&message);
@@ -173,10 +173,10 @@ ask_again(const report_subscription *ended, bool nodes)
 static void
 ask_nodes(report_subscription *request, uint32_t distance)
 {
-    uint32_t before = request->told;
+    uint32_t before = request->known;
     if (distance == before)
         return;
-    request->told = distance;
+    request->known = distance;
     if (distance == FAR) {
         tell_all(request, true, UDPAI_ORDER_UNSUBSCRIBE);
         ask_again(request, true);
@@ -279,7 +279,7 @@ make_request(udpai_node *node, udpai_str type_url, udpai_str key)
     if (!request)
         return NULL;
     request->node = node;
-    request->held = request->told = FAR;
+    request->held = request->known = FAR;
     request->type_len = (uint32_t)type_url.len;
     request->len = (uint32_t)key.len;
     memcpy(request->key, key.data, key.len);

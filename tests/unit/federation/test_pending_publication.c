@@ -39,7 +39,7 @@ what_is_not_kept_yet_is_not_looked_at(void **state)
 {
     fed_bed *bed = *state;
     publish_some(bed, 100);
-    assert_true(udpai_list_empty(&bed->node->untold));
+    assert_true(udpai_list_empty(&bed->node->undelivered));
     assert_true(udpai_list_empty(&bed->node->unanswered));
     assert_int_equal(count(&bed->node->unsafe), 100);
 }
