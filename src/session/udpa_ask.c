@@ -117,9 +117,10 @@ udpai_udpa_ask(udpai_udpa *udpa, const udpai_subscription_message *message)
 {
     udpai_asked *asked = get_asked(udpa, message->type_url);
     udpa_err err = asked ? UDPA_OK : UDPA_ERR_NOMEM;
-    for (size_t i = 0; i < message->n_names && err == UDPA_OK; i++)
-        err = udpai_name_is_wildcard(message->names[i]) ? note(asked, message->name_space, true)
-                                                        : note(asked, message->names[i], false);
+    for (size_t i = 0; i < message->n_names && err == UDPA_OK; i++) {
+        bool is_prefix = udpai_name_is_wildcard(message->names[i]);
+        err = note(asked, is_prefix ? message->name_space : message->names[i], is_prefix);
+    }
     (void)udpai_udpa_send(udpa, err == UDPA_OK ? udpai_subscribe_compose(message) : NULL);
 }
 

@@ -8,8 +8,6 @@ import re
 import lint
 
 MOST = 4
-PAGES = re.compile(r'^(README\.md|docs/(guide|examples)/.*\.md|docs/man/.*\.[1-8])$')
-HELP = re.compile(r'^src/(ctl|daemon)/(help|options|\w+_options)\.c$')
 # What not to write, and what instead.
 PRIVATE = {
     r'told|tells?|telling': 'sent, reported, notified, logged',
@@ -62,20 +60,20 @@ def prose_of_help(text):
         yield '' if is_code else ' '.join(re.findall(r'"([^"]*)"', line))
 
 
-def prose_of(path, text):
-    if HELP.match(path):
-        return prose_of_help(text)
-    if PAGES.match(path):
-        return prose_of_page(text) if path.endswith('.md') else prose_of_manual(text)
-    return ()
+READERS = {
+    re.compile(r'^(README|docs/(guide|examples)/.*)\.md$'): prose_of_page,
+    re.compile(r'^docs/man/.*\.[1-8]$'): prose_of_manual,
+    re.compile(r'^src/(ctl|daemon)/(help|options|\w+_options)\.c$'): prose_of_help,
+}
 
 
 def check(root, _arguments):
     found, n_words = [], 0
     for path in lint.tracked(root):
-        if not PAGES.match(path) and not HELP.match(path):
+        prose_of = next((read for files, read in READERS.items() if files.match(path)), None)
+        if not prose_of:
             continue
-        prose = prose_of(path, (root / path).read_text(encoding='utf-8'))
+        prose = prose_of((root / path).read_text(encoding='utf-8'))
         for number, line in enumerate(prose, start=1):
             n_words += len(WORD.findall(line))
             for words, better in PRIVATE.items():
