@@ -24,7 +24,7 @@ typedef enum belief {
 static bool
 store_of(const udpai_source *source, udpai_str *ret_epoch, uint64_t *ret_commit)
 {
-    const udpai_peer *peer = udpai_peers_find(source->node->peers, source->session);
+    const udpai_peer *peer = udpai_peers_find(source->owner->peers, source->session);
     if (!peer || !peer->is_extended || !peer->info ||
         !udpai_node_info_epoch(peer->info, ret_epoch, ret_commit))
         return false;
@@ -36,7 +36,7 @@ store_of(const udpai_source *source, udpai_str *ret_epoch, uint64_t *ret_commit)
 static bool
 is_whole(const udpai_source *source)
 {
-    const udpai_peer *peer = udpai_peers_find(source->node->peers, source->session);
+    const udpai_peer *peer = udpai_peers_find(source->owner->peers, source->session);
     return peer && peer->info && udpai_node_info_is_whole(peer->info);
 }
 
@@ -139,7 +139,7 @@ doubt_no_more(udpai_source *source, udpai_str type_url)
     if (!udpai_source_is_held(source, type_url))
         return false;
     if (!source->may_ask)
-        udpai_store_end_absences(source->node->context.store, source->origin, type_url,
+        udpai_store_end_absences(source->owner->context->store, source->origin, type_url,
                                  UDPAI_ABSENCE_HELD, UDPAI_ABSENCE_FORGET);
     return source->may_ask;
 }
@@ -166,44 +166,44 @@ udpai_absence_introduced(udpai_source *source)
         must_ask |= is_accepted && doubt_no_more(source, udpai_bytes_view(scope->type));
     }
     if (must_ask)
-        udpai_source_begin_anew(source, source->node->context.timing.fail_over_spread_ms);
+        udpai_source_begin_anew(source, source->owner->context->timing.fail_over_spread_ms);
 }
 
 static belief
-belief_in(const udpai_intake *intake, udpai_str type_url)
+belief_in(const udpai_source *source, udpai_str type_url)
 {
-    return udpai_intake_is_from_source(intake) ? believe(intake->peer->source, type_url) : BELIEVED;
+    return source ? believe(source, type_url) : BELIEVED;
 }
 
 bool
-udpai_absence_holds(const udpai_intake *intake, udpai_str type_url, udpai_str name)
+udpai_absence_holds(udpai_source *source, udpai_str type_url, udpai_str name)
 {
-    belief is = belief_in(intake, type_url);
+    belief is = belief_in(source, type_url);
     if (is == BELIEVED)
         return false;
-    if (udpai_store_set_absence(intake->node->context.store, intake->origin, type_url, name,
+    if (udpai_store_set_absence(source->owner->context->store, source->origin, type_url, name,
                                 is == COUNTED ? UDPAI_ABSENCE_NEW : UDPAI_ABSENCE_HELD) != UDPA_OK)
-        udpai_source_lost_update(intake->peer->source);
+        udpai_source_lost_update(source);
     return true;
 }
 
 bool
-udpai_absence_holds_all(const udpai_intake *intake, const udpai_store_scope *scope)
+udpai_absence_holds_all(udpai_source *source, const udpai_store_scope *scope)
 {
-    belief is = belief_in(intake, scope->type_url);
+    belief is = belief_in(source, scope->type_url);
     if (is == BELIEVED)
         return false;
-    if (udpai_store_set_all_absent(intake->node->context.store, intake->origin, scope,
+    if (udpai_store_set_all_absent(source->owner->context->store, source->origin, scope,
                                    is == COUNTED ? UDPAI_ABSENCE_NEW : UDPAI_ABSENCE_HELD) !=
         UDPA_OK)
-        udpai_source_lost_update(intake->peer->source);
+        udpai_source_lost_update(source);
     return true;
 }
 
 void
-udpai_absence_over(const udpai_intake *intake, const udpa_resource *resource)
+udpai_absence_over(const udpai_source *source, const udpa_resource *resource)
 {
-    (void)udpai_store_set_absence(intake->node->context.store, intake->origin,
+    (void)udpai_store_set_absence(source->owner->context->store, source->origin,
                                   udpai_resource_type_url(resource), udpai_resource_name(resource),
                                   UDPAI_ABSENCE_NONE);
 }
@@ -225,7 +225,7 @@ add_one(void *userdata, const udpai_contribution *contribution)
 }
 
 static bool
-are_too_many(const udpai_node *node,
+are_too_many(const udpai_context *context,
              const udpai_origin *origin,
              udpai_str type_url,
              unsigned max_percent)
@@ -233,18 +233,19 @@ are_too_many(const udpai_node *node,
     size_t n = udpai_origin_n_absent(origin, type_url, UDPAI_ABSENCE_NEW), n_all = 0;
     if (n <= FEW)
         return false;
-    udpai_store_visit_origin(node->context.store, origin, type_url, add_one, &n_all);
+    udpai_store_visit_origin(context->store, origin, type_url, add_one, &n_all);
     return udpai_absence_is_too_much(n, n_all, max_percent);
 }
 
 static void
 decide(udpai_source *source, udpai_str type_url)
 {
-    udpai_node *node = source->node;
-    bool too_many = are_too_many(node, source->origin, type_url, source->max_withdrawal);
+    udpai_sources *sources = source->owner;
+    bool too_many =
+        are_too_many(sources->context, source->origin, type_url, source->max_withdrawal);
     if (too_many)
         udpai_held_because(source, type_url, UDPAI_HELD_TOO_MANY);
-    udpai_store_end_absences(node->context.store, source->origin, type_url, UDPAI_ABSENCE_NEW,
+    udpai_store_end_absences(sources->context->store, source->origin, type_url, UDPAI_ABSENCE_NEW,
                              too_many ? UDPAI_ABSENCE_HOLD : UDPAI_ABSENCE_LEAVE);
 }
 
@@ -288,7 +289,7 @@ note_seen(udpai_source *source, udpai_scope *scope, udpai_str epoch, uint64_t co
     scope->seen_epoch = mark;
     scope->seen_commit = commit;
     if (udpai_origin_is_durable(source->origin))
-        (void)udpai_store_note_seen(source->node->context.store, source->origin, type_url,
+        (void)udpai_store_note_seen(source->owner->context->store, source->origin, type_url,
                                     udpai_bytes_view(mark), commit);
 }
 
@@ -337,7 +338,7 @@ udpai_absence_commit(udpai_source *source, uint64_t commit)
 /* ---- directories ---- */
 
 struct directory {
-    udpai_node *node;
+    udpai_context *context;
     udpai_origin *origin;
     unsigned max_percent;
 };
@@ -348,25 +349,24 @@ decide_type(void *userdata, udpai_str type_url, size_t n)
     const struct directory *of = userdata;
     (void)n;
     bool is_held = udpai_origin_n_absent(of->origin, type_url, UDPAI_ABSENCE_HELD) > 0 ||
-                   are_too_many(of->node, of->origin, type_url, of->max_percent);
-    udpai_store_end_absences(of->node->context.store, of->origin, type_url, UDPAI_ABSENCE_NEW,
+                   are_too_many(of->context, of->origin, type_url, of->max_percent);
+    udpai_store_end_absences(of->context->store, of->origin, type_url, UDPAI_ABSENCE_NEW,
                              is_held ? UDPAI_ABSENCE_HOLD : UDPAI_ABSENCE_FORGET);
 }
 
 udpa_err
-udpai_absence_of_files(udpai_node *node,
+udpai_absence_of_files(udpai_context *context,
                        udpai_origin *origin,
                        const udpai_store_scope *scope,
                        unsigned max_percent)
 {
-    udpa_err err =
-        udpai_store_set_all_absent(node->context.store, origin, scope, UDPAI_ABSENCE_NEW);
+    udpa_err err = udpai_store_set_all_absent(context->store, origin, scope, UDPAI_ABSENCE_NEW);
     if (err == UDPA_OK) {
-        struct directory of = {node, origin, max_percent};
+        struct directory of = {context, origin, max_percent};
         udpai_origin_visit_absent(origin, UDPAI_ABSENCE_NEW, decide_type, &of);
         return UDPA_OK;
     }
-    udpai_store_end_absences(node->context.store, origin, (udpai_str){0}, UDPAI_ABSENCE_NEW,
+    udpai_store_end_absences(context->store, origin, (udpai_str){0}, UDPAI_ABSENCE_NEW,
                              UDPAI_ABSENCE_FORGET);
     return err;
 }
@@ -394,7 +394,7 @@ void
 udpai_absence_closed(udpai_source *source)
 {
     if (source->origin)
-        udpai_store_end_absences(source->node->context.store, source->origin, (udpai_str){0},
+        udpai_store_end_absences(source->owner->context->store, source->origin, (udpai_str){0},
                                  UDPAI_ABSENCE_NEW, UDPAI_ABSENCE_FORGET);
     source->commit = 0;
 }

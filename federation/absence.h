@@ -4,15 +4,15 @@
 #ifndef UDPAI_FEDERATION_ABSENCE_H
 #define UDPAI_FEDERATION_ABSENCE_H
 
-#include "federation/intake.h"
+#include "federation/source_internal.h"
 
-/* The peer does not name this any more, and has not said that it is gone. True: it is not believed,
- * or not yet, and goes on counting. */
-bool udpai_absence_holds(const udpai_intake *intake, udpai_str type_url, udpai_str name);
+/* The source (NULL: a publisher) does not name this any more, and has not said that it is gone.
+ * True: it is not believed, or not yet, and goes on counting. */
+bool udpai_absence_holds(udpai_source *source, udpai_str type_url, udpai_str name);
 /* The same of all that the scope means. */
-bool udpai_absence_holds_all(const udpai_intake *intake, const udpai_store_scope *scope);
+bool udpai_absence_holds_all(udpai_source *source, const udpai_store_scope *scope);
 /* It names this again. */
-void udpai_absence_over(const udpai_intake *intake, const udpa_resource *resource);
+void udpai_absence_over(const udpai_source *source, const udpa_resource *resource);
 /* If the source has answered all that it was asked of the type, what it does not name is believed,
  * or held. */
 void udpai_absence_settle(udpai_source *source, udpai_str type_url);
@@ -27,7 +27,7 @@ void udpai_absence_commit(udpai_source *source, uint64_t commit);
 void udpai_absence_closed(udpai_source *source);
 /* Of a directory: those that the scope means are held if they are too many, or if some of their
  * type are held already. Without memory they are as before. */
-udpa_err udpai_absence_of_files(udpai_node *node,
+udpa_err udpai_absence_of_files(udpai_context *context,
                                 udpai_origin *origin,
                                 const udpai_store_scope *scope,
                                 unsigned max_percent);

@@ -6,6 +6,7 @@
 #include "federation/publishers.h"
 
 #include "base/alloc.h"
+#include "federation/source_internal.h"
 
 static udpai_acl_subject
 subject_of(const udpai_peer *peer)
@@ -18,21 +19,58 @@ subject_of(const udpai_peer *peer)
     };
 }
 
+struct udpai_access {
+    udpai_context *context;
+    udpai_peers *peers;
+    udpai_sources *sources;
+    udpai_acl *acl; /* NULL: none */
+    uint64_t n_denied;
+    udpai_log_limit log;
+};
+
 udpa_err
-udpai_node_check_access(udpai_node *node,
-                        const udpai_acl_subject *subject,
-                        const udpai_acl_question *question,
-                        udpa_error **ret_error)
+udpai_access_new(udpai_access **ret_access, const udpai_parts *parts, udpai_acl *acl)
+{
+    udpai_access *access = udpai_alloc(sizeof(*access));
+    if (!access)
+        return UDPA_ERR_NOMEM;
+    access->context = parts->context;
+    access->peers = parts->peers;
+    access->sources = parts->sources;
+    access->acl = udpai_acl_ref(acl);
+    *ret_access = access;
+    return UDPA_OK;
+}
+
+void
+udpai_access_free(udpai_access *access)
+{
+    if (access)
+        udpai_acl_unref(access->acl);
+    udpai_free(access);
+}
+
+uint64_t
+udpai_access_n_denied(const udpai_access *access)
+{
+    return access->n_denied;
+}
+
+udpa_err
+udpai_access_check(udpai_access *access,
+                   const udpai_acl_subject *subject,
+                   const udpai_acl_question *question,
+                   udpa_error **ret_error)
 {
     unsigned n_suppressed;
     UDPA_AUTO(udpa_error_unref) udpa_error *why = NULL;
-    if (!node->acl || udpai_acl_decide(node->acl, subject, question, &why))
+    if (!access->acl || udpai_acl_decide(access->acl, subject, question, &why))
         return UDPA_OK;
     if (!why)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    bool is_dry_run = udpai_acl_settings(node->acl)->is_dry_run;
-    node->n_denied++;
-    if (udpai_log_allow(&node->acl_log, udpai_context_now(&node->context), &n_suppressed))
+    bool is_dry_run = udpai_acl_settings(access->acl)->is_dry_run;
+    access->n_denied++;
+    if (udpai_log_allow(&access->log, udpai_context_now(access->context), &n_suppressed))
         udpai_log(UDPA_LOG_WARNING, "acl", "%s%s (%u more not shown)",
                   is_dry_run ? "dry run, so it may: " : "", udpa_error_message(why), n_suppressed);
     if (is_dry_run)
@@ -68,24 +106,24 @@ make_questions(struct questions *questions, const udpa_resource *resource)
 }
 
 udpa_err
-udpai_access_check_publication(udpai_node *node,
+udpai_access_check_publication(udpai_access *access,
                                const udpai_peer *peer,
                                const udpa_resource *resource,
                                udpa_error **ret_error)
 {
-    if (!node->acl || (peer->source && udpai_source_is_xds(peer->source)))
+    if (!access->acl || (peer->source && udpai_source_is_xds(peer->source)))
         return UDPA_OK;
     struct questions questions;
     make_questions(&questions, resource);
     const udpai_acl_subject subject = subject_of(peer);
     udpa_err err = UDPA_OK;
     for (size_t i = 0; i < questions.n && err == UDPA_OK; i++)
-        err = udpai_node_check_access(node, &subject, &questions.items[i], ret_error);
+        err = udpai_access_check(access, &subject, &questions.items[i], ret_error);
     return err;
 }
 
 bool
-udpai_access_may_refresh(const udpai_node *node,
+udpai_access_may_refresh(const udpai_access *access,
                          const udpai_peer *peer,
                          udpai_str type_url,
                          const udpa_resource *news)
@@ -98,15 +136,15 @@ udpai_access_may_refresh(const udpai_node *node,
     };
     const udpai_acl_subject subject = subject_of(peer);
     UDPA_AUTO(udpa_error_unref) udpa_error *why = NULL;
-    return !node->acl || udpai_acl_decide(node->acl, &subject, &question, &why) ||
-           udpai_acl_settings(node->acl)->is_dry_run;
+    return !access->acl || udpai_acl_decide(access->acl, &subject, &question, &why) ||
+           udpai_acl_settings(access->acl)->is_dry_run;
 }
 
 /* ---- other rules ---- */
 
 /* What is there of one origin, while rules change. */
 struct review {
-    udpai_node *node;
+    udpai_access *access;
     const udpai_acl *before; /* NULL: there were none */
     udpai_acl_subject subject;
     bool is_known; /* what the certificate says; else only the name that stands for the peer */
@@ -131,7 +169,7 @@ static bool
 stays(void *userdata, const udpa_resource *resource)
 {
     struct review *review = userdata;
-    bool is_allowed = allows(review->node->acl, &review->subject, resource);
+    bool is_allowed = allows(review->access->acl, &review->subject, resource);
     if (!is_allowed && !review->is_known && review->before)
         is_allowed = !allows(review->before, &review->subject, resource);
     review->n_withdrawn += !is_allowed;
@@ -142,7 +180,7 @@ static void
 withdraw(struct review *review, udpai_origin *origin)
 {
     size_t n_before = review->n_withdrawn;
-    udpai_store_withdraw_all(review->node->context.store, origin, (udpai_str){0}, (udpai_str){0},
+    udpai_store_withdraw_all(review->access->context->store, origin, (udpai_str){0}, (udpai_str){0},
                              stays, review);
     review->n_origins += review->n_withdrawn != n_before;
 }
@@ -169,10 +207,10 @@ review_publisher(struct review *review, udpai_origin *origin)
 static void
 review_source(struct review *review, udpai_origin *origin, udpai_str name)
 {
-    const udpai_source *source = udpai_map_get(&review->node->sources, name);
+    const udpai_source *source = udpai_sources_get(review->access->sources, name);
     if (!source || udpai_source_is_xds(source) || source->kind == UDPAI_SOURCE_PATH)
         return;
-    const udpai_peer *peer = udpai_peers_find(review->node->peers, source->session);
+    const udpai_peer *peer = udpai_peers_find(review->access->peers, source->session);
     review->subject = (udpai_acl_subject){
         .identity = udpai_origin_identity(origin),
         .node_id = peer && peer->info ? udpai_node_info_parts(peer->info)->id : (udpai_str){0},
@@ -205,45 +243,45 @@ tell(const struct review *review)
 }
 
 static bool
-refuses(const udpai_node *node)
+refuses(const udpai_access *access)
 {
-    return node->acl && !udpai_acl_settings(node->acl)->is_dry_run;
+    return access->acl && !udpai_acl_settings(access->acl)->is_dry_run;
 }
 
 void
-udpai_access_know(udpai_node *node, udpai_origin *origin, udpai_identity *identity)
+udpai_access_know(udpai_access *access, udpai_origin *origin, udpai_identity *identity)
 {
-    struct review review = {.node = node};
+    struct review review = {.access = access};
     bool was_known = udpai_origin_identity(origin) != NULL;
     udpai_origin_set_identity(origin, identity);
-    if ((identity && was_known) || !refuses(node))
+    if ((identity && was_known) || !refuses(access))
         return;
     review_publisher(&review, origin);
     tell(&review);
 }
 
 void
-udpai_access_know_source(udpai_node *node, const udpai_peer *peer)
+udpai_access_know_source(udpai_access *access, const udpai_peer *peer)
 {
     udpai_origin *origin = peer->source->origin;
-    struct review review = {.node = node, .subject = subject_of(peer), .is_known = true};
+    struct review review = {.access = access, .subject = subject_of(peer), .is_known = true};
     bool was_known = udpai_origin_identity(origin) != NULL;
     udpai_origin_set_identity(origin, peer->identity);
-    if (was_known || !refuses(node) || udpai_source_is_xds(peer->source))
+    if (was_known || !refuses(access) || udpai_source_is_xds(peer->source))
         return;
     withdraw(&review, origin);
     tell(&review);
 }
 
 void
-udpai_node_set_acl(udpai_node *node, udpai_acl *acl)
+udpai_access_set_acl(udpai_access *access, udpai_acl *acl)
 {
-    udpai_acl *before = node->acl;
-    struct review review = {.node = node, .before = before};
-    node->acl = udpai_acl_ref(acl);
-    if (refuses(node))
-        udpai_store_visit_origins(node->context.store, review_origin, &review);
+    udpai_acl *before = access->acl;
+    struct review review = {.access = access, .before = before};
+    access->acl = udpai_acl_ref(acl);
+    if (refuses(access))
+        udpai_store_visit_origins(access->context->store, review_origin, &review);
     tell(&review);
     udpai_acl_unref(before);
-    udpai_context_touch(&node->context);
+    udpai_context_touch(access->context);
 }

@@ -3,21 +3,40 @@
 #ifndef UDPAI_FEDERATION_ACCESS_H
 #define UDPAI_FEDERATION_ACCESS_H
 
-#include "federation/node_internal.h"
+#include "federation/parts.h"
+#include "federation/peers.h"
 
-udpa_err udpai_access_check_publication(udpai_node *node,
+typedef struct udpai_access udpai_access;
+
+/* NULL: there are no rules. */
+udpa_err udpai_access_new(udpai_access **ret_access, const udpai_parts *parts, udpai_acl *acl);
+/* NULL does nothing. */
+void udpai_access_free(udpai_access *access);
+/* Other rules hold from now on, also for what was published before. Takes a reference. */
+void udpai_access_set_acl(udpai_access *access, udpai_acl *acl);
+/* So many were denied, or would have been in a dry run. */
+uint64_t udpai_access_n_denied(const udpai_access *access);
+
+/* UDPA_ERR_DENIED, UDPA_ERR_NOMEM. What is denied is counted and logged, and allowed all the same
+ * in a dry run. */
+udpa_err udpai_access_check(udpai_access *access,
+                            const udpai_acl_subject *subject,
+                            const udpai_acl_question *question,
+                            udpa_error **ret_error);
+
+udpa_err udpai_access_check_publication(udpai_access *access,
                                         const udpai_peer *peer,
                                         const udpa_resource *resource,
                                         udpa_error **ret_error);
 /* Would it let in what is refreshed, if it is of this type? */
-bool udpai_access_may_refresh(const udpai_node *node,
+bool udpai_access_may_refresh(const udpai_access *access,
                               const udpai_peer *peer,
                               udpai_str type_url,
                               const udpa_resource *news);
 /* The origin is this peer's, by its certificate (NULL: it has none). What there was of it since
  * before a restart is judged by that. */
-void udpai_access_know(udpai_node *node, udpai_origin *origin, udpai_identity *identity);
+void udpai_access_know(udpai_access *access, udpai_origin *origin, udpai_identity *identity);
 /* The same for a source, which the peer is. */
-void udpai_access_know_source(udpai_node *node, const udpai_peer *peer);
+void udpai_access_know_source(udpai_access *access, const udpai_peer *peer);
 
 #endif

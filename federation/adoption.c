@@ -1,32 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a stand-in has learned becomes the node's own; and what has become its own, the stand-in
  * lets go. */
+#include "federation/adoption.h"
 #include "federation/recovery.h"
 #include "federation/signatures.h"
 #include "federation/stamp.h"
 
 udpai_origin *
-udpai_recovery_origin(udpai_node *node)
+udpai_recovery_origin(udpai_receiver *receiver)
 {
     udpai_origin *origin =
-        udpai_store_origin(node->context.store, UDPAI_STR(UDPAI_ORIGIN_KEY_ADOPTED));
+        udpai_store_origin(receiver->context->store, UDPAI_STR(UDPAI_ORIGIN_KEY_ADOPTED));
     if (origin) {
-        udpai_origin_set_rank(node->context.store, origin, UDPAI_ORIGIN_ADOPTED, 0);
-        udpai_origin_set_durable(origin, node->context.is_durable);
+        udpai_origin_set_rank(receiver->context->store, origin, UDPAI_ORIGIN_ADOPTED, 0);
+        udpai_origin_set_durable(origin, receiver->context->is_durable);
     }
     return origin;
 }
 
 /* ---- taking over ---- */
-
-bool
-udpai_recovery_covers(const udpai_recovery *recovery, udpai_str type_url, udpai_str name)
-{
-    for (size_t i = 0; i < recovery->scopes.n; i++)
-        if (udpai_scope_covers(recovery->scopes.items[i], type_url, name))
-            return true;
-    return false;
-}
 
 /* What there is of one name in the node's own words. */
 struct own {
@@ -55,52 +47,40 @@ find_own(void *userdata, const udpai_contribution *contribution)
  * said of the name, here and wherever that has come. It is newer than what was learned, so that the
  * stand-in takes it back, but no newer than that: something else may have been said there since. */
 static udpa_err
-adopt(udpai_node *node, const udpai_contribution *learned, const udpa_resource *word)
+adopt(udpai_receiver *receiver, const udpai_contribution *learned, const udpa_resource *word)
 {
     udpai_resource_room room;
     udpai_resource_parts parts = udpai_resource_parts_of(learned->resource, &room);
-    udpai_origin *origin = udpai_recovery_origin(node);
+    udpai_origin *origin = udpai_recovery_origin(receiver);
     if (!origin)
         return UDPA_ERR_NOMEM;
     parts.n_hops = 0;
-    udpai_stamp_hop(&node->context, &parts, &room, udpai_resource_hop(word, 0).authority);
+    udpai_stamp_hop(receiver->context, &parts, &room, udpai_resource_hop(word, 0).authority);
     if (!udpai_resource_signature(learned->resource))
         parts.generation++;
     UDPA_AUTO(udpa_resource_unref) udpa_resource *adopted = NULL;
     udpa_err err = udpai_resource_make(&adopted, &parts);
     if (err == UDPA_OK)
-        err = udpai_signatures_pass(node, origin, &adopted, NULL);
+        err = udpai_signatures_pass(receiver->signatures, origin, &adopted, NULL);
     if (err == UDPA_OK)
-        err = udpai_store_put(node->context.store, origin, adopted, learned->deadline_ms, NULL);
+        err =
+            udpai_store_put(receiver->context->store, origin, adopted, learned->deadline_ms, NULL);
     return err;
-}
-
-void
-udpai_recovery_note(udpai_recovery *recovery, const udpa_resource *resource)
-{
-    udpai_node *node = recovery->source->node;
-    unsigned n_suppressed;
-    recovery->n_adopted++;
-    if (udpai_log_allow(&node->adopted_log, udpai_context_now(&node->context), &n_suppressed))
-        udpai_log(UDPA_LOG_INFO, "federation",
-                  "'%s' is taken over from %.*s, which has something newer (%u more not shown)",
-                  udpa_resource_name(resource),
-                  UDPAI_SHOWN(udpai_bytes_view(recovery->source->name)), n_suppressed);
 }
 
 /* A stand-in changes what there is; it neither adds to it, nor speaks for another authority. */
 static udpa_err
-take_over(udpai_recovery *recovery, udpai_str type_url, udpai_str name)
+take_over(udpai_receiver *receiver, udpai_recovery *recovery, udpai_str type_url, udpai_str name)
 {
-    udpai_node *node = recovery->source->node;
     udpai_contribution learned;
-    if (!udpai_store_get(node->context.store, recovery->source->origin, type_url, name, &learned))
+    if (!udpai_store_get(receiver->context->store, recovery->source->origin, type_url, name,
+                         &learned))
         return UDPA_OK;
     struct own own = {.authority = udpai_resource_authority(learned.resource)};
-    udpai_store_visit_name(node->context.store, type_url, name, find_own, &own);
+    udpai_store_visit_name(receiver->context->store, type_url, name, find_own, &own);
     if (!own.word || udpa_resource_generation(learned.resource) <= own.generation)
         return UDPA_OK;
-    udpa_err err = adopt(node, &learned, own.word);
+    udpa_err err = adopt(receiver, &learned, own.word);
     if (err == UDPA_OK)
         udpai_recovery_note(recovery, learned.resource);
     return err;
@@ -109,7 +89,7 @@ take_over(udpai_recovery *recovery, udpai_str type_url, udpai_str name)
 /* ---- letting go ---- */
 
 struct outdated {
-    udpai_node *node;
+    udpai_receiver *receiver;
     const udpa_resource *news;
     UDPAI_VECTOR(udpai_origin *) origins;
     bool failed;
@@ -132,13 +112,13 @@ find_outdated(void *userdata, const udpai_contribution *contribution)
 /* What publishers have said here in the name of the same authority, before the one for whom this
  * node stands in had its say. */
 static udpa_err
-let_go(udpai_node *node, const udpa_resource *news)
+let_go(udpai_receiver *receiver, const udpa_resource *news)
 {
-    struct outdated outdated = {.node = node, .news = news};
+    struct outdated outdated = {.receiver = receiver, .news = news};
     udpai_str type_url = udpai_resource_type_url(news), name = udpai_resource_name(news);
-    udpai_store_visit_name(node->context.store, type_url, name, find_outdated, &outdated);
+    udpai_store_visit_name(receiver->context->store, type_url, name, find_outdated, &outdated);
     for (size_t i = 0; i < outdated.origins.n; i++)
-        udpai_store_withdraw(node->context.store, outdated.origins.items[i], type_url, name);
+        udpai_store_withdraw(receiver->context->store, outdated.origins.items[i], type_url, name);
     udpai_vector_done(&outdated.origins);
     return outdated.failed ? UDPA_ERR_NOMEM : UDPA_OK;
 }
@@ -167,22 +147,22 @@ udpai_recovery_taken(const udpai_intake *intake,
     if (!recovery)
         return UDPA_OK;
     if (udpai_recovery_covers(recovery, type_url, name))
-        err = take_over(recovery, type_url, name);
+        err = take_over(intake->receiver, recovery, type_url, name);
     if (err == UDPA_OK && stands_in(recovery, type_url) &&
-        udpai_store_get(intake->node->context.store, source->origin, type_url, name, &held))
-        err = let_go(intake->node, held.resource);
+        udpai_store_get(intake->receiver->context->store, source->origin, type_url, name, &held))
+        err = let_go(intake->receiver, held.resource);
     return udpai_fail_code(ret_error, err);
 }
 
 bool
-udpai_recovery_replaces(const udpai_node *node,
+udpai_recovery_replaces(const udpai_receiver *receiver,
                         udpai_str type_url,
                         udpai_str name,
                         uint64_t generation)
 {
     const udpai_origin *origin =
-        udpai_store_find_origin(node->context.store, UDPAI_STR(UDPAI_ORIGIN_KEY_ADOPTED));
+        udpai_store_find_origin(receiver->context->store, UDPAI_STR(UDPAI_ORIGIN_KEY_ADOPTED));
     udpai_contribution adopted;
-    return origin && udpai_store_get(node->context.store, origin, type_url, name, &adopted) &&
+    return origin && udpai_store_get(receiver->context->store, origin, type_url, name, &adopted) &&
            udpa_resource_generation(adopted.resource) > generation;
 }

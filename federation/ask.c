@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Subscribes to a source: what they say is held already, and which of them an answer answers. */
-#include "federation/node_internal.h"
+#include "federation/source_internal.h"
 
 #include "base/alloc.h"
 #include "model/name.h"
@@ -21,7 +21,7 @@ send(udpai_scope *scope, udpai_order_kind kind, const udpai_subscription_message
         return false;
     }
     order->session = scope->source->session;
-    udpai_context_order(&scope->source->node->context, order);
+    udpai_context_order(scope->source->owner->context, order);
     return true;
 }
 
@@ -160,7 +160,7 @@ static void
 add_all_holdings(holdings *held)
 {
     const udpai_source *source = held->scope->source;
-    const udpai_store *store = source->node->context.store;
+    const udpai_store *store = source->owner->context->store;
     udpai_contribution contribution;
     if (udpai_name_is_wildcard(held->message.names[0])) {
         udpai_store_visit_origin(store, source->origin, held->message.type_url, add_holding, held);
@@ -178,15 +178,16 @@ static void
 await_silence(const holdings *held)
 {
     udpai_scope *scope = held->scope;
-    const udpai_node *node = scope->source->node;
+    const udpai_sources *sources = scope->source->owner;
     if (held->is_xds)
         return;
     if (!held->extended)
-        udpai_timer_set(node->context.wheel, &scope->silence_max,
-                        udpai_context_now(&node->context) + node->context.timing.silence_max_ms);
+        udpai_timer_set(sources->context->wheel, &scope->silence_max,
+                        udpai_context_now(sources->context) +
+                            sources->context->timing.silence_max_ms);
     else if (!held->is_node) /* an endpoint publishes what it likes, and has no more to say */
-        udpai_timer_set(node->context.wheel, &scope->silence_max,
-                        udpai_context_now(&node->context));
+        udpai_timer_set(sources->context->wheel, &scope->silence_max,
+                        udpai_context_now(sources->context));
 }
 
 /* False: a variant of what is asked for. */
@@ -210,14 +211,14 @@ forget_variants(const udpai_scope *scope, udpai_subscription_message *asked)
 {
     udpai_origin *origin = scope->source->origin;
     if (udpai_store_n_variants(origin) && !udpai_name_is_wildcard(asked->names[0]))
-        udpai_store_withdraw_all(scope->source->node->context.store, origin, asked->type_url,
+        udpai_store_withdraw_all(scope->source->owner->context->store, origin, asked->type_url,
                                  (udpai_str){0}, stays, asked);
 }
 
 bool
 udpai_ask(udpai_scope *scope, udpai_str name_space, const udpai_str *names, size_t n_names)
 {
-    const udpai_peer *peer = udpai_peers_find(scope->source->node->peers, scope->source->session);
+    const udpai_peer *peer = udpai_peers_find(scope->source->owner->peers, scope->source->session);
     holdings held = {
         .scope = scope,
         .extended = peer && peer->is_extended,

@@ -2,8 +2,8 @@
 /* What is told of groups of clients: that they are there, who stands for them, and that they have
  * gone. Who changes its Node is asked for anew, but no more often than a server that fails is
  * dialled: a client that changes with each request is no reason to storm one. */
+#include "federation/clients_internal.h"
 #include "federation/connection.h"
-#include "federation/node_internal.h"
 
 #include "base/alloc.h"
 
@@ -44,7 +44,7 @@ introduce(udpai_clients *clients, udpai_node_info *info)
 static uint64_t
 pause_ms(const udpai_clients *clients)
 {
-    const udpai_node_timing *timing = &clients->node->context.timing;
+    const udpai_node_timing *timing = &clients->owner->context->timing;
     uint64_t wait = timing->backoff_base_ms;
     for (unsigned i = 1; i < clients->n_changes && wait < timing->backoff_max_ms; i++)
         wait *= 2;
@@ -58,7 +58,7 @@ set_next(udpai_clients *clients, udpai_node_info *info, uint64_t due_ms)
     udpai_node_info_unref(clients->next);
     clients->next = info;
     clients->has_next = true;
-    udpai_timer_set(clients->node->context.wheel, &clients->change, due_ms);
+    udpai_timer_set(clients->owner->context->wheel, &clients->change, due_ms);
 }
 
 static void
@@ -72,7 +72,7 @@ forget_next(udpai_clients *clients)
 static void
 introduce_or_retry(udpai_clients *clients, udpai_node_info *info)
 {
-    uint64_t now = udpai_context_now(&clients->node->context);
+    uint64_t now = udpai_context_now(clients->owner->context);
     if (!introduce(clients, info)) { /* some sources may know already */
         clients->info = udpai_node_info_unref(clients->info);
         clients->is_half_told = true;
@@ -102,14 +102,14 @@ on_change(udpai_timer *timer)
 static void
 change(udpai_clients *clients, udpai_node_info *info)
 {
-    const udpai_node *node = clients->node;
-    if (udpai_context_now(&node->context) - clients->changed_ms >
-        node->context.timing.backoff_max_ms)
+    const udpai_groups *groups = clients->owner;
+    if (udpai_context_now(groups->context) - clients->changed_ms >
+        groups->context->timing.backoff_max_ms)
         clients->n_changes = 0;
     uint64_t due = clients->changed_ms + pause_ms(clients);
     if (clients->has_next)
         set_next(clients, info, clients->change.due_ms);
-    else if (clients->have_come && udpai_context_now(&node->context) < due)
+    else if (clients->have_come && udpai_context_now(groups->context) < due)
         set_next(clients, info, due);
     else
         introduce_or_retry(clients, info);
@@ -141,26 +141,26 @@ is_news(const udpai_clients *clients, const udpai_node_info *info)
 static void
 end_after(udpai_clients *clients, uint64_t delay_ms)
 {
-    udpai_node *node = clients->node;
-    udpai_timer_set(node->context.wheel, &clients->unused,
-                    udpai_context_now(&node->context) + delay_ms);
+    udpai_groups *groups = clients->owner;
+    udpai_timer_set(groups->context->wheel, &clients->unused,
+                    udpai_context_now(groups->context) + delay_ms);
     udpai_list_remove(&clients->in_unused);
-    udpai_list_append(&node->unused_clients, &clients->in_unused);
+    udpai_list_append(&groups->unused, &clients->in_unused);
 }
 
 /* Those that have gone make room: whoever comes under ever other names must not have the node ask
  * for them all. False: there is none yet. */
 static bool
-has_room(udpai_node *node)
+has_room(udpai_groups *groups)
 {
-    if (!node->max_clients || node->clients.n < node->max_clients)
+    if (!groups->max || groups->by_name_space.n < groups->max)
         return true;
-    if (!udpai_list_empty(&node->unused_clients)) {
-        udpai_list *oldest = udpai_list_pop(&node->unused_clients);
+    if (!udpai_list_empty(&groups->unused)) {
+        udpai_list *oldest = udpai_list_pop(&groups->unused);
         udpai_clients *clients = UDPAI_LIST_ENTRY(oldest, udpai_clients, in_unused);
         if (!clients->is_ending)
-            udpai_timer_set(node->context.wheel, &clients->unused,
-                            udpai_context_now(&node->context));
+            udpai_timer_set(groups->context->wheel, &clients->unused,
+                            udpai_context_now(groups->context));
     }
     return false;
 }
@@ -171,7 +171,7 @@ end_no_more(udpai_clients *clients)
 {
     for (size_t i = 0; clients->is_ending && i < clients->sources.n; i++)
         udpai_origin_set_durable(clients->sources.items[i]->origin,
-                                 clients->node->context.is_durable);
+                                 clients->owner->context->is_durable);
     clients->is_ending = false;
     udpai_timer_cancel(&clients->unused);
     udpai_list_remove(&clients->in_unused);
@@ -179,11 +179,11 @@ end_no_more(udpai_clients *clients)
 
 /* NULL: without memory. */
 static udpai_clients *
-come(udpai_node *node, udpai_str name_space, udpai_node_info *info)
+come(udpai_groups *groups, udpai_str name_space, udpai_node_info *info)
 {
-    udpai_clients *clients = udpai_map_get(&node->clients, name_space);
+    udpai_clients *clients = udpai_map_get(&groups->by_name_space, name_space);
     if (!clients)
-        clients = udpai_clients_new(node, name_space);
+        clients = udpai_clients_new(groups, name_space);
     if (!clients)
         return NULL;
     end_no_more(clients);
@@ -194,11 +194,11 @@ come(udpai_node *node, udpai_str name_space, udpai_node_info *info)
 }
 
 udpa_err
-udpai_node_expect_clients(udpai_node *node, udpai_str name_space, udpai_node_info *client)
+udpai_groups_expect(udpai_groups *groups, udpai_str name_space, udpai_node_info *client)
 {
-    if (!udpai_clients_are_foreseen(node, name_space))
+    if (!udpai_clients_are_foreseen(groups, name_space))
         return UDPA_OK;
-    udpai_clients *clients = come(node, name_space, client);
+    udpai_clients *clients = come(groups, name_space, client);
     if (!clients)
         return UDPA_ERR_NOMEM;
     clients->are_expected = true;
@@ -209,23 +209,23 @@ udpai_node_expect_clients(udpai_node *node, udpai_str name_space, udpai_node_inf
 
 /* False: without memory or room. */
 static bool
-take(udpai_node *node, const udpai_report *report)
+take(udpai_groups *groups, const udpai_report *report)
 {
     udpai_str name_space = udpai_bytes_view(report->name_space);
-    udpai_clients *clients = udpai_map_get(&node->clients, name_space);
+    udpai_clients *clients = udpai_map_get(&groups->by_name_space, name_space);
     if (report->wanted)
-        return !udpai_clients_are_foreseen(node, name_space) ||
-               ((clients || has_room(node)) && come(node, name_space, report->info));
+        return !udpai_clients_are_foreseen(groups, name_space) ||
+               ((clients || has_room(groups)) && come(groups, name_space, report->info));
     if (clients && !clients->are_expected && !clients->is_ending)
-        end_after(clients, node->context.timing.interest_linger_ms);
+        end_after(clients, groups->context->timing.interest_linger_ms);
     return true;
 }
 
 /* It says of the group what counts now. */
 static void
-forget_late(udpai_node *node, const udpai_report *later)
+forget_late(udpai_groups *groups, const udpai_report *later)
 {
-    UDPAI_LIST_FOREACH_SAFE (at, &node->late_clients) {
+    UDPAI_LIST_FOREACH_SAFE (at, &groups->late) {
         udpai_report *report = UDPAI_LIST_ENTRY(at, udpai_report, node);
         if (!udpai_str_eq(udpai_bytes_view(report->name_space),
                           udpai_bytes_view(later->name_space)))
@@ -236,62 +236,62 @@ forget_late(udpai_node *node, const udpai_report *later)
 }
 
 static void
-take_later(udpai_node *node, udpai_report *report)
+take_later(udpai_groups *groups, udpai_report *report)
 {
-    udpai_list_append(&node->late_clients, &report->node);
-    if (!udpai_timer_is_set(&node->late_timer))
-        udpai_timer_set(node->context.wheel, &node->late_timer,
-                        udpai_context_now(&node->context) + AGAIN_MS);
+    udpai_list_append(&groups->late, &report->node);
+    if (!udpai_timer_is_set(&groups->late_timer))
+        udpai_timer_set(groups->context->wheel, &groups->late_timer,
+                        udpai_context_now(groups->context) + AGAIN_MS);
 }
 
 static void
 on_late(udpai_timer *timer)
 {
-    udpai_node *node = UDPAI_CONTAINER_OF(timer, udpai_node, late_timer);
+    udpai_groups *groups = UDPAI_CONTAINER_OF(timer, udpai_groups, late_timer);
     udpai_list late, *at;
     udpai_list_init(&late);
-    udpai_list_splice(&late, &node->late_clients);
+    udpai_list_splice(&late, &groups->late);
     while ((at = udpai_list_pop(&late))) {
         udpai_report *report = UDPAI_LIST_ENTRY(at, udpai_report, node);
-        if (take(node, report))
+        if (take(groups, report))
             udpai_report_free(report);
         else
-            take_later(node, report);
+            take_later(groups, report);
     }
 }
 
 bool
-udpai_client_reports_receive(udpai_node *node, udpai_report *report)
+udpai_client_reports_receive(udpai_groups *groups, udpai_report *report)
 {
     udpai_str name_space = udpai_bytes_view(report->name_space);
     unsigned n_suppressed;
-    forget_late(node, report);
-    if (take(node, report))
+    forget_late(groups, report);
+    if (take(groups, report))
         return false;
-    if (udpai_log_allow(&node->late_log, udpai_context_now(&node->context), &n_suppressed))
+    if (udpai_log_allow(&groups->late_log, udpai_context_now(groups->context), &n_suppressed))
         udpai_log(
             UDPA_LOG_WARNING, "federation",
             "no memory or no room for the clients of '%.*s' besides %zu other groups of them, "
             "some of which have gone: sources are asked for them later "
             "(limits.max_client_groups; %u more not shown)",
-            UDPAI_SHOWN(name_space), node->clients.n, n_suppressed);
-    take_later(node, report);
+            UDPAI_SHOWN(name_space), groups->by_name_space.n, n_suppressed);
+    take_later(groups, report);
     return true;
 }
 
 void
-udpai_client_reports_init(udpai_node *node)
+udpai_client_reports_init(udpai_groups *groups)
 {
-    udpai_list_init(&node->late_clients);
-    udpai_timer_init(&node->late_timer, on_late);
+    udpai_list_init(&groups->late);
+    udpai_timer_init(&groups->late_timer, on_late);
 }
 
 void
-udpai_client_reports_done(udpai_node *node)
+udpai_client_reports_done(udpai_groups *groups)
 {
     udpai_list *at;
-    udpai_timer_cancel(&node->late_timer);
-    while ((at = udpai_list_pop(&node->late_clients)))
+    udpai_timer_cancel(&groups->late_timer);
+    while ((at = udpai_list_pop(&groups->late)))
         udpai_report_free(UDPAI_LIST_ENTRY(at, udpai_report, node));
 }
 
@@ -299,12 +299,12 @@ udpai_client_reports_done(udpai_node *node)
 
 /* The group whose source it was; UDPA_OK and NULL: it is not asked for any more. */
 static udpa_err
-restore_group(udpai_node *node, udpai_str name_space, udpai_clients **ret_clients)
+restore_group(udpai_groups *groups, udpai_str name_space, udpai_clients **ret_clients)
 {
-    *ret_clients = udpai_map_get(&node->clients, name_space);
-    if (*ret_clients || !udpai_clients_are_foreseen(node, name_space))
+    *ret_clients = udpai_map_get(&groups->by_name_space, name_space);
+    if (*ret_clients || !udpai_clients_are_foreseen(groups, name_space))
         return UDPA_OK;
-    udpai_clients *clients = udpai_clients_new(node, name_space);
+    udpai_clients *clients = udpai_clients_new(groups, name_space);
     if (!clients)
         return UDPA_ERR_NOMEM;
     end_after(clients, RESTORED_MS);
@@ -313,12 +313,12 @@ restore_group(udpai_node *node, udpai_str name_space, udpai_clients **ret_client
 }
 
 udpa_err
-udpai_clients_restore(udpai_node *node, udpai_str source_name, udpai_source **ret_source)
+udpai_clients_restore(udpai_groups *groups, udpai_str source_name, udpai_source **ret_source)
 {
     size_t at = 0;
     const udpai_source *template;
     *ret_source = NULL;
-    while (!*ret_source && (template = udpai_map_next(&node->sources, &at))) {
+    while (!*ret_source && (template = udpai_sources_next(groups->sources, &at))) {
         udpai_str head = udpai_bytes_view(template->name);
         if (!template->target_for || !udpai_str_starts(source_name, head) ||
             source_name.len <= head.len + 1 || source_name.data[head.len] != '/')
@@ -326,7 +326,7 @@ udpai_clients_restore(udpai_node *node, udpai_str source_name, udpai_source **re
         const udpai_str name_space = {source_name.data + head.len + 1,
                                       source_name.len - head.len - 1};
         udpai_clients *clients;
-        udpa_err err = restore_group(node, name_space, &clients);
+        udpa_err err = restore_group(groups, name_space, &clients);
         if (err != UDPA_OK)
             return err;
         *ret_source = clients ? udpai_clients_source(clients, template) : NULL;

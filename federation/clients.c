@@ -3,11 +3,12 @@
  * says for the Node that asks must be asked in the stead of each. A group has sources and providers
  * of its own, made after the configured ones, for its name space alone; so one client's stream that
  * fails is that client's matter. */
-#include "federation/connection.h"
-#include "federation/demand.h"
-#include "federation/provider.h"
+#include "federation/clients_internal.h"
 
 #include "base/alloc.h"
+#include "federation/connection.h"
+#include "federation/demand.h"
+#include "federation/sync.h"
 
 /* Between the steps of an end, and without memory for one. */
 #define AGAIN_MS 1000
@@ -18,13 +19,25 @@ clients_key(const void *item)
     return udpai_bytes_view(((const udpai_clients *)item)->name_space);
 }
 
-void
-udpai_clients_init(udpai_node *node)
+udpa_err
+udpai_groups_new(udpai_groups **ret_groups, const udpai_parts *parts, size_t max_groups)
 {
-    udpai_map_init(&node->clients, clients_key);
-    udpai_list_init(&node->dirty_clients);
-    udpai_list_init(&node->unused_clients);
-    udpai_client_reports_init(node);
+    udpai_groups *groups = udpai_alloc(sizeof(*groups));
+    if (!groups)
+        return UDPA_ERR_NOMEM;
+    groups->context = parts->context;
+    groups->peers = parts->peers;
+    groups->sources = parts->sources;
+    groups->providers = parts->providers;
+    groups->demand = parts->demand;
+    groups->sync = parts->sync;
+    groups->max = max_groups;
+    udpai_map_init(&groups->by_name_space, clients_key);
+    udpai_list_init(&groups->dirty);
+    udpai_list_init(&groups->unused);
+    udpai_client_reports_init(groups);
+    *ret_groups = groups;
+    return UDPA_OK;
 }
 
 /* ---- making a group ---- */
@@ -51,7 +64,7 @@ put_name(udpai_strbuf *out, const udpai_clients *clients, const udpai_source *te
 static udpa_err
 add_source(udpai_clients *clients, const udpai_source *template, udpai_source **ret_source)
 {
-    udpai_node *node = clients->node;
+    udpai_groups *groups = clients->owner;
     udpai_strbuf name = {0};
     udpai_source *source = NULL;
     udpa_err err = put_name(&name, clients, template) ? UDPA_OK : UDPA_ERR_NOMEM;
@@ -64,13 +77,14 @@ add_source(udpai_clients *clients, const udpai_source *template, udpai_source **
         .max_withdrawal = template->max_withdrawal,
     };
     if (err == UDPA_OK)
-        err = udpai_source_new(node, &config, true, &source, NULL);
+        err = udpai_source_new(groups->sources, &config, true, &source, NULL);
     udpai_strbuf_done(&name);
     if (err != UDPA_OK)
         return err;
-    source->clients = clients;
+    source->clients = &clients->mark;
     source->template = template;
-    if (!udpai_vector_reserve(&clients->sources, 1) || !udpai_map_add(&node->links, source)) {
+    if (!udpai_vector_reserve(&clients->sources, 1) ||
+        !udpai_sources_put(groups->sources, source, false)) {
         udpai_source_free(source);
         return UDPA_ERR_NOMEM;
     }
@@ -113,7 +127,7 @@ static udpa_err
 add_provider(udpai_clients *clients, const udpai_provider *from)
 {
     udpai_str type_url = udpai_bytes_view(from->type);
-    udpai_provider *provider = udpai_provider_new(clients->node, type_url);
+    udpai_provider *provider = udpai_provider_new(clients->owner->providers, type_url);
     udpa_err err = provider ? UDPA_OK : UDPA_ERR_NOMEM;
     bool by_interest = false;
     for (size_t i = 0; i < from->per_clients.n && err == UDPA_OK; i++) {
@@ -131,7 +145,8 @@ add_provider(udpai_clients *clients, const udpai_provider *from)
     if (err != UDPA_OK)
         udpai_provider_free(provider);
     else if (by_interest)
-        udpai_demand_visit_place(clients->node, type_url, clients_key(clients), replay, provider);
+        udpai_demand_visit_place(clients->owner->demand, type_url, clients_key(clients), replay,
+                                 provider);
     return err;
 }
 
@@ -141,7 +156,7 @@ add_provider(udpai_clients *clients, const udpai_provider *from)
 static void
 disown(udpai_source *source)
 {
-    udpai_peer *peer = udpai_peers_find(source->node->peers, source->session);
+    udpai_peer *peer = udpai_peers_find(source->owner->peers, source->session);
     if (!peer)
         return;
     peer->source = NULL;
@@ -149,15 +164,16 @@ disown(udpai_source *source)
 }
 
 static void
-end_source(udpai_node *node, udpai_source *source)
+end_source(udpai_groups *groups, udpai_source *source)
 {
     udpai_origin *origin = source->origin;
     disown(source);
-    udpai_map_remove(&node->links, (udpai_str){(const char *)&source->link, sizeof(source->link)});
+    udpai_sources_remove(groups->sources, source);
     udpai_source_free(source);
-    udpai_store_withdraw_all(node->context.store, origin, (udpai_str){0}, (udpai_str){0}, NULL,
+    udpai_store_withdraw_all(groups->context->store, origin, (udpai_str){0}, (udpai_str){0}, NULL,
                              NULL);
-    udpai_origin_set_rank(node->context.store, origin, UDPAI_ORIGIN_PUBLISHER, 0); /* it may go */
+    udpai_origin_set_rank(groups->context->store, origin, UDPAI_ORIGIN_PUBLISHER,
+                          0); /* it may go */
 }
 
 /* Nothing of it is kept any more, so nothing is noted. */
@@ -166,7 +182,7 @@ end_provider(udpai_provider *provider)
 {
     udpai_str type_url = udpai_bytes_view(provider->type);
     for (size_t i = 0; i < provider->descriptors.n; i++)
-        (void)udpai_origin_set_eligible(provider->node->context.store,
+        (void)udpai_origin_set_eligible(provider->owner->context->store,
                                         provider->descriptors.items[i].source->origin, type_url,
                                         false);
     udpai_provider_free(provider);
@@ -177,7 +193,7 @@ free_clients(udpai_clients *clients)
 {
     udpai_timer_cancel(&clients->unused);
     udpai_clients_meet_done(clients);
-    udpai_list_remove(&clients->in_dirty);
+    udpai_mark_done(&clients->mark);
     udpai_list_remove(&clients->in_unused);
     udpai_map_done(&clients->providers);
     udpai_vector_done(&clients->sources);
@@ -206,16 +222,16 @@ hang_up(udpai_clients *clients)
 static void
 end(udpai_clients *clients)
 {
-    udpai_node *node = clients->node;
+    udpai_groups *groups = clients->owner;
     size_t at = 0;
     udpai_provider *provider;
     while ((provider = udpai_map_next(&clients->providers, &at)))
         end_provider(provider);
     for (size_t i = 0; i < clients->sources.n; i++)
-        end_source(node, clients->sources.items[i]);
-    udpai_map_remove(&node->clients, clients_key(clients));
+        end_source(groups, clients->sources.items[i]);
+    udpai_map_remove(&groups->by_name_space, clients_key(clients));
     free_clients(clients);
-    udpai_context_touch(&node->context);
+    udpai_context_touch(groups->context);
 }
 
 /* What is kept of it, in one piece: half of it would look as if that were all. False: without
@@ -224,7 +240,7 @@ static bool
 forget_kept(udpai_clients *clients)
 {
     for (size_t i = 0; i < clients->sources.n; i++)
-        if (!udpai_store_forget_origin(clients->node->context.store,
+        if (!udpai_store_forget_origin(clients->owner->context->store,
                                        clients->sources.items[i]->origin))
             return false;
     return true;
@@ -236,34 +252,37 @@ static void
 on_unused(udpai_timer *timer)
 {
     udpai_clients *clients = UDPAI_CONTAINER_OF(timer, udpai_clients, unused);
-    udpai_node *node = clients->node;
-    bool is_told = clients->is_ending && node->n_evaluations > clients->ended_at &&
-                   !node->is_settled_unsent && !node->is_settled_ahead;
+    udpai_groups *groups = clients->owner;
+    bool is_told =
+        clients->is_ending && udpai_sync_is_applied_since(groups->sync, clients->ended_at);
     if (!clients->is_ending) {
         clients->is_ending = udpai_clients_forget_settled(clients);
-        clients->ended_at = node->n_evaluations;
+        clients->ended_at = udpai_sync_n_evaluations(groups->sync);
     }
     if (is_told && hang_up(clients) && forget_kept(clients))
         end(clients);
     else
-        udpai_timer_set(node->context.wheel, timer, udpai_context_now(&node->context) + AGAIN_MS);
+        udpai_timer_set(groups->context->wheel, timer,
+                        udpai_context_now(groups->context) + AGAIN_MS);
 }
 
 void
-udpai_clients_free_all(udpai_node *node)
+udpai_groups_free(udpai_groups *groups)
 {
-    udpai_client_reports_done(node);
+    if (!groups)
+        return;
+    udpai_client_reports_done(groups);
     size_t at = 0;
     udpai_clients *clients;
-    while ((clients = udpai_map_next(&node->clients, &at))) {
+    while ((clients = udpai_map_next(&groups->by_name_space, &at))) {
         size_t of = 0;
         udpai_provider *provider;
         while ((provider = udpai_map_next(&clients->providers, &of)))
             udpai_provider_free(provider);
         free_clients(clients);
     }
-    udpai_map_done(&node->clients);
-    udpai_settled_groups_unref(node->settled_groups);
+    udpai_map_done(&groups->by_name_space);
+    udpai_free(groups);
 }
 
 /* ---- beginning ---- */
@@ -274,26 +293,26 @@ add_providers(udpai_clients *clients)
     size_t at = 0;
     const udpai_provider *provider;
     udpa_err err = UDPA_OK;
-    while (err == UDPA_OK && (provider = udpai_map_next(&clients->node->providers, &at)))
+    while (err == UDPA_OK && (provider = udpai_map_next(&clients->owner->providers->by_type, &at)))
         err = add_provider(clients, provider);
     return err;
 }
 
 udpai_clients *
-udpai_clients_new(udpai_node *node, udpai_str name_space)
+udpai_clients_new(udpai_groups *groups, udpai_str name_space)
 {
     udpai_clients *clients = udpai_alloc(sizeof(*clients));
     if (!clients)
         return NULL;
-    clients->node = node;
-    udpai_list_init(&clients->in_dirty);
+    clients->owner = groups;
+    udpai_mark_init(&clients->mark, &groups->dirty);
     udpai_list_init(&clients->in_unused);
     udpai_clients_touch(clients);
     udpai_map_init(&clients->providers, udpai_provider_key);
     udpai_timer_init(&clients->unused, on_unused);
     udpai_clients_meet_init(clients);
     if (udpa_bytes_new(&clients->name_space, name_space.data, name_space.len) != UDPA_OK ||
-        !udpai_map_add(&node->clients, clients)) {
+        !udpai_map_add(&groups->by_name_space, clients)) {
         free_clients(clients);
         return NULL;
     }
@@ -305,11 +324,11 @@ udpai_clients_new(udpai_node *node, udpai_str name_space)
 
 /* Is anything asked for by clients in this name space? */
 bool
-udpai_clients_are_foreseen(const udpai_node *node, udpai_str name_space)
+udpai_clients_are_foreseen(const udpai_groups *groups, udpai_str name_space)
 {
     size_t at = 0;
     const udpai_provider *provider;
-    while ((provider = udpai_map_next(&node->providers, &at)))
+    while ((provider = udpai_map_next(&groups->providers->by_type, &at)))
         for (size_t i = 0; i < provider->per_clients.n; i++)
             if (udpai_prefix_covers(udpai_bytes_view(provider->per_clients.items[i].prefix),
                                     name_space))
@@ -331,21 +350,53 @@ take_interest(udpai_clients *clients, udpai_str type_url, udpai_str text, bool w
 
 /* A name lies in one name space, a wildcard may be of several. */
 void
-udpai_clients_interest(udpai_node *node, udpai_str type_url, udpai_str text, bool wanted)
+udpai_clients_interest(udpai_groups *groups, udpai_str type_url, udpai_str text, bool wanted)
 {
     bool is_wildcard = text.data[0] == '*';
     const udpai_str subject = {text.data + is_wildcard, text.len - is_wildcard};
     size_t at = 0;
     udpai_str prefix;
     udpai_clients *clients;
-    if (node->clients.n == 0)
+    if (groups->by_name_space.n == 0)
         return;
     while (udpai_name_next_prefix(subject, &at, &prefix))
-        if ((clients = udpai_map_get(&node->clients, prefix)))
+        if ((clients = udpai_map_get(&groups->by_name_space, prefix)))
             take_interest(clients, type_url, text, wanted);
     at = 0;
-    while (is_wildcard && (clients = udpai_map_next(&node->clients, &at)))
+    while (is_wildcard && (clients = udpai_map_next(&groups->by_name_space, &at)))
         if (clients_key(clients).len > subject.len &&
             udpai_prefix_covers(subject, clients_key(clients)))
             take_interest(clients, type_url, text, wanted);
+}
+
+void
+udpai_clients_restore_use(const udpai_source *source, udpai_str type_url)
+{
+    const udpai_clients *clients = UDPAI_CONTAINER_OF(source->clients, udpai_clients, mark);
+    udpai_provider *provider = udpai_map_get(&clients->providers, type_url);
+    if (provider)
+        udpai_provider_restore_use(provider, source);
+}
+
+/* ---- after every change ---- */
+
+/* What is asked in the stead of some clients follows from the state of their sources alone. */
+static void
+evaluate(udpai_clients *clients)
+{
+    udpai_providers_evaluate_map(&clients->providers);
+    for (size_t i = 0; i < clients->sources.n; i++)
+        udpai_source_evaluate(clients->sources.items[i], clients->have_come);
+    if (!udpai_clients_note_settled(clients)) /* without memory: again with the next flush */
+        udpai_clients_touch(clients);
+}
+
+void
+udpai_groups_evaluate(udpai_groups *groups)
+{
+    udpai_list dirty, *at;
+    udpai_list_init(&dirty);
+    udpai_list_splice(&dirty, &groups->dirty);
+    while ((at = udpai_list_pop(&dirty)))
+        evaluate(UDPAI_LIST_ENTRY(at, udpai_clients, mark.in_marked));
 }

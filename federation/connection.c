@@ -8,7 +8,7 @@ udpai_source_set_state(udpai_source *source, udpai_source_state state)
     if (source->state == state)
         return;
     source->state = state;
-    source->since_us = udpai_context_wall_us(&source->node->context);
+    source->since_us = udpai_context_wall_us(source->owner->context);
     udpai_source_touch(source);
 }
 
@@ -17,21 +17,21 @@ udpai_source_set_state(udpai_source *source, udpai_source_state state)
 static uint64_t
 backoff_ms(const udpai_source *source)
 {
-    const udpai_node_timing *timing = &source->node->context.timing;
+    const udpai_node_timing *timing = &source->owner->context->timing;
     uint64_t wait = timing->backoff_base_ms;
     for (unsigned i = 1; i < source->n_failures && wait < timing->backoff_max_ms; i++)
         wait *= 2;
     if (wait > timing->backoff_max_ms)
         wait = timing->backoff_max_ms;
-    return wait / 2 + udpai_context_random(&source->node->context) % (wait / 2 + 1);
+    return wait / 2 + udpai_context_random(source->owner->context) % (wait / 2 + 1);
 }
 
 static void
 dial_later(udpai_source *source, uint64_t wait_ms)
 {
     udpai_source_set_state(source, UDPAI_SOURCE_WAITING);
-    udpai_timer_set(source->node->context.wheel, &source->retry,
-                    udpai_context_now(&source->node->context) + wait_ms);
+    udpai_timer_set(source->owner->context->wheel, &source->retry,
+                    udpai_context_now(source->owner->context) + wait_ms);
 }
 
 void
@@ -54,7 +54,7 @@ udpai_source_dial(udpai_source *source)
     order->target = source->ref_target ? source->ref_target(source->target) : NULL;
     order->release_target = source->release_target;
     udpai_source_set_state(source, UDPAI_SOURCE_CONNECTING);
-    udpai_context_order(&source->node->context, order);
+    udpai_context_order(source->owner->context, order);
 }
 
 static void
@@ -77,11 +77,11 @@ udpai_source_dial_now(udpai_source *source)
 void
 udpai_source_dial_first(udpai_source *source)
 {
-    const udpai_node *node = source->node;
-    uint64_t spread_ms = node->context.timing.fail_over_spread_ms;
-    bool is_stand_in = node->lost_ms == udpai_context_now(&node->context);
+    const udpai_sources *sources = source->owner;
+    uint64_t spread_ms = sources->context->timing.fail_over_spread_ms;
+    bool is_stand_in = sources->lost_ms == udpai_context_now(sources->context);
     if (is_stand_in && spread_ms)
-        dial_later(source, udpai_context_random(&node->context) % (spread_ms + 1));
+        dial_later(source, udpai_context_random(sources->context) % (spread_ms + 1));
     else
         udpai_source_dial(source);
 }
@@ -94,7 +94,7 @@ udpai_source_hang_up(udpai_source *source)
         return false;
     order->session = source->session;
     order->link = source->link;
-    udpai_context_order(&source->node->context, order);
+    udpai_context_order(source->owner->context, order);
     return true;
 }
 
@@ -122,14 +122,15 @@ udpai_source_lost_update(udpai_source *source)
 static void
 begin_anew(udpai_source *source)
 {
-    udpai_node *node = source->node;
+    udpai_sources *sources = source->owner;
     bool is_there = source->state != UDPAI_SOURCE_IDLE && source->state != UDPAI_SOURCE_WAITING;
     if (!is_there || source->is_renewed)
         return;
     if (udpai_source_is_active(source)) { /* nobody stands in for it meanwhile */
         source->is_decided = false;
-        udpai_timer_set(node->context.wheel, &source->grace,
-                        udpai_context_now(&node->context) + node->context.timing.connect_grace_ms);
+        udpai_timer_set(sources->context->wheel, &source->grace,
+                        udpai_context_now(sources->context) +
+                            sources->context->timing.connect_grace_ms);
     }
     source->is_renewed = true;
     udpai_source_hang_up_in_the_end(source);
@@ -144,13 +145,13 @@ on_anew(udpai_timer *timer)
 void
 udpai_source_begin_anew(udpai_source *source, uint64_t within_ms)
 {
-    const udpai_node *node = source->node;
-    uint64_t wait_ms = within_ms ? udpai_context_random(&node->context) % (within_ms + 1) : 0;
+    const udpai_sources *sources = source->owner;
+    uint64_t wait_ms = within_ms ? udpai_context_random(sources->context) % (within_ms + 1) : 0;
     if (wait_ms == 0)
         begin_anew(source);
     else if (!udpai_timer_is_set(&source->anew))
-        udpai_timer_set(node->context.wheel, &source->anew,
-                        udpai_context_now(&node->context) + wait_ms);
+        udpai_timer_set(sources->context->wheel, &source->anew,
+                        udpai_context_now(sources->context) + wait_ms);
 }
 
 void

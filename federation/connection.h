@@ -3,7 +3,7 @@
 #ifndef UDPAI_CONNECTION_H
 #define UDPAI_CONNECTION_H
 
-#include "federation/node_internal.h"
+#include "federation/source_internal.h"
 
 void udpai_source_connection_init(udpai_source *source);
 void udpai_source_connection_done(udpai_source *source);

@@ -5,6 +5,7 @@
 #ifndef UDPAI_CONTEXT_H
 #define UDPAI_CONTEXT_H
 
+#include "base/log.h"
 #include "base/wheel.h"
 #include "federation/node_config.h"
 #include "federation/node_env.h"
@@ -17,8 +18,11 @@ typedef struct udpai_context {
     udpai_store *store;
     uint64_t n_commits; /* of the durable engine that are done; each order carries it */
     bool is_durable, is_endpoint, peers_are_anonymous;
+    bool is_restored; /* the store comes from a backup, and is meant to replace what was newer */
+    bool recovers;    /* some source may have learned something in this node's stead */
     bool is_started;
-    bool is_dirty; /* providers must be evaluated again */
+    bool is_dirty;               /* providers must be evaluated again */
+    udpai_log_limit refused_log; /* of what peers publish and subscribe to, for all parts */
 } udpai_context;
 
 static inline uint64_t

@@ -1,27 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Delegations: resources of the type udpa.config.v1.ResourceProvider, each of which makes the
- * provider of one name (named.h) as long as it is effective here, for the files of this folder. */
+ * provider of one name (provider.h) as long as it is effective here, for the files of this folder.
+ */
 #ifndef UDPAI_DELEGATION_H
 #define UDPAI_DELEGATION_H
 
-#include "federation/named.h"
+#include "federation/node_config.h"
+#include "model/name.h"
 #include "wire/arena.h"
 
 #define UDPAI_DELEGATION_TYPE "type.googleapis.com/udpa.config.v1.ResourceProvider"
 
 #define UDPAI_DESCRIPTORS_MAX 64 /* of one */
-
-/* *ret_delegations: NULL if none are followed. */
-udpa_err udpai_delegations_new(udpai_delegations **ret_delegations,
-                               udpai_node *node,
-                               const udpai_delegation_config *config);
-/* Before the node's subscriptions. */
-void udpai_delegations_free(udpai_delegations *delegations);
-/* A source has come that some of them may name, which were refused without it. NULL does nothing.
- */
-void udpai_delegations_look_again(udpai_delegations *delegations);
-/* Makes up for those that there was no memory for. True: there is more to evaluate. */
-bool udpai_delegations_catch_up(udpai_delegations *delegations);
 
 /* What a resource of this type and name delegates: a type URL, made in the room, and a name. False:
  * it is no such name. */

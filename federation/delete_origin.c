@@ -4,7 +4,11 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "federation/access.h"
 #include "federation/ending.h"
+#include "federation/node_internal.h"
+#include "federation/peers.h"
+#include "federation/signatures.h"
 #include "model/client_type.h"
 #include "model/name.h"
 
@@ -66,7 +70,7 @@ check(udpai_node *node, const udpai_deletion *deletion, udpa_error **ret_error)
         return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
                           "'%.*s' is this node: what it reads goes where it reads it",
                           UDPAI_SHOWN(deletion->node_id));
-    while ((peer = udpai_peers_next(node->peers, &at)))
+    while ((peer = udpai_peers_next(node->parts.peers, &at)))
         if (peer->info && udpai_str_eq(udpai_node_info_parts(peer->info)->id, deletion->node_id))
             return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
                               "'%.*s' is connected: what it still reads it would bring again",
@@ -85,11 +89,11 @@ end(udpai_node *node,
         .type_url = udpai_resource_type_url(held->resource),
         .name = udpai_resource_name(held->resource),
     };
-    udpa_err err = udpai_node_check_access(node, deletion->subject, &question, ret_error);
+    udpa_err err = udpai_access_check(node->parts.access, deletion->subject, &question, ret_error);
     if (err != UDPA_OK || deletion->is_dry_run)
         return err;
     UDPA_AUTO(udpa_resource_unref)
-    udpa_resource *said = udpai_ending_stamp(node, held->origin, held->resource);
+    udpa_resource *said = udpai_ending_stamp(node->parts.receiver, held->origin, held->resource);
     if (!said)
         return udpai_fail(ret_error, UDPA_ERR_DENIED,
                           "'%s': its removal must be signed, and this node has no key for that",

@@ -2,22 +2,23 @@
 #include "federation/demand.h"
 
 #include "base/alloc.h"
+#include "base/map.h"
 #include "model/name.h"
 
 /* All subscriptions of one text. Subscribers of the stream side count once, those in the process
  * each.
  */
-typedef struct demand {
+typedef struct demand_item {
     size_t n;
     bool by_nodes;          /* nodes below are one of these */
     uint32_t type_len, len; /* of the type; of both with the text: a name, or '*' and a prefix */
     char key[];
-} demand;
+} demand_item;
 
 static udpai_str
 key_of(const void *item)
 {
-    const demand *one = item;
+    const demand_item *one = item;
     return (udpai_str){one->key, one->len};
 }
 
@@ -31,6 +32,13 @@ make_key(char room[KEY_MAX], udpai_str type_url, udpai_str text)
     memcpy(room + type_url.len + 1, text.data, text.len);
     return (udpai_str){room, type_url.len + 1 + text.len};
 }
+
+struct udpai_demand {
+    udpai_map items; /* by type and text */
+    udpai_map places;
+    bool has_places;      /* groups of clients may ask where something is wanted */
+    bool has_lost_places; /* some could not be counted */
+};
 
 /* ---- where names lie ---- */
 
@@ -54,14 +62,14 @@ place_key(const void *item)
 }
 
 static demand_place *
-make_place(udpai_node *node, udpai_str prefix)
+make_place(udpai_demand *demand, udpai_str prefix)
 {
     demand_place *place = udpai_alloc(sizeof(*place) + prefix.len);
     if (!place)
         return NULL;
     place->len = (uint32_t)prefix.len;
     memcpy(place->prefix, prefix.data, prefix.len);
-    if (udpai_map_add(&node->demand_places, place))
+    if (udpai_map_add(&demand->places, place))
         return place;
     udpai_free(place);
     return NULL;
@@ -69,16 +77,16 @@ make_place(udpai_node *node, udpai_str prefix)
 
 /* Without memory all that is wanted is looked through from then on. */
 static void
-count_place(udpai_node *node, udpai_str prefix, bool wanted)
+count_place(udpai_demand *demand, udpai_str prefix, bool wanted)
 {
-    demand_place *place = udpai_map_get(&node->demand_places, prefix);
-    if (!place && wanted && !node->has_lost_places && !(place = make_place(node, prefix)))
-        node->has_lost_places = true;
+    demand_place *place = udpai_map_get(&demand->places, prefix);
+    if (!place && wanted && !demand->has_lost_places && !(place = make_place(demand, prefix)))
+        demand->has_lost_places = true;
     if (!place)
         return;
     place->n += wanted ? 1 : (size_t)-1;
-    if (place->n == 0 || (!wanted && node->has_lost_places))
-        udpai_free(udpai_map_remove(&node->demand_places, prefix));
+    if (place->n == 0 || (!wanted && demand->has_lost_places))
+        udpai_free(udpai_map_remove(&demand->places, prefix));
 }
 
 static udpai_str
@@ -102,26 +110,26 @@ next_place(udpai_str subject, size_t *at, unsigned *n, udpai_str *ret_prefix)
 }
 
 static void
-count_places(udpai_node *node, udpai_str text, bool wanted)
+count_places(udpai_demand *demand, udpai_str text, bool wanted)
 {
     udpai_str subject = subject_of(text), prefix;
     size_t at = 0;
     unsigned n = 0;
-    if (!node->last_of_groups)
+    if (!demand->has_places)
         return;
     while (next_place(subject, &at, &n, &prefix))
         if (prefix.len < subject.len || text.data[0] == '*')
-            count_place(node, prefix, wanted);
+            count_place(demand, prefix, wanted);
 }
 
 /* May something be wanted there? */
 static bool
-may_be_wanted(const udpai_node *node, udpai_str name_space)
+may_be_wanted(const udpai_demand *demand, udpai_str name_space)
 {
     size_t at = 0;
     unsigned n = 0;
     udpai_str prefix;
-    if (node->has_lost_places || udpai_map_get(&node->demand_places, name_space))
+    if (demand->has_lost_places || udpai_map_get(&demand->places, name_space))
         return true;
     while (next_place(name_space, &at, &n, &prefix))
         if (prefix.len == name_space.len)
@@ -131,46 +139,63 @@ may_be_wanted(const udpai_node *node, udpai_str name_space)
 
 /* ---- what is wanted ---- */
 
-void
-udpai_demand_init(udpai_node *node)
+udpa_err
+udpai_demand_new(udpai_demand **ret_demand)
 {
-    udpai_map_init(&node->demand, key_of);
-    udpai_map_init(&node->demand_places, place_key);
+    udpai_demand *demand = udpai_alloc(sizeof(*demand));
+    if (!demand)
+        return UDPA_ERR_NOMEM;
+    udpai_map_init(&demand->items, key_of);
+    udpai_map_init(&demand->places, place_key);
+    *ret_demand = demand;
+    return UDPA_OK;
 }
 
-static demand *
-find(const udpai_node *node, udpai_str type_url, udpai_str text)
+void
+udpai_demand_count_places(udpai_demand *demand)
+{
+    demand->has_places = true;
+}
+
+bool
+udpai_demand_is_empty(const udpai_demand *demand)
+{
+    return demand->items.n == 0;
+}
+
+static demand_item *
+find(const udpai_demand *demand, udpai_str type_url, udpai_str text)
 {
     char room[KEY_MAX];
     if (type_url.len > UDPAI_TYPE_URL_MAX || text.len > UDPA_NAME_MAX + 1)
         return NULL;
-    return udpai_map_get(&node->demand, make_key(room, type_url, text));
+    return udpai_map_get(&demand->items, make_key(room, type_url, text));
 }
 
 /* The entry of what is wanted; made if need be. NULL: there is none, or there is no memory. */
-static demand *
-get(udpai_node *node, udpai_str type_url, udpai_str text, bool make)
+static demand_item *
+get(udpai_demand *demand, udpai_str type_url, udpai_str text, bool make)
 {
     char room[KEY_MAX];
     if (type_url.len > UDPAI_TYPE_URL_MAX || text.len > UDPA_NAME_MAX + 1)
         return NULL;
     udpai_str key = make_key(room, type_url, text);
-    demand *found = udpai_map_get(&node->demand, key);
+    demand_item *found = udpai_map_get(&demand->items, key);
     if (found || !make || !(found = udpai_alloc(sizeof(*found) + key.len)))
         return found;
     found->type_len = (uint32_t)type_url.len;
     found->len = (uint32_t)key.len;
     memcpy(found->key, key.data, key.len);
-    if (udpai_map_add(&node->demand, found))
+    if (udpai_map_add(&demand->items, found))
         return found;
     udpai_free(found);
     return NULL;
 }
 
 udpai_demand_change
-udpai_demand_count(udpai_node *node, udpai_str type_url, udpai_str text, bool wanted)
+udpai_demand_count(udpai_demand *demand, udpai_str type_url, udpai_str text, bool wanted)
 {
-    demand *found = get(node, type_url, text, wanted);
+    demand_item *found = get(demand, type_url, text, wanted);
     if (!found)
         return UDPAI_DEMAND_SAME;
     found->n += wanted ? 1 : (size_t)-1;
@@ -178,57 +203,57 @@ udpai_demand_count(udpai_node *node, udpai_str type_url, udpai_str text, bool wa
         return UDPAI_DEMAND_REPEATED;
     if (!wanted && found->n > 0)
         return UDPAI_DEMAND_SAME;
-    count_places(node, text, wanted);
+    count_places(demand, text, wanted);
     return wanted ? UDPAI_DEMAND_BEGINS : UDPAI_DEMAND_ENDS;
 }
 
 void
-udpai_demand_drop(udpai_node *node, udpai_str type_url, udpai_str text)
+udpai_demand_drop(udpai_demand *demand, udpai_str type_url, udpai_str text)
 {
-    const demand *found = get(node, type_url, text, false);
+    const demand_item *found = get(demand, type_url, text, false);
     if (found && found->n == 0)
-        udpai_free(udpai_map_remove(&node->demand, key_of(found)));
+        udpai_free(udpai_map_remove(&demand->items, key_of(found)));
 }
 
 bool
-udpai_demand_has(const udpai_node *node, udpai_str type_url, udpai_str text)
+udpai_demand_has(const udpai_demand *demand, udpai_str type_url, udpai_str text)
 {
-    return find(node, type_url, text) != NULL;
+    return find(demand, type_url, text) != NULL;
 }
 
 bool
-udpai_demand_by_nodes(const udpai_node *node, udpai_str type_url, udpai_str name)
+udpai_demand_by_nodes(const udpai_demand *demand, udpai_str type_url, udpai_str name)
 {
-    const demand *found = find(node, type_url, name);
+    const demand_item *found = find(demand, type_url, name);
     return found && found->by_nodes;
 }
 
 void
-udpai_demand_set_by_nodes(udpai_node *node, udpai_str type_url, udpai_str name, bool by_nodes)
+udpai_demand_set_by_nodes(udpai_demand *demand, udpai_str type_url, udpai_str name, bool by_nodes)
 {
-    demand *found = find(node, type_url, name);
+    demand_item *found = find(demand, type_url, name);
     if (found)
         found->by_nodes = by_nodes;
 }
 
 bool
-udpai_demand_is_own(const udpai_node *node, udpai_str type_url, udpai_str name)
+udpai_demand_is_own(const udpai_demand *demand, udpai_str type_url, udpai_str name)
 {
-    const demand *item = find(node, type_url, name);
+    const demand_item *item = find(demand, type_url, name);
     return item && item->n > item->by_nodes;
 }
 
 /* ---- looking through all ---- */
 
 void
-udpai_demand_visit(const udpai_node *node,
+udpai_demand_visit(const udpai_demand *demand,
                    udpai_str type_url,
                    udpai_demand_fn visit,
                    void *userdata)
 {
     size_t at = 0;
-    const demand *item;
-    while ((item = udpai_map_next(&node->demand, &at))) {
+    const demand_item *item;
+    while ((item = udpai_map_next(&demand->items, &at))) {
         size_t skip = (size_t)item->type_len + 1;
         if (udpai_str_eq((udpai_str){item->key, item->type_len}, type_url))
             visit(userdata, (udpai_str){item->key + skip, item->len - skip});
@@ -244,15 +269,15 @@ is_below(udpai_str text, udpai_str name_space)
 }
 
 static void
-visit_below(const udpai_node *node,
+visit_below(const udpai_demand *demand,
             udpai_str type_url,
             udpai_str name_space,
             udpai_demand_fn visit,
             void *userdata)
 {
     size_t at = 0;
-    const demand *item;
-    while ((item = udpai_map_next(&node->demand, &at))) {
+    const demand_item *item;
+    while ((item = udpai_map_next(&demand->items, &at))) {
         size_t skip = (size_t)item->type_len + 1;
         const udpai_str text = {item->key + skip, item->len - skip};
         if (udpai_str_eq((udpai_str){item->key, item->type_len}, type_url) &&
@@ -262,19 +287,19 @@ visit_below(const udpai_node *node,
 }
 
 static void
-visit_text(const udpai_node *node,
+visit_text(const udpai_demand *demand,
            udpai_str type_url,
            udpai_str text,
            udpai_demand_fn visit,
            void *userdata)
 {
     char room[KEY_MAX];
-    if (udpai_map_get(&node->demand, make_key(room, type_url, text)))
+    if (udpai_map_get(&demand->items, make_key(room, type_url, text)))
         visit(userdata, text);
 }
 
 static void
-visit_wildcards(const udpai_node *node,
+visit_wildcards(const udpai_demand *demand,
                 udpai_str type_url,
                 udpai_str name,
                 udpai_demand_fn visit,
@@ -284,11 +309,11 @@ visit_wildcards(const udpai_node *node,
     size_t at = 0;
     udpai_str prefix;
     while (udpai_name_next_prefix(name, &at, &prefix))
-        visit_text(node, type_url, udpai_wildcard_text(room, prefix), visit, userdata);
+        visit_text(demand, type_url, udpai_wildcard_text(room, prefix), visit, userdata);
 }
 
 void
-udpai_demand_visit_name(const udpai_node *node,
+udpai_demand_visit_name(const udpai_demand *demand,
                         udpai_str type_url,
                         udpai_str name,
                         udpai_demand_fn visit,
@@ -296,12 +321,12 @@ udpai_demand_visit_name(const udpai_node *node,
 {
     if (type_url.len > UDPAI_TYPE_URL_MAX || name.len > UDPA_NAME_MAX)
         return;
-    visit_text(node, type_url, name, visit, userdata);
-    visit_wildcards(node, type_url, name, visit, userdata);
+    visit_text(demand, type_url, name, visit, userdata);
+    visit_wildcards(demand, type_url, name, visit, userdata);
 }
 
 void
-udpai_demand_visit_place(const udpai_node *node,
+udpai_demand_visit_place(const udpai_demand *demand,
                          udpai_str type_url,
                          udpai_str name_space,
                          udpai_demand_fn visit,
@@ -309,31 +334,34 @@ udpai_demand_visit_place(const udpai_node *node,
 {
     if (type_url.len > UDPAI_TYPE_URL_MAX || name_space.len > UDPA_NAME_MAX)
         return;
-    visit_wildcards(node, type_url, name_space, visit, userdata);
-    if (may_be_wanted(node, name_space))
-        visit_below(node, type_url, name_space, visit, userdata);
+    visit_wildcards(demand, type_url, name_space, visit, userdata);
+    if (may_be_wanted(demand, name_space))
+        visit_below(demand, type_url, name_space, visit, userdata);
 }
 
 void
-udpai_demand_visit_types(const udpai_node *node, udpai_demand_fn visit, void *userdata)
+udpai_demand_visit_types(const udpai_demand *demand, udpai_demand_fn visit, void *userdata)
 {
     size_t at = 0;
-    const demand *item;
-    while ((item = udpai_map_next(&node->demand, &at)))
+    const demand_item *item;
+    while ((item = udpai_map_next(&demand->items, &at)))
         visit(userdata, (udpai_str){item->key, item->type_len});
 }
 
 void
-udpai_demand_free(udpai_node *node)
+udpai_demand_free(udpai_demand *demand)
 {
+    if (!demand)
+        return;
     size_t at = 0;
-    demand *item;
-    while ((item = udpai_map_next(&node->demand, &at)))
+    demand_item *item;
+    while ((item = udpai_map_next(&demand->items, &at)))
         udpai_free(item);
-    udpai_map_done(&node->demand);
+    udpai_map_done(&demand->items);
     at = 0;
     demand_place *place;
-    while ((place = udpai_map_next(&node->demand_places, &at)))
+    while ((place = udpai_map_next(&demand->places, &at)))
         udpai_free(place);
-    udpai_map_done(&node->demand_places);
+    udpai_map_done(&demand->places);
+    udpai_free(demand);
 }

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "federation/node_internal.h"
+#include "federation/context.h"
 
 /* The text of a wildcard: '*' and the prefix, which is a name's or none. */
 static inline udpai_str
@@ -25,40 +25,47 @@ typedef enum udpai_demand_change {
     UDPAI_DEMAND_ENDS,     /* it was the last one; to be followed by udpai_demand_drop() */
 } udpai_demand_change;
 
-void udpai_demand_init(udpai_node *node);
-void udpai_demand_free(udpai_node *node);
+typedef struct udpai_demand udpai_demand;
+
+udpa_err udpai_demand_new(udpai_demand **ret_demand);
+/* NULL does nothing. */
+void udpai_demand_free(udpai_demand *demand);
+/* From now on udpai_demand_visit_place() may be called: before anything is wanted. */
+void udpai_demand_count_places(udpai_demand *demand);
+bool udpai_demand_is_empty(const udpai_demand *demand);
 /* Somebody subscribes, or has ended a subscription. */
 udpai_demand_change
-udpai_demand_count(udpai_node *node, udpai_str type_url, udpai_str text, bool wanted);
+udpai_demand_count(udpai_demand *demand, udpai_str type_url, udpai_str text, bool wanted);
 /* What follows from the end has been done. */
-void udpai_demand_drop(udpai_node *node, udpai_str type_url, udpai_str text);
+void udpai_demand_drop(udpai_demand *demand, udpai_str type_url, udpai_str text);
 
-bool udpai_demand_has(const udpai_node *node, udpai_str type_url, udpai_str text);
+bool udpai_demand_has(const udpai_demand *demand, udpai_str type_url, udpai_str text);
 /* Are nodes below among those who want the name? All of them count once. */
-bool udpai_demand_by_nodes(const udpai_node *node, udpai_str type_url, udpai_str name);
-void udpai_demand_set_by_nodes(udpai_node *node, udpai_str type_url, udpai_str name, bool by_nodes);
+bool udpai_demand_by_nodes(const udpai_demand *demand, udpai_str type_url, udpai_str name);
+void
+udpai_demand_set_by_nodes(udpai_demand *demand, udpai_str type_url, udpai_str name, bool by_nodes);
 /* Does somebody want the name who is no node below? */
-bool udpai_demand_is_own(const udpai_node *node, udpai_str type_url, udpai_str name);
+bool udpai_demand_is_own(const udpai_demand *demand, udpai_str type_url, udpai_str name);
 /* Calls back for all that is wanted of a type. */
 typedef void (*udpai_demand_fn)(void *userdata, udpai_str text);
-void udpai_demand_visit(const udpai_node *node,
+void udpai_demand_visit(const udpai_demand *demand,
                         udpai_str type_url,
                         udpai_demand_fn visit,
                         void *userdata);
 /* The same, for what concerns a name: it, and wildcards of all that covers it. */
-void udpai_demand_visit_name(const udpai_node *node,
+void udpai_demand_visit_name(const udpai_demand *demand,
                              udpai_str type_url,
                              udpai_str name,
                              udpai_demand_fn visit,
                              void *userdata);
 /* The same, for what concerns a name space: what lies below, and wildcards of all that covers it.
  */
-void udpai_demand_visit_place(const udpai_node *node,
+void udpai_demand_visit_place(const udpai_demand *demand,
                               udpai_str type_url,
                               udpai_str name_space,
                               udpai_demand_fn visit,
                               void *userdata);
 /* Calls back for every type of which something is wanted, more than once. */
-void udpai_demand_visit_types(const udpai_node *node, udpai_demand_fn visit, void *userdata);
+void udpai_demand_visit_types(const udpai_demand *demand, udpai_demand_fn visit, void *userdata);
 
 #endif

@@ -68,13 +68,12 @@ udpai_difference_end(udpai_source *source, udpai_str type_url, udpai_str name)
 }
 
 void
-udpai_difference_look(const udpai_intake *intake, udpai_str type_url, const udpa_resource *said)
+udpai_difference_look(udpai_source *source, udpai_str type_url, const udpa_resource *said)
 {
-    udpai_source *source = intake->peer->source;
     udpai_str name = udpai_resource_name(said);
     udpai_contribution held;
-    if (!udpai_intake_is_from_source(intake) || source->recovery || !intake->peer->is_node ||
-        !udpai_store_get(intake->node->context.store, intake->origin, type_url, name, &held))
+    if (source->recovery ||
+        !udpai_store_get(source->owner->context->store, source->origin, type_url, name, &held))
         return;
     uint64_t generation = udpa_resource_generation(said);
     bool is_older =

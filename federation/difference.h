@@ -4,7 +4,7 @@
 #ifndef UDPAI_FEDERATION_DIFFERENCE_H
 #define UDPAI_FEDERATION_DIFFERENCE_H
 
-#include "federation/intake.h"
+#include "federation/source_internal.h"
 
 /* So many names are told apart; of more it is only known that there are. */
 #define UDPAI_DIFFERENCES_MAX 10000
@@ -14,10 +14,9 @@
 void udpai_differences_init(udpai_source *source);
 void udpai_difference_note(udpai_source *source, udpai_str type_url, udpai_str name);
 void udpai_difference_end(udpai_source *source, udpai_str type_url, udpai_str name);
-/* The source has said this, and it was taken in: is it older than what it has said before, or than
- * what its authority has removed? */
-void
-udpai_difference_look(const udpai_intake *intake, udpai_str type_url, const udpa_resource *said);
+/* The source, a node, has said this, and it was taken in: is it older than what it has said before,
+ * or than what its authority has removed? */
+void udpai_difference_look(udpai_source *source, udpai_str type_url, const udpa_resource *said);
 /* Its stream has ended; or the source does. */
 void udpai_differences_forget(udpai_source *source);
 /* Names of some of them. */

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One source that comes by a resource: awaited, there, and gone again. */
-#include "federation/dynamic_sources.h"
+#include "federation/dynamic_internal.h"
 
 #include "base/alloc.h"
 #include "federation/connection.h"
-#include "federation/delegation.h"
-#include "federation/sources.h"
+#include "federation/recovery.h"
 
 /* As long as for groups of clients that nobody comes back to. */
 #define AWAITED_MS ((uint64_t)5 * 60 * 1000)
@@ -30,9 +29,9 @@ udpai_dynamic_source_free(udpai_dynamic_source *dynamic)
 }
 
 static const udpai_dynamic_sources_config *
-config_of(const udpai_node *node)
+config_of(const udpai_dynamic *all)
 {
-    return udpai_dynamic_sources_config_of(node->dynamic_sources);
+    return &all->config;
 }
 
 /* ---- the end of what came by it ---- */
@@ -43,16 +42,15 @@ is_unused(const udpai_source *source)
 {
     const udpai_dynamic_source *dynamic = source->dynamic;
     return dynamic && source->is_absent && !dynamic->is_configured &&
-           (dynamic->is_void || !dynamic->may_have) && udpai_list_empty(&source->scopes);
+           (source->is_void || !dynamic->may_have) && udpai_list_empty(&source->scopes);
 }
 
 static void
 remove_source(udpai_source *source)
 {
-    udpai_node *node = source->node;
-    udpai_map_remove(&node->links, (udpai_str){(const char *)&source->link, sizeof(source->link)});
-    udpai_map_remove(&node->sources, udpai_bytes_view(source->name));
-    udpai_origin_set_rank(node->context.store, source->origin, UDPAI_ORIGIN_PUBLISHER,
+    udpai_dynamic *all = source->dynamic->all;
+    udpai_sources_remove(all->sources, source);
+    udpai_origin_set_rank(all->context->store, source->origin, UDPAI_ORIGIN_PUBLISHER,
                           0); /* it may go */
     udpai_dynamic_source_free(source->dynamic);
     udpai_source_free(source);
@@ -60,22 +58,22 @@ remove_source(udpai_source *source)
 
 /* The table must not change while it is gone through: one at a time. */
 static udpai_source *
-find_unused(const udpai_node *node)
+find_unused(const udpai_dynamic *all)
 {
     size_t at = 0;
     udpai_source *source;
-    while ((source = udpai_map_next(&node->sources, &at)))
+    while ((source = udpai_sources_next(all->sources, &at)))
         if (is_unused(source))
             return source;
     return NULL;
 }
 
 bool
-udpai_dynamic_source_remove_unused(udpai_node *node)
+udpai_dynamic_source_remove_unused(udpai_dynamic *all)
 {
     udpai_source *source;
     bool any = false;
-    while ((source = find_unused(node))) {
+    while ((source = find_unused(all))) {
         remove_source(source);
         any = true;
     }
@@ -96,9 +94,9 @@ forget_knowledge(udpai_source *source)
 }
 
 static bool
-is_settled(const udpai_node *node)
+is_settled(const udpai_dynamic *all)
 {
-    return udpai_settled_query(node->settled, UDPAI_STR(UDPAI_DYNAMIC_SOURCE_TYPE),
+    return udpai_settled_query(udpai_sync_settled(all->sync), UDPAI_STR(UDPAI_DYNAMIC_SOURCE_TYPE),
                                (udpai_str){"", 0}, (udpai_str){0}) == UDPAI_SETTLED;
 }
 
@@ -108,17 +106,17 @@ on_patience_end(udpai_timer *timer)
 {
     udpai_dynamic_source *self = UDPAI_CONTAINER_OF(timer, udpai_dynamic_source, patience);
     udpai_source *source = self->source;
-    udpai_node *node = source->node;
-    bool is_gone = self->was_taken_back || is_settled(node);
-    if (!is_gone || !udpai_store_forget_origin(node->context.store, source->origin)) {
-        udpai_timer_set(node->context.wheel, timer, udpai_context_now(&node->context) + AGAIN_MS);
+    udpai_dynamic *all = source->dynamic->all;
+    bool is_gone = self->was_taken_back || is_settled(all);
+    if (!is_gone || !udpai_store_forget_origin(all->context->store, source->origin)) {
+        udpai_timer_set(all->context->wheel, timer, udpai_context_now(all->context) + AGAIN_MS);
         return;
     }
-    udpai_store_withdraw_all(node->context.store, source->origin, (udpai_str){0}, (udpai_str){0},
+    udpai_store_withdraw_all(all->context->store, source->origin, (udpai_str){0}, (udpai_str){0},
                              NULL, NULL);
     forget_knowledge(source);
-    self->is_void = true;
-    udpai_context_touch(&node->context);
+    source->is_void = true;
+    udpai_context_touch(all->context);
     if (is_unused(source))
         remove_source(source);
 }
@@ -126,9 +124,9 @@ on_patience_end(udpai_timer *timer)
 /* ---- awaiting one ---- */
 
 static udpa_err
-add(udpai_node *node, udpai_str name, udpai_source **ret_source, udpa_error **ret_error)
+add(udpai_dynamic *all, udpai_str name, udpai_source **ret_source, udpa_error **ret_error)
 {
-    const udpai_dynamic_sources_config *config = config_of(node);
+    const udpai_dynamic_sources_config *config = config_of(all);
     udpai_dynamic_source *dynamic = udpai_alloc(sizeof(*dynamic));
     const udpai_source_config as_source = {
         .name = name,
@@ -136,39 +134,40 @@ add(udpai_node *node, udpai_str name, udpai_source **ret_source, udpa_error **re
         .ref_target = config->ref_target,
         .release_target = config->release_target,
     };
-    udpa_err err = dynamic ? udpai_sources_add(node, &as_source, true, ret_error)
+    udpa_err err = dynamic ? udpai_sources_add(all->sources, &as_source, true, ret_error)
                            : udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     if (err != UDPA_OK) {
         udpai_free(dynamic);
         return err;
     }
-    udpai_source *source = udpai_map_get(&node->sources, name);
+    udpai_source *source = udpai_sources_get(all->sources, name);
+    dynamic->all = all;
     dynamic->source = source;
     source->dynamic = dynamic;
     source->is_absent = true;
-    source->is_decided = node->context.is_started; /* in the beginning it may be about to come */
+    source->is_decided = all->context->is_started; /* in the beginning it may be about to come */
     udpai_timer_init(&dynamic->patience, on_patience_end);
-    udpai_timer_set(node->context.wheel, &dynamic->patience,
-                    udpai_context_now(&node->context) + AWAITED_MS);
+    udpai_timer_set(all->context->wheel, &dynamic->patience,
+                    udpai_context_now(all->context) + AWAITED_MS);
     *ret_source = source;
     return UDPA_OK;
 }
 
 static size_t
-count(const udpai_node *node, bool absent)
+count(const udpai_dynamic *all, bool absent)
 {
     size_t n = 0, at = 0;
     const udpai_source *source;
-    while ((source = udpai_map_next(&node->sources, &at)))
+    while ((source = udpai_sources_next(all->sources, &at)))
         n += source->dynamic && source->is_absent == absent;
     return n;
 }
 
 static udpa_err
-check_room(const udpai_node *node, bool absent, udpa_error **ret_error)
+check_room(const udpai_dynamic *all, bool absent, udpa_error **ret_error)
 {
-    size_t max = config_of(node)->max;
-    if (count(node, absent) < max)
+    size_t max = config_of(all)->max;
+    if (count(all, absent) < max)
         return UDPA_OK;
     return udpai_fail(ret_error, UDPA_ERR_LIMIT,
                       "%zu ConfigSources %s already, which is the limit (dynamic_sources.max)", max,
@@ -176,21 +175,21 @@ check_room(const udpai_node *node, bool absent, udpa_error **ret_error)
 }
 
 udpa_err
-udpai_dynamic_source_find(udpai_node *node,
+udpai_dynamic_source_find(void *userdata,
                           udpai_str name,
                           udpai_awaited_by who,
                           const udpai_source **ret_source,
                           udpa_error **ret_error)
 {
-    udpai_source *source = udpai_map_get(&node->sources, name);
+    udpai_dynamic *all = userdata;
+    udpai_source *source = udpai_sources_get(all->sources, name);
     udpa_err err = UDPA_OK;
-    if (!source && node->dynamic_sources && udpai_dynamic_source_is_name(name)) {
-        udpai_dynamic_sources_tidy_up(
-            node->dynamic_sources); /* later: some may be about to be used */
+    if (!source && udpai_dynamic_source_is_name(name)) {
+        all->is_untidy = true; /* tidied up later: some may be about to be used */
         if (who == UDPAI_AWAITED_BY_RESOURCE)
-            err = check_room(node, true, ret_error);
+            err = check_room(all, true, ret_error);
         if (err == UDPA_OK)
-            err = add(node, name, &source, ret_error);
+            err = add(all, name, &source, ret_error);
     }
     if (err == UDPA_OK && source && source->dynamic) {
         source->dynamic->is_configured |= who == UDPAI_AWAITED_BY_CONFIGURATION;
@@ -214,22 +213,20 @@ set_target(udpai_source *source, void *target)
 static void
 let_go_of_stream(udpai_source *source)
 {
-    udpai_node *node = source->node;
-    udpai_peer *peer = udpai_peers_find(node->peers, source->session);
+    udpai_dynamic *all = source->dynamic->all;
+    udpai_peer *peer = udpai_peers_find(all->peers, source->session);
     if (peer) {
         peer->source = NULL;
         peer->is_replaced = true;
     }
-    udpai_map_remove(&node->links, (udpai_str){(const char *)&source->link, sizeof(source->link)});
-    source->link = ++node->last_link;
-    (void)udpai_map_add(&node->links, source); /* it has the place of what has just gone */
+    udpai_sources_relink(all->sources, source);
 }
 
 /* As if it were lost; and it is not dialled again. False: without memory nothing has changed. */
 static bool
 leave(udpai_source *source)
 {
-    udpai_node *node = source->node;
+    udpai_dynamic *all = source->dynamic->all;
     bool is_dialled = source->state != UDPAI_SOURCE_IDLE && source->state != UDPAI_SOURCE_WAITING;
     if (is_dialled && !udpai_source_hang_up(source))
         return false;
@@ -249,9 +246,9 @@ leave(udpai_source *source)
     udpa_bytes_unref(dynamic->payload);
     dynamic->by = dynamic->payload = NULL;
     dynamic->was_taken_back = true;
-    udpai_timer_set(node->context.wheel, &dynamic->patience,
-                    udpai_context_now(&node->context) + node->context.timing.interest_linger_ms);
-    udpai_dynamic_sources_look_again(node->dynamic_sources);
+    udpai_timer_set(all->context->wheel, &dynamic->patience,
+                    udpai_context_now(all->context) + all->context->timing.interest_linger_ms);
+    udpai_follower_look_again(all->sources_follower);
     return true;
 }
 
@@ -260,21 +257,21 @@ leave(udpai_source *source)
 static void
 appear(udpai_source *source)
 {
-    udpai_node *node = source->node;
+    udpai_dynamic *all = source->dynamic->all;
     udpai_dynamic_source *dynamic = source->dynamic;
     source->is_absent = source->is_reached = false;
     source->n_failures = 0;
     udpai_faults_done(source);
     udpai_timer_cancel(&dynamic->patience);
     UDPAI_LIST_FOREACH (at, &source->scopes) /* so that what is in use is noted again */
-        if (dynamic->is_void)
+        if (source->is_void)
             (void)udpai_origin_set_eligible(
-                node->context.store, source->origin,
+                all->context->store, source->origin,
                 udpai_bytes_view(UDPAI_LIST_ENTRY(at, udpai_scope, in_source)->type), false);
-    dynamic->is_void = dynamic->was_taken_back = false;
+    source->is_void = dynamic->was_taken_back = false;
     dynamic->may_have = true;
-    udpai_origin_set_durable(source->origin, node->context.is_durable);
-    udpai_delegations_look_again(node->delegations);
+    udpai_origin_set_durable(source->origin, all->context->is_durable);
+    udpai_follower_look_again(all->delegations);
 }
 
 struct version {
@@ -284,22 +281,22 @@ struct version {
 };
 
 static void
-version_done(udpai_node *node, struct version *version)
+version_done(udpai_dynamic *all, struct version *version)
 {
     udpa_bytes_unref(version->by);
     udpa_bytes_unref(version->payload);
     udpa_bytes_unref(version->address);
     if (version->target)
-        config_of(node)->release_target(version->target);
+        config_of(all)->release_target(version->target);
 }
 
 static udpa_err
-version_init(udpai_node *node,
+version_init(udpai_dynamic *all,
              struct version *version,
              const udpa_resource *resource,
              udpa_error **ret_error)
 {
-    const udpai_dynamic_sources_config *how = config_of(node);
+    const udpai_dynamic_sources_config *how = config_of(all);
     const udpai_dynamic_source_config *config = version->config;
     udpai_str name = udpai_resource_name(resource), payload;
     payload.data = udpa_resource_payload(resource, &payload.len);
@@ -317,11 +314,10 @@ version_init(udpai_node *node,
 static void
 move(udpai_source *source, void *target)
 {
-    udpai_node *node = source->node;
+    udpai_dynamic *all = source->dynamic->all;
     udpai_dynamic_source *dynamic = source->dynamic;
-    bool is_quick = udpai_context_now(&node->context) < dynamic->quiet_until_ms;
-    dynamic->quiet_until_ms =
-        udpai_context_now(&node->context) + node->context.timing.backoff_max_ms;
+    bool is_quick = udpai_context_now(all->context) < dynamic->quiet_until_ms;
+    dynamic->quiet_until_ms = udpai_context_now(all->context) + all->context->timing.backoff_max_ms;
     udpai_source_set_target(source, target);
     if (is_quick)
         source->is_renewed = false;
@@ -353,11 +349,11 @@ put_version(udpai_source *source, struct version *version)
 
 /* The source that the resource has made; NULL: none. */
 static udpai_source *
-find_by(const udpai_node *node, udpai_str by)
+find_by(const udpai_dynamic *all, udpai_str by)
 {
     size_t at = 0;
     udpai_source *source;
-    while ((source = udpai_map_next(&node->sources, &at)))
+    while ((source = udpai_sources_next(all->sources, &at)))
         if (source->dynamic && !source->is_absent &&
             udpai_str_eq(udpai_dynamic_source_by(source), by))
             return source;
@@ -397,38 +393,38 @@ is_same(const udpai_source *source, const udpa_resource *resource)
 }
 
 udpa_err
-udpai_dynamic_source_set(udpai_node *node,
+udpai_dynamic_source_set(udpai_dynamic *all,
                          const udpai_dynamic_source_config *config,
                          const udpa_resource *resource,
                          udpa_error **ret_error)
 {
     udpai_str by = udpai_resource_name(resource);
-    udpai_source *source = udpai_map_get(&node->sources, config->name);
-    udpai_source *former = find_by(node, by);
+    udpai_source *source = udpai_sources_get(all->sources, config->name);
+    udpai_source *former = find_by(all, by);
     struct version version = {.config = config};
     udpa_err err = check_name(source, by, ret_error);
     if (err == UDPA_OK && former && former == source && is_same(source, resource))
         return UDPA_OK;
     if (err == UDPA_OK && !former)
-        err = check_room(node, false, ret_error);
+        err = check_room(all, false, ret_error);
     if (err == UDPA_OK)
-        err = version_init(node, &version, resource, ret_error);
+        err = version_init(all, &version, resource, ret_error);
     if (err == UDPA_OK && !source)
-        err = add(node, config->name, &source, ret_error);
+        err = add(all, config->name, &source, ret_error);
     if (err == UDPA_OK && !make_way(former, source, config->kind))
         err = udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     if (err == UDPA_OK)
         put_version(source, &version);
-    version_done(node, &version);
-    udpai_context_touch(&node->context);
+    version_done(all, &version);
+    udpai_context_touch(all->context);
     return err;
 }
 
 bool
-udpai_dynamic_source_end(udpai_node *node, udpai_str by)
+udpai_dynamic_source_end(udpai_dynamic *all, udpai_str by)
 {
-    const udpai_dynamic_sources_config *how = config_of(node);
-    udpai_source *source = find_by(node, by);
+    const udpai_dynamic_sources_config *how = config_of(all);
+    udpai_source *source = find_by(all, by);
     if (source && !leave(source))
         return false;
     if (source)

@@ -15,17 +15,18 @@
 
 /* It is a removal of this hop where none can be said. */
 udpa_resource *
-udpai_ending_stamp(udpai_node *node, const udpai_origin *origin, const udpa_resource *held)
+udpai_ending_stamp(udpai_receiver *receiver, const udpai_origin *origin, const udpa_resource *held)
 {
     udpai_resource_room room;
     udpai_resource_parts parts = udpai_resource_parts_of(held, &room);
     udpa_resource *said = NULL;
-    parts.generation = udpai_stamp_generation(&node->context, held);
+    parts.generation = udpai_stamp_generation(receiver->context, held);
     parts.signature = (udpai_signature){0};
     if (udpai_said_make(&said, udpai_resource_type_url(held), &parts) != UDPA_OK)
         return NULL;
-    return udpai_signatures_pass_removal(node, origin, held, &said) ? said
-                                                                    : udpa_resource_unref(said);
+    return udpai_signatures_pass_removal(receiver->signatures, origin, held, &said)
+               ? said
+               : udpa_resource_unref(said);
 }
 
 /* What clients report flows up and ends with them: nobody passes it on who was not sent it. What a
@@ -39,22 +40,26 @@ is_followed(udpai_str type_url, udpai_str name)
 
 /* Ends it, or if nothing can be said, takes away what the origin has. */
 static void
-end(udpai_node *node, udpai_origin *origin, udpai_str type_url, udpai_str name, udpa_resource *said)
+end(udpai_receiver *receiver,
+    udpai_origin *origin,
+    udpai_str type_url,
+    udpai_str name,
+    udpa_resource *said)
 {
     if (said)
-        (void)udpai_store_end(node->context.store, said, udpai_origin_node(origin));
-    udpai_store_leave(node->context.store, origin, type_url, name);
+        (void)udpai_store_end(receiver->context->store, said, udpai_origin_node(origin));
+    udpai_store_leave(receiver->context->store, origin, type_url, name);
 }
 
 static void
-end_held(udpai_node *node, udpai_origin *origin, udpa_resource *held)
+end_held(udpai_receiver *receiver, udpai_origin *origin, udpa_resource *held)
 {
     udpai_str type_url = udpai_resource_type_url(held), name = udpai_resource_name(held);
     UDPA_AUTO(udpa_resource_unref) udpa_resource *keep = udpa_resource_ref(held);
     UDPA_AUTO(udpa_resource_unref)
     udpa_resource *said =
-        is_followed(type_url, name) ? udpai_ending_stamp(node, origin, held) : NULL;
-    end(node, origin, type_url, name, said);
+        is_followed(type_url, name) ? udpai_ending_stamp(receiver, origin, held) : NULL;
+    end(receiver, origin, type_url, name, said);
 }
 
 /* ---- what states leave out ---- */
@@ -84,27 +89,27 @@ note_left_out(void *userdata, const udpai_contribution *contribution)
 
 /* Without memory it is left to the caller to withdraw them. */
 static void
-end_all(udpai_node *node, udpai_origin *origin, udpai_str type_url, left_out *all)
+end_all(udpai_receiver *receiver, udpai_origin *origin, udpai_str type_url, left_out *all)
 {
-    udpai_store_visit_origin(node->context.store, origin, type_url, note_left_out, all);
+    udpai_store_visit_origin(receiver->context->store, origin, type_url, note_left_out, all);
     for (size_t i = 0; i < all->resources.n; i++) {
-        end_held(node, origin, all->resources.items[i]);
+        end_held(receiver, origin, all->resources.items[i]);
         udpa_resource_unref(all->resources.items[i]);
     }
     udpai_vector_done(&all->resources);
 }
 
 void
-udpai_ending_own(udpai_node *node,
+udpai_ending_own(udpai_receiver *receiver,
                  udpai_origin *origin,
                  udpai_str type_url,
                  udpai_store_keep_fn keep,
                  void *userdata)
 {
     left_out all = {.keep = keep, .userdata = userdata};
-    end_all(node, origin, type_url, &all);
+    end_all(receiver, origin, type_url, &all);
     if (all.failed)
-        udpai_store_withdraw_all(node->context.store, origin, type_url, (udpai_str){0}, keep,
+        udpai_store_withdraw_all(receiver->context->store, origin, type_url, (udpai_str){0}, keep,
                                  userdata);
 }
 
@@ -133,10 +138,10 @@ udpai_ending_take_state(udpai_intake *intake,
     left_out all = {.prefix = prefix, .keep = keep, .userdata = userdata}, back = all;
     udpai_origin *taken_back = udpai_take_back_origin(intake);
     if (!intake->peer->is_node && !udpai_intake_is_from_source(intake))
-        end_all(intake->node, intake->origin, type_url, &all);
+        end_all(intake->receiver, intake->origin, type_url, &all);
     if (taken_back)
-        end_all(intake->node, taken_back, type_url, &back);
-    udpai_store_leave_all(intake->node->context.store, intake->origin,
+        end_all(intake->receiver, taken_back, type_url, &back);
+    udpai_store_leave_all(intake->receiver->context->store, intake->origin,
                           &(udpai_store_scope){type_url, prefix, keep, userdata});
 }
 
@@ -160,7 +165,7 @@ complete(const udpai_intake *intake,
         parts.hops = from.hops;
         parts.n_hops = 1;
     } else if (parts.n_hops == 0 && is_publisher) {
-        udpai_stamp_hop(&intake->node->context, &parts, &room, udpai_peer_name(intake->peer));
+        udpai_stamp_hop(intake->receiver->context, &parts, &room, udpai_peer_name(intake->peer));
     }
     return udpai_said_make(ret_word, udpai_resource_type_url(said), &parts);
 }
@@ -177,8 +182,9 @@ is_believed(const udpai_intake *intake, udpa_resource **said)
     if (udpai_intake_is_from_source(intake) &&
         !udpai_source_scope(intake->peer->source, type_url, name))
         return false;
-    return udpai_access_check_publication(intake->node, intake->peer, word, NULL) == UDPA_OK &&
-           udpai_signatures_pass_removal(intake->node, intake->origin, NULL, said);
+    return udpai_access_check_publication(intake->receiver->access, intake->peer, word, NULL) ==
+               UDPA_OK &&
+           udpai_signatures_pass_removal(intake->receiver->signatures, intake->origin, NULL, said);
 }
 
 static udpa_resource *
@@ -204,18 +210,18 @@ udpai_ending_take(udpai_intake *intake, udpai_str type_url, udpai_removal *remov
     udpai_contribution held = {0};
     UDPA_AUTO(udpa_resource_unref) udpa_resource *word = NULL, *keep = NULL;
     const udpai_origin *taken_back = udpai_take_back_origin(intake);
-    if (udpai_store_get(intake->node->context.store, intake->origin, type_url, removal->name,
+    if (udpai_store_get(intake->receiver->context->store, intake->origin, type_url, removal->name,
                         &held) ||
-        (taken_back &&
-         udpai_store_get(intake->node->context.store, taken_back, type_url, removal->name, &held)))
+        (taken_back && udpai_store_get(intake->receiver->context->store, taken_back, type_url,
+                                       removal->name, &held)))
         keep = udpa_resource_ref(held.resource);
     if (removal->said && !udpai_outlived_take(intake, removal->said))
         word = word_of(intake, removal, keep);
     else if (!removal->said && keep && gives_generation(intake, type_url, removal->name))
-        word = udpai_ending_stamp(intake->node, intake->origin, keep);
+        word = udpai_ending_stamp(intake->receiver, intake->origin, keep);
     if (removal->error && !udpai_intake_is_from_source(intake))
         return; /* it is told so; of a source the name is gone, whatever its clock says */
     if (intake->peer->source && (word || keep))
         udpai_difference_end(intake->peer->source, type_url, removal->name);
-    end(intake->node, intake->origin, type_url, removal->name, word);
+    end(intake->receiver, intake->origin, type_url, removal->name, word);
 }

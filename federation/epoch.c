@@ -1,111 +1,131 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "federation/epoch.h"
 
-#include "federation/accept.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "federation/node_internal.h"
+#include "base/alloc.h"
 #include "model/lineage.h"
 
 #define PAUSE_MS 1000
+
+struct udpai_epoch {
+    udpai_context *context;
+    udpa_bytes *name;  /* the store's lineage (model/lineage.h); NULL: not known yet */
+    uint64_t n_before; /* commits of processes before this one */
+    /* Batches that changed what others may be told, by their numbers: the first one that streams
+     * are to be told of when it is done, and the last. */
+    uint64_t n_loud, n_last_loud;
+    uint64_t n_told;  /* that far streams were told by an order of its own … */
+    uint64_t told_ms; /* … then; not more often than once a second */
+    udpai_timer later;
+    bool is_whole;        /* somebody has said that what it began with is all there is to be */
+    udpa_bytes *next;     /* the epoch that begins when … */
+    uint64_t next_ticket; /* … this batch is safe; 0: it was not handed over yet */
+};
 
 /* ---- telling the streams ---- */
 
 /* Without memory it is not announced: then those below count what we do not name any more. */
 static void
-announce(udpai_node *node)
+announce(udpai_epoch *epoch)
 {
     udpai_order *order = udpai_order_new(UDPAI_ORDER_EPOCH);
     if (!order)
         return;
-    order->announced = udpa_bytes_ref(node->epoch.name);
-    order->is_wanted = node->epoch.is_whole;
-    udpai_context_order(&node->context, order);
+    order->announced = udpa_bytes_ref(epoch->name);
+    order->is_wanted = epoch->is_whole;
+    udpai_context_order(epoch->context, order);
 }
 
 /* The order says how far. Without memory the next commit tells it. */
 static void
-tell(udpai_node *node)
+tell(udpai_epoch *epoch)
 {
     udpai_order *order = udpai_order_new(UDPAI_ORDER_COMMIT);
     if (!order)
         return;
-    node->epoch.n_told = node->context.n_commits;
-    node->epoch.n_loud = node->epoch.n_last_loud;
-    node->epoch.told_ms = udpai_context_now(&node->context);
-    udpai_context_order(&node->context, order);
+    epoch->n_told = epoch->context->n_commits;
+    epoch->n_loud = epoch->n_last_loud;
+    epoch->told_ms = udpai_context_now(epoch->context);
+    udpai_context_order(epoch->context, order);
 }
 
 static void
 on_later(udpai_timer *timer)
 {
-    tell(UDPAI_CONTAINER_OF(timer, udpai_node, epoch.later));
+    tell(UDPAI_CONTAINER_OF(timer, udpai_epoch, later));
 }
 
 static void
-tell_in_time(udpai_node *node)
+tell_in_time(udpai_epoch *epoch)
 {
-    udpai_epoch *epoch = &node->epoch;
     uint64_t may_ms = epoch->told_ms + PAUSE_MS;
-    if (epoch->n_told >= epoch->n_loud || epoch->n_loud > node->context.n_commits)
+    if (epoch->n_told >= epoch->n_loud || epoch->n_loud > epoch->context->n_commits)
         return;
-    if (epoch->n_told == epoch->n_before || udpai_context_now(&node->context) >= may_ms)
-        tell(node);
+    if (epoch->n_told == epoch->n_before || udpai_context_now(epoch->context) >= may_ms)
+        tell(epoch);
     else if (!udpai_timer_is_set(&epoch->later))
-        udpai_timer_set(node->context.wheel, &epoch->later, may_ms);
+        udpai_timer_set(epoch->context->wheel, &epoch->later, may_ms);
 }
 
 /* ---- its life ---- */
 
-void
-udpai_epoch_init(udpai_node *node)
+udpa_err
+udpai_epoch_new(udpai_epoch **ret_epoch, udpai_context *context)
 {
-    udpai_timer_init(&node->epoch.later, on_later);
+    udpai_epoch *epoch = udpai_alloc(sizeof(*epoch));
+    if (!epoch)
+        return UDPA_ERR_NOMEM;
+    epoch->context = context;
+    udpai_timer_init(&epoch->later, on_later);
+    *ret_epoch = epoch;
+    return UDPA_OK;
 }
 
 void
-udpai_epoch_done(udpai_node *node)
+udpai_epoch_free(udpai_epoch *epoch)
 {
-    udpai_timer_cancel(&node->epoch.later);
-    udpa_bytes_unref(node->epoch.name);
-    udpa_bytes_unref(node->epoch.next);
+    if (!epoch)
+        return;
+    udpai_timer_cancel(&epoch->later);
+    udpa_bytes_unref(epoch->name);
+    udpa_bytes_unref(epoch->next);
+    udpai_free(epoch);
 }
 
 udpa_err
-udpai_epoch_restore(udpai_node *node, const udpai_durable_op *op)
+udpai_epoch_restore(udpai_epoch *epoch, const udpai_durable_op *op)
 {
-    udpai_epoch *epoch = &node->epoch;
-    if (udpa_bytes_size(op->name) > UDPAI_EPOCH_MAX || node->context.is_endpoint)
+    if (udpa_bytes_size(op->name) > UDPAI_EPOCH_MAX || epoch->context->is_endpoint)
         return UDPA_OK;
     udpa_bytes_unref(epoch->name);
     epoch->name = udpa_bytes_ref(op->name);
-    node->context.n_commits = epoch->n_before = epoch->n_told = op->number;
+    epoch->context->n_commits = epoch->n_before = epoch->n_told = op->number;
     epoch->is_whole = op->is_whole;
-    announce(node);
+    announce(epoch);
     return UDPA_OK;
 }
 
 static udpa_bytes *
-draw(const udpai_node *node)
+draw(const udpai_epoch *epoch)
 {
     char text[33];
     udpa_bytes *name = NULL;
-    uint64_t high = udpai_context_random(&node->context);
-    uint64_t low = udpai_context_random(&node->context);
+    uint64_t high = udpai_context_random(epoch->context);
+    uint64_t low = udpai_context_random(epoch->context);
     int len = snprintf(text, sizeof(text), "%016" PRIx64 "%016" PRIx64, high, low);
     return udpa_bytes_new(&name, text, (size_t)len) == UDPA_OK ? name : NULL;
 }
 
 void
-udpai_epoch_start(udpai_node *node)
+udpai_epoch_start(udpai_epoch *epoch)
 {
-    if (node->epoch.name || node->context.is_endpoint)
+    if (epoch->name || epoch->context->is_endpoint)
         return;
-    node->epoch.name = draw(node);
-    if (node->epoch.name)
-        announce(node);
+    epoch->name = draw(epoch);
+    if (epoch->name)
+        announce(epoch);
 }
 
 /* ---- what somebody has said of it ---- */
@@ -123,9 +143,8 @@ with_openings(const udpai_epoch *epoch)
 }
 
 static void
-begin_next(udpai_node *node)
+begin_next(udpai_epoch *epoch)
 {
-    udpai_epoch *epoch = &node->epoch;
     udpa_bytes *name = with_openings(epoch);
     if (!name) /* it is announced when the store is opened next */
         return;
@@ -134,7 +153,7 @@ begin_next(udpai_node *node)
     epoch->next = udpa_bytes_unref(epoch->next);
     epoch->next_ticket = 0;
     epoch->is_whole = true;
-    announce(node);
+    announce(epoch);
     udpai_log(UDPA_LOG_WARNING, "federation",
               "it was accepted that what this node does not have has gone: nodes below it that "
               "hold what they had of it withdraw that");
@@ -143,23 +162,23 @@ begin_next(udpai_node *node)
 /* Only if that is kept, is it announced: it must not be taken back by a crash. The id is there so
  * that nobody says it to another node than is meant. */
 udpa_err
-udpai_node_accept_as_source(udpai_node *node, udpai_str id, udpa_error **ret_error)
+udpai_epoch_accept(udpai_epoch *epoch, udpai_str id, udpa_error **ret_error)
 {
-    udpai_str own = udpai_bytes_view(node->context.id);
+    udpai_str own = udpai_bytes_view(epoch->context->id);
     if (!udpai_str_eq(id, own))
         return udpai_fail(ret_error, UDPA_ERR_INVAL,
                           "this node's id is '%.*s', not '%.*s': ask the node that is the source",
                           UDPAI_SHOWN(own), UDPAI_SHOWN(id));
-    udpa_bytes *name = draw(node);
+    udpa_bytes *name = draw(epoch);
     if (!name)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    udpa_bytes_unref(node->epoch.next);
-    node->epoch.next = name;
-    node->epoch.next_ticket = 0;
-    if (node->context.env.commit)
-        udpai_store_note_epoch(node->context.store, name);
+    udpa_bytes_unref(epoch->next);
+    epoch->next = name;
+    epoch->next_ticket = 0;
+    if (epoch->context->env.commit)
+        udpai_store_note_epoch(epoch->context->store, name);
     else
-        begin_next(node);
+        begin_next(epoch);
     return UDPA_OK;
 }
 
@@ -177,9 +196,8 @@ is_loud(const udpai_durable_batch *batch)
 }
 
 void
-udpai_epoch_commits(udpai_node *node, const udpai_durable_batch *batch, uint64_t ticket)
+udpai_epoch_commits(udpai_epoch *epoch, const udpai_durable_batch *batch, uint64_t ticket)
 {
-    udpai_epoch *epoch = &node->epoch;
     if (is_loud(batch)) {
         epoch->n_last_loud = epoch->n_before + ticket;
         if (epoch->n_loud <= epoch->n_told)
@@ -192,27 +210,26 @@ udpai_epoch_commits(udpai_node *node, const udpai_durable_batch *batch, uint64_t
 }
 
 static void
-end_next(udpai_node *node, udpa_err result)
+end_next(udpai_epoch *epoch, udpa_err result)
 {
     if (result == UDPA_OK) {
-        begin_next(node);
+        begin_next(epoch);
         return;
     }
-    node->epoch.next = udpa_bytes_unref(node->epoch.next);
-    node->epoch.next_ticket = 0;
+    epoch->next = udpa_bytes_unref(epoch->next);
+    epoch->next_ticket = 0;
     udpai_log(UDPA_LOG_ERROR, "federation",
               "that what this node does not have has gone could not be kept, and is not announced: "
               "accept it again");
 }
 
 void
-udpai_epoch_committed(udpai_node *node, uint64_t ticket, udpa_err result)
+udpai_epoch_committed(udpai_epoch *epoch, uint64_t ticket, udpa_err result)
 {
-    udpai_epoch *epoch = &node->epoch;
-    if (result == UDPA_OK && node->context.n_commits < epoch->n_before + ticket)
-        node->context.n_commits = epoch->n_before + ticket;
+    if (result == UDPA_OK && epoch->context->n_commits < epoch->n_before + ticket)
+        epoch->context->n_commits = epoch->n_before + ticket;
     if (epoch->next_ticket && epoch->next_ticket <= ticket)
-        end_next(node, result);
+        end_next(epoch, result);
     if (result == UDPA_OK && epoch->name)
-        tell_in_time(node);
+        tell_in_time(epoch);
 }

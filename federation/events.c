@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "events/topics.h"
+#include "federation/local.h"
 
 /* Of more, what comes twice because a stream has ended between is told twice. */
 #define TOPICS_MAX 1024
@@ -23,19 +24,19 @@ heard_key(const void *item)
 }
 
 void
-udpai_events_init(udpai_node *node)
+udpai_events_init(udpai_receiver *receiver)
 {
-    udpai_map_init(&node->received_topics, heard_key);
+    udpai_map_init(&receiver->received_topics, heard_key);
 }
 
 void
-udpai_events_free(udpai_node *node)
+udpai_events_free(udpai_receiver *receiver)
 {
     size_t at = 0;
     heard_topic *heard;
-    while ((heard = udpai_map_next(&node->received_topics, &at)))
+    while ((heard = udpai_map_next(&receiver->received_topics, &at)))
         udpai_free(heard);
-    udpai_map_done(&node->received_topics);
+    udpai_map_done(&receiver->received_topics);
 }
 
 bool
@@ -46,17 +47,17 @@ udpai_resource_is_event(const udpa_resource *resource)
 
 /* NULL: there is no memory or room to know it. */
 static heard_topic *
-get_heard(udpai_node *node, udpai_str name)
+get_heard(udpai_receiver *receiver, udpai_str name)
 {
-    heard_topic *heard = udpai_map_get(&node->received_topics, name);
-    if (heard || node->received_topics.n >= TOPICS_MAX)
+    heard_topic *heard = udpai_map_get(&receiver->received_topics, name);
+    if (heard || receiver->received_topics.n >= TOPICS_MAX)
         return heard;
     heard = udpai_alloc(sizeof(*heard) + name.len);
     if (!heard)
         return NULL;
     heard->len = (uint32_t)name.len;
     memcpy(heard->name, name.data, name.len);
-    if (udpai_map_add(&node->received_topics, heard))
+    if (udpai_map_add(&receiver->received_topics, heard))
         return heard;
     udpai_free(heard);
     return NULL;
@@ -64,12 +65,12 @@ get_heard(udpai_node *node, udpai_str name)
 
 /* A source begins with the oldest that it holds whenever it is asked, as after a lost stream. */
 static bool
-was_told(udpai_node *node, const udpa_resource *resource)
+was_told(udpai_receiver *receiver, const udpa_resource *resource)
 {
     udpai_event_place place;
     if (!udpai_event_version_read(udpai_resource_version(resource), &place))
         return false;
-    heard_topic *heard = get_heard(node, udpai_resource_name(resource));
+    heard_topic *heard = get_heard(receiver, udpai_resource_name(resource));
     if (!heard)
         return false;
     if (heard->last.begun_us == place.begun_us && place.sequence <= heard->last.sequence)
@@ -82,7 +83,7 @@ static udpa_err
 check(const udpai_intake *intake, const udpa_resource *resource, udpa_error **ret_error)
 {
     const udpai_peer *peer = intake->peer;
-    if (!intake->node->context.is_endpoint || !udpai_intake_is_from_source(intake))
+    if (!intake->receiver->context->is_endpoint || !udpai_intake_is_from_source(intake))
         return udpai_fail(ret_error, UDPA_ERR_DENIED,
                           "'%s' is an event, which is nothing to be kept: events go to endpoints "
                           "that have subscribed to them",
@@ -103,7 +104,7 @@ stamp(const udpai_intake *intake, const udpa_resource *resource, udpa_resource *
     udpai_str from = udpai_peer_name(intake->peer);
     if (parts.authority.len == 0)
         parts.authority = from;
-    udpai_stamp_hop(&intake->node->context, &parts, &room, from);
+    udpai_stamp_hop(intake->receiver->context, &parts, &room, from);
     return udpai_resource_make(ret_stamped, &parts);
 }
 
@@ -117,6 +118,6 @@ udpai_events_take(udpai_intake *intake, udpai_publication_entry *entry)
         err = udpai_fail_code(&error, stamp(intake, entry->resource, &stamped));
     if (err != UDPA_OK)
         udpai_publication_refuse(&entry->error, error);
-    else if (!was_told(intake->node, stamped))
-        udpai_locals_tell_event(intake->node, stamped);
+    else if (!was_told(intake->receiver, stamped))
+        udpai_locals_tell_event(intake->receiver->local, stamped);
 }

@@ -10,7 +10,7 @@
 bool udpai_resource_is_event(const udpa_resource *resource);
 /* Tells it to whom it is for; one that was told before is left out. */
 void udpai_events_take(udpai_intake *intake, udpai_publication_entry *entry);
-void udpai_events_init(udpai_node *node);
-void udpai_events_free(udpai_node *node);
+void udpai_events_init(udpai_receiver *receiver);
+void udpai_events_free(udpai_receiver *receiver);
 
 #endif

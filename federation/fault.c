@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "federation/fault.h"
 
-#include "federation/node_internal.h"
+#include "federation/source_internal.h"
 
 static void
 replace(udpa_error **place, udpa_error *error)

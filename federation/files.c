@@ -9,6 +9,12 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "federation/node_internal.h"
+#include "federation/receiver.h"
+#include "federation/signatures.h"
+#include "federation/source_internal.h"
+#include "federation/sources.h"
+#include "federation/sync.h"
 
 #define MAX_WITHDRAWAL 50 /* percent */
 
@@ -61,7 +67,7 @@ is_signed_alike(const udpai_node *node, const udpa_resource *held, const udpa_re
 {
     if (udpai_resource_signature(resource))
         return udpai_resource_same_signed(held, resource);
-    return !udpai_resource_signature(held) || udpai_signatures_is_own(node, held);
+    return !udpai_resource_signature(held) || udpai_signatures_is_own(node->parts.signatures, held);
 }
 
 /* Is a ttl what it was, and renewed by the store? */
@@ -111,7 +117,7 @@ put_if_changed(udpai_node *node,
         .authority = authority,
         .keeps_generation = udpai_resource_signature(resource) != NULL,
     };
-    udpa_err err = udpai_intake_put(node, origin, resource, &taking, ret_error);
+    udpa_err err = udpai_intake_put(node->parts.receiver, origin, resource, &taking, ret_error);
     if (err == UDPA_ERR_DENIED) /* what it was before does not stay either */
         udpai_store_withdraw(node->context.store, origin, udpai_resource_type_url(resource),
                              udpai_resource_name(resource));
@@ -128,11 +134,11 @@ withdraw_others(udpai_node *node,
 {
     struct others others = {wanted, origin};
     const udpai_store_scope scope = {.type_url = type_url, .keep = stays, .userdata = &others};
-    udpa_err err = wanted->max_withdrawal
-                       ? udpai_absence_of_files(node, origin, &scope, wanted->max_withdrawal)
-                       : UDPA_OK;
+    udpa_err err = wanted->max_withdrawal ? udpai_absence_of_files(&node->context, origin, &scope,
+                                                                   wanted->max_withdrawal)
+                                          : UDPA_OK;
     if (err == UDPA_OK)
-        udpai_ending_own(node, origin, type_url, stays, &others);
+        udpai_ending_own(node->parts.receiver, origin, type_url, stays, &others);
     return err;
 }
 
@@ -169,7 +175,8 @@ set_all(udpai_node *node,
 static void
 directory_was_read(udpai_node *node, udpai_origin *origin, udpai_str root)
 {
-    udpai_expected *expected = udpai_directory_find(node, root);
+    udpai_expected *expected =
+        udpai_directory_find(udpai_sources_directories(node->parts.sources), root);
     if (!expected || expected->is_known)
         return;
     expected->is_known = true;
@@ -184,7 +191,7 @@ directory_was_read(udpai_node *node, udpai_origin *origin, udpai_str root)
 
 /* Without memory the directory, or its source, is named instead. */
 static void
-note_unread(udpai_node *node, udpa_bytes **place, udpai_str path)
+note_unread(udpai_context *context, udpa_bytes **place, udpai_str path)
 {
     if (*place && udpai_str_eq(udpai_bytes_view(*place), path))
         return;
@@ -193,15 +200,16 @@ note_unread(udpai_node *node, udpa_bytes **place, udpai_str path)
         unread = NULL;
     udpa_bytes_unref(*place);
     *place = unread;
-    udpai_context_touch(&node->context);
+    udpai_context_touch(context);
 }
 
 static void
 directory_was_read_in_part(udpai_node *node, const udpai_directory *directory)
 {
-    udpai_expected *expected = udpai_directory_find(node, directory->root);
+    udpai_expected *expected =
+        udpai_directory_find(udpai_sources_directories(node->parts.sources), directory->root);
     if (expected && !expected->is_known)
-        note_unread(node, &expected->unread, directory->unread);
+        note_unread(&node->context, &expected->unread, directory->unread);
 }
 
 /* The directory of a ConfigSource has been read: it is active, and has said all. With mistakes in
@@ -209,7 +217,7 @@ directory_was_read_in_part(udpai_node *node, const udpai_directory *directory)
 static void
 source_was_read(udpai_source *source, const udpai_directory *directory)
 {
-    note_unread(source->node, &source->unread, directory->unread);
+    note_unread(source->owner->context, &source->unread, directory->unread);
     if (directory->is_partial || directory->has_mistakes) {
         udpai_source_unreadable(source);
         return;
@@ -217,18 +225,13 @@ source_was_read(udpai_source *source, const udpai_directory *directory)
     UDPAI_LIST_FOREACH (at, &source->scopes)
         UDPAI_LIST_ENTRY(at, udpai_scope, in_source)->is_known = true;
     udpai_source_alive(source);
-    udpai_context_touch(&source->node->context);
+    udpai_context_touch(source->owner->context);
 }
 
 udpa_err
 udpai_node_expect_files(udpai_node *node, udpai_str root)
 {
-    udpai_expected expected = {0};
-    udpa_err err = udpa_bytes_new(&expected.root, root.data, root.len);
-    if (err == UDPA_OK && !udpai_vector_push(&node->expected_files, expected)) {
-        udpa_bytes_unref(expected.root);
-        err = UDPA_ERR_NOMEM;
-    }
+    udpa_err err = udpai_roots_expect(udpai_sources_directories(node->parts.sources), root);
     udpai_context_touch(&node->context);
     return err;
 }
@@ -237,8 +240,11 @@ udpa_err
 udpai_node_set_files(udpai_node *node, const udpai_directory *directory, udpa_error **ret_error)
 {
     udpai_source *source =
-        directory->source.len ? udpai_map_get(&node->sources, directory->source) : NULL;
-    udpai_origin *origin = source ? source->origin : udpai_directory_origin(node, directory->root);
+        directory->source.len ? udpai_sources_get(node->parts.sources, directory->source) : NULL;
+    udpai_origin *origin =
+        source ? source->origin
+               : udpai_directory_origin(udpai_sources_directories(node->parts.sources),
+                                        directory->root);
     if (!origin)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     udpai_str authority =
@@ -255,7 +261,7 @@ udpai_node_set_files(udpai_node *node, const udpai_directory *directory, udpa_er
     if (source)
         udpai_held_tell_read(source);
     else
-        udpai_held_tell_directory(node, directory->root, origin);
+        udpai_held_tell_directory(node->parts.sources, directory->root, origin);
     if (source)
         source_was_read(source, directory);
     else if (directory->is_partial)
@@ -268,25 +274,11 @@ udpai_node_set_files(udpai_node *node, const udpai_directory *directory, udpa_er
 udpa_err
 udpai_node_expect_own(udpai_node *node, udpai_str type_url, bool expected)
 {
-    size_t at = 0;
-    while (at < node->expected_own.n &&
-           !udpai_str_eq(udpai_bytes_view(node->expected_own.items[at]), type_url))
-        at++;
-    if ((at < node->expected_own.n) == expected)
-        return UDPA_OK;
     udpai_context_touch(&node->context);
-    if (!expected) {
-        udpa_bytes_unref(node->expected_own.items[at]);
-        udpai_vector_remove_unordered(&node->expected_own, at);
-        return UDPA_OK;
-    }
-    udpa_bytes *copy = NULL;
-    udpa_err err = udpa_bytes_new(&copy, type_url.data, type_url.len);
-    if (err == UDPA_OK && !udpai_vector_push(&node->expected_own, copy)) {
-        udpa_bytes_unref(copy);
-        err = UDPA_ERR_NOMEM;
-    }
-    return err;
+    if (expected)
+        return udpai_sync_expect_own(node->parts.sync, type_url);
+    udpai_sync_expect_own_no_more(node->parts.sync, type_url);
+    return UDPA_OK;
 }
 
 udpa_err

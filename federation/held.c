@@ -21,23 +21,26 @@ add_name(void *userdata, const udpai_contribution *contribution)
 }
 
 size_t
-udpai_held_names(const udpai_node *node,
+udpai_held_names(const udpai_context *context,
                  const udpai_origin *origin,
                  udpai_str type_url,
                  udpai_str names[UDPAI_HELD_NAMES])
 {
     struct first_names first = {.names = names};
     if (udpai_origin_n_absent(origin, type_url, UDPAI_ABSENCE_HELD))
-        udpai_store_visit_origin(node->context.store, origin, type_url, add_name, &first);
+        udpai_store_visit_origin(context->store, origin, type_url, add_name, &first);
     return first.n;
 }
 
 /* "a, b and 7 more" */
 static void
-put_names(udpai_strbuf *out, const udpai_node *node, const udpai_origin *origin, udpai_str type_url)
+put_names(udpai_strbuf *out,
+          const udpai_context *context,
+          const udpai_origin *origin,
+          udpai_str type_url)
 {
     udpai_str names[UDPAI_HELD_NAMES];
-    size_t n = udpai_held_names(node, origin, type_url, names);
+    size_t n = udpai_held_names(context, origin, type_url, names);
     size_t n_all = udpai_origin_n_absent(origin, type_url, UDPAI_ABSENCE_HELD);
     for (size_t i = 0; i < n; i++) {
         udpai_strbuf_puts(out, i ? ", " : "");
@@ -86,7 +89,7 @@ udpai_held_tell(udpai_source *source, udpai_str type_url)
     udpai_str own = udpai_bytes_view(source->name);
     udpai_str configured = source->template ? udpai_bytes_view(source->template->name) : own;
     udpai_strbuf names = {0};
-    put_names(&names, source->node, source->origin, type_url);
+    put_names(&names, source->owner->context, source->origin, type_url);
     udpai_log(
         UDPA_LOG_WARNING, "federation",
         "source %.*s does not name %zu of %.*s any more that it had, and has not said that "
@@ -115,7 +118,7 @@ udpai_held_tell_read(udpai_source *source)
 /* ---- of directories ---- */
 
 struct told {
-    const udpai_node *node;
+    const udpai_context *context;
     const udpai_origin *origin;
     udpai_str root;
     udpai_problem_fn visit;
@@ -134,7 +137,7 @@ describe(void *userdata, udpai_str type_url, size_t n)
                         "them again. If they are meant to be gone: udpactl sources accept %.*s. "
                         "They are: ",
                         UDPAI_SHOWN(told->root), n, UDPAI_SHOWN(type_url), UDPAI_SHOWN(told->root));
-    put_names(&text, told->node, told->origin, type_url);
+    put_names(&text, told->context, told->origin, type_url);
     if (udpai_strbuf_failed(&text))
         told->is_short = true;
     else
@@ -157,14 +160,14 @@ add_held(void *userdata, udpai_str type_url, size_t n)
 }
 
 void
-udpai_held_tell_directory(udpai_node *node, udpai_str root, const udpai_origin *origin)
+udpai_held_tell_directory(udpai_sources *sources, udpai_str root, const udpai_origin *origin)
 {
-    udpai_expected *expected = udpai_directory_find(node, root);
+    udpai_expected *expected = udpai_directory_find(sources->directories, root);
     size_t n = 0;
     udpai_origin_visit_absent(origin, UDPAI_ABSENCE_HELD, add_held, &n);
     if (!expected || n == expected->n_held_told)
         return;
-    struct told told = {node, origin, root, log_problem, NULL, false};
+    struct told told = {sources->context, origin, root, log_problem, NULL, false};
     if (n > expected->n_held_told)
         udpai_origin_visit_absent(origin, UDPAI_ABSENCE_HELD, describe, &told);
     if (!told.is_short) /* else it is told with the next scan */
@@ -172,12 +175,14 @@ udpai_held_tell_directory(udpai_node *node, udpai_str root, const udpai_origin *
 }
 
 void
-udpai_held_visit_problems(const udpai_node *node, udpai_problem_fn visit, void *userdata)
+udpai_held_visit_problems(const udpai_sources *sources, udpai_problem_fn visit, void *userdata)
 {
-    for (size_t i = 0; i < node->expected_files.n; i++) {
-        udpai_str root = udpai_bytes_view(node->expected_files.items[i].root);
-        const udpai_origin *origin = udpai_directory_find_origin(node, root);
-        struct told told = {node, origin, root, visit, userdata, false};
+    size_t at = 0;
+    const udpai_expected *expected;
+    while ((expected = udpai_roots_next(sources->directories, &at))) {
+        udpai_str root = udpai_bytes_view(expected->root);
+        const udpai_origin *origin = udpai_directory_find_origin(sources->directories, root);
+        struct told told = {sources->context, origin, root, visit, userdata, false};
         if (origin)
             udpai_origin_visit_absent(origin, UDPAI_ABSENCE_HELD, describe, &told);
     }
@@ -199,44 +204,46 @@ visit_type(void *userdata, udpai_str type_url, size_t n)
 }
 
 void
-udpai_node_visit_held(const udpai_node *node, udpai_held_fn visit, void *userdata)
+udpai_held_visit(const udpai_sources *sources, udpai_held_fn visit, void *userdata)
 {
     size_t at = 0;
     const udpai_source *source;
     struct visit of = {.visit = visit, .userdata = userdata};
-    while ((source = udpai_map_next(&node->links, &at))) {
+    while ((source = udpai_sources_next_link(sources, &at))) {
         of.name = udpai_bytes_view(source->name);
         if (source->origin)
             udpai_origin_visit_absent(source->origin, UDPAI_ABSENCE_HELD, visit_type, &of);
     }
-    for (size_t i = 0; i < node->expected_files.n; i++) {
-        of.name = udpai_bytes_view(node->expected_files.items[i].root);
-        const udpai_origin *origin = udpai_directory_find_origin(node, of.name);
+    at = 0;
+    const udpai_expected *expected;
+    while ((expected = udpai_roots_next(sources->directories, &at))) {
+        of.name = udpai_bytes_view(expected->root);
+        const udpai_origin *origin = udpai_directory_find_origin(sources->directories, of.name);
         if (origin)
             udpai_origin_visit_absent(origin, UDPAI_ABSENCE_HELD, visit_type, &of);
     }
 }
 
 static void
-accept(udpai_node *node, udpai_origin *origin)
+accept(udpai_sources *sources, udpai_origin *origin)
 {
-    udpai_store_end_absences(node->context.store, origin, (udpai_str){0}, UDPAI_ABSENCE_HELD,
+    udpai_store_end_absences(sources->context->store, origin, (udpai_str){0}, UDPAI_ABSENCE_HELD,
                              UDPAI_ABSENCE_BELIEVE);
 }
 
 /* What is configured, or came by a resource; with those that were made after it. */
 static bool
-accept_of_sources(udpai_node *node, udpai_str name)
+accept_of_sources(udpai_sources *sources, udpai_str name)
 {
     size_t at = 0;
     udpai_source *source;
     bool any = false;
-    while ((source = udpai_map_next(&node->links, &at))) {
+    while ((source = udpai_sources_next_link(sources, &at))) {
         const udpai_source *configured = source->template ? source->template : source;
         bool is_it = source->serves_us && (udpai_str_eq(udpai_bytes_view(source->name), name) ||
                                            udpai_str_eq(udpai_bytes_view(configured->name), name));
         if (is_it && udpai_origin_has_absent(source->origin)) {
-            accept(node, source->origin);
+            accept(sources, source->origin);
             udpai_source_touch(source);
         }
         any |= is_it;
@@ -245,19 +252,20 @@ accept_of_sources(udpai_node *node, udpai_str name)
 }
 
 bool
-udpai_node_accept_absences(udpai_node *node, udpai_str name, size_t *ret_n)
+udpai_held_accept(udpai_sources *sources, udpai_str name, size_t *ret_n)
 {
-    size_t n_before = udpai_store_n_contributions(node->context.store);
-    udpai_origin *directory =
-        udpai_directory_find(node, name) ? udpai_directory_origin(node, name) : NULL;
-    bool any = accept_of_sources(node, name);
+    size_t n_before = udpai_store_n_contributions(sources->context->store);
+    udpai_origin *directory = udpai_directory_find(sources->directories, name)
+                                  ? udpai_directory_origin(sources->directories, name)
+                                  : NULL;
+    bool any = accept_of_sources(sources, name);
     if (!any && directory)
-        accept(node, directory);
-    *ret_n = n_before - udpai_store_n_contributions(node->context.store);
+        accept(sources, directory);
+    *ret_n = n_before - udpai_store_n_contributions(sources->context->store);
     if (*ret_n == 0)
         return any || directory;
     udpai_log(UDPA_LOG_INFO, "federation", "%.*s: it is accepted that %zu resources have gone",
               UDPAI_SHOWN(name), *ret_n);
-    udpai_context_touch(&node->context);
+    udpai_context_touch(sources->context);
     return true;
 }

@@ -4,8 +4,8 @@
 #define UDPAI_FEDERATION_HELD_H
 
 #include "federation/accept.h"
-#include "federation/node_internal.h"
 #include "federation/problems.h"
+#include "federation/sources.h"
 
 #define UDPAI_HELD_OTHER_STORE "its store is not the one that it had before"
 #define UDPAI_HELD_OLDER_STORE "its store is an older copy of the one that it had before"
@@ -19,13 +19,18 @@ bool udpai_held_tell(udpai_source *source, udpai_str type_url);
 /* The same of all types of a directory that is a source. */
 void udpai_held_tell_read(udpai_source *source);
 /* The same of a directory of the node's own. */
-void udpai_held_tell_directory(udpai_node *node, udpai_str root, const udpai_origin *origin);
+void udpai_held_tell_directory(udpai_sources *sources, udpai_str root, const udpai_origin *origin);
 /* The first names that are held of the type. */
-size_t udpai_held_names(const udpai_node *node,
+size_t udpai_held_names(const udpai_context *context,
                         const udpai_origin *origin,
                         udpai_str type_url,
                         udpai_str names[UDPAI_HELD_NAMES]);
 /* What is held of the node's own directories, in words. */
-void udpai_held_visit_problems(const udpai_node *node, udpai_problem_fn visit, void *userdata);
+void
+udpai_held_visit_problems(const udpai_sources *sources, udpai_problem_fn visit, void *userdata);
+
+/* As udpai_node_visit_held() and udpai_node_accept_absences(). */
+void udpai_held_visit(const udpai_sources *sources, udpai_held_fn visit, void *userdata);
+bool udpai_held_accept(udpai_sources *sources, udpai_str name, size_t *ret_n);
 
 #endif

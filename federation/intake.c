@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "federation/provider.h"
 
 /* ---- finding entries ---- */
 
@@ -117,15 +118,15 @@ name_of(const udpai_peer *peer)
 static void
 tell_refused(udpai_intake *intake)
 {
-    udpai_node *node = intake->node;
+    udpai_receiver *receiver = intake->receiver;
     unsigned n_suppressed;
     for (size_t i = 0; i < intake->publication->entries.n; i++) {
         udpa_error *error = intake->publication->entries.items[i].error;
         if (error && udpai_intake_is_from_source(intake))
             udpai_fault_of_resource(intake->peer->source, error,
                                     intake->publication->entries.items[i].resource);
-        if (!error ||
-            !udpai_log_allow(&node->refused_log, udpai_context_now(&node->context), &n_suppressed))
+        if (!error || !udpai_log_allow(&receiver->context->refused_log,
+                                       udpai_context_now(receiver->context), &n_suppressed))
             continue;
         udpai_str name = name_of(intake->peer);
         udpai_log(UDPA_LOG_WARNING, "federation", "refused from %.*s: %s (%u more not shown)",
@@ -197,7 +198,7 @@ take_entry(udpai_intake *intake, udpai_publication_entry *entry)
     else
         udpai_intake_payload(intake, entry);
     if (of_source && !entry->error) {
-        udpai_absence_over(intake, entry->resource);
+        udpai_absence_over(intake->peer->source, entry->resource);
         udpai_fault_of_resources_over(intake->peer->source,
                                       udpai_resource_type_url(entry->resource),
                                       udpai_resource_name(entry->resource));
@@ -207,28 +208,29 @@ take_entry(udpai_intake *intake, udpai_publication_entry *entry)
 /* What a peer publishes unasked is its own as long as it has the same name and node id, whatever
  * the stream. */
 static udpai_origin *
-origin_of(udpai_node *node, udpai_peer *peer)
+origin_of(udpai_receiver *receiver, udpai_peer *peer)
 {
     if (peer->source && peer->source->serves_us)
         return peer->source->origin;
     if (peer->origin)
         return peer->origin;
     udpai_str id = peer->info ? udpai_node_info_parts(peer->info)->id : (udpai_str){0};
-    peer->origin = udpai_publisher_origin(&node->context, udpai_identity_name(peer->identity), id);
+    peer->origin =
+        udpai_publisher_origin(receiver->context, udpai_identity_name(peer->identity), id);
     if (peer->origin) {
         udpai_origin_ref(peer->origin);
         UDPA_AUTO(udpa_bytes_unref) udpa_bytes *instance = NULL;
         udpai_str which = peer->info ? udpai_node_info_instance(peer->info) : id;
-        udpai_origin_set_durable(peer->origin, node->context.is_durable);
-        udpai_access_know(node, peer->origin, peer->identity);
+        udpai_origin_set_durable(peer->origin, receiver->context->is_durable);
+        udpai_access_know(receiver->access, peer->origin, peer->identity);
         if (peer->is_node && udpa_bytes_new(&instance, which.data, which.len) == UDPA_OK)
-            udpai_origin_set_node(node->context.store, peer->origin, instance);
+            udpai_origin_set_node(receiver->context->store, peer->origin, instance);
     }
     return peer->origin;
 }
 
 void
-udpai_intake_take(udpai_node *node, udpai_peer *peer, udpai_publication *publication)
+udpai_intake_take(udpai_receiver *receiver, udpai_peer *peer, udpai_publication *publication)
 {
     if (peer->is_replaced) { /* what it has, it says on its other stream */
         udpai_publication_refuse_all(publication, UDPA_ERR_ABORTED,
@@ -236,9 +238,9 @@ udpai_intake_take(udpai_node *node, udpai_peer *peer, udpai_publication *publica
         return;
     }
     udpai_intake intake = {
-        .node = node,
+        .receiver = receiver,
         .peer = peer,
-        .origin = origin_of(node, peer),
+        .origin = origin_of(receiver, peer),
         .publication = publication,
     };
     if (!intake.origin || !index_entries(&intake.index, publication)) {
@@ -260,8 +262,8 @@ udpai_intake_take(udpai_node *node, udpai_peer *peer, udpai_publication *publica
     udpai_intake_ask_unmatched(&intake);
     udpai_outlived_tell(&intake);
     udpai_free(intake.index.order);
-    if (node->named_are_waiting)
-        udpai_context_touch(&node->context);
+    if (udpai_providers_named_are_waiting(receiver->providers))
+        udpai_context_touch(receiver->context);
     if (udpai_intake_is_from_source(&intake))
         note_lost(&intake);
     note_spoken(&intake);

@@ -3,7 +3,28 @@
 #ifndef UDPAI_INTAKE_H
 #define UDPAI_INTAKE_H
 
-#include "federation/node_internal.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "federation/difference.h"
+#include "federation/receiver.h"
+
+struct udpai_receiver {
+    udpai_context *context;
+    struct udpai_lapse *lapse;
+    struct udpai_sources *sources;
+    struct udpai_access *access;
+    struct udpai_signatures *signatures;
+    struct udpai_providers *providers;
+    struct udpai_interest *interest;
+    struct udpai_local *local;
+    udpai_twins *twins;        /* others with this node's id */
+    udpai_way *last_way;       /* of what was taken in last: mostly, that of the next */
+    udpai_map received_topics; /* of events (events.c) */
+    unsigned max_withdrawal;   /* percent, of what publishers leave out */
+    uint64_t n_loops;
+    udpai_log_limit adopted_log;
+    struct udpai_outlived *outlived; /* NULL: nothing that this node has read was ended by others */
+};
 
 /* Positions of a publication's entries, by name, then by type, then as they stand. */
 typedef struct udpai_entry_index {
@@ -14,7 +35,7 @@ typedef struct udpai_entry_index {
 
 /* One publication on its way in. */
 typedef struct udpai_intake {
-    udpai_node *node;
+    udpai_receiver *receiver;
     udpai_peer *peer;
     udpai_origin *origin;
     udpai_publication *publication;
@@ -31,11 +52,28 @@ udpai_intake_is_from_source(const udpai_intake *intake)
     return intake->peer->source && intake->peer->source->serves_us;
 }
 
+/* NULL: it publishes unasked. */
+static inline udpai_source *
+udpai_intake_source(const udpai_intake *intake)
+{
+    return udpai_intake_is_from_source(intake) ? intake->peer->source : NULL;
+}
+
 /* Is what the peer says of itself wanted here? */
 static inline bool
 udpai_intake_is_status_of_source(const udpai_intake *intake)
 {
-    return intake->node->context.is_endpoint && udpai_intake_is_from_source(intake);
+    return intake->receiver->context->is_endpoint && udpai_intake_is_from_source(intake);
+}
+
+/* What was taken in differs from what a source that is a node had said before, or does not. */
+static inline void
+udpai_intake_look_for_difference(const udpai_intake *intake,
+                                 udpai_str type_url,
+                                 const udpa_resource *resource)
+{
+    if (udpai_intake_is_from_source(intake) && intake->peer->is_node)
+        udpai_difference_look(intake->peer->source, type_url, resource);
 }
 
 /* ---- intake.c ---- */
@@ -62,6 +100,13 @@ udpa_err udpai_intake_check_outlived(const udpai_intake *intake,
 bool udpai_intake_keeps_generation(const udpai_intake *intake, const udpa_resource *resource);
 /* Something was refused that other keys or rules might let in. */
 void udpai_intake_note_refused(const udpai_intake *intake);
+
+/* ---- report_rules.c ---- */
+
+/* Of a resource that a peer publishes: is it one of a client, and may the peer publish it? */
+udpa_err udpai_reports_check(const udpai_intake *intake,
+                             const udpa_resource *resource,
+                             udpa_error **ret_error);
 
 /* ---- payload.c ---- */
 

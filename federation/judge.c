@@ -3,6 +3,7 @@
 #include "federation/access.h"
 #include "federation/reports.h"
 
+#include "federation/intake.h"
 #include "model/name.h"
 
 #define FUTURE_MAX_US ((uint64_t)5 * 60 * 1000000)
@@ -12,7 +13,7 @@ static udpa_err
 check_publisher(const udpai_intake *intake, udpa_error **ret_error)
 {
     udpai_str name = udpai_peer_name(intake->peer);
-    if (!intake->node->context.is_endpoint)
+    if (!intake->receiver->context->is_endpoint)
         return UDPA_OK;
     return udpai_fail(
         ret_error, UDPA_ERR_DENIED,
@@ -44,8 +45,8 @@ udpai_intake_check_way(const udpai_intake *intake,
         return udpai_fail(ret_error, UDPA_ERR_INVAL,
                           "'%s' has passed %d nodes, which is the limit: is there a loop?",
                           udpa_resource_name(resource), UDPAI_HOPS_MAX);
-    const udpai_node *node = intake->node;
-    int64_t wall = udpai_context_wall_us(&node->context);
+    const udpai_receiver *receiver = intake->receiver;
+    int64_t wall = udpai_context_wall_us(receiver->context);
     uint64_t limit = (wall > 0 ? (uint64_t)wall : 0) + FUTURE_MAX_US;
     if (udpa_resource_generation(resource) <= limit)
         return UDPA_OK;
@@ -61,7 +62,7 @@ static udpa_err
 check_version(const udpai_intake *intake, const udpa_resource *resource, udpa_error **ret_error)
 {
     udpai_contribution held;
-    if (!udpai_store_get(intake->node->context.store, intake->origin,
+    if (!udpai_store_get(intake->receiver->context->store, intake->origin,
                          udpai_resource_type_url(resource), udpai_resource_name(resource), &held))
         return UDPA_OK;
     udpai_str authority = udpai_resource_authority(resource);
@@ -120,7 +121,7 @@ check_replay(const udpai_intake *intake, const udpa_resource *resource, udpa_err
 {
     struct age age = {.resource = resource};
     if (is_judged_by_age(intake, resource))
-        udpai_store_visit_name(intake->node->context.store, udpai_resource_type_url(resource),
+        udpai_store_visit_name(intake->receiver->context->store, udpai_resource_type_url(resource),
                                udpai_resource_name(resource), compare_age, &age);
     return age.is_older ? fail_replay(resource, ret_error) : UDPA_OK;
 }
@@ -131,7 +132,7 @@ udpai_intake_check_outlived(const udpai_intake *intake,
                             const udpa_resource *resource,
                             udpa_error **ret_error)
 {
-    udpai_store *store = intake->node->context.store;
+    udpai_store *store = intake->receiver->context->store;
     udpai_str type_url = udpai_resource_type_url(resource), name = udpai_resource_name(resource);
     udpai_contribution held;
     if (!is_judged_by_age(intake, resource) ||
@@ -158,7 +159,8 @@ udpai_intake_judge(const udpai_intake *intake,
     if (err == UDPA_OK && !udpai_intake_is_from_source(intake))
         err = udpai_reports_check(intake, resource, ret_error);
     if (err == UDPA_OK)
-        err = udpai_access_check_publication(intake->node, intake->peer, resource, ret_error);
+        err = udpai_access_check_publication(intake->receiver->access, intake->peer, resource,
+                                             ret_error);
     if (err == UDPA_OK)
         err = check_version(intake, resource, ret_error);
     if (err == UDPA_OK)
@@ -173,7 +175,7 @@ is_restored(const udpai_intake *intake, const udpa_resource *resource)
 {
     uint64_t generation = udpa_resource_generation(resource);
     return generation && udpai_resource_authority(resource).len &&
-           generation > udpai_store_highest_generation(intake->node->context.store,
+           generation > udpai_store_highest_generation(intake->receiver->context->store,
                                                        udpai_resource_type_url(resource),
                                                        udpai_resource_name(resource));
 }

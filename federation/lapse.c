@@ -5,16 +5,41 @@
  * anything taken for lost. */
 #include "federation/lapse.h"
 
+#include "base/alloc.h"
+
+struct udpai_lapse {
+    udpai_context *context;
+    uint64_t started_ms;
+    int64_t from_us, until_us; /* what its store knows nothing of */
+};
+
+udpa_err
+udpai_lapse_new(udpai_lapse **ret_lapse, udpai_context *context)
+{
+    udpai_lapse *lapse = udpai_alloc(sizeof(*lapse));
+    if (!lapse)
+        return UDPA_ERR_NOMEM;
+    lapse->context = context;
+    *ret_lapse = lapse;
+    return UDPA_OK;
+}
+
+void
+udpai_lapse_free(udpai_lapse *lapse)
+{
+    udpai_free(lapse);
+}
+
 /* One fact, under a key that no origin has; the type is not looked at. */
 static const char lapse_key[] = "lapse";
 
 /* Without memory the next commit says it. */
 void
-udpai_lapse_commit(const udpai_node *node, udpai_durable_batch *batch)
+udpai_lapse_commit(const udpai_lapse *lapse, udpai_durable_batch *batch)
 {
-    int64_t now_us = udpai_context_wall_us(&node->context);
+    int64_t now_us = udpai_context_wall_us(lapse->context);
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *key = NULL;
-    if (!node->recovers || now_us <= node->lapse_from_us ||
+    if (!lapse->context->recovers || now_us <= lapse->from_us ||
         udpa_bytes_new(&key, lapse_key, sizeof(lapse_key)) != UDPA_OK)
         return;
     (void)udpai_durable_batch_add(batch, &(udpai_durable_op){
@@ -27,49 +52,49 @@ udpai_lapse_commit(const udpai_node *node, udpai_durable_batch *batch)
 }
 
 static void
-reach(udpai_node *node, int64_t time_us)
+reach(udpai_lapse *lapse, int64_t time_us)
 {
-    if (node->lapse_from_us < time_us)
-        node->lapse_from_us = time_us;
+    if (lapse->from_us < time_us)
+        lapse->from_us = time_us;
 }
 
 bool
-udpai_lapse_restore(udpai_node *node, const udpai_durable_op *op)
+udpai_lapse_restore(udpai_lapse *lapse, const udpai_durable_op *op)
 {
     const udpai_str key = {lapse_key, sizeof(lapse_key)};
     if (!udpai_str_eq(udpai_bytes_view(op->origin), key))
         return false;
-    reach(node, op->number <= INT64_MAX ? (int64_t)op->number : 0);
+    reach(lapse, op->number <= INT64_MAX ? (int64_t)op->number : 0);
     return true;
 }
 
 static bool
-is_own(const udpai_node *node, const udpa_resource *resource)
+is_own(const udpai_lapse *lapse, const udpa_resource *resource)
 {
     return udpa_resource_n_hops(resource) > 0 &&
            udpai_str_eq(udpai_resource_hop(resource, 0).node_id,
-                        udpai_bytes_view(node->context.id));
+                        udpai_bytes_view(lapse->context->id));
 }
 
 void
-udpai_lapse_note(udpai_node *node, const udpa_resource *kept)
+udpai_lapse_note(udpai_lapse *lapse, const udpa_resource *kept)
 {
-    if (is_own(node, kept))
-        reach(node, udpai_resource_hop(kept, 0).time_us);
+    if (is_own(lapse, kept))
+        reach(lapse, udpai_resource_hop(kept, 0).time_us);
 }
 
 void
-udpai_lapse_start(udpai_node *node)
+udpai_lapse_start(udpai_lapse *lapse)
 {
-    node->lapse_until_us = udpai_context_wall_us(&node->context);
-    node->lapse_started_ms = udpai_context_now(&node->context);
+    lapse->until_us = udpai_context_wall_us(lapse->context);
+    lapse->started_ms = udpai_context_now(lapse->context);
 }
 
 bool
-udpai_lapse_covers(const udpai_node *node, const udpa_resource *own)
+udpai_lapse_covers(const udpai_lapse *lapse, const udpa_resource *own)
 {
     int64_t time_us = udpai_resource_hop(own, 0).time_us;
-    return time_us > node->lapse_from_us && time_us <= node->lapse_until_us &&
-           udpai_context_now(&node->context) - node->lapse_started_ms <
-               udpai_store_remember_ms(node->context.store);
+    return time_us > lapse->from_us && time_us <= lapse->until_us &&
+           udpai_context_now(lapse->context) - lapse->started_ms <
+               udpai_store_remember_ms(lapse->context->store);
 }

@@ -4,16 +4,22 @@
 #ifndef UDPAI_FEDERATION_LAPSE_H
 #define UDPAI_FEDERATION_LAPSE_H
 
-#include "federation/node_internal.h"
+#include "federation/context.h"
+
+typedef struct udpai_lapse udpai_lapse;
+
+udpa_err udpai_lapse_new(udpai_lapse **ret_lapse, udpai_context *context);
+/* NULL does nothing. */
+void udpai_lapse_free(udpai_lapse *lapse);
 
 /* Goes with each commit of a node that recovers: how far its store has come. */
-void udpai_lapse_commit(const udpai_node *node, udpai_durable_batch *batch);
+void udpai_lapse_commit(const udpai_lapse *lapse, udpai_durable_batch *batch);
 /* That is what was kept; true: it was. */
-bool udpai_lapse_restore(udpai_node *node, const udpai_durable_op *op);
+bool udpai_lapse_restore(udpai_lapse *lapse, const udpai_durable_op *op);
 /* A word of this node's own was kept. */
-void udpai_lapse_note(udpai_node *node, const udpa_resource *kept);
-void udpai_lapse_start(udpai_node *node);
+void udpai_lapse_note(udpai_lapse *lapse, const udpa_resource *kept);
+void udpai_lapse_start(udpai_lapse *lapse);
 /* Did this node stamp it when what its store has now was not written yet, in an earlier process? */
-bool udpai_lapse_covers(const udpai_node *node, const udpa_resource *own);
+bool udpai_lapse_covers(const udpai_lapse *lapse, const udpa_resource *own);
 
 #endif

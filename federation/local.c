@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Subscribers in the process: they are told of effective resources, may refuse them, and their
  * refusals become receipts. */
-#include "federation/interest.h"
-#include "federation/pending_publication.h"
-#include "federation/reports.h"
+#include "federation/local_internal.h"
 
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/map.h"
+#include "federation/demand.h"
+#include "federation/interest.h"
+#include "federation/reports.h"
+#include "federation/sync.h"
 #include "model/name.h"
 
 /* ---- updates ---- */
@@ -129,20 +132,20 @@ pass_refusals(const refusals *self, udpai_pending_publication *pending)
 void
 udpai_local_update_defer(udpai_local_update *update)
 {
-    udpai_node *node = update->owner;
+    udpai_local *local = update->owner;
     if (update->is_deferred)
         return;
     update->is_deferred = true;
-    udpai_list_append(&node->updates, &update->in_node);
-    UDPAI_LIST_FOREACH (at, &node->undelivered) {
+    udpai_list_append(&local->updates, &update->in_node);
+    UDPAI_LIST_FOREACH (at, &local->undelivered) {
         udpai_pending_publication *pending = UDPAI_LIST_ENTRY(at, udpai_pending_publication, node);
         if (!udpai_vector_push(&update->publications, pending))
             continue;
         pending->n_deferred++;
         if (!udpai_timer_is_set(&pending->deadline))
-            udpai_timer_set(node->context.wheel, &pending->deadline,
-                            udpai_context_now(&node->context) +
-                                node->context.timing.answer_timeout_ms);
+            udpai_timer_set(local->context->wheel, &pending->deadline,
+                            udpai_context_now(local->context) +
+                                local->context->timing.answer_timeout_ms);
     }
 }
 
@@ -168,9 +171,9 @@ udpai_local_update_done(udpai_local_update *update)
 
 /* A pending goes: nobody may come back to it. */
 void
-udpai_local_updates_forget(udpai_node *node, const udpai_pending_publication *pending)
+udpai_local_updates_forget(udpai_local *local, const udpai_pending_publication *pending)
 {
-    UDPAI_LIST_FOREACH (at, &node->updates) {
+    UDPAI_LIST_FOREACH (at, &local->updates) {
         udpai_local_update *update = UDPAI_LIST_ENTRY(at, udpai_local_update, in_node);
         for (size_t i = 0; i < update->publications.n; i++)
             if (update->publications.items[i] == pending)
@@ -230,11 +233,11 @@ selects(const udpai_local_subscription *subscription, const udpa_resource *resou
 }
 
 static udpai_local_update *
-new_update(udpai_node *node)
+new_update(udpai_local *local)
 {
     udpai_local_update *update = udpai_alloc(sizeof(*update));
     if (update) {
-        update->owner = node;
+        update->owner = local;
         udpai_list_init(&update->in_node);
     }
     return update;
@@ -251,13 +254,13 @@ add_change(udpai_local_update *update, udpa_resource *resource, bool is_removed)
 }
 
 static void
-tell_pendings(udpai_node *node, const udpai_local_update *update)
+tell_pendings(udpai_local *local, const udpai_local_update *update)
 {
     refusals refused;
     if (!update->n_refused)
         return;
     refusals_begin(&refused, update);
-    UDPAI_LIST_FOREACH (at, &node->undelivered)
+    UDPAI_LIST_FOREACH (at, &local->undelivered)
         pass_refusals(&refused, UDPAI_LIST_ENTRY(at, udpai_pending_publication, node));
     udpai_map_done(&refused.by_name);
 }
@@ -265,7 +268,7 @@ tell_pendings(udpai_node *node, const udpai_local_update *update)
 static void
 give(udpai_local_subscription *subscription, udpai_local_update *update)
 {
-    udpai_node *node = subscription->owner;
+    udpai_local *local = subscription->owner;
     update->is_being_told = true;
     if (update->changes.n)
         subscription->ops.update(subscription->ops.userdata, update);
@@ -275,7 +278,7 @@ give(udpai_local_subscription *subscription, udpai_local_update *update)
             udpai_local_update_done(update);
         return;
     }
-    tell_pendings(node, update);
+    tell_pendings(local, update);
     free_update(update);
 }
 
@@ -288,14 +291,14 @@ is_news(const udpai_change *change)
 }
 
 void
-udpai_locals_tell(udpai_node *node, const udpai_change_set *changes)
+udpai_locals_tell(udpai_local *local, const udpai_change_set *changes)
 {
-    UDPAI_LIST_FOREACH_SAFE (at, &node->locals) {
+    UDPAI_LIST_FOREACH_SAFE (at, &local->subscriptions) {
         udpai_local_subscription *subscription =
             UDPAI_LIST_ENTRY(at, udpai_local_subscription, node);
         if (subscription->is_new)
             continue; /* it will see all there is */
-        udpai_local_update *update = new_update(node);
+        udpai_local_update *update = new_update(local);
         for (size_t i = 0; update && i < udpai_change_set_size(changes); i++) {
             const udpai_change *change = udpai_change_set_at(changes, i);
             if (is_news(change) && selects(subscription, change->resource))
@@ -307,12 +310,12 @@ udpai_locals_tell(udpai_node *node, const udpai_change_set *changes)
 }
 
 void
-udpai_locals_tell_event(udpai_node *node, udpa_resource *event)
+udpai_locals_tell_event(udpai_local *local, udpa_resource *event)
 {
-    UDPAI_LIST_FOREACH_SAFE (at, &node->locals) {
+    UDPAI_LIST_FOREACH_SAFE (at, &local->subscriptions) {
         udpai_local_subscription *subscription =
             UDPAI_LIST_ENTRY(at, udpai_local_subscription, node);
-        udpai_local_update *update = selects(subscription, event) ? new_update(node) : NULL;
+        udpai_local_update *update = selects(subscription, event) ? new_update(local) : NULL;
         if (!update)
             continue;
         (void)add_change(update, event, false);
@@ -329,26 +332,25 @@ static bool
 add_existing(void *userdata, udpa_resource *resource)
 {
     struct newcomer *newcomer = userdata;
-    const udpai_node *node = newcomer->subscription->owner;
+    const udpai_local *local = newcomer->subscription->owner;
     return !selects(newcomer->subscription, resource) ||
            add_change(newcomer->update,
-                      node->health_overlay ? udpai_health_overlay_of(node->health_overlay, resource)
-                                           : resource,
+                      local->overlay ? udpai_health_overlay_of(local->overlay, resource) : resource,
                       false);
 }
 
 void
-udpai_locals_tell_new(udpai_node *node)
+udpai_locals_tell_new(udpai_local *local)
 {
-    UDPAI_LIST_FOREACH_SAFE (at, &node->locals) {
+    UDPAI_LIST_FOREACH_SAFE (at, &local->subscriptions) {
         udpai_local_subscription *subscription =
             UDPAI_LIST_ENTRY(at, udpai_local_subscription, node);
         struct newcomer newcomer = {subscription, NULL};
-        if (!subscription->is_new || !(newcomer.update = new_update(node)))
+        if (!subscription->is_new || !(newcomer.update = new_update(local)))
             continue;
         subscription->is_new = false;
         /* What the others were told last: what has changed since, all are told next. */
-        udpai_store_visit_told(node->context.store, udpai_bytes_view(subscription->type),
+        udpai_store_visit_told(local->context->store, udpai_bytes_view(subscription->type),
                                add_existing, &newcomer);
         give(subscription, newcomer.update);
     }
@@ -363,39 +365,39 @@ note_effective(void *userdata, const udpai_contribution *contribution)
 }
 
 static bool
-is_name_settled(const udpai_node *node, udpai_str type, udpai_str name)
+is_name_settled(const udpai_local *local, udpai_str type, udpai_str name)
 {
     const udpai_str nobody = {0};
     bool is_there = false;
-    udpai_store_visit_name(node->context.store, type, name, note_effective, &is_there);
-    return (is_there
-                ? udpai_settled_query_held(node->settled, type, name, nobody)
-                : udpai_settled_query_name(node->settled, type, name, nobody)) == UDPAI_SETTLED;
+    udpai_store_visit_name(local->context->store, type, name, note_effective, &is_there);
+    return (is_there ? udpai_settled_query_held(udpai_sync_settled(local->sync), type, name, nobody)
+                     : udpai_settled_query_name(udpai_sync_settled(local->sync), type, name,
+                                                nobody)) == UDPAI_SETTLED;
 }
 
 static bool
-is_settled(const udpai_node *node, const udpai_local_subscription *subscription)
+is_settled(const udpai_local *local, const udpai_local_subscription *subscription)
 {
     udpai_str type = udpai_bytes_view(subscription->type), nobody = {0};
     if (subscription->names.n == 0)
-        return udpai_settled_query(node->settled, type, udpai_bytes_view(subscription->prefix),
-                                   nobody) == UDPAI_SETTLED;
+        return udpai_settled_query(udpai_sync_settled(local->sync), type,
+                                   udpai_bytes_view(subscription->prefix), nobody) == UDPAI_SETTLED;
     for (size_t i = 0; i < subscription->names.n; i++)
-        if (!is_name_settled(node, type, udpai_bytes_view(subscription->names.items[i])))
+        if (!is_name_settled(local, type, udpai_bytes_view(subscription->names.items[i])))
             return false;
     return true;
 }
 
 void
-udpai_locals_tell_complete(udpai_node *node)
+udpai_locals_tell_complete(udpai_local *local)
 {
-    UDPAI_LIST_FOREACH_SAFE (at, &node->locals) {
+    UDPAI_LIST_FOREACH_SAFE (at, &local->subscriptions) {
         udpai_local_subscription *subscription =
             UDPAI_LIST_ENTRY(at, udpai_local_subscription, node);
         if (subscription->is_new)
             continue;
         bool was_complete = subscription->is_complete;
-        subscription->is_complete = is_settled(node, subscription);
+        subscription->is_complete = is_settled(local, subscription);
         if (subscription->is_complete && !was_complete && subscription->ops.complete)
             subscription->ops.complete(subscription->ops.userdata);
     }
@@ -405,21 +407,21 @@ udpai_locals_tell_complete(udpai_node *node)
 
 /* Tells the providers what the subscription wants, or no longer wants. */
 static void
-change_interest(udpai_node *node, const udpai_local_subscription *subscription, bool wanted)
+change_interest(udpai_local *local, const udpai_local_subscription *subscription, bool wanted)
 {
     udpai_str type = udpai_bytes_view(subscription->type);
-    void (*change)(udpai_node *, udpai_str, udpai_str, bool) =
+    void (*change)(udpai_interest *, udpai_str, udpai_str, bool) =
         subscription->reach == UDPAI_REACH_CLIENTS ? udpai_reports_want_direct
                                                    : udpai_interest_want;
     if (subscription->reach == UDPAI_REACH_NOBODY)
         return;
     if (subscription->names.n == 0) {
         char room[UDPA_NAME_MAX + 1];
-        change(node, type, udpai_wildcard_text(room, udpai_bytes_view(subscription->prefix)),
-               wanted);
+        change(local->interest, type,
+               udpai_wildcard_text(room, udpai_bytes_view(subscription->prefix)), wanted);
     }
     for (size_t i = 0; i < subscription->names.n; i++)
-        change(node, type, udpai_bytes_view(subscription->names.items[i]), wanted);
+        change(local->interest, type, udpai_bytes_view(subscription->names.items[i]), wanted);
 }
 
 static void
@@ -456,17 +458,17 @@ copy_selection(udpai_local_subscription *subscription, const udpai_selection *se
 }
 
 udpa_err
-udpai_node_subscribe(udpai_node *node,
-                     const udpai_selection *selection,
-                     const udpai_local_ops *ops,
-                     udpai_local_subscription **ret_subscription)
+udpai_local_subscribe(udpai_local *local,
+                      const udpai_selection *selection,
+                      const udpai_local_ops *ops,
+                      udpai_local_subscription **ret_subscription)
 {
     if (selection->prefix.len > UDPA_NAME_MAX || selection->type_url.len > UDPAI_TYPE_URL_MAX)
         return UDPA_ERR_INVAL;
     udpai_local_subscription *subscription = udpai_alloc(sizeof(*subscription));
     if (!subscription)
         return UDPA_ERR_NOMEM;
-    subscription->owner = node;
+    subscription->owner = local;
     subscription->ops = *ops;
     subscription->is_new = true;
     subscription->reach = selection->reach;
@@ -476,16 +478,16 @@ udpai_node_subscribe(udpai_node *node,
         free_subscription(subscription);
         return err;
     }
-    udpai_list_append(&node->locals, &subscription->node);
-    change_interest(node, subscription, true);
+    udpai_list_append(&local->subscriptions, &subscription->node);
+    change_interest(local, subscription, true);
     *ret_subscription = subscription;
     return UDPA_OK;
 }
 
 void
-udpai_node_unsubscribe(udpai_node *node, udpai_local_subscription *subscription)
+udpai_local_unsubscribe(udpai_local *local, udpai_local_subscription *subscription)
 {
-    change_interest(node, subscription, false);
+    change_interest(local, subscription, false);
     free_subscription(subscription);
 }
 
@@ -495,11 +497,60 @@ udpai_local_is_complete(const udpai_local_subscription *subscription)
     return subscription->is_complete;
 }
 
-void
-udpai_locals_free(udpai_node *node)
+/* ---- the whole ---- */
+
+udpa_err
+udpai_local_new(udpai_local **ret_local, const udpai_parts *parts, udpai_health_overlay *overlay)
 {
-    while (!udpai_list_empty(&node->locals))
-        free_subscription(UDPAI_LIST_ENTRY(node->locals.next, udpai_local_subscription, node));
-    while (!udpai_list_empty(&node->updates))
-        free_update(UDPAI_LIST_ENTRY(node->updates.next, udpai_local_update, in_node));
+    udpai_local *local = udpai_alloc(sizeof(*local));
+    if (!local)
+        return UDPA_ERR_NOMEM;
+    local->context = parts->context;
+    local->interest = parts->interest;
+    local->sync = parts->sync;
+    local->overlay = overlay;
+    udpai_list_init(&local->subscriptions);
+    udpai_list_init(&local->updates);
+    udpai_list_init(&local->undelivered);
+    udpai_list_init(&local->unsafe);
+    udpai_list_init(&local->unanswered);
+    *ret_local = local;
+    return UDPA_OK;
+}
+
+static void
+free_publications(udpai_list *list)
+{
+    while (!udpai_list_empty(list))
+        udpai_pending_publication_free(
+            UDPAI_LIST_ENTRY(list->next, udpai_pending_publication, node));
+}
+
+void
+udpai_local_free(udpai_local *local)
+{
+    if (!local)
+        return;
+    while (!udpai_list_empty(&local->subscriptions))
+        free_subscription(
+            UDPAI_LIST_ENTRY(local->subscriptions.next, udpai_local_subscription, node));
+    while (!udpai_list_empty(&local->updates))
+        free_update(UDPAI_LIST_ENTRY(local->updates.next, udpai_local_update, in_node));
+    free_publications(&local->undelivered);
+    free_publications(&local->unsafe);
+    free_publications(&local->unanswered);
+    udpai_health_overlay_free(local->overlay);
+    udpai_free(local);
+}
+
+udpai_health_overlay *
+udpai_local_overlay(const udpai_local *local)
+{
+    return local->overlay;
+}
+
+bool
+udpai_local_has_subscriptions(const udpai_local *local)
+{
+    return !udpai_list_empty(&local->subscriptions);
 }

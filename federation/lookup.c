@@ -15,7 +15,7 @@ is_asked_again(const udpai_scope *scope)
     const udpai_source *source = scope->source;
     bool is_udpa = source->kind == UDPAI_SOURCE_UDPA || source->kind == UDPAI_SOURCE_UDPA_LISTEN;
     return is_udpa && source->serves_us && !source->is_plain &&
-           !source->node->context.is_endpoint &&
+           !source->owner->context->is_endpoint &&
            !udpai_type_is_client(udpai_bytes_view(scope->type));
 }
 
@@ -50,7 +50,7 @@ is_brought(const udpai_scope *scope, udpai_str name)
 {
     const udpai_source *source = scope->source;
     eager found = {.origin = source->origin};
-    udpai_store_visit_name(source->node->context.store, udpai_bytes_view(scope->type), name,
+    udpai_store_visit_name(source->owner->context->store, udpai_bytes_view(scope->type), name,
                            note_eager, &found);
     return found.counts;
 }
@@ -60,7 +60,7 @@ is_held(const udpai_source_request *request)
 {
     const udpai_source *source = request->scope->source;
     udpai_contribution held;
-    return udpai_store_get(source->node->context.store, source->origin,
+    return udpai_store_get(source->owner->context->store, source->origin,
                            udpai_bytes_view(request->scope->type),
                            udpai_source_request_subject(request), &held);
 }
@@ -109,7 +109,7 @@ look_at_aliases(udpai_scope *scope)
     while ((request = udpai_map_next(&scope->requests, &at)))
         request->is_by_alias = false;
     if (udpai_store_n_aliased(source->origin))
-        udpai_store_visit_origin(source->node->context.store, source->origin,
+        udpai_store_visit_origin(source->owner->context->store, source->origin,
                                  udpai_bytes_view(scope->type), note_aliases, scope);
 }
 
@@ -124,7 +124,7 @@ look_at_held(udpai_scope *scope)
     look_at_aliases(scope);
     while ((request = udpai_map_next(&scope->requests, &at)))
         if (request->is_by_alias || is_held(request))
-            request->asked_ms = udpai_context_now(&source->node->context);
+            request->asked_ms = udpai_context_now(source->owner->context);
 }
 
 /* ---- time ---- */
@@ -134,20 +134,21 @@ look_at_held(udpai_scope *scope)
 static uint64_t
 quarters(const udpai_source_request *request, unsigned n)
 {
-    return request->scope->source->node->context.timing.interest_linger_ms * n / 4;
+    return request->scope->source->owner->context->timing.interest_linger_ms * n / 4;
 }
 
 static bool
 is_older(const udpai_source_request *request, unsigned n_quarters)
 {
-    uint64_t age_ms = udpai_context_now(&request->scope->source->node->context) - request->asked_ms;
+    uint64_t age_ms = udpai_context_now(request->scope->source->owner->context) - request->asked_ms;
     return age_ms >= quarters(request, n_quarters);
 }
 
 static bool
 is_ours(const udpai_source_request *request)
 {
-    return udpai_demand_is_own(request->scope->source->node, udpai_bytes_view(request->scope->type),
+    return udpai_demand_is_own(request->scope->source->owner->demand,
+                               udpai_bytes_view(request->scope->type),
                                udpai_source_request_subject(request));
 }
 
@@ -162,10 +163,10 @@ ask_once_more(udpai_source_request *request)
 static bool
 is_told(const udpai_source_request *request)
 {
-    const udpai_node *node = request->scope->source->node;
-    return udpai_settled_query_name(node->settled, udpai_bytes_view(request->scope->type),
-                                    udpai_source_request_subject(request),
-                                    (udpai_str){0}) == UDPAI_SETTLED;
+    const udpai_sources *sources = request->scope->source->owner;
+    return udpai_settled_query_name(
+               udpai_sync_settled(sources->sync), udpai_bytes_view(request->scope->type),
+               udpai_source_request_subject(request), (udpai_str){0}) == UDPAI_SETTLED;
 }
 
 /* A node below asks again as long as somebody wants it there: else nodes that have each other for
@@ -232,11 +233,11 @@ udpai_lookups_init(udpai_scope *scope)
 void
 udpai_lookups_expect(udpai_scope *scope)
 {
-    const udpai_node *node = scope->source->node;
+    const udpai_sources *sources = scope->source->owner;
     if (!udpai_timer_is_set(&scope->lookups) && is_asked_again(scope))
-        udpai_timer_set(node->context.wheel, &scope->lookups,
-                        udpai_context_now(&node->context) +
-                            node->context.timing.interest_linger_ms / 2);
+        udpai_timer_set(sources->context->wheel, &scope->lookups,
+                        udpai_context_now(sources->context) +
+                            sources->context->timing.interest_linger_ms / 2);
 }
 
 /* ---- asking ---- */
@@ -247,7 +248,8 @@ may_look_up(const udpai_scope *scope, udpai_str text)
     return text.len && text.data[0] != '*' && udpai_scope_looks_up(scope) &&
            udpai_prefix_covers(udpai_bytes_view(scope->prefix), text) &&
            !udpai_prefix_covers(UDPAI_STR(UDPAI_NODE_NAMESPACE), text) &&
-           !udpai_named_find(scope->source->node, udpai_bytes_view(scope->type), text);
+           !udpai_named_find(scope->source->owner->named_table, udpai_bytes_view(scope->type),
+                             text);
 }
 
 /* It is wanted still, or again. */

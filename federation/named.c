@@ -12,24 +12,24 @@ static void
 take_interest(udpai_named *named, bool wanted)
 {
     named->provider->n_wanted += wanted ? 1 : (size_t)-1;
-    udpai_context_touch(&named->provider->node->context);
+    udpai_context_touch(named->provider->owner->context);
 }
 
 void
-udpai_named_interest(udpai_node *node, udpai_str type_url, udpai_str text, bool wanted)
+udpai_named_interest(udpai_providers *providers, udpai_str type_url, udpai_str text, bool wanted)
 {
     const udpai_str prefix = {text.data + 1, text.len - 1};
     size_t at = 0;
     udpai_named *named;
-    if (node->named.n == 0)
+    if (udpai_named_table_size(providers->named_table) == 0)
         return;
     if (text.data[0] != '*') {
-        named = udpai_named_find(node, type_url, text);
+        named = udpai_named_find(providers->named_table, type_url, text);
         if (named)
             take_interest(named, wanted);
         return;
     }
-    while ((named = udpai_map_next(&node->named, &at)))
+    while ((named = udpai_named_table_next(providers->named_table, &at)))
         if (udpai_str_eq(udpai_named_type(named), type_url) &&
             udpai_prefix_covers(prefix, udpai_named_name(named)))
             take_interest(named, wanted);
@@ -57,7 +57,7 @@ static bool
 holds(const udpai_named *named, const udpai_descriptor *descriptor)
 {
     udpai_contribution held;
-    return udpai_store_get(named->provider->node->context.store, descriptor->source->origin,
+    return udpai_store_get(named->provider->owner->context->store, descriptor->source->origin,
                            udpai_named_type(named), udpai_named_name(named), &held);
 }
 
@@ -94,7 +94,7 @@ static bool
 type_holds(const udpai_named *named)
 {
     struct search search = {udpai_named_type(named), false};
-    udpai_store_visit_name(named->provider->node->context.store, search.type_url,
+    udpai_store_visit_name(named->provider->owner->context->store, search.type_url,
                            udpai_named_name(named), search_contribution, &search);
     return search.is_found;
 }
@@ -107,8 +107,9 @@ may_leave(const udpai_named *named)
         return true;
     if (named->provider->descriptors.n)
         return has_word(named);
-    return type_holds(named) || udpai_providers_know(named->provider->node, udpai_named_type(named),
-                                                     udpai_named_name(named));
+    return type_holds(named) ||
+           udpai_providers_know(named->provider->owner, udpai_named_type(named),
+                                udpai_named_name(named));
 }
 
 static void
@@ -124,10 +125,10 @@ choose(udpai_named *named)
     for (size_t i = 0; origins && i < named->leaving.n; i++)
         if (named->leaving.items[i].is_eligible)
             origins[n++] = named->leaving.items[i].source->origin;
-    if (!origins || udpai_store_choose(provider->node->context.store, udpai_named_type(named),
+    if (!origins || udpai_store_choose(provider->owner->context->store, udpai_named_type(named),
                                        udpai_named_name(named), origins, n) != UDPA_OK)
         udpai_context_touch(
-            &provider->node->context); /* without memory: again with the next flush */
+            provider->owner->context); /* without memory: again with the next flush */
 }
 
 static void
@@ -156,7 +157,7 @@ ask(udpai_named *named, udpai_descriptor *descriptor)
         request->is_paused = !descriptor->is_reached;
     else if (wanted) { /* without memory: again with the next flush */
         descriptor->is_wanted = false;
-        udpai_context_touch(&named->provider->node->context);
+        udpai_context_touch(named->provider->owner->context);
     }
     scope->wanted |= request && descriptor->is_reached; /* also while it lingers */
 }
@@ -173,7 +174,7 @@ evaluate(udpai_named *named)
     if (named->leaving.n)
         udpai_named_drop_leaving(named, may_leave(named)
                                             ? UDPAI_WHEEL_NEVER
-                                            : udpai_context_now(&provider->node->context));
+                                            : udpai_context_now(provider->owner->context));
     come_into_force(named);
 }
 
@@ -186,32 +187,32 @@ has_ended(const udpai_named *named)
 }
 
 static void
-remove_named(udpai_node *node, udpai_named *named)
+remove_named(udpai_providers *providers, udpai_named *named)
 {
-    udpai_map_remove(&node->named, udpai_bytes_view(named->key));
-    udpai_store_choose_no_more(node->context.store, udpai_named_type(named),
+    udpai_named_table_remove(providers->named_table, named);
+    udpai_store_choose_no_more(providers->context->store, udpai_named_type(named),
                                udpai_named_name(named));
     udpai_named_free(named);
 }
 
 /* The table must not change while it is gone through: one at a time. */
 static udpai_named *
-find_ended(const udpai_node *node)
+find_ended(const udpai_providers *providers)
 {
     size_t at = 0;
     udpai_named *named;
-    while ((named = udpai_map_next(&node->named, &at)))
+    while ((named = udpai_named_table_next(providers->named_table, &at)))
         if (has_ended(named))
             return named;
     return NULL;
 }
 
 static void
-want_nothing(udpai_node *node)
+want_nothing(udpai_providers *providers)
 {
     size_t at = 0;
     udpai_source *source;
-    while ((source = udpai_map_next(&node->sources, &at)))
+    while ((source = udpai_sources_next(providers->sources, &at)))
         UDPAI_LIST_FOREACH (in_source, &source->scopes) {
             udpai_scope *scope = UDPAI_LIST_ENTRY(in_source, udpai_scope, in_source);
             if (scope->is_named)
@@ -220,20 +221,20 @@ want_nothing(udpai_node *node)
 }
 
 void
-udpai_named_evaluate(udpai_node *node)
+udpai_named_evaluate(udpai_providers *providers)
 {
     size_t at = 0, n_ended = 0;
     udpai_named *named;
-    if (node->named.n == 0 && !node->settled_names)
+    if (udpai_named_table_size(providers->named_table) == 0 && !udpai_sync_names(providers->sync))
         return;
-    want_nothing(node);
-    node->named_are_waiting = false;
-    while ((named = udpai_map_next(&node->named, &at))) {
+    want_nothing(providers);
+    providers->named_are_waiting = false;
+    while ((named = udpai_named_table_next(providers->named_table, &at))) {
         evaluate(named);
         n_ended += has_ended(named);
-        node->named_are_waiting |= !named->is_in_force || named->leaving.n;
+        providers->named_are_waiting |= !named->is_in_force || named->leaving.n;
     }
-    while (n_ended && (named = find_ended(node)))
-        remove_named(node, named);
-    udpai_named_note_settled(node);
+    while (n_ended && (named = find_ended(providers)))
+        remove_named(providers, named);
+    udpai_named_note_settled(providers);
 }

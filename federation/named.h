@@ -4,9 +4,10 @@
 #ifndef UDPAI_NAMED_H
 #define UDPAI_NAMED_H
 
-#include "federation/provider.h"
+#include "federation/named_table.h"
+#include "federation/provider_internal.h"
 
-typedef struct udpai_named {
+struct udpai_named {
     udpa_bytes *key;          /* type, space, name */
     udpai_provider *provider; /* without descriptors: it ends */
     /* Those that it had before: they count until what takes their place has spoken. */
@@ -14,7 +15,7 @@ typedef struct udpai_named {
     bool is_in_force; /* what comes by the type counts no more */
     bool at_once;
     udpai_timer patience; /* with the first of those that leave */
-} udpai_named;
+};
 
 static inline udpai_str
 udpai_named_type(const udpai_named *named)
@@ -28,42 +29,37 @@ udpai_named_name(const udpai_named *named)
     return udpai_bytes_view(named->provider->name);
 }
 
-/* ---- named_table.c ---- */
-
-void udpai_named_init(udpai_node *node);
-udpai_named *udpai_named_find(const udpai_node *node, udpai_str type_url, udpai_str name);
-/* For a map: the key of a (type, name). The room must be so large. */
-#define UDPAI_NAMED_KEY_MAX (UDPAI_TYPE_URL_MAX + 1 + UDPAI_NAME_MAX)
-udpai_str udpai_named_make_key(char room[UDPAI_NAMED_KEY_MAX], udpai_str type_url, udpai_str name);
-
 /* ---- named.c ---- */
 
-void udpai_named_interest(udpai_node *node, udpai_str type_url, udpai_str text, bool wanted);
+void
+udpai_named_interest(udpai_providers *providers, udpai_str type_url, udpai_str text, bool wanted);
 /* Looks at all of them. */
-void udpai_named_evaluate(udpai_node *node);
+void udpai_named_evaluate(udpai_providers *providers);
 
 /* ---- named_new.c ---- */
 
 /* Those of the configuration, which names none twice. */
-udpa_err
-udpai_named_configure(udpai_node *node, const udpai_node_config *config, udpa_error **ret_error);
+udpa_err udpai_named_configure(udpai_providers *providers,
+                               const udpai_node_config *config,
+                               udpa_error **ret_error);
 
 /* Makes one, or gives the one of this name other descriptors, whose sources make before those that
  * it had break. On failure nothing has changed. */
-udpa_err
-udpai_named_set(udpai_node *node, const udpai_named_config *config, udpa_error **ret_error);
+udpa_err udpai_named_set(udpai_providers *providers,
+                         const udpai_named_config *config,
+                         udpa_error **ret_error);
 /* What came by it goes when those of its type have said whether they have the name, or after
  * interest_linger. */
-void udpai_named_end(udpai_node *node, udpai_str type_url, udpai_str name);
+void udpai_named_end(udpai_providers *providers, udpai_str type_url, udpai_str name);
 /* Those that leave go by this time (by the wheel), with what came by them. */
 void udpai_named_drop_leaving(udpai_named *named, uint64_t due_ms);
 /* It is in the map no more. */
 void udpai_named_free(udpai_named *named);
-void udpai_named_free_all(udpai_node *node);
+void udpai_named_free_all(udpai_providers *providers);
 
 /* ---- named_settled.c ---- */
 
 /* Notes what is known of each name: the table before, if nothing has changed. */
-void udpai_named_note_settled(udpai_node *node);
+void udpai_named_note_settled(udpai_providers *providers);
 
 #endif

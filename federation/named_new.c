@@ -49,15 +49,15 @@ drop(udpai_descriptor *descriptor)
 /* ---- descriptors ---- */
 
 static udpa_err
-check_descriptor(udpai_node *node,
+check_descriptor(udpai_providers *providers,
                  const udpai_named_config *config,
                  size_t index,
                  udpa_error **ret_error)
 {
     const udpai_descriptor_config *self = &config->descriptors[index];
     const udpai_source *source = NULL;
-    udpa_err err =
-        udpai_sources_find(node, self->source, UDPAI_AWAITED_BY_RESOURCE, &source, ret_error);
+    udpa_err err = udpai_sources_find(providers->sources, self->source, UDPAI_AWAITED_BY_RESOURCE,
+                                      &source, ret_error);
     if (err != UDPA_OK)
         return err;
     if (!source)
@@ -86,7 +86,7 @@ check_descriptor(udpai_node *node,
 }
 
 static udpa_err
-check(udpai_node *node, const udpai_named_config *config, udpa_error **ret_error)
+check(udpai_providers *providers, const udpai_named_config *config, udpa_error **ret_error)
 {
     udpa_err err = udpai_name_check(config->name, ret_error);
     if (err == UDPA_OK && config->type_url.len > UDPAI_TYPE_URL_MAX)
@@ -98,15 +98,15 @@ check(udpai_node *node, const udpai_named_config *config, udpa_error **ret_error
                          "from?",
                          UDPAI_SHOWN(config->name));
     for (size_t i = 0; i < config->n_descriptors && err == UDPA_OK; i++)
-        err = check_descriptor(node, config, i, ret_error);
+        err = check_descriptor(providers, config, i, ret_error);
     return err;
 }
 
 static udpa_err
 add_descriptor(udpai_provider *provider, const udpai_descriptor_config *config)
 {
-    udpai_node *node = provider->node;
-    udpai_source *source = udpai_map_get(&node->sources, config->source);
+    udpai_providers *providers = provider->owner;
+    udpai_source *source = udpai_sources_get(providers->sources, config->source);
     const udpai_descriptor descriptor = {
         .source = source,
         .continuation = config->continuation,
@@ -123,7 +123,8 @@ add_descriptor(udpai_provider *provider, const udpai_descriptor_config *config)
     }
     if (udpai_origin_rank(source->origin) == UDPAI_ORIGIN_SOURCE && source->order == 0)
         source->order = descriptor.position + 1;
-    udpai_origin_set_rank(node->context.store, source->origin, UDPAI_ORIGIN_SOURCE, source->order);
+    udpai_origin_set_rank(providers->context->store, source->origin, UDPAI_ORIGIN_SOURCE,
+                          source->order);
     return UDPA_OK;
 }
 
@@ -138,9 +139,9 @@ free_provider(udpai_provider *provider)
 
 /* Nothing is asked yet. */
 static udpai_provider *
-make_provider(udpai_node *node, const udpai_named_config *config)
+make_provider(udpai_providers *providers, const udpai_named_config *config)
 {
-    udpai_provider *provider = udpai_provider_new(node, config->type_url);
+    udpai_provider *provider = udpai_provider_new(providers, config->type_url);
     if (!provider)
         return NULL;
     udpa_err err = udpa_bytes_new(&provider->name, config->name.data, config->name.len);
@@ -158,7 +159,7 @@ static void
 on_patience_end(udpai_timer *timer)
 {
     udpai_named *named = UDPAI_CONTAINER_OF(timer, udpai_named, patience);
-    udpai_context_touch(&named->provider->node->context);
+    udpai_context_touch(named->provider->owner->context);
 }
 
 void
@@ -179,7 +180,7 @@ udpai_named_drop_leaving(udpai_named *named, uint64_t due_ms)
     }
     named->leaving.n = n;
     if (n)
-        udpai_timer_set(named->provider->node->context.wheel, &named->patience, next_ms);
+        udpai_timer_set(named->provider->owner->context->wheel, &named->patience, next_ms);
 }
 
 /* Nothing is told or taken back. */
@@ -207,14 +208,12 @@ udpai_named_free(udpai_named *named)
 
 /* With the node, and so with its sources. */
 void
-udpai_named_free_all(udpai_node *node)
+udpai_named_free_all(udpai_providers *providers)
 {
     size_t at = 0;
     udpai_named *named;
-    while ((named = udpai_map_next(&node->named, &at)))
+    while ((named = udpai_named_table_next(providers->named_table, &at)))
         free_alone(named);
-    udpai_map_done(&node->named);
-    udpai_settled_names_unref(node->settled_names);
 }
 
 static void
@@ -225,7 +224,7 @@ count_text(void *provider, udpai_str text)
 }
 
 static udpa_err
-make_named(udpai_node *node, udpai_provider *provider, bool at_once)
+make_named(udpai_providers *providers, udpai_provider *provider, bool at_once)
 {
     char room[UDPAI_NAMED_KEY_MAX];
     udpai_str type_url = udpai_bytes_view(provider->type);
@@ -237,12 +236,12 @@ make_named(udpai_node *node, udpai_provider *provider, bool at_once)
     named->at_once = at_once;
     udpai_timer_init(&named->patience, on_patience_end);
     if (udpa_bytes_new(&named->key, key.data, key.len) != UDPA_OK ||
-        !udpai_map_add(&node->named, named)) {
+        !udpai_named_table_add(providers->named_table, named)) {
         free_alone(named);
         return UDPA_ERR_NOMEM;
     }
     named->provider = provider;
-    udpai_demand_visit_name(node, type_url, name, count_text, provider);
+    udpai_demand_visit_name(providers->demand, type_url, name, count_text, provider);
     return UDPA_OK;
 }
 
@@ -259,12 +258,12 @@ find_descriptor(const udpai_provider *provider, const udpai_source *source)
 static void
 hand_over(udpai_named *named, udpai_provider *to, udpai_descriptor *from)
 {
-    const udpai_node *node = to->node;
+    const udpai_providers *providers = to->owner;
     udpai_descriptor *same = find_descriptor(to, from->source);
     if (!same) {
         if (!from->leaves_ms)
-            from->leaves_ms =
-                udpai_context_now(&node->context) + node->context.timing.interest_linger_ms;
+            from->leaves_ms = udpai_context_now(providers->context) +
+                              providers->context->timing.interest_linger_ms;
         named->leaving.items[named->leaving.n++] = *from;
         return;
     }
@@ -297,9 +296,9 @@ replace_provider(udpai_named *named, udpai_provider *to)
 }
 
 static udpa_err
-check_room(const udpai_node *node, const udpai_named *there, udpa_error **ret_error)
+check_room(const udpai_providers *providers, const udpai_named *there, udpa_error **ret_error)
 {
-    if (there || node->named.n < NAMED_MAX)
+    if (there || udpai_named_table_size(providers->named_table) < NAMED_MAX)
         return UDPA_OK;
     return udpai_fail(ret_error, UDPA_ERR_LIMIT,
                       "%d names have providers of their own already, which is the limit",
@@ -307,52 +306,56 @@ check_room(const udpai_node *node, const udpai_named *there, udpa_error **ret_er
 }
 
 udpa_err
-udpai_named_set(udpai_node *node, const udpai_named_config *config, udpa_error **ret_error)
+udpai_named_set(udpai_providers *providers,
+                const udpai_named_config *config,
+                udpa_error **ret_error)
 {
-    udpai_named *there = udpai_named_find(node, config->type_url, config->name);
-    udpa_err err = check(node, config, ret_error);
+    udpai_named *there = udpai_named_find(providers->named_table, config->type_url, config->name);
+    udpa_err err = check(providers, config, ret_error);
     if (err == UDPA_OK)
-        err = check_room(node, there, ret_error);
+        err = check_room(providers, there, ret_error);
     if (err != UDPA_OK)
         return err;
-    udpai_provider *provider = make_provider(node, config);
+    udpai_provider *provider = make_provider(providers, config);
     err = !provider ? UDPA_ERR_NOMEM
           : there   ? replace_provider(there, provider)
-                    : make_named(node, provider, config->at_once);
+                    : make_named(providers, provider, config->at_once);
     if (err != UDPA_OK && provider)
         free_provider(provider);
-    udpai_context_touch(&node->context);
+    udpai_context_touch(providers->context);
     return udpai_fail_code(ret_error, err);
 }
 
 static udpa_err
-add_named(udpai_node *node, const udpai_named_config *config, udpa_error **ret_error)
+add_named(udpai_providers *providers, const udpai_named_config *config, udpa_error **ret_error)
 {
-    if (!udpai_named_find(node, config->type_url, config->name))
-        return udpai_named_set(node, config, ret_error);
+    if (!udpai_named_find(providers->named_table, config->type_url, config->name))
+        return udpai_named_set(providers, config, ret_error);
     return udpai_fail(ret_error, UDPA_ERR_INVAL, "two providers for '%.*s' of type '%.*s'",
                       UDPAI_SHOWN(config->name), UDPAI_SHOWN(config->type_url));
 }
 
 udpa_err
-udpai_named_configure(udpai_node *node, const udpai_node_config *config, udpa_error **ret_error)
+udpai_named_configure(udpai_providers *providers,
+                      const udpai_node_config *config,
+                      udpa_error **ret_error)
 {
     udpa_err err = UDPA_OK;
     for (size_t i = 0; i < config->n_named && err == UDPA_OK; i++)
-        err = add_named(node, &config->named[i], ret_error);
+        err = add_named(providers, &config->named[i], ret_error);
     return err;
 }
 
 /* Without memory it ends at once. */
 void
-udpai_named_end(udpai_node *node, udpai_str type_url, udpai_str name)
+udpai_named_end(udpai_providers *providers, udpai_str type_url, udpai_str name)
 {
-    udpai_named *named = udpai_named_find(node, type_url, name);
+    udpai_named *named = udpai_named_find(providers->named_table, type_url, name);
     if (!named)
         return;
     udpai_provider *nobody =
-        make_provider(node, &(udpai_named_config){.type_url = udpai_named_type(named),
-                                                  .name = udpai_named_name(named)});
+        make_provider(providers, &(udpai_named_config){.type_url = udpai_named_type(named),
+                                                       .name = udpai_named_name(named)});
     if (!nobody || replace_provider(named, nobody) != UDPA_OK) {
         if (nobody)
             free_provider(nobody);
@@ -361,5 +364,5 @@ udpai_named_end(udpai_node *node, udpai_str type_url, udpai_str name)
         named->provider->descriptors.n = 0;
         udpai_named_drop_leaving(named, UDPAI_WHEEL_NEVER);
     }
-    udpai_context_touch(&node->context);
+    udpai_context_touch(providers->context);
 }

@@ -30,8 +30,7 @@ static void
 add_missing(struct facts *facts, const udpai_named *named, const udpai_descriptor *descriptor)
 {
     const udpai_source *source = descriptor->source;
-    const udpai_node *node = source->node;
-    const udpai_peer *peer = udpai_peers_find(node->peers, source->session);
+    const udpai_peer *peer = udpai_peers_find(source->owner->peers, source->session);
     udpai_settled_name fact = {
         .type_url = udpai_named_type(named),
         .name = udpai_named_name(named),
@@ -86,31 +85,23 @@ digest_of(const struct facts *facts)
     return digest;
 }
 
-static void
-replace(udpai_node *node, udpai_settled_names *names, uint64_t digest)
-{
-    udpai_settled_names_unref(node->settled_names);
-    node->settled_names = names;
-    node->settled_names_digest = digest;
-}
-
 /* Without memory: again with the next flush. */
 void
-udpai_named_note_settled(udpai_node *node)
+udpai_named_note_settled(udpai_providers *providers)
 {
     struct facts facts = {0};
     size_t at = 0;
     const udpai_named *named;
-    while ((named = udpai_map_next(&node->named, &at)))
+    while ((named = udpai_named_table_next(providers->named_table, &at)))
         add_facts(&facts, named);
     uint64_t digest = digest_of(&facts);
     udpai_settled_names *names = NULL;
-    bool has_news = !facts.failed && digest != node->settled_names_digest;
+    bool has_news = !facts.failed && digest != udpai_sync_names_digest(providers->sync);
     if (has_news && facts.items.n)
         names = udpai_settled_names_new(facts.items.items, facts.items.n);
     if (facts.failed || (has_news && facts.items.n && !names))
-        udpai_context_touch(&node->context);
+        udpai_context_touch(providers->context);
     else if (has_news)
-        replace(node, names, digest);
+        udpai_sync_set_names(providers->sync, names, digest);
     udpai_vector_done(&facts.items);
 }

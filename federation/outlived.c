@@ -2,6 +2,7 @@
 #include "federation/outlived.h"
 
 #include "base/alloc.h"
+#include "federation/signatures.h"
 #include "federation/stamp.h"
 #include "federation/twins.h"
 #include "model/said.h"
@@ -31,7 +32,7 @@ void
 udpai_outlived_look(udpai_intake *intake, const udpa_resource *resource)
 {
     const udpai_peer *peer = intake->peer;
-    uint64_t generation = udpai_store_said_generation(intake->node->context.store, resource);
+    uint64_t generation = udpai_store_said_generation(intake->receiver->context->store, resource);
     udpai_str type_url = udpai_resource_type_url(resource);
     if (generation <= udpa_resource_generation(resource) || !peer->is_node || !peer->info ||
         !is_read(resource) ||
@@ -59,7 +60,7 @@ udpai_outlived_tell(udpai_intake *intake)
     if (order) {
         order->publication = UDPAI_TAKE(intake->outlived);
         order->session = intake->peer->session;
-        udpai_context_order(&intake->node->context, order);
+        udpai_context_order(intake->receiver->context, order);
     }
     udpai_publication_free(intake->outlived);
     intake->outlived = NULL;
@@ -70,17 +71,17 @@ udpai_outlived_tell(udpai_intake *intake)
 bool
 udpai_outlived_take(const udpai_intake *intake, udpa_resource *said)
 {
-    udpai_node *node = intake->node;
+    udpai_receiver *receiver = intake->receiver;
     if (!intake->peer->is_node || !is_read(said) ||
-        !udpai_resource_passed(said, udpai_bytes_view(node->context.id),
-                               udpai_bytes_view(node->context.instance)))
+        !udpai_resource_passed(said, udpai_bytes_view(receiver->context->id),
+                               udpai_bytes_view(receiver->context->instance)))
         return false;
-    if (!node->outlived)
-        node->outlived = udpai_alloc(sizeof(*node->outlived));
-    if (node->outlived && node->outlived->said.n < KEPT_MAX &&
-        udpai_vector_push(&node->outlived->said, said))
+    if (!receiver->outlived)
+        receiver->outlived = udpai_alloc(sizeof(*receiver->outlived));
+    if (receiver->outlived && receiver->outlived->said.n < KEPT_MAX &&
+        udpai_vector_push(&receiver->outlived->said, said))
         udpa_resource_ref(said);
-    udpai_context_touch(&node->context);
+    udpai_context_touch(receiver->context);
     return true;
 }
 
@@ -104,11 +105,11 @@ compare(void *userdata, const udpai_contribution *contribution)
 }
 
 static const udpai_source *
-source_of(const udpai_node *node, const udpai_origin *origin)
+source_of(const udpai_receiver *receiver, const udpai_origin *origin)
 {
     size_t at = 0;
     const udpai_source *source;
-    while ((source = udpai_map_next(&node->sources, &at)))
+    while ((source = udpai_sources_next(receiver->sources, &at)))
         if (source->origin == origin)
             return source;
     return NULL;
@@ -116,13 +117,16 @@ source_of(const udpai_node *node, const udpai_origin *origin)
 
 /* Has it been read in this life? What was kept may have gone meanwhile. */
 static bool
-is_read_again(const udpai_node *node, const udpai_contribution *held)
+is_read_again(const udpai_receiver *receiver, const udpai_contribution *held)
 {
-    const udpai_source *source = source_of(node, held->origin);
+    const udpai_source *source = source_of(receiver, held->origin);
     if (held->absence != UDPAI_ABSENCE_NONE)
         return false;
-    for (size_t i = 0; !source && i < node->expected_files.n; i++)
-        if (!node->expected_files.items[i].is_known)
+    size_t at = 0;
+    const udpai_expected *expected;
+    const udpai_roots *directories = udpai_sources_directories(receiver->sources);
+    while (!source && (expected = udpai_roots_next(directories, &at)))
+        if (!expected->is_known)
             return false;
     if (!source || source->kind == UDPAI_SOURCE_PATH)
         return !source || udpai_source_is_active(source);
@@ -132,15 +136,15 @@ is_read_again(const udpai_node *node, const udpai_contribution *held)
 }
 
 static void
-renew(udpai_node *node, const udpai_contribution *held, const udpa_resource *said)
+renew(udpai_receiver *receiver, const udpai_contribution *held, const udpa_resource *said)
 {
     udpai_resource_room room;
     udpai_resource_parts parts = udpai_resource_parts_of(held->resource, &room);
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     UDPA_AUTO(udpa_resource_unref) udpa_resource *renewed = NULL;
-    uint64_t next = udpai_stamp_generation(&node->context, held->resource);
+    uint64_t next = udpai_stamp_generation(receiver->context, held->resource);
     uint64_t above = udpa_resource_generation(said) + 1;
-    if (parts.signature.algorithm && !udpai_signatures_is_own(node, held->resource))
+    if (parts.signature.algorithm && !udpai_signatures_is_own(receiver->signatures, held->resource))
         return; /* whoever has signed it gives its generation */
     parts.generation = next > above ? next : above;
     parts.signature = (udpai_signature){0};
@@ -150,7 +154,7 @@ renew(udpai_node *node, const udpai_contribution *held, const udpa_resource *sai
     const udpai_taking taking = {.keeps_generation = true};
     udpa_err err = udpai_resource_make(&renewed, &parts);
     if (err == UDPA_OK)
-        err = udpai_intake_put(node, held->origin, renewed, &taking, &error);
+        err = udpai_intake_put(receiver, held->origin, renewed, &taking, &error);
     if (err != UDPA_OK && error)
         udpai_log(UDPA_LOG_WARNING, "federation",
                   "others have ended what is still read here, and it cannot be said again: %s",
@@ -159,49 +163,49 @@ renew(udpai_node *node, const udpai_contribution *held, const udpa_resource *sai
 
 /* False: it is still to be seen. */
 static bool
-settle(udpai_node *node, const udpa_resource *said)
+settle(udpai_receiver *receiver, const udpa_resource *said)
 {
     struct search search = {.said = said};
-    int64_t wall = udpai_context_wall_us(&node->context);
-    udpai_store_visit_name(node->context.store, udpai_resource_type_url(said),
+    int64_t wall = udpai_context_wall_us(receiver->context);
+    udpai_store_visit_name(receiver->context->store, udpai_resource_type_url(said),
                            udpai_resource_name(said), compare, &search);
     const udpai_contribution *held = &search.found;
     if (!held->resource ||
         udpa_resource_generation(held->resource) >= udpa_resource_generation(said) ||
         udpa_resource_generation(said) > (uint64_t)(wall > 0 ? wall : 0) + FUTURE_MAX_US)
         return true;
-    if (!is_read_again(node, held))
+    if (!is_read_again(receiver, held))
         return false;
-    renew(node, held, said);
+    renew(receiver, held, said);
     return true;
 }
 
 void
-udpai_outlived_settle(udpai_node *node)
+udpai_outlived_settle(udpai_receiver *receiver)
 {
-    struct udpai_outlived *outlived = node->outlived;
+    struct udpai_outlived *outlived = receiver->outlived;
     size_t n_left = 0;
     if (!outlived)
         return;
     for (size_t i = 0; i < outlived->said.n; i++) {
         udpa_resource *said = outlived->said.items[i];
-        if (settle(node, said))
+        if (settle(receiver, said))
             udpa_resource_unref(said);
         else
             outlived->said.items[n_left++] = said;
     }
     outlived->said.n = n_left;
     if (n_left == 0)
-        udpai_outlived_free(node);
+        udpai_outlived_free(receiver);
 }
 
 void
-udpai_outlived_free(udpai_node *node)
+udpai_outlived_free(udpai_receiver *receiver)
 {
-    for (size_t i = 0; node->outlived && i < node->outlived->said.n; i++)
-        udpa_resource_unref(node->outlived->said.items[i]);
-    if (node->outlived)
-        udpai_vector_done(&node->outlived->said);
-    udpai_free(node->outlived);
-    node->outlived = NULL;
+    for (size_t i = 0; receiver->outlived && i < receiver->outlived->said.n; i++)
+        udpa_resource_unref(receiver->outlived->said.items[i]);
+    if (receiver->outlived)
+        udpai_vector_done(&receiver->outlived->said);
+    udpai_free(receiver->outlived);
+    receiver->outlived = NULL;
 }

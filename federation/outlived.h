@@ -16,7 +16,7 @@ void udpai_outlived_tell(udpai_intake *intake);
  * does. */
 bool udpai_outlived_take(const udpai_intake *intake, udpa_resource *said);
 /* Gives the next generation to what is still read. */
-void udpai_outlived_settle(udpai_node *node);
-void udpai_outlived_free(udpai_node *node);
+void udpai_outlived_settle(udpai_receiver *receiver);
+void udpai_outlived_free(udpai_receiver *receiver);
 
 #endif

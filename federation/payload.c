@@ -6,6 +6,7 @@
 #include "federation/take_back.h"
 #include "federation/twins.h"
 
+#include "federation/adoption.h"
 #include "model/name.h"
 
 /* What an xDS server has, nobody handed to it as a resource: like a file, it is taken from nobody.
@@ -31,13 +32,13 @@ end_taken_back(const udpai_intake *intake, udpai_str type_url, udpai_str name)
 {
     udpai_origin *origin = udpai_take_back_origin(intake);
     if (origin)
-        udpai_store_withdraw(intake->node->context.store, origin, type_url, name);
+        udpai_store_withdraw(intake->receiver->context->store, origin, type_url, name);
 }
 
 void
 udpai_intake_payload(udpai_intake *intake, udpai_publication_entry *entry)
 {
-    udpai_node *node = intake->node;
+    udpai_receiver *receiver = intake->receiver;
     udpa_resource *resource = entry->resource;
     udpai_str type_url = udpai_resource_type_url(resource), name = udpai_resource_name(resource);
     udpa_error *error = NULL;
@@ -48,9 +49,9 @@ udpai_intake_payload(udpai_intake *intake, udpai_publication_entry *entry)
         udpai_take_back(intake, entry);
         return;
     }
-    if (udpai_twins_is_loop(node, resource)) {
-        node->n_loops++; /* our own word has come back: no error, and nothing to learn */
-        udpai_store_leave(node->context.store, intake->origin, type_url, name);
+    if (udpai_twins_is_loop(receiver->twins, resource)) {
+        receiver->n_loops++; /* our own word has come back: no error, and nothing to learn */
+        udpai_store_leave(receiver->context->store, intake->origin, type_url, name);
         return;
     }
     const udpai_taking taking = {
@@ -60,20 +61,20 @@ udpai_intake_payload(udpai_intake *intake, udpai_publication_entry *entry)
     };
     udpa_err err = udpai_intake_judge(intake, resource, &error);
     if (err == UDPA_OK)
-        err = udpai_intake_put(node, intake->origin, resource, &taking, &error);
+        err = udpai_intake_put(receiver, intake->origin, resource, &taking, &error);
     if (err == UDPA_OK)
         err = udpai_intake_check_outlived(intake, resource, &error);
     if (err == UDPA_OK)
         err = udpai_recovery_taken(intake, resource, &error);
     if (err == UDPA_OK) {
         end_taken_back(intake, type_url, name);
-        udpai_difference_look(intake, type_url, resource);
+        udpai_intake_look_for_difference(intake, type_url, resource);
         udpai_outlived_look(intake, resource);
         return;
     }
     udpai_publication_refuse(&entry->error, error);
     if (withdraws_earlier(resource, err)) {
         udpai_intake_note_refused(intake);
-        udpai_store_withdraw(node->context.store, intake->origin, type_url, name);
+        udpai_store_withdraw(receiver->context->store, intake->origin, type_url, name);
     }
 }

@@ -7,8 +7,7 @@
 #include "federation/pending_publication.h"
 
 #include "base/alloc.h"
-#include "federation/epoch.h"
-#include "federation/node_internal.h"
+#include "federation/local_internal.h"
 
 static void
 on_deadline(udpai_timer *timer)
@@ -25,14 +24,14 @@ on_deadline(udpai_timer *timer)
 
 /* Both are consumed. */
 static void
-give(udpai_node *node, udpai_order *answer, udpai_publication *publication)
+give(udpai_local *local, udpai_order *answer, udpai_publication *publication)
 {
     answer->publication = publication;
-    udpai_context_order(&node->context, answer);
+    udpai_context_order(local->context, answer);
 }
 
 udpai_pending_publication *
-udpai_pending_publication_new(udpai_node *node, udpai_report *report)
+udpai_pending_publication_new(udpai_local *local, udpai_report *report)
 {
     udpai_order *answer = UDPAI_TAKE(report->answer);
     udpai_publication *publication = UDPAI_TAKE(report->publication);
@@ -40,15 +39,15 @@ udpai_pending_publication_new(udpai_node *node, udpai_report *report)
     answer->session = report->session;
     if (!pending) {
         udpai_publication_refuse_all(publication, UDPA_ERR_NOMEM, "out of memory");
-        give(node, answer, publication);
+        give(local, answer, publication);
         return NULL;
     }
-    pending->owner = node;
+    pending->owner = local;
     pending->answer = answer;
     pending->publication = publication;
     udpai_timer_init(&pending->deadline, on_deadline);
     udpai_list_init(&pending->node);
-    udpai_list_append(&node->undelivered, &pending->node);
+    udpai_list_append(&local->undelivered, &pending->node);
     return pending;
 }
 
@@ -85,9 +84,9 @@ refuse_unsafe(udpai_pending_publication *pending)
 
 /* Those that are not handed over yet stand behind all others. */
 void
-udpai_pending_publications_commit(udpai_node *node, uint64_t ticket, udpa_err result)
+udpai_pending_publications_commit(udpai_local *local, uint64_t ticket, udpa_err result)
 {
-    for (udpai_list *at = node->undelivered.prev; at != &node->undelivered; at = at->prev) {
+    for (udpai_list *at = local->undelivered.prev; at != &local->undelivered; at = at->prev) {
         udpai_pending_publication *pending = UDPAI_LIST_ENTRY(at, udpai_pending_publication, node);
         if (pending->is_committed)
             return;
@@ -99,15 +98,15 @@ udpai_pending_publications_commit(udpai_node *node, uint64_t ticket, udpa_err re
 }
 
 void
-udpai_pending_publications_delivered(udpai_node *node)
+udpai_pending_publications_delivered(udpai_local *local)
 {
     udpai_list delivered, *at;
     udpai_list_init(&delivered);
-    udpai_list_splice(&delivered, &node->undelivered);
+    udpai_list_splice(&delivered, &local->undelivered);
     while ((at = udpai_list_pop(&delivered))) {
         udpai_pending_publication *pending = UDPAI_LIST_ENTRY(at, udpai_pending_publication, node);
         pending->is_delivered = true;
-        udpai_list_append(pending->ticket ? &node->unsafe : &node->unanswered, at);
+        udpai_list_append(pending->ticket ? &local->unsafe : &local->unanswered, at);
         udpai_pending_publication_check(pending);
     }
 }
@@ -122,22 +121,21 @@ end_ticket(udpai_pending_publication *pending, udpa_err result)
 
 /* Tickets rise: those of the delivered stand in order, and of the others there are few. */
 void
-udpai_node_committed(udpai_node *node, uint64_t ticket, udpa_err result)
+udpai_pending_publications_committed(udpai_local *local, uint64_t ticket, udpa_err result)
 {
-    udpai_epoch_committed(node, ticket, result);
-    UDPAI_LIST_FOREACH (at, &node->undelivered) {
+    UDPAI_LIST_FOREACH (at, &local->undelivered) {
         udpai_pending_publication *pending = UDPAI_LIST_ENTRY(at, udpai_pending_publication, node);
         if (pending->ticket && pending->ticket <= ticket)
             end_ticket(pending, result);
     }
-    while (!udpai_list_empty(&node->unsafe)) {
+    while (!udpai_list_empty(&local->unsafe)) {
         udpai_pending_publication *pending =
-            UDPAI_LIST_ENTRY(node->unsafe.next, udpai_pending_publication, node);
+            UDPAI_LIST_ENTRY(local->unsafe.next, udpai_pending_publication, node);
         if (pending->ticket > ticket)
             return;
         end_ticket(pending, result);
         udpai_list_remove(&pending->node);
-        udpai_list_append(&node->unanswered, &pending->node);
+        udpai_list_append(&local->unanswered, &pending->node);
         udpai_pending_publication_check(pending);
     }
 }

@@ -4,11 +4,11 @@
 #define UDPAI_FEDERATION_PENDING_PUBLICATION_H
 
 #include "base/wheel.h"
-#include "federation/node.h"
+#include "federation/local.h"
 
 typedef struct udpai_pending_publication {
-    udpai_list node; /* in one of the node's three */
-    udpai_node *owner;
+    udpai_list node; /* in one of the owner's three */
+    udpai_local *owner;
     udpai_publication *publication;
     udpai_order *answer; /* to be given with the publication */
     uint64_t ticket;     /* of the durable engine; 0: not waited for */
@@ -19,12 +19,18 @@ typedef struct udpai_pending_publication {
 } udpai_pending_publication;
 
 /* Of a PUBLICATION, which gives away what it has. NULL without memory: then it is refused. */
-udpai_pending_publication *udpai_pending_publication_new(udpai_node *node, udpai_report *report);
+udpai_pending_publication *udpai_pending_publication_new(udpai_local *local, udpai_report *report);
 void udpai_pending_publication_free(udpai_pending_publication *pending);
 void udpai_pending_publication_check(udpai_pending_publication *pending);
 /* Those that were not are handed to the durable engine by this; 0: there was nothing to hand. */
-void udpai_pending_publications_commit(udpai_node *node, uint64_t ticket, udpa_err result);
+void udpai_pending_publications_commit(udpai_local *local, uint64_t ticket, udpa_err result);
+/* This batch of the durable engine, and all before it, is safe, or it has failed. */
+void udpai_pending_publications_committed(udpai_local *local, uint64_t ticket, udpa_err result);
 /* Subscribers in the process have seen the effects of all. */
-void udpai_pending_publications_delivered(udpai_node *node);
+void udpai_pending_publications_delivered(udpai_local *local);
+
+/* ---- local.c ---- */
+
+void udpai_local_updates_forget(udpai_local *local, const udpai_pending_publication *pending);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ConfigProviders: which sources are asked, and whose word counts. Both follow from the state of
  * the sources and are computed anew after every change. */
-#include "federation/provider.h"
+#include "federation/provider_internal.h"
 
 #include "federation/absence.h"
 #include "model/name.h"
@@ -51,8 +51,8 @@ is_returning(const udpai_provider *provider, size_t index)
 static bool
 is_steady(const udpai_source *source)
 {
-    return udpai_context_now(&source->node->context) >=
-           source->active_since_ms + source->node->context.timing.hand_back_delay_ms;
+    return udpai_context_now(source->owner->context) >=
+           source->active_since_ms + source->owner->context->timing.hand_back_delay_ms;
 }
 
 bool
@@ -102,7 +102,7 @@ holds(const udpai_provider *provider, const udpai_source *source)
 {
     udpai_contribution held;
     udpai_str type_url = udpai_bytes_view(provider->type);
-    const udpai_store *store = provider->node->context.store;
+    const udpai_store *store = provider->owner->context->store;
     return provider->name ? udpai_store_get(store, source->origin, type_url,
                                             udpai_bytes_view(provider->name), &held)
                           : udpai_origin_has(store, source->origin, type_url);
@@ -169,20 +169,22 @@ choose_eligible(udpai_provider *provider)
 /* Kept, so that after a restart the same source counts as before it. Without memory it is not; what
  * counts then is found out anew. */
 void
-udpai_provider_set_in_use(udpai_node *node, udpai_origin *origin, udpai_str type_url, bool in_use)
+udpai_provider_set_in_use(udpai_context *context,
+                          udpai_origin *origin,
+                          udpai_str type_url,
+                          bool in_use)
 {
     if (udpai_origin_is_eligible(origin, type_url) == in_use)
         return;
-    (void)udpai_origin_set_eligible(node->context.store, origin, type_url, in_use);
-    if (node->context.is_durable)
-        (void)udpai_store_note(node->context.store,
-                               in_use ? UDPAI_DURABLE_USE : UDPAI_DURABLE_DISUSE, origin, type_url,
-                               (udpai_str){0});
+    (void)udpai_origin_set_eligible(context->store, origin, type_url, in_use);
+    if (context->is_durable)
+        (void)udpai_store_note(context->store, in_use ? UDPAI_DURABLE_USE : UDPAI_DURABLE_DISUSE,
+                               origin, type_url, (udpai_str){0});
 }
 
 /* One source may stand in several descriptors of a type; it counts if it does in one. */
 static void
-tell_store(udpai_node *node, const udpai_provider *provider)
+tell_store(udpai_providers *providers, const udpai_provider *provider)
 {
     for (size_t i = 0; i < provider->descriptors.n; i++) {
         const udpai_descriptor *descriptor = &provider->descriptors.items[i];
@@ -190,7 +192,7 @@ tell_store(udpai_node *node, const udpai_provider *provider)
         for (size_t k = 0; k < provider->descriptors.n; k++)
             eligible |= provider->descriptors.items[k].source == descriptor->source &&
                         provider->descriptors.items[k].is_eligible;
-        udpai_provider_set_in_use(node, descriptor->source->origin,
+        udpai_provider_set_in_use(providers->context, descriptor->source->origin,
                                   udpai_bytes_view(provider->type), eligible);
     }
 }
@@ -210,5 +212,5 @@ udpai_provider_evaluate(udpai_provider *provider)
         udpai_descriptor *descriptor = &provider->descriptors.items[i];
         descriptor->scope->wanted = descriptor->is_reached;
     }
-    tell_store(provider->node, provider);
+    tell_store(provider->owner, provider);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Making ConfigProviders: those that are configured, and those of types that somebody asks for. */
 #include "federation/demand.h"
-#include "federation/provider.h"
+#include "federation/named.h"
 
 #include "base/alloc.h"
+#include "federation/recovery.h"
 #include "federation/sources.h"
 #include "model/client_type.h"
 
@@ -34,25 +35,14 @@ udpai_provider_free(udpai_provider *provider)
     udpai_free(provider);
 }
 
-void
-udpai_providers_free(udpai_node *node)
-{
-    size_t at = 0;
-    udpai_provider *provider;
-    while ((provider = udpai_map_next(&node->providers, &at)))
-        udpai_provider_free(provider);
-    udpai_map_done(&node->providers);
-    udpai_provider_free(node->any_type);
-}
-
-static udpai_provider *provider_of(udpai_node *node, udpai_str type_url);
+static udpai_provider *provider_of(udpai_providers *providers, udpai_str type_url);
 
 /* Is anything left of its type that came from its sources? */
 static bool
 holds_anything(const udpai_provider *provider)
 {
     for (size_t i = 0; i < provider->descriptors.n; i++)
-        if (udpai_origin_has(provider->node->context.store,
+        if (udpai_origin_has(provider->owner->context->store,
                              provider->descriptors.items[i].source->origin,
                              udpai_bytes_view(provider->type)))
             return true;
@@ -62,31 +52,32 @@ holds_anything(const udpai_provider *provider)
 static void
 give_up(udpai_provider *provider)
 {
-    udpai_node *node = provider->node;
+    udpai_providers *providers = provider->owner;
     udpai_str type_url = udpai_bytes_view(provider->type);
     for (size_t i = 0; i < provider->descriptors.n; i++) {
         udpai_descriptor *descriptor = &provider->descriptors.items[i];
-        udpai_provider_set_in_use(node, descriptor->source->origin, type_url, false);
+        udpai_provider_set_in_use(providers->context, descriptor->source->origin, type_url, false);
         udpai_scope_give_up(descriptor->scope);
     }
-    udpai_map_remove(&node->providers, type_url);
-    node->n_any_types--;
+    udpai_map_remove(&providers->by_type, type_url);
+    providers->n_any_types--;
     udpai_provider_free(provider);
-    udpai_context_touch(&node->context);
+    udpai_context_touch(providers->context);
 }
 
 static void
 await_use(udpai_provider *provider)
 {
-    const udpai_node *node = provider->node;
-    udpai_timer_set(node->context.wheel, &provider->unused,
-                    udpai_context_now(&node->context) + node->context.timing.interest_linger_ms);
+    const udpai_providers *providers = provider->owner;
+    udpai_timer_set(providers->context->wheel, &provider->unused,
+                    udpai_context_now(providers->context) +
+                        providers->context->timing.interest_linger_ms);
 }
 
 static void
-ask_for_type(void *node, udpai_str type_url)
+ask_for_type(void *providers, udpai_str type_url)
 {
-    (void)provider_of(node, type_url);
+    (void)provider_of(providers, type_url);
 }
 
 /* Nobody has wanted anything of the type for a while. What there is of it stays: it may be asked
@@ -95,14 +86,15 @@ static void
 on_unused(udpai_timer *timer)
 {
     udpai_provider *provider = UDPAI_CONTAINER_OF(timer, udpai_provider, unused);
-    udpai_node *node = provider->node;
+    udpai_providers *providers = provider->owner;
     if (holds_anything(provider)) {
         await_use(provider);
         return;
     }
     give_up(provider);
-    if (node->n_any_types == ANY_TYPES_MAX - 1) /* another type may have waited for the place */
-        udpai_demand_visit_types(node, ask_for_type, node);
+    if (providers->n_any_types ==
+        ANY_TYPES_MAX - 1) /* another type may have waited for the place */
+        udpai_demand_visit_types(providers->demand, ask_for_type, providers);
 }
 
 udpa_err
@@ -121,15 +113,15 @@ udpai_provider_add(udpai_provider *provider, const udpai_descriptor *descriptor,
 }
 
 static udpa_err
-add_descriptor(udpai_node *node,
+add_descriptor(udpai_providers *providers,
                udpai_provider *provider,
                const udpai_descriptor_config *config,
                udpa_error **ret_error)
 {
     const udpai_source *found = NULL;
-    udpa_err err =
-        udpai_sources_find(node, config->source, UDPAI_AWAITED_BY_CONFIGURATION, &found, ret_error);
-    udpai_source *source = udpai_map_get(&node->sources, config->source);
+    udpa_err err = udpai_sources_find(providers->sources, config->source,
+                                      UDPAI_AWAITED_BY_CONFIGURATION, &found, ret_error);
+    udpai_source *source = udpai_sources_get(providers->sources, config->source);
     if (err != UDPA_OK)
         return err;
     if (!source)
@@ -144,8 +136,10 @@ add_descriptor(udpai_node *node,
                           "the ConfigSource '%.*s' is asked for each group of clients by itself: "
                           "the provider must say of which types",
                           UDPAI_SHOWN(config->source));
+    if (source->target_for)
+        udpai_demand_count_places(providers->demand);
     const udpai_descriptor descriptor = {
-        .of_groups = source->target_for ? ++node->last_of_groups : 0,
+        .of_groups = source->target_for ? ++providers->last_of_groups : 0,
         .source = source,
         .continuation = config->continuation,
         .on_demand = config->on_demand,
@@ -155,12 +149,12 @@ add_descriptor(udpai_node *node,
 }
 
 udpai_provider *
-udpai_provider_new(udpai_node *node, udpai_str type_url)
+udpai_provider_new(udpai_providers *providers, udpai_str type_url)
 {
     udpai_provider *provider = udpai_alloc(sizeof(*provider));
     if (!provider)
         return NULL;
-    provider->node = node;
+    provider->owner = providers;
     udpai_timer_init(&provider->unused, on_unused);
     if (udpa_bytes_new(&provider->type, type_url.data, type_url.len) == UDPA_OK)
         return provider;
@@ -169,16 +163,16 @@ udpai_provider_new(udpai_node *node, udpai_str type_url)
 }
 
 static udpa_err
-new_provider(udpai_node *node,
+new_provider(udpai_providers *providers,
              udpai_str type_url,
              const udpai_provider_config *config,
              udpai_provider **ret_provider,
              udpa_error **ret_error)
 {
-    udpai_provider *provider = udpai_provider_new(node, type_url);
+    udpai_provider *provider = udpai_provider_new(providers, type_url);
     udpa_err err = udpai_fail_code(ret_error, provider ? UDPA_OK : UDPA_ERR_NOMEM);
     for (size_t i = 0; i < config->n_descriptors && err == UDPA_OK; i++)
-        err = add_descriptor(node, provider, &config->descriptors[i], ret_error);
+        err = add_descriptor(providers, provider, &config->descriptors[i], ret_error);
     if (err != UDPA_OK)
         udpai_provider_free(provider);
     else
@@ -194,9 +188,9 @@ was_read(const udpai_source *source)
 }
 
 udpa_err
-udpai_provider_activate(udpai_map *providers, udpai_provider *provider)
+udpai_provider_activate(udpai_map *by_type, udpai_provider *provider)
 {
-    udpai_node *node = provider->node;
+    udpai_providers *providers = provider->owner;
     for (size_t i = 0; i < provider->descriptors.n; i++) {
         udpai_descriptor *descriptor = &provider->descriptors.items[i];
         udpai_source *source = descriptor->source;
@@ -208,59 +202,60 @@ udpai_provider_activate(udpai_map *providers, udpai_provider *provider)
         descriptor->scope->is_known = was_read(source);
         if (udpai_origin_rank(source->origin) == UDPAI_ORIGIN_SOURCE && source->order == 0)
             source->order = descriptor->position + 1;
-        udpai_origin_set_rank(node->context.store, source->origin, UDPAI_ORIGIN_SOURCE,
+        udpai_origin_set_rank(providers->context->store, source->origin, UDPAI_ORIGIN_SOURCE,
                               source->order);
     }
-    if (!udpai_map_add(providers, provider))
+    if (!udpai_map_add(by_type, provider))
         return UDPA_ERR_NOMEM;
-    udpai_context_touch(&node->context);
+    udpai_context_touch(providers->context);
     return UDPA_OK;
 }
 
 static udpa_err
-add_type(udpai_node *node,
+add_type(udpai_providers *providers,
          udpai_str type_url,
          const udpai_provider_config *config,
          udpa_error **ret_error)
 {
-    if (udpai_map_get(&node->providers, type_url))
+    if (udpai_map_get(&providers->by_type, type_url))
         return udpai_fail(ret_error, UDPA_ERR_INVAL, "two providers for type '%.*s'",
                           (int)type_url.len, type_url.data);
     udpai_provider *provider = NULL;
-    udpa_err err = new_provider(node, type_url, config, &provider, ret_error);
+    udpa_err err = new_provider(providers, type_url, config, &provider, ret_error);
     if (err != UDPA_OK)
         return err;
-    err = udpai_fail_code(ret_error, udpai_provider_activate(&node->providers, provider));
+    err = udpai_fail_code(ret_error, udpai_provider_activate(&providers->by_type, provider));
     if (err != UDPA_OK)
         udpai_provider_free(provider);
-    return err;
-}
-
-udpa_err
-udpai_providers_new(udpai_node *node, const udpai_node_config *config, udpa_error **ret_error)
-{
-    udpai_map_init(&node->providers, udpai_provider_key);
-    udpa_err err = UDPA_OK;
-    for (size_t i = 0; i < config->n_providers && err == UDPA_OK; i++) {
-        const udpai_provider_config *provider = &config->providers[i];
-        for (size_t k = 0; k < provider->n_types && err == UDPA_OK; k++)
-            err = add_type(node, provider->types[k], provider, ret_error);
-        if (provider->n_types == 0 && err == UDPA_OK)
-            err =
-                node->any_type
-                    ? udpai_fail(ret_error, UDPA_ERR_INVAL, "two providers for every other type")
-                    : new_provider(node, (udpai_str){"", 0}, provider, &node->any_type, ret_error);
-    }
     return err;
 }
 
 /* ---- types that somebody asks for ---- */
 
 /* The template, as its configuration. */
-static udpa_err
-add_type_of_any(udpai_node *node, udpai_str type_url)
+udpa_err
+udpai_providers_configure_types(udpai_providers *providers,
+                                const udpai_node_config *config,
+                                udpa_error **ret_error)
 {
-    const udpai_provider *template = node->any_type;
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; i < config->n_providers && err == UDPA_OK; i++) {
+        const udpai_provider_config *provider = &config->providers[i];
+        for (size_t k = 0; k < provider->n_types && err == UDPA_OK; k++)
+            err = add_type(providers, provider->types[k], provider, ret_error);
+        if (provider->n_types == 0 && err == UDPA_OK)
+            err = providers->any_type
+                      ? udpai_fail(ret_error, UDPA_ERR_INVAL, "two providers for every other type")
+                      : new_provider(providers, (udpai_str){"", 0}, provider, &providers->any_type,
+                                     ret_error);
+    }
+    return err;
+}
+
+static udpa_err
+add_type_of_any(udpai_providers *providers, udpai_str type_url)
+{
+    const udpai_provider *template = providers->any_type;
     UDPAI_VECTOR(udpai_descriptor_config) descriptors = {0};
     if (!udpai_vector_reserve(&descriptors, template->descriptors.n))
         return UDPA_ERR_NOMEM;
@@ -277,18 +272,19 @@ add_type_of_any(udpai_node *node, udpai_str type_url)
         .descriptors = descriptors.items,
         .n_descriptors = descriptors.n,
     };
-    udpa_err err = add_type(node, type_url, &config, NULL);
+    udpa_err err = add_type(providers, type_url, &config, NULL);
     udpai_vector_done(&descriptors);
     return err;
 }
 
 static bool
-has_room_for_type(udpai_node *node, udpai_str type_url)
+has_room_for_type(udpai_providers *providers, udpai_str type_url)
 {
     unsigned n_suppressed;
-    if (node->n_any_types < ANY_TYPES_MAX)
+    if (providers->n_any_types < ANY_TYPES_MAX)
         return true;
-    if (udpai_log_allow(&node->any_types_log, udpai_context_now(&node->context), &n_suppressed))
+    if (udpai_log_allow(&providers->any_types_log, udpai_context_now(providers->context),
+                        &n_suppressed))
         udpai_log(UDPA_LOG_WARNING, "federation",
                   "sources are asked for %d types already, which is the limit: %.*s is not asked "
                   "for, and nothing is said of it (%u more not shown)",
@@ -305,7 +301,7 @@ udpai_provider_take_interest(udpai_provider *provider, udpai_str text, bool want
         await_use(provider);
     for (size_t i = 0; i < provider->descriptors.n; i++)
         udpai_scope_interest(provider->descriptors.items[i].scope, text, wanted);
-    udpai_context_touch(&provider->node->context);
+    udpai_context_touch(provider->owner->context);
 }
 
 static void
@@ -317,45 +313,53 @@ replay(void *provider, udpai_str text)
 /* A type that nobody has asked for yet gets the provider of all others, and all that is wanted of
  * it. */
 static udpai_provider *
-provider_of(udpai_node *node, udpai_str type_url)
+provider_of(udpai_providers *providers, udpai_str type_url)
 {
-    udpai_provider *provider = udpai_map_get(&node->providers, type_url);
-    if (provider || !node->any_type || !has_room_for_type(node, type_url) ||
-        add_type_of_any(node, type_url) != UDPA_OK)
+    udpai_provider *provider = udpai_map_get(&providers->by_type, type_url);
+    if (provider || !providers->any_type || !has_room_for_type(providers, type_url) ||
+        add_type_of_any(providers, type_url) != UDPA_OK)
         return provider;
-    provider = udpai_map_get(&node->providers, type_url);
+    provider = udpai_map_get(&providers->by_type, type_url);
     provider->is_of_any = true;
-    node->n_any_types++;
+    providers->n_any_types++;
     await_use(provider);
-    udpai_demand_visit(node, type_url, replay, provider);
+    udpai_demand_visit(providers->demand, type_url, replay, provider);
     return provider;
 }
 
 void
-udpai_providers_expect(udpai_node *node, udpai_str type_url)
+udpai_providers_expect(udpai_providers *providers, udpai_str type_url)
 {
-    (void)provider_of(node, type_url);
+    (void)provider_of(providers, type_url);
 }
 
 void
-udpai_providers_restore_use(udpai_node *node, const udpai_source *source, udpai_str type_url)
+udpai_provider_restore_use(udpai_provider *provider, const udpai_source *source)
 {
-    const udpai_provider *provider = source->clients
-                                         ? udpai_map_get(&source->clients->providers, type_url)
-                                         : provider_of(node, type_url);
-    for (size_t i = 0; provider && i < provider->descriptors.n; i++) {
+    for (size_t i = 0; i < provider->descriptors.n; i++) {
         udpai_descriptor *descriptor = &provider->descriptors.items[i];
         if (descriptor->source != source)
             continue;
         descriptor->is_eligible = true;
-        (void)udpai_origin_set_eligible(node->context.store, source->origin, type_url, true);
+        (void)udpai_origin_set_eligible(provider->owner->context->store, source->origin,
+                                        udpai_bytes_view(provider->type), true);
     }
 }
 
 void
-udpai_providers_look_up(const udpai_node *node, udpai_str type_url, udpai_str name)
+udpai_providers_restore_use(udpai_providers *providers,
+                            const udpai_source *source,
+                            udpai_str type_url)
 {
-    const udpai_provider *provider = udpai_map_get(&node->providers, type_url);
+    udpai_provider *provider = provider_of(providers, type_url);
+    if (provider)
+        udpai_provider_restore_use(provider, source);
+}
+
+void
+udpai_providers_look_up(const udpai_providers *providers, udpai_str type_url, udpai_str name)
+{
+    const udpai_provider *provider = udpai_map_get(&providers->by_type, type_url);
     for (size_t i = 0; provider && i < provider->descriptors.n; i++)
         udpai_scope_look_up(provider->descriptors.items[i].scope, name);
 }

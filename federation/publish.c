@@ -1,8 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Publishing what nobody need have asked for, and waiting for the receipts. */
-#include "federation/node_internal.h"
+#include "federation/egress_internal.h"
 
 #include "base/alloc.h"
+#include "federation/source_internal.h"
+
+udpa_err
+udpai_egress_new(udpai_egress **ret_egress, const udpai_parts *parts)
+{
+    udpai_egress *egress = udpai_alloc(sizeof(*egress));
+    if (!egress)
+        return UDPA_ERR_NOMEM;
+    egress->context = parts->context;
+    egress->peers = parts->peers;
+    egress->sources = parts->sources;
+    egress->providers = parts->providers;
+    egress->named_table = udpai_sources_named_table(parts->sources);
+    egress->receiver = parts->receiver;
+    udpai_list_init(&egress->published);
+    udpa_err err = udpai_report_targets_new(&egress->targets, parts->context);
+    if (err != UDPA_OK)
+        udpai_egress_free(egress);
+    else
+        *ret_egress = egress;
+    return err;
+}
+
+void
+udpai_egress_free(udpai_egress *egress)
+{
+    udpai_list *at;
+    if (!egress)
+        return;
+    while ((at = udpai_list_pop(&egress->published)))
+        udpai_free(UDPAI_LIST_ENTRY(at, udpai_published, node));
+    udpai_report_targets_free(egress->targets);
+    udpai_free(egress);
+}
 
 static udpai_publication *
 copy_publication(const udpai_publication *from)
@@ -23,7 +57,7 @@ copy_publication(const udpai_publication *from)
 
 /* True: it is on its way. */
 static bool
-publish_to(udpai_node *node,
+publish_to(udpai_egress *egress,
            uint64_t session,
            const udpai_publication *publication,
            uint64_t ticket)
@@ -42,44 +76,44 @@ publish_to(udpai_node *node,
     published->session = session;
     published->ticket = ticket;
     udpai_list_init(&published->node);
-    udpai_list_append(&node->published, &published->node);
-    udpai_context_order(&node->context, order);
+    udpai_list_append(&egress->published, &published->node);
+    udpai_context_order(egress->context, order);
     return true;
 }
 
 bool
-udpai_node_has_source(const udpai_node *node, udpai_str name)
+udpai_egress_has_source(const udpai_egress *egress, udpai_str name)
 {
-    const udpai_source *source = udpai_map_get(&node->sources, name);
+    const udpai_source *source = udpai_sources_get(egress->sources, name);
     return source && !udpai_source_is_xds(source);
 }
 
 bool
-udpai_node_only_source(const udpai_node *node, udpai_str *ret_name)
+udpai_egress_only_source(const udpai_egress *egress, udpai_str *ret_name)
 {
     size_t at = 0;
-    const udpai_source *source = udpai_map_next(&node->sources, &at);
-    if (!source || node->sources.n != 1)
+    const udpai_source *source = udpai_sources_next(egress->sources, &at);
+    if (!source || udpai_sources_size(egress->sources) != 1)
         return false;
     *ret_name = udpai_bytes_view(source->name);
     return true;
 }
 
 const udpa_error *
-udpai_node_source_error(const udpai_node *node, udpai_str name)
+udpai_egress_source_error(const udpai_egress *egress, udpai_str name)
 {
-    const udpai_source *source = udpai_map_get(&node->sources, name);
+    const udpai_source *source = udpai_sources_get(egress->sources, name);
     return source ? source->last_error : NULL;
 }
 
 /* A stream that gave way to a later one of the same peer: what went out on it is published again
  * when its end is reported, and nothing may overtake that. */
 static bool
-waits_for_an_end(const udpai_node *node)
+waits_for_an_end(const udpai_egress *egress)
 {
-    UDPAI_LIST_FOREACH (at, &node->published) {
+    UDPAI_LIST_FOREACH (at, &egress->published) {
         const udpai_published *published = UDPAI_LIST_ENTRY(at, udpai_published, node);
-        const udpai_peer *peer = udpai_peers_find(node->peers, published->session);
+        const udpai_peer *peer = udpai_peers_find(egress->peers, published->session);
         if (peer && !peer->source)
             return true;
     }
@@ -87,32 +121,32 @@ waits_for_an_end(const udpai_node *node)
 }
 
 bool
-udpai_node_may_publish_to(const udpai_node *node, udpai_str source_name)
+udpai_egress_may_publish_to(const udpai_egress *egress, udpai_str source_name)
 {
-    const udpai_source *source = udpai_map_get(&node->sources, source_name);
-    return source && source->may_ask && !udpai_source_is_xds(source) && !waits_for_an_end(node);
+    const udpai_source *source = udpai_sources_get(egress->sources, source_name);
+    return source && source->may_ask && !udpai_source_is_xds(source) && !waits_for_an_end(egress);
 }
 
 uint64_t
-udpai_node_publish(udpai_node *node, udpai_str source_name, udpai_publication *publication)
+udpai_egress_publish(udpai_egress *egress, udpai_str source_name, udpai_publication *publication)
 {
-    uint64_t ticket = ++node->last_publish;
+    uint64_t ticket = ++egress->last_publish;
     bool any = false;
     size_t at = 0;
     const udpai_source *source;
     publication->receipt_required = true;
-    while ((source = udpai_map_next(&node->sources, &at)))
+    while ((source = udpai_sources_next(egress->sources, &at)))
         if (source->may_ask && !udpai_source_is_xds(source) &&
             (source_name.len == 0 || udpai_str_eq(udpai_bytes_view(source->name), source_name)))
-            any |= publish_to(node, source->session, publication, ticket);
+            any |= publish_to(egress, source->session, publication, ticket);
     udpai_publication_free(publication);
     return any ? ticket : 0;
 }
 
 static udpai_published *
-find_published(const udpai_node *node, uint64_t session, uint64_t ticket)
+find_published(const udpai_egress *egress, uint64_t session, uint64_t ticket)
 {
-    UDPAI_LIST_FOREACH (at, &node->published) {
+    UDPAI_LIST_FOREACH (at, &egress->published) {
         udpai_published *published = UDPAI_LIST_ENTRY(at, udpai_published, node);
         if (published->session == session && published->ticket == ticket)
             return published;
@@ -121,7 +155,7 @@ find_published(const udpai_node *node, uint64_t session, uint64_t ticket)
 }
 
 static void
-finish(udpai_node *node,
+finish(udpai_egress *egress,
        udpai_published *published,
        const udpai_publication *publication,
        const udpa_error *error)
@@ -129,16 +163,16 @@ finish(udpai_node *node,
     uint64_t ticket = published->ticket;
     udpai_list_remove(&published->node);
     udpai_free(published);
-    if (node->context.env.published)
-        node->context.env.published(node->context.env.userdata, ticket, publication, error);
+    if (egress->context->env.published)
+        egress->context->env.published(egress->context->env.userdata, ticket, publication, error);
 }
 
 void
-udpai_publishing_receipt(udpai_node *node, udpai_report *report)
+udpai_publishing_receipt(udpai_egress *egress, udpai_report *report)
 {
-    udpai_published *published = find_published(node, report->session, report->ticket);
+    udpai_published *published = find_published(egress, report->session, report->ticket);
     if (published && report->publication) {
-        finish(node, published, report->publication, NULL);
+        finish(egress, published, report->publication, NULL);
     } else if (published) { /* it was forgotten at the request of who would be told */
         udpai_list_remove(&published->node);
         udpai_free(published);
@@ -146,14 +180,14 @@ udpai_publishing_receipt(udpai_node *node, udpai_report *report)
 }
 
 void
-udpai_publishing_ended(udpai_node *node, uint64_t session, const udpa_error *why)
+udpai_publishing_ended(udpai_egress *egress, uint64_t session, const udpa_error *why)
 {
     UDPA_AUTO(udpa_error_unref)
     udpa_error *error = udpa_error_new(UDPA_ERR_UNAVAILABLE, why,
                                        "the stream has ended before the receipt has come");
-    UDPAI_LIST_FOREACH_SAFE (at, &node->published) {
+    UDPAI_LIST_FOREACH_SAFE (at, &egress->published) {
         udpai_published *published = UDPAI_LIST_ENTRY(at, udpai_published, node);
         if (published->session == session)
-            finish(node, published, NULL, error);
+            finish(egress, published, NULL, error);
     }
 }

@@ -1,35 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is taken in becomes a contribution: it gets its generation, the hop of this node, and, where
  * that is to be made here, its signature. */
+#include "federation/adoption.h"
 #include "federation/intake.h"
 #include "federation/recovery.h"
+#include "federation/signatures.h"
 #include "federation/stamp.h"
 
 /* What a publisher says again though the node has taken over something newer, it means. */
 static bool
-is_meant_anew(const udpai_node *node, const udpai_contribution *held)
+is_meant_anew(const udpai_receiver *receiver, const udpai_contribution *held)
 {
     return udpai_origin_rank(held->origin) == UDPAI_ORIGIN_PUBLISHER &&
-           udpai_recovery_replaces(node, udpai_resource_type_url(held->resource),
+           udpai_recovery_replaces(receiver, udpai_resource_type_url(held->resource),
                                    udpai_resource_name(held->resource),
                                    udpa_resource_generation(held->resource));
 }
 
 /* An unchanged resource keeps its generation: only its ttl and its way are renewed. */
 static void
-choose_generation(const udpai_node *node,
+choose_generation(const udpai_receiver *receiver,
                   const udpai_origin *origin,
                   const udpa_resource *resource,
                   udpai_resource_parts *parts)
 {
     udpai_contribution held;
-    bool same = udpai_store_get(node->context.store, origin, udpai_resource_type_url(resource),
+    bool same = udpai_store_get(receiver->context->store, origin, udpai_resource_type_url(resource),
                                 parts->name, &held) &&
                 udpai_resource_same_payload(held.resource, resource) &&
                 udpai_str_eq(udpai_resource_authority(held.resource), parts->authority) &&
-                !is_meant_anew(node, &held);
+                !is_meant_anew(receiver, &held);
     parts->generation = same ? udpa_resource_generation(held.resource)
-                             : udpai_stamp_generation(&node->context, resource);
+                             : udpai_stamp_generation(receiver->context, resource);
 }
 
 /* One that we gave it would not be what was signed. */
@@ -42,23 +44,23 @@ fail_bare_signature(const udpa_resource *resource, udpa_error **ret_error)
 }
 
 static void
-note_way(udpai_node *node, const udpa_resource *resource)
+note_way(udpai_receiver *receiver, const udpa_resource *resource)
 {
     udpai_way *way = udpai_way_ref(udpai_resource_way(resource));
-    udpai_way_unref(node->last_way);
-    node->last_way = way;
+    udpai_way_unref(receiver->last_way);
+    receiver->last_way = way;
 }
 
 /* Is the resource older than its removal by its authority? Then the peer that publishes it anew
  * receives an error. */
 static udpa_err
-check_removed(const udpai_node *node,
+check_removed(const udpai_receiver *receiver,
               const udpai_origin *origin,
               const udpa_resource *resource,
               udpa_error **ret_error)
 {
     uint64_t generation = udpa_resource_generation(resource);
-    uint64_t said = udpai_store_said_generation(node->context.store, resource);
+    uint64_t said = udpai_store_said_generation(receiver->context->store, resource);
     if (udpai_origin_rank(origin) > UDPAI_ORIGIN_PUBLISHER || said <= generation)
         return UDPA_OK;
     return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
@@ -69,7 +71,7 @@ check_removed(const udpai_node *node,
 }
 
 udpa_err
-udpai_intake_put(udpai_node *node,
+udpai_intake_put(udpai_receiver *receiver,
                  udpai_origin *origin,
                  udpa_resource *resource,
                  const udpai_taking *taking,
@@ -82,19 +84,19 @@ udpai_intake_put(udpai_node *node,
     if (parts.signature.algorithm && parts.generation == 0)
         return fail_bare_signature(resource, ret_error);
     if (!taking->keeps_generation || parts.generation == 0)
-        choose_generation(node, origin, resource, &parts);
-    udpai_stamp_hop(&node->context, &parts, &room, taking->from);
+        choose_generation(receiver, origin, resource, &parts);
+    udpai_stamp_hop(receiver->context, &parts, &room, taking->from);
     UDPA_AUTO(udpa_resource_unref) udpa_resource *stamped = NULL;
-    parts.way = node->last_way;
+    parts.way = receiver->last_way;
     udpa_err err = udpai_resource_make(&stamped, &parts);
     if (err != UDPA_OK)
         return udpai_fail_code(ret_error, err);
-    note_way(node, stamped);
-    err = udpai_signatures_pass(node, origin, &stamped, ret_error);
+    note_way(receiver, stamped);
+    err = udpai_signatures_pass(receiver->signatures, origin, &stamped, ret_error);
     if (err == UDPA_OK)
-        err = check_removed(node, origin, stamped, ret_error);
+        err = check_removed(receiver, origin, stamped, ret_error);
     if (err != UDPA_OK)
         return err;
-    uint64_t deadline_ms = parts.ttl_ms ? udpai_context_now(&node->context) + parts.ttl_ms : 0;
-    return udpai_store_put(node->context.store, origin, stamped, deadline_ms, ret_error);
+    uint64_t deadline_ms = parts.ttl_ms ? udpai_context_now(receiver->context) + parts.ttl_ms : 0;
+    return udpai_store_put(receiver->context->store, origin, stamped, deadline_ms, ret_error);
 }

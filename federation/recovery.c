@@ -54,25 +54,25 @@ on_end_of_wait(udpai_timer *timer)
 static void
 begin_wait(udpai_recovery *recovery)
 {
-    const udpai_node *node = recovery->source->node;
+    const udpai_sources *sources = recovery->source->owner;
     if (recovery->scopes.n == 0 || recovery->is_waiting)
         return;
     recovery->is_waiting = true;
-    udpai_timer_set(node->context.wheel, &recovery->end_of_wait,
-                    udpai_context_now(&node->context) + node->context.timing.recover_timeout_ms);
+    udpai_timer_set(sources->context->wheel, &recovery->end_of_wait,
+                    udpai_context_now(sources->context) +
+                        sources->context->timing.recover_timeout_ms);
     udpai_source_touch(recovery->source);
 }
 
 void
-udpai_recovery_start(udpai_node *node)
+udpai_recovery_start(udpai_sources *sources)
 {
     udpai_origin *origin =
-        udpai_store_find_origin(node->context.store, UDPAI_STR(UDPAI_ORIGIN_KEY_ADOPTED));
+        udpai_store_find_origin(sources->context->store, UDPAI_STR(UDPAI_ORIGIN_KEY_ADOPTED));
     if (origin)
-        udpai_store_drop_adopted(node->context.store, origin);
-    udpai_lapse_start(node);
-    UDPAI_LIST_FOREACH (at, &node->own_sources) {
-        udpai_source *source = UDPAI_LIST_ENTRY(at, udpai_source, in_own);
+        udpai_store_drop_adopted(sources->context->store, origin);
+    udpai_source *source = NULL;
+    while ((source = udpai_sources_next_own(sources, source))) {
         if (source->recovery)
             begin_wait(source->recovery);
     }
@@ -96,15 +96,15 @@ udpai_recovery_closed(udpai_source *source)
 /* Whoever comes may come back from the stand-in, and must not be told what is older than what he
  * has: until the attempt has failed, it is not known here. */
 void
-udpai_recovery_hurry(udpai_node *node)
+udpai_recovery_hurry(udpai_sources *sources)
 {
-    UDPAI_LIST_FOREACH (at, &node->own_sources) {
-        udpai_source *source = UDPAI_LIST_ENTRY(at, udpai_source, in_own);
+    udpai_source *source = NULL;
+    while ((source = udpai_sources_next_own(sources, source))) {
         udpai_recovery *recovery = source->recovery;
         if (!recovery || recovery->scopes.n == 0 || source->state != UDPAI_SOURCE_WAITING ||
-            udpai_context_now(&node->context) < recovery->hurried_ms + HURRY_PAUSE_MS)
+            udpai_context_now(sources->context) < recovery->hurried_ms + HURRY_PAUSE_MS)
             continue;
-        recovery->hurried_ms = udpai_context_now(&node->context);
+        recovery->hurried_ms = udpai_context_now(sources->context);
         begin_wait(recovery);
         udpai_source_dial_now(source);
     }
@@ -177,8 +177,8 @@ udpai_recovery_new(udpai_source *source, const udpai_source_config *config, udpa
     recovery->source = source;
     udpai_timer_init(&recovery->end_of_wait, on_end_of_wait);
     source->recovery = recovery;
-    source->node->recovers |= config->recover.n_types > 0;
-    recovery->is_off = source->node->is_restored && config->recover.n_types > 0;
+    source->owner->context->recovers |= config->recover.n_types > 0;
+    recovery->is_off = source->owner->context->is_restored && config->recover.n_types > 0;
     udpa_err err = recovery->is_off ? UDPA_OK : add_scopes(recovery, &config->recover);
     if (err == UDPA_OK)
         err = add_stands_in(recovery, config);
@@ -200,39 +200,26 @@ udpai_recovery_free(udpai_recovery *recovery)
     return NULL;
 }
 
-static bool
-asks(const udpai_provider *provider, const udpai_source *source)
+/* ---- what was learned ---- */
+
+bool
+udpai_recovery_covers(const udpai_recovery *recovery, udpai_str type_url, udpai_str name)
 {
-    for (size_t i = 0; provider && i < provider->descriptors.n; i++)
-        if (provider->descriptors.items[i].source == source)
+    for (size_t i = 0; i < recovery->scopes.n; i++)
+        if (udpai_scope_covers(recovery->scopes.items[i], type_url, name))
             return true;
     return false;
 }
 
-static udpa_err
-check_source(const udpai_node *node, const udpai_source *source, udpa_error **ret_error)
+void
+udpai_recovery_note(udpai_recovery *recovery, const udpa_resource *resource)
 {
-    for (size_t i = 0; i < source->recovery->scopes.n; i++) {
-        udpai_str type = udpai_bytes_view(source->recovery->scopes.items[i]->type);
-        const udpai_provider *provider = udpai_map_get(&node->providers, type);
-        if (asks(provider ? provider : node->any_type, source))
-            return udpai_fail(ret_error, UDPA_ERR_INVAL,
-                              "the ConfigSource '%.*s' stands in a provider of type '%.*s', and so "
-                              "its word counts anyway: take the type out of its recover, or the "
-                              "source out of the provider",
-                              UDPAI_SHOWN(udpai_bytes_view(source->name)), UDPAI_SHOWN(type));
-    }
-    return UDPA_OK;
-}
-
-udpa_err
-udpai_recovery_check(const udpai_node *node, udpa_error **ret_error)
-{
-    udpa_err err = UDPA_OK;
-    UDPAI_LIST_FOREACH (at, &node->own_sources) {
-        const udpai_source *source = UDPAI_LIST_ENTRY(at, udpai_source, in_own);
-        if (source->recovery && err == UDPA_OK)
-            err = check_source(node, source, ret_error);
-    }
-    return err;
+    udpai_sources *sources = recovery->source->owner;
+    unsigned n_suppressed;
+    recovery->n_adopted++;
+    if (udpai_log_allow(&sources->adopted_log, udpai_context_now(sources->context), &n_suppressed))
+        udpai_log(UDPA_LOG_INFO, "federation",
+                  "'%s' is taken over from %.*s, which has something newer (%u more not shown)",
+                  udpa_resource_name(resource),
+                  UDPAI_SHOWN(udpai_bytes_view(recovery->source->name)), n_suppressed);
 }

@@ -4,7 +4,10 @@
 #ifndef UDPAI_RECOVERY_H
 #define UDPAI_RECOVERY_H
 
-#include "federation/intake.h"
+#include "federation/source_internal.h"
+
+/* Of what was taken over from those that stood in for this node. */
+#define UDPAI_ORIGIN_KEY_ADOPTED "adopted"
 
 struct udpai_recovery {
     udpai_source *source;
@@ -21,22 +24,15 @@ struct udpai_recovery {
 udpa_err
 udpai_recovery_new(udpai_source *source, const udpai_source_config *config, udpa_error **ret_error);
 udpai_recovery *udpai_recovery_free(udpai_recovery *recovery);
-/* A source that is asked for a type by a provider says all of it there already. */
-udpa_err udpai_recovery_check(const udpai_node *node, udpa_error **ret_error);
 
 /* ---- what happens ---- */
 
-void udpai_recovery_start(udpai_node *node);
+void udpai_recovery_start(udpai_sources *sources);
 /* The stream to the source has come, or has gone, or could not be had. */
 void udpai_recovery_opened(udpai_source *source);
 void udpai_recovery_closed(udpai_source *source);
 /* Somebody comes to us, maybe from the stand-in: it is reached for at once. */
-void udpai_recovery_hurry(udpai_node *node);
-/* The source's word of this resource has been taken in. */
-udpa_err udpai_recovery_taken(const udpai_intake *intake,
-                              const udpa_resource *resource,
-                              udpa_error **ret_error);
-
+void udpai_recovery_hurry(udpai_sources *sources);
 /* ---- looking ---- */
 
 /* Is the name something that it may have learned in our stead? */
@@ -45,12 +41,5 @@ bool udpai_recovery_covers(const udpai_recovery *recovery, udpai_str type_url, u
 void udpai_recovery_note(udpai_recovery *recovery, const udpa_resource *resource);
 /* Must it be heard before anything negative is said of what it covers? */
 bool udpai_recovery_awaits(const udpai_recovery *recovery, const udpai_scope *scope);
-/* The origin of what was taken over; NULL without memory. */
-udpai_origin *udpai_recovery_origin(udpai_node *node);
-/* Is the name's word of this generation replaced by what was taken over? */
-bool udpai_recovery_replaces(const udpai_node *node,
-                             udpai_str type_url,
-                             udpai_str name,
-                             uint64_t generation);
 
 #endif

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Refreshes: what is held is renewed, without its payload. */
 #include "federation/access.h"
+#include "federation/adoption.h"
 #include "federation/difference.h"
 #include "federation/recovery.h"
 #include "federation/reports.h"
+#include "federation/signatures.h"
 #include "federation/stamp.h"
 #include "federation/take_back.h"
 #include "federation/twins.h"
 
 /* Who renews what we have signed for him need not know that. */
 static bool
-is_for_our_signature(const udpai_node *node, const udpa_resource *news, const udpa_resource *held)
+is_for_our_signature(const udpai_receiver *receiver,
+                     const udpa_resource *news,
+                     const udpa_resource *held)
 {
-    return !udpai_resource_signature(news) && udpai_signatures_is_own(node, held);
+    return !udpai_resource_signature(news) && udpai_signatures_is_own(receiver->signatures, held);
 }
 
 /* What the refresh says, upon what is held. */
@@ -22,33 +26,34 @@ refresh(udpai_intake *intake,
         const udpai_contribution *held,
         udpa_error **ret_error)
 {
-    udpai_node *node = intake->node;
+    udpai_receiver *receiver = intake->receiver;
     udpai_resource_room room, news_room;
     udpai_resource_parts parts = udpai_resource_parts_of(held->resource, &room);
     udpai_resource_parts said = udpai_resource_parts_of(news, &news_room);
     bool is_newer = said.generation > parts.generation ||
                     (said.generation == parts.generation && said.n_hops && parts.generation);
     if (is_newer && udpai_intake_keeps_generation(intake, news) &&
-        !is_for_our_signature(node, news, held->resource)) {
+        !is_for_our_signature(receiver, news, held->resource)) {
         parts.generation = said.generation;
         parts.signature = said.signature;
         parts.hops = said.hops;
         parts.n_hops = said.n_hops;
-        udpai_stamp_hop(&node->context, &parts, &news_room, udpai_peer_name(intake->peer));
+        udpai_stamp_hop(receiver->context, &parts, &news_room, udpai_peer_name(intake->peer));
     }
     uint64_t deadline_ms = held->deadline_ms;
     if (said.ttl_ms) {
         parts.ttl_ms = said.ttl_ms;
-        deadline_ms = udpai_context_now(&node->context) + said.ttl_ms;
+        deadline_ms = udpai_context_now(receiver->context) + said.ttl_ms;
     }
     UDPA_AUTO(udpa_resource_unref) udpa_resource *renewed = NULL;
     udpa_err err = udpai_resource_make(&renewed, &parts);
     if (err == UDPA_OK)
-        err = udpai_signatures_pass(node, intake->origin, &renewed, ret_error);
+        err = udpai_signatures_pass(receiver->signatures, intake->origin, &renewed, ret_error);
     else
         udpai_fail_code(ret_error, err);
     if (err == UDPA_OK)
-        err = udpai_store_put(node->context.store, intake->origin, renewed, deadline_ms, ret_error);
+        err = udpai_store_put(receiver->context->store, intake->origin, renewed, deadline_ms,
+                              ret_error);
     return err;
 }
 
@@ -64,7 +69,7 @@ find_match(void *userdata, udpai_str type_url, size_t n_effective)
     (void)n_effective;
     struct match *match = userdata;
     udpai_contribution held;
-    if (udpai_store_get(match->intake->node->context.store, match->intake->origin, type_url,
+    if (udpai_store_get(match->intake->receiver->context->store, match->intake->origin, type_url,
                         udpai_resource_name(match->news), &held) &&
         udpai_str_eq(udpai_resource_version(held.resource), udpai_resource_version(match->news)) &&
         udpai_vector_push(&match->found, held.resource))
@@ -85,8 +90,9 @@ static bool
 is_asked_for(const udpai_intake *intake, const udpai_publication_entry *entry)
 {
     udpai_str type_url = type_of(intake, entry), name = udpai_resource_name(entry->resource);
-    return udpai_reports_asks(intake->node, intake->peer, type_url, name) &&
-           udpai_access_may_refresh(intake->node, intake->peer, type_url, entry->resource);
+    return udpai_reports_asks(intake->receiver->interest, intake->peer, type_url, name) &&
+           udpai_access_may_refresh(intake->receiver->access, intake->peer, type_url,
+                                    entry->resource);
 }
 
 /* Who was asked is asked for the payload; who publishes unasked is told to send it. */
@@ -108,24 +114,24 @@ take_unmatched(udpai_intake *intake, udpai_publication_entry *entry)
 static void
 refresh_one(udpai_intake *intake, udpai_publication_entry *entry, const udpa_resource *found)
 {
-    udpai_node *node = intake->node;
+    udpai_receiver *receiver = intake->receiver;
     udpai_str type_url = udpai_resource_type_url(found), name = udpai_resource_name(found);
     udpai_contribution held;
     udpa_error *error = NULL;
-    if (!udpai_store_get(node->context.store, intake->origin, type_url, name, &held))
+    if (!udpai_store_get(receiver->context->store, intake->origin, type_url, name, &held))
         return;
-    udpa_err err = udpai_access_check_publication(node, intake->peer, found, &error);
+    udpa_err err = udpai_access_check_publication(receiver->access, intake->peer, found, &error);
     if (err == UDPA_OK)
         err = refresh(intake, entry->resource, &held, &error);
     if (err == UDPA_OK)
         err = udpai_recovery_taken(intake, found, &error);
     if (err == UDPA_OK)
-        udpai_difference_look(intake, type_url, entry->resource);
+        udpai_intake_look_for_difference(intake, type_url, entry->resource);
     if (err != UDPA_OK)
         udpai_publication_refuse(&entry->error, error);
     if (err == UDPA_ERR_DENIED) {
         udpai_intake_note_refused(intake);
-        udpai_store_withdraw(node->context.store, intake->origin, type_url, name);
+        udpai_store_withdraw(receiver->context->store, intake->origin, type_url, name);
     }
 }
 
@@ -133,7 +139,7 @@ static void
 withdraw_found(udpai_intake *intake, const struct match *match)
 {
     for (size_t i = 0; i < match->found.n; i++)
-        udpai_store_withdraw(intake->node->context.store, intake->origin,
+        udpai_store_withdraw(intake->receiver->context->store, intake->origin,
                              udpai_resource_type_url(match->found.items[i]),
                              udpai_resource_name(match->found.items[i]));
 }
@@ -144,7 +150,7 @@ find_matches(struct match *match, udpai_str type_url)
     if (type_url.len)
         find_match(match, type_url, 0);
     else
-        udpai_store_visit_types(match->intake->node->context.store, find_match, match);
+        udpai_store_visit_types(match->intake->receiver->context->store, find_match, match);
 }
 
 static void
@@ -160,7 +166,7 @@ match_done(struct match *match)
 void
 udpai_intake_refresh(udpai_intake *intake, udpai_publication_entry *entry)
 {
-    udpai_node *node = intake->node;
+    udpai_receiver *receiver = intake->receiver;
     udpa_error *error = NULL;
     bool has_come_too_far = udpa_resource_n_hops(entry->resource) >= UDPAI_HOPS_MAX;
     bool is_refused = udpai_intake_check_way(intake, entry->resource, &error) != UDPA_OK;
@@ -175,8 +181,8 @@ udpai_intake_refresh(udpai_intake *intake, udpai_publication_entry *entry)
     }
     struct match match = {.intake = intake, .news = entry->resource};
     find_matches(&match, type_of(intake, entry));
-    bool is_loop = udpai_twins_is_loop(node, entry->resource);
-    node->n_loops += is_loop;
+    bool is_loop = udpai_twins_is_loop(receiver->twins, entry->resource);
+    receiver->n_loops += is_loop;
     if (is_loop || has_come_too_far)
         withdraw_found(intake, &match);
     else if (match.found.n == 0)
@@ -215,7 +221,8 @@ ask_reporter(const udpai_intake *intake)
         (void)udpai_vector_push(&names, udpai_resource_name(entries[i]->resource));
         if (i + 1 < intake->unmatched.n && udpai_str_eq(type_of(intake, entries[i + 1]), type_url))
             continue;
-        udpai_reports_ask_again(intake->node, intake->peer, type_url, names.items, names.n);
+        udpai_reports_ask_again(intake->receiver->interest, intake->peer, type_url, names.items,
+                                names.n);
         names.n = 0;
     }
     udpai_vector_done(&names);

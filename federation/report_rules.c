@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "federation/reports.h"
 
+#include "federation/intake.h"
 #include "model/client_type.h"
 
 udpa_err
@@ -30,11 +31,10 @@ udpai_reports_check(const udpai_intake *intake,
 
 /* It is of nobody else: it has passed this node alone, and nobody has handed it in. */
 bool
-udpai_reports_is_own(const udpai_node *node, const udpa_resource *resource)
+udpai_reports_is_own(const udpai_context *context, const udpa_resource *resource)
 {
     return udpa_resource_n_hops(resource) == 1 &&
-           udpai_resource_passed(resource, udpai_bytes_view(node->context.id),
-                                 udpai_bytes_view(node->context.instance)) &&
-           udpai_str_eq(udpai_resource_authority(resource),
-                        udpai_bytes_view(node->context.authority));
+           udpai_resource_passed(resource, udpai_bytes_view(context->id),
+                                 udpai_bytes_view(context->instance)) &&
+           udpai_str_eq(udpai_resource_authority(resource), udpai_bytes_view(context->authority));
 }

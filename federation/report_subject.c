@@ -76,10 +76,10 @@ udpai_subject_of_load(udpai_str name)
 }
 
 udpai_subject
-udpai_subject_of(const udpai_node *node, const udpa_resource *report)
+udpai_subject_of(const udpai_context *context, const udpa_resource *report)
 {
     udpai_subject subject = {.name = thing_of(udpai_resource_name(report))};
-    const udpai_node_env *env = &node->context.env;
+    const udpai_node_env *env = &context->env;
     udpai_str said_type, said_name;
     if (env->speaks_of && env->speaks_of(env->userdata, report, &said_type, &said_name)) {
         subject.name = said_name;

@@ -8,6 +8,8 @@
 
 #include "base/alloc.h"
 #include "federation/interest.h"
+#include "federation/interest_internal.h"
+#include "federation/source_internal.h"
 #include "model/client_type.h"
 
 /* Each is asked from every client, and what is asked is kept for those that come. */
@@ -24,7 +26,7 @@ typedef struct passed_on {
 /* Something that is asked for; for a while also what nobody wants any more, because he who wanted
  * it may have lost his stream just now. */
 typedef struct report_subscription {
-    udpai_node *node;
+    udpai_interest *interest;
     udpai_timer linger;
     size_t n_wanted; /* by somebody here, from clients anywhere below */
     size_t n_direct; /* or from those alone that have dialled this node */
@@ -131,7 +133,7 @@ tell(const report_subscription *request, const udpai_peer *peer, udpai_order_kin
         return;
     }
     order->session = peer->session;
-    udpai_context_order(&request->node->context, order);
+    udpai_context_order(request->interest->context, order);
 }
 
 static void
@@ -139,7 +141,7 @@ tell_all(const report_subscription *request, bool nodes, udpai_order_kind kind)
 {
     size_t at = 0;
     const udpai_peer *peer;
-    while ((peer = udpai_peers_next(request->node->peers, &at)))
+    while ((peer = udpai_peers_next(request->interest->peers, &at)))
         if (peer->has_reports && peer->is_node == nodes)
             tell(request, peer, kind);
 }
@@ -150,7 +152,7 @@ tell_distance(const report_subscription *request)
 {
     size_t at = 0;
     const udpai_peer *peer;
-    while ((peer = udpai_peers_next(request->node->peers, &at)))
+    while ((peer = udpai_peers_next(request->interest->peers, &at)))
         if (peer->has_reports && peer->is_node && peer->is_extended)
             tell(request, peer, UDPAI_ORDER_SUBSCRIBE);
 }
@@ -164,7 +166,7 @@ ask_again(const report_subscription *ended, bool nodes)
     const report_subscription *request;
     if (!is_wildcard(ended) || text_of(ended).len > 1)
         return;
-    while ((request = udpai_map_next(&ended->node->report_subscriptions, &at)))
+    while ((request = udpai_map_next(&ended->interest->report_subscriptions, &at)))
         if (is_wildcard(request) && asks(request, nodes) &&
             udpai_str_eq(type_of(request), type_of(ended)))
             tell_all(request, nodes, UDPAI_ORDER_SUBSCRIBE);
@@ -202,7 +204,7 @@ ask_clients(report_subscription *request, bool asked)
 static void
 announce(report_subscription *request, bool wanted)
 {
-    const udpai_node_env *env = &request->node->context.env;
+    const udpai_node_env *env = &request->interest->context->env;
     if (wanted == request->is_announced)
         return;
     request->is_announced = wanted;
@@ -214,7 +216,7 @@ announce(report_subscription *request, bool wanted)
 static void
 carry_out(report_subscription *request)
 {
-    const udpai_node *node = request->node;
+    const udpai_interest *interest = request->interest;
     if (nearest(request) <= request->held)
         request->held = FAR;
     request->is_direct_held = request->is_direct_held && !request->n_direct;
@@ -224,9 +226,9 @@ carry_out(report_subscription *request)
     if (!waits)
         udpai_timer_cancel(&request->linger);
     else if (!udpai_timer_is_set(&request->linger))
-        udpai_timer_set(node->context.wheel, &request->linger,
-                        udpai_context_now(&node->context) +
-                            node->context.timing.interest_linger_ms);
+        udpai_timer_set(interest->context->wheel, &request->linger,
+                        udpai_context_now(interest->context) +
+                            interest->context->timing.interest_linger_ms);
     ask_nodes(request, is_wanted ? distance + 1 : FAR);
     ask_clients(request, is_wanted || request->n_direct || request->is_direct_held);
     announce(request, is_wanted);
@@ -250,17 +252,18 @@ on_linger_end(udpai_timer *timer)
     carry_out(request);
     if (!is_unused(request))
         return;
-    udpai_map_remove(&request->node->report_subscriptions, request_key(request));
+    udpai_map_remove(&request->interest->report_subscriptions, request_key(request));
     free_request(request);
 }
 
 /* ---- wanting ---- */
 
 static void
-tell_full(udpai_node *node, udpai_str type_url)
+tell_full(udpai_interest *interest, udpai_str type_url)
 {
     unsigned n_suppressed;
-    if (udpai_log_allow(&node->refused_log, udpai_context_now(&node->context), &n_suppressed))
+    if (udpai_log_allow(&interest->context->refused_log, udpai_context_now(interest->context),
+                        &n_suppressed))
         udpai_log(
             UDPA_LOG_WARNING, "federation",
             "clients are asked for %d things already, which is the limit: nothing more of type "
@@ -269,29 +272,29 @@ tell_full(udpai_node *node, udpai_str type_url)
 }
 
 static report_subscription *
-make_request(udpai_node *node, udpai_str type_url, udpai_str key)
+make_request(udpai_interest *interest, udpai_str type_url, udpai_str key)
 {
-    if (node->report_subscriptions.n >= WISHES_MAX) {
-        tell_full(node, type_url);
+    if (interest->report_subscriptions.n >= WISHES_MAX) {
+        tell_full(interest, type_url);
         return NULL;
     }
     report_subscription *request = udpai_alloc(sizeof(*request) + key.len);
     if (!request)
         return NULL;
-    request->node = node;
+    request->interest = interest;
     request->held = request->known = FAR;
     request->type_len = (uint32_t)type_url.len;
     request->len = (uint32_t)key.len;
     memcpy(request->key, key.data, key.len);
     udpai_timer_init(&request->linger, on_linger_end);
-    if (udpai_map_add(&node->report_subscriptions, request))
+    if (udpai_map_add(&interest->report_subscriptions, request))
         return request;
     udpai_free(request);
     return NULL;
 }
 
 static report_subscription *
-find_or_make(udpai_node *node, udpai_str type_url, udpai_str text, bool makes)
+find_or_make(udpai_interest *interest, udpai_str type_url, udpai_str text, bool makes)
 {
     char room[UDPAI_TYPE_URL_MAX + 1 + UDPA_NAME_MAX + 1];
     if (type_url.len > UDPAI_TYPE_URL_MAX || text.len > UDPA_NAME_MAX + 1)
@@ -300,16 +303,16 @@ find_or_make(udpai_node *node, udpai_str type_url, udpai_str text, bool makes)
     memcpy(room, type_url.data, type_url.len);
     room[type_url.len] = ' ';
     memcpy(room + type_url.len + 1, text.data, text.len);
-    report_subscription *request = udpai_map_get(&node->report_subscriptions, key);
-    return request || !makes ? request : make_request(node, type_url, key);
+    report_subscription *request = udpai_map_get(&interest->report_subscriptions, key);
+    return request || !makes ? request : make_request(interest, type_url, key);
 }
 
 void
-udpai_reports_want(udpai_node *node, udpai_str type_url, udpai_str text, bool wanted)
+udpai_reports_want(udpai_interest *interest, udpai_str type_url, udpai_str text, bool wanted)
 {
     if (!udpai_type_is_client(type_url))
         return;
-    report_subscription *request = find_or_make(node, type_url, text, wanted);
+    report_subscription *request = find_or_make(interest, type_url, text, wanted);
     if (!request || (!wanted && !request->n_wanted))
         return; /* there was no memory or room to want it */
     request->n_wanted += wanted ? 1 : (size_t)-1;
@@ -319,9 +322,9 @@ udpai_reports_want(udpai_node *node, udpai_str type_url, udpai_str text, bool wa
 }
 
 void
-udpai_reports_want_direct(udpai_node *node, udpai_str type_url, udpai_str text, bool wanted)
+udpai_reports_want_direct(udpai_interest *interest, udpai_str type_url, udpai_str text, bool wanted)
 {
-    report_subscription *request = find_or_make(node, type_url, text, wanted);
+    report_subscription *request = find_or_make(interest, type_url, text, wanted);
     if (!request || (!wanted && !request->n_direct))
         return;
     request->n_direct += wanted ? 1 : (size_t)-1;
@@ -332,30 +335,35 @@ udpai_reports_want_direct(udpai_node *node, udpai_str type_url, udpai_str text, 
 /* ---- asking again ---- */
 
 static const report_subscription *
-asked_by_name(udpai_node *node, const udpai_peer *peer, udpai_str type_url, udpai_str name)
+asked_by_name(udpai_interest *interest, const udpai_peer *peer, udpai_str type_url, udpai_str name)
 {
-    const report_subscription *request = find_or_make(node, type_url, name, false);
+    const report_subscription *request = find_or_make(interest, type_url, name, false);
     return request && asks(request, peer->is_node) ? request : NULL;
 }
 
 bool
-udpai_reports_asks(udpai_node *node, const udpai_peer *peer, udpai_str type_url, udpai_str name)
+udpai_reports_asks(udpai_interest *interest,
+                   const udpai_peer *peer,
+                   udpai_str type_url,
+                   udpai_str name)
 {
     char room[UDPA_NAME_MAX + 1];
     size_t at = 0;
     udpai_str prefix;
     if (!peer->has_reports || name.len > UDPA_NAME_MAX)
         return false;
-    bool is_asked = asked_by_name(node, peer, type_url, name);
+    bool is_asked = asked_by_name(interest, peer, type_url, name);
     while (!is_asked && udpai_name_next_prefix(name, &at, &prefix))
-        is_asked = asked_by_name(node, peer, type_url, udpai_wildcard_text(room, prefix));
+        is_asked = asked_by_name(interest, peer, type_url, udpai_wildcard_text(room, prefix));
     return is_asked;
 }
 
 /* What a wildcard has is asked for by its name, and given back: it stays by the wildcard. That is
  * nobody's request, and no node is to pass it on. */
 static void
-ask_singly(udpai_node *node, const udpai_peer *peer, const udpai_subscription_message *message)
+ask_singly(udpai_interest *interest,
+           const udpai_peer *peer,
+           const udpai_subscription_message *message)
 {
     static const udpai_order_kind kinds[] = {UDPAI_ORDER_SUBSCRIBE, UDPAI_ORDER_UNSUBSCRIBE};
     for (size_t i = 0; message->n_names && i < UDPAI_ARRAY_LEN(kinds); i++) {
@@ -367,12 +375,12 @@ ask_singly(udpai_node *node, const udpai_peer *peer, const udpai_subscription_me
             return; /* it is refreshed again; and one that stays asked for does no harm */
         }
         order->session = peer->session;
-        udpai_context_order(&node->context, order);
+        udpai_context_order(interest->context, order);
     }
 }
 
 void
-udpai_reports_ask_again(udpai_node *node,
+udpai_reports_ask_again(udpai_interest *interest,
                         const udpai_peer *peer,
                         udpai_str type_url,
                         const udpai_str *names,
@@ -380,7 +388,7 @@ udpai_reports_ask_again(udpai_node *node,
 {
     UDPAI_VECTOR(udpai_str) singly = {0};
     for (size_t i = 0; i < n_names; i++) {
-        const report_subscription *request = asked_by_name(node, peer, type_url, names[i]);
+        const report_subscription *request = asked_by_name(interest, peer, type_url, names[i]);
         if (!request) {
             (void)udpai_vector_push(&singly, names[i]);
             continue;
@@ -394,7 +402,7 @@ udpai_reports_ask_again(udpai_node *node,
         .n_names = singly.n,
         .distance = peer->is_node && peer->is_extended ? FAR : 0,
     };
-    ask_singly(node, peer, &message);
+    ask_singly(interest, peer, &message);
     udpai_vector_done(&singly);
 }
 
@@ -404,7 +412,8 @@ static void
 ask_who_refused(report_subscription *request)
 {
     for (size_t i = 0; i < request->refused.n; i++) {
-        const udpai_peer *peer = udpai_peers_find(request->node->peers, request->refused.items[i]);
+        const udpai_peer *peer =
+            udpai_peers_find(request->interest->peers, request->refused.items[i]);
         if (peer && peer->has_reports && asks(request, peer->is_node))
             tell(request, peer, UDPAI_ORDER_SUBSCRIBE);
     }
@@ -414,10 +423,10 @@ ask_who_refused(report_subscription *request)
 static void
 on_refused(udpai_timer *timer)
 {
-    udpai_node *node = UDPAI_CONTAINER_OF(timer, udpai_node, refused_reports);
+    udpai_interest *interest = UDPAI_CONTAINER_OF(timer, udpai_interest, refused_reports);
     size_t at = 0;
     report_subscription *request;
-    while ((request = udpai_map_next(&node->report_subscriptions, &at)))
+    while ((request = udpai_map_next(&interest->report_subscriptions, &at)))
         ask_who_refused(request);
 }
 
@@ -432,19 +441,19 @@ has_refused(const report_subscription *request, const udpai_peer *peer)
 
 /* Without memory it is asked when it comes again. */
 static void
-note_refused(udpai_node *node, const udpai_peer *peer, udpai_str type_url, udpai_str text)
+note_refused(udpai_interest *interest, const udpai_peer *peer, udpai_str type_url, udpai_str text)
 {
-    report_subscription *request = find_or_make(node, type_url, text, false);
+    report_subscription *request = find_or_make(interest, type_url, text, false);
     if (!request || has_refused(request, peer) ||
         !udpai_vector_push(&request->refused, peer->session))
         return;
-    if (!udpai_timer_is_set(&node->refused_reports))
-        udpai_timer_set(node->context.wheel, &node->refused_reports,
-                        udpai_context_now(&node->context) + UDPAI_ASK_AGAIN_MS);
+    if (!udpai_timer_is_set(&interest->refused_reports))
+        udpai_timer_set(interest->context->wheel, &interest->refused_reports,
+                        udpai_context_now(interest->context) + UDPAI_ASK_AGAIN_MS);
 }
 
 void
-udpai_reports_refused(udpai_node *node,
+udpai_reports_refused(udpai_interest *interest,
                       const udpai_peer *peer,
                       const udpai_subscription_message *error)
 {
@@ -455,7 +464,7 @@ udpai_reports_refused(udpai_node *node,
     if (error->name_space.len > UDPA_NAME_MAX)
         return;
     for (size_t i = 0; i < n_names; i++)
-        note_refused(node, peer, error->type_url,
+        note_refused(interest, peer, error->type_url,
                      names[i].len ? names[i] : udpai_wildcard_text(room, error->name_space));
 }
 
@@ -475,7 +484,7 @@ static void
 change_interest(const report_subscription *request, bool wanted)
 {
     if (request->others.n == (wanted ? 1 : 0))
-        udpai_interest_change(request->node, type_of(request), text_of(request), wanted);
+        udpai_interest_change(request->interest, type_of(request), text_of(request), wanted);
 }
 
 static void
@@ -510,27 +519,27 @@ end_passed_on(report_subscription *request, uint64_t session)
 }
 
 static void
-end_all_wildcards(const udpai_node *node, uint64_t session, udpai_str type_url)
+end_all_wildcards(const udpai_interest *interest, uint64_t session, udpai_str type_url)
 {
     size_t at = 0;
     report_subscription *request;
-    while ((request = udpai_map_next(&node->report_subscriptions, &at)))
+    while ((request = udpai_map_next(&interest->report_subscriptions, &at)))
         if (is_wildcard(request) && udpai_str_eq(type_of(request), type_url))
             end_passed_on(request, session);
 }
 
 void
-udpai_reports_passed_on(udpai_node *node, const udpai_report *report, udpai_str text)
+udpai_reports_passed_on(udpai_interest *interest, const udpai_report *report, udpai_str text)
 {
     const udpai_subscription_message *message = report->subscription;
     udpai_str type_url = message->type_url;
-    if (!udpai_type_is_client(type_url) || !udpai_peers_find(node->peers, report->session))
+    if (!udpai_type_is_client(type_url) || !udpai_peers_find(interest->peers, report->session))
         return;
     if (!report->wanted && text.len == 1 && text.data[0] == '*') {
-        end_all_wildcards(node, report->session, type_url);
+        end_all_wildcards(interest, report->session, type_url);
         return;
     }
-    report_subscription *request = find_or_make(node, type_url, text, report->wanted);
+    report_subscription *request = find_or_make(interest, type_url, text, report->wanted);
     if (request && report->wanted)
         take_passed_on(request, report->session, message->distance < FAR ? message->distance : FAR);
     else if (request)
@@ -538,11 +547,11 @@ udpai_reports_passed_on(udpai_node *node, const udpai_report *report, udpai_str 
 }
 
 void
-udpai_reports_gone(udpai_node *node, uint64_t session)
+udpai_reports_gone(udpai_interest *interest, uint64_t session)
 {
     size_t at = 0;
     report_subscription *request;
-    while ((request = udpai_map_next(&node->report_subscriptions, &at))) {
+    while ((request = udpai_map_next(&interest->report_subscriptions, &at))) {
         passed_on *one = find_passed_on(request, session);
         if (!one)
             continue;
@@ -553,42 +562,42 @@ udpai_reports_gone(udpai_node *node, uint64_t session)
 }
 
 size_t
-udpai_node_n_report_subscriptions(const udpai_node *node)
+udpai_reports_n_subscriptions(const udpai_interest *interest)
 {
-    return node->report_subscriptions.n;
+    return interest->report_subscriptions.n;
 }
 
 /* ---- coming and going ---- */
 
 void
-udpai_reports_introduce(udpai_node *node, udpai_peer *peer)
+udpai_reports_introduce(udpai_interest *interest, udpai_peer *peer)
 {
     bool is_source = peer->source && peer->source->serves_us;
-    if (peer->has_reports || is_source || node->context.is_endpoint ||
+    if (peer->has_reports || is_source || interest->context->is_endpoint ||
         !udpai_node_info_has_feature(peer->info, UDPAI_FEATURE_CLIENT))
         return;
     peer->has_reports = true;
     size_t at = 0;
     const report_subscription *request;
-    while ((request = udpai_map_next(&node->report_subscriptions, &at)))
+    while ((request = udpai_map_next(&interest->report_subscriptions, &at)))
         if (asks(request, peer->is_node))
             tell(request, peer, UDPAI_ORDER_SUBSCRIBE);
 }
 
 void
-udpai_reports_init(udpai_node *node)
+udpai_reports_init(udpai_interest *interest)
 {
-    udpai_map_init(&node->report_subscriptions, request_key);
-    udpai_timer_init(&node->refused_reports, on_refused);
+    udpai_map_init(&interest->report_subscriptions, request_key);
+    udpai_timer_init(&interest->refused_reports, on_refused);
 }
 
 void
-udpai_reports_free(udpai_node *node)
+udpai_reports_done(udpai_interest *interest)
 {
     size_t at = 0;
     report_subscription *request;
-    while ((request = udpai_map_next(&node->report_subscriptions, &at)))
+    while ((request = udpai_map_next(&interest->report_subscriptions, &at)))
         free_request(request);
-    udpai_map_done(&node->report_subscriptions);
-    udpai_timer_cancel(&node->refused_reports);
+    udpai_map_done(&interest->report_subscriptions);
+    udpai_timer_cancel(&interest->refused_reports);
 }

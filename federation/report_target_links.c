@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which sources a report is for, as the store and the providers are now. */
+#include "federation/egress_internal.h"
+#include "federation/named.h"
 #include "federation/report_targets.h"
 #include "federation/reporting.h"
 #include "model/links.h"
@@ -16,13 +18,13 @@ add(udpai_link_vector *links, const udpai_source *source)
 /* ---- who has delivered it ---- */
 
 static udpai_source *
-source_of(const udpai_node *node, const udpai_origin *origin)
+source_of(const udpai_egress *egress, const udpai_origin *origin)
 {
     udpai_str prefix = UDPAI_STR("source:"), key = udpai_origin_key(origin);
     if (!udpai_str_starts(key, prefix))
         return NULL;
     const udpai_str name = {key.data + prefix.len, key.len - prefix.len};
-    udpai_source *source = udpai_map_get(&node->sources, name);
+    udpai_source *source = udpai_sources_get(egress->sources, name);
     return source && source->origin == origin ? source : NULL;
 }
 
@@ -45,21 +47,21 @@ look_at(void *userdata, const udpai_contribution *contribution)
 /* Whose word is effective; but not of one that does not count any more, while another does, though
  * what that has is older. NULL: nobody's. */
 static const udpai_origin *
-deliverer(const udpai_node *node, udpai_str type_url, udpai_str name)
+deliverer(const udpai_egress *egress, udpai_str type_url, udpai_str name)
 {
     struct search search = {NULL, NULL};
-    udpai_store_visit_name(node->context.store, type_url, name, look_at, &search);
+    udpai_store_visit_name(egress->context->store, type_url, name, look_at, &search);
     return search.counts ? search.counts : search.effective;
 }
 
 static udpa_err
-add_deliverers(const udpai_node *node, const udpai_subject *subject, udpai_link_vector *links)
+add_deliverers(const udpai_egress *egress, const udpai_subject *subject, udpai_link_vector *links)
 {
     udpa_err err = UDPA_OK;
     for (size_t i = 0; i < subject->n_types && err == UDPA_OK; i++) {
-        const udpai_origin *origin = deliverer(node, subject->types[i], subject->name);
+        const udpai_origin *origin = deliverer(egress, subject->types[i], subject->name);
         if (origin)
-            err = add(links, source_of(node, origin));
+            err = add(links, source_of(egress, origin));
     }
     return err;
 }
@@ -86,13 +88,14 @@ add_active_of(const udpai_provider *provider, udpai_str name, udpai_link_vector 
 }
 
 static udpa_err
-add_active(const udpai_node *node, const udpai_subject *subject, udpai_link_vector *links)
+add_active(const udpai_egress *egress, const udpai_subject *subject, udpai_link_vector *links)
 {
     udpa_err err = UDPA_OK;
     for (size_t i = 0; i < subject->n_types && err == UDPA_OK; i++) {
-        const udpai_named *named = udpai_named_find(node, subject->types[i], subject->name);
+        const udpai_named *named =
+            udpai_named_find(egress->named_table, subject->types[i], subject->name);
         const udpai_provider *provider =
-            named ? named->provider : udpai_map_get(&node->providers, subject->types[i]);
+            named ? named->provider : udpai_map_get(&egress->providers->by_type, subject->types[i]);
         if (provider)
             err = add_active_of(provider, subject->name, links);
     }
@@ -111,9 +114,9 @@ ends_walk(const udpai_descriptor *descriptor)
 
 /* The template of providers is asked for nothing itself, so nobody has walked it. */
 static udpa_err
-add_active_of_any(const udpai_node *node, udpai_str name, udpai_link_vector *links)
+add_active_of_any(const udpai_egress *egress, udpai_str name, udpai_link_vector *links)
 {
-    const udpai_provider *any = node->any_type;
+    const udpai_provider *any = egress->providers->any_type;
     udpa_err err = UDPA_OK;
     for (size_t i = 0; any && i < any->descriptors.n && err == UDPA_OK; i++) {
         const udpai_descriptor *descriptor = &any->descriptors.items[i];
@@ -126,29 +129,29 @@ add_active_of_any(const udpai_node *node, udpai_str name, udpai_link_vector *lin
 }
 
 static udpa_err
-find(const udpai_node *node,
+find(const udpai_egress *egress,
      const udpai_subject *subject,
      udpai_link_vector *links,
      bool *ret_is_for_all)
 {
     links->n = 0;
-    udpa_err err = add_deliverers(node, subject, links);
+    udpa_err err = add_deliverers(egress, subject, links);
     if (err == UDPA_OK && links->n == 0)
-        err = add_active(node, subject, links);
+        err = add_active(egress, subject, links);
     if (err == UDPA_OK && links->n == 0)
-        err = add_active_of_any(node, subject->name, links);
+        err = add_active_of_any(egress, subject->name, links);
     *ret_is_for_all = links->n == 0;
     return err;
 }
 
 udpa_err
-udpai_report_target_find(const udpai_node *node,
+udpai_report_target_find(const udpai_egress *egress,
                          const udpa_resource *report,
                          udpai_link_vector *links,
                          bool *ret_is_for_all)
 {
-    const udpai_subject subject = udpai_subject_of(node, report);
-    return find(node, &subject, links, ret_is_for_all);
+    const udpai_subject subject = udpai_subject_of(egress->context, report);
+    return find(egress, &subject, links, ret_is_for_all);
 }
 
 /* ---- who is to be warm ---- */
@@ -173,11 +176,11 @@ stands_by(const udpai_source *source, udpai_str type_url)
 }
 
 static udpa_err
-add_standby(const udpai_node *node, udpai_str type_url, udpai_link_vector *links)
+add_standby(const udpai_egress *egress, udpai_str type_url, udpai_link_vector *links)
 {
     udpa_err err = UDPA_OK;
-    UDPAI_LIST_FOREACH (at, &node->own_sources) {
-        const udpai_source *source = UDPAI_LIST_ENTRY(at, udpai_source, in_own);
+    const udpai_source *source = NULL;
+    while ((source = udpai_sources_next_own(egress->sources, source))) {
         if (err == UDPA_OK && source->standby.n && stands_by(source, type_url))
             err = add(links, source);
     }
@@ -185,29 +188,30 @@ add_standby(const udpai_node *node, udpai_str type_url, udpai_link_vector *links
 }
 
 udpa_err
-udpai_report_target_add_standby(const udpai_node *node,
+udpai_report_target_add_standby(const udpai_egress *egress,
                                 const udpa_resource *report,
                                 udpai_link_vector *links)
 {
-    return add_standby(node, udpai_resource_type_url(report), links);
+    return add_standby(egress, udpai_resource_type_url(report), links);
 }
 
 /* ---- who is told ---- */
 
 static udpa_err
-add_all(const udpai_node *node, udpai_link_vector *links)
+add_all(const udpai_egress *egress, udpai_link_vector *links)
 {
     udpa_err err = UDPA_OK;
-    UDPAI_LIST_FOREACH (at, &node->own_sources)
+    udpai_source *source = NULL;
+    while ((source = udpai_sources_next_own(egress->sources, source)))
         if (err == UDPA_OK)
-            err = add(links, UDPAI_LIST_ENTRY(at, udpai_source, in_own));
+            err = add(links, source);
     return err;
 }
 
 static udpai_source *
-source_at(const udpai_node *node, uint64_t link)
+source_at(const udpai_egress *egress, uint64_t link)
 {
-    return udpai_map_get(&node->links, (udpai_str){(const char *)&link, sizeof(link)});
+    return udpai_sources_at(egress->sources, link);
 }
 
 /* The id of the node that is, or was last, behind it; NULL: none was yet. */
@@ -219,13 +223,13 @@ who_is(const udpai_source *source)
 
 /* Of the links those where somebody has been, in their order. */
 static udpa_bytes *
-make_members(const udpai_node *node, const udpai_link_vector *links)
+make_members(const udpai_egress *egress, const udpai_link_vector *links)
 {
     UDPAI_VECTOR(udpai_report_target_member) members = {0};
     udpa_bytes *made = NULL;
     bool is_whole = true;
     for (size_t i = 0; i < links->n && is_whole; i++) {
-        const udpa_bytes *id = who_is(source_at(node, links->items[i]));
+        const udpa_bytes *id = who_is(source_at(egress, links->items[i]));
         const udpai_report_target_member member = {links->items[i],
                                                    id ? udpai_hash(udpai_bytes_view(id)) : 0};
         is_whole = !id || udpai_vector_push(&members, member);
@@ -238,28 +242,30 @@ make_members(const udpai_node *node, const udpai_link_vector *links)
 }
 
 udpa_bytes *
-udpai_report_target_audience(const udpai_node *node, udpai_str name)
+udpai_report_target_audience(const udpai_egress *egress, udpai_str name)
 {
     const udpai_subject subject = udpai_subject_of_load(name);
     udpai_link_vector links = {0};
     udpa_bytes *members = NULL;
     bool is_for_all = false;
-    udpa_err err = find(node, &subject, &links, &is_for_all);
+    udpa_err err = find(egress, &subject, &links, &is_for_all);
     if (err == UDPA_OK)
-        err = is_for_all ? add_all(node, &links)
-                         : add_standby(node, UDPAI_STR(UDPAI_TYPE_CLIENT_LOAD), &links);
+        err = is_for_all ? add_all(egress, &links)
+                         : add_standby(egress, UDPAI_STR(UDPAI_TYPE_CLIENT_LOAD), &links);
     if (err == UDPA_OK) {
         links.n = links.n ? udpai_links_sort(links.items, links.n) : 0;
-        members = make_members(node, &links);
+        members = make_members(egress, &links);
     }
     udpai_vector_done(&links);
     return members;
 }
 
 udpa_err
-udpai_node_load_audience(const udpai_node *node, udpai_str name, udpai_audience *ret_audience)
+udpai_report_targets_load_audience(const udpai_egress *egress,
+                                   udpai_str name,
+                                   udpai_audience *ret_audience)
 {
-    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *members = udpai_report_target_audience(node, name);
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *members = udpai_report_target_audience(egress, name);
     if (!members)
         return UDPA_ERR_NOMEM;
     ret_audience->n = udpa_bytes_size(members) / sizeof(udpai_report_target_member);
@@ -268,14 +274,16 @@ udpai_node_load_audience(const udpai_node *node, udpai_str name, udpai_audience 
 }
 
 bool
-udpai_node_reports_to(const udpai_node *node, const udpa_resource *report, udpai_str *ret_name)
+udpai_report_targets_only(const udpai_egress *egress,
+                          const udpa_resource *report,
+                          udpai_str *ret_name)
 {
     udpai_link_vector links = {0};
     bool is_for_all = true;
-    udpa_err err = udpai_report_target_find(node, report, &links, &is_for_all);
+    udpa_err err = udpai_report_target_find(egress, report, &links, &is_for_all);
     bool is_one = err == UDPA_OK && !is_for_all && udpai_links_sort(links.items, links.n) == 1;
     const udpai_source *source =
-        is_one ? udpai_map_get(&node->links,
+        is_one ? udpai_map_get(&egress->sources->by_link,
                                (udpai_str){(const char *)links.items, sizeof(*links.items)})
                : NULL;
     udpai_vector_done(&links);
@@ -304,11 +312,11 @@ mix_provider(uint64_t *digest, const udpai_provider *provider)
 }
 
 uint64_t
-udpai_report_target_digest(const udpai_node *node)
+udpai_report_target_digest(const udpai_egress *egress)
 {
     uint64_t digest = 14695981039346656037u;
-    UDPAI_LIST_FOREACH (at, &node->own_sources) {
-        const udpai_source *source = UDPAI_LIST_ENTRY(at, udpai_source, in_own);
+    const udpai_source *source = NULL;
+    while ((source = udpai_sources_next_own(egress->sources, source))) {
         mix(&digest, source->link << 2 | (uint64_t)udpai_source_may_want_reports(source) << 1 |
                          (uint64_t)udpai_source_is_active(source));
         mix(&digest, source->is_decided);
@@ -317,11 +325,11 @@ udpai_report_target_digest(const udpai_node *node)
     }
     size_t at = 0;
     const udpai_provider *provider;
-    while ((provider = udpai_map_next(&node->providers, &at)))
+    while ((provider = udpai_map_next(&egress->providers->by_type, &at)))
         mix_provider(&digest, provider);
     at = 0;
     const udpai_named *named;
-    while ((named = udpai_map_next(&node->named, &at))) {
+    while ((named = udpai_named_table_next(egress->named_table, &at))) {
         mix_provider(&digest, named->provider);
         for (size_t i = 0; i < named->leaving.n; i++)
             mix(&digest, named->leaving.items[i].is_eligible);

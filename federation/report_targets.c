@@ -2,7 +2,11 @@
 #include "federation/report_targets.h"
 
 #include "base/alloc.h"
+#include "base/map.h"
+#include "federation/egress_internal.h"
+#include "federation/named_table.h"
 #include "federation/reports.h"
+#include "federation/source_internal.h"
 #include "model/client_type.h"
 #include "model/links.h"
 
@@ -203,11 +207,11 @@ has_member(udpai_str members, const udpai_report_target_member *one)
 /* Of those for whom it was said, who are its audience still. If there are others, it is said again
  * for them. */
 static udpa_err
-find_bound(const udpai_node *node, const routed *self, udpai_link_vector *links)
+find_bound(const udpai_egress *egress, const routed *self, udpai_link_vector *links)
 {
     UDPA_AUTO(udpa_bytes_unref)
     udpa_bytes *audience =
-        udpai_report_target_audience(node, udpai_resource_name(self->told.resource));
+        udpai_report_target_audience(egress, udpai_resource_name(self->told.resource));
     if (!audience)
         return UDPA_ERR_NOMEM;
     udpai_str now = udpai_bytes_view(audience), said = udpai_bytes_view(self->bound);
@@ -218,33 +222,33 @@ find_bound(const udpai_node *node, const routed *self, udpai_link_vector *links)
         if (has_member(said, &member) && !udpai_vector_push(links, member.link))
             return UDPA_ERR_NOMEM;
     }
-    if (!udpai_str_eq(now, said) && node->context.env.audience_moved)
-        node->context.env.audience_moved(node->context.env.userdata);
+    if (!udpai_str_eq(now, said) && egress->context->env.audience_moved)
+        egress->context->env.audience_moved(egress->context->env.userdata);
     return UDPA_OK;
 }
 
 static udpa_err
-find_links(const udpai_node *node,
+find_links(const udpai_egress *egress,
            const routed *self,
            udpai_link_vector *links,
            bool *ret_is_for_all)
 {
     *ret_is_for_all = false;
     if (self->bound)
-        return find_bound(node, self, links);
-    udpa_err err = udpai_report_target_find(node, self->told.resource, links, ret_is_for_all);
+        return find_bound(egress, self, links);
+    udpa_err err = udpai_report_target_find(egress, self->told.resource, links, ret_is_for_all);
     return err == UDPA_OK && !*ret_is_for_all
-               ? udpai_report_target_add_standby(node, self->told.resource, links)
+               ? udpai_report_target_add_standby(egress, self->told.resource, links)
                : err;
 }
 
 static udpa_err
-route(const udpai_node *node, routed *self, bool *ret_has_changed)
+route(const udpai_egress *egress, routed *self, bool *ret_has_changed)
 {
-    udpai_report_targets *targets = node->report_targets;
+    udpai_report_targets *targets = egress->targets;
     bool is_for_all = false;
     udpa_bytes *links = NULL;
-    udpa_err err = find_links(node, self, &targets->links, &is_for_all);
+    udpa_err err = find_links(egress, self, &targets->links, &is_for_all);
     if (err == UDPA_OK && !is_for_all) {
         targets->links.n = udpai_links_sort(targets->links.items, targets->links.n);
         links = share_links(targets);
@@ -260,9 +264,9 @@ route(const udpai_node *node, routed *self, bool *ret_has_changed)
 
 /* It is about to be told. */
 static udpa_err
-take(const udpai_node *node, const udpai_change *change, udpa_bytes **ret_links)
+take(const udpai_egress *egress, const udpai_change *change, udpa_bytes **ret_links)
 {
-    routed *self = get_report(node->report_targets, change->resource);
+    routed *self = get_report(egress->targets, change->resource);
     bool has_changed;
     if (!self)
         return UDPA_ERR_NOMEM;
@@ -275,17 +279,17 @@ take(const udpai_node *node, const udpai_change *change, udpa_bytes **ret_links)
     };
     let_go(&before);
     udpai_list_remove(&self->in_untold);
-    if (!put_below(node->report_targets, self, udpai_subject_of(node, change->resource).name))
+    if (!put_below(egress->targets, self, udpai_subject_of(egress->context, change->resource).name))
         return UDPA_ERR_NOMEM;
-    udpa_err err = route(node, self, &has_changed);
+    udpa_err err = route(egress, self, &has_changed);
     *ret_links = self->told.shown_to;
     return err;
 }
 
 udpa_err
-udpai_report_targets_bind(udpai_node *node, const udpa_resource *report, udpa_bytes *members)
+udpai_report_targets_bind(udpai_egress *egress, const udpa_resource *report, udpa_bytes *members)
 {
-    routed *self = get_report(node->report_targets, report);
+    routed *self = get_report(egress->targets, report);
     if (!self) {
         udpa_bytes_unref(members);
         return UDPA_ERR_NOMEM;
@@ -297,92 +301,93 @@ udpai_report_targets_bind(udpai_node *node, const udpa_resource *report, udpa_by
 
 /* What was told goes with the change that says so. */
 void
-udpai_report_targets_withdrawn(udpai_node *node, udpai_str type_url, udpai_str name)
+udpai_report_targets_withdrawn(udpai_egress *egress, udpai_str type_url, udpai_str name)
 {
     char room[UDPAI_NAMED_KEY_MAX];
     udpai_str key = udpai_named_make_key(room, type_url, name);
-    routed *self = udpai_map_get(&node->report_targets->reports, key);
+    routed *self = udpai_map_get(&egress->targets->reports, key);
     if (!self || self->told.resource)
         return;
-    udpai_map_remove(&node->report_targets->reports, key);
-    free_report(node->report_targets, self);
+    udpai_map_remove(&egress->targets->reports, key);
+    free_report(egress->targets, self);
 }
 
 /* ---- looking again ---- */
 
 static udpa_err
-look_again(const udpai_node *node, routed *self)
+look_again(const udpai_egress *egress, routed *self)
 {
     bool has_changed = false;
-    udpa_err err = self->told.resource ? route(node, self, &has_changed) : UDPA_OK;
+    udpa_err err = self->told.resource ? route(egress, self, &has_changed) : UDPA_OK;
     if (has_changed && !udpai_list_linked(&self->in_untold))
-        udpai_list_append(&node->report_targets->untold, &self->in_untold);
+        udpai_list_append(&egress->targets->untold, &self->in_untold);
     return err;
 }
 
 static udpa_err
-look_at_all(const udpai_node *node)
+look_at_all(const udpai_egress *egress)
 {
     size_t at = 0;
     routed *self;
     udpa_err err = UDPA_OK;
-    while (err == UDPA_OK && (self = udpai_map_next(&node->report_targets->reports, &at)))
-        err = look_again(node, self);
+    while (err == UDPA_OK && (self = udpai_map_next(&egress->targets->reports, &at)))
+        err = look_again(egress, self);
     return err;
 }
 
 static udpa_err
-look_at_moved(const udpai_node *node)
+look_at_moved(const udpai_egress *egress)
 {
     udpa_err err = UDPA_OK;
-    UDPAI_LIST_FOREACH (in_moved, &node->report_targets->moved) {
+    UDPAI_LIST_FOREACH (in_moved, &egress->targets->moved) {
         const subject *of = UDPAI_LIST_ENTRY(in_moved, subject, in_moved);
         UDPAI_LIST_FOREACH (at, &of->reports)
             if (err == UDPA_OK)
-                err = look_again(node, UDPAI_LIST_ENTRY(at, routed, in_subject));
+                err = look_again(egress, UDPAI_LIST_ENTRY(at, routed, in_subject));
     }
     return err;
 }
 
 udpa_err
-udpai_report_targets_published(udpai_node *node, const udpa_resource *report)
+udpai_report_targets_published(udpai_egress *egress, const udpa_resource *report)
 {
-    udpai_report_targets *targets = node->report_targets;
+    udpai_report_targets *targets = egress->targets;
     char room[UDPAI_NAMED_KEY_MAX];
     routed *self = targets->is_on ? udpai_map_get(&targets->reports, make_key(room, report)) : NULL;
     if (!self || self->bound)
         return UDPA_OK;
-    return put_below(targets, self, udpai_subject_of(node, report).name) ? look_again(node, self)
-                                                                         : UDPA_ERR_NOMEM;
+    return put_below(targets, self, udpai_subject_of(egress->context, report).name)
+               ? look_again(egress, self)
+               : UDPA_ERR_NOMEM;
 }
 
 /* ---- the change set ---- */
 
 static bool
-is_report(const udpai_node *node, const udpa_resource *resource)
+is_report(const udpai_egress *egress, const udpa_resource *resource)
 {
-    return node->context.is_endpoint || udpai_type_is_client(udpai_resource_type_url(resource));
+    return egress->context->is_endpoint || udpai_type_is_client(udpai_resource_type_url(resource));
 }
 
 static bool
-has_reports(const udpai_node *node, const udpai_change_set *set)
+has_reports(const udpai_egress *egress, const udpai_change_set *set)
 {
     for (size_t i = 0; set && i < udpai_change_set_size(set); i++)
-        if (is_report(node, udpai_change_set_at(set, i)->resource))
+        if (is_report(egress, udpai_change_set_at(set, i)->resource))
             return true;
     return false;
 }
 
 static udpa_err
-add_change(const udpai_node *node, udpai_change_set *set, const udpai_change *change)
+add_change(const udpai_egress *egress, udpai_change_set *set, const udpai_change *change)
 {
     udpai_change out = *change;
     udpa_err err = UDPA_OK;
-    if (is_report(node, change->resource)) {
+    if (is_report(egress, change->resource)) {
         if (change->kind == UDPAI_CHANGE_REMOVE)
-            drop_report(node->report_targets, change->resource);
+            drop_report(egress->targets, change->resource);
         else
-            err = take(node, change, &out.shown_to);
+            err = take(egress, change, &out.shown_to);
     }
     return err == UDPA_OK ? udpai_change_set_add(set, &out) : err;
 }
@@ -402,14 +407,14 @@ add_untold(const udpai_report_targets *targets, udpai_change_set *set)
 }
 
 static udpa_err
-fill(const udpai_node *node, const udpai_change_set *from, udpai_change_set *set)
+fill(const udpai_egress *egress, const udpai_change_set *from, udpai_change_set *set)
 {
     udpa_err err = UDPA_OK;
     for (size_t i = 0; from && i < udpai_change_set_size(from) && err == UDPA_OK; i++)
-        err = add_change(node, set, udpai_change_set_at(from, i));
+        err = add_change(egress, set, udpai_change_set_at(from, i));
     if (err == UDPA_OK)
-        err = node->report_targets->is_all_moved ? look_at_all(node) : look_at_moved(node);
-    return err == UDPA_OK ? add_untold(node->report_targets, set) : err;
+        err = egress->targets->is_all_moved ? look_at_all(egress) : look_at_moved(egress);
+    return err == UDPA_OK ? add_untold(egress->targets, set) : err;
 }
 
 static void
@@ -423,26 +428,26 @@ settle(udpai_report_targets *targets)
 }
 
 udpa_err
-udpai_report_targets_apply(udpai_node *node, udpai_change_set *from, udpai_change_set **ret_set)
+udpai_report_targets_apply(udpai_egress *egress, udpai_change_set *from, udpai_change_set **ret_set)
 {
-    if (!node->report_targets->is_on ||
-        (!udpai_report_targets_have_news(node) && !has_reports(node, from))) {
+    if (!egress->targets->is_on ||
+        (!udpai_report_targets_have_news(egress) && !has_reports(egress, from))) {
         *ret_set = udpai_change_set_ref(from);
         return UDPA_OK;
     }
     UDPA_AUTO(udpai_change_set_unref) udpai_change_set *set = udpai_change_set_new();
-    udpa_err err = set ? fill(node, from, set) : UDPA_ERR_NOMEM;
+    udpa_err err = set ? fill(egress, from, set) : UDPA_ERR_NOMEM;
     if (err != UDPA_OK)
         return err;
-    settle(node->report_targets);
+    settle(egress->targets);
     *ret_set = udpai_change_set_size(set) ? UDPAI_TAKE(set) : NULL;
     return UDPA_OK;
 }
 
 bool
-udpai_report_targets_have_news(const udpai_node *node)
+udpai_report_targets_have_news(const udpai_egress *egress)
 {
-    const udpai_report_targets *targets = node->report_targets;
+    const udpai_report_targets *targets = egress->targets;
     return (targets->is_all_moved && targets->reports.n) || !udpai_list_empty(&targets->moved) ||
            !udpai_list_empty(&targets->untold);
 }
@@ -450,16 +455,17 @@ udpai_report_targets_have_news(const udpai_node *node)
 /* ---- when it begins ---- */
 
 static bool
-has_several(const udpai_node *node)
+has_several(const udpai_egress *egress)
 {
     size_t n = 0;
-    UDPAI_LIST_FOREACH (at, &node->own_sources)
-        n += udpai_source_may_want_reports(UDPAI_LIST_ENTRY(at, udpai_source, in_own));
+    udpai_source *source = NULL;
+    while ((source = udpai_sources_next_own(egress->sources, source)))
+        n += udpai_source_may_want_reports(source);
     return n > 1;
 }
 
 struct gathering {
-    const udpai_node *node;
+    const udpai_egress *egress;
     bool is_complete;
 };
 
@@ -467,8 +473,8 @@ static bool
 gather(void *userdata, const udpai_contribution *contribution)
 {
     struct gathering *self = userdata;
-    if (self->node->context.is_endpoint &&
-        !udpai_reports_is_own(self->node, contribution->resource))
+    if (self->egress->context->is_endpoint &&
+        !udpai_reports_is_own(self->egress->context, contribution->resource))
         return true;
     const udpai_change change = {
         .resource = contribution->resource,
@@ -476,7 +482,7 @@ gather(void *userdata, const udpai_contribution *contribution)
         .from_node = udpai_origin_node(contribution->origin),
     };
     udpa_bytes *links;
-    self->is_complete = take(self->node, &change, &links) == UDPA_OK;
+    self->is_complete = take(self->egress, &change, &links) == UDPA_OK;
     return self->is_complete;
 }
 
@@ -486,8 +492,8 @@ gather_type(void *userdata, udpai_str type_url, size_t n_effective)
     struct gathering *self = userdata;
     (void)n_effective;
     if (udpai_type_is_client(type_url))
-        udpai_store_visit_effective(self->node->context.store, type_url, (udpai_str){"", 0}, gather,
-                                    self);
+        udpai_store_visit_effective(self->egress->context->store, type_url, (udpai_str){"", 0},
+                                    gather, self);
     return self->is_complete;
 }
 
@@ -515,39 +521,39 @@ forget_all(udpai_report_targets *targets)
 
 /* What was told was told to all. */
 static void
-begin(udpai_node *node)
+begin(udpai_egress *egress)
 {
-    struct gathering self = {node, true};
-    udpai_store_visit_types(node->context.store, gather_type, &self);
-    node->report_targets->is_on = self.is_complete;
+    struct gathering self = {egress, true};
+    udpai_store_visit_types(egress->context->store, gather_type, &self);
+    egress->targets->is_on = self.is_complete;
     if (!self.is_complete) { /* without memory: again with the next flush */
-        if (node->context.is_endpoint)
-            forget_told(node->report_targets);
+        if (egress->context->is_endpoint)
+            forget_told(egress->targets);
         else
-            forget_all(node->report_targets);
-        udpai_context_touch(&node->context);
+            forget_all(egress->targets);
+        udpai_context_touch(egress->context);
     }
     size_t at = 0;
     routed *report;
-    while ((report = udpai_map_next(&node->report_targets->reports, &at)))
+    while ((report = udpai_map_next(&egress->targets->reports, &at)))
         report->told.shown_to = udpa_bytes_unref(report->told.shown_to);
 }
 
 void
-udpai_report_targets_evaluate(udpai_node *node)
+udpai_report_targets_evaluate(udpai_egress *egress)
 {
-    udpai_report_targets *targets = node->report_targets;
-    if (!targets->is_on && has_several(node))
-        begin(node);
+    udpai_report_targets *targets = egress->targets;
+    if (!targets->is_on && has_several(egress))
+        begin(egress);
     if (!targets->is_on)
         return;
-    uint64_t digest = udpai_report_target_digest(node);
+    uint64_t digest = udpai_report_target_digest(egress);
     targets->is_all_moved |= digest != targets->digest;
     targets->digest = digest;
 }
 
 udpa_err
-udpai_report_targets_new(udpai_node *node)
+udpai_report_targets_new(udpai_report_targets **ret_targets, udpai_context *context)
 {
     udpai_report_targets *targets = udpai_alloc(sizeof(*targets));
     if (!targets)
@@ -556,15 +562,14 @@ udpai_report_targets_new(udpai_node *node)
     udpai_map_init(&targets->subjects, subject_key);
     udpai_list_init(&targets->moved);
     udpai_list_init(&targets->untold);
-    node->report_targets = targets;
-    udpai_store_set_moved(node->context.store, on_moved, targets);
+    *ret_targets = targets;
+    udpai_store_set_moved(context->store, on_moved, targets);
     return UDPA_OK;
 }
 
 void
-udpai_report_targets_free(udpai_node *node)
+udpai_report_targets_free(udpai_report_targets *targets)
 {
-    udpai_report_targets *targets = node->report_targets;
     if (!targets)
         return;
     forget_all(targets);

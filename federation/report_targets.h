@@ -6,38 +6,35 @@
 #ifndef UDPAI_REPORT_TARGETS_H
 #define UDPAI_REPORT_TARGETS_H
 
-#include "federation/named.h"
+#include "base/vector.h"
+#include "federation/egress.h"
 
-/* Does it subscribe to what clients report? */
-static inline bool
-udpai_source_may_want_reports(const udpai_source *source)
-{
-    return source->serves_us && !source->is_absent &&
-           (source->kind == UDPAI_SOURCE_UDPA || source->kind == UDPAI_SOURCE_UDPA_LISTEN);
-}
+typedef struct udpai_report_targets udpai_report_targets;
 
-udpa_err udpai_report_targets_new(udpai_node *node);
-void udpai_report_targets_free(udpai_node *node);
+udpa_err udpai_report_targets_new(udpai_report_targets **ret_targets, udpai_context *context);
+/* NULL does nothing. */
+void udpai_report_targets_free(udpai_report_targets *targets);
 
 /* Sources and providers were looked at again. */
-void udpai_report_targets_evaluate(udpai_node *node);
+void udpai_report_targets_evaluate(udpai_egress *egress);
 /* Is there something to tell, though the store has nothing new? */
-bool udpai_report_targets_have_news(const udpai_node *node);
+bool udpai_report_targets_have_news(const udpai_egress *egress);
 /* Makes of what is to be told (NULL: nothing) what is told to the stream side; *ret_set NULL:
  * nothing. After UDPA_ERR_NOMEM the next call must be with the same set: nothing of it may be told
  * before. */
-udpa_err
-udpai_report_targets_apply(udpai_node *node, udpai_change_set *from, udpai_change_set **ret_set);
+udpa_err udpai_report_targets_apply(udpai_egress *egress,
+                                    udpai_change_set *from,
+                                    udpai_change_set **ret_set);
 
 /* The node has said this report itself, perhaps once more: if it speaks of something else now, it
  * is for others, though the report is the same. UDPA_ERR_NOMEM: that is not known yet. */
-udpa_err udpai_report_targets_published(udpai_node *node, const udpa_resource *report);
+udpa_err udpai_report_targets_published(udpai_egress *egress, const udpa_resource *report);
 /* The report is shown to these members of its audience alone, as long as it is reported; the bytes
  * are taken. UDPA_ERR_NOMEM: nothing has changed. */
 udpa_err
-udpai_report_targets_bind(udpai_node *node, const udpa_resource *report, udpa_bytes *members);
+udpai_report_targets_bind(udpai_egress *egress, const udpa_resource *report, udpa_bytes *members);
 /* It was withdrawn. */
-void udpai_report_targets_withdrawn(udpai_node *node, udpai_str type_url, udpai_str name);
+void udpai_report_targets_withdrawn(udpai_egress *egress, udpai_str type_url, udpai_str name);
 
 /* ---- report_subject.c ---- */
 
@@ -51,7 +48,7 @@ typedef struct udpai_subject {
 } udpai_subject;
 
 /* Views of the report, or good until the next call into the node. */
-udpai_subject udpai_subject_of(const udpai_node *node, const udpa_resource *report);
+udpai_subject udpai_subject_of(const udpai_context *context, const udpa_resource *report);
 /* Of a report of load, by its name. */
 udpai_subject udpai_subject_of_load(udpai_str name);
 
@@ -61,7 +58,7 @@ typedef UDPAI_VECTOR(uint64_t) udpai_link_vector;
 
 /* Fills in the links of the sources that it is for, each perhaps several times; *ret_is_for_all: it
  * is not known, so it is for all. Those that stand by are beside them. */
-udpa_err udpai_report_target_find(const udpai_node *node,
+udpa_err udpai_report_target_find(const udpai_egress *egress,
                                   const udpa_resource *report,
                                   udpai_link_vector *links,
                                   bool *ret_is_for_all);
@@ -72,12 +69,12 @@ typedef struct udpai_report_target_member {
 } udpai_report_target_member;
 
 /* The audience of a report of load, in order, as the bytes of its members. NULL without memory. */
-udpa_bytes *udpai_report_target_audience(const udpai_node *node, udpai_str name);
+udpa_bytes *udpai_report_target_audience(const udpai_egress *egress, udpai_str name);
 /* Those that are to be warm. */
-udpa_err udpai_report_target_add_standby(const udpai_node *node,
+udpa_err udpai_report_target_add_standby(const udpai_egress *egress,
                                          const udpa_resource *report,
                                          udpai_link_vector *links);
 /* Changes when that may find others, but for who has delivered what. */
-uint64_t udpai_report_target_digest(const udpai_node *node);
+uint64_t udpai_report_target_digest(const udpai_egress *egress);
 
 #endif

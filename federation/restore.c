@@ -2,12 +2,16 @@
 /* What the durable engine has kept, at the start: contributions and facts, each under the origin it
  * had. What belongs to nothing that is configured is forgotten. */
 #include "federation/absence.h"
+#include "federation/adoption.h"
+#include "federation/clients.h"
 #include "federation/directories.h"
 #include "federation/dynamic_sources.h"
 #include "federation/epoch.h"
 #include "federation/lapse.h"
+#include "federation/node_internal.h"
 #include "federation/provider.h"
 #include "federation/recovery.h"
+#include "federation/sources.h"
 
 /* NULL: none is configured now. */
 static udpa_err
@@ -18,15 +22,15 @@ source_of_origin(udpai_node *node, udpai_str key, udpai_source **ret_source)
     if (!udpai_str_starts(key, head))
         return UDPA_OK;
     const udpai_str name = {key.data + head.len, key.len - head.len};
-    *ret_source = udpai_map_get(&node->sources, name);
+    *ret_source = udpai_sources_get(node->parts.sources, name);
     if (*ret_source)
         return UDPA_OK;
-    udpa_err err = udpai_clients_restore(node, name, ret_source);
+    udpa_err err = udpai_clients_restore(node->parts.groups, name, ret_source);
     if (err != UDPA_OK || *ret_source)
         return err;
     const udpai_source *awaited;
-    err = udpai_sources_find(node, name, UDPAI_AWAITED_BY_CONTENTS, &awaited, NULL);
-    *ret_source = udpai_map_get(&node->sources, name);
+    err = udpai_sources_find(node->parts.sources, name, UDPAI_AWAITED_BY_CONTENTS, &awaited, NULL);
+    *ret_source = udpai_sources_get(node->parts.sources, name);
     return err;
 }
 
@@ -37,7 +41,8 @@ expected_of_origin(const udpai_node *node, udpai_str key)
     udpai_str head = UDPAI_STR("path:");
     if (!udpai_str_starts(key, head))
         return NULL;
-    return udpai_directory_find(node, (udpai_str){key.data + head.len, key.len - head.len});
+    return udpai_directory_find(udpai_sources_directories(node->parts.sources),
+                                (udpai_str){key.data + head.len, key.len - head.len});
 }
 
 /* What belongs to a ConfigSource or directory that is configured no more is left out, and is
@@ -57,7 +62,7 @@ leave_out(udpai_node *node, udpa_bytes *key)
 static void
 restore_mark(udpai_node *node, const udpai_source *source, udpai_str type_url, udpai_str prefix)
 {
-    udpai_providers_expect(node, type_url);
+    udpai_providers_expect(node->parts.providers, type_url);
     UDPAI_LIST_FOREACH (at, &source->scopes) {
         udpai_scope *scope = UDPAI_LIST_ENTRY(at, udpai_scope, in_source);
         if (udpai_str_eq(udpai_bytes_view(scope->type), type_url) &&
@@ -82,8 +87,10 @@ restore_fact(udpai_node *node, const udpai_durable_op *op)
         return leave_out(node, op->origin);
     else if (op->kind == UDPAI_DURABLE_MARK)
         restore_mark(node, source, type_url, udpai_bytes_view(op->name));
+    else if (source->clients)
+        udpai_clients_restore_use(source, type_url);
     else
-        udpai_providers_restore_use(node, source, type_url);
+        udpai_providers_restore_use(node->parts.providers, source, type_url);
     return UDPA_OK;
 }
 
@@ -163,9 +170,11 @@ restore_contribution(udpai_node *node, const udpai_durable_op *op)
     if ((of_source && !source) || (of_files && !expected))
         return leave_out(node, op->origin);
     bool was_adopted = udpai_str_eq(key, UDPAI_STR(UDPAI_ORIGIN_KEY_ADOPTED));
-    udpai_origin *origin = of_files ? udpai_directory_origin(node, udpai_bytes_view(expected->root))
-                           : was_adopted ? udpai_recovery_origin(node)
-                                         : udpai_store_origin(node->context.store, key);
+    udpai_origin *origin =
+        of_files      ? udpai_directory_origin(udpai_sources_directories(node->parts.sources),
+                                               udpai_bytes_view(expected->root))
+        : was_adopted ? udpai_recovery_origin(node->parts.receiver)
+                      : udpai_store_origin(node->context.store, key);
     if (!origin)
         return UDPA_ERR_NOMEM;
     udpai_origin_set_durable(origin, true);
@@ -173,7 +182,7 @@ restore_contribution(udpai_node *node, const udpai_durable_op *op)
     if (!is_left(node, op, origin, &deadline_ms))
         return UDPA_OK;
     if (!of_source)
-        udpai_lapse_note(node, op->resource);
+        udpai_lapse_note(node->parts.lapse, op->resource);
     UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = NULL;
     err = stamp_anew(node, op->resource, &resource);
     return err == UDPA_OK
@@ -198,12 +207,12 @@ restore_seen(udpai_node *node, const udpai_durable_op *op)
 {
     const udpai_str type_url = {udpa_bytes_data(op->type), udpa_bytes_size(op->type) - 1};
     udpai_source *source;
-    if (udpai_lapse_restore(node, op))
+    if (udpai_lapse_restore(node->parts.lapse, op))
         return UDPA_OK;
     udpa_err err = source_of_origin(node, udpai_bytes_view(op->origin), &source);
     if (err != UDPA_OK || !source)
         return err;
-    udpai_providers_expect(node, type_url);
+    udpai_providers_expect(node->parts.providers, type_url);
     return udpai_absence_restore_seen(source, op);
 }
 
@@ -213,7 +222,7 @@ udpai_node_restore(udpai_node *node, const udpai_durable_op *op)
     udpa_err err = UDPA_OK;
     udpai_store_set_loading(node->context.store, true);
     if (op->kind == UDPAI_DURABLE_EPOCH)
-        err = udpai_epoch_restore(node, op);
+        err = udpai_epoch_restore(node->parts.epoch, op);
     else if (op->kind == UDPAI_DURABLE_PUT)
         err = restore_contribution(node, op);
     else if (op->kind == UDPAI_DURABLE_MARK || op->kind == UDPAI_DURABLE_USE)

@@ -11,7 +11,7 @@
 static void
 sync_mirror(udpai_scope *scope)
 {
-    const udpai_node *node = scope->source->node;
+    const udpai_sources *sources = scope->source->owner;
     udpai_str prefix = udpai_bytes_view(scope->prefix);
     const udpai_str wildcard = {"", 0};
     if (scope->wanted == scope->is_sent)
@@ -26,8 +26,9 @@ sync_mirror(udpai_scope *scope)
     scope->is_sent = udpai_ask(scope, prefix, &wildcard, 1);
     scope->own_batch = scope->last_batch;
     if (scope->is_sent && !scope->is_known)
-        udpai_timer_set(node->context.wheel, &scope->sync,
-                        udpai_context_now(&node->context) + node->context.timing.sync_timeout_ms);
+        udpai_timer_set(sources->context->wheel, &scope->sync,
+                        udpai_context_now(sources->context) +
+                            sources->context->timing.sync_timeout_ms);
 }
 
 static void
@@ -43,7 +44,7 @@ on_sync_timeout(udpai_timer *timer)
               "next source counts until it has",
               (int)udpa_bytes_size(source->name), (const char *)udpa_bytes_data(source->name),
               (int)udpa_bytes_size(scope->type), (const char *)udpa_bytes_data(scope->type),
-              (unsigned long long)source->node->context.timing.sync_timeout_ms);
+              (unsigned long long)source->owner->context->timing.sync_timeout_ms);
     udpai_source_touch(source);
 }
 
@@ -88,7 +89,7 @@ note_known(const udpai_scope *scope, udpai_durable_kind kind)
 {
     udpai_origin *origin = scope->source->origin;
     if (udpai_origin_is_durable(origin))
-        (void)udpai_store_note(scope->source->node->context.store, kind, origin,
+        (void)udpai_store_note(scope->source->owner->context->store, kind, origin,
                                udpai_bytes_view(scope->type), udpai_bytes_view(scope->prefix));
 }
 
@@ -166,12 +167,13 @@ static void
 on_silence_max(udpai_timer *timer)
 {
     udpai_scope *scope = UDPAI_CONTAINER_OF(timer, udpai_scope, silence_max);
-    const udpai_node *node = scope->source->node;
+    const udpai_sources *sources = scope->source->owner;
     if (udpai_source_is_active(scope->source))
         fall_silent(scope);
     else
-        udpai_timer_set(node->context.wheel, &scope->silence_max,
-                        udpai_context_now(&node->context) + node->context.timing.silence_max_ms);
+        udpai_timer_set(sources->context->wheel, &scope->silence_max,
+                        udpai_context_now(sources->context) +
+                            sources->context->timing.silence_max_ms);
 }
 
 /* A peer without our extensions does not say when it has said all: a while after it has begun to
@@ -179,13 +181,14 @@ on_silence_max(udpai_timer *timer)
 void
 udpai_source_spoke(udpai_source *source, udpai_str type_url)
 {
-    const udpai_node *node = source->node;
+    const udpai_sources *sources = source->owner;
     UDPAI_LIST_FOREACH (at, &source->scopes) {
         udpai_scope *scope = UDPAI_LIST_ENTRY(at, udpai_scope, in_source);
         if (udpai_timer_is_set(&scope->silence_max) &&
             udpai_str_eq(udpai_bytes_view(scope->type), type_url))
-            udpai_timer_set(node->context.wheel, &scope->silence,
-                            udpai_context_now(&node->context) + node->context.timing.silence_ms);
+            udpai_timer_set(sources->context->wheel, &scope->silence,
+                            udpai_context_now(sources->context) +
+                                sources->context->timing.silence_ms);
     }
 }
 
@@ -217,10 +220,10 @@ refuse_mirror(udpai_scope *scope, bool is_denied)
 static void
 ask_later(udpai_scope *scope)
 {
-    const udpai_node *node = scope->source->node;
+    const udpai_sources *sources = scope->source->owner;
     if (!udpai_timer_is_set(&scope->again))
-        udpai_timer_set(node->context.wheel, &scope->again,
-                        udpai_context_now(&node->context) + UDPAI_ASK_AGAIN_MS);
+        udpai_timer_set(sources->context->wheel, &scope->again,
+                        udpai_context_now(sources->context) + UDPAI_ASK_AGAIN_MS);
     udpai_source_touch(scope->source);
 }
 

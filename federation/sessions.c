@@ -3,24 +3,22 @@
  * and which parts of the node are notified. */
 #include "federation/access.h"
 #include "federation/connection.h"
+#include "federation/egress.h"
+#include "federation/node_internal.h"
+#include "federation/receiver.h"
 #include "federation/recovery.h"
 #include "federation/reporting.h"
 #include "federation/reports.h"
+#include "federation/signatures.h"
 #include "federation/twins.h"
 
 udpai_str
 udpai_node_speaker(const udpai_node *node, uint64_t session)
 {
-    const udpai_peer *peer = udpai_peers_find(node->peers, session);
+    const udpai_peer *peer = udpai_peers_find(node->parts.peers, session);
     if (!peer)
         return (udpai_str){0};
     return peer->source ? udpai_bytes_view(peer->source->name) : udpai_peer_name(peer);
-}
-
-bool
-udpai_node_peer_since(const udpai_node *node, udpai_str id, uint64_t *ret_ms)
-{
-    return udpai_peers_since(node->peers, id, ret_ms);
 }
 
 void
@@ -30,15 +28,9 @@ udpai_node_visit_nodes_below(const udpai_node *node,
 {
     size_t at = 0;
     const udpai_peer *peer;
-    while ((peer = udpai_peers_next(node->peers, &at)))
+    while ((peer = udpai_peers_next(node->parts.peers, &at)))
         if (peer->is_node && peer->has_reports && peer->info && !peer->is_replaced)
             visit(userdata, udpai_node_info_parts(peer->info)->id);
-}
-
-static udpai_source *
-source_of_link(const udpai_node *node, uint64_t link)
-{
-    return udpai_map_get(&node->links, (udpai_str){(const char *)&link, sizeof(link)});
 }
 
 /* The ConfigSource that waits for this peer to dial us; else one that has an earlier stream of it,
@@ -48,7 +40,7 @@ source_that_listens(const udpai_node *node, const udpai_peer *peer)
 {
     size_t at = 0;
     udpai_source *source, *busy = NULL;
-    while ((source = udpai_map_next(&node->sources, &at))) {
+    while ((source = udpai_sources_next(node->parts.sources, &at))) {
         if (source->kind != UDPAI_SOURCE_UDPA_LISTEN)
             continue;
         udpai_str wanted = udpai_bytes_view(source->peer_name);
@@ -67,7 +59,7 @@ source_that_listens(const udpai_node *node, const udpai_peer *peer)
 static void
 end_earlier_stream(udpai_node *node, udpai_source *source)
 {
-    udpai_peer *earlier = udpai_peers_find(node->peers, source->session);
+    udpai_peer *earlier = udpai_peers_find(node->parts.peers, source->session);
     UDPA_AUTO(udpa_error_unref)
     udpa_error *error = udpa_error_new(UDPA_ERR_ABORTED, NULL, "the peer has begun another stream");
     if (earlier) {
@@ -91,15 +83,16 @@ attach(udpai_node *node, udpai_peer *peer, udpai_source *source)
 void
 udpai_node_session_opened(udpai_node *node, udpai_report *report)
 {
-    udpai_peer *peer = udpai_peers_add(node->peers, report->session);
+    udpai_peer *peer = udpai_peers_add(node->parts.peers, report->session);
     if (!peer)
         return; /* nothing it publishes can be judged; it stops reading before long */
     peer->identity = UDPAI_TAKE(report->identity);
     peer->address = UDPAI_TAKE(report->address);
     peer->is_client = report->is_client;
-    udpai_source *source = report->link ? source_of_link(node, report->link) : NULL;
+    udpai_source *source =
+        report->link ? udpai_sources_at(node->parts.sources, report->link) : NULL;
     if (!report->link)
-        udpai_recovery_hurry(node);
+        udpai_recovery_hurry(node->parts.sources);
     peer->is_replaced = report->link && !source; /* it was given up, and hung up */
     if (source)
         udpai_source_opened(source, peer);
@@ -108,14 +101,14 @@ udpai_node_session_opened(udpai_node *node, udpai_report *report)
 void
 udpai_node_session_introduced(udpai_node *node, udpai_report *report)
 {
-    udpai_peer *peer = udpai_peers_find(node->peers, report->session);
+    udpai_peer *peer = udpai_peers_find(node->parts.peers, report->session);
     if (!peer)
         return;
-    udpai_twins_review(node, peer->info);
-    udpai_peers_introduce(node->peers, peer, UDPAI_TAKE(report->info));
-    udpai_twins_review(node, peer->info);
+    udpai_twins_review(udpai_receiver_twins(node->parts.receiver), peer->info);
+    udpai_peers_introduce(node->parts.peers, peer, UDPAI_TAKE(report->info));
+    udpai_twins_review(udpai_receiver_twins(node->parts.receiver), peer->info);
     peer->is_extended = report->is_extended;
-    if (udpai_twins_refuse(node, peer))
+    if (udpai_twins_refuse(udpai_receiver_twins(node->parts.receiver), peer))
         return;
     udpai_source *listening =
         peer->source || peer->is_client ? NULL : source_that_listens(node, peer);
@@ -124,8 +117,8 @@ udpai_node_session_introduced(udpai_node *node, udpai_report *report)
     else if (peer->source)
         udpai_source_introduced(peer->source, peer);
     if (peer->source && peer->source->serves_us)
-        udpai_access_know_source(node, peer);
-    udpai_reports_introduce(node, peer);
+        udpai_access_know_source(node->parts.access, peer);
+    udpai_reports_introduce(node->parts.interest, peer);
 }
 
 /* The same peer, to those who ask who has said something. */
@@ -142,7 +135,7 @@ is_here_again(const udpai_node *node, const udpai_peer *gone)
 {
     size_t at = 0;
     const udpai_peer *peer;
-    while ((peer = udpai_peers_next(node->peers, &at)))
+    while ((peer = udpai_peers_next(node->parts.peers, &at)))
         if (is_same(peer, gone))
             return true;
     return false;
@@ -166,18 +159,18 @@ disown(udpai_node *node, const udpai_peer *peer)
 void
 udpai_node_session_closed(udpai_node *node, udpai_report *report)
 {
-    udpai_peer *peer = udpai_peers_take(node->peers, report->session);
+    udpai_peer *peer = udpai_peers_take(node->parts.peers, report->session);
     udpai_source *source = peer           ? peer->source
-                           : report->link ? source_of_link(node, report->link)
+                           : report->link ? udpai_sources_at(node->parts.sources, report->link)
                                           : NULL;
     if (source)
         udpai_source_closed(source, report->error);
-    udpai_publishing_ended(node, report->session, report->error);
-    udpai_reports_gone(node, report->session);
+    udpai_publishing_ended(node->parts.egress, report->session, report->error);
+    udpai_reports_gone(node->parts.interest, report->session);
     if (peer && report->is_disowned)
         disown(node, peer);
     if (!peer)
         return;
-    udpai_twins_review(node, peer->info);
-    udpai_peer_free(node->peers, peer);
+    udpai_twins_review(udpai_receiver_twins(node->parts.receiver), peer->info);
+    udpai_peer_free(node->parts.peers, peer);
 }

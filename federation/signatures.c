@@ -11,48 +11,37 @@
 #define BACKDATED_US ((int64_t)UDPAI_SIGNATURE_BACKDATED_S * US_PER_S)
 
 int64_t
-udpai_signatures_now_s(const udpai_node *node)
+udpai_signatures_now_s(const udpai_signatures *signatures)
 {
-    return udpai_context_wall_us(&node->context) / US_PER_S;
+    return udpai_context_wall_us(signatures->context) / US_PER_S;
 }
 
 /* ---- whose ---- */
 
-udpai_source *
-udpai_signatures_source_of(const udpai_node *node, const udpai_origin *origin)
-{
-    size_t at = 0;
-    udpai_source *source;
-    while ((source = udpai_map_next(&node->links, &at)))
-        if (source->origin == origin)
-            return source;
-    return NULL;
-}
-
 bool
-udpai_signatures_may_sign(const udpai_node *node, const udpai_origin *origin)
+udpai_signatures_may_sign(const udpai_signatures *signatures, const udpai_origin *origin)
 {
     if (udpai_origin_rank(origin) != UDPAI_ORIGIN_SOURCE)
         return udpai_origin_rank(origin) != UDPAI_ORIGIN_NODE;
-    const udpai_source *source = udpai_signatures_source_of(node, origin);
+    const udpai_source *source = udpai_sources_of_origin(signatures->sources, origin);
     return source && (source->kind == UDPAI_SOURCE_PATH || udpai_source_is_xds(source));
 }
 
 static bool
-is_taken_first_here(const udpai_node *node, const udpa_resource *resource)
+is_taken_first_here(const udpai_signatures *signatures, const udpa_resource *resource)
 {
     return udpa_resource_n_hops(resource) == 1 &&
            udpai_str_eq(udpai_resource_hop(resource, 0).node_id,
-                        udpai_bytes_view(node->context.id));
+                        udpai_bytes_view(signatures->context->id));
 }
 
 /* Our own signatures were made when we took the resource in, to the microsecond, and add_hop() sees
  * to it that no others were. So it is known also after a restart. */
 bool
-udpai_signatures_is_own(const udpai_node *node, const udpa_resource *resource)
+udpai_signatures_is_own(const udpai_signatures *signatures, const udpa_resource *resource)
 {
     const udpai_signature *signature = udpai_resource_signature(resource);
-    return signature && is_taken_first_here(node, resource) &&
+    return signature && is_taken_first_here(signatures, resource) &&
            udpai_stamp_is_of(signature, udpai_resource_hop(resource, 0).time_us);
 }
 
@@ -63,12 +52,14 @@ udpai_signatures_is_exempt(const udpa_resource *resource)
 }
 
 const udpai_named_key *
-udpai_signatures_signer(const udpai_node *node, const udpa_resource *resource)
+udpai_signatures_signer(const udpai_signatures *signatures, const udpa_resource *resource)
 {
-    bool is_open = !udpai_resource_signature(resource) || udpai_signatures_is_own(node, resource);
-    if (!is_open || !is_taken_first_here(node, resource) || udpai_signatures_is_exempt(resource))
+    bool is_open =
+        !udpai_resource_signature(resource) || udpai_signatures_is_own(signatures, resource);
+    if (!is_open || !is_taken_first_here(signatures, resource) ||
+        udpai_signatures_is_exempt(resource))
         return NULL;
-    return udpai_keyring_signer(node->signatures.keyring, udpai_resource_authority(resource));
+    return udpai_keyring_signer(signatures->keyring, udpai_resource_authority(resource));
 }
 
 /* ---- signing ---- */
@@ -89,13 +80,13 @@ udpai_signatures_renewal_s(const udpa_resource *resource)
 }
 
 bool
-udpai_signatures_is_due(const udpai_node *node,
+udpai_signatures_is_due(const udpai_signatures *signatures,
                         const udpai_named_key *key,
                         const udpa_resource *resource,
                         int64_t now_s)
 {
     const udpai_signature *signature = udpai_resource_signature(resource);
-    int64_t validity_s = udpai_keyring_validity_s(node->signatures.keyring);
+    int64_t validity_s = udpai_keyring_validity_s(signatures->keyring);
     return !signature || !udpai_str_eq(signature->key_id, key->key_id) ||
            signature->algorithm != (uint32_t)udpai_key_algorithm_of(key->key) ||
            udpai_signature_not_after_s(signature) - udpai_signature_not_before_s(signature) !=
@@ -106,7 +97,7 @@ udpai_signatures_is_due(const udpai_node *node,
 
 /* The signature that the origin's contribution has, if it is one for this resource too. */
 static udpa_err
-reuse(const udpai_node *node,
+reuse(const udpai_signatures *signatures,
       const udpai_origin *origin,
       const udpai_named_key *key,
       udpa_resource *resource,
@@ -114,11 +105,11 @@ reuse(const udpai_node *node,
 {
     udpai_contribution held;
     udpai_resource_room room;
-    if (!udpai_store_get(node->context.store, origin, udpai_resource_type_url(resource),
+    if (!udpai_store_get(signatures->context->store, origin, udpai_resource_type_url(resource),
                          udpai_resource_name(resource), &held) ||
-        !udpai_signatures_is_own(node, held.resource) ||
+        !udpai_signatures_is_own(signatures, held.resource) ||
         !udpai_resource_signs_same(held.resource, resource) ||
-        udpai_signatures_is_due(node, key, held.resource, udpai_signatures_now_s(node)))
+        udpai_signatures_is_due(signatures, key, held.resource, udpai_signatures_now_s(signatures)))
         return UDPA_OK;
     udpai_resource_parts parts = udpai_resource_parts_of(resource, &room);
     parts.signature = *udpai_resource_signature(held.resource);
@@ -127,15 +118,15 @@ reuse(const udpai_node *node,
 }
 
 static udpa_err
-sign(udpai_node *node,
+sign(udpai_signatures *signatures,
      const udpai_named_key *key,
      udpa_resource *resource,
      udpa_resource **ret_resource)
 {
-    int64_t now_s = udpai_signatures_now_s(node);
+    int64_t now_s = udpai_signatures_now_s(signatures);
     udpai_resource_room room;
     udpai_resource_parts parts = udpai_resource_parts_of(resource, &room);
-    parts.generation = udpai_stamp_generation(&node->context, resource);
+    parts.generation = udpai_stamp_generation(signatures->context, resource);
     parts.signature = (udpai_signature){0};
     room.hops[0].time_us = now_s * US_PER_S;
     UDPA_AUTO(udpa_resource_unref) udpa_resource *bare = NULL;
@@ -146,28 +137,28 @@ sign(udpai_node *node,
         .key = key->key,
         .key_id = key->key_id,
         .not_before_s = now_s - UDPAI_SIGNATURE_BACKDATED_S,
-        .not_after_s = now_s + udpai_keyring_validity_s(node->signatures.keyring),
+        .not_after_s = now_s + udpai_keyring_validity_s(signatures->keyring),
     };
     err = udpai_resource_sign(ret_resource, bare, &signing);
-    node->signatures.n_signed += err == UDPA_OK;
+    signatures->n_signed += err == UDPA_OK;
     return err;
 }
 
 static udpa_err
-sign_or_reuse(udpai_node *node,
+sign_or_reuse(udpai_signatures *signatures,
               const udpai_origin *origin,
               const udpai_named_key *key,
               udpa_resource **resource)
 {
     udpa_resource *with_signature = NULL;
-    udpa_err err = reuse(node, origin, key, *resource, &with_signature);
+    udpa_err err = reuse(signatures, origin, key, *resource, &with_signature);
     if (err == UDPA_OK && !with_signature)
-        err = sign(node, key, *resource, &with_signature);
+        err = sign(signatures, key, *resource, &with_signature);
     if (err != UDPA_OK)
         return err;
     udpa_resource_unref(*resource);
     *resource = with_signature;
-    udpai_signatures_note(node, udpai_signatures_renewal_s(with_signature));
+    udpai_signatures_note(signatures, udpai_signatures_renewal_s(with_signature));
     return UDPA_OK;
 }
 
@@ -175,80 +166,82 @@ sign_or_reuse(udpai_node *node,
 
 /* Is it what the origin has sent before, which was found good? */
 static bool
-is_verified(const udpai_node *node, const udpai_origin *origin, const udpa_resource *resource)
+is_verified(const udpai_signatures *signatures,
+            const udpai_origin *origin,
+            const udpa_resource *resource)
 {
     udpai_contribution held;
-    return !node->signatures.must_verify && node->signatures.unverified.n == 0 &&
+    return !signatures->must_verify && signatures->unverified.n == 0 &&
            udpai_resource_signature(resource) &&
-           udpai_store_get(node->context.store, origin, udpai_resource_type_url(resource),
+           udpai_store_get(signatures->context->store, origin, udpai_resource_type_url(resource),
                            udpai_resource_name(resource), &held) &&
            udpai_resource_same_signed(held.resource, resource);
 }
 
 static udpa_err
-judge(udpai_node *node,
+judge(udpai_signatures *signatures,
       const udpai_origin *origin,
       const udpa_resource *resource,
       udpa_error **ret_error)
 {
     if (udpai_signatures_is_exempt(resource))
         return UDPA_OK;
-    const udpai_keyring *keyring = node->signatures.keyring;
-    udpa_err err = udpai_keyring_judge(keyring, resource, udpai_signatures_now_s(node),
-                                       is_verified(node, origin, resource), ret_error);
+    const udpai_keyring *keyring = signatures->keyring;
+    udpa_err err = udpai_keyring_judge(keyring, resource, udpai_signatures_now_s(signatures),
+                                       is_verified(signatures, origin, resource), ret_error);
     if (err == UDPA_OK && keyring)
-        udpai_signatures_note(node, udpai_keyring_end_s(keyring, resource));
-    node->signatures.n_refused += err == UDPA_ERR_DENIED;
+        udpai_signatures_note(signatures, udpai_keyring_end_s(keyring, resource));
+    signatures->n_refused += err == UDPA_ERR_DENIED;
     return err;
 }
 
 udpa_err
-udpai_signatures_pass(udpai_node *node,
+udpai_signatures_pass(udpai_signatures *signatures,
                       udpai_origin *origin,
                       udpa_resource **resource,
                       udpa_error **ret_error)
 {
     const udpai_named_key *key =
-        udpai_resource_signature(*resource) ? NULL : udpai_signatures_signer(node, *resource);
-    if (key && udpai_signatures_may_sign(node, origin))
-        return udpai_fail_code(ret_error, sign_or_reuse(node, origin, key, resource));
-    return judge(node, origin, *resource, ret_error);
+        udpai_resource_signature(*resource) ? NULL : udpai_signatures_signer(signatures, *resource);
+    if (key && udpai_signatures_may_sign(signatures, origin))
+        return udpai_fail_code(ret_error, sign_or_reuse(signatures, origin, key, resource));
+    return judge(signatures, origin, *resource, ret_error);
 }
 
 /* ---- removals ---- */
 
 static udpa_err
-sign_removal(udpai_node *node, const udpai_named_key *key, udpa_resource **said)
+sign_removal(udpai_signatures *signatures, const udpai_named_key *key, udpa_resource **said)
 {
-    int64_t now_s = udpai_signatures_now_s(node);
+    int64_t now_s = udpai_signatures_now_s(signatures);
     const udpai_signing signing = {
         .key = key->key,
         .key_id = key->key_id,
         .not_before_s = now_s - UDPAI_SIGNATURE_BACKDATED_S,
-        .not_after_s = now_s + udpai_keyring_validity_s(node->signatures.keyring),
+        .not_after_s = now_s + udpai_keyring_validity_s(signatures->keyring),
     };
     udpa_resource *with_signature = NULL;
     udpa_err err = udpai_said_sign(&with_signature, *said, &signing);
     if (err != UDPA_OK)
         return err;
-    node->signatures.n_signed++;
+    signatures->n_signed++;
     udpa_resource_unref(*said);
     *said = with_signature;
     return UDPA_OK;
 }
 
 bool
-udpai_signatures_pass_removal(udpai_node *node,
+udpai_signatures_pass_removal(udpai_signatures *signatures,
                               const udpai_origin *origin,
                               const udpa_resource *held,
                               udpa_resource **said)
 {
     const udpai_named_key *key =
-        held && !udpai_resource_signature(*said) ? udpai_signatures_signer(node, held) : NULL;
-    if (key && udpai_signatures_may_sign(node, origin))
-        return sign_removal(node, key, said) == UDPA_OK;
-    udpa_err err = udpai_keyring_judge_removal(node->signatures.keyring, *said,
-                                               udpai_signatures_now_s(node), NULL);
-    node->signatures.n_refused += err == UDPA_ERR_DENIED;
+        held && !udpai_resource_signature(*said) ? udpai_signatures_signer(signatures, held) : NULL;
+    if (key && udpai_signatures_may_sign(signatures, origin))
+        return sign_removal(signatures, key, said) == UDPA_OK;
+    udpa_err err = udpai_keyring_judge_removal(signatures->keyring, *said,
+                                               udpai_signatures_now_s(signatures), NULL);
+    signatures->n_refused += err == UDPA_ERR_DENIED;
     return err == UDPA_OK;
 }

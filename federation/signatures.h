@@ -5,44 +5,36 @@
 #ifndef UDPAI_SIGNATURES_H
 #define UDPAI_SIGNATURES_H
 
-#include "base/log.h"
 #include "certs/keyring.h"
-#include "federation/node.h"
+#include "federation/parts.h"
 
-/* What was good by its key's name, and is to be verified yet. Both are references. */
-typedef struct udpai_unverified {
-    udpai_origin *origin;
-    udpa_resource *resource;
-} udpai_unverified;
+typedef struct udpai_signatures udpai_signatures;
 
-typedef struct udpai_signatures {
-    udpai_keyring *keyring; /* NULL: none */
-    udpai_timer timer;
-    int64_t due_s;    /* of the wall clock: something ends, or is to be signed; INT64_MAX: no */
-    bool must_look;   /* the last look at everything was cut short */
-    bool must_verify; /* and nothing that is held is known to be good */
-    UDPAI_VECTOR(udpai_unverified) unverified;
-    uint64_t n_refused; /* and withdrawn */
-    uint64_t n_signed;
-} udpai_signatures;
-
-void udpai_signatures_init(udpai_node *node, udpai_keyring *keyring);
-void udpai_signatures_done(udpai_node *node);
+udpa_err udpai_signatures_new(udpai_signatures **ret_signatures,
+                              const udpai_parts *parts,
+                              udpai_keyring *keyring);
+/* NULL does nothing. */
+void udpai_signatures_free(udpai_signatures *signatures);
+/* Resources that were rejected or withdrawn for their signatures, and such that were signed here.
+ */
+uint64_t udpai_signatures_n_refused(const udpai_signatures *signatures);
+uint64_t udpai_signatures_n_signed(const udpai_signatures *signatures);
 /* What was restored is judged, and signed where it must be. */
-void udpai_signatures_start(udpai_node *node);
+void udpai_signatures_start(udpai_signatures *signatures);
 /* Would other keys, or requirements, make a difference? */
-bool udpai_signatures_would_change(const udpai_node *node, const udpai_keyring *keyring);
+bool udpai_signatures_would_change(const udpai_signatures *signatures,
+                                   const udpai_keyring *keyring);
 /* They hold from now on, also for what is held. Takes a reference. */
-void udpai_signatures_change(udpai_node *node, udpai_keyring *keyring);
+void udpai_signatures_change(udpai_signatures *signatures, udpai_keyring *keyring);
 
 /* May what is taken in first from this origin be signed here? From sources that are nodes, never:
  * what they have taken from others without a signature is not for us to vouch for. */
-bool udpai_signatures_may_sign(const udpai_node *node, const udpai_origin *origin);
+bool udpai_signatures_may_sign(const udpai_signatures *signatures, const udpai_origin *origin);
 
 /* To be called with a removal that is said, of what the origin holds (NULL: nothing): signs it in
  * the place of the one that it has none of, if that is the node's to do. False: it must not end
  * what others have. */
-bool udpai_signatures_pass_removal(udpai_node *node,
+bool udpai_signatures_pass_removal(udpai_signatures *signatures,
                                    const udpai_origin *origin,
                                    const udpa_resource *held,
                                    udpa_resource **said);
@@ -50,12 +42,12 @@ bool udpai_signatures_pass_removal(udpai_node *node,
 /* To be called with a resource as it will be held, before it is: signs it if it is the node's to
  * sign, and puts the signed one in its place; else judges it. UDPA_ERR_DENIED: it must not be taken
  * in, and ret_error says why. */
-udpa_err udpai_signatures_pass(udpai_node *node,
+udpa_err udpai_signatures_pass(udpai_signatures *signatures,
                                udpai_origin *origin,
                                udpa_resource **resource,
                                udpa_error **ret_error);
 
 /* Was it signed here? */
-bool udpai_signatures_is_own(const udpai_node *node, const udpa_resource *resource);
+bool udpai_signatures_is_own(const udpai_signatures *signatures, const udpa_resource *resource);
 
 #endif

@@ -28,29 +28,28 @@ is_busy(const udpai_signatures *signatures)
 }
 
 static void
-arm(udpai_node *node, uint64_t least_ms)
+arm(udpai_signatures *signatures, uint64_t least_ms)
 {
-    udpai_signatures *signatures = &node->signatures;
     uint64_t wait_ms = LOOK_MAX_MS;
-    int64_t left_s = signatures->due_s - udpai_signatures_now_s(node);
+    int64_t left_s = signatures->due_s - udpai_signatures_now_s(signatures);
     if (signatures->due_s == INT64_MAX && !is_busy(signatures))
         return;
     if (is_busy(signatures) || left_s <= 0)
         wait_ms = least_ms;
     else if (left_s < LOOK_MAX_MS / MS_PER_S)
         wait_ms = (uint64_t)left_s * MS_PER_S;
-    uint64_t due_ms = udpai_context_now(&node->context) + wait_ms;
+    uint64_t due_ms = udpai_context_now(signatures->context) + wait_ms;
     if (!udpai_timer_is_set(&signatures->timer) || signatures->timer.due_ms > due_ms)
-        udpai_timer_set(node->context.wheel, &signatures->timer, due_ms);
+        udpai_timer_set(signatures->context->wheel, &signatures->timer, due_ms);
 }
 
 void
-udpai_signatures_note(udpai_node *node, int64_t due_s)
+udpai_signatures_note(udpai_signatures *signatures, int64_t due_s)
 {
-    if (due_s >= node->signatures.due_s)
+    if (due_s >= signatures->due_s)
         return;
-    node->signatures.due_s = due_s;
-    arm(node, LOOK_MIN_MS);
+    signatures->due_s = due_s;
+    arm(signatures, LOOK_MIN_MS);
 }
 
 /* ---- a look at everything ---- */
@@ -64,7 +63,7 @@ struct task {
 };
 
 struct look {
-    udpai_node *node;
+    udpai_signatures *signatures;
     const udpai_keyring *verified_by; /* what is good by this one is right; NULL: nothing is */
     int64_t now_s, due_s;
     UDPAI_VECTOR(struct task) tasks;
@@ -105,7 +104,7 @@ note(struct look *look, int64_t due_s)
 static bool
 is_verified(struct look *look, const udpai_contribution *contribution)
 {
-    udpai_signatures *signatures = &look->node->signatures;
+    udpai_signatures *signatures = look->signatures;
     udpa_resource *resource = contribution->resource;
     if (!udpai_resource_signature(resource) || look->verified_by == signatures->keyring ||
         (look->verified_by &&
@@ -126,7 +125,7 @@ is_verified(struct look *look, const udpai_contribution *contribution)
 static void
 look_at_foreign(struct look *look, const udpai_contribution *contribution)
 {
-    const udpai_keyring *keyring = look->node->signatures.keyring;
+    const udpai_keyring *keyring = look->signatures->keyring;
     const udpa_resource *resource = contribution->resource;
     udpa_error *error = NULL;
     udpa_err err = udpai_keyring_judge(keyring, resource, look->now_s,
@@ -146,16 +145,16 @@ static bool
 may_sign(struct look *look, const udpai_origin *origin)
 {
     if (look->origin != origin)
-        look->may_sign = udpai_signatures_may_sign(look->node, origin);
+        look->may_sign = udpai_signatures_may_sign(look->signatures, origin);
     look->origin = origin;
     return look->may_sign;
 }
 
 /* Those that are due soon are not worth a look of their own. */
 static int64_t
-ahead_s(const udpai_node *node)
+ahead_s(const udpai_signatures *signatures)
 {
-    return udpai_keyring_validity_s(node->signatures.keyring) / 64;
+    return udpai_keyring_validity_s(signatures->keyring) / 64;
 }
 
 /* Our own are as good as the key that we have now, and are signed again before they end. */
@@ -163,17 +162,17 @@ static bool
 look_at(void *userdata, const udpai_contribution *contribution)
 {
     struct look *look = userdata;
-    const udpai_node *node = look->node;
+    const udpai_signatures *signatures = look->signatures;
     const udpa_resource *resource = contribution->resource;
     if (udpai_signatures_is_exempt(resource))
         return true;
-    const udpai_named_key *key = udpai_signatures_signer(node, resource);
+    const udpai_named_key *key = udpai_signatures_signer(signatures, resource);
     if (key && may_sign(look, contribution->origin)) {
-        if (udpai_signatures_is_due(node, key, resource, look->now_s + ahead_s(node)))
+        if (udpai_signatures_is_due(signatures, key, resource, look->now_s + ahead_s(signatures)))
             add_task(look, contribution, false);
         else
             note(look, udpai_signatures_renewal_s(resource));
-    } else if (udpai_signatures_is_own(node, resource)) {
+    } else if (udpai_signatures_is_own(signatures, resource)) {
         add_task(look, contribution, false); /* nobody would renew it any more */
     } else {
         look_at_foreign(look, contribution);
@@ -183,32 +182,33 @@ look_at(void *userdata, const udpai_contribution *contribution)
 
 /* As if it were taken in anew: by the same origin, at the same time. */
 static udpa_err
-make_anew(udpai_node *node, const struct task *task, udpa_error **ret_error)
+make_anew(udpai_signatures *signatures, const struct task *task, udpa_error **ret_error)
 {
     udpai_resource_room room;
     udpai_resource_parts parts = udpai_resource_parts_of(task->resource, &room);
     bool was_signed = parts.signature.algorithm != 0;
     parts.signature = (udpai_signature){0};
     if (was_signed)
-        parts.generation = udpai_stamp_generation(&node->context, task->resource);
+        parts.generation = udpai_stamp_generation(signatures->context, task->resource);
     UDPA_AUTO(udpa_resource_unref) udpa_resource *made = NULL;
     udpa_err err = udpai_resource_make(&made, &parts);
     if (err != UDPA_OK)
         return udpai_fail_code(ret_error, err);
-    err = udpai_signatures_pass(node, task->origin, &made, ret_error);
-    return err == UDPA_OK ? udpai_store_put(node->context.store, task->origin, made,
+    err = udpai_signatures_pass(signatures, task->origin, &made, ret_error);
+    return err == UDPA_OK ? udpai_store_put(signatures->context->store, task->origin, made,
                                             task->deadline_ms, ret_error)
                           : err;
 }
 
 /* Its source may be asked for it again. */
 static void
-withdraw(udpai_node *node, const struct task *task)
+withdraw(udpai_signatures *signatures, const struct task *task)
 {
-    udpai_source *source = udpai_signatures_source_of(node, task->origin);
+    udpai_source *source = udpai_sources_of_origin(signatures->sources, task->origin);
     if (source)
         source->has_refused = true;
-    udpai_store_withdraw(node->context.store, task->origin, udpai_resource_type_url(task->resource),
+    udpai_store_withdraw(signatures->context->store, task->origin,
+                         udpai_resource_type_url(task->resource),
                          udpai_resource_name(task->resource));
 }
 
@@ -218,10 +218,10 @@ carry_out(struct look *look)
     for (size_t i = 0; i < look->tasks.n; i++) {
         const struct task *task = &look->tasks.items[i];
         udpa_error *error = NULL;
-        udpa_err err = task->is_withdrawal ? UDPA_OK : make_anew(look->node, task, &error);
+        udpa_err err = task->is_withdrawal ? UDPA_OK : make_anew(look->signatures, task, &error);
         if (task->is_withdrawal || err == UDPA_ERR_DENIED) {
-            withdraw(look->node, task);
-            look->node->signatures.n_refused += task->is_withdrawal;
+            withdraw(look->signatures, task);
+            look->signatures->n_refused += task->is_withdrawal;
             look->n_withdrawals += !task->is_withdrawal;
         } else if (err == UDPA_ERR_NOMEM) {
             look->is_short = true;
@@ -235,12 +235,11 @@ carry_out(struct look *look)
 }
 
 static void
-forget_unverified(udpai_node *node)
+forget_unverified(udpai_signatures *signatures)
 {
-    udpai_signatures *signatures = &node->signatures;
     for (size_t i = 0; i < signatures->unverified.n; i++) {
         udpa_resource_unref(signatures->unverified.items[i].resource);
-        udpai_origin_unref(node->context.store, signatures->unverified.items[i].origin);
+        udpai_origin_unref(signatures->context->store, signatures->unverified.items[i].origin);
     }
     udpai_vector_done(&signatures->unverified);
 }
@@ -255,19 +254,18 @@ tell_withdrawn(const struct look *look)
 }
 
 static void
-look_again(udpai_node *node, const udpai_keyring *verified_by)
+look_again(udpai_signatures *signatures, const udpai_keyring *verified_by)
 {
-    udpai_signatures *signatures = &node->signatures;
     if (verified_by != signatures->keyring)
-        forget_unverified(node);
+        forget_unverified(signatures);
     struct look look = {
-        .node = node,
+        .signatures = signatures,
         .verified_by = verified_by,
-        .now_s = udpai_signatures_now_s(node),
+        .now_s = udpai_signatures_now_s(signatures),
         .due_s = INT64_MAX,
     };
     signatures->due_s = INT64_MAX;
-    udpai_store_visit_all(node->context.store, look_at, &look);
+    udpai_store_visit_all(signatures->context->store, look_at, &look);
     carry_out(&look);
     tell_withdrawn(&look);
     signatures->must_look = look.has_more || look.is_short;
@@ -276,7 +274,7 @@ look_again(udpai_node *node, const udpai_keyring *verified_by)
     if (look.due_s < signatures->due_s)
         signatures->due_s = look.due_s;
     udpai_timer_cancel(&signatures->timer);
-    arm(node, is_busy(signatures) ? SOON_MS : LOOK_MIN_MS);
+    arm(signatures, is_busy(signatures) ? SOON_MS : LOOK_MIN_MS);
 }
 
 /* ---- what was put off ---- */
@@ -287,15 +285,17 @@ verify_one(struct look *look, const udpai_unverified *unverified)
     udpai_contribution held;
     udpai_str type_url = udpai_resource_type_url(unverified->resource);
     udpai_str name = udpai_resource_name(unverified->resource);
-    if (!udpai_store_get(look->node->context.store, unverified->origin, type_url, name, &held) ||
+    if (!udpai_store_get(look->signatures->context->store, unverified->origin, type_url, name,
+                         &held) ||
         held.resource != unverified->resource)
         return; /* what has come since was verified then */
     udpa_error *error = NULL;
-    udpa_err err = udpai_keyring_judge(look->node->signatures.keyring, held.resource, look->now_s,
-                                       false, &error);
+    udpa_err err =
+        udpai_keyring_judge(look->signatures->keyring, held.resource, look->now_s, false, &error);
     if (err == UDPA_ERR_DENIED) {
-        withdraw(look->node, &(struct task){.origin = held.origin, .resource = held.resource});
-        look->node->signatures.n_refused++;
+        withdraw(look->signatures,
+                 &(struct task){.origin = held.origin, .resource = held.resource});
+        look->signatures->n_refused++;
         look->n_withdrawals++;
     }
     look->is_short = look->is_short || err == UDPA_ERR_NOMEM;
@@ -306,10 +306,9 @@ verify_one(struct look *look, const udpai_unverified *unverified)
 
 /* The last ones first. */
 static void
-verify_some(udpai_node *node)
+verify_some(udpai_signatures *signatures)
 {
-    udpai_signatures *signatures = &node->signatures;
-    struct look look = {.node = node, .now_s = udpai_signatures_now_s(node)};
+    struct look look = {.signatures = signatures, .now_s = udpai_signatures_now_s(signatures)};
     for (int i = 0; i < VERIFIED_MAX && signatures->unverified.n && !look.is_short; i++) {
         const udpai_unverified one = signatures->unverified.items[signatures->unverified.n - 1];
         verify_one(&look, &one);
@@ -317,43 +316,40 @@ verify_some(udpai_node *node)
             continue; /* again, when there is memory */
         signatures->unverified.n--;
         udpa_resource_unref(one.resource);
-        udpai_origin_unref(node->context.store, one.origin);
+        udpai_origin_unref(signatures->context->store, one.origin);
     }
     if (signatures->unverified.n == 0)
         udpai_vector_done(&signatures->unverified);
     tell_withdrawn(&look);
-    arm(node, is_busy(signatures) ? SOON_MS : LOOK_MIN_MS);
+    arm(signatures, is_busy(signatures) ? SOON_MS : LOOK_MIN_MS);
 }
 
 static void
 on_due(udpai_timer *timer)
 {
     udpai_signatures *signatures = UDPAI_CONTAINER_OF(timer, udpai_signatures, timer);
-    udpai_node *node = UDPAI_CONTAINER_OF(signatures, udpai_node, signatures);
     if (signatures->unverified.n)
-        verify_some(node);
-    else if (signatures->must_look || udpai_signatures_now_s(node) >= signatures->due_s)
-        look_again(node, signatures->must_verify ? NULL : signatures->keyring);
+        verify_some(signatures);
+    else if (signatures->must_look || udpai_signatures_now_s(signatures) >= signatures->due_s)
+        look_again(signatures, signatures->must_verify ? NULL : signatures->keyring);
     else
-        arm(node, LOOK_MIN_MS);
+        arm(signatures, LOOK_MIN_MS);
 }
 
 /* ---- keys come and go ---- */
 
 bool
-udpai_signatures_would_change(const udpai_node *node, const udpai_keyring *keyring)
+udpai_signatures_would_change(const udpai_signatures *signatures, const udpai_keyring *keyring)
 {
-    const udpai_signatures *signatures = &node->signatures;
     return signatures->must_verify || !udpai_keyring_equal(signatures->keyring, keyring);
 }
 
 void
-udpai_signatures_change(udpai_node *node, udpai_keyring *keyring)
+udpai_signatures_change(udpai_signatures *signatures, udpai_keyring *keyring)
 {
-    udpai_signatures *signatures = &node->signatures;
     UDPA_AUTO(udpai_keyring_unref) udpai_keyring *before = signatures->keyring;
     signatures->keyring = udpai_keyring_ref(keyring);
-    look_again(node, signatures->must_verify || signatures->unverified.n ? NULL : before);
+    look_again(signatures, signatures->must_verify || signatures->unverified.n ? NULL : before);
 }
 
 /* The older ones of a signed resource can be shown to us as long as signatures last, so that long
@@ -361,35 +357,57 @@ udpai_signatures_change(udpai_node *node, udpai_keyring *keyring)
 static uint64_t
 remember_ms(void *userdata, const udpa_resource *gone)
 {
-    const udpai_node *node = userdata;
-    if (!node->signatures.keyring)
+    const udpai_signatures *signatures = userdata;
+    if (!signatures->keyring)
         return 0;
-    int64_t end_s = udpai_keyring_end_s(node->signatures.keyring, gone);
-    int64_t left_s = end_s == INT64_MAX ? 0 : end_s - udpai_signatures_now_s(node);
+    int64_t end_s = udpai_keyring_end_s(signatures->keyring, gone);
+    int64_t left_s = end_s == INT64_MAX ? 0 : end_s - udpai_signatures_now_s(signatures);
     return left_s > 0 ? (uint64_t)left_s * MS_PER_S : 0;
 }
 
-void
-udpai_signatures_init(udpai_node *node, udpai_keyring *keyring)
+udpa_err
+udpai_signatures_new(udpai_signatures **ret_signatures,
+                     const udpai_parts *parts,
+                     udpai_keyring *keyring)
 {
-    node->signatures.keyring = udpai_keyring_ref(keyring);
-    node->signatures.due_s = INT64_MAX;
-    udpai_timer_init(&node->signatures.timer, on_due);
-    udpai_store_set_remember(node->context.store, remember_ms, node);
+    udpai_signatures *signatures = udpai_alloc(sizeof(*signatures));
+    if (!signatures)
+        return UDPA_ERR_NOMEM;
+    signatures->context = parts->context;
+    signatures->sources = parts->sources;
+    signatures->keyring = udpai_keyring_ref(keyring);
+    signatures->due_s = INT64_MAX;
+    udpai_timer_init(&signatures->timer, on_due);
+    udpai_store_set_remember(parts->context->store, remember_ms, signatures);
+    *ret_signatures = signatures;
+    return UDPA_OK;
 }
 
 void
-udpai_signatures_done(udpai_node *node)
+udpai_signatures_free(udpai_signatures *signatures)
 {
-    if (node->signatures.timer.fire) { /* else the node was never whole */
-        udpai_timer_cancel(&node->signatures.timer);
-        forget_unverified(node);
-    }
-    node->signatures.keyring = udpai_keyring_unref(node->signatures.keyring);
+    if (!signatures)
+        return;
+    udpai_timer_cancel(&signatures->timer);
+    forget_unverified(signatures);
+    udpai_keyring_unref(signatures->keyring);
+    udpai_free(signatures);
+}
+
+uint64_t
+udpai_signatures_n_refused(const udpai_signatures *signatures)
+{
+    return signatures->n_refused;
+}
+
+uint64_t
+udpai_signatures_n_signed(const udpai_signatures *signatures)
+{
+    return signatures->n_signed;
 }
 
 void
-udpai_signatures_start(udpai_node *node)
+udpai_signatures_start(udpai_signatures *signatures)
 {
-    look_again(node, NULL);
+    look_again(signatures, NULL);
 }

@@ -24,13 +24,15 @@ udpai_source_reach(udpai_source *source, bool asked)
     bool reached = asked || source->stays_connected;
     if (source->must_hang_up)
         udpai_source_hang_up_in_the_end(source);
-    udpai_node *node = source->node;
-    if (source->is_reached == reached || !node->context.is_started) /* it is looked at again then */
+    udpai_sources *sources = source->owner;
+    if (source->is_reached == reached ||
+        !sources->context->is_started) /* it is looked at again then */
         return;
     source->is_reached = reached;
     if (reached && !source->is_decided)
-        udpai_timer_set(node->context.wheel, &source->grace,
-                        udpai_context_now(&node->context) + node->context.timing.connect_grace_ms);
+        udpai_timer_set(sources->context->wheel, &source->grace,
+                        udpai_context_now(sources->context) +
+                            sources->context->timing.connect_grace_ms);
     if (!udpai_source_is_dialled(source))
         return;
     if (reached && source->state == UDPAI_SOURCE_IDLE) {
@@ -41,6 +43,30 @@ udpai_source_reach(udpai_source *source, bool asked)
     } else if (!reached && source->state != UDPAI_SOURCE_IDLE) {
         (void)udpai_source_hang_up(source);
     }
+}
+
+static bool
+is_wanted(const udpai_source *source)
+{
+    UDPAI_LIST_FOREACH (node, &source->scopes)
+        if (UDPAI_LIST_ENTRY(node, udpai_scope, in_source)->wanted)
+            return true;
+    return !source->serves_us;
+}
+
+void
+udpai_source_evaluate(udpai_source *source, bool may_be_asked)
+{
+    udpai_source_reach(source, may_be_asked && is_wanted(source));
+    UDPAI_LIST_FOREACH (scope, &source->scopes)
+        udpai_scope_sync(UDPAI_LIST_ENTRY(scope, udpai_scope, in_source));
+}
+
+void
+udpai_source_ask_for_refused(udpai_source *source)
+{
+    if (source->has_refused)
+        udpai_source_begin_anew(source, 0);
 }
 
 /* ---- deciding whether it counts ---- */
@@ -89,7 +115,7 @@ attach(const udpai_source *source)
     order->session = source->session;
     order->link = source->link;
     order->is_source = true;
-    udpai_context_order(&source->node->context, order);
+    udpai_context_order(source->owner->context, order);
 }
 
 static void
@@ -115,7 +141,7 @@ on_hello_end(udpai_timer *timer)
 void
 udpai_source_opened(udpai_source *source, udpai_peer *peer)
 {
-    udpai_node *node = source->node;
+    udpai_sources *sources = source->owner;
     source->session = peer->session;
     source->counters.n_connects++;
     peer->source = source;
@@ -128,8 +154,8 @@ udpai_source_opened(udpai_source *source, udpai_peer *peer)
     if (peer->info || udpai_source_is_xds(source))
         may_ask_now(source);
     else
-        udpai_timer_set(node->context.wheel, &source->hello,
-                        udpai_context_now(&node->context) + HELLO_MS);
+        udpai_timer_set(sources->context->wheel, &source->hello,
+                        udpai_context_now(sources->context) + HELLO_MS);
 }
 
 void
@@ -149,7 +175,7 @@ udpai_source_refuse(udpai_source *source, udpa_error *why)
 static void
 refuse_namesake(udpai_source *source)
 {
-    udpai_str id = udpai_bytes_view(source->node->context.id);
+    udpai_str id = udpai_bytes_view(source->owner->context->id);
     udpai_source_refuse(
         source, udpa_error_new(UDPA_ERR_PRECONDITION, NULL,
                                "it has this node's own id '%.*s': give one of them another node.id",
@@ -163,7 +189,7 @@ udpai_source_introduced(udpai_source *source, udpai_peer *peer)
     udpai_str id = udpai_node_info_parts(peer->info)->id;
     source->is_sent_away = false;
     source->is_plain = !peer->is_extended || !peer->is_node;
-    if (udpai_str_eq(id, udpai_bytes_view(source->node->context.id))) {
+    if (udpai_str_eq(id, udpai_bytes_view(source->owner->context->id))) {
         refuse_namesake(source);
         return;
     }
@@ -171,7 +197,7 @@ udpai_source_introduced(udpai_source *source, udpai_peer *peer)
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *instance = NULL;
     udpai_str name = udpai_node_info_instance(peer->info);
     if (udpa_bytes_new(&instance, name.data, name.len) == UDPA_OK && source->origin)
-        udpai_origin_set_node(source->node->context.store, source->origin, instance);
+        udpai_origin_set_node(source->owner->context->store, source->origin, instance);
     if (source->may_ask && source->asked_blindly) {
         source->asked_blindly = false;
         ask_anew(source);
@@ -184,15 +210,16 @@ udpai_source_introduced(udpai_source *source, udpai_peer *peer)
 void
 udpai_source_alive(udpai_source *source)
 {
-    udpai_node *node = source->node;
+    udpai_sources *sources = source->owner;
     if (source->state == UDPAI_SOURCE_ACTIVE || source->is_sent_away)
         return;
     source->n_failures = 0;
     source->is_decided = true;
-    source->active_since_ms = udpai_context_now(&node->context);
+    source->active_since_ms = udpai_context_now(sources->context);
     udpai_timer_cancel(&source->grace);
-    udpai_timer_set(node->context.wheel, &source->hand_back,
-                    udpai_context_now(&node->context) + node->context.timing.hand_back_delay_ms);
+    udpai_timer_set(sources->context->wheel, &source->hand_back,
+                    udpai_context_now(sources->context) +
+                        sources->context->timing.hand_back_delay_ms);
     udpai_source_set_state(source, UDPAI_SOURCE_ACTIVE);
 }
 
@@ -219,7 +246,7 @@ udpai_source_closed(udpai_source *source, udpa_error *error)
 {
     bool is_renewed = source->is_renewed;
     if (udpai_source_is_active(source) && !is_renewed)
-        source->node->lost_ms = udpai_context_now(&source->node->context);
+        source->owner->lost_ms = udpai_context_now(source->owner->context);
     if (!source->is_sent_away && !is_renewed) /* which says more */
         note_error(source, error);
     source->session = 0;
@@ -288,19 +315,19 @@ make_origin(udpai_source *source)
     int len = snprintf(key, sizeof(key), "source:%.*s", (int)name.len, name.data);
     if (len < 0 || (size_t)len >= sizeof(key))
         return UDPA_ERR_LIMIT;
-    udpai_store *store = source->node->context.store;
+    udpai_store *store = source->owner->context->store;
     source->origin = udpai_store_origin(store, (udpai_str){key, (size_t)len});
     if (!source->origin)
         return UDPA_ERR_NOMEM;
     udpai_origin_set_rank(store, source->origin, UDPAI_ORIGIN_SOURCE, 0);
-    udpai_origin_set_durable(source->origin,
-                             source->node->context.is_durable && source->kind != UDPAI_SOURCE_PATH);
+    udpai_origin_set_durable(source->origin, source->owner->context->is_durable &&
+                                                 source->kind != UDPAI_SOURCE_PATH);
     udpai_origin_set_keeps_alive(source->origin, source->kind == UDPAI_SOURCE_PATH);
     return UDPA_OK;
 }
 
 udpa_err
-udpai_source_new(udpai_node *node,
+udpai_source_new(udpai_sources *sources,
                  const udpai_source_config *config,
                  bool serves_us,
                  udpai_source **ret_source,
@@ -309,10 +336,10 @@ udpai_source_new(udpai_node *node,
     udpai_source *source = udpai_alloc(sizeof(*source));
     if (!source)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    source->node = node;
+    source->owner = sources;
     source->serves_us = serves_us;
-    source->link = ++node->last_link;
-    source->since_us = udpai_context_wall_us(&node->context);
+    source->link = ++sources->last_link;
+    source->since_us = udpai_context_wall_us(sources->context);
     udpai_list_init(&source->in_own);
     udpai_list_init(&source->scopes);
     udpai_list_init(&source->questions);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is asked for on demand: names and wildcards that somebody here wants. What nobody wants any
  * more is asked for a while longer, then given back with what came by it. */
-#include "federation/node_internal.h"
+#include "federation/source_internal.h"
 
 #include "base/alloc.h"
 #include "model/name.h"
@@ -200,10 +200,11 @@ static void
 linger(udpai_source_request *request)
 {
     udpai_scope *scope = request->scope;
-    const udpai_node *node = scope->source->node;
+    const udpai_sources *sources = scope->source->owner;
     unlink_ending(request);
-    udpai_timer_set(node->context.wheel, &request->linger,
-                    udpai_context_now(&node->context) + node->context.timing.interest_linger_ms);
+    udpai_timer_set(sources->context->wheel, &request->linger,
+                    udpai_context_now(sources->context) +
+                        sources->context->timing.interest_linger_ms);
     udpai_list_append(&scope->lingering, &request->in_ending);
     if (++scope->n_lingering > LINGERING_MAX)
         end(UDPAI_LIST_ENTRY(scope->lingering.next, udpai_source_request, in_ending));
@@ -329,7 +330,7 @@ note_asked(udpai_source_request *request)
 {
     request->is_sent = true;
     request->batch = request->scope->last_batch;
-    request->asked_ms = udpai_context_now(&request->scope->source->node->context);
+    request->asked_ms = udpai_context_now(request->scope->source->owner->context);
     udpai_list_remove(&request->in_asked);
     udpai_list_append(&request->scope->asked, &request->in_asked);
     udpai_lookups_expect(request->scope);
@@ -520,7 +521,7 @@ forget_wildcards(const udpai_scope *ended)
 void
 udpai_ask_wildcard_no_more(udpai_scope *scope, udpai_str prefix)
 {
-    const udpai_peer *peer = udpai_peers_find(scope->source->node->peers, scope->source->session);
+    const udpai_peer *peer = udpai_peers_find(scope->source->owner->peers, scope->source->session);
     const udpai_str wildcard = {"", 0};
     udpai_ask_no_more(scope, prefix, &wildcard, 1);
     bool knows_prefixes = (peer && peer->is_extended) || udpai_source_is_xds(scope->source);
@@ -568,7 +569,7 @@ withdraw_unbrought(udpai_scope *scope)
     bool gives_back = (scope->on_demand && scope->source->kind != UDPAI_SOURCE_PATH) ||
                       udpai_scope_looks_up(scope);
     if (gives_back || scope->has_denied)
-        udpai_store_withdraw_all(scope->source->node->context.store, scope->source->origin,
+        udpai_store_withdraw_all(scope->source->owner->context->store, scope->source->origin,
                                  udpai_bytes_view(scope->type), udpai_bytes_view(scope->prefix),
                                  is_brought_still, scope->source);
     scope->has_denied = false;

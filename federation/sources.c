@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "federation/sources.h"
+#include "federation/source_internal.h"
+
+#include "base/alloc.h"
 
 static udpai_str
 source_key(const void *item)
@@ -14,48 +16,83 @@ link_key(const void *item)
     return (udpai_str){(const char *)&source->link, sizeof(source->link)};
 }
 
-void
-udpai_sources_init(udpai_node *node)
+udpa_err
+udpai_sources_new(udpai_sources **ret_sources, const udpai_parts *parts)
 {
-    udpai_map_init(&node->sources, source_key);
-    udpai_map_init(&node->links, link_key);
-    udpai_list_init(&node->own_sources);
+    udpai_sources *sources = udpai_alloc(sizeof(*sources));
+    if (!sources)
+        return UDPA_ERR_NOMEM;
+    sources->context = parts->context;
+    sources->peers = parts->peers;
+    sources->demand = parts->demand;
+    sources->sync = parts->sync;
+    sources->lost_ms = UINT64_MAX;
+    udpai_map_init(&sources->by_name, source_key);
+    udpai_map_init(&sources->by_link, link_key);
+    udpai_list_init(&sources->own);
+    udpa_err err = udpai_roots_new(&sources->directories, parts->context);
+    if (err == UDPA_OK)
+        err = udpai_named_table_new(&sources->named_table);
+    if (err != UDPA_OK)
+        udpai_sources_free(sources);
+    else
+        *ret_sources = sources;
+    return err;
+}
+
+void
+udpai_sources_free(udpai_sources *sources)
+{
+    size_t at = 0;
+    udpai_source *source;
+    if (!sources)
+        return;
+    while ((source = udpai_map_next(&sources->by_link, &at)))
+        udpai_source_free(source);
+    udpai_map_done(&sources->by_link);
+    udpai_map_done(&sources->by_name);
+    udpai_roots_free(sources->directories);
+    udpai_named_table_free(sources->named_table);
+    udpai_free(sources);
+}
+
+void
+udpai_sources_set_finder(udpai_sources *sources, udpai_source_finder find, void *userdata)
+{
+    sources->find = find;
+    sources->find_userdata = userdata;
 }
 
 udpa_err
-udpai_sources_add(udpai_node *node,
+udpai_sources_add(udpai_sources *sources,
                   const udpai_source_config *config,
                   bool serves_us,
                   udpa_error **ret_error)
 {
-    if (serves_us && udpai_map_get(&node->sources, config->name))
+    if (serves_us && udpai_map_get(&sources->by_name, config->name))
         return udpai_fail(ret_error, UDPA_ERR_INVAL, "two ConfigSources are named '%.*s'",
                           (int)config->name.len, config->name.data);
     udpai_source *source = NULL;
-    udpa_err err = udpai_source_new(node, config, serves_us, &source, ret_error);
+    udpa_err err = udpai_source_new(sources, config, serves_us, &source, ret_error);
     if (err != UDPA_OK)
         return err;
-    if (!udpai_map_reserve(&node->links, 1) ||
-        (serves_us && !udpai_map_reserve(&node->sources, 1))) {
+    if (!udpai_sources_put(sources, source, serves_us)) {
         udpai_source_free(source);
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     }
-    (void)udpai_map_add(&node->links, source);
-    if (serves_us)
-        (void)udpai_map_add(&node->sources, source);
-    udpai_list_append(&node->own_sources, &source->in_own);
+    udpai_list_append(&sources->own, &source->in_own);
     return UDPA_OK;
 }
 
 udpa_err
-udpai_sources_find(udpai_node *node,
+udpai_sources_find(udpai_sources *sources,
                    udpai_str name,
                    udpai_awaited_by who,
                    const udpai_source **ret_source,
                    udpa_error **ret_error)
 {
-    if (node->find_source)
-        return node->find_source(node, name, who, ret_source, ret_error);
-    *ret_source = udpai_map_get(&node->sources, name);
+    if (sources->find)
+        return sources->find(sources->find_userdata, name, who, ret_source, ret_error);
+    *ret_source = udpai_map_get(&sources->by_name, name);
     return UDPA_OK;
 }

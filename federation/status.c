@@ -5,6 +5,8 @@
 #include "federation/held.h"
 #include "federation/recovery.h"
 
+#include "federation/node_internal.h"
+#include "federation/source_internal.h"
 #include "session/status.h"
 #include "wire/entry.h"
 
@@ -51,7 +53,8 @@ put_held(udpai_proto_writer *writer, const udpai_scope *scope)
 {
     udpai_str names[UDPAI_HELD_NAMES];
     const udpai_source *source = scope->source;
-    size_t n = udpai_held_names(source->node, source->origin, udpai_bytes_view(scope->type), names);
+    size_t n = udpai_held_names(source->owner->context, source->origin,
+                                udpai_bytes_view(scope->type), names);
     for (size_t i = 0; i < n; i++)
         udpai_proto_put_bytes(writer, 6, names[i]);
     if (scope->held_why)
@@ -112,7 +115,7 @@ static void
 put_source(udpai_proto_writer *writer, const void *what)
 {
     const udpai_source *source = what;
-    const udpai_peer *peer = udpai_peers_find(source->node->peers, source->session);
+    const udpai_peer *peer = udpai_peers_find(source->owner->peers, source->session);
     const udpa_error *fault = udpai_fault_present(source);
     udpai_proto_put_bytes_opt(writer, 1, udpai_bytes_view(source->name));
     udpai_proto_put_bytes_opt(writer, 2, udpai_bytes_view(source->address));
@@ -146,7 +149,7 @@ udpai_node_visit_sources(const udpai_node *node,
 {
     size_t at = 0;
     const udpai_source *source;
-    while ((source = udpai_map_next(&node->links, &at))) {
+    while ((source = udpai_sources_next_link(node->parts.sources, &at))) {
         UDPA_AUTO(udpa_bytes_unref) udpa_bytes *status = udpai_status_encode(put_source, source);
         if (!status)
             return UDPA_ERR_NOMEM;

@@ -2,6 +2,7 @@
 #include "federation/take_back.h"
 
 #include "federation/access.h"
+#include "federation/adoption.h"
 #include "federation/difference.h"
 #include "federation/lapse.h"
 #include "federation/publishers.h"
@@ -17,7 +18,7 @@ udpai_take_back_concerns(const udpai_intake *intake,
     const udpai_source *source = intake->peer->source;
     return source && source->recovery && udpa_resource_n_hops(offered) > 0 &&
            udpai_str_eq(udpai_resource_hop(offered, 0).node_id,
-                        udpai_bytes_view(intake->node->context.id)) &&
+                        udpai_bytes_view(intake->receiver->context->id)) &&
            udpai_recovery_covers(source->recovery, type_url, udpai_resource_name(offered));
 }
 
@@ -54,23 +55,23 @@ find_own(void *userdata, const udpai_contribution *contribution)
 }
 
 static own_word
-own_word_of(const udpai_node *node, udpai_str type_url, const udpa_resource *offered)
+own_word_of(const udpai_receiver *receiver, udpai_str type_url, const udpa_resource *offered)
 {
     own_word own = {.offered = offered};
-    udpai_store_visit_name(node->context.store, type_url, udpai_resource_name(offered), find_own,
-                           &own);
+    udpai_store_visit_name(receiver->context->store, type_url, udpai_resource_name(offered),
+                           find_own, &own);
     return own;
 }
 
 bool
 udpai_take_back_wants(const udpai_intake *intake, udpai_str type_url, const udpa_resource *offered)
 {
-    const udpai_node *node = intake->node;
+    const udpai_receiver *receiver = intake->receiver;
     bool is_published = udpai_resource_hop(offered, 0).authority.len > 0;
-    if (!udpai_lapse_covers(node, offered) ||
-        udpai_store_remembers(node->context.store, type_url, offered))
+    if (!udpai_lapse_covers(receiver->lapse, offered) ||
+        udpai_store_remembers(receiver->context->store, type_url, offered))
         return false;
-    own_word own = own_word_of(node, type_url, offered);
+    own_word own = own_word_of(receiver, type_url, offered);
     return own.generation < udpa_resource_generation(offered) && (own.origin || is_published);
 }
 
@@ -78,46 +79,48 @@ udpai_take_back_wants(const udpai_intake *intake, udpai_str type_url, const udpa
 
 /* Without certificates a publisher's name is its node id; else that is not known any more. */
 static udpai_origin *
-publisher_of(const udpai_node *node, udpai_str name)
+publisher_of(const udpai_receiver *receiver, udpai_str name)
 {
     const udpai_str none = {"", 0};
-    return node->context.peers_are_anonymous ? udpai_publisher_origin(&node->context, none, name)
-                                             : udpai_publisher_origin(&node->context, name, none);
+    return receiver->context->peers_are_anonymous
+               ? udpai_publisher_origin(receiver->context, none, name)
+               : udpai_publisher_origin(receiver->context, name, none);
 }
 
 udpai_origin *
 udpai_take_back_origin(const udpai_intake *intake)
 {
-    const udpai_node *node = intake->node;
+    const udpai_receiver *receiver = intake->receiver;
     const udpai_peer *peer = intake->peer;
-    if (!node->recovers || node->context.peers_are_anonymous || peer->source || peer->is_node)
+    if (!receiver->context->recovers || receiver->context->peers_are_anonymous || peer->source ||
+        peer->is_node)
         return NULL;
     const udpai_str none = {"", 0};
-    udpai_origin *origin = udpai_publisher_find(&node->context, udpai_peer_name(peer), none);
+    udpai_origin *origin = udpai_publisher_find(receiver->context, udpai_peer_name(peer), none);
     return origin == intake->origin ? NULL : origin;
 }
 
 /* NULL without memory. */
 static udpai_origin *
-place_of(udpai_node *node, const own_word *own)
+place_of(udpai_receiver *receiver, const own_word *own)
 {
     if (own->origin && udpai_origin_rank(own->origin) != UDPAI_ORIGIN_PUBLISHER)
-        return udpai_recovery_origin(node);
-    udpai_origin *origin = own->origin
-                               ? own->origin
-                               : publisher_of(node, udpai_resource_hop(own->offered, 0).authority);
+        return udpai_recovery_origin(receiver);
+    udpai_origin *origin =
+        own->origin ? own->origin
+                    : publisher_of(receiver, udpai_resource_hop(own->offered, 0).authority);
     if (origin)
-        udpai_origin_set_durable(origin, node->context.is_durable);
+        udpai_origin_set_durable(origin, receiver->context->is_durable);
     return origin;
 }
 
 /* As it was when this node had it. */
 static udpa_err
-make_word(const udpai_node *node, const udpa_resource *offered, udpa_resource **ret_word)
+make_word(const udpai_receiver *receiver, const udpa_resource *offered, udpa_resource **ret_word)
 {
     udpai_resource_room room;
     udpai_resource_parts parts = udpai_resource_parts_of(offered, &room);
-    room.hops[0].instance = udpai_bytes_view(node->context.instance);
+    room.hops[0].instance = udpai_bytes_view(receiver->context->instance);
     parts.hops = room.hops;
     parts.n_hops = 1;
     parts.way = NULL;
@@ -127,9 +130,9 @@ make_word(const udpai_node *node, const udpa_resource *offered, udpa_resource **
 /* What this node signs, it had signed. Else whoever takes the signature off would have his forgery
  * signed. */
 static udpa_err
-check_signed(const udpai_node *node, const udpa_resource *word, udpa_error **ret_error)
+check_signed(const udpai_receiver *receiver, const udpa_resource *word, udpa_error **ret_error)
 {
-    if (udpai_resource_signature(word) || !udpai_signatures_signer(node, word))
+    if (udpai_resource_signature(word) || !udpai_signatures_signer(receiver->signatures, word))
         return UDPA_OK;
     return udpai_fail(ret_error, UDPA_ERR_DENIED,
                       "'%s' is offered back without a signature, and this node signs what it has "
@@ -144,28 +147,29 @@ check_signature(const udpai_intake *intake,
                 udpa_error **ret_error)
 {
     UDPA_AUTO(udpa_resource_unref) udpa_resource *judged = udpa_resource_ref(offered);
-    udpa_err err = check_signed(intake->node, word, ret_error);
-    return err == UDPA_OK ? udpai_signatures_pass(intake->node, intake->origin, &judged, ret_error)
+    udpa_err err = check_signed(intake->receiver, word, ret_error);
+    return err == UDPA_OK ? udpai_signatures_pass(intake->receiver->signatures, intake->origin,
+                                                  &judged, ret_error)
                           : err;
 }
 
 static udpa_err
 put(const udpai_intake *intake, udpa_resource *offered, udpa_error **ret_error)
 {
-    udpai_node *node = intake->node;
+    udpai_receiver *receiver = intake->receiver;
     UDPA_AUTO(udpa_resource_unref) udpa_resource *word = NULL;
-    udpa_err err = udpai_fail_code(ret_error, make_word(node, offered, &word));
+    udpa_err err = udpai_fail_code(ret_error, make_word(receiver, offered, &word));
     if (err == UDPA_OK)
         err = check_signature(intake, offered, word, ret_error);
     if (err != UDPA_OK)
         return err;
-    own_word own = own_word_of(node, udpai_resource_type_url(offered), offered);
-    udpai_origin *origin = place_of(node, &own);
+    own_word own = own_word_of(receiver, udpai_resource_type_url(offered), offered);
+    udpai_origin *origin = place_of(receiver, &own);
     uint64_t ttl_ms = udpa_resource_ttl_ms(word);
     if (!origin)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    err = udpai_store_put(node->context.store, origin, word,
-                          ttl_ms ? udpai_context_now(&node->context) + ttl_ms : 0, ret_error);
+    err = udpai_store_put(receiver->context->store, origin, word,
+                          ttl_ms ? udpai_context_now(receiver->context) + ttl_ms : 0, ret_error);
     if (err == UDPA_OK)
         udpai_recovery_note(intake->peer->source->recovery, word);
     return err;
@@ -179,7 +183,7 @@ udpai_take_back(udpai_intake *intake, udpai_publication_entry *entry)
     udpai_str type_url = udpai_resource_type_url(offered), name = udpai_resource_name(offered);
     udpa_error *error = NULL;
     udpa_err err = UDPA_OK;
-    udpai_store_withdraw(intake->node->context.store, intake->origin, type_url, name);
+    udpai_store_withdraw(intake->receiver->context->store, intake->origin, type_url, name);
     if (udpai_take_back_wants(intake, type_url, offered)) {
         err = udpai_intake_judge(intake, offered, &error);
         if (err == UDPA_OK)
@@ -202,7 +206,7 @@ udpai_take_back_refuse(const udpai_intake *intake, const udpa_resource *said)
     udpai_str type_url = udpai_resource_type_url(said);
     if (!udpai_take_back_concerns(intake, type_url, said))
         return;
-    own_word own = own_word_of(intake->node, type_url, said);
+    own_word own = own_word_of(intake->receiver, type_url, said);
     if (own.generation && own.generation < udpa_resource_generation(said))
         udpai_difference_note(intake->peer->source, type_url, udpai_resource_name(said));
 }
@@ -210,7 +214,7 @@ udpai_take_back_refuse(const udpai_intake *intake, const udpa_resource *said)
 /* ---- --restored ---- */
 
 typedef struct own_words {
-    const udpai_node *node;
+    const udpai_receiver *receiver;
     UDPAI_VECTOR(udpa_resource *) resources;
     UDPAI_VECTOR(udpai_origin *) origins;
     bool failed;
@@ -218,22 +222,23 @@ typedef struct own_words {
 
 /* What another has stamped or signed cannot be stamped here. */
 static bool
-is_ours(const udpai_node *node, const udpai_contribution *contribution)
+is_ours(const udpai_receiver *receiver, const udpai_contribution *contribution)
 {
     const udpa_resource *resource = contribution->resource;
     udpai_origin_class rank = udpai_origin_rank(contribution->origin);
     return (rank == UDPAI_ORIGIN_PUBLISHER || rank == UDPAI_ORIGIN_FILES) &&
            udpa_resource_n_hops(resource) == 1 &&
            udpai_str_eq(udpai_resource_hop(resource, 0).node_id,
-                        udpai_bytes_view(node->context.id)) &&
-           (!udpai_resource_signature(resource) || udpai_signatures_is_own(node, resource));
+                        udpai_bytes_view(receiver->context->id)) &&
+           (!udpai_resource_signature(resource) ||
+            udpai_signatures_is_own(receiver->signatures, resource));
 }
 
 static bool
 collect(void *userdata, const udpai_contribution *contribution)
 {
     own_words *all = userdata;
-    if (!is_ours(all->node, contribution))
+    if (!is_ours(all->receiver, contribution))
         return true;
     if (!udpai_vector_reserve(&all->origins, 1) ||
         !udpai_vector_push(&all->resources, contribution->resource)) {
@@ -246,37 +251,37 @@ collect(void *userdata, const udpai_contribution *contribution)
 }
 
 static udpa_err
-stamp_anew(udpai_node *node, udpai_origin *origin, udpa_resource *held)
+stamp_anew(udpai_receiver *receiver, udpai_origin *origin, udpa_resource *held)
 {
     udpai_resource_room room;
     udpai_resource_parts parts = udpai_resource_parts_of(held, &room);
     udpai_str taken_from = udpai_resource_hop(held, 0).authority;
     udpai_contribution before;
-    if (!udpai_store_get(node->context.store, origin, udpai_resource_type_url(held),
+    if (!udpai_store_get(receiver->context->store, origin, udpai_resource_type_url(held),
                          udpai_resource_name(held), &before))
         return UDPA_OK;
-    parts.generation = udpai_stamp_generation(&node->context, held);
+    parts.generation = udpai_stamp_generation(receiver->context, held);
     parts.signature = (udpai_signature){0};
     parts.n_hops = 0;
     parts.way = NULL;
-    udpai_stamp_hop(&node->context, &parts, &room, taken_from);
+    udpai_stamp_hop(receiver->context, &parts, &room, taken_from);
     UDPA_AUTO(udpa_resource_unref) udpa_resource *word = NULL;
     udpa_err err = udpai_resource_make(&word, &parts);
     if (err == UDPA_OK)
-        err = udpai_signatures_pass(node, origin, &word, NULL);
+        err = udpai_signatures_pass(receiver->signatures, origin, &word, NULL);
     if (err == UDPA_OK)
-        err = udpai_store_put(node->context.store, origin, word, before.deadline_ms, NULL);
+        err = udpai_store_put(receiver->context->store, origin, word, before.deadline_ms, NULL);
     return err;
 }
 
 void
-udpai_take_back_nothing(udpai_node *node)
+udpai_take_back_nothing(udpai_receiver *receiver)
 {
-    own_words all = {.node = node};
+    own_words all = {.receiver = receiver};
     size_t n = 0;
-    udpai_store_visit_all(node->context.store, collect, &all);
+    udpai_store_visit_all(receiver->context->store, collect, &all);
     for (size_t i = 0; i < all.resources.n; i++) {
-        n += stamp_anew(node, all.origins.items[i], all.resources.items[i]) == UDPA_OK;
+        n += stamp_anew(receiver, all.origins.items[i], all.resources.items[i]) == UDPA_OK;
         udpa_resource_unref(all.resources.items[i]);
     }
     udpai_log(UDPA_LOG_WARNING, "federation",

@@ -22,6 +22,6 @@ udpai_origin *udpai_take_back_origin(const udpai_intake *intake);
 
 /* Its backup is meant: what this node has of its own is stamped anew, so that it counts everywhere.
  */
-void udpai_take_back_nothing(udpai_node *node);
+void udpai_take_back_nothing(udpai_receiver *receiver);
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/percent.h"
 #include "federation/held.h"
+#include "federation/source_internal.h"
 #include "model/twin_words.h"
 
 /* Others with this node's id; of more, nothing is told. */
@@ -24,7 +25,9 @@ typedef struct twin {
 } twin;
 
 struct udpai_twins {
-    udpai_node *node;
+    udpai_context *context;
+    udpai_peers *peers;
+    udpai_sources *sources;
     UDPAI_VECTOR(twin) all;
     udpa_error *refused; /* the last one that was sent away … */
     uint64_t refused_ms; /* … and when */
@@ -37,20 +40,22 @@ struct udpai_twins {
 static void on_later(udpai_timer *timer);
 
 udpa_err
-udpai_twins_new(udpai_node *node)
+udpai_twins_new(udpai_twins **ret_twins, const udpai_parts *parts)
 {
-    node->twins = udpai_alloc(sizeof(*node->twins));
-    if (!node->twins)
+    udpai_twins *twins = udpai_alloc(sizeof(*twins));
+    if (!twins)
         return UDPA_ERR_NOMEM;
-    node->twins->node = node;
-    udpai_timer_init(&node->twins->later, on_later);
+    twins->context = parts->context;
+    twins->peers = parts->peers;
+    twins->sources = parts->sources;
+    udpai_timer_init(&twins->later, on_later);
+    *ret_twins = twins;
     return UDPA_OK;
 }
 
 void
-udpai_twins_free(udpai_node *node)
+udpai_twins_free(udpai_twins *twins)
 {
-    udpai_twins *twins = UDPAI_TAKE(node->twins);
     if (!twins)
         return;
     udpai_timer_cancel(&twins->later);
@@ -66,9 +71,9 @@ udpai_twins_free(udpai_node *node)
 
 /* NULL without memory. */
 static udpa_error *
-describe_twin(const udpai_node *node, const twin *one)
+describe_twin(const udpai_twins *twins, const twin *one)
 {
-    udpai_str id = udpai_bytes_view(node->context.id), instance = udpai_bytes_view(one->instance);
+    udpai_str id = udpai_bytes_view(twins->context->id), instance = udpai_bytes_view(one->instance);
     if (one->is_met)
         return udpa_error_new(
             UDPA_ERR_PRECONDITION, NULL,
@@ -107,9 +112,9 @@ add_twin(udpai_twins *twins, udpai_str instance)
 }
 
 static void
-tell_of(const udpai_node *node, const twin *one)
+tell_of(const udpai_twins *twins, const twin *one)
 {
-    UDPA_AUTO(udpa_error_unref) udpa_error *error = describe_twin(node, one);
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = describe_twin(twins, one);
     if (error)
         udpai_log(UDPA_LOG_WARNING, "federation", "%s", udpa_error_message(error));
 }
@@ -135,34 +140,33 @@ forget_gone(udpai_twins *twins)
 static void
 look_soon(udpai_twins *twins)
 {
-    udpai_timer_set(twins->node->context.wheel, &twins->later, twins->may_ms);
+    udpai_timer_set(twins->context->wheel, &twins->later, twins->may_ms);
 }
 
 static void
-note_twin(udpai_node *node, udpai_str instance)
+note_twin(udpai_twins *twins, udpai_str instance)
 {
-    udpai_twins *twins = node->twins;
     twin *one = find_twin(twins, instance);
     bool is_new = !one;
     if ((one && one->is_met) || (is_new && !(one = add_twin(twins, instance))))
         return;
     one->is_met = true;
     if (is_new)
-        tell_of(node, one);
+        tell_of(twins, one);
     look_soon(twins);
 }
 
 bool
-udpai_twins_is_loop(udpai_node *node, const udpa_resource *resource)
+udpai_twins_is_loop(udpai_twins *twins, const udpa_resource *resource)
 {
-    udpai_str id = udpai_bytes_view(node->context.id),
-              instance = udpai_bytes_view(node->context.instance);
+    udpai_str id = udpai_bytes_view(twins->context->id),
+              instance = udpai_bytes_view(twins->context->instance);
     if (udpai_resource_passed(resource, id, instance))
         return true;
     for (size_t i = 0; i < udpa_resource_n_hops(resource); i++) {
         const udpai_hop hop = udpai_resource_hop(resource, i);
         if (udpai_str_eq(hop.node_id, id))
-            note_twin(node, hop.instance);
+            note_twin(twins, hop.instance);
     }
     return false;
 }
@@ -190,7 +194,7 @@ look_for_met(udpai_twins *twins)
         struct search search = {udpai_bytes_view(one->instance), false};
         if (!one->is_met)
             continue;
-        udpai_store_visit_all(twins->node->context.store, look_for, &search);
+        udpai_store_visit_all(twins->context->store, look_for, &search);
         one->is_met = search.found;
     }
 }
@@ -206,9 +210,8 @@ typedef struct own_texts {
 static void
 write_own(const udpai_twins *twins, own_texts *own)
 {
-    const udpai_node *node = twins->node;
-    udpai_str id = udpai_bytes_view(node->context.id),
-              instance = udpai_bytes_view(node->context.instance);
+    udpai_str id = udpai_bytes_view(twins->context->id),
+              instance = udpai_bytes_view(twins->context->instance);
     *own = (own_texts){0};
     udpai_percent_encode_segment(&own->id, id);
     udpai_percent_encode_segment(&own->instance, instance);
@@ -241,8 +244,8 @@ hear_of(udpai_twins *twins, udpai_str encoded)
         return;
     one->is_heard = true;
     if (is_new &&
-        udpai_log_allow(&twins->heard_log, udpai_context_now(&twins->node->context), &n_suppressed))
-        tell_of(twins->node, one);
+        udpai_log_allow(&twins->heard_log, udpai_context_now(twins->context), &n_suppressed))
+        tell_of(twins, one);
 }
 
 /* What is about this node ends here, and what it has said itself. */
@@ -263,7 +266,7 @@ listen(udpai_twins *twins, const own_texts *own, udpai_twin_words *words)
 {
     size_t at = 0;
     const udpai_peer *peer;
-    while ((peer = udpai_peers_next(twins->node->peers, &at))) {
+    while ((peer = udpai_peers_next(twins->peers, &at))) {
         udpai_twin_word word;
         if (!peer->is_node || !peer->is_extended || !peer->info || peer->is_replaced)
             continue;
@@ -288,7 +291,7 @@ tell_sources(udpai_twins *twins, const udpai_twin_words *words)
         udpa_bytes_unref(twins->told);
         twins->told = told;
         order->announced = told ? udpa_bytes_ref(told) : NULL;
-        udpai_context_order(&twins->node->context, order);
+        udpai_context_order(twins->context, order);
     }
     udpai_strbuf_done(&text);
 }
@@ -297,7 +300,7 @@ static void
 on_later(udpai_timer *timer)
 {
     udpai_twins *twins = UDPAI_CONTAINER_OF(timer, udpai_twins, later);
-    uint64_t now = udpai_context_now(&twins->node->context);
+    uint64_t now = udpai_context_now(twins->context);
     own_texts own;
     udpai_twin_words words = {0};
     udpai_twin_word word;
@@ -317,14 +320,14 @@ on_later(udpai_timer *timer)
     tell_sources(twins, &words);
     free_own(&own);
     if (twins->all.n)
-        udpai_timer_set(twins->node->context.wheel, &twins->later, now + LOOK_MS);
+        udpai_timer_set(twins->context->wheel, &twins->later, now + LOOK_MS);
 }
 
 void
-udpai_twins_review(udpai_node *node, const udpai_node_info *info)
+udpai_twins_review(udpai_twins *twins, const udpai_node_info *info)
 {
     if (info && udpai_node_info_said(info, UDPAI_NODE_KEY_TWINS).len)
-        look_soon(node->twins);
+        look_soon(twins);
 }
 
 /* ---- peers ---- */
@@ -352,11 +355,11 @@ have_one_name(const udpai_peer *a, const udpai_peer *b)
 }
 
 static udpai_peer *
-find_other_process(const udpai_node *node, const udpai_peer *peer)
+find_other_process(const udpai_twins *twins, const udpai_peer *peer)
 {
     size_t at = 0;
     udpai_peer *other;
-    while ((other = udpai_peers_next(node->peers, &at)))
+    while ((other = udpai_peers_next(twins->peers, &at)))
         if (other != peer && other->is_node && other->info && !other->is_replaced &&
             have_one_state(other, peer) && have_one_name(other, peer))
             return other;
@@ -364,22 +367,21 @@ find_other_process(const udpai_node *node, const udpai_peer *peer)
 }
 
 static void
-send_away(udpai_node *node, udpai_peer *peer, udpa_error *why)
+send_away(udpai_twins *twins, udpai_peer *peer, udpa_error *why)
 {
     udpai_order *order = udpai_order_new(UDPAI_ORDER_HANG_UP);
     if (!order)
         return; /* nothing is taken of it */
     order->session = peer->session;
     order->error = udpa_error_ref(why);
-    udpai_context_order(&node->context, order);
+    udpai_context_order(twins->context, order);
 }
 
 bool
-udpai_twins_refuse(udpai_node *node, udpai_peer *peer)
+udpai_twins_refuse(udpai_twins *twins, udpai_peer *peer)
 {
-    udpai_twins *twins = node->twins;
     const udpai_peer *other =
-        peer->is_node && run_of(peer).len ? find_other_process(node, peer) : NULL;
+        peer->is_node && run_of(peer).len ? find_other_process(twins, peer) : NULL;
     unsigned n_suppressed;
     if (!other)
         return false;
@@ -394,15 +396,15 @@ udpai_twins_refuse(udpai_node *node, udpai_peer *peer)
         "have copies of one state directory, or one node.id and no state? Remove the file "
         "'instance' from the copy, and give one of them another node.id",
         UDPAI_SHOWN(id), UDPAI_SHOWN(instance), UDPAI_SHOWN(address));
-    twins->refused_ms = udpai_context_now(&node->context);
-    if (udpai_log_allow(&twins->log, udpai_context_now(&node->context), &n_suppressed))
+    twins->refused_ms = udpai_context_now(twins->context);
+    if (udpai_log_allow(&twins->log, udpai_context_now(twins->context), &n_suppressed))
         udpai_log(UDPA_LOG_ERROR, "federation", "%s (%u more not shown)",
                   twins->refused ? udpa_error_message(twins->refused) : "out of memory",
                   n_suppressed);
     if (peer->source)
         udpai_source_refuse(peer->source, udpa_error_ref(twins->refused));
     else
-        send_away(node, peer, twins->refused);
+        send_away(twins, peer, twins->refused);
     return true;
 }
 
@@ -431,23 +433,22 @@ visit_pairs(const udpai_peer *peer, udpai_problem_fn visit, void *userdata)
 }
 
 void
-udpai_node_visit_problems(udpai_node *node, udpai_problem_fn visit, void *userdata)
+udpai_twins_visit_problems(udpai_twins *twins, udpai_problem_fn visit, void *userdata)
 {
-    udpai_twins *twins = node->twins;
     size_t at = 0;
     const udpai_peer *peer;
     look_for_met(twins);
     forget_gone(twins);
     for (size_t i = 0; i < twins->all.n; i++) {
         UDPA_AUTO(udpa_error_unref)
-        udpa_error *error = describe_twin(node, &twins->all.items[i]);
+        udpa_error *error = describe_twin(twins, &twins->all.items[i]);
         if (error)
             visit(userdata, udpa_error_message(error));
     }
-    if (twins->refused && udpai_context_now(&node->context) < twins->refused_ms + REFUSED_MS)
+    if (twins->refused && udpai_context_now(twins->context) < twins->refused_ms + REFUSED_MS)
         visit(userdata, udpa_error_message(twins->refused));
-    while ((peer = udpai_peers_next(node->peers, &at)))
+    while ((peer = udpai_peers_next(twins->peers, &at)))
         if (peer->is_node && peer->info && udpai_list_linked(&peer->of_id))
             visit_pairs(peer, visit, userdata);
-    udpai_held_visit_problems(node, visit, userdata);
+    udpai_held_visit_problems(twins->sources, visit, userdata);
 }

@@ -5,24 +5,26 @@
 #ifndef UDPAI_TWINS_H
 #define UDPAI_TWINS_H
 
-#include "federation/node_internal.h"
+#include "federation/parts.h"
+#include "federation/peers.h"
+#include "federation/problems.h"
 
-udpa_err udpai_twins_new(udpai_node *node);
-void udpai_twins_free(udpai_node *node);
+typedef struct udpai_twins udpai_twins;
+
+udpa_err udpai_twins_new(udpai_twins **ret_twins, const udpai_parts *parts);
+void udpai_twins_free(udpai_twins *twins);
 /* Has the resource been here before? If it has only been at another of this node's id, that is
  * noted. */
-bool udpai_twins_is_loop(udpai_node *node, const udpa_resource *resource);
+bool udpai_twins_is_loop(udpai_twins *twins, const udpa_resource *resource);
 /* Its Node has come. True: another process of the same instance is here already, and this one is
  * sent away. */
-bool udpai_twins_refuse(udpai_node *node, udpai_peer *peer);
+bool udpai_twins_refuse(udpai_twins *twins, udpai_peer *peer);
 
 /* What the peer says of others may have changed: its Node has come, or it has gone. NULL: it has
  * said nothing of itself. */
-void udpai_twins_review(udpai_node *node, const udpai_node_info *info);
+void udpai_twins_review(udpai_twins *twins, const udpai_node_info *info);
 
-/* ---- source.c ---- */
-
-/* Its stream ends because of what it is; takes the error, NULL: there is no memory to say it. */
-void udpai_source_refuse(udpai_source *source, udpa_error *why);
+/* What is amiss, for people. */
+void udpai_twins_visit_problems(udpai_twins *twins, udpai_problem_fn visit, void *userdata);
 
 #endif

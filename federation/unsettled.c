@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is still unknown, and from whom it may come: the facts of the node's snapshot of what is
  * settled. */
-#include "federation/provider.h"
+#include "federation/provider_internal.h"
 #include "federation/recovery.h"
 
 #include "base/alloc.h"
@@ -50,7 +50,7 @@ bool
 udpai_descriptor_is_ruled_out(const udpai_provider *provider, size_t index)
 {
     const udpai_descriptor *self = &provider->descriptors.items[index];
-    if (udpai_source_is_void(self->source))
+    if (self->source->is_void)
         return true;
     if (!self->is_reached) /* unless it counted before a restart, and is not read again yet */
         return !(self->source->kind == UDPAI_SOURCE_PATH && self->is_eligible);
@@ -120,7 +120,7 @@ static udpai_unsettled
 missing_of(const udpai_scope *scope)
 {
     const udpai_source *source = scope->source;
-    const udpai_peer *peer = udpai_peers_find(source->node->peers, source->session);
+    const udpai_peer *peer = udpai_peers_find(source->owner->peers, source->session);
     udpai_unsettled missing = {
         .type_url = udpai_bytes_view(scope->type),
         .prefix = udpai_bytes_view(scope->prefix),
@@ -248,128 +248,6 @@ add_recovery(struct facts *facts, const udpai_recovery *recovery)
 
 /* ---- sources that are asked for groups of clients ---- */
 
-/* What the sources of one group have said. */
-struct group_facts {
-    UDPAI_VECTOR(udpai_settled_part) parts;
-    UDPAI_VECTOR(udpai_str *) lists;
-    bool failed;
-};
-
-static void
-add_requests(struct group_facts *facts, const udpai_scope *scope, udpai_settled_part *part)
-{
-    udpai_str *list = udpai_alloc_array(scope->requests.n + 1, sizeof(*list));
-    if (!list || !udpai_vector_push(&facts->lists, list)) {
-        udpai_free(list);
-        facts->failed = true;
-        return;
-    }
-    size_t at = 0, n_answered = 0, n_asked = 0;
-    const udpai_source_request *request;
-    bool is_held = udpai_scope_is_held(scope);
-    while ((request = udpai_map_next(&scope->requests, &at))) /* one from each end */
-        list[request->is_known && !is_held ? n_answered++ : scope->requests.n - ++n_asked] =
-            udpai_source_request_subject(request);
-    part->answered = list;
-    part->n_answered = n_answered;
-    part->asked = list + n_answered;
-    part->n_asked = n_asked;
-}
-
-static void
-add_part(struct group_facts *facts, const udpai_provider *provider, size_t index)
-{
-    const udpai_descriptor *descriptor = &provider->descriptors.items[index];
-    const udpai_scope *scope = descriptor->scope;
-    udpai_str *list;
-    udpai_settled_part part = {
-        .number = descriptor->of_groups,
-        .is_whole =
-            udpai_descriptor_is_known(descriptor) || udpai_descriptor_is_ruled_out(provider, index),
-    };
-    if (!part.is_whole && descriptor->on_demand) {
-        add_requests(facts, scope, &part);
-    } else if (!part.is_whole && (list = udpai_alloc(sizeof(*list)))) {
-        *list = udpai_bytes_view(descriptor->prefix);
-        part.asked = list;
-        part.n_asked = 1;
-        if (!udpai_vector_push(&facts->lists, list)) {
-            udpai_free(list);
-            facts->failed = true;
-        }
-    } else {
-        facts->failed |= !part.is_whole;
-    }
-    facts->failed = facts->failed || !udpai_vector_push(&facts->parts, part);
-}
-
-static void
-group_facts_done(struct group_facts *facts)
-{
-    for (size_t i = 0; i < facts->lists.n; i++)
-        udpai_free(facts->lists.items[i]);
-    udpai_vector_done(&facts->lists);
-    udpai_vector_done(&facts->parts);
-}
-
-static udpai_settled_group *
-make_group(const udpai_clients *clients)
-{
-    struct group_facts facts = {0};
-    udpai_settled_group *group = NULL;
-    size_t at = 0;
-    const udpai_provider *provider;
-    while ((provider = udpai_map_next(&clients->providers, &at)))
-        for (size_t i = 0; i < provider->descriptors.n; i++)
-            add_part(&facts, provider, i);
-    if (!facts.failed)
-        group = udpai_settled_group_new(udpai_bytes_view(clients->name_space), facts.parts.items,
-                                        facts.parts.n);
-    group_facts_done(&facts);
-    return group;
-}
-
-static void
-replace_groups(udpai_node *node, udpai_settled_groups *groups)
-{
-    udpai_settled_groups_unref(node->settled_groups);
-    node->settled_groups = groups;
-}
-
-bool
-udpai_clients_note_settled(udpai_clients *clients)
-{
-    udpai_node *node = clients->node;
-    if (clients->is_ending)
-        return true;
-    UDPA_AUTO(udpai_settled_group_unref) udpai_settled_group *group = make_group(clients);
-    if (!group)
-        return false;
-    const udpai_settled_group *before =
-        udpai_settled_groups_find(node->settled_groups, udpai_bytes_view(clients->name_space));
-    if (before && udpai_settled_group_equal(before, group))
-        return true;
-    udpai_settled_groups *groups = udpai_settled_groups_with(node->settled_groups, group);
-    if (groups)
-        replace_groups(node, groups);
-    return groups != NULL;
-}
-
-bool
-udpai_clients_forget_settled(udpai_clients *clients)
-{
-    udpai_node *node = clients->node;
-    udpai_str name_space = udpai_bytes_view(clients->name_space);
-    udpai_settled_groups *groups;
-    if (!udpai_settled_groups_find(node->settled_groups, name_space))
-        return true;
-    if (!udpai_settled_groups_without(node->settled_groups, name_space, &groups))
-        return false;
-    replace_groups(node, groups);
-    udpai_context_touch(&node->context);
-    return true;
-}
-
 /* One entry for all groups. */
 static void
 add_per_clients(struct facts *facts, udpai_str type_url, const udpai_descriptor *configured)
@@ -400,9 +278,9 @@ may_be_missed(const udpai_provider *provider, size_t index, udpai_str name)
 }
 
 bool
-udpai_providers_know(const udpai_node *node, udpai_str type_url, udpai_str name)
+udpai_providers_know(const udpai_providers *providers, udpai_str type_url, udpai_str name)
 {
-    const udpai_provider *provider = udpai_map_get(&node->providers, type_url);
+    const udpai_provider *provider = udpai_map_get(&providers->by_type, type_url);
     for (size_t i = 0; provider && i < provider->descriptors.n; i++)
         if (may_be_missed(provider, i, name))
             return false;
@@ -430,17 +308,19 @@ add_provider(struct facts *facts, const udpai_provider *provider)
 }
 
 udpai_settled *
-udpai_providers_settled(const udpai_node *node)
+udpai_providers_settled(const udpai_providers *providers)
 {
     struct facts facts = {0};
     size_t at = 0;
     const udpai_provider *provider;
-    while ((provider = udpai_map_next(&node->providers, &at)))
+    while ((provider = udpai_map_next(&providers->by_type, &at)))
         add_provider(&facts, provider);
-    UDPAI_LIST_FOREACH (own, &node->own_sources)
-        add_recovery(&facts, UDPAI_LIST_ENTRY(own, udpai_source, in_own)->recovery);
-    for (size_t i = 0; i < node->expected_files.n; i++) {
-        const udpai_expected *expected = &node->expected_files.items[i];
+    udpai_source *source = NULL;
+    while ((source = udpai_sources_next_own(providers->sources, source)))
+        add_recovery(&facts, source->recovery);
+    at = 0;
+    const udpai_expected *expected;
+    while ((expected = udpai_roots_next(providers->directories, &at))) {
         const udpai_unsettled missing = {
             .source = udpai_bytes_view(expected->unread ? expected->unread : expected->root),
             .why = UDPAI_STR("not read without an error"),
@@ -448,26 +328,29 @@ udpai_providers_settled(const udpai_node *node)
         if (!expected->is_known && !udpai_vector_push(&facts.missing, missing))
             facts.failed = true;
     }
-    for (size_t i = 0; i < node->expected_own.n; i++) {
+    at = 0;
+    udpai_str own;
+    while (udpai_sync_next_own(providers->sync, &at, &own)) {
         const udpai_unsettled missing = {
-            .type_url = udpai_bytes_view(node->expected_own.items[i]),
+            .type_url = own,
             .prefix = UDPAI_STR(UDPAI_NODE_NAMESPACE),
-            .source = udpai_bytes_view(node->context.id),
+            .source = udpai_bytes_view(providers->context->id),
         };
         if (!udpai_vector_push(&facts.missing, missing))
             facts.failed = true;
     }
-    udpai_settled_facts_date(facts.missing.items, facts.missing.n, node->settled,
-                             udpai_context_now(&node->context));
+    udpai_settled_facts_date(facts.missing.items, facts.missing.n,
+                             udpai_sync_settled(providers->sync),
+                             udpai_context_now(providers->context));
     const udpai_settled_facts all = {
         .missing = facts.missing.items,
         .n_missing = facts.missing.n,
-        .groups = node->settled_groups,
-        .names = node->settled_names,
-        .self =
-            node->context.is_endpoint ? (udpai_str){0} : udpai_bytes_view(node->context.instance),
-        .asks_for_status = node->context.is_endpoint,
-        .only_known_types = node->any_type != NULL,
+        .groups = udpai_sync_groups(providers->sync),
+        .names = udpai_sync_names(providers->sync),
+        .self = providers->context->is_endpoint ? (udpai_str){0}
+                                                : udpai_bytes_view(providers->context->instance),
+        .asks_for_status = providers->context->is_endpoint,
+        .only_known_types = providers->any_type != NULL,
         .known_types = facts.types.items,
         .n_known_types = facts.types.n,
     };

@@ -15,7 +15,7 @@ is_said(const struct removal *removal, udpai_str type_url)
     udpai_contribution held;
     const udpai_intake *intake = removal->intake;
     const udpa_resource *said = removal->what->said;
-    return said && !(udpai_store_get(intake->node->context.store, intake->origin, type_url,
+    return said && !(udpai_store_get(intake->receiver->context->store, intake->origin, type_url,
                                      removal->what->name, &held) &&
                      udpa_resource_generation(said) < udpa_resource_generation(held.resource));
 }
@@ -26,7 +26,7 @@ remove_in_type(void *userdata, udpai_str type_url, size_t n_effective)
     (void)n_effective;
     struct removal *removal = userdata;
     if (is_said(removal, type_url) ||
-        !udpai_absence_holds(removal->intake, type_url, removal->what->name))
+        !udpai_absence_holds(udpai_intake_source(removal->intake), type_url, removal->what->name))
         udpai_ending_take(removal->intake, type_url, removal->what);
     return true;
 }
@@ -57,8 +57,8 @@ is_asked_by_name(const udpai_intake *intake)
 static void
 end_all(udpai_intake *intake, const udpai_store_scope *scope)
 {
-    if (!udpai_absence_holds_all(intake, scope))
-        udpai_store_leave_all(intake->node->context.store, intake->origin, scope);
+    if (!udpai_absence_holds_all(udpai_intake_source(intake), scope))
+        udpai_store_leave_all(intake->receiver->context->store, intake->origin, scope);
 }
 
 static void
@@ -80,7 +80,7 @@ udpai_intake_removals(udpai_intake *intake)
         if (publication->type_url.len)
             remove_in_type(&removal, publication->type_url, 0);
         else
-            udpai_store_visit_types(intake->node->context.store, remove_in_type, &removal);
+            udpai_store_visit_types(intake->receiver->context->store, remove_in_type, &removal);
     }
     take_removed_aliases(intake);
 }

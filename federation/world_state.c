@@ -140,9 +140,10 @@ static void
 tell(const struct state *state, const part *of)
 {
     unsigned n_suppressed;
-    udpai_node *node = state->intake->node;
+    udpai_receiver *receiver = state->intake->receiver;
     udpai_str name = udpai_peer_name(state->intake->peer);
-    if (udpai_log_allow(&node->refused_log, udpai_context_now(&node->context), &n_suppressed))
+    if (udpai_log_allow(&receiver->context->refused_log, udpai_context_now(receiver->context),
+                        &n_suppressed))
         udpai_log(
             UDPA_LOG_WARNING, "federation",
             "%.*s has published a state of the world that leaves out %zu of its %zu resources "
@@ -157,7 +158,7 @@ static bool
 bound(struct state *state)
 {
     const udpai_intake *intake = state->intake;
-    const udpai_store *store = intake->node->context.store;
+    const udpai_store *store = intake->receiver->context->store;
     struct refusal refusal = {.state = state};
     bool any = false;
     udpai_store_visit_origin(store, intake->origin, intake->publication->type_url, count, state);
@@ -165,7 +166,7 @@ bound(struct state *state)
         part *of = &state->parts.items[i];
         of->is_refused =
             !udpai_type_is_client(of->type_url) &&
-            udpai_absence_is_too_much(of->n_left_out, of->n_all, intake->node->max_withdrawal);
+            udpai_absence_is_too_much(of->n_left_out, of->n_all, intake->receiver->max_withdrawal);
         if (of->is_refused)
             tell(state, of);
         any |= of->is_refused;
@@ -187,7 +188,7 @@ udpai_intake_state(udpai_intake *intake)
     bool is_of_source = udpai_intake_is_from_source(intake);
     /* Without memory nothing goes, which the next one mends. */
     bool is_clear = list_types(&state) && (is_of_source || bound(&state));
-    if (is_clear && !udpai_absence_holds_all(intake, &scope))
+    if (is_clear && !udpai_absence_holds_all(udpai_intake_source(intake), &scope))
         udpai_ending_take_state(intake, scope.type_url, scope.prefix, stays, &state);
     udpai_vector_done(&state.parts);
 }

@@ -34,26 +34,28 @@ COMBINED = {'whole'}
 PARTS = {
     'federation': [
         # the ground: tables, and what is computed of the context alone
-        'report_subject delegation_read demand directories lapse allowlist named_table peers publishers '
-        'report_rules stamp health_overlay',
+        'report_subject delegation_read demand directories lapse allowlist named_table peers publishers stamp '
+        'health_overlay sync epoch source_table',
         # rules
         'access signatures signatures_watch',
         # sources: connections, what is asked, what was missed
         'connection ask', 'lookup source_requests', 'fault held', 'absence', 'scope', 'difference recovery', 'source',
-        'epoch sources',
+        'sources',
         # providers
-        'provider', 'provider_new', 'unsettled', 'named_settled', 'named_new', 'named',
+        'provider', 'provider_new', 'unsettled', 'named_settled', 'named_new', 'named', 'providers',
         # groups of clients, and what follows from demand
-        'clients client_reports', 'interest report_subscriptions',
-        # intake
-        'twins', 'pending_publication local', 'judge', 'events', 'adoption put', 'outlived', 'take_back', 'ending',
-        'intake payload refresh withdrawal world_state',
+        'clients_settled', 'clients client_reports', 'interest report_subscriptions',
+        # subscribers in the process
+        'pending_publication local',
+        # receiver
+        'twins report_rules', 'judge', 'events', 'adoption put', 'outlived', 'take_back', 'ending',
+        'intake payload refresh withdrawal world_state', 'receiver',
         # egress
-        'report_targets report_target_links', 'reports', 'publish',
+        'report_target_links', 'report_targets', 'publish reports',
         # what resources configure
-        'delegation dynamic_source dynamic_sources dynamic_source_read',
+        'follower', 'delegation dynamic_source dynamic_sources dynamic_source_read dynamic',
         # the node
-        'evaluate', 'delete_origin files node origins restore sessions status',
+        'outbox', 'delete_origin files node node_new node_parts origins restore sessions status',
     ],
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What somebody here has subscribed to. */
 #include "federation/demand.h"
+#include "federation/node_internal.h"
 
 #include "tests/unit/federation/federation_test.h"
 
@@ -24,8 +25,8 @@ a_place_has_a_length(void **state)
     fed_want(bed, "EDS", "*com.acme");
     memset(place + 9, 'x', sizeof(place) - 10);
     for (size_t len = UDPA_NAME_MAX - 1; len <= UDPA_NAME_MAX + 1; len++)
-        udpai_demand_visit_place(bed->node, UDPAI_STR(TEST_EDS), (udpai_str){place, len},
-                                 count_visits, &n);
+        udpai_demand_visit_place(bed->node->parts.demand, UDPAI_STR(TEST_EDS),
+                                 (udpai_str){place, len}, count_visits, &n);
     assert_int_equal(n, 2);
 }
 

@@ -2,6 +2,7 @@
 /* Names whose sources are others than those of their type: what is asked, what is accepted, whose
  * word counts while they come, change and go. */
 #include "federation/named.h"
+#include "federation/node_internal.h"
 
 #include <stdio.h>
 
@@ -41,14 +42,14 @@ name(fed_bed *bed, const char *sources)
 {
     udpai_descriptor_config room[3];
     const udpai_named_config config = named_config(bed, sources, room);
-    assert_ok(udpai_named_set(bed->node, &config, NULL));
+    assert_ok(udpai_named_set(bed->node->parts.providers, &config, NULL));
     fed_advance(bed, 1);
 }
 
 static void
 end(fed_bed *bed)
 {
-    udpai_named_end(bed->node, EDS, X);
+    udpai_named_end(bed->node->parts.providers, EDS, X);
     fed_advance(bed, 1);
 }
 
@@ -125,7 +126,7 @@ a_mirror_of_a_name_is_always_asked(void **state)
     fed_want_no_more(bed, "EDS", "com.acme/x");
     const udpai_named_config config = named_config(bed, "b", room);
     room[0].on_demand = false;
-    assert_ok(udpai_named_set(bed->node, &config, NULL));
+    assert_ok(udpai_named_set(bed->node->parts.providers, &config, NULL));
     fed_advance(bed, 1);
     assert_orders(bed, "dial b");
     fed_connect(bed, 'b');
@@ -143,7 +144,7 @@ sources_are_shared(void **state)
     assert_orders(bed, "sub a EDS com.acme:y"); /* as of any mirror */
     udpai_named_config other = named_config(bed, "b", room);
     other.name = UDPAI_STR("com.acme/y");
-    assert_ok(udpai_named_set(bed->node, &other, NULL));
+    assert_ok(udpai_named_set(bed->node->parts.providers, &other, NULL));
     name(bed, "b");
     fed_connect(bed, 'b');
     const char *orders = fed_orders(bed);
@@ -417,10 +418,10 @@ static void
 refuses(fed_bed *bed, const udpai_named_config *config, udpa_err code, const char *words)
 {
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    assert_int_equal(udpai_named_set(bed->node, config, &error), code);
+    assert_int_equal(udpai_named_set(bed->node->parts.providers, config, &error), code);
     if (!strstr(udpa_error_message(error), words))
         fail_msg("'%s' does not say '%s'", udpa_error_message(error), words);
-    assert_null(udpai_named_find(bed->node, EDS, X));
+    assert_null(udpai_named_find(udpai_sources_named_table(bed->node->parts.sources), EDS, X));
 }
 
 static void
@@ -442,7 +443,7 @@ mistakes_are_refused(void **state)
     config = named_config(bed, "b", room);
     config.name = UDPAI_STR("x");
     refuses(bed, &config, UDPA_ERR_INVAL, "'x'");
-    udpai_named_end(bed->node, EDS, X); /* what is not there may end */
+    udpai_named_end(bed->node->parts.providers, EDS, X); /* what is not there may end */
 }
 
 static void
@@ -456,9 +457,9 @@ there_is_a_limit(void **state)
     for (int i = 0; i < 4096; i++) {
         int len = snprintf(text, sizeof(text), "com.acme/other-%d", i);
         config.name = (udpai_str){text, (size_t)len};
-        assert_ok(udpai_named_set(bed->node, &config, NULL));
+        assert_ok(udpai_named_set(bed->node->parts.providers, &config, NULL));
     }
-    assert_ok(udpai_named_set(bed->node, &config, NULL)); /* the last one again */
+    assert_ok(udpai_named_set(bed->node->parts.providers, &config, NULL)); /* the last one again */
     config.name = X;
     refuses(bed, &config, UDPA_ERR_LIMIT, "4096 names");
 }
@@ -475,12 +476,14 @@ without_memory_nothing_has_changed_or_it_is_made_up_for(void **state)
     udpa_err err = UDPA_ERR_NOMEM;
     for (long n = 0; err != UDPA_OK; n++) {
         udpai_alloc_fail_after(n);
-        err = udpai_named_set(bed->node, &config, NULL);
+        err = udpai_named_set(bed->node->parts.providers, &config, NULL);
         udpai_node_flush(bed->node);
         udpai_alloc_fail_after(-1);
         udpai_node_flush(bed->node);
         assert_true(err == UDPA_OK || err == UDPA_ERR_NOMEM);
-        assert_int_equal(udpai_named_find(bed->node, EDS, X) != NULL, err == UDPA_OK);
+        assert_int_equal(
+            udpai_named_find(udpai_sources_named_table(bed->node->parts.sources), EDS, X) != NULL,
+            err == UDPA_OK);
     }
     fed_advance(bed, 1);
     fed_connect(bed, 'b');
@@ -488,12 +491,12 @@ without_memory_nothing_has_changed_or_it_is_made_up_for(void **state)
     assert_value(bed, "EDS", "x", "of-b");
     for (long n = 0; n < 40; n++) {
         udpai_alloc_fail_after(n);
-        udpai_named_end(bed->node, EDS, X);
+        udpai_named_end(bed->node->parts.providers, EDS, X);
         udpai_node_flush(bed->node);
         udpai_alloc_fail_after(-1);
         udpai_node_flush(bed->node);
         fed_advance(bed, 30001);
-        assert_null(udpai_named_find(bed->node, EDS, X));
+        assert_null(udpai_named_find(udpai_sources_named_table(bed->node->parts.sources), EDS, X));
         assert_value(bed, "EDS", "x", "");
         name(bed, "b");
         fed_connect(bed, 'b');

@@ -4,6 +4,7 @@
  * time: so whoever wants it and has it, has it without a gap. When all is quiet it is that of the
  * first source that is to have it, and only who is needed has a stream. */
 #include "federation/named.h"
+#include "federation/node_internal.h"
 
 #include <stdio.h>
 
@@ -123,9 +124,9 @@ provide(world *self, const char *sources)
             .on_demand = true,
         };
     if (*sources)
-        assert_ok(udpai_named_set(self->bed->node, &config, NULL));
+        assert_ok(udpai_named_set(self->bed->node->parts.providers, &config, NULL));
     else
-        udpai_named_end(self->bed->node, EDS, X);
+        udpai_named_end(self->bed->node->parts.providers, EDS, X);
     snprintf(self->provider, sizeof(self->provider), "%s", sources);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Publications that wait to be kept: each is answered when it is, in order, and however many there
  * are, what comes meanwhile does not look at them. */
+#include "federation/local_internal.h"
 #include "federation/node_internal.h"
 #include "tests/unit/federation/federation_test.h"
 
@@ -39,9 +40,9 @@ what_is_not_kept_yet_is_not_looked_at(void **state)
 {
     fed_bed *bed = *state;
     publish_some(bed, 100);
-    assert_true(udpai_list_empty(&bed->node->undelivered));
-    assert_true(udpai_list_empty(&bed->node->unanswered));
-    assert_int_equal(count(&bed->node->unsafe), 100);
+    assert_true(udpai_list_empty(&bed->node->parts.local->undelivered));
+    assert_true(udpai_list_empty(&bed->node->parts.local->unanswered));
+    assert_int_equal(count(&bed->node->parts.local->unsafe), 100);
 }
 
 static void
@@ -57,7 +58,7 @@ each_is_answered_when_it_is_kept(void **state)
     udpai_node_committed(bed->node, bed->committed, UDPA_ERR_IO);
     assert_int_equal(bed->n_judged, 5);
     assert_non_null(strstr(bed->judged, "could not be kept"));
-    assert_int_equal(count(&bed->node->unsafe), 0);
+    assert_int_equal(count(&bed->node->parts.local->unsafe), 0);
 }
 
 static void

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "federation/node_internal.h"
 #include "federation/reports.h"
 #include "tests/harness/node_bed.h"
 #include "tests/harness/resources.h"
@@ -458,10 +459,10 @@ the_longest_name_can_be_asked_for(void **state)
     memset(text, 'x', sizeof(text));
     memcpy(text, "*a/", 3);
     self->text = (udpai_str){text, 1 + UDPA_NAME_MAX + 1};
-    udpai_reports_want(self->members[0].node, UDPAI_STR(LOAD), self->text, true);
+    udpai_reports_want(self->members[0].node->parts.interest, UDPAI_STR(LOAD), self->text, true);
     assert_false(self->members[0].is_wanted);
     self->text.len = 1 + UDPA_NAME_MAX; /* a wildcard of so many bytes */
-    udpai_reports_want(self->members[0].node, UDPAI_STR(LOAD), self->text, true);
+    udpai_reports_want(self->members[0].node->parts.interest, UDPAI_STR(LOAD), self->text, true);
     assert_true(self->members[0].is_wanted);
 }
 

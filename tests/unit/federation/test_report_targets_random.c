@@ -2,6 +2,7 @@
 /* Sources that come, speak, and are lost, and reports that come and go, as chance has it. After
  * each step, what was told of whom a report is for is held against what is found for it from the
  * start: nothing that could change it may be overlooked. */
+#include "federation/node_internal.h"
 #include "federation/report_targets.h"
 #include "federation/reporting.h"
 
@@ -99,9 +100,9 @@ find(const world *self, const udpa_resource *report, char text[16])
 {
     udpai_link_vector links = {0};
     bool is_for_all;
-    assert_ok(udpai_report_target_find(self->bed->node, report, &links, &is_for_all));
+    assert_ok(udpai_report_target_find(self->bed->node->parts.egress, report, &links, &is_for_all));
     if (!is_for_all)
-        assert_ok(udpai_report_target_add_standby(self->bed->node, report, &links));
+        assert_ok(udpai_report_target_add_standby(self->bed->node->parts.egress, report, &links));
     size_t n = udpai_links_sort(links.items, links.n);
     char letters[13] = "*";
     assert_in_range(n, 0, sizeof(letters) - 1);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Connections of sources: dialled, dialling, read from a directory; and who they say they are. */
 #include "base/proto.h"
-#include "federation/sources.h"
+#include "federation/node_internal.h"
+#include "federation/source_internal.h"
 #include "tests/unit/federation/federation_test.h"
 
 #include <stdio.h>
@@ -433,12 +434,13 @@ add_source_with(fed_bed *bed, int number, long n_allocations)
     /* What an attempt has made of the store's, the next one would find. */
     snprintf(name, sizeof(name), "s%d-%ld", number, n_allocations);
     const udpai_source_config config = {.name = udpai_str_from(name)};
-    size_t n_links = bed->node->links.n, n_sources = bed->node->sources.n;
+    size_t n_links = bed->node->parts.sources->by_link.n,
+           n_sources = bed->node->parts.sources->by_name.n;
     udpai_alloc_fail_after(n_allocations);
-    udpa_err err = udpai_sources_add(bed->node, &config, true, NULL);
+    udpa_err err = udpai_sources_add(bed->node->parts.sources, &config, true, NULL);
     udpai_alloc_fail_after(-1);
-    assert_int_equal(bed->node->links.n - n_links, err == UDPA_OK);
-    assert_int_equal(bed->node->sources.n - n_sources, err == UDPA_OK);
+    assert_int_equal(bed->node->parts.sources->by_link.n - n_links, err == UDPA_OK);
+    assert_int_equal(bed->node->parts.sources->by_name.n - n_sources, err == UDPA_OK);
     return err;
 }
 

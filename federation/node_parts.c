@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the node is asked for that one of its parts does alone. */
+#include "federation/accept.h"
+#include "federation/access.h"
+#include "federation/clients.h"
+#include "federation/egress.h"
+#include "federation/epoch.h"
+#include "federation/held.h"
+#include "federation/local.h"
+#include "federation/node_internal.h"
+#include "federation/pending_publication.h"
+#include "federation/problems.h"
+#include "federation/receiver.h"
+#include "federation/reporting.h"
+#include "federation/reports.h"
+#include "federation/signatures.h"
+#include "federation/sync.h"
+#include "federation/twins.h"
+
+/* ---- rules ---- */
+
+udpa_err
+udpai_node_check_access(udpai_node *node,
+                        const udpai_acl_subject *subject,
+                        const udpai_acl_question *question,
+                        udpa_error **ret_error)
+{
+    return udpai_access_check(node->parts.access, subject, question, ret_error);
+}
+
+void
+udpai_node_set_acl(udpai_node *node, udpai_acl *acl)
+{
+    udpai_access_set_acl(node->parts.access, acl);
+}
+
+/* ---- what is kept ---- */
+
+void
+udpai_node_committed(udpai_node *node, uint64_t ticket, udpa_err result)
+{
+    udpai_epoch_committed(node->parts.epoch, ticket, result);
+    udpai_pending_publications_committed(node->parts.local, ticket, result);
+}
+
+udpa_err
+udpai_node_accept_as_source(udpai_node *node, udpai_str id, udpa_error **ret_error)
+{
+    return udpai_epoch_accept(node->parts.epoch, id, ret_error);
+}
+
+bool
+udpai_node_accept_absences(udpai_node *node, udpai_str name, size_t *ret_n)
+{
+    return udpai_held_accept(node->parts.sources, name, ret_n);
+}
+
+void
+udpai_node_visit_held(const udpai_node *node, udpai_held_fn visit, void *userdata)
+{
+    udpai_held_visit(node->parts.sources, visit, userdata);
+}
+
+udpa_err
+udpai_node_expect_clients(udpai_node *node, udpai_str name_space, udpai_node_info *client)
+{
+    return udpai_groups_expect(node->parts.groups, name_space, client);
+}
+
+/* ---- subscribing in the process ---- */
+
+udpa_err
+udpai_node_subscribe(udpai_node *node,
+                     const udpai_selection *selection,
+                     const udpai_local_ops *ops,
+                     udpai_local_subscription **ret_subscription)
+{
+    return udpai_local_subscribe(node->parts.local, selection, ops, ret_subscription);
+}
+
+void
+udpai_node_unsubscribe(udpai_node *node, udpai_local_subscription *subscription)
+{
+    udpai_local_unsubscribe(node->parts.local, subscription);
+}
+
+/* ---- publishing ---- */
+
+bool
+udpai_node_has_source(const udpai_node *node, udpai_str source)
+{
+    return udpai_egress_has_source(node->parts.egress, source);
+}
+
+bool
+udpai_node_only_source(const udpai_node *node, udpai_str *ret_name)
+{
+    return udpai_egress_only_source(node->parts.egress, ret_name);
+}
+
+const udpa_error *
+udpai_node_source_error(const udpai_node *node, udpai_str source)
+{
+    return udpai_egress_source_error(node->parts.egress, source);
+}
+
+bool
+udpai_node_may_publish_to(const udpai_node *node, udpai_str source)
+{
+    return udpai_egress_may_publish_to(node->parts.egress, source);
+}
+
+uint64_t
+udpai_node_publish(udpai_node *node, udpai_str source, udpai_publication *publication)
+{
+    return udpai_egress_publish(node->parts.egress, source, publication);
+}
+
+udpa_err
+udpai_node_report_own(udpai_node *node, udpa_resource *resource, udpa_error **ret_error)
+{
+    return udpai_reports_publish_own(node->parts.egress, resource, ret_error);
+}
+
+udpa_err
+udpai_node_report_load(udpai_node *node, udpa_resource *resource, udpa_error **ret_error)
+{
+    return udpai_reports_publish_load(node->parts.egress, resource,
+                                      !udpai_outbox_is_late(node->outbox), ret_error);
+}
+
+void
+udpai_node_withdraw_own_report(udpai_node *node, udpai_str type_url, udpai_str name)
+{
+    udpai_reports_withdraw_own(node->parts.egress, type_url, name);
+}
+
+udpa_err
+udpai_node_load_audience(const udpai_node *node, udpai_str name, udpai_audience *ret_audience)
+{
+    return udpai_report_targets_load_audience(node->parts.egress, name, ret_audience);
+}
+
+bool
+udpai_node_reports_to(const udpai_node *node, const udpa_resource *report, udpai_str *ret_name)
+{
+    return udpai_report_targets_only(node->parts.egress, report, ret_name);
+}
+
+bool
+udpai_node_peer_since(const udpai_node *node, udpai_str id, uint64_t *ret_ms)
+{
+    return udpai_peers_since(node->parts.peers, id, ret_ms);
+}
+
+/* ---- looking ---- */
+
+udpai_store *
+udpai_node_store(udpai_node *node)
+{
+    return node->context.store;
+}
+
+const udpai_settled *
+udpai_node_settled(const udpai_node *node)
+{
+    return udpai_sync_settled(node->parts.sync);
+}
+
+size_t
+udpai_node_n_report_subscriptions(const udpai_node *node)
+{
+    return udpai_reports_n_subscriptions(node->parts.interest);
+}
+
+uint64_t
+udpai_node_n_loops(const udpai_node *node)
+{
+    return udpai_receiver_n_loops(node->parts.receiver);
+}
+
+uint64_t
+udpai_node_n_denied(const udpai_node *node)
+{
+    return udpai_access_n_denied(node->parts.access);
+}
+
+uint64_t
+udpai_node_n_bad_signatures(const udpai_node *node)
+{
+    return udpai_signatures_n_refused(node->parts.signatures);
+}
+
+uint64_t
+udpai_node_n_signed(const udpai_node *node)
+{
+    return udpai_signatures_n_signed(node->parts.signatures);
+}
+
+void
+udpai_node_visit_problems(udpai_node *node, udpai_problem_fn visit, void *userdata)
+{
+    udpai_twins_visit_problems(udpai_receiver_twins(node->parts.receiver), visit, userdata);
+}

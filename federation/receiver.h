@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Taking in what peers publish, and what the node itself says. */
+#ifndef UDPAI_FEDERATION_RECEIVER_H
+#define UDPAI_FEDERATION_RECEIVER_H
+
+#include "federation/parts.h"
+#include "federation/peers.h"
+
+typedef struct udpai_receiver udpai_receiver;
+typedef struct udpai_twins udpai_twins;
+
+/* A publisher may leave out so many percent at once; 0: the default. */
+udpa_err udpai_receiver_new(udpai_receiver **ret_receiver,
+                            const udpai_parts *parts,
+                            unsigned max_withdrawal);
+/* NULL does nothing. */
+void udpai_receiver_free(udpai_receiver *receiver);
+void udpai_receiver_set_max_withdrawal(udpai_receiver *receiver, unsigned percent);
+/* Loops met so far. */
+uint64_t udpai_receiver_n_loops(const udpai_receiver *receiver);
+udpai_twins *udpai_receiver_twins(const udpai_receiver *receiver);
+
+/* A publication of this peer; what is rejected of it is noted in it. */
+void udpai_intake_take(udpai_receiver *receiver, udpai_peer *peer, udpai_publication *publication);
+
+/* ---- put.c ---- */
+
+/* How a resource is taken in. */
+typedef struct udpai_taking {
+    udpai_str authority;   /* of one that names none */
+    udpai_str from;        /* whom it is taken from; empty: from a file */
+    bool keeps_generation; /* it has one that counts */
+} udpai_taking;
+
+/* Stamps authority, generation and hop, and puts the contribution. */
+udpa_err udpai_intake_put(udpai_receiver *receiver,
+                          udpai_origin *origin,
+                          udpa_resource *resource,
+                          const udpai_taking *taking,
+                          udpa_error **ret_error);
+
+#endif

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inside of sources: what is known of each, and the table of all. For the files of this part,
+ * from connection.c to sources.c (tests/lint/calls.py). */
+#ifndef UDPAI_SOURCE_INTERNAL_H
+#define UDPAI_SOURCE_INTERNAL_H
+
+#include "base/log.h"
+#include "base/map.h"
+#include "base/strbuf.h"
+#include "federation/demand.h"
+#include "federation/directories.h"
+#include "federation/fault.h"
+#include "federation/mark.h"
+#include "federation/named_table.h"
+#include "federation/peers.h"
+#include "federation/scope.h"
+#include "federation/sources.h"
+#include "federation/sync.h"
+
+typedef struct udpai_dynamic_source udpai_dynamic_source;
+typedef struct udpai_recovery udpai_recovery;
+
+struct udpai_sources {
+    udpai_context *context;
+    udpai_peers *peers;
+    const udpai_demand *demand;
+    const udpai_sync *sync;
+    udpai_roots *directories;
+    udpai_named_table *named_table;
+    udpai_map by_name;        /* without those of client groups */
+    udpai_map by_link;        /* all */
+    udpai_list own;           /* those that are of no client group */
+    udpai_source_finder find; /* NULL: there are those in the tables alone */
+    void *find_userdata;
+    uint64_t last_link;
+    udpai_log_limit adopted_log;
+    uint64_t lost_ms; /* when an active source was last lost; UINT64_MAX: never */
+};
+
+typedef enum udpai_source_state {
+    UDPAI_SOURCE_IDLE, /* nobody reaches it, or it is to dial us */
+    UDPAI_SOURCE_WAITING,
+    UDPAI_SOURCE_CONNECTING,
+    UDPAI_SOURCE_CONNECTED,
+    UDPAI_SOURCE_ACTIVE,
+} udpai_source_state;
+
+typedef struct udpai_source_counters {
+    uint64_t n_resources, n_refreshes, n_removals, n_refused, n_connects;
+} udpai_source_counters;
+
+struct udpai_source {
+    udpai_sources *owner;
+    udpai_list in_own; /* of the owner; of none of clients */
+    udpa_bytes *name;
+    udpa_bytes *peer_name;        /* UDPA_LISTEN */
+    udpa_bytes *address, *unread; /* PATH: a file of it that could not be read; NULL: none */
+    udpai_source_kind kind;
+    const char *kind_name; /* as in the configuration */
+    void *target;
+    void *(*ref_target)(void *target);
+    void (*release_target)(void *target);
+    void *(*target_for)(void *target, udpai_str name_space, const udpai_node_info *client);
+    udpai_mark *clients;          /* of the group that it is asked for; NULL: for all */
+    const udpai_source *template; /* that it was made after; NULL: it is configured itself */
+    udpai_dynamic_source
+        *dynamic;   /* it comes by a resource (dynamic_sources.h); NULL: it does not … */
+    bool is_absent; /* … and now there is no such resource … */
+    bool is_void;   /* … what came by it has gone, and nothing is waited for */
+    bool serves_us; /* a ConfigSource; false: an endpoint that we serve by dialling it */
+    uint64_t link;
+    uint64_t session; /* 0: none */
+    udpai_source_state state;
+    int64_t since_us;
+    uint64_t active_since_ms;
+    bool stays_connected;
+    bool is_reached;    /* some provider asks it for something, or it stays connected */
+    bool is_decided;    /* its first connection has come, or was not to be waited for any longer */
+    bool may_ask;       /* the stream is ready for our Subscribes */
+    bool asked_blindly; /* without knowing what the peer understands */
+    bool is_plain;      /* its peer was no node with our extensions, when it was there last */
+    bool is_sent_away;  /* it is this node itself, or one that says so, or is here already */
+    bool has_lost_update; /* there was no memory for something that it said on this stream … */
+    bool must_hang_up;    /* … nor yet for ending it */
+    bool has_refused;     /* something of this stream was, that other keys might let in */
+    bool is_renewed;      /* it has another target, and its stream to the old one ends for that */
+    unsigned n_failures, max_withdrawal; /* in a row; percent */
+    uint64_t commit; /* how far its store has come, as it has said on this stream; 0: not */
+    udpai_timer retry, grace, hello, hand_back, anew;
+    udpai_origin *origin;
+    unsigned order; /* among the sources of the first provider that names it; from 1 */
+    udpai_list scopes;
+    udpai_list questions; /* that wait for their answer, in the order in which they were asked */
+    size_t n_said;        /* of them, of which the source has said for whom it waits */
+    size_t n_again, n_reasked; /* requests for what it has refreshed; that wait for that */
+    udpa_error *last_error;    /* whether it holds or not */
+    udpai_faults faults;
+    udpai_source_counters counters;
+    udpai_recovery *recovery;           /* NULL: nobody stands in for the other */
+    udpai_map differences;              /* names (difference.h), on the present stream */
+    UDPAI_VECTOR(udpa_bytes *) standby; /* type URLs */
+};
+
+/* What a peer could not serve, or has refused, it is asked for again after so long. */
+#define UDPAI_ASK_AGAIN_MS 30000
+
+/* Requests that providers be computed again, for what follows from the state of one source. */
+static inline void
+udpai_source_touch(udpai_source *source)
+{
+    if (source->clients)
+        udpai_mark_set(source->clients);
+    udpai_context_touch(source->owner->context);
+}
+
+static inline bool
+udpai_source_is_active(const udpai_source *source)
+{
+    return source->state == UDPAI_SOURCE_ACTIVE;
+}
+
+/* Is it a server of xDS, by whatever transport? */
+static inline bool
+udpai_source_is_xds(const udpai_source *source)
+{
+    return source->kind == UDPAI_SOURCE_XDS || source->kind == UDPAI_SOURCE_REST;
+}
+
+/* Do we dial it? */
+static inline bool
+udpai_source_is_dialled(const udpai_source *source)
+{
+    return !source->is_absent && (source->kind == UDPAI_SOURCE_UDPA || udpai_source_is_xds(source));
+}
+
+/* Does it subscribe to what clients report? */
+static inline bool
+udpai_source_may_want_reports(const udpai_source *source)
+{
+    return source->serves_us && !source->is_absent &&
+           (source->kind == UDPAI_SOURCE_UDPA || source->kind == UDPAI_SOURCE_UDPA_LISTEN);
+}
+
+/* ---- source.c ---- */
+
+udpa_err udpai_source_new(udpai_sources *sources,
+                          const udpai_source_config *config,
+                          bool serves_us,
+                          udpai_source **ret_source,
+                          udpa_error **ret_error);
+void udpai_source_free(udpai_source *source);
+void udpai_source_reach(udpai_source *source, bool asked);
+/* After each evaluation of providers: it is reached, and asked for what is wanted. */
+void udpai_source_evaluate(udpai_source *source, bool may_be_asked);
+/* Other keys hold: what was rejected on its present stream for want of one comes again. */
+void udpai_source_ask_for_refused(udpai_source *source);
+/* Its stream ends because of what it is; takes the error, NULL: there is no memory to say it. */
+void udpai_source_refuse(udpai_source *source, udpa_error *why);
+void udpai_source_opened(udpai_source *source, udpai_peer *peer);
+void udpai_source_alive(udpai_source *source);
+void udpai_source_closed(udpai_source *source, udpa_error *error);
+/* PATH: the last reading has failed. */
+void udpai_source_unreadable(udpai_source *source);
+void udpai_source_introduced(udpai_source *source, udpai_peer *peer);
+
+#endif
