@@ -8,6 +8,7 @@
 #include "federation/connection.h"
 #include "federation/held.h"
 #include "federation/recovery.h"
+#include "federation/source_internal.h"
 #include "model/client_type.h"
 #include "model/lineage.h"
 

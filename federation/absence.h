@@ -4,7 +4,7 @@
 #ifndef UDPAI_FEDERATION_ABSENCE_H
 #define UDPAI_FEDERATION_ABSENCE_H
 
-#include "federation/source_internal.h"
+#include "federation/source.h"
 
 /* The source (NULL: a publisher) does not name this any more, and has not said that it is gone.
  * True: it is not believed, or not yet, and goes on counting. */
@@ -31,20 +31,6 @@ udpa_err udpai_absence_of_files(udpai_context *context,
                                 udpai_origin *origin,
                                 const udpai_store_scope *scope,
                                 unsigned max_percent);
-
-/* Is something of the type held that the source does not name any more? */
-static inline bool
-udpai_source_is_held(const udpai_source *source, udpai_str type_url)
-{
-    return source->origin &&
-           udpai_origin_n_absent(source->origin, type_url, UDPAI_ABSENCE_HELD) > 0;
-}
-
-static inline bool
-udpai_scope_is_held(const udpai_scope *scope)
-{
-    return udpai_source_is_held(scope->source, udpai_bytes_view(scope->type));
-}
 
 udpa_err udpai_absence_restore_seen(const udpai_source *source, const udpai_durable_op *op);
 

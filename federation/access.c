@@ -6,16 +6,16 @@
 #include "federation/publishers.h"
 
 #include "base/alloc.h"
-#include "federation/source_internal.h"
+#include "federation/source.h"
 
 static udpai_acl_subject
 subject_of(const udpai_peer *peer)
 {
-    bool is_source = peer->source && peer->source->serves_us;
+    bool is_source = udpai_peer_source(peer) != NULL;
     return (udpai_acl_subject){
         .identity = peer->identity,
         .node_id = peer->info ? udpai_node_info_parts(peer->info)->id : (udpai_str){0},
-        .known_as = is_source ? udpai_bytes_view(peer->source->name) : (udpai_str){0},
+        .known_as = is_source ? udpai_source_name(peer->source) : (udpai_str){0},
     };
 }
 
@@ -208,9 +208,9 @@ static void
 review_source(struct review *review, udpai_origin *origin, udpai_str name)
 {
     const udpai_source *source = udpai_sources_get(review->access->sources, name);
-    if (!source || udpai_source_is_xds(source) || source->kind == UDPAI_SOURCE_PATH)
+    if (!source || udpai_source_is_xds(source) || udpai_source_is_path(source))
         return;
-    const udpai_peer *peer = udpai_peers_find(review->access->peers, source->session);
+    const udpai_peer *peer = udpai_peers_find(review->access->peers, udpai_source_session(source));
     review->subject = (udpai_acl_subject){
         .identity = udpai_origin_identity(origin),
         .node_id = peer && peer->info ? udpai_node_info_parts(peer->info)->id : (udpai_str){0},
@@ -263,7 +263,7 @@ udpai_access_know(udpai_access *access, udpai_origin *origin, udpai_identity *id
 void
 udpai_access_know_source(udpai_access *access, const udpai_peer *peer)
 {
-    udpai_origin *origin = peer->source->origin;
+    udpai_origin *origin = udpai_source_origin(peer->source);
     struct review review = {.access = access, .subject = subject_of(peer), .is_known = true};
     bool was_known = udpai_origin_identity(origin) != NULL;
     udpai_origin_set_identity(origin, peer->identity);

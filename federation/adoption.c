@@ -2,7 +2,6 @@
 /* What a stand-in has learned becomes the node's own; and what has become its own, the stand-in
  * lets go. */
 #include "federation/adoption.h"
-#include "federation/recovery.h"
 #include "federation/signatures.h"
 #include "federation/stamp.h"
 
@@ -70,10 +69,10 @@ adopt(udpai_receiver *receiver, const udpai_contribution *learned, const udpa_re
 
 /* A stand-in changes what there is; it neither adds to it, nor speaks for another authority. */
 static udpa_err
-take_over(udpai_receiver *receiver, udpai_recovery *recovery, udpai_str type_url, udpai_str name)
+take_over(udpai_receiver *receiver, udpai_source *source, udpai_str type_url, udpai_str name)
 {
     udpai_contribution learned;
-    if (!udpai_store_get(receiver->context->store, recovery->source->origin, type_url, name,
+    if (!udpai_store_get(receiver->context->store, udpai_source_origin(source), type_url, name,
                          &learned))
         return UDPA_OK;
     struct own own = {.authority = udpai_resource_authority(learned.resource)};
@@ -82,7 +81,7 @@ take_over(udpai_receiver *receiver, udpai_recovery *recovery, udpai_str type_url
         return UDPA_OK;
     udpa_err err = adopt(receiver, &learned, own.word);
     if (err == UDPA_OK)
-        udpai_recovery_note(recovery, learned.resource);
+        udpai_source_note_adopted(source, learned.resource);
     return err;
 }
 
@@ -125,31 +124,22 @@ let_go(udpai_receiver *receiver, const udpa_resource *news)
 
 /* ---- both ---- */
 
-static bool
-stands_in(const udpai_recovery *recovery, udpai_str type_url)
-{
-    for (size_t i = 0; i < recovery->stands_in.n; i++)
-        if (udpai_str_eq(udpai_bytes_view(recovery->stands_in.items[i]), type_url))
-            return true;
-    return false;
-}
-
 udpa_err
 udpai_recovery_taken(const udpai_intake *intake,
                      const udpa_resource *resource,
                      udpa_error **ret_error)
 {
     udpai_source *source = intake->peer->source;
-    udpai_recovery *recovery = source ? source->recovery : NULL;
     udpai_str type_url = udpai_resource_type_url(resource), name = udpai_resource_name(resource);
     udpai_contribution held;
     udpa_err err = UDPA_OK;
-    if (!recovery)
+    if (!source)
         return UDPA_OK;
-    if (udpai_recovery_covers(recovery, type_url, name))
-        err = take_over(intake->receiver, recovery, type_url, name);
-    if (err == UDPA_OK && stands_in(recovery, type_url) &&
-        udpai_store_get(intake->receiver->context->store, source->origin, type_url, name, &held))
+    if (udpai_source_recovers(source, type_url, name))
+        err = take_over(intake->receiver, source, type_url, name);
+    if (err == UDPA_OK && udpai_source_is_stood_in_for(source, type_url) &&
+        udpai_store_get(intake->receiver->context->store, udpai_source_origin(source), type_url,
+                        name, &held))
         err = let_go(intake->receiver, held.resource);
     return udpai_fail_code(ret_error, err);
 }

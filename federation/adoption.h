@@ -4,7 +4,6 @@
 #define UDPAI_FEDERATION_ADOPTION_H
 
 #include "federation/intake.h"
-#include "federation/recovery.h"
 
 /* The source's word of this resource has been taken in. */
 udpa_err udpai_recovery_taken(const udpai_intake *intake,

@@ -17,13 +17,8 @@ void udpai_source_back_off(udpai_source *source);
 /* It waits for its next attempt: that is now. */
 void udpai_source_dial_now(udpai_source *source);
 
-/* Ends its stream, or gives up dialling; udpai_source_closed() follows. False: without memory. */
-bool udpai_source_hang_up(udpai_source *source);
 /* The same; without memory, with a later flush (udpai_source_reach()). */
 void udpai_source_hang_up_in_the_end(udpai_source *source);
-/* Without memory something that it sent was lost. What it answers does not count any more: only
- * another stream, in which it is sent what is held, brings it again. */
-void udpai_source_lost_update(udpai_source *source);
 /* Ends its stream at some moment within so long, for one that brings it all again; no failure. */
 void udpai_source_begin_anew(udpai_source *source, uint64_t within_ms);
 /* Takes the reference. A stream that is there is ended, and another begun to the new one: no

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/strbuf.h"
+#include "federation/source_internal.h"
 
 /* The name, and behind it the type. */
 typedef struct difference {

@@ -4,7 +4,7 @@
 #ifndef UDPAI_FEDERATION_DIFFERENCE_H
 #define UDPAI_FEDERATION_DIFFERENCE_H
 
-#include "federation/source_internal.h"
+#include "federation/source.h"
 
 /* So many names are told apart; of more it is only known that there are. */
 #define UDPAI_DIFFERENCES_MAX 10000

@@ -97,3 +97,16 @@ udpai_directory_find(const udpai_roots *directories, udpai_str root)
             return &directories->items.items[i];
     return NULL;
 }
+
+void
+udpai_directory_note_unread(udpai_context *context, udpa_bytes **place, udpai_str path)
+{
+    if (*place && udpai_str_eq(udpai_bytes_view(*place), path))
+        return;
+    udpa_bytes *unread = NULL;
+    if (path.len && udpa_bytes_new(&unread, path.data, path.len) != UDPA_OK)
+        unread = NULL;
+    udpa_bytes_unref(*place);
+    *place = unread;
+    udpai_context_touch(context);
+}

@@ -28,5 +28,8 @@ udpai_origin *udpai_directory_origin(udpai_roots *directories, udpai_str root);
 const udpai_origin *udpai_directory_find_origin(const udpai_roots *directories, udpai_str root);
 /* The directory of this root, if it is one that will be read. */
 udpai_expected *udpai_directory_find(const udpai_roots *directories, udpai_str root);
+/* The file at this path (empty: none) could not be read. Without memory the directory, or its
+ * source, is named instead. */
+void udpai_directory_note_unread(udpai_context *context, udpa_bytes **place, udpai_str path);
 
 #endif

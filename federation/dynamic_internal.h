@@ -25,7 +25,6 @@ struct udpai_dynamic {
 struct udpai_dynamic_source {
     udpai_dynamic *all;
     udpai_source *source;
-    udpa_bytes *by;          /* the name of the resource; NULL: there is none */
     udpa_bytes *payload;     /* of the resource */
     bool is_configured;      /* a provider of the configuration names it */
     bool may_have;           /* there may be something that came by it */

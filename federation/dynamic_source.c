@@ -10,20 +10,12 @@
 #define AWAITED_MS ((uint64_t)5 * 60 * 1000)
 #define AGAIN_MS 1000 /* without memory, or while it is not known what sources there are */
 
-udpai_str
-udpai_dynamic_source_by(const udpai_source *source)
-{
-    const udpai_dynamic_source *dynamic = source->dynamic;
-    return dynamic && dynamic->by ? udpai_bytes_view(dynamic->by) : (udpai_str){0};
-}
-
 void
 udpai_dynamic_source_free(udpai_dynamic_source *dynamic)
 {
     if (!dynamic)
         return;
     udpai_timer_cancel(&dynamic->patience);
-    udpa_bytes_unref(dynamic->by);
     udpa_bytes_unref(dynamic->payload);
     udpai_free(dynamic);
 }
@@ -242,9 +234,8 @@ leave(udpai_source *source)
     source->is_decided = true;
     source->is_reached = false;
     set_target(source, NULL);
-    udpa_bytes_unref(dynamic->by);
-    udpa_bytes_unref(dynamic->payload);
-    dynamic->by = dynamic->payload = NULL;
+    source->by = udpa_bytes_unref(source->by);
+    dynamic->payload = udpa_bytes_unref(dynamic->payload);
     dynamic->was_taken_back = true;
     udpai_timer_set(all->context->wheel, &dynamic->patience,
                     udpai_context_now(all->context) + all->context->timing.interest_linger_ms);
@@ -329,10 +320,10 @@ static void
 put_version(udpai_source *source, struct version *version)
 {
     udpai_dynamic_source *dynamic = source->dynamic;
-    udpa_bytes_unref(dynamic->by);
+    udpa_bytes_unref(source->by);
     udpa_bytes_unref(dynamic->payload);
     udpa_bytes_unref(source->address);
-    dynamic->by = UDPAI_TAKE(version->by);
+    source->by = UDPAI_TAKE(version->by);
     dynamic->payload = UDPAI_TAKE(version->payload);
     source->address = UDPAI_TAKE(version->address);
     source->kind = version->config->kind;
@@ -344,7 +335,7 @@ put_version(udpai_source *source, struct version *version)
     }
     udpai_log(UDPA_LOG_INFO, "federation", "source %.*s: it is at %.*s, by the resource %.*s",
               UDPAI_SHOWN(version->config->name), UDPAI_SHOWN(version->config->address),
-              UDPAI_SHOWN(udpai_dynamic_source_by(source)));
+              UDPAI_SHOWN(udpai_source_by(source)));
 }
 
 /* The source that the resource has made; NULL: none. */
@@ -354,8 +345,7 @@ find_by(const udpai_dynamic *all, udpai_str by)
     size_t at = 0;
     udpai_source *source;
     while ((source = udpai_sources_next(all->sources, &at)))
-        if (source->dynamic && !source->is_absent &&
-            udpai_str_eq(udpai_dynamic_source_by(source), by))
+        if (!source->is_absent && udpai_str_eq(udpai_source_by(source), by))
             return source;
     return NULL;
 }
@@ -368,12 +358,12 @@ check_name(const udpai_source *there, udpai_str by, udpa_error **ret_error)
                           "this node's configuration has a ConfigSource '%.*s', which no resource "
                           "takes the place of: give it another name",
                           UDPAI_SHOWN(udpai_bytes_view(there->name)));
-    if (there && !there->is_absent && !udpai_str_eq(udpai_dynamic_source_by(there), by))
+    if (there && !there->is_absent && !udpai_str_eq(udpai_source_by(there), by))
         return udpai_fail(ret_error, UDPA_ERR_INVAL,
                           "the ConfigSource '%.*s' comes by the resource '%.*s' already: as long "
                           "as that is there it counts",
                           UDPAI_SHOWN(udpai_bytes_view(there->name)),
-                          UDPAI_SHOWN(udpai_dynamic_source_by(there)));
+                          UDPAI_SHOWN(udpai_source_by(there)));
     return UDPA_OK;
 }
 

@@ -25,9 +25,4 @@ udpa_err udpai_dynamic_source_read(udpai_dynamic_source_reading *reading,
 void udpai_dynamic_source_read_done(udpai_dynamic_source_reading *reading);
 bool udpai_dynamic_source_is_name(udpai_str name);
 
-/* ---- dynamic_source.c ---- */
-
-/* The name of the resource that it comes by; empty: none. */
-udpai_str udpai_dynamic_source_by(const udpai_source *source);
-
 #endif

@@ -18,7 +18,6 @@ struct udpai_egress {
     struct udpai_peers *peers;
     struct udpai_sources *sources;
     struct udpai_providers *providers;
-    const struct udpai_named_table *named_table;
     struct udpai_receiver *receiver;
     udpai_report_targets *targets;
     udpai_list published; /* udpai_published: without a receipt yet */

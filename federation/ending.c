@@ -124,8 +124,7 @@ gives_generation(const udpai_intake *intake, udpai_str type_url, udpai_str name)
         return false;
     if (!udpai_intake_is_from_source(intake))
         return true;
-    const udpai_scope *scope = udpai_source_scope(intake->peer->source, type_url, name);
-    return scope && scope->is_complete;
+    return udpai_source_has_sent_all(intake->peer->source, type_url, name);
 }
 
 void
@@ -180,7 +179,7 @@ is_believed(const udpai_intake *intake, udpa_resource **said)
         !is_followed(type_url, name))
         return false;
     if (udpai_intake_is_from_source(intake) &&
-        !udpai_source_scope(intake->peer->source, type_url, name))
+        !udpai_source_covers(intake->peer->source, type_url, name))
         return false;
     return udpai_access_check_publication(intake->receiver->access, intake->peer, word, NULL) ==
                UDPA_OK &&

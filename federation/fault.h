@@ -6,9 +6,7 @@
 #define UDPAI_FAULT_H
 
 #include "base/vector.h"
-#include "federation/node.h"
-
-typedef struct udpai_source udpai_source;
+#include "federation/source.h"
 
 /* Resources kept per source; a further one replaces the oldest. */
 #define UDPAI_FAULTS_MAX 32

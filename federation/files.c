@@ -12,8 +12,7 @@
 #include "federation/node_internal.h"
 #include "federation/receiver.h"
 #include "federation/signatures.h"
-#include "federation/source_internal.h"
-#include "federation/sources.h"
+#include "federation/source.h"
 #include "federation/sync.h"
 
 #define MAX_WITHDRAWAL 50 /* percent */
@@ -189,43 +188,13 @@ directory_was_read(udpai_node *node, udpai_origin *origin, udpai_str root)
     udpai_context_touch(&node->context);
 }
 
-/* Without memory the directory, or its source, is named instead. */
-static void
-note_unread(udpai_context *context, udpa_bytes **place, udpai_str path)
-{
-    if (*place && udpai_str_eq(udpai_bytes_view(*place), path))
-        return;
-    udpa_bytes *unread = NULL;
-    if (path.len && udpa_bytes_new(&unread, path.data, path.len) != UDPA_OK)
-        unread = NULL;
-    udpa_bytes_unref(*place);
-    *place = unread;
-    udpai_context_touch(context);
-}
-
 static void
 directory_was_read_in_part(udpai_node *node, const udpai_directory *directory)
 {
     udpai_expected *expected =
         udpai_directory_find(udpai_sources_directories(node->parts.sources), directory->root);
     if (expected && !expected->is_known)
-        note_unread(&node->context, &expected->unread, directory->unread);
-}
-
-/* The directory of a ConfigSource has been read: it is active, and has said all. With mistakes in
- * it, it is not: what it had stays until a source behind it stands in. */
-static void
-source_was_read(udpai_source *source, const udpai_directory *directory)
-{
-    note_unread(source->owner->context, &source->unread, directory->unread);
-    if (directory->is_partial || directory->has_mistakes) {
-        udpai_source_unreadable(source);
-        return;
-    }
-    UDPAI_LIST_FOREACH (at, &source->scopes)
-        UDPAI_LIST_ENTRY(at, udpai_scope, in_source)->is_known = true;
-    udpai_source_alive(source);
-    udpai_context_touch(source->owner->context);
+        udpai_directory_note_unread(&node->context, &expected->unread, directory->unread);
 }
 
 udpa_err
@@ -242,7 +211,7 @@ udpai_node_set_files(udpai_node *node, const udpai_directory *directory, udpa_er
     udpai_source *source =
         directory->source.len ? udpai_sources_get(node->parts.sources, directory->source) : NULL;
     udpai_origin *origin =
-        source ? source->origin
+        source ? udpai_source_origin(source)
                : udpai_directory_origin(udpai_sources_directories(node->parts.sources),
                                         directory->root);
     if (!origin)
@@ -253,7 +222,7 @@ udpai_node_set_files(udpai_node *node, const udpai_directory *directory, udpa_er
         .resources = directory->resources,
         .n = directory->n_resources,
         .is_partial = directory->is_partial,
-        .max_withdrawal = source                      ? source->max_withdrawal
+        .max_withdrawal = source                      ? udpai_source_max_withdrawal(source)
                           : directory->max_withdrawal ? directory->max_withdrawal
                                                       : MAX_WITHDRAWAL,
     };
@@ -263,7 +232,7 @@ udpai_node_set_files(udpai_node *node, const udpai_directory *directory, udpa_er
     else
         udpai_held_tell_directory(node->parts.sources, directory->root, origin);
     if (source)
-        source_was_read(source, directory);
+        udpai_source_was_read(source, directory);
     else if (directory->is_partial)
         directory_was_read_in_part(node, directory);
     else

@@ -3,6 +3,7 @@
 
 #include "federation/absence.h"
 #include "federation/directories.h"
+#include "federation/source_internal.h"
 
 /* ---- names ---- */
 

@@ -2,8 +2,8 @@
 /* Taking in what peers publish, message by message. */
 #include "federation/absence.h"
 #include "federation/access.h"
-#include "federation/connection.h"
 #include "federation/events.h"
+#include "federation/fault.h"
 #include "federation/outlived.h"
 #include "federation/publishers.h"
 
@@ -86,33 +86,12 @@ refuse_repeated(const udpai_entry_index *index, udpai_publication *publication)
     }
 }
 
-static void
-count(udpai_intake *intake)
-{
-    const udpai_publication *publication = intake->publication;
-    if (!intake->peer->source)
-        return;
-    udpai_source_counters *counters = &intake->peer->source->counters;
-    for (size_t i = 0; i < publication->entries.n; i++) {
-        const udpai_publication_entry *entry = &publication->entries.items[i];
-        if (entry->is_ignored)
-            continue;
-        if (entry->error)
-            counters->n_refused++;
-        else if (entry->is_refresh)
-            counters->n_refreshes++;
-        else
-            counters->n_resources++;
-    }
-    counters->n_removals += publication->removals.n;
-}
-
 /* A server of xDS says no name. */
 static udpai_str
 name_of(const udpai_peer *peer)
 {
     udpai_str name = udpai_peer_name(peer);
-    return name.len == 0 && peer->source ? udpai_bytes_view(peer->source->name) : name;
+    return name.len == 0 && peer->source ? udpai_source_name(peer->source) : name;
 }
 
 static void
@@ -132,25 +111,6 @@ tell_refused(udpai_intake *intake)
         udpai_log(UDPA_LOG_WARNING, "federation", "refused from %.*s: %s (%u more not shown)",
                   (int)name.len, name.data, udpa_error_message(error), n_suppressed);
     }
-}
-
-static void
-note_spoken(udpai_intake *intake)
-{
-    udpai_source *source = intake->peer->source;
-    udpai_publication *publication = intake->publication;
-    if (!udpai_intake_is_from_source(intake))
-        return;
-    if (publication->commit && !source->has_lost_update)
-        udpai_absence_commit(source, publication->commit);
-    for (size_t i = 0; i < publication->entries.n; i++)
-        udpai_source_spoke(source, udpai_resource_type_url(publication->entries.items[i].resource));
-    if (publication->waits.len && !source->has_lost_update)
-        udpai_source_waits(source, publication);
-    if (publication->complete && !source->has_lost_update)
-        udpai_source_completed(source, publication->type_url, publication->name_space);
-    else if (publication->type_url.len)
-        udpai_absence_settle(source, publication->type_url);
 }
 
 /* What was amiss with resources that are removed, or not there in a state that names all. */
@@ -210,8 +170,8 @@ take_entry(udpai_intake *intake, udpai_publication_entry *entry)
 static udpai_origin *
 origin_of(udpai_receiver *receiver, udpai_peer *peer)
 {
-    if (peer->source && peer->source->serves_us)
-        return peer->source->origin;
+    if (udpai_peer_source(peer))
+        return udpai_source_origin(peer->source);
     if (peer->origin)
         return peer->origin;
     udpai_str id = peer->info ? udpai_node_info_parts(peer->info)->id : (udpai_str){0};
@@ -266,7 +226,9 @@ udpai_intake_take(udpai_receiver *receiver, udpai_peer *peer, udpai_publication 
         udpai_context_touch(receiver->context);
     if (udpai_intake_is_from_source(&intake))
         note_lost(&intake);
-    note_spoken(&intake);
-    count(&intake);
+    if (udpai_intake_is_from_source(&intake))
+        udpai_source_received(peer->source, publication);
+    if (peer->source)
+        udpai_source_count(peer->source, publication);
     tell_refused(&intake);
 }

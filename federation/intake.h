@@ -49,14 +49,14 @@ typedef struct udpai_intake {
 static inline bool
 udpai_intake_is_from_source(const udpai_intake *intake)
 {
-    return intake->peer->source && intake->peer->source->serves_us;
+    return udpai_peer_source(intake->peer) != NULL;
 }
 
 /* NULL: it publishes unasked. */
 static inline udpai_source *
 udpai_intake_source(const udpai_intake *intake)
 {
-    return udpai_intake_is_from_source(intake) ? intake->peer->source : NULL;
+    return udpai_peer_source(intake->peer);
 }
 
 /* Is what the peer says of itself wanted here? */

@@ -28,7 +28,7 @@ check_scope(const udpai_intake *intake, const udpa_resource *resource, udpa_erro
     udpai_str type_url = udpai_resource_type_url(resource), name = udpai_resource_name(resource);
     if (!udpai_intake_is_from_source(intake))
         return check_publisher(intake, ret_error);
-    if (udpai_source_scope(intake->peer->source, type_url, name))
+    if (udpai_source_covers(intake->peer->source, type_url, name))
         return UDPA_OK;
     return udpai_fail(ret_error, UDPA_ERR_DENIED,
                       "'%.*s' lies outside the namespaces of type %.*s that this source is "
@@ -192,5 +192,5 @@ void
 udpai_intake_note_refused(const udpai_intake *intake)
 {
     if (udpai_intake_is_from_source(intake))
-        intake->peer->source->has_refused = true;
+        udpai_source_note_refused(intake->peer->source);
 }

@@ -3,7 +3,8 @@
  * which has said all it has may still be asked for one. The rules are in docs/design/federation.md.
  */
 #include "federation/demand.h"
-#include "federation/named.h"
+#include "federation/named_table.h"
+#include "federation/source_internal.h"
 
 #include "model/client_type.h"
 #include "model/name.h"

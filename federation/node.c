@@ -3,7 +3,6 @@
 #include "federation/node_internal.h"
 
 #include "federation/clients.h"
-#include "federation/connection.h"
 #include "federation/demand.h"
 #include "federation/dynamic.h"
 #include "federation/egress.h"
@@ -14,11 +13,10 @@
 #include "federation/outlived.h"
 #include "federation/pending_publication.h"
 #include "federation/provider.h"
-#include "federation/recovery.h"
 #include "federation/report_targets.h"
 #include "federation/reports.h"
 #include "federation/signatures.h"
-#include "federation/sources.h"
+#include "federation/source.h"
 #include "federation/sync.h"
 #include "federation/take_back.h"
 #include "model/client_type.h"
@@ -79,7 +77,7 @@ take_publication(udpai_node *node, udpai_report *report)
 {
     udpai_peer *peer = udpai_peers_find(node->parts.peers, report->session);
     udpai_pending_publication *pending = udpai_pending_publication_new(node->parts.local, report);
-    if (!pending && peer && peer->source && peer->source->serves_us)
+    if (!pending && peer && udpai_peer_source(peer))
         udpai_source_lost_update(peer->source);
     if (!pending)
         return;
@@ -95,7 +93,7 @@ take_subscription_error(udpai_node *node, const udpai_report *report)
     unsigned n_suppressed;
     const udpai_subscription_message *error = report->subscription;
     const udpai_peer *peer = udpai_peers_find(node->parts.peers, report->session);
-    if (peer && peer->source && peer->source->serves_us)
+    if (peer && udpai_peer_source(peer))
         udpai_source_refused(peer->source, error);
     else if (peer && peer->has_reports)
         udpai_reports_refused(node->parts.interest, peer, error);

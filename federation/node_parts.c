@@ -14,6 +14,7 @@
 #include "federation/reporting.h"
 #include "federation/reports.h"
 #include "federation/signatures.h"
+#include "federation/source.h"
 #include "federation/sync.h"
 #include "federation/twins.h"
 
@@ -201,4 +202,20 @@ void
 udpai_node_visit_problems(udpai_node *node, udpai_problem_fn visit, void *userdata)
 {
     udpai_twins_visit_problems(udpai_receiver_twins(node->parts.receiver), visit, userdata);
+}
+
+udpa_err
+udpai_node_visit_sources(const udpai_node *node,
+                         void (*visit)(void *userdata, udpai_str name, udpa_bytes *status),
+                         void *userdata)
+{
+    size_t at = 0;
+    const udpai_source *source;
+    while ((source = udpai_sources_next_link(node->parts.sources, &at))) {
+        UDPA_AUTO(udpa_bytes_unref) udpa_bytes *status = udpai_source_describe(source);
+        if (!status)
+            return UDPA_ERR_NOMEM;
+        visit(userdata, udpai_source_name(source), status);
+    }
+    return UDPA_OK;
 }

@@ -2,6 +2,7 @@
 #include "federation/outlived.h"
 
 #include "base/alloc.h"
+#include "federation/directories.h"
 #include "federation/signatures.h"
 #include "federation/stamp.h"
 #include "federation/twins.h"
@@ -110,7 +111,7 @@ source_of(const udpai_receiver *receiver, const udpai_origin *origin)
     size_t at = 0;
     const udpai_source *source;
     while ((source = udpai_sources_next(receiver->sources, &at)))
-        if (source->origin == origin)
+        if (udpai_source_origin(source) == origin)
             return source;
     return NULL;
 }
@@ -128,11 +129,10 @@ is_read_again(const udpai_receiver *receiver, const udpai_contribution *held)
     while (!source && (expected = udpai_roots_next(directories, &at)))
         if (!expected->is_known)
             return false;
-    if (!source || source->kind == UDPAI_SOURCE_PATH)
+    if (!source || udpai_source_is_path(source))
         return !source || udpai_source_is_active(source);
-    const udpai_scope *scope = udpai_source_scope(source, udpai_resource_type_url(held->resource),
-                                                  udpai_resource_name(held->resource));
-    return scope && (scope->on_demand ? udpai_source_is_active(source) : scope->is_complete);
+    return udpai_source_has_read(source, udpai_resource_type_url(held->resource),
+                                 udpai_resource_name(held->resource));
 }
 
 static void

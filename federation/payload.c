@@ -2,7 +2,6 @@
 /* Payloads: each is judged by itself; what is good becomes a contribution of the peer's origin. */
 #include "federation/difference.h"
 #include "federation/outlived.h"
-#include "federation/recovery.h"
 #include "federation/take_back.h"
 #include "federation/twins.h"
 

@@ -50,4 +50,23 @@ udpa_err udpai_named_set(udpai_providers *providers,
  * interest_linger. */
 void udpai_named_end(udpai_providers *providers, udpai_str type_url, udpai_str name);
 
+/* ---- provider_active.c ---- */
+
+typedef udpa_err (*udpai_active_fn)(void *userdata, udpai_source *source);
+
+/* Calls back for each source that counts for the name, by the provider of the name, or of its type,
+ * until it returns an error. */
+udpa_err udpai_providers_visit_active(const udpai_providers *providers,
+                                      udpai_str type_url,
+                                      udpai_str name,
+                                      udpai_active_fn visit,
+                                      void *userdata);
+/* The same, by the provider of every other type. */
+udpa_err udpai_providers_visit_active_of_any(const udpai_providers *providers,
+                                             udpai_str name,
+                                             udpai_active_fn visit,
+                                             void *userdata);
+/* Another one when either may call back for others. */
+uint64_t udpai_providers_digest(const udpai_providers *providers);
+
 #endif

@@ -3,7 +3,7 @@
 #include "federation/egress_internal.h"
 
 #include "base/alloc.h"
-#include "federation/source_internal.h"
+#include "federation/source.h"
 
 udpa_err
 udpai_egress_new(udpai_egress **ret_egress, const udpai_parts *parts)
@@ -15,7 +15,6 @@ udpai_egress_new(udpai_egress **ret_egress, const udpai_parts *parts)
     egress->peers = parts->peers;
     egress->sources = parts->sources;
     egress->providers = parts->providers;
-    egress->named_table = udpai_sources_named_table(parts->sources);
     egress->receiver = parts->receiver;
     udpai_list_init(&egress->published);
     udpa_err err = udpai_report_targets_new(&egress->targets, parts->context);
@@ -95,7 +94,7 @@ udpai_egress_only_source(const udpai_egress *egress, udpai_str *ret_name)
     const udpai_source *source = udpai_sources_next(egress->sources, &at);
     if (!source || udpai_sources_size(egress->sources) != 1)
         return false;
-    *ret_name = udpai_bytes_view(source->name);
+    *ret_name = udpai_source_name(source);
     return true;
 }
 
@@ -103,7 +102,7 @@ const udpa_error *
 udpai_egress_source_error(const udpai_egress *egress, udpai_str name)
 {
     const udpai_source *source = udpai_sources_get(egress->sources, name);
-    return source ? source->last_error : NULL;
+    return source ? udpai_source_last_error(source) : NULL;
 }
 
 /* A stream that gave way to a later one of the same peer: what went out on it is published again
@@ -124,7 +123,7 @@ bool
 udpai_egress_may_publish_to(const udpai_egress *egress, udpai_str source_name)
 {
     const udpai_source *source = udpai_sources_get(egress->sources, source_name);
-    return source && source->may_ask && !udpai_source_is_xds(source) && !waits_for_an_end(egress);
+    return source && udpai_source_may_be_published_to(source) && !waits_for_an_end(egress);
 }
 
 uint64_t
@@ -136,9 +135,9 @@ udpai_egress_publish(udpai_egress *egress, udpai_str source_name, udpai_publicat
     const udpai_source *source;
     publication->receipt_required = true;
     while ((source = udpai_sources_next(egress->sources, &at)))
-        if (source->may_ask && !udpai_source_is_xds(source) &&
-            (source_name.len == 0 || udpai_str_eq(udpai_bytes_view(source->name), source_name)))
-            any |= publish_to(egress, source->session, publication, ticket);
+        if (udpai_source_may_be_published_to(source) &&
+            (source_name.len == 0 || udpai_str_eq(udpai_source_name(source), source_name)))
+            any |= publish_to(egress, udpai_source_session(source), publication, ticket);
     udpai_publication_free(publication);
     return any ? ticket : 0;
 }

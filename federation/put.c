@@ -3,7 +3,6 @@
  * that is to be made here, its signature. */
 #include "federation/adoption.h"
 #include "federation/intake.h"
-#include "federation/recovery.h"
 #include "federation/signatures.h"
 #include "federation/stamp.h"
 

@@ -7,6 +7,7 @@
 #include "federation/connection.h"
 #include "federation/lapse.h"
 #include "federation/provider.h"
+#include "federation/source_internal.h"
 
 #define HURRY_PAUSE_MS 1000
 
@@ -203,23 +204,40 @@ udpai_recovery_free(udpai_recovery *recovery)
 /* ---- what was learned ---- */
 
 bool
-udpai_recovery_covers(const udpai_recovery *recovery, udpai_str type_url, udpai_str name)
+udpai_source_recovers(const udpai_source *source, udpai_str type_url, udpai_str name)
 {
-    for (size_t i = 0; i < recovery->scopes.n; i++)
+    const udpai_recovery *recovery = source->recovery;
+    for (size_t i = 0; recovery && i < recovery->scopes.n; i++)
         if (udpai_scope_covers(recovery->scopes.items[i], type_url, name))
             return true;
     return false;
 }
 
 void
-udpai_recovery_note(udpai_recovery *recovery, const udpa_resource *resource)
+udpai_source_note_adopted(udpai_source *source, const udpa_resource *resource)
 {
-    udpai_sources *sources = recovery->source->owner;
+    udpai_sources *sources = source->owner;
     unsigned n_suppressed;
-    recovery->n_adopted++;
+    source->recovery->n_adopted++;
     if (udpai_log_allow(&sources->adopted_log, udpai_context_now(sources->context), &n_suppressed))
         udpai_log(UDPA_LOG_INFO, "federation",
                   "'%s' is taken over from %.*s, which has something newer (%u more not shown)",
-                  udpa_resource_name(resource),
-                  UDPAI_SHOWN(udpai_bytes_view(recovery->source->name)), n_suppressed);
+                  udpa_resource_name(resource), UDPAI_SHOWN(udpai_bytes_view(source->name)),
+                  n_suppressed);
+}
+
+bool
+udpai_source_is_stood_in_for(const udpai_source *source, udpai_str type_url)
+{
+    const udpai_recovery *recovery = source->recovery;
+    for (size_t i = 0; recovery && i < recovery->stands_in.n; i++)
+        if (udpai_str_eq(udpai_bytes_view(recovery->stands_in.items[i]), type_url))
+            return true;
+    return false;
+}
+
+bool
+udpai_source_has_recovery(const udpai_source *source)
+{
+    return source->recovery != NULL;
 }

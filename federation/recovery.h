@@ -6,9 +6,6 @@
 
 #include "federation/source_internal.h"
 
-/* Of what was taken over from those that stood in for this node. */
-#define UDPAI_ORIGIN_KEY_ADOPTED "adopted"
-
 struct udpai_recovery {
     udpai_source *source;
     UDPAI_VECTOR(udpai_scope *) scopes;   /* what the source may have learned in our stead */
@@ -27,18 +24,12 @@ udpai_recovery *udpai_recovery_free(udpai_recovery *recovery);
 
 /* ---- what happens ---- */
 
-void udpai_recovery_start(udpai_sources *sources);
 /* The stream to the source has come, or has gone, or could not be had. */
 void udpai_recovery_opened(udpai_source *source);
 void udpai_recovery_closed(udpai_source *source);
-/* Somebody comes to us, maybe from the stand-in: it is reached for at once. */
-void udpai_recovery_hurry(udpai_sources *sources);
+
 /* ---- looking ---- */
 
-/* Is the name something that it may have learned in our stead? */
-bool udpai_recovery_covers(const udpai_recovery *recovery, udpai_str type_url, udpai_str name);
-/* Something of it has become this node's own. */
-void udpai_recovery_note(udpai_recovery *recovery, const udpa_resource *resource);
 /* Must it be heard before anything negative is said of what it covers? */
 bool udpai_recovery_awaits(const udpai_recovery *recovery, const udpai_scope *scope);
 

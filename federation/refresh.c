@@ -3,7 +3,6 @@
 #include "federation/access.h"
 #include "federation/adoption.h"
 #include "federation/difference.h"
-#include "federation/recovery.h"
 #include "federation/reports.h"
 #include "federation/signatures.h"
 #include "federation/stamp.h"
@@ -193,19 +192,16 @@ udpai_intake_refresh(udpai_intake *intake, udpai_publication_entry *entry)
     match_done(&match);
 }
 
-/* The names of a scope go together. */
 static void
-ask_scope(udpai_intake *intake, udpai_scope *scope)
+ask_source(udpai_intake *intake)
 {
-    UDPAI_VECTOR(udpai_str) names = {0};
+    UDPAI_VECTOR(udpai_unmatched) names = {0};
     for (size_t i = 0; i < intake->unmatched.n; i++) {
         const udpai_publication_entry *entry = intake->unmatched.items[i];
-        udpai_str type_url = type_of(intake, entry), name = udpai_resource_name(entry->resource);
-        if ((type_url.len == 0 || udpai_str_eq(type_url, udpai_bytes_view(scope->type))) &&
-            udpai_scope_may_have(scope, name))
-            (void)udpai_vector_push(&names, name);
+        const udpai_unmatched one = {type_of(intake, entry), udpai_resource_name(entry->resource)};
+        (void)udpai_vector_push(&names, one);
     }
-    udpai_scope_ask_again(scope, names.items, names.n);
+    udpai_source_ask_again(intake->peer->source, names.items, names.n);
     udpai_vector_done(&names);
 }
 
@@ -233,12 +229,9 @@ udpai_intake_ask_unmatched(udpai_intake *intake)
 {
     if (intake->unmatched.n == 0)
         return;
-    if (!udpai_intake_is_from_source(intake)) {
+    if (udpai_intake_is_from_source(intake))
+        ask_source(intake);
+    else
         ask_reporter(intake);
-        udpai_vector_done(&intake->unmatched);
-        return;
-    }
-    UDPAI_LIST_FOREACH (at, &intake->peer->source->scopes)
-        ask_scope(intake, UDPAI_LIST_ENTRY(at, udpai_scope, in_source));
     udpai_vector_done(&intake->unmatched);
 }

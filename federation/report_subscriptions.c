@@ -7,9 +7,10 @@
 #include "federation/reports.h"
 
 #include "base/alloc.h"
+#include "federation/demand.h"
 #include "federation/interest.h"
 #include "federation/interest_internal.h"
-#include "federation/source_internal.h"
+#include "federation/source.h"
 #include "model/client_type.h"
 
 /* Each is asked from every client, and what is asked is kept for those that come. */
@@ -572,7 +573,7 @@ udpai_reports_n_subscriptions(const udpai_interest *interest)
 void
 udpai_reports_introduce(udpai_interest *interest, udpai_peer *peer)
 {
-    bool is_source = peer->source && peer->source->serves_us;
+    bool is_source = udpai_peer_source(peer) != NULL;
     if (peer->has_reports || is_source || interest->context->is_endpoint ||
         !udpai_node_info_has_feature(peer->info, UDPAI_FEATURE_CLIENT))
         return;

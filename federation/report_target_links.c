@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which sources a report is for, as the store and the providers are now. */
+#include "base/map.h"
 #include "federation/egress_internal.h"
-#include "federation/named.h"
+#include "federation/provider.h"
 #include "federation/report_targets.h"
-#include "federation/reporting.h"
+#include "federation/source.h"
 #include "model/links.h"
 #include "model/name.h"
 
@@ -12,7 +13,7 @@ add(udpai_link_vector *links, const udpai_source *source)
 {
     if (!source || !udpai_source_may_want_reports(source))
         return UDPA_OK;
-    return udpai_vector_push(links, source->link) ? UDPA_OK : UDPA_ERR_NOMEM;
+    return udpai_vector_push(links, udpai_source_link(source)) ? UDPA_OK : UDPA_ERR_NOMEM;
 }
 
 /* ---- who has delivered it ---- */
@@ -25,7 +26,7 @@ source_of(const udpai_egress *egress, const udpai_origin *origin)
         return NULL;
     const udpai_str name = {key.data + prefix.len, key.len - prefix.len};
     udpai_source *source = udpai_sources_get(egress->sources, name);
-    return source && source->origin == origin ? source : NULL;
+    return source && udpai_source_origin(source) == origin ? source : NULL;
 }
 
 struct search {
@@ -68,63 +69,19 @@ add_deliverers(const udpai_egress *egress, const udpai_subject *subject, udpai_l
 
 /* ---- who would ---- */
 
-static bool
-covers(const udpai_descriptor *descriptor, udpai_str name)
-{
-    return udpai_prefix_covers(udpai_bytes_view(descriptor->prefix), name);
-}
-
 static udpa_err
-add_active_of(const udpai_provider *provider, udpai_str name, udpai_link_vector *links)
+add_source(void *links, udpai_source *source)
 {
-    udpa_err err = UDPA_OK;
-    for (size_t i = 0; i < provider->descriptors.n && err == UDPA_OK; i++) {
-        const udpai_descriptor *descriptor = &provider->descriptors.items[i];
-        if (descriptor->is_reached && covers(descriptor, name) &&
-            udpai_descriptor_counts(provider, i))
-            err = add(links, descriptor->source);
-    }
-    return err;
+    return add(links, source);
 }
 
 static udpa_err
 add_active(const udpai_egress *egress, const udpai_subject *subject, udpai_link_vector *links)
 {
     udpa_err err = UDPA_OK;
-    for (size_t i = 0; i < subject->n_types && err == UDPA_OK; i++) {
-        const udpai_named *named =
-            udpai_named_find(egress->named_table, subject->types[i], subject->name);
-        const udpai_provider *provider =
-            named ? named->provider : udpai_map_get(&egress->providers->by_type, subject->types[i]);
-        if (provider)
-            err = add_active_of(provider, subject->name, links);
-    }
-    return err;
-}
-
-static bool
-ends_walk(const udpai_descriptor *descriptor)
-{
-    bool is_active = udpai_source_is_active(descriptor->source);
-    if (descriptor->continuation == UDPAI_CONTINUE)
-        return false;
-    return (!is_active && !descriptor->source->is_decided) ||
-           is_active == (descriptor->continuation == UDPAI_STOP_ON_SUCCESS);
-}
-
-/* The template of providers is asked for nothing itself, so nobody has walked it. */
-static udpa_err
-add_active_of_any(const udpai_egress *egress, udpai_str name, udpai_link_vector *links)
-{
-    const udpai_provider *any = egress->providers->any_type;
-    udpa_err err = UDPA_OK;
-    for (size_t i = 0; any && i < any->descriptors.n && err == UDPA_OK; i++) {
-        const udpai_descriptor *descriptor = &any->descriptors.items[i];
-        if (udpai_source_is_active(descriptor->source) && covers(descriptor, name))
-            err = add(links, descriptor->source);
-        if (ends_walk(descriptor))
-            break;
-    }
+    for (size_t i = 0; i < subject->n_types && err == UDPA_OK; i++)
+        err = udpai_providers_visit_active(egress->providers, subject->types[i], subject->name,
+                                           add_source, links);
     return err;
 }
 
@@ -139,7 +96,8 @@ find(const udpai_egress *egress,
     if (err == UDPA_OK && links->n == 0)
         err = add_active(egress, subject, links);
     if (err == UDPA_OK && links->n == 0)
-        err = add_active_of_any(egress, subject->name, links);
+        err = udpai_providers_visit_active_of_any(egress->providers, subject->name, add_source,
+                                                  links);
     *ret_is_for_all = links->n == 0;
     return err;
 }
@@ -156,32 +114,13 @@ udpai_report_target_find(const udpai_egress *egress,
 
 /* ---- who is to be warm ---- */
 
-static bool
-lists(const udpai_source *source, udpai_str type_url)
-{
-    for (size_t i = 0; i < source->standby.n; i++)
-        if (udpai_str_eq(udpai_bytes_view(source->standby.items[i]), type_url))
-            return true;
-    return false;
-}
-
-/* Whoever has the load of clients, or sums, has that of shared clients, too: it belongs to them. */
-static bool
-stands_by(const udpai_source *source, udpai_str type_url)
-{
-    return lists(source, type_url) ||
-           (udpai_str_eq(type_url, UDPAI_STR(UDPAI_TYPE_SHARED_CLIENT_LOAD)) &&
-            (lists(source, UDPAI_STR(UDPAI_TYPE_CLIENT_LOAD)) ||
-             lists(source, UDPAI_STR(UDPAI_TYPE_CLUSTER_LOAD))));
-}
-
 static udpa_err
 add_standby(const udpai_egress *egress, udpai_str type_url, udpai_link_vector *links)
 {
     udpa_err err = UDPA_OK;
     const udpai_source *source = NULL;
     while ((source = udpai_sources_next_own(egress->sources, source))) {
-        if (err == UDPA_OK && source->standby.n && stands_by(source, type_url))
+        if (err == UDPA_OK && udpai_source_is_standby_for(source, type_url))
             err = add(links, source);
     }
     return err;
@@ -218,7 +157,8 @@ source_at(const udpai_egress *egress, uint64_t link)
 static const udpa_bytes *
 who_is(const udpai_source *source)
 {
-    return source && source->origin ? udpai_origin_node(source->origin) : NULL;
+    return source && udpai_source_origin(source) ? udpai_origin_node(udpai_source_origin(source))
+                                                 : NULL;
 }
 
 /* Of the links those where somebody has been, in their order. */
@@ -282,13 +222,10 @@ udpai_report_targets_only(const udpai_egress *egress,
     bool is_for_all = true;
     udpa_err err = udpai_report_target_find(egress, report, &links, &is_for_all);
     bool is_one = err == UDPA_OK && !is_for_all && udpai_links_sort(links.items, links.n) == 1;
-    const udpai_source *source =
-        is_one ? udpai_map_get(&egress->sources->by_link,
-                               (udpai_str){(const char *)links.items, sizeof(*links.items)})
-               : NULL;
+    const udpai_source *source = is_one ? udpai_sources_at(egress->sources, links.items[0]) : NULL;
     udpai_vector_done(&links);
     if (source)
-        *ret_name = udpai_bytes_view(source->name);
+        *ret_name = udpai_source_name(source);
     return source != NULL;
 }
 
@@ -300,39 +237,19 @@ mix(uint64_t *digest, uint64_t value)
     *digest = (*digest ^ value) * 1099511628211u;
 }
 
-static void
-mix_provider(uint64_t *digest, const udpai_provider *provider)
-{
-    for (size_t i = 0; i < provider->descriptors.n; i++) {
-        const udpai_descriptor *descriptor = &provider->descriptors.items[i];
-        bool counts = descriptor->is_reached && udpai_descriptor_counts(provider, i);
-        mix(digest, descriptor->source->link << 2 | (uint64_t)counts << 1 |
-                        (uint64_t)descriptor->is_eligible);
-    }
-}
-
 uint64_t
 udpai_report_target_digest(const udpai_egress *egress)
 {
     uint64_t digest = 14695981039346656037u;
     const udpai_source *source = NULL;
     while ((source = udpai_sources_next_own(egress->sources, source))) {
-        mix(&digest, source->link << 2 | (uint64_t)udpai_source_may_want_reports(source) << 1 |
+        mix(&digest, udpai_source_link(source) << 2 |
+                         (uint64_t)udpai_source_may_want_reports(source) << 1 |
                          (uint64_t)udpai_source_is_active(source));
-        mix(&digest, source->is_decided);
+        mix(&digest, udpai_source_is_decided(source));
         const udpa_bytes *who = who_is(source);
         mix(&digest, who ? udpai_hash(udpai_bytes_view(who)) : 0);
     }
-    size_t at = 0;
-    const udpai_provider *provider;
-    while ((provider = udpai_map_next(&egress->providers->by_type, &at)))
-        mix_provider(&digest, provider);
-    at = 0;
-    const udpai_named *named;
-    while ((named = udpai_named_table_next(egress->named_table, &at))) {
-        mix_provider(&digest, named->provider);
-        for (size_t i = 0; i < named->leaving.n; i++)
-            mix(&digest, named->leaving.items[i].is_eligible);
-    }
+    mix(&digest, udpai_providers_digest(egress->providers));
     return digest;
 }

@@ -6,7 +6,7 @@
 #include "federation/egress_internal.h"
 #include "federation/named_table.h"
 #include "federation/reports.h"
-#include "federation/source_internal.h"
+#include "federation/source.h"
 #include "model/client_type.h"
 #include "model/links.h"
 

@@ -5,13 +5,11 @@
 #include "federation/adoption.h"
 #include "federation/clients.h"
 #include "federation/directories.h"
-#include "federation/dynamic_sources.h"
 #include "federation/epoch.h"
 #include "federation/lapse.h"
 #include "federation/node_internal.h"
 #include "federation/provider.h"
-#include "federation/recovery.h"
-#include "federation/sources.h"
+#include "federation/source.h"
 
 /* NULL: none is configured now. */
 static udpa_err
@@ -63,12 +61,7 @@ static void
 restore_mark(udpai_node *node, const udpai_source *source, udpai_str type_url, udpai_str prefix)
 {
     udpai_providers_expect(node->parts.providers, type_url);
-    UDPAI_LIST_FOREACH (at, &source->scopes) {
-        udpai_scope *scope = UDPAI_LIST_ENTRY(at, udpai_scope, in_source);
-        if (udpai_str_eq(udpai_bytes_view(scope->type), type_url) &&
-            udpai_str_eq(udpai_bytes_view(scope->prefix), prefix))
-            scope->is_known = true;
-    }
+    udpai_source_restore_mark(source, type_url, prefix);
 }
 
 static udpa_err
@@ -87,7 +80,7 @@ restore_fact(udpai_node *node, const udpai_durable_op *op)
         return leave_out(node, op->origin);
     else if (op->kind == UDPAI_DURABLE_MARK)
         restore_mark(node, source, type_url, udpai_bytes_view(op->name));
-    else if (source->clients)
+    else if (udpai_source_is_of_clients(source))
         udpai_clients_restore_use(source, type_url);
     else
         udpai_providers_restore_use(node->parts.providers, source, type_url);

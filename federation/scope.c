@@ -4,6 +4,7 @@
 #include "federation/absence.h"
 
 #include "base/alloc.h"
+#include "federation/source_internal.h"
 #include "model/name.h"
 
 /* ---- asking ---- */
@@ -362,4 +363,71 @@ udpai_scope_free(udpai_scope *scope)
     udpa_bytes_unref(scope->prefix);
     udpa_bytes_unref(scope->seen_epoch);
     udpai_free(scope);
+}
+
+/* ---- for the parts above ---- */
+
+bool
+udpai_source_covers(const udpai_source *source, udpai_str type_url, udpai_str name)
+{
+    return udpai_source_scope(source, type_url, name) != NULL;
+}
+
+bool
+udpai_source_has_sent_all(const udpai_source *source, udpai_str type_url, udpai_str name)
+{
+    const udpai_scope *scope = udpai_source_scope(source, type_url, name);
+    return scope && scope->is_complete;
+}
+
+bool
+udpai_source_has_read(const udpai_source *source, udpai_str type_url, udpai_str name)
+{
+    const udpai_scope *scope = udpai_source_scope(source, type_url, name);
+    return scope && (scope->on_demand ? udpai_source_is_active(source) : scope->is_complete);
+}
+
+/* Who mirrors a source that is not asked for names asks for no aliases. */
+bool
+udpai_source_is_asked_by_name(const udpai_source *source)
+{
+    UDPAI_LIST_FOREACH (at, &source->scopes) {
+        const udpai_scope *scope = UDPAI_LIST_ENTRY(at, udpai_scope, in_source);
+        if (scope->on_demand || udpai_scope_looks_up(scope))
+            return true;
+    }
+    return false;
+}
+
+void
+udpai_source_restore_mark(const udpai_source *source, udpai_str type_url, udpai_str prefix)
+{
+    UDPAI_LIST_FOREACH (at, &source->scopes) {
+        udpai_scope *scope = UDPAI_LIST_ENTRY(at, udpai_scope, in_source);
+        if (udpai_str_eq(udpai_bytes_view(scope->type), type_url) &&
+            udpai_str_eq(udpai_bytes_view(scope->prefix), prefix))
+            scope->is_known = true;
+    }
+}
+
+/* The names of a scope go together. */
+static void
+ask_again(udpai_scope *scope, const udpai_unmatched *unmatched, size_t n_unmatched)
+{
+    UDPAI_VECTOR(udpai_str) names = {0};
+    for (size_t i = 0; i < n_unmatched; i++) {
+        udpai_str type_url = unmatched[i].type_url;
+        if ((type_url.len == 0 || udpai_str_eq(type_url, udpai_bytes_view(scope->type))) &&
+            udpai_scope_may_have(scope, unmatched[i].name))
+            (void)udpai_vector_push(&names, unmatched[i].name);
+    }
+    udpai_scope_ask_again(scope, names.items, names.n);
+    udpai_vector_done(&names);
+}
+
+void
+udpai_source_ask_again(udpai_source *source, const udpai_unmatched *unmatched, size_t n_unmatched)
+{
+    UDPAI_LIST_FOREACH (at, &source->scopes)
+        ask_again(UDPAI_LIST_ENTRY(at, udpai_scope, in_source), unmatched, n_unmatched);
 }

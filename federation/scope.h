@@ -4,10 +4,9 @@
 #define UDPAI_SCOPE_H
 
 #include "base/map.h"
-#include "federation/node.h"
+#include "federation/source.h"
 #include "model/name.h"
 
-typedef struct udpai_source udpai_source;
 typedef struct udpai_scope udpai_scope;
 
 /* In one message, whose receiver takes 4 MiB and so many fields as that has sixteenths. */
@@ -103,15 +102,10 @@ void udpai_scope_reset(udpai_scope *scope);
 void udpai_scope_answered(udpai_scope *scope, uint64_t first_batch, uint64_t last_batch);
 /* Nobody wants the type any more: takes back what was asked, and what is noted of it. */
 void udpai_scope_give_up(udpai_scope *scope);
-/* The source has sent what may not be cached: with that missing after a restart, nothing negative
- * may follow from what was kept. */
-void udpai_source_sent_uncached(udpai_source *source, const udpa_resource *resource);
 /* The peer has answered a Subscribe. */
 void udpai_source_completed(udpai_source *source, udpai_str type_url, udpai_str prefix);
 /* The peer has published something of this type. */
 void udpai_source_spoke(udpai_source *source, udpai_str type_url);
-/* The peer cannot serve what it was asked for. */
-void udpai_source_refused(udpai_source *source, const udpai_subscription_message *error);
 
 /* The scope of this type that covers a name or prefix; NULL: none. */
 udpai_scope *udpai_source_scope(const udpai_source *source, udpai_str type_url, udpai_str name);
@@ -126,8 +120,6 @@ bool udpai_source_requests_sync(udpai_scope *scope);
 /* Asks for names that the scope covers, though they were asked for before; whose name nobody here
  * wants, for a while. */
 void udpai_scope_ask_again(udpai_scope *scope, const udpai_str *names, size_t n_names);
-/* The source has sent its payload: if that was not kept, it may have to be asked for again. */
-void udpai_source_has_sent(udpai_source *source, const udpa_resource *resource);
 /* It does not wait for an answer any more. */
 void udpai_source_request_unask(udpai_source_request *request);
 /* The source cannot serve it, or will not (is_denied): then what came by it goes with the next
@@ -140,11 +132,6 @@ void udpai_ask_wildcard_no_more(udpai_scope *scope, udpai_str prefix);
 /* What lingers ends at once. */
 void udpai_source_requests_end(udpai_scope *scope);
 void udpai_source_requests_free(udpai_scope *scope);
-/* Does anything that the source is asked for bring this resource, in whichever scope? Of what it
- * has just published (NULL: nothing), what the removals name does not. */
-bool udpai_source_still_brings(const udpai_source *source,
-                               const udpa_resource *resource,
-                               const udpai_publication *news);
 /* The request of this name or, with wildcard, prefix; NULL: none. */
 udpai_source_request *
 udpai_scope_request(const udpai_scope *scope, udpai_str subject, bool is_wildcard);

@@ -2,14 +2,13 @@
 /* What follows when a UDPA session begins, sends its Node, or ends: which ConfigSource it serves,
  * and which parts of the node are notified. */
 #include "federation/access.h"
-#include "federation/connection.h"
 #include "federation/egress.h"
 #include "federation/node_internal.h"
 #include "federation/receiver.h"
-#include "federation/recovery.h"
 #include "federation/reporting.h"
 #include "federation/reports.h"
 #include "federation/signatures.h"
+#include "federation/source.h"
 #include "federation/twins.h"
 
 udpai_str
@@ -18,7 +17,7 @@ udpai_node_speaker(const udpai_node *node, uint64_t session)
     const udpai_peer *peer = udpai_peers_find(node->parts.peers, session);
     if (!peer)
         return (udpai_str){0};
-    return peer->source ? udpai_bytes_view(peer->source->name) : udpai_peer_name(peer);
+    return peer->source ? udpai_source_name(peer->source) : udpai_peer_name(peer);
 }
 
 void
@@ -41,13 +40,13 @@ source_that_listens(const udpai_node *node, const udpai_peer *peer)
     size_t at = 0;
     udpai_source *source, *busy = NULL;
     while ((source = udpai_sources_next(node->parts.sources, &at))) {
-        if (source->kind != UDPAI_SOURCE_UDPA_LISTEN)
+        udpai_str wanted;
+        if (!udpai_source_listens_for(source, &wanted))
             continue;
-        udpai_str wanted = udpai_bytes_view(source->peer_name);
         bool is_it = peer->identity ? udpai_identity_matches(peer->identity, wanted)
                                     : node->context.peers_are_anonymous &&
                                           udpai_str_eq(udpai_peer_name(peer), wanted);
-        if (is_it && !source->session)
+        if (is_it && !udpai_source_session(source))
             return source;
         if (is_it)
             busy = source;
@@ -59,7 +58,7 @@ source_that_listens(const udpai_node *node, const udpai_peer *peer)
 static void
 end_earlier_stream(udpai_node *node, udpai_source *source)
 {
-    udpai_peer *earlier = udpai_peers_find(node->parts.peers, source->session);
+    udpai_peer *earlier = udpai_peers_find(node->parts.peers, udpai_source_session(source));
     UDPA_AUTO(udpa_error_unref)
     udpa_error *error = udpa_error_new(UDPA_ERR_ABORTED, NULL, "the peer has begun another stream");
     if (earlier) {
@@ -73,7 +72,7 @@ end_earlier_stream(udpai_node *node, udpai_source *source)
 static void
 attach(udpai_node *node, udpai_peer *peer, udpai_source *source)
 {
-    if (source->session)
+    if (udpai_source_session(source))
         end_earlier_stream(node, source);
     udpai_source_opened(source, peer);
     udpai_source_alive(source);
@@ -116,7 +115,7 @@ udpai_node_session_introduced(udpai_node *node, udpai_report *report)
         attach(node, peer, listening);
     else if (peer->source)
         udpai_source_introduced(peer->source, peer);
-    if (peer->source && peer->source->serves_us)
+    if (udpai_peer_source(peer))
         udpai_access_know_source(node->parts.access, peer);
     udpai_reports_introduce(node->parts.interest, peer);
 }

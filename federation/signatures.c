@@ -24,7 +24,7 @@ udpai_signatures_may_sign(const udpai_signatures *signatures, const udpai_origin
     if (udpai_origin_rank(origin) != UDPAI_ORIGIN_SOURCE)
         return udpai_origin_rank(origin) != UDPAI_ORIGIN_NODE;
     const udpai_source *source = udpai_sources_of_origin(signatures->sources, origin);
-    return source && (source->kind == UDPAI_SOURCE_PATH || udpai_source_is_xds(source));
+    return source && (udpai_source_is_path(source) || udpai_source_is_xds(source));
 }
 
 static bool

@@ -5,7 +5,7 @@
 
 #include "base/vector.h"
 #include "federation/signatures.h"
-#include "federation/sources.h"
+#include "federation/source.h"
 
 /* What was good by its key's name, and is to be verified yet. Both are references. */
 typedef struct udpai_unverified {

@@ -206,7 +206,7 @@ withdraw(udpai_signatures *signatures, const struct task *task)
 {
     udpai_source *source = udpai_sources_of_origin(signatures->sources, task->origin);
     if (source)
-        source->has_refused = true;
+        udpai_source_note_refused(source);
     udpai_store_withdraw(signatures->context->store, task->origin,
                          udpai_resource_type_url(task->resource),
                          udpai_resource_name(task->resource));

@@ -223,12 +223,22 @@ udpai_source_alive(udpai_source *source)
     udpai_source_set_state(source, UDPAI_SOURCE_ACTIVE);
 }
 
+/* It is active, and has sent all. With mistakes in a file it is not: what it had stays until a
+ * source behind it stands in. */
 void
-udpai_source_unreadable(udpai_source *source)
+udpai_source_was_read(udpai_source *source, const udpai_directory *directory)
 {
-    source->is_decided = true;
-    udpai_source_set_state(source, UDPAI_SOURCE_IDLE);
-    udpai_source_touch(source);
+    udpai_directory_note_unread(source->owner->context, &source->unread, directory->unread);
+    if (directory->is_partial || directory->has_mistakes) {
+        source->is_decided = true;
+        udpai_source_set_state(source, UDPAI_SOURCE_IDLE);
+        udpai_source_touch(source);
+        return;
+    }
+    UDPAI_LIST_FOREACH (at, &source->scopes)
+        UDPAI_LIST_ENTRY(at, udpai_scope, in_source)->is_known = true;
+    udpai_source_alive(source);
+    udpai_context_touch(source->owner->context);
 }
 
 static void
@@ -379,10 +389,46 @@ udpai_source_free(udpai_source *source)
     udpa_bytes_unref(source->name);
     udpa_bytes_unref(source->peer_name);
     udpa_bytes_unref(source->address);
+    udpa_bytes_unref(source->by);
     udpa_bytes_unref(source->unread);
     for (size_t i = 0; i < source->standby.n; i++)
         udpa_bytes_unref(source->standby.items[i]);
     udpai_vector_done(&source->standby);
     udpai_faults_done(source);
     udpai_free(source);
+}
+
+/* ---- what it sends ---- */
+
+void
+udpai_source_count(udpai_source *source, const udpai_publication *publication)
+{
+    udpai_source_counters *counters = &source->counters;
+    for (size_t i = 0; i < publication->entries.n; i++) {
+        const udpai_publication_entry *entry = &publication->entries.items[i];
+        if (entry->is_ignored)
+            continue;
+        if (entry->error)
+            counters->n_refused++;
+        else if (entry->is_refresh)
+            counters->n_refreshes++;
+        else
+            counters->n_resources++;
+    }
+    counters->n_removals += publication->removals.n;
+}
+
+void
+udpai_source_received(udpai_source *source, udpai_publication *publication)
+{
+    if (publication->commit && !source->has_lost_update)
+        udpai_absence_commit(source, publication->commit);
+    for (size_t i = 0; i < publication->entries.n; i++)
+        udpai_source_spoke(source, udpai_resource_type_url(publication->entries.items[i].resource));
+    if (publication->waits.len && !source->has_lost_update)
+        udpai_source_waits(source, publication);
+    if (publication->complete && !source->has_lost_update)
+        udpai_source_completed(source, publication->type_url, publication->name_space);
+    else if (publication->type_url.len)
+        udpai_absence_settle(source, publication->type_url);
 }

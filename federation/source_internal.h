@@ -14,7 +14,7 @@
 #include "federation/named_table.h"
 #include "federation/peers.h"
 #include "federation/scope.h"
-#include "federation/sources.h"
+#include "federation/source.h"
 #include "federation/sync.h"
 
 typedef struct udpai_dynamic_source udpai_dynamic_source;
@@ -65,6 +65,7 @@ struct udpai_source {
     const udpai_source *template; /* that it was made after; NULL: it is configured itself */
     udpai_dynamic_source
         *dynamic;   /* it comes by a resource (dynamic_sources.h); NULL: it does not … */
+    udpa_bytes *by; /* … the name of that; NULL: there is none */
     bool is_absent; /* … and now there is no such resource … */
     bool is_void;   /* … what came by it has gone, and nothing is waited for */
     bool serves_us; /* a ConfigSource; false: an endpoint that we serve by dialling it */
@@ -101,29 +102,11 @@ struct udpai_source {
     UDPAI_VECTOR(udpa_bytes *) standby; /* type URLs */
 };
 
-/* What a peer could not serve, or has refused, it is asked for again after so long. */
-#define UDPAI_ASK_AGAIN_MS 30000
-
-/* Requests that providers be computed again, for what follows from the state of one source. */
-static inline void
-udpai_source_touch(udpai_source *source)
+/* The name of the resource that it comes by; empty: none. */
+static inline udpai_str
+udpai_source_by(const udpai_source *source)
 {
-    if (source->clients)
-        udpai_mark_set(source->clients);
-    udpai_context_touch(source->owner->context);
-}
-
-static inline bool
-udpai_source_is_active(const udpai_source *source)
-{
-    return source->state == UDPAI_SOURCE_ACTIVE;
-}
-
-/* Is it a server of xDS, by whatever transport? */
-static inline bool
-udpai_source_is_xds(const udpai_source *source)
-{
-    return source->kind == UDPAI_SOURCE_XDS || source->kind == UDPAI_SOURCE_REST;
+    return source->by ? udpai_bytes_view(source->by) : (udpai_str){0};
 }
 
 /* Do we dial it? */
@@ -133,12 +116,18 @@ udpai_source_is_dialled(const udpai_source *source)
     return !source->is_absent && (source->kind == UDPAI_SOURCE_UDPA || udpai_source_is_xds(source));
 }
 
-/* Does it subscribe to what clients report? */
+/* Is something of the type held that the source does not name any more? */
 static inline bool
-udpai_source_may_want_reports(const udpai_source *source)
+udpai_source_is_held(const udpai_source *source, udpai_str type_url)
 {
-    return source->serves_us && !source->is_absent &&
-           (source->kind == UDPAI_SOURCE_UDPA || source->kind == UDPAI_SOURCE_UDPA_LISTEN);
+    return source->origin &&
+           udpai_origin_n_absent(source->origin, type_url, UDPAI_ABSENCE_HELD) > 0;
+}
+
+static inline bool
+udpai_scope_is_held(const udpai_scope *scope)
+{
+    return udpai_source_is_held(scope->source, udpai_bytes_view(scope->type));
 }
 
 /* ---- source.c ---- */
@@ -152,15 +141,5 @@ void udpai_source_free(udpai_source *source);
 void udpai_source_reach(udpai_source *source, bool asked);
 /* After each evaluation of providers: it is reached, and asked for what is wanted. */
 void udpai_source_evaluate(udpai_source *source, bool may_be_asked);
-/* Other keys hold: what was rejected on its present stream for want of one comes again. */
-void udpai_source_ask_for_refused(udpai_source *source);
-/* Its stream ends because of what it is; takes the error, NULL: there is no memory to say it. */
-void udpai_source_refuse(udpai_source *source, udpa_error *why);
-void udpai_source_opened(udpai_source *source, udpai_peer *peer);
-void udpai_source_alive(udpai_source *source);
-void udpai_source_closed(udpai_source *source, udpa_error *error);
-/* PATH: the last reading has failed. */
-void udpai_source_unreadable(udpai_source *source);
-void udpai_source_introduced(udpai_source *source, udpai_peer *peer);
 
 #endif

@@ -6,7 +6,6 @@
 #include "federation/difference.h"
 #include "federation/lapse.h"
 #include "federation/publishers.h"
-#include "federation/recovery.h"
 #include "federation/signatures_internal.h"
 #include "federation/stamp.h"
 
@@ -16,10 +15,10 @@ udpai_take_back_concerns(const udpai_intake *intake,
                          const udpa_resource *offered)
 {
     const udpai_source *source = intake->peer->source;
-    return source && source->recovery && udpa_resource_n_hops(offered) > 0 &&
+    return source && udpai_source_has_recovery(source) && udpa_resource_n_hops(offered) > 0 &&
            udpai_str_eq(udpai_resource_hop(offered, 0).node_id,
                         udpai_bytes_view(intake->receiver->context->id)) &&
-           udpai_recovery_covers(source->recovery, type_url, udpai_resource_name(offered));
+           udpai_source_recovers(source, type_url, udpai_resource_name(offered));
 }
 
 /* ---- what there is ---- */
@@ -171,7 +170,7 @@ put(const udpai_intake *intake, udpa_resource *offered, udpa_error **ret_error)
     err = udpai_store_put(receiver->context->store, origin, word,
                           ttl_ms ? udpai_context_now(receiver->context) + ttl_ms : 0, ret_error);
     if (err == UDPA_OK)
-        udpai_recovery_note(intake->peer->source->recovery, word);
+        udpai_source_note_adopted(intake->peer->source, word);
     return err;
 }
 

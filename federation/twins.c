@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "base/percent.h"
 #include "federation/held.h"
-#include "federation/source_internal.h"
+#include "federation/source.h"
 #include "model/twin_words.h"
 
 /* Others with this node's id; of more, nothing is told. */

@@ -42,18 +42,6 @@ is_left(void *userdata, const udpa_resource *resource)
            udpai_source_still_brings(intake->peer->source, resource, intake->publication);
 }
 
-/* Who mirrors a source that is not asked for names asks for no aliases. */
-static bool
-is_asked_by_name(const udpai_intake *intake)
-{
-    UDPAI_LIST_FOREACH (at, &intake->peer->source->scopes) {
-        const udpai_scope *scope = UDPAI_LIST_ENTRY(at, udpai_scope, in_source);
-        if (scope->on_demand || udpai_scope_looks_up(scope))
-            return true;
-    }
-    return false;
-}
-
 static void
 end_all(udpai_intake *intake, const udpai_store_scope *scope)
 {
@@ -65,7 +53,8 @@ static void
 take_removed_aliases(udpai_intake *intake)
 {
     const udpai_publication *publication = intake->publication;
-    if (publication->removals.n && udpai_intake_is_from_source(intake) && is_asked_by_name(intake))
+    if (publication->removals.n && udpai_intake_is_from_source(intake) &&
+        udpai_source_is_asked_by_name(intake->peer->source))
         end_all(intake, &(udpai_store_scope){.type_url = publication->type_url,
                                              .keep = is_left,
                                              .userdata = intake});

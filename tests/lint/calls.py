@@ -35,14 +35,14 @@ PARTS = {
     'federation': [
         # the ground: tables, and what is computed of the context alone
         'report_subject delegation_read demand directories lapse allowlist named_table peers publishers stamp '
-        'health_overlay sync epoch source_table',
+        'health_overlay sync epoch source_table source_facts',
         # rules
         'access signatures signatures_watch',
         # sources: connections, what is asked, what was missed
         'connection ask', 'lookup source_requests', 'fault held', 'absence', 'scope', 'difference recovery', 'source',
-        'sources',
+        'sources source_status',
         # providers
-        'provider', 'provider_new', 'unsettled', 'named_settled', 'named_new', 'named', 'providers',
+        'provider', 'provider_new', 'unsettled', 'named_settled', 'named_new', 'named', 'provider_active', 'providers',
         # groups of clients, and what follows from demand
         'clients_settled', 'clients client_reports', 'interest report_subscriptions',
         # subscribers in the process
@@ -55,7 +55,7 @@ PARTS = {
         # what resources configure
         'follower', 'delegation dynamic_source dynamic_sources dynamic_source_read dynamic',
         # the node
-        'outbox', 'delete_origin files node node_new node_parts origins restore sessions status',
+        'outbox', 'delete_origin files node node_new node_parts origins restore sessions',
     ],
 }
 

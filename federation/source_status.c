@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sources, described as udpa.status.v1.SourceStatus. */
+/* A source, described as udpa.status.v1.SourceStatus. */
 #include "federation/difference.h"
-#include "federation/dynamic_sources.h"
 #include "federation/held.h"
 #include "federation/recovery.h"
 
-#include "federation/node_internal.h"
 #include "federation/source_internal.h"
 #include "session/status.h"
 #include "wire/entry.h"
@@ -137,23 +135,13 @@ put_source(udpai_proto_writer *writer, const void *what)
     put_counters(writer, &source->counters);
     udpai_proto_put_bytes_opt(writer, 14, kind_of(source));
     put_recovery(writer, source->recovery);
-    udpai_proto_put_bytes_opt(writer, 17, udpai_dynamic_source_by(source));
+    udpai_proto_put_bytes_opt(writer, 17, udpai_source_by(source));
     put_differences(writer, source);
     udpai_proto_put_varint_opt(writer, 20, source->recovery && source->recovery->is_off);
 }
 
-udpa_err
-udpai_node_visit_sources(const udpai_node *node,
-                         void (*visit)(void *userdata, udpai_str name, udpa_bytes *status),
-                         void *userdata)
+udpa_bytes *
+udpai_source_describe(const udpai_source *source)
 {
-    size_t at = 0;
-    const udpai_source *source;
-    while ((source = udpai_sources_next_link(node->parts.sources, &at))) {
-        UDPA_AUTO(udpa_bytes_unref) udpa_bytes *status = udpai_status_encode(put_source, source);
-        if (!status)
-            return UDPA_ERR_NOMEM;
-        visit(userdata, udpai_bytes_view(source->name), status);
-    }
-    return UDPA_OK;
+    return udpai_status_encode(put_source, source);
 }

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What everybody may know of a source, and ask for it. */
+#include "federation/source_internal.h"
+
+#include "model/client_type.h"
+
+udpai_str
+udpai_source_name(const udpai_source *source)
+{
+    return udpai_bytes_view(source->name);
+}
+
+bool
+udpai_source_serves_us(const udpai_source *source)
+{
+    return source->serves_us;
+}
+
+udpai_origin *
+udpai_source_origin(const udpai_source *source)
+{
+    return source->origin;
+}
+
+uint64_t
+udpai_source_link(const udpai_source *source)
+{
+    return source->link;
+}
+
+uint64_t
+udpai_source_session(const udpai_source *source)
+{
+    return source->session;
+}
+
+bool
+udpai_source_is_path(const udpai_source *source)
+{
+    return source->kind == UDPAI_SOURCE_PATH;
+}
+
+bool
+udpai_source_is_xds(const udpai_source *source)
+{
+    return source->kind == UDPAI_SOURCE_XDS || source->kind == UDPAI_SOURCE_REST;
+}
+
+bool
+udpai_source_is_active(const udpai_source *source)
+{
+    return source->state == UDPAI_SOURCE_ACTIVE;
+}
+
+bool
+udpai_source_is_decided(const udpai_source *source)
+{
+    return source->is_decided;
+}
+
+bool
+udpai_source_is_of_clients(const udpai_source *source)
+{
+    return source->clients != NULL;
+}
+
+bool
+udpai_source_listens_for(const udpai_source *source, udpai_str *ret_name)
+{
+    *ret_name = udpai_bytes_view(source->peer_name);
+    return source->kind == UDPAI_SOURCE_UDPA_LISTEN;
+}
+
+bool
+udpai_source_may_be_published_to(const udpai_source *source)
+{
+    return source->may_ask && !udpai_source_is_xds(source);
+}
+
+bool
+udpai_source_may_want_reports(const udpai_source *source)
+{
+    return source->serves_us && !source->is_absent &&
+           (source->kind == UDPAI_SOURCE_UDPA || source->kind == UDPAI_SOURCE_UDPA_LISTEN);
+}
+
+static bool
+lists_standby(const udpai_source *source, udpai_str type_url)
+{
+    for (size_t i = 0; i < source->standby.n; i++)
+        if (udpai_str_eq(udpai_bytes_view(source->standby.items[i]), type_url))
+            return true;
+    return false;
+}
+
+/* Whoever has the load of clients, or aggregates, has that of shared clients, too: it belongs to
+ * them. */
+bool
+udpai_source_is_standby_for(const udpai_source *source, udpai_str type_url)
+{
+    return lists_standby(source, type_url) ||
+           (udpai_str_eq(type_url, UDPAI_STR(UDPAI_TYPE_SHARED_CLIENT_LOAD)) &&
+            (lists_standby(source, UDPAI_STR(UDPAI_TYPE_CLIENT_LOAD)) ||
+             lists_standby(source, UDPAI_STR(UDPAI_TYPE_CLUSTER_LOAD))));
+}
+
+unsigned
+udpai_source_max_withdrawal(const udpai_source *source)
+{
+    return source->max_withdrawal;
+}
+
+const udpa_error *
+udpai_source_last_error(const udpai_source *source)
+{
+    return source->last_error;
+}
+
+udpai_source *
+udpai_peer_source(const udpai_peer *peer)
+{
+    return peer->source && peer->source->serves_us ? peer->source : NULL;
+}
+
+void
+udpai_source_touch(udpai_source *source)
+{
+    if (source->clients)
+        udpai_mark_set(source->clients);
+    udpai_context_touch(source->owner->context);
+}
+
+void
+udpai_source_note_refused(udpai_source *source)
+{
+    source->has_refused = true;
+}
