@@ -54,7 +54,7 @@ typedef struct udpai_wake {
 } udpai_wake;
 
 void udpai_wake_init(udpai_wake *wake,
-                     grpc_channel *lame,
+                     grpc_channel *wake_channel,
                      grpc_completion_queue *cq,
                      void (*done)(udpai_tag *tag, bool ok));
 void udpai_wake_send(void *wake);
@@ -112,7 +112,7 @@ struct udpai_stream_thread {
 
     grpc_completion_queue *cq;
     udpai_stand_in *stand_in;
-    grpc_channel *lame;
+    grpc_channel *wake_channel;
     udpai_inbox orders, requests; /* any thread */
     udpai_wake orders_wake, requests_wake;
     udpai_request stop_request;
@@ -129,7 +129,7 @@ struct udpai_stream_thread {
     uint64_t awake_until_ns; /* 0: nothing is waited for awake */
     unsigned n_rests;        /* publications whose answers are not waited for so */
     udpai_list health_watches;
-    udpai_list visits, due_visits; /* the latter: written or finished */
+    udpai_list bridged, due_bridged; /* udpai_bridged_stream; the latter: written or finished */
     udpai_list polled, due_polled;
     bool is_serving, is_stopping, is_queue_closed, shares_ports;
     udpai_credentials credentials;
@@ -175,8 +175,8 @@ typedef struct udpai_dialled {
 } udpai_dialled;
 
 /* When nothing but acknowledgements is expected, reading waits for the next message that is written
- * (late.c). */
-typedef struct udpai_late {
+ * (delayed_read.c). */
+typedef struct udpai_delayed_read {
     udpai_timer timer; /* set while it waits: so long at most */
     unsigned n_unread; /* messages that were written, and not acknowledged */
     bool is_idle;      /* nothing was written since it has waited for long */
@@ -185,7 +185,7 @@ typedef struct udpai_late {
     size_t n_bytes;    /* written since then */
     unsigned n_written;
     uint64_t since_ms; /* n_written counts */
-} udpai_late;
+} udpai_delayed_read;
 
 struct udpai_stream {
     udpai_stream_thread *thread;
@@ -197,7 +197,7 @@ struct udpai_stream {
     grpc_byte_buffer *received;
     size_t max_message_bytes; /* that it may receive at a time */
     udpai_timer deadline;     /* of dialling, of finishing */
-    udpai_late late;
+    udpai_delayed_read delayed;
     udpai_turn turn;
     udpai_connection *connection; /* that an accepted one has come by; NULL: not known */
     bool wants_reading;
@@ -246,16 +246,16 @@ void udpai_rounds_init(udpai_stream_thread *thread);
 /* Writes what there is to be written, unless that is to wait. */
 void udpai_write_round(udpai_stream_thread *thread);
 
-/* ---- late.c: reading late ---- */
+/* ---- delayed_read.c: delayed reading ---- */
 
-void udpai_late_init(udpai_stream *stream);
+void udpai_delayed_read_init(udpai_stream *stream);
 /* Nothing waits any more; whoever wants to read may. */
-void udpai_late_end(udpai_stream *stream);
+void udpai_delayed_read_end(udpai_stream *stream);
 /* A message was read: may the next one wait? */
-void udpai_late_consider(udpai_stream *stream);
+void udpai_delayed_read_consider(udpai_stream *stream);
 /* A message was written, of so many bytes: what may have come is to be read. */
-void udpai_late_written(udpai_stream *stream, size_t size, bool is_answered);
-bool udpai_is_late(const udpai_stream *stream);
+void udpai_delayed_read_written(udpai_stream *stream, size_t size, bool is_answered);
+bool udpai_is_read_delayed(const udpai_stream *stream);
 
 /* ---- session_stream.c ---- */
 
@@ -286,10 +286,10 @@ void udpai_service_visit(const udpai_stream_thread *thread,
                          void (*visit)(void *userdata, udpai_str service),
                          void *userdata);
 
-/* ---- visit.c ---- */
+/* ---- bridged_stream.c ---- */
 
-/* Goes on with visits whose message was taken, or that have ended; false: there were none. After
- * every udpai_hub_run(), and then that once more. */
+/* Goes on with bridged streams whose message was taken, or that have ended; false: there were none.
+ * After every udpai_hub_run(), and then that once more. */
 bool udpai_visits_settle(udpai_stream_thread *thread);
 void udpai_visits_finish(udpai_stream_thread *thread, const udpa_error *why);
 

@@ -2,7 +2,7 @@
 /* Sessions on the stream thread whose stream is no call of gRPC, but a server of REST that is asked
  * again and again: to the hub, a stream that was dialled like any other. Somebody else's thread
  * asks (transport/asker.h); what there is to ask, and when, udpai_polling knows. What the hub must
- * not hear before its call has returned waits in due_polled, as with visits. */
+ * not hear before its call has returned waits in due_polled, as with bridged streams. */
 #include <sys/random.h>
 
 #include "base/alloc.h"

@@ -143,12 +143,12 @@ udpai_queue_turn(udpai_stream_thread *thread)
 
 void
 udpai_wake_init(udpai_wake *wake,
-                grpc_channel *lame,
+                grpc_channel *wake_channel,
                 grpc_completion_queue *cq,
                 void (*done)(udpai_tag *tag, bool ok))
 {
     wake->tag.done = done;
-    wake->call = grpc_channel_create_call(lame, NULL, GRPC_PROPAGATE_DEFAULTS, cq,
+    wake->call = grpc_channel_create_call(wake_channel, NULL, GRPC_PROPAGATE_DEFAULTS, cq,
                                           grpc_slice_from_static_string("/wake"), NULL,
                                           gpr_inf_future(GPR_CLOCK_MONOTONIC), NULL);
 }

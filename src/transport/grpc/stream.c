@@ -31,7 +31,7 @@ udpai_stream_new(udpai_stream_thread *thread, grpc_call *call)
     stream->end_tag.done = on_end;
     stream->wants_reading = true;
     udpai_timer_init(&stream->deadline, on_deadline);
-    udpai_late_init(stream);
+    udpai_delayed_read_init(stream);
     udpai_turn_init(&stream->turn);
     udpai_list_init(&stream->in_listener);
     udpai_list_init(&stream->node);
@@ -72,7 +72,7 @@ free_stream(udpai_stream *stream)
     udpai_stream_thread *thread = stream->thread;
     udpai_listener *listener = stream->listener;
     udpai_timer_cancel(&stream->deadline);
-    udpai_late_end(stream);
+    udpai_delayed_read_end(stream);
     udpai_turn_over(stream, 0);
     udpai_connection_leave(stream);
     udpai_list_remove(&stream->node);
@@ -210,7 +210,7 @@ udpai_stream_arm(udpai_stream *stream)
     bool reads = is_ending ? stream->dialled != NULL : stream->wants_reading;
     if (stream->peer_has_ended || (stream->dialled && !stream->dialled->is_connected))
         reads = false;
-    if (reads && !stream->read_tag.is_out && !udpai_is_late(stream)) {
+    if (reads && !stream->read_tag.is_out && !udpai_is_read_delayed(stream)) {
         if (udpai_turn_has_come(stream))
             read_one(stream);
         else
@@ -330,7 +330,7 @@ on_read(udpai_tag *tag, bool ok)
     if (buffer) {
         deliver(stream, buffer);
         grpc_byte_buffer_destroy(buffer);
-        udpai_late_consider(stream);
+        udpai_delayed_read_consider(stream);
     } else {
         take_end(stream, ok);
     }
@@ -400,7 +400,7 @@ udpai_stream_write(udpai_stream *stream, const udpai_outgoing *message)
     size_t size = grpc_byte_buffer_length(buffer); /* what is sent is taken out of it */
     (void)udpai_stream_start(stream, ops, n, &stream->write_tag);
     grpc_byte_buffer_destroy(buffer);
-    udpai_late_written(stream, size, message->is_answered);
+    udpai_delayed_read_written(stream, size, message->is_answered);
 }
 
 static void
@@ -458,7 +458,7 @@ udpai_stream_finish(udpai_stream *stream, const udpa_error *status)
 {
     if (stream->is_finishing)
         return;
-    udpai_late_end(stream);
+    udpai_delayed_read_end(stream);
     stream->is_finishing = true;
     stream->status = udpa_error_ref((udpa_error *)(uintptr_t)status);
     udpai_timer_set(&stream->thread->wheel, &stream->deadline,

@@ -166,7 +166,7 @@ typedef struct udpai_stream_timing {
     uint64_t min_ping_interval_ms; /* who tries us more often is disconnected */
     uint64_t stuck_ms;             /* busy for so long: another thread answers peers that try us */
     uint64_t connection_idle_ms;   /* a connection that others have opened, without a stream */
-    uint64_t late_reading_ms;      /* at most so late are acknowledgements read; by default it grows
+    uint64_t delayed_read_ms;      /* at most so late are acknowledgements read; by default it grows
                                     * with the number of streams: with few it is not at all */
     uint64_t hold_ms;  /* so long are sockets of such streams held back, however little is written;
                         * by default about 100, where much is */
@@ -250,9 +250,9 @@ void udpai_stream_thread_stop(udpai_stream_thread *thread, const char *why);
 udpai_stream_thread *udpai_stream_thread_free(udpai_stream_thread *thread);
 UDPA_DEFINE_CLEANUP(udpai_stream_thread, udpai_stream_thread_free)
 
-/* ---- visits: one request and its answer, for transports that are not gRPC ---- */
+/* ---- bridged streams: one request and its answer, for transports that are not gRPC ---- */
 
-typedef struct udpai_visit udpai_visit;
+typedef struct udpai_bridged_stream udpai_bridged_stream;
 
 /* Something to be done on the stream thread, asked for by another. */
 typedef struct udpai_request {
@@ -262,7 +262,7 @@ typedef struct udpai_request {
 } udpai_request;
 
 /* Counted atomically: by whoever makes it and, while it lasts, by the stream thread. */
-struct udpai_visit {
+struct udpai_bridged_stream {
     /* Filled in by whoever makes it, and read by the stream thread. */
     udpai_grpc_method method;
     udpai_identity *identity; /* NULL: none was presented; owned */
@@ -273,8 +273,8 @@ struct udpai_visit {
     uint64_t patience_ms;     /* see udpai_stream_info */
     bool is_secure;           /* the same */
     /* On the stream thread, once: it is over, and what is below is filled in. May not call back. */
-    void (*over)(udpai_visit *visit);
-    void (*free)(udpai_visit *visit); /* when nobody counts it; any thread */
+    void (*over)(udpai_bridged_stream *bridged);
+    void (*free)(udpai_bridged_stream *bridged); /* when nobody counts it; any thread */
 
     /* The answer. */
     UDPAI_VECTOR(udpa_bytes *) parts; /* none: there was nothing to say */
@@ -292,16 +292,16 @@ struct udpai_visit {
 };
 
 /* One reference; the rest is zero, to be filled in. */
-void udpai_visit_init(udpai_visit *visit);
-udpai_visit *udpai_visit_ref(udpai_visit *visit);
+void udpai_bridged_stream_init(udpai_bridged_stream *bridged);
+udpai_bridged_stream *udpai_bridged_stream_ref(udpai_bridged_stream *bridged);
 /* Lets go of what it owns, then calls its free(). */
-udpai_visit *udpai_visit_unref(udpai_visit *visit);
+udpai_bridged_stream *udpai_bridged_stream_unref(udpai_bridged_stream *bridged);
 /* Any thread. Begins it; false: the thread has stopped, and over() is not called. It counts as a
  * stream for limits. */
-bool udpai_stream_thread_visit(udpai_stream_thread *thread, udpai_visit *visit);
+bool udpai_stream_thread_bridge(udpai_stream_thread *thread, udpai_bridged_stream *bridged);
 /* Any thread, once, after it was begun: nobody waits for the answer any more. over() is called all
  * the same. */
-void udpai_visit_cancel(udpai_visit *visit);
+void udpai_bridged_stream_cancel(udpai_bridged_stream *bridged);
 
 /* ---- figures ---- */
 

@@ -194,7 +194,7 @@ void
 udpai_thread_check_end(udpai_stream_thread *thread)
 {
     if (!thread->is_stopping || thread->is_queue_closed || thread->n_streams ||
-        !udpai_list_empty(&thread->listeners) || !udpai_list_empty(&thread->visits) ||
+        !udpai_list_empty(&thread->listeners) || !udpai_list_empty(&thread->bridged) ||
         !udpai_list_empty(&thread->polled))
         return;
     thread->is_queue_closed = true;
@@ -263,8 +263,8 @@ copy_options(udpai_stream_thread *thread, const udpai_stream_thread_options *opt
     udpai_list_init(&thread->streams);
     udpai_list_init(&thread->listeners);
     udpai_list_init(&thread->health_watches);
-    udpai_list_init(&thread->visits);
-    udpai_list_init(&thread->due_visits);
+    udpai_list_init(&thread->bridged);
+    udpai_list_init(&thread->due_bridged);
     udpai_list_init(&thread->polled);
     udpai_list_init(&thread->due_polled);
     udpai_credentials_init(&thread->credentials);
@@ -300,16 +300,17 @@ make_queue(udpai_stream_thread *thread)
 {
     grpc_init();
     thread->cq = grpc_completion_queue_create_for_next(NULL);
-    thread->lame = grpc_lame_client_channel_create("wake", GRPC_STATUS_UNAVAILABLE, "nowhere");
-    udpai_wake_init(&thread->orders_wake, thread->lame, thread->cq, on_orders);
-    udpai_wake_init(&thread->requests_wake, thread->lame, thread->cq, on_requests);
+    thread->wake_channel =
+        grpc_lame_client_channel_create("wake", GRPC_STATUS_UNAVAILABLE, "nowhere");
+    udpai_wake_init(&thread->orders_wake, thread->wake_channel, thread->cq, on_orders);
+    udpai_wake_init(&thread->requests_wake, thread->wake_channel, thread->cq, on_requests);
 }
 
 static void
 free_queue(udpai_stream_thread *thread)
 {
     udpai_stand_in_free(thread->stand_in);
-    grpc_channel_destroy(thread->lame);
+    grpc_channel_destroy(thread->wake_channel);
     grpc_completion_queue_destroy(thread->cq);
     grpc_shutdown();
 }

@@ -8,8 +8,8 @@
 #include "transport/tls_identity.h"
 
 /* What is asked of the stream thread. */
-struct udpai_http_visit {
-    udpai_visit base; /* first */
+struct udpai_http_bridged {
+    udpai_bridged_stream base; /* first */
     udpai_http_message message;
     udpai_http *http;
     const udpai_http_route *route;
@@ -48,11 +48,11 @@ leave_visit(udpai_http_exchange *self)
 {
     udpai_http_page_leave(self);
     udpai_http_body_leave(self);
-    if (!self->visit)
+    if (!self->bridged)
         return;
-    self->visit->exchange = NULL;
-    udpai_visit_cancel(&self->visit->base);
-    self->visit = NULL;
+    self->bridged->exchange = NULL;
+    udpai_bridged_stream_cancel(&self->bridged->base);
+    self->bridged = NULL;
 }
 
 void
@@ -68,32 +68,32 @@ udpai_http_exchange_fail(udpai_http_exchange *self, unsigned status, const udpa_
 
 /* On the stream thread. */
 static void
-on_over(udpai_visit *base)
+on_over(udpai_bridged_stream *base)
 {
-    udpai_http_visit *visit = (udpai_http_visit *)base;
-    (void)udpai_inbox_push(&visit->http->inbox, &visit->message.node);
+    udpai_http_bridged *bridged = (udpai_http_bridged *)base;
+    (void)udpai_inbox_push(&bridged->http->inbox, &bridged->message.node);
 }
 
 static void
-on_free(udpai_visit *base)
+on_free(udpai_bridged_stream *base)
 {
     udpai_free(base);
 }
 
 static void
-take_answer(udpai_http_exchange *self, const udpai_http_visit *visit)
+take_answer(udpai_http_exchange *self, const udpai_http_bridged *bridged)
 {
-    udpa_error *error = udpa_error_ref(visit->base.error);
+    udpa_error *error = udpa_error_ref(bridged->base.error);
     udpa_err err = udpa_error_code(error);
     udpa_bytes *text = NULL;
-    if (!error && visit->base.parts.n)
-        err = udpai_http_to_json(self->http, self->route, &visit->base, &text, &error);
+    if (!error && bridged->base.parts.n)
+        err = udpai_http_to_json(self->http, self->route, &bridged->base, &text, &error);
     if (error) {
         udpai_http_exchange_fail(self, udpai_http_status_of(err), error);
     } else {
-        if (visit->base.parts.n)
-            udpai_http_question_answer(self, &visit->base);
-        udpai_http_exchange_reply(self, visit->base.parts.n ? 200 : 304, text);
+        if (bridged->base.parts.n)
+            udpai_http_question_answer(self, &bridged->base);
+        udpai_http_exchange_reply(self, bridged->base.parts.n ? 200 : 304, text);
     }
     udpa_bytes_unref(text);
     udpa_error_unref(error);
@@ -102,54 +102,54 @@ take_answer(udpai_http_exchange *self, const udpai_http_visit *visit)
 static void
 run_over(udpai_http *http, udpai_http_message *message)
 {
-    udpai_http_visit *visit = UDPAI_CONTAINER_OF(message, udpai_http_visit, message);
-    udpai_http_exchange *exchange = visit->exchange;
-    http->n_visits--;
+    udpai_http_bridged *bridged = UDPAI_CONTAINER_OF(message, udpai_http_bridged, message);
+    udpai_http_exchange *exchange = bridged->exchange;
+    http->n_bridged--;
     if (exchange) {
-        exchange->visit = NULL;
-        take_answer(exchange, visit);
+        exchange->bridged = NULL;
+        take_answer(exchange, bridged);
     }
-    udpai_visit_unref(&visit->base);
+    udpai_bridged_stream_unref(&bridged->base);
     udpai_http_check_end(http);
 }
 
-static udpai_http_visit *
-new_visit(udpai_http_exchange *self, udpa_bytes *message)
+static udpai_http_bridged *
+new_bridged(udpai_http_exchange *self, udpa_bytes *message)
 {
-    udpai_http_visit *visit = udpai_alloc(sizeof(*visit));
-    if (!visit)
+    udpai_http_bridged *bridged = udpai_alloc(sizeof(*bridged));
+    if (!bridged)
         return NULL;
-    udpai_visit_init(&visit->base);
-    visit->base.method = self->route->method;
-    visit->base.identity = udpai_identity_ref(self->connection->identity);
-    visit->base.chain = udpai_chain_ref(self->connection->chain);
-    visit->base.trust = udpai_trust_ref(self->connection->listener->trust);
-    visit->base.address = udpa_bytes_ref(self->connection->address);
-    visit->base.message = udpa_bytes_ref(message);
-    visit->base.patience_ms = self->patience_ms;
-    visit->base.is_secure = self->connection->tls != NULL;
-    visit->base.over = on_over;
-    visit->base.free = on_free;
-    udpai_list_init(&visit->message.node);
-    visit->message.run = run_over;
-    visit->http = self->http;
-    visit->route = self->route;
-    visit->exchange = self;
-    return visit;
+    udpai_bridged_stream_init(&bridged->base);
+    bridged->base.method = self->route->method;
+    bridged->base.identity = udpai_identity_ref(self->connection->identity);
+    bridged->base.chain = udpai_chain_ref(self->connection->chain);
+    bridged->base.trust = udpai_trust_ref(self->connection->listener->trust);
+    bridged->base.address = udpa_bytes_ref(self->connection->address);
+    bridged->base.message = udpa_bytes_ref(message);
+    bridged->base.patience_ms = self->patience_ms;
+    bridged->base.is_secure = self->connection->tls != NULL;
+    bridged->base.over = on_over;
+    bridged->base.free = on_free;
+    udpai_list_init(&bridged->message.node);
+    bridged->message.run = run_over;
+    bridged->http = self->http;
+    bridged->route = self->route;
+    bridged->exchange = self;
+    return bridged;
 }
 
 static udpa_err
 send_visit(udpai_http_exchange *self, udpa_bytes *message, udpa_error **ret_error)
 {
-    udpai_http_visit *visit = new_visit(self, message);
-    if (!visit)
+    udpai_http_bridged *bridged = new_bridged(self, message);
+    if (!bridged)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    if (!udpai_stream_thread_visit(self->http->streams, &visit->base)) {
-        udpai_visit_unref(&visit->base);
+    if (!udpai_stream_thread_bridge(self->http->streams, &bridged->base)) {
+        udpai_bridged_stream_unref(&bridged->base);
         return udpai_fail(ret_error, UDPA_ERR_UNAVAILABLE, "this node is shutting down");
     }
-    self->http->n_visits++;
-    self->visit = visit;
+    self->http->n_bridged++;
+    self->bridged = bridged;
     return UDPA_OK;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The HTTP thread: REST for those who do not speak gRPC. A request in JSON becomes a visit to the
- * stream thread (stream_thread.h), its answer becomes JSON again; what a request means, sessions
- * there know. HTTP/1.1 and HTTP/2, with and without TLS, on a loop of its own. What
- * speaks HTTP is engine.h, what encrypts it tls.h; neither knows of sockets.
+/* The HTTP thread: REST for those who do not speak gRPC. A request in JSON
+ * becomes a stream bridged to the stream thread (stream_thread.h), its answer becomes JSON again;
+ * what a request means, sessions there know. HTTP/1.1 and HTTP/2, with and without TLS, on a loop
+ * of its own. What speaks HTTP is engine.h, what encrypts it tls.h; neither knows of sockets.
  *
  * All of it belongs to the thread that makes it, which is told of the end by stopped(). */
 #ifndef UDPAI_HTTP_H

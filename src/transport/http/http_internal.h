@@ -110,7 +110,7 @@ void udpai_http_connections_run(udpai_http *http);
 
 /* ---- exchange.c: a request and its answer ---- */
 
-typedef struct udpai_http_visit udpai_http_visit;
+typedef struct udpai_http_bridged udpai_http_bridged;
 typedef struct udpai_http_body udpai_http_body;
 
 typedef enum udpai_http_stage {
@@ -131,7 +131,7 @@ typedef struct udpai_http_exchange {
     udpai_strbuf query;            /* of a page */
     bool refuses_body;             /* of a page: what comes is no JSON */
     uint64_t patience_ms;
-    udpai_http_visit *visit;               /* what is asked; NULL: nothing */
+    udpai_http_bridged *bridged;           /* what is asked; NULL: nothing */
     struct udpai_http_page_visit *reading; /* the same, of a page */
     udpai_http_body *body;                 /* that is being read; NULL: none */
     /* See refused.c. */
@@ -214,7 +214,7 @@ udpa_err udpai_http_to_binary(const udpai_http *http,
                               udpa_error **ret_error);
 udpa_err udpai_http_to_json(udpai_http *http,
                             const udpai_http_route *route,
-                            const udpai_visit *visit,
+                            const udpai_bridged_stream *bridged,
                             udpa_bytes **ret_json,
                             udpa_error **ret_error);
 /* An error: google.rpc.Status; NULL without memory. */
@@ -245,7 +245,7 @@ typedef struct udpai_http_answered {
 /* A request is about to be asked: as if its client had what he was sent for the same before. */
 void udpai_http_question_note(udpai_http_exchange *exchange, udpa_bytes **message);
 /* There is an answer; … */
-void udpai_http_question_answer(udpai_http_exchange *exchange, const udpai_visit *visit);
+void udpai_http_question_answer(udpai_http_exchange *exchange, const udpai_bridged_stream *bridged);
 /* … and now the client has it. */
 void udpai_http_question_taken(udpai_http_exchange *exchange);
 
@@ -290,7 +290,7 @@ struct udpai_http {
     udpai_list due;            /* connections */
     udpai_admission admission; /* of connections */
     udpai_log_limit refusals;  /* of warnings about connections beyond a limit */
-    size_t n_visits;
+    size_t n_bridged;
     udpai_http_bodies bodies;
     bool is_stopping, is_done;
     udpai_timer stop_timer;
@@ -304,7 +304,7 @@ struct udpai_http {
     udpai_log_limit failures; /* of warnings about what cannot be put into JSON */
 };
 
-/* A connection or a visit has gone: is that all that the stop waited for? */
+/* A connection or a bridged stream has gone: is that all that the stop waited for? */
 void udpai_http_check_end(udpai_http *http);
 
 void udpai_http_set_timer(udpai_http *http, udpai_timer *timer, uint64_t due_ms);

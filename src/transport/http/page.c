@@ -12,10 +12,10 @@ typedef struct udpai_http_page_visit {
     unsigned status;
     const char *type;
     udpa_bytes *text;
-} visit;
+} bridged;
 
 static void
-free_visit(visit *self)
+free_bridged(bridged *self)
 {
     udpai_identity_unref(self->reading.identity);
     udpa_bytes_unref(self->text);
@@ -25,15 +25,15 @@ free_visit(visit *self)
 static void
 run_answered(udpai_http *http, udpai_http_message *message)
 {
-    visit *self = UDPAI_CONTAINER_OF(message, visit, message);
+    bridged *self = UDPAI_CONTAINER_OF(message, bridged, message);
     udpai_http_exchange *exchange = self->exchange;
-    http->n_visits--;
+    http->n_bridged--;
     if (exchange) {
         exchange->reading = NULL;
         udpai_http_call_set_type(exchange->call, self->type);
         udpai_http_exchange_reply(exchange, self->status, self->text);
     }
-    free_visit(self);
+    free_bridged(self);
     udpai_http_check_end(http);
 }
 
@@ -43,18 +43,18 @@ udpai_http_page_answer(udpai_http_reading *reading,
                        const char *type,
                        udpa_bytes *text)
 {
-    visit *self = (visit *)reading;
+    bridged *self = (bridged *)reading;
     self->status = status;
     self->type = type;
     self->text = udpa_bytes_ref(text);
     (void)udpai_inbox_push(&self->http->inbox, &self->message.node);
 }
 
-static visit *
-new_visit(udpai_http_exchange *exchange, udpai_str body)
+static bridged *
+new_bridged(udpai_http_exchange *exchange, udpai_str body)
 {
     udpai_str query = udpai_strbuf_view(&exchange->query);
-    visit *self = udpai_alloc(sizeof(*self) + query.len + body.len);
+    bridged *self = udpai_alloc(sizeof(*self) + query.len + body.len);
     if (!self)
         return NULL;
     char *at = (char *)(self + 1);
@@ -74,11 +74,11 @@ udpa_err
 udpai_http_page_ask(udpai_http_exchange *exchange, udpai_str body, udpa_error **ret_error)
 {
     udpai_http *http = exchange->http;
-    visit *self = new_visit(exchange, body);
+    bridged *self = new_bridged(exchange, body);
     if (!self)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     exchange->reading = self;
-    http->n_visits++;
+    http->n_bridged++;
     http->read_page(http->userdata, &self->reading);
     return UDPA_OK;
 }
@@ -86,7 +86,7 @@ udpai_http_page_ask(udpai_http_exchange *exchange, udpai_str body, udpa_error **
 void
 udpai_http_page_leave(udpai_http_exchange *exchange)
 {
-    visit *left = UDPAI_TAKE(exchange->reading);
+    bridged *left = UDPAI_TAKE(exchange->reading);
     if (left)
         left->exchange = NULL;
 }

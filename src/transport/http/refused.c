@@ -65,10 +65,10 @@ udpai_http_question_note(udpai_http_exchange *exchange, udpa_bytes **message)
 }
 
 void
-udpai_http_question_answer(udpai_http_exchange *exchange, const udpai_visit *visit)
+udpai_http_question_answer(udpai_http_exchange *exchange, const udpai_bridged_stream *bridged)
 {
     udpai_str version =
-        udpai_proto_last_bytes(udpai_bytes_view(visit->parts.items[0]), RESPONSE_VERSION);
+        udpai_proto_last_bytes(udpai_bytes_view(bridged->parts.items[0]), RESPONSE_VERSION);
     if (version.len == 0 || version.len > sizeof(exchange->version))
         exchange->is_question = false;
     if (!exchange->is_question)

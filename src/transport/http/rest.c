@@ -71,10 +71,10 @@ udpai_http_to_binary(const udpai_http *http,
 }
 
 static void
-join(const udpai_visit *visit, udpai_strbuf *bytes)
+join(const udpai_bridged_stream *bridged, udpai_strbuf *bytes)
 {
-    for (size_t i = 0; i < visit->parts.n; i++)
-        udpai_strbuf_str(bytes, udpai_bytes_view(visit->parts.items[i]));
+    for (size_t i = 0; i < bridged->parts.n; i++)
+        udpai_strbuf_str(bytes, udpai_bytes_view(bridged->parts.items[i]));
 }
 
 /* A type or field without descriptors is the operator's to mend, so he is told, too. */
@@ -193,13 +193,13 @@ keep_made(udpai_http *http, const udpai_http_route *route, udpai_strbuf *bytes, 
 udpa_err
 udpai_http_to_json(udpai_http *http,
                    const udpai_http_route *route,
-                   const udpai_visit *visit,
+                   const udpai_bridged_stream *bridged,
                    udpa_bytes **ret_json,
                    udpa_error **ret_error)
 {
     udpai_strbuf bytes = {0};
     udpa_bytes *json = NULL;
-    join(visit, &bytes);
+    join(bridged, &bytes);
     udpa_err err = udpai_strbuf_failed(&bytes) ? UDPA_ERR_NOMEM : UDPA_OK;
     const udpai_http_made *made =
         err == UDPA_OK ? find_made(http, route, udpai_strbuf_view(&bytes)) : NULL;

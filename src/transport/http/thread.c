@@ -93,7 +93,7 @@ udpai_http_replace_tls(udpai_http *http,
 void
 udpai_http_check_end(udpai_http *http)
 {
-    if (!http->is_stopping || http->admission.n || http->n_visits || http->bodies.n)
+    if (!http->is_stopping || http->admission.n || http->n_bridged || http->bodies.n)
         return;
     http->is_done = true;
     uv_stop(&http->loop);

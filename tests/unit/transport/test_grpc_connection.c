@@ -13,10 +13,10 @@
 #define MANY_PUSHES ((16 << 10) / 6 + 100)
 
 static struct world *
-begin(uint64_t hold_ms, uint64_t late_reading_ms)
+begin(uint64_t hold_ms, uint64_t delayed_read_ms)
 {
     udpai_stream_thread_options options = {
-        .timing = {.late_reading_ms = late_reading_ms, .hold_ms = hold_ms},
+        .timing = {.delayed_read_ms = delayed_read_ms, .hold_ms = hold_ms},
     };
     return one_call_begin(&options, "echo");
 }

@@ -196,16 +196,16 @@ whom_we_dialled_is_cut_off_too(void **state)
 
 /* ---- requests of other transports ---- */
 
-typedef struct visit {
-    udpai_visit base; /* first */
+typedef struct bridged {
+    udpai_bridged_stream base; /* first */
     test_bed *bed;
     unsigned n_over; /* under the bed's mutex */
-} visit;
+} bridged;
 
 static void
-on_over(udpai_visit *base)
+on_over(udpai_bridged_stream *base)
 {
-    visit *self = (visit *)base;
+    bridged *self = (bridged *)base;
     pthread_mutex_lock(&self->bed->mutex);
     self->n_over++;
     pthread_cond_signal(&self->bed->cond);
@@ -213,18 +213,18 @@ on_over(udpai_visit *base)
 }
 
 static void
-on_free(udpai_visit *base)
+on_free(udpai_bridged_stream *base)
 {
     udpai_free(base);
 }
 
 /* One that is held. */
-static visit *
+static bridged *
 come(struct world *world, udpai_trust *trust)
 {
-    visit *self = udpai_alloc(sizeof(*self));
+    bridged *self = udpai_alloc(sizeof(*self));
     const udpai_pem pem = {"the client's", udpai_str_from(world->client.certificate)};
-    udpai_visit_init(&self->base);
+    udpai_bridged_stream_init(&self->base);
     self->bed = &world->far;
     self->base.method = bed_method;
     self->base.trust = udpai_trust_ref(trust);
@@ -233,17 +233,17 @@ come(struct world *world, udpai_trust *trust)
     assert_ok(udpai_chain_new(&self->base.chain, pem, NULL));
     assert_ok(udpa_bytes_new(&self->base.address, "x", 1));
     assert_ok(udpa_bytes_new(&self->base.message, "hold", 4));
-    assert_true(udpai_stream_thread_visit(world->far.thread, &self->base));
+    assert_true(udpai_stream_thread_bridge(world->far.thread, &self->base));
     return self;
 }
 
 static void
-expect_over(visit *self)
+expect_over(bridged *self)
 {
     bed_wait_count(self->bed, &self->n_over, 1);
     assert_int_equal(udpa_error_code(self->base.error), UDPA_ERR_UNAUTHENTICATED);
     assert_non_null(strstr(udpa_error_message(self->base.error), "of CN=client leads to"));
-    udpai_visit_unref(&self->base);
+    udpai_bridged_stream_unref(&self->base);
 }
 
 static void
@@ -251,7 +251,7 @@ what_is_held_for_him_ends(void **state)
 {
     struct world *world = world_of(state);
     udpai_trust *trust = udpai_trust_new(world->server.trust);
-    visit *held = come(world, trust);
+    bridged *held = come(world, trust);
     udpai_report_free(bed_report(&world->far, UDPAI_REPORT_OPENED));
     udpai_trust_set(trust, world->stranger.trust);
     udpai_stream_thread_verify(world->far.thread);

@@ -7,7 +7,7 @@
 #include "bed.h"
 
 typedef struct visit {
-    udpai_visit base; /* first */
+    udpai_bridged_stream base; /* first */
     pthread_mutex_t mutex;
     pthread_cond_t cond;
     bool is_over; /* under the mutex */
@@ -16,7 +16,7 @@ typedef struct visit {
 static atomic_int n_alive;
 
 static void
-on_over(udpai_visit *base)
+on_over(udpai_bridged_stream *base)
 {
     visit *self = (visit *)base;
     pthread_mutex_lock(&self->mutex);
@@ -26,7 +26,7 @@ on_over(udpai_visit *base)
 }
 
 static void
-on_free(udpai_visit *base)
+on_free(udpai_bridged_stream *base)
 {
     atomic_fetch_sub(&n_alive, 1);
     udpai_free(base);
@@ -46,7 +46,7 @@ make(const char *message)
     visit *self = udpai_alloc(sizeof(*self));
     assert_non_null(self);
     atomic_fetch_add(&n_alive, 1);
-    udpai_visit_init(&self->base);
+    udpai_bridged_stream_init(&self->base);
     self->base.method = bed_method;
     self->base.address = bytes_of("127.0.0.1:4242");
     self->base.message = bytes_of(message);
@@ -61,7 +61,7 @@ static visit *
 begin(test_bed *bed, const char *message)
 {
     visit *self = make(message);
-    assert_true(udpai_stream_thread_visit(bed->thread, &self->base));
+    assert_true(udpai_stream_thread_bridge(bed->thread, &self->base));
     return self;
 }
 
@@ -105,7 +105,7 @@ an_answer_is_its_parts_and_tail(void **state)
     size_t len = bed_parts_text(expected, sizeof(expected));
     assert_true(udpai_str_eq(answer(self), (udpai_str){expected, len}));
     assert_null(self->base.error);
-    udpai_visit_unref(&self->base);
+    udpai_bridged_stream_unref(&self->base);
     bed_stop(&bed);
     assert_int_equal(atomic_load(&n_alive), 0);
 }
@@ -123,8 +123,8 @@ a_session_ends_with_a_reason_or_in_peace(void **state)
     wait_over(bye);
     assert_null(bye->base.error);
     assert_int_equal(bye->base.parts.n, 0);
-    udpai_visit_unref(&denied->base);
-    udpai_visit_unref(&bye->base);
+    udpai_bridged_stream_unref(&denied->base);
+    udpai_bridged_stream_unref(&bye->base);
     bed_stop(&bed);
     assert_int_equal(atomic_load(&n_alive), 0);
 }
@@ -139,13 +139,13 @@ who_is_visited_is_told_who_comes(void **state)
     bed_start(&bed, NULL);
     visit *self = make("bye");
     assert_int_equal(udpai_identity_new(&self->base.identity, &parts), UDPA_OK);
-    assert_true(udpai_stream_thread_visit(bed.thread, &self->base));
+    assert_true(udpai_stream_thread_bridge(bed.thread, &self->base));
     udpai_report *report = bed_report(&bed, UDPAI_REPORT_ALIVE);
     assert_true(udpai_str_eq(udpai_identity_name(report->identity), UDPAI_STR("frontend")));
     assert_true(udpai_str_eq(udpai_bytes_view(report->address), UDPAI_STR("127.0.0.1:4242")));
     udpai_report_free(report);
     wait_over(self);
-    udpai_visit_unref(&self->base);
+    udpai_bridged_stream_unref(&self->base);
     bed_stop(&bed);
 }
 
@@ -159,15 +159,15 @@ limits_count_visits_and_forget_them(void **state)
     visit *first = begin(&bed, "hold"), *second = begin(&bed, "bye");
     wait_over(second);
     assert_int_equal(udpa_error_code(second->base.error), UDPA_ERR_LIMIT);
-    udpai_visit_cancel(&first->base);
+    udpai_bridged_stream_cancel(&first->base);
     wait_over(first);
     assert_int_equal(udpa_error_code(first->base.error), UDPA_ERR_CANCELLED);
     visit *third = begin(&bed, "bye");
     wait_over(third);
     assert_null(third->base.error);
-    udpai_visit_unref(&first->base);
-    udpai_visit_unref(&second->base);
-    udpai_visit_unref(&third->base);
+    udpai_bridged_stream_unref(&first->base);
+    udpai_bridged_stream_unref(&second->base);
+    udpai_bridged_stream_unref(&third->base);
     bed_stop(&bed);
     assert_int_equal(atomic_load(&n_alive), 0);
 }
@@ -184,13 +184,13 @@ a_stop_ends_them_and_later_ones_do_not_begin(void **state)
     wait_over(held);
     assert_int_equal(udpa_error_code(held->base.error), UDPA_ERR_UNAVAILABLE);
     assert_non_null(strstr(udpa_error_message(held->base.error), "enough"));
-    if (udpai_stream_thread_visit(bed.thread, &late->base)) { /* on its way out */
+    if (udpai_stream_thread_bridge(bed.thread, &late->base)) { /* on its way out */
         wait_over(late);
         assert_int_equal(udpa_error_code(late->base.error), UDPA_ERR_UNAVAILABLE);
     }
-    udpai_visit_cancel(&held->base);
-    udpai_visit_unref(&held->base);
-    udpai_visit_unref(&late->base);
+    udpai_bridged_stream_cancel(&held->base);
+    udpai_bridged_stream_unref(&held->base);
+    udpai_bridged_stream_unref(&late->base);
     bed_stop(&bed);
     assert_int_equal(atomic_load(&n_alive), 0);
 }

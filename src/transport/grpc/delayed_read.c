@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading late. As long as a read is outstanding, this gRPC answers whatever arrives by a window
+/* Delayed reading. As long as a read is outstanding, this gRPC answers whatever arrives by a window
  * update of its own: a write for each acknowledgement, as dear as the message that was
  * acknowledged. What arrives while no read is outstanding is kept, and its window update goes with
  * the next message.
@@ -28,8 +28,8 @@ static uint64_t
 longest_ms(const udpai_stream_thread *thread)
 {
     uint64_t ms = thread->n_streams / STREAMS_PER_MS;
-    if (thread->timing.late_reading_ms)
-        return thread->timing.late_reading_ms;
+    if (thread->timing.delayed_read_ms)
+        return thread->timing.delayed_read_ms;
     if (ms < LEAST_MS)
         return 0;
     return ms < MOST_MS ? ms : MOST_MS;
@@ -44,16 +44,16 @@ is_calm(const udpai_stream *stream)
 }
 
 bool
-udpai_is_late(const udpai_stream *stream)
+udpai_is_read_delayed(const udpai_stream *stream)
 {
-    return udpai_timer_is_set(&stream->late.timer);
+    return udpai_timer_is_set(&stream->delayed.timer);
 }
 
 static void
 wait_for(udpai_stream *stream, uint64_t ms)
 {
     udpai_wheel *wheel = &stream->thread->wheel;
-    udpai_timer_set(wheel, &stream->late.timer, wheel->now_ms + ms);
+    udpai_timer_set(wheel, &stream->delayed.timer, wheel->now_ms + ms);
 }
 
 /* ---- holding back ---- */
@@ -70,33 +70,34 @@ hold_ms(udpai_stream_thread *thread)
 static void
 count_written(udpai_stream *stream)
 {
-    udpai_late *late = &stream->late;
+    udpai_delayed_read *delayed = &stream->delayed;
     uint64_t now_ms = stream->thread->wheel.now_ms;
-    if (now_ms - late->since_ms >= HOLD_MS) {
-        late->is_busy = late->n_written >= HOLD_FROM && now_ms - late->since_ms < 2 * HOLD_MS;
-        late->since_ms = now_ms;
-        late->n_written = 0;
+    if (now_ms - delayed->since_ms >= HOLD_MS) {
+        delayed->is_busy =
+            delayed->n_written >= HOLD_FROM && now_ms - delayed->since_ms < 2 * HOLD_MS;
+        delayed->since_ms = now_ms;
+        delayed->n_written = 0;
     }
-    late->n_written++;
+    delayed->n_written++;
 }
 
 static bool
 hold(udpai_stream *stream)
 {
-    udpai_late *late = &stream->late;
-    bool is_busy = late->is_busy || stream->thread->timing.hold_ms;
+    udpai_delayed_read *delayed = &stream->delayed;
+    bool is_busy = delayed->is_busy || stream->thread->timing.hold_ms;
     bool is_blocked = stream->write_tag.is_out; /* by what the peer has to say first, it may be */
-    late->n_bytes = 0;
-    late->is_held =
+    delayed->n_bytes = 0;
+    delayed->is_held =
         is_busy && !is_blocked && udpai_connection_hold(stream->thread, stream->connection);
-    return late->is_held;
+    return delayed->is_held;
 }
 
 /* What has come is kept by gRPC from now on, and read with the next message. */
 static void
 let_go(udpai_stream *stream, uint64_t ms)
 {
-    stream->late.is_held = false;
+    stream->delayed.is_held = false;
     udpai_connection_let_go(stream->connection);
     wait_for(stream, ms);
 }
@@ -104,62 +105,62 @@ let_go(udpai_stream *stream, uint64_t ms)
 /* ---- reading ---- */
 
 static void
-on_late(udpai_timer *timer)
+on_delay_end(udpai_timer *timer)
 {
-    udpai_stream *stream = UDPAI_CONTAINER_OF(timer, udpai_stream, late.timer);
+    udpai_stream *stream = UDPAI_CONTAINER_OF(timer, udpai_stream, delayed.timer);
     uint64_t ms = longest_ms(stream->thread);
-    if (stream->late.is_held && ms) {
+    if (stream->delayed.is_held && ms) {
         let_go(stream, ms);
         return;
     }
     /* Nothing was written for so long: the peer is read at once until something is. */
-    udpai_late_end(stream);
-    stream->late.is_idle = true;
+    udpai_delayed_read_end(stream);
+    stream->delayed.is_idle = true;
     udpai_stream_arm(stream);
 }
 
 /* What acknowledges the last message may wait for the next one; what is older has waited enough. */
 void
-udpai_late_consider(udpai_stream *stream)
+udpai_delayed_read_consider(udpai_stream *stream)
 {
-    udpai_late *late = &stream->late;
+    udpai_delayed_read *delayed = &stream->delayed;
     uint64_t ms = is_calm(stream) ? longest_ms(stream->thread) : 0;
     if (ms == 0)
-        late->n_unread = 0;
-    else if (late->n_unread)
-        late->n_unread--;
-    if (ms && late->n_unread <= 1 && !late->is_idle)
+        delayed->n_unread = 0;
+    else if (delayed->n_unread)
+        delayed->n_unread--;
+    if (ms && delayed->n_unread <= 1 && !delayed->is_idle)
         wait_for(stream, hold(stream) ? hold_ms(stream->thread) : ms);
 }
 
 void
-udpai_late_written(udpai_stream *stream, size_t size, bool is_answered)
+udpai_delayed_read_written(udpai_stream *stream, size_t size, bool is_answered)
 {
-    udpai_late *late = &stream->late;
-    bool has_waited = late->n_unread > 0 || !is_calm(stream);
-    late->n_unread += is_answered;
-    late->is_idle = false;
-    late->n_bytes += size;
+    udpai_delayed_read *delayed = &stream->delayed;
+    bool has_waited = delayed->n_unread > 0 || !is_calm(stream);
+    delayed->n_unread += is_answered;
+    delayed->is_idle = false;
+    delayed->n_bytes += size;
     count_written(stream);
-    if (!udpai_is_late(stream) || !has_waited)
+    if (!udpai_is_read_delayed(stream) || !has_waited)
         return;
-    if (late->is_held && late->n_bytes <= HOLD_BYTES_MAX && is_calm(stream))
+    if (delayed->is_held && delayed->n_bytes <= HOLD_BYTES_MAX && is_calm(stream))
         return;
-    udpai_late_end(stream);
+    udpai_delayed_read_end(stream);
     udpai_stream_arm(stream);
 }
 
 void
-udpai_late_init(udpai_stream *stream)
+udpai_delayed_read_init(udpai_stream *stream)
 {
-    udpai_timer_init(&stream->late.timer, on_late);
+    udpai_timer_init(&stream->delayed.timer, on_delay_end);
 }
 
 void
-udpai_late_end(udpai_stream *stream)
+udpai_delayed_read_end(udpai_stream *stream)
 {
-    udpai_timer_cancel(&stream->late.timer);
-    if (stream->late.is_held)
+    udpai_timer_cancel(&stream->delayed.timer);
+    if (stream->delayed.is_held)
         udpai_connection_let_go(stream->connection);
-    stream->late.is_held = false;
+    stream->delayed.is_held = false;
 }

@@ -3,9 +3,9 @@
 #include "one_call.h"
 
 static struct world *
-begin(uint64_t late_reading_ms)
+begin(uint64_t delayed_read_ms)
 {
-    udpai_stream_thread_options options = {.timing.late_reading_ms = late_reading_ms};
+    udpai_stream_thread_options options = {.timing.delayed_read_ms = delayed_read_ms};
     return one_call_begin(&options, "echo");
 }
 
