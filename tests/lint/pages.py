@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Pages lead to what is there: each link of a page to a file or a heading, and each text of the log that
-docs/guide/operations.md quotes to a string in the sources."""
+"""Pages lead to what is there: each link of a page to a file or a heading, and each text that docs/guide/operations.md
+and troubleshooting.md quote to a string in the sources."""
 import posixpath
 import re
 
 import lint
 
 OPERATIONS = 'docs/guide/operations.md'
+TROUBLESHOOTING = 'docs/guide/troubleshooting.md'
+# What Envoy, gRPC and libraries say.
+FOREIGN = ('malformed IP address', 'ApiListener', 'registered implementation', 'Handshake failed', 'weighted_target', 'no localities',
+           'Connection refused', 'Address already in use', 'file is not a database')
 LINK = re.compile(r'\]\(([^)\s]+)\)')
 # Made of the .proto files when the documents are built.
 GENERATED = ('docs/reference/bootstrap.md',)
@@ -51,26 +55,39 @@ def strings(root):
             yield from (string.replace('\\"', '"') for string in STRING.findall(text))
 
 
-def check_log(root):
-    """The fourth column of the table of failures."""
+def quoted_in_operations(text):
+    """The fourth column of the table of failures: what is logged."""
+    for number, line in enumerate(text.split('\n'), 1):
+        if re.match(r'\| *\d+ *\|', line):
+            yield from ((number, quote) for quote in re.findall(r'`([^`]+)`', line.split('|')[4]))
+
+
+def quoted_in_troubleshooting(text):
+    """Code of four words or more that is no command."""
+    for number, line in enumerate(text.split('\n'), 1):
+        for quote in re.findall(r'`([^`]+)`', line):
+            if len(quote.split()) >= 4 and not quote.startswith(('udpactl ', 'udpad ')):
+                yield number, quote
+
+
+def check_quotes(root):
+    """Each piece of a quoted text, between what stands for names and numbers, is in a string."""
     known = None
-    for number, line in enumerate(lint.read(root, OPERATIONS).split('\n'), 1):
-        columns = [column.strip() for column in line.split('|')]
-        if not re.match(r'\| *\d+ *\|', line):
-            continue
-        known = known or '\n'.join(strings(root))
-        for text in re.findall(r'`([^`]+)`', columns[4]):
-            for piece in re.split('…|%', text):
-                if len(piece.strip(' :;,\'')) >= LEAST and piece.strip(' :;,\'') not in known:
-                    yield f'{OPERATIONS}:{number}: nothing logs "{piece.strip()}"'
+    for page, quotes_of in ((OPERATIONS, quoted_in_operations), (TROUBLESHOOTING, quoted_in_troubleshooting)):
+        text = lint.read(root, page) if (root / page).is_file() else ''
+        for number, quote in quotes_of(text):
+            known = known or '\n'.join(strings(root))
+            for piece in re.split(r"…|'[^']*'|\S*\d\S*", quote):
+                piece = piece.strip(" :;,'()")
+                if len(piece) >= LEAST and piece not in known and not any(one in piece for one in FOREIGN):
+                    yield f'{page}:{number}: nothing prints "{piece}"'
 
 
 def check(root, _arguments):
     for path in lint.tracked(root):
         if path.endswith('.md'):
             yield from check_links(root, path)
-    if (root / OPERATIONS).is_file():
-        yield from check_log(root)
+    yield from check_quotes(root)
 
 
 def self_test():
@@ -82,9 +99,11 @@ def self_test():
                     '```\n# no\n[no](no)\n```\n', OPERATIONS: row + '[b](../b.md#a-b-c)\n'}) as root:
         lint.expect(check(root, None))
     with lint.tree({**tree, 'docs/b.md': '# A\n[c](#b) [d](d.md)\n',
-                    OPERATIONS: row.replace('at all', 'at night')}) as root:
+                    OPERATIONS: row.replace('at all', 'at night'),
+                    TROUBLESHOOTING: "`udpactl get all of it` `it is 'x' nowhere to be seen`\n"}) as root:
         lint.expect(check(root, None), 'b.md has no heading #b', 'there is no docs/d.md',
-                    'operations.md:1: nothing logs ": it is not there at night"')
+                    'operations.md:1: nothing prints "it is not there at night"',
+                    'troubleshooting.md:1: nothing prints "nowhere to be seen"')
 
 
 if __name__ == '__main__':
