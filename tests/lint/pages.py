@@ -10,8 +10,8 @@ import lint
 OPERATIONS = 'docs/guide/operations.md'
 TROUBLESHOOTING = 'docs/guide/troubleshooting.md'
 # What Envoy, gRPC and libraries say.
-FOREIGN = ('malformed IP address', 'ApiListener', 'registered implementation', 'Handshake failed', 'weighted_target', 'no localities',
-           'Connection refused', 'Address already in use', 'file is not a database')
+FOREIGN = ('malformed IP address', 'ApiListener', 'registered implementation', 'Handshake failed',
+           'weighted_target', 'no localities', 'Connection refused', 'Address already in use', 'file is not a database')
 LINK = re.compile(r'\]\(([^)\s]+)\)')
 # Made of the .proto files when the documents are built.
 GENERATED = ('docs/reference/bootstrap.md',)
