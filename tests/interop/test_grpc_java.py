@@ -26,20 +26,32 @@ def run_or_skip(command, **options):
         interop.skip(f'{command[0]}: {(made.stdout + made.stderr).strip()[-600:]}')
 
 
-def client_or_skip(out):
-    """The command that runs the client: what it needs is fetched if it is not there or the list has
-    changed."""
-    tools = {name: shutil.which(name) for name in ('java', 'javac', 'mvn')}
+def tools_or_skip(*names):
+    tools = {name: shutil.which(name) for name in names}
     if not all(tools.values()):
         interop.skip(f'of {", ".join(tools)} not all are on PATH')
+    return tools
+
+
+def libraries_or_skip(out):
+    """The folder with what a client needs: fetched if it is not there or the list has changed."""
+    tools = tools_or_skip('java', 'mvn')
     out.mkdir(exist_ok=True)
     stamp, libraries = out / 'installed', out / 'lib'
     wanted = (HERE / 'pom.xml').read_bytes()
-    if not stamp.exists() or stamp.read_bytes() != wanted:
-        shutil.rmtree(libraries, ignore_errors=True)
-        run_or_skip([tools['mvn'], '-q', '-B', '-f', HERE / 'pom.xml', 'dependency:copy-dependencies',
-                     f'-DoutputDirectory={libraries}'])
-        stamp.write_bytes(wanted)
+    with interop.alone('java-libraries'):
+        if not stamp.exists() or stamp.read_bytes() != wanted:
+            shutil.rmtree(libraries, ignore_errors=True)
+            run_or_skip([tools['mvn'], '-q', '-B', '-f', HERE / 'pom.xml', 'dependency:copy-dependencies',
+                         f'-DoutputDirectory={libraries}'])
+            stamp.write_bytes(wanted)
+    return libraries
+
+
+def client_or_skip(out):
+    """The command that runs the client."""
+    tools = tools_or_skip('java', 'javac')
+    libraries = libraries_or_skip(out)
     run_or_skip([tools['javac'], '-cp', f'{libraries}/*', '-d', out / 'classes', HERE / 'Client.java'])
     return [tools['java'], '-cp', f'{out / "classes"}:{libraries}/*', 'Client']
 

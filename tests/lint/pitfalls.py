@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of docs/pitfalls.md: every row names a test, rows are numbered without gaps, and each test
-that is named exists and is run."""
+"""The tables of docs/pitfalls.md, and of failures in docs/guide/operations.md: every row names a test, rows are
+numbered without gaps, and each test that is named exists and is run."""
 import re
 
 import lint
 
-PAGE = 'docs/pitfalls.md'
+PAGES = ('docs/pitfalls.md', 'docs/guide/operations.md')
 ROW = re.compile(r'^\| *(\d+) *\|')
 # `suite name`, and behind a colon a case or function of it.
 REFERENCE = re.compile(r'`([a-z]+) ([a-z0-9_]+)(?:: (\w+))?`')
@@ -41,18 +41,24 @@ def check_references(root, where, row):
 
 
 def check(root, _arguments):
+    for page in PAGES:
+        if (root / page).is_file():
+            yield from check_page(root, page)
+
+
+def check_page(root, page):
     expected = 1
-    for number, line in enumerate(lint.read(root, PAGE).split('\n'), 1):
+    for number, line in enumerate(lint.read(root, page).split('\n'), 1):
         row = ROW.match(line)
         if not row:
             continue
         if row.group(1) == '1':
             expected = 1  # another table
         if int(row.group(1)) != expected:
-            yield f'{PAGE}:{number}: row {row.group(1)} where {expected} should be'
+            yield f'{page}:{number}: row {row.group(1)} where {expected} should be'
         expected += 1
         # The last column: others may have code in them, too.
-        yield from check_references(root, f'{PAGE}:{number}', line.rstrip(' |').split(' | ')[-1])
+        yield from check_references(root, f'{page}:{number}', line.rstrip(' |').split(' | ')[-1])
 
 
 def self_test():
@@ -64,11 +70,11 @@ def self_test():
     }
     good = ('| # | a | b |\n|---|---|---|\n| 1 | x | `xds a: listed` `transport grpc_b: b` |\n'
             '| 2 | `foo bar` | `interop c: used` `interop c` |\n\n| 1 | x | `xds a` |\n')
-    with lint.tree({**tree, PAGE: good}) as root:
+    with lint.tree({**tree, PAGES[1]: good}) as root:
         lint.expect(check(root, None))
     bad = ('| 1 | x | none |\n| 2 | x | `xds a: forgotten` |\n| 4 | x | `xds a: nowhere` |\n'
            '| 4 | x | `xds z` |\n| 5 | `xds a` | `interop c: idle` |\n')
-    with lint.tree({**tree, PAGE: bad}) as root:
+    with lint.tree({**tree, PAGES[0]: bad}) as root:
         lint.expect(check(root, None), 'md:1: names no', 'md:2: .* runs no forgotten',
                     'md:3: row 4 where 3', 'md:3: .* runs no nowhere',
                     'md:4: there is no tests/unit/xds/test_z.c', 'md:5: .* runs no idle')

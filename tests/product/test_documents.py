@@ -8,9 +8,11 @@ A fenced example says behind its language where it goes, and that decides what i
     yaml resource     a file of resources: udpactl validate
     yaml envoy [TYPE] a bootstrap file of an Envoy, or what stands in a message of TYPE: udpactl validate
     c                 compiled, with the variables that the page speaks of
-    json              parsed
+    json, python      parsed
     sh, console       the lines that call udpactl or udpad are run; so are those of indented examples
+    cpp, go, java     looked at by tests/interop/test_quick_starts.py, which runs the quick starts as they are printed
     ini, text         not looked at: units of systemd, and output
+A word with a dot behind that is the name of the file.
 
 Of commands it is tested that they are understood (exit status 2 is a mistake in the command line or
 in a file): most of what they are about is not there.
@@ -174,7 +176,7 @@ class Reader:
         return run([self.test.build / 'udpactl', 'validate', file], directory)
 
     def envoy(self, example, directory):
-        kind = example.info.split()[2:]
+        kind = [word for word in example.info.split()[2:] if '.' not in word]
         body = ''.join('  ' + line for line in example.text.splitlines(True))
         file = directory / 'example.yaml'
         file.write_text(f'name: example\nresource:\n  "@type": x/{TYPES["".join(kind)]}\n{body}',
@@ -204,14 +206,18 @@ class Reader:
         json.loads(example.text)
         return 0, ''
 
+    def python(self, example, _directory):
+        compile(example.text, example.place, 'exec')
+        return 0, ''
+
     def handler(self, example):
         """None: the example is for the eye, or its commands are run."""
         words = example.info.split()
-        if words[:1] in (['sh'], ['console'], ['ini'], ['text'], ['indented']):
+        if words[:1] and words[0] in ('sh', 'console', 'ini', 'text', 'indented', 'cpp', 'go', 'java'):
             return None
         known = {'yaml udpad.yaml': self.udpad_yaml, 'yaml resource': self.resource,
-                 'yaml envoy': self.envoy, 'c': self.c, 'json': self.json}
-        found = known.get(' '.join(words[:2]))
+                 'yaml envoy': self.envoy, 'c': self.c, 'json': self.json, 'python': self.python}
+        found = known.get(' '.join(words[:2])) or known.get(words[0] if words else '')
         if not found:
             raise Failure(f'{example.place}: "```{example.info}" does not say where it goes: one of '
                           f'{", ".join(known)}, sh, console, ini, text')
@@ -279,7 +285,8 @@ class Shell:
         if '-c' in command or '--config' in command:
             at = command.index('-c' if '-c' in command else '--config')
             command = command[:at] + command[at + 2:]
-        (self.work / 'resources').mkdir(exist_ok=True)
+        if '--resources' in command:
+            (self.work / command[command.index('--resources') + 1]).mkdir(exist_ok=True)
         status, output = run([self.test.build / 'udpad', '--check', *command[1:]], self.work)
         return f'{place}: {shlex.join(command)}: {output}' if status else None
 
@@ -357,14 +364,16 @@ def test_all(test):
     test_banner(test)
     test_refusal(test, reader)
     test_references(test, reader)
-    problems, n, n_commands = [], 0, 0
+    problems, n, n_commands, run_before = [], 0, 0, set()
     for page in PAGES:
         for example in examples(page):
             n += 1
             problems.append(reader.problem(example))
             for command in commands(example):
                 n_commands += 1
-                problems.append(shell.problem(example.place, command))
+                if tuple(command) not in run_before:
+                    problems.append(shell.problem(example.place, command))
+                run_before.add(tuple(command))
     problems = [problem for problem in problems if problem]
     check('there are examples and commands', n > 60 and n_commands > 30, (n, n_commands))
     check('all examples work as printed', not problems, '\n'.join(['', *problems]))
