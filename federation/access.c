@@ -237,8 +237,8 @@ tell(const struct review *review)
 {
     if (review->n_withdrawn)
         udpai_log(UDPA_LOG_WARNING, "acl",
-                  "%zu resources of %zu peers are withdrawn: by the rules that hold now these may "
-                  "not publish them",
+                  "withdrawn %zu resources of %zu peers: the present rules do not allow these "
+                  "peers to publish them",
                   review->n_withdrawn, review->n_origins);
 }
 

@@ -269,12 +269,11 @@ udpai_client_reports_receive(udpai_groups *groups, udpai_report *report)
     if (take(groups, report))
         return false;
     if (udpai_log_allow(&groups->late_log, udpai_context_now(groups->context), &n_suppressed))
-        udpai_log(
-            UDPA_LOG_WARNING, "federation",
-            "no memory or no room for the clients of '%.*s' besides %zu other groups of them, "
-            "some of which have gone: sources are asked for them later "
-            "(limits.max_client_groups; %u more not shown)",
-            UDPAI_SHOWN(name_space), groups->by_name_space.n, n_suppressed);
+        udpai_log(UDPA_LOG_WARNING, "federation",
+                  "no memory or no room for the client group '%.*s' beside %zu others, some of "
+                  "which have no client left: sources are asked for it later "
+                  "(limits.max_client_groups; %u more not shown)",
+                  UDPAI_SHOWN(name_space), groups->by_name_space.n, n_suppressed);
     take_later(groups, report);
     return true;
 }

@@ -113,8 +113,8 @@ udpai_source_lost_update(udpai_source *source)
         return;
     source->has_lost_update = true;
     udpai_log(UDPA_LOG_ERROR, "federation",
-              "source %.*s: out of memory for what it has sent: its stream is ended, and the next "
-              "one brings it again",
+              "source %.*s: reconnecting: out of memory for what it has sent, which its next "
+              "stream brings again",
               (int)udpa_bytes_size(source->name), (const char *)udpa_bytes_data(source->name));
     udpai_source_hang_up_in_the_end(source);
 }

@@ -117,9 +117,8 @@ end_all(udpai_node *node, const udpai_deletion *deletion, const found *all)
     }
     if (n_ended == 0)
         return;
-    udpai_log(UDPA_LOG_INFO, "federation",
-              "%zu resources that '%.*s' has read are deleted, as if it had said so", n_ended,
-              UDPAI_SHOWN(deletion->node_id));
+    udpai_log(UDPA_LOG_INFO, "federation", "deleted %zu resources that node '%.*s' has read",
+              n_ended, UDPAI_SHOWN(deletion->node_id));
     udpai_context_touch(&node->context);
 }
 

@@ -155,8 +155,8 @@ begin_next(udpai_epoch *epoch)
     epoch->is_whole = true;
     announce(epoch);
     udpai_log(UDPA_LOG_WARNING, "federation",
-              "it was accepted that what this node does not have has gone: nodes below it that "
-              "hold what they had of it withdraw that");
+              "accepted: what this node does not have is removed; downstream nodes that hold "
+              "resources of it withdraw them");
 }
 
 /* Only if that is kept, is it announced: it must not be taken back by a crash. The id is there so
@@ -219,8 +219,8 @@ end_next(udpai_epoch *epoch, udpa_err result)
     epoch->next = udpa_bytes_unref(epoch->next);
     epoch->next_ticket = 0;
     udpai_log(UDPA_LOG_ERROR, "federation",
-              "that what this node does not have has gone could not be kept, and is not announced: "
-              "accept it again");
+              "not accepted: the store could not keep it, so downstream nodes are not notified; "
+              "run udpactl sources accept again");
 }
 
 void

@@ -183,8 +183,8 @@ directory_was_read(udpai_node *node, udpai_origin *origin, udpai_str root)
         udpai_store_note(node->context.store, UDPAI_DURABLE_MARK, origin, (udpai_str){0},
                          (udpai_str){0}) != UDPA_OK)
         udpai_log(UDPA_LOG_WARNING, "federation",
-                  "that all of %.*s was read could not be noted: %s", (int)root.len, root.data,
-                  udpa_err_text(UDPA_ERR_NOMEM));
+                  "directory %.*s: read, but the store could not note it: %s", (int)root.len,
+                  root.data, udpa_err_text(UDPA_ERR_NOMEM));
     udpai_context_touch(&node->context);
 }
 

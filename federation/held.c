@@ -91,13 +91,12 @@ udpai_held_tell(udpai_source *source, udpai_str type_url)
     udpai_str configured = source->template ? udpai_bytes_view(source->template->name) : own;
     udpai_strbuf names = {0};
     put_names(&names, source->owner->context, source->origin, type_url);
-    udpai_log(
-        UDPA_LOG_WARNING, "federation",
-        "source %.*s does not name %zu of %.*s any more that it had, and has not said that "
-        "they are gone: %s. They are held, and served as before, until it names them again. If "
-        "they are meant to be gone: udpactl sources accept %.*s. They are: %s",
-        UDPAI_SHOWN(own), n, UDPAI_SHOWN(type_url), why, UDPAI_SHOWN(configured),
-        names.data ? names.data : "");
+    udpai_log(UDPA_LOG_WARNING, "federation",
+              "source %.*s: held %zu resources of %.*s that it does not name any more and has not "
+              "removed: %s. They are served as before until it names them again. If they are meant "
+              "to be removed: udpactl sources accept %.*s. They are: %s",
+              UDPAI_SHOWN(own), n, UDPAI_SHOWN(type_url), why, UDPAI_SHOWN(configured),
+              names.data ? names.data : "");
     udpai_strbuf_done(&names);
     return true;
 }
@@ -132,12 +131,12 @@ describe(void *userdata, udpai_str type_url, size_t n)
 {
     struct told *told = userdata;
     udpai_strbuf text = {0};
-    udpai_strbuf_printf(&text,
-                        "directory %.*s does not have %zu of %.*s any more, more at once than "
-                        "max_withdrawal allows: they are held, and served as before, until it has "
-                        "them again. If they are meant to be gone: udpactl sources accept %.*s. "
-                        "They are: ",
-                        UDPAI_SHOWN(told->root), n, UDPAI_SHOWN(type_url), UDPAI_SHOWN(told->root));
+    udpai_strbuf_printf(
+        &text,
+        "directory %.*s: held %zu resources of %.*s that it does not have any more: more at once "
+        "than max_withdrawal allows. They are served as before until it has them again. If they "
+        "are meant to be removed: udpactl sources accept %.*s. They are: ",
+        UDPAI_SHOWN(told->root), n, UDPAI_SHOWN(type_url), UDPAI_SHOWN(told->root));
     put_names(&text, told->context, told->origin, type_url);
     if (udpai_strbuf_failed(&text))
         told->is_short = true;
@@ -265,7 +264,7 @@ udpai_held_accept(udpai_sources *sources, udpai_str name, size_t *ret_n)
     *ret_n = n_before - udpai_store_n_contributions(sources->context->store);
     if (*ret_n == 0)
         return any || directory;
-    udpai_log(UDPA_LOG_INFO, "federation", "%.*s: it is accepted that %zu resources have gone",
+    udpai_log(UDPA_LOG_INFO, "federation", "source %.*s: accepted, %zu held resources removed",
               UDPAI_SHOWN(name), *ret_n);
     udpai_context_touch(sources->context);
     return true;

@@ -108,7 +108,7 @@ tell_refused(udpai_intake *intake)
                                        udpai_context_now(receiver->context), &n_suppressed))
             continue;
         udpai_str name = name_of(intake->peer);
-        udpai_log(UDPA_LOG_WARNING, "federation", "refused from %.*s: %s (%u more not shown)",
+        udpai_log(UDPA_LOG_WARNING, "federation", "rejected from %.*s: %s (%u more not shown)",
                   (int)name.len, name.data, udpa_error_message(error), n_suppressed);
     }
 }

@@ -102,8 +102,8 @@ take_subscription_error(udpai_node *node, const udpai_report *report)
         return;
     udpai_str name = peer ? udpai_peer_name(peer) : (udpai_str){0};
     udpai_log(UDPA_LOG_WARNING, "federation",
-              "%.*s refuses a subscription of type %.*s: %.*s (%u more not shown)", (int)name.len,
-              name.data, (int)error->type_url.len, error->type_url.data,
+              "subscription rejected by %.*s, of type %.*s: %.*s (%u more not shown)",
+              (int)name.len, name.data, (int)error->type_url.len, error->type_url.data,
               (int)error->status_text.len, error->status_text.data, n_suppressed);
 }
 

@@ -157,7 +157,8 @@ renew(udpai_receiver *receiver, const udpai_contribution *held, const udpa_resou
         err = udpai_intake_put(receiver, held->origin, renewed, &taking, &error);
     if (err != UDPA_OK && error)
         udpai_log(UDPA_LOG_WARNING, "federation",
-                  "others have ended what is still read here, and it cannot be said again: %s",
+                  "a resource that is still read here was removed elsewhere, and cannot be "
+                  "published again: %s",
                   udpa_error_message(error));
 }
 

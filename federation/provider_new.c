@@ -286,8 +286,8 @@ has_room_for_type(udpai_providers *providers, udpai_str type_url)
     if (udpai_log_allow(&providers->any_types_log, udpai_context_now(providers->context),
                         &n_suppressed))
         udpai_log(UDPA_LOG_WARNING, "federation",
-                  "sources are asked for %d types already, which is the limit: %.*s is not asked "
-                  "for, and nothing is said of it (%u more not shown)",
+                  "sources are asked for %d types, which is the limit: type %.*s is not subscribed "
+                  "to (%u more not shown)",
                   ANY_TYPES_MAX, (int)type_url.len, type_url.data, n_suppressed);
     return false;
 }

@@ -39,8 +39,8 @@ give_up_waiting(udpai_recovery *recovery, const char *why)
         return;
     }
     udpai_log(UDPA_LOG_WARNING, "federation",
-              "source %.*s: %s: what it has learned while it stood in for this node is not known, "
-              "and is taken over when it comes",
+              "source %.*s: %s: what was published to it while this node was away is not known, "
+              "and is taken over when it connects",
               UDPAI_SHOWN(name), why);
     end_wait(recovery);
 }
@@ -221,7 +221,8 @@ udpai_source_note_adopted(udpai_source *source, const udpa_resource *resource)
     source->recovery->n_adopted++;
     if (udpai_log_allow(&sources->adopted_log, udpai_context_now(sources->context), &n_suppressed))
         udpai_log(UDPA_LOG_INFO, "federation",
-                  "'%s' is taken over from %.*s, which has something newer (%u more not shown)",
+                  "resource '%s' taken over from source %.*s, which has a newer version (%u more "
+                  "not shown)",
                   udpa_resource_name(resource), UDPAI_SHOWN(udpai_bytes_view(source->name)),
                   n_suppressed);
 }

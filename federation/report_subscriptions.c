@@ -267,8 +267,8 @@ tell_full(udpai_interest *interest, udpai_str type_url)
                         &n_suppressed))
         udpai_log(
             UDPA_LOG_WARNING, "federation",
-            "clients are asked for %d things already, which is the limit: nothing more of type "
-            "%.*s is asked for; subscribe to a namespace, not to names (%u more not shown)",
+            "clients are asked for %d names and namespaces, which is the limit: no more of type "
+            "%.*s are subscribed to; subscribe to a namespace, not to names (%u more not shown)",
             WISHES_MAX, (int)type_url.len, type_url.data, n_suppressed);
 }
 

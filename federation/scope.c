@@ -41,8 +41,8 @@ on_sync_timeout(udpai_timer *timer)
         return;
     scope->is_hung = true;
     udpai_log(UDPA_LOG_WARNING, "federation",
-              "source %.*s is connected but has not sent all it has of %.*s within %llu ms: the "
-              "next source counts until it has",
+              "source %.*s: not synchronized: connected, but has not sent all it has of %.*s "
+              "within %llu ms: failing over to the next source until it has",
               (int)udpa_bytes_size(source->name), (const char *)udpa_bytes_data(source->name),
               (int)udpa_bytes_size(scope->type), (const char *)udpa_bytes_data(scope->type),
               (unsigned long long)source->owner->context->timing.sync_timeout_ms);

@@ -149,7 +149,7 @@ disown(udpai_node *node, const udpai_peer *peer)
     if (!peer->origin || is_here_again(node, peer))
         return;
     udpai_log(UDPA_LOG_WARNING, "federation",
-              "what %.*s has published is withdrawn: its certificate was revoked",
+              "withdrawn all that %.*s has published: its certificate was revoked",
               UDPAI_SHOWN(name));
     udpai_store_withdraw_all(node->context.store, peer->origin, (udpai_str){0}, (udpai_str){0},
                              NULL, NULL);

@@ -248,7 +248,8 @@ static void
 tell_withdrawn(const struct look *look)
 {
     if (look->first)
-        udpai_log(UDPA_LOG_WARNING, "signatures", "%zu resources are withdrawn; the first: %s",
+        udpai_log(UDPA_LOG_WARNING, "signatures",
+                  "withdrawn %zu resources for their signatures; the first: %s",
                   look->n_withdrawals, udpa_error_message(look->first));
     udpa_error_unref(look->first);
 }

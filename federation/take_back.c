@@ -285,7 +285,7 @@ udpai_take_back_nothing(udpai_receiver *receiver)
     }
     udpai_log(UDPA_LOG_WARNING, "federation",
               "started with --restored: nothing is recovered until the next start, and %zu "
-              "resources of this node count anew as they are in its store%s",
+              "resources of this node are published anew as they are in its store%s",
               n, all.failed || n != all.resources.n ? "; there was no memory for the rest" : "");
     udpai_vector_done(&all.resources);
     udpai_vector_done(&all.origins);

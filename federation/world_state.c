@@ -144,12 +144,12 @@ tell(const struct state *state, const part *of)
     udpai_str name = udpai_peer_name(state->intake->peer);
     if (udpai_log_allow(&receiver->context->refused_log, udpai_context_now(receiver->context),
                         &n_suppressed))
-        udpai_log(
-            UDPA_LOG_WARNING, "federation",
-            "%.*s has published a state of the world that leaves out %zu of its %zu resources "
-            "of type %.*s, more than may go at once (limits.max_withdrawal): they stay; to "
-            "remove them it must name them (%u more not shown)",
-            UDPAI_SHOWN(name), of->n_left_out, of->n_all, UDPAI_SHOWN(of->type_url), n_suppressed);
+        udpai_log(UDPA_LOG_WARNING, "federation",
+                  "kept %zu resources of %.*s that its state of the world leaves out, of %zu of "
+                  "type %.*s: more than may be removed at once (limits.max_withdrawal); to remove "
+                  "them it must name them (%u more not shown)",
+                  UDPAI_SHOWN(name), of->n_left_out, of->n_all, UDPAI_SHOWN(of->type_url),
+                  n_suppressed);
 }
 
 /* What leaves out too much of its type takes nothing of it away, and says so name by name. Without

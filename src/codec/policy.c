@@ -45,8 +45,8 @@ warn(const udpa_resource *resource, const udpa_error *error, int64_t now_us)
     pthread_mutex_unlock(&mutex);
     if (is_told)
         udpai_log(UDPA_LOG_WARNING, "validation",
-                  "taken all the same: '%s': %s (%u more not shown)", udpa_resource_name(resource),
-                  udpa_error_message(error), n_left_out);
+                  "accepted although invalid: '%s': %s (%u more not shown)",
+                  udpa_resource_name(resource), udpa_error_message(error), n_left_out);
 }
 
 struct listener {

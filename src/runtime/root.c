@@ -52,8 +52,7 @@ on_take(void *userdata, bool is_change)
     udpai_runtime *runtime = root->context->runtime;
     udpai_runtime_reading *reading = &root->reading;
     if (!reading->has_memory) {
-        udpai_log(UDPA_LOG_ERROR, "runtime",
-                  "%s: no memory to read it; what was read last goes on counting",
+        udpai_log(UDPA_LOG_ERROR, "runtime", "%s: out of memory; what was read before stays",
                   udpai_runtime_root_path(root));
     } else if (is_change || !udpai_runtime_reading_is_known(reading, runtime)) {
         count_overrides(root);

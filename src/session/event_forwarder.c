@@ -46,7 +46,8 @@ udpai_event_forwarder_report(udpai_event_forwarder *forwarder,
 {
     udpai_report *report = udpai_report_new(kind);
     if (!report || (!events && kind == UDPAI_REPORT_EVENTS)) {
-        udpai_log(UDPA_LOG_ERROR, "sinks", "out of memory: events stay in one process");
+        udpai_log(UDPA_LOG_ERROR, "sinks",
+                  "out of memory: events are not forwarded between workers");
         udpai_report_free(report);
         udpa_bytes_unref(events);
         return false;
@@ -161,7 +162,7 @@ static void
 tell_lost(const udpai_order *order, const char *why)
 {
     udpai_log(UDPA_LOG_ERROR, "sinks",
-              "events of worker %llu are lost, and it hands up no more: %s",
+              "events of worker %llu are lost, and it forwards no more: %s",
               (unsigned long long)order->session, why);
 }
 

@@ -73,7 +73,7 @@ on_interest(void *userdata, const udpai_interest_of *of)
     if (report)
         report->subscription = udpai_subscription_message_copy(&message);
     if (!report || !report->subscription) {
-        udpai_log(UDPA_LOG_ERROR, "session", "out of memory: a subscription is not passed on");
+        udpai_log(UDPA_LOG_ERROR, "session", "out of memory: a subscription is not forwarded");
         udpai_report_free(report);
         return;
     }
@@ -260,10 +260,9 @@ static void
 fall_behind(udpai_hub *hub)
 {
     if (!udpai_timer_is_set(&hub->retry))
-        udpai_log(
-            UDPA_LOG_ERROR, "session",
-            "out of memory: changes cannot be taken over; all streams are ended, and new ones "
-            "refused, until they can: give the node more memory, or less to hold");
+        udpai_log(UDPA_LOG_ERROR, "session",
+                  "out of memory: changes cannot be applied; all streams are ended, and new ones "
+                  "rejected, until they can: give the node more memory, or less to hold");
     udpai_timer_set(hub->wheel, &hub->retry, hub->wheel->now_ms + RETRY_MS);
     udpai_hub_finish_all(hub, UDPA_ERR_NOMEM, "the node is out of memory");
 }

@@ -343,7 +343,7 @@ udpai_worker_pool_report(udpai_worker_pool *pool, size_t member, udpai_report *r
         report->link = 0;
     if (!is_its_own(member, report)) {
         udpai_log(UDPA_LOG_ERROR, "session",
-                  "worker %zu speaks of a session that it does not have: ignored", member);
+                  "ignored a report of worker %zu on a session that it does not have", member);
         udpai_report_free(report);
         return;
     }

@@ -79,7 +79,7 @@ note_refused(udpai_lrs *lrs, udpai_str what, const udpa_error *why)
                                      UDPAI_SHOWN(what), udpa_error_message(why));
     if (udpai_log_allow(&lrs->service->refused, now_ms(lrs), &n_suppressed))
         udpai_log(UDPA_LOG_WARNING, "lrs",
-                  "refused what '%.*s' reports of cluster '%.*s': %s (%u more not shown)",
+                  "rejected load reported by '%.*s' of cluster '%.*s': %s (%u more not shown)",
                   UDPAI_SHOWN(id), UDPAI_SHOWN(what), udpa_error_message(why), n_suppressed);
 }
 

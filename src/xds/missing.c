@@ -77,8 +77,7 @@ warn(udpai_xds *xds, udpai_str name, const udpa_error *why)
         return;
     udpai_str id = xds->peer ? udpai_node_info_parts(xds->peer)->id : (udpai_str){0};
     udpai_log(UDPA_LOG_WARNING, "xds",
-              "the client with node id '%.*s' has asked for a name that is missing whatever there "
-              "is: %s (%u more such warnings left out)",
+              "client '%.*s' has subscribed to a name that can never exist: %s (%u more not shown)",
               UDPAI_SHOWN(id), udpa_error_message(why), n_suppressed);
 }
 

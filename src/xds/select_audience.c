@@ -13,8 +13,8 @@ udpai_xds_reject_unmatched_client(udpai_xds_server *shim,
     unsigned n_suppressed;
     if (udpai_log_allow(&shim->unmatched_clients, udpai_hub_wheel(hub)->now_ms, &n_suppressed))
         udpai_log(UDPA_LOG_WARNING, "xds",
-                  "refused a client that belongs to no audience: node id '%.*s', cluster '%.*s', "
-                  "certificate '%.*s' (%u more such warnings left out)",
+                  "rejected client '%.*s', which belongs to no audience: cluster '%.*s', "
+                  "certificate '%.*s' (%u more not shown)",
                   UDPAI_SHOWN(id), UDPAI_SHOWN(cluster), UDPAI_SHOWN(identity), n_suppressed);
     return udpai_fail(ret_error, UDPA_ERR_DENIED,
                       "you belong to no audience of this node, with node id '%.*s', cluster "

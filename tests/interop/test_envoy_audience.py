@@ -13,7 +13,7 @@ BOOTSTRAP = {'audiences': [
     {'name': 'banks', 'match': {'node_ids': ['bank'], 'clusters': ['interop']},
      'default_namespace': 'bank.acme'},
 ]}
-REFUSED = 'refused a client that belongs to no audience'
+REFUSED = 'which belongs to no audience'
 
 
 def body(test):

@@ -101,7 +101,7 @@ def test_mistakes(test, srv, top, edge, before):
              lambda: 'the layer production stays as it was' in top.status())
     (srv / 'v1/production/numerator').unlink()
     wait_for('its end in the log',
-             lambda: 'the layer production has no errors any more' in top.process.text())
+             lambda: 'the layer production is reloaded, no errors found' in top.process.text())
     wait_for('the mistake is over',
              lambda: 'stays as it was' not in top.status())
     os.rename(srv / 'v1/staging', srv / 'away')

@@ -211,7 +211,7 @@ log_mended_problems(const udpai_file_result *before, const udpai_file_result *no
         any = any || !has_problem(now, problem);
         if (!has_problem_at(now, problem->path) &&
             (i == 0 || strcmp(before->problems.items[i - 1].path, problem->path) != 0))
-            udpai_log(UDPA_LOG_INFO, "file", "%s: no errors any more", problem->path);
+            udpai_log(UDPA_LOG_INFO, "file", "%s: reloaded, no errors found", problem->path);
     }
     return any;
 }

@@ -76,7 +76,7 @@ warn(udpai_file_watch *watch, int result)
 {
     if (!watch->is_warned)
         udpai_log(UDPA_LOG_WARNING, "file",
-                  "%s: cannot be watched (%s); its changes are found later, by looking",
+                  "%s: cannot be watched (%s): its changes are found later, by scanning",
                   watch->root, uv_strerror(result));
     watch->is_warned = true;
 }

@@ -114,7 +114,7 @@ count_warnings(udpa_log_level level, const char *component, const char *message,
     (void)userdata;
     (void)level;
     (void)component;
-    n_warnings += strstr(message, "directory " ROOT " does not have 20 of") != NULL;
+    n_warnings += strstr(message, "directory " ROOT ": held 20 resources of") != NULL;
 }
 
 static udpa_err

@@ -313,7 +313,7 @@ a_mistake_is_logged_and_listed_until_it_is_mended(void **state)
     file_bed_replace(&BED.files, "root/a.yaml", file_bed_yaml("a", "2"));
     await(&BED, "local/a=2 local/b=2");
     assert_int_equal(n_logged, 2);
-    assert_non_null(strstr(last_logged, "root/a.yaml: no errors any more"));
+    assert_non_null(strstr(last_logged, "root/a.yaml: reloaded, no errors found"));
     assert_int_equal(BED.n_problem_changes, 2);
     assert_false(BED.has_mistakes);
     assert_int_equal(udpai_file_origin_n_problems(BED.origin, NULL), 0);
