@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files and directories that a start would miss. What is wrong in certificates: tests/product. */
-#include "daemon/files_check.h"
+#include "daemon/bootstrap_check.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ check(bootstrap_test *test, const char *text, const udpai_options *options)
 {
     bootstrap_test_read(test, text);
     assert_ok(test->err);
-    udpai_files_check(test->bootstrap.message, options, &test->diagnostics);
+    udpai_bootstrap_check_files(test->bootstrap.message, options, &test->diagnostics);
 }
 
 #define NONE ": No such file or directory\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/health.h"
+#include "daemon/plan.h"
 
 #include "bootstrap_test.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The section 'signatures': what is wrong with it, and what comes of it. */
-#include "daemon/signatures_check.h"
+#include "daemon/bootstrap_check.h"
+#include "daemon/plan_internal.h"
 
 #include <openssl/evp.h>
 #include <openssl/pem.h>
@@ -8,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "daemon/plan.h"
 #include "tests/unit/daemon/bootstrap_test.h"
 
 static void

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sinks in the bootstrap file: what is wrong with them, and what comes of them. */
-#include "daemon/files_check.h"
+#include "daemon/bootstrap_check.h"
 #include "daemon/plan.h"
 #include "daemon/sinks.h"
 #include "tests/unit/daemon/bootstrap_test.h"
@@ -79,7 +79,7 @@ files_must_be_such_as_can_be_written(void **state)
                               "- {kind: TRACE, file: {path: /nowhere/a}}\n"
                               "- {kind: METRICS, file: {path: /dev/null}}\n"
                               "- {kind: EVENT, file: {path: /tmp/udpa-sinks-check}}\n");
-    udpai_files_check(test->bootstrap.message, &options, &test->diagnostics);
+    udpai_bootstrap_check_files(test->bootstrap.message, &options, &test->diagnostics);
     bootstrap_test_assert_mistakes(
         test, "test.yaml:2:28: sinks[0].file.path: /tmp: is no file: Is a directory\n"
               "test.yaml:3:30: sinks[1].file.path: /nowhere/a: cannot be made: No such file or "

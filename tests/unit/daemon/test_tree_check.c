@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What may be wrong with a ConfigSource of kind runtime_tree. */
-#include "daemon/files_check.h"
+#include "daemon/bootstrap_check.h"
 #include "tests/unit/daemon/bootstrap_test.h"
 
 static void
@@ -40,7 +40,7 @@ a_runtime_tree_may_be_missing(void **state)
                               "    - {name: y, runtime_tree: {symlink_root: /tmp}}\n"
                               "store: {in_memory: true}\n");
     assert_ok(test->err);
-    udpai_files_check(test->bootstrap.message, &(udpai_options){0}, &test->diagnostics);
+    udpai_bootstrap_check_files(test->bootstrap.message, &(udpai_options){0}, &test->diagnostics);
     bootstrap_test_assert_mistakes(
         test, "warning: test.yaml:3:46: static_resources.config_sources[0].runtime_tree."
               "symlink_root: /nowhere/a: cannot be read at present"
