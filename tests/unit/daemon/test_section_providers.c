@@ -199,5 +199,5 @@ main(void)
         daemon_test(delegations_say_whose),
         daemon_test(delegations_are_of_namespaces),
     };
-    return cmocka_run_group_tests_name("provider check", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("section_providers", tests, NULL, NULL);
 }

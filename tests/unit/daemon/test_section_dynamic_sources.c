@@ -122,5 +122,5 @@ main(void)
         daemon_test(what_is_not_there_may_come),
         daemon_test(without_the_section_it_is_a_mistake),
     };
-    return cmocka_run_group_tests_name("dynamic_check", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("section_dynamic_sources", tests, NULL, NULL);
 }
