@@ -32,13 +32,16 @@ typedef struct udpai_field {
     const udpai_section *of; /* of messages of this package */
 
     /* What it may be. */
-    const char *none;  /* said if it is not there */
-    const char *empty; /* said of an item that is an empty text */
+    const char *none;  /* reported if it is not there */
+    const char *empty; /* reported of an item that is an empty text, in place of the word's error */
     udpa_err (*word)(const char *text, udpa_error **ret_error);
-    uint64_t min, max;    /* of numbers; of times, in ms, where 0 is any; @p max: of a list, too */
-    const char *bounds;   /* how it is said, where numbers are not enough */
-    bool is_namespace;    /* others may be slips of it */
-    udpai_value_fn check; /* what else is to be said of a value, or of each item */
+    /* Of a number that is not 0, of a time in ms, and the second one of how many items there are;
+     * 0: no bound. */
+    uint64_t min, max;
+    const char *bounds; /* of the report: "1 h", "are too many" */
+    bool is_namespace;  /* others may be slips of it */
+    /* Of each value or item that is there; of numbers and times in place of the bounds. */
+    udpai_value_fn check;
     udpai_value_fn check_files;
 
     /* Where a number, a time, or true goes: a place in the plan; and what it is if it is not given.
