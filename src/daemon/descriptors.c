@@ -2,7 +2,7 @@
 #include "daemon/descriptors.h"
 
 #include "codec/suggest.h"
-#include "daemon/files_check.h"
+#include "daemon/files.h"
 #include "daemon/option_rules.h"
 #include "model/type_url.h"
 

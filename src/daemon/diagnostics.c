@@ -232,29 +232,6 @@ udpai_diagnostics_warn(udpai_diagnostics *diagnostics, const char *path, const c
 }
 
 void
-udpai_diagnostics_require(udpai_diagnostics *diagnostics,
-                          const char *path,
-                          const char *field,
-                          bool is_given)
-{
-    char room[UDPAI_FIELD_PATH_MAX];
-    if (!is_given)
-        udpai_diagnostics_error(diagnostics, udpai_path_field(room, path, field), "is required");
-}
-
-void
-udpai_diagnostics_require_words(udpai_diagnostics *diagnostics,
-                                const char *list,
-                                char *const *words,
-                                size_t n_words)
-{
-    char path[UDPAI_FIELD_PATH_MAX];
-    for (size_t i = 0; i < n_words; i++)
-        if (!*words[i])
-            udpai_diagnostics_error(diagnostics, udpai_path_item(path, list, i), "is empty");
-}
-
-void
 udpai_diagnostics_option(udpai_diagnostics *diagnostics, const char *format, ...)
 {
     va_list arguments;

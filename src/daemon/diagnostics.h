@@ -43,16 +43,6 @@ udpai_diagnostics_error(udpai_diagnostics *diagnostics, const char *path, const 
 void
 udpai_diagnostics_warn(udpai_diagnostics *diagnostics, const char *path, const char *format, ...)
     UDPA_PRINTF(3, 4);
-/* A field that must be there. */
-void udpai_diagnostics_require(udpai_diagnostics *diagnostics,
-                               const char *path,
-                               const char *field,
-                               bool is_given);
-/* A list of texts, none of which may be empty. */
-void udpai_diagnostics_require_words(udpai_diagnostics *diagnostics,
-                                     const char *list,
-                                     char *const *words,
-                                     size_t n_words);
 /* Of the command line. */
 void udpai_diagnostics_option(udpai_diagnostics *diagnostics, const char *format, ...)
     UDPA_PRINTF(2, 3);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/keepalive.h"
 
-#include "daemon/option_rules.h"
+#include "daemon/sections.h"
 
 #define DAY_MS ((uint64_t)24 * 3600 * 1000)
 #define HOUR_MS ((uint64_t)3600 * 1000)
@@ -9,42 +9,20 @@
 #define INTERVAL_MIN_MS 2000
 #define TIMEOUT_MIN_MS 100
 
+static const udpai_field fields[] = {
+    {.name = "interval", .min = INTERVAL_MIN_MS, .max = DAY_MS},
+    {.name = "timeout", .min = TIMEOUT_MIN_MS, .max = HOUR_MS},
+};
+
+const udpai_section udpai_section_keepalive = {UDPAI_SECTION(keepalive, fields)};
+
 /* 0: below all bounds. */
 static uint64_t
 ms_of(const Google__Protobuf__Duration *time)
 {
     if (time->seconds < 0 || time->nanos < 0)
         return 0;
-    if ((uint64_t)time->seconds > DAY_MS / 1000)
-        return UINT64_MAX;
-    return (uint64_t)time->seconds * 1000 + (uint64_t)time->nanos / 1000000;
-}
-
-static void
-check_time(const Google__Protobuf__Duration *time,
-           uint64_t min_ms,
-           uint64_t max_ms,
-           const char *path,
-           udpai_diagnostics *diagnostics)
-{
-    if (time && (ms_of(time) < min_ms || ms_of(time) > max_ms))
-        udpai_diagnostics_error(diagnostics, path, "must lie between %g s and %g s",
-                                (double)min_ms / 1000, (double)max_ms / 1000);
-}
-
-void
-udpai_keepalive_check(const Udpa__Config__V1__Keepalive *from,
-                      const char *path,
-                      udpai_diagnostics *diagnostics)
-{
-    char room[UDPAI_FIELD_PATH_MAX], field[UDPAI_FIELD_PATH_MAX];
-    if (!from)
-        return;
-    udpai_path_field(room, path, "keepalive");
-    check_time(from->interval, INTERVAL_MIN_MS, DAY_MS, udpai_path_field(field, room, "interval"),
-               diagnostics);
-    check_time(from->timeout, TIMEOUT_MIN_MS, HOUR_MS, udpai_path_field(field, room, "timeout"),
-               diagnostics);
+    return (uint64_t)time->seconds > DAY_MS / 1000 ? UINT64_MAX : udpai_duration_ms(time);
 }
 
 static uint64_t

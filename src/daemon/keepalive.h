@@ -3,7 +3,6 @@
 #ifndef UDPAI_KEEPALIVE_H
 #define UDPAI_KEEPALIVE_H
 
-#include "daemon/diagnostics.h"
 #include "transport/grpc/stream_thread.h"
 #include "udpa/config/v1/bootstrap.pb-c.h"
 
@@ -20,12 +19,8 @@
         UDPAI_XDS_KEEPALIVE_MS, UDPAI_KEEPALIVE_TIMEOUT_MS                                         \
     }
 
-/* @p from may be NULL; @p path is where it stands in. */
-void udpai_keepalive_check(const Udpa__Config__V1__Keepalive *from,
-                           const char *path,
-                           udpai_diagnostics *diagnostics);
-/* What is not given is as otherwise. What lies out of its bounds, in what nobody has checked, is
- * the bound. */
+/* @p from may be NULL. What is not given is as otherwise. What lies out of its bounds, in what
+ * nobody has checked, is the bound. */
 udpai_keepalive udpai_keepalive_of(const Udpa__Config__V1__Keepalive *from,
                                    udpai_keepalive otherwise);
 

@@ -7,7 +7,6 @@
 #include "base/map.h"
 #include "daemon/bootstrap_check.h"
 #include "daemon/descriptors.h"
-#include "daemon/files_check.h"
 #include "daemon/instance.h"
 #include "daemon/lock_order.h"
 #include "daemon/log_sink.h"
@@ -51,7 +50,7 @@ look_at(const udpai_bootstrap *bootstrap,
 {
     udpai_options_check(options, bootstrap->message, diagnostics);
     udpai_bootstrap_check(bootstrap->message, diagnostics);
-    udpai_files_check(bootstrap->message, options, diagnostics);
+    udpai_bootstrap_check_files(bootstrap->message, options, diagnostics);
     udpai_descriptors_load(schema, bootstrap->message, options, diagnostics);
 }
 

@@ -5,8 +5,6 @@
 
 #include "model/name.h"
 
-typedef Udpa__Config__V1__Bootstrap bootstrap_message;
-
 #define SLIPS_MAX 2
 #define LEN_MAX 256 /* of what is compared */
 
@@ -17,77 +15,13 @@ struct mentions {
 };
 
 static void
-mention(struct mentions *mentions, const char *name_space)
+mention(void *userdata, const char *name_space)
 {
+    struct mentions *mentions = userdata;
     udpai_str text = udpai_str_from(name_space);
     if (text.len && text.len <= LEN_MAX && !memchr(text.data, '{', text.len) &&
         !udpai_vector_push(&mentions->items, text))
         mentions->failed = true;
-}
-
-static void
-mention_all(struct mentions *mentions, char *const *namespaces, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        mention(mentions, namespaces[i]);
-}
-
-static void
-mention_source(struct mentions *mentions, const Udpa__Config__V1__ConfigSource *source)
-{
-    if (source->kind_case == UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_XDS)
-        mention(mentions, source->xds->namespace_);
-    if (source->kind_case == UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_REST)
-        mention(mentions, source->rest->namespace_);
-    if (source->kind_case == UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_RUNTIME_TREE)
-        mention(mentions, source->runtime_tree->namespace_);
-}
-
-static void
-mention_resources(struct mentions *mentions, const bootstrap_message *message)
-{
-    const Udpa__Config__V1__StaticResources *all = message->static_resources;
-    if (message->node)
-        mention(mentions, message->node->namespace_);
-    for (size_t i = 0; all && i < all->n_config_sources; i++)
-        mention_source(mentions, all->config_sources[i]);
-    for (size_t i = 0; all && i < all->n_directories; i++)
-        mention(mentions, all->directories[i]->namespace_);
-    for (size_t i = 0; i < message->n_authorities; i++)
-        mention(mentions, message->authorities[i]->namespace_);
-}
-
-static void
-mention_clients(struct mentions *mentions, const bootstrap_message *message)
-{
-    const Udpa__Config__V1__Shim *shim = message->shim;
-    for (size_t i = 0; i < message->n_audiences; i++) {
-        mention(mentions, message->audiences[i]->default_namespace);
-        mention_all(mentions, message->audiences[i]->namespaces,
-                    message->audiences[i]->n_namespaces);
-    }
-    if (shim) {
-        mention(mentions, shim->default_namespace);
-        mention_all(mentions, shim->namespaces, shim->n_namespaces);
-    }
-    for (size_t i = 0; message->acl && i < message->acl->n_rules; i++)
-        mention_all(mentions, message->acl->rules[i]->namespaces,
-                    message->acl->rules[i]->n_namespaces);
-    if (message->dynamic_sources)
-        mention_all(mentions, message->dynamic_sources->namespaces,
-                    message->dynamic_sources->n_namespaces);
-    if (message->delegation)
-        mention_all(mentions, message->delegation->namespaces, message->delegation->n_namespaces);
-    for (size_t i = 0; message->health && i < message->health->n_checks; i++)
-        mention(mentions, message->health->checks[i]->namespace_);
-}
-
-static void
-mention_providers(struct mentions *mentions, const bootstrap_message *message)
-{
-    for (size_t i = 0; i < message->n_providers; i++)
-        for (size_t k = 0; k < message->providers[i]->n_config_descriptors; k++)
-            mention(mentions, message->providers[i]->config_descriptors[k]->namespace_);
 }
 
 /* ---- slips ---- */
@@ -147,13 +81,13 @@ find_meant(const struct mentions *mentions, udpai_str text)
 }
 
 void
-udpai_namespace_check_typos(const bootstrap_message *message, udpai_diagnostics *diagnostics)
+udpai_namespace_check_typos(const udpai_section *section,
+                            const Udpa__Config__V1__Bootstrap *message,
+                            udpai_diagnostics *diagnostics)
 {
     struct mentions mentions = {0};
     char list[UDPAI_FIELD_PATH_MAX], path[UDPAI_FIELD_PATH_MAX];
-    mention_resources(&mentions, message);
-    mention_clients(&mentions, message);
-    mention_providers(&mentions, message);
+    udpai_section_namespaces(section, message, mention, &mentions);
     diagnostics->has_failed |= mentions.failed;
     for (size_t i = 0; i < message->n_providers; i++) {
         udpai_path_field(list, udpai_path_item(path, "providers", i), "config_descriptors");

@@ -3,10 +3,11 @@
 #ifndef UDPAI_DAEMON_NAMESPACE_CHECK_H
 #define UDPAI_DAEMON_NAMESPACE_CHECK_H
 
-#include "daemon/diagnostics.h"
-#include "udpa/config/v1/bootstrap.pb-c.h"
+#include "daemon/fields.h"
 
-void udpai_namespace_check_typos(const Udpa__Config__V1__Bootstrap *message,
+/* @p section: of the whole file. */
+void udpai_namespace_check_typos(const udpai_section *section,
+                                 const Udpa__Config__V1__Bootstrap *message,
                                  udpai_diagnostics *diagnostics);
 
 #endif

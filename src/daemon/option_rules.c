@@ -23,6 +23,12 @@ udpai_namespace_check(const char *name_space, udpa_error **ret_error)
                       name_space);
 }
 
+udpa_err
+udpai_prefix_check_word(const char *prefix, udpa_error **ret_error)
+{
+    return udpai_prefix_check(udpai_str_from(prefix), ret_error);
+}
+
 static bool
 has_controls(udpai_str text)
 {

@@ -8,6 +8,8 @@
 
 /* Of resources of our own or of a source: a prefix that is not reserved. Empty is one. */
 udpa_err udpai_namespace_check(const char *name_space, udpa_error **ret_error);
+/* A prefix of names. Empty is one. */
+udpa_err udpai_prefix_check_word(const char *prefix, udpa_error **ret_error);
 /* The id of a node is part of the names of its status. */
 udpa_err udpai_node_id_check(const char *id, udpa_error **ret_error);
 /* The full name of a message type, or a type URL. */

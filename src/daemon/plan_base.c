@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What all sections of a plan are made with: memory, texts, and whom to dial. */
+/* What all sections of a plan are made with: memory and texts. */
 #include "daemon/plan_internal.h"
 
-#include "daemon/certificates.h"
 #include "endpoint/type.h"
 
 void *
@@ -40,39 +39,18 @@ udpai_plan_words(udpai_plan *plan, char *const *from, size_t n, const udpai_str 
     return words ? UDPA_OK : UDPA_ERR_NOMEM;
 }
 
-udpa_err
-udpai_plan_target(void **ret_target,
-                  const char *address,
-                  const Udpa__Config__V1__ClientTls *tls,
-                  const udpai_grpc_target_options *how,
-                  udpa_error **ret_error)
+const char *
+udpai_first_of(const char *a, const char *b, const char *c)
 {
-    udpai_tls_files files = {0};
-    if (tls) {
-        udpa_err err = udpai_certificates_read_client(tls, &files, ret_error);
-        if (err != UDPA_OK && how->release_context)
-            how->release_context(how->method.context);
-        if (err != UDPA_OK)
-            return err;
-    }
-    udpai_grpc_target_options options = *how;
-    options.address = address;
-    options.tls = tls ? &files : NULL;
-    options.server_name = tls ? tls->server_name : NULL;
-    udpai_grpc_target *target = NULL;
-    udpa_err err = udpai_grpc_target_new(&target, &options, ret_error);
-    udpai_tls_files_done(&files);
-    *ret_target = target;
-    return err;
+    return a && *a ? a : b && *b ? b : c;
 }
 
-udpa_err
-udpai_plan_note_dialled(udpai_plan *plan,
-                        const char *kind,
-                        const char *name,
-                        const Udpa__Config__V1__ClientTls *tls,
-                        void *target)
+void
+udpai_plan_locality(const Udpa__Config__V1__Locality *from, udpai_node_parts *to)
 {
-    const udpai_plan_dialled dialled = {.kind = kind, .name = name, .tls = tls, .target = target};
-    return !tls || udpai_vector_push(&plan->dialled, dialled) ? UDPA_OK : UDPA_ERR_NOMEM;
+    if (!from)
+        return;
+    to->region = udpai_str_from(from->region);
+    to->zone = udpai_str_from(from->zone);
+    to->sub_zone = udpai_str_from(from->sub_zone);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Making a plan, for the files plan*.c. */
+/* Making a plan, for the files section_*.c. */
 #ifndef UDPAI_PLAN_INTERNAL_H
 #define UDPAI_PLAN_INTERNAL_H
 
@@ -17,39 +17,56 @@ udpai_plan_types(udpai_plan *plan, char *const *from, size_t n, const udpai_str 
 udpa_err
 udpai_plan_words(udpai_plan *plan, char *const *from, size_t n, const udpai_str **ret_words);
 
+/* The first that is given and not empty; c else. */
+const char *udpai_first_of(const char *a, const char *b, const char *c);
+/* @p from may be NULL. */
+void udpai_plan_locality(const Udpa__Config__V1__Locality *from, udpai_node_parts *to);
+
+/* ---- section_dial.c ---- */
+
 /* How to reach a peer by a method; reads the certificates. */
 udpa_err udpai_plan_target(void **ret_target,
                            const char *address,
                            const Udpa__Config__V1__ClientTls *tls,
                            const udpai_grpc_target_options *how,
                            udpa_error **ret_error);
-
+/* A node of UDPA, by this tls, which may be another than its own. */
+udpa_err udpai_plan_udpa_target(void **ret_target,
+                                const Udpa__Config__V1__UdpaSource *from,
+                                const Udpa__Config__V1__ClientTls *tls,
+                                udpa_error **ret_error);
 /* One that has TLS (else nothing is noted) is reached by other certificates later. */
 udpa_err udpai_plan_note_dialled(udpai_plan *plan,
                                  const char *kind,
                                  const char *name,
                                  const Udpa__Config__V1__ClientTls *tls,
                                  void *target);
+/* Does who dials the address come to this socket? Names of hosts are not looked up. */
+bool udpai_self_is_led_to(const char *address, const char *socket);
 
-/* plan_orca.c. The plan must stay where it is. */
-udpa_err udpai_plan_orca(udpai_plan *plan);
+/* ---- sections that are read again ---- */
 
-/* plan_acl.c: when sockets are planned. */
-udpa_err udpai_plan_acl(udpai_plan *plan);
-/* Of another reading of the file, for the same sockets. */
+/* section_acl.c: of another reading of the file, for the same sockets. */
 udpa_err udpai_plan_acl_again(const udpai_plan *plan,
                               const Udpa__Config__V1__Acl *from,
                               udpai_acl **ret_acl);
-
-/* plan_signatures.c: when the node is known; reads the files of keys. */
-udpa_err udpai_plan_signatures(udpai_plan *plan, udpa_error **ret_error);
-/* Of another reading of the file. */
+/* section_signatures.c */
 udpa_err udpai_plan_signatures_again(const udpai_plan *plan,
                                      const Udpa__Config__V1__Signatures *from,
                                      udpai_keyring **ret_keyring,
                                      udpa_error **ret_error);
+/* With the defaults. */
+int64_t udpai_signatures_validity_s(const Udpa__Config__V1__Signatures *signatures);
+int64_t udpai_signatures_skew_s(const Udpa__Config__V1__Signatures *signatures);
 
-/* plan_source.c: a source's target_for. */
+/* ---- sources ---- */
+
+/* section_sources.c: one more. */
+udpa_err udpai_plan_source(udpai_plan *plan,
+                           const Udpa__Config__V1__ConfigSource *from,
+                           udpa_error **ret_error);
+
+/* section_source_xds.c: a source's target_for. */
 void *
 udpai_plan_target_for_clients(void *target, udpai_str name_space, const udpai_node_info *client);
 /* Of kind xds, when plan->xds is known. */
@@ -68,8 +85,7 @@ udpa_err udpai_plan_client(udpai_plan *plan,
                            const Udpa__Config__V1__XdsClient *client,
                            udpa_bytes **ret_node);
 
-/* plan_polled.c: of kind rest. */
-/* The asker is the target's. */
+/* section_source_rest.c: of kind rest. The asker is the target's. */
 udpa_err udpai_plan_polled_target(udpai_plan *plan,
                                   const Udpa__Config__V1__RestSource *from,
                                   udpai_grpc_target **ret_target,
@@ -80,23 +96,8 @@ udpa_err udpai_plan_polled_source(udpai_plan *plan,
                                   udpai_source_config *source,
                                   udpa_error **ret_error);
 
-/* plan_rtds.c: when sources are planned. */
-udpa_err udpai_plan_rtds_make(udpai_plan *plan);
+/* ---- section_sinks.c ---- */
 
-/* plan_sinks.c: when xDS is planned, whose methods stand before those of the sinks. */
-udpa_err udpai_plan_sinks_make(udpai_plan *plan, udpa_error **ret_error);
 void udpai_plan_sinks_done(udpai_plan *plan);
-
-/* plan_validation.c */
-udpa_err udpai_plan_validation(udpai_plan *plan);
-
-/* plan_writers.c: when audiences are known. */
-udpa_err udpai_plan_writers(udpai_plan *plan, udpa_error **ret_error);
-
-/* plan_xds.c: when the node and plan->xds_namespace are known. */
-udpa_err udpai_plan_xds(udpai_plan *plan);
-
-/* plan_rest.c: when xDS is planned. */
-udpa_err udpai_plan_rest(udpai_plan *plan, const udpai_options *options);
 
 #endif

@@ -6,7 +6,7 @@
 #include "base/strbuf.h"
 #include "daemon/acl_reload.h"
 #include "daemon/bootstrap_check.h"
-#include "daemon/plan_delivery.h"
+#include "daemon/dynamic_sources.h"
 #include "daemon/restart_needed.h"
 #include "daemon/signatures_reload.h"
 #include "loop/clock.h"
@@ -58,7 +58,7 @@ replace_credential(void *userdata,
                    udpa_error **ret_error)
 {
     const udpai_reload *self = userdata;
-    return udpai_plan_delivery_replace_tls(self->env.plan, index, files, ret_error);
+    return udpai_dynamic_sources_replace_tls(self->env.plan, index, files, ret_error);
 }
 
 static udpa_err

@@ -3,7 +3,6 @@
 #ifndef UDPAI_DAEMON_RUNTIME_PLAN_H
 #define UDPAI_DAEMON_RUNTIME_PLAN_H
 
-#include "daemon/diagnostics.h"
 #include "runtime/loader.h"
 #include "udpa/config/v1/bootstrap.pb-c.h"
 
@@ -23,9 +22,5 @@ udpa_err udpai_runtime_plan_make(udpai_runtime_plan *plan,
                                  const Udpa__Config__V1__Runtime *message,
                                  udpa_error **ret_error);
 void udpai_runtime_plan_done(udpai_runtime_plan *plan);
-
-/* Tells what is wrong with it. */
-void udpai_runtime_check(const Udpa__Config__V1__Bootstrap *message,
-                         udpai_diagnostics *diagnostics);
 
 #endif

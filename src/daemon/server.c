@@ -10,8 +10,8 @@
 #include "daemon/certificates.h"
 #include "daemon/deprecations.h"
 #include "daemon/directories.h"
+#include "daemon/dynamic_sources.h"
 #include "daemon/load_told.h"
-#include "daemon/plan_delivery.h"
 #include "daemon/reload.h"
 #include "daemon/rest.h"
 #include "daemon/runtime.h"
@@ -221,7 +221,7 @@ listen_on(server *self, const udpai_plan_socket *socket, udpa_error **ret_error)
         err = udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     if (err == UDPA_OK)
         err = udpai_fail_code(
-            ret_error, udpai_plan_delivery_note_port(self->plan, udpai_listener_port(listener)));
+            ret_error, udpai_dynamic_sources_note_port(self->plan, udpai_listener_port(listener)));
     return err;
 }
 
@@ -240,7 +240,8 @@ have_workers_listen(server *self, udpa_error **ret_error)
     if (err == UDPA_OK)
         err = udpai_workers_listen(self->workers, self->endpoint, self->ports.items, ret_error);
     for (size_t i = 0; i < plan->sockets.n && err == UDPA_OK; i++)
-        err = udpai_fail_code(ret_error, udpai_plan_delivery_note_port(plan, self->ports.items[i]));
+        err =
+            udpai_fail_code(ret_error, udpai_dynamic_sources_note_port(plan, self->ports.items[i]));
     return err;
 }
 

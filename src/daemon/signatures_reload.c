@@ -4,7 +4,6 @@
 #include "base/log.h"
 #include "daemon/bootstrap_check.h"
 #include "daemon/plan_internal.h"
-#include "daemon/signatures_check.h"
 
 static void
 tell(const udpa_error *error, bool is_warning, void *userdata)

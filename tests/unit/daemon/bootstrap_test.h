@@ -22,6 +22,8 @@ int bootstrap_test_teardown(void **state);
 
 /* Reads this text as a file called "test.yaml" in a temporary directory, and checks its values. */
 void bootstrap_test_read(bootstrap_test *test, const char *text);
+/* The same, but for the check. */
+void bootstrap_test_read_unchecked(bootstrap_test *test, const char *text);
 /* Puts what was found into `mistakes`, without the directory of the file. */
 void bootstrap_test_tell(bootstrap_test *test);
 /* Exactly these mistakes and warnings, one a line; "" for none. */

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of the bootstrap file itself, whose rows lead to all others. */
+#ifndef UDPAI_DAEMON_BOOTSTRAP_FIELDS_H
+#define UDPAI_DAEMON_BOOTSTRAP_FIELDS_H
+
+#include "daemon/fields.h"
+
+extern const udpai_section udpai_bootstrap_section;
+
+/* Does what this field says take effect when the file is read again? */
+bool udpai_bootstrap_is_taken_over(const char *field);
+
+#endif

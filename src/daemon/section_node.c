@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sections 'node', 'log' and 'workers' of the bootstrap file: who this node is, and how it
+ * runs. */
+#include <strings.h>
+#include <unistd.h>
+
+#include "daemon/plan_internal.h"
+#include "daemon/sections.h"
+#include "session/worker_pool.h"
+#include "xds/xds.h"
+
+#include <stdio.h>
+
+#define DEFAULT_NAMESPACE "local"
+
+typedef Udpa__Config__V1__Node node_message;
+
+/* ---- node ---- */
+
+static const udpai_field locality_fields[] = {
+    {.name = "region"},
+    {.name = "zone"},
+    {.name = "sub_zone"},
+};
+
+const udpai_section udpai_section_locality = {UDPAI_SECTION(locality, locality_fields)};
+
+static const udpai_field node_fields[] = {
+    {.name = "id", .word = udpai_node_id_check},
+    {.name = "authority"},
+    {.name = "cluster"},
+    {.name = "namespace", .word = udpai_namespace_check, .is_namespace = true},
+    {.name = "locality", .of = &udpai_section_locality},
+};
+
+const udpai_section udpai_section_node = {UDPAI_SECTION(node, node_fields)};
+
+/* The names of those without one: of resources in files, and on streams of xDS. */
+static void
+use_namespaces(udpai_plan *plan, const node_message *node, const udpai_options *options)
+{
+    const Udpa__Config__V1__Shim *shim = plan->bootstrap.message->shim;
+    plan->name_space =
+        udpai_first_of(options->name_space, node ? node->namespace_ : NULL, DEFAULT_NAMESPACE);
+    const char *xds = plan->name_space;
+    if (!options->name_space)
+        xds = udpai_first_of(shim ? shim->default_namespace : NULL, xds, xds);
+    plan->xds_namespace = udpai_str_from(xds);
+}
+
+udpa_err
+udpai_use_node(udpai_plan *plan, const udpai_options *options, udpa_error **ret_error)
+{
+    const node_message *node = plan->bootstrap.message->node;
+    if (gethostname(plan->host, sizeof(plan->host) - 1) != 0 || !*plan->host)
+        snprintf(plan->host, sizeof(plan->host), "udpad");
+    const char *id = udpai_first_of(options->node_id, node ? node->id : NULL, plan->host);
+    plan->settings.node.id = udpai_str_from(id);
+    plan->settings.node.authority =
+        udpai_str_from(udpai_first_of(node ? node->authority : NULL, id, id));
+    static const udpai_str features[] = {
+        {UDPAI_FEATURE_EXTENSIONS, sizeof(UDPAI_FEATURE_EXTENSIONS) - 1},
+        {UDPAI_FEATURE_NODE, sizeof(UDPAI_FEATURE_NODE) - 1},
+        {UDPAI_FEATURE_CLIENT, sizeof(UDPAI_FEATURE_CLIENT) - 1},
+    };
+    udpai_node_parts parts = {
+        .id = plan->settings.node.id,
+        .user_agent_name = UDPAI_STR("udpad"),
+        .user_agent_version = udpai_str_from(plan->settings.version),
+        .features = features,
+        .n_features = UDPAI_ARRAY_LEN(features),
+    };
+    if (node) {
+        parts.cluster = udpai_str_from(node->cluster);
+        udpai_plan_locality(node->locality, &parts);
+    }
+    use_namespaces(plan, node, options);
+    return udpai_fail_code(ret_error, udpai_node_info_new(&plan->settings.info, &parts));
+}
+
+/* ---- log ---- */
+
+static const udpai_field log_fields[] = {
+    {.name = "level"},
+};
+
+const udpai_section udpai_section_log = {UDPAI_SECTION(log, log_fields)};
+
+udpa_err
+udpai_plan_log_level(const char *word, udpa_log_level *ret_level, udpa_error **ret_error)
+{
+    for (udpa_log_level level = UDPA_LOG_DEBUG; level <= UDPA_LOG_ERROR; level++) {
+        if (strcasecmp(word, udpa_log_level_name(level)) == 0) {
+            *ret_level = level;
+            return UDPA_OK;
+        }
+    }
+    return udpai_fail(ret_error, UDPA_ERR_INVAL, "'%s' must be debug, info, warning or error",
+                      word);
+}
+
+udpa_err
+udpai_use_log(udpai_plan *plan, const udpai_options *options, udpa_error **ret_error)
+{
+    static const udpa_log_level levels[] = {UDPA_LOG_INFO, UDPA_LOG_DEBUG, UDPA_LOG_WARNING,
+                                            UDPA_LOG_ERROR};
+    const Udpa__Config__V1__Log *log = plan->bootstrap.message->log;
+    plan->log_level = UDPA_LOG_INFO;
+    if (log && (size_t)log->level < UDPAI_ARRAY_LEN(levels))
+        plan->log_level = levels[log->level];
+    return options->log_level
+               ? udpai_plan_log_level(options->log_level, &plan->log_level, ret_error)
+               : UDPA_OK;
+}
+
+/* ---- workers ---- */
+
+udpa_err
+udpai_use_workers(udpai_plan *plan, const udpai_options *options, udpa_error **ret_error)
+{
+    if (plan->settings.n_workers) /* all that serve share it */
+        plan->settings.limits.max_unfinished_bytes =
+            UDPAI_MAX_UNFINISHED_BYTES / plan->settings.n_workers;
+    return UDPA_OK;
+}

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sections 'sockets' and 'http' of the bootstrap file: where this node listens, to whom. */
+#include "daemon/files.h"
+#include "daemon/keepalive.h"
+#include "daemon/plan_internal.h"
+#include "daemon/sections.h"
+#include "endpoint/exposure.h"
+#include "session/udpa_poll.h"
+#include "xds/csds.h"
+#include "xds/left_out.h"
+#include "xds/xds.h"
+
+#define DEFAULT_ADDRESS "127.0.0.1:18000"
+#define BODY_BYTES_MIN 4096
+#define HOLD_MAX_MS 3600000
+
+typedef Udpa__Config__V1__Bootstrap bootstrap_message;
+typedef Udpa__Config__V1__Http http_message;
+typedef Udpa__Config__V1__ServerTls tls_message;
+typedef Udpa__Config__V1__Socket socket_message;
+
+/* ---- tls ---- */
+
+static const udpai_field tls_fields[] = {
+    {.name = "certificate_file", UDPAI_REQUIRED},
+    {.name = "private_key_file", UDPAI_REQUIRED},
+    {.name = "client_ca_file"},
+    {.name = "client_certificate_optional"},
+    {.name = "crl_file"},
+};
+
+static void
+check_tls_files(const udpai_value *value)
+{
+    const tls_message *tls = value->message;
+    udpai_tls_check_files(value, "client_ca_file",
+                          &(udpai_tls_paths){tls->certificate_file, tls->private_key_file,
+                                             tls->client_ca_file, tls->crl_file});
+}
+
+static const udpai_section server_tls = {
+    UDPAI_SECTION(server_tls, tls_fields),
+    .check_files = check_tls_files,
+};
+
+/* ---- a socket ---- */
+
+/* None of these may have this address. Port 0 is another one each time. */
+static void
+check_is_alone(const udpai_value *value, const char *list, socket_message *const *sockets, size_t n)
+{
+    const char *address = ((const socket_message *)value->message)->address;
+    const char *colon = strrchr(address, ':');
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(colon, ":0") != 0 && strcmp(sockets[i]->address, address) == 0)
+            udpai_value_error(value, "address", "'%s' is the address of %s[%zu] too", address, list,
+                              i);
+}
+
+/* Whoever comes proves who he is, and may do what the rules say. */
+static bool
+is_guarded(const bootstrap_message *bootstrap, const socket_message *socket)
+{
+    const Udpa__Config__V1__Acl *acl = bootstrap->acl;
+    return acl && !acl->dry_run && socket->tls && *socket->tls->client_ca_file;
+}
+
+static void
+check_exposure(const udpai_value *value)
+{
+    const socket_message *socket = value->message;
+    if (!socket->insecure && !is_guarded(value->bootstrap, socket) &&
+        !udpai_exposure_is_loopback(socket->address))
+        udpai_value_error(value, "address",
+                          "'%s' is beyond loopback, where every peer may publish and "
+                          "subscribe to everything: listen on 127.0.0.1, have a section 'acl' "
+                          "and client certificates (tls.client_ca_file), or say 'insecure: "
+                          "true'",
+                          socket->address);
+}
+
+static const udpai_field socket_fields[] = {
+    {.name = "address", UDPAI_REQUIRED, .word = udpai_listen_address_check},
+    {.name = "max_message_bytes", UDPAI_MESSAGE_BYTES},
+    {.name = "keepalive", .of = &udpai_section_keepalive},
+    {.name = "tls", .of = &server_tls},
+    {.name = "insecure"},
+};
+
+static bool
+is_address(const socket_message *socket)
+{
+    return udpai_listen_address_check(socket->address, NULL) == UDPA_OK;
+}
+
+static void
+check_socket(const udpai_value *value)
+{
+    if (!is_address(value->message))
+        return; /* which was told */
+    check_is_alone(value, "sockets", value->bootstrap->sockets, value->index);
+    check_exposure(value);
+}
+
+const udpai_section udpai_section_socket = {
+    UDPAI_SECTION(socket, socket_fields),
+    .check = check_socket,
+};
+
+/* ---- sockets ---- */
+
+/* Where a source dials us, it is found hung as soon as one that we dial. */
+static udpai_keepalive
+keepalive_of_sockets(const bootstrap_message *message)
+{
+    const Udpa__Config__V1__StaticResources *all = message->static_resources;
+    for (size_t i = 0; all && i < all->n_config_sources; i++)
+        if (all->config_sources[i]->kind_case == UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_UDPA_LISTEN)
+            return UDPAI_KEEPALIVE_OF_NODES;
+    return (udpai_keepalive){0};
+}
+
+udpa_err
+udpai_use_sockets(udpai_plan *plan, const udpai_options *options, udpa_error **ret_error)
+{
+    const bootstrap_message *message = plan->bootstrap.message;
+    const udpai_keepalive otherwise = keepalive_of_sockets(message);
+    plan->settings.node.peers_are_anonymous = true;
+    if (options->listen || message->n_sockets == 0) {
+        const udpai_plan_socket socket = {
+            .address = udpai_first_of(options->listen, NULL, DEFAULT_ADDRESS),
+            .keepalive = otherwise,
+        };
+        return udpai_fail_code(
+            ret_error, udpai_vector_push(&plan->sockets, socket) ? UDPA_OK : UDPA_ERR_NOMEM);
+    }
+    for (size_t i = 0; i < message->n_sockets; i++) {
+        const socket_message *from = message->sockets[i];
+        const udpai_plan_socket socket = {
+            .address = from->address,
+            .tls = from->tls,
+            .insecure = from->insecure,
+            .max_message_bytes = from->max_message_bytes,
+            .keepalive = udpai_keepalive_of(from->keepalive, otherwise),
+        };
+        if (!udpai_vector_push(&plan->sockets, socket))
+            return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+        plan->settings.node.peers_are_anonymous &= !socket.tls;
+    }
+    return UDPA_OK;
+}
+
+udpai_listen_options
+udpai_plan_listen_options(const udpai_plan_socket *socket,
+                          const char *address,
+                          udpai_server_tls *tls)
+{
+    return (udpai_listen_options){
+        .address = address,
+        .tls = tls,
+        .max_message_bytes = socket->max_message_bytes,
+        .keepalive = socket->keepalive,
+    };
+}
+
+/* ---- http ---- */
+
+static void
+check_no_message_size(const udpai_value *value)
+{
+    udpai_value_error(value, "", "is of sockets of gRPC: set http.max_body_bytes");
+}
+
+static void
+check_no_keepalive(const udpai_value *value)
+{
+    udpai_value_error(value, "", "is of sockets of gRPC");
+}
+
+/* Those of http have limits of their own. */
+static const udpai_field http_socket_fields[] = {
+    {.name = "address", UDPAI_REQUIRED, .word = udpai_listen_address_check},
+    {.name = "max_message_bytes", .check = check_no_message_size},
+    {.name = "keepalive", .check = check_no_keepalive},
+    {.name = "tls", .of = &server_tls},
+    {.name = "insecure"},
+};
+
+static void
+check_http_socket(const udpai_value *value)
+{
+    const bootstrap_message *bootstrap = value->bootstrap;
+    if (!is_address(value->message))
+        return;
+    check_is_alone(value, "http.sockets", bootstrap->http->sockets, value->index);
+    check_is_alone(value, "sockets", bootstrap->sockets, bootstrap->n_sockets);
+    check_exposure(value);
+}
+
+static const udpai_section http_socket = {
+    UDPAI_SECTION(socket, http_socket_fields),
+    .check = check_http_socket,
+};
+
+/* As it stands in Host: in small letters, and the port is left out. */
+static udpa_err
+check_host(const char *host, udpa_error **ret_error)
+{
+    if (*host && !host[strcspn(host, ":/ ABCDEFGHIJKLMNOPQRSTUVWXYZ")])
+        return UDPA_OK;
+    return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                      "'%s' is no name of a host: write it in small letters, without a scheme and "
+                      "a port, such as udpa.acme.com or *.acme.com",
+                      host);
+}
+
+static bool
+is_http_replaced(const udpai_options *options)
+{
+    return options->http;
+}
+
+static const udpai_field http_fields[] = {
+    {.name = "sockets", .of = &http_socket, .is_replaced = is_http_replaced},
+    {.name = "hold", .max = HOLD_MAX_MS, UDPAI_TO(http_limits.hold_ms)},
+    {.name = "max_connections", UDPAI_TO(http_limits.max_connections)},
+    {.name = "max_body_bytes",
+     .min = BODY_BYTES_MIN,
+     .bounds = "hardly a request could come in",
+     UDPAI_TO(http_limits.max_body_bytes)},
+    {.name = "hosts", .word = check_host},
+    {.name = "max_connections_per_client", UDPAI_TO(http_limits.max_connections_per_client)},
+};
+
+const udpai_section udpai_section_http = {UDPAI_SECTION(http, http_fields)};
+
+#define DISCOVERY "envoy.service.discovery.v3."
+#define STATUS "envoy.service.status.v3."
+#define HEALTH "envoy.service.health.v3."
+
+static const udpai_http_listing discovery_listing = {
+    .resources = UDPAI_XDS_RESPONSE_RESOURCES,
+    .errors = UDPAI_XDS_RESPONSE_ERRORS,
+    .resource_type = "google.protobuf.Any",
+    .put_error = udpai_xds_put_left_out,
+};
+
+static const udpai_http_listing fetch_listing = {
+    .resources = UDPAI_UDPA_POLL_RESOURCES,
+    .errors = UDPAI_UDPA_POLL_ERRORS,
+    .resource_type = "udpa.service.discovery.v1.Resource",
+    .put_error = udpai_udpa_poll_put_error,
+};
+
+static void
+use_routes(udpai_plan *plan)
+{
+    for (size_t i = 0; i < UDPAI_XDS_POLLS; i++) {
+        udpai_xds_method *method = &plan->xds.polls[i];
+        plan->http_routes[i] = (udpai_http_route){
+            .path = method->path,
+            .method = {method->path, udpai_xds_session_new, method},
+            .request_type = DISCOVERY "DiscoveryRequest",
+            .response_type = DISCOVERY "DiscoveryResponse",
+            .version_field = 1,
+            .listing = &discovery_listing,
+        };
+    }
+    plan->http_routes[UDPAI_XDS_POLLS] = (udpai_http_route){
+        .path = UDPAI_UDPA_POLL_PATH,
+        .method = {UDPAI_UDPA_POLL_PATH, udpai_udpa_poll_new, &plan->udpa_polls},
+        .request_type = "udpa.service.discovery.v1.FetchRequest",
+        .response_type = "udpa.service.discovery.v1.FetchResponse",
+        .version_field = 4,
+        .listing = &fetch_listing,
+    };
+    plan->http_routes[UDPAI_XDS_POLLS + 1] = (udpai_http_route){
+        .path = UDPAI_CSDS_REST,
+        .method = {UDPAI_CSDS_REST, udpai_csds_session_new, &plan->csds_methods[1]},
+        .request_type = STATUS "ClientStatusRequest",
+        .response_type = STATUS "ClientStatusResponse",
+    };
+    plan->http_routes[UDPAI_XDS_POLLS + 2] = (udpai_http_route){
+        .path = UDPAI_HDS_REST_PATH,
+        .method = {UDPAI_HDS_REST_PATH, udpai_hds_session_new, &plan->hds.methods[1]},
+        .request_type = HEALTH "HealthCheckRequestOrEndpointHealthResponse",
+        .response_type = HEALTH "HealthCheckSpecifier",
+    };
+}
+
+udpa_err
+udpai_use_http(udpai_plan *plan, const udpai_options *options, udpa_error **ret_error)
+{
+    const http_message *http = plan->bootstrap.message->http;
+    udpa_err err = UDPA_OK;
+    use_routes(plan);
+    if (http && http->hold && plan->http_limits.hold_ms == 0)
+        plan->http_limits.hold_ms = 1; /* 0 is the default */
+    if (http) {
+        err = udpai_plan_words(plan, http->hosts, http->n_hosts, &plan->http_hosts);
+        plan->n_http_hosts = http->n_hosts;
+    }
+    const udpai_plan_socket given = {.address = options->http};
+    if (err == UDPA_OK && options->http && !udpai_vector_push(&plan->http_sockets, given))
+        err = UDPA_ERR_NOMEM;
+    for (size_t i = 0; http && !options->http && i < http->n_sockets && err == UDPA_OK; i++) {
+        const socket_message *from = http->sockets[i];
+        const udpai_plan_socket socket = {
+            .address = from->address, .tls = from->tls, .insecure = from->insecure};
+        if (!udpai_vector_push(&plan->http_sockets, socket))
+            err = UDPA_ERR_NOMEM;
+    }
+    return udpai_fail_code(ret_error, err);
+}
