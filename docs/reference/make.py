@@ -252,8 +252,9 @@ def bootstrap_page(root):
     names = Names(files)
     places = places_of(names, f'{CONFIG}.Bootstrap')
     lines = [
-        MADE.format(of='proto/udpa/config/v1/'),
         '# Reference: the bootstrap file',
+        '',
+        MADE.format(of='proto/udpa/config/v1/'),
         '',
         'Each message and field of the package `udpa.config.v1`: the file that `udpad -c` reads, and the',
         'resources [ConfigSource](#configsource) and [ResourceProvider](#resourceprovider). `udpad --check -c',
@@ -297,8 +298,9 @@ def protocol_page(root):
     files = [load(root, path) for path in PROTOCOL]
     names = Names(files)
     lines = [
-        MADE.format(of='proto/udpa/'),
         '# Reference: the protocol',
+        '',
+        MADE.format(of='proto/udpa/'),
         '',
         'The services and messages of UDPA-TP, and the resources that nodes and clients publish by it. Each',
         'field has its type and number. [wire.md](../design/wire.md) explains how they are used.',
