@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Origins of contributions: found, made, kept while they are used, and ordered by precedence. */
 #include "store/store_internal.h"
 
 static udpai_origin *
