@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A doorway: every target is a script or a call of meson. The build itself is meson's.
 
-.PHONY: build run demo test lint sim fuzz bench bench-check soak mutants full clean
+.PHONY: build run demo test lint docs sim fuzz bench bench-check soak mutants full clean
 
 build: # build/udpad, build/udpactl and libudpa, for use
 	.ci/build
@@ -17,6 +17,9 @@ test: # everything, with sanitizers
 
 lint: # the rules of CONTRIBUTING.md
 	.ci/test --suite lint
+
+docs: # the documents as a site, build/docs/index.html; fails where a link leads nowhere
+	"$$(.ci/venv docs)" docs/site/make.py build/docs
 
 sim: # federations on a virtual clock, with many seeds; SEED=n shows one
 	tests/sim/run

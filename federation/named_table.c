@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The table of single names that have sources of their own, by type and name. */
 #include "federation/named.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What a client resource must be: with a ttl, and named after the client that reports it. */
 #include "federation/reports.h"
 
 #include "federation/intake.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The sources of a node, by name and by link: look-up alone. */
 #include "federation/source_internal.h"
 
 static udpai_str

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An endpoint that says what it has: it takes greetings from a node, refuses those that are too
- * long, and answers the public ClientStatusDiscoveryService about itself, as clients of gRPC do.
+/* An endpoint that reports the state of its resources: it receives greetings from a node, rejects
+ * those that are too long, and answers the public ClientStatusDiscoveryService about itself, as
+ * clients of gRPC do. */
+
+/* Try it:
  *
  *     cc client_status.c -o client_status $(pkg-config --cflags --libs udpa)
  *     ./client_status 127.0.0.1:18000 127.0.0.1:0 local/greeting local/farewell &

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values and features that change while a program runs: from a directory that is swapped, from a
- * management server if there is one (RTDS), and from whoever types.
+ * management server if there is one (RTDS), and from its input. */
+
+/* Try it:
  *
  *     cc features.c -o features $(pkg-config --cflags --libs udpa)
  *     mkdir -p v1/greeting && echo hello >v1/greeting/text && ln -s v1 current

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Takes resources of one type from two management servers at once, each with its own authority, and
- * prints what they say together: direct federation.
+/* Receives resources of one type from two management servers at once, each with its own authority,
+ * and prints the effective ones: direct federation. */
+
+/* Try it:
  *
  *     cc federate.c -o federate $(pkg-config --cflags --libs udpa)
  *     ./federate google.protobuf.StringValue 127.0.0.1:18000 com.acme 127.0.0.1:18001 com.blah

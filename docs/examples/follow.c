@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Follows a type from several management servers, each of which stands in for those before it, and
- * prints what changes with the time: an endpoint that fails over by itself (direct federation).
+/* Follows a type from several management servers, each the standby of those before it, and prints
+ * changes with their times: an endpoint that fails over by itself (direct federation). */
+
+/* Try it:
  *
  *     cc follow.c -o follow $(pkg-config --cflags --libs udpa)
  *     ./follow envoy.config.endpoint.v3.ClusterLoadAssignment com.acme 127.0.0.1:18000 \

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The other way round: the one who has the resources dials. An endpoint that cannot reach its
- * management server, for a firewall or because it has no stable address to dial, listens for it.
+/* The endpoint listens, and the side with the resources dials: for an endpoint that cannot reach
+ * its management server, because of a firewall or without a stable address to dial. */
+
+/* Try it:
  *
  *     cc listen.c -o listen $(pkg-config --cflags --libs udpa)
  *     ./listen 127.0.0.1:0 publish-example &   # prints its port

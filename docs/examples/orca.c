@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A backend that says how loaded it is, to load balancers that ask by ORCA: here it is what
- * somebody types, one line for each state.
+/* A backend that reports its load to load balancers by ORCA: here the load is typed, one line for
+ * each state. */
+
+/* Try it:
  *
  *     cc orca.c -o orca $(pkg-config --cflags --libs udpa)
  *     ./orca 127.0.0.1:0

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Publishes one resource to a node, and prints the receipt.
+/* Publishes one resource to a node, and prints the receipt. */
+
+/* Try it:
  *
  *     cc publish.c -o publish $(pkg-config --cflags --libs udpa)
  *     udpad &                                  # a node on 127.0.0.1:18000

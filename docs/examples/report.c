@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reports what a proxy would: what becomes of a resource that it was sent, and the load that it
- * has.
+/* Reports what a proxy would: the state of a resource that it was sent, and its load. */
+
+/* Try it:
  *
  *     cc report.c -o report $(pkg-config --cflags --libs udpa)
  *     udpad &                                  # a node on 127.0.0.1:18000

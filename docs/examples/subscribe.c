@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Subscribes to a namespace, prints what changes in it, and refuses what it cannot use.
+/* Subscribes to a namespace, prints its changes, and rejects resources that it cannot use. */
+
+/* Try it:
  *
  *     cc subscribe.c -o subscribe $(pkg-config --cflags --libs udpa)
  *     udpad &                                  # a node on 127.0.0.1:18000

@@ -2,16 +2,16 @@
 /**
  * @file endpoint.h
  * An endpoint of UDPA on the caller's libuv loop: it subscribes to resources, publishes them, and
- * answers for what it was sent.
- *
- * Everything here belongs to the thread that runs the loop, and all callbacks come on it. The
+ * sends receipts.
+ */
+
+/* Everything here belongs to the thread that runs the loop, and all callbacks run on it. The
  * endpoint has one thread of its own for its streams, and one for each source by REST; they block
  * all signals. gRPC does not survive fork(): a process that has an endpoint must not fork without
  * exec.
  *
  * Structures begin with struct_size, so that a library may learn new fields without a new ABI: use
- * their initialisers.
- */
+ * their initialisers. */
 #ifndef UDPA_ENDPOINT_H
 #define UDPA_ENDPOINT_H
 

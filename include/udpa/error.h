@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file error.h
- * Error codes, and error objects that say what, where and why.
- *
- * Every function that can fail returns a udpa_err. Functions whose failures need words also take a
+ * Error codes, and error objects with what, where and why.
+ */
+
+/* Every function that can fail returns a udpa_err. Functions whose failures need words also take a
  * last parameter `udpa_error **ret_error`, which may be NULL; on failure it receives an object that
  * the caller releases with udpa_error_unref(). Codes map one to one onto gRPC status codes, because
- * that is what travels in receipts.
- */
+ * receipts carry these. */
 #ifndef UDPA_ERROR_H
 #define UDPA_ERROR_H
 

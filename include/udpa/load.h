@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file load.h
- * Counting the requests of a proxy, and reporting the counts to those who want them.
- *
- * A recorder holds what is counted. Where something is counted, a handle is got once, of a cluster,
- * a locality and an endpoint; what is counted on it then costs a few nanoseconds on any thread:
- * each thread has counters of its own, which nobody else writes. A thread that ends leaves its
- * counts behind.
- *
- * All figures are cumulative and never go back; what a report says can be lost or come late, the
- * next one says it too.
+ * Counting the requests of a proxy, and reporting the counts to subscribers.
  */
+
+/* A recorder holds the counts. A program gets a handle once, of a cluster, a locality and an
+ * endpoint; counting on it then costs a few nanoseconds on any thread: each thread has counters of
+ * its own, which no other thread writes. A thread that ends leaves its counts.
+ *
+ * All counts are cumulative and never decrease: a report may be lost or late, the next one contains
+ * it. */
 #ifndef UDPA_LOAD_H
 #define UDPA_LOAD_H
 

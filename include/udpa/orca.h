@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file orca.h
- * Saying how loaded this backend is, to load balancers that ask by ORCA.
- *
- * An endpoint with a listen_address answers StreamCoreMetrics of
- * xds.service.orca.v3.OpenRcaService, and of its older name udpa.service.orca.v1.OpenRcaService: at
- * once, and then at the interval that the caller has asked for, with what was set last. An interval
- * is at least 100 ms and at most an hour; who asks for none gets 10 s. Until something is set,
- * streams stay open and are told nothing: a backend that says nothing is not one without load.
+ * Reporting the load of this backend to load balancers by ORCA.
  */
+
+/* An endpoint with a listen_address answers StreamCoreMetrics of
+ * xds.service.orca.v3.OpenRcaService, and of its older name udpa.service.orca.v1.OpenRcaService: at
+ * once, and then at the interval that the caller has requested, with the values that were set last.
+ * An interval is at least 100 ms and at most an hour; without one it is 10 s. Until a value is set,
+ * streams stay open and receive nothing: a backend without a report is not one without load. */
 #ifndef UDPA_ORCA_H
 #define UDPA_ORCA_H
 

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file provider.h
- * Direct federation: which of an endpoint's sources is asked for what, and whose word counts.
- *
- * A provider is an ordered list of descriptors, each a source and the namespace that it may speak
- * for. They are looked at from the top whenever a source comes or goes; all that are passed are
- * connected and asked, and what they say together is what subscriptions see. Of two that have one
- * name by different authorities the earlier descriptor counts; of one authority, the newer
- * generation.
- *
- * A source is asked for what the endpoint has subscribed to, no more; what it sends besides, or
- * outside its namespace, is refused with PERMISSION_DENIED.
- *
- * What the endpoint reports (report.h) goes to the source whose word of what it speaks of counts
- * here; to one that stands in no sooner than it does, but for the types that it stands by for
- * (standby of udpa_source).
+ * Direct federation: the sources of an endpoint for each type, and which of them is effective.
  */
+
+/* A provider is an ordered list of descriptors, each a source and the namespace that it may
+ * publish. They are evaluated from the top whenever a source connects or is lost; the endpoint
+ * connects and subscribes to all that are reached, and subscriptions receive the effective
+ * resources of these. If two provide one name under different authorities, the earlier descriptor
+ * is effective; under one authority, the newer generation.
+ *
+ * The endpoint requests from a source what it has subscribed to, no more. Other resources of the
+ * source, and those outside its namespace, are rejected with PERMISSION_DENIED.
+ *
+ * What the endpoint reports (report.h) is routed to the source that provides the resource that the
+ * report describes; to a standby no sooner than it becomes active, but for the types that it is
+ * configured to receive (standby of udpa_source). */
 #ifndef UDPA_PROVIDER_H
 #define UDPA_PROVIDER_H
 

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file report.h
- * Client resources: what an endpoint says of itself, or of things as it sees them, to those who
- * want to know: its load, the health of what it sends requests to, the state of what it was sent.
- *
- * What the endpoint X reports of the thing "com.acme.foo/service-a" is the resource
- * "com.acme.foo/service-a/X" of some type. It goes to those who subscribe to it on a stream of the
- * endpoint, by its name or by a namespace above it, such as "com.acme.foo/service-a": that is the
- * wish to hear what all endpoints say of the thing. Nothing goes to anybody else. Management nodes
- * ask those who have dialled them for what is wanted of client types: udpa.load.v1.ClientLoad,
- * udpa.health.v1.EndpointHealth, udpa.status.v1.ResourceState and udpa.status.v1.ClientStatus.
- *
- * Of several sources it goes to those that have delivered what it speaks of, as far as that is
- * known: whose word of the cluster, or its endpoints, counts now. When another one takes over, the
- * report goes there, and the one before is told that it is gone. If no source has delivered it, it
- * goes to those that are active for it in the provider of its type; and if nobody knows, to all.
- *
- * A report is newer than those before it, and replaces them; who is slow is sent the newest one
- * alone.
+ * Client resources: what an endpoint reports about itself, or about other things as it sees them:
+ * its load, the health of endpoints that it sends requests to, the state of resources.
  */
+
+/* The report of the endpoint X on the thing "com.acme.foo/service-a" is the resource
+ * "com.acme.foo/service-a/X" of some type. It is sent to peers that subscribe to it on a stream of
+ * the endpoint, by its name or by a namespace above it, such as "com.acme.foo/service-a", which is
+ * a subscription to the reports of all endpoints on the thing. No other peer receives it.
+ * Management nodes subscribe, at the peers that have dialled them, to the client types that are in
+ * demand: udpa.load.v1.ClientLoad, udpa.health.v1.EndpointHealth, udpa.status.v1.ResourceState and
+ * udpa.status.v1.ClientStatus.
+ *
+ * Of several sources it is routed to those that have delivered what it describes, as far as that is
+ * known: the one whose cluster, or endpoints, are effective now. When another one takes over, the
+ * report is routed there, and removed at the one before. If no source has delivered it, it is
+ * routed to those that are active for it in the provider of its type; and if there is none, to all.
+ *
+ * A report is newer than those before it, and replaces them; a slow peer is sent the newest one
+ * alone. */
 #ifndef UDPA_REPORT_H
 #define UDPA_REPORT_H
 

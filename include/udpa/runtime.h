@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file runtime.h
- * Values that change while a program runs: a tree of keys, made of layers, of which the later ones
- * count. Layers are what the program says itself, directories that are swapped, what an
+ * Values that change while a program runs: a tree of keys, made of layers, of which later ones
+ * override earlier ones. Layers are the program's own values, directories that are swapped, what an
  * administrator sets, and what a management server sends (RTDS).
- *
- * A value is a text, and what it means is found out when it comes: an integer, a number, true or
- * false, a fraction. What is asked for and is not there, or has no such meaning, has the default of
- * whoever asks; so has a value that is empty.
+ */
+
+/* A value is a text, and its meaning is determined when it arrives: an integer, a number, true or
+ * false, a fraction. A value that is not found, is empty, or has no such meaning, is the default
+ * that the caller gives.
  *
  * Making, changing and closing belong to the thread that runs the loop. Reading takes no lock, and
- * any thread does it: all that a snapshot says was true at one moment.
- */
+ * any thread may read: all of a snapshot was true at one moment. */
 #ifndef UDPA_RUNTIME_H
 #define UDPA_RUNTIME_H
 

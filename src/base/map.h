@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hash map from a string (any bytes) to a pointer whose object holds its own key.
- *
- * Open addressing with linear probing; 12 bytes a slot. A small table is at most 3/4 full, a large
+/* Hash map from a string (any bytes) to a pointer whose object holds its own key. */
+
+/* Open addressing with linear probing; 12 bytes a slot. A small table is at most 3/4 full, a large
  * one 7/8: what is not there is looked for in the hashes alone, 16 of them in a line of cache. The
  * map never owns what it points at. Iteration order is deterministic for one sequence of calls, as
  * the simulation needs, and such that a map may be put into another, item by item; and no secret is

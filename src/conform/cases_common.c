@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Cases that several parts of the suite have, for another protocol each. */
 #include "conform/cases.h"
 
 void

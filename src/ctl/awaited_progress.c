@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* How far the clients are with what is awaited, as a line for a terminal. */
 #include "base/vector.h"
 #include "ctl/awaited_view.h"
 #include "ctl/names.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* udpactl get: the resources of a node, as a table or as text. */
 #include "base/alloc.h"
 #include "ctl/collect.h"
 #include "ctl/commands.h"

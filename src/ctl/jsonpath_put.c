@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What an expression of jsonpath selects, as text. */
 #include "codec/json_text.h"
 #include "codec/reader.h"
 #include "ctl/jsonpath_internal.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The contributions to a name as a table, and which of them is effective. */
 #include "base/alloc.h"
 #include "ctl/names.h"
 #include "ctl/origins.h"

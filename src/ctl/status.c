@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* udpactl status: a node, its sources and its sessions. */
 #include <stdio.h>
 
 #include "ctl/collect.h"

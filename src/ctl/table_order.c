@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The order of the rows of a table, by the cells of one column (--sort-by). */
 #include <stdlib.h>
 
 #include "base/alloc.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The size of a terminal. */
 #ifndef UDPAI_CTL_TERMINAL_H
 #define UDPAI_CTL_TERMINAL_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Tokens in the names of questions to a node, so that an answer is not from before. */
 #ifndef UDPAI_CTL_TOKEN_H
 #define UDPAI_CTL_TOKEN_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Switches off that gRPC's locks look for deadlocks. */
 #ifndef UDPAI_LOCK_ORDER_H
 #define UDPAI_LOCK_ORDER_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The events of one kind: a ring that is bounded in entries and bytes, of which the oldest go
- * first.
- *
- * What comes waits until it is handed over: to whoever writes it, batch by batch, each when the
+/* The events of one kind: a ring that is bounded in entries and bytes, of which the oldest are
+ * dropped first. */
+
+/* What comes waits until it is handed over: to whoever writes it, batch by batch, each when the
  * last one is done; without a writer, once a second. What was handed over stays to be read until
  * its room is needed. So an event is lost only if its room is needed while it waits, and then it is
  * one of the client that has the most waiting (within a factor of two): it is counted for him, and

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who is not shown all that a view holds: what came from his own node, or is for other
- * ConfigSources. That is left out when it is collected, so it costs nothing to have such a
- * subscriber. What a filter has to remember is where it differs from its view for what has been
- * told, and each of these is a place of the item in it:
+/* What a filtered subscriber is not sent of its view: resources that came from its own node, or are
+ * for other ConfigSources. */
+
+/* They are left out when changes are collected, so it costs nothing to have such a subscriber. What
+ * a filter has to remember is where it differs from its view for what has been sent, and each of
+ * these is a place of the item in it:
  *
  * - a removal that the view does not have: what was shown has moved to the peer's own word;
  * - an item that was shown again later than it came into the view: the payload must be sent;
- * - none of the two: a removal that the view has is not told. The item was left out when it went.
+ * - none of the two: a removal that the view has is not sent. The item was left out when it went.
  */
 #include "fanout/fanout_internal.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a subscriber is sent next, over all its types: make before break, and nobody starves.
- *
- * In rounds. A round first sends additions, types in order of their rank; a type never runs ahead
+/* The order in which a subscriber is sent changes of all its types: make before break, and no type
+ * starves. */
+
+/* In rounds. A round first sends additions, types in order of their rank; a type never runs ahead
  * of those before it: it sends changes up to where all of them have come. Then removals, in the
  * reverse order, up to where all types have come. Then what is complete. A change set lies wholly
  * before or wholly behind any such place, so what refers to something arrives after it, and what is

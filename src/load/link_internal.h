@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The inside of a connection of the load generator, for the files link*.c. */
 #ifndef UDPAI_LOAD_LINK_INTERNAL_H
 #define UDPAI_LOAD_LINK_INTERNAL_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Messages within messages, written without a copy. */
 #ifndef UDPAI_LOAD_NESTED_H
 #define UDPAI_LOAD_NESTED_H
 

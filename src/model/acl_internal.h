@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The inside of an ACL, for the files acl*.c. */
 #ifndef UDPAI_ACL_INTERNAL_H
 #define UDPAI_ACL_INTERNAL_H
 

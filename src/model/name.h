@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Resource names, namespaces, prefixes and aliases; the rules are those of docs/design/names.md.
- *
- * A name is "<namespace>/<id>"; the first '/' divides; the namespace is labels [a-z0-9-] with dots.
+/* Resource names, namespaces, prefixes and aliases; the rules are those of docs/design/names.md. */
+
+/* A name is "<namespace>/<id>"; the first '/' divides; the namespace is labels [a-z0-9-] with dots.
  *
  * A prefix is empty, a namespace, or a namespace and the beginning of an id; it covers what follows
  * it at a label border ('.', in the namespace) or a path border ('/'): com.acme covers com.acme/x

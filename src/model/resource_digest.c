@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The digest of a resource, by which two ends compare what they hold (docs/design/wire.md). */
 #include "model/resource.h"
 
 static unsigned

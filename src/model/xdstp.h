@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of the form xdstp://AUTHORITY/TYPE/ID?KEY=VALUE&…, and what they become in UDPA's.
- *
- * Two spellings are one name if their parts are equal once decoded, whatever the order of the
+/* Names of the form xdstp://AUTHORITY/TYPE/ID?KEY=VALUE&…, and the names of UDPA that they stand
+ * for. */
+
+/* Two spellings are one name if their parts are equal once decoded, whatever the order of the
  * context parameters. The canonical text of ID and parameters, which goes behind a namespace, has
  * the parameters sorted by key, and percent signs only where the text would divide otherwise. So
  * the last '/' before the first '?' ends the path, and nothing behind it is one.

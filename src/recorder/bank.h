@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Counters that every thread may count on without a lock and without a line of cache that another
- * thread writes.
- *
- * A slot is a block of counters, of which each thread has its own. A thread gets its set of blocks
+ * thread writes. */
+
+/* A slot is a block of counters, of which each thread has its own. A thread gets its set of blocks
  * when it first counts; when it ends, the set is kept with all its counts for the next thread that
  * begins. So there are as many sets as threads have ever counted at one time, and a sum over the
  * sets never loses anything. One bank serves the process: the way to a thread's set must be short.

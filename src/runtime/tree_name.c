@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The names of the layers of a tree, plain or xdstp, as full names of resources. */
 #include "model/types.h"
 #include "runtime/encode.h"
 #include "runtime/tree_reading.h"

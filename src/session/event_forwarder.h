@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events between the processes of a node. A worker takes in what clients stream, and hands it up
- * batch by batch, each when the last one was taken; the node itself has the topics in which all of
- * it comes together, and what is made of them: files, readers, forwards.
- *
- * What cannot be taken at once, because too much waits in the node's topic, is not answered: then
+/* Events between the processes of a node. A worker receives them from clients, and forwards them
+ * batch by batch, each when the last one was accepted; the node itself has the topics in which all
+ * of them come together, and their files, readers and forwards. */
+
+/* What cannot be taken at once, because too much waits in the node's topic, is not answered: then
  * it waits in that of the worker, whose clients are slowed down as they are in a node without
  * workers.
  *

@@ -151,9 +151,8 @@ change(udpai_store *store, udpai_absent *absent, udpai_absence absence)
         note_held(store, absent->stored, true);
 }
 
-/* What is held stays so until it is there again. */
-static udpa_err
-set_absent(udpai_store *store, udpai_stored *stored, udpai_absence absence)
+udpa_err
+udpai_store_set_absent(udpai_store *store, udpai_stored *stored, udpai_absence absence)
 {
     udpai_map *absences = &stored->origin->absences;
     udpai_absent *absent = udpai_map_get(absences, key_of(&stored));
@@ -188,7 +187,7 @@ udpai_store_set_absence(udpai_store *store,
     udpai_stored *stored = entry ? udpai_store_entry_of_origin(entry, origin) : NULL;
     if (stored && absence == UDPAI_ABSENCE_NONE)
         udpai_store_drop_absence(store, stored, true);
-    return stored && absence ? set_absent(store, stored, absence) : UDPA_OK;
+    return stored && absence ? udpai_store_set_absent(store, stored, absence) : UDPA_OK;
 }
 
 /* ---- many ---- */
@@ -207,35 +206,8 @@ udpai_store_set_all_absent(udpai_store *store,
              udpai_str_eq(udpai_store_type_url(stored->entry->type), scope->type_url)) &&
             udpai_prefix_covers(scope->prefix, udpai_store_entry_name(stored->entry));
         if (is_meant && !(scope->keep && scope->keep(scope->userdata, stored->resource)) &&
-            set_absent(store, stored, absence) != UDPA_OK)
+            udpai_store_set_absent(store, stored, absence) != UDPA_OK)
             err = UDPA_ERR_NOMEM;
     }
     return err;
-}
-
-/* The table moves while it is emptied, so the contributions are gone through. */
-void
-udpai_store_end_absences(udpai_store *store,
-                         udpai_origin *origin,
-                         udpai_str type_url,
-                         udpai_absence absence,
-                         udpai_absence_end end)
-{
-    if (origin->absences.n == 0)
-        return;
-    UDPAI_LIST_FOREACH_SAFE (node, &origin->contributions) {
-        udpai_stored *stored = UDPAI_LIST_ENTRY(node, udpai_stored, in_origin);
-        if ((type_url.len && !udpai_str_eq(udpai_store_type_url(stored->entry->type), type_url)) ||
-            udpai_store_absence_of(stored) != absence)
-            continue;
-        if (end == UDPAI_ABSENCE_HOLD)
-            (void)set_absent(store, stored,
-                             UDPAI_ABSENCE_HELD); /* which it is already, in another way */
-        else if (end == UDPAI_ABSENCE_FORGET)
-            udpai_store_drop_absence(store, stored, true);
-        else if (end == UDPAI_ABSENCE_LEAVE)
-            udpai_store_leave_stored(store, stored);
-        else
-            udpai_store_remove_stored(store, stored);
-    }
 }

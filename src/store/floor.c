@@ -14,13 +14,6 @@ floors_of(udpai_store *store, const udpa_resource *seen)
     return udpai_resource_signature(seen) ? &store->signed_floors : &store->floors;
 }
 
-bool
-udpai_floor_outlives(const udpai_floor *floor, const udpa_resource *resource)
-{
-    return floor->generation > udpa_resource_generation(resource) &&
-           udpai_store_comparable(floor->seen, resource);
-}
-
 static bool
 keeps_out(const udpai_floor *floor)
 {

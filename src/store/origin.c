@@ -1,125 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* One origin of contributions: its key, node and identity, and the types it is eligible for. */
 #include "store/store_internal.h"
-
-static udpai_origin *
-free_origin(udpai_origin *origin)
-{
-    for (size_t i = 0; i < origin->eligibilities.n; i++)
-        udpa_bytes_unref(origin->eligibilities.items[i].type);
-    udpai_vector_done(&origin->eligibilities);
-    udpai_store_free_absences(origin);
-    udpai_list_remove(&origin->idle);
-    udpa_bytes_unref(origin->node_id);
-    udpai_identity_unref(origin->identity);
-    udpa_bytes_unref(origin->key);
-    udpai_free(origin);
-    return NULL;
-}
-
-udpai_origin *
-udpai_store_find_origin(udpai_store *store, udpai_str key)
-{
-    return udpai_map_get(&store->origins, key);
-}
-
-udpai_origin *
-udpai_store_origin(udpai_store *store, udpai_str key)
-{
-    udpai_origin *origin = udpai_store_find_origin(store, key);
-    if (origin)
-        return origin;
-    origin = udpai_alloc(sizeof(*origin));
-    if (!origin)
-        return NULL;
-    origin->rank = UDPAI_ORIGIN_PUBLISHER;
-    udpai_list_init(&origin->contributions);
-    udpai_list_init(&origin->idle);
-    udpai_store_init_absences(origin);
-    if (udpa_bytes_new(&origin->key, key.data, key.len) != UDPA_OK ||
-        !udpai_map_add(&store->origins, origin))
-        return free_origin(origin);
-    udpai_store_note_idle(store, origin);
-    return origin;
-}
-
-static void
-drop_if_unused(udpai_store *store, udpai_origin *origin)
-{
-    if (origin->rank != UDPAI_ORIGIN_PUBLISHER || origin->refs ||
-        !udpai_list_empty(&origin->contributions))
-        return;
-    udpai_map_remove(&store->origins, udpai_origin_key(origin));
-    free_origin(origin);
-}
-
-udpai_origin *
-udpai_origin_ref(udpai_origin *origin)
-{
-    origin->refs++;
-    return origin;
-}
-
-udpai_origin *
-udpai_origin_unref(udpai_store *store, udpai_origin *origin)
-{
-    if (origin && --origin->refs == 0)
-        drop_if_unused(store, origin);
-    return NULL;
-}
-
-void
-udpai_origin_set_identity(udpai_origin *origin, udpai_identity *identity)
-{
-    udpai_identity_ref(identity);
-    udpai_identity_unref(origin->identity);
-    origin->identity = identity;
-}
-
-udpa_bytes *
-udpai_origin_node(const udpai_origin *origin)
-{
-    return origin->node_id;
-}
-
-const udpai_identity *
-udpai_origin_identity(const udpai_origin *origin)
-{
-    return origin->identity;
-}
-
-void
-udpai_store_visit_origins(const udpai_store *store, udpai_store_origin_fn visit, void *userdata)
-{
-    size_t at = 0;
-    udpai_origin *origin;
-    while ((origin = udpai_map_next(&store->origins, &at)))
-        visit(userdata, origin);
-}
-
-void
-udpai_store_note_idle(udpai_store *store, udpai_origin *origin)
-{
-    udpai_list_remove(&origin->idle);
-    udpai_list_append(&store->idle, &origin->idle);
-}
-
-void
-udpai_store_drop_idle(udpai_store *store)
-{
-    udpai_list *node;
-    while ((node = udpai_list_pop(&store->idle)))
-        drop_if_unused(store, UDPAI_LIST_ENTRY(node, udpai_origin, idle));
-}
-
-void
-udpai_store_free_origins(udpai_store *store)
-{
-    size_t at = 0;
-    udpai_origin *origin;
-    while ((origin = udpai_map_next(&store->origins, &at)))
-        free_origin(origin);
-    udpai_map_done(&store->origins);
-}
 
 udpai_str
 udpai_origin_key(const udpai_origin *origin)
@@ -157,29 +38,34 @@ udpai_origin_is_durable(const udpai_origin *origin)
     return origin->durable;
 }
 
-/* Everything the origin contributes to must be looked at again. */
-static void
-mark_contributions_dirty(udpai_store *store, udpai_origin *origin, udpai_str type_url)
+void
+udpai_origin_set_identity(udpai_origin *origin, udpai_identity *identity)
+{
+    udpai_identity_ref(identity);
+    udpai_identity_unref(origin->identity);
+    origin->identity = identity;
+}
+
+udpa_bytes *
+udpai_origin_node(const udpai_origin *origin)
+{
+    return origin->node_id;
+}
+
+const udpai_identity *
+udpai_origin_identity(const udpai_origin *origin)
+{
+    return origin->identity;
+}
+
+void
+udpai_store_mark_origin_dirty(udpai_store *store, udpai_origin *origin, udpai_str type_url)
 {
     UDPAI_LIST_FOREACH (node, &origin->contributions) {
         udpai_stored *stored = UDPAI_LIST_ENTRY(node, udpai_stored, in_origin);
         if (type_url.len == 0 || udpai_str_eq(udpai_store_type_url(stored->entry->type), type_url))
             udpai_store_mark_dirty(store, stored->entry);
     }
-}
-
-void
-udpai_origin_set_rank(udpai_store *store,
-                      udpai_origin *origin,
-                      udpai_origin_class rank,
-                      unsigned order)
-{
-    if (origin->rank == rank && origin->order == order)
-        return;
-    udpai_store_change_rank(store, origin, rank);
-    origin->order = order;
-    udpai_store_note_idle(store, origin); /* it may have become one of those that go */
-    mark_contributions_dirty(store, origin, (udpai_str){0});
 }
 
 void
@@ -193,7 +79,7 @@ udpai_origin_set_node(udpai_store *store, udpai_origin *origin, udpa_bytes *node
     udpa_bytes_unref(origin->node_id);
     origin->node_id = udpa_bytes_ref(node_id);
     origin->n_node_changes++;
-    mark_contributions_dirty(store, origin, (udpai_str){0});
+    udpai_store_mark_origin_dirty(store, origin, (udpai_str){0});
 }
 
 static udpai_eligibility *
@@ -232,7 +118,7 @@ udpai_origin_set_eligible(udpai_store *store,
     }
     if (said->eligible != eligible) {
         said->eligible = eligible;
-        mark_contributions_dirty(store, origin, type_url);
+        udpai_store_mark_origin_dirty(store, origin, type_url);
     }
     return UDPA_OK;
 }

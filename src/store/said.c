@@ -9,39 +9,6 @@
 
 static const char said_key[] = "said:", seen_key[] = "seen:";
 
-bool
-udpai_floor_ends(const udpai_floor *floor, const udpa_resource *resource)
-{
-    return floor->is_said &&
-           udpa_resource_generation(floor->seen) > udpa_resource_generation(resource) &&
-           udpai_store_comparable(floor->seen, resource);
-}
-
-static udpai_stored *
-find_ended(const udpai_store_entry *entry, const udpai_floor *floor)
-{
-    size_t at = 0;
-    udpai_stored *stored;
-    while ((stored = udpai_store_next(entry, &at)))
-        if (udpai_floor_ends(floor, stored->resource))
-            return stored;
-    return NULL;
-}
-
-udpa_err
-udpai_store_end(udpai_store *store, udpa_resource *said, udpa_bytes *from_node)
-{
-    udpai_store_entry *entry = udpai_store_make_entry(store, said);
-    if (!entry)
-        return UDPA_ERR_NOMEM;
-    const udpai_floor *floor = udpai_store_remember_said(store, entry, said, from_node);
-    udpai_stored *stored;
-    while (floor && (stored = find_ended(entry, floor)))
-        udpai_store_remove_stored(store, stored);
-    udpai_store_mark_dirty(store, entry); /* it goes with the next changes, if it is not needed */
-    return floor || store->options.remember_max == 0 ? UDPA_OK : UDPA_ERR_NOMEM;
-}
-
 udpai_floor *
 udpai_store_said(const udpai_store_entry *entry, const udpai_stored *now)
 {

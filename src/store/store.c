@@ -71,17 +71,6 @@ udpai_store_set_remember(udpai_store *store, udpai_store_remember_fn remember, v
 
 /* ---- what must be kept ---- */
 
-void
-udpai_store_add_durable(udpai_store *store, const udpai_durable_op *op)
-{
-    if (store->loading)
-        return;
-    if (!store->durable)
-        store->durable = udpai_durable_batch_new();
-    if (!store->durable || udpai_durable_batch_add(store->durable, op) != UDPA_OK)
-        store->durable_incomplete = true;
-}
-
 /* What clients report changes all the time, ends with its ttl, and is said again after a restart.
  */
 static bool
@@ -131,79 +120,6 @@ keep(udpai_store *store, const udpai_stored *stored)
                        .resource = stored->resource,
                        .deadline_ms = is_kept_alive(stored) ? 0 : udpai_stored_deadline(stored),
                    });
-}
-
-static udpa_err
-note(udpai_store *store, udpai_durable_op op, udpai_str type_url, udpai_str name)
-{
-    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *type = udpai_bytes_cstring(type_url), *own = NULL;
-    if (!type || udpa_bytes_new(&own, name.data, name.len) != UDPA_OK)
-        return UDPA_ERR_NOMEM;
-    op.type = type;
-    op.name = own;
-    udpai_store_add_durable(store, &op);
-    return UDPA_OK;
-}
-
-udpa_err
-udpai_store_note(udpai_store *store,
-                 udpai_durable_kind kind,
-                 udpai_origin *origin,
-                 udpai_str type_url,
-                 udpai_str prefix)
-{
-    return note(store, (udpai_durable_op){.kind = kind, .origin = origin->key}, type_url, prefix);
-}
-
-udpa_err
-udpai_store_note_seen(
-    udpai_store *store, udpai_origin *origin, udpai_str type_url, udpai_str epoch, uint64_t number)
-{
-    const udpai_durable_op op = {
-        .kind = UDPAI_DURABLE_SEEN,
-        .origin = origin->key,
-        .number = number,
-    };
-    return note(store, op, type_url, epoch);
-}
-
-void
-udpai_store_note_epoch(udpai_store *store, udpa_bytes *name)
-{
-    udpai_store_add_durable(store, &(udpai_durable_op){
-                                       .kind = UDPAI_DURABLE_EPOCH,
-                                       .name = name,
-                                       .is_whole = true,
-                                   });
-}
-
-bool
-udpai_store_forget_origin(udpai_store *store, udpai_origin *origin)
-{
-    const udpai_durable_op op = {.kind = UDPAI_DURABLE_FORGET_ORIGIN, .origin = origin->key};
-    if (!origin->durable)
-        return true;
-    if (!store->durable && !(store->durable = udpai_durable_batch_new()))
-        return false;
-    if (udpai_durable_batch_add(store->durable, &op) != UDPA_OK)
-        return false;
-    origin->durable = false;
-    return true;
-}
-
-udpa_err
-udpai_store_take_durable(udpai_store *store, udpai_durable_batch **ret_batch)
-{
-    udpa_err err = store->durable_incomplete ? UDPA_ERR_NOMEM : UDPA_OK;
-    store->durable_incomplete = false;
-    *ret_batch = UDPAI_TAKE(store->durable);
-    return err;
-}
-
-void
-udpai_store_set_loading(udpai_store *store, bool loading)
-{
-    store->loading = loading;
 }
 
 /* ---- contributions ---- */
@@ -284,14 +200,14 @@ end_stored(udpai_store *store, udpai_stored *stored, bool is_left)
     take_out(store, stored);
 }
 
-void
-udpai_store_remove_stored(udpai_store *store, udpai_stored *stored)
+static void
+remove_stored(udpai_store *store, udpai_stored *stored)
 {
     end_stored(store, stored, false);
 }
 
-void
-udpai_store_leave_stored(udpai_store *store, udpai_stored *stored)
+static void
+leave_stored(udpai_store *store, udpai_stored *stored)
 {
     end_stored(store, stored, true);
 }
@@ -320,7 +236,7 @@ on_expiry(udpai_timer *timer)
     udpai_stored *stored = UDPAI_CONTAINER_OF(timer, udpai_expiry, timer)->stored;
     udpai_store *store = stored->entry->type->store;
     if (!is_kept_alive(stored)) {
-        udpai_store_remove_stored(store, stored);
+        remove_stored(store, stored);
         return;
     }
     set_deadline(store, stored, store->wheel->now_ms + udpa_resource_ttl_ms(stored->resource));
@@ -452,13 +368,13 @@ end_one(udpai_store *store, udpai_origin *origin, udpai_str type_url, udpai_str 
 void
 udpai_store_withdraw(udpai_store *store, udpai_origin *origin, udpai_str type_url, udpai_str name)
 {
-    end_one(store, origin, type_url, name, udpai_store_remove_stored);
+    end_one(store, origin, type_url, name, remove_stored);
 }
 
 void
 udpai_store_leave(udpai_store *store, udpai_origin *origin, udpai_str type_url, udpai_str name)
 {
-    end_one(store, origin, type_url, name, udpai_store_leave_stored);
+    end_one(store, origin, type_url, name, leave_stored);
 }
 
 static bool
@@ -489,13 +405,13 @@ udpai_store_withdraw_all(udpai_store *store,
                          void *userdata)
 {
     const udpai_store_scope scope = {type_url, prefix, keep_fn, userdata};
-    end_scope(store, origin, &scope, udpai_store_remove_stored);
+    end_scope(store, origin, &scope, remove_stored);
 }
 
 void
 udpai_store_leave_all(udpai_store *store, udpai_origin *origin, const udpai_store_scope *scope)
 {
-    end_scope(store, origin, scope, udpai_store_leave_stored);
+    end_scope(store, origin, scope, leave_stored);
 }
 
 void
@@ -504,7 +420,59 @@ udpai_store_drop_adopted(udpai_store *store, udpai_origin *origin)
     UDPAI_LIST_FOREACH_SAFE (node, &origin->contributions) {
         udpai_stored *stored = UDPAI_LIST_ENTRY(node, udpai_stored, in_origin);
         if (udpai_store_is_spent(stored))
-            udpai_store_remove_stored(store, stored);
+            remove_stored(store, stored);
+    }
+}
+
+static udpai_stored *
+find_ended(const udpai_store_entry *entry, const udpai_floor *floor)
+{
+    size_t at = 0;
+    udpai_stored *stored;
+    while ((stored = udpai_store_next(entry, &at)))
+        if (udpai_floor_ends(floor, stored->resource))
+            return stored;
+    return NULL;
+}
+
+udpa_err
+udpai_store_end(udpai_store *store, udpa_resource *said, udpa_bytes *from_node)
+{
+    udpai_store_entry *entry = udpai_store_make_entry(store, said);
+    if (!entry)
+        return UDPA_ERR_NOMEM;
+    const udpai_floor *floor = udpai_store_remember_said(store, entry, said, from_node);
+    udpai_stored *stored;
+    while (floor && (stored = find_ended(entry, floor)))
+        remove_stored(store, stored);
+    udpai_store_mark_dirty(store, entry); /* it goes with the next changes, if it is not needed */
+    return floor || store->options.remember_max == 0 ? UDPA_OK : UDPA_ERR_NOMEM;
+}
+
+/* The table moves while it is emptied, so the contributions are gone through. */
+void
+udpai_store_end_absences(udpai_store *store,
+                         udpai_origin *origin,
+                         udpai_str type_url,
+                         udpai_absence absence,
+                         udpai_absence_end end)
+{
+    if (origin->absences.n == 0)
+        return;
+    UDPAI_LIST_FOREACH_SAFE (node, &origin->contributions) {
+        udpai_stored *stored = UDPAI_LIST_ENTRY(node, udpai_stored, in_origin);
+        if ((type_url.len && !udpai_str_eq(udpai_store_type_url(stored->entry->type), type_url)) ||
+            udpai_store_absence_of(stored) != absence)
+            continue;
+        if (end == UDPAI_ABSENCE_HOLD)
+            (void)udpai_store_set_absent(
+                store, stored, UDPAI_ABSENCE_HELD); /* which it is already, in another way */
+        else if (end == UDPAI_ABSENCE_FORGET)
+            udpai_store_drop_absence(store, stored, true);
+        else if (end == UDPAI_ABSENCE_LEAVE)
+            leave_stored(store, stored);
+        else
+            remove_stored(store, stored);
     }
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Contributions in, effective resources out.
- *
- * Every (type, name) holds at most one contribution of each origin. Which one is effective follows
+/* Contributions in, effective resources out. */
+
+/* Every (type, name) holds at most one contribution of each origin. Which one is effective follows
  * from all of them, never from when they came (docs/design/store.md):
  *   - between authorities, the precedence of the origins decides: files, publishers, sources in the
  *     order of their provider;

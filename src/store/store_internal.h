@@ -208,6 +208,14 @@ void udpai_store_let_go_told(udpai_store *store, udpai_store_entry *entry);
 /* Sets the rank; what the origin holds may be that of a publisher from now on, or not any more. */
 void udpai_store_change_rank(udpai_store *store, udpai_origin *origin, udpai_origin_class rank);
 
+/* generation.c */
+/* Can the generations of two resources of one authority be compared? */
+bool udpai_store_comparable(const udpa_resource *a, const udpa_resource *b);
+/* Is the resource older than what was seen, or said? */
+bool udpai_floor_outlives(const udpai_floor *floor, const udpa_resource *resource);
+/* The same of what was said alone. */
+bool udpai_floor_ends(const udpai_floor *floor, const udpa_resource *resource);
+
 /* effective.c: which contribution counts. */
 udpai_stored *udpai_store_select(const udpai_store_entry *entry);
 bool udpai_store_is_superseded(const udpai_stored *stored);
@@ -219,8 +227,6 @@ bool udpai_store_would_count(const udpai_store_entry *entry,
 bool udpai_store_is_spent(const udpai_stored *stored);
 /* Is there a contribution that counts? */
 bool udpai_store_has_any(const udpai_store_entry *entry);
-/* Can the generations of two resources of one authority be compared? */
-bool udpai_store_comparable(const udpa_resource *a, const udpa_resource *b);
 /* Order of preference among contributions of one entry; below zero: a before b. */
 int udpai_store_compare(const udpai_stored *a, const udpai_stored *b);
 
@@ -233,6 +239,10 @@ unsigned udpai_store_order(const udpai_store_entry *entry, const udpai_origin *o
 void udpai_store_free_choices(udpai_store *store);
 
 /* origin.c */
+/* Everything that the origin contributes to, of this type or of all, must be looked at again. */
+void udpai_store_mark_origin_dirty(udpai_store *store, udpai_origin *origin, udpai_str type_url);
+
+/* origins.c */
 /* It has nothing now; if that is so at the next look, it may go. */
 void udpai_store_note_idle(udpai_store *store, udpai_origin *origin);
 void udpai_store_drop_idle(udpai_store *store);
@@ -245,13 +255,10 @@ bool udpai_store_must_stay(const udpai_store_entry *entry);
 void udpai_store_init_absences(udpai_origin *origin);
 void udpai_store_free_absences(udpai_origin *origin);
 udpai_absence udpai_store_absence_of(const udpai_stored *stored);
+/* What is held stays so until it is there again. */
+udpa_err udpai_store_set_absent(udpai_store *store, udpai_stored *stored, udpai_absence absence);
 /* It is there, or it goes; noted for the durable engine, or not. */
 void udpai_store_drop_absence(udpai_store *store, udpai_stored *stored, bool is_noted);
-
-/* store.c */
-void udpai_store_remove_stored(udpai_store *store, udpai_stored *stored);
-/* As udpai_store_leave(). */
-void udpai_store_leave_stored(udpai_store *store, udpai_stored *stored);
 
 /* floor.c */
 /* is_left: it has gone from its source, and nothing more is known. */
@@ -268,11 +275,8 @@ udpai_floor *udpai_store_remember_said(udpai_store *store,
                                        udpai_store_entry *entry,
                                        udpa_resource *said,
                                        udpa_bytes *from_node);
-/* Is the resource older than what was seen, or said? */
-bool udpai_floor_outlives(const udpai_floor *floor, const udpa_resource *resource);
 
 /* said.c: removals that were said */
-bool udpai_floor_ends(const udpai_floor *floor, const udpa_resource *resource);
 /* What is to be told besides `now` (NULL: nothing is there): that what was told before is gone, or
  * what was not told yet. NULL: nothing. */
 udpai_floor *udpai_store_said(const udpai_store_entry *entry, const udpai_stored *now);
@@ -283,7 +287,7 @@ void udpai_store_unkeep_said(udpai_store *store, const udpai_floor *floor);
 void udpai_store_keep_seen(udpai_store *store, udpai_floor *floor);
 void udpai_store_unkeep_seen(udpai_store *store, udpai_floor *floor);
 
-/* store.c */
+/* durable.c: what the engine is to do */
 void udpai_store_add_durable(udpai_store *store, const udpai_durable_op *op);
 
 #endif

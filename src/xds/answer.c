@@ -122,16 +122,6 @@ udpai_xds_note_sent(const udpai_xds *xds, const udpai_xds_next_response *respons
     }
 }
 
-void
-udpai_xds_forget_part(udpai_xds_type *type, const udpai_subscription *part)
-{
-    UDPAI_LIST_FOREACH (node, &type->in_flight) {
-        udpai_xds_in_flight *flight = UDPAI_LIST_ENTRY(node, udpai_xds_in_flight, node);
-        if (flight->subscription == part)
-            flight->subscription = NULL;
-    }
-}
-
 /* ---- answered ---- */
 
 static udpai_xds_in_flight *

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The request of CSDS: decoded, and which clients it matches. */
 #include "envoy/service/status/v3/csds.pb-c.h"
 #include "wire/node_decode.h"
 #include "wire/scan.h"

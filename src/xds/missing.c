@@ -2,7 +2,7 @@
 /* Names that were asked for and cannot be any, or are not for this client: they are certainly not
  * there, and told once. In delta that is the end of them. In the state of the world, where only who
  * reads resource_errors can be told, a name is in every request for as long as it is wanted, so it
- * is remembered that it was told. */
+ * is remembered that it was told. Of some names that may come yet it is told later. */
 #include "xds/xds_internal.h"
 
 static bool
@@ -171,4 +171,19 @@ udpai_xds_reported(udpai_xds *xds, udpai_xds_type *type)
     for (size_t i = 0; i < type->unnameable.n; i++)
         free_one(&type->unnameable.items[i]);
     type->unnameable.n = 0;
+}
+
+/* An Envoy that starts takes "removed" for an update, of which nothing is ready, and then never
+ * serves anything, not even by listeners that have all of theirs. Of silence it has enough after
+ * 15 s. Of secrets and clusters that are removed it knows what to do. */
+void
+udpai_xds_delay_absence(const udpai_xds *xds, udpai_subscription *subscription)
+{
+    udpai_str type_url = udpai_subscription_type_url(subscription);
+    bool is_awaited = udpai_str_eq(type_url, UDPAI_STR(UDPAI_TYPE_ROUTES)) ||
+                      udpai_str_eq(type_url, UDPAI_STR(UDPAI_TYPE_EXTENSION));
+    bool is_envoy = xds->peer && udpai_str_eq(udpai_node_info_parts(xds->peer)->user_agent_name,
+                                              UDPAI_STR("envoy"));
+    if (is_envoy && is_awaited && xds->protocol->has_removals && !xds->sends_errors)
+        udpai_subscription_delay_absence(subscription, xds->shim->absent_route_delay_ms);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names as xDS clients spell them, and as UDPA knows them.
- *
- * A client's name is a full one only if it lies below one of the namespaces that clients are shown;
+/* Names as xDS clients spell them, and as UDPA knows them. */
+
+/* A client's name is a full one only if it lies below one of the namespaces that clients are shown;
  * any other, whatever slashes it has, is an id in the default namespace. Back again, a name loses
  * the default namespace. What would not come back as the same name cannot be named by clients, and
  * is not shown to them.

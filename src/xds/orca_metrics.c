@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A report of ORCA: its figures checked, and encoded in the forms of both packages. */
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>

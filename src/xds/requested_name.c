@@ -116,9 +116,19 @@ add_part(udpai_xds *xds, udpai_subscription *subscription, udpai_str label, udpa
 }
 
 static void
+forget_part(udpai_xds_type *type, const udpai_subscription *part)
+{
+    UDPAI_LIST_FOREACH (node, &type->in_flight) {
+        udpai_xds_in_flight *flight = UDPAI_LIST_ENTRY(node, udpai_xds_in_flight, node);
+        if (flight->subscription == part)
+            flight->subscription = NULL;
+    }
+}
+
+static void
 drop_part(udpai_xds_type *type, udpai_subscription *part)
 {
-    udpai_xds_forget_part(type, part);
+    forget_part(type, part);
     udpai_subscriber_drop_part(part);
 }
 

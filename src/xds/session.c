@@ -227,21 +227,6 @@ must_be_named(const udpai_xds_server *shim, udpai_str type_url)
     return false;
 }
 
-/* An Envoy that starts takes "removed" for an update, of which nothing is ready, and then never
- * serves anything, not even by listeners that have all of theirs. Of silence it has enough after
- * 15 s. Of secrets and clusters that are removed it knows what to do. */
-void
-udpai_xds_delay_absence(const udpai_xds *xds, udpai_subscription *subscription)
-{
-    udpai_str type_url = udpai_subscription_type_url(subscription);
-    bool is_awaited = udpai_str_eq(type_url, UDPAI_STR(UDPAI_TYPE_ROUTES)) ||
-                      udpai_str_eq(type_url, UDPAI_STR(UDPAI_TYPE_EXTENSION));
-    bool is_envoy = xds->peer && udpai_str_eq(udpai_node_info_parts(xds->peer)->user_agent_name,
-                                              UDPAI_STR("envoy"));
-    if (is_envoy && is_awaited && xds->protocol->has_removals && !xds->sends_errors)
-        udpai_subscription_delay_absence(subscription, xds->shim->absent_route_delay_ms);
-}
-
 /* gRPC asks for listeners, for what they name, and so on: it needs no order. */
 static void
 note_role(udpai_xds *xds, udpai_subscription *subscription)

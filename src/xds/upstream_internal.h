@@ -162,7 +162,7 @@ udpai_upstream_known(const udpai_upstream_held *held)
     return held->is_confirmed ? held->resource : NULL;
 }
 
-/* ---- upstream.c ---- */
+/* ---- upstream_report.c ---- */
 
 /* Ends the stream if the result is none but UDPA_OK: the next one brings all again. */
 void udpai_upstream_check(udpai_upstream_session *session, udpa_err result);
@@ -176,6 +176,7 @@ udpa_err udpai_upstream_publish_or_free(udpai_upstream_type *type,
 void udpai_upstream_touch(udpai_upstream_type *type);
 /* Reads on, or not while too much waits to be judged, or to be read by the server. */
 void udpai_upstream_pace(udpai_upstream_session *session);
+void udpai_upstream_on_unread(udpai_timer *timer);
 
 /* ---- upstream_type.c ---- */
 
@@ -211,6 +212,10 @@ void udpai_upstream_name_changed(udpai_upstream_name *name);
 udpa_err udpai_upstream_name_told(udpai_upstream_name *name, udpai_publication *publication);
 void udpai_upstream_name_answered(udpai_upstream_type *type, udpai_str text);
 void udpai_upstream_name_free(udpai_upstream_name *name);
+
+/* The one to be answered now; NULL: it is not judged yet, or there is none. */
+udpai_upstream_response *udpai_upstream_first_judged(const udpai_upstream_type *type);
+void udpai_upstream_response_free(udpai_upstream_response *response);
 
 /* ---- upstream_held.c ---- */
 
@@ -287,9 +292,6 @@ udpa_err udpai_upstream_drop_orphans(udpai_upstream_type *child);
 
 udpa_err udpai_upstream_receive(udpai_session *session, udpai_str bytes, udpa_error **ret_error);
 void udpai_upstream_judged(udpai_upstream_session *session, udpai_publication *publication);
-/* The one to be answered now; NULL: it is not judged yet, or there is none. */
-udpai_upstream_response *udpai_upstream_first_judged(const udpai_upstream_type *type);
-void udpai_upstream_response_free(udpai_upstream_response *response);
 
 /* ---- upstream_request.c ---- */
 

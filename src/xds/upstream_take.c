@@ -14,30 +14,6 @@ typedef struct taking {
     udpai_publication *publication;
 } taking;
 
-void
-udpai_upstream_response_free(udpai_upstream_response *response)
-{
-    response->type->session->n_responses--;
-    udpai_list_remove(&response->in_unjudged);
-    udpai_list_remove(&response->in_type);
-    udpa_bytes_unref(response->nonce);
-    udpa_bytes_unref(response->version);
-    udpa_error_unref(response->error);
-    udpai_free(response);
-}
-
-/* In the order in which they came, whatever that of their judgements: a nonce that is not the last
- * one would make what is said beside it stale. */
-udpai_upstream_response *
-udpai_upstream_first_judged(const udpai_upstream_type *type)
-{
-    if (udpai_list_empty(&type->responses))
-        return NULL;
-    udpai_upstream_response *first =
-        UDPAI_LIST_ENTRY(type->responses.next, udpai_upstream_response, in_type);
-    return first->is_judged ? first : NULL;
-}
-
 /* Consumes the error; the first one is told. */
 static void
 refuse(udpai_upstream_response *response, udpa_error *error)

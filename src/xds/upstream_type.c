@@ -45,6 +45,34 @@ udpai_upstream_type_get(udpai_upstream_session *session, udpai_str type_url)
     return type ? type : make_type(session, type_url);
 }
 
+/* ---- responses ---- */
+
+void
+udpai_upstream_response_free(udpai_upstream_response *response)
+{
+    response->type->session->n_responses--;
+    udpai_list_remove(&response->in_unjudged);
+    udpai_list_remove(&response->in_type);
+    udpa_bytes_unref(response->nonce);
+    udpa_bytes_unref(response->version);
+    udpa_error_unref(response->error);
+    udpai_free(response);
+}
+
+/* In the order in which they came, whatever that of their judgements: a nonce that is not the last
+ * one would make what is said beside it stale. */
+udpai_upstream_response *
+udpai_upstream_first_judged(const udpai_upstream_type *type)
+{
+    if (udpai_list_empty(&type->responses))
+        return NULL;
+    udpai_upstream_response *first =
+        UDPAI_LIST_ENTRY(type->responses.next, udpai_upstream_response, in_type);
+    return first->is_judged ? first : NULL;
+}
+
+/* ---- end of a type ---- */
+
 static void
 free_question(udpai_upstream_question *question)
 {

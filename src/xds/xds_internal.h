@@ -166,9 +166,6 @@ udpai_xds_next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_
 void udpai_xds_order(udpai_session *session, udpai_order *order);
 void udpai_xds_free(udpai_session *session);
 
-/* For a type, or a part of it, that the client begins to ask for: of some it is not told at once
- * what is missing. */
-void udpai_xds_delay_absence(const udpai_xds *xds, udpai_subscription *subscription);
 /* The renderer of a form, for what this client can read. */
 const udpai_renderer *udpai_xds_renderer_for(const udpai_xds *xds, udpai_xds_form form);
 
@@ -260,8 +257,6 @@ bool udpai_xds_shown_name(const udpai_xds_audience *audience,
 /* answer.c: what became of what was sent */
 void udpai_xds_note_sent(const udpai_xds *xds, const udpai_xds_next_response *response);
 void udpai_xds_note_answer(udpai_xds *xds, udpai_xds_type *type, const udpai_xds_request *request);
-/* A part is about to end. */
-void udpai_xds_forget_part(udpai_xds_type *type, const udpai_subscription *part);
 void udpai_xds_type_free(udpai_xds_type *type);
 
 /* kin.c */
@@ -278,7 +273,10 @@ void udpai_xds_removals_answered(udpai_xds *xds);
 /* After a response with clusters or listeners: what a client waits for again with them goes out. */
 void udpai_xds_follow(udpai_xds *xds, const udpai_delivery *delivery);
 
-/* missing.c: names that cannot be */
+/* missing.c: names that cannot be, and such as may come */
+/* For a type, or a part of it, that the client begins to ask for: of some it is not told at once
+ * what is missing. */
+void udpai_xds_delay_absence(const udpai_xds *xds, udpai_subscription *subscription);
 /* Notes one, to be told if the protocol can say it; consumes the error. */
 udpa_err udpai_xds_note_unnameable(udpai_xds *xds,
                                    udpai_subscription *subscription,

@@ -21,8 +21,7 @@ CIRCLE = 3
 # Folder: the largest circle that is left, of all those above CIRCLE.
 CIRCLES = {
     'session': 6,
-    'store': 9,
-    'xds': 11,
+    'xds': 5,
     'conform': 5,
     'transport_grpc': 16,
     'transport_http': 6,

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What users read has the words of the field: of 10,000 words of README.md, guides, examples, man pages and help
+"""What users read has the words of the field: of 10,000 words of README.md, guides, reference, man pages and help
 at most MOST are private ones, which a reader of Envoy's documents would have to guess. Code, quoted output and
 the names of keys are not looked at."""
 import re
@@ -61,7 +61,7 @@ def prose_of_help(text):
 
 
 READERS = {
-    re.compile(r'^(README|docs/(guide|examples)/.*)\.md$'): prose_of_page,
+    re.compile(r'^(README|docs/(guide|examples|reference)/.*)\.md$'): prose_of_page,
     re.compile(r'^docs/man/.*\.[1-8]$'): prose_of_manual,
     re.compile(r'^src/(ctl|daemon)/(help|options|\w+_options)\.c$'): prose_of_help,
 }

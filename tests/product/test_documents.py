@@ -31,7 +31,8 @@ import tempfile
 
 from product import SOURCE, Failure, check, main, need_descriptors
 
-PAGES = [SOURCE / 'README.md', *sorted((SOURCE / 'docs' / 'guide').glob('*.md'))]
+PAGES = [SOURCE / 'README.md',
+         *sorted(page for folder in ('guide', 'reference') for page in (SOURCE / 'docs' / folder).glob('*.md'))]
 TYPES = {
     '': 'envoy.config.bootstrap.v3.Bootstrap',
     'Listener': 'envoy.config.listener.v3.Listener',

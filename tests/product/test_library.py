@@ -108,6 +108,29 @@ def check_programs(test, installed):
     return knows_envoy
 
 
+def check_documents(installed):
+    for folder in ('design', 'examples', 'guide', 'reference'):
+        pages = SOURCE / 'docs' / folder
+        names = {path.relative_to(pages) for path in pages.rglob('*') if path.is_file()}
+        names = {name for name in names if '__pycache__' not in name.parts and name.name != 'make.py'}
+        root = installed.path('share/doc/udpa') / folder
+        there = {path.relative_to(root) for path in root.rglob('*') if path.is_file()}
+        check(f'docs/{folder} is installed', names and there == names, there ^ names)
+    check('NEWS is installed', installed.path('share/doc/udpa/NEWS').exists())
+
+
+def check_protos(installed):
+    """What is installed is enough to make code of the protocol."""
+    root = installed.path('share/udpa/proto')
+    ours = SOURCE / 'proto'
+    names = {path.relative_to(ours) for path in ours.rglob('*.proto')}
+    there = {path.relative_to(root) for path in root.rglob('*') if path.is_file()}
+    check('all .proto files are installed, and nothing else', names and there == names, there ^ names)
+    includes = shlex.split(run(['pkg-config', '--variable=includedir', 'protobuf'])) or ['/usr/include']
+    run(['protoc', f'-I{root}', f'-I{includes[0]}', f'--descriptor_set_out={installed.test.work / "all.descriptors"}',
+         *(name for name in sorted(names) if name.parts[0] == 'udpa')])
+
+
 def check_symbols(installed):
     text = (SOURCE / 'src' / 'libudpa.sym').read_text(encoding='utf-8')
     wanted = set(re.findall(r'^    (udpa_\w+);$', text, re.M))
@@ -305,6 +328,8 @@ def check_nobody(test, programs):
 def body(test):
     installed = Installed(test)
     check_files(installed)
+    check_documents(installed)
+    check_protos(installed)
     check_symbols(installed)
     knows_envoy = (test.build / 'udpad').exists() and check_programs(test, installed)
     kind = test.arguments.variant

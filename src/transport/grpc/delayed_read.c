@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Delayed reading. As long as a read is outstanding, this gRPC answers whatever arrives by a window
- * update of its own: a write for each acknowledgement, as dear as the message that was
- * acknowledged. What arrives while no read is outstanding is kept, and its window update goes with
- * the next message.
- *
- * So a stream whose peer has nothing to say but acknowledgements is read when the next message is
+/* Delayed reading, to save window updates. As long as a read is outstanding, this gRPC answers
+ * everything that arrives by a window update of its own: a write for each acknowledgement, as dear
+ * as the message that was acknowledged. What arrives while no read is outstanding is kept, and its
+ * window update goes with the next message. */
+
+/* So a stream whose peer has nothing to say but acknowledgements is read when the next message is
  * written, or when that does not come, a little later. It is as if the peer were a little further
  * away; who has asked for something was read at once before, and is after.
  *

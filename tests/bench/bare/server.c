@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The bare server of the benchmark: accepts calls, and begins a stream for each. */
 #include <errno.h>
 #include <grpc/grpc_security.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What the bare server of the benchmark sends: bytes of a fleet, made once for all streams. */
 #include <grpc/byte_buffer.h>
 
 #include "bare/bare.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Clients of LRS for the benchmark of reports: many streams on some connections. */
 #include "base/alloc.h"
 #include "loop/clock.h"
 #include "reports/reports.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a value costs that an application reads from its runtime (udpa/runtime.h): with nothing else
- * going on, while the loop makes 50,000 other snapshots a second, and as many as it can; and how
- * long it takes until a tree counts that was swapped for another, and how long the loop is held up
- * by that.
+/* The costs of values that an application reads from its runtime (udpa/runtime.h): with nothing
+ * else going on, while the loop makes 50,000 other snapshots a second, and as many as it can; the
+ * time until a swapped tree is effective, and how long that holds up the loop. */
+
+/* Try it:
  *
  *     bench-runtime [--check]
  *

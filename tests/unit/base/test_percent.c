@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Texts with percent signs: decoded, encoded, and rejected where they are invalid. */
 #include "base/percent.h"
 #include "tests/harness/test.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Events as lines of JSON: one for each entry, base64 where the type is not known, and gaps. */
 #include "codec/event_line.h"
 
 #include "codec_test.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Regular expressions: the whole text must match, and a hostile one takes no longer. */
 #include "codec/regex.h"
 
 #include "tests/harness/test.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Forms of texts that field rules name, each with what has it and what has not. */
 #include "codec/text_form.h"
 
 #include "tests/harness/test.h"

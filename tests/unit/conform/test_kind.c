@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The types of the conformance suite, and their contents, which carry name and variant. */
 #include "conform/kind.h"
 
 #include "tests/harness/test.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Results of udpactl bench as tables and as JSON. */
 #include "base/alloc.h"
 #include "ctl/bench_view.h"
 #include "tests/harness/test.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The table of the clients of a node. */
 #include "ctl/clients_view.h"
 
 #include "tests/harness/resources.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Text for a terminal: control characters, and the width of characters. */
 #include "ctl/display.h"
 
 #include "base/error.h"

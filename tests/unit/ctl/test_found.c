@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Found resources: the newest of each, by name, alias and id, in order. */
 #include "ctl/found.h"
 
 #include "tests/harness/oom.h"

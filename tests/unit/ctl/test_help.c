@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The help of udpactl: a screen for each verb, and the verbs in groups. */
 #include "ctl/help.h"
 
 #include <stdio.h>

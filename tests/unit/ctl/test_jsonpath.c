@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Expressions of jsonpath on documents, and invalid ones. */
 #include "ctl/jsonpath.h"
 
 #include "tests/harness/oom.h"

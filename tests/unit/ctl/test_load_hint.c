@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* When udpactl hints at clients whose load has no subscription. */
 #include "ctl/load_hint.h"
 
 #include "ctl/status_view.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Short names of types and resources, and their full ones. */
 #include "ctl/names.h"
 
 #include "base/alloc.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The status of a node: the types to subscribe to next, and the sources that it waits for. */
 #include "ctl/node_status.h"
 
 #include "ctl/names.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The order of names with numbers in them. */
 #include "ctl/order.h"
 
 #include "base/error.h"

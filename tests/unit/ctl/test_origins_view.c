@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The table of the contributions to a name. */
 #include "ctl/origins.h"
 
 #include "tests/harness/resources.h"

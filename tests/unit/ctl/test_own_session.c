@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Which of the sessions of a node is udpactl's own. */
 #include "ctl/own_session.h"
 
 #include "tests/harness/resources.h"

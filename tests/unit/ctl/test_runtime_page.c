@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The page /runtime of a node, as a table. */
 #include "ctl/runtime_page.h"
 
 #include "base/error.h"

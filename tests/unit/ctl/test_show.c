@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Resources as text, in each format, without secrets. */
 #include "ctl/show.h"
 
 #include "base/alloc.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The tables of udpactl status. */
 #include "ctl/status_view.h"
 
 #include "tests/harness/resources.h"

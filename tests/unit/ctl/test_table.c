@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Tables: widths, long texts, sorting. */
 #include "ctl/table.h"
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Names that udpactl subscribes to, where an argument may be a name or an id. */
 #include "ctl/wishes.h"
 
 #include "base/strbuf.h"

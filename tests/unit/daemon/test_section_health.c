@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The section health of the bootstrap file: checked, and as rules of a node. */
 #include "daemon/plan.h"
 
 #include "bootstrap_test.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Features of resources are reported once, as far as there is room to remember. */
 #include "daemon/seen_once.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Values of the runtime that change a node, and invalid ones. */
 #include "daemon/tunables.h"
 
 #include <stdio.h>

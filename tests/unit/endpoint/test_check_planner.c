@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Checks that are computed for checkers, as clusters and checkers change. */
 #include "endpoint/check_planner.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Addresses that need no proof of identity: loopback alone. */
 #include "endpoint/exposure.h"
 
 #include "tests/harness/test.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Type URLs as people write them, completed or left alone. */
 #include "endpoint/type.h"
 
 #include "tests/harness/oom.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Batches of events as bytes and back, and bytes that are cut off. */
 #include "events/batch.h"
 
 #include "base/alloc.h"

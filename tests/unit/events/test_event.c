@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Events are values, and have what they were made with. */
 #include "events/event.h"
 
 #include "tests/harness/oom.h"

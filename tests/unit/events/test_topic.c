@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A topic: batches, bounds, shares of clients, and what is lost. */
 #include "events/topic.h"
 
 #include "tests/harness/oom.h"

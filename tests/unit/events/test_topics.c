@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The topics of a node, and their names as resources. */
 #include "events/topics.h"
 
 #include "base/bytes.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A fan-out that is fed by hand, and readers of it, both in one line.
- *
- * Types are CDS EDS LDS RDS; any other word W is the type "type.googleapis.com/test.W". Names lie
+/* A fan-out that is fed by hand, and readers of it, both in one line. */
+
+/* Types are CDS EDS LDS RDS; any other word W is the type "type.googleapis.com/test.W". Names lie
  * in the namespace com.acme and are written without it; "/org/x" is the full name org/x.
  *
  * A change: "+CDS/a=1" sets, "-CDS/a" removes, "~CDS/a=1" refreshes. Behind it, in any order: ^NAME

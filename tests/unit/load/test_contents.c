@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Contents that udpactl bench publishes: names, sizes, and the mark of each change. */
 #include "base/alloc.h"
 #include "base/strbuf.h"
 #include "load/contents.h"

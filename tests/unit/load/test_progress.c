@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The progress of a step of udpactl bench, reported now and then. */
 #include "load/progress.h"
 #include "tests/harness/test.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Why a stream of udpactl bench ended, as text. */
 #include "base/alloc.h"
 #include "load/reason.h"
 #include "tests/harness/test.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Samples of times: parts of a thousand, and times that are too long. */
 #include "base/alloc.h"
 #include "load/samples.h"
 #include "tests/harness/test.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Namespaces of udpactl bench, and which stream subscribes to which. */
 #include "load/spaces.h"
 #include "tests/harness/test.h"
 

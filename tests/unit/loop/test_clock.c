@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Clocks: the monotonic one never goes back, and both are those of the system. */
 #include "tests/harness/test.h"
 
 #include <time.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The inbox of a loop: items of other threads wake it, many at once. */
 #include "tests/harness/oom.h"
 #include "tests/harness/test.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The wheel of timers on a real loop. */
 #include "tests/harness/oom.h"
 #include "tests/harness/test.h"
 

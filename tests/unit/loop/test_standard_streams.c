@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Standard streams that are closed at the start are opened. */
 #include "tests/harness/test.h"
 
 #include <fcntl.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Which types are client resources, further ones too, and their names. */
 #include "model/client_type.h"
 
 #include "tests/harness/oom.h"

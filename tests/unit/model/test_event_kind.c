@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Kinds of events, found by their words. */
 #include "model/event_kind.h"
 
 #include "tests/harness/test.h"

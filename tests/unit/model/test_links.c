@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Sets of links as bytes, and which links are in them. */
 #include "model/links.h"
 #include "tests/harness/oom.h"
 

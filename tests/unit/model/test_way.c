@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Paths of resources, which those of one publisher share. */
 #include "model/way.h"
 
 #include "tests/harness/resources.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Names of reports on clients: made and read, and names of other things. */
 #include "reports/client_names.h"
 
 #include "tests/harness/test.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Verdicts of checkers merged into an assignment of endpoints. */
 #include "health_test.h"
 #include "tests/harness/oom.h"
 

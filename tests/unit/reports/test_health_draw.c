@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The draw of checkers for an endpoint: near ones first, even shares, and few moves. */
 #include <stdio.h>
 
 #include "health_test.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Verdicts of several checkers combined by each policy. */
 #include <stdio.h>
 
 #include "health_test.h"

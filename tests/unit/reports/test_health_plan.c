@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Endpoints divided over checkers: shares, localities, redundancy, and invalid clusters. */
 #include <stdio.h>
 
 #include "health_test.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reports of checkers as they are read, and invalid ones. */
 #include "health_test.h"
 #include "tests/harness/oom.h"
 

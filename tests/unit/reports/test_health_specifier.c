@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Specifiers of health checks, reduced to what a checker can do. */
 #include "health_test.h"
 #include "reports/health_table.h"
 #include "tests/harness/oom.h"

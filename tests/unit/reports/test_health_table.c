@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What a checker was asked for, and what it has answered, as a resource. */
 #include "reports/health_table.h"
 
 #include <stdio.h>

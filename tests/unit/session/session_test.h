@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A hub that is fed change sets by hand, and UDPA peers whose messages are read and written as
- * text.
- *
- * Types: C (Cluster), E (ClusterLoadAssignment), L (Listener), R (RouteConfiguration), T (of the
+ * text. */
+
+/* Types: C (Cluster), E (ClusterLoadAssignment), L (Listener), R (RouteConfiguration), T (of the
  * tests, unknown to everybody), V (Event); what is longer is a type URL.
  *
  * Changes: "+C:com.acme/a=1 ~C:com.acme/b=1%500 -E:com.acme/c": sets, refreshes, removes; behind

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reading the events of a node by udpa.service.events.v1. */
 #include "session_bed.h"
 
 #include "udpa/service/events/v1/events.pb-c.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Messages that are streamed to a sink: the identifier, limits, and invalid ones. */
 #include "sinks/message.h"
 
 #include "base/bytes.h"

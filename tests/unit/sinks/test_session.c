@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Sessions of clients that stream events, and their slowing down. */
 #include "session_bed.h"
 
 #include "tests/harness/oom.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The status of sinks. */
 #include "session_bed.h"
 
 #include "udpa/status/v1/status.pb-c.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Which streams are admitted: limits of streams and bytes, of all and of one identity. */
 #include "tests/harness/oom.h"
 #include "tests/harness/test.h"
 

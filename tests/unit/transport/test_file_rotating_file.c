@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A file that rotates: sizes, names, whole lines, and errors of the disk. */
 #include "transport/file/rotating_file.h"
 
 #include <signal.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Addresses to listen on: valid, invalid, and in use. */
 #include "tests/harness/test.h"
 
 #include <arpa/inet.h>

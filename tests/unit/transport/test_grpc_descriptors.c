@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Our descriptors, as reflection finds files and symbols in them. */
 #include "tests/harness/test.h"
 
 #include "base/proto.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Slices of gRPC as bytes of ours: large ones without a copy. */
 #include "tests/harness/test.h"
 
 #include <grpc/byte_buffer.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Targets to dial: addresses, certificates, and references. */
 #include "tests/harness/oom.h"
 #include "tests/harness/test.h"
 

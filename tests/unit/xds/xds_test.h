@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A world for tests of xDS sessions: a hub that is fed change sets by hand, and clients whose
- * requests and responses are written in one line.
- *
- * Types are called CDS EDS LDS SRDS RDS SDS RTDS LEDS VHDS LISTS; any other word is a type URL.
+ * requests and responses are written in one line. */
+
+/* Types are called CDS EDS LDS SRDS RDS SDS RTDS LEDS VHDS LISTS; any other word is a type URL.
  *
  * Changes: "+CDS/a=1 -EDS/b ~LDS/c" sets, removes, refreshes. A name without a slash lies in the
  * namespace "local". Behind it, in any order: =CONTENT (the rest of the payload), !NAME (the

@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Pages lead to what is there: each link of a page to a file or a heading, and each text that docs/guide/operations.md
-and troubleshooting.md quote to a string in the sources."""
-import posixpath
+"""What docs/guide/operations.md quotes as logged, and troubleshooting.md as printed, is a string in the sources."""
 import re
 
 import lint
@@ -12,39 +10,10 @@ TROUBLESHOOTING = 'docs/guide/troubleshooting.md'
 # What Envoy, gRPC and libraries say.
 FOREIGN = ('malformed IP address', 'ApiListener', 'registered implementation', 'Handshake failed',
            'weighted_target', 'no localities', 'Connection refused', 'Address already in use', 'file is not a database')
-LINK = re.compile(r'\]\(([^)\s]+)\)')
-# Made of the .proto files when the documents are built.
-GENERATED = ('docs/reference/bootstrap.md',)
 SOURCES = re.compile(r'^(?:src|federation|certs)/.*\.(?:c|cc|h)$')
 STRING = re.compile(r'"((?:\\.|[^"\\\n])*)"')
 # Shorter pieces of a text, between names and numbers, are anywhere.
 LEAST = 8
-
-
-def prose(text):
-    """The text with neither fenced blocks nor code."""
-    text = re.sub(r'^```.*?^```$', '', text, flags=re.M | re.S)
-    return re.sub(r'`[^`\n]*`', lambda code: code[0] if '](' not in code[0] else '', text)
-
-
-def anchors(text):
-    """Of the headings, as GitHub makes them."""
-    headings = re.findall(r'^#+ (.*)$', re.sub(r'^```.*?^```$', '', text, flags=re.M | re.S), re.M)
-    return {re.sub(r'[^\w\- ]', '', heading.lower()).strip().replace(' ', '-') for heading in headings}
-
-
-def check_links(root, page):
-    for link in LINK.findall(prose(lint.read(root, page))):
-        target, _, anchor = link.partition('#')
-        if re.match(r'\w+:', link):
-            continue
-        path = posixpath.normpath(posixpath.join(posixpath.dirname(page), target)) if target else page
-        if path in GENERATED:
-            continue
-        if not (root / path).exists():
-            yield f'{page}: there is no {path}'
-        elif anchor and path.endswith('.md') and anchor not in anchors(lint.read(root, path)):
-            yield f'{page}: {path} has no heading #{anchor}'
 
 
 def strings(root):
@@ -70,7 +39,7 @@ def quoted_in_troubleshooting(text):
                 yield number, quote
 
 
-def check_quotes(root):
+def check(root, _arguments):
     """Each piece of a quoted text, between what stands for names and numbers, is in a string."""
     known = None
     for page, quotes_of in ((OPERATIONS, quoted_in_operations), (TROUBLESHOOTING, quoted_in_troubleshooting)):
@@ -83,26 +52,16 @@ def check_quotes(root):
                     yield f'{page}:{number}: nothing prints "{piece}"'
 
 
-def check(root, _arguments):
-    for path in lint.tracked(root):
-        if path.endswith('.md'):
-            yield from check_links(root, path)
-    yield from check_quotes(root)
-
-
 def self_test():
     tree = {
         'src/a.c': 'log("source %s: it is not "\n    "there at all");\n',
     }
     row = '| 1 | it fails | nothing | `source …: it is not there at all` | `a b` |\n'
-    with lint.tree({**tree, 'docs/b.md': '# A b, `c`\n[c](#a-b-c) [r](reference/bootstrap.md)\n'
-                    '```\n# no\n[no](no)\n```\n', OPERATIONS: row + '[b](../b.md#a-b-c)\n'}) as root:
+    with lint.tree({**tree, OPERATIONS: row}) as root:
         lint.expect(check(root, None))
-    with lint.tree({**tree, 'docs/b.md': '# A\n[c](#b) [d](d.md)\n',
-                    OPERATIONS: row.replace('at all', 'at night'),
+    with lint.tree({**tree, OPERATIONS: row.replace('at all', 'at night'),
                     TROUBLESHOOTING: "`udpactl get all of it` `it is 'x' nowhere to be seen`\n"}) as root:
-        lint.expect(check(root, None), 'b.md has no heading #b', 'there is no docs/d.md',
-                    'operations.md:1: nothing prints "it is not there at night"',
+        lint.expect(check(root, None), 'operations.md:1: nothing prints "it is not there at night"',
                     'troubleshooting.md:1: nothing prints "nowhere to be seen"')
 
 
