@@ -42,8 +42,8 @@ check_signed(const udpai_ctl_input *input)
 udpai_ctl_exit
 udpai_ctl_apply(udpai_ctl *ctl)
 {
-    const udpai_ctl_options *options = ctl->options;
-    if (options->arguments.n || !options->files.n) {
+    const udpai_ctl_options *options = udpai_ctl_options_of(ctl->options);
+    if (options->common.arguments.n || !options->files.n) {
         udpai_ctl_complain("apply takes files: udpactl apply -f FILE (- is standard input)");
         return UDPAI_CTL_MISTAKE;
     }

@@ -17,7 +17,7 @@ static const char usage[] = "write 'udpactl auth can-i PEER publish|subscribe|ad
 
 /* The name that asks; NULL: it was told what is wrong. */
 static char *
-compose(const udpai_ctl_options *options, char **ret_type, udpai_ctl_exit *ret_result)
+compose(const udpai_ctl_common *options, char **ret_type, udpai_ctl_exit *ret_result)
 {
     const char *const *words = options->arguments.items;
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;

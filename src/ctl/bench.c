@@ -55,13 +55,13 @@ static udpai_ctl_exit
 show(const udpai_ctl_options *options, const udpai_load_options *load, udpai_load_figures *figures)
 {
     udpai_strbuf out = {0};
-    udpai_ctl_layout layout = udpai_ctl_layout_of(options);
-    if (options->format == UDPAI_CTL_JSON)
+    udpai_ctl_layout layout = udpai_ctl_layout_of(&options->common);
+    if (options->common.format == UDPAI_CTL_JSON)
         udpai_bench_put_json(&out, load, figures);
     else
         udpai_bench_put_text(&out, &layout, load, figures);
-    return options->format == UDPAI_CTL_JSON ? udpai_ctl_print_json(options, &out)
-                                             : udpai_ctl_print_tables(&layout, &out);
+    return options->common.format == UDPAI_CTL_JSON ? udpai_ctl_print_json(&options->common, &out)
+                                                    : udpai_ctl_print_tables(&layout, &out);
 }
 
 static udpai_ctl_exit
@@ -89,10 +89,10 @@ run(const udpai_ctl_options *options, udpai_load_options *load)
 static const char *
 server_name(const udpai_ctl_options *options, char room[256])
 {
-    const char *colon = strrchr(options->server, ':');
-    if (options->server_name || !colon)
-        return options->server_name;
-    snprintf(room, 256, "%.*s", (int)(colon - options->server), options->server);
+    const char *colon = strrchr(options->common.server, ':');
+    if (options->common.server_name || !colon)
+        return options->common.server_name;
+    snprintf(room, 256, "%.*s", (int)(colon - options->common.server), options->common.server);
     return room;
 }
 
@@ -100,21 +100,22 @@ server_name(const udpai_ctl_options *options, char room[256])
 static void
 choose_namespace(const udpai_ctl_options *options, udpai_load_options *load)
 {
-    const char *asked = options->name_space ? options->name_space : options->node_namespace;
+    const char *asked =
+        options->common.name_space ? options->common.name_space : options->common.node_namespace;
     load->name_space = asked ? asked : DEFAULT_NAMESPACE;
-    if (!options->name_space && asked && udpai_load_n_spaces(load) == 1)
+    if (!options->common.name_space && asked && udpai_load_n_spaces(load) == 1)
         load->has_plain_names = true;
 }
 
 udpai_ctl_exit
 udpai_ctl_bench(udpai_ctl *ctl)
 {
-    const udpai_ctl_options *options = ctl->options;
+    const udpai_ctl_options *options = udpai_ctl_options_of(ctl->options);
     udpai_load_options load = options->bench.load;
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     UDPAI_AUTO_FREE char *type_url = NULL;
     char room[256];
-    if (options->arguments.n) {
+    if (options->common.arguments.n) {
         udpai_ctl_complain("bench takes no arguments");
         return UDPAI_CTL_MISTAKE;
     }
@@ -123,15 +124,15 @@ udpai_ctl_bench(udpai_ctl *ctl)
         udpai_ctl_complain("%s", udpa_error_message(error));
         return UDPAI_CTL_MISTAKE;
     }
-    load.server = options->server;
+    load.server = options->common.server;
     load.type_url = type_url;
-    load.node_id = options->node_id;
-    load.patience_ms = options->timeout_ms;
+    load.node_id = options->common.node_id;
+    load.patience_ms = options->common.timeout_ms;
     choose_namespace(options, &load);
-    load.tls = (udpai_load_tls){options->ca, options->certificate, options->key,
-                                server_name(options, room)};
+    load.tls = (udpai_load_tls){options->common.ca, options->common.certificate,
+                                options->common.key, server_name(options, room)};
     if (options->bench.publishes)
-        load.publish_to = options->server;
+        load.publish_to = options->common.server;
     udpa_err err = udpai_load_check(&load, &error);
     if (err != UDPA_OK)
         return complain(err, error);

@@ -217,7 +217,7 @@ udpai_caller_peer(udpai_caller *caller)
 /* ---- the channel ---- */
 
 static udpa_err
-make_credentials(const udpai_ctl_options *options,
+make_credentials(const udpai_ctl_common *options,
                  grpc_channel_credentials **ret_credentials,
                  udpa_error **ret_error)
 {
@@ -249,7 +249,7 @@ integer(const char *key, int value)
 }
 
 static grpc_channel *
-make_channel(const udpai_ctl_options *options, grpc_channel_credentials *credentials)
+make_channel(const udpai_ctl_common *options, grpc_channel_credentials *credentials)
 {
     const char *name = options->server_name;
     grpc_arg args[] = {
@@ -270,9 +270,7 @@ make_channel(const udpai_ctl_options *options, grpc_channel_credentials *credent
 }
 
 udpa_err
-udpai_caller_new(udpai_caller **ret_caller,
-                 const udpai_ctl_options *options,
-                 udpa_error **ret_error)
+udpai_caller_new(udpai_caller **ret_caller, const udpai_ctl_common *options, udpa_error **ret_error)
 {
     grpc_channel_credentials *credentials = NULL;
     udpa_err err = udpai_dial_address_check(options->server, ret_error);

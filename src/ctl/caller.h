@@ -5,13 +5,13 @@
 
 #include "base/error.h"
 #include "conform/peer.h"
-#include "ctl/options.h"
+#include "ctl/common_options.h"
 
 typedef struct udpai_caller udpai_caller;
 
 /* Reads the certificates that the options name; connects with the first call. */
 udpa_err udpai_caller_new(udpai_caller **ret_caller,
-                          const udpai_ctl_options *options,
+                          const udpai_ctl_common *options,
                           udpa_error **ret_error);
 udpai_caller *udpai_caller_free(udpai_caller *caller);
 /* Waits until a connection stands. */

@@ -6,7 +6,6 @@
 #include <signal.h>
 
 #include "base/error.h"
-#include "ctl/rest.h"
 
 #define LOOK_MS 20
 
@@ -37,7 +36,7 @@ failure(const udpai_ctl *ctl)
 }
 
 static void
-complain_of_connection(const udpai_ctl_options *options, const udpa_error *error)
+complain_of_connection(const udpai_ctl_common *options, const udpa_error *error)
 {
     udpai_ctl_complain_of(error);
     udpai_ctl_note("The node's address is given by --server HOST:PORT, or by the environment "
@@ -162,7 +161,7 @@ udpai_ctl_wait_until(udpai_ctl *ctl)
 /* ---- beginning and ending ---- */
 
 udpai_ctl_exit
-udpai_ctl_begin(udpai_ctl *ctl, const udpai_ctl_options *options)
+udpai_ctl_begin(udpai_ctl *ctl, const udpai_ctl_common *options)
 {
     *ctl = (udpai_ctl){.options = options};
     int number = uv_loop_init(&ctl->loop);
@@ -200,20 +199,10 @@ udpai_ctl_disconnect(udpai_ctl *ctl)
         uv_run(&ctl->loop, UV_RUN_DEFAULT);
 }
 
-/* What is printed is for people. */
-static udpa_secrets
-secrets_of(const udpai_ctl_options *options)
-{
-    bool prints = strcmp(options->command, "get") == 0 || strcmp(options->command, "watch") == 0;
-    return options->with_secrets ? UDPA_SECRETS_COPIED
-           : prints              ? UDPA_SECRETS_REDACTED
-                                 : UDPA_SECRETS_USED;
-}
-
 udpai_ctl_exit
 udpai_ctl_connect(udpai_ctl *ctl)
 {
-    const udpai_ctl_options *options = ctl->options;
+    const udpai_ctl_common *options = ctl->options;
     udpa_tls tls = UDPA_TLS_INIT;
     udpa_source source = UDPA_SOURCE_INIT;
     udpa_endpoint_options endpoint = UDPA_ENDPOINT_OPTIONS_INIT;
@@ -227,16 +216,13 @@ udpai_ctl_connect(udpai_ctl *ctl)
     xds.authority = options->server;
     xds.name_space = udpai_ctl_namespace(options);
     xds.is_state_of_the_world = options->is_state_of_the_world;
-    udpa_rest_server rest = UDPA_REST_SERVER_INIT;
-    if (options->is_rest && udpai_ctl_rest_server(ctl, &rest) != UDPAI_CTL_GOOD)
-        return UDPAI_CTL_MISTAKE;
-    source.xds = options->is_xds && !options->is_rest ? &xds : NULL;
-    source.rest = options->is_rest ? &rest : NULL;
+    source.xds = options->is_xds && !ctl->rest ? &xds : NULL;
+    source.rest = ctl->rest;
     source.name = UDPAI_CTL_SOURCE;
     source.address = options->server;
     source.tls = options->ca ? &tls : NULL;
     endpoint.node_id = options->node_id;
-    endpoint.secrets = secrets_of(options);
+    endpoint.secrets = options->secrets;
     endpoint.sources = &source;
     endpoint.n_sources = 1;
     if (udpa_endpoint_new(&ctl->endpoint, &ctl->loop, &endpoint, &error) != UDPA_OK) {
@@ -260,5 +246,4 @@ udpai_ctl_end(udpai_ctl *ctl)
         uv_close((uv_handle_t *)&ctl->signals[i], NULL);
     uv_run(&ctl->loop, UV_RUN_DEFAULT);
     uv_loop_close(&ctl->loop);
-    udpai_schema_unref(ctl->schema);
 }

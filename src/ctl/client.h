@@ -5,25 +5,25 @@
 
 #include <uv.h>
 
+#include <udpa/endpoint.h>
 #include <udpa/publish.h>
 #include <udpa/subscribe.h>
 
 #include "base/util.h"
-#include "codec/schema.h"
-#include "ctl/options.h"
+#include "ctl/common_options.h"
 #include "ctl/say.h"
 
 #define UDPAI_CTL_SOURCE "server"
 
 typedef struct udpai_ctl {
-    const udpai_ctl_options *options;
+    const udpai_ctl_common *options;
     uv_loop_t loop;
     udpa_endpoint *endpoint;
-    udpai_schema *schema; /* of a server by REST; NULL: there is none */
-    uv_timer_t look;      /* has the connection failed? */
-    uv_timer_t deadline;  /* of what is waited for */
-    uv_timer_t patience;  /* until it is asked why that takes so long; see waits.h */
-    char *waits_for;      /* whom the node says that it waits for; owned; NULL: nothing is known */
+    const udpa_rest_server *rest; /* borrowed: the server is asked by REST; NULL: by gRPC */
+    uv_timer_t look;              /* has the connection failed? */
+    uv_timer_t deadline;          /* of what is waited for */
+    uv_timer_t patience;          /* until it is asked why that takes so long; see waits.h */
+    char *waits_for; /* whom the node says that it waits for; owned; NULL: nothing is known */
     uv_signal_t signals[2];
     const udpa_error *last_error; /* that was told of; compared, never read */
     bool is_heard;                /* the node has answered something */
@@ -36,7 +36,7 @@ typedef struct udpai_ctl {
 } udpai_ctl;
 
 /* Makes the loop; nothing is connected yet. */
-udpai_ctl_exit udpai_ctl_begin(udpai_ctl *ctl, const udpai_ctl_options *options);
+udpai_ctl_exit udpai_ctl_begin(udpai_ctl *ctl, const udpai_ctl_common *options);
 /* Begins to connect, again if it was connected before. */
 udpai_ctl_exit udpai_ctl_connect(udpai_ctl *ctl);
 /* Runs until udpai_ctl_finish(), the timeout, or the failure of the connection. */

@@ -18,7 +18,7 @@ show_table(const udpai_ctl_options *options, const udpai_ctl_found *found)
     UDPAI_AUTO_FREE udpa_resource **resources = udpai_ctl_found_sorted(found);
     size_t n = resources ? udpai_ctl_found_size(found) : 0;
     udpai_strbuf out = {.failed = !resources};
-    udpai_ctl_layout layout = udpai_ctl_layout_of(options);
+    udpai_ctl_layout layout = udpai_ctl_layout_of(&options->common);
     udpai_ctl_put_clients(&out, &layout, resources, n, options->with_own_session, udpai_wall_us());
     if (out.len == 0)
         udpai_strbuf_puts(&out, "none\n");
@@ -28,7 +28,7 @@ show_table(const udpai_ctl_options *options, const udpai_ctl_found *found)
 static udpai_ctl_exit
 find_wishes(const udpai_ctl_options *options, udpai_ctl_wishes *wishes)
 {
-    if (options->arguments.n) {
+    if (options->common.arguments.n) {
         udpai_ctl_complain("clients takes no arguments: udpactl clients, or clients --tree");
         return UDPAI_CTL_MISTAKE;
     }
@@ -188,8 +188,9 @@ show_tree(udpai_ctl *ctl, const udpai_ctl_wishes *wishes, udpai_ctl_found *found
     if (result == UDPAI_CTL_GOOD)
         result = collect_tree(&self, &wishes->items[0]);
     if (result == UDPAI_CTL_GOOD)
-        result = ctl->options->format == UDPAI_CTL_TABLE ? show_tree_table(ctl, found)
-                                                         : udpai_ctl_show(ctl->options, found);
+        result = ctl->options->format == UDPAI_CTL_TABLE
+                     ? show_tree_table(ctl, found)
+                     : udpai_ctl_show(udpai_ctl_options_of(ctl->options), found);
     return result == UDPAI_CTL_GOOD ? tell_what_is_missing(ctl, found) : result;
 }
 
@@ -202,11 +203,12 @@ show_own(udpai_ctl *ctl, const udpai_ctl_wishes *wishes, udpai_ctl_found *found)
     udpai_ctl_exit result = udpai_ctl_connect(ctl);
     if (result == UDPAI_CTL_GOOD)
         result = udpai_ctl_collect(ctl, wishes, found);
-    if (!ctl->options->with_own_session)
+    if (!udpai_ctl_options_of(ctl->options)->with_own_session)
         (void)udpai_ctl_hide_own_session(found, ctl->options->node_id, wishes, begun_us);
     if (result == UDPAI_CTL_GOOD)
-        result = ctl->options->format == UDPAI_CTL_TABLE ? show_table(ctl->options, found)
-                                                         : udpai_ctl_show(ctl->options, found);
+        result = ctl->options->format == UDPAI_CTL_TABLE
+                     ? show_table(udpai_ctl_options_of(ctl->options), found)
+                     : udpai_ctl_show(udpai_ctl_options_of(ctl->options), found);
     return result;
 }
 
@@ -216,10 +218,10 @@ udpai_ctl_clients(udpai_ctl *ctl)
     udpai_ctl_wishes wishes = {0};
     udpai_ctl_found found;
     udpai_ctl_found_begin(&found);
-    udpai_ctl_exit result = find_wishes(ctl->options, &wishes);
+    udpai_ctl_exit result = find_wishes(udpai_ctl_options_of(ctl->options), &wishes);
     if (result == UDPAI_CTL_GOOD)
-        result = ctl->options->is_of_tree ? show_tree(ctl, &wishes, &found)
-                                          : show_own(ctl, &wishes, &found);
+        result = udpai_ctl_options_of(ctl->options)->is_of_tree ? show_tree(ctl, &wishes, &found)
+                                                                : show_own(ctl, &wishes, &found);
     udpai_ctl_found_done(&found);
     udpai_ctl_wishes_done(&wishes);
     return result;

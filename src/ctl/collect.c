@@ -17,7 +17,7 @@ out_of_memory(void)
 /* ---- wishes ---- */
 
 udpai_ctl_exit
-udpai_ctl_wish_of_arguments(const udpai_ctl_options *options, udpai_ctl_wishes *wishes)
+udpai_ctl_wish_of_arguments(const udpai_ctl_common *options, udpai_ctl_wishes *wishes)
 {
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     char *type_url = NULL;

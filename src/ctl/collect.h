@@ -8,7 +8,7 @@
 #include "ctl/wishes.h"
 
 /* What TYPE [NAME...] on the command line asks for; says what is wrong. */
-udpai_ctl_exit udpai_ctl_wish_of_arguments(const udpai_ctl_options *options,
+udpai_ctl_exit udpai_ctl_wish_of_arguments(const udpai_ctl_common *options,
                                            udpai_ctl_wishes *wishes);
 
 /* Subscribes to one wish. */

@@ -4,6 +4,7 @@
 #define UDPAI_CTL_COMMANDS_H
 
 #include "ctl/client.h"
+#include "ctl/options.h"
 
 typedef udpai_ctl_exit (*udpai_ctl_command_fn)(udpai_ctl *ctl);
 

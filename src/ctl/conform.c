@@ -27,7 +27,7 @@ typedef struct conformance {
     udpai_byte_peer rest;
     udpai_hook *hook;    /* NULL: none */
     udpai_ctl publisher; /* of --apply-to */
-    udpai_ctl_options publisher_options;
+    udpai_ctl_common publisher_options;
     bool is_publishing;
 } conformance;
 
@@ -59,7 +59,7 @@ compile_wanted(conformance *self)
 static udpai_ctl_exit
 begin_publisher(conformance *self)
 {
-    self->publisher_options = *self->options;
+    self->publisher_options = self->options->common;
     self->publisher_options.server = self->options->conform.apply_to;
     self->publisher_options.node_id = "udpactl-conform";
     udpai_ctl_exit result = udpai_ctl_begin(&self->publisher, &self->publisher_options);
@@ -117,12 +117,12 @@ static udpai_ctl_exit
 connect_to_server(conformance *self)
 {
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    if (udpai_caller_new(&self->caller, self->options, &error) != UDPA_OK) {
+    if (udpai_caller_new(&self->caller, &self->options->common, &error) != UDPA_OK) {
         udpai_ctl_complain_of(error);
         return UDPAI_CTL_MISTAKE;
     }
-    if (udpai_caller_connect(self->caller, self->options->timeout_ms, &error) != UDPA_OK) {
-        udpai_ctl_complain("%s: %s", self->options->server, udpa_error_message(error));
+    if (udpai_caller_connect(self->caller, self->options->common.timeout_ms, &error) != UDPA_OK) {
+        udpai_ctl_complain("%s: %s", self->options->common.server, udpa_error_message(error));
         return UDPAI_CTL_NO_CONNECTION;
     }
     self->peer = udpai_caller_peer(self->caller);
@@ -137,11 +137,11 @@ tell(void *userdata, const udpai_result *result)
 {
     const conformance *self = userdata;
     bool is_strict = self->options->conform.is_strict;
-    udpai_conform_form form = self->options->conform.form;
+    udpai_ctl_format format = self->options->common.format;
     udpai_strbuf out = {0};
-    if (form == UDPAI_CONFORM_TAP)
+    if (format == UDPAI_CTL_TAP)
         udpai_report_tap_one(&out, result, self->suite.results.n, is_strict);
-    else if (form == UDPAI_CONFORM_NO_FORM && self->options->format != UDPAI_CTL_JSON)
+    else if (format == UDPAI_CTL_TABLE)
         udpai_report_text_one(&out, result, is_strict);
     (void)udpai_ctl_print(&out);
 }
@@ -150,7 +150,7 @@ static void
 tell_plan(const conformance *self)
 {
     udpai_strbuf out = {0};
-    if (self->options->conform.form == UDPAI_CONFORM_TAP)
+    if (self->options->common.format == UDPAI_CTL_TAP)
         udpai_report_tap_plan(&out, udpai_suite_n_cases(&self->suite));
     (void)udpai_ctl_print(&out);
 }
@@ -161,8 +161,8 @@ fill_stage(conformance *self)
     const udpai_conform_options *given = &self->options->conform;
     udpai_stage *stage = &self->suite.stage;
     stage->peer = &self->peer;
-    stage->node_id = udpai_str_from(self->options->node_id);
-    stage->timeout_ms = self->options->timeout_ms;
+    stage->node_id = udpai_str_from(self->options->common.node_id);
+    stage->timeout_ms = self->options->common.timeout_ms;
     stage->quiet_ms = given->quiet_ms ? given->quiet_ms : DEFAULT_QUIET_MS;
     udpai_world_init(&stage->world, given->prefix ? given->prefix : DEFAULT_PREFIX, NULL);
     self->rest = udpai_rest_stream_peer(given->rest);
@@ -170,7 +170,7 @@ fill_stage(conformance *self)
     if (given->authority)
         stage->world.authority = given->authority;
     else if (given->apply_to)
-        stage->world.authority = udpai_ctl_namespace(self->options);
+        stage->world.authority = udpai_ctl_namespace(&self->options->common);
     self->suite.limit_ms = given->limit_ms ? given->limit_ms : DEFAULT_LIMIT_MS;
     self->suite.is_wanted = is_wanted;
     self->suite.tell = tell;
@@ -214,14 +214,14 @@ report(const conformance *self)
     bool is_strict = self->options->conform.is_strict;
     udpai_tally tally = udpai_report_tally(results, is_strict);
     udpai_strbuf out = {0};
-    if (self->options->conform.form == UDPAI_CONFORM_JUNIT)
+    if (self->options->common.format == UDPAI_CTL_JUNIT)
         udpai_report_junit(&out, results, is_strict);
-    else if (self->options->format == UDPAI_CTL_JSON)
+    else if (self->options->common.format == UDPAI_CTL_JSON)
         udpai_report_json(&out, results, is_strict);
-    else if (self->options->conform.form != UDPAI_CONFORM_TAP)
+    else if (self->options->common.format != UDPAI_CTL_TAP)
         udpai_report_text_sum(&out, results, is_strict);
-    udpai_ctl_exit result = self->options->format == UDPAI_CTL_JSON
-                                ? udpai_ctl_print_json(self->options, &out)
+    udpai_ctl_exit result = self->options->common.format == UDPAI_CTL_JSON
+                                ? udpai_ctl_print_json(&self->options->common, &out)
                                 : udpai_ctl_print(&out);
     if (!results->n || tally.n_skipped == results->n) {
         udpai_ctl_complain(results->n ? "every case was skipped: nothing is known of the server"
@@ -250,7 +250,7 @@ list(conformance *self)
 udpai_ctl_exit
 udpai_ctl_conform(udpai_ctl *ctl)
 {
-    conformance self = {.options = ctl->options};
+    conformance self = {.options = udpai_ctl_options_of(ctl->options)};
     if (ctl->options->arguments.n) {
         udpai_ctl_complain("conform takes no arguments: the server is named by --server HOST:PORT");
         return UDPAI_CTL_MISTAKE;
@@ -258,7 +258,7 @@ udpai_ctl_conform(udpai_ctl *ctl)
     udpai_suite_init(&self.suite);
     fill_stage(&self);
     udpai_ctl_exit result = compile_wanted(&self);
-    if (result == UDPAI_CTL_GOOD && ctl->options->conform.is_list) {
+    if (result == UDPAI_CTL_GOOD && udpai_ctl_options_of(ctl->options)->conform.is_list) {
         result = list(&self);
     } else if (result == UDPAI_CTL_GOOD) {
         result = begin(&self);

@@ -141,15 +141,6 @@ take(int key, char *argument, struct argp_state *state)
 
 const struct argp udpai_conform_parser = {.options = known_options, .parser = take};
 
-bool
-udpai_conform_form_take(udpai_conform_options *given, const char *name)
-{
-    given->form = strcmp(name, "tap") == 0     ? UDPAI_CONFORM_TAP
-                  : strcmp(name, "junit") == 0 ? UDPAI_CONFORM_JUNIT
-                                               : UDPAI_CONFORM_NO_FORM;
-    return given->form != UDPAI_CONFORM_NO_FORM;
-}
-
 void
 udpai_conform_options_check(const udpai_conform_options *given,
                             const char *command,

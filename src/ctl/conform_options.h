@@ -7,15 +7,7 @@
 
 #include "base/vector.h"
 
-/* Formats that no other command has. */
-typedef enum udpai_conform_form {
-    UDPAI_CONFORM_NO_FORM,
-    UDPAI_CONFORM_TAP,
-    UDPAI_CONFORM_JUNIT,
-} udpai_conform_form;
-
 typedef struct udpai_conform_options {
-    udpai_conform_form form;
     const char *run;      /* a regular expression */
     const char *change;   /* a command */
     const char *apply_to; /* HOST:PORT */
@@ -31,8 +23,6 @@ typedef struct udpai_conform_options {
 /* Its input is a udpai_conform_options. */
 extern const struct argp udpai_conform_parser;
 
-/* Is it the name of a format of ours? Then it is taken. */
-bool udpai_conform_form_take(udpai_conform_options *given, const char *name);
 /* What --authority, which other commands have too, says. */
 void udpai_conform_authority_take(udpai_conform_options *given,
                                   const char *text,

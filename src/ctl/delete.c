@@ -33,10 +33,10 @@ wish_for_files(const udpai_ctl_options *options, udpai_ctl_wishes *wishes)
 static udpai_ctl_exit
 find_wishes(const udpai_ctl_options *options, udpai_ctl_wishes *wishes)
 {
-    if (options->files.n && !options->arguments.n)
+    if (options->files.n && !options->common.arguments.n)
         return wish_for_files(options, wishes);
-    if (!options->files.n && options->arguments.n >= 2)
-        return udpai_ctl_wish_of_arguments(options, wishes);
+    if (!options->files.n && options->common.arguments.n >= 2)
+        return udpai_ctl_wish_of_arguments(&options->common, wishes);
     udpai_ctl_complain("delete takes a type and names, or files: udpactl delete TYPE NAME..., or "
                        "udpactl delete -f FILE");
     return UDPAI_CTL_MISTAKE;
@@ -182,7 +182,7 @@ delete_wishes(udpai_ctl *ctl, udpai_ctl_wishes *wishes)
         result = udpai_ctl_withdraw(ctl, &wishes->items[i]);
     if (result == UDPAI_CTL_GOOD && any)
         result = look_again(ctl, wishes, &before);
-    if (result == UDPAI_CTL_GOOD && ctl->options->is_waiting &&
+    if (result == UDPAI_CTL_GOOD && udpai_ctl_options_of(ctl->options)->is_waiting &&
         udpai_ctl_found_size(&before.resources))
         result = udpai_ctl_wait_for_deleted(ctl, &before.resources);
     view_done(&before);
@@ -193,9 +193,9 @@ udpai_ctl_exit
 udpai_ctl_delete(udpai_ctl *ctl)
 {
     udpai_ctl_wishes wishes = {0};
-    if (ctl->options->origin)
+    if (udpai_ctl_options_of(ctl->options)->origin)
         return udpai_ctl_delete_origin(ctl);
-    udpai_ctl_exit result = find_wishes(ctl->options, &wishes);
+    udpai_ctl_exit result = find_wishes(udpai_ctl_options_of(ctl->options), &wishes);
     if (result == UDPAI_CTL_GOOD)
         result = delete_wishes(ctl, &wishes);
     udpai_ctl_wishes_done(&wishes);

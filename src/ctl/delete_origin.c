@@ -24,16 +24,16 @@ make_body(const udpai_ctl_options *options, udpai_strbuf *body)
 {
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     UDPAI_AUTO_FREE char *type_url = NULL;
-    if (options->arguments.n &&
-        udpai_ctl_type_url(options->arguments.items[0], &type_url, &error) != UDPA_OK) {
+    if (options->common.arguments.n &&
+        udpai_ctl_type_url(options->common.arguments.items[0], &type_url, &error) != UDPA_OK) {
         udpai_ctl_complain_of(error);
         return false;
     }
     put_value(body, "node", options->origin);
     if (type_url)
         put_value(body, "type", type_url);
-    if (options->name_space)
-        put_value(body, "namespace", options->name_space);
+    if (options->common.name_space)
+        put_value(body, "namespace", options->common.name_space);
     udpai_strbuf_puts(body, options->is_dry_run ? ", \"dry_run\": true}" : "}");
     if (udpai_strbuf_failed(body))
         udpai_ctl_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
@@ -58,8 +58,9 @@ tell_all(const udpai_ctl_options *options, udpai_str text)
     if (text.len == 0) {
         udpai_ctl_complain("%s holds nothing that '%s' has read%s: 'udpactl get -o path' shows by "
                            "which nodes each resource has come",
-                           options->http, options->origin,
-                           options->arguments.n || options->name_space ? " of that" : "");
+                           options->common.http, options->origin,
+                           options->common.arguments.n || options->common.name_space ? " of that"
+                                                                                     : "");
         return UDPAI_CTL_REFUSED;
     }
     while (text.len) {
@@ -80,11 +81,11 @@ tell_all(const udpai_ctl_options *options, udpai_str text)
 udpai_ctl_exit
 udpai_ctl_delete_origin(udpai_ctl *ctl)
 {
-    const udpai_ctl_options *options = ctl->options;
+    const udpai_ctl_options *options = udpai_ctl_options_of(ctl->options);
     udpai_ctl_answer answer = {0};
     udpai_strbuf body = {0};
     udpai_ctl_exit result = UDPAI_CTL_MISTAKE;
-    if (options->arguments.n > 1 || options->files.n || options->is_waiting)
+    if (options->common.arguments.n > 1 || options->files.n || options->is_waiting)
         udpai_ctl_complain("write 'udpactl delete --origin NODE [TYPE]', and -n NAMESPACE for one "
                            "namespace alone; what is deleted so is told by line");
     else if (make_body(options, &body))

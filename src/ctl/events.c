@@ -65,7 +65,8 @@ show(reading *self, udpai_str message)
     response_message *response = udpa__service__events__v1__follow_response__unpack(
         NULL, message.len, (const uint8_t *)message.data);
     if (!response) {
-        udpai_ctl_complain("what %s says of its events cannot be read", self->options->server);
+        udpai_ctl_complain("what %s says of its events cannot be read",
+                           self->options->common.server);
         return UDPAI_CTL_REFUSED;
     }
     put_response(self, response, &out);
@@ -81,7 +82,7 @@ end_of(const reading *self)
     udpa_err err = udpa_err_from_grpc(status.code);
     if (err == UDPA_OK)
         return UDPAI_CTL_GOOD;
-    udpai_ctl_complain("%s: %.*s", self->options->server, UDPAI_SHOWN(status.text));
+    udpai_ctl_complain("%s: %.*s", self->options->common.server, UDPAI_SHOWN(status.text));
     return err == UDPA_ERR_UNAVAILABLE ? UDPAI_CTL_NO_CONNECTION : UDPAI_CTL_REFUSED;
 }
 
@@ -94,7 +95,7 @@ hear(reading *self)
     while (result == UDPAI_CTL_GOOD) {
         udpai_str message;
         udpai_heard heard = self->peer.hear(
-            self->call, options->is_following ? LOOK_MS : options->timeout_ms, &message);
+            self->call, options->is_following ? LOOK_MS : options->common.timeout_ms, &message);
         if (heard == UDPAI_HEARD_END)
             return end_of(self);
         if (heard == UDPAI_HEARD_MESSAGE) {
@@ -102,7 +103,7 @@ hear(reading *self)
         } else if (!options->is_following) {
             udpai_ctl_complain(
                 "no answer from %s within %g s; --timeout SECONDS has it wait longer",
-                options->server, (double)options->timeout_ms / 1000);
+                options->common.server, (double)options->common.timeout_ms / 1000);
             result = UDPAI_CTL_TIMED_OUT;
         }
     }
@@ -116,7 +117,7 @@ put_request(udpai_proto_writer *writer, const reading *self)
 {
     udpai_proto_put_bytes(writer, 1, udpai_str_from(udpai_event_facts_of(self->kind)->word));
     udpai_proto_put_varint_opt(writer, 2, self->options->is_following);
-    udpai_proto_put_bytes_opt(writer, 3, udpai_str_from(self->options->node_id));
+    udpai_proto_put_bytes_opt(writer, 3, udpai_str_from(self->options->common.node_id));
 }
 
 static udpai_ctl_exit
@@ -141,14 +142,14 @@ static udpai_ctl_exit
 connect_to(reading *self)
 {
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    if (udpai_caller_new(&self->caller, self->options, &error) != UDPA_OK) {
+    if (udpai_caller_new(&self->caller, &self->options->common, &error) != UDPA_OK) {
         udpai_ctl_complain_of(error);
         return UDPAI_CTL_MISTAKE;
     }
     self->peer = udpai_caller_peer(self->caller);
-    if (udpai_caller_connect(self->caller, self->options->timeout_ms, &error) == UDPA_OK)
+    if (udpai_caller_connect(self->caller, self->options->common.timeout_ms, &error) == UDPA_OK)
         return UDPAI_CTL_GOOD;
-    udpai_ctl_complain("%s: %s", self->options->server, udpa_error_message(error));
+    udpai_ctl_complain("%s: %s", self->options->common.server, udpa_error_message(error));
     return UDPAI_CTL_NO_CONNECTION;
 }
 
@@ -156,7 +157,7 @@ static udpai_ctl_exit
 choose_kind(reading *self)
 {
     const udpai_ctl_options *options = self->options;
-    const char *word = options->arguments.n == 1 ? options->arguments.items[0] : NULL;
+    const char *word = options->common.arguments.n == 1 ? options->common.arguments.items[0] : NULL;
     if (word && udpai_event_kind_find(udpai_str_from(word), &self->kind))
         return UDPAI_CTL_GOOD;
     udpai_ctl_complain("events takes one of access-log, metrics, trace, tap, event: udpactl events "
@@ -167,7 +168,7 @@ choose_kind(reading *self)
 udpai_ctl_exit
 udpai_ctl_events(udpai_ctl *ctl)
 {
-    reading self = {.options = ctl->options};
+    reading self = {.options = udpai_ctl_options_of(ctl->options)};
     udpai_ctl_exit result = choose_kind(&self);
     if (result == UDPAI_CTL_GOOD && !(self.schema = udpai_ctl_schema(self.options)))
         result = UDPAI_CTL_MISTAKE;

@@ -18,13 +18,14 @@ find_wishes(udpai_ctl *ctl, udpai_ctl_wishes *wishes)
 static void
 tell_nothing(const udpai_ctl *ctl)
 {
-    const udpai_ctl_options *options = ctl->options;
+    const udpai_ctl_options *options = udpai_ctl_options_of(ctl->options);
     udpai_str kind = UDPAI_STR("resource");
-    const char *name_space = options->name_space;
-    if (options->arguments.n)
-        kind = udpai_str_from(options->arguments.items[0]);
-    udpai_ctl_complain("there is no %.*s at %s%s%s", (int)kind.len, kind.data, options->server,
-                       name_space ? " in namespace " : "", name_space ? name_space : "");
+    const char *name_space = options->common.name_space;
+    if (options->common.arguments.n)
+        kind = udpai_str_from(options->common.arguments.items[0]);
+    udpai_ctl_complain("there is no %.*s at %s%s%s", (int)kind.len, kind.data,
+                       options->common.server, name_space ? " in namespace " : "",
+                       name_space ? name_space : "");
 }
 
 /* ---- what is in another namespace ---- */
@@ -60,7 +61,7 @@ tell_elsewhere(const udpai_ctl_found *all, udpai_str id)
 static void
 look_elsewhere(udpai_ctl *ctl, const udpai_ctl_wish *wish, const udpai_ctl_found *found)
 {
-    const udpai_ctl_options *options = ctl->options;
+    const udpai_ctl_options *options = udpai_ctl_options_of(ctl->options);
     udpai_str type_url = udpai_str_from(wish->type_url);
     udpai_ctl_wishes wishes = {0};
     udpai_ctl_found all;
@@ -68,7 +69,7 @@ look_elsewhere(udpai_ctl *ctl, const udpai_ctl_wish *wish, const udpai_ctl_found
     udpai_ctl_found_begin(&all);
     for (size_t i = 0; i < wish->names.n; i++) {
         const char *name = wish->names.items[i];
-        udpai_str id = id_of(name, udpai_ctl_namespace(options));
+        udpai_str id = id_of(name, udpai_ctl_namespace(&options->common));
         if (id.len == 0 || udpai_ctl_found_get(found, type_url, udpai_str_from(name)))
             continue;
         if (!has_looked && (!udpai_ctl_wishes_add(&wishes, udpai_strdup(wish->type_url)) ||
@@ -92,8 +93,9 @@ show(udpai_ctl *ctl, const udpai_ctl_wishes *wishes, const udpai_ctl_found *foun
     bool is_text = ctl->options->format == UDPAI_CTL_TABLE;
     if (is_empty && !is_missing)
         tell_nothing(ctl);
-    udpai_ctl_exit result =
-        is_empty && is_text ? UDPAI_CTL_GOOD : udpai_ctl_show(ctl->options, found);
+    udpai_ctl_exit result = is_empty && is_text
+                                ? UDPAI_CTL_GOOD
+                                : udpai_ctl_show(udpai_ctl_options_of(ctl->options), found);
     return is_missing ? UDPAI_CTL_REFUSED : result;
 }
 
@@ -109,13 +111,14 @@ udpai_ctl_get(udpai_ctl *ctl)
     if (result == UDPAI_CTL_GOOD)
         result = udpai_ctl_collect(ctl, &wishes, &found);
     udpai_ctl_wishes_decide(&wishes, &found);
-    if (result == UDPAI_CTL_GOOD && ctl->options->all_origins)
+    if (result == UDPAI_CTL_GOOD && udpai_ctl_options_of(ctl->options)->all_origins)
         result = udpai_ctl_show_origins(ctl, &wishes, &found);
     else if (result == UDPAI_CTL_GOOD)
         result = show(ctl, &wishes, &found);
     else if (result == UDPAI_CTL_TIMED_OUT && udpai_ctl_found_size(&found)) {
-        udpai_ctl_exit shown = udpai_ctl_show(ctl->options, &found);
-        if (ctl->options->is_all) { /* a node that holds something is not synchronized */
+        udpai_ctl_exit shown = udpai_ctl_show(udpai_ctl_options_of(ctl->options), &found);
+        if (udpai_ctl_options_of(ctl->options)
+                ->is_all) { /* a node that holds something is not synchronized */
             udpai_ctl_complain("this is what %s serves now", ctl->options->server);
             result = shown;
         } /* else: what has come is better than nothing */

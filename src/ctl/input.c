@@ -265,7 +265,7 @@ udpai_ctl_input_read(udpai_ctl_input *input, const udpai_ctl_options *options)
 {
     *input = (udpai_ctl_input){
         .schema = udpai_ctl_schema(options),
-        .name_space = udpai_str_from(udpai_ctl_namespace(options)),
+        .name_space = udpai_str_from(udpai_ctl_namespace(&options->common)),
         .is_restored = options->is_restore,
     };
     if (!input->schema)

@@ -6,6 +6,7 @@
 #include "codec/suggest.h"
 #include "ctl/commands.h"
 #include "ctl/default_namespace.h"
+#include "ctl/rest.h"
 #include "loop/standard_streams.h"
 #include "transport/grpc/stream_thread.h"
 #include "transport/tls_program.h"
@@ -47,27 +48,62 @@ find_command(const char *name)
     return NULL;
 }
 
+/* Those that take names to a node of UDPA. */
+static bool
+takes_names(const udpai_ctl_options *options)
+{
+    static const char *const names[] = {"apply", "delete", "get", "verify", "wait", "watch"};
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(names); i++)
+        if (strcmp(options->common.command, names[i]) == 0)
+            return !options->origin;
+    return false;
+}
+
+/* Does the node say where names lie that have no namespace? The first argument is a type; a name
+ * with a slash may be an id, too. */
+static bool
+needs_namespace(const udpai_ctl_options *options)
+{
+    bool is_bench = strcmp(options->common.command, "bench") == 0 &&
+                    (options->bench.publishes || options->bench.load.protocol == UDPAI_LOAD_UDPA);
+    bool has_names = options->common.arguments.n > 1 || options->files.n > 0;
+    return !options->common.is_xds && !options->common.name_space &&
+           (is_bench || (takes_names(options) && has_names));
+}
+
+static udpai_ctl_exit
+run_command(udpai_ctl_command_fn run, udpai_ctl_options *options)
+{
+    udpai_ctl ctl;
+    udpai_ctl_rest rest = {0};
+    udpai_ctl_exit result = udpai_ctl_begin(&ctl, &options->common);
+    if (result != UDPAI_CTL_GOOD)
+        return result;
+    if (needs_namespace(options))
+        result = udpai_ctl_find_namespace(&ctl, &options->common);
+    if (options->is_rest) {
+        result = udpai_ctl_rest_begin(&rest, options);
+        ctl.rest = &rest.server;
+    }
+    if (result == UDPAI_CTL_GOOD)
+        result = run(&ctl);
+    udpai_ctl_end(&ctl);
+    udpai_ctl_rest_end(&rest);
+    return result;
+}
+
 int
 main(int argc, char **argv)
 {
     udpai_ctl_options options;
-    udpai_ctl ctl;
-    udpai_ctl_exit result = UDPAI_CTL_MISTAKE;
     if (!udpai_standard_streams_open())
         return UDPAI_CTL_REFUSED; /* and there may be nowhere to say so */
     udpai_tls_program_begin();
     udpai_ctl_options_parse(&options, argc, argv);
     signal(SIGPIPE, SIG_IGN);
     udpai_grpc_redirect_log();
-    udpai_ctl_command_fn run = find_command(options.command);
-    if (run)
-        result = udpai_ctl_begin(&ctl, &options);
-    if (run && result == UDPAI_CTL_GOOD) {
-        result = udpai_ctl_find_namespace(&ctl, &options);
-        if (result == UDPAI_CTL_GOOD)
-            result = run(&ctl);
-        udpai_ctl_end(&ctl);
-    }
+    udpai_ctl_command_fn run = find_command(options.common.command);
+    udpai_ctl_exit result = run ? run_command(run, &options) : UDPAI_CTL_MISTAKE;
     udpai_ctl_options_done(&options);
     return result;
 }

@@ -102,7 +102,7 @@ show_table(const udpai_ctl_options *options, const udpai_ctl_found *answers)
 {
     UDPAI_AUTO_FREE udpa_resource **sorted = udpai_ctl_found_sorted(answers);
     udpai_strbuf out = {.failed = !sorted};
-    udpai_ctl_layout layout = udpai_ctl_layout_of(options);
+    udpai_ctl_layout layout = udpai_ctl_layout_of(&options->common);
     if (sorted)
         udpai_ctl_put_origins(&out, &layout, sorted, udpai_ctl_found_size(answers));
     return udpai_ctl_print_tables(&layout, &out);
@@ -131,8 +131,8 @@ show(const udpai_ctl *ctl, const udpai_ctl_found *answers)
 {
     bool is_table = ctl->options->format == UDPAI_CTL_TABLE;
     bool is_missing = tell_missing(ctl, answers);
-    udpai_ctl_exit result =
-        is_table ? show_table(ctl->options, answers) : udpai_ctl_show(ctl->options, answers);
+    udpai_ctl_exit result = is_table ? show_table(udpai_ctl_options_of(ctl->options), answers)
+                                     : udpai_ctl_show(udpai_ctl_options_of(ctl->options), answers);
     return is_missing ? UDPAI_CTL_REFUSED : result;
 }
 

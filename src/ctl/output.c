@@ -10,7 +10,7 @@
 #include "ctl/terminal.h"
 
 udpai_ctl_layout
-udpai_ctl_layout_of(const udpai_ctl_options *options)
+udpai_ctl_layout_of(const udpai_ctl_common *options)
 {
     return (udpai_ctl_layout){
         .is_wide = options->output.is_wide,
@@ -89,7 +89,7 @@ print_taken(udpai_strbuf *taken)
 }
 
 udpai_ctl_exit
-udpai_ctl_print_json(const udpai_ctl_options *options, udpai_strbuf *out)
+udpai_ctl_print_json(const udpai_ctl_common *options, udpai_strbuf *out)
 {
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     udpai_strbuf taken = {0};

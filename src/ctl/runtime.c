@@ -52,7 +52,7 @@ read_page(const udpai_ctl_options *options,
         udpai_ctl_runtime_read(ret_runtime, udpai_strbuf_view(&ret_answer->text), &error) ==
             UDPA_OK)
         return result;
-    udpai_ctl_complain("%s: %s", options->http, udpa_error_message(error));
+    udpai_ctl_complain("%s: %s", options->common.http, udpa_error_message(error));
     return UDPAI_CTL_REFUSED;
 }
 
@@ -61,18 +61,19 @@ read_page(const udpai_ctl_options *options,
 static udpai_ctl_exit
 print_values(const udpai_ctl_options *options, const udpai_ctl_runtime *runtime)
 {
-    const char *const *keys = options->arguments.items + 1;
-    size_t n = options->arguments.n - 1;
+    const char *const *keys = options->common.arguments.items + 1;
+    size_t n = options->common.arguments.n - 1;
     udpai_strbuf out = {0};
     udpai_str value;
-    bool is_json = options->format == UDPAI_CTL_JSON;
-    udpai_ctl_layout layout = udpai_ctl_layout_of(options);
+    bool is_json = options->common.format == UDPAI_CTL_JSON;
+    udpai_ctl_layout layout = udpai_ctl_layout_of(&options->common);
     udpai_ctl_runtime_put_values(runtime, keys, n, is_json ? NULL : &layout, &out);
-    udpai_ctl_exit result =
-        is_json ? udpai_ctl_print_json(options, &out) : udpai_ctl_print_tables(&layout, &out);
+    udpai_ctl_exit result = is_json ? udpai_ctl_print_json(&options->common, &out)
+                                    : udpai_ctl_print_tables(&layout, &out);
     for (size_t i = 0; i < n; i++)
         if (!udpai_ctl_runtime_value(runtime, udpai_str_from(keys[i]), &value)) {
-            udpai_ctl_complain("there is no '%s' in the runtime of %s", keys[i], options->http);
+            udpai_ctl_complain("there is no '%s' in the runtime of %s", keys[i],
+                               options->common.http);
             result = UDPAI_CTL_REFUSED;
         }
     return result;
@@ -84,10 +85,10 @@ print_layers(const udpai_ctl_options *options,
              const udpai_ctl_answer *answer)
 {
     udpai_strbuf out = {0};
-    udpai_ctl_layout layout = udpai_ctl_layout_of(options);
-    if (options->format == UDPAI_CTL_JSON) {
+    udpai_ctl_layout layout = udpai_ctl_layout_of(&options->common);
+    if (options->common.format == UDPAI_CTL_JSON) {
         udpai_strbuf_str(&out, udpai_strbuf_view(&answer->text));
-        return udpai_ctl_print_json(options, &out);
+        return udpai_ctl_print_json(&options->common, &out);
     }
     udpai_ctl_runtime_put_layers(runtime, &layout, &out);
     return udpai_ctl_print_tables(&layout, &out);
@@ -98,7 +99,7 @@ look(const udpai_ctl_options *options)
 {
     udpai_ctl_answer answer;
     udpai_ctl_runtime runtime;
-    bool is_get = strcmp(options->arguments.items[0], "get") == 0;
+    bool is_get = strcmp(options->common.arguments.items[0], "get") == 0;
     udpai_ctl_exit result = read_page(options, &runtime, &answer);
     if (result == UDPAI_CTL_GOOD && is_get) {
         result = print_values(options, &runtime);
@@ -129,8 +130,8 @@ static udpai_ctl_exit
 compose(const udpai_ctl_options *options, bool is_set, udpai_strbuf *body)
 {
     udpai_str key, value;
-    for (size_t i = 1; i < options->arguments.n; i++) {
-        const char *text = options->arguments.items[i];
+    for (size_t i = 1; i < options->common.arguments.n; i++) {
+        const char *text = options->common.arguments.items[i];
         if (!cut_change(text, is_set, &key, &value)) {
             udpai_ctl_complain(is_set ? "'%s' is no KEY=VALUE; 'udpactl runtime unset KEY' removes "
                                         "what was set"
@@ -197,8 +198,8 @@ tell_changes(const udpai_ctl_options *options, bool is_set)
     udpai_ctl_runtime runtime;
     udpai_ctl_exit result = read_page(options, &runtime, &answer);
     bool counts = true;
-    for (size_t i = 1; i < options->arguments.n && result == UDPAI_CTL_GOOD; i++)
-        counts = tell_change(&runtime, options->arguments.items[i], is_set) && counts;
+    for (size_t i = 1; i < options->common.arguments.n && result == UDPAI_CTL_GOOD; i++)
+        counts = tell_change(&runtime, options->common.arguments.items[i], is_set) && counts;
     udpai_ctl_runtime_done(&runtime);
     udpai_ctl_answer_done(&answer);
     return counts ? result : UDPAI_CTL_REFUSED;
@@ -220,12 +221,13 @@ change(const udpai_ctl_options *options, bool is_set)
 udpai_ctl_exit
 udpai_ctl_runtime_command(udpai_ctl *ctl)
 {
-    const udpai_ctl_options *options = ctl->options;
-    const char *word = options->arguments.n ? options->arguments.items[0] : "";
+    const udpai_ctl_options *options = udpai_ctl_options_of(ctl->options);
+    const char *word = options->common.arguments.n ? options->common.arguments.items[0] : "";
     bool is_set = strcmp(word, "set") == 0;
-    if (strcmp(word, "get") == 0 || (strcmp(word, "layers") == 0 && options->arguments.n == 1))
+    if (strcmp(word, "get") == 0 ||
+        (strcmp(word, "layers") == 0 && options->common.arguments.n == 1))
         return look(options);
-    if ((is_set || strcmp(word, "unset") == 0) && options->arguments.n > 1)
+    if ((is_set || strcmp(word, "unset") == 0) && options->common.arguments.n > 1)
         return change(options, is_set);
     udpai_ctl_complain("write 'udpactl runtime get [KEY...]', 'runtime set KEY=VALUE...', 'runtime "
                        "unset KEY...', or 'runtime layers'");

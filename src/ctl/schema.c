@@ -9,7 +9,7 @@ udpai_ctl_schema(const udpai_ctl_options *options)
     char found[PATH_MAX];
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     udpai_schema *schema = NULL;
-    const char *path = options->descriptors               ? options->descriptors
+    const char *path = options->common.descriptors        ? options->common.descriptors
                        : udpai_schema_default_file(found) ? found
                                                           : NULL;
     udpa_err err = udpai_schema_new(&schema, &error);

@@ -321,7 +321,7 @@ put_document(udpai_strbuf *out,
              const udpa_resource *resource,
              udpa_error **ret_error)
 {
-    bool is_json = options->format == UDPAI_CTL_JSON;
+    bool is_json = options->common.format == UDPAI_CTL_JSON;
     if (options->is_all)
         return udpai_ctl_put_restorable(out, schema, resource, options->with_secrets, ret_error);
     return udpai_ctl_put_resource(
@@ -335,7 +335,7 @@ put_documents(udpai_strbuf *out,
               udpa_resource *const *resources,
               size_t n)
 {
-    bool is_json = options->format == UDPAI_CTL_JSON;
+    bool is_json = options->common.format == UDPAI_CTL_JSON;
     UDPA_AUTO(udpai_schema_unref) udpai_schema *schema = n ? udpai_ctl_schema(options) : NULL;
     udpai_ctl_exit result = UDPAI_CTL_GOOD;
     bool is_first = true;
@@ -369,9 +369,9 @@ udpai_ctl_show(const udpai_ctl_options *options, const udpai_ctl_found *found)
     UDPAI_AUTO_FREE udpa_resource **resources = udpai_ctl_found_sorted(found);
     size_t n = resources ? udpai_ctl_found_size(found) : 0;
     udpai_strbuf out = {.failed = !resources};
-    udpai_ctl_layout layout = udpai_ctl_layout_of(options);
+    udpai_ctl_layout layout = udpai_ctl_layout_of(&options->common);
     udpai_ctl_exit result = UDPAI_CTL_GOOD;
-    switch (options->format) {
+    switch (options->common.format) {
     case UDPAI_CTL_TABLE:
         put_table(&out, &layout, resources, n);
         break;
@@ -386,9 +386,12 @@ udpai_ctl_show(const udpai_ctl_options *options, const udpai_ctl_found *found)
     case UDPAI_CTL_JSON:
         result = put_documents(&out, options, resources, n);
         break;
+    case UDPAI_CTL_TAP: /* these go with conform alone */
+    case UDPAI_CTL_JUNIT:
+        break;
     }
-    udpai_ctl_exit printed = options->format == UDPAI_CTL_JSON
-                                 ? udpai_ctl_print_json(options, &out)
+    udpai_ctl_exit printed = options->common.format == UDPAI_CTL_JSON
+                                 ? udpai_ctl_print_json(&options->common, &out)
                                  : udpai_ctl_print_tables(&layout, &out);
     return result == UDPAI_CTL_GOOD ? printed : result;
 }

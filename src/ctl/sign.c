@@ -52,7 +52,7 @@ static bool
 put_one(const signer *self, const udpai_ctl_input *input, size_t index, udpai_strbuf *out)
 {
     const udpa_resource *resource = input->resources.items[index];
-    bool is_json = self->options->format == UDPAI_CTL_JSON;
+    bool is_json = self->options->common.format == UDPAI_CTL_JSON;
     UDPA_AUTO(udpa_resource_unref) udpa_resource *made = NULL;
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     udpa_err err = sign_one(self, resource, &made);
@@ -82,10 +82,11 @@ sign_all(const signer *self, const udpai_ctl_input *input)
     bool is_good = true;
     for (size_t i = 0; i < input->resources.n; i++)
         is_good = put_one(self, input, i, &out) && is_good;
-    udpai_strbuf_puts(&out, self->options->format == UDPAI_CTL_JSON ? "\n]\n" : "");
+    udpai_strbuf_puts(&out, self->options->common.format == UDPAI_CTL_JSON ? "\n]\n" : "");
     if (is_good)
-        return self->options->format == UDPAI_CTL_JSON ? udpai_ctl_print_json(self->options, &out)
-                                                       : udpai_ctl_print(&out);
+        return self->options->common.format == UDPAI_CTL_JSON
+                   ? udpai_ctl_print_json(&self->options->common, &out)
+                   : udpai_ctl_print(&out);
     udpai_strbuf_done(&out);
     return UDPAI_CTL_MISTAKE;
 }
@@ -107,15 +108,15 @@ sign_with(const udpai_ctl_options *options, const udpai_key *key, const udpai_ct
 udpai_ctl_exit
 udpai_ctl_sign(udpai_ctl *ctl)
 {
-    const udpai_ctl_options *options = ctl->options;
+    const udpai_ctl_options *options = udpai_ctl_options_of(ctl->options);
     udpai_ctl_input input = {0};
     UDPA_AUTO(udpai_key_unref) udpai_key *key = NULL;
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    if (options->arguments.n || !options->files.n) {
+    if (options->common.arguments.n || !options->files.n) {
         udpai_ctl_complain("sign takes files: udpactl sign -f FILE (- is standard input)");
         return UDPAI_CTL_MISTAKE;
     }
-    if (udpai_key_file_read_private(&key, options->key, &error) != UDPA_OK) {
+    if (udpai_key_file_read_private(&key, options->common.key, &error) != UDPA_OK) {
         udpai_ctl_complain_of(error);
         return UDPAI_CTL_MISTAKE;
     }

@@ -48,14 +48,15 @@ accept_absences(const udpai_ctl_options *options, const char *name)
 udpai_ctl_exit
 udpai_ctl_sources_command(udpai_ctl *ctl)
 {
-    const udpai_ctl_options *options = ctl->options;
+    const udpai_ctl_options *options = udpai_ctl_options_of(ctl->options);
     udpai_ctl_exit result = UDPAI_CTL_GOOD;
-    if (options->arguments.n < 2 || strcmp(options->arguments.items[0], "accept") != 0) {
+    if (options->common.arguments.n < 2 ||
+        strcmp(options->common.arguments.items[0], "accept") != 0) {
         udpai_ctl_complain("write 'udpactl sources accept NAME...'; 'udpactl status sources' shows "
                            "what is held of which");
         return UDPAI_CTL_MISTAKE;
     }
-    for (size_t i = 1; i < options->arguments.n && result == UDPAI_CTL_GOOD; i++)
-        result = accept_absences(options, options->arguments.items[i]);
+    for (size_t i = 1; i < options->common.arguments.n && result == UDPAI_CTL_GOOD; i++)
+        result = accept_absences(options, options->common.arguments.items[i]);
     return result;
 }

@@ -16,10 +16,11 @@ find_wishes(const udpai_ctl_options *options, udpai_ctl_wishes *wishes)
         const char *word, *kind;
     } parts[] = {{NULL, "NodeStatus"}, {"sources", "SourceStatus"}, {"sessions", "SessionStatus"}};
 
-    const char *word = options->arguments.n == 1 ? options->arguments.items[0] : NULL;
+    const char *word = options->common.arguments.n == 1 ? options->common.arguments.items[0] : NULL;
     udpa_err err = UDPA_OK;
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(parts) && err == UDPA_OK; i++)
-        if (options->arguments.n == 0 || (word && parts[i].word && !strcmp(word, parts[i].word)))
+        if (options->common.arguments.n == 0 ||
+            (word && parts[i].word && !strcmp(word, parts[i].word)))
             err = udpai_ctl_wish_for_status(parts[i].kind, wishes);
     if (err != UDPA_OK) {
         udpai_ctl_complain("%s", udpa_err_text(err));
@@ -38,7 +39,7 @@ show_tables(const udpai_ctl_options *options, const udpai_ctl_found *found, size
     size_t n = resources ? udpai_ctl_found_size(found) : 0;
     udpai_strbuf out = {.failed = !resources};
     int64_t now_us = udpai_wall_us();
-    udpai_ctl_layout layout = udpai_ctl_layout_of(options);
+    udpai_ctl_layout layout = udpai_ctl_layout_of(&options->common);
     udpai_ctl_put_nodes(&out, &layout, resources, n, n_hidden, now_us);
     udpai_ctl_put_sources(&out, &layout, resources, n, now_us);
     udpai_ctl_put_sessions(&out, &layout, resources, n, now_us);
@@ -55,9 +56,9 @@ show(const udpai_ctl_options *options,
 {
     size_t n_hidden = 0;
     if (!options->with_own_session)
-        n_hidden = udpai_ctl_hide_own_session(found, options->node_id, asked, begun_us);
-    return options->format == UDPAI_CTL_TABLE ? show_tables(options, found, n_hidden)
-                                              : udpai_ctl_show(options, found);
+        n_hidden = udpai_ctl_hide_own_session(found, options->common.node_id, asked, begun_us);
+    return options->common.format == UDPAI_CTL_TABLE ? show_tables(options, found, n_hidden)
+                                                     : udpai_ctl_show(options, found);
 }
 
 udpai_ctl_exit
@@ -67,13 +68,13 @@ udpai_ctl_status(udpai_ctl *ctl)
     udpai_ctl_found found;
     int64_t begun_us = udpai_wall_us();
     udpai_ctl_found_begin(&found);
-    udpai_ctl_exit result = find_wishes(ctl->options, &wishes);
+    udpai_ctl_exit result = find_wishes(udpai_ctl_options_of(ctl->options), &wishes);
     if (result == UDPAI_CTL_GOOD)
         result = udpai_ctl_connect(ctl);
     if (result == UDPAI_CTL_GOOD)
         result = udpai_ctl_collect(ctl, &wishes, &found);
     if (result == UDPAI_CTL_GOOD)
-        result = show(ctl->options, &wishes, &found, begun_us);
+        result = show(udpai_ctl_options_of(ctl->options), &wishes, &found, begun_us);
     udpai_ctl_found_done(&found);
     udpai_ctl_wishes_done(&wishes);
     return result;

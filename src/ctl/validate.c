@@ -56,11 +56,11 @@ read_all(udpai_ctl_input *input, const udpai_ctl_options *options)
     udpai_ctl_options all = *options;
     memset(&all.files, 0, sizeof(all.files));
     udpai_ctl_exit result = UDPAI_CTL_REFUSED;
-    bool is_good = udpai_vector_reserve(&all.files, options->files.n + options->arguments.n);
+    bool is_good = udpai_vector_reserve(&all.files, options->files.n + options->common.arguments.n);
     for (size_t i = 0; is_good && i < options->files.n; i++)
         all.files.items[all.files.n++] = options->files.items[i];
-    for (size_t i = 0; is_good && i < options->arguments.n; i++)
-        all.files.items[all.files.n++] = options->arguments.items[i];
+    for (size_t i = 0; is_good && i < options->common.arguments.n; i++)
+        all.files.items[all.files.n++] = options->common.arguments.items[i];
     if (is_good)
         result = udpai_ctl_input_read(input, &all);
     else
@@ -72,9 +72,9 @@ read_all(udpai_ctl_input *input, const udpai_ctl_options *options)
 udpai_ctl_exit
 udpai_ctl_validate(udpai_ctl *ctl)
 {
-    const udpai_ctl_options *options = ctl->options;
+    const udpai_ctl_options *options = udpai_ctl_options_of(ctl->options);
     udpai_ctl_input input = {0};
-    if (!options->arguments.n && !options->files.n) {
+    if (!options->common.arguments.n && !options->files.n) {
         udpai_ctl_complain("validate takes files: udpactl validate FILE... (- is standard input)");
         return UDPAI_CTL_MISTAKE;
     }

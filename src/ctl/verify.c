@@ -175,9 +175,9 @@ verify_at_node(udpai_ctl *ctl, const udpai_keyring *keyring)
 udpai_ctl_exit
 udpai_ctl_verify(udpai_ctl *ctl)
 {
-    const udpai_ctl_options *options = ctl->options;
+    const udpai_ctl_options *options = udpai_ctl_options_of(ctl->options);
     UDPA_AUTO(udpai_keyring_unref) udpai_keyring *keyring = NULL;
-    if (!options->arguments.n == !options->files.n) {
+    if (!options->common.arguments.n == !options->files.n) {
         udpai_ctl_complain("verify takes resources of a node, 'verify TYPE [NAME...]', or files, "
                            "'verify -f FILE'");
         return UDPAI_CTL_MISTAKE;

@@ -28,7 +28,7 @@ begin(waiting *self, udpai_ctl *ctl)
     *self = (waiting){.ctl = ctl};
     udpai_ctl_choose_token(self->list.token);
     self->list.node_id = ctl->options->node_id;
-    self->list.at_least = ctl->options->at_least;
+    self->list.at_least = udpai_ctl_options_of(ctl->options)->at_least;
 }
 
 static void
@@ -63,10 +63,10 @@ static udpai_ctl_exit
 add_files(waiting *self)
 {
     udpai_ctl_input input;
-    udpai_ctl_exit result = udpai_ctl_input_read(&input, self->ctl->options);
+    udpai_ctl_exit result = udpai_ctl_input_read(&input, udpai_ctl_options_of(self->ctl->options));
     if (result == UDPAI_CTL_GOOD)
         result = add_resources(self, input.resources.items, input.resources.n,
-                               !self->ctl->options->is_gone);
+                               !udpai_ctl_options_of(self->ctl->options)->is_gone);
     udpai_ctl_input_done(&input);
     return result;
 }
@@ -83,9 +83,9 @@ is_second(const udpai_ctl_wish *wish, size_t index)
 static udpai_ctl_exit
 add_arguments(waiting *self)
 {
-    const udpai_ctl_options *options = self->ctl->options;
+    const udpai_ctl_options *options = udpai_ctl_options_of(self->ctl->options);
     udpai_ctl_wishes wishes = {0};
-    udpai_ctl_exit result = udpai_ctl_wish_of_arguments(options, &wishes);
+    udpai_ctl_exit result = udpai_ctl_wish_of_arguments(&options->common, &wishes);
     for (size_t i = 0; i < wishes.n; i++) {
         const udpai_ctl_wish *wish = &wishes.items[i];
         for (size_t k = 0; k < wish->names.n && result == UDPAI_CTL_GOOD; k++) {
@@ -101,11 +101,11 @@ add_arguments(waiting *self)
 static udpai_ctl_exit
 find_awaited(waiting *self)
 {
-    const udpai_ctl_options *options = self->ctl->options;
-    bool by_files = options->files.n && !options->arguments.n,
-         by_names = !options->files.n && options->arguments.n >= 2,
+    const udpai_ctl_options *options = udpai_ctl_options_of(self->ctl->options);
+    bool by_files = options->files.n && !options->common.arguments.n,
+         by_names = !options->files.n && options->common.arguments.n >= 2,
          is_version = options->resource_version != NULL;
-    if (is_version && (options->arguments.n != 2 || options->files.n || options->is_gone)) {
+    if (is_version && (options->common.arguments.n != 2 || options->files.n || options->is_gone)) {
         udpai_ctl_complain("--resource-version goes with one name: udpactl wait TYPE NAME "
                            "--resource-version=VERSION");
         return UDPAI_CTL_MISTAKE;
@@ -157,7 +157,7 @@ show_progress(const waiting *self)
 static void
 look(waiting *self)
 {
-    bool despite_refusals = self->ctl->options->despite_refusals;
+    bool despite_refusals = udpai_ctl_options_of(self->ctl->options)->despite_refusals;
     show_progress(self);
     switch (udpai_ctl_awaited_overall(&self->list)) {
     case UDPAI_CTL_ACKNOWLEDGED:
@@ -235,12 +235,12 @@ subscribe(waiting *self)
 static udpai_ctl_exit
 show(const waiting *self)
 {
-    const udpai_ctl_options *options = self->ctl->options;
+    const udpai_ctl_options *options = udpai_ctl_options_of(self->ctl->options);
     udpai_strbuf out = {0};
-    udpai_ctl_layout layout = udpai_ctl_layout_of(options);
-    if (options->format == UDPAI_CTL_JSON) {
+    udpai_ctl_layout layout = udpai_ctl_layout_of(&options->common);
+    if (options->common.format == UDPAI_CTL_JSON) {
         udpai_ctl_put_awaited_json(&out, &self->list);
-        return udpai_ctl_print_json(options, &out);
+        return udpai_ctl_print_json(&options->common, &out);
     }
     udpai_ctl_put_awaited(&out, &layout, &self->list, udpai_wall_us());
     return udpai_ctl_print_tables(&layout, &out);
@@ -256,7 +256,7 @@ wait_for_all(waiting *self)
     if (result != UDPAI_CTL_GOOD)
         return result;
     ctl->patience.data = self;
-    uv_timer_start(&ctl->patience, on_end, ctl->options->wait_ms, 0);
+    uv_timer_start(&ctl->patience, on_end, udpai_ctl_options_of(ctl->options)->wait_ms, 0);
     show_progress(self);
     result = udpai_ctl_wait_until(ctl);
     udpai_ctl_progress_line_clear();
@@ -277,7 +277,7 @@ udpai_ctl_wait_command(udpai_ctl *ctl)
     waiting self;
     begin(&self, ctl);
     udpai_ctl_exit result = find_awaited(&self);
-    if (ctl->options->is_gone)
+    if (udpai_ctl_options_of(ctl->options)->is_gone)
         mark_gone(&self);
     if (result == UDPAI_CTL_GOOD)
         result = wait_for_all(&self);
@@ -292,7 +292,7 @@ udpai_ctl_wait_for_applied(udpai_ctl *ctl, udpa_resource *const *resources, size
     waiting self;
     begin(&self, ctl);
     udpai_ctl_exit result = add_resources(&self, resources, n_resources, true);
-    self.needs_subscribers = !ctl->options->at_least_text;
+    self.needs_subscribers = !udpai_ctl_options_of(ctl->options)->at_least_text;
     for (size_t i = 0; i < self.list.items.n; i++)
         self.list.items.items[i].was_there = true;
     if (result == UDPAI_CTL_GOOD)

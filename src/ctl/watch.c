@@ -117,6 +117,9 @@ show(watching *self, const udpa_resource *resource, const char *event)
     case UDPAI_CTL_JSON:
         put_document(self, &out, resource, event);
         break;
+    case UDPAI_CTL_TAP: /* these go with conform alone */
+    case UDPAI_CTL_JUNIT:
+        break;
     }
     udpai_ctl_exit printed = self->ctl->options->format == UDPAI_CTL_JSON
                                  ? udpai_ctl_print_json(self->ctl->options, &out)
@@ -210,17 +213,18 @@ subscribe_to_types(watching *self)
 static udpai_ctl_exit
 begin(watching *self)
 {
-    const udpai_ctl_options *options = self->ctl->options;
-    bool in_full = options->format == UDPAI_CTL_YAML || options->format == UDPAI_CTL_JSON;
+    const udpai_ctl_options *options = udpai_ctl_options_of(self->ctl->options);
+    bool in_full =
+        options->common.format == UDPAI_CTL_YAML || options->common.format == UDPAI_CTL_JSON;
     if (in_full && !(self->schema = udpai_ctl_schema(options)))
         return UDPAI_CTL_MISTAKE;
     udpai_ctl_exit result = UDPAI_CTL_GOOD;
-    if (options->arguments.n)
-        result = udpai_ctl_wish_of_arguments(options, &self->wishes);
+    if (options->common.arguments.n)
+        result = udpai_ctl_wish_of_arguments(&options->common, &self->wishes);
     if (result == UDPAI_CTL_GOOD)
         result = udpai_ctl_connect(self->ctl);
     if (result == UDPAI_CTL_GOOD)
-        result = options->arguments.n ? subscribe(self) : subscribe_to_types(self);
+        result = options->common.arguments.n ? subscribe(self) : subscribe_to_types(self);
     return result;
 }
 
