@@ -3,14 +3,14 @@
 #include <stdio.h>
 #include <sys/resource.h>
 
+#include "cli/caller.h"
+#include "cli/names.h"
+#include "cli/output.h"
+#include "cli/progress_line.h"
+#include "cli/table.h"
 #include "ctl/bench_progress.h"
 #include "ctl/bench_view.h"
-#include "ctl/caller.h"
 #include "ctl/commands.h"
-#include "ctl/names.h"
-#include "ctl/output.h"
-#include "ctl/progress_line.h"
-#include "ctl/table.h"
 #include "load/contents.h"
 #include "load/spaces.h"
 
@@ -18,69 +18,69 @@
 #define DEFAULT_NAMESPACE "com.acme"
 
 /* A connection is a file. */
-static udpai_ctl_exit
+static udpai_cli_exit
 raise_files(size_t n)
 {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= n + SPARE_FILES)
-        return UDPAI_CTL_GOOD;
+        return UDPAI_CLI_GOOD;
     rlim_t wanted = n + SPARE_FILES;
     limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
     if (limit.rlim_cur == wanted && setrlimit(RLIMIT_NOFILE, &limit) == 0)
-        return UDPAI_CTL_GOOD;
-    udpai_ctl_complain("%zu connections take more files than this process may open (%llu): raise "
+        return UDPAI_CLI_GOOD;
+    udpai_cli_complain("%zu connections take more files than this process may open (%llu): raise "
                        "the hard limit (ulimit -Hn), or give fewer --connections",
                        n, (unsigned long long)limit.rlim_max);
-    return UDPAI_CTL_MISTAKE;
+    return UDPAI_CLI_MISTAKE;
 }
 
-static udpai_ctl_exit
+static udpai_cli_exit
 exit_of(udpa_err err)
 {
     switch (err) {
     case UDPA_OK:
-        return UDPAI_CTL_GOOD;
+        return UDPAI_CLI_GOOD;
     case UDPA_ERR_INVAL:
-        return UDPAI_CTL_MISTAKE;
+        return UDPAI_CLI_MISTAKE;
     case UDPA_ERR_UNAVAILABLE:
-        return UDPAI_CTL_NO_CONNECTION;
+        return UDPAI_CLI_NO_CONNECTION;
     case UDPA_ERR_DEADLINE:
-        return UDPAI_CTL_TIMED_OUT;
+        return UDPAI_CLI_TIMED_OUT;
     default:
-        return UDPAI_CTL_REFUSED;
+        return UDPAI_CLI_REFUSED;
     }
 }
 
-static udpai_ctl_exit
+static udpai_cli_exit
 show(const udpai_ctl_options *options, const udpai_load_options *load, udpai_load_figures *figures)
 {
     udpai_strbuf out = {0};
-    udpai_ctl_layout layout = udpai_ctl_layout_of(&options->common);
-    if (options->common.format == UDPAI_CTL_JSON)
+    udpai_cli_layout layout = udpai_cli_layout_of(&options->common);
+    if (options->common.format == UDPAI_CLI_JSON)
         udpai_bench_put_json(&out, load, figures);
     else
         udpai_bench_put_text(&out, &layout, load, figures);
-    return options->common.format == UDPAI_CTL_JSON ? udpai_ctl_print_json(&options->common, &out)
-                                                    : udpai_ctl_print_tables(&layout, &out);
+    return options->common.format == UDPAI_CLI_JSON ? udpai_cli_print_json(&options->common, &out)
+                                                    : udpai_cli_print_tables(&layout, &out);
 }
 
-static udpai_ctl_exit
+static udpai_cli_exit
 complain(udpa_err err, const udpa_error *error)
 {
-    udpai_ctl_complain_of(error);
+    udpai_cli_complain_of(error);
     return exit_of(err);
 }
 
-static udpai_ctl_exit
+static udpai_cli_exit
 run(const udpai_ctl_options *options, udpai_load_options *load)
 {
     udpai_load_figures figures;
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    if (udpai_ctl_progress_line_is_wanted())
+    if (udpai_cli_progress_line_is_wanted())
         load->progress = udpai_bench_progress_show;
     udpa_err err = udpai_load_run(load, &figures, &error);
-    udpai_ctl_progress_line_clear();
-    udpai_ctl_exit result = err == UDPA_OK ? show(options, load, &figures) : complain(err, error);
+    udpai_cli_progress_line_clear();
+    udpai_cli_exit result = err == UDPA_OK ? show(options, load, &figures) : complain(err, error);
     udpai_load_figures_done(&figures);
     return result;
 }
@@ -107,22 +107,22 @@ choose_namespace(const udpai_ctl_options *options, udpai_load_options *load)
         load->has_plain_names = true;
 }
 
-udpai_ctl_exit
-udpai_ctl_bench(udpai_ctl *ctl)
+udpai_cli_exit
+udpai_ctl_bench(udpai_cli *cli)
 {
-    const udpai_ctl_options *options = udpai_ctl_options_of(ctl->options);
+    const udpai_ctl_options *options = udpai_ctl_options_of(cli->options);
     udpai_load_options load = options->bench.load;
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     UDPAI_AUTO_FREE char *type_url = NULL;
     char room[256];
     if (options->common.arguments.n) {
-        udpai_ctl_complain("bench takes no arguments");
-        return UDPAI_CTL_MISTAKE;
+        udpai_cli_complain("bench takes no arguments");
+        return UDPAI_CLI_MISTAKE;
     }
-    if (udpai_ctl_type_url(options->bench.type ? options->bench.type : "endpoint", &type_url,
+    if (udpai_cli_type_url(options->bench.type ? options->bench.type : "endpoint", &type_url,
                            &error) != UDPA_OK) {
-        udpai_ctl_complain("%s", udpa_error_message(error));
-        return UDPAI_CTL_MISTAKE;
+        udpai_cli_complain("%s", udpa_error_message(error));
+        return UDPAI_CLI_MISTAKE;
     }
     load.server = options->common.server;
     load.type_url = type_url;
@@ -136,6 +136,6 @@ udpai_ctl_bench(udpai_ctl *ctl)
     udpa_err err = udpai_load_check(&load, &error);
     if (err != UDPA_OK)
         return complain(err, error);
-    udpai_ctl_exit result = raise_files(load.n_connections);
-    return result == UDPAI_CTL_GOOD ? run(options, &load) : result;
+    udpai_cli_exit result = raise_files(load.n_connections);
+    return result == UDPAI_CLI_GOOD ? run(options, &load) : result;
 }

@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-#include "ctl/table.h"
+#include "cli/table.h"
 
 const char *const udpai_bench_protocols[] = {"delta", "sotw", "udpa"};
 static const char *const languages[] = {"delta xDS", "state of the world xDS", "UDPA"};
@@ -23,74 +23,74 @@ udpai_bench_per_million(double ms, uint64_t n)
 /* ---- cells ---- */
 
 static void
-add_time(udpai_ctl_table *table, double us)
+add_time(udpai_cli_table *table, double us)
 {
     if (us < 1e3)
-        udpai_ctl_table_addf(table, "%.0f us", us);
+        udpai_cli_table_addf(table, "%.0f us", us);
     else if (us < 1e6)
-        udpai_ctl_table_addf(table, "%.*f ms", us < 1e5 ? 2 : 0, us / 1e3);
+        udpai_cli_table_addf(table, "%.*f ms", us < 1e5 ? 2 : 0, us / 1e3);
     else
-        udpai_ctl_table_addf(table, "%.2f s", us / 1e6);
+        udpai_cli_table_addf(table, "%.2f s", us / 1e6);
 }
 
 static void
-add_bytes(udpai_ctl_table *table, uint64_t n)
+add_bytes(udpai_cli_table *table, uint64_t n)
 {
     if (n == 0)
-        udpai_ctl_table_add_text(table, "");
+        udpai_cli_table_add_text(table, "");
     else if (n < 1000000)
-        udpai_ctl_table_addf(table, "%.1f kB", (double)n / 1e3);
+        udpai_cli_table_addf(table, "%.1f kB", (double)n / 1e3);
     else
-        udpai_ctl_table_addf(table, "%.1f MB", (double)n / 1e6);
+        udpai_cli_table_addf(table, "%.1f MB", (double)n / 1e6);
 }
 
 static void
-add_number(udpai_ctl_table *table, uint64_t n)
+add_number(udpai_cli_table *table, uint64_t n)
 {
-    udpai_ctl_table_add_number(table, n);
+    udpai_cli_table_add_number(table, n);
 }
 
 static void
-put_table(udpai_strbuf *out, udpai_ctl_table *table)
+put_table(udpai_strbuf *out, udpai_cli_table *table)
 {
-    if (udpai_ctl_table_n_rows(table)) {
+    if (udpai_cli_table_n_rows(table)) {
         udpai_strbuf_putc(out, '\n');
-        udpai_ctl_table_write(table, out);
+        udpai_cli_table_write(table, out);
     }
-    udpai_ctl_table_done(table);
+    udpai_cli_table_done(table);
 }
 
 /* ---- steps ---- */
 
 static void
-add_step(udpai_ctl_table *table,
+add_step(udpai_cli_table *table,
          const udpai_load_options *load,
          const char *name,
          const udpai_load_step *step)
 {
     if (!step->was_done)
         return;
-    udpai_ctl_table_add_text(table, name);
+    udpai_cli_table_add_text(table, name);
     add_time(table, step->ms * 1e3);
     add_number(table, step->n);
     add_bytes(table, step->bytes);
     if (load->n_servers)
         add_time(table, step->server_cpu_ms * 1e3);
     else
-        udpai_ctl_table_add_text(table, "");
+        udpai_cli_table_add_text(table, "");
 }
 
 static void
 put_steps(udpai_strbuf *out,
-          udpai_ctl_layout *layout,
+          udpai_cli_layout *layout,
           const udpai_load_options *load,
           const udpai_load_figures *figures)
 {
     static const char *const heads[] = {"STEP", "TIME", "NUMBER", "RECEIVED", "SERVER CPU"};
-    udpai_ctl_table table;
+    udpai_cli_table table;
     udpai_load_step publish = figures->publish;
     publish.bytes = 0; /* of receipts: not worth a figure */
-    udpai_ctl_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
+    udpai_cli_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
     add_step(&table, load, "resources published", &publish);
     add_step(&table, load, "connections", &figures->connect);
     add_step(&table, load, "first resources", &figures->sync);
@@ -102,16 +102,16 @@ put_steps(udpai_strbuf *out,
 /* ---- changes ---- */
 
 static void
-add_times(udpai_ctl_table *table, const char *name, udpai_samples *samples)
+add_times(udpai_cli_table *table, const char *name, udpai_samples *samples)
 {
     static const double parts[] = {0.5, 0.99, 1};
-    udpai_ctl_table_add_text(table, name);
+    udpai_cli_table_add_text(table, name);
     add_number(table, samples->items.n);
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(parts); i++)
         if (samples->items.n)
             add_time(table, udpai_samples_at(samples, parts[i]));
         else
-            udpai_ctl_table_add_text(table, "");
+            udpai_cli_table_add_text(table, "");
 }
 
 static void
@@ -129,16 +129,16 @@ put_cpu(udpai_strbuf *out, const udpai_load_options *load, const udpai_load_figu
 
 static void
 put_changes(udpai_strbuf *out,
-            udpai_ctl_layout *layout,
+            udpai_cli_layout *layout,
             const udpai_load_options *load,
             udpai_load_figures *figures)
 {
     static const char *const heads[] = {"CHANGES", "NUMBER", "P50", "P99", "LONGEST"};
     const udpai_load_step *step = &figures->changes;
-    udpai_ctl_table table;
+    udpai_cli_table table;
     if (!step->was_done)
         return;
-    udpai_ctl_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
+    udpai_cli_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
     add_times(&table, "until a stream has one", &figures->deliveries);
     add_times(&table, "until the last stream has it", &figures->last);
     put_table(out, &table);
@@ -153,7 +153,7 @@ put_changes(udpai_strbuf *out,
 
 static void
 put_memory(udpai_strbuf *out,
-           udpai_ctl_layout *layout,
+           udpai_cli_layout *layout,
            const udpai_load_options *load,
            const udpai_load_memory *memory)
 {
@@ -169,19 +169,19 @@ put_memory(udpai_strbuf *out,
     };
 
     size_t n = UDPAI_ARRAY_LEN(moments) - (load->is_idle ? 2 : 0);
-    udpai_ctl_table table;
+    udpai_cli_table table;
     if (load->n_servers == 0)
         return;
-    udpai_ctl_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
+    udpai_cli_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
     for (size_t i = 0; i < n; i++) {
         double before = (double)moments[i ? i - 1 : 0].kb / 1024,
                now = (double)moments[i].kb / 1024;
-        udpai_ctl_table_add_text(&table, moments[i].name);
-        udpai_ctl_table_addf(&table, "%.1f", now);
+        udpai_cli_table_add_text(&table, moments[i].name);
+        udpai_cli_table_addf(&table, "%.1f", now);
         if (i)
-            udpai_ctl_table_addf(&table, "%+.1f", now - before);
+            udpai_cli_table_addf(&table, "%+.1f", now - before);
         else
-            udpai_ctl_table_add_text(&table, "");
+            udpai_cli_table_add_text(&table, "");
     }
     put_table(out, &table);
 }
@@ -204,7 +204,7 @@ put_load(udpai_strbuf *out, const udpai_load_options *load)
 
 void
 udpai_bench_put_text(udpai_strbuf *out,
-                     udpai_ctl_layout *layout,
+                     udpai_cli_layout *layout,
                      const udpai_load_options *load,
                      udpai_load_figures *figures)
 {

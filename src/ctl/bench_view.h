@@ -4,7 +4,7 @@
 #define UDPAI_CTL_BENCH_VIEW_H
 
 #include "base/strbuf.h"
-#include "ctl/table.h"
+#include "cli/table.h"
 #include "load/load.h"
 
 extern const char *const udpai_bench_protocols[]; /* by udpai_load_protocol */
@@ -19,7 +19,7 @@ void udpai_bench_put_json(udpai_strbuf *out,
                           udpai_load_figures *figures);
 /* Tables. */
 void udpai_bench_put_text(udpai_strbuf *out,
-                          udpai_ctl_layout *layout,
+                          udpai_cli_layout *layout,
                           const udpai_load_options *load,
                           udpai_load_figures *figures);
 

@@ -5,8 +5,8 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "cli/caller.h"
 #include "conform/report.h"
-#include "ctl/caller.h"
 #include "ctl/commands.h"
 #include "ctl/hook.h"
 #include "ctl/publishing_changer.h"
@@ -26,8 +26,8 @@ typedef struct conformance {
     udpai_peer peer;
     udpai_byte_peer rest;
     udpai_hook *hook;    /* NULL: none */
-    udpai_ctl publisher; /* of --apply-to */
-    udpai_ctl_common publisher_options;
+    udpai_cli publisher; /* of --apply-to */
+    udpai_cli_options publisher_options;
     bool is_publishing;
 } conformance;
 
@@ -38,60 +38,60 @@ is_wanted(void *userdata, const char *name)
     return !self->has_wanted || regexec(&self->wanted, name, 0, NULL, 0) == 0;
 }
 
-static udpai_ctl_exit
+static udpai_cli_exit
 compile_wanted(conformance *self)
 {
     const char *text = self->options->conform.run;
     char why[200];
     if (!text)
-        return UDPAI_CTL_GOOD;
+        return UDPAI_CLI_GOOD;
     int number = regcomp(&self->wanted, text, REG_EXTENDED | REG_NOSUB);
     self->has_wanted = number == 0;
     if (number == 0)
-        return UDPAI_CTL_GOOD;
+        return UDPAI_CLI_GOOD;
     regerror(number, &self->wanted, why, sizeof(why));
-    udpai_ctl_complain("--run '%s' is no regular expression: %s", text, why);
-    return UDPAI_CTL_MISTAKE;
+    udpai_cli_complain("--run '%s' is no regular expression: %s", text, why);
+    return UDPAI_CLI_MISTAKE;
 }
 
 /* ---- who changes ---- */
 
-static udpai_ctl_exit
+static udpai_cli_exit
 begin_publisher(conformance *self)
 {
     self->publisher_options = self->options->common;
     self->publisher_options.server = self->options->conform.apply_to;
     self->publisher_options.node_id = "udpactl-conform";
-    udpai_ctl_exit result = udpai_ctl_begin(&self->publisher, &self->publisher_options);
-    if (result != UDPAI_CTL_GOOD)
+    udpai_cli_exit result = udpai_cli_begin(&self->publisher, &self->publisher_options);
+    if (result != UDPAI_CLI_GOOD)
         return result;
     self->is_publishing = true;
-    result = udpai_ctl_connect(&self->publisher);
+    result = udpai_cli_connect(&self->publisher);
     self->suite.stage.world.changer = udpai_publishing_changer(&self->publisher);
     return result;
 }
 
-static udpai_ctl_exit
+static udpai_cli_exit
 begin_hook(conformance *self)
 {
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     if (udpai_hook_new(&self->hook, self->options->conform.change, &error) != UDPA_OK) {
-        udpai_ctl_complain_of(error);
-        return UDPAI_CTL_MISTAKE;
+        udpai_cli_complain_of(error);
+        return UDPAI_CLI_MISTAKE;
     }
     self->suite.stage.world.changer = udpai_hook_changer(self->hook);
-    return UDPAI_CTL_GOOD;
+    return UDPAI_CLI_GOOD;
 }
 
-static udpai_ctl_exit
+static udpai_cli_exit
 begin_changer(conformance *self)
 {
     if (self->options->conform.apply_to)
         return begin_publisher(self);
-    return self->options->conform.change ? begin_hook(self) : UDPAI_CTL_GOOD;
+    return self->options->conform.change ? begin_hook(self) : UDPAI_CLI_GOOD;
 }
 
-static udpai_ctl_exit
+static udpai_cli_exit
 learn_resources(conformance *self)
 {
     const udpai_conform_options *given = &self->options->conform;
@@ -100,33 +100,33 @@ learn_resources(conformance *self)
         udpai_str word = {text, equals ? (size_t)(equals - text) : 0};
         udpai_kind kind = udpai_kind_of_word(word);
         if (kind == UDPAI_KINDS || !equals[1]) {
-            udpai_ctl_complain("--resource %s: write TYPE=NAME, with cluster, endpoint, listener, "
+            udpai_cli_complain("--resource %s: write TYPE=NAME, with cluster, endpoint, listener, "
                                "route, secret, runtime, scoped-route, extension, virtual-host, "
                                "locality-endpoint, or listener-collection as the type",
                                text);
-            return UDPAI_CTL_MISTAKE;
+            return UDPAI_CLI_MISTAKE;
         }
         udpai_world_learn(&self->suite.stage.world, kind, udpai_str_from(equals + 1));
     }
-    return UDPAI_CTL_GOOD;
+    return UDPAI_CLI_GOOD;
 }
 
 /* ---- the server ---- */
 
-static udpai_ctl_exit
+static udpai_cli_exit
 connect_to_server(conformance *self)
 {
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     if (udpai_caller_new(&self->caller, &self->options->common, &error) != UDPA_OK) {
-        udpai_ctl_complain_of(error);
-        return UDPAI_CTL_MISTAKE;
+        udpai_cli_complain_of(error);
+        return UDPAI_CLI_MISTAKE;
     }
     if (udpai_caller_connect(self->caller, self->options->common.timeout_ms, &error) != UDPA_OK) {
-        udpai_ctl_complain("%s: %s", self->options->common.server, udpa_error_message(error));
-        return UDPAI_CTL_NO_CONNECTION;
+        udpai_cli_complain("%s: %s", self->options->common.server, udpa_error_message(error));
+        return UDPAI_CLI_NO_CONNECTION;
     }
     self->peer = udpai_caller_peer(self->caller);
-    return UDPAI_CTL_GOOD;
+    return UDPAI_CLI_GOOD;
 }
 
 /* ---- reporting as it goes ---- */
@@ -137,22 +137,22 @@ tell(void *userdata, const udpai_result *result)
 {
     const conformance *self = userdata;
     bool is_strict = self->options->conform.is_strict;
-    udpai_ctl_format format = self->options->common.format;
+    udpai_cli_format format = self->options->common.format;
     udpai_strbuf out = {0};
-    if (format == UDPAI_CTL_TAP)
+    if (format == UDPAI_CLI_TAP)
         udpai_report_tap_one(&out, result, self->suite.results.n, is_strict);
-    else if (format == UDPAI_CTL_TABLE)
+    else if (format == UDPAI_CLI_TABLE)
         udpai_report_text_one(&out, result, is_strict);
-    (void)udpai_ctl_print(&out);
+    (void)udpai_cli_print(&out);
 }
 
 static void
 tell_plan(const conformance *self)
 {
     udpai_strbuf out = {0};
-    if (self->options->common.format == UDPAI_CTL_TAP)
+    if (self->options->common.format == UDPAI_CLI_TAP)
         udpai_report_tap_plan(&out, udpai_suite_n_cases(&self->suite));
-    (void)udpai_ctl_print(&out);
+    (void)udpai_cli_print(&out);
 }
 
 static void
@@ -170,25 +170,25 @@ fill_stage(conformance *self)
     if (given->authority)
         stage->world.authority = given->authority;
     else if (given->apply_to)
-        stage->world.authority = udpai_ctl_namespace(&self->options->common);
+        stage->world.authority = udpai_cli_namespace(&self->options->common);
     self->suite.limit_ms = given->limit_ms ? given->limit_ms : DEFAULT_LIMIT_MS;
     self->suite.is_wanted = is_wanted;
     self->suite.tell = tell;
     self->suite.userdata = self;
 }
 
-static udpai_ctl_exit
+static udpai_cli_exit
 begin(conformance *self)
 {
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    udpai_ctl_exit result = learn_resources(self);
-    if (result == UDPAI_CTL_GOOD)
+    udpai_cli_exit result = learn_resources(self);
+    if (result == UDPAI_CLI_GOOD)
         result = begin_changer(self); /* it may be what starts the server */
-    if (result == UDPAI_CTL_GOOD)
+    if (result == UDPAI_CLI_GOOD)
         result = connect_to_server(self);
-    if (result == UDPAI_CTL_GOOD && udpai_suite_begin(&self->suite, &error) != UDPA_OK) {
-        udpai_ctl_complain_of(error);
-        result = UDPAI_CTL_NO_CONNECTION;
+    if (result == UDPAI_CLI_GOOD && udpai_suite_begin(&self->suite, &error) != UDPA_OK) {
+        udpai_cli_complain_of(error);
+        result = UDPAI_CLI_NO_CONNECTION;
     }
     return result;
 }
@@ -199,7 +199,7 @@ end(conformance *self)
     udpai_suite_done(&self->suite);
     udpai_hook_free(self->hook);
     if (self->is_publishing)
-        udpai_ctl_end(&self->publisher);
+        udpai_cli_end(&self->publisher);
     udpai_caller_free(self->caller);
     if (self->has_wanted)
         regfree(&self->wanted);
@@ -207,67 +207,67 @@ end(conformance *self)
 
 /* ---- telling ---- */
 
-static udpai_ctl_exit
+static udpai_cli_exit
 report(const conformance *self)
 {
     const udpai_results *results = &self->suite.results;
     bool is_strict = self->options->conform.is_strict;
     udpai_tally tally = udpai_report_tally(results, is_strict);
     udpai_strbuf out = {0};
-    if (self->options->common.format == UDPAI_CTL_JUNIT)
+    if (self->options->common.format == UDPAI_CLI_JUNIT)
         udpai_report_junit(&out, results, is_strict);
-    else if (self->options->common.format == UDPAI_CTL_JSON)
+    else if (self->options->common.format == UDPAI_CLI_JSON)
         udpai_report_json(&out, results, is_strict);
-    else if (self->options->common.format != UDPAI_CTL_TAP)
+    else if (self->options->common.format != UDPAI_CLI_TAP)
         udpai_report_text_sum(&out, results, is_strict);
-    udpai_ctl_exit result = self->options->common.format == UDPAI_CTL_JSON
-                                ? udpai_ctl_print_json(&self->options->common, &out)
-                                : udpai_ctl_print(&out);
+    udpai_cli_exit result = self->options->common.format == UDPAI_CLI_JSON
+                                ? udpai_cli_print_json(&self->options->common, &out)
+                                : udpai_cli_print(&out);
     if (!results->n || tally.n_skipped == results->n) {
-        udpai_ctl_complain(results->n ? "every case was skipped: nothing is known of the server"
+        udpai_cli_complain(results->n ? "every case was skipped: nothing is known of the server"
                                       : "no case matches --run '%s' (--list names them)",
                            self->options->conform.run);
-        return UDPAI_CTL_MISTAKE;
+        return UDPAI_CLI_MISTAKE;
     }
     if (self->suite.n_out_of_time) {
-        udpai_ctl_complain(
+        udpai_cli_complain(
             "%zu cases were not run: the time for all, %g s, was over: give them more "
             "(--time-limit SECONDS), or run some (--run)",
             self->suite.n_out_of_time, (double)self->suite.limit_ms / 1000);
-        return UDPAI_CTL_REFUSED;
+        return UDPAI_CLI_REFUSED;
     }
-    return tally.n_failed ? UDPAI_CTL_REFUSED : result;
+    return tally.n_failed ? UDPAI_CLI_REFUSED : result;
 }
 
-static udpai_ctl_exit
+static udpai_cli_exit
 list(conformance *self)
 {
     udpai_strbuf out = {0};
     udpai_report_list(&out, is_wanted, self);
-    return udpai_ctl_print(&out);
+    return udpai_cli_print(&out);
 }
 
-udpai_ctl_exit
-udpai_ctl_conform(udpai_ctl *ctl)
+udpai_cli_exit
+udpai_ctl_conform(udpai_cli *cli)
 {
-    conformance self = {.options = udpai_ctl_options_of(ctl->options)};
-    if (ctl->options->arguments.n) {
-        udpai_ctl_complain("conform takes no arguments: the server is named by --server HOST:PORT");
-        return UDPAI_CTL_MISTAKE;
+    conformance self = {.options = udpai_ctl_options_of(cli->options)};
+    if (cli->options->arguments.n) {
+        udpai_cli_complain("conform takes no arguments: the server is named by --server HOST:PORT");
+        return UDPAI_CLI_MISTAKE;
     }
     udpai_suite_init(&self.suite);
     fill_stage(&self);
-    udpai_ctl_exit result = compile_wanted(&self);
-    if (result == UDPAI_CTL_GOOD && udpai_ctl_options_of(ctl->options)->conform.is_list) {
+    udpai_cli_exit result = compile_wanted(&self);
+    if (result == UDPAI_CLI_GOOD && udpai_ctl_options_of(cli->options)->conform.is_list) {
         result = list(&self);
-    } else if (result == UDPAI_CTL_GOOD) {
+    } else if (result == UDPAI_CLI_GOOD) {
         result = begin(&self);
-        if (result == UDPAI_CTL_GOOD) {
+        if (result == UDPAI_CLI_GOOD) {
             tell_plan(&self);
             udpai_suite_run(&self.suite);
         }
         udpai_suite_end(&self.suite);
-        if (result == UDPAI_CTL_GOOD)
+        if (result == UDPAI_CLI_GOOD)
             result = report(&self);
     }
     end(&self);

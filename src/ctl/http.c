@@ -5,8 +5,8 @@
 #include <time.h>
 
 #include "base/alloc.h"
-#include "ctl/client.h"
-#include "ctl/table.h"
+#include "cli/client.h"
+#include "cli/table.h"
 #include "transport/http/asker.h"
 
 #define ANSWER_MAX ((size_t)256 << 20)
@@ -108,42 +108,42 @@ prepare(request *self, const char *path, const udpai_strbuf *body)
 
 /* ---- what it comes to ---- */
 
-static udpai_ctl_exit
+static udpai_cli_exit
 tell_failure(const request *self, CURLcode code)
 {
     const udpai_ctl_options *options = self->options;
     if (code == CURLE_OPERATION_TIMEDOUT) {
-        udpai_ctl_complain("no answer from %s within %g s; --timeout SECONDS has it wait longer",
+        udpai_cli_complain("no answer from %s within %g s; --timeout SECONDS has it wait longer",
                            options->common.http, (double)options->common.timeout_ms / 1000);
-        return UDPAI_CTL_TIMED_OUT;
+        return UDPAI_CLI_TIMED_OUT;
     }
     if (self->is_too_large) {
-        udpai_ctl_complain("the answer of %s is larger than %zu bytes", options->common.http,
+        udpai_cli_complain("the answer of %s is larger than %zu bytes", options->common.http,
                            ANSWER_MAX);
-        return UDPAI_CTL_REFUSED;
+        return UDPAI_CLI_REFUSED;
     }
-    udpai_ctl_complain("cannot ask %s: %s", options->common.http,
+    udpai_cli_complain("cannot ask %s: %s", options->common.http,
                        *self->words ? self->words : curl_easy_strerror(code));
-    udpai_ctl_note("Where the node serves HTTP is given by --http HOST:PORT, or by the environment "
+    udpai_cli_note("Where the node serves HTTP is given by --http HOST:PORT, or by the environment "
                    "variable UDPACTL_HTTP%s; the node is started with --http, or has http.sockets "
                    "in its bootstrap file.",
                    options->common.ca ? "" : "; --ca FILE makes it TLS");
-    return UDPAI_CTL_NO_CONNECTION;
+    return UDPAI_CLI_NO_CONNECTION;
 }
 
-static udpai_ctl_exit
+static udpai_cli_exit
 perform(request *self, const char *path, const udpai_strbuf *body)
 {
     self->easy = curl_easy_init();
     if (!self->easy || !prepare(self, path, body)) {
-        udpai_ctl_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
-        return UDPAI_CTL_REFUSED;
+        udpai_cli_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
+        return UDPAI_CLI_REFUSED;
     }
     CURLcode code = curl_easy_perform(self->easy);
     if (code != CURLE_OK)
         return tell_failure(self, code);
     (void)curl_easy_getinfo(self->easy, CURLINFO_RESPONSE_CODE, &self->answer->status);
-    return UDPAI_CTL_GOOD;
+    return UDPAI_CLI_GOOD;
 }
 
 static udpa_err
@@ -158,7 +158,7 @@ read_files(request *self, udpa_error **ret_error)
                : udpai_tls_files_read(&self->files, &paths, (int64_t)time(NULL), ret_error);
 }
 
-udpai_ctl_exit
+udpai_cli_exit
 udpai_ctl_http_ask(const udpai_ctl_options *options,
                    const char *path,
                    const udpai_strbuf *body,
@@ -167,11 +167,11 @@ udpai_ctl_http_ask(const udpai_ctl_options *options,
     request self = {.options = options, .answer = ret_answer};
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     *ret_answer = (udpai_ctl_answer){0};
-    udpai_ctl_exit result = UDPAI_CTL_MISTAKE;
+    udpai_cli_exit result = UDPAI_CLI_MISTAKE;
     if (read_files(&self, &error) == UDPA_OK)
         result = perform(&self, path, body);
     else
-        udpai_ctl_complain_of(error);
+        udpai_cli_complain_of(error);
     curl_easy_cleanup(self.easy);
     curl_slist_free_all(self.connect_to);
     curl_slist_free_all(self.fields);
@@ -180,19 +180,19 @@ udpai_ctl_http_ask(const udpai_ctl_options *options,
     return result;
 }
 
-udpai_ctl_exit
+udpai_cli_exit
 udpai_ctl_http_refused(const udpai_ctl_options *options,
                        const udpai_ctl_answer *answer,
                        const char *hint)
 {
     udpai_strbuf words = {0};
     udpai_ctl_answer_words(answer, &words);
-    udpai_ctl_complain("%s has answered %ld%s%s%s", options->common.http, answer->status,
+    udpai_cli_complain("%s has answered %ld%s%s%s", options->common.http, answer->status,
                        words.len ? ": " : "", words.len ? words.data : "",
                        answer->status == FORBIDDEN ? "; this takes a rule with the action ADMIN"
                                                    : hint);
     udpai_strbuf_done(&words);
-    return UDPAI_CTL_REFUSED;
+    return UDPAI_CLI_REFUSED;
 }
 
 void
@@ -201,7 +201,7 @@ udpai_ctl_answer_words(const udpai_ctl_answer *answer, udpai_strbuf *words)
     udpai_str said = udpai_strbuf_view(&answer->text);
     while (said.len && said.data[said.len - 1] == '\n')
         said.len--;
-    udpai_ctl_put_text(words, (udpai_str){said.data, udpai_min_size(said.len, WORDS_MAX)});
+    udpai_cli_put_text(words, (udpai_str){said.data, udpai_min_size(said.len, WORDS_MAX)});
 }
 
 void

@@ -3,9 +3,9 @@
  * for conform and bench xDS, and for runtime HTTP. */
 #include <signal.h>
 
+#include "cli/default_namespace.h"
 #include "codec/suggest.h"
 #include "ctl/commands.h"
-#include "ctl/default_namespace.h"
 #include "ctl/rest.h"
 #include "loop/standard_streams.h"
 #include "transport/grpc/stream_thread.h"
@@ -43,7 +43,7 @@ find_command(const char *name)
             return commands[i].run;
         udpai_suggest_offer(&suggestion, commands[i].name);
     }
-    udpai_ctl_complain("'%s' is no command%s ('udpactl help' lists them)", name,
+    udpai_cli_complain("'%s' is no command%s ('udpactl help' lists them)", name,
                        udpai_suggestion_text(&suggestion, text));
     return NULL;
 }
@@ -71,23 +71,23 @@ needs_namespace(const udpai_ctl_options *options)
            (is_bench || (takes_names(options) && has_names));
 }
 
-static udpai_ctl_exit
+static udpai_cli_exit
 run_command(udpai_ctl_command_fn run, udpai_ctl_options *options)
 {
-    udpai_ctl ctl;
+    udpai_cli cli;
     udpai_ctl_rest rest = {0};
-    udpai_ctl_exit result = udpai_ctl_begin(&ctl, &options->common);
-    if (result != UDPAI_CTL_GOOD)
+    udpai_cli_exit result = udpai_cli_begin(&cli, &options->common);
+    if (result != UDPAI_CLI_GOOD)
         return result;
     if (needs_namespace(options))
-        result = udpai_ctl_find_namespace(&ctl, &options->common);
+        result = udpai_cli_find_namespace(&cli, &options->common);
     if (options->is_rest) {
         result = udpai_ctl_rest_begin(&rest, options);
-        ctl.rest = &rest.server;
+        cli.rest = &rest.server;
     }
-    if (result == UDPAI_CTL_GOOD)
-        result = run(&ctl);
-    udpai_ctl_end(&ctl);
+    if (result == UDPAI_CLI_GOOD)
+        result = run(&cli);
+    udpai_cli_end(&cli);
     udpai_ctl_rest_end(&rest);
     return result;
 }
@@ -97,13 +97,13 @@ main(int argc, char **argv)
 {
     udpai_ctl_options options;
     if (!udpai_standard_streams_open())
-        return UDPAI_CTL_REFUSED; /* and there may be nowhere to say so */
+        return UDPAI_CLI_REFUSED; /* and there may be nowhere to say so */
     udpai_tls_program_begin();
     udpai_ctl_options_parse(&options, argc, argv);
     signal(SIGPIPE, SIG_IGN);
     udpai_grpc_redirect_log();
     udpai_ctl_command_fn run = find_command(options.common.command);
-    udpai_ctl_exit result = run ? run_command(run, &options) : UDPAI_CTL_MISTAKE;
+    udpai_cli_exit result = run ? run_command(run, &options) : UDPAI_CLI_MISTAKE;
     udpai_ctl_options_done(&options);
     return result;
 }

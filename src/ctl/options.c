@@ -8,8 +8,8 @@
 
 #include "base/alloc.h"
 #include "base/strbuf.h"
+#include "cli/names.h"
 #include "ctl/help.h"
-#include "ctl/names.h"
 #include "model/name.h"
 
 #define TIMEOUT_MS 5000
@@ -17,7 +17,7 @@
 
 /* glibc looks for it among the program's symbols. */
 extern const char *argp_program_version __attribute__((visibility("default")));
-const char *argp_program_version = "udpactl " UDPAI_CTL_VERSION;
+const char *argp_program_version = "udpactl " UDPAI_CLI_VERSION;
 
 enum {
     STATE_OF_THE_WORLD = 256,
@@ -118,7 +118,7 @@ filter_help(int key, const char *text, void *input)
         return (char *)(uintptr_t)text;
     udpai_strbuf help = {0};
     udpai_strbuf_puts(&help, "Short names of types:\n");
-    udpai_ctl_visit_types(put_type, &help);
+    udpai_cli_visit_types(put_type, &help);
     udpai_strbuf_putc(&help, '\n');
     udpai_strbuf_puts(&help, text);
     /* argp frees it with free(), and our allocator may count. */
@@ -200,15 +200,15 @@ check_format(const udpai_ctl_options *given, const struct argp_state *state)
 {
     bool is_conform = strcmp(given->common.command, "conform") == 0;
     bool is_of_conform =
-        given->common.format == UDPAI_CTL_TAP || given->common.format == UDPAI_CTL_JUNIT;
+        given->common.format == UDPAI_CLI_TAP || given->common.format == UDPAI_CLI_JUNIT;
     bool is_of_resources =
-        given->common.format == UDPAI_CTL_YAML || given->common.format == UDPAI_CTL_NAME;
+        given->common.format == UDPAI_CLI_YAML || given->common.format == UDPAI_CLI_NAME;
     bool is_get = strcmp(given->common.command, "get") == 0;
-    if (given->common.format == UDPAI_CTL_PATH &&
+    if (given->common.format == UDPAI_CLI_PATH &&
         (!is_get || given->common.is_xds || given->all_origins))
         argp_error(state, "-o path goes with get, of a node of UDPA, and shows what counts alone");
     if (given->all_origins &&
-        (!is_get || given->common.is_xds || given->common.format == UDPAI_CTL_NAME))
+        (!is_get || given->common.is_xds || given->common.format == UDPAI_CLI_NAME))
         argp_error(state, "--all-origins goes with get, of a node of UDPA, and has table, yaml and "
                           "json");
     if (is_conform ? is_of_resources : is_of_conform)
@@ -272,8 +272,8 @@ check_heeded(udpai_ctl_options *given, const struct argp_state *state)
             check_not_wait(given, state, given->is_waiting);
     }
     check_format(given, state);
-    udpai_ctl_output_options_check(&given->common.output, given->common.command,
-                                   given->common.format == UDPAI_CTL_TABLE, state);
+    udpai_cli_output_options_check(&given->common.output, given->common.command,
+                                   given->common.format == UDPAI_CLI_TABLE, state);
     udpai_conform_options_check(&given->conform, given->common.command, state);
     udpai_ctl_sign_options_check(&given->sign, given->common.command, state);
     udpai_ctl_validate_options_check(&given->validate, given->common.command, state);
@@ -299,10 +299,10 @@ static void
 check_sign(udpai_ctl_options *given, const struct argp_state *state)
 {
     bool signs = strcmp(given->common.command, "sign") == 0;
-    if (signs && given->common.format != UDPAI_CTL_JSON && given->common.format != UDPAI_CTL_YAML) {
+    if (signs && given->common.format != UDPAI_CLI_JSON && given->common.format != UDPAI_CLI_YAML) {
         if (given->common.format_name)
             argp_error(state, "-o %s: sign has yaml and json", given->common.format_name);
-        given->common.format = UDPAI_CTL_YAML;
+        given->common.format = UDPAI_CLI_YAML;
     }
     if (signs && (!given->common.key || !given->sign.key_id))
         argp_error(state, "sign needs --key FILE and --key-id ID");
@@ -316,8 +316,8 @@ check_wait(const udpai_ctl_options *given, const struct argp_state *state)
     bool has_two = strcmp(given->common.command, "wait") == 0 ||
                    strcmp(given->common.command, "bench") == 0 ||
                    strcmp(given->common.command, "runtime") == 0;
-    if (has_two && given->common.format != UDPAI_CTL_TABLE &&
-        given->common.format != UDPAI_CTL_JSON)
+    if (has_two && given->common.format != UDPAI_CLI_TABLE &&
+        given->common.format != UDPAI_CLI_JSON)
         argp_error(state, "-o %s: %s has table and json", given->common.format_name,
                    given->common.command);
 }
@@ -335,7 +335,7 @@ choose_http(udpai_ctl_options *given)
         return;
     udpai_strbuf_str(&http,
                      (udpai_str){given->common.server, (size_t)(colon - given->common.server)});
-    udpai_strbuf_puts(&http, ":" UDPAI_CTL_HTTP_PORT);
+    udpai_strbuf_puts(&http, ":" UDPAI_CLI_HTTP_PORT);
     given->http_of_server = udpai_strbuf_take(&http);
     if (!given->http_of_server)
         abort();
@@ -352,7 +352,7 @@ check_restoring(udpai_ctl_options *given, const struct argp_state *state)
     given->with_own_session = given->is_all && has_sessions;
     given->is_all &= !has_sessions;
     if (given->is_all && (!is_get || given->common.arguments.n || given->common.name_space ||
-                          given->all_origins || given->common.format != UDPAI_CTL_YAML))
+                          given->all_origins || given->common.format != UDPAI_CLI_YAML))
         argp_error(state, "--all goes with status, clients, and get -o yaml of a node of UDPA, "
                           "which is of all types and namespaces");
     if (given->with_secrets && !given->is_all)
@@ -386,8 +386,8 @@ check(udpai_ctl_options *given, const struct argp_state *state)
      * those that ask no node ignore them. */
     if (strcmp(given->common.command, "sign") != 0 &&
         strcmp(given->common.command, "validate") != 0)
-        udpai_ctl_connection_check(&given->common, state);
-    udpai_ctl_names_check(&given->common, state);
+        udpai_cli_connection_check(&given->common, state);
+    udpai_cli_names_check(&given->common, state);
     check_heeded(given, state);
     check_wait(given, state);
     choose_http(given);
@@ -434,7 +434,7 @@ parse_more(int key, char *argument, struct argp_state *state)
         given->common.name_space = argument;
         return 0;
     case 'o':
-        udpai_ctl_format_take(&given->common, argument, state);
+        udpai_cli_format_take(&given->common, argument, state);
         return 0;
     case 'f':
         return udpai_vector_push(&given->files, argument) ? 0 : ENOMEM;
@@ -505,8 +505,8 @@ static const struct argp_child children[] = {
     {&udpai_ctl_sign_parser, 0, "Of sign and verify:", 3},
     {&udpai_bench_parser, 0, "Of bench:", 3},
     {&udpai_ctl_validate_parser, 0, "Of validate:", 3},
-    {&udpai_ctl_output_parser, 0, NULL, 0},
-    {&udpai_ctl_common_parser, 0, NULL, 0},
+    {&udpai_cli_output_parser, 0, NULL, 0},
+    {&udpai_cli_options_parser, 0, NULL, 0},
     {0},
 };
 
@@ -529,20 +529,20 @@ print_help(const char *verb)
     if (!udpai_strbuf_failed(&out))
         fputs(out.data, stdout);
     udpai_strbuf_done(&out);
-    exit(UDPAI_CTL_GOOD);
+    exit(UDPAI_CLI_GOOD);
 }
 
 void
 udpai_ctl_options_parse(udpai_ctl_options *options, int argc, char **argv)
 {
     *options = (udpai_ctl_options){0};
-    udpai_ctl_common_begin(&options->common, "udpactl");
+    udpai_cli_options_begin(&options->common, "udpactl");
     const char *verb = udpai_ctl_help_wanted(argc, argv);
     if (verb)
         print_help(verb);
-    argp_err_exit_status = UDPAI_CTL_MISTAKE;
+    argp_err_exit_status = UDPAI_CLI_MISTAKE;
     if (argp_parse(&parser, argc, argv, 0, NULL, options) != 0)
-        exit(UDPAI_CTL_MISTAKE);
+        exit(UDPAI_CLI_MISTAKE);
     if (strcmp(options->common.command, "help") == 0) {
         verb = options->common.arguments.n ? options->common.arguments.items[0] : NULL;
         udpai_ctl_options_done(options);
@@ -557,6 +557,6 @@ udpai_ctl_options_done(udpai_ctl_options *options)
     udpai_vector_done(&options->conform.resources);
     udpai_vector_done(&options->sign.trusted);
     udpai_vector_done(&options->validate.known);
-    udpai_ctl_common_done(&options->common);
+    udpai_cli_options_done(&options->common);
     udpai_free(options->http_of_server);
 }

@@ -5,15 +5,15 @@
 
 #include "base/util.h"
 #include "base/vector.h"
+#include "cli/options.h"
 #include "ctl/bench_options.h"
-#include "ctl/common_options.h"
 #include "ctl/conform_options.h"
 #include "ctl/sign_options.h"
 #include "ctl/validate_options.h"
 
 /* NULL anywhere: not given. */
 typedef struct udpai_ctl_options {
-    udpai_ctl_common common;
+    udpai_cli_options common;
     char *http_of_server; /* owned: of --server; NULL: it was given otherwise */
     bool validates;
     uint64_t wait_ms; /* for acknowledgements */
@@ -45,7 +45,7 @@ void udpai_ctl_options_done(udpai_ctl_options *options);
 
 /* Of those that a client has (client.h): udpactl's own. */
 static inline const udpai_ctl_options *
-udpai_ctl_options_of(const udpai_ctl_common *common)
+udpai_ctl_options_of(const udpai_cli_options *common)
 {
     return UDPAI_CONTAINER_OF(common, udpai_ctl_options, common);
 }

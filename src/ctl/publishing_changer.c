@@ -3,14 +3,14 @@
 
 #include "base/strbuf.h"
 #include "base/vector.h"
-#include "ctl/names.h"
+#include "cli/names.h"
 #include "model/xdstp.h"
 
 typedef UDPAI_VECTOR(udpa_resource *) resources;
 typedef UDPAI_VECTOR(char *) texts;
 
 typedef struct publication {
-    udpai_ctl *ctl;
+    udpai_cli *cli;
     udpai_strbuf *why;
     resources resources;
     texts removed;
@@ -20,12 +20,12 @@ typedef struct publication {
 
 /* All but those by URL are ids, whatever they look like. */
 static char *
-full_name(const udpai_ctl *ctl, const char *name)
+full_name(const udpai_cli *cli, const char *name)
 {
     udpai_strbuf full = {0};
     if (udpai_xdstp_is(udpai_str_from(name)))
-        return udpai_ctl_full_name(name, udpai_ctl_namespace(ctl->options));
-    udpai_strbuf_printf(&full, "%s/%s", udpai_ctl_namespace(ctl->options), name);
+        return udpai_cli_full_name(name, udpai_cli_namespace(cli->options));
+    udpai_strbuf_printf(&full, "%s/%s", udpai_cli_namespace(cli->options), name);
     return udpai_strbuf_take(&full);
 }
 
@@ -33,8 +33,8 @@ static void
 add_resource(publication *self, const udpai_edit *change)
 {
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    UDPAI_AUTO_FREE char *name = full_name(self->ctl, change->name);
-    UDPAI_AUTO_FREE char *alias = change->alias ? full_name(self->ctl, change->alias) : NULL;
+    UDPAI_AUTO_FREE char *name = full_name(self->cli, change->name);
+    UDPAI_AUTO_FREE char *alias = change->alias ? full_name(self->cli, change->alias) : NULL;
     const char *const aliases[] = {alias};
     udpa_resource_spec spec = UDPA_RESOURCE_SPEC_INIT;
     udpa_resource *resource = NULL;
@@ -61,14 +61,14 @@ on_receipt(void *userdata, const udpa_receipt *receipt)
     const udpa_error *error = udpa_receipt_error(receipt);
     if (error && udpa_error_code(error) == UDPA_ERR_CLOSED)
         return; /* nobody waits for it any more */
-    udpai_ctl_heard(self->ctl);
+    udpai_cli_heard(self->cli);
     for (size_t i = 0; !error && i < udpa_receipt_size(receipt); i++)
         error = udpa_receipt_refusal(receipt, i);
     if (error) {
         self->result = UDPAI_CHANGE_FAILED;
         udpai_strbuf_puts(self->why, udpa_error_message(error));
     }
-    udpai_ctl_finish(self->ctl, UDPAI_CTL_GOOD);
+    udpai_cli_finish(self->cli, UDPAI_CLI_GOOD);
 }
 
 /* What is staged, at once. */
@@ -85,17 +85,17 @@ publish(publication *self)
     options.n_removed_names = self->removed.n;
     if (self->removed.n)
         options.removed_type_url = udpai_kind_url(self->removed_kind).data;
-    options.timeout_ms = 2 * self->ctl->options->timeout_ms; /* we ourselves give up before */
+    options.timeout_ms = 2 * self->cli->options->timeout_ms; /* we ourselves give up before */
     options.receipt = on_receipt;
     options.userdata = self;
-    uv_update_time(&self->ctl->loop); /* which stood still while the tests ran */
-    if (udpa_publish(self->ctl->endpoint, &options, &error) != UDPA_OK) {
+    uv_update_time(&self->cli->loop); /* which stood still while the tests ran */
+    if (udpa_publish(self->cli->endpoint, &options, &error) != UDPA_OK) {
         self->result = UDPAI_CHANGE_FAILED;
         udpai_strbuf_puts(self->why, udpa_error_message(error));
-    } else if (udpai_ctl_wait(self->ctl) != UDPAI_CTL_GOOD) {
+    } else if (udpai_cli_wait(self->cli) != UDPAI_CLI_GOOD) {
         self->result = UDPAI_CHANGE_FAILED;
         udpai_strbuf_puts(self->why, "no answer to what was published");
-        udpai_ctl_disconnect(self->ctl); /* the receipt must not come any more */
+        udpai_cli_disconnect(self->cli); /* the receipt must not come any more */
     }
 }
 
@@ -118,7 +118,7 @@ add_removal(publication *self, const udpai_edit *change)
         publish(self);
         clear(self);
     }
-    char *name = full_name(self->ctl, change->name);
+    char *name = full_name(self->cli, change->name);
     self->removed_kind = change->kind;
     if (name && udpai_vector_push(&self->removed, name))
         return;
@@ -130,8 +130,8 @@ add_removal(publication *self, const udpai_edit *change)
 static udpai_change_result
 apply(void *of, const udpai_edit *changes, size_t n_changes, udpai_strbuf *why)
 {
-    publication self = {.ctl = of, .why = why, .removed_kind = UDPAI_KINDS};
-    if (!self.ctl->endpoint) {
+    publication self = {.cli = of, .why = why, .removed_kind = UDPAI_KINDS};
+    if (!self.cli->endpoint) {
         udpai_strbuf_puts(why, "the connection to the node of --apply-to was given up");
         return UDPAI_CHANGE_FAILED;
     }
@@ -147,10 +147,10 @@ apply(void *of, const udpai_edit *changes, size_t n_changes, udpai_strbuf *why)
 }
 
 udpai_changer
-udpai_publishing_changer(udpai_ctl *ctl)
+udpai_publishing_changer(udpai_cli *cli)
 {
     return (udpai_changer){apply,
                            UDPAI_CAN_ATOMIC | UDPAI_CAN_TTL | UDPAI_CAN_ALIAS | UDPAI_CAN_XDSTP |
                                UDPAI_CAN_GLOB | UDPAI_CAN_LAZY,
-                           ctl};
+                           cli};
 }

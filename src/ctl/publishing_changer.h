@@ -3,10 +3,10 @@
 #ifndef UDPAI_CTL_PUBLISHING_CHANGER_H
 #define UDPAI_CTL_PUBLISHING_CHANGER_H
 
+#include "cli/client.h"
 #include "conform/peer.h"
-#include "ctl/client.h"
 
 /* The client must be connected, and lasts as long as the changer. */
-udpai_changer udpai_publishing_changer(udpai_ctl *ctl);
+udpai_changer udpai_publishing_changer(udpai_cli *cli);
 
 #endif

@@ -13,7 +13,8 @@ import lint
 STEPS = [
     ['base'], ['model'], ['proto'], ['wire'], ['reports'], ['codec'], ['store'], ['fanout'],
     ['events'], ['certs', 'session'], ['xds', 'sinks'], ['federation'], ['loop'], ['storage'],
-    ['transport'], ['runtime'], ['recorder'], ['endpoint'], ['daemon', 'conform', 'load'], ['ctl'],
+    ['transport'], ['runtime'], ['recorder'], ['endpoint'], ['cli'],
+    ['daemon', 'conform', 'load'], ['ctl'],
 ]
 STEP_OF = {layer: step for step, layers in enumerate(STEPS) for layer in layers}
 

@@ -6,7 +6,7 @@
 static const udpai_load_options usual = {
     .n_streams = 10, .n_connections = 10, .n_resources = 50, .size = 300, .n_servers = 1};
 
-static udpai_ctl_layout plain;
+static udpai_cli_layout plain;
 
 static udpai_load_figures
 all_figures(void)
