@@ -11,8 +11,8 @@
 #include "ctl/bench_progress.h"
 #include "ctl/bench_view.h"
 #include "ctl/commands.h"
-#include "load/contents.h"
-#include "load/spaces.h"
+#include "tools/bench/contents.h"
+#include "tools/bench/spaces.h"
 
 #define SPARE_FILES 100
 #define DEFAULT_NAMESPACE "com.acme"

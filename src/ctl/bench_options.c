@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "load/contents.h"
+#include "tools/bench/contents.h"
 
 #define STREAMS 100
 #define RESOURCES 1000

@@ -5,7 +5,7 @@
 
 #include <argp.h>
 
-#include "load/load.h"
+#include "tools/bench/load.h"
 
 typedef struct udpai_bench_options {
     udpai_load_options load; /* but for what other commands are told, too */

@@ -5,7 +5,7 @@
 
 #include "base/strbuf.h"
 #include "cli/table.h"
-#include "load/load.h"
+#include "tools/bench/load.h"
 
 extern const char *const udpai_bench_protocols[]; /* by udpai_load_protocol */
 

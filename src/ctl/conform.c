@@ -6,12 +6,12 @@
 
 #include "base/error.h"
 #include "cli/caller.h"
-#include "conform/report.h"
 #include "ctl/commands.h"
 #include "ctl/hook.h"
 #include "ctl/publishing_changer.h"
 #include "ctl/rest_stream.h"
 #include "ctl/show.h"
+#include "tools/conform/report.h"
 
 #define DEFAULT_QUIET_MS 200
 #define DEFAULT_PREFIX "conform"

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "conform/hook_words.h"
 #include "loop/clock.h"
 #include "loop/read_write.h"
+#include "tools/conform/hook_words.h"
 
 #define PATIENCE_MS 30000    /* for an answer; the first may have to wait for a server to start */
 #define END_PATIENCE_MS 2000 /* for each way to ask for its end */

@@ -5,7 +5,7 @@
 #define UDPAI_CTL_HOOK_H
 
 #include "base/error.h"
-#include "conform/peer.h"
+#include "tools/conform/peer.h"
 
 typedef struct udpai_hook udpai_hook;
 

@@ -4,7 +4,7 @@
 #define UDPAI_CTL_PUBLISHING_CHANGER_H
 
 #include "cli/client.h"
-#include "conform/peer.h"
+#include "tools/conform/peer.h"
 
 /* The client must be connected, and lasts as long as the changer. */
 udpai_changer udpai_publishing_changer(udpai_cli *cli);

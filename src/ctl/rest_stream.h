@@ -4,7 +4,7 @@
 #ifndef UDPAI_CTL_REST_STREAM_H
 #define UDPAI_CTL_REST_STREAM_H
 
-#include "conform/peer.h"
+#include "tools/conform/peer.h"
 
 /* @p address is HOST:PORT and borrowed. */
 udpai_byte_peer udpai_rest_stream_peer(const char *address);

@@ -2,7 +2,7 @@
 /* The client of the conformance suite: the first byte says which protocol, the rest is what a
  * server says, message by message, each with its length in a byte. Whatever it is, the script goes
  * on or ends with words, and what was noted can be shown. */
-#include "conform/script.h"
+#include "tools/conform/script.h"
 
 #include "tests/fuzz/fuzz.h"
 

@@ -2,8 +2,8 @@
 /* What a server says to a client of `udpactl bench`. The first byte says the protocol, and whether
  * versions are learned; the second how the rest is cut: what is known of it is the same as of the
  * whole. */
-#include "load/talk.h"
 #include "tests/fuzz/fuzz.h"
+#include "tools/bench/talk.h"
 
 #define N_LEARNED 4
 

@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "load/protocol.h"
 #include "loop/clock.h"
 #include "loop/dial.h"
 #include "reports/reports.h"
+#include "tools/bench/protocol.h"
 #include "udpa/load/v1/load.pb-c.h"
 #include "udpa/service/discovery/v1/discovery.pb-c.h"
 

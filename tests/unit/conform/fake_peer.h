@@ -4,8 +4,8 @@
 #ifndef UDPAI_TESTS_FAKE_PEER_H
 #define UDPAI_TESTS_FAKE_PEER_H
 
-#include "conform/script.h"
 #include "tests/harness/test.h"
+#include "tools/conform/script.h"
 #include "wire/message.h"
 #include "xds/request.h"
 

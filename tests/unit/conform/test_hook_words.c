@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "conform/hook_words.h"
+#include "tools/conform/hook_words.h"
 
 #include "tests/harness/test.h"
 

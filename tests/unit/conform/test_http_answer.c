@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "conform/http_answer.h"
+#include "tools/conform/http_answer.h"
 
 #include "tests/harness/test.h"
 

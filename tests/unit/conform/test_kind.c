@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "conform/kind.h"
+#include "tools/conform/kind.h"
 
 #include "tests/harness/test.h"
 #include "xds/peek.h"

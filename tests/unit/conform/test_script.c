@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What scripts say, what they take for met, and how they end: with a server that is made up. */
-#include "conform/cases.h"
 #include "fake_peer.h"
 #include "tests/harness/oom.h"
+#include "tools/conform/cases.h"
 
 typedef struct fixture {
     fake_peer fake;

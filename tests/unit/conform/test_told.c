@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names of the kinds that are new to most servers, and what is said of names otherwise than by a
  * resource: aliases, resource_errors. */
-#include "conform/cases.h"
 #include "fake_peer.h"
 #include "tests/harness/wire.h"
+#include "tools/conform/cases.h"
 
 typedef struct fixture {
     fake_peer fake;

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Aliases, which the delta protocol alone has: other names of one resource. */
+#include "tools/conform/cases.h"
+
+#define ALIAS UDPAI_NAMES("alias")
+
+static udpai_world_extra
+with_alias(udpai_script *script)
+{
+    return (udpai_world_extra){
+        .other_name = udpai_world_name(&script->stage->world, script->kind, "alias"),
+    };
+}
+
+/* A client that asks for these, of which one is an alias of "a", and has it. */
+static udpai_talk *
+begin(udpai_script *script, udpai_names names)
+{
+    udpai_world_extra extra = with_alias(script);
+    udpai_set_as(script, script->kind, "a", &extra);
+    udpai_talk *talk = udpai_talk_open(script, script->kind);
+    udpai_say(talk, script->kind, &(udpai_saying){.names = names});
+    udpai_expect(talk, script->kind, UDPAI_A);
+    return talk;
+}
+
+static void
+comes_with_its_name(udpai_script *script)
+{
+    (void)begin(script, ALIAS);
+}
+
+static void
+gets_updates(udpai_script *script)
+{
+    udpai_world_extra extra = with_alias(script);
+    udpai_talk *talk = begin(script, ALIAS);
+    udpai_set_as(script, script->kind, "a", &extra);
+    udpai_expect(talk, script->kind, UDPAI_A);
+}
+
+static void
+is_said(udpai_script *script)
+{
+    const udpai_news *news = udpai_last_of(begin(script, ALIAS), script->kind, "a");
+    const char *alias = with_alias(script).other_name;
+    udpai_require(script, news && alias && udpai_has_alias(news, alias),
+                  "the resource was asked for by an alias, and came without it: the client does "
+                  "not know that it is what it has asked for");
+}
+
+static void
+once_beside_name(udpai_script *script)
+{
+    udpai_talk *talk = begin(script, UDPAI_NAMES("a", "alias"));
+    udpai_require(script,
+                  !udpai_is_running(script) || udpai_count_in_last(talk, script->kind, "a") == 1,
+                  "a resource that was asked for by its name and by an alias is in one response "
+                  "twice");
+}
+
+static void
+appears(udpai_script *script)
+{
+    udpai_world_extra extra = with_alias(script);
+    udpai_talk *talk = udpai_talk_open(script, script->kind);
+    udpai_say(talk, script->kind, &(udpai_saying){.names = ALIAS});
+    udpai_let_settle(talk);
+    udpai_set_as(script, script->kind, "a", &extra);
+    udpai_expect(talk, script->kind, UDPAI_A);
+}
+
+static void
+left_is_silent(udpai_script *script)
+{
+    udpai_world_extra extra = with_alias(script);
+    udpai_talk *talk = begin(script, ALIAS);
+    udpai_say(talk, script->kind, &(udpai_saying){.unsubscribed = ALIAS});
+    udpai_let_settle(talk);
+    udpai_set_as(script, script->kind, "a", &extra);
+    udpai_expect_nothing_of(talk, script->kind, UDPAI_A);
+}
+
+static void
+removal_is_told(udpai_script *script)
+{
+    udpai_talk *talk = begin(script, ALIAS);
+    udpai_remove(script, script->kind, "a");
+    udpai_expect_gone(talk, script->kind, "a");
+}
+
+#define ALIAS_CASE(label, about, text, how, function)                                              \
+    {                                                                                              \
+        .name = "alias-" label, .section = (about), .rule = (text), .level = (how),                \
+        .ways = UDPAI_DELTA, .needs = UDPAI_NEEDS_CHANGES | UDPAI_CAN_ALIAS,                       \
+        .kind = UDPAI_CLUSTER, .run = (function)                                                   \
+    }
+
+static const udpai_case cases[] = {
+    ALIAS_CASE("is-a-name",
+               UDPAI_SECTION_ALIASES,
+               "Resources are found by name or alias, and come with their name.",
+               UDPAI_MUST,
+               comes_with_its_name),
+    ALIAS_CASE("gets-updates",
+               UDPAI_SECTION_SUBSCRIBING,
+               "Whether somebody is subscribed is told by names and by aliases.",
+               UDPAI_MUST,
+               gets_updates),
+    ALIAS_CASE("is-said",
+               UDPAI_SECTION_ALIASES,
+               "The aliases of a resource, if it has any, are in the resource of the response.",
+               UDPAI_MUST,
+               is_said),
+    ALIAS_CASE("beside-name-comes-once",
+               UDPAI_SECTION_DUPLICATES,
+               "No response has a resource twice, even if it was asked for by two names.",
+               UDPAI_MUST,
+               once_beside_name),
+    ALIAS_CASE("appears",
+               UDPAI_SECTION_MISSING,
+               "Servers remember what was asked for and send it when it comes into existence.",
+               UDPAI_MUST,
+               appears),
+    ALIAS_CASE("left-is-silent",
+               "Unsubscribing from Resources",
+               "What a client unsubscribes from may be a name or an alias; it is sent no more.",
+               UDPAI_SHOULD,
+               left_is_silent),
+    ALIAS_CASE("removal-is-told",
+               UDPAI_SECTION_DELETING,
+               "A deletion is told in removed_resources, by the name that the resource has come "
+               "with.",
+               UDPAI_MUST,
+               removal_is_told),
+};
+
+const udpai_cases udpai_cases_alias = {cases, UDPAI_ARRAY_LEN(cases)};

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Acknowledgements, refusals and nonces: in all four variants. */
+#include "tools/conform/cases.h"
+
+#define RESENT_MAX 1000
+
+static void
+silent_after_ack(udpai_script *script)
+{
+    udpai_talk *talk = udpai_begin_with(script, UDPAI_A);
+    udpai_talk_mark(talk);
+    udpai_expect_nothing_of(talk, script->kind, UDPAI_A);
+}
+
+static void
+silent_after_wildcard_ack(udpai_script *script)
+{
+    udpai_talk *talk = udpai_begin_with_all(script, UDPAI_NO_NAMES);
+    udpai_talk_mark(talk);
+    udpai_expect_nothing_of(talk, script->kind, UDPAI_A);
+}
+
+/* A stream that refuses what comes from its next response on. */
+static udpai_talk *
+refuse(udpai_script *script, udpai_names names)
+{
+    udpai_talk *talk = udpai_talk_open(script, script->kind);
+    udpai_behave(talk, script->kind, UDPAI_REFUSES);
+    udpai_want(talk, script->kind, names);
+    udpai_expect(talk, script->kind, names);
+    return talk;
+}
+
+/* Whoever sends again what was refused does so as fast as it is refused: that is counted. */
+static void
+count_attempts(udpai_talk *talk)
+{
+    if (!talk || !udpai_is_running(talk->script))
+        return;
+    const udpai_peer *peer = talk->script->stage->peer;
+    uint64_t begin = peer->now_ms(peer->self);
+    size_t n = talk->topics[talk->script->kind].n_responses, most = n + RESENT_MAX;
+    udpai_talk_mark(talk);
+    while (talk->topics[talk->script->kind].n_responses < most &&
+           peer->now_ms(peer->self) - begin <= talk->script->stage->quiet_ms)
+        if (!udpai_hear(talk, talk->script->stage->quiet_ms))
+            break;
+    if (udpai_heard_of(talk, talk->script->kind, "a"))
+        udpai_fail_script(talk->script,
+                          "what was refused was sent again, unchanged: %zu more attempts within "
+                          "%llu ms",
+                          talk->topics[talk->script->kind].n_responses - n,
+                          (unsigned long long)(peer->now_ms(peer->self) - begin));
+}
+
+static void
+refused_not_sent_again(udpai_script *script)
+{
+    count_attempts(refuse(script, UDPAI_A));
+}
+
+static void
+refused_update_not_sent_again(udpai_script *script)
+{
+    udpai_talk *talk = udpai_begin_with(script, UDPAI_A);
+    udpai_behave(talk, script->kind, UDPAI_REFUSES);
+    udpai_set(script, script->kind, "a");
+    udpai_expect(talk, script->kind, UDPAI_A);
+    count_attempts(talk);
+}
+
+static void
+correction_is_sent(udpai_script *script)
+{
+    udpai_talk *talk = refuse(script, UDPAI_A);
+    udpai_behave(talk, script->kind, UDPAI_ACCEPTS);
+    udpai_set(script, script->kind, "a");
+    udpai_expect(talk, script->kind, UDPAI_A);
+}
+
+static void
+correction_of_update_is_sent(udpai_script *script)
+{
+    udpai_talk *talk = udpai_begin_with(script, UDPAI_A);
+    udpai_behave(talk, script->kind, UDPAI_REFUSES);
+    udpai_set(script, script->kind, "a");
+    udpai_expect(talk, script->kind, UDPAI_A);
+    udpai_behave(talk, script->kind, UDPAI_ACCEPTS);
+    udpai_set(script, script->kind, "a");
+    udpai_expect(talk, script->kind, UDPAI_A);
+}
+
+static void
+revert_is_sent(udpai_script *script)
+{
+    udpai_talk *talk = udpai_begin_with(script, UDPAI_A);
+    const udpai_news *first = udpai_last_of(talk, script->kind, "a");
+    unsigned good = first ? first->variant : 0;
+    udpai_behave(talk, script->kind, UDPAI_REFUSES);
+    udpai_set(script, script->kind, "a");
+    udpai_expect(talk, script->kind, UDPAI_A);
+    udpai_behave(talk, script->kind, UDPAI_ACCEPTS);
+    udpai_set_as(script, script->kind, "a", &(udpai_world_extra){.variant = good});
+    udpai_expect(talk, script->kind, UDPAI_A);
+}
+
+static void
+refusal_spares_others(udpai_script *script)
+{
+    udpai_talk *talk = refuse(script, UDPAI_A_B);
+    udpai_behave(talk, script->kind, UDPAI_ACCEPTS);
+    udpai_set(script, script->kind, "b");
+    udpai_expect(talk, script->kind, UDPAI_B);
+}
+
+static void
+refusal_spares_other_types(udpai_script *script)
+{
+    udpai_talk *talk = refuse(script, UDPAI_A);
+    udpai_want(talk, UDPAI_LISTENER, UDPAI_A);
+    udpai_expect(talk, UDPAI_LISTENER, UDPAI_A);
+    udpai_want(talk, UDPAI_ENDPOINTS, UDPAI_A);
+    udpai_expect(talk, UDPAI_ENDPOINTS, UDPAI_A);
+}
+
+/* The nonce of clusters is not the last of the stream any more when it is used. */
+static void
+nonce_is_of_type(udpai_script *script)
+{
+    udpai_talk *talk = udpai_begin_with(script, UDPAI_A);
+    udpai_want(talk, UDPAI_LISTENER, UDPAI_A);
+    udpai_expect(talk, UDPAI_LISTENER, UDPAI_A);
+    if (script->is_delta)
+        udpai_say(talk, script->kind, &(udpai_saying){.names = UDPAI_B});
+    else
+        udpai_want(talk, script->kind, UDPAI_A_B);
+    udpai_expect(talk, script->kind, UDPAI_B);
+}
+
+/* The number of the first response, which a later one has made stale. */
+static size_t
+make_stale(udpai_talk *talk)
+{
+    udpai_script *script = talk ? talk->script : NULL;
+    if (!script)
+        return 0;
+    const udpai_response *first = udpai_last_response(talk, script->kind);
+    size_t index = first ? (size_t)(first - talk->responses.items) : 0;
+    udpai_set(script, script->kind, "a");
+    udpai_expect(talk, script->kind, UDPAI_A);
+    return index;
+}
+
+/* As a client says it that has not read the second response yet. */
+static void
+say_stale(udpai_talk *talk, size_t stale, udpai_saying saying)
+{
+    if (!talk || !udpai_is_running(talk->script))
+        return;
+    saying.nonce = talk->responses.items[stale].nonce;
+    saying.version = talk->responses.items[stale].version;
+    udpai_say(talk, talk->script->kind, &saying);
+}
+
+static void
+stale_is_not_answered(udpai_script *script)
+{
+    udpai_talk *talk = udpai_begin_with(script, UDPAI_A);
+    size_t stale = make_stale(talk);
+    udpai_let_settle(talk);
+    say_stale(talk, stale, (udpai_saying){.names = UDPAI_A});
+    udpai_expect_nothing_of(talk, script->kind, UDPAI_A);
+}
+
+/* The second request is the answer to the last response, which every client sends. */
+static void
+stale_names_are_not_lost(udpai_script *script)
+{
+    udpai_talk *talk = udpai_begin_with(script, UDPAI_A);
+    size_t stale = make_stale(talk);
+    say_stale(talk, stale, (udpai_saying){.names = UDPAI_A_B});
+    udpai_say(talk, script->kind, &(udpai_saying){.names = UDPAI_A_B});
+    udpai_expect(talk, script->kind, UDPAI_B);
+}
+
+static void
+stale_subscribes(udpai_script *script)
+{
+    udpai_talk *talk = udpai_begin_with(script, UDPAI_A);
+    size_t stale = make_stale(talk);
+    say_stale(talk, stale, (udpai_saying){.names = UDPAI_B});
+    udpai_expect(talk, script->kind, UDPAI_B);
+}
+
+static void
+stale_unsubscribes(udpai_script *script)
+{
+    udpai_talk *talk = udpai_begin_with(script, UDPAI_A_B);
+    size_t stale = make_stale(talk);
+    say_stale(talk, stale, (udpai_saying){.unsubscribed = UDPAI_B});
+    udpai_let_settle(talk);
+    udpai_set(script, script->kind, "b");
+    udpai_expect_nothing_of(talk, script->kind, UDPAI_B);
+}
+
+static void
+unprompted_subscribes(udpai_script *script)
+{
+    udpai_talk *talk = udpai_begin_with(script, UDPAI_A);
+    udpai_say(talk, script->kind, &(udpai_saying){.names = UDPAI_B, .nonce = ""});
+    udpai_expect(talk, script->kind, UDPAI_B);
+}
+
+/* Neither answers the last response: the first says an old version, but no error. */
+static void
+old_version_is_no_refusal(udpai_script *script)
+{
+    udpai_talk *talk = udpai_begin_with(script, UDPAI_A);
+    udpai_talk_mark(talk);
+    udpai_say(talk, script->kind, &(udpai_saying){.names = UDPAI_A, .version = "an-older-version"});
+    udpai_expect_nothing_of(talk, script->kind, UDPAI_A);
+}
+
+/* Clients whose first response of a type has been refused have no other version to name. */
+static void
+refusal_by_error_alone(udpai_script *script)
+{
+    udpai_talk *talk = udpai_begin_with(script, UDPAI_A);
+    const udpai_response *last = udpai_last_response(talk, script->kind);
+    udpai_talk_mark(talk);
+    udpai_say(
+        talk, script->kind,
+        &(udpai_saying){.names = UDPAI_A, .version = last ? last->version : "", .error_code = 3});
+    udpai_expect_nothing_of(talk, script->kind, UDPAI_A);
+    udpai_set(script, script->kind, "a");
+    udpai_expect(talk, script->kind, UDPAI_A);
+}
+
+#define RULE_SILENT                                                                                \
+    "Updates are sent when resources have changed; what is the same again is needless work."
+#define RULE_HOT_LOOP                                                                              \
+    "A refusal is no reason to send the same again: only a change of the resources is."
+
+#define SILENT(label, type, function)                                                              \
+    {                                                                                              \
+        .name = "ack-" label, .section = UDPAI_SECTION_UPDATE, .rule = RULE_SILENT,                \
+        .ways = UDPAI_ALL_WAYS, .kind = (type), .run = (function)                                  \
+    }
+#define NACK(label, text, ways_of_it, type, function)                                              \
+    {                                                                                              \
+        .name = "nack-" label, .section = UDPAI_SECTION_ACK, .rule = (text), .ways = (ways_of_it), \
+        .needs = UDPAI_NEEDS_CHANGES, .kind = (type), .run = (function)                            \
+    }
+#define STALE(label, text, how, ways_of_it, function)                                              \
+    {                                                                                              \
+        .name = (label), .section = UDPAI_SECTION_RESOURCE_UPDATES, .rule = (text),                \
+        .level = (how), .ways = (ways_of_it), .needs = UDPAI_NEEDS_CHANGES,                        \
+        .kind = UDPAI_ENDPOINTS, .run = (function)                                                 \
+    }
+
+static const udpai_case cases[] = {
+    SILENT("silence-listener", UDPAI_LISTENER, silent_after_ack),
+    SILENT("silence-route", UDPAI_ROUTES, silent_after_ack),
+    SILENT("silence-cluster", UDPAI_CLUSTER, silent_after_ack),
+    SILENT("silence-endpoint", UDPAI_ENDPOINTS, silent_after_ack),
+    SILENT("silence-wildcard", UDPAI_CLUSTER, silent_after_wildcard_ack),
+    {.name = "nack-no-hot-loop",
+     .section = UDPAI_SECTION_UPDATE,
+     .rule = RULE_HOT_LOOP,
+     .ways = UDPAI_ALL_WAYS,
+     .kind = UDPAI_CLUSTER,
+     .run = refused_not_sent_again},
+    {.name = "nack-no-hot-loop-endpoint",
+     .section = UDPAI_SECTION_UPDATE,
+     .rule = RULE_HOT_LOOP,
+     .ways = UDPAI_ALL_WAYS,
+     .kind = UDPAI_ENDPOINTS,
+     .run = refused_not_sent_again},
+    {.name = "nack-of-update-no-hot-loop",
+     .section = UDPAI_SECTION_UPDATE,
+     .rule = RULE_HOT_LOOP,
+     .ways = UDPAI_ALL_WAYS,
+     .needs = UDPAI_NEEDS_CHANGES,
+     .kind = UDPAI_CLUSTER,
+     .run = refused_update_not_sent_again},
+    NACK("then-correction",
+         "After a refusal an update may succeed: it is sent when it is there.",
+         UDPAI_ALL_WAYS,
+         UDPAI_CLUSTER,
+         correction_is_sent),
+    NACK("of-update-then-correction",
+         "After a refusal an update may succeed: it is sent when it is there.",
+         UDPAI_ALL_WAYS,
+         UDPAI_ENDPOINTS,
+         correction_of_update_is_sent),
+    NACK("then-revert",
+         "What a client has refused differs from what was before it, so going back is a change.",
+         UDPAI_ALL_WAYS,
+         UDPAI_CLUSTER,
+         revert_is_sent),
+    NACK("spares-other-resources",
+         "A refusal concerns a response; other resources of the type go on being sent.",
+         UDPAI_ALL_WAYS,
+         UDPAI_ENDPOINTS,
+         refusal_spares_others),
+    {.name = "nack-spares-other-types",
+     .section = UDPAI_SECTION_ADS,
+     .rule = "Types of one aggregated stream are independent sequences of requests and responses.",
+     .ways = UDPAI_AGGREGATED,
+     .kind = UDPAI_CLUSTER,
+     .run = refusal_spares_other_types},
+    {.name = "nack-by-error-detail-alone",
+     .section = UDPAI_SECTION_ACK,
+     .rule = "A refusal is told by error_detail; the version beside it need not be an older one.",
+     .ways = UDPAI_SOTW,
+     .needs = UDPAI_NEEDS_CHANGES,
+     .kind = UDPAI_CLUSTER,
+     .run = refusal_by_error_alone},
+    {.name = "old-version-is-no-nack",
+     .section = UDPAI_SECTION_ACK,
+     .rule = "Without error_detail a request is no refusal, whichever version it names.",
+     .level = UDPAI_SHOULD,
+     .ways = UDPAI_SOTW,
+     .kind = UDPAI_ENDPOINTS,
+     .run = old_version_is_no_refusal},
+    {.name = "nonce-is-of-its-type",
+     .section = UDPAI_SECTION_ADS,
+     .rule = "A nonce pairs request and response of one type; those of others make it not stale.",
+     .ways = UDPAI_AGGREGATED,
+     .kind = UDPAI_CLUSTER,
+     .run = nonce_is_of_type},
+    STALE("stale-nonce-is-not-answered",
+          "A request with a stale nonce is not answered: the client will answer the last response.",
+          UDPAI_SHOULD,
+          UDPAI_SOTW,
+          stale_is_not_answered),
+    STALE("stale-nonce-loses-no-names",
+          "A newer request replaces an older one: names that a stale request had as well are sent.",
+          UDPAI_MUST,
+          UDPAI_SOTW,
+          stale_names_are_not_lost),
+    STALE("stale-nonce-subscribes",
+          "Changes of subscriptions count in delta though the nonce beside them is stale.",
+          UDPAI_MUST,
+          UDPAI_DELTA,
+          stale_subscribes),
+    STALE("stale-nonce-unsubscribes",
+          "Changes of subscriptions count in delta though the nonce beside them is stale.",
+          UDPAI_MUST,
+          UDPAI_DELTA,
+          stale_unsubscribes),
+    {.name = "request-without-nonce-subscribes",
+     .section = UDPAI_SECTION_DELTA,
+     .rule = "Delta clients ask for more whenever they like, without answering anything.",
+     .ways = UDPAI_DELTA,
+     .kind = UDPAI_ENDPOINTS,
+     .run = unprompted_subscribes},
+};
+
+const udpai_cases udpai_cases_answer = {cases, UDPAI_ARRAY_LEN(cases)};

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/conform/cases.h"
+
+void
+udpai_case_by_name(udpai_script *script)
+{
+    (void)udpai_begin_with(script, UDPAI_A);
+}
+
+void
+udpai_case_without_names(udpai_script *script)
+{
+    (void)udpai_begin_with_all(script, UDPAI_NO_NAMES);
+}
+
+void
+udpai_case_missing_appears(udpai_script *script)
+{
+    udpai_talk *talk = udpai_talk_open(script, script->kind);
+    udpai_want(talk, script->kind, UDPAI_NAMES("new"));
+    udpai_let_settle(talk);
+    udpai_set(script, script->kind, "new");
+    udpai_expect(talk, script->kind, UDPAI_NAMES("new"));
+}
+
+void
+udpai_case_update(udpai_script *script)
+{
+    udpai_talk *talk = udpai_begin_with(script, UDPAI_A);
+    udpai_set(script, script->kind, "a");
+    udpai_expect(talk, script->kind, UDPAI_A);
+}
+
+void
+udpai_case_new_under_wildcard(udpai_script *script)
+{
+    udpai_talk *talk = udpai_begin_with_all(script, UDPAI_NO_NAMES);
+    udpai_set(script, script->kind, "new");
+    udpai_expect(talk, script->kind, UDPAI_NAMES("new"));
+}
+
+void
+udpai_case_removal(udpai_script *script)
+{
+    udpai_talk *talk = udpai_begin_with(script, UDPAI_A_B);
+    udpai_remove(script, script->kind, "b");
+    udpai_expect_gone(talk, script->kind, "b");
+}
+
+void
+udpai_case_removal_under_wildcard(udpai_script *script)
+{
+    udpai_talk *talk = udpai_begin_with_all(script, UDPAI_NO_NAMES);
+    udpai_remove(script, script->kind, "b");
+    udpai_expect_gone(talk, script->kind, "b");
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What cannot be sent, by name, in resource_errors: "TP3: xds-error-propagation". A server need not
+ * send any, and who sends none is skipped; who does keeps to what they mean. Nothing is known that
+ * clients announce for it; those here announce what a node of UDPA looks for. */
+#include "tools/conform/cases.h"
+
+enum {
+    NOT_FOUND = 5
+};
+
+static udpai_talk *
+open_reader(udpai_script *script)
+{
+    udpai_talk *talk = udpai_talk_open(script, script->kind);
+    if (talk)
+        talk->reads_errors = true;
+    return talk;
+}
+
+/* The error of a name; the script is skipped if none comes. */
+static const udpai_told_error *
+await(udpai_talk *talk, const char *name)
+{
+    if (!talk || !udpai_is_running(talk->script))
+        return NULL;
+    udpai_await_error(talk, talk->script->kind, name);
+    const udpai_told_error *told = udpai_error_of(talk, talk->script->kind, name);
+    if (!told)
+        udpai_skip_script(talk->script, "the server has sent no resource_errors");
+    return told;
+}
+
+/* Asks for what is there, and for this, which is not. */
+static const udpai_told_error *
+provoke(udpai_talk *talk, const char *missing)
+{
+    udpai_kind kind = talk ? talk->script->kind : UDPAI_CLUSTER;
+    udpai_want(talk, kind, UDPAI_NAMES("a", missing));
+    udpai_expect(talk, kind, UDPAI_A);
+    return await(talk, missing);
+}
+
+static void
+missing_is_not_found(udpai_script *script)
+{
+    const udpai_told_error *told = provoke(open_reader(script), "nobody");
+    udpai_require(script, !told || told->code == NOT_FOUND,
+                  "what does not exist has an error with code %d, not NOT_FOUND",
+                  told ? told->code : 0);
+}
+
+/* Is there something of this name in this response? */
+static bool
+is_in_response(const udpai_talk *talk, const char *name, size_t response)
+{
+    const char *full = udpai_world_name(&talk->script->stage->world, talk->script->kind, name);
+    for (size_t i = 0; full && i < talk->news.n; i++)
+        if (talk->news.items[i].response == response &&
+            udpai_world_same_name(talk->news.items[i].name, full))
+            return true;
+    return false;
+}
+
+static void
+is_no_resource_too(udpai_script *script)
+{
+    udpai_talk *talk = open_reader(script);
+    const udpai_told_error *told = provoke(talk, "nobody");
+    udpai_require(script, !told || !is_in_response(talk, "nobody", told->response),
+                  "one response has an error of a name, and something else of it besides");
+}
+
+static void
+others_are_still_there(udpai_script *script)
+{
+    udpai_talk *talk = open_reader(script);
+    const udpai_told_error *told = provoke(talk, "nobody");
+    udpai_require(script, !told || is_in_response(talk, "a", told->response),
+                  "a response with an error of one %s lacks another that exists: the client takes "
+                  "that for deleted",
+                  udpai_kind_word(script->kind));
+}
+
+static void
+then_appears(udpai_script *script)
+{
+    udpai_talk *talk = open_reader(script);
+    (void)provoke(talk, "new");
+    udpai_set(script, script->kind, "new");
+    udpai_expect(talk, script->kind, UDPAI_NAMES("new"));
+}
+
+static void
+told_once(udpai_script *script)
+{
+    udpai_talk *talk = open_reader(script);
+    (void)provoke(talk, "nobody");
+    udpai_let_settle(talk);
+    udpai_set(script, script->kind, "a");
+    udpai_expect(talk, script->kind, UDPAI_A);
+    udpai_require(script,
+                  !udpai_is_running(script) || !udpai_error_of(talk, script->kind, "nobody"),
+                  "an error that the client knows came again with an update of something else");
+}
+
+static void
+removed_is_not_found(udpai_script *script)
+{
+    udpai_talk *talk = open_reader(script);
+    udpai_want(talk, script->kind, UDPAI_A_B);
+    udpai_expect(talk, script->kind, UDPAI_A_B);
+    udpai_remove(script, script->kind, "b");
+    const udpai_told_error *told = await(talk, "b");
+    udpai_require(script, !told || told->code == NOT_FOUND,
+                  "what was removed has an error with code %d, not NOT_FOUND",
+                  told ? told->code : 0);
+}
+
+#define SECTION_ERRORS "TP3: Protocol Behavior"
+
+#define ERROR_CASE(label, text, how, which, needs_of_it, type, function)                           \
+    {                                                                                              \
+        .group = "errors", .name = (label), .section = SECTION_ERRORS, .rule = (text),             \
+        .level = (how), .ways = (which), .needs = (needs_of_it), .kind = (type), .run = (function) \
+    }
+#define RULE_NOT_FOUND "NOT_FOUND says that a resource does not exist: the client waits no longer."
+
+static const udpai_case cases[] = {
+    ERROR_CASE("missing-cluster-is-not-found",
+               RULE_NOT_FOUND,
+               UDPAI_MUST,
+               UDPAI_ALL_WAYS,
+               0,
+               UDPAI_CLUSTER,
+               missing_is_not_found),
+    ERROR_CASE("missing-route-is-not-found",
+               RULE_NOT_FOUND,
+               UDPAI_MUST,
+               UDPAI_ALL_WAYS,
+               0,
+               UDPAI_ROUTES,
+               missing_is_not_found),
+    ERROR_CASE("removed-route-is-not-found",
+               RULE_NOT_FOUND,
+               UDPAI_MUST,
+               UDPAI_ALL_WAYS,
+               UDPAI_NEEDS_CHANGES,
+               UDPAI_ROUTES,
+               removed_is_not_found),
+    ERROR_CASE("no-resource-too",
+               "An error stands for what cannot be sent: the name has no resource in the response.",
+               UDPAI_MUST,
+               UDPAI_ALL_WAYS,
+               0,
+               UDPAI_ROUTES,
+               is_no_resource_too),
+    ERROR_CASE("whole-beside-error",
+               "Responses stay valid for clients that do not read errors: those with clusters or "
+               "listeners have all of them that can be sent.",
+               UDPAI_MUST,
+               UDPAI_SOTW,
+               0,
+               UDPAI_CLUSTER,
+               others_are_still_there),
+    ERROR_CASE("then-appears",
+               "An error counts until the resource comes, and it comes when it is there.",
+               UDPAI_MUST,
+               UDPAI_ALL_WAYS,
+               UDPAI_NEEDS_CHANGES,
+               UDPAI_ROUTES,
+               then_appears),
+    ERROR_CASE("told-once",
+               "The client remembers an error; it is sent once, not with each response.",
+               UDPAI_SHOULD,
+               UDPAI_ALL_WAYS,
+               UDPAI_NEEDS_CHANGES,
+               UDPAI_CLUSTER,
+               told_once),
+};
+
+const udpai_cases udpai_cases_errors = {cases, UDPAI_ARRAY_LEN(cases)};

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Virtual hosts on demand (VHDS), which the delta protocol alone has. What the protocol's text does
+ * not say of them Envoy's does, "Virtual Host Discovery Service". */
+#include "tools/conform/cases.h"
+
+static void
+second_beside_first(udpai_script *script)
+{
+    udpai_talk *talk = udpai_begin_with(script, UDPAI_A);
+    udpai_say(talk, script->kind, &(udpai_saying){.names = UDPAI_B});
+    udpai_expect(talk, script->kind, UDPAI_B);
+    udpai_set(script, script->kind, "a");
+    udpai_expect(talk, script->kind, UDPAI_A);
+}
+
+static void
+only_what_was_asked_for(udpai_script *script)
+{
+    udpai_expect_nothing_of(udpai_begin_with(script, UDPAI_A), script->kind, UDPAI_B);
+}
+
+/* A client that asks for this. */
+static udpai_talk *
+ask(udpai_script *script, const char *name)
+{
+    udpai_talk *talk = udpai_talk_open(script, script->kind);
+    udpai_want(talk, script->kind, UDPAI_NAMES(name));
+    return talk;
+}
+
+static void
+missing_is_answered(udpai_script *script)
+{
+    udpai_expect_told(ask(script, "nobody"), script->kind, "nobody");
+}
+
+/* Envoy finds the request that waits by the alias. */
+static void
+missing_has_its_form(udpai_script *script)
+{
+    udpai_talk *talk = ask(script, "nobody");
+    udpai_expect_told(talk, script->kind, "nobody");
+    const udpai_news *news = udpai_told_of(talk, script->kind, "nobody");
+    const char *name = udpai_world_name(&script->stage->world, script->kind, "nobody");
+    udpai_require(
+        script,
+        !news || (!news->is_removal && !news->has_payload && name && udpai_has_alias(news, name)),
+        "what is missing was to be told by a resource with the name that was asked for "
+        "as its alias, and without content; it was told %s",
+        news && news->is_removal    ? "in removed_resources"
+        : news && news->has_payload ? "with content"
+                                    : "without the alias");
+}
+
+static void
+missing_is_answered_again(udpai_script *script)
+{
+    udpai_talk *talk = ask(script, "nobody");
+    udpai_expect_told(talk, script->kind, "nobody");
+    udpai_let_settle(talk);
+    udpai_say(talk, script->kind, &(udpai_saying){.names = UDPAI_NAMES("nobody")});
+    udpai_expect_told(talk, script->kind, "nobody");
+}
+
+static void
+missing_appears(udpai_script *script)
+{
+    udpai_talk *talk = ask(script, "new");
+    udpai_let_settle(talk);
+    udpai_set(script, script->kind, "new");
+    udpai_expect(talk, script->kind, UDPAI_NAMES("new"));
+}
+
+static void
+routes_are_part_of_name(udpai_script *script)
+{
+    udpai_talk *talk = ask(script, "nobody/a");
+    udpai_await_error(talk, script->kind, "nobody/a");
+    const udpai_news *as_asked = udpai_told_of(talk, script->kind, "nobody/a");
+    const udpai_news *as_it_is = udpai_heard_of(talk, script->kind, "a");
+    udpai_require(script,
+                  !(as_asked && as_asked->has_payload) && !(as_it_is && as_it_is->has_payload),
+                  "the host of one route configuration came for that of another");
+}
+
+/* Puts a host there that has another name, too, and has a client ask by it. */
+static udpai_talk *
+ask_by_alias(udpai_script *script, udpai_world_extra *extra)
+{
+    extra->other_name = udpai_world_name(&script->stage->world, script->kind, "alias");
+    udpai_set_as(script, script->kind, "a", extra);
+    udpai_talk *talk = ask(script, "alias");
+    udpai_expect(talk, script->kind, UDPAI_A);
+    return talk;
+}
+
+static void
+alias_is_said(udpai_script *script)
+{
+    udpai_world_extra extra = {0};
+    udpai_talk *talk = ask_by_alias(script, &extra);
+    const udpai_news *news = udpai_last_of(talk, script->kind, "a");
+    udpai_require(script, news && udpai_has_alias(news, extra.other_name),
+                  "the host was asked for as %s and came without that among its aliases: an Envoy "
+                  "does not know that it is what it waits for",
+                  extra.other_name);
+}
+
+static void
+alias_gets_updates(udpai_script *script)
+{
+    udpai_world_extra extra = {0};
+    udpai_talk *talk = ask_by_alias(script, &extra);
+    udpai_set_as(script, script->kind, "a", &extra);
+    udpai_expect(talk, script->kind, UDPAI_A);
+}
+
+/* ---- behind their routes ---- */
+
+static size_t
+response_of(const udpai_talk *talk, udpai_kind kind)
+{
+    const udpai_news *news = udpai_heard_of(talk, kind, "a");
+    return news ? news->response : 0;
+}
+
+static void
+behind_routes(udpai_script *script)
+{
+    udpai_talk *talk = udpai_talk_open(script, script->kind);
+    udpai_want(talk, UDPAI_ROUTES, UDPAI_A);
+    udpai_expect(talk, UDPAI_ROUTES, UDPAI_A);
+    udpai_want(talk, script->kind, UDPAI_A);
+    udpai_expect(talk, script->kind, UDPAI_A);
+    udpai_let_settle(talk);
+    if (!udpai_is_running(script))
+        return;
+    udpai_world_set(&script->stage->world, script->kind, "a", NULL);
+    udpai_world_set(&script->stage->world, UDPAI_ROUTES, "a", NULL);
+    udpai_commit(script);
+    udpai_expect(talk, script->kind, UDPAI_A);
+    udpai_expect(talk, UDPAI_ROUTES, UDPAI_A);
+    udpai_require(script,
+                  !udpai_is_running(script) ||
+                      response_of(talk, UDPAI_ROUTES) < response_of(talk, script->kind),
+                  "both changed at once, and the virtual host came before the routes");
+}
+
+#define SECTION_VHDS "Virtual Host Discovery Service"
+
+#define HOST(label, about, text, how, needs_of_it, function)                                       \
+    {                                                                                              \
+        .group = "vhds", .name = (label), .section = (about), .rule = (text), .level = (how),      \
+        .ways = UDPAI_DELTA, .needs = (needs_of_it), .kind = UDPAI_HOST, .run = (function)         \
+    }
+#define RULE_MISSING "Who asks for what does not exist is told, without waiting for a timeout."
+
+static const udpai_case cases[] = {
+    HOST("by-name",
+         UDPAI_SECTION_NAMES,
+         "Resources that a request names, and that exist, must be supplied; a virtual host is "
+         "ROUTES/HOST.",
+         UDPAI_MUST,
+         0,
+         udpai_case_by_name),
+    HOST("only-what-was-asked-for",
+         SECTION_VHDS,
+         "Of the virtual hosts a client is sent those that it has subscribed to.",
+         UDPAI_SHOULD,
+         0,
+         only_what_was_asked_for),
+    HOST("second-beside-first",
+         UDPAI_SECTION_DELTA,
+         "What a client asks for in delta adds to what it has asked for before.",
+         UDPAI_MUST,
+         UDPAI_NEEDS_CHANGES,
+         second_beside_first),
+    HOST("update",
+         UDPAI_SECTION_OVERVIEW,
+         "When a resource changes, those who have asked for it are sent it.",
+         UDPAI_MUST,
+         UDPAI_NEEDS_CHANGES,
+         udpai_case_update),
+    HOST("removal",
+         UDPAI_SECTION_DELETING,
+         "In delta a deletion is told in removed_resources.",
+         UDPAI_MUST,
+         UDPAI_NEEDS_CHANGES,
+         udpai_case_removal),
+    HOST("missing-is-answered",
+         UDPAI_SECTION_MISSING,
+         RULE_MISSING,
+         UDPAI_MUST,
+         0,
+         missing_is_answered),
+    HOST("missing-has-its-form",
+         SECTION_VHDS,
+         "A host that is not known is answered by a resource without content that has the name "
+         "that was asked for as name and alias: it ends the wait of the request behind it.",
+         UDPAI_SHOULD,
+         0,
+         missing_has_its_form),
+    HOST("missing-is-answered-again",
+         UDPAI_SECTION_SUBSCRIBING,
+         "What a client subscribes to is answered though it was before: the next request for the "
+         "host waits, too.",
+         UDPAI_MUST,
+         0,
+         missing_is_answered_again),
+    HOST("missing-appears",
+         UDPAI_SECTION_MISSING,
+         "Servers remember what was asked for and send it when it comes into existence.",
+         UDPAI_MUST,
+         UDPAI_NEEDS_CHANGES,
+         missing_appears),
+    HOST("routes-are-part-of-the-name",
+         SECTION_VHDS,
+         "What stands before the last slash says which route configuration the host is of.",
+         UDPAI_MUST,
+         0,
+         routes_are_part_of_name),
+    HOST("alias-is-said",
+         SECTION_VHDS,
+         "A client that waits for a host goes on when it is among the aliases of what comes.",
+         UDPAI_MUST,
+         UDPAI_NEEDS_CHANGES | UDPAI_CAN_ALIAS,
+         alias_is_said),
+    HOST("alias-gets-updates",
+         UDPAI_SECTION_SUBSCRIBING,
+         "Whether somebody is subscribed is told by names and by aliases.",
+         UDPAI_MUST,
+         UDPAI_NEEDS_CHANGES | UDPAI_CAN_ALIAS,
+         alias_gets_updates),
+    {.group = "order",
+     .name = "virtual-hosts-behind-routes",
+     .section = UDPAI_SECTION_ORDER,
+     .rule = "Virtual hosts come behind the routes that they are of.",
+     .level = UDPAI_SHOULD,
+     .ways = UDPAI_DELTA_AGGREGATED,
+     .needs = UDPAI_NEEDS_CHANGES | UDPAI_CAN_ATOMIC,
+     .kind = UDPAI_HOST,
+     .run = behind_routes},
+};
+
+const udpai_cases udpai_cases_hosts = {cases, UDPAI_ARRAY_LEN(cases)};

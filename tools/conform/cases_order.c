@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Types beside each other on one stream, and the order that loses no traffic. */
+#include "tools/conform/cases.h"
+
+static void
+many_types(udpai_script *script)
+{
+    udpai_talk *talk = udpai_talk_open(script, UDPAI_CLUSTER);
+    for (size_t kind = 0; kind < UDPAI_KINDS; kind++) {
+        if (script->stage->world.is_missing[kind] ||
+            udpai_kind_is((udpai_kind)kind, UDPAI_DELTA_ONLY | UDPAI_NAMED_BY_URL))
+            continue;
+        udpai_want(talk, (udpai_kind)kind, UDPAI_A);
+        udpai_expect(talk, (udpai_kind)kind, UDPAI_A);
+    }
+}
+
+/* All are asked for before anything is heard. */
+static void
+many_types_at_once(udpai_script *script)
+{
+    static const udpai_kind order[] = {UDPAI_ROUTES, UDPAI_LISTENER, UDPAI_ENDPOINTS,
+                                       UDPAI_CLUSTER};
+    udpai_talk *talk = udpai_talk_open(script, UDPAI_CLUSTER);
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(order); i++)
+        udpai_want(talk, order[i], UDPAI_A);
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(order); i++)
+        udpai_expect(talk, order[i], UDPAI_A);
+}
+
+static void
+types_change_alone(udpai_script *script)
+{
+    udpai_talk *talk = udpai_talk_open(script, UDPAI_CLUSTER);
+    udpai_want(talk, UDPAI_CLUSTER, UDPAI_A);
+    udpai_expect(talk, UDPAI_CLUSTER, UDPAI_A);
+    udpai_want(talk, UDPAI_LISTENER, UDPAI_A);
+    udpai_expect(talk, UDPAI_LISTENER, UDPAI_A);
+    udpai_let_settle(talk);
+    udpai_set(script, UDPAI_CLUSTER, "a");
+    udpai_expect(talk, UDPAI_CLUSTER, UDPAI_A);
+    udpai_expect_nothing_of(talk, UDPAI_LISTENER, UDPAI_A);
+}
+
+/* Envoy acknowledges clusters only when it has their endpoints. */
+static void
+endpoints_before_ack(udpai_script *script)
+{
+    udpai_talk *talk = udpai_talk_open(script, UDPAI_CLUSTER);
+    udpai_behave(talk, UDPAI_CLUSTER, UDPAI_IGNORES);
+    udpai_want(talk, UDPAI_CLUSTER, UDPAI_NO_NAMES);
+    udpai_expect(talk, UDPAI_CLUSTER, UDPAI_A);
+    udpai_want(talk, UDPAI_ENDPOINTS, UDPAI_A);
+    udpai_expect(talk, UDPAI_ENDPOINTS, UDPAI_A);
+}
+
+static void
+endpoints_come_again(udpai_script *script)
+{
+    udpai_talk *talk = udpai_talk_open(script, UDPAI_CLUSTER);
+    udpai_want(talk, UDPAI_CLUSTER, UDPAI_A);
+    udpai_expect(talk, UDPAI_CLUSTER, UDPAI_A);
+    udpai_want(talk, UDPAI_ENDPOINTS, UDPAI_A);
+    udpai_expect(talk, UDPAI_ENDPOINTS, UDPAI_A);
+    udpai_let_settle(talk);
+    udpai_set(script, UDPAI_CLUSTER, "a");
+    udpai_expect(talk, UDPAI_CLUSTER, UDPAI_A);
+    udpai_expect(talk, UDPAI_ENDPOINTS, UDPAI_A);
+}
+
+/* ---- make before break ---- */
+
+static const udpai_kind make_order[] = {UDPAI_CLUSTER, UDPAI_ENDPOINTS, UDPAI_LISTENER,
+                                        UDPAI_ROUTES};
+
+static udpai_talk *
+begin_with_four(udpai_script *script)
+{
+    udpai_talk *talk = udpai_talk_open(script, UDPAI_CLUSTER);
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(make_order); i++) {
+        udpai_kind kind = make_order[i];
+        bool is_whole = kind == UDPAI_CLUSTER || kind == UDPAI_LISTENER;
+        udpai_want(talk, kind, is_whole ? UDPAI_NO_NAMES : UDPAI_A_B);
+        udpai_expect(talk, kind, UDPAI_A_B);
+    }
+    udpai_let_settle(talk);
+    return talk;
+}
+
+/* The number of the response that had this first since the last deed. */
+static size_t
+first_response_with(const udpai_talk *talk, udpai_kind kind, const char *name)
+{
+    const char *full = udpai_world_name(&talk->script->stage->world, kind, name);
+    for (size_t i = talk->mark; full && i < talk->news.n; i++)
+        if (talk->news.items[i].kind == kind && strcmp(talk->news.items[i].name, full) == 0)
+            return talk->news.items[i].response;
+    return SIZE_MAX;
+}
+
+static void
+require_order(udpai_talk *talk, udpai_kind first, udpai_kind second)
+{
+    if (!talk || !udpai_is_running(talk->script))
+        return;
+    udpai_require(talk->script,
+                  first_response_with(talk, first, "a") < first_response_with(talk, second, "a"),
+                  "all types changed at once, and the %s came before the %s",
+                  udpai_kind_word(second), udpai_kind_word(first));
+}
+
+static void
+additions_in_order(udpai_script *script)
+{
+    udpai_talk *talk = begin_with_four(script);
+    if (!udpai_is_running(script))
+        return;
+    for (size_t i = UDPAI_ARRAY_LEN(make_order); i-- > 0;)
+        udpai_world_set(&script->stage->world, make_order[i], "a", NULL);
+    udpai_commit(script);
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(make_order); i++)
+        udpai_expect(talk, make_order[i], UDPAI_A);
+    for (size_t i = 0; i + 1 < UDPAI_ARRAY_LEN(make_order); i++)
+        require_order(talk, make_order[i], make_order[i + 1]);
+}
+
+/* In SotW the first response with clusters that has it no more; in delta the one that says so. */
+static size_t
+response_of_removal(const udpai_talk *talk)
+{
+    const udpai_response *last = udpai_last_response(talk, UDPAI_CLUSTER);
+    if (talk->is_delta)
+        return first_response_with(talk, UDPAI_CLUSTER, "b");
+    return last ? (size_t)(last - talk->responses.items) : SIZE_MAX;
+}
+
+static void
+removals_last(udpai_script *script)
+{
+    udpai_talk *talk = begin_with_four(script);
+    if (!udpai_is_running(script))
+        return;
+    udpai_world_remove(&script->stage->world, UDPAI_CLUSTER, "b");
+    udpai_world_set(&script->stage->world, UDPAI_ROUTES, "a", NULL);
+    udpai_commit(script);
+    udpai_expect(talk, UDPAI_ROUTES, UDPAI_A);
+    udpai_expect_gone(talk, UDPAI_CLUSTER, "b");
+    udpai_require(script,
+                  !udpai_is_running(script) ||
+                      first_response_with(talk, UDPAI_ROUTES, "a") < response_of_removal(talk),
+                  "the cluster was taken away before the routes that do without it came");
+}
+
+static void
+replacement_first(udpai_script *script)
+{
+    udpai_talk *talk = begin_with_four(script);
+    if (!udpai_is_running(script))
+        return;
+    udpai_world_remove(&script->stage->world, UDPAI_CLUSTER, "b");
+    udpai_world_set(&script->stage->world, UDPAI_ROUTES, "a", NULL);
+    udpai_world_set(&script->stage->world, UDPAI_CLUSTER, "new", NULL);
+    udpai_commit(script);
+    udpai_expect(talk, UDPAI_ROUTES, UDPAI_A);
+    udpai_expect(talk, UDPAI_CLUSTER, UDPAI_NAMES("new"));
+    udpai_require(script,
+                  !udpai_is_running(script) || first_response_with(talk, UDPAI_CLUSTER, "new") <
+                                                   first_response_with(talk, UDPAI_ROUTES, "a"),
+                  "the routes came before the cluster that they lead to");
+    udpai_expect_gone(talk, UDPAI_CLUSTER, "b");
+}
+
+#define RULE_ADS                                                                                   \
+    "Types of one aggregated stream are independent sequences of requests and responses."
+#define RULE_MAKE "Changes make before they break: clusters, their endpoints, listeners, routes."
+
+#define ORDER(label, about, text, how, needs_of_it, function)                                      \
+    {                                                                                              \
+        .group = "order", .name = (label), .section = (about), .rule = (text), .level = (how),     \
+        .ways = UDPAI_AGGREGATED, .needs = (needs_of_it), .kind = UDPAI_CLUSTER, .run = (function) \
+    }
+
+static const udpai_case cases[] = {
+    ORDER("many-types", UDPAI_SECTION_ADS, RULE_ADS, UDPAI_MUST, 0, many_types),
+    ORDER("many-types-at-once", UDPAI_SECTION_ADS, RULE_ADS, UDPAI_MUST, 0, many_types_at_once),
+    ORDER("types-change-alone",
+          UDPAI_SECTION_UPDATE,
+          "A change of one type is no reason to send what has not changed of another.",
+          UDPAI_SHOULD,
+          UDPAI_NEEDS_CHANGES,
+          types_change_alone),
+    ORDER("endpoints-before-cluster-ack",
+          UDPAI_SECTION_WARMING,
+          "A cluster is in use only with its endpoints: they are sent though the clusters are not "
+          "acknowledged yet.",
+          UDPAI_MUST,
+          0,
+          endpoints_before_ack),
+    ORDER("endpoints-again-behind-cluster",
+          UDPAI_SECTION_WARMING,
+          "A changed cluster waits for a new response with its endpoints, though they are the "
+          "same.",
+          UDPAI_SHOULD,
+          UDPAI_NEEDS_CHANGES,
+          endpoints_come_again),
+    ORDER("additions-in-order",
+          UDPAI_SECTION_ORDER,
+          RULE_MAKE,
+          UDPAI_SHOULD,
+          UDPAI_NEEDS_CHANGES | UDPAI_CAN_ATOMIC,
+          additions_in_order),
+    ORDER("removals-last",
+          UDPAI_SECTION_ORDER,
+          "What nothing refers to any more is taken away behind everything else.",
+          UDPAI_SHOULD,
+          UDPAI_NEEDS_CHANGES | UDPAI_CAN_ATOMIC,
+          removals_last),
+    ORDER("replacement-first",
+          UDPAI_SECTION_ORDER,
+          RULE_MAKE,
+          UDPAI_SHOULD,
+          UDPAI_NEEDS_CHANGES | UDPAI_CAN_ATOMIC,
+          replacement_first),
+};
+
+const udpai_cases udpai_cases_order = {cases, UDPAI_ARRAY_LEN(cases)};

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What only the state of the world protocol has: whole states, and resources in wrappers. */
+#include "tools/conform/cases.h"
+
+#define TTL_MS 60000
+
+/* The last response has this, too. */
+static void
+require_in_last(udpai_talk *talk, udpai_kind kind, const char *name)
+{
+    if (!talk || !udpai_is_running(talk->script))
+        return;
+    udpai_require(
+        talk->script, udpai_count_in_last(talk, kind, name) >= 1,
+        "the response is to have all %ss of the client, and '%s' is not in it: the client "
+        "takes what is not there for deleted",
+        udpai_kind_word(kind), name);
+}
+
+static void
+whole_on_change(udpai_script *script)
+{
+    udpai_talk *talk = udpai_begin_with(script, UDPAI_A_B);
+    udpai_set(script, script->kind, "a");
+    udpai_expect(talk, script->kind, UDPAI_A);
+    require_in_last(talk, script->kind, "b");
+}
+
+static void
+whole_under_wildcard(udpai_script *script)
+{
+    udpai_talk *talk = udpai_begin_with_all(script, UDPAI_NO_NAMES);
+    udpai_set(script, script->kind, "a");
+    udpai_expect(talk, script->kind, UDPAI_A);
+    require_in_last(talk, script->kind, "b");
+}
+
+static void
+whole_when_name_is_added(udpai_script *script)
+{
+    udpai_talk *talk = udpai_begin_with(script, UDPAI_A);
+    udpai_want(talk, script->kind, UDPAI_A_B);
+    udpai_expect(talk, script->kind, UDPAI_B);
+    require_in_last(talk, script->kind, "a");
+}
+
+static void
+whole_without_removed(udpai_script *script)
+{
+    udpai_talk *talk = udpai_begin_with_all(script, UDPAI_NO_NAMES);
+    udpai_remove(script, script->kind, "b");
+    udpai_expect_gone(talk, script->kind, "b");
+    require_in_last(talk, script->kind, "a");
+}
+
+static void
+whole_when_wildcard_ends(udpai_script *script)
+{
+    udpai_talk *talk = udpai_begin_with_all(script, UDPAI_NO_NAMES);
+    udpai_want(talk, script->kind, UDPAI_A);
+    udpai_let_settle(talk);
+    udpai_set(script, script->kind, "a");
+    udpai_expect(talk, script->kind, UDPAI_A);
+    require_in_last(talk, script->kind, "a");
+    udpai_require(script, udpai_count_in_last(talk, script->kind, "b") == 0,
+                  "the wildcard was left, and the response still has all");
+}
+
+static void
+newest_request_counts(udpai_script *script)
+{
+    udpai_talk *talk = udpai_talk_open(script, script->kind);
+    udpai_say(talk, script->kind, &(udpai_saying){.names = UDPAI_A});
+    udpai_say(talk, script->kind, &(udpai_saying){.names = UDPAI_A_B});
+    udpai_expect(talk, script->kind, UDPAI_A_B);
+}
+
+static void
+removed_endpoints_harm_nothing(udpai_script *script)
+{
+    udpai_talk *talk = udpai_begin_with(script, UDPAI_A_B);
+    udpai_remove(script, script->kind, "b");
+    udpai_let_settle(talk);
+    udpai_set(script, script->kind, "a");
+    udpai_expect(talk, script->kind, UDPAI_A);
+}
+
+static void
+has_version(udpai_script *script)
+{
+    udpai_talk *talk = udpai_begin_with(script, UDPAI_A);
+    const udpai_response *last = udpai_last_response(talk, script->kind);
+    udpai_require(script, last && *last->version, "version_info is empty");
+}
+
+static udpai_talk *
+begin_with_ttl(udpai_script *script, bool wants_ttl)
+{
+    udpai_set_as(script, script->kind, "a", &(udpai_world_extra){.ttl_ms = TTL_MS});
+    udpai_talk *talk = udpai_talk_open(script, script->kind);
+    if (talk)
+        talk->wants_ttl = wants_ttl;
+    udpai_want(talk, script->kind, UDPAI_A);
+    udpai_expect(talk, script->kind, UDPAI_A);
+    return talk;
+}
+
+static void
+ttl_for_those_who_can(udpai_script *script)
+{
+    const udpai_news *news = udpai_last_of(begin_with_ttl(script, true), script->kind, "a");
+    udpai_require(script, news && news->is_wrapped && news->has_ttl,
+                  "the client has the features for it, and got no Resource with a ttl");
+}
+
+static void
+no_wrapper_for_others(udpai_script *script)
+{
+    const udpai_news *news = udpai_last_of(begin_with_ttl(script, false), script->kind, "a");
+    udpai_require(script, news && !news->is_wrapped,
+                  "the client has not announced that it can read a Resource in SotW, and got one");
+}
+
+static void
+ttl_ends(udpai_script *script)
+{
+    udpai_talk *talk = begin_with_ttl(script, true);
+    udpai_set(script, script->kind, "a");
+    udpai_expect(talk, script->kind, UDPAI_A);
+    const udpai_news *news = udpai_last_of(talk, script->kind, "a");
+    udpai_require(script, news && !news->has_ttl, "the ttl was taken away, and came once more");
+}
+
+#define WHOLE(label, type, function)                                                               \
+    {                                                                                              \
+        .name = "whole-" label, .section = UDPAI_SECTION_GROUPING,                                 \
+        .rule = "Each response with clusters or listeners has all of them that the client needs.", \
+        .ways = UDPAI_SOTW, .needs = UDPAI_NEEDS_CHANGES, .kind = (type), .run = (function)        \
+    }
+#define TTL(label, text, function)                                                                 \
+    {                                                                                              \
+        .name = (label), .section = UDPAI_SECTION_TTL, .rule = (text), .ways = UDPAI_SOTW,         \
+        .needs = UDPAI_NEEDS_CHANGES | UDPAI_CAN_TTL, .kind = UDPAI_ENDPOINTS, .run = (function)   \
+    }
+
+static const udpai_case cases[] = {
+    WHOLE("listener-on-change", UDPAI_LISTENER, whole_on_change),
+    WHOLE("cluster-on-change", UDPAI_CLUSTER, whole_on_change),
+    WHOLE("listener-under-wildcard", UDPAI_LISTENER, whole_under_wildcard),
+    WHOLE("cluster-under-wildcard", UDPAI_CLUSTER, whole_under_wildcard),
+    {.name = "whole-cluster-when-name-is-added",
+     .section = UDPAI_SECTION_GROUPING,
+     .rule = "Each response with clusters or listeners has all of them that the client needs.",
+     .ways = UDPAI_SOTW,
+     .kind = UDPAI_CLUSTER,
+     .run = whole_when_name_is_added},
+    WHOLE("cluster-without-removed", UDPAI_CLUSTER, whole_without_removed),
+    WHOLE("cluster-when-wildcard-ends", UDPAI_CLUSTER, whole_when_wildcard_ends),
+    {.name = "newest-request-counts",
+     .section = UDPAI_SECTION_UPDATE,
+     .rule = "A request replaces those before it of its type: the last one is answered.",
+     .ways = UDPAI_SOTW,
+     .kind = UDPAI_ENDPOINTS,
+     .run = newest_request_counts},
+    {.name = "removed-endpoint-harms-nothing",
+     .section = UDPAI_SECTION_DELETING,
+     .rule = "Of endpoints SotW does not tell that they are gone; the stream goes on.",
+     .ways = UDPAI_SOTW,
+     .needs = UDPAI_NEEDS_CHANGES,
+     .kind = UDPAI_ENDPOINTS,
+     .run = removed_endpoints_harm_nothing},
+    {.name = "version-is-told",
+     .section = UDPAI_SECTION_ACK,
+     .rule = "Every type has a version, told with each response.",
+     .ways = UDPAI_SOTW,
+     .kind = UDPAI_CLUSTER,
+     .run = has_version},
+    TTL("ttl-for-those-who-can",
+        "In SotW a ttl comes in a Resource around the resource, to clients that announce both.",
+        ttl_for_those_who_can),
+    TTL("ttl-no-wrapper-for-others",
+        "Clients that have not announced that they can read it get no Resource in SotW.",
+        no_wrapper_for_others),
+    TTL("ttl-ends", "A ttl is taken away by sending the resource again without one.", ttl_ends),
+};
+
+const udpai_cases udpai_cases_sotw = {cases, UDPAI_ARRAY_LEN(cases)};

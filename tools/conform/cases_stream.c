@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Streams: those that come after others, several at once, and what may be said on them. */
+#include "tools/conform/cases.h"
+
+#define UNKNOWN_TYPE "type.googleapis.com/conform.v1.Unknown"
+
+static void
+new_stream_is_answered(udpai_script *script)
+{
+    udpai_talk_close(udpai_begin_with(script, UDPAI_A));
+    (void)udpai_begin_with(script, UDPAI_A);
+}
+
+/* As an Envoy does that has lost its connection: what the stream before had, without its nonce. */
+static void
+come_again(udpai_script *script, udpai_names before, udpai_names names, bool with_nonce)
+{
+    udpai_talk *first = udpai_begin_with(script, before);
+    const udpai_response *last = udpai_last_response(first, script->kind);
+    udpai_talk *second = udpai_talk_open(script, script->kind);
+    udpai_saying saying = {.names = names};
+    if (last && !script->is_delta)
+        saying.version = last->version;
+    if (last && with_nonce)
+        saying.nonce = last->nonce;
+    udpai_talk_close(first);
+    udpai_say(second, script->kind, &saying);
+    udpai_expect(second, script->kind, names);
+}
+
+static void
+same_version_is_answered(udpai_script *script)
+{
+    come_again(script, UDPAI_A, UDPAI_A, false);
+}
+
+static void
+other_names_are_answered(udpai_script *script)
+{
+    come_again(script, UDPAI_A, UDPAI_B, false);
+}
+
+static void
+old_nonce_is_answered(udpai_script *script)
+{
+    come_again(script, UDPAI_A, UDPAI_B, true);
+}
+
+static void
+new_stream_after_refusal(udpai_script *script)
+{
+    udpai_talk *talk = udpai_talk_open(script, script->kind);
+    udpai_behave(talk, script->kind, UDPAI_REFUSES);
+    udpai_want(talk, script->kind, UDPAI_A);
+    udpai_expect(talk, script->kind, UDPAI_A);
+    udpai_talk_close(talk);
+    (void)udpai_begin_with(script, UDPAI_A);
+}
+
+static void
+change_between_streams(udpai_script *script)
+{
+    udpai_talk_close(udpai_begin_with(script, UDPAI_A));
+    udpai_set(script, script->kind, "a");
+    (void)udpai_begin_with(script, UDPAI_A);
+}
+
+static void
+two_streams_of_a_node(udpai_script *script)
+{
+    udpai_talk *one = udpai_begin_with(script, UDPAI_A);
+    udpai_talk *other = udpai_begin_with(script, UDPAI_A_B);
+    udpai_set(script, script->kind, "a");
+    udpai_expect(one, script->kind, UDPAI_A);
+    udpai_expect(other, script->kind, UDPAI_A);
+}
+
+static void
+stream_for_each_name(udpai_script *script)
+{
+    udpai_talk *one = udpai_begin_with(script, UDPAI_A);
+    udpai_talk *other = udpai_begin_with(script, UDPAI_B);
+    udpai_set(script, script->kind, "b");
+    udpai_expect(other, script->kind, UDPAI_B);
+    udpai_set(script, script->kind, "a");
+    udpai_expect(one, script->kind, UDPAI_A);
+}
+
+static void
+stream_that_ends_takes_none_along(udpai_script *script)
+{
+    udpai_talk *one = udpai_begin_with(script, UDPAI_A);
+    udpai_talk *other = udpai_begin_with(script, UDPAI_A);
+    udpai_talk_close(other);
+    udpai_set(script, script->kind, "a");
+    udpai_expect(one, script->kind, UDPAI_A);
+}
+
+/* Only the first request of any stream here has the Node. */
+static void
+node_once(udpai_script *script)
+{
+    udpai_talk *talk = udpai_begin_with(script, UDPAI_A);
+    udpai_want(talk, script->kind, UDPAI_A_B);
+    udpai_expect(talk, script->kind, UDPAI_B);
+    udpai_set(script, script->kind, "a");
+    udpai_expect(talk, script->kind, UDPAI_A);
+}
+
+/* A field of a length that the message does not have. */
+static const udpai_str malformed = {"\x0a\x7f"
+                                    "a",
+                                    3};
+
+static void
+malformed_ends_its_stream(udpai_script *script)
+{
+    udpai_talk *talk = udpai_begin_with(script, UDPAI_A);
+    udpai_say_bytes(talk, malformed);
+    udpai_expect_end(talk, -1);
+}
+
+static void
+malformed_spares_others(udpai_script *script)
+{
+    udpai_talk *good = udpai_begin_with(script, UDPAI_A);
+    udpai_talk *bad = udpai_talk_open(script, script->kind);
+    udpai_say_bytes(bad, malformed);
+    udpai_let_settle(bad);
+    udpai_want(good, script->kind, UDPAI_A_B);
+    udpai_expect(good, script->kind, UDPAI_B);
+}
+
+static void
+unknown_type_spares_others(udpai_script *script)
+{
+    udpai_talk *talk = udpai_begin_with(script, UDPAI_A);
+    udpai_say_type(talk, UNKNOWN_TYPE);
+    udpai_let_settle(talk);
+    udpai_want(talk, UDPAI_LISTENER, UDPAI_A);
+    udpai_expect(talk, UDPAI_LISTENER, UDPAI_A);
+}
+
+static void
+aggregated_needs_type(udpai_script *script)
+{
+    udpai_talk *talk = udpai_talk_open(script, script->kind);
+    udpai_say(talk, script->kind, &(udpai_saying){.names = UDPAI_A, .has_no_type = true});
+    udpai_expect_end(talk, -1);
+}
+
+static void
+type_may_be_left_out(udpai_script *script)
+{
+    udpai_talk *talk = udpai_talk_open(script, script->kind);
+    udpai_say(talk, script->kind, &(udpai_saying){.names = UDPAI_A, .has_no_type = true});
+    udpai_expect(talk, script->kind, UDPAI_A);
+}
+
+static void
+other_type_is_refused(udpai_script *script)
+{
+    udpai_talk *talk = udpai_talk_open(script, script->kind);
+    udpai_want(talk, UDPAI_LISTENER, UDPAI_A);
+    udpai_let_settle(talk);
+    udpai_require(script, !udpai_last_of(talk, UDPAI_LISTENER, "a"),
+                  "the service of %ss has sent a listener", udpai_kind_word(script->kind));
+    udpai_expect_end(talk, -1);
+}
+
+#define AGAIN(label, text, ways_of_it, how, type, function)                                        \
+    {                                                                                              \
+        .name = "reconnect-" label, .section = UDPAI_SECTION_ACK, .rule = (text), .level = (how),  \
+        .ways = (ways_of_it), .kind = (type), .run = (function)                                    \
+    }
+#define SEVERAL(label, text, function)                                                             \
+    {                                                                                              \
+        .name = (label), .section = UDPAI_SECTION_MULTIPLE, .rule = (text),                        \
+        .ways = UDPAI_ALL_WAYS, .needs = UDPAI_NEEDS_CHANGES, .kind = UDPAI_ENDPOINTS,             \
+        .run = (function)                                                                          \
+    }
+#define RULE_SERVICE "Each service is for one type of resources."
+
+static const udpai_case cases[] = {
+    AGAIN("is-answered",
+          "A new stream begins anew: what it asks for is sent.",
+          UDPAI_ALL_WAYS,
+          UDPAI_MUST,
+          UDPAI_CLUSTER,
+          new_stream_is_answered),
+    AGAIN("same-version-is-answered",
+          "A version does not tell which names the client had, so those it asks for are sent.",
+          UDPAI_SOTW,
+          UDPAI_SHOULD,
+          UDPAI_ENDPOINTS,
+          same_version_is_answered),
+    AGAIN("other-names-are-answered",
+          "A client that names a version may ask for names that it did not have: they are sent.",
+          UDPAI_SOTW,
+          UDPAI_MUST,
+          UDPAI_ENDPOINTS,
+          other_names_are_answered),
+    AGAIN("old-nonce-is-answered",
+          "A nonce does not outlive its stream: a first request that has one is a first request.",
+          UDPAI_ALL_WAYS,
+          UDPAI_MUST,
+          UDPAI_ENDPOINTS,
+          old_nonce_is_answered),
+    AGAIN("after-nack-is-answered",
+          "A client that has refused and comes again holds nothing: what it asks for is sent.",
+          UDPAI_ALL_WAYS,
+          UDPAI_MUST,
+          UDPAI_CLUSTER,
+          new_stream_after_refusal),
+    {.name = "reconnect-gets-change",
+     .section = UDPAI_SECTION_ACK,
+     .rule = "What has changed while there was no stream is sent on the next.",
+     .ways = UDPAI_ALL_WAYS,
+     .needs = UDPAI_NEEDS_CHANGES,
+     .kind = UDPAI_CLUSTER,
+     .run = change_between_streams},
+    SEVERAL("two-streams-of-a-node",
+            "A client may have several streams; each is served.",
+            two_streams_of_a_node),
+    SEVERAL("stream-for-each-name",
+            "Clients may have a stream for each resource.",
+            stream_for_each_name),
+    SEVERAL("stream-that-ends-spares-others",
+            "Streams know nothing of each other.",
+            stream_that_ends_takes_none_along),
+    {.name = "node-once",
+     .section = UDPAI_SECTION_OVERVIEW,
+     .rule = "Only the first request of a stream is certain to carry the Node.",
+     .ways = UDPAI_ALL_WAYS,
+     .needs = UDPAI_NEEDS_CHANGES,
+     .kind = UDPAI_ENDPOINTS,
+     .run = node_once},
+    {.name = "malformed-ends-its-stream",
+     .section = UDPAI_SECTION_OVERVIEW,
+     .rule = "What is no request cannot be taken for one: the stream ends with an error.",
+     .level = UDPAI_SHOULD,
+     .ways = UDPAI_ALL_WAYS,
+     .kind = UDPAI_ENDPOINTS,
+     .run = malformed_ends_its_stream},
+    {.name = "malformed-spares-others",
+     .section = UDPAI_SECTION_OVERVIEW,
+     .rule = "Streams know nothing of each other, mistakes of others included.",
+     .ways = UDPAI_ALL_WAYS,
+     .kind = UDPAI_ENDPOINTS,
+     .run = malformed_spares_others},
+    {.name = "unknown-type-spares-others",
+     .section = UDPAI_SECTION_ADS,
+     .rule = "Types of one aggregated stream are independent, also of one that is not served.",
+     .level = UDPAI_SHOULD,
+     .ways = UDPAI_AGGREGATED,
+     .kind = UDPAI_CLUSTER,
+     .run = unknown_type_spares_others},
+    {.name = "request-without-type-is-refused",
+     .section = UDPAI_SECTION_ADS,
+     .rule = "On an aggregated stream the type URL says what a request is about: without it, the "
+             "client is told of its mistake.",
+     .level = UDPAI_SHOULD,
+     .ways = UDPAI_AGGREGATED,
+     .kind = UDPAI_CLUSTER,
+     .run = aggregated_needs_type},
+    {.name = "type-may-be-left-out",
+     .section = UDPAI_SECTION_VARIANTS,
+     .rule = RULE_SERVICE " So its streams need not say which.",
+     .level = UDPAI_SHOULD,
+     .ways = UDPAI_PER_TYPE,
+     .kind = UDPAI_CLUSTER,
+     .run = type_may_be_left_out},
+    {.name = "other-type-is-refused",
+     .section = UDPAI_SECTION_VARIANTS,
+     .rule = RULE_SERVICE " Whoever asks it for another is told of the mistake.",
+     .level = UDPAI_SHOULD,
+     .ways = UDPAI_PER_TYPE,
+     .kind = UDPAI_CLUSTER,
+     .run = other_type_is_refused},
+};
+
+const udpai_cases udpai_cases_stream = {cases, UDPAI_ARRAY_LEN(cases)};

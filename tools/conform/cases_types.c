@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Types besides the four that every server has: scopes of routes, extensions, secrets, runtime.
+ * Much of what is tried here is tried of clusters, too; servers that keep a list of types of their
+ * own have forgotten one in one place or another. */
+#include "tools/conform/cases.h"
+
+static void
+unknown_is_told(udpai_script *script)
+{
+    udpai_talk *talk = udpai_talk_open(script, script->kind);
+    udpai_want(talk, script->kind, UDPAI_NAMES("nobody"));
+    udpai_expect_gone(talk, script->kind, "nobody");
+}
+
+/* Whoever sends one that has changed has not taken the others away, and goes on sending them. */
+static void
+update_spares_others(udpai_script *script)
+{
+    udpai_talk *talk = udpai_begin_with(script, UDPAI_A_B);
+    udpai_let_settle(talk);
+    udpai_set(script, script->kind, "a");
+    udpai_expect(talk, script->kind, UDPAI_A);
+    const udpai_news *news = udpai_heard_of(talk, script->kind, "b");
+    udpai_require(script, !news || !news->is_removal, "%s changed, and %s was told as removed",
+                  udpai_world_name(&script->stage->world, script->kind, "a"),
+                  udpai_world_name(&script->stage->world, script->kind, "b"));
+    udpai_set(script, script->kind, "b");
+    udpai_expect(talk, script->kind, UDPAI_B);
+}
+
+static void
+refused_is_not_sent_again(udpai_script *script)
+{
+    udpai_talk *talk = udpai_talk_open(script, script->kind);
+    udpai_behave(talk, script->kind, UDPAI_REFUSES);
+    udpai_want(talk, script->kind, UDPAI_A);
+    udpai_expect(talk, script->kind, UDPAI_A);
+    udpai_talk_mark(talk);
+    udpai_expect_nothing_of(talk, script->kind, UDPAI_A);
+}
+
+static void
+whole_under_wildcard(udpai_script *script)
+{
+    udpai_talk *talk = udpai_begin_with_all(script, UDPAI_NO_NAMES);
+    udpai_set(script, script->kind, "a");
+    udpai_expect(talk, script->kind, UDPAI_A);
+    udpai_require(script,
+                  !udpai_is_running(script) || udpai_count_in_last(talk, script->kind, "b") >= 1,
+                  "one scope has changed, and the response lacks another: an Envoy takes that for "
+                  "deleted");
+}
+
+#define RULE_SUPPLY "Resources that a request names, and that exist, must be supplied."
+#define RULE_UPDATE "When a resource changes, those who have asked for it are sent it."
+#define RULE_APPEARS "Servers remember what was asked for and send it when it comes into existence."
+#define RULE_MISSING "What is asked for and does not exist is told in removed_resources."
+#define RULE_DELETE "In delta a deletion is told in removed_resources."
+#define RULE_WHOLE_NAMES                                                                           \
+    "Resources are units by name: an update of one says nothing of others of its type."
+
+#define TYPE_CASE(label, about, text, how, which, needs_of_it, type, function)                     \
+    {                                                                                              \
+        .group = "types", .name = (label), .section = (about), .rule = (text), .level = (how),     \
+        .ways = (which), .needs = (needs_of_it), .kind = (type), .run = (function)                 \
+    }
+/* The six that all of them have. */
+#define COMMON(word, type)                                                                         \
+    TYPE_CASE("initial-" word, UDPAI_SECTION_NAMES, RULE_SUPPLY, UDPAI_MUST, UDPAI_ALL_WAYS, 0,    \
+              type, udpai_case_by_name),                                                           \
+        TYPE_CASE("update-" word, UDPAI_SECTION_OVERVIEW, RULE_UPDATE, UDPAI_MUST, UDPAI_ALL_WAYS, \
+                  UDPAI_NEEDS_CHANGES, type, udpai_case_update),                                   \
+        TYPE_CASE("missing-" word "-appears", UDPAI_SECTION_MISSING, RULE_APPEARS, UDPAI_MUST,     \
+                  UDPAI_ALL_WAYS, UDPAI_NEEDS_CHANGES, type, udpai_case_missing_appears),          \
+        TYPE_CASE("unknown-" word "-is-told", UDPAI_SECTION_MISSING, RULE_MISSING, UDPAI_MUST,     \
+                  UDPAI_DELTA, 0, type, unknown_is_told),                                          \
+        TYPE_CASE("removal-" word, UDPAI_SECTION_DELETING, RULE_DELETE, UDPAI_MUST, UDPAI_DELTA,   \
+                  UDPAI_NEEDS_CHANGES, type, udpai_case_removal),                                  \
+        TYPE_CASE("update-spares-other-" word "s", UDPAI_SECTION_GROUPING, RULE_WHOLE_NAMES,       \
+                  UDPAI_MUST, UDPAI_ALL_WAYS, UDPAI_NEEDS_CHANGES, type, update_spares_others)
+
+static const udpai_case cases[] = {
+    COMMON("scoped-route", UDPAI_SCOPE),
+    COMMON("extension", UDPAI_EXTENSION),
+    COMMON("secret", UDPAI_SECRET),
+    COMMON("runtime", UDPAI_RUNTIME),
+    TYPE_CASE("nack-no-hot-loop-secret",
+              UDPAI_SECTION_UPDATE,
+              "A refusal is no reason to send the same again: only a change of the resources is.",
+              UDPAI_MUST,
+              UDPAI_ALL_WAYS,
+              0,
+              UDPAI_SECRET,
+              refused_is_not_sent_again),
+    TYPE_CASE("wildcard-scoped-route-without-names",
+              UDPAI_SECTION_NAMES,
+              "A client that has never named a resource of a type is served as if it had asked for "
+              "'*'; an Envoy asks for scopes of routes so.",
+              UDPAI_SHOULD,
+              UDPAI_ALL_WAYS,
+              0,
+              UDPAI_SCOPE,
+              udpai_case_without_names),
+    TYPE_CASE("new-scoped-route-under-wildcard",
+              UDPAI_SECTION_NAMES,
+              RULE_UPDATE,
+              UDPAI_SHOULD,
+              UDPAI_ALL_WAYS,
+              UDPAI_NEEDS_CHANGES,
+              UDPAI_SCOPE,
+              udpai_case_new_under_wildcard),
+    TYPE_CASE("whole-scoped-route-under-wildcard",
+              UDPAI_SECTION_GROUPING,
+              "The text asks for whole states of listeners and clusters alone; an Envoy takes "
+              "scopes of routes for deleted, too, that a response lacks.",
+              UDPAI_SHOULD,
+              UDPAI_SOTW,
+              UDPAI_NEEDS_CHANGES,
+              UDPAI_SCOPE,
+              whole_under_wildcard),
+    TYPE_CASE("removal-scoped-route-under-wildcard",
+              UDPAI_SECTION_DELETING,
+              "A deletion is told: in delta by removed_resources; in SotW an Envoy hears of it by "
+              "a state without the scope.",
+              UDPAI_SHOULD,
+              UDPAI_ALL_WAYS,
+              UDPAI_NEEDS_CHANGES,
+              UDPAI_SCOPE,
+              udpai_case_removal_under_wildcard),
+};
+
+const udpai_cases udpai_cases_types = {cases, UDPAI_ARRAY_LEN(cases)};
