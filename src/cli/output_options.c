@@ -91,30 +91,18 @@ udpai_cli_output_options_done(udpai_cli_output_options *given)
 
 /* ---- checking ---- */
 
-/* What their tables can do. */
-static const struct {
-    const char *command;
-    bool is_sortable, has_wide;
-} tables[] = {
-    {"get", true, true},  {"watch", false, true},  {"status", true, true},  {"clients", true, true},
-    {"wait", true, true}, {"runtime", true, true}, {"bench", false, false},
-};
-
 void
 udpai_cli_output_options_check(const udpai_cli_output_options *given,
                                const char *command,
+                               unsigned abilities,
                                bool is_table,
                                const struct argp_state *state)
 {
-    size_t i = 0;
-    while (i < UDPAI_ARRAY_LEN(tables) && strcmp(tables[i].command, command) != 0)
-        i++;
-    bool has_table = i < UDPAI_ARRAY_LEN(tables);
-    if (given->without_heads && !has_table)
+    if (given->without_heads && !(abilities & UDPAI_CLI_HAS_TABLE))
         argp_error(state, "--no-headers: %s has no table", command);
-    if (given->is_wide && !(has_table && tables[i].has_wide))
+    if (given->is_wide && !(abilities & UDPAI_CLI_HAS_WIDE))
         argp_error(state, "-o wide: %s has not this format", command);
-    if (given->sort_by && !(has_table && tables[i].is_sortable))
+    if (given->sort_by && !(abilities & UDPAI_CLI_IS_SORTABLE))
         argp_error(state, "--sort-by: %s has no table to sort", command);
     if (given->sort_by && !is_table)
         argp_error(state, "--sort-by is of tables: leave -o out, or give -o wide");

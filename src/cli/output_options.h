@@ -24,10 +24,19 @@ bool udpai_cli_output_format_take(udpai_cli_output_options *given,
                                   const char *name,
                                   const struct argp_state *state);
 void udpai_cli_output_options_done(udpai_cli_output_options *given);
+
+/* What the tables of a command can do. */
+enum {
+    UDPAI_CLI_HAS_TABLE = 1,
+    UDPAI_CLI_HAS_WIDE = 2,
+    UDPAI_CLI_IS_SORTABLE = 4,
+};
+
 /* At the end of the command line: what was given, to this command or to another. @p is_table: that
  * is what it prints. */
 void udpai_cli_output_options_check(const udpai_cli_output_options *given,
                                     const char *command,
+                                    unsigned abilities,
                                     bool is_table,
                                     const struct argp_state *state);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/say.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 
 /* The text is composed by the C library: without memory of ours there is still something to say. */
 static void
-put_line(FILE *file, const char *head, const char *format, va_list arguments)
+put_line(FILE *file, const char *program, const char *colon, const char *format, va_list arguments)
 {
     char *text = NULL;
     udpai_strbuf line = {0};
@@ -19,7 +20,7 @@ put_line(FILE *file, const char *head, const char *format, va_list arguments)
     if (len >= 0)
         udpai_cli_put_text(&line, (udpai_str){text, (size_t)len});
     bool has_failed = len < 0 || udpai_strbuf_failed(&line);
-    fprintf(file, "%s%s\n", head,
+    fprintf(file, "%s%s%s\n", program, colon,
             has_failed ? udpa_err_text(UDPA_ERR_NOMEM)
             : len      ? line.data
                        : "");
@@ -32,7 +33,7 @@ udpai_cli_say(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    put_line(stdout, "", format, arguments);
+    put_line(stdout, "", "", format, arguments);
     va_end(arguments);
 }
 
@@ -42,7 +43,7 @@ udpai_cli_complain(const char *format, ...)
     va_list arguments;
     va_start(arguments, format);
     fflush(stdout);
-    put_line(stderr, "udpactl: ", format, arguments);
+    put_line(stderr, program_invocation_short_name, ": ", format, arguments);
     va_end(arguments);
 }
 
@@ -58,6 +59,6 @@ udpai_cli_note(const char *format, ...)
     va_list arguments;
     va_start(arguments, format);
     fflush(stdout);
-    put_line(stderr, "", format, arguments);
+    put_line(stderr, "", "", format, arguments);
     va_end(arguments);
 }

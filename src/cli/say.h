@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines that udpactl prints. All of them are masked (display.h): what they say may come from a peer
- * or a file. */
+/* Lines that a program prints. All of them are masked (display.h): what they say may come from a
+ * peer or a file. */
 #ifndef UDPAI_CLI_SAY_H
 #define UDPAI_CLI_SAY_H
 
@@ -10,7 +10,7 @@
 
 /* A line of the result, on standard output. */
 void udpai_cli_say(const char *format, ...) UDPA_PRINTF(1, 2);
-/* "udpactl: …" on standard error. */
+/* "udpactl: …" on standard error: the name that the program was called by. */
 void udpai_cli_complain(const char *format, ...) UDPA_PRINTF(1, 2);
 void udpai_cli_complain_of(const udpa_error *error);
 /* The same without the program's name: a line that begins with a place, or goes on. */

@@ -18,8 +18,6 @@ udpai_cli_exit udpai_ctl_status(udpai_cli *cli);
 udpai_cli_exit udpai_ctl_clients(udpai_cli *cli);
 udpai_cli_exit udpai_ctl_validate(udpai_cli *cli);
 udpai_cli_exit udpai_ctl_wait_command(udpai_cli *cli);
-udpai_cli_exit udpai_ctl_conform(udpai_cli *cli);
-udpai_cli_exit udpai_ctl_bench(udpai_cli *cli);
 udpai_cli_exit udpai_ctl_auth(udpai_cli *cli);
 udpai_cli_exit udpai_ctl_sign(udpai_cli *cli);
 udpai_cli_exit udpai_ctl_events(udpai_cli *cli);

@@ -174,12 +174,19 @@ set_at_least(udpai_ctl_options *given, const char *text, const struct argp_state
 }
 
 static void
+choose_command(udpai_ctl_options *given, const char *text)
+{
+    given->common.command = text;
+    given->tool = udpai_cli_tool_find(text);
+}
+
+static void
 add_argument(udpai_ctl_options *given, const char *text)
 {
     if (!given->common.command && !given->common.is_xds && strcmp(text, "xds") == 0)
         given->common.is_xds = true;
     else if (!given->common.command)
-        given->common.command = text;
+        choose_command(given, text);
     else if (!udpai_vector_push(&given->common.arguments, text))
         abort();
 }
@@ -194,26 +201,35 @@ check_not_wait(const udpai_ctl_options *given, const struct argp_state *state, b
         argp_error(state, "--at-least and --despite-refusals go with wait, or with --wait");
 }
 
-/* Some formats are for test results, others for resources. */
+/* Of a program that is called, it knows its formats itself. */
 static void
 check_format(const udpai_ctl_options *given, const struct argp_state *state)
 {
-    bool is_conform = strcmp(given->common.command, "conform") == 0;
     bool is_of_conform =
         given->common.format == UDPAI_CLI_TAP || given->common.format == UDPAI_CLI_JUNIT;
-    bool is_of_resources =
-        given->common.format == UDPAI_CLI_YAML || given->common.format == UDPAI_CLI_NAME;
     bool is_get = strcmp(given->common.command, "get") == 0;
-    if (given->common.format == UDPAI_CLI_PATH &&
-        (!is_get || given->common.is_xds || given->all_origins))
-        argp_error(state, "-o path goes with get, of a node of UDPA, and shows what counts alone");
     if (given->all_origins &&
         (!is_get || given->common.is_xds || given->common.format == UDPAI_CLI_NAME))
         argp_error(state, "--all-origins goes with get, of a node of UDPA, and has table, yaml and "
                           "json");
-    if (is_conform ? is_of_resources : is_of_conform)
+    if (given->tool)
+        return;
+    if (given->common.format == UDPAI_CLI_PATH &&
+        (!is_get || given->common.is_xds || given->all_origins))
+        argp_error(state, "-o path goes with get, of a node of UDPA, and shows what counts alone");
+    if (is_of_conform)
         argp_error(state, "-o %s: %s has not this format", given->common.format_name,
                    given->common.command);
+}
+
+static void
+check_of_tool(const char *option,
+              const udpai_cli_tool *of,
+              const udpai_cli_tool *called,
+              const struct argp_state *state)
+{
+    if (option && of != called)
+        argp_error(state, "--%s is for %s alone", option, of->word);
 }
 
 /* An option that a command does not heed is a mistake: whoever gave it expected something. */
@@ -223,23 +239,29 @@ check_heeded(udpai_ctl_options *given, const struct argp_state *state)
     static const struct {
         const char *command;
         bool files, format, name_space, waits, is_wait;
+        unsigned tables;
     } commands[] = {
-        {"apply", true, false, true, true, false},
-        {"delete", true, false, true, true, false},
-        {"get", false, true, true, false, false},
-        {"watch", false, true, true, false, false},
-        {"status", false, true, false, false, false},
-        {"validate", true, false, true, false, false},
-        {"wait", true, true, true, false, true},
-        {"conform", false, true, true, false, false},
-        {"auth", false, false, true, false, false},
-        {"sign", true, true, true, false, false},
-        {"verify", true, false, true, false, false},
-        {"bench", false, true, true, false, false},
-        {"clients", false, true, false, false, false},
-        {"events", false, false, false, false, false},
-        {"runtime", false, true, false, false, false},
-        {"sources", false, false, false, false, false},
+        {"apply", true, false, true, true, false, 0},
+        {"delete", true, false, true, true, false, 0},
+        {"get", false, true, true, false, false,
+         UDPAI_CLI_HAS_TABLE | UDPAI_CLI_HAS_WIDE | UDPAI_CLI_IS_SORTABLE},
+        {"watch", false, true, true, false, false, UDPAI_CLI_HAS_TABLE | UDPAI_CLI_HAS_WIDE},
+        {"status", false, true, false, false, false,
+         UDPAI_CLI_HAS_TABLE | UDPAI_CLI_HAS_WIDE | UDPAI_CLI_IS_SORTABLE},
+        {"validate", true, false, true, false, false, 0},
+        {"wait", true, true, true, false, true,
+         UDPAI_CLI_HAS_TABLE | UDPAI_CLI_HAS_WIDE | UDPAI_CLI_IS_SORTABLE},
+        {"conform", false, true, true, false, false, 0},
+        {"auth", false, false, true, false, false, 0},
+        {"sign", true, true, true, false, false, 0},
+        {"verify", true, false, true, false, false, 0},
+        {"bench", false, true, true, false, false, 0},
+        {"clients", false, true, false, false, false,
+         UDPAI_CLI_HAS_TABLE | UDPAI_CLI_HAS_WIDE | UDPAI_CLI_IS_SORTABLE},
+        {"events", false, false, false, false, false, 0},
+        {"runtime", false, true, false, false, false,
+         UDPAI_CLI_HAS_TABLE | UDPAI_CLI_HAS_WIDE | UDPAI_CLI_IS_SORTABLE},
+        {"sources", false, false, false, false, false, 0},
     };
 
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(commands); i++) {
@@ -270,14 +292,16 @@ check_heeded(udpai_ctl_options *given, const struct argp_state *state)
             argp_error(state, "--dry-run goes with delete --origin");
         if (!commands[i].is_wait)
             check_not_wait(given, state, given->is_waiting);
+        if (!given->tool)
+            udpai_cli_output_options_check(&given->common.output, given->common.command,
+                                           commands[i].tables,
+                                           given->common.format == UDPAI_CLI_TABLE, state);
     }
     check_format(given, state);
-    udpai_cli_output_options_check(&given->common.output, given->common.command,
-                                   given->common.format == UDPAI_CLI_TABLE, state);
-    udpai_conform_options_check(&given->conform, given->common.command, state);
+    check_of_tool(given->conform_option, &udpai_cli_conform, given->tool, state);
+    check_of_tool(given->bench_option, &udpai_cli_bench, given->tool, state);
     udpai_ctl_sign_options_check(&given->sign, given->common.command, state);
     udpai_ctl_validate_options_check(&given->validate, given->common.command, state);
-    udpai_bench_options_check(&given->bench, given->common.command, state);
 }
 
 /* Such a server does not say which types it has. */
@@ -306,16 +330,13 @@ check_sign(udpai_ctl_options *given, const struct argp_state *state)
     }
     if (signs && (!given->common.key || !given->sign.key_id))
         argp_error(state, "sign needs --key FILE and --key-id ID");
-    if (strcmp(given->common.command, "conform") == 0 && given->sign.authority)
-        udpai_conform_authority_take(&given->conform, given->sign.authority, state);
 }
 
 static void
 check_wait(const udpai_ctl_options *given, const struct argp_state *state)
 {
-    bool has_two = strcmp(given->common.command, "wait") == 0 ||
-                   strcmp(given->common.command, "bench") == 0 ||
-                   strcmp(given->common.command, "runtime") == 0;
+    bool has_two =
+        strcmp(given->common.command, "wait") == 0 || strcmp(given->common.command, "runtime") == 0;
     if (has_two && given->common.format != UDPAI_CLI_TABLE &&
         given->common.format != UDPAI_CLI_JSON)
         argp_error(state, "-o %s: %s has table and json", given->common.format_name,
@@ -397,13 +418,6 @@ check(udpai_ctl_options *given, const struct argp_state *state)
     choose_secrets(given);
 }
 
-static uint64_t
-usual_timeout_ms(const udpai_ctl_options *given)
-{
-    bool is_bench = given->common.command && strcmp(given->common.command, "bench") == 0;
-    return given->common.is_xds || is_bench ? XDS_TIMEOUT_MS : TIMEOUT_MS;
-}
-
 static error_t
 parse_more(int key, char *argument, struct argp_state *state)
 {
@@ -439,9 +453,9 @@ parse_more(int key, char *argument, struct argp_state *state)
     case 'f':
         return udpai_vector_push(&given->files, argument) ? 0 : ENOMEM;
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &given->conform;
+        state->child_inputs[0] = &given->conform_option;
         state->child_inputs[1] = &given->sign;
-        state->child_inputs[2] = &given->bench;
+        state->child_inputs[2] = &given->bench_option;
         state->child_inputs[3] = &given->validate;
         state->child_inputs[4] = &given->common.output;
         state->child_inputs[5] = &given->common;
@@ -452,7 +466,7 @@ parse_more(int key, char *argument, struct argp_state *state)
     case ARGP_KEY_END:
         given->wait_ms = given->common.timeout_ms ? given->common.timeout_ms : WAIT_MS;
         if (given->common.timeout_ms == 0)
-            given->common.timeout_ms = usual_timeout_ms(given);
+            given->common.timeout_ms = given->common.is_xds ? XDS_TIMEOUT_MS : TIMEOUT_MS;
         check(given, state);
         return 0;
     default:
@@ -500,10 +514,40 @@ parse(int key, char *argument, struct argp_state *state)
     }
 }
 
+/* The first one that is given is kept: what it says is for the program that has it. */
+static error_t
+keep_option(const struct argp_option *options, int key, struct argp_state *state)
+{
+    const char **first = state->input, *name = udpai_cli_option_name(options, key);
+    if (!name)
+        return ARGP_ERR_UNKNOWN;
+    if (!*first)
+        *first = name;
+    return 0;
+}
+
+static error_t
+keep_bench(int key, char *argument, struct argp_state *state)
+{
+    (void)argument;
+    return keep_option(udpai_cli_bench_options, key, state);
+}
+
+static error_t
+keep_conform(int key, char *argument, struct argp_state *state)
+{
+    (void)argument;
+    return keep_option(udpai_cli_conform_options, key, state);
+}
+
+static const struct argp bench_parser = {.options = udpai_cli_bench_options, .parser = keep_bench};
+static const struct argp conform_parser = {.options = udpai_cli_conform_options,
+                                           .parser = keep_conform};
+
 static const struct argp_child children[] = {
-    {&udpai_conform_parser, 0, "Of conform:", 3},
+    {&conform_parser, 0, "Of conform:", 3},
     {&udpai_ctl_sign_parser, 0, "Of sign and verify:", 3},
-    {&udpai_bench_parser, 0, "Of bench:", 3},
+    {&bench_parser, 0, "Of bench:", 3},
     {&udpai_ctl_validate_parser, 0, "Of validate:", 3},
     {&udpai_cli_output_parser, 0, NULL, 0},
     {&udpai_cli_options_parser, 0, NULL, 0},
@@ -554,7 +598,6 @@ void
 udpai_ctl_options_done(udpai_ctl_options *options)
 {
     udpai_vector_done(&options->files);
-    udpai_vector_done(&options->conform.resources);
     udpai_vector_done(&options->sign.trusted);
     udpai_vector_done(&options->validate.known);
     udpai_cli_options_done(&options->common);

@@ -6,8 +6,7 @@
 #include "base/util.h"
 #include "base/vector.h"
 #include "cli/options.h"
-#include "ctl/bench_options.h"
-#include "ctl/conform_options.h"
+#include "cli/tool.h"
 #include "ctl/sign_options.h"
 #include "ctl/validate_options.h"
 
@@ -33,10 +32,10 @@ typedef struct udpai_ctl_options {
     bool with_secrets;  /* of get --all */
     bool is_restore;    /* of apply: such a file */
     UDPAI_VECTOR(const char *) files;
-    udpai_conform_options conform;
+    const udpai_cli_tool *tool; /* the program that the command is; NULL: it is none */
+    const char *bench_option, *conform_option; /* the first one of its own options */
     udpai_ctl_sign_options sign;
     udpai_ctl_validate_options validate;
-    udpai_bench_options bench;
 } udpai_ctl_options;
 
 /* Ends the program for --help, --version, and what cannot be understood. */

@@ -14,7 +14,7 @@ STEPS = [
     ['base'], ['model'], ['proto'], ['wire'], ['reports'], ['codec'], ['store'], ['fanout'],
     ['events'], ['certs', 'session'], ['xds', 'sinks'], ['federation'], ['loop'], ['storage'],
     ['transport'], ['runtime'], ['recorder'], ['endpoint'], ['cli'],
-    ['daemon', 'tools/conform', 'tools/bench'], ['ctl'],
+    ['daemon', 'tools/conform', 'tools/bench', 'ctl'],
 ]
 STEP_OF = {layer: step for step, layers in enumerate(STEPS) for layer in layers}
 

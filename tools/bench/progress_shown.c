@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "ctl/bench_progress.h"
+#include "tools/bench/progress_shown.h"
 
 #include "cli/progress_line.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "ctl/publishing_changer.h"
+#include "tools/conform/publishing_changer.h"
 
 #include "base/strbuf.h"
 #include "base/vector.h"

@@ -2,7 +2,7 @@
 /* docs/man/udpactl.1 says what each figure is. */
 #include <inttypes.h>
 
-#include "ctl/bench_view.h"
+#include "tools/bench/view.h"
 
 static void
 put_step(udpai_strbuf *out, const char *name, const udpai_load_step *step, const char *of)

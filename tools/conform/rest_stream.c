@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "ctl/rest_stream.h"
+#include "tools/conform/rest_stream.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Changes made by publishing to a node by UDPA. */
-#ifndef UDPAI_CTL_PUBLISHING_CHANGER_H
-#define UDPAI_CTL_PUBLISHING_CHANGER_H
+#ifndef UDPAI_CONFORM_PUBLISHING_CHANGER_H
+#define UDPAI_CONFORM_PUBLISHING_CHANGER_H
 
 #include "cli/client.h"
 #include "tools/conform/peer.h"

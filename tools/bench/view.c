@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "ctl/bench_view.h"
+#include "tools/bench/view.h"
 
 #include <inttypes.h>
 

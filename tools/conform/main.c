@@ -1,24 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* conform: does a server do what the protocol of xDS wants? Any server: what is specific to one is
- * who changes what it serves. */
+/* udpa-conform: does a server do what the protocol of xDS wants? Any server: what is specific to
+ * one is who changes what it serves. */
 #include <regex.h>
 #include <stdio.h>
 
 #include "base/error.h"
 #include "cli/caller.h"
-#include "ctl/commands.h"
-#include "ctl/hook.h"
-#include "ctl/publishing_changer.h"
-#include "ctl/rest_stream.h"
-#include "ctl/show.h"
+#include "cli/client.h"
+#include "cli/output.h"
+#include "cli/tool.h"
+#include "tools/conform/hook.h"
+#include "tools/conform/options.h"
+#include "tools/conform/publishing_changer.h"
 #include "tools/conform/report.h"
+#include "tools/conform/rest_stream.h"
+#include "tools/conform/suite.h"
 
 #define DEFAULT_QUIET_MS 200
 #define DEFAULT_PREFIX "conform"
 #define DEFAULT_LIMIT_MS 600000
 
 typedef struct conformance {
-    const udpai_ctl_options *options;
+    const udpai_conform_options *options;
     udpai_suite suite;
     regex_t wanted;
     bool has_wanted;
@@ -41,7 +44,7 @@ is_wanted(void *userdata, const char *name)
 static udpai_cli_exit
 compile_wanted(conformance *self)
 {
-    const char *text = self->options->conform.run;
+    const char *text = self->options->run;
     char why[200];
     if (!text)
         return UDPAI_CLI_GOOD;
@@ -60,7 +63,7 @@ static udpai_cli_exit
 begin_publisher(conformance *self)
 {
     self->publisher_options = self->options->common;
-    self->publisher_options.server = self->options->conform.apply_to;
+    self->publisher_options.server = self->options->apply_to;
     self->publisher_options.node_id = "udpactl-conform";
     udpai_cli_exit result = udpai_cli_begin(&self->publisher, &self->publisher_options);
     if (result != UDPAI_CLI_GOOD)
@@ -75,7 +78,7 @@ static udpai_cli_exit
 begin_hook(conformance *self)
 {
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    if (udpai_hook_new(&self->hook, self->options->conform.change, &error) != UDPA_OK) {
+    if (udpai_hook_new(&self->hook, self->options->change, &error) != UDPA_OK) {
         udpai_cli_complain_of(error);
         return UDPAI_CLI_MISTAKE;
     }
@@ -86,15 +89,15 @@ begin_hook(conformance *self)
 static udpai_cli_exit
 begin_changer(conformance *self)
 {
-    if (self->options->conform.apply_to)
+    if (self->options->apply_to)
         return begin_publisher(self);
-    return self->options->conform.change ? begin_hook(self) : UDPAI_CLI_GOOD;
+    return self->options->change ? begin_hook(self) : UDPAI_CLI_GOOD;
 }
 
 static udpai_cli_exit
 learn_resources(conformance *self)
 {
-    const udpai_conform_options *given = &self->options->conform;
+    const udpai_conform_options *given = self->options;
     for (size_t i = 0; i < given->resources.n; i++) {
         const char *text = given->resources.items[i], *equals = strchr(text, '=');
         udpai_str word = {text, equals ? (size_t)(equals - text) : 0};
@@ -136,7 +139,7 @@ static void
 tell(void *userdata, const udpai_result *result)
 {
     const conformance *self = userdata;
-    bool is_strict = self->options->conform.is_strict;
+    bool is_strict = self->options->is_strict;
     udpai_cli_format format = self->options->common.format;
     udpai_strbuf out = {0};
     if (format == UDPAI_CLI_TAP)
@@ -158,7 +161,7 @@ tell_plan(const conformance *self)
 static void
 fill_stage(conformance *self)
 {
-    const udpai_conform_options *given = &self->options->conform;
+    const udpai_conform_options *given = self->options;
     udpai_stage *stage = &self->suite.stage;
     stage->peer = &self->peer;
     stage->node_id = udpai_str_from(self->options->common.node_id);
@@ -211,7 +214,7 @@ static udpai_cli_exit
 report(const conformance *self)
 {
     const udpai_results *results = &self->suite.results;
-    bool is_strict = self->options->conform.is_strict;
+    bool is_strict = self->options->is_strict;
     udpai_tally tally = udpai_report_tally(results, is_strict);
     udpai_strbuf out = {0};
     if (self->options->common.format == UDPAI_CLI_JUNIT)
@@ -226,7 +229,7 @@ report(const conformance *self)
     if (!results->n || tally.n_skipped == results->n) {
         udpai_cli_complain(results->n ? "every case was skipped: nothing is known of the server"
                                       : "no case matches --run '%s' (--list names them)",
-                           self->options->conform.run);
+                           self->options->run);
         return UDPAI_CLI_MISTAKE;
     }
     if (self->suite.n_out_of_time) {
@@ -247,18 +250,18 @@ list(conformance *self)
     return udpai_cli_print(&out);
 }
 
-udpai_cli_exit
-udpai_ctl_conform(udpai_cli *cli)
+static udpai_cli_exit
+run(const udpai_conform_options *options)
 {
-    conformance self = {.options = udpai_ctl_options_of(cli->options)};
-    if (cli->options->arguments.n) {
+    conformance self = {.options = options};
+    if (options->common.arguments.n) {
         udpai_cli_complain("conform takes no arguments: the server is named by --server HOST:PORT");
         return UDPAI_CLI_MISTAKE;
     }
     udpai_suite_init(&self.suite);
     fill_stage(&self);
     udpai_cli_exit result = compile_wanted(&self);
-    if (result == UDPAI_CLI_GOOD && udpai_ctl_options_of(cli->options)->conform.is_list) {
+    if (result == UDPAI_CLI_GOOD && options->is_list) {
         result = list(&self);
     } else if (result == UDPAI_CLI_GOOD) {
         result = begin(&self);
@@ -271,5 +274,17 @@ udpai_ctl_conform(udpai_cli *cli)
             result = report(&self);
     }
     end(&self);
+    return result;
+}
+
+int
+main(int argc, char **argv)
+{
+    udpai_conform_options options;
+    if (!udpai_cli_program_begin())
+        return UDPAI_CLI_REFUSED; /* and there may be nowhere to say so */
+    udpai_conform_options_parse(&options, argc, argv);
+    udpai_cli_exit result = run(&options);
+    udpai_conform_options_done(&options);
     return result;
 }

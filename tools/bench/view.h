@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Figures of a load, for people and for programs. Pure. */
-#ifndef UDPAI_CTL_BENCH_VIEW_H
-#define UDPAI_CTL_BENCH_VIEW_H
+#ifndef UDPAI_BENCH_VIEW_H
+#define UDPAI_BENCH_VIEW_H
 
 #include "base/strbuf.h"
 #include "cli/table.h"

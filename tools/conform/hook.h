@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A program of the user's that changes what the server that is tested serves. It runs as long as
  * the tests; requests are lines on its standard input, answers lines on its standard output. */
-#ifndef UDPAI_CTL_HOOK_H
-#define UDPAI_CTL_HOOK_H
+#ifndef UDPAI_CONFORM_HOOK_H
+#define UDPAI_CONFORM_HOOK_H
 
 #include "base/error.h"
 #include "tools/conform/peer.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/alloc.h"
-#include "ctl/bench_view.h"
 #include "tests/harness/test.h"
+#include "tools/bench/view.h"
 
 static const udpai_load_options usual = {
     .n_streams = 10, .n_connections = 10, .n_resources = 50, .size = 300, .n_servers = 1};
@@ -198,5 +198,5 @@ main(void)
         cmocka_unit_test(changes_that_nobody_has_asked_for),
         cmocka_unit_test(without_memory_it_is_told),
     };
-    return cmocka_run_group_tests_name("ctl/bench_view", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("bench/view", tests, NULL, NULL);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Connections to a server's REST: plain TCP, one thing after the other, as the conformance suite
  * wants it. It is no client of HTTP: what is sent and heard are bytes. */
-#ifndef UDPAI_CTL_REST_STREAM_H
-#define UDPAI_CTL_REST_STREAM_H
+#ifndef UDPAI_CONFORM_REST_STREAM_H
+#define UDPAI_CONFORM_REST_STREAM_H
 
 #include "tools/conform/peer.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "ctl/hook.h"
+#include "tools/conform/hook.h"
 
 #include <errno.h>
 #include <fcntl.h>
