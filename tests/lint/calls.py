@@ -23,7 +23,6 @@ CIRCLES = {
     'session': 6,
     'store': 9,
     'xds': 11,
-    'conform': 5,
     'transport_grpc': 16,
     'transport_http': 6,
 }

@@ -6,67 +6,6 @@
 
 #define RESPONSES_MAX 200 /* of one wait: who sends more does it for ever */
 
-const char *
-udpai_resolve(udpai_script *script, udpai_kind kind, const char *name)
-{
-    const char *found = udpai_world_name(&script->stage->world, kind, name);
-    if (!found)
-        udpai_skip_script(script,
-                          "no %s that could be '%s' is known: name one with --resource %s=NAME, or "
-                          "have the suite make it, with --change or --apply-to",
-                          udpai_kind_word(kind), name, udpai_kind_word(kind));
-    return found;
-}
-
-/* ---- looking ---- */
-
-static const udpai_news *
-find_news(const udpai_talk *talk, udpai_kind kind, const char *name, size_t from)
-{
-    const char *full = udpai_resolve(talk->script, kind, name);
-    for (size_t i = talk->news.n; full && i-- > from;) {
-        const udpai_news *news = &talk->news.items[i];
-        if (news->kind == kind && news->name && udpai_world_same_name(news->name, full))
-            return news;
-    }
-    return NULL;
-}
-
-const udpai_news *
-udpai_heard_of(const udpai_talk *talk, udpai_kind kind, const char *name)
-{
-    return talk ? find_news(talk, kind, name, talk->mark) : NULL;
-}
-
-const udpai_news *
-udpai_last_of(const udpai_talk *talk, udpai_kind kind, const char *name)
-{
-    return talk ? find_news(talk, kind, name, 0) : NULL;
-}
-
-const udpai_response *
-udpai_last_response(const udpai_talk *talk, udpai_kind kind)
-{
-    for (size_t i = talk ? talk->responses.n : 0; i-- > 0;)
-        if (talk->responses.items[i].kind == kind)
-            return &talk->responses.items[i];
-    return NULL;
-}
-
-size_t
-udpai_count_in_last(const udpai_talk *talk, udpai_kind kind, const char *name)
-{
-    const udpai_response *last = udpai_last_response(talk, kind);
-    const char *full = last ? udpai_resolve(talk->script, kind, name) : NULL;
-    size_t n = 0;
-    for (size_t i = 0; full && i < talk->news.n; i++) {
-        const udpai_news *news = &talk->news.items[i];
-        n += news->response == (size_t)(last - talk->responses.items) && !news->is_removal &&
-             news->name && udpai_world_same_name(news->name, full);
-    }
-    return n;
-}
-
 /* Has it come as it is now? What is not ours may be in any state. */
 static bool
 is_met(const udpai_talk *talk, udpai_kind kind, const char *name)
@@ -299,4 +238,41 @@ udpai_let_settle(udpai_talk *talk)
     exchange_sentinel(talk, talk->script->kind);
     (void)udpai_wait_until(talk, never, &(udpai_expected){0}, talk->script->stage->quiet_ms);
     udpai_talk_mark(talk);
+}
+
+/* ---- resource_errors ---- */
+
+static bool
+is_told(const udpai_talk *talk, const udpai_expected *what)
+{
+    return udpai_told_of(talk, what->kind, what->names[0]) != NULL;
+}
+
+void
+udpai_expect_told(udpai_talk *talk, udpai_kind kind, const char *name)
+{
+    if (!talk)
+        return;
+    udpai_expected what = {kind, UDPAI_NAMES(name), 0};
+    if (!udpai_wait_until(talk, is_told, &what, talk->script->stage->timeout_ms))
+        udpai_fail_script(talk->script,
+                          "%s %s was asked for, and nothing was said of it within %g s%s",
+                          udpai_kind_word(kind), udpai_resolve(talk->script, kind, name),
+                          (double)talk->script->stage->timeout_ms / 1000,
+                          talk->is_over ? "; the server ended the stream" : "");
+}
+
+static bool
+is_told_somehow(const udpai_talk *talk, const udpai_expected *what)
+{
+    return udpai_told_of(talk, what->kind, what->names[0]) ||
+           udpai_error_of(talk, what->kind, what->names[0]);
+}
+
+void
+udpai_await_error(udpai_talk *talk, udpai_kind kind, const char *name)
+{
+    if (talk)
+        (void)udpai_wait_until(talk, is_told_somehow, &(udpai_expected){kind, UDPAI_NAMES(name), 0},
+                               talk->script->stage->quiet_ms);
 }
