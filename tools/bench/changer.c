@@ -29,15 +29,15 @@ note_error(udpai_changer *changer, udpa_err code, const char *what, udpai_str re
 }
 
 static void
-on_message(void *userdata, const udpai_load_talk *talk)
+on_message(void *userdata, const udpai_load_stream *stream)
 {
     udpai_changer *changer = userdata;
-    if (talk->is_receipt)
+    if (stream->is_receipt)
         changer->n_receipts++;
-    if (talk->is_receipt && talk->is_refused)
+    if (stream->is_receipt && stream->is_rejected)
         note_error(changer, UDPA_ERR_DENIED, "what was published is refused: ",
-                   talk->reason.len ? udpai_load_text_view(&talk->reason)
-                                    : UDPAI_STR("it does not say why"));
+                   stream->reason.len ? udpai_load_text_view(&stream->reason)
+                                      : UDPAI_STR("it does not say why"));
 }
 
 static void
@@ -45,7 +45,7 @@ on_data(void *userdata, size_t stream, udpai_str bytes)
 {
     udpai_changer *changer = userdata;
     (void)stream;
-    if (!udpai_load_talk_take(&changer->talk, bytes))
+    if (!udpai_load_stream_read(&changer->stream, bytes))
         note_error(changer, UDPA_ERR_MALFORMED, "what it says cannot be read", UDPAI_STR(""));
 }
 
@@ -101,8 +101,8 @@ await_receipts(udpai_changer *changer, uint64_t n_sent, uint64_t n_ahead, udpa_e
     udpa_err err = check(changer, ret_error);
     while (err == UDPA_OK && n_sent - changer->n_receipts > n_ahead) {
         udpai_load_loop_run(changer->loop, TURN_MS);
-        udpai_load_loop_tell(changer->loop, "publications", changer->n_receipts,
-                             changer->n_publications);
+        udpai_load_loop_report(changer->loop, "publications", changer->n_receipts,
+                               changer->n_publications);
         if (n != changer->n_receipts)
             last_ms = udpai_monotonic_ms();
         n = changer->n_receipts;
@@ -201,8 +201,8 @@ begin_publishing(udpai_changer *changer, udpa_error **ret_error)
         err = await_ready(changer, ret_error);
     if (err != UDPA_OK)
         return err;
-    changer->talk =
-        (udpai_load_talk){.protocol = UDPAI_LOAD_UDPA, .message = on_message, .userdata = changer};
+    changer->stream = (udpai_load_stream){
+        .protocol = UDPAI_LOAD_UDPA, .message = on_message, .userdata = changer};
     if (!udpai_link_request(changer->link, udpai_load_path(UDPAI_LOAD_UDPA)))
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     snprintf(id, sizeof(id), "%s-publisher", changer->options->node_id);

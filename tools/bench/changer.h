@@ -5,7 +5,7 @@
 
 #include "tools/bench/link.h"
 #include "tools/bench/spaces.h"
-#include "tools/bench/talk.h"
+#include "tools/bench/stream.h"
 
 typedef struct udpai_changer {
     const udpai_load_options *options;
@@ -14,7 +14,7 @@ typedef struct udpai_changer {
     /* By publishing to a node of UDPA: */
     SSL_CTX *tls;
     udpai_link *link;
-    udpai_load_talk talk;
+    udpai_load_stream stream;
     bool is_ready;
     uint64_t n_receipts, n_publications; /* that have come; of the first resources */
     udpa_err code;                       /* what has gone wrong, and how */

@@ -28,7 +28,7 @@ static void
 on_mark(void *userdata, uint64_t serial)
 {
     udpai_changes *changes = userdata;
-    uint64_t now = changes->crowd->loop->now_ns;
+    uint64_t now = changes->clients->loop->now_ns;
     if (serial == 0 || serial > changes->n_sent)
         return;
     struct udpai_load_change *change = &changes->all[serial];
@@ -50,7 +50,7 @@ send_change(udpai_changes *changes, udpa_error **ret_error)
     uint64_t serial = changes->n_sent + 1;
     size_t resource = serial % changes->options->n_resources;
     struct udpai_load_change *change = &changes->all[serial];
-    change->n_left = changes->n_awaited = udpai_crowd_n_readers(changes->crowd, resource);
+    change->n_left = changes->n_awaited = udpai_load_clients_n_readers(changes->clients, resource);
     change->sent_ns = udpai_monotonic_ns();
     changes->n_sent++;
     if (change->n_left == 0)
@@ -85,7 +85,7 @@ static udpa_err
 check(const udpai_changes *changes, uint64_t begin_ns, udpa_error **ret_error)
 {
     uint64_t patience_ns = changes->options->patience_ms * NS_PER_MS, now = udpai_monotonic_ns();
-    udpa_err err = udpai_crowd_check(changes->crowd, ret_error);
+    udpa_err err = udpai_load_clients_check(changes->clients, ret_error);
     if (err != UDPA_OK)
         return err;
     if (changes->figures->deliveries.has_failed || changes->figures->last.has_failed)
@@ -101,10 +101,10 @@ check(const udpai_changes *changes, uint64_t begin_ns, udpa_error **ret_error)
 static void
 take_turn(udpai_changes *changes, int turn_ms)
 {
-    udpai_load_loop *loop = changes->crowd->loop;
+    udpai_load_loop *loop = changes->clients->loop;
     udpai_load_loop_run(loop, turn_ms);
     udpai_slow_read(&changes->slow, loop->now_ns);
-    udpai_load_loop_tell(loop, "changes", changes->n_over, changes->options->n_changes);
+    udpai_load_loop_report(loop, "changes", changes->n_over, changes->options->n_changes);
 }
 
 udpa_err
@@ -114,7 +114,7 @@ udpai_changes_run(udpai_changes *changes, udpa_error **ret_error)
     int turn_ms = changes->options->per_second > 0 ? 1 : TURN_MS;
     udpa_err err = UDPA_OK;
     changes->is_measured = true;
-    udpai_slow_begin(&changes->slow, changes->crowd, begin_ns);
+    udpai_slow_begin(&changes->slow, changes->clients, begin_ns);
     while (err == UDPA_OK && !is_over(changes, begin_ns)) {
         while (err == UDPA_OK && may_send(changes, begin_ns))
             err = send_change(changes, ret_error);
@@ -133,10 +133,10 @@ udpai_changes_run_one(udpai_changes *changes, udpa_error **ret_error)
     uint64_t begin_ns = changes->last_ns = udpai_monotonic_ns();
     udpa_err err = send_change(changes, ret_error);
     while (err == UDPA_OK && changes->all[changes->n_sent].n_left > 0) {
-        udpai_load_loop_run(changes->crowd->loop, TURN_MS);
-        udpai_load_loop_tell(changes->crowd->loop, "streams that are back",
-                             changes->n_awaited - changes->all[changes->n_sent].n_left,
-                             changes->n_awaited);
+        udpai_load_loop_run(changes->clients->loop, TURN_MS);
+        udpai_load_loop_report(changes->clients->loop, "streams that are back",
+                               changes->n_awaited - changes->all[changes->n_sent].n_left,
+                               changes->n_awaited);
         err = check(changes, begin_ns, ret_error);
     }
     return err;
@@ -146,25 +146,25 @@ udpai_changes_run_one(udpai_changes *changes, udpa_error **ret_error)
 
 udpa_err
 udpai_changes_begin(udpai_changes *changes,
-                    udpai_crowd *crowd,
+                    udpai_load_clients *clients,
                     udpai_changer *changer,
                     udpai_load_figures *figures,
                     udpa_error **ret_error)
 {
-    const udpai_load_options *options = crowd->options;
-    *changes =
-        (udpai_changes){.options = options, .crowd = crowd, .changer = changer, .figures = figures};
+    const udpai_load_options *options = clients->options;
+    *changes = (udpai_changes){
+        .options = options, .clients = clients, .changer = changer, .figures = figures};
     changes->all = udpai_alloc_array(options->n_changes + 2, sizeof(*changes->all));
     if (!changes->all)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    crowd->found = on_mark;
-    crowd->userdata = changes;
+    clients->found = on_mark;
+    clients->userdata = changes;
     return UDPA_OK;
 }
 
 void
 udpai_changes_end(udpai_changes *changes)
 {
-    changes->crowd->found = NULL;
+    changes->clients->found = NULL;
     udpai_free(changes->all);
 }

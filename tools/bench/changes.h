@@ -10,7 +10,7 @@ struct udpai_load_change;
 
 typedef struct udpai_changes {
     const udpai_load_options *options;
-    udpai_crowd *crowd;
+    udpai_load_clients *clients;
     udpai_changer *changer;
     udpai_load_figures *figures;
     struct udpai_load_change *all; /* owned; by serial, of which the first is 1 */
@@ -22,7 +22,7 @@ typedef struct udpai_changes {
 } udpai_changes;
 
 udpa_err udpai_changes_begin(udpai_changes *changes,
-                             udpai_crowd *crowd,
+                             udpai_load_clients *clients,
                              udpai_changer *changer,
                              udpai_load_figures *figures,
                              udpa_error **ret_error);

@@ -256,9 +256,9 @@ udpai_load_loop_run(udpai_load_loop *loop, int timeout_ms)
 }
 
 void
-udpai_load_loop_tell(udpai_load_loop *loop, const char *step, size_t n, size_t n_all)
+udpai_load_loop_report(udpai_load_loop *loop, const char *step, size_t n, size_t n_all)
 {
-    udpai_load_progress_tell(&loop->progress, loop->now_ns, step, n, n_all);
+    udpai_load_progress_report(&loop->progress, loop->now_ns, step, n, n_all);
 }
 
 /* ---- its life ---- */

@@ -39,7 +39,7 @@ void udpai_load_loop_close(udpai_load_loop *loop);
 /* Waits for at most so long, and tells of what has come. */
 void udpai_load_loop_run(udpai_load_loop *loop, int timeout_ms);
 /* Tells how far this step is, to whoever wants to know. */
-void udpai_load_loop_tell(udpai_load_loop *loop, const char *step, size_t n, size_t n_all);
+void udpai_load_loop_report(udpai_load_loop *loop, const char *step, size_t n, size_t n_all);
 
 /* NULL without TLS. */
 udpa_err

@@ -20,7 +20,7 @@ typedef struct udpai_load_progress {
 } udpai_load_progress;
 
 /* Tells it, unless it has just been told. */
-void udpai_load_progress_tell(
+void udpai_load_progress_report(
     udpai_load_progress *progress, uint64_t now_ns, const char *step, size_t n, size_t n_all);
 
 #endif

@@ -57,7 +57,7 @@ static const struct place udpa_places[] = {
     {UDPAI_PATH1(4), UDPAI_MEANS_RECEIPT},
     {UDPAI_PATH2(4, 2), UDPAI_MEANS_RECEIPT_ERROR},
     {UDPAI_PATH3(4, 2, 2), UDPAI_MEANS_REASON},
-    {UDPAI_PATH1(5), UDPAI_MEANS_REFUSAL},
+    {UDPAI_PATH1(5), UDPAI_MEANS_REJECTION},
     {UDPAI_PATH2(5, 4), UDPAI_MEANS_MORE},
     {UDPAI_PATH3(5, 4, 2), UDPAI_MEANS_REASON},
     {0, UDPAI_MEANS_NOTHING},
@@ -116,18 +116,19 @@ put_text(udpai_proto_writer *writer, uint32_t number, const char *text)
 }
 
 static size_t
-index_of(const udpai_load_question *question, size_t i)
+index_of(const udpai_load_subscription *subscription, size_t i)
 {
-    return (question->first + i) % question->n_resources;
+    return (subscription->first + i) % subscription->n_resources;
 }
 
 static void
-put_names(udpai_proto_writer *writer, uint32_t number, const udpai_load_question *question)
+put_names(udpai_proto_writer *writer, uint32_t number, const udpai_load_subscription *subscription)
 {
     char room[UDPAI_CONTENTS_NAME_ROOM];
-    for (size_t i = 0; i < question->n_names; i++)
+    for (size_t i = 0; i < subscription->n_names; i++)
         udpai_proto_put_bytes(
-            writer, number, udpai_contents_name(room, question->name_space, index_of(question, i)));
+            writer, number,
+            udpai_contents_name(room, subscription->name_space, index_of(subscription, i)));
 }
 
 struct held {
@@ -143,14 +144,16 @@ put_held(udpai_proto_writer *writer, const void *from)
 }
 
 static void
-put_all_held(udpai_proto_writer *writer, uint32_t number, const udpai_load_question *question)
+put_all_held(udpai_proto_writer *writer,
+             uint32_t number,
+             const udpai_load_subscription *subscription)
 {
     char room[UDPAI_CONTENTS_NAME_ROOM];
-    size_t n = question->n_names ? question->n_names : question->n_resources;
-    for (size_t i = 0; question->held && i < n; i++) {
-        const udpai_load_version *version = &question->held[index_of(question, i)];
+    size_t n = subscription->n_names ? subscription->n_names : subscription->n_resources;
+    for (size_t i = 0; subscription->held && i < n; i++) {
+        const udpai_load_version *version = &subscription->held[index_of(subscription, i)];
         const struct held held = {
-            udpai_contents_name(room, question->name_space, index_of(question, i)),
+            udpai_contents_name(room, subscription->name_space, index_of(subscription, i)),
             {version->text, version->len},
         };
         if (version->len)
@@ -159,9 +162,9 @@ put_all_held(udpai_proto_writer *writer, uint32_t number, const udpai_load_quest
 }
 
 static const char *
-node_id(char room[UDPAI_LOAD_ID_ROOM], const udpai_load_question *question)
+node_id(char room[UDPAI_LOAD_ID_ROOM], const udpai_load_subscription *subscription)
 {
-    snprintf(room, UDPAI_LOAD_ID_ROOM, "%s-%u", question->node_id, question->number);
+    snprintf(room, UDPAI_LOAD_ID_ROOM, "%s-%u", subscription->node_id, subscription->number);
     return room;
 }
 
@@ -176,34 +179,34 @@ put_xds_node(udpai_proto_writer *writer, const void *from)
 static void
 put_delta_question(udpai_proto_writer *writer, const void *from)
 {
-    const udpai_load_question *question = from;
-    udpai_load_put_nested(writer, 1, put_xds_node, question);
-    put_text(writer, 2, question->type_url);
-    put_names(writer, 3, question);
-    if (!question->n_names)
+    const udpai_load_subscription *subscription = from;
+    udpai_load_put_nested(writer, 1, put_xds_node, subscription);
+    put_text(writer, 2, subscription->type_url);
+    put_names(writer, 3, subscription);
+    if (!subscription->n_names)
         put_text(writer, 3, "*");
-    put_all_held(writer, 5, question);
+    put_all_held(writer, 5, subscription);
 }
 
 static void
 put_state_of_the_world_question(udpai_proto_writer *writer, const void *from)
 {
-    const udpai_load_question *question = from;
-    udpai_load_put_nested(writer, 2, put_xds_node, question);
-    put_names(writer, 3, question);
-    put_text(writer, 4, question->type_url);
+    const udpai_load_subscription *subscription = from;
+    udpai_load_put_nested(writer, 2, put_xds_node, subscription);
+    put_names(writer, 3, subscription);
+    put_text(writer, 4, subscription->type_url);
 }
 
 static void
 put_subscribe(udpai_proto_writer *writer, const void *from)
 {
-    const udpai_load_question *question = from;
-    put_text(writer, 1, question->type_url);
-    put_names(writer, 2, question);
-    if (!question->n_names)
+    const udpai_load_subscription *subscription = from;
+    put_text(writer, 1, subscription->type_url);
+    put_names(writer, 2, subscription);
+    if (!subscription->n_names)
         put_text(writer, 2, "*");
-    put_all_held(writer, 3, question);
-    put_text(writer, 4, question->name_space);
+    put_all_held(writer, 3, subscription);
+    put_text(writer, 4, subscription->name_space);
 }
 
 static void
@@ -213,33 +216,34 @@ put_udpa_question(udpai_proto_writer *writer, const void *from)
 }
 
 void
-udpai_load_put_question(udpai_strbuf *out,
-                        udpai_load_protocol protocol,
-                        const udpai_load_question *question)
+udpai_load_put_subscription(udpai_strbuf *out,
+                            udpai_load_protocol protocol,
+                            const udpai_load_subscription *subscription)
 {
     static const udpai_load_put_fn puts[] = {put_delta_question, put_state_of_the_world_question,
                                              put_udpa_question};
     char room[UDPAI_LOAD_ID_ROOM];
     if (protocol == UDPAI_LOAD_UDPA)
-        udpai_load_put_node(out, node_id(room, question));
-    put_message(out, puts[protocol], question);
-    for (size_t i = 1; i < question->n_of_a_stream; i++) {
-        udpai_load_question more = *question;
-        more.name_space = question->spaces[(question->first_space + i) % question->n_spaces];
+        udpai_load_put_node(out, node_id(room, subscription));
+    put_message(out, puts[protocol], subscription);
+    for (size_t i = 1; i < subscription->n_of_a_stream; i++) {
+        udpai_load_subscription more = *subscription;
+        more.name_space =
+            subscription->spaces[(subscription->first_space + i) % subscription->n_spaces];
         put_message(out, puts[protocol], &more);
     }
 }
 
 struct acknowledgement {
-    const udpai_load_question *question;
-    const udpai_load_answer *answer;
+    const udpai_load_subscription *subscription;
+    const udpai_load_ack *answer;
 };
 
 static void
 put_delta_acknowledgement(udpai_proto_writer *writer, const void *from)
 {
     const struct acknowledgement *both = from;
-    put_text(writer, 2, both->question->type_url);
+    put_text(writer, 2, both->subscription->type_url);
     udpai_proto_put_bytes(writer, 6, both->answer->nonce);
 }
 
@@ -248,8 +252,8 @@ put_state_of_the_world_acknowledgement(udpai_proto_writer *writer, const void *f
 {
     const struct acknowledgement *both = from;
     udpai_proto_put_bytes(writer, 1, both->answer->version);
-    put_names(writer, 3, both->question);
-    put_text(writer, 4, both->question->type_url);
+    put_names(writer, 3, both->subscription);
+    put_text(writer, 4, both->subscription->type_url);
     udpai_proto_put_bytes(writer, 5, both->answer->nonce);
 }
 
@@ -264,12 +268,12 @@ put_receipt(udpai_proto_writer *writer, const void *from)
 void
 udpai_load_put_acknowledgement(udpai_strbuf *out,
                                udpai_load_protocol protocol,
-                               const udpai_load_question *question,
-                               const udpai_load_answer *answer)
+                               const udpai_load_subscription *subscription,
+                               const udpai_load_ack *answer)
 {
     static const udpai_load_put_fn puts[] = {put_delta_acknowledgement,
                                              put_state_of_the_world_acknowledgement, put_receipt};
-    put_message(out, puts[protocol], &(struct acknowledgement){question, answer});
+    put_message(out, puts[protocol], &(struct acknowledgement){subscription, answer});
 }
 
 /* ---- publishing ---- */

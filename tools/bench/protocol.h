@@ -5,7 +5,7 @@
 #define UDPAI_BENCH_PROTOCOL_H
 
 #include "base/strbuf.h"
-#include "tools/bench/cutter.h"
+#include "tools/bench/message_parser.h"
 #include "tools/bench/spaces.h"
 
 #define UDPAI_LOAD_ID_ROOM 256
@@ -24,7 +24,7 @@ typedef enum udpai_load_meaning {
     UDPAI_MEANS_RECEIPT_WANTED, /* a number */
     UDPAI_MEANS_RECEIPT,        /* a message: what we published was taken … */
     UDPAI_MEANS_RECEIPT_ERROR,  /* … but for this */
-    UDPAI_MEANS_REFUSAL,        /* a message: what we asked for is not served */
+    UDPAI_MEANS_REJECTION,      /* a message: what we asked for is not served */
     UDPAI_MEANS_REASON,         /* of one of these two, in words */
 } udpai_load_meaning;
 
@@ -42,7 +42,7 @@ typedef struct udpai_load_version {
 } udpai_load_version;
 
 /* What a stream asks for at its beginning. */
-typedef struct udpai_load_question {
+typedef struct udpai_load_subscription {
     const char *type_url, *name_space;
     const udpai_load_space *spaces;              /* of UDPA, so many from this one on, around; */
     size_t n_spaces, first_space, n_of_a_stream; /* 0: name_space alone */
@@ -50,21 +50,21 @@ typedef struct udpai_load_question {
     size_t first, n_names, n_resources; /* n_names from this one on, around; 0: all, by wildcard */
     const udpai_load_version *held;     /* of each resource; NULL: none */
     unsigned number;                    /* of the stream */
-} udpai_load_question;
+} udpai_load_subscription;
 
 /* What a message of the server is answered by. Views. */
-typedef struct udpai_load_answer {
+typedef struct udpai_load_ack {
     udpai_str nonce, version;
-} udpai_load_answer;
+} udpai_load_ack;
 
 /* Each appends messages of gRPC, with the five bytes before them. */
-void udpai_load_put_question(udpai_strbuf *out,
-                             udpai_load_protocol protocol,
-                             const udpai_load_question *question);
+void udpai_load_put_subscription(udpai_strbuf *out,
+                                 udpai_load_protocol protocol,
+                                 const udpai_load_subscription *subscription);
 void udpai_load_put_acknowledgement(udpai_strbuf *out,
                                     udpai_load_protocol protocol,
-                                    const udpai_load_question *question,
-                                    const udpai_load_answer *answer);
+                                    const udpai_load_subscription *subscription,
+                                    const udpai_load_ack *answer);
 /* Of UDPA: who we are, which comes first. */
 void udpai_load_put_node(udpai_strbuf *out, const char *id);
 

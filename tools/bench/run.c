@@ -11,7 +11,7 @@ typedef struct run {
     const udpai_load_options *options;
     udpai_load_figures *figures;
     udpai_load_loop loop;
-    udpai_crowd crowd;
+    udpai_load_clients clients;
     udpai_changer changer;
     udpai_changes changes;
 } run;
@@ -98,7 +98,7 @@ connect_all(run *self, udpa_error **ret_error)
 {
     udpai_load_step *step = &self->figures->connect;
     measure begin = begin_measure(self);
-    udpa_err err = udpai_crowd_connect(&self->crowd, ret_error);
+    udpa_err err = udpai_load_clients_connect(&self->clients, ret_error);
     end_measure(self, &begin, ms_since(begin.begin_ns), step);
     step->n = self->options->n_connections;
     self->figures->memory.connected_kb = memory_kb(self);
@@ -110,11 +110,11 @@ synchronize(run *self, udpa_error **ret_error)
 {
     udpai_load_step *step = &self->figures->sync;
     measure begin = begin_measure(self);
-    udpa_err err = udpai_crowd_subscribe(&self->crowd, false, ret_error);
+    udpa_err err = udpai_load_clients_subscribe(&self->clients, false, ret_error);
     if (err == UDPA_OK)
-        err = udpai_crowd_await(&self->crowd, ret_error);
-    end_measure(self, &begin, ms_until(&begin, self->crowd.last_ns), step);
-    step->n = self->crowd.n_resources;
+        err = udpai_load_clients_await(&self->clients, ret_error);
+    end_measure(self, &begin, ms_until(&begin, self->clients.last_ns), step);
+    step->n = self->clients.n_resources;
     self->figures->memory.synced_kb = memory_kb(self);
     return err;
 }
@@ -125,14 +125,14 @@ change(run *self, udpa_error **ret_error)
     udpai_load_step *step = &self->figures->changes;
     if (self->options->n_changes == 0)
         return UDPA_OK;
-    uint64_t n_messages = self->crowd.n_messages;
+    uint64_t n_messages = self->clients.n_messages;
     measure begin = begin_measure(self);
     udpa_err err = udpai_changes_run(&self->changes, ret_error);
     bool is_late = self->changes.n_over < self->changes.n_sent;
     end_measure(self, &begin,
                 is_late ? ms_until(&begin, self->changes.last_ns) : ms_since(begin.begin_ns), step);
     step->n = self->changes.n_sent;
-    self->figures->n_messages = self->crowd.n_messages - n_messages;
+    self->figures->n_messages = self->clients.n_messages - n_messages;
     return err;
 }
 
@@ -143,14 +143,14 @@ reconnect(run *self, udpa_error **ret_error)
     if (!self->options->reconnects)
         return UDPA_OK;
     measure begin = begin_measure(self);
-    udpai_crowd_disconnect(&self->crowd);
-    udpa_err err = udpai_crowd_connect(&self->crowd, ret_error);
+    udpai_load_clients_disconnect(&self->clients);
+    udpa_err err = udpai_load_clients_connect(&self->clients, ret_error);
     if (err == UDPA_OK)
-        err = udpai_crowd_subscribe(&self->crowd, true, ret_error);
+        err = udpai_load_clients_subscribe(&self->clients, true, ret_error);
     if (err == UDPA_OK)
         err = udpai_changes_run_one(&self->changes, ret_error);
     end_measure(self, &begin, ms_since(begin.begin_ns), step);
-    size_t n = self->crowd.n_resources, n_awaited = self->changes.n_awaited;
+    size_t n = self->clients.n_resources, n_awaited = self->changes.n_awaited;
     step->n = n > n_awaited ? n - n_awaited : 0;
     return err;
 }
@@ -183,9 +183,9 @@ begin(run *self, udpa_error **ret_error)
     if (err == UDPA_OK)
         err = udpai_changer_begin(&self->changer, &self->loop, options, ret_error);
     if (err == UDPA_OK)
-        err = udpai_crowd_begin(&self->crowd, &self->loop, options, ret_error);
+        err = udpai_load_clients_begin(&self->clients, &self->loop, options, ret_error);
     if (err == UDPA_OK)
-        err = udpai_changes_begin(&self->changes, &self->crowd, &self->changer, self->figures,
+        err = udpai_changes_begin(&self->changes, &self->clients, &self->changer, self->figures,
                                   ret_error);
     return err;
 }
@@ -197,17 +197,17 @@ udpai_load_run(const udpai_load_options *options,
 {
     run self = {.options = options, .figures = figures, .changer.control = -1};
     *figures = (udpai_load_figures){0};
-    self.crowd.options = options;
-    self.changes.crowd = &self.crowd;
+    self.clients.options = options;
+    self.changes.clients = &self.clients;
     udpa_err err = udpai_load_check(options, ret_error);
     if (err != UDPA_OK)
         return err;
     err = begin(&self, ret_error);
     if (err == UDPA_OK)
         err = run_steps(&self, ret_error);
-    figures->n_errors = self.crowd.n_errors;
+    figures->n_errors = self.clients.n_errors;
     udpai_changes_end(&self.changes);
-    udpai_crowd_end(&self.crowd);
+    udpai_load_clients_end(&self.clients);
     if (!options->keeps)
         udpai_changer_clean(&self.changer);
     udpai_changer_end(&self.changer);

@@ -11,7 +11,7 @@ udpai_load_n_in_space(const udpai_load_options *options, size_t first)
 }
 
 bool
-udpai_load_asks_for_space(const udpai_load_options *options, size_t first, size_t space)
+udpai_load_subscribes_to_space(const udpai_load_options *options, size_t first, size_t space)
 {
     size_t n = udpai_load_n_spaces(options);
     return (space + n - first) % n < udpai_load_n_of_a_stream(options);

@@ -30,7 +30,7 @@ udpai_load_n_of_a_stream(const udpai_load_options *options)
 }
 
 /* Does who asks from this one on ask for that one? */
-bool udpai_load_asks_for_space(const udpai_load_options *options, size_t first, size_t space);
+bool udpai_load_subscribes_to_space(const udpai_load_options *options, size_t first, size_t space);
 
 /* How many resources lie in it, from @p first on. */
 size_t udpai_load_n_in_space(const udpai_load_options *options, size_t first);

@@ -21,8 +21,8 @@ it_is_told_now_and_then(void **state)
     udpai_load_progress progress = {.fn = on_progress, .last_ns = 1000};
     n_told = 0;
     for (uint64_t i = 0; i <= 100; i++)
-        udpai_load_progress_tell(&progress, 1000 + i * UDPAI_LOAD_PROGRESS_NS / 25, "steps", i,
-                                 100);
+        udpai_load_progress_report(&progress, 1000 + i * UDPAI_LOAD_PROGRESS_NS / 25, "steps", i,
+                                   100);
     assert_int_equal(n_told, 4);
     assert_int_equal(last, 100);
 }
@@ -32,7 +32,7 @@ nobody_need_listen(void **state)
 {
     (void)state;
     udpai_load_progress progress = {0};
-    udpai_load_progress_tell(&progress, UINT64_MAX, "steps", 1, 100);
+    udpai_load_progress_report(&progress, UINT64_MAX, "steps", 1, 100);
     assert_int_equal(progress.last_ns, 0);
 }
 

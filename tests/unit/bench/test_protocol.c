@@ -20,7 +20,7 @@ struct fixture {
     udpai_decoder decoder;
     udpai_message message;
     udpai_load_version held[8];
-    udpai_load_question question;
+    udpai_load_subscription subscription;
 };
 
 static int
@@ -29,11 +29,11 @@ setup(void **state)
     struct fixture *self = calloc(1, sizeof(*self));
     assert_non_null(self);
     udpai_decoder_init(&self->decoder);
-    self->question = (udpai_load_question){.type_url = TYPE,
-                                           .node_id = "bench",
-                                           .name_space = "com.acme",
-                                           .n_resources = UDPAI_ARRAY_LEN(self->held),
-                                           .number = 17};
+    self->subscription = (udpai_load_subscription){.type_url = TYPE,
+                                                   .node_id = "bench",
+                                                   .name_space = "com.acme",
+                                                   .n_resources = UDPAI_ARRAY_LEN(self->held),
+                                                   .number = 17};
     *state = self;
     return 0;
 }
@@ -86,7 +86,7 @@ hold(struct fixture *self, size_t index, const char *version)
 {
     self->held[index].len = (uint8_t)strlen(version);
     memcpy(self->held[index].text, version, strlen(version));
-    self->question.held = self->held;
+    self->subscription.held = self->held;
 }
 
 /* ---- delta ---- */
@@ -94,7 +94,7 @@ hold(struct fixture *self, size_t index, const char *version)
 static void
 put_delta(struct fixture *self)
 {
-    udpai_load_put_question(&self->out, UDPAI_LOAD_DELTA, &self->question);
+    udpai_load_put_subscription(&self->out, UDPAI_LOAD_DELTA, &self->subscription);
 }
 
 static delta_request *
@@ -130,9 +130,9 @@ static void
 delta_by_name(void **state)
 {
     struct fixture *self = *state;
-    self->question.first = 7;
-    self->question.n_names = 2;
-    self->question.name_space = "";
+    self->subscription.first = 7;
+    self->subscription.n_names = 2;
+    self->subscription.name_space = "";
     put_delta(self);
     delta_request *request = next_delta(self);
     assert_int_equal(request->n_resource_names_subscribe, 2);
@@ -148,8 +148,8 @@ delta_with_what_is_held(void **state)
     hold(self, 1, "version of one");
     hold(self, 6, "of six");
     put_delta(self);
-    self->question.first = 5;
-    self->question.n_names = 3;
+    self->subscription.first = 5;
+    self->subscription.n_names = 3;
     put_delta(self);
     delta_request *request = next_delta(self);
     assert_int_equal(request->n_initial_resource_versions, 2);
@@ -168,8 +168,8 @@ static void
 delta_acknowledgement(void **state)
 {
     struct fixture *self = *state;
-    const udpai_load_answer answer = {UDPAI_STR("nonce"), UDPAI_STR("")};
-    udpai_load_put_acknowledgement(&self->out, UDPAI_LOAD_DELTA, &self->question, &answer);
+    const udpai_load_ack answer = {UDPAI_STR("nonce"), UDPAI_STR("")};
+    udpai_load_put_acknowledgement(&self->out, UDPAI_LOAD_DELTA, &self->subscription, &answer);
     delta_request *request = next_delta(self);
     assert_string_equal(request->type_url, TYPE);
     assert_string_equal(request->response_nonce, "nonce");
@@ -191,7 +191,7 @@ static void
 state_of_the_world_question(void **state)
 {
     struct fixture *self = *state;
-    udpai_load_put_question(&self->out, UDPAI_LOAD_STATE_OF_THE_WORLD, &self->question);
+    udpai_load_put_subscription(&self->out, UDPAI_LOAD_STATE_OF_THE_WORLD, &self->subscription);
     sotw_request *request = next_sotw(self);
     assert_string_equal(request->type_url, TYPE);
     assert_string_equal(request->node->id, "bench-17");
@@ -206,10 +206,10 @@ static void
 state_of_the_world_acknowledgement(void **state)
 {
     struct fixture *self = *state;
-    const udpai_load_answer answer = {UDPAI_STR("nonce"), UDPAI_STR("version")};
-    self->question.first = 1;
-    self->question.n_names = 3;
-    udpai_load_put_acknowledgement(&self->out, UDPAI_LOAD_STATE_OF_THE_WORLD, &self->question,
+    const udpai_load_ack answer = {UDPAI_STR("nonce"), UDPAI_STR("version")};
+    self->subscription.first = 1;
+    self->subscription.n_names = 3;
+    udpai_load_put_acknowledgement(&self->out, UDPAI_LOAD_STATE_OF_THE_WORLD, &self->subscription,
                                    &answer);
     sotw_request *request = next_sotw(self);
     assert_string_equal(request->type_url, TYPE);
@@ -256,7 +256,7 @@ udpa_says_who_we_are(void **state)
 static const udpai_subscription_message *
 next_subscription(struct fixture *self)
 {
-    udpai_load_put_question(&self->out, UDPAI_LOAD_UDPA, &self->question);
+    udpai_load_put_subscription(&self->out, UDPAI_LOAD_UDPA, &self->subscription);
     assert_node(self, "bench-17");
     const udpai_message *message = next_udpa(self);
     assert_int_equal(message->kind, UDPAI_MESSAGE_SUBSCRIBE);
@@ -280,8 +280,8 @@ udpa_by_name_with_what_is_held(void **state)
     struct fixture *self = *state;
     hold(self, 7, "of seven");
     hold(self, 3, "of three");
-    self->question.first = 6;
-    self->question.n_names = 3;
+    self->subscription.first = 6;
+    self->subscription.n_names = 3;
     const udpai_subscription_message *asked = next_subscription(self);
     assert_int_equal(asked->n_names, 3);
     assert_str(asked->names[0], "com.acme/000006");
@@ -295,8 +295,8 @@ static void
 udpa_receipt(void **state)
 {
     struct fixture *self = *state;
-    const udpai_load_answer answer = {UDPAI_STR("0123"), UDPAI_STR("")};
-    udpai_load_put_acknowledgement(&self->out, UDPAI_LOAD_UDPA, &self->question, &answer);
+    const udpai_load_ack answer = {UDPAI_STR("0123"), UDPAI_STR("")};
+    udpai_load_put_acknowledgement(&self->out, UDPAI_LOAD_UDPA, &self->subscription, &answer);
     const udpai_message *message = next_udpa(self);
     assert_int_equal(message->kind, UDPAI_MESSAGE_RECEIPT);
     assert_str(message->receipt.nonce, "0123");

@@ -54,14 +54,15 @@ a_stream_asks_for_several(void **state)
     for (size_t first = 0; first < 5; first++) {
         size_t n_one = 0, n_three = 0;
         for (size_t i = 0; i < 12; i++) {
-            n_one += udpai_load_asks_for_space(&one, first, udpai_load_space_of(&one, i));
-            n_three += udpai_load_asks_for_space(&three, first, udpai_load_space_of(&three, i));
+            n_one += udpai_load_subscribes_to_space(&one, first, udpai_load_space_of(&one, i));
+            n_three +=
+                udpai_load_subscribes_to_space(&three, first, udpai_load_space_of(&three, i));
         }
         assert_int_equal(udpai_load_n_in_spaces(&one, first), n_one);
         assert_int_equal(udpai_load_n_in_spaces(&three, first), n_three);
     }
-    assert_true(udpai_load_asks_for_space(&three, 4, 1));
-    assert_false(udpai_load_asks_for_space(&three, 4, 2));
+    assert_true(udpai_load_subscribes_to_space(&three, 4, 1));
+    assert_false(udpai_load_subscribes_to_space(&three, 4, 2));
 }
 
 int

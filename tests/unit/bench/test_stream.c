@@ -3,12 +3,12 @@
 #include "base/strbuf.h"
 #include "tests/harness/test.h"
 #include "tests/harness/wire.h"
-#include "tools/bench/talk.h"
+#include "tools/bench/stream.h"
 
 #define N_LEARNED 10
 
 struct fixture {
-    udpai_load_talk talk;
+    udpai_load_stream stream;
     udpai_load_version versions[N_LEARNED];
     udpai_strbuf told;
 };
@@ -21,15 +21,15 @@ put_text(udpai_strbuf *out, const char *name, const udpai_load_text *text)
 }
 
 static void
-on_message(void *userdata, const udpai_load_talk *talk)
+on_message(void *userdata, const udpai_load_stream *stream)
 {
     struct fixture *self = userdata;
-    udpai_strbuf_printf(&self->told, "%u%s%s%s", talk->n_resources,
-                        talk->is_receipt ? " receipt" : "", talk->is_refused ? " refused" : "",
-                        talk->wants_receipt ? " wanted" : "");
-    put_text(&self->told, "nonce", &talk->nonce);
-    put_text(&self->told, "version", &talk->version);
-    put_text(&self->told, "reason", &talk->reason);
+    udpai_strbuf_printf(&self->told, "%u%s%s%s", stream->n_resources,
+                        stream->is_receipt ? " receipt" : "", stream->is_rejected ? " refused" : "",
+                        stream->wants_receipt ? " wanted" : "");
+    put_text(&self->told, "nonce", &stream->nonce);
+    put_text(&self->told, "version", &stream->version);
+    put_text(&self->told, "reason", &stream->reason);
     udpai_strbuf_puts(&self->told, "; ");
 }
 
@@ -38,7 +38,7 @@ begin(struct fixture *self, udpai_load_protocol protocol, bool is_learning)
 {
     udpai_strbuf_done(&self->told);
     *self = (struct fixture){0};
-    self->talk = (udpai_load_talk){
+    self->stream = (udpai_load_stream){
         .protocol = protocol,
         .message = on_message,
         .userdata = self,
@@ -52,8 +52,8 @@ take_in_steps(struct fixture *self, udpai_str bytes, size_t step)
 {
     bool is_good = true;
     for (size_t at = 0; at < bytes.len; at += step)
-        is_good = udpai_load_talk_take(
-            &self->talk, (udpai_str){bytes.data + at, udpai_min_size(step, bytes.len - at)});
+        is_good = udpai_load_stream_read(
+            &self->stream, (udpai_str){bytes.data + at, udpai_min_size(step, bytes.len - at)});
     return is_good;
 }
 
@@ -257,7 +257,7 @@ assert_refused(struct fixture *self, udpai_load_protocol protocol, udpai_str byt
     for (size_t step = 1; step <= bytes.len; step++) {
         begin(self, protocol, true);
         assert_false(take_in_steps(self, bytes, step));
-        assert_false(udpai_load_talk_take(&self->talk, good));
+        assert_false(udpai_load_stream_read(&self->stream, good));
         assert_int_equal(self->told.len, 0);
     }
 }
@@ -282,11 +282,11 @@ what_is_no_message_is_refused(void **state)
 static void
 a_nonce_that_is_too_long_is_refused(void **state)
 {
-    char text[UDPAI_CUTTER_ROOM + 1] = {0};
-    memset(text, 'n', UDPAI_CUTTER_ROOM);
+    char text[UDPAI_PARSER_ROOM + 1] = {0};
+    memset(text, 'n', UDPAI_PARSER_ROOM);
     assert_refused(*state, UDPAI_LOAD_DELTA, framed(W_TEXT(5, text)));
     assert_refused(*state, UDPAI_LOAD_STATE_OF_THE_WORLD, framed(W_TEXT(1, text)));
-    text[UDPAI_CUTTER_ROOM - 1] = '\0';
+    text[UDPAI_PARSER_ROOM - 1] = '\0';
     begin(*state, UDPAI_LOAD_DELTA, false);
     assert_true(take_in_steps(*state, framed(W_TEXT(5, text)), 1));
 }
@@ -324,5 +324,5 @@ main(void)
         cmocka_unit_test_setup_teardown(a_nonce_that_is_too_long_is_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(a_version_that_is_too_long_is_refused, setup, teardown),
     };
-    return cmocka_run_group_tests_name("bench/talk", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("bench/stream", tests, NULL, NULL);
 }

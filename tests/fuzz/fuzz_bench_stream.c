@@ -3,12 +3,12 @@
  * versions are learned; the second how the rest is cut: what is known of it is the same as of the
  * whole. */
 #include "tests/fuzz/fuzz.h"
-#include "tools/bench/talk.h"
+#include "tools/bench/stream.h"
 
 #define N_LEARNED 4
 
 struct told {
-    udpai_load_talk talk;
+    udpai_load_stream stream;
     udpai_load_version versions[N_LEARNED];
     size_t n_messages, n_bytes;
     uint64_t hash; /* of all that was told */
@@ -31,25 +31,25 @@ note_text(struct told *told, const udpai_load_text *text)
 }
 
 static void
-on_message(void *userdata, const udpai_load_talk *talk)
+on_message(void *userdata, const udpai_load_stream *stream)
 {
     struct told *told = userdata;
     told->n_messages++;
-    FUZZ_CHECK(talk->n_resources <= told->n_bytes);
-    FUZZ_CHECK(talk->nonce.len < sizeof(talk->nonce.text));
-    FUZZ_CHECK(talk->version.len < sizeof(talk->version.text));
-    note(told, &talk->n_resources, sizeof(talk->n_resources));
-    note(told, (const bool[]){talk->is_receipt, talk->is_refused, talk->wants_receipt}, 3);
-    note_text(told, &talk->nonce);
-    note_text(told, &talk->version);
-    note_text(told, &talk->reason);
+    FUZZ_CHECK(stream->n_resources <= told->n_bytes);
+    FUZZ_CHECK(stream->nonce.len < sizeof(stream->nonce.text));
+    FUZZ_CHECK(stream->version.len < sizeof(stream->version.text));
+    note(told, &stream->n_resources, sizeof(stream->n_resources));
+    note(told, (const bool[]){stream->is_receipt, stream->is_rejected, stream->wants_receipt}, 3);
+    note_text(told, &stream->nonce);
+    note_text(told, &stream->version);
+    note_text(told, &stream->reason);
 }
 
 static bool
-talk(struct told *told, uint8_t kind, udpai_str rest, size_t step)
+stream(struct told *told, uint8_t kind, udpai_str rest, size_t step)
 {
     *told = (struct told){.n_bytes = rest.len};
-    told->talk = (udpai_load_talk){
+    told->stream = (udpai_load_stream){
         .protocol = (udpai_load_protocol)(kind % 3),
         .message = on_message,
         .userdata = told,
@@ -58,8 +58,8 @@ talk(struct told *told, uint8_t kind, udpai_str rest, size_t step)
     };
     bool is_good = true;
     while (rest.len && is_good)
-        is_good = udpai_load_talk_take(&told->talk, fuzz_take(&rest, step));
-    FUZZ_CHECK(is_good || !udpai_load_talk_take(&told->talk, UDPAI_STR("\0\0\0\0\0")));
+        is_good = udpai_load_stream_read(&told->stream, fuzz_take(&rest, step));
+    FUZZ_CHECK(is_good || !udpai_load_stream_read(&told->stream, UDPAI_STR("\0\0\0\0\0")));
     return is_good;
 }
 
@@ -81,8 +81,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     udpai_str input = {(const char *)data, size};
     uint8_t kind = fuzz_take_byte(&input);
     size_t step = fuzz_take_byte(&input) % 32 + 1;
-    bool is_good = talk(&whole, kind, input, SIZE_MAX);
-    FUZZ_CHECK(talk(&pieces, kind, input, step) == is_good);
+    bool is_good = stream(&whole, kind, input, SIZE_MAX);
+    FUZZ_CHECK(stream(&pieces, kind, input, step) == is_good);
     compare(&whole, &pieces);
     return 0;
 }

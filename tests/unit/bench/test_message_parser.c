@@ -3,25 +3,25 @@
 #include "base/strbuf.h"
 #include "tests/harness/test.h"
 #include "tests/harness/wire.h"
-#include "tools/bench/cutter.h"
+#include "tools/bench/message_parser.h"
 
 #define ROUNDS 3000
 
 /* ---- what is told ---- */
 
-typedef udpai_cutter_wish (*wish_fn)(uint32_t path, udpai_wire_type type);
+typedef udpai_parser_action (*wish_fn)(uint32_t path, udpai_wire_type type);
 
 struct told {
-    wish_fn wish;
+    wish_fn action;
     udpai_strbuf text;
 };
 
-static udpai_cutter_wish
+static udpai_parser_action
 on_begin(void *userdata, uint32_t path, udpai_wire_type type)
 {
     struct told *told = userdata;
     udpai_strbuf_printf(&told->text, "begin %x %d; ", path, (int)type);
-    return told->wish(path, type);
+    return told->action(path, type);
 }
 
 static void
@@ -41,19 +41,19 @@ on_left(void *userdata, uint32_t path)
     udpai_strbuf_printf(&told->text, "left %x; ", path);
 }
 
-static const udpai_cutter_events events = {on_begin, on_kept, on_left};
+static const udpai_parser_events events = {on_begin, on_kept, on_left};
 
 static bool
 cut(udpai_str message, const size_t *ends, size_t n_ends, struct told *told)
 {
-    udpai_cutter cutter;
+    udpai_parser parser;
     size_t at = 0;
     bool is_good = true;
-    udpai_cutter_begin(&cutter, (uint32_t)message.len);
+    udpai_parser_begin(&parser, (uint32_t)message.len);
     for (size_t i = 0; i <= n_ends; i++) {
         size_t end = i < n_ends ? ends[i] : message.len;
         is_good =
-            udpai_cutter_take(&cutter, (udpai_str){message.data + at, end - at}, &events, told);
+            udpai_parser_read(&parser, (udpai_str){message.data + at, end - at}, &events, told);
         at = end;
     }
     return is_good;
@@ -69,21 +69,21 @@ read_field(const udpai_proto_field *field, uint32_t outer, size_t depth, struct 
     uint32_t path = outer << 4 | field->number;
     if (field->number > 15)
         return true;
-    udpai_cutter_wish wish = on_begin(told, path, field->type);
-    if (wish == UDPAI_CUTTER_ENTER && field->type == UDPAI_WIRE_BYTES) {
-        if (depth + 1 == UDPAI_CUTTER_DEPTH || !read_plainly(field->bytes, path, depth + 1, told))
+    udpai_parser_action action = on_begin(told, path, field->type);
+    if (action == UDPAI_PARSER_ENTER && field->type == UDPAI_WIRE_BYTES) {
+        if (depth + 1 == UDPAI_PARSER_DEPTH || !read_plainly(field->bytes, path, depth + 1, told))
             return false;
         on_left(told, path);
-    } else if (wish == UDPAI_CUTTER_KEEP && field->type == UDPAI_WIRE_VARINT) {
+    } else if (action == UDPAI_PARSER_KEEP && field->type == UDPAI_WIRE_VARINT) {
         on_kept(told, path, (udpai_str){NULL, 0}, field->value);
-    } else if (wish == UDPAI_CUTTER_KEEP) {
+    } else if (action == UDPAI_PARSER_KEEP) {
         char fixed[8];
         for (size_t i = 0; i < 8; i++)
             fixed[i] = (char)(field->value >> 8 * i);
         udpai_str bytes = field->type == UDPAI_WIRE_BYTES
                               ? field->bytes
                               : (udpai_str){fixed, field->type == UDPAI_WIRE_FIXED64 ? 8 : 4};
-        bytes.len = udpai_min_size(bytes.len, UDPAI_CUTTER_ROOM);
+        bytes.len = udpai_min_size(bytes.len, UDPAI_PARSER_ROOM);
         on_kept(told, path, bytes, 0);
     }
     return true;
@@ -102,38 +102,38 @@ read_plainly(udpai_str message, uint32_t path, size_t depth, struct told *told)
 
 /* ---- both ---- */
 
-static udpai_cutter_wish
+static udpai_parser_action
 enter_all(uint32_t path, udpai_wire_type type)
 {
     (void)path;
     (void)type;
-    return UDPAI_CUTTER_ENTER;
+    return UDPAI_PARSER_ENTER;
 }
 
-static udpai_cutter_wish
+static udpai_parser_action
 keep_all(uint32_t path, udpai_wire_type type)
 {
     (void)path;
     (void)type;
-    return UDPAI_CUTTER_KEEP;
+    return UDPAI_PARSER_KEEP;
 }
 
 /* Messages have odd numbers. */
-static udpai_cutter_wish
+static udpai_parser_action
 by_number(uint32_t path, udpai_wire_type type)
 {
     (void)type;
     if (path & 1)
-        return UDPAI_CUTTER_ENTER;
-    return path & 2 ? UDPAI_CUTTER_KEEP : UDPAI_CUTTER_SKIP;
+        return UDPAI_PARSER_ENTER;
+    return path & 2 ? UDPAI_PARSER_KEEP : UDPAI_PARSER_SKIP;
 }
 
 /* With these pieces it must be as the plain reader has it; of a broken message no more is the same
  * than that. */
 static void
-compare(udpai_str message, wish_fn wish, const size_t *ends, size_t n_ends)
+compare(udpai_str message, wish_fn action, const size_t *ends, size_t n_ends)
 {
-    struct told plain = {.wish = wish}, told = {.wish = wish};
+    struct told plain = {.action = action}, told = {.action = action};
     bool is_good = read_plainly(message, 0, 0, &plain);
     assert_int_equal(cut(message, ends, n_ends, &told), is_good);
     if (is_good)
@@ -143,21 +143,21 @@ compare(udpai_str message, wish_fn wish, const size_t *ends, size_t n_ends)
 }
 
 static void
-compare_cut_twice(udpai_str message, wish_fn wish)
+compare_cut_twice(udpai_str message, wish_fn action)
 {
     for (size_t a = 0; a <= message.len; a++)
         for (size_t b = a; b <= message.len; b++)
-            compare(message, wish, (const size_t[]){a, b}, 2);
+            compare(message, action, (const size_t[]){a, b}, 2);
 }
 
 static void
-compare_byte_by_byte(udpai_str message, wish_fn wish)
+compare_byte_by_byte(udpai_str message, wish_fn action)
 {
     size_t *ends = calloc(message.len + 1, sizeof(*ends));
     assert_non_null(ends);
     for (size_t i = 0; i < message.len; i++)
         ends[i] = i;
-    compare(message, wish, ends, message.len);
+    compare(message, action, ends, message.len);
     free(ends);
 }
 
@@ -172,20 +172,20 @@ compare_all(udpai_str message)
 }
 
 static void
-assert_told(udpai_str message, wish_fn wish, const char *expected)
+assert_told(udpai_str message, wish_fn action, const char *expected)
 {
-    struct told told = {.wish = wish};
+    struct told told = {.action = action};
     assert_true(cut(message, NULL, 0, &told));
     assert_str(udpai_strbuf_view(&told.text), expected);
     udpai_strbuf_done(&told.text);
 }
 
 static void
-assert_broken(udpai_str message, wish_fn wish)
+assert_broken(udpai_str message, wish_fn action)
 {
-    struct told told = {.wish = wish};
+    struct told told = {.action = action};
     assert_false(cut(message, NULL, 0, &told));
-    compare_byte_by_byte(message, wish);
+    compare_byte_by_byte(message, action);
     udpai_strbuf_done(&told.text);
 }
 
@@ -234,9 +234,9 @@ static void
 what_is_kept_is_cut_off(void **state)
 {
     (void)state;
-    char text[3 * UDPAI_CUTTER_ROOM];
+    char text[3 * UDPAI_PARSER_ROOM];
     memset(text, 'x', sizeof(text));
-    for (size_t len = UDPAI_CUTTER_ROOM - 1; len <= sizeof(text); len += len < 130 ? 1 : 64)
+    for (size_t len = UDPAI_PARSER_ROOM - 1; len <= sizeof(text); len += len < 130 ? 1 : 64)
         compare_all(wire_bytes(2, (udpai_str){text, len}));
 }
 
@@ -253,8 +253,8 @@ static void
 what_lies_too_deep_is_refused_or_passed_over(void **state)
 {
     (void)state;
-    assert_broken(wire_nested(1, UDPAI_CUTTER_DEPTH), enter_all);
-    compare_all(wire_nested(1, UDPAI_CUTTER_DEPTH - 1));
+    assert_broken(wire_nested(1, UDPAI_PARSER_DEPTH), enter_all);
+    compare_all(wire_nested(1, UDPAI_PARSER_DEPTH - 1));
     compare_all(wire_nested(2, 10000));
     compare_all(wire_nested(1, 10000));
 }
@@ -321,11 +321,11 @@ static void
 no_more_is_taken_than_there_is(void **state)
 {
     (void)state;
-    struct told told = {.wish = keep_all};
-    udpai_cutter cutter;
-    udpai_cutter_begin(&cutter, 2);
-    assert_false(udpai_cutter_take(&cutter, BYTES("\x10\1\x10"), &events, &told));
-    assert_false(udpai_cutter_take(&cutter, BYTES("\x10\1"), &events, &told));
+    struct told told = {.action = keep_all};
+    udpai_parser parser;
+    udpai_parser_begin(&parser, 2);
+    assert_false(udpai_parser_read(&parser, BYTES("\x10\1\x10"), &events, &told));
+    assert_false(udpai_parser_read(&parser, BYTES("\x10\1"), &events, &told));
     udpai_strbuf_done(&told.text);
 }
 
@@ -400,5 +400,5 @@ main(void)
         cmocka_unit_test_teardown(no_more_is_taken_than_there_is, teardown),
         cmocka_unit_test_teardown(any_message_is_read_as_the_plain_reader_does, teardown),
     };
-    return cmocka_run_group_tests_name("bench/cutter", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("bench/message_parser", tests, NULL, NULL);
 }
