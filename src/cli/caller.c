@@ -147,7 +147,7 @@ end_call(void *of)
         start(self, (grpc_op){.op = GRPC_OP_SEND_CLOSE_FROM_CLIENT}, &self->write);
 }
 
-static udpai_heard
+static udpai_received
 take_message(call *self, udpai_str *ret_message)
 {
     grpc_byte_buffer_reader reader;
@@ -161,21 +161,21 @@ take_message(call *self, udpai_str *ret_message)
     self->received = NULL;
     *ret_message = (udpai_str){(const char *)GRPC_SLICE_START_PTR(self->message),
                                GRPC_SLICE_LENGTH(self->message)};
-    return UDPAI_HEARD_MESSAGE;
+    return UDPAI_RECEIVED_MESSAGE;
 }
 
-static udpai_heard
-hear(void *of, uint64_t timeout_ms, udpai_str *ret_message)
+static udpai_received
+receive(void *of, uint64_t timeout_ms, udpai_str *ret_message)
 {
     call *self = of;
     start_reading(self);
     if (!turn_until(self->caller, &self->read, NULL, timeout_ms))
-        return UDPAI_HEARD_NOTHING;
+        return UDPAI_RECEIVED_NOTHING;
     if (self->received)
         return take_message(self, ret_message);
     /* No more messages: the status is here, or on its way. */
     (void)turn_until(self->caller, &self->status, NULL, END_PATIENCE_MS);
-    return UDPAI_HEARD_END;
+    return UDPAI_RECEIVED_END;
 }
 
 static udpai_call_status
@@ -210,7 +210,7 @@ close_call(void *of)
 udpai_peer
 udpai_caller_peer(udpai_caller *caller)
 {
-    return (udpai_peer){open_call, send_message, end_call, hear,
+    return (udpai_peer){open_call, send_message, end_call, receive,
                         status,    close_call,   now_ms,   caller};
 }
 

@@ -6,11 +6,11 @@
 
 #include "base/util.h"
 
-typedef enum udpai_heard {
-    UDPAI_HEARD_NOTHING, /* in the time given */
-    UDPAI_HEARD_MESSAGE,
-    UDPAI_HEARD_END, /* the call is over; its status is known */
-} udpai_heard;
+typedef enum udpai_received {
+    UDPAI_RECEIVED_NOTHING, /* in the time given */
+    UDPAI_RECEIVED_MESSAGE,
+    UDPAI_RECEIVED_END, /* the call is over; its status is known */
+} udpai_received;
 
 typedef struct udpai_call_status {
     int code;       /* of gRPC */
@@ -25,7 +25,7 @@ typedef struct udpai_peer {
     /* Nothing more will be sent. */
     void (*end)(void *call);
     /* The next message, a view until the next call of this with the same @p call. */
-    udpai_heard (*hear)(void *call, uint64_t timeout_ms, udpai_str *ret_message);
+    udpai_received (*receive)(void *call, uint64_t timeout_ms, udpai_str *ret_message);
     udpai_call_status (*status)(const void *call); /* of one that is over */
     void (*close)(void *call);                     /* cancels it if it is not over */
     uint64_t (*now_ms)(void *self);

@@ -88,17 +88,17 @@ end_of(const reading *self)
 
 /* A node that is asked for what it holds answers in time. */
 static udpai_cli_exit
-hear(reading *self)
+receive(reading *self)
 {
     const udpai_ctl_options *options = self->options;
     udpai_cli_exit result = UDPAI_CLI_GOOD;
     while (result == UDPAI_CLI_GOOD) {
         udpai_str message;
-        udpai_heard heard = self->peer.hear(
+        udpai_received heard = self->peer.receive(
             self->call, options->is_following ? LOOK_MS : options->common.timeout_ms, &message);
-        if (heard == UDPAI_HEARD_END)
+        if (heard == UDPAI_RECEIVED_END)
             return end_of(self);
-        if (heard == UDPAI_HEARD_MESSAGE) {
+        if (heard == UDPAI_RECEIVED_MESSAGE) {
             result = show(self, message);
         } else if (!options->is_following) {
             udpai_cli_complain(
@@ -177,7 +177,7 @@ udpai_ctl_events(udpai_cli *cli)
     if (result == UDPAI_CLI_GOOD)
         result = ask(&self);
     if (result == UDPAI_CLI_GOOD)
-        result = hear(&self);
+        result = receive(&self);
     if (self.call)
         self.peer.close(self.call);
     udpai_caller_free(self.caller);

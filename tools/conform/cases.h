@@ -34,24 +34,24 @@
 #define UDPAI_STAR UDPAI_NAMES("*")
 
 /* A stream of the case's variant and kind that is interested in these, and has them. */
-static inline udpai_talk *
+static inline udpai_test_session *
 udpai_begin_with(udpai_script *script, udpai_names names)
 {
-    udpai_talk *talk = udpai_talk_open(script, script->kind);
-    udpai_want(talk, script->kind, names);
-    udpai_expect(talk, script->kind, names);
-    return talk;
+    udpai_test_session *session = udpai_test_session_open(script, script->kind);
+    udpai_subscribe(session, script->kind, names);
+    udpai_expect(session, script->kind, names);
+    return session;
 }
 
 /* The same of a wildcard: without names, or with a star. What is there can be only one. */
-static inline udpai_talk *
+static inline udpai_test_session *
 udpai_begin_with_all(udpai_script *script, udpai_names wildcard)
 {
-    udpai_talk *talk = udpai_talk_open(script, script->kind);
+    udpai_test_session *session = udpai_test_session_open(script, script->kind);
     bool is_ours = udpai_world_can_change(&script->stage->world);
-    udpai_want(talk, script->kind, wildcard);
-    udpai_expect(talk, script->kind, is_ours ? UDPAI_A_B : UDPAI_A);
-    return talk;
+    udpai_subscribe(session, script->kind, wildcard);
+    udpai_expect(session, script->kind, is_ours ? UDPAI_A_B : UDPAI_A);
+    return session;
 }
 
 /* Cases that more than one file has: of the type, and on the section, that each names. */

@@ -13,15 +13,15 @@ with_alias(udpai_script *script)
 }
 
 /* A client that asks for these, of which one is an alias of "a", and has it. */
-static udpai_talk *
+static udpai_test_session *
 begin(udpai_script *script, udpai_names names)
 {
     udpai_world_extra extra = with_alias(script);
     udpai_set_as(script, script->kind, "a", &extra);
-    udpai_talk *talk = udpai_talk_open(script, script->kind);
-    udpai_say(talk, script->kind, &(udpai_saying){.names = names});
-    udpai_expect(talk, script->kind, UDPAI_A);
-    return talk;
+    udpai_test_session *session = udpai_test_session_open(script, script->kind);
+    udpai_send_request(session, script->kind, &(udpai_test_request){.names = names});
+    udpai_expect(session, script->kind, UDPAI_A);
+    return session;
 }
 
 static void
@@ -34,17 +34,17 @@ static void
 gets_updates(udpai_script *script)
 {
     udpai_world_extra extra = with_alias(script);
-    udpai_talk *talk = begin(script, ALIAS);
+    udpai_test_session *session = begin(script, ALIAS);
     udpai_set_as(script, script->kind, "a", &extra);
-    udpai_expect(talk, script->kind, UDPAI_A);
+    udpai_expect(session, script->kind, UDPAI_A);
 }
 
 static void
 is_said(udpai_script *script)
 {
-    const udpai_news *news = udpai_last_of(begin(script, ALIAS), script->kind, "a");
+    const udpai_update *update = udpai_last_of(begin(script, ALIAS), script->kind, "a");
     const char *alias = with_alias(script).other_name;
-    udpai_require(script, news && alias && udpai_has_alias(news, alias),
+    udpai_require(script, update && alias && udpai_has_alias(update, alias),
                   "the resource was asked for by an alias, and came without it: the client does "
                   "not know that it is what it has asked for");
 }
@@ -52,9 +52,9 @@ is_said(udpai_script *script)
 static void
 once_beside_name(udpai_script *script)
 {
-    udpai_talk *talk = begin(script, UDPAI_NAMES("a", "alias"));
+    udpai_test_session *session = begin(script, UDPAI_NAMES("a", "alias"));
     udpai_require(script,
-                  !udpai_is_running(script) || udpai_count_in_last(talk, script->kind, "a") == 1,
+                  !udpai_is_running(script) || udpai_count_in_last(session, script->kind, "a") == 1,
                   "a resource that was asked for by its name and by an alias is in one response "
                   "twice");
 }
@@ -63,30 +63,30 @@ static void
 appears(udpai_script *script)
 {
     udpai_world_extra extra = with_alias(script);
-    udpai_talk *talk = udpai_talk_open(script, script->kind);
-    udpai_say(talk, script->kind, &(udpai_saying){.names = ALIAS});
-    udpai_let_settle(talk);
+    udpai_test_session *session = udpai_test_session_open(script, script->kind);
+    udpai_send_request(session, script->kind, &(udpai_test_request){.names = ALIAS});
+    udpai_wait_until_quiet(session);
     udpai_set_as(script, script->kind, "a", &extra);
-    udpai_expect(talk, script->kind, UDPAI_A);
+    udpai_expect(session, script->kind, UDPAI_A);
 }
 
 static void
 left_is_silent(udpai_script *script)
 {
     udpai_world_extra extra = with_alias(script);
-    udpai_talk *talk = begin(script, ALIAS);
-    udpai_say(talk, script->kind, &(udpai_saying){.unsubscribed = ALIAS});
-    udpai_let_settle(talk);
+    udpai_test_session *session = begin(script, ALIAS);
+    udpai_send_request(session, script->kind, &(udpai_test_request){.unsubscribed = ALIAS});
+    udpai_wait_until_quiet(session);
     udpai_set_as(script, script->kind, "a", &extra);
-    udpai_expect_nothing_of(talk, script->kind, UDPAI_A);
+    udpai_expect_nothing_of(session, script->kind, UDPAI_A);
 }
 
 static void
 removal_is_told(udpai_script *script)
 {
-    udpai_talk *talk = begin(script, ALIAS);
+    udpai_test_session *session = begin(script, ALIAS);
     udpai_remove(script, script->kind, "a");
-    udpai_expect_gone(talk, script->kind, "a");
+    udpai_expect_removed(session, script->kind, "a");
 }
 
 #define ALIAS_CASE(label, about, text, how, function)                                              \

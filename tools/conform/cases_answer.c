@@ -7,49 +7,49 @@
 static void
 silent_after_ack(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with(script, UDPAI_A);
-    udpai_talk_mark(talk);
-    udpai_expect_nothing_of(talk, script->kind, UDPAI_A);
+    udpai_test_session *session = udpai_begin_with(script, UDPAI_A);
+    udpai_test_session_mark(session);
+    udpai_expect_nothing_of(session, script->kind, UDPAI_A);
 }
 
 static void
 silent_after_wildcard_ack(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with_all(script, UDPAI_NO_NAMES);
-    udpai_talk_mark(talk);
-    udpai_expect_nothing_of(talk, script->kind, UDPAI_A);
+    udpai_test_session *session = udpai_begin_with_all(script, UDPAI_NO_NAMES);
+    udpai_test_session_mark(session);
+    udpai_expect_nothing_of(session, script->kind, UDPAI_A);
 }
 
 /* A stream that refuses what comes from its next response on. */
-static udpai_talk *
+static udpai_test_session *
 refuse(udpai_script *script, udpai_names names)
 {
-    udpai_talk *talk = udpai_talk_open(script, script->kind);
-    udpai_behave(talk, script->kind, UDPAI_REFUSES);
-    udpai_want(talk, script->kind, names);
-    udpai_expect(talk, script->kind, names);
-    return talk;
+    udpai_test_session *session = udpai_test_session_open(script, script->kind);
+    udpai_behave(session, script->kind, UDPAI_NACKS);
+    udpai_subscribe(session, script->kind, names);
+    udpai_expect(session, script->kind, names);
+    return session;
 }
 
 /* Whoever sends again what was refused does so as fast as it is refused: that is counted. */
 static void
-count_attempts(udpai_talk *talk)
+count_attempts(udpai_test_session *session)
 {
-    if (!talk || !udpai_is_running(talk->script))
+    if (!session || !udpai_is_running(session->script))
         return;
-    const udpai_peer *peer = talk->script->stage->peer;
+    const udpai_peer *peer = session->script->stage->peer;
     uint64_t begin = peer->now_ms(peer->self);
-    size_t n = talk->topics[talk->script->kind].n_responses, most = n + RESENT_MAX;
-    udpai_talk_mark(talk);
-    while (talk->topics[talk->script->kind].n_responses < most &&
-           peer->now_ms(peer->self) - begin <= talk->script->stage->quiet_ms)
-        if (!udpai_hear(talk, talk->script->stage->quiet_ms))
+    size_t n = session->subscriptions[session->script->kind].n_responses, most = n + RESENT_MAX;
+    udpai_test_session_mark(session);
+    while (session->subscriptions[session->script->kind].n_responses < most &&
+           peer->now_ms(peer->self) - begin <= session->script->stage->quiet_ms)
+        if (!udpai_receive(session, session->script->stage->quiet_ms))
             break;
-    if (udpai_heard_of(talk, talk->script->kind, "a"))
-        udpai_fail_script(talk->script,
+    if (udpai_update_of(session, session->script->kind, "a"))
+        udpai_fail_script(session->script,
                           "what was refused was sent again, unchanged: %zu more attempts within "
                           "%llu ms",
-                          talk->topics[talk->script->kind].n_responses - n,
+                          session->subscriptions[session->script->kind].n_responses - n,
                           (unsigned long long)(peer->now_ms(peer->self) - begin));
 }
 
@@ -62,178 +62,180 @@ refused_not_sent_again(udpai_script *script)
 static void
 refused_update_not_sent_again(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with(script, UDPAI_A);
-    udpai_behave(talk, script->kind, UDPAI_REFUSES);
+    udpai_test_session *session = udpai_begin_with(script, UDPAI_A);
+    udpai_behave(session, script->kind, UDPAI_NACKS);
     udpai_set(script, script->kind, "a");
-    udpai_expect(talk, script->kind, UDPAI_A);
-    count_attempts(talk);
+    udpai_expect(session, script->kind, UDPAI_A);
+    count_attempts(session);
 }
 
 static void
 correction_is_sent(udpai_script *script)
 {
-    udpai_talk *talk = refuse(script, UDPAI_A);
-    udpai_behave(talk, script->kind, UDPAI_ACCEPTS);
+    udpai_test_session *session = refuse(script, UDPAI_A);
+    udpai_behave(session, script->kind, UDPAI_ACKS);
     udpai_set(script, script->kind, "a");
-    udpai_expect(talk, script->kind, UDPAI_A);
+    udpai_expect(session, script->kind, UDPAI_A);
 }
 
 static void
 correction_of_update_is_sent(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with(script, UDPAI_A);
-    udpai_behave(talk, script->kind, UDPAI_REFUSES);
+    udpai_test_session *session = udpai_begin_with(script, UDPAI_A);
+    udpai_behave(session, script->kind, UDPAI_NACKS);
     udpai_set(script, script->kind, "a");
-    udpai_expect(talk, script->kind, UDPAI_A);
-    udpai_behave(talk, script->kind, UDPAI_ACCEPTS);
+    udpai_expect(session, script->kind, UDPAI_A);
+    udpai_behave(session, script->kind, UDPAI_ACKS);
     udpai_set(script, script->kind, "a");
-    udpai_expect(talk, script->kind, UDPAI_A);
+    udpai_expect(session, script->kind, UDPAI_A);
 }
 
 static void
 revert_is_sent(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with(script, UDPAI_A);
-    const udpai_news *first = udpai_last_of(talk, script->kind, "a");
+    udpai_test_session *session = udpai_begin_with(script, UDPAI_A);
+    const udpai_update *first = udpai_last_of(session, script->kind, "a");
     unsigned good = first ? first->variant : 0;
-    udpai_behave(talk, script->kind, UDPAI_REFUSES);
+    udpai_behave(session, script->kind, UDPAI_NACKS);
     udpai_set(script, script->kind, "a");
-    udpai_expect(talk, script->kind, UDPAI_A);
-    udpai_behave(talk, script->kind, UDPAI_ACCEPTS);
+    udpai_expect(session, script->kind, UDPAI_A);
+    udpai_behave(session, script->kind, UDPAI_ACKS);
     udpai_set_as(script, script->kind, "a", &(udpai_world_extra){.variant = good});
-    udpai_expect(talk, script->kind, UDPAI_A);
+    udpai_expect(session, script->kind, UDPAI_A);
 }
 
 static void
 refusal_spares_others(udpai_script *script)
 {
-    udpai_talk *talk = refuse(script, UDPAI_A_B);
-    udpai_behave(talk, script->kind, UDPAI_ACCEPTS);
+    udpai_test_session *session = refuse(script, UDPAI_A_B);
+    udpai_behave(session, script->kind, UDPAI_ACKS);
     udpai_set(script, script->kind, "b");
-    udpai_expect(talk, script->kind, UDPAI_B);
+    udpai_expect(session, script->kind, UDPAI_B);
 }
 
 static void
 refusal_spares_other_types(udpai_script *script)
 {
-    udpai_talk *talk = refuse(script, UDPAI_A);
-    udpai_want(talk, UDPAI_LISTENER, UDPAI_A);
-    udpai_expect(talk, UDPAI_LISTENER, UDPAI_A);
-    udpai_want(talk, UDPAI_ENDPOINTS, UDPAI_A);
-    udpai_expect(talk, UDPAI_ENDPOINTS, UDPAI_A);
+    udpai_test_session *session = refuse(script, UDPAI_A);
+    udpai_subscribe(session, UDPAI_LISTENER, UDPAI_A);
+    udpai_expect(session, UDPAI_LISTENER, UDPAI_A);
+    udpai_subscribe(session, UDPAI_ENDPOINTS, UDPAI_A);
+    udpai_expect(session, UDPAI_ENDPOINTS, UDPAI_A);
 }
 
 /* The nonce of clusters is not the last of the stream any more when it is used. */
 static void
 nonce_is_of_type(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with(script, UDPAI_A);
-    udpai_want(talk, UDPAI_LISTENER, UDPAI_A);
-    udpai_expect(talk, UDPAI_LISTENER, UDPAI_A);
+    udpai_test_session *session = udpai_begin_with(script, UDPAI_A);
+    udpai_subscribe(session, UDPAI_LISTENER, UDPAI_A);
+    udpai_expect(session, UDPAI_LISTENER, UDPAI_A);
     if (script->is_delta)
-        udpai_say(talk, script->kind, &(udpai_saying){.names = UDPAI_B});
+        udpai_send_request(session, script->kind, &(udpai_test_request){.names = UDPAI_B});
     else
-        udpai_want(talk, script->kind, UDPAI_A_B);
-    udpai_expect(talk, script->kind, UDPAI_B);
+        udpai_subscribe(session, script->kind, UDPAI_A_B);
+    udpai_expect(session, script->kind, UDPAI_B);
 }
 
 /* The number of the first response, which a later one has made stale. */
 static size_t
-make_stale(udpai_talk *talk)
+make_stale(udpai_test_session *session)
 {
-    udpai_script *script = talk ? talk->script : NULL;
+    udpai_script *script = session ? session->script : NULL;
     if (!script)
         return 0;
-    const udpai_response *first = udpai_last_response(talk, script->kind);
-    size_t index = first ? (size_t)(first - talk->responses.items) : 0;
+    const udpai_response *first = udpai_last_response(session, script->kind);
+    size_t index = first ? (size_t)(first - session->responses.items) : 0;
     udpai_set(script, script->kind, "a");
-    udpai_expect(talk, script->kind, UDPAI_A);
+    udpai_expect(session, script->kind, UDPAI_A);
     return index;
 }
 
 /* As a client says it that has not read the second response yet. */
 static void
-say_stale(udpai_talk *talk, size_t stale, udpai_saying saying)
+say_stale(udpai_test_session *session, size_t stale, udpai_test_request request)
 {
-    if (!talk || !udpai_is_running(talk->script))
+    if (!session || !udpai_is_running(session->script))
         return;
-    saying.nonce = talk->responses.items[stale].nonce;
-    saying.version = talk->responses.items[stale].version;
-    udpai_say(talk, talk->script->kind, &saying);
+    request.nonce = session->responses.items[stale].nonce;
+    request.version = session->responses.items[stale].version;
+    udpai_send_request(session, session->script->kind, &request);
 }
 
 static void
 stale_is_not_answered(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with(script, UDPAI_A);
-    size_t stale = make_stale(talk);
-    udpai_let_settle(talk);
-    say_stale(talk, stale, (udpai_saying){.names = UDPAI_A});
-    udpai_expect_nothing_of(talk, script->kind, UDPAI_A);
+    udpai_test_session *session = udpai_begin_with(script, UDPAI_A);
+    size_t stale = make_stale(session);
+    udpai_wait_until_quiet(session);
+    say_stale(session, stale, (udpai_test_request){.names = UDPAI_A});
+    udpai_expect_nothing_of(session, script->kind, UDPAI_A);
 }
 
 /* The second request is the answer to the last response, which every client sends. */
 static void
 stale_names_are_not_lost(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with(script, UDPAI_A);
-    size_t stale = make_stale(talk);
-    say_stale(talk, stale, (udpai_saying){.names = UDPAI_A_B});
-    udpai_say(talk, script->kind, &(udpai_saying){.names = UDPAI_A_B});
-    udpai_expect(talk, script->kind, UDPAI_B);
+    udpai_test_session *session = udpai_begin_with(script, UDPAI_A);
+    size_t stale = make_stale(session);
+    say_stale(session, stale, (udpai_test_request){.names = UDPAI_A_B});
+    udpai_send_request(session, script->kind, &(udpai_test_request){.names = UDPAI_A_B});
+    udpai_expect(session, script->kind, UDPAI_B);
 }
 
 static void
 stale_subscribes(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with(script, UDPAI_A);
-    size_t stale = make_stale(talk);
-    say_stale(talk, stale, (udpai_saying){.names = UDPAI_B});
-    udpai_expect(talk, script->kind, UDPAI_B);
+    udpai_test_session *session = udpai_begin_with(script, UDPAI_A);
+    size_t stale = make_stale(session);
+    say_stale(session, stale, (udpai_test_request){.names = UDPAI_B});
+    udpai_expect(session, script->kind, UDPAI_B);
 }
 
 static void
 stale_unsubscribes(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with(script, UDPAI_A_B);
-    size_t stale = make_stale(talk);
-    say_stale(talk, stale, (udpai_saying){.unsubscribed = UDPAI_B});
-    udpai_let_settle(talk);
+    udpai_test_session *session = udpai_begin_with(script, UDPAI_A_B);
+    size_t stale = make_stale(session);
+    say_stale(session, stale, (udpai_test_request){.unsubscribed = UDPAI_B});
+    udpai_wait_until_quiet(session);
     udpai_set(script, script->kind, "b");
-    udpai_expect_nothing_of(talk, script->kind, UDPAI_B);
+    udpai_expect_nothing_of(session, script->kind, UDPAI_B);
 }
 
 static void
 unprompted_subscribes(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with(script, UDPAI_A);
-    udpai_say(talk, script->kind, &(udpai_saying){.names = UDPAI_B, .nonce = ""});
-    udpai_expect(talk, script->kind, UDPAI_B);
+    udpai_test_session *session = udpai_begin_with(script, UDPAI_A);
+    udpai_send_request(session, script->kind, &(udpai_test_request){.names = UDPAI_B, .nonce = ""});
+    udpai_expect(session, script->kind, UDPAI_B);
 }
 
 /* Neither answers the last response: the first says an old version, but no error. */
 static void
 old_version_is_no_refusal(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with(script, UDPAI_A);
-    udpai_talk_mark(talk);
-    udpai_say(talk, script->kind, &(udpai_saying){.names = UDPAI_A, .version = "an-older-version"});
-    udpai_expect_nothing_of(talk, script->kind, UDPAI_A);
+    udpai_test_session *session = udpai_begin_with(script, UDPAI_A);
+    udpai_test_session_mark(session);
+    udpai_send_request(session, script->kind,
+                       &(udpai_test_request){.names = UDPAI_A, .version = "an-older-version"});
+    udpai_expect_nothing_of(session, script->kind, UDPAI_A);
 }
 
 /* Clients whose first response of a type has been refused have no other version to name. */
 static void
 refusal_by_error_alone(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with(script, UDPAI_A);
-    const udpai_response *last = udpai_last_response(talk, script->kind);
-    udpai_talk_mark(talk);
-    udpai_say(
-        talk, script->kind,
-        &(udpai_saying){.names = UDPAI_A, .version = last ? last->version : "", .error_code = 3});
-    udpai_expect_nothing_of(talk, script->kind, UDPAI_A);
+    udpai_test_session *session = udpai_begin_with(script, UDPAI_A);
+    const udpai_response *last = udpai_last_response(session, script->kind);
+    udpai_test_session_mark(session);
+    udpai_send_request(session, script->kind,
+                       &(udpai_test_request){.names = UDPAI_A,
+                                             .version = last ? last->version : "",
+                                             .error_code = 3});
+    udpai_expect_nothing_of(session, script->kind, UDPAI_A);
     udpai_set(script, script->kind, "a");
-    udpai_expect(talk, script->kind, UDPAI_A);
+    udpai_expect(session, script->kind, UDPAI_A);
 }
 
 #define RULE_SILENT                                                                                \

@@ -7,98 +7,98 @@
 static void
 update_under_wildcard(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with_all(script, UDPAI_NO_NAMES);
+    udpai_test_session *session = udpai_begin_with_all(script, UDPAI_NO_NAMES);
     udpai_set(script, script->kind, "a");
-    udpai_expect(talk, script->kind, UDPAI_A);
+    udpai_expect(session, script->kind, UDPAI_A);
 }
 
 static void
 last_update_counts(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with(script, UDPAI_A);
+    udpai_test_session *session = udpai_begin_with(script, UDPAI_A);
     for (size_t i = 0; i < UPDATES; i++)
         udpai_set(script, script->kind, "a");
-    udpai_expect(talk, script->kind, UDPAI_A);
+    udpai_expect(session, script->kind, UDPAI_A);
 }
 
 static void
 two_updates(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with(script, UDPAI_A);
+    udpai_test_session *session = udpai_begin_with(script, UDPAI_A);
     udpai_set(script, script->kind, "a");
-    udpai_expect(talk, script->kind, UDPAI_A);
+    udpai_expect(session, script->kind, UDPAI_A);
     udpai_set(script, script->kind, "a");
-    udpai_expect(talk, script->kind, UDPAI_A);
+    udpai_expect(session, script->kind, UDPAI_A);
 }
 
 static void
 unrelated_change(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with(script, UDPAI_A);
-    udpai_let_settle(talk);
+    udpai_test_session *session = udpai_begin_with(script, UDPAI_A);
+    udpai_wait_until_quiet(session);
     udpai_set(script, script->kind, "b");
-    udpai_expect_nothing_of(talk, script->kind, UDPAI_A_B);
+    udpai_expect_nothing_of(session, script->kind, UDPAI_A_B);
 }
 
 static void
 removal_of_last(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with(script, UDPAI_B);
+    udpai_test_session *session = udpai_begin_with(script, UDPAI_B);
     udpai_remove(script, script->kind, "b");
-    udpai_expect_gone(talk, script->kind, "b");
+    udpai_expect_removed(session, script->kind, "b");
 }
 
 static void
 return_after_removal(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with(script, UDPAI_A_B);
+    udpai_test_session *session = udpai_begin_with(script, UDPAI_A_B);
     udpai_remove(script, script->kind, "b");
-    udpai_expect_gone(talk, script->kind, "b");
+    udpai_expect_removed(session, script->kind, "b");
     udpai_set(script, script->kind, "b");
-    udpai_expect(talk, script->kind, UDPAI_B);
+    udpai_expect(session, script->kind, UDPAI_B);
 }
 
 /* Of endpoints SotW cannot say that they are gone. */
 static void
 endpoints_return(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with(script, UDPAI_A_B);
+    udpai_test_session *session = udpai_begin_with(script, UDPAI_A_B);
     udpai_remove(script, script->kind, "b");
     if (script->is_delta)
-        udpai_expect_gone(talk, script->kind, "b");
+        udpai_expect_removed(session, script->kind, "b");
     else
-        udpai_let_settle(talk);
+        udpai_wait_until_quiet(session);
     udpai_set(script, script->kind, "b");
-    udpai_expect(talk, script->kind, UDPAI_B);
+    udpai_expect(session, script->kind, UDPAI_B);
 }
 
 /* The version of a resource is that of its response, where it has none itself. */
 static const char *
-version_of(udpai_talk *talk, udpai_kind kind, const char *name)
+version_of(udpai_test_session *session, udpai_kind kind, const char *name)
 {
-    const udpai_news *news = udpai_last_of(talk, kind, name);
-    if (!news)
+    const udpai_update *update = udpai_last_of(session, kind, name);
+    if (!update)
         return "";
-    return *news->version ? news->version : talk->responses.items[news->response].version;
+    return *update->version ? update->version : session->responses.items[update->response].version;
 }
 
 static void
 version_changes(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with(script, UDPAI_A);
-    const char *before = version_of(talk, script->kind, "a");
+    udpai_test_session *session = udpai_begin_with(script, UDPAI_A);
+    const char *before = version_of(session, script->kind, "a");
     udpai_set(script, script->kind, "a");
-    udpai_expect(talk, script->kind, UDPAI_A);
-    udpai_require(script, strcmp(before, version_of(talk, script->kind, "a")) != 0,
+    udpai_expect(session, script->kind, UDPAI_A);
+    udpai_require(script, strcmp(before, version_of(session, script->kind, "a")) != 0,
                   "the content changed and its version did not: it is '%s'", before);
 }
 
 static void
 version_stays(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with(script, UDPAI_A);
-    udpai_talk *other = udpai_begin_with(script, UDPAI_A);
-    const char *first = version_of(talk, script->kind, "a");
+    udpai_test_session *session = udpai_begin_with(script, UDPAI_A);
+    udpai_test_session *other = udpai_begin_with(script, UDPAI_A);
+    const char *first = version_of(session, script->kind, "a");
     const char *second = version_of(other, script->kind, "a");
     udpai_require(script, strcmp(first, second) == 0,
                   "the same content has the version '%s' on one stream and '%s' on another", first,

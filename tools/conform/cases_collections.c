@@ -16,22 +16,22 @@ fill(udpai_script *script)
     udpai_set(script, script->kind, "xdstp:set/2");
 }
 
-static udpai_talk *
+static udpai_test_session *
 ask(udpai_script *script, udpai_names names)
 {
-    udpai_talk *talk = udpai_talk_open(script, script->kind);
-    udpai_want(talk, script->kind, names);
-    return talk;
+    udpai_test_session *session = udpai_test_session_open(script, script->kind);
+    udpai_subscribe(session, script->kind, names);
+    return session;
 }
 
 /* A client that has them both. */
-static udpai_talk *
+static udpai_test_session *
 begin(udpai_script *script)
 {
     fill(script);
-    udpai_talk *talk = ask(script, GLOB);
-    udpai_expect(talk, script->kind, BOTH);
-    return talk;
+    udpai_test_session *session = ask(script, GLOB);
+    udpai_expect(session, script->kind, BOTH);
+    return session;
 }
 
 static void
@@ -44,43 +44,44 @@ static void
 member_comes(udpai_script *script)
 {
     udpai_set(script, script->kind, "xdstp:set/1");
-    udpai_talk *talk = ask(script, GLOB);
-    udpai_expect(talk, script->kind, FIRST);
+    udpai_test_session *session = ask(script, GLOB);
+    udpai_expect(session, script->kind, FIRST);
     udpai_set(script, script->kind, "xdstp:set/2");
-    udpai_expect(talk, script->kind, SECOND);
+    udpai_expect(session, script->kind, SECOND);
 }
 
 static void
 member_changes_alone(udpai_script *script)
 {
-    udpai_talk *talk = begin(script);
-    udpai_let_settle(talk);
+    udpai_test_session *session = begin(script);
+    udpai_wait_until_quiet(session);
     udpai_set(script, script->kind, "xdstp:set/1");
-    udpai_expect(talk, script->kind, FIRST);
-    udpai_expect_nothing_of(talk, script->kind, SECOND);
+    udpai_expect(session, script->kind, FIRST);
+    udpai_expect_nothing_of(session, script->kind, SECOND);
 }
 
 static void
 member_leaves(udpai_script *script)
 {
-    udpai_talk *talk = begin(script);
+    udpai_test_session *session = begin(script);
     udpai_remove(script, script->kind, "xdstp:set/2");
-    udpai_expect_gone(talk, script->kind, "xdstp:set/2");
+    udpai_expect_removed(session, script->kind, "xdstp:set/2");
 }
 
 static void
 empty_is_told(udpai_script *script)
 {
-    udpai_expect_gone(ask(script, UDPAI_NAMES("xdstp:nobody/*")), script->kind, "xdstp:nobody/*");
+    udpai_expect_removed(ask(script, UDPAI_NAMES("xdstp:nobody/*")), script->kind,
+                         "xdstp:nobody/*");
 }
 
 static void
 empty_fills(udpai_script *script)
 {
-    udpai_talk *talk = ask(script, GLOB);
-    udpai_let_settle(talk);
+    udpai_test_session *session = ask(script, GLOB);
+    udpai_wait_until_quiet(session);
     udpai_set(script, script->kind, "xdstp:set/1");
-    udpai_expect(talk, script->kind, FIRST);
+    udpai_expect(session, script->kind, FIRST);
 }
 
 static void
@@ -88,8 +89,8 @@ two_globs(udpai_script *script)
 {
     udpai_set(script, script->kind, "xdstp:set/1");
     udpai_set(script, script->kind, "xdstp:other/1");
-    udpai_talk *talk = ask(script, UDPAI_NAMES("xdstp:set/*", "xdstp:other/*"));
-    udpai_expect(talk, script->kind, UDPAI_NAMES("xdstp:set/1", "xdstp:other/1"));
+    udpai_test_session *session = ask(script, UDPAI_NAMES("xdstp:set/*", "xdstp:other/*"));
+    udpai_expect(session, script->kind, UDPAI_NAMES("xdstp:set/1", "xdstp:other/1"));
 }
 
 /* When what is in it has come, what is not has had its time. */
@@ -98,9 +99,9 @@ expect_one_of_two(udpai_script *script, const char *glob, const char *in, const 
 {
     udpai_set(script, script->kind, in);
     udpai_set(script, script->kind, out);
-    udpai_talk *talk = ask(script, UDPAI_NAMES(glob));
-    udpai_expect(talk, script->kind, UDPAI_NAMES(in));
-    udpai_expect_nothing_of(talk, script->kind, UDPAI_NAMES(out));
+    udpai_test_session *session = ask(script, UDPAI_NAMES(glob));
+    udpai_expect(session, script->kind, UDPAI_NAMES(in));
+    udpai_expect_nothing_of(session, script->kind, UDPAI_NAMES(out));
 }
 
 static void
@@ -136,41 +137,42 @@ is_no_wildcard(udpai_script *script)
 static void
 left_is_silent(udpai_script *script)
 {
-    udpai_talk *talk = begin(script);
-    udpai_want(talk, script->kind, UDPAI_NO_NAMES);
-    udpai_let_settle(talk);
+    udpai_test_session *session = begin(script);
+    udpai_subscribe(session, script->kind, UDPAI_NO_NAMES);
+    udpai_wait_until_quiet(session);
     udpai_set(script, script->kind, "xdstp:set/1");
-    udpai_expect_nothing_of(talk, script->kind, BOTH);
+    udpai_expect_nothing_of(session, script->kind, BOTH);
 }
 
 static void
 asked_again_is_sent_again(udpai_script *script)
 {
-    udpai_talk *talk = begin(script);
-    udpai_let_settle(talk);
-    udpai_say(talk, script->kind, &(udpai_saying){.names = GLOB});
-    udpai_expect(talk, script->kind, BOTH);
+    udpai_test_session *session = begin(script);
+    udpai_wait_until_quiet(session);
+    udpai_send_request(session, script->kind, &(udpai_test_request){.names = GLOB});
+    udpai_expect(session, script->kind, BOTH);
 }
 
 static void
 vanished_is_told(udpai_script *script)
 {
-    udpai_talk *talk = begin(script);
+    udpai_test_session *session = begin(script);
     udpai_remove(script, script->kind, "xdstp:set/2");
-    udpai_expect_gone(udpai_resume(script, talk, GLOB, "xdstp:set/2"), script->kind, "xdstp:set/2");
+    udpai_expect_removed(udpai_resume(script, session, GLOB, "xdstp:set/2"), script->kind,
+                         "xdstp:set/2");
 }
 
 /* ---- lists ---- */
 
-static udpai_talk *
+static udpai_test_session *
 begin_with_list(udpai_script *script)
 {
-    udpai_talk *talk = udpai_talk_open(script, script->kind);
-    if (talk)
-        talk->wants_ttl = !script->is_delta; /* and so a wrapper */
-    udpai_want(talk, script->kind, UDPAI_A);
-    udpai_expect(talk, script->kind, UDPAI_A);
-    return talk;
+    udpai_test_session *session = udpai_test_session_open(script, script->kind);
+    if (session)
+        session->wants_ttl = !script->is_delta; /* and so a wrapper */
+    udpai_subscribe(session, script->kind, UDPAI_A);
+    udpai_expect(session, script->kind, UDPAI_A);
+    return session;
 }
 
 static void
@@ -182,9 +184,9 @@ list_is_served(udpai_script *script)
 static void
 list_follows_changes(udpai_script *script)
 {
-    udpai_talk *talk = begin_with_list(script);
+    udpai_test_session *session = begin_with_list(script);
     udpai_set(script, script->kind, "a");
-    udpai_expect(talk, script->kind, UDPAI_A);
+    udpai_expect(session, script->kind, UDPAI_A);
 }
 
 #define SECTION_GLOB "TP1: Glob"

@@ -16,41 +16,41 @@ udpai_case_without_names(udpai_script *script)
 void
 udpai_case_missing_appears(udpai_script *script)
 {
-    udpai_talk *talk = udpai_talk_open(script, script->kind);
-    udpai_want(talk, script->kind, UDPAI_NAMES("new"));
-    udpai_let_settle(talk);
+    udpai_test_session *session = udpai_test_session_open(script, script->kind);
+    udpai_subscribe(session, script->kind, UDPAI_NAMES("new"));
+    udpai_wait_until_quiet(session);
     udpai_set(script, script->kind, "new");
-    udpai_expect(talk, script->kind, UDPAI_NAMES("new"));
+    udpai_expect(session, script->kind, UDPAI_NAMES("new"));
 }
 
 void
 udpai_case_update(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with(script, UDPAI_A);
+    udpai_test_session *session = udpai_begin_with(script, UDPAI_A);
     udpai_set(script, script->kind, "a");
-    udpai_expect(talk, script->kind, UDPAI_A);
+    udpai_expect(session, script->kind, UDPAI_A);
 }
 
 void
 udpai_case_new_under_wildcard(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with_all(script, UDPAI_NO_NAMES);
+    udpai_test_session *session = udpai_begin_with_all(script, UDPAI_NO_NAMES);
     udpai_set(script, script->kind, "new");
-    udpai_expect(talk, script->kind, UDPAI_NAMES("new"));
+    udpai_expect(session, script->kind, UDPAI_NAMES("new"));
 }
 
 void
 udpai_case_removal(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with(script, UDPAI_A_B);
+    udpai_test_session *session = udpai_begin_with(script, UDPAI_A_B);
     udpai_remove(script, script->kind, "b");
-    udpai_expect_gone(talk, script->kind, "b");
+    udpai_expect_removed(session, script->kind, "b");
 }
 
 void
 udpai_case_removal_under_wildcard(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with_all(script, UDPAI_NO_NAMES);
+    udpai_test_session *session = udpai_begin_with_all(script, UDPAI_NO_NAMES);
     udpai_remove(script, script->kind, "b");
-    udpai_expect_gone(talk, script->kind, "b");
+    udpai_expect_removed(session, script->kind, "b");
 }

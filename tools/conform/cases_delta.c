@@ -4,43 +4,43 @@
 
 #define TTL_MS 60000
 
-static udpai_talk *
+static udpai_test_session *
 subscribe(udpai_script *script, udpai_names names)
 {
-    udpai_talk *talk = udpai_talk_open(script, script->kind);
-    udpai_say(talk, script->kind, &(udpai_saying){.names = names});
-    return talk;
+    udpai_test_session *session = udpai_test_session_open(script, script->kind);
+    udpai_send_request(session, script->kind, &(udpai_test_request){.names = names});
+    return session;
 }
 
 static void
 unknown_is_told(udpai_script *script)
 {
-    udpai_expect_gone(subscribe(script, UDPAI_NAMES("nobody")), script->kind, "nobody");
+    udpai_expect_removed(subscribe(script, UDPAI_NAMES("nobody")), script->kind, "nobody");
 }
 
 static void
 unknown_beside_known_is_told(udpai_script *script)
 {
-    udpai_talk *talk = subscribe(script, UDPAI_NAMES("a", "nobody"));
-    udpai_expect(talk, script->kind, UDPAI_A);
-    udpai_expect_gone(talk, script->kind, "nobody");
+    udpai_test_session *session = subscribe(script, UDPAI_NAMES("a", "nobody"));
+    udpai_expect(session, script->kind, UDPAI_A);
+    udpai_expect_removed(session, script->kind, "nobody");
 }
 
 static void
 held_is_sent_again(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with(script, UDPAI_A);
-    udpai_say(talk, script->kind, &(udpai_saying){.names = UDPAI_A});
-    udpai_expect(talk, script->kind, UDPAI_A);
+    udpai_test_session *session = udpai_begin_with(script, UDPAI_A);
+    udpai_send_request(session, script->kind, &(udpai_test_request){.names = UDPAI_A});
+    udpai_expect(session, script->kind, UDPAI_A);
 }
 
 static void
 twice_in_a_request(udpai_script *script)
 {
-    udpai_talk *talk = subscribe(script, UDPAI_NAMES("a", "a"));
-    udpai_expect(talk, script->kind, UDPAI_A);
+    udpai_test_session *session = subscribe(script, UDPAI_NAMES("a", "a"));
+    udpai_expect(session, script->kind, UDPAI_A);
     udpai_require(script,
-                  !udpai_is_running(script) || udpai_count_in_last(talk, script->kind, "a") == 1,
+                  !udpai_is_running(script) || udpai_count_in_last(session, script->kind, "a") == 1,
                   "a resource that was asked for twice is in one response twice");
 }
 
@@ -49,65 +49,69 @@ twice_in_a_request(udpai_script *script)
 static void
 unsubscribing_is_silent(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with(script, UDPAI_A_B);
-    udpai_let_settle(talk);
-    udpai_say(talk, script->kind, &(udpai_saying){.unsubscribed = UDPAI_B});
-    udpai_expect_nothing_of(talk, script->kind, UDPAI_A);
+    udpai_test_session *session = udpai_begin_with(script, UDPAI_A_B);
+    udpai_wait_until_quiet(session);
+    udpai_send_request(session, script->kind, &(udpai_test_request){.unsubscribed = UDPAI_B});
+    udpai_expect_nothing_of(session, script->kind, UDPAI_A);
 }
 
 static void
 phantom_is_ignored(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with(script, UDPAI_A);
-    udpai_say(talk, script->kind, &(udpai_saying){.unsubscribed = UDPAI_NAMES("nobody")});
-    udpai_let_settle(talk);
-    udpai_say(talk, script->kind, &(udpai_saying){.names = UDPAI_B});
-    udpai_expect(talk, script->kind, UDPAI_B);
+    udpai_test_session *session = udpai_begin_with(script, UDPAI_A);
+    udpai_send_request(session, script->kind,
+                       &(udpai_test_request){.unsubscribed = UDPAI_NAMES("nobody")});
+    udpai_wait_until_quiet(session);
+    udpai_send_request(session, script->kind, &(udpai_test_request){.names = UDPAI_B});
+    udpai_expect(session, script->kind, UDPAI_B);
 }
 
 static void
 under_wildcard_is_told_present(udpai_script *script)
 {
-    udpai_talk *talk = udpai_talk_open(script, script->kind);
-    udpai_say(talk, script->kind, &(udpai_saying){.names = UDPAI_NAMES("*", "a")});
-    udpai_expect(talk, script->kind, UDPAI_A);
-    udpai_let_settle(talk);
-    udpai_say(talk, script->kind, &(udpai_saying){.unsubscribed = UDPAI_A});
-    udpai_expect(talk, script->kind, UDPAI_A);
+    udpai_test_session *session = udpai_test_session_open(script, script->kind);
+    udpai_send_request(session, script->kind,
+                       &(udpai_test_request){.names = UDPAI_NAMES("*", "a")});
+    udpai_expect(session, script->kind, UDPAI_A);
+    udpai_wait_until_quiet(session);
+    udpai_send_request(session, script->kind, &(udpai_test_request){.unsubscribed = UDPAI_A});
+    udpai_expect(session, script->kind, UDPAI_A);
 }
 
 static void
 under_wildcard_is_told_missing(udpai_script *script)
 {
-    udpai_talk *talk = udpai_talk_open(script, script->kind);
-    udpai_say(talk, script->kind, &(udpai_saying){.names = UDPAI_NAMES("*", "nobody")});
-    udpai_expect(talk, script->kind, UDPAI_A);
-    udpai_let_settle(talk);
-    udpai_say(talk, script->kind, &(udpai_saying){.unsubscribed = UDPAI_NAMES("nobody")});
-    udpai_expect_gone(talk, script->kind, "nobody");
+    udpai_test_session *session = udpai_test_session_open(script, script->kind);
+    udpai_send_request(session, script->kind,
+                       &(udpai_test_request){.names = UDPAI_NAMES("*", "nobody")});
+    udpai_expect(session, script->kind, UDPAI_A);
+    udpai_wait_until_quiet(session);
+    udpai_send_request(session, script->kind,
+                       &(udpai_test_request){.unsubscribed = UDPAI_NAMES("nobody")});
+    udpai_expect_removed(session, script->kind, "nobody");
 }
 
 static void
 wildcard_ends_name_stays(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with_all(script, UDPAI_NO_NAMES);
-    udpai_say(talk, script->kind, &(udpai_saying){.names = UDPAI_A});
-    udpai_let_settle(talk);
-    udpai_say(talk, script->kind, &(udpai_saying){.unsubscribed = UDPAI_STAR});
-    udpai_let_settle(talk);
+    udpai_test_session *session = udpai_begin_with_all(script, UDPAI_NO_NAMES);
+    udpai_send_request(session, script->kind, &(udpai_test_request){.names = UDPAI_A});
+    udpai_wait_until_quiet(session);
+    udpai_send_request(session, script->kind, &(udpai_test_request){.unsubscribed = UDPAI_STAR});
+    udpai_wait_until_quiet(session);
     udpai_set(script, script->kind, "b");
-    udpai_expect_nothing_of(talk, script->kind, UDPAI_B);
+    udpai_expect_nothing_of(session, script->kind, UDPAI_B);
     udpai_set(script, script->kind, "a");
-    udpai_expect(talk, script->kind, UDPAI_A);
+    udpai_expect(session, script->kind, UDPAI_A);
 }
 
 static void
 resubscribing_returns(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with(script, UDPAI_A);
-    udpai_say(talk, script->kind, &(udpai_saying){.unsubscribed = UDPAI_A});
-    udpai_say(talk, script->kind, &(udpai_saying){.names = UDPAI_A});
-    udpai_expect(talk, script->kind, UDPAI_A);
+    udpai_test_session *session = udpai_begin_with(script, UDPAI_A);
+    udpai_send_request(session, script->kind, &(udpai_test_request){.unsubscribed = UDPAI_A});
+    udpai_send_request(session, script->kind, &(udpai_test_request){.names = UDPAI_A});
+    udpai_expect(session, script->kind, UDPAI_A);
 }
 
 /* ---- versions ---- */
@@ -115,96 +119,99 @@ resubscribing_returns(udpai_script *script)
 static void
 has_versions(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with(script, UDPAI_A);
-    const udpai_news *news = udpai_last_of(talk, script->kind, "a");
-    udpai_require(script, news && *news->version, "the resource has no version");
+    udpai_test_session *session = udpai_begin_with(script, UDPAI_A);
+    const udpai_update *update = udpai_last_of(session, script->kind, "a");
+    udpai_require(script, update && *update->version, "the resource has no version");
 }
 
 static void
 only_what_changed(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with_all(script, UDPAI_NO_NAMES);
-    udpai_let_settle(talk);
+    udpai_test_session *session = udpai_begin_with_all(script, UDPAI_NO_NAMES);
+    udpai_wait_until_quiet(session);
     udpai_set(script, script->kind, "a");
-    udpai_expect(talk, script->kind, UDPAI_A);
-    udpai_expect_nothing_of(talk, script->kind, UDPAI_B);
+    udpai_expect(session, script->kind, UDPAI_A);
+    udpai_expect_nothing_of(session, script->kind, UDPAI_B);
 }
 
 static void
 held_is_not_sent(udpai_script *script)
 {
-    udpai_talk *talk = udpai_resume(script, udpai_begin_with(script, UDPAI_A), UDPAI_A, "a");
-    udpai_expect_nothing_of(talk, script->kind, UDPAI_A);
+    udpai_test_session *session =
+        udpai_resume(script, udpai_begin_with(script, UDPAI_A), UDPAI_A, "a");
+    udpai_expect_nothing_of(session, script->kind, UDPAI_A);
 }
 
 static void
 held_is_followed(udpai_script *script)
 {
-    udpai_talk *talk = udpai_resume(script, udpai_begin_with(script, UDPAI_A), UDPAI_A, "a");
-    udpai_let_settle(talk);
+    udpai_test_session *session =
+        udpai_resume(script, udpai_begin_with(script, UDPAI_A), UDPAI_A, "a");
+    udpai_wait_until_quiet(session);
     udpai_set(script, script->kind, "a");
-    udpai_expect(talk, script->kind, UDPAI_A);
+    udpai_expect(session, script->kind, UDPAI_A);
 }
 
 static void
 not_held_is_sent(udpai_script *script)
 {
-    udpai_talk *talk = udpai_resume(script, udpai_begin_with(script, UDPAI_A), UDPAI_A_B, "a");
-    udpai_expect(talk, script->kind, UDPAI_B);
+    udpai_test_session *session =
+        udpai_resume(script, udpai_begin_with(script, UDPAI_A), UDPAI_A_B, "a");
+    udpai_expect(session, script->kind, UDPAI_B);
 }
 
 static void
 changed_is_sent(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with(script, UDPAI_A);
+    udpai_test_session *session = udpai_begin_with(script, UDPAI_A);
     udpai_set(script, script->kind, "a");
-    udpai_expect(udpai_resume(script, talk, UDPAI_A, "a"), script->kind, UDPAI_A);
+    udpai_expect(udpai_resume(script, session, UDPAI_A, "a"), script->kind, UDPAI_A);
 }
 
 /* The removal itself may be told on the stream that is there before: what counts is the next. */
 static void
 vanished_is_told(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with(script, UDPAI_A_B);
+    udpai_test_session *session = udpai_begin_with(script, UDPAI_A_B);
     udpai_remove(script, script->kind, "b");
-    udpai_expect_gone(udpai_resume(script, talk, UDPAI_A_B, "b"), script->kind, "b");
+    udpai_expect_removed(udpai_resume(script, session, UDPAI_A_B, "b"), script->kind, "b");
 }
 
 static void
 vanished_under_wildcard_is_told(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with_all(script, UDPAI_NO_NAMES);
+    udpai_test_session *session = udpai_begin_with_all(script, UDPAI_NO_NAMES);
     udpai_remove(script, script->kind, "b");
-    udpai_expect_gone(udpai_resume(script, talk, UDPAI_NO_NAMES, "b"), script->kind, "b");
+    udpai_expect_removed(udpai_resume(script, session, UDPAI_NO_NAMES, "b"), script->kind, "b");
 }
 
 /* ---- ttl ---- */
 
-static udpai_talk *
+static udpai_test_session *
 begin_with_ttl(udpai_script *script, bool wants_ttl)
 {
     udpai_set_as(script, script->kind, "a", &(udpai_world_extra){.ttl_ms = TTL_MS});
-    udpai_talk *talk = udpai_talk_open(script, script->kind);
-    if (talk)
-        talk->wants_ttl = wants_ttl;
-    udpai_want(talk, script->kind, UDPAI_A);
-    udpai_expect(talk, script->kind, UDPAI_A);
-    return talk;
+    udpai_test_session *session = udpai_test_session_open(script, script->kind);
+    if (session)
+        session->wants_ttl = wants_ttl;
+    udpai_subscribe(session, script->kind, UDPAI_A);
+    udpai_expect(session, script->kind, UDPAI_A);
+    return session;
 }
 
 static void
 no_ttl_for_others(udpai_script *script)
 {
-    const udpai_news *news = udpai_last_of(begin_with_ttl(script, false), script->kind, "a");
-    udpai_require(script, news && !news->has_ttl,
+    const udpai_update *update = udpai_last_of(begin_with_ttl(script, false), script->kind, "a");
+    udpai_require(script, update && !update->has_ttl,
                   "the client has not announced that it knows a ttl, and got one");
 }
 
 static void
 ttl_for_those_who_can(udpai_script *script)
 {
-    const udpai_news *news = udpai_last_of(begin_with_ttl(script, true), script->kind, "a");
-    udpai_require(script, news && news->has_ttl,
+    const udpai_update *update = udpai_last_of(begin_with_ttl(script, true), script->kind, "a");
+    udpai_require(script, update && update->has_ttl,
                   "the client has the feature for it, and got no ttl");
 }
 
@@ -213,20 +220,20 @@ ttl_for_those_who_can(udpai_script *script)
 static void
 heartbeat_has_its_form(udpai_script *script)
 {
-    udpai_talk *talk = begin_with_ttl(script, true);
-    const udpai_news *full = udpai_last_of(talk, script->kind, "a");
+    udpai_test_session *session = begin_with_ttl(script, true);
+    const udpai_update *full = udpai_last_of(session, script->kind, "a");
     unsigned variant = full ? full->variant : 0;
     const char *version = full ? full->version : "";
     udpai_set_as(script, script->kind, "a",
                  &(udpai_world_extra){.ttl_ms = TTL_MS, .variant = variant});
-    (void)udpai_hear(talk, script->stage->quiet_ms);
-    const udpai_news *news = udpai_heard_of(talk, script->kind, "a");
-    if (!news || news->has_payload)
+    (void)udpai_receive(session, script->stage->quiet_ms);
+    const udpai_update *update = udpai_update_of(session, script->kind, "a");
+    if (!update || update->has_payload)
         udpai_skip_script(script, "the server has sent no heartbeat");
     else
-        udpai_require(script, news->has_ttl && strcmp(news->version, version) == 0,
+        udpai_require(script, update->has_ttl && strcmp(update->version, version) == 0,
                       "a heartbeat has a ttl and the version sent last, '%s'; here: %s, '%s'",
-                      version, news->has_ttl ? "a ttl" : "no ttl", news->version);
+                      version, update->has_ttl ? "a ttl" : "no ttl", update->version);
 }
 
 #define RULE_MISSING "What is asked for and does not exist is told in removed_resources."

@@ -4,47 +4,48 @@
 #include "tools/conform/cases.h"
 
 /* A client that has all, and asks for this, too. */
-static udpai_talk *
+static udpai_test_session *
 demand(udpai_script *script, udpai_names names)
 {
-    udpai_talk *talk = udpai_begin_with_all(script, UDPAI_NO_NAMES);
-    udpai_let_settle(talk);
-    udpai_say(talk, script->kind, &(udpai_saying){.names = names});
-    return talk;
+    udpai_test_session *session = udpai_begin_with_all(script, UDPAI_NO_NAMES);
+    udpai_wait_until_quiet(session);
+    udpai_send_request(session, script->kind, &(udpai_test_request){.names = names});
+    return session;
 }
 
 static void
 missing_is_told(udpai_script *script)
 {
-    udpai_expect_gone(demand(script, UDPAI_NAMES("nobody")), script->kind, "nobody");
+    udpai_expect_removed(demand(script, UDPAI_NAMES("nobody")), script->kind, "nobody");
 }
 
 static void
 missing_is_told_again(udpai_script *script)
 {
-    udpai_talk *talk = demand(script, UDPAI_NAMES("nobody"));
-    udpai_expect_gone(talk, script->kind, "nobody");
-    udpai_let_settle(talk);
-    udpai_say(talk, script->kind, &(udpai_saying){.names = UDPAI_NAMES("nobody")});
-    udpai_expect_gone(talk, script->kind, "nobody");
+    udpai_test_session *session = demand(script, UDPAI_NAMES("nobody"));
+    udpai_expect_removed(session, script->kind, "nobody");
+    udpai_wait_until_quiet(session);
+    udpai_send_request(session, script->kind,
+                       &(udpai_test_request){.names = UDPAI_NAMES("nobody")});
+    udpai_expect_removed(session, script->kind, "nobody");
 }
 
 static void
 missing_appears(udpai_script *script)
 {
-    udpai_talk *talk = demand(script, UDPAI_NAMES("new"));
-    udpai_let_settle(talk);
+    udpai_test_session *session = demand(script, UDPAI_NAMES("new"));
+    udpai_wait_until_quiet(session);
     udpai_set(script, script->kind, "new");
-    udpai_expect(talk, script->kind, UDPAI_NAMES("new"));
+    udpai_expect(session, script->kind, UDPAI_NAMES("new"));
 }
 
 static void
 second_is_sent(udpai_script *script)
 {
-    udpai_talk *talk = demand(script, UDPAI_A);
-    udpai_expect(talk, script->kind, UDPAI_A);
-    udpai_say(talk, script->kind, &(udpai_saying){.names = UDPAI_B});
-    udpai_expect(talk, script->kind, UDPAI_B);
+    udpai_test_session *session = demand(script, UDPAI_A);
+    udpai_expect(session, script->kind, UDPAI_A);
+    udpai_send_request(session, script->kind, &(udpai_test_request){.names = UDPAI_B});
+    udpai_expect(session, script->kind, UDPAI_B);
 }
 
 static void
@@ -59,29 +60,29 @@ static const udpai_world_extra lazy = {.is_lazy = true};
 #define UDPAI_LAZY UDPAI_NAMES("lazy")
 
 /* A client with a wildcard that asks for it by name, too, and has it. */
-static udpai_talk *
+static udpai_test_session *
 begin_with_lazy(udpai_script *script)
 {
     udpai_set_as(script, script->kind, "lazy", &lazy);
-    udpai_talk *talk = udpai_begin_with_all(script, UDPAI_STAR);
-    udpai_let_settle(talk);
-    if (udpai_last_of(talk, script->kind, "lazy"))
+    udpai_test_session *session = udpai_begin_with_all(script, UDPAI_STAR);
+    udpai_wait_until_quiet(session);
+    if (udpai_last_of(session, script->kind, "lazy"))
         udpai_skip_script(script, "the server gives by wildcard what was to be given by name only");
     if (script->is_delta)
-        udpai_say(talk, script->kind, &(udpai_saying){.names = UDPAI_LAZY});
+        udpai_send_request(session, script->kind, &(udpai_test_request){.names = UDPAI_LAZY});
     else
-        udpai_want(talk, script->kind, UDPAI_NAMES("*", "lazy"));
-    udpai_expect(talk, script->kind, UDPAI_LAZY);
-    return talk;
+        udpai_subscribe(session, script->kind, UDPAI_NAMES("*", "lazy"));
+    udpai_expect(session, script->kind, UDPAI_LAZY);
+    return session;
 }
 
 static void
 lazy_comes_by_name(udpai_script *script)
 {
-    udpai_talk *talk = begin_with_lazy(script);
+    udpai_test_session *session = begin_with_lazy(script);
     udpai_require(script,
                   !udpai_is_running(script) || script->is_delta ||
-                      udpai_count_in_last(talk, script->kind, "a") >= 1,
+                      udpai_count_in_last(session, script->kind, "a") >= 1,
                   "the response has what was asked for by name, and lacks what the wildcard has: "
                   "the client takes that for deleted");
 }
@@ -89,26 +90,26 @@ lazy_comes_by_name(udpai_script *script)
 static void
 lazy_gets_updates(udpai_script *script)
 {
-    udpai_talk *talk = begin_with_lazy(script);
+    udpai_test_session *session = begin_with_lazy(script);
     udpai_set_as(script, script->kind, "lazy", &lazy);
-    udpai_expect(talk, script->kind, UDPAI_LAZY);
+    udpai_expect(session, script->kind, UDPAI_LAZY);
 }
 
 static void
 lazy_removal_is_told(udpai_script *script)
 {
-    udpai_talk *talk = begin_with_lazy(script);
+    udpai_test_session *session = begin_with_lazy(script);
     udpai_remove(script, script->kind, "lazy");
-    udpai_expect_gone(talk, script->kind, "lazy");
+    udpai_expect_removed(session, script->kind, "lazy");
 }
 
 static void
 lazy_left_is_told(udpai_script *script)
 {
-    udpai_talk *talk = begin_with_lazy(script);
-    udpai_let_settle(talk);
-    udpai_say(talk, script->kind, &(udpai_saying){.unsubscribed = UDPAI_LAZY});
-    udpai_expect_gone(talk, script->kind, "lazy");
+    udpai_test_session *session = begin_with_lazy(script);
+    udpai_wait_until_quiet(session);
+    udpai_send_request(session, script->kind, &(udpai_test_request){.unsubscribed = UDPAI_LAZY});
+    udpai_expect_removed(session, script->kind, "lazy");
 }
 
 #define DEMAND(label, about, text, how, which, needs_of_it, function)                              \

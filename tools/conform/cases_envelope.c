@@ -7,36 +7,37 @@
 static void
 has_nonce(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with(script, UDPAI_A);
-    const udpai_response *last = udpai_last_response(talk, script->kind);
+    udpai_test_session *session = udpai_begin_with(script, UDPAI_A);
+    const udpai_response *last = udpai_last_response(session, script->kind);
     udpai_require(script, last && *last->nonce, "the response has no nonce");
 }
 
 static void
 nonces_differ(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with(script, UDPAI_A);
+    udpai_test_session *session = udpai_begin_with(script, UDPAI_A);
     udpai_set(script, script->kind, "a");
-    udpai_expect(talk, script->kind, UDPAI_A);
-    for (size_t i = 1; talk && i < talk->responses.n; i++)
-        udpai_require(script,
-                      strcmp(talk->responses.items[i - 1].nonce, talk->responses.items[i].nonce),
-                      "two responses in a row have the nonce '%s'", talk->responses.items[i].nonce);
+    udpai_expect(session, script->kind, UDPAI_A);
+    for (size_t i = 1; session && i < session->responses.n; i++)
+        udpai_require(
+            script,
+            strcmp(session->responses.items[i - 1].nonce, session->responses.items[i].nonce),
+            "two responses in a row have the nonce '%s'", session->responses.items[i].nonce);
 }
 
 static void
 no_duplicates(udpai_script *script)
 {
-    udpai_talk *talk = udpai_talk_open(script, script->kind);
-    udpai_want(talk, script->kind, UDPAI_NAMES("*", "a"));
-    udpai_expect(talk, script->kind, UDPAI_A);
-    const udpai_response *last = udpai_last_response(talk, script->kind);
-    for (size_t i = 0; last && i < talk->responses.n; i++) {
+    udpai_test_session *session = udpai_test_session_open(script, script->kind);
+    udpai_subscribe(session, script->kind, UDPAI_NAMES("*", "a"));
+    udpai_expect(session, script->kind, UDPAI_A);
+    const udpai_response *last = udpai_last_response(session, script->kind);
+    for (size_t i = 0; last && i < session->responses.n; i++) {
         size_t n = 0;
-        const udpai_news *known = udpai_last_of(talk, script->kind, "a");
-        for (size_t j = 0; known && j < talk->news.n; j++)
-            n += talk->news.items[j].response == i && !talk->news.items[j].is_removal &&
-                 strcmp(talk->news.items[j].name, known->name) == 0;
+        const udpai_update *known = udpai_last_of(session, script->kind, "a");
+        for (size_t j = 0; known && j < session->updates.n; j++)
+            n += session->updates.items[j].response == i && !session->updates.items[j].is_removal &&
+                 strcmp(session->updates.items[j].name, known->name) == 0;
         udpai_require(script, n <= 1, "one response has %s %s %zu times",
                       udpai_kind_word(script->kind), known ? known->name : "", n);
     }
@@ -45,20 +46,20 @@ no_duplicates(udpai_script *script)
 static void
 contents_are_of_type(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with(script, UDPAI_A);
-    const udpai_news *news = udpai_last_of(talk, script->kind, "a");
-    udpai_require(script, news && news->contents == script->kind,
+    udpai_test_session *session = udpai_begin_with(script, UDPAI_A);
+    const udpai_update *update = udpai_last_of(session, script->kind, "a");
+    udpai_require(script, update && update->contents == script->kind,
                   "a response with %ss has something else in it", udpai_kind_word(script->kind));
 }
 
 static void
 refuse_path(udpai_script *script, const char *path)
 {
-    udpai_talk *talk = udpai_talk_open_path(script, path);
-    if (!talk)
+    udpai_test_session *session = udpai_test_session_open_path(script, path);
+    if (!session)
         return;
-    udpai_say(talk, UDPAI_CLUSTER, &(udpai_saying){.names = UDPAI_NO_NAMES});
-    udpai_expect_end(talk, UNIMPLEMENTED);
+    udpai_send_request(session, UDPAI_CLUSTER, &(udpai_test_request){.names = UDPAI_NO_NAMES});
+    udpai_expect_end(session, UNIMPLEMENTED);
 }
 
 static void

@@ -8,55 +8,56 @@ enum {
     NOT_FOUND = 5
 };
 
-static udpai_talk *
+static udpai_test_session *
 open_reader(udpai_script *script)
 {
-    udpai_talk *talk = udpai_talk_open(script, script->kind);
-    if (talk)
-        talk->reads_errors = true;
-    return talk;
+    udpai_test_session *session = udpai_test_session_open(script, script->kind);
+    if (session)
+        session->reads_errors = true;
+    return session;
 }
 
 /* The error of a name; the script is skipped if none comes. */
-static const udpai_told_error *
-await(udpai_talk *talk, const char *name)
+static const udpai_resource_error *
+await(udpai_test_session *session, const char *name)
 {
-    if (!talk || !udpai_is_running(talk->script))
+    if (!session || !udpai_is_running(session->script))
         return NULL;
-    udpai_await_error(talk, talk->script->kind, name);
-    const udpai_told_error *told = udpai_error_of(talk, talk->script->kind, name);
-    if (!told)
-        udpai_skip_script(talk->script, "the server has sent no resource_errors");
-    return told;
+    udpai_wait_for_error(session, session->script->kind, name);
+    const udpai_resource_error *noted = udpai_error_of(session, session->script->kind, name);
+    if (!noted)
+        udpai_skip_script(session->script, "the server has sent no resource_errors");
+    return noted;
 }
 
 /* Asks for what is there, and for this, which is not. */
-static const udpai_told_error *
-provoke(udpai_talk *talk, const char *missing)
+static const udpai_resource_error *
+provoke(udpai_test_session *session, const char *missing)
 {
-    udpai_kind kind = talk ? talk->script->kind : UDPAI_CLUSTER;
-    udpai_want(talk, kind, UDPAI_NAMES("a", missing));
-    udpai_expect(talk, kind, UDPAI_A);
-    return await(talk, missing);
+    udpai_kind kind = session ? session->script->kind : UDPAI_CLUSTER;
+    udpai_subscribe(session, kind, UDPAI_NAMES("a", missing));
+    udpai_expect(session, kind, UDPAI_A);
+    return await(session, missing);
 }
 
 static void
 missing_is_not_found(udpai_script *script)
 {
-    const udpai_told_error *told = provoke(open_reader(script), "nobody");
-    udpai_require(script, !told || told->code == NOT_FOUND,
+    const udpai_resource_error *noted = provoke(open_reader(script), "nobody");
+    udpai_require(script, !noted || noted->code == NOT_FOUND,
                   "what does not exist has an error with code %d, not NOT_FOUND",
-                  told ? told->code : 0);
+                  noted ? noted->code : 0);
 }
 
 /* Is there something of this name in this response? */
 static bool
-is_in_response(const udpai_talk *talk, const char *name, size_t response)
+is_in_response(const udpai_test_session *session, const char *name, size_t response)
 {
-    const char *full = udpai_world_name(&talk->script->stage->world, talk->script->kind, name);
-    for (size_t i = 0; full && i < talk->news.n; i++)
-        if (talk->news.items[i].response == response &&
-            udpai_world_same_name(talk->news.items[i].name, full))
+    const char *full =
+        udpai_world_name(&session->script->stage->world, session->script->kind, name);
+    for (size_t i = 0; full && i < session->updates.n; i++)
+        if (session->updates.items[i].response == response &&
+            udpai_world_same_name(session->updates.items[i].name, full))
             return true;
     return false;
 }
@@ -64,18 +65,18 @@ is_in_response(const udpai_talk *talk, const char *name, size_t response)
 static void
 is_no_resource_too(udpai_script *script)
 {
-    udpai_talk *talk = open_reader(script);
-    const udpai_told_error *told = provoke(talk, "nobody");
-    udpai_require(script, !told || !is_in_response(talk, "nobody", told->response),
+    udpai_test_session *session = open_reader(script);
+    const udpai_resource_error *noted = provoke(session, "nobody");
+    udpai_require(script, !noted || !is_in_response(session, "nobody", noted->response),
                   "one response has an error of a name, and something else of it besides");
 }
 
 static void
 others_are_still_there(udpai_script *script)
 {
-    udpai_talk *talk = open_reader(script);
-    const udpai_told_error *told = provoke(talk, "nobody");
-    udpai_require(script, !told || is_in_response(talk, "a", told->response),
+    udpai_test_session *session = open_reader(script);
+    const udpai_resource_error *noted = provoke(session, "nobody");
+    udpai_require(script, !noted || is_in_response(session, "a", noted->response),
                   "a response with an error of one %s lacks another that exists: the client takes "
                   "that for deleted",
                   udpai_kind_word(script->kind));
@@ -84,36 +85,36 @@ others_are_still_there(udpai_script *script)
 static void
 then_appears(udpai_script *script)
 {
-    udpai_talk *talk = open_reader(script);
-    (void)provoke(talk, "new");
+    udpai_test_session *session = open_reader(script);
+    (void)provoke(session, "new");
     udpai_set(script, script->kind, "new");
-    udpai_expect(talk, script->kind, UDPAI_NAMES("new"));
+    udpai_expect(session, script->kind, UDPAI_NAMES("new"));
 }
 
 static void
 told_once(udpai_script *script)
 {
-    udpai_talk *talk = open_reader(script);
-    (void)provoke(talk, "nobody");
-    udpai_let_settle(talk);
+    udpai_test_session *session = open_reader(script);
+    (void)provoke(session, "nobody");
+    udpai_wait_until_quiet(session);
     udpai_set(script, script->kind, "a");
-    udpai_expect(talk, script->kind, UDPAI_A);
+    udpai_expect(session, script->kind, UDPAI_A);
     udpai_require(script,
-                  !udpai_is_running(script) || !udpai_error_of(talk, script->kind, "nobody"),
+                  !udpai_is_running(script) || !udpai_error_of(session, script->kind, "nobody"),
                   "an error that the client knows came again with an update of something else");
 }
 
 static void
 removed_is_not_found(udpai_script *script)
 {
-    udpai_talk *talk = open_reader(script);
-    udpai_want(talk, script->kind, UDPAI_A_B);
-    udpai_expect(talk, script->kind, UDPAI_A_B);
+    udpai_test_session *session = open_reader(script);
+    udpai_subscribe(session, script->kind, UDPAI_A_B);
+    udpai_expect(session, script->kind, UDPAI_A_B);
     udpai_remove(script, script->kind, "b");
-    const udpai_told_error *told = await(talk, "b");
-    udpai_require(script, !told || told->code == NOT_FOUND,
+    const udpai_resource_error *noted = await(session, "b");
+    udpai_require(script, !noted || noted->code == NOT_FOUND,
                   "what was removed has an error with code %d, not NOT_FOUND",
-                  told ? told->code : 0);
+                  noted ? noted->code : 0);
 }
 
 #define SECTION_ERRORS "TP3: Protocol Behavior"

@@ -3,42 +3,43 @@
 #include "tools/conform/cases.h"
 
 /* A call that is not answered by requests: there is only one. */
-static udpai_talk *
+static udpai_test_session *
 fetch(udpai_script *script, udpai_kind asked, udpai_names names)
 {
-    udpai_talk *talk = udpai_talk_open_method(script, script->kind, UDPAI_XDS_FETCH);
-    udpai_behave(talk, script->kind, UDPAI_IGNORES);
-    udpai_behave(talk, asked, UDPAI_IGNORES);
-    udpai_say(talk, asked, &(udpai_saying){.names = names});
-    udpai_finish(talk);
-    return talk;
+    udpai_test_session *session =
+        udpai_test_session_open_method(script, script->kind, UDPAI_XDS_FETCH);
+    udpai_behave(session, script->kind, UDPAI_IGNORES);
+    udpai_behave(session, asked, UDPAI_IGNORES);
+    udpai_send_request(session, asked, &(udpai_test_request){.names = names});
+    udpai_half_close(session);
+    return session;
 }
 
 static void
 by_name(udpai_script *script)
 {
-    udpai_talk *talk = fetch(script, script->kind, UDPAI_A);
-    udpai_expect(talk, script->kind, UDPAI_A);
-    udpai_expect_end(talk, 0);
+    udpai_test_session *session = fetch(script, script->kind, UDPAI_A);
+    udpai_expect(session, script->kind, UDPAI_A);
+    udpai_expect_end(session, 0);
 }
 
 static void
 all(udpai_script *script)
 {
-    udpai_talk *talk = fetch(script, script->kind, UDPAI_NO_NAMES);
-    udpai_expect(talk, script->kind,
+    udpai_test_session *session = fetch(script, script->kind, UDPAI_NO_NAMES);
+    udpai_expect(session, script->kind,
                  udpai_world_can_change(&script->stage->world) ? UDPAI_A_B : UDPAI_A);
-    udpai_expect_end(talk, 0);
+    udpai_expect_end(session, 0);
 }
 
 static void
 follows_changes(udpai_script *script)
 {
-    udpai_talk *first = fetch(script, script->kind, UDPAI_A);
+    udpai_test_session *first = fetch(script, script->kind, UDPAI_A);
     udpai_expect(first, script->kind, UDPAI_A);
     const udpai_response *before = udpai_last_response(first, script->kind);
     udpai_set(script, script->kind, "a");
-    udpai_talk *second = fetch(script, script->kind, UDPAI_A);
+    udpai_test_session *second = fetch(script, script->kind, UDPAI_A);
     udpai_expect(second, script->kind, UDPAI_A);
     const udpai_response *after = udpai_last_response(second, script->kind);
     udpai_require(script, before && after && strcmp(before->version, after->version) != 0,
@@ -48,33 +49,33 @@ follows_changes(udpai_script *script)
 static void
 has_version(udpai_script *script)
 {
-    udpai_talk *talk = fetch(script, script->kind, UDPAI_A);
-    udpai_expect(talk, script->kind, UDPAI_A);
-    const udpai_response *last = udpai_last_response(talk, script->kind);
+    udpai_test_session *session = fetch(script, script->kind, UDPAI_A);
+    udpai_expect(session, script->kind, UDPAI_A);
+    const udpai_response *last = udpai_last_response(session, script->kind);
     udpai_require(script, last && *last->version, "version_info is empty");
 }
 
 static void
 only_what_was_asked_for(udpai_script *script)
 {
-    udpai_talk *talk = fetch(script, script->kind, UDPAI_A);
-    udpai_expect(talk, script->kind, UDPAI_A);
-    udpai_require(script, !udpai_is_running(script) || !udpai_heard_of(talk, script->kind, "b"),
+    udpai_test_session *session = fetch(script, script->kind, UDPAI_A);
+    udpai_expect(session, script->kind, UDPAI_A);
+    udpai_require(script, !udpai_is_running(script) || !udpai_update_of(session, script->kind, "b"),
                   "what was not asked for is in the response");
 }
 
 static void
 missing_beside_known(udpai_script *script)
 {
-    udpai_talk *talk = fetch(script, script->kind, UDPAI_NAMES("nobody", "a"));
-    udpai_expect(talk, script->kind, UDPAI_A);
+    udpai_test_session *session = fetch(script, script->kind, UDPAI_NAMES("nobody", "a"));
+    udpai_expect(session, script->kind, UDPAI_A);
 }
 
 static void
 other_type(udpai_script *script)
 {
-    udpai_talk *talk = fetch(script, UDPAI_LISTENER, UDPAI_A);
-    udpai_expect_end(talk, -1);
+    udpai_test_session *session = fetch(script, UDPAI_LISTENER, UDPAI_A);
+    udpai_expect_end(session, -1);
 }
 
 #define FETCH(label, type, text, how, needs_of_it, function)                                       \

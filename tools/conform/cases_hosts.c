@@ -6,11 +6,11 @@
 static void
 second_beside_first(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with(script, UDPAI_A);
-    udpai_say(talk, script->kind, &(udpai_saying){.names = UDPAI_B});
-    udpai_expect(talk, script->kind, UDPAI_B);
+    udpai_test_session *session = udpai_begin_with(script, UDPAI_A);
+    udpai_send_request(session, script->kind, &(udpai_test_request){.names = UDPAI_B});
+    udpai_expect(session, script->kind, UDPAI_B);
     udpai_set(script, script->kind, "a");
-    udpai_expect(talk, script->kind, UDPAI_A);
+    udpai_expect(session, script->kind, UDPAI_A);
 }
 
 static void
@@ -20,87 +20,88 @@ only_what_was_asked_for(udpai_script *script)
 }
 
 /* A client that asks for this. */
-static udpai_talk *
+static udpai_test_session *
 ask(udpai_script *script, const char *name)
 {
-    udpai_talk *talk = udpai_talk_open(script, script->kind);
-    udpai_want(talk, script->kind, UDPAI_NAMES(name));
-    return talk;
+    udpai_test_session *session = udpai_test_session_open(script, script->kind);
+    udpai_subscribe(session, script->kind, UDPAI_NAMES(name));
+    return session;
 }
 
 static void
 missing_is_answered(udpai_script *script)
 {
-    udpai_expect_told(ask(script, "nobody"), script->kind, "nobody");
+    udpai_expect_update(ask(script, "nobody"), script->kind, "nobody");
 }
 
 /* Envoy finds the request that waits by the alias. */
 static void
 missing_has_its_form(udpai_script *script)
 {
-    udpai_talk *talk = ask(script, "nobody");
-    udpai_expect_told(talk, script->kind, "nobody");
-    const udpai_news *news = udpai_told_of(talk, script->kind, "nobody");
+    udpai_test_session *session = ask(script, "nobody");
+    udpai_expect_update(session, script->kind, "nobody");
+    const udpai_update *update = udpai_update_of_any_name(session, script->kind, "nobody");
     const char *name = udpai_world_name(&script->stage->world, script->kind, "nobody");
-    udpai_require(
-        script,
-        !news || (!news->is_removal && !news->has_payload && name && udpai_has_alias(news, name)),
-        "what is missing was to be told by a resource with the name that was asked for "
-        "as its alias, and without content; it was told %s",
-        news && news->is_removal    ? "in removed_resources"
-        : news && news->has_payload ? "with content"
-                                    : "without the alias");
+    udpai_require(script,
+                  !update || (!update->is_removal && !update->has_payload && name &&
+                              udpai_has_alias(update, name)),
+                  "what is missing was to be told by a resource with the name that was asked for "
+                  "as its alias, and without content; it was told %s",
+                  update && update->is_removal    ? "in removed_resources"
+                  : update && update->has_payload ? "with content"
+                                                  : "without the alias");
 }
 
 static void
 missing_is_answered_again(udpai_script *script)
 {
-    udpai_talk *talk = ask(script, "nobody");
-    udpai_expect_told(talk, script->kind, "nobody");
-    udpai_let_settle(talk);
-    udpai_say(talk, script->kind, &(udpai_saying){.names = UDPAI_NAMES("nobody")});
-    udpai_expect_told(talk, script->kind, "nobody");
+    udpai_test_session *session = ask(script, "nobody");
+    udpai_expect_update(session, script->kind, "nobody");
+    udpai_wait_until_quiet(session);
+    udpai_send_request(session, script->kind,
+                       &(udpai_test_request){.names = UDPAI_NAMES("nobody")});
+    udpai_expect_update(session, script->kind, "nobody");
 }
 
 static void
 missing_appears(udpai_script *script)
 {
-    udpai_talk *talk = ask(script, "new");
-    udpai_let_settle(talk);
+    udpai_test_session *session = ask(script, "new");
+    udpai_wait_until_quiet(session);
     udpai_set(script, script->kind, "new");
-    udpai_expect(talk, script->kind, UDPAI_NAMES("new"));
+    udpai_expect(session, script->kind, UDPAI_NAMES("new"));
 }
 
 static void
 routes_are_part_of_name(udpai_script *script)
 {
-    udpai_talk *talk = ask(script, "nobody/a");
-    udpai_await_error(talk, script->kind, "nobody/a");
-    const udpai_news *as_asked = udpai_told_of(talk, script->kind, "nobody/a");
-    const udpai_news *as_it_is = udpai_heard_of(talk, script->kind, "a");
+    udpai_test_session *session = ask(script, "nobody/a");
+    udpai_wait_for_error(session, script->kind, "nobody/a");
+    const udpai_update *as_asked = udpai_update_of_any_name(session, script->kind, "nobody/a");
+    const udpai_update *as_it_is = udpai_update_of(session, script->kind, "a");
     udpai_require(script,
                   !(as_asked && as_asked->has_payload) && !(as_it_is && as_it_is->has_payload),
                   "the host of one route configuration came for that of another");
 }
 
 /* Puts a host there that has another name, too, and has a client ask by it. */
-static udpai_talk *
+static udpai_test_session *
 ask_by_alias(udpai_script *script, udpai_world_extra *extra)
 {
     extra->other_name = udpai_world_name(&script->stage->world, script->kind, "alias");
     udpai_set_as(script, script->kind, "a", extra);
-    udpai_talk *talk = ask(script, "alias");
-    udpai_expect(talk, script->kind, UDPAI_A);
-    return talk;
+    udpai_test_session *session = ask(script, "alias");
+    udpai_expect(session, script->kind, UDPAI_A);
+    return session;
 }
 
 static void
 alias_is_said(udpai_script *script)
 {
     udpai_world_extra extra = {0};
-    udpai_talk *talk = ask_by_alias(script, &extra);
-    const udpai_news *news = udpai_last_of(talk, script->kind, "a");
-    udpai_require(script, news && udpai_has_alias(news, extra.other_name),
+    udpai_test_session *session = ask_by_alias(script, &extra);
+    const udpai_update *update = udpai_last_of(session, script->kind, "a");
+    udpai_require(script, update && udpai_has_alias(update, extra.other_name),
                   "the host was asked for as %s and came without that among its aliases: an Envoy "
                   "does not know that it is what it waits for",
                   extra.other_name);
@@ -110,39 +111,39 @@ static void
 alias_gets_updates(udpai_script *script)
 {
     udpai_world_extra extra = {0};
-    udpai_talk *talk = ask_by_alias(script, &extra);
+    udpai_test_session *session = ask_by_alias(script, &extra);
     udpai_set_as(script, script->kind, "a", &extra);
-    udpai_expect(talk, script->kind, UDPAI_A);
+    udpai_expect(session, script->kind, UDPAI_A);
 }
 
 /* ---- behind their routes ---- */
 
 static size_t
-response_of(const udpai_talk *talk, udpai_kind kind)
+response_of(const udpai_test_session *session, udpai_kind kind)
 {
-    const udpai_news *news = udpai_heard_of(talk, kind, "a");
-    return news ? news->response : 0;
+    const udpai_update *update = udpai_update_of(session, kind, "a");
+    return update ? update->response : 0;
 }
 
 static void
 behind_routes(udpai_script *script)
 {
-    udpai_talk *talk = udpai_talk_open(script, script->kind);
-    udpai_want(talk, UDPAI_ROUTES, UDPAI_A);
-    udpai_expect(talk, UDPAI_ROUTES, UDPAI_A);
-    udpai_want(talk, script->kind, UDPAI_A);
-    udpai_expect(talk, script->kind, UDPAI_A);
-    udpai_let_settle(talk);
+    udpai_test_session *session = udpai_test_session_open(script, script->kind);
+    udpai_subscribe(session, UDPAI_ROUTES, UDPAI_A);
+    udpai_expect(session, UDPAI_ROUTES, UDPAI_A);
+    udpai_subscribe(session, script->kind, UDPAI_A);
+    udpai_expect(session, script->kind, UDPAI_A);
+    udpai_wait_until_quiet(session);
     if (!udpai_is_running(script))
         return;
     udpai_world_set(&script->stage->world, script->kind, "a", NULL);
     udpai_world_set(&script->stage->world, UDPAI_ROUTES, "a", NULL);
     udpai_commit(script);
-    udpai_expect(talk, script->kind, UDPAI_A);
-    udpai_expect(talk, UDPAI_ROUTES, UDPAI_A);
+    udpai_expect(session, script->kind, UDPAI_A);
+    udpai_expect(session, UDPAI_ROUTES, UDPAI_A);
     udpai_require(script,
                   !udpai_is_running(script) ||
-                      response_of(talk, UDPAI_ROUTES) < response_of(talk, script->kind),
+                      response_of(session, UDPAI_ROUTES) < response_of(session, script->kind),
                   "both changed at once, and the virtual host came before the routes");
 }
 

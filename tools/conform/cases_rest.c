@@ -59,9 +59,10 @@ types_are_told(udpai_script *script)
 {
     const char *url = udpai_kind_url(script->kind).data;
     udpai_rest *rest = fetch_a(script);
-    const udpai_rest_news *news = udpai_rest_find(rest, "a");
-    udpai_require(script, !news || strcmp(news->type_url, url) == 0,
-                  "the resource has '%s' as its @type, not %s", news ? news->type_url : "", url);
+    const udpai_rest_resource *update = udpai_rest_find(rest, "a");
+    udpai_require(script, !update || strcmp(update->type_url, url) == 0,
+                  "the resource has '%s' as its @type, not %s", update ? update->type_url : "",
+                  url);
     udpai_require(script,
                   !rest || !rest->type_url || !*rest->type_url || strcmp(rest->type_url, url) == 0,
                   "the answer has '%s' as its typeUrl, not %s", rest ? rest->type_url : "", url);
@@ -202,7 +203,7 @@ static void
 same_version_is_not_sent(udpai_script *script)
 {
     udpai_rest *rest = poll(script, false);
-    if (udpai_rest_hear(rest, script->stage->quiet_ms))
+    if (udpai_rest_receive(rest, script->stage->quiet_ms))
         udpai_require(script, rest->answer.status != 200,
                       "the client says which version it has, and is sent the same again");
     udpai_rest_free(rest);
@@ -212,7 +213,7 @@ static void
 not_modified_has_its_form(udpai_script *script)
 {
     udpai_rest *rest = poll(script, true);
-    if (!udpai_rest_hear(rest, script->stage->quiet_ms))
+    if (!udpai_rest_receive(rest, script->stage->quiet_ms))
         udpai_skip_script(script, "the server holds the request, though it asks not to be held");
     else if (rest->answer.status == 200)
         udpai_skip_script(script, "the server sends the same again");
@@ -227,7 +228,7 @@ static void
 change_ends_the_wait(udpai_script *script)
 {
     udpai_rest *rest = poll(script, false);
-    if (udpai_rest_hear(rest, script->stage->quiet_ms))
+    if (udpai_rest_receive(rest, script->stage->quiet_ms))
         udpai_skip_script(script, "the server does not hold requests until something changes");
     udpai_set(script, script->kind, "a");
     udpai_rest_expect(rest);
@@ -243,7 +244,7 @@ refuse(udpai_script *script, const udpai_rest_ask *ask, int status)
     udpai_rest_free(fetch_a(script)); /* it is served at all */
     udpai_rest *rest = udpai_rest_open(script);
     udpai_rest_send(rest, ask);
-    udpai_rest_expect_refusal(rest, status);
+    udpai_rest_expect_rejection(rest, status);
     udpai_rest_free(rest);
 }
 
@@ -288,7 +289,7 @@ mistake_spares_others(udpai_script *script)
 {
     udpai_rest *good = fetch_a(script), *bad = udpai_rest_open(script);
     udpai_rest_send(bad, &(udpai_rest_ask){.body = "{]"});
-    (void)udpai_rest_hear(bad, script->stage->quiet_ms);
+    (void)udpai_rest_receive(bad, script->stage->quiet_ms);
     if (good && good->answer.is_kept)
         again(good);
     udpai_rest_free(fetch_a(script));

@@ -6,12 +6,12 @@
 
 /* The last response has this, too. */
 static void
-require_in_last(udpai_talk *talk, udpai_kind kind, const char *name)
+require_in_last(udpai_test_session *session, udpai_kind kind, const char *name)
 {
-    if (!talk || !udpai_is_running(talk->script))
+    if (!session || !udpai_is_running(session->script))
         return;
     udpai_require(
-        talk->script, udpai_count_in_last(talk, kind, name) >= 1,
+        session->script, udpai_count_in_last(session, kind, name) >= 1,
         "the response is to have all %ss of the client, and '%s' is not in it: the client "
         "takes what is not there for deleted",
         udpai_kind_word(kind), name);
@@ -20,115 +20,115 @@ require_in_last(udpai_talk *talk, udpai_kind kind, const char *name)
 static void
 whole_on_change(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with(script, UDPAI_A_B);
+    udpai_test_session *session = udpai_begin_with(script, UDPAI_A_B);
     udpai_set(script, script->kind, "a");
-    udpai_expect(talk, script->kind, UDPAI_A);
-    require_in_last(talk, script->kind, "b");
+    udpai_expect(session, script->kind, UDPAI_A);
+    require_in_last(session, script->kind, "b");
 }
 
 static void
 whole_under_wildcard(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with_all(script, UDPAI_NO_NAMES);
+    udpai_test_session *session = udpai_begin_with_all(script, UDPAI_NO_NAMES);
     udpai_set(script, script->kind, "a");
-    udpai_expect(talk, script->kind, UDPAI_A);
-    require_in_last(talk, script->kind, "b");
+    udpai_expect(session, script->kind, UDPAI_A);
+    require_in_last(session, script->kind, "b");
 }
 
 static void
 whole_when_name_is_added(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with(script, UDPAI_A);
-    udpai_want(talk, script->kind, UDPAI_A_B);
-    udpai_expect(talk, script->kind, UDPAI_B);
-    require_in_last(talk, script->kind, "a");
+    udpai_test_session *session = udpai_begin_with(script, UDPAI_A);
+    udpai_subscribe(session, script->kind, UDPAI_A_B);
+    udpai_expect(session, script->kind, UDPAI_B);
+    require_in_last(session, script->kind, "a");
 }
 
 static void
 whole_without_removed(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with_all(script, UDPAI_NO_NAMES);
+    udpai_test_session *session = udpai_begin_with_all(script, UDPAI_NO_NAMES);
     udpai_remove(script, script->kind, "b");
-    udpai_expect_gone(talk, script->kind, "b");
-    require_in_last(talk, script->kind, "a");
+    udpai_expect_removed(session, script->kind, "b");
+    require_in_last(session, script->kind, "a");
 }
 
 static void
 whole_when_wildcard_ends(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with_all(script, UDPAI_NO_NAMES);
-    udpai_want(talk, script->kind, UDPAI_A);
-    udpai_let_settle(talk);
+    udpai_test_session *session = udpai_begin_with_all(script, UDPAI_NO_NAMES);
+    udpai_subscribe(session, script->kind, UDPAI_A);
+    udpai_wait_until_quiet(session);
     udpai_set(script, script->kind, "a");
-    udpai_expect(talk, script->kind, UDPAI_A);
-    require_in_last(talk, script->kind, "a");
-    udpai_require(script, udpai_count_in_last(talk, script->kind, "b") == 0,
+    udpai_expect(session, script->kind, UDPAI_A);
+    require_in_last(session, script->kind, "a");
+    udpai_require(script, udpai_count_in_last(session, script->kind, "b") == 0,
                   "the wildcard was left, and the response still has all");
 }
 
 static void
 newest_request_counts(udpai_script *script)
 {
-    udpai_talk *talk = udpai_talk_open(script, script->kind);
-    udpai_say(talk, script->kind, &(udpai_saying){.names = UDPAI_A});
-    udpai_say(talk, script->kind, &(udpai_saying){.names = UDPAI_A_B});
-    udpai_expect(talk, script->kind, UDPAI_A_B);
+    udpai_test_session *session = udpai_test_session_open(script, script->kind);
+    udpai_send_request(session, script->kind, &(udpai_test_request){.names = UDPAI_A});
+    udpai_send_request(session, script->kind, &(udpai_test_request){.names = UDPAI_A_B});
+    udpai_expect(session, script->kind, UDPAI_A_B);
 }
 
 static void
 removed_endpoints_harm_nothing(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with(script, UDPAI_A_B);
+    udpai_test_session *session = udpai_begin_with(script, UDPAI_A_B);
     udpai_remove(script, script->kind, "b");
-    udpai_let_settle(talk);
+    udpai_wait_until_quiet(session);
     udpai_set(script, script->kind, "a");
-    udpai_expect(talk, script->kind, UDPAI_A);
+    udpai_expect(session, script->kind, UDPAI_A);
 }
 
 static void
 has_version(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with(script, UDPAI_A);
-    const udpai_response *last = udpai_last_response(talk, script->kind);
+    udpai_test_session *session = udpai_begin_with(script, UDPAI_A);
+    const udpai_response *last = udpai_last_response(session, script->kind);
     udpai_require(script, last && *last->version, "version_info is empty");
 }
 
-static udpai_talk *
+static udpai_test_session *
 begin_with_ttl(udpai_script *script, bool wants_ttl)
 {
     udpai_set_as(script, script->kind, "a", &(udpai_world_extra){.ttl_ms = TTL_MS});
-    udpai_talk *talk = udpai_talk_open(script, script->kind);
-    if (talk)
-        talk->wants_ttl = wants_ttl;
-    udpai_want(talk, script->kind, UDPAI_A);
-    udpai_expect(talk, script->kind, UDPAI_A);
-    return talk;
+    udpai_test_session *session = udpai_test_session_open(script, script->kind);
+    if (session)
+        session->wants_ttl = wants_ttl;
+    udpai_subscribe(session, script->kind, UDPAI_A);
+    udpai_expect(session, script->kind, UDPAI_A);
+    return session;
 }
 
 static void
 ttl_for_those_who_can(udpai_script *script)
 {
-    const udpai_news *news = udpai_last_of(begin_with_ttl(script, true), script->kind, "a");
-    udpai_require(script, news && news->is_wrapped && news->has_ttl,
+    const udpai_update *update = udpai_last_of(begin_with_ttl(script, true), script->kind, "a");
+    udpai_require(script, update && update->is_wrapped && update->has_ttl,
                   "the client has the features for it, and got no Resource with a ttl");
 }
 
 static void
 no_wrapper_for_others(udpai_script *script)
 {
-    const udpai_news *news = udpai_last_of(begin_with_ttl(script, false), script->kind, "a");
-    udpai_require(script, news && !news->is_wrapped,
+    const udpai_update *update = udpai_last_of(begin_with_ttl(script, false), script->kind, "a");
+    udpai_require(script, update && !update->is_wrapped,
                   "the client has not announced that it can read a Resource in SotW, and got one");
 }
 
 static void
 ttl_ends(udpai_script *script)
 {
-    udpai_talk *talk = begin_with_ttl(script, true);
+    udpai_test_session *session = begin_with_ttl(script, true);
     udpai_set(script, script->kind, "a");
-    udpai_expect(talk, script->kind, UDPAI_A);
-    const udpai_news *news = udpai_last_of(talk, script->kind, "a");
-    udpai_require(script, news && !news->has_ttl, "the ttl was taken away, and came once more");
+    udpai_expect(session, script->kind, UDPAI_A);
+    const udpai_update *update = udpai_last_of(session, script->kind, "a");
+    udpai_require(script, update && !update->has_ttl, "the ttl was taken away, and came once more");
 }
 
 #define WHOLE(label, type, function)                                                               \

@@ -7,7 +7,7 @@
 static void
 new_stream_is_answered(udpai_script *script)
 {
-    udpai_talk_close(udpai_begin_with(script, UDPAI_A));
+    udpai_test_session_close(udpai_begin_with(script, UDPAI_A));
     (void)udpai_begin_with(script, UDPAI_A);
 }
 
@@ -15,16 +15,16 @@ new_stream_is_answered(udpai_script *script)
 static void
 come_again(udpai_script *script, udpai_names before, udpai_names names, bool with_nonce)
 {
-    udpai_talk *first = udpai_begin_with(script, before);
+    udpai_test_session *first = udpai_begin_with(script, before);
     const udpai_response *last = udpai_last_response(first, script->kind);
-    udpai_talk *second = udpai_talk_open(script, script->kind);
-    udpai_saying saying = {.names = names};
+    udpai_test_session *second = udpai_test_session_open(script, script->kind);
+    udpai_test_request request = {.names = names};
     if (last && !script->is_delta)
-        saying.version = last->version;
+        request.version = last->version;
     if (last && with_nonce)
-        saying.nonce = last->nonce;
-    udpai_talk_close(first);
-    udpai_say(second, script->kind, &saying);
+        request.nonce = last->nonce;
+    udpai_test_session_close(first);
+    udpai_send_request(second, script->kind, &request);
     udpai_expect(second, script->kind, names);
 }
 
@@ -49,18 +49,18 @@ old_nonce_is_answered(udpai_script *script)
 static void
 new_stream_after_refusal(udpai_script *script)
 {
-    udpai_talk *talk = udpai_talk_open(script, script->kind);
-    udpai_behave(talk, script->kind, UDPAI_REFUSES);
-    udpai_want(talk, script->kind, UDPAI_A);
-    udpai_expect(talk, script->kind, UDPAI_A);
-    udpai_talk_close(talk);
+    udpai_test_session *session = udpai_test_session_open(script, script->kind);
+    udpai_behave(session, script->kind, UDPAI_NACKS);
+    udpai_subscribe(session, script->kind, UDPAI_A);
+    udpai_expect(session, script->kind, UDPAI_A);
+    udpai_test_session_close(session);
     (void)udpai_begin_with(script, UDPAI_A);
 }
 
 static void
 change_between_streams(udpai_script *script)
 {
-    udpai_talk_close(udpai_begin_with(script, UDPAI_A));
+    udpai_test_session_close(udpai_begin_with(script, UDPAI_A));
     udpai_set(script, script->kind, "a");
     (void)udpai_begin_with(script, UDPAI_A);
 }
@@ -68,8 +68,8 @@ change_between_streams(udpai_script *script)
 static void
 two_streams_of_a_node(udpai_script *script)
 {
-    udpai_talk *one = udpai_begin_with(script, UDPAI_A);
-    udpai_talk *other = udpai_begin_with(script, UDPAI_A_B);
+    udpai_test_session *one = udpai_begin_with(script, UDPAI_A);
+    udpai_test_session *other = udpai_begin_with(script, UDPAI_A_B);
     udpai_set(script, script->kind, "a");
     udpai_expect(one, script->kind, UDPAI_A);
     udpai_expect(other, script->kind, UDPAI_A);
@@ -78,8 +78,8 @@ two_streams_of_a_node(udpai_script *script)
 static void
 stream_for_each_name(udpai_script *script)
 {
-    udpai_talk *one = udpai_begin_with(script, UDPAI_A);
-    udpai_talk *other = udpai_begin_with(script, UDPAI_B);
+    udpai_test_session *one = udpai_begin_with(script, UDPAI_A);
+    udpai_test_session *other = udpai_begin_with(script, UDPAI_B);
     udpai_set(script, script->kind, "b");
     udpai_expect(other, script->kind, UDPAI_B);
     udpai_set(script, script->kind, "a");
@@ -89,9 +89,9 @@ stream_for_each_name(udpai_script *script)
 static void
 stream_that_ends_takes_none_along(udpai_script *script)
 {
-    udpai_talk *one = udpai_begin_with(script, UDPAI_A);
-    udpai_talk *other = udpai_begin_with(script, UDPAI_A);
-    udpai_talk_close(other);
+    udpai_test_session *one = udpai_begin_with(script, UDPAI_A);
+    udpai_test_session *other = udpai_begin_with(script, UDPAI_A);
+    udpai_test_session_close(other);
     udpai_set(script, script->kind, "a");
     udpai_expect(one, script->kind, UDPAI_A);
 }
@@ -100,11 +100,11 @@ stream_that_ends_takes_none_along(udpai_script *script)
 static void
 node_once(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with(script, UDPAI_A);
-    udpai_want(talk, script->kind, UDPAI_A_B);
-    udpai_expect(talk, script->kind, UDPAI_B);
+    udpai_test_session *session = udpai_begin_with(script, UDPAI_A);
+    udpai_subscribe(session, script->kind, UDPAI_A_B);
+    udpai_expect(session, script->kind, UDPAI_B);
     udpai_set(script, script->kind, "a");
-    udpai_expect(talk, script->kind, UDPAI_A);
+    udpai_expect(session, script->kind, UDPAI_A);
 }
 
 /* A field of a length that the message does not have. */
@@ -115,57 +115,59 @@ static const udpai_str malformed = {"\x0a\x7f"
 static void
 malformed_ends_its_stream(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with(script, UDPAI_A);
-    udpai_say_bytes(talk, malformed);
-    udpai_expect_end(talk, -1);
+    udpai_test_session *session = udpai_begin_with(script, UDPAI_A);
+    udpai_send_bytes(session, malformed);
+    udpai_expect_end(session, -1);
 }
 
 static void
 malformed_spares_others(udpai_script *script)
 {
-    udpai_talk *good = udpai_begin_with(script, UDPAI_A);
-    udpai_talk *bad = udpai_talk_open(script, script->kind);
-    udpai_say_bytes(bad, malformed);
-    udpai_let_settle(bad);
-    udpai_want(good, script->kind, UDPAI_A_B);
+    udpai_test_session *good = udpai_begin_with(script, UDPAI_A);
+    udpai_test_session *bad = udpai_test_session_open(script, script->kind);
+    udpai_send_bytes(bad, malformed);
+    udpai_wait_until_quiet(bad);
+    udpai_subscribe(good, script->kind, UDPAI_A_B);
     udpai_expect(good, script->kind, UDPAI_B);
 }
 
 static void
 unknown_type_spares_others(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with(script, UDPAI_A);
-    udpai_say_type(talk, UNKNOWN_TYPE);
-    udpai_let_settle(talk);
-    udpai_want(talk, UDPAI_LISTENER, UDPAI_A);
-    udpai_expect(talk, UDPAI_LISTENER, UDPAI_A);
+    udpai_test_session *session = udpai_begin_with(script, UDPAI_A);
+    udpai_send_request_of_type(session, UNKNOWN_TYPE);
+    udpai_wait_until_quiet(session);
+    udpai_subscribe(session, UDPAI_LISTENER, UDPAI_A);
+    udpai_expect(session, UDPAI_LISTENER, UDPAI_A);
 }
 
 static void
 aggregated_needs_type(udpai_script *script)
 {
-    udpai_talk *talk = udpai_talk_open(script, script->kind);
-    udpai_say(talk, script->kind, &(udpai_saying){.names = UDPAI_A, .has_no_type = true});
-    udpai_expect_end(talk, -1);
+    udpai_test_session *session = udpai_test_session_open(script, script->kind);
+    udpai_send_request(session, script->kind,
+                       &(udpai_test_request){.names = UDPAI_A, .has_no_type = true});
+    udpai_expect_end(session, -1);
 }
 
 static void
 type_may_be_left_out(udpai_script *script)
 {
-    udpai_talk *talk = udpai_talk_open(script, script->kind);
-    udpai_say(talk, script->kind, &(udpai_saying){.names = UDPAI_A, .has_no_type = true});
-    udpai_expect(talk, script->kind, UDPAI_A);
+    udpai_test_session *session = udpai_test_session_open(script, script->kind);
+    udpai_send_request(session, script->kind,
+                       &(udpai_test_request){.names = UDPAI_A, .has_no_type = true});
+    udpai_expect(session, script->kind, UDPAI_A);
 }
 
 static void
 other_type_is_refused(udpai_script *script)
 {
-    udpai_talk *talk = udpai_talk_open(script, script->kind);
-    udpai_want(talk, UDPAI_LISTENER, UDPAI_A);
-    udpai_let_settle(talk);
-    udpai_require(script, !udpai_last_of(talk, UDPAI_LISTENER, "a"),
+    udpai_test_session *session = udpai_test_session_open(script, script->kind);
+    udpai_subscribe(session, UDPAI_LISTENER, UDPAI_A);
+    udpai_wait_until_quiet(session);
+    udpai_require(script, !udpai_last_of(session, UDPAI_LISTENER, "a"),
                   "the service of %ss has sent a listener", udpai_kind_word(script->kind));
-    udpai_expect_end(talk, -1);
+    udpai_expect_end(session, -1);
 }
 
 #define AGAIN(label, text, ways_of_it, how, type, function)                                        \

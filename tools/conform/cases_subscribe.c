@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 #include "tools/conform/cases.h"
-#include "tools/conform/talk_internal.h"
+#include "tools/conform/session_internal.h"
 
 #define MANY_NAMES 10000
 #define NAME_MAX_BYTES 64
@@ -24,104 +24,104 @@ by_star_and_name(udpai_script *script)
 static void
 name_joins_wildcard(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with_all(script, UDPAI_NO_NAMES);
+    udpai_test_session *session = udpai_begin_with_all(script, UDPAI_NO_NAMES);
     /* In delta the wildcard of a request without names stays though only a name is added. */
     if (script->is_delta)
-        udpai_say(talk, script->kind, &(udpai_saying){.names = UDPAI_A});
+        udpai_send_request(session, script->kind, &(udpai_test_request){.names = UDPAI_A});
     else
-        udpai_want(talk, script->kind, UDPAI_NAMES("*", "a"));
-    udpai_let_settle(talk);
+        udpai_subscribe(session, script->kind, UDPAI_NAMES("*", "a"));
+    udpai_wait_until_quiet(session);
     udpai_set(script, script->kind, "b");
-    udpai_expect(talk, script->kind, UDPAI_B);
+    udpai_expect(session, script->kind, UDPAI_B);
 }
 
 static void
 name_beside_wildcard(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with_all(script, UDPAI_NO_NAMES);
+    udpai_test_session *session = udpai_begin_with_all(script, UDPAI_NO_NAMES);
     if (script->is_delta)
-        udpai_say(talk, script->kind, &(udpai_saying){.names = UDPAI_A});
+        udpai_send_request(session, script->kind, &(udpai_test_request){.names = UDPAI_A});
     else
-        udpai_want(talk, script->kind, UDPAI_NAMES("*", "a"));
-    udpai_expect(talk, script->kind, UDPAI_A);
+        udpai_subscribe(session, script->kind, UDPAI_NAMES("*", "a"));
+    udpai_expect(session, script->kind, UDPAI_A);
 }
 
 static void
 wildcard_leaves_name(udpai_script *script)
 {
     /* In SotW any list of names ends the wildcard of a request without names. */
-    udpai_talk *talk =
+    udpai_test_session *session =
         udpai_begin_with_all(script, script->is_delta ? UDPAI_NAMES("*", "a") : UDPAI_NO_NAMES);
-    udpai_want(talk, script->kind, UDPAI_A);
-    udpai_let_settle(talk);
+    udpai_subscribe(session, script->kind, UDPAI_A);
+    udpai_wait_until_quiet(session);
     udpai_set(script, script->kind, "b");
-    udpai_expect_nothing_of(talk, script->kind, UDPAI_B);
+    udpai_expect_nothing_of(session, script->kind, UDPAI_B);
     udpai_set(script, script->kind, "a");
-    udpai_expect(talk, script->kind, UDPAI_A);
+    udpai_expect(session, script->kind, UDPAI_A);
 }
 
 static void
 nothing_after_name(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with(script, UDPAI_A);
-    udpai_want(talk, script->kind, UDPAI_NO_NAMES);
-    udpai_let_settle(talk);
+    udpai_test_session *session = udpai_begin_with(script, UDPAI_A);
+    udpai_subscribe(session, script->kind, UDPAI_NO_NAMES);
+    udpai_wait_until_quiet(session);
     udpai_set(script, script->kind, "a");
     udpai_set(script, script->kind, "b");
-    udpai_expect_nothing_of(talk, script->kind, UDPAI_A_B);
+    udpai_expect_nothing_of(session, script->kind, UDPAI_A_B);
 }
 
 static void
 nothing_after_star(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with_all(script, UDPAI_STAR);
-    udpai_want(talk, script->kind, UDPAI_NO_NAMES);
-    udpai_let_settle(talk);
+    udpai_test_session *session = udpai_begin_with_all(script, UDPAI_STAR);
+    udpai_subscribe(session, script->kind, UDPAI_NO_NAMES);
+    udpai_wait_until_quiet(session);
     udpai_set(script, script->kind, "a");
-    udpai_expect_nothing_of(talk, script->kind, UDPAI_A_B);
+    udpai_expect_nothing_of(session, script->kind, UDPAI_A_B);
 }
 
 static void
 name_added(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with(script, UDPAI_A);
-    udpai_want(talk, script->kind, UDPAI_A_B);
-    udpai_expect(talk, script->kind, UDPAI_B);
+    udpai_test_session *session = udpai_begin_with(script, UDPAI_A);
+    udpai_subscribe(session, script->kind, UDPAI_A_B);
+    udpai_expect(session, script->kind, UDPAI_B);
 }
 
 static void
 name_dropped(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with(script, UDPAI_A_B);
-    udpai_want(talk, script->kind, UDPAI_A);
-    udpai_let_settle(talk);
+    udpai_test_session *session = udpai_begin_with(script, UDPAI_A_B);
+    udpai_subscribe(session, script->kind, UDPAI_A);
+    udpai_wait_until_quiet(session);
     udpai_set(script, script->kind, "b");
-    udpai_expect_nothing_of(talk, script->kind, UDPAI_B);
+    udpai_expect_nothing_of(session, script->kind, UDPAI_B);
     udpai_set(script, script->kind, "a");
-    udpai_expect(talk, script->kind, UDPAI_A);
+    udpai_expect(session, script->kind, UDPAI_A);
 }
 
 static void
 name_returns(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with(script, UDPAI_A_B);
-    udpai_want(talk, script->kind, UDPAI_A);
-    udpai_let_settle(talk);
-    udpai_want(talk, script->kind, UDPAI_A_B);
-    udpai_expect(talk, script->kind, UDPAI_B);
+    udpai_test_session *session = udpai_begin_with(script, UDPAI_A_B);
+    udpai_subscribe(session, script->kind, UDPAI_A);
+    udpai_wait_until_quiet(session);
+    udpai_subscribe(session, script->kind, UDPAI_A_B);
+    udpai_expect(session, script->kind, UDPAI_B);
 }
 
 static void
 missing_beside_known(udpai_script *script)
 {
-    udpai_talk *talk = udpai_talk_open(script, script->kind);
-    udpai_want(talk, script->kind, UDPAI_NAMES("nobody", "a"));
-    udpai_expect(talk, script->kind, UDPAI_A);
+    udpai_test_session *session = udpai_test_session_open(script, script->kind);
+    udpai_subscribe(session, script->kind, UDPAI_NAMES("nobody", "a"));
+    udpai_expect(session, script->kind, UDPAI_A);
 }
 
 /* One that is there among many that are not. */
 static void
-ask_for_many(udpai_talk *talk, udpai_kind kind, const char *known)
+ask_for_many(udpai_test_session *session, udpai_kind kind, const char *known)
 {
     udpai_str *names = udpai_alloc_array(MANY_NAMES, sizeof(*names));
     char *room = udpai_alloc_array(MANY_NAMES, NAME_MAX_BYTES);
@@ -131,12 +131,12 @@ ask_for_many(udpai_talk *talk, udpai_kind kind, const char *known)
         names[i] = udpai_str_from(i == MANY_NAMES / 2 ? known : name);
     }
     if (names && room)
-        udpai_talk_send(talk, kind,
-                        &(udpai_xds_ask){.type_url = udpai_kind_url(kind),
-                                         .names = names,
-                                         .n_names = MANY_NAMES});
+        udpai_test_session_send(session, kind,
+                                &(udpai_xds_ask){.type_url = udpai_kind_url(kind),
+                                                 .names = names,
+                                                 .n_names = MANY_NAMES});
     else
-        udpai_fail_script(talk->script, "out of memory");
+        udpai_fail_script(session->script, "out of memory");
     udpai_free(names);
     udpai_free(room);
 }
@@ -144,13 +144,13 @@ ask_for_many(udpai_talk *talk, udpai_kind kind, const char *known)
 static void
 many_names(udpai_script *script)
 {
-    udpai_talk *talk = udpai_talk_open(script, script->kind);
+    udpai_test_session *session = udpai_test_session_open(script, script->kind);
     const char *known = udpai_resolve(script, script->kind, "a");
-    if (!known || !udpai_talk_is_usable(talk))
+    if (!known || !udpai_test_session_is_usable(session))
         return;
-    udpai_behave(talk, script->kind, UDPAI_IGNORES);
-    ask_for_many(talk, script->kind, known);
-    udpai_expect(talk, script->kind, UDPAI_A);
+    udpai_behave(session, script->kind, UDPAI_IGNORES);
+    ask_for_many(session, script->kind, known);
+    udpai_expect(session, script->kind, UDPAI_A);
 }
 
 #define RULE_SUPPLY "Resources that a request names, and that exist, must be supplied."

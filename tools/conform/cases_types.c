@@ -7,46 +7,46 @@
 static void
 unknown_is_told(udpai_script *script)
 {
-    udpai_talk *talk = udpai_talk_open(script, script->kind);
-    udpai_want(talk, script->kind, UDPAI_NAMES("nobody"));
-    udpai_expect_gone(talk, script->kind, "nobody");
+    udpai_test_session *session = udpai_test_session_open(script, script->kind);
+    udpai_subscribe(session, script->kind, UDPAI_NAMES("nobody"));
+    udpai_expect_removed(session, script->kind, "nobody");
 }
 
 /* Whoever sends one that has changed has not taken the others away, and goes on sending them. */
 static void
 update_spares_others(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with(script, UDPAI_A_B);
-    udpai_let_settle(talk);
+    udpai_test_session *session = udpai_begin_with(script, UDPAI_A_B);
+    udpai_wait_until_quiet(session);
     udpai_set(script, script->kind, "a");
-    udpai_expect(talk, script->kind, UDPAI_A);
-    const udpai_news *news = udpai_heard_of(talk, script->kind, "b");
-    udpai_require(script, !news || !news->is_removal, "%s changed, and %s was told as removed",
+    udpai_expect(session, script->kind, UDPAI_A);
+    const udpai_update *update = udpai_update_of(session, script->kind, "b");
+    udpai_require(script, !update || !update->is_removal, "%s changed, and %s was told as removed",
                   udpai_world_name(&script->stage->world, script->kind, "a"),
                   udpai_world_name(&script->stage->world, script->kind, "b"));
     udpai_set(script, script->kind, "b");
-    udpai_expect(talk, script->kind, UDPAI_B);
+    udpai_expect(session, script->kind, UDPAI_B);
 }
 
 static void
 refused_is_not_sent_again(udpai_script *script)
 {
-    udpai_talk *talk = udpai_talk_open(script, script->kind);
-    udpai_behave(talk, script->kind, UDPAI_REFUSES);
-    udpai_want(talk, script->kind, UDPAI_A);
-    udpai_expect(talk, script->kind, UDPAI_A);
-    udpai_talk_mark(talk);
-    udpai_expect_nothing_of(talk, script->kind, UDPAI_A);
+    udpai_test_session *session = udpai_test_session_open(script, script->kind);
+    udpai_behave(session, script->kind, UDPAI_NACKS);
+    udpai_subscribe(session, script->kind, UDPAI_A);
+    udpai_expect(session, script->kind, UDPAI_A);
+    udpai_test_session_mark(session);
+    udpai_expect_nothing_of(session, script->kind, UDPAI_A);
 }
 
 static void
 whole_under_wildcard(udpai_script *script)
 {
-    udpai_talk *talk = udpai_begin_with_all(script, UDPAI_NO_NAMES);
+    udpai_test_session *session = udpai_begin_with_all(script, UDPAI_NO_NAMES);
     udpai_set(script, script->kind, "a");
-    udpai_expect(talk, script->kind, UDPAI_A);
+    udpai_expect(session, script->kind, UDPAI_A);
     udpai_require(script,
-                  !udpai_is_running(script) || udpai_count_in_last(talk, script->kind, "b") >= 1,
+                  !udpai_is_running(script) || udpai_count_in_last(session, script->kind, "b") >= 1,
                   "one scope has changed, and the response lacks another: an Envoy takes that for "
                   "deleted");
 }

@@ -24,9 +24,9 @@ static void
 follows_changes(udpai_script *script)
 {
     have(script, "xdstp:a");
-    udpai_talk *talk = udpai_begin_with(script, URL);
+    udpai_test_session *session = udpai_begin_with(script, URL);
     udpai_set(script, script->kind, "xdstp:a");
-    udpai_expect(talk, script->kind, URL);
+    udpai_expect(session, script->kind, URL);
 }
 
 static void
@@ -39,28 +39,28 @@ stands_beside_plain_names(udpai_script *script)
 static void
 missing_is_told(udpai_script *script)
 {
-    udpai_talk *talk = udpai_talk_open(script, script->kind);
-    udpai_want(talk, script->kind, UDPAI_NAMES("xdstp:nobody"));
-    udpai_expect_gone(talk, script->kind, "xdstp:nobody");
+    udpai_test_session *session = udpai_test_session_open(script, script->kind);
+    udpai_subscribe(session, script->kind, UDPAI_NAMES("xdstp:nobody"));
+    udpai_expect_removed(session, script->kind, "xdstp:nobody");
 }
 
 static void
 missing_appears(udpai_script *script)
 {
-    udpai_talk *talk = udpai_talk_open(script, script->kind);
-    udpai_want(talk, script->kind, UDPAI_NAMES("xdstp:new"));
-    udpai_let_settle(talk);
+    udpai_test_session *session = udpai_test_session_open(script, script->kind);
+    udpai_subscribe(session, script->kind, UDPAI_NAMES("xdstp:new"));
+    udpai_wait_until_quiet(session);
     udpai_set(script, script->kind, "xdstp:new");
-    udpai_expect(talk, script->kind, UDPAI_NAMES("xdstp:new"));
+    udpai_expect(session, script->kind, UDPAI_NAMES("xdstp:new"));
 }
 
 static void
 removal_is_told(udpai_script *script)
 {
     have(script, "xdstp:a");
-    udpai_talk *talk = udpai_begin_with(script, URL);
+    udpai_test_session *session = udpai_begin_with(script, URL);
     udpai_remove(script, script->kind, "xdstp:a");
-    udpai_expect_gone(talk, script->kind, "xdstp:a");
+    udpai_expect_removed(session, script->kind, "xdstp:a");
 }
 
 /* ---- spellings ---- */
@@ -85,11 +85,11 @@ static void
 differ(udpai_script *script, const char *there, const char *asked)
 {
     udpai_set(script, script->kind, there);
-    udpai_talk *talk = udpai_talk_open(script, script->kind);
-    udpai_want(talk, script->kind, UDPAI_NAMES(asked));
-    udpai_await_error(talk, script->kind, asked);
-    const udpai_news *under_asked = udpai_told_of(talk, script->kind, asked);
-    const udpai_news *under_own = udpai_told_of(talk, script->kind, there);
+    udpai_test_session *session = udpai_test_session_open(script, script->kind);
+    udpai_subscribe(session, script->kind, UDPAI_NAMES(asked));
+    udpai_wait_for_error(session, script->kind, asked);
+    const udpai_update *under_asked = udpai_update_of_any_name(session, script->kind, asked);
+    const udpai_update *under_own = udpai_update_of_any_name(session, script->kind, there);
     bool is_served =
         (under_asked && under_asked->has_payload) || (under_own && under_own->has_payload);
     udpai_require(script, !is_served, "%s was asked for, and %s came: these are two names",

@@ -2,7 +2,7 @@
 /* resource_errors of a response that was scanned. */
 #include "base/alloc.h"
 #include "base/proto.h"
-#include "tools/conform/talk_internal.h"
+#include "tools/conform/session_internal.h"
 
 static int
 code_of(udpai_str status)
@@ -17,35 +17,35 @@ code_of(udpai_str status)
 }
 
 static void
-note_error(udpai_talk *talk, udpai_kind kind, udpai_str error)
+note_error(udpai_test_session *session, udpai_kind kind, udpai_str error)
 {
     udpai_str name = udpai_proto_last_bytes(udpai_proto_last_bytes(error, 1), 1);
-    udpai_told_error told = {
+    udpai_resource_error noted = {
         .kind = kind,
         .name = udpai_strndup(name.data, name.len),
         .code = code_of(udpai_proto_last_bytes(error, 2)),
-        .response = talk->responses.n,
+        .response = session->responses.n,
     };
-    udpai_transcribe(talk->script, "< %u   an error of %.*s: code %d", talk->number,
-                     UDPAI_SHOWN(name), told.code);
-    if (told.name && udpai_vector_push(&talk->errors, told))
+    udpai_transcribe(session->script, "< %u   an error of %.*s: code %d", session->number,
+                     UDPAI_SHOWN(name), noted.code);
+    if (noted.name && udpai_vector_push(&session->errors, noted))
         return;
-    udpai_free(told.name);
-    udpai_fail_script(talk->script, "out of memory");
+    udpai_free(noted.name);
+    udpai_fail_script(session->script, "out of memory");
 }
 
 void
-udpai_note_errors(udpai_talk *talk, udpai_kind kind, udpai_str message)
+udpai_note_errors(udpai_test_session *session, udpai_kind kind, udpai_str message)
 {
     enum {
         SOTW_ERRORS = 7,
         DELTA_ERRORS = 9
     };
 
-    uint32_t number = talk->is_delta ? DELTA_ERRORS : SOTW_ERRORS;
+    uint32_t number = session->is_delta ? DELTA_ERRORS : SOTW_ERRORS;
     udpai_proto_reader reader = udpai_proto_read(message);
     udpai_proto_field field;
     while (udpai_proto_next(&reader, &field))
         if (field.number == number && field.type == UDPAI_WIRE_BYTES)
-            note_error(talk, kind, field.bytes);
+            note_error(session, kind, field.bytes);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What was received of a name, on one stream: by a resource of that name or an alias, by a removal,
  * or in resource_errors. */
-#include "tools/conform/talk_internal.h"
+#include "tools/conform/session_internal.h"
 
 const char *
 udpai_resolve(udpai_script *script, udpai_kind kind, const char *name)
@@ -15,86 +15,86 @@ udpai_resolve(udpai_script *script, udpai_kind kind, const char *name)
     return found;
 }
 
-static const udpai_news *
-find_news(const udpai_talk *talk, udpai_kind kind, const char *name, size_t from)
+static const udpai_update *
+find_update(const udpai_test_session *session, udpai_kind kind, const char *name, size_t from)
 {
-    const char *full = udpai_resolve(talk->script, kind, name);
-    for (size_t i = talk->news.n; full && i-- > from;) {
-        const udpai_news *news = &talk->news.items[i];
-        if (news->kind == kind && news->name && udpai_world_same_name(news->name, full))
-            return news;
+    const char *full = udpai_resolve(session->script, kind, name);
+    for (size_t i = session->updates.n; full && i-- > from;) {
+        const udpai_update *update = &session->updates.items[i];
+        if (update->kind == kind && update->name && udpai_world_same_name(update->name, full))
+            return update;
     }
     return NULL;
 }
 
-const udpai_news *
-udpai_heard_of(const udpai_talk *talk, udpai_kind kind, const char *name)
+const udpai_update *
+udpai_update_of(const udpai_test_session *session, udpai_kind kind, const char *name)
 {
-    return talk ? find_news(talk, kind, name, talk->mark) : NULL;
+    return session ? find_update(session, kind, name, session->mark) : NULL;
 }
 
-const udpai_news *
-udpai_last_of(const udpai_talk *talk, udpai_kind kind, const char *name)
+const udpai_update *
+udpai_last_of(const udpai_test_session *session, udpai_kind kind, const char *name)
 {
-    return talk ? find_news(talk, kind, name, 0) : NULL;
+    return session ? find_update(session, kind, name, 0) : NULL;
 }
 
 const udpai_response *
-udpai_last_response(const udpai_talk *talk, udpai_kind kind)
+udpai_last_response(const udpai_test_session *session, udpai_kind kind)
 {
-    for (size_t i = talk ? talk->responses.n : 0; i-- > 0;)
-        if (talk->responses.items[i].kind == kind)
-            return &talk->responses.items[i];
+    for (size_t i = session ? session->responses.n : 0; i-- > 0;)
+        if (session->responses.items[i].kind == kind)
+            return &session->responses.items[i];
     return NULL;
 }
 
 size_t
-udpai_count_in_last(const udpai_talk *talk, udpai_kind kind, const char *name)
+udpai_count_in_last(const udpai_test_session *session, udpai_kind kind, const char *name)
 {
-    const udpai_response *last = udpai_last_response(talk, kind);
-    const char *full = last ? udpai_resolve(talk->script, kind, name) : NULL;
+    const udpai_response *last = udpai_last_response(session, kind);
+    const char *full = last ? udpai_resolve(session->script, kind, name) : NULL;
     size_t n = 0;
-    for (size_t i = 0; full && i < talk->news.n; i++) {
-        const udpai_news *news = &talk->news.items[i];
-        n += news->response == (size_t)(last - talk->responses.items) && !news->is_removal &&
-             news->name && udpai_world_same_name(news->name, full);
+    for (size_t i = 0; full && i < session->updates.n; i++) {
+        const udpai_update *update = &session->updates.items[i];
+        n += update->response == (size_t)(last - session->responses.items) && !update->is_removal &&
+             update->name && udpai_world_same_name(update->name, full);
     }
     return n;
 }
 
 bool
-udpai_has_alias(const udpai_news *news, const char *alias)
+udpai_has_alias(const udpai_update *update, const char *alias)
 {
     size_t len = strlen(alias);
-    for (const char *at = news->aliases, *end; at && (end = strchr(at, '\n')); at = end + 1)
+    for (const char *at = update->aliases, *end; at && (end = strchr(at, '\n')); at = end + 1)
         if ((size_t)(end - at) == len && memcmp(at, alias, len) == 0)
             return true;
     return false;
 }
 
-const udpai_news *
-udpai_told_of(const udpai_talk *talk, udpai_kind kind, const char *name)
+const udpai_update *
+udpai_update_of_any_name(const udpai_test_session *session, udpai_kind kind, const char *name)
 {
-    const char *full = talk ? udpai_resolve(talk->script, kind, name) : NULL;
-    for (size_t i = talk ? talk->news.n : 0; full && i-- > talk->mark;) {
-        const udpai_news *news = &talk->news.items[i];
-        if (news->kind == kind && news->name &&
-            (udpai_world_same_name(news->name, full) || udpai_has_alias(news, full)))
-            return news;
+    const char *full = session ? udpai_resolve(session->script, kind, name) : NULL;
+    for (size_t i = session ? session->updates.n : 0; full && i-- > session->mark;) {
+        const udpai_update *update = &session->updates.items[i];
+        if (update->kind == kind && update->name &&
+            (udpai_world_same_name(update->name, full) || udpai_has_alias(update, full)))
+            return update;
     }
     return NULL;
 }
 
-const udpai_told_error *
-udpai_error_of(const udpai_talk *talk, udpai_kind kind, const char *name)
+const udpai_resource_error *
+udpai_error_of(const udpai_test_session *session, udpai_kind kind, const char *name)
 {
-    const char *full = talk ? udpai_resolve(talk->script, kind, name) : NULL;
-    for (size_t i = talk ? talk->errors.n : 0; full && i-- > 0;) {
-        const udpai_told_error *told = &talk->errors.items[i];
-        if (told->response < talk->response_mark)
+    const char *full = session ? udpai_resolve(session->script, kind, name) : NULL;
+    for (size_t i = session ? session->errors.n : 0; full && i-- > 0;) {
+        const udpai_resource_error *noted = &session->errors.items[i];
+        if (noted->response < session->response_mark)
             break;
-        if (told->kind == kind && udpai_world_same_name(told->name, full))
-            return told;
+        if (noted->kind == kind && udpai_world_same_name(noted->name, full))
+            return noted;
     }
     return NULL;
 }

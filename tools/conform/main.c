@@ -136,7 +136,7 @@ connect_to_server(conformance *self)
 
 /* JUnit begins with how many have failed, and JSON is one document: they come at the end. */
 static void
-tell(void *userdata, const udpai_result *result)
+report_one(void *userdata, const udpai_result *result)
 {
     const conformance *self = userdata;
     bool is_strict = self->options->is_strict;
@@ -150,7 +150,7 @@ tell(void *userdata, const udpai_result *result)
 }
 
 static void
-tell_plan(const conformance *self)
+print_plan(const conformance *self)
 {
     udpai_strbuf out = {0};
     if (self->options->common.format == UDPAI_CLI_TAP)
@@ -176,7 +176,7 @@ fill_stage(conformance *self)
         stage->world.authority = udpai_cli_namespace(&self->options->common);
     self->suite.limit_ms = given->limit_ms ? given->limit_ms : DEFAULT_LIMIT_MS;
     self->suite.is_wanted = is_wanted;
-    self->suite.tell = tell;
+    self->suite.report_one = report_one;
     self->suite.userdata = self;
 }
 
@@ -208,7 +208,7 @@ end(conformance *self)
         regfree(&self->wanted);
 }
 
-/* ---- telling ---- */
+/* ---- the transcript ---- */
 
 static udpai_cli_exit
 report(const conformance *self)
@@ -266,7 +266,7 @@ run(const udpai_conform_options *options)
     } else if (result == UDPAI_CLI_GOOD) {
         result = begin(&self);
         if (result == UDPAI_CLI_GOOD) {
-            tell_plan(&self);
+            print_plan(&self);
             udpai_suite_run(&self.suite);
         }
         udpai_suite_end(&self.suite);

@@ -17,7 +17,7 @@ typedef struct udpai_byte_peer {
     /* False: it has ended. */
     bool (*send)(void *stream, udpai_str bytes);
     /* Appends what comes; a message is any piece. */
-    udpai_heard (*receive)(void *stream, uint64_t timeout_ms, udpai_strbuf *to);
+    udpai_received (*receive)(void *stream, uint64_t timeout_ms, udpai_strbuf *to);
     void (*close)(void *stream);
     uint64_t (*now_ms)(void *self);
     const char *address; /* HOST:PORT */

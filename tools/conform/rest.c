@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include "codec/json_text.h"
 #include "codec/reader.h"
-#include "tools/conform/talk_internal.h"
+#include "tools/conform/session_internal.h"
 
 #define SHOWN_BYTES 300
 #define REASON_BYTES 120
@@ -54,11 +54,11 @@ udpai_rest_open(udpai_script *script)
 static void
 forget_answer(udpai_rest *rest)
 {
-    for (size_t i = 0; i < rest->news.n; i++) {
-        udpai_free(rest->news.items[i].name);
-        udpai_free(rest->news.items[i].type_url);
+    for (size_t i = 0; i < rest->resources.n; i++) {
+        udpai_free(rest->resources.items[i].name);
+        udpai_free(rest->resources.items[i].type_url);
     }
-    rest->news.n = 0;
+    rest->resources.n = 0;
     rest->body.len = 0;
     udpai_free(rest->content_type);
     udpai_free(rest->version);
@@ -74,8 +74,8 @@ udpai_rest_free(udpai_rest *rest)
     if (rest->stream)
         rest->script->stage->rest->close(rest->stream);
     forget_answer(rest);
-    udpai_vector_done(&rest->news);
-    udpai_strbuf_done(&rest->heard);
+    udpai_vector_done(&rest->resources);
+    udpai_strbuf_done(&rest->unread);
     udpai_strbuf_done(&rest->body);
     udpai_free(rest);
     return NULL;
@@ -216,15 +216,15 @@ note_resource(udpai_rest *rest, const udpai_tree *resource)
     udpai_str name = text_at(resource, is_endpoints ? "clusterName" : "name",
                              is_endpoints ? "cluster_name" : "name");
     udpai_str type = text_at(resource, "@type", "@type");
-    udpai_rest_news news = {
+    udpai_rest_resource update = {
         .name = udpai_strndup(name.data, name.len),
         .type_url = udpai_strndup(type.data, type.len),
         .variant = variant_of(resource),
     };
-    if (news.name && news.type_url && udpai_vector_push(&rest->news, news))
+    if (update.name && update.type_url && udpai_vector_push(&rest->resources, update))
         return;
-    udpai_free(news.name);
-    udpai_free(news.type_url);
+    udpai_free(update.name);
+    udpai_free(update.type_url);
     udpai_fail_script(rest->script, "out of memory");
 }
 
@@ -272,8 +272,8 @@ take(udpai_rest *rest)
     rest->content_type = udpai_strndup(type.data, type.len);
     udpai_transcribe(rest->script, "< %d %.*s %.*s", rest->answer.status, UDPAI_SHOWN(type),
                      UDPAI_SHOWN(((udpai_str){body.data, udpai_min_size(body.len, SHOWN_BYTES)})));
-    rest->heard.len -= rest->answer.size;
-    memmove(rest->heard.data, rest->heard.data + rest->answer.size, rest->heard.len);
+    rest->unread.len -= rest->answer.size;
+    memmove(rest->unread.data, rest->unread.data + rest->answer.size, rest->unread.len);
     if (!rest->content_type)
         udpai_fail_script(rest->script, "out of memory");
     else if (rest->answer.status == OK)
@@ -285,10 +285,10 @@ static bool
 try_read(udpai_rest *rest)
 {
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    udpai_str heard = udpai_strbuf_view(&rest->heard);
-    if (!heard.len && !rest->is_over)
+    udpai_str unread = udpai_strbuf_view(&rest->unread);
+    if (!unread.len && !rest->is_over)
         return false;
-    switch (udpai_http_answer_read(heard, rest->is_over, &rest->answer, &rest->body, &error)) {
+    switch (udpai_http_answer_read(unread, rest->is_over, &rest->answer, &rest->body, &error)) {
     case UDPAI_HTTP_PARTIAL:
         return false;
     case UDPAI_HTTP_BROKEN:
@@ -302,7 +302,7 @@ try_read(udpai_rest *rest)
 }
 
 bool
-udpai_rest_hear(udpai_rest *rest, uint64_t timeout_ms)
+udpai_rest_receive(udpai_rest *rest, uint64_t timeout_ms)
 {
     if (!is_usable(rest))
         return false;
@@ -313,7 +313,7 @@ udpai_rest_hear(udpai_rest *rest, uint64_t timeout_ms)
         uint64_t now = peer->now_ms(peer->self);
         if (now >= deadline || !udpai_is_running(rest->script))
             return false;
-        if (peer->receive(rest->stream, deadline - now, &rest->heard) == UDPAI_HEARD_END)
+        if (peer->receive(rest->stream, deadline - now, &rest->unread) == UDPAI_RECEIVED_END)
             rest->is_over = true;
     }
     return true;
@@ -327,7 +327,7 @@ hear_in_time(udpai_rest *rest)
     if (!is_usable(rest))
         return false;
     uint64_t timeout_ms = rest->script->stage->timeout_ms;
-    if (!udpai_rest_hear(rest, timeout_ms))
+    if (!udpai_rest_receive(rest, timeout_ms))
         udpai_fail_script(rest->script, "no answer came within %g s", (double)timeout_ms / 1000);
     return udpai_is_running(rest->script);
 }
@@ -351,7 +351,7 @@ udpai_rest_expect(udpai_rest *rest)
 }
 
 void
-udpai_rest_expect_refusal(udpai_rest *rest, int status)
+udpai_rest_expect_rejection(udpai_rest *rest, int status)
 {
     if (!hear_in_time(rest))
         return;
@@ -360,30 +360,30 @@ udpai_rest_expect_refusal(udpai_rest *rest, int status)
                   "the mistake was to be answered by %d, and %d came", status ? status : 400, came);
 }
 
-const udpai_rest_news *
+const udpai_rest_resource *
 udpai_rest_find(const udpai_rest *rest, const char *name)
 {
     const char *full = rest ? udpai_resolve(rest->script, rest->script->kind, name) : NULL;
-    for (size_t i = 0; full && i < rest->news.n; i++)
-        if (strcmp(rest->news.items[i].name, full) == 0)
-            return &rest->news.items[i];
+    for (size_t i = 0; full && i < rest->resources.n; i++)
+        if (strcmp(rest->resources.items[i].name, full) == 0)
+            return &rest->resources.items[i];
     return NULL;
 }
 
 void
 udpai_rest_require(udpai_rest *rest, const char *name)
 {
-    const udpai_rest_news *news = is_usable(rest) ? udpai_rest_find(rest, name) : NULL;
+    const udpai_rest_resource *update = is_usable(rest) ? udpai_rest_find(rest, name) : NULL;
     if (!is_usable(rest))
         return;
     udpai_script *script = rest->script;
     const char *full = udpai_world_name(&script->stage->world, script->kind, name);
     unsigned wanted =
         udpai_world_variant(&script->stage->world, script->kind, udpai_str_from(full));
-    if (!news)
+    if (!update)
         udpai_fail_script(script, "%s %s is not in the answer", udpai_kind_word(script->kind),
                           full);
     else
-        udpai_require(script, !wanted || news->variant == wanted, "%s %s is v%u, and came as v%u",
-                      udpai_kind_word(script->kind), full, wanted, news->variant);
+        udpai_require(script, !wanted || update->variant == wanted, "%s %s is v%u, and came as v%u",
+                      udpai_kind_word(script->kind), full, wanted, update->variant);
 }

@@ -9,21 +9,21 @@
 #include "tools/conform/script.h"
 
 /* A resource of an answer. */
-typedef struct udpai_rest_news {
+typedef struct udpai_rest_resource {
     char *name, *type_url;
     unsigned variant;
-} udpai_rest_news;
+} udpai_rest_resource;
 
 typedef struct udpai_rest {
     udpai_script *script;
     void *stream;
-    bool is_over;       /* nothing more comes */
-    udpai_strbuf heard; /* that was not read yet */
+    bool is_over;        /* nothing more comes */
+    udpai_strbuf unread; /* that was not read yet */
     udpai_http_answer answer;
     char *content_type; /* of the last answer, as are the rest */
     udpai_strbuf body;
     char *version, *type_url; /* empty: it has none */
-    UDPAI_VECTOR(udpai_rest_news) news;
+    UDPAI_VECTOR(udpai_rest_resource) resources;
 } udpai_rest;
 
 /* NULL: the script has ended, such as without an address for REST. Lasts as long as the caller lets
@@ -44,13 +44,13 @@ typedef struct udpai_rest_ask {
 
 void udpai_rest_send(udpai_rest *rest, const udpai_rest_ask *ask);
 /* False: no answer came in this time. What is no HTTP fails the script. */
-bool udpai_rest_hear(udpai_rest *rest, uint64_t timeout_ms);
+bool udpai_rest_receive(udpai_rest *rest, uint64_t timeout_ms);
 /* The answer comes in time, and is 200 with a DiscoveryResponse. */
 void udpai_rest_expect(udpai_rest *rest);
 /* It comes in time, and is an error, one of the client. */
-void udpai_rest_expect_refusal(udpai_rest *rest, int status);
+void udpai_rest_expect_rejection(udpai_rest *rest, int status);
 /* NULL: it is not in the last answer. */
-const udpai_rest_news *udpai_rest_find(const udpai_rest *rest, const char *name);
+const udpai_rest_resource *udpai_rest_find(const udpai_rest *rest, const char *name);
 /* It is in the last answer, as it is now. */
 void udpai_rest_require(udpai_rest *rest, const char *name);
 

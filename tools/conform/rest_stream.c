@@ -64,20 +64,20 @@ send_bytes(void *of, udpai_str bytes)
     return true;
 }
 
-static udpai_heard
+static udpai_received
 receive(void *of, uint64_t timeout_ms, udpai_strbuf *to)
 {
     rest_stream *stream = of;
     char room[STEP_BYTES];
     if (!udpai_await_socket(stream->fd, POLLIN, timeout_ms))
-        return UDPAI_HEARD_NOTHING;
+        return UDPAI_RECEIVED_NOTHING;
     ssize_t n = recv(stream->fd, room, sizeof(room), 0);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
-        return UDPAI_HEARD_NOTHING;
+        return UDPAI_RECEIVED_NOTHING;
     if (n <= 0)
-        return UDPAI_HEARD_END;
+        return UDPAI_RECEIVED_END;
     udpai_strbuf_append(to, room, (size_t)n);
-    return UDPAI_HEARD_MESSAGE;
+    return UDPAI_RECEIVED_MESSAGE;
 }
 
 udpai_byte_peer

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The course of a script: its beginning and end, and the changes it makes. */
-#include "tools/conform/talk_internal.h"
+#include "tools/conform/session_internal.h"
 
 void
 udpai_script_init(udpai_script *script, udpai_stage *stage)
@@ -11,9 +11,9 @@ udpai_script_init(udpai_script *script, udpai_stage *stage)
 void
 udpai_script_done(udpai_script *script)
 {
-    for (size_t i = 0; i < script->talks.n; i++)
-        udpai_talk_free(script->talks.items[i]);
-    udpai_vector_done(&script->talks);
+    for (size_t i = 0; i < script->sessions.n; i++)
+        udpai_test_session_free(script->sessions.items[i]);
+    udpai_vector_done(&script->sessions);
     udpai_strbuf_done(&script->why);
     udpai_strbuf_done(&script->transcript);
 }
@@ -46,8 +46,8 @@ udpai_commit(udpai_script *script)
     if (!udpai_is_running(script))
         return;
     transcribe_changes(script);
-    for (size_t i = 0; i < script->talks.n; i++)
-        udpai_talk_mark(script->talks.items[i]);
+    for (size_t i = 0; i < script->sessions.n; i++)
+        udpai_test_session_mark(script->sessions.items[i]);
     udpai_change_result result = udpai_world_commit(world, &why);
     const char *text = why.data ? why.data : "no reason given";
     if (result == UDPAI_CHANGE_UNSUPPORTED)

@@ -19,7 +19,7 @@ typedef enum udpai_verdict {
     UDPAI_SKIPPED,
 } udpai_verdict;
 
-typedef struct udpai_talk udpai_talk;
+typedef struct udpai_test_session udpai_test_session;
 typedef struct udpai_script udpai_script;
 
 /* What all scripts of a run share. */
@@ -31,7 +31,7 @@ typedef struct udpai_stage {
     uint64_t timeout_ms; /* for what must come */
     uint64_t quiet_ms;   /* for what must not */
     udpai_xds_server methods;
-    unsigned n_talks; /* so far */
+    unsigned n_sessions; /* so far */
 } udpai_stage;
 
 /* Names of cases: NAMES("a", "b"); NOBODY is an empty list. */
@@ -46,13 +46,13 @@ struct udpai_script {
     udpai_verdict verdict;
     udpai_strbuf why;        /* it failed or was skipped */
     udpai_strbuf transcript; /* lines */
-    UDPAI_VECTOR(udpai_talk *) talks;
+    UDPAI_VECTOR(udpai_test_session *) sessions;
 };
 
 /* ---- one stream ---- */
 
 /* Something that was heard of a resource. */
-typedef struct udpai_news {
+typedef struct udpai_update {
     udpai_kind kind;
     char *name;
     char *version;       /* of the resource; SotW, not wrapped: empty */
@@ -63,15 +63,15 @@ typedef struct udpai_news {
     bool is_wrapped, has_payload, has_ttl;
     unsigned variant;
     size_t response; /* its number */
-} udpai_news;
+} udpai_update;
 
 /* What was told in resource_errors. */
-typedef struct udpai_told_error {
+typedef struct udpai_resource_error {
     udpai_kind kind;
     char *name;
     int code;        /* of google.rpc */
     size_t response; /* its number */
-} udpai_told_error;
+} udpai_resource_error;
 
 typedef struct udpai_response {
     udpai_kind kind;
@@ -81,20 +81,20 @@ typedef struct udpai_response {
 
 /* How responses of a type are answered. */
 typedef enum udpai_manner {
-    UDPAI_ACCEPTS,
-    UDPAI_REFUSES,
+    UDPAI_ACKS,
+    UDPAI_NACKS,
     UDPAI_IGNORES,
 } udpai_manner;
 
-typedef struct udpai_topic {
+typedef struct udpai_test_subscription {
     UDPAI_VECTOR(const char *) names; /* that are asked for, as the world has them */
     char *nonce;                      /* of the last response */
     char *version;                    /* that was accepted last */
     udpai_manner manner;
     size_t n_responses;
-} udpai_topic;
+} udpai_test_subscription;
 
-struct udpai_talk {
+struct udpai_test_session {
     udpai_script *script;
     void *call;
     unsigned number; /* for people */
@@ -106,40 +106,40 @@ struct udpai_talk {
     bool is_over;
     bool is_optional; /* a method that a server need not have */
     udpai_decoder decoder;
-    udpai_topic topics[UDPAI_KINDS];
+    udpai_test_subscription subscriptions[UDPAI_KINDS];
     UDPAI_VECTOR(udpai_response) responses;
-    UDPAI_VECTOR(udpai_news) news;
-    UDPAI_VECTOR(udpai_told_error) errors;
-    size_t mark, response_mark; /* news and responses from here on are behind the last deed */
+    UDPAI_VECTOR(udpai_update) updates;
+    UDPAI_VECTOR(udpai_resource_error) errors;
+    size_t mark, response_mark; /* update and responses from here on are behind the last deed */
     unsigned n_sentinels;
 };
 
 /* A new stream of the script's variant, for this kind if it is not aggregated. */
-udpai_talk *udpai_talk_open(udpai_script *script, udpai_kind kind);
+udpai_test_session *udpai_test_session_open(udpai_script *script, udpai_kind kind);
 /* Of another method: one of this variant and of the type that is given, or aggregated. */
-udpai_talk *
-udpai_talk_open_method(udpai_script *script, udpai_kind only, udpai_xds_variant variant);
+udpai_test_session *
+udpai_test_session_open_method(udpai_script *script, udpai_kind only, udpai_xds_variant variant);
 /* By its path; what is said and heard is as in the state of the world protocol. */
-udpai_talk *udpai_talk_open_path(udpai_script *script, const char *path);
+udpai_test_session *udpai_test_session_open_path(udpai_script *script, const char *path);
 /* Ends the stream as a client does that goes away. */
-void udpai_talk_close(udpai_talk *talk);
+void udpai_test_session_close(udpai_test_session *session);
 /* Closes, frees. */
-void udpai_talk_free(udpai_talk *talk);
+void udpai_test_session_free(udpai_test_session *session);
 
-/* ---- saying ---- */
+/* ---- sending ---- */
 
 /* A delta client that comes again, on a new stream in the place of that one, asks for these, and
  * says that it holds one of them as it was sent to it. */
-udpai_talk *
-udpai_resume(udpai_script *script, udpai_talk *before, udpai_names names, const char *held);
+udpai_test_session *
+udpai_resume(udpai_script *script, udpai_test_session *before, udpai_names names, const char *held);
 
 /* Has the client be interested in these names and no others. SotW: one request with all of them.
  * Delta: one that subscribes to what is new and unsubscribes from the rest. */
-void udpai_want(udpai_talk *talk, udpai_kind kind, udpai_names names);
+void udpai_subscribe(udpai_test_session *session, udpai_kind kind, udpai_names names);
 
 /* One request as it is. NULL is nothing, but for the nonce: there it is that of the last response.
  */
-typedef struct udpai_saying {
+typedef struct udpai_test_request {
     udpai_names names; /* SotW: all; delta: to be subscribed to */
     udpai_names unsubscribed;
     const char *nonce;
@@ -148,17 +148,18 @@ typedef struct udpai_saying {
     size_t n_held;
     int error_code;
     bool has_no_type;
-} udpai_saying;
+} udpai_test_request;
 
-void udpai_say(udpai_talk *talk, udpai_kind kind, const udpai_saying *saying);
+void
+udpai_send_request(udpai_test_session *session, udpai_kind kind, const udpai_test_request *request);
 /* The same of a type of which no cases speak. */
-void udpai_say_type(udpai_talk *talk, const char *type_url);
+void udpai_send_request_of_type(udpai_test_session *session, const char *type_url);
 /* Bytes that need not be a request. */
-void udpai_say_bytes(udpai_talk *talk, udpai_str bytes);
+void udpai_send_bytes(udpai_test_session *session, udpai_str bytes);
 /* Nothing more will be said on it. */
-void udpai_finish(udpai_talk *talk);
+void udpai_half_close(udpai_test_session *session);
 /* From now on responses of this type are answered so. */
-void udpai_behave(udpai_talk *talk, udpai_kind kind, udpai_manner manner);
+void udpai_behave(udpai_test_session *session, udpai_kind kind, udpai_manner manner);
 
 /* ---- changing ---- */
 
@@ -175,22 +176,26 @@ void udpai_commit(udpai_script *script);
 /* ---- hearing ---- */
 
 /* Takes the next message in, and answers it; false: none came in this time, or never will. */
-bool udpai_hear(udpai_talk *talk, uint64_t timeout_ms);
+bool udpai_receive(udpai_test_session *session, uint64_t timeout_ms);
 /* "a, b: v3" of what this was heard as behind the mark; NULL: was not. */
-const udpai_news *udpai_heard_of(const udpai_talk *talk, udpai_kind kind, const char *name);
+const udpai_update *
+udpai_update_of(const udpai_test_session *session, udpai_kind kind, const char *name);
 /* The last of a name, since the beginning; NULL: none. */
-const udpai_news *udpai_last_of(const udpai_talk *talk, udpai_kind kind, const char *name);
+const udpai_update *
+udpai_last_of(const udpai_test_session *session, udpai_kind kind, const char *name);
 /* The last response of a type; NULL: none. */
-const udpai_response *udpai_last_response(const udpai_talk *talk, udpai_kind kind);
+const udpai_response *udpai_last_response(const udpai_test_session *session, udpai_kind kind);
 /* Did it come with this alias? */
-bool udpai_has_alias(const udpai_news *news, const char *alias);
+bool udpai_has_alias(const udpai_update *update, const char *alias);
 /* The last that was said of a name behind the mark, whether it is a name or an alias of what came;
  * NULL: nothing. */
-const udpai_news *udpai_told_of(const udpai_talk *talk, udpai_kind kind, const char *name);
+const udpai_update *
+udpai_update_of_any_name(const udpai_test_session *session, udpai_kind kind, const char *name);
 /* What was said of it in resource_errors behind the mark; NULL: nothing. */
-const udpai_told_error *udpai_error_of(const udpai_talk *talk, udpai_kind kind, const char *name);
+const udpai_resource_error *
+udpai_error_of(const udpai_test_session *session, udpai_kind kind, const char *name);
 /* How often this came in the last response of the type. */
-size_t udpai_count_in_last(const udpai_talk *talk, udpai_kind kind, const char *name);
+size_t udpai_count_in_last(const udpai_test_session *session, udpai_kind kind, const char *name);
 
 /* ---- judging ---- */
 
@@ -203,23 +208,23 @@ bool udpai_is_running(const udpai_script *script);
 void udpai_transcribe(udpai_script *script, const char *format, ...) UDPA_PRINTF(2, 3);
 
 /* What comes from now on is behind the last deed; whatever is said or changed does this, too. */
-void udpai_talk_mark(udpai_talk *talk);
+void udpai_test_session_mark(udpai_test_session *session);
 /* All of these come since the last deed, and as they are now. */
-void udpai_expect(udpai_talk *talk, udpai_kind kind, udpai_names names);
+void udpai_expect(udpai_test_session *session, udpai_kind kind, udpai_names names);
 /* That it is not there is told: in delta by a removal, else by a whole state without it. */
-void udpai_expect_gone(udpai_talk *talk, udpai_kind kind, const char *name);
+void udpai_expect_removed(udpai_test_session *session, udpai_kind kind, const char *name);
 /* Something is said of the name, whatever it is. */
-void udpai_expect_told(udpai_talk *talk, udpai_kind kind, const char *name);
+void udpai_expect_update(udpai_test_session *session, udpai_kind kind, const char *name);
 /* Waits a while for either of resource_errors and something else that is said of the name. */
-void udpai_await_error(udpai_talk *talk, udpai_kind kind, const char *name);
+void udpai_wait_for_error(udpai_test_session *session, udpai_kind kind, const char *name);
 /* Any response of the type. */
-void udpai_expect_response(udpai_talk *talk, udpai_kind kind);
+void udpai_expect_response(udpai_test_session *session, udpai_kind kind);
 /* Nothing is said of these, which were not said since the last deed either; NULL: of the type. */
-void udpai_expect_nothing_of(udpai_talk *talk, udpai_kind kind, udpai_names names);
+void udpai_expect_nothing_of(udpai_test_session *session, udpai_kind kind, udpai_names names);
 /* The server ends the stream with this code of gRPC; -1: with any that is an error. */
-void udpai_expect_end(udpai_talk *talk, int code);
+void udpai_expect_end(udpai_test_session *session, int code);
 /* What is under way has come: nothing more comes for a while. */
-void udpai_let_settle(udpai_talk *talk);
+void udpai_wait_until_quiet(udpai_test_session *session);
 
 void udpai_script_init(udpai_script *script, udpai_stage *stage);
 void udpai_script_done(udpai_script *script);

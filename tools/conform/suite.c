@@ -90,7 +90,7 @@ put_resources(udpai_suite *suite, udpa_error **ret_error)
 
 /* A stream of whichever variant there is: they are tried in turn. What has no name in its contents
  * comes in SotW at best in a wrapper. */
-static udpai_talk *
+static udpai_test_session *
 open_somehow(udpai_script *script, udpai_kind kind, size_t attempt)
 {
     static const struct {
@@ -107,18 +107,18 @@ open_somehow(udpai_script *script, udpai_kind kind, size_t attempt)
         attempt += 2;
     if (attempt >= UDPAI_ARRAY_LEN(attempts))
         return NULL;
-    return udpai_talk_open_method(script, attempts[attempt].is_aggregated ? UDPAI_KINDS : kind,
-                                  attempts[attempt].variant);
+    return udpai_test_session_open_method(
+        script, attempts[attempt].is_aggregated ? UDPAI_KINDS : kind, attempts[attempt].variant);
 }
 
 static void
-learn_from(udpai_world *world, const udpai_talk *talk)
+learn_from(udpai_world *world, const udpai_test_session *session)
 {
-    for (size_t i = 0; i < talk->news.n; i++) {
-        const udpai_news *news = &talk->news.items[i];
-        udpai_world_learn(world, news->kind, udpai_str_from(news->name));
-        if (news->endpoints)
-            udpai_world_learn(world, UDPAI_ENDPOINTS, udpai_str_from(news->endpoints));
+    for (size_t i = 0; i < session->updates.n; i++) {
+        const udpai_update *update = &session->updates.items[i];
+        udpai_world_learn(world, update->kind, udpai_str_from(update->name));
+        if (update->endpoints)
+            udpai_world_learn(world, UDPAI_ENDPOINTS, udpai_str_from(update->endpoints));
     }
 }
 
@@ -130,12 +130,12 @@ learn_of(udpai_suite *suite, udpai_kind kind)
     for (size_t attempt = 0; is_open && !is_served; attempt++) {
         udpai_script script;
         udpai_script_init(&script, &suite->stage);
-        udpai_talk *talk = open_somehow(&script, kind, attempt);
-        udpai_want(talk, kind, UDPAI_NO_NAMES);
-        udpai_expect_response(talk, kind);
-        if (talk)
-            learn_from(&suite->stage.world, talk);
-        is_open = talk != NULL;
+        udpai_test_session *session = open_somehow(&script, kind, attempt);
+        udpai_subscribe(session, kind, UDPAI_NO_NAMES);
+        udpai_expect_response(session, kind);
+        if (session)
+            learn_from(&suite->stage.world, session);
+        is_open = session != NULL;
         is_served = script.verdict != UDPAI_SKIPPED;
         udpai_script_done(&script);
     }
@@ -183,10 +183,10 @@ see_restored(udpai_suite *suite, udpai_kind kind)
     for (size_t attempt = 0; is_open && !is_served; attempt++) {
         udpai_script script;
         udpai_script_init(&script, &suite->stage);
-        udpai_talk *talk = open_somehow(&script, kind, attempt);
-        udpai_want(talk, kind, UDPAI_NAMES("s0"));
-        udpai_expect(talk, kind, UDPAI_NAMES("s0"));
-        is_open = talk != NULL;
+        udpai_test_session *session = open_somehow(&script, kind, attempt);
+        udpai_subscribe(session, kind, UDPAI_NAMES("s0"));
+        udpai_expect(session, kind, UDPAI_NAMES("s0"));
+        is_open = session != NULL;
         is_served = script.verdict != UDPAI_SKIPPED;
         udpai_script_done(&script);
     }
@@ -265,8 +265,8 @@ keep(udpai_suite *suite, udpai_script *script, udpai_result *result)
         udpai_free(result->why);
         udpai_free(result->transcript);
         suite->stage.world.failed = true;
-    } else if (suite->tell) {
-        suite->tell(suite->userdata, result);
+    } else if (suite->report_one) {
+        suite->report_one(suite->userdata, result);
     }
 }
 

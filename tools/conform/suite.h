@@ -68,7 +68,7 @@ typedef struct udpai_suite {
     /* Is this one run? NULL: all are. */
     bool (*is_wanted)(void *userdata, const char *name);
     /* Told of each as it ends; NULL: nobody is. */
-    void (*tell)(void *userdata, const udpai_result *result);
+    void (*report_one)(void *userdata, const udpai_result *result);
     void *userdata;
     /* Cases that would begin later than this are skipped; 0: there is no limit. */
     uint64_t limit_ms;

@@ -120,17 +120,17 @@ what_was_lazy_is_replaced(void **state)
 /* ---- what is told ---- */
 
 /* A client that has asked for this, and hears that. */
-static udpai_talk *
-hear(fixture *self, bool is_delta, const char *name, udpai_str message)
+static udpai_test_session *
+receive(fixture *self, bool is_delta, const char *name, udpai_str message)
 {
     uint8_t *room;
     self->script.is_delta = is_delta;
-    udpai_talk *talk = udpai_talk_open(&self->script, UDPAI_CLUSTER);
-    udpai_want(talk, UDPAI_CLUSTER, UDPAI_NAMES(name));
+    udpai_test_session *session = udpai_test_session_open(&self->script, UDPAI_CLUSTER);
+    udpai_subscribe(session, UDPAI_CLUSTER, UDPAI_NAMES(name));
     fake_call *call = &self->fake.calls[0];
-    call->heard[call->n_heard++] = udpai_bytes_make(message.len, &room);
+    call->queued[call->n_queued++] = udpai_bytes_make(message.len, &room);
     memcpy(room, message.data, message.len);
-    return talk;
+    return session;
 }
 
 static udpai_str
@@ -144,17 +144,17 @@ errors_are_heard_in_both_protocols(void **state)
 {
     fixture *self = *state;
     udpai_str type = W_TEXT(4, udpai_kind_url(UDPAI_CLUSTER).data);
-    udpai_talk *talk =
-        hear(self, true, "nobody",
-             W_JOIN(type, W_TEXT(5, "n"), W_MESSAGE(9, an_error("conform-nobody", 5)),
-                    W_MESSAGE(9, an_error("other", 7))));
-    udpai_await_error(talk, UDPAI_CLUSTER, "nobody");
-    const udpai_told_error *told = udpai_error_of(talk, UDPAI_CLUSTER, "nobody");
-    assert_non_null(told);
-    assert_int_equal(told->code, 5);
-    assert_null(udpai_error_of(talk, UDPAI_ENDPOINTS, "nobody"));
-    udpai_talk_mark(talk);
-    assert_null(udpai_error_of(talk, UDPAI_CLUSTER, "nobody"));
+    udpai_test_session *session =
+        receive(self, true, "nobody",
+                W_JOIN(type, W_TEXT(5, "n"), W_MESSAGE(9, an_error("conform-nobody", 5)),
+                       W_MESSAGE(9, an_error("other", 7))));
+    udpai_wait_for_error(session, UDPAI_CLUSTER, "nobody");
+    const udpai_resource_error *noted = udpai_error_of(session, UDPAI_CLUSTER, "nobody");
+    assert_non_null(noted);
+    assert_int_equal(noted->code, 5);
+    assert_null(udpai_error_of(session, UDPAI_ENDPOINTS, "nobody"));
+    udpai_test_session_mark(session);
+    assert_null(udpai_error_of(session, UDPAI_CLUSTER, "nobody"));
     assert_true(udpai_is_running(&self->script));
 }
 
@@ -163,13 +163,13 @@ errors_of_a_state_are_another_field(void **state)
 {
     fixture *self = *state;
     udpai_str type = W_TEXT(4, udpai_kind_url(UDPAI_CLUSTER).data);
-    udpai_talk *talk =
-        hear(self, false, "nobody",
-             W_JOIN(type, W_TEXT(5, "n"), W_MESSAGE(7, an_error("conform-nobody", 7))));
-    udpai_await_error(talk, UDPAI_CLUSTER, "nobody");
-    const udpai_told_error *told = udpai_error_of(talk, UDPAI_CLUSTER, "nobody");
-    assert_non_null(told);
-    assert_int_equal(told->code, 7);
+    udpai_test_session *session =
+        receive(self, false, "nobody",
+                W_JOIN(type, W_TEXT(5, "n"), W_MESSAGE(7, an_error("conform-nobody", 7))));
+    udpai_wait_for_error(session, UDPAI_CLUSTER, "nobody");
+    const udpai_resource_error *noted = udpai_error_of(session, UDPAI_CLUSTER, "nobody");
+    assert_non_null(noted);
+    assert_int_equal(noted->code, 7);
 }
 
 static void
@@ -179,16 +179,17 @@ an_alias_tells_of_its_name(void **state)
     udpai_str type = W_TEXT(4, udpai_kind_url(UDPAI_CLUSTER).data);
     udpai_str resource =
         W_JOIN(W_TEXT(3, "conform-a"), W_TEXT(4, "conform-alia"), W_TEXT(4, "conform-alias"));
-    udpai_talk *talk = hear(self, true, "alias", W_JOIN(type, W_MESSAGE(2, resource)));
-    udpai_expect_told(talk, UDPAI_CLUSTER, "alias");
+    udpai_test_session *session =
+        receive(self, true, "alias", W_JOIN(type, W_MESSAGE(2, resource)));
+    udpai_expect_update(session, UDPAI_CLUSTER, "alias");
     assert_true(udpai_is_running(&self->script));
-    const udpai_news *news = udpai_told_of(talk, UDPAI_CLUSTER, "alias");
-    assert_string_equal(news->name, "conform-a");
-    assert_true(udpai_has_alias(news, "conform-alia"));
-    assert_false(udpai_has_alias(news, "conform-ali"));
-    assert_false(news->has_payload);
-    udpai_talk_mark(talk);
-    udpai_expect_told(talk, UDPAI_CLUSTER, "alias");
+    const udpai_update *update = udpai_update_of_any_name(session, UDPAI_CLUSTER, "alias");
+    assert_string_equal(update->name, "conform-a");
+    assert_true(udpai_has_alias(update, "conform-alia"));
+    assert_false(udpai_has_alias(update, "conform-ali"));
+    assert_false(update->has_payload);
+    udpai_test_session_mark(session);
+    udpai_expect_update(session, UDPAI_CLUSTER, "alias");
     assert_int_equal(self->script.verdict, UDPAI_FAILED);
     assert_non_null(strstr(self->script.why.data, "nothing was said of it"));
 }
