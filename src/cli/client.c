@@ -22,9 +22,9 @@ udpai_cli_finish(udpai_cli *cli, udpai_cli_exit result)
 }
 
 void
-udpai_cli_heard(udpai_cli *cli)
+udpai_cli_answered(udpai_cli *cli)
 {
-    cli->is_heard = true;
+    cli->has_answered = true;
     if (cli->is_lasting)
         uv_timer_stop(&cli->deadline);
 }
@@ -62,7 +62,7 @@ end_denied(udpai_cli *cli, const udpa_error *error)
 }
 
 void
-udpai_cli_heard_all(udpai_cli *cli)
+udpai_cli_answered_all(udpai_cli *cli)
 {
     const udpa_error *error = failure(cli);
     if (error && error != cli->last_error && udpa_error_code(error) == UDPA_ERR_DENIED)
@@ -81,7 +81,7 @@ on_look(uv_timer_t *timer)
     cli->last_error = error;
     if (udpa_error_code(error) == UDPA_ERR_DENIED)
         end_denied(cli, error);
-    else if (!cli->is_heard)
+    else if (!cli->has_answered)
         fail_to_connect(cli, error);
     else if (cli->is_lasting)
         udpai_cli_complain("%s (trying again)", udpa_error_message(error));
@@ -91,7 +91,7 @@ static void
 complain_of_deadline(const udpai_cli *cli, const udpa_error *error)
 {
     double seconds = (double)cli->options->timeout_ms / 1000;
-    if (cli->is_heard && !error)
+    if (cli->has_answered && !error)
         udpai_cli_complain("%s has not said within %g s that this is all: it waits for %s itself "
                            "('udpactl status' tells more); --timeout SECONDS has it wait longer",
                            cli->options->server, seconds,
@@ -229,7 +229,7 @@ udpai_cli_connect(udpai_cli *cli)
         udpai_cli_complain_of(error);
         return UDPAI_CLI_MISTAKE;
     }
-    cli->is_heard = false;
+    cli->has_answered = false;
     cli->last_error = NULL;
     uv_timer_start(&cli->look, on_look, LOOK_MS, LOOK_MS);
     return UDPAI_CLI_GOOD;

@@ -26,7 +26,7 @@ typedef struct udpai_cli {
     char *waits_for; /* whom the node says that it waits for; owned; NULL: nothing is known */
     uv_signal_t signals[2];
     const udpa_error *last_error; /* that was told of; compared, never read */
-    bool is_heard;                /* the node has answered something */
+    bool has_answered;            /* the node has answered something */
     bool may_be_denied;           /* what is asked for is not for us: then it is not seen */
     bool is_quiet;            /* failures are not reported: the command that follows reports them */
     udpai_cli_exit on_signal; /* the result */
@@ -48,9 +48,9 @@ udpai_cli_exit udpai_cli_wait_until(udpai_cli *cli);
 /* From callbacks: what was waited for is there. */
 void udpai_cli_finish(udpai_cli *cli, udpai_cli_exit result);
 /* From callbacks: the node has answered. */
-void udpai_cli_heard(udpai_cli *cli);
+void udpai_cli_answered(udpai_cli *cli);
 /* From callbacks: all that was asked for has been answered; it may be that it is not for us. */
-void udpai_cli_heard_all(udpai_cli *cli);
+void udpai_cli_answered_all(udpai_cli *cli);
 /* Ends the connection: nothing is called back any more. */
 void udpai_cli_disconnect(udpai_cli *cli);
 /* Ends the connection and the loop. */

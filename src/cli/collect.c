@@ -14,10 +14,10 @@ out_of_memory(void)
     return UDPAI_CLI_REFUSED;
 }
 
-/* ---- wishes ---- */
+/* ---- requests ---- */
 
 udpai_cli_exit
-udpai_cli_wish_of_arguments(const udpai_cli_options *options, udpai_cli_wishes *wishes)
+udpai_cli_request_of_arguments(const udpai_cli_options *options, udpai_cli_requests *requests)
 {
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     char *type_url = NULL;
@@ -25,15 +25,15 @@ udpai_cli_wish_of_arguments(const udpai_cli_options *options, udpai_cli_wishes *
         udpai_cli_complain_of(error);
         return UDPAI_CLI_MISTAKE;
     }
-    udpai_cli_wish *wish = udpai_cli_wishes_add(wishes, type_url);
-    if (!wish)
+    udpai_cli_request *request = udpai_cli_requests_add(requests, type_url);
+    if (!request)
         return out_of_memory();
-    wish->name_space = options->name_space;
-    if (!wish->name_space && udpai_cli_is_status(wish->type_url))
-        wish->name_space = UDPAI_CLI_STATUS_NAMESPACE; /* of others nothing is waited for */
+    request->name_space = options->name_space;
+    if (!request->name_space && udpai_cli_is_status(request->type_url))
+        request->name_space = UDPAI_CLI_STATUS_NAMESPACE; /* of others nothing is waited for */
     for (size_t i = 1; i < options->arguments.n; i++)
-        if (udpai_cli_wish_name(wish, options->arguments.items[i], udpai_cli_namespace(options)) !=
-            UDPA_OK)
+        if (udpai_cli_request_name(request, options->arguments.items[i],
+                                   udpai_cli_namespace(options)) != UDPA_OK)
             return out_of_memory();
     return UDPAI_CLI_GOOD;
 }
@@ -52,7 +52,7 @@ on_update(void *userdata, udpa_update *update)
 {
     struct collecting *self = userdata;
     bool is_known;
-    udpai_cli_heard(self->cli);
+    udpai_cli_answered(self->cli);
     for (size_t i = 0; i < udpa_update_size(update); i++) {
         udpa_resource *resource = udpa_update_resource(update, i);
         if (udpa_update_is_removal(update, i))
@@ -68,24 +68,24 @@ static void
 on_complete(void *userdata)
 {
     struct collecting *self = userdata;
-    udpai_cli_heard(self->cli);
+    udpai_cli_answered(self->cli);
     if (--self->n_incomplete == 0)
-        udpai_cli_heard_all(self->cli);
+        udpai_cli_answered_all(self->cli);
 }
 
 udpai_cli_exit
 udpai_cli_subscribe(udpai_cli *cli,
-                    const udpai_cli_wish *wish,
+                    const udpai_cli_request *request,
                     const udpa_subscribe_options *callbacks,
                     udpa_subscription **ret_subscription)
 {
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     udpa_subscribe_options options = *callbacks;
-    options.type_url = wish->type_url;
-    options.names = (const char *const *)wish->names.items;
-    options.n_names = wish->names.n;
-    if (wish->names.n == 0)
-        options.name_space = wish->name_space;
+    options.type_url = request->type_url;
+    options.names = (const char *const *)request->names.items;
+    options.n_names = request->names.n;
+    if (request->names.n == 0)
+        options.name_space = request->name_space;
     if (udpa_subscribe(ret_subscription, cli->endpoint, &options, &error) == UDPA_OK)
         return UDPAI_CLI_GOOD;
     udpai_cli_complain_of(error);
@@ -93,9 +93,9 @@ udpai_cli_subscribe(udpai_cli *cli,
 }
 
 static udpai_cli_exit
-collect(udpai_cli *cli, const udpai_cli_wishes *wishes, udpai_cli_found *found, size_t n_wanted)
+collect(udpai_cli *cli, const udpai_cli_requests *requests, udpai_cli_found *found, size_t n_wanted)
 {
-    struct collecting self = {cli, found, wishes->n, n_wanted};
+    struct collecting self = {cli, found, requests->n, n_wanted};
     udpa_subscribe_options callbacks = UDPA_SUBSCRIBE_OPTIONS_INIT;
     UDPAI_VECTOR(udpa_subscription *) subscriptions = {0};
     udpai_cli_waits waits;
@@ -103,16 +103,16 @@ collect(udpai_cli *cli, const udpai_cli_wishes *wishes, udpai_cli_found *found, 
     callbacks.update = on_update;
     callbacks.complete = on_complete;
     callbacks.userdata = &self;
-    if (!udpai_vector_reserve(&subscriptions, wishes->n))
+    if (!udpai_vector_reserve(&subscriptions, requests->n))
         return out_of_memory();
-    for (size_t i = 0; i < wishes->n && result == UDPAI_CLI_GOOD; i++) {
+    for (size_t i = 0; i < requests->n && result == UDPAI_CLI_GOOD; i++) {
         udpa_subscription *subscription = NULL;
-        result = udpai_cli_subscribe(cli, &wishes->items[i], &callbacks, &subscription);
+        result = udpai_cli_subscribe(cli, &requests->items[i], &callbacks, &subscription);
         if (subscription)
             subscriptions.items[subscriptions.n++] = subscription;
     }
-    udpai_cli_waits_begin(&waits, cli, wishes);
-    if (result == UDPAI_CLI_GOOD && wishes->n)
+    udpai_cli_waits_begin(&waits, cli, requests);
+    if (result == UDPAI_CLI_GOOD && requests->n)
         result = udpai_cli_wait(cli);
     udpai_cli_waits_end(&waits);
     for (size_t i = 0; i < subscriptions.n; i++)
@@ -122,37 +122,37 @@ collect(udpai_cli *cli, const udpai_cli_wishes *wishes, udpai_cli_found *found, 
 }
 
 udpai_cli_exit
-udpai_cli_collect(udpai_cli *cli, const udpai_cli_wishes *wishes, udpai_cli_found *found)
+udpai_cli_collect(udpai_cli *cli, const udpai_cli_requests *requests, udpai_cli_found *found)
 {
-    return collect(cli, wishes, found, SIZE_MAX);
+    return collect(cli, requests, found, SIZE_MAX);
 }
 
 udpai_cli_exit
-udpai_cli_collect_names(udpai_cli *cli, const udpai_cli_wishes *wishes, udpai_cli_found *found)
+udpai_cli_collect_names(udpai_cli *cli, const udpai_cli_requests *requests, udpai_cli_found *found)
 {
     size_t n = 0;
-    for (size_t i = 0; i < wishes->n; i++)
-        n += wishes->items[i].names.n;
-    return collect(cli, wishes, found, n);
+    for (size_t i = 0; i < requests->n; i++)
+        n += requests->items[i].names.n;
+    return collect(cli, requests, found, n);
 }
 
 /* ---- what the node has ---- */
 
 udpai_cli_exit
-udpai_cli_wish_for_all_types(udpai_cli *cli, udpai_cli_wishes *wishes)
+udpai_cli_request_all_types(udpai_cli *cli, udpai_cli_requests *requests)
 {
-    udpai_cli_wishes status = {0};
+    udpai_cli_requests status = {0};
     udpai_cli_found found;
     udpai_cli_found_begin(&found);
-    udpai_cli_exit result = udpai_cli_wish_for_status("NodeStatus", &status) == UDPA_OK
+    udpai_cli_exit result = udpai_cli_request_status("NodeStatus", &status) == UDPA_OK
                                 ? udpai_cli_collect(cli, &status, &found)
                                 : out_of_memory();
     UDPAI_AUTO_FREE udpa_resource **nodes = udpai_cli_found_sorted(&found);
     udpa_err err = nodes ? UDPA_OK : UDPA_ERR_NOMEM;
     for (size_t i = 0; err == UDPA_OK && i < udpai_cli_found_size(&found); i++)
-        err = udpai_cli_wish_for_types_of(nodes[i], cli->options->name_space, wishes);
-    if (err == UDPA_OK && wishes->n == 0)
-        err = udpai_cli_wish_for_common_types(cli->options->name_space, wishes);
+        err = udpai_cli_request_types_of(nodes[i], cli->options->name_space, requests);
+    if (err == UDPA_OK && requests->n == 0)
+        err = udpai_cli_request_common_types(cli->options->name_space, requests);
     if (result == UDPAI_CLI_GOOD && udpai_cli_found_size(&found) == 0) {
         udpai_cli_complain("%s does not say which types it has: name one, as in 'udpactl get "
                            "cluster'",
@@ -164,28 +164,28 @@ udpai_cli_wish_for_all_types(udpai_cli *cli, udpai_cli_wishes *wishes)
         result = UDPAI_CLI_REFUSED;
     }
     udpai_cli_found_done(&found);
-    udpai_cli_wishes_done(&status);
+    udpai_cli_requests_done(&status);
     return result;
 }
 
 /* ---- what it has not ---- */
 
 bool
-udpai_cli_tell_missing(const udpai_cli *cli,
-                       const udpai_cli_wishes *wishes,
-                       const udpai_cli_found *found)
+udpai_cli_report_missing(const udpai_cli *cli,
+                         const udpai_cli_requests *requests,
+                         const udpai_cli_found *found)
 {
     bool any = false;
-    for (size_t i = 0; i < wishes->n; i++) {
-        const udpai_cli_wish *wish = &wishes->items[i];
-        udpai_str type_url = udpai_str_from(wish->type_url);
+    for (size_t i = 0; i < requests->n; i++) {
+        const udpai_cli_request *request = &requests->items[i];
+        udpai_str type_url = udpai_str_from(request->type_url);
         udpai_str kind = udpai_cli_type_short(type_url);
-        for (size_t k = 0; k < wish->names.n; k++) {
-            if (udpai_cli_found_get(found, type_url, udpai_str_from(wish->names.items[k])))
+        for (size_t k = 0; k < request->names.n; k++) {
+            if (udpai_cli_found_get(found, type_url, udpai_str_from(request->names.items[k])))
                 continue;
             any = true;
             udpai_cli_complain("there is no %.*s '%s' at %s", (int)kind.len, kind.data,
-                               wish->names.items[k], cli->options->server);
+                               request->names.items[k], cli->options->server);
         }
     }
     return any;

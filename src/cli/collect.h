@@ -5,31 +5,31 @@
 
 #include "cli/client.h"
 #include "cli/found.h"
-#include "cli/wishes.h"
+#include "cli/requests.h"
 
 /* What TYPE [NAME...] on the command line asks for; says what is wrong. */
-udpai_cli_exit udpai_cli_wish_of_arguments(const udpai_cli_options *options,
-                                           udpai_cli_wishes *wishes);
+udpai_cli_exit udpai_cli_request_of_arguments(const udpai_cli_options *options,
+                                              udpai_cli_requests *requests);
 
-/* Subscribes to one wish. */
+/* Subscribes to one request. */
 udpai_cli_exit udpai_cli_subscribe(udpai_cli *cli,
-                                   const udpai_cli_wish *wish,
+                                   const udpai_cli_request *request,
                                    const udpa_subscribe_options *callbacks,
                                    udpa_subscription **ret_subscription);
 /* Asks for all, and waits until the node has said that this is all. */
 udpai_cli_exit
-udpai_cli_collect(udpai_cli *cli, const udpai_cli_wishes *wishes, udpai_cli_found *found);
+udpai_cli_collect(udpai_cli *cli, const udpai_cli_requests *requests, udpai_cli_found *found);
 /* Asks for names that are there, and waits until they have come: that nothing else is there need
  * not be certain. */
 udpai_cli_exit
-udpai_cli_collect_names(udpai_cli *cli, const udpai_cli_wishes *wishes, udpai_cli_found *found);
-/* The wish for the wildcard of every type that the node has or waits for, by its own status; if
+udpai_cli_collect_names(udpai_cli *cli, const udpai_cli_requests *requests, udpai_cli_found *found);
+/* The request for the wildcard of every type that the node has or waits for, by its own status; if
  * there is none, of those that have a short name: a node may ask others only when it is asked. */
-udpai_cli_exit udpai_cli_wish_for_all_types(udpai_cli *cli, udpai_cli_wishes *wishes);
+udpai_cli_exit udpai_cli_request_all_types(udpai_cli *cli, udpai_cli_requests *requests);
 
 /* "there is no cluster 'local/hello' at …" of each name that was not found; true: there is one. */
-bool udpai_cli_tell_missing(const udpai_cli *cli,
-                            const udpai_cli_wishes *wishes,
-                            const udpai_cli_found *found);
+bool udpai_cli_report_missing(const udpai_cli *cli,
+                              const udpai_cli_requests *requests,
+                              const udpai_cli_found *found);
 
 #endif

@@ -17,15 +17,15 @@ udpai_cli_is_status(const char *type_url)
 }
 
 udpa_err
-udpai_cli_wish_for_status(const char *kind, udpai_cli_wishes *wishes)
+udpai_cli_request_status(const char *kind, udpai_cli_requests *requests)
 {
     udpai_strbuf url = {0};
     udpai_strbuf_puts(&url, STATUS_TYPE);
     udpai_strbuf_puts(&url, kind);
-    udpai_cli_wish *wish = udpai_cli_wishes_add(wishes, udpai_strbuf_take(&url));
-    if (!wish)
+    udpai_cli_request *request = udpai_cli_requests_add(requests, udpai_strbuf_take(&url));
+    if (!request)
         return UDPA_ERR_NOMEM;
-    wish->name_space = UDPAI_CLI_STATUS_NAMESPACE;
+    request->name_space = UDPAI_CLI_STATUS_NAMESPACE;
     return UDPA_OK;
 }
 
@@ -48,20 +48,20 @@ udpai_cli_default_namespace_of(const udpa_resource *node_status)
 }
 
 udpa_err
-udpai_cli_wish_for_types_of(const udpa_resource *node_status,
-                            const char *name_space,
-                            udpai_cli_wishes *wishes)
+udpai_cli_request_types_of(const udpa_resource *node_status,
+                           const char *name_space,
+                           udpai_cli_requests *requests)
 {
     Udpa__Status__V1__NodeStatus *status = unpack(node_status);
     udpa_err err = status ? UDPA_OK : UDPA_ERR_MALFORMED;
     for (size_t i = 0; status && i < status->n_types && err == UDPA_OK; i++) {
         const Udpa__Status__V1__TypeStatus *type = status->types[i];
         bool is_needed = *type->type_url && (type->n_resources || type->n_unsettled);
-        if (!is_needed || udpai_cli_is_wished(wishes, type->type_url))
+        if (!is_needed || udpai_cli_is_requested(requests, type->type_url))
             continue;
-        udpai_cli_wish *wish = udpai_cli_wishes_add(wishes, udpai_strdup(type->type_url));
-        if (wish)
-            wish->name_space = name_space;
+        udpai_cli_request *request = udpai_cli_requests_add(requests, udpai_strdup(type->type_url));
+        if (request)
+            request->name_space = name_space;
         else
             err = UDPA_ERR_NOMEM;
     }
@@ -72,9 +72,9 @@ udpai_cli_wish_for_types_of(const udpa_resource *node_status,
 /* ---- whom it waits for ---- */
 
 static bool
-concerns(const Udpa__Status__V1__TypeStatus *type, const udpai_cli_wishes *wishes)
+concerns(const Udpa__Status__V1__TypeStatus *type, const udpai_cli_requests *requests)
 {
-    return !*type->type_url || udpai_cli_is_wished(wishes, type->type_url);
+    return !*type->type_url || udpai_cli_is_requested(requests, type->type_url);
 }
 
 /* As many as a message can have; there are seldom more than two. */
@@ -96,13 +96,13 @@ note(struct few *names, const char *name)
 void
 udpai_cli_put_waits_for(udpai_strbuf *out,
                         const udpa_resource *node_status,
-                        const udpai_cli_wishes *wishes)
+                        const udpai_cli_requests *requests)
 {
     struct few names = {0};
     Udpa__Status__V1__NodeStatus *status = unpack(node_status);
     for (size_t i = 0; status && i < status->n_types; i++)
-        for (size_t k = 0; concerns(status->types[i], wishes) && k < status->types[i]->n_unsettled;
-             k++)
+        for (size_t k = 0;
+             concerns(status->types[i], requests) && k < status->types[i]->n_unsettled; k++)
             note(&names, status->types[i]->unsettled[k]);
     for (size_t i = 0; i < names.n; i++) {
         udpai_strbuf_puts(out, i ? ", " : "");

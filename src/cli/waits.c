@@ -26,7 +26,7 @@ on_no_news(uv_timer_t *timer)
 /* Told once. A status may be as old as a node takes to describe itself again, and then our own
  * question is not in it yet. */
 static void
-tell_lasting(udpai_cli_waits *self)
+report_lasting(udpai_cli_waits *self)
 {
     if (!self->cli->waits_for) {
         uv_timer_start(&self->cli->patience, on_no_news, STATUS_AGE_MS, 0);
@@ -44,34 +44,34 @@ on_update(void *userdata, udpa_update *update)
 {
     udpai_cli_waits *self = userdata;
     udpai_strbuf text = {0};
-    udpai_cli_heard(self->cli);
+    udpai_cli_answered(self->cli);
     for (size_t i = 0; i < udpa_update_size(update) && text.len == 0; i++)
         if (!udpa_update_is_removal(update, i))
-            udpai_cli_put_waits_for(&text, udpa_update_resource(update, i), self->wishes);
+            udpai_cli_put_waits_for(&text, udpa_update_resource(update, i), self->requests);
     udpai_free(self->cli->waits_for);
     self->cli->waits_for = text.len ? udpai_strbuf_take(&text) : NULL;
     udpai_strbuf_done(&text);
     if (self->cli->is_lasting)
-        tell_lasting(self);
+        report_lasting(self);
 }
 
 static void
 on_patience(uv_timer_t *timer)
 {
     udpai_cli_waits *self = timer->data;
-    udpai_cli_wishes status = {0};
+    udpai_cli_requests status = {0};
     udpa_subscribe_options callbacks = UDPA_SUBSCRIBE_OPTIONS_INIT;
     callbacks.update = on_update;
     callbacks.userdata = self;
-    if (udpai_cli_wish_for_status("NodeStatus", &status) == UDPA_OK)
+    if (udpai_cli_request_status("NodeStatus", &status) == UDPA_OK)
         (void)udpai_cli_subscribe(self->cli, &status.items[0], &callbacks, &self->subscription);
-    udpai_cli_wishes_done(&status);
+    udpai_cli_requests_done(&status);
 }
 
 void
-udpai_cli_waits_begin(udpai_cli_waits *waits, udpai_cli *cli, const udpai_cli_wishes *wishes)
+udpai_cli_waits_begin(udpai_cli_waits *waits, udpai_cli *cli, const udpai_cli_requests *requests)
 {
-    *waits = (udpai_cli_waits){cli, wishes, NULL};
+    *waits = (udpai_cli_waits){cli, requests, NULL};
     cli->patience.data = waits;
     uv_timer_start(&cli->patience, on_patience,
                    udpai_min_size(cli->options->timeout_ms / 2, PATIENCE_MS), 0);

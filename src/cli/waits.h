@@ -7,16 +7,17 @@
 #include <udpa/subscribe.h>
 
 #include "cli/client.h"
-#include "cli/wishes.h"
+#include "cli/requests.h"
 
 typedef struct udpai_cli_waits {
     udpai_cli *cli;
-    const udpai_cli_wishes *wishes;  /* what the node is waited for with */
-    udpa_subscription *subscription; /* to its status; NULL: none */
+    const udpai_cli_requests *requests; /* what the node is waited for with */
+    udpa_subscription *subscription;    /* to its status; NULL: none */
 } udpai_cli_waits;
 
 /* The connection must be there; both are borrowed until the end. */
-void udpai_cli_waits_begin(udpai_cli_waits *waits, udpai_cli *cli, const udpai_cli_wishes *wishes);
+void
+udpai_cli_waits_begin(udpai_cli_waits *waits, udpai_cli *cli, const udpai_cli_requests *requests);
 /* Before the connection ends. */
 void udpai_cli_waits_end(udpai_cli_waits *waits);
 

@@ -73,15 +73,15 @@ tell(const udpa_resource *answer)
 static udpai_cli_exit
 ask(udpai_cli *cli, const char *question)
 {
-    udpai_cli_wishes wishes = {0};
+    udpai_cli_requests requests = {0};
     udpai_cli_found found;
     udpai_cli_found_begin(&found);
-    udpai_cli_wish *wish = udpai_cli_wishes_of_type(&wishes, UDPAI_ACCESS_TYPE);
+    udpai_cli_request *request = udpai_cli_requests_of_type(&requests, UDPAI_ACCESS_TYPE);
     udpai_cli_exit result = UDPAI_CLI_REFUSED;
-    if (!wish || udpai_cli_wish_full_name(wish, question) != UDPA_OK)
+    if (!request || udpai_cli_request_full_name(request, question) != UDPA_OK)
         udpai_cli_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
     else
-        result = udpai_cli_collect_names(cli, &wishes, &found);
+        result = udpai_cli_collect_names(cli, &requests, &found);
     const udpa_resource *answer =
         udpai_cli_found_get(&found, UDPAI_STR(UDPAI_ACCESS_TYPE), udpai_str_from(question));
     if (result == UDPAI_CLI_GOOD && answer)
@@ -89,7 +89,7 @@ ask(udpai_cli *cli, const char *question)
     else if (result == UDPAI_CLI_GOOD)
         result = UDPAI_CLI_REFUSED;
     udpai_cli_found_done(&found);
-    udpai_cli_wishes_done(&wishes);
+    udpai_cli_requests_done(&requests);
     return result;
 }
 

@@ -26,16 +26,16 @@ show_table(const udpai_ctl_options *options, const udpai_cli_found *found)
 }
 
 static udpai_cli_exit
-find_wishes(const udpai_ctl_options *options, udpai_cli_wishes *wishes)
+find_requests(const udpai_ctl_options *options, udpai_cli_requests *requests)
 {
     if (options->common.arguments.n) {
         udpai_cli_complain("clients takes no arguments: udpactl clients, or clients --tree");
         return UDPAI_CLI_MISTAKE;
     }
     const char *kind = options->is_of_tree ? "ClientStatus" : "SessionStatus";
-    udpa_err err = udpai_cli_wish_for_status(kind, wishes);
+    udpa_err err = udpai_cli_request_status(kind, requests);
     if (err == UDPA_OK && options->is_of_tree)
-        wishes->items[0].name_space = UDPAI_CLIENTS_NAMESPACE;
+        requests->items[0].name_space = UDPAI_CLIENTS_NAMESPACE;
     if (err == UDPA_OK)
         return UDPAI_CLI_GOOD;
     udpai_cli_complain("%s", udpa_err_text(err));
@@ -85,7 +85,7 @@ on_tree_update(void *userdata, udpa_update *update)
     tree_question *self = userdata;
     udpai_client_tree tree;
     bool is_known;
-    udpai_cli_heard(self->cli);
+    udpai_cli_answered(self->cli);
     for (size_t i = 0; i < udpa_update_size(update); i++) {
         udpa_resource *resource = udpa_update_resource(update, i);
         if (udpa_update_is_removal(update, i))
@@ -94,22 +94,22 @@ on_tree_update(void *userdata, udpa_update *update)
             udpai_cli_finish(self->cli, UDPAI_CLI_REFUSED);
     }
     if (judge(self->cli, self->found, &tree))
-        udpai_cli_heard_all(self->cli);
+        udpai_cli_answered_all(self->cli);
     udpai_client_tree_clear(&tree);
 }
 
 static void
 on_tree_complete(void *userdata)
 {
-    udpai_cli_heard(((tree_question *)userdata)->cli);
+    udpai_cli_answered(((tree_question *)userdata)->cli);
 }
 
 static void
 on_tree_patience(uv_timer_t *timer)
 {
     tree_question *self = timer->data;
-    if (self->cli->is_heard)
-        udpai_cli_heard_all(self->cli);
+    if (self->cli->has_answered)
+        udpai_cli_answered_all(self->cli);
 }
 
 static void
@@ -119,7 +119,7 @@ on_timer_closed(uv_handle_t *handle)
 }
 
 static udpai_cli_exit
-collect_tree(tree_question *self, const udpai_cli_wish *wish)
+collect_tree(tree_question *self, const udpai_cli_request *request)
 {
     udpai_cli *cli = self->cli;
     udpa_subscribe_options callbacks = UDPA_SUBSCRIBE_OPTIONS_INIT;
@@ -129,7 +129,7 @@ collect_tree(tree_question *self, const udpai_cli_wish *wish)
     callbacks.userdata = self;
     uv_timer_init(&cli->loop, &self->patience);
     self->patience.data = self;
-    udpai_cli_exit result = udpai_cli_subscribe(cli, wish, &callbacks, &subscription);
+    udpai_cli_exit result = udpai_cli_subscribe(cli, request, &callbacks, &subscription);
     uv_timer_start(&self->patience, on_tree_patience, cli->options->timeout_ms * 3 / 5, 0);
     if (result == UDPAI_CLI_GOOD)
         result = udpai_cli_wait(cli);
@@ -143,7 +143,7 @@ collect_tree(tree_question *self, const udpai_cli_wish *wish)
 
 /* What is not there is said, too. */
 static udpai_cli_exit
-tell_what_is_missing(const udpai_cli *cli, const udpai_cli_found *found)
+report_what_is_missing(const udpai_cli *cli, const udpai_cli_found *found)
 {
     udpai_client_tree tree;
     bool is_settled = judge(cli, found, &tree);
@@ -181,30 +181,30 @@ show_tree_table(const udpai_cli *cli, const udpai_cli_found *found)
 }
 
 static udpai_cli_exit
-show_tree(udpai_cli *cli, const udpai_cli_wishes *wishes, udpai_cli_found *found)
+show_tree(udpai_cli *cli, const udpai_cli_requests *requests, udpai_cli_found *found)
 {
     tree_question self = {.cli = cli, .found = found};
     udpai_cli_exit result = udpai_cli_connect(cli);
     if (result == UDPAI_CLI_GOOD)
-        result = collect_tree(&self, &wishes->items[0]);
+        result = collect_tree(&self, &requests->items[0]);
     if (result == UDPAI_CLI_GOOD)
         result = cli->options->format == UDPAI_CLI_TABLE
                      ? show_tree_table(cli, found)
                      : udpai_ctl_show(udpai_ctl_options_of(cli->options), found);
-    return result == UDPAI_CLI_GOOD ? tell_what_is_missing(cli, found) : result;
+    return result == UDPAI_CLI_GOOD ? report_what_is_missing(cli, found) : result;
 }
 
 /* ---- both ---- */
 
 static udpai_cli_exit
-show_own(udpai_cli *cli, const udpai_cli_wishes *wishes, udpai_cli_found *found)
+show_own(udpai_cli *cli, const udpai_cli_requests *requests, udpai_cli_found *found)
 {
     int64_t begun_us = udpai_wall_us();
     udpai_cli_exit result = udpai_cli_connect(cli);
     if (result == UDPAI_CLI_GOOD)
-        result = udpai_cli_collect(cli, wishes, found);
+        result = udpai_cli_collect(cli, requests, found);
     if (!udpai_ctl_options_of(cli->options)->with_own_session)
-        (void)udpai_ctl_hide_own_session(found, cli->options->node_id, wishes, begun_us);
+        (void)udpai_ctl_hide_own_session(found, cli->options->node_id, requests, begun_us);
     if (result == UDPAI_CLI_GOOD)
         result = cli->options->format == UDPAI_CLI_TABLE
                      ? show_table(udpai_ctl_options_of(cli->options), found)
@@ -215,14 +215,14 @@ show_own(udpai_cli *cli, const udpai_cli_wishes *wishes, udpai_cli_found *found)
 udpai_cli_exit
 udpai_ctl_clients(udpai_cli *cli)
 {
-    udpai_cli_wishes wishes = {0};
+    udpai_cli_requests requests = {0};
     udpai_cli_found found;
     udpai_cli_found_begin(&found);
-    udpai_cli_exit result = find_wishes(udpai_ctl_options_of(cli->options), &wishes);
+    udpai_cli_exit result = find_requests(udpai_ctl_options_of(cli->options), &requests);
     if (result == UDPAI_CLI_GOOD)
-        result = udpai_ctl_options_of(cli->options)->is_of_tree ? show_tree(cli, &wishes, &found)
-                                                                : show_own(cli, &wishes, &found);
+        result = udpai_ctl_options_of(cli->options)->is_of_tree ? show_tree(cli, &requests, &found)
+                                                                : show_own(cli, &requests, &found);
     udpai_cli_found_done(&found);
-    udpai_cli_wishes_done(&wishes);
+    udpai_cli_requests_done(&requests);
     return result;
 }

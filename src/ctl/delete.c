@@ -14,14 +14,16 @@
 /* ---- what to delete ---- */
 
 static udpai_cli_exit
-wish_for_files(const udpai_ctl_options *options, udpai_cli_wishes *wishes)
+request_of_files(const udpai_ctl_options *options, udpai_cli_requests *requests)
 {
     udpai_ctl_input input;
     udpai_cli_exit result = udpai_ctl_input_read(&input, options);
     for (size_t i = 0; i < input.resources.n && result == UDPAI_CLI_GOOD; i++) {
         const udpa_resource *resource = input.resources.items[i];
-        udpai_cli_wish *wish = udpai_cli_wishes_of_type(wishes, udpa_resource_type_url(resource));
-        if (!wish || udpai_cli_wish_full_name(wish, udpa_resource_name(resource)) != UDPA_OK) {
+        udpai_cli_request *request =
+            udpai_cli_requests_of_type(requests, udpa_resource_type_url(resource));
+        if (!request ||
+            udpai_cli_request_full_name(request, udpa_resource_name(resource)) != UDPA_OK) {
             udpai_cli_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
             result = UDPAI_CLI_REFUSED;
         }
@@ -31,12 +33,12 @@ wish_for_files(const udpai_ctl_options *options, udpai_cli_wishes *wishes)
 }
 
 static udpai_cli_exit
-find_wishes(const udpai_ctl_options *options, udpai_cli_wishes *wishes)
+find_requests(const udpai_ctl_options *options, udpai_cli_requests *requests)
 {
     if (options->files.n && !options->common.arguments.n)
-        return wish_for_files(options, wishes);
+        return request_of_files(options, requests);
     if (!options->files.n && options->common.arguments.n >= 2)
-        return udpai_cli_wish_of_arguments(&options->common, wishes);
+        return udpai_cli_request_of_arguments(&options->common, requests);
     udpai_cli_complain("delete takes a type and names, or files: udpactl delete TYPE NAME..., or "
                        "udpactl delete -f FILE");
     return UDPAI_CLI_MISTAKE;
@@ -51,13 +53,13 @@ typedef struct view {
 } view;
 
 static udpai_cli_exit
-look(udpai_cli *cli, const udpai_cli_wishes *wishes, view *seen)
+look(udpai_cli *cli, const udpai_cli_requests *requests, view *seen)
 {
     *seen = (view){.answers = NULL};
     udpai_cli_found_begin(&seen->resources);
     udpai_cli_found_begin(&seen->origins);
     udpai_cli_exit result = udpai_cli_connect(cli);
-    return result == UDPAI_CLI_GOOD ? udpai_cli_collect(cli, wishes, &seen->resources) : result;
+    return result == UDPAI_CLI_GOOD ? udpai_cli_collect(cli, requests, &seen->resources) : result;
 }
 
 static void
@@ -72,7 +74,7 @@ view_done(view *seen)
 static udpai_cli_exit
 find_origins(udpai_cli *cli, view *seen)
 {
-    static const udpai_cli_wishes none;
+    static const udpai_cli_requests none;
     if (udpai_cli_found_size(&seen->resources) == 0)
         return UDPAI_CLI_GOOD;
     cli->may_be_denied = true;
@@ -91,11 +93,11 @@ contributions_of(const udpai_cli *cli, const view *seen, const udpa_resource *re
 
 /* Something else had the name, too. */
 static bool
-tell_left(const udpai_cli *cli,
-          const udpa_resource *deleted,
-          const udpa_resource *left,
-          const view *before,
-          const view *after)
+report_left(const udpai_cli *cli,
+            const udpa_resource *deleted,
+            const udpa_resource *left,
+            const view *before,
+            const view *after)
 {
     const char *node_id = cli->options->node_id;
     udpai_str kind = udpai_cli_type_short(udpai_str_from(udpa_resource_type_url(deleted)));
@@ -124,7 +126,7 @@ tell_left(const udpai_cli *cli,
 }
 
 static udpai_cli_exit
-tell_all(const udpai_cli *cli, const view *before, const view *after)
+report_all(const udpai_cli *cli, const view *before, const view *after)
 {
     UDPAI_AUTO_FREE udpa_resource **sorted = udpai_cli_found_sorted(&before->resources);
     udpai_cli_exit result = sorted ? UDPAI_CLI_GOOD : UDPAI_CLI_REFUSED;
@@ -135,7 +137,7 @@ tell_all(const udpai_cli *cli, const view *before, const view *after)
             &after->resources, type_url, udpai_str_from(udpa_resource_name(sorted[i])));
         if (!left)
             udpai_cli_say("%.*s %s deleted", UDPAI_SHOWN(kind), udpa_resource_name(sorted[i]));
-        else if (!tell_left(cli, sorted[i], left, before, after))
+        else if (!report_left(cli, sorted[i], left, before, after))
             result = UDPAI_CLI_REFUSED;
     }
     return result;
@@ -152,36 +154,36 @@ forget_left(view *before, const view *after)
 
 /* A new connection is asked, because this one is told of the removal some time. */
 static udpai_cli_exit
-look_again(udpai_cli *cli, const udpai_cli_wishes *wishes, view *before)
+look_again(udpai_cli *cli, const udpai_cli_requests *requests, view *before)
 {
     view after;
-    udpai_cli_exit result = look(cli, wishes, &after);
+    udpai_cli_exit result = look(cli, requests, &after);
     if (result == UDPAI_CLI_GOOD)
         result = find_origins(cli, &after);
     if (result == UDPAI_CLI_GOOD)
-        result = tell_all(cli, before, &after);
+        result = report_all(cli, before, &after);
     forget_left(before, &after);
     view_done(&after);
     return result;
 }
 
 static udpai_cli_exit
-delete_wishes(udpai_cli *cli, udpai_cli_wishes *wishes)
+delete_request(udpai_cli *cli, udpai_cli_requests *requests)
 {
     view before;
-    udpai_cli_exit result = look(cli, wishes, &before);
+    udpai_cli_exit result = look(cli, requests, &before);
     bool any = udpai_cli_found_size(&before.resources) > 0;
-    udpai_cli_wishes_decide(wishes, &before.resources);
+    udpai_cli_requests_decide(requests, &before.resources);
     bool any_missing =
-        result == UDPAI_CLI_GOOD && udpai_cli_tell_missing(cli, wishes, &before.resources);
+        result == UDPAI_CLI_GOOD && udpai_cli_report_missing(cli, requests, &before.resources);
     if (result == UDPAI_CLI_GOOD)
         result = find_origins(cli, &before);
     if (result == UDPAI_CLI_GOOD && any) /* what was denied is no error of what follows */
         result = udpai_cli_connect(cli);
-    for (size_t i = 0; i < wishes->n && result == UDPAI_CLI_GOOD; i++)
-        result = udpai_ctl_withdraw(cli, &wishes->items[i]);
+    for (size_t i = 0; i < requests->n && result == UDPAI_CLI_GOOD; i++)
+        result = udpai_ctl_withdraw(cli, &requests->items[i]);
     if (result == UDPAI_CLI_GOOD && any)
-        result = look_again(cli, wishes, &before);
+        result = look_again(cli, requests, &before);
     if (result == UDPAI_CLI_GOOD && udpai_ctl_options_of(cli->options)->is_waiting &&
         udpai_cli_found_size(&before.resources))
         result = udpai_ctl_wait_for_deleted(cli, &before.resources);
@@ -192,12 +194,12 @@ delete_wishes(udpai_cli *cli, udpai_cli_wishes *wishes)
 udpai_cli_exit
 udpai_ctl_delete(udpai_cli *cli)
 {
-    udpai_cli_wishes wishes = {0};
+    udpai_cli_requests requests = {0};
     if (udpai_ctl_options_of(cli->options)->origin)
         return udpai_ctl_delete_origin(cli);
-    udpai_cli_exit result = find_wishes(udpai_ctl_options_of(cli->options), &wishes);
+    udpai_cli_exit result = find_requests(udpai_ctl_options_of(cli->options), &requests);
     if (result == UDPAI_CLI_GOOD)
-        result = delete_wishes(cli, &wishes);
-    udpai_cli_wishes_done(&wishes);
+        result = delete_request(cli, &requests);
+    udpai_cli_requests_done(&requests);
     return result;
 }

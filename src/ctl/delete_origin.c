@@ -52,7 +52,7 @@ has_stayed(udpai_str line)
 
 /* One line for each. */
 static udpai_cli_exit
-tell_all(const udpai_ctl_options *options, udpai_str text)
+report_all(const udpai_ctl_options *options, udpai_str text)
 {
     udpai_cli_exit result = UDPAI_CLI_GOOD;
     if (text.len == 0) {
@@ -91,7 +91,7 @@ udpai_ctl_delete_origin(udpai_cli *cli)
     else if (make_body(options, &body))
         result = udpai_ctl_http_ask(options, "/origins_delete", &body, &answer);
     if (result == UDPAI_CLI_GOOD)
-        result = answer.status == GOOD ? tell_all(options, udpai_strbuf_view(&answer.text))
+        result = answer.status == GOOD ? report_all(options, udpai_strbuf_view(&answer.text))
                                        : udpai_ctl_http_refused(options, &answer, "");
     udpai_ctl_answer_done(&answer);
     udpai_strbuf_done(&body);

@@ -8,15 +8,15 @@
 #include "ctl/show.h"
 
 static udpai_cli_exit
-find_wishes(udpai_cli *cli, udpai_cli_wishes *wishes)
+find_requests(udpai_cli *cli, udpai_cli_requests *requests)
 {
-    return cli->options->arguments.n ? udpai_cli_wish_of_arguments(cli->options, wishes)
-                                     : udpai_cli_wish_for_all_types(cli, wishes);
+    return cli->options->arguments.n ? udpai_cli_request_of_arguments(cli->options, requests)
+                                     : udpai_cli_request_all_types(cli, requests);
 }
 
 /* An empty table says nothing; this goes where it disturbs no program that reads the output. */
 static void
-tell_nothing(const udpai_cli *cli)
+report_nothing(const udpai_cli *cli)
 {
     const udpai_ctl_options *options = udpai_ctl_options_of(cli->options);
     udpai_str kind = UDPAI_STR("resource");
@@ -43,7 +43,7 @@ id_of(const char *name, const char *name_space)
 }
 
 static void
-tell_elsewhere(const udpai_cli_found *all, udpai_str id)
+report_elsewhere(const udpai_cli_found *all, udpai_str id)
 {
     UDPAI_AUTO_FREE udpa_resource **sorted = udpai_cli_found_sorted(all);
     size_t n_shown = 0;
@@ -59,40 +59,40 @@ tell_elsewhere(const udpai_cli_found *all, udpai_str id)
 
 /* Asks for the type in all namespaces, if a name was written without one and is not there. */
 static void
-look_elsewhere(udpai_cli *cli, const udpai_cli_wish *wish, const udpai_cli_found *found)
+look_elsewhere(udpai_cli *cli, const udpai_cli_request *request, const udpai_cli_found *found)
 {
     const udpai_ctl_options *options = udpai_ctl_options_of(cli->options);
-    udpai_str type_url = udpai_str_from(wish->type_url);
-    udpai_cli_wishes wishes = {0};
+    udpai_str type_url = udpai_str_from(request->type_url);
+    udpai_cli_requests requests = {0};
     udpai_cli_found all;
     bool has_looked = false;
     udpai_cli_found_begin(&all);
-    for (size_t i = 0; i < wish->names.n; i++) {
-        const char *name = wish->names.items[i];
+    for (size_t i = 0; i < request->names.n; i++) {
+        const char *name = request->names.items[i];
         udpai_str id = id_of(name, udpai_cli_namespace(&options->common));
         if (id.len == 0 || udpai_cli_found_get(found, type_url, udpai_str_from(name)))
             continue;
-        if (!has_looked && (!udpai_cli_wishes_add(&wishes, udpai_strdup(wish->type_url)) ||
-                            udpai_cli_collect(cli, &wishes, &all) != UDPAI_CLI_GOOD))
+        if (!has_looked && (!udpai_cli_requests_add(&requests, udpai_strdup(request->type_url)) ||
+                            udpai_cli_collect(cli, &requests, &all) != UDPAI_CLI_GOOD))
             break;
         has_looked = true;
-        tell_elsewhere(&all, id);
+        report_elsewhere(&all, id);
     }
     udpai_cli_found_done(&all);
-    udpai_cli_wishes_done(&wishes);
+    udpai_cli_requests_done(&requests);
 }
 
 static udpai_cli_exit
-show(udpai_cli *cli, const udpai_cli_wishes *wishes, const udpai_cli_found *found)
+show(udpai_cli *cli, const udpai_cli_requests *requests, const udpai_cli_found *found)
 {
     bool is_empty = udpai_cli_found_size(found) == 0;
-    bool is_missing = udpai_cli_tell_missing(cli, wishes, found);
-    for (size_t i = 0; is_missing && !cli->options->is_xds && i < wishes->n; i++)
-        if (!cli->options->name_space && !udpai_cli_is_status(wishes->items[i].type_url))
-            look_elsewhere(cli, &wishes->items[i], found);
+    bool is_missing = udpai_cli_report_missing(cli, requests, found);
+    for (size_t i = 0; is_missing && !cli->options->is_xds && i < requests->n; i++)
+        if (!cli->options->name_space && !udpai_cli_is_status(requests->items[i].type_url))
+            look_elsewhere(cli, &requests->items[i], found);
     bool is_text = cli->options->format == UDPAI_CLI_TABLE;
     if (is_empty && !is_missing)
-        tell_nothing(cli);
+        report_nothing(cli);
     udpai_cli_exit result = is_empty && is_text
                                 ? UDPAI_CLI_GOOD
                                 : udpai_ctl_show(udpai_ctl_options_of(cli->options), found);
@@ -102,19 +102,19 @@ show(udpai_cli *cli, const udpai_cli_wishes *wishes, const udpai_cli_found *foun
 udpai_cli_exit
 udpai_ctl_get(udpai_cli *cli)
 {
-    udpai_cli_wishes wishes = {0};
+    udpai_cli_requests requests = {0};
     udpai_cli_found found;
     udpai_cli_found_begin(&found);
     udpai_cli_exit result = udpai_cli_connect(cli);
     if (result == UDPAI_CLI_GOOD)
-        result = find_wishes(cli, &wishes);
+        result = find_requests(cli, &requests);
     if (result == UDPAI_CLI_GOOD)
-        result = udpai_cli_collect(cli, &wishes, &found);
-    udpai_cli_wishes_decide(&wishes, &found);
+        result = udpai_cli_collect(cli, &requests, &found);
+    udpai_cli_requests_decide(&requests, &found);
     if (result == UDPAI_CLI_GOOD && udpai_ctl_options_of(cli->options)->all_origins)
-        result = udpai_ctl_show_origins(cli, &wishes, &found);
+        result = udpai_ctl_show_origins(cli, &requests, &found);
     else if (result == UDPAI_CLI_GOOD)
-        result = show(cli, &wishes, &found);
+        result = show(cli, &requests, &found);
     else if (result == UDPAI_CLI_TIMED_OUT && udpai_cli_found_size(&found)) {
         udpai_cli_exit shown = udpai_ctl_show(udpai_ctl_options_of(cli->options), &found);
         if (udpai_ctl_options_of(cli->options)
@@ -124,6 +124,6 @@ udpai_ctl_get(udpai_cli *cli)
         } /* else: what has come is better than nothing */
     }
     udpai_cli_found_done(&found);
-    udpai_cli_wishes_done(&wishes);
+    udpai_cli_requests_done(&requests);
     return result;
 }

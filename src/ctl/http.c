@@ -109,7 +109,7 @@ prepare(request *self, const char *path, const udpai_strbuf *body)
 /* ---- what it comes to ---- */
 
 static udpai_cli_exit
-tell_failure(const request *self, CURLcode code)
+report_failure(const request *self, CURLcode code)
 {
     const udpai_ctl_options *options = self->options;
     if (code == CURLE_OPERATION_TIMEDOUT) {
@@ -141,7 +141,7 @@ perform(request *self, const char *path, const udpai_strbuf *body)
     }
     CURLcode code = curl_easy_perform(self->easy);
     if (code != CURLE_OK)
-        return tell_failure(self, code);
+        return report_failure(self, code);
     (void)curl_easy_getinfo(self->easy, CURLINFO_RESPONSE_CODE, &self->answer->status);
     return UDPAI_CLI_GOOD;
 }

@@ -40,13 +40,13 @@ add_question(question_list *list, udpai_str type_url, udpai_str name)
 
 /* What counts of no origin is found by its name alone. */
 static udpa_err
-add_wished(question_list *list, const udpai_cli_wishes *wishes, const udpai_cli_found *found)
+add_requested(question_list *list, const udpai_cli_requests *requests, const udpai_cli_found *found)
 {
     udpa_err err = UDPA_OK;
-    for (size_t i = 0; i < wishes->n; i++)
-        for (size_t k = 0; k < wishes->items[i].names.n && err == UDPA_OK; k++) {
-            udpai_str type_url = udpai_str_from(wishes->items[i].type_url);
-            udpai_str name = udpai_str_from(wishes->items[i].names.items[k]);
+    for (size_t i = 0; i < requests->n; i++)
+        for (size_t k = 0; k < requests->items[i].names.n && err == UDPA_OK; k++) {
+            udpai_str type_url = udpai_str_from(requests->items[i].type_url);
+            udpai_str name = udpai_str_from(requests->items[i].names.items[k]);
             if (!udpai_cli_found_get(found, type_url, name))
                 err = add_question(list, type_url, name);
         }
@@ -69,17 +69,17 @@ add_found(question_list *list, const udpai_cli_found *found)
 static udpai_cli_exit
 ask_batch(udpai_cli *cli, char *const *questions, size_t n, udpai_cli_found *answers)
 {
-    udpai_cli_wishes wishes = {0};
-    udpai_cli_wish *wish = udpai_cli_wishes_of_type(&wishes, UDPAI_ORIGINS_TYPE);
-    udpa_err err = wish ? UDPA_OK : UDPA_ERR_NOMEM;
+    udpai_cli_requests requests = {0};
+    udpai_cli_request *request = udpai_cli_requests_of_type(&requests, UDPAI_ORIGINS_TYPE);
+    udpa_err err = request ? UDPA_OK : UDPA_ERR_NOMEM;
     for (size_t i = 0; i < n && err == UDPA_OK; i++)
-        err = udpai_cli_wish_full_name(wish, questions[i]);
+        err = udpai_cli_request_full_name(request, questions[i]);
     udpai_cli_exit result = UDPAI_CLI_REFUSED;
     if (err == UDPA_OK)
-        result = udpai_cli_collect_names(cli, &wishes, answers);
+        result = udpai_cli_collect_names(cli, &requests, answers);
     else
         udpai_cli_complain("%s", udpa_err_text(err));
-    udpai_cli_wishes_done(&wishes);
+    udpai_cli_requests_done(&requests);
     return result;
 }
 
@@ -108,9 +108,9 @@ show_table(const udpai_ctl_options *options, const udpai_cli_found *answers)
     return udpai_cli_print_tables(&layout, &out);
 }
 
-/* Of what was wished for by name, and nobody says anything of. */
+/* Of what was requested by name, and no origin publishes. */
 static bool
-tell_missing(const udpai_cli *cli, const udpai_cli_found *answers)
+report_missing(const udpai_cli *cli, const udpai_cli_found *answers)
 {
     UDPAI_AUTO_FREE udpa_resource **sorted = udpai_cli_found_sorted(answers);
     bool any = false;
@@ -130,7 +130,7 @@ static udpai_cli_exit
 show(const udpai_cli *cli, const udpai_cli_found *answers)
 {
     bool is_table = cli->options->format == UDPAI_CLI_TABLE;
-    bool is_missing = tell_missing(cli, answers);
+    bool is_missing = report_missing(cli, answers);
     udpai_cli_exit result = is_table ? show_table(udpai_ctl_options_of(cli->options), answers)
                                      : udpai_ctl_show(udpai_ctl_options_of(cli->options), answers);
     return is_missing ? UDPAI_CLI_REFUSED : result;
@@ -138,14 +138,14 @@ show(const udpai_cli *cli, const udpai_cli_found *answers)
 
 udpai_cli_exit
 udpai_ctl_find_origins(udpai_cli *cli,
-                       const udpai_cli_wishes *wishes,
+                       const udpai_cli_requests *requests,
                        const udpai_cli_found *found,
                        udpai_cli_found *answers)
 {
     question_list list = {0};
     udpai_ctl_choose_token(list.token);
     udpai_cli_exit result = UDPAI_CLI_REFUSED;
-    if (add_found(&list, found) != UDPA_OK || add_wished(&list, wishes, found) != UDPA_OK)
+    if (add_found(&list, found) != UDPA_OK || add_requested(&list, requests, found) != UDPA_OK)
         udpai_cli_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
     else
         result = ask(cli, &list, answers);
@@ -156,11 +156,13 @@ udpai_ctl_find_origins(udpai_cli *cli,
 }
 
 udpai_cli_exit
-udpai_ctl_show_origins(udpai_cli *cli, const udpai_cli_wishes *wishes, const udpai_cli_found *found)
+udpai_ctl_show_origins(udpai_cli *cli,
+                       const udpai_cli_requests *requests,
+                       const udpai_cli_found *found)
 {
     udpai_cli_found answers;
     udpai_cli_found_begin(&answers);
-    udpai_cli_exit result = udpai_ctl_find_origins(cli, wishes, found, &answers);
+    udpai_cli_exit result = udpai_ctl_find_origins(cli, requests, found, &answers);
     if (result == UDPAI_CLI_GOOD)
         result = show(cli, &answers);
     udpai_cli_found_done(&answers);

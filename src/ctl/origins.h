@@ -7,16 +7,16 @@
 #include "cli/collect.h"
 #include "cli/table.h"
 
-/* Asks the node about the names that were found, and those that were wished for by name; an answer
+/* Asks the node about the names that were found, and those that were requested by name; an answer
  * for each, of the type udpa.status.v1.OriginsStatus. */
 udpai_cli_exit udpai_ctl_find_origins(udpai_cli *cli,
-                                      const udpai_cli_wishes *wishes,
+                                      const udpai_cli_requests *requests,
                                       const udpai_cli_found *found,
                                       udpai_cli_found *answers);
-/* Asks the node about the names that were found, and those that were wished for by name, and shows
+/* Asks the node about the names that were found, and those that were requested by name, and shows
  * what it says. */
 udpai_cli_exit udpai_ctl_show_origins(udpai_cli *cli,
-                                      const udpai_cli_wishes *wishes,
+                                      const udpai_cli_requests *requests,
                                       const udpai_cli_found *found);
 
 /* ---- origins_view.c ---- */

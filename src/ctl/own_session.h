@@ -4,7 +4,7 @@
 #define UDPAI_CTL_OWN_SESSION_H
 
 #include "cli/found.h"
-#include "cli/wishes.h"
+#include "cli/requests.h"
 
 /* Takes it out of what was found: the youngest of those with this node id that subscribe to nothing
  * but what was asked for, @p asked, or the status of the node. A node describes itself once a
@@ -13,7 +13,7 @@
  * (since 1970). Returns whether there was one. */
 bool udpai_ctl_hide_own_session(udpai_cli_found *found,
                                 const char *node_id,
-                                const udpai_cli_wishes *asked,
+                                const udpai_cli_requests *asked,
                                 int64_t begun_us);
 
 #endif

@@ -22,7 +22,7 @@ typedef struct publishing {
 /* ---- receipts ---- */
 
 static void
-tell_refused(const publishing *self, const udpa_receipt *receipt, size_t index)
+report_refused(const publishing *self, const udpa_receipt *receipt, size_t index)
 {
     const char *type_url = self->options->removed_type_url;
     if (index < self->options->n_resources)
@@ -40,14 +40,14 @@ on_receipt(void *userdata, const udpa_receipt *receipt)
     const udpa_error *error = udpa_receipt_error(receipt);
     if (error && udpa_error_code(error) == UDPA_ERR_CLOSED)
         return; /* nobody waits for it any more */
-    udpai_cli_heard(self->cli);
+    udpai_cli_answered(self->cli);
     if (error) {
         udpai_cli_complain_of(error);
         self->result = UDPAI_CLI_TIMED_OUT;
     }
     for (size_t i = 0; !error && i < udpa_receipt_size(receipt); i++) {
         if (udpa_receipt_refusal(receipt, i)) {
-            tell_refused(self, receipt, i);
+            report_refused(self, receipt, i);
             self->result = UDPAI_CLI_REFUSED;
         } else if (self->is_applied) {
             self->is_applied[i] = true;
@@ -92,7 +92,7 @@ part_size(udpa_resource *const *resources, size_t n)
 
 /* A receipt says that the node has taken it, not that it counts there. */
 static bool
-tell_applied(const udpa_resource *resource, const udpa_resource *effective)
+report_applied(const udpa_resource *resource, const udpa_resource *effective)
 {
     udpai_str kind = udpai_cli_type_short(udpai_resource_type_url(resource));
     if (!effective ||
@@ -117,24 +117,24 @@ struct part {
 static udpai_cli_exit
 look(udpai_cli *cli, const struct part *part, udpai_cli_found *found)
 {
-    udpai_cli_wishes wishes = {0};
+    udpai_cli_requests requests = {0};
     udpai_cli_exit result = UDPAI_CLI_GOOD;
     for (size_t i = 0; i < part->n && result == UDPAI_CLI_GOOD; i++) {
         if (!part->is_applied[i])
             continue;
-        udpai_cli_wish *wish =
-            udpai_cli_wishes_of_type(&wishes, udpa_resource_type_url(part->resources[i]));
-        if (!wish ||
-            udpai_cli_wish_full_name(wish, udpa_resource_name(part->resources[i])) != UDPA_OK) {
+        udpai_cli_request *request =
+            udpai_cli_requests_of_type(&requests, udpa_resource_type_url(part->resources[i]));
+        if (!request || udpai_cli_request_full_name(
+                            request, udpa_resource_name(part->resources[i])) != UDPA_OK) {
             udpai_cli_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
             result = UDPAI_CLI_REFUSED;
         }
     }
     cli->may_be_denied = true; /* who publishes need not be shown it */
     if (result == UDPAI_CLI_GOOD)
-        result = udpai_cli_collect_names(cli, &wishes, found);
+        result = udpai_cli_collect_names(cli, &requests, found);
     cli->may_be_denied = false;
-    udpai_cli_wishes_done(&wishes);
+    udpai_cli_requests_done(&requests);
     return result;
 }
 
@@ -150,7 +150,7 @@ look_and_tell(udpai_cli *cli, const struct part *part)
         udpa_resource *effective =
             udpai_cli_found_get(&found, udpai_resource_type_url(resource),
                                 udpai_str_from(udpa_resource_name(resource)));
-        if (part->is_applied[i] && !tell_applied(resource, effective) && result == UDPAI_CLI_GOOD)
+        if (part->is_applied[i] && !report_applied(resource, effective) && result == UDPAI_CLI_GOOD)
             result = UDPAI_CLI_REFUSED;
     }
     udpai_cli_found_done(&found);
@@ -192,14 +192,14 @@ udpai_ctl_publish(udpai_cli *cli, udpa_resource *const *resources, size_t n_reso
 }
 
 udpai_cli_exit
-udpai_ctl_withdraw(udpai_cli *cli, const udpai_cli_wish *wish)
+udpai_ctl_withdraw(udpai_cli *cli, const udpai_cli_request *request)
 {
     udpai_cli_exit result = UDPAI_CLI_GOOD;
-    for (size_t i = 0; i < wish->names.n && result == UDPAI_CLI_GOOD; i += PART_NAMES) {
+    for (size_t i = 0; i < request->names.n && result == UDPAI_CLI_GOOD; i += PART_NAMES) {
         udpa_publish_options options = UDPA_PUBLISH_OPTIONS_INIT;
-        options.removed_type_url = wish->type_url;
-        options.removed_names = (const char *const *)wish->names.items + i;
-        options.n_removed_names = udpai_min_size(wish->names.n - i, PART_NAMES);
+        options.removed_type_url = request->type_url;
+        options.removed_names = (const char *const *)request->names.items + i;
+        options.n_removed_names = udpai_min_size(request->names.n - i, PART_NAMES);
         result = publish(cli, &options, NULL);
     }
     return result;

@@ -10,7 +10,7 @@
  */
 udpai_cli_exit
 udpai_ctl_publish(udpai_cli *cli, udpa_resource *const *resources, size_t n_resources);
-/* Withdraws the names of one wish. What becomes of them is not told. */
-udpai_cli_exit udpai_ctl_withdraw(udpai_cli *cli, const udpai_cli_wish *wish);
+/* Withdraws the names of one request. What becomes of them is not told. */
+udpai_cli_exit udpai_ctl_withdraw(udpai_cli *cli, const udpai_cli_request *request);
 
 #endif

@@ -16,7 +16,7 @@
 /* ---- talking ---- */
 
 static udpai_cli_exit
-tell_refusal(const udpai_ctl_options *options, const udpai_ctl_answer *answer)
+report_refusal(const udpai_ctl_options *options, const udpai_ctl_answer *answer)
 {
     const udpai_strbuf *text = &answer->text;
     bool has_no_admin = answer->status == UNAVAILABLE && text->len &&
@@ -36,8 +36,9 @@ ask(const udpai_ctl_options *options,
     udpai_ctl_answer *ret_answer)
 {
     udpai_cli_exit result = udpai_ctl_http_ask(options, path, body, ret_answer);
-    return result == UDPAI_CLI_GOOD && ret_answer->status != 200 ? tell_refusal(options, ret_answer)
-                                                                 : result;
+    return result == UDPAI_CLI_GOOD && ret_answer->status != 200
+               ? report_refusal(options, ret_answer)
+               : result;
 }
 
 static udpai_cli_exit
@@ -152,7 +153,7 @@ compose(const udpai_ctl_options *options, bool is_set, udpai_strbuf *body)
 }
 
 static bool
-tell_no_effect(udpai_str key, udpai_str why)
+report_no_effect(udpai_str key, udpai_str why)
 {
     udpai_cli_complain("%.*s set, but it has no effect: %.*s", (int)key.len, key.data, (int)why.len,
                        why.data);
@@ -161,7 +162,7 @@ tell_no_effect(udpai_str key, udpai_str why)
 
 /* Of what was set another layer may have more to say. */
 static bool
-tell_change(const udpai_ctl_runtime *runtime, const char *text, bool is_set)
+report_change(const udpai_ctl_runtime *runtime, const char *text, bool is_set)
 {
     udpai_str key, wanted, value = {0};
     udpai_strbuf line = {0};
@@ -171,7 +172,7 @@ tell_change(const udpai_ctl_runtime *runtime, const char *text, bool is_set)
     bool counts = !is_set || udpai_ctl_runtime_is_admin(runtime, layer);
     udpai_str ignored = is_set ? udpai_ctl_runtime_ignored(runtime, key) : (udpai_str){0};
     if (counts && ignored.len)
-        return tell_no_effect(key, ignored);
+        return report_no_effect(key, ignored);
     udpai_cli_put_text(&line, key);
     udpai_strbuf_puts(&line, is_set ? " set" : " unset");
     if (!counts || (!is_set && is_there)) {
@@ -192,14 +193,14 @@ tell_change(const udpai_ctl_runtime *runtime, const char *text, bool is_set)
 }
 
 static udpai_cli_exit
-tell_changes(const udpai_ctl_options *options, bool is_set)
+report_changes(const udpai_ctl_options *options, bool is_set)
 {
     udpai_ctl_answer answer;
     udpai_ctl_runtime runtime;
     udpai_cli_exit result = read_page(options, &runtime, &answer);
     bool counts = true;
     for (size_t i = 1; i < options->common.arguments.n && result == UDPAI_CLI_GOOD; i++)
-        counts = tell_change(&runtime, options->common.arguments.items[i], is_set) && counts;
+        counts = report_change(&runtime, options->common.arguments.items[i], is_set) && counts;
     udpai_ctl_runtime_done(&runtime);
     udpai_ctl_answer_done(&answer);
     return counts ? result : UDPAI_CLI_REFUSED;
@@ -215,7 +216,7 @@ change(const udpai_ctl_options *options, bool is_set)
         result = ask(options, "/runtime_modify", &body, &answer);
     udpai_ctl_answer_done(&answer);
     udpai_strbuf_done(&body);
-    return result == UDPAI_CLI_GOOD ? tell_changes(options, is_set) : result;
+    return result == UDPAI_CLI_GOOD ? report_changes(options, is_set) : result;
 }
 
 udpai_cli_exit

@@ -10,7 +10,7 @@
 #include "loop/clock.h"
 
 static udpai_cli_exit
-find_wishes(const udpai_ctl_options *options, udpai_cli_wishes *wishes)
+find_requests(const udpai_ctl_options *options, udpai_cli_requests *requests)
 {
     static const struct {
         const char *word, *kind;
@@ -21,12 +21,12 @@ find_wishes(const udpai_ctl_options *options, udpai_cli_wishes *wishes)
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(parts) && err == UDPA_OK; i++)
         if (options->common.arguments.n == 0 ||
             (word && parts[i].word && !strcmp(word, parts[i].word)))
-            err = udpai_cli_wish_for_status(parts[i].kind, wishes);
+            err = udpai_cli_request_status(parts[i].kind, requests);
     if (err != UDPA_OK) {
         udpai_cli_complain("%s", udpa_err_text(err));
         return UDPAI_CLI_REFUSED;
     }
-    if (wishes->n)
+    if (requests->n)
         return UDPAI_CLI_GOOD;
     udpai_cli_complain("status takes 'sources' or 'sessions', or nothing: udpactl status sources");
     return UDPAI_CLI_MISTAKE;
@@ -50,7 +50,7 @@ show_tables(const udpai_ctl_options *options, const udpai_cli_found *found, size
 
 static udpai_cli_exit
 show(const udpai_ctl_options *options,
-     const udpai_cli_wishes *asked,
+     const udpai_cli_requests *asked,
      udpai_cli_found *found,
      int64_t begun_us)
 {
@@ -64,18 +64,18 @@ show(const udpai_ctl_options *options,
 udpai_cli_exit
 udpai_ctl_status(udpai_cli *cli)
 {
-    udpai_cli_wishes wishes = {0};
+    udpai_cli_requests requests = {0};
     udpai_cli_found found;
     int64_t begun_us = udpai_wall_us();
     udpai_cli_found_begin(&found);
-    udpai_cli_exit result = find_wishes(udpai_ctl_options_of(cli->options), &wishes);
+    udpai_cli_exit result = find_requests(udpai_ctl_options_of(cli->options), &requests);
     if (result == UDPAI_CLI_GOOD)
         result = udpai_cli_connect(cli);
     if (result == UDPAI_CLI_GOOD)
-        result = udpai_cli_collect(cli, &wishes, &found);
+        result = udpai_cli_collect(cli, &requests, &found);
     if (result == UDPAI_CLI_GOOD)
-        result = show(udpai_ctl_options_of(cli->options), &wishes, &found, begun_us);
+        result = show(udpai_ctl_options_of(cli->options), &requests, &found, begun_us);
     udpai_cli_found_done(&found);
-    udpai_cli_wishes_done(&wishes);
+    udpai_cli_requests_done(&requests);
     return result;
 }

@@ -81,7 +81,7 @@ put_end(udpai_strbuf *out, const udpai_signature *signature)
 }
 
 static void
-tell_good(udpai_strbuf *out, const udpa_resource *resource)
+report_good(udpai_strbuf *out, const udpa_resource *resource)
 {
     const udpai_signature *signature = udpai_resource_signature(resource);
     udpai_ctl_put_name(out, resource);
@@ -106,7 +106,7 @@ verify_one(const udpai_keyring *keyring, const udpa_resource *resource, udpai_st
     }
     if (udpai_keyring_judge(keyring, resource, udpai_wall_us() / 1000000, false, &error) ==
         UDPA_OK) {
-        tell_good(out, resource);
+        report_good(out, resource);
         return true;
     }
     udpai_cli_complain_of(error);
@@ -140,7 +140,7 @@ verify_files(const udpai_ctl_options *options, const udpai_keyring *keyring)
 static udpai_cli_exit
 verify_found(const udpai_cli *cli,
              const udpai_keyring *keyring,
-             const udpai_cli_wishes *wishes,
+             const udpai_cli_requests *requests,
              const udpai_cli_found *found)
 {
     UDPAI_AUTO_FREE udpa_resource **resources = udpai_cli_found_sorted(found);
@@ -148,7 +148,7 @@ verify_found(const udpai_cli *cli,
         udpai_cli_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
         return UDPAI_CLI_REFUSED;
     }
-    bool is_missing = udpai_cli_tell_missing(cli, wishes, found);
+    bool is_missing = udpai_cli_report_missing(cli, requests, found);
     udpai_cli_exit result = verify_all(keyring, resources, udpai_cli_found_size(found));
     return is_missing ? UDPAI_CLI_REFUSED : result;
 }
@@ -156,19 +156,19 @@ verify_found(const udpai_cli *cli,
 static udpai_cli_exit
 verify_at_node(udpai_cli *cli, const udpai_keyring *keyring)
 {
-    udpai_cli_wishes wishes = {0};
+    udpai_cli_requests requests = {0};
     udpai_cli_found found;
     udpai_cli_found_begin(&found);
     udpai_cli_exit result = udpai_cli_connect(cli);
     if (result == UDPAI_CLI_GOOD)
-        result = udpai_cli_wish_of_arguments(cli->options, &wishes);
+        result = udpai_cli_request_of_arguments(cli->options, &requests);
     if (result == UDPAI_CLI_GOOD)
-        result = udpai_cli_collect(cli, &wishes, &found);
-    udpai_cli_wishes_decide(&wishes, &found);
+        result = udpai_cli_collect(cli, &requests, &found);
+    udpai_cli_requests_decide(&requests, &found);
     if (result == UDPAI_CLI_GOOD)
-        result = verify_found(cli, keyring, &wishes, &found);
+        result = verify_found(cli, keyring, &requests, &found);
     udpai_cli_found_done(&found);
-    udpai_cli_wishes_done(&wishes);
+    udpai_cli_requests_done(&requests);
     return result;
 }
 

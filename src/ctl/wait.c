@@ -72,10 +72,10 @@ add_files(waiting *self)
 }
 
 static bool
-is_second(const udpai_cli_wish *wish, size_t index)
+is_second(const udpai_cli_request *request, size_t index)
 {
-    for (size_t i = 0; i < wish->seconds.n; i++)
-        if (wish->seconds.items[i] == index)
+    for (size_t i = 0; i < request->seconds.n; i++)
+        if (request->seconds.items[i] == index)
             return true;
     return false;
 }
@@ -84,17 +84,18 @@ static udpai_cli_exit
 add_arguments(waiting *self)
 {
     const udpai_ctl_options *options = udpai_ctl_options_of(self->cli->options);
-    udpai_cli_wishes wishes = {0};
-    udpai_cli_exit result = udpai_cli_wish_of_arguments(&options->common, &wishes);
-    for (size_t i = 0; i < wishes.n; i++) {
-        const udpai_cli_wish *wish = &wishes.items[i];
-        for (size_t k = 0; k < wish->names.n && result == UDPAI_CLI_GOOD; k++) {
-            result = add(self, wish->type_url, wish->names.items[k], options->resource_version);
+    udpai_cli_requests requests = {0};
+    udpai_cli_exit result = udpai_cli_request_of_arguments(&options->common, &requests);
+    for (size_t i = 0; i < requests.n; i++) {
+        const udpai_cli_request *request = &requests.items[i];
+        for (size_t k = 0; k < request->names.n && result == UDPAI_CLI_GOOD; k++) {
+            result =
+                add(self, request->type_url, request->names.items[k], options->resource_version);
             if (result == UDPAI_CLI_GOOD)
-                self->list.items.items[self->list.items.n - 1].is_second = is_second(wish, k);
+                self->list.items.items[self->list.items.n - 1].is_second = is_second(request, k);
         }
     }
-    udpai_cli_wishes_done(&wishes);
+    udpai_cli_requests_done(&requests);
     return result;
 }
 
@@ -179,7 +180,7 @@ static void
 on_update(void *userdata, udpa_update *update)
 {
     waiting *self = userdata;
-    udpai_cli_heard(self->cli);
+    udpai_cli_answered(self->cli);
     for (size_t i = 0; i < udpa_update_size(update); i++)
         if (!udpa_update_is_removal(update, i) &&
             udpai_ctl_awaited_take(&self->list, udpa_update_resource(update, i)) != UDPA_OK) {
@@ -213,22 +214,23 @@ on_end(uv_timer_t *timer)
 static udpai_cli_exit
 subscribe(waiting *self)
 {
-    udpai_cli_wishes wishes = {0};
+    udpai_cli_requests requests = {0};
     udpa_subscribe_options callbacks = UDPA_SUBSCRIBE_OPTIONS_INIT;
     udpa_subscription *subscription; /* ends with the endpoint */
     callbacks.update = on_update;
     callbacks.complete = on_complete;
     callbacks.userdata = self;
-    udpai_cli_wish *wish = udpai_cli_wishes_of_type(&wishes, UDPAI_CTL_ACKNOWLEDGEMENT_TYPE);
-    udpa_err err = wish ? UDPA_OK : UDPA_ERR_NOMEM;
+    udpai_cli_request *request =
+        udpai_cli_requests_of_type(&requests, UDPAI_CTL_ACKNOWLEDGEMENT_TYPE);
+    udpa_err err = request ? UDPA_OK : UDPA_ERR_NOMEM;
     for (size_t i = 0; i < self->list.items.n && err == UDPA_OK; i++)
-        err = udpai_cli_wish_full_name(wish, self->list.items.items[i].question);
+        err = udpai_cli_request_full_name(request, self->list.items.items[i].question);
     udpai_cli_exit result = UDPAI_CLI_REFUSED;
     if (err == UDPA_OK)
-        result = udpai_cli_subscribe(self->cli, wish, &callbacks, &subscription);
+        result = udpai_cli_subscribe(self->cli, request, &callbacks, &subscription);
     else
         udpai_cli_complain("%s", udpa_err_text(err));
-    udpai_cli_wishes_done(&wishes);
+    udpai_cli_requests_done(&requests);
     return result;
 }
 
@@ -262,7 +264,7 @@ wait_for_all(waiting *self)
     udpai_cli_progress_line_clear();
     uv_timer_stop(&cli->patience);
     udpai_cli_disconnect(cli);
-    if (cli->is_heard || result == UDPAI_CLI_GOOD) {
+    if (cli->has_answered || result == UDPAI_CLI_GOOD) {
         udpai_cli_exit shown = show(self);
         return result == UDPAI_CLI_GOOD ? shown : result;
     }

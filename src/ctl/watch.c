@@ -16,8 +16,8 @@
 
 typedef struct watching {
     udpai_cli *cli;
-    udpai_cli_wishes wishes;
-    size_t n_subscribed; /* of the wishes */
+    udpai_cli_requests requests;
+    size_t n_subscribed; /* of the requests */
     udpai_cli_found found;
     udpai_schema *schema; /* NULL: not needed */
 } watching;
@@ -134,7 +134,7 @@ static void
 on_update(void *userdata, udpa_update *update)
 {
     watching *self = userdata;
-    udpai_cli_heard(self->cli);
+    udpai_cli_answered(self->cli);
     for (size_t i = 0; i < udpa_update_size(update); i++) {
         udpa_resource *resource = udpa_update_resource(update, i);
         bool was_known = false;
@@ -153,7 +153,7 @@ on_update(void *userdata, udpa_update *update)
 static void
 on_complete(void *userdata)
 {
-    udpai_cli_heard(((watching *)userdata)->cli);
+    udpai_cli_answered(((watching *)userdata)->cli);
 }
 
 static udpai_cli_exit
@@ -164,10 +164,10 @@ subscribe(watching *self)
     callbacks.update = on_update;
     callbacks.complete = on_complete;
     callbacks.userdata = self;
-    while (self->n_subscribed < self->wishes.n && result == UDPAI_CLI_GOOD) {
+    while (self->n_subscribed < self->requests.n && result == UDPAI_CLI_GOOD) {
         udpa_subscription *subscription; /* ends with the endpoint */
-        result = udpai_cli_subscribe(self->cli, &self->wishes.items[self->n_subscribed], &callbacks,
-                                     &subscription);
+        result = udpai_cli_subscribe(self->cli, &self->requests.items[self->n_subscribed],
+                                     &callbacks, &subscription);
         self->n_subscribed++;
     }
     return result;
@@ -179,14 +179,14 @@ static void
 on_node_status(void *userdata, udpa_update *update)
 {
     watching *self = userdata;
-    udpai_cli_heard(self->cli);
+    udpai_cli_answered(self->cli);
     for (size_t i = 0; i < udpa_update_size(update); i++)
         if (!udpa_update_is_removal(update, i) &&
-            udpai_cli_wish_for_types_of(udpa_update_resource(update, i),
-                                        self->cli->options->name_space, &self->wishes) != UDPA_OK)
+            udpai_cli_request_types_of(udpa_update_resource(update, i),
+                                       self->cli->options->name_space, &self->requests) != UDPA_OK)
             udpai_cli_complain("the status of %s cannot be read", self->cli->options->server);
-    if (self->wishes.n == 0)
-        (void)udpai_cli_wish_for_common_types(self->cli->options->name_space, &self->wishes);
+    if (self->requests.n == 0)
+        (void)udpai_cli_request_common_types(self->cli->options->name_space, &self->requests);
     udpai_cli_exit result = subscribe(self);
     if (result != UDPAI_CLI_GOOD)
         udpai_cli_finish(self->cli, result);
@@ -195,16 +195,16 @@ on_node_status(void *userdata, udpa_update *update)
 static udpai_cli_exit
 subscribe_to_types(watching *self)
 {
-    udpai_cli_wishes status = {0};
+    udpai_cli_requests status = {0};
     udpa_subscribe_options callbacks = UDPA_SUBSCRIBE_OPTIONS_INIT;
     udpa_subscription *subscription;
     udpai_cli_exit result = UDPAI_CLI_REFUSED;
     callbacks.update = on_node_status;
     callbacks.complete = on_complete;
     callbacks.userdata = self;
-    if (udpai_cli_wish_for_status("NodeStatus", &status) == UDPA_OK)
+    if (udpai_cli_request_status("NodeStatus", &status) == UDPA_OK)
         result = udpai_cli_subscribe(self->cli, &status.items[0], &callbacks, &subscription);
-    udpai_cli_wishes_done(&status);
+    udpai_cli_requests_done(&status);
     return result;
 }
 
@@ -220,7 +220,7 @@ begin(watching *self)
         return UDPAI_CLI_MISTAKE;
     udpai_cli_exit result = UDPAI_CLI_GOOD;
     if (options->common.arguments.n)
-        result = udpai_cli_wish_of_arguments(&options->common, &self->wishes);
+        result = udpai_cli_request_of_arguments(&options->common, &self->requests);
     if (result == UDPAI_CLI_GOOD)
         result = udpai_cli_connect(self->cli);
     if (result == UDPAI_CLI_GOOD)
@@ -235,13 +235,13 @@ udpai_ctl_watch(udpai_cli *cli)
     udpai_cli_waits waits;
     udpai_cli_found_begin(&self.found);
     udpai_cli_exit result = begin(&self);
-    udpai_cli_waits_begin(&waits, cli, &self.wishes);
+    udpai_cli_waits_begin(&waits, cli, &self.requests);
     if (result == UDPAI_CLI_GOOD)
         result = udpai_cli_wait_long(cli);
     udpai_cli_waits_end(&waits);
     udpai_cli_disconnect(cli);
     udpai_cli_found_done(&self.found);
-    udpai_cli_wishes_done(&self.wishes);
+    udpai_cli_requests_done(&self.requests);
     udpai_schema_unref(self.schema);
     return result;
 }

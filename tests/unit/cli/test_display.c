@@ -147,5 +147,5 @@ main(void)
         cmocka_unit_test(cut_text_fits),
         cmocka_unit_test(a_digest_is_shown_by_its_front),
     };
-    return cmocka_run_group_tests_name("ctl display", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("cli display", tests, NULL, NULL);
 }

@@ -115,5 +115,5 @@ main(void)
         cmocka_unit_test(test_order),          cmocka_unit_test(test_ids),
         cmocka_unit_test(test_without_memory),
     };
-    return cmocka_run_group_tests_name("ctl found", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("cli found", tests, NULL, NULL);
 }

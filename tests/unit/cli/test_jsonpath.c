@@ -165,5 +165,5 @@ main(void)
         cmocka_unit_test(a_document_must_be_one),
         cmocka_unit_test(without_memory),
     };
-    return cmocka_run_group_tests_name("ctl jsonpath", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("cli jsonpath", tests, NULL, NULL);
 }

@@ -152,5 +152,5 @@ main(void)
         cmocka_unit_test(test_secrets),
         cmocka_unit_test(test_without_memory),
     };
-    return cmocka_run_group_tests_name("ctl names", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("cli names", tests, NULL, NULL);
 }

@@ -53,28 +53,28 @@ test_types_that_there_are_or_may_be(void **state)
 {
     (void)state;
     UDPA_AUTO(udpa_resource_unref) udpa_resource *node = node_with(edge, UDPAI_ARRAY_LEN(edge));
-    udpai_cli_wishes wishes = {0};
+    udpai_cli_requests requests = {0};
     for (int i = 0; i < 2; i++) { /* the second time, all are wished for */
-        assert_ok(udpai_cli_wish_for_types_of(node, "com.acme", &wishes));
-        assert_int_equal(wishes.n, 2);
-        assert_string_equal(wishes.items[0].type_url, TEST_CDS);
-        assert_string_equal(wishes.items[1].type_url, TEST_LDS);
-        assert_string_equal(wishes.items[1].name_space, "com.acme");
+        assert_ok(udpai_cli_request_types_of(node, "com.acme", &requests));
+        assert_int_equal(requests.n, 2);
+        assert_string_equal(requests.items[0].type_url, TEST_CDS);
+        assert_string_equal(requests.items[1].type_url, TEST_LDS);
+        assert_string_equal(requests.items[1].name_space, "com.acme");
     }
-    udpai_cli_wishes_done(&wishes);
+    udpai_cli_requests_done(&requests);
 }
 
 static void
 expect_waits(const udpa_resource *node, const char *type_url, const char *wanted)
 {
-    udpai_cli_wishes wishes = {0};
+    udpai_cli_requests requests = {0};
     udpai_strbuf out = {0};
     udpai_strbuf_puts(&out, "");
-    assert_non_null(udpai_cli_wishes_add(&wishes, udpai_strdup(type_url)));
-    udpai_cli_put_waits_for(&out, node, &wishes);
+    assert_non_null(udpai_cli_requests_add(&requests, udpai_strdup(type_url)));
+    udpai_cli_put_waits_for(&out, node, &requests);
     assert_str(udpai_strbuf_view(&out), wanted);
     udpai_strbuf_done(&out);
-    udpai_cli_wishes_done(&wishes);
+    udpai_cli_requests_done(&requests);
 }
 
 static void
@@ -94,9 +94,9 @@ test_what_cannot_be_read(void **state)
     (void)state;
     UDPA_AUTO(udpa_resource_unref)
     udpa_resource *odd = RESOURCE("udpa.node/n/x", .type = STATUS "NodeStatus", .value = "\x0a");
-    udpai_cli_wishes wishes = {0};
-    assert_int_equal(udpai_cli_wish_for_types_of(odd, NULL, &wishes), UDPA_ERR_MALFORMED);
-    assert_int_equal(wishes.n, 0);
+    udpai_cli_requests requests = {0};
+    assert_int_equal(udpai_cli_request_types_of(odd, NULL, &requests), UDPA_ERR_MALFORMED);
+    assert_int_equal(requests.n, 0);
     expect_waits(odd, TEST_CDS, "");
 }
 
@@ -104,18 +104,18 @@ static void
 test_common_types(void **state)
 {
     (void)state;
-    udpai_cli_wishes wishes = {0};
-    assert_ok(udpai_cli_wish_for_common_types("com.acme", &wishes));
-    assert_true(udpai_cli_is_wished(&wishes, TEST_CDS));
-    assert_false(udpai_cli_is_wished(&wishes, STATUS "NodeStatus"));
-    size_t n = wishes.n;
+    udpai_cli_requests requests = {0};
+    assert_ok(udpai_cli_request_common_types("com.acme", &requests));
+    assert_true(udpai_cli_is_requested(&requests, TEST_CDS));
+    assert_false(udpai_cli_is_requested(&requests, STATUS "NodeStatus"));
+    size_t n = requests.n;
     for (size_t i = 0; i < n; i++) {
-        assert_false(udpai_cli_is_status(wishes.items[i].type_url));
-        assert_string_equal(wishes.items[i].name_space, "com.acme");
+        assert_false(udpai_cli_is_status(requests.items[i].type_url));
+        assert_string_equal(requests.items[i].name_space, "com.acme");
     }
-    assert_ok(udpai_cli_wish_for_common_types("com.acme", &wishes));
-    assert_int_equal(wishes.n, n);
-    udpai_cli_wishes_done(&wishes);
+    assert_ok(udpai_cli_request_common_types("com.acme", &requests));
+    assert_int_equal(requests.n, n);
+    udpai_cli_requests_done(&requests);
 }
 
 /* What clients report is not said by the node of itself, whatever the package of its type. */
@@ -139,5 +139,5 @@ main(void)
         cmocka_unit_test(test_what_cannot_be_read),
         cmocka_unit_test(test_common_types),
     };
-    return cmocka_run_group_tests_name("ctl node_status", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("cli node_status", tests, NULL, NULL);
 }

@@ -60,5 +60,5 @@ main(void)
         cmocka_unit_test(numbers_within_names_are_numbers),
         cmocka_unit_test(different_names_are_never_equal),
     };
-    return cmocka_run_group_tests_name("ctl order", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("cli order", tests, NULL, NULL);
 }

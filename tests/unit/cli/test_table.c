@@ -274,5 +274,5 @@ main(void)
         cmocka_unit_test(test_versions),
         cmocka_unit_test(test_without_memory),
     };
-    return cmocka_run_group_tests_name("ctl table", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("cli table", tests, NULL, NULL);
 }

@@ -56,10 +56,10 @@ static void
 expect_left(const session *sessions, size_t n, bool is_hidden, const char *wanted)
 {
     udpai_cli_found found;
-    udpai_cli_wishes asked = {0};
+    udpai_cli_requests asked = {0};
     udpai_strbuf left = {0};
     udpai_cli_found_begin(&found);
-    assert_non_null(udpai_cli_wishes_of_type(&asked, STATUS "SessionStatus"));
+    assert_non_null(udpai_cli_requests_of_type(&asked, STATUS "SessionStatus"));
     for (size_t i = 0; i < n; i++)
         put(&found, &sessions[i]);
     assert_int_equal(udpai_ctl_hide_own_session(&found, "udpactl", &asked, 6000000), is_hidden);
@@ -69,7 +69,7 @@ expect_left(const session *sessions, size_t n, bool is_hidden, const char *wante
         udpai_strbuf_printf(&left, "%s ", strrchr(udpa_resource_name(sorted[i]), '/') + 1);
     assert_str(udpai_strbuf_view(&left), wanted);
     udpai_strbuf_done(&left);
-    udpai_cli_wishes_done(&asked);
+    udpai_cli_requests_done(&asked);
     udpai_cli_found_done(&found);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/wishes.h"
+#include "cli/requests.h"
 
 #include "base/strbuf.h"
 #include "tests/harness/oom.h"
@@ -19,18 +19,18 @@ put(udpai_cli_found *found, const char *name, const char *alias)
 static void
 expect(const char *first, const char *second, udpai_cli_found *found, const char *wanted)
 {
-    udpai_cli_wishes wishes = {0};
+    udpai_cli_requests requests = {0};
     udpai_strbuf out = {0};
-    udpai_cli_wish *wish = udpai_cli_wishes_add(&wishes, udpai_strdup(TEST_TYPE));
-    assert_ok(udpai_cli_wish_name(wish, first, "local"));
-    assert_ok(udpai_cli_wish_name(wish, second, "local"));
-    udpai_cli_wishes_decide(&wishes, found);
-    for (size_t i = 0; i < wish->names.n; i++)
-        udpai_strbuf_printf(&out, "%s ", wish->names.items[i]);
+    udpai_cli_request *request = udpai_cli_requests_add(&requests, udpai_strdup(TEST_TYPE));
+    assert_ok(udpai_cli_request_name(request, first, "local"));
+    assert_ok(udpai_cli_request_name(request, second, "local"));
+    udpai_cli_requests_decide(&requests, found);
+    for (size_t i = 0; i < request->names.n; i++)
+        udpai_strbuf_printf(&out, "%s ", request->names.items[i]);
     udpai_strbuf_printf(&out, "%zu", udpai_cli_found_size(found));
     assert_str(udpai_strbuf_view(&out), wanted);
     udpai_strbuf_done(&out);
-    udpai_cli_wishes_done(&wishes);
+    udpai_cli_requests_done(&requests);
     udpai_cli_found_done(found);
     udpai_cli_found_begin(found);
 }
@@ -72,19 +72,19 @@ test_both_are_meant(void **state)
 }
 
 static udpa_err
-wish(void *context)
+request(void *context)
 {
-    udpai_cli_wishes wishes = {0};
+    udpai_cli_requests requests = {0};
     (void)context;
-    udpai_cli_wish *made = udpai_cli_wishes_add(&wishes, udpai_strdup(TEST_TYPE));
-    udpa_err err = made ? udpai_cli_wish_name(made, "prod/a", "local") : UDPA_ERR_NOMEM;
+    udpai_cli_request *made = udpai_cli_requests_add(&requests, udpai_strdup(TEST_TYPE));
+    udpa_err err = made ? udpai_cli_request_name(made, "prod/a", "local") : UDPA_ERR_NOMEM;
     if (err == UDPA_OK)
-        err = udpai_cli_wish_full_name(made, "com.acme/a");
+        err = udpai_cli_request_full_name(made, "com.acme/a");
     udpai_cli_found found;
     udpai_cli_found_begin(&found);
-    udpai_cli_wishes_decide(&wishes, &found); /* commands do it in any case */
+    udpai_cli_requests_decide(&requests, &found); /* commands do it in any case */
     udpai_cli_found_done(&found);
-    udpai_cli_wishes_done(&wishes);
+    udpai_cli_requests_done(&requests);
     return err;
 }
 
@@ -92,7 +92,7 @@ static void
 test_without_memory(void **state)
 {
     (void)state;
-    oom_torture(wish, NULL);
+    oom_torture(request, NULL);
 }
 
 int
@@ -103,5 +103,5 @@ main(void)
         cmocka_unit_test(test_both_are_meant),
         cmocka_unit_test(test_without_memory),
     };
-    return cmocka_run_group_tests_name("ctl wishes", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("cli requests", tests, NULL, NULL);
 }
