@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One completion queue for all calls, turned by whoever waits for something. */
+/* One completion queue for all calls, turned by the call that waits. */
 #include "cli/caller.h"
 
 #include <grpc/byte_buffer_reader.h>
@@ -34,7 +34,7 @@ typedef struct call {
     grpc_metadata_array headers, trailers;
     grpc_byte_buffer *received;
     grpc_byte_buffer *sent; /* may be read until its operation is over */
-    grpc_slice message;     /* that was heard last */
+    grpc_slice message;     /* that was received last */
     grpc_status_code code;
     grpc_slice text;
 } call;

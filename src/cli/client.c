@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Connecting, waiting, and giving up. A connection that fails at first ends the program at once,
- * because whoever called it wants to know; what is lost later is tried again until the timeout. */
+ * because its caller needs to know; what is lost later is tried again until the timeout. */
 #include "cli/client.h"
 
 #include <signal.h>

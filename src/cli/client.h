@@ -25,12 +25,12 @@ typedef struct udpai_cli {
     uv_timer_t patience;          /* until it is asked why that takes so long; see waits.h */
     char *waits_for; /* whom the node says that it waits for; owned; NULL: nothing is known */
     uv_signal_t signals[2];
-    const udpa_error *last_error; /* that was told of; compared, never read */
+    const udpa_error *last_error; /* that was reported; compared, never read */
     bool has_answered;            /* the node has answered something */
     bool may_be_denied;           /* what is asked for is not for us: then it is not seen */
     bool is_quiet;            /* failures are not reported: the command that follows reports them */
     udpai_cli_exit on_signal; /* the result */
-    bool is_lasting;          /* what is lost is only told of: the endpoint tries again */
+    bool is_lasting;          /* what is lost is only reported: the endpoint tries again */
     bool is_finished;
     udpai_cli_exit result;
 } udpai_cli;
@@ -41,9 +41,9 @@ udpai_cli_exit udpai_cli_begin(udpai_cli *cli, const udpai_cli_options *options)
 udpai_cli_exit udpai_cli_connect(udpai_cli *cli);
 /* Runs until udpai_cli_finish(), the timeout, or the failure of the connection. */
 udpai_cli_exit udpai_cli_wait(udpai_cli *cli);
-/* Like it, but once the node has been heard there is no timeout: SIGINT or SIGTERM end it. */
+/* Like it, but once the node has answered there is no timeout: SIGINT or SIGTERM end it. */
 udpai_cli_exit udpai_cli_wait_long(udpai_cli *cli);
-/* Like it, but whoever calls sees to its end, and a signal ends it as the timeout does. */
+/* Like it, but the caller ends it, and a signal ends it as the timeout does. */
 udpai_cli_exit udpai_cli_wait_until(udpai_cli *cli);
 /* From callbacks: what was waited for is there. */
 void udpai_cli_finish(udpai_cli *cli, udpai_cli_exit result);

@@ -15,7 +15,7 @@ bool udpai_cli_is_status(const char *type_url);
 /* The request for one kind of status: "NodeStatus", … */
 udpa_err udpai_cli_request_status(const char *kind, udpai_cli_requests *requests);
 /* Adds, of a NodeStatus, the types that are not among the requests: those of which the node has
- * something, and those of which others have not told it all. */
+ * something, and those of which its sources have not sent all. */
 udpa_err udpai_cli_request_types_of(const udpa_resource *node_status,
                                     const char *name_space,
                                     udpai_cli_requests *requests);

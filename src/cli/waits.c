@@ -7,7 +7,7 @@
 #define PATIENCE_MS 1000
 #define STATUS_AGE_MS 3000 /* at most; it is made once a second */
 
-/* ---- of whoever goes on until it is interrupted ---- */
+/* ---- of commands that last until they are interrupted ---- */
 
 static void
 give_up(udpai_cli_waits *self)
@@ -23,7 +23,7 @@ on_no_news(uv_timer_t *timer)
     give_up(timer->data);
 }
 
-/* Told once. A status may be as old as a node takes to describe itself again, and then our own
+/* Reported once. A status may be as old as a node takes to describe itself again, and then our own
  * question is not in it yet. */
 static void
 report_lasting(udpai_cli_waits *self)

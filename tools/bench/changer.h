@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whoever makes the server have resources, and change them. */
+/* Publishes resources to the server, and changes them. */
 #ifndef UDPAI_BENCH_CHANGER_H
 #define UDPAI_BENCH_CHANGER_H
 
@@ -23,7 +23,7 @@ typedef struct udpai_changer {
     int control; /* -1: not so */
 } udpai_changer;
 
-/* Nobody changes anything, if the options say so. */
+/* With options that make no changes it does nothing. */
 udpa_err udpai_changer_begin(udpai_changer *changer,
                              udpai_load_loop *loop,
                              const udpai_load_options *options,

@@ -17,7 +17,7 @@ typedef struct udpai_changes {
     size_t n_sent, n_over;
     uint64_t last_ns;   /* when something has come */
     bool is_measured;   /* deliveries are figures */
-    uint64_t n_awaited; /* streams that had to be told of the last one */
+    uint64_t n_awaited; /* streams that had to receive the last one */
     udpai_slow slow;
 } udpai_changes;
 
@@ -27,7 +27,7 @@ udpa_err udpai_changes_begin(udpai_changes *changes,
                              udpai_load_figures *figures,
                              udpa_error **ret_error);
 void udpai_changes_end(udpai_changes *changes);
-/* All that the options want. */
+/* All that the options say. */
 udpa_err udpai_changes_run(udpai_changes *changes, udpa_error **ret_error);
 /* One more, which is awaited, and is in no figure. */
 udpa_err udpai_changes_run_one(udpai_changes *changes, udpa_error **ret_error);

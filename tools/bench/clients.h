@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The streams that are served: all of them ask, and acknowledge what comes. */
+/* The clients of the load: all of them subscribe, and acknowledge each response. */
 #ifndef UDPAI_BENCH_CLIENTS_H
 #define UDPAI_BENCH_CLIENTS_H
 
@@ -16,7 +16,7 @@ typedef struct udpai_load_client {
     udpai_mark_finder finder;
     uint64_t n_resources; /* since it was opened */
     size_t n_expected;    /* that there are for it; 0: it is not known */
-    size_t space;         /* where it asks */
+    size_t space;         /* the namespace that it subscribes to */
     size_t link, index;   /* of the connection; on it */
     bool is_slow;
 } udpai_load_client;
@@ -43,8 +43,8 @@ struct udpai_load_clients {
     uint64_t last_ns; /* when a message has come */
     udpa_err first_code;
     udpai_strbuf first_error;
-    udpai_load_version *versions; /* of each resource; NULL: they are not wanted */
-    udpai_mark_fn found;          /* marks; NULL: nobody looks for them */
+    udpai_load_version *versions; /* of each resource; NULL: they are not kept */
+    udpai_mark_fn found;          /* marks; NULL: they are not looked for */
     void *userdata;
 };
 
@@ -57,13 +57,13 @@ void udpai_load_clients_end(udpai_load_clients *clients);
 /* Connects all. */
 udpa_err udpai_load_clients_connect(udpai_load_clients *clients, udpa_error **ret_error);
 void udpai_load_clients_disconnect(udpai_load_clients *clients);
-/* Opens all streams; with versions they say what they hold. */
+/* Opens all streams; with versions they send what they hold. */
 udpa_err udpai_load_clients_subscribe(udpai_load_clients *clients,
                                       bool with_versions,
                                       udpa_error **ret_error);
 /* Waits until all have what there is. */
 udpa_err udpai_load_clients_await(udpai_load_clients *clients, udpa_error **ret_error);
-/* How many streams that read have asked for this one. */
+/* How many streams that read are subscribed to this one. */
 size_t udpai_load_clients_n_readers(const udpai_load_clients *clients, size_t resource);
 /* UDPA_OK while none has gone wrong. */
 udpa_err udpai_load_clients_check(const udpai_load_clients *clients, udpa_error **ret_error);

@@ -367,7 +367,7 @@ udpai_link_close(udpai_link *link)
 {
     if (!link)
         return NULL;
-    link->is_broken = true; /* nobody is told any more */
+    link->is_broken = true; /* no more callbacks */
     nghttp2_session_del(link->http);
     SSL_free(link->ssl);
     if (link->fd >= 0)

@@ -36,9 +36,9 @@ udpa_err udpai_load_loop_open(udpai_load_loop *loop,
                               const udpai_load_options *options,
                               udpa_error **ret_error);
 void udpai_load_loop_close(udpai_load_loop *loop);
-/* Waits for at most so long, and tells of what has come. */
+/* Waits for at most so long, and calls back for what has arrived. */
 void udpai_load_loop_run(udpai_load_loop *loop, int timeout_ms);
-/* Tells how far this step is, to whoever wants to know. */
+/* Reports how far this step is. */
 void udpai_load_loop_report(udpai_load_loop *loop, const char *step, size_t n, size_t n_all);
 
 /* NULL without TLS. */

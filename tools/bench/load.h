@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Load on a server of xDS or UDPA, and what it cost: many streams, each on a connection of its own
+/* Load on a server of xDS or UDPA, and what it costs: many streams, each on a connection of its own
  * or some on each, and resources that change. One thread, sockets by epoll, HTTP/2 by nghttp2, and
- * no message is ever taken apart further than it must: who measures must cost less than who is
- * measured.
+ * no message is parsed further than it must: the client must cost less than the server.
  *
  * docs/performance.md says what the figures mean. */
 #ifndef UDPAI_BENCH_LOAD_H
@@ -25,7 +24,7 @@ typedef struct udpai_load_tls {
     const char *authorities, *certificate, *private_key, *server_name;
 } udpai_load_tls;
 
-/* NULL and 0: not wanted. Everything is borrowed. */
+/* NULL and 0: not given. Everything is borrowed. */
 typedef struct udpai_load_options {
     const char *server; /* HOST:PORT */
     udpai_load_tls tls;
@@ -33,18 +32,19 @@ typedef struct udpai_load_options {
     const char *type_url;
     const char *node_id;    /* what those of streams and of the publisher begin with */
     const char *name_space; /* of resources */
-    size_t n_namespaces;    /* 0: this one; else so many below it, of which each stream asks for */
+    size_t n_namespaces;    /* 0: this one; else so many below it, of which a stream has some */
     size_t n_of_a_stream;   /* so many; 0: one */
-    bool has_plain_names;   /* in xDS they are asked for without their namespace */
+    bool has_plain_names;   /* in xDS streams subscribe to them without their namespace */
     size_t n_streams, n_connections;
-    size_t n_resources; /* that are there; 0: it is not known, and silence says that all has come */
-    size_t n_names;     /* that each stream asks for; 0: all, by wildcard */
+    size_t n_resources; /* that there are; 0: it is not known, and silence means that all have
+                           arrived */
+    size_t n_names;     /* that each stream subscribes to; 0: all, by wildcard */
     bool is_idle;       /* connections alone */
     bool reconnects;
     size_t n_slow;           /* streams that stop to read when they have what there is … */
     size_t slow_bytes_per_s; /* … or go on to, no faster than this */
 
-    const char *publish_to; /* HOST:PORT of a node of UDPA, which is told n_resources */
+    const char *publish_to; /* HOST:PORT of a node of UDPA, to which n_resources are published */
     bool keeps;             /* what was published is left there */
     size_t batch;           /* so many in a message */
     const char *control;    /* HOST:PORT of what takes changes by records */
@@ -57,12 +57,12 @@ typedef struct udpai_load_options {
     int servers[UDPAI_LOAD_SERVERS_MAX]; /* process ids */
     size_t n_servers;
 
-    udpai_load_progress_fn progress; /* NULL: nobody looks on */
+    udpai_load_progress_fn progress; /* NULL: no reports */
     void *userdata;
 } udpai_load_options;
 
 /* What a step took, and the processes of servers for it. Of changes, and behind a reconnect:
- * without slow streams, and without the one change that tells when all are back. */
+ * without slow streams, and without the one change that shows when all are back. */
 typedef struct udpai_load_step {
     bool was_done;
     double ms, server_cpu_ms, client_cpu_ms;

@@ -187,7 +187,7 @@ take_value(struct run *run)
                           0);
 }
 
-/* Something is there, or a value without bytes is to be told. */
+/* There are bytes, or a value without bytes is to be reported. */
 static bool
 goes_on(const struct run *run)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads a protobuf message as its bytes come, in pieces of any size, and keeps nothing of it but
- * short fields: a response of a megabyte costs no memory. Pure. */
+/* Parses a protobuf message as its bytes arrive, in pieces of any size, and keeps short fields
+ * only: a response of a megabyte costs no memory. Pure. */
 #ifndef UDPAI_BENCH_MESSAGE_PARSER_H
 #define UDPAI_BENCH_MESSAGE_PARSER_H
 
@@ -9,8 +9,8 @@
 #define UDPAI_PARSER_DEPTH 6
 #define UDPAI_PARSER_ROOM 255 /* of a field that is kept; what is longer is cut off */
 
-/* The numbers of the fields on the way to one, outermost first. None is above 15: fields with
- * higher numbers are passed over, and nobody is asked about them. */
+/* The numbers of the fields on the path to one, outermost first. None is above 15: fields with
+ * higher numbers are skipped, without a call. */
 #define UDPAI_PATH1(a) (UINT32_C(a))
 #define UDPAI_PATH2(a, b) (UINT32_C(a) << 4 | (b))
 #define UDPAI_PATH3(a, b, c) (UDPAI_PATH2(a, b) << 4 | (c))
@@ -19,7 +19,7 @@
 
 typedef enum udpai_parser_action {
     UDPAI_PARSER_SKIP,
-    UDPAI_PARSER_ENTER, /* it is a message, and its fields are wanted */
+    UDPAI_PARSER_ENTER, /* it is a message, and its fields are read */
     UDPAI_PARSER_KEEP,  /* its bytes, or its number */
 } udpai_parser_action;
 
@@ -27,7 +27,7 @@ typedef struct udpai_parser_events {
     /* What is to be done with the field at this path, which has just begun. Only bytes can be
      * entered. */
     udpai_parser_action (*begin)(void *userdata, uint32_t path, udpai_wire_type type);
-    /* A field that was wanted to be kept; of a number @p bytes are empty. */
+    /* A field to keep; of a number @p bytes are empty. */
     void (*kept)(void *userdata, uint32_t path, udpai_str bytes, uint64_t number);
     /* A message that was entered is over. */
     void (*left)(void *userdata, uint32_t path);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a client says in each protocol, and where in an answer there is something to be heeded.
- * Pure. */
+/* What a client sends in each protocol, and which fields of a response it reads. Pure. */
 #ifndef UDPAI_BENCH_PROTOCOL_H
 #define UDPAI_BENCH_PROTOCOL_H
 
@@ -18,13 +17,13 @@ typedef enum udpai_load_meaning {
     UDPAI_MEANS_RESOURCE_NAME,
     UDPAI_MEANS_RESOURCE_VERSION,
     UDPAI_MEANS_RESOURCE_ANY,  /* the message around its type */
-    UDPAI_MEANS_RESOURCE_TYPE, /* told of where a resource may be the Node of the server */
+    UDPAI_MEANS_RESOURCE_TYPE, /* read where a resource may be the Node of the server */
     UDPAI_MEANS_NONCE,
     UDPAI_MEANS_VERSION,        /* of the whole state */
     UDPAI_MEANS_RECEIPT_WANTED, /* a number */
     UDPAI_MEANS_RECEIPT,        /* a message: what we published was taken … */
     UDPAI_MEANS_RECEIPT_ERROR,  /* … but for this */
-    UDPAI_MEANS_REJECTION,      /* a message: what we asked for is not served */
+    UDPAI_MEANS_REJECTION,      /* a message: the subscription is rejected */
     UDPAI_MEANS_REASON,         /* of one of these two, in words */
 } udpai_load_meaning;
 
@@ -41,7 +40,7 @@ typedef struct udpai_load_version {
     uint8_t len; /* 0: it is not known */
 } udpai_load_version;
 
-/* What a stream asks for at its beginning. */
+/* What a stream subscribes to at its beginning. */
 typedef struct udpai_load_subscription {
     const char *type_url, *name_space;
     const udpai_load_space *spaces;              /* of UDPA, so many from this one on, around; */
@@ -65,7 +64,7 @@ void udpai_load_put_acknowledgement(udpai_strbuf *out,
                                     udpai_load_protocol protocol,
                                     const udpai_load_subscription *subscription,
                                     const udpai_load_ack *answer);
-/* Of UDPA: who we are, which comes first. */
+/* Of UDPA: our Node, which is sent first. */
 void udpai_load_put_node(udpai_strbuf *out, const char *id);
 
 /* Resources @p first, @p first + @p step, … all with this serial. */

@@ -8,12 +8,12 @@
 #define UDPAI_LOAD_NO_STATUS (-1)
 
 typedef struct udpai_load_end {
-    int http_status, grpc_status; /* UDPAI_LOAD_NO_STATUS: it was not said */
+    int http_status, grpc_status; /* UDPAI_LOAD_NO_STATUS: there was none */
     udpai_str message;            /* grpc-message: with percent signs */
     const char *reset;            /* the name of the code of RST_STREAM; NULL: there was none */
 } udpai_load_end;
 
-/* What the server says; else what it has done. */
+/* The server's text; else what it has done. */
 void udpai_load_put_reason(udpai_strbuf *out, const udpai_load_end *end);
 
 #endif

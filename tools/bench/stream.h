@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a server says on one stream, as its bytes come: messages of gRPC, of which no more is kept
- * than what they are answered by. Pure. */
+/* One stream, as its bytes arrive: messages of gRPC, of which no more is kept than their ACK needs.
+ * Pure. */
 #ifndef UDPAI_BENCH_STREAM_H
 #define UDPAI_BENCH_STREAM_H
 
@@ -20,7 +20,7 @@ struct udpai_load_stream {
     udpai_load_version *learned; /* borrowed: versions of the first n_learned resources; or NULL */
     size_t n_learned;
 
-    /* Of the message that comes, or has just come. */
+    /* Of the message that arrives, or has just arrived. */
     uint32_t n_resources; /* the Node of the server is none */
     bool is_receipt, is_rejected, wants_receipt;
     udpai_load_text nonce, version;
@@ -28,7 +28,7 @@ struct udpai_load_stream {
 
     uint8_t prefix[5], n_prefix;
     bool is_inside, is_broken;
-    bool has_node;   /* of UDPA: the server has said who it is, which is no resource */
+    bool has_node;   /* of UDPA: the server has sent its Node, which is not a resource */
     size_t resource; /* its index; SIZE_MAX: not known yet */
     udpai_load_text resource_version;
     udpai_parser parser;

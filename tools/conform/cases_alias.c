@@ -45,18 +45,17 @@ is_said(udpai_script *script)
     const udpai_update *update = udpai_last_of(begin(script, ALIAS), script->kind, "a");
     const char *alias = with_alias(script).other_name;
     udpai_require(script, update && alias && udpai_has_alias(update, alias),
-                  "the resource was asked for by an alias, and came without it: the client does "
-                  "not know that it is what it has asked for");
+                  "the client subscribed by an alias, and the resource arrived without it: the "
+                  "client cannot match it to its subscription");
 }
 
 static void
 once_beside_name(udpai_script *script)
 {
     udpai_test_session *session = begin(script, UDPAI_NAMES("a", "alias"));
-    udpai_require(script,
-                  !udpai_is_running(script) || udpai_count_in_last(session, script->kind, "a") == 1,
-                  "a resource that was asked for by its name and by an alias is in one response "
-                  "twice");
+    udpai_require(
+        script, !udpai_is_running(script) || udpai_count_in_last(session, script->kind, "a") == 1,
+        "a resource that was requested by its name and by an alias is in one response twice");
 }
 
 static void
@@ -99,12 +98,12 @@ removal_is_told(udpai_script *script)
 static const udpai_case cases[] = {
     ALIAS_CASE("is-a-name",
                UDPAI_SECTION_ALIASES,
-               "Resources are found by name or alias, and come with their name.",
+               "The server finds resources by name or alias, and sends them with their name.",
                UDPAI_MUST,
                comes_with_its_name),
     ALIAS_CASE("gets-updates",
                UDPAI_SECTION_SUBSCRIBING,
-               "Whether somebody is subscribed is told by names and by aliases.",
+               "A subscription to a name or to an alias is a subscription to the resource.",
                UDPAI_MUST,
                gets_updates),
     ALIAS_CASE("is-said",
@@ -112,25 +111,27 @@ static const udpai_case cases[] = {
                "The aliases of a resource, if it has any, are in the resource of the response.",
                UDPAI_MUST,
                is_said),
-    ALIAS_CASE("beside-name-comes-once",
-               UDPAI_SECTION_DUPLICATES,
-               "No response has a resource twice, even if it was asked for by two names.",
-               UDPAI_MUST,
-               once_beside_name),
+    ALIAS_CASE(
+        "beside-name-comes-once",
+        UDPAI_SECTION_DUPLICATES,
+        "No response has a resource twice, even if the client subscribes to it by two names.",
+        UDPAI_MUST,
+        once_beside_name),
     ALIAS_CASE("appears",
                UDPAI_SECTION_MISSING,
-               "Servers remember what was asked for and send it when it comes into existence.",
+               "Servers remember subscriptions, and send a resource when it is created.",
                UDPAI_MUST,
                appears),
-    ALIAS_CASE("left-is-silent",
-               "Unsubscribing from Resources",
-               "What a client unsubscribes from may be a name or an alias; it is sent no more.",
-               UDPAI_SHOULD,
-               left_is_silent),
+    ALIAS_CASE(
+        "left-is-silent",
+        "Unsubscribing from Resources",
+        "A client may unsubscribe from a name or an alias; the server does not send it any more.",
+        UDPAI_SHOULD,
+        left_is_silent),
     ALIAS_CASE("removal-is-told",
                UDPAI_SECTION_DELETING,
-               "A deletion is told in removed_resources, by the name that the resource has come "
-               "with.",
+               "The server reports a removal in removed_resources, by the name that it sent the "
+               "resource with.",
                UDPAI_MUST,
                removal_is_told),
 };

@@ -31,7 +31,7 @@ refuse(udpai_script *script, udpai_names names)
     return session;
 }
 
-/* Whoever sends again what was refused does so as fast as it is refused: that is counted. */
+/* A server that sends rejected resources again does so with each NACK: that is counted. */
 static void
 count_attempts(udpai_test_session *session)
 {
@@ -46,11 +46,11 @@ count_attempts(udpai_test_session *session)
         if (!udpai_receive(session, session->script->stage->quiet_ms))
             break;
     if (udpai_update_of(session, session->script->kind, "a"))
-        udpai_fail_script(session->script,
-                          "what was refused was sent again, unchanged: %zu more attempts within "
-                          "%llu ms",
-                          session->subscriptions[session->script->kind].n_responses - n,
-                          (unsigned long long)(peer->now_ms(peer->self) - begin));
+        udpai_fail_script(
+            session->script,
+            "the server sent what was rejected again, unchanged: %zu more attempts within %llu ms",
+            session->subscriptions[session->script->kind].n_responses - n,
+            (unsigned long long)(peer->now_ms(peer->self) - begin));
 }
 
 static void
@@ -239,9 +239,11 @@ refusal_by_error_alone(udpai_script *script)
 }
 
 #define RULE_SILENT                                                                                \
-    "Updates are sent when resources have changed; what is the same again is needless work."
+    "The server sends updates when resources have changed; sending the same again is needless "    \
+    "work."
 #define RULE_HOT_LOOP                                                                              \
-    "A refusal is no reason to send the same again: only a change of the resources is."
+    "A NACK does not cause the same response again: only a change of the resources causes a "      \
+    "response."
 
 #define SILENT(label, type, function)                                                              \
     {                                                                                              \
@@ -286,25 +288,26 @@ static const udpai_case cases[] = {
      .kind = UDPAI_CLUSTER,
      .run = refused_update_not_sent_again},
     NACK("then-correction",
-         "After a refusal an update may succeed: it is sent when it is there.",
+         "After a NACK an update may succeed: the server sends it.",
          UDPAI_ALL_WAYS,
          UDPAI_CLUSTER,
          correction_is_sent),
     NACK("of-update-then-correction",
-         "After a refusal an update may succeed: it is sent when it is there.",
+         "After a NACK an update may succeed: the server sends it.",
          UDPAI_ALL_WAYS,
          UDPAI_ENDPOINTS,
          correction_of_update_is_sent),
     NACK("then-revert",
-         "What a client has refused differs from what was before it, so going back is a change.",
+         "A rejected resource differs from the one before it, so going back is a change.",
          UDPAI_ALL_WAYS,
          UDPAI_CLUSTER,
          revert_is_sent),
-    NACK("spares-other-resources",
-         "A refusal concerns a response; other resources of the type go on being sent.",
-         UDPAI_ALL_WAYS,
-         UDPAI_ENDPOINTS,
-         refusal_spares_others),
+    NACK(
+        "spares-other-resources",
+        "A NACK applies to one response; the server continues to send other resources of the type.",
+        UDPAI_ALL_WAYS,
+        UDPAI_ENDPOINTS,
+        refusal_spares_others),
     {.name = "nack-spares-other-types",
      .section = UDPAI_SECTION_ADS,
      .rule = "Types of one aggregated stream are independent sequences of requests and responses.",
@@ -313,47 +316,49 @@ static const udpai_case cases[] = {
      .run = refusal_spares_other_types},
     {.name = "nack-by-error-detail-alone",
      .section = UDPAI_SECTION_ACK,
-     .rule = "A refusal is told by error_detail; the version beside it need not be an older one.",
+     .rule = "error_detail makes a request a NACK; its version need not be an older one.",
      .ways = UDPAI_SOTW,
      .needs = UDPAI_NEEDS_CHANGES,
      .kind = UDPAI_CLUSTER,
      .run = refusal_by_error_alone},
     {.name = "old-version-is-no-nack",
      .section = UDPAI_SECTION_ACK,
-     .rule = "Without error_detail a request is no refusal, whichever version it names.",
+     .rule = "Without error_detail a request is not a NACK, whatever version it names.",
      .level = UDPAI_SHOULD,
      .ways = UDPAI_SOTW,
      .kind = UDPAI_ENDPOINTS,
      .run = old_version_is_no_refusal},
     {.name = "nonce-is-of-its-type",
      .section = UDPAI_SECTION_ADS,
-     .rule = "A nonce pairs request and response of one type; those of others make it not stale.",
+     .rule = "A nonce pairs request and response of one type; responses of other types do not make "
+             "it stale.",
      .ways = UDPAI_AGGREGATED,
      .kind = UDPAI_CLUSTER,
      .run = nonce_is_of_type},
     STALE("stale-nonce-is-not-answered",
-          "A request with a stale nonce is not answered: the client will answer the last response.",
+          "The server does not respond to a stale nonce: the client will answer the last response.",
           UDPAI_SHOULD,
           UDPAI_SOTW,
           stale_is_not_answered),
     STALE("stale-nonce-loses-no-names",
-          "A newer request replaces an older one: names that a stale request had as well are sent.",
+          "A newer request replaces an older one: the server sends names that a stale request had "
+          "as well.",
           UDPAI_MUST,
           UDPAI_SOTW,
           stale_names_are_not_lost),
     STALE("stale-nonce-subscribes",
-          "Changes of subscriptions count in delta though the nonce beside them is stale.",
+          "In delta the server applies changes of subscriptions even if their nonce is stale.",
           UDPAI_MUST,
           UDPAI_DELTA,
           stale_subscribes),
     STALE("stale-nonce-unsubscribes",
-          "Changes of subscriptions count in delta though the nonce beside them is stale.",
+          "In delta the server applies changes of subscriptions even if their nonce is stale.",
           UDPAI_MUST,
           UDPAI_DELTA,
           stale_unsubscribes),
     {.name = "request-without-nonce-subscribes",
      .section = UDPAI_SECTION_DELTA,
-     .rule = "Delta clients ask for more whenever they like, without answering anything.",
+     .rule = "Delta clients may subscribe at any time, without answering a response.",
      .ways = UDPAI_DELTA,
      .kind = UDPAI_ENDPOINTS,
      .run = unprompted_subscribes},

@@ -105,10 +105,10 @@ version_stays(udpai_script *script)
                   second);
 }
 
-#define RULE_UPDATE "When a resource changes, those who have asked for it are sent it."
+#define RULE_UPDATE "When a resource changes, the server sends it to its subscribers."
 #define RULE_DELETE                                                                                \
-    "A deletion is told: in delta by removed_resources, in SotW by a full set of clusters or "     \
-    "listeners without it."
+    "The server reports a removal: in delta in removed_resources, in SotW by a full set of "       \
+    "clusters or listeners without it."
 
 #define CHANGE(label, about, text, type, function)                                                 \
     {                                                                                              \
@@ -135,12 +135,12 @@ static const udpai_case cases[] = {
            two_updates),
     CHANGE("update-last-counts",
            UDPAI_SECTION_ORDER,
-           "However fast changes follow each other, clients end with the last.",
+           "If changes follow each other fast, clients end with the last one.",
            UDPAI_CLUSTER,
            last_update_counts),
     {.name = "unrelated-change-is-silent",
      .section = UDPAI_SECTION_UPDATE,
-     .rule = "An update is sent only when the resources in the response have changed.",
+     .rule = "The server sends an update only if the resources in the response have changed.",
      .level = UDPAI_SHOULD,
      .ways = UDPAI_ALL_WAYS,
      .needs = UDPAI_NEEDS_CHANGES,
@@ -165,17 +165,19 @@ static const udpai_case cases[] = {
            udpai_case_removal_under_wildcard),
     CHANGE("removal-of-last",
            UDPAI_SECTION_DELETING,
-           "A set of clusters or listeners that has become empty is told as such.",
+           "The server sends a set of clusters or listeners that has become empty.",
            UDPAI_LISTENER,
            removal_of_last),
     CHANGE("removed-cluster-returns",
            UDPAI_SECTION_MISSING,
-           "A removal ends no subscription: the resource is sent when it exists again.",
+           "A removal does not end a subscription: the server sends the resource when it exists "
+           "again.",
            UDPAI_CLUSTER,
            return_after_removal),
     CHANGE("removed-endpoint-returns",
            UDPAI_SECTION_MISSING,
-           "A removal ends no subscription: the resource is sent when it exists again.",
+           "A removal does not end a subscription: the server sends the resource when it exists "
+           "again.",
            UDPAI_ENDPOINTS,
            endpoints_return),
     CHANGE("version-changes",

@@ -201,22 +201,24 @@ list_follows_changes(udpai_script *script)
 /* Those that are tried of clusters and of LEDS. */
 #define COMMON(in, type)                                                                           \
     GLOB_CASE(in, "glob-has-members", SECTION_GLOB,                                                \
-              "Who asks for a collection by glob is sent what is in it, each under its own name.", \
+              "A client that subscribes to a collection by glob receives its members, each by "    \
+              "its own name.",                                                                     \
               UDPAI_MUST, type, has_members),                                                      \
         GLOB_CASE(in, "glob-member-comes", SECTION_GLOB,                                           \
-                  "What comes into a collection is sent to those who have asked for it.",          \
-                  UDPAI_MUST, type, member_comes),                                                 \
+                  "The server sends a new member of a collection to its subscribers.", UDPAI_MUST, \
+                  type, member_comes),                                                             \
         GLOB_CASE(in, "glob-member-changes-alone", SECTION_GLOB,                                   \
-                  "Members are updated one by one, whatever else is in the collection.",           \
+                  "The server updates members one by one, without the rest of the collection.",    \
                   UDPAI_SHOULD, type, member_changes_alone),                                       \
         GLOB_CASE(in, "glob-member-leaves", UDPAI_SECTION_DELETING,                                \
-                  "A member that is gone is told in removed_resources, by its own name.",          \
+                  "The server reports a removed member in removed_resources, by its own name.",    \
                   UDPAI_MUST, type, member_leaves),                                                \
-        GLOB_CASE(in, "glob-empty-is-told", SECTION_GLOB,                                          \
-                  "A collection without members is told by its URL in removed_resources.",         \
-                  UDPAI_SHOULD, type, empty_is_told),                                              \
+        GLOB_CASE(                                                                                 \
+            in, "glob-empty-is-told", SECTION_GLOB,                                                \
+            "The server reports a collection without members by its URL in removed_resources.",    \
+            UDPAI_SHOULD, type, empty_is_told),                                                    \
         GLOB_CASE(in, "glob-empty-fills", UDPAI_SECTION_MISSING,                                   \
-                  "Servers remember what was asked for and send it when it comes into existence.", \
+                  "Servers remember subscriptions, and send a resource when it is created.",       \
                   UDPAI_MUST, type, empty_fills)
 
 static const udpai_case cases[] = {
@@ -224,7 +226,7 @@ static const udpai_case cases[] = {
     GLOB_CASE("collection",
               "globs-beside-each-other",
               SECTION_GLOB,
-              "Several collections may be asked for on one stream.",
+              "A client may subscribe to several collections on one stream.",
               UDPAI_MUST,
               UDPAI_CLUSTER,
               two_globs),
@@ -238,57 +240,58 @@ static const udpai_case cases[] = {
     GLOB_CASE("collection",
               "glob-of-other-path-is-another",
               SECTION_GLOB,
-              "What is in a collection has its directory; a common beginning is not enough.",
+              "A member of a collection lies in its directory; a common prefix is not enough.",
               UDPAI_MUST,
               UDPAI_CLUSTER,
               other_paths_are_others),
     GLOB_CASE("collection",
               "glob-parameters-select",
               SECTION_GLOB,
-              "Context parameters of the request must be matched by what is sent.",
+              "Resources in the response must match the context parameters of the request.",
               UDPAI_MUST,
               UDPAI_CLUSTER,
               parameters_select),
-    GLOB_CASE("collection",
-              "glob-without-parameters-selects",
-              SECTION_GLOB,
-              "What is sent has the context parameters of the request and no others.",
-              UDPAI_SHOULD,
-              UDPAI_CLUSTER,
-              no_parameters_select),
+    GLOB_CASE(
+        "collection",
+        "glob-without-parameters-selects",
+        SECTION_GLOB,
+        "The members in the response have the context parameters of the request and no others.",
+        UDPAI_SHOULD,
+        UDPAI_CLUSTER,
+        no_parameters_select),
     GLOB_CASE("collection",
               "glob-is-no-wildcard",
               SECTION_GLOB,
-              "Who asks for a collection is sent what is in it, and nothing else.",
+              "A client that subscribes to a collection receives its members, and nothing else.",
               UDPAI_SHOULD,
               UDPAI_CLUSTER,
               is_no_wildcard),
     GLOB_CASE("collection",
               "glob-left-is-silent",
               "Unsubscribing from Resources",
-              "What a client is no longer interested in is not sent to it.",
+              "The server sends nothing that the client has unsubscribed from.",
               UDPAI_SHOULD,
               UDPAI_CLUSTER,
               left_is_silent),
     GLOB_CASE("collection",
               "glob-is-sent-again",
               UDPAI_SECTION_SUBSCRIBING,
-              "What a client subscribes to is sent though the server believes that it holds it.",
+              "The server sends what a client subscribes to, even if the client should hold it.",
               UDPAI_MUST,
               UDPAI_CLUSTER,
               asked_again_is_sent_again),
     GLOB_CASE("collection",
               "glob-resume-vanished-is-told",
               UDPAI_SECTION_DELTA,
-              "Clients that come again say which versions they hold, and are sent what differs "
-              "from them: a member that is gone, too.",
+              "Clients that reconnect send the versions that they hold, and receive what differs: "
+              "a removed member, too.",
               UDPAI_MUST,
               UDPAI_CLUSTER,
               vanished_is_told),
     {.group = "leds",
      .name = "by-name",
      .section = UDPAI_SECTION_NAMES,
-     .rule = "Resources that a request names, and that exist, must be supplied.",
+     .rule = "The server must send the resources that a request names and that exist.",
      .ways = UDPAI_DELTA,
      .needs = UDPAI_CAN_XDSTP,
      .kind = UDPAI_MEMBER,
@@ -305,8 +308,8 @@ static const udpai_case cases[] = {
     {.group = "collection",
      .name = "list-is-wrapped",
      .section = SECTION_LIST,
-     .rule = "Lists are for SotW as well; nothing in them says their name, so they come in a "
-             "Resource, to clients that announce that they can read it.",
+     .rule = "Lists exist in SotW as well; they do not contain their name, so the server sends "
+             "them in a Resource, to clients that announce that they can read it.",
      .level = UDPAI_SHOULD,
      .ways = UDPAI_SOTW_AGGREGATED,
      .needs = UDPAI_CAN_XDSTP,
@@ -315,7 +318,7 @@ static const udpai_case cases[] = {
     {.group = "collection",
      .name = "list-follows-changes",
      .section = SECTION_LIST,
-     .rule = "When a resource changes, those who have asked for it are sent it.",
+     .rule = "When a resource changes, the server sends it to its subscribers.",
      .ways = UDPAI_DELTA_AGGREGATED,
      .needs = UDPAI_NEEDS_CHANGES | UDPAI_CAN_XDSTP,
      .kind = UDPAI_LIST,

@@ -41,7 +41,7 @@ twice_in_a_request(udpai_script *script)
     udpai_expect(session, script->kind, UDPAI_A);
     udpai_require(script,
                   !udpai_is_running(script) || udpai_count_in_last(session, script->kind, "a") == 1,
-                  "a resource that was asked for twice is in one response twice");
+                  "a resource that was requested twice is in one response twice");
 }
 
 /* ---- unsubscribing ---- */
@@ -168,7 +168,7 @@ changed_is_sent(udpai_script *script)
     udpai_expect(udpai_resume(script, session, UDPAI_A, "a"), script->kind, UDPAI_A);
 }
 
-/* The removal itself may be told on the stream that is there before: what counts is the next. */
+/* The removal itself may arrive on the earlier stream: the next one is tested. */
 static void
 vanished_is_told(udpai_script *script)
 {
@@ -236,12 +236,12 @@ heartbeat_has_its_form(udpai_script *script)
                       version, update->has_ttl ? "a ttl" : "no ttl", update->version);
 }
 
-#define RULE_MISSING "What is asked for and does not exist is told in removed_resources."
+#define RULE_MISSING "The server reports a requested name that does not exist in removed_resources."
 #define RULE_RESUME                                                                                \
-    "Clients that come again say which versions they hold, and are sent what differs from them."
+    "Clients that reconnect send the versions that they hold, and receive what differs."
 #define RULE_WILDCARD_NAME                                                                         \
-    "Who leaves a name beside a wildcard is told what becomes of it: the resource, if the "        \
-    "wildcard has it, or its removal."
+    "A client that unsubscribes from a name beside a wildcard receives its state: the resource, "  \
+    "if the wildcard has it, or its removal."
 
 #define CASE(label, about, text, type, needs_of_it, function)                                      \
     {                                                                                              \
@@ -270,41 +270,42 @@ static const udpai_case cases[] = {
          unknown_beside_known_is_told),
     CASE("held-is-sent-again",
          UDPAI_SECTION_SUBSCRIBING,
-         "What a client subscribes to is sent though the server believes that it holds it: it may "
-         "have forgotten.",
+         "The server sends what a client subscribes to, even if the client should hold it: it may "
+         "have dropped it.",
          UDPAI_ENDPOINTS,
          0,
          held_is_sent_again),
     CASE("held-cluster-is-sent-again",
          UDPAI_SECTION_SUBSCRIBING,
-         "What a client subscribes to is sent though the server believes that it holds it: it may "
-         "have forgotten.",
+         "The server sends what a client subscribes to, even if the client should hold it: it may "
+         "have dropped it.",
          UDPAI_CLUSTER,
          0,
          held_is_sent_again),
     CASE("resubscribed-is-sent",
          UDPAI_SECTION_SUBSCRIBING,
-         "What is left and subscribed to again is sent again, though it is the same.",
+         "After unsubscribing and subscribing again, the server sends the resource again, even if "
+         "it has not changed.",
          UDPAI_ENDPOINTS,
          0,
          resubscribing_returns),
     CASE("twice-in-a-request",
          UDPAI_SECTION_DUPLICATES,
-         "No response has a resource twice, even if it was asked for twice.",
+         "No response has a resource twice, even if the client requests it twice.",
          UDPAI_ENDPOINTS,
          0,
          twice_in_a_request),
     {.name = "unsubscribing-is-silent",
      .section = "Unsubscribing from Resources",
-     .rule = "A request that does nothing but unsubscribe needs no response, least of all with "
-             "everything else.",
+     .rule = "A request that only unsubscribes needs no response, in particular none with all "
+             "other resources.",
      .level = UDPAI_SHOULD,
      .ways = UDPAI_DELTA,
      .kind = UDPAI_ENDPOINTS,
      .run = unsubscribing_is_silent},
     CASE("phantom-unsubscribe-is-ignored",
          "Unsubscribing from Resources",
-         "Unsubscribing from what was not subscribed to is processed cleanly.",
+         "Unsubscribing from a name without a subscription causes no error.",
          UDPAI_ENDPOINTS,
          0,
          phantom_is_ignored),
@@ -329,13 +330,13 @@ static const udpai_case cases[] = {
          wildcard_ends_name_stays),
     {.name = "resource-has-version",
      .section = UDPAI_SECTION_DELTA,
-     .rule = "Resources have versions of their own, which clients name when they come again.",
+     .rule = "Resources have versions of their own, which clients send when they reconnect.",
      .ways = UDPAI_DELTA,
      .kind = UDPAI_CLUSTER,
      .run = has_versions},
     {.name = "only-what-changed",
      .section = UDPAI_SECTION_GROUPING,
-     .rule = "Of many resources of which one has changed, only that one need be sent.",
+     .rule = "If one of many resources has changed, the server need send only that one.",
      .level = UDPAI_SHOULD,
      .ways = UDPAI_DELTA,
      .needs = UDPAI_NEEDS_CHANGES,
@@ -343,7 +344,7 @@ static const udpai_case cases[] = {
      .run = only_what_changed},
     {.name = "resume-same-is-silent",
      .section = UDPAI_SECTION_DELTA,
-     .rule = "What a client says it holds, in the version that is there, need not be sent again.",
+     .rule = "The server need not send what the client holds in the current version.",
      .level = UDPAI_SHOULD,
      .ways = UDPAI_DELTA,
      .kind = UDPAI_ENDPOINTS,

@@ -83,8 +83,8 @@ lazy_comes_by_name(udpai_script *script)
     udpai_require(script,
                   !udpai_is_running(script) || script->is_delta ||
                       udpai_count_in_last(session, script->kind, "a") >= 1,
-                  "the response has what was asked for by name, and lacks what the wildcard has: "
-                  "the client takes that for deleted");
+                  "the response has what was requested by name, and lacks what the wildcard has: "
+                  "the client takes that for removed");
 }
 
 static void
@@ -119,43 +119,44 @@ lazy_left_is_told(udpai_script *script)
     }
 #define NEEDS_LAZY (UDPAI_NEEDS_CHANGES | UDPAI_CAN_LAZY)
 #define RULE_BOTH                                                                                  \
-    "A wildcard goes on when names are added to it, and the names are supplied, too; what they "   \
-    "are, the server decides."
+    "A wildcard continues when names are added to it, and the server sends the names, too; it "    \
+    "decides what they are."
 
 static const udpai_case cases[] = {
     DEMAND("missing-is-told",
            UDPAI_SECTION_MISSING,
-           "What is asked for and does not exist is told in removed_resources, beside a wildcard, "
-           "too.",
+           "The server reports a requested name that does not exist in removed_resources, beside a "
+           "wildcard, too.",
            UDPAI_MUST,
            UDPAI_DELTA,
            0,
            missing_is_told),
     DEMAND("missing-is-told-again",
            UDPAI_SECTION_SUBSCRIBING,
-           "What a client subscribes to is answered though it was before: the next request waits, "
-           "too.",
+           "The server responds to each subscription, also to a repeated one: the next request "
+           "waits, too.",
            UDPAI_MUST,
            UDPAI_DELTA,
            0,
            missing_is_told_again),
     DEMAND("missing-appears",
            UDPAI_SECTION_MISSING,
-           "Servers remember what was asked for and send it when it comes into existence.",
+           "Servers remember subscriptions, and send a resource when it is created.",
            UDPAI_MUST,
            UDPAI_DELTA,
            UDPAI_NEEDS_CHANGES,
            missing_appears),
     DEMAND("second-is-sent",
            UDPAI_SECTION_SUBSCRIBING,
-           "What is newly asked for must be sent, though the wildcard has sent it before.",
+           "The server must send what is newly subscribed to, even if the wildcard has sent it "
+           "before.",
            UDPAI_MUST,
            UDPAI_DELTA,
            0,
            second_is_sent),
     DEMAND("spares-the-rest",
            UDPAI_SECTION_GROUPING,
-           "A name that is added is no reason to send again what the wildcard has sent.",
+           "A name that is added does not cause the resources of the wildcard to be sent again.",
            UDPAI_SHOULD,
            UDPAI_DELTA,
            0,
@@ -169,23 +170,23 @@ static const udpai_case cases[] = {
            lazy_comes_by_name),
     DEMAND("lazy-gets-updates",
            UDPAI_SECTION_OVERVIEW,
-           "When a resource changes, those who have asked for it are sent it.",
+           "When a resource changes, the server sends it to its subscribers.",
            UDPAI_MUST,
            UDPAI_ALL_WAYS,
            NEEDS_LAZY,
            lazy_gets_updates),
     DEMAND("lazy-removal-is-told",
            UDPAI_SECTION_DELETING,
-           "A deletion is told: in delta by removed_resources, in SotW by a full set of clusters "
-           "without it.",
+           "The server reports a removal: in delta in removed_resources, in SotW by a full set of "
+           "clusters without it.",
            UDPAI_MUST,
            UDPAI_ALL_WAYS,
            NEEDS_LAZY,
            lazy_removal_is_told),
     DEMAND("lazy-left-is-told",
            "Unsubscribing from Resources",
-           "Who leaves a name beside a wildcard that does not have it is told in "
-           "removed_resources.",
+           "If a client unsubscribes from a name that its wildcard does not have, the server "
+           "reports it in removed_resources.",
            UDPAI_MUST,
            UDPAI_DELTA,
            NEEDS_LAZY,

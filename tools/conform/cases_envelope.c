@@ -85,14 +85,14 @@ v2_delta(udpai_script *script)
 #define NONCE(label, needs_of_it, function)                                                        \
     {                                                                                              \
         .group = "envelope", .name = (label), .section = UDPAI_SECTION_OVERVIEW,                   \
-        .rule = "All responses have a nonce, which tells them apart.", .ways = UDPAI_ALL_WAYS,     \
+        .rule = "Each response has a nonce of its own.", .ways = UDPAI_ALL_WAYS,                   \
         .needs = (needs_of_it), .kind = UDPAI_CLUSTER, .run = (function)                           \
     }
 #define V2(label, function)                                                                        \
     {                                                                                              \
         .group = "envelope", .name = (label), .section = UDPAI_SECTION_TRANSPORT,                  \
-        .rule = "The method's name says the version of the transport: who does not serve 2 says "  \
-                "so, with UNIMPLEMENTED.",                                                         \
+        .rule = "The method's name contains the version of the transport: a server without "       \
+                "version 2 responds UNIMPLEMENTED.",                                               \
         .level = UDPAI_SHOULD, .ways = UDPAI_ONCE, .kind = UDPAI_CLUSTER, .run = (function)        \
     }
 
@@ -102,7 +102,7 @@ static const udpai_case cases[] = {
     {.group = "envelope",
      .name = "no-duplicates",
      .section = UDPAI_SECTION_DUPLICATES,
-     .rule = "No response has a resource twice, even if a wildcard and a name both ask for it.",
+     .rule = "No response has a resource twice, even if a wildcard and a name both match it.",
      .ways = UDPAI_ALL_WAYS,
      .kind = UDPAI_CLUSTER,
      .run = no_duplicates},

@@ -99,9 +99,9 @@ told_once(udpai_script *script)
     udpai_wait_until_quiet(session);
     udpai_set(script, script->kind, "a");
     udpai_expect(session, script->kind, UDPAI_A);
-    udpai_require(script,
-                  !udpai_is_running(script) || !udpai_error_of(session, script->kind, "nobody"),
-                  "an error that the client knows came again with an update of something else");
+    udpai_require(
+        script, !udpai_is_running(script) || !udpai_error_of(session, script->kind, "nobody"),
+        "an error that the client knows arrived again with an update of another resource");
 }
 
 static void
@@ -124,7 +124,7 @@ removed_is_not_found(udpai_script *script)
         .group = "errors", .name = (label), .section = SECTION_ERRORS, .rule = (text),             \
         .level = (how), .ways = (which), .needs = (needs_of_it), .kind = (type), .run = (function) \
     }
-#define RULE_NOT_FOUND "NOT_FOUND says that a resource does not exist: the client waits no longer."
+#define RULE_NOT_FOUND "NOT_FOUND reports that a resource does not exist: the client stops waiting."
 
 static const udpai_case cases[] = {
     ERROR_CASE("missing-cluster-is-not-found",
@@ -149,7 +149,8 @@ static const udpai_case cases[] = {
                UDPAI_ROUTES,
                removed_is_not_found),
     ERROR_CASE("no-resource-too",
-               "An error stands for what cannot be sent: the name has no resource in the response.",
+               "An error replaces a resource that cannot be sent: the response has no resource of "
+               "this name.",
                UDPAI_MUST,
                UDPAI_ALL_WAYS,
                0,
@@ -164,14 +165,15 @@ static const udpai_case cases[] = {
                UDPAI_CLUSTER,
                others_are_still_there),
     ERROR_CASE("then-appears",
-               "An error counts until the resource comes, and it comes when it is there.",
+               "An error is valid until the resource arrives, and the server sends the resource "
+               "when it exists.",
                UDPAI_MUST,
                UDPAI_ALL_WAYS,
                UDPAI_NEEDS_CHANGES,
                UDPAI_ROUTES,
                then_appears),
     ERROR_CASE("told-once",
-               "The client remembers an error; it is sent once, not with each response.",
+               "The client remembers an error; the server sends it once, not in each response.",
                UDPAI_SHOULD,
                UDPAI_ALL_WAYS,
                UDPAI_NEEDS_CHANGES,

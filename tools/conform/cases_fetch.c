@@ -61,7 +61,7 @@ only_what_was_asked_for(udpai_script *script)
     udpai_test_session *session = fetch(script, script->kind, UDPAI_A);
     udpai_expect(session, script->kind, UDPAI_A);
     udpai_require(script, !udpai_is_running(script) || !udpai_update_of(session, script->kind, "b"),
-                  "what was not asked for is in the response");
+                  "the response has a resource that was not requested");
 }
 
 static void
@@ -84,7 +84,7 @@ other_type(udpai_script *script)
         .level = (how), .ways = UDPAI_ONCE, .needs = (needs_of_it), .kind = (type),                \
         .run = (function)                                                                          \
     }
-#define RULE_FETCH "A single request is answered by the resources that it asks for."
+#define RULE_FETCH "The response to a single request has the requested resources."
 
 static const udpai_case cases[] = {
     FETCH("listener", UDPAI_LISTENER, RULE_FETCH, UDPAI_MUST, 0, by_name),
@@ -98,19 +98,20 @@ static const udpai_case cases[] = {
     FETCH("all-clusters", UDPAI_CLUSTER, RULE_FETCH, UDPAI_MUST, 0, all),
     FETCH("version-is-told",
           UDPAI_CLUSTER,
-          "Every type has a version, told with each response.",
+          "Every type has a version; each response has it.",
           UDPAI_MUST,
           0,
           has_version),
-    FETCH("only-what-was-asked-for",
-          UDPAI_ENDPOINTS,
-          "Clients pass over what they did not ask for: it is needless work.",
-          UDPAI_SHOULD,
-          0,
-          only_what_was_asked_for),
+    FETCH(
+        "only-what-was-asked-for",
+        UDPAI_ENDPOINTS,
+        "Clients ignore resources that they are not subscribed to: sending them is needless work.",
+        UDPAI_SHOULD,
+        0,
+        only_what_was_asked_for),
     FETCH("missing-beside-known",
           UDPAI_ENDPOINTS,
-          "A name that does not exist keeps nothing else from being supplied.",
+          "A name that does not exist does not keep the server from sending the others.",
           UDPAI_MUST,
           0,
           missing_beside_known),
@@ -122,7 +123,7 @@ static const udpai_case cases[] = {
           follows_changes),
     FETCH("other-type-is-refused",
           UDPAI_CLUSTER,
-          "Each service is for one type. Whoever asks it for another is told of the mistake.",
+          "Each service is for one type. A request for another type receives an error.",
           UDPAI_SHOULD,
           0,
           other_type),

@@ -45,8 +45,8 @@ missing_has_its_form(udpai_script *script)
     udpai_require(script,
                   !update || (!update->is_removal && !update->has_payload && name &&
                               udpai_has_alias(update, name)),
-                  "what is missing was to be told by a resource with the name that was asked for "
-                  "as its alias, and without content; it was told %s",
+                  "the server was expected to report a missing host by a resource with the "
+                  "requested name as its alias, and without content; it reported it %s",
                   update && update->is_removal    ? "in removed_resources"
                   : update && update->has_payload ? "with content"
                                                   : "without the alias");
@@ -81,7 +81,7 @@ routes_are_part_of_name(udpai_script *script)
     const udpai_update *as_it_is = udpai_update_of(session, script->kind, "a");
     udpai_require(script,
                   !(as_asked && as_asked->has_payload) && !(as_it_is && as_it_is->has_payload),
-                  "the host of one route configuration came for that of another");
+                  "the host of one route configuration arrived for that of another");
 }
 
 /* Puts a host there that has another name, too, and has a client ask by it. */
@@ -102,8 +102,8 @@ alias_is_said(udpai_script *script)
     udpai_test_session *session = ask_by_alias(script, &extra);
     const udpai_update *update = udpai_last_of(session, script->kind, "a");
     udpai_require(script, update && udpai_has_alias(update, extra.other_name),
-                  "the host was asked for as %s and came without that among its aliases: an Envoy "
-                  "does not know that it is what it waits for",
+                  "the host was requested as %s and arrived without that among its aliases: an "
+                  "Envoy cannot match it to its request",
                   extra.other_name);
 }
 
@@ -144,7 +144,7 @@ behind_routes(udpai_script *script)
     udpai_require(script,
                   !udpai_is_running(script) ||
                       response_of(session, UDPAI_ROUTES) < response_of(session, script->kind),
-                  "both changed at once, and the virtual host came before the routes");
+                  "both changed at once, and the virtual host arrived before the routes");
 }
 
 #define SECTION_VHDS "Virtual Host Discovery Service"
@@ -154,37 +154,38 @@ behind_routes(udpai_script *script)
         .group = "vhds", .name = (label), .section = (about), .rule = (text), .level = (how),      \
         .ways = UDPAI_DELTA, .needs = (needs_of_it), .kind = UDPAI_HOST, .run = (function)         \
     }
-#define RULE_MISSING "Who asks for what does not exist is told, without waiting for a timeout."
+#define RULE_MISSING                                                                               \
+    "A client that subscribes to a missing resource receives this without waiting for a timeout."
 
 static const udpai_case cases[] = {
     HOST("by-name",
          UDPAI_SECTION_NAMES,
-         "Resources that a request names, and that exist, must be supplied; a virtual host is "
-         "ROUTES/HOST.",
+         "The server must send the resources that a request names and that exist; a virtual host "
+         "is ROUTES/HOST.",
          UDPAI_MUST,
          0,
          udpai_case_by_name),
     HOST("only-what-was-asked-for",
          SECTION_VHDS,
-         "Of the virtual hosts a client is sent those that it has subscribed to.",
+         "The server sends a client the virtual hosts that it has subscribed to.",
          UDPAI_SHOULD,
          0,
          only_what_was_asked_for),
     HOST("second-beside-first",
          UDPAI_SECTION_DELTA,
-         "What a client asks for in delta adds to what it has asked for before.",
+         "In delta a subscription adds to the earlier ones.",
          UDPAI_MUST,
          UDPAI_NEEDS_CHANGES,
          second_beside_first),
     HOST("update",
          UDPAI_SECTION_OVERVIEW,
-         "When a resource changes, those who have asked for it are sent it.",
+         "When a resource changes, the server sends it to its subscribers.",
          UDPAI_MUST,
          UDPAI_NEEDS_CHANGES,
          udpai_case_update),
     HOST("removal",
          UDPAI_SECTION_DELETING,
-         "In delta a deletion is told in removed_resources.",
+         "In delta the server reports a removal in removed_resources.",
          UDPAI_MUST,
          UDPAI_NEEDS_CHANGES,
          udpai_case_removal),
@@ -196,46 +197,47 @@ static const udpai_case cases[] = {
          missing_is_answered),
     HOST("missing-has-its-form",
          SECTION_VHDS,
-         "A host that is not known is answered by a resource without content that has the name "
-         "that was asked for as name and alias: it ends the wait of the request behind it.",
+         "For an unknown host the server sends a resource without content, with the requested name "
+         "as name and alias: it ends the wait of the request for the host.",
          UDPAI_SHOULD,
          0,
          missing_has_its_form),
     HOST("missing-is-answered-again",
          UDPAI_SECTION_SUBSCRIBING,
-         "What a client subscribes to is answered though it was before: the next request for the "
-         "host waits, too.",
+         "The server responds to each subscription, also to a repeated one: the next request for "
+         "the host waits, too.",
          UDPAI_MUST,
          0,
          missing_is_answered_again),
     HOST("missing-appears",
          UDPAI_SECTION_MISSING,
-         "Servers remember what was asked for and send it when it comes into existence.",
+         "Servers remember subscriptions, and send a resource when it is created.",
          UDPAI_MUST,
          UDPAI_NEEDS_CHANGES,
          missing_appears),
     HOST("routes-are-part-of-the-name",
          SECTION_VHDS,
-         "What stands before the last slash says which route configuration the host is of.",
+         "The part before the last slash names the route configuration of the host.",
          UDPAI_MUST,
          0,
          routes_are_part_of_name),
     HOST("alias-is-said",
          SECTION_VHDS,
-         "A client that waits for a host goes on when it is among the aliases of what comes.",
+         "A client that waits for a host continues when a resource arrives that has the host among "
+         "its aliases.",
          UDPAI_MUST,
          UDPAI_NEEDS_CHANGES | UDPAI_CAN_ALIAS,
          alias_is_said),
     HOST("alias-gets-updates",
          UDPAI_SECTION_SUBSCRIBING,
-         "Whether somebody is subscribed is told by names and by aliases.",
+         "A subscription to a name or to an alias is a subscription to the resource.",
          UDPAI_MUST,
          UDPAI_NEEDS_CHANGES | UDPAI_CAN_ALIAS,
          alias_gets_updates),
     {.group = "order",
      .name = "virtual-hosts-behind-routes",
      .section = UDPAI_SECTION_ORDER,
-     .rule = "Virtual hosts come behind the routes that they are of.",
+     .rule = "The server sends virtual hosts after the routes that they belong to.",
      .level = UDPAI_SHOULD,
      .ways = UDPAI_DELTA_AGGREGATED,
      .needs = UDPAI_NEEDS_CHANGES | UDPAI_CAN_ATOMIC,

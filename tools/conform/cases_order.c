@@ -15,7 +15,7 @@ many_types(udpai_script *script)
     }
 }
 
-/* All are asked for before anything is heard. */
+/* All requests are sent before anything is received. */
 static void
 many_types_at_once(udpai_script *script)
 {
@@ -107,7 +107,7 @@ require_order(udpai_test_session *session, udpai_kind first, udpai_kind second)
     udpai_require(session->script,
                   first_response_with(session, first, "a") <
                       first_response_with(session, second, "a"),
-                  "all types changed at once, and the %s came before the %s",
+                  "all types changed at once, and the %s arrived before the %s",
                   udpai_kind_word(second), udpai_kind_word(first));
 }
 
@@ -150,7 +150,7 @@ removals_last(udpai_script *script)
     udpai_require(script,
                   !udpai_is_running(script) || first_response_with(session, UDPAI_ROUTES, "a") <
                                                    response_of_removal(session),
-                  "the cluster was taken away before the routes that do without it came");
+                  "the cluster was removed before the routes without it arrived");
 }
 
 static void
@@ -168,13 +168,13 @@ replacement_first(udpai_script *script)
     udpai_require(script,
                   !udpai_is_running(script) || first_response_with(session, UDPAI_CLUSTER, "new") <
                                                    first_response_with(session, UDPAI_ROUTES, "a"),
-                  "the routes came before the cluster that they lead to");
+                  "the routes arrived before the cluster that they lead to");
     udpai_expect_removed(session, UDPAI_CLUSTER, "b");
 }
 
 #define RULE_ADS                                                                                   \
     "Types of one aggregated stream are independent sequences of requests and responses."
-#define RULE_MAKE "Changes make before they break: clusters, their endpoints, listeners, routes."
+#define RULE_MAKE "Changes are make before break: clusters, their endpoints, listeners, routes."
 
 #define ORDER(label, about, text, how, needs_of_it, function)                                      \
     {                                                                                              \
@@ -185,23 +185,24 @@ replacement_first(udpai_script *script)
 static const udpai_case cases[] = {
     ORDER("many-types", UDPAI_SECTION_ADS, RULE_ADS, UDPAI_MUST, 0, many_types),
     ORDER("many-types-at-once", UDPAI_SECTION_ADS, RULE_ADS, UDPAI_MUST, 0, many_types_at_once),
-    ORDER("types-change-alone",
-          UDPAI_SECTION_UPDATE,
-          "A change of one type is no reason to send what has not changed of another.",
-          UDPAI_SHOULD,
-          UDPAI_NEEDS_CHANGES,
-          types_change_alone),
+    ORDER(
+        "types-change-alone",
+        UDPAI_SECTION_UPDATE,
+        "A change of one type does not cause a response with unchanged resources of another type.",
+        UDPAI_SHOULD,
+        UDPAI_NEEDS_CHANGES,
+        types_change_alone),
     ORDER("endpoints-before-cluster-ack",
           UDPAI_SECTION_WARMING,
-          "A cluster is in use only with its endpoints: they are sent though the clusters are not "
-          "acknowledged yet.",
+          "A client uses a cluster only with its endpoints: the server sends them before the "
+          "clusters are acknowledged.",
           UDPAI_MUST,
           0,
           endpoints_before_ack),
     ORDER("endpoints-again-behind-cluster",
           UDPAI_SECTION_WARMING,
-          "A changed cluster waits for a new response with its endpoints, though they are the "
-          "same.",
+          "A changed cluster waits for a new response with its endpoints, even if they have not "
+          "changed.",
           UDPAI_SHOULD,
           UDPAI_NEEDS_CHANGES,
           endpoints_come_again),
@@ -213,7 +214,7 @@ static const udpai_case cases[] = {
           additions_in_order),
     ORDER("removals-last",
           UDPAI_SECTION_ORDER,
-          "What nothing refers to any more is taken away behind everything else.",
+          "The server removes unreferenced resources last.",
           UDPAI_SHOULD,
           UDPAI_NEEDS_CHANGES | UDPAI_CAN_ATOMIC,
           removals_last),

@@ -50,7 +50,7 @@ version_is_told(udpai_script *script)
 {
     udpai_rest *rest = fetch_a(script);
     udpai_require(script, !rest || (rest->version && *rest->version),
-                  "the answer has no versionInfo: the client cannot say what it has");
+                  "the response has no versionInfo: the client cannot send its version");
     udpai_rest_free(rest);
 }
 
@@ -88,7 +88,7 @@ require_a_alone(udpai_rest *rest)
     udpai_rest_require(rest, "a");
     if (rest && udpai_is_running(rest->script))
         udpai_require(rest->script, !udpai_rest_find(rest, "b"),
-                      "one name was asked for, and another came, too");
+                      "one name was requested, and another arrived, too");
 }
 
 static void
@@ -205,7 +205,7 @@ same_version_is_not_sent(udpai_script *script)
     udpai_rest *rest = poll(script, false);
     if (udpai_rest_receive(rest, script->stage->quiet_ms))
         udpai_require(script, rest->answer.status != 200,
-                      "the client says which version it has, and is sent the same again");
+                      "the client sends its version, and receives the same again");
     udpai_rest_free(rest);
 }
 
@@ -214,11 +214,12 @@ not_modified_has_its_form(udpai_script *script)
 {
     udpai_rest *rest = poll(script, true);
     if (!udpai_rest_receive(rest, script->stage->quiet_ms))
-        udpai_skip_script(script, "the server holds the request, though it asks not to be held");
+        udpai_skip_script(script,
+                          "the server holds the request, though it requests a response at once");
     else if (rest->answer.status == 200)
         udpai_skip_script(script, "the server sends the same again");
     else
-        udpai_require(script, rest->answer.status == 304, "304 was expected, and %d came",
+        udpai_require(script, rest->answer.status == 304, "304 was expected, and %d arrived",
                       rest->answer.status);
     again(rest); /* what is behind a 304 that should not be there is no answer to this */
     udpai_rest_free(rest);
@@ -307,10 +308,9 @@ mistake_spares_others(udpai_script *script)
     }
 #define BY_NAME(label, type)                                                                       \
     REST(label, UDPAI_SECTION_REST,                                                                \
-         "Each type has a URL that is asked by DiscoveryRequest, and "                             \
-         "answers with the resources.",                                                            \
+         "Each type has a URL that receives a DiscoveryRequest, and responds with the resources.", \
          UDPAI_MUST, 0, type, by_name)
-#define RULE_MISTAKE "Whoever makes a mistake is told that it is his, by a status of 400 and above."
+#define RULE_MISTAKE "A client error has a status of 400 and above."
 
 static const udpai_case cases[] = {
     BY_NAME("listener", UDPAI_LISTENER),
@@ -323,28 +323,28 @@ static const udpai_case cases[] = {
     BY_NAME("extension", UDPAI_EXTENSION),
     REST("all-clusters",
          UDPAI_SECTION_NAMES,
-         "A client that names no resource of the type is served as if it had asked for '*'.",
+         "A client that names no resource of the type is subscribed to '*'.",
          UDPAI_MUST,
          0,
          UDPAI_CLUSTER,
          all),
     REST("version-is-told",
          UDPAI_SECTION_ACK,
-         "Every type has a version, told with each response.",
+         "Every type has a version; each response has it.",
          UDPAI_MUST,
          0,
          UDPAI_CLUSTER,
          version_is_told),
     REST("types-are-told",
          SECTION_JSON,
-         "An Any is an object that says its type as @type; it is that of the response.",
+         "An Any is an object with its type as @type; it is that of the response.",
          UDPAI_MUST,
          0,
          UDPAI_CLUSTER,
          types_are_told),
     REST("content-type-is-json",
          SECTION_HTTP,
-         "Whoever sends a content says of which type it is: here, " JSON ".",
+         "A response with content has its type: here, " JSON ".",
          UDPAI_SHOULD,
          0,
          UDPAI_CLUSTER,
@@ -365,14 +365,14 @@ static const udpai_case cases[] = {
          original_names),
     REST("type-may-be-left-out",
          UDPAI_SECTION_VARIANTS,
-         "Each URL is for one type, so the request need not say which.",
+         "Each URL is for one type, so the request need not name it.",
          UDPAI_SHOULD,
          0,
          UDPAI_CLUSTER,
          without_type),
     REST("missing-beside-known",
          UDPAI_SECTION_NAMES,
-         "A name that does not exist keeps nothing else from being supplied.",
+         "A name that does not exist does not keep the server from sending the others.",
          UDPAI_MUST,
          0,
          UDPAI_ENDPOINTS,
@@ -386,7 +386,7 @@ static const udpai_case cases[] = {
          in_chunks),
     REST("connection-is-kept",
          SECTION_HTTP,
-         "A connection of HTTP/1.1 is for several requests; a poll is not worth one of its own.",
+         "A connection of HTTP/1.1 serves several requests; a poll does not need its own.",
          UDPAI_SHOULD,
          0,
          UDPAI_CLUSTER,
@@ -400,35 +400,37 @@ static const udpai_case cases[] = {
          follows_changes),
     REST("other-version-is-answered",
          UDPAI_SECTION_REST,
-         "A client that has another version than there is is answered.",
+         "The server responds to a client that has another version than the current one.",
          UDPAI_MUST,
          0,
          UDPAI_CLUSTER,
          other_version_is_answered),
     REST("same-version-is-not-sent",
          UDPAI_SECTION_UPDATE,
-         "Who has what there is is answered by 304, or when it changes: all else is needless work.",
+         "To a client with the current version the server responds 304, or at the next change: all "
+         "else is needless work.",
          UDPAI_SHOULD,
          0,
          UDPAI_CLUSTER,
          same_version_is_not_sent),
     REST("not-modified-has-its-form",
          SECTION_HTTP,
-         "That nothing has changed is 304, which has no content: the next answer begins behind it.",
+         "If nothing has changed, the response is 304, without content: the next response follows "
+         "it.",
          UDPAI_MUST,
          0,
          UDPAI_CLUSTER,
          not_modified_has_its_form),
     REST("change-ends-the-wait",
          UDPAI_SECTION_REST,
-         "A request that is held until something changes is answered when it does.",
+         "If the server holds a request until something changes, it responds at the change.",
          UDPAI_MUST,
          UDPAI_NEEDS_CHANGES,
          UDPAI_CLUSTER,
          change_ends_the_wait),
     REST("unknown-path-is-refused",
          SECTION_HTTP,
-         "What is not there is 404.",
+         "The response for a missing path is 404.",
          UDPAI_SHOULD,
          0,
          UDPAI_CLUSTER,
@@ -442,7 +444,7 @@ static const udpai_case cases[] = {
          other_method),
     REST("other-type-is-refused",
          UDPAI_SECTION_VARIANTS,
-         "Each URL is for one type. Whoever asks it for another is told of the mistake.",
+         "Each URL is for one type. A request for another type receives an error.",
          UDPAI_SHOULD,
          0,
          UDPAI_CLUSTER,
@@ -464,7 +466,7 @@ static const udpai_case cases[] = {
          field_of_other_type),
     REST("mistake-spares-others",
          SECTION_HTTP,
-         "Requests know nothing of each other, mistakes of others included.",
+         "Requests are independent of each other, and of errors in others.",
          UDPAI_MUST,
          0,
          UDPAI_CLUSTER,

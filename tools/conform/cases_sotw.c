@@ -128,7 +128,7 @@ ttl_ends(udpai_script *script)
     udpai_set(script, script->kind, "a");
     udpai_expect(session, script->kind, UDPAI_A);
     const udpai_update *update = udpai_last_of(session, script->kind, "a");
-    udpai_require(script, update && !update->has_ttl, "the ttl was taken away, and came once more");
+    udpai_require(script, update && !update->has_ttl, "the ttl was removed, and arrived once more");
 }
 
 #define WHOLE(label, type, function)                                                               \
@@ -158,20 +158,21 @@ static const udpai_case cases[] = {
     WHOLE("cluster-when-wildcard-ends", UDPAI_CLUSTER, whole_when_wildcard_ends),
     {.name = "newest-request-counts",
      .section = UDPAI_SECTION_UPDATE,
-     .rule = "A request replaces those before it of its type: the last one is answered.",
+     .rule =
+         "A request replaces earlier requests of its type: the server responds to the last one.",
      .ways = UDPAI_SOTW,
      .kind = UDPAI_ENDPOINTS,
      .run = newest_request_counts},
     {.name = "removed-endpoint-harms-nothing",
      .section = UDPAI_SECTION_DELETING,
-     .rule = "Of endpoints SotW does not tell that they are gone; the stream goes on.",
+     .rule = "SotW does not report the removal of endpoints; the stream continues.",
      .ways = UDPAI_SOTW,
      .needs = UDPAI_NEEDS_CHANGES,
      .kind = UDPAI_ENDPOINTS,
      .run = removed_endpoints_harm_nothing},
     {.name = "version-is-told",
      .section = UDPAI_SECTION_ACK,
-     .rule = "Every type has a version, told with each response.",
+     .rule = "Every type has a version; each response has it.",
      .ways = UDPAI_SOTW,
      .kind = UDPAI_CLUSTER,
      .run = has_version},
@@ -179,9 +180,11 @@ static const udpai_case cases[] = {
         "In SotW a ttl comes in a Resource around the resource, to clients that announce both.",
         ttl_for_those_who_can),
     TTL("ttl-no-wrapper-for-others",
-        "Clients that have not announced that they can read it get no Resource in SotW.",
+        "Clients that have not announced that they can read it receive no Resource in SotW.",
         no_wrapper_for_others),
-    TTL("ttl-ends", "A ttl is taken away by sending the resource again without one.", ttl_ends),
+    TTL("ttl-ends",
+        "The server removes a ttl by sending the resource again without one.",
+        ttl_ends),
 };
 
 const udpai_cases udpai_cases_sotw = {cases, UDPAI_ARRAY_LEN(cases)};

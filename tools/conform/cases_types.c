@@ -12,7 +12,7 @@ unknown_is_told(udpai_script *script)
     udpai_expect_removed(session, script->kind, "nobody");
 }
 
-/* Whoever sends one that has changed has not taken the others away, and goes on sending them. */
+/* A server that sends a changed one has not removed the others, and continues to send them. */
 static void
 update_spares_others(udpai_script *script)
 {
@@ -21,7 +21,8 @@ update_spares_others(udpai_script *script)
     udpai_set(script, script->kind, "a");
     udpai_expect(session, script->kind, UDPAI_A);
     const udpai_update *update = udpai_update_of(session, script->kind, "b");
-    udpai_require(script, !update || !update->is_removal, "%s changed, and %s was told as removed",
+    udpai_require(script, !update || !update->is_removal,
+                  "%s changed, and %s was reported as removed",
                   udpai_world_name(&script->stage->world, script->kind, "a"),
                   udpai_world_name(&script->stage->world, script->kind, "b"));
     udpai_set(script, script->kind, "b");
@@ -51,13 +52,13 @@ whole_under_wildcard(udpai_script *script)
                   "deleted");
 }
 
-#define RULE_SUPPLY "Resources that a request names, and that exist, must be supplied."
-#define RULE_UPDATE "When a resource changes, those who have asked for it are sent it."
-#define RULE_APPEARS "Servers remember what was asked for and send it when it comes into existence."
-#define RULE_MISSING "What is asked for and does not exist is told in removed_resources."
-#define RULE_DELETE "In delta a deletion is told in removed_resources."
+#define RULE_SUPPLY "The server must send the resources that a request names and that exist."
+#define RULE_UPDATE "When a resource changes, the server sends it to its subscribers."
+#define RULE_APPEARS "Servers remember subscriptions, and send a resource when it is created."
+#define RULE_MISSING "The server reports a requested name that does not exist in removed_resources."
+#define RULE_DELETE "In delta the server reports a removal in removed_resources."
 #define RULE_WHOLE_NAMES                                                                           \
-    "Resources are units by name: an update of one says nothing of others of its type."
+    "Each resource is a unit: an update of one does not affect others of its type."
 
 #define TYPE_CASE(label, about, text, how, which, needs_of_it, type, function)                     \
     {                                                                                              \
@@ -86,7 +87,8 @@ static const udpai_case cases[] = {
     COMMON("runtime", UDPAI_RUNTIME),
     TYPE_CASE("nack-no-hot-loop-secret",
               UDPAI_SECTION_UPDATE,
-              "A refusal is no reason to send the same again: only a change of the resources is.",
+              "A NACK does not cause the same response again: only a change of the resources "
+              "causes a response.",
               UDPAI_MUST,
               UDPAI_ALL_WAYS,
               0,
@@ -94,8 +96,8 @@ static const udpai_case cases[] = {
               refused_is_not_sent_again),
     TYPE_CASE("wildcard-scoped-route-without-names",
               UDPAI_SECTION_NAMES,
-              "A client that has never named a resource of a type is served as if it had asked for "
-              "'*'; an Envoy asks for scopes of routes so.",
+              "A client that has never named a resource of a type is subscribed to '*'; an Envoy "
+              "subscribes to scopes of routes in this way.",
               UDPAI_SHOULD,
               UDPAI_ALL_WAYS,
               0,
@@ -111,8 +113,8 @@ static const udpai_case cases[] = {
               udpai_case_new_under_wildcard),
     TYPE_CASE("whole-scoped-route-under-wildcard",
               UDPAI_SECTION_GROUPING,
-              "The text asks for whole states of listeners and clusters alone; an Envoy takes "
-              "scopes of routes for deleted, too, that a response lacks.",
+              "The text requires whole states of listeners and clusters only; an Envoy also "
+              "removes scopes of routes that a response lacks.",
               UDPAI_SHOULD,
               UDPAI_SOTW,
               UDPAI_NEEDS_CHANGES,
@@ -120,8 +122,8 @@ static const udpai_case cases[] = {
               whole_under_wildcard),
     TYPE_CASE("removal-scoped-route-under-wildcard",
               UDPAI_SECTION_DELETING,
-              "A deletion is told: in delta by removed_resources; in SotW an Envoy hears of it by "
-              "a state without the scope.",
+              "The server reports a removal: in delta in removed_resources; in SotW an Envoy "
+              "receives a state without the scope.",
               UDPAI_SHOULD,
               UDPAI_ALL_WAYS,
               UDPAI_NEEDS_CHANGES,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is expected of the server, and the words for what it did instead. */
+/* What is expected of the server, and the text for what it did instead. */
 #include <stdio.h>
 
 #include "tools/conform/session_internal.h"
@@ -55,17 +55,17 @@ are_all_met(const udpai_test_session *session, const udpai_expected *what)
     return true;
 }
 
-/* What came of it, for people. */
+/* What was received instead, for people. */
 static void
 put_instead(udpai_strbuf *out, const udpai_test_session *session, udpai_kind kind, const char *name)
 {
     const udpai_update *update = udpai_update_of(session, kind, name);
     if (!update)
-        udpai_strbuf_puts(out, "nothing was said of it");
+        udpai_strbuf_puts(out, "nothing was received for it");
     else if (update->is_removal)
-        udpai_strbuf_puts(out, "it was told as removed");
+        udpai_strbuf_puts(out, "it was reported as removed");
     else
-        udpai_strbuf_printf(out, "it came as v%u", update->variant);
+        udpai_strbuf_printf(out, "it arrived as v%u", update->variant);
     if (session->is_over)
         udpai_strbuf_puts(out, ", and the server ended the stream");
 }
@@ -99,7 +99,7 @@ udpai_expect(udpai_test_session *session, udpai_kind kind, udpai_names names)
         return;
     for (udpai_names at = names; *at; at++)
         if (!is_met(session, kind, *at))
-            fail_for(session, kind, *at, "was expected and did not come");
+            fail_for(session, kind, *at, "was expected and did not arrive");
 }
 
 static bool
@@ -139,15 +139,14 @@ udpai_expect_response(udpai_test_session *session, udpai_kind kind)
     if (session &&
         !udpai_wait_until(session, has_response, &what, session->script->stage->timeout_ms))
         udpai_fail_script(session->script,
-                          "a response with %ss was expected within %g s and did not "
-                          "come%s",
+                          "a response with %ss was expected within %g s and did not arrive%s",
                           udpai_kind_word(kind), (double)session->script->stage->timeout_ms / 1000,
                           session->is_over ? "; the server ended the stream" : "");
 }
 
 /* ---- what must not come ---- */
 
-/* The first of these that something was said of. */
+/* The first of these with an update. */
 static const udpai_update *
 find_disturbing(const udpai_test_session *session, const udpai_expected *what)
 {
@@ -157,7 +156,7 @@ find_disturbing(const udpai_test_session *session, const udpai_expected *what)
     return update;
 }
 
-/* Whether something was said of these, or, if there are no names, whether there was a response. */
+/* Whether one of these has an update, or, without names, whether there was a response. */
 static bool
 is_disturbed(const udpai_test_session *session, const udpai_expected *what)
 {
@@ -198,9 +197,8 @@ udpai_expect_nothing_of(udpai_test_session *session, udpai_kind kind, udpai_name
         return;
     }
     const udpai_update *update = find_disturbing(session, &what);
-    udpai_fail_script(session->script, "a response with %ss came, where none was expected%s%s",
-                      udpai_kind_word(kind), update ? ": it speaks of " : "",
-                      update ? update->name : "");
+    udpai_fail_script(session->script, "a response with %ss arrived, where none was expected%s%s",
+                      udpai_kind_word(kind), update ? ": it has " : "", update ? update->name : "");
 }
 
 static bool
@@ -263,7 +261,7 @@ udpai_expect_update(udpai_test_session *session, udpai_kind kind, const char *na
     udpai_expected what = {kind, UDPAI_NAMES(name), 0};
     if (!udpai_wait_until(session, has_update, &what, session->script->stage->timeout_ms))
         udpai_fail_script(session->script,
-                          "%s %s was asked for, and nothing was said of it within %g s%s",
+                          "%s %s was requested, and nothing was received for it within %g s%s",
                           udpai_kind_word(kind), udpai_resolve(session->script, kind, name),
                           (double)session->script->stage->timeout_ms / 1000,
                           session->is_over ? "; the server ended the stream" : "");

@@ -219,7 +219,7 @@ reap(const udpai_hook *hook, uint64_t patience_ms)
     }
 }
 
-/* A program that ignores what it is told must not keep ours. */
+/* A program that ignores the end of its input, and SIGTERM, must not keep ours. */
 static void
 end(udpai_hook *hook)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program of the user's that changes what the server that is tested serves. It runs as long as
- * the tests; requests are lines on its standard input, answers lines on its standard output. */
+/* A program of the user that changes the resources of the tested server. It runs as long as the
+ * tests; requests are lines on its standard input, responses lines on its standard output. */
 #ifndef UDPAI_CONFORM_HOOK_H
 #define UDPAI_CONFORM_HOOK_H
 

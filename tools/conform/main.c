@@ -134,7 +134,7 @@ connect_to_server(conformance *self)
 
 /* ---- reporting as it goes ---- */
 
-/* JUnit begins with how many have failed, and JSON is one document: they come at the end. */
+/* JUnit begins with how many have failed, and JSON is one document: they are printed at the end. */
 static void
 report_one(void *userdata, const udpai_result *result)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the suite needs of the world outside: calls to the server that is tested, and somebody who
- * changes what it serves. Everything blocks, because a script does one thing after the other; no
- * function here is called from any thread but one. */
+/* What the suite needs from outside: bytes to and from the server's REST, and a changer of its
+ * resources; calls to it are in cli/calls.h. Everything blocks, because a script does one thing
+ * after the other; no function here is called from any thread but one. */
 #ifndef UDPAI_CONFORM_PEER_H
 #define UDPAI_CONFORM_PEER_H
 

@@ -60,7 +60,7 @@ on_receipt(void *userdata, const udpa_receipt *receipt)
     publication *self = userdata;
     const udpa_error *error = udpa_receipt_error(receipt);
     if (error && udpa_error_code(error) == UDPA_ERR_CLOSED)
-        return; /* nobody waits for it any more */
+        return; /* it is not waited for any more */
     udpai_cli_answered(self->cli);
     for (size_t i = 0; !error && i < udpa_receipt_size(receipt); i++)
         error = udpa_receipt_refusal(receipt, i);

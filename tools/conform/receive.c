@@ -178,7 +178,7 @@ answer(udpai_test_session *session, udpai_kind kind, const udpai_response *respo
         .type_url = udpai_kind_url(kind),
         .nonce = udpai_str_from(response->nonce),
         .error_code = is_refused ? INVALID_ARGUMENT : 0,
-        .error_text = is_refused ? UDPAI_STR("refused by a test") : (udpai_str){0},
+        .error_text = is_refused ? UDPAI_STR("rejected by a test") : (udpai_str){0},
     };
     UDPAI_VECTOR(udpai_str) names = {0};
     for (size_t i = 0; i < subscription->names.n && !session->is_delta; i++)
@@ -249,7 +249,7 @@ udpai_receive(udpai_test_session *session, uint64_t timeout_ms)
         UDPA_OK)
         take(session, &decoded, message);
     else
-        udpai_fail_script(session->script, "the server sent what is no response: %s",
+        udpai_fail_script(session->script, "the server sent an invalid response: %s",
                           udpa_error_message(error));
     return true;
 }

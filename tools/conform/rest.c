@@ -32,9 +32,8 @@ udpai_rest_open(udpai_script *script)
     if (!udpai_is_running(script))
         return NULL;
     if (!peer) {
-        udpai_skip_script(script,
-                          "it needs to know where the server speaks REST: give --rest-server "
-                          "HOST:PORT");
+        udpai_skip_script(
+            script, "the address of the server's REST is not known: give --rest-server HOST:PORT");
         return NULL;
     }
     udpai_strbuf why = {0};
@@ -328,7 +327,8 @@ hear_in_time(udpai_rest *rest)
         return false;
     uint64_t timeout_ms = rest->script->stage->timeout_ms;
     if (!udpai_rest_receive(rest, timeout_ms))
-        udpai_fail_script(rest->script, "no answer came within %g s", (double)timeout_ms / 1000);
+        udpai_fail_script(rest->script, "no response arrived within %g s",
+                          (double)timeout_ms / 1000);
     return udpai_is_running(rest->script);
 }
 
@@ -347,7 +347,7 @@ udpai_rest_expect(udpai_rest *rest)
         udpai_skip_script(rest->script, "the server does not give secrets without TLS (%d)",
                           status);
     else
-        udpai_fail_script(rest->script, "200 was expected, and %d came", status);
+        udpai_fail_script(rest->script, "200 was expected, and %d arrived", status);
 }
 
 void
@@ -357,7 +357,8 @@ udpai_rest_expect_rejection(udpai_rest *rest, int status)
         return;
     int came = rest->answer.status;
     udpai_require(rest->script, came >= 400 && came < 500 && (!status || came == status),
-                  "the mistake was to be answered by %d, and %d came", status ? status : 400, came);
+                  "%d was expected for the client's error, and %d arrived", status ? status : 400,
+                  came);
 }
 
 const udpai_rest_resource *
@@ -384,6 +385,7 @@ udpai_rest_require(udpai_rest *rest, const char *name)
         udpai_fail_script(script, "%s %s is not in the answer", udpai_kind_word(script->kind),
                           full);
     else
-        udpai_require(script, !wanted || update->variant == wanted, "%s %s is v%u, and came as v%u",
-                      udpai_kind_word(script->kind), full, wanted, update->variant);
+        udpai_require(script, !wanted || update->variant == wanted,
+                      "%s %s is v%u, and arrived as v%u", udpai_kind_word(script->kind), full,
+                      wanted, update->variant);
 }

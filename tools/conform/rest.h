@@ -17,8 +17,8 @@ typedef struct udpai_rest_resource {
 typedef struct udpai_rest {
     udpai_script *script;
     void *stream;
-    bool is_over;        /* nothing more comes */
-    udpai_strbuf unread; /* that was not read yet */
+    bool is_over;        /* nothing more will arrive */
+    udpai_strbuf unread; /* received, not yet parsed */
     udpai_http_answer answer;
     char *content_type; /* of the last answer, as are the rest */
     udpai_strbuf body;
@@ -39,15 +39,15 @@ typedef struct udpai_rest_ask {
     const char *body;    /* NULL: made of the rest */
     udpai_kind type;     /* that it names; UDPAI_KINDS: none */
     bool has_original_names, is_in_chunks;
-    bool is_impatient; /* it asks not to be held, which servers need not know of */
+    bool is_impatient; /* it requests not to be held, which servers need not support */
 } udpai_rest_ask;
 
 void udpai_rest_send(udpai_rest *rest, const udpai_rest_ask *ask);
-/* False: no answer came in this time. What is no HTTP fails the script. */
+/* False: no response arrived in this time. Bytes that are not HTTP fail the script. */
 bool udpai_rest_receive(udpai_rest *rest, uint64_t timeout_ms);
-/* The answer comes in time, and is 200 with a DiscoveryResponse. */
+/* The response arrives in time, and is 200 with a DiscoveryResponse. */
 void udpai_rest_expect(udpai_rest *rest);
-/* It comes in time, and is an error, one of the client. */
+/* It arrives in time, and is a client error. */
 void udpai_rest_expect_rejection(udpai_rest *rest, int status);
 /* NULL: it is not in the last answer. */
 const udpai_rest_resource *udpai_rest_find(const udpai_rest *rest, const char *name);

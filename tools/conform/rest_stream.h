@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Connections to a server's REST: plain TCP, one thing after the other, as the conformance suite
- * wants it. It is no client of HTTP: what is sent and heard are bytes. */
+ * needs it. It is not an HTTP client: it sends and receives bytes. */
 #ifndef UDPAI_CONFORM_REST_STREAM_H
 #define UDPAI_CONFORM_REST_STREAM_H
 

@@ -54,9 +54,7 @@ udpai_commit(udpai_script *script)
         udpai_skip_script(script, "the change is not supported: %s", text);
     else if (result == UDPAI_CHANGE_FAILED)
         udpai_fail_script(script,
-                          "the change could not be made, so nothing can be said of the "
-                          "server: %s",
-                          text);
+                          "the change could not be made, so the server cannot be judged: %s", text);
     udpai_strbuf_done(&why);
 }
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What cases are written in: streams to the server, what is said on them, what is expected.
+/* The language of cases: sessions with the server, what they send, and what is expected.
  *
- * A script ends with the first thing that is not as it should be, or when something is missing that
- * it needs; after that every function here does nothing, so cases check nothing themselves. What
- * was said and heard is kept, and shown with a failure. Resources are named as in conform/world.h.
- */
+ * A script ends at the first unexpected result, or when something is missing that it needs; after
+ * that every function here does nothing, so cases check nothing themselves. What was sent and
+ * received is kept, and shown with a failure. Resources are named as in tools/conform/world.h. */
 #ifndef UDPAI_CONFORM_SCRIPT_H
 #define UDPAI_CONFORM_SCRIPT_H
 
@@ -25,7 +24,7 @@ typedef struct udpai_script udpai_script;
 /* What all scripts of a run share. */
 typedef struct udpai_stage {
     const udpai_peer *peer;
-    const udpai_byte_peer *rest; /* NULL: it is not known where the server speaks REST */
+    const udpai_byte_peer *rest; /* NULL: the address of the server's REST is not known */
     udpai_world world;
     udpai_str node_id;
     uint64_t timeout_ms; /* for what must come */
@@ -51,7 +50,7 @@ struct udpai_script {
 
 /* ---- one stream ---- */
 
-/* Something that was heard of a resource. */
+/* What was received of a resource. */
 typedef struct udpai_update {
     udpai_kind kind;
     char *name;
@@ -65,7 +64,7 @@ typedef struct udpai_update {
     size_t response; /* its number */
 } udpai_update;
 
-/* What was told in resource_errors. */
+/* What was received in resource_errors. */
 typedef struct udpai_resource_error {
     udpai_kind kind;
     char *name;
@@ -79,7 +78,7 @@ typedef struct udpai_response {
     size_t n_resources;
 } udpai_response;
 
-/* How responses of a type are answered. */
+/* The answer to responses of a type. */
 typedef enum udpai_manner {
     UDPAI_ACKS,
     UDPAI_NACKS,
@@ -87,7 +86,7 @@ typedef enum udpai_manner {
 } udpai_manner;
 
 typedef struct udpai_test_subscription {
-    UDPAI_VECTOR(const char *) names; /* that are asked for, as the world has them */
+    UDPAI_VECTOR(const char *) names; /* of the subscription, as the world has them */
     char *nonce;                      /* of the last response */
     char *version;                    /* that was accepted last */
     udpai_manner manner;
@@ -110,7 +109,7 @@ struct udpai_test_session {
     UDPAI_VECTOR(udpai_response) responses;
     UDPAI_VECTOR(udpai_update) updates;
     UDPAI_VECTOR(udpai_resource_error) errors;
-    size_t mark, response_mark; /* update and responses from here on are behind the last deed */
+    size_t mark, response_mark; /* updates and responses from here on are behind the last deed */
     unsigned n_sentinels;
 };
 
@@ -119,22 +118,22 @@ udpai_test_session *udpai_test_session_open(udpai_script *script, udpai_kind kin
 /* Of another method: one of this variant and of the type that is given, or aggregated. */
 udpai_test_session *
 udpai_test_session_open_method(udpai_script *script, udpai_kind only, udpai_xds_variant variant);
-/* By its path; what is said and heard is as in the state of the world protocol. */
+/* By its path; its messages are those of the state of the world protocol. */
 udpai_test_session *udpai_test_session_open_path(udpai_script *script, const char *path);
-/* Ends the stream as a client does that goes away. */
+/* Ends the stream, as a client that leaves. */
 void udpai_test_session_close(udpai_test_session *session);
 /* Closes, frees. */
 void udpai_test_session_free(udpai_test_session *session);
 
 /* ---- sending ---- */
 
-/* A delta client that comes again, on a new stream in the place of that one, asks for these, and
- * says that it holds one of them as it was sent to it. */
+/* A delta client that reconnects, on a new stream in the place of that one, subscribes to these,
+ * and sends that it holds one of them as it was sent to it. */
 udpai_test_session *
 udpai_resume(udpai_script *script, udpai_test_session *before, udpai_names names, const char *held);
 
-/* Has the client be interested in these names and no others. SotW: one request with all of them.
- * Delta: one that subscribes to what is new and unsubscribes from the rest. */
+/* Subscribes to these names and no others. SotW: one request with all of them. Delta: one that
+ * subscribes to new names and unsubscribes from the rest. */
 void udpai_subscribe(udpai_test_session *session, udpai_kind kind, udpai_names names);
 
 /* One request as it is. NULL is nothing, but for the nonce: there it is that of the last response.
@@ -152,18 +151,18 @@ typedef struct udpai_test_request {
 
 void
 udpai_send_request(udpai_test_session *session, udpai_kind kind, const udpai_test_request *request);
-/* The same of a type of which no cases speak. */
+/* The same of a type that no case uses. */
 void udpai_send_request_of_type(udpai_test_session *session, const char *type_url);
 /* Bytes that need not be a request. */
 void udpai_send_bytes(udpai_test_session *session, udpai_str bytes);
-/* Nothing more will be said on it. */
+/* The client sends nothing more on it. */
 void udpai_half_close(udpai_test_session *session);
-/* From now on responses of this type are answered so. */
+/* From now on responses of this type have this answer. */
 void udpai_behave(udpai_test_session *session, udpai_kind kind, udpai_manner manner);
 
 /* ---- changing ---- */
 
-/* The change is made, and what is expected next is what comes of it. */
+/* The change is made, and what is expected next is its effect. */
 void udpai_set(udpai_script *script, udpai_kind kind, const char *name);
 void udpai_set_as(udpai_script *script,
                   udpai_kind kind,
@@ -175,9 +174,9 @@ void udpai_commit(udpai_script *script);
 
 /* ---- hearing ---- */
 
-/* Takes the next message in, and answers it; false: none came in this time, or never will. */
+/* Reads the next message, and answers it; false: none arrived in this time, or never will. */
 bool udpai_receive(udpai_test_session *session, uint64_t timeout_ms);
-/* "a, b: v3" of what this was heard as behind the mark; NULL: was not. */
+/* The last of a name, behind the mark; NULL: none. */
 const udpai_update *
 udpai_update_of(const udpai_test_session *session, udpai_kind kind, const char *name);
 /* The last of a name, since the beginning; NULL: none. */
@@ -185,16 +184,15 @@ const udpai_update *
 udpai_last_of(const udpai_test_session *session, udpai_kind kind, const char *name);
 /* The last response of a type; NULL: none. */
 const udpai_response *udpai_last_response(const udpai_test_session *session, udpai_kind kind);
-/* Did it come with this alias? */
+/* Does it have this alias? */
 bool udpai_has_alias(const udpai_update *update, const char *alias);
-/* The last that was said of a name behind the mark, whether it is a name or an alias of what came;
- * NULL: nothing. */
+/* The last of a name or of an alias, behind the mark; NULL: none. */
 const udpai_update *
 udpai_update_of_any_name(const udpai_test_session *session, udpai_kind kind, const char *name);
-/* What was said of it in resource_errors behind the mark; NULL: nothing. */
+/* Its error in resource_errors, behind the mark; NULL: none. */
 const udpai_resource_error *
 udpai_error_of(const udpai_test_session *session, udpai_kind kind, const char *name);
-/* How often this came in the last response of the type. */
+/* How often the last response of the type has it. */
 size_t udpai_count_in_last(const udpai_test_session *session, udpai_kind kind, const char *name);
 
 /* ---- judging ---- */
@@ -207,23 +205,23 @@ bool udpai_is_running(const udpai_script *script);
     ((condition) ? (void)0 : udpai_fail_script((script), __VA_ARGS__))
 void udpai_transcribe(udpai_script *script, const char *format, ...) UDPA_PRINTF(2, 3);
 
-/* What comes from now on is behind the last deed; whatever is said or changed does this, too. */
+/* What arrives from now on is behind the last deed; each request and each change does this, too. */
 void udpai_test_session_mark(udpai_test_session *session);
-/* All of these come since the last deed, and as they are now. */
+/* All of these arrive after the last deed, and as they are now. */
 void udpai_expect(udpai_test_session *session, udpai_kind kind, udpai_names names);
-/* That it is not there is told: in delta by a removal, else by a whole state without it. */
+/* Its removal arrives: in delta as such, else by a whole state without it. */
 void udpai_expect_removed(udpai_test_session *session, udpai_kind kind, const char *name);
-/* Something is said of the name, whatever it is. */
+/* The name, or its removal, arrives. */
 void udpai_expect_update(udpai_test_session *session, udpai_kind kind, const char *name);
-/* Waits a while for either of resource_errors and something else that is said of the name. */
+/* Waits a while for an error of the name in resource_errors, or for an update of it. */
 void udpai_wait_for_error(udpai_test_session *session, udpai_kind kind, const char *name);
 /* Any response of the type. */
 void udpai_expect_response(udpai_test_session *session, udpai_kind kind);
-/* Nothing is said of these, which were not said since the last deed either; NULL: of the type. */
+/* No update of these arrives, and none has since the last deed; NULL: none of the type. */
 void udpai_expect_nothing_of(udpai_test_session *session, udpai_kind kind, udpai_names names);
 /* The server ends the stream with this code of gRPC; -1: with any that is an error. */
 void udpai_expect_end(udpai_test_session *session, int code);
-/* What is under way has come: nothing more comes for a while. */
+/* What is on its way has arrived: nothing more arrives for a while. */
 void udpai_wait_until_quiet(udpai_test_session *session);
 
 void udpai_script_init(udpai_script *script, udpai_stage *stage);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A stream as a client has it: what it asks for, of each type, and what it answers. */
+/* A stream of a client: its subscriptions of each type, and what it sends. */
 #include <stdio.h>
 
 #include "base/alloc.h"
@@ -132,7 +132,7 @@ make_node(const udpai_test_session *session)
         {"xds.config.supports-resource-ttl", 32},
         {"xds.config.supports-resource-in-sotw", 36},
         {"xds.config.resource-in-sotw", 27},
-        {"udpa.xds.resource-errors.v1", 27}, /* nothing else is known to say so */
+        {"udpa.xds.resource-errors.v1", 27}, /* no other feature announces it */
     };
     size_t first = session->wants_ttl ? 0 : UDPAI_ARRAY_LEN(all) - 1;
     size_t end = UDPAI_ARRAY_LEN(all) - (session->reads_errors ? 0 : 1);
@@ -180,7 +180,7 @@ transcribe_ask(const udpai_test_session *session, udpai_kind kind, const udpai_x
         udpai_strbuf_printf(&line, " version %.*s", UDPAI_SHOWN(ask->version));
     if (ask->nonce.len)
         udpai_strbuf_printf(&line, " nonce %.*s", UDPAI_SHOWN(ask->nonce));
-    udpai_strbuf_puts(&line, ask->error_code ? " REFUSED" : "");
+    udpai_strbuf_puts(&line, ask->error_code ? " NACK" : "");
     if (line.data)
         udpai_transcribe(session->script, "%s", line.data);
     udpai_strbuf_done(&line);
@@ -261,7 +261,8 @@ udpai_send_request(udpai_test_session *session, udpai_kind kind, const udpai_tes
                 .versions = request->held,
                 .n_versions = request->n_held,
                 .error_code = request->error_code,
-                .error_text = request->error_code ? UDPAI_STR("refused by a test") : (udpai_str){0},
+                .error_text =
+                    request->error_code ? UDPAI_STR("rejected by a test") : (udpai_str){0},
             });
     }
     udpai_vector_done(&names);
@@ -286,7 +287,7 @@ is_among(const str_vector *names, const char *name)
     return false;
 }
 
-/* What is new is subscribed to, what is not wanted any more is unsubscribed from. */
+/* Subscribes to new names, unsubscribes from those that are left out. */
 static void
 subscribe_delta(udpai_test_session *session, udpai_kind kind, const str_vector *wanted)
 {

@@ -5,7 +5,7 @@
 
 #include "tools/conform/script.h"
 
-/* Is there a stream to speak on, in a script that still runs? */
+/* Can the session send and receive: is it open, in a script that still runs? */
 bool udpai_test_session_is_usable(const udpai_test_session *session);
 /* Sends a request; puts the Node in if it is due. */
 void udpai_test_session_send(udpai_test_session *session, udpai_kind kind, udpai_xds_ask *ask);

@@ -67,7 +67,7 @@ typedef struct udpai_suite {
     udpai_stage stage;
     /* Is this one run? NULL: all are. */
     bool (*is_wanted)(void *userdata, const char *name);
-    /* Told of each as it ends; NULL: nobody is. */
+    /* Called with each result as a case ends; may be NULL. */
     void (*report_one)(void *userdata, const udpai_result *result);
     void *userdata;
     /* Cases that would begin later than this are skipped; 0: there is no limit. */
@@ -85,13 +85,13 @@ void udpai_case_name(const udpai_case *that, unsigned way, char *room, size_t si
 
 /* The stage is filled in: the peer, the node id, times, and the world with its changer. */
 void udpai_suite_init(udpai_suite *suite);
-/* Puts resources there, if there is a changer; learns names, if there is none. Fails with words for
+/* Publishes resources, if there is a changer; learns names, if there is none. Fails with a text for
  * the user. */
 udpa_err udpai_suite_begin(udpai_suite *suite, udpa_error **ret_error);
 void udpai_suite_run(udpai_suite *suite);
 /* How many cases that will have results. */
 size_t udpai_suite_n_cases(const udpai_suite *suite);
-/* Takes away what was put there. */
+/* Removes what was published. */
 void udpai_suite_end(udpai_suite *suite);
 void udpai_suite_done(udpai_suite *suite);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the server that is tested is known to have: resources that the suite puts there itself, by a
- * changer, or, without one, names that it was told or has learnt. Cases speak of them by short
- * names: "a", "b", "c"; of what is not there by "nobody"; "*" is the wildcard. What begins with
+/* What the tested server is known to have: resources that the suite publishes itself, by a changer,
+ * or, without one, names that were given or received. Cases use short names: "a", "b", "c"; for a
+ * missing resource "nobody"; "*" is the wildcard. What begins with
  * "xdstp:" is by a URL, "xdstp:a?x=1" by xdstp://AUTHORITY/TYPE/PREFIX/a?x=1; behind
  * "xdstp-elsewhere:" the authority is another one, behind "xdstp-mistyped:" the type. */
 #ifndef UDPAI_CONFORM_WORLD_H

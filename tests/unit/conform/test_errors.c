@@ -191,7 +191,7 @@ an_alias_tells_of_its_name(void **state)
     udpai_test_session_mark(session);
     udpai_expect_update(session, UDPAI_CLUSTER, "alias");
     assert_int_equal(self->script.verdict, UDPAI_FAILED);
-    assert_non_null(strstr(self->script.why.data, "nothing was said of it"));
+    assert_non_null(strstr(self->script.why.data, "nothing was received for it"));
 }
 
 /* ---- what a changer must be able to do ---- */

@@ -171,9 +171,10 @@ what_does_not_come_fails_in_words(void **state)
     udpai_subscribe(session, UDPAI_CLUSTER, UDPAI_A_B);
     fake_answer(only_call(self), true, UDPAI_CLUSTER, "n1", "conform-a=1", "conform-b");
     udpai_expect(session, UDPAI_CLUSTER, UDPAI_A_B);
-    expect_why(self, UDPAI_FAILED,
-               "cluster conform-b v2 was expected and did not come within 1 s: it was told as "
-               "removed");
+    expect_why(
+        self, UDPAI_FAILED,
+        "cluster conform-b v2 was expected and did not arrive within 1 s: it was reported as "
+        "removed");
     assert_non_null(strstr(self->script.transcript.data, "< 1 cluster [conform-a v1] removed"));
     assert_int_equal(self->fake.now_ms, 1000);
     /* After that nothing is done any more. */
@@ -196,7 +197,7 @@ what_came_before_the_last_deed_does_not_count(void **state)
     udpai_expect(session, UDPAI_CLUSTER, UDPAI_A);
     udpai_send_request(session, UDPAI_CLUSTER, &(udpai_test_request){.names = UDPAI_A});
     udpai_expect(session, UDPAI_CLUSTER, UDPAI_A);
-    expect_why(self, UDPAI_FAILED, "nothing was said of it");
+    expect_why(self, UDPAI_FAILED, "nothing was received for it");
 }
 
 static void
@@ -233,7 +234,7 @@ silence_is_broken_by_what_is_named_alone(void **state)
     assert_true(udpai_is_running(&self->script));
     fake_answer(only_call(self), true, UDPAI_CLUSTER, "n2", "", "conform-a");
     udpai_expect_nothing_of(session, UDPAI_CLUSTER, UDPAI_A);
-    expect_why(self, UDPAI_FAILED, "a response with clusters came, where none was expected");
+    expect_why(self, UDPAI_FAILED, "a response with clusters arrived, where none was expected");
 }
 
 static void
@@ -284,7 +285,7 @@ an_endless_server_is_left(void **state)
     for (size_t i = 0; i < FAKE_MESSAGES; i++)
         fake_answer(only_call(self), true, UDPAI_CLUSTER, "n", "conform-b=2", "");
     udpai_expect(session, UDPAI_CLUSTER, UDPAI_A);
-    expect_why(self, UDPAI_FAILED, "did not come");
+    expect_why(self, UDPAI_FAILED, "did not arrive");
 }
 
 /* ---- ends ---- */
@@ -326,7 +327,7 @@ what_is_no_response_fails(void **state)
     only_call(self)->queued[only_call(self)->n_queued++] = udpai_bytes_make(2, &room);
     memcpy(room, "\x0a\x7f", 2);
     udpai_expect(session, UDPAI_CLUSTER, UDPAI_A);
-    expect_why(self, UDPAI_FAILED, "the server sent what is no response");
+    expect_why(self, UDPAI_FAILED, "the server sent an invalid response");
 }
 
 /* ---- changes ---- */
