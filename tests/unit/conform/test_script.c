@@ -344,7 +344,7 @@ changes_that_cannot_be_made_skip_or_fail(void **state)
     udpai_script_init(&self->script, &self->stage);
     self->fake.result = UDPAI_CHANGE_FAILED;
     udpai_remove(&self->script, UDPAI_CLUSTER, "a");
-    expect_why(self, UDPAI_FAILED, "nothing can be said of the server: the fake does not");
+    expect_why(self, UDPAI_FAILED, "the server cannot be judged: the fake does not");
 }
 
 static void
