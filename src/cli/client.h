@@ -10,8 +10,8 @@
 #include <udpa/subscribe.h>
 
 #include "base/util.h"
+#include "cli/messages.h"
 #include "cli/options.h"
-#include "cli/say.h"
 
 #define UDPAI_CLI_SOURCE "server"
 

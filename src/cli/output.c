@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "cli/messages.h"
 #include "cli/progress_line.h"
-#include "cli/say.h"
 #include "cli/terminal.h"
 #include "codec/suggest.h"
 

@@ -60,12 +60,12 @@ tell(const udpa_resource *answer)
     }
     bool is_allowed = said->allowed;
     if (!said->has_rules)
-        udpai_cli_say("yes: the node has no rules, so everybody may do everything");
+        udpai_cli_print_line("yes: the node has no rules, so everybody may do everything");
     else if (is_allowed)
-        udpai_cli_say("yes: rule '%s' allows it", said->rule);
+        udpai_cli_print_line("yes: rule '%s' allows it", said->rule);
     else
-        udpai_cli_say("no: %s%s", said->reason,
-                      said->dry_run ? "; but this is a dry run, so it is not refused" : "");
+        udpai_cli_print_line("no: %s%s", said->reason,
+                             said->dry_run ? "; but this is a dry run, so it is not refused" : "");
     udpa__status__v1__access_status__free_unpacked(said, NULL);
     return is_allowed ? UDPAI_CLI_GOOD : UDPAI_CLI_REFUSED;
 }

@@ -105,7 +105,7 @@ report_left(const udpai_cli *cli,
     udpai_ctl_contributions is = contributions_of(cli, after, left);
     bool is_deleted = was.has_own && !is.has_own;
     if (is_deleted)
-        udpai_cli_say(
+        udpai_cli_print_line(
             "%.*s %s: what node id '%s' had published is deleted; %s (authority '%s') provides it "
             "still",
             UDPAI_SHOWN(kind), udpa_resource_name(deleted), node_id,
@@ -136,7 +136,8 @@ report_all(const udpai_cli *cli, const view *before, const view *after)
         const udpa_resource *left = udpai_cli_found_get(
             &after->resources, type_url, udpai_str_from(udpa_resource_name(sorted[i])));
         if (!left)
-            udpai_cli_say("%.*s %s deleted", UDPAI_SHOWN(kind), udpa_resource_name(sorted[i]));
+            udpai_cli_print_line("%.*s %s deleted", UDPAI_SHOWN(kind),
+                                 udpa_resource_name(sorted[i]));
         else if (!report_left(cli, sorted[i], left, before, after))
             result = UDPAI_CLI_REFUSED;
     }

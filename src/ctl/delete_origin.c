@@ -70,7 +70,7 @@ report_all(const udpai_ctl_options *options, udpai_str text)
             udpai_cli_complain("%.*s", (int)line.len, line.data);
             result = UDPAI_CLI_REFUSED;
         } else {
-            udpai_cli_say("%.*s", (int)line.len, line.data);
+            udpai_cli_print_line("%.*s", (int)line.len, line.data);
         }
         size_t n = line.len + (end != NULL);
         text = (udpai_str){text.data + n, text.len - n};

@@ -97,8 +97,8 @@ report_applied(const udpa_resource *resource, const udpa_resource *effective)
     udpai_str kind = udpai_cli_type_short(udpai_resource_type_url(resource));
     if (!effective ||
         strcmp(udpa_resource_version(effective), udpa_resource_version(resource)) == 0) {
-        udpai_cli_say("%.*s %s applied (version %s)", (int)kind.len, kind.data,
-                      udpa_resource_name(resource), udpa_resource_version(resource));
+        udpai_cli_print_line("%.*s %s applied (version %s)", (int)kind.len, kind.data,
+                             udpa_resource_name(resource), udpa_resource_version(resource));
         return true;
     }
     udpai_cli_complain("%.*s %s is applied, but does not count: what '%s' says of it (version %s) "

@@ -2,8 +2,8 @@
 #include "ctl/rest.h"
 
 #include "base/alloc.h"
+#include "cli/messages.h"
 #include "cli/names.h"
-#include "cli/say.h"
 #include "ctl/schema.h"
 #include "transport/http/json_codec.h"
 #include "xds/shim.h"

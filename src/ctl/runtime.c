@@ -185,7 +185,7 @@ report_change(const udpai_ctl_runtime *runtime, const char *text, bool is_set)
     if (udpai_strbuf_failed(&line))
         udpai_cli_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
     else if (counts)
-        udpai_cli_say("%s", line.data);
+        udpai_cli_print_line("%s", line.data);
     else
         udpai_cli_complain("%s", line.data);
     udpai_strbuf_done(&line);

@@ -17,10 +17,10 @@ tell(const udpai_ctl_options *options, const char *name, const udpai_ctl_answer 
         return udpai_ctl_http_refused(options, answer, "");
     udpai_ctl_answer_words(answer, &words);
     if (options->as_source)
-        udpai_cli_say("%s: what it does not have has gone; nodes below it that hold it are told",
-                      name);
+        udpai_cli_print_line(
+            "%s: what it does not have has gone; nodes below it that hold it are told", name);
     else
-        udpai_cli_say("%s: %s accepted to be gone", name, words.len ? words.data : "none");
+        udpai_cli_print_line("%s: %s accepted to be gone", name, words.len ? words.data : "none");
     udpai_strbuf_done(&words);
     return UDPAI_CLI_GOOD;
 }

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "cli/say.h"
+#include "cli/messages.h"
 #include "codec/schema.h"
 
 static void

@@ -84,8 +84,8 @@ udpai_ctl_validate(udpai_cli *cli)
     if (result == UDPAI_CLI_GOOD && options->validate.references)
         result = udpai_ctl_references(&input, options);
     if (result == UDPAI_CLI_GOOD)
-        udpai_cli_say("%zu resource%s, no errors found", input.resources.n,
-                      input.resources.n == 1 ? "" : "s");
+        udpai_cli_print_line("%zu resource%s, no errors found", input.resources.n,
+                             input.resources.n == 1 ? "" : "s");
     udpai_ctl_input_done(&input);
     return result;
 }

@@ -4,10 +4,10 @@
 #include <sys/resource.h>
 
 #include "cli/default_namespace.h"
+#include "cli/messages.h"
 #include "cli/names.h"
 #include "cli/output.h"
 #include "cli/progress_line.h"
-#include "cli/say.h"
 #include "cli/tool.h"
 #include "tools/bench/contents.h"
 #include "tools/bench/options.h"

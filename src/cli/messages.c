@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/say.h"
+#include "cli/messages.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -29,7 +29,7 @@ put_line(FILE *file, const char *program, const char *colon, const char *format,
 }
 
 void
-udpai_cli_say(const char *format, ...)
+udpai_cli_print_line(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
