@@ -44,20 +44,27 @@ udpai_schema_add_file(udpai_schema *schema, const char *path, udpa_error **ret_e
 }
 
 bool
-udpai_schema_default_file(char path[PATH_MAX])
+udpai_schema_program_folder(char path[PATH_MAX])
 {
-    static const char *const places[] = {"", "../share/udpa/"};
     char program[PATH_MAX];
     ssize_t len = readlink("/proc/self/exe", program, sizeof(program) - 1);
-    if (len <= 0)
-        return false;
-    program[len] = '\0';
-    char *slash = strrchr(program, '/');
+    char *slash = len > 0 ? memrchr(program, '/', (size_t)len) : NULL;
     if (!slash)
         return false;
     slash[1] = '\0';
+    memcpy(path, program, (size_t)(slash - program) + 2);
+    return true;
+}
+
+bool
+udpai_schema_default_file(char path[PATH_MAX])
+{
+    static const char *const places[] = {"", "../share/udpa/"};
+    char folder[PATH_MAX];
+    if (!udpai_schema_program_folder(folder))
+        return false;
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(places); i++) {
-        int n = snprintf(path, PATH_MAX, "%s%s" DEFAULT_NAME, program, places[i]);
+        int n = snprintf(path, PATH_MAX, "%s%s" DEFAULT_NAME, folder, places[i]);
         if (n > 0 && n < PATH_MAX && access(path, R_OK) == 0)
             return true;
     }

@@ -20,45 +20,45 @@ is_changed(const udpa_resource *resource)
     return memcmp(version.data, hash, sizeof(hash)) != 0;
 }
 
-static udpai_ctl_exit
+static udpai_cli_exit
 check_signed(const udpai_ctl_input *input)
 {
-    udpai_ctl_exit result = UDPAI_CTL_GOOD;
+    udpai_cli_exit result = UDPAI_CLI_GOOD;
     for (size_t i = 0; i < input->resources.n; i++) {
         const udpa_resource *resource = input->resources.items[i];
         if (!is_changed(resource))
             continue;
         bool is_signed = udpai_resource_signature(resource) != NULL;
-        udpai_ctl_complain("%s: '%s' is not what %s version, and in origin_info generation%s",
+        udpai_cli_complain("%s: '%s' is not what %s version, and in origin_info generation%s",
                            input->places.items[i], udpa_resource_name(resource),
                            is_signed ? "was signed: sign it again ('udpactl sign'), or remove"
                                      : "has this version: remove",
                            is_signed ? " and signature" : "");
-        result = UDPAI_CTL_MISTAKE;
+        result = UDPAI_CLI_MISTAKE;
     }
     return result;
 }
 
-udpai_ctl_exit
-udpai_ctl_apply(udpai_ctl *ctl)
+udpai_cli_exit
+udpai_ctl_apply(udpai_cli *cli)
 {
-    const udpai_ctl_options *options = ctl->options;
-    if (options->arguments.n || !options->files.n) {
-        udpai_ctl_complain("apply takes files: udpactl apply -f FILE (- is standard input)");
-        return UDPAI_CTL_MISTAKE;
+    const udpai_ctl_options *options = udpai_ctl_options_of(cli->options);
+    if (options->common.arguments.n || !options->files.n) {
+        udpai_cli_complain("apply takes files: udpactl apply -f FILE (- is standard input)");
+        return UDPAI_CLI_MISTAKE;
     }
     udpai_ctl_input input;
-    udpai_ctl_exit result = udpai_ctl_input_read(&input, options);
-    if (result == UDPAI_CTL_GOOD)
+    udpai_cli_exit result = udpai_ctl_input_read(&input, options);
+    if (result == UDPAI_CLI_GOOD)
         result = check_signed(&input);
-    if (result == UDPAI_CTL_GOOD && options->validates)
+    if (result == UDPAI_CLI_GOOD && options->validates)
         result = udpai_ctl_validate_input(&input);
-    if (result == UDPAI_CTL_GOOD)
-        result = udpai_ctl_connect(ctl);
-    if (result == UDPAI_CTL_GOOD)
-        result = udpai_ctl_publish(ctl, input.resources.items, input.resources.n);
-    if (result == UDPAI_CTL_GOOD && options->is_waiting)
-        result = udpai_ctl_wait_for_applied(ctl, input.resources.items, input.resources.n);
+    if (result == UDPAI_CLI_GOOD)
+        result = udpai_cli_connect(cli);
+    if (result == UDPAI_CLI_GOOD)
+        result = udpai_ctl_publish(cli, input.resources.items, input.resources.n);
+    if (result == UDPAI_CLI_GOOD && options->is_waiting)
+        result = udpai_ctl_wait_for_applied(cli, input.resources.items, input.resources.n);
     udpai_ctl_input_done(&input);
     return result;
 }

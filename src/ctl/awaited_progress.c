@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How far the clients are with what is awaited, as a line for a terminal. */
 #include "base/vector.h"
+#include "cli/names.h"
 #include "ctl/awaited_view.h"
-#include "ctl/names.h"
 
 #define NAMES_MAX 20 /* of peers: more do not fit into a line */
 
@@ -112,7 +112,7 @@ put_peers(udpai_strbuf *out, const progress *self)
 static void
 put_missing(udpai_strbuf *out, const udpai_ctl_awaited *missing)
 {
-    udpai_str kind = udpai_ctl_type_short(udpai_str_from(missing->type_url));
+    udpai_str kind = udpai_cli_type_short(udpai_str_from(missing->type_url));
     udpai_strbuf_printf(out, "%.*s %s is %s", (int)kind.len, kind.data, missing->name,
                         missing->is_removal        ? "still there"
                         : !missing->status->exists ? "not there"

@@ -3,8 +3,8 @@
 
 #include <time.h>
 
+#include "cli/names.h"
 #include "codec/json_text.h"
-#include "ctl/names.h"
 #include "ctl/status_view.h"
 
 typedef Udpa__Status__V1__AcknowledgementStatus status_message;
@@ -25,9 +25,9 @@ put_kind(udpai_strbuf *out, const udpai_ctl_awaited *awaited)
 {
     const char *name =
         awaited->status && *awaited->status->name ? awaited->status->name : awaited->name;
-    udpai_ctl_put_text(out, udpai_ctl_type_short(udpai_str_from(awaited->type_url)));
+    udpai_cli_put_text(out, udpai_cli_type_short(udpai_str_from(awaited->type_url)));
     udpai_strbuf_putc(out, ' ');
-    udpai_ctl_put_text(out, udpai_str_from(name));
+    udpai_cli_put_text(out, udpai_str_from(name));
 }
 
 /* What there is in place of what is waited for. */
@@ -49,7 +49,7 @@ put_other(udpai_strbuf *out, const udpai_ctl_awaited *awaited)
     if (!awaited->status || !awaited->status->exists)
         return;
     udpai_strbuf_puts(out, ": the node has version ");
-    udpai_ctl_put_text(out, udpai_str_from(awaited->status->version));
+    udpai_cli_put_text(out, udpai_str_from(awaited->status->version));
 }
 
 static void
@@ -65,7 +65,7 @@ put_count(udpai_strbuf *out, const udpai_ctl_awaited *awaited)
     if (awaited->is_removal)
         return;
     udpai_strbuf_puts(out, status->n_subscribed ? " version " : ", version ");
-    udpai_ctl_put_text(out, udpai_str_from(status->version));
+    udpai_cli_put_text(out, udpai_str_from(status->version));
 }
 
 /* Whom nothing is waited for, and where more can be learnt. */
@@ -107,16 +107,16 @@ state_text(const session_message *session)
 }
 
 static void
-add_resource(udpai_ctl_table *table, const udpai_ctl_awaited *awaited)
+add_resource(udpai_cli_table *table, const udpai_ctl_awaited *awaited)
 {
     udpai_strbuf text = {0};
     put_kind(&text, awaited);
-    udpai_ctl_table_add(table, udpai_strbuf_view(&text));
+    udpai_cli_table_add(table, udpai_strbuf_view(&text));
     udpai_strbuf_done(&text);
 }
 
 static void
-add_sessions(udpai_ctl_table *table, const udpai_ctl_awaited *awaited, int64_t now_us)
+add_sessions(udpai_cli_table *table, const udpai_ctl_awaited *awaited, int64_t now_us)
 {
     const status_message *status = awaited->status;
     for (size_t i = 0; i < status->n_sessions; i++) {
@@ -124,38 +124,38 @@ add_sessions(udpai_ctl_table *table, const udpai_ctl_awaited *awaited, int64_t n
         if (!is_told_of(session))
             continue;
         add_resource(table, awaited);
-        udpai_ctl_table_add_text(table, session->id);
-        udpai_ctl_table_add_text(table, udpai_ctl_awaited_peer(session));
-        udpai_ctl_table_add_text(table, session->peer_address);
-        udpai_ctl_table_add_text(table, session->protocol);
-        udpai_ctl_table_add_text(table, state_text(session));
+        udpai_cli_table_add_text(table, session->id);
+        udpai_cli_table_add_text(table, udpai_ctl_awaited_peer(session));
+        udpai_cli_table_add_text(table, session->peer_address);
+        udpai_cli_table_add_text(table, session->protocol);
+        udpai_cli_table_add_text(table, state_text(session));
         udpai_ctl_table_add_age(table, session->since, now_us);
-        udpai_ctl_table_add_text(table, session->message);
+        udpai_cli_table_add_text(table, session->message);
     }
     for (size_t i = 0; i < awaited->absent.n; i++) {
         if (!awaited->absent.items[i].is_gone)
             continue;
         add_resource(table, awaited);
-        udpai_ctl_table_add_text(table, "");
-        udpai_ctl_table_add_text(table, awaited->absent.items[i].peer);
-        udpai_ctl_table_add_text(table, "");
-        udpai_ctl_table_add_text(table, "");
-        udpai_ctl_table_add_text(table, "has left");
-        udpai_ctl_table_add_text(table, "");
-        udpai_ctl_table_add_text(table, "its stream has ended before it had acknowledged it");
+        udpai_cli_table_add_text(table, "");
+        udpai_cli_table_add_text(table, awaited->absent.items[i].peer);
+        udpai_cli_table_add_text(table, "");
+        udpai_cli_table_add_text(table, "");
+        udpai_cli_table_add_text(table, "has left");
+        udpai_cli_table_add_text(table, "");
+        udpai_cli_table_add_text(table, "its stream has ended before it had acknowledged it");
     }
 }
 
 void
 udpai_ctl_put_awaited(udpai_strbuf *out,
-                      udpai_ctl_layout *layout,
+                      udpai_cli_layout *layout,
                       const udpai_ctl_awaited_list *list,
                       int64_t now_us)
 {
     static const char *const heads[] = {"RESOURCE", "SESSION", "PEER", "ADDRESS",
                                         "PROTOCOL", "STATE",   "FOR",  "REASON"};
-    udpai_ctl_table table;
-    udpai_ctl_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
+    udpai_cli_table table;
+    udpai_cli_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
     for (size_t i = 0; i < list->items.n; i++) {
         const udpai_ctl_awaited *awaited = &list->items.items[i];
         if (!udpai_ctl_awaited_is_meant(list, i))
@@ -164,11 +164,11 @@ udpai_ctl_put_awaited(udpai_strbuf *out,
         if (udpai_ctl_awaited_is_there(awaited))
             add_sessions(&table, awaited, now_us);
     }
-    if (udpai_ctl_table_n_rows(&table)) {
+    if (udpai_cli_table_n_rows(&table)) {
         udpai_strbuf_putc(out, '\n');
-        udpai_ctl_table_write(&table, out);
+        udpai_cli_table_write(&table, out);
     }
-    udpai_ctl_table_done(&table);
+    udpai_cli_table_done(&table);
 }
 
 /* ---- JSON ---- */

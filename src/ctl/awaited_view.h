@@ -4,12 +4,12 @@
 #define UDPAI_CTL_AWAITED_VIEW_H
 
 #include "base/strbuf.h"
+#include "cli/table.h"
 #include "ctl/awaited.h"
-#include "ctl/table.h"
 
 /* A line for each resource, then a table of who has not acknowledged it, since when, and why. */
 void udpai_ctl_put_awaited(udpai_strbuf *out,
-                           udpai_ctl_layout *layout,
+                           udpai_cli_layout *layout,
                            const udpai_ctl_awaited_list *list,
                            int64_t now_us);
 /* How far it is, in one line without its end: "3 of 10 clients acknowledge, waiting for: a, b". */

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "base/utf8.h"
-#include "ctl/names.h"
-#include "ctl/order.h"
+#include "cli/names.h"
+#include "cli/order.h"
 #include "ctl/status_view.h"
 #include "reports/client_names.h"
 #include "udpa/status/v1/status.pb-c.h"
@@ -53,7 +53,7 @@ is_client(const session_status *session, bool is_all)
 static int
 compare_names(const char *a, const char *b)
 {
-    return udpai_ctl_compare_names(udpai_str_from(a), udpai_str_from(b));
+    return udpai_cli_compare_names(udpai_str_from(a), udpai_str_from(b));
 }
 
 static int
@@ -96,7 +96,7 @@ is_later(const Google__Protobuf__Timestamp *one, const Google__Protobuf__Timesta
 static void
 add_subscription(client *self, const subscription_status *subscription)
 {
-    udpai_str type = udpai_ctl_type_short(udpai_str_from(subscription->type_url));
+    udpai_str type = udpai_cli_type_short(udpai_str_from(subscription->type_url));
     if (is_of_status(subscription))
         return;
     udpai_strbuf_printf(&self->types, "%s%.*s", self->types.len ? ", " : "", (int)type.len,
@@ -118,21 +118,21 @@ add_subscription(client *self, const subscription_status *subscription)
 
 /* What was refused stays refused until it changes; what is in doubt, until it is sent again. */
 static void
-add_synced(udpai_ctl_table *table, const client *self)
+add_synced(udpai_cli_table *table, const client *self)
 {
     if (self->has_refused)
-        udpai_ctl_table_add(table, UDPAI_STR("no: refused"));
+        udpai_cli_table_add(table, UDPAI_STR("no: refused"));
     else if (self->held)
-        udpai_ctl_table_addf(table, "no: %s", self->held);
+        udpai_cli_table_addf(table, "no: %s", self->held);
     else if (self->pending)
-        udpai_ctl_table_addf(table, "pending: %s %s", self->pending->pending_source,
+        udpai_cli_table_addf(table, "pending: %s %s", self->pending->pending_source,
                              self->pending->pending_why);
     else if (self->is_in_doubt)
-        udpai_ctl_table_add(table, UDPAI_STR("no: in doubt"));
+        udpai_cli_table_add(table, UDPAI_STR("no: in doubt"));
     else if (self->n_unanswered)
-        udpai_ctl_table_addf(table, "no: %llu unanswered", (unsigned long long)self->n_unanswered);
+        udpai_cli_table_addf(table, "no: %llu unanswered", (unsigned long long)self->n_unanswered);
     else
-        udpai_ctl_table_add(table, self->is_behind ? UDPAI_STR("no: behind") : UDPAI_STR("yes"));
+        udpai_cli_table_add(table, self->is_behind ? UDPAI_STR("no: behind") : UDPAI_STR("yes"));
 }
 
 /* In one line. */
@@ -167,7 +167,7 @@ put_short(udpai_strbuf *out, udpai_str line)
 
 /* @p why NULL: nothing was refused. */
 static void
-add_refusal(udpai_ctl_table *table,
+add_refusal(udpai_cli_table *table,
             const char *why,
             const Google__Protobuf__Timestamp *when,
             int64_t now_us)
@@ -184,26 +184,26 @@ add_refusal(udpai_ctl_table *table,
         udpai_strbuf_str(&text, udpai_strbuf_view(&line));
     else
         put_short(&text, udpai_strbuf_view(&line));
-    udpai_ctl_table_add(table, udpai_strbuf_view(&text));
+    udpai_cli_table_add(table, udpai_strbuf_view(&text));
     udpai_strbuf_done(&text);
     udpai_strbuf_done(&line);
 }
 
 static void
-add_client(udpai_ctl_table *table, session_status *const *sessions, size_t n, int64_t now_us)
+add_client(udpai_cli_table *table, session_status *const *sessions, size_t n, int64_t now_us)
 {
     client self = {0};
     const session_status *first = sessions[0];
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < sessions[i]->n_subscriptions; k++)
             add_subscription(&self, sessions[i]->subscriptions[k]);
-    udpai_ctl_table_add_text(table,
+    udpai_cli_table_add_text(table,
                              *first->peer_node_id ? first->peer_node_id : first->peer_identity);
-    udpai_ctl_table_add_text(table, first->peer_address);
-    udpai_ctl_table_add_text(table, first->protocol);
+    udpai_cli_table_add_text(table, first->peer_address);
+    udpai_cli_table_add_text(table, first->protocol);
     udpai_ctl_table_add_age(table, first->since, now_us);
-    udpai_ctl_table_add(table, udpai_strbuf_view(&self.types));
-    udpai_ctl_table_add_number(table, self.n_sent);
+    udpai_cli_table_add(table, udpai_strbuf_view(&self.types));
+    udpai_cli_table_add_number(table, self.n_sent);
     add_synced(table, &self);
     add_refusal(table, self.refusal ? self.refusal->last_error : NULL,
                 self.refusal ? self.refusal->refused : NULL, now_us);
@@ -212,7 +212,7 @@ add_client(udpai_ctl_table *table, session_status *const *sessions, size_t n, in
 
 void
 udpai_ctl_put_clients(udpai_strbuf *out,
-                      udpai_ctl_layout *layout,
+                      udpai_cli_layout *layout,
                       udpa_resource *const *resources,
                       size_t n,
                       bool is_all,
@@ -221,18 +221,18 @@ udpai_ctl_put_clients(udpai_strbuf *out,
     static const char *const heads[] = {"CLIENT", "ADDRESS", "PROTOCOL", "FOR",
                                         "TYPES",  "SENT",    "SYNCED",   "LAST REFUSAL"};
     session_list sessions = {0};
-    udpai_ctl_table table;
+    udpai_cli_table table;
     take_sessions(resources, n, is_all, &sessions);
-    udpai_ctl_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
+    udpai_cli_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
     for (size_t i = 0, end; i < sessions.n; i = end) {
         for (end = i + 1; end < sessions.n; end++)
             if (compare(&sessions.items[i], &sessions.items[end]) != 0)
                 break;
         add_client(&table, sessions.items + i, end - i, now_us);
     }
-    if (udpai_ctl_table_n_rows(&table))
-        udpai_ctl_table_write(&table, out);
-    udpai_ctl_table_done(&table);
+    if (udpai_cli_table_n_rows(&table))
+        udpai_cli_table_write(&table, out);
+    udpai_cli_table_done(&table);
     for (size_t i = 0; i < sessions.n; i++)
         udpa__status__v1__session_status__free_unpacked(sessions.items[i], NULL);
     udpai_vector_done(&sessions);
@@ -272,30 +272,30 @@ held_of(const client_status *status)
 }
 
 static void
-add_state(udpai_ctl_table *table, const client_status *status)
+add_state(udpai_cli_table *table, const client_status *status)
 {
     const char *held = held_of(status);
     if (status->n_errors)
-        udpai_ctl_table_addf(table, "no: refused %llu", (unsigned long long)status->n_errors);
+        udpai_cli_table_addf(table, "no: refused %llu", (unsigned long long)status->n_errors);
     else if (held)
-        udpai_ctl_table_addf(table, "no: %s", held);
+        udpai_cli_table_addf(table, "no: %s", held);
     else if (status->n_synced < status->n_resources)
-        udpai_ctl_table_addf(table, "no: %llu not acknowledged",
+        udpai_cli_table_addf(table, "no: %llu not acknowledged",
                              (unsigned long long)(status->n_resources - status->n_synced));
     else
-        udpai_ctl_table_add(table, UDPAI_STR("yes"));
+        udpai_cli_table_add(table, UDPAI_STR("yes"));
 }
 
 static void
-add_client_of(udpai_ctl_table *table, udpai_str node, const client_status *status, int64_t now_us)
+add_client_of(udpai_cli_table *table, udpai_str node, const client_status *status, int64_t now_us)
 {
     const Envoy__Admin__V3__UpdateFailureState *last = last_failure(status);
-    udpai_ctl_table_add_text(table, *status->client_id ? status->client_id : status->peer_identity);
-    udpai_ctl_table_add(table, node);
-    udpai_ctl_table_add_text(table, status->peer_address);
-    udpai_ctl_table_add_text(table, status->protocol);
+    udpai_cli_table_add_text(table, *status->client_id ? status->client_id : status->peer_identity);
+    udpai_cli_table_add(table, node);
+    udpai_cli_table_add_text(table, status->peer_address);
+    udpai_cli_table_add_text(table, status->protocol);
     udpai_ctl_table_add_age(table, status->since, now_us);
-    udpai_ctl_table_add_number(table, status->n_resources);
+    udpai_cli_table_add_number(table, status->n_resources);
     add_state(table, status);
     add_refusal(table, last ? last->details : NULL, last ? last->last_update_attempt : NULL,
                 now_us);
@@ -303,15 +303,15 @@ add_client_of(udpai_ctl_table *table, udpai_str node, const client_status *statu
 
 void
 udpai_ctl_put_client_tree(udpai_strbuf *out,
-                          udpai_ctl_layout *layout,
+                          udpai_cli_layout *layout,
                           udpa_resource *const *resources,
                           size_t n,
                           int64_t now_us)
 {
     static const char *const heads[] = {"CLIENT", "NODE",      "ADDRESS", "PROTOCOL",
                                         "FOR",    "RESOURCES", "SYNCED",  "LAST REFUSAL"};
-    udpai_ctl_table table;
-    udpai_ctl_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
+    udpai_cli_table table;
+    udpai_cli_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
     for (size_t i = 0; i < n; i++) {
         udpai_client_name name;
         size_t size;
@@ -324,7 +324,7 @@ udpai_ctl_put_client_tree(udpai_strbuf *out,
             add_client_of(&table, name.node, status, now_us);
         udpa__status__v1__client_status__free_unpacked(status, NULL);
     }
-    if (udpai_ctl_table_n_rows(&table))
-        udpai_ctl_table_write(&table, out);
-    udpai_ctl_table_done(&table);
+    if (udpai_cli_table_n_rows(&table))
+        udpai_cli_table_write(&table, out);
+    udpai_cli_table_done(&table);
 }

@@ -3,27 +3,26 @@
 #ifndef UDPAI_CTL_COMMANDS_H
 #define UDPAI_CTL_COMMANDS_H
 
-#include "ctl/client.h"
+#include "cli/client.h"
+#include "ctl/options.h"
 
-typedef udpai_ctl_exit (*udpai_ctl_command_fn)(udpai_ctl *ctl);
+typedef udpai_cli_exit (*udpai_ctl_command_fn)(udpai_cli *cli);
 
-udpai_ctl_exit udpai_ctl_apply(udpai_ctl *ctl);
-udpai_ctl_exit udpai_ctl_delete(udpai_ctl *ctl);
+udpai_cli_exit udpai_ctl_apply(udpai_cli *cli);
+udpai_cli_exit udpai_ctl_delete(udpai_cli *cli);
 /* With --origin. */
-udpai_ctl_exit udpai_ctl_delete_origin(udpai_ctl *ctl);
-udpai_ctl_exit udpai_ctl_get(udpai_ctl *ctl);
-udpai_ctl_exit udpai_ctl_watch(udpai_ctl *ctl);
-udpai_ctl_exit udpai_ctl_status(udpai_ctl *ctl);
-udpai_ctl_exit udpai_ctl_clients(udpai_ctl *ctl);
-udpai_ctl_exit udpai_ctl_validate(udpai_ctl *ctl);
-udpai_ctl_exit udpai_ctl_wait_command(udpai_ctl *ctl);
-udpai_ctl_exit udpai_ctl_conform(udpai_ctl *ctl);
-udpai_ctl_exit udpai_ctl_bench(udpai_ctl *ctl);
-udpai_ctl_exit udpai_ctl_auth(udpai_ctl *ctl);
-udpai_ctl_exit udpai_ctl_sign(udpai_ctl *ctl);
-udpai_ctl_exit udpai_ctl_events(udpai_ctl *ctl);
-udpai_ctl_exit udpai_ctl_verify(udpai_ctl *ctl);
-udpai_ctl_exit udpai_ctl_runtime_command(udpai_ctl *ctl);
-udpai_ctl_exit udpai_ctl_sources_command(udpai_ctl *ctl);
+udpai_cli_exit udpai_ctl_delete_origin(udpai_cli *cli);
+udpai_cli_exit udpai_ctl_get(udpai_cli *cli);
+udpai_cli_exit udpai_ctl_watch(udpai_cli *cli);
+udpai_cli_exit udpai_ctl_status(udpai_cli *cli);
+udpai_cli_exit udpai_ctl_clients(udpai_cli *cli);
+udpai_cli_exit udpai_ctl_validate(udpai_cli *cli);
+udpai_cli_exit udpai_ctl_wait_command(udpai_cli *cli);
+udpai_cli_exit udpai_ctl_auth(udpai_cli *cli);
+udpai_cli_exit udpai_ctl_sign(udpai_cli *cli);
+udpai_cli_exit udpai_ctl_events(udpai_cli *cli);
+udpai_cli_exit udpai_ctl_verify(udpai_cli *cli);
+udpai_cli_exit udpai_ctl_runtime_command(udpai_cli *cli);
+udpai_cli_exit udpai_ctl_sources_command(udpai_cli *cli);
 
 #endif

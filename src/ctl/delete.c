@@ -4,117 +4,119 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "cli/names.h"
 #include "ctl/commands.h"
 #include "ctl/input.h"
-#include "ctl/names.h"
 #include "ctl/origins.h"
 #include "ctl/publish.h"
 #include "ctl/wait.h"
 
 /* ---- what to delete ---- */
 
-static udpai_ctl_exit
-wish_for_files(const udpai_ctl_options *options, udpai_ctl_wishes *wishes)
+static udpai_cli_exit
+request_of_files(const udpai_ctl_options *options, udpai_cli_requests *requests)
 {
     udpai_ctl_input input;
-    udpai_ctl_exit result = udpai_ctl_input_read(&input, options);
-    for (size_t i = 0; i < input.resources.n && result == UDPAI_CTL_GOOD; i++) {
+    udpai_cli_exit result = udpai_ctl_input_read(&input, options);
+    for (size_t i = 0; i < input.resources.n && result == UDPAI_CLI_GOOD; i++) {
         const udpa_resource *resource = input.resources.items[i];
-        udpai_ctl_wish *wish = udpai_ctl_wishes_of_type(wishes, udpa_resource_type_url(resource));
-        if (!wish || udpai_ctl_wish_full_name(wish, udpa_resource_name(resource)) != UDPA_OK) {
-            udpai_ctl_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
-            result = UDPAI_CTL_REFUSED;
+        udpai_cli_request *request =
+            udpai_cli_requests_of_type(requests, udpa_resource_type_url(resource));
+        if (!request ||
+            udpai_cli_request_full_name(request, udpa_resource_name(resource)) != UDPA_OK) {
+            udpai_cli_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
+            result = UDPAI_CLI_REFUSED;
         }
     }
     udpai_ctl_input_done(&input);
     return result;
 }
 
-static udpai_ctl_exit
-find_wishes(const udpai_ctl_options *options, udpai_ctl_wishes *wishes)
+static udpai_cli_exit
+find_requests(const udpai_ctl_options *options, udpai_cli_requests *requests)
 {
-    if (options->files.n && !options->arguments.n)
-        return wish_for_files(options, wishes);
-    if (!options->files.n && options->arguments.n >= 2)
-        return udpai_ctl_wish_of_arguments(options, wishes);
-    udpai_ctl_complain("delete takes a type and names, or files: udpactl delete TYPE NAME..., or "
+    if (options->files.n && !options->common.arguments.n)
+        return request_of_files(options, requests);
+    if (!options->files.n && options->common.arguments.n >= 2)
+        return udpai_cli_request_of_arguments(&options->common, requests);
+    udpai_cli_complain("delete takes a type and names, or files: udpactl delete TYPE NAME..., or "
                        "udpactl delete -f FILE");
-    return UDPAI_CTL_MISTAKE;
+    return UDPAI_CLI_MISTAKE;
 }
 
 /* ---- deleting ---- */
 
 /* What there is, and who contributes to it. */
 typedef struct view {
-    udpai_ctl_found resources, origins;
+    udpai_cli_found resources, origins;
     udpa_resource **answers; /* those of origins; owned; NULL: not asked for */
 } view;
 
-static udpai_ctl_exit
-look(udpai_ctl *ctl, const udpai_ctl_wishes *wishes, view *seen)
+static udpai_cli_exit
+look(udpai_cli *cli, const udpai_cli_requests *requests, view *seen)
 {
     *seen = (view){.answers = NULL};
-    udpai_ctl_found_begin(&seen->resources);
-    udpai_ctl_found_begin(&seen->origins);
-    udpai_ctl_exit result = udpai_ctl_connect(ctl);
-    return result == UDPAI_CTL_GOOD ? udpai_ctl_collect(ctl, wishes, &seen->resources) : result;
+    udpai_cli_found_begin(&seen->resources);
+    udpai_cli_found_begin(&seen->origins);
+    udpai_cli_exit result = udpai_cli_connect(cli);
+    return result == UDPAI_CLI_GOOD ? udpai_cli_collect(cli, requests, &seen->resources) : result;
 }
 
 static void
 view_done(view *seen)
 {
-    udpai_ctl_found_done(&seen->resources);
-    udpai_ctl_found_done(&seen->origins);
+    udpai_cli_found_done(&seen->resources);
+    udpai_cli_found_done(&seen->origins);
     udpai_free(seen->answers);
 }
 
 /* A user who may not ask for them deletes all the same, and reads less. */
-static udpai_ctl_exit
-find_origins(udpai_ctl *ctl, view *seen)
+static udpai_cli_exit
+find_origins(udpai_cli *cli, view *seen)
 {
-    static const udpai_ctl_wishes none;
-    if (udpai_ctl_found_size(&seen->resources) == 0)
-        return UDPAI_CTL_GOOD;
-    ctl->may_be_denied = true;
-    udpai_ctl_exit result = udpai_ctl_find_origins(ctl, &none, &seen->resources, &seen->origins);
-    ctl->may_be_denied = false;
-    seen->answers = udpai_ctl_found_sorted(&seen->origins);
+    static const udpai_cli_requests none;
+    if (udpai_cli_found_size(&seen->resources) == 0)
+        return UDPAI_CLI_GOOD;
+    cli->may_be_denied = true;
+    udpai_cli_exit result = udpai_ctl_find_origins(cli, &none, &seen->resources, &seen->origins);
+    cli->may_be_denied = false;
+    seen->answers = udpai_cli_found_sorted(&seen->origins);
     return result;
 }
 
 static udpai_ctl_contributions
-contributions_of(const udpai_ctl *ctl, const view *seen, const udpa_resource *resource)
+contributions_of(const udpai_cli *cli, const view *seen, const udpa_resource *resource)
 {
-    size_t n = seen->answers ? udpai_ctl_found_size(&seen->origins) : 0;
-    return udpai_ctl_contributions_of(seen->answers, n, resource, ctl->options->node_id);
+    size_t n = seen->answers ? udpai_cli_found_size(&seen->origins) : 0;
+    return udpai_ctl_contributions_of(seen->answers, n, resource, cli->options->node_id);
 }
 
 /* Something else had the name, too. */
 static bool
-tell_left(const udpai_ctl *ctl,
-          const udpa_resource *deleted,
-          const udpa_resource *left,
-          const view *before,
-          const view *after)
+report_left(const udpai_cli *cli,
+            const udpa_resource *deleted,
+            const udpa_resource *left,
+            const view *before,
+            const view *after)
 {
-    const char *node_id = ctl->options->node_id;
-    udpai_str kind = udpai_ctl_type_short(udpai_str_from(udpa_resource_type_url(deleted)));
-    udpai_ctl_contributions was = contributions_of(ctl, before, deleted);
-    udpai_ctl_contributions is = contributions_of(ctl, after, left);
+    const char *node_id = cli->options->node_id;
+    udpai_str kind = udpai_cli_type_short(udpai_str_from(udpa_resource_type_url(deleted)));
+    udpai_ctl_contributions was = contributions_of(cli, before, deleted);
+    udpai_ctl_contributions is = contributions_of(cli, after, left);
     bool is_deleted = was.has_own && !is.has_own;
     if (is_deleted)
-        udpai_ctl_say(
+        udpai_cli_print_line(
             "%.*s %s: what node id '%s' had published is deleted; %s (authority '%s') provides it "
             "still",
             UDPAI_SHOWN(kind), udpa_resource_name(deleted), node_id,
             is.effective ? is.effective : "somebody else", udpa_resource_authority(left));
     else if (!is.effective)
-        udpai_ctl_complain(
+        udpai_cli_complain(
             "%.*s %s is still there, as '%s' states it: what node id '%s' had published is "
             "deleted, if there was any; the action ADMIN is needed to see more",
             UDPAI_SHOWN(kind), udpa_resource_name(deleted), udpa_resource_authority(left), node_id);
     else
-        udpai_ctl_complain("%.*s %s is still there: it comes from %s (authority '%s'), and udpactl "
+        udpai_cli_complain("%.*s %s is still there: it comes from %s (authority '%s'), and udpactl "
                            "takes back only what was applied as node id '%s' (--node-id)",
                            UDPAI_SHOWN(kind), udpa_resource_name(deleted), is.effective,
                            udpa_resource_authority(left), node_id);
@@ -123,20 +125,21 @@ tell_left(const udpai_ctl *ctl,
     return is_deleted;
 }
 
-static udpai_ctl_exit
-tell_all(const udpai_ctl *ctl, const view *before, const view *after)
+static udpai_cli_exit
+report_all(const udpai_cli *cli, const view *before, const view *after)
 {
-    UDPAI_AUTO_FREE udpa_resource **sorted = udpai_ctl_found_sorted(&before->resources);
-    udpai_ctl_exit result = sorted ? UDPAI_CTL_GOOD : UDPAI_CTL_REFUSED;
-    for (size_t i = 0; sorted && i < udpai_ctl_found_size(&before->resources); i++) {
+    UDPAI_AUTO_FREE udpa_resource **sorted = udpai_cli_found_sorted(&before->resources);
+    udpai_cli_exit result = sorted ? UDPAI_CLI_GOOD : UDPAI_CLI_REFUSED;
+    for (size_t i = 0; sorted && i < udpai_cli_found_size(&before->resources); i++) {
         udpai_str type_url = udpai_str_from(udpa_resource_type_url(sorted[i]));
-        udpai_str kind = udpai_ctl_type_short(type_url);
-        const udpa_resource *left = udpai_ctl_found_get(
+        udpai_str kind = udpai_cli_type_short(type_url);
+        const udpa_resource *left = udpai_cli_found_get(
             &after->resources, type_url, udpai_str_from(udpa_resource_name(sorted[i])));
         if (!left)
-            udpai_ctl_say("%.*s %s deleted", UDPAI_SHOWN(kind), udpa_resource_name(sorted[i]));
-        else if (!tell_left(ctl, sorted[i], left, before, after))
-            result = UDPAI_CTL_REFUSED;
+            udpai_cli_print_line("%.*s %s deleted", UDPAI_SHOWN(kind),
+                                 udpa_resource_name(sorted[i]));
+        else if (!report_left(cli, sorted[i], left, before, after))
+            result = UDPAI_CLI_REFUSED;
     }
     return result;
 }
@@ -145,59 +148,59 @@ tell_all(const udpai_ctl *ctl, const view *before, const view *after)
 static void
 forget_left(view *before, const view *after)
 {
-    UDPAI_AUTO_FREE udpa_resource **left = udpai_ctl_found_sorted(&after->resources);
-    for (size_t i = 0; left && i < udpai_ctl_found_size(&after->resources); i++)
-        (void)udpai_ctl_found_drop(&before->resources, left[i]);
+    UDPAI_AUTO_FREE udpa_resource **left = udpai_cli_found_sorted(&after->resources);
+    for (size_t i = 0; left && i < udpai_cli_found_size(&after->resources); i++)
+        (void)udpai_cli_found_drop(&before->resources, left[i]);
 }
 
 /* A new connection is asked, because this one is told of the removal some time. */
-static udpai_ctl_exit
-look_again(udpai_ctl *ctl, const udpai_ctl_wishes *wishes, view *before)
+static udpai_cli_exit
+look_again(udpai_cli *cli, const udpai_cli_requests *requests, view *before)
 {
     view after;
-    udpai_ctl_exit result = look(ctl, wishes, &after);
-    if (result == UDPAI_CTL_GOOD)
-        result = find_origins(ctl, &after);
-    if (result == UDPAI_CTL_GOOD)
-        result = tell_all(ctl, before, &after);
+    udpai_cli_exit result = look(cli, requests, &after);
+    if (result == UDPAI_CLI_GOOD)
+        result = find_origins(cli, &after);
+    if (result == UDPAI_CLI_GOOD)
+        result = report_all(cli, before, &after);
     forget_left(before, &after);
     view_done(&after);
     return result;
 }
 
-static udpai_ctl_exit
-delete_wishes(udpai_ctl *ctl, udpai_ctl_wishes *wishes)
+static udpai_cli_exit
+delete_request(udpai_cli *cli, udpai_cli_requests *requests)
 {
     view before;
-    udpai_ctl_exit result = look(ctl, wishes, &before);
-    bool any = udpai_ctl_found_size(&before.resources) > 0;
-    udpai_ctl_wishes_decide(wishes, &before.resources);
+    udpai_cli_exit result = look(cli, requests, &before);
+    bool any = udpai_cli_found_size(&before.resources) > 0;
+    udpai_cli_requests_decide(requests, &before.resources);
     bool any_missing =
-        result == UDPAI_CTL_GOOD && udpai_ctl_tell_missing(ctl, wishes, &before.resources);
-    if (result == UDPAI_CTL_GOOD)
-        result = find_origins(ctl, &before);
-    if (result == UDPAI_CTL_GOOD && any) /* what was denied is no error of what follows */
-        result = udpai_ctl_connect(ctl);
-    for (size_t i = 0; i < wishes->n && result == UDPAI_CTL_GOOD; i++)
-        result = udpai_ctl_withdraw(ctl, &wishes->items[i]);
-    if (result == UDPAI_CTL_GOOD && any)
-        result = look_again(ctl, wishes, &before);
-    if (result == UDPAI_CTL_GOOD && ctl->options->is_waiting &&
-        udpai_ctl_found_size(&before.resources))
-        result = udpai_ctl_wait_for_deleted(ctl, &before.resources);
+        result == UDPAI_CLI_GOOD && udpai_cli_report_missing(cli, requests, &before.resources);
+    if (result == UDPAI_CLI_GOOD)
+        result = find_origins(cli, &before);
+    if (result == UDPAI_CLI_GOOD && any) /* what was denied is no error of what follows */
+        result = udpai_cli_connect(cli);
+    for (size_t i = 0; i < requests->n && result == UDPAI_CLI_GOOD; i++)
+        result = udpai_ctl_withdraw(cli, &requests->items[i]);
+    if (result == UDPAI_CLI_GOOD && any)
+        result = look_again(cli, requests, &before);
+    if (result == UDPAI_CLI_GOOD && udpai_ctl_options_of(cli->options)->is_waiting &&
+        udpai_cli_found_size(&before.resources))
+        result = udpai_ctl_wait_for_deleted(cli, &before.resources);
     view_done(&before);
-    return result == UDPAI_CTL_GOOD && any_missing ? UDPAI_CTL_REFUSED : result;
+    return result == UDPAI_CLI_GOOD && any_missing ? UDPAI_CLI_REFUSED : result;
 }
 
-udpai_ctl_exit
-udpai_ctl_delete(udpai_ctl *ctl)
+udpai_cli_exit
+udpai_ctl_delete(udpai_cli *cli)
 {
-    udpai_ctl_wishes wishes = {0};
-    if (ctl->options->origin)
-        return udpai_ctl_delete_origin(ctl);
-    udpai_ctl_exit result = find_wishes(ctl->options, &wishes);
-    if (result == UDPAI_CTL_GOOD)
-        result = delete_wishes(ctl, &wishes);
-    udpai_ctl_wishes_done(&wishes);
+    udpai_cli_requests requests = {0};
+    if (udpai_ctl_options_of(cli->options)->origin)
+        return udpai_ctl_delete_origin(cli);
+    udpai_cli_exit result = find_requests(udpai_ctl_options_of(cli->options), &requests);
+    if (result == UDPAI_CLI_GOOD)
+        result = delete_request(cli, &requests);
+    udpai_cli_requests_done(&requests);
     return result;
 }

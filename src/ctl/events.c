@@ -5,8 +5,8 @@
 
 #include "base/alloc.h"
 #include "base/proto.h"
+#include "cli/caller.h"
 #include "codec/event_line.h"
-#include "ctl/caller.h"
 #include "ctl/commands.h"
 #include "ctl/schema.h"
 #include "ctl/show.h"
@@ -33,8 +33,8 @@ static void
 print(void *userdata, udpai_strbuf *out)
 {
     reading *self = userdata;
-    udpai_ctl_exit result = udpai_ctl_print(out);
-    if (fflush(stdout) != 0 || result != UDPAI_CTL_GOOD)
+    udpai_cli_exit result = udpai_cli_print(out);
+    if (fflush(stdout) != 0 || result != UDPAI_CLI_GOOD)
         self->has_failed = true; /* nobody reads it any more */
 }
 
@@ -58,52 +58,53 @@ put_response(reading *self, const response_message *response, udpai_strbuf *out)
     udpai_event_lines_put(out, self->schema, &view, &taker);
 }
 
-static udpai_ctl_exit
+static udpai_cli_exit
 show(reading *self, udpai_str message)
 {
     udpai_strbuf out = {0};
     response_message *response = udpa__service__events__v1__follow_response__unpack(
         NULL, message.len, (const uint8_t *)message.data);
     if (!response) {
-        udpai_ctl_complain("what %s says of its events cannot be read", self->options->server);
-        return UDPAI_CTL_REFUSED;
+        udpai_cli_complain("what %s says of its events cannot be read",
+                           self->options->common.server);
+        return UDPAI_CLI_REFUSED;
     }
     put_response(self, response, &out);
     udpa__service__events__v1__follow_response__free_unpacked(response, NULL);
     print(self, &out);
-    return self->has_failed ? UDPAI_CTL_REFUSED : UDPAI_CTL_GOOD;
+    return self->has_failed ? UDPAI_CLI_REFUSED : UDPAI_CLI_GOOD;
 }
 
-static udpai_ctl_exit
+static udpai_cli_exit
 end_of(const reading *self)
 {
     udpai_call_status status = self->peer.status(self->call);
     udpa_err err = udpa_err_from_grpc(status.code);
     if (err == UDPA_OK)
-        return UDPAI_CTL_GOOD;
-    udpai_ctl_complain("%s: %.*s", self->options->server, UDPAI_SHOWN(status.text));
-    return err == UDPA_ERR_UNAVAILABLE ? UDPAI_CTL_NO_CONNECTION : UDPAI_CTL_REFUSED;
+        return UDPAI_CLI_GOOD;
+    udpai_cli_complain("%s: %.*s", self->options->common.server, UDPAI_SHOWN(status.text));
+    return err == UDPA_ERR_UNAVAILABLE ? UDPAI_CLI_NO_CONNECTION : UDPAI_CLI_REFUSED;
 }
 
 /* A node that is asked for what it holds answers in time. */
-static udpai_ctl_exit
-hear(reading *self)
+static udpai_cli_exit
+receive(reading *self)
 {
     const udpai_ctl_options *options = self->options;
-    udpai_ctl_exit result = UDPAI_CTL_GOOD;
-    while (result == UDPAI_CTL_GOOD) {
+    udpai_cli_exit result = UDPAI_CLI_GOOD;
+    while (result == UDPAI_CLI_GOOD) {
         udpai_str message;
-        udpai_heard heard = self->peer.hear(
-            self->call, options->is_following ? LOOK_MS : options->timeout_ms, &message);
-        if (heard == UDPAI_HEARD_END)
+        udpai_received heard = self->peer.receive(
+            self->call, options->is_following ? LOOK_MS : options->common.timeout_ms, &message);
+        if (heard == UDPAI_RECEIVED_END)
             return end_of(self);
-        if (heard == UDPAI_HEARD_MESSAGE) {
+        if (heard == UDPAI_RECEIVED_MESSAGE) {
             result = show(self, message);
         } else if (!options->is_following) {
-            udpai_ctl_complain(
+            udpai_cli_complain(
                 "no answer from %s within %g s; --timeout SECONDS has it wait longer",
-                options->server, (double)options->timeout_ms / 1000);
-            result = UDPAI_CTL_TIMED_OUT;
+                options->common.server, (double)options->common.timeout_ms / 1000);
+            result = UDPAI_CLI_TIMED_OUT;
         }
     }
     return result;
@@ -116,10 +117,10 @@ put_request(udpai_proto_writer *writer, const reading *self)
 {
     udpai_proto_put_bytes(writer, 1, udpai_str_from(udpai_event_facts_of(self->kind)->word));
     udpai_proto_put_varint_opt(writer, 2, self->options->is_following);
-    udpai_proto_put_bytes_opt(writer, 3, udpai_str_from(self->options->node_id));
+    udpai_proto_put_bytes_opt(writer, 3, udpai_str_from(self->options->common.node_id));
 }
 
-static udpai_ctl_exit
+static udpai_cli_exit
 ask(reading *self)
 {
     udpai_proto_writer writer = {0};
@@ -127,56 +128,56 @@ ask(reading *self)
     UDPAI_AUTO_FREE uint8_t *room = udpai_alloc(writer.size);
     self->call = room ? self->peer.open(self->peer.self, UDPAI_EVENTS_PATH) : NULL;
     if (!self->call) {
-        udpai_ctl_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
-        return UDPAI_CTL_REFUSED;
+        udpai_cli_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
+        return UDPAI_CLI_REFUSED;
     }
     writer = (udpai_proto_writer){room, 0};
     put_request(&writer, self);
     self->peer.send(self->call, (udpai_str){(const char *)room, writer.size});
     self->peer.end(self->call);
-    return UDPAI_CTL_GOOD;
+    return UDPAI_CLI_GOOD;
 }
 
-static udpai_ctl_exit
+static udpai_cli_exit
 connect_to(reading *self)
 {
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    if (udpai_caller_new(&self->caller, self->options, &error) != UDPA_OK) {
-        udpai_ctl_complain_of(error);
-        return UDPAI_CTL_MISTAKE;
+    if (udpai_caller_new(&self->caller, &self->options->common, &error) != UDPA_OK) {
+        udpai_cli_complain_of(error);
+        return UDPAI_CLI_MISTAKE;
     }
     self->peer = udpai_caller_peer(self->caller);
-    if (udpai_caller_connect(self->caller, self->options->timeout_ms, &error) == UDPA_OK)
-        return UDPAI_CTL_GOOD;
-    udpai_ctl_complain("%s: %s", self->options->server, udpa_error_message(error));
-    return UDPAI_CTL_NO_CONNECTION;
+    if (udpai_caller_connect(self->caller, self->options->common.timeout_ms, &error) == UDPA_OK)
+        return UDPAI_CLI_GOOD;
+    udpai_cli_complain("%s: %s", self->options->common.server, udpa_error_message(error));
+    return UDPAI_CLI_NO_CONNECTION;
 }
 
-static udpai_ctl_exit
+static udpai_cli_exit
 choose_kind(reading *self)
 {
     const udpai_ctl_options *options = self->options;
-    const char *word = options->arguments.n == 1 ? options->arguments.items[0] : NULL;
+    const char *word = options->common.arguments.n == 1 ? options->common.arguments.items[0] : NULL;
     if (word && udpai_event_kind_find(udpai_str_from(word), &self->kind))
-        return UDPAI_CTL_GOOD;
-    udpai_ctl_complain("events takes one of access-log, metrics, trace, tap, event: udpactl events "
+        return UDPAI_CLI_GOOD;
+    udpai_cli_complain("events takes one of access-log, metrics, trace, tap, event: udpactl events "
                        "access-log");
-    return UDPAI_CTL_MISTAKE;
+    return UDPAI_CLI_MISTAKE;
 }
 
-udpai_ctl_exit
-udpai_ctl_events(udpai_ctl *ctl)
+udpai_cli_exit
+udpai_ctl_events(udpai_cli *cli)
 {
-    reading self = {.options = ctl->options};
-    udpai_ctl_exit result = choose_kind(&self);
-    if (result == UDPAI_CTL_GOOD && !(self.schema = udpai_ctl_schema(self.options)))
-        result = UDPAI_CTL_MISTAKE;
-    if (result == UDPAI_CTL_GOOD)
+    reading self = {.options = udpai_ctl_options_of(cli->options)};
+    udpai_cli_exit result = choose_kind(&self);
+    if (result == UDPAI_CLI_GOOD && !(self.schema = udpai_ctl_schema(self.options)))
+        result = UDPAI_CLI_MISTAKE;
+    if (result == UDPAI_CLI_GOOD)
         result = connect_to(&self);
-    if (result == UDPAI_CTL_GOOD)
+    if (result == UDPAI_CLI_GOOD)
         result = ask(&self);
-    if (result == UDPAI_CTL_GOOD)
-        result = hear(&self);
+    if (result == UDPAI_CLI_GOOD)
+        result = receive(&self);
     if (self.call)
         self.peer.close(self.call);
     udpai_caller_free(self.caller);

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "cli/help.h"
+#include "cli/tool.h"
 
 /* Of what has tables alone. */
 #define TABLE_OPTIONS                                                                              \
@@ -17,7 +19,7 @@ static const struct verb {
     const char *group; /* NULL: that of the verb before */
     const char *summary;
     const char *usage; /* lines behind "udpactl " */
-    const char *text;
+    const char *text;  /* NULL: that of the program which does it */
 } verbs[] = {
     {"get", "Look", "show resources", "get [TYPE [NAME...]]",
      "Show the resources of these names, of a type, or all.\n"
@@ -136,35 +138,8 @@ static const struct verb {
      "  -n, --namespace NAME   of names that have none (default local)\n"
      "  --trusted AUTHORITY/KEYID=FILE\n"
      "                         a public key or certificate (PEM); may be given again\n"},
-    {"conform", "Test and measure", "test a server of xDS", "conform",
-     "Run scripted conversations with any server of xDS v3.\n"
-     "\n"
-     "  --list                 print the cases, run none\n"
-     "  --run REGEX            only these cases, such as '^delta/'\n"
-     "  --apply-to HOST:PORT   change what it serves by publishing to this node\n"
-     "  --change COMMAND       have this program change what it serves\n"
-     "  --resource TYPE=NAME   without these two: it has this; may be given again\n"
-     "  --rest-server HOST:PORT  where it speaks REST\n"
-     "  --prefix TEXT          of names that are made up (default conform)\n"
-     "  --authority NAME       of names xdstp://NAME/ that are made up\n"
-     "  --quiet-ms MS          how long nothing must come where nothing may (200)\n"
-     "  --strict               what a server should do, it must\n"
-     "  -o, --output FORMAT    table, tap, junit, json, or jsonpath=EXPRESSION\n"},
-    {"bench", NULL, "measure a server of xDS or UDPA under load", "bench",
-     "Open streams, wait until all have what there is, then time changes.\n"
-     "\n"
-     "  --protocol NAME        delta (default), sotw, or udpa\n"
-     "  --streams N, --connections N, --resources N, --size BYTES, --names N,\n"
-     "  --type TYPE, -n NAME, --namespaces N, --namespaces-each N, --plain-names\n"
-     "                         what is asked for, and how often\n"
-     "  --publish, --publish-to HOST:PORT, --control HOST:PORT, --batch N\n"
-     "                         who publishes and changes the resources\n"
-     "  --changes N, --rate N, --depth N, --seconds SECONDS\n"
-     "                         how many changes, and how fast\n"
-     "  --slow N, --slow-rate BYTES, --reconnect, --idle\n"
-     "                         slow readers; all come back; connections alone\n"
-     "  --pid PID[,PID...]     measure CPU and memory of these processes\n"
-     "  -o, --output FORMAT    table, json, or jsonpath=EXPRESSION; --no-headers\n"},
+    {"conform", "Test and measure", "test a server of xDS", "conform", NULL},
+    {"bench", NULL, "measure a server of xDS or UDPA under load", "bench", NULL},
     {"xds", NULL, "get and watch of any server of xDS", "xds get|watch TYPE [NAME...]",
      "Be a client of a server of xDS v3, and show what it serves.\n"
      "\n"
@@ -202,28 +177,14 @@ udpai_ctl_help_put_verbs(udpai_strbuf *out)
                            "options,\nshort names of types and exit statuses; see udpactl(1).\n");
 }
 
-/* "Usage: udpactl delete TYPE NAME...", and a line for each other form. */
-static void
-put_usage(udpai_strbuf *out, const char *usage)
-{
-    const char *head = "Usage: ";
-    for (const char *end; (end = strchr(usage, '\n')); usage = end + 1) {
-        udpai_strbuf_printf(out, "%sudpactl %.*s\n", head, (int)(end - usage), usage);
-        head = "       ";
-    }
-    udpai_strbuf_printf(out, "%sudpactl %s\n", head, usage);
-}
-
 bool
 udpai_ctl_help_put_verb(udpai_strbuf *out, const char *name)
 {
     const struct verb *verb = find(name);
+    const udpai_cli_tool *tool = udpai_cli_tool_find(name);
     if (!verb)
         return false;
-    put_usage(out, verb->usage);
-    udpai_strbuf_printf(out, "\n%s", verb->text);
-    udpai_strbuf_puts(out, "\n--server, --http, --ca, --cert, --key, --server-name, --node-id and "
-                           "--timeout\nare of the connection: 'udpactl --help', udpactl(1).\n");
+    udpai_cli_help_put(out, "udpactl", verb->usage, tool ? tool->help : verb->text);
     return true;
 }
 
@@ -231,11 +192,7 @@ const char *
 udpai_ctl_help_wanted(int argc, char *const *argv)
 {
     const struct verb *verb = NULL;
-    bool is_asked = false;
-    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
-        if (!verb)
-            verb = find(argv[i]);
-        is_asked |= strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-?") == 0;
-    }
-    return is_asked && verb ? verb->name : NULL;
+    for (int i = 1; !verb && i < argc && strcmp(argv[i], "--") != 0; i++)
+        verb = find(argv[i]);
+    return verb && udpai_cli_help_is_wanted(argc, argv) ? verb->name : NULL;
 }

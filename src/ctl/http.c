@@ -5,8 +5,8 @@
 #include <time.h>
 
 #include "base/alloc.h"
-#include "ctl/client.h"
-#include "ctl/table.h"
+#include "cli/client.h"
+#include "cli/table.h"
 #include "transport/http/asker.h"
 
 #define ANSWER_MAX ((size_t)256 << 20)
@@ -65,10 +65,10 @@ static bool
 set_address(request *self, const char *path)
 {
     const udpai_ctl_options *options = self->options;
-    bool has_name = options->ca && options->server_name, is_set = true;
-    udpai_strbuf_puts(&self->url, options->ca ? "https://" : "http://");
-    udpai_strbuf_puts(&self->url, has_name ? options->server_name : options->http);
-    udpai_strbuf_puts(&self->url, has_name ? strrchr(options->http, ':') : "");
+    bool has_name = options->common.ca && options->common.server_name, is_set = true;
+    udpai_strbuf_puts(&self->url, options->common.ca ? "https://" : "http://");
+    udpai_strbuf_puts(&self->url, has_name ? options->common.server_name : options->common.http);
+    udpai_strbuf_puts(&self->url, has_name ? strrchr(options->common.http, ':') : "");
     udpai_strbuf_puts(&self->url, path);
     if (udpai_strbuf_failed(&self->url))
         return false;
@@ -76,7 +76,7 @@ set_address(request *self, const char *path)
     if (!has_name)
         return is_set;
     udpai_strbuf to = {0};
-    udpai_strbuf_printf(&to, "::%s", options->http);
+    udpai_strbuf_printf(&to, "::%s", options->common.http);
     self->connect_to = udpai_strbuf_failed(&to) ? NULL : curl_slist_append(NULL, to.data);
     udpai_strbuf_done(&to);
     SET(CURLOPT_CONNECT_TO, self->connect_to);
@@ -87,11 +87,11 @@ static bool
 prepare(request *self, const char *path, const udpai_strbuf *body)
 {
     bool is_set = set_address(self, path);
-    SET(CURLOPT_PROTOCOLS_STR, self->options->ca ? "https" : "http");
+    SET(CURLOPT_PROTOCOLS_STR, self->options->common.ca ? "https" : "http");
     SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
     SET(CURLOPT_PROXY, ""); /* it would see, and could change, what is said */
     SET(CURLOPT_NOSIGNAL, 1L);
-    SET(CURLOPT_TIMEOUT_MS, (long)self->options->timeout_ms);
+    SET(CURLOPT_TIMEOUT_MS, (long)self->options->common.timeout_ms);
     SET(CURLOPT_ERRORBUFFER, self->words);
     SET(CURLOPT_USERAGENT, "udpactl");
     SET(CURLOPT_WRITEFUNCTION, on_body);
@@ -103,61 +103,62 @@ prepare(request *self, const char *path, const udpai_strbuf *body)
         SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body->len);
         SET(CURLOPT_POSTFIELDS, body->data);
     }
-    return is_set && (!body || self->fields) && (!self->options->ca || set_tls(self));
+    return is_set && (!body || self->fields) && (!self->options->common.ca || set_tls(self));
 }
 
 /* ---- what it comes to ---- */
 
-static udpai_ctl_exit
-tell_failure(const request *self, CURLcode code)
+static udpai_cli_exit
+report_failure(const request *self, CURLcode code)
 {
     const udpai_ctl_options *options = self->options;
     if (code == CURLE_OPERATION_TIMEDOUT) {
-        udpai_ctl_complain("no answer from %s within %g s; --timeout SECONDS has it wait longer",
-                           options->http, (double)options->timeout_ms / 1000);
-        return UDPAI_CTL_TIMED_OUT;
+        udpai_cli_complain("no answer from %s within %g s; --timeout SECONDS has it wait longer",
+                           options->common.http, (double)options->common.timeout_ms / 1000);
+        return UDPAI_CLI_TIMED_OUT;
     }
     if (self->is_too_large) {
-        udpai_ctl_complain("the answer of %s is larger than %zu bytes", options->http, ANSWER_MAX);
-        return UDPAI_CTL_REFUSED;
+        udpai_cli_complain("the answer of %s is larger than %zu bytes", options->common.http,
+                           ANSWER_MAX);
+        return UDPAI_CLI_REFUSED;
     }
-    udpai_ctl_complain("cannot ask %s: %s", options->http,
+    udpai_cli_complain("cannot ask %s: %s", options->common.http,
                        *self->words ? self->words : curl_easy_strerror(code));
-    udpai_ctl_note("Where the node serves HTTP is given by --http HOST:PORT, or by the environment "
+    udpai_cli_note("Where the node serves HTTP is given by --http HOST:PORT, or by the environment "
                    "variable UDPACTL_HTTP%s; the node is started with --http, or has http.sockets "
                    "in its bootstrap file.",
-                   options->ca ? "" : "; --ca FILE makes it TLS");
-    return UDPAI_CTL_NO_CONNECTION;
+                   options->common.ca ? "" : "; --ca FILE makes it TLS");
+    return UDPAI_CLI_NO_CONNECTION;
 }
 
-static udpai_ctl_exit
+static udpai_cli_exit
 perform(request *self, const char *path, const udpai_strbuf *body)
 {
     self->easy = curl_easy_init();
     if (!self->easy || !prepare(self, path, body)) {
-        udpai_ctl_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
-        return UDPAI_CTL_REFUSED;
+        udpai_cli_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
+        return UDPAI_CLI_REFUSED;
     }
     CURLcode code = curl_easy_perform(self->easy);
     if (code != CURLE_OK)
-        return tell_failure(self, code);
+        return report_failure(self, code);
     (void)curl_easy_getinfo(self->easy, CURLINFO_RESPONSE_CODE, &self->answer->status);
-    return UDPAI_CTL_GOOD;
+    return UDPAI_CLI_GOOD;
 }
 
 static udpa_err
 read_files(request *self, udpa_error **ret_error)
 {
-    const udpai_tls_paths paths = {.certificate = self->options->certificate,
-                                   .private_key = self->options->key,
-                                   .authorities = self->options->ca};
-    udpa_err err = udpai_http_address_check(self->options->http, ret_error);
-    return err || !self->options->ca
+    const udpai_tls_paths paths = {.certificate = self->options->common.certificate,
+                                   .private_key = self->options->common.key,
+                                   .authorities = self->options->common.ca};
+    udpa_err err = udpai_http_address_check(self->options->common.http, ret_error);
+    return err || !self->options->common.ca
                ? err
                : udpai_tls_files_read(&self->files, &paths, (int64_t)time(NULL), ret_error);
 }
 
-udpai_ctl_exit
+udpai_cli_exit
 udpai_ctl_http_ask(const udpai_ctl_options *options,
                    const char *path,
                    const udpai_strbuf *body,
@@ -166,11 +167,11 @@ udpai_ctl_http_ask(const udpai_ctl_options *options,
     request self = {.options = options, .answer = ret_answer};
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     *ret_answer = (udpai_ctl_answer){0};
-    udpai_ctl_exit result = UDPAI_CTL_MISTAKE;
+    udpai_cli_exit result = UDPAI_CLI_MISTAKE;
     if (read_files(&self, &error) == UDPA_OK)
         result = perform(&self, path, body);
     else
-        udpai_ctl_complain_of(error);
+        udpai_cli_complain_of(error);
     curl_easy_cleanup(self.easy);
     curl_slist_free_all(self.connect_to);
     curl_slist_free_all(self.fields);
@@ -179,19 +180,19 @@ udpai_ctl_http_ask(const udpai_ctl_options *options,
     return result;
 }
 
-udpai_ctl_exit
+udpai_cli_exit
 udpai_ctl_http_refused(const udpai_ctl_options *options,
                        const udpai_ctl_answer *answer,
                        const char *hint)
 {
     udpai_strbuf words = {0};
     udpai_ctl_answer_words(answer, &words);
-    udpai_ctl_complain("%s has answered %ld%s%s%s", options->http, answer->status,
+    udpai_cli_complain("%s has answered %ld%s%s%s", options->common.http, answer->status,
                        words.len ? ": " : "", words.len ? words.data : "",
                        answer->status == FORBIDDEN ? "; this takes a rule with the action ADMIN"
                                                    : hint);
     udpai_strbuf_done(&words);
-    return UDPAI_CTL_REFUSED;
+    return UDPAI_CLI_REFUSED;
 }
 
 void
@@ -200,7 +201,7 @@ udpai_ctl_answer_words(const udpai_ctl_answer *answer, udpai_strbuf *words)
     udpai_str said = udpai_strbuf_view(&answer->text);
     while (said.len && said.data[said.len - 1] == '\n')
         said.len--;
-    udpai_ctl_put_text(words, (udpai_str){said.data, udpai_min_size(said.len, WORDS_MAX)});
+    udpai_cli_put_text(words, (udpai_str){said.data, udpai_min_size(said.len, WORDS_MAX)});
 }
 
 void

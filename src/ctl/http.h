@@ -12,9 +12,9 @@ typedef struct udpai_ctl_answer {
 } udpai_ctl_answer;
 
 /* Asks --http for a path: POST with this JSON as its body, GET without one. There is an answer, of
- * whatever status, if the result is UDPAI_CTL_GOOD; else it was said why not. To be followed by
+ * whatever status, if the result is UDPAI_CLI_GOOD; else it was said why not. To be followed by
  * udpai_ctl_answer_done() in any case. */
-udpai_ctl_exit udpai_ctl_http_ask(const udpai_ctl_options *options,
+udpai_cli_exit udpai_ctl_http_ask(const udpai_ctl_options *options,
                                   const char *path,
                                   const udpai_strbuf *body,
                                   udpai_ctl_answer *ret_answer);
@@ -22,7 +22,7 @@ udpai_ctl_exit udpai_ctl_http_ask(const udpai_ctl_options *options,
 void udpai_ctl_answer_words(const udpai_ctl_answer *answer, udpai_strbuf *words);
 /* Says that the node has refused, in its words, which go to a terminal; @p hint: what to do, behind
  * them, of a status for which there is nothing to be said for every page. */
-udpai_ctl_exit udpai_ctl_http_refused(const udpai_ctl_options *options,
+udpai_cli_exit udpai_ctl_http_refused(const udpai_ctl_options *options,
                                       const udpai_ctl_answer *answer,
                                       const char *hint);
 void udpai_ctl_answer_done(udpai_ctl_answer *answer);

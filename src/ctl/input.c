@@ -11,8 +11,8 @@
 
 #include "base/map.h"
 #include "base/strbuf.h"
-#include "ctl/client.h"
-#include "ctl/names.h"
+#include "cli/client.h"
+#include "cli/names.h"
 #include "ctl/schema.h"
 #include "model/resource.h"
 
@@ -22,7 +22,7 @@
 static void
 mistake(udpai_ctl_input *input, const char *path, const char *why)
 {
-    udpai_ctl_complain("%s: %s", path, why);
+    udpai_cli_complain("%s: %s", path, why);
     input->n_mistakes++;
 }
 
@@ -95,7 +95,7 @@ take_contents(udpai_ctl_input *input, const char *path, udpai_str contents)
     };
     udpai_resource_list list = {0};
     if (udpai_resource_file_read(input->schema, &file, &list, &error) != UDPA_OK) {
-        udpai_ctl_note("%s", udpa_error_message(error)); /* it begins with the place */
+        udpai_cli_note("%s", udpa_error_message(error)); /* it begins with the place */
         input->n_mistakes++;
         return;
     }
@@ -210,9 +210,9 @@ note(udpai_ctl_input *input, udpai_map *map, struct known *known)
 {
     const udpa_resource *resource = input->resources.items[known->index];
     const struct known *first = udpai_map_get(map, known->key);
-    udpai_str kind = udpai_ctl_type_short(udpai_resource_type_url(resource));
+    udpai_str kind = udpai_cli_type_short(udpai_resource_type_url(resource));
     if (first) {
-        udpai_ctl_complain("%s: %.*s '%s' is already at %s", input->places.items[known->index],
+        udpai_cli_complain("%s: %.*s '%s' is already at %s", input->places.items[known->index],
                            (int)kind.len, kind.data, udpa_resource_name(resource),
                            input->places.items[first->index]);
         input->n_mistakes++;
@@ -249,37 +249,37 @@ check_sizes(udpai_ctl_input *input)
 {
     for (size_t i = 0; i < input->resources.n; i++) {
         const udpa_resource *resource = input->resources.items[i];
-        udpai_str kind = udpai_ctl_type_short(udpai_resource_type_url(resource));
+        udpai_str kind = udpai_cli_type_short(udpai_resource_type_url(resource));
         size_t size = udpai_resource_footprint(resource);
         if (size <= UDPAI_CTL_RESOURCE_BYTES)
             continue;
-        udpai_ctl_complain("%s: %.*s '%s' has %zu bytes, and a resource may have %zu",
+        udpai_cli_complain("%s: %.*s '%s' has %zu bytes, and a resource may have %zu",
                            input->places.items[i], (int)kind.len, kind.data,
                            udpa_resource_name(resource), size, UDPAI_CTL_RESOURCE_BYTES);
         input->n_mistakes++;
     }
 }
 
-udpai_ctl_exit
+udpai_cli_exit
 udpai_ctl_input_read(udpai_ctl_input *input, const udpai_ctl_options *options)
 {
     *input = (udpai_ctl_input){
         .schema = udpai_ctl_schema(options),
-        .name_space = udpai_str_from(udpai_ctl_namespace(options)),
+        .name_space = udpai_str_from(udpai_cli_namespace(&options->common)),
         .is_restored = options->is_restore,
     };
     if (!input->schema)
-        return UDPAI_CTL_MISTAKE;
+        return UDPAI_CLI_MISTAKE;
     for (size_t i = 0; i < options->files.n; i++)
         take(input, options->files.items[i]);
     check_doubles(input);
     check_sizes(input);
     if (input->n_mistakes)
-        return UDPAI_CTL_MISTAKE;
+        return UDPAI_CLI_MISTAKE;
     if (input->resources.n)
-        return UDPAI_CTL_GOOD;
-    udpai_ctl_complain("there are no resources in what -f names");
-    return UDPAI_CTL_MISTAKE;
+        return UDPAI_CLI_GOOD;
+    udpai_cli_complain("there are no resources in what -f names");
+    return UDPAI_CLI_MISTAKE;
 }
 
 void

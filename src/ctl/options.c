@@ -8,33 +8,20 @@
 
 #include "base/alloc.h"
 #include "base/strbuf.h"
+#include "cli/names.h"
 #include "ctl/help.h"
-#include "ctl/names.h"
 #include "model/name.h"
 
-#define VERSION "0.1.0"
-#define DEFAULT_SERVER "127.0.0.1:18000"
-#define DEFAULT_HTTP_PORT "18080"
-#define DEFAULT_HTTP "127.0.0.1:" DEFAULT_HTTP_PORT
-#define DEFAULT_NAMESPACE "local"
-#define TIMEOUT_MAX_S 86400
 #define TIMEOUT_MS 5000
 #define XDS_TIMEOUT_MS 20000 /* what is not there may be waited for */
 
 /* glibc looks for it among the program's symbols. */
 extern const char *argp_program_version __attribute__((visibility("default")));
-const char *argp_program_version = "udpactl " VERSION;
+const char *argp_program_version = "udpactl " UDPAI_CLI_VERSION;
 
 enum {
-    SERVER = 256,
-    CA,
-    CERTIFICATE,
-    KEY,
-    SERVER_NAME,
-    DESCRIPTORS,
-    TIMEOUT,
-    NODE_ID,
-    STATE_OF_THE_WORLD,
+    STATE_OF_THE_WORLD = 256,
+
     REST,
     VALIDATE,
     WAIT,
@@ -51,10 +38,9 @@ enum {
     AS_SOURCE,
     ORIGIN,
     DRY_RUN,
-    HTTP,
 };
 
-#define WAIT_S 60
+#define WAIT_MS 60000 /* for acknowledgements */
 
 static const struct argp_option known_options[] = {
     {NULL, 0, NULL, 0, "What to do:", 1},
@@ -108,33 +94,10 @@ static const struct argp_option known_options[] = {
      "delete: what this node has read itself, and will not come back with, wherever it came to", 1},
     {"dry-run", DRY_RUN, NULL, 0, "delete --origin: only show what would go", 1},
     {NULL, 0, NULL, 0, "The node (each command takes these options, before or after it):", 2},
-    {"server", SERVER, "HOST:PORT", 0,
-     "The node (default: environment variable UDPACTL_SERVER, else " DEFAULT_SERVER ")", 2},
-    {"http", HTTP, "HOST:PORT", 0,
-     "Where the node serves HTTP, which runtime, sources and delete --origin ask (default: the "
-     "host "
-     "of --server with port " DEFAULT_HTTP_PORT
-     ", else environment variable UDPACTL_HTTP, else " DEFAULT_HTTP ")",
-     2},
-    {"timeout", TIMEOUT, "SECONDS", 0,
-     "How long to wait for its answers (default 5; xds and bench 20; for acknowledgements 60)", 2},
-    {"ca", CA, "FILE", 0, "Use TLS; these certificates (PEM) must have signed that of the node", 2},
-    {"cert", CERTIFICATE, "FILE", 0, "Our certificate (PEM)", 2},
-    {"key", KEY, "FILE", 0, "Its key (PEM); sign: the private key to sign with", 2},
-    {"server-name", SERVER_NAME, "NAME", 0,
-     "The name that the node's certificate must have (default: the host of --server)", 2},
-    {"node-id", NODE_ID, "ID", 0,
-     "The node id to publish as (default udpactl); the same id replaces and deletes what was "
-     "applied",
-     2},
     {"state-of-the-world", STATE_OF_THE_WORLD, NULL, 0,
      "xds: use the state of the world protocol (default: the delta protocol)", 2},
     {"rest", REST, NULL, 0, "xds: use REST and JSON (default: gRPC)", 2},
     {NULL, 0, NULL, 0, "And:", 3},
-    {"descriptors", DESCRIPTORS, "FILE", 0,
-     "Descriptor set of the types to be read and shown (default envoy-v3.descriptors beside the "
-     "program)",
-     3},
     {0},
 };
 
@@ -155,7 +118,7 @@ filter_help(int key, const char *text, void *input)
         return (char *)(uintptr_t)text;
     udpai_strbuf help = {0};
     udpai_strbuf_puts(&help, "Short names of types:\n");
-    udpai_ctl_visit_types(put_type, &help);
+    udpai_cli_visit_types(put_type, &help);
     udpai_strbuf_putc(&help, '\n');
     udpai_strbuf_puts(&help, text);
     /* argp frees it with free(), and our allocator may count. */
@@ -200,17 +163,6 @@ static const char doc[] =
 /* ---- parsing ---- */
 
 static void
-set_timeout(udpai_ctl_options *given, const char *text, const struct argp_state *state)
-{
-    char *end;
-    double seconds = strtod(text, &end);
-    if (end == text || *end || !isfinite(seconds) || seconds < 0.001 || seconds > TIMEOUT_MAX_S)
-        argp_error(state, "--timeout %s: give seconds, such as 5 or 0.5, at most %d", text,
-                   TIMEOUT_MAX_S);
-    given->timeout_ms = given->wait_ms = (uint64_t)(seconds * 1000);
-}
-
-static void
 set_at_least(udpai_ctl_options *given, const char *text, const struct argp_state *state)
 {
     char *end;
@@ -222,36 +174,20 @@ set_at_least(udpai_ctl_options *given, const char *text, const struct argp_state
 }
 
 static void
-set_format(udpai_ctl_options *given, const char *text, const struct argp_state *state)
+choose_command(udpai_ctl_options *given, const char *text)
 {
-    static const char *const formats[] = {"table", "yaml", "json", "name", "path"};
-    given->format_name = text;
-    given->format = UDPAI_CTL_TABLE;
-    if (udpai_ctl_output_format_take(&given->output, text, state)) {
-        given->format = given->output.jsonpath ? UDPAI_CTL_JSON : UDPAI_CTL_TABLE;
-        return;
-    }
-    for (size_t i = 0; i < UDPAI_ARRAY_LEN(formats); i++)
-        if (strcmp(text, formats[i]) == 0) {
-            given->format = (udpai_ctl_format)i;
-            return;
-        }
-    if (udpai_conform_form_take(&given->conform, text))
-        return;
-    argp_error(state,
-               "-o %s: the formats are table, wide, yaml, json, jsonpath=EXPRESSION, and name, of "
-               "get also path, and of conform tap and junit",
-               text);
+    given->common.command = text;
+    given->tool = udpai_cli_tool_find(text);
 }
 
 static void
 add_argument(udpai_ctl_options *given, const char *text)
 {
-    if (!given->command && !given->is_xds && strcmp(text, "xds") == 0)
-        given->is_xds = true;
-    else if (!given->command)
-        given->command = text;
-    else if (!udpai_vector_push(&given->arguments, text))
+    if (!given->common.command && !given->common.is_xds && strcmp(text, "xds") == 0)
+        given->common.is_xds = true;
+    else if (!given->common.command)
+        choose_command(given, text);
+    else if (!udpai_vector_push(&given->common.arguments, text))
         abort();
 }
 
@@ -265,20 +201,35 @@ check_not_wait(const udpai_ctl_options *given, const struct argp_state *state, b
         argp_error(state, "--at-least and --despite-refusals go with wait, or with --wait");
 }
 
-/* Some formats are for test results, others for resources. */
+/* Of a program that is called, it knows its formats itself. */
 static void
 check_format(const udpai_ctl_options *given, const struct argp_state *state)
 {
-    bool is_conform = strcmp(given->command, "conform") == 0;
-    bool is_of_resources = given->format == UDPAI_CTL_YAML || given->format == UDPAI_CTL_NAME;
-    bool is_get = strcmp(given->command, "get") == 0;
-    if (given->format == UDPAI_CTL_PATH && (!is_get || given->is_xds || given->all_origins))
-        argp_error(state, "-o path goes with get, of a node of UDPA, and shows what counts alone");
-    if (given->all_origins && (!is_get || given->is_xds || given->format == UDPAI_CTL_NAME))
+    bool is_of_conform =
+        given->common.format == UDPAI_CLI_TAP || given->common.format == UDPAI_CLI_JUNIT;
+    bool is_get = strcmp(given->common.command, "get") == 0;
+    if (given->all_origins &&
+        (!is_get || given->common.is_xds || given->common.format == UDPAI_CLI_NAME))
         argp_error(state, "--all-origins goes with get, of a node of UDPA, and has table, yaml and "
                           "json");
-    if (is_conform ? is_of_resources : given->conform.form != UDPAI_CONFORM_NO_FORM)
-        argp_error(state, "-o %s: %s has not this format", given->format_name, given->command);
+    if (given->tool)
+        return;
+    if (given->common.format == UDPAI_CLI_PATH &&
+        (!is_get || given->common.is_xds || given->all_origins))
+        argp_error(state, "-o path goes with get, of a node of UDPA, and shows what counts alone");
+    if (is_of_conform)
+        argp_error(state, "-o %s: %s has not this format", given->common.format_name,
+                   given->common.command);
+}
+
+static void
+check_of_tool(const char *option,
+              const udpai_cli_tool *of,
+              const udpai_cli_tool *called,
+              const struct argp_state *state)
+{
+    if (option && of != called)
+        argp_error(state, "--%s is for %s alone", option, of->word);
 }
 
 /* An option that a command does not heed is a mistake: whoever gave it expected something. */
@@ -288,85 +239,82 @@ check_heeded(udpai_ctl_options *given, const struct argp_state *state)
     static const struct {
         const char *command;
         bool files, format, name_space, waits, is_wait;
+        unsigned tables;
     } commands[] = {
-        {"apply", true, false, true, true, false},
-        {"delete", true, false, true, true, false},
-        {"get", false, true, true, false, false},
-        {"watch", false, true, true, false, false},
-        {"status", false, true, false, false, false},
-        {"validate", true, false, true, false, false},
-        {"wait", true, true, true, false, true},
-        {"conform", false, true, true, false, false},
-        {"auth", false, false, true, false, false},
-        {"sign", true, true, true, false, false},
-        {"verify", true, false, true, false, false},
-        {"bench", false, true, true, false, false},
-        {"clients", false, true, false, false, false},
-        {"events", false, false, false, false, false},
-        {"runtime", false, true, false, false, false},
-        {"sources", false, false, false, false, false},
+        {"apply", true, false, true, true, false, 0},
+        {"delete", true, false, true, true, false, 0},
+        {"get", false, true, true, false, false,
+         UDPAI_CLI_HAS_TABLE | UDPAI_CLI_HAS_WIDE | UDPAI_CLI_IS_SORTABLE},
+        {"watch", false, true, true, false, false, UDPAI_CLI_HAS_TABLE | UDPAI_CLI_HAS_WIDE},
+        {"status", false, true, false, false, false,
+         UDPAI_CLI_HAS_TABLE | UDPAI_CLI_HAS_WIDE | UDPAI_CLI_IS_SORTABLE},
+        {"validate", true, false, true, false, false, 0},
+        {"wait", true, true, true, false, true,
+         UDPAI_CLI_HAS_TABLE | UDPAI_CLI_HAS_WIDE | UDPAI_CLI_IS_SORTABLE},
+        {"conform", false, true, true, false, false, 0},
+        {"auth", false, false, true, false, false, 0},
+        {"sign", true, true, true, false, false, 0},
+        {"verify", true, false, true, false, false, 0},
+        {"bench", false, true, true, false, false, 0},
+        {"clients", false, true, false, false, false,
+         UDPAI_CLI_HAS_TABLE | UDPAI_CLI_HAS_WIDE | UDPAI_CLI_IS_SORTABLE},
+        {"events", false, false, false, false, false, 0},
+        {"runtime", false, true, false, false, false,
+         UDPAI_CLI_HAS_TABLE | UDPAI_CLI_HAS_WIDE | UDPAI_CLI_IS_SORTABLE},
+        {"sources", false, false, false, false, false, 0},
     };
 
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(commands); i++) {
-        if (strcmp(given->command, commands[i].command) != 0)
+        if (strcmp(given->common.command, commands[i].command) != 0)
             continue;
         if (given->files.n && !commands[i].files)
-            argp_error(state, "-f %s: %s takes no files", given->files.items[0], given->command);
-        if (given->format_name && !commands[i].format)
-            argp_error(state, "-o %s: %s has one form of output", given->format_name,
-                       given->command);
-        if (given->name_space && !commands[i].name_space)
-            argp_error(state, "-n %s: %s is of no namespace", given->name_space, given->command);
-        if (given->validates && strcmp(given->command, "apply") != 0)
-            argp_error(state, "--validate: %s publishes nothing", given->command);
+            argp_error(state, "-f %s: %s takes no files", given->files.items[0],
+                       given->common.command);
+        if (given->common.format_name && !commands[i].format)
+            argp_error(state, "-o %s: %s has one form of output", given->common.format_name,
+                       given->common.command);
+        if (given->common.name_space && !commands[i].name_space)
+            argp_error(state, "-n %s: %s is of no namespace", given->common.name_space,
+                       given->common.command);
+        if (given->validates && strcmp(given->common.command, "apply") != 0)
+            argp_error(state, "--validate: %s publishes nothing", given->common.command);
         if (given->is_waiting && !commands[i].waits)
             argp_error(state, "--wait goes with apply and delete");
-        if (given->is_following && strcmp(given->command, "events") != 0)
+        if (given->is_following && strcmp(given->common.command, "events") != 0)
             argp_error(state, "--follow goes with events");
-        if (given->is_of_tree && strcmp(given->command, "clients") != 0)
+        if (given->is_of_tree && strcmp(given->common.command, "clients") != 0)
             argp_error(state, "--tree goes with clients");
-        if (given->as_source && strcmp(given->command, "sources") != 0)
+        if (given->as_source && strcmp(given->common.command, "sources") != 0)
             argp_error(state, "--as-source goes with sources accept");
-        if (given->origin && strcmp(given->command, "delete") != 0)
+        if (given->origin && strcmp(given->common.command, "delete") != 0)
             argp_error(state, "--origin goes with delete");
         if (given->is_dry_run && !given->origin)
             argp_error(state, "--dry-run goes with delete --origin");
         if (!commands[i].is_wait)
             check_not_wait(given, state, given->is_waiting);
+        if (!given->tool)
+            udpai_cli_output_options_check(&given->common.output, given->common.command,
+                                           commands[i].tables,
+                                           given->common.format == UDPAI_CLI_TABLE, state);
     }
     check_format(given, state);
-    udpai_ctl_output_options_check(&given->output, given->command, given->format == UDPAI_CTL_TABLE,
-                                   state);
-    udpai_conform_options_check(&given->conform, given->command, state);
-    udpai_ctl_sign_options_check(&given->sign, given->command, state);
-    udpai_ctl_validate_options_check(&given->validate, given->command, state);
-    udpai_bench_options_check(&given->bench, given->command, state);
-}
-
-static void
-check_values(const udpai_ctl_options *given, const struct argp_state *state)
-{
-    if (!*given->node_id)
-        argp_error(state, "--node-id: an id is not empty");
-    if (given->name_space &&
-        (!*given->name_space ||
-         udpai_prefix_check(udpai_str_from(given->name_space), NULL) != UDPA_OK))
-        argp_error(state,
-                   "-n %s: a namespace has labels of a-z, 0-9 and '-', with dots between, such as "
-                   "com.acme",
-                   given->name_space);
+    check_of_tool(given->conform_option, &udpai_cli_conform, given->tool, state);
+    check_of_tool(given->bench_option, &udpai_cli_bench, given->tool, state);
+    udpai_ctl_sign_options_check(&given->sign, given->common.command, state);
+    udpai_ctl_validate_options_check(&given->validate, given->common.command, state);
 }
 
 /* Such a server does not say which types it has. */
 static void
 check_xds(const udpai_ctl_options *given, const struct argp_state *state)
 {
-    bool looks = strcmp(given->command, "get") == 0 || strcmp(given->command, "watch") == 0;
-    if (given->is_xds && (!looks || given->arguments.n == 0))
+    bool looks =
+        strcmp(given->common.command, "get") == 0 || strcmp(given->common.command, "watch") == 0;
+    if (given->common.is_xds && (!looks || given->common.arguments.n == 0))
         argp_error(state, "write 'xds get TYPE [NAME...]', or 'xds watch TYPE [NAME...]'");
-    if (given->is_state_of_the_world && !given->is_xds)
+    if (given->common.is_state_of_the_world && !given->common.is_xds)
         argp_error(state, "--state-of-the-world goes with xds");
-    if (given->is_rest && (!given->is_xds || given->is_state_of_the_world))
+    if (given->is_rest && (!given->common.is_xds || given->common.is_state_of_the_world))
         argp_error(state, "--rest goes with xds, and is the state of the world in any case");
 }
 
@@ -374,25 +322,25 @@ check_xds(const udpai_ctl_options *given, const struct argp_state *state)
 static void
 check_sign(udpai_ctl_options *given, const struct argp_state *state)
 {
-    bool signs = strcmp(given->command, "sign") == 0;
-    if (signs && given->format != UDPAI_CTL_JSON && given->format != UDPAI_CTL_YAML) {
-        if (given->format_name)
-            argp_error(state, "-o %s: sign has yaml and json", given->format_name);
-        given->format = UDPAI_CTL_YAML;
+    bool signs = strcmp(given->common.command, "sign") == 0;
+    if (signs && given->common.format != UDPAI_CLI_JSON && given->common.format != UDPAI_CLI_YAML) {
+        if (given->common.format_name)
+            argp_error(state, "-o %s: sign has yaml and json", given->common.format_name);
+        given->common.format = UDPAI_CLI_YAML;
     }
-    if (signs && (!given->key || !given->sign.key_id))
+    if (signs && (!given->common.key || !given->sign.key_id))
         argp_error(state, "sign needs --key FILE and --key-id ID");
-    if (strcmp(given->command, "conform") == 0 && given->sign.authority)
-        udpai_conform_authority_take(&given->conform, given->sign.authority, state);
 }
 
 static void
 check_wait(const udpai_ctl_options *given, const struct argp_state *state)
 {
-    bool has_two = strcmp(given->command, "wait") == 0 || strcmp(given->command, "bench") == 0 ||
-                   strcmp(given->command, "runtime") == 0;
-    if (has_two && given->format != UDPAI_CTL_TABLE && given->format != UDPAI_CTL_JSON)
-        argp_error(state, "-o %s: %s has table and json", given->format_name, given->command);
+    bool has_two =
+        strcmp(given->common.command, "wait") == 0 || strcmp(given->common.command, "runtime") == 0;
+    if (has_two && given->common.format != UDPAI_CLI_TABLE &&
+        given->common.format != UDPAI_CLI_JSON)
+        argp_error(state, "-o %s: %s has table and json", given->common.format_name,
+                   given->common.command);
 }
 
 /* Pages of a node have an address of their own. Of the node of --server it is the usual one, so
@@ -400,74 +348,74 @@ check_wait(const udpai_ctl_options *given, const struct argp_state *state)
 static void
 choose_http(udpai_ctl_options *given)
 {
-    const char *colon = given->has_server && !given->has_http ? strrchr(given->server, ':') : NULL;
+    const char *colon = given->common.has_server && !given->common.has_http
+                            ? strrchr(given->common.server, ':')
+                            : NULL;
     udpai_strbuf http = {0};
     if (!colon)
         return;
-    udpai_strbuf_str(&http, (udpai_str){given->server, (size_t)(colon - given->server)});
-    udpai_strbuf_puts(&http, ":" DEFAULT_HTTP_PORT);
+    udpai_strbuf_str(&http,
+                     (udpai_str){given->common.server, (size_t)(colon - given->common.server)});
+    udpai_strbuf_puts(&http, ":" UDPAI_CLI_HTTP_PORT);
     given->http_of_server = udpai_strbuf_take(&http);
     if (!given->http_of_server)
         abort();
-    given->http = given->http_of_server;
-}
-
-/* Each command takes the options of the connection, so that a shell can have them in an alias;
- * those that ask no node ignore them. */
-static void
-check_connection(const udpai_ctl_options *given, const struct argp_state *state)
-{
-    bool asks_node = strcmp(given->command, "sign") != 0 && strcmp(given->command, "validate") != 0;
-    if (asks_node && !given->certificate != !given->key)
-        argp_error(state, "--cert and --key go together");
-    if (asks_node && (given->certificate || given->server_name) && !given->ca)
-        argp_error(state, "--cert, --key and --server-name need --ca, which turns TLS on");
+    given->common.http = given->http_of_server;
 }
 
 /* A file to restore from has all that there is, and says of each whose it is. */
 static void
 check_restoring(udpai_ctl_options *given, const struct argp_state *state)
 {
-    bool is_get = strcmp(given->command, "get") == 0 && !given->is_xds;
-    bool has_sessions =
-        strcmp(given->command, "status") == 0 || strcmp(given->command, "clients") == 0;
+    bool is_get = strcmp(given->common.command, "get") == 0 && !given->common.is_xds;
+    bool has_sessions = strcmp(given->common.command, "status") == 0 ||
+                        strcmp(given->common.command, "clients") == 0;
     given->with_own_session = given->is_all && has_sessions;
     given->is_all &= !has_sessions;
-    if (given->is_all && (!is_get || given->arguments.n || given->name_space ||
-                          given->all_origins || given->format != UDPAI_CTL_YAML))
+    if (given->is_all && (!is_get || given->common.arguments.n || given->common.name_space ||
+                          given->all_origins || given->common.format != UDPAI_CLI_YAML))
         argp_error(state, "--all goes with status, clients, and get -o yaml of a node of UDPA, "
                           "which is of all types and namespaces");
     if (given->with_secrets && !given->is_all)
         argp_error(state, "--with-secrets goes with get --all");
-    if (given->with_secrets && !given->ca)
+    if (given->with_secrets && !given->common.ca)
         argp_error(state, "--with-secrets: secrets are not asked for in the clear: give --ca FILE");
-    if (given->is_restore && strcmp(given->command, "apply") != 0)
+    if (given->is_restore && strcmp(given->common.command, "apply") != 0)
         argp_error(state, "--restore goes with apply");
+}
+
+/* What is printed is for people. */
+static void
+choose_secrets(udpai_ctl_options *given)
+{
+    bool prints =
+        strcmp(given->common.command, "get") == 0 || strcmp(given->common.command, "watch") == 0;
+    given->common.secrets = given->with_secrets ? UDPA_SECRETS_COPIED
+                            : prints            ? UDPA_SECRETS_REDACTED
+                                                : UDPA_SECRETS_USED;
 }
 
 /* What all commands share; commands check the rest themselves. */
 static void
 check(udpai_ctl_options *given, const struct argp_state *state)
 {
-    if (!given->command)
+    if (!given->common.command)
         argp_error(state,
                    "give a command: apply, delete, get, watch, status, clients, events, wait, "
                    "validate, sign, verify, conform, bench, auth, runtime, sources, or xds");
-    check_connection(given, state);
-    check_values(given, state);
+    /* Each command takes the options of the connection, so that a shell can have them in an alias;
+     * those that ask no node ignore them. */
+    if (strcmp(given->common.command, "sign") != 0 &&
+        strcmp(given->common.command, "validate") != 0)
+        udpai_cli_connection_check(&given->common, state);
+    udpai_cli_names_check(&given->common, state);
     check_heeded(given, state);
     check_wait(given, state);
     choose_http(given);
     check_sign(given, state);
     check_restoring(given, state);
     check_xds(given, state);
-}
-
-static uint64_t
-usual_timeout_ms(const udpai_ctl_options *given)
-{
-    bool is_bench = given->command && strcmp(given->command, "bench") == 0;
-    return given->is_xds || is_bench ? XDS_TIMEOUT_MS : TIMEOUT_MS;
+    choose_secrets(given);
 }
 
 static error_t
@@ -475,20 +423,11 @@ parse_more(int key, char *argument, struct argp_state *state)
 {
     udpai_ctl_options *given = state->input;
     switch (key) {
-    case DESCRIPTORS:
-        given->descriptors = argument;
-        return 0;
-    case TIMEOUT:
-        set_timeout(given, argument, state);
-        return 0;
-    case NODE_ID:
-        given->node_id = argument;
-        return 0;
     case VALIDATE:
         given->validates = true;
         return 0;
     case STATE_OF_THE_WORLD:
-        given->is_state_of_the_world = true;
+        given->common.is_state_of_the_world = true;
         return 0;
     case REST:
         given->is_rest = true;
@@ -506,26 +445,28 @@ parse_more(int key, char *argument, struct argp_state *state)
         given->is_of_tree = true;
         return 0;
     case 'n':
-        given->name_space = argument;
+        given->common.name_space = argument;
         return 0;
     case 'o':
-        set_format(given, argument, state);
+        udpai_cli_format_take(&given->common, argument, state);
         return 0;
     case 'f':
         return udpai_vector_push(&given->files, argument) ? 0 : ENOMEM;
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &given->conform;
+        state->child_inputs[0] = &given->conform_option;
         state->child_inputs[1] = &given->sign;
-        state->child_inputs[2] = &given->bench;
+        state->child_inputs[2] = &given->bench_option;
         state->child_inputs[3] = &given->validate;
-        state->child_inputs[4] = &given->output;
+        state->child_inputs[4] = &given->common.output;
+        state->child_inputs[5] = &given->common;
         return 0;
     case ARGP_KEY_ARG:
         add_argument(given, argument);
         return 0;
     case ARGP_KEY_END:
-        if (given->timeout_ms == 0)
-            given->timeout_ms = usual_timeout_ms(given);
+        given->wait_ms = given->common.timeout_ms ? given->common.timeout_ms : WAIT_MS;
+        if (given->common.timeout_ms == 0)
+            given->common.timeout_ms = given->common.is_xds ? XDS_TIMEOUT_MS : TIMEOUT_MS;
         check(given, state);
         return 0;
     default:
@@ -534,7 +475,7 @@ parse_more(int key, char *argument, struct argp_state *state)
 }
 
 static error_t
-parse_wait(int key, char *argument, struct argp_state *state)
+parse(int key, char *argument, struct argp_state *state)
 {
     udpai_ctl_options *given = state->input;
     switch (key) {
@@ -573,42 +514,43 @@ parse_wait(int key, char *argument, struct argp_state *state)
     }
 }
 
+/* The first one that is given is kept: what it says is for the program that has it. */
 static error_t
-parse(int key, char *argument, struct argp_state *state)
+keep_option(const struct argp_option *options, int key, struct argp_state *state)
 {
-    udpai_ctl_options *given = state->input;
-    switch (key) {
-    case SERVER:
-        given->server = argument;
-        given->has_server = true;
-        return 0;
-    case HTTP:
-        given->http = argument;
-        given->has_http = true;
-        return 0;
-    case CA:
-        given->ca = argument;
-        return 0;
-    case CERTIFICATE:
-        given->certificate = argument;
-        return 0;
-    case KEY:
-        given->key = argument;
-        return 0;
-    case SERVER_NAME:
-        given->server_name = argument;
-        return 0;
-    default:
-        return parse_wait(key, argument, state);
-    }
+    const char **first = state->input, *name = udpai_cli_option_name(options, key);
+    if (!name)
+        return ARGP_ERR_UNKNOWN;
+    if (!*first)
+        *first = name;
+    return 0;
 }
 
+static error_t
+keep_bench(int key, char *argument, struct argp_state *state)
+{
+    (void)argument;
+    return keep_option(udpai_cli_bench_options, key, state);
+}
+
+static error_t
+keep_conform(int key, char *argument, struct argp_state *state)
+{
+    (void)argument;
+    return keep_option(udpai_cli_conform_options, key, state);
+}
+
+static const struct argp bench_parser = {.options = udpai_cli_bench_options, .parser = keep_bench};
+static const struct argp conform_parser = {.options = udpai_cli_conform_options,
+                                           .parser = keep_conform};
+
 static const struct argp_child children[] = {
-    {&udpai_conform_parser, 0, "Of conform:", 3},
+    {&conform_parser, 0, "Of conform:", 3},
     {&udpai_ctl_sign_parser, 0, "Of sign and verify:", 3},
-    {&udpai_bench_parser, 0, "Of bench:", 3},
+    {&bench_parser, 0, "Of bench:", 3},
     {&udpai_ctl_validate_parser, 0, "Of validate:", 3},
-    {&udpai_ctl_output_parser, 0, NULL, 0},
+    {&udpai_cli_output_parser, 0, NULL, 0},
+    {&udpai_cli_options_parser, 0, NULL, 0},
     {0},
 };
 
@@ -631,27 +573,22 @@ print_help(const char *verb)
     if (!udpai_strbuf_failed(&out))
         fputs(out.data, stdout);
     udpai_strbuf_done(&out);
-    exit(UDPAI_CTL_GOOD);
+    exit(UDPAI_CLI_GOOD);
 }
 
 void
 udpai_ctl_options_parse(udpai_ctl_options *options, int argc, char **argv)
 {
-    const char *server = getenv("UDPACTL_SERVER"), *http = getenv("UDPACTL_HTTP");
-    *options = (udpai_ctl_options){
-        .server = server && *server ? server : DEFAULT_SERVER,
-        .http = http && *http ? http : DEFAULT_HTTP,
-        .node_id = "udpactl",
-        .wait_ms = WAIT_S * 1000,
-    };
+    *options = (udpai_ctl_options){0};
+    udpai_cli_options_begin(&options->common, "udpactl");
     const char *verb = udpai_ctl_help_wanted(argc, argv);
     if (verb)
         print_help(verb);
-    argp_err_exit_status = UDPAI_CTL_MISTAKE;
+    argp_err_exit_status = UDPAI_CLI_MISTAKE;
     if (argp_parse(&parser, argc, argv, 0, NULL, options) != 0)
-        exit(UDPAI_CTL_MISTAKE);
-    if (strcmp(options->command, "help") == 0) {
-        verb = options->arguments.n ? options->arguments.items[0] : NULL;
+        exit(UDPAI_CLI_MISTAKE);
+    if (strcmp(options->common.command, "help") == 0) {
+        verb = options->common.arguments.n ? options->common.arguments.items[0] : NULL;
         udpai_ctl_options_done(options);
         print_help(verb);
     }
@@ -660,20 +597,9 @@ udpai_ctl_options_parse(udpai_ctl_options *options, int argc, char **argv)
 void
 udpai_ctl_options_done(udpai_ctl_options *options)
 {
-    udpai_vector_done(&options->arguments);
     udpai_vector_done(&options->files);
-    udpai_vector_done(&options->conform.resources);
     udpai_vector_done(&options->sign.trusted);
     udpai_vector_done(&options->validate.known);
-    udpai_ctl_output_options_done(&options->output);
-    udpai_free(options->node_namespace);
+    udpai_cli_options_done(&options->common);
     udpai_free(options->http_of_server);
-}
-
-const char *
-udpai_ctl_namespace(const udpai_ctl_options *options)
-{
-    if (options->name_space)
-        return options->name_space;
-    return options->node_namespace ? options->node_namespace : DEFAULT_NAMESPACE;
 }

@@ -4,26 +4,26 @@
 #define UDPAI_CTL_ORIGINS_H
 
 #include "base/strbuf.h"
-#include "ctl/collect.h"
-#include "ctl/table.h"
+#include "cli/collect.h"
+#include "cli/table.h"
 
-/* Asks the node about the names that were found, and those that were wished for by name; an answer
+/* Asks the node about the names that were found, and those that were requested by name; an answer
  * for each, of the type udpa.status.v1.OriginsStatus. */
-udpai_ctl_exit udpai_ctl_find_origins(udpai_ctl *ctl,
-                                      const udpai_ctl_wishes *wishes,
-                                      const udpai_ctl_found *found,
-                                      udpai_ctl_found *answers);
-/* Asks the node about the names that were found, and those that were wished for by name, and shows
+udpai_cli_exit udpai_ctl_find_origins(udpai_cli *cli,
+                                      const udpai_cli_requests *requests,
+                                      const udpai_cli_found *found,
+                                      udpai_cli_found *answers);
+/* Asks the node about the names that were found, and those that were requested by name, and shows
  * what it says. */
-udpai_ctl_exit udpai_ctl_show_origins(udpai_ctl *ctl,
-                                      const udpai_ctl_wishes *wishes,
-                                      const udpai_ctl_found *found);
+udpai_cli_exit udpai_ctl_show_origins(udpai_cli *cli,
+                                      const udpai_cli_requests *requests,
+                                      const udpai_cli_found *found);
 
 /* ---- origins_view.c ---- */
 
 /* A table of answers, which are of the type udpa.status.v1.OriginsStatus. */
 void udpai_ctl_put_origins(udpai_strbuf *out,
-                           udpai_ctl_layout *layout,
+                           udpai_cli_layout *layout,
                            udpa_resource *const *answers,
                            size_t n);
 

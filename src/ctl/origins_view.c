@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The contributions to a name as a table, and which of them is effective. */
 #include "base/alloc.h"
-#include "ctl/names.h"
+#include "cli/names.h"
+#include "cli/table.h"
 #include "ctl/origins.h"
-#include "ctl/table.h"
 #include "model/resource.h"
 #include "model/type_url.h"
 #include "session/origins_question.h"
@@ -23,25 +23,25 @@ state_of(const contribution_message *said)
 }
 
 static void
-add_way(udpai_ctl_table *table, const contribution_message *said)
+add_way(udpai_cli_table *table, const contribution_message *said)
 {
     udpai_strbuf way = {0};
     for (size_t i = 0; i + 1 < said->n_way; i++)
         udpai_strbuf_printf(&way, "%s%s", i ? " > " : "", said->way[i]);
-    udpai_ctl_table_add(table, udpai_strbuf_view(&way));
+    udpai_cli_table_add(table, udpai_strbuf_view(&way));
     udpai_strbuf_done(&way);
 }
 
 static void
-add_row(udpai_ctl_table *table, const origins_message *origins, const contribution_message *said)
+add_row(udpai_cli_table *table, const origins_message *origins, const contribution_message *said)
 {
-    udpai_ctl_table_add(table, udpai_ctl_type_short(udpai_str_from(origins->type_url)));
-    udpai_ctl_table_add_text(table, origins->name);
-    udpai_ctl_table_add_text(table, said->origin);
-    udpai_ctl_table_add_text(table, said->authority);
-    udpai_ctl_table_add_version(table, udpai_str_from(said->version));
-    udpai_ctl_table_add_number(table, said->generation);
-    udpai_ctl_table_add_text(table, state_of(said));
+    udpai_cli_table_add(table, udpai_cli_type_short(udpai_str_from(origins->type_url)));
+    udpai_cli_table_add_text(table, origins->name);
+    udpai_cli_table_add_text(table, said->origin);
+    udpai_cli_table_add_text(table, said->authority);
+    udpai_cli_table_add_version(table, udpai_str_from(said->version));
+    udpai_cli_table_add_number(table, said->generation);
+    udpai_cli_table_add_text(table, state_of(said));
     add_way(table, said);
 }
 
@@ -118,21 +118,21 @@ udpai_ctl_contributions_done(udpai_ctl_contributions *contributions)
 
 void
 udpai_ctl_put_origins(udpai_strbuf *out,
-                      udpai_ctl_layout *layout,
+                      udpai_cli_layout *layout,
                       udpa_resource *const *answers,
                       size_t n)
 {
     static const char *const heads[] = {"TYPE",    "NAME",       "ORIGIN", "AUTHORITY",
                                         "VERSION", "GENERATION", "STATE",  "WAY"};
-    udpai_ctl_table table;
-    udpai_ctl_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
+    udpai_cli_table table;
+    udpai_cli_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
     for (size_t i = 0; i < n; i++) {
         origins_message *origins = unpack(answers[i]);
         for (size_t k = 0; origins && k < origins->n_contributions; k++)
             add_row(&table, origins, origins->contributions[k]);
         udpa__status__v1__origins_status__free_unpacked(origins, NULL);
     }
-    if (udpai_ctl_table_n_rows(&table))
-        udpai_ctl_table_write(&table, out);
-    udpai_ctl_table_done(&table);
+    if (udpai_cli_table_n_rows(&table))
+        udpai_cli_table_write(&table, out);
+    udpai_cli_table_done(&table);
 }

@@ -11,13 +11,13 @@ typedef Udpa__Status__V1__SessionStatus session_status;
 
 /* A node that takes long to answer is asked for its status, too (waits.h). */
 static bool
-is_asked_for(const char *type_url, const udpai_ctl_wishes *asked)
+is_asked_for(const char *type_url, const udpai_cli_requests *asked)
 {
-    return udpai_ctl_is_wished(asked, type_url) || strcmp(type_url, UDPAI_TYPE_NODE_STATUS) == 0;
+    return udpai_cli_is_requested(asked, type_url) || strcmp(type_url, UDPAI_TYPE_NODE_STATUS) == 0;
 }
 
 static bool
-may_be_own(const session_status *session, const char *node_id, const udpai_ctl_wishes *asked)
+may_be_own(const session_status *session, const char *node_id, const udpai_cli_requests *asked)
 {
     for (size_t i = 0; i < session->n_subscriptions; i++)
         if (!is_asked_for(session->subscriptions[i]->type_url, asked))
@@ -29,7 +29,7 @@ may_be_own(const session_status *session, const char *node_id, const udpai_ctl_w
 
 /* Microseconds since 1970; of a session that cannot be ours -1. */
 static int64_t
-begin_of(const udpa_resource *resource, const char *node_id, const udpai_ctl_wishes *asked)
+begin_of(const udpa_resource *resource, const char *node_id, const udpai_cli_requests *asked)
 {
     size_t size;
     const void *payload = udpa_resource_payload(resource, &size);
@@ -45,20 +45,20 @@ begin_of(const udpa_resource *resource, const char *node_id, const udpai_ctl_wis
 }
 
 bool
-udpai_ctl_hide_own_session(udpai_ctl_found *found,
+udpai_ctl_hide_own_session(udpai_cli_found *found,
                            const char *node_id,
-                           const udpai_ctl_wishes *asked,
+                           const udpai_cli_requests *asked,
                            int64_t begun_us)
 {
-    UDPAI_AUTO_FREE udpa_resource **all = udpai_ctl_found_sorted(found);
+    UDPAI_AUTO_FREE udpa_resource **all = udpai_cli_found_sorted(found);
     const udpa_resource *own = NULL;
     int64_t youngest = begun_us - CLOCKS_US;
-    for (size_t i = 0; all && i < udpai_ctl_found_size(found); i++) {
+    for (size_t i = 0; all && i < udpai_cli_found_size(found); i++) {
         int64_t begin = begin_of(all[i], node_id, asked);
         if (begin > youngest) {
             youngest = begin;
             own = all[i];
         }
     }
-    return own && udpai_ctl_found_drop(found, own);
+    return own && udpai_cli_found_drop(found, own);
 }

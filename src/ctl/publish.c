@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
-#include "ctl/names.h"
+#include "cli/names.h"
 #include "ctl/show.h"
 #include "model/resource.h"
 
@@ -13,22 +13,22 @@
 #define PART_NAMES 2000
 
 typedef struct publishing {
-    udpai_ctl *ctl;
+    udpai_cli *cli;
     const udpa_publish_options *options;
-    udpai_ctl_exit result;
+    udpai_cli_exit result;
     bool *is_applied; /* of each resource; NULL: is not wanted */
 } publishing;
 
 /* ---- receipts ---- */
 
 static void
-tell_refused(const publishing *self, const udpa_receipt *receipt, size_t index)
+report_refused(const publishing *self, const udpa_receipt *receipt, size_t index)
 {
     const char *type_url = self->options->removed_type_url;
     if (index < self->options->n_resources)
         type_url = udpa_resource_type_url(self->options->resources[index]);
-    udpai_str kind = udpai_ctl_type_short(udpai_str_from(type_url));
-    udpai_ctl_complain("%.*s %s refused: %s", (int)kind.len, kind.data,
+    udpai_str kind = udpai_cli_type_short(udpai_str_from(type_url));
+    udpai_cli_complain("%.*s %s refused: %s", (int)kind.len, kind.data,
                        udpa_receipt_name(receipt, index),
                        udpa_error_message(udpa_receipt_refusal(receipt, index)));
 }
@@ -40,39 +40,39 @@ on_receipt(void *userdata, const udpa_receipt *receipt)
     const udpa_error *error = udpa_receipt_error(receipt);
     if (error && udpa_error_code(error) == UDPA_ERR_CLOSED)
         return; /* nobody waits for it any more */
-    udpai_ctl_heard(self->ctl);
+    udpai_cli_answered(self->cli);
     if (error) {
-        udpai_ctl_complain_of(error);
-        self->result = UDPAI_CTL_TIMED_OUT;
+        udpai_cli_complain_of(error);
+        self->result = UDPAI_CLI_TIMED_OUT;
     }
     for (size_t i = 0; !error && i < udpa_receipt_size(receipt); i++) {
         if (udpa_receipt_refusal(receipt, i)) {
-            tell_refused(self, receipt, i);
-            self->result = UDPAI_CTL_REFUSED;
+            report_refused(self, receipt, i);
+            self->result = UDPAI_CLI_REFUSED;
         } else if (self->is_applied) {
             self->is_applied[i] = true;
         }
     }
-    udpai_ctl_finish(self->ctl, self->result);
+    udpai_cli_finish(self->cli, self->result);
 }
 
 /* ---- publishing ---- */
 
-static udpai_ctl_exit
-publish(udpai_ctl *ctl, udpa_publish_options *options, bool *is_applied)
+static udpai_cli_exit
+publish(udpai_cli *cli, udpa_publish_options *options, bool *is_applied)
 {
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    publishing self = {ctl, options, UDPAI_CTL_GOOD, is_applied};
+    publishing self = {cli, options, UDPAI_CLI_GOOD, is_applied};
     options->receipt = on_receipt;
     options->userdata = &self;
-    options->timeout_ms = 2 * ctl->options->timeout_ms; /* we ourselves give up before */
-    if (udpa_publish(ctl->endpoint, options, &error) != UDPA_OK) {
-        udpai_ctl_complain_of(error);
-        return UDPAI_CTL_REFUSED;
+    options->timeout_ms = 2 * cli->options->timeout_ms; /* we ourselves give up before */
+    if (udpa_publish(cli->endpoint, options, &error) != UDPA_OK) {
+        udpai_cli_complain_of(error);
+        return UDPAI_CLI_REFUSED;
     }
-    udpai_ctl_exit result = udpai_ctl_wait(ctl);
-    if (result > UDPAI_CTL_REFUSED)
-        udpai_ctl_disconnect(ctl); /* the receipt must not come any more */
+    udpai_cli_exit result = udpai_cli_wait(cli);
+    if (result > UDPAI_CLI_REFUSED)
+        udpai_cli_disconnect(cli); /* the receipt must not come any more */
     return result;
 }
 
@@ -92,16 +92,16 @@ part_size(udpa_resource *const *resources, size_t n)
 
 /* A receipt says that the node has taken it, not that it counts there. */
 static bool
-tell_applied(const udpa_resource *resource, const udpa_resource *effective)
+report_applied(const udpa_resource *resource, const udpa_resource *effective)
 {
-    udpai_str kind = udpai_ctl_type_short(udpai_resource_type_url(resource));
+    udpai_str kind = udpai_cli_type_short(udpai_resource_type_url(resource));
     if (!effective ||
         strcmp(udpa_resource_version(effective), udpa_resource_version(resource)) == 0) {
-        udpai_ctl_say("%.*s %s applied (version %s)", (int)kind.len, kind.data,
-                      udpa_resource_name(resource), udpa_resource_version(resource));
+        udpai_cli_print_line("%.*s %s applied (version %s)", (int)kind.len, kind.data,
+                             udpa_resource_name(resource), udpa_resource_version(resource));
         return true;
     }
-    udpai_ctl_complain("%.*s %s is applied, but does not count: what '%s' says of it (version %s) "
+    udpai_cli_complain("%.*s %s is applied, but does not count: what '%s' says of it (version %s) "
                        "goes before it",
                        (int)kind.len, kind.data, udpa_resource_name(resource),
                        udpa_resource_authority(effective), udpa_resource_version(effective));
@@ -114,75 +114,75 @@ struct part {
     bool *is_applied;
 };
 
-static udpai_ctl_exit
-look(udpai_ctl *ctl, const struct part *part, udpai_ctl_found *found)
+static udpai_cli_exit
+look(udpai_cli *cli, const struct part *part, udpai_cli_found *found)
 {
-    udpai_ctl_wishes wishes = {0};
-    udpai_ctl_exit result = UDPAI_CTL_GOOD;
-    for (size_t i = 0; i < part->n && result == UDPAI_CTL_GOOD; i++) {
+    udpai_cli_requests requests = {0};
+    udpai_cli_exit result = UDPAI_CLI_GOOD;
+    for (size_t i = 0; i < part->n && result == UDPAI_CLI_GOOD; i++) {
         if (!part->is_applied[i])
             continue;
-        udpai_ctl_wish *wish =
-            udpai_ctl_wishes_of_type(&wishes, udpa_resource_type_url(part->resources[i]));
-        if (!wish ||
-            udpai_ctl_wish_full_name(wish, udpa_resource_name(part->resources[i])) != UDPA_OK) {
-            udpai_ctl_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
-            result = UDPAI_CTL_REFUSED;
+        udpai_cli_request *request =
+            udpai_cli_requests_of_type(&requests, udpa_resource_type_url(part->resources[i]));
+        if (!request || udpai_cli_request_full_name(
+                            request, udpa_resource_name(part->resources[i])) != UDPA_OK) {
+            udpai_cli_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
+            result = UDPAI_CLI_REFUSED;
         }
     }
-    ctl->may_be_denied = true; /* who publishes need not be shown it */
-    if (result == UDPAI_CTL_GOOD)
-        result = udpai_ctl_collect_names(ctl, &wishes, found);
-    ctl->may_be_denied = false;
-    udpai_ctl_wishes_done(&wishes);
+    cli->may_be_denied = true; /* who publishes need not be shown it */
+    if (result == UDPAI_CLI_GOOD)
+        result = udpai_cli_collect_names(cli, &requests, found);
+    cli->may_be_denied = false;
+    udpai_cli_requests_done(&requests);
     return result;
 }
 
 /* What was applied is told even if it cannot be seen what became of it. */
-static udpai_ctl_exit
-look_and_tell(udpai_ctl *ctl, const struct part *part)
+static udpai_cli_exit
+look_and_tell(udpai_cli *cli, const struct part *part)
 {
-    udpai_ctl_found found;
-    udpai_ctl_found_begin(&found);
-    udpai_ctl_exit result = look(ctl, part, &found);
+    udpai_cli_found found;
+    udpai_cli_found_begin(&found);
+    udpai_cli_exit result = look(cli, part, &found);
     for (size_t i = 0; i < part->n; i++) {
         const udpa_resource *resource = part->resources[i];
         udpa_resource *effective =
-            udpai_ctl_found_get(&found, udpai_resource_type_url(resource),
+            udpai_cli_found_get(&found, udpai_resource_type_url(resource),
                                 udpai_str_from(udpa_resource_name(resource)));
-        if (part->is_applied[i] && !tell_applied(resource, effective) && result == UDPAI_CTL_GOOD)
-            result = UDPAI_CTL_REFUSED;
+        if (part->is_applied[i] && !report_applied(resource, effective) && result == UDPAI_CLI_GOOD)
+            result = UDPAI_CLI_REFUSED;
     }
-    udpai_ctl_found_done(&found);
+    udpai_cli_found_done(&found);
     return result;
 }
 
-static udpai_ctl_exit
-publish_part(udpai_ctl *ctl, const struct part *part)
+static udpai_cli_exit
+publish_part(udpai_cli *cli, const struct part *part)
 {
     udpa_publish_options options = UDPA_PUBLISH_OPTIONS_INIT;
     options.resources = part->resources;
     options.n_resources = part->n;
-    udpai_ctl_exit result = publish(ctl, &options, part->is_applied);
-    if (result > UDPAI_CTL_REFUSED)
+    udpai_cli_exit result = publish(cli, &options, part->is_applied);
+    if (result > UDPAI_CLI_REFUSED)
         return result;
-    udpai_ctl_exit told = look_and_tell(ctl, part);
-    return told == UDPAI_CTL_GOOD ? result : told;
+    udpai_cli_exit told = look_and_tell(cli, part);
+    return told == UDPAI_CLI_GOOD ? result : told;
 }
 
-udpai_ctl_exit
-udpai_ctl_publish(udpai_ctl *ctl, udpa_resource *const *resources, size_t n_resources)
+udpai_cli_exit
+udpai_ctl_publish(udpai_cli *cli, udpa_resource *const *resources, size_t n_resources)
 {
-    udpai_ctl_exit result = UDPAI_CTL_GOOD;
-    while (n_resources && result <= UDPAI_CTL_REFUSED) {
+    udpai_cli_exit result = UDPAI_CLI_GOOD;
+    while (n_resources && result <= UDPAI_CLI_REFUSED) {
         struct part part = {resources, part_size(resources, n_resources), NULL};
         part.is_applied = udpai_alloc_array(part.n, sizeof(bool));
-        udpai_ctl_exit now = UDPAI_CTL_REFUSED;
+        udpai_cli_exit now = UDPAI_CLI_REFUSED;
         if (part.is_applied)
-            now = publish_part(ctl, &part);
+            now = publish_part(cli, &part);
         else
-            udpai_ctl_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
-        if (now != UDPAI_CTL_GOOD)
+            udpai_cli_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
+        if (now != UDPAI_CLI_GOOD)
             result = now;
         udpai_free(part.is_applied);
         resources += part.n;
@@ -191,16 +191,16 @@ udpai_ctl_publish(udpai_ctl *ctl, udpa_resource *const *resources, size_t n_reso
     return result;
 }
 
-udpai_ctl_exit
-udpai_ctl_withdraw(udpai_ctl *ctl, const udpai_ctl_wish *wish)
+udpai_cli_exit
+udpai_ctl_withdraw(udpai_cli *cli, const udpai_cli_request *request)
 {
-    udpai_ctl_exit result = UDPAI_CTL_GOOD;
-    for (size_t i = 0; i < wish->names.n && result == UDPAI_CTL_GOOD; i += PART_NAMES) {
+    udpai_cli_exit result = UDPAI_CLI_GOOD;
+    for (size_t i = 0; i < request->names.n && result == UDPAI_CLI_GOOD; i += PART_NAMES) {
         udpa_publish_options options = UDPA_PUBLISH_OPTIONS_INIT;
-        options.removed_type_url = wish->type_url;
-        options.removed_names = (const char *const *)wish->names.items + i;
-        options.n_removed_names = udpai_min_size(wish->names.n - i, PART_NAMES);
-        result = publish(ctl, &options, NULL);
+        options.removed_type_url = request->type_url;
+        options.removed_names = (const char *const *)request->names.items + i;
+        options.n_removed_names = udpai_min_size(request->names.n - i, PART_NAMES);
+        result = publish(cli, &options, NULL);
     }
     return result;
 }

@@ -3,14 +3,14 @@
 #ifndef UDPAI_CTL_PUBLISH_H
 #define UDPAI_CTL_PUBLISH_H
 
-#include "ctl/collect.h"
+#include "cli/collect.h"
 
 /* Publishes in parts that a node takes in one message; a line for each resource. What was applied
- * but does not count, because somebody else's goes before it, makes the result UDPAI_CTL_REFUSED.
+ * but does not count, because somebody else's goes before it, makes the result UDPAI_CLI_REFUSED.
  */
-udpai_ctl_exit
-udpai_ctl_publish(udpai_ctl *ctl, udpa_resource *const *resources, size_t n_resources);
-/* Withdraws the names of one wish. What becomes of them is not told. */
-udpai_ctl_exit udpai_ctl_withdraw(udpai_ctl *ctl, const udpai_ctl_wish *wish);
+udpai_cli_exit
+udpai_ctl_publish(udpai_cli *cli, udpa_resource *const *resources, size_t n_resources);
+/* Withdraws the names of one request. What becomes of them is not told. */
+udpai_cli_exit udpai_ctl_withdraw(udpai_cli *cli, const udpai_cli_request *request);
 
 #endif

@@ -4,14 +4,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/client.h"
+#include "cli/names.h"
 #include "codec/references.h"
-#include "ctl/client.h"
-#include "ctl/names.h"
 #include "ctl/validate.h"
 #include "model/resource.h"
 
 /* "cluster/udpad", or "cluster": a type's short or full name, which has no slash. */
-static udpai_ctl_exit
+static udpai_cli_exit
 know(udpai_references *set, const char *given)
 {
     const char *slash = strchr(given, '/');
@@ -19,17 +19,17 @@ know(udpai_references *set, const char *given)
     udpai_str name = slash ? udpai_str_from(slash + 1) : (udpai_str){"", 0};
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     char *type = udpai_strndup(given, n), *url = NULL;
-    udpa_err err = type ? udpai_ctl_type_url(type, &url, &error) : UDPA_ERR_NOMEM;
+    udpa_err err = type ? udpai_cli_type_url(type, &url, &error) : UDPA_ERR_NOMEM;
     if (err == UDPA_OK && slash && !name.len)
         err = udpai_fail(&error, UDPA_ERR_INVAL, "give TYPE, or TYPE/NAME such as cluster/udpad");
     if (err == UDPA_OK)
         err = udpai_references_know(set, udpai_str_from(url), name);
     if (err != UDPA_OK)
-        udpai_ctl_complain("--known %s: %s", given,
+        udpai_cli_complain("--known %s: %s", given,
                            error ? udpa_error_message(error) : udpa_err_text(err));
     udpai_free(type);
     udpai_free(url);
-    return err == UDPA_OK ? UDPAI_CTL_GOOD : UDPAI_CTL_MISTAKE;
+    return err == UDPA_OK ? UDPAI_CLI_GOOD : UDPAI_CLI_MISTAKE;
 }
 
 static udpai_referrer
@@ -53,23 +53,23 @@ add(udpai_references *set, const udpa_resource *resource)
     return err;
 }
 
-static udpai_ctl_exit
+static udpai_cli_exit
 add_all(udpai_references *set, const udpai_ctl_input *input)
 {
     for (size_t i = 0; i < input->resources.n; i++) {
         udpa_err err = add(set, input->resources.items[i]);
         if (err == UDPA_OK)
             continue;
-        udpai_ctl_complain("%s: %s", input->places.items[i], udpa_err_text(err));
-        return UDPAI_CTL_REFUSED;
+        udpai_cli_complain("%s: %s", input->places.items[i], udpa_err_text(err));
+        return UDPAI_CLI_REFUSED;
     }
-    return UDPAI_CTL_GOOD;
+    return UDPAI_CLI_GOOD;
 }
 
-static udpai_ctl_exit
+static udpai_cli_exit
 check_all(const udpai_references *set, const udpai_ctl_input *input)
 {
-    udpai_ctl_exit result = UDPAI_CTL_GOOD;
+    udpai_cli_exit result = UDPAI_CLI_GOOD;
     for (size_t i = 0; i < input->resources.n; i++) {
         udpai_ctl_finding of = {input->places.items[i], input->resources.items[i]};
         const udpai_referrer it = referrer(of.resource);
@@ -77,29 +77,29 @@ check_all(const udpai_references *set, const udpai_ctl_input *input)
         if (err != UDPA_OK && err != UDPA_ERR_INVAL)
             udpai_ctl_print_finding(&of, "", udpa_err_text(err));
         if (err != UDPA_OK)
-            result = UDPAI_CTL_MISTAKE;
+            result = UDPAI_CLI_MISTAKE;
     }
-    if (result != UDPAI_CTL_GOOD)
-        udpai_ctl_complain("add what is missing to the files, or give --known TYPE/NAME for what "
+    if (result != UDPAI_CLI_GOOD)
+        udpai_cli_complain("add what is missing to the files, or give --known TYPE/NAME for what "
                            "clients have from elsewhere, such as their bootstrap");
     return result;
 }
 
-udpai_ctl_exit
+udpai_cli_exit
 udpai_ctl_references(const udpai_ctl_input *input, const udpai_ctl_options *options)
 {
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     udpai_references *set = NULL;
-    udpai_ctl_exit result = UDPAI_CTL_GOOD;
+    udpai_cli_exit result = UDPAI_CLI_GOOD;
     if (udpai_references_new(&set, input->schema, &error) != UDPA_OK) {
-        udpai_ctl_complain_of(error);
-        return UDPAI_CTL_REFUSED;
+        udpai_cli_complain_of(error);
+        return UDPAI_CLI_REFUSED;
     }
-    for (size_t i = 0; result == UDPAI_CTL_GOOD && i < options->validate.known.n; i++)
+    for (size_t i = 0; result == UDPAI_CLI_GOOD && i < options->validate.known.n; i++)
         result = know(set, options->validate.known.items[i]);
-    if (result == UDPAI_CTL_GOOD)
+    if (result == UDPAI_CLI_GOOD)
         result = add_all(set, input);
-    if (result == UDPAI_CTL_GOOD)
+    if (result == UDPAI_CLI_GOOD)
         result = check_all(set, input);
     udpai_references_free(set);
     return result;

@@ -6,7 +6,7 @@
 #include "ctl/input.h"
 
 /* Prints every name that leads nowhere, and every regular expression that does not compile, with
- * its place; UDPAI_CTL_MISTAKE if there is one, or if one of options->validate.known is no type. */
-udpai_ctl_exit udpai_ctl_references(const udpai_ctl_input *input, const udpai_ctl_options *options);
+ * its place; UDPAI_CLI_MISTAKE if there is one, or if one of options->validate.known is no type. */
+udpai_cli_exit udpai_ctl_references(const udpai_ctl_input *input, const udpai_ctl_options *options);
 
 #endif

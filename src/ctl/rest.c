@@ -2,7 +2,8 @@
 #include "ctl/rest.h"
 
 #include "base/alloc.h"
-#include "ctl/names.h"
+#include "cli/messages.h"
+#include "cli/names.h"
 #include "ctl/schema.h"
 #include "transport/http/json_codec.h"
 #include "xds/shim.h"
@@ -36,29 +37,34 @@ static bool
 has_path(const udpai_ctl_options *options)
 {
     UDPAI_AUTO_FREE char *type_url = NULL;
-    if (udpai_ctl_type_url(options->arguments.items[0], &type_url, NULL) != UDPA_OK)
+    if (udpai_cli_type_url(options->common.arguments.items[0], &type_url, NULL) != UDPA_OK)
         return true;
     return udpai_xds_rest_index(udpai_str_from(type_url)) < UDPAI_XDS_POLLS;
 }
 
-udpai_ctl_exit
-udpai_ctl_rest_server(udpai_ctl *ctl, udpa_rest_server *ret_server)
+udpai_cli_exit
+udpai_ctl_rest_begin(udpai_ctl_rest *rest, const udpai_ctl_options *options)
 {
-    const udpai_ctl_options *options = ctl->options;
+    *rest = (udpai_ctl_rest){.server = UDPA_REST_SERVER_INIT};
     if (!has_path(options)) {
-        udpai_ctl_complain("REST has no path for %s: leave --rest out, to ask by gRPC",
-                           options->arguments.items[0]);
-        return UDPAI_CTL_MISTAKE;
+        udpai_cli_complain("REST has no path for %s: leave --rest out, to ask by gRPC",
+                           options->common.arguments.items[0]);
+        return UDPAI_CLI_MISTAKE;
     }
-    if (!ctl->schema)
-        ctl->schema = udpai_ctl_schema(options);
-    if (!ctl->schema)
-        return UDPAI_CTL_MISTAKE;
-    ret_server->authority = options->server;
-    ret_server->name_space = udpai_ctl_namespace(options);
-    ret_server->refresh_delay_ms = REFRESH_MS;
-    ret_server->to_json = to_json;
-    ret_server->to_bytes = to_bytes;
-    ret_server->userdata = ctl->schema;
-    return UDPAI_CTL_GOOD;
+    rest->schema = udpai_ctl_schema(options);
+    if (!rest->schema)
+        return UDPAI_CLI_MISTAKE;
+    rest->server.authority = options->common.server;
+    rest->server.name_space = udpai_cli_namespace(&options->common);
+    rest->server.refresh_delay_ms = REFRESH_MS;
+    rest->server.to_json = to_json;
+    rest->server.to_bytes = to_bytes;
+    rest->server.userdata = rest->schema;
+    return UDPAI_CLI_GOOD;
+}
+
+void
+udpai_ctl_rest_end(udpai_ctl_rest *rest)
+{
+    rest->schema = udpai_schema_unref(rest->schema);
 }

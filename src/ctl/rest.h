@@ -1,11 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A server of xDS by REST as the library wants it described. */
+/* A server that is asked by REST and JSON. */
 #ifndef UDPAI_CTL_REST_H
 #define UDPAI_CTL_REST_H
 
-#include "ctl/client.h"
+#include <udpa/endpoint.h>
 
-/* What it refers to lasts until udpai_ctl_end(). */
-udpai_ctl_exit udpai_ctl_rest_server(udpai_ctl *ctl, udpa_rest_server *ret_server);
+#include "codec/schema.h"
+#include "ctl/options.h"
+
+typedef struct udpai_ctl_rest {
+    udpa_rest_server server; /* valid as long as this is */
+    udpai_schema *schema;    /* owned */
+} udpai_ctl_rest;
+
+/* Of the server, and of the types that the arguments name; says what is wrong. */
+udpai_cli_exit udpai_ctl_rest_begin(udpai_ctl_rest *rest, const udpai_ctl_options *options);
+/* After udpai_cli_end(); also of one that is all zero. */
+void udpai_ctl_rest_end(udpai_ctl_rest *rest);
 
 #endif

@@ -3,20 +3,20 @@
  * it serves for that (src/daemon/pages.c). */
 #include <stdio.h>
 
+#include "cli/table.h"
 #include "codec/json_text.h"
 #include "ctl/commands.h"
 #include "ctl/http.h"
 #include "ctl/runtime_page.h"
 #include "ctl/show.h"
-#include "ctl/table.h"
 
 #define NOT_FOUND 404
 #define UNAVAILABLE 503
 
 /* ---- talking ---- */
 
-static udpai_ctl_exit
-tell_refusal(const udpai_ctl_options *options, const udpai_ctl_answer *answer)
+static udpai_cli_exit
+report_refusal(const udpai_ctl_options *options, const udpai_ctl_answer *answer)
 {
     const udpai_strbuf *text = &answer->text;
     bool has_no_admin = answer->status == UNAVAILABLE && text->len &&
@@ -29,80 +29,82 @@ tell_refusal(const udpai_ctl_options *options, const udpai_ctl_answer *answer)
                                       : "");
 }
 
-static udpai_ctl_exit
+static udpai_cli_exit
 ask(const udpai_ctl_options *options,
     const char *path,
     const udpai_strbuf *body,
     udpai_ctl_answer *ret_answer)
 {
-    udpai_ctl_exit result = udpai_ctl_http_ask(options, path, body, ret_answer);
-    return result == UDPAI_CTL_GOOD && ret_answer->status != 200 ? tell_refusal(options, ret_answer)
-                                                                 : result;
+    udpai_cli_exit result = udpai_ctl_http_ask(options, path, body, ret_answer);
+    return result == UDPAI_CLI_GOOD && ret_answer->status != 200
+               ? report_refusal(options, ret_answer)
+               : result;
 }
 
-static udpai_ctl_exit
+static udpai_cli_exit
 read_page(const udpai_ctl_options *options,
           udpai_ctl_runtime *ret_runtime,
           udpai_ctl_answer *ret_answer)
 {
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     *ret_runtime = (udpai_ctl_runtime){0};
-    udpai_ctl_exit result = ask(options, "/runtime", NULL, ret_answer);
-    if (result != UDPAI_CTL_GOOD ||
+    udpai_cli_exit result = ask(options, "/runtime", NULL, ret_answer);
+    if (result != UDPAI_CLI_GOOD ||
         udpai_ctl_runtime_read(ret_runtime, udpai_strbuf_view(&ret_answer->text), &error) ==
             UDPA_OK)
         return result;
-    udpai_ctl_complain("%s: %s", options->http, udpa_error_message(error));
-    return UDPAI_CTL_REFUSED;
+    udpai_cli_complain("%s: %s", options->common.http, udpa_error_message(error));
+    return UDPAI_CLI_REFUSED;
 }
 
 /* ---- looking ---- */
 
-static udpai_ctl_exit
+static udpai_cli_exit
 print_values(const udpai_ctl_options *options, const udpai_ctl_runtime *runtime)
 {
-    const char *const *keys = options->arguments.items + 1;
-    size_t n = options->arguments.n - 1;
+    const char *const *keys = options->common.arguments.items + 1;
+    size_t n = options->common.arguments.n - 1;
     udpai_strbuf out = {0};
     udpai_str value;
-    bool is_json = options->format == UDPAI_CTL_JSON;
-    udpai_ctl_layout layout = udpai_ctl_layout_of(options);
+    bool is_json = options->common.format == UDPAI_CLI_JSON;
+    udpai_cli_layout layout = udpai_cli_layout_of(&options->common);
     udpai_ctl_runtime_put_values(runtime, keys, n, is_json ? NULL : &layout, &out);
-    udpai_ctl_exit result =
-        is_json ? udpai_ctl_print_json(options, &out) : udpai_ctl_print_tables(&layout, &out);
+    udpai_cli_exit result = is_json ? udpai_cli_print_json(&options->common, &out)
+                                    : udpai_cli_print_tables(&layout, &out);
     for (size_t i = 0; i < n; i++)
         if (!udpai_ctl_runtime_value(runtime, udpai_str_from(keys[i]), &value)) {
-            udpai_ctl_complain("there is no '%s' in the runtime of %s", keys[i], options->http);
-            result = UDPAI_CTL_REFUSED;
+            udpai_cli_complain("there is no '%s' in the runtime of %s", keys[i],
+                               options->common.http);
+            result = UDPAI_CLI_REFUSED;
         }
     return result;
 }
 
-static udpai_ctl_exit
+static udpai_cli_exit
 print_layers(const udpai_ctl_options *options,
              const udpai_ctl_runtime *runtime,
              const udpai_ctl_answer *answer)
 {
     udpai_strbuf out = {0};
-    udpai_ctl_layout layout = udpai_ctl_layout_of(options);
-    if (options->format == UDPAI_CTL_JSON) {
+    udpai_cli_layout layout = udpai_cli_layout_of(&options->common);
+    if (options->common.format == UDPAI_CLI_JSON) {
         udpai_strbuf_str(&out, udpai_strbuf_view(&answer->text));
-        return udpai_ctl_print_json(options, &out);
+        return udpai_cli_print_json(&options->common, &out);
     }
     udpai_ctl_runtime_put_layers(runtime, &layout, &out);
-    return udpai_ctl_print_tables(&layout, &out);
+    return udpai_cli_print_tables(&layout, &out);
 }
 
-static udpai_ctl_exit
+static udpai_cli_exit
 look(const udpai_ctl_options *options)
 {
     udpai_ctl_answer answer;
     udpai_ctl_runtime runtime;
-    bool is_get = strcmp(options->arguments.items[0], "get") == 0;
-    udpai_ctl_exit result = read_page(options, &runtime, &answer);
-    if (result == UDPAI_CTL_GOOD && is_get) {
+    bool is_get = strcmp(options->common.arguments.items[0], "get") == 0;
+    udpai_cli_exit result = read_page(options, &runtime, &answer);
+    if (result == UDPAI_CLI_GOOD && is_get) {
         result = print_values(options, &runtime);
-    } else if (result == UDPAI_CTL_GOOD) {
+    } else if (result == UDPAI_CLI_GOOD) {
         result = print_layers(options, &runtime, &answer);
     }
     udpai_ctl_runtime_done(&runtime);
@@ -125,18 +127,18 @@ cut_change(const char *text, bool is_set, udpai_str *ret_key, udpai_str *ret_val
 }
 
 /* {"key": "value", …} */
-static udpai_ctl_exit
+static udpai_cli_exit
 compose(const udpai_ctl_options *options, bool is_set, udpai_strbuf *body)
 {
     udpai_str key, value;
-    for (size_t i = 1; i < options->arguments.n; i++) {
-        const char *text = options->arguments.items[i];
+    for (size_t i = 1; i < options->common.arguments.n; i++) {
+        const char *text = options->common.arguments.items[i];
         if (!cut_change(text, is_set, &key, &value)) {
-            udpai_ctl_complain(is_set ? "'%s' is no KEY=VALUE; 'udpactl runtime unset KEY' removes "
+            udpai_cli_complain(is_set ? "'%s' is no KEY=VALUE; 'udpactl runtime unset KEY' removes "
                                         "what was set"
                                       : "'%s' is no key: write 'udpactl runtime unset KEY...'",
                                text);
-            return UDPAI_CTL_MISTAKE;
+            return UDPAI_CLI_MISTAKE;
         }
         udpai_strbuf_puts(body, i > 1 ? ", " : "{");
         udpai_json_put_string(body, key);
@@ -145,22 +147,22 @@ compose(const udpai_ctl_options *options, bool is_set, udpai_strbuf *body)
     }
     udpai_strbuf_puts(body, "}");
     if (!udpai_strbuf_failed(body))
-        return UDPAI_CTL_GOOD;
-    udpai_ctl_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
-    return UDPAI_CTL_REFUSED;
+        return UDPAI_CLI_GOOD;
+    udpai_cli_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
+    return UDPAI_CLI_REFUSED;
 }
 
 static bool
-tell_no_effect(udpai_str key, udpai_str why)
+report_no_effect(udpai_str key, udpai_str why)
 {
-    udpai_ctl_complain("%.*s set, but it has no effect: %.*s", (int)key.len, key.data, (int)why.len,
+    udpai_cli_complain("%.*s set, but it has no effect: %.*s", (int)key.len, key.data, (int)why.len,
                        why.data);
     return false;
 }
 
 /* Of what was set another layer may have more to say. */
 static bool
-tell_change(const udpai_ctl_runtime *runtime, const char *text, bool is_set)
+report_change(const udpai_ctl_runtime *runtime, const char *text, bool is_set)
 {
     udpai_str key, wanted, value = {0};
     udpai_strbuf line = {0};
@@ -170,64 +172,65 @@ tell_change(const udpai_ctl_runtime *runtime, const char *text, bool is_set)
     bool counts = !is_set || udpai_ctl_runtime_is_admin(runtime, layer);
     udpai_str ignored = is_set ? udpai_ctl_runtime_ignored(runtime, key) : (udpai_str){0};
     if (counts && ignored.len)
-        return tell_no_effect(key, ignored);
-    udpai_ctl_put_text(&line, key);
+        return report_no_effect(key, ignored);
+    udpai_cli_put_text(&line, key);
     udpai_strbuf_puts(&line, is_set ? " set" : " unset");
     if (!counts || (!is_set && is_there)) {
         udpai_strbuf_puts(&line, counts ? ": '" : ", but does not count: '");
-        udpai_ctl_put_text(&line, value);
+        udpai_cli_put_text(&line, value);
         udpai_strbuf_puts(&line, "' of layer '");
-        udpai_ctl_put_text(&line, layer);
+        udpai_cli_put_text(&line, layer);
         udpai_strbuf_puts(&line, counts ? "' counts" : "' does");
     }
     if (udpai_strbuf_failed(&line))
-        udpai_ctl_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
+        udpai_cli_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
     else if (counts)
-        udpai_ctl_say("%s", line.data);
+        udpai_cli_print_line("%s", line.data);
     else
-        udpai_ctl_complain("%s", line.data);
+        udpai_cli_complain("%s", line.data);
     udpai_strbuf_done(&line);
     return counts;
 }
 
-static udpai_ctl_exit
-tell_changes(const udpai_ctl_options *options, bool is_set)
+static udpai_cli_exit
+report_changes(const udpai_ctl_options *options, bool is_set)
 {
     udpai_ctl_answer answer;
     udpai_ctl_runtime runtime;
-    udpai_ctl_exit result = read_page(options, &runtime, &answer);
+    udpai_cli_exit result = read_page(options, &runtime, &answer);
     bool counts = true;
-    for (size_t i = 1; i < options->arguments.n && result == UDPAI_CTL_GOOD; i++)
-        counts = tell_change(&runtime, options->arguments.items[i], is_set) && counts;
+    for (size_t i = 1; i < options->common.arguments.n && result == UDPAI_CLI_GOOD; i++)
+        counts = report_change(&runtime, options->common.arguments.items[i], is_set) && counts;
     udpai_ctl_runtime_done(&runtime);
     udpai_ctl_answer_done(&answer);
-    return counts ? result : UDPAI_CTL_REFUSED;
+    return counts ? result : UDPAI_CLI_REFUSED;
 }
 
-static udpai_ctl_exit
+static udpai_cli_exit
 change(const udpai_ctl_options *options, bool is_set)
 {
     udpai_ctl_answer answer = {0};
     udpai_strbuf body = {0};
-    udpai_ctl_exit result = compose(options, is_set, &body);
-    if (result == UDPAI_CTL_GOOD)
+    udpai_cli_exit result = compose(options, is_set, &body);
+    if (result == UDPAI_CLI_GOOD)
         result = ask(options, "/runtime_modify", &body, &answer);
     udpai_ctl_answer_done(&answer);
     udpai_strbuf_done(&body);
-    return result == UDPAI_CTL_GOOD ? tell_changes(options, is_set) : result;
+    return result == UDPAI_CLI_GOOD ? report_changes(options, is_set) : result;
 }
 
-udpai_ctl_exit
-udpai_ctl_runtime_command(udpai_ctl *ctl)
+udpai_cli_exit
+udpai_ctl_runtime_command(udpai_cli *cli)
 {
-    const udpai_ctl_options *options = ctl->options;
-    const char *word = options->arguments.n ? options->arguments.items[0] : "";
+    const udpai_ctl_options *options = udpai_ctl_options_of(cli->options);
+    const char *word = options->common.arguments.n ? options->common.arguments.items[0] : "";
     bool is_set = strcmp(word, "set") == 0;
-    if (strcmp(word, "get") == 0 || (strcmp(word, "layers") == 0 && options->arguments.n == 1))
+    if (strcmp(word, "get") == 0 ||
+        (strcmp(word, "layers") == 0 && options->common.arguments.n == 1))
         return look(options);
-    if ((is_set || strcmp(word, "unset") == 0) && options->arguments.n > 1)
+    if ((is_set || strcmp(word, "unset") == 0) && options->common.arguments.n > 1)
         return change(options, is_set);
-    udpai_ctl_complain("write 'udpactl runtime get [KEY...]', 'runtime set KEY=VALUE...', 'runtime "
+    udpai_cli_complain("write 'udpactl runtime get [KEY...]', 'runtime set KEY=VALUE...', 'runtime "
                        "unset KEY...', or 'runtime layers'");
-    return UDPAI_CTL_MISTAKE;
+    return UDPAI_CLI_MISTAKE;
 }

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "cli/table.h"
 #include "codec/json_text.h"
-#include "ctl/table.h"
 
 #define PAGE_MAX ((size_t)256 << 20)
 #define CELL_MAX 60 /* characters, or about so, of a value among others */
@@ -134,30 +134,30 @@ udpai_ctl_runtime_is_admin(const udpai_ctl_runtime *runtime, udpai_str layer)
 /* ---- values ---- */
 
 typedef struct listing {
-    udpai_ctl_table table;
+    udpai_cli_table table;
     udpai_strbuf *json; /* NULL: it is a table */
     size_t n;
 } listing;
 
 /* Numbers are sorted as such. */
 static void
-add_value(udpai_ctl_table *table, udpai_str value)
+add_value(udpai_cli_table *table, udpai_str value)
 {
     char room[40];
     if (!udpai_is_json_number(value) || value.len >= sizeof(room)) {
-        udpai_ctl_table_add(table, value);
+        udpai_cli_table_add(table, value);
         return;
     }
     memcpy(room, value.data, value.len);
     room[value.len] = '\0';
-    udpai_ctl_table_add_quantity(table, strtod(room, NULL), value);
+    udpai_cli_table_add_quantity(table, strtod(room, NULL), value);
 }
 
 static void
 list_value(listing *self, udpai_str key, udpai_str value)
 {
     if (!self->json) {
-        udpai_ctl_table_add(&self->table, key);
+        udpai_cli_table_add(&self->table, key);
         add_value(&self->table, value);
         return;
     }
@@ -171,15 +171,15 @@ void
 udpai_ctl_runtime_put_values(const udpai_ctl_runtime *runtime,
                              const char *const *keys,
                              size_t n,
-                             udpai_ctl_layout *layout,
+                             udpai_cli_layout *layout,
                              udpai_strbuf *out)
 {
     static const char *const heads[] = {"KEY", "VALUE"};
-    udpai_ctl_layout unused = {0};
+    udpai_cli_layout unused = {0};
     bool is_json = layout == NULL;
     listing self = {.json = is_json ? out : NULL};
     udpai_str value;
-    udpai_ctl_table_begin(&self.table, layout ? layout : &unused, heads, UDPAI_ARRAY_LEN(heads));
+    udpai_cli_table_begin(&self.table, layout ? layout : &unused, heads, UDPAI_ARRAY_LEN(heads));
     self.table.sorted_by = n ? NULL : heads[0];
     udpai_strbuf_puts(out, is_json ? "{" : "");
     for (size_t i = 0; i < n; i++)
@@ -190,9 +190,9 @@ udpai_ctl_runtime_put_values(const udpai_ctl_runtime *runtime,
         list_value(&self, entry->key->text, text_of(entry->value, UDPAI_STR("final_value")));
     }
     udpai_strbuf_puts(out, !is_json ? "" : self.n ? "\n}\n" : "}\n");
-    if (udpai_ctl_table_n_rows(&self.table) || self.table.failed)
-        udpai_ctl_table_write(&self.table, out);
-    udpai_ctl_table_done(&self.table);
+    if (udpai_cli_table_n_rows(&self.table) || self.table.failed)
+        udpai_cli_table_write(&self.table, out);
+    udpai_cli_table_done(&self.table);
 }
 
 /* ---- layers ---- */
@@ -208,7 +208,7 @@ short_kind(udpai_str kind)
 }
 
 static void
-add_layer(const udpai_ctl_runtime *runtime, const udpai_tree *layer, udpai_ctl_table *table)
+add_layer(const udpai_ctl_runtime *runtime, const udpai_tree *layer, udpai_cli_table *table)
 {
     udpai_str name = text_of(layer, UDPAI_STR("name"));
     udpai_str why = runtime->errors ? text_of(runtime->errors, name) : (udpai_str){0};
@@ -218,71 +218,71 @@ add_layer(const udpai_ctl_runtime *runtime, const udpai_tree *layer, udpai_ctl_t
     udpai_strbuf state = {0};
     udpai_strbuf_puts(&state, why.len ? "left out: " : counts ? "counts" : "not there");
     udpai_strbuf_str(&state, why);
-    udpai_ctl_table_add(table, name);
-    udpai_ctl_table_add(table, short_kind(text_of(layer, UDPAI_STR("kind"))));
+    udpai_cli_table_add(table, name);
+    udpai_cli_table_add(table, short_kind(text_of(layer, UDPAI_STR("kind"))));
     if (udpai_str_number(text_of(layer, UDPAI_STR("keys")), &n_keys))
-        udpai_ctl_table_add_number(table, n_keys);
+        udpai_cli_table_add_number(table, n_keys);
     else
-        udpai_ctl_table_add(table, text_of(layer, UDPAI_STR("keys")));
-    udpai_ctl_table_add(table, udpai_strbuf_view(&state));
+        udpai_cli_table_add(table, text_of(layer, UDPAI_STR("keys")));
+    udpai_cli_table_add(table, udpai_strbuf_view(&state));
     table->failed |= udpai_strbuf_failed(&state);
     udpai_strbuf_done(&state);
 }
 
 static void
-put_configured(const udpai_ctl_runtime *runtime, udpai_ctl_layout *layout, udpai_strbuf *out)
+put_configured(const udpai_ctl_runtime *runtime, udpai_cli_layout *layout, udpai_strbuf *out)
 {
     static const char *const heads[] = {"LAYER", "KIND", "KEYS", "STATE"};
-    udpai_ctl_table table;
-    udpai_ctl_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
+    udpai_cli_table table;
+    udpai_cli_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
     for (uint32_t i = 0; i < runtime->configured->n; i++)
         add_layer(runtime, runtime->configured->items[i], &table);
-    udpai_ctl_table_write(&table, out);
-    udpai_ctl_table_done(&table);
+    udpai_cli_table_write(&table, out);
+    udpai_cli_table_done(&table);
 }
 
 /* A long one would push the others from the screen; get shows it whole. */
 static void
-add_cut(udpai_ctl_table *table, udpai_str value)
+add_cut(udpai_cli_table *table, udpai_str value)
 {
     char room[CELL_MAX + 8];
     size_t n = CELL_MAX;
     if (value.len <= CELL_MAX || table->layout->is_wide) {
-        udpai_ctl_table_add(table, value);
+        udpai_cli_table_add(table, value);
         return;
     }
     while (n && ((unsigned char)value.data[n] & 0xc0) == 0x80) /* within a character */
         n--;
     memcpy(room, value.data, n);
     memcpy(room + n, "...", 3);
-    udpai_ctl_table_add(table, (udpai_str){room, n + 3});
+    udpai_cli_table_add(table, (udpai_str){room, n + 3});
 }
 
 static void
-put_keys(const udpai_ctl_runtime *runtime, udpai_ctl_layout *layout, udpai_strbuf *out)
+put_keys(const udpai_ctl_runtime *runtime, udpai_cli_layout *layout, udpai_strbuf *out)
 {
-    udpai_ctl_table table;
-    udpai_ctl_table_begin(&table, layout, NULL, runtime->layers->n + 2);
+    udpai_cli_table table;
+    udpai_cli_table_begin(&table, layout, NULL, runtime->layers->n + 2);
     table.sorted_by = "KEY";
-    udpai_ctl_table_add_text(&table, "KEY");
+    udpai_cli_table_add_text(&table, "KEY");
     for (uint32_t i = 0; i < runtime->layers->n; i++)
         add_cut(&table, runtime->layers->items[i]->text);
-    udpai_ctl_table_add_text(&table, "FINAL");
+    udpai_cli_table_add_text(&table, "FINAL");
     for (uint32_t i = 0; i < runtime->entries->n; i++) {
         const udpai_entry *entry = &runtime->entries->entries[i];
         const udpai_tree *values = find(entry->value, UDPAI_STR("layer_values"));
-        udpai_ctl_table_add(&table, entry->key->text);
+        udpai_cli_table_add(&table, entry->key->text);
         for (uint32_t k = 0; k < values->n; k++)
             add_cut(&table, values->items[k]->text);
         add_cut(&table, text_of(entry->value, UDPAI_STR("final_value")));
     }
-    udpai_ctl_table_write(&table, out);
-    udpai_ctl_table_done(&table);
+    udpai_cli_table_write(&table, out);
+    udpai_cli_table_done(&table);
 }
 
 void
 udpai_ctl_runtime_put_layers(const udpai_ctl_runtime *runtime,
-                             udpai_ctl_layout *layout,
+                             udpai_cli_layout *layout,
                              udpai_strbuf *out)
 {
     if (runtime->configured)

@@ -4,8 +4,8 @@
 #define UDPAI_CTL_RUNTIME_PAGE_H
 
 #include "base/strbuf.h"
+#include "cli/table.h"
 #include "codec/reader.h"
-#include "ctl/table.h"
 
 typedef struct udpai_ctl_runtime {
     udpai_documents *documents; /* that the rest is of */
@@ -36,11 +36,11 @@ bool udpai_ctl_runtime_is_admin(const udpai_ctl_runtime *runtime, udpai_str laye
 void udpai_ctl_runtime_put_values(const udpai_ctl_runtime *runtime,
                                   const char *const *keys,
                                   size_t n,
-                                  udpai_ctl_layout *layout,
+                                  udpai_cli_layout *layout,
                                   udpai_strbuf *out);
 /* Appends the layers, then what each of them has of each key. */
 void udpai_ctl_runtime_put_layers(const udpai_ctl_runtime *runtime,
-                                  udpai_ctl_layout *layout,
+                                  udpai_cli_layout *layout,
                                   udpai_strbuf *out);
 
 #endif

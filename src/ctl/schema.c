@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ctl/schema.h"
 
-#include "ctl/client.h"
+#include "cli/client.h"
 
 udpai_schema *
 udpai_ctl_schema(const udpai_ctl_options *options)
@@ -9,7 +9,7 @@ udpai_ctl_schema(const udpai_ctl_options *options)
     char found[PATH_MAX];
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     udpai_schema *schema = NULL;
-    const char *path = options->descriptors               ? options->descriptors
+    const char *path = options->common.descriptors        ? options->common.descriptors
                        : udpai_schema_default_file(found) ? found
                                                           : NULL;
     udpa_err err = udpai_schema_new(&schema, &error);
@@ -17,6 +17,6 @@ udpai_ctl_schema(const udpai_ctl_options *options)
         err = udpai_schema_add_file(schema, path, &error);
     if (err == UDPA_OK)
         return schema;
-    udpai_ctl_complain_of(error);
+    udpai_cli_complain_of(error);
     return udpai_schema_unref(schema);
 }

@@ -6,13 +6,13 @@
 #include <time.h>
 
 #include "base/alloc.h"
+#include "cli/client.h"
+#include "cli/names.h"
+#include "cli/node_status.h"
+#include "cli/table.h"
 #include "codec/json_text.h"
 #include "codec/resource_file.h"
-#include "ctl/client.h"
-#include "ctl/names.h"
-#include "ctl/node_status.h"
 #include "ctl/schema.h"
-#include "ctl/table.h"
 #include "model/client_type.h"
 #include "model/name.h"
 #include "wire/entry.h"
@@ -53,7 +53,7 @@ put_time(udpai_strbuf *out, int64_t time_us)
 static bool
 is_of_itself(const udpa_resource *resource)
 {
-    return udpai_prefix_covers(UDPAI_STR(UDPAI_CTL_STATUS_NAMESPACE),
+    return udpai_prefix_covers(UDPAI_STR(UDPAI_CLI_STATUS_NAMESPACE),
                                udpai_resource_name(resource));
 }
 
@@ -61,13 +61,13 @@ static void
 put_hop(udpai_strbuf *out, const udpa_resource *resource, udpai_hop hop)
 {
     bool is_named = hop.authority.len != 0;
-    udpai_ctl_put_text(out, hop.node_id);
+    udpai_cli_put_text(out, hop.node_id);
     if (!is_named && is_of_itself(resource)) {
         udpai_strbuf_puts(out, " says it of itself");
         return;
     }
     udpai_strbuf_puts(out, " took it from ");
-    udpai_ctl_put_text(out, is_named ? hop.authority : UDPAI_STR("a file"));
+    udpai_cli_put_text(out, is_named ? hop.authority : UDPAI_STR("a file"));
 }
 
 /* Whether it is right is 'verify' to say. */
@@ -78,7 +78,7 @@ put_signature(udpai_strbuf *out, const udpa_resource *resource)
     if (!signature)
         return;
     udpai_strbuf_puts(out, "# signed with key ");
-    udpai_ctl_put_text(out, signature->key_id);
+    udpai_cli_put_text(out, signature->key_id);
     udpai_strbuf_puts(out, " until ");
     put_time(out, signature->not_after_us);
     udpai_strbuf_putc(out, '\n');
@@ -171,7 +171,7 @@ udpai_ctl_put_resource(udpai_strbuf *out,
                        udpai_format format,
                        udpa_error **ret_error)
 {
-    bool is_secret = udpai_ctl_is_secret(udpai_resource_type_url(resource));
+    bool is_secret = udpai_cli_is_secret(udpai_resource_type_url(resource));
     UDPA_AUTO(udpa_resource_unref) udpa_resource *shown = NULL;
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *message = NULL;
     if (as_shown(resource, format, &shown) != UDPA_OK || !(message = encode(shown, is_secret)))
@@ -217,7 +217,7 @@ udpai_ctl_put_restorable(udpai_strbuf *out,
 {
     udpai_resource_room room;
     udpai_resource_parts parts = udpai_resource_parts_of(resource, &room);
-    bool is_hidden = !with_secrets && udpai_ctl_is_secret(udpai_resource_type_url(resource));
+    bool is_hidden = !with_secrets && udpai_cli_is_secret(udpai_resource_type_url(resource));
     UDPA_AUTO(udpa_resource_unref) udpa_resource *bare = NULL;
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *message = NULL;
     parts.n_hops = 0;
@@ -237,9 +237,9 @@ udpai_ctl_put_restorable(udpai_strbuf *out,
 void
 udpai_ctl_put_name(udpai_strbuf *out, const udpa_resource *resource)
 {
-    udpai_ctl_put_text(out, udpai_ctl_type_short(udpai_resource_type_url(resource)));
+    udpai_cli_put_text(out, udpai_cli_type_short(udpai_resource_type_url(resource)));
     udpai_strbuf_putc(out, '/');
-    udpai_ctl_put_text(out, udpai_resource_name(resource));
+    udpai_cli_put_text(out, udpai_resource_name(resource));
 }
 
 void
@@ -255,28 +255,28 @@ udpai_ctl_put_way(udpai_strbuf *out, const udpa_resource *resource)
 /* ---- all of them ---- */
 
 static void
-put_row(udpai_ctl_table *table, const udpa_resource *resource)
+put_row(udpai_cli_table *table, const udpa_resource *resource)
 {
     udpai_strbuf way = {0};
     udpai_ctl_put_way(&way, resource);
-    udpai_ctl_table_add(table, udpai_ctl_type_short(udpai_resource_type_url(resource)));
-    udpai_ctl_table_add(table, udpai_resource_name(resource));
-    udpai_ctl_table_add_version(table, udpai_resource_version(resource));
-    udpai_ctl_table_add(table, udpai_resource_authority(resource));
-    udpai_ctl_table_add(table, udpai_strbuf_view(&way));
+    udpai_cli_table_add(table, udpai_cli_type_short(udpai_resource_type_url(resource)));
+    udpai_cli_table_add(table, udpai_resource_name(resource));
+    udpai_cli_table_add_version(table, udpai_resource_version(resource));
+    udpai_cli_table_add(table, udpai_resource_authority(resource));
+    udpai_cli_table_add(table, udpai_strbuf_view(&way));
     udpai_strbuf_done(&way);
 }
 
 static void
-put_table(udpai_strbuf *out, udpai_ctl_layout *layout, udpa_resource *const *resources, size_t n)
+put_table(udpai_strbuf *out, udpai_cli_layout *layout, udpa_resource *const *resources, size_t n)
 {
     static const char *const heads[] = {"TYPE", "NAME", "VERSION", "AUTHORITY", "WAY"};
-    udpai_ctl_table table;
-    udpai_ctl_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
+    udpai_cli_table table;
+    udpai_cli_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
     for (size_t i = 0; i < n; i++)
         put_row(&table, resources[i]);
-    udpai_ctl_table_write(&table, out);
-    udpai_ctl_table_done(&table);
+    udpai_cli_table_write(&table, out);
+    udpai_cli_table_done(&table);
 }
 
 static void
@@ -295,7 +295,7 @@ put_path(udpai_strbuf *out, const udpa_resource *resource)
 {
     udpai_ctl_put_name(out, resource);
     udpai_strbuf_puts(out, " by ");
-    udpai_ctl_put_text(out, udpai_resource_authority(resource));
+    udpai_cli_put_text(out, udpai_resource_authority(resource));
     udpai_strbuf_putc(out, '\n');
     for (size_t i = 0; i + 1 < udpa_resource_n_hops(resource); i++) {
         udpai_hop hop = udpai_resource_hop(resource, i);
@@ -321,7 +321,7 @@ put_document(udpai_strbuf *out,
              const udpa_resource *resource,
              udpa_error **ret_error)
 {
-    bool is_json = options->format == UDPAI_CTL_JSON;
+    bool is_json = options->common.format == UDPAI_CLI_JSON;
     if (options->is_all)
         return udpai_ctl_put_restorable(out, schema, resource, options->with_secrets, ret_error);
     return udpai_ctl_put_resource(
@@ -329,18 +329,18 @@ put_document(udpai_strbuf *out,
 }
 
 /* YAML documents, or one JSON array. */
-static udpai_ctl_exit
+static udpai_cli_exit
 put_documents(udpai_strbuf *out,
               const udpai_ctl_options *options,
               udpa_resource *const *resources,
               size_t n)
 {
-    bool is_json = options->format == UDPAI_CTL_JSON;
+    bool is_json = options->common.format == UDPAI_CLI_JSON;
     UDPA_AUTO(udpai_schema_unref) udpai_schema *schema = n ? udpai_ctl_schema(options) : NULL;
-    udpai_ctl_exit result = UDPAI_CTL_GOOD;
+    udpai_cli_exit result = UDPAI_CLI_GOOD;
     bool is_first = true;
     if (n && !schema)
-        return UDPAI_CTL_MISTAKE;
+        return UDPAI_CLI_MISTAKE;
     udpai_strbuf_puts(out, is_json ? "[" : "");
     for (size_t i = 0; i < n; i++) {
         UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
@@ -353,9 +353,9 @@ put_documents(udpai_strbuf *out,
             udpai_strbuf_puts(out, is_json ? "" : "\n");
             is_first = false;
         } else {
-            udpai_ctl_complain("'%s' cannot be shown: %s", udpa_resource_name(resources[i]),
+            udpai_cli_complain("'%s' cannot be shown: %s", udpa_resource_name(resources[i]),
                                udpa_error_message(error));
-            result = UDPAI_CTL_REFUSED;
+            result = UDPAI_CLI_REFUSED;
         }
         udpai_strbuf_done(&one);
     }
@@ -363,32 +363,35 @@ put_documents(udpai_strbuf *out,
     return result;
 }
 
-udpai_ctl_exit
-udpai_ctl_show(const udpai_ctl_options *options, const udpai_ctl_found *found)
+udpai_cli_exit
+udpai_ctl_show(const udpai_ctl_options *options, const udpai_cli_found *found)
 {
-    UDPAI_AUTO_FREE udpa_resource **resources = udpai_ctl_found_sorted(found);
-    size_t n = resources ? udpai_ctl_found_size(found) : 0;
+    UDPAI_AUTO_FREE udpa_resource **resources = udpai_cli_found_sorted(found);
+    size_t n = resources ? udpai_cli_found_size(found) : 0;
     udpai_strbuf out = {.failed = !resources};
-    udpai_ctl_layout layout = udpai_ctl_layout_of(options);
-    udpai_ctl_exit result = UDPAI_CTL_GOOD;
-    switch (options->format) {
-    case UDPAI_CTL_TABLE:
+    udpai_cli_layout layout = udpai_cli_layout_of(&options->common);
+    udpai_cli_exit result = UDPAI_CLI_GOOD;
+    switch (options->common.format) {
+    case UDPAI_CLI_TABLE:
         put_table(&out, &layout, resources, n);
         break;
-    case UDPAI_CTL_NAME:
+    case UDPAI_CLI_NAME:
         put_names(&out, resources, n);
         break;
-    case UDPAI_CTL_PATH:
+    case UDPAI_CLI_PATH:
         for (size_t i = 0; i < n; i++)
             put_path(&out, resources[i]);
         break;
-    case UDPAI_CTL_YAML:
-    case UDPAI_CTL_JSON:
+    case UDPAI_CLI_YAML:
+    case UDPAI_CLI_JSON:
         result = put_documents(&out, options, resources, n);
         break;
+    case UDPAI_CLI_TAP: /* these go with conform alone */
+    case UDPAI_CLI_JUNIT:
+        break;
     }
-    udpai_ctl_exit printed = options->format == UDPAI_CTL_JSON
-                                 ? udpai_ctl_print_json(options, &out)
-                                 : udpai_ctl_print_tables(&layout, &out);
-    return result == UDPAI_CTL_GOOD ? printed : result;
+    udpai_cli_exit printed = options->common.format == UDPAI_CLI_JSON
+                                 ? udpai_cli_print_json(&options->common, &out)
+                                 : udpai_cli_print_tables(&layout, &out);
+    return result == UDPAI_CLI_GOOD ? printed : result;
 }

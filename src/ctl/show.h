@@ -6,10 +6,10 @@
 #include <udpa/resource.h>
 
 #include "base/strbuf.h"
+#include "cli/found.h"
+#include "cli/output.h"
 #include "codec/convert.h"
-#include "ctl/found.h"
 #include "ctl/options.h"
-#include "ctl/output.h"
 
 /* Appends a resource as a udpa.service.discovery.v1.Resource, which 'apply -f' reads again: YAML,
  * or JSON, compact or for people. */
@@ -29,12 +29,12 @@ udpa_err udpai_ctl_put_signed(udpai_strbuf *out,
 void udpai_ctl_put_name(udpai_strbuf *out, const udpa_resource *resource);
 /* "core > edge": the nodes that it has passed on its way to us. */
 void udpai_ctl_put_way(udpai_strbuf *out, const udpa_resource *resource);
-/* Prints all of it. What cannot be shown is told of, and makes the result UDPAI_CTL_REFUSED. */
+/* Prints all of it. What cannot be shown is told of, and makes the result UDPAI_CLI_REFUSED. */
 /* As YAML that 'apply --restore' takes: all but how it came here. */
 udpa_err udpai_ctl_put_restorable(udpai_strbuf *out,
                                   const udpai_schema *schema,
                                   const udpa_resource *resource,
                                   bool with_secrets,
                                   udpa_error **ret_error);
-udpai_ctl_exit udpai_ctl_show(const udpai_ctl_options *options, const udpai_ctl_found *found);
+udpai_cli_exit udpai_ctl_show(const udpai_ctl_options *options, const udpai_cli_found *found);
 #endif

@@ -4,9 +4,9 @@
 #include <stdio.h>
 
 #include "certs/signature.h"
+#include "cli/names.h"
 #include "ctl/commands.h"
 #include "ctl/input.h"
-#include "ctl/names.h"
 #include "ctl/show.h"
 #include "loop/clock.h"
 #include "transport/key_file.h"
@@ -52,12 +52,12 @@ static bool
 put_one(const signer *self, const udpai_ctl_input *input, size_t index, udpai_strbuf *out)
 {
     const udpa_resource *resource = input->resources.items[index];
-    bool is_json = self->options->format == UDPAI_CTL_JSON;
+    bool is_json = self->options->common.format == UDPAI_CLI_JSON;
     UDPA_AUTO(udpa_resource_unref) udpa_resource *made = NULL;
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     udpa_err err = sign_one(self, resource, &made);
     if (err == UDPA_ERR_INVAL) {
-        udpai_ctl_complain("%s: '%s' has no authority: say whose it is with --authority",
+        udpai_cli_complain("%s: '%s' has no authority: say whose it is with --authority",
                            input->places.items[index], udpa_resource_name(resource));
         return false;
     }
@@ -68,29 +68,30 @@ put_one(const signer *self, const udpai_ctl_input *input, size_t index, udpai_st
         udpai_strbuf_puts(out, is_json ? "" : "\n");
     }
     if (err != UDPA_OK)
-        udpai_ctl_complain("%s: '%s' cannot be signed: %s", input->places.items[index],
+        udpai_cli_complain("%s: '%s' cannot be signed: %s", input->places.items[index],
                            udpa_resource_name(resource),
                            error ? udpa_error_message(error) : udpa_err_text(err));
     return err == UDPA_OK;
 }
 
 /* All of them, or nothing is printed. */
-static udpai_ctl_exit
+static udpai_cli_exit
 sign_all(const signer *self, const udpai_ctl_input *input)
 {
     udpai_strbuf out = {0};
     bool is_good = true;
     for (size_t i = 0; i < input->resources.n; i++)
         is_good = put_one(self, input, i, &out) && is_good;
-    udpai_strbuf_puts(&out, self->options->format == UDPAI_CTL_JSON ? "\n]\n" : "");
+    udpai_strbuf_puts(&out, self->options->common.format == UDPAI_CLI_JSON ? "\n]\n" : "");
     if (is_good)
-        return self->options->format == UDPAI_CTL_JSON ? udpai_ctl_print_json(self->options, &out)
-                                                       : udpai_ctl_print(&out);
+        return self->options->common.format == UDPAI_CLI_JSON
+                   ? udpai_cli_print_json(&self->options->common, &out)
+                   : udpai_cli_print(&out);
     udpai_strbuf_done(&out);
-    return UDPAI_CTL_MISTAKE;
+    return UDPAI_CLI_MISTAKE;
 }
 
-static udpai_ctl_exit
+static udpai_cli_exit
 sign_with(const udpai_ctl_options *options, const udpai_key *key, const udpai_ctl_input *input)
 {
     int64_t now_us = udpai_wall_us(), now_s = now_us / US_PER_S;
@@ -104,23 +105,23 @@ sign_with(const udpai_ctl_options *options, const udpai_key *key, const udpai_ct
     return sign_all(&self, input);
 }
 
-udpai_ctl_exit
-udpai_ctl_sign(udpai_ctl *ctl)
+udpai_cli_exit
+udpai_ctl_sign(udpai_cli *cli)
 {
-    const udpai_ctl_options *options = ctl->options;
+    const udpai_ctl_options *options = udpai_ctl_options_of(cli->options);
     udpai_ctl_input input = {0};
     UDPA_AUTO(udpai_key_unref) udpai_key *key = NULL;
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    if (options->arguments.n || !options->files.n) {
-        udpai_ctl_complain("sign takes files: udpactl sign -f FILE (- is standard input)");
-        return UDPAI_CTL_MISTAKE;
+    if (options->common.arguments.n || !options->files.n) {
+        udpai_cli_complain("sign takes files: udpactl sign -f FILE (- is standard input)");
+        return UDPAI_CLI_MISTAKE;
     }
-    if (udpai_key_file_read_private(&key, options->key, &error) != UDPA_OK) {
-        udpai_ctl_complain_of(error);
-        return UDPAI_CTL_MISTAKE;
+    if (udpai_key_file_read_private(&key, options->common.key, &error) != UDPA_OK) {
+        udpai_cli_complain_of(error);
+        return UDPAI_CLI_MISTAKE;
     }
-    udpai_ctl_exit result = udpai_ctl_input_read(&input, options);
-    if (result == UDPAI_CTL_GOOD)
+    udpai_cli_exit result = udpai_ctl_input_read(&input, options);
+    if (result == UDPAI_CLI_GOOD)
         result = sign_with(options, key, &input);
     udpai_ctl_input_done(&input);
     return result;

@@ -9,7 +9,7 @@
 
 #define GOOD 200
 
-static udpai_ctl_exit
+static udpai_cli_exit
 tell(const udpai_ctl_options *options, const char *name, const udpai_ctl_answer *answer)
 {
     udpai_strbuf words = {0};
@@ -17,15 +17,15 @@ tell(const udpai_ctl_options *options, const char *name, const udpai_ctl_answer 
         return udpai_ctl_http_refused(options, answer, "");
     udpai_ctl_answer_words(answer, &words);
     if (options->as_source)
-        udpai_ctl_say("%s: what it does not have has gone; nodes below it that hold it are told",
-                      name);
+        udpai_cli_print_line(
+            "%s: what it does not have has gone; nodes below it that hold it are told", name);
     else
-        udpai_ctl_say("%s: %s accepted to be gone", name, words.len ? words.data : "none");
+        udpai_cli_print_line("%s: %s accepted to be gone", name, words.len ? words.data : "none");
     udpai_strbuf_done(&words);
-    return UDPAI_CTL_GOOD;
+    return UDPAI_CLI_GOOD;
 }
 
-static udpai_ctl_exit
+static udpai_cli_exit
 accept_absences(const udpai_ctl_options *options, const char *name)
 {
     udpai_ctl_answer answer = {0};
@@ -33,29 +33,30 @@ accept_absences(const udpai_ctl_options *options, const char *name)
     udpai_strbuf_puts(&body, "{\"name\": ");
     udpai_json_put_string(&body, udpai_str_from(name));
     udpai_strbuf_puts(&body, options->as_source ? ", \"as_source\": true}" : "}");
-    udpai_ctl_exit result = udpai_strbuf_failed(&body)
-                                ? UDPAI_CTL_REFUSED
+    udpai_cli_exit result = udpai_strbuf_failed(&body)
+                                ? UDPAI_CLI_REFUSED
                                 : udpai_ctl_http_ask(options, "/sources_accept", &body, &answer);
     if (udpai_strbuf_failed(&body))
-        udpai_ctl_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
-    else if (result == UDPAI_CTL_GOOD)
+        udpai_cli_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
+    else if (result == UDPAI_CLI_GOOD)
         result = tell(options, name, &answer);
     udpai_ctl_answer_done(&answer);
     udpai_strbuf_done(&body);
     return result;
 }
 
-udpai_ctl_exit
-udpai_ctl_sources_command(udpai_ctl *ctl)
+udpai_cli_exit
+udpai_ctl_sources_command(udpai_cli *cli)
 {
-    const udpai_ctl_options *options = ctl->options;
-    udpai_ctl_exit result = UDPAI_CTL_GOOD;
-    if (options->arguments.n < 2 || strcmp(options->arguments.items[0], "accept") != 0) {
-        udpai_ctl_complain("write 'udpactl sources accept NAME...'; 'udpactl status sources' shows "
+    const udpai_ctl_options *options = udpai_ctl_options_of(cli->options);
+    udpai_cli_exit result = UDPAI_CLI_GOOD;
+    if (options->common.arguments.n < 2 ||
+        strcmp(options->common.arguments.items[0], "accept") != 0) {
+        udpai_cli_complain("write 'udpactl sources accept NAME...'; 'udpactl status sources' shows "
                            "what is held of which");
-        return UDPAI_CTL_MISTAKE;
+        return UDPAI_CLI_MISTAKE;
     }
-    for (size_t i = 1; i < options->arguments.n && result == UDPAI_CTL_GOOD; i++)
-        result = accept_absences(options, options->arguments.items[i]);
+    for (size_t i = 1; i < options->common.arguments.n && result == UDPAI_CLI_GOOD; i++)
+        result = accept_absences(options, options->common.arguments.items[i]);
     return result;
 }

@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
+#include "cli/names.h"
 #include "ctl/load_hint.h"
-#include "ctl/names.h"
 #include "udpa/status/v1/status.pb-c.h"
 
 #define STATUS "udpa.status.v1."
@@ -36,7 +36,7 @@ udpai_ctl_put_age(udpai_strbuf *out, int64_t seconds)
 }
 
 void
-udpai_ctl_table_add_age(udpai_ctl_table *table,
+udpai_ctl_table_add_age(udpai_cli_table *table,
                         const Google__Protobuf__Timestamp *since,
                         int64_t now_us)
 {
@@ -44,36 +44,36 @@ udpai_ctl_table_add_age(udpai_ctl_table *table,
     int64_t seconds = since ? now_us / 1000000 - since->seconds : 0;
     if (since && since->seconds)
         udpai_ctl_put_age(&text, seconds < 0 ? 0 : seconds);
-    udpai_ctl_table_add_quantity(table, (double)seconds, udpai_strbuf_view(&text));
+    udpai_cli_table_add_quantity(table, (double)seconds, udpai_strbuf_view(&text));
     udpai_strbuf_done(&text);
 }
 
 static udpai_str
 kind_of(const char *type_url)
 {
-    return udpai_ctl_type_short(udpai_str_from(type_url));
+    return udpai_cli_type_short(udpai_str_from(type_url));
 }
 
 /* A list's items, with a comma between. */
 static void
-add_list(udpai_ctl_table *table, char *const *items, size_t n)
+add_list(udpai_cli_table *table, char *const *items, size_t n)
 {
     udpai_strbuf text = {0};
     for (size_t i = 0; i < n; i++)
         udpai_strbuf_printf(&text, "%s%s", i ? ", " : "", *items[i] ? items[i] : "(all)");
-    udpai_ctl_table_add(table, udpai_strbuf_view(&text));
+    udpai_cli_table_add(table, udpai_strbuf_view(&text));
     udpai_strbuf_done(&text);
 }
 
 /* A table, unless there is nothing in it. */
 static void
-finish(udpai_strbuf *out, udpai_ctl_table *table, const char *title)
+finish(udpai_strbuf *out, udpai_cli_table *table, const char *title)
 {
-    if (udpai_ctl_table_n_rows(table)) {
+    if (udpai_cli_table_n_rows(table)) {
         udpai_strbuf_printf(out, "%s%s\n", out->len ? "\n" : "", title);
-        udpai_ctl_table_write(table, out);
+        udpai_cli_table_write(table, out);
     }
-    udpai_ctl_table_done(table);
+    udpai_cli_table_done(table);
 }
 
 static bool
@@ -88,57 +88,57 @@ is_of(const udpa_resource *resource, const char *kind)
 /* ---- nodes ---- */
 
 static void
-put_types(udpai_strbuf *out, udpai_ctl_layout *layout, const Udpa__Status__V1__NodeStatus *node)
+put_types(udpai_strbuf *out, udpai_cli_layout *layout, const Udpa__Status__V1__NodeStatus *node)
 {
     static const char *const heads[] = {"TYPE", "RESOURCES", "WAITS FOR"};
-    udpai_ctl_table table;
-    udpai_ctl_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
+    udpai_cli_table table;
+    udpai_cli_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
     for (size_t i = 0; i < node->n_types; i++) {
         const Udpa__Status__V1__TypeStatus *type = node->types[i];
-        udpai_ctl_table_add(&table,
+        udpai_cli_table_add(&table,
                             *type->type_url ? kind_of(type->type_url) : UDPAI_STR("(others)"));
-        udpai_ctl_table_add_number(&table, type->n_resources);
+        udpai_cli_table_add_number(&table, type->n_resources);
         add_list(&table, type->unsettled, type->n_unsettled);
     }
     finish(out, &table, "RESOURCES");
 }
 
 static void
-put_sinks(udpai_strbuf *out, udpai_ctl_layout *layout, const Udpa__Status__V1__NodeStatus *node)
+put_sinks(udpai_strbuf *out, udpai_cli_layout *layout, const Udpa__Status__V1__NodeStatus *node)
 {
     static const char *const heads[] = {"SINK",    "CLIENTS", "ACCEPTED", "BYTES",
                                         "DROPPED", "REFUSED", "HELD",     "WRITTEN",
                                         "LOST",    "READERS", "MISSED"};
-    udpai_ctl_table table;
-    udpai_ctl_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
+    udpai_cli_table table;
+    udpai_cli_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
     for (size_t i = 0; i < node->n_sinks; i++) {
         const Udpa__Status__V1__SinkStatus *sink = node->sinks[i];
         const uint64_t counters[] = {
             sink->n_clients, sink->n_accepted, sink->n_bytes,  sink->n_dropped, sink->n_refused,
             sink->n_held,    sink->n_written,  sink->n_failed, sink->n_readers, sink->n_missed,
         };
-        udpai_ctl_table_add_text(&table, sink->kind);
+        udpai_cli_table_add_text(&table, sink->kind);
         for (size_t k = 0; k < UDPAI_ARRAY_LEN(counters); k++)
-            udpai_ctl_table_add_number(&table, counters[k]);
+            udpai_cli_table_add_number(&table, counters[k]);
     }
     finish(out, &table, "SINKS");
 }
 
 static void
-put_forwards(udpai_strbuf *out, udpai_ctl_layout *layout, const Udpa__Status__V1__NodeStatus *node)
+put_forwards(udpai_strbuf *out, udpai_cli_layout *layout, const Udpa__Status__V1__NodeStatus *node)
 {
     static const char *const heads[] = {"SINK", "TO", "STREAMS", "SENT", "NOT SENT"};
-    udpai_ctl_table table;
-    udpai_ctl_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
+    udpai_cli_table table;
+    udpai_cli_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
     for (size_t i = 0; i < node->n_sinks; i++) {
         const Udpa__Status__V1__SinkStatus *sink = node->sinks[i];
         if (!*sink->forwarded_to)
             continue;
-        udpai_ctl_table_add_text(&table, sink->kind);
-        udpai_ctl_table_add_text(&table, sink->forwarded_to);
-        udpai_ctl_table_add_number(&table, sink->n_forward_streams);
-        udpai_ctl_table_add_number(&table, sink->n_forwarded);
-        udpai_ctl_table_add_number(&table, sink->n_not_forwarded);
+        udpai_cli_table_add_text(&table, sink->kind);
+        udpai_cli_table_add_text(&table, sink->forwarded_to);
+        udpai_cli_table_add_number(&table, sink->n_forward_streams);
+        udpai_cli_table_add_number(&table, sink->n_forwarded);
+        udpai_cli_table_add_number(&table, sink->n_not_forwarded);
     }
     finish(out, &table, "FORWARDED");
 }
@@ -148,28 +148,28 @@ put_problems(udpai_strbuf *out, const Udpa__Status__V1__NodeStatus *node)
 {
     for (size_t i = 0; i < node->n_problems; i++) {
         udpai_strbuf_puts(out, i ? "" : "\nPROBLEMS\n");
-        udpai_ctl_put_text(out, udpai_str_from(node->problems[i]));
+        udpai_cli_put_text(out, udpai_str_from(node->problems[i]));
         udpai_strbuf_putc(out, '\n');
     }
 }
 
 static void
 put_node(udpai_strbuf *out,
-         udpai_ctl_layout *layout,
+         udpai_cli_layout *layout,
          const Udpa__Status__V1__NodeStatus *node,
          size_t n_hidden,
          int64_t now_us)
 {
     static const char *const heads[] = {"NODE", "VERSION", "RUNS FOR", "SESSIONS"};
-    udpai_ctl_table table;
-    udpai_ctl_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
-    udpai_ctl_table_add_text(&table, node->node_id);
-    udpai_ctl_table_add_text(&table, node->version);
+    udpai_cli_table table;
+    udpai_cli_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
+    udpai_cli_table_add_text(&table, node->node_id);
+    udpai_cli_table_add_text(&table, node->version);
     udpai_ctl_table_add_age(&table, node->started, now_us);
-    udpai_ctl_table_add_number(&table,
+    udpai_cli_table_add_number(&table,
                                node->n_sessions - udpai_min_size(node->n_sessions, n_hidden));
-    udpai_ctl_table_write(&table, out);
-    udpai_ctl_table_done(&table);
+    udpai_cli_table_write(&table, out);
+    udpai_cli_table_done(&table);
     put_types(out, layout, node);
     put_sinks(out, layout, node);
     put_forwards(out, layout, node);
@@ -178,7 +178,7 @@ put_node(udpai_strbuf *out,
 
 void
 udpai_ctl_put_nodes(udpai_strbuf *out,
-                    udpai_ctl_layout *layout,
+                    udpai_cli_layout *layout,
                     udpa_resource *const *resources,
                     size_t n,
                     size_t n_hidden,
@@ -218,7 +218,7 @@ state_text(Udpa__Status__V1__SourceStatus__State state)
 
 /* Of how many types all is known, and what is not as the source has it. */
 static void
-add_complete(udpai_ctl_table *table,
+add_complete(udpai_cli_table *table,
              const Udpa__Status__V1__SourceStatus *source,
              size_t n_complete,
              unsigned long long n_held)
@@ -230,7 +230,7 @@ add_complete(udpai_ctl_table *table,
         snprintf(differing, sizeof(differing), ", %llu differ",
                  (unsigned long long)source->n_differing);
     const char *name = source->n_differing_names ? source->differing_names[0] : "";
-    udpai_ctl_table_addf(table, "%zu of %zu%s%s%s%s%s", n_complete, source->n_types, held,
+    udpai_cli_table_addf(table, "%zu of %zu%s%s%s%s%s", n_complete, source->n_types, held,
                          differing, *name ? " (" : "", name,
                          !*name                          ? ""
                          : source->n_differing_names > 1 ? ", ...)"
@@ -238,7 +238,7 @@ add_complete(udpai_ctl_table *table,
 }
 
 static void
-add_source(udpai_ctl_table *table, const Udpa__Status__V1__SourceStatus *source, int64_t now_us)
+add_source(udpai_cli_table *table, const Udpa__Status__V1__SourceStatus *source, int64_t now_us)
 {
     size_t n_complete = 0;
     unsigned long long n_held = 0;
@@ -246,20 +246,20 @@ add_source(udpai_ctl_table *table, const Udpa__Status__V1__SourceStatus *source,
         n_complete += source->types[i]->complete != 0;
         n_held += source->types[i]->held;
     }
-    udpai_ctl_table_add_text(table, source->name);
-    udpai_ctl_table_addf(table, "%s%s", source->kind, *source->delivered_by ? ", delivered" : "");
-    udpai_ctl_table_add_text(table, source->address);
-    udpai_ctl_table_addf(table, "%s%s", state_text(source->state),
+    udpai_cli_table_add_text(table, source->name);
+    udpai_cli_table_addf(table, "%s%s", source->kind, *source->delivered_by ? ", delivered" : "");
+    udpai_cli_table_add_text(table, source->address);
+    udpai_cli_table_addf(table, "%s%s", state_text(source->state),
                          source->not_recovered ? ", not recovered (--restored)"
                          : source->recovering  ? ", recovering"
                                                : "");
     udpai_ctl_table_add_age(table, source->since, now_us);
-    udpai_ctl_table_add_text(table,
+    udpai_cli_table_add_text(table,
                              *source->peer_identity ? source->peer_identity : source->peer_node_id);
     add_complete(table, source, n_complete, n_held);
-    udpai_ctl_table_add_number(table, source->n_resources_received);
-    udpai_ctl_table_add_number(table, source->n_refused);
-    udpai_ctl_table_add_text(table, source->last_error);
+    udpai_cli_table_add_number(table, source->n_resources_received);
+    udpai_cli_table_add_number(table, source->n_refused);
+    udpai_cli_table_add_text(table, source->last_error);
 }
 
 /* Which, and why: below the table. */
@@ -271,17 +271,17 @@ put_held(udpai_strbuf *out, const Udpa__Status__V1__SourceStatus *source)
         if (!type->held)
             continue;
         udpai_strbuf_puts(out, "\nHeld of ");
-        udpai_ctl_put_text(out, udpai_str_from(source->name));
+        udpai_cli_put_text(out, udpai_str_from(source->name));
         udpai_strbuf_printf(out, ": %llu of ", (unsigned long long)type->held);
-        udpai_ctl_put_text(out, udpai_str_from(type->type_url));
+        udpai_cli_put_text(out, udpai_str_from(type->type_url));
         if (*type->held_because) {
             udpai_strbuf_puts(out, " (");
-            udpai_ctl_put_text(out, udpai_str_from(type->held_because));
+            udpai_cli_put_text(out, udpai_str_from(type->held_because));
             udpai_strbuf_puts(out, ")");
         }
         for (size_t k = 0; k < type->n_held_names; k++) {
             udpai_strbuf_puts(out, k ? ", " : ": ");
-            udpai_ctl_put_text(out, udpai_str_from(type->held_names[k]));
+            udpai_cli_put_text(out, udpai_str_from(type->held_names[k]));
         }
         if (type->held > type->n_held_names)
             udpai_strbuf_printf(out, " and %llu more",
@@ -292,16 +292,16 @@ put_held(udpai_strbuf *out, const Udpa__Status__V1__SourceStatus *source)
 
 void
 udpai_ctl_put_sources(udpai_strbuf *out,
-                      udpai_ctl_layout *layout,
+                      udpai_cli_layout *layout,
                       udpa_resource *const *resources,
                       size_t n,
                       int64_t now_us)
 {
     static const char *const heads[] = {"NAME", "KIND",     "ADDRESS",  "STATE",   "FOR",
                                         "PEER", "COMPLETE", "RECEIVED", "REFUSED", "LAST ERROR"};
-    udpai_ctl_table table;
+    udpai_cli_table table;
     udpai_strbuf held = {0};
-    udpai_ctl_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
+    udpai_cli_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
     for (size_t i = 0; i < n; i++) {
         size_t size;
         const void *payload = udpa_resource_payload(resources[i], &size);
@@ -324,7 +324,7 @@ udpai_ctl_put_sources(udpai_strbuf *out,
 
 /* "2 for 12 s" */
 static void
-add_unanswered(udpai_ctl_table *table,
+add_unanswered(udpai_cli_table *table,
                const Udpa__Status__V1__SubscriptionStatus *subscription,
                int64_t now_us)
 {
@@ -335,64 +335,64 @@ add_unanswered(udpai_ctl_table *table,
         udpai_strbuf_puts(&text, " for ");
         udpai_ctl_put_age(&text, now_us / 1000000 - since->seconds);
     }
-    udpai_ctl_table_add_quantity(table, (double)subscription->n_unanswered,
+    udpai_cli_table_add_quantity(table, (double)subscription->n_unanswered,
                                  udpai_strbuf_view(&text));
     udpai_strbuf_done(&text);
 }
 
 static void
-add_subscription(udpai_ctl_table *table,
+add_subscription(udpai_cli_table *table,
                  const Udpa__Status__V1__SessionStatus *session,
                  const Udpa__Status__V1__SubscriptionStatus *subscription,
                  int64_t now_us)
 {
-    udpai_ctl_table_add_text(table, session->id);
-    udpai_ctl_table_add(table, kind_of(subscription->type_url));
+    udpai_cli_table_add_text(table, session->id);
+    udpai_cli_table_add(table, kind_of(subscription->type_url));
     if (subscription->n_names)
-        udpai_ctl_table_addf(table, "%llu names", (unsigned long long)subscription->n_names);
+        udpai_cli_table_addf(table, "%llu names", (unsigned long long)subscription->n_names);
     else
         add_list(table, subscription->namespaces, subscription->n_namespaces);
-    udpai_ctl_table_add_number(table, subscription->n_resources_sent);
-    udpai_ctl_table_add_number(table, subscription->n_removals_sent);
-    udpai_ctl_table_add_number(table, subscription->n_acknowledged);
-    udpai_ctl_table_add_number(table, subscription->n_refused);
+    udpai_cli_table_add_number(table, subscription->n_resources_sent);
+    udpai_cli_table_add_number(table, subscription->n_removals_sent);
+    udpai_cli_table_add_number(table, subscription->n_acknowledged);
+    udpai_cli_table_add_number(table, subscription->n_refused);
     add_unanswered(table, subscription, now_us);
-    udpai_ctl_table_add_text(table, subscription->in_sync ? "yes" : "no");
-    udpai_ctl_table_add_text(table, subscription->last_error);
+    udpai_cli_table_add_text(table, subscription->in_sync ? "yes" : "no");
+    udpai_cli_table_add_text(table, subscription->last_error);
 }
 
 static void
-add_session(udpai_ctl_table *table, const Udpa__Status__V1__SessionStatus *session, int64_t now_us)
+add_session(udpai_cli_table *table, const Udpa__Status__V1__SessionStatus *session, int64_t now_us)
 {
-    udpai_ctl_table_add_text(table, session->id);
-    udpai_ctl_table_add_text(table, *session->peer_identity ? session->peer_identity
+    udpai_cli_table_add_text(table, session->id);
+    udpai_cli_table_add_text(table, *session->peer_identity ? session->peer_identity
                                                             : session->peer_node_id);
-    udpai_ctl_table_add_text(table, session->peer_address);
-    udpai_ctl_table_add_text(table, session->protocol);
-    udpai_ctl_table_add_text(table, session->audience);
+    udpai_cli_table_add_text(table, session->peer_address);
+    udpai_cli_table_add_text(table, session->protocol);
+    udpai_cli_table_add_text(table, session->audience);
     udpai_ctl_table_add_age(table, session->since, now_us);
-    udpai_ctl_table_add_text(table, session->source);
-    udpai_ctl_table_add_number(table, session->n_resources_received);
+    udpai_cli_table_add_text(table, session->source);
+    udpai_cli_table_add_number(table, session->n_resources_received);
 }
 
 static void
-add_unknown_receipts(udpai_ctl_table *table,
+add_unknown_receipts(udpai_cli_table *table,
                      const Udpa__Status__V1__SessionStatus *session,
                      int64_t now_us)
 {
     (void)now_us;
     if (!session->n_unknown_receipts)
         return;
-    udpai_ctl_table_add_text(table, session->id);
-    udpai_ctl_table_add_number(table, session->n_unknown_receipts);
+    udpai_cli_table_add_text(table, session->id);
+    udpai_cli_table_add_number(table, session->n_unknown_receipts);
 }
 
-typedef void (*session_fn)(udpai_ctl_table *table,
+typedef void (*session_fn)(udpai_cli_table *table,
                            const Udpa__Status__V1__SessionStatus *session,
                            int64_t now_us);
 
 static void
-add_subscriptions(udpai_ctl_table *table,
+add_subscriptions(udpai_cli_table *table,
                   const Udpa__Status__V1__SessionStatus *session,
                   int64_t now_us)
 {
@@ -401,25 +401,25 @@ add_subscriptions(udpai_ctl_table *table,
 }
 
 static void
-add_reason(udpai_ctl_table *table, const Udpa__Status__V1__RefusedResource *refused)
+add_reason(udpai_cli_table *table, const Udpa__Status__V1__RefusedResource *refused)
 {
     udpai_strbuf text = {0};
     udpai_strbuf_puts(&text, refused->in_doubt ? "in doubt: " : "");
     udpai_strbuf_puts(&text, refused->message);
-    udpai_ctl_table_add(table, udpai_strbuf_view(&text));
+    udpai_cli_table_add(table, udpai_strbuf_view(&text));
     udpai_strbuf_done(&text);
 }
 
 static void
-add_refused(udpai_ctl_table *table, const Udpa__Status__V1__SessionStatus *session, int64_t now_us)
+add_refused(udpai_cli_table *table, const Udpa__Status__V1__SessionStatus *session, int64_t now_us)
 {
     for (size_t i = 0; i < session->n_subscriptions; i++) {
         const Udpa__Status__V1__SubscriptionStatus *subscription = session->subscriptions[i];
         for (size_t k = 0; k < subscription->n_refused_resources; k++) {
-            udpai_ctl_table_add_text(table, session->id);
-            udpai_ctl_table_add(table, kind_of(subscription->type_url));
-            udpai_ctl_table_add_text(table, subscription->refused_resources[k]->name);
-            udpai_ctl_table_add_version(
+            udpai_cli_table_add_text(table, session->id);
+            udpai_cli_table_add(table, kind_of(subscription->type_url));
+            udpai_cli_table_add_text(table, subscription->refused_resources[k]->name);
+            udpai_cli_table_add_version(
                 table, udpai_str_from(subscription->refused_resources[k]->version));
             udpai_ctl_table_add_age(table, subscription->refused_resources[k]->time, now_us);
             add_reason(table, subscription->refused_resources[k]);
@@ -428,7 +428,7 @@ add_refused(udpai_ctl_table *table, const Udpa__Status__V1__SessionStatus *sessi
 }
 
 static void
-visit_sessions(udpai_ctl_table *table,
+visit_sessions(udpai_cli_table *table,
                udpa_resource *const *resources,
                size_t n,
                session_fn visit,
@@ -449,7 +449,7 @@ visit_sessions(udpai_ctl_table *table,
 
 void
 udpai_ctl_put_sessions(udpai_strbuf *out,
-                       udpai_ctl_layout *layout,
+                       udpai_cli_layout *layout,
                        udpa_resource *const *resources,
                        size_t n,
                        int64_t now_us)
@@ -477,8 +477,8 @@ udpai_ctl_put_sessions(udpai_strbuf *out,
     };
 
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(tables); i++) {
-        udpai_ctl_table table;
-        udpai_ctl_table_begin(&table, layout, tables[i].heads, tables[i].n);
+        udpai_cli_table table;
+        udpai_cli_table_begin(&table, layout, tables[i].heads, tables[i].n);
         visit_sessions(&table, resources, n, tables[i].visit, now_us);
         finish(out, &table, tables[i].title);
     }

@@ -4,9 +4,9 @@
 
 #include <stdio.h>
 
+#include "cli/names.h"
 #include "codec/validate.h"
 #include "ctl/commands.h"
-#include "ctl/names.h"
 #include "ctl/references.h"
 #include "loop/clock.h"
 #include "model/resource.h"
@@ -15,12 +15,12 @@ void
 udpai_ctl_print_finding(void *userdata, const char *path, const char *reason)
 {
     const udpai_ctl_finding *of = userdata;
-    udpai_str kind = udpai_ctl_type_short(udpai_resource_type_url(of->resource));
-    udpai_ctl_note("%s: %.*s '%s': %s%s%s", of->place, (int)kind.len, kind.data,
+    udpai_str kind = udpai_cli_type_short(udpai_resource_type_url(of->resource));
+    udpai_cli_note("%s: %.*s '%s': %s%s%s", of->place, (int)kind.len, kind.data,
                    udpa_resource_name(of->resource), path, *path ? ": " : "", reason);
 }
 
-udpai_ctl_exit
+udpai_cli_exit
 udpai_ctl_validate_input(const udpai_ctl_input *input)
 {
     UDPA_AUTO(udpai_validator_unref) udpai_validator *validator = NULL;
@@ -30,10 +30,10 @@ udpai_ctl_validate_input(const udpai_ctl_input *input)
         .refuse_unknown_types = true,
         .now_us = udpai_wall_us(),
     };
-    udpai_ctl_exit result = UDPAI_CTL_GOOD;
+    udpai_cli_exit result = UDPAI_CLI_GOOD;
     if (udpai_validator_new(&validator, input->schema, &error) != UDPA_OK) {
-        udpai_ctl_complain_of(error);
-        return UDPAI_CTL_REFUSED;
+        udpai_cli_complain_of(error);
+        return UDPAI_CLI_REFUSED;
     }
     for (size_t i = 0; i < input->resources.n; i++) {
         const udpa_resource *resource = input->resources.items[i];
@@ -44,48 +44,48 @@ udpai_ctl_validate_input(const udpai_ctl_input *input)
         if (err != UDPA_OK && err != UDPA_ERR_INVAL)
             udpai_ctl_print_finding(&of, "", udpa_err_text(err));
         if (err != UDPA_OK)
-            result = UDPAI_CTL_MISTAKE;
+            result = UDPAI_CLI_MISTAKE;
     }
     return result;
 }
 
 /* Files may stand behind -f or behind the command. */
-static udpai_ctl_exit
+static udpai_cli_exit
 read_all(udpai_ctl_input *input, const udpai_ctl_options *options)
 {
     udpai_ctl_options all = *options;
     memset(&all.files, 0, sizeof(all.files));
-    udpai_ctl_exit result = UDPAI_CTL_REFUSED;
-    bool is_good = udpai_vector_reserve(&all.files, options->files.n + options->arguments.n);
+    udpai_cli_exit result = UDPAI_CLI_REFUSED;
+    bool is_good = udpai_vector_reserve(&all.files, options->files.n + options->common.arguments.n);
     for (size_t i = 0; is_good && i < options->files.n; i++)
         all.files.items[all.files.n++] = options->files.items[i];
-    for (size_t i = 0; is_good && i < options->arguments.n; i++)
-        all.files.items[all.files.n++] = options->arguments.items[i];
+    for (size_t i = 0; is_good && i < options->common.arguments.n; i++)
+        all.files.items[all.files.n++] = options->common.arguments.items[i];
     if (is_good)
         result = udpai_ctl_input_read(input, &all);
     else
-        udpai_ctl_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
+        udpai_cli_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
     udpai_vector_done(&all.files);
     return result;
 }
 
-udpai_ctl_exit
-udpai_ctl_validate(udpai_ctl *ctl)
+udpai_cli_exit
+udpai_ctl_validate(udpai_cli *cli)
 {
-    const udpai_ctl_options *options = ctl->options;
+    const udpai_ctl_options *options = udpai_ctl_options_of(cli->options);
     udpai_ctl_input input = {0};
-    if (!options->arguments.n && !options->files.n) {
-        udpai_ctl_complain("validate takes files: udpactl validate FILE... (- is standard input)");
-        return UDPAI_CTL_MISTAKE;
+    if (!options->common.arguments.n && !options->files.n) {
+        udpai_cli_complain("validate takes files: udpactl validate FILE... (- is standard input)");
+        return UDPAI_CLI_MISTAKE;
     }
-    udpai_ctl_exit result = read_all(&input, options);
-    if (result == UDPAI_CTL_GOOD)
+    udpai_cli_exit result = read_all(&input, options);
+    if (result == UDPAI_CLI_GOOD)
         result = udpai_ctl_validate_input(&input);
-    if (result == UDPAI_CTL_GOOD && options->validate.references)
+    if (result == UDPAI_CLI_GOOD && options->validate.references)
         result = udpai_ctl_references(&input, options);
-    if (result == UDPAI_CTL_GOOD)
-        udpai_ctl_say("%zu resource%s, no errors found", input.resources.n,
-                      input.resources.n == 1 ? "" : "s");
+    if (result == UDPAI_CLI_GOOD)
+        udpai_cli_print_line("%zu resource%s, no errors found", input.resources.n,
+                             input.resources.n == 1 ? "" : "s");
     udpai_ctl_input_done(&input);
     return result;
 }

@@ -14,7 +14,7 @@ typedef struct udpai_ctl_finding {
 /* A udpai_violation_fn whose userdata is a udpai_ctl_finding: a line on standard error. */
 void udpai_ctl_print_finding(void *userdata, const char *path, const char *reason);
 
-/* Tells every mistake with its place; UDPAI_CTL_MISTAKE if there is one. */
-udpai_ctl_exit udpai_ctl_validate_input(const udpai_ctl_input *input);
+/* Tells every mistake with its place; UDPAI_CLI_MISTAKE if there is one. */
+udpai_cli_exit udpai_ctl_validate_input(const udpai_ctl_input *input);
 
 #endif

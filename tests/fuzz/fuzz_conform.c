@@ -2,7 +2,7 @@
 /* The client of the conformance suite: the first byte says which protocol, the rest is what a
  * server says, message by message, each with its length in a byte. Whatever it is, the script goes
  * on or ends with words, and what was noted can be shown. */
-#include "conform/script.h"
+#include "tools/conform/script.h"
 
 #include "tests/fuzz/fuzz.h"
 
@@ -30,19 +30,19 @@ end_call(void *call)
     (void)call;
 }
 
-static udpai_heard
-hear(void *call, uint64_t timeout_ms, udpai_str *ret_message)
+static udpai_received
+receive(void *call, uint64_t timeout_ms, udpai_str *ret_message)
 {
     server *self = call;
     if (self->at == self->end) {
         self->now_ms += timeout_ms;
-        return UDPAI_HEARD_NOTHING;
+        return UDPAI_RECEIVED_NOTHING;
     }
     size_t len = *self->at++;
     len = udpai_min_size(len, (size_t)(self->end - self->at));
     *ret_message = (udpai_str){(const char *)self->at, len};
     self->at += len;
-    return UDPAI_HEARD_MESSAGE;
+    return UDPAI_RECEIVED_MESSAGE;
 }
 
 static udpai_call_status
@@ -65,16 +65,16 @@ converse(udpai_stage *stage, bool is_delta)
     udpai_script_init(&script, stage);
     script.is_delta = is_delta;
     script.is_aggregated = true;
-    udpai_talk *talk = udpai_talk_open(&script, UDPAI_CLUSTER);
-    udpai_want(talk, UDPAI_CLUSTER, UDPAI_NAMES("*", "a"));
-    udpai_expect(talk, UDPAI_CLUSTER, UDPAI_NAMES("a"));
-    udpai_expect_gone(talk, UDPAI_CLUSTER, "a");
-    (void)udpai_told_of(talk, UDPAI_CLUSTER, "a");
-    (void)udpai_error_of(talk, UDPAI_CLUSTER, "a");
-    udpai_expect_nothing_of(talk, UDPAI_CLUSTER, NULL);
+    udpai_test_session *session = udpai_test_session_open(&script, UDPAI_CLUSTER);
+    udpai_subscribe(session, UDPAI_CLUSTER, UDPAI_NAMES("*", "a"));
+    udpai_expect(session, UDPAI_CLUSTER, UDPAI_NAMES("a"));
+    udpai_expect_removed(session, UDPAI_CLUSTER, "a");
+    (void)udpai_update_of_any_name(session, UDPAI_CLUSTER, "a");
+    (void)udpai_error_of(session, UDPAI_CLUSTER, "a");
+    udpai_expect_nothing_of(session, UDPAI_CLUSTER, NULL);
     FUZZ_CHECK(udpai_is_running(&script) || script.why.len > 0);
-    for (size_t i = 0; i < talk->news.n; i++)
-        FUZZ_CHECK(talk->news.items[i].response <= talk->responses.n);
+    for (size_t i = 0; i < session->updates.n; i++)
+        FUZZ_CHECK(session->updates.items[i].response <= session->responses.n);
     udpai_script_done(&script);
 }
 
@@ -85,7 +85,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size == 0)
         return 0;
     server self = {data + 1, data + size, 0};
-    const udpai_peer peer = {open_call, take, end_call, hear, status, end_call, now_ms, &self};
+    const udpai_peer peer = {open_call, take, end_call, receive, status, end_call, now_ms, &self};
     stage = (udpai_stage){.peer = &peer, .timeout_ms = 10, .quiet_ms = 5};
     udpai_xds_server_init(&stage.methods);
     udpai_world_init(&stage.world, "conform", NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a server of REST answers: whole or broken, it stays so when more follows, and nothing is
  * said to be longer than what came. The first byte says whether the connection has ended. */
-#include "conform/http_answer.h"
+#include "tools/conform/http_answer.h"
 
 #include "tests/fuzz/fuzz.h"
 

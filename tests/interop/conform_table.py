@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes docs/conformance.md: the conformance suite at udpad and at go-control-plane, and who is right
+"""Writes docs/conformance.md: the conformance suite at udpad and at go-control-plane, and which side is right
 where they differ. Run it again when the suite changes:
 
     tests/interop/conform_table.py --build build > docs/conformance.md
@@ -24,52 +24,53 @@ GROUPS = [('sotw/aggregated', r'^sotw/aggregated/'), ('sotw/per-type', r'^sotw/p
           ('vhds', r'^vhds/'), ('demand', r'^demand/'), ('xdstp', r'^xdstp/'),
           ('collection', r'^collection/'), ('leds', r'^leds/'), ('errors', r'^errors/'),
           ('fetch', r'^fetch/'), ('rest', r'^rest/')]
-HEAD = '''# Who conforms to xDS v3
+HEAD = '''# Conformance to xDS v3
 
-What `udpactl conform` ([guide](guide/conform.md)) says of two servers. This page is written by
-`tests/interop/conform_table.py --build build > docs/conformance.md`; that it still holds is tested
+The results of `udpactl conform` ([guide](guide/conform.md)) at two servers. This page is written by
+`tests/interop/conform_table.py --build build > docs/conformance.md`; tests check that it is still true
 (`product conform`, `interop conform`).
 
-passed / failed what it must / fell short of what it should / skipped:
+passed / failed a must / fell short of a should / skipped:
 '''
 UDPAD = '''
 ## Where udpad falls short
 
-- `delta/…/ttl-only-for-those-who-can`, which says should: in delta a node sends the ttl of a resource to
-  all clients. The text speaks of clients that announce the feature. Envoy, which has known ttls in delta
-  all along, announces nothing, and would never get one; a client that does not know the field skips it.
-  In SotW, where what carries the ttl cannot be skipped, a node goes by what the client announces.
-- `errors/sotw-…/told-once`, which says should: a state of clusters has the errors of all names that it
-  misses, also of those that the client knows of. The text expects an error once, and forbids nothing;
-  a state is the same for all who ask for it, and so is shared by them.
+- `delta/…/ttl-only-for-those-who-can`, a should: in delta a node sends the ttl of a resource to all
+  clients. The text requires that clients announce the feature. Envoy has supported ttls in delta from the
+  start and announces nothing, so it would never receive one; a client without the field skips it. In SotW
+  the wrapper that carries the ttl cannot be skipped: there a node uses what the client announces.
+- `errors/sotw-…/told-once`, a should: a state of clusters has the errors of all names that it lacks,
+  also of those that the client already has. The text expects each error once, and forbids nothing; all
+  subscribers of a state share it, errors included.
 
-What is done on purpose, though a reader of the text may expect otherwise: **a SotW request with a stale nonce is
-answered if its list of names differs from the one before**. The text says that a server should wait for the
-answer to the last response, which brings the names again. A client that never sends it would wait for ever;
-and nothing is sent twice, because a request that differs in nothing is answered by nothing, whatever its
-nonce (`sotw/stale-nonce-is-not-answered` passes). In delta the text itself lets subscriptions count whatever the
-nonce is. The reasons are in [xds.md](design/xds.md), "Where it departs from the protocol's text".
+One thing is done on purpose, against what a reader of the text may expect: **a node responds to a SotW request with a
+stale nonce if its list of names differs from the one before**. The text says that a server should wait for the
+answer to the last response, which has the names again. If the client never sends it, the client would wait
+forever; and nothing is sent twice, because a node does not respond to a request that differs in nothing,
+whatever its nonce (`sotw/stale-nonce-is-not-answered` passes). In delta the text itself applies subscriptions
+whatever the nonce is. The reasons are in [xds.md](design/xds.md), "Where it departs from the protocol's text".
 
-Found by this suite, and repaired: what an alias had led to ended under the alias alone
-(`delta/…/alias-removal-is-told`), so a client kept what it had got under its own name. The text was right.
+Found by this suite, and fixed: the removal of a resource that a client had subscribed to by an alias was sent
+under the alias only (`delta/…/alias-removal-is-told`), so the client kept the resource under its own name. The text
+was right.
 '''
 PEER = '''
-## go-control-plane 0.14.0, and who is right
+## go-control-plane 0.14.0, and which side is right
 
-`snapshot`: a SnapshotCache that is not for ADS alone; `linear`: a LinearCache for each type, in a
+`snapshot`: a SnapshotCache, not the one for ADS only; `linear`: a LinearCache for each type, in a
 MuxCache. `tests/interop/go-conform` is the server. "The text" is the protocol's, in our words.
 
-| what it does | seen with | who is right | cases |
+| what it does | seen with | which side is right | cases |
 |---|---|---|---|
 '''
 TAIL = '''
-Types go out in the order of a map, so the cases of `order/` that look at the order of several types
-pass or fail by chance with `snapshot`, and are skipped with `linear`, whose caches know nothing of each
-other. Its SnapshotCache for ADS alone (`-cache ads`) answers a SotW request that names resources only
-if it names every one there is of the type, and so does not pass most cases of `sotw/`: by its design,
-but the text wants the resources that are named. Neither cache has aliases, collections of TP1, LEDS,
-resource_errors, or names that a wildcard leaves out; the linear one has no ttl and no REST; and the
-gateway of REST holds no requests: those cases are skipped.
+`snapshot` sends types in the order of a map, so the cases of `order/` that look at the order of several types
+pass or fail by chance; with `linear`, whose caches are independent of each other, they are skipped. The
+SnapshotCache for ADS only (`-cache ads`) responds to a SotW request that names resources only if it names all
+resources of the type, and so fails most cases of `sotw/`: that is its design, but the text requires the
+resources that are named. Neither cache has aliases, collections of TP1, LEDS, resource_errors, or names that a
+wildcard leaves out; the linear one has no ttl and no REST; and the gateway of REST holds no requests: those
+cases are skipped.
 '''
 
 

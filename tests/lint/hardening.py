@@ -12,7 +12,7 @@ import tempfile
 
 import lint
 
-FILES = ('udpad', 'udpactl', 'libudpa.so')
+FILES = ('udpad', 'udpactl', 'udpa-bench', 'udpa-conform', 'libudpa.so')
 CHECKED = re.compile(r'\b__\w+_chk\b(?!_fail)') # glibc's own forms, which know a size
 EVERYWHERE = ('-fstack-protector-strong', '-fstack-clash-protection')
 

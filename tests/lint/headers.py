@@ -47,7 +47,7 @@ def jobs(root, arguments):
             yield path, 'C++11', name, [*cxx, *CXX11, *public]
         elif path.endswith('.hh'):
             yield path, 'C++17', f'"{path}"', [*cxx, *OURS_CXX, *public, *private, *packages]
-        elif path.startswith(('src/', 'certs/', 'federation/')):
+        elif path.startswith(('src/', 'certs/', 'federation/', 'tools/')):
             yield path, 'gnu11', f'"{path}"', [*cc, *OURS_C, *public, *private, *packages]
 
 

@@ -13,7 +13,8 @@ import lint
 STEPS = [
     ['base'], ['model'], ['proto'], ['wire'], ['reports'], ['codec'], ['store'], ['fanout'],
     ['events'], ['certs', 'session'], ['xds', 'sinks'], ['federation'], ['loop'], ['storage'],
-    ['transport'], ['runtime'], ['recorder'], ['endpoint'], ['daemon', 'conform', 'load'], ['ctl'],
+    ['transport'], ['runtime'], ['recorder'], ['endpoint'], ['cli'],
+    ['daemon', 'tools/conform', 'tools/bench', 'ctl'],
 ]
 STEP_OF = {layer: step for step, layers in enumerate(STEPS) for layer in layers}
 
@@ -30,6 +31,8 @@ def layer_of(path):
         return parts[1]
     if parts[0] in ('certs', 'federation') and len(parts) > 1:
         return parts[0]
+    if parts[0] == 'tools' and len(parts) > 2:
+        return '/'.join(parts[:2])
     return None
 
 
@@ -38,7 +41,8 @@ def included_layer(root, path, quote, name):
     it cannot be told."""
     if name.endswith('.pb-c.h') or name == 'proto/own_descriptors.h' or name == 'own_descriptors.h':
         return 'proto'
-    first = name.split('/')[0]
+    parts = name.split('/')
+    first = '/'.join(parts[:2]) if parts[0] == 'tools' else parts[0]
     if first == 'udpa' and (root / 'include' / name).exists():
         return None
     if first in STEP_OF and '/' in name:
@@ -94,6 +98,7 @@ def self_test():
         'certs/c.c': '#include "model/y.h"\n#include "c_internal.h"\n',
         'certs/c_internal.h': '',
         'src/daemon/main.c': '#include "federation/f.h"\n#include "certs/c.h"\n',
+        'tools/bench/b.c': '#include "cli/c.h"\n#include "tools/bench/b.h"\n',
         'tests/t.c': '#include "anything.h"\n',
     }
     with lint.tree(good) as root:
@@ -105,12 +110,15 @@ def self_test():
         'src/session/s.c': '#include "certs/c.h"\n#include <xds/x.h>\n',
         'certs/c.c': '#include "session/s.h"\n',
         'src/attic/a.c': '',
+        'tools/bench/b.c': '#include "tools/conform/c.h"\n',
+        'src/cli/c.c': '#include "tools/bench/b.h"\n',
     }
     with lint.tree(bad) as root:
         lint.expect(check(root, None), 'a public .* grpc/grpc.h', 'a public .* base/x.h',
                     'base must not include model/y.h: model stands above', 'model .*core.pb-c.h',
                     'nowhere.h" is in no layer', 'session .*certs/c.h: certs stands beside',
-                    'session .*xds/x.h', 'certs .*session/s.h', 'folder attic has no place')
+                    'session .*xds/x.h', 'certs .*session/s.h', 'folder attic has no place',
+                    'tools/bench .*tools/conform stands beside', 'cli .*tools/bench stands above')
 
 
 if __name__ == '__main__':

@@ -11,7 +11,7 @@ import lint
 NOTE = 'docs/design/threads.md'
 MESSAGES = 'src/session/messages.h'
 BEGINNER = 'src/loop/thread.h'  # has the function that begins them all
-FOLDERS = ('src/', 'certs/', 'federation/')
+FOLDERS = ('src/', 'certs/', 'federation/', 'tools/')
 LOOP, STREAMS = 'the loop', 'the stream thread'
 DIRECTIONS = {'ORDER': (LOOP, STREAMS), 'REPORT': (STREAMS, LOOP)}
 

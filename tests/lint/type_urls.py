@@ -7,7 +7,7 @@ import re
 import lint
 
 TABLE = 'src/model/types.h'
-FOLDERS = ('src/', 'federation/', 'certs/')
+FOLDERS = ('src/', 'federation/', 'certs/', 'tools/')
 ROW = re.compile(r'#define (UDPAI_TYPE_\w+) UDPAI_TYPE_PREFIX\s+"([\w.]+)"')
 # Pieces that the compiler puts together, one behind the other.
 TEXT = re.compile(r'"(?:\\.|[^"\\\n])*"(?:[\s\\]*"(?:\\.|[^"\\\n])*")*')

@@ -63,7 +63,7 @@ def prose_of_help(text):
 READERS = {
     re.compile(r'^(README|docs/(guide|examples|reference)/.*)\.md$'): prose_of_page,
     re.compile(r'^docs/man/.*\.[1-8]$'): prose_of_manual,
-    re.compile(r'^src/(ctl|daemon)/(help|options|\w+_options)\.c$'): prose_of_help,
+    re.compile(r'^(?:src/(?:cli|ctl|daemon)|tools/\w+)/(help|tool_\w+|options|\w+_options)\.c$'): prose_of_help,
 }
 
 

@@ -100,10 +100,15 @@ def check_programs(test, installed):
         check(f'that works: {line}', part in output.replace('local/', ''), output)
     check('with a type of Envoy', ('get cluster' in lines[1]) == knows_envoy, lines[1])
     check('the node ends', test.interrupt(node) == 0, node.text())
+    for word, wanted in (('conform', 'delta/'), ('bench', 'table and json')):
+        given = ['--list'] if word == 'conform' else ['-o', 'yaml']
+        done = subprocess.run([installed.path('bin/udpactl'), word, *given], capture_output=True, text=True,
+                              check=False, env={**os.environ, 'PATH': '/none'})
+        check(f'udpactl {word} calls udpa-{word} beside it', wanted in done.stdout + done.stderr, done)
     make_ca = installed.path('share/udpa/make-development-ca')
     run([make_ca, test.work / 'ca', 'node'])
     check('an authority for development can be made', (test.work / 'ca' / 'node.crt').exists())
-    for page in ('man1/udpactl.1', 'man5/udpad.conf.5', 'man8/udpad.8'):
+    for page in ('man1/udpactl.1', 'man1/udpa-bench.1', 'man1/udpa-conform.1', 'man5/udpad.conf.5', 'man8/udpad.8'):
         check(f'{page} is installed', installed.path(f'share/man/{page}').exists())
     return knows_envoy
 

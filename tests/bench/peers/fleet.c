@@ -3,8 +3,8 @@
 
 #include "base/alloc.h"
 #include "base/strbuf.h"
-#include "load/contents.h"
 #include "peers/program.h"
+#include "tools/bench/contents.h"
 
 #define NAMESPACE "com.acme"
 #define INDEX_DIGITS 6

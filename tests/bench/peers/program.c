@@ -13,7 +13,7 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 
-#include "load/contents.h"
+#include "tools/bench/contents.h"
 
 #define RESOURCES_DEFAULT 1000
 #define SIZE_DEFAULT 300

@@ -13,9 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "load/processes.h"
 #include "loop/clock.h"
 #include "reports/reports.h"
+#include "tools/bench/processes.h"
 
 #define PATIENCE_MS 60000
 #define TURN_MS 5

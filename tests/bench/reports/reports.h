@@ -7,7 +7,7 @@
 
 #include "base/strbuf.h"
 #include "base/vector.h"
-#include "load/link.h"
+#include "tools/bench/link.h"
 
 #define REPORTS_CLUSTERS_MAX 1000
 #define REPORTS_NAMESPACE "com.acme"

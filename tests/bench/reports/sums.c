@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "load/protocol.h"
 #include "loop/clock.h"
 #include "loop/dial.h"
 #include "reports/reports.h"
+#include "tools/bench/protocol.h"
 #include "udpa/load/v1/load.pb-c.h"
 #include "udpa/service/discovery/v1/discovery.pb-c.h"
 
@@ -22,7 +22,7 @@
 
 typedef Udpa__Service__Discovery__V1__UdpaMessage udpa_message;
 
-static const udpai_load_question question = {
+static const udpai_load_subscription subscription = {
     .type_url = TYPE, .name_space = REPORTS_NAMESPACE, .node_id = "sums"};
 
 /* ---- sums ---- */
@@ -97,8 +97,8 @@ take_publication(reports_sums *self, const Udpa__Service__Discovery__V1__DeltaPu
     }
     if (!publication->receipt_required)
         return;
-    const udpai_load_answer answer = {.nonce = udpai_str_from(publication->nonce)};
-    udpai_load_put_acknowledgement(udpai_link_out(self->link, 0), UDPAI_LOAD_UDPA, &question,
+    const udpai_load_ack answer = {.nonce = udpai_str_from(publication->nonce)};
+    udpai_load_put_acknowledgement(udpai_link_out(self->link, 0), UDPAI_LOAD_UDPA, &subscription,
                                    &answer);
 }
 
@@ -176,7 +176,7 @@ subscribe(reports_sums *self, udpai_load_loop *loop)
         udpai_load_loop_run(loop, 1);
     if (!self->is_ready || !udpai_link_request(self->link, udpai_load_path(UDPAI_LOAD_UDPA)))
         reports_fail("%s does not answer", self->options->server);
-    udpai_load_put_question(udpai_link_out(self->link, 0), UDPAI_LOAD_UDPA, &question);
+    udpai_load_put_subscription(udpai_link_out(self->link, 0), UDPAI_LOAD_UDPA, &subscription);
     udpai_link_flush(self->link);
 }
 

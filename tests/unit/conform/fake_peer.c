@@ -37,18 +37,18 @@ end_call(void *of)
     ((fake_call *)of)->is_ended = true;
 }
 
-static udpai_heard
-hear(void *of, uint64_t timeout_ms, udpai_str *ret_message)
+static udpai_received
+receive(void *of, uint64_t timeout_ms, udpai_str *ret_message)
 {
     fake_call *call = of;
-    if (call->at < call->n_heard) {
-        *ret_message = udpai_bytes_view(call->heard[call->at++]);
-        return UDPAI_HEARD_MESSAGE;
+    if (call->at < call->n_queued) {
+        *ret_message = udpai_bytes_view(call->queued[call->at++]);
+        return UDPAI_RECEIVED_MESSAGE;
     }
     if (call->is_over)
-        return UDPAI_HEARD_END;
+        return UDPAI_RECEIVED_END;
     call->peer->now_ms += timeout_ms;
-    return UDPAI_HEARD_NOTHING;
+    return UDPAI_RECEIVED_NOTHING;
 }
 
 static udpai_call_status
@@ -87,7 +87,7 @@ fake_peer_init(fake_peer *self)
 {
     *self = (fake_peer){0};
     self->peer =
-        (udpai_peer){open_call, send_message, end_call, hear, status, close_call, now_ms, self};
+        (udpai_peer){open_call, send_message, end_call, receive, status, close_call, now_ms, self};
     self->changer = (udpai_changer){apply, UDPAI_CAN_ATOMIC, self};
 }
 
@@ -95,8 +95,8 @@ void
 fake_peer_done(fake_peer *self)
 {
     for (size_t i = 0; i < self->n_calls; i++) {
-        for (size_t j = 0; j < self->calls[i].n_heard; j++)
-            udpa_bytes_unref(self->calls[i].heard[j]);
+        for (size_t j = 0; j < self->calls[i].n_queued; j++)
+            udpa_bytes_unref(self->calls[i].queued[j]);
         for (size_t j = 0; j < self->calls[i].n_said; j++)
             udpa_bytes_unref(self->calls[i].said[j]);
     }
@@ -197,11 +197,11 @@ fake_answer(fake_call *call,
     udpai_proto_writer writer = {0};
     uint8_t *room;
     put_answer(&writer, &of);
-    assert_true(call->n_heard < FAKE_MESSAGES);
-    call->heard[call->n_heard] = udpai_bytes_make(writer.size, &room);
+    assert_true(call->n_queued < FAKE_MESSAGES);
+    call->queued[call->n_queued] = udpai_bytes_make(writer.size, &room);
     writer = (udpai_proto_writer){room, 0};
     put_answer(&writer, &of);
-    call->n_heard++;
+    call->n_queued++;
 }
 
 void

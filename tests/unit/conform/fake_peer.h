@@ -4,8 +4,8 @@
 #ifndef UDPAI_TESTS_FAKE_PEER_H
 #define UDPAI_TESTS_FAKE_PEER_H
 
-#include "conform/script.h"
 #include "tests/harness/test.h"
+#include "tools/conform/script.h"
 #include "wire/message.h"
 #include "xds/request.h"
 
@@ -15,8 +15,8 @@
 typedef struct fake_call {
     struct fake_peer *peer;
     char path[128];
-    udpa_bytes *heard[FAKE_MESSAGES]; /* what the server will have said */
-    size_t n_heard, at;
+    udpa_bytes *queued[FAKE_MESSAGES]; /* what the server will have said */
+    size_t n_queued, at;
     udpa_bytes *said[FAKE_MESSAGES]; /* by the client */
     size_t n_said;
     bool is_ended, is_over, is_closed;
@@ -38,7 +38,7 @@ typedef struct fake_peer {
 void fake_peer_init(fake_peer *self);
 void fake_peer_done(fake_peer *self);
 
-/* Has the client hear this; the strings are as on the wire, "a=1" a cluster's name and variant,
+/* Has the client receive this; the strings are as on the wire, "a=1" a cluster's name and variant,
  * "!a=1" one that is said to be a listener. */
 void fake_answer(fake_call *call,
                  bool is_delta,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The lines between the conformance suite and the program that makes changes for it. */
-#include "conform/hook_words.h"
+#include "tools/conform/hook_words.h"
 
 #include "tests/harness/test.h"
 

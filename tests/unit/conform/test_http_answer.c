@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Responses of HTTP/1.1: the end of the body, incomplete ones, and invalid ones. */
-#include "conform/http_answer.h"
+#include "tools/conform/http_answer.h"
 
 #include "tests/harness/test.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The types of the conformance suite, and their contents, which carry name and variant. */
-#include "conform/kind.h"
+#include "tools/conform/kind.h"
 
 #include "tests/harness/test.h"
 #include "xds/peek.h"

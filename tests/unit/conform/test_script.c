@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What scripts say, what they take for met, and how they end: with a server that is made up. */
-#include "conform/cases.h"
 #include "fake_peer.h"
 #include "tests/harness/oom.h"
+#include "tools/conform/cases.h"
 
 typedef struct fixture {
     fake_peer fake;
@@ -88,20 +88,20 @@ expect_why(fixture *self, udpai_verdict verdict, const char *words)
         fail_msg("'%s' is not in '%s'", words, self->script.why.data ? self->script.why.data : "");
 }
 
-/* ---- saying ---- */
+/* ---- sending ---- */
 
 static void
 a_sotw_client_names_all_and_answers(void **state)
 {
     fixture *self = *state;
     begin(self, false, true);
-    udpai_talk *talk = udpai_talk_open(&self->script, UDPAI_CLUSTER);
+    udpai_test_session *session = udpai_test_session_open(&self->script, UDPAI_CLUSTER);
     assert_string_equal(only_call(self)->path, "/envoy.service.discovery.v3."
                                                "AggregatedDiscoveryService/"
                                                "StreamAggregatedResources");
-    udpai_want(talk, UDPAI_CLUSTER, UDPAI_A_B);
+    udpai_subscribe(session, UDPAI_CLUSTER, UDPAI_A_B);
     fake_answer(only_call(self), false, UDPAI_CLUSTER, "n1", "conform-a=1 conform-b=2", "");
-    udpai_expect(talk, UDPAI_CLUSTER, UDPAI_A_B);
+    udpai_expect(session, UDPAI_CLUSTER, UDPAI_A_B);
     assert_true(udpai_is_running(&self->script));
     const udpai_xds_request *first = read_said(self, 0);
     assert_str(udpai_node_info_parts(first->node)->id, "tester");
@@ -119,9 +119,9 @@ a_delta_client_says_what_differs(void **state)
 {
     fixture *self = *state;
     begin(self, true, true);
-    udpai_talk *talk = udpai_talk_open(&self->script, UDPAI_CLUSTER);
-    udpai_want(talk, UDPAI_CLUSTER, UDPAI_A);
-    udpai_want(talk, UDPAI_CLUSTER, UDPAI_B);
+    udpai_test_session *session = udpai_test_session_open(&self->script, UDPAI_CLUSTER);
+    udpai_subscribe(session, UDPAI_CLUSTER, UDPAI_A);
+    udpai_subscribe(session, UDPAI_CLUSTER, UDPAI_B);
     const udpai_xds_request *second = read_said(self, 1);
     assert_int_equal(second->n_names, 1);
     assert_str(second->names[0], "conform-b");
@@ -134,15 +134,15 @@ who_refuses_says_so_and_who_ignores_says_nothing(void **state)
 {
     fixture *self = *state;
     begin(self, false, true);
-    udpai_talk *talk = udpai_talk_open(&self->script, UDPAI_CLUSTER);
-    udpai_behave(talk, UDPAI_CLUSTER, UDPAI_REFUSES);
-    udpai_want(talk, UDPAI_CLUSTER, UDPAI_A);
+    udpai_test_session *session = udpai_test_session_open(&self->script, UDPAI_CLUSTER);
+    udpai_behave(session, UDPAI_CLUSTER, UDPAI_NACKS);
+    udpai_subscribe(session, UDPAI_CLUSTER, UDPAI_A);
     fake_answer(only_call(self), false, UDPAI_CLUSTER, "n1", "conform-a=1", "");
-    assert_true(udpai_hear(talk, 10));
+    assert_true(udpai_receive(session, 10));
     assert_true(read_said(self, 1)->is_refusal);
-    udpai_behave(talk, UDPAI_CLUSTER, UDPAI_IGNORES);
+    udpai_behave(session, UDPAI_CLUSTER, UDPAI_IGNORES);
     fake_answer(only_call(self), false, UDPAI_CLUSTER, "n2", "conform-a=1", "");
-    assert_true(udpai_hear(talk, 10));
+    assert_true(udpai_receive(session, 10));
     assert_int_equal(only_call(self)->n_said, 2);
 }
 
@@ -153,11 +153,11 @@ older_contents_are_passed_over(void **state)
 {
     fixture *self = *state;
     begin(self, true, true);
-    udpai_talk *talk = udpai_talk_open(&self->script, UDPAI_CLUSTER);
-    udpai_want(talk, UDPAI_CLUSTER, UDPAI_A);
+    udpai_test_session *session = udpai_test_session_open(&self->script, UDPAI_CLUSTER);
+    udpai_subscribe(session, UDPAI_CLUSTER, UDPAI_A);
     fake_answer(only_call(self), true, UDPAI_CLUSTER, "n1", "conform-a=77", "");
     fake_answer(only_call(self), true, UDPAI_CLUSTER, "n2", "conform-a=1", "");
-    udpai_expect(talk, UDPAI_CLUSTER, UDPAI_A);
+    udpai_expect(session, UDPAI_CLUSTER, UDPAI_A);
     assert_true(udpai_is_running(&self->script));
     assert_int_equal(only_call(self)->at, 2);
 }
@@ -167,22 +167,23 @@ what_does_not_come_fails_in_words(void **state)
 {
     fixture *self = *state;
     begin(self, true, true);
-    udpai_talk *talk = udpai_talk_open(&self->script, UDPAI_CLUSTER);
-    udpai_want(talk, UDPAI_CLUSTER, UDPAI_A_B);
+    udpai_test_session *session = udpai_test_session_open(&self->script, UDPAI_CLUSTER);
+    udpai_subscribe(session, UDPAI_CLUSTER, UDPAI_A_B);
     fake_answer(only_call(self), true, UDPAI_CLUSTER, "n1", "conform-a=1", "conform-b");
-    udpai_expect(talk, UDPAI_CLUSTER, UDPAI_A_B);
-    expect_why(self, UDPAI_FAILED,
-               "cluster conform-b v2 was expected and did not come within 1 s: it was told as "
-               "removed");
+    udpai_expect(session, UDPAI_CLUSTER, UDPAI_A_B);
+    expect_why(
+        self, UDPAI_FAILED,
+        "cluster conform-b v2 was expected and did not arrive within 1 s: it was reported as "
+        "removed");
     assert_non_null(strstr(self->script.transcript.data, "< 1 cluster [conform-a v1] removed"));
     assert_int_equal(self->fake.now_ms, 1000);
     /* After that nothing is done any more. */
     size_t n_said = only_call(self)->n_said;
-    udpai_want(talk, UDPAI_CLUSTER, UDPAI_A);
+    udpai_subscribe(session, UDPAI_CLUSTER, UDPAI_A);
     udpai_set(&self->script, UDPAI_CLUSTER, "a");
-    udpai_expect_end(talk, 0);
+    udpai_expect_end(session, 0);
     assert_int_equal(only_call(self)->n_said, n_said);
-    assert_null(udpai_talk_open(&self->script, UDPAI_CLUSTER));
+    assert_null(udpai_test_session_open(&self->script, UDPAI_CLUSTER));
 }
 
 static void
@@ -190,13 +191,13 @@ what_came_before_the_last_deed_does_not_count(void **state)
 {
     fixture *self = *state;
     begin(self, true, true);
-    udpai_talk *talk = udpai_talk_open(&self->script, UDPAI_CLUSTER);
-    udpai_want(talk, UDPAI_CLUSTER, UDPAI_A);
+    udpai_test_session *session = udpai_test_session_open(&self->script, UDPAI_CLUSTER);
+    udpai_subscribe(session, UDPAI_CLUSTER, UDPAI_A);
     fake_answer(only_call(self), true, UDPAI_CLUSTER, "n1", "conform-a=1", "");
-    udpai_expect(talk, UDPAI_CLUSTER, UDPAI_A);
-    udpai_say(talk, UDPAI_CLUSTER, &(udpai_saying){.names = UDPAI_A});
-    udpai_expect(talk, UDPAI_CLUSTER, UDPAI_A);
-    expect_why(self, UDPAI_FAILED, "nothing was said of it");
+    udpai_expect(session, UDPAI_CLUSTER, UDPAI_A);
+    udpai_send_request(session, UDPAI_CLUSTER, &(udpai_test_request){.names = UDPAI_A});
+    udpai_expect(session, UDPAI_CLUSTER, UDPAI_A);
+    expect_why(self, UDPAI_FAILED, "nothing was received for it");
 }
 
 static void
@@ -204,19 +205,19 @@ removals_are_told_in_both_ways(void **state)
 {
     fixture *self = *state;
     begin(self, false, true);
-    udpai_talk *sotw = udpai_talk_open(&self->script, UDPAI_CLUSTER);
-    udpai_want(sotw, UDPAI_CLUSTER, UDPAI_A_B);
+    udpai_test_session *sotw = udpai_test_session_open(&self->script, UDPAI_CLUSTER);
+    udpai_subscribe(sotw, UDPAI_CLUSTER, UDPAI_A_B);
     fake_answer(only_call(self), false, UDPAI_CLUSTER, "n1", "conform-a=1 conform-b=2", "");
     fake_answer(only_call(self), false, UDPAI_CLUSTER, "n2", "conform-a=1", "");
-    udpai_expect_gone(sotw, UDPAI_CLUSTER, "b");
+    udpai_expect_removed(sotw, UDPAI_CLUSTER, "b");
     self->script.is_delta = true;
-    udpai_talk *delta = udpai_talk_open(&self->script, UDPAI_CLUSTER);
-    udpai_want(delta, UDPAI_CLUSTER, UDPAI_B);
+    udpai_test_session *delta = udpai_test_session_open(&self->script, UDPAI_CLUSTER);
+    udpai_subscribe(delta, UDPAI_CLUSTER, UDPAI_B);
     fake_answer(&self->fake.calls[1], true, UDPAI_CLUSTER, "n1", "", "conform-b");
-    udpai_expect_gone(delta, UDPAI_CLUSTER, "b");
+    udpai_expect_removed(delta, UDPAI_CLUSTER, "b");
     assert_true(udpai_is_running(&self->script));
-    udpai_want(delta, UDPAI_CLUSTER, UDPAI_A);
-    udpai_expect_gone(delta, UDPAI_CLUSTER, "a");
+    udpai_subscribe(delta, UDPAI_CLUSTER, UDPAI_A);
+    udpai_expect_removed(delta, UDPAI_CLUSTER, "a");
     expect_why(self, UDPAI_FAILED, "was expected in removed_resources and was not");
 }
 
@@ -226,14 +227,14 @@ silence_is_broken_by_what_is_named_alone(void **state)
     fixture *self = *state;
     begin(self, true, true);
     self->script.is_aggregated = false;
-    udpai_talk *talk = udpai_talk_open(&self->script, UDPAI_CLUSTER);
-    udpai_want(talk, UDPAI_CLUSTER, UDPAI_A);
+    udpai_test_session *session = udpai_test_session_open(&self->script, UDPAI_CLUSTER);
+    udpai_subscribe(session, UDPAI_CLUSTER, UDPAI_A);
     fake_answer(only_call(self), true, UDPAI_CLUSTER, "n1", "conform-b=2", "");
-    udpai_expect_nothing_of(talk, UDPAI_CLUSTER, UDPAI_A);
+    udpai_expect_nothing_of(session, UDPAI_CLUSTER, UDPAI_A);
     assert_true(udpai_is_running(&self->script));
     fake_answer(only_call(self), true, UDPAI_CLUSTER, "n2", "", "conform-a");
-    udpai_expect_nothing_of(talk, UDPAI_CLUSTER, UDPAI_A);
-    expect_why(self, UDPAI_FAILED, "a response with clusters came, where none was expected");
+    udpai_expect_nothing_of(session, UDPAI_CLUSTER, UDPAI_A);
+    expect_why(self, UDPAI_FAILED, "a response with clusters arrived, where none was expected");
 }
 
 static void
@@ -241,10 +242,10 @@ silence_of_a_dead_stream_is_no_pass(void **state)
 {
     fixture *self = *state;
     begin(self, true, true);
-    udpai_talk *talk = udpai_talk_open(&self->script, UDPAI_CLUSTER);
-    udpai_want(talk, UDPAI_CLUSTER, UDPAI_A);
+    udpai_test_session *session = udpai_test_session_open(&self->script, UDPAI_CLUSTER);
+    udpai_subscribe(session, UDPAI_CLUSTER, UDPAI_A);
     fake_end(only_call(self), 13);
-    udpai_expect_nothing_of(talk, UDPAI_CLUSTER, UDPAI_A);
+    udpai_expect_nothing_of(session, UDPAI_CLUSTER, UDPAI_A);
     expect_why(self, UDPAI_FAILED, "the server ended the stream");
 }
 
@@ -264,12 +265,12 @@ silence_is_proved_by_another_exchange(void **state)
 {
     fixture *self = *state;
     begin(self, true, true);
-    udpai_talk *talk = udpai_talk_open(&self->script, UDPAI_CLUSTER);
-    udpai_want(talk, UDPAI_CLUSTER, UDPAI_A);
+    udpai_test_session *session = udpai_test_session_open(&self->script, UDPAI_CLUSTER);
+    udpai_subscribe(session, UDPAI_CLUSTER, UDPAI_A);
     self->fake.serve = serve_routes;
-    udpai_expect_nothing_of(talk, UDPAI_CLUSTER, UDPAI_A);
+    udpai_expect_nothing_of(session, UDPAI_CLUSTER, UDPAI_A);
     assert_true(udpai_is_running(&self->script));
-    assert_int_equal(talk->topics[UDPAI_ROUTES].n_responses, 1);
+    assert_int_equal(session->subscriptions[UDPAI_ROUTES].n_responses, 1);
     assert_int_equal(self->fake.now_ms, 100); /* the exchange itself took no time */
 }
 
@@ -278,13 +279,13 @@ an_endless_server_is_left(void **state)
 {
     fixture *self = *state;
     begin(self, true, true);
-    udpai_talk *talk = udpai_talk_open(&self->script, UDPAI_CLUSTER);
-    udpai_want(talk, UDPAI_CLUSTER, UDPAI_A);
-    udpai_behave(talk, UDPAI_CLUSTER, UDPAI_IGNORES);
+    udpai_test_session *session = udpai_test_session_open(&self->script, UDPAI_CLUSTER);
+    udpai_subscribe(session, UDPAI_CLUSTER, UDPAI_A);
+    udpai_behave(session, UDPAI_CLUSTER, UDPAI_IGNORES);
     for (size_t i = 0; i < FAKE_MESSAGES; i++)
         fake_answer(only_call(self), true, UDPAI_CLUSTER, "n", "conform-b=2", "");
-    udpai_expect(talk, UDPAI_CLUSTER, UDPAI_A);
-    expect_why(self, UDPAI_FAILED, "did not come");
+    udpai_expect(session, UDPAI_CLUSTER, UDPAI_A);
+    expect_why(self, UDPAI_FAILED, "did not arrive");
 }
 
 /* ---- ends ---- */
@@ -294,12 +295,12 @@ an_end_has_a_code(void **state)
 {
     fixture *self = *state;
     begin(self, false, true);
-    udpai_talk *talk = udpai_talk_open_path(&self->script, "/a.B/C");
+    udpai_test_session *session = udpai_test_session_open_path(&self->script, "/a.B/C");
     fake_end(only_call(self), 12);
-    udpai_expect_end(talk, 12);
-    udpai_expect_end(talk, -1);
+    udpai_expect_end(session, 12);
+    udpai_expect_end(session, -1);
     assert_true(udpai_is_running(&self->script));
-    udpai_expect_end(talk, 3);
+    udpai_expect_end(session, 3);
     expect_why(self, UDPAI_FAILED, "ended the stream with status 12 (said the fake)");
 }
 
@@ -308,10 +309,10 @@ a_method_that_is_not_served_skips(void **state)
 {
     fixture *self = *state;
     begin(self, false, true);
-    udpai_talk *talk = udpai_talk_open(&self->script, UDPAI_CLUSTER);
-    udpai_want(talk, UDPAI_CLUSTER, UDPAI_A);
+    udpai_test_session *session = udpai_test_session_open(&self->script, UDPAI_CLUSTER);
+    udpai_subscribe(session, UDPAI_CLUSTER, UDPAI_A);
     fake_end(only_call(self), 12);
-    udpai_expect(talk, UDPAI_CLUSTER, UDPAI_A);
+    udpai_expect(session, UDPAI_CLUSTER, UDPAI_A);
     expect_why(self, UDPAI_SKIPPED, "does not serve this method");
 }
 
@@ -320,13 +321,13 @@ what_is_no_response_fails(void **state)
 {
     fixture *self = *state;
     begin(self, false, true);
-    udpai_talk *talk = udpai_talk_open(&self->script, UDPAI_CLUSTER);
-    udpai_want(talk, UDPAI_CLUSTER, UDPAI_A);
+    udpai_test_session *session = udpai_test_session_open(&self->script, UDPAI_CLUSTER);
+    udpai_subscribe(session, UDPAI_CLUSTER, UDPAI_A);
     uint8_t *room;
-    only_call(self)->heard[only_call(self)->n_heard++] = udpai_bytes_make(2, &room);
+    only_call(self)->queued[only_call(self)->n_queued++] = udpai_bytes_make(2, &room);
     memcpy(room, "\x0a\x7f", 2);
-    udpai_expect(talk, UDPAI_CLUSTER, UDPAI_A);
-    expect_why(self, UDPAI_FAILED, "the server sent what is no response");
+    udpai_expect(session, UDPAI_CLUSTER, UDPAI_A);
+    expect_why(self, UDPAI_FAILED, "the server sent an invalid response");
 }
 
 /* ---- changes ---- */
@@ -343,7 +344,7 @@ changes_that_cannot_be_made_skip_or_fail(void **state)
     udpai_script_init(&self->script, &self->stage);
     self->fake.result = UDPAI_CHANGE_FAILED;
     udpai_remove(&self->script, UDPAI_CLUSTER, "a");
-    expect_why(self, UDPAI_FAILED, "nothing can be said of the server: the fake does not");
+    expect_why(self, UDPAI_FAILED, "the server cannot be judged: the fake does not");
 }
 
 static void
@@ -352,11 +353,11 @@ names_that_are_not_known_skip(void **state)
     fixture *self = *state;
     begin(self, false, false);
     udpai_world_learn(&self->stage.world, UDPAI_CLUSTER, UDPAI_STR("theirs"));
-    udpai_talk *talk = udpai_talk_open(&self->script, UDPAI_CLUSTER);
-    udpai_want(talk, UDPAI_CLUSTER, UDPAI_NAMES("a", "nobody"));
+    udpai_test_session *session = udpai_test_session_open(&self->script, UDPAI_CLUSTER);
+    udpai_subscribe(session, UDPAI_CLUSTER, UDPAI_NAMES("a", "nobody"));
     assert_str(read_said(self, 0)->names[0], "theirs");
     assert_str(self->read.names[1], "conform-nobody");
-    udpai_want(talk, UDPAI_CLUSTER, UDPAI_B);
+    udpai_subscribe(session, UDPAI_CLUSTER, UDPAI_B);
     expect_why(self, UDPAI_SKIPPED, "no cluster that could be 'b' is known");
 }
 
@@ -393,10 +394,10 @@ converse(torture *self, udpai_script *script)
     udpai_world_stage_begin(&self->stage.world, UDPAI_CLUSTER);
     bool is_made = udpai_world_commit(&self->stage.world, &why) == UDPAI_CHANGE_MADE;
     udpai_strbuf_done(&why);
-    udpai_talk *talk = udpai_talk_open(script, UDPAI_CLUSTER);
-    udpai_want(talk, UDPAI_CLUSTER, UDPAI_A_B);
-    udpai_expect(talk, UDPAI_CLUSTER, UDPAI_A_B);
-    udpai_want(talk, UDPAI_CLUSTER, UDPAI_NO_NAMES);
+    udpai_test_session *session = udpai_test_session_open(script, UDPAI_CLUSTER);
+    udpai_subscribe(session, UDPAI_CLUSTER, UDPAI_A_B);
+    udpai_expect(session, UDPAI_CLUSTER, UDPAI_A_B);
+    udpai_subscribe(session, UDPAI_CLUSTER, UDPAI_NO_NAMES);
     return is_made && udpai_is_running(script) && !udpai_strbuf_failed(&script->transcript);
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The list of cases, a run of them, and what is reported of it. */
-#include "conform/suite.h"
+#include "tools/conform/suite.h"
 
-#include "conform/report.h"
 #include "fake_peer.h"
+#include "tools/conform/report.h"
 
 typedef struct seen {
     size_t n;

@@ -6,7 +6,7 @@
 #include "ctl/awaited_view.h"
 #include "tests/harness/resources.h"
 
-static udpai_ctl_layout plain;
+static udpai_cli_layout plain;
 
 #define NOW_US INT64_C(1000000000000)
 #define S(name) UDPA__STATUS__V1__SESSION_ACKNOWLEDGEMENT__STATE__##name

@@ -11,7 +11,7 @@
 typedef Udpa__Status__V1__SessionStatus session_status;
 typedef Udpa__Status__V1__SubscriptionStatus subscription_status;
 
-static udpai_ctl_layout plain;
+static udpai_cli_layout plain;
 
 static udpa_resource *
 packed(const session_status *session)
@@ -119,7 +119,7 @@ a_long_refusal_is_shown_by_its_ends_unless_it_is_wide(void **state)
     assert_non_null(strstr(out.data, "xxxend\n"));
     assert_true(out.len < 450);
     udpai_strbuf_done(&out);
-    udpai_ctl_layout wide = {.is_wide = true};
+    udpai_cli_layout wide = {.is_wide = true};
     out = (udpai_strbuf){0};
     udpai_ctl_put_clients(&out, &wide, &resource, 1, false, NOW_US);
     assert_non_null(strstr(out.data, words));

@@ -84,7 +84,7 @@ test_it_is_part_of_the_status(void **state)
     (void)state;
     udpa_resource *resource = session_of("lrs", false, 0);
     udpai_strbuf out = {0};
-    udpai_ctl_layout layout = {0};
+    udpai_cli_layout layout = {0};
     udpai_ctl_put_sessions(&out, &layout, &resource, 1, 0);
     assert_non_null(strstr(out.data, "\nHINT\n1 client "));
     udpai_strbuf_done(&out);

@@ -8,7 +8,7 @@
 typedef Udpa__Status__V1__OriginsStatus origins_message;
 typedef Udpa__Status__V1__Contribution contribution_message;
 
-static udpai_ctl_layout plain;
+static udpai_cli_layout plain;
 
 static contribution_message
 said_by(const char *origin, bool effective, bool eligible, bool superseded)

@@ -23,7 +23,7 @@ text(const char *literal)
 }
 
 static void
-put(udpai_ctl_found *found, const session *one)
+put(udpai_cli_found *found, const session *one)
 {
     uint8_t room[1024];
     bool replaced;
@@ -48,7 +48,7 @@ put(udpai_ctl_found *found, const session *one)
     spec.payload = room;
     spec.payload_size = udpa__status__v1__session_status__pack(&status, room);
     assert_ok(udpa_resource_new(&resource, &spec, NULL));
-    assert_ok(udpai_ctl_found_put(found, resource, &replaced));
+    assert_ok(udpai_cli_found_put(found, resource, &replaced));
     udpa_resource_unref(resource);
 }
 
@@ -56,22 +56,22 @@ put(udpai_ctl_found *found, const session *one)
 static void
 expect_left(const session *sessions, size_t n, bool is_hidden, const char *wanted)
 {
-    udpai_ctl_found found;
-    udpai_ctl_wishes asked = {0};
+    udpai_cli_found found;
+    udpai_cli_requests asked = {0};
     udpai_strbuf left = {0};
-    udpai_ctl_found_begin(&found);
-    assert_non_null(udpai_ctl_wishes_of_type(&asked, STATUS "SessionStatus"));
+    udpai_cli_found_begin(&found);
+    assert_non_null(udpai_cli_requests_of_type(&asked, STATUS "SessionStatus"));
     for (size_t i = 0; i < n; i++)
         put(&found, &sessions[i]);
     assert_int_equal(udpai_ctl_hide_own_session(&found, "udpactl", &asked, 6000000), is_hidden);
-    UDPAI_AUTO_FREE udpa_resource **sorted = udpai_ctl_found_sorted(&found);
+    UDPAI_AUTO_FREE udpa_resource **sorted = udpai_cli_found_sorted(&found);
     udpai_strbuf_puts(&left, "");
-    for (size_t i = 0; i < udpai_ctl_found_size(&found); i++)
+    for (size_t i = 0; i < udpai_cli_found_size(&found); i++)
         udpai_strbuf_printf(&left, "%s ", strrchr(udpa_resource_name(sorted[i]), '/') + 1);
     assert_str(udpai_strbuf_view(&left), wanted);
     udpai_strbuf_done(&left);
-    udpai_ctl_wishes_done(&asked);
-    udpai_ctl_found_done(&found);
+    udpai_cli_requests_done(&asked);
+    udpai_cli_found_done(&found);
 }
 
 static void

@@ -16,7 +16,7 @@
     " \"entries\": {\"a.b\": {\"final_value\": \"2\", \"layer_values\": [\"1\", \"2\"]},"          \
     " \"c\": {\"final_value\": \"x\\\"y\", \"layer_values\": [\"x\\\"y\", \"\"]}}}"
 
-static udpai_ctl_layout plain;
+static udpai_cli_layout plain;
 
 static void
 expect_values(const char *const *keys, size_t n, bool is_json, const char *wanted)

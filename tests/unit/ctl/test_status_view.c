@@ -24,10 +24,10 @@ packed(const char *type_url, const ProtobufCMessage *message)
     return resource;
 }
 
-static udpai_ctl_layout plain;
+static udpai_cli_layout plain;
 
 typedef void (*put_fn)(udpai_strbuf *out,
-                       udpai_ctl_layout *layout,
+                       udpai_cli_layout *layout,
                        udpa_resource *const *resources,
                        size_t n,
                        int64_t now_us);
@@ -35,7 +35,7 @@ typedef void (*put_fn)(udpai_strbuf *out,
 /* No session is hidden. */
 static void
 put_nodes(udpai_strbuf *out,
-          udpai_ctl_layout *layout,
+          udpai_cli_layout *layout,
           udpa_resource *const *resources,
           size_t n,
           int64_t now_us)
@@ -45,7 +45,7 @@ put_nodes(udpai_strbuf *out,
 
 static void
 put_nodes_with_one_hidden(udpai_strbuf *out,
-                          udpai_ctl_layout *layout,
+                          udpai_cli_layout *layout,
                           udpa_resource *const *resources,
                           size_t n,
                           int64_t now_us)

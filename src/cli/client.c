@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Connecting, waiting, and giving up. A connection that fails at first ends the program at once,
+ * because its caller needs to know; what is lost later is tried again until the timeout. */
+#include "cli/client.h"
+
+#include <signal.h>
+
+#include "base/error.h"
+
+#define LOOK_MS 20
+
+/* ---- waiting ---- */
+
+void
+udpai_cli_finish(udpai_cli *cli, udpai_cli_exit result)
+{
+    if (cli->is_finished)
+        return;
+    cli->is_finished = true;
+    cli->result = result;
+    uv_stop(&cli->loop);
+}
+
+void
+udpai_cli_answered(udpai_cli *cli)
+{
+    cli->has_answered = true;
+    if (cli->is_lasting)
+        uv_timer_stop(&cli->deadline);
+}
+
+static const udpa_error *
+failure(const udpai_cli *cli)
+{
+    return cli->endpoint ? udpa_endpoint_source_error(cli->endpoint, UDPAI_CLI_SOURCE) : NULL;
+}
+
+static void
+complain_of_connection(const udpai_cli_options *options, const udpa_error *error)
+{
+    udpai_cli_complain_of(error);
+    udpai_cli_note("The node's address is given by --server HOST:PORT, or by the environment "
+                   "variable UDPACTL_SERVER%s.",
+                   options->ca ? "" : "; --ca FILE makes it TLS");
+}
+
+static void
+fail_to_connect(udpai_cli *cli, const udpa_error *error)
+{
+    if (!cli->is_quiet)
+        complain_of_connection(cli->options, error);
+    udpai_cli_finish(cli, UDPAI_CLI_NO_CONNECTION);
+}
+
+/* There is no use in waiting for what is not for us. */
+static void
+end_denied(udpai_cli *cli, const udpa_error *error)
+{
+    if (!cli->may_be_denied)
+        udpai_cli_complain("%s: %s", cli->options->server, udpa_error_message(error));
+    udpai_cli_finish(cli, cli->may_be_denied ? UDPAI_CLI_GOOD : UDPAI_CLI_REFUSED);
+}
+
+void
+udpai_cli_answered_all(udpai_cli *cli)
+{
+    const udpa_error *error = failure(cli);
+    if (error && error != cli->last_error && udpa_error_code(error) == UDPA_ERR_DENIED)
+        end_denied(cli, error);
+    else
+        udpai_cli_finish(cli, UDPAI_CLI_GOOD);
+}
+
+static void
+on_look(uv_timer_t *timer)
+{
+    udpai_cli *cli = timer->data;
+    const udpa_error *error = failure(cli);
+    if (!error || error == cli->last_error)
+        return;
+    cli->last_error = error;
+    if (udpa_error_code(error) == UDPA_ERR_DENIED)
+        end_denied(cli, error);
+    else if (!cli->has_answered)
+        fail_to_connect(cli, error);
+    else if (cli->is_lasting)
+        udpai_cli_complain("%s (trying again)", udpa_error_message(error));
+}
+
+static void
+complain_of_deadline(const udpai_cli *cli, const udpa_error *error)
+{
+    double seconds = (double)cli->options->timeout_ms / 1000;
+    if (cli->has_answered && !error)
+        udpai_cli_complain("%s has not said within %g s that this is all: it waits for %s itself "
+                           "('udpactl status' tells more); --timeout SECONDS has it wait longer",
+                           cli->options->server, seconds,
+                           cli->waits_for ? cli->waits_for : "others");
+    else
+        udpai_cli_complain("no answer from %s within %g s%s%s", cli->options->server, seconds,
+                           error ? ": " : "; --timeout SECONDS has it wait longer",
+                           error ? udpa_error_message(error) : "");
+}
+
+static void
+on_deadline(uv_timer_t *timer)
+{
+    udpai_cli *cli = timer->data;
+    const udpa_error *error = failure(cli);
+    if (!cli->is_quiet)
+        complain_of_deadline(cli, error);
+    udpai_cli_finish(cli, error ? UDPAI_CLI_NO_CONNECTION : UDPAI_CLI_TIMED_OUT);
+}
+
+udpai_cli_exit
+udpai_cli_wait(udpai_cli *cli)
+{
+    uv_timer_start(&cli->deadline, on_deadline, cli->options->timeout_ms, 0);
+    while (!cli->is_finished)
+        uv_run(&cli->loop, UV_RUN_DEFAULT);
+    uv_timer_stop(&cli->deadline);
+    cli->is_finished = false;
+    return cli->result;
+}
+
+static void
+on_signal(uv_signal_t *handle, int number)
+{
+    udpai_cli *cli = handle->data;
+    (void)number;
+    udpai_cli_finish(cli, cli->on_signal);
+}
+
+static udpai_cli_exit
+wait_lasting(udpai_cli *cli, udpai_cli_exit on_signals)
+{
+    static const int numbers[] = {SIGINT, SIGTERM};
+    cli->is_lasting = true;
+    cli->on_signal = on_signals;
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(numbers); i++)
+        uv_signal_start(&cli->signals[i], on_signal, numbers[i]);
+    udpai_cli_exit result = udpai_cli_wait(cli);
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(numbers); i++)
+        uv_signal_stop(&cli->signals[i]);
+    cli->is_lasting = false;
+    return result;
+}
+
+udpai_cli_exit
+udpai_cli_wait_long(udpai_cli *cli)
+{
+    return wait_lasting(cli, UDPAI_CLI_GOOD);
+}
+
+udpai_cli_exit
+udpai_cli_wait_until(udpai_cli *cli)
+{
+    return wait_lasting(cli, UDPAI_CLI_TIMED_OUT);
+}
+
+/* ---- beginning and ending ---- */
+
+udpai_cli_exit
+udpai_cli_begin(udpai_cli *cli, const udpai_cli_options *options)
+{
+    *cli = (udpai_cli){.options = options};
+    int number = uv_loop_init(&cli->loop);
+    if (number != 0) {
+        udpai_cli_complain("cannot make an event loop: %s", uv_strerror(number));
+        return UDPAI_CLI_NO_CONNECTION;
+    }
+    uv_timer_init(&cli->loop, &cli->look);
+    uv_timer_init(&cli->loop, &cli->deadline);
+    uv_timer_init(&cli->loop, &cli->patience);
+    cli->look.data = cli->deadline.data = cli;
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(cli->signals); i++) {
+        uv_signal_init(&cli->loop, &cli->signals[i]);
+        cli->signals[i].data = cli;
+    }
+    return UDPAI_CLI_GOOD;
+}
+
+static void
+on_closed(void *userdata)
+{
+    udpai_cli *cli = userdata;
+    cli->endpoint = NULL;
+    uv_stop(&cli->loop);
+}
+
+void
+udpai_cli_disconnect(udpai_cli *cli)
+{
+    uv_timer_stop(&cli->look);
+    if (!cli->endpoint)
+        return;
+    udpa_endpoint_close(cli->endpoint, on_closed, cli);
+    while (cli->endpoint) /* until on_closed: other handles may stop the loop too */
+        uv_run(&cli->loop, UV_RUN_DEFAULT);
+}
+
+udpai_cli_exit
+udpai_cli_connect(udpai_cli *cli)
+{
+    const udpai_cli_options *options = cli->options;
+    udpa_tls tls = UDPA_TLS_INIT;
+    udpa_source source = UDPA_SOURCE_INIT;
+    udpa_endpoint_options endpoint = UDPA_ENDPOINT_OPTIONS_INIT;
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    udpai_cli_disconnect(cli);
+    tls.ca_file = options->ca;
+    tls.certificate_file = options->certificate;
+    tls.private_key_file = options->key;
+    tls.server_name = options->server_name;
+    udpa_xds_server xds = UDPA_XDS_SERVER_INIT;
+    xds.authority = options->server;
+    xds.name_space = udpai_cli_namespace(options);
+    xds.is_state_of_the_world = options->is_state_of_the_world;
+    source.xds = options->is_xds && !cli->rest ? &xds : NULL;
+    source.rest = cli->rest;
+    source.name = UDPAI_CLI_SOURCE;
+    source.address = options->server;
+    source.tls = options->ca ? &tls : NULL;
+    endpoint.node_id = options->node_id;
+    endpoint.secrets = options->secrets;
+    endpoint.sources = &source;
+    endpoint.n_sources = 1;
+    if (udpa_endpoint_new(&cli->endpoint, &cli->loop, &endpoint, &error) != UDPA_OK) {
+        udpai_cli_complain_of(error);
+        return UDPAI_CLI_MISTAKE;
+    }
+    cli->has_answered = false;
+    cli->last_error = NULL;
+    uv_timer_start(&cli->look, on_look, LOOK_MS, LOOK_MS);
+    return UDPAI_CLI_GOOD;
+}
+
+void
+udpai_cli_end(udpai_cli *cli)
+{
+    udpai_cli_disconnect(cli);
+    uv_close((uv_handle_t *)&cli->look, NULL);
+    uv_close((uv_handle_t *)&cli->deadline, NULL);
+    uv_close((uv_handle_t *)&cli->patience, NULL);
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(cli->signals); i++)
+        uv_close((uv_handle_t *)&cli->signals[i], NULL);
+    uv_run(&cli->loop, UV_RUN_DEFAULT);
+    uv_loop_close(&cli->loop);
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The size of a terminal. */
+#ifndef UDPAI_CLI_TERMINAL_H
+#define UDPAI_CLI_TERMINAL_H
+
+#include <stddef.h>
+
+/* The columns of the terminal on this descriptor, or what COLUMNS says of them; 0: it is no
+ * terminal, or does not say. */
+size_t udpai_cli_terminal_columns(int descriptor);
+
+#endif
