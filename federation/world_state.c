@@ -148,7 +148,7 @@ tell(const struct state *state, const part *of)
                   "kept %zu resources of %.*s that its state of the world leaves out, of %zu of "
                   "type %.*s: more than may be removed at once (limits.max_withdrawal); to remove "
                   "them it must name them (%u more not shown)",
-                  UDPAI_SHOWN(name), of->n_left_out, of->n_all, UDPAI_SHOWN(of->type_url),
+                  of->n_left_out, UDPAI_SHOWN(name), of->n_all, UDPAI_SHOWN(of->type_url),
                   n_suppressed);
 }
 
