@@ -6,8 +6,6 @@
 #include "cli/client.h"
 #include "ctl/options.h"
 
-typedef udpai_cli_exit (*udpai_ctl_command_fn)(udpai_cli *cli);
-
 udpai_cli_exit udpai_ctl_apply(udpai_cli *cli);
 udpai_cli_exit udpai_ctl_delete(udpai_cli *cli);
 /* With --origin. */

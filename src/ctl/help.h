@@ -13,8 +13,8 @@
 void udpai_ctl_help_put_verbs(udpai_strbuf *out);
 /* Appends the help of a verb; false: there is no such verb, and nothing is appended. */
 bool udpai_ctl_help_put_verb(udpai_strbuf *out, const char *verb);
-/* Verb @p index; NULL: there are no more. */
-const char *udpai_ctl_help_verb(size_t index);
+/* Appends the forms of each verb, and what it does. */
+void udpai_ctl_help_put_forms(udpai_strbuf *out);
 /* The verb that "VERB --help" asks about: the first argument that is one, if --help or -? is there
  * before a "--"; NULL: nobody asks. */
 const char *udpai_ctl_help_wanted(int argc, char *const *argv);

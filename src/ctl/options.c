@@ -10,6 +10,7 @@
 #include "base/strbuf.h"
 #include "cli/names.h"
 #include "ctl/help.h"
+#include "ctl/verbs.h"
 #include "model/name.h"
 
 #define TIMEOUT_MS 5000
@@ -114,13 +115,18 @@ static char *
 filter_help(int key, const char *text, void *input)
 {
     (void)input;
-    if (key != ARGP_KEY_HELP_POST_DOC || !text)
-        return (char *)(uintptr_t)text;
     udpai_strbuf help = {0};
-    udpai_strbuf_puts(&help, "Short names of types:\n");
-    udpai_cli_visit_types(put_type, &help);
-    udpai_strbuf_putc(&help, '\n');
-    udpai_strbuf_puts(&help, text);
+    if ((key != ARGP_KEY_HELP_PRE_DOC && key != ARGP_KEY_HELP_POST_DOC) || !text)
+        return (char *)(uintptr_t)text;
+    if (key == ARGP_KEY_HELP_PRE_DOC) {
+        udpai_strbuf_puts(&help, text);
+        udpai_ctl_help_put_forms(&help);
+    } else {
+        udpai_strbuf_puts(&help, "Short names of types:\n");
+        udpai_cli_visit_types(put_type, &help);
+        udpai_strbuf_putc(&help, '\n');
+        udpai_strbuf_puts(&help, text);
+    }
     /* argp frees it with free(), and our allocator may count. */
     char *made = udpai_strbuf_failed(&help) ? NULL : strdup(help.data);
     udpai_strbuf_done(&help);
@@ -130,30 +136,6 @@ filter_help(int key, const char *text, void *input)
 static const char doc[] =
     "Looks at a node of UDPA, and publishes to it.\n"
     "\n"
-    "  apply -f FILE              publish resources, and show what was rejected\n"
-    "  delete TYPE NAME...        take back what was applied; or delete -f FILE\n"
-    "  delete --origin NODE [TYPE]\n"
-    "                             what a node has read that will not come back\n"
-    "  get [TYPE [NAME...]]       show resources; without a type, all\n"
-    "  watch [TYPE [NAME...]]     show changes as they come\n"
-    "  status [sources|sessions]  what the node has, its sources and its clients\n"
-    "  clients                    its clients, and do they have everything?\n"
-    "  validate FILE...           check resources against their types; asks no node\n"
-    "  sign -f FILE               print its resources signed; asks no node\n"
-    "  verify TYPE [NAME...]      are resources signed, and by which key? or verify -f FILE\n"
-    "  wait TYPE NAME...          until all who subscribe have it; or wait -f FILE\n"
-    "  auth can-i PEER publish|subscribe|admin TYPE NAME [AUTHORITY]\n"
-    "                             what the node's rules allow a peer, and which rule\n"
-    "  conform                    test a server of xDS, this one or any other\n"
-    "  bench                      measure a server of xDS or UDPA under load\n"
-    "  events access-log|metrics|trace|tap|event\n"
-    "                             what clients have streamed to the node, as lines of JSON\n"
-    "  runtime get [KEY...]       effective values that change while a node runs\n"
-    "  runtime layers             what each layer of them has, and why one is ignored\n"
-    "  runtime set KEY=VALUE...   set some; runtime unset KEY...: remove what was set\n"
-    "  sources accept NAME...     what such a source does not name any more has gone\n"
-    "  xds get|watch TYPE [NAME...]\n"
-    "                             the same of any server of xDS, as its client\n"
     "\v"
     "Exit status: 0 good; 1 refused, or not found; 2 an error in the command line or a file; 3 no "
     "connection; 4 no answer in time, or wait: a client has not acknowledged it in time; 5 wait: "
@@ -232,70 +214,56 @@ check_of_tool(const char *option,
         argp_error(state, "--%s is for %s alone", option, of->word);
 }
 
+/* Of options that several verbs take. */
+static void
+check_shared(const udpai_ctl_options *given,
+             const udpai_ctl_verb *verb,
+             const struct argp_state *state)
+{
+    if (given->files.n && !(verb->takes & UDPAI_CTL_TAKES_FILES))
+        argp_error(state, "-f %s: %s takes no files", given->files.items[0], verb->name);
+    if (given->common.format_name && !(verb->takes & UDPAI_CTL_TAKES_FORMAT))
+        argp_error(state, "-o %s: %s has one form of output", given->common.format_name,
+                   verb->name);
+    if (given->common.name_space && !(verb->takes & UDPAI_CTL_TAKES_NAMESPACE))
+        argp_error(state, "-n %s: %s is of no namespace", given->common.name_space, verb->name);
+    if (given->validates && strcmp(verb->name, "apply") != 0)
+        argp_error(state, "--validate: %s publishes nothing", verb->name);
+    if (given->is_waiting && !(verb->takes & UDPAI_CTL_TAKES_WAIT))
+        argp_error(state, "--wait goes with apply and delete");
+}
+
+/* Of options that one verb takes. */
+static void
+check_own(const udpai_ctl_options *given,
+          const udpai_ctl_verb *verb,
+          const struct argp_state *state)
+{
+    if (given->is_following && strcmp(verb->name, "events") != 0)
+        argp_error(state, "--follow goes with events");
+    if (given->is_of_tree && strcmp(verb->name, "clients") != 0)
+        argp_error(state, "--tree goes with clients");
+    if (given->as_source && strcmp(verb->name, "sources") != 0)
+        argp_error(state, "--as-source goes with sources accept");
+    if (given->origin && strcmp(verb->name, "delete") != 0)
+        argp_error(state, "--origin goes with delete");
+    if (given->is_dry_run && !given->origin)
+        argp_error(state, "--dry-run goes with delete --origin");
+    if (!(verb->takes & UDPAI_CTL_TAKES_ACKS))
+        check_not_wait(given, state, given->is_waiting);
+    if (!given->tool)
+        udpai_cli_output_options_check(&given->common.output, verb->name, verb->tables,
+                                       given->common.format == UDPAI_CLI_TABLE, state);
+}
+
 /* An option that a command does not heed is a mistake: whoever gave it expected something. */
 static void
 check_heeded(udpai_ctl_options *given, const struct argp_state *state)
 {
-    static const struct {
-        const char *command;
-        bool files, format, name_space, waits, is_wait;
-        unsigned tables;
-    } commands[] = {
-        {"apply", true, false, true, true, false, 0},
-        {"delete", true, false, true, true, false, 0},
-        {"get", false, true, true, false, false,
-         UDPAI_CLI_HAS_TABLE | UDPAI_CLI_HAS_WIDE | UDPAI_CLI_IS_SORTABLE},
-        {"watch", false, true, true, false, false, UDPAI_CLI_HAS_TABLE | UDPAI_CLI_HAS_WIDE},
-        {"status", false, true, false, false, false,
-         UDPAI_CLI_HAS_TABLE | UDPAI_CLI_HAS_WIDE | UDPAI_CLI_IS_SORTABLE},
-        {"validate", true, false, true, false, false, 0},
-        {"wait", true, true, true, false, true,
-         UDPAI_CLI_HAS_TABLE | UDPAI_CLI_HAS_WIDE | UDPAI_CLI_IS_SORTABLE},
-        {"conform", false, true, true, false, false, 0},
-        {"auth", false, false, true, false, false, 0},
-        {"sign", true, true, true, false, false, 0},
-        {"verify", true, false, true, false, false, 0},
-        {"bench", false, true, true, false, false, 0},
-        {"clients", false, true, false, false, false,
-         UDPAI_CLI_HAS_TABLE | UDPAI_CLI_HAS_WIDE | UDPAI_CLI_IS_SORTABLE},
-        {"events", false, false, false, false, false, 0},
-        {"runtime", false, true, false, false, false,
-         UDPAI_CLI_HAS_TABLE | UDPAI_CLI_HAS_WIDE | UDPAI_CLI_IS_SORTABLE},
-        {"sources", false, false, false, false, false, 0},
-    };
-
-    for (size_t i = 0; i < UDPAI_ARRAY_LEN(commands); i++) {
-        if (strcmp(given->common.command, commands[i].command) != 0)
-            continue;
-        if (given->files.n && !commands[i].files)
-            argp_error(state, "-f %s: %s takes no files", given->files.items[0],
-                       given->common.command);
-        if (given->common.format_name && !commands[i].format)
-            argp_error(state, "-o %s: %s has one form of output", given->common.format_name,
-                       given->common.command);
-        if (given->common.name_space && !commands[i].name_space)
-            argp_error(state, "-n %s: %s is of no namespace", given->common.name_space,
-                       given->common.command);
-        if (given->validates && strcmp(given->common.command, "apply") != 0)
-            argp_error(state, "--validate: %s publishes nothing", given->common.command);
-        if (given->is_waiting && !commands[i].waits)
-            argp_error(state, "--wait goes with apply and delete");
-        if (given->is_following && strcmp(given->common.command, "events") != 0)
-            argp_error(state, "--follow goes with events");
-        if (given->is_of_tree && strcmp(given->common.command, "clients") != 0)
-            argp_error(state, "--tree goes with clients");
-        if (given->as_source && strcmp(given->common.command, "sources") != 0)
-            argp_error(state, "--as-source goes with sources accept");
-        if (given->origin && strcmp(given->common.command, "delete") != 0)
-            argp_error(state, "--origin goes with delete");
-        if (given->is_dry_run && !given->origin)
-            argp_error(state, "--dry-run goes with delete --origin");
-        if (!commands[i].is_wait)
-            check_not_wait(given, state, given->is_waiting);
-        if (!given->tool)
-            udpai_cli_output_options_check(&given->common.output, given->common.command,
-                                           commands[i].tables,
-                                           given->common.format == UDPAI_CLI_TABLE, state);
+    const udpai_ctl_verb *verb = udpai_ctl_verb_find(given->common.command);
+    if (verb) {
+        check_shared(given, verb, state);
+        check_own(given, verb, state);
     }
     check_format(given, state);
     check_of_tool(given->conform_option, &udpai_cli_conform, given->tool, state);
@@ -400,13 +368,11 @@ static void
 check(udpai_ctl_options *given, const struct argp_state *state)
 {
     if (!given->common.command)
-        argp_error(state,
-                   "give a command: apply, delete, get, watch, status, clients, events, wait, "
-                   "validate, sign, verify, conform, bench, auth, runtime, sources, or xds");
+        argp_error(state, "give a command: 'udpactl help' lists them");
+    const udpai_ctl_verb *verb = udpai_ctl_verb_find(given->common.command);
     /* Each command takes the options of the connection, so that a shell can have them in an alias;
      * those that ask no node ignore them. */
-    if (strcmp(given->common.command, "sign") != 0 &&
-        strcmp(given->common.command, "validate") != 0)
+    if (!verb || !(verb->takes & UDPAI_CTL_TAKES_NO_NODE))
         udpai_cli_connection_check(&given->common, state);
     udpai_cli_names_check(&given->common, state);
     check_heeded(given, state);

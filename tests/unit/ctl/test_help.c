@@ -4,6 +4,9 @@
 
 #include <stdio.h>
 
+#include "cli/tool.h"
+#include "ctl/verbs.h"
+
 #include "tests/harness/oom.h"
 
 /* Lines, and the columns of the longest one. */
@@ -25,8 +28,9 @@ each_verb_has_one_screen(void **state)
 {
     (void)state;
     size_t columns, n = 0;
-    for (const char *verb; (verb = udpai_ctl_help_verb(n)); n++) {
+    for (const udpai_ctl_verb *row; (row = udpai_ctl_verb_at(n)); n++) {
         udpai_strbuf out = {0};
+        const char *verb = row->name;
         assert_true(udpai_ctl_help_put_verb(&out, verb));
         size_t lines = measure(&out, &columns);
         if (lines > UDPAI_CTL_SCREEN_LINES || columns > UDPAI_CTL_SCREEN_COLUMNS)
@@ -48,9 +52,10 @@ verbs_are_in_groups(void **state)
     udpai_ctl_help_put_verbs(&out);
     assert_true(measure(&out, &columns) <= 2 * UDPAI_CTL_SCREEN_LINES);
     assert_true(columns <= UDPAI_CTL_SCREEN_COLUMNS);
-    for (size_t i = 0; udpai_ctl_help_verb(i); i++) {
+    const udpai_ctl_verb *verb;
+    for (size_t i = 0; (verb = udpai_ctl_verb_at(i)); i++) {
         char line[32];
-        snprintf(line, sizeof(line), "\n  %-10s ", udpai_ctl_help_verb(i));
+        snprintf(line, sizeof(line), "\n  %-10s ", verb->name);
         assert_non_null(strstr(out.data, line));
     }
     udpai_strbuf_done(&out);
@@ -68,6 +73,34 @@ several_forms_stand_below_each_other(void **state)
     udpai_strbuf_done(&out);
     assert_false(udpai_ctl_help_put_verb(&out, "nothing"));
     assert_int_equal(out.len, 0);
+}
+
+/* As `udpactl --help` lists them; it fits, whatever is added. */
+static void
+forms_stand_before_what_they_do(void **state)
+{
+    (void)state;
+    size_t columns;
+    udpai_strbuf out = {0};
+    udpai_ctl_help_put_forms(&out);
+    (void)measure(&out, &columns);
+    assert_true(columns <= UDPAI_CTL_SCREEN_COLUMNS);
+    assert_non_null(strstr(out.data, "\n  apply -f FILE              publish resources\n"));
+    assert_non_null(strstr(out.data, "\n  verify TYPE [NAME...]\n"
+                                     "  verify -f FILE             whether resources are signed"));
+    assert_non_null(strstr(out.data, "[AUTHORITY]\n                             what the node's"));
+    udpai_strbuf_done(&out);
+}
+
+/* But for those that are programs of their own, and the word before get and watch. */
+static void
+each_verb_is_done_by_something(void **state)
+{
+    (void)state;
+    const udpai_ctl_verb *verb;
+    for (size_t i = 0; (verb = udpai_ctl_verb_at(i)); i++)
+        if (!verb->run && !udpai_cli_tool_find(verb->name))
+            assert_string_equal(verb->name, "xds");
 }
 
 static const char *
@@ -102,6 +135,8 @@ main(void)
         cmocka_unit_test(verbs_are_in_groups),
         cmocka_unit_test(several_forms_stand_below_each_other),
         cmocka_unit_test(help_is_asked_for_a_verb),
+        cmocka_unit_test(forms_stand_before_what_they_do),
+        cmocka_unit_test(each_verb_is_done_by_something),
     };
     return cmocka_run_group_tests_name("ctl help", tests, NULL, NULL);
 }

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ctl/verbs.h"
+
+#include <string.h>
+
+#include "cli/output_options.h"
+#include "ctl/commands.h"
+
+#define SORTED_TABLES (UDPAI_CLI_HAS_TABLE | UDPAI_CLI_HAS_WIDE | UDPAI_CLI_IS_SORTABLE)
+
+/* Of what has tables alone. */
+#define TABLE_OPTIONS                                                                              \
+    "  -o, --output FORMAT    table, wide, yaml, json, jsonpath=EXPRESSION, or name;\n"            \
+    "                         wide: nothing is shortened\n"                                        \
+    "  --sort-by COLUMN       numbers as numbers; -COLUMN: from the last to the first\n"           \
+    "  --no-headers           no heads above tables\n"
+
+static const udpai_ctl_verb verbs[] = {
+    {.name = "get",
+     .group = "Look",
+     .run = udpai_ctl_get,
+     .takes = UDPAI_CTL_TAKES_FORMAT | UDPAI_CTL_TAKES_NAMESPACE | UDPAI_CTL_TAKES_NAMES,
+     .tables = SORTED_TABLES,
+     .summary = "show resources",
+     .usage = "get [TYPE [NAME...]]",
+     .text = "Show the resources of these names, of a type, or all.\n"
+             "\n"
+             "  -n, --namespace NAME   of names that have none (default local); without names:\n"
+             "                         this namespace alone (default all)\n"
+             "  -o, --output FORMAT    table, wide, yaml, json, jsonpath=EXPRESSION, name, or\n"
+             "                         path; wide: nothing is shortened\n"
+             "  --sort-by COLUMN       numbers as numbers; -COLUMN: from the last to the first\n"
+             "  --no-headers           no heads above the table\n"
+             "  --all-origins          all contributions to a name, not only the effective one\n"
+             "  --all                  with authority, version and generation, for\n"
+             "                         apply --restore; with -o yaml\n"
+             "  --with-secrets         with --all and --ca: payloads of secrets, too\n"},
+    {.name = "watch",
+     .run = udpai_ctl_watch,
+     .takes = UDPAI_CTL_TAKES_FORMAT | UDPAI_CTL_TAKES_NAMESPACE | UDPAI_CTL_TAKES_NAMES,
+     .tables = UDPAI_CLI_HAS_TABLE | UDPAI_CLI_HAS_WIDE,
+     .summary = "show changes as they come",
+     .usage = "watch [TYPE [NAME...]]",
+     .text = "Show what there is, then each change, until SIGINT.\n"
+             "\n"
+             "  -n, --namespace NAME   of names that have none (default local); without names:\n"
+             "                         this namespace alone (default all)\n"
+             "  -o, --output FORMAT    table, wide, yaml, json, jsonpath=EXPRESSION, or name\n"},
+    {.name = "status",
+     .run = udpai_ctl_status,
+     .takes = UDPAI_CTL_TAKES_FORMAT,
+     .tables = SORTED_TABLES,
+     .summary = "what the node has, its sources and its clients",
+     .usage = "status [sources|sessions]",
+     .text = "Show the node with its sources and sessions, or more of one of these.\n"
+             "\n"
+             "  --all                  the session of this udpactl, too\n" TABLE_OPTIONS},
+    {.name = "clients",
+     .run = udpai_ctl_clients,
+     .takes = UDPAI_CTL_TAKES_FORMAT,
+     .tables = SORTED_TABLES,
+     .summary = "its clients, and whether they have it all",
+     .usage = "clients",
+     .text = "Show each client, what it subscribes to, and whether it has acknowledged it.\n"
+             "\n"
+             "  --tree                 clients of all nodes below it, too\n"
+             "  --all                  also those that only look at its status, such as this\n"
+             "                         udpactl\n" TABLE_OPTIONS},
+    {.name = "events",
+     .run = udpai_ctl_events,
+     .summary = "what clients have streamed to the node",
+     .usage = "events access-log|metrics|trace|tap|event",
+     .text = "Print a line of JSON for each event that the node holds.\n"
+             "\n"
+             "  --follow               go on with those that come, until SIGINT\n"},
+    {.name = "apply",
+     .group = "Change",
+     .run = udpai_ctl_apply,
+     .takes = UDPAI_CTL_TAKES_FILES | UDPAI_CTL_TAKES_NAMESPACE | UDPAI_CTL_TAKES_WAIT |
+              UDPAI_CTL_TAKES_NAMES,
+     .summary = "publish resources",
+     .usage = "apply -f FILE",
+     .text = "Publish the resources of a file or directory; - is standard input.\n"
+             "\n"
+             "  -f, --filename FILE    may be given again\n"
+             "  -n, --namespace NAME   of names that have none (default local)\n"
+             "  --node-id ID           publish as this node (default udpactl)\n"
+             "  --validate             publish nothing if 'validate' finds an error\n"
+             "  --wait                 then wait until all subscribers have acknowledged it\n"
+             "  --at-least N           with --wait: N must have acknowledged it\n"
+             "  --despite-refusals     with --wait: go on after a NACK\n"
+             "  --restore              the file is from get --all\n"},
+    {.name = "delete",
+     .run = udpai_ctl_delete,
+     .takes = UDPAI_CTL_TAKES_FILES | UDPAI_CTL_TAKES_NAMESPACE | UDPAI_CTL_TAKES_WAIT |
+              UDPAI_CTL_TAKES_NAMES,
+     .summary = "remove what was applied",
+     .usage = "delete TYPE NAME...\ndelete -f FILE\ndelete --origin NODE [TYPE]",
+     .text = "Remove what was applied with the same --node-id; with --origin what a node has\n"
+             "read that will not return.\n"
+             "\n"
+             "  -f, --filename FILE    the names of this file; may be given again\n"
+             "  -n, --namespace NAME   of names that have none (default local)\n"
+             "  --node-id ID           what was published as this node (default udpactl)\n"
+             "  --wait                 then wait until all subscribers have acknowledged it\n"
+             "  --dry-run              with --origin: only show what would go\n"
+             "  --http HOST:PORT       with --origin: where the node serves HTTP\n"},
+    {.name = "wait",
+     .run = udpai_ctl_wait_command,
+     .takes = UDPAI_CTL_TAKES_FILES | UDPAI_CTL_TAKES_FORMAT | UDPAI_CTL_TAKES_NAMESPACE |
+              UDPAI_CTL_TAKES_ACKS | UDPAI_CTL_TAKES_NAMES,
+     .tables = SORTED_TABLES,
+     .summary = "until all who subscribe have it",
+     .usage = "wait TYPE NAME...\nwait -f FILE",
+     .text = "Wait until all who subscribe have acknowledged these resources.\n"
+             "\n"
+             "  -f, --filename FILE    the names and versions of this file\n"
+             "  -n, --namespace NAME   of names that have none (default local)\n"
+             "  --gone                 until they have acknowledged that it was removed\n"
+             "  --resource-version V   for this version of the one resource\n"
+             "  --at-least N           so many must have acknowledged it (default 0)\n"
+             "  --despite-refusals     go on after a NACK\n"
+             "  --timeout SECONDS      at most so long (default 60)\n"
+             "  -o, --output FORMAT    table, wide, json, or jsonpath=EXPRESSION\n"
+             "  --sort-by COLUMN, --no-headers\n"
+             "                         of the table\n"},
+    {.name = "runtime",
+     .run = udpai_ctl_runtime_command,
+     .takes = UDPAI_CTL_TAKES_FORMAT,
+     .tables = SORTED_TABLES,
+     .summary = "values that change while a node runs",
+     .usage =
+         "runtime get [KEY...]\nruntime layers\nruntime set KEY=VALUE...\nruntime unset KEY...",
+     .text = "Show the effective values, or what each layer has; set values in the layer of\n"
+             "the administrator, or remove what was set there.\n"
+             "\n"
+             "  --http HOST:PORT       where the node serves HTTP (default: the host of\n"
+             "                         --server, else 127.0.0.1, with port 18080)\n"
+             "  -o, --output FORMAT    table, wide, json, or jsonpath=EXPRESSION\n"
+             "  --sort-by COLUMN, --no-headers\n"
+             "                         of tables\n"},
+    {.name = "sources",
+     .run = udpai_ctl_sources_command,
+     .summary = "accept what a source does not name any more",
+     .usage = "sources accept NAME...",
+     .text = "Withdraw what such a source or directory does not name any more, and the node\n"
+             "holds because it is so much (max_withdrawal).\n"
+             "\n"
+             "  --as-source            at the source itself; NAME is its node id\n"
+             "  --http HOST:PORT       where the node serves HTTP (default: the host of\n"
+             "                         --server, else 127.0.0.1, with port 18080)\n"},
+    {.name = "validate",
+     .group = "Check",
+     .run = udpai_ctl_validate,
+     .takes = UDPAI_CTL_TAKES_FILES | UDPAI_CTL_TAKES_NAMESPACE | UDPAI_CTL_TAKES_NO_NODE,
+     .summary = "resources against their types; asks no node",
+     .usage = "validate FILE...",
+     .text = "Check the resources of files or directories; - is standard input.\n"
+             "\n"
+             "  --references           is what they name among them? Do patterns compile?\n"
+             "  --known TYPE[/NAME]    clients have this from elsewhere; may be given again\n"
+             "  -f, --filename FILE    the same as FILE\n"
+             "  -n, --namespace NAME   of names that have none (default local)\n"
+             "  --descriptors FILE     descriptor set of the types\n"},
+    {.name = "auth",
+     .run = udpai_ctl_auth,
+     .takes = UDPAI_CTL_TAKES_NAMESPACE,
+     .summary = "what the node's rules allow a peer",
+     .usage = "auth can-i PEER publish|subscribe|admin TYPE NAME [AUTHORITY]",
+     .text = "Ask whether this peer may, and which rule allows it. Exit status 1: it may not.\n"
+             "\n"
+             "  -n, --namespace NAME   of a name that has none (default local)\n"},
+    {.name = "sign",
+     .run = udpai_ctl_sign,
+     .takes = UDPAI_CTL_TAKES_FILES | UDPAI_CTL_TAKES_FORMAT | UDPAI_CTL_TAKES_NAMESPACE |
+              UDPAI_CTL_TAKES_NO_NODE,
+     .summary = "sign resources; asks no node",
+     .usage = "sign -f FILE --key FILE --key-id ID",
+     .text = "Print the resources of a file, signed.\n"
+             "\n"
+             "  --key FILE             the private key (PEM)\n"
+             "  --key-id ID            the id under which the key is trusted\n"
+             "  --authority NAME       the signing authority (default: as in the file)\n"
+             "  --validity TIME        such as 90s, 30m, 24h (default) or 7d\n"
+             "  --generation NUMBER    grows with each change (default: the time)\n"
+             "  -n, --namespace NAME   of names that have none (default local)\n"
+             "  -o, --output FORMAT    yaml, json, or jsonpath=EXPRESSION\n"},
+    {.name = "verify",
+     .run = udpai_ctl_verify,
+     .takes = UDPAI_CTL_TAKES_FILES | UDPAI_CTL_TAKES_NAMESPACE | UDPAI_CTL_TAKES_NAMES,
+     .summary = "whether resources are signed, and by which key",
+     .usage = "verify TYPE [NAME...]\nverify -f FILE",
+     .text = "Check the signatures of what the node has, or of files.\n"
+             "\n"
+             "  -f, --filename FILE    may be given again\n"
+             "  -n, --namespace NAME   of names that have none (default local)\n"
+             "  --trusted AUTHORITY/KEYID=FILE\n"
+             "                         a public key or certificate (PEM); may be given again\n"},
+    {.name = "conform",
+     .group = "Test and measure",
+     .takes = UDPAI_CTL_TAKES_FORMAT | UDPAI_CTL_TAKES_NAMESPACE,
+     .summary = "test a server of xDS",
+     .usage = "conform"},
+    {.name = "bench",
+     .takes = UDPAI_CTL_TAKES_FORMAT | UDPAI_CTL_TAKES_NAMESPACE,
+     .summary = "measure a server of xDS or UDPA under load",
+     .usage = "bench"},
+    {.name = "xds",
+     .summary = "get and watch of any server of xDS",
+     .usage = "xds get|watch TYPE [NAME...]",
+     .text = "Be a client of a server of xDS v3, and show what it serves.\n"
+             "\n"
+             "  --state-of-the-world   not the delta protocol\n"
+             "  --rest                 REST and JSON, not gRPC\n"
+             "  -n, --namespace NAME   the names lie here (default local)\n"
+             "  -o, --output FORMAT    table, wide, yaml, json, jsonpath=EXPRESSION, or name\n"},
+};
+
+const udpai_ctl_verb *
+udpai_ctl_verb_at(size_t index)
+{
+    return index < UDPAI_ARRAY_LEN(verbs) ? &verbs[index] : NULL;
+}
+
+const udpai_ctl_verb *
+udpai_ctl_verb_find(const char *name)
+{
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(verbs); i++)
+        if (strcmp(verbs[i].name, name) == 0)
+            return &verbs[i];
+    return NULL;
+}
