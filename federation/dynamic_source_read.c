@@ -150,9 +150,9 @@ udpai_dynamic_source_read(udpai_dynamic_source_reading *reading,
                           "'%.*s' is no name of a ConfigSource: it must be 1 to %d of a-z, A-Z, "
                           "0-9, '-', '_' and '.'",
                           UDPAI_SHOWN(config->name), NAME_MAX_LEN);
-    if (message->recover || message->stand_in || message->n_standby)
+    if (message->recover || message->standby_for || message->n_standby)
         return refuse(message,
-                      "says recover, stand_in or standby: only one of the bootstrap file may",
+                      "says recover, standby_for or standby: only one of the bootstrap file may",
                       ret_error);
     udpa_err err = read_kind(config, message, ret_error);
     if (err == UDPA_OK && (config->address.len == 0 || config->address.len > ADDRESS_MAX_LEN))

@@ -136,7 +136,7 @@ typedef struct udpai_dial_config {
 typedef struct udpai_node_timing {
     uint64_t connect_grace_ms;
     uint64_t sync_timeout_ms;
-    uint64_t hand_back_delay_ms;
+    uint64_t fail_back_delay_ms;
     uint64_t backoff_base_ms, backoff_max_ms;
     uint64_t fail_over_spread_ms; /* within so long after a loss the next source is dialled */
     uint64_t recover_timeout_ms;  /* how long one that has stood in for this node is waited for */

@@ -52,7 +52,7 @@ static bool
 is_steady(const udpai_source *source)
 {
     return udpai_context_now(source->owner->context) >=
-           source->active_since_ms + source->owner->context->timing.hand_back_delay_ms;
+           source->active_since_ms + source->owner->context->timing.fail_back_delay_ms;
 }
 
 bool

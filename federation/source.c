@@ -219,7 +219,7 @@ udpai_source_alive(udpai_source *source)
     udpai_timer_cancel(&source->grace);
     udpai_timer_set(sources->context->wheel, &source->hand_back,
                     udpai_context_now(sources->context) +
-                        sources->context->timing.hand_back_delay_ms);
+                        sources->context->timing.fail_back_delay_ms);
     udpai_source_set_state(source, UDPAI_SOURCE_ACTIVE);
 }
 

@@ -22,6 +22,14 @@ udpai_tree_find(const udpai_tree *map, udpai_str key)
     return NULL;
 }
 
+void
+udpai_tree_rename(const udpai_entry *entry, const char *key)
+{
+    udpai_tree *node =
+        (udpai_tree *)(uintptr_t)entry->key; /* the reader's memory, which is no constant */
+    node->text = udpai_str_from(key);
+}
+
 bool
 udpai_tree_is_null(const udpai_tree *node)
 {

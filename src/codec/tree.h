@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A document as a tree: scalars, lists and maps with their places. Aliases make nodes that have
  * several parents; the reader has bounded depth and size with every alias expanded, so whoever
- * walks a tree may recurse. Read-only once read. */
+ * walks a tree may recurse. Read-only once read, but for udpai_tree_rename(). */
 #ifndef UDPAI_TREE_H
 #define UDPAI_TREE_H
 
@@ -39,6 +39,9 @@ struct udpai_tree {
 
 /* The entry with this key; NULL if there is none. */
 const udpai_entry *udpai_tree_find(const udpai_tree *map, udpai_str key);
+/* Before anybody else reads the tree: the entry has this key, which no other of its map has. The
+ * text outlives the tree. */
+void udpai_tree_rename(const udpai_entry *entry, const char *key);
 /* "a map", "a list", "null", "a number", "true or false", "a string". */
 const char *udpai_tree_kind_text(const udpai_tree *node);
 

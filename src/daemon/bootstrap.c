@@ -105,6 +105,73 @@ envoy_field(const udpai_tree *root)
     return NULL;
 }
 
+/* ---- former keys ---- */
+
+/* Keys that had another name in the release before, and are read by that in this one. */
+struct former_key {
+    const char *section, *former, *now;
+};
+
+static const struct former_key former_keys[] = {
+    {"timing", "hand_back_delay", "fail_back_delay"},
+    {"timing", "handBackDelay", "fail_back_delay"},
+    {"static_resources.config_sources", "stand_in", "standby_for"},
+    {"static_resources.config_sources", "standIn", "standby_for"},
+};
+
+static void
+rename_key(const udpai_tree *map,
+           const struct former_key *key,
+           const char *path,
+           udpai_diagnostics *to)
+{
+    char field[UDPAI_FIELD_PATH_MAX];
+    const udpai_entry *entry = udpai_tree_find(map, udpai_str_from(key->former));
+    if (!entry)
+        return;
+    if (udpai_tree_find(map, udpai_str_from(key->now))) {
+        udpai_diagnostics_error(to, udpai_path_field(field, path, key->now),
+                                "'%s' is the former name of it: take that out", key->former);
+        return;
+    }
+    udpai_tree_rename(entry, key->now);
+    udpai_diagnostics_warn(to, udpai_path_field(field, path, key->now),
+                           "'%s' is called '%s' now: the next release does not read the former "
+                           "name any more",
+                           key->former, key->now);
+}
+
+static const udpai_tree *
+section_of(const udpai_tree *root, const char *path)
+{
+    udpai_str rest = udpai_str_from(path);
+    while (root && rest.len) {
+        const char *dot = memchr(rest.data, '.', rest.len);
+        udpai_str name = {rest.data, dot ? (size_t)(dot - rest.data) : rest.len};
+        const udpai_entry *entry =
+            root->kind == UDPAI_TREE_MAP ? udpai_tree_find(root, name) : NULL;
+        root = entry ? entry->value : NULL;
+        size_t n = name.len + (dot != NULL);
+        rest = (udpai_str){rest.data + n, rest.len - n};
+    }
+    return root;
+}
+
+static void
+rename_former_keys(const udpai_tree *root, udpai_diagnostics *to)
+{
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(former_keys); i++) {
+        char path[UDPAI_FIELD_PATH_MAX];
+        const struct former_key *key = &former_keys[i];
+        const udpai_tree *section = section_of(root, key->section);
+        if (section && section->kind == UDPAI_TREE_MAP)
+            rename_key(section, key, key->section, to);
+        for (uint32_t k = 0; section && section->kind == UDPAI_TREE_LIST && k < section->n; k++)
+            if (section->items[k]->kind == UDPAI_TREE_MAP)
+                rename_key(section->items[k], key, udpai_path_item(path, key->section, k), to);
+    }
+}
+
 static udpa_err
 read_root(udpai_bootstrap *bootstrap,
           const udpai_schema *schema,
@@ -112,7 +179,10 @@ read_root(udpai_bootstrap *bootstrap,
           udpai_diagnostics *diagnostics,
           udpa_error **ret_error)
 {
-    const char *path = envoy_field(diagnostics->documents->roots.items[0]);
+    const udpai_tree *root = diagnostics->documents->roots.items[0];
+    const char *path = envoy_field(root);
+    if (!path)
+        rename_former_keys(root, diagnostics);
     if (!path)
         return convert(bootstrap, schema, source, diagnostics, ret_error);
     udpai_diagnostics_error(diagnostics, path,

@@ -109,7 +109,7 @@ check_recover(const udpai_value *value)
 }
 
 static void
-check_stand_in(const udpai_value *value)
+check_standby_for(const udpai_value *value)
 {
     check_kind(value, value->in, NEITHER);
     if (((const Udpa__Config__V1__StandIn *)value->message)->n_types == 0)
@@ -140,11 +140,11 @@ static const udpai_field recover_fields[] = {
 
 static const udpai_section recover = {UDPAI_SECTION(recover, recover_fields)};
 
-static const udpai_field stand_in_fields[] = {
+static const udpai_field standby_for_fields[] = {
     {.name = "types", .word = udpai_type_check},
 };
 
-static const udpai_section stand_in = {UDPAI_SECTION(stand_in, stand_in_fields)};
+static const udpai_section standby_for = {UDPAI_SECTION(stand_in, standby_for_fields)};
 
 /* ---- a source ---- */
 
@@ -164,7 +164,7 @@ static const udpai_field source_fields[] = {
     {.name = "rest", .of = &udpai_section_rest_source},
     {.name = "runtime_tree", .of = &udpai_section_tree_source},
     {.name = "recover", .of = &recover, .check = check_recover},
-    {.name = "stand_in", .of = &stand_in, .check = check_stand_in},
+    {.name = "standby_for", .of = &standby_for, .check = check_standby_for},
     {.name = "credential", .check = check_credential},
     {.name = "standby", .word = check_reported},
     {.name = "max_withdrawal", .word = udpai_percentage_check},
@@ -336,9 +336,9 @@ set_recovery(udpai_plan *plan, const source_message *from, udpai_source_config *
             err = udpai_plan_types(plan, recovered->types, recovered->n_types,
                                    &source->recover.types);
     }
-    if (from->stand_in && err == UDPA_OK) {
-        source->n_stands_in = from->stand_in->n_types;
-        err = udpai_plan_types(plan, from->stand_in->types, from->stand_in->n_types,
+    if (from->standby_for && err == UDPA_OK) {
+        source->n_stands_in = from->standby_for->n_types;
+        err = udpai_plan_types(plan, from->standby_for->types, from->standby_for->n_types,
                                &source->stands_in);
     }
     source->n_standby = from->n_standby;

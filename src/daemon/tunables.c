@@ -63,7 +63,7 @@ static const struct known {
     TIME(sync_timeout_ms, 1),
     {"udpa.timing.cycle_timeout_ms", NUMBER, AT(fanout.cycle_timeout_ms), 1, DAY_MS},
     {"udpa.timing.first_answer_timeout_ms", NUMBER, AT(fanout.first_answer_timeout_ms), 0, DAY_MS},
-    TIME(hand_back_delay_ms, 1),
+    TIME(fail_back_delay_ms, 1),
     TIME(backoff_base_ms, 20),
     TIME(backoff_max_ms, 20),
     TIME(interest_linger_ms, 1),
@@ -241,10 +241,24 @@ take_component(const reading *self, const udpai_runtime_entry *entry)
         complain_of_value(self, entry, "one of debug, info, warning, error");
 }
 
+/* A key of the release before is read for one more. */
+static udpai_str
+present_key(const reading *self, udpai_str key)
+{
+    static const char former[] = "udpa.timing.hand_back_delay_ms";
+    static const char now[] = "udpa.timing.fail_back_delay_ms";
+    if (!udpai_str_eq(key, udpai_str_from(former)))
+        return key;
+    complain_of(self, key,
+                "%s is called %s now: the next release does not read the former name any more",
+                former, now);
+    return udpai_str_from(now);
+}
+
 static void
 take_entry(const reading *self, const udpai_runtime_entry *entry)
 {
-    udpai_str key = udpai_runtime_entry_key(entry);
+    udpai_str key = present_key(self, udpai_runtime_entry_key(entry));
     if (entry->value.text.len == 0)
         return;
     if (udpai_str_starts(key, UDPAI_STR(LOG_LEVELS))) {

@@ -16,7 +16,7 @@ udpai_endpoint_settings_init(udpai_endpoint_settings *settings)
                         .sync_timeout_ms = 15000,
                         .fail_over_spread_ms = 500,
                         .recover_timeout_ms = 10000,
-                        .hand_back_delay_ms = 5000,
+                        .fail_back_delay_ms = 5000,
                         .backoff_base_ms = 250,
                         .backoff_max_ms = 15000,
                         .interest_linger_ms = 30000,

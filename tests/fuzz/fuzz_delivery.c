@@ -21,7 +21,7 @@ check(const udpai_dynamic_source_config *config)
     const Udpa__Config__V1__ConfigSource *message = config->message;
     FUZZ_CHECK(udpai_dynamic_source_is_name(config->name));
     FUZZ_CHECK(config->address.len > 0 && config->address.len <= 512);
-    FUZZ_CHECK(!message->recover && !message->stand_in);
+    FUZZ_CHECK(!message->recover && !message->standby_for);
     if (config->kind == UDPAI_SOURCE_UDPA)
         FUZZ_CHECK(!message->udpa->tls);
     else

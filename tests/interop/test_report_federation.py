@@ -41,7 +41,7 @@ def write(test, name, config):
     path = test.work / f'{name}.yaml'
     path.write_text(json.dumps({'node': {'id': name},
                                 'timing': {'interest_linger': '0.2s', 'backoff_max': '0.3s',
-                                           'hand_back_delay': '0.5s'}, **config}),
+                                           'fail_back_delay': '0.5s'}, **config}),
                     encoding='utf-8')
     return path
 

@@ -81,7 +81,7 @@ def write_configuration(test, x):
         'dynamic_sources': {'authorities': ['udpactl'], 'namespaces': ['com.acme'], 'max': 3,
                             'credentials': [{'name': 'mutual', 'tls': {**tls, 'ca_file': ca}}]},
         'store': {'directory': str(test.work / 'state')},
-        'timing': {'interest_linger': '2s', 'hand_back_delay': '0.2s'},
+        'timing': {'interest_linger': '2s', 'fail_back_delay': '0.2s'},
     }), encoding='utf-8')
     checked = subprocess.run([test.build / 'udpad', '--check', '-c', path], capture_output=True,
                              text=True, check=False)

@@ -227,7 +227,7 @@ def test_fail_over(test):
             {'name': root.name, 'udpa': {'address': root.address}} for root in (primary, standby)]},
         'providers': [{'types': ['google.protobuf.StringValue'], 'config_descriptors': [
             {'resource_name': 'primary'}, {'resource_name': 'standby'}]}],
-        'timing': {'backoff_max': '0.5s', 'hand_back_delay': '0.5s'}})
+        'timing': {'backoff_max': '0.5s', 'fail_back_delay': '0.5s'}})
     wait_for('the edge has all', lambda: len(names(test, edge.address)) == 30)
     watch = Watch(test, edge.address)
     wait_for('somebody follows it', lambda: 'n29' in watch.process.text())

@@ -211,7 +211,7 @@ check_hand_back(const sim_member *member)
 {
     const sim_node *first = member->scenario->members[member->upstreams[0]]->node;
     uint64_t age_us = sim_stream_age_us(member->node, first);
-    if (age_us && age_us + 2000 < SIM_HAND_BACK_DELAY_MS * 1000)
+    if (age_us && age_us + 2000 < SIM_FAIL_BACK_DELAY_MS * 1000)
         sim_fail(member, "a source counts again too early", -1);
 }
 

@@ -20,7 +20,7 @@ typedef struct sim_stream sim_stream;
 typedef struct sim_side sim_side;
 
 enum {
-    SIM_HAND_BACK_DELAY_MS = 5000,
+    SIM_FAIL_BACK_DELAY_MS = 5000,
     SIM_WORKERS_MAX = 3,
 };
 

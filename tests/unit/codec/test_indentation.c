@@ -90,10 +90,10 @@ static void
 a_key_of_an_item(void **state)
 {
     (void)state;
-    assert_says(SOURCES "    stand_in: {}\n",
+    assert_says(SOURCES "    standby_for: {}\n",
                 "x:6:5: this key is indented by 4 spaces, like the '-' in line 3: indent keys of "
                 "that item by more");
-    assert_says(SOURCES "     stand_in: {}\n",
+    assert_says(SOURCES "     standby_for: {}\n",
                 "x:6:6: this line is indented by 5 spaces, its neighbours by 6: line 4");
     assert_says("a:\n  - name: core\n      udpa: {}\n",
                 "x:3:7: this line is indented by 6 spaces, its neighbours by 4: line 2");

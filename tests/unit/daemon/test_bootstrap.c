@@ -534,7 +534,7 @@ times_are_long_enough_for_what_they_are_for(void **state)
                               "  connect_grace: -1s\n"
                               "  sync_timeout: 0s\n"
                               "  cycle_timeout: 0.0009s\n"
-                              "  handBackDelay: 0s\n"
+                              "  failBackDelay: 0s\n"
                               "  backoff_base: 0.019s\n"
                               "  backoff_max: 0s\n");
     bootstrap_test_assert_mistakes(
@@ -542,11 +542,44 @@ times_are_long_enough_for_what_they_are_for(void **state)
               "test.yaml:3:17: timing.sync_timeout: 0s is too short: it must be at least 0.001s\n"
               "test.yaml:4:18: timing.cycle_timeout: 0.0009s is too short: it must be at least "
               "0.001s\n"
-              "test.yaml:5:18: timing.hand_back_delay: 0s is too short: it must be at least "
+              "test.yaml:5:18: timing.fail_back_delay: 0s is too short: it must be at least "
               "0.001s\n"
               "test.yaml:6:17: timing.backoff_base: 0.019s is too short: it must be at least "
               "0.02s\n"
               "test.yaml:7:16: timing.backoff_max: 0s is too short: it must be at least 0.02s\n");
+}
+
+static void
+former_keys_are_read_with_a_warning(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, "static_resources:\n"
+                              "  config_sources:\n"
+                              "  - {name: a, udpa_listen: {peer: p}, stand_in: {types: [a.B]}}\n"
+                              "  - {name: b, udpa_listen: {peer: q}, standIn: {types: [a.B]}}\n"
+                              "timing: {hand_back_delay: 3s}\n");
+    bootstrap_test_assert_mistakes(
+        test,
+        "test.yaml:5:10: warning: timing.fail_back_delay: 'hand_back_delay' is called "
+        "'fail_back_delay' now: the next release does not read the former name any more\n"
+        "test.yaml:3:39: warning: static_resources.config_sources[0].standby_for: 'stand_in' is "
+        "called 'standby_for' now: the next release does not read the former name any more\n"
+        "test.yaml:4:39: warning: static_resources.config_sources[1].standby_for: 'standIn' is "
+        "called 'standby_for' now: the next release does not read the former name any more\n");
+    const Udpa__Config__V1__Bootstrap *message = test->bootstrap.message;
+    assert_int_equal(message->timing->fail_back_delay->seconds, 3);
+    assert_string_equal(message->static_resources->config_sources[1]->standby_for->types[0], "a.B");
+}
+
+static void
+a_key_and_its_former_name_do_not_go_together(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, "timing: {hand_back_delay: 3s, fail_back_delay: 4s}\n");
+    bootstrap_test_tell(test);
+    assert_non_null(strstr(test->mistakes.data,
+                           "timing.fail_back_delay: 'hand_back_delay' is the former name "
+                           "of it: take that out"));
 }
 
 static void
@@ -688,6 +721,8 @@ main(void)
         CASE(written_files_are_no_secrets),
         CASE(files_are_not_written_where_resources_are_read),
         CASE(times_are_long_enough_for_what_they_are_for),
+        CASE(former_keys_are_read_with_a_warning),
+        CASE(a_key_and_its_former_name_do_not_go_together),
         CASE(times_stand_in_their_order),
         CASE(shortest_times_are_taken),
         CASE(mistakes_of_all_kinds_are_told_at_once),

@@ -237,7 +237,7 @@ stand_ins_are_taken_over(void **state)
         "static_resources:\n"
         "  config_sources:\n"
         "    - {name: pilot, udpa: {address: 'a:1'}, recover: {types: [a.B], namespaces: [x.y]}}\n"
-        "    - {name: cloud, udpa_listen: {peer: p}, stand_in: {types: [a.C]},\n"
+        "    - {name: cloud, udpa_listen: {peer: p}, standby_for: {types: [a.C]},\n"
         "       standby: [udpa.load.v1.ClientLoad]}\n");
     bootstrap_test_assert_mistakes(test, "");
     make(test, &(udpai_options){.program = "udpad"});

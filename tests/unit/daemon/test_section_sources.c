@@ -16,10 +16,10 @@ static void
 both_sides_can_be_said(void **state)
 {
     bootstrap_test *test = *state;
-    expect(
-        test,
-        SOURCE(UDPA, "recover: {types: [a.B], namespaces: [com.acme]}, stand_in: {types: [c.D]}"),
-        "");
+    expect(test,
+           SOURCE(UDPA,
+                  "recover: {types: [a.B], namespaces: [com.acme]}, standby_for: {types: [c.D]}"),
+           "");
 }
 
 static void
@@ -33,15 +33,16 @@ static void
 only_udpa_knows_of_it(void **state)
 {
     bootstrap_test *test = *state;
-    expect(test,
-           SOURCE("path: {path: p, authority: a}", "recover: {types: [a.B]}, stand_in: {types: "
-                                                   "[a.B]}"),
-           "test.yaml:1:87: static_resources.config_sources[0].recover: is for sources of kind "
-           "udpa and udpa_listen alone: others can neither stand in for a node, nor take anything "
-           "over\n"
-           "test.yaml:1:113: static_resources.config_sources[0].stand_in: is for sources of kind "
-           "udpa and udpa_listen alone: others can neither stand in for a node, nor take anything "
-           "over\n");
+    expect(
+        test,
+        SOURCE("path: {path: p, authority: a}", "recover: {types: [a.B]}, standby_for: {types: "
+                                                "[a.B]}"),
+        "test.yaml:1:87: static_resources.config_sources[0].recover: is for sources of kind "
+        "udpa and udpa_listen alone: others can neither stand in for a node, nor take anything "
+        "over\n"
+        "test.yaml:1:113: static_resources.config_sources[0].standby_for: is for sources of kind "
+        "udpa and udpa_listen alone: others can neither stand in for a node, nor take anything "
+        "over\n");
 }
 
 static void
@@ -58,12 +59,12 @@ words_are_looked_at(void **state)
 {
     bootstrap_test *test = *state;
     bootstrap_test_read(test, SOURCE(UDPA, "recover: {types: ['a b'], namespaces: ['/x']}, "
-                                           "stand_in: {types: ['']}"));
+                                           "standby_for: {types: ['']}"));
     bootstrap_test_tell(test);
     const char *said = udpai_strbuf_view(&test->mistakes).data;
     assert_non_null(strstr(said, "recover.types[0]"));
     assert_non_null(strstr(said, "recover.namespaces[0]"));
-    assert_non_null(strstr(said, "stand_in.types[0]"));
+    assert_non_null(strstr(said, "standby_for.types[0]"));
 }
 
 static void

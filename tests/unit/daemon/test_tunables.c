@@ -99,7 +99,7 @@ static const struct one {
     TIME(connect_grace, 14),
     TIME(sync_timeout, 15),
     ONE("udpa.timing.cycle_timeout_ms", "16000", fanout.cycle_timeout_ms, 16000),
-    TIME(hand_back_delay, 17),
+    TIME(fail_back_delay, 17),
     TIME(backoff_base, 21),
     TIME(backoff_max, 300),
     TIME(interest_linger, 19),

@@ -29,7 +29,7 @@ what_is_wrong_changes_nothing(void **state)
     refuses(bed, &wrong, "may name no files");
     wrong = to_d;
     wrong.recovers = true;
-    refuses(bed, &wrong, "says recover, stand_in or standby");
+    refuses(bed, &wrong, "says recover, standby_for or standby");
     wrong = to_d;
     wrong.is_path = true;
     refuses(bed, &wrong, "must be of kind udpa, xds or rest");
