@@ -155,9 +155,9 @@ is_own_sum(const udpai_load_sums *self, udpai_str name, udpai_str *ret_cluster)
 }
 
 void
-udpai_load_sums_wanted(udpai_load_sums *self, udpai_str type_url, udpai_str text, bool wanted)
+udpai_load_areas_note(udpai_load_sums *self, udpai_str type_url, udpai_str text, bool wanted)
 {
-    if (!self || !udpai_str_eq(type_url, UDPAI_STR(UDPAI_TYPE_CLUSTER_LOAD)))
+    if (!udpai_str_eq(type_url, UDPAI_STR(UDPAI_TYPE_CLUSTER_LOAD)))
         return;
     bool is_wildcard = text.len && text.data[0] == '*';
     udpai_str prefix = {text.data + is_wildcard, text.len - is_wildcard};

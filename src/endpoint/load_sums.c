@@ -498,12 +498,27 @@ visit(void *userdata, udpai_load_state *state)
     return err;
 }
 
-bool
-udpai_load_sums_hand_on(udpai_load_sums *self)
+static udpai_load_sums *
+of_service(udpai_service *service)
 {
+    return UDPAI_CONTAINER_OF(service, udpai_load_sums, service);
+}
+
+static void
+on_event(udpai_service *service, const udpai_service_event *event)
+{
+    if (event->kind == UDPAI_SERVICE_DEMAND)
+        udpai_load_areas_note(of_service(service), event->type_url, event->text, event->is_wanted);
+}
+
+/* What has come is said at once, and so is what comes yet. */
+static bool
+flush(udpai_service *service)
+{
+    udpai_load_sums *self = of_service(service);
     size_t at = 0;
     cluster_sum *sum;
-    if (!self || self->sums.n == 0)
+    if (self->sums.n == 0)
         return false;
     self->is_ending = true;
     while ((sum = udpai_map_next(&self->sums, &at)))
@@ -513,8 +528,9 @@ udpai_load_sums_hand_on(udpai_load_sums *self)
 }
 
 udpa_err
-udpai_load_sums_keep(udpai_load_sums *self, const char *path, udpai_str owner)
+udpai_load_sums_keep(udpai_service *sums, const char *path, udpai_str owner)
 {
+    udpai_load_sums *self = of_service(sums);
     const udpai_load_state_options options = {
         .path = path,
         .owner = owner,
@@ -530,36 +546,10 @@ udpai_load_sums_keep(udpai_load_sums *self, const char *path, udpai_str owner)
     return err;
 }
 
-udpa_err
-udpai_load_sums_new(udpai_load_sums **ret_sums, const udpai_load_sums_options *options)
+static void
+free_sums(udpai_service *service)
 {
-    udpai_load_sums *self = udpai_alloc(sizeof(*self));
-    if (!self)
-        return UDPA_ERR_NOMEM;
-    self->options = *options;
-    if (self->options.sleep_ms == 0)
-        self->options.sleep_ms = SLEEP_MS;
-    self->began_ms = options->clock_ms(options->userdata);
-    udpai_load_areas_init(self);
-    udpai_map_init(&self->sums, sum_key);
-    udpai_tally_kept_init(&self->kept);
-    udpai_timer_init(&self->timer, on_timer);
-    udpai_arena_init(&self->arena);
-    self->ahead_us = INT64_MIN;
-    (void)wall_us(self);
-    udpa_err err = udpa_bytes_new(&self->node_id, options->node_id.data, options->node_id.len);
-    if (err == UDPA_OK)
-        *ret_sums = self;
-    else
-        udpai_load_sums_free(self);
-    return err;
-}
-
-void
-udpai_load_sums_free(udpai_load_sums *self)
-{
-    if (!self)
-        return;
+    udpai_load_sums *self = of_service(service);
     udpai_timer_cancel(&self->timer);
     udpai_load_areas_free(self);
     size_t at = 0;
@@ -578,4 +568,35 @@ udpai_load_sums_free(udpai_load_sums *self)
     udpai_arena_done(&self->arena);
     udpa_bytes_unref(self->node_id);
     udpai_free(self);
+}
+
+udpa_err
+udpai_load_sums_new(udpai_service **ret_sums, const udpai_load_sums_options *options)
+{
+    static const udpai_service_ops ops = {
+        .on_event = on_event,
+        .flush = flush,
+        .free = free_sums,
+    };
+    udpai_load_sums *self = udpai_alloc(sizeof(*self));
+    if (!self)
+        return UDPA_ERR_NOMEM;
+    self->service.ops = &ops;
+    self->options = *options;
+    if (self->options.sleep_ms == 0)
+        self->options.sleep_ms = SLEEP_MS;
+    self->began_ms = options->clock_ms(options->userdata);
+    udpai_load_areas_init(self);
+    udpai_map_init(&self->sums, sum_key);
+    udpai_tally_kept_init(&self->kept);
+    udpai_timer_init(&self->timer, on_timer);
+    udpai_arena_init(&self->arena);
+    self->ahead_us = INT64_MIN;
+    (void)wall_us(self);
+    udpa_err err = udpa_bytes_new(&self->node_id, options->node_id.data, options->node_id.len);
+    if (err == UDPA_OK)
+        *ret_sums = &self->service;
+    else
+        free_sums(&self->service);
+    return err;
 }

@@ -8,9 +8,7 @@
 #ifndef UDPAI_LOAD_SUMS_H
 #define UDPAI_LOAD_SUMS_H
 
-#include "federation/node.h"
-
-typedef struct udpai_load_sums udpai_load_sums;
+#include "endpoint/service.h"
 
 typedef struct udpai_load_sums_options {
     udpai_node *node;
@@ -23,18 +21,10 @@ typedef struct udpai_load_sums_options {
     void *userdata;
 } udpai_load_sums_options;
 
-udpa_err udpai_load_sums_new(udpai_load_sums **ret_sums, const udpai_load_sums_options *options);
+udpa_err udpai_load_sums_new(udpai_service **ret_sums, const udpai_load_sums_options *options);
 /* Goes on with the sums that are kept in this file, and keeps them there. Before anything is
  * wanted; if the file cannot be had, or is of another owner, they begin with this node.
  * UDPA_ERR_NOMEM */
-udpa_err udpai_load_sums_keep(udpai_load_sums *sums, const char *path, udpai_str owner);
-/* This node will end: what has come is said at once, and so is what comes yet. False: there is
- * nothing to be said. NULL is nothing. */
-bool udpai_load_sums_hand_on(udpai_load_sums *sums);
-/* Before the node. */
-void udpai_load_sums_free(udpai_load_sums *sums);
-
-/* Somebody wants it, or nobody does any more; see udpai_node_env. NULL does nothing. */
-void udpai_load_sums_wanted(udpai_load_sums *sums, udpai_str type_url, udpai_str text, bool wanted);
+udpa_err udpai_load_sums_keep(udpai_service *sums, const char *path, udpai_str owner);
 
 #endif

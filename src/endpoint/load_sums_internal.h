@@ -12,7 +12,8 @@
 #include "reports/tally_split.h"
 #include "wire/arena.h"
 
-struct udpai_load_sums {
+typedef struct udpai_load_sums {
+    udpai_service service;
     udpai_load_sums_options options;
     udpa_bytes *node_id;
     udpai_map areas; /* by prefix */
@@ -28,7 +29,7 @@ struct udpai_load_sums {
     uint64_t began_ms;     /* all sums of this life are later */
     udpai_arena arena;
     udpai_log_limit refused_log;
-};
+} udpai_load_sums;
 
 /* ---- load_sums.c ---- */
 
@@ -44,6 +45,8 @@ void udpai_load_sums_rest(udpai_load_sums *sums);
 
 void udpai_load_areas_init(udpai_load_sums *sums);
 void udpai_load_areas_free(udpai_load_sums *sums);
+/* Somebody wants it, or nobody does any more; see udpai_node_env. */
+void udpai_load_areas_note(udpai_load_sums *sums, udpai_str type_url, udpai_str text, bool wanted);
 /* Does anybody want the sum of this cluster? */
 bool udpai_load_areas_want(const udpai_load_sums *sums, udpai_str cluster);
 

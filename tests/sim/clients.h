@@ -102,7 +102,7 @@ typedef struct sim_counted {
 } sim_counted;
 
 struct sim_sums {
-    udpai_load_sums *sums;
+    udpai_service *sums;
     udpai_local_subscription *watch; /* of all sums that come by */
     sim_counted counted[CLIENT_SPACES];
     long n_wanted;

@@ -117,7 +117,7 @@ on_wanted(sim_node *node, udpai_str type_url, udpai_str text, bool wanted)
 {
     const sim_member *member = node->userdata;
     member->sums->n_wanted += wanted ? 1 : -1;
-    udpai_load_sums_wanted(member->sums->sums, type_url, text, wanted);
+    udpai_service_demand(member->sums->sums, type_url, text, wanted);
 }
 
 static int64_t
@@ -171,7 +171,7 @@ sim_sums_started(sim_member *member)
 void
 sim_sums_stopped(sim_member *member)
 {
-    udpai_load_sums_free(UDPAI_TAKE(member->sums->sums));
+    udpai_service_free(UDPAI_TAKE(member->sums->sums));
     for (int space = 0; space < CLIENT_SPACES; space++)
         member->sums->counted[space].is_there = false;
 }

@@ -33,7 +33,7 @@ typedef struct member {
     bool is_up;
     udpai_wheel wheel;
     udpai_node *node;
-    udpai_load_sums *sums;
+    udpai_service *sums;
     uint64_t up_session;  /* of this edge, at the top; 0: none */
     bool is_asked, hears; /* by the top, on that stream; that has come to it */
     bool asks;            /* its clients */
@@ -118,7 +118,7 @@ on_order(void *userdata, udpai_order *order)
 static inline void
 on_wanted(void *userdata, udpai_str type_url, udpai_str text, bool wanted)
 {
-    udpai_load_sums_wanted(((member *)userdata)->sums, type_url, text, wanted);
+    udpai_service_demand(((member *)userdata)->sums, type_url, text, wanted);
 }
 
 /* ---- nodes ---- */
@@ -161,7 +161,7 @@ start(member *self)
 static inline void
 stop(member *self)
 {
-    udpai_load_sums_free(self->sums);
+    udpai_service_free(self->sums);
     self->node = udpai_node_free(self->node);
     udpa_resource_unref(self->load);
     self->load = NULL;

@@ -16,7 +16,7 @@
 typedef struct bed {
     udpai_wheel wheel;
     udpai_node *node;
-    udpai_load_sums *sums;
+    udpai_service *sums;
     udpa_resource *load; /* its own sum, as it was offered last; NULL: none */
     uint64_t now_ms, last_session;
     bool asks_shared; /* clients, and nodes below, for what is of shared ones */
@@ -64,7 +64,7 @@ on_order(void *userdata, udpai_order *order)
 static void
 on_wanted(void *userdata, udpai_str type_url, udpai_str text, bool wanted)
 {
-    udpai_load_sums_wanted(((bed *)userdata)->sums, type_url, text, wanted);
+    udpai_service_demand(((bed *)userdata)->sums, type_url, text, wanted);
 }
 
 static void
@@ -93,7 +93,7 @@ start(bed *self)
 static void
 stop(bed *self)
 {
-    udpai_load_sums_free(self->sums);
+    udpai_service_free(self->sums);
     self->node = udpai_node_free(self->node);
     udpa_resource_unref(self->load);
     self->load = NULL;
