@@ -112,6 +112,24 @@ udpai_tally_drop_endpoints(udpai_tally *tally)
     tally->n_endpoints = 0;
 }
 
+void
+udpai_tally_forget_endpoint(udpai_tally *tally,
+                            const udpai_tally_locality *locality,
+                            const udpai_tally_endpoint *endpoint)
+{
+    udpai_tally_locality *of = (udpai_tally_locality *)udpai_tally_find_locality(tally, locality);
+    udpai_tally_endpoint *gone =
+        of ? (udpai_tally_endpoint *)udpai_tally_find_endpoint(of, endpoint) : NULL;
+    if (!gone)
+        return;
+    size_t at = (size_t)(gone - of->endpoints.items);
+    tally->n_endpoints--;
+    tally->n_metrics -= gone->figures.metrics.n;
+    free_figures(&gone->figures);
+    free_text(gone->address);
+    memmove(gone, gone + 1, (--of->endpoints.n - at) * sizeof(*gone));
+}
+
 udpa_err
 udpai_tally_set_text(udpai_str *field, udpai_str text)
 {

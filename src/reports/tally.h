@@ -174,6 +174,9 @@ void udpai_tally_sort_nodes(udpai_tally *tally);
 
 /* Forgets what is counted singly: it is in the figures of its locality, too. */
 void udpai_tally_drop_endpoints(udpai_tally *tally);
+void udpai_tally_forget_endpoint(udpai_tally *tally,
+                                 const udpai_tally_locality *locality,
+                                 const udpai_tally_endpoint *endpoint);
 
 /* Is there nothing to say of it? */
 bool udpai_tally_is_empty(const udpai_tally *tally);
@@ -181,6 +184,9 @@ bool udpai_tally_figures_empty(const udpai_tally_figures *figures);
 bool udpai_tally_locality_empty(const udpai_tally_locality *locality);
 
 /* ---- arithmetic: tally_add.c ---- */
+
+/* Another epoch than the last, whatever the clock does; later ones are larger. */
+uint64_t udpai_load_epoch_next(uint64_t *last, int64_t wall_us);
 
 /* Makes every place of @p from in @p to, so that it can be added without fail. */
 udpa_err udpai_tally_make_room(udpai_tally *to, const udpai_tally *from, udpa_error **ret_error);
@@ -191,6 +197,14 @@ udpa_err udpai_tally_check_growth(const udpai_tally *older,
                                   const udpai_tally *newer,
                                   udpa_error **ret_error);
 
+/* The same of one place, and of one metric, as udpai_tally_add_growth() does. */
+void udpai_tally_figures_add(udpai_tally_figures *to,
+                             const udpai_tally_figures *newer,
+                             const udpai_tally_figures *older);
+void udpai_tally_figures_add_gauges(udpai_tally_figures *to, const udpai_tally_figures *from);
+void udpai_tally_metric_add(udpai_tally_metric *to,
+                            const udpai_tally_metric *newer,
+                            const udpai_tally_metric *older);
 /* Adds what the newer one's counts are above those of the older one (NULL: above 0), which must
  * have been checked; there is room for it. What is too much for a count is its maximum. */
 void udpai_tally_add_growth(udpai_tally *to, const udpai_tally *newer, const udpai_tally *older);

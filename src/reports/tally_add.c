@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Adding and subtracting tallies: what is never negative never becomes it, and nothing wraps. */
-#include <float.h>
+#include "reports/tally_internal.h"
 
-#include "reports/tally.h"
+uint64_t
+udpai_load_epoch_next(uint64_t *last, int64_t wall_us)
+{
+    uint64_t now_us = wall_us > 0 ? (uint64_t)wall_us : 0;
+    *last = now_us > *last ? now_us : *last + 1;
+    return *last;
+}
 
 /* ---- room ---- */
 
@@ -125,23 +131,29 @@ add_count(uint64_t *to, uint64_t newer, uint64_t older)
 static void
 add_value(double *to, double newer, double older)
 {
-    double sum = *to + (newer - older);
-    *to = sum > DBL_MAX ? DBL_MAX : sum < -DBL_MAX ? -DBL_MAX : sum;
+    *to = udpai_tally_bound(*to + (newer - older));
 }
 
-static void
-add_figures(udpai_tally_figures *to,
-            const udpai_tally_figures *newer,
-            const udpai_tally_figures *older)
+void
+udpai_tally_metric_add(udpai_tally_metric *to,
+                       const udpai_tally_metric *newer,
+                       const udpai_tally_metric *older)
+{
+    add_count(&to->n, newer->n, older ? older->n : 0);
+    add_value(&to->sum, newer->sum, older ? older->sum : 0);
+}
+
+void
+udpai_tally_figures_add(udpai_tally_figures *to,
+                        const udpai_tally_figures *newer,
+                        const udpai_tally_figures *older)
 {
     for (size_t i = 0; i < UDPAI_TALLY_COUNTS; i++)
         add_count(&to->counts[i], newer->counts[i], older ? older->counts[i] : 0);
     for (size_t i = 0; i < newer->metrics.n; i++) {
         const udpai_tally_metric *now = &newer->metrics.items[i],
                                  *then = older ? udpai_tally_find_metric(older, now) : NULL;
-        udpai_tally_metric *metric = (udpai_tally_metric *)udpai_tally_find_metric(to, now);
-        add_count(&metric->n, now->n, then ? then->n : 0);
-        add_value(&metric->sum, now->sum, then ? then->sum : 0);
+        udpai_tally_metric_add((udpai_tally_metric *)udpai_tally_find_metric(to, now), now, then);
     }
 }
 
@@ -150,12 +162,12 @@ add_locality(udpai_tally_locality *to,
              const udpai_tally_locality *newer,
              const udpai_tally_locality *older)
 {
-    add_figures(&to->figures, &newer->figures, older ? &older->figures : NULL);
+    udpai_tally_figures_add(&to->figures, &newer->figures, older ? &older->figures : NULL);
     for (size_t i = 0; i < newer->endpoints.n; i++) {
         const udpai_tally_endpoint *now = &newer->endpoints.items[i],
                                    *then = older ? udpai_tally_find_endpoint(older, now) : NULL;
         udpai_tally_endpoint *endpoint = (udpai_tally_endpoint *)udpai_tally_find_endpoint(to, now);
-        add_figures(&endpoint->figures, &now->figures, then ? &then->figures : NULL);
+        udpai_tally_figures_add(&endpoint->figures, &now->figures, then ? &then->figures : NULL);
     }
 }
 
@@ -187,16 +199,16 @@ add_gauge(uint64_t *to, uint64_t from)
 }
 
 static void
-subtract_gauge(uint64_t *to, uint64_t from)
-{
-    *to -= from < *to ? from : *to;
-}
-
-static void
 each_gauge(udpai_tally_figures *to, const udpai_tally_figures *from, gauge_fn change)
 {
     for (size_t i = 0; i < UDPAI_TALLY_GAUGES; i++)
         change(&to->gauges[i], from->gauges[i]);
+}
+
+void
+udpai_tally_figures_add_gauges(udpai_tally_figures *to, const udpai_tally_figures *from)
+{
+    each_gauge(to, from, add_gauge);
 }
 
 /* What has no place counts nothing. */
@@ -228,7 +240,7 @@ udpai_tally_add_gauges(udpai_tally *to, const udpai_tally *from)
 void
 udpai_tally_subtract_gauges(udpai_tally *to, const udpai_tally *from)
 {
-    change_gauges(to, from, subtract_gauge);
+    change_gauges(to, from, udpai_tally_subtract);
 }
 
 static bool

@@ -1,9 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing tallies, for the files that do it. */
+/* Numbers of tallies, and writing them, for the files that do it. */
 #ifndef UDPAI_TALLY_INTERNAL_H
 #define UDPAI_TALLY_INTERNAL_H
 
+#include <float.h>
+
 #include "reports/tally.h"
+
+/* ---- arithmetic of one number: nothing wraps, and no sum becomes infinite ---- */
+
+static inline void
+udpai_tally_subtract(uint64_t *from, uint64_t n)
+{
+    *from -= n < *from ? n : *from;
+}
+
+static inline double
+udpai_tally_bound(double sum)
+{
+    return sum > DBL_MAX ? DBL_MAX : sum < -DBL_MAX ? -DBL_MAX : sum;
+}
+
+/* ---- writing ---- */
 
 typedef void (*udpai_tally_put_fn)(udpai_proto_writer *writer, const void *what);
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The part of a sum that is of shared clients: checked, and taken out. */
-#include <float.h>
-
-#include "reports/tally.h"
+#include "reports/tally_internal.h"
 
 /* ---- checking ---- */
 
@@ -56,20 +54,6 @@ udpai_tally_check_shared(const udpai_tally *tally, udpa_error **ret_error)
 
 /* ---- taking out ---- */
 
-static void
-subtract(uint64_t *from, uint64_t n)
-{
-    *from -= n < *from ? n : *from;
-}
-
-/* Who says what cannot be makes no infinity of it. */
-static double
-difference(double a, double b)
-{
-    double sum = a - b;
-    return sum > DBL_MAX ? DBL_MAX : sum < -DBL_MAX ? -DBL_MAX : sum;
-}
-
 /* Of none there is no sum: what is left of it would be the fault of doubles. */
 static void
 subtract_metrics(udpai_tally_figures *from, const udpai_tally_figures *part)
@@ -79,8 +63,8 @@ subtract_metrics(udpai_tally_figures *from, const udpai_tally_figures *part)
         udpai_tally_metric *metric = (udpai_tally_metric *)udpai_tally_find_metric(from, shared);
         if (!metric)
             continue;
-        subtract(&metric->n, shared->n);
-        metric->sum = metric->n ? difference(metric->sum, shared->sum) : 0;
+        udpai_tally_subtract(&metric->n, shared->n);
+        metric->sum = metric->n ? udpai_tally_bound(metric->sum - shared->sum) : 0;
     }
 }
 
@@ -88,7 +72,7 @@ static void
 subtract_figures(udpai_tally_figures *from, const udpai_tally_figures *part)
 {
     for (size_t i = 0; i < UDPAI_TALLY_COUNTS; i++)
-        subtract(&from->counts[i], part->counts[i]);
+        udpai_tally_subtract(&from->counts[i], part->counts[i]);
     subtract_metrics(from, part);
 }
 
@@ -111,8 +95,8 @@ udpai_tally_leave_shared(udpai_tally *tally)
     UDPA_AUTO(udpai_tally_free) udpai_tally *part = UDPAI_TAKE(tally->shared);
     if (!part)
         return;
-    subtract(&tally->dropped, part->dropped);
-    subtract(&tally->n_clients, part->n_clients);
+    udpai_tally_subtract(&tally->dropped, part->dropped);
+    udpai_tally_subtract(&tally->n_clients, part->n_clients);
     udpai_tally_subtract_gauges(tally, part);
     for (size_t i = 0; i < part->localities.n; i++) {
         const udpai_tally_locality *shared = &part->localities.items[i];
@@ -125,7 +109,7 @@ udpai_tally_leave_shared(udpai_tally *tally)
         const udpai_tally_drop *shared = &part->drops.items[i];
         udpai_tally_drop *drop = (udpai_tally_drop *)udpai_tally_find_drop(tally, shared->category);
         if (drop)
-            subtract(&drop->n, shared->n);
+            udpai_tally_subtract(&drop->n, shared->n);
     }
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ClientLoad and ClusterLoad, to bytes: places in their order, and none that counts 0; so what says
  * the same is the same bytes, and of the same version. */
+#include <math.h>
+
 #include "reports/tally_internal.h"
 
 enum { /* field numbers of ClientLoad and ClusterLoad */
@@ -122,7 +124,7 @@ put_metric(udpai_proto_writer *writer, const void *what)
     memcpy(&bits, &metric->sum, sizeof(bits));
     udpai_proto_put_bytes_opt(writer, 1, metric->name);
     udpai_proto_put_varint_opt(writer, 2, metric->n);
-    if (bits)
+    if (bits && isfinite(metric->sum)) /* what has grown beyond all numbers is none */
         udpai_proto_put_fixed64(writer, 3, bits);
 }
 

@@ -116,16 +116,6 @@ make_name(const udpai_lrs *lrs, udpai_str cluster, report_name *to, udpa_error *
 
 /* ---- counting ---- */
 
-/* Another epoch than any before, also of another stream of the same client. */
-static uint64_t
-next_epoch(udpai_lrs *lrs)
-{
-    int64_t wall_us = udpai_hub_wall_us(lrs->session.hub);
-    uint64_t now_us = wall_us > 0 ? (uint64_t)wall_us : 0, *last = &lrs->service->last_epoch;
-    *last = now_us > *last ? now_us : *last + 1;
-    return *last;
-}
-
 static udpa_err
 begin_counting(udpai_lrs *lrs, udpai_lrs_cluster *cluster, udpai_str full_name, uint64_t since_ms)
 {
@@ -139,7 +129,9 @@ begin_counting(udpai_lrs *lrs, udpai_lrs_cluster *cluster, udpai_str full_name, 
         lrs->n_places -= n_places(cluster->total);
     udpai_tally_free(cluster->total);
     cluster->total = total;
-    total->epoch = next_epoch(lrs);
+    /* Another one than of any other stream of the same client. */
+    total->epoch =
+        udpai_load_epoch_next(&lrs->service->last_epoch, udpai_hub_wall_us(lrs->session.hub));
     cluster->since_ms = since_ms;
     return UDPA_OK;
 }

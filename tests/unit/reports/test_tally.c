@@ -196,6 +196,32 @@ survives_lack_of_memory(void **state)
     assert_true(oom_torture(make_everything, NULL) > 8);
 }
 
+static void
+an_endpoint_is_forgotten_alone(void **state)
+{
+    (void)state;
+    UDPA_AUTO(udpai_tally_free) udpai_tally *tally = tally_new(1);
+    const udpai_tally_endpoint first = {.address = UDPAI_STR("::1"), .port = 1},
+                               none = {.address = UDPAI_STR("::1"), .port = 3};
+    const udpai_tally_metric like = {.name = UDPAI_STR("m")};
+    udpai_tally_metric *metric;
+    tally_endpoint(tally, "eu", "::1", 2)->figures.counts[UDPAI_TALLY_ERROR] = 5;
+    assert_ok(udpai_tally_get_metric(tally, &tally_endpoint(tally, "eu", "::1", 1)->figures, &like,
+                                     &metric, NULL));
+    tally_figures(tally, "eu")->counts[UDPAI_TALLY_ERROR] = 9;
+    const udpai_tally_locality *eu = tally_locality(tally, "eu", 0);
+    const udpai_tally_locality us = {.region = UDPAI_STR("us")};
+    udpai_tally_forget_endpoint(tally, eu, &none);
+    udpai_tally_forget_endpoint(tally, &us, &first);
+    assert_int_equal(tally->n_endpoints, 2);
+    udpai_tally_forget_endpoint(tally, eu, &first);
+    assert_int_equal(tally->n_endpoints, 1);
+    assert_int_equal(tally->n_metrics, 0);
+    assert_null(udpai_tally_find_endpoint(eu, &first));
+    assert_int_equal(tally_endpoint(tally, "eu", "::1", 2)->figures.counts[UDPAI_TALLY_ERROR], 5);
+    assert_int_equal(eu->figures.counts[UDPAI_TALLY_ERROR], 9);
+}
+
 int
 main(void)
 {
@@ -207,6 +233,7 @@ main(void)
         cmocka_unit_test(endpoints_of_all_localities_are_counted_together),
         cmocka_unit_test(names_are_not_too_long),
         cmocka_unit_test(survives_lack_of_memory),
+        cmocka_unit_test(an_endpoint_is_forgotten_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -301,6 +301,19 @@ time_has_an_end(void **state)
     }
 }
 
+static void
+epochs_grow_whatever_the_clock_does(void **state)
+{
+    (void)state;
+    uint64_t last = 0;
+    assert_int_equal(udpai_load_epoch_next(&last, 1000), 1000);
+    assert_int_equal(udpai_load_epoch_next(&last, 1000), 1001);
+    assert_int_equal(udpai_load_epoch_next(&last, 10), 1002);
+    assert_int_equal(udpai_load_epoch_next(&last, -10), 1003);
+    assert_int_equal(udpai_load_epoch_next(&last, 5000), 5000);
+    assert_int_equal(last, 5000);
+}
+
 int
 main(void)
 {
@@ -315,6 +328,7 @@ main(void)
         cmocka_unit_test(reports_there_and_back),
         cmocka_unit_test(survives_lack_of_memory),
         cmocka_unit_test(time_has_an_end),
+        cmocka_unit_test(epochs_grow_whatever_the_clock_does),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
