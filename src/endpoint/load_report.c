@@ -12,7 +12,7 @@
 #include "federation/reporting.h"
 #include "loop/clock.h"
 #include "recorder/recorder.h"
-#include "reports/tally.h"
+#include "reports/load_stats.h"
 
 #define INTERVAL_MS 10000
 #define INTERVAL_MIN_MS 100

@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "model/client_type.h"
-#include "reports/tally.h"
+#include "reports/load_stats.h"
 
 /* What a server wants to know goes on being counted for so long, if it is lost: it may come back.
  */

@@ -19,7 +19,7 @@ typedef enum udpai_service_place {
     UDPAI_PLACE_ORIGINS,
     UDPAI_PLACE_CHECK_PLANNER,
     UDPAI_PLACE_LOAD_RULES,
-    UDPAI_PLACE_LOAD_SUMS,
+    UDPAI_PLACE_LOAD_AGGREGATES,
     UDPAI_PLACE_ORCA_BOARD,
     /* Subscriptions that were ended receive nothing in this turn; what watchers of demand publish
      * is sent in it. */

@@ -5,8 +5,8 @@
 #include "endpoint/client_registry.h"
 #include "endpoint/endpoint_internal.h"
 #include "endpoint/inspection.h"
+#include "endpoint/load_aggregates.h"
 #include "endpoint/load_rules.h"
-#include "endpoint/load_sums.h"
 #include "endpoint/local.h"
 #include "endpoint/reporting.h"
 #include "endpoint/status.h"
@@ -178,11 +178,11 @@ make_load_rules(udpai_service **ret_service,
 }
 
 static udpa_err
-make_load_sums(udpai_service **ret_service,
-               udpa_endpoint *endpoint,
-               const udpai_endpoint_settings *settings)
+make_load_aggregates(udpai_service **ret_service,
+                     udpa_endpoint *endpoint,
+                     const udpai_endpoint_settings *settings)
 {
-    const udpai_load_sums_options options = {
+    const udpai_load_aggregates_options options = {
         .node = udpai_endpoint_node(endpoint),
         .wheel = udpai_endpoint_wheel(endpoint),
         .node_id = settings->node.id,
@@ -190,7 +190,7 @@ make_load_sums(udpai_service **ret_service,
         .wall_us = wall_us,
         .clock_ms = clock_ms,
     };
-    return settings->load_interval_ms ? udpai_load_sums_new(ret_service, &options) : UDPA_OK;
+    return settings->load_interval_ms ? udpai_load_aggregates_new(ret_service, &options) : UDPA_OK;
 }
 
 static udpa_err
@@ -243,7 +243,7 @@ static const make_fn makers[UDPAI_PLACES] = {
     [UDPAI_PLACE_ORIGINS] = make_origins,
     [UDPAI_PLACE_CHECK_PLANNER] = make_check_planner,
     [UDPAI_PLACE_LOAD_RULES] = make_load_rules,
-    [UDPAI_PLACE_LOAD_SUMS] = make_load_sums,
+    [UDPAI_PLACE_LOAD_AGGREGATES] = make_load_aggregates,
     [UDPAI_PLACE_SUBSCRIPTIONS] = make_subscriptions,
     [UDPAI_PLACE_OWN_REPORTS] = make_own_reports,
     [UDPAI_PLACE_LOCAL_DEMAND] = make_local_demand,

@@ -6,15 +6,15 @@
 
 /* Will those who take it in take so many? */
 static bool
-may_say_endpoints(const udpai_tally *report)
+may_say_endpoints(const udpai_load_stats *report)
 {
     size_t n_endpoints = 0, n_metrics = 0;
     for (size_t i = 0; i < report->localities.n; i++) {
-        const udpai_tally_locality *locality = &report->localities.items[i];
+        const udpai_load_stats_locality *locality = &report->localities.items[i];
         n_metrics += locality->figures.metrics.n;
         for (size_t k = 0; k < locality->endpoints.n; k++) {
-            const udpai_tally_figures *figures = &locality->endpoints.items[k].figures;
-            bool is_said = !udpai_tally_figures_empty(figures);
+            const udpai_load_stats_figures *figures = &locality->endpoints.items[k].figures;
+            bool is_said = !udpai_load_stats_figures_empty(figures);
             n_endpoints += is_said;
             n_metrics += is_said ? figures->metrics.n : 0;
         }
@@ -25,18 +25,18 @@ may_say_endpoints(const udpai_tally *report)
 static udpa_err
 begin_report(const udpai_load_cluster *cluster,
              const udpai_load_reading *reading,
-             const udpai_tally *total,
-             udpai_tally **ret_report)
+             const udpai_load_stats *total,
+             udpai_load_stats **ret_report)
 {
     uint64_t began_ms = cluster->epoch_ms;
-    UDPA_AUTO(udpai_tally_free) udpai_tally *report = NULL;
-    udpa_err err = udpai_tally_difference(total, cluster->before, &report, NULL);
+    UDPA_AUTO(udpai_load_stats_free) udpai_load_stats *report = NULL;
+    udpa_err err = udpai_load_stats_difference(total, cluster->before, &report, NULL);
     if (err != UDPA_OK)
         return err;
     report->epoch = cluster->epoch;
     report->elapsed_ns = reading->now_ms > began_ms ? (reading->now_ms - began_ms) * 1000000 : 0;
     report->covered_ns = report->elapsed_ns;
-    udpai_tally_free(*ret_report);
+    udpai_load_stats_free(*ret_report);
     *ret_report = UDPAI_TAKE(report);
     return UDPA_OK;
 }
@@ -52,8 +52,8 @@ static udpa_err
 make_report(udpa_load_recorder *recorder,
             udpai_load_cluster *cluster,
             const udpai_load_reading *reading,
-            const udpai_tally *total,
-            udpai_tally **ret_report,
+            const udpai_load_stats *total,
+            udpai_load_stats **ret_report,
             bool *ret_with_endpoints)
 {
     udpa_err err = begin_report(cluster, reading, total, ret_report);
@@ -67,7 +67,7 @@ make_report(udpa_load_recorder *recorder,
         err = begin_report(cluster, reading, total, ret_report);
     }
     if (err == UDPA_OK && !with_endpoints)
-        udpai_tally_drop_endpoints(*ret_report);
+        udpai_load_stats_drop_endpoints(*ret_report);
     return err;
 }
 
@@ -84,9 +84,9 @@ is_for_others(const udpai_load_cluster *cluster,
 }
 
 static void
-note_said(udpai_load_cluster *cluster, udpai_tally *total)
+note_said(udpai_load_cluster *cluster, udpai_load_stats *total)
 {
-    udpai_tally_free(cluster->said);
+    udpai_load_stats_free(cluster->said);
     cluster->said = total;
     cluster->was_said = true;
 }
@@ -97,10 +97,10 @@ read_cluster(udpa_load_recorder *recorder,
              udpai_load_cluster *cluster,
              const udpai_load_reading *reading,
              const udpai_load_audience *audience,
-             udpai_tally **ret_total)
+             udpai_load_stats **ret_total)
 {
     if (reading->from_now && !cluster->was_said) {
-        udpai_tally *earlier = NULL;
+        udpai_load_stats *earlier = NULL;
         udpa_err err = udpai_load_total_read(cluster, &earlier);
         if (err != UDPA_OK)
             return err;
@@ -114,9 +114,9 @@ read_cluster(udpa_load_recorder *recorder,
 
 /* NULL: without memory, or too large. */
 static udpa_bytes *
-encode(const udpai_tally *report, size_t max_bytes)
+encode(const udpai_load_stats *report, size_t max_bytes)
 {
-    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *bytes = udpai_tally_encode(report);
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *bytes = udpai_load_stats_encode(report);
     return bytes && udpa_bytes_size(bytes) <= max_bytes ? UDPAI_TAKE(bytes) : NULL;
 }
 
@@ -125,7 +125,7 @@ say(udpa_load_recorder *recorder, udpai_load_cluster *cluster, const udpai_load_
 {
     udpai_load_audience audience = {0};
     bool with_endpoints = false;
-    UDPA_AUTO(udpai_tally_free) udpai_tally *total = NULL, *report = NULL;
+    UDPA_AUTO(udpai_load_stats_free) udpai_load_stats *total = NULL, *report = NULL;
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *load = NULL;
     if (reading->audience && !reading->audience(reading->userdata, cluster->name, &audience))
         return;

@@ -12,24 +12,24 @@ udpai_load_epoch_begin(udpa_load_recorder *recorder, udpai_load_cluster *cluster
     cluster->has_said_endpoints = false;
     if (!cluster->said)
         return;
-    udpai_tally_free(cluster->before);
+    udpai_load_stats_free(cluster->before);
     cluster->before = UDPAI_TAKE(cluster->said);
 }
 
 /* Should there be such an endpoint again, it counts from 0. */
 static void
-forget_endpoint(udpai_tally *of, const udpa_load_target *target)
+forget_endpoint(udpai_load_stats *of, const udpa_load_target *target)
 {
     const udpai_load_locality *locality = target->locality;
-    const udpai_tally_locality place = {
+    const udpai_load_stats_locality place = {
         .region = locality->region,
         .zone = locality->zone,
         .sub_zone = locality->sub_zone,
         .priority = locality->priority,
     };
-    const udpai_tally_endpoint endpoint = {.address = target->address, .port = target->port};
+    const udpai_load_stats_endpoint endpoint = {.address = target->address, .port = target->port};
     if (of)
-        udpai_tally_forget_endpoint(of, &place, &endpoint);
+        udpai_load_stats_forget_endpoint(of, &place, &endpoint);
 }
 
 void

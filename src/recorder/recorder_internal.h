@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a recorder holds. Everything but the counting itself happens under its mutex.
  *
- * All that was counted of a cluster is one value (reports/tally.h), read of its accounts. What is
- * reported is the difference to that which was reported last before its epoch began: so nothing is
- * lost between two epochs. */
+ * All that was counted of a cluster is one value (reports/load_stats.h), read of its accounts. What
+ * is reported is the difference to that which was reported last before its epoch began: so nothing
+ * is lost between two epochs. */
 #ifndef UDPAI_RECORDER_INTERNAL_H
 #define UDPAI_RECORDER_INTERNAL_H
 
@@ -15,7 +15,7 @@
 #include "base/vector.h"
 #include "recorder/bank.h"
 #include "recorder/recorder.h"
-#include "reports/tally.h"
+#include "reports/load_stats.h"
 
 #define UDPAI_LOAD_TEXT_MAX 256 /* those who add reports up take no longer ones */
 /* Of a cluster; no more, with endpoints no more than 4096, is taken in of one client. */
@@ -94,13 +94,13 @@ struct udpa_load_category {
 };
 
 struct udpai_load_cluster {
-    udpai_list node;        /* of the recorder */
-    udpai_str name;         /* owned */
-    udpai_str service_name; /* owned; empty: not said */
-    uint64_t epoch;         /* microseconds since 1970 when it began; grows */
-    uint64_t epoch_ms;      /* the same by the clock that never goes back */
-    udpai_tally *before;    /* what was reported when it began; NULL: nothing */
-    udpai_tally *said;      /* what was reported last of this epoch; NULL: nothing */
+    udpai_list node;          /* of the recorder */
+    udpai_str name;           /* owned */
+    udpai_str service_name;   /* owned; empty: not said */
+    uint64_t epoch;           /* microseconds since 1970 when it began; grows */
+    uint64_t epoch_ms;        /* the same by the clock that never goes back */
+    udpai_load_stats *before; /* what was reported when it began; NULL: nothing */
+    udpai_load_stats *said;   /* what was reported last of this epoch; NULL: nothing */
     bool has_said_endpoints;
     bool was_said;      /* ever */
     const void *reader; /* who said it last; NULL: he does so no more; … */
@@ -149,7 +149,7 @@ void udpai_load_target_fold(udpa_load_target *target);
 /* ---- total.c: the same ---- */
 
 /* All that was ever counted of the cluster. */
-udpa_err udpai_load_total_read(const udpai_load_cluster *cluster, udpai_tally **ret_total);
+udpa_err udpai_load_total_read(const udpai_load_cluster *cluster, udpai_load_stats **ret_total);
 
 /* ---- targets.c: the same ---- */
 

@@ -7,48 +7,48 @@
 #include "recorder/recorder_internal.h"
 
 /* What is read is no more than a recorder takes in. */
-static const udpai_tally_limits unlimited = {SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, 0};
+static const udpai_load_stats_limits unlimited = {SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, 0};
 
 /* ---- figures ---- */
 
 /* Nothing is in flight of what was forgotten. */
-static udpai_tally_figures
+static udpai_load_stats_figures
 figures_of(const udpai_load_figures *read, bool is_forgotten)
 {
-    return (udpai_tally_figures){
+    return (udpai_load_stats_figures){
         .counts =
             {
-                [UDPAI_TALLY_SUCCESSFUL] = read->n[UDPAI_LOAD_SUCCEEDED],
-                [UDPAI_TALLY_ERROR] = read->n[UDPAI_LOAD_FAILED],
-                [UDPAI_TALLY_ISSUED] = read->n[UDPAI_LOAD_STARTED],
-                [UDPAI_TALLY_OPENED] = read->n[UDPAI_LOAD_OPENED],
-                [UDPAI_TALLY_FAILED] = read->n[UDPAI_LOAD_NOT_OPENED],
+                [UDPAI_LOAD_STATS_SUCCESSFUL] = read->n[UDPAI_LOAD_SUCCEEDED],
+                [UDPAI_LOAD_STATS_ERROR] = read->n[UDPAI_LOAD_FAILED],
+                [UDPAI_LOAD_STATS_ISSUED] = read->n[UDPAI_LOAD_STARTED],
+                [UDPAI_LOAD_STATS_OPENED] = read->n[UDPAI_LOAD_OPENED],
+                [UDPAI_LOAD_STATS_FAILED] = read->n[UDPAI_LOAD_NOT_OPENED],
             },
         .gauges =
             {
-                [UDPAI_TALLY_IN_PROGRESS] = is_forgotten ? 0 : udpai_load_in_flight(read),
-                [UDPAI_TALLY_ACTIVE] = is_forgotten ? 0 : udpai_load_connected(read),
+                [UDPAI_LOAD_STATS_IN_PROGRESS] = is_forgotten ? 0 : udpai_load_in_flight(read),
+                [UDPAI_LOAD_STATS_ACTIVE] = is_forgotten ? 0 : udpai_load_connected(read),
             },
     };
 }
 
 /* A sum that has become infinite is no number any more, and stays none. */
 static udpa_err
-add_metric(udpai_tally *total,
-           udpai_tally_figures *to,
+add_metric(udpai_load_stats *total,
+           udpai_load_stats_figures *to,
            udpai_str name,
            const udpai_load_sum *read,
            udpa_error **ret_error)
 {
-    const udpai_tally_metric metric = {
+    const udpai_load_stats_metric metric = {
         .name = name,
         .n = read->n,
         .sum = isfinite(read->sum) ? read->sum : (double)NAN,
     };
-    udpai_tally_metric *place = NULL;
-    udpa_err err = udpai_tally_get_metric(total, to, &metric, &place, ret_error);
+    udpai_load_stats_metric *place = NULL;
+    udpa_err err = udpai_load_stats_get_metric(total, to, &metric, &place, ret_error);
     if (err == UDPA_OK)
-        udpai_tally_metric_add(place, &metric, NULL);
+        udpai_load_stats_metric_add(place, &metric, NULL);
     return err;
 }
 
@@ -56,20 +56,20 @@ add_metric(udpai_tally *total,
 
 /* To the locality, and to the endpoint that it is; NULL: it is none. */
 static udpa_err
-add_target(udpai_tally *total,
-           udpai_tally_locality *locality,
-           udpai_tally_endpoint *endpoint,
+add_target(udpai_load_stats *total,
+           udpai_load_stats_locality *locality,
+           udpai_load_stats_endpoint *endpoint,
            const udpa_load_target *target)
 {
     udpai_load_figures read;
     udpa_err err = UDPA_OK;
     udpai_load_figures_read(target, &read);
-    const udpai_tally_figures counted = figures_of(&read, false);
-    udpai_tally_figures_add(&locality->figures, &counted, NULL);
-    udpai_tally_figures_add_gauges(&locality->figures, &counted);
+    const udpai_load_stats_figures counted = figures_of(&read, false);
+    udpai_load_stats_figures_add(&locality->figures, &counted, NULL);
+    udpai_load_stats_figures_add_gauges(&locality->figures, &counted);
     if (endpoint) {
-        udpai_tally_figures_add(&endpoint->figures, &counted, NULL);
-        udpai_tally_figures_add_gauges(&endpoint->figures, &counted);
+        udpai_load_stats_figures_add(&endpoint->figures, &counted, NULL);
+        udpai_load_stats_figures_add_gauges(&endpoint->figures, &counted);
     }
     UDPAI_LIST_FOREACH (at, &target->metrics) {
         const udpa_load_metric *metric = UDPAI_LIST_ENTRY(at, udpa_load_metric, node);
@@ -94,7 +94,9 @@ compare_targets(const void *of_a, const void *of_b)
 
 /* In the order of endpoints in the value, so that each is added behind those before. */
 static udpa_err
-add_targets(udpai_tally *total, udpai_tally_locality *to, const udpai_load_locality *locality)
+add_targets(udpai_load_stats *total,
+            udpai_load_stats_locality *to,
+            const udpai_load_locality *locality)
 {
     UDPAI_VECTOR(const udpa_load_target *) targets = {0};
     udpa_err err = UDPA_OK;
@@ -105,10 +107,10 @@ add_targets(udpai_tally *total, udpai_tally_locality *to, const udpai_load_local
         qsort(targets.items, targets.n, sizeof(targets.items[0]), compare_targets);
     for (size_t i = 0; i < targets.n && err == UDPA_OK; i++) {
         const udpa_load_target *target = targets.items[i];
-        const udpai_tally_endpoint like = {.address = target->address, .port = target->port};
-        udpai_tally_endpoint *endpoint = NULL;
+        const udpai_load_stats_endpoint like = {.address = target->address, .port = target->port};
+        udpai_load_stats_endpoint *endpoint = NULL;
         if (target->address.len)
-            err = udpai_tally_get_endpoint(total, to, &like, &endpoint, NULL);
+            err = udpai_load_stats_get_endpoint(total, to, &like, &endpoint, NULL);
         if (err == UDPA_OK)
             err = add_target(total, to, endpoint, target);
     }
@@ -117,19 +119,19 @@ add_targets(udpai_tally *total, udpai_tally_locality *to, const udpai_load_local
 }
 
 static udpa_err
-add_locality(udpai_tally *total, const udpai_load_locality *locality)
+add_locality(udpai_load_stats *total, const udpai_load_locality *locality)
 {
-    const udpai_tally_locality like = {
+    const udpai_load_stats_locality like = {
         .region = locality->region,
         .zone = locality->zone,
         .sub_zone = locality->sub_zone,
         .priority = locality->priority,
     };
-    const udpai_tally_figures forgotten = figures_of(&locality->forgotten, true);
-    udpai_tally_locality *to = NULL;
-    udpa_err err = udpai_tally_get_locality(total, &like, &to, NULL);
+    const udpai_load_stats_figures forgotten = figures_of(&locality->forgotten, true);
+    udpai_load_stats_locality *to = NULL;
+    udpa_err err = udpai_load_stats_get_locality(total, &like, &to, NULL);
     if (err == UDPA_OK)
-        udpai_tally_figures_add(&to->figures, &forgotten, NULL);
+        udpai_load_stats_figures_add(&to->figures, &forgotten, NULL);
     for (size_t i = 0; i < locality->n_metrics && err == UDPA_OK; i++)
         err = add_metric(total, &to->figures, locality->cluster->metric_names.items[i],
                          &locality->metrics[i], NULL);
@@ -137,10 +139,10 @@ add_locality(udpai_tally *total, const udpai_load_locality *locality)
 }
 
 static udpa_err
-add_category(udpai_tally *total, const udpa_load_category *category)
+add_category(udpai_load_stats *total, const udpa_load_category *category)
 {
-    udpai_tally_drop *drop = NULL;
-    udpa_err err = udpai_tally_get_drop(total, category->name, &drop, NULL);
+    udpai_load_stats_drop *drop = NULL;
+    udpa_err err = udpai_load_stats_get_drop(total, category->name, &drop, NULL);
     if (err != UDPA_OK)
         return err;
     udpai_bank_read(&category->account, UDPAI_LOAD_N, 1, &drop->n);
@@ -149,12 +151,13 @@ add_category(udpai_tally *total, const udpa_load_category *category)
 }
 
 udpa_err
-udpai_load_total_read(const udpai_load_cluster *cluster, udpai_tally **ret_total)
+udpai_load_total_read(const udpai_load_cluster *cluster, udpai_load_stats **ret_total)
 {
-    UDPA_AUTO(udpai_tally_free) udpai_tally *total = udpai_tally_new(&unlimited);
-    udpa_err err = total ? udpai_tally_set_text(&total->cluster, cluster->name) : UDPA_ERR_NOMEM;
+    UDPA_AUTO(udpai_load_stats_free) udpai_load_stats *total = udpai_load_stats_new(&unlimited);
+    udpa_err err =
+        total ? udpai_load_stats_set_text(&total->cluster, cluster->name) : UDPA_ERR_NOMEM;
     if (err == UDPA_OK)
-        err = udpai_tally_set_text(&total->service, cluster->service_name);
+        err = udpai_load_stats_set_text(&total->service, cluster->service_name);
     UDPAI_LIST_FOREACH (at, &cluster->localities)
         if (err == UDPA_OK)
             err = add_locality(total, UDPAI_LIST_ENTRY(at, udpai_load_locality, node));

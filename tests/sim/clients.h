@@ -5,9 +5,9 @@
 #ifndef SIM_CLIENTS_H
 #define SIM_CLIENTS_H
 
-#include "endpoint/load_sums.h"
+#include "endpoint/load_aggregates.h"
 #include "federation/reporting.h"
-#include "reports/tally.h"
+#include "reports/load_stats.h"
 #include "scenario.h"
 
 enum {

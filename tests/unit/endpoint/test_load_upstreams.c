@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "reports/tally.h"
+#include "reports/load_stats.h"
 #include "tests/harness/node_bed.h"
 #include "tests/harness/oom.h"
 #include "tests/harness/resources.h"

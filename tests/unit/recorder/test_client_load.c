@@ -6,14 +6,14 @@
 #include "base/alloc.h"
 #include "loop/clock.h"
 #include "recording.h"
-#include "reports/tally.h"
+#include "reports/load_stats.h"
 
 /* What is read, and whether it could be said. */
 struct reader {
     const char *wanted; /* NULL: all */
     bool fails;
-    udpa_bytes *load;   /* the last one */
-    udpai_tally *heard; /* the last one that did not fail, by those who add up */
+    udpa_bytes *load;        /* the last one */
+    udpai_load_stats *heard; /* the last one that did not fail, by those who add up */
     unsigned n, n_impossible;
     udpai_load_audience audience;
     bool knows_no_audience;
@@ -24,17 +24,18 @@ static void
 hear(struct reader *reader, udpai_str load)
 {
     udpai_arena arena;
-    udpai_tally *tally = NULL;
+    udpai_load_stats *stats = NULL;
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     udpai_arena_init(&arena);
-    udpa_err err = udpai_tally_decode(&arena, load, &udpai_tally_client_limits, &tally, &error);
-    if (err == UDPA_OK && reader->heard && reader->heard->epoch == tally->epoch &&
-        udpai_str_eq(reader->heard->cluster, tally->cluster))
-        err = udpai_tally_check_growth(reader->heard, tally, &error);
+    udpa_err err =
+        udpai_load_stats_decode(&arena, load, &udpai_load_stats_client_limits, &stats, &error);
+    if (err == UDPA_OK && reader->heard && reader->heard->epoch == stats->epoch &&
+        udpai_str_eq(reader->heard->cluster, stats->cluster))
+        err = udpai_load_stats_check_growth(reader->heard, stats, &error);
     if (err != UDPA_OK)
         fail_msg("%s", udpa_error_message(error));
-    udpai_tally_free(reader->heard);
-    reader->heard = tally;
+    udpai_load_stats_free(reader->heard);
+    reader->heard = stats;
     udpai_arena_done(&arena);
 }
 
@@ -93,7 +94,7 @@ static void
 reader_done(struct reader *reader)
 {
     udpa_bytes_unref(reader->load);
-    udpai_tally_free(reader->heard);
+    udpai_load_stats_free(reader->heard);
 }
 
 static void
