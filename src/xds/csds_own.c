@@ -2,6 +2,7 @@
 #include "xds/csds_own.h"
 
 #include "base/alloc.h"
+#include "model/secret_type.h"
 #include "wire/compose.h"
 #include "wire/entry.h"
 #include "xds/csds_internal.h"
@@ -31,7 +32,7 @@ static bool
 shows_body(const udpai_own_entry *entry, const udpa_resource *resource)
 {
     return entry->with_bodies && udpai_resource_any_size(resource) <= UDPAI_CSDS_BODY_MAX &&
-           !udpai_str_eq(entry->type_url, UDPAI_STR(UDPAI_TYPE_SECRET));
+           !udpai_type_is_secret(entry->type_url);
 }
 
 static void
