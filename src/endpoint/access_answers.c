@@ -6,10 +6,11 @@
 
 #define QUESTIONS_MAX 1024
 
-struct udpai_access_answers {
+typedef struct access_answers {
+    udpai_service service;
     udpai_acl *acl; /* NULL: none */
-    udpai_answers *answers;
-};
+    udpai_service *answers;
+} access_answers;
 
 static bool
 is_question(udpai_str name)
@@ -21,30 +22,53 @@ is_question(udpai_str name)
 static udpa_bytes *
 answer(void *userdata, udpai_str name)
 {
-    const udpai_access_answers *access = userdata;
+    const access_answers *access = userdata;
     udpai_access_question question;
     (void)udpai_access_question_parse(name, &question);
     return udpai_access_answer(access->acl, &question);
 }
 
-void
-udpai_access_answers_set_acl(udpai_access_answers *access, udpai_acl *acl)
+static access_answers *
+of(udpai_service *service)
 {
+    return UDPAI_CONTAINER_OF(service, access_answers, service);
+}
+
+static void
+on_event(udpai_service *service, const udpai_service_event *event)
+{
+    access_answers *access = of(service);
+    if (event->kind != UDPAI_SERVICE_ACL)
+        return;
     udpai_acl_unref(access->acl);
-    access->acl = udpai_acl_ref(acl);
+    access->acl = udpai_acl_ref(event->acl);
     udpai_answers_renew(access->answers);
 }
 
-void
-udpai_access_answers_report(udpai_access_answers *access, const udpai_report *report)
+static bool
+on_report(udpai_service *service, udpai_report *report)
 {
-    udpai_answers_report(access->answers, report);
+    return udpai_service_report(of(service)->answers, report);
+}
+
+static void
+free_access(udpai_service *service)
+{
+    access_answers *access = of(service);
+    udpai_service_free(access->answers);
+    udpai_acl_unref(access->acl);
+    udpai_free(access);
 }
 
 udpa_err
-udpai_access_answers_new(udpai_access_answers **ret_access, udpa_endpoint *endpoint, udpai_acl *acl)
+udpai_access_answers_new(udpai_service **ret_access, udpa_endpoint *endpoint, udpai_acl *acl)
 {
-    udpai_access_answers *access = udpai_alloc(sizeof(*access));
+    static const udpai_service_ops ops = {
+        .on_report = on_report,
+        .on_event = on_event,
+        .free = free_access,
+    };
+    access_answers *access = udpai_alloc(sizeof(*access));
     if (!access)
         return UDPA_ERR_NOMEM;
     const udpai_answers_config config = {
@@ -56,21 +80,12 @@ udpai_access_answers_new(udpai_access_answers **ret_access, udpa_endpoint *endpo
         .answer = answer,
         .userdata = access,
     };
+    access->service.ops = &ops;
     udpa_err err = udpai_answers_new(&access->answers, endpoint, &config);
     access->acl = udpai_acl_ref(acl);
     if (err == UDPA_OK)
-        *ret_access = access;
+        *ret_access = &access->service;
     else
-        udpai_access_answers_free(access);
+        free_access(&access->service);
     return err;
-}
-
-void
-udpai_access_answers_free(udpai_access_answers *access)
-{
-    if (!access)
-        return;
-    udpai_answers_free(access->answers);
-    udpai_acl_unref(access->acl);
-    udpai_free(access);
 }

@@ -4,14 +4,22 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "endpoint/status.h"
 
-struct udpai_answers {
+typedef struct udpai_answers {
+    udpai_service service;
     udpa_endpoint *endpoint;
     udpai_answers_config config;
     udpai_map all; /* of udpa_resource, by name */
     udpai_timer renewal;
     udpai_log_limit refusals;
-};
+} udpai_answers;
+
+static udpai_answers *
+of(udpai_service *service)
+{
+    return UDPAI_CONTAINER_OF(service, udpai_answers, service);
+}
 
 static udpai_str
 name_key(const void *item)
@@ -22,7 +30,7 @@ name_key(const void *item)
 static udpai_wheel *
 wheel_of(const udpai_answers *answers)
 {
-    return udpai_loop_wheel_get(answers->endpoint->wheel);
+    return udpai_endpoint_wheel(answers->endpoint);
 }
 
 static void
@@ -35,8 +43,8 @@ publish(udpai_answers *answers)
     while (made && (one = udpai_map_next(&answers->all, &at)))
         list.items[list.n++] = one;
     if (!made ||
-        udpai_node_set_own(answers->endpoint->node, udpai_str_from(answers->config.type_url),
-                           list.items, list.n) != UDPA_OK)
+        udpai_node_set_own(udpai_endpoint_node(answers->endpoint),
+                           udpai_str_from(answers->config.type_url), list.items, list.n) != UDPA_OK)
         udpai_log(UDPA_LOG_WARNING, "status", "a question about %s is not answered: %s",
                   answers->config.subject, udpa_err_text(UDPA_ERR_NOMEM));
     udpai_vector_done(&list);
@@ -117,8 +125,9 @@ drop_all(udpai_map *all)
 
 /* Without memory for one, nothing is said to it until it is asked again. */
 void
-udpai_answers_renew(udpai_answers *answers)
+udpai_answers_renew(udpai_service *service)
 {
+    udpai_answers *answers = of(service);
     udpai_map before = answers->all;
     size_t at = 0;
     udpa_resource *one;
@@ -137,49 +146,52 @@ static void
 on_renewal(udpai_timer *timer)
 {
     udpai_answers *answers = UDPAI_CONTAINER_OF(timer, udpai_answers, renewal);
-    udpai_answers_renew(answers);
+    udpai_answers_renew(&answers->service);
 }
 
-void
-udpai_answers_report(udpai_answers *answers, const udpai_report *report)
+static bool
+on_report(udpai_service *service, udpai_report *report)
 {
+    udpai_answers *answers = of(service);
     const udpai_subscription_message *message = report->subscription;
     if (report->kind != UDPAI_REPORT_INTEREST || message->names[0].len == 0 ||
         !udpai_str_eq(message->type_url, udpai_str_from(answers->config.type_url)))
-        return;
+        return false;
     if (report->wanted)
         begin(answers, message->names[0]);
     else
         end(answers, message->names[0]);
+    return false; /* the node subscribes, too */
+}
+
+static void
+free_answers(udpai_service *service)
+{
+    udpai_answers *answers = of(service);
+    udpai_timer_cancel(&answers->renewal);
+    drop_all(&answers->all);
+    udpai_free(answers);
 }
 
 udpa_err
-udpai_answers_new(udpai_answers **ret_answers,
+udpai_answers_new(udpai_service **ret_answers,
                   udpa_endpoint *endpoint,
                   const udpai_answers_config *config)
 {
+    static const udpai_service_ops ops = {.on_report = on_report, .free = free_answers};
     udpai_answers *answers = udpai_alloc(sizeof(*answers));
     if (!answers)
         return UDPA_ERR_NOMEM;
+    answers->service.ops = &ops;
     answers->endpoint = endpoint;
     answers->config = *config;
     udpai_map_init(&answers->all, name_key);
     udpai_timer_init(&answers->renewal, on_renewal);
-    udpa_err err = udpai_node_expect_own(endpoint->node, udpai_str_from(config->type_url), true);
+    udpa_err err = udpai_node_expect_own(udpai_endpoint_node(endpoint),
+                                         udpai_str_from(config->type_url), true);
     if (err == UDPA_OK)
-        *ret_answers = answers;
+        *ret_answers = &answers->service;
     else
-        udpai_answers_free(answers);
+        free_answers(&answers->service);
     return err;
-}
-
-udpai_answers *
-udpai_answers_free(udpai_answers *answers)
-{
-    if (!answers)
-        return NULL;
-    udpai_timer_cancel(&answers->renewal);
-    drop_all(&answers->all);
-    udpai_free(answers);
-    return NULL;
 }

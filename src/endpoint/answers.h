@@ -5,7 +5,7 @@
 #ifndef UDPAI_ANSWERS_H
 #define UDPAI_ANSWERS_H
 
-#include "endpoint/endpoint_internal.h"
+#include "endpoint/host.h"
 
 typedef struct udpai_answers_config {
     const char *type_url;
@@ -20,13 +20,24 @@ typedef struct udpai_answers_config {
     void *userdata;
 } udpai_answers_config;
 
-udpa_err udpai_answers_new(udpai_answers **ret_answers,
+/* As a service. */
+udpa_err udpai_answers_new(udpai_service **ret_answers,
                            udpa_endpoint *endpoint,
                            const udpai_answers_config *config);
-udpai_answers *udpai_answers_free(udpai_answers *answers);
 /* What was answered is answered anew. */
-void udpai_answers_renew(udpai_answers *answers);
-/* Looks at a report before the node does: does somebody ask, or not any more? */
-void udpai_answers_report(udpai_answers *answers, const udpai_report *report);
+void udpai_answers_renew(udpai_service *answers);
+
+/* ---- questions.c: who has acknowledged a resource ---- */
+
+udpa_err udpai_questions_new(udpai_service **ret_questions, udpa_endpoint *endpoint);
+
+/* ---- access_answers.c: what a peer may do ---- */
+
+udpa_err
+udpai_access_answers_new(udpai_service **ret_answers, udpa_endpoint *endpoint, udpai_acl *acl);
+
+/* ---- origin_answers.c: what all origins contribute under a name ---- */
+
+udpa_err udpai_origin_answers_new(udpai_service **ret_answers, udpa_endpoint *endpoint);
 
 #endif

@@ -29,6 +29,7 @@ typedef enum input_kind {
     KINDS,
 } input_kind;
 
+typedef struct udpai_check_planner udpai_check_planner;
 typedef struct area area;
 
 /* All effective resources of one type. */
@@ -66,6 +67,7 @@ struct area {
 };
 
 struct udpai_check_planner {
+    udpai_service service;
     udpai_node *node;
     udpai_wheel *wheel;
     area *areas;
@@ -531,13 +533,24 @@ area_done(area *self)
     udpa_bytes_unref(self->prefix);
 }
 
-udpa_err
-udpai_check_planner_new(udpai_check_planner **ret_planner,
-                        const udpai_check_planner_options *options)
+static void
+free_planner(udpai_service *service)
 {
+    udpai_check_planner *planner = UDPAI_CONTAINER_OF(service, udpai_check_planner, service);
+    for (size_t i = 0; i < planner->n_areas; i++)
+        area_done(&planner->areas[i]);
+    udpai_free(planner->areas);
+    udpai_free(planner);
+}
+
+udpa_err
+udpai_check_planner_new(udpai_service **ret_planner, const udpai_check_planner_options *options)
+{
+    static const udpai_service_ops ops = {.free = free_planner};
     udpai_check_planner *planner = udpai_alloc(sizeof(*planner));
     if (!planner)
         return UDPA_ERR_NOMEM;
+    planner->service.ops = &ops;
     planner->node = options->node;
     planner->wheel = options->wheel;
     planner->areas = udpai_alloc_array(options->n_rules + 1, sizeof(*planner->areas));
@@ -547,19 +560,8 @@ udpai_check_planner_new(udpai_check_planner **ret_planner,
         err = area_begin(&planner->areas[i], &options->rules[i]);
     }
     if (err == UDPA_OK)
-        *ret_planner = planner;
+        *ret_planner = &planner->service;
     else
-        udpai_check_planner_free(planner);
+        free_planner(&planner->service);
     return err;
-}
-
-void
-udpai_check_planner_free(udpai_check_planner *planner)
-{
-    if (!planner)
-        return;
-    for (size_t i = 0; i < planner->n_areas; i++)
-        area_done(&planner->areas[i]);
-    udpai_free(planner->areas);
-    udpai_free(planner);
 }

@@ -5,9 +5,7 @@
 #ifndef UDPAI_CHECK_PLANNER_H
 #define UDPAI_CHECK_PLANNER_H
 
-#include "federation/node.h"
-
-typedef struct udpai_check_planner udpai_check_planner;
+#include "endpoint/service.h"
 
 typedef struct udpai_check_rule {
     udpai_str prefix;  /* of the clusters: a namespace, or more; no other rule has that namespace */
@@ -23,9 +21,7 @@ typedef struct udpai_check_planner_options {
 } udpai_check_planner_options;
 
 /* Copies the rules. */
-udpa_err udpai_check_planner_new(udpai_check_planner **ret_planner,
+udpa_err udpai_check_planner_new(udpai_service **ret_planner,
                                  const udpai_check_planner_options *options);
-/* Before the node. */
-void udpai_check_planner_free(udpai_check_planner *planner);
 
 #endif

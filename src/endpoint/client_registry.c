@@ -34,7 +34,8 @@ typedef struct census_client {
     uint64_t said_ms;
 } census_client;
 
-struct udpai_client_registry {
+typedef struct udpai_client_registry {
+    udpai_service service;
     udpai_client_registry_options options;
     udpa_bytes *node_id;
     size_t n_wanted;
@@ -47,7 +48,7 @@ struct udpai_client_registry {
     uint64_t of_node_ms;
     udpai_timer timer;
     udpai_log_limit log;
-};
+} udpai_client_registry;
 
 static udpai_str
 client_key(const void *item)
@@ -377,67 +378,78 @@ end(udpai_client_registry *self)
         wake_in(self, TURN_MS);
 }
 
-void
-udpai_client_registry_wanted(udpai_client_registry *self,
-                             udpai_str type_url,
-                             udpai_str text,
-                             bool wanted)
+static udpai_client_registry *
+of_service(udpai_service *service)
 {
-    if (!self || !udpai_str_eq(type_url, UDPAI_STR(UDPAI_TYPE_CLIENT_STATUS)) ||
-        !udpai_client_names_are_wanted(text, udpai_bytes_view(self->node_id)))
+    return UDPAI_CONTAINER_OF(service, udpai_client_registry, service);
+}
+
+static void
+on_event(udpai_service *service, const udpai_service_event *event)
+{
+    udpai_client_registry *self = of_service(service);
+    if (event->kind != UDPAI_SERVICE_DEMAND ||
+        !udpai_str_eq(event->type_url, UDPAI_STR(UDPAI_TYPE_CLIENT_STATUS)) ||
+        !udpai_client_names_are_wanted(event->text, udpai_bytes_view(self->node_id)))
         return;
-    if (wanted && self->n_wanted++ == 0)
+    if (event->is_wanted && self->n_wanted++ == 0)
         begin(self);
-    else if (!wanted && self->n_wanted && --self->n_wanted == 0)
+    else if (!event->is_wanted && self->n_wanted && --self->n_wanted == 0)
         end(self);
 }
 
-void
-udpai_client_registry_report(udpai_client_registry *self, const udpai_report *report)
+static bool
+on_report(udpai_service *service, udpai_report *report)
 {
-    if (!self || report->kind != UDPAI_REPORT_CENSUS || !self->n_wanted ||
-        report->ticket != self->ticket)
-        return;
+    udpai_client_registry *self = of_service(service);
+    if (report->kind != UDPAI_REPORT_CENSUS || !self->n_wanted || report->ticket != self->ticket)
+        return false;
     uint64_t side =
         self->options.n_stream_sides == 1 ? 0 : report->session % UDPAI_WORKER_POOL_STEP;
     for (size_t i = 0; i < report->statuses.n; i++)
         take_status(self, side, udpai_bytes_view(report->statuses.items[i]));
-    if (!report->wanted)
-        return;
-    self->whole |= UINT64_C(1) << side;
-    tell_of_node(self);
+    if (report->wanted) {
+        self->whole |= UINT64_C(1) << side;
+        tell_of_node(self);
+    }
+    return false; /* the node knows nothing of it */
 }
 
 /* ---- coming and going ---- */
 
+static void
+free_registry(udpai_service *service)
+{
+    udpai_client_registry *self = of_service(service);
+    udpai_timer_cancel(&self->timer);
+    forget_clients(self, false);
+    udpa_resource_unref(self->of_node);
+    udpa_bytes_unref(self->node_id);
+    udpai_free(self);
+}
+
 udpa_err
-udpai_client_registry_new(udpai_client_registry **ret_census,
+udpai_client_registry_new(udpai_service **ret_registry,
                           const udpai_client_registry_options *options)
 {
+    static const udpai_service_ops ops = {
+        .on_report = on_report,
+        .on_event = on_event,
+        .free = free_registry,
+    };
     udpai_client_registry *self = udpai_alloc(sizeof(*self));
     if (!self)
         return UDPA_ERR_NOMEM;
+    self->service.ops = &ops;
     self->options = *options;
     self->is_ordered = true; /* nothing */
     udpai_map_init(&self->clients, client_key);
     udpai_timer_init(&self->timer, on_timer);
     udpa_err err = udpa_bytes_new(&self->node_id, options->node_id.data, options->node_id.len);
     if (err != UDPA_OK) {
-        udpai_client_registry_free(self);
+        free_registry(&self->service);
         return err;
     }
-    *ret_census = self;
+    *ret_registry = &self->service;
     return UDPA_OK;
-}
-
-void
-udpai_client_registry_free(udpai_client_registry *self)
-{
-    if (!self)
-        return;
-    udpai_timer_cancel(&self->timer);
-    forget_clients(self, false);
-    udpa_resource_unref(self->of_node);
-    udpa_bytes_unref(self->node_id);
-    udpai_free(self);
 }

@@ -8,12 +8,10 @@
 #ifndef UDPAI_CLIENT_REGISTRY_H
 #define UDPAI_CLIENT_REGISTRY_H
 
-#include "federation/node.h"
+#include "endpoint/service.h"
 
 /* It is not told of more; how many more there are is. */
 #define UDPAI_CLIENT_CENSUS_MAX 20000
-
-typedef struct udpai_client_registry udpai_client_registry;
 
 typedef struct udpai_client_registry_options {
     udpai_node *node;
@@ -26,17 +24,7 @@ typedef struct udpai_client_registry_options {
     void *userdata;
 } udpai_client_registry_options;
 
-udpa_err udpai_client_registry_new(udpai_client_registry **ret_census,
+udpa_err udpai_client_registry_new(udpai_service **ret_registry,
                                    const udpai_client_registry_options *options);
-/* Before the node. */
-void udpai_client_registry_free(udpai_client_registry *census);
-
-/* NULL does nothing, as below. Somebody wants it, or nobody does any more; see udpai_node_env. */
-void udpai_client_registry_wanted(udpai_client_registry *census,
-                                  udpai_str type_url,
-                                  udpai_str text,
-                                  bool wanted);
-/* Looks at a report before the node does. */
-void udpai_client_registry_report(udpai_client_registry *census, const udpai_report *report);
 
 #endif

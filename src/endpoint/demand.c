@@ -10,7 +10,9 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/strbuf.h"
-#include "endpoint/endpoint_internal.h"
+#include "endpoint/host.h"
+#include "endpoint/reporting.h"
+#include "endpoint/type.h"
 #include "model/name.h"
 
 #define WISHES_MAX 65536
@@ -31,32 +33,34 @@ struct udpa_wanted_watch {
     bool is_ended;
 };
 
-struct udpai_local_demand {
+typedef struct udpai_local_demand {
+    udpai_service service;
+    udpa_endpoint *endpoint;
+    bool notes_it;
     udpai_map by_key;
     udpai_list all;
     udpai_list changed;
     udpai_list watches;
     bool has_new; /* a watch */
     udpai_log_limit refusals;
-};
+} udpai_local_demand;
+
+static udpai_local_demand *
+of(udpai_service *service)
+{
+    return UDPAI_CONTAINER_OF(service, udpai_local_demand, service);
+}
+
+static udpai_local_demand *
+of_endpoint(const udpa_endpoint *endpoint)
+{
+    return of(udpai_endpoint_service(endpoint, UDPAI_PLACE_LOCAL_DEMAND));
+}
 
 static udpai_str
 wish_key(const void *item)
 {
     return ((const udpai_want *)item)->key;
-}
-
-udpai_local_demand *
-udpai_local_demand_new(void)
-{
-    udpai_local_demand *wishes = udpai_alloc(sizeof(*wishes));
-    if (!wishes)
-        return NULL;
-    udpai_map_init(&wishes->by_key, wish_key);
-    udpai_list_init(&wishes->all);
-    udpai_list_init(&wishes->changed);
-    udpai_list_init(&wishes->watches);
-    return wishes;
 }
 
 static void
@@ -74,19 +78,6 @@ free_watch(udpa_wanted_watch *watch)
 {
     udpai_list_remove(&watch->node);
     udpai_free(watch);
-}
-
-void
-udpai_local_demand_free(udpai_local_demand *wishes)
-{
-    if (!wishes)
-        return;
-    UDPAI_LIST_FOREACH_SAFE (at, &wishes->all)
-        free_wish(wishes, UDPAI_LIST_ENTRY(at, udpai_want, node));
-    UDPAI_LIST_FOREACH_SAFE (at, &wishes->watches)
-        free_watch(UDPAI_LIST_ENTRY(at, udpa_wanted_watch, node));
-    udpai_map_done(&wishes->by_key);
-    udpai_free(wishes);
 }
 
 /* ---- noting ---- */
@@ -121,21 +112,20 @@ add_wish(udpai_local_demand *wishes, udpai_strbuf *key)
 }
 
 static void
-refuse(udpa_endpoint *endpoint, udpai_str type_url, udpai_str text)
+refuse(udpai_local_demand *wishes, udpai_str type_url, udpai_str text)
 {
     unsigned n_suppressed;
-    uint64_t now_ms = udpai_loop_wheel_get(endpoint->wheel)->now_ms;
-    if (udpai_log_allow(&endpoint->wishes->refusals, now_ms, &n_suppressed))
+    uint64_t now_ms = udpai_endpoint_wheel(wishes->endpoint)->now_ms;
+    if (udpai_log_allow(&wishes->refusals, now_ms, &n_suppressed))
         udpai_log(UDPA_LOG_WARNING, "report",
                   "what is wanted below or of '%.*s' of type %.*s is not noted: there is no memory "
                   "for it, or %d such wishes are there (%u more such warnings left out)",
                   UDPAI_SHOWN(text), UDPAI_SHOWN(type_url), WISHES_MAX, n_suppressed);
 }
 
-void
-udpai_local_demand_note(udpa_endpoint *endpoint, udpai_str type_url, udpai_str text, bool wanted)
+static void
+note(udpai_local_demand *wishes, udpai_str type_url, udpai_str text, bool wanted)
 {
-    udpai_local_demand *wishes = endpoint->wishes;
     udpai_strbuf key = {0};
     put_key(&key, type_url, "", text);
     udpai_want *wish =
@@ -144,13 +134,21 @@ udpai_local_demand_note(udpa_endpoint *endpoint, udpai_str type_url, udpai_str t
         wish = add_wish(wishes, &key);
     udpai_strbuf_done(&key);
     if (!wish && wanted)
-        refuse(endpoint, type_url, text);
+        refuse(wishes, type_url, text);
     if (!wish)
         return;
     wish->is_wanted = wanted;
     if (!udpai_list_linked(&wish->changed))
         udpai_list_append(&wishes->changed, &wish->changed);
-    udpai_endpoint_touch(endpoint);
+    udpai_endpoint_touch(wishes->endpoint);
+}
+
+static void
+on_event(udpai_service *service, const udpai_service_event *event)
+{
+    udpai_local_demand *wishes = of(service);
+    if (event->kind == UDPAI_SERVICE_DEMAND && wishes->notes_it)
+        note(wishes, event->type_url, event->text, event->is_wanted);
 }
 
 /* ---- telling ---- */
@@ -166,7 +164,7 @@ tell(const udpa_wanted_watch *watch, const udpai_want *wish)
         .name_space = *text == '*' ? text + 1 : NULL,
         .is_wanted = wish->is_told,
     };
-    if (!watch->is_ended && !watch->endpoint->is_closing)
+    if (!watch->is_ended && !udpai_endpoint_is_closing(watch->endpoint))
         watch->wanted(watch->userdata, &wanted);
 }
 
@@ -203,10 +201,10 @@ tell_new(udpai_local_demand *wishes)
     }
 }
 
-void
-udpai_local_demand_run(udpa_endpoint *endpoint)
+static void
+run(udpai_service *service)
 {
-    udpai_local_demand *wishes = endpoint->wishes;
+    udpai_local_demand *wishes = of(service);
     UDPAI_LIST_FOREACH_SAFE (at, &wishes->watches) {
         udpa_wanted_watch *watch = UDPAI_LIST_ENTRY(at, udpa_wanted_watch, node);
         if (watch->is_ended)
@@ -227,7 +225,7 @@ udpa_wanted_watch_new(udpa_wanted_watch **ret_watch,
                       udpa_wanted_fn wanted,
                       void *userdata)
 {
-    if (endpoint->is_closing)
+    if (udpai_endpoint_is_closing(endpoint))
         return UDPA_ERR_CLOSED;
     if (!wanted)
         return UDPA_ERR_INVAL;
@@ -237,9 +235,10 @@ udpa_wanted_watch_new(udpa_wanted_watch **ret_watch,
     watch->endpoint = endpoint;
     watch->wanted = wanted;
     watch->userdata = userdata;
-    watch->is_new = endpoint->wishes->has_new = true;
+    udpai_local_demand *wishes = of_endpoint(endpoint);
+    watch->is_new = wishes->has_new = true;
     udpai_list_init(&watch->node);
-    udpai_list_append(&endpoint->wishes->watches, &watch->node);
+    udpai_list_append(&wishes->watches, &watch->node);
     udpai_endpoint_touch(endpoint);
     *ret_watch = watch;
     return UDPA_OK;
@@ -271,8 +270,9 @@ has(const udpai_local_demand *wishes,
 
 /* Without memory nobody seems to want it. */
 bool
-udpai_local_demand_have(const udpai_local_demand *wishes, udpai_str type_url, udpai_str name)
+udpai_local_demand_have(const udpa_endpoint *endpoint, udpai_str type_url, udpai_str name)
 {
+    const udpai_local_demand *wishes = of_endpoint(endpoint);
     udpai_strbuf key = {0};
     udpai_str prefix;
     size_t position = 0;
@@ -289,7 +289,39 @@ bool
 udpa_is_wanted(const udpa_endpoint *endpoint, const char *type_url, const char *about)
 {
     UDPAI_AUTO_FREE char *type = udpai_type_url_complete(type_url);
-    UDPAI_AUTO_FREE char *name = udpai_report_name(endpoint->own_reports, udpai_str_from(about));
+    UDPAI_AUTO_FREE char *name = udpai_report_name(endpoint, udpai_str_from(about));
     return type && name &&
-           udpai_local_demand_have(endpoint->wishes, udpai_str_from(type), udpai_str_from(name));
+           udpai_local_demand_have(endpoint, udpai_str_from(type), udpai_str_from(name));
+}
+
+/* ---- coming and going ---- */
+
+static void
+free_demand(udpai_service *service)
+{
+    udpai_local_demand *wishes = of(service);
+    UDPAI_LIST_FOREACH_SAFE (at, &wishes->all)
+        free_wish(wishes, UDPAI_LIST_ENTRY(at, udpai_want, node));
+    UDPAI_LIST_FOREACH_SAFE (at, &wishes->watches)
+        free_watch(UDPAI_LIST_ENTRY(at, udpa_wanted_watch, node));
+    udpai_map_done(&wishes->by_key);
+    udpai_free(wishes);
+}
+
+udpa_err
+udpai_local_demand_new(udpai_service **ret_demand, udpa_endpoint *endpoint, bool notes_it)
+{
+    static const udpai_service_ops ops = {.on_event = on_event, .run = run, .free = free_demand};
+    udpai_local_demand *wishes = udpai_alloc(sizeof(*wishes));
+    if (!wishes)
+        return UDPA_ERR_NOMEM;
+    wishes->service.ops = &ops;
+    wishes->endpoint = endpoint;
+    wishes->notes_it = notes_it;
+    udpai_map_init(&wishes->by_key, wish_key);
+    udpai_list_init(&wishes->all);
+    udpai_list_init(&wishes->changed);
+    udpai_list_init(&wishes->watches);
+    *ret_demand = &wishes->service;
+    return UDPA_OK;
 }

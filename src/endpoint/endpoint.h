@@ -10,27 +10,10 @@
 #include <udpa/endpoint.h>
 
 #include "endpoint/check_planner.h"
+#include "endpoint/host.h"
+#include "endpoint/inspection.h"
 #include "endpoint/load_upstreams.h"
 #include "endpoint/orca_collector.h"
-#include "federation/node.h"
-#include "loop/loop_wheel.h"
-#include "transport/grpc/stream_thread.h"
-
-/* Looks at what peers publish before the node judges it. */
-typedef struct udpai_inspector {
-    /* Shall it be looked at? On any thread; cheap. */
-    bool (*wants)(void *userdata, const udpa_resource *resource);
-    /* An error refuses the resource; @p from is the name of who says it, empty: nobody knows. On
-     * threads of libuv's pool, several at once. */
-    udpa_err (*inspect)(void *userdata,
-                        const udpa_resource *resource,
-                        udpai_str from,
-                        udpa_error **ret_error);
-    /* It is effective no more, nor is another of its name. On the loop. NULL: nobody wants to know.
-     */
-    void (*removed)(void *userdata, const udpa_resource *resource);
-    void *userdata; /* outlives the endpoint */
-} udpai_inspector;
 
 /* Everything borrowed for the call, except what methods refer to. */
 typedef struct udpai_endpoint_settings {
@@ -126,10 +109,7 @@ udpai_endpoint_take_worker_report(udpa_endpoint *endpoint, size_t worker, udpai_
 /* Other keys, and requirements of signatures, hold from now on. */
 void udpai_endpoint_set_keyring(udpa_endpoint *endpoint, udpai_keyring *keyring);
 
-/* What is called on these must be followed by udpai_endpoint_touch(). */
-udpai_node *udpai_endpoint_node(udpa_endpoint *endpoint);
-udpai_stream_thread *udpai_endpoint_streams(udpa_endpoint *endpoint);
-/* What calls into the node have left to do is done in the loop's next turn. */
-void udpai_endpoint_touch(udpa_endpoint *endpoint);
+/* What is called on udpai_endpoint_node() and udpai_endpoint_streams() must be followed by
+ * udpai_endpoint_touch() (service.h). */
 
 #endif

@@ -5,12 +5,13 @@
  *
  * What waits is bounded by what sessions hand up unjudged. A publication under inspection is the
  * pool's; all else here is the loop's. */
-#include "endpoint/endpoint_internal.h"
+#include "endpoint/inspection.h"
 
 #include <stdlib.h>
 
 #include "base/alloc.h"
 #include "base/map.h"
+#include "endpoint/host.h"
 
 /* Files and names are looked up on the pool, too: some of its threads stay free for that. */
 #define AT_ONCE 2
@@ -18,7 +19,7 @@
 /* A session whose first report is being inspected, or waits to be. */
 typedef struct held_session {
     udpai_list node; /* in `waiting`, while it waits */
-    udpai_inspection *owner;
+    struct udpai_inspection *owner;
     uint64_t session;
     udpai_list reports;
     udpai_publication *publication; /* of the first report, for the pool */
@@ -26,35 +27,26 @@ typedef struct held_session {
     uv_work_t work;
 } held_session;
 
-struct udpai_inspection {
+typedef struct udpai_inspection {
+    udpai_service service;
     udpa_endpoint *endpoint;
     udpai_inspector inspector;
     udpai_map held; /* held_session */
     udpai_list waiting;
     size_t n_working;
-};
+} udpai_inspection;
+
+static udpai_inspection *
+of(udpai_service *service)
+{
+    return UDPAI_CONTAINER_OF(service, udpai_inspection, service);
+}
 
 static udpai_str
 key_of(const void *item)
 {
     const held_session *held = item;
     return (udpai_str){(const char *)&held->session, sizeof(held->session)};
-}
-
-udpa_err
-udpai_inspection_new(udpai_inspection **ret_inspection,
-                     udpa_endpoint *endpoint,
-                     const udpai_inspector *inspector)
-{
-    udpai_inspection *self = udpai_alloc(sizeof(*self));
-    if (!self)
-        return UDPA_ERR_NOMEM;
-    self->endpoint = endpoint;
-    self->inspector = *inspector;
-    udpai_map_init(&self->held, key_of);
-    udpai_list_init(&self->waiting);
-    *ret_inspection = self;
-    return UDPA_OK;
 }
 
 static void
@@ -66,25 +58,6 @@ free_held(held_session *held)
     udpai_list_remove(&held->node);
     udpai_free(held->from);
     udpai_free(held);
-}
-
-void
-udpai_inspection_free(udpai_inspection *self)
-{
-    if (!self)
-        return;
-    size_t at = 0;
-    held_session *held;
-    while ((held = udpai_map_next(&self->held, &at)))
-        free_held(held);
-    udpai_map_done(&self->held);
-    udpai_free(self);
-}
-
-bool
-udpai_inspection_is_busy(const udpai_inspection *self)
-{
-    return self && self->n_working > 0;
 }
 
 /* ---- inspecting ---- */
@@ -153,7 +126,8 @@ begin_waiting(udpai_inspection *self)
         held->publication = first_report(held)->publication;
         note_speaker(self, held);
         self->n_working++;
-        if (uv_queue_work(self->endpoint->loop, &held->work, on_work, on_worked) != 0)
+        if (uv_queue_work(udpai_endpoint_loop(self->endpoint), &held->work, on_work, on_worked) !=
+            0)
             abort(); /* it fails for a missing callback alone */
     }
 }
@@ -164,7 +138,8 @@ let_go(udpai_inspection *self, held_session *held)
 {
     udpai_list *at = udpai_list_pop(&held->reports);
     while (at) {
-        udpai_endpoint_take_report(self->endpoint, UDPAI_LIST_ENTRY(at, udpai_report, node));
+        udpai_endpoint_resume_report(self->endpoint, UDPAI_PLACE_INSPECTION + 1,
+                                     UDPAI_LIST_ENTRY(at, udpai_report, node));
         if (udpai_list_empty(&held->reports) || wants(self, first_report(held)))
             break;
         at = udpai_list_pop(&held->reports);
@@ -185,25 +160,13 @@ on_worked(uv_work_t *work, int status)
     udpa_endpoint *endpoint = self->endpoint;
     (void)status;
     self->n_working--;
-    if (!endpoint->is_closing) {
-        udpai_loop_wheel_advance(endpoint->wheel);
+    if (!udpai_endpoint_is_closing(endpoint)) {
+        udpai_endpoint_advance(endpoint);
         let_go(self, held);
-        if (!endpoint->is_closing)
+        if (!udpai_endpoint_is_closing(endpoint))
             begin_waiting(self);
     }
-    udpai_endpoint_inspected(endpoint);
-}
-
-void
-udpai_inspection_note_changes(const udpai_inspection *self, const udpai_change_set *changes)
-{
-    if (!self || !self->inspector.removed)
-        return;
-    for (size_t i = 0; i < udpai_change_set_size(changes); i++) {
-        const udpai_change *change = udpai_change_set_at(changes, i);
-        if (change->kind == UDPAI_CHANGE_REMOVE)
-            self->inspector.removed(self->inspector.userdata, change->resource);
-    }
+    udpai_endpoint_resume(endpoint);
 }
 
 /* ---- taking in ---- */
@@ -224,11 +187,10 @@ hold(udpai_inspection *self, uint64_t session)
     return NULL;
 }
 
-bool
-udpai_inspection_hold(udpai_inspection *self, udpai_report *report)
+static bool
+on_report(udpai_service *service, udpai_report *report)
 {
-    if (!self)
-        return false;
+    udpai_inspection *self = of(service);
     const held_session wanted = {.session = report->session};
     held_session *held = udpai_map_get(&self->held, key_of(&wanted));
     if (!held) {
@@ -244,4 +206,60 @@ udpai_inspection_hold(udpai_inspection *self, udpai_report *report)
     udpai_list_append(&held->reports, &report->node);
     begin_waiting(self);
     return true;
+}
+
+static void
+on_event(udpai_service *service, const udpai_service_event *event)
+{
+    const udpai_inspector *inspector = &of(service)->inspector;
+    if (event->kind != UDPAI_SERVICE_CHANGES || !inspector->removed)
+        return;
+    for (size_t i = 0; i < udpai_change_set_size(event->changes); i++) {
+        const udpai_change *change = udpai_change_set_at(event->changes, i);
+        if (change->kind == UDPAI_CHANGE_REMOVE)
+            inspector->removed(inspector->userdata, change->resource);
+    }
+}
+
+/* ---- coming and going ---- */
+
+static bool
+is_busy(const udpai_service *service)
+{
+    return UDPAI_CONTAINER_OF(service, const udpai_inspection, service)->n_working > 0;
+}
+
+static void
+free_inspection(udpai_service *service)
+{
+    udpai_inspection *self = of(service);
+    size_t at = 0;
+    held_session *held;
+    while ((held = udpai_map_next(&self->held, &at)))
+        free_held(held);
+    udpai_map_done(&self->held);
+    udpai_free(self);
+}
+
+udpa_err
+udpai_inspection_new(udpai_service **ret_inspection,
+                     udpa_endpoint *endpoint,
+                     const udpai_inspector *inspector)
+{
+    static const udpai_service_ops ops = {
+        .on_report = on_report,
+        .on_event = on_event,
+        .is_busy = is_busy,
+        .free = free_inspection,
+    };
+    udpai_inspection *self = udpai_alloc(sizeof(*self));
+    if (!self)
+        return UDPA_ERR_NOMEM;
+    self->service.ops = &ops;
+    self->endpoint = endpoint;
+    self->inspector = *inspector;
+    udpai_map_init(&self->held, key_of);
+    udpai_list_init(&self->waiting);
+    *ret_inspection = &self->service;
+    return UDPA_OK;
 }

@@ -7,6 +7,8 @@
 #include "base/utf8.h"
 #include "endpoint/endpoint_internal.h"
 #include "endpoint/exposure.h"
+#include "endpoint/local_acks.h"
+#include "endpoint/orca.h"
 #include "endpoint/polled.h"
 #include "endpoint/providers.h"
 #include "loop/clock.h"
@@ -23,8 +25,8 @@ struct plan {
     udpai_source_config sources[SOURCES_MAX];
     udpai_provider_plan providers;
     udpai_server_tls *listen_tls;
-    udpai_orca_board *orca;      /* NULL: it does not listen */
-    udpai_local_acks *own_taken; /* NULL: it does not tell what it has */
+    udpai_service *orca; /* NULL: it does not listen */
+    udpai_service *acks; /* NULL: it does not report what it has */
     udpai_grpc_method methods[UDPAI_ORCA_METHODS + UDPAI_OWN_STATUS_METHODS];
 };
 
@@ -310,8 +312,8 @@ plan_done(struct plan *plan)
         udpai_grpc_target_unref(plan->sources[i].target);
     udpai_provider_plan_done(&plan->providers);
     udpai_server_tls_unref(plan->listen_tls);
-    udpai_orca_board_free(plan->orca);
-    udpai_local_acks_free(plan->own_taken);
+    udpai_service_free(plan->orca);
+    udpai_service_free(plan->acks);
 }
 
 /* ---- listening ---- */
@@ -331,10 +333,10 @@ plan_listener(struct plan *plan, udpa_error **ret_error)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     udpai_orca_board_methods(plan->orca, plan->methods);
     if (options->answers_client_status) {
-        plan->own_taken = udpai_local_acks_new();
-        if (!plan->own_taken)
+        plan->acks = udpai_local_acks_new();
+        if (!plan->acks)
             return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-        udpai_local_acks_methods(plan->own_taken, plan->methods + UDPAI_ORCA_METHODS);
+        udpai_local_acks_methods(plan->acks, plan->methods + UDPAI_ORCA_METHODS);
     }
     if (!options->listen_tls)
         return udpai_exposure_check(options->listen_address, ret_error);
@@ -365,7 +367,7 @@ make(udpa_endpoint **ret_endpoint, uv_loop_t *loop, struct plan *plan, udpa_erro
     settings.node.n_named = plan->providers.named.n;
     settings.methods = plan->methods;
     settings.n_methods =
-        (plan->orca ? UDPAI_ORCA_METHODS : 0) + (plan->own_taken ? UDPAI_OWN_STATUS_METHODS : 0);
+        (plan->orca ? UDPAI_ORCA_METHODS : 0) + (plan->acks ? UDPAI_OWN_STATUS_METHODS : 0);
     UDPA_AUTO(udpai_node_info_unref) udpai_node_info *info = NULL;
     udpa_err err = make_info(options, &info);
     if (err != UDPA_OK)
@@ -374,8 +376,10 @@ make(udpa_endpoint **ret_endpoint, uv_loop_t *loop, struct plan *plan, udpa_erro
     err = udpai_endpoint_new(ret_endpoint, loop, &settings, ret_error);
     if (err != UDPA_OK)
         return err;
-    (*ret_endpoint)->orca = UDPAI_TAKE(plan->orca);
-    (*ret_endpoint)->own_taken = UDPAI_TAKE(plan->own_taken);
+    if (plan->acks)
+        udpai_local_acks_attach(plan->acks, *ret_endpoint);
+    udpai_endpoint_put_service(*ret_endpoint, UDPAI_PLACE_ORCA_BOARD, UDPAI_TAKE(plan->orca));
+    udpai_endpoint_put_service(*ret_endpoint, UDPAI_PLACE_LOCAL_ACKS, UDPAI_TAKE(plan->acks));
     return UDPA_OK;
 }
 
@@ -387,8 +391,8 @@ begin(udpa_endpoint *endpoint, const struct plan *plan, udpa_error **ret_error)
             .address = plan->options->listen_address,
             .tls = plan->listen_tls,
         };
-        udpa_err err =
-            udpai_stream_thread_listen(endpoint->streams, &options, &endpoint->listener, ret_error);
+        udpa_err err = udpai_stream_thread_listen(udpai_endpoint_streams(endpoint), &options,
+                                                  &endpoint->listener, ret_error);
         if (err != UDPA_OK)
             return err;
     }

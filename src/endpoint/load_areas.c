@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What of the sums of load is wanted: for each prefix, what is asked of clients and nodes below. */
-#include "endpoint/load_sums_internal.h"
+#include "endpoint/load_aggregates_internal.h"
 
 #include "base/alloc.h"
 #include "endpoint/load_names.h"
@@ -8,7 +8,7 @@
 
 /* Clusters below a prefix that somebody wants sums of. */
 typedef struct sum_area {
-    udpai_load_sums *owner;
+    udpai_load_aggregates *owner;
     size_t n_wanted, n_named; /* wildcards; and this node's own sum by its name */
     udpai_local_subscription *clients, *nodes;
     udpai_local_subscription *shared; /* from anywhere below */
@@ -29,19 +29,19 @@ area_key(const void *item)
 static void
 on_clients(void *userdata, udpai_local_update *update)
 {
-    udpai_load_sums_take(((sum_area *)userdata)->owner, update, UDPAI_TALLY_OF_CLIENT);
+    udpai_load_aggregates_take(((sum_area *)userdata)->owner, update, UDPAI_LOAD_STATS_OF_CLIENT);
 }
 
 static void
 on_nodes(void *userdata, udpai_local_update *update)
 {
-    udpai_load_sums_take(((sum_area *)userdata)->owner, update, UDPAI_TALLY_OF_NODE);
+    udpai_load_aggregates_take(((sum_area *)userdata)->owner, update, UDPAI_LOAD_STATS_OF_NODE);
 }
 
 static void
 on_shared(void *userdata, udpai_local_update *update)
 {
-    udpai_load_sums_take(((sum_area *)userdata)->owner, update, UDPAI_TALLY_OF_SHARED);
+    udpai_load_aggregates_take(((sum_area *)userdata)->owner, update, UDPAI_LOAD_STATS_OF_SHARED);
 }
 
 /* ---- areas ---- */
@@ -84,7 +84,7 @@ subscribe(sum_area *area)
 }
 
 static sum_area *
-make_area(udpai_load_sums *self, udpai_str prefix)
+make_area(udpai_load_aggregates *self, udpai_str prefix)
 {
     sum_area *area = udpai_alloc(sizeof(*area) + prefix.len);
     if (!area)
@@ -93,7 +93,7 @@ make_area(udpai_load_sums *self, udpai_str prefix)
     area->len = (uint32_t)prefix.len;
     if (prefix.len)
         memcpy(area->prefix, prefix.data, prefix.len);
-    udpai_load_sums_wake(self, prefix);
+    udpai_load_aggregates_wake(self, prefix);
     if (subscribe(area) == UDPA_OK && udpai_map_add(&self->areas, area))
         return area;
     free_area(area);
@@ -101,7 +101,7 @@ make_area(udpai_load_sums *self, udpai_str prefix)
 }
 
 bool
-udpai_load_areas_want(const udpai_load_sums *self, udpai_str cluster)
+udpai_load_areas_want(const udpai_load_aggregates *self, udpai_str cluster)
 {
     size_t at = 0;
     const sum_area *area;
@@ -112,13 +112,13 @@ udpai_load_areas_want(const udpai_load_sums *self, udpai_str cluster)
 }
 
 static void
-end_area_if_unwanted(udpai_load_sums *self, sum_area *area)
+end_area_if_unwanted(udpai_load_aggregates *self, sum_area *area)
 {
     if (area->n_wanted || area->n_named)
         return;
     udpai_map_remove(&self->areas, area_key(area));
     free_area(area);
-    udpai_load_sums_rest(self);
+    udpai_load_aggregates_rest(self);
 }
 
 static void
@@ -148,16 +148,16 @@ ask_below(sum_area *area)
 
 /* True: the sum of this node; others make theirs. */
 static bool
-is_own_sum(const udpai_load_sums *self, udpai_str name, udpai_str *ret_cluster)
+is_own_sum(const udpai_load_aggregates *self, udpai_str name, udpai_str *ret_cluster)
 {
     udpai_str id;
-    return udpai_load_name_split(name, ret_cluster, &id) && udpai_load_sums_is_own(self, id);
+    return udpai_load_name_split(name, ret_cluster, &id) && udpai_load_aggregates_is_own(self, id);
 }
 
 void
-udpai_load_sums_wanted(udpai_load_sums *self, udpai_str type_url, udpai_str text, bool wanted)
+udpai_load_areas_note(udpai_load_aggregates *self, udpai_str type_url, udpai_str text, bool wanted)
 {
-    if (!self || !udpai_str_eq(type_url, UDPAI_STR(UDPAI_TYPE_CLUSTER_LOAD)))
+    if (!udpai_str_eq(type_url, UDPAI_STR(UDPAI_TYPE_CLUSTER_LOAD)))
         return;
     bool is_wildcard = text.len && text.data[0] == '*';
     udpai_str prefix = {text.data + is_wildcard, text.len - is_wildcard};
@@ -177,13 +177,13 @@ udpai_load_sums_wanted(udpai_load_sums *self, udpai_str type_url, udpai_str text
 /* ---- coming and going ---- */
 
 void
-udpai_load_areas_init(udpai_load_sums *self)
+udpai_load_areas_init(udpai_load_aggregates *self)
 {
     udpai_map_init(&self->areas, area_key);
 }
 
 void
-udpai_load_areas_free(udpai_load_sums *self)
+udpai_load_areas_free(udpai_load_aggregates *self)
 {
     size_t at = 0;
     sum_area *area;

@@ -6,9 +6,9 @@
 
 /* Of one kind, before the id of the reporter: a client and a node may have the same. */
 static const char kinds[] = {
-    [UDPAI_TALLY_OF_CLIENT] = 'c',
-    [UDPAI_TALLY_OF_NODE] = 'n',
-    [UDPAI_TALLY_OF_SHARED] = 's',
+    [UDPAI_LOAD_STATS_OF_CLIENT] = 'c',
+    [UDPAI_LOAD_STATS_OF_NODE] = 'n',
+    [UDPAI_LOAD_STATS_OF_SHARED] = 's',
 };
 
 bool
@@ -32,7 +32,7 @@ udpai_load_is_id(udpai_str segment, udpai_str id)
 }
 
 udpai_str
-udpai_load_reporter(udpai_str id, udpai_tally_kind kind, char room[1 + UDPAI_NAME_MAX])
+udpai_load_reporter(udpai_str id, udpai_load_stats_kind kind, char room[1 + UDPAI_NAME_MAX])
 {
     room[0] = kinds[kind];
     memcpy(room + 1, id.data, id.len);
@@ -43,36 +43,36 @@ udpai_load_reporter(udpai_str id, udpai_tally_kind kind, char room[1 + UDPAI_NAM
  * A client that is an endpoint stands on the way itself, as nodes do; one of LRS does not. A shared
  * client is counted wherever it is. */
 bool
-udpai_load_counts_here(const udpa_resource *resource, udpai_str id, udpai_tally_kind kind)
+udpai_load_counts_here(const udpa_resource *resource, udpai_str id, udpai_load_stats_kind kind)
 {
     size_t n_hops = udpa_resource_n_hops(resource);
-    if (kind == UDPAI_TALLY_OF_SHARED)
+    if (kind == UDPAI_LOAD_STATS_OF_SHARED)
         return true;
-    if (kind == UDPAI_TALLY_OF_NODE || n_hops != 2)
-        return n_hops == (kind == UDPAI_TALLY_OF_NODE ? 2U : 1U);
+    if (kind == UDPAI_LOAD_STATS_OF_NODE || n_hops != 2)
+        return n_hops == (kind == UDPAI_LOAD_STATS_OF_NODE ? 2U : 1U);
     return udpai_load_is_id(id, udpai_resource_hop(resource, 0).node_id);
 }
 
 /* How long it has stood where it came from, and on the way: so much of its ttl was over. */
 static uint64_t
-stood_ns(const udpa_resource *resource, const udpai_tally *tally)
+stood_ns(const udpa_resource *resource, const udpai_load_stats *stats)
 {
     uint64_t left_ns = udpa_resource_ttl_ms(resource) * 1000000;
-    return tally->lasts_ns > left_ns ? tally->lasts_ns - left_ns : 0;
+    return stats->lasts_ns > left_ns ? stats->lasts_ns - left_ns : 0;
 }
 
 uint64_t
-udpai_load_age_ns(const udpa_resource *resource, const udpai_tally *tally, int64_t wall_us)
+udpai_load_age_ns(const udpa_resource *resource, const udpai_load_stats *stats, int64_t wall_us)
 {
     const udpai_hop hop = udpai_resource_hop(resource, udpa_resource_n_hops(resource) - 1);
     int64_t us = wall_us - hop.time_us;
-    return tally->elapsed_ns + stood_ns(resource, tally) + (us > 0 ? (uint64_t)us * 1000 : 0);
+    return stats->elapsed_ns + stood_ns(resource, stats) + (us > 0 ? (uint64_t)us * 1000 : 0);
 }
 
 udpa_resource *
-udpai_load_sum_resource(const udpai_tally *total, udpai_str node_id, uint64_t ttl_ms)
+udpai_load_aggregate_resource(const udpai_load_stats *total, udpai_str node_id, uint64_t ttl_ms)
 {
-    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *body = udpai_tally_encode(total);
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *body = udpai_load_stats_encode(total);
     UDPA_AUTO(udpa_bytes_unref)
     udpa_bytes *any =
         body ? udpai_any_make(UDPAI_STR(UDPAI_TYPE_CLUSTER_LOAD), udpai_bytes_view(body)) : NULL;

@@ -6,12 +6,13 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/map.h"
-#include "endpoint/endpoint_internal.h"
+#include "endpoint/host.h"
 #include "endpoint/load_rules.h"
+#include "endpoint/reporting.h"
 #include "federation/reporting.h"
 #include "loop/clock.h"
 #include "recorder/recorder.h"
-#include "reports/tally.h"
+#include "reports/load_stats.h"
 
 #define INTERVAL_MS 10000
 #define INTERVAL_MIN_MS 100
@@ -40,7 +41,8 @@ typedef struct udpai_said_cluster {
     char name[]; /* with a NUL behind it */
 } udpai_said_cluster;
 
-struct udpai_load_reporting {
+typedef struct udpai_load_reporting {
+    udpai_service service;
     udpa_endpoint *endpoint;
     udpa_load_recorder *recorder;
     udpa_wanted_watch *watch;
@@ -56,7 +58,13 @@ struct udpai_load_reporting {
     uint64_t round;
     udpai_map said;
     udpai_log_limit failures;
-};
+} udpai_load_reporting;
+
+static udpai_load_reporting *
+of(udpai_service *service)
+{
+    return UDPAI_CONTAINER_OF(service, udpai_load_reporting, service);
+}
 
 static udpai_str
 said_key(const void *item)
@@ -100,15 +108,14 @@ static bool
 look_at(udpai_load_reporting *reporting, udpai_str cluster)
 {
     const udpa_endpoint *endpoint = reporting->endpoint;
-    UDPAI_AUTO_FREE char *name = udpai_report_name(endpoint->own_reports, cluster);
-    if (!name || udpai_node_load_audience(endpoint->node, udpai_str_from(name),
+    UDPAI_AUTO_FREE char *name = udpai_report_name(endpoint, cluster);
+    if (!name || udpai_node_load_audience(udpai_endpoint_node(endpoint), udpai_str_from(name),
                                           &reporting->audience) != UDPA_OK)
         return false;
     for (int i = 0; i < LOAD_TYPES; i++)
         reporting->is_wanted[i] =
             (i == TO_ALL || reporting->audience.n > 1) &&
-            udpai_local_demand_have(endpoint->wishes, udpai_str_from(load_types[i]),
-                                    udpai_str_from(name));
+            udpai_local_demand_have(endpoint, udpai_str_from(load_types[i]), udpai_str_from(name));
     return reporting->is_wanted[TO_ALL] || reporting->is_wanted[TO_SUMS];
 }
 
@@ -277,7 +284,7 @@ on_round(udpai_timer *timer)
     reporting->interval_ms = reporting->otherwise.interval_ms; /* others may come */
     if (reporting->n_wanted) {
         udpai_load_recorder_read(reporting->recorder, &reading);
-        udpai_timer_set(udpai_loop_wheel_get(reporting->endpoint->wheel), timer,
+        udpai_timer_set(udpai_endpoint_wheel(reporting->endpoint), timer,
                         reading.now_ms + reporting->interval_ms);
     }
     reporting->says_all = false;
@@ -289,16 +296,16 @@ on_round(udpai_timer *timer)
 static void
 begin_round(udpai_load_reporting *reporting)
 {
-    udpai_wheel *wheel = udpai_loop_wheel_get(reporting->endpoint->wheel);
+    udpai_wheel *wheel = udpai_endpoint_wheel(reporting->endpoint);
     udpai_timer_set(wheel, &reporting->timer, wheel->now_ms);
     udpai_endpoint_touch(reporting->endpoint);
 }
 
-void
-udpai_load_reporting_moved(udpai_load_reporting *reporting)
+static void
+on_event(udpai_service *service, const udpai_service_event *event)
 {
-    if (reporting)
-        begin_round(reporting);
+    if (event->kind == UDPAI_SERVICE_AUDIENCE)
+        begin_round(of(service));
 }
 
 /* What was said may be over before it is due again. */
@@ -315,7 +322,7 @@ static void
 follow_rules(udpai_load_reporting *reporting)
 {
     const udpai_load_rules_options options = {
-        .node = reporting->endpoint->node,
+        .node = udpai_endpoint_node(reporting->endpoint),
         .otherwise = reporting->otherwise,
         .changed = on_rules,
         .userdata = reporting,
@@ -365,50 +372,20 @@ check(const udpa_endpoint *endpoint,
                           "%llu",
                           (unsigned long long)options->interval_ms, INTERVAL_MIN_MS,
                           (unsigned long long)INTERVAL_MAX_MS);
-    if (endpoint->is_closing)
+    if (udpai_endpoint_is_closing(endpoint))
         return udpai_fail(ret_error, UDPA_ERR_CLOSED, "the endpoint is being closed");
-    if (endpoint->load)
+    if (udpai_endpoint_service(endpoint, UDPAI_PLACE_LOAD_REPORTING))
         return udpai_fail(ret_error, UDPA_ERR_EXISTS,
                           "the endpoint reports a load recorder already");
     return UDPA_OK;
 }
 
-udpa_err
-udpa_load_report_begin(udpa_endpoint *endpoint,
-                       udpa_load_recorder *recorder,
-                       const udpa_load_report_options *options,
-                       udpa_error **ret_error)
+static void
+free_reporting(udpai_service *service)
 {
-    const udpa_load_report_options defaults = UDPA_LOAD_REPORT_OPTIONS_INIT;
-    if (!options)
-        options = &defaults;
-    udpa_err err = check(endpoint, options, ret_error);
-    if (err != UDPA_OK)
-        return err;
-    udpai_load_reporting *reporting = udpai_alloc(sizeof(*reporting));
-    if (!reporting)
-        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    reporting->endpoint = endpoint;
-    reporting->recorder = udpa_load_recorder_ref(recorder);
-    reporting->otherwise.interval_ms = options->interval_ms ? options->interval_ms : INTERVAL_MS;
-    reporting->otherwise.per_endpoint = options->per_endpoint;
-    udpai_timer_init(&reporting->timer, on_round);
-    udpai_map_init(&reporting->said, said_key);
-    err = udpa_wanted_watch_new(&reporting->watch, endpoint, on_wanted, reporting);
-    if (err == UDPA_OK)
-        endpoint->load = reporting;
-    else
-        udpai_load_reporting_free(reporting);
-    return udpai_fail_code(ret_error, err);
-}
-
-void
-udpai_load_reporting_free(udpai_load_reporting *reporting)
-{
+    udpai_load_reporting *reporting = of(service);
     size_t at = 0;
     udpai_said_cluster *said;
-    if (!reporting)
-        return;
     udpai_timer_cancel(&reporting->timer);
     leave_rules(reporting);
     while ((said = udpai_map_next(&reporting->said, &at)))
@@ -419,15 +396,47 @@ udpai_load_reporting_free(udpai_load_reporting *reporting)
     udpai_free(reporting);
 }
 
+udpa_err
+udpa_load_report_begin(udpa_endpoint *endpoint,
+                       udpa_load_recorder *recorder,
+                       const udpa_load_report_options *options,
+                       udpa_error **ret_error)
+{
+    static const udpai_service_ops ops = {.on_event = on_event, .free = free_reporting};
+    const udpa_load_report_options defaults = UDPA_LOAD_REPORT_OPTIONS_INIT;
+    if (!options)
+        options = &defaults;
+    udpa_err err = check(endpoint, options, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    udpai_load_reporting *reporting = udpai_alloc(sizeof(*reporting));
+    if (!reporting)
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    reporting->service.ops = &ops;
+    reporting->endpoint = endpoint;
+    reporting->recorder = udpa_load_recorder_ref(recorder);
+    reporting->otherwise.interval_ms = options->interval_ms ? options->interval_ms : INTERVAL_MS;
+    reporting->otherwise.per_endpoint = options->per_endpoint;
+    udpai_timer_init(&reporting->timer, on_round);
+    udpai_map_init(&reporting->said, said_key);
+    err = udpa_wanted_watch_new(&reporting->watch, endpoint, on_wanted, reporting);
+    if (err == UDPA_OK)
+        udpai_endpoint_put_service(endpoint, UDPAI_PLACE_LOAD_REPORTING, &reporting->service);
+    else
+        free_reporting(&reporting->service);
+    return udpai_fail_code(ret_error, err);
+}
+
 void
 udpa_load_report_end(udpa_endpoint *endpoint)
 {
-    udpai_load_reporting *reporting = endpoint->load;
-    if (!reporting || endpoint->is_closing)
+    udpai_service *service = udpai_endpoint_service(endpoint, UDPAI_PLACE_LOAD_REPORTING);
+    if (!service || udpai_endpoint_is_closing(endpoint))
         return;
-    endpoint->load = NULL;
+    udpai_load_reporting *reporting = of(service);
+    udpai_endpoint_put_service(endpoint, UDPAI_PLACE_LOAD_REPORTING, NULL);
     udpa_wanted_watch_end(reporting->watch);
     reporting->round++;
     withdraw(reporting);
-    udpai_load_reporting_free(reporting);
+    free_reporting(service);
 }

@@ -5,6 +5,7 @@
 #include "base/log.h"
 
 struct udpai_load_rules {
+    udpai_service service;
     udpai_load_rules_options options;
     udpai_load_policy policy;
     udpai_local_subscription *subscription;
@@ -42,12 +43,26 @@ on_update(void *userdata, udpai_local_update *update)
         self->options.changed(self->options.userdata);
 }
 
+static void
+free_service(udpai_service *service)
+{
+    udpai_load_rules_free(UDPAI_CONTAINER_OF(service, udpai_load_rules, service));
+}
+
+udpai_service *
+udpai_load_rules_service(udpai_load_rules *self)
+{
+    return &self->service;
+}
+
 udpa_err
 udpai_load_rules_new(udpai_load_rules **ret_rules, const udpai_load_rules_options *options)
 {
+    static const udpai_service_ops service_ops = {.free = free_service};
     udpai_load_rules *self = udpai_alloc(sizeof(*self));
     if (!self)
         return UDPA_ERR_NOMEM;
+    self->service.ops = &service_ops;
     self->options = *options;
     udpai_load_policy_init(&self->policy, options->otherwise);
     const udpai_local_ops ops = {.update = on_update, .userdata = self};

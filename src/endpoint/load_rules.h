@@ -5,7 +5,7 @@
 #ifndef UDPAI_LOAD_RULES_H
 #define UDPAI_LOAD_RULES_H
 
-#include "federation/node.h"
+#include "endpoint/service.h"
 #include "reports/load_policy.h"
 
 typedef struct udpai_load_rules udpai_load_rules;
@@ -23,5 +23,7 @@ udpa_err udpai_load_rules_new(udpai_load_rules **ret_rules,
 /* Before the node. */
 void udpai_load_rules_free(udpai_load_rules *rules);
 const udpai_load_policy *udpai_load_rules_policy(const udpai_load_rules *rules);
+/* As a service, which frees them. */
+udpai_service *udpai_load_rules_service(udpai_load_rules *rules);
 
 #endif

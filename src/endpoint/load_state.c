@@ -10,7 +10,7 @@
 /* A sum of the life before. */
 typedef struct earlier_sum {
     udpa_bytes *cluster;
-    udpai_tally_split *split;
+    udpai_load_stats_split *split;
     uint64_t epoch, elapsed_ns;
 } earlier_sum;
 
@@ -32,7 +32,7 @@ static void
 drop(udpai_load_state *self, earlier_sum *one)
 {
     udpai_map_remove(&self->earlier, earlier_key(one));
-    udpai_tally_split_free(one->split);
+    udpai_load_stats_split_free(one->split);
     udpa_bytes_unref(one->cluster);
     udpai_free(one);
 }
@@ -40,9 +40,9 @@ drop(udpai_load_state *self, earlier_sum *one)
 /* ---- reading ---- */
 
 static udpa_err
-make_earlier(udpai_load_state *self, const udpai_tally_state *of, earlier_sum **ret_sum)
+make_earlier(udpai_load_state *self, const udpai_load_stats_state *of, earlier_sum **ret_sum)
 {
-    const udpai_tally_sum_options options = {
+    const udpai_load_aggregate_options options = {
         .cluster = of->cluster,
         .node_id = self->options.node_id,
         .epoch = of->epoch,
@@ -54,12 +54,12 @@ make_earlier(udpai_load_state *self, const udpai_tally_state *of, earlier_sum **
     made->epoch = of->epoch;
     udpa_err err = udpa_bytes_new(&made->cluster, of->cluster.data, of->cluster.len);
     if (err == UDPA_OK)
-        err = udpai_tally_split_new(&made->split, &options);
+        err = udpai_load_stats_split_new(&made->split, &options);
     if (err == UDPA_OK && udpai_map_add(&self->earlier, made)) {
         *ret_sum = made;
         return UDPA_OK;
     }
-    udpai_tally_split_free(made->split);
+    udpai_load_stats_split_free(made->split);
     udpa_bytes_unref(made->cluster);
     udpai_free(made);
     return UDPA_ERR_NOMEM;
@@ -78,9 +78,9 @@ static udpa_err
 read_record(void *userdata, udpai_str record)
 {
     udpai_load_state *self = userdata;
-    udpai_tally_state of = {0};
+    udpai_load_stats_state of = {0};
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    udpa_err err = udpai_tally_state_read(record, &of);
+    udpa_err err = udpai_load_stats_state_read(record, &of);
     if (err != UDPA_OK)
         return UDPA_OK;
     earlier_sum *one = udpai_map_get(&self->earlier, of.cluster);
@@ -94,7 +94,7 @@ read_record(void *userdata, udpai_str record)
         err = make_earlier(self, &of, &one);
     if (err == UDPA_OK) {
         one->elapsed_ns = of.elapsed_ns;
-        err = udpai_tally_state_take(one->split, &self->arena, record, &error);
+        err = udpai_load_stats_state_take(one->split, &self->arena, record, &error);
     }
     if (err == UDPA_OK || err == UDPA_ERR_NOMEM)
         return err;
@@ -135,7 +135,7 @@ udpai_load_state_close(udpai_load_state *self)
     size_t at = 0;
     earlier_sum *one;
     while ((one = udpai_map_next(&self->earlier, &at))) {
-        udpai_tally_split_free(one->split);
+        udpai_load_stats_split_free(one->split);
         udpa_bytes_unref(one->cluster);
         udpai_free(one);
     }
@@ -148,14 +148,14 @@ udpai_load_state_close(udpai_load_state *self)
 
 /* ---- what there was ---- */
 
-udpai_tally_split *
-udpai_load_state_take(udpai_load_state *self, udpai_str cluster, udpai_tally_state *ret_of)
+udpai_load_stats_split *
+udpai_load_state_take(udpai_load_state *self, udpai_str cluster, udpai_load_stats_state *ret_of)
 {
     earlier_sum *one = self ? udpai_map_get(&self->earlier, cluster) : NULL;
     if (!one)
         return NULL;
-    *ret_of = (udpai_tally_state){.epoch = one->epoch, .elapsed_ns = one->elapsed_ns};
-    udpai_tally_split *split = UDPAI_TAKE(one->split);
+    *ret_of = (udpai_load_stats_state){.epoch = one->epoch, .elapsed_ns = one->elapsed_ns};
+    udpai_load_stats_split *split = UDPAI_TAKE(one->split);
     drop(self, one);
     return split;
 }
@@ -178,7 +178,8 @@ udpai_load_state_forget(udpai_load_state *self)
     earlier_sum *one;
     for (size_t at = 0; self && (one = udpai_map_next(&self->earlier, &at)); at = 0) {
         UDPA_AUTO(udpa_bytes_unref) udpa_bytes *cluster = udpa_bytes_ref(one->cluster);
-        const udpai_tally_state of = {.cluster = udpai_bytes_view(cluster), .epoch = one->epoch};
+        const udpai_load_stats_state of = {.cluster = udpai_bytes_view(cluster),
+                                           .epoch = one->epoch};
         drop(self, one);
         udpai_load_state_end(self, &of);
         any = true;
@@ -190,24 +191,24 @@ udpai_load_state_forget(udpai_load_state *self)
 
 static udpa_err
 append(udpai_load_state *self,
-       const udpai_tally_state *of,
-       const udpai_tally_split *split,
+       const udpai_load_stats_state *of,
+       const udpai_load_stats_split *split,
        bool all,
        udpa_error **ret_error)
 {
-    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *record = udpai_tally_state_make(of, split, all);
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *record = udpai_load_stats_state_make(of, split, all);
     return record ? udpai_journal_append(self->journal, udpai_bytes_view(record), ret_error)
                   : udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
 }
 
 udpa_err
 udpai_load_state_save_all(udpai_load_state *self,
-                          const udpai_tally_state *of,
-                          udpai_tally_split *split)
+                          const udpai_load_stats_state *of,
+                          udpai_load_stats_split *split)
 {
     udpa_err err = append(self, of, split, true, NULL);
     if (err == UDPA_OK)
-        udpai_tally_state_made(split);
+        udpai_load_stats_state_made(split);
     return err;
 }
 
@@ -220,7 +221,7 @@ write_all(void *userdata, udpai_journal *journal)
     udpa_err err = UDPA_OK;
     earlier_sum *one;
     while (err == UDPA_OK && (one = udpai_map_next(&self->earlier, &at))) {
-        const udpai_tally_state of = {
+        const udpai_load_stats_state of = {
             .cluster = earlier_key(one), .epoch = one->epoch, .elapsed_ns = one->elapsed_ns};
         err = udpai_load_state_save_all(self, &of, one->split);
     }
@@ -238,7 +239,7 @@ note_written(udpai_load_state *self, udpa_err err, udpa_error *error)
 }
 
 static void
-save(udpai_load_state *self, const udpai_tally_state *of, udpai_tally_split *split)
+save(udpai_load_state *self, const udpai_load_stats_state *of, udpai_load_stats_split *split)
 {
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     udpa_err err;
@@ -247,20 +248,22 @@ save(udpai_load_state *self, const udpai_tally_state *of, udpai_tally_split *spl
     } else {
         err = append(self, of, split, false, &error);
         if (err == UDPA_OK && split)
-            udpai_tally_state_made(split);
+            udpai_load_stats_state_made(split);
     }
     note_written(self, err, error);
 }
 
 void
-udpai_load_state_save(udpai_load_state *self, const udpai_tally_state *of, udpai_tally_split *split)
+udpai_load_state_save(udpai_load_state *self,
+                      const udpai_load_stats_state *of,
+                      udpai_load_stats_split *split)
 {
     if (self)
         save(self, of, split);
 }
 
 void
-udpai_load_state_end(udpai_load_state *self, const udpai_tally_state *of)
+udpai_load_state_end(udpai_load_state *self, const udpai_load_stats_state *of)
 {
     if (self)
         save(self, of, NULL);

@@ -5,7 +5,7 @@
 #ifndef UDPAI_LOAD_STATE_H
 #define UDPAI_LOAD_STATE_H
 
-#include "reports/tally_state.h"
+#include "reports/load_stats_state.h"
 
 typedef struct udpai_load_state udpai_load_state;
 
@@ -29,21 +29,21 @@ udpai_load_state *udpai_load_state_close(udpai_load_state *state);
 
 /* The sum that there was of the cluster, and when; the caller has it then. NULL: none. The state
  * may be NULL in all of these. */
-udpai_tally_split *
-udpai_load_state_take(udpai_load_state *state, udpai_str cluster, udpai_tally_state *ret_of);
+udpai_load_stats_split *
+udpai_load_state_take(udpai_load_state *state, udpai_str cluster, udpai_load_stats_state *ret_of);
 /* The name of a cluster below a prefix of which there is a sum that nobody has taken. */
 udpa_bytes *udpai_load_state_find(udpai_load_state *state, udpai_str prefix);
 /* Forgets sums that nobody has taken; returns whether there were any. */
 bool udpai_load_state_forget(udpai_load_state *state);
 
 void udpai_load_state_save(udpai_load_state *state,
-                           const udpai_tally_state *of,
-                           udpai_tally_split *split);
+                           const udpai_load_stats_state *of,
+                           udpai_load_stats_split *split);
 /* There is no such sum any more. */
-void udpai_load_state_end(udpai_load_state *state, const udpai_tally_state *of);
+void udpai_load_state_end(udpai_load_state *state, const udpai_load_stats_state *of);
 /* While it is written anew. */
 udpa_err udpai_load_state_save_all(udpai_load_state *state,
-                                   const udpai_tally_state *of,
-                                   udpai_tally_split *split);
+                                   const udpai_load_stats_state *of,
+                                   udpai_load_stats_split *split);
 
 #endif

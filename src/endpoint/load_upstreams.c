@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "model/client_type.h"
-#include "reports/tally.h"
+#include "reports/load_stats.h"
 
 /* What a server wants to know goes on being counted for so long, if it is lost: it may come back.
  */
@@ -12,6 +12,7 @@
 /* A server that has no LRS gets it with its next version, if ever. */
 #define UNIMPLEMENTED_RETRY_MS 300000
 
+typedef struct udpai_load_upstreams udpai_load_upstreams;
 typedef struct server server;
 
 /* Sums below a prefix that a server wants. */
@@ -32,6 +33,7 @@ struct server {
 };
 
 struct udpai_load_upstreams {
+    udpai_service service;
     udpai_load_upstreams_options options;
     size_t n;
     uint64_t last_link;
@@ -224,12 +226,18 @@ find(udpai_load_upstreams *self, uint64_t link)
     return NULL;
 }
 
-bool
-udpai_load_upstreams_report(udpai_load_upstreams *self, udpai_report *report)
+static udpai_load_upstreams *
+of_service(udpai_service *service)
 {
-    if (!self || report->link < UDPAI_LOAD_LINKS)
+    return UDPAI_CONTAINER_OF(service, udpai_load_upstreams, service);
+}
+
+static bool
+on_report(udpai_service *service, udpai_report *report)
+{
+    if (report->link < UDPAI_LOAD_LINKS)
         return false;
-    server *one = find(self, report->link);
+    server *one = find(of_service(service), report->link);
     if (one && report->kind == UDPAI_REPORT_WANTED)
         take_wanted(one, report);
     else if (one && report->kind == UDPAI_REPORT_CLOSED)
@@ -238,18 +246,45 @@ udpai_load_upstreams_report(udpai_load_upstreams *self, udpai_report *report)
     return true;
 }
 
+static void
+on_event(udpai_service *service, const udpai_service_event *event)
+{
+    udpai_load_upstreams *self = of_service(service);
+    for (size_t i = 0; event->kind == UDPAI_SERVICE_STARTED && i < self->n; i++)
+        dial(&self->servers[i]);
+}
+
 /* ---- coming and going ---- */
 
-udpa_err
-udpai_load_upstreams_new(udpai_load_upstreams **ret_upstreams,
-                         const udpai_load_upstreams_options *options)
+static void
+free_upstreams(udpai_service *service)
 {
+    udpai_load_upstreams *self = of_service(service);
+    for (size_t i = 0; i < self->n; i++) {
+        server *one = &self->servers[i];
+        udpai_timer_cancel(&one->retry);
+        udpai_timer_cancel(&one->patience);
+        end_wants(one, &one->wants);
+        one->config.release_target(one->config.target);
+    }
+    udpai_free(self);
+}
+
+udpa_err
+udpai_load_upstreams_new(udpai_service **ret_upstreams, const udpai_load_upstreams_options *options)
+{
+    static const udpai_service_ops ops = {
+        .on_report = on_report,
+        .on_event = on_event,
+        .free = free_upstreams,
+    };
     if (options->n_servers == 0)
         return UDPA_OK;
     udpai_load_upstreams *self =
         udpai_alloc(sizeof(*self) + options->n_servers * sizeof(self->servers[0]));
     if (!self)
         return UDPA_ERR_NOMEM;
+    self->service.ops = &ops;
     self->options = *options;
     self->n = options->n_servers;
     self->last_link = UDPAI_LOAD_LINKS;
@@ -262,26 +297,6 @@ udpai_load_upstreams_new(udpai_load_upstreams **ret_upstreams,
         udpai_timer_init(&one->patience, on_patience_end);
         udpai_list_init(&one->wants);
     }
-    *ret_upstreams = self;
+    *ret_upstreams = &self->service;
     return UDPA_OK;
-}
-
-void
-udpai_load_upstreams_start(udpai_load_upstreams *self)
-{
-    for (size_t i = 0; self && i < self->n; i++)
-        dial(&self->servers[i]);
-}
-
-void
-udpai_load_upstreams_free(udpai_load_upstreams *self)
-{
-    for (size_t i = 0; self && i < self->n; i++) {
-        server *one = &self->servers[i];
-        udpai_timer_cancel(&one->retry);
-        udpai_timer_cancel(&one->patience);
-        end_wants(one, &one->wants);
-        one->config.release_target(one->config.target);
-    }
-    udpai_free(self);
 }

@@ -5,12 +5,10 @@
 #ifndef UDPAI_LOAD_UPSTREAMS_H
 #define UDPAI_LOAD_UPSTREAMS_H
 
-#include "federation/node.h"
+#include "endpoint/service.h"
 
 /* Links of these servers are above, those of others below. */
 #define UDPAI_LOAD_LINKS (UINT64_C(1) << 63)
-
-typedef struct udpai_load_upstreams udpai_load_upstreams;
 
 typedef struct udpai_load_upstream_config {
     udpai_str source; /* its name; borrowed for as long as the endpoint lives */
@@ -31,15 +29,8 @@ typedef struct udpai_load_upstreams_options {
     void *userdata;
 } udpai_load_upstreams_options;
 
-/* *ret_upstreams: NULL if there are none. */
-udpa_err udpai_load_upstreams_new(udpai_load_upstreams **ret_upstreams,
+/* *ret_upstreams: NULL if there are none. It begins to dial when the endpoint has started. */
+udpa_err udpai_load_upstreams_new(udpai_service **ret_upstreams,
                                   const udpai_load_upstreams_options *options);
-/* Begins to dial; NULL does nothing. */
-void udpai_load_upstreams_start(udpai_load_upstreams *upstreams);
-/* Before the node. */
-void udpai_load_upstreams_free(udpai_load_upstreams *upstreams);
-
-/* True: the report is of one of its links, and was taken. */
-bool udpai_load_upstreams_report(udpai_load_upstreams *upstreams, udpai_report *report);
 
 #endif

@@ -11,12 +11,20 @@
 /* A piece of an answer is closed at this size. */
 #define CHUNK_BYTES ((size_t)512 << 10)
 
-struct udpai_local_acks {
+typedef struct udpai_local_acks {
+    udpai_service service;
+    udpa_endpoint *endpoint; /* NULL: not yet */
     udpai_csds_own shared;
     udpai_csds_own_method methods[UDPAI_OWN_STATUS_METHODS];
     udpai_list all;     /* udpai_taken_notes */
     udpai_list pending; /* updates that are to be answered later */
-};
+} udpai_local_acks;
+
+static udpai_local_acks *
+of(udpai_service *service)
+{
+    return UDPAI_CONTAINER_OF(service, udpai_local_acks, service);
+}
 
 /* A resource that was told of. */
 typedef struct noted {
@@ -52,41 +60,6 @@ noted_key(const void *item)
 
 /* ---- coming and going ---- */
 
-udpai_local_acks *
-udpai_local_acks_new(void)
-{
-    udpai_local_acks *taken = udpai_alloc(sizeof(*taken));
-    if (!taken)
-        return NULL;
-    udpai_list_init(&taken->all);
-    udpai_list_init(&taken->pending);
-    for (size_t i = 0; i < UDPAI_ARRAY_LEN(taken->methods); i++)
-        taken->methods[i] = (udpai_csds_own_method){&taken->shared, .is_fetch = i == 1};
-    return taken;
-}
-
-void
-udpai_local_acks_free(udpai_local_acks *taken)
-{
-    if (!taken)
-        return;
-    UDPAI_LIST_FOREACH_SAFE (at, &taken->pending)
-        udpai_free(UDPAI_LIST_ENTRY(at, pending, node));
-    udpai_free(taken);
-}
-
-void
-udpai_local_acks_methods(udpai_local_acks *taken,
-                         udpai_grpc_method ret_methods[UDPAI_OWN_STATUS_METHODS])
-{
-    for (size_t i = 0; i < UDPAI_OWN_STATUS_METHODS; i++)
-        ret_methods[i] = (udpai_grpc_method){
-            .path = i == 0 ? UDPAI_CSDS_STREAM : UDPAI_CSDS_FETCH,
-            .open = udpai_csds_own_session_new,
-            .context = &taken->methods[i],
-        };
-}
-
 static void
 free_noted(noted *one)
 {
@@ -97,8 +70,9 @@ free_noted(noted *one)
 }
 
 udpai_taken_notes *
-udpai_taken_notes_new(udpai_local_acks *taken, const udpai_selection *selection)
+udpai_taken_notes_new(udpai_service *service, const udpai_selection *selection)
 {
+    udpai_local_acks *taken = of(service);
     udpai_taken_notes *notes = udpai_alloc(sizeof(*notes));
     if (!notes)
         return NULL;
@@ -374,8 +348,9 @@ put_notes(struct answer *answer, const udpai_taken_notes *notes)
     }
 }
 
-udpai_order *
-udpai_local_acks_answer(const udpai_local_acks *taken, const udpai_report *question)
+/* NULL without memory. */
+static udpai_order *
+make_answer(const udpai_local_acks *taken, const udpai_report *question)
 {
     struct answer answer = {.order = udpai_order_new(UDPAI_ORDER_OWN_STATUS),
                             .with_bodies = question->wanted};
@@ -396,4 +371,61 @@ udpai_local_acks_answer(const udpai_local_acks *taken, const udpai_report *quest
             "the answer is larger than %zu bytes: ask with exclude_resource_contents",
             UDPAI_CSDS_OWN_BYTES_MAX);
     return answer.order;
+}
+
+/* Who asks gives up, if there is no memory for an answer. */
+static bool
+on_report(udpai_service *service, udpai_report *report)
+{
+    const udpai_local_acks *taken = of(service);
+    udpai_order *order =
+        report->kind == UDPAI_REPORT_OWN_STATUS ? make_answer(taken, report) : NULL;
+    if (order)
+        udpai_endpoint_order(taken->endpoint, order);
+    return false; /* the node knows nothing of it */
+}
+
+/* ---- as a service ---- */
+
+static void
+free_acks(udpai_service *service)
+{
+    udpai_local_acks *taken = of(service);
+    UDPAI_LIST_FOREACH_SAFE (at, &taken->pending)
+        udpai_free(UDPAI_LIST_ENTRY(at, pending, node));
+    udpai_free(taken);
+}
+
+udpai_service *
+udpai_local_acks_new(void)
+{
+    static const udpai_service_ops ops = {.on_report = on_report, .free = free_acks};
+    udpai_local_acks *taken = udpai_alloc(sizeof(*taken));
+    if (!taken)
+        return NULL;
+    taken->service.ops = &ops;
+    udpai_list_init(&taken->all);
+    udpai_list_init(&taken->pending);
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(taken->methods); i++)
+        taken->methods[i] = (udpai_csds_own_method){&taken->shared, .is_fetch = i == 1};
+    return &taken->service;
+}
+
+void
+udpai_local_acks_attach(udpai_service *service, udpa_endpoint *endpoint)
+{
+    of(service)->endpoint = endpoint;
+}
+
+void
+udpai_local_acks_methods(udpai_service *service,
+                         udpai_grpc_method ret_methods[UDPAI_OWN_STATUS_METHODS])
+{
+    udpai_local_acks *taken = of(service);
+    for (size_t i = 0; i < UDPAI_OWN_STATUS_METHODS; i++)
+        ret_methods[i] = (udpai_grpc_method){
+            .path = i == 0 ? UDPAI_CSDS_STREAM : UDPAI_CSDS_FETCH,
+            .open = udpai_csds_own_session_new,
+            .context = &taken->methods[i],
+        };
 }

@@ -4,27 +4,24 @@
 #ifndef UDPAI_LOCAL_ACKS_H
 #define UDPAI_LOCAL_ACKS_H
 
-#include "federation/node.h"
-#include "transport/grpc/stream_thread.h"
+#include "endpoint/host.h"
 
 #define UDPAI_OWN_STATUS_METHODS 2
 
-/* Of an endpoint. */
-typedef struct udpai_local_acks udpai_local_acks;
-/* Of one of its subscriptions. */
+/* Of one of the subscriptions of an endpoint. */
 typedef struct udpai_taken_notes udpai_taken_notes;
 
-udpai_local_acks *udpai_local_acks_new(void); /* NULL without memory */
-/* After the stream thread has ended, and its subscriptions. */
-void udpai_local_acks_free(udpai_local_acks *taken);
+/* As a service; freed after the stream thread and the subscriptions have ended. NULL without
+ * memory. */
+udpai_service *udpai_local_acks_new(void);
+/* Where it sends its answers; before anybody asks. */
+void udpai_local_acks_attach(udpai_service *taken, udpa_endpoint *endpoint);
 /* The methods by which it is served. They refer to it. */
-void udpai_local_acks_methods(udpai_local_acks *taken,
+void udpai_local_acks_methods(udpai_service *taken,
                               udpai_grpc_method ret_methods[UDPAI_OWN_STATUS_METHODS]);
-/* The answer to UDPAI_REPORT_OWN_STATUS; NULL without memory. */
-udpai_order *udpai_local_acks_answer(const udpai_local_acks *taken, const udpai_report *question);
 
 /* NULL without memory; of the names copies are kept. */
-udpai_taken_notes *udpai_taken_notes_new(udpai_local_acks *taken, const udpai_selection *selection);
+udpai_taken_notes *udpai_taken_notes_new(udpai_service *taken, const udpai_selection *selection);
 void udpai_taken_notes_set_local(udpai_taken_notes *notes, const udpai_local_subscription *local);
 /* NULL does nothing, here and below. */
 void udpai_taken_notes_free(udpai_taken_notes *notes);

@@ -4,7 +4,7 @@
 #include <pthread.h>
 
 #include "base/alloc.h"
-#include "endpoint/endpoint_internal.h"
+#include "endpoint/host.h"
 #include "endpoint/orca.h"
 #include "xds/orca.h"
 
@@ -12,11 +12,18 @@ _Static_assert(UDPA_ORCA_NAMED_MAX == UDPAI_ORCA_NAMED_MAX &&
                    UDPA_ORCA_NAME_MAX == UDPAI_ORCA_NAME_MAX,
                "the public header says what the code does");
 
-struct udpai_orca_board {
+typedef struct udpai_orca_board {
+    udpai_service service;
     pthread_mutex_t mutex;       /* held for a few instructions */
     udpai_orca_metrics *metrics; /* NULL: nothing is known */
-    udpai_orca_service service;
-};
+    udpai_orca_service served;
+} udpai_orca_board;
+
+static udpai_orca_board *
+of(udpai_service *service)
+{
+    return UDPAI_CONTAINER_OF(service, udpai_orca_board, service);
+}
 
 /* ---- the board ---- */
 
@@ -41,34 +48,35 @@ replace(udpai_orca_board *board, udpai_orca_metrics *metrics)
     udpai_orca_metrics_unref(old);
 }
 
-udpai_orca_board *
+static void
+free_board(udpai_service *service)
+{
+    udpai_orca_board *board = of(service);
+    udpai_orca_metrics_unref(board->metrics);
+    pthread_mutex_destroy(&board->mutex);
+    udpai_free(board);
+}
+
+udpai_service *
 udpai_orca_board_new(void)
 {
+    static const udpai_service_ops ops = {.free = free_board};
     udpai_orca_board *board = udpai_alloc(sizeof(*board));
     if (!board)
         return NULL;
     pthread_mutex_init(&board->mutex, NULL);
-    board->service = (udpai_orca_service){get, board};
-    return board;
-}
-
-udpai_orca_board *
-udpai_orca_board_free(udpai_orca_board *board)
-{
-    if (!board)
-        return NULL;
-    udpai_orca_metrics_unref(board->metrics);
-    pthread_mutex_destroy(&board->mutex);
-    udpai_free(board);
-    return NULL;
+    board->service.ops = &ops;
+    board->served = (udpai_orca_service){get, board};
+    return &board->service;
 }
 
 void
-udpai_orca_board_methods(udpai_orca_board *board, udpai_grpc_method ret_methods[UDPAI_ORCA_METHODS])
+udpai_orca_board_methods(udpai_service *service, udpai_grpc_method ret_methods[UDPAI_ORCA_METHODS])
 {
-    ret_methods[0] = (udpai_grpc_method){UDPAI_ORCA_PATH, udpai_orca_session_new, &board->service};
+    udpai_orca_board *board = of(service);
+    ret_methods[0] = (udpai_grpc_method){UDPAI_ORCA_PATH, udpai_orca_session_new, &board->served};
     ret_methods[1] =
-        (udpai_grpc_method){UDPAI_ORCA_V1_PATH, udpai_orca_v1_session_new, &board->service};
+        (udpai_grpc_method){UDPAI_ORCA_V1_PATH, udpai_orca_v1_session_new, &board->served};
 }
 
 /* ---- setting ---- */
@@ -136,7 +144,8 @@ udpa_err
 udpa_orca_set(udpa_endpoint *endpoint, const udpa_orca_metrics *metrics, udpa_error **ret_error)
 {
     udpai_orca_metrics *made = NULL;
-    if (!endpoint->orca)
+    udpai_service *board = udpai_endpoint_service(endpoint, UDPAI_PLACE_ORCA_BOARD);
+    if (!board)
         return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
                           "nobody can ask an endpoint that does not listen: give it a "
                           "listen_address");
@@ -147,6 +156,6 @@ udpa_orca_set(udpa_endpoint *endpoint, const udpa_orca_metrics *metrics, udpa_er
                           metrics->struct_size);
     udpa_err err = metrics ? make_metrics(&made, metrics, ret_error) : UDPA_OK;
     if (err == UDPA_OK)
-        replace(endpoint->orca, made);
+        replace(of(board), made);
     return udpai_fail_code(ret_error, err);
 }

@@ -3,17 +3,14 @@
 #ifndef UDPAI_ENDPOINT_ORCA_H
 #define UDPAI_ENDPOINT_ORCA_H
 
-#include "transport/grpc/stream_thread.h"
+#include "endpoint/host.h"
 
 #define UDPAI_ORCA_METHODS 2
 
-typedef struct udpai_orca_board udpai_orca_board;
-
-udpai_orca_board *udpai_orca_board_new(void); /* NULL without memory */
-/* After the stream thread has ended. */
-udpai_orca_board *udpai_orca_board_free(udpai_orca_board *board);
+/* As a service; freed after the stream thread has ended. NULL without memory. */
+udpai_service *udpai_orca_board_new(void);
 /* The methods by which it is served. They refer to it. */
-void udpai_orca_board_methods(udpai_orca_board *board,
+void udpai_orca_board_methods(udpai_service *board,
                               udpai_grpc_method ret_methods[UDPAI_ORCA_METHODS]);
 
 #endif

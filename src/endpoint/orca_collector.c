@@ -30,7 +30,7 @@ typedef struct backend {
 
 /* What a resource says. */
 struct collection {
-    udpai_orca_collector *owner;
+    struct udpai_orca_collector *owner;
     udpa_bytes *cluster, *credential;
     UDPAI_VECTOR(backend *) backends; /* sorted by address and port */
 };
@@ -41,7 +41,8 @@ typedef struct want {
     char text[];
 } want;
 
-struct udpai_orca_collector {
+typedef struct udpai_orca_collector {
+    udpai_service service;
     udpai_orca_collector_options options;
     udpai_allowlist allowlist;
     udpai_local_subscription *subscription;
@@ -52,7 +53,13 @@ struct udpai_orca_collector {
     uint64_t last_link;
     udpai_arena arena;
     udpai_log_limit log;
-};
+} udpai_orca_collector;
+
+static udpai_orca_collector *
+of_service(udpai_service *service)
+{
+    return UDPAI_CONTAINER_OF(service, udpai_orca_collector, service);
+}
 
 static udpai_str
 collection_key(const void *item)
@@ -226,22 +233,21 @@ note_want(udpai_orca_collector *self, udpai_str text)
     return false;
 }
 
-void
-udpai_orca_collector_wanted(udpai_orca_collector *self,
-                            udpai_str type_url,
-                            udpai_str text,
-                            bool wanted)
+static void
+on_event(udpai_service *service, const udpai_service_event *event)
 {
-    if (!self || !udpai_str_eq(type_url, UDPAI_STR(UDPAI_TYPE_ORCA_REPORT)))
+    udpai_orca_collector *self = of_service(service);
+    if (event->kind != UDPAI_SERVICE_DEMAND ||
+        !udpai_str_eq(event->type_url, UDPAI_STR(UDPAI_TYPE_ORCA_REPORT)))
         return;
-    if (wanted) {
-        if (note_want(self, text))
-            count_all(self, text, true);
+    if (event->is_wanted) {
+        if (note_want(self, event->text))
+            count_all(self, event->text, true);
         return;
     }
-    want *one = udpai_map_remove(&self->wants, text);
+    want *one = udpai_map_remove(&self->wants, event->text);
     if (one) /* else there was no memory to want it */
-        count_all(self, text, false);
+        count_all(self, event->text, false);
     udpai_free(one);
 }
 
@@ -274,10 +280,11 @@ take(backend *one, const udpai_report *report)
     }
 }
 
-bool
-udpai_orca_collector_report(udpai_orca_collector *self, udpai_report *report)
+static bool
+on_report(udpai_service *service, udpai_report *report)
 {
-    if (!self || report->link < UDPAI_ORCA_LINKS)
+    const udpai_orca_collector *self = of_service(service);
+    if (report->link < UDPAI_ORCA_LINKS)
         return false;
     backend *one =
         udpai_map_get(&self->links, (udpai_str){(const char *)&report->link, sizeof(report->link)});
@@ -561,34 +568,10 @@ fill(udpai_orca_collector *self)
                : err;
 }
 
-udpa_err
-udpai_orca_collector_new(udpai_orca_collector **ret_collector,
-                         const udpai_orca_collector_options *options)
+static void
+free_collector(udpai_service *service)
 {
-    if (options->rules.n_authorities == 0)
-        return UDPA_OK;
-    udpai_orca_collector *self = udpai_alloc(sizeof(*self));
-    if (!self)
-        return UDPA_ERR_NOMEM;
-    self->options = *options;
-    self->last_link = UDPAI_ORCA_LINKS;
-    udpai_map_init(&self->collections, collection_key);
-    udpai_map_init(&self->wants, want_key);
-    udpai_map_init(&self->links, link_key);
-    udpai_arena_init(&self->arena);
-    udpa_err err = fill(self);
-    if (err == UDPA_OK)
-        *ret_collector = self;
-    else
-        udpai_orca_collector_free(self);
-    return err;
-}
-
-void
-udpai_orca_collector_free(udpai_orca_collector *self)
-{
-    if (!self)
-        return;
+    udpai_orca_collector *self = of_service(service);
     size_t at = 0;
     collection *each;
     while ((each = udpai_map_next(&self->collections, &at)))
@@ -605,4 +588,32 @@ udpai_orca_collector_free(udpai_orca_collector *self)
     udpai_allowlist_done(&self->allowlist);
     udpai_arena_done(&self->arena);
     udpai_free(self);
+}
+
+udpa_err
+udpai_orca_collector_new(udpai_service **ret_collector, const udpai_orca_collector_options *options)
+{
+    static const udpai_service_ops ops = {
+        .on_report = on_report,
+        .on_event = on_event,
+        .free = free_collector,
+    };
+    if (options->rules.n_authorities == 0)
+        return UDPA_OK;
+    udpai_orca_collector *self = udpai_alloc(sizeof(*self));
+    if (!self)
+        return UDPA_ERR_NOMEM;
+    self->service.ops = &ops;
+    self->options = *options;
+    self->last_link = UDPAI_ORCA_LINKS;
+    udpai_map_init(&self->collections, collection_key);
+    udpai_map_init(&self->wants, want_key);
+    udpai_map_init(&self->links, link_key);
+    udpai_arena_init(&self->arena);
+    udpa_err err = fill(self);
+    if (err == UDPA_OK)
+        *ret_collector = &self->service;
+    else
+        free_collector(&self->service);
+    return err;
 }

@@ -5,13 +5,11 @@
 #ifndef UDPAI_ORCA_COLLECTOR_H
 #define UDPAI_ORCA_COLLECTOR_H
 
-#include "federation/node.h"
+#include "endpoint/service.h"
 #include "xds/orca.h"
 
 /* Links of backends are above, those of the node below. */
 #define UDPAI_ORCA_LINKS (UINT64_C(1) << 62)
-
-typedef struct udpai_orca_collector udpai_orca_collector;
 
 /* How a backend is reached. */
 typedef struct udpai_orca_reach {
@@ -51,17 +49,7 @@ typedef struct udpai_orca_collector_options {
 } udpai_orca_collector_options;
 
 /* *ret_collector: NULL if nobody's resources are followed. */
-udpa_err udpai_orca_collector_new(udpai_orca_collector **ret_collector,
+udpa_err udpai_orca_collector_new(udpai_service **ret_collector,
                                   const udpai_orca_collector_options *options);
-/* Before the node. */
-void udpai_orca_collector_free(udpai_orca_collector *collector);
-
-/* Somebody wants it, or nobody does any more; see udpai_node_env. NULL does nothing. */
-void udpai_orca_collector_wanted(udpai_orca_collector *collector,
-                                 udpai_str type_url,
-                                 udpai_str text,
-                                 bool wanted);
-/* True: the report is of one of its links, and was taken. */
-bool udpai_orca_collector_report(udpai_orca_collector *collector, udpai_report *report);
 
 #endif

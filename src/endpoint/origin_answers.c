@@ -19,11 +19,12 @@ answer(void *userdata, udpai_str name)
     const udpa_endpoint *endpoint = userdata;
     udpai_origins_question question;
     (void)udpai_origins_question_parse(name, &question);
-    return udpai_node_describe_origins(endpoint->node, question.type_name, question.name);
+    return udpai_node_describe_origins(udpai_endpoint_node(endpoint), question.type_name,
+                                       question.name);
 }
 
 udpa_err
-udpai_origin_answers_new(udpai_answers **ret_answers, udpa_endpoint *endpoint)
+udpai_origin_answers_new(udpai_service **ret_answers, udpa_endpoint *endpoint)
 {
     const udpai_answers_config config = {
         .type_url = UDPAI_ORIGINS_TYPE,

@@ -4,7 +4,9 @@
 #include <udpa/publish.h>
 
 #include "base/alloc.h"
-#include "endpoint/endpoint_internal.h"
+#include "endpoint/host.h"
+#include "endpoint/local.h"
+#include "endpoint/type.h"
 #include "loop/clock.h"
 #include "model/name.h"
 
@@ -38,10 +40,22 @@ typedef struct udpai_publishing {
     void *userdata;
 } udpai_publishing;
 
+typedef struct publications {
+    udpai_service service;
+    udpa_endpoint *endpoint;
+    udpai_list outlets;
+} publications;
+
 struct udpa_receipt {
     const udpai_publication *publication; /* as published, or as judged */
     const udpa_error *error;
 };
+
+static publications *
+of(udpai_service *service)
+{
+    return UDPAI_CONTAINER_OF(service, publications, service);
+}
 
 /* ---- receipts ---- */
 
@@ -80,9 +94,9 @@ udpa_receipt_refusal(const udpa_receipt *receipt, size_t index)
 /* ---- outlets ---- */
 
 static udpai_outlet *
-get_outlet(udpa_endpoint *endpoint, udpai_str source)
+get_outlet(publications *all, udpai_str source)
 {
-    UDPAI_LIST_FOREACH (at, &endpoint->outlets) {
+    UDPAI_LIST_FOREACH (at, &all->outlets) {
         udpai_outlet *outlet = UDPAI_LIST_ENTRY(at, udpai_outlet, node);
         if (udpai_str_eq(udpai_bytes_view(outlet->source), source))
             return outlet;
@@ -92,10 +106,10 @@ get_outlet(udpa_endpoint *endpoint, udpai_str source)
         udpai_free(outlet);
         return NULL;
     }
-    outlet->endpoint = endpoint;
+    outlet->endpoint = all->endpoint;
     udpai_list_init(&outlet->publishings);
     udpai_list_init(&outlet->node);
-    udpai_list_append(&endpoint->outlets, &outlet->node);
+    udpai_list_append(&all->outlets, &outlet->node);
     return outlet;
 }
 
@@ -140,9 +154,9 @@ find_in(const udpai_outlet *outlet, uint64_t ticket)
 }
 
 static udpai_publishing *
-find(const udpa_endpoint *endpoint, uint64_t ticket)
+find(const publications *all, uint64_t ticket)
 {
-    UDPAI_LIST_FOREACH (at, &endpoint->outlets) {
+    UDPAI_LIST_FOREACH (at, &all->outlets) {
         udpai_publishing *found = find_in(UDPAI_LIST_ENTRY(at, udpai_outlet, node), ticket);
         if (found)
             return found;
@@ -150,19 +164,18 @@ find(const udpa_endpoint *endpoint, uint64_t ticket)
     return NULL;
 }
 
-void
-udpai_publications_receipt(udpa_endpoint *endpoint,
-                           uint64_t ticket,
-                           const udpai_publication *publication,
-                           const udpa_error *error)
+/* What is judged of a publication that nobody waits for any more is dropped. */
+static void
+on_event(udpai_service *service, const udpai_service_event *event)
 {
-    udpai_publishing *publishing = find(endpoint, ticket);
+    udpai_publishing *publishing =
+        event->kind == UDPAI_SERVICE_RECEIPT ? find(of(service), event->ticket) : NULL;
     if (!publishing)
-        return; /* nobody waits for it any more */
-    if (error)
+        return;
+    if (event->error)
         set_under_way(publishing, 0); /* the stream has ended: again on the next */
     else
-        finish(publishing, publication, NULL);
+        finish(publishing, event->publication, NULL);
 }
 
 static void
@@ -176,27 +189,11 @@ on_deadline(udpai_timer *timer)
         udpai_endpoint_order(endpoint, UDPAI_TAKE(publishing->forget));
     }
     UDPA_AUTO(udpa_error_unref)
-    udpa_error *error =
-        udpa_error_new(UDPA_ERR_DEADLINE, udpai_node_source_error(endpoint->node, source),
-                       "no receipt from source '%.*s' within %llu ms", (int)source.len, source.data,
-                       (unsigned long long)publishing->timeout_ms);
+    udpa_error *error = udpa_error_new(
+        UDPA_ERR_DEADLINE, udpai_node_source_error(udpai_endpoint_node(endpoint), source),
+        "no receipt from source '%.*s' within %llu ms", (int)source.len, source.data,
+        (unsigned long long)publishing->timeout_ms);
     finish(publishing, NULL, error);
-}
-
-void
-udpai_publications_end(udpa_endpoint *endpoint)
-{
-    UDPA_AUTO(udpa_error_unref)
-    udpa_error *error =
-        udpa_error_new(UDPA_ERR_CLOSED, NULL, "the endpoint was closed before a receipt came");
-    udpai_list *at;
-    while ((at = udpai_list_pop(&endpoint->outlets))) {
-        udpai_outlet *outlet = UDPAI_LIST_ENTRY(at, udpai_outlet, node);
-        while (!udpai_list_empty(&outlet->publishings))
-            finish(UDPAI_LIST_ENTRY(outlet->publishings.next, udpai_publishing, node), NULL, error);
-        udpa_bytes_unref(outlet->source);
-        udpai_free(outlet);
-    }
 }
 
 /* ---- publishing ---- */
@@ -221,17 +218,19 @@ publish(udpai_publishing *publishing)
     const udpai_outlet *outlet = publishing->outlet;
     udpai_publication *copy = copy_for_stream(publishing->publication);
     if (copy)
-        set_under_way(publishing, udpai_node_publish(outlet->endpoint->node,
+        set_under_way(publishing, udpai_node_publish(udpai_endpoint_node(outlet->endpoint),
                                                      udpai_bytes_view(outlet->source), copy));
     return publishing->ticket != 0;
 }
 
-void
-udpai_publications_run(udpa_endpoint *endpoint)
+static void
+run(udpai_service *service)
 {
-    UDPAI_LIST_FOREACH (in_endpoint, &endpoint->outlets) {
+    const publications *all = of(service);
+    UDPAI_LIST_FOREACH (in_endpoint, &all->outlets) {
         const udpai_outlet *outlet = UDPAI_LIST_ENTRY(in_endpoint, udpai_outlet, node);
-        if (!udpai_node_may_publish_to(endpoint->node, udpai_bytes_view(outlet->source)))
+        if (!udpai_node_may_publish_to(udpai_endpoint_node(all->endpoint),
+                                       udpai_bytes_view(outlet->source)))
             continue;
         UDPAI_LIST_FOREACH (at, &outlet->publishings) {
             udpai_publishing *publishing = UDPAI_LIST_ENTRY(at, udpai_publishing, node);
@@ -301,13 +300,15 @@ choose_outlet(udpa_endpoint *endpoint,
               udpa_error **ret_error)
 {
     udpai_str source = udpai_str_from(options->source);
-    if (!options->source && !udpai_node_only_source(endpoint->node, &source))
+    const udpai_node *node = udpai_endpoint_node(endpoint);
+    if (!options->source && !udpai_node_only_source(node, &source))
         return udpai_fail(ret_error, UDPA_ERR_INVAL,
                           "the endpoint has not just one source: name the one to publish to");
-    if (!udpai_node_has_source(endpoint->node, source))
+    if (!udpai_node_has_source(node, source))
         return udpai_fail(ret_error, UDPA_ERR_INVAL, "there is no source '%.*s' to publish to",
                           (int)source.len, source.data);
-    *ret_outlet = get_outlet(endpoint, source);
+    *ret_outlet =
+        get_outlet(of(udpai_endpoint_service(endpoint, UDPAI_PLACE_PUBLICATIONS)), source);
     return *ret_outlet ? UDPA_OK : udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
 }
 
@@ -328,7 +329,7 @@ udpa_err
 udpa_publish(udpa_endpoint *endpoint, const udpa_publish_options *options, udpa_error **ret_error)
 {
     udpa_err err = check(options, ret_error);
-    if (err == UDPA_OK && endpoint->is_closing)
+    if (err == UDPA_OK && udpai_endpoint_is_closing(endpoint))
         err = udpai_fail(ret_error, UDPA_ERR_CLOSED, "the endpoint is being closed");
     udpai_outlet *outlet = NULL;
     if (err == UDPA_OK)
@@ -352,9 +353,53 @@ udpa_publish(udpa_endpoint *endpoint, const udpa_publish_options *options, udpa_
         return err;
     }
     /* The wheel is not brought to the present here: that may call back. */
-    udpai_timer_set(udpai_loop_wheel_get(endpoint->wheel), &publishing->deadline,
+    udpai_timer_set(udpai_endpoint_wheel(endpoint), &publishing->deadline,
                     udpai_monotonic_ms() + publishing->timeout_ms);
     udpai_list_append(&outlet->publishings, &publishing->node);
     udpai_endpoint_touch(endpoint);
+    return UDPA_OK;
+}
+
+/* ---- coming and going ---- */
+
+static void
+end(udpai_service *service)
+{
+    publications *all = of(service);
+    UDPA_AUTO(udpa_error_unref)
+    udpa_error *error =
+        udpa_error_new(UDPA_ERR_CLOSED, NULL, "the endpoint was closed before a receipt came");
+    udpai_list *at;
+    while ((at = udpai_list_pop(&all->outlets))) {
+        udpai_outlet *outlet = UDPAI_LIST_ENTRY(at, udpai_outlet, node);
+        while (!udpai_list_empty(&outlet->publishings))
+            finish(UDPAI_LIST_ENTRY(outlet->publishings.next, udpai_publishing, node), NULL, error);
+        udpa_bytes_unref(outlet->source);
+        udpai_free(outlet);
+    }
+}
+
+static void
+free_publications(udpai_service *service)
+{
+    udpai_free(of(service));
+}
+
+udpa_err
+udpai_publications_new(udpai_service **ret_publications, udpa_endpoint *endpoint)
+{
+    static const udpai_service_ops ops = {
+        .on_event = on_event,
+        .run = run,
+        .end = end,
+        .free = free_publications,
+    };
+    publications *all = udpai_alloc(sizeof(*all));
+    if (!all)
+        return UDPA_ERR_NOMEM;
+    all->service.ops = &ops;
+    all->endpoint = endpoint;
+    udpai_list_init(&all->outlets);
+    *ret_publications = &all->service;
     return UDPA_OK;
 }

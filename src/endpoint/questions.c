@@ -5,7 +5,8 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/map.h"
-#include "endpoint/endpoint_internal.h"
+#include "endpoint/answers.h"
+#include "endpoint/status.h"
 #include "session/acknowledgement.h"
 
 #define INTERVAL_MS 200
@@ -21,14 +22,15 @@ typedef struct question {
     udpa_resource *answer; /* NULL: none yet */
 } question;
 
-struct udpai_questions {
+typedef struct udpai_questions {
+    udpai_service service;
     udpa_endpoint *endpoint;
     udpai_timer timer;
     udpai_map all; /* of question */
     size_t at;     /* of the round: those before it were asked */
     bool is_again; /* somebody has asked since the round began */
     udpai_log_limit refusals;
-};
+} udpai_questions;
 
 static udpai_str
 type_url(void)
@@ -55,7 +57,7 @@ free_question(question *one)
 static void
 set_timer(udpai_questions *questions, uint64_t delay_ms)
 {
-    udpai_wheel *wheel = udpai_loop_wheel_get(questions->endpoint->wheel);
+    udpai_wheel *wheel = udpai_endpoint_wheel(questions->endpoint);
     udpai_timer_set(wheel, &questions->timer, wheel->now_ms + delay_ms);
 }
 
@@ -105,8 +107,8 @@ publish(udpai_questions *questions)
     while (made && (one = udpai_map_next(&questions->all, &at)))
         if (one->answer)
             answers.items[answers.n++] = one->answer;
-    if (!made || udpai_node_set_own(questions->endpoint->node, type_url(), answers.items,
-                                    answers.n) != UDPA_OK)
+    if (!made || udpai_node_set_own(udpai_endpoint_node(questions->endpoint), type_url(),
+                                    answers.items, answers.n) != UDPA_OK)
         udpai_log(UDPA_LOG_WARNING, "status",
                   "questions about acknowledgements are not answered: %s",
                   udpa_err_text(UDPA_ERR_NOMEM));
@@ -144,7 +146,7 @@ static void
 refuse(udpai_questions *questions, const char *why)
 {
     unsigned n_suppressed;
-    uint64_t now_ms = udpai_loop_wheel_get(questions->endpoint->wheel)->now_ms;
+    uint64_t now_ms = udpai_endpoint_wheel(questions->endpoint)->now_ms;
     if (udpai_log_allow(&questions->refusals, now_ms, &n_suppressed))
         udpai_log(
             UDPA_LOG_WARNING, "status",
@@ -192,9 +194,10 @@ end(udpai_questions *questions, udpai_str name)
     publish(questions);
 }
 
-void
-udpai_questions_report(udpai_questions *questions, const udpai_report *report)
+static bool
+on_report(udpai_service *service, udpai_report *report)
 {
+    udpai_questions *questions = UDPAI_CONTAINER_OF(service, udpai_questions, service);
     const udpai_subscription_message *message = report->subscription;
     if (report->kind == UDPAI_REPORT_ACKNOWLEDGEMENTS)
         take_answers(questions, report);
@@ -205,32 +208,15 @@ udpai_questions_report(udpai_questions *questions, const udpai_report *report)
         else
             end(questions, message->names[0]);
     }
+    return false; /* the node subscribes, too */
 }
 
 /* ---- coming and going ---- */
 
-udpa_err
-udpai_questions_new(udpai_questions **ret_questions, udpa_endpoint *endpoint)
+static void
+free_questions(udpai_service *service)
 {
-    udpai_questions *questions = udpai_alloc(sizeof(*questions));
-    if (!questions)
-        return UDPA_ERR_NOMEM;
-    questions->endpoint = endpoint;
-    udpai_timer_init(&questions->timer, on_timer);
-    udpai_map_init(&questions->all, name_key);
-    udpa_err err = udpai_node_expect_own(endpoint->node, type_url(), true);
-    if (err == UDPA_OK)
-        *ret_questions = questions;
-    else
-        udpai_questions_free(questions);
-    return err;
-}
-
-void
-udpai_questions_free(udpai_questions *questions)
-{
-    if (!questions)
-        return;
+    udpai_questions *questions = UDPAI_CONTAINER_OF(service, udpai_questions, service);
     size_t at = 0;
     question *one;
     while ((one = udpai_map_next(&questions->all, &at)))
@@ -238,4 +224,23 @@ udpai_questions_free(udpai_questions *questions)
     udpai_map_done(&questions->all);
     udpai_timer_cancel(&questions->timer);
     udpai_free(questions);
+}
+
+udpa_err
+udpai_questions_new(udpai_service **ret_questions, udpa_endpoint *endpoint)
+{
+    static const udpai_service_ops ops = {.on_report = on_report, .free = free_questions};
+    udpai_questions *questions = udpai_alloc(sizeof(*questions));
+    if (!questions)
+        return UDPA_ERR_NOMEM;
+    questions->service.ops = &ops;
+    questions->endpoint = endpoint;
+    udpai_timer_init(&questions->timer, on_timer);
+    udpai_map_init(&questions->all, name_key);
+    udpa_err err = udpai_node_expect_own(udpai_endpoint_node(endpoint), type_url(), true);
+    if (err == UDPA_OK)
+        *ret_questions = &questions->service;
+    else
+        free_questions(&questions->service);
+    return err;
 }

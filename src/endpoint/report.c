@@ -10,7 +10,9 @@
 #include "base/percent.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
-#include "endpoint/endpoint_internal.h"
+#include "endpoint/host.h"
+#include "endpoint/reporting.h"
+#include "endpoint/type.h"
 #include "federation/reporting.h"
 #include "loop/clock.h"
 #include "model/name.h"
@@ -32,10 +34,25 @@ typedef struct udpai_own_report {
     udpai_timer renewal;
 } udpai_own_report;
 
-struct udpai_own_reports {
+typedef struct udpai_own_reports {
+    udpai_service service;
     udpai_map all; /* by key */
     char *client;  /* what stands behind what is spoken of: a slash and the node id */
-};
+} udpai_own_reports;
+
+static udpai_own_reports *
+of(udpai_service *service)
+{
+    return UDPAI_CONTAINER_OF(service, udpai_own_reports, service);
+}
+
+/* NULL: the endpoint is being made, or ends. */
+static udpai_own_reports *
+of_endpoint(const udpa_endpoint *endpoint)
+{
+    udpai_service *service = udpai_endpoint_service(endpoint, UDPAI_PLACE_OWN_REPORTS);
+    return service ? of(service) : NULL;
+}
 
 static udpai_str
 report_key(const void *item)
@@ -71,18 +88,18 @@ make_client(udpai_str node_id)
 }
 
 char *
-udpai_report_name(const udpai_own_reports *reports, udpai_str about)
+udpai_report_name(const udpa_endpoint *endpoint, udpai_str about)
 {
     udpai_strbuf name = {0};
     udpai_strbuf_str(&name, about);
-    udpai_strbuf_puts(&name, reports->client);
+    udpai_strbuf_puts(&name, of_endpoint(endpoint)->client);
     return udpai_strbuf_take(&name);
 }
 
 udpai_str
-udpai_report_about(const udpai_own_reports *reports, udpai_str name)
+udpai_report_about(const udpa_endpoint *endpoint, udpai_str name)
 {
-    udpai_str client = udpai_str_from(reports->client);
+    udpai_str client = udpai_str_from(of_endpoint(endpoint)->client);
     if (name.len <= client.len ||
         memcmp(name.data + name.len - client.len, client.data, client.len) != 0)
         return (udpai_str){NULL, 0};
@@ -95,7 +112,7 @@ static void
 set_renewal(udpai_own_report *report)
 {
     /* The wheel is not brought to the present here: that may call back. */
-    udpai_timer_set(udpai_loop_wheel_get(report->endpoint->wheel), &report->renewal,
+    udpai_timer_set(udpai_endpoint_wheel(report->endpoint), &report->renewal,
                     udpai_monotonic_ms() + udpa_resource_ttl_ms(report->resource) / 2);
 }
 
@@ -105,40 +122,13 @@ on_renewal(udpai_timer *timer)
 {
     udpai_own_report *report = UDPAI_CONTAINER_OF(timer, udpai_own_report, renewal);
     udpa_error *error = NULL;
-    if (udpai_node_report_own(report->endpoint->node, report->resource, &error) != UDPA_OK)
+    if (udpai_node_report_own(udpai_endpoint_node(report->endpoint), report->resource, &error) !=
+        UDPA_OK)
         udpai_log(UDPA_LOG_DEBUG, "report", "'%s' is not renewed: %s",
                   udpa_resource_name(report->resource), udpa_error_message(error));
     udpa_error_unref(error);
     set_renewal(report);
     udpai_endpoint_touch(report->endpoint);
-}
-
-udpai_own_reports *
-udpai_own_reports_new(udpai_str node_id)
-{
-    udpai_own_reports *reports = udpai_alloc(sizeof(*reports));
-    if (!reports)
-        return NULL;
-    udpai_map_init(&reports->all, report_key);
-    reports->client = make_client(node_id);
-    if (reports->client)
-        return reports;
-    udpai_own_reports_free(reports);
-    return NULL;
-}
-
-void
-udpai_own_reports_free(udpai_own_reports *reports)
-{
-    size_t at = 0;
-    udpai_own_report *report;
-    if (!reports)
-        return;
-    while ((report = udpai_map_next(&reports->all, &at)))
-        free_report(report);
-    udpai_map_done(&reports->all);
-    udpai_free(reports->client);
-    udpai_free(reports);
 }
 
 /* ---- reporting ---- */
@@ -196,8 +186,7 @@ make_resource(const udpa_endpoint *endpoint,
               udpa_error **ret_error)
 {
     UDPAI_AUTO_FREE char *type_url = udpai_type_url_complete(options->type_url);
-    UDPAI_AUTO_FREE char *name =
-        udpai_report_name(endpoint->own_reports, udpai_str_from(options->about));
+    UDPAI_AUTO_FREE char *name = udpai_report_name(endpoint, udpai_str_from(options->about));
     if (!type_url || !name)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     udpa_resource_spec spec = UDPA_RESOURCE_SPEC_INIT;
@@ -224,7 +213,7 @@ get_report(udpa_endpoint *endpoint,
            udpai_own_report **ret_report,
            udpa_error **ret_error)
 {
-    udpai_map *all = &endpoint->own_reports->all;
+    udpai_map *all = &of_endpoint(endpoint)->all;
     udpai_strbuf key = {0};
     put_key(&key, udpai_resource_type_url(resource), udpai_resource_name(resource));
     *ret_report = udpai_strbuf_failed(&key) ? NULL : udpai_map_get(all, udpai_strbuf_view(&key));
@@ -257,7 +246,7 @@ get_report(udpa_endpoint *endpoint,
 static void
 drop_report(udpai_own_report *report)
 {
-    udpai_map_remove(&report->endpoint->own_reports->all, report->key);
+    udpai_map_remove(&of_endpoint(report->endpoint)->all, report->key);
     free_report(report);
 }
 
@@ -269,8 +258,9 @@ receipt_source(const udpa_endpoint *endpoint,
                char room[SOURCE_NAME_MAX + 1])
 {
     udpai_str name;
-    if (options->receipt_source || udpai_node_only_source(endpoint->node, &name) ||
-        !udpai_node_reports_to(endpoint->node, resource, &name) || name.len > SOURCE_NAME_MAX)
+    const udpai_node *node = udpai_endpoint_node(endpoint);
+    if (options->receipt_source || udpai_node_only_source(node, &name) ||
+        !udpai_node_reports_to(node, resource, &name) || name.len > SOURCE_NAME_MAX)
         return options->receipt_source;
     memcpy(room, name.data, name.len);
     room[name.len] = '\0';
@@ -297,7 +287,7 @@ ask_for_receipt(udpa_endpoint *endpoint,
 static void
 take_back(udpai_own_report *report, const udpa_resource *resource)
 {
-    udpai_node *node = report->endpoint->node;
+    udpai_node *node = udpai_endpoint_node(report->endpoint);
     if (!report->resource || udpai_node_report_own(node, report->resource, NULL) != UDPA_OK)
         udpai_node_withdraw_own_report(node, udpai_resource_type_url(resource),
                                        udpai_resource_name(resource));
@@ -332,7 +322,7 @@ put_resource(udpai_own_report *report,
     if (options->subject_type_url && !copy_subject(options, &next))
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     report->subject = next;
-    udpa_err err = report_to(endpoint->node, resource, ret_error);
+    udpa_err err = report_to(udpai_endpoint_node(endpoint), resource, ret_error);
     if (err == UDPA_OK && options->receipt) {
         err = ask_for_receipt(endpoint, options, resource, ret_error);
         if (err != UDPA_OK)
@@ -388,7 +378,7 @@ udpa_err
 udpa_report(udpa_endpoint *endpoint, const udpa_report_options *options, udpa_error **ret_error)
 {
     udpa_err err = check(options, ret_error);
-    if (err == UDPA_OK && endpoint->is_closing)
+    if (err == UDPA_OK && udpai_endpoint_is_closing(endpoint))
         err = udpai_fail(ret_error, UDPA_ERR_CLOSED, "the endpoint is being closed");
     return err == UDPA_OK ? udpai_report_put(endpoint, options, ret_error) : err;
 }
@@ -415,13 +405,13 @@ udpai_report_speaks_of(void *userdata,
                        udpai_str *ret_type_url,
                        udpai_str *ret_name)
 {
-    const udpa_endpoint *endpoint = userdata;
+    const udpai_own_reports *reports = of_endpoint(userdata);
     char key[UDPAI_TYPE_URL_MAX + 1 + UDPA_NAME_MAX], *at = key;
     udpai_str_put(&at, udpai_resource_type_url(resource));
     *at++ = '\0';
     udpai_str_put(&at, udpai_resource_name(resource));
     const udpai_own_report *report =
-        udpai_map_get(&endpoint->own_reports->all, (udpai_str){key, (size_t)(at - key)});
+        reports ? udpai_map_get(&reports->all, (udpai_str){key, (size_t)(at - key)}) : NULL;
     if (!report || !report->subject.type_url.data)
         return false;
     *ret_type_url = report->subject.type_url;
@@ -433,11 +423,45 @@ void
 udpa_report_withdraw(udpa_endpoint *endpoint, const char *type_url, const char *about)
 {
     udpai_own_report *report =
-        endpoint->is_closing ? NULL : find(endpoint->own_reports, type_url, about);
+        udpai_endpoint_is_closing(endpoint) ? NULL : find(of_endpoint(endpoint), type_url, about);
     if (!report)
         return;
-    udpai_node_withdraw_own_report(endpoint->node, udpai_resource_type_url(report->resource),
+    udpai_node_withdraw_own_report(udpai_endpoint_node(endpoint),
+                                   udpai_resource_type_url(report->resource),
                                    udpai_resource_name(report->resource));
     drop_report(report);
     udpai_endpoint_touch(endpoint);
+}
+
+/* ---- coming and going ---- */
+
+static void
+free_reports(udpai_service *service)
+{
+    udpai_own_reports *reports = of(service);
+    size_t at = 0;
+    udpai_own_report *report;
+    while ((report = udpai_map_next(&reports->all, &at)))
+        free_report(report);
+    udpai_map_done(&reports->all);
+    udpai_free(reports->client);
+    udpai_free(reports);
+}
+
+udpa_err
+udpai_own_reports_new(udpai_service **ret_reports, udpai_str node_id)
+{
+    static const udpai_service_ops ops = {.free = free_reports};
+    udpai_own_reports *reports = udpai_alloc(sizeof(*reports));
+    if (!reports)
+        return UDPA_ERR_NOMEM;
+    reports->service.ops = &ops;
+    udpai_map_init(&reports->all, report_key);
+    reports->client = make_client(node_id);
+    if (!reports->client) {
+        free_reports(&reports->service);
+        return UDPA_ERR_NOMEM;
+    }
+    *ret_reports = &reports->service;
+    return UDPA_OK;
 }

@@ -9,39 +9,29 @@
 #include <udpa/resource_state.h>
 
 #include "base/util.h"
+#include "endpoint/host.h"
 
 /* Listeners take in messages of 4 MiB; a part of that is left for what stands around a payload. */
 #define UDPAI_REPORT_MAX_BYTES ((size_t)3584 * 1024)
 
-typedef struct udpai_local_demand udpai_local_demand;
-typedef struct udpai_own_reports udpai_own_reports;
-typedef struct udpai_load_reporting udpai_load_reporting;
-typedef struct udpai_states udpai_states;
-
 /* ---- demand.c ---- */
 
-udpai_local_demand *udpai_local_demand_new(void); /* NULL without memory */
-void udpai_local_demand_free(udpai_local_demand *wishes);
-/* From the node. The text is a name, or '*' and a prefix. Nobody is told before the next run. */
-void
-udpai_local_demand_note(udpa_endpoint *endpoint, udpai_str type_url, udpai_str text, bool wanted);
-/* Tells those who watch of what has changed. */
-void udpai_local_demand_run(udpa_endpoint *endpoint);
-/* Does somebody want the report of this name? */
-bool udpai_local_demand_have(const udpai_local_demand *wishes, udpai_str type_url, udpai_str name);
+/* What peers ask of this node's client resources, for those in the process who watch it: they are
+ * notified in each turn. @p notes_it: else nothing is noted. */
+udpa_err udpai_local_demand_new(udpai_service **ret_demand, udpa_endpoint *endpoint, bool notes_it);
+/* Does somebody ask for the report of this name? */
+bool udpai_local_demand_have(const udpa_endpoint *endpoint, udpai_str type_url, udpai_str name);
 
 /* ---- report.c ---- */
 
-/* NULL without memory. */
-udpai_own_reports *udpai_own_reports_new(udpai_str node_id);
-/* Nothing is withdrawn: the node goes, too. */
-void udpai_own_reports_free(udpai_own_reports *reports);
+/* When they are freed nothing is withdrawn: the node goes, too. */
+udpa_err udpai_own_reports_new(udpai_service **ret_reports, udpai_str node_id);
 
 /* The name of a report: what it speaks of, a slash, and the node id as one segment; to be freed
  * with udpai_free(); NULL without memory. */
-char *udpai_report_name(const udpai_own_reports *reports, udpai_str about);
+char *udpai_report_name(const udpa_endpoint *endpoint, udpai_str about);
 /* What a report of this name would speak of; empty: it would not be ours. */
-udpai_str udpai_report_about(const udpai_own_reports *reports, udpai_str name);
+udpai_str udpai_report_about(const udpa_endpoint *endpoint, udpai_str name);
 
 /* What it was said to speak of: views, until it is reported again. A udpai_node_env's, of an
  * endpoint. */
@@ -59,17 +49,5 @@ udpa_err udpai_report_put(udpa_endpoint *endpoint,
 udpa_err udpai_report_put_load(udpa_endpoint *endpoint,
                                const udpa_report_options *options,
                                udpa_error **ret_error);
-
-/* ---- load_report.c ---- */
-
-/* Load is for others than those who were told last. NULL does nothing. */
-void udpai_load_reporting_moved(udpai_load_reporting *reporting);
-
-/* Gives up what udpa_load_report_begin() has begun; NULL does nothing. */
-void udpai_load_reporting_free(udpai_load_reporting *reporting);
-
-/* ---- resource_state.c ---- */
-
-void udpai_states_free(udpai_states *states);
 
 #endif

@@ -8,7 +8,8 @@
 #include "base/map.h"
 #include "base/utf8.h"
 #include "base/vector.h"
-#include "endpoint/endpoint_internal.h"
+#include "endpoint/host.h"
+#include "endpoint/reporting.h"
 #include "loop/clock.h"
 #include "model/name.h"
 
@@ -52,11 +53,18 @@ typedef struct udpai_state {
     UDPAI_VECTOR(udpai_version_state) versions;
 } udpai_state;
 
-struct udpai_states {
+typedef struct udpai_states {
+    udpai_service service;
     udpa_endpoint *endpoint;
     udpai_map by_name;
     udpai_log_limit failures;
-};
+} udpai_states;
+
+static udpai_states *
+of(udpai_service *service)
+{
+    return UDPAI_CONTAINER_OF(service, udpai_states, service);
+}
 
 static udpai_str
 state_key(const void *item)
@@ -81,13 +89,12 @@ free_state(udpai_state *state)
     udpai_free(state);
 }
 
-void
-udpai_states_free(udpai_states *states)
+static void
+free_states(udpai_service *service)
 {
+    udpai_states *states = of(service);
     size_t at = 0;
     udpai_state *state;
-    if (!states)
-        return;
     while ((state = udpai_map_next(&states->by_name, &at)))
         free_state(state);
     udpai_map_done(&states->by_name);
@@ -163,7 +170,7 @@ update_below(udpai_states *states, udpai_str prefix)
     size_t at = 0;
     udpai_state *state;
     while ((state = udpai_map_next(&states->by_name, &at))) {
-        UDPAI_AUTO_FREE char *name = udpai_report_name(states->endpoint->own_reports, state->name);
+        UDPAI_AUTO_FREE char *name = udpai_report_name(states->endpoint, state->name);
         if (name && udpai_prefix_covers(prefix, udpai_str_from(name)))
             update(states, state);
     }
@@ -179,8 +186,7 @@ on_wanted(void *userdata, const udpa_wanted *wanted)
         update_below(states, udpai_str_from(wanted->name_space));
         return;
     }
-    udpai_str about =
-        udpai_report_about(states->endpoint->own_reports, udpai_str_from(wanted->name));
+    udpai_str about = udpai_report_about(states->endpoint, udpai_str_from(wanted->name));
     udpai_state *state = udpai_map_get(&states->by_name, about);
     if (state)
         update(states, state);
@@ -323,21 +329,26 @@ check(const udpa_endpoint *endpoint, const udpa_resource_state *state, udpa_erro
     if (state->phase < UDPA_RESOURCE_WARMING || state->phase > UDPA_RESOURCE_GONE)
         return udpai_fail(ret_error, UDPA_ERR_INVAL, "there is no phase %d of a resource",
                           (int)state->phase);
-    if (endpoint->is_closing)
+    if (udpai_endpoint_is_closing(endpoint))
         return udpai_fail(ret_error, UDPA_ERR_CLOSED, "the endpoint is being closed");
     return check_details(state, ret_error);
 }
 
 /* Made with the first state, so that who says nothing watches nothing. */
 static udpa_err
-get_states(udpa_endpoint *endpoint, udpa_error **ret_error)
+get_states(udpa_endpoint *endpoint, udpai_states **ret_states, udpa_error **ret_error)
 {
+    static const udpai_service_ops ops = {.free = free_states};
+    udpai_service *service = udpai_endpoint_service(endpoint, UDPAI_PLACE_RESOURCE_STATES);
     udpa_wanted_watch *watch; /* ends with the endpoint, as this */
-    if (endpoint->states)
+    if (service) {
+        *ret_states = of(service);
         return UDPA_OK;
+    }
     udpai_states *states = udpai_alloc(sizeof(*states));
     if (!states)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    states->service.ops = &ops;
     states->endpoint = endpoint;
     udpai_map_init(&states->by_name, state_key);
     udpa_err err = udpa_wanted_watch_new(&watch, endpoint, on_wanted, states);
@@ -345,7 +356,8 @@ get_states(udpa_endpoint *endpoint, udpa_error **ret_error)
         udpai_free(states);
         return udpai_fail_code(ret_error, err);
     }
-    endpoint->states = states;
+    udpai_endpoint_put_service(endpoint, UDPAI_PLACE_RESOURCE_STATES, &states->service);
+    *ret_states = states;
     return UDPA_OK;
 }
 
@@ -404,12 +416,12 @@ udpa_resource_state_set(udpa_endpoint *endpoint,
                         const udpa_resource_state *state,
                         udpa_error **ret_error)
 {
+    udpai_states *states = NULL;
     udpa_err err = check(endpoint, state, ret_error);
     if (err == UDPA_OK)
-        err = get_states(endpoint, ret_error);
+        err = get_states(endpoint, &states, ret_error);
     if (err != UDPA_OK)
         return err;
-    udpai_states *states = endpoint->states;
     udpai_state *of_name = NULL;
     if (state->phase == UDPA_RESOURCE_GONE) {
         remove_version(states, resource);

@@ -4,12 +4,15 @@
  * Describing every session costs something, so it is done only while somebody subscribes to such a
  * type: at once, then ten times a second, or less often where there are many sessions. Before the
  * first description nothing is reported as missing, so that each subscriber gets all of it. */
+#include "endpoint/status.h"
+
 #include <stdio.h>
 
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/strbuf.h"
-#include "endpoint/endpoint_internal.h"
+#include "endpoint/host.h"
+#include "endpoint/stream_counts.h"
 #include "federation/problems.h"
 #include "loop/clock.h"
 #include "session/status.h"
@@ -30,7 +33,8 @@ enum {
 
 typedef UDPAI_VECTOR(udpa_bytes *) text_list;
 
-struct udpai_own_status {
+typedef struct udpai_own_status {
+    udpai_service service;
     udpa_endpoint *endpoint;
     udpai_timer timer;
     size_t n_interested;
@@ -44,7 +48,7 @@ struct udpai_own_status {
     /* What may change while the status is written is looked at once: its size depends on it. */
     udpai_stream_counts counts;
     udpa_bytes *more; /* NULL: nothing */
-};
+} udpai_own_status;
 
 typedef UDPAI_VECTOR(udpa_resource *) resource_list;
 
@@ -97,8 +101,8 @@ add(const udpai_own_status *status,
 static void
 set(udpai_own_status *status, int type, resource_list *list)
 {
-    if (udpai_node_set_own(status->endpoint->node, udpai_str_from(types[type]), list->items,
-                           list->n) != UDPA_OK)
+    if (udpai_node_set_own(udpai_endpoint_node(status->endpoint), udpai_str_from(types[type]),
+                           list->items, list->n) != UDPA_OK)
         udpai_log(UDPA_LOG_WARNING, "status", "the status of this node is not complete: %s",
                   udpa_err_text(UDPA_ERR_NOMEM));
     free_list(list);
@@ -146,7 +150,8 @@ static void
 set_sources(udpai_own_status *status)
 {
     struct sources sources = {status, {0}};
-    if (udpai_node_visit_sources(status->endpoint->node, add_source, &sources) != UDPA_OK)
+    if (udpai_node_visit_sources(udpai_endpoint_node(status->endpoint), add_source, &sources) !=
+        UDPA_OK)
         udpai_log(UDPA_LOG_WARNING, "status", "some sources are left out of the status: %s",
                   udpa_err_text(UDPA_ERR_NOMEM));
     set(status, SOURCE, &sources.list);
@@ -246,21 +251,21 @@ static void
 put_node(udpai_proto_writer *writer, const void *what)
 {
     const udpai_own_status *status = what;
-    const udpa_endpoint *endpoint = status->endpoint;
-    const udpai_settled *settled = udpai_node_settled(endpoint->node);
+    udpai_node *node = udpai_endpoint_node(status->endpoint);
+    const udpai_settled *settled = udpai_node_settled(node);
     udpai_proto_put_bytes(writer, 1, udpai_bytes_view(status->node_id));
     udpai_proto_put_bytes(writer, 2, udpai_bytes_view(status->version));
     udpai_timestamp_put(writer, 3, status->started_us);
     struct type_of_node type = {writer, settled ? udpai_settled_facts_of(settled) : NULL};
-    udpai_store_visit_types(udpai_node_store(endpoint->node), put_type, &type);
-    put_awaited_types(&type, udpai_node_store(endpoint->node));
+    udpai_store_visit_types(udpai_node_store(node), put_type, &type);
+    put_awaited_types(&type, udpai_node_store(node));
     udpai_proto_put_varint_opt(writer, 5, status->n_sessions);
     for (size_t i = 0; i < UDPAI_STREAM_COUNTERS; i++)
         put_counter(writer, udpai_stream_counter_name(i), status->counts.n[i]);
-    put_counter(writer, "loops", udpai_node_n_loops(endpoint->node));
-    put_counter(writer, "publications_denied", udpai_node_n_denied(endpoint->node));
-    put_counter(writer, "signatures_refused", udpai_node_n_bad_signatures(endpoint->node));
-    put_counter(writer, "signatures_made", udpai_node_n_signed(endpoint->node));
+    put_counter(writer, "loops", udpai_node_n_loops(node));
+    put_counter(writer, "publications_denied", udpai_node_n_denied(node));
+    put_counter(writer, "signatures_refused", udpai_node_n_bad_signatures(node));
+    put_counter(writer, "signatures_made", udpai_node_n_signed(node));
     for (size_t i = 0; i < status->problems.n; i++)
         udpai_proto_put_bytes(writer, 7, udpai_bytes_view(status->problems.items[i]));
     for (size_t i = 0; i < status->among_nodes.n; i++)
@@ -292,7 +297,8 @@ static void
 set_node(udpai_own_status *status)
 {
     resource_list list = {0};
-    udpai_node_visit_problems(status->endpoint->node, note_problem, &status->among_nodes);
+    udpai_node_visit_problems(udpai_endpoint_node(status->endpoint), note_problem,
+                              &status->among_nodes);
     status->counts = udpai_endpoint_stream_counts(status->endpoint);
     if (status->describe_more)
         status->more = status->describe_more(status->describe_userdata);
@@ -309,15 +315,15 @@ static void
 expect(udpai_own_status *status, bool expected)
 {
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(types); i++)
-        if (udpai_node_expect_own(status->endpoint->node, udpai_str_from(types[i]), expected) !=
-            UDPA_OK)
+        if (udpai_node_expect_own(udpai_endpoint_node(status->endpoint), udpai_str_from(types[i]),
+                                  expected) != UDPA_OK)
             udpai_log(UDPA_LOG_WARNING, "status", "%s", udpa_err_text(UDPA_ERR_NOMEM));
 }
 
 static void
 ask(udpai_own_status *status)
 {
-    udpai_wheel *wheel = udpai_loop_wheel_get(status->endpoint->wheel);
+    udpai_wheel *wheel = udpai_endpoint_wheel(status->endpoint);
     udpai_order *order = udpai_order_new(UDPAI_ORDER_STATUS);
     if (order)
         udpai_endpoint_order(status->endpoint, order);
@@ -371,13 +377,22 @@ is_own(udpai_str type_url)
     return false;
 }
 
-void
-udpai_own_status_report(udpai_own_status *status, const udpai_report *report)
+static udpai_own_status *
+of(udpai_service *service)
 {
+    return UDPAI_CONTAINER_OF(service, udpai_own_status, service);
+}
+
+/* Is somebody interested, has a description come? */
+static bool
+on_report(udpai_service *service, udpai_report *report)
+{
+    udpai_own_status *status = of(service);
     if (report->kind == UDPAI_REPORT_STATUS)
         take_descriptions(status, report);
     else if (report->kind == UDPAI_REPORT_INTEREST && is_own(report->subscription->type_url))
         take_interest(status, report->wanted);
+    return false; /* the node subscribes, too */
 }
 
 /* ---- problems ---- */
@@ -385,9 +400,10 @@ udpai_own_status_report(udpai_own_status *status, const udpai_report *report)
 void
 udpai_endpoint_set_problems(udpa_endpoint *endpoint, const char *const *texts, size_t n)
 {
-    udpai_own_status *status = endpoint->status;
-    if (!status)
+    udpai_service *service = udpai_endpoint_service(endpoint, UDPAI_PLACE_STATUS);
+    if (!service)
         return;
+    udpai_own_status *status = of(service);
     forget_texts(&status->problems);
     for (size_t i = 0; i < n; i++)
         note_problem(&status->problems, texts[i]);
@@ -395,16 +411,30 @@ udpai_endpoint_set_problems(udpa_endpoint *endpoint, const char *const *texts, s
 
 /* ---- coming and going ---- */
 
+static void
+free_status(udpai_service *service)
+{
+    udpai_own_status *status = of(service);
+    udpai_timer_cancel(&status->timer);
+    forget_texts(&status->problems);
+    udpa_bytes_unref(status->node_id);
+    udpa_bytes_unref(status->version);
+    udpa_bytes_unref(status->name_space);
+    udpai_free(status);
+}
+
 udpa_err
-udpai_own_status_new(udpai_own_status **ret_status,
+udpai_own_status_new(udpai_service **ret_status,
                      udpa_endpoint *endpoint,
                      const udpai_endpoint_settings *settings)
 {
+    static const udpai_service_ops ops = {.on_report = on_report, .free = free_status};
     udpai_own_status *status = udpai_alloc(sizeof(*status));
     if (!status)
         return UDPA_ERR_NOMEM;
     udpai_str id = settings->node.id, version = udpai_str_from(settings->version);
     udpai_str name_space = udpai_str_from(settings->name_space ? settings->name_space : "");
+    status->service.ops = &ops;
     status->endpoint = endpoint;
     status->started_us = udpai_wall_us();
     status->describe_more = settings->describe_more;
@@ -416,23 +446,10 @@ udpai_own_status_new(udpai_own_status **ret_status,
     if (err == UDPA_OK)
         err = udpa_bytes_new(&status->name_space, name_space.data, name_space.len);
     if (err != UDPA_OK) {
-        udpai_own_status_free(status);
+        free_status(&status->service);
         return err;
     }
     expect(status, true);
-    *ret_status = status;
+    *ret_status = &status->service;
     return UDPA_OK;
-}
-
-void
-udpai_own_status_free(udpai_own_status *status)
-{
-    if (!status)
-        return;
-    udpai_timer_cancel(&status->timer);
-    forget_texts(&status->problems);
-    udpa_bytes_unref(status->node_id);
-    udpa_bytes_unref(status->version);
-    udpa_bytes_unref(status->name_space);
-    udpai_free(status);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the streams of a node have counted, with those of its workers. */
-#include "endpoint/endpoint_internal.h"
+#include "endpoint/stream_counts.h"
 
-static void
-add(udpai_stream_counts *to, const udpai_stream_counts *counts)
+void
+udpai_stream_counts_add(udpai_stream_counts *to, const udpai_stream_counts *counts)
 {
     for (size_t i = 0; i < UDPAI_STREAM_COUNTERS; i++)
         to->n[i] += counts->n[i];
@@ -32,22 +32,4 @@ udpai_stream_counter_name(udpai_stream_counter counter)
         [UDPAI_MESSAGES_HELD_BACK] = "messages_held_back",
     };
     return names[counter];
-}
-
-udpai_stream_counts
-udpai_endpoint_stream_counts(const udpa_endpoint *endpoint)
-{
-    udpai_stream_counts sum = udpai_stream_counts_of(endpoint->streams);
-    for (size_t i = 0; i < endpoint->n_workers; i++)
-        add(&sum, &endpoint->worker_counts[i]);
-    return sum;
-}
-
-void
-udpai_endpoint_take_worker_counts(udpa_endpoint *endpoint,
-                                  size_t worker,
-                                  const udpai_stream_counts *counts)
-{
-    if (worker >= 1 && worker <= endpoint->n_workers)
-        endpoint->worker_counts[worker - 1] = *counts;
 }

@@ -24,6 +24,7 @@ const char *udpai_stream_counter_name(udpai_stream_counter counter);
 
 /* Of one process. Any thread. */
 udpai_stream_counts udpai_stream_counts_of(const udpai_stream_thread *streams);
+void udpai_stream_counts_add(udpai_stream_counts *to, const udpai_stream_counts *counts);
 /* Of all; of workers what they have sent last, at most a second ago. */
 udpai_stream_counts udpai_endpoint_stream_counts(const udpa_endpoint *endpoint);
 /* Takes what a worker has counted; the first is number 1. */

@@ -3,7 +3,7 @@
 #include "endpoint/endpoint.h"
 
 #include "base/alloc.h"
-#include "reports/tally.h"
+#include "reports/load_stats.h"
 #include "session/udpa.h"
 #include "xds/client_registry.h"
 

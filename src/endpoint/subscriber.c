@@ -7,7 +7,10 @@
 
 #include "base/alloc.h"
 #include "base/utf8.h"
-#include "endpoint/endpoint_internal.h"
+#include "endpoint/host.h"
+#include "endpoint/local.h"
+#include "endpoint/local_acks.h"
+#include "endpoint/type.h"
 #include "model/name.h"
 
 struct udpa_subscription {
@@ -20,6 +23,18 @@ struct udpa_subscription {
     void *userdata;
     bool is_ended;
 };
+
+typedef struct subscriptions {
+    udpai_service service;
+    udpa_endpoint *endpoint;
+    udpai_list all; /* udpa_subscription */
+} subscriptions;
+
+static subscriptions *
+of(udpai_service *service)
+{
+    return UDPAI_CONTAINER_OF(service, subscriptions, service);
+}
 
 /* ---- updates: those of the node, under a public name ---- */
 
@@ -77,7 +92,7 @@ udpa_update_done(udpa_update *update)
 static bool
 is_silent(const udpa_subscription *subscription)
 {
-    return subscription->is_ended || subscription->endpoint->is_closing;
+    return subscription->is_ended || udpai_endpoint_is_closing(subscription->endpoint);
 }
 
 static void
@@ -150,10 +165,11 @@ subscribe(udpa_subscription *subscription, const udpa_subscribe_options *options
     };
     const udpai_local_ops ops = {on_update, on_complete, subscription};
     udpa_endpoint *endpoint = subscription->endpoint;
-    if (endpoint->own_taken &&
-        !(subscription->notes = udpai_taken_notes_new(endpoint->own_taken, &selection)))
+    udpai_service *acks = udpai_endpoint_service(endpoint, UDPAI_PLACE_LOCAL_ACKS);
+    if (acks && !(subscription->notes = udpai_taken_notes_new(acks, &selection)))
         return UDPA_ERR_NOMEM;
-    udpa_err err = udpai_node_subscribe(endpoint->node, &selection, &ops, &subscription->local);
+    udpa_err err =
+        udpai_node_subscribe(udpai_endpoint_node(endpoint), &selection, &ops, &subscription->local);
     udpai_taken_notes_set_local(subscription->notes, subscription->local);
     return err;
 }
@@ -165,7 +181,7 @@ udpa_subscribe(udpa_subscription **ret_subscription,
                udpa_error **ret_error)
 {
     udpa_err err = check(options, ret_error);
-    if (err == UDPA_OK && endpoint->is_closing)
+    if (err == UDPA_OK && udpai_endpoint_is_closing(endpoint))
         err = udpai_fail(ret_error, UDPA_ERR_CLOSED, "the endpoint is being closed");
     if (err != UDPA_OK)
         return err;
@@ -183,7 +199,8 @@ udpa_subscribe(udpa_subscription **ret_subscription,
         udpai_free(subscription);
         return udpai_fail_code(ret_error, err);
     }
-    udpai_list_append(&endpoint->subscriptions, &subscription->node);
+    udpai_list_append(&of(udpai_endpoint_service(endpoint, UDPAI_PLACE_SUBSCRIPTIONS))->all,
+                      &subscription->node);
     udpai_endpoint_touch(endpoint);
     *ret_subscription = subscription;
     return UDPA_OK;
@@ -198,24 +215,44 @@ udpa_unsubscribe(udpa_subscription *subscription)
     udpai_endpoint_touch(subscription->endpoint);
 }
 
-void
-udpai_subscriptions_sweep(udpa_endpoint *endpoint)
+/* ---- coming and going ---- */
+
+/* Those that were ended are taken away. */
+static void
+run(udpai_service *service)
 {
-    UDPAI_LIST_FOREACH_SAFE (at, &endpoint->subscriptions) {
+    const subscriptions *self = of(service);
+    UDPAI_LIST_FOREACH_SAFE (at, &self->all) {
         udpa_subscription *subscription = UDPAI_LIST_ENTRY(at, udpa_subscription, node);
         if (!subscription->is_ended)
             continue;
         udpai_taken_notes_free(subscription->notes);
-        udpai_node_unsubscribe(endpoint->node, subscription->local);
+        udpai_node_unsubscribe(udpai_endpoint_node(self->endpoint), subscription->local);
         udpai_list_remove(&subscription->node);
         udpai_free(subscription);
     }
 }
 
-void
-udpai_subscriptions_free(udpa_endpoint *endpoint)
+static void
+free_subscriptions(udpai_service *service)
 {
-    UDPAI_LIST_FOREACH (at, &endpoint->subscriptions)
+    subscriptions *self = of(service);
+    UDPAI_LIST_FOREACH (at, &self->all)
         UDPAI_LIST_ENTRY(at, udpa_subscription, node)->is_ended = true;
-    udpai_subscriptions_sweep(endpoint);
+    run(service);
+    udpai_free(self);
+}
+
+udpa_err
+udpai_subscriptions_new(udpai_service **ret_subscriptions, udpa_endpoint *endpoint)
+{
+    static const udpai_service_ops ops = {.run = run, .free = free_subscriptions};
+    subscriptions *self = udpai_alloc(sizeof(*self));
+    if (!self)
+        return UDPA_ERR_NOMEM;
+    self->service.ops = &ops;
+    self->endpoint = endpoint;
+    udpai_list_init(&self->all);
+    *ret_subscriptions = &self->service;
+    return UDPA_OK;
 }

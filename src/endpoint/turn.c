@@ -1,17 +1,51 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the services of an endpoint use of it: its halves, and its next turn. */
+/* How an endpoint runs: what other threads send, one turn of the loop, and in which order
+ * everything ends. It knows its services by their table alone; their view of it is here, too. */
+#include "base/alloc.h"
 #include "endpoint/endpoint_internal.h"
+
+/* ---- what services know ---- */
+
+udpai_node *
+udpai_endpoint_node(const udpa_endpoint *endpoint)
+{
+    return endpoint->node;
+}
+
+udpai_stream_thread *
+udpai_endpoint_streams(const udpa_endpoint *endpoint)
+{
+    return udpai_stream_sides_own(endpoint->sides);
+}
+
+udpai_wheel *
+udpai_endpoint_wheel(const udpa_endpoint *endpoint)
+{
+    return udpai_loop_wheel_get(endpoint->wheel);
+}
+
+void
+udpai_endpoint_advance(udpa_endpoint *endpoint)
+{
+    udpai_loop_wheel_advance(endpoint->wheel);
+}
+
+uv_loop_t *
+udpai_endpoint_loop(const udpa_endpoint *endpoint)
+{
+    return endpoint->loop;
+}
+
+bool
+udpai_endpoint_is_closing(const udpa_endpoint *endpoint)
+{
+    return endpoint->is_closing;
+}
 
 static void
 on_soon(udpai_timer *timer)
 {
     (void)timer; /* what there is to do is done after every tick of the wheel */
-}
-
-void
-udpai_endpoint_turn_init(udpa_endpoint *endpoint)
-{
-    udpai_timer_init(&endpoint->soon, on_soon);
 }
 
 void
@@ -26,20 +60,282 @@ udpai_endpoint_touch(udpa_endpoint *endpoint)
 void
 udpai_endpoint_order(udpa_endpoint *endpoint, udpai_order *order)
 {
-    if (endpoint->pool)
-        udpai_worker_pool_order(endpoint->pool, order);
+    udpai_stream_sides_order(endpoint->sides, order);
+}
+
+uint64_t
+udpai_endpoint_random(udpa_endpoint *endpoint)
+{
+    uint64_t x = endpoint->random += UINT64_C(0x9e3779b97f4a7c15);
+    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return x ^ (x >> 31);
+}
+
+udpai_stream_counts
+udpai_endpoint_stream_counts(const udpa_endpoint *endpoint)
+{
+    return udpai_stream_sides_counts(endpoint->sides);
+}
+
+udpai_service *
+udpai_endpoint_service(const udpa_endpoint *endpoint, udpai_service_place place)
+{
+    return endpoint->services.at[place];
+}
+
+void
+udpai_endpoint_put_service(udpa_endpoint *endpoint,
+                           udpai_service_place place,
+                           udpai_service *service)
+{
+    endpoint->services.at[place] = service;
+}
+
+/* ---- one turn of the loop ---- */
+
+static void
+run(void *userdata)
+{
+    udpa_endpoint *endpoint = userdata;
+    if (endpoint->is_closing)
+        return;
+    udpai_services_run(&endpoint->services);
+    udpai_node_flush(endpoint->node);
+    udpai_loop_wheel_arm(endpoint->wheel);
+}
+
+/* ---- reports ---- */
+
+void
+udpai_endpoint_resume_report(udpa_endpoint *endpoint,
+                             udpai_service_place place,
+                             udpai_report *report)
+{
+    if (endpoint->is_closing)
+        udpai_report_free(report);
+    else if (!udpai_services_report(&endpoint->services, place, report))
+        udpai_node_report(endpoint->node, report);
+}
+
+/* While listeners are being made, those made before already have peers. The node is not asked what
+ * it knows before it knows all that it has kept. */
+static void
+hold_or_take(void *userdata, udpai_report *report)
+{
+    udpa_endpoint *endpoint = userdata;
+    if (!endpoint->is_started && !endpoint->is_closing)
+        udpai_list_append(&endpoint->early, &report->node);
     else
-        udpai_stream_thread_order(endpoint->streams, order);
+        udpai_endpoint_resume_report(endpoint, 0, report);
 }
 
-udpai_node *
-udpai_endpoint_node(udpa_endpoint *endpoint)
+static void
+take_reports(void *userdata, udpai_list *messages)
 {
-    return endpoint->node;
+    udpa_endpoint *endpoint = userdata;
+    udpai_loop_wheel_advance(endpoint->wheel);
+    udpai_list *at;
+    while ((at = udpai_list_pop(messages)))
+        udpai_stream_sides_report(endpoint->sides, 0, UDPAI_LIST_ENTRY(at, udpai_report, node));
+    run(endpoint);
 }
 
-udpai_stream_thread *
-udpai_endpoint_streams(udpa_endpoint *endpoint)
+void
+udpai_endpoint_take_worker_report(udpa_endpoint *endpoint, size_t worker, udpai_report *report)
 {
-    return endpoint->streams;
+    udpai_loop_wheel_advance(endpoint->wheel);
+    udpai_stream_sides_report(endpoint->sides, worker, report);
+    udpai_endpoint_touch(endpoint);
+}
+
+void
+udpai_endpoint_take_worker_counts(udpa_endpoint *endpoint,
+                                  size_t worker,
+                                  const udpai_stream_counts *counts)
+{
+    udpai_stream_sides_set_counts(endpoint->sides, worker, counts);
+}
+
+void
+udpai_endpoint_turn_start(udpa_endpoint *endpoint)
+{
+    endpoint->is_started = true;
+    udpai_list *at;
+    while ((at = udpai_list_pop(&endpoint->early)))
+        hold_or_take(endpoint, UDPAI_LIST_ENTRY(at, udpai_report, node));
+    udpai_endpoint_touch(endpoint);
+}
+
+/* ---- the end ---- */
+
+static void
+on_ending_closed(uv_handle_t *handle)
+{
+    udpa_endpoint *endpoint = UDPAI_CONTAINER_OF(handle, udpa_endpoint, ending);
+    void (*closed)(void *userdata) = endpoint->closed;
+    void *userdata = endpoint->closed_userdata;
+    udpai_free(endpoint);
+    if (closed)
+        closed(userdata);
+}
+
+/* The handles closed before it have gone by now. */
+static void
+on_ending(uv_timer_t *timer)
+{
+    uv_close((uv_handle_t *)timer, on_ending_closed);
+}
+
+static void
+free_reports(udpai_list *left)
+{
+    udpai_list *at;
+    while ((at = udpai_list_pop(left)))
+        udpai_report_free(UDPAI_LIST_ENTRY(at, udpai_report, node));
+}
+
+static void
+free_events(const udpa_endpoint *endpoint, udpai_list *left)
+{
+    udpai_list *at;
+    while ((at = udpai_list_pop(left))) {
+        udpai_endpoint_event *event = UDPAI_LIST_ENTRY(at, udpai_endpoint_event, node);
+        if (event != &endpoint->stopped)
+            udpai_free(event);
+    }
+}
+
+void
+udpai_endpoint_tear_down(udpa_endpoint *endpoint)
+{
+    endpoint->is_closing = true;
+    udpai_stream_sides_join(endpoint->sides);
+    if (endpoint->engine)
+        endpoint->engine->ops->close(endpoint->engine);
+    udpai_services_end(&endpoint->services);
+    udpai_services_free(&endpoint->services);
+    endpoint->node = udpai_node_free(endpoint->node);
+    endpoint->sides = udpai_stream_sides_free(endpoint->sides);
+    udpai_timer_cancel(&endpoint->soon);
+    udpai_list left;
+    udpai_list_init(&left);
+    if (endpoint->reports)
+        udpai_loop_inbox_close(endpoint->reports, &left);
+    free_reports(&left);
+    free_reports(&endpoint->early);
+    if (endpoint->events)
+        udpai_loop_inbox_close(endpoint->events, &left);
+    free_events(endpoint, &left);
+    if (endpoint->wheel)
+        udpai_loop_wheel_close(endpoint->wheel);
+    uv_timer_start(&endpoint->ending, on_ending, 0, 0);
+}
+
+/* What a service has on another thread is waited for. */
+static void
+tear_down_if_idle(udpa_endpoint *endpoint)
+{
+    if (endpoint->is_stopped && !udpai_services_are_busy(&endpoint->services))
+        udpai_endpoint_tear_down(endpoint);
+}
+
+void
+udpai_endpoint_resume(udpa_endpoint *endpoint)
+{
+    run(endpoint);
+    tear_down_if_idle(endpoint);
+}
+
+void
+udpa_endpoint_close(udpa_endpoint *endpoint, void (*closed)(void *userdata), void *userdata)
+{
+    endpoint->is_closing = true;
+    endpoint->closed = closed;
+    endpoint->closed_userdata = userdata;
+    udpai_stream_thread_stop(udpai_endpoint_streams(endpoint), "the endpoint is shutting down");
+}
+
+/* ---- what other threads send ---- */
+
+static void
+take_events(void *userdata, udpai_list *messages)
+{
+    udpa_endpoint *endpoint = userdata;
+    udpai_loop_wheel_advance(endpoint->wheel);
+    udpai_list *at;
+    while ((at = udpai_list_pop(messages))) {
+        udpai_endpoint_event *event = UDPAI_LIST_ENTRY(at, udpai_endpoint_event, node);
+        if (event->is_stop) {
+            endpoint->is_closing = endpoint->is_stopped = true;
+            continue;
+        }
+        udpai_node_committed(endpoint->node, event->ticket, event->result);
+        udpai_free(event);
+    }
+    run(endpoint);
+    tear_down_if_idle(endpoint);
+}
+
+/* On the engine's thread. Without memory for the message the receipt is not sent, and the publisher
+ * goes on waiting, which it must be able to. */
+void
+udpai_endpoint_committed(void *userdata, uint64_t ticket, udpa_err result)
+{
+    udpa_endpoint *endpoint = userdata;
+    udpai_endpoint_event *event = udpai_alloc(sizeof(*event));
+    if (!event)
+        return;
+    udpai_list_init(&event->node);
+    event->ticket = ticket;
+    event->result = result;
+    udpai_loop_inbox_push(endpoint->events, &event->node);
+}
+
+/* On the stream thread. */
+static void
+on_report(void *userdata, udpai_report *report)
+{
+    udpai_loop_inbox_push(((udpa_endpoint *)userdata)->reports, &report->node);
+}
+
+/* On the stream thread. */
+static void
+on_stopped(void *userdata)
+{
+    udpa_endpoint *endpoint = userdata;
+    udpai_loop_inbox_push(endpoint->events, &endpoint->stopped.node);
+}
+
+/* ---- the beginning ---- */
+
+udpa_err
+udpai_endpoint_turn_init(udpa_endpoint *endpoint, udpa_error **ret_error)
+{
+    uv_loop_t *loop = endpoint->loop;
+    endpoint->stopped.is_stop = true;
+    udpai_list_init(&endpoint->stopped.node);
+    udpai_list_init(&endpoint->early);
+    udpai_timer_init(&endpoint->soon, on_soon);
+    uv_timer_init(loop, &endpoint->ending); /* cannot fail */
+    udpa_err err = udpai_loop_wheel_new(&endpoint->wheel, loop, run, endpoint, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_loop_inbox_new(&endpoint->reports, loop, take_reports, endpoint, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_loop_inbox_new(&endpoint->events, loop, take_events, endpoint, ret_error);
+    return err;
+}
+
+udpa_err
+udpai_endpoint_turn_streams(udpa_endpoint *endpoint,
+                            const udpai_endpoint_settings *settings,
+                            udpa_error **ret_error)
+{
+    const udpai_stream_sides_env env = {
+        .report = on_report,
+        .stopped = on_stopped,
+        .take = hold_or_take,
+        .userdata = endpoint,
+    };
+    return udpai_stream_sides_new(&endpoint->sides, settings, &env, ret_error);
 }

@@ -119,6 +119,8 @@ udpai_load_cluster_free(udpa_load_recorder *recorder, udpai_load_cluster *cluste
     udpai_list_remove(&cluster->node);
     udpai_free((char *)(uintptr_t)cluster->name.data);
     udpai_free((char *)(uintptr_t)cluster->service_name.data);
+    udpai_load_stats_free(cluster->before);
+    udpai_load_stats_free(cluster->said);
     udpai_free(cluster);
 }
 

@@ -4,71 +4,32 @@
 #include "loop/clock.h"
 #include "recorder/recorder_internal.h"
 
-static void
-subtract(udpai_load_figures *from, udpai_load_figures *said)
-{
-    for (size_t i = 0; i < UDPAI_LOAD_FIGURES; i++)
-        from->n[i] -= said->n[i];
-    *said = (udpai_load_figures){{0}};
-}
-
-static void
-subtract_sum(udpai_load_sum *from, udpai_load_sum *said)
-{
-    from->n -= said->n;
-    from->sum -= said->sum;
-    *said = (udpai_load_sum){0, 0};
-}
-
-static void
-begin_target(udpa_load_target *target)
-{
-    subtract(&target->start, &target->said);
-    UDPAI_LIST_FOREACH (at, &target->metrics) {
-        udpa_load_metric *metric = UDPAI_LIST_ENTRY(at, udpa_load_metric, node);
-        subtract_sum(&metric->start, &metric->said);
-    }
-}
-
-static void
-begin_locality(udpai_load_locality *locality)
-{
-    subtract(&locality->forgotten, &locality->said);
-    for (size_t i = 0; i < locality->n_metrics; i++)
-        subtract_sum(&locality->metrics[i].forgotten, &locality->metrics[i].said);
-    UDPAI_LIST_FOREACH (at, &locality->targets)
-        begin_target(UDPAI_LIST_ENTRY(at, udpa_load_target, node));
-}
-
 void
 udpai_load_epoch_begin(udpa_load_recorder *recorder, udpai_load_cluster *cluster)
 {
-    int64_t now_us = udpai_wall_us();
-    uint64_t epoch = now_us > 0 ? (uint64_t)now_us : 0;
-    /* Another one each time, whatever the clock does. */
-    recorder->last_epoch = epoch > recorder->last_epoch ? epoch : recorder->last_epoch + 1;
-    cluster->epoch = recorder->last_epoch;
+    cluster->epoch = udpai_load_epoch_next(&recorder->last_epoch, udpai_wall_us());
     cluster->epoch_ms = udpai_monotonic_ms();
     cluster->has_said_endpoints = false;
-    UDPAI_LIST_FOREACH (at, &cluster->localities)
-        begin_locality(UDPAI_LIST_ENTRY(at, udpai_load_locality, node));
-    UDPAI_LIST_FOREACH (at, &cluster->categories) {
-        udpa_load_category *category = UDPAI_LIST_ENTRY(at, udpa_load_category, node);
-        category->start -= category->said;
-        category->said = 0;
-    }
+    if (!cluster->said)
+        return;
+    udpai_load_stats_free(cluster->before);
+    cluster->before = UDPAI_TAKE(cluster->said);
 }
 
+/* Should there be such an endpoint again, it counts from 0. */
 static void
-fold_metric(udpai_load_locality *locality, const udpa_load_metric *metric)
+forget_endpoint(udpai_load_stats *of, const udpa_load_target *target)
 {
-    udpai_load_sum counted = udpai_load_sum_read(metric);
-    udpai_load_sum *forgotten = &locality->metrics[metric->name].forgotten;
-    udpai_load_sum *said = &locality->metrics[metric->name].said;
-    forgotten->n += metric->start.n + counted.n;
-    forgotten->sum += metric->start.sum + counted.sum;
-    said->n += metric->said.n;
-    said->sum += metric->said.sum;
+    const udpai_load_locality *locality = target->locality;
+    const udpai_load_stats_locality place = {
+        .region = locality->region,
+        .zone = locality->zone,
+        .sub_zone = locality->sub_zone,
+        .priority = locality->priority,
+    };
+    const udpai_load_stats_endpoint endpoint = {.address = target->address, .port = target->port};
+    if (of)
+        udpai_load_stats_forget_endpoint(of, &place, &endpoint);
 }
 
 void
@@ -77,10 +38,14 @@ udpai_load_target_fold(udpa_load_target *target)
     udpai_load_locality *locality = target->locality;
     udpai_load_figures counted;
     udpai_load_figures_read(target, &counted);
-    for (size_t i = 0; i < UDPAI_LOAD_FIGURES; i++) {
-        locality->forgotten.n[i] += target->start.n[i] + counted.n[i];
-        locality->said.n[i] += target->said.n[i];
+    for (size_t i = 0; i < UDPAI_LOAD_FIGURES; i++)
+        locality->forgotten.n[i] += counted.n[i];
+    UDPAI_LIST_FOREACH (at, &target->metrics) {
+        const udpa_load_metric *metric = UDPAI_LIST_ENTRY(at, udpa_load_metric, node);
+        udpai_load_sum sum = udpai_load_sum_read(metric);
+        locality->metrics[metric->name].n += sum.n;
+        locality->metrics[metric->name].sum += sum.sum;
     }
-    UDPAI_LIST_FOREACH (at, &target->metrics)
-        fold_metric(locality, UDPAI_LIST_ENTRY(at, udpa_load_metric, node));
+    forget_endpoint(locality->cluster->before, target);
+    forget_endpoint(locality->cluster->said, target);
 }

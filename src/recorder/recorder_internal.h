@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a recorder holds. Everything but the counting itself happens under its mutex.
  *
- * What is said of a cluster are values since its epoch began. Of everything that is counted that is
- * what its account holds, with what `start` adds to it (modulo 2^64, so it may take away): at a new
- * epoch what was said last is taken away everywhere, and nothing is lost between the two. */
+ * All that was counted of a cluster is one value (reports/load_stats.h), read of its accounts. What
+ * is reported is the difference to that which was reported last before its epoch began: so nothing
+ * is lost between two epochs. */
 #ifndef UDPAI_RECORDER_INTERNAL_H
 #define UDPAI_RECORDER_INTERNAL_H
 
@@ -15,6 +15,7 @@
 #include "base/vector.h"
 #include "recorder/bank.h"
 #include "recorder/recorder.h"
+#include "reports/load_stats.h"
 
 #define UDPAI_LOAD_TEXT_MAX 256 /* those who add reports up take no longer ones */
 /* Of a cluster; no more, with endpoints no more than 4096, is taken in of one client. */
@@ -45,12 +46,6 @@ typedef struct udpai_load_figures {
     uint64_t n[UDPAI_LOAD_FIGURES];
 } udpai_load_figures;
 
-/* What is to be said of one thing. The gauges are of no epoch. */
-typedef struct udpai_load_words {
-    udpai_load_figures figures;
-    uint64_t in_flight, connected;
-} udpai_load_words;
-
 typedef struct udpai_load_sum {
     uint64_t n;
     double sum;
@@ -66,13 +61,7 @@ typedef struct udpai_load_locality {
     uint32_t priority;
     udpai_list targets;
     udpai_load_figures forgotten; /* what was counted on targets that are no more */
-    udpai_load_figures said;      /* of that, last */
-    udpai_load_words now;         /* of all */
-
-    struct udpai_load_total {
-        udpai_load_sum forgotten, said, now; /* as above */
-    } * metrics;                             /* by the cluster's number of the name */
-
+    udpai_load_sum *metrics;      /* the same, by the cluster's number of the name */
     size_t n_metrics;
 } udpai_load_locality;
 
@@ -80,7 +69,6 @@ struct udpa_load_metric {
     udpai_list node; /* of the target */
     size_t name;     /* its number in the cluster */
     udpai_bank_account account;
-    udpai_load_sum start, said, now;
 };
 
 struct udpa_load_target {
@@ -93,9 +81,6 @@ struct udpa_load_target {
     udpai_str address; /* empty: the locality as a whole */
     uint32_t port;
     udpai_bank_account account;
-    udpai_load_figures start, said;
-    udpai_load_words now;
-    bool has_counted; /* anything, by `now` */
     udpai_list metrics;
 };
 
@@ -106,15 +91,16 @@ struct udpa_load_category {
     size_t n_references;
     udpai_str name; /* owned */
     udpai_bank_account account;
-    uint64_t start, said, now;
 };
 
 struct udpai_load_cluster {
-    udpai_list node;        /* of the recorder */
-    udpai_str name;         /* owned */
-    udpai_str service_name; /* owned; empty: not said */
-    uint64_t epoch;         /* microseconds since 1970 when it began; grows */
-    uint64_t epoch_ms;      /* the same by the clock that never goes back */
+    udpai_list node;          /* of the recorder */
+    udpai_str name;           /* owned */
+    udpai_str service_name;   /* owned; empty: not said */
+    uint64_t epoch;           /* microseconds since 1970 when it began; grows */
+    uint64_t epoch_ms;        /* the same by the clock that never goes back */
+    udpai_load_stats *before; /* what was reported when it began; NULL: nothing */
+    udpai_load_stats *said;   /* what was reported last of this epoch; NULL: nothing */
     bool has_said_endpoints;
     bool was_said;      /* ever */
     const void *reader; /* who said it last; NULL: he does so no more; … */
@@ -155,10 +141,15 @@ void udpai_load_cluster_free(udpa_load_recorder *recorder, udpai_load_cluster *c
 
 /* ---- epochs.c: the same ---- */
 
-/* Everything begins again with what has not been said yet. */
+/* Everything begins again with what has not been said yet; needs no memory. */
 void udpai_load_epoch_begin(udpa_load_recorder *recorder, udpai_load_cluster *cluster);
 /* What was counted on the target, and on its metrics, becomes its locality's. */
 void udpai_load_target_fold(udpa_load_target *target);
+
+/* ---- total.c: the same ---- */
+
+/* All that was ever counted of the cluster. */
+udpa_err udpai_load_total_read(const udpai_load_cluster *cluster, udpai_load_stats **ret_total);
 
 /* ---- targets.c: the same ---- */
 

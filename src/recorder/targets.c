@@ -343,8 +343,7 @@ make_totals(udpai_load_locality *locality, size_t n, udpa_error **ret_error)
 {
     if (locality->n_metrics >= n)
         return UDPA_OK;
-    struct udpai_load_total *grown =
-        udpai_realloc_array(locality->metrics, n, sizeof(*locality->metrics));
+    udpai_load_sum *grown = udpai_realloc_array(locality->metrics, n, sizeof(*locality->metrics));
     if (!grown)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     memset(grown + locality->n_metrics, 0, (n - locality->n_metrics) * sizeof(*grown));

@@ -2,6 +2,7 @@
 /* What is said of one resource of one client: a GenericXdsConfig. As the node knows it: by what it
  * has sent and what was answered, not by what the client does with it. */
 #include "base/alloc.h"
+#include "model/secret_type.h"
 #include "session/access.h"
 #include "session/client_state.h"
 #include "wire/compose.h"
@@ -74,20 +75,12 @@ status_of(const udpai_taken *taken, udpai_acknowledgement_state state)
 /* ---- bodies ---- */
 
 static bool
-is_secret(const udpai_csds *csds, udpai_str type_url)
-{
-    bool is = udpai_str_eq(type_url, UDPAI_STR(UDPAI_TYPE_SECRET));
-    for (size_t i = 0; i < csds->n_secret_types && !is; i++)
-        is = udpai_str_eq(type_url, csds->secret_types[i]);
-    return is;
-}
-
-static bool
 shows_body(const udpai_csds_viewer *viewer, const udpa_resource *resource)
 {
     return resource && !viewer->excludes_contents &&
            udpai_resource_any_size(resource) <= UDPAI_CSDS_BODY_MAX &&
-           !is_secret(viewer->csds, udpai_resource_type_url(resource)) &&
+           !udpai_type_is_secret_of(viewer->csds->secret_types, viewer->csds->n_secret_types,
+                                    udpai_resource_type_url(resource)) &&
            udpai_access_may_see(viewer->access, viewer->visibility, resource);
 }
 

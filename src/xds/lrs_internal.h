@@ -5,7 +5,7 @@
 
 #include "base/map.h"
 #include "envoy/service/load_stats/v3/lrs.pb-c.h"
-#include "reports/tally.h"
+#include "reports/load_stats.h"
 #include "xds/lrs_policy.h"
 #include "xds/names.h"
 #include "xds/select_audience.h"
@@ -17,7 +17,7 @@
 /* What the client has reported of one cluster. */
 typedef struct udpai_lrs_cluster {
     udpa_bytes *name; /* of the resource; the cluster's full name stands before the last '/' */
-    udpai_tally *total;
+    udpai_load_stats *total;
     udpa_resource *resource; /* as it was handed up last; NULL: it was not yet */
     uint64_t since_ms;       /* what was counted has come since then … */
     uint64_t before_ns; /* … or in so long a time before that, when nobody had asked for it */

@@ -34,9 +34,9 @@ udpai_lrs_take_init(udpai_lrs *lrs)
 }
 
 static size_t
-n_places(const udpai_tally *tally)
+n_places(const udpai_load_stats *stats)
 {
-    return tally->localities.n + tally->n_endpoints + tally->n_metrics + tally->drops.n;
+    return stats->localities.n + stats->n_endpoints + stats->n_metrics + stats->drops.n;
 }
 
 static void
@@ -44,7 +44,7 @@ free_cluster(udpai_lrs *lrs, udpai_lrs_cluster *cluster)
 {
     if (cluster->total)
         lrs->n_places -= n_places(cluster->total);
-    udpai_tally_free(cluster->total);
+    udpai_load_stats_free(cluster->total);
     udpa_resource_unref(cluster->resource);
     udpa_bytes_unref(cluster->name);
     udpai_free(cluster);
@@ -116,30 +116,22 @@ make_name(const udpai_lrs *lrs, udpai_str cluster, report_name *to, udpa_error *
 
 /* ---- counting ---- */
 
-/* Another epoch than any before, also of another stream of the same client. */
-static uint64_t
-next_epoch(udpai_lrs *lrs)
-{
-    int64_t wall_us = udpai_hub_wall_us(lrs->session.hub);
-    uint64_t now_us = wall_us > 0 ? (uint64_t)wall_us : 0, *last = &lrs->service->last_epoch;
-    *last = now_us > *last ? now_us : *last + 1;
-    return *last;
-}
-
 static udpa_err
 begin_counting(udpai_lrs *lrs, udpai_lrs_cluster *cluster, udpai_str full_name, uint64_t since_ms)
 {
-    udpai_tally *total = udpai_tally_new(&udpai_tally_client_limits);
-    udpa_err err = total ? udpai_tally_set_text(&total->cluster, full_name) : UDPA_ERR_NOMEM;
+    udpai_load_stats *total = udpai_load_stats_new(&udpai_load_stats_client_limits);
+    udpa_err err = total ? udpai_load_stats_set_text(&total->cluster, full_name) : UDPA_ERR_NOMEM;
     if (err != UDPA_OK) {
-        udpai_tally_free(total);
+        udpai_load_stats_free(total);
         return err;
     }
     if (cluster->total)
         lrs->n_places -= n_places(cluster->total);
-    udpai_tally_free(cluster->total);
+    udpai_load_stats_free(cluster->total);
     cluster->total = total;
-    total->epoch = next_epoch(lrs);
+    /* Another one than of any other stream of the same client. */
+    total->epoch =
+        udpai_load_epoch_next(&lrs->service->last_epoch, udpai_hub_wall_us(lrs->session.hub));
     cluster->since_ms = since_ms;
     return UDPA_OK;
 }
@@ -174,12 +166,15 @@ get_cluster(udpai_lrs *lrs,
 }
 
 static udpa_err
-make_room(udpai_lrs *lrs, udpai_tally *total, const udpai_tally *report, udpa_error **ret_error)
+make_room(udpai_lrs *lrs,
+          udpai_load_stats *total,
+          const udpai_load_stats *report,
+          udpa_error **ret_error)
 {
     size_t before = n_places(total);
     udpa_err err = UDPA_OK;
     if (lrs->n_places <= UDPAI_LRS_PLACES_MAX)
-        err = udpai_tally_make_room(total, report, ret_error);
+        err = udpai_load_stats_make_room(total, report, ret_error);
     lrs->n_places += n_places(total) - before;
     if (err == UDPA_OK && lrs->n_places > UDPAI_LRS_PLACES_MAX)
         err = udpai_fail(ret_error, UDPA_ERR_LIMIT,
@@ -200,7 +195,7 @@ counted_ns(const udpai_lrs *lrs, const udpai_lrs_cluster *cluster)
 static void
 cut_elapsed(const udpai_lrs *lrs, udpai_lrs_cluster *cluster, bool is_first)
 {
-    udpai_tally *total = cluster->total;
+    udpai_load_stats *total = cluster->total;
     uint64_t max_ns = counted_ns(lrs, cluster), more_ns = 0;
     if (total->elapsed_ns > max_ns)
         more_ns = total->elapsed_ns - max_ns;
@@ -213,13 +208,13 @@ cut_elapsed(const udpai_lrs *lrs, udpai_lrs_cluster *cluster, bool is_first)
 static udpa_err
 take_into(udpai_lrs *lrs,
           udpai_lrs_cluster *cluster,
-          const udpai_tally *report,
+          const udpai_load_stats *report,
           udpa_error **ret_error)
 {
     bool is_first = cluster->total->covered_ns == 0;
     udpa_err err = make_room(lrs, cluster->total, report, ret_error);
     if (err == UDPA_OK)
-        err = udpai_tally_take_report(cluster->total, report, ret_error);
+        err = udpai_load_stats_take_report(cluster->total, report, ret_error);
     if (err == UDPA_OK)
         cut_elapsed(lrs, cluster, is_first);
     return err;
@@ -228,7 +223,10 @@ take_into(udpai_lrs *lrs,
 /* Endpoints come and go: when there have been too many, counting begins again, with those that are
  * there. What was counted has been handed up by then. */
 static udpa_err
-count(udpai_lrs *lrs, udpai_lrs_cluster *cluster, const udpai_tally *report, udpa_error **ret_error)
+count(udpai_lrs *lrs,
+      udpai_lrs_cluster *cluster,
+      const udpai_load_stats *report,
+      udpa_error **ret_error)
 {
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     udpa_err err = take_into(lrs, cluster, report, &error);
@@ -254,19 +252,19 @@ count(udpai_lrs *lrs, udpai_lrs_cluster *cluster, const udpai_tally *report, udp
 static udpa_err
 add_piece(udpai_lrs *lrs,
           udpai_lrs_cluster *cluster,
-          const udpai_tally *report,
+          const udpai_load_stats *report,
           udpa_error **ret_error)
 {
     if (!cluster->is_in_report) {
         cluster->is_in_report = true;
         return count(lrs, cluster, report, ret_error);
     }
-    udpai_tally *total = cluster->total;
+    udpai_load_stats *total = cluster->total;
     udpa_err err = make_room(lrs, total, report, ret_error);
     if (err != UDPA_OK)
         return err;
-    udpai_tally_add_growth(total, report, NULL);
-    udpai_tally_add_gauges(total, report);
+    udpai_load_stats_add_growth(total, report, NULL);
+    udpai_load_stats_add_gauges(total, report);
     cluster->has_changed = true;
     return UDPA_OK;
 }
@@ -291,11 +289,11 @@ take_stats(udpai_lrs *lrs, const stats_message *stats, udpa_error **ret_error)
         lrs->n_unasked++;
         return UDPA_OK;
     }
-    UDPA_AUTO(udpai_tally_free)
-    udpai_tally *report = udpai_tally_new(&udpai_tally_client_limits);
-    err = report ? udpai_tally_add_stats(report, stats, ret_error) : UDPA_ERR_NOMEM;
+    UDPA_AUTO(udpai_load_stats_free)
+    udpai_load_stats *report = udpai_load_stats_new(&udpai_load_stats_client_limits);
+    err = report ? udpai_load_stats_add_message(report, stats, ret_error) : UDPA_ERR_NOMEM;
     if (err == UDPA_OK && !udpai_lrs_setting(lrs->service, named.cluster.full).per_endpoint)
-        udpai_tally_drop_endpoints(report);
+        udpai_load_stats_drop_endpoints(report);
     if (err == UDPA_OK)
         err = get_cluster(lrs, &named, &cluster, ret_error);
     return err == UDPA_OK ? add_piece(lrs, cluster, report, ret_error) : err;
@@ -309,7 +307,7 @@ end_report(udpai_lrs *lrs, bool is_all)
     udpai_lrs_cluster *cluster;
     while ((cluster = udpai_map_next(&lrs->clusters, &at))) {
         if (is_all && !cluster->is_in_report)
-            cluster->has_changed |= udpai_tally_clear_gauges(cluster->total);
+            cluster->has_changed |= udpai_load_stats_clear_gauges(cluster->total);
         cluster->is_in_report = false;
     }
 }
@@ -325,7 +323,7 @@ ttl_ms(const udpai_lrs *lrs)
 static udpa_err
 make_resource(const udpai_lrs *lrs, udpai_lrs_cluster *cluster)
 {
-    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *value = udpai_tally_encode(cluster->total);
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *value = udpai_load_stats_encode(cluster->total);
     UDPA_AUTO(udpa_bytes_unref)
     udpa_bytes *any =
         value ? udpai_any_make(UDPAI_STR(UDPAI_TYPE_CLIENT_LOAD), udpai_bytes_view(value)) : NULL;

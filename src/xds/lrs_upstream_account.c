@@ -14,8 +14,8 @@ udpai_lrs_account_key(const void *item)
 static void
 free_account(udpai_lrs_account *account)
 {
-    udpai_tally_free(account->told);
-    udpai_tally_free(account->owed);
+    udpai_load_stats_free(account->told);
+    udpai_load_stats_free(account->owed);
     udpa_resource_unref(account->sum);
     udpa_bytes_unref(account->cluster);
     udpai_free(account);
@@ -218,17 +218,17 @@ udpai_lrs_accounts_select(udpai_lrs_upstream_session *self,
 udpa_err
 udpai_lrs_account_decode(udpai_lrs_upstream_session *self,
                          const udpai_lrs_account *account,
-                         udpai_tally **ret_tally,
+                         udpai_load_stats **ret_stats,
                          udpa_error **ret_error)
 {
-    return udpai_tally_decode(&udpai_hub_decoder(self->session.hub)->arena,
-                              udpai_resource_value(account->sum), &udpai_tally_sum_limits,
-                              ret_tally, ret_error);
+    return udpai_load_stats_decode(&udpai_hub_decoder(self->session.hub)->arena,
+                                   udpai_resource_value(account->sum), &udpai_load_aggregate_limits,
+                                   ret_stats, ret_error);
 }
 
 /* Has it counted before the server wanted to know? Epochs of sums are when they began. */
 static bool
-is_older(const udpai_lrs_account *account, const udpai_tally *sum)
+is_older(const udpai_lrs_account *account, const udpai_load_stats *sum)
 {
     return account->since_us > 0 && sum->epoch < (uint64_t)account->since_us;
 }
@@ -237,7 +237,7 @@ is_older(const udpai_lrs_account *account, const udpai_tally *sum)
 static udpa_err
 begin(udpai_lrs_upstream_session *self, udpai_lrs_account *account, udpa_error **ret_error)
 {
-    UDPA_AUTO(udpai_tally_free) udpai_tally *sum = NULL;
+    UDPA_AUTO(udpai_load_stats_free) udpai_load_stats *sum = NULL;
     udpa_err err = udpai_lrs_account_decode(self, account, &sum, ret_error);
     if (err != UDPA_OK)
         return err;
@@ -276,19 +276,19 @@ udpai_lrs_account_take(udpai_lrs_upstream_session *self,
 static udpa_err
 settle(udpai_lrs_upstream_session *self, udpai_lrs_account *account, udpa_error **ret_error)
 {
-    UDPA_AUTO(udpai_tally_free) udpai_tally *sum = NULL;
-    UDPA_AUTO(udpai_tally_free) udpai_tally *rest = NULL;
+    UDPA_AUTO(udpai_load_stats_free) udpai_load_stats *sum = NULL;
+    UDPA_AUTO(udpai_load_stats_free) udpai_load_stats *rest = NULL;
     udpa_err err = udpai_lrs_account_decode(self, account, &sum, ret_error);
     if (err == UDPA_OK)
-        err = udpai_tally_difference(sum, account->told, &rest, ret_error);
+        err = udpai_load_stats_difference(sum, account->told, &rest, ret_error);
     if (err == UDPA_OK && account->owed)
-        err = udpai_tally_take_report(account->owed, rest, ret_error);
+        err = udpai_load_stats_take_report(account->owed, rest, ret_error);
     else if (err == UDPA_OK)
         account->owed = UDPAI_TAKE(rest);
     if (err != UDPA_OK)
         return err;
-    udpai_tally_clear_gauges(account->owed);
-    udpai_tally_free(account->told);
+    udpai_load_stats_clear_gauges(account->owed);
+    udpai_load_stats_free(account->told);
     account->told = UDPAI_TAKE(sum);
     keep_one(self->upstream, account);
     return UDPA_OK;

@@ -4,23 +4,23 @@
 #define UDPAI_LRS_UPSTREAM_INTERNAL_H
 
 #include "base/map.h"
-#include "reports/tally.h"
+#include "reports/load_stats.h"
 #include "xds/lrs_upstream.h"
 
 /* What the server asks for, of one cluster, and was told of it. */
 typedef struct udpai_lrs_account {
-    udpa_bytes *cluster; /* full name */
-    int64_t since_us;    /* when it was first asked for, since 1970 */
-    uint64_t told_ms;    /* when it was told last */
-    bool is_named;       /* it is asked for by name; else with all */
-    bool was_named;      /* while other names are taken over */
-    bool has_begun;      /* a sum of it has come */
-    bool is_restored;    /* it was kept: the sum may be behind what was told, if that was lost */
-    bool has_changed;    /* the sum has, since it was told */
-    bool is_due;         /* for the report that is being written */
-    udpa_resource *sum;  /* NULL: there is none now */
-    udpai_tally *told;   /* the sum as it was told; NULL: nothing of it */
-    udpai_tally *owed;   /* what sums that have ended have left to tell; NULL: nothing */
+    udpa_bytes *cluster;    /* full name */
+    int64_t since_us;       /* when it was first asked for, since 1970 */
+    uint64_t told_ms;       /* when it was told last */
+    bool is_named;          /* it is asked for by name; else with all */
+    bool was_named;         /* while other names are taken over */
+    bool has_begun;         /* a sum of it has come */
+    bool is_restored;       /* it was kept: the sum may be behind what was told, if that was lost */
+    bool has_changed;       /* the sum has, since it was told */
+    bool is_due;            /* for the report that is being written */
+    udpa_resource *sum;     /* NULL: there is none now */
+    udpai_load_stats *told; /* the sum as it was told; NULL: nothing of it */
+    udpai_load_stats *owed; /* what sums that have ended have left to tell; NULL: nothing */
 } udpai_lrs_account;
 
 struct udpai_lrs_upstream {
@@ -100,7 +100,7 @@ void udpai_lrs_account_forget(udpai_lrs_upstream *upstream, udpai_str cluster);
 /* The sum that it has, decoded. */
 udpa_err udpai_lrs_account_decode(udpai_lrs_upstream_session *self,
                                   const udpai_lrs_account *account,
-                                  udpai_tally **ret_tally,
+                                  udpai_load_stats **ret_stats,
                                   udpa_error **ret_error);
 
 /* ---- lrs_upstream_keep.c ---- */
@@ -110,7 +110,7 @@ typedef struct udpai_lrs_kept {
     udpai_str cluster;
     bool is_known, has_begun;
     int64_t since_us;
-    const udpai_tally *told, *owed;
+    const udpai_load_stats *told, *owed;
 } udpai_lrs_kept;
 
 udpai_lrs_kept udpai_lrs_kept_of(const udpai_lrs_account *account);

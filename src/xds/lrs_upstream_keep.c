@@ -22,9 +22,9 @@ typedef struct keep_writer {
 } keep_writer;
 
 static void
-put_tally(keep_writer *self, const udpai_tally *tally)
+put_stats(keep_writer *self, const udpai_load_stats *stats)
 {
-    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *bytes = udpai_tally_encode(tally);
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *bytes = udpai_load_stats_encode(stats);
     if (bytes)
         udpai_proto_put_bare_bytes(&self->to, udpai_bytes_view(bytes));
     else
@@ -40,9 +40,9 @@ put_account(keep_writer *self, const udpai_lrs_kept *one)
     udpai_proto_put_bare_number(&self->to, flags);
     udpai_proto_put_bare_number(&self->to, (uint64_t)one->since_us);
     if (one->told)
-        put_tally(self, one->told);
+        put_stats(self, one->told);
     if (one->owed)
-        put_tally(self, one->owed);
+        put_stats(self, one->owed);
 }
 
 static void
@@ -116,14 +116,14 @@ udpai_lrs_upstream_state(const udpai_lrs_upstream *upstream)
 /* ---- reading ---- */
 
 static udpa_err
-take_tally(udpai_proto_reader *from, udpai_arena *arena, udpai_tally **ret_tally)
+take_stats(udpai_proto_reader *from, udpai_arena *arena, udpai_load_stats **ret_stats)
 {
     udpai_str bytes;
     if (!udpai_proto_take_bytes(from, &bytes))
         return UDPA_ERR_MALFORMED;
-    udpai_tally_free(*ret_tally);
-    *ret_tally = NULL;
-    return udpai_tally_decode(arena, bytes, &udpai_tally_sum_limits, ret_tally, NULL);
+    udpai_load_stats_free(*ret_stats);
+    *ret_stats = NULL;
+    return udpai_load_stats_decode(arena, bytes, &udpai_load_aggregate_limits, ret_stats, NULL);
 }
 
 static udpa_err
@@ -145,9 +145,9 @@ take_account(udpai_lrs_upstream *upstream, udpai_proto_reader *from, udpai_arena
     account->has_begun = (flags & HAS_BEGUN) != 0;
     account->is_restored = true;
     if (flags & HAS_TOLD)
-        err = take_tally(from, arena, &account->told);
+        err = take_stats(from, arena, &account->told);
     if (err == UDPA_OK && (flags & HAS_OWED))
-        err = take_tally(from, arena, &account->owed);
+        err = take_stats(from, arena, &account->owed);
     return err;
 }
 

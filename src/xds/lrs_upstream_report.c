@@ -3,7 +3,7 @@
  * is in a message that goes out counts as told; LRS has no receipts, so what is lost on the way is
  * lost, and nothing is told twice. */
 #include "base/alloc.h"
-#include "reports/tally_cover.h"
+#include "reports/load_stats_cover.h"
 #include "xds/lrs_upstream_internal.h"
 
 /* Servers take 4 MiB. */
@@ -22,8 +22,8 @@ enum { /* field number of LoadStatsRequest */
 /* What is said of one cluster. */
 typedef struct statement {
     udpai_lrs_account *account;
-    udpai_tally *report;
-    udpai_tally *newest; /* the sum that it follows from; NULL: one that was told before */
+    udpai_load_stats *report;
+    udpai_load_stats *newest; /* the sum that it follows from; NULL: one that was told before */
     size_t size;
 } statement;
 
@@ -35,8 +35,8 @@ typedef struct message {
 static void
 free_statement(statement *one)
 {
-    udpai_tally_free(one->report);
-    udpai_tally_free(one->newest);
+    udpai_load_stats_free(one->report);
+    udpai_load_stats_free(one->newest);
 }
 
 static void
@@ -62,15 +62,15 @@ udpai_lrs_upstream_begin_report(udpai_lrs_upstream_session *self)
 
 /* A sum that shrinks is none; from there it is counted. */
 static udpa_err
-subtract(udpai_lrs_upstream_session *self, const udpai_tally *sum, statement *one)
+subtract(udpai_lrs_upstream_session *self, const udpai_load_stats *sum, statement *one)
 {
     const udpai_lrs_account *account = one->account;
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    udpa_err err = udpai_tally_difference(sum, account->told, &one->report, &error);
+    udpa_err err = udpai_load_stats_difference(sum, account->told, &one->report, &error);
     if (err == UDPA_OK || err == UDPA_ERR_NOMEM)
         return err;
     udpai_lrs_upstream_note_refused(self, udpai_lrs_account_key(account), error);
-    return udpai_tally_difference(sum, sum, &one->report, NULL);
+    return udpai_load_stats_difference(sum, sum, &one->report, NULL);
 }
 
 static udpa_err
@@ -80,9 +80,9 @@ add_owed(udpai_lrs_upstream_session *self, statement *one)
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     if (!account->owed)
         return UDPA_OK;
-    udpa_err err = udpai_tally_make_room(one->report, account->owed, &error);
+    udpa_err err = udpai_load_stats_make_room(one->report, account->owed, &error);
     if (err == UDPA_OK)
-        udpai_tally_add_report(one->report, account->owed);
+        udpai_load_stats_add_report(one->report, account->owed);
     else if (err != UDPA_ERR_NOMEM)
         udpai_lrs_upstream_note_refused(self, udpai_lrs_account_key(account), error);
     return err == UDPA_ERR_NOMEM ? err : UDPA_OK;
@@ -112,16 +112,16 @@ is_early(const udpai_lrs_upstream_session *self, const statement *one)
     uint64_t patience_ms = PATIENCE_INTERVALS * (one->newest->interval_ns / 1000000);
     if (patience_ms < PATIENCE_MS)
         patience_ms = PATIENCE_MS;
-    return waited_ms < patience_ms && !udpai_tally_covers_all(one->newest, account->told);
+    return waited_ms < patience_ms && !udpai_load_stats_covers_all(one->newest, account->told);
 }
 
 /* What was told was kept, and some of the sum was not: the machine has lost its power. It is told
  * again from where it has come to what was told. */
 static bool
-is_behind(udpai_lrs_account *account, const udpai_tally *sum)
+is_behind(udpai_lrs_account *account, const udpai_load_stats *sum)
 {
     bool is = account->is_restored && account->told && account->told->epoch == sum->epoch &&
-              udpai_tally_check_growth(account->told, sum, NULL) != UDPA_OK;
+              udpai_load_stats_check_growth(account->told, sum, NULL) != UDPA_OK;
     account->is_restored = is;
     return is;
 }
@@ -131,17 +131,17 @@ make_report(udpai_lrs_upstream_session *self, statement *one)
 {
     const udpai_lrs_account *account = one->account;
     udpa_err err = UDPA_OK;
-    const udpai_tally *sum = one->newest ? one->newest : account->sum ? account->told : NULL;
+    const udpai_load_stats *sum = one->newest ? one->newest : account->sum ? account->told : NULL;
     if (sum)
         err = subtract(self, sum, one);
-    else if (!(one->report = udpai_tally_new(&udpai_tally_sum_limits)))
+    else if (!(one->report = udpai_load_stats_new(&udpai_load_aggregate_limits)))
         err = UDPA_ERR_NOMEM;
     if (err == UDPA_OK)
         err = add_owed(self, one);
     if (err != UDPA_OK)
         return err;
     if (!self->per_endpoint)
-        udpai_tally_drop_endpoints(one->report);
+        udpai_load_stats_drop_endpoints(one->report);
     if (one->report->elapsed_ns < ELAPSED_MIN_NS)
         one->report->elapsed_ns = ELAPSED_MIN_NS;
     return UDPA_OK;
@@ -151,8 +151,8 @@ static size_t
 measure(const udpai_lrs_upstream_session *self, const statement *one)
 {
     udpai_proto_writer writer = {0};
-    udpai_tally_put_stats(&writer, udpai_lrs_account_name(self->upstream, one->account),
-                          one->report);
+    udpai_load_stats_put_message(&writer, udpai_lrs_account_name(self->upstream, one->account),
+                                 one->report);
     return writer.size;
 }
 
@@ -163,7 +163,7 @@ fit(udpai_lrs_upstream_session *self, statement *one)
     one->size = measure(self, one);
     if (one->size <= STATS_BYTES_MAX)
         return;
-    udpai_tally_drop_endpoints(one->report);
+    udpai_load_stats_drop_endpoints(one->report);
     one->size = measure(self, one);
     if (one->size <= STATS_BYTES_MAX)
         return;
@@ -182,9 +182,9 @@ note_told(const udpai_lrs_upstream_session *self, statement *one)
     udpai_lrs_account *account = one->account;
     account->has_changed = false;
     account->told_ms = udpai_lrs_upstream_now(self);
-    account->owed = udpai_tally_free(account->owed);
+    account->owed = udpai_load_stats_free(account->owed);
     if (one->newest) {
-        udpai_tally_free(account->told);
+        udpai_load_stats_free(account->told);
         account->told = UDPAI_TAKE(one->newest);
     }
 }
@@ -205,7 +205,7 @@ add_statement(udpai_lrs_upstream_session *self, udpai_lrs_account *account, mess
         free_statement(&one);
         return err;
     }
-    if (!udpai_tally_is_empty(one.report))
+    if (!udpai_load_stats_is_empty(one.report))
         fit(self, &one);
     if (one.size == 0) {
         note_told(self, &one);
@@ -244,8 +244,8 @@ encode(const udpai_lrs_upstream_session *self, const message *from)
     for (size_t i = 0; i < from->statements.n; i++) {
         const statement *one = &from->statements.items[i];
         udpai_proto_put_head(&writer, CLUSTER_STATS, one->size);
-        udpai_tally_put_stats(&writer, udpai_lrs_account_name(self->upstream, one->account),
-                              one->report);
+        udpai_load_stats_put_message(&writer, udpai_lrs_account_name(self->upstream, one->account),
+                                     one->report);
     }
     return bytes;
 }

@@ -48,16 +48,16 @@ static void
 check_resource(bed *self, const udpa_resource *resource, udpai_arena *arena)
 {
     udpai_str name = udpai_resource_name(resource);
-    udpai_tally *tally = NULL;
+    udpai_load_stats *stats = NULL;
     FUZZ_CHECK(udpai_name_check(name, NULL) == UDPA_OK);
     FUZZ_CHECK(udpai_client_name_check(name, udpai_node_info_parts(self->peer)->id, NULL) ==
                UDPA_OK);
     FUZZ_CHECK(udpa_resource_ttl_ms(resource) == 3 * self->service.interval_ms + 10000);
-    FUZZ_CHECK(udpai_tally_decode(arena, udpai_resource_value(resource), &udpai_tally_client_limits,
-                                  &tally, NULL) == UDPA_OK);
-    FUZZ_CHECK(udpai_str_starts(name, tally->cluster));
-    FUZZ_CHECK(tally->epoch > 0 && tally->epoch <= self->service.last_epoch);
-    udpai_tally_free(tally);
+    FUZZ_CHECK(udpai_load_stats_decode(arena, udpai_resource_value(resource),
+                                       &udpai_load_stats_client_limits, &stats, NULL) == UDPA_OK);
+    FUZZ_CHECK(udpai_str_starts(name, stats->cluster));
+    FUZZ_CHECK(stats->epoch > 0 && stats->epoch <= self->service.last_epoch);
+    udpai_load_stats_free(stats);
 }
 
 static void

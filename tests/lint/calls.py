@@ -55,6 +55,22 @@ PARTS = {
         # the node
         'outbox', 'delete_origin files node node_new node_parts origins restore sessions',
     ],
+    'endpoint': [
+        # the ground
+        'exposure load_names load_state runtime_values settings stream_counts streams type', 'stream_sides',
+        # services that know a node alone
+        'check_planner client_registry load_areas load_rules load_aggregates load_upstreams orca_collector',
+        # how an endpoint runs; it calls no service by name
+        'service', 'turn',
+        # services that know it by host.h: what the node publishes of itself …
+        'inspection status', 'answers', 'access_answers origin_answers questions',
+        # … and what the process does
+        'local_acks orca publisher subscriber', 'report', 'demand', 'load_report resource_state',
+        # the runtime, for those who embed the library
+        'runtime_feed', 'runtime',
+        # which services there are, and the endpoints that have them
+        'services_make', 'endpoint', 'polled providers', 'library',
+    ],
 }
 
 

@@ -171,22 +171,22 @@ write_load(const sim_member *member, int space)
     const sim_load *load = &member->reporter->loads[space];
     char cluster[64];
     snprintf(cluster, sizeof(cluster), "%s/c0", sim_namespaces[space]);
-    udpai_tally *tally = udpai_tally_new(&udpai_tally_client_limits);
-    const udpai_tally_locality like = {.region = udpai_str_from(member->node->id)};
-    udpai_tally_locality *locality;
-    if (!tally || udpai_tally_set_text(&tally->cluster, udpai_str_from(cluster)) != UDPA_OK ||
-        udpai_tally_get_locality(tally, &like, &locality, NULL) != UDPA_OK)
+    udpai_load_stats *stats = udpai_load_stats_new(&udpai_load_stats_client_limits);
+    const udpai_load_stats_locality like = {.region = udpai_str_from(member->node->id)};
+    udpai_load_stats_locality *locality;
+    if (!stats || udpai_load_stats_set_text(&stats->cluster, udpai_str_from(cluster)) != UDPA_OK ||
+        udpai_load_stats_get_locality(stats, &like, &locality, NULL) != UDPA_OK)
         abort();
-    locality->figures.counts[UDPAI_TALLY_ISSUED] = load->n;
-    locality->figures.gauges[UDPAI_TALLY_IN_PROGRESS] = 1;
-    tally->epoch = load->epoch;
-    tally->elapsed_ns = (member->scenario->world.now_us - load->began_us) * 1000;
-    tally->is_shared = load->audience.n > 1;
-    tally->lasts_ns = (uint64_t)CLIENT_TTL_MS * 1000000;
-    udpa_bytes *body = udpai_tally_encode(tally);
+    locality->figures.counts[UDPAI_LOAD_STATS_ISSUED] = load->n;
+    locality->figures.gauges[UDPAI_LOAD_STATS_IN_PROGRESS] = 1;
+    stats->epoch = load->epoch;
+    stats->elapsed_ns = (member->scenario->world.now_us - load->began_us) * 1000;
+    stats->is_shared = load->audience.n > 1;
+    stats->lasts_ns = (uint64_t)CLIENT_TTL_MS * 1000000;
+    udpa_bytes *body = udpai_load_stats_encode(stats);
     if (!body)
         abort();
-    udpai_tally_free(tally);
+    udpai_load_stats_free(stats);
     return body;
 }
 

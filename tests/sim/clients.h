@@ -5,9 +5,9 @@
 #ifndef SIM_CLIENTS_H
 #define SIM_CLIENTS_H
 
-#include "endpoint/load_sums.h"
+#include "endpoint/load_aggregates.h"
 #include "federation/reporting.h"
-#include "reports/tally.h"
+#include "reports/load_stats.h"
 #include "scenario.h"
 
 enum {
@@ -102,7 +102,7 @@ typedef struct sim_counted {
 } sim_counted;
 
 struct sim_sums {
-    udpai_load_sums *sums;
+    udpai_service *sums;
     udpai_local_subscription *watch; /* of all sums that come by */
     sim_counted counted[CLIENT_SPACES];
     long n_wanted;

@@ -62,22 +62,22 @@ check_client(const sim_member *member, int space, int who, uint64_t n)
 }
 
 static void
-look_at(const sim_member *member, int space, const udpai_tally *tally)
+look_at(const sim_member *member, int space, const udpai_load_stats *stats)
 {
     const sim_scenario *scenario = member->scenario;
     sim_counted *counted = &member->sums->counted[space];
-    if (tally->epoch != counted->epoch)
-        begin_epoch(scenario, counted, tally->epoch);
+    if (stats->epoch != counted->epoch)
+        begin_epoch(scenario, counted, stats->epoch);
     memset(counted->is_in, 0, (size_t)scenario->n_members * sizeof(bool));
-    for (size_t i = 0; i < tally->nodes.n; i++) {
-        int node = member_of(scenario, tally->nodes.items[i].id);
+    for (size_t i = 0; i < stats->nodes.n; i++) {
+        int node = member_of(scenario, stats->nodes.items[i].id);
         if (node >= 0)
-            counted->is_in[node] = !tally->nodes.items[i].is_gone;
+            counted->is_in[node] = !stats->nodes.items[i].is_gone;
     }
-    for (size_t i = 0; i < tally->localities.n; i++) {
-        const udpai_tally_locality *locality = &tally->localities.items[i];
+    for (size_t i = 0; i < stats->localities.n; i++) {
+        const udpai_load_stats_locality *locality = &stats->localities.items[i];
         check_client(member, space, member_of(scenario, locality->region),
-                     locality->figures.counts[UDPAI_TALLY_ISSUED]);
+                     locality->figures.counts[UDPAI_LOAD_STATS_ISSUED]);
     }
 }
 
@@ -91,15 +91,15 @@ see(sim_member *member, const udpai_local_change *change)
         return;
     sim_counted *counted = &member->sums->counted[key.space];
     counted->is_there = !change->is_removed;
-    udpai_tally *tally = NULL;
+    udpai_load_stats *stats = NULL;
     udpai_arena arena;
     udpai_arena_init(&arena);
-    if (udpai_tally_decode(&arena, udpai_resource_value(change->resource), &udpai_tally_sum_limits,
-                           &tally, NULL) != UDPA_OK)
+    if (udpai_load_stats_decode(&arena, udpai_resource_value(change->resource),
+                                &udpai_load_aggregate_limits, &stats, NULL) != UDPA_OK)
         sim_client_fail(member, "a sum that cannot be read", &key);
-    look_at(member, key.space, tally);
+    look_at(member, key.space, stats);
     scenario->world.counts[SIM_SUMS_SEEN]++;
-    udpai_tally_free(tally);
+    udpai_load_stats_free(stats);
     udpai_arena_done(&arena);
 }
 
@@ -117,7 +117,7 @@ on_wanted(sim_node *node, udpai_str type_url, udpai_str text, bool wanted)
 {
     const sim_member *member = node->userdata;
     member->sums->n_wanted += wanted ? 1 : -1;
-    udpai_load_sums_wanted(member->sums->sums, type_url, text, wanted);
+    udpai_service_demand(member->sums->sums, type_url, text, wanted);
 }
 
 static int64_t
@@ -147,7 +147,7 @@ begin_life(const sim_member *member)
 void
 sim_sums_started(sim_member *member)
 {
-    const udpai_load_sums_options options = {
+    const udpai_load_aggregates_options options = {
         .node = member->node->node,
         .wheel = &member->node->loop_wheel,
         .node_id = udpai_str_from(member->node->id),
@@ -163,7 +163,7 @@ sim_sums_started(sim_member *member)
     begin_life(member);
     self->n_wanted = 0;
     member->node->wanted = on_wanted;
-    if (udpai_load_sums_new(&self->sums, &options) != UDPA_OK ||
+    if (udpai_load_aggregates_new(&self->sums, &options) != UDPA_OK ||
         udpai_node_subscribe(member->node->node, &all, &ops, &self->watch) != UDPA_OK)
         abort();
 }
@@ -171,7 +171,7 @@ sim_sums_started(sim_member *member)
 void
 sim_sums_stopped(sim_member *member)
 {
-    udpai_load_sums_free(UDPAI_TAKE(member->sums->sums));
+    udpai_service_free(UDPAI_TAKE(member->sums->sums));
     for (int space = 0; space < CLIENT_SPACES; space++)
         member->sums->counted[space].is_there = false;
 }

@@ -48,16 +48,17 @@ sim_slot_wants(const sim_scenario *scenario, const sim_slot *slot, const sim_cli
 static void
 read_load(const sim_member *member, const udpa_resource *resource, sim_client_copy *copy)
 {
-    udpai_tally *tally = NULL;
+    udpai_load_stats *stats = NULL;
     udpai_arena arena;
     udpai_arena_init(&arena);
-    if (udpai_tally_decode(&arena, udpai_resource_value(resource), &udpai_tally_client_limits,
-                           &tally, NULL) != UDPA_OK)
+    if (udpai_load_stats_decode(&arena, udpai_resource_value(resource),
+                                &udpai_load_stats_client_limits, &stats, NULL) != UDPA_OK)
         sim_client_fail(member, "a load that cannot be read", NULL);
-    copy->epoch = tally->epoch;
-    copy->n =
-        tally->localities.n ? tally->localities.items[0].figures.counts[UDPAI_TALLY_ISSUED] : 0;
-    udpai_tally_free(tally);
+    copy->epoch = stats->epoch;
+    copy->n = stats->localities.n
+                  ? stats->localities.items[0].figures.counts[UDPAI_LOAD_STATS_ISSUED]
+                  : 0;
+    udpai_load_stats_free(stats);
     udpai_arena_done(&arena);
 }
 

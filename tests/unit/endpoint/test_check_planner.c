@@ -19,7 +19,7 @@
 
 static udpai_wheel wheel;
 static udpai_node *node;
-static udpai_check_planner *planner;
+static udpai_service *planner;
 static uint64_t now_ms, last_session;
 static udpa_resource *files[RESOURCES_MAX];
 static size_t n_files;
@@ -81,7 +81,7 @@ static int
 teardown(void **state)
 {
     (void)state;
-    udpai_check_planner_free(UDPAI_TAKE(planner));
+    udpai_service_free(UDPAI_TAKE(planner));
     node = udpai_node_free(node);
     while (n_files)
         udpa_resource_unref(files[--n_files]);
@@ -412,7 +412,7 @@ make_and_free(void *context)
 {
     (void)context;
     udpa_err err = make_planner("com.acme", 1);
-    udpai_check_planner_free(UDPAI_TAKE(planner));
+    udpai_service_free(UDPAI_TAKE(planner));
     return err;
 }
 

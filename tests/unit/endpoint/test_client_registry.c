@@ -20,7 +20,7 @@ typedef struct world {
     udpai_wheel wheel;
     uint64_t now_ms;
     udpai_node *node;
-    udpai_client_registry *census;
+    udpai_service *census;
     size_t n_sides;
     uint64_t ticket; /* of the last order; 0: nobody is to tell */
     size_t n_orders;
@@ -84,7 +84,7 @@ on_order(void *userdata, udpai_order *order)
 static void
 on_wanted(void *userdata, udpai_str type_url, udpai_str text, bool wanted)
 {
-    udpai_client_registry_wanted(((world *)userdata)->census, type_url, text, wanted);
+    udpai_service_demand(((world *)userdata)->census, type_url, text, wanted);
 }
 
 static void
@@ -117,7 +117,7 @@ begin(world *self, size_t n_sides)
 static void
 end(world *self)
 {
-    udpai_client_registry_free(self->census);
+    udpai_service_free(self->census);
     udpai_node_free(self->node);
     udpai_strbuf_done(&self->told);
     udpai_strbuf_done(&self->below);
@@ -127,7 +127,7 @@ static void
 report(world *self, uint64_t session, udpai_report *report)
 {
     report->session = session;
-    udpai_client_registry_report(self->census, report);
+    udpai_service_report(self->census, report);
     node_bed_tell(self->node, session, report);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sums over restarts of the nodes that make them. */
-#include "load_sums_test.h"
+#include "load_aggregates_test.h"
 
 static void
 begin_kept(world *self)

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "reports/tally.h"
+#include "reports/load_stats.h"
 #include "tests/harness/node_bed.h"
 #include "tests/harness/oom.h"
 #include "tests/harness/resources.h"
@@ -19,7 +19,7 @@
 
 static udpai_wheel wheel;
 static udpai_node *node;
-static udpai_load_upstreams *upstreams;
+static udpai_service *upstreams;
 static uint64_t session;
 
 static uint64_t dialled[DIALS_MAX], hung_up;
@@ -88,7 +88,7 @@ release_target(void *target)
 }
 
 static udpa_err
-make_upstreams(udpai_load_upstreams **ret_upstreams, size_t n)
+make_upstreams(udpai_service **ret_upstreams, size_t n)
 {
     static const udpai_load_upstream_config servers[] = {
         {UDPAI_STR("legacy"), wanted, ref_target, release_target},
@@ -123,7 +123,7 @@ setup(void **state)
     assert_ok(udpai_node_new(&node, &wheel, &config, &env, NULL));
     assert_ok(make_upstreams(&upstreams, 1));
     udpai_node_start(node);
-    udpai_load_upstreams_start(upstreams);
+    udpai_service_notify(upstreams, &(udpai_service_event){.kind = UDPAI_SERVICE_STARTED});
     udpai_node_flush(node);
     return 0;
 }
@@ -132,7 +132,7 @@ static int
 done(void **state)
 {
     (void)state;
-    udpai_load_upstreams_free(upstreams);
+    udpai_service_free(upstreams);
     upstreams = NULL;
     node = udpai_node_free(node);
     assert_int_equal(n_targets, 0);
@@ -154,7 +154,7 @@ tell(udpai_report *report, uint64_t link)
     assert_non_null(report);
     report->link = link;
     report->session = session;
-    assert_true(udpai_load_upstreams_report(upstreams, report));
+    assert_true(udpai_service_report(upstreams, report));
     udpai_node_flush(node);
     udpai_node_flush(node);
 }
@@ -312,10 +312,10 @@ links_of_others_are_left_alone(void **state)
     (void)state;
     udpai_report *report = udpai_report_new(UDPAI_REPORT_CLOSED);
     report->link = UDPAI_LOAD_LINKS - 1;
-    assert_false(udpai_load_upstreams_report(upstreams, report));
-    assert_false(udpai_load_upstreams_report(NULL, report));
+    assert_false(udpai_service_report(upstreams, report));
+    assert_false(udpai_service_report(NULL, report));
     report->link = UDPAI_LOAD_LINKS + 1000; /* one that has ended */
-    assert_true(udpai_load_upstreams_report(upstreams, report));
+    assert_true(udpai_service_report(upstreams, report));
     assert_int_equal(n_dialled, 1);
 }
 
@@ -324,10 +324,10 @@ links_of_others_are_left_alone(void **state)
 static udpa_err
 make_with_little_memory(void *context)
 {
-    udpai_load_upstreams *made = NULL;
+    udpai_service *made = NULL;
     (void)context;
     udpa_err err = make_upstreams(&made, 2);
-    udpai_load_upstreams_free(made);
+    udpai_service_free(made);
     return err;
 }
 
@@ -351,7 +351,7 @@ without_memory_to_want_it_the_stream_ends(void **state)
         report->subscription = udpai_subscription_message_copy(&message);
         report->link = dialled[0];
         udpai_alloc_fail_after(n);
-        assert_true(udpai_load_upstreams_report(upstreams, report));
+        assert_true(udpai_service_report(upstreams, report));
         udpai_alloc_fail_after(-1);
         expect(wanted, "");
         assert_true(hung_up == 0 || hung_up == dialled[0]); /* there may be none for the order */

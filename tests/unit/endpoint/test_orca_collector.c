@@ -18,7 +18,7 @@
 
 static udpai_wheel wheel;
 static udpai_node *node;
-static udpai_orca_collector *collector;
+static udpai_service *collector;
 static uint64_t session;
 
 /* What was ordered. */
@@ -71,7 +71,7 @@ static void
 on_wanted(void *userdata, udpai_str type_url, udpai_str text, bool wanted)
 {
     (void)userdata;
-    udpai_orca_collector_wanted(collector, type_url, text, wanted);
+    udpai_service_demand(collector, type_url, text, wanted);
 }
 
 static udpa_err
@@ -114,7 +114,7 @@ release_target(void *target)
 }
 
 static udpa_err
-make_collector(udpai_orca_collector **ret_collector)
+make_collector(udpai_service **ret_collector)
 {
     static const udpai_str authorities[] = {UDPAI_STR("trusted*")},
                            prefixes[] = {UDPAI_STR("com.acme")};
@@ -154,7 +154,7 @@ static int
 done(void **state)
 {
     (void)state;
-    udpai_orca_collector_free(collector);
+    udpai_service_free(collector);
     collector = NULL;
     node = udpai_node_free(node);
     assert_int_equal(n_targets, 0);
@@ -214,7 +214,7 @@ tell(udpai_report *report, uint64_t link)
 {
     report->link = link;
     report->session = ++session;
-    assert_true(udpai_orca_collector_report(collector, report));
+    assert_true(udpai_service_report(collector, report));
     udpai_node_flush(node);
 }
 
@@ -384,12 +384,12 @@ what_others_say_is_theirs(void **state)
     (void)state;
     udpai_report *report = node_bed_report(UDPAI_REPORT_CLOSED);
     report->link = 5;
-    assert_false(udpai_orca_collector_report(collector, report));
-    assert_false(udpai_orca_collector_report(NULL, report));
+    assert_false(udpai_service_report(collector, report));
+    assert_false(udpai_service_report(NULL, report));
     udpai_report_free(report);
     close_link(UDPAI_ORCA_LINKS + 77, UDPA_ERR_IO); /* of one that was forgotten */
     assert_int_equal(n_dialled, 0);
-    udpai_orca_collector_wanted(NULL, UDPAI_STR(UDPAI_TYPE_ORCA_REPORT), UDPAI_STR("*"), true);
+    udpai_service_demand(NULL, UDPAI_STR(UDPAI_TYPE_ORCA_REPORT), UDPAI_STR("*"), true);
 }
 
 /* ---- memory ---- */
@@ -397,10 +397,10 @@ what_others_say_is_theirs(void **state)
 static udpa_err
 come_and_go(void *context)
 {
-    udpai_orca_collector *other = NULL;
+    udpai_service *other = NULL;
     (void)context;
     udpa_err err = make_collector(&other);
-    udpai_orca_collector_free(other);
+    udpai_service_free(other);
     return err;
 }
 
@@ -414,8 +414,8 @@ without_memory_nothing_is_left(void **state)
     for (long n = 0; n < 30; n++) {
         n_dialled = n_hung_up = 0;
         udpai_alloc_fail_after(n);
-        udpai_orca_collector_wanted(collector, type, text, true);
-        udpai_orca_collector_wanted(collector, type, text, false);
+        udpai_service_demand(collector, type, text, true);
+        udpai_service_demand(collector, type, text, false);
         udpai_alloc_fail_after(-1);
         assert_true(n_hung_up <= n_dialled);
         pass(MAX_MS);

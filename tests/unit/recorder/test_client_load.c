@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is said of what was counted: udpa.load.v1.ClientLoad, and its epochs. */
+#include <float.h>
 #include <stdio.h>
 
+#include "base/alloc.h"
 #include "loop/clock.h"
 #include "recording.h"
-#include "reports/tally.h"
+#include "reports/load_stats.h"
 
 /* What is read, and whether it could be said. */
 struct reader {
     const char *wanted; /* NULL: all */
     bool fails;
-    udpa_bytes *load;   /* the last one */
-    udpai_tally *heard; /* the last one that did not fail, by those who add up */
+    udpa_bytes *load;        /* the last one */
+    udpai_load_stats *heard; /* the last one that did not fail, by those who add up */
     unsigned n, n_impossible;
     udpai_load_audience audience;
     bool knows_no_audience;
@@ -22,17 +24,18 @@ static void
 hear(struct reader *reader, udpai_str load)
 {
     udpai_arena arena;
-    udpai_tally *tally = NULL;
+    udpai_load_stats *stats = NULL;
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     udpai_arena_init(&arena);
-    udpa_err err = udpai_tally_decode(&arena, load, &udpai_tally_client_limits, &tally, &error);
-    if (err == UDPA_OK && reader->heard && reader->heard->epoch == tally->epoch &&
-        udpai_str_eq(reader->heard->cluster, tally->cluster))
-        err = udpai_tally_check_growth(reader->heard, tally, &error);
+    udpa_err err =
+        udpai_load_stats_decode(&arena, load, &udpai_load_stats_client_limits, &stats, &error);
+    if (err == UDPA_OK && reader->heard && reader->heard->epoch == stats->epoch &&
+        udpai_str_eq(reader->heard->cluster, stats->cluster))
+        err = udpai_load_stats_check_growth(reader->heard, stats, &error);
     if (err != UDPA_OK)
         fail_msg("%s", udpa_error_message(error));
-    udpai_tally_free(reader->heard);
-    reader->heard = tally;
+    udpai_load_stats_free(reader->heard);
+    reader->heard = stats;
     udpai_arena_done(&arena);
 }
 
@@ -47,6 +50,7 @@ static bool
 take(void *userdata, udpai_str cluster, udpa_bytes *load)
 {
     struct reader *reader = userdata;
+    udpai_alloc_fail_after(-1); /* what is done with it here has memory */
     reader->n++;
     if (!load) {
         reader->n_impossible++;
@@ -90,7 +94,7 @@ static void
 reader_done(struct reader *reader)
 {
     udpa_bytes_unref(reader->load);
-    udpai_tally_free(reader->heard);
+    udpai_load_stats_free(reader->heard);
 }
 
 static void
@@ -592,6 +596,71 @@ test_a_message_that_is_too_large(void **state)
     reader_done(&reader);
 }
 
+/* ---- what cannot be said ---- */
+
+/* Whatever there is no memory for comes with the next report, of whatever epoch. */
+static void
+test_no_memory_loses_nothing(void **state)
+{
+    (void)state;
+    struct reader reader = {.audience.id = 1};
+    struct total total = {0};
+    udpa_load_recorder *recorder = new_recorder(0, 0);
+    udpa_load_target *target = get_target(recorder, "com.acme/a", "192.0.2.1");
+    uint64_t n = 0;
+    udpa_load_metric *metric;
+    assert_ok(udpa_load_metric_get(&metric, target, "cost", NULL));
+    for (long allocations = 0; reader.n == reader.n_impossible; allocations++) {
+        const udpai_load_reading reading = {
+            .now_ms = udpai_monotonic_ms(),
+            .max_bytes = 1 << 20,
+            .per_endpoint = true,
+            .audience = audience_of,
+            .wants = wants,
+            .take = take,
+            .userdata = &reader,
+        };
+        count_requests(target, 1, 0);
+        udpa_load_measured(metric, 1);
+        n++;
+        udpai_alloc_fail_after(allocations);
+        udpai_load_recorder_read(recorder, &reading);
+        assert_true(allocations < 1000);
+    }
+    assert_true(reader.n_impossible > 5);
+    add_up(&total, udpai_bytes_view(reader.load));
+    reader.audience.id = 2;
+    add_up(&total, read_again(&reader, recorder, true));
+    assert_int_equal(total.n_epochs, 2);
+    assert_int_equal(total.all, n);
+    assert_int_equal(total.all_measured, n);
+    udpa_load_target_unref(target);
+    udpa_load_recorder_unref(recorder);
+    reader_done(&reader);
+}
+
+/* How often it was measured is known even so. */
+static void
+test_a_sum_beyond_all_numbers_is_left_out(void **state)
+{
+    (void)state;
+    struct reader reader = {0};
+    udpa_load_recorder *recorder = new_recorder(0, 0);
+    udpa_load_target *target = get_target(recorder, "com.acme/a", NULL);
+    udpa_load_metric *metric;
+    udpai_proto_field field;
+    assert_ok(udpa_load_metric_get(&metric, target, "cost", NULL));
+    udpa_load_measured(metric, DBL_MAX);
+    assert_true(double_at(read_again(&reader, recorder, false), "5.7.3") == DBL_MAX);
+    udpa_load_measured(metric, DBL_MAX);
+    udpai_str load = read_again(&reader, recorder, false);
+    assert_int_equal(number_at(load, "5.7.2"), 2);
+    assert_false(find_field(load, "5.7.3", &field));
+    udpa_load_target_unref(target);
+    udpa_load_recorder_unref(recorder);
+    reader_done(&reader);
+}
+
 int
 main(void)
 {
@@ -612,6 +681,8 @@ main(void)
         cmocka_unit_test(test_more_endpoints_than_are_taken_in),
         cmocka_unit_test(test_as_much_as_there_may_be),
         cmocka_unit_test(test_a_message_that_is_too_large),
+        cmocka_unit_test(test_no_memory_loses_nothing),
+        cmocka_unit_test(test_a_sum_beyond_all_numbers_is_left_out),
     };
     return cmocka_run_group_tests_name("recorder client_load", tests, NULL, NULL);
 }

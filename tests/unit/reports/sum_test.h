@@ -3,65 +3,66 @@
 #ifndef UDPAI_SUM_TEST_H
 #define UDPAI_SUM_TEST_H
 
-#include "reports/tally_sum.h"
-#include "tally_test.h"
+#include "load_stats_test.h"
+#include "reports/load_aggregate.h"
 
-static inline udpai_tally_sum *
+static inline udpai_load_aggregate *
 sum_new(uint64_t counts_from)
 {
-    const udpai_tally_sum_options options = {
+    const udpai_load_aggregate_options options = {
         .cluster = UDPAI_STR("com.acme/a"),
         .node_id = UDPAI_STR("node"),
         .epoch = 1,
         .counts_from = counts_from,
     };
-    udpai_tally_sum *sum = NULL;
-    assert_ok(udpai_tally_sum_new(&sum, &options));
+    udpai_load_aggregate *sum = NULL;
+    assert_ok(udpai_load_aggregate_new(&sum, &options));
     return sum;
 }
 
-static inline udpai_tally *
+static inline udpai_load_stats *
 says(uint64_t epoch, uint64_t n_issued, uint64_t n_in_progress)
 {
-    udpai_tally *tally = tally_new(epoch);
-    tally_figures(tally, "eu")->counts[UDPAI_TALLY_ISSUED] = n_issued;
-    tally_figures(tally, "eu")->gauges[UDPAI_TALLY_IN_PROGRESS] = n_in_progress;
-    return tally;
+    udpai_load_stats *stats = stats_new(epoch);
+    stats_figures(stats, "eu")->counts[UDPAI_LOAD_STATS_ISSUED] = n_issued;
+    stats_figures(stats, "eu")->gauges[UDPAI_LOAD_STATS_IN_PROGRESS] = n_in_progress;
+    return stats;
 }
 
 static inline void
-take(udpai_tally_sum *sum, const char *reporter, udpai_tally *tally)
+take(udpai_load_aggregate *sum, const char *reporter, udpai_load_stats *stats)
 {
-    assert_ok(udpai_tally_sum_take(sum, udpai_str_from(reporter), tally, NULL));
+    assert_ok(udpai_load_aggregate_take(sum, udpai_str_from(reporter), stats, NULL));
 }
 
 static inline void
-refuse(udpai_tally_sum *sum,
+refuse(udpai_load_aggregate *sum,
        const char *reporter,
-       udpai_tally *tally,
+       udpai_load_stats *stats,
        udpa_err expected,
        const char *words)
 {
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    assert_int_equal(udpai_tally_sum_take(sum, udpai_str_from(reporter), tally, &error), expected);
+    assert_int_equal(udpai_load_aggregate_take(sum, udpai_str_from(reporter), stats, &error),
+                     expected);
     if (!strstr(udpa_error_message(error), words))
         fail_msg("'%s' is not in '%s'", words, udpa_error_message(error));
 }
 
 static inline void
-expect(udpai_tally_sum *sum, uint64_t n_issued, uint64_t n_in_progress, uint64_t n_clients)
+expect(udpai_load_aggregate *sum, uint64_t n_issued, uint64_t n_in_progress, uint64_t n_clients)
 {
-    const udpai_tally *total = udpai_tally_sum_total(sum, 5);
+    const udpai_load_stats *total = udpai_load_aggregate_total(sum, 5);
     assert_non_null(total);
-    assert_int_equal(tally_count(total, "eu", UDPAI_TALLY_ISSUED), n_issued);
-    assert_int_equal(tally_gauge(total, "eu", UDPAI_TALLY_IN_PROGRESS), n_in_progress);
+    assert_int_equal(stats_count(total, "eu", UDPAI_LOAD_STATS_ISSUED), n_issued);
+    assert_int_equal(stats_gauge(total, "eu", UDPAI_LOAD_STATS_IN_PROGRESS), n_in_progress);
     assert_int_equal(total->n_clients, n_clients);
 }
 
 static inline void
-leave(udpai_tally_sum *sum, const char *reporter)
+leave(udpai_load_aggregate *sum, const char *reporter)
 {
-    udpai_tally_sum_leave(sum, udpai_str_from(reporter));
+    udpai_load_aggregate_leave(sum, udpai_str_from(reporter));
 }
 
 #endif

@@ -169,17 +169,17 @@ lrs_judge(lrs_test *test, udpai_publication *publication)
     udpai_hub_order(test->world.hub.hub, made);
 }
 
-udpai_tally *
-lrs_tally_of(const udpa_resource *resource)
+udpai_load_stats *
+lrs_stats_of(const udpa_resource *resource)
 {
     udpai_arena arena;
-    udpai_tally *tally = NULL;
+    udpai_load_stats *stats = NULL;
     udpai_arena_init(&arena);
     assert_str(udpai_resource_type_url(resource), UDPAI_TYPE_CLIENT_LOAD);
-    assert_ok(udpai_tally_decode(&arena, udpai_resource_value(resource), &udpai_tally_client_limits,
-                                 &tally, NULL));
+    assert_ok(udpai_load_stats_decode(&arena, udpai_resource_value(resource),
+                                      &udpai_load_stats_client_limits, &stats, NULL));
     udpai_arena_done(&arena);
-    return tally;
+    return stats;
 }
 
 /* "NAME=ISSUED/IN_PROGRESS …" of one publication, which is judged; "": there is none. The last
@@ -193,16 +193,17 @@ lrs_said(lrs_test *test, uint64_t *ret_epoch)
     text[0] = '\0';
     for (size_t i = 0; publication && i < publication->entries.n; i++) {
         const udpa_resource *resource = publication->entries.items[i].resource;
-        UDPA_AUTO(udpai_tally_free) udpai_tally *tally = lrs_tally_of(resource);
-        const udpai_tally_locality like = {.region = UDPAI_STR("eu")};
-        const udpai_tally_locality *eu = udpai_tally_find_locality(tally, &like);
-        at += snprintf(text + at, sizeof(text) - (size_t)at, "%s%s=%llu/%llu", at ? " " : "",
-                       udpa_resource_name(resource),
-                       eu ? (unsigned long long)eu->figures.counts[UDPAI_TALLY_ISSUED] : 0,
-                       eu ? (unsigned long long)eu->figures.gauges[UDPAI_TALLY_IN_PROGRESS] : 0);
+        UDPA_AUTO(udpai_load_stats_free) udpai_load_stats *stats = lrs_stats_of(resource);
+        const udpai_load_stats_locality like = {.region = UDPAI_STR("eu")};
+        const udpai_load_stats_locality *eu = udpai_load_stats_find_locality(stats, &like);
+        at +=
+            snprintf(text + at, sizeof(text) - (size_t)at, "%s%s=%llu/%llu", at ? " " : "",
+                     udpa_resource_name(resource),
+                     eu ? (unsigned long long)eu->figures.counts[UDPAI_LOAD_STATS_ISSUED] : 0,
+                     eu ? (unsigned long long)eu->figures.gauges[UDPAI_LOAD_STATS_IN_PROGRESS] : 0);
         assert_int_equal(udpa_resource_ttl_ms(resource), 3 * test->service.interval_ms + 10000);
         if (ret_epoch)
-            *ret_epoch = tally->epoch;
+            *ret_epoch = stats->epoch;
     }
     if (publication)
         lrs_judge(test, publication);

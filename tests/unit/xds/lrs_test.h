@@ -3,7 +3,7 @@
 #ifndef UDPAI_TESTS_LRS_TEST_H
 #define UDPAI_TESTS_LRS_TEST_H
 
-#include "reports/tally.h"
+#include "reports/load_stats.h"
 #include "tests/harness/wire.h"
 #include "udpa/status/v1/status.pb-c.h"
 #include "xds/lrs_internal.h"
@@ -48,7 +48,7 @@ void lrs_expect_asked(lrs_test *test, const char *expected);
 /* The next publication, to be given back by lrs_judge(); NULL: there is none. */
 udpai_publication *lrs_published(lrs_test *test);
 void lrs_judge(lrs_test *test, udpai_publication *publication);
-udpai_tally *lrs_tally_of(const udpa_resource *resource);
+udpai_load_stats *lrs_stats_of(const udpa_resource *resource);
 /* "NAME=ISSUED/IN_PROGRESS …" of one publication, which is judged; "": there is none. The last
  * epoch seen is left in *ret_epoch, if that is not NULL. */
 const char *lrs_said(lrs_test *test, uint64_t *ret_epoch);

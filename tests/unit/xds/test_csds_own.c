@@ -240,8 +240,11 @@ static void
 bodies_are_shown_but_for_secrets(void **state)
 {
     (void)state;
-    static const char secret[] =
-        "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret";
+    static const char *const types[] = {
+        TEST_CDS, TEST_CDS, "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret",
+        "example.org/types/envoy.extensions.transport_sockets.tls.v3.Secret", /* whatever its host
+                                                                               */
+    };
     UDPA_AUTO(udpa_resource_unref)
     udpa_resource *resource = RESOURCE("a/b", .value = "hidden treasure");
     udpai_own_entry entry = {.type_url = UDPAI_STR(TEST_CDS),
@@ -249,10 +252,10 @@ bodies_are_shown_but_for_secrets(void **state)
                              .state = UDPAI_OWN_ACKED,
                              .good = resource,
                              .updated_us = 1};
-    for (int i = 0; i < 3; i++) {
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(types); i++) {
         udpai_strbuf out = {0};
         entry.with_bodies = i > 0;
-        entry.type_url = i == 2 ? UDPAI_STR(secret) : UDPAI_STR(TEST_CDS);
+        entry.type_url = udpai_str_from(types[i]);
         assert_true(udpai_own_entry_put(&out, &entry));
         bool is_shown = memmem(out.data, out.len, "hidden", 6) != NULL;
         assert_int_equal(is_shown, i == 1);

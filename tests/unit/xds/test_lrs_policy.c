@@ -199,10 +199,10 @@ single_endpoints_are_taken_of_those_of_which_they_are_wanted(void **state)
     assert_int_equal(publication->entries.n, 2);
     for (size_t i = 0; i < 2; i++) {
         const udpa_resource *resource = publication->entries.items[i].resource;
-        UDPA_AUTO(udpai_tally_free) udpai_tally *tally = lrs_tally_of(resource);
+        UDPA_AUTO(udpai_load_stats_free) udpai_load_stats *stats = lrs_stats_of(resource);
         bool is_a = strcmp(udpa_resource_name(resource), "local/a/" SEGMENT) == 0;
-        assert_int_equal(tally->n_endpoints, is_a ? 1 : 0);
-        assert_int_equal(tally->localities.items[0].figures.counts[UDPAI_TALLY_ISSUED], 4);
+        assert_int_equal(stats->n_endpoints, is_a ? 1 : 0);
+        assert_int_equal(stats->localities.items[0].figures.counts[UDPAI_LOAD_STATS_ISSUED], 4);
     }
     lrs_judge(test, publication);
 }

@@ -29,9 +29,9 @@ reports_add_up(void **state)
 }
 
 static uint64_t
-tally_issued(const udpai_tally *tally)
+stats_issued(const udpai_load_stats *stats)
 {
-    return tally->localities.items[0].figures.counts[UDPAI_TALLY_ISSUED];
+    return stats->localities.items[0].figures.counts[UDPAI_LOAD_STATS_ISSUED];
 }
 
 static uint64_t
@@ -39,9 +39,9 @@ elapsed_ms(lrs_test *test)
 {
     udpai_publication *publication = lrs_published(test);
     assert_non_null(publication);
-    UDPA_AUTO(udpai_tally_free)
-    udpai_tally *tally = lrs_tally_of(publication->entries.items[0].resource);
-    uint64_t ms = tally->elapsed_ns / 1000000;
+    UDPA_AUTO(udpai_load_stats_free)
+    udpai_load_stats *stats = lrs_stats_of(publication->entries.items[0].resource);
+    uint64_t ms = stats->elapsed_ns / 1000000;
     lrs_judge(test, publication);
     return ms;
 }
@@ -76,11 +76,11 @@ what_came_between_streams_counts(void **state)
     lrs_want(test, "*local/a");
     udpai_publication *publication = lrs_published(test);
     assert_non_null(publication);
-    UDPA_AUTO(udpai_tally_free)
-    udpai_tally *tally = lrs_tally_of(publication->entries.items[0].resource);
-    assert_int_equal(tally_issued(tally), 5);
-    assert_int_equal(tally->elapsed_ns, 0); /* nobody else was told */
-    assert_int_equal(tally->covered_ns / 1000000, 10 * SECOND_MS);
+    UDPA_AUTO(udpai_load_stats_free)
+    udpai_load_stats *stats = lrs_stats_of(publication->entries.items[0].resource);
+    assert_int_equal(stats_issued(stats), 5);
+    assert_int_equal(stats->elapsed_ns, 0); /* nobody else was told */
+    assert_int_equal(stats->covered_ns / 1000000, 10 * SECOND_MS);
     lrs_judge(test, publication);
     lrs_want(test, "*local/a/x");
     lrs_want(test, "*local/b");
@@ -215,9 +215,9 @@ what_is_renewed_is_of_now(void **state)
         again = lrs_published(test);
         if (!again)
             continue;
-        UDPA_AUTO(udpai_tally_free)
-        udpai_tally *tally = lrs_tally_of(again->entries.items[0].resource);
-        assert_int_equal(tally->elapsed_ns, s * SECOND_MS * 1000000);
+        UDPA_AUTO(udpai_load_stats_free)
+        udpai_load_stats *stats = lrs_stats_of(again->entries.items[0].resource);
+        assert_int_equal(stats->elapsed_ns, s * SECOND_MS * 1000000);
         assert_true(s > 10);
     }
     lrs_judge(test, again);
@@ -254,9 +254,9 @@ last_words_count(void **state)
     fake_stream_close(&test->stream);
     udpai_report *last = fake_hub_take_report(&test->world.hub, UDPAI_REPORT_PUBLICATION);
     assert_non_null(last);
-    UDPA_AUTO(udpai_tally_free)
-    udpai_tally *tally = lrs_tally_of(last->publication->entries.items[0].resource);
-    assert_int_equal(tally->localities.items[0].figures.counts[UDPAI_TALLY_ISSUED], 3);
+    UDPA_AUTO(udpai_load_stats_free)
+    udpai_load_stats *stats = lrs_stats_of(last->publication->entries.items[0].resource);
+    assert_int_equal(stats->localities.items[0].figures.counts[UDPAI_LOAD_STATS_ISSUED], 3);
     udpai_report_free(last);
     udpai_publication_free(first);
 }

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sum of what many say of one cluster: clients, and nodes that have summed up theirs.
+ *
+ * Of each reporter the newest value of each epoch is kept, and what it grows by is added; so it
+ * does not matter how often, in which order of epochs, or after which gap a reporter is heard.
+ * Gauges are those of the reporters that are there. A sum never counts anything twice: what it
+ * cannot know to be new it does not add. Belongs to one thread. */
+#ifndef UDPAI_LOAD_AGGREGATE_H
+#define UDPAI_LOAD_AGGREGATE_H
+
+#include "reports/load_stats_cover.h"
+#include "reports/load_stats_nodes.h"
+
+typedef struct udpai_load_aggregate udpai_load_aggregate;
+
+#define UDPAI_LOAD_STATS_REPORTERS_MAX 65536
+/* Reporters that have gone and are remembered, so that they go on where they were. */
+#define UDPAI_LOAD_STATS_GONE_MAX 4096
+/* Epochs of one reporter that are remembered: streams of one client may overlap. */
+#define UDPAI_LOAD_STATS_EPOCHS_MAX 4
+
+typedef struct udpai_load_aggregate_options {
+    udpai_str cluster; /* full name; copied */
+    udpai_str node_id; /* whose sum it is; copied */
+    uint64_t epoch;    /* the sum's */
+    /* A reporter's epoch that is lower may have been counted by an earlier sum of this node: what
+     * it says at first counts for nothing, what it grows by does. 0: everything counts. */
+    uint64_t counts_from;
+    size_t max_reporters, max_gone; /* 0: the limits above */
+    uint64_t lasts_ns;              /* the ttl with which it is said */
+    udpai_load_stats_nodes
+        *counted; /* by an earlier sum (udpai_load_aggregate_end()); NULL: unknown */
+} udpai_load_aggregate_options;
+
+/* What was counted is taken, unless it fails. */
+udpa_err udpai_load_aggregate_new(udpai_load_aggregate **ret_sum,
+                                  const udpai_load_aggregate_options *options);
+udpai_load_aggregate *udpai_load_aggregate_free(udpai_load_aggregate *sum);
+UDPA_DEFINE_CLEANUP(udpai_load_aggregate, udpai_load_aggregate_free)
+/* Frees it but for what it has counted of which node, which is left in @p ret_counted. */
+void udpai_load_aggregate_end(udpai_load_aggregate *sum, udpai_load_stats_nodes *ret_counted);
+
+/* What a reporter says now; consumes the value, also on failure. UDPA_ERR_INVAL: it cannot be true,
+ * and why; UDPA_ERR_PRECONDITION: it counts clients that are counted here by another way;
+ * UDPA_ERR_LIMIT: it is too much. What is refused changes nothing. */
+udpa_err udpai_load_aggregate_take(udpai_load_aggregate *sum,
+                                   udpai_str reporter,
+                                   udpai_load_stats *stats,
+                                   udpa_error **ret_error);
+/* Has it said something of this epoch before? */
+bool
+udpai_load_aggregate_knows(const udpai_load_aggregate *sum, udpai_str reporter, uint64_t epoch);
+/* What it has said of it last: borrowed, until the next call; NULL: nothing. */
+const udpai_load_stats *
+udpai_load_aggregate_known(const udpai_load_aggregate *sum, udpai_str reporter, uint64_t epoch);
+/* A reporter is there no more: its counts stay, its gauges do not. */
+void udpai_load_aggregate_leave(udpai_load_aggregate *sum, udpai_str reporter);
+
+/* Nobody is heard any more, for now. Those that are there go, as if they had left; but all of them
+ * are remembered, besides those that went before, until this is said again. */
+void udpai_load_aggregate_rest(udpai_load_aggregate *sum);
+
+/* The sum as a value: borrowed, until the next call. NULL without memory. */
+const udpai_load_stats *udpai_load_aggregate_total(udpai_load_aggregate *sum, uint64_t elapsed_ns);
+/* Adds what time the counts of each reporter cover. */
+void udpai_load_aggregate_spans(const udpai_load_aggregate *sum, udpai_load_stats_spans *to);
+/* Reporters that are there. */
+size_t udpai_load_aggregate_n_reporters(const udpai_load_aggregate *sum);
+
+#endif
