@@ -286,7 +286,7 @@ give(udpai_local_subscription *subscription, udpai_local_update *update)
 static bool
 is_update(const udpai_change *change)
 {
-    bool was_here = change->kind != UDPAI_CHANGE_REMOVE || change->resource != change->said;
+    bool was_here = change->kind != UDPAI_CHANGE_REMOVE || change->resource != change->removal;
     return change->kind != UDPAI_CHANGE_REFRESH && was_here;
 }
 

@@ -33,7 +33,8 @@ void
 udpai_outlived_look(udpai_intake *intake, const udpa_resource *resource)
 {
     const udpai_peer *peer = intake->peer;
-    uint64_t generation = udpai_store_said_generation(intake->receiver->context->store, resource);
+    uint64_t generation =
+        udpai_store_removal_generation(intake->receiver->context->store, resource);
     udpai_str type_url = udpai_resource_type_url(resource);
     if (generation <= udpa_resource_generation(resource) || !peer->is_node || !peer->info ||
         !is_read(resource) ||

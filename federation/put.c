@@ -59,7 +59,7 @@ check_removed(const udpai_receiver *receiver,
               udpa_error **ret_error)
 {
     uint64_t generation = udpa_resource_generation(resource);
-    uint64_t removed = udpai_store_said_generation(receiver->context->store, resource);
+    uint64_t removed = udpai_store_removal_generation(receiver->context->store, resource);
     if (udpai_origin_rank(origin) > UDPAI_ORIGIN_PUBLISHER || removed <= generation)
         return UDPA_OK;
     return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,

@@ -186,7 +186,7 @@ apply_removal(udpai_fanout *fanout, const udpai_change *change)
     udpai_item *item = topic ? udpai_item_find(topic, udpai_resource_name(change->resource)) : NULL;
     if (!item || !item->resource)
         return UDPA_OK;
-    udpa_err err = change->said ? move_to_who_said(item, change) : UDPA_OK;
+    udpa_err err = change->removal ? move_to_who_said(item, change) : UDPA_OK;
     return err == UDPA_OK ? change_item(item, change) : err;
 }
 

@@ -72,19 +72,19 @@ udpai_said_note(udpai_fanout *fanout, const udpai_change *change)
 {
     udpai_str type_url = udpai_resource_type_url(change->resource);
     udpai_topic *topic =
-        change->said ? udpai_topic_get(fanout, type_url) : udpai_topic_find(fanout, type_url);
+        change->removal ? udpai_topic_get(fanout, type_url) : udpai_topic_find(fanout, type_url);
     if (!topic)
-        return change->said ? UDPA_ERR_NOMEM : UDPA_OK;
+        return change->removal ? UDPA_ERR_NOMEM : UDPA_OK;
     said *before =
         topic->said.n ? udpai_map_get(&topic->said, udpai_resource_name(change->resource)) : NULL;
-    if (before && before->removal == change->said)
+    if (before && before->removal == change->removal)
         return UDPA_OK;
     udpa_err err = UDPA_OK;
     topic->n_subscriptions++; /* it must not go while we are at it */
     if (before)
         forget(before);
-    if (change->said)
-        err = add(topic, change->said);
+    if (change->removal)
+        err = add(topic, change->removal);
     topic->n_subscriptions--;
     forget_old(fanout);
     udpai_topic_release(topic);

@@ -200,7 +200,7 @@ udpai_transfer_put_changes(udpai_proto_writer *writer, const udpai_change_set *s
         if (change->shown_to)
             udpai_proto_put_bare_bytes(writer, udpai_bytes_view(change->shown_to));
         put_resource(writer, change->resource);
-        put_said(writer, change->said);
+        put_said(writer, change->removal);
     }
 }
 
@@ -229,7 +229,7 @@ take_change(udpai_transfer_reader *reader, udpai_change_set *set)
     resource = take_resource(reader, false);
     said = take_said(reader, false);
     change.resource = resource;
-    change.said = said;
+    change.removal = said;
     change.from_node = node;
     change.shown_to = links;
     if (reader->err == UDPA_OK && udpai_change_set_add(set, &change) != UDPA_OK)

@@ -415,7 +415,7 @@ add_change(udpai_change_set *set, udpai_change_kind kind, const struct change *c
         return UDPA_ERR_NOMEM;
     const udpai_change told = {
         .kind = kind,
-        .said = said,
+        .removal = said,
         .resource = resource,
         .deadline_ms = change->deadline_ms,
         .from_node = node,

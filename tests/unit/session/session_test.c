@@ -167,7 +167,7 @@ session_end(fake_hub *hub, const char *name, uint64_t generation, const char *no
     const udpai_change change = {
         .kind = strchr(name, '=') ? UDPAI_CHANGE_REFRESH : UDPAI_CHANGE_REMOVE,
         .resource = resource,
-        .said = said,
+        .removal = said,
         .from_node = from,
     };
     assert_ok(udpai_change_set_add(set, &change));

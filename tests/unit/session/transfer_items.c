@@ -69,13 +69,13 @@ make_changes(void)
         const udpai_change change = {
             .kind = (udpai_change_kind)(i % 3),
             .resource = resource,
-            .said = i == 2 ? make_said() : NULL,
+            .removal = i == 2 ? make_said() : NULL,
             .deadline_ms = i * 1000,
             .from_node = node,
             .shown_to = links,
         };
         assert_ok(udpai_change_set_add(set, &change));
-        udpa_resource_unref(change.said);
+        udpa_resource_unref(change.removal);
     }
     return set;
 }
