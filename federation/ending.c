@@ -9,7 +9,7 @@
 #include "federation/take_back.h"
 #include "model/client_type.h"
 #include "model/name.h"
-#include "model/said.h"
+#include "model/removal.h"
 
 /* ---- giving generations ---- */
 
@@ -22,7 +22,7 @@ udpai_ending_stamp(udpai_receiver *receiver, const udpai_origin *origin, const u
     udpa_resource *removal = NULL;
     parts.generation = udpai_stamp_generation(receiver->context, held);
     parts.signature = (udpai_signature){0};
-    if (udpai_said_make(&removal, udpai_resource_type_url(held), &parts) != UDPA_OK)
+    if (udpai_removal_make(&removal, udpai_resource_type_url(held), &parts) != UDPA_OK)
         return NULL;
     return udpai_signatures_pass_removal(receiver->signatures, origin, held, &removal)
                ? removal
@@ -166,7 +166,7 @@ complete(const udpai_intake *intake,
     } else if (parts.n_hops == 0 && is_publisher) {
         udpai_stamp_hop(intake->receiver->context, &parts, &room, udpai_peer_name(intake->peer));
     }
-    return udpai_said_make(ret_removal, udpai_resource_type_url(stated), &parts);
+    return udpai_removal_make(ret_removal, udpai_resource_type_url(stated), &parts);
 }
 
 /* May the peer remove this for that authority? Else it removes its own contribution alone. */

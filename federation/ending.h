@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Removals with a generation (model/said.h): who gives them one, and whose are believed. What has
- * none ends what came by one peer; what has one ends it everywhere. */
+/* Removals with a generation (model/removal.h): who gives them one, and whose are believed. What
+ * has none ends what came by one peer; what has one ends it everywhere. */
 #ifndef UDPAI_ENDING_H
 #define UDPAI_ENDING_H
 

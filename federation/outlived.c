@@ -6,7 +6,7 @@
 #include "federation/signatures.h"
 #include "federation/stamp.h"
 #include "federation/twins.h"
-#include "model/said.h"
+#include "model/removal.h"
 
 /* More are told when the peer brings them again. */
 #define TOLD_MAX 2000
@@ -47,7 +47,7 @@ udpai_outlived_look(udpai_intake *intake, const udpa_resource *resource)
     if (!outlived || outlived->removals.n == TOLD_MAX ||
         !udpai_str_eq(outlived->type_url, type_url))
         return;
-    UDPA_AUTO(udpa_resource_unref) udpa_resource *removal = udpai_said_of(resource, generation);
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *removal = udpai_removal_of(resource, generation);
     if (removal)
         (void)udpai_publication_remove_said(outlived, udpai_resource_name(resource), removal);
 }

@@ -221,7 +221,7 @@ sign_removal(udpai_signatures *signatures, const udpai_named_key *key, udpa_reso
         .not_after_s = now_s + udpai_keyring_validity_s(signatures->keyring),
     };
     udpa_resource *with_signature = NULL;
-    udpa_err err = udpai_said_sign(&with_signature, *removal, &signing);
+    udpa_err err = udpai_removal_sign(&with_signature, *removal, &signing);
     if (err != UDPA_OK)
         return err;
     signatures->n_signed++;

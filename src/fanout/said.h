@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What authorities have said to be gone (model/said.h), by type and name, for whoever is told of a
- * removal: now, or when it comes back and still has what is gone. For the files of this folder. */
+/* What authorities have said to be gone (model/removal.h), by type and name, for whoever is told of
+ * a removal: now, or when it comes back and still has what is gone. For the files of this folder.
+ */
 #ifndef UDPAI_FANOUT_SAID_H
 #define UDPAI_FANOUT_SAID_H
 

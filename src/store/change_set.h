@@ -17,7 +17,7 @@ typedef struct udpai_change {
     udpai_change_kind kind;
     udpa_resource *resource; /* of a removal: what it was last */
     udpa_resource *before; /* of something else: what it was, if it had another alias; else NULL */
-    /* By which the authority removes the name (model/said.h); NULL: there is none.
+    /* By which the authority removes the name (model/removal.h); NULL: there is none.
      * With something that is there: it is another authority's. */
     udpa_resource *removal;
     uint64_t deadline_ms;  /* when it expires by the node's clock; 0: never */

@@ -3,7 +3,7 @@
  * so that an older one which a slower path still brings does not appear in its place. */
 #include "store/store_internal.h"
 
-#include "model/said.h"
+#include "model/removal.h"
 
 /* So many floors are looked at to make room for one. */
 #define FORGET_TRIES 16
@@ -144,7 +144,7 @@ static udpai_floor *
 make_floor(udpai_store *store, udpai_store_entry *entry, const udpa_resource *gone)
 {
     udpai_floor *floor = udpai_alloc(sizeof(*floor));
-    udpa_resource *seen = udpai_said_of(gone, udpa_resource_generation(gone));
+    udpa_resource *seen = udpai_removal_of(gone, udpa_resource_generation(gone));
     udpai_store_more *more = udpai_store_more_of(entry);
     if (!floor || !seen || !more || !udpai_vector_push(&more->floors, floor)) {
         udpai_free(floor);

@@ -5,7 +5,7 @@
 #include "store/store_internal.h"
 
 #include "base/strbuf.h"
-#include "model/said.h"
+#include "model/removal.h"
 
 static const char removal_key[] = "said:", seen_key[] = "seen:";
 
@@ -135,7 +135,7 @@ udpai_store_keep_seen(udpai_store *store, udpai_floor *floor)
     if (!may_be_kept(store, floor))
         return;
     UDPA_AUTO(udpa_resource_unref)
-    udpa_resource *seen = udpai_said_of(floor->seen, floor->generation);
+    udpa_resource *seen = udpai_removal_of(floor->seen, floor->generation);
     keep(store, floor, seen_key, seen);
     floor->is_kept = true;
 }

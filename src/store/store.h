@@ -181,8 +181,8 @@ udpa_err udpai_store_put(udpai_store *store,
                          udpa_resource *resource,
                          uint64_t deadline_ms,
                          udpa_error **ret_error);
-/* The authority removes what it had of this name, up to this generation (model/said.h): whatever is
- * older and compares with it goes, whichever origin has it, and is kept out as long as that is
+/* The authority removes what it had of this name, up to this generation (model/removal.h): whatever
+ * is older and compares with it goes, whichever origin has it, and is kept out as long as that is
  * remembered. It is told, but to the node that it came from. */
 udpa_err udpai_store_end(udpai_store *store, udpa_resource *removal, udpa_bytes *from_node);
 /* Are removals kept by the durable engine? False from the beginning. They come back as

@@ -34,7 +34,7 @@ typedef struct udpai_publish_plan {
     size_t n_items;
     const udpai_str *removed;
     size_t n_removed;
-    /* Extension. What is said of each removal (model/said.h), or NULL; NULL: of none. */
+    /* Extension. What is said of each removal (model/removal.h), or NULL; NULL: of none. */
     udpa_resource *const *said;
     bool receipt_required;
     /* Extensions; left empty for peers that do not know them. */

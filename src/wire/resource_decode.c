@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "google/protobuf/any.pb-c.h"
-#include "model/said.h"
+#include "model/removal.h"
 
 typedef Udpa__Service__Discovery__V1__Resource resource_message;
 
@@ -222,7 +222,7 @@ make_said(udpai_decoder *decoder,
     udpai_resource_parts checked = parts;
     checked.any = any;
     udpa_err err = udpai_resource_parts_check(&checked, ret_error);
-    return err == UDPA_OK ? udpai_said_make(ret_said, type_url, &parts) : err;
+    return err == UDPA_OK ? udpai_removal_make(ret_said, type_url, &parts) : err;
 }
 
 static udpa_err

@@ -2,7 +2,7 @@
 #include "tests/unit/session/transfer_items.h"
 
 #include "model/links.h"
-#include "model/said.h"
+#include "model/removal.h"
 #include "tests/harness/resources.h"
 #include "tests/harness/transfer.h"
 
@@ -45,7 +45,7 @@ make_said(void)
         .n_hops = 1,
     };
     udpa_resource *said = NULL;
-    assert_ok(udpai_said_make(&said, UDPAI_STR(TEST_EDS), &parts));
+    assert_ok(udpai_removal_make(&said, UDPAI_STR(TEST_EDS), &parts));
     return said;
 }
 

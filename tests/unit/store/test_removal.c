@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A removal that an authority has said ends what is older on every path, and keeps it out. */
-#include "model/said.h"
+#include "model/removal.h"
 #include "tests/unit/store/store_test.h"
 
 /* Taken by the node "n1" from `from`, whose word it is if that is the authority. */
@@ -12,7 +12,7 @@ end(store_bed *bed, uint64_t generation, const char *authority, const char *from
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *said_by = NULL;
     UDPA_AUTO(udpa_resource_unref)
     udpa_resource *was = RESOURCE("com.acme/a", .authority = authority, HOPS(from));
-    UDPA_AUTO(udpa_resource_unref) udpa_resource *said = udpai_said_of(was, generation);
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *said = udpai_removal_of(was, generation);
     assert_non_null(said);
     if (node)
         assert_ok(udpa_bytes_new(&said_by, node, strlen(node)));

@@ -2,7 +2,7 @@
 /* What is composed by hand is what protobuf-c reads, and what our own decoder reads back. */
 #include "wire/compose.h"
 
-#include "model/said.h"
+#include "model/removal.h"
 #include "tests/harness/resources.h"
 #include "udpa/service/discovery/v1/discovery.pb-c.h"
 #include "wire_test.h"
@@ -162,7 +162,7 @@ make_said(const char *name, uint64_t generation, bool is_signed, const char *nod
         .n_hops = *node ? 1 : 0,
     };
     udpa_resource *said = NULL;
-    assert_ok(udpai_said_make(&said, UDPAI_STR(TEST_TYPE), &parts));
+    assert_ok(udpai_removal_make(&said, UDPAI_STR(TEST_TYPE), &parts));
     return said;
 }
 
