@@ -82,7 +82,7 @@ whole_item(const struct udpa_renderer *self, const udpai_render *what, const udp
 {
     udpai_publish_item publish = publish_item(self, item);
     if (self->extended &&
-        udpai_subscription_said(what->subscription, udpai_resource_name(item->resource)))
+        udpai_subscription_removal(what->subscription, udpai_resource_name(item->resource)))
         publish.form.refresh = false;
     return publish;
 }
@@ -107,10 +107,10 @@ add_removals(const struct udpa_renderer *self, const udpai_render *what, struct 
     bool made = true;
     for (size_t i = 0; made && i < what->n_removed; i++)
         made = add_removal(removals, what->removed[i],
-                           udpai_subscription_said(what->subscription, what->removed[i]));
+                           udpai_subscription_removal(what->subscription, what->removed[i]));
     for (size_t i = 0; made && self->extended && i < what->n_items; i++) {
         udpai_str name = udpai_resource_name(what->items[i].resource);
-        udpa_resource *said = udpai_subscription_said(what->subscription, name);
+        udpa_resource *said = udpai_subscription_removal(what->subscription, name);
         if (said)
             made = add_removal(removals, name, said);
     }
