@@ -211,7 +211,7 @@ what_is_said_of_removals_comes_back(void **state)
         make_said("com.acme/a", 7, false, "n1"), make_said("com.acme/b", UINT64_MAX, true, "n1"),
         NULL, make_said("com.acme/d", 9, false, "n2"), make_said("com.acme/e", 1, false, "")};
     udpai_publish_plan plan = {
-        .removed = removed, .n_removed = 5, .said = said, .type_url = UDPAI_STR(TEST_TYPE)};
+        .removed = removed, .n_removed = 5, .removals = said, .type_url = UDPAI_STR(TEST_TYPE)};
     for (int with_type = 1; with_type >= 0; with_type--) {
         udpai_message message;
         UDPA_AUTO(udpa_bytes_unref) udpa_bytes *bytes = udpai_publish_compose_whole(&plan, 1);
