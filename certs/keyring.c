@@ -415,7 +415,7 @@ check_times(const struct judged *judged)
 static udpa_err
 verify(const struct judged *judged)
 {
-    udpa_err err = judged->is_removal ? udpai_said_verify(judged->resource, judged->key->key)
+    udpa_err err = judged->is_removal ? udpai_removal_verify(judged->resource, judged->key->key)
                                       : udpai_resource_verify(judged->resource, judged->key->key);
     if (err != UDPA_ERR_DENIED)
         return udpai_fail_code(judged->ret_error, err);
@@ -492,13 +492,13 @@ udpai_keyring_judge(const udpai_keyring *keyring,
 
 udpa_err
 udpai_keyring_judge_removal(const udpai_keyring *keyring,
-                            const udpa_resource *said,
+                            const udpa_resource *removal,
                             int64_t now_s,
                             udpa_error **ret_error)
 {
     struct judged judged = {
         .keyring = keyring,
-        .resource = said,
+        .resource = removal,
         .now_s = now_s,
         .ret_error = ret_error,
         .is_removal = true,

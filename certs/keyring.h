@@ -72,9 +72,9 @@ udpa_err udpai_keyring_judge(const udpai_keyring *keyring,
                              bool is_verified,
                              udpa_error **ret_error);
 
-/* The same of a removal that is said (model/said.h): may it end what others have? */
+/* The same of a removal with a generation (model/removal.h): may it end what others have? */
 udpa_err udpai_keyring_judge_removal(const udpai_keyring *keyring,
-                                     const udpa_resource *said,
+                                     const udpa_resource *removal,
                                      int64_t now_s,
                                      udpa_error **ret_error);
 

@@ -100,13 +100,16 @@ udpai_signed_bytes(udpai_strbuf *out,
 /* Of a removal; its mark is no beginning of the other with a text behind it, whose length begins
  * with a zero byte. */
 static void
-put_removal(udpai_strbuf *out, const udpa_resource *said, int64_t not_before_s, int64_t not_after_s)
+put_removal(udpai_strbuf *out,
+            const udpa_resource *removal,
+            int64_t not_before_s,
+            int64_t not_after_s)
 {
     udpai_strbuf_puts(out, MARK_REMOVED);
-    put_string(out, udpai_resource_authority(said));
-    put_string(out, udpai_resource_type_url(said));
-    put_string(out, udpai_resource_name(said));
-    put_integer(out, udpa_resource_generation(said));
+    put_string(out, udpai_resource_authority(removal));
+    put_string(out, udpai_resource_type_url(removal));
+    put_string(out, udpai_resource_name(removal));
+    put_integer(out, udpa_resource_generation(removal));
     put_integer(out, (uint64_t)not_before_s);
     put_integer(out, (uint64_t)not_after_s);
 }
@@ -155,9 +158,11 @@ udpai_resource_sign(udpa_resource **ret_resource,
 }
 
 udpa_err
-udpai_said_sign(udpa_resource **ret_said, const udpa_resource *said, const udpai_signing *signing)
+udpai_removal_sign(udpa_resource **ret_removal,
+                   const udpa_resource *removal,
+                   const udpai_signing *signing)
 {
-    return sign(ret_said, said, signing, put_removal);
+    return sign(ret_removal, removal, signing, put_removal);
 }
 
 static udpa_err
@@ -183,9 +188,9 @@ udpai_resource_verify(const udpa_resource *resource, const udpai_key *key)
 }
 
 udpa_err
-udpai_said_verify(const udpa_resource *said, const udpai_key *key)
+udpai_removal_verify(const udpa_resource *removal, const udpai_key *key)
 {
-    return verify(said, key, put_removal);
+    return verify(removal, key, put_removal);
 }
 
 /* ---- comparing ---- */

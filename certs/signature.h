@@ -37,10 +37,11 @@ udpa_err udpai_resource_sign(udpa_resource **ret_resource,
  * Neither the times nor the key's name are judged. */
 udpa_err udpai_resource_verify(const udpa_resource *resource, const udpai_key *key);
 
-/* The same of a removal that is said (model/said.h), of which other bytes are signed. */
-udpa_err
-udpai_said_sign(udpa_resource **ret_said, const udpa_resource *said, const udpai_signing *signing);
-udpa_err udpai_said_verify(const udpa_resource *said, const udpai_key *key);
+/* The same of a removal (model/removal.h), of which other bytes are signed. */
+udpa_err udpai_removal_sign(udpa_resource **ret_removal,
+                            const udpa_resource *removal,
+                            const udpai_signing *signing);
+udpa_err udpai_removal_verify(const udpa_resource *removal, const udpai_key *key);
 
 /* Are both the same in all that is signed? */
 bool udpai_resource_signs_same(const udpa_resource *a, const udpa_resource *b);

@@ -73,7 +73,7 @@ is_answering(const udpai_source *source, udpai_str type_url)
 
 /* Is this part of an answer that tells what has become of what was here before? */
 static bool
-is_first_word(const udpai_source *source, udpai_str type_url)
+is_first_answer(const udpai_source *source, udpai_str type_url)
 {
     bool had_some = is_repeated(source);
     UDPAI_LIST_FOREACH (at, &source->scopes) {
@@ -117,7 +117,7 @@ believe(const udpai_source *source, udpai_str type_url)
     udpai_str epoch;
     uint64_t commit;
     if (udpai_type_is_client(type_url) || is_read_to_be_adopted(source, type_url) ||
-        !is_first_word(source, type_url))
+        !is_first_answer(source, type_url))
         return BELIEVED;
     if (!store_of(source, &epoch, &commit))
         return COUNTED;

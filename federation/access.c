@@ -126,13 +126,13 @@ bool
 udpai_access_may_refresh(const udpai_access *access,
                          const udpai_peer *peer,
                          udpai_str type_url,
-                         const udpa_resource *news)
+                         const udpa_resource *resource)
 {
     const udpai_acl_question question = {
         .action = UDPAI_ACL_PUBLISH,
         .type_url = type_url,
-        .name = udpai_resource_name(news),
-        .authority = udpai_resource_authority(news),
+        .name = udpai_resource_name(resource),
+        .authority = udpai_resource_authority(resource),
     };
     const udpai_acl_subject subject = subject_of(peer);
     UDPA_AUTO(udpa_error_unref) udpa_error *why = NULL;

@@ -32,7 +32,7 @@ udpa_err udpai_access_check_publication(udpai_access *access,
 bool udpai_access_may_refresh(const udpai_access *access,
                               const udpai_peer *peer,
                               udpai_str type_url,
-                              const udpa_resource *news);
+                              const udpa_resource *resource);
 /* The origin is this peer's, by its certificate (NULL: it has none). What there was of it since
  * before a restart is judged by that. */
 void udpai_access_know(udpai_access *access, udpai_origin *origin, udpai_identity *identity);

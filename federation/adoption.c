@@ -19,11 +19,11 @@ udpai_recovery_origin(udpai_receiver *receiver)
 
 /* ---- taking over ---- */
 
-/* What there is of one name in the node's own words. */
+/* The node's own contributions to one name. */
 struct own {
     udpai_str authority;
-    udpa_resource *word; /* NULL: none */
-    uint64_t generation; /* the highest, with what was taken over before */
+    udpa_resource *resource; /* NULL: none */
+    uint64_t generation;     /* the highest, with what was taken over before */
 };
 
 static bool
@@ -37,33 +37,34 @@ find_own(void *userdata, const udpai_contribution *contribution)
         return true;
     if (generation > own->generation)
         own->generation = generation;
-    if (rank != UDPAI_ORIGIN_ADOPTED && !own->word) /* the best comes first */
-        own->word = contribution->resource;
+    if (rank != UDPAI_ORIGIN_ADOPTED && !own->resource) /* the best comes first */
+        own->resource = contribution->resource;
     return true;
 }
 
-/* Its first hop is that of the word whose place it takes: so it compares with what this node has
- * said of the name, here and wherever that has come. It is newer than what was learned, so that the
- * stand-in takes it back, but no newer than that: something else may have been said there since. */
+/* Its first hop is that of the own contribution whose place it takes: so it compares with what this
+ * node has published of the name, here and wherever that has come. It is newer than the stand-in's,
+ * so that the stand-in takes it back, but no newer than that: something else may have been
+ * published there since. */
 static udpa_err
-adopt(udpai_receiver *receiver, const udpai_contribution *learned, const udpa_resource *word)
+adopt(udpai_receiver *receiver, const udpai_contribution *contribution, const udpa_resource *own)
 {
     udpai_resource_room room;
-    udpai_resource_parts parts = udpai_resource_parts_of(learned->resource, &room);
+    udpai_resource_parts parts = udpai_resource_parts_of(contribution->resource, &room);
     udpai_origin *origin = udpai_recovery_origin(receiver);
     if (!origin)
         return UDPA_ERR_NOMEM;
     parts.n_hops = 0;
-    udpai_stamp_hop(receiver->context, &parts, &room, udpai_resource_hop(word, 0).authority);
-    if (!udpai_resource_signature(learned->resource))
+    udpai_stamp_hop(receiver->context, &parts, &room, udpai_resource_hop(own, 0).authority);
+    if (!udpai_resource_signature(contribution->resource))
         parts.generation++;
     UDPA_AUTO(udpa_resource_unref) udpa_resource *adopted = NULL;
     udpa_err err = udpai_resource_make(&adopted, &parts);
     if (err == UDPA_OK)
         err = udpai_signatures_pass(receiver->signatures, origin, &adopted, NULL);
     if (err == UDPA_OK)
-        err =
-            udpai_store_put(receiver->context->store, origin, adopted, learned->deadline_ms, NULL);
+        err = udpai_store_put(receiver->context->store, origin, adopted, contribution->deadline_ms,
+                              NULL);
     return err;
 }
 
@@ -71,17 +72,17 @@ adopt(udpai_receiver *receiver, const udpai_contribution *learned, const udpa_re
 static udpa_err
 take_over(udpai_receiver *receiver, udpai_source *source, udpai_str type_url, udpai_str name)
 {
-    udpai_contribution learned;
+    udpai_contribution contribution;
     if (!udpai_store_get(receiver->context->store, udpai_source_origin(source), type_url, name,
-                         &learned))
+                         &contribution))
         return UDPA_OK;
-    struct own own = {.authority = udpai_resource_authority(learned.resource)};
+    struct own own = {.authority = udpai_resource_authority(contribution.resource)};
     udpai_store_visit_name(receiver->context->store, type_url, name, find_own, &own);
-    if (!own.word || udpa_resource_generation(learned.resource) <= own.generation)
+    if (!own.resource || udpa_resource_generation(contribution.resource) <= own.generation)
         return UDPA_OK;
-    udpa_err err = adopt(receiver, &learned, own.word);
+    udpa_err err = adopt(receiver, &contribution, own.resource);
     if (err == UDPA_OK)
-        udpai_source_note_adopted(source, learned.resource);
+        udpai_source_note_adopted(source, contribution.resource);
     return err;
 }
 
@@ -89,7 +90,7 @@ take_over(udpai_receiver *receiver, udpai_source *source, udpai_str type_url, ud
 
 struct outdated {
     udpai_receiver *receiver;
-    const udpa_resource *news;
+    const udpa_resource *resource;
     UDPAI_VECTOR(udpai_origin *) origins;
     bool failed;
 };
@@ -100,21 +101,21 @@ find_outdated(void *userdata, const udpai_contribution *contribution)
     struct outdated *outdated = userdata;
     if (udpai_origin_rank(contribution->origin) == UDPAI_ORIGIN_PUBLISHER &&
         udpai_str_eq(udpai_resource_authority(contribution->resource),
-                     udpai_resource_authority(outdated->news)) &&
+                     udpai_resource_authority(outdated->resource)) &&
         udpa_resource_generation(contribution->resource) <
-            udpa_resource_generation(outdated->news) &&
+            udpa_resource_generation(outdated->resource) &&
         !udpai_vector_push(&outdated->origins, contribution->origin))
         outdated->failed = true;
     return true;
 }
 
-/* What publishers have said here in the name of the same authority, before the one for whom this
- * node stands in had its say. */
+/* What publishers have published here in the name of the same authority, before the one for whom
+ * this node stands in had its say. */
 static udpa_err
-let_go(udpai_receiver *receiver, const udpa_resource *news)
+let_go(udpai_receiver *receiver, const udpa_resource *resource)
 {
-    struct outdated outdated = {.receiver = receiver, .news = news};
-    udpai_str type_url = udpai_resource_type_url(news), name = udpai_resource_name(news);
+    struct outdated outdated = {.receiver = receiver, .resource = resource};
+    udpai_str type_url = udpai_resource_type_url(resource), name = udpai_resource_name(resource);
     udpai_store_visit_name(receiver->context->store, type_url, name, find_outdated, &outdated);
     for (size_t i = 0; i < outdated.origins.n; i++)
         udpai_store_withdraw(receiver->context->store, outdated.origins.items[i], type_url, name);

@@ -5,13 +5,13 @@
 
 #include "federation/intake.h"
 
-/* The source's word of this resource has been taken in. */
+/* The source's contribution of this name has been put. */
 udpa_err udpai_recovery_taken(const udpai_intake *intake,
                               const udpa_resource *resource,
                               udpa_error **ret_error);
 /* The origin of what was taken over; NULL without memory. */
 udpai_origin *udpai_recovery_origin(udpai_receiver *receiver);
-/* Is the name's word of this generation replaced by what was taken over? */
+/* Is the name's contribution of this generation replaced by what was taken over? */
 bool udpai_recovery_replaces(const udpai_receiver *receiver,
                              udpai_str type_url,
                              udpai_str name,

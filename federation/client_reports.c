@@ -131,7 +131,7 @@ udpai_clients_meet_done(udpai_clients *clients)
 
 /* Against what will be known of them. */
 static bool
-is_news(const udpai_clients *clients, const udpai_node_info *info)
+is_change(const udpai_clients *clients, const udpai_node_info *info)
 {
     const udpai_node_info *known = clients->has_next ? clients->next : clients->info;
     bool is_same = info && known && udpai_node_info_equal(known, info);
@@ -188,7 +188,7 @@ come(udpai_groups *groups, udpai_str name_space, udpai_node_info *info)
         return NULL;
     end_no_more(clients);
     udpai_clients_touch(clients);
-    if (is_news(clients, info))
+    if (is_change(clients, info))
         change(clients, info);
     return clients;
 }

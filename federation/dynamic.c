@@ -67,7 +67,7 @@ udpai_dynamic_catch_up(udpai_dynamic *dynamic)
     if (dynamic->is_untidy && udpai_dynamic_source_remove_unused(dynamic))
         udpai_follower_look_again(dynamic->delegations);
     dynamic->is_untidy = false;
-    bool has_news = udpai_follower_catch_up(dynamic->sources_follower);
-    has_news |= udpai_follower_catch_up(dynamic->delegations);
-    return has_news;
+    bool has_changed = udpai_follower_catch_up(dynamic->sources_follower);
+    has_changed |= udpai_follower_catch_up(dynamic->delegations);
+    return has_changed;
 }

@@ -9,24 +9,24 @@
 #include "federation/take_back.h"
 #include "model/client_type.h"
 #include "model/name.h"
-#include "model/said.h"
+#include "model/removal.h"
 
 /* ---- giving generations ---- */
 
-/* It is a removal of this hop where none can be said. */
+/* NULL: it is a removal of this hop alone. */
 udpa_resource *
 udpai_ending_stamp(udpai_receiver *receiver, const udpai_origin *origin, const udpa_resource *held)
 {
     udpai_resource_room room;
     udpai_resource_parts parts = udpai_resource_parts_of(held, &room);
-    udpa_resource *said = NULL;
+    udpa_resource *removal = NULL;
     parts.generation = udpai_stamp_generation(receiver->context, held);
     parts.signature = (udpai_signature){0};
-    if (udpai_said_make(&said, udpai_resource_type_url(held), &parts) != UDPA_OK)
+    if (udpai_removal_make(&removal, udpai_resource_type_url(held), &parts) != UDPA_OK)
         return NULL;
-    return udpai_signatures_pass_removal(receiver->signatures, origin, held, &said)
-               ? said
-               : udpa_resource_unref(said);
+    return udpai_signatures_pass_removal(receiver->signatures, origin, held, &removal)
+               ? removal
+               : udpa_resource_unref(removal);
 }
 
 /* What clients report flows up and ends with them: nobody passes it on who was not sent it. What a
@@ -38,16 +38,16 @@ is_followed(udpai_str type_url, udpai_str name)
            !udpai_prefix_covers(UDPAI_STR(UDPAI_NODE_NAMESPACE), name);
 }
 
-/* Ends it, or if nothing can be said, takes away what the origin has. */
+/* NULL: takes away what the origin has. */
 static void
 end(udpai_receiver *receiver,
     udpai_origin *origin,
     udpai_str type_url,
     udpai_str name,
-    udpa_resource *said)
+    udpa_resource *removal)
 {
-    if (said)
-        (void)udpai_store_end(receiver->context->store, said, udpai_origin_node(origin));
+    if (removal)
+        (void)udpai_store_end(receiver->context->store, removal, udpai_origin_node(origin));
     udpai_store_leave(receiver->context->store, origin, type_url, name);
 }
 
@@ -57,9 +57,9 @@ end_held(udpai_receiver *receiver, udpai_origin *origin, udpa_resource *held)
     udpai_str type_url = udpai_resource_type_url(held), name = udpai_resource_name(held);
     UDPA_AUTO(udpa_resource_unref) udpa_resource *keep = udpa_resource_ref(held);
     UDPA_AUTO(udpa_resource_unref)
-    udpa_resource *said =
+    udpa_resource *removal =
         is_followed(type_url, name) ? udpai_ending_stamp(receiver, origin, held) : NULL;
-    end(receiver, origin, type_url, name, said);
+    end(receiver, origin, type_url, name, removal);
 }
 
 /* ---- what states leave out ---- */
@@ -144,15 +144,15 @@ udpai_ending_take_state(udpai_intake *intake,
                           &(udpai_store_scope){type_url, prefix, keep, userdata});
 }
 
-/* What the peer does not say of whose word it is, what came by it tells. */
+/* Where the peer names no authority, it is that of the contribution that came by it. */
 static udpa_err
 complete(const udpai_intake *intake,
-         const udpa_resource *said,
+         const udpa_resource *stated,
          const udpa_resource *held,
-         udpa_resource **ret_word)
+         udpa_resource **ret_removal)
 {
     udpai_resource_room room, of_held;
-    udpai_resource_parts parts = udpai_resource_parts_of(said, &room);
+    udpai_resource_parts parts = udpai_resource_parts_of(stated, &room);
     bool is_publisher = !intake->peer->is_node && !intake->peer->source;
     if (parts.authority.len == 0 && held)
         parts.authority = udpai_resource_authority(held);
@@ -166,61 +166,62 @@ complete(const udpai_intake *intake,
     } else if (parts.n_hops == 0 && is_publisher) {
         udpai_stamp_hop(intake->receiver->context, &parts, &room, udpai_peer_name(intake->peer));
     }
-    return udpai_said_make(ret_word, udpai_resource_type_url(said), &parts);
+    return udpai_removal_make(ret_removal, udpai_resource_type_url(stated), &parts);
 }
 
-/* May the peer say this of that authority? Else it speaks for itself alone. */
+/* May the peer remove this for that authority? Else it removes its own contribution alone. */
 static bool
-is_believed(const udpai_intake *intake, udpa_resource **said)
+is_believed(const udpai_intake *intake, udpa_resource **removal)
 {
-    const udpa_resource *word = *said;
-    udpai_str type_url = udpai_resource_type_url(word), name = udpai_resource_name(word);
-    if (udpai_resource_authority(word).len == 0 || udpa_resource_n_hops(word) == 0 ||
+    const udpa_resource *before = *removal;
+    udpai_str type_url = udpai_resource_type_url(before), name = udpai_resource_name(before);
+    if (udpai_resource_authority(before).len == 0 || udpa_resource_n_hops(before) == 0 ||
         !is_followed(type_url, name))
         return false;
     if (udpai_intake_is_from_source(intake) &&
         !udpai_source_covers(intake->peer->source, type_url, name))
         return false;
-    return udpai_access_check_publication(intake->receiver->access, intake->peer, word, NULL) ==
+    return udpai_access_check_publication(intake->receiver->access, intake->peer, before, NULL) ==
                UDPA_OK &&
-           udpai_signatures_pass_removal(intake->receiver->signatures, intake->origin, NULL, said);
+           udpai_signatures_pass_removal(intake->receiver->signatures, intake->origin, NULL,
+                                         removal);
 }
 
 static udpa_resource *
-word_of(udpai_intake *intake, udpai_removal *removal, const udpa_resource *held)
+removal_of(udpai_intake *intake, udpai_removal *stated, const udpa_resource *held)
 {
-    udpa_resource *word = NULL;
+    udpa_resource *removal = NULL;
     udpa_error *error = NULL;
-    if (complete(intake, removal->said, held, &word) != UDPA_OK)
+    if (complete(intake, stated->said, held, &removal) != UDPA_OK)
         return NULL;
-    if (udpai_intake_check_way(intake, word, &error) != UDPA_OK) {
-        udpai_publication_refuse(&removal->error, error);
-        return udpa_resource_unref(word);
+    if (udpai_intake_check_way(intake, removal, &error) != UDPA_OK) {
+        udpai_publication_refuse(&stated->error, error);
+        return udpa_resource_unref(removal);
     }
-    if (is_believed(intake, &word))
-        return word;
-    udpai_take_back_refuse(intake, word);
-    return udpa_resource_unref(word);
+    if (is_believed(intake, &removal))
+        return removal;
+    udpai_take_back_refuse(intake, removal);
+    return udpa_resource_unref(removal);
 }
 
 void
-udpai_ending_take(udpai_intake *intake, udpai_str type_url, udpai_removal *removal)
+udpai_ending_take(udpai_intake *intake, udpai_str type_url, udpai_removal *stated)
 {
     udpai_contribution held = {0};
-    UDPA_AUTO(udpa_resource_unref) udpa_resource *word = NULL, *keep = NULL;
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *removal = NULL, *keep = NULL;
     const udpai_origin *taken_back = udpai_take_back_origin(intake);
-    if (udpai_store_get(intake->receiver->context->store, intake->origin, type_url, removal->name,
+    if (udpai_store_get(intake->receiver->context->store, intake->origin, type_url, stated->name,
                         &held) ||
         (taken_back && udpai_store_get(intake->receiver->context->store, taken_back, type_url,
-                                       removal->name, &held)))
+                                       stated->name, &held)))
         keep = udpa_resource_ref(held.resource);
-    if (removal->said && !udpai_outlived_take(intake, removal->said))
-        word = word_of(intake, removal, keep);
-    else if (!removal->said && keep && gives_generation(intake, type_url, removal->name))
-        word = udpai_ending_stamp(intake->receiver, intake->origin, keep);
-    if (removal->error && !udpai_intake_is_from_source(intake))
+    if (stated->said && !udpai_outlived_take(intake, stated->said))
+        removal = removal_of(intake, stated, keep);
+    else if (!stated->said && keep && gives_generation(intake, type_url, stated->name))
+        removal = udpai_ending_stamp(intake->receiver, intake->origin, keep);
+    if (stated->error && !udpai_intake_is_from_source(intake))
         return; /* it is told so; of a source the name is gone, whatever its clock says */
-    if (intake->peer->source && (word || keep))
-        udpai_difference_end(intake->peer->source, type_url, removal->name);
-    end(intake->receiver, intake->origin, type_url, removal->name, word);
+    if (intake->peer->source && (removal || keep))
+        udpai_difference_end(intake->peer->source, type_url, stated->name);
+    end(intake->receiver, intake->origin, type_url, stated->name, removal);
 }

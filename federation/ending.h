@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Removals with a generation (model/said.h): who gives them one, and whose are believed. What has
- * none ends what came by one peer; what has one ends it everywhere. */
+/* Removals with a generation (model/removal.h): who gives them one, and whose are believed. What
+ * has none ends what came by one peer; what has one ends it everywhere. */
 #ifndef UDPAI_ENDING_H
 #define UDPAI_ENDING_H
 
@@ -10,8 +10,8 @@
  * it is not, or there is no memory. */
 udpa_resource *
 udpai_ending_stamp(udpai_receiver *receiver, const udpai_origin *origin, const udpa_resource *held);
-/* The peer removes this; what it says of it may end what others have. */
-void udpai_ending_take(udpai_intake *intake, udpai_str type_url, udpai_removal *removal);
+/* The peer removes this; with a generation that may end what others have. */
+void udpai_ending_take(udpai_intake *intake, udpai_str type_url, udpai_removal *stated);
 /* The peer's state leaves out what it has of the type (empty: any) below the prefix, but for what
  * `keep` says. */
 void udpai_ending_take_state(udpai_intake *intake,
@@ -19,7 +19,7 @@ void udpai_ending_take_state(udpai_intake *intake,
                              udpai_str prefix,
                              udpai_store_keep_fn keep,
                              void *userdata);
-/* The same of an origin that is this node's own: its removals are the authority's word. */
+/* The same of an origin that is this node's own: its removals are the authority's. */
 void udpai_ending_own(udpai_receiver *receiver,
                       udpai_origin *origin,
                       udpai_str type_url,

@@ -10,32 +10,32 @@
 #define TOPICS_MAX 1024
 
 /* The last event of a topic. */
-typedef struct heard_topic {
+typedef struct received_topic {
     udpai_event_place last;
     uint32_t len;
     char name[];
-} heard_topic;
+} received_topic;
 
 static udpai_str
-heard_key(const void *item)
+received_key(const void *item)
 {
-    const heard_topic *heard = item;
-    return (udpai_str){heard->name, heard->len};
+    const received_topic *received = item;
+    return (udpai_str){received->name, received->len};
 }
 
 void
 udpai_events_init(udpai_receiver *receiver)
 {
-    udpai_map_init(&receiver->received_topics, heard_key);
+    udpai_map_init(&receiver->received_topics, received_key);
 }
 
 void
 udpai_events_free(udpai_receiver *receiver)
 {
     size_t at = 0;
-    heard_topic *heard;
-    while ((heard = udpai_map_next(&receiver->received_topics, &at)))
-        udpai_free(heard);
+    received_topic *received;
+    while ((received = udpai_map_next(&receiver->received_topics, &at)))
+        udpai_free(received);
     udpai_map_done(&receiver->received_topics);
 }
 
@@ -46,20 +46,20 @@ udpai_resource_is_event(const udpa_resource *resource)
 }
 
 /* NULL: there is no memory or room to know it. */
-static heard_topic *
-get_heard(udpai_receiver *receiver, udpai_str name)
+static received_topic *
+get_received(udpai_receiver *receiver, udpai_str name)
 {
-    heard_topic *heard = udpai_map_get(&receiver->received_topics, name);
-    if (heard || receiver->received_topics.n >= TOPICS_MAX)
-        return heard;
-    heard = udpai_alloc(sizeof(*heard) + name.len);
-    if (!heard)
+    received_topic *received = udpai_map_get(&receiver->received_topics, name);
+    if (received || receiver->received_topics.n >= TOPICS_MAX)
+        return received;
+    received = udpai_alloc(sizeof(*received) + name.len);
+    if (!received)
         return NULL;
-    heard->len = (uint32_t)name.len;
-    memcpy(heard->name, name.data, name.len);
-    if (udpai_map_add(&receiver->received_topics, heard))
-        return heard;
-    udpai_free(heard);
+    received->len = (uint32_t)name.len;
+    memcpy(received->name, name.data, name.len);
+    if (udpai_map_add(&receiver->received_topics, received))
+        return received;
+    udpai_free(received);
     return NULL;
 }
 
@@ -70,12 +70,12 @@ was_told(udpai_receiver *receiver, const udpa_resource *resource)
     udpai_event_place place;
     if (!udpai_event_version_read(udpai_resource_version(resource), &place))
         return false;
-    heard_topic *heard = get_heard(receiver, udpai_resource_name(resource));
-    if (!heard)
+    received_topic *received = get_received(receiver, udpai_resource_name(resource));
+    if (!received)
         return false;
-    if (heard->last.begun_us == place.begun_us && place.sequence <= heard->last.sequence)
+    if (received->last.begun_us == place.begun_us && place.sequence <= received->last.sequence)
         return true;
-    heard->last = place;
+    received->last = place;
     return false;
 }
 

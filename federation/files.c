@@ -112,11 +112,11 @@ put_if_changed(udpai_node *node,
                                       udpai_resource_name(resource), UDPAI_ABSENCE_NONE);
         return UDPA_OK;
     }
-    const udpai_taking taking = {
+    const udpai_put_options options = {
         .authority = authority,
         .keeps_generation = udpai_resource_signature(resource) != NULL,
     };
-    udpa_err err = udpai_intake_put(node->parts.receiver, origin, resource, &taking, ret_error);
+    udpa_err err = udpai_intake_put(node->parts.receiver, origin, resource, &options, ret_error);
     if (err == UDPA_ERR_DENIED) /* what it was before does not stay either */
         udpai_store_withdraw(node->context.store, origin, udpai_resource_type_url(resource),
                              udpai_resource_name(resource));

@@ -13,9 +13,9 @@ struct udpai_follower {
     udpai_local_subscription *subscription;
     udpai_follower_ops ops;
     udpai_allowlist allowlist;
-    bool is_late;    /* there was no memory for one */
-    bool has_news;   /* something has changed since the providers were looked at */
-    bool has_looked; /* what is there in the beginning was received */
+    bool is_late;     /* there was no memory for one */
+    bool has_changed; /* something has changed since the providers were looked at */
+    bool has_looked;  /* what is there in the beginning was received */
     size_t type_len;
     char type[UDPAI_TYPE_URL_MAX];
 };
@@ -74,7 +74,7 @@ on_update(void *userdata, udpai_local_update *update)
     udpai_follower *follower = userdata;
     for (size_t i = 0; i < udpai_local_update_size(update); i++)
         take(follower, update, i);
-    follower->has_looked = follower->has_news = true;
+    follower->has_looked = follower->has_changed = true;
 }
 
 /* ---- again ---- */
@@ -109,7 +109,7 @@ udpai_follower_catch_up(udpai_follower *follower)
 {
     if (!follower)
         return false;
-    bool has_news = follower->has_news || follower->is_late;
+    bool has_changed = follower->has_changed || follower->is_late;
     if (follower->is_late) {
         follower->is_late = false;
         if (follower->ops.catch_up)
@@ -117,8 +117,8 @@ udpai_follower_catch_up(udpai_follower *follower)
         udpai_follower_visit(follower, set_again, follower);
     }
     follower->has_looked = true; /* if there was nothing */
-    follower->has_news = false;
-    return has_news;
+    follower->has_changed = false;
+    return has_changed;
 }
 
 /* ---- the whole ---- */

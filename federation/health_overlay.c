@@ -135,7 +135,7 @@ udpai_health_overlay_free(udpai_health_overlay *overlay)
 }
 
 bool
-udpai_health_overlay_have_news(const udpai_health_overlay *overlay)
+udpai_health_overlay_have_changes(const udpai_health_overlay *overlay)
 {
     return overlay->is_lost || !udpai_list_empty(&overlay->touched);
 }

@@ -22,7 +22,7 @@ udpa_err udpai_health_overlay_new(udpai_health_overlay **ret_verdicts,
 udpai_health_overlay *udpai_health_overlay_free(udpai_health_overlay *overlay);
 
 /* Is there something to tell, though the store has nothing new? It may come with time. */
-bool udpai_health_overlay_have_news(const udpai_health_overlay *overlay);
+bool udpai_health_overlay_have_changes(const udpai_health_overlay *overlay);
 /* Makes of what the store has to tell (NULL: nothing) what is told; *ret_set NULL: nothing. After
  * UDPA_ERR_NOMEM the next call must be with the same set: nothing of it may be told before. */
 udpa_err udpai_health_overlay_apply(udpai_health_overlay *overlay,

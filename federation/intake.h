@@ -95,7 +95,7 @@ udpa_err udpai_intake_check_way(const udpai_intake *intake,
 udpa_err udpai_intake_check_outlived(const udpai_intake *intake,
                                      const udpa_resource *resource,
                                      udpa_error **ret_error);
-/* Is the generation given by somebody whose word counts for it: the authority itself, by its
+/* Is the generation given by a peer that may give it: the authority itself, by its
  * signature, or the first node on the way? */
 bool udpai_intake_keeps_generation(const udpai_intake *intake, const udpa_resource *resource);
 /* Something was refused that other keys or rules might let in. */

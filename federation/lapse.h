@@ -16,7 +16,7 @@ void udpai_lapse_free(udpai_lapse *lapse);
 void udpai_lapse_commit(const udpai_lapse *lapse, udpai_durable_batch *batch);
 /* That is what was kept; true: it was. */
 bool udpai_lapse_restore(udpai_lapse *lapse, const udpai_durable_op *op);
-/* A word of this node's own was kept. */
+/* A contribution of this node's own was kept. */
 void udpai_lapse_note(udpai_lapse *lapse, const udpa_resource *kept);
 void udpai_lapse_start(udpai_lapse *lapse);
 /* Did this node stamp it when what its store has now was not written yet, in an earlier process? */

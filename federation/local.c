@@ -284,9 +284,9 @@ give(udpai_local_subscription *subscription, udpai_local_update *update)
 
 /* Not of what was never here: that it is said to be gone is for other nodes. */
 static bool
-is_news(const udpai_change *change)
+is_update(const udpai_change *change)
 {
-    bool was_here = change->kind != UDPAI_CHANGE_REMOVE || change->resource != change->said;
+    bool was_here = change->kind != UDPAI_CHANGE_REMOVE || change->resource != change->removal;
     return change->kind != UDPAI_CHANGE_REFRESH && was_here;
 }
 
@@ -301,7 +301,7 @@ udpai_locals_tell(udpai_local *local, const udpai_change_set *changes)
         udpai_local_update *update = new_update(local);
         for (size_t i = 0; update && i < udpai_change_set_size(changes); i++) {
             const udpai_change *change = udpai_change_set_at(changes, i);
-            if (is_news(change) && selects(subscription, change->resource))
+            if (is_update(change) && selects(subscription, change->resource))
                 (void)add_change(update, change->resource, change->kind == UDPAI_CHANGE_REMOVE);
         }
         if (update)

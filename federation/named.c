@@ -51,7 +51,7 @@ is_wanted(const udpai_named *named)
     return provider->n_wanted != 0;
 }
 
-/* ---- whose word counts ---- */
+/* ---- active sources ---- */
 
 static bool
 holds(const udpai_named *named, const udpai_descriptor *descriptor)
@@ -63,7 +63,7 @@ holds(const udpai_named *named, const udpai_descriptor *descriptor)
 
 /* Has a source of its own said anything of it? */
 static bool
-has_word(const udpai_named *named)
+has_answer(const udpai_named *named)
 {
     const udpai_provider *provider = named->provider;
     for (size_t i = 0; i < provider->descriptors.n; i++) {
@@ -106,7 +106,7 @@ may_leave(const udpai_named *named)
     if (!is_wanted(named))
         return true;
     if (named->provider->descriptors.n)
-        return has_word(named);
+        return has_answer(named);
     return type_holds(named) ||
            udpai_providers_know(named->provider->owner, udpai_named_type(named),
                                 udpai_named_name(named));
@@ -136,7 +136,7 @@ come_into_force(udpai_named *named)
 {
     if (!named->is_in_force)
         named->is_in_force =
-            named->at_once || !type_holds(named) || has_word(named) || !is_wanted(named);
+            named->at_once || !type_holds(named) || has_answer(named) || !is_wanted(named);
     if (named->is_in_force)
         choose(named);
 }

@@ -96,12 +96,12 @@ udpai_named_note_settled(udpai_providers *providers)
         add_facts(&facts, named);
     uint64_t digest = digest_of(&facts);
     udpai_settled_names *names = NULL;
-    bool has_news = !facts.failed && digest != udpai_sync_names_digest(providers->sync);
-    if (has_news && facts.items.n)
+    bool has_changed = !facts.failed && digest != udpai_sync_names_digest(providers->sync);
+    if (has_changed && facts.items.n)
         names = udpai_settled_names_new(facts.items.items, facts.items.n);
-    if (facts.failed || (has_news && facts.items.n && !names))
+    if (facts.failed || (has_changed && facts.items.n && !names))
         udpai_context_touch(providers->context);
-    else if (has_news)
+    else if (has_changed)
         udpai_sync_set_names(providers->sync, names, digest);
     udpai_vector_done(&facts.items);
 }

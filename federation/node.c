@@ -252,7 +252,7 @@ flush(udpai_node *node)
     for (int i = 0; node->context.is_dirty && i < 2;
          i++) /* what a source is asked for, changes its state */
         evaluate(node);
-    commit(node); /* with it, whose word counts now */
+    commit(node); /* with it, which sources are eligible now */
     udpai_outbox_send_changes(node->outbox);
     udpai_outbox_send_settled(node->outbox);
     udpai_locals_tell_new(node->parts.local);
@@ -264,9 +264,9 @@ void
 udpai_node_flush(udpai_node *node)
 {
     flush(node);
-    bool has_news = udpai_outbox_take_lookups(node->outbox);
-    has_news |= udpai_dynamic_catch_up(node->parts.dynamic);
-    if (has_news)
+    bool has_changed = udpai_outbox_take_lookups(node->outbox);
+    has_changed |= udpai_dynamic_catch_up(node->parts.dynamic);
+    if (has_changed)
         flush(node); /* what was told is followed before it is answered */
     answer(node);
 }

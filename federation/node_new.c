@@ -60,7 +60,7 @@ make_context(udpai_node *node, udpai_wheel *wheel, const udpai_node_config *conf
     if (err != UDPA_OK)
         return err;
     udpai_store_set_certain(context->store, is_certain, node);
-    udpai_store_set_keeps_said(context->store, context->is_durable);
+    udpai_store_set_keeps_removals(context->store, context->is_durable);
     return UDPA_OK;
 }
 

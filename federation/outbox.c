@@ -60,8 +60,8 @@ bool
 udpai_outbox_has_changes(const udpai_outbox *outbox)
 {
     return outbox->late || outbox->unrouted || udpai_store_has_changes(outbox->context->store) ||
-           udpai_report_targets_have_news(outbox->egress) ||
-           (outbox->overlay && udpai_health_overlay_have_news(outbox->overlay));
+           udpai_report_targets_have_changes(outbox->egress) ||
+           (outbox->overlay && udpai_health_overlay_have_changes(outbox->overlay));
 }
 
 /* It speaks of what was told before it, so all of that goes first. An endpoint says nothing
@@ -104,7 +104,7 @@ take_changes(udpai_outbox *outbox)
 /* What peers are told of the changes: of an endpoint's, what it reports itself. *ret_told NULL:
  * nothing. After UDPA_ERR_NOMEM the next call is with the same changes. */
 static udpa_err
-offer(udpai_outbox *outbox, udpai_change_set *changes, udpai_change_set **ret_told)
+route(udpai_outbox *outbox, udpai_change_set *changes, udpai_change_set **ret_told)
 {
     UDPA_AUTO(udpai_change_set_unref) udpai_change_set *picked = NULL;
     udpa_err err = UDPA_OK;
@@ -150,7 +150,7 @@ udpai_outbox_send_changes(udpai_outbox *outbox)
     if (!order)
         return;
     UDPA_AUTO(udpai_change_set_unref) udpai_change_set *changes = take_changes(outbox);
-    if (offer(outbox, changes, &order->changes) != UDPA_OK) {
+    if (route(outbox, changes, &order->changes) != UDPA_OK) {
         outbox->unrouted = UDPAI_TAKE(changes);
         return;
     }

@@ -6,7 +6,7 @@
 #include "federation/signatures.h"
 #include "federation/stamp.h"
 #include "federation/twins.h"
-#include "model/said.h"
+#include "model/removal.h"
 
 /* More are told when the peer brings them again. */
 #define TOLD_MAX 2000
@@ -16,7 +16,7 @@
 /* Removals that others remember of what this node has read, until it is known whether it still
  * does. */
 struct udpai_outlived {
-    UDPAI_VECTOR(udpa_resource *) said;
+    UDPAI_VECTOR(udpa_resource *) removals;
 };
 
 /* Of what is read, nobody is noted from whom it was taken. */
@@ -33,7 +33,8 @@ void
 udpai_outlived_look(udpai_intake *intake, const udpa_resource *resource)
 {
     const udpai_peer *peer = intake->peer;
-    uint64_t generation = udpai_store_said_generation(intake->receiver->context->store, resource);
+    uint64_t generation =
+        udpai_store_removal_generation(intake->receiver->context->store, resource);
     udpai_str type_url = udpai_resource_type_url(resource);
     if (generation <= udpa_resource_generation(resource) || !peer->is_node || !peer->info ||
         !is_read(resource) ||
@@ -46,9 +47,9 @@ udpai_outlived_look(udpai_intake *intake, const udpa_resource *resource)
     if (!outlived || outlived->removals.n == TOLD_MAX ||
         !udpai_str_eq(outlived->type_url, type_url))
         return;
-    UDPA_AUTO(udpa_resource_unref) udpa_resource *said = udpai_said_of(resource, generation);
-    if (said)
-        (void)udpai_publication_remove_said(outlived, udpai_resource_name(resource), said);
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *removal = udpai_removal_of(resource, generation);
+    if (removal)
+        (void)udpai_publication_remove_said(outlived, udpai_resource_name(resource), removal);
 }
 
 /* Without memory it is told when it comes again. */
@@ -70,24 +71,24 @@ udpai_outlived_tell(udpai_intake *intake)
 /* ---- the one who has read it ---- */
 
 bool
-udpai_outlived_take(const udpai_intake *intake, udpa_resource *said)
+udpai_outlived_take(const udpai_intake *intake, udpa_resource *removal)
 {
     udpai_receiver *receiver = intake->receiver;
-    if (!intake->peer->is_node || !is_read(said) ||
-        !udpai_resource_passed(said, udpai_bytes_view(receiver->context->id),
+    if (!intake->peer->is_node || !is_read(removal) ||
+        !udpai_resource_passed(removal, udpai_bytes_view(receiver->context->id),
                                udpai_bytes_view(receiver->context->instance)))
         return false;
     if (!receiver->outlived)
         receiver->outlived = udpai_alloc(sizeof(*receiver->outlived));
-    if (receiver->outlived && receiver->outlived->said.n < KEPT_MAX &&
-        udpai_vector_push(&receiver->outlived->said, said))
-        udpa_resource_ref(said);
+    if (receiver->outlived && receiver->outlived->removals.n < KEPT_MAX &&
+        udpai_vector_push(&receiver->outlived->removals, removal))
+        udpa_resource_ref(removal);
     udpai_context_touch(receiver->context);
     return true;
 }
 
 struct search {
-    const udpa_resource *said;
+    const udpa_resource *removal;
     udpai_contribution found;
 };
 
@@ -99,7 +100,7 @@ compare(void *userdata, const udpai_contribution *contribution)
     bool is_it = (rank == UDPAI_ORIGIN_FILES || rank == UDPAI_ORIGIN_SOURCE) &&
                  is_read(contribution->resource) &&
                  udpai_str_eq(udpai_resource_authority(contribution->resource),
-                              udpai_resource_authority(search->said));
+                              udpai_resource_authority(search->removal));
     if (is_it)
         search->found = *contribution;
     return !is_it;
@@ -136,14 +137,14 @@ is_read_again(const udpai_receiver *receiver, const udpai_contribution *held)
 }
 
 static void
-renew(udpai_receiver *receiver, const udpai_contribution *held, const udpa_resource *said)
+renew(udpai_receiver *receiver, const udpai_contribution *held, const udpa_resource *removal)
 {
     udpai_resource_room room;
     udpai_resource_parts parts = udpai_resource_parts_of(held->resource, &room);
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     UDPA_AUTO(udpa_resource_unref) udpa_resource *renewed = NULL;
     uint64_t next = udpai_stamp_generation(receiver->context, held->resource);
-    uint64_t above = udpa_resource_generation(said) + 1;
+    uint64_t above = udpa_resource_generation(removal) + 1;
     if (parts.signature.algorithm && !udpai_signatures_is_own(receiver->signatures, held->resource))
         return; /* whoever has signed it gives its generation */
     parts.generation = next > above ? next : above;
@@ -151,10 +152,10 @@ renew(udpai_receiver *receiver, const udpai_contribution *held, const udpa_resou
     parts.hops = NULL;
     parts.n_hops = 0;
     parts.way = NULL;
-    const udpai_taking taking = {.keeps_generation = true};
+    const udpai_put_options options = {.keeps_generation = true};
     udpa_err err = udpai_resource_make(&renewed, &parts);
     if (err == UDPA_OK)
-        err = udpai_intake_put(receiver, held->origin, renewed, &taking, &error);
+        err = udpai_intake_put(receiver, held->origin, renewed, &options, &error);
     if (err != UDPA_OK && error)
         udpai_log(UDPA_LOG_WARNING, "federation",
                   "a resource that is still read here was removed elsewhere, and cannot be "
@@ -164,20 +165,20 @@ renew(udpai_receiver *receiver, const udpai_contribution *held, const udpa_resou
 
 /* False: it is still to be seen. */
 static bool
-settle(udpai_receiver *receiver, const udpa_resource *said)
+settle(udpai_receiver *receiver, const udpa_resource *removal)
 {
-    struct search search = {.said = said};
+    struct search search = {.removal = removal};
     int64_t wall = udpai_context_wall_us(receiver->context);
-    udpai_store_visit_name(receiver->context->store, udpai_resource_type_url(said),
-                           udpai_resource_name(said), compare, &search);
+    udpai_store_visit_name(receiver->context->store, udpai_resource_type_url(removal),
+                           udpai_resource_name(removal), compare, &search);
     const udpai_contribution *held = &search.found;
     if (!held->resource ||
-        udpa_resource_generation(held->resource) >= udpa_resource_generation(said) ||
-        udpa_resource_generation(said) > (uint64_t)(wall > 0 ? wall : 0) + FUTURE_MAX_US)
+        udpa_resource_generation(held->resource) >= udpa_resource_generation(removal) ||
+        udpa_resource_generation(removal) > (uint64_t)(wall > 0 ? wall : 0) + FUTURE_MAX_US)
         return true;
     if (!is_read_again(receiver, held))
         return false;
-    renew(receiver, held, said);
+    renew(receiver, held, removal);
     return true;
 }
 
@@ -188,14 +189,14 @@ udpai_outlived_settle(udpai_receiver *receiver)
     size_t n_left = 0;
     if (!outlived)
         return;
-    for (size_t i = 0; i < outlived->said.n; i++) {
-        udpa_resource *said = outlived->said.items[i];
-        if (settle(receiver, said))
-            udpa_resource_unref(said);
+    for (size_t i = 0; i < outlived->removals.n; i++) {
+        udpa_resource *removal = outlived->removals.items[i];
+        if (settle(receiver, removal))
+            udpa_resource_unref(removal);
         else
-            outlived->said.items[n_left++] = said;
+            outlived->removals.items[n_left++] = removal;
     }
-    outlived->said.n = n_left;
+    outlived->removals.n = n_left;
     if (n_left == 0)
         udpai_outlived_free(receiver);
 }
@@ -203,10 +204,10 @@ udpai_outlived_settle(udpai_receiver *receiver)
 void
 udpai_outlived_free(udpai_receiver *receiver)
 {
-    for (size_t i = 0; receiver->outlived && i < receiver->outlived->said.n; i++)
-        udpa_resource_unref(receiver->outlived->said.items[i]);
+    for (size_t i = 0; receiver->outlived && i < receiver->outlived->removals.n; i++)
+        udpa_resource_unref(receiver->outlived->removals.items[i]);
     if (receiver->outlived)
-        udpai_vector_done(&receiver->outlived->said);
+        udpai_vector_done(&receiver->outlived->removals);
     udpai_free(receiver->outlived);
     receiver->outlived = NULL;
 }

@@ -12,9 +12,9 @@
 void udpai_outlived_look(udpai_intake *intake, const udpa_resource *resource);
 void udpai_outlived_tell(udpai_intake *intake);
 
-/* A peer says that this is gone. True: this node has read it itself, and looks whether it still
+/* A peer publishes this removal. True: this node has read it itself, and looks whether it still
  * does. */
-bool udpai_outlived_take(const udpai_intake *intake, udpa_resource *said);
+bool udpai_outlived_take(const udpai_intake *intake, udpa_resource *removal);
 /* Gives the next generation to what is still read. */
 void udpai_outlived_settle(udpai_receiver *receiver);
 void udpai_outlived_free(udpai_receiver *receiver);

@@ -49,18 +49,18 @@ udpai_intake_payload(udpai_intake *intake, udpai_publication_entry *entry)
         return;
     }
     if (udpai_twins_is_loop(receiver->twins, resource)) {
-        receiver->n_loops++; /* our own word has come back: no error, and nothing to learn */
+        receiver->n_loops++; /* our own has come back: no error, and nothing new */
         udpai_store_leave(receiver->context->store, intake->origin, type_url, name);
         return;
     }
-    const udpai_taking taking = {
+    const udpai_put_options options = {
         .authority = udpai_peer_name(intake->peer),
         .from = taken_from(intake->peer),
         .keeps_generation = udpai_intake_keeps_generation(intake, resource),
     };
     udpa_err err = udpai_intake_judge(intake, resource, &error);
     if (err == UDPA_OK)
-        err = udpai_intake_put(receiver, intake->origin, resource, &taking, &error);
+        err = udpai_intake_put(receiver, intake->origin, resource, &options, &error);
     if (err == UDPA_OK)
         err = udpai_intake_check_outlived(intake, resource, &error);
     if (err == UDPA_OK)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ConfigProviders: which sources are asked, and whose word counts. Both follow from the state of
+/* ConfigProviders: which sources are asked, and which are active. Both follow from the state of
  * the sources and are computed anew after every change. */
 #include "federation/provider_internal.h"
 
@@ -94,7 +94,7 @@ reach(udpai_provider *provider)
     }
 }
 
-/* ---- whose word counts ---- */
+/* ---- active sources ---- */
 
 /* Is there anything that came from the source? */
 static bool

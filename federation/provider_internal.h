@@ -64,7 +64,7 @@ void udpai_provider_set_in_use(udpai_context *context,
 
 /* Looks at it and at what follows from it. */
 void udpai_provider_evaluate(udpai_provider *provider);
-/* Who of it is asked, and whose word counts; nothing follows yet. */
+/* Which of its sources are asked, and which are active; nothing follows yet. */
 void udpai_provider_walk(udpai_provider *provider);
 
 /* ---- providers.c ---- */

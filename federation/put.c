@@ -59,13 +59,13 @@ check_removed(const udpai_receiver *receiver,
               udpa_error **ret_error)
 {
     uint64_t generation = udpa_resource_generation(resource);
-    uint64_t said = udpai_store_said_generation(receiver->context->store, resource);
-    if (udpai_origin_rank(origin) > UDPAI_ORIGIN_PUBLISHER || said <= generation)
+    uint64_t removed = udpai_store_removal_generation(receiver->context->store, resource);
+    if (udpai_origin_rank(origin) > UDPAI_ORIGIN_PUBLISHER || removed <= generation)
         return UDPA_OK;
     return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
                       "'%s' was removed with generation %llu, and this has %llu: publish it with a "
                       "higher one, or with none",
-                      udpa_resource_name(resource), (unsigned long long)said,
+                      udpa_resource_name(resource), (unsigned long long)removed,
                       (unsigned long long)generation);
 }
 
@@ -73,18 +73,18 @@ udpa_err
 udpai_intake_put(udpai_receiver *receiver,
                  udpai_origin *origin,
                  udpa_resource *resource,
-                 const udpai_taking *taking,
+                 const udpai_put_options *options,
                  udpa_error **ret_error)
 {
     udpai_resource_room room;
     udpai_resource_parts parts = udpai_resource_parts_of(resource, &room);
     if (parts.authority.len == 0)
-        parts.authority = taking->authority;
+        parts.authority = options->authority;
     if (parts.signature.algorithm && parts.generation == 0)
         return fail_bare_signature(resource, ret_error);
-    if (!taking->keeps_generation || parts.generation == 0)
+    if (!options->keeps_generation || parts.generation == 0)
         choose_generation(receiver, origin, resource, &parts);
-    udpai_stamp_hop(receiver->context, &parts, &room, taking->from);
+    udpai_stamp_hop(receiver->context, &parts, &room, options->from);
     UDPA_AUTO(udpa_resource_unref) udpa_resource *stamped = NULL;
     parts.way = receiver->last_way;
     udpa_err err = udpai_resource_make(&stamped, &parts);

@@ -25,18 +25,18 @@ void udpai_intake_take(udpai_receiver *receiver, udpai_peer *peer, udpai_publica
 
 /* ---- put.c ---- */
 
-/* How a resource is taken in. */
-typedef struct udpai_taking {
+/* How a resource becomes a contribution. */
+typedef struct udpai_put_options {
     udpai_str authority;   /* of one that names none */
     udpai_str from;        /* whom it is taken from; empty: from a file */
     bool keeps_generation; /* it has one that counts */
-} udpai_taking;
+} udpai_put_options;
 
 /* Stamps authority, generation and hop, and puts the contribution. */
 udpa_err udpai_intake_put(udpai_receiver *receiver,
                           udpai_origin *origin,
                           udpa_resource *resource,
-                          const udpai_taking *taking,
+                          const udpai_put_options *options,
                           udpa_error **ret_error);
 
 #endif

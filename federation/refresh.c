@@ -12,37 +12,38 @@
 /* Who renews what we have signed for him need not know that. */
 static bool
 is_for_our_signature(const udpai_receiver *receiver,
-                     const udpa_resource *news,
+                     const udpa_resource *resource,
                      const udpa_resource *held)
 {
-    return !udpai_resource_signature(news) && udpai_signatures_is_own(receiver->signatures, held);
+    return !udpai_resource_signature(resource) &&
+           udpai_signatures_is_own(receiver->signatures, held);
 }
 
 /* What the refresh says, upon what is held. */
 static udpa_err
 refresh(udpai_intake *intake,
-        const udpa_resource *news,
+        const udpa_resource *resource,
         const udpai_contribution *held,
         udpa_error **ret_error)
 {
     udpai_receiver *receiver = intake->receiver;
-    udpai_resource_room room, news_room;
+    udpai_resource_room room, new_room;
     udpai_resource_parts parts = udpai_resource_parts_of(held->resource, &room);
-    udpai_resource_parts said = udpai_resource_parts_of(news, &news_room);
-    bool is_newer = said.generation > parts.generation ||
-                    (said.generation == parts.generation && said.n_hops && parts.generation);
-    if (is_newer && udpai_intake_keeps_generation(intake, news) &&
-        !is_for_our_signature(receiver, news, held->resource)) {
-        parts.generation = said.generation;
-        parts.signature = said.signature;
-        parts.hops = said.hops;
-        parts.n_hops = said.n_hops;
-        udpai_stamp_hop(receiver->context, &parts, &news_room, udpai_peer_name(intake->peer));
+    udpai_resource_parts given = udpai_resource_parts_of(resource, &new_room);
+    bool is_newer = given.generation > parts.generation ||
+                    (given.generation == parts.generation && given.n_hops && parts.generation);
+    if (is_newer && udpai_intake_keeps_generation(intake, resource) &&
+        !is_for_our_signature(receiver, resource, held->resource)) {
+        parts.generation = given.generation;
+        parts.signature = given.signature;
+        parts.hops = given.hops;
+        parts.n_hops = given.n_hops;
+        udpai_stamp_hop(receiver->context, &parts, &new_room, udpai_peer_name(intake->peer));
     }
     uint64_t deadline_ms = held->deadline_ms;
-    if (said.ttl_ms) {
-        parts.ttl_ms = said.ttl_ms;
-        deadline_ms = udpai_context_now(receiver->context) + said.ttl_ms;
+    if (given.ttl_ms) {
+        parts.ttl_ms = given.ttl_ms;
+        deadline_ms = udpai_context_now(receiver->context) + given.ttl_ms;
     }
     UDPA_AUTO(udpa_resource_unref) udpa_resource *renewed = NULL;
     udpa_err err = udpai_resource_make(&renewed, &parts);
@@ -58,7 +59,7 @@ refresh(udpai_intake *intake,
 
 struct match {
     udpai_intake *intake;
-    const udpa_resource *news;
+    const udpa_resource *resource;
     UDPAI_VECTOR(udpa_resource *) found; /* of which type; references */
 };
 
@@ -69,8 +70,9 @@ find_match(void *userdata, udpai_str type_url, size_t n_effective)
     struct match *match = userdata;
     udpai_contribution held;
     if (udpai_store_get(match->intake->receiver->context->store, match->intake->origin, type_url,
-                        udpai_resource_name(match->news), &held) &&
-        udpai_str_eq(udpai_resource_version(held.resource), udpai_resource_version(match->news)) &&
+                        udpai_resource_name(match->resource), &held) &&
+        udpai_str_eq(udpai_resource_version(held.resource),
+                     udpai_resource_version(match->resource)) &&
         udpai_vector_push(&match->found, held.resource))
         udpa_resource_ref(held.resource);
     return true;
@@ -178,7 +180,7 @@ udpai_intake_refresh(udpai_intake *intake, udpai_publication_entry *entry)
             take_unmatched(intake, entry);
         return;
     }
-    struct match match = {.intake = intake, .news = entry->resource};
+    struct match match = {.intake = intake, .resource = entry->resource};
     find_matches(&match, type_of(intake, entry));
     bool is_loop = udpai_twins_is_loop(receiver->twins, entry->resource);
     receiver->n_loops += is_loop;

@@ -45,8 +45,8 @@ look_at(void *userdata, const udpai_contribution *contribution)
     return !(counts && contribution->effective);
 }
 
-/* Whose word is effective; but not of one that does not count any more, while another does, though
- * what that has is older. NULL: nobody's. */
+/* Whose contribution is effective; but not of an origin that does not count any more, while another
+ * does, though what that has is older. NULL: nobody's. */
 static const udpai_origin *
 deliverer(const udpai_egress *egress, udpai_str type_url, udpai_str name)
 {

@@ -431,7 +431,7 @@ udpa_err
 udpai_report_targets_apply(udpai_egress *egress, udpai_change_set *from, udpai_change_set **ret_set)
 {
     if (!egress->targets->is_on ||
-        (!udpai_report_targets_have_news(egress) && !has_reports(egress, from))) {
+        (!udpai_report_targets_have_changes(egress) && !has_reports(egress, from))) {
         *ret_set = udpai_change_set_ref(from);
         return UDPA_OK;
     }
@@ -445,7 +445,7 @@ udpai_report_targets_apply(udpai_egress *egress, udpai_change_set *from, udpai_c
 }
 
 bool
-udpai_report_targets_have_news(const udpai_egress *egress)
+udpai_report_targets_have_changes(const udpai_egress *egress)
 {
     const udpai_report_targets *targets = egress->targets;
     return (targets->is_all_moved && targets->reports.n) || !udpai_list_empty(&targets->moved) ||

@@ -18,7 +18,7 @@ void udpai_report_targets_free(udpai_report_targets *targets);
 /* Sources and providers were looked at again. */
 void udpai_report_targets_evaluate(udpai_egress *egress);
 /* Is there something to tell, though the store has nothing new? */
-bool udpai_report_targets_have_news(const udpai_egress *egress);
+bool udpai_report_targets_have_changes(const udpai_egress *egress);
 /* Makes of what is to be told (NULL: nothing) what is told to the stream side; *ret_set NULL:
  * nothing. After UDPA_ERR_NOMEM the next call must be with the same set: nothing of it may be told
  * before. */

@@ -35,8 +35,8 @@ udpai_reports_publish_own(udpai_egress *egress, udpa_resource *resource, udpa_er
     udpai_origin *origin = own_origin(egress);
     if (!origin)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    const udpai_taking taking = {.authority = udpai_bytes_view(egress->context->authority)};
-    err = udpai_intake_put(egress->receiver, origin, resource, &taking, ret_error);
+    const udpai_put_options options = {.authority = udpai_bytes_view(egress->context->authority)};
+    err = udpai_intake_put(egress->receiver, origin, resource, &options, ret_error);
     return err == UDPA_OK
                ? udpai_fail_code(ret_error, udpai_report_targets_published(egress, resource))
                : err;

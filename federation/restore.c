@@ -149,7 +149,7 @@ static udpa_err
 restore_contribution(udpai_node *node, const udpai_durable_op *op)
 {
     udpai_str key = udpai_bytes_view(op->origin);
-    if (udpai_store_is_said_key(key))
+    if (udpai_store_is_removal_key(key))
         return udpai_store_end(node->context.store, op->resource, NULL);
     if (udpai_store_is_seen_key(key))
         return udpai_store_recall(node->context.store, op->resource);

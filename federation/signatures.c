@@ -211,7 +211,7 @@ udpai_signatures_pass(udpai_signatures *signatures,
 /* ---- removals ---- */
 
 static udpa_err
-sign_removal(udpai_signatures *signatures, const udpai_named_key *key, udpa_resource **said)
+sign_removal(udpai_signatures *signatures, const udpai_named_key *key, udpa_resource **removal)
 {
     int64_t now_s = udpai_signatures_now_s(signatures);
     const udpai_signing signing = {
@@ -221,12 +221,12 @@ sign_removal(udpai_signatures *signatures, const udpai_named_key *key, udpa_reso
         .not_after_s = now_s + udpai_keyring_validity_s(signatures->keyring),
     };
     udpa_resource *with_signature = NULL;
-    udpa_err err = udpai_said_sign(&with_signature, *said, &signing);
+    udpa_err err = udpai_removal_sign(&with_signature, *removal, &signing);
     if (err != UDPA_OK)
         return err;
     signatures->n_signed++;
-    udpa_resource_unref(*said);
-    *said = with_signature;
+    udpa_resource_unref(*removal);
+    *removal = with_signature;
     return UDPA_OK;
 }
 
@@ -234,13 +234,14 @@ bool
 udpai_signatures_pass_removal(udpai_signatures *signatures,
                               const udpai_origin *origin,
                               const udpa_resource *held,
-                              udpa_resource **said)
+                              udpa_resource **removal)
 {
-    const udpai_named_key *key =
-        held && !udpai_resource_signature(*said) ? udpai_signatures_signer(signatures, held) : NULL;
+    const udpai_named_key *key = held && !udpai_resource_signature(*removal)
+                                     ? udpai_signatures_signer(signatures, held)
+                                     : NULL;
     if (key && udpai_signatures_may_sign(signatures, origin))
-        return sign_removal(signatures, key, said) == UDPA_OK;
-    udpa_err err = udpai_keyring_judge_removal(signatures->keyring, *said,
+        return sign_removal(signatures, key, removal) == UDPA_OK;
+    udpa_err err = udpai_keyring_judge_removal(signatures->keyring, *removal,
                                                udpai_signatures_now_s(signatures), NULL);
     signatures->n_refused += err == UDPA_ERR_DENIED;
     return err == UDPA_OK;

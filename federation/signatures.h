@@ -31,13 +31,13 @@ void udpai_signatures_change(udpai_signatures *signatures, udpai_keyring *keyrin
  * what they have taken from others without a signature is not for us to vouch for. */
 bool udpai_signatures_may_sign(const udpai_signatures *signatures, const udpai_origin *origin);
 
-/* To be called with a removal that is said, of what the origin holds (NULL: nothing): signs it in
- * the place of the one that it has none of, if that is the node's to do. False: it must not end
- * what others have. */
+/* To be called with a removal that has a generation, of what the origin holds (NULL: nothing):
+ * signs it in the place of the one that it has none of, if that is the node's to do. False: it must
+ * not end what others have. */
 bool udpai_signatures_pass_removal(udpai_signatures *signatures,
                                    const udpai_origin *origin,
                                    const udpa_resource *held,
-                                   udpa_resource **said);
+                                   udpa_resource **removal);
 
 /* To be called with a resource as it will be held, before it is: signs it if it is the node's to
  * sign, and puts the signed one in its place; else judges it. UDPA_ERR_DENIED: it must not be taken

@@ -109,7 +109,7 @@ void udpai_source_has_sent(udpai_source *source, const udpa_resource *resource);
  * has just published (NULL: nothing), what the removals name does not. */
 bool udpai_source_still_brings(const udpai_source *source,
                                const udpa_resource *resource,
-                               const udpai_publication *news);
+                               const udpai_publication *publication);
 
 /* ---- recovery.c ---- */
 

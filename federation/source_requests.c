@@ -110,10 +110,11 @@ is_removed_in(const udpai_publication *publication, udpai_str name)
 }
 
 static bool
-goes_on(const udpai_source_request *request, const void *news)
+goes_on(const udpai_source_request *request, const void *publication)
 {
     return request->is_sent && !request->is_denied &&
-           (request->is_wildcard || !is_removed_in(news, udpai_source_request_subject(request)));
+           (request->is_wildcard ||
+            !is_removed_in(publication, udpai_source_request_subject(request)));
 }
 
 static bool
@@ -126,7 +127,7 @@ is_not_denied(const udpai_source_request *request, const void *userdata)
 bool
 udpai_source_still_brings(const udpai_source *source,
                           const udpa_resource *resource,
-                          const udpai_publication *news)
+                          const udpai_publication *publication)
 {
     udpai_str type_url = udpai_resource_type_url(resource), name = udpai_resource_name(resource);
     bool is_mirrored = true, is_covered = false, has_names = false;
@@ -138,7 +139,7 @@ udpai_source_still_brings(const udpai_source *source,
         bool is_by_name = udpai_resource_is_lazy(resource) && udpai_scope_looks_up(scope);
         is_covered = true;
         if (scope->on_demand || is_by_name
-                ? is_brought(scope, resource, news ? goes_on : is_not_denied, news)
+                ? is_brought(scope, resource, publication ? goes_on : is_not_denied, publication)
                 : !scope->is_denied && !udpai_resource_is_lazy(resource))
             return true;
         is_mirrored = is_mirrored && !scope->on_demand && !scope->is_denied && !is_by_name;

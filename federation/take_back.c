@@ -12,23 +12,23 @@
 bool
 udpai_take_back_concerns(const udpai_intake *intake,
                          udpai_str type_url,
-                         const udpa_resource *offered)
+                         const udpa_resource *resource)
 {
     const udpai_source *source = intake->peer->source;
-    return source && udpai_source_has_recovery(source) && udpa_resource_n_hops(offered) > 0 &&
-           udpai_str_eq(udpai_resource_hop(offered, 0).node_id,
+    return source && udpai_source_has_recovery(source) && udpa_resource_n_hops(resource) > 0 &&
+           udpai_str_eq(udpai_resource_hop(resource, 0).node_id,
                         udpai_bytes_view(intake->receiver->context->id)) &&
-           udpai_source_recovers(source, type_url, udpai_resource_name(offered));
+           udpai_source_recovers(source, type_url, udpai_resource_name(resource));
 }
 
 /* ---- what there is ---- */
 
-/* What this node has of the name, as it was stamped in the same way. */
-typedef struct own_word {
-    const udpa_resource *offered;
+/* This node's own contribution to the name, as it was stamped in the same way. */
+typedef struct own_contribution {
+    const udpa_resource *resource;
     udpai_origin *origin; /* NULL: none */
     uint64_t generation;
-} own_word;
+} own_contribution;
 
 static bool
 is_same_way(const udpa_resource *a, const udpa_resource *b)
@@ -41,10 +41,10 @@ is_same_way(const udpa_resource *a, const udpa_resource *b)
 static bool
 find_own(void *userdata, const udpai_contribution *contribution)
 {
-    own_word *own = userdata;
+    own_contribution *own = userdata;
     udpai_origin_class rank = udpai_origin_rank(contribution->origin);
     uint64_t generation = udpa_resource_generation(contribution->resource);
-    if (rank == UDPAI_ORIGIN_SOURCE || !is_same_way(contribution->resource, own->offered))
+    if (rank == UDPAI_ORIGIN_SOURCE || !is_same_way(contribution->resource, own->resource))
         return true;
     if (generation > own->generation)
         own->generation = generation;
@@ -53,25 +53,27 @@ find_own(void *userdata, const udpai_contribution *contribution)
     return true;
 }
 
-static own_word
-own_word_of(const udpai_receiver *receiver, udpai_str type_url, const udpa_resource *offered)
+static own_contribution
+own_contribution_of(const udpai_receiver *receiver,
+                    udpai_str type_url,
+                    const udpa_resource *resource)
 {
-    own_word own = {.offered = offered};
-    udpai_store_visit_name(receiver->context->store, type_url, udpai_resource_name(offered),
+    own_contribution own = {.resource = resource};
+    udpai_store_visit_name(receiver->context->store, type_url, udpai_resource_name(resource),
                            find_own, &own);
     return own;
 }
 
 bool
-udpai_take_back_wants(const udpai_intake *intake, udpai_str type_url, const udpa_resource *offered)
+udpai_take_back_wants(const udpai_intake *intake, udpai_str type_url, const udpa_resource *resource)
 {
     const udpai_receiver *receiver = intake->receiver;
-    bool is_published = udpai_resource_hop(offered, 0).authority.len > 0;
-    if (!udpai_lapse_covers(receiver->lapse, offered) ||
-        udpai_store_remembers(receiver->context->store, type_url, offered))
+    bool is_published = udpai_resource_hop(resource, 0).authority.len > 0;
+    if (!udpai_lapse_covers(receiver->lapse, resource) ||
+        udpai_store_remembers(receiver->context->store, type_url, resource))
         return false;
-    own_word own = own_word_of(receiver, type_url, offered);
-    return own.generation < udpa_resource_generation(offered) && (own.origin || is_published);
+    own_contribution own = own_contribution_of(receiver, type_url, resource);
+    return own.generation < udpa_resource_generation(resource) && (own.origin || is_published);
 }
 
 /* ---- where it belongs ---- */
@@ -101,13 +103,13 @@ udpai_take_back_origin(const udpai_intake *intake)
 
 /* NULL without memory. */
 static udpai_origin *
-place_of(udpai_receiver *receiver, const own_word *own)
+place_of(udpai_receiver *receiver, const own_contribution *own)
 {
     if (own->origin && udpai_origin_rank(own->origin) != UDPAI_ORIGIN_PUBLISHER)
         return udpai_recovery_origin(receiver);
     udpai_origin *origin =
         own->origin ? own->origin
-                    : publisher_of(receiver, udpai_resource_hop(own->offered, 0).authority);
+                    : publisher_of(receiver, udpai_resource_hop(own->resource, 0).authority);
     if (origin)
         udpai_origin_set_durable(origin, receiver->context->is_durable);
     return origin;
@@ -115,78 +117,80 @@ place_of(udpai_receiver *receiver, const own_word *own)
 
 /* As it was when this node had it. */
 static udpa_err
-make_word(const udpai_receiver *receiver, const udpa_resource *offered, udpa_resource **ret_word)
+restore(const udpai_receiver *receiver, const udpa_resource *resource, udpa_resource **ret_restored)
 {
     udpai_resource_room room;
-    udpai_resource_parts parts = udpai_resource_parts_of(offered, &room);
+    udpai_resource_parts parts = udpai_resource_parts_of(resource, &room);
     room.hops[0].instance = udpai_bytes_view(receiver->context->instance);
     parts.hops = room.hops;
     parts.n_hops = 1;
     parts.way = NULL;
-    return udpai_resource_make(ret_word, &parts);
+    return udpai_resource_make(ret_restored, &parts);
 }
 
 /* What this node signs, it had signed. Else whoever takes the signature off would have his forgery
  * signed. */
 static udpa_err
-check_signed(const udpai_receiver *receiver, const udpa_resource *word, udpa_error **ret_error)
+check_signed(const udpai_receiver *receiver, const udpa_resource *restored, udpa_error **ret_error)
 {
-    if (udpai_resource_signature(word) || !udpai_signatures_signer(receiver->signatures, word))
+    if (udpai_resource_signature(restored) ||
+        !udpai_signatures_signer(receiver->signatures, restored))
         return UDPA_OK;
     return udpai_fail(ret_error, UDPA_ERR_DENIED,
                       "'%s' is offered back without a signature, and this node signs what it has "
                       "in the name of '%s'",
-                      udpa_resource_name(word), udpa_resource_authority(word));
+                      udpa_resource_name(restored), udpa_resource_authority(restored));
 }
 
 static udpa_err
 check_signature(const udpai_intake *intake,
-                udpa_resource *offered,
-                const udpa_resource *word,
+                udpa_resource *resource,
+                const udpa_resource *restored,
                 udpa_error **ret_error)
 {
-    UDPA_AUTO(udpa_resource_unref) udpa_resource *judged = udpa_resource_ref(offered);
-    udpa_err err = check_signed(intake->receiver, word, ret_error);
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *judged = udpa_resource_ref(resource);
+    udpa_err err = check_signed(intake->receiver, restored, ret_error);
     return err == UDPA_OK ? udpai_signatures_pass(intake->receiver->signatures, intake->origin,
                                                   &judged, ret_error)
                           : err;
 }
 
 static udpa_err
-put(const udpai_intake *intake, udpa_resource *offered, udpa_error **ret_error)
+put(const udpai_intake *intake, udpa_resource *resource, udpa_error **ret_error)
 {
     udpai_receiver *receiver = intake->receiver;
-    UDPA_AUTO(udpa_resource_unref) udpa_resource *word = NULL;
-    udpa_err err = udpai_fail_code(ret_error, make_word(receiver, offered, &word));
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *restored = NULL;
+    udpa_err err = udpai_fail_code(ret_error, restore(receiver, resource, &restored));
     if (err == UDPA_OK)
-        err = check_signature(intake, offered, word, ret_error);
+        err = check_signature(intake, resource, restored, ret_error);
     if (err != UDPA_OK)
         return err;
-    own_word own = own_word_of(receiver, udpai_resource_type_url(offered), offered);
+    own_contribution own =
+        own_contribution_of(receiver, udpai_resource_type_url(resource), resource);
     udpai_origin *origin = place_of(receiver, &own);
-    uint64_t ttl_ms = udpa_resource_ttl_ms(word);
+    uint64_t ttl_ms = udpa_resource_ttl_ms(restored);
     if (!origin)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    err = udpai_store_put(receiver->context->store, origin, word,
+    err = udpai_store_put(receiver->context->store, origin, restored,
                           ttl_ms ? udpai_context_now(receiver->context) + ttl_ms : 0, ret_error);
     if (err == UDPA_OK)
-        udpai_source_note_adopted(intake->peer->source, word);
+        udpai_source_note_adopted(intake->peer->source, restored);
     return err;
 }
 
-/* What is no news is an echo: what this node says itself comes back. */
+/* What is not newer is an echo: this node's own contribution comes back. */
 void
 udpai_take_back(udpai_intake *intake, udpai_publication_entry *entry)
 {
-    udpa_resource *offered = entry->resource;
-    udpai_str type_url = udpai_resource_type_url(offered), name = udpai_resource_name(offered);
+    udpa_resource *resource = entry->resource;
+    udpai_str type_url = udpai_resource_type_url(resource), name = udpai_resource_name(resource);
     udpa_error *error = NULL;
     udpa_err err = UDPA_OK;
     udpai_store_withdraw(intake->receiver->context->store, intake->origin, type_url, name);
-    if (udpai_take_back_wants(intake, type_url, offered)) {
-        err = udpai_intake_judge(intake, offered, &error);
+    if (udpai_take_back_wants(intake, type_url, resource)) {
+        err = udpai_intake_judge(intake, resource, &error);
         if (err == UDPA_OK)
-            err = put(intake, offered, &error);
+            err = put(intake, resource, &error);
     }
     if (err == UDPA_OK) {
         udpai_difference_end(intake->peer->source, type_url, name);
@@ -200,24 +204,24 @@ udpai_take_back(udpai_intake *intake, udpai_publication_entry *entry)
 }
 
 void
-udpai_take_back_refuse(const udpai_intake *intake, const udpa_resource *said)
+udpai_take_back_refuse(const udpai_intake *intake, const udpa_resource *removal)
 {
-    udpai_str type_url = udpai_resource_type_url(said);
-    if (!udpai_take_back_concerns(intake, type_url, said))
+    udpai_str type_url = udpai_resource_type_url(removal);
+    if (!udpai_take_back_concerns(intake, type_url, removal))
         return;
-    own_word own = own_word_of(intake->receiver, type_url, said);
-    if (own.generation && own.generation < udpa_resource_generation(said))
-        udpai_difference_note(intake->peer->source, type_url, udpai_resource_name(said));
+    own_contribution own = own_contribution_of(intake->receiver, type_url, removal);
+    if (own.generation && own.generation < udpa_resource_generation(removal))
+        udpai_difference_note(intake->peer->source, type_url, udpai_resource_name(removal));
 }
 
 /* ---- --restored ---- */
 
-typedef struct own_words {
+typedef struct own_contributions {
     const udpai_receiver *receiver;
     UDPAI_VECTOR(udpa_resource *) resources;
     UDPAI_VECTOR(udpai_origin *) origins;
     bool failed;
-} own_words;
+} own_contributions;
 
 /* What another has stamped or signed cannot be stamped here. */
 static bool
@@ -236,7 +240,7 @@ is_ours(const udpai_receiver *receiver, const udpai_contribution *contribution)
 static bool
 collect(void *userdata, const udpai_contribution *contribution)
 {
-    own_words *all = userdata;
+    own_contributions *all = userdata;
     if (!is_ours(all->receiver, contribution))
         return true;
     if (!udpai_vector_reserve(&all->origins, 1) ||
@@ -264,19 +268,19 @@ stamp_anew(udpai_receiver *receiver, udpai_origin *origin, udpa_resource *held)
     parts.n_hops = 0;
     parts.way = NULL;
     udpai_stamp_hop(receiver->context, &parts, &room, taken_from);
-    UDPA_AUTO(udpa_resource_unref) udpa_resource *word = NULL;
-    udpa_err err = udpai_resource_make(&word, &parts);
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *stamped = NULL;
+    udpa_err err = udpai_resource_make(&stamped, &parts);
     if (err == UDPA_OK)
-        err = udpai_signatures_pass(receiver->signatures, origin, &word, NULL);
+        err = udpai_signatures_pass(receiver->signatures, origin, &stamped, NULL);
     if (err == UDPA_OK)
-        err = udpai_store_put(receiver->context->store, origin, word, before.deadline_ms, NULL);
+        err = udpai_store_put(receiver->context->store, origin, stamped, before.deadline_ms, NULL);
     return err;
 }
 
 void
 udpai_take_back_nothing(udpai_receiver *receiver)
 {
-    own_words all = {.receiver = receiver};
+    own_contributions all = {.receiver = receiver};
     size_t n = 0;
     udpai_store_visit_all(receiver->context->store, collect, &all);
     for (size_t i = 0; i < all.resources.n; i++) {

@@ -10,14 +10,14 @@ struct removal {
 
 /* A store that was copied back remembers removals from before what came by it since. */
 static bool
-is_said(const struct removal *removal, udpai_str type_url)
+has_generation(const struct removal *removal, udpai_str type_url)
 {
     udpai_contribution held;
     const udpai_intake *intake = removal->intake;
-    const udpa_resource *said = removal->what->said;
-    return said && !(udpai_store_get(intake->receiver->context->store, intake->origin, type_url,
+    const udpa_resource *what = removal->what->said;
+    return what && !(udpai_store_get(intake->receiver->context->store, intake->origin, type_url,
                                      removal->what->name, &held) &&
-                     udpa_resource_generation(said) < udpa_resource_generation(held.resource));
+                     udpa_resource_generation(what) < udpa_resource_generation(held.resource));
 }
 
 static bool
@@ -25,7 +25,7 @@ remove_in_type(void *userdata, udpai_str type_url, size_t n_effective)
 {
     (void)n_effective;
     struct removal *removal = userdata;
-    if (is_said(removal, type_url) ||
+    if (has_generation(removal, type_url) ||
         !udpai_absence_holds(udpai_intake_source(removal->intake), type_url, removal->what->name))
         udpai_ending_take(removal->intake, type_url, removal->what);
     return true;

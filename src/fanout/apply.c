@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How a change set gets into the topics and their items. */
-#include "fanout/said.h"
+#include "fanout/kept_removals.h"
 #include "fanout/variant.h"
 
 #include "model/types.h"
@@ -160,11 +160,11 @@ apply_set(udpai_fanout *fanout, const udpai_change *change)
     return UDPA_ERR_NOMEM;
 }
 
-/* What an authority has said goes to all peers but the one that it came from; also to the one that
+/* An authority's removal goes to all peers but the one that it came from; also to the one that
  * the resource had come from, which was not offered it and may have it from elsewhere. So the
  * resource moves to where the removal comes from, before it goes. */
 static udpa_err
-move_to_who_said(udpai_item *item, const udpai_change *removal)
+move_to_source_of_removal(udpai_item *item, const udpai_change *removal)
 {
     const udpai_change moved = {
         .kind = UDPAI_CHANGE_REFRESH,
@@ -186,7 +186,7 @@ apply_removal(udpai_fanout *fanout, const udpai_change *change)
     udpai_item *item = topic ? udpai_item_find(topic, udpai_resource_name(change->resource)) : NULL;
     if (!item || !item->resource)
         return UDPA_OK;
-    udpa_err err = change->said ? move_to_who_said(item, change) : UDPA_OK;
+    udpa_err err = change->removal ? move_to_source_of_removal(item, change) : UDPA_OK;
     return err == UDPA_OK ? change_item(item, change) : err;
 }
 
@@ -226,7 +226,7 @@ udpai_fanout_apply(udpai_fanout *fanout, const udpai_change_set *changes, size_t
         size_t pass = pass_of(change);
         if (pass != *place / n)
             continue;
-        udpa_err err = udpai_said_note(fanout, change);
+        udpa_err err = udpai_kept_removals_note(fanout, change);
         if (err == UDPA_OK)
             err = pass == REMOVED ? apply_removal(fanout, change) : apply_set(fanout, change);
         if (err != UDPA_OK)

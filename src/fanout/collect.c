@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What goes into the next response, and what counts as sent once it is made. */
 #include "fanout/first_answer.h"
+#include "fanout/kept_removals.h"
 #include "fanout/resume.h"
-#include "fanout/said.h"
 #include "fanout/variant.h"
 
 /* Bodies of removals lie in the same cache as those of additions. */
@@ -203,15 +203,16 @@ udpai_pending_changed_twice(const udpai_subscription *subscription, uint64_t sin
     return false;
 }
 
-/* Has all that is to be removed been said to be gone? Then it is, whoever is still to speak. */
+/* Has all that is to be removed a removal with a generation? Then it is gone, whoever is still to
+ * answer. */
 static bool
-are_said(const udpai_subscription *subscription)
+are_removed(const udpai_subscription *subscription)
 {
     udpai_removals removals =
         udpai_removals_after(udpai_sight_of(subscription), subscription->cursor.tombstones);
     while (udpai_removals_next_seq(&removals) != UDPAI_NOTHING) {
         const udpai_item *item = udpai_removals_next(&removals);
-        if (item && !udpai_said_find(item->topic, udpai_item_name(item)))
+        if (item && !udpai_kept_removals_find(item->topic, udpai_item_name(item)))
             return false;
     }
     return subscription->state_removal_seq == UDPAI_NOTHING;
@@ -240,7 +241,7 @@ udpai_pending_removal(udpai_subscription *subscription)
         pending = least(pending, subscription->state_removal_seq);
         if (pending != UDPAI_NOTHING &&
             (may_send_state(subscription, true) ||
-             (may_send_state(subscription, false) && are_said(subscription))))
+             (may_send_state(subscription, false) && are_removed(subscription))))
             return pending;
         break;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "fanout/said.h"
+#include "fanout/kept_removals.h"
 
 static udpai_str
 topic_key(const void *item)
@@ -21,7 +21,7 @@ udpai_fanout_new(udpai_fanout **ret_fanout, udpai_wheel *wheel, const udpai_fano
     udpai_map_init(&fanout->owners, udpai_owner_key);
     udpai_list_init(&fanout->waiting);
     udpai_list_init(&fanout->recent_bodies);
-    udpai_list_init(&fanout->said);
+    udpai_list_init(&fanout->kept_removals);
     *ret_fanout = fanout;
     return UDPA_OK;
 }
@@ -93,7 +93,7 @@ udpai_fanout_free(udpai_fanout *fanout)
 {
     if (!fanout)
         return NULL;
-    udpai_said_forget_all(fanout);
+    udpai_kept_removals_forget_all(fanout);
     size_t at;
     udpai_topic *topic;
     while ((at = 0, topic = udpai_map_next(&fanout->topics, &at)))

@@ -334,9 +334,9 @@ udpai_set_hash udpai_subscription_set_hash(const udpai_subscription *subscriptio
 bool udpai_subscription_shows(const udpai_subscription *subscription,
                               udpai_str name,
                               udpai_send_item *ret_item);
-/* What the authority of this name has said to be gone (model/said.h): it is told with the name's
+/* The removal of this name by its authority (model/removal.h): it is told with the name's
  * removal, and with what stands in its place. NULL: nothing. */
-udpa_resource *udpai_subscription_said(const udpai_subscription *subscription, udpai_str name);
+udpa_resource *udpai_subscription_removal(const udpai_subscription *subscription, udpai_str name);
 /* A slot for the session that subscribes. */
 void udpai_subscription_set_userdata(udpai_subscription *subscription, void *userdata);
 void *udpai_subscription_userdata(const udpai_subscription *subscription);

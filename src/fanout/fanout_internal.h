@@ -49,7 +49,7 @@ struct udpai_topic {
     udpai_list views;
     size_t n_subscriptions;
     size_t n_state_subscriptions;
-    udpai_map said;                             /* see said.h */
+    udpai_map kept_removals;                    /* see kept_removals.h */
     UDPAI_VECTOR(udpai_wildcard_use) wildcards; /* how many subscriptions have each */
 };
 
@@ -72,8 +72,8 @@ struct udpai_fanout {
     udpai_list waiting;        /* subscriptions that wait for settled */
     udpai_list recent_bodies;  /* the last used first */
     udpai_log_limit ambiguous; /* warnings of variants for the same */
-    udpai_list said;           /* of all topics */
-    size_t n_said;
+    udpai_list kept_removals;  /* of all topics */
+    size_t n_kept_removals;
     size_t body_bytes;
     size_t n_resources, n_views;
 };

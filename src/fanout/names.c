@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Subscriptions by name: each hangs on the item of its name, and on the item that an alias leads
  * to. */
+#include "fanout/kept_removals.h"
 #include "fanout/resume.h"
-#include "fanout/said.h"
 #include "fanout/variant.h"
 
 #include "model/name.h"
@@ -138,7 +138,7 @@ is_certain(udpai_name_sub *sub)
         return false;
     bool is =
         udpai_asked(sub)->resource ||
-        udpai_said_find(sub->subscription->topic, udpai_item_name(udpai_asked(sub))) ||
+        udpai_kept_removals_find(sub->subscription->topic, udpai_item_name(udpai_asked(sub))) ||
         udpai_subscription_is_name_settled(sub->subscription, udpai_item_name(udpai_asked(sub)),
                                            sub->subscription->asked_ms);
     if (!is && !sub->has_looked)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One response in the making: items are collected until it is full, then the renderer composes. */
-#include "fanout/said.h"
+#include "fanout/kept_removals.h"
 #include "fanout/variant.h"
 
 /* About what a removal takes if it was said: generation, signature, authority and hop. */
-#define SAID_BYTES 200
+#define REMOVAL_BYTES 200
 
 void
 udpai_collection_init(udpai_collection *collection, udpai_subscription *subscription)
@@ -124,8 +124,8 @@ udpai_collection_remove(udpai_collection *collection, udpai_item *item, udpa_err
 {
     if (item->stamp == collection->stamp)
         return true;
-    const udpa_resource *said = udpai_said_find(item->topic, udpai_item_name(item));
-    size_t bytes = udpai_item_name(item).len + (said ? SAID_BYTES : 0) + 4;
+    const udpa_resource *removal = udpai_kept_removals_find(item->topic, udpai_item_name(item));
+    size_t bytes = udpai_item_name(item).len + (removal ? REMOVAL_BYTES : 0) + 4;
     if (collection->removed.n &&
         collection->bytes + bytes > item->topic->fanout->options.response_bytes) {
         collection->is_full = true;

@@ -4,7 +4,7 @@
  * A version that is the one there is needs no text: the item is noted, and that nothing had changed
  * up to now. All else is noted by name, and looked at when the name's turn comes. */
 #include "fanout/resume.h"
-#include "fanout/said.h"
+#include "fanout/kept_removals.h"
 #include "fanout/variant.h"
 
 typedef struct udpai_held {
@@ -443,7 +443,7 @@ fate_of_unmatched(udpai_subscription *subscription, udpai_str name)
 {
     if (!udpai_subscription_covers(subscription, name))
         return FATE_FORGOTTEN;
-    return udpai_said_find(subscription->topic, name) ||
+    return udpai_kept_removals_find(subscription->topic, name) ||
                    udpai_subscription_is_settled(subscription, name, subscription->asked_ms)
                ? FATE_GONE
                : FATE_KEPT;

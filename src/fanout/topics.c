@@ -76,14 +76,14 @@ free_aliases(udpai_topic *topic)
 void
 udpai_topic_release(udpai_topic *topic)
 {
-    if (topic->items.n || topic->n_subscriptions || topic->said.n ||
+    if (topic->items.n || topic->n_subscriptions || topic->kept_removals.n ||
         !udpai_list_empty(&topic->views))
         return;
     udpai_map_remove(&topic->fanout->topics, udpai_topic_url(topic));
     free_aliases(topic);
     udpai_map_done(&topic->items);
     udpai_sorted_done(&topic->sorted);
-    udpai_map_done(&topic->said);
+    udpai_map_done(&topic->kept_removals);
     udpai_map_done(&topic->prefixes);
     udpai_families_done(topic);
     udpai_vector_done(&topic->wildcards);

@@ -2,8 +2,8 @@
 /* Wildcards: which view a subscription has, and moving it to another without losing or repeating
  * anything. */
 #include "fanout/fanout_internal.h"
+#include "fanout/kept_removals.h"
 #include "fanout/resume.h"
-#include "fanout/said.h"
 
 #include "model/name.h"
 
@@ -290,7 +290,7 @@ add_prefix(udpai_subscription *subscription, udpai_str prefix, udpa_error **ret_
 }
 
 static udpa_err
-owe_said(udpai_subscription *subscription, udpai_str name)
+owe_removal(udpai_subscription *subscription, udpai_str name)
 {
     udpai_item *item = udpai_item_get(subscription->topic, name);
     if (!item)
@@ -308,7 +308,7 @@ owe_said(udpai_subscription *subscription, udpai_str name)
 /* Owes a node that comes what was said of names below this prefix, as far as nothing is there: it
  * may have what is gone by another path, and says only what it has by this one. */
 static udpa_err
-owe_all_said(udpai_subscription *subscription, udpai_str prefix)
+owe_all_removals(udpai_subscription *subscription, udpai_str prefix)
 {
     const udpai_topic *topic = subscription->topic;
     if (subscription->mode != UDPAI_MODE_DELTA || !subscription->subscriber->except_node)
@@ -316,9 +316,9 @@ owe_all_said(udpai_subscription *subscription, udpai_str prefix)
     udpa_err err = UDPA_OK;
     size_t at = 0;
     const udpa_resource *removal;
-    while (err == UDPA_OK && (removal = udpai_said_next(topic, &at)))
+    while (err == UDPA_OK && (removal = udpai_kept_removals_next(topic, &at)))
         if (udpai_prefix_covers(prefix, udpai_resource_name(removal)))
-            err = owe_said(subscription, udpai_resource_name(removal));
+            err = owe_removal(subscription, udpai_resource_name(removal));
     return err;
 }
 
@@ -333,7 +333,7 @@ udpai_subscribe_wildcard(udpai_subscription *subscription, udpai_str prefix, udp
     if (err != UDPA_OK)
         return err;
     udpai_interest_wildcard(subscription, prefix, true);
-    err = owe_all_said(subscription, prefix);
+    err = owe_all_removals(subscription, prefix);
     if (err != UDPA_OK)
         return udpai_fail_code(ret_error, err);
     /* A wider wildcard holds it already: asked for again, in effect. */

@@ -21,8 +21,8 @@ typedef struct udpai_publication_entry {
 
 typedef struct udpai_removal {
     udpai_str name; /* owned */
-    /* With a generation: the word of an authority that what it had of this name is gone
-     * (model/said.h); a reference. NULL: the name is gone at this hop, and no more is said. */
+    /* With a generation: the authority removes what it had of this name (model/removal.h); a
+     * reference. NULL: the name is gone at this hop, and that is all. */
     udpa_resource *said;
     udpa_error *error;
 } udpai_removal;

@@ -167,17 +167,17 @@ take_resource(udpai_transfer_reader *reader, bool is_checked)
     return resource;
 }
 
-/* What is said of a removal, if anything is. */
+/* A removal with a generation, if it has one. */
 static void
-put_said(udpai_proto_writer *writer, const udpa_resource *said)
+put_removed(udpai_proto_writer *writer, const udpa_resource *removal)
 {
-    udpai_proto_put_bare_number(writer, said != NULL);
-    if (said)
-        put_resource(writer, said);
+    udpai_proto_put_bare_number(writer, removal != NULL);
+    if (removal)
+        put_resource(writer, removal);
 }
 
 static udpa_resource *
-take_said(udpai_transfer_reader *reader, bool is_checked)
+take_removed(udpai_transfer_reader *reader, bool is_checked)
 {
     return udpai_transfer_take_flag(reader) ? take_resource(reader, is_checked) : NULL;
 }
@@ -200,7 +200,7 @@ udpai_transfer_put_changes(udpai_proto_writer *writer, const udpai_change_set *s
         if (change->shown_to)
             udpai_proto_put_bare_bytes(writer, udpai_bytes_view(change->shown_to));
         put_resource(writer, change->resource);
-        put_said(writer, change->said);
+        put_removed(writer, change->removal);
     }
 }
 
@@ -218,7 +218,7 @@ take_links(udpai_transfer_reader *reader)
 static void
 take_change(udpai_transfer_reader *reader, udpai_change_set *set)
 {
-    UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = NULL, *said = NULL;
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = NULL, *removal = NULL;
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *node = NULL, *links = NULL;
     udpai_change change = {
         .kind = (udpai_change_kind)udpai_transfer_take_number(reader, UDPAI_CHANGE_REMOVE)};
@@ -227,9 +227,9 @@ take_change(udpai_transfer_reader *reader, udpai_change_set *set)
         node = udpai_transfer_share_node(reader, udpai_transfer_take_text(reader));
     links = take_links(reader);
     resource = take_resource(reader, false);
-    said = take_said(reader, false);
+    removal = take_removed(reader, false);
     change.resource = resource;
-    change.said = said;
+    change.removal = removal;
     change.from_node = node;
     change.shown_to = links;
     if (reader->err == UDPA_OK && udpai_change_set_add(set, &change) != UDPA_OK)
@@ -290,7 +290,7 @@ udpai_transfer_put_publication(udpai_proto_writer *writer, const udpai_publicati
         const udpai_removal *removal = &publication->removals.items[i];
         udpai_proto_put_bare_bytes(writer, removal->name);
         put_verdict(writer, removal->error);
-        put_said(writer, removal->said);
+        put_removed(writer, removal->said);
     }
 }
 
@@ -321,10 +321,10 @@ take_removal(udpai_transfer_reader *reader, udpai_publication *publication, bool
 {
     udpai_str name = udpai_transfer_take_text(reader);
     UDPA_AUTO(udpa_error_unref) udpa_error *error = take_verdict(reader);
-    UDPA_AUTO(udpa_resource_unref) udpa_resource *said = take_said(reader, is_new);
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *removal = take_removed(reader, is_new);
     if (reader->err != UDPA_OK)
         return UDPA_OK;
-    udpa_err err = udpai_publication_remove_said(publication, name, said);
+    udpa_err err = udpai_publication_remove_said(publication, name, removal);
     if (err == UDPA_OK)
         publication->removals.items[publication->removals.n - 1].error = UDPAI_TAKE(error);
     return err;

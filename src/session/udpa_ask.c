@@ -277,11 +277,11 @@ compose_publication(udpai_udpa *udpa, const udpai_publication *publication)
 {
     UDPAI_VECTOR(udpai_publish_item) items = {0};
     UDPAI_VECTOR(udpai_str) removed = {0};
-    UDPAI_VECTOR(udpa_resource *) said = {0};
+    UDPAI_VECTOR(udpa_resource *) stated = {0};
     udpa_bytes *message = NULL;
     if (udpai_vector_reserve(&items, publication->entries.n) &&
         udpai_vector_reserve(&removed, publication->removals.n) &&
-        udpai_vector_reserve(&said, publication->removals.n)) {
+        udpai_vector_reserve(&stated, publication->removals.n)) {
         for (size_t i = 0; i < publication->entries.n; i++) {
             const udpai_publication_entry *entry = &publication->entries.items[i];
             items.items[items.n++] = (udpai_publish_item){
@@ -293,14 +293,14 @@ compose_publication(udpai_udpa *udpa, const udpai_publication *publication)
         }
         for (size_t i = 0; i < publication->removals.n; i++) {
             removed.items[removed.n++] = publication->removals.items[i].name;
-            said.items[said.n++] = publication->removals.items[i].said;
+            stated.items[stated.n++] = publication->removals.items[i].said;
         }
         const udpai_publish_plan plan = {
             .items = items.items,
             .n_items = items.n,
             .removed = removed.items,
             .n_removed = removed.n,
-            .said = udpa->is_extended ? said.items : NULL,
+            .removals = udpa->is_extended ? stated.items : NULL,
             .receipt_required = publication->receipt_required,
             .type_url = udpa->is_extended ? publication->type_url : (udpai_str){0},
         };
@@ -308,7 +308,7 @@ compose_publication(udpai_udpa *udpa, const udpai_publication *publication)
     }
     udpai_vector_done(&items);
     udpai_vector_done(&removed);
-    udpai_vector_done(&said);
+    udpai_vector_done(&stated);
     return message;
 }
 

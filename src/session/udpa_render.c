@@ -82,24 +82,25 @@ whole_item(const struct udpa_renderer *self, const udpai_render *what, const udp
 {
     udpai_publish_item publish = publish_item(self, item);
     if (self->extended &&
-        udpai_subscription_said(what->subscription, udpai_resource_name(item->resource)))
+        udpai_subscription_removal(what->subscription, udpai_resource_name(item->resource)))
         publish.form.refresh = false;
     return publish;
 }
 
-/* Names that are removed, and what is said of them. */
+/* Names that are removed, and their removals with a generation. */
 struct removals {
     UDPAI_VECTOR(udpai_str) names;
-    UDPAI_VECTOR(udpa_resource *) said;
+    UDPAI_VECTOR(udpa_resource *) resources;
 };
 
 static bool
-add_removal(struct removals *removals, udpai_str name, udpa_resource *said)
+add_removal(struct removals *removals, udpai_str name, udpa_resource *removal)
 {
-    return udpai_vector_push(&removals->names, name) && udpai_vector_push(&removals->said, said);
+    return udpai_vector_push(&removals->names, name) &&
+           udpai_vector_push(&removals->resources, removal);
 }
 
-/* What is sent may have come in the place of what another authority has said to be gone, which the
+/* What is sent may have come in the place of what another authority has removed, which the
  * receiver may have from elsewhere: removals apply before what the message brings. */
 static bool
 add_removals(const struct udpa_renderer *self, const udpai_render *what, struct removals *removals)
@@ -107,12 +108,12 @@ add_removals(const struct udpa_renderer *self, const udpai_render *what, struct 
     bool made = true;
     for (size_t i = 0; made && i < what->n_removed; i++)
         made = add_removal(removals, what->removed[i],
-                           udpai_subscription_said(what->subscription, what->removed[i]));
+                           udpai_subscription_removal(what->subscription, what->removed[i]));
     for (size_t i = 0; made && self->extended && i < what->n_items; i++) {
         udpai_str name = udpai_resource_name(what->items[i].resource);
-        udpa_resource *said = udpai_subscription_said(what->subscription, name);
-        if (said)
-            made = add_removal(removals, name, said);
+        udpa_resource *removal = udpai_subscription_removal(what->subscription, name);
+        if (removal)
+            made = add_removal(removals, name, removal);
     }
     return made;
 }
@@ -133,7 +134,7 @@ compose(const udpai_renderer *renderer, const udpai_render *what, udpai_body *bo
         .n_items = items.n,
         .removed = removals.names.items,
         .n_removed = removals.names.n,
-        .said = self->extended ? removals.said.items : NULL,
+        .removals = self->extended ? removals.resources.items : NULL,
         .receipt_required = self->receipt && !what->complete && !what->waits.len,
         .type_url = self->extended ? what->type_url : (udpai_str){0},
         .name_space = self->extended ? what->scope : (udpai_str){0},
@@ -144,7 +145,7 @@ compose(const udpai_renderer *renderer, const udpai_render *what, udpai_body *bo
     made = made && udpai_body_add_part(body, udpai_publish_compose(&plan));
     udpai_vector_done(&items);
     udpai_vector_done(&removals.names);
-    udpai_vector_done(&removals.said);
+    udpai_vector_done(&removals.resources);
     return made ? UDPA_OK : UDPA_ERR_NOMEM;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What origins have that their own word does not name any more. It is rare: it stands beside the
+/* What origins have that they do not name any more. It is rare: it stands beside the
  * contributions, in a table of the origin's, and takes no room in them. */
 #include "store/store_internal.h"
 

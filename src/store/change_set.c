@@ -24,7 +24,7 @@ udpai_change_set_add(udpai_change_set *set, const udpai_change *change)
         return UDPA_ERR_NOMEM;
     udpa_resource_ref(change->resource);
     udpa_resource_ref(change->before);
-    udpa_resource_ref(change->said);
+    udpa_resource_ref(change->removal);
     udpa_bytes_ref(change->from_node);
     udpa_bytes_ref(change->shown_to);
     return UDPA_OK;
@@ -46,7 +46,7 @@ udpai_change_set_unref(udpai_change_set *set)
     for (size_t i = 0; i < set->changes.n; i++) {
         udpa_resource_unref(set->changes.items[i].resource);
         udpa_resource_unref(set->changes.items[i].before);
-        udpa_resource_unref(set->changes.items[i].said);
+        udpa_resource_unref(set->changes.items[i].removal);
         udpa_bytes_unref(set->changes.items[i].from_node);
         udpa_bytes_unref(set->changes.items[i].shown_to);
     }

@@ -17,9 +17,9 @@ typedef struct udpai_change {
     udpai_change_kind kind;
     udpa_resource *resource; /* of a removal: what it was last */
     udpa_resource *before; /* of something else: what it was, if it had another alias; else NULL */
-    /* The word of an authority that it has the name no more (model/said.h); NULL: none is said.
+    /* By which the authority removes the name (model/removal.h); NULL: there is none.
      * With something that is there: it is another authority's. */
-    udpa_resource *said;
+    udpa_resource *removal;
     uint64_t deadline_ms;  /* when it expires by the node's clock; 0: never */
     udpa_bytes *from_node; /* instance of the node it came from; NULL: from no node */
     udpa_bytes *shown_to;  /* the links (model/links.h) of the ConfigSources that are shown it;

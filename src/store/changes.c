@@ -39,12 +39,12 @@ is_node_told(const udpai_store_entry *entry, const udpai_origin *now)
            same_node(entry->told_by->node_id, now->node_id);
 }
 
-/* A removal that was said is told also where nothing of it was here, or where something of another
- * authority is: others may have what it ends. */
+/* A removal with a generation is told also where nothing of it was here, or where something of
+ * another authority is: others may have what it ends. */
 static void
-add_said(const udpai_store_entry *entry, const udpai_floor *floor, udpai_change *change)
+add_removal(const udpai_store_entry *entry, const udpai_floor *floor, udpai_change *change)
 {
-    change->said = floor->seen;
+    change->removal = floor->seen;
     if (change->kind != UDPAI_CHANGE_REMOVE)
         return;
     if (!entry->is_told)
@@ -93,8 +93,8 @@ note_told(udpai_store_entry *entry, const udpai_change *change)
         entry->more->told_deadline_ms = change->deadline_ms;
 }
 
-/* Does another source still have something older of the same authority, while nobody has said that
- * this is gone? Then it is, and this is the newest that is known of it. */
+/* Does another source still have something older of the same authority, while there is no removal
+ * of this? Then it is, and this is the newest that is known of it. */
 static bool
 is_left(const udpai_store_entry *entry, const udpai_floor *floor)
 {
@@ -176,21 +176,21 @@ tell(udpai_store *store, udpai_store_entry *entry, udpai_change_set *set)
     udpai_list_remove(&entry->dirty);
     if (!now && udpai_store_must_stay(entry))
         return hold_back(store, entry);
-    bool is_news = describe(entry, now, &change);
-    udpai_floor *said = udpai_store_said(entry, now);
-    if (said)
-        add_said(entry, said, &change);
-    is_news = is_news || said;
+    bool is_change = describe(entry, now, &change);
+    udpai_floor *removal = udpai_store_find_removal(entry, now);
+    if (removal)
+        add_removal(entry, removal, &change);
+    is_change = is_change || removal;
     bool has_moved = has_other_origin(entry, now);
-    udpa_err err = is_news ? udpai_change_set_add(set, &change) : UDPA_OK;
+    udpa_err err = is_change ? udpai_change_set_add(set, &change) : UDPA_OK;
     if (err != UDPA_OK) {
         udpai_list_prepend(&store->dirty, &entry->dirty);
         return err;
     }
     udpai_store_let_go_told(store, entry);
-    if (said)
-        said->is_news = false;
-    if (is_news)
+    if (removal)
+        removal->is_unsent = false;
+    if (is_change)
         note_told(entry, &change);
     note_origin(store, entry, now ? now->origin : NULL);
     if (has_moved)

@@ -60,9 +60,9 @@ udpai_store_is_superseded(const udpai_stored *stored)
     return is_outlived(stored->entry, stored->resource);
 }
 
-/* Is there a word of the node's own whose place the resource can take? */
+/* Is there a contribution of the node's own whose place the resource can take? */
 static bool
-has_own_word(const udpai_store_entry *entry, const udpa_resource *resource)
+has_own_contribution(const udpai_store_entry *entry, const udpa_resource *resource)
 {
     size_t at = 0;
     const udpai_stored *own;
@@ -84,7 +84,7 @@ udpai_store_is_spent(const udpai_stored *stored)
             udpai_store_comparable(own->resource, stored->resource) &&
             udpa_resource_generation(own->resource) > udpa_resource_generation(stored->resource))
             return true;
-    return !has_own_word(entry, stored->resource);
+    return !has_own_contribution(entry, stored->resource);
 }
 
 bool
@@ -93,7 +93,7 @@ udpai_store_would_count(const udpai_store_entry *entry,
                         const udpa_resource *resource)
 {
     return udpai_store_counts(entry, origin) &&
-           (origin->rank != UDPAI_ORIGIN_ADOPTED || has_own_word(entry, resource)) &&
+           (origin->rank != UDPAI_ORIGIN_ADOPTED || has_own_contribution(entry, resource)) &&
            !is_outlived(entry, resource);
 }
 
@@ -163,7 +163,7 @@ best_of(const udpai_store_entry *entry,
     return best;
 }
 
-/* An authority stands where the best of those stands that bring its word, whoever brings the
+/* An authority stands where the best of those stands that contribute for it, whoever has the
  * newest; so does a class of generations that compare, within its authority. */
 static int
 compare_classes(const udpai_store_entry *entry, udpai_stored *a, udpai_stored *b)

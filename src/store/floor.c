@@ -3,7 +3,7 @@
  * so that an older one which a slower path still brings does not appear in its place. */
 #include "store/store_internal.h"
 
-#include "model/said.h"
+#include "model/removal.h"
 
 /* So many floors are looked at to make room for one. */
 #define FORGET_TRIES 16
@@ -25,7 +25,7 @@ keeps_out(const udpai_floor *floor)
     return false;
 }
 
-/* Was it said, and is there anything that would come back without it? */
+/* Is it a removal, and is there anything that would come back without it? */
 static bool
 is_needed(const udpai_floor *floor)
 {
@@ -42,7 +42,7 @@ renew(udpai_store *store, udpai_floor *floor)
 {
     udpai_timer_set(store->wheel, &floor->expiry,
                     store->wheel->now_ms + store->options.remember_ms);
-    udpai_store_keep_said(store, floor);
+    udpai_store_keep_removal(store, floor);
 }
 
 static void
@@ -55,7 +55,7 @@ on_expiry(udpai_timer *timer)
         renew(store, floor);
         return;
     }
-    udpai_store_unkeep_said(store, floor);
+    udpai_store_unkeep_removal(store, floor);
     udpai_store_unkeep_seen(store, floor);
     udpai_store_forget(store, floor);
     udpai_store_mark_dirty(store, entry);
@@ -97,7 +97,7 @@ bound_floors(udpai_store *store, udpai_floors *floors)
             udpai_list_remove(&oldest->in_store);
             udpai_list_append(&floors->list, &oldest->in_store);
         } else {
-            udpai_store_unkeep_said(store, oldest);
+            udpai_store_unkeep_removal(store, oldest);
             udpai_store_unkeep_seen(store, oldest);
             forget_oldest(store, floors);
         }
@@ -144,7 +144,7 @@ static udpai_floor *
 make_floor(udpai_store *store, udpai_store_entry *entry, const udpa_resource *gone)
 {
     udpai_floor *floor = udpai_alloc(sizeof(*floor));
-    udpa_resource *seen = udpai_said_of(gone, udpa_resource_generation(gone));
+    udpa_resource *seen = udpai_removal_of(gone, udpa_resource_generation(gone));
     udpai_store_more *more = udpai_store_more_of(entry);
     if (!floor || !seen || !more || !udpai_vector_push(&more->floors, floor)) {
         udpai_free(floor);
@@ -197,11 +197,11 @@ get_floor(udpai_store *store, udpai_store_entry *entry, const udpa_resource *gon
 }
 
 /* What was left alone need not be kept: something older may then count, and nobody is told that it
- * has gone. Of what was said more is kept. */
+ * has gone. Of a removal more is kept. */
 static void
 keep_if_needed(udpai_store *store, udpai_floor *floor)
 {
-    if (!floor->is_said && !floor->is_left && keeps_out(floor))
+    if (!floor->is_removal && !floor->is_left && keeps_out(floor))
         udpai_store_keep_seen(store, floor);
 }
 
@@ -231,7 +231,7 @@ udpai_store_recall(udpai_store *store, udpa_resource *seen)
 }
 
 /* Without memory nothing is remembered: an old generation may then show for a while, which the next
- * word of its source corrects. */
+ * publication of its source corrects. */
 void
 udpai_store_remember(udpai_store *store,
                      udpai_store_entry *entry,
@@ -242,30 +242,30 @@ udpai_store_remember(udpai_store *store,
     if (!floor)
         return;
     remember(store, floor, gone);
-    floor->is_left = is_left && !floor->is_said;
+    floor->is_left = is_left && !floor->is_removal;
     keep_if_needed(store, floor);
     bound_floors(store, floors_of(store, floor->seen));
 }
 
 udpai_floor *
-udpai_store_remember_said(udpai_store *store,
-                          udpai_store_entry *entry,
-                          udpa_resource *said,
-                          udpa_bytes *from_node)
+udpai_store_remember_removal(udpai_store *store,
+                             udpai_store_entry *entry,
+                             udpa_resource *removal,
+                             udpa_bytes *from_node)
 {
-    udpai_floor *floor = get_floor(store, entry, said);
-    if (!floor ||
-        (floor->is_said && udpa_resource_generation(floor->seen) >= udpa_resource_generation(said)))
+    udpai_floor *floor = get_floor(store, entry, removal);
+    if (!floor || (floor->is_removal &&
+                   udpa_resource_generation(floor->seen) >= udpa_resource_generation(removal)))
         return floor;
     udpai_store_unkeep_seen(store, floor);
-    udpa_resource_ref(said);
+    udpa_resource_ref(removal);
     udpa_resource_unref(floor->seen);
-    floor->seen = said;
-    floor->is_said = floor->is_news = true;
+    floor->seen = removal;
+    floor->is_removal = floor->is_unsent = true;
     udpa_bytes_ref(from_node);
     udpa_bytes_unref(floor->from_node);
     floor->from_node = from_node;
-    remember(store, floor, said);
-    udpai_store_keep_said(store, floor);
+    remember(store, floor, removal);
+    udpai_store_keep_removal(store, floor);
     return floor;
 }

@@ -50,7 +50,7 @@ udpai_floor_outlives(const udpai_floor *floor, const udpa_resource *resource)
 bool
 udpai_floor_ends(const udpai_floor *floor, const udpa_resource *resource)
 {
-    return floor->is_said &&
+    return floor->is_removal &&
            udpa_resource_generation(floor->seen) > udpa_resource_generation(resource) &&
            udpai_store_comparable(floor->seen, resource);
 }

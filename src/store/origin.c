@@ -94,8 +94,8 @@ find_eligibility(const udpai_origin *origin, udpai_str type_url)
 bool
 udpai_origin_is_eligible(const udpai_origin *origin, udpai_str type_url)
 {
-    const udpai_eligibility *said = find_eligibility(origin, type_url);
-    return said ? said->eligible : origin->rank != UDPAI_ORIGIN_SOURCE;
+    const udpai_eligibility *known = find_eligibility(origin, type_url);
+    return known ? known->eligible : origin->rank != UDPAI_ORIGIN_SOURCE;
 }
 
 udpa_err
@@ -104,8 +104,8 @@ udpai_origin_set_eligible(udpai_store *store,
                           udpai_str type_url,
                           bool eligible)
 {
-    udpai_eligibility *said = find_eligibility(origin, type_url);
-    if (!said) {
+    udpai_eligibility *known = find_eligibility(origin, type_url);
+    if (!known) {
         udpai_eligibility fresh = {NULL, !eligible};
         udpa_err err = udpa_bytes_new(&fresh.type, type_url.data, type_url.len);
         if (err != UDPA_OK)
@@ -114,10 +114,10 @@ udpai_origin_set_eligible(udpai_store *store,
             udpa_bytes_unref(fresh.type);
             return UDPA_ERR_NOMEM;
         }
-        said = &origin->eligibilities.items[origin->eligibilities.n - 1];
+        known = &origin->eligibilities.items[origin->eligibilities.n - 1];
     }
-    if (said->eligible != eligible) {
-        said->eligible = eligible;
+    if (known->eligible != eligible) {
+        known->eligible = eligible;
         udpai_store_mark_origin_dirty(store, origin, type_url);
     }
     return UDPA_OK;

@@ -71,7 +71,8 @@ udpai_store_set_remember(udpai_store *store, udpai_store_remember_fn remember, v
 
 /* ---- what must be kept ---- */
 
-/* What clients report changes all the time, ends with its ttl, and is said again after a restart.
+/* What clients report changes all the time, ends with its ttl, and is published again after a
+ * restart.
  */
 static bool
 is_kept(const udpai_stored *stored)
@@ -295,7 +296,7 @@ get_stored(udpai_store *store, udpai_origin *origin, udpai_store_entry *entry, b
     return stored;
 }
 
-/* Has the origin itself said something newer before? A node that came back without its memory, or
+/* Had the origin itself something newer before? A node that came back without its memory, or
  * hears of it by a longer way, does not make the newer untrue. */
 static bool
 is_outdated(const udpai_stored *stored, const udpa_resource *resource)
@@ -304,8 +305,8 @@ is_outdated(const udpai_stored *stored, const udpa_resource *resource)
            udpa_resource_generation(resource) < udpa_resource_generation(stored->resource);
 }
 
-/* What the origin said before may be the highest generation that anybody said: if what it says now
- * is no successor of it, it is remembered like what has gone. */
+/* The contribution before may have the highest generation of all: if the new one is no successor of
+ * it, it is remembered like what has gone. */
 static void
 replace_resource(udpai_store *store, udpai_stored *stored, udpa_resource *resource)
 {
@@ -436,12 +437,12 @@ find_ended(const udpai_store_entry *entry, const udpai_floor *floor)
 }
 
 udpa_err
-udpai_store_end(udpai_store *store, udpa_resource *said, udpa_bytes *from_node)
+udpai_store_end(udpai_store *store, udpa_resource *removal, udpa_bytes *from_node)
 {
-    udpai_store_entry *entry = udpai_store_make_entry(store, said);
+    udpai_store_entry *entry = udpai_store_make_entry(store, removal);
     if (!entry)
         return UDPA_ERR_NOMEM;
-    const udpai_floor *floor = udpai_store_remember_said(store, entry, said, from_node);
+    const udpai_floor *floor = udpai_store_remember_removal(store, entry, removal, from_node);
     udpai_stored *stored;
     while (floor && (stored = find_ended(entry, floor)))
         remove_stored(store, stored);

@@ -29,8 +29,8 @@ typedef enum udpai_origin_class {
     UDPAI_ORIGIN_PUBLISHER, /* peers that nobody asked */
     UDPAI_ORIGIN_SOURCE,    /* ConfigSources of providers */
     /* What the node has learned from one that stood in for it. Such a contribution stands in the
-     * place of a word of the node's own (of the first three classes), with whose generation its own
-     * compares, and counts only as long as that word is there. */
+     * place of a contribution of the node's own (of the first three classes), with whose generation
+     * its own compares, and counts only as long as that is there. */
     UDPAI_ORIGIN_ADOPTED,
 } udpai_origin_class;
 
@@ -132,7 +132,7 @@ void udpai_origin_set_durable(udpai_origin *origin, bool durable);
  * who lose this node. False from the beginning; holds for what is put from then on. */
 void udpai_origin_set_keeps_alive(udpai_origin *origin, bool keeps_alive);
 bool udpai_origin_keeps_alive(const udpai_origin *origin);
-/* Do its contributions of this type count? Without a word, those of a source do not, all others do.
+/* Do its contributions of this type count? By default those of a source do not, all others do.
  * The whole of them flips in one change set. */
 udpa_err udpai_origin_set_eligible(udpai_store *store,
                                    udpai_origin *origin,
@@ -154,8 +154,8 @@ void udpai_store_drop_adopted(udpai_store *store, udpai_origin *origin);
 
 /* ---- contributions ---- */
 
-/* Of a contribution that the word of its own origin does not name any more, though nobody has said
- * that it is gone. It counts as before. */
+/* Of a contribution that its own origin does not name any more, though there is no removal of it.
+ * It counts as before. */
 typedef enum udpai_absence {
     UDPAI_ABSENCE_NONE,
     UDPAI_ABSENCE_NEW,  /* which may be all that there is to it */
@@ -166,7 +166,7 @@ typedef struct udpai_contribution {
     udpai_origin *origin;
     udpa_resource *resource;
     uint64_t deadline_ms; /* by the wheel; 0: never */
-    bool eligible;        /* its origin's word for the type, or the name, counts */
+    bool eligible;        /* its origin is active for the type, or the name */
     bool superseded;      /* a higher generation of its authority was seen */
     bool effective;
     udpai_absence absence;
@@ -181,23 +181,24 @@ udpa_err udpai_store_put(udpai_store *store,
                          udpa_resource *resource,
                          uint64_t deadline_ms,
                          udpa_error **ret_error);
-/* The authority says that what it had of this name, up to this generation, is gone (model/said.h):
- * whatever is older and compares with it goes, whichever origin has it, and is kept out as long as
- * that is remembered. It is told, but to the node that has said it. */
-udpa_err udpai_store_end(udpai_store *store, udpa_resource *said, udpa_bytes *from_node);
-/* Are such words kept by the durable engine? False from the beginning. They come back as
+/* The authority removes what it had of this name, up to this generation (model/removal.h): whatever
+ * is older and compares with it goes, whichever origin has it, and is kept out as long as that is
+ * remembered. It is told, but to the node that it came from. */
+udpa_err udpai_store_end(udpai_store *store, udpa_resource *removal, udpa_bytes *from_node);
+/* Are removals kept by the durable engine? False from the beginning. They come back as
  * contributions of origins of which this is true. */
-void udpai_store_set_keeps_said(udpai_store *store, bool keeps);
-bool udpai_store_is_said_key(udpai_str origin_key);
-/* What nobody has said, and was newer than something that is here, and has made place for another
- * authority's word, is kept with them: it must not count after a restart, either. It comes back as
- * the contribution, without a payload, of an origin of which this is true; and is remembered again.
+void udpai_store_set_keeps_removals(udpai_store *store, bool keeps);
+bool udpai_store_is_removal_key(udpai_str origin_key);
+/* What nobody has removed, and was newer than something that is here, and has made place for
+ * another authority's contribution, is kept with them: it must not count after a restart, either.
+ * It comes back as the contribution, without a payload, of an origin of which this is true; and is
+ * remembered again.
  */
 bool udpai_store_is_seen_key(udpai_str origin_key);
 udpa_err udpai_store_recall(udpai_store *store, udpa_resource *seen);
-/* The generation up to which the resource's authority has said that the name is gone, where it
+/* The generation up to which the resource's authority has removed the name, where it
  * compares with the resource's own; 0: it has not. */
-uint64_t udpai_store_said_generation(const udpai_store *store, const udpa_resource *resource);
+uint64_t udpai_store_removal_generation(const udpai_store *store, const udpa_resource *resource);
 /* Is it remembered that the resource, or something newer of its authority, was here and has gone?
  */
 bool
@@ -222,7 +223,7 @@ typedef struct udpai_store_scope {
     void *userdata;
 } udpai_store_scope;
 
-/* Take away what the origin's peer has no more, and has not said to be gone: what was told of it
+/* Take away what the origin's peer has no more, and has not removed: what was told of it
  * stays while another source that counts has something older of the same authority, as long as
  * floors last. */
 void

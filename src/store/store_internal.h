@@ -39,12 +39,12 @@ typedef struct udpai_floor {
     udpai_timer expiry;
     uint64_t generation;
     udpa_resource *seen; /* who had it, without the payload: it tells what compares with it */
-    /* The authority has said that what it had up to `seen` is gone: that is the removal. */
-    bool is_said;
-    bool is_news; /* it was not told yet */
-    bool is_left; /* the source that had it has it no more, and that is all that is known */
-    bool is_kept; /* by the durable engine, though nobody has said it */
-    udpa_bytes *from_node; /* of who said it; NULL: of no node */
+    /* `seen` is a removal: what the authority had up to it is gone. */
+    bool is_removal;
+    bool is_unsent; /* it was not told yet */
+    bool is_left;   /* the source that had it has it no more, and that is all that is known */
+    bool is_kept;   /* by the durable engine, though it is no removal */
+    udpa_bytes *from_node; /* where the removal comes from; NULL: of no node */
 } udpai_floor;
 
 /* What few entries have. */
@@ -131,7 +131,7 @@ struct udpai_store {
     udpai_list held_back; /* entries whose removal is not certain; by their `dirty` node */
     /* Apart, so that nobody pushes out the memory of signed ones with what needs no signature. */
     udpai_floors floors, signed_floors;
-    bool keeps_said; /* removals that were said go to the durable engine */
+    bool keeps_removals; /* removals go to the durable engine */
     udpai_store_remember_fn remember;
     void *remember_userdata;
     udpai_list idle; /* origins that have no contributions, or had none */
@@ -211,9 +211,9 @@ void udpai_store_change_rank(udpai_store *store, udpai_origin *origin, udpai_ori
 /* generation.c */
 /* Can the generations of two resources of one authority be compared? */
 bool udpai_store_comparable(const udpa_resource *a, const udpa_resource *b);
-/* Is the resource older than what was seen, or said? */
+/* Is the resource older than what was seen, or removed? */
 bool udpai_floor_outlives(const udpai_floor *floor, const udpa_resource *resource);
-/* The same of what was said alone. */
+/* The same of removals alone. */
 bool udpai_floor_ends(const udpai_floor *floor, const udpa_resource *resource);
 
 /* effective.c: which contribution counts. */
@@ -248,7 +248,7 @@ void udpai_store_note_idle(udpai_store *store, udpai_origin *origin);
 void udpai_store_drop_idle(udpai_store *store);
 void udpai_store_free_origins(udpai_store *store);
 
-/* changes.c: is it told, and not certain to be gone? What its authority has said to be gone is. */
+/* changes.c: is it told, and not certain to be gone? What its authority has removed is. */
 bool udpai_store_must_stay(const udpai_store_entry *entry);
 
 /* absence.c */
@@ -270,20 +270,20 @@ void udpai_store_remember(udpai_store *store,
 void udpai_store_note_kept_out(udpai_store *store, const udpai_stored *stored);
 void udpai_store_forget_all(udpai_store *store);
 void udpai_store_forget(udpai_store *store, udpai_floor *floor);
-/* Remembers what was said; NULL: nothing is remembered, or there is no memory. */
-udpai_floor *udpai_store_remember_said(udpai_store *store,
-                                       udpai_store_entry *entry,
-                                       udpa_resource *said,
-                                       udpa_bytes *from_node);
+/* Remembers a removal; NULL: nothing is remembered, or there is no memory. */
+udpai_floor *udpai_store_remember_removal(udpai_store *store,
+                                          udpai_store_entry *entry,
+                                          udpa_resource *removal,
+                                          udpa_bytes *from_node);
 
-/* said.c: removals that were said */
+/* removal.c */
 /* What is to be told besides `now` (NULL: nothing is there): that what was told before is gone, or
  * what was not told yet. NULL: nothing. */
-udpai_floor *udpai_store_said(const udpai_store_entry *entry, const udpai_stored *now);
+udpai_floor *udpai_store_find_removal(const udpai_store_entry *entry, const udpai_stored *now);
 /* The durable engine is to keep, or forget, it. */
-void udpai_store_keep_said(udpai_store *store, const udpai_floor *floor);
-void udpai_store_unkeep_said(udpai_store *store, const udpai_floor *floor);
-/* The same of one that nobody has said: from when on it keeps out something that is here. */
+void udpai_store_keep_removal(udpai_store *store, const udpai_floor *floor);
+void udpai_store_unkeep_removal(udpai_store *store, const udpai_floor *floor);
+/* The same of one that is no removal: from when on it keeps out something that is here. */
 void udpai_store_keep_seen(udpai_store *store, udpai_floor *floor);
 void udpai_store_unkeep_seen(udpai_store *store, udpai_floor *floor);
 

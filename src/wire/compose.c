@@ -78,14 +78,14 @@ udpai_nonce_tail(uint64_t counter, uint32_t field, uint8_t tail[UDPAI_NONCE_TAIL
     udpai_nonce_format(counter, (char *)tail + 2);
 }
 
-/* ---- what is said of removals ---- */
+/* ---- removals with a generation ---- */
 
 static void
 put_generations(udpai_proto_writer *writer, const udpai_publish_plan *plan)
 {
     for (size_t i = 0; i < plan->n_removed; i++)
-        udpai_proto_put_bare_number(writer,
-                                    plan->said[i] ? udpa_resource_generation(plan->said[i]) : 0);
+        udpai_proto_put_bare_number(
+            writer, plan->removals[i] ? udpa_resource_generation(plan->removals[i]) : 0);
 }
 
 static void
@@ -93,11 +93,12 @@ put_signatures(udpai_proto_writer *writer, const udpai_publish_plan *plan)
 {
     size_t n = 0; /* what comes behind the last one has none */
     for (size_t i = 0; i < plan->n_removed; i++)
-        if (plan->said[i] && udpai_resource_signature(plan->said[i]))
+        if (plan->removals[i] && udpai_resource_signature(plan->removals[i]))
             n = i + 1;
     for (size_t i = 0; i < n; i++)
         udpai_signature_put_field(writer, DELTA_REMOVED_SIGNATURES,
-                                  plan->said[i] ? udpai_resource_signature(plan->said[i]) : NULL);
+                                  plan->removals[i] ? udpai_resource_signature(plan->removals[i])
+                                                    : NULL);
 }
 
 static bool
@@ -114,12 +115,12 @@ is_of_same(const udpa_resource *a, const udpa_resource *b)
 }
 
 static void
-put_from(udpai_proto_writer *writer, const udpa_resource *said, size_t count)
+put_from(udpai_proto_writer *writer, const udpa_resource *removal, size_t count)
 {
-    if (said) {
-        udpai_proto_put_bytes_opt(writer, 1, udpai_resource_authority(said));
-        if (udpa_resource_n_hops(said)) {
-            udpai_hop hop = udpai_resource_hop(said, 0);
+    if (removal) {
+        udpai_proto_put_bytes_opt(writer, 1, udpai_resource_authority(removal));
+        if (udpa_resource_n_hops(removal)) {
+            udpai_hop hop = udpai_resource_hop(removal, 0);
             udpai_hop_put_field(writer, 2, &hop);
         }
     }
@@ -131,21 +132,22 @@ static void
 put_all_from(udpai_proto_writer *writer, const udpai_publish_plan *plan)
 {
     for (size_t i = 0, end; i < plan->n_removed; i = end) {
-        for (end = i + 1; end < plan->n_removed && is_of_same(plan->said[i], plan->said[end]);)
+        for (end = i + 1;
+             end < plan->n_removed && is_of_same(plan->removals[i], plan->removals[end]);)
             end++;
         udpai_proto_writer size = {0};
-        put_from(&size, plan->said[i], end - i);
+        put_from(&size, plan->removals[i], end - i);
         udpai_proto_put_head(writer, DELTA_REMOVED_FROM, size.size);
-        put_from(writer, plan->said[i], end - i);
+        put_from(writer, plan->removals[i], end - i);
     }
 }
 
 static void
-put_said(udpai_proto_writer *writer, const udpai_publish_plan *plan)
+put_removals(udpai_proto_writer *writer, const udpai_publish_plan *plan)
 {
     bool any = false;
-    for (size_t i = 0; plan->said && i < plan->n_removed && !any; i++)
-        any = plan->said[i] != NULL;
+    for (size_t i = 0; plan->removals && i < plan->n_removed && !any; i++)
+        any = plan->removals[i] != NULL;
     if (!any)
         return;
     udpai_proto_writer size = {0};
@@ -169,7 +171,7 @@ put_delta(udpai_proto_writer *writer, const void *what)
     udpai_proto_put_bytes_opt(writer, DELTA_TYPE_URL, plan->type_url);
     udpai_proto_put_varint_opt(writer, DELTA_COMPLETE, plan->complete);
     udpai_proto_put_bytes_opt(writer, DELTA_NAMESPACE, plan->name_space);
-    put_said(writer, plan);
+    put_removals(writer, plan);
     udpai_proto_put_raw(writer, plan->waits);
     udpai_proto_put_varint_opt(writer, DELTA_COMMIT, plan->commit);
     udpai_proto_put_varint_opt(writer, DELTA_WAITS_BEHIND, plan->waits_behind);

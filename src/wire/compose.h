@@ -34,8 +34,9 @@ typedef struct udpai_publish_plan {
     size_t n_items;
     const udpai_str *removed;
     size_t n_removed;
-    /* Extension. What is said of each removal (model/said.h), or NULL; NULL: of none. */
-    udpa_resource *const *said;
+    /* Extension. For each name its removal with a generation (model/removal.h), or NULL; NULL: for
+     * none. */
+    udpa_resource *const *removals;
     bool receipt_required;
     /* Extensions; left empty for peers that do not know them. */
     udpai_str type_url, name_space;

@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "google/protobuf/any.pb-c.h"
-#include "model/said.h"
+#include "model/removal.h"
 
 typedef Udpa__Service__Discovery__V1__Resource resource_message;
 
@@ -190,19 +190,19 @@ udpai_resource_from_message(udpai_decoder *decoder,
 typedef Udpa__Service__Discovery__V1__RemovedFrom removed_from;
 
 /* What one removal is made of. */
-struct said_parts {
+struct removal_parts {
     uint64_t generation;
     const Udpa__Service__Discovery__V1__Signature *signature;
     const removed_from *from; /* NULL: not given */
 };
 
 static udpa_err
-make_said(udpai_decoder *decoder,
-          udpai_str type_url,
-          udpai_str name,
-          const struct said_parts *given,
-          udpa_resource **ret_said,
-          udpa_error **ret_error)
+make_removal(udpai_decoder *decoder,
+             udpai_str type_url,
+             udpai_str name,
+             const struct removal_parts *given,
+             udpa_resource **ret_removal,
+             udpa_error **ret_error)
 {
     udpai_hop hop;
     udpai_resource_parts parts = {.name = name, .generation = given->generation};
@@ -222,25 +222,25 @@ make_said(udpai_decoder *decoder,
     udpai_resource_parts checked = parts;
     checked.any = any;
     udpa_err err = udpai_resource_parts_check(&checked, ret_error);
-    return err == UDPA_OK ? udpai_said_make(ret_said, type_url, &parts) : err;
+    return err == UDPA_OK ? udpai_removal_make(ret_removal, type_url, &parts) : err;
 }
 
 static udpa_err
 add_removal(udpai_decoder *decoder,
             udpai_publication *publication,
             udpai_str name,
-            const struct said_parts *given)
+            const struct removal_parts *given)
 {
-    UDPA_AUTO(udpa_resource_unref) udpa_resource *said = NULL;
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *removal = NULL;
     udpa_error *error = NULL;
     if (given->generation && publication->type_url.len) {
-        udpa_err err = make_said(decoder, publication->type_url, name, given, &said, &error);
+        udpa_err err = make_removal(decoder, publication->type_url, name, given, &removal, &error);
         if (err == UDPA_ERR_NOMEM) {
             udpa_error_unref(error);
             return err;
         }
     }
-    udpa_err err = udpai_publication_remove_said(publication, name, said);
+    udpa_err err = udpai_publication_remove_said(publication, name, removal);
     if (err == UDPA_OK && error)
         udpai_publication_refuse(&publication->removals.items[publication->removals.n - 1].error,
                                  error);
@@ -259,7 +259,7 @@ udpai_removals_from_message(udpai_decoder *decoder,
     for (size_t i = 0; i < delta->n_removed_resources && err == UDPA_OK; i++) {
         while (n_left == 0 && at_from < delta->n_removed_from)
             n_left = delta->removed_from[at_from++]->count;
-        const struct said_parts given = {
+        const struct removal_parts given = {
             .generation = i < delta->n_removed_generations ? delta->removed_generations[i] : 0,
             .signature = i < delta->n_removed_signatures ? delta->removed_signatures[i] : NULL,
             .from = n_left ? delta->removed_from[at_from - 1] : NULL,

@@ -104,7 +104,7 @@ check_removals(const udpai_publication *publication)
         FUZZ_CHECK(!said[i] || (udpa_resource_generation(said[i]) && publication->type_url.len));
     }
     const udpai_publish_plan plan = {
-        .removed = removed, .n_removed = n, .said = said, .type_url = publication->type_url};
+        .removed = removed, .n_removed = n, .removals = said, .type_url = publication->type_url};
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *bytes = udpai_publish_compose_whole(&plan, 1);
     FUZZ_CHECK(bytes);
     udpai_decoder decoder;

@@ -104,7 +104,7 @@ same_changes(const udpai_change_set *one, const udpai_change_set *other)
         const udpai_change *a = udpai_change_set_at(one, i), *b = udpai_change_set_at(other, i);
         same = a->kind == b->kind && a->deadline_ms == b->deadline_ms &&
                same_bytes(a->from_node, b->from_node) && same_bytes(a->shown_to, b->shown_to) &&
-               same_resource(a->resource, b->resource) && same_said(a->said, b->said);
+               same_resource(a->resource, b->resource) && same_said(a->removal, b->removal);
     }
     return same;
 }

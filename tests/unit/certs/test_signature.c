@@ -2,7 +2,7 @@
 /* What is signed: every part of a resource that nobody on its way may change. */
 #include "certs/signature.h"
 
-#include "model/said.h"
+#include "model/removal.h"
 #include "tests/harness/constraints.h"
 #include "tests/harness/oom.h"
 #include "tests/harness/signing.h"
@@ -83,17 +83,17 @@ a_removal_has_bytes_of_its_own(void **state)
     test_key key = test_key_new(UDPAI_KEY_ED25519);
     UDPA_AUTO(udpa_resource_unref)
     udpa_resource *was = RESOURCE("com.acme/x", .type = "example.com/a.B0", .authority = "acme");
-    UDPA_AUTO(udpa_resource_unref) udpa_resource *bare = udpai_said_of(was, 258), *said = NULL;
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *bare = udpai_removal_of(was, 258), *said = NULL;
     const udpai_signing signing = {key.private_key, UDPAI_STR("k1"), FROM_S, FROM_S + 1};
-    assert_ok(udpai_said_sign(&said, bare, &signing));
+    assert_ok(udpai_removal_sign(&said, bare, &signing));
     const udpai_str bytes = {expected, sizeof(expected) - 1};
     assert_ok(udpai_key_verify(key.public_key, bytes, udpai_resource_signature(said)->value));
-    assert_ok(udpai_said_verify(said, key.public_key));
+    assert_ok(udpai_removal_verify(said, key.public_key));
     /* neither stands for the other */
     assert_int_equal(udpai_resource_verify(said, key.public_key), UDPA_ERR_DENIED);
     UDPA_AUTO(udpa_resource_unref) udpa_resource *other = NULL;
     assert_ok(udpai_resource_sign(&other, bare, &signing));
-    assert_int_equal(udpai_said_verify(other, key.public_key), UDPA_ERR_DENIED);
+    assert_int_equal(udpai_removal_verify(other, key.public_key), UDPA_ERR_DENIED);
     test_key_done(&key);
 }
 

@@ -550,39 +550,6 @@ times_are_long_enough_for_what_they_are_for(void **state)
 }
 
 static void
-former_keys_are_read_with_a_warning(void **state)
-{
-    bootstrap_test *test = *state;
-    bootstrap_test_read(test, "static_resources:\n"
-                              "  config_sources:\n"
-                              "  - {name: a, udpa_listen: {peer: p}, stand_in: {types: [a.B]}}\n"
-                              "  - {name: b, udpa_listen: {peer: q}, standIn: {types: [a.B]}}\n"
-                              "timing: {hand_back_delay: 3s}\n");
-    bootstrap_test_assert_mistakes(
-        test,
-        "test.yaml:5:10: warning: timing.fail_back_delay: 'hand_back_delay' is called "
-        "'fail_back_delay' now: the next release does not read the former name any more\n"
-        "test.yaml:3:39: warning: static_resources.config_sources[0].standby_for: 'stand_in' is "
-        "called 'standby_for' now: the next release does not read the former name any more\n"
-        "test.yaml:4:39: warning: static_resources.config_sources[1].standby_for: 'standIn' is "
-        "called 'standby_for' now: the next release does not read the former name any more\n");
-    const Udpa__Config__V1__Bootstrap *message = test->bootstrap.message;
-    assert_int_equal(message->timing->fail_back_delay->seconds, 3);
-    assert_string_equal(message->static_resources->config_sources[1]->standby_for->types[0], "a.B");
-}
-
-static void
-a_key_and_its_former_name_do_not_go_together(void **state)
-{
-    bootstrap_test *test = *state;
-    bootstrap_test_read(test, "timing: {hand_back_delay: 3s, fail_back_delay: 4s}\n");
-    bootstrap_test_tell(test);
-    assert_non_null(strstr(test->mistakes.data,
-                           "timing.fail_back_delay: 'hand_back_delay' is the former name "
-                           "of it: take that out"));
-}
-
-static void
 times_stand_in_their_order(void **state)
 {
     bootstrap_test *test = *state;
@@ -721,8 +688,6 @@ main(void)
         CASE(written_files_are_no_secrets),
         CASE(files_are_not_written_where_resources_are_read),
         CASE(times_are_long_enough_for_what_they_are_for),
-        CASE(former_keys_are_read_with_a_warning),
-        CASE(a_key_and_its_former_name_do_not_go_together),
         CASE(times_stand_in_their_order),
         CASE(shortest_times_are_taken),
         CASE(mistakes_of_all_kinds_are_told_at_once),

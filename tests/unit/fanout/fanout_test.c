@@ -5,7 +5,7 @@
 
 #include "base/bytes.h"
 #include "model/links.h"
-#include "model/said.h"
+#include "model/removal.h"
 #include "model/variant.h"
 #include "tests/harness/constraints.h"
 
@@ -411,11 +411,11 @@ add_change(udpai_change_set *set, udpai_change_kind kind, const struct change *c
     udpai_resource_parts parts = udpai_resource_parts_of(resource, &room);
     parts.authority = UDPAI_STR("acme");
     if (kind == UDPAI_CHANGE_REMOVE && parts.generation &&
-        udpai_said_make(&said, udpai_resource_type_url(resource), &parts) != UDPA_OK)
+        udpai_removal_make(&said, udpai_resource_type_url(resource), &parts) != UDPA_OK)
         return UDPA_ERR_NOMEM;
     const udpai_change told = {
         .kind = kind,
-        .said = said,
+        .removal = said,
         .resource = resource,
         .deadline_ms = change->deadline_ms,
         .from_node = node,

@@ -2,7 +2,7 @@
 /* What a dead node has read itself is deleted wherever it came to, and nothing else; and comes
  * again when that node does. */
 #include "federation/delete_origin.h"
-#include "model/said.h"
+#include "model/removal.h"
 #include "tests/unit/federation/federation_test.h"
 
 #include <stdio.h>
@@ -191,7 +191,7 @@ hear_that_it_is_gone(fed_bed *bed, uint64_t session, const char *name, uint64_t 
     UDPA_AUTO(udpa_resource_unref) udpa_resource *said = NULL;
     udpai_publication *publication = udpai_publication_new();
     assert_ok(udpai_publication_set(&publication->type_url, UDPAI_STR(TEST_CDS)));
-    assert_ok(udpai_said_make(&said, UDPAI_STR(TEST_CDS), &parts));
+    assert_ok(udpai_removal_make(&said, UDPAI_STR(TEST_CDS), &parts));
     assert_ok(udpai_publication_remove_said(publication, udpai_str_from(name), said));
     assert_string_equal(fed_judge(bed, session, publication), "");
 }

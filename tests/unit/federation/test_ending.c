@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A removal with a generation ends what is older on every path; one without what came by one peer.
  */
-#include "model/said.h"
+#include "model/removal.h"
 #include "tests/unit/federation/federation_test.h"
 
 #include <stdio.h>
@@ -67,7 +67,7 @@ remove_at(fed_bed *bed, uint64_t session, uint64_t generation, const char *autho
     udpai_publication *publication = udpai_publication_new();
     assert_ok(udpai_publication_set(&publication->type_url, UDPAI_STR(TEST_CDS)));
     if (generation)
-        assert_ok(udpai_said_make(&said, UDPAI_STR(TEST_CDS), &parts));
+        assert_ok(udpai_removal_make(&said, UDPAI_STR(TEST_CDS), &parts));
     assert_ok(udpai_publication_remove_said(publication, UDPAI_STR(X), said));
     return fed_judge(bed, session, publication);
 }

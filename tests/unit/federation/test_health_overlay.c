@@ -159,7 +159,7 @@ tell(void)
 {
     UDPA_AUTO(udpai_change_set_unref) udpai_change_set *set = NULL;
     udpa_err err = bed.late ? UDPA_OK : udpai_store_take_changes(bed.store, &bed.late);
-    if (err != UDPA_OK || (!bed.late && !udpai_health_overlay_have_news(bed.verdicts)))
+    if (err != UDPA_OK || (!bed.late && !udpai_health_overlay_have_changes(bed.verdicts)))
         return err;
     err = udpai_health_overlay_apply(bed.verdicts, bed.late, bed.wall_us++, &set);
     if (err != UDPA_OK)
@@ -419,7 +419,7 @@ chance(bool without_memory)
         assert_true(err == UDPA_OK || err == UDPA_ERR_NOMEM);
         n_failed += err != UDPA_OK;
         while (bed.late || udpai_store_has_changes(bed.store) ||
-               udpai_health_overlay_have_news(bed.verdicts))
+               udpai_health_overlay_have_changes(bed.verdicts))
             assert_ok(tell()); /* now that there is some, the rest */
         expect_definition(policy, configured, (const uint64_t(*)[4])said);
         wire_free_all();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Signatures at a node: what it takes in, what it signs, and what becomes of both as time passes
  * and keys change. */
-#include "model/said.h"
+#include "model/removal.h"
 #include "tests/unit/federation/signatures_bed.h"
 
 #include <stdio.h>
@@ -59,7 +59,7 @@ static const char *
 remove_x(sig_bed *bed, char source, uint64_t generation, const test_key *key)
 {
     UDPA_AUTO(udpa_resource_unref) udpa_resource *was = plain("1", 1), *with_signature = NULL;
-    UDPA_AUTO(udpa_resource_unref) udpa_resource *bare = udpai_said_of(was, generation);
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *bare = udpai_removal_of(was, generation);
     const udpai_signing signing = {
         .key = key ? key->private_key : NULL,
         .key_id = UDPAI_STR("k1"),
@@ -67,7 +67,7 @@ remove_x(sig_bed *bed, char source, uint64_t generation, const test_key *key)
         .not_after_s = NOW_S + HOUR_S,
     };
     if (key)
-        assert_ok(udpai_said_sign(&with_signature, bare, &signing));
+        assert_ok(udpai_removal_sign(&with_signature, bare, &signing));
     udpai_publication *publication = udpai_publication_new();
     assert_ok(udpai_publication_set(&publication->type_url, UDPAI_STR(TEST_CDS)));
     assert_ok(udpai_publication_remove_said(publication, UDPAI_STR("com.acme/x"),

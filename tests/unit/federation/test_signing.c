@@ -38,7 +38,7 @@ a_removal_is_signed(void **state)
     assert_string_equal(fed_publish_at(bed->fed, session, "CDS", "-x"), "");
     assert_value(bed->fed, "CDS", "x", "");
     assert_int_equal(udpai_node_n_signed(bed->fed->node), 2);
-    assert_true(udpai_store_said_generation(udpai_node_store(bed->fed->node), held) >
+    assert_true(udpai_store_removal_generation(udpai_node_store(bed->fed->node), held) >
                 udpa_resource_generation(held));
 }
 

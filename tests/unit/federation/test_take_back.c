@@ -2,7 +2,7 @@
 /* A node that was restored from a backup is told by its stand-in what it has said since; and what
  * it has let go of itself does not come back. */
 #include "base/proto.h"
-#include "model/said.h"
+#include "model/removal.h"
 #include "tests/harness/signing.h"
 #include "tests/unit/federation/federation_test.h"
 
@@ -139,7 +139,7 @@ offer_removal(fed_bed *bed, const udpa_resource *gone)
     UDPA_AUTO(udpa_resource_unref) udpa_resource *said = NULL;
     udpai_publication *publication = udpai_publication_new();
     assert_ok(udpai_publication_set(&publication->type_url, UDPAI_STR(TEST_EDS)));
-    assert_ok(udpai_said_make(&said, UDPAI_STR(TEST_EDS), &parts));
+    assert_ok(udpai_removal_make(&said, UDPAI_STR(TEST_EDS), &parts));
     assert_ok(udpai_publication_remove_said(publication, udpai_resource_name(gone), said));
     assert_string_equal(fed_judge(bed, bed->sessions[0], publication), "");
 }

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "model/said.h"
+#include "model/removal.h"
 #include "udpa/event/v1/event.pb-c.h"
 #include "udpa/service/discovery/v1/discovery.pb-c.h"
 #include "wire/compose.h"
@@ -158,7 +158,7 @@ void
 session_end(fake_hub *hub, const char *name, uint64_t generation, const char *node)
 {
     UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = parse_resource(udpai_str_from(name));
-    UDPA_AUTO(udpa_resource_unref) udpa_resource *said = udpai_said_of(resource, generation);
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *said = udpai_removal_of(resource, generation);
     UDPA_AUTO(udpai_change_set_unref) udpai_change_set *set = udpai_change_set_new();
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *from = NULL;
     assert_true(said && set);
@@ -167,7 +167,7 @@ session_end(fake_hub *hub, const char *name, uint64_t generation, const char *no
     const udpai_change change = {
         .kind = strchr(name, '=') ? UDPAI_CHANGE_REFRESH : UDPAI_CHANGE_REMOVE,
         .resource = resource,
-        .said = said,
+        .removal = said,
         .from_node = from,
     };
     assert_ok(udpai_change_set_add(set, &change));

@@ -2,7 +2,7 @@
 #include "tests/unit/session/transfer_items.h"
 
 #include "model/links.h"
-#include "model/said.h"
+#include "model/removal.h"
 #include "tests/harness/resources.h"
 #include "tests/harness/transfer.h"
 
@@ -45,7 +45,7 @@ make_said(void)
         .n_hops = 1,
     };
     udpa_resource *said = NULL;
-    assert_ok(udpai_said_make(&said, UDPAI_STR(TEST_EDS), &parts));
+    assert_ok(udpai_removal_make(&said, UDPAI_STR(TEST_EDS), &parts));
     return said;
 }
 
@@ -69,13 +69,13 @@ make_changes(void)
         const udpai_change change = {
             .kind = (udpai_change_kind)(i % 3),
             .resource = resource,
-            .said = i == 2 ? make_said() : NULL,
+            .removal = i == 2 ? make_said() : NULL,
             .deadline_ms = i * 1000,
             .from_node = node,
             .shown_to = links,
         };
         assert_ok(udpai_change_set_add(set, &change));
-        udpa_resource_unref(change.said);
+        udpa_resource_unref(change.removal);
     }
     return set;
 }

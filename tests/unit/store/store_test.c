@@ -136,9 +136,9 @@ write_change(char text[CHANGE_TEXT], const udpai_change *change)
         n += snprintf(text + n, CHANGE_TEXT - (size_t)n, "<%.*s",
                       (int)udpa_bytes_size(change->from_node),
                       (const char *)udpa_bytes_data(change->from_node));
-    if (change->said)
+    if (change->removal)
         n += snprintf(text + n, CHANGE_TEXT - (size_t)n, "!%llu",
-                      (unsigned long long)udpa_resource_generation(change->said));
+                      (unsigned long long)udpa_resource_generation(change->removal));
     assert_true(n < CHANGE_TEXT);
 }
 

@@ -2,7 +2,7 @@
 /* What is composed by hand is what protobuf-c reads, and what our own decoder reads back. */
 #include "wire/compose.h"
 
-#include "model/said.h"
+#include "model/removal.h"
 #include "tests/harness/resources.h"
 #include "udpa/service/discovery/v1/discovery.pb-c.h"
 #include "wire_test.h"
@@ -162,7 +162,7 @@ make_said(const char *name, uint64_t generation, bool is_signed, const char *nod
         .n_hops = *node ? 1 : 0,
     };
     udpa_resource *said = NULL;
-    assert_ok(udpai_said_make(&said, UDPAI_STR(TEST_TYPE), &parts));
+    assert_ok(udpai_removal_make(&said, UDPAI_STR(TEST_TYPE), &parts));
     return said;
 }
 
@@ -211,7 +211,7 @@ what_is_said_of_removals_comes_back(void **state)
         make_said("com.acme/a", 7, false, "n1"), make_said("com.acme/b", UINT64_MAX, true, "n1"),
         NULL, make_said("com.acme/d", 9, false, "n2"), make_said("com.acme/e", 1, false, "")};
     udpai_publish_plan plan = {
-        .removed = removed, .n_removed = 5, .said = said, .type_url = UDPAI_STR(TEST_TYPE)};
+        .removed = removed, .n_removed = 5, .removals = said, .type_url = UDPAI_STR(TEST_TYPE)};
     for (int with_type = 1; with_type >= 0; with_type--) {
         udpai_message message;
         UDPA_AUTO(udpa_bytes_unref) udpa_bytes *bytes = udpai_publish_compose_whole(&plan, 1);

@@ -1,40 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Removals that were said: an authority's word, with a generation, that what it had of a name is
- * gone. It ends what is older on whatever path it came, and stands as a floor, so that whoever was
- * away and still has it does not bring it back. */
+/* Removals: with a generation, by which an authority says that what it had of a name is gone. One
+ * ends what is older on whatever path it came, and stands as a floor, so that whoever was away and
+ * still has it does not bring it back. */
 #include "store/store_internal.h"
 
 #include "base/strbuf.h"
-#include "model/said.h"
+#include "model/removal.h"
 
-static const char said_key[] = "said:", seen_key[] = "seen:";
+static const char removal_key[] = "said:", seen_key[] = "seen:";
 
 udpai_floor *
-udpai_store_said(const udpai_store_entry *entry, const udpai_stored *now)
+udpai_store_find_removal(const udpai_store_entry *entry, const udpai_stored *now)
 {
     const udpa_resource *told = udpai_store_told(entry);
     udpai_floor *found = NULL;
     for (size_t i = 0; i < udpai_store_n_floors(entry); i++) {
         udpai_floor *floor = entry->more->floors.items[i];
-        if (!floor->is_said || (now && udpai_store_comparable(floor->seen, now->resource)))
+        if (!floor->is_removal || (now && udpai_store_comparable(floor->seen, now->resource)))
             continue;
         if (told && udpai_floor_ends(floor, told))
             return floor;
-        if (floor->is_news)
+        if (floor->is_unsent)
             found = floor;
     }
     return found;
 }
 
 uint64_t
-udpai_store_said_generation(const udpai_store *store, const udpa_resource *resource)
+udpai_store_removal_generation(const udpai_store *store, const udpa_resource *resource)
 {
     const udpai_store_entry *entry = udpai_store_find_entry(
         store, udpai_resource_type_url(resource), udpai_resource_name(resource));
     uint64_t highest = 0;
     for (size_t i = 0; entry && i < udpai_store_n_floors(entry); i++) {
         const udpai_floor *floor = entry->more->floors.items[i];
-        if (floor->is_said && udpai_store_comparable(floor->seen, resource) &&
+        if (floor->is_removal && udpai_store_comparable(floor->seen, resource) &&
             udpa_resource_generation(floor->seen) > highest)
             highest = udpa_resource_generation(floor->seen);
     }
@@ -44,15 +44,15 @@ udpai_store_said_generation(const udpai_store *store, const udpa_resource *resou
 /* ---- keeping them ---- */
 
 void
-udpai_store_set_keeps_said(udpai_store *store, bool keeps)
+udpai_store_set_keeps_removals(udpai_store *store, bool keeps)
 {
-    store->keeps_said = keeps;
+    store->keeps_removals = keeps;
 }
 
 bool
-udpai_store_is_said_key(udpai_str origin_key)
+udpai_store_is_removal_key(udpai_str origin_key)
 {
-    return udpai_str_starts(origin_key, udpai_str_from(said_key));
+    return udpai_str_starts(origin_key, udpai_str_from(removal_key));
 }
 
 bool
@@ -81,7 +81,7 @@ key_of(const char *kind, const udpa_resource *seen)
 static bool
 may_be_kept(const udpai_store *store, const udpai_floor *floor)
 {
-    return store->keeps_said && !store->loading && !floor->entry->type->is_client;
+    return store->keeps_removals && !store->loading && !floor->entry->type->is_client;
 }
 
 static void
@@ -116,17 +116,17 @@ unkeep(udpai_store *store, const udpai_floor *floor, const char *kind)
 }
 
 void
-udpai_store_keep_said(udpai_store *store, const udpai_floor *floor)
+udpai_store_keep_removal(udpai_store *store, const udpai_floor *floor)
 {
-    if (floor->is_said && may_be_kept(store, floor))
-        keep(store, floor, said_key, floor->seen);
+    if (floor->is_removal && may_be_kept(store, floor))
+        keep(store, floor, removal_key, floor->seen);
 }
 
 void
-udpai_store_unkeep_said(udpai_store *store, const udpai_floor *floor)
+udpai_store_unkeep_removal(udpai_store *store, const udpai_floor *floor)
 {
-    if (floor->is_said && may_be_kept(store, floor))
-        unkeep(store, floor, said_key);
+    if (floor->is_removal && may_be_kept(store, floor))
+        unkeep(store, floor, removal_key);
 }
 
 void
@@ -135,7 +135,7 @@ udpai_store_keep_seen(udpai_store *store, udpai_floor *floor)
     if (!may_be_kept(store, floor))
         return;
     UDPA_AUTO(udpa_resource_unref)
-    udpa_resource *seen = udpai_said_of(floor->seen, floor->generation);
+    udpa_resource *seen = udpai_removal_of(floor->seen, floor->generation);
     keep(store, floor, seen_key, seen);
     floor->is_kept = true;
 }

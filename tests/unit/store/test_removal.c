@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A removal that an authority has said ends what is older on every path, and keeps it out. */
-#include "model/said.h"
+#include "model/removal.h"
 #include "tests/unit/store/store_test.h"
 
 /* Taken by the node "n1" from `from`, whose word it is if that is the authority. */
@@ -12,7 +12,7 @@ end(store_bed *bed, uint64_t generation, const char *authority, const char *from
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *said_by = NULL;
     UDPA_AUTO(udpa_resource_unref)
     udpa_resource *was = RESOURCE("com.acme/a", .authority = authority, HOPS(from));
-    UDPA_AUTO(udpa_resource_unref) udpa_resource *said = udpai_said_of(was, generation);
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *said = udpai_removal_of(was, generation);
     assert_non_null(said);
     if (node)
         assert_ok(udpa_bytes_new(&said_by, node, strlen(node)));
@@ -132,12 +132,12 @@ static void
 test_it_is_kept(void **state)
 {
     store_bed *bed = *state;
-    udpai_store_set_keeps_said(bed->store, true);
+    udpai_store_set_keeps_removals(bed->store, true);
     end(bed, 2, "x", "x", NULL);
     assert_durable(bed, "P:said:0:1:2:xn1x/a=@11000");
     end(bed, 2, "x", "x", NULL);
     assert_durable(bed, "");
-    assert_true(udpai_store_is_said_key(UDPAI_STR("said:0:1:2:xn1x")));
+    assert_true(udpai_store_is_removal_key(UDPAI_STR("said:0:1:2:xn1x")));
     store_bed_at(bed, 20000);
     assert_durable(bed, "D:said:0:1:2:xn1x/a");
 }
@@ -152,7 +152,7 @@ test_what_keeps_something_out_is_kept(void **state)
     store_bed *bed = *state;
     udpai_origin *dead = store_bed_origin(bed, "dead", UDPAI_ORIGIN_SOURCE, 0);
     udpai_origin *alive = store_bed_origin(bed, "alive", UDPAI_ORIGIN_SOURCE, 1);
-    udpai_store_set_keeps_said(bed->store, true);
+    udpai_store_set_keeps_removals(bed->store, true);
     PUT(bed, dead, "a", .value = "1", .authority = "x", .generation = 1, HOPS("x"));
     PUT(bed, alive, "a", .value = "2", .authority = "x", .generation = 2, HOPS("x"));
     PUT(bed, alive, "b", .value = "2", .authority = "x", .generation = 2, HOPS("x"));
@@ -162,7 +162,7 @@ test_what_keeps_something_out_is_kept(void **state)
     assert_changes(bed, "+a=y +b=y");
     assert_durable(bed, "P:seen:0:1:2:xn1x/a=@11000"); /* of b nothing older is here */
     assert_true(udpai_store_is_seen_key(UDPAI_STR("seen:0:1:2:xn1x")));
-    assert_false(udpai_store_is_said_key(UDPAI_STR("seen:0:1:2:xn1x")));
+    assert_false(udpai_store_is_removal_key(UDPAI_STR("seen:0:1:2:xn1x")));
     PUT(bed, dead, "b", .value = "1", .authority = "x", .generation = 1, HOPS("x"));
     assert_durable(bed, "P:seen:0:1:2:xn1x/b=@11000"); /* now there is */
     end(bed, 3, "x", "x", NULL);                       /* of a that is said, which says more */
@@ -178,7 +178,7 @@ test_what_was_left_is_not_kept(void **state)
     store_bed *bed = *state;
     udpai_origin *dead = store_bed_origin(bed, "dead", UDPAI_ORIGIN_SOURCE, 0);
     udpai_origin *alive = store_bed_origin(bed, "alive", UDPAI_ORIGIN_SOURCE, 1);
-    udpai_store_set_keeps_said(bed->store, true);
+    udpai_store_set_keeps_removals(bed->store, true);
     PUT(bed, dead, "a", .value = "1", .authority = "x", .generation = 1, HOPS("x"));
     PUT(bed, alive, "a", .value = "2", .authority = "x", .generation = 2, HOPS("x"));
     assert_changes(bed, "+a=2");
