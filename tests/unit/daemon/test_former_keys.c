@@ -13,12 +13,12 @@ former_keys_are_read_with_a_warning(void **state)
                               "timing: {hand_back_delay: 3s}\n");
     bootstrap_test_assert_mistakes(
         test,
-        "test.yaml:5:10: warning: timing.fail_back_delay: 'hand_back_delay' is called "
-        "'fail_back_delay' now: the next release does not read the former name any more\n"
-        "test.yaml:3:39: warning: static_resources.config_sources[0].standby_for: 'stand_in' is "
+        "warning: test.yaml:3:49: static_resources.config_sources[0].standby_for: 'stand_in' is "
         "called 'standby_for' now: the next release does not read the former name any more\n"
-        "test.yaml:4:39: warning: static_resources.config_sources[1].standby_for: 'standIn' is "
-        "called 'standby_for' now: the next release does not read the former name any more\n");
+        "warning: test.yaml:4:48: static_resources.config_sources[1].standby_for: 'standIn' is "
+        "called 'standby_for' now: the next release does not read the former name any more\n"
+        "warning: test.yaml:5:27: timing.fail_back_delay: 'hand_back_delay' is called "
+        "'fail_back_delay' now: the next release does not read the former name any more\n");
     const Udpa__Config__V1__Bootstrap *message = test->bootstrap.message;
     assert_int_equal(message->timing->fail_back_delay->seconds, 3);
     assert_string_equal(message->static_resources->config_sources[1]->standby_for->types[0], "a.B");

@@ -40,7 +40,7 @@ only_udpa_knows_of_it(void **state)
         "test.yaml:1:87: static_resources.config_sources[0].recover: is for sources of kind "
         "udpa and udpa_listen alone: others can neither stand in for a node, nor take anything "
         "over\n"
-        "test.yaml:1:113: static_resources.config_sources[0].standby_for: is for sources of kind "
+        "test.yaml:1:116: static_resources.config_sources[0].standby_for: is for sources of kind "
         "udpa and udpa_listen alone: others can neither stand in for a node, nor take anything "
         "over\n");
 }
