@@ -190,7 +190,7 @@ count_reasons(udpa_log_level level, const char *component, const char *message, 
     (void)level;
     (void)component;
     (void)userdata;
-    n_reasons += strstr(message, "source a does not name 12 of") != NULL &&
+    n_reasons += strstr(message, "source a: held 12 resources of") != NULL &&
                  strstr(message, "more is missing at once than max_withdrawal allows") != NULL;
 }
 
