@@ -162,7 +162,7 @@ def test_source(test):
             {'types': ['codec.old.Holder'], 'config_descriptors': [{'resource_name': 'cloud'}]}])
     down.node.process.wait_for_log(
         f"using deprecated option '{OLD}' from codec.old.Holder 'com.acme/old' of cloud, at old")
-    down.node.process.wait_for_log("refused from up: 'com.acme/older': older: " + refusal(OLDER))
+    down.node.process.wait_for_log("rejected from up: 'com.acme/older': older: " + refusal(OLDER))
     check('one is counted', down.uses() == 1, down.uses())
     for site in (down, up):
         check('it ends well', test.interrupt(site.node.process) == 0, site.node.process.text())
