@@ -37,8 +37,7 @@ read_record(void *userdata, udpai_str record)
         return err;
     udpai_log(
         UDPA_LOG_WARNING, "load",
-        "source '%.*s' is told of load that comes from now on: what it was told before cannot "
-        "be read",
+        "source '%.*s': load is reported from now on: what was reported before cannot be read",
         UDPAI_SHOWN(source));
     return UDPA_OK;
 }
@@ -73,7 +72,7 @@ give_up(udpai_load_told *self, udpa_err err, const udpa_error *why)
 {
     if (!self->is_behind)
         udpai_log(UDPA_LOG_WARNING, "load",
-                  "what servers were told of load is not kept over a restart now: %s",
+                  "load that was reported to servers is not kept over a restart: %s",
                   why ? udpa_error_message(why) : udpa_err_text(err));
     self->is_behind = true;
     if (udpai_journal_rewrite(self->journal, write_nothing, self, NULL) != UDPA_OK)
@@ -102,7 +101,7 @@ static void
 tell_not_had(udpa_err err, const udpa_error *error)
 {
     udpai_log(UDPA_LOG_WARNING, "load",
-              "servers are told of load that comes from now on, and after a restart again: %s",
+              "load is reported to servers from now on, and after a restart again: %s",
               error ? udpa_error_message(error) : udpa_err_text(err));
 }
 

@@ -61,7 +61,7 @@ udpai_signatures_reload(const udpai_reload_target *target,
     if (err != UDPA_OK)
         return err;
     *ret_has_changed = true;
-    udpai_log(UDPA_LOG_INFO, "daemon", "%s: %zu keys sign, and %zu more are trusted from now on",
+    udpai_log(UDPA_LOG_INFO, "daemon", "%s: reloaded, %zu keys sign now, and %zu more are trusted",
               target->config_file, from->n_keys, from->n_trusted);
     return UDPA_OK;
 }

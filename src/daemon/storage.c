@@ -21,8 +21,8 @@ udpai_daemon_storage_open(udpai_durable_engine **ret_engine,
             return err;
     } else {
         udpai_log(UDPA_LOG_INFO, "storage",
-                  "no store.key_file is configured: secrets are kept in memory only, and are not "
-                  "served after a restart before they have come again");
+                  "no store.key_file is configured: secrets are kept in memory only, and are "
+                  "served after a restart only when their source has sent them again");
     }
     const udpai_sqlite_options options = {
         .directory = plan->state_directory,

@@ -77,7 +77,7 @@ refuse(udpai_answers *answers, const char *why, const char *form)
     unsigned n_suppressed;
     if (udpai_log_allow(&answers->refusals, wheel_of(answers)->now_ms, &n_suppressed))
         udpai_log(UDPA_LOG_WARNING, "status",
-                  "a question about %s is not answered: %s%s (%u more such warnings left out)",
+                  "a question about %s is not answered: %s%s (%u more not shown)",
                   answers->config.subject, why, form, n_suppressed);
 }
 

@@ -118,8 +118,8 @@ refuse(udpai_local_demand *wishes, udpai_str type_url, udpai_str text)
     uint64_t now_ms = udpai_endpoint_wheel(wishes->endpoint)->now_ms;
     if (udpai_log_allow(&wishes->refusals, now_ms, &n_suppressed))
         udpai_log(UDPA_LOG_WARNING, "report",
-                  "what is wanted below or of '%.*s' of type %.*s is not noted: there is no memory "
-                  "for it, or %d such wishes are there (%u more such warnings left out)",
+                  "subscriptions of '%.*s' of type %.*s are not reported: out of memory, or there "
+                  "are %d already (%u more not shown)",
                   UDPAI_SHOWN(text), UDPAI_SHOWN(type_url), WISHES_MAX, n_suppressed);
 }
 

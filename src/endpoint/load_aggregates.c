@@ -418,8 +418,7 @@ tell_refused(udpai_load_aggregates *self, const udpa_resource *resource, const u
 {
     unsigned n_suppressed;
     if (udpai_log_allow(&self->refused_log, now_ms(self), &n_suppressed))
-        udpai_log(UDPA_LOG_WARNING, "load",
-                  "what '%s' says is not added up: %s (%u more not shown)",
+        udpai_log(UDPA_LOG_WARNING, "load", "ignored load reported by '%s': %s (%u more not shown)",
                   udpa_resource_name(resource), udpa_error_message(error), n_suppressed);
 }
 

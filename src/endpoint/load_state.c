@@ -69,7 +69,7 @@ static void
 tell_damaged(udpai_str cluster, const udpa_error *error)
 {
     udpai_log(UDPA_LOG_WARNING, "load",
-              "the sum of '%.*s' begins anew: what was kept of it cannot be read: %s",
+              "the aggregate of '%.*s' begins anew: what was kept of it cannot be read: %s",
               UDPAI_SHOWN(cluster), error ? udpa_error_message(error) : "it is damaged");
 }
 
@@ -122,7 +122,7 @@ udpai_load_state_open(udpai_load_state **ret_state, const udpai_load_state_optio
     udpai_load_state_close(self);
     if (err == UDPA_ERR_NOMEM)
         return err;
-    udpai_log(UDPA_LOG_WARNING, "load", "sums of load will begin anew with this node: %s",
+    udpai_log(UDPA_LOG_WARNING, "load", "aggregates of load begin anew with this node: %s",
               error ? udpa_error_message(error) : udpa_err_text(err));
     return UDPA_OK;
 }
@@ -233,7 +233,7 @@ static void
 note_written(udpai_load_state *self, udpa_err err, udpa_error *error)
 {
     if (err != UDPA_OK && !self->is_behind)
-        udpai_log(UDPA_LOG_WARNING, "load", "sums of load are not kept over a restart now: %s",
+        udpai_log(UDPA_LOG_WARNING, "load", "aggregates of load are not kept over a restart: %s",
                   error ? udpa_error_message(error) : udpa_err_text(err));
     self->is_behind = err != UDPA_OK;
 }

@@ -89,7 +89,7 @@ tell(udpai_orca_collector *self, const backend *one, const udpa_error *error)
     unsigned n_suppressed;
     if (udpai_log_allow(&self->log, self->options.wheel->now_ms, &n_suppressed))
         udpai_log(UDPA_LOG_WARNING, "load",
-                  "backend '%.*s' does not say how loaded it is: %s (%u more not shown)",
+                  "backend '%.*s' does not report its load: %s (%u more not shown)",
                   UDPAI_SHOWN(udpai_bytes_view(one->name)),
                   error ? udpa_error_message(error) : "it has ended the stream", n_suppressed);
 }
@@ -541,7 +541,7 @@ take_change(udpai_orca_collector *self, udpai_local_update *update, size_t index
         end(self, change->resource);
     if (err == UDPA_OK)
         return;
-    udpai_log(UDPA_LOG_WARNING, "load", "not taken: %s",
+    udpai_log(UDPA_LOG_WARNING, "load", "rejected: %s",
               error ? udpa_error_message(error) : "out of memory");
     udpai_local_update_refuse(update, index, error);
 }

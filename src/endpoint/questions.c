@@ -148,11 +148,9 @@ refuse(udpai_questions *questions, const char *why)
     unsigned n_suppressed;
     uint64_t now_ms = udpai_endpoint_wheel(questions->endpoint)->now_ms;
     if (udpai_log_allow(&questions->refusals, now_ms, &n_suppressed))
-        udpai_log(
-            UDPA_LOG_WARNING, "status",
-            "a question about acknowledgements is not answered: %s (%u more such warnings left "
-            "out)",
-            why, n_suppressed);
+        udpai_log(UDPA_LOG_WARNING, "status",
+                  "a question about acknowledgements is not answered: %s (%u more not shown)", why,
+                  n_suppressed);
 }
 
 static udpa_err

@@ -62,7 +62,7 @@ warn(udpai_topic *topic,
         "'%.*s' and '%.*s' are both the variant of '%.*s' for the same clients, such as those "
         "with %zu dynamic parameters%s%.*s%s%.*s: they are sent the one that names more keys, "
         "or else has the lower name; let the constraints of each exclude those of the others "
-        "(%u more such warnings left out)",
+        "(%u more not shown)",
         UDPAI_SHOWN(first), UDPAI_SHOWN(second), UDPAI_SHOWN(name), whom->n, whom->n ? ", " : "",
         UDPAI_SHOWN(example.key), whom->n ? "=" : "", UDPAI_SHOWN(example.value), n_suppressed);
 }

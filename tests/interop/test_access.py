@@ -111,7 +111,7 @@ def body(test):
     test.config['acl']['rules'][2]['actions'].remove('SUBSCRIBE')
     write(test, peers)
     peers.node.process.send_signal(signal.SIGHUP)
-    peers.node.wait_for_log('3 rules hold from now on')
+    peers.node.wait_for_log('3 rules are effective now')
     status, said = peers('shop-1', 'get', 'cluster', 'bank.acme/vault', '-o', 'name')
     interop.check(f'other rules hold after SIGHUP\n{said}', status == 0)
     status, said = peers('auditor', 'get', 'cluster', 'bank.acme/vault')

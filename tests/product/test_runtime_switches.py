@@ -69,7 +69,7 @@ def test_dry_run(test):
     rules[0]['name'] = 'others'
     config.write_text(json.dumps({'node': {'id': 'rules', 'cluster': 'mine'},
                                   'acl': {'rules': rules}}))
-    wait_for('other rules', lambda: 'hold from now on, in a dry run' in peer.text())
+    wait_for('other rules', lambda: 'are effective now, in a dry run' in peer.text())
     check('rules that are read meanwhile are in a dry run, too', peer.apply('local/a')[0] == 0)
     peer.set(udpa__acl__dry_run='perhaps')
     check('what is neither true nor false is told', peer.count(

@@ -250,10 +250,10 @@ class Pair:
     def trust(self, *keys):
         """The edge sees by itself that its file has changed."""
         self.edge_config['signatures']['trusted'] = trusted(*keys)
-        n = self.edge.text().count('are trusted from now on')
+        n = self.edge.text().count('more are trusted')
         write(self.test, 'edge', self.edge_config)
         wait_for('the edge has read its keys', lambda: self.edge.text().count(
-            'are trusted from now on') > n)
+            'more are trusted') > n)
 
     def end(self):
         for process in (self.edge, self.signer):

@@ -84,7 +84,7 @@ warn(udpai_http *http, const udpai_http_route *route, const char *how, const udp
     unsigned n_suppressed;
     if (udpai_log_allow(&http->failures, udpai_monotonic_ms(), &n_suppressed))
         udpai_log(UDPA_LOG_WARNING, UDPAI_LOG_HTTP,
-                  "%s cannot be answered%s: %s (%u more such warnings left out)", route->path, how,
+                  "%s cannot be answered%s: %s (%u more not shown)", route->path, how,
                   udpa_error_message(error), n_suppressed);
 }
 
