@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "cli/client.h"
 #include "cli/table.h"
-#include "transport/http/asker.h"
+#include "transport/http/curl_client.h"
 
 #define ANSWER_MAX ((size_t)256 << 20)
 #define WORDS_MAX 1000

@@ -56,7 +56,7 @@ typedef struct udpai_plan_dialled {
     const char *name;
     const Udpa__Config__V1__ClientTls *tls;
     udpai_grpc_target *target; /* the plan has it */
-    udpai_asker *asker;        /* the target's, of kind rest; NULL: it is dialled by gRPC */
+    udpai_http_client *client; /* the target's, of kind rest; NULL: it is dialled by gRPC */
 } udpai_plan_dialled;
 
 /* A layer of the runtime that a resource brings. */

@@ -85,11 +85,11 @@ udpa_err udpai_plan_client(udpai_plan *plan,
                            const Udpa__Config__V1__XdsClient *client,
                            udpa_bytes **ret_node);
 
-/* section_source_rest.c: of kind rest. The asker is the target's. */
+/* section_source_rest.c: of kind rest. The client is the target's. */
 udpa_err udpai_plan_polled_target(udpai_plan *plan,
                                   const Udpa__Config__V1__RestSource *from,
                                   udpai_grpc_target **ret_target,
-                                  udpai_asker **ret_asker,
+                                  udpai_http_client **ret_client,
                                   udpa_error **ret_error);
 udpa_err udpai_plan_polled_source(udpai_plan *plan,
                                   const Udpa__Config__V1__RestSource *from,

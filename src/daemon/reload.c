@@ -10,7 +10,7 @@
 #include "daemon/restart_needed.h"
 #include "daemon/signatures_reload.h"
 #include "loop/clock.h"
-#include "transport/http/asker.h"
+#include "transport/http/curl_client.h"
 
 #define LOG "daemon"
 #define BOOTSTRAP_GROUP 0
@@ -46,8 +46,8 @@ replace_dialled(void *userdata, size_t index, const udpai_tls_files *files, udpa
 {
     const udpai_reload *self = userdata;
     const udpai_plan_dialled *dialled = &self->env.plan->dialled.items[index];
-    return dialled->asker ? udpai_http_asker_replace_tls(dialled->asker, files, ret_error)
-                          : udpai_grpc_target_replace_tls(dialled->target, files, ret_error);
+    return dialled->client ? udpai_curl_client_replace_tls(dialled->client, files, ret_error)
+                           : udpai_grpc_target_replace_tls(dialled->target, files, ret_error);
 }
 
 /* Sources that come by resources: the credential lasts, they need not. */

@@ -10,7 +10,7 @@
 #include "daemon/plan_internal.h"
 #include "daemon/sections.h"
 #include "endpoint/exposure.h"
-#include "transport/http/asker.h"
+#include "transport/http/curl_client.h"
 
 #define DEFAULT_MAX 64
 #define SOURCES_MAX 1024
@@ -62,7 +62,7 @@ struct reached {
     char *name;
     const credential_message *credential; /* NULL: none */
     void *target;                         /* a reference */
-    udpai_asker *asker;                   /* of kind rest: the target's */
+    udpai_http_client *client;            /* of kind rest: the target's */
 };
 
 struct udpai_plan_delivery {
@@ -162,7 +162,7 @@ make_rest(udpai_plan *plan,
     udpai_grpc_target *target = NULL;
     size_t n_owned = plan->owned.n;
     rest.tls = tls;
-    udpa_err err = udpai_plan_polled_target(plan, &rest, &target, &reached->asker, ret_error);
+    udpa_err err = udpai_plan_polled_target(plan, &rest, &target, &reached->client, ret_error);
     while (plan->owned.n > n_owned)
         udpai_free(plan->owned.items[--plan->owned.n]);
     reached->target = target;
@@ -290,8 +290,8 @@ udpai_dynamic_sources_replace_tls(const udpai_plan *plan,
         const struct reached *reached = &self->items.items[i];
         if (reached->credential != credential)
             continue;
-        err = reached->asker ? udpai_http_asker_replace_tls(reached->asker, files, ret_error)
-                             : udpai_grpc_target_replace_tls(reached->target, files, ret_error);
+        err = reached->client ? udpai_curl_client_replace_tls(reached->client, files, ret_error)
+                              : udpai_grpc_target_replace_tls(reached->target, files, ret_error);
     }
     return err;
 }

@@ -3,7 +3,7 @@
 #include "daemon/certificates.h"
 #include "daemon/plan_internal.h"
 #include "daemon/sections.h"
-#include "transport/http/asker.h"
+#include "transport/http/curl_client.h"
 #include "transport/http/json_codec.h"
 #include "xds/upstream.h"
 
@@ -32,7 +32,7 @@ const udpai_section udpai_section_rest_source = {UDPAI_SECTION(rest_source, fiel
 typedef struct parts {
     udpai_upstream *upstream;
     udpai_polled_server *server;
-    udpai_asker *asker;
+    udpai_http_client *client;
 } parts;
 
 static void
@@ -40,8 +40,8 @@ parts_done(parts *self)
 {
     udpai_upstream_free(self->upstream);
     udpai_polled_server_free(self->server);
-    if (self->asker)
-        self->asker->ops->free(self->asker);
+    if (self->client)
+        self->client->ops->free(self->client);
 }
 
 static udpa_err
@@ -71,20 +71,20 @@ make_protocol(udpai_plan *plan, const rest_message *from, parts *to)
 }
 
 static udpa_err
-make_asker(const udpai_plan *plan, const rest_message *from, parts *to, udpa_error **ret_error)
+make_client(const udpai_plan *plan, const rest_message *from, parts *to, udpa_error **ret_error)
 {
     const Udpa__Config__V1__ClientTls *tls = from->tls;
     udpai_tls_files files = {0};
     udpa_err err = tls ? udpai_certificates_read_client(tls, &files, ret_error) : UDPA_OK;
     if (err != UDPA_OK)
         return err;
-    const udpai_http_asker_options options = {
+    const udpai_curl_client_options options = {
         .address = from->address,
         .tls = tls ? &files : NULL,
         .server_name = tls ? tls->server_name : NULL,
         .codec = udpai_json_codec_of(plan->schema),
     };
-    err = udpai_http_asker_new(&to->asker, &options, ret_error);
+    err = udpai_curl_client_new(&to->client, &options, ret_error);
     udpai_tls_files_done(&files);
     return err;
 }
@@ -93,13 +93,13 @@ udpa_err
 udpai_plan_polled_target(udpai_plan *plan,
                          const rest_message *from,
                          udpai_grpc_target **ret_target,
-                         udpai_asker **ret_asker,
+                         udpai_http_client **ret_client,
                          udpa_error **ret_error)
 {
     parts made = {0};
     udpa_err err = make_protocol(plan, from, &made);
     if (err == UDPA_OK)
-        err = make_asker(plan, from, &made, ret_error);
+        err = make_client(plan, from, &made, ret_error);
     if (err != UDPA_OK) {
         parts_done(&made);
         return err;
@@ -108,10 +108,10 @@ udpai_plan_polled_target(udpai_plan *plan,
         .address = from->address,
         .method = {"", udpai_upstream_session_new, made.upstream},
         .release_context = udpai_upstream_drop,
-        .asker = made.asker,
+        .client = made.client,
         .server = made.server,
     };
-    *ret_asker = made.asker;
+    *ret_client = made.client;
     return udpai_grpc_target_new(ret_target, &how, ret_error);
 }
 
@@ -122,17 +122,17 @@ udpai_plan_polled_source(udpai_plan *plan,
                          udpa_error **ret_error)
 {
     udpai_grpc_target *target = NULL;
-    udpai_asker *asker = NULL;
+    udpai_http_client *client = NULL;
     source->kind = UDPAI_SOURCE_REST;
     if (!udpai_vector_reserve(&plan->dialled, 1))
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     source->address = udpai_str_from(from->address);
     if (from->audience != UDPA__CONFIG__V1__XDS_SOURCE__AUDIENCE__SHARED)
         source->target_for = udpai_plan_target_for_clients;
-    udpa_err err = udpai_plan_polled_target(plan, from, &target, &asker, ret_error);
+    udpa_err err = udpai_plan_polled_target(plan, from, &target, &client, ret_error);
     source->target = target;
     if (err == UDPA_OK && from->tls)
         plan->dialled.items[plan->dialled.n++] =
-            (udpai_plan_dialled){"source", source->name.data, from->tls, target, asker};
+            (udpai_plan_dialled){"source", source->name.data, from->tls, target, client};
     return err;
 }

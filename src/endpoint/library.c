@@ -237,8 +237,8 @@ choose_method(const struct plan *plan,
         err = make_upstream(source, udpai_bytes_view(node), options);
     if (err != UDPA_OK) {
         udpai_polled_server_free(options->server);
-        if (options->asker)
-            options->asker->ops->free(options->asker);
+        if (options->client)
+            options->client->ops->free(options->client);
     }
     return udpai_fail_code(ret_error, err);
 }

@@ -4,7 +4,7 @@
 #include "endpoint/polled.h"
 
 #include "base/alloc.h"
-#include "transport/http/asker.h"
+#include "transport/http/curl_client.h"
 
 #define LONGEST_MS (3600 * 1000)
 
@@ -85,23 +85,23 @@ release(void *userdata)
 }
 
 static udpa_err
-make_asker(const udpa_source *source,
-           const udpai_tls_files *files,
-           udpai_asker **ret_asker,
-           udpa_error **ret_error)
+make_client(const udpa_source *source,
+            const udpai_tls_files *files,
+            udpai_http_client **ret_client,
+            udpa_error **ret_error)
 {
     const udpa_rest_server *rest = source->rest;
     codec *made = udpai_alloc(sizeof(*made));
     if (!made)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     *made = (codec){rest->to_json, rest->to_bytes, rest->userdata};
-    const udpai_http_asker_options options = {
+    const udpai_curl_client_options options = {
         .address = source->address,
         .tls = source->tls ? files : NULL,
         .server_name = source->tls ? source->tls->server_name : NULL,
         .codec = {to_json, to_bytes, release, made},
     };
-    return udpai_http_asker_new(ret_asker, &options, ret_error);
+    return udpai_curl_client_new(ret_client, &options, ret_error);
 }
 
 udpa_err
@@ -116,7 +116,7 @@ udpai_rest_server_make(const udpa_source *source,
         .refresh_ms = source->rest->refresh_delay_ms,
         .timeout_ms = source->rest->request_timeout_ms,
     });
-    udpa_err err = server ? make_asker(source, files, &options->asker, ret_error)
+    udpa_err err = server ? make_client(source, files, &options->client, ret_error)
                           : udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     if (err == UDPA_OK)
         options->server = server;

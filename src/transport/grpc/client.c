@@ -149,7 +149,7 @@ begin_call(udpai_stream *stream)
 static bool
 dial(udpai_stream_thread *thread, udpai_order *order, udpai_report *report)
 {
-    if (udpai_grpc_target_asker(order->target))
+    if (udpai_grpc_target_http_client(order->target))
         return udpai_polled_dial(thread, order, report);
     udpai_dialled *dialled = make_dialled(order);
     udpai_stream *stream = dialled ? udpai_stream_new(thread, NULL) : NULL;

@@ -326,7 +326,7 @@ void udpai_grpc_target_try_less(udpai_grpc_target *target);
 const char *udpai_grpc_target_address(const udpai_grpc_target *target);
 udpai_trust *udpai_grpc_target_trust(const udpai_grpc_target *target);
 /* Of a server that is polled; NULL: it is none. */
-udpai_asker *udpai_grpc_target_asker(const udpai_grpc_target *target);
+udpai_http_client *udpai_grpc_target_http_client(const udpai_grpc_target *target);
 
 /* One listener's use of its certificate. */
 typedef struct udpai_tls_user {

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sessions on the stream thread whose stream is no call of gRPC, but a server of REST that is asked
  * again and again: to the hub, a stream that was dialled like any other. Somebody else's thread
- * asks (transport/asker.h); what there is to ask, and when, udpai_polling knows. What the hub must
- * not hear before its call has returned waits in due_polled, as with bridged streams. */
+ * asks (transport/http_client.h); what there is to ask, and when, udpai_polling knows. What the hub
+ * must not hear before its call has returned waits in due_polled, as with bridged streams. */
 #include <sys/random.h>
 
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "transport/grpc/grpc_internal.h"
 
-typedef struct polled_inquiry {
-    udpai_inquiry base; /* first */
+typedef struct polled_request {
+    udpai_http_request base; /* first */
     udpai_polled *polled;
     udpai_request request; /* to the stream thread: it is over */
     size_t index;          /* of its type */
-} polled_inquiry;
+} polled_request;
 
 struct udpai_polled {
     udpai_stream_thread *thread;
@@ -24,9 +24,9 @@ struct udpai_polled {
     udpai_report *report; /* of a failure to connect; made in time */
     udpai_session *session;
     udpai_polling *polling;
-    polled_inquiry *probe; /* is somebody there? NULL: it is known, or not any more */
-    polled_inquiry *inquiries[UDPAI_XDS_POLLS]; /* under way */
-    size_t n_inquiries;                         /* the probe, too */
+    polled_request *probe; /* is somebody there? NULL: it is known, or not any more */
+    polled_request *requests[UDPAI_XDS_POLLS]; /* under way */
+    size_t n_requests;                         /* the probe, too */
     bool is_written, is_finished, has_no_memory;
     udpa_error *status; /* with which it was finished */
     uint64_t random;
@@ -46,80 +46,80 @@ make_due(udpai_polled *self)
         udpai_list_append(&self->thread->due_polled, &self->in_due);
 }
 
-static udpai_asker *
-asker_of(const udpai_polled *self)
+static udpai_http_client *
+client_of(const udpai_polled *self)
 {
-    return udpai_grpc_target_asker(self->target);
+    return udpai_grpc_target_http_client(self->target);
 }
 
-/* ---- inquiries ---- */
+/* ---- requests ---- */
 
 static void
-free_inquiry(polled_inquiry *inquiry)
+free_request(polled_request *http_request)
 {
-    udpa_bytes_unref(inquiry->base.message);
-    udpa_bytes_unref(inquiry->base.answer);
-    udpa_error_unref(inquiry->base.error);
-    udpai_identity_unref(inquiry->base.identity);
-    udpai_free(inquiry);
+    udpa_bytes_unref(http_request->base.message);
+    udpa_bytes_unref(http_request->base.answer);
+    udpa_error_unref(http_request->base.error);
+    udpai_identity_unref(http_request->base.identity);
+    udpai_free(http_request);
 }
 
 static void run_over(udpai_request *request);
 
-/* On the asker's thread. The stream thread does not end while one is under way. */
+/* On the client's thread. The stream thread does not end while one is under way. */
 static void
-on_over(udpai_inquiry *base)
+on_over(udpai_http_request *base)
 {
-    polled_inquiry *inquiry = (polled_inquiry *)base;
-    (void)udpai_thread_request(inquiry->polled->thread, &inquiry->request, run_over);
+    polled_request *http_request = (polled_request *)base;
+    (void)udpai_thread_request(http_request->polled->thread, &http_request->request, run_over);
 }
 
 /* NULL: it could not be begun. */
-static polled_inquiry *
-begin_inquiry(udpai_polled *self, const udpai_question *question, udpa_error **ret_error)
+static polled_request *
+begin_request(udpai_polled *self, const udpai_question *question, udpa_error **ret_error)
 {
     const udpai_stream_thread *thread = self->thread;
     const udpai_polled_server *server = udpai_grpc_target_server(self->target);
-    polled_inquiry *inquiry = udpai_alloc(sizeof(*inquiry));
-    if (!inquiry) {
+    polled_request *http_request = udpai_alloc(sizeof(*http_request));
+    if (!http_request) {
         udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
         return NULL;
     }
-    udpai_list_init(&inquiry->base.node);
-    atomic_init(&inquiry->base.is_cancelled, false);
-    inquiry->base.over = on_over;
-    inquiry->base.max_bytes = thread->limits.max_source_message_bytes;
-    inquiry->base.timeout_ms =
+    udpai_list_init(&http_request->base.node);
+    atomic_init(&http_request->base.is_cancelled, false);
+    http_request->base.over = on_over;
+    http_request->base.max_bytes = thread->limits.max_source_message_bytes;
+    http_request->base.timeout_ms =
         question ? udpai_polled_server_options(server)->timeout_ms : thread->timing.dial_timeout_ms;
-    inquiry->polled = self;
+    http_request->polled = self;
     if (question) {
-        inquiry->base.path = question->path;
-        inquiry->base.message = udpa_bytes_ref(question->message);
-        inquiry->index = question->index;
+        http_request->base.path = question->path;
+        http_request->base.message = udpa_bytes_ref(question->message);
+        http_request->index = question->index;
     }
-    udpai_asker *asker = asker_of(self);
-    if (asker->ops->begin(asker, &inquiry->base, ret_error) != UDPA_OK) {
-        free_inquiry(inquiry);
+    udpai_http_client *client = client_of(self);
+    if (client->ops->begin(client, &http_request->base, ret_error) != UDPA_OK) {
+        free_request(http_request);
         return NULL;
     }
-    self->n_inquiries++;
-    return inquiry;
+    self->n_requests++;
+    return http_request;
 }
 
 static void
-cancel_inquiry(const udpai_polled *self, polled_inquiry *inquiry)
+cancel_request(const udpai_polled *self, polled_request *http_request)
 {
-    udpai_asker *asker = asker_of(self);
-    if (inquiry)
-        asker->ops->cancel(asker, &inquiry->base);
+    udpai_http_client *client = client_of(self);
+    if (http_request)
+        client->ops->cancel(client, &http_request->base);
 }
 
 static void
 cancel_all(const udpai_polled *self)
 {
-    cancel_inquiry(self, self->probe);
+    cancel_request(self, self->probe);
     for (size_t i = 0; i < UDPAI_XDS_POLLS; i++)
-        cancel_inquiry(self, self->inquiries[i]);
+        cancel_request(self, self->requests[i]);
 }
 
 /* ---- what polling asks of it ---- */
@@ -128,10 +128,10 @@ static udpa_err
 on_ask(void *userdata, const udpai_question *question)
 {
     udpai_polled *self = userdata;
-    polled_inquiry *inquiry = begin_inquiry(self, question, NULL);
-    if (!inquiry)
+    polled_request *http_request = begin_request(self, question, NULL);
+    if (!http_request)
         return UDPA_ERR_NOMEM;
-    self->inquiries[question->index] = inquiry;
+    self->requests[question->index] = http_request;
     return UDPA_OK;
 }
 
@@ -139,7 +139,7 @@ static void
 on_cancel(void *userdata, size_t index)
 {
     const udpai_polled *self = userdata;
-    cancel_inquiry(self, self->inquiries[index]);
+    cancel_request(self, self->requests[index]);
 }
 
 static void
@@ -258,7 +258,7 @@ udpai_polled_settle(udpai_stream_thread *thread)
         udpai_polled *self = UDPAI_LIST_ENTRY(at, udpai_polled, in_due);
         bool is_written = self->is_written;
         self->is_written = false;
-        if (self->is_finished && self->n_inquiries == 0)
+        if (self->is_finished && self->n_requests == 0)
             end(self);
         else if (self->has_no_memory && !self->is_finished)
             udpai_session_finish(self->session, udpa_error_new(UDPA_ERR_NOMEM, NULL, "%s",
@@ -305,42 +305,42 @@ open_session(udpai_polled *self, udpai_identity *identity)
 }
 
 static void
-take_answer(udpai_polled *self, const polled_inquiry *inquiry)
+take_answer(udpai_polled *self, const polled_request *http_request)
 {
-    const udpa_error *error = inquiry->base.error;
+    const udpa_error *error = http_request->base.error;
     bool is_cancelled = error && udpa_error_code(error) == UDPA_ERR_CANCELLED;
     const udpai_answer answer = {
-        .outcome = error                  ? UDPAI_ANSWER_FAILED
-                   : inquiry->base.answer ? UDPAI_ANSWER_NEW
-                                          : UDPAI_ANSWER_SAME,
-        .response =
-            inquiry->base.answer ? udpai_bytes_view(inquiry->base.answer) : (udpai_str){"", 0},
-        .is_held = inquiry->base.is_held,
+        .outcome = error                       ? UDPAI_ANSWER_FAILED
+                   : http_request->base.answer ? UDPAI_ANSWER_NEW
+                                               : UDPAI_ANSWER_SAME,
+        .response = http_request->base.answer ? udpai_bytes_view(http_request->base.answer)
+                                              : (udpai_str){"", 0},
+        .is_held = http_request->base.is_held,
         .error = is_cancelled ? NULL : error,
     };
-    udpai_polling_answered(self->polling, inquiry->index, &answer);
+    udpai_polling_answered(self->polling, http_request->index, &answer);
 }
 
 static void
 run_over(udpai_request *request)
 {
-    polled_inquiry *inquiry = UDPAI_CONTAINER_OF(request, polled_inquiry, request);
-    udpai_polled *self = inquiry->polled;
-    bool is_probe = inquiry == self->probe;
-    self->n_inquiries--;
+    polled_request *http_request = UDPAI_CONTAINER_OF(request, polled_request, request);
+    udpai_polled *self = http_request->polled;
+    bool is_probe = http_request == self->probe;
+    self->n_requests--;
     if (is_probe)
         self->probe = NULL;
     else
-        self->inquiries[inquiry->index] = NULL;
+        self->requests[http_request->index] = NULL;
     if (self->is_finished)
         make_due(self);
     else if (!is_probe)
-        take_answer(self, inquiry);
-    else if (inquiry->base.error)
-        give_up(self, udpa_error_ref(inquiry->base.error));
+        take_answer(self, http_request);
+    else if (http_request->base.error)
+        give_up(self, udpa_error_ref(http_request->base.error));
     else
-        open_session(self, inquiry->base.identity);
-    free_inquiry(inquiry);
+        open_session(self, http_request->base.identity);
+    free_request(http_request);
 }
 
 /* ---- dialling ---- */
@@ -384,7 +384,7 @@ udpai_polled_dial(udpai_stream_thread *thread, const udpai_order *order, udpai_r
         return false;
     self->report = report;
     udpai_list_append(&thread->polled, &self->node);
-    self->probe = begin_inquiry(self, NULL, &error);
+    self->probe = begin_request(self, NULL, &error);
     if (!self->probe)
         give_up(self, error);
     return true;

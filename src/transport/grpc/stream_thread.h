@@ -12,7 +12,7 @@
 
 #include "base/vector.h"
 #include "session/hub.h"
-#include "transport/asker.h"
+#include "transport/http_client.h"
 #include "transport/tls_files.h"
 #include "transport/trust.h"
 #include "xds/polling.h"
@@ -94,7 +94,7 @@ typedef struct udpai_grpc_target_options {
     udpai_keepalive keepalive;
     /* Not NULL: no stream of gRPC is opened, but the server is asked by this again and again. Both
      * are consumed, also if no target can be made. */
-    udpai_asker *asker;
+    udpai_http_client *client;
     udpai_polled_server *server;
 } udpai_grpc_target_options;
 

@@ -13,7 +13,7 @@
 
 struct udpai_grpc_target {
     atomic_uint refs;
-    udpai_grpc_target *base; /* whose address, name, credentials and asker it has; NULL: its own */
+    udpai_grpc_target *base; /* whose address, name, credentials and client it has; NULL: its own */
     char *address;
     char *server_name;  /* NULL: the host of the address */
     udpai_trust *trust; /* who may vouch for it; NULL: plaintext, or it is polled; its own */
@@ -23,7 +23,7 @@ struct udpai_grpc_target {
     void (*release_context)(void *context);
     atomic_uint_fast64_t interval_ms; /* of trying; its own */
     uint64_t timeout_ms;
-    udpai_asker *asker; /* NULL: it is dialled by gRPC */
+    udpai_http_client *client; /* NULL: it is dialled by gRPC */
     udpai_polled_server *server;
 };
 
@@ -140,10 +140,10 @@ release_context(const udpai_grpc_method *method, void (*release)(void *context))
 }
 
 static void
-free_polled(udpai_asker *asker, udpai_polled_server *server)
+free_polled(udpai_http_client *client, udpai_polled_server *server)
 {
-    if (asker)
-        asker->ops->free(asker);
+    if (client)
+        client->ops->free(client);
     udpai_polled_server_free(server);
 }
 
@@ -156,7 +156,7 @@ udpai_grpc_target_new(udpai_grpc_target **ret_target,
     udpai_grpc_target *target = err == UDPA_OK ? udpai_alloc(sizeof(*target)) : NULL;
     if (!target) {
         release_context(&options->method, options->release_context);
-        free_polled(options->asker, options->server);
+        free_polled(options->client, options->server);
         return err == UDPA_OK ? udpai_fail_code(ret_error, UDPA_ERR_NOMEM) : err;
     }
     grpc_init(); /* until the last reference is dropped */
@@ -168,10 +168,10 @@ udpai_grpc_target_new(udpai_grpc_target **ret_target,
     atomic_init(&target->interval_ms,
                 keepalive->interval_ms ? keepalive->interval_ms : UDPAI_KEEPALIVE_MS);
     target->timeout_ms = keepalive->timeout_ms ? keepalive->timeout_ms : UDPAI_KEEPALIVE_TIMEOUT_MS;
-    target->asker = options->asker;
+    target->client = options->client;
     target->server = options->server;
     err = copy_texts(target, options);
-    if (err == UDPA_OK && !target->asker)
+    if (err == UDPA_OK && !target->client)
         err = make_credentials(target, options->tls, ret_error);
     if (err != UDPA_OK) {
         udpai_grpc_target_unref(target);
@@ -199,7 +199,7 @@ udpai_grpc_target_with(udpai_grpc_target *base, void *context, udpai_polled_serv
         .method = base->method,
         .release_context = base->release_context,
         .timeout_ms = base->timeout_ms,
-        .asker = base->asker,
+        .client = base->client,
         .server = server,
     };
     target->method.context = context;
@@ -214,7 +214,7 @@ free_own(udpai_grpc_target *target)
         grpc_channel_credentials_release(target->credentials);
     udpai_trust_unref(target->trust);
     pthread_mutex_destroy(&target->mutex);
-    free_polled(target->asker, target->server);
+    free_polled(target->client, target->server);
     udpai_free(target->address);
     udpai_free(target->server_name);
 }
@@ -274,10 +274,10 @@ udpai_grpc_target_address(const udpai_grpc_target *target)
     return target->address;
 }
 
-udpai_asker *
-udpai_grpc_target_asker(const udpai_grpc_target *target)
+udpai_http_client *
+udpai_grpc_target_http_client(const udpai_grpc_target *target)
 {
-    return target->asker;
+    return target->client;
 }
 
 udpai_polled_server *

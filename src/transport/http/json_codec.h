@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The codec of askers, by the schema of a program that has one. */
+/* The codec of clients, by the schema of a program that has one. */
 #ifndef UDPAI_HTTP_JSON_CODEC_H
 #define UDPAI_HTTP_JSON_CODEC_H
 
 #include "codec/schema.h"
-#include "transport/http/asker.h"
+#include "transport/http/curl_client.h"
 
 /* Takes a reference. */
 udpai_json_codec udpai_json_codec_of(udpai_schema *schema);

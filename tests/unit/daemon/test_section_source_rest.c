@@ -101,7 +101,7 @@ it_is_polled_by_an_asker(void **state)
     assert_int_equal(node->sources[0].kind, UDPAI_SOURCE_REST);
     assert_str(node->sources[0].address, "a:1");
     const udpai_grpc_target *target = node->sources[0].target;
-    assert_non_null(udpai_grpc_target_asker(target));
+    assert_non_null(udpai_grpc_target_http_client(target));
     const udpai_polling_options *options =
         udpai_polled_server_options(udpai_grpc_target_server(target));
     assert_int_equal(options->refresh_ms, 500);

@@ -7,7 +7,7 @@
 #include "base/bytes.h"
 #include "model/types.h"
 #include "tests/harness/wire.h"
-#include "transport/asker.h"
+#include "transport/http_client.h"
 #include "xds/upstream.h"
 
 #define LINK 7
@@ -15,7 +15,7 @@
 
 /* Keeps what it is asked until the test answers; what is cancelled it ends itself. */
 typedef struct fake_asker {
-    udpai_asker base; /* first */
+    udpai_http_client base; /* first */
     pthread_mutex_t mutex;
     pthread_cond_t cond;
     udpai_list asked;
@@ -25,40 +25,40 @@ typedef struct fake_asker {
 
 typedef struct polled_bed {
     test_bed bed;
-    fake_asker *asker;
+    fake_asker *client;
     uint64_t session;
     unsigned n_freed;
 } polled_bed;
 
 static udpa_err
-on_begin(udpai_asker *base, udpai_inquiry *inquiry, udpa_error **ret_error)
+on_begin(udpai_http_client *base, udpai_http_request *request, udpa_error **ret_error)
 {
     fake_asker *self = (fake_asker *)base;
     if (self->is_broken)
         return udpai_fail(ret_error, UDPA_ERR_IO, "no thread");
     pthread_mutex_lock(&self->mutex);
-    udpai_list_append(&self->asked, &inquiry->node);
+    udpai_list_append(&self->asked, &request->node);
     pthread_cond_broadcast(&self->cond);
     pthread_mutex_unlock(&self->mutex);
     return UDPA_OK;
 }
 
 static void
-on_cancel(udpai_asker *base, udpai_inquiry *inquiry)
+on_cancel(udpai_http_client *base, udpai_http_request *request)
 {
     fake_asker *self = (fake_asker *)base;
     pthread_mutex_lock(&self->mutex);
-    bool is_here = udpai_list_linked(&inquiry->node);
-    udpai_list_remove(&inquiry->node);
+    bool is_here = udpai_list_linked(&request->node);
+    udpai_list_remove(&request->node);
     pthread_mutex_unlock(&self->mutex);
     if (!is_here) /* the test has it, and answers */
         return;
-    inquiry->error = udpa_error_new(UDPA_ERR_CANCELLED, NULL, "nobody waits");
-    inquiry->over(inquiry);
+    request->error = udpa_error_new(UDPA_ERR_CANCELLED, NULL, "nobody waits");
+    request->over(request);
 }
 
 static void
-on_free(udpai_asker *base)
+on_free(udpai_http_client *base)
 {
     fake_asker *self = (fake_asker *)base;
     assert_true(udpai_list_empty(&self->asked));
@@ -68,7 +68,7 @@ on_free(udpai_asker *base)
     udpai_free(self);
 }
 
-static const udpai_asker_ops ops = {on_begin, on_cancel, on_free};
+static const udpai_http_client_ops ops = {on_begin, on_cancel, on_free};
 
 static fake_asker *
 make_asker(unsigned *n_freed)
@@ -117,41 +117,41 @@ dial(polled_bed *self, bool is_broken)
                                                 .name_space = UDPAI_STR("com.acme"),
                                                 .authority = UDPAI_STR("legacy"),
                                             }));
-    self->asker = make_asker(&self->n_freed);
-    self->asker->is_broken = is_broken;
+    self->client = make_asker(&self->n_freed);
+    self->client->is_broken = is_broken;
     const udpai_grpc_target_options options = {
         .address = "control.test:80",
         .method = {"", udpai_upstream_session_new, upstream},
         .release_context = udpai_upstream_drop,
-        .asker = &self->asker->base,
+        .client = &self->client->base,
         .server = server,
     };
     bed_dial(&self->bed, LINK, &options);
 }
 
 /* What is asked next. */
-static udpai_inquiry *
+static udpai_http_request *
 next_inquiry(polled_bed *self)
 {
-    fake_asker *asker = self->asker;
+    fake_asker *client = self->client;
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += BED_PATIENCE_S;
-    pthread_mutex_lock(&asker->mutex);
+    pthread_mutex_lock(&client->mutex);
     int result = 0;
-    while (udpai_list_empty(&asker->asked) && result == 0)
-        result = pthread_cond_timedwait(&asker->cond, &asker->mutex, &until);
-    udpai_list *at = udpai_list_pop(&asker->asked);
-    pthread_mutex_unlock(&asker->mutex);
+    while (udpai_list_empty(&client->asked) && result == 0)
+        result = pthread_cond_timedwait(&client->cond, &client->mutex, &until);
+    udpai_list *at = udpai_list_pop(&client->asked);
+    pthread_mutex_unlock(&client->mutex);
     assert_non_null(at);
-    return UDPAI_LIST_ENTRY(at, udpai_inquiry, node);
+    return UDPAI_LIST_ENTRY(at, udpai_http_request, node);
 }
 
 static void
 connect(polled_bed *self)
 {
     dial(self, false);
-    udpai_inquiry *probe = next_inquiry(self);
+    udpai_http_request *probe = next_inquiry(self);
     assert_null(probe->path);
     assert_null(probe->message);
     probe->over(probe);
@@ -174,12 +174,12 @@ ask_for_all(polled_bed *self)
 }
 
 static void
-answer_with_cluster(udpai_inquiry *inquiry, const char *version)
+answer_with_cluster(udpai_http_request *request, const char *version)
 {
     udpai_str cluster = W_MESSAGE(2, W_TEXT(1, CLUSTER), W_MESSAGE(2, W_TEXT(1, "a")));
     udpai_str response = W_JOIN(W_TEXT(1, version), cluster);
-    assert_ok(udpa_bytes_new(&inquiry->answer, response.data, response.len));
-    inquiry->over(inquiry);
+    assert_ok(udpa_bytes_new(&request->answer, response.data, response.len));
+    request->over(request);
 }
 
 static void
@@ -201,7 +201,7 @@ server_that_is_not_there_is_told(void **state)
 {
     polled_bed *self = *state;
     dial(self, false);
-    udpai_inquiry *probe = next_inquiry(self);
+    udpai_http_request *probe = next_inquiry(self);
     probe->error = udpa_error_new(UDPA_ERR_UNAVAILABLE, NULL, "nobody there");
     probe->over(probe);
     expect_closed(self, UDPA_ERR_UNAVAILABLE, "nobody there");
@@ -221,11 +221,11 @@ answers_are_the_session_s_and_are_judged(void **state)
     polled_bed *self = *state;
     connect(self);
     ask_for_all(self);
-    udpai_inquiry *inquiry = next_inquiry(self);
-    assert_string_equal(inquiry->path, "/v3/discovery:clusters");
-    assert_int_equal(inquiry->timeout_ms, 4321);
-    assert_int_equal(inquiry->max_bytes, UDPAI_MAX_SOURCE_MESSAGE_BYTES);
-    answer_with_cluster(inquiry, "v1");
+    udpai_http_request *request = next_inquiry(self);
+    assert_string_equal(request->path, "/v3/discovery:clusters");
+    assert_int_equal(request->timeout_ms, 4321);
+    assert_int_equal(request->max_bytes, UDPAI_MAX_SOURCE_MESSAGE_BYTES);
+    answer_with_cluster(request, "v1");
     udpai_report_free(bed_report(&self->bed, UDPAI_REPORT_ALIVE));
     udpai_report *report = bed_report(&self->bed, UDPAI_REPORT_PUBLICATION);
     assert_string_equal(udpa_resource_name(report->publication->entries.items[0].resource),
@@ -236,13 +236,13 @@ answers_are_the_session_s_and_are_judged(void **state)
     udpai_report_free(report);
     udpai_stream_thread_order(self->bed.thread, judged);
 
-    inquiry = next_inquiry(self);
+    request = next_inquiry(self);
     udpai_str begin = W_TEXT(1, "v1");
-    assert_true(udpai_str_starts(udpai_bytes_view(inquiry->message), begin));
-    inquiry->over(inquiry); /* nothing has changed */
-    inquiry = next_inquiry(self);
-    inquiry->error = udpa_error_new(UDPA_ERR_UNAVAILABLE, NULL, "it has failed");
-    inquiry->over(inquiry);
+    assert_true(udpai_str_starts(udpai_bytes_view(request->message), begin));
+    request->over(request); /* nothing has changed */
+    request = next_inquiry(self);
+    request->error = udpa_error_new(UDPA_ERR_UNAVAILABLE, NULL, "it has failed");
+    request->over(request);
     expect_closed(self, UDPA_ERR_UNAVAILABLE, "it has failed");
 }
 
@@ -252,7 +252,7 @@ hanging_up_drops_what_is_asked(void **state)
     polled_bed *self = *state;
     connect(self);
     ask_for_all(self);
-    udpai_inquiry *held = next_inquiry(self); /* not to be taken away from the test */
+    udpai_http_request *held = next_inquiry(self); /* not to be taken away from the test */
     bed_hang_up(&self->bed, self->session, LINK);
     answer_with_cluster(held, "v1");
     expect_closed(self, UDPA_OK, NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One question to a server, and its answer, by something else than gRPC: what the stream thread
  * asks of whoever does it on a thread of its own (docs/design/threads.md). */
-#ifndef UDPAI_ASKER_H
-#define UDPAI_ASKER_H
+#ifndef UDPAI_HTTP_CLIENT_H
+#define UDPAI_HTTP_CLIENT_H
 
 #include <stdatomic.h>
 
@@ -11,17 +11,17 @@
 #include "base/list.h"
 #include "model/identity.h"
 
-typedef struct udpai_inquiry udpai_inquiry;
-typedef struct udpai_asker udpai_asker;
+typedef struct udpai_http_request udpai_http_request;
+typedef struct udpai_http_client udpai_http_client;
 
-struct udpai_inquiry {
+struct udpai_http_request {
     /* Filled in by whoever asks, and his. */
     const char *path;    /* NULL: is somebody there, at all? */
     udpa_bytes *message; /* a serialised DiscoveryRequest; none without a path */
     uint64_t timeout_ms; /* until there must be an answer */
     size_t max_bytes;    /* of the answer */
     void (*over)(
-        udpai_inquiry *inquiry); /* on the asker's thread, once; he does not touch it again */
+        udpai_http_request *request); /* on the client's thread, once; he does not touch it again */
 
     /* The answer, when it is over; of whoever has asked. */
     udpa_bytes *answer; /* a serialised DiscoveryResponse; NULL: nothing has changed, or an error */
@@ -29,25 +29,27 @@ struct udpai_inquiry {
     bool is_held;       /* the server says that it holds requests until something changes */
     udpai_identity *identity; /* without a path: who it is, by its certificate; NULL: it has none */
 
-    /* The asker's. */
+    /* The client's. */
     udpai_list node;
     atomic_bool is_cancelled;
     void *state;
 };
 
-typedef struct udpai_asker_ops {
+typedef struct udpai_http_client_ops {
     /* Any thread. An error: it was not begun, and over() is not called. */
-    udpa_err (*begin)(udpai_asker *asker, udpai_inquiry *inquiry, udpa_error **ret_error);
-    /* Any thread, while the inquiry is there: nobody waits for the answer. over() is called soon.
+    udpa_err (*begin)(udpai_http_client *client,
+                      udpai_http_request *request,
+                      udpa_error **ret_error);
+    /* Any thread, while the request is there: nobody waits for the answer. over() is called soon.
      */
-    void (*cancel)(udpai_asker *asker, udpai_inquiry *inquiry);
+    void (*cancel)(udpai_http_client *client, udpai_http_request *request);
     /* Nothing is under way, and it is the last that is heard of it. */
-    void (*free)(udpai_asker *asker);
-} udpai_asker_ops;
+    void (*free)(udpai_http_client *client);
+} udpai_http_client_ops;
 
 /* Knows one server. */
-struct udpai_asker {
-    const udpai_asker_ops *ops;
+struct udpai_http_client {
+    const udpai_http_client_ops *ops;
 };
 
 #endif

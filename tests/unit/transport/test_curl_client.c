@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Asking a server that says whatever the test likes, over a real connection. */
-#include "transport/http/asker.h"
+#include "transport/http/curl_client.h"
 
 #include <arpa/inet.h>
 #include <pthread.h>
@@ -139,8 +139,8 @@ release(void *userdata)
 
 typedef struct asking {
     server server;
-    udpai_asker *asker;
-    udpai_inquiry inquiry;
+    udpai_http_client *client;
+    udpai_http_request request;
     pthread_mutex_t mutex;
     pthread_cond_t cond;
     bool is_over; /* under the mutex */
@@ -153,11 +153,11 @@ make_asker(asking *self, int port)
     char address[32];
     udpa_error *error = NULL;
     snprintf(address, sizeof(address), "127.0.0.1:%d", port);
-    const udpai_http_asker_options options = {
+    const udpai_curl_client_options options = {
         .address = address,
         .codec = {to_json, to_bytes, release, &self->n_released},
     };
-    assert_ok(udpai_http_asker_new(&self->asker, &options, &error));
+    assert_ok(udpai_curl_client_new(&self->client, &options, &error));
 }
 
 static asking *
@@ -174,10 +174,10 @@ start(const char *const *answers)
 static void
 forget(asking *self)
 {
-    udpa_bytes_unref(self->inquiry.message);
-    udpa_bytes_unref(self->inquiry.answer);
-    udpa_error_unref(self->inquiry.error);
-    self->inquiry = (udpai_inquiry){0};
+    udpa_bytes_unref(self->request.message);
+    udpa_bytes_unref(self->request.answer);
+    udpa_error_unref(self->request.error);
+    self->request = (udpai_http_request){0};
     self->is_over = false;
 }
 
@@ -185,7 +185,7 @@ static void
 stop(asking *self)
 {
     forget(self);
-    self->asker->ops->free(self->asker);
+    self->client->ops->free(self->client);
     assert_int_equal(self->n_released, 1);
     stop_server(&self->server);
     pthread_mutex_destroy(&self->mutex);
@@ -194,9 +194,9 @@ stop(asking *self)
 }
 
 static void
-on_over(udpai_inquiry *inquiry)
+on_over(udpai_http_request *request)
 {
-    asking *self = UDPAI_CONTAINER_OF(inquiry, asking, inquiry);
+    asking *self = UDPAI_CONTAINER_OF(request, asking, request);
     pthread_mutex_lock(&self->mutex);
     self->is_over = true;
     pthread_cond_broadcast(&self->cond);
@@ -208,14 +208,14 @@ begin(asking *self, const char *path, const char *message, uint64_t timeout_ms)
 {
     udpa_error *error = NULL;
     forget(self);
-    self->inquiry.path = path;
-    self->inquiry.timeout_ms = timeout_ms;
-    self->inquiry.max_bytes = 100;
-    self->inquiry.over = on_over;
-    udpai_list_init(&self->inquiry.node);
+    self->request.path = path;
+    self->request.timeout_ms = timeout_ms;
+    self->request.max_bytes = 100;
+    self->request.over = on_over;
+    udpai_list_init(&self->request.node);
     if (message)
-        assert_ok(udpa_bytes_new(&self->inquiry.message, message, strlen(message)));
-    assert_ok(self->asker->ops->begin(self->asker, &self->inquiry, &error));
+        assert_ok(udpa_bytes_new(&self->request.message, message, strlen(message)));
+    assert_ok(self->client->ops->begin(self->client, &self->request, &error));
 }
 
 static void
@@ -243,12 +243,12 @@ ask(asking *self)
 static void
 expect_answer(const asking *self, const char *answer)
 {
-    if (self->inquiry.error)
-        fail_msg("%s", udpa_error_message(self->inquiry.error));
+    if (self->request.error)
+        fail_msg("%s", udpa_error_message(self->request.error));
     if (!answer)
-        assert_null(self->inquiry.answer);
+        assert_null(self->request.answer);
     else
-        assert_str(udpai_bytes_view(self->inquiry.answer), answer);
+        assert_str(udpai_bytes_view(self->request.answer), answer);
 }
 
 /* "HOST" in the words stands for the server's address. */
@@ -260,10 +260,10 @@ expect_error(const asking *self, udpa_err err, const char *words)
     udpai_strbuf_append(&text, words, host ? (size_t)(host - words) : strlen(words));
     if (host)
         udpai_strbuf_printf(&text, "127.0.0.1:%d%s", self->server.port, host + 4);
-    assert_null(self->inquiry.answer);
-    assert_non_null(self->inquiry.error);
-    assert_string_equal(udpa_error_message(self->inquiry.error), text.data);
-    assert_int_equal(udpa_error_code(self->inquiry.error), err);
+    assert_null(self->request.answer);
+    assert_non_null(self->request.error);
+    assert_string_equal(udpa_error_message(self->request.error), text.data);
+    assert_int_equal(udpa_error_code(self->request.error), err);
     udpai_strbuf_done(&text);
 }
 
@@ -333,10 +333,10 @@ nothing_new_and_held(void **state)
                               "HTTP/1.1 304 Not Modified\r\n\r\n", NULL});
     ask(self);
     expect_answer(self, NULL);
-    assert_true(self->inquiry.is_held);
+    assert_true(self->request.is_held);
     ask(self);
     expect_answer(self, NULL);
-    assert_false(self->inquiry.is_held);
+    assert_false(self->request.is_held);
     stop(self);
 }
 
@@ -397,7 +397,7 @@ answers_have_a_size(void **state)
                  "HOST" PATH ": the answer is larger than 100 bytes, which is the limit "
                  "(limits.max_message_bytes_from_sources)");
     ask(self);
-    assert_int_equal(udpa_error_code(self->inquiry.error), UDPA_ERR_LIMIT);
+    assert_int_equal(udpa_error_code(self->request.error), UDPA_ERR_LIMIT);
     stop(self);
 }
 
@@ -407,8 +407,8 @@ no_http_is_a_failure(void **state)
     (void)state;
     asking *self = start((const char *const[]){"PRI * and so on\r\n\r\n", NULL});
     ask(self);
-    assert_int_equal(udpa_error_code(self->inquiry.error), UDPA_ERR_UNAVAILABLE);
-    assert_non_null(strstr(udpa_error_message(self->inquiry.error),
+    assert_int_equal(udpa_error_code(self->request.error), UDPA_ERR_UNAVAILABLE);
+    assert_non_null(strstr(udpa_error_message(self->request.error),
                            "does it speak gRPC there? Then it is a source of kind xds"));
     ask(self); /* the connection is closed without a word */
     expect_error(self, UDPA_ERR_UNAVAILABLE,
@@ -435,7 +435,7 @@ what_is_cancelled_is_over_soon(void **state)
     (void)state;
     asking *self = start((const char *const[]){"", NULL});
     begin(self, PATH, "x", 3600000);
-    self->asker->ops->cancel(self->asker, &self->inquiry);
+    self->client->ops->cancel(self->client, &self->request);
     wait_over(self);
     expect_error(self, UDPA_ERR_CANCELLED, "nobody waits for it");
     stop(self);
@@ -465,21 +465,21 @@ odd_options_are_refused(void **state)
 {
     (void)state;
     unsigned n_released = 0;
-    udpai_asker *asker = NULL;
+    udpai_http_client *client = NULL;
     const udpai_tls_files files = {0}, vouched = {.authorities = (char *)(uintptr_t) "x"};
-    udpai_http_asker_options options = {
+    udpai_curl_client_options options = {
         .address = "a",
         .codec = {.release = release, .userdata = &n_released},
     };
-    assert_int_equal(udpai_http_asker_new(&asker, &options, NULL), UDPA_ERR_INVAL);
+    assert_int_equal(udpai_curl_client_new(&client, &options, NULL), UDPA_ERR_INVAL);
     options.address = "a:1";
     options.tls = &files;
-    assert_int_equal(udpai_http_asker_new(&asker, &options, NULL), UDPA_ERR_INVAL);
+    assert_int_equal(udpai_curl_client_new(&client, &options, NULL), UDPA_ERR_INVAL);
     options.tls = &vouched;
     options.server_name = "a/b";
-    assert_int_equal(udpai_http_asker_new(&asker, &options, NULL), UDPA_ERR_INVAL);
+    assert_int_equal(udpai_curl_client_new(&client, &options, NULL), UDPA_ERR_INVAL);
     assert_int_equal(n_released, 3);
-    assert_null(asker);
+    assert_null(client);
 }
 
 static void
@@ -487,20 +487,20 @@ certificates_can_be_replaced(void **state)
 {
     (void)state;
     unsigned n_released = 0;
-    udpai_asker *asker = NULL;
+    udpai_http_client *client = NULL;
     const udpai_tls_files files = {.authorities = (char *)(uintptr_t) "x"}, none = {0};
-    udpai_http_asker_options options = {
+    udpai_curl_client_options options = {
         .address = "a:1",
         .codec = {.release = release, .userdata = &n_released},
     };
-    assert_ok(udpai_http_asker_new(&asker, &options, NULL));
-    assert_int_equal(udpai_http_asker_replace_tls(asker, &files, NULL), UDPA_ERR_PRECONDITION);
-    asker->ops->free(asker);
+    assert_ok(udpai_curl_client_new(&client, &options, NULL));
+    assert_int_equal(udpai_curl_client_replace_tls(client, &files, NULL), UDPA_ERR_PRECONDITION);
+    client->ops->free(client);
     options.tls = &files;
-    assert_ok(udpai_http_asker_new(&asker, &options, NULL));
-    assert_int_equal(udpai_http_asker_replace_tls(asker, &none, NULL), UDPA_ERR_INVAL);
-    assert_ok(udpai_http_asker_replace_tls(asker, &files, NULL));
-    asker->ops->free(asker);
+    assert_ok(udpai_curl_client_new(&client, &options, NULL));
+    assert_int_equal(udpai_curl_client_replace_tls(client, &none, NULL), UDPA_ERR_INVAL);
+    assert_ok(udpai_curl_client_replace_tls(client, &files, NULL));
+    client->ops->free(client);
     assert_int_equal(n_released, 2);
 }
 

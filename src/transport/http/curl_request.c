@@ -8,7 +8,7 @@
 #include "base/strbuf.h"
 #include "base/utf8.h"
 #include "loop/clock.h"
-#include "transport/http/asker_internal.h"
+#include "transport/http/curl_client_internal.h"
 #include "transport/tls_identity.h"
 
 #define REQUEST "envoy.service.discovery.v3.DiscoveryRequest"
@@ -20,8 +20,8 @@
 
 /* While it is under way. */
 typedef struct exchange {
-    udpai_http_asker *asker;
-    udpai_inquiry *inquiry;
+    udpai_curl_client *client;
+    udpai_http_request *request;
     CURL *easy;
     struct curl_slist *headers, *connect_to;
     udpai_http_tls *tls; /* NULL: plaintext */
@@ -53,7 +53,7 @@ on_body(char *data, size_t one, size_t n, void *userdata)
     exchange *self = userdata;
     (void)one; /* is 1 */
     bool is_answer = status_of(self) == 200;
-    size_t max = is_answer ? self->inquiry->max_bytes : WORDS_MAX;
+    size_t max = is_answer ? self->request->max_bytes : WORDS_MAX;
     size_t taken = udpai_min_size(n, max - self->body.len);
     udpai_strbuf_str(&self->body, (udpai_str){data, taken});
     self->is_too_large = is_answer && taken < n;
@@ -69,7 +69,7 @@ on_header(char *data, size_t one, size_t n, void *userdata)
     self->is_too_large = self->n_header_bytes > HEADERS_MAX;
     if (n > sizeof(HELD_HEADER) - 1 &&
         strncasecmp(data, HELD_HEADER, sizeof(HELD_HEADER) - 1) == 0 && memmem(data, n, "wait", 4))
-        self->inquiry->is_held = true;
+        self->request->is_held = true;
     return self->is_too_large ? 0 : n;
 }
 
@@ -80,7 +80,7 @@ is_good(exchange *self)
     udpai_trust_answer answer;
     udpai_trust_question question = {.chain = self->chain, .is_server = true};
     UDPA_AUTO(udpa_error_unref) udpa_error *why = NULL;
-    udpai_http_tls *tls = udpai_http_asker_tls(self->asker);
+    udpai_http_tls *tls = udpai_curl_client_tls(self->client);
     question.now_s = udpai_wall_us() / 1000000;
     udpai_trust_store *store = udpai_trust_store_ref(tls->files.trust);
     udpai_http_tls_unref(tls);
@@ -94,14 +94,14 @@ is_good(exchange *self)
     if (err == UDPA_OK)
         self->until_s = answer.until_s;
     else if (!self->odd_server)
-        self->odd_server = udpa_error_new(err, why, "%s", self->asker->address);
+        self->odd_server = udpa_error_new(err, why, "%s", self->client->address);
     return err == UDPA_OK;
 }
 
 bool
-udpai_http_inquiry_is_trusted(const udpai_inquiry *inquiry)
+udpai_curl_request_is_trusted(const udpai_http_request *request)
 {
-    exchange *self = inquiry->state;
+    exchange *self = request->state;
     return !self->chain || is_good(self);
 }
 
@@ -125,8 +125,8 @@ on_connected(void *userdata, char *peer, char *own, int peer_port, int own_port)
         take_chain(self, session->internals);
     if (self->chain && !is_good(self))
         return CURL_PREREQFUNC_ABORT;
-    if (self->chain && !self->inquiry->path)
-        (void)udpai_chain_identity(self->chain, &self->inquiry->identity, &self->odd_server);
+    if (self->chain && !self->request->path)
+        (void)udpai_chain_identity(self->chain, &self->request->identity, &self->odd_server);
     return CURL_PREREQFUNC_OK;
 }
 
@@ -135,8 +135,8 @@ on_connected(void *userdata, char *peer, char *own, int peer_port, int own_port)
 static udpa_err
 make_json(exchange *self, udpa_error **ret_error)
 {
-    const udpai_json_codec *codec = &self->asker->codec;
-    return codec->to_json(codec->userdata, REQUEST, udpai_bytes_view(self->inquiry->message),
+    const udpai_json_codec *codec = &self->client->codec;
+    return codec->to_json(codec->userdata, REQUEST, udpai_bytes_view(self->request->message),
                           &self->json, ret_error);
 }
 
@@ -153,7 +153,7 @@ static bool
 add_headers(exchange *self)
 {
     char prefer[64];
-    unsigned long long wait_s = self->inquiry->timeout_ms / 5 * 4 / 1000;
+    unsigned long long wait_s = self->request->timeout_ms / 5 * 4 / 1000;
     snprintf(prefer, sizeof(prefer), "Prefer: wait=%llu", wait_s);
     return add_header(self, "Content-Type: application/json") &&
            add_header(self, "Accept: application/json") && add_header(self, "Expect:") &&
@@ -167,7 +167,7 @@ add_headers(exchange *self)
 static bool
 set_tls(exchange *self)
 {
-    self->tls = udpai_http_asker_tls(self->asker);
+    self->tls = udpai_curl_client_tls(self->client);
     const udpai_tls_files *files = &self->tls->files;
     bool is_set = true;
     struct curl_blob blob = {files->authorities, strlen(files->authorities), CURL_BLOB_NOCOPY};
@@ -189,11 +189,11 @@ set_tls(exchange *self)
 static bool
 set_connection(exchange *self)
 {
-    const udpai_http_asker *asker = self->asker;
-    uint64_t timeout_ms = self->inquiry->timeout_ms;
+    const udpai_curl_client *client = self->client;
+    uint64_t timeout_ms = self->request->timeout_ms;
     uint64_t connect_ms = timeout_ms < CONNECT_TIMEOUT_MS ? timeout_ms : CONNECT_TIMEOUT_MS;
     bool is_set = true;
-    SET(CURLOPT_PROTOCOLS_STR, asker->is_secure ? "https" : "http");
+    SET(CURLOPT_PROTOCOLS_STR, client->is_secure ? "https" : "http");
     SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
     SET(CURLOPT_PROXY, "");
     SET(CURLOPT_NOSIGNAL, 1L);
@@ -204,12 +204,12 @@ set_connection(exchange *self)
     SET(CURLOPT_ERRORBUFFER, self->words);
     SET(CURLOPT_PREREQFUNCTION, on_connected);
     SET(CURLOPT_PREREQDATA, self);
-    if (asker->connect_to) {
-        self->connect_to = curl_slist_append(NULL, asker->connect_to);
+    if (client->connect_to) {
+        self->connect_to = curl_slist_append(NULL, client->connect_to);
         is_set = is_set && self->connect_to;
         SET(CURLOPT_CONNECT_TO, self->connect_to);
     }
-    return is_set && (!asker->is_secure || set_tls(self));
+    return is_set && (!client->is_secure || set_tls(self));
 }
 
 static bool
@@ -239,21 +239,21 @@ set_probe(exchange *self)
 static udpa_err
 prepare(exchange *self, udpa_error **ret_error)
 {
-    const char *path = self->inquiry->path;
+    const char *path = self->request->path;
     char url[512];
     bool is_set = true;
     udpa_err err = path ? make_json(self, ret_error) : UDPA_OK;
     if (err != UDPA_OK)
         return udpai_fail_code(ret_error, err);
-    snprintf(url, sizeof(url), "%s%s", self->asker->url, path ? path : "/");
+    snprintf(url, sizeof(url), "%s%s", self->client->url, path ? path : "/");
     self->easy = curl_easy_init();
     if (!self->easy)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     SET(CURLOPT_URL, url);
-    SET(CURLOPT_PRIVATE, self->inquiry);
+    SET(CURLOPT_PRIVATE, self->request);
     is_set = is_set && set_connection(self);
     is_set = is_set && (path ? set_request(self) : set_probe(self));
-    if (is_set && curl_multi_add_handle(self->asker->multi, self->easy) == CURLM_OK)
+    if (is_set && curl_multi_add_handle(self->client->multi, self->easy) == CURLM_OK)
         return UDPA_OK;
     curl_easy_cleanup(UDPAI_TAKE(self->easy));
     return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
@@ -313,26 +313,26 @@ is_remark(const char *words)
 static udpa_error *
 error_of_curl(const exchange *self, CURLcode code)
 {
-    const char *path = self->inquiry->path, *words = self->words;
+    const char *path = self->request->path, *words = self->words;
     long number = 0;
     if (self->is_too_large)
         return udpa_error_new(UDPA_ERR_LIMIT, NULL,
                               "%s%s: the answer is larger than %zu bytes, which is the limit "
                               "(limits.max_message_bytes_from_sources)",
-                              self->asker->address, path, self->inquiry->max_bytes);
+                              self->client->address, path, self->request->max_bytes);
     if (code == CURLE_OPERATION_TIMEDOUT)
         return udpa_error_new(UDPA_ERR_DEADLINE, NULL, "%s%s: no answer within %llu ms",
-                              self->asker->address, path ? path : "",
-                              (unsigned long long)self->inquiry->timeout_ms);
+                              self->client->address, path ? path : "",
+                              (unsigned long long)self->request->timeout_ms);
     (void)curl_easy_getinfo(self->easy, CURLINFO_OS_ERRNO, &number);
     if (code == CURLE_COULDNT_CONNECT && number)
         words = strerror((int)number);
     else if (!*words || is_remark(words))
         words = curl_easy_strerror(code);
     return path ? udpa_error_new(UDPA_ERR_UNAVAILABLE, NULL, "%s%s cannot be asked: %s%s",
-                                 self->asker->address, path, words, hint_of(self, code))
+                                 self->client->address, path, words, hint_of(self, code))
                 : udpa_error_new(UDPA_ERR_UNAVAILABLE, NULL, "cannot connect to %s: %s%s",
-                                 self->asker->address, words, hint_of(self, code));
+                                 self->client->address, words, hint_of(self, code));
 }
 
 /* Text of a peer's for a log: one line. */
@@ -354,29 +354,29 @@ error_of_status(exchange *self, long status)
     udpai_str words = shown_of(&self->body);
     const char *hint = status == 404 ? "; is this where it serves xDS by REST?" : "";
     return udpa_error_new(status == 401 || status == 403 ? UDPA_ERR_DENIED : UDPA_ERR_UNAVAILABLE,
-                          NULL, "%s%s is answered with %ld%s%.*s%s", self->asker->address,
-                          self->inquiry->path, status, words.len ? ": " : "", (int)words.len,
+                          NULL, "%s%s is answered with %ld%s%.*s%s", self->client->address,
+                          self->request->path, status, words.len ? ": " : "", (int)words.len,
                           words.data ? words.data : "", hint);
 }
 
 static udpa_error *
 take_answer(exchange *self)
 {
-    const udpai_json_codec *codec = &self->asker->codec;
+    const udpai_json_codec *codec = &self->client->codec;
     udpa_error *cause = NULL, *error = NULL;
     udpai_str json = self->body.data ? udpai_strbuf_view(&self->body) : (udpai_str){"", 0};
-    udpa_err err = codec->to_bytes(codec->userdata, RESPONSE, json, &self->inquiry->answer, &cause);
+    udpa_err err = codec->to_bytes(codec->userdata, RESPONSE, json, &self->request->answer, &cause);
     if (err == UDPA_OK)
         return NULL;
     (void)udpai_fail_because(&error, err, cause, "%s%s: the answer cannot be used",
-                             self->asker->address, self->inquiry->path);
+                             self->client->address, self->request->path);
     return error;
 }
 
 static udpa_error *
 judge(exchange *self, CURLcode code)
 {
-    if (atomic_load(&self->inquiry->is_cancelled))
+    if (atomic_load(&self->request->is_cancelled))
         return udpa_error_new(UDPA_ERR_CANCELLED, NULL, "nobody waits for it");
     if (udpai_strbuf_failed(&self->body))
         return udpa_error_new(UDPA_ERR_NOMEM, NULL, "%s", udpa_err_text(UDPA_ERR_NOMEM));
@@ -384,7 +384,7 @@ judge(exchange *self, CURLcode code)
         return udpa_error_ref(self->odd_server);
     if (code != CURLE_OK)
         return error_of_curl(self, code);
-    if (!self->inquiry->path)
+    if (!self->request->path)
         return udpa_error_ref(self->odd_server);
     long status = status_of(self);
     if (status == 304)
@@ -408,42 +408,42 @@ free_exchange(exchange *self)
     udpai_free(self);
 }
 
-udpai_inquiry *
-udpai_http_inquiry_of(CURL *easy)
+udpai_http_request *
+udpai_curl_request_of(CURL *easy)
 {
-    char *inquiry = NULL;
-    (void)curl_easy_getinfo(easy, CURLINFO_PRIVATE, &inquiry);
-    return (udpai_inquiry *)(void *)inquiry;
+    char *request = NULL;
+    (void)curl_easy_getinfo(easy, CURLINFO_PRIVATE, &request);
+    return (udpai_http_request *)(void *)request;
 }
 
 void
-udpai_http_inquiry_begin(udpai_http_asker *asker, udpai_inquiry *inquiry)
+udpai_curl_request_begin(udpai_curl_client *client, udpai_http_request *request)
 {
     exchange *self = udpai_alloc(sizeof(*self));
-    udpa_err err = self ? UDPA_OK : udpai_fail_code(&inquiry->error, UDPA_ERR_NOMEM);
+    udpa_err err = self ? UDPA_OK : udpai_fail_code(&request->error, UDPA_ERR_NOMEM);
     if (self) {
-        self->asker = asker;
-        self->inquiry = inquiry;
-        err = prepare(self, &inquiry->error);
+        self->client = client;
+        self->request = request;
+        err = prepare(self, &request->error);
     }
     if (err == UDPA_OK) {
-        inquiry->state = self;
-        udpai_list_append(&asker->active, &inquiry->node);
+        request->state = self;
+        udpai_list_append(&client->active, &request->node);
         return;
     }
     if (self)
         free_exchange(self);
-    inquiry->over(inquiry);
+    request->over(request);
 }
 
 void
-udpai_http_inquiry_end(udpai_http_asker *asker, udpai_inquiry *inquiry, CURLcode code)
+udpai_curl_request_end(udpai_curl_client *client, udpai_http_request *request, CURLcode code)
 {
-    exchange *self = inquiry->state;
-    udpai_list_remove(&inquiry->node);
-    inquiry->error = judge(self, code);
-    curl_multi_remove_handle(asker->multi, self->easy);
+    exchange *self = request->state;
+    udpai_list_remove(&request->node);
+    request->error = judge(self, code);
+    curl_multi_remove_handle(client->multi, self->easy);
     curl_easy_cleanup(self->easy);
     free_exchange(self);
-    inquiry->over(inquiry);
+    request->over(request);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The asker's inside, for asker.c and inquiry.c. */
-#ifndef UDPAI_HTTP_ASKER_INTERNAL_H
-#define UDPAI_HTTP_ASKER_INTERNAL_H
+/* The client's inside, for curl_client.c and curl_request.c. */
+#ifndef UDPAI_HTTP_CURL_CLIENT_INTERNAL_H
+#define UDPAI_HTTP_CURL_CLIENT_INTERNAL_H
 
 #include <curl/curl.h>
 #include <pthread.h>
 
 #include "loop/inbox.h"
-#include "transport/http/asker.h"
+#include "transport/http/curl_client.h"
 
 /* Texts that connections are made with; counted, because libcurl does not copy them. */
 typedef struct udpai_http_tls {
@@ -15,8 +15,8 @@ typedef struct udpai_http_tls {
     udpai_tls_files files; /* without an identity */
 } udpai_http_tls;
 
-typedef struct udpai_http_asker {
-    udpai_asker base; /* first */
+typedef struct udpai_curl_client {
+    udpai_http_client base; /* first */
     /* Immutable. */
     char *address;    /* for people */
     char *url;        /* up to the path */
@@ -34,23 +34,23 @@ typedef struct udpai_http_asker {
 
     /* The thread's. */
     CURLM *multi;      /* any thread may wake it */
-    udpai_list active; /* of inquiries */
-} udpai_http_asker;
+    udpai_list active; /* of requests */
+} udpai_curl_client;
 
 /* What connections are made with now; a reference, or NULL. */
-udpai_http_tls *udpai_http_asker_tls(udpai_http_asker *asker);
+udpai_http_tls *udpai_curl_client_tls(udpai_curl_client *client);
 void udpai_http_tls_unref(udpai_http_tls *tls);
 
-/* ---- inquiry.c: one question and its answer; on the asker's thread ---- */
+/* ---- curl_request.c: one question and its answer; on the client's thread ---- */
 
 /* Prepares it; on failure it is over. */
-void udpai_http_inquiry_begin(udpai_http_asker *asker, udpai_inquiry *inquiry);
+void udpai_curl_request_begin(udpai_curl_client *client, udpai_http_request *request);
 /* It is over: with what libcurl says, or because it was cancelled. */
-void udpai_http_inquiry_end(udpai_http_asker *asker, udpai_inquiry *inquiry, CURLcode code);
+void udpai_curl_request_end(udpai_curl_client *client, udpai_http_request *request, CURLcode code);
 /* Is the certificate of the server that it has reached, if it has, still good? If not, it is to be
  * ended, and says why. */
-bool udpai_http_inquiry_is_trusted(const udpai_inquiry *inquiry);
+bool udpai_curl_request_is_trusted(const udpai_http_request *request);
 /* Whose handle this is. */
-udpai_inquiry *udpai_http_inquiry_of(CURL *easy);
+udpai_http_request *udpai_curl_request_of(CURL *easy);
 
 #endif

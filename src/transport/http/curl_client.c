@@ -1,70 +1,70 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The asker's life, and its thread, which has libcurl do what it does for several questions at a
+/* The client's life, and its thread, which has libcurl do what it does for several questions at a
  * time. */
 #include <stdlib.h>
 
 #include "base/alloc.h"
 #include "base/strbuf.h"
 #include "loop/thread.h"
-#include "transport/http/asker_internal.h"
+#include "transport/http/curl_client_internal.h"
 
 #define IDLE_MS 60000 /* whoever has something to say wakes it */
 #define LOOK_MS 1000  /* how often those are looked at that are asked just now */
 
-static udpai_http_asker *
-asker_of(udpai_asker *base)
+static udpai_curl_client *
+client_of(udpai_http_client *base)
 {
-    return (udpai_http_asker *)base;
+    return (udpai_curl_client *)base;
 }
 
 /* ---- the thread ---- */
 
 static void
-begin_new(udpai_http_asker *self)
+begin_new(udpai_curl_client *self)
 {
-    udpai_list inquiries, *at;
-    udpai_list_init(&inquiries);
-    udpai_inbox_take(&self->inbox, &inquiries);
-    while ((at = udpai_list_pop(&inquiries)))
-        udpai_http_inquiry_begin(self, UDPAI_LIST_ENTRY(at, udpai_inquiry, node));
+    udpai_list requests, *at;
+    udpai_list_init(&requests);
+    udpai_inbox_take(&self->inbox, &requests);
+    while ((at = udpai_list_pop(&requests)))
+        udpai_curl_request_begin(self, UDPAI_LIST_ENTRY(at, udpai_http_request, node));
 }
 
 static void
-end_cancelled(udpai_http_asker *self)
+end_cancelled(udpai_curl_client *self)
 {
     UDPAI_LIST_FOREACH_SAFE (at, &self->active) {
-        udpai_inquiry *inquiry = UDPAI_LIST_ENTRY(at, udpai_inquiry, node);
-        if (atomic_load(&inquiry->is_cancelled))
-            udpai_http_inquiry_end(self, inquiry, CURLE_ABORTED_BY_CALLBACK);
+        udpai_http_request *request = UDPAI_LIST_ENTRY(at, udpai_http_request, node);
+        if (atomic_load(&request->is_cancelled))
+            udpai_curl_request_end(self, request, CURLE_ABORTED_BY_CALLBACK);
     }
 }
 
 /* The server's certificate was revoked, or has expired, while it holds the answer back. */
 static void
-end_distrusted(udpai_http_asker *self)
+end_distrusted(udpai_curl_client *self)
 {
     UDPAI_LIST_FOREACH_SAFE (at, &self->active) {
-        udpai_inquiry *inquiry = UDPAI_LIST_ENTRY(at, udpai_inquiry, node);
-        if (!udpai_http_inquiry_is_trusted(inquiry))
-            udpai_http_inquiry_end(self, inquiry, CURLE_ABORTED_BY_CALLBACK);
+        udpai_http_request *request = UDPAI_LIST_ENTRY(at, udpai_http_request, node);
+        if (!udpai_curl_request_is_trusted(request))
+            udpai_curl_request_end(self, request, CURLE_ABORTED_BY_CALLBACK);
     }
 }
 
 static void
-end_done(udpai_http_asker *self)
+end_done(udpai_curl_client *self)
 {
     int n_left;
     const CURLMsg *message;
     while ((message = curl_multi_info_read(self->multi, &n_left)))
         if (message->msg == CURLMSG_DONE)
-            udpai_http_inquiry_end(self, udpai_http_inquiry_of(message->easy_handle),
+            udpai_curl_request_end(self, udpai_curl_request_of(message->easy_handle),
                                    message->data.result);
 }
 
 static void *
 run(void *userdata)
 {
-    udpai_http_asker *self = userdata;
+    udpai_curl_client *self = userdata;
     int n_running;
     while (!atomic_load(&self->is_ending)) {
         begin_new(self);
@@ -79,7 +79,7 @@ run(void *userdata)
 }
 
 static udpa_err
-start(udpai_http_asker *self, udpa_error **ret_error)
+start(udpai_curl_client *self, udpa_error **ret_error)
 {
     int number = 0;
     pthread_mutex_lock(&self->mutex);
@@ -99,25 +99,25 @@ start(udpai_http_asker *self, udpa_error **ret_error)
 static void
 wake(void *userdata)
 {
-    const udpai_http_asker *self = userdata;
+    const udpai_curl_client *self = userdata;
     (void)curl_multi_wakeup(self->multi);
 }
 
 static udpa_err
-begin(udpai_asker *base, udpai_inquiry *inquiry, udpa_error **ret_error)
+begin(udpai_http_client *base, udpai_http_request *request, udpa_error **ret_error)
 {
-    udpai_http_asker *self = asker_of(base);
+    udpai_curl_client *self = client_of(base);
     udpa_err err = start(self, ret_error);
     if (err == UDPA_OK)
-        (void)udpai_inbox_push(&self->inbox, &inquiry->node); /* it is closed by nobody */
+        (void)udpai_inbox_push(&self->inbox, &request->node); /* it is closed by nobody */
     return err;
 }
 
 static void
-cancel(udpai_asker *base, udpai_inquiry *inquiry)
+cancel(udpai_http_client *base, udpai_http_request *request)
 {
-    atomic_store(&inquiry->is_cancelled, true);
-    wake(asker_of(base));
+    atomic_store(&request->is_cancelled, true);
+    wake(client_of(base));
 }
 
 /* ---- certificates ---- */
@@ -132,7 +132,7 @@ udpai_http_tls_unref(udpai_http_tls *tls)
 }
 
 udpai_http_tls *
-udpai_http_asker_tls(udpai_http_asker *self)
+udpai_curl_client_tls(udpai_curl_client *self)
 {
     pthread_mutex_lock(&self->mutex);
     udpai_http_tls *tls = self->tls;
@@ -143,9 +143,9 @@ udpai_http_asker_tls(udpai_http_asker *self)
 }
 
 static void
-free_asker(udpai_asker *base)
+free_client(udpai_http_client *base)
 {
-    udpai_http_asker *self = asker_of(base);
+    udpai_curl_client *self = client_of(base);
     atomic_store(&self->is_ending, true);
     if (self->is_started) {
         wake(self);
@@ -167,7 +167,7 @@ free_asker(udpai_asker *base)
     udpai_free(self);
 }
 
-static const udpai_asker_ops ops = {.begin = begin, .cancel = cancel, .free = free_asker};
+static const udpai_http_client_ops ops = {.begin = begin, .cancel = cancel, .free = free_client};
 
 /* ---- making it ---- */
 
@@ -219,7 +219,7 @@ text_of(const char *format, const char *one, const char *other)
 }
 
 static udpa_err
-copy_name(udpai_http_asker *self, const char *server_name, udpa_error **ret_error)
+copy_name(udpai_curl_client *self, const char *server_name, udpa_error **ret_error)
 {
     const char *scheme = self->is_secure ? "https://" : "http://";
     bool has_name = self->is_secure && server_name && *server_name;
@@ -243,7 +243,7 @@ copy_text(char **to, const char *from)
 }
 
 static udpa_err
-copy_files(const udpai_http_asker *self,
+copy_files(const udpai_curl_client *self,
            const udpai_tls_files *files,
            udpai_http_tls **ret_tls,
            udpa_error **ret_error)
@@ -268,7 +268,7 @@ copy_files(const udpai_http_asker *self,
 }
 
 static udpa_err
-make_multi(udpai_http_asker *self, udpa_error **ret_error)
+make_multi(udpai_curl_client *self, udpa_error **ret_error)
 {
     if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
         return udpai_fail(ret_error, UDPA_ERR_INTERNAL, "libcurl cannot be set up");
@@ -280,7 +280,7 @@ make_multi(udpai_http_asker *self, udpa_error **ret_error)
 }
 
 static udpa_err
-fill(udpai_http_asker *self, const udpai_http_asker_options *options, udpa_error **ret_error)
+fill(udpai_curl_client *self, const udpai_curl_client_options *options, udpa_error **ret_error)
 {
     udpa_err err = udpai_http_address_check(options->address, ret_error);
     self->is_secure = options->tls != NULL;
@@ -299,11 +299,11 @@ fill(udpai_http_asker *self, const udpai_http_asker_options *options, udpa_error
 }
 
 udpa_err
-udpai_http_asker_new(udpai_asker **ret_asker,
-                     const udpai_http_asker_options *options,
-                     udpa_error **ret_error)
+udpai_curl_client_new(udpai_http_client **ret_client,
+                      const udpai_curl_client_options *options,
+                      udpa_error **ret_error)
 {
-    udpai_http_asker *self = udpai_alloc(sizeof(*self));
+    udpai_curl_client *self = udpai_alloc(sizeof(*self));
     if (!self) {
         if (options->codec.release)
             options->codec.release(options->codec.userdata);
@@ -316,18 +316,18 @@ udpai_http_asker_new(udpai_asker **ret_asker,
     udpai_list_init(&self->active);
     udpa_err err = fill(self, options, ret_error);
     if (err == UDPA_OK)
-        *ret_asker = &self->base;
+        *ret_client = &self->base;
     else
-        free_asker(&self->base);
+        free_client(&self->base);
     return err;
 }
 
 udpa_err
-udpai_http_asker_replace_tls(udpai_asker *base,
-                             const udpai_tls_files *files,
-                             udpa_error **ret_error)
+udpai_curl_client_replace_tls(udpai_http_client *base,
+                              const udpai_tls_files *files,
+                              udpa_error **ret_error)
 {
-    udpai_http_asker *self = asker_of(base);
+    udpai_curl_client *self = client_of(base);
     udpai_http_tls *tls = NULL;
     if (!self->is_secure)
         return udpai_fail(ret_error, UDPA_ERR_PRECONDITION, "%s is asked without TLS",

@@ -3,13 +3,13 @@
  * its own, which is begun with the first question. What is JSON and what is bytes, somebody else
  * knows.
  */
-#ifndef UDPAI_HTTP_ASKER_H
-#define UDPAI_HTTP_ASKER_H
+#ifndef UDPAI_HTTP_CURL_CLIENT_H
+#define UDPAI_HTTP_CURL_CLIENT_H
 
-#include "transport/asker.h"
+#include "transport/http_client.h"
 #include "transport/tls_files.h"
 
-/* Between bytes of a message and JSON; called on the asker's thread. */
+/* Between bytes of a message and JSON; called on the client's thread. */
 typedef struct udpai_json_codec {
     udpa_err (*to_json)(void *userdata,
                         const char *type, /* the message's full name */
@@ -25,25 +25,25 @@ typedef struct udpai_json_codec {
     void *userdata;
 } udpai_json_codec;
 
-typedef struct udpai_http_asker_options {
+typedef struct udpai_curl_client_options {
     const char *address;        /* HOST:PORT; an IPv6 address in brackets */
     const udpai_tls_files *tls; /* NULL: plaintext; else its authorities are required */
     const char *server_name;    /* that the certificate must have; NULL or empty: the host */
     udpai_json_codec codec;     /* its userdata is consumed, also by a failure */
-} udpai_http_asker_options;
+} udpai_curl_client_options;
 
 /* Can it stand in a URL? Says how to write one. Nothing is looked up; any thread. */
 udpa_err udpai_http_address_check(const char *address, udpa_error **ret_error);
 
 /* Copies the texts. */
-udpa_err udpai_http_asker_new(udpai_asker **ret_asker,
-                              const udpai_http_asker_options *options,
-                              udpa_error **ret_error);
+udpa_err udpai_curl_client_new(udpai_http_client **ret_client,
+                               const udpai_curl_client_options *options,
+                               udpa_error **ret_error);
 
 /* Other certificates for connections from now on. Any thread. Whether there is TLS cannot change:
  * UDPA_ERR_PRECONDITION. */
-udpa_err udpai_http_asker_replace_tls(udpai_asker *asker,
-                                      const udpai_tls_files *files,
-                                      udpa_error **ret_error);
+udpa_err udpai_curl_client_replace_tls(udpai_http_client *client,
+                                       const udpai_tls_files *files,
+                                       udpa_error **ret_error);
 
 #endif
