@@ -64,8 +64,9 @@ typedef struct udpa_orca_metrics {
  * @param metrics   borrowed; copied. NULL: nothing is known any more, and nothing is said.
  * @param ret_error [out] what is wrong; may be NULL.
  * @return UDPA_OK; UDPA_ERR_INVAL a value or a name that may not be; UDPA_ERR_LIMIT more values
- * with names than there may be; UDPA_ERR_PRECONDITION the endpoint does not listen; UDPA_ERR_NOMEM.
- * On failure what was set before still counts.
+ * with names than there may be; UDPA_ERR_PRECONDITION the endpoint does not listen;
+ * UDPA_ERR_UNIMPLEMENTED the library was built without ORCA; UDPA_ERR_NOMEM. On failure what was
+ * set before still counts.
  * @thread any   @since 0.1
  */
 UDPA_API UDPA_MUST_USE udpa_err udpa_orca_set(udpa_endpoint *endpoint,

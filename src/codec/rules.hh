@@ -80,14 +80,14 @@ std::unique_ptr<TypeRules> compile_rules(pb::DynamicMessageFactory *factory,
 /* In deprecated.cc. */
 std::vector<DeprecatedField> deprecated_fields(const pb::Descriptor *type);
 
-/* Is this extension of options set, and not to false? */
-bool option_flag(const pb::Message &options, int number);
-
 /* In value_rule.cc: of the member of FieldRules that is set; NULL if it is none of values, or does
  * not fit the field. */
 std::unique_ptr<ValueRule> new_value_rule(const pb::Message &rules,
                                           const pb::FieldDescriptor *kind,
                                           const pb::FieldDescriptor *field);
+
+/* The rest is in rule_read.cc. Is this extension of options set, and not to false? */
+bool option_flag(const pb::Message &options, int number);
 
 /* Reading rules by the names of their fields; what is not set is empty, false, 0. */
 bool rule_has(const pb::Message &rules, const char *name);

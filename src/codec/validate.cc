@@ -496,6 +496,8 @@ udpai_validate(const udpai_validator *validator,
                udpai_violation_fn tell,
                void *userdata)
 {
+    if ((validation->checks & UDPAI_CHECK_RULES) && udpai_rules_absent())
+        return UDPA_ERR_UNIMPLEMENTED;
     return guarded(nullptr, [&] {
         const pb::Descriptor *type = descriptor_of(udpai_schema_find(validator->schema, type_url));
         Walk walk(validator, validation, value.len, tell, userdata);

@@ -20,6 +20,10 @@ UDPA_BEGIN_DECLS
 #define UDPAI_CHECK_RULES 4u
 #define UDPAI_CHECK_DEPRECATED 8u
 
+/* What is told to who asks for UDPAI_CHECK_RULES if this program was built without them, and then
+ * nothing is checked (UDPA_ERR_UNIMPLEMENTED); NULL: it has them. */
+const char *udpai_rules_absent(void);
+
 /* Of one payload at most so many mistakes are told. */
 #define UDPAI_VIOLATIONS_MAX 50
 

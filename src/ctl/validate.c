@@ -31,6 +31,10 @@ udpai_ctl_validate_input(const udpai_ctl_input *input)
         .now_us = udpai_wall_us(),
     };
     udpai_cli_exit result = UDPAI_CLI_GOOD;
+    if (udpai_rules_absent()) {
+        udpai_cli_complain("%s", udpai_rules_absent());
+        return UDPAI_CLI_REFUSED;
+    }
     if (udpai_validator_new(&validator, input->schema, &error) != UDPA_OK) {
         udpai_cli_complain_of(error);
         return UDPAI_CLI_REFUSED;

@@ -22,6 +22,9 @@ const char *udpai_first_of(const char *a, const char *b, const char *c);
 /* @p from may be NULL. */
 void udpai_plan_locality(const Udpa__Config__V1__Locality *from, udpai_node_parts *to);
 
+/* section_audiences.c: by the one or the other method of HDS, under this path. */
+udpai_grpc_method udpai_plan_hds_method(udpai_plan *plan, bool is_fetch, const char *path);
+
 /* ---- section_dial.c ---- */
 
 /* How to reach a peer by a method; reads the certificates. */

@@ -301,6 +301,17 @@ const udpai_section udpai_section_shim = {
     .check = check_shim,
 };
 
+udpai_grpc_method
+udpai_plan_hds_method(udpai_plan *plan, bool is_fetch, const char *path)
+{
+    const char *absent = udpai_hds_absent();
+    return (udpai_grpc_method){
+        .path = path,
+        .open = absent ? NULL : udpai_hds_session_new,
+        .context = absent ? (void *)(uintptr_t)absent : &plan->hds.methods[is_fetch],
+    };
+}
+
 static udpa_err
 use_methods(udpai_plan *plan)
 {
@@ -315,7 +326,7 @@ use_methods(udpai_plan *plan)
     }
     for (size_t i = 0; i < UDPAI_HDS_METHODS; i++) {
         udpai_hds_method *method = &plan->hds.methods[i];
-        methods[n++] = (udpai_grpc_method){method->path, udpai_hds_session_new, method};
+        methods[n++] = udpai_plan_hds_method(plan, method->is_fetch, method->path);
     }
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(plan->csds_methods); i++)
         methods[n++] = (udpai_grpc_method){

@@ -56,7 +56,15 @@ static const udpai_field fields[] = {
     {.name = "checks", .of = &computed_checks},
 };
 
-const udpai_section udpai_section_health = {UDPAI_SECTION(health, fields)};
+static void
+check_health(const udpai_value *value)
+{
+    const char *absent = udpai_hds_absent();
+    if (absent)
+        udpai_value_error(value, "", "%s", absent);
+}
+
+const udpai_section udpai_section_health = {UDPAI_SECTION(health, fields), .check = check_health};
 
 /* ---- what becomes of them ---- */
 

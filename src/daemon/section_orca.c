@@ -26,7 +26,16 @@ static const udpai_field fields[] = {
     {.name = "max_backends", .max = BACKENDS_MAX, .bounds = "are too many"},
 };
 
-const udpai_section udpai_section_orca = {UDPAI_SECTION(orca_collections, fields)};
+static void
+check_orca(const udpai_value *value)
+{
+    const char *absent = udpai_orca_absent();
+    if (absent)
+        udpai_value_error(value, "", "%s", absent);
+}
+
+const udpai_section udpai_section_orca = {UDPAI_SECTION(orca_collections, fields),
+                                          .check = check_orca};
 
 static const section_message *
 section(const udpai_plan *plan)

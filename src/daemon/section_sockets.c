@@ -282,7 +282,7 @@ use_routes(udpai_plan *plan)
     };
     plan->http_routes[UDPAI_XDS_POLLS + 2] = (udpai_http_route){
         .path = UDPAI_HDS_REST_PATH,
-        .method = {UDPAI_HDS_REST_PATH, udpai_hds_session_new, &plan->hds.methods[1]},
+        .method = udpai_plan_hds_method(plan, true, UDPAI_HDS_REST_PATH),
         .request_type = HEALTH "HealthCheckRequestOrEndpointHealthResponse",
         .response_type = HEALTH "HealthCheckSpecifier",
     };

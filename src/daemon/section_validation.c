@@ -6,15 +6,23 @@
 
 typedef Udpa__Config__V1__Validation__Check check_kind;
 
+static void
+check_kind_of_check(const udpai_value *value)
+{
+    const char *absent = udpai_rules_absent();
+    if (value->number == UDPA__CONFIG__V1__VALIDATION__CHECK__RULES && absent)
+        udpai_value_error(value, "", "RULES: %s", absent);
+}
+
 static const udpai_field type_fields[] = {
     {.name = "types", UDPAI_REQUIRED, UDPAI_EACH_REQUIRED, .word = udpai_type_check},
-    {.name = "checks"},
+    {.name = "checks", .check = check_kind_of_check},
 };
 
 static const udpai_section type_validation = {UDPAI_SECTION(type_validation, type_fields)};
 
 static const udpai_field fields[] = {
-    {.name = "checks"},
+    {.name = "checks", .check = check_kind_of_check},
     {.name = "refuse_unknown_types"},
     {.name = "types", .of = &type_validation},
 };

@@ -17,6 +17,12 @@ enum { /* field numbers of the public types */
 
 static const udpai_session_ops stream_ops, fetch_ops;
 
+const char *
+udpai_hds_absent(void)
+{
+    return NULL;
+}
+
 void
 udpai_hds_init(udpai_hds_service *service, udpai_xds_server *shim)
 {

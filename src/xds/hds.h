@@ -37,6 +37,10 @@ struct udpai_hds_service {
     udpai_map announced; /* sessions, by what they have said is there: of two, the later one */
 };
 
+/* What is told to callers, and to who asks for it in a configuration, if this program was built
+ * without HDS; NULL: it has it. */
+const char *udpai_hds_absent(void);
+
 void udpai_hds_init(udpai_hds_service *service, udpai_xds_server *shim);
 
 /* Begins a session on a new stream, whose info->context is the udpai_hds_method. */

@@ -9,6 +9,10 @@
 #define UDPAI_ORCA_PATH "/xds.service.orca.v3.OpenRcaService/StreamCoreMetrics"
 #define UDPAI_ORCA_V1_PATH "/udpa.service.orca.v1.OpenRcaService/StreamCoreMetrics"
 
+/* What is told to callers, and to who asks for it in a configuration, if this program was built
+ * without ORCA; NULL: it has it. */
+const char *udpai_orca_absent(void);
+
 #define UDPAI_ORCA_NAMED_MAX 256 /* values of one kind */
 #define UDPAI_ORCA_NAME_MAX 256
 #define UDPAI_ORCA_INTERVAL_MIN_MS 100

@@ -162,3 +162,9 @@ udpai_orca_v1_session_new(udpai_session **ret_session,
 {
     return make(ret_session, hub, info, UDPAI_ORCA_V1);
 }
+
+const char *
+udpai_orca_absent(void)
+{
+    return NULL;
+}

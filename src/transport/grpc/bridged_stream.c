@@ -181,6 +181,9 @@ open_session(udpai_bridged_stream *bridged, udpa_error **ret_error)
     udpa_err err = udpai_bearer_enter(thread, &bridged->bearer, &presented, ret_error);
     if (err == UDPA_OK)
         err = udpai_admission_enter(&thread->admission, &client, &bridged->admitted, ret_error);
+    if (err == UDPA_OK && !bridged->method.open)
+        err = udpai_fail(ret_error, UDPA_ERR_UNIMPLEMENTED, "%s",
+                         (const char *)bridged->method.context);
     if (err == UDPA_OK)
         err = bridged->method.open(&bridged->session, thread->hub, &info);
     return udpai_fail_code(ret_error, err);

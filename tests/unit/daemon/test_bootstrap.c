@@ -433,20 +433,6 @@ with_rules_and_certificates_it_may_listen_anywhere(void **state)
 }
 
 static void
-validation_names_its_types(void **state)
-{
-    bootstrap_test *test = *state;
-    bootstrap_test_read(test, "validation:\n"
-                              "  checks: [RULES]\n"
-                              "  types:\n"
-                              "    - {types: [a.B, ''], checks: [PARSE]}\n"
-                              "    - {checks: [UNKNOWN_FIELDS]}\n");
-    bootstrap_test_assert_mistakes(test,
-                                   "test.yaml:4:21: validation.types[0].types[1]: is required\n"
-                                   "test.yaml:5:7: validation.types[1].types: is required\n");
-}
-
-static void
 written_files_are_no_secrets(void **state)
 {
     bootstrap_test *test = *state;
@@ -684,7 +670,6 @@ main(void)
         CASE(authorities_stand_for_one_namespace_each),
         CASE(each_audience_says_whether_it_reads_errors),
         CASE(messages_have_room),
-        CASE(validation_names_its_types),
         CASE(written_files_are_no_secrets),
         CASE(files_are_not_written_where_resources_are_read),
         CASE(times_are_long_enough_for_what_they_are_for),

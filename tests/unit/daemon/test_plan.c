@@ -62,34 +62,6 @@ or_not_at_all(void **state)
 }
 
 static void
-expect_policy(bootstrap_test *test, const char *text, udpai_health_policy policy)
-{
-    bootstrap_test_read(test, text);
-    make(test, &(udpai_options){.program = "udpad"});
-    assert_ok(test->err);
-    assert_int_equal(plan.settings.node.health, policy);
-    udpai_plan_done(&plan);
-}
-
-static void
-verdicts_count_by_the_policy_for_them(void **state)
-{
-    expect_policy(*state, "health: {policy: MAJORITY}\n", UDPAI_HEALTH_MAJORITY);
-}
-
-static void
-one_verdict_is_enough_if_the_policy_says_so(void **state)
-{
-    expect_policy(*state, "health: {policy: ANY}\n", UDPAI_HEALTH_ANY);
-}
-
-static void
-without_a_policy_verdicts_change_nothing(void **state)
-{
-    expect_policy(*state, "health: {}\n", UDPAI_HEALTH_NONE);
-}
-
-static void
 the_command_line_goes_before_the_file(void **state)
 {
     bootstrap_test *test = *state;
@@ -429,44 +401,6 @@ what_clients_report_is_as_the_file_says(void **state)
 }
 
 static void
-validation_is_off_unless_asked_for(void **state)
-{
-    bootstrap_test *test = *state;
-    bootstrap_test_read(test, "validation: {types: [{types: [a.B]}]}");
-    make(test, &(udpai_options){.program = "udpad"});
-    assert_ok(test->err);
-    assert_false(plan.validates);
-    assert_false(udpai_policy_wants(&plan.policy, UDPAI_STR("type.googleapis.com/a.B")));
-    udpai_plan_done(&plan);
-}
-
-static void
-validation_is_by_type(void **state)
-{
-    bootstrap_test *test = *state;
-    bootstrap_test_read(test, "validation:\n"
-                              "  checks: [RULES]\n"
-                              "  refuse_unknown_types: true\n"
-                              "  types:\n"
-                              "    - {types: [a.B, x/a.C], checks: [UNKNOWN_FIELDS]}\n"
-                              "    - {types: [a.D]}\n");
-    make(test, &(udpai_options){.program = "udpad"});
-    assert_ok(test->err);
-    assert_true(plan.validates);
-    assert_int_equal(plan.policy.others.checks, UDPAI_CHECK_PARSE | UDPAI_CHECK_RULES);
-    assert_true(plan.policy.others.refuse_unknown_types);
-    assert_int_equal(plan.policy.n_types, 3);
-    assert_int_equal(plan.policy.types[1].validation.checks,
-                     UDPAI_CHECK_PARSE | UDPAI_CHECK_UNKNOWN_FIELDS);
-    assert_true(plan.policy.types[1].validation.refuse_unknown_types);
-    assert_true(udpai_policy_wants(&plan.policy, UDPAI_STR("type.googleapis.com/a.C")));
-    assert_false(udpai_policy_wants(&plan.policy, UDPAI_STR("type.googleapis.com/a.D")));
-    assert_true(udpai_policy_wants(&plan.policy, UDPAI_STR("type.googleapis.com/a.E")));
-    assert_false(plan.looks_for_deprecated);
-    udpai_plan_done(&plan);
-}
-
-static void
 what_is_deprecated_is_looked_for_if_asked_for(void **state)
 {
     bootstrap_test *test = *state;
@@ -570,9 +504,6 @@ main(void)
         CASE(clusters_that_warm_are_waited_for),
         CASE(for_as_long_as_is_said),
         CASE(or_not_at_all),
-        CASE(verdicts_count_by_the_policy_for_them),
-        CASE(one_verdict_is_enough_if_the_policy_says_so),
-        CASE(without_a_policy_verdicts_change_nothing),
         CASE(the_command_line_goes_before_the_file),
         CASE(rest_has_a_route_for_each_type_and_udpa),
         CASE(http_of_the_command_line_goes_before_the_file),
@@ -585,8 +516,6 @@ main(void)
         CASE(load_is_reported_each_ten_seconds),
         CASE(load_is_reported_as_the_file_says),
         CASE(what_clients_report_is_as_the_file_says),
-        CASE(validation_is_off_unless_asked_for),
-        CASE(validation_is_by_type),
         CASE(what_is_deprecated_is_looked_for_if_asked_for),
         CASE(what_is_deprecated_is_looked_for_in_one_type),
         CASE(files_are_written_for_an_audience),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sources that come by resources, and what names them; and backends that do. */
+/* Sources that come by resources, and what names them. */
 #include "tests/unit/daemon/bootstrap_test.h"
 
 static void
@@ -27,23 +27,6 @@ lists_have_no_empty_words(void **state)
         "are meant\n"
         "test.yaml:3:30: dynamic_sources.namespaces[2]: namespace 'Com' must be labels of a-z, "
         "0-9 and '-' with dots between, such as com.acme\n");
-}
-
-static void
-backends_are_named_by_the_same_rules(void **state)
-{
-    bootstrap_test *test = *state;
-    bootstrap_test_read(test, "orca_collections:\n"
-                              "  namespaces: ['']\n"
-                              "  credentials: [{name: a}]\n"
-                              "  max_backends: 10001\n");
-    bootstrap_test_assert_mistakes(
-        test, "test.yaml:2:3: orca_collections.authorities: is required: whose resources shall "
-              "name backends to ask? \"*\" is everybody's\n"
-              "test.yaml:2:16: orca_collections.namespaces[0]: is empty: leave 'namespaces' out if "
-              "all are meant\n"
-              "test.yaml:3:17: orca_collections.credentials[0].tls: is required\n"
-              "test.yaml:4:17: orca_collections.max_backends: 10001 are too many: at most 10000\n");
 }
 
 static void
@@ -116,7 +99,6 @@ main(void)
     const struct CMUnitTest tests[] = {
         daemon_test(it_says_whose),
         daemon_test(lists_have_no_empty_words),
-        daemon_test(backends_are_named_by_the_same_rules),
         daemon_test(credentials_are_whole),
         daemon_test(sources_of_the_file_have_tls_of_their_own),
         daemon_test(what_is_not_there_may_come),

@@ -81,6 +81,32 @@ without_it_nothing_is_computed(void **state)
     udpai_plan_done(&plan);
 }
 
+static void
+expect_policy(bootstrap_test *test, const char *text, udpai_health_policy policy)
+{
+    make(test, text);
+    assert_int_equal(plan.settings.node.health, policy);
+    udpai_plan_done(&plan);
+}
+
+static void
+verdicts_count_by_the_policy_for_them(void **state)
+{
+    expect_policy(*state, "health: {policy: MAJORITY}\n", UDPAI_HEALTH_MAJORITY);
+}
+
+static void
+one_verdict_is_enough_if_the_policy_says_so(void **state)
+{
+    expect_policy(*state, "health: {policy: ANY}\n", UDPAI_HEALTH_ANY);
+}
+
+static void
+without_a_policy_verdicts_change_nothing(void **state)
+{
+    expect_policy(*state, "health: {}\n", UDPAI_HEALTH_NONE);
+}
+
 #define CASE(name)                                                                                 \
     cmocka_unit_test_setup_teardown(name, bootstrap_test_setup, bootstrap_test_teardown)
 
@@ -92,6 +118,9 @@ main(void)
         CASE(numbers_have_bounds),
         CASE(it_is_done_as_the_file_says),
         CASE(without_it_nothing_is_computed),
+        CASE(verdicts_count_by_the_policy_for_them),
+        CASE(one_verdict_is_enough_if_the_policy_says_so),
+        CASE(without_a_policy_verdicts_change_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -130,6 +130,23 @@ a_session_ends_with_a_reason_or_in_peace(void **state)
 }
 
 static void
+who_asks_for_what_is_not_served_is_told_why(void **state)
+{
+    (void)state;
+    static char why[] = "built without it";
+    test_bed bed;
+    bed_start(&bed, NULL);
+    visit *self = make("bye");
+    self->base.method = (udpai_grpc_method){"/a.B/C", NULL, why};
+    assert_true(udpai_stream_thread_bridge(bed.thread, &self->base));
+    wait_over(self);
+    assert_int_equal(udpa_error_code(self->base.error), UDPA_ERR_UNIMPLEMENTED);
+    assert_string_equal(udpa_error_message(self->base.error), why);
+    udpai_bridged_stream_unref(&self->base);
+    bed_stop(&bed);
+}
+
+static void
 who_is_visited_is_told_who_comes(void **state)
 {
     (void)state;
@@ -201,6 +218,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_answer_is_its_parts_and_tail),
         cmocka_unit_test(a_session_ends_with_a_reason_or_in_peace),
+        cmocka_unit_test(who_asks_for_what_is_not_served_is_told_why),
         cmocka_unit_test(who_is_visited_is_told_who_comes),
         cmocka_unit_test(limits_count_visits_and_forget_them),
         cmocka_unit_test(a_stop_ends_them_and_later_ones_do_not_begin),
