@@ -9,6 +9,7 @@ static udpai_plan plan;
 static void
 make(bootstrap_test *test)
 {
+    memset(&plan, 0, sizeof(plan));
     assert_ok(udpai_plan_make(&plan, &test->bootstrap, &(udpai_options){.program = "udpad"},
                               &test->error));
 }
