@@ -2,6 +2,7 @@
 /* What is told of groups of clients: that they are there, who stands for them, and that they have
  * gone. Who changes its Node is asked for anew, but no more often than a server that fails is
  * dialled: a client that changes with each request is no reason to storm one. */
+#include "federation/backoff.h"
 #include "federation/clients_internal.h"
 #include "federation/connection.h"
 
@@ -44,11 +45,7 @@ introduce(udpai_clients *clients, udpai_node_info *info)
 static uint64_t
 pause_ms(const udpai_clients *clients)
 {
-    const udpai_node_timing *timing = &clients->owner->context->timing;
-    uint64_t wait = timing->backoff_base_ms;
-    for (unsigned i = 1; i < clients->n_changes && wait < timing->backoff_max_ms; i++)
-        wait *= 2;
-    return wait < timing->backoff_max_ms ? wait : timing->backoff_max_ms;
+    return udpai_backoff_ms(&clients->owner->context->timing, clients->n_changes);
 }
 
 static void

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Dialling a source, backing off, and ending its stream. */
 #include "federation/connection.h"
+#include "federation/backoff.h"
 
 void
 udpai_source_set_state(udpai_source *source, udpai_source_state state)
@@ -17,12 +18,7 @@ udpai_source_set_state(udpai_source *source, udpai_source_state state)
 static uint64_t
 backoff_ms(const udpai_source *source)
 {
-    const udpai_node_timing *timing = &source->owner->context->timing;
-    uint64_t wait = timing->backoff_base_ms;
-    for (unsigned i = 1; i < source->n_failures && wait < timing->backoff_max_ms; i++)
-        wait *= 2;
-    if (wait > timing->backoff_max_ms)
-        wait = timing->backoff_max_ms;
+    uint64_t wait = udpai_backoff_ms(&source->owner->context->timing, source->n_failures);
     return wait / 2 + udpai_context_random(source->owner->context) % (wait / 2 + 1);
 }
 

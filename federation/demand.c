@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/map.h"
+#include "federation/type_key.h"
 #include "model/name.h"
 
 /* All subscriptions of one text. Subscribers of the stream side count once, those in the process
@@ -23,15 +24,6 @@ key_of(const void *item)
 }
 
 #define KEY_MAX (UDPAI_TYPE_URL_MAX + 1 + UDPA_NAME_MAX + 1)
-
-static udpai_str
-make_key(char room[KEY_MAX], udpai_str type_url, udpai_str text)
-{
-    memcpy(room, type_url.data, type_url.len);
-    room[type_url.len] = ' ';
-    memcpy(room + type_url.len + 1, text.data, text.len);
-    return (udpai_str){room, type_url.len + 1 + text.len};
-}
 
 struct udpai_demand {
     udpai_map items; /* by type and text */
@@ -169,7 +161,7 @@ find(const udpai_demand *demand, udpai_str type_url, udpai_str text)
     char room[KEY_MAX];
     if (type_url.len > UDPAI_TYPE_URL_MAX || text.len > UDPA_NAME_MAX + 1)
         return NULL;
-    return udpai_map_get(&demand->items, make_key(room, type_url, text));
+    return udpai_map_get(&demand->items, udpai_type_key(room, type_url, text));
 }
 
 /* The entry of what is wanted; made if need be. NULL: there is none, or there is no memory. */
@@ -179,7 +171,7 @@ get(udpai_demand *demand, udpai_str type_url, udpai_str text, bool make)
     char room[KEY_MAX];
     if (type_url.len > UDPAI_TYPE_URL_MAX || text.len > UDPA_NAME_MAX + 1)
         return NULL;
-    udpai_str key = make_key(room, type_url, text);
+    udpai_str key = udpai_type_key(room, type_url, text);
     demand_item *found = udpai_map_get(&demand->items, key);
     if (found || !make || !(found = udpai_alloc(sizeof(*found) + key.len)))
         return found;
@@ -294,7 +286,7 @@ visit_text(const udpai_demand *demand,
            void *userdata)
 {
     char room[KEY_MAX];
-    if (udpai_map_get(&demand->items, make_key(room, type_url, text)))
+    if (udpai_map_get(&demand->items, udpai_type_key(room, type_url, text)))
         visit(userdata, text);
 }
 

@@ -20,12 +20,6 @@ udpai_dynamic_source_free(udpai_dynamic_source *dynamic)
     udpai_free(dynamic);
 }
 
-static const udpai_dynamic_sources_config *
-config_of(const udpai_dynamic *all)
-{
-    return &all->config;
-}
-
 /* ---- the end of what came by it ---- */
 
 /* Does nothing here speak of it? */
@@ -118,7 +112,7 @@ on_patience_end(udpai_timer *timer)
 static udpa_err
 add(udpai_dynamic *all, udpai_str name, udpai_source **ret_source, udpa_error **ret_error)
 {
-    const udpai_dynamic_sources_config *config = config_of(all);
+    const udpai_dynamic_sources_config *config = &all->config;
     udpai_dynamic_source *dynamic = udpai_alloc(sizeof(*dynamic));
     const udpai_source_config as_source = {
         .name = name,
@@ -158,7 +152,7 @@ count(const udpai_dynamic *all, bool absent)
 static udpa_err
 check_room(const udpai_dynamic *all, bool absent, udpa_error **ret_error)
 {
-    size_t max = config_of(all)->max;
+    size_t max = all->config.max;
     if (count(all, absent) < max)
         return UDPA_OK;
     return udpai_fail(ret_error, UDPA_ERR_LIMIT,
@@ -278,7 +272,7 @@ version_done(udpai_dynamic *all, struct version *version)
     udpa_bytes_unref(version->payload);
     udpa_bytes_unref(version->address);
     if (version->target)
-        config_of(all)->release_target(version->target);
+        all->config.release_target(version->target);
 }
 
 static udpa_err
@@ -287,7 +281,7 @@ version_init(udpai_dynamic *all,
              const udpa_resource *resource,
              udpa_error **ret_error)
 {
-    const udpai_dynamic_sources_config *how = config_of(all);
+    const udpai_dynamic_sources_config *how = &all->config;
     const udpai_dynamic_source_config *config = version->config;
     udpai_str name = udpai_resource_name(resource), payload;
     payload.data = udpa_resource_payload(resource, &payload.len);
@@ -413,7 +407,7 @@ udpai_dynamic_source_set(udpai_dynamic *all,
 bool
 udpai_dynamic_source_end(udpai_dynamic *all, udpai_str by)
 {
-    const udpai_dynamic_sources_config *how = config_of(all);
+    const udpai_dynamic_sources_config *how = &all->config;
     udpai_source *source = find_by(all, by);
     if (source && !leave(source))
         return false;

@@ -229,7 +229,7 @@ make_named(udpai_providers *providers, udpai_provider *provider, bool at_once)
     char room[UDPAI_NAMED_KEY_MAX];
     udpai_str type_url = udpai_bytes_view(provider->type);
     udpai_str name = udpai_bytes_view(provider->name);
-    udpai_str key = udpai_named_make_key(room, type_url, name);
+    udpai_str key = udpai_type_key(room, type_url, name);
     udpai_named *named = udpai_alloc(sizeof(*named));
     if (!named)
         return UDPA_ERR_NOMEM;

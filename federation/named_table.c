@@ -2,8 +2,6 @@
 /* The table of single names that have sources of their own, by type and name. */
 #include "federation/named.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/map.h"
 
@@ -60,20 +58,11 @@ udpai_named_table_next(const udpai_named_table *table, size_t *at)
     return udpai_map_next(&table->items, at);
 }
 
-udpai_str
-udpai_named_make_key(char room[UDPAI_NAMED_KEY_MAX], udpai_str type_url, udpai_str name)
-{
-    memcpy(room, type_url.data, type_url.len);
-    room[type_url.len] = ' ';
-    memcpy(room + type_url.len + 1, name.data, name.len);
-    return (udpai_str){room, type_url.len + 1 + name.len};
-}
-
 udpai_named *
 udpai_named_find(const udpai_named_table *table, udpai_str type_url, udpai_str name)
 {
     char room[UDPAI_NAMED_KEY_MAX];
     if (type_url.len > UDPAI_TYPE_URL_MAX || name.len > UDPAI_NAME_MAX)
         return NULL;
-    return udpai_map_get(&table->items, udpai_named_make_key(room, type_url, name));
+    return udpai_map_get(&table->items, udpai_type_key(room, type_url, name));
 }

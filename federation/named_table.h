@@ -5,6 +5,7 @@
 
 #include "base/wheel.h"
 #include "federation/node.h"
+#include "federation/type_key.h"
 #include "model/name.h"
 
 typedef struct udpai_named_table udpai_named_table;
@@ -23,8 +24,7 @@ udpai_named *udpai_named_table_next(const udpai_named_table *table, size_t *at);
 /* NULL: the name has none. */
 udpai_named *udpai_named_find(const udpai_named_table *table, udpai_str type_url, udpai_str name);
 
-/* For a map: the key of a (type, name). The room must be so large. */
+/* Of the room of a type and a name (type_key.h). */
 #define UDPAI_NAMED_KEY_MAX (UDPAI_TYPE_URL_MAX + 1 + UDPAI_NAME_MAX)
-udpai_str udpai_named_make_key(char room[UDPAI_NAMED_KEY_MAX], udpai_str type_url, udpai_str name);
 
 #endif

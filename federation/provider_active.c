@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which sources of providers count for a name now. */
+#include "federation/digest.h"
 #include "federation/named.h"
 
 static bool
@@ -60,26 +61,20 @@ udpai_providers_visit_active_of_any(const udpai_providers *providers,
 /* ---- when it changes ---- */
 
 static void
-mix(uint64_t *digest, uint64_t value)
-{
-    *digest = (*digest ^ value) * 1099511628211u;
-}
-
-static void
 mix_provider(uint64_t *digest, const udpai_provider *provider)
 {
     for (size_t i = 0; i < provider->descriptors.n; i++) {
         const udpai_descriptor *descriptor = &provider->descriptors.items[i];
         bool counts = descriptor->is_reached && udpai_descriptor_counts(provider, i);
-        mix(digest, udpai_source_link(descriptor->source) << 2 | (uint64_t)counts << 1 |
-                        (uint64_t)descriptor->is_eligible);
+        udpai_digest_mix(digest, udpai_source_link(descriptor->source) << 2 |
+                                     (uint64_t)counts << 1 | (uint64_t)descriptor->is_eligible);
     }
 }
 
 uint64_t
 udpai_providers_digest(const udpai_providers *providers)
 {
-    uint64_t digest = 14695981039346656037u;
+    uint64_t digest = UDPAI_DIGEST_BEGIN;
     size_t at = 0;
     const udpai_provider *provider;
     while ((provider = udpai_map_next(&providers->by_type, &at)))
@@ -89,7 +84,7 @@ udpai_providers_digest(const udpai_providers *providers)
     while ((named = udpai_named_table_next(providers->named_table, &at))) {
         mix_provider(&digest, named->provider);
         for (size_t i = 0; i < named->leaving.n; i++)
-            mix(&digest, named->leaving.items[i].is_eligible);
+            udpai_digest_mix(&digest, named->leaving.items[i].is_eligible);
     }
     return digest;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which sources a report is for, as the store and the providers are now. */
 #include "base/map.h"
+#include "federation/digest.h"
 #include "federation/egress_internal.h"
 #include "federation/provider.h"
 #include "federation/report_targets.h"
@@ -231,25 +232,19 @@ udpai_report_targets_only(const udpai_egress *egress,
 
 /* ---- when to look again ---- */
 
-static void
-mix(uint64_t *digest, uint64_t value)
-{
-    *digest = (*digest ^ value) * 1099511628211u;
-}
-
 uint64_t
 udpai_report_target_digest(const udpai_egress *egress)
 {
-    uint64_t digest = 14695981039346656037u;
+    uint64_t digest = UDPAI_DIGEST_BEGIN;
     const udpai_source *source = NULL;
     while ((source = udpai_sources_next_own(egress->sources, source))) {
-        mix(&digest, udpai_source_link(source) << 2 |
-                         (uint64_t)udpai_source_may_want_reports(source) << 1 |
-                         (uint64_t)udpai_source_is_active(source));
-        mix(&digest, udpai_source_is_decided(source));
+        udpai_digest_mix(&digest, udpai_source_link(source) << 2 |
+                                      (uint64_t)udpai_source_may_want_reports(source) << 1 |
+                                      (uint64_t)udpai_source_is_active(source));
+        udpai_digest_mix(&digest, udpai_source_is_decided(source));
         const udpa_bytes *who = who_is(source);
-        mix(&digest, who ? udpai_hash(udpai_bytes_view(who)) : 0);
+        udpai_digest_mix(&digest, who ? udpai_hash(udpai_bytes_view(who)) : 0);
     }
-    mix(&digest, udpai_providers_digest(egress->providers));
+    udpai_digest_mix(&digest, udpai_providers_digest(egress->providers));
     return digest;
 }

@@ -119,7 +119,7 @@ on_moved(void *userdata, udpai_str type_url, udpai_str name)
 static udpai_str
 make_key(char room[UDPAI_NAMED_KEY_MAX], const udpa_resource *report)
 {
-    return udpai_named_make_key(room, udpai_resource_type_url(report), udpai_resource_name(report));
+    return udpai_type_key(room, udpai_resource_type_url(report), udpai_resource_name(report));
 }
 
 static routed *
@@ -304,7 +304,7 @@ void
 udpai_report_targets_withdrawn(udpai_egress *egress, udpai_str type_url, udpai_str name)
 {
     char room[UDPAI_NAMED_KEY_MAX];
-    udpai_str key = udpai_named_make_key(room, type_url, name);
+    udpai_str key = udpai_type_key(room, type_url, name);
     routed *self = udpai_map_get(&egress->targets->reports, key);
     if (!self || self->told.resource)
         return;

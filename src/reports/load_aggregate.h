@@ -56,8 +56,8 @@ udpai_load_aggregate_known(const udpai_load_aggregate *sum, udpai_str reporter, 
 /* A reporter is there no more: its counts stay, its gauges do not. */
 void udpai_load_aggregate_leave(udpai_load_aggregate *sum, udpai_str reporter);
 
-/* Nobody is heard any more, for now. Those that are there go, as if they had left; but all of them
- * are remembered, besides those that went before, until this is said again. */
+/* No reporter counts from here on. Those that are there leave; but all of them are remembered,
+ * besides those that left before, until this is called again. */
 void udpai_load_aggregate_rest(udpai_load_aggregate *sum);
 
 /* The sum as a value: borrowed, until the next call. NULL without memory. */
