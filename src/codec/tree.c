@@ -2,6 +2,8 @@
 /* What scalars mean, and finding things in a tree. */
 #include "codec/tree.h"
 
+#include <ctype.h>
+
 static bool
 is_one_of(udpai_str text, const char *const *words, size_t n)
 {
@@ -20,6 +22,19 @@ udpai_tree_find(const udpai_tree *map, udpai_str key)
         if (udpai_str_eq(map->entries[i].key->text, key))
             return &map->entries[i];
     return NULL;
+}
+
+const udpai_entry *
+udpai_tree_find_field(const udpai_tree *map, udpai_str name)
+{
+    const udpai_entry *found = udpai_tree_find(map, name);
+    char camel[64];
+    size_t n = 0;
+    for (size_t i = 0; i < name.len && n + 1 < sizeof(camel); i++) {
+        bool up = name.data[i] == '_' && i + 1 < name.len;
+        camel[n++] = up ? (char)toupper((unsigned char)name.data[++i]) : name.data[i];
+    }
+    return found ? found : udpai_tree_find(map, (udpai_str){camel, n});
 }
 
 void

@@ -39,6 +39,8 @@ struct udpai_tree {
 
 /* The entry with this key; NULL if there is none. */
 const udpai_entry *udpai_tree_find(const udpai_tree *map, udpai_str key);
+/* The same of a field, which proto3 JSON has under two names: connect_grace and connectGrace. */
+const udpai_entry *udpai_tree_find_field(const udpai_tree *map, udpai_str name);
 /* Before anybody else reads the tree: the entry has this key, which no other of its map has. The
  * text outlives the tree. */
 void udpai_tree_rename(const udpai_entry *entry, const char *key);

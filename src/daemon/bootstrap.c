@@ -114,9 +114,7 @@ struct former_key {
 
 static const struct former_key former_keys[] = {
     {"timing", "hand_back_delay", "fail_back_delay"},
-    {"timing", "handBackDelay", "fail_back_delay"},
     {"static_resources.config_sources", "stand_in", "standby_for"},
-    {"static_resources.config_sources", "standIn", "standby_for"},
 };
 
 static void
@@ -126,19 +124,21 @@ rename_key(const udpai_tree *map,
            udpai_diagnostics *to)
 {
     char field[UDPAI_FIELD_PATH_MAX];
-    const udpai_entry *entry = udpai_tree_find(map, udpai_str_from(key->former));
+    const udpai_entry *entry = udpai_tree_find_field(map, udpai_str_from(key->former));
     if (!entry)
         return;
-    if (udpai_tree_find(map, udpai_str_from(key->now))) {
+    if (udpai_tree_find_field(map, udpai_str_from(key->now))) {
         udpai_diagnostics_error(to, udpai_path_field(field, path, key->now),
-                                "'%s' is the former name of it: take that out", key->former);
+                                "'%s' is the former name of it: take that out",
+                                entry->key->text.data);
         return;
     }
+    const char *written = entry->key->text.data;
     udpai_tree_rename(entry, key->now);
     udpai_diagnostics_warn(to, udpai_path_field(field, path, key->now),
                            "'%s' is called '%s' now: the next release does not read the former "
                            "name any more",
-                           key->former, key->now);
+                           written, key->now);
 }
 
 static const udpai_tree *
@@ -149,7 +149,7 @@ section_of(const udpai_tree *root, const char *path)
         const char *dot = memchr(rest.data, '.', rest.len);
         udpai_str name = {rest.data, dot ? (size_t)(dot - rest.data) : rest.len};
         const udpai_entry *entry =
-            root->kind == UDPAI_TREE_MAP ? udpai_tree_find(root, name) : NULL;
+            root->kind == UDPAI_TREE_MAP ? udpai_tree_find_field(root, name) : NULL;
         root = entry ? entry->value : NULL;
         size_t n = name.len + (dot != NULL);
         rest = (udpai_str){rest.data + n, rest.len - n};

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/diagnostics.h"
 
-#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,20 +44,6 @@ struct place {
     bool is_refused;                 /* what the file has there is not in the message */
     char path[UDPAI_FIELD_PATH_MAX]; /* as the file counts */
 };
-
-/* proto3 JSON has every field under two names: connect_grace and connectGrace. */
-static const udpai_entry *
-find_field(const udpai_tree *map, udpai_str name)
-{
-    const udpai_entry *found = udpai_tree_find(map, name);
-    char camel[64];
-    size_t n = 0;
-    for (size_t i = 0; i < name.len && n + 1 < sizeof(camel); i++) {
-        bool up = name.data[i] == '_' && i + 1 < name.len;
-        camel[n++] = up ? (char)toupper((unsigned char)name.data[++i]) : name.data[i];
-    }
-    return found ? found : udpai_tree_find(map, (udpai_str){camel, n});
-}
 
 /* Is something of this part of the document not in the message? A refused entry of a map is known
  * by its key. */
@@ -118,7 +103,7 @@ step_to_field(const udpai_diagnostics *diagnostics, struct place *place, const c
     name[len] = '\0';
     *path += len;
     const udpai_entry *entry = place->node->kind == UDPAI_TREE_MAP
-                                   ? find_field(place->node, (udpai_str){name, len})
+                                   ? udpai_tree_find_field(place->node, (udpai_str){name, len})
                                    : NULL;
     udpai_path_field(place->path, place->path, name);
     place->is_refused |= entry && udpai_mistakes_has(&diagnostics->text, entry->key);

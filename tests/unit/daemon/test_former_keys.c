@@ -24,6 +24,21 @@ former_keys_are_read_with_a_warning(void **state)
     assert_string_equal(message->static_resources->config_sources[1]->standby_for->types[0], "a.B");
 }
 
+/* proto3 JSON has every field under two names. */
+static void
+former_keys_are_read_in_json(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, "{\"staticResources\": {\"configSources\": [\n"
+                              "  {\"name\": \"a\", \"udpaListen\": {\"peer\": \"p\"}, \"standIn\": "
+                              "{\"types\": [\"a.B\"]}}]}}\n");
+    bootstrap_test_tell(test);
+    assert_non_null(strstr(test->mistakes.data, "config_sources[0].standby_for: 'standIn' is "
+                                                "called 'standby_for' now"));
+    const Udpa__Config__V1__Bootstrap *message = test->bootstrap.message;
+    assert_string_equal(message->static_resources->config_sources[0]->standby_for->types[0], "a.B");
+}
+
 static void
 a_key_and_its_former_name_do_not_go_together(void **state)
 {
@@ -43,6 +58,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(former_keys_are_read_with_a_warning),
+        CASE(former_keys_are_read_in_json),
         CASE(a_key_and_its_former_name_do_not_go_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
