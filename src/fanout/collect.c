@@ -367,6 +367,16 @@ note_range(udpai_body *body, const udpai_body_range *range, uint64_t to)
     body->to = to;
 }
 
+/* A page of a large view is kept for others that follow; without others the cache would fill with
+ * the whole view. */
+static bool
+is_worth_keeping(const udpai_subscription *subscription, uint64_t limit)
+{
+    const udpai_cursor *cursor = &subscription->cursor;
+    bool is_all = cursor->low >= limit && !has_window(cursor);
+    return is_all || !udpai_view_has_one(subscription->view);
+}
+
 /* Is what it gets the same as what others at this place get? */
 static bool
 is_shareable(const udpai_subscription *subscription)
@@ -426,7 +436,7 @@ collect_from_view(udpai_subscription *subscription, uint64_t limit, udpai_body *
         err = render_additions(&collection, ret_body);
     if (err == UDPA_OK)
         advance(cursor, reached, &range);
-    if (err == UDPA_OK && *ret_body && shareable) {
+    if (err == UDPA_OK && *ret_body && shareable && is_worth_keeping(subscription, limit)) {
         note_range(*ret_body, &range, reached);
         udpai_view_keep_body(sight, is_shared && !collection.is_filtered, *ret_body);
     }

@@ -337,7 +337,7 @@ static const udpai_view *
 view_left(const udpai_subscription *subscription)
 {
     const udpai_view *view = subscription->view;
-    return view && view->subscriptions.next == view->subscriptions.prev ? view : NULL;
+    return view && udpai_view_has_one(view) ? view : NULL;
 }
 
 /* The subscription may be given one more view; for that, one that nobody uses may go. What it alone

@@ -72,6 +72,13 @@ udpai_view_is_filter(const udpai_view *view)
     return view->whole != NULL;
 }
 
+/* At most one subscription has it. */
+static inline bool
+udpai_view_has_one(const udpai_view *view)
+{
+    return view->subscriptions.next == view->subscriptions.prev;
+}
+
 /* Finds or makes the view of this selection for a subscription, with everything it selects.
  * Prefixes are a minimal cover. */
 udpa_err udpai_view_get(const udpai_subscription *subscription,

@@ -90,6 +90,31 @@ test_pages_are_shared(void **state)
     fanout_close(&two);
 }
 
+/* Or else a view of 100,000 resources would fill the cache for nobody. */
+static void
+test_pages_for_one_alone_are_not_kept(void **state)
+{
+    fanout_bed *bed = *state;
+    fanout_bed_page(bed, 2);
+    fanout_change(bed, "+CDS/a=1 +CDS/b=1 +CDS/c=1 +CDS/d=1 +CDS/e=1");
+    fanout_open(&one, bed);
+    fanout_wildcard(&one, "CDS", "");
+    assert_next(&one, "CDS[a=1 b=1]");
+    assert_int_equal(bed->fanout->body_bytes, 0);
+    assert_next(&one, "CDS[e=1 d=1]"); /* the newest end */
+    assert_int_equal(bed->fanout->body_bytes, 0);
+    assert_next(&one, "CDS[c=1]"); /* the last one: who comes now may have a use for such */
+    assert_true(bed->fanout->body_bytes > 0);
+    fanout_change(bed, "+CDS/f=1 +CDS/g=1 +CDS/h=1 +CDS/i=1");
+    size_t of_last = bed->fanout->body_bytes;
+    fanout_open(&two, bed);
+    fanout_wildcard(&two, "CDS", "");
+    assert_next(&one, "CDS[f=1 g=1]");
+    assert_true(bed->fanout->body_bytes > of_last);
+    fanout_close(&one);
+    fanout_close(&two);
+}
+
 /* The newest go between the oldest, and whoever has come as far, by the same way, is sent the same.
  */
 static void
@@ -396,6 +421,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         fanout_test(test_a_thousand_share_one_body),
         fanout_test(test_pages_are_shared),
+        fanout_test(test_pages_for_one_alone_are_not_kept),
         fanout_test(test_pages_of_both_ends_are_shared),
         fanout_test(test_states_are_shared),
         fanout_test(test_another_way_is_another_page),
