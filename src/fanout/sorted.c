@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fanout/sorted.h"
 
+#include <stdlib.h>
+
 #include "base/map.h"
 #include "fanout/item.h"
 
@@ -161,16 +163,97 @@ udpai_sorted_done(udpai_sorted *sorted)
     *sorted = (udpai_sorted){0};
 }
 
-udpa_err
-udpai_sorted_make(udpai_sorted *sorted, const udpai_map *items)
+/* ---- making it ---- */
+
+/* So much of a leaf is filled at first: names that come later find room. */
+#define LEAF_FILLED (LEAF_ITEMS * 3 / 4)
+
+/* Names begin alike, and lie far apart: what tells most of them from each other is beside them. */
+typedef struct keyed_item {
+    uint64_t key; /* the first bytes behind what all names have in common */
+    udpai_item *item;
+} keyed_item;
+
+typedef UDPAI_VECTOR(keyed_item) keyed_items;
+
+static int
+compare_keyed(const void *a, const void *b)
+{
+    const keyed_item *x = a, *y = b;
+    if (x->key != y->key)
+        return x->key < y->key ? -1 : 1;
+    return udpai_str_cmp(udpai_item_name(x->item), udpai_item_name(y->item));
+}
+
+static size_t
+common_len(const keyed_items *all)
+{
+    udpai_str first = udpai_item_name(all->items[0].item);
+    size_t common = first.len;
+    for (size_t i = 1; i < all->n; i++) {
+        udpai_str name = udpai_item_name(all->items[i].item);
+        size_t len = 0;
+        while (len < common && len < name.len && name.data[len] == first.data[len])
+            len++;
+        common = len;
+    }
+    return common;
+}
+
+static uint64_t
+key_at(udpai_str name, size_t start)
+{
+    uint64_t key = 0;
+    for (size_t i = start; i < start + sizeof(key); i++)
+        key = key << 8 | (i < name.len ? (uint8_t)name.data[i] : 0);
+    return key;
+}
+
+static void
+sort_by_name(keyed_items *all)
+{
+    size_t start = common_len(all);
+    for (size_t i = 0; i < all->n; i++)
+        all->items[i].key = key_at(udpai_item_name(all->items[i].item), start);
+    qsort(all->items, all->n, sizeof(*all->items), compare_keyed);
+}
+
+static bool
+collect_all(const udpai_map *items, keyed_items *all)
 {
     size_t at = 0;
     udpai_item *item;
+    while ((item = udpai_map_next(items, &at)))
+        if (!udpai_vector_push(all, ((keyed_item){.item = item})))
+            return false;
+    return true;
+}
+
+static bool
+fill_leaves(udpai_sorted *sorted, const keyed_items *all)
+{
+    for (size_t i = 0; i < all->n; i++) {
+        if (i % LEAF_FILLED == 0 && !insert_leaf(sorted, sorted->leaves.n))
+            return false;
+        udpai_sorted_leaf *leaf = sorted->leaves.items[sorted->leaves.n - 1];
+        leaf->items[leaf->n++] = all->items[i].item;
+    }
+    return true;
+}
+
+udpa_err
+udpai_sorted_make(udpai_sorted *sorted, const udpai_map *items)
+{
     if (sorted->is_made)
         return UDPA_OK;
-    while ((item = udpai_map_next(items, &at))) {
-        if (insert(sorted, item))
-            continue;
+    keyed_items all = {0};
+    bool made = collect_all(items, &all);
+    if (made && all.n > 0) {
+        sort_by_name(&all);
+        made = fill_leaves(sorted, &all);
+    }
+    udpai_vector_done(&all);
+    if (!made) {
         udpai_sorted_done(sorted);
         return UDPA_ERR_NOMEM;
     }
