@@ -16,6 +16,7 @@ import subprocess
 import sys
 
 import manual
+import markdown_page
 from mkdocs.commands import build
 from mkdocs.config import load_config
 
@@ -158,11 +159,6 @@ def menu(pages):
     return [{part: found if len(found) > 1 else found[0]} for part, found in parts.items() if found]
 
 
-def slug(title, separator):
-    """What GitHub makes of a heading."""
-    return re.sub(r'[^\w\- ]', '', title.strip().lower()).replace(' ', separator)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('directory', type=pathlib.Path, help='the site; what mkdocs reads lies beside it')
@@ -178,7 +174,7 @@ def main():
         str(source / 'mkdocs.yml'), strict=True, docs_dir=str(source / 'pages'), site_dir=str(directory),
         use_directory_urls=False, nav=menu(site.pages), theme={'name': 'readthedocs', 'highlightjs': False},
         validation={'nav': {'omitted_files': 'ignore', 'not_found': 'warn', 'absolute_links': 'warn'}, 'links': warn},
-        markdown_extensions=['tables', 'fenced_code', {'toc': {'slugify': slug}}])
+        markdown_extensions=['tables', 'fenced_code', {'toc': {'slugify': markdown_page.slug}}])
     build.build(config)
     print(f'{len(site.pages)} pages: {directory}/index.html')
 

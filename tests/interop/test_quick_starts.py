@@ -21,7 +21,11 @@ import subprocess
 import sys
 
 import interop
-from test_grpc_java import libraries_or_skip
+
+sys.path.insert(0, str(interop.SOURCE / 'docs' / 'site'))
+
+import markdown_page  # noqa: E402
+from test_grpc_java import libraries_or_skip  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 GUIDE = interop.SOURCE / 'docs' / 'guide'
@@ -36,19 +40,13 @@ PATIENCE_S = 40
 
 
 class Block:
-    def __init__(self, section, info, text):
-        self.section, self.words, self.text = section, info.split(), text
+    def __init__(self, block):
+        self.section, self.words, self.text = block.section, block.info.split(), block.text
         self.file = next((word for word in self.words[1:] if '.' in word), None)
 
 
 def blocks(page):
-    """The fenced blocks of a page, with the heading that they stand under."""
-    section = ''
-    for match in re.finditer(r'^(?:#+ (.*)|```(.*)\n((?:.*\n)*?)```)$', page.read_text(encoding='utf-8'), re.M):
-        if match[1]:
-            section = match[1]
-        else:
-            yield Block(section, match[2], match[3])
+    return [Block(block) for block in markdown_page.blocks(page) if block.info != markdown_page.INDENTED]
 
 
 def pattern_of(line):

@@ -6,8 +6,13 @@ it: a file of the same name with another suffix."""
 import pathlib
 import posixpath
 import re
+import sys
 
 import lint
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / 'docs' / 'site'))
+
+from markdown_page import slug  # noqa: E402
 
 LINK = re.compile(r'!?\[(?:[^\[\]]|\[[^\[\]]*\])*\]\(\s*<?([^()\s>]+)>?(?:\s+"[^"]*")?\s*\)')
 DEFINITION = re.compile(r'^\[[^\]]+\]:\s+(\S+)')
@@ -28,12 +33,6 @@ def prose(text):
             fence = mark[1] if fence is None else None
         elif fence is None and not (line.startswith('    ') and not line.strip().startswith(('-', '*'))):
             yield number, line
-
-
-def slug(title):
-    """What GitHub makes of a heading."""
-    title = re.sub(r'!?\[([^\]]*)\]\([^)]*\)', r'\1', title)
-    return re.sub(r'[^\w\- ]', '', title.strip().lower()).replace(' ', '-')
 
 
 def anchors(text):

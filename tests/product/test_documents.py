@@ -29,7 +29,10 @@ import subprocess
 import sys
 import tempfile
 
-from product import SOURCE, Failure, check, main, need_descriptors
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / 'docs' / 'site'))
+
+import markdown_page  # noqa: E402
+from product import SOURCE, Failure, check, main, need_descriptors  # noqa: E402
 
 PAGES = [SOURCE / 'README.md',
          *sorted(page for folder in ('guide', 'reference') for page in (SOURCE / 'docs' / folder).glob('*.md'))]
@@ -82,28 +85,13 @@ C_VARIABLES = {
 
 
 class Example:
-    def __init__(self, place, info, lines):
-        self.place, self.info, self.text = place, info, '\n'.join(lines) + '\n'
+    def __init__(self, place, info, text):
+        self.place, self.info, self.text = place, info, text
 
 
 def examples(page):
-    """The examples of a page: fenced ones with what stands behind the fence, indented ones as ''."""
-    lines = page.read_text(encoding='utf-8').split('\n')
-    at = 0
-    while at < len(lines):
-        place = f'{page.name}:{at + 1}'
-        fence = re.match(r'```(.*)', lines[at])
-        if fence:
-            end = lines.index('```', at + 1)
-            yield Example(place, fence[1].strip(), lines[at + 1:end])
-            at = end
-        elif lines[at].startswith('    ') and not lines[at - 1]:
-            end = at
-            while lines[end].startswith('    '):
-                end += 1
-            yield Example(place, 'indented', [line[4:] for line in lines[at:end]])
-            at = end
-        at += 1
+    """The examples of a page, with where they stand."""
+    return [Example(f'{page.name}:{block.line}', block.info, block.text) for block in markdown_page.blocks(page)]
 
 
 def run(command, work, timeout=30, env=None):
@@ -214,7 +202,7 @@ class Reader:
     def handler(self, example):
         """None: the example is for the eye, or its commands are run."""
         words = example.info.split()
-        if words[:1] and words[0] in ('sh', 'console', 'ini', 'text', 'indented', 'cpp', 'go', 'java'):
+        if words[:1] and words[0] in ('sh', 'console', 'ini', 'text', markdown_page.INDENTED, 'cpp', 'go', 'java'):
             return None
         known = {'yaml udpad.yaml': self.udpad_yaml, 'yaml resource': self.resource,
                  'yaml envoy': self.envoy, 'c': self.c, 'json': self.json, 'python': self.python}
@@ -236,7 +224,7 @@ class Reader:
 
 def commands(example):
     """Calls of our programs in an example, without prompt, comment and redirection."""
-    if not example.info.startswith(('sh', 'console', 'indented')):
+    if not example.info.startswith(('sh', 'console', markdown_page.INDENTED)):
         return
     for line in re.split(r'\n| \| ', example.text):
         match = re.match(r'(?:\$ )?(?:sudo -u udpa )?(?:build/)?((?:udpactl|udpad)\s.*)', line)
@@ -302,10 +290,10 @@ def test_self(reader, shell):
         ('c', 'options.no_such_option = 1;'),
     ]
     for info, text in planted:
-        if not reader.problem(Example('planted', info, [text])):
+        if not reader.problem(Example('planted', info, text)):
             raise Failure(f'nothing is found in {text}')
     try:
-        reader.problem(Example('planted', 'yaml', ['a: 1']))
+        reader.problem(Example('planted', 'yaml', 'a: 1'))
         raise Failure('an example that does not say where it goes passes')
     except Failure as failure:
         if 'does not say where' not in str(failure):
@@ -330,7 +318,7 @@ def test_banner(test):
 
 def test_refusal(test, reader):
     """The page on signatures shows what is refused as it is refused."""
-    page = list(examples(SOURCE / 'docs' / 'guide' / 'signatures.md'))
+    page = examples(SOURCE / 'docs' / 'guide' / 'signatures.md')
     node_file = next(example for example in page if 'required:' in example.text)
     shown = next(example for example in page if ' refused: ' in example.text)
     directory = reader.work / 'refusal'
