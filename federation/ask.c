@@ -71,7 +71,7 @@ send_question(udpai_scope *scope, const udpai_subscription_message *message)
 typedef struct holdings {
     udpai_scope *scope;
     udpai_subscription_message message;
-    UDPAI_VECTOR(udpai_held_digest) digests, ways;
+    UDPAI_VECTOR(udpai_held_digest) digests, paths;
     UDPAI_VECTOR(udpai_held_version) versions;
     size_t bytes;
     bool extended, is_node;
@@ -84,8 +84,8 @@ put_holdings(const holdings *held, udpai_subscription_message *message)
 {
     message->digests = held->digests.items;
     message->n_digests = held->digests.n;
-    message->ways = held->ways.items;
-    message->n_ways = held->ways.n;
+    message->paths = held->paths.items;
+    message->n_paths = held->paths.n;
     message->versions = held->versions.items;
     message->n_versions = held->versions.n;
 }
@@ -97,7 +97,7 @@ send_ahead(holdings *held)
     udpai_subscription_message ahead = held->message;
     ahead.n_names = 0;
     put_holdings(held, &ahead);
-    held->digests.n = held->ways.n = 0;
+    held->digests.n = held->paths.n = 0;
     held->bytes = 0;
     return send_question(held->scope, &ahead);
 }
@@ -129,10 +129,10 @@ add_digest(holdings *held, const udpa_resource *resource)
     held->bytes += bytes;
     /* The last hop is ours: the peer sent those before it. */
     size_t n_hops = udpa_resource_n_hops(resource);
-    uint64_t way = udpai_resource_way_digest(resource, n_hops ? n_hops - 1 : 0);
+    uint64_t path = udpai_resource_path_digest(resource, n_hops ? n_hops - 1 : 0);
     return udpai_vector_push(&held->digests,
                              ((udpai_held_digest){name, udpai_resource_digest(resource)})) &&
-           (!held->is_node || udpai_vector_push(&held->ways, ((udpai_held_digest){name, way})));
+           (!held->is_node || udpai_vector_push(&held->paths, ((udpai_held_digest){name, path})));
 }
 
 static bool
@@ -236,7 +236,7 @@ udpai_ask(udpai_scope *scope, udpai_str name_space, const udpai_str *names, size
     put_holdings(&held, &held.message);
     bool asked = !held.failed && send_question(scope, &held.message);
     udpai_vector_done(&held.digests);
-    udpai_vector_done(&held.ways);
+    udpai_vector_done(&held.paths);
     udpai_vector_done(&held.versions);
     if (asked) {
         forget_variants(scope, &held.message);

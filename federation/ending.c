@@ -194,7 +194,7 @@ removal_of(udpai_intake *intake, udpai_removal *stated, const udpa_resource *hel
     udpa_error *error = NULL;
     if (complete(intake, stated->said, held, &removal) != UDPA_OK)
         return NULL;
-    if (udpai_intake_check_way(intake, removal, &error) != UDPA_OK) {
+    if (udpai_intake_check_path(intake, removal, &error) != UDPA_OK) {
         udpai_publication_refuse(&stated->error, error);
         return udpa_resource_unref(removal);
     }

@@ -90,7 +90,7 @@ check(const udpai_intake *intake, const udpa_resource *resource, udpa_error **re
                           udpa_resource_name(resource));
     if (udpai_source_covers(peer->source, udpai_resource_type_url(resource),
                             udpai_resource_name(resource)))
-        return udpai_intake_check_way(intake, resource, ret_error);
+        return udpai_intake_check_path(intake, resource, ret_error);
     return udpai_fail(ret_error, UDPA_ERR_DENIED,
                       "'%s' lies outside the namespaces of events that this source is asked for",
                       udpa_resource_name(resource));

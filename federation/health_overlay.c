@@ -290,7 +290,7 @@ generation_of(const cluster *self,
     return least > told ? least : told + 1;
 }
 
-/* The node answers for it; the way is that of the assignment, so that it is known where it comes
+/* The node answers for it; the path is that of the assignment, so that it is known where it comes
  * back. */
 static udpa_err
 make_resource(const udpai_health_overlay *overlay,
@@ -307,7 +307,7 @@ make_resource(const udpai_health_overlay *overlay,
     parts.small = (udpai_str){0};
     parts.value = value;
     parts.type = udpai_resource_type(assignment);
-    parts.way = NULL;
+    parts.hop_path = NULL;
     parts.generation = generation_of(self, assignment, udpai_bytes_view(value), wall_us);
     return udpai_resource_make(&self->next, &parts);
 }

@@ -17,10 +17,10 @@ struct udpai_receiver {
     struct udpai_providers *providers;
     struct udpai_interest *interest;
     struct udpai_local *local;
-    udpai_twins *twins;        /* others with this node's id */
-    udpai_way *last_way;       /* of what was taken in last: mostly, that of the next */
-    udpai_map received_topics; /* of events (events.c) */
-    unsigned max_withdrawal;   /* percent, of what publishers leave out */
+    udpai_twins *twins;            /* others with this node's id */
+    udpai_hop_path *last_hop_path; /* of what was taken in last: mostly, that of the next */
+    udpai_map received_topics;     /* of events (events.c) */
+    unsigned max_withdrawal;       /* percent, of what publishers leave out */
     uint64_t n_loops;
     udpai_log_limit adopted_log;
     struct udpai_outlived *outlived; /* NULL: nothing that this node has read was ended by others */
@@ -88,9 +88,9 @@ udpa_err udpai_intake_judge(const udpai_intake *intake,
                             const udpa_resource *resource,
                             udpa_error **ret_error);
 /* Is it from the future, or has it come too far? */
-udpa_err udpai_intake_check_way(const udpai_intake *intake,
-                                const udpa_resource *resource,
-                                udpa_error **ret_error);
+udpa_err udpai_intake_check_path(const udpai_intake *intake,
+                                 const udpa_resource *resource,
+                                 udpa_error **ret_error);
 /* It was taken in; is it older than what has gone? */
 udpa_err udpai_intake_check_outlived(const udpai_intake *intake,
                                      const udpa_resource *resource,

@@ -37,9 +37,9 @@ check_scope(const udpai_intake *intake, const udpa_resource *resource, udpa_erro
 }
 
 udpa_err
-udpai_intake_check_way(const udpai_intake *intake,
-                       const udpa_resource *resource,
-                       udpa_error **ret_error)
+udpai_intake_check_path(const udpai_intake *intake,
+                        const udpa_resource *resource,
+                        udpa_error **ret_error)
 {
     if (udpa_resource_n_hops(resource) >= UDPAI_HOPS_MAX)
         return udpai_fail(ret_error, UDPA_ERR_INVAL,
@@ -155,7 +155,7 @@ udpai_intake_judge(const udpai_intake *intake,
                          "speaks: use another namespace",
                          udpa_resource_name(resource), UDPAI_NODE_NAMESPACE);
     if (err == UDPA_OK)
-        err = udpai_intake_check_way(intake, resource, ret_error);
+        err = udpai_intake_check_path(intake, resource, ret_error);
     if (err == UDPA_OK && !udpai_intake_is_from_source(intake))
         err = udpai_reports_check(intake, resource, ret_error);
     if (err == UDPA_OK)

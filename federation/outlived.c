@@ -151,7 +151,7 @@ renew(udpai_receiver *receiver, const udpai_contribution *held, const udpa_resou
     parts.signature = (udpai_signature){0};
     parts.hops = NULL;
     parts.n_hops = 0;
-    parts.way = NULL;
+    parts.hop_path = NULL;
     const udpai_put_options options = {.keeps_generation = true};
     udpa_err err = udpai_resource_make(&renewed, &parts);
     if (err == UDPA_OK)

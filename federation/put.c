@@ -16,7 +16,7 @@ is_meant_anew(const udpai_receiver *receiver, const udpai_contribution *held)
                                    udpa_resource_generation(held->resource));
 }
 
-/* An unchanged resource keeps its generation: only its ttl and its way are renewed. */
+/* An unchanged resource keeps its generation: only its ttl and its path are renewed. */
 static void
 choose_generation(const udpai_receiver *receiver,
                   const udpai_origin *origin,
@@ -43,11 +43,11 @@ fail_bare_signature(const udpa_resource *resource, udpa_error **ret_error)
 }
 
 static void
-note_way(udpai_receiver *receiver, const udpa_resource *resource)
+note_path(udpai_receiver *receiver, const udpa_resource *resource)
 {
-    udpai_way *way = udpai_way_ref(udpai_resource_way(resource));
-    udpai_way_unref(receiver->last_way);
-    receiver->last_way = way;
+    udpai_hop_path *path = udpai_hop_path_ref(udpai_resource_hop_path(resource));
+    udpai_hop_path_unref(receiver->last_hop_path);
+    receiver->last_hop_path = path;
 }
 
 /* Is the resource older than its removal by its authority? Then the peer that publishes it anew
@@ -86,11 +86,11 @@ udpai_intake_put(udpai_receiver *receiver,
         choose_generation(receiver, origin, resource, &parts);
     udpai_stamp_hop(receiver->context, &parts, &room, options->from);
     UDPA_AUTO(udpa_resource_unref) udpa_resource *stamped = NULL;
-    parts.way = receiver->last_way;
+    parts.hop_path = receiver->last_hop_path;
     udpa_err err = udpai_resource_make(&stamped, &parts);
     if (err != UDPA_OK)
         return udpai_fail_code(ret_error, err);
-    note_way(receiver, stamped);
+    note_path(receiver, stamped);
     err = udpai_signatures_pass(receiver->signatures, origin, &stamped, ret_error);
     if (err == UDPA_OK)
         err = check_removed(receiver, origin, stamped, ret_error);

@@ -41,7 +41,7 @@ udpai_receiver_free(udpai_receiver *receiver)
     udpai_events_free(receiver);
     udpai_outlived_free(receiver);
     udpai_twins_free(receiver->twins);
-    udpai_way_unref(receiver->last_way);
+    udpai_hop_path_unref(receiver->last_hop_path);
     udpai_free(receiver);
 }
 

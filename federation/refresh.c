@@ -170,7 +170,7 @@ udpai_intake_refresh(udpai_intake *intake, udpai_publication_entry *entry)
     udpai_receiver *receiver = intake->receiver;
     udpa_error *error = NULL;
     bool has_come_too_far = udpa_resource_n_hops(entry->resource) >= UDPAI_HOPS_MAX;
-    bool is_refused = udpai_intake_check_way(intake, entry->resource, &error) != UDPA_OK;
+    bool is_refused = udpai_intake_check_path(intake, entry->resource, &error) != UDPA_OK;
     if (is_refused)
         udpai_publication_refuse(&entry->error, error);
     if (is_refused && !has_come_too_far)

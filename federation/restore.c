@@ -141,7 +141,7 @@ stamp_anew(const udpai_node *node, udpa_resource *kept, udpa_resource **ret_reso
         return UDPA_OK;
     }
     last->instance = instance;
-    parts.way = NULL;
+    parts.hop_path = NULL;
     return udpai_resource_make(ret_resource, &parts);
 }
 

@@ -31,7 +31,7 @@ typedef struct own_contribution {
 } own_contribution;
 
 static bool
-is_same_way(const udpa_resource *a, const udpa_resource *b)
+is_same_path(const udpa_resource *a, const udpa_resource *b)
 {
     return udpa_resource_n_hops(a) && udpa_resource_n_hops(b) &&
            udpai_str_eq(udpai_resource_authority(a), udpai_resource_authority(b)) &&
@@ -44,7 +44,7 @@ find_own(void *userdata, const udpai_contribution *contribution)
     own_contribution *own = userdata;
     udpai_origin_class rank = udpai_origin_rank(contribution->origin);
     uint64_t generation = udpa_resource_generation(contribution->resource);
-    if (rank == UDPAI_ORIGIN_SOURCE || !is_same_way(contribution->resource, own->resource))
+    if (rank == UDPAI_ORIGIN_SOURCE || !is_same_path(contribution->resource, own->resource))
         return true;
     if (generation > own->generation)
         own->generation = generation;
@@ -124,7 +124,7 @@ restore(const udpai_receiver *receiver, const udpa_resource *resource, udpa_reso
     room.hops[0].instance = udpai_bytes_view(receiver->context->instance);
     parts.hops = room.hops;
     parts.n_hops = 1;
-    parts.way = NULL;
+    parts.hop_path = NULL;
     return udpai_resource_make(ret_restored, &parts);
 }
 
@@ -266,7 +266,7 @@ stamp_anew(udpai_receiver *receiver, udpai_origin *origin, udpa_resource *held)
     parts.generation = udpai_stamp_generation(receiver->context, held);
     parts.signature = (udpai_signature){0};
     parts.n_hops = 0;
-    parts.way = NULL;
+    parts.hop_path = NULL;
     udpai_stamp_hop(receiver->context, &parts, &room, taken_from);
     UDPA_AUTO(udpa_resource_unref) udpa_resource *stamped = NULL;
     udpa_err err = udpai_resource_make(&stamped, &parts);

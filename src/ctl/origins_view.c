@@ -23,13 +23,13 @@ state_of(const contribution_message *said)
 }
 
 static void
-add_way(udpai_cli_table *table, const contribution_message *said)
+add_path(udpai_cli_table *table, const contribution_message *said)
 {
-    udpai_strbuf way = {0};
+    udpai_strbuf path = {0};
     for (size_t i = 0; i + 1 < said->n_way; i++)
-        udpai_strbuf_printf(&way, "%s%s", i ? " > " : "", said->way[i]);
-    udpai_cli_table_add(table, udpai_strbuf_view(&way));
-    udpai_strbuf_done(&way);
+        udpai_strbuf_printf(&path, "%s%s", i ? " > " : "", said->way[i]);
+    udpai_cli_table_add(table, udpai_strbuf_view(&path));
+    udpai_strbuf_done(&path);
 }
 
 static void
@@ -42,7 +42,7 @@ add_row(udpai_cli_table *table, const origins_message *origins, const contributi
     udpai_cli_table_add_version(table, udpai_str_from(said->version));
     udpai_cli_table_add_number(table, said->generation);
     udpai_cli_table_add_text(table, state_of(said));
-    add_way(table, said);
+    add_path(table, said);
 }
 
 static origins_message *

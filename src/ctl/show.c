@@ -243,7 +243,7 @@ udpai_ctl_put_name(udpai_strbuf *out, const udpa_resource *resource)
 }
 
 void
-udpai_ctl_put_way(udpai_strbuf *out, const udpa_resource *resource)
+udpai_ctl_put_path(udpai_strbuf *out, const udpa_resource *resource)
 {
     for (size_t i = 0; i + 1 < udpa_resource_n_hops(resource); i++) {
         if (i)
@@ -257,14 +257,14 @@ udpai_ctl_put_way(udpai_strbuf *out, const udpa_resource *resource)
 static void
 put_row(udpai_cli_table *table, const udpa_resource *resource)
 {
-    udpai_strbuf way = {0};
-    udpai_ctl_put_way(&way, resource);
+    udpai_strbuf path = {0};
+    udpai_ctl_put_path(&path, resource);
     udpai_cli_table_add(table, udpai_cli_type_short(udpai_resource_type_url(resource)));
     udpai_cli_table_add(table, udpai_resource_name(resource));
     udpai_cli_table_add_version(table, udpai_resource_version(resource));
     udpai_cli_table_add(table, udpai_resource_authority(resource));
-    udpai_cli_table_add(table, udpai_strbuf_view(&way));
-    udpai_strbuf_done(&way);
+    udpai_cli_table_add(table, udpai_strbuf_view(&path));
+    udpai_strbuf_done(&path);
 }
 
 static void

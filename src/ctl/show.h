@@ -28,7 +28,7 @@ udpa_err udpai_ctl_put_signed(udpai_strbuf *out,
 /* "cluster/local/hello" */
 void udpai_ctl_put_name(udpai_strbuf *out, const udpa_resource *resource);
 /* "core > edge": the nodes that it has passed on its way to us. */
-void udpai_ctl_put_way(udpai_strbuf *out, const udpa_resource *resource);
+void udpai_ctl_put_path(udpai_strbuf *out, const udpa_resource *resource);
 /* Prints all of it. What cannot be shown is told of, and makes the result UDPAI_CLI_REFUSED. */
 /* As YAML that 'apply --restore' takes: all but how it came here. */
 udpa_err udpai_ctl_put_restorable(udpai_strbuf *out,

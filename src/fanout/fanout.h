@@ -171,9 +171,9 @@ udpai_subscription_hold_digest(udpai_subscription *subscription, udpai_str name,
  * already; until `ahead` is false again, just before that is subscribed. */
 void udpai_subscription_hold_ahead(udpai_subscription *subscription, bool ahead);
 
-/* Beside one of these: the way by which what it holds has come. */
+/* Beside one of these: the path by which what it holds has come. */
 udpa_err
-udpai_subscription_hold_way(udpai_subscription *subscription, udpai_str name, uint64_t way);
+udpai_subscription_hold_path(udpai_subscription *subscription, udpai_str name, uint64_t path);
 
 /* Adds the wildcard of a prefix. What it covers is sent, again if need be. UDPA_ERR_LIMIT: too many
  * wildcards, or views. */

@@ -8,9 +8,9 @@
 #include "fanout/variant.h"
 
 typedef struct udpai_held {
-    uint64_t digest, way;
+    uint64_t digest, path;
     uint32_t piece; /* of the subscription's n_held_ahead; 0: it did not go ahead */
-    bool has_version, has_digest, has_way;
+    bool has_version, has_digest, has_path;
     uint32_t name_len, version_len;
     char text[]; /* the name, and the version behind it */
 } udpai_held;
@@ -119,10 +119,10 @@ change_version(udpai_subscription *subscription, udpai_held *held, udpai_str ver
     if (!fresh)
         return UDPA_ERR_NOMEM;
     fresh->digest = held->digest;
-    fresh->way = held->way;
+    fresh->path = held->path;
     fresh->piece = held->piece;
     fresh->has_digest = held->has_digest;
-    fresh->has_way = held->has_way;
+    fresh->has_path = held->has_path;
     fresh->has_version = true;
     subscriber->held_bytes += version.len;
     udpai_free(udpai_map_replace(&subscription->held, fresh));
@@ -161,7 +161,7 @@ udpai_subscription_hold_ahead(udpai_subscription *subscription, bool ahead)
 
 /* ---- what is noted by item ---- */
 
-/* Where a payload can come another way, more must be compared than the version; and what was sent
+/* Where a payload can come another path, more must be compared than the version; and what was sent
  * ahead is known by its piece. A variant goes by another name than its own. All such notes are of
  * one moment. */
 static bool
@@ -272,12 +272,12 @@ udpai_subscription_hold_digest(udpai_subscription *subscription, udpai_str name,
 }
 
 udpa_err
-udpai_subscription_hold_way(udpai_subscription *subscription, udpai_str name, uint64_t way)
+udpai_subscription_hold_path(udpai_subscription *subscription, udpai_str name, uint64_t path)
 {
     udpai_held *held = udpai_map_get(&subscription->held, name);
     if (held) {
-        held->way = way;
-        held->has_way = true;
+        held->path = path;
+        held->has_path = true;
     }
     return UDPA_OK;
 }
@@ -481,8 +481,8 @@ match_by_name(udpai_subscription *subscription, udpai_str name, const udpa_resou
         return UDPAI_HELD_NOT;
     udpai_held_state state =
         is_same_payload(subscription, held, resource) ? UDPAI_HELD_ALL : UDPAI_HELD_NOT;
-    if (state == UDPAI_HELD_ALL && held->has_way &&
-        held->way != udpai_resource_way_digest(resource, udpa_resource_n_hops(resource)))
+    if (state == UDPAI_HELD_ALL && held->has_path &&
+        held->path != udpai_resource_path_digest(resource, udpa_resource_n_hops(resource)))
         state = UDPAI_HELD_PAYLOAD;
     free_held(subscription, held);
     return state;

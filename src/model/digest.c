@@ -77,11 +77,11 @@ udpai_digest_of_flags(uint64_t digest, const udpai_str *aliases, size_t n_aliase
     return XXH64_digest(&state);
 }
 
-_Static_assert(sizeof(XXH64_state_t) <= sizeof(((udpai_way_digest *)0)->state),
+_Static_assert(sizeof(XXH64_state_t) <= sizeof(((udpai_hop_path_digest *)0)->state),
                "the state of XXH64 has grown");
 
 void
-udpai_way_digest_begin(udpai_way_digest *digest, uint64_t generation)
+udpai_hop_path_digest_begin(udpai_hop_path_digest *digest, uint64_t generation)
 {
     unsigned char bytes[8];
     put_big_endian(generation, bytes);
@@ -91,7 +91,7 @@ udpai_way_digest_begin(udpai_way_digest *digest, uint64_t generation)
 }
 
 void
-udpai_way_digest_add(udpai_way_digest *digest, udpai_str text)
+udpai_hop_path_digest_add(udpai_hop_path_digest *digest, udpai_str text)
 {
     XXH64_state_t *state = (XXH64_state_t *)(void *)digest->state;
     XXH64_update(state, text.data ? text.data : "", text.len);
@@ -99,7 +99,7 @@ udpai_way_digest_add(udpai_way_digest *digest, udpai_str text)
 }
 
 uint64_t
-udpai_way_digest_end(const udpai_way_digest *digest)
+udpai_hop_path_digest_end(const udpai_hop_path_digest *digest)
 {
     return XXH64_digest((const XXH64_state_t *)(const void *)digest->state);
 }

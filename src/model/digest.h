@@ -36,13 +36,13 @@ uint64_t udpai_digest_behind(uint64_t before, udpai_str text);
 
 /* XXH64, seed 0, over a generation and the nodes passed, ids and instances; see
  * Subscribe.initial_ways. */
-typedef struct udpai_way_digest {
+typedef struct udpai_hop_path_digest {
     _Alignas(8) unsigned char state[128];
-} udpai_way_digest;
+} udpai_hop_path_digest;
 
-void udpai_way_digest_begin(udpai_way_digest *digest, uint64_t generation);
-void udpai_way_digest_add(udpai_way_digest *digest, udpai_str text);
-uint64_t udpai_way_digest_end(const udpai_way_digest *digest);
+void udpai_hop_path_digest_begin(udpai_hop_path_digest *digest, uint64_t generation);
+void udpai_hop_path_digest_add(udpai_hop_path_digest *digest, udpai_str text);
+uint64_t udpai_hop_path_digest_end(const udpai_hop_path_digest *digest);
 
 /* XXH3-128 over type URL, a zero byte, and the Any's value. */
 udpai_content_hash udpai_content_hash_of(udpai_str type_url, udpai_str value);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One allocation holds the object, its table of aliases, and all text of its own, and a small
- * value; the type URL, the way it has come, and a larger payload are shared. There are as many as
+ * value; the type URL, the path it has come, and a larger payload are shared. There are as many as
  * names: what few have is in a part of its own, and what can be told from the rest is not kept. */
 #include "model/resource.h"
 
@@ -31,7 +31,7 @@ struct udpa_resource {
     bool is_bare : 1;    /* the payload is the value of an Any in the usual form, not the Any */
     udpa_bytes *payload; /* NULL: it is small */
     udpa_bytes *type;
-    udpai_way *way;
+    udpai_hop_path *hop_path;
     uint64_t generation;
     uint32_t size, name_len, version_len;
     uint32_t small_len; /* of a value that is the last part of this; 0: the payload is elsewhere */
@@ -224,16 +224,17 @@ udpai_resource_make(udpa_resource **ret_resource, const udpai_resource_parts *pa
     udpa_resource *resource = allocate(parts, &content);
     udpai_str stands_for = parts->redirected_type.len ? parts->redirected_type : type_url;
     udpa_bytes *type = parts->type ? udpa_bytes_ref(parts->type) : udpai_bytes_cstring(stands_for);
-    udpai_way *way = udpai_way_of(parts->way, parts->authority, parts->hops, parts->n_hops);
-    if (!resource || !type || !way) {
+    udpai_hop_path *path =
+        udpai_hop_path_of(parts->hop_path, parts->authority, parts->hops, parts->n_hops);
+    if (!resource || !type || !path) {
         udpai_free(resource);
         udpa_bytes_unref(type);
-        udpai_way_unref(way);
+        udpai_hop_path_unref(path);
         return UDPA_ERR_NOMEM;
     }
     put_payload(resource, parts);
     resource->type = type;
-    resource->way = way;
+    resource->hop_path = path;
     for (size_t i = 0; i < parts->n_hops; i++)
         resource->hop_times_us[i] = parts->hops[i].time_us;
     if (!content.says_hash)
@@ -264,7 +265,7 @@ udpai_resource_parts_of(const udpa_resource *resource, udpai_resource_room *room
         .value = resource->is_bare ? resource->payload : NULL,
         .small = resource->small_len ? udpai_resource_any_body(resource) : (udpai_str){0},
         .type = resource->type,
-        .way = resource->way,
+        .hop_path = resource->hop_path,
         .generation = resource->generation,
         .ttl_ms = udpa_resource_ttl_ms(resource),
         .lazy = resource->lazy,
@@ -294,7 +295,7 @@ udpa_resource_unref(udpa_resource *resource)
     if (resource && atomic_fetch_sub_explicit(&resource->refs, 1, memory_order_acq_rel) == 1) {
         udpa_bytes_unref(resource->payload);
         udpa_bytes_unref(resource->type);
-        udpai_way_unref(resource->way);
+        udpai_hop_path_unref(resource->hop_path);
         udpai_free(resource);
     }
     return NULL;
@@ -315,7 +316,7 @@ udpai_resource_version(const udpa_resource *resource)
 udpai_str
 udpai_resource_authority(const udpa_resource *resource)
 {
-    return udpai_way_authority(resource->way);
+    return udpai_hop_path_authority(resource->hop_path);
 }
 
 udpai_str
@@ -324,10 +325,10 @@ udpai_resource_type_url(const udpa_resource *resource)
     return (udpai_str){udpa_bytes_data(resource->type), udpa_bytes_size(resource->type) - 1};
 }
 
-udpai_way *
-udpai_resource_way(const udpa_resource *resource)
+udpai_hop_path *
+udpai_resource_hop_path(const udpa_resource *resource)
 {
-    return resource->way;
+    return resource->hop_path;
 }
 
 udpa_bytes *
@@ -476,7 +477,7 @@ udpai_resource_asked_name(const udpa_resource *resource)
 udpai_hop
 udpai_resource_hop(const udpa_resource *resource, size_t index)
 {
-    udpai_hop hop = udpai_way_hop(resource->way, index);
+    udpai_hop hop = udpai_hop_path_hop(resource->hop_path, index);
     hop.time_us = resource->hop_times_us[index];
     return hop;
 }
@@ -485,7 +486,7 @@ bool
 udpai_resource_passed(const udpa_resource *resource, udpai_str node_id, udpai_str instance)
 {
     for (size_t i = 0; i < resource->n_hops; i++) {
-        const udpai_hop hop = udpai_way_hop(resource->way, i);
+        const udpai_hop hop = udpai_hop_path_hop(resource->hop_path, i);
         if (udpai_hop_is_of(&hop, node_id, instance))
             return true;
     }
@@ -493,17 +494,17 @@ udpai_resource_passed(const udpa_resource *resource, udpai_str node_id, udpai_st
 }
 
 uint64_t
-udpai_resource_way_digest(const udpa_resource *resource, size_t n_hops)
+udpai_resource_path_digest(const udpa_resource *resource, size_t n_hops)
 {
-    udpai_way_digest digest;
-    udpai_way_digest_begin(&digest, resource->generation);
+    udpai_hop_path_digest digest;
+    udpai_hop_path_digest_begin(&digest, resource->generation);
     for (size_t i = 0; i < n_hops && i < resource->n_hops; i++) {
-        const udpai_hop hop = udpai_way_hop(resource->way, i);
-        udpai_way_digest_add(&digest, hop.node_id);
+        const udpai_hop hop = udpai_hop_path_hop(resource->hop_path, i);
+        udpai_hop_path_digest_add(&digest, hop.node_id);
         if (hop.instance.len)
-            udpai_way_digest_add(&digest, hop.instance);
+            udpai_hop_path_digest_add(&digest, hop.instance);
     }
-    return udpai_way_digest_end(&digest);
+    return udpai_hop_path_digest_end(&digest);
 }
 
 static bool
@@ -577,7 +578,7 @@ size_t
 udpai_resource_footprint(const udpa_resource *resource)
 {
     size_t shared = resource->payload ? udpa_bytes_size(resource->payload) : 0;
-    return resource->size + udpai_way_size(resource->way) + shared;
+    return resource->size + udpai_hop_path_size(resource->hop_path) + shared;
 }
 
 /* ---- the public face ---- */

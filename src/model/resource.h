@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Resources from the inside: an immutable value around the bytes of the Any that arrived.
  *
- * What is said of a resource (its name, origin, way) and what it is (the Any) are two objects, so
+ * What is said of a resource (its name, origin, path) and what it is (the Any) are two objects, so
  * that a refresh, which changes the former only, copies no payload. */
 #ifndef UDPAI_RESOURCE_H
 #define UDPAI_RESOURCE_H
@@ -12,7 +12,7 @@
 #include "base/proto.h"
 #include "base/util.h"
 #include "model/digest.h"
-#include "model/way.h"
+#include "model/hop_path.h"
 
 #define UDPAI_TYPE_LOCATOR "type.googleapis.com/xds.core.v3.ResourceLocator"
 
@@ -43,9 +43,9 @@ typedef struct udpai_resource_parts {
     udpa_bytes *value;   /* instead: of one in the usual form with this `type`, the value alone */
     udpai_str small;     /* instead of that: a value that the resource gets a copy of */
     udpa_bytes *type;    /* the type URL with a NUL, to be shared by resources; NULL: made */
-    udpai_way *way;      /* shared if the authority and the hops are the same; NULL: made */
-    uint64_t generation; /* 0: none yet */
-    uint64_t ttl_ms;     /* 0: none */
+    udpai_hop_path *hop_path; /* shared if the authority and the hops are the same; NULL: made */
+    uint64_t generation;      /* 0: none yet */
+    uint64_t ttl_ms;          /* 0: none */
     bool lazy, do_not_cache;
     udpai_signature signature;
     const udpai_hop *hops;
@@ -107,7 +107,8 @@ udpai_str udpai_resource_type_url(const udpa_resource *resource);
 udpai_str udpai_resource_version(const udpa_resource *resource);
 udpai_str udpai_resource_authority(const udpa_resource *resource);
 udpa_bytes *udpai_resource_type(const udpa_resource *resource); /* borrowed; see parts.type */
-udpai_way *udpai_resource_way(const udpa_resource *resource);   /* borrowed; see parts.way */
+udpai_hop_path *
+udpai_resource_hop_path(const udpa_resource *resource); /* borrowed; see parts.hop_path */
 udpai_str udpai_resource_value(const udpa_resource *resource);
 /* The bytes of the Any as they arrived: a head, which may be empty and is written to the room, … */
 udpai_str udpai_resource_any_head(const udpa_resource *resource, udpai_any_room *room);
@@ -140,11 +141,11 @@ unsigned udpai_resource_n_constraint_keys(const udpa_resource *resource);
  * name. */
 udpai_str udpai_resource_asked_name(const udpa_resource *resource);
 udpai_hop udpai_resource_hop(const udpa_resource *resource, size_t index);
-/* Does the way of the resource pass this node? */
+/* Does the path of the resource pass this node? */
 bool udpai_resource_passed(const udpa_resource *resource, udpai_str node_id, udpai_str instance);
 
 /* XXH64 over the generation and the first n_hops hops; see Subscribe.initial_ways. */
-uint64_t udpai_resource_way_digest(const udpa_resource *resource, size_t n_hops);
+uint64_t udpai_resource_path_digest(const udpa_resource *resource, size_t n_hops);
 
 /* Same version, Any bytes and constraints: for subscribers, no update. */
 bool udpai_resource_same_payload(const udpa_resource *a, const udpa_resource *b);
@@ -152,7 +153,7 @@ bool udpai_resource_same_payload(const udpa_resource *a, const udpa_resource *b)
 bool udpai_resource_same_aliases(const udpa_resource *a, const udpa_resource *b);
 /* Same in what a refresh carries: generation, signature, hops. */
 bool udpai_resource_same_origin_info(const udpa_resource *a, const udpa_resource *b);
-/* Bytes of memory it holds, payload and way included, as if it shared them with none; what limits
+/* Bytes of memory it holds, payload and path included, as if it shared them with none; what limits
  * count. */
 size_t udpai_resource_footprint(const udpa_resource *resource);
 

@@ -2,7 +2,7 @@
 /* Who waits for whom: a node that has not been told all says for which others it waits, what those
  * have said of themselves, and its round: one more than the least that those it waits for have told
  * it. Of what several say of one, that counts which has passed the fewest nodes: what is older goes
- * round longer. So whoever is in round n has all that any had, by whatever way of fewer than n
+ * round longer. So whoever is in round n has all that any had, by whatever path of fewer than n
  * nodes, when it began to wait. Nodes that wait for each other, and for nobody else, are done in a
  * round above their number; docs/design/federation.md, "Settled". Sans I/O, of bounded size. */
 #ifndef UDPAI_WAITS_H

@@ -19,8 +19,8 @@ text_size(const udpai_subscription_message *message)
         size += message->versions[i].name.len + message->versions[i].version.len;
     for (size_t i = 0; i < message->n_digests; i++)
         size += message->digests[i].name.len;
-    for (size_t i = 0; i < message->n_ways; i++)
-        size += message->ways[i].name.len;
+    for (size_t i = 0; i < message->n_paths; i++)
+        size += message->paths[i].name.len;
     return size;
 }
 
@@ -30,7 +30,7 @@ udpai_subscription_message_copy(const udpai_subscription_message *message)
 {
     size_t tables = message->n_names * sizeof(udpai_str) +
                     message->n_versions * sizeof(udpai_held_version) +
-                    (message->n_digests + message->n_ways) * sizeof(udpai_held_digest);
+                    (message->n_digests + message->n_paths) * sizeof(udpai_held_digest);
     udpai_subscription_message *copy = udpai_alloc(sizeof(*copy) + tables + text_size(message));
     if (!copy)
         return NULL;
@@ -38,8 +38,8 @@ udpai_subscription_message_copy(const udpai_subscription_message *message)
     udpai_str *names = (udpai_str *)(copy + 1);
     udpai_held_version *versions = (udpai_held_version *)(names + message->n_names);
     udpai_held_digest *digests = (udpai_held_digest *)(versions + message->n_versions);
-    udpai_held_digest *ways = digests + message->n_digests;
-    char *at = (char *)(ways + message->n_ways);
+    udpai_held_digest *paths = digests + message->n_digests;
+    char *at = (char *)(paths + message->n_paths);
     copy->type_url = udpai_str_put(&at, message->type_url);
     copy->name_space = udpai_str_put(&at, message->name_space);
     copy->status_text = udpai_str_put(&at, message->status_text);
@@ -53,11 +53,11 @@ udpai_subscription_message_copy(const udpai_subscription_message *message)
                                          message->digests[i].digest};
     copy->names = names;
     copy->versions = versions;
-    for (size_t i = 0; i < message->n_ways; i++)
-        ways[i] =
-            (udpai_held_digest){udpai_str_put(&at, message->ways[i].name), message->ways[i].digest};
+    for (size_t i = 0; i < message->n_paths; i++)
+        paths[i] = (udpai_held_digest){udpai_str_put(&at, message->paths[i].name),
+                                       message->paths[i].digest};
     copy->digests = digests;
-    copy->ways = ways;
+    copy->paths = paths;
     return copy;
 }
 

@@ -125,7 +125,7 @@ udpai_transfer_put_subscription(udpai_proto_writer *writer,
         udpai_proto_put_bare_bytes(writer, message->versions[i].version);
     }
     put_digests(writer, message->digests, message->n_digests);
-    put_digests(writer, message->ways, message->n_ways);
+    put_digests(writer, message->paths, message->n_paths);
     udpai_proto_put_bare_number(writer, message->distance);
     udpai_proto_put_bare_number(writer, message->recovers);
     udpai_proto_put_bare_number(writer, (uint32_t)message->status_code);
@@ -140,7 +140,7 @@ udpai_transfer_take_subscription(udpai_transfer_reader *reader)
     message.names = udpai_transfer_take_texts(reader, &message.n_names);
     message.versions = take_versions(reader, &message.n_versions);
     message.digests = take_digests(reader, &message.n_digests);
-    message.ways = take_digests(reader, &message.n_ways);
+    message.paths = take_digests(reader, &message.n_paths);
     message.distance = (uint32_t)udpai_transfer_take_number(reader, UINT32_MAX);
     message.recovers = udpai_transfer_take_number(reader, 1);
     message.status_code = (int32_t)(uint32_t)udpai_transfer_take_number(reader, UINT32_MAX);

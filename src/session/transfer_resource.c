@@ -157,11 +157,11 @@ take_resource(udpai_transfer_reader *reader, bool is_checked)
     if (err == UDPA_OK && is_checked)
         check(reader, &parts);
     udpa_resource *resource = NULL;
-    parts.way = reader->transfer->decoder.last_way;
+    parts.hop_path = reader->transfer->decoder.last_hop_path;
     if (err == UDPA_OK && reader->err == UDPA_OK)
         err = udpai_resource_make(&resource, &parts);
     if (resource)
-        udpai_decoder_share_way(&reader->transfer->decoder, resource);
+        udpai_decoder_share_path(&reader->transfer->decoder, resource);
     if (err != UDPA_OK)
         udpai_transfer_fail(reader, err, udpa_err_text(err));
     return resource;

@@ -325,7 +325,7 @@ check_all_held(const udpai_subscription_message *message, udpa_error **ret_error
 static udpa_err
 note_held(udpai_subscription *subscription, const udpai_subscription_message *message)
 {
-    bool any = message->n_versions || message->n_digests || message->n_ways;
+    bool any = message->n_versions || message->n_digests || message->n_paths;
     udpa_err err = UDPA_OK;
     if (any || message->n_names)
         udpai_subscription_hold_ahead(subscription, message->n_names == 0);
@@ -335,9 +335,9 @@ note_held(udpai_subscription *subscription, const udpai_subscription_message *me
     for (size_t i = 0; i < message->n_digests && err == UDPA_OK; i++)
         err = udpai_subscription_hold_digest(subscription, message->digests[i].name,
                                              message->digests[i].digest);
-    for (size_t i = 0; i < message->n_ways && err == UDPA_OK; i++)
-        err = udpai_subscription_hold_way(subscription, message->ways[i].name,
-                                          message->ways[i].digest);
+    for (size_t i = 0; i < message->n_paths && err == UDPA_OK; i++)
+        err = udpai_subscription_hold_path(subscription, message->paths[i].name,
+                                           message->paths[i].digest);
     return err;
 }
 

@@ -9,7 +9,7 @@
 
 typedef enum udpai_change_kind {
     UDPAI_CHANGE_SET,     /* new, or another payload: whoever sees it needs all of it */
-    UDPAI_CHANGE_REFRESH, /* same payload; another ttl or way: whoever holds it needs no payload */
+    UDPAI_CHANGE_REFRESH, /* same payload; another ttl or path: whoever holds it needs no payload */
     UDPAI_CHANGE_REMOVE,
 } udpai_change_kind;
 

@@ -264,7 +264,7 @@ put_held(udpai_proto_writer *writer, const udpai_subscription_message *subscript
         put_version_entry(writer, &subscription->versions[i]);
     }
     put_digests(writer, 5, subscription->digests, subscription->n_digests);
-    put_digests(writer, 6, subscription->ways, subscription->n_ways);
+    put_digests(writer, 6, subscription->paths, subscription->n_paths);
 }
 
 static void

@@ -25,7 +25,7 @@ udpai_decoder_done(udpai_decoder *decoder)
     udpai_scan_faults_clear(&decoder->faults);
     udpai_vector_done(&decoder->faults);
     decoder->last_type = udpa_bytes_unref(decoder->last_type);
-    decoder->last_way = udpai_way_unref(decoder->last_way);
+    decoder->last_hop_path = udpai_hop_path_unref(decoder->last_hop_path);
 }
 
 /* The bytes without the resources that are refused by themselves. */
@@ -108,11 +108,11 @@ read_subscribe(udpai_decoder *decoder,
     ret->n_digests = subscribe->n_initial_digests;
     udpai_held_version *versions =
         udpai_arena_alloc(&decoder->arena, ret->n_versions * sizeof(*versions));
-    ret->n_ways = subscribe->n_initial_ways;
+    ret->n_paths = subscribe->n_initial_ways;
     udpai_held_digest *digests =
         udpai_arena_alloc(&decoder->arena, ret->n_digests * sizeof(*digests));
-    udpai_held_digest *ways = udpai_arena_alloc(&decoder->arena, ret->n_ways * sizeof(*ways));
-    if (!versions || !digests || !ways)
+    udpai_held_digest *paths = udpai_arena_alloc(&decoder->arena, ret->n_paths * sizeof(*paths));
+    if (!versions || !digests || !paths)
         return false;
     for (size_t i = 0; i < ret->n_versions; i++)
         versions[i] = (udpai_held_version){
@@ -123,11 +123,11 @@ read_subscribe(udpai_decoder *decoder,
         digests[i] = (udpai_held_digest){udpai_str_from(subscribe->initial_digests[i]->key),
                                          subscribe->initial_digests[i]->value};
     ret->versions = versions;
-    for (size_t i = 0; i < ret->n_ways; i++)
-        ways[i] = (udpai_held_digest){udpai_str_from(subscribe->initial_ways[i]->key),
-                                      subscribe->initial_ways[i]->value};
+    for (size_t i = 0; i < ret->n_paths; i++)
+        paths[i] = (udpai_held_digest){udpai_str_from(subscribe->initial_ways[i]->key),
+                                       subscribe->initial_ways[i]->value};
     ret->digests = digests;
-    ret->ways = ways;
+    ret->paths = paths;
     return read_names(decoder, subscribe->resource_names, subscribe->n_resource_names, ret);
 }
 

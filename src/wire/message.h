@@ -42,8 +42,8 @@ typedef struct udpai_subscription_message {
     size_t n_versions;
     const udpai_held_digest *digests;
     size_t n_digests;
-    const udpai_held_digest *ways; /* initial_ways */
-    size_t n_ways;
+    const udpai_held_digest *paths; /* initial_ways */
+    size_t n_paths;
     uint32_t distance;   /* of a Subscribe for what clients report */
     bool recovers;       /* of a Subscribe: what came from the subscriber is offered to it, too */
     int32_t status_code; /* of a SubscriptionError, with the text */
@@ -72,15 +72,16 @@ typedef struct udpai_message {
 typedef struct udpai_decoder {
     udpai_arena arena;
     udpai_spans anys;
-    udpai_scan_faults faults; /* resources that are refused by themselves */
-    udpa_bytes *last_type;    /* so that resources of one type share its text */
-    udpai_way *last_way;      /* the same of those that came one way */
+    udpai_scan_faults faults;      /* resources that are refused by themselves */
+    udpa_bytes *last_type;         /* so that resources of one type share its text */
+    udpai_hop_path *last_hop_path; /* the same of those that came one path */
 } udpai_decoder;
 
 void udpai_decoder_init(udpai_decoder *decoder);
 void udpai_decoder_done(udpai_decoder *decoder);
-/* What is made next with parts.way = last_way shares the way of this one, if it came the same. */
-void udpai_decoder_share_way(udpai_decoder *decoder, const udpa_resource *resource);
+/* What is made next with parts.hop_path = last_hop_path shares the path of this one, if it came the
+ * same. */
+void udpai_decoder_share_path(udpai_decoder *decoder, const udpa_resource *resource);
 
 /* Decodes one message. Views in *ret_message are valid until the next call with this decoder, and
  * as long as @p bytes; a publication is a value of its own.

@@ -97,11 +97,11 @@ share_type(udpai_decoder *decoder, udpai_str any, udpai_resource_parts *parts)
 }
 
 void
-udpai_decoder_share_way(udpai_decoder *decoder, const udpa_resource *resource)
+udpai_decoder_share_path(udpai_decoder *decoder, const udpa_resource *resource)
 {
-    udpai_way *way = udpai_way_ref(udpai_resource_way(resource));
-    udpai_way_unref(decoder->last_way);
-    decoder->last_way = way;
+    udpai_hop_path *path = udpai_hop_path_ref(udpai_resource_hop_path(resource));
+    udpai_hop_path_unref(decoder->last_hop_path);
+    decoder->last_hop_path = path;
 }
 
 /* Everything but the Any, the hops and the aliases. */
@@ -173,10 +173,10 @@ udpai_resource_from_message(udpai_decoder *decoder,
     parts.aliases = aliases;
     if (err == UDPA_OK)
         err = udpai_resource_parts_check(&parts, ret_error);
-    parts.way = decoder->last_way;
+    parts.hop_path = decoder->last_hop_path;
     made = udpai_resource_make(ret_resource, &parts);
     if (made == UDPA_OK) {
-        udpai_decoder_share_way(decoder, *ret_resource);
+        udpai_decoder_share_path(decoder, *ret_resource);
         return err;
     }
     if (err != UDPA_OK && ret_error) /* what is wrong with the Any is worse */

@@ -88,7 +88,7 @@ shows_body(const udpai_csds_viewer *viewer, const udpa_resource *resource)
 static int64_t
 updated_us(const udpa_resource *resource)
 {
-    size_t n = resource ? udpai_way_n_hops(udpai_resource_way(resource)) : 0;
+    size_t n = resource ? udpai_hop_path_n_hops(udpai_resource_hop_path(resource)) : 0;
     return n ? udpai_resource_hop(resource, n - 1).time_us : 0;
 }
 

@@ -259,7 +259,7 @@ find_out_if_wanted(udpai_csds_walk *walk, udpai_str config, bool *ret_wanted)
 
 /* From this node to the one that serves it. */
 static void
-put_way(udpai_strbuf *out, const udpa_resource *resource, udpai_str node)
+put_path(udpai_strbuf *out, const udpa_resource *resource, udpai_str node)
 {
     size_t n = udpa_resource_n_hops(resource);
     bool is_there = false;
@@ -327,7 +327,7 @@ tell(const udpai_csds_tree *tree, udpai_csds_walk *walk, const udpa_resource *re
 {
     udpai_client_name name;
     udpai_str full_name = udpai_resource_name(resource), config;
-    udpai_strbuf way = {0};
+    udpai_strbuf path = {0};
     bool is_wanted = false;
     if (!udpai_client_name_read(full_name, &name) || name.is_of_node ||
         is_of_this_side(tree, &name) || !may_see(tree, &walk->viewer, &name, full_name))
@@ -341,12 +341,12 @@ tell(const udpai_csds_tree *tree, udpai_csds_walk *walk, const udpa_resource *re
         walk->failed = true;
     if (err != UDPA_OK || !is_wanted)
         return;
-    put_way(&way, resource, name.node);
-    if (udpai_strbuf_failed(&way))
+    put_path(&path, resource, name.node);
+    if (udpai_strbuf_failed(&path))
         walk->failed = true;
     else
-        put(walk, config, udpai_strbuf_view(&way));
-    udpai_strbuf_done(&way);
+        put(walk, config, udpai_strbuf_view(&path));
+    udpai_strbuf_done(&path);
     tell_left_out(walk, value, config);
 }
 

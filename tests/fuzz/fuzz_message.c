@@ -28,14 +28,14 @@ check_same(const udpai_subscription_message *a, const udpai_subscription_message
     FUZZ_CHECK(udpai_str_eq(a->type_url, b->type_url));
     FUZZ_CHECK(udpai_str_eq(a->name_space, b->name_space));
     FUZZ_CHECK(a->n_names == b->n_names && a->n_versions == b->n_versions);
-    FUZZ_CHECK(a->n_digests == b->n_digests && a->n_ways == b->n_ways);
+    FUZZ_CHECK(a->n_digests == b->n_digests && a->n_paths == b->n_paths);
     for (size_t i = 0; i < a->n_names; i++)
         FUZZ_CHECK(udpai_str_eq(a->names[i], b->names[i]));
     for (size_t i = 0; i < a->n_versions; i++)
         FUZZ_CHECK(udpai_str_eq(a->versions[i].name, b->versions[i].name) &&
                    udpai_str_eq(a->versions[i].version, b->versions[i].version));
     check_same_digests(a->digests, b->digests, a->n_digests);
-    check_same_digests(a->ways, b->ways, a->n_ways);
+    check_same_digests(a->paths, b->paths, a->n_paths);
     FUZZ_CHECK(a->distance == b->distance && a->status_code == b->status_code);
     FUZZ_CHECK(udpai_str_eq(a->status_text, b->status_text));
 }

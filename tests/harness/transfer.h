@@ -234,8 +234,8 @@ same_subscription(const udpai_subscription_message *a, const udpai_subscription_
         udpai_str_eq(a->type_url, b->type_url) && udpai_str_eq(a->name_space, b->name_space) &&
         same_texts(a->names, a->n_names, b->names, b->n_names) && a->n_versions == b->n_versions &&
         same_digests(a->digests, a->n_digests, b->digests, b->n_digests) &&
-        same_digests(a->ways, a->n_ways, b->ways, b->n_ways) && a->status_code == b->status_code &&
-        udpai_str_eq(a->status_text, b->status_text);
+        same_digests(a->paths, a->n_paths, b->paths, b->n_paths) &&
+        a->status_code == b->status_code && udpai_str_eq(a->status_text, b->status_text);
     for (size_t i = 0; same && i < a->n_versions; i++)
         same = udpai_str_eq(a->versions[i].name, b->versions[i].name) &&
                udpai_str_eq(a->versions[i].version, b->versions[i].version);

@@ -61,7 +61,7 @@ has_passed_the_dead(const sim_scenario *scenario, const udpa_resource *resource)
 
 /* An endpoint has no disk, and so no instance: its id is all there is. */
 static void
-check_way(
+check_path(
     const sim_member *member, int key, const udpa_resource *resource, const int *path, size_t n)
 {
     const sim_scenario *scenario = member->scenario;
@@ -80,7 +80,7 @@ check_way(
         fprintf(stderr, " %s (%s)", scenario->members[path[i]]->node->said_id,
                 scenario->members[path[i]]->node->instance);
     fprintf(stderr, "; ");
-    fail(member, "another way", key, resource);
+    fail(member, "another path", key, resource);
 }
 
 /* ---- when it ends ---- */
@@ -140,6 +140,6 @@ sim_check_content(const sim_member *member, int key, const ref_word *word)
     check_deadline(member, key, &search.found, expected);
     udpa_resource_unref(expected);
     if (!member->public_only)
-        check_way(member, key, search.found.resource, word->path, (size_t)word->n_path);
+        check_path(member, key, search.found.resource, word->path, (size_t)word->n_path);
     member->scenario->world.counts[SIM_CONTENTS]++;
 }

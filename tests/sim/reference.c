@@ -216,7 +216,7 @@ ref_is_certain(ref_model *model, int node, int key)
 
 /* Backwards from the node, each looked at once. */
 static bool
-has_way(ref_model *model, int to, int key, int where)
+has_path(ref_model *model, int to, int key, int where)
 {
     ref_node *node = &model->nodes[to];
     if (node->looked_at == model->n_looks)
@@ -227,7 +227,7 @@ has_way(ref_model *model, int to, int key, int where)
     for (int i = 0; i < node->n_sources; i++) {
         const ref_source *source = &node->sources[i];
         if (covers(model, source->asked, key) && is_shown(model, node, source, key) &&
-            is_taken(model, node, source, key) && has_way(model, source->node, key, where))
+            is_taken(model, node, source, key) && has_path(model, source->node, key, where))
             return true;
     }
     return false;
@@ -238,5 +238,5 @@ ref_may_hold(ref_model *model, int node, int key, int authority, int where)
 {
     model->n_looks++;
     return (authority == where || may_publish(model, &model->nodes[where], authority, key)) &&
-           has_way(model, node, key, where);
+           has_path(model, node, key, where);
 }

@@ -163,7 +163,7 @@ note_known(sim_node *node, const sim_node *source)
 
 /* The last hop is the sender's; the one before it is where the sender has it from. */
 static void
-check_way(const sim_node *from, const sim_node *to, const udpa_resource *resource)
+check_path(const sim_node *from, const sim_node *to, const udpa_resource *resource)
 {
     size_t n = udpa_resource_n_hops(resource);
     const char *name = udpa_resource_name(resource);
@@ -188,7 +188,7 @@ check_publication(const sim_node *from,
 {
     for (size_t i = 0; i < publication->entries.n; i++) {
         const udpa_resource *resource = publication->entries.items[i].resource;
-        check_way(from, to, resource);
+        check_path(from, to, resource);
         if (from && has_dialled && is_node(resource))
             note_known(to, from);
     }

@@ -159,19 +159,19 @@ test_unknown_type(void **state)
 }
 
 static void
-test_name_and_way(void **state)
+test_name_and_path(void **state)
 {
     (void)state;
     UDPA_AUTO(udpa_resource_unref)
     udpa_resource *resource = RESOURCE("com.acme/a", .type = TEST_CDS,
                                        .hops = {{"core", "x"}, {"edge", "core"}, {"us", "edge"}});
-    udpai_strbuf name = {0}, way = {0};
+    udpai_strbuf name = {0}, path = {0};
     udpai_ctl_put_name(&name, resource);
-    udpai_ctl_put_way(&way, resource);
+    udpai_ctl_put_path(&path, resource);
     assert_str(udpai_strbuf_view(&name), "cluster/com.acme/a");
-    assert_str(udpai_strbuf_view(&way), "core > edge");
+    assert_str(udpai_strbuf_view(&path), "core > edge");
     udpai_strbuf_done(&name);
-    udpai_strbuf_done(&way);
+    udpai_strbuf_done(&path);
 }
 
 int
@@ -183,7 +183,7 @@ main(void)
         cmocka_unit_test(test_secret),
         cmocka_unit_test(test_what_can_be_restored),
         cmocka_unit_test(test_unknown_type),
-        cmocka_unit_test(test_name_and_way),
+        cmocka_unit_test(test_name_and_path),
         cmocka_unit_test(test_whom_a_node_has_it_from),
     };
     return cmocka_run_group_tests_name("ctl show", tests, begin, end);

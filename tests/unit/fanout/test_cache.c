@@ -178,7 +178,7 @@ test_states_are_shared(void **state)
 
 /* Two that lack the same oldest, of whom each was sent another newest end. */
 static void
-test_another_way_is_another_page(void **state)
+test_another_path_is_another_page(void **state)
 {
     fanout_bed *bed = *state;
     fanout_bed_page(bed, 3);
@@ -424,7 +424,7 @@ main(void)
         fanout_test(test_pages_for_one_alone_are_not_kept),
         fanout_test(test_pages_of_both_ends_are_shared),
         fanout_test(test_states_are_shared),
-        fanout_test(test_another_way_is_another_page),
+        fanout_test(test_another_path_is_another_page),
         fanout_test(test_a_ttl_is_of_its_moment),
         fanout_test(test_another_renderer_composes_for_itself),
         fanout_test(test_so_does_one_that_lies_where_another_lay),

@@ -121,7 +121,7 @@ test_a_digest_decides_over_a_version(void **state)
 }
 
 static void
-test_another_way_is_a_refresh(void **state)
+test_another_path_is_a_refresh(void **state)
 {
     fanout_bed *bed = *state;
     fanout_settle(bed);
@@ -131,15 +131,17 @@ test_another_way_is_a_refresh(void **state)
     udpai_str name = UDPAI_STR("com.acme/a");
     udpai_subscription *subscription = begin(bed);
     hold_digest(subscription, "1");
-    assert_ok(udpai_subscription_hold_way(subscription, name, udpai_resource_way_digest(same, 0)));
+    assert_ok(
+        udpai_subscription_hold_path(subscription, name, udpai_resource_path_digest(same, 0)));
     fanout_wildcard(&one, "CDS", "com.acme");
     assert_all(&one, "");
     fanout_close(&one);
     subscription = begin(bed);
     hold_digest(subscription, "1");
-    assert_ok(udpai_subscription_hold_way(subscription, name, udpai_resource_way_digest(older, 0)));
+    assert_ok(
+        udpai_subscription_hold_path(subscription, name, udpai_resource_path_digest(older, 0)));
     /* Of what is not held at all, no way is noted. */
-    assert_ok(udpai_subscription_hold_way(subscription, UDPAI_STR("com.acme/b"), 1));
+    assert_ok(udpai_subscription_hold_path(subscription, UDPAI_STR("com.acme/b"), 1));
     fanout_wildcard(&one, "CDS", "com.acme");
     assert_all(&one, "CDS[~a=1]");
     fanout_close(&one);
@@ -622,7 +624,7 @@ main(void)
         fanout_test(test_what_is_said_beside_it_has_changed),
         fanout_test(test_versions_do_as_well),
         fanout_test(test_a_digest_decides_over_a_version),
-        fanout_test(test_another_way_is_a_refresh),
+        fanout_test(test_another_path_is_a_refresh),
         fanout_test(test_what_has_vanished_is_told_when_it_is_certain),
         fanout_test(test_what_it_may_not_see_any_more_has_vanished),
         fanout_test(test_names_are_resumed_one_by_one),

@@ -70,7 +70,7 @@ as_seen(const udpa_resource *resource)
     room.hops[parts.n_hops++] = (udpai_hop){
         .node_id = UDPAI_STR("a"), .authority = UDPAI_STR("node"), .instance = UDPAI_STR("a")};
     parts.hops = room.hops;
-    parts.way = NULL;
+    parts.hop_path = NULL;
     assert_ok(udpai_resource_make(&seen, &parts));
     return seen;
 }

@@ -455,7 +455,7 @@ parts_make_the_same_resource_again(void **state)
 }
 
 static void
-way_is_known(void **state)
+path_is_known(void **state)
 {
     (void)state;
     UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = make_full();
@@ -483,7 +483,7 @@ a_node_is_an_instance(void **state)
     assert_true(udpai_resource_passed(resource, UDPAI_STR("other"), UDPAI_STR("7f")));
     assert_false(udpai_resource_passed(resource, UDPAI_STR("node-1"), UDPAI_STR("8a")));
     assert_true(udpai_resource_passed(resource, UDPAI_STR("node-2"), UDPAI_STR("8a")));
-    assert_true(udpai_resource_way_digest(resource, 2) != udpai_resource_way_digest(full, 2));
+    assert_true(udpai_resource_path_digest(resource, 2) != udpai_resource_path_digest(full, 2));
 }
 
 /* Is a resource with these parts the same as the full one, by payload and by origin? */
@@ -657,7 +657,7 @@ main(void)
         cmocka_unit_test(type_can_be_shared),
         cmocka_unit_test(references_keep_it_alive),
         cmocka_unit_test(parts_make_the_same_resource_again),
-        cmocka_unit_test(way_is_known),
+        cmocka_unit_test(path_is_known),
         cmocka_unit_test(same_payload_is_version_and_bytes),
         cmocka_unit_test(a_node_is_an_instance),
         cmocka_unit_test(same_origin_is_generation_and_hops),

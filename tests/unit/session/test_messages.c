@@ -27,10 +27,10 @@ assert_subscriptions_equal(const udpai_subscription_message *a, const udpai_subs
         assert_true(udpai_str_eq(a->digests[i].name, b->digests[i].name));
         assert_int_equal(a->digests[i].digest, b->digests[i].digest);
     }
-    assert_int_equal(a->n_ways, b->n_ways);
-    for (size_t i = 0; i < a->n_ways; i++) {
-        assert_true(udpai_str_eq(a->ways[i].name, b->ways[i].name));
-        assert_int_equal(a->ways[i].digest, b->ways[i].digest);
+    assert_int_equal(a->n_paths, b->n_paths);
+    for (size_t i = 0; i < a->n_paths; i++) {
+        assert_true(udpai_str_eq(a->paths[i].name, b->paths[i].name));
+        assert_int_equal(a->paths[i].digest, b->paths[i].digest);
     }
 }
 
@@ -41,10 +41,10 @@ a_subscription_is_copied_deeply(void **state)
     char text[] = "type space why name1 name2 v-name version d-name w-name";
     const udpai_str names[] = {{text + 15, 5}, {text, 0}, {text + 21, 5}};
     const udpai_held_version versions[] = {{{text + 27, 6}, {text + 34, 7}}};
-    const udpai_held_digest digests[] = {{{text + 42, 6}, 5}}, ways[] = {{{text + 49, 6}, 6}};
+    const udpai_held_digest digests[] = {{{text + 42, 6}, 5}}, paths[] = {{{text + 49, 6}, 6}};
     const udpai_subscription_message message = {
         {text, 4}, {text + 5, 5}, names, 3, versions, 1, digests,
-        1,         ways,          1,     2, true,     7, {text + 11, 3},
+        1,         paths,         1,     2, true,     7, {text + 11, 3},
     };
     udpai_subscription_message *copy = udpai_subscription_message_copy(&message);
     assert_non_null(copy);
@@ -53,7 +53,7 @@ a_subscription_is_copied_deeply(void **state)
     memset(text, 'x', sizeof(text)); /* the copies do not look at it */
     assert_str(copy->type_url, "type");
     assert_str(copy->names[2], "name2");
-    assert_str(copy->ways[0].name, "w-name");
+    assert_str(copy->paths[0].name, "w-name");
     assert_subscriptions_equal(again, copy);
     udpai_free(copy);
     assert_str(again->versions[0].version, "version");

@@ -160,7 +160,7 @@ transfer_make_subscription(size_t n_names)
 {
     const udpai_held_version versions[] = {{UDPAI_STR("com.acme/a"), UDPAI_STR("v1")}, {{0}, {0}}};
     const udpai_held_digest digests[] = {{UDPAI_STR("com.acme/a"), UINT64_MAX}},
-                            ways[] = {{UDPAI_STR("w"), 0}, {{0}, 128}};
+                            paths[] = {{UDPAI_STR("w"), 0}, {{0}, 128}};
     const udpai_subscription_message message = {
         UDPAI_STR(TEST_CDS),
         UDPAI_STR("com.acme"),
@@ -170,7 +170,7 @@ transfer_make_subscription(size_t n_names)
         2,
         digests,
         1,
-        ways,
+        paths,
         2,
         9,
         true,

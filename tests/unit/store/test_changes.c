@@ -42,7 +42,7 @@ test_what_needs_no_payload_is_a_refresh(void **state)
 }
 
 static void
-test_another_way_is_a_refresh(void **state)
+test_another_path_is_a_refresh(void **state)
 {
     store_bed *bed = *state;
     udpai_origin *origin = origin_of(bed);
@@ -256,7 +256,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         store_test(test_the_same_again_is_no_change),
         store_test(test_what_needs_no_payload_is_a_refresh),
-        store_test(test_another_way_is_a_refresh),
+        store_test(test_another_path_is_a_refresh),
         store_test(test_what_needs_the_payload_is_set),
         store_test(test_changes_between_two_looks_become_one),
         store_test(test_a_removal_waits_until_it_is_certain),

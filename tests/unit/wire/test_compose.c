@@ -300,8 +300,8 @@ static const udpai_subscription_message full = {
     .n_versions = 2,
     .digests = (const udpai_held_digest[]){{{"com.acme/d", 10}, 0xfedcba9876543210}},
     .n_digests = 1,
-    .ways = (const udpai_held_digest[]){{{"com.acme/w", 10}, 0}},
-    .n_ways = 1,
+    .paths = (const udpai_held_digest[]){{{"com.acme/w", 10}, 0}},
+    .n_paths = 1,
     .distance = 3,
     .recovers = true,
     .status_code = 7,
@@ -343,7 +343,7 @@ subscribe_reads_back(void **state)
     assert_int_equal(message.kind, UDPAI_MESSAGE_SUBSCRIBE);
     assert_int_equal(message.subscription.n_versions, 2);
     assert_str(message.subscription.versions[1].name, "x/y");
-    assert_str(message.subscription.ways[0].name, "com.acme/w");
+    assert_str(message.subscription.paths[0].name, "com.acme/w");
     udpai_message_done(&message);
 }
 

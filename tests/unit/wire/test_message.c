@@ -56,9 +56,9 @@ subscribe_has_all_its_fields(void **state)
     assert_int_equal(subscription->n_digests, 1);
     assert_str(subscription->digests[0].name, "d");
     assert_int_equal(subscription->digests[0].digest, 0x1122334455667788);
-    assert_int_equal(subscription->n_ways, 1);
-    assert_str(subscription->ways[0].name, "w");
-    assert_int_equal(subscription->ways[0].digest, 7);
+    assert_int_equal(subscription->n_paths, 1);
+    assert_str(subscription->paths[0].name, "w");
+    assert_int_equal(subscription->paths[0].digest, 7);
     udpai_message_done(&message);
 }
 

@@ -56,13 +56,13 @@ text(const char *literal)
 
 /* By way of these nodes, the one that was asked last. */
 static void
-change(fixture *self, const char *name, udpai_str value, const char *way, bool removes)
+change(fixture *self, const char *name, udpai_str value, const char *path, bool removes)
 {
     udpa_bytes *any = udpai_any_make(UDPAI_STR(UDPAI_TYPE_CLIENT_STATUS), value);
     udpai_hop hops[4];
     udpai_resource_parts parts = {
         .name = udpai_str_from(name), .any = any, .ttl_ms = 30000, .hops = hops};
-    udpai_str rest = udpai_str_from(way), id;
+    udpai_str rest = udpai_str_from(path), id;
     while (udpai_str_cut(&rest, '>', &id))
         hops[parts.n_hops++] = (udpai_hop){.node_id = id, .time_us = 1000000};
     hops[parts.n_hops++] = (udpai_hop){.node_id = rest, .time_us = 1000000};
@@ -76,17 +76,17 @@ change(fixture *self, const char *name, udpai_str value, const char *way, bool r
 }
 
 static void
-tell(fixture *self, const char *name, const ProtobufCMessage *message, const char *way)
+tell(fixture *self, const char *name, const ProtobufCMessage *message, const char *path)
 {
     uint8_t room[4096];
     assert_true(protobuf_c_message_get_packed_size(message) <= sizeof(room));
     size_t size = protobuf_c_message_pack(message, room);
-    change(self, name, (udpai_str){(const char *)room, size}, way, false);
+    change(self, name, (udpai_str){(const char *)room, size}, path, false);
 }
 
-/* A client of the last node on the way, which is the first in time. */
+/* A client of the last node on the path, which is the first in time. */
 static void
-tell_client(fixture *self, const char *node, const char *id, int number, const char *way)
+tell_client(fixture *self, const char *node, const char *id, int number, const char *path)
 {
     char name[200];
     Envoy__Config__Core__V3__Node of = ENVOY__CONFIG__CORE__V3__NODE__INIT;
@@ -104,11 +104,11 @@ tell_client(fixture *self, const char *node, const char *id, int number, const c
     config.client_scope = text("of another world");
     status.config = &config;
     snprintf(name, sizeof(name), "udpa.clients/%s/%s/%d/%s", node, id, number, node);
-    tell(self, name, &status.base, way);
+    tell(self, name, &status.base, path);
 }
 
 static void
-tell_node(fixture *self, const char *node, unsigned n_clients, const char *below, const char *way)
+tell_node(fixture *self, const char *node, unsigned n_clients, const char *below, const char *path)
 {
     char name[200], *nodes[] = {text(below)};
     Udpa__Status__V1__NodeClients of_node = UDPA__STATUS__V1__NODE_CLIENTS__INIT;
@@ -118,7 +118,7 @@ tell_node(fixture *self, const char *node, unsigned n_clients, const char *below
     of_node.n_nodes_below = below != NULL;
     status.of_node = &of_node;
     snprintf(name, sizeof(name), "udpa.clients/%s/%s", node, node);
-    tell(self, name, &status.base, way);
+    tell(self, name, &status.base, path);
 }
 
 /* The wildcard's prefix that the loop side is told of; NULL: nothing. */

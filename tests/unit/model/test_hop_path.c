@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Paths of resources, which those of one publisher share. */
-#include "model/way.h"
+#include "model/hop_path.h"
 
 #include "tests/harness/resources.h"
 
@@ -19,12 +19,12 @@ texts_are_those_it_was_made_of(void **state)
     (void)state;
     udpai_hop hops[] = {hop("node-1", "acme"), hop("node-2", ""), hop("", "node-2")};
     hops[1].instance = UDPAI_STR("7f");
-    udpai_way *way = udpai_way_of(NULL, ACME, hops, 3);
-    assert_non_null(way);
-    assert_string_equal(udpai_way_authority(way).data, "acme");
-    assert_int_equal(udpai_way_n_hops(way), 3);
+    udpai_hop_path *path = udpai_hop_path_of(NULL, ACME, hops, 3);
+    assert_non_null(path);
+    assert_string_equal(udpai_hop_path_authority(path).data, "acme");
+    assert_int_equal(udpai_hop_path_n_hops(path), 3);
     for (size_t i = 0; i < 3; i++) {
-        udpai_hop there = udpai_way_hop(way, i);
+        udpai_hop there = udpai_hop_path_hop(path, i);
         assert_true(udpai_str_eq(there.node_id, hops[i].node_id));
         assert_true(udpai_str_eq(there.authority, hops[i].authority));
         assert_true(udpai_str_eq(there.instance, hops[i].instance));
@@ -32,20 +32,20 @@ texts_are_those_it_was_made_of(void **state)
         assert_int_equal(there.node_id.data[there.node_id.len], 0);
         assert_int_equal(there.authority.data[there.authority.len], 0);
     }
-    assert_true(udpai_way_size(way) > strlen("acmenode-1acmenode-2node-2"));
-    udpai_way_unref(way);
+    assert_true(udpai_hop_path_size(path) > strlen("acmenode-1acmenode-2node-2"));
+    udpai_hop_path_unref(path);
 }
 
 static void
 one_without_anything_can_be(void **state)
 {
     (void)state;
-    udpai_way *way = udpai_way_of(NULL, (udpai_str){0}, NULL, 0);
-    assert_non_null(way);
-    assert_string_equal(udpai_way_authority(way).data, "");
-    assert_int_equal(udpai_way_n_hops(way), 0);
-    assert_null(udpai_way_unref(way));
-    assert_null(udpai_way_unref(NULL));
+    udpai_hop_path *path = udpai_hop_path_of(NULL, (udpai_str){0}, NULL, 0);
+    assert_non_null(path);
+    assert_string_equal(udpai_hop_path_authority(path).data, "");
+    assert_int_equal(udpai_hop_path_n_hops(path), 0);
+    assert_null(udpai_hop_path_unref(path));
+    assert_null(udpai_hop_path_unref(NULL));
 }
 
 /* But for the time, which is each resource's own. */
@@ -54,13 +54,13 @@ the_same_is_shared(void **state)
 {
     (void)state;
     udpai_hop hops[] = {hop("node-1", "acme"), hop("node-2", "node-1")};
-    udpai_way *way = udpai_way_of(NULL, ACME, hops, 2);
+    udpai_hop_path *path = udpai_hop_path_of(NULL, ACME, hops, 2);
     hops[1].time_us = 8;
-    udpai_way *again = udpai_way_of(way, ACME, hops, 2);
-    assert_ptr_equal(again, way);
-    udpai_way_unref(way);
-    assert_string_equal(udpai_way_authority(again).data, "acme");
-    udpai_way_unref(again);
+    udpai_hop_path *again = udpai_hop_path_of(path, ACME, hops, 2);
+    assert_ptr_equal(again, path);
+    udpai_hop_path_unref(path);
+    assert_string_equal(udpai_hop_path_authority(again).data, "acme");
+    udpai_hop_path_unref(again);
 }
 
 static void
@@ -73,25 +73,25 @@ another_is_not_shared(void **state)
         {hop("node-1", "acme"), hop("node-2", "node-")},
         {hop("node-1a", "cme"), hop("node-2", "node-1")}, /* the same text, cut elsewhere */
     };
-    udpai_way *way = udpai_way_of(NULL, ACME, hops, 2);
+    udpai_hop_path *path = udpai_hop_path_of(NULL, ACME, hops, 2);
     udpai_hop twin[] = {hops[0], hops[1]};
     twin[1].instance = UDPAI_STR("7f");
-    udpai_way *of_twin = udpai_way_of(way, ACME, twin, 2);
-    assert_ptr_not_equal(of_twin, way);
-    udpai_way_unref(of_twin);
+    udpai_hop_path *of_twin = udpai_hop_path_of(path, ACME, twin, 2);
+    assert_ptr_not_equal(of_twin, path);
+    udpai_hop_path_unref(of_twin);
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(others); i++) {
-        udpai_way *other = udpai_way_of(way, ACME, others[i], 2);
-        assert_ptr_not_equal(other, way);
-        assert_true(udpai_str_eq(udpai_way_hop(other, 1).node_id, others[i][1].node_id));
-        udpai_way_unref(other);
+        udpai_hop_path *other = udpai_hop_path_of(path, ACME, others[i], 2);
+        assert_ptr_not_equal(other, path);
+        assert_true(udpai_str_eq(udpai_hop_path_hop(other, 1).node_id, others[i][1].node_id));
+        udpai_hop_path_unref(other);
     }
-    udpai_way *shorter = udpai_way_of(way, ACME, hops, 1);
-    udpai_way *of_another = udpai_way_of(way, UDPAI_STR("acm"), hops, 2);
-    assert_ptr_not_equal(shorter, way);
-    assert_ptr_not_equal(of_another, way);
-    udpai_way_unref(shorter);
-    udpai_way_unref(of_another);
-    udpai_way_unref(way);
+    udpai_hop_path *shorter = udpai_hop_path_of(path, ACME, hops, 1);
+    udpai_hop_path *of_another = udpai_hop_path_of(path, UDPAI_STR("acm"), hops, 2);
+    assert_ptr_not_equal(shorter, path);
+    assert_ptr_not_equal(of_another, path);
+    udpai_hop_path_unref(shorter);
+    udpai_hop_path_unref(of_another);
+    udpai_hop_path_unref(path);
 }
 
 /* What limits count does not depend on whom it is shared with. */
@@ -112,8 +112,8 @@ resources_share_it(void **state)
     assert_ok(udpai_resource_make(&second, &parts));
     parts.n_hops = 1;
     assert_ok(udpai_resource_make(&third, &parts));
-    assert_ptr_equal(udpai_resource_way(second), udpai_resource_way(first));
-    assert_ptr_not_equal(udpai_resource_way(third), udpai_resource_way(first));
+    assert_ptr_equal(udpai_resource_hop_path(second), udpai_resource_hop_path(first));
+    assert_ptr_not_equal(udpai_resource_hop_path(third), udpai_resource_hop_path(first));
     assert_int_equal(udpai_resource_hop(first, 0).time_us, 1000000);
     assert_int_equal(udpai_resource_hop(second, 0).time_us, 5);
     assert_int_equal(udpai_resource_footprint(second), udpai_resource_footprint(first));
