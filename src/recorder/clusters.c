@@ -206,9 +206,9 @@ make_room(udpa_load_recorder *recorder)
 
 /* Without an account: room for something that counts nothing itself. */
 static bool
-take_room(udpa_load_recorder *recorder, udpai_bank_account *account)
+take_room(udpa_load_recorder *recorder, udpai_counters_account *account)
 {
-    if (recorder->n_handles >= recorder->max_handles || (account && !udpai_bank_open(account)))
+    if (recorder->n_handles >= recorder->max_handles || (account && !udpai_counters_open(account)))
         return false;
     recorder->n_handles++;
     return true;
@@ -216,7 +216,7 @@ take_room(udpa_load_recorder *recorder, udpai_bank_account *account)
 
 udpa_err
 udpai_load_room_take(udpa_load_recorder *recorder,
-                     udpai_bank_account *account,
+                     udpai_counters_account *account,
                      udpa_error **ret_error)
 {
     bool is_taken = take_room(recorder, account);
@@ -233,13 +233,13 @@ udpai_load_room_take(udpa_load_recorder *recorder,
     return udpai_fail(ret_error, UDPA_ERR_LIMIT,
                       "%zu things are recorded, and there is no room for one more: a recorder may "
                       "have %zu (max_handles), a process %d",
-                      recorder->n_handles, recorder->max_handles, UDPAI_BANK_SLOTS);
+                      recorder->n_handles, recorder->max_handles, UDPAI_COUNTERS_SLOTS);
 }
 
 void
-udpai_load_room_leave(udpa_load_recorder *recorder, udpai_bank_account *account)
+udpai_load_room_leave(udpa_load_recorder *recorder, udpai_counters_account *account)
 {
     if (account)
-        udpai_bank_close(account);
+        udpai_counters_close(account);
     recorder->n_handles--;
 }

@@ -7,43 +7,43 @@
 void
 udpa_load_request_started(udpa_load_target *target)
 {
-    udpai_bank_count(&target->account, UDPAI_LOAD_STARTED);
+    udpai_counters_count(&target->account, UDPAI_LOAD_STARTED);
 }
 
 void
 udpa_load_request_succeeded(udpa_load_target *target)
 {
-    udpai_bank_count(&target->account, UDPAI_LOAD_SUCCEEDED);
+    udpai_counters_count(&target->account, UDPAI_LOAD_SUCCEEDED);
 }
 
 void
 udpa_load_request_failed(udpa_load_target *target)
 {
-    udpai_bank_count(&target->account, UDPAI_LOAD_FAILED);
+    udpai_counters_count(&target->account, UDPAI_LOAD_FAILED);
 }
 
 void
 udpa_load_connection_opened(udpa_load_target *target)
 {
-    udpai_bank_count(&target->account, UDPAI_LOAD_OPENED);
+    udpai_counters_count(&target->account, UDPAI_LOAD_OPENED);
 }
 
 void
 udpa_load_connection_failed(udpa_load_target *target)
 {
-    udpai_bank_count(&target->account, UDPAI_LOAD_NOT_OPENED);
+    udpai_counters_count(&target->account, UDPAI_LOAD_NOT_OPENED);
 }
 
 void
 udpa_load_connection_closed(udpa_load_target *target)
 {
-    udpai_bank_count(&target->account, UDPAI_LOAD_CLOSED);
+    udpai_counters_count(&target->account, UDPAI_LOAD_CLOSED);
 }
 
 void
 udpa_load_request_dropped(udpa_load_category *category)
 {
-    udpai_bank_count(&category->account, UDPAI_LOAD_N);
+    udpai_counters_count(&category->account, UDPAI_LOAD_N);
 }
 
 void
@@ -51,8 +51,8 @@ udpa_load_measured(udpa_load_metric *metric, double value)
 {
     if (!isfinite(value))
         return;
-    udpai_bank_add(&metric->account, UDPAI_LOAD_SUM, value);
-    udpai_bank_count(&metric->account, UDPAI_LOAD_N);
+    udpai_counters_add(&metric->account, UDPAI_LOAD_SUM, value);
+    udpai_counters_count(&metric->account, UDPAI_LOAD_N);
 }
 
 /* ---- reading ---- */
@@ -62,17 +62,18 @@ void
 udpai_load_figures_read(const udpa_load_target *target, udpai_load_figures *ret_figures)
 {
     *ret_figures = (udpai_load_figures){{0}};
-    udpai_bank_read(&target->account, 0, UDPAI_LOAD_STARTED, ret_figures->n);
-    udpai_bank_read(&target->account, UDPAI_LOAD_STARTED, UDPAI_LOAD_FIGURES - UDPAI_LOAD_STARTED,
-                    ret_figures->n + UDPAI_LOAD_STARTED);
+    udpai_counters_read(&target->account, 0, UDPAI_LOAD_STARTED, ret_figures->n);
+    udpai_counters_read(&target->account, UDPAI_LOAD_STARTED,
+                        UDPAI_LOAD_FIGURES - UDPAI_LOAD_STARTED,
+                        ret_figures->n + UDPAI_LOAD_STARTED);
 }
 
 udpai_load_sum
 udpai_load_sum_read(const udpa_load_metric *metric)
 {
     udpai_load_sum sum = {0, 0};
-    udpai_bank_read(&metric->account, UDPAI_LOAD_N, 1, &sum.n);
-    sum.sum = udpai_bank_read_sum(&metric->account, UDPAI_LOAD_SUM);
+    udpai_counters_read(&metric->account, UDPAI_LOAD_N, 1, &sum.n);
+    sum.sum = udpai_counters_read_sum(&metric->account, UDPAI_LOAD_SUM);
     return sum;
 }
 

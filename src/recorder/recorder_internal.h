@@ -13,7 +13,7 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "base/vector.h"
-#include "recorder/bank.h"
+#include "recorder/counters.h"
 #include "recorder/recorder.h"
 #include "reports/load_stats.h"
 
@@ -68,7 +68,7 @@ typedef struct udpai_load_locality {
 struct udpa_load_metric {
     udpai_list node; /* of the target */
     size_t name;     /* its number in the cluster */
-    udpai_bank_account account;
+    udpai_counters_account account;
 };
 
 struct udpa_load_target {
@@ -80,7 +80,7 @@ struct udpa_load_target {
     udpai_str key;     /* owned, with the address */
     udpai_str address; /* empty: the locality as a whole */
     uint32_t port;
-    udpai_bank_account account;
+    udpai_counters_account account;
     udpai_list metrics;
 };
 
@@ -90,7 +90,7 @@ struct udpa_load_category {
     udpa_load_recorder *recorder;
     size_t n_references;
     udpai_str name; /* owned */
-    udpai_bank_account account;
+    udpai_counters_account account;
 };
 
 struct udpai_load_cluster {
@@ -127,9 +127,9 @@ struct udpa_load_recorder {
 /* Room for one thing more, and its account; NULL: it counts nothing itself. If there is none, some
  * is made, but nothing of a cluster that is used is lost by it. */
 udpa_err udpai_load_room_take(udpa_load_recorder *recorder,
-                              udpai_bank_account *account,
+                              udpai_counters_account *account,
                               udpa_error **ret_error);
-void udpai_load_room_leave(udpa_load_recorder *recorder, udpai_bank_account *account);
+void udpai_load_room_leave(udpa_load_recorder *recorder, udpai_counters_account *account);
 
 /* Found or made, and used once more: whoever does not keep it counts that down. */
 udpa_err udpai_load_cluster_use(udpa_load_recorder *recorder,

@@ -145,7 +145,7 @@ add_category(udpai_load_stats *total, const udpa_load_category *category)
     udpa_err err = udpai_load_stats_get_drop(total, category->name, &drop, NULL);
     if (err != UDPA_OK)
         return err;
-    udpai_bank_read(&category->account, UDPAI_LOAD_N, 1, &drop->n);
+    udpai_counters_read(&category->account, UDPAI_LOAD_N, 1, &drop->n);
     total->dropped += drop->n;
     return UDPA_OK;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Counters of each thread by itself. */
-#include "recorder/bank.h"
+#include "recorder/counters.h"
 
 #include <pthread.h>
 
@@ -8,10 +8,10 @@
 #include "tests/harness/test.h"
 
 static uint64_t
-sum(const udpai_bank_account *account, unsigned counter)
+sum(const udpai_counters_account *account, unsigned counter)
 {
     uint64_t n = 0;
-    udpai_bank_read(account, counter, 1, &n);
+    udpai_counters_read(account, counter, 1, &n);
     return n;
 }
 
@@ -19,56 +19,56 @@ static void
 test_counts(void **state)
 {
     (void)state;
-    udpai_bank_account one = {0}, other = {0};
-    assert_true(udpai_bank_open(&one));
-    assert_true(udpai_bank_open(&other));
+    udpai_counters_account one = {0}, other = {0};
+    assert_true(udpai_counters_open(&one));
+    assert_true(udpai_counters_open(&other));
     assert_int_not_equal(one.slot, other.slot);
-    for (unsigned i = 0; i < UDPAI_BANK_COUNTERS; i++)
+    for (unsigned i = 0; i < UDPAI_COUNTERS_PER_BLOCK; i++)
         for (unsigned j = 0; j <= i; j++)
-            udpai_bank_count(&one, i);
-    for (unsigned i = 0; i < UDPAI_BANK_COUNTERS; i++) {
+            udpai_counters_count(&one, i);
+    for (unsigned i = 0; i < UDPAI_COUNTERS_PER_BLOCK; i++) {
         assert_int_equal(sum(&one, i), i + 1);
         assert_int_equal(sum(&other, i), 0);
     }
-    udpai_bank_add(&other, 3, 0.5);
-    udpai_bank_add(&other, 3, -2);
-    assert_true(udpai_bank_read_sum(&other, 3) == -1.5);
-    udpai_bank_close(&one);
-    udpai_bank_close(&other);
+    udpai_counters_add(&other, 3, 0.5);
+    udpai_counters_add(&other, 3, -2);
+    assert_true(udpai_counters_read_sum(&other, 3) == -1.5);
+    udpai_counters_close(&one);
+    udpai_counters_close(&other);
 }
 
 static void
 test_a_slot_begins_at_zero(void **state)
 {
     (void)state;
-    udpai_bank_account account = {0}, again = {0};
-    assert_true(udpai_bank_open(&account));
-    udpai_bank_count(&account, 0);
-    udpai_bank_add(&account, 7, 1);
-    udpai_bank_close(&account);
-    assert_true(udpai_bank_open(&again));
+    udpai_counters_account account = {0}, again = {0};
+    assert_true(udpai_counters_open(&account));
+    udpai_counters_count(&account, 0);
+    udpai_counters_add(&account, 7, 1);
+    udpai_counters_close(&account);
+    assert_true(udpai_counters_open(&again));
     assert_int_equal(again.slot, account.slot);
     assert_int_equal(sum(&again, 0), 0);
-    assert_true(udpai_bank_read_sum(&again, 7) == 0);
-    udpai_bank_close(&again);
+    assert_true(udpai_counters_read_sum(&again, 7) == 0);
+    udpai_counters_close(&again);
 }
 
 static void
 test_slots_are_bounded(void **state)
 {
     (void)state;
-    static udpai_bank_account accounts[UDPAI_BANK_SLOTS + 1];
-    for (size_t i = 0; i < UDPAI_BANK_SLOTS; i++)
-        assert_true(udpai_bank_open(&accounts[i]));
-    assert_false(udpai_bank_open(&accounts[UDPAI_BANK_SLOTS]));
-    udpai_bank_count(&accounts[UDPAI_BANK_SLOTS - 1], 2);
-    assert_int_equal(sum(&accounts[UDPAI_BANK_SLOTS - 1], 2), 1);
-    udpai_bank_close(&accounts[7]);
-    assert_true(udpai_bank_open(&accounts[UDPAI_BANK_SLOTS]));
-    assert_int_equal(accounts[UDPAI_BANK_SLOTS].slot, accounts[7].slot);
-    for (size_t i = 0; i <= UDPAI_BANK_SLOTS; i++)
+    static udpai_counters_account accounts[UDPAI_COUNTERS_SLOTS + 1];
+    for (size_t i = 0; i < UDPAI_COUNTERS_SLOTS; i++)
+        assert_true(udpai_counters_open(&accounts[i]));
+    assert_false(udpai_counters_open(&accounts[UDPAI_COUNTERS_SLOTS]));
+    udpai_counters_count(&accounts[UDPAI_COUNTERS_SLOTS - 1], 2);
+    assert_int_equal(sum(&accounts[UDPAI_COUNTERS_SLOTS - 1], 2), 1);
+    udpai_counters_close(&accounts[7]);
+    assert_true(udpai_counters_open(&accounts[UDPAI_COUNTERS_SLOTS]));
+    assert_int_equal(accounts[UDPAI_COUNTERS_SLOTS].slot, accounts[7].slot);
+    for (size_t i = 0; i <= UDPAI_COUNTERS_SLOTS; i++)
         if (i != 7)
-            udpai_bank_close(&accounts[i]);
+            udpai_counters_close(&accounts[i]);
 }
 
 /* ---- threads ---- */
@@ -76,8 +76,8 @@ test_slots_are_bounded(void **state)
 static void *
 count_once(void *account)
 {
-    udpai_bank_count(account, 0);
-    return udpai_bank_own;
+    udpai_counters_count(account, 0);
+    return udpai_counters_own;
 }
 
 static void *
@@ -94,15 +94,15 @@ static void
 test_threads_leave_their_counts(void **state)
 {
     (void)state;
-    udpai_bank_account account = {0};
-    assert_true(udpai_bank_open(&account));
+    udpai_counters_account account = {0};
+    assert_true(udpai_counters_open(&account));
     const void *first = in_a_thread(count_once, &account);
     assert_non_null(first);
     assert_int_equal(sum(&account, 0), 1);
     for (unsigned i = 0; i < 100; i++) /* who comes later takes the set over */
         assert_ptr_equal(in_a_thread(count_once, &account), first);
     assert_int_equal(sum(&account, 0), 101);
-    udpai_bank_close(&account);
+    udpai_counters_close(&account);
 }
 
 static pthread_key_t late_key;
@@ -110,13 +110,13 @@ static pthread_key_t late_key;
 static void
 count_late(void *account)
 {
-    udpai_bank_count(account, 1);
+    udpai_counters_count(account, 1);
 }
 
 static void *
 count_when_it_ends(void *account)
 {
-    udpai_bank_count(account, 0);
+    udpai_counters_count(account, 0);
     pthread_setspecific(late_key, account);
     return NULL;
 }
@@ -126,9 +126,9 @@ static void
 test_counting_while_the_thread_ends(void **state)
 {
     (void)state;
-    udpai_bank_account account = {0};
-    assert_true(udpai_bank_open(&account));
-    (void)in_a_thread(count_once, &account); /* the key of the bank is there before this one */
+    udpai_counters_account account = {0};
+    assert_true(udpai_counters_open(&account));
+    (void)in_a_thread(count_once, &account); /* the key of the registry is there before this one */
     assert_ok(pthread_key_create(&late_key, count_late));
     const void *set = in_a_thread(count_once, &account);
     (void)in_a_thread(count_when_it_ends, &account);
@@ -136,11 +136,11 @@ test_counting_while_the_thread_ends(void **state)
     assert_int_equal(sum(&account, 0), 4);
     assert_int_equal(sum(&account, 1), 1);
     assert_ok(pthread_key_delete(late_key));
-    udpai_bank_close(&account);
+    udpai_counters_close(&account);
 }
 
 struct blocker {
-    udpai_bank_account *account;
+    udpai_counters_account *account;
     pthread_barrier_t *barrier;
 };
 
@@ -149,7 +149,7 @@ static void *
 count_together(void *userdata)
 {
     const struct blocker *blocker = userdata;
-    udpai_bank_count(blocker->account, 0);
+    udpai_counters_count(blocker->account, 0);
     pthread_barrier_wait(blocker->barrier);
     return NULL;
 }
@@ -160,10 +160,10 @@ count_without_memory(void *userdata)
 {
     const struct blocker *blocker = userdata;
     for (unsigned i = 0; i < 3; i++) {
-        udpai_bank_count(blocker->account, 0);
-        udpai_bank_add(blocker->account, 1, 0.25);
+        udpai_counters_count(blocker->account, 0);
+        udpai_counters_add(blocker->account, 1, 0.25);
     }
-    return udpai_bank_own;
+    return udpai_counters_own;
 }
 
 static void
@@ -175,11 +175,11 @@ test_without_memory(void **state)
         THREADS = 8
     };
 
-    udpai_bank_account account = {0};
+    udpai_counters_account account = {0};
     pthread_t threads[THREADS];
     pthread_barrier_t barrier;
     struct blocker blocker = {&account, &barrier};
-    assert_true(udpai_bank_open(&account));
+    assert_true(udpai_counters_open(&account));
     assert_ok(pthread_barrier_init(&barrier, NULL, THREADS + 1));
     for (size_t i = 0; i < THREADS; i++)
         assert_ok(pthread_create(&threads[i], NULL, count_together, &blocker));
@@ -194,8 +194,8 @@ test_without_memory(void **state)
         assert_ok(pthread_join(threads[i], NULL));
     pthread_barrier_destroy(&barrier);
     assert_int_equal(sum(&account, 0), THREADS + 3);
-    assert_true(udpai_bank_read_sum(&account, 1) == 0.75);
-    udpai_bank_close(&account);
+    assert_true(udpai_counters_read_sum(&account, 1) == 0.75);
+    udpai_counters_close(&account);
 }
 
 int
@@ -209,5 +209,5 @@ main(void)
         cmocka_unit_test(test_counting_while_the_thread_ends),
         cmocka_unit_test(test_without_memory),
     };
-    return cmocka_run_group_tests_name("recorder bank", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("recorder counters", tests, NULL, NULL);
 }
