@@ -490,7 +490,7 @@ add_owed(udpai_collection *collection, udpai_owed *owed, udpa_err *ret_err)
         sub->sent_seq = item->seq;
         udpai_name_sub_sent(sub, payload_seq);
         udpai_name_sub_set_turn(sub, subscription->n_turns + (held != UDPAI_HELD_ALL));
-        *ret_err = udpai_tally_sent(sub, collection);
+        *ret_err = udpai_variant_refs_sent(sub, collection);
     }
     udpai_owed_done(subscription, owed);
     return *ret_err == UDPA_OK;
@@ -579,7 +579,7 @@ remove_owed(udpai_collection *collection, udpai_item *item, udpai_name_sub *sub,
         collection->is_full = collection->gone.n && collection->bytes >= room;
         if (collection->is_full)
             return false;
-        *ret_err = udpai_tally_missing(sub, collection);
+        *ret_err = udpai_variant_refs_missing(sub, collection);
         return *ret_err == UDPA_OK;
     }
     return keeps_it(collection->subscription, item) ||

@@ -144,8 +144,8 @@ struct udpai_subscription {
     bool offers_back;                           /* there is no split horizon for its wildcards */
     bool is_of_node;                            /* they are those of a node below */
     bool tells_variants;
-    udpai_map tallies; /* of udpai_tally, if it does */
-    udpai_map held;    /* what it said it holds: udpai_held, by name, */
+    udpai_map variant_refs; /* of udpai_variant_ref, if it does */
+    udpai_map held;         /* what it said it holds: udpai_held, by name, */
     udpai_client_versions
         unchanged;         /* or this, if that is what there is; of a name, in one of the two */
     bool held_unchecked;   /* what is left of it must be looked through, */

@@ -10,7 +10,7 @@
 #include "fanout/item.h"
 #include "model/variant.h"
 
-typedef struct udpai_tally udpai_tally;
+typedef struct udpai_variant_ref udpai_variant_ref;
 typedef struct udpai_name_sub udpai_name_sub;
 
 /* Something a subscription must be sent besides what its cursor says. */
@@ -38,11 +38,11 @@ typedef enum udpai_name_leads {
  * is told of variants. */
 typedef struct udpai_name_more {
     udpai_name_sub *sub;
-    udpai_item *target;   /* where it leads, if that is elsewhere */
-    udpai_list in_target; /* the same */
-    udpai_tally *holds;   /* the variant it was sent; NULL: none, or variants are not told */
-    uint32_t key_len;     /* with parameters, the length of the name, a zero byte, and the */
-    char key[];           /* parameters; without: 0 */
+    udpai_item *target;       /* where it leads, if that is elsewhere */
+    udpai_list in_target;     /* the same */
+    udpai_variant_ref *holds; /* the variant it was sent; NULL: none, or variants are not told */
+    uint32_t key_len;         /* with parameters, the length of the name, a zero byte, and the */
+    char key[];               /* parameters; without: 0 */
 } udpai_name_more;
 
 struct udpai_name_sub {
@@ -112,7 +112,7 @@ udpai_name_sub_set_turn(udpai_name_sub *sub, uint64_t turn)
     sub->turn = turn;
 }
 
-static inline udpai_tally *
+static inline udpai_variant_ref *
 udpai_name_sub_holds(const udpai_name_sub *sub)
 {
     return sub->more ? sub->more->holds : NULL;

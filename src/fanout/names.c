@@ -253,10 +253,10 @@ make_sub(udpai_subscription *subscription, udpai_item *item, const udpai_locator
     udpai_name_sub *sub = alloc_sub(subscription, item, locator);
     if (!sub)
         return NULL;
-    if (udpai_tally_asked(sub) == UDPA_OK) {
+    if (udpai_variant_refs_asked(sub) == UDPA_OK) {
         if (udpai_map_add(&subscription->names, sub))
             return sub;
-        udpai_tally_given_back(sub);
+        udpai_variant_refs_given_back(sub);
     }
     drop_sub(sub);
     return NULL;
@@ -293,7 +293,7 @@ static void
 free_sub(udpai_name_sub *sub)
 {
     udpai_item *item = udpai_asked(sub);
-    udpai_tally_given_back(sub);
+    udpai_variant_refs_given_back(sub);
     set_target(sub, udpai_asked(sub));
     udpai_list_remove(&sub->owed.node);
     udpai_list_remove(&sub->in_item);
@@ -436,7 +436,7 @@ udpai_subscription_visit_missing(const udpai_subscription *subscription,
     const udpai_name_sub *sub;
     while ((sub = udpai_map_next(&subscription->names, &at)))
         if (!udpai_target(sub) && sub->state == UDPAI_NAME_MISSING && !sub->shows_last &&
-            udpai_tally_is_only(sub))
+            udpai_variant_refs_is_only(sub))
             visit(userdata, udpai_item_name(udpai_asked(sub)));
 }
 

@@ -214,7 +214,7 @@ udpai_collection_render(udpai_collection *collection, udpai_render *what, udpai_
     what->n_items = collection->items.n;
     what->removed = collection->removed.items;
     what->n_removed = collection->removed.n;
-    udpai_tallies_settle(collection);
+    udpai_variant_refs_settle(collection);
     what->gone = collection->gone.items;
     what->n_gone = collection->gone.n;
     body->renderer = renderer;

@@ -47,7 +47,7 @@ free_subscription(udpai_subscription *subscription)
     drop_owed(subscription, &subscription->removals);
     drop_owed(subscription, &subscription->unanswered);
     udpai_map_done(&subscription->extras);
-    udpai_tallies_done(subscription);
+    udpai_variant_refs_done(subscription);
     for (size_t i = 0; i < subscription->prefixes.n; i++) {
         udpa_bytes *prefix = subscription->prefixes.items[i];
         udpai_interest_wildcard(subscription, udpai_bytes_view(prefix), false);
@@ -161,7 +161,7 @@ new_subscription(udpai_subscriber *subscriber, udpai_topic *topic, udpai_deliver
     udpai_name_subs_init(subscription);
     udpai_held_init(subscription);
     udpai_extras_init(subscription);
-    udpai_tallies_init(subscription);
+    udpai_variant_refs_init(subscription);
     udpai_timer_init(&subscription->cycle, on_cycle_end);
     return subscription;
 }

@@ -45,26 +45,26 @@ bool udpai_variant_is_asked(const udpai_subscription *subscription, const udpai_
 udpa_err udpai_extra_reserve(udpai_subscription *subscription, udpai_item *item);
 
 /* How many of a subscription's names are this: asked for, or there in this variant. */
-struct udpai_tally {
+struct udpai_variant_ref {
     size_t n;
-    uint32_t name_len, len; /* of what follows: the name, and what makes it this tally */
+    uint32_t name_len, len; /* of what follows: the name, and what makes it this one */
     char text[];
 };
 
-/* ---- tally.c: which variants a subscriber knows, if it is told ---- */
+/* ---- variant_refs.c: which variants a subscriber knows, if it is told ---- */
 
-void udpai_tallies_init(udpai_subscription *subscription);
-void udpai_tallies_done(udpai_subscription *subscription);
+void udpai_variant_refs_init(udpai_subscription *subscription);
+void udpai_variant_refs_done(udpai_subscription *subscription);
 /* A name was asked for, or given back. */
-udpa_err udpai_tally_asked(udpai_name_sub *sub);
-void udpai_tally_given_back(udpai_name_sub *sub);
+udpa_err udpai_variant_refs_asked(udpai_name_sub *sub);
+void udpai_variant_refs_given_back(udpai_name_sub *sub);
 /* Is it asked for with these parameters alone? */
-bool udpai_tally_is_only(const udpai_name_sub *sub);
+bool udpai_variant_refs_is_only(const udpai_name_sub *sub);
 /* The subscriber is sent what the name leads to: notes what that takes the place of. */
-udpa_err udpai_tally_sent(udpai_name_sub *sub, udpai_collection *collection);
+udpa_err udpai_variant_refs_sent(udpai_name_sub *sub, udpai_collection *collection);
 /* It is told that there is nothing. */
-udpa_err udpai_tally_missing(udpai_name_sub *sub, udpai_collection *collection);
+udpa_err udpai_variant_refs_missing(udpai_name_sub *sub, udpai_collection *collection);
 /* Before what was lost is told. */
-void udpai_tallies_settle(udpai_collection *collection);
+void udpai_variant_refs_settle(udpai_collection *collection);
 
 #endif

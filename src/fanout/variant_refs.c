@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which variants a subscriber knows that is told them by their constraints. He may ask for a name
- * with several sets of parameters, and some of them may lead to the same variant: he has it until
+/* Which variants a subscriber knows that is told them by their constraints. It may ask for a name
+ * with several sets of parameters, and some of them may lead to the same variant: it has it until
  * the last of them leads elsewhere, and then is told so, in the response that brings what takes its
  * place.
  *
- * A tally counts names of a subscription that have something in common: that they ask for one name,
+ * A ref counts names of a subscription that have something in common: that they ask for one name,
  * or that they were sent one variant of it. */
 #include "base/bytes.h"
 #include "fanout/variant.h"
@@ -14,63 +14,63 @@
 #define KEY_MAX (UDPAI_NAME_MAX + 1 + UDPAI_CONSTRAINTS_MAX)
 
 static udpai_str
-tally_key(const void *item)
+ref_key(const void *item)
 {
-    const udpai_tally *tally = item;
-    return (udpai_str){tally->text, tally->len};
+    const udpai_variant_ref *ref = item;
+    return (udpai_str){ref->text, ref->len};
 }
 
 void
-udpai_tallies_init(udpai_subscription *subscription)
+udpai_variant_refs_init(udpai_subscription *subscription)
 {
-    udpai_map_init(&subscription->tallies, tally_key);
+    udpai_map_init(&subscription->variant_refs, ref_key);
 }
 
 void
-udpai_tallies_done(udpai_subscription *subscription)
+udpai_variant_refs_done(udpai_subscription *subscription)
 {
     size_t at = 0;
-    udpai_tally *tally;
-    while ((tally = udpai_map_next(&subscription->tallies, &at)))
-        udpai_free(tally);
-    udpai_map_done(&subscription->tallies);
+    udpai_variant_ref *ref;
+    while ((ref = udpai_map_next(&subscription->variant_refs, &at)))
+        udpai_free(ref);
+    udpai_map_done(&subscription->variant_refs);
 }
 
 /* Counts one more; NULL without memory. */
-static udpai_tally *
+static udpai_variant_ref *
 count(udpai_subscription *subscription, udpai_str key, size_t name_len)
 {
-    udpai_tally *tally = udpai_map_get(&subscription->tallies, key);
-    if (!tally) {
-        tally = udpai_alloc(sizeof(*tally) + key.len);
-        if (!tally)
+    udpai_variant_ref *ref = udpai_map_get(&subscription->variant_refs, key);
+    if (!ref) {
+        ref = udpai_alloc(sizeof(*ref) + key.len);
+        if (!ref)
             return NULL;
-        tally->name_len = (uint32_t)name_len;
-        tally->len = (uint32_t)key.len;
-        memcpy(tally->text, key.data, key.len);
-        if (!udpai_map_add(&subscription->tallies, tally)) {
-            udpai_free(tally);
+        ref->name_len = (uint32_t)name_len;
+        ref->len = (uint32_t)key.len;
+        memcpy(ref->text, key.data, key.len);
+        if (!udpai_map_add(&subscription->variant_refs, ref)) {
+            udpai_free(ref);
             return NULL;
         }
     }
-    tally->n++;
-    return tally;
+    ref->n++;
+    return ref;
 }
 
-/* One less; true: it was the last, and the tally is the caller's to free. */
+/* One less; true: it was the last, and the ref is the caller's to free. */
 static bool
-discount(udpai_subscription *subscription, udpai_tally *tally)
+discount(udpai_subscription *subscription, udpai_variant_ref *ref)
 {
-    if (--tally->n)
+    if (--ref->n)
         return false;
-    udpai_map_remove(&subscription->tallies, tally_key(tally));
+    udpai_map_remove(&subscription->variant_refs, ref_key(ref));
     return true;
 }
 
 /* ---- what is asked for ---- */
 
 udpa_err
-udpai_tally_asked(udpai_name_sub *sub)
+udpai_variant_refs_asked(udpai_name_sub *sub)
 {
     udpai_str name = udpai_item_name(udpai_asked(sub));
     if (!sub->subscription->tells_variants)
@@ -80,35 +80,36 @@ udpai_tally_asked(udpai_name_sub *sub)
 }
 
 static void
-drop(udpai_subscription *subscription, udpai_tally *tally)
+drop(udpai_subscription *subscription, udpai_variant_ref *ref)
 {
-    if (tally && discount(subscription, tally))
-        udpai_free(tally);
+    if (ref && discount(subscription, ref))
+        udpai_free(ref);
 }
 
 void
-udpai_tally_given_back(udpai_name_sub *sub)
+udpai_variant_refs_given_back(udpai_name_sub *sub)
 {
     udpai_subscription *subscription = sub->subscription;
     if (!subscription->tells_variants || !sub->more) /* it was never counted */
         return;
     drop(subscription, UDPAI_TAKE(sub->more->holds));
-    drop(subscription, udpai_map_get(&subscription->tallies, udpai_item_name(udpai_asked(sub))));
+    drop(subscription,
+         udpai_map_get(&subscription->variant_refs, udpai_item_name(udpai_asked(sub))));
 }
 
 bool
-udpai_tally_is_only(const udpai_name_sub *sub)
+udpai_variant_refs_is_only(const udpai_name_sub *sub)
 {
-    const udpai_tally *tally =
-        udpai_map_get(&sub->subscription->tallies, udpai_item_name(udpai_asked(sub)));
-    return !tally || tally->n == 1;
+    const udpai_variant_ref *ref =
+        udpai_map_get(&sub->subscription->variant_refs, udpai_item_name(udpai_asked(sub)));
+    return !ref || ref->n == 1;
 }
 
 size_t
 udpai_subscription_n_asking(const udpai_subscription *subscription, udpai_str name)
 {
-    const udpai_tally *tally = udpai_map_get(&subscription->tallies, name);
-    return tally ? tally->n : udpai_subscription_has_name(subscription, name);
+    const udpai_variant_ref *ref = udpai_map_get(&subscription->variant_refs, name);
+    return ref ? ref->n : udpai_subscription_has_name(subscription, name);
 }
 
 /* ---- what was sent ---- */
@@ -123,7 +124,7 @@ variant_key(char room[KEY_MAX], udpai_str name, udpai_str constraints)
     return (udpai_str){room, (size_t)(at - room)};
 }
 
-static udpai_tally *
+static udpai_variant_ref *
 count_variant(udpai_name_sub *sub, udpai_str constraints)
 {
     char room[KEY_MAX];
@@ -132,12 +133,12 @@ count_variant(udpai_name_sub *sub, udpai_str constraints)
 }
 
 static udpai_gone
-gone_of(const udpai_tally *tally, bool is_replaced)
+gone_of(const udpai_variant_ref *ref, bool is_replaced)
 {
-    size_t skip = (size_t)tally->name_len + 1;
+    size_t skip = (size_t)ref->name_len + 1;
     return (udpai_gone){
-        .name = {tally->text, tally->name_len},
-        .constraints = {tally->text + skip, tally->len - skip},
+        .name = {ref->text, ref->name_len},
+        .constraints = {ref->text + skip, ref->len - skip},
         .is_replaced = is_replaced,
     };
 }
@@ -146,22 +147,22 @@ gone_of(const udpai_tally *tally, bool is_replaced)
 static udpa_err
 lose(udpai_name_sub *sub, udpai_collection *collection, bool is_replaced)
 {
-    udpai_tally *tally = UDPAI_TAKE(sub->more->holds);
-    if (!tally || !discount(sub->subscription, tally))
+    udpai_variant_ref *ref = UDPAI_TAKE(sub->more->holds);
+    if (!ref || !discount(sub->subscription, ref))
         return UDPA_OK;
-    const udpai_gone gone = gone_of(tally, is_replaced);
+    const udpai_gone gone = gone_of(ref, is_replaced);
     udpa_err err = udpai_collection_lose(collection, &gone);
-    udpai_free(tally);
+    udpai_free(ref);
     return err;
 }
 
 udpa_err
-udpai_tally_sent(udpai_name_sub *sub, udpai_collection *collection)
+udpai_variant_refs_sent(udpai_name_sub *sub, udpai_collection *collection)
 {
     udpai_subscription *subscription = sub->subscription;
     if (!subscription->tells_variants || subscription->mode != UDPAI_MODE_DELTA)
         return UDPA_OK;
-    udpai_tally *now =
+    udpai_variant_ref *now =
         udpai_name_sub_more(sub)
             ? count_variant(sub, udpai_resource_constraints(udpai_target(sub)->resource))
             : NULL;
@@ -184,7 +185,7 @@ tell_none(const udpai_name_sub *sub, udpai_collection *collection)
     udpai_parameters parameters;
     udpai_gone gone = {.name = asked.name};
     udpai_parameters_read(asked.parameters, &parameters);
-    if (udpai_tally_is_only(sub))
+    if (udpai_variant_refs_is_only(sub))
         return udpai_collection_lose(collection, &gone);
     UDPA_AUTO(udpa_bytes_unref)
     udpa_bytes *constraints = udpai_constraints_of_parameters(&parameters);
@@ -195,7 +196,7 @@ tell_none(const udpai_name_sub *sub, udpai_collection *collection)
 }
 
 udpa_err
-udpai_tally_missing(udpai_name_sub *sub, udpai_collection *collection)
+udpai_variant_refs_missing(udpai_name_sub *sub, udpai_collection *collection)
 {
     return udpai_name_sub_holds(sub) ? lose(sub, collection, false) : tell_none(sub, collection);
 }
@@ -206,13 +207,13 @@ is_there(const udpai_collection *collection, const udpai_gone *gone)
 {
     char room[KEY_MAX];
     return gone->constraints.len <= UDPAI_CONSTRAINTS_MAX &&
-           udpai_map_get(&collection->subscription->tallies,
+           udpai_map_get(&collection->subscription->variant_refs,
                          variant_key(room, gone->name, gone->constraints));
 }
 
 /* What was lost by one name and come by another in the same response is there. */
 void
-udpai_tallies_settle(udpai_collection *collection)
+udpai_variant_refs_settle(udpai_collection *collection)
 {
     size_t kept = 0;
     for (size_t i = 0; i < collection->gone.n; i++) {
@@ -238,7 +239,7 @@ udpai_subscription_tell_variants(udpai_subscription *subscription)
     udpai_name_sub *sub;
     udpa_err err = UDPA_OK;
     while (err == UDPA_OK && (sub = udpai_map_next(&subscription->names, &at))) {
-        err = udpai_tally_asked(sub);
+        err = udpai_variant_refs_asked(sub);
         if (err == UDPA_OK && sub->sent_payload_seq && subscription->mode == UDPAI_MODE_DELTA) {
             sub->more->holds = count_variant(sub, (udpai_str){0});
             err = sub->more->holds ? UDPA_OK : UDPA_ERR_NOMEM;
