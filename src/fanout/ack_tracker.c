@@ -64,11 +64,12 @@ stand_in_view(udpai_taker *taker, const udpai_item *item)
                       (item->seq > cursor->window_from && item->seq <= cursor->window_to);
     uint64_t payloads =
         cursor->low < subscription->synced_seq ? cursor->low : subscription->synced_seq;
-    taker->is_sent = (was_passed || taker->seq <= payloads) && !udpai_extra_of(subscription, item);
-    /* What was owed besides may have been this, whatever the cursor had passed. */
-    bool maybe_owed = item->seq <= subscription->extra_seq;
-    taker->place = maybe_owed ? subscription->extra_seq : item->seq;
-    taker->payload = taker->seq <= subscription->extra_seq ? UDPAI_NOTHING : taker->seq;
+    taker->is_sent =
+        (was_passed || taker->seq <= payloads) && !udpai_pending_of_item(subscription, item);
+    /* What was pending besides may have been this, whatever the cursor had passed. */
+    bool maybe_pending = item->seq <= subscription->pending_item_seq;
+    taker->place = maybe_pending ? subscription->pending_item_seq : item->seq;
+    taker->payload = taker->seq <= subscription->pending_item_seq ? UDPAI_NOTHING : taker->seq;
 }
 
 /* Asked for by name, too, it may go out once more. */
@@ -76,7 +77,7 @@ static void
 stand_by_name(udpai_taker *taker, const udpai_name_sub *sub, bool by_view)
 {
     bool was_sent = by_view ? taker->is_sent : sub->sent_payload_seq == taker->seq;
-    taker->is_sent = was_sent && !udpai_list_linked(&sub->owed.node);
+    taker->is_sent = was_sent && !udpai_list_linked(&sub->pending.node);
     taker->turn = udpai_name_sub_turn(sub);
 }
 
@@ -85,8 +86,9 @@ static void
 stand_besides(udpai_taker *taker, const udpai_item *item)
 {
     const udpai_subscription *subscription = taker->subscription;
-    taker->is_sent = !udpai_extra_of(subscription, item);
-    taker->place = item->seq > subscription->extra_seq ? item->seq : subscription->extra_seq;
+    taker->is_sent = !udpai_pending_of_item(subscription, item);
+    taker->place =
+        item->seq > subscription->pending_item_seq ? item->seq : subscription->pending_item_seq;
 }
 
 /* `sub`: by which it is asked for; NULL: that is not known. */
@@ -177,22 +179,22 @@ leave_view(udpai_taker *taker, const udpai_item *item)
         taker->place = stand.seq;
     taker->from = taker->place;
     taker->is_sent = taker->is_sent && taker->place <= subscription->cursor.tombstones &&
-                     !udpai_extra_of(subscription, item);
-    taker->place = greatest(taker->place, subscription->extra_seq);
+                     !udpai_pending_of_item(subscription, item);
+    taker->place = greatest(taker->place, subscription->pending_item_seq);
 }
 
 static void
 leave_name(udpai_taker *taker, const udpai_name_sub *sub)
 {
     bool is_state = taker->subscription->mode == UDPAI_MODE_STATE;
-    bool is_told = is_state ? !sub->shows_last : !udpai_list_linked(&sub->owed.node);
+    bool is_told = is_state ? !sub->shows_last : !udpai_list_linked(&sub->pending.node);
     taker->is_sent = taker->is_sent && sub->state == UDPAI_NAME_MISSING && is_told;
     taker->turn = udpai_name_sub_turn(sub);
     if (!taker->is_sent)
         return;
-    taker->place = greatest(taker->place, sub->owed.mark_seq);
-    if (sub->owed.mark_seq < taker->from || !taker->subscription->view)
-        taker->from = sub->owed.mark_seq;
+    taker->place = greatest(taker->place, sub->pending.mark_seq);
+    if (sub->pending.mark_seq < taker->from || !taker->subscription->view)
+        taker->from = sub->pending.mark_seq;
 }
 
 /* Who said that it holds it, and has not been told yet. */
@@ -271,7 +273,7 @@ udpai_fanout_visit_takers(
         item = udpai_item_get(topic, name);
     if (!item)
         return NULL;
-    item->n_owed++;
+    item->n_pins++;
     const struct visit self = {item, visit, userdata, ++fanout->stamp};
     if (item->resource) {
         tell_subs(&self);
@@ -281,7 +283,7 @@ udpai_fanout_visit_takers(
         tell_all_gone(&self);
     }
     udpa_resource *resource = item->resource;
-    item->n_owed--;
+    item->n_pins--;
     udpai_item_release(item);
     return resource;
 }

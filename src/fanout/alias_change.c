@@ -135,10 +135,10 @@ recheck_subs(udpai_topic *topic, udpai_str alias)
     udpai_item *asked = udpai_item_find(topic, alias);
     if (!asked)
         return;
-    asked->n_owed++; /* it must not go while we are at it */
+    asked->n_pins++; /* it must not go while we are at it */
     UDPAI_LIST_FOREACH_SAFE (node, udpai_item_name_subs(asked))
         udpai_name_sub_update(udpai_name_sub_of(node), false);
-    asked->n_owed--;
+    asked->n_pins--;
 }
 
 static void

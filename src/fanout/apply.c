@@ -138,11 +138,11 @@ static udpa_err
 change_item(udpai_item *item, const udpai_change *change)
 {
     size_t n_joining;
-    item->n_owed++; /* it must not go while we are at it */
+    item->n_pins++; /* it must not go while we are at it */
     udpa_err err = reserve(item, change, &n_joining);
     if (err == UDPA_OK)
         commit(item, change, n_joining);
-    item->n_owed--;
+    item->n_pins--;
     udpai_item_release(item);
     return err;
 }

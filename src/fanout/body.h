@@ -109,7 +109,7 @@ typedef struct udpai_render {
     bool complete;
     udpai_str scope;
     udpai_str waits;       /* instead of complete: for whom this node waits there, … */
-    uint32_t waits_behind; /* … for the answer behind so many that are owed */
+    uint32_t waits_behind; /* … for the answer behind so many that are pending */
     /* Of a STATE, and of grouped additions: the sum over all that the subscriber is shown. Else:
      * over what its wildcards hold, with what split horizon and links leave out: so it is the same
      * for all of a view. */

@@ -35,10 +35,10 @@ pending_in_view(const udpai_subscription *subscription)
 }
 
 static uint64_t
-first_owed(const udpai_list *list)
+first_pending(const udpai_list *list)
 {
     return udpai_list_empty(list) ? UDPAI_NOTHING
-                                  : UDPAI_LIST_ENTRY(list->next, udpai_owed, node)->mark_seq;
+                                  : UDPAI_LIST_ENTRY(list->next, udpai_pending, node)->mark_seq;
 }
 
 static uint64_t
@@ -70,9 +70,10 @@ may_send_state(udpai_subscription *subscription, bool takes_away)
 }
 
 uint64_t
-udpai_pending(udpai_subscription *subscription)
+udpai_pending_addition(udpai_subscription *subscription)
 {
-    uint64_t pending = least(pending_in_view(subscription), first_owed(&subscription->additions));
+    uint64_t pending =
+        least(pending_in_view(subscription), first_pending(&subscription->additions));
     if (subscription->mode != UDPAI_MODE_STATE)
         return pending;
     pending = least(pending, subscription->state_due_seq);
@@ -80,17 +81,17 @@ udpai_pending(udpai_subscription *subscription)
                                                                            : UDPAI_NOTHING;
 }
 
-/* What is owed is told, if its target is there. */
+/* What is pending is told, if its target is there. */
 static const udpai_item *
-owed_item(const udpai_owed *owed)
+pending_item(const udpai_pending *pending)
 {
-    return owed->is_extra ? owed->item : udpai_target(udpai_owed_name(owed));
+    return pending->is_of_item ? pending->item : udpai_target(udpai_pending_name_sub(pending));
 }
 
 static uint64_t
-owed_change(const udpai_owed *owed)
+pending_change(const udpai_pending *pending)
 {
-    const udpai_item *item = owed_item(owed);
+    const udpai_item *item = pending_item(pending);
     return item ? item->seq : 0;
 }
 
@@ -115,7 +116,7 @@ widen(struct span *span, uint64_t seq)
     span->last = seq > span->last ? seq : span->last;
 }
 
-/* A state has no lists of what is owed. */
+/* A state has no lists of what is pending. */
 static void
 widen_by_names(struct span *span, const udpai_subscription *subscription)
 {
@@ -138,7 +139,7 @@ udpai_subscription_pending_changes(const udpai_subscription *subscription,
         widen(&span, last_in_view(subscription));
     }
     UDPAI_LIST_FOREACH (node, &subscription->additions)
-        widen(&span, owed_change(UDPAI_LIST_ENTRY(node, udpai_owed, node)));
+        widen(&span, pending_change(UDPAI_LIST_ENTRY(node, udpai_pending, node)));
     if (subscription->mode == UDPAI_MODE_STATE)
         widen_by_names(&span, subscription);
     *ret_first = span.first;
@@ -149,7 +150,7 @@ udpai_subscription_pending_changes(const udpai_subscription *subscription,
 uint64_t
 udpai_subscription_first_pending(udpai_subscription *subscription)
 {
-    return udpai_pending(subscription);
+    return udpai_pending_addition(subscription);
 }
 
 uint64_t
@@ -158,16 +159,16 @@ udpai_subscription_first_removal(udpai_subscription *subscription)
     return udpai_pending_removal(subscription);
 }
 
-/* Where the first stands of what is owed and may be sent. */
+/* Where the first stands of what is pending and may be sent. */
 static uint64_t
-first_owed_within(const udpai_subscription *subscription, const udpai_send_limits *limits)
+first_pending_within(const udpai_subscription *subscription, const udpai_send_limits *limits)
 {
     UDPAI_LIST_FOREACH (node, &subscription->additions) {
-        const udpai_owed *owed = UDPAI_LIST_ENTRY(node, udpai_owed, node);
-        if (owed->mark_seq > limits->place)
+        const udpai_pending *pending = UDPAI_LIST_ENTRY(node, udpai_pending, node);
+        if (pending->mark_seq > limits->place)
             break;
-        if (owed_change(owed) <= limits->change)
-            return owed->mark_seq;
+        if (pending_change(pending) <= limits->change)
+            return pending->mark_seq;
     }
     return UDPAI_NOTHING;
 }
@@ -182,7 +183,7 @@ udpai_pending_is_sendable(const udpai_subscription *subscription, const udpai_se
         return !udpai_subscription_pending_changes(subscription, &first, &last) ||
                last <= limits->change;
     return pending_in_view(subscription) <= least(limits->place, limits->change) ||
-           first_owed_within(subscription, limits) != UDPAI_NOTHING;
+           first_pending_within(subscription, limits) != UDPAI_NOTHING;
 }
 
 bool
@@ -196,7 +197,7 @@ udpai_pending_changed_twice(const udpai_subscription *subscription, uint64_t sin
             return true;
     }
     UDPAI_LIST_FOREACH (node, &subscription->additions) {
-        const udpai_item *item = owed_item(UDPAI_LIST_ENTRY(node, udpai_owed, node));
+        const udpai_item *item = pending_item(UDPAI_LIST_ENTRY(node, udpai_pending, node));
         if (item && item->previous_seq > since)
             return true;
     }
@@ -234,9 +235,9 @@ udpai_pending_removal(udpai_subscription *subscription)
     case UDPAI_MODE_GROUPED:
         break;
     case UDPAI_MODE_TOLD:
-        return first_owed(&subscription->removals);
+        return first_pending(&subscription->removals);
     case UDPAI_MODE_DELTA:
-        return least(pending, first_owed(&subscription->removals));
+        return least(pending, first_pending(&subscription->removals));
     case UDPAI_MODE_STATE:
         pending = least(pending, subscription->state_removal_seq);
         if (pending != UDPAI_NOTHING &&
@@ -273,15 +274,15 @@ add_from_view(udpai_collection *collection, udpai_item *item, udpa_err *ret_err)
         collection->is_filtered = true;
         return true;
     }
-    udpai_owed *extra = udpai_extra_of(subscription, item);
+    udpai_pending *pending = udpai_pending_of_item(subscription, item);
     udpai_held_state held = udpai_held_match(subscription, item);
     if (held == UDPAI_HELD_ALL)
         return true;
-    bool refresh = held == UDPAI_HELD_PAYLOAD || (!extra && holds_payload(subscription, item));
+    bool refresh = held == UDPAI_HELD_PAYLOAD || (!pending && holds_payload(subscription, item));
     if (!udpai_collection_add(collection, item, item->resource, refresh, ret_err))
         return false;
-    if (extra)
-        udpai_owed_done(subscription, extra);
+    if (pending)
+        udpai_pending_done(subscription, pending);
     return true;
 }
 
@@ -381,7 +382,7 @@ is_worth_keeping(const udpai_subscription *subscription, uint64_t limit)
 static bool
 is_shareable(const udpai_subscription *subscription)
 {
-    return !udpai_held_any(subscription) && subscription->extras.n == 0 &&
+    return !udpai_held_any(subscription) && subscription->pending_items.n == 0 &&
            subscription->mode == UDPAI_MODE_DELTA;
 }
 
@@ -446,23 +447,23 @@ collect_from_view(udpai_subscription *subscription, uint64_t limit, udpai_body *
 
 /* It has changed since it was marked: it may refer to what comes with that change. */
 static bool
-put_off(udpai_subscription *subscription, udpai_owed *owed, uint64_t limit)
+put_off(udpai_subscription *subscription, udpai_pending *pending, uint64_t limit)
 {
-    if (owed_change(owed) <= limit)
+    if (pending_change(pending) <= limit)
         return false;
-    owed->mark_seq = subscription->topic->fanout->seq;
-    if (owed->is_extra)
-        subscription->extra_seq = owed->mark_seq;
-    udpai_list_remove(&owed->node);
-    udpai_list_append(&subscription->additions, &owed->node);
+    pending->mark_seq = subscription->topic->fanout->seq;
+    if (pending->is_of_item)
+        subscription->pending_item_seq = pending->mark_seq;
+    udpai_list_remove(&pending->node);
+    udpai_list_append(&subscription->additions, &pending->node);
     return true;
 }
 
-/* What is owed besides names is what the wildcards hold, and they may hold it no longer. */
+/* What is pending besides names is what the wildcards hold, and they may hold it no longer. */
 static bool
-is_still_owed(const udpai_subscription *subscription,
-              const udpai_name_sub *sub,
-              const udpai_item *item)
+is_still_pending(const udpai_subscription *subscription,
+                 const udpai_name_sub *sub,
+                 const udpai_item *item)
 {
     const udpai_subscriber *subscriber = subscription->subscriber;
     if (sub)
@@ -473,12 +474,12 @@ is_still_owed(const udpai_subscription *subscription,
 
 /* False: the response is full. */
 static bool
-add_owed(udpai_collection *collection, udpai_owed *owed, udpa_err *ret_err)
+add_pending(udpai_collection *collection, udpai_pending *pending, udpa_err *ret_err)
 {
     udpai_subscription *subscription = collection->subscription;
-    udpai_name_sub *sub = udpai_owed_name(owed);
-    udpai_item *item = sub ? udpai_target(sub) : owed->item;
-    bool shown = is_still_owed(subscription, sub, item);
+    udpai_name_sub *sub = udpai_pending_name_sub(pending);
+    udpai_item *item = sub ? udpai_target(sub) : pending->item;
+    bool shown = is_still_pending(subscription, sub, item);
     uint64_t payload_seq = item ? udpai_item_payload_seq(item, subscription) : 0;
     udpai_held_state held = shown ? udpai_held_match(subscription, item) : UDPAI_HELD_ALL;
     if (held != UDPAI_HELD_ALL) {
@@ -492,24 +493,25 @@ add_owed(udpai_collection *collection, udpai_owed *owed, udpa_err *ret_err)
         udpai_name_sub_set_turn(sub, subscription->n_turns + (held != UDPAI_HELD_ALL));
         *ret_err = udpai_variant_refs_sent(sub, collection);
     }
-    udpai_owed_done(subscription, owed);
+    udpai_pending_done(subscription, pending);
     return *ret_err == UDPA_OK;
 }
 
 static udpa_err
-collect_owed(udpai_subscription *subscription,
-             const udpai_send_limits *limits,
-             udpai_body **ret_body)
+collect_pending(udpai_subscription *subscription,
+                const udpai_send_limits *limits,
+                udpai_body **ret_body)
 {
     udpai_collection collection;
     udpai_collection_init(&collection, subscription);
     udpa_err err = UDPA_OK;
     UDPAI_LIST_FOREACH_SAFE (node, &subscription->additions) {
-        udpai_owed *owed = UDPAI_LIST_ENTRY(node, udpai_owed, node);
-        if (owed->mark_seq > limits->place)
+        udpai_pending *pending = UDPAI_LIST_ENTRY(node, udpai_pending, node);
+        if (pending->mark_seq > limits->place)
             break;
-        if (owed_change(owed) <= limits->change && !put_off(subscription, owed, limits->place) &&
-            !add_owed(&collection, owed, &err))
+        if (pending_change(pending) <= limits->change &&
+            !put_off(subscription, pending, limits->place) &&
+            !add_pending(&collection, pending, &err))
             break;
     }
     if (err == UDPA_OK)
@@ -527,8 +529,8 @@ udpai_collect_additions(udpai_subscription *subscription,
     if (subscription->mode == UDPAI_MODE_STATE)
         return udpai_collect_state(subscription, 0, ret_body);
     uint64_t in_view = pending_in_view(subscription), limit = least(limits->place, limits->change);
-    if (first_owed_within(subscription, limits) < (in_view > limit ? UDPAI_NOTHING : in_view))
-        return collect_owed(subscription, limits, ret_body);
+    if (first_pending_within(subscription, limits) < (in_view > limit ? UDPAI_NOTHING : in_view))
+        return collect_pending(subscription, limits, ret_body);
     return collect_from_view(subscription, limit, ret_body);
 }
 
@@ -572,7 +574,10 @@ collect_tombstones(udpai_collection *collection, uint64_t limit, udpa_err *ret_e
 
 /* False: the response is full. */
 static bool
-remove_owed(udpai_collection *collection, udpai_item *item, udpai_name_sub *sub, udpa_err *ret_err)
+remove_pending(udpai_collection *collection,
+               udpai_item *item,
+               udpai_name_sub *sub,
+               udpa_err *ret_err)
 {
     if (sub && collection->subscription->tells_variants) {
         size_t room = item->topic->fanout->options.response_bytes;
@@ -587,19 +592,19 @@ remove_owed(udpai_collection *collection, udpai_item *item, udpai_name_sub *sub,
 }
 
 static void
-collect_owed_removals(udpai_collection *collection, uint64_t limit, udpa_err *ret_err)
+collect_pending_removals(udpai_collection *collection, uint64_t limit, udpa_err *ret_err)
 {
     udpai_subscription *subscription = collection->subscription;
     while (!udpai_list_empty(&subscription->removals)) {
-        udpai_owed *owed = UDPAI_LIST_ENTRY(subscription->removals.next, udpai_owed, node);
-        if (owed->mark_seq > limit)
+        udpai_pending *pending = UDPAI_LIST_ENTRY(subscription->removals.next, udpai_pending, node);
+        if (pending->mark_seq > limit)
             return;
-        udpai_name_sub *sub = udpai_owed_name(owed);
-        if (!remove_owed(collection, owed->item, sub, ret_err))
+        udpai_name_sub *sub = udpai_pending_name_sub(pending);
+        if (!remove_pending(collection, pending->item, sub, ret_err))
             return;
         if (sub)
             udpai_name_sub_set_turn(sub, subscription->n_turns + 1);
-        udpai_owed_done(subscription, owed);
+        udpai_pending_done(subscription, pending);
     }
 }
 
@@ -629,7 +634,7 @@ udpai_collect_removals(udpai_subscription *subscription, uint64_t limit, udpai_b
     udpa_err err = UDPA_OK;
     uint64_t reached = view ? collect_tombstones(&collection, limit, &err) : 0;
     if (err == UDPA_OK && !collection.is_full)
-        collect_owed_removals(&collection, limit, &err);
+        collect_pending_removals(&collection, limit, &err);
     udpai_render what = {.state_hash = hash_of_all(subscription)};
     if (err == UDPA_OK && (collection.removed.n || collection.gone.n))
         err = udpai_collection_render(&collection, &what, ret_body);

@@ -138,8 +138,8 @@ struct udpai_subscription {
     udpai_list in_view, in_filter;
     udpai_cursor cursor;
     udpai_map names;                            /* of udpai_name_sub */
-    udpai_list additions, removals, unanswered; /* of udpai_owed */
-    udpai_map extras;                           /* of udpai_owed, by item: at most one of each */
+    udpai_list additions, removals, unanswered; /* of udpai_pending */
+    udpai_map pending_items;                    /* of udpai_pending, by item: at most one of each */
     bool is_uncounted;                          /* its wishes are nobody's interest */
     bool offers_back;                           /* there is no split horizon for its wildcards */
     bool is_of_node;                            /* they are those of a node below */
@@ -164,10 +164,10 @@ struct udpai_subscription {
     bool state_has_ttl;                        /* the one that was sent last */
     udpai_set_hash state_hash;                 /* of that one */
     uint64_t n_turns;                          /* deliveries that it was given */
-    uint64_t extra_seq;                        /* the last place of what it was owed besides */
-    uint64_t stamp;                            /* to meet it once in one pass */
-    uint64_t synced_seq; /* of each item it was sent the state of then, or a later one */
-    unsigned n_deferred; /* rounds in which it had something to send and might not */
+    uint64_t pending_item_seq; /* the last place of what was pending besides names */
+    uint64_t stamp;            /* to meet it once in one pass */
+    uint64_t synced_seq;       /* of each item it was sent the state of then, or a later one */
+    unsigned n_deferred;       /* rounds in which it had something to send and might not */
     unsigned n_removals_deferred;
 };
 
@@ -193,17 +193,19 @@ udpai_subscriber_except(const udpai_subscriber *subscriber)
 
 /* ---- pending.c ---- */
 
-void udpai_extras_init(udpai_subscription *subscription);
+void udpai_pending_init(udpai_subscription *subscription);
 void udpai_subscription_wake(udpai_subscription *subscription);
 /* Puts it at the end of one of the lists. */
-void udpai_owe(udpai_subscription *subscription, udpai_list *list, udpai_owed *owed);
-/* The same for an item that was not asked for by name, or not only; what it was owed of it before
+void udpai_mark_pending(udpai_subscription *subscription, udpai_list *list, udpai_pending *pending);
+/* The same for an item that was not asked for by name, or not only; what was pending of it before
  * is void. */
-udpa_err udpai_owe_extra(udpai_subscription *subscription, udpai_list *list, udpai_item *item);
-/* What is owed so of the item; NULL: nothing. */
-udpai_owed *udpai_extra_of(const udpai_subscription *subscription, const udpai_item *item);
-/* Takes it off its list; frees it if it is an extra. */
-void udpai_owed_done(udpai_subscription *subscription, udpai_owed *owed);
+udpa_err
+udpai_mark_item_pending(udpai_subscription *subscription, udpai_list *list, udpai_item *item);
+/* What is pending of the item; NULL: nothing. */
+udpai_pending *udpai_pending_of_item(const udpai_subscription *subscription,
+                                     const udpai_item *item);
+/* Takes it off its list; frees it if it is of an item. */
+void udpai_pending_done(udpai_subscription *subscription, udpai_pending *pending);
 /* Is all known of what lies at or below `scope`? If not, the subscription is told when it is. */
 bool
 udpai_subscription_is_settled(udpai_subscription *subscription, udpai_str scope, uint64_t asked_ms);
@@ -230,7 +232,7 @@ bool udpai_view_will_bring(const udpai_subscription *subscription, const udpai_i
 
 /* ---- names.c ---- */
 
-/* Looks again at what a name leads to, and marks what is owed. `again`: even if it was sent. */
+/* Looks again at what a name leads to, and marks what is pending. `again`: even if it was sent. */
 void udpai_name_sub_update(udpai_name_sub *sub, bool again);
 void udpai_name_subs_free(udpai_subscription *subscription);
 void udpai_name_subs_update(udpai_subscription *subscription);
@@ -251,7 +253,7 @@ typedef struct udpai_send_limits {
 } udpai_send_limits;
 
 /* Where the first addition stands, or UDPAI_NOTHING. */
-uint64_t udpai_pending(udpai_subscription *subscription);
+uint64_t udpai_pending_addition(udpai_subscription *subscription);
 /* The same for removals. */
 uint64_t udpai_pending_removal(udpai_subscription *subscription);
 /* Is an addition pending that had changed since then already when it changed last? */

@@ -103,7 +103,7 @@ udpai_item_drop_idle_more(udpai_item *item)
 void
 udpai_item_release(udpai_item *item)
 {
-    if (item->resource || item->n_memberships || item->n_owed ||
+    if (item->resource || item->n_memberships || item->n_pins ||
         !udpai_list_empty(udpai_item_name_subs(item)) ||
         !udpai_list_empty(udpai_item_alias_subs(item)))
         return;

@@ -58,7 +58,7 @@ struct udpai_item {
     uint64_t payload_seq;  /* of the last that needs the payload */
     uint64_t content_seq;  /* of the last that protocols see that show the content only */
     uint64_t stamp;        /* to meet it once in one pass */
-    uint32_t n_owed;       /* extras of subscriptions that point here */
+    uint32_t n_pins;       /* pending sends of subscriptions, and those who work with it now */
     uint32_t n_memberships;
     udpai_membership own; /* the only one */
 };

@@ -14,18 +14,18 @@ typedef struct udpai_variant_ref udpai_variant_ref;
 typedef struct udpai_name_sub udpai_name_sub;
 
 /* Something a subscription must be sent besides what its cursor says. */
-typedef struct udpai_owed {
+typedef struct udpai_pending {
     udpai_list node;
     udpai_item *item;
-    uint64_t mark_seq : 63; /* the fan-out's seq when it was marked; lists are in this order */
-    uint64_t is_extra : 1;  /* allocated by itself, and among the subscription's extras; or it is
-                             * part of a name sub */
-} udpai_owed;
+    uint64_t mark_seq : 63;  /* the fan-out's seq when it was marked; lists are in this order */
+    uint64_t is_of_item : 1; /* allocated by itself, in the subscription's pending_items; or it is
+                              * part of a name sub */
+} udpai_pending;
 
 typedef enum udpai_name_state {
-    UDPAI_NAME_PRESENT, /* what there is was sent, or is owed */
+    UDPAI_NAME_PRESENT, /* what there is was sent, or is pending */
     UDPAI_NAME_WAITING, /* there is nothing, but that is not certain yet */
-    UDPAI_NAME_MISSING, /* told, or owed, that there is nothing */
+    UDPAI_NAME_MISSING, /* told, or pending, that there is nothing */
 } udpai_name_state;
 
 typedef enum udpai_name_leads {
@@ -46,8 +46,8 @@ typedef struct udpai_name_more {
 } udpai_name_more;
 
 struct udpai_name_sub {
-    udpai_owed owed; /* first; an addition, or a removal if the state is MISSING; of the item of the
-                      * name that was asked for */
+    udpai_pending pending; /* first; an addition, or a removal if the state is MISSING; of the item
+                            * of the name that was asked for */
     udpai_list in_item;
     udpai_subscription *subscription;
     udpai_name_more *more;               /* NULL: none of that */
@@ -67,7 +67,7 @@ struct udpai_name_sub {
 static inline udpai_item *
 udpai_asked(const udpai_name_sub *sub)
 {
-    return sub->owed.item;
+    return sub->pending.item;
 }
 
 /* What it leads to; NULL: nothing. */
@@ -76,7 +76,7 @@ udpai_target(const udpai_name_sub *sub)
 {
     if (sub->leads == UDPAI_LEADS_ELSEWHERE)
         return sub->more->target;
-    return sub->leads == UDPAI_LEADS_HERE ? sub->owed.item : NULL;
+    return sub->leads == UDPAI_LEADS_HERE ? sub->pending.item : NULL;
 }
 
 /* One that leads there from elsewhere. */
@@ -92,11 +92,11 @@ udpai_name_sub_of(const udpai_list *in_item)
     return UDPAI_LIST_ENTRY(in_item, udpai_name_sub, in_item);
 }
 
-/* The name sub that something is owed by; NULL: none, it is an extra. */
+/* The name sub that is pending; NULL: none, it is of an item. */
 static inline udpai_name_sub *
-udpai_owed_name(const udpai_owed *owed)
+udpai_pending_name_sub(const udpai_pending *pending)
 {
-    return owed->is_extra ? NULL : UDPAI_CONTAINER_OF(owed, udpai_name_sub, owed);
+    return pending->is_of_item ? NULL : UDPAI_CONTAINER_OF(pending, udpai_name_sub, pending);
 }
 
 static inline uint64_t

@@ -97,14 +97,14 @@ has_come(udpai_name_sub *sub, bool again)
     sub->state = UDPAI_NAME_PRESENT;
     sub->shows_last = false;
     if (was_missing) /* a removal that was not sent yet is void */
-        udpai_list_remove(&sub->owed.node);
+        udpai_list_remove(&sub->pending.node);
     if (again)
         sub->sent_seq = sub->sent_payload_seq = 0;
     if (again ? udpai_view_will_bring(subscription, udpai_target(sub))
               : comes_by_view(subscription, udpai_target(sub)))
         return;
     if (sub->sent_seq != udpai_target(sub)->seq)
-        udpai_owe(subscription, &subscription->additions, &sub->owed);
+        udpai_mark_pending(subscription, &subscription->additions, &sub->pending);
 }
 
 /* There are subscribers whom "there is none" does more harm than silence, at first. */
@@ -161,21 +161,22 @@ has_gone(udpai_name_sub *sub, bool was_sent, bool again)
         return;
     if (sub->state == UDPAI_NAME_PRESENT && was_sent)
         sub->shows_last = true;
-    else if (again && !udpai_list_linked(&sub->owed.node) && can_tell_names(subscription))
+    else if (again && !udpai_list_linked(&sub->pending.node) && can_tell_names(subscription))
         sub->shows_last = false; /* its end was told */
     sub->sent_seq = sub->sent_payload_seq = 0;
-    udpai_list_remove(&sub->owed.node);
+    udpai_list_remove(&sub->pending.node);
     if (!is_certain(sub)) {
         sub->state = UDPAI_NAME_WAITING;
-        udpai_list_append(&subscription->unanswered, &sub->owed.node);
+        udpai_list_append(&subscription->unanswered, &sub->pending.node);
         return;
     }
     sub->state = UDPAI_NAME_MISSING;
     /* In a state there is nothing to take away of what it never showed. */
     bool is_news = subscription->mode == UDPAI_MODE_STATE && !sub->shows_last;
     if (again || subscription->mode == UDPAI_MODE_TOLD || !goes_by_view(sub, udpai_asked(sub)))
-        udpai_owe(subscription, is_news ? &subscription->additions : &subscription->removals,
-                  &sub->owed);
+        udpai_mark_pending(subscription,
+                           is_news ? &subscription->additions : &subscription->removals,
+                           &sub->pending);
 }
 
 /* What an alias led to was sent under its own name, so its end is told under that, unless the
@@ -187,8 +188,8 @@ leave_target(udpai_name_sub *sub)
     udpai_subscription *subscription = sub->subscription;
     if (subscription->subscriber->renderer->aliases_end_by_name && !subscription->label &&
         subscription->mode == UDPAI_MODE_DELTA &&
-        subscription->extras.n < subscription->topic->fanout->options.max_names)
-        (void)udpai_owe_extra(subscription, &subscription->removals, udpai_target(sub));
+        subscription->pending_items.n < subscription->topic->fanout->options.max_names)
+        (void)udpai_mark_item_pending(subscription, &subscription->removals, udpai_target(sub));
 }
 
 void
@@ -238,8 +239,8 @@ alloc_sub(udpai_subscription *subscription, udpai_item *item, const udpai_locato
     if (!sub)
         return NULL;
     sub->subscription = subscription;
-    sub->owed.item = item;
-    udpai_list_init(&sub->owed.node);
+    sub->pending.item = item;
+    udpai_list_init(&sub->pending.node);
     udpai_list_init(&sub->in_item);
     if (!locator->parameters.len || udpai_name_sub_make_more(sub, udpai_locator_key(locator, room)))
         return sub;
@@ -295,7 +296,7 @@ free_sub(udpai_name_sub *sub)
     udpai_item *item = udpai_asked(sub);
     udpai_variant_refs_given_back(sub);
     set_target(sub, udpai_asked(sub));
-    udpai_list_remove(&sub->owed.node);
+    udpai_list_remove(&sub->pending.node);
     udpai_list_remove(&sub->in_item);
     sub->subscription->subscriber->n_names--;
     udpai_interest_name(sub->subscription, item, false);
@@ -336,7 +337,7 @@ udpai_subscribe_locator(udpai_subscription *subscription,
     if (was_asked)
         udpai_interest_again(subscription, udpai_asked(sub));
     udpai_name_sub_update(sub, true);
-    return udpai_fail_code(ret_error, udpai_variants_owe_all(sub));
+    return udpai_fail_code(ret_error, udpai_variants_mark_pending(sub));
 }
 
 udpa_err
@@ -352,13 +353,13 @@ tell_state_of(udpai_subscription *subscription, udpai_item *item)
 {
     if (comes_by_view(subscription, item)) {
         if (!udpai_view_will_bring(subscription, item))
-            (void)udpai_owe_extra(subscription, &subscription->additions, item);
+            (void)udpai_mark_item_pending(subscription, &subscription->additions, item);
     } else if (!item->resource && udpai_subscription_covers(subscription, udpai_item_name(item)) &&
                !udpai_subscription_is_settled(subscription, udpai_item_name(item),
                                               subscription->asked_ms)) {
         udpai_held_suspect(subscription, udpai_item_name(item));
-    } else if (subscription->extras.n < subscription->topic->fanout->options.max_names) {
-        (void)udpai_owe_extra(subscription, &subscription->removals, item);
+    } else if (subscription->pending_items.n < subscription->topic->fanout->options.max_names) {
+        (void)udpai_mark_item_pending(subscription, &subscription->removals, item);
     }
 }
 
@@ -371,13 +372,13 @@ udpai_unsubscribe_locator(udpai_subscription *subscription, const udpai_locator 
     char room[UDPAI_LOCATOR_KEY_MAX];
     udpai_map_remove(&subscription->names, udpai_locator_key(locator, room));
     udpai_item *item = udpai_asked(sub);
-    item->n_owed++; /* it may be needed below */
+    item->n_pins++; /* it may be needed below */
     free_sub(sub);
     if (!udpai_subscription_covers(subscription, locator->name))
         udpai_held_forget(subscription, locator->name);
     if (tell && subscription->view)
         tell_state_of(subscription, item);
-    item->n_owed--;
+    item->n_pins--;
     udpai_item_release(item);
     if (subscription->mode == UDPAI_MODE_STATE)
         udpai_subscription_wake(subscription);
@@ -395,9 +396,9 @@ udpai_subscription_tell(udpai_subscription *subscription, udpai_str name)
     udpai_item *item = subscription->view ? udpai_item_get(subscription->topic, name) : NULL;
     if (!item)
         return;
-    item->n_owed++;
+    item->n_pins++;
     tell_state_of(subscription, item);
-    item->n_owed--;
+    item->n_pins--;
     udpai_item_release(item);
 }
 
@@ -468,7 +469,7 @@ udpai_subscription_resend(udpai_subscription *subscription, udpai_str name)
     if (sub)
         udpai_name_sub_update(sub, true);
     else if (!udpai_view_will_bring(subscription, item))
-        (void)udpai_owe_extra(subscription, &subscription->additions, item);
+        (void)udpai_mark_item_pending(subscription, &subscription->additions, item);
 }
 
 void

@@ -6,16 +6,16 @@
 #include "fanout/variant.h"
 
 static udpai_str
-extra_key(const void *item)
+pending_key(const void *item)
 {
-    const udpai_owed *owed = item;
-    return (udpai_str){(const char *)&owed->item, sizeof(owed->item)};
+    const udpai_pending *pending = item;
+    return (udpai_str){(const char *)&pending->item, sizeof(pending->item)};
 }
 
 void
-udpai_extras_init(udpai_subscription *subscription)
+udpai_pending_init(udpai_subscription *subscription)
 {
-    udpai_map_init(&subscription->extras, extra_key);
+    udpai_map_init(&subscription->pending_items, pending_key);
 }
 
 void
@@ -28,86 +28,90 @@ udpai_subscription_wake(udpai_subscription *subscription)
     subscriber->ops->wake(subscriber);
 }
 
-/* Can the protocol say what is owed so? */
+/* Can the protocol say this? */
 static bool
-can_tell(const udpai_subscription *subscription, const udpai_list *list, const udpai_owed *owed)
+can_tell(const udpai_subscription *subscription,
+         const udpai_list *list,
+         const udpai_pending *pending)
 {
     return list != &subscription->removals || subscription->mode == UDPAI_MODE_DELTA ||
-           (subscription->mode == UDPAI_MODE_TOLD && !owed->is_extra);
+           (subscription->mode == UDPAI_MODE_TOLD && !pending->is_of_item);
 }
 
 void
-udpai_owe(udpai_subscription *subscription, udpai_list *list, udpai_owed *owed)
+udpai_mark_pending(udpai_subscription *subscription, udpai_list *list, udpai_pending *pending)
 {
     uint64_t now = subscription->topic->fanout->seq;
-    owed->mark_seq = now;
-    udpai_list_remove(&owed->node);
+    pending->mark_seq = now;
+    udpai_list_remove(&pending->node);
     if (subscription->mode == UDPAI_MODE_STATE) {
         uint64_t *due = list == &subscription->removals ? &subscription->state_removal_seq
                                                         : &subscription->state_due_seq;
         if (*due == UDPAI_NOTHING)
             *due = now;
-    } else if (can_tell(subscription, list, owed)) {
-        udpai_list_append(list, &owed->node);
+    } else if (can_tell(subscription, list, pending)) {
+        udpai_list_append(list, &pending->node);
     }
     udpai_subscription_wake(subscription);
 }
 
-static udpai_owed *
-new_extra(udpai_subscription *subscription, udpai_item *item)
+static udpai_pending *
+new_pending(udpai_subscription *subscription, udpai_item *item)
 {
-    udpai_owed *owed = udpai_alloc(sizeof(*owed));
-    if (!owed)
+    udpai_pending *pending = udpai_alloc(sizeof(*pending));
+    if (!pending)
         return NULL;
-    udpai_list_init(&owed->node);
-    owed->item = item;
-    owed->is_extra = true;
-    if (!udpai_map_add(&subscription->extras, owed)) {
-        udpai_free(owed);
+    udpai_list_init(&pending->node);
+    pending->item = item;
+    pending->is_of_item = true;
+    if (!udpai_map_add(&subscription->pending_items, pending)) {
+        udpai_free(pending);
         return NULL;
     }
-    item->n_owed++;
-    return owed;
+    item->n_pins++;
+    return pending;
 }
 
-udpai_owed *
-udpai_extra_of(const udpai_subscription *subscription, const udpai_item *item)
+udpai_pending *
+udpai_pending_of_item(const udpai_subscription *subscription, const udpai_item *item)
 {
-    return udpai_map_get(&subscription->extras, (udpai_str){(const char *)&item, sizeof(item)});
-}
-
-udpa_err
-udpai_extra_reserve(udpai_subscription *subscription, udpai_item *item)
-{
-    return udpai_extra_of(subscription, item) || new_extra(subscription, item) ? UDPA_OK
-                                                                               : UDPA_ERR_NOMEM;
+    return udpai_map_get(&subscription->pending_items,
+                         (udpai_str){(const char *)&item, sizeof(item)});
 }
 
 udpa_err
-udpai_owe_extra(udpai_subscription *subscription, udpai_list *list, udpai_item *item)
+udpai_pending_reserve(udpai_subscription *subscription, udpai_item *item)
 {
-    udpai_owed *owed = udpai_extra_of(subscription, item);
-    if (!owed)
-        owed = new_extra(subscription, item);
-    if (!owed)
+    return udpai_pending_of_item(subscription, item) || new_pending(subscription, item)
+               ? UDPA_OK
+               : UDPA_ERR_NOMEM;
+}
+
+udpa_err
+udpai_mark_item_pending(udpai_subscription *subscription, udpai_list *list, udpai_item *item)
+{
+    udpai_pending *pending = udpai_pending_of_item(subscription, item);
+    if (!pending)
+        pending = new_pending(subscription, item);
+    if (!pending)
         return UDPA_ERR_NOMEM;
-    udpai_owe(subscription, list, owed);
-    subscription->extra_seq = owed->mark_seq;
-    if (!udpai_list_linked(&owed->node))
-        udpai_owed_done(subscription, owed);
+    udpai_mark_pending(subscription, list, pending);
+    subscription->pending_item_seq = pending->mark_seq;
+    if (!udpai_list_linked(&pending->node))
+        udpai_pending_done(subscription, pending);
     return UDPA_OK;
 }
 
 void
-udpai_owed_done(udpai_subscription *subscription, udpai_owed *owed)
+udpai_pending_done(udpai_subscription *subscription, udpai_pending *pending)
 {
-    udpai_list_remove(&owed->node);
-    if (!owed->is_extra)
+    udpai_list_remove(&pending->node);
+    if (!pending->is_of_item)
         return;
-    udpai_item *item = owed->item;
-    udpai_map_remove(&subscription->extras, extra_key(owed));
-    udpai_free(owed);
-    item->n_owed--;
+    udpai_item *item = pending->item;
+    udpai_map_remove(&subscription->pending_items, pending_key(pending));
+    udpai_free(pending);
+    item->n_pins--;
     udpai_item_release(item);
 }
 

@@ -18,7 +18,7 @@ void
 udpai_collection_done(udpai_collection *collection)
 {
     for (size_t i = 0; i < collection->pinned.n; i++) {
-        collection->pinned.items[i]->n_owed--;
+        collection->pinned.items[i]->n_pins--;
         udpai_item_release(collection->pinned.items[i]);
     }
     udpai_vector_done(&collection->items);
@@ -137,7 +137,7 @@ udpai_collection_remove(udpai_collection *collection, udpai_item *item, udpa_err
         return false;
     }
     collection->pinned.items[collection->pinned.n++] = item;
-    item->n_owed++;
+    item->n_pins++;
     item->stamp = collection->stamp;
     collection->bytes += bytes;
     return true;

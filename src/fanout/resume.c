@@ -187,7 +187,7 @@ note_unchanged(udpai_subscription *subscription, udpai_item *item)
     subscription->unchanged.seq = subscription->topic->fanout->seq;
     subscriber->n_held += is_new;
     subscriber->held_bytes += is_new ? udpai_item_name(item).len : 0;
-    item->n_owed += is_new;
+    item->n_pins += is_new;
     return UDPA_OK;
 }
 
@@ -197,7 +197,7 @@ release_unchanged(udpai_subscription *subscription, udpai_item *item)
 {
     subscription->subscriber->n_held--;
     subscription->subscriber->held_bytes -= udpai_item_name(item).len;
-    item->n_owed--;
+    item->n_pins--;
     udpai_item_release(item);
 }
 
@@ -302,7 +302,8 @@ udpai_part_take_over(udpai_subscription *part, const udpai_subscription *old)
             udpai_held_suspect(part, udpai_item_name(item));
     }
     UDPAI_LIST_FOREACH (node, &old->removals)
-        udpai_held_suspect(part, udpai_item_name(UDPAI_LIST_ENTRY(node, udpai_owed, node)->item));
+        udpai_held_suspect(part,
+                           udpai_item_name(UDPAI_LIST_ENTRY(node, udpai_pending, node)->item));
     size_t at = 0;
     const udpai_held *held;
     while ((held = udpai_map_next(&old->held, &at)))
@@ -356,12 +357,12 @@ typedef enum fate {
 typedef fate (*fate_fn)(udpai_subscription *subscription, udpai_str name);
 
 static udpa_err
-owe_removal(udpai_subscription *subscription, udpai_str name)
+mark_name_removed(udpai_subscription *subscription, udpai_str name)
 {
     udpai_item *item = udpai_item_get(subscription->topic, name);
     if (!item)
         return UDPA_ERR_NOMEM;
-    udpa_err err = udpai_owe_extra(subscription, &subscription->removals, item);
+    udpa_err err = udpai_mark_item_pending(subscription, &subscription->removals, item);
     if (err != UDPA_OK)
         udpai_item_release(item);
     return err;
@@ -383,7 +384,7 @@ sift_by_item(udpai_subscription *subscription, fate_fn decide)
         if (what == FATE_KEPT)
             err = UDPA_ERR_NOMEM;
         if (what == FATE_GONE && err == UDPA_OK)
-            err = owe_removal(subscription, udpai_item_name(item));
+            err = mark_name_removed(subscription, udpai_item_name(item));
         release_unchanged(subscription, item);
     }
     udpai_client_versions_done(&all);
@@ -405,7 +406,7 @@ sift_by_name(udpai_subscription *subscription, fate_fn decide)
         if (what == FATE_KEPT)
             err = UDPA_ERR_NOMEM;
         if (what == FATE_GONE && err == UDPA_OK)
-            err = owe_removal(subscription, name_of(held));
+            err = mark_name_removed(subscription, name_of(held));
         free_held(subscription, held);
     }
     udpai_map_done(&all);

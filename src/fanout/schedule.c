@@ -27,7 +27,7 @@
 static uint64_t
 before_pending(udpai_subscription *subscription)
 {
-    uint64_t pending = udpai_pending(subscription);
+    uint64_t pending = udpai_pending_addition(subscription);
     if (pending == UDPAI_NOTHING)
         return subscription->topic->fanout->seq;
     return pending ? pending - 1 : 0;
@@ -98,7 +98,7 @@ place_of(udpai_subscription *subscription)
 {
     uint64_t low = subscription->cursor.low, synced = subscription->synced_seq;
     return (udpai_standing){
-        .additions = udpai_pending(subscription),
+        .additions = udpai_pending_addition(subscription),
         .payloads = low < synced ? low : synced,
         .removals = udpai_pending_removal(subscription),
         .turn = subscription->n_turns + 1,
@@ -136,7 +136,7 @@ additions_turn(udpai_subscriber *subscriber, size_t index, udpai_delivery *deliv
 {
     udpai_subscription *subscription = subscriber->subscriptions.items[index];
     uint64_t head = subscriber->fanout->seq, pending;
-    while (!delivery->body && (pending = udpai_pending(subscription)) != UDPAI_NOTHING) {
+    while (!delivery->body && (pending = udpai_pending_addition(subscription)) != UDPAI_NOTHING) {
         uint64_t limit = limit_for_additions(subscriber, index);
         bool whole = subscription->mode == UDPAI_MODE_STATE; /* cannot stop half-way */
         bool is_next_rounds =
@@ -155,7 +155,7 @@ additions_turn(udpai_subscriber *subscriber, size_t index, udpai_delivery *deliv
         if (err != UDPA_OK)
             return err;
         subscription->n_deferred = 0;
-        if (udpai_pending(subscription) == UDPAI_NOTHING)
+        if (udpai_pending_addition(subscription) == UDPAI_NOTHING)
             subscription->synced_seq = head;
         give(delivery, whole ? UDPAI_DELIVERY_STATE : UDPAI_DELIVERY_ADDITIONS, subscription, body);
         delivery->since = since;
@@ -169,7 +169,8 @@ additions_turn(udpai_subscriber *subscriber, size_t index, udpai_delivery *deliv
 static bool
 would_bring_too_much(udpai_subscriber *subscriber, udpai_subscription *subscription)
 {
-    if (subscription->mode != UDPAI_MODE_STATE || udpai_pending(subscription) == UDPAI_NOTHING)
+    if (subscription->mode != UDPAI_MODE_STATE ||
+        udpai_pending_addition(subscription) == UDPAI_NOTHING)
         return false;
     const udpai_send_limits limits = {UDPAI_NOTHING, may_add(subscriber, subscription)};
     return !udpai_pending_is_sendable(subscription, &limits);
@@ -193,7 +194,8 @@ static udpa_err
 removals_turn(udpai_subscriber *subscriber, size_t index, udpai_delivery *delivery)
 {
     udpai_subscription *subscription = subscriber->subscriptions.items[index];
-    if (subscription->held_unchecked && udpai_pending(subscription) > subscription->held_seq) {
+    if (subscription->held_unchecked &&
+        udpai_pending_addition(subscription) > subscription->held_seq) {
         udpa_err err = udpai_held_check(subscription);
         if (err != UDPA_OK)
             return err;
@@ -247,7 +249,8 @@ await_is_ready(udpai_subscription *subscription, udpai_await *await)
         await->is_settled = true;
         await->target_seq = subscription->topic->fanout->seq;
     }
-    return !subscription->held_unchecked && udpai_pending(subscription) > await->target_seq &&
+    return !subscription->held_unchecked &&
+           udpai_pending_addition(subscription) > await->target_seq &&
            udpai_pending_removal(subscription) > await->target_seq;
 }
 
@@ -323,7 +326,7 @@ static udpa_err
 waits_turn(udpai_subscription *subscription, udpai_delivery *delivery)
 {
     bool is_all_sent = !subscription->held_unchecked &&
-                       udpai_pending(subscription) == UDPAI_NOTHING &&
+                       udpai_pending_addition(subscription) == UDPAI_NOTHING &&
                        udpai_pending_removal(subscription) == UDPAI_NOTHING;
     if (!subscription->subscriber->hears_waits || !is_all_sent)
         return UDPA_OK;
@@ -390,7 +393,7 @@ has_pending(udpai_subscriber *subscriber)
 {
     for (size_t i = 0; i < subscriber->subscriptions.n; i++) {
         udpai_subscription *subscription = subscriber->subscriptions.items[i];
-        if (udpai_pending(subscription) != UDPAI_NOTHING ||
+        if (udpai_pending_addition(subscription) != UDPAI_NOTHING ||
             udpai_pending_removal(subscription) != UDPAI_NOTHING || subscription->held_unchecked)
             return true;
     }

@@ -50,7 +50,7 @@ add_names(udpai_collection *collection, udpai_subscription *subscription, uint64
     udpai_name_sub *sub;
     while (err == UDPA_OK && (sub = udpai_map_next(&subscription->names, &at))) {
         udpai_item *item = udpai_target(sub);
-        bool with_removed = !removals || sub->owed.mark_seq > removals;
+        bool with_removed = !removals || sub->pending.mark_seq > removals;
         if (item)
             udpai_collection_add(collection, item, item->resource, false, &err);
         else if (with_removed && sub->shows_last && udpai_item_last(udpai_asked(sub)))
@@ -217,8 +217,8 @@ first_name_shown_still(const udpai_subscription *subscription)
     size_t at = 0;
     const udpai_name_sub *sub;
     while ((sub = udpai_map_next(&subscription->names, &at)))
-        if (sub->shows_last && sub->owed.mark_seq < first)
-            first = sub->owed.mark_seq;
+        if (sub->shows_last && sub->pending.mark_seq < first)
+            first = sub->pending.mark_seq;
     return first;
 }
 

@@ -32,10 +32,10 @@ free_awaits(udpai_subscription *subscription)
 }
 
 static void
-drop_owed(udpai_subscription *subscription, udpai_list *list)
+drop_pending(udpai_subscription *subscription, udpai_list *list)
 {
     while (!udpai_list_empty(list))
-        udpai_owed_done(subscription, UDPAI_LIST_ENTRY(list->next, udpai_owed, node));
+        udpai_pending_done(subscription, UDPAI_LIST_ENTRY(list->next, udpai_pending, node));
 }
 
 static void
@@ -43,10 +43,10 @@ free_subscription(udpai_subscription *subscription)
 {
     udpai_topic *topic = subscription->topic;
     udpai_name_subs_free(subscription);
-    drop_owed(subscription, &subscription->additions);
-    drop_owed(subscription, &subscription->removals);
-    drop_owed(subscription, &subscription->unanswered);
-    udpai_map_done(&subscription->extras);
+    drop_pending(subscription, &subscription->additions);
+    drop_pending(subscription, &subscription->removals);
+    drop_pending(subscription, &subscription->unanswered);
+    udpai_map_done(&subscription->pending_items);
     udpai_variant_refs_done(subscription);
     for (size_t i = 0; i < subscription->prefixes.n; i++) {
         udpa_bytes *prefix = subscription->prefixes.items[i];
@@ -160,7 +160,7 @@ new_subscription(udpai_subscriber *subscriber, udpai_topic *topic, udpai_deliver
     udpai_list_init(&subscription->in_waiting);
     udpai_name_subs_init(subscription);
     udpai_held_init(subscription);
-    udpai_extras_init(subscription);
+    udpai_pending_init(subscription);
     udpai_variant_refs_init(subscription);
     udpai_timer_init(&subscription->cycle, on_cycle_end);
     return subscription;
@@ -247,8 +247,8 @@ answer_waiting_names(udpai_subscription *subscription)
     udpai_list_splice(&waiting, &subscription->unanswered);
     udpai_list *node;
     while ((node = udpai_list_pop(&waiting))) {
-        udpai_owed *owed = UDPAI_LIST_ENTRY(node, udpai_owed, node);
-        udpai_name_sub_update(udpai_owed_name(owed), false);
+        udpai_pending *pending = UDPAI_LIST_ENTRY(node, udpai_pending, node);
+        udpai_name_sub_update(udpai_pending_name_sub(pending), false);
     }
 }
 

@@ -112,36 +112,36 @@ sent_all(const udpai_name_sub *sub)
     return udpai_selects_variants(sub->subscription->subscriber) ? NULL : sub->subscription;
 }
 
-/* An extra that nothing was owed by yet. */
+/* Reserved, and not marked yet. */
 static void
-drop_idle_extra(udpai_subscription *subscription, udpai_item *item)
+drop_if_idle(udpai_subscription *subscription, udpai_item *item)
 {
-    udpai_owed *extra = udpai_extra_of(subscription, item);
-    if (extra && !udpai_list_linked(&extra->node))
-        udpai_owed_done(subscription, extra);
+    udpai_pending *pending = udpai_pending_of_item(subscription, item);
+    if (pending && !udpai_list_linked(&pending->node))
+        udpai_pending_done(subscription, pending);
 }
 
 static void
-drop_idle_extras(udpai_item *item, const udpai_item *asked)
+drop_idle_pending(udpai_item *item, const udpai_item *asked)
 {
     UDPAI_LIST_FOREACH (node, udpai_item_name_subs(asked)) {
         const udpai_name_sub *sub = udpai_name_sub_of(node);
         if (sent_all(sub))
-            drop_idle_extra(sub->subscription, item);
+            drop_if_idle(sub->subscription, item);
     }
 }
 
 static udpa_err
-reserve_extras(udpai_item *item, const udpai_item *asked)
+reserve_pending(udpai_item *item, const udpai_item *asked)
 {
     udpa_err err = UDPA_OK;
     UDPAI_LIST_FOREACH (node, udpai_item_name_subs(asked)) {
         const udpai_name_sub *sub = udpai_name_sub_of(node);
         if (err == UDPA_OK && sent_all(sub))
-            err = udpai_extra_reserve(sub->subscription, item);
+            err = udpai_pending_reserve(sub->subscription, item);
     }
     if (err != UDPA_OK)
-        drop_idle_extras(item, asked);
+        drop_idle_pending(item, asked);
     return err;
 }
 
@@ -149,12 +149,12 @@ udpa_err
 udpai_variants_reserve(udpai_item *item, const udpa_resource *now)
 {
     const udpai_item *asked = find_asked(item->topic, item->resource);
-    udpa_err err = asked ? reserve_extras(item, asked) : UDPA_OK;
+    udpa_err err = asked ? reserve_pending(item, asked) : UDPA_OK;
     const udpai_item *asked_now = find_asked(item->topic, now);
     if (err == UDPA_OK && asked_now && asked_now != asked) {
-        err = reserve_extras(item, asked_now);
+        err = reserve_pending(item, asked_now);
         if (err != UDPA_OK && asked)
-            drop_idle_extras(item, asked);
+            drop_idle_pending(item, asked);
     }
     return err;
 }
@@ -164,10 +164,10 @@ udpai_variants_release(udpai_item *item, const udpa_resource *now)
 {
     const udpai_item *asked = find_asked(item->topic, item->resource);
     if (asked)
-        drop_idle_extras(item, asked);
+        drop_idle_pending(item, asked);
     asked = find_asked(item->topic, now);
     if (asked)
-        drop_idle_extras(item, asked);
+        drop_idle_pending(item, asked);
 }
 
 static void
@@ -178,8 +178,9 @@ tell(const udpai_name_sub *sub, udpai_item *item)
     bool is_there = udpai_item_is_variant(item) && udpai_variant_is_asked(subscription, item) &&
                     udpai_shown(item, subscriber);
     subscription->state_forced = true;
-    (void)udpai_owe_extra(subscription, /* room was reserved */
-                          is_there ? &subscription->additions : &subscription->removals, item);
+    (void)udpai_mark_item_pending(subscription, /* room was reserved */
+                                  is_there ? &subscription->additions : &subscription->removals,
+                                  item);
 }
 
 static void
@@ -234,14 +235,14 @@ is_sent_besides(const udpai_name_sub *sub, const udpai_item *item)
 }
 
 udpa_err
-udpai_variants_owe_all(udpai_name_sub *sub)
+udpai_variants_mark_pending(udpai_name_sub *sub)
 {
     const udpai_alias *alias = variants_of(sub);
     udpa_err err = UDPA_OK;
     for (size_t i = 0; alias && i < alias->items.n && err == UDPA_OK; i++)
         if (is_sent_besides(sub, alias->items.items[i]))
-            err = udpai_owe_extra(sub->subscription, &sub->subscription->additions,
-                                  alias->items.items[i]);
+            err = udpai_mark_item_pending(sub->subscription, &sub->subscription->additions,
+                                          alias->items.items[i]);
     return err;
 }
 

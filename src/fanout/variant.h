@@ -28,21 +28,22 @@ udpai_selects_variants(const udpai_subscriber *subscriber)
 udpai_item *udpai_variant_choose(const udpai_topic *topic,
                                  const udpai_subscriber *subscriber,
                                  const udpai_locator *asked);
-/* A change of a variant, before and after it is made: those who have asked for its name, and are
- * sent all variants of it, are owed it. On failure nothing has changed. */
+/* A change of a variant, before and after it is made: it is pending for those who have asked for
+ * its name and are sent all variants of it. On failure nothing has changed. */
 udpa_err udpai_variants_reserve(udpai_item *item, const udpa_resource *now);
 /* Gives back what was reserved: there will be no such change. */
 void udpai_variants_release(udpai_item *item, const udpa_resource *now);
 void udpai_variants_changed(udpai_item *item, const udpa_resource *before);
-/* All variants of a name that was asked for are owed. */
-udpa_err udpai_variants_owe_all(udpai_name_sub *sub);
+/* All variants of a name that was asked for are pending. */
+udpa_err udpai_variants_mark_pending(udpai_name_sub *sub);
 /* The same, at once. */
 udpa_err udpai_variants_add_all(udpai_collection *collection, const udpai_name_sub *sub);
 /* Has the subscription, which is sent all variants, asked for what this is a variant of? */
 bool udpai_variant_is_asked(const udpai_subscription *subscription, const udpai_item *item);
 
-/* Makes what udpai_owe_extra() would make, without memory being needed when it is owed. */
-udpa_err udpai_extra_reserve(udpai_subscription *subscription, udpai_item *item);
+/* Makes what udpai_mark_item_pending() would make, without memory being needed when it is pending.
+ */
+udpa_err udpai_pending_reserve(udpai_subscription *subscription, udpai_item *item);
 
 /* How many of a subscription's names are this: asked for, or there in this variant. */
 struct udpai_variant_ref {

@@ -81,7 +81,7 @@ begin_here(udpai_subscription *subscription)
 
 /* What is seen now and the subscriber was not sent before. */
 static udpa_err
-owe_what_is_new(udpai_subscription *subscription, udpai_sight old, const udpai_cursor *cursor)
+mark_new_items(udpai_subscription *subscription, udpai_sight old, const udpai_cursor *cursor)
 {
     udpai_sight sight = udpai_sight_of(subscription);
     udpa_err err = UDPA_OK;
@@ -91,18 +91,18 @@ owe_what_is_new(udpai_subscription *subscription, udpai_sight old, const udpai_c
             continue;
         bool has = udpai_sight_is_live(old, item) && was_sent(cursor, item->seq);
         if (!has)
-            err = udpai_owe_extra(subscription, &subscription->additions, item);
+            err = udpai_mark_item_pending(subscription, &subscription->additions, item);
     }
     return err;
 }
 
 /* `tell`: also of what lies outside the new view. */
 static udpa_err
-owe_removal_of(udpai_subscription *subscription,
-               udpai_item *item,
-               udpai_sight old,
-               const udpai_cursor *cursor,
-               bool tell)
+mark_item_removed(udpai_subscription *subscription,
+                  udpai_item *item,
+                  udpai_sight old,
+                  const udpai_cursor *cursor,
+                  bool tell)
 {
     const udpai_view *view = subscription->view;
     if (!has_through(old, cursor, item) ||
@@ -110,25 +110,25 @@ owe_removal_of(udpai_subscription *subscription,
         udpai_sight_is_live(udpai_sight_of(subscription), item) ||
         udpai_subscription_has_name(subscription, udpai_item_name(item)))
         return UDPA_OK;
-    return udpai_owe_extra(subscription, &subscription->removals, item);
+    return udpai_mark_item_pending(subscription, &subscription->removals, item);
 }
 
 static udpa_err
-owe_removals(udpai_subscription *subscription,
-             udpai_sight old,
-             const udpai_cursor *cursor,
-             bool tell)
+mark_items_removed(udpai_subscription *subscription,
+                   udpai_sight old,
+                   const udpai_cursor *cursor,
+                   bool tell)
 {
     const udpai_log *live = &old.view->live;
     udpa_err err = UDPA_OK;
     for (size_t i = 0; tell && i < live->n && err == UDPA_OK; i++)
         if (live->slots[i].item)
-            err = owe_removal_of(subscription, live->slots[i].item, old, cursor, tell);
+            err = mark_item_removed(subscription, live->slots[i].item, old, cursor, tell);
     udpai_removals removals = udpai_removals_after(old, 0);
     while (err == UDPA_OK && udpai_removals_next_seq(&removals) != UDPAI_NOTHING) {
         udpai_item *item = udpai_removals_next(&removals);
         if (item)
-            err = owe_removal_of(subscription, item, old, cursor, tell);
+            err = mark_item_removed(subscription, item, old, cursor, tell);
     }
     return err;
 }
@@ -147,20 +147,20 @@ hand_over_to_names(udpai_subscription *subscription, udpai_sight old, const udpa
         if (before.kind == UDPAI_STAND_NOWHERE ||
             udpai_sight_is_live(udpai_sight_of(subscription), item))
             continue;
-        bool brought = was_there
-                           ? was_sent(cursor, item->seq) && !udpai_extra_of(subscription, item)
-                           : before.seq <= cursor->tombstones;
+        bool brought =
+            was_there ? was_sent(cursor, item->seq) && !udpai_pending_of_item(subscription, item)
+                      : before.seq <= cursor->tombstones;
         if (brought) /* with some delivery up to now */
             udpai_name_sub_set_turn(sub, subscription->n_turns);
-        if (brought && !was_there && !udpai_list_linked(&sub->owed.node))
-            sub->owed.mark_seq = before.seq; /* where its end was told */
+        if (brought && !was_there && !udpai_list_linked(&sub->pending.node))
+            sub->pending.mark_seq = before.seq; /* where its end was told */
         if (udpai_target(sub) && brought && was_there) {
             sub->sent_seq = item->seq;
             udpai_name_sub_sent(sub, udpai_item_payload_seq(item, subscription));
         } else if (udpai_target(sub) && sub->sent_seq != item->seq) {
-            udpai_owe(subscription, &subscription->additions, &sub->owed);
+            udpai_mark_pending(subscription, &subscription->additions, &sub->pending);
         } else if (!udpai_target(sub) && sub->state == UDPAI_NAME_MISSING && !brought) {
-            udpai_owe(subscription, &subscription->removals, &sub->owed);
+            udpai_mark_pending(subscription, &subscription->removals, &sub->pending);
         }
     }
 }
@@ -186,13 +186,13 @@ move_to(udpai_subscription *subscription, udpai_sight sight, bool tell)
     if (sight.view && (!old.view || is_untouched(&cursor)))
         subscription->cursor.low = subscription->synced_seq = 0; /* all of it, page by page */
     else if (sight.view)
-        err = owe_what_is_new(subscription, old, &cursor);
+        err = mark_new_items(subscription, old, &cursor);
     if (sight.view && old.view && subscription->mode == UDPAI_MODE_STATE)
         subscription->cursor = cursor; /* a state is always whole: it counts from the last one */
     if (old.view)
         hand_over_to_names(subscription, old, &cursor);
     if (err == UDPA_OK && old.view)
-        err = owe_removals(subscription, old, &cursor, tell);
+        err = mark_items_removed(subscription, old, &cursor, tell);
     leave(old);
     return err;
 }
@@ -259,7 +259,7 @@ send_again(udpai_subscription *subscription, udpai_str prefix)
         udpai_item *item = view->live.slots[i].item;
         if (item && udpai_prefix_covers(prefix, udpai_item_name(item)) &&
             !udpai_sight_hides(udpai_sight_of(subscription), item))
-            err = udpai_owe_extra(subscription, &subscription->additions, item);
+            err = udpai_mark_item_pending(subscription, &subscription->additions, item);
     }
     udpai_subscription_wake(subscription);
     return err;
@@ -290,14 +290,14 @@ add_prefix(udpai_subscription *subscription, udpai_str prefix, udpa_error **ret_
 }
 
 static udpa_err
-owe_removal(udpai_subscription *subscription, udpai_str name)
+mark_name_removed(udpai_subscription *subscription, udpai_str name)
 {
     udpai_item *item = udpai_item_get(subscription->topic, name);
     if (!item)
         return UDPA_ERR_NOMEM;
     if (item->resource)
         return UDPA_OK;
-    udpa_err err = udpai_owe_extra(subscription, &subscription->removals, item);
+    udpa_err err = udpai_mark_item_pending(subscription, &subscription->removals, item);
     if (err == UDPA_OK)
         udpai_held_forget(subscription, name); /* so that it is told once */
     else
@@ -308,7 +308,7 @@ owe_removal(udpai_subscription *subscription, udpai_str name)
 /* Owes a node that comes what was said of names below this prefix, as far as nothing is there: it
  * may have what is gone by another path, and says only what it has by this one. */
 static udpa_err
-owe_all_removals(udpai_subscription *subscription, udpai_str prefix)
+mark_all_removed(udpai_subscription *subscription, udpai_str prefix)
 {
     const udpai_topic *topic = subscription->topic;
     if (subscription->mode != UDPAI_MODE_DELTA || !subscription->subscriber->except_node)
@@ -318,7 +318,7 @@ owe_all_removals(udpai_subscription *subscription, udpai_str prefix)
     const udpa_resource *removal;
     while (err == UDPA_OK && (removal = udpai_kept_removals_next(topic, &at)))
         if (udpai_prefix_covers(prefix, udpai_resource_name(removal)))
-            err = owe_removal(subscription, udpai_resource_name(removal));
+            err = mark_name_removed(subscription, udpai_resource_name(removal));
     return err;
 }
 
@@ -333,7 +333,7 @@ udpai_subscribe_wildcard(udpai_subscription *subscription, udpai_str prefix, udp
     if (err != UDPA_OK)
         return err;
     udpai_interest_wildcard(subscription, prefix, true);
-    err = owe_all_removals(subscription, prefix);
+    err = mark_all_removed(subscription, prefix);
     if (err != UDPA_OK)
         return udpai_fail_code(ret_error, err);
     /* A wider wildcard holds it already: asked for again, in effect. */

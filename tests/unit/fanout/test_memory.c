@@ -281,7 +281,7 @@ expect_same_item(const udpai_item *a, const udpai_item *b)
     assert_int_equal(a->payload_seq, b->payload_seq);
     assert_int_equal(a->content_seq, b->content_seq);
     assert_int_equal(udpai_item_deadline(a), udpai_item_deadline(b));
-    assert_int_equal(a->n_owed, b->n_owed);
+    assert_int_equal(a->n_pins, b->n_pins);
     assert_int_equal(a->n_memberships, b->n_memberships);
     for (size_t i = 0; i < a->n_memberships; i++) {
         const udpai_membership *x = &udpai_item_memberships(a)[i],

@@ -95,7 +95,7 @@ test_a_change_set_that_comes_mid_way_waits(void **state)
 
 /* Asked for again and changed before it went out: it does not run ahead of what it refers to. */
 static void
-test_what_is_owed_does_not_run_ahead(void **state)
+test_what_is_pending_does_not_run_ahead(void **state)
 {
     fanout_bed *bed = *state;
     subscribe_all(bed);
@@ -332,7 +332,7 @@ main(void)
         fanout_test(test_a_route_moves_from_one_cluster_to_another),
         fanout_test(test_change_sets_become_one),
         fanout_test(test_a_change_set_that_comes_mid_way_waits),
-        fanout_test(test_what_is_owed_does_not_run_ahead),
+        fanout_test(test_what_is_pending_does_not_run_ahead),
         fanout_test(test_what_is_asked_for_again_and_refreshed_is_sent_whole),
         fanout_test(test_other_types_come_though_one_changes_all_the_time),
         fanout_test(test_all_types_come_though_all_change_all_the_time),

@@ -193,9 +193,9 @@ test_what_was_sent_before_it_changed_is_removed(void **state)
     fanout_close(&one);
 }
 
-/* What was owed for a wildcard is not owed once the wildcard does not hold it. */
+/* What is pending for a wildcard ends once the wildcard does not hold it. */
 static void
-test_what_is_owed_goes_with_the_wildcard(void **state)
+test_what_is_pending_goes_with_the_wildcard(void **state)
 {
     fanout_bed *bed = *state;
     fanout_change(bed, "+CDS/a=1 +CDS//org/x=1 +CDS//org/y=1");
@@ -232,9 +232,9 @@ test_a_removal_is_told_by_the_name_when_the_view_changes(void **state)
     fanout_close(&two);
 }
 
-/* A removal that is owed does not turn the clock of the others back. */
+/* A pending removal does not turn the clock of the others back. */
 static void
-test_an_owed_removal_leaves_the_cursor_where_it_is(void **state)
+test_a_pending_removal_leaves_the_cursor_where_it_is(void **state)
 {
     fanout_bed *bed = *state;
     fanout_bed_page(bed, 1);
@@ -371,9 +371,9 @@ main(void)
         fanout_test(test_what_is_not_offered_any_more_is_removed),
         fanout_test(test_what_was_not_sent_yet_need_not_be_removed),
         fanout_test(test_what_was_sent_before_it_changed_is_removed),
-        fanout_test(test_what_is_owed_goes_with_the_wildcard),
+        fanout_test(test_what_is_pending_goes_with_the_wildcard),
         fanout_test(test_a_removal_is_told_by_the_name_when_the_view_changes),
-        fanout_test(test_an_owed_removal_leaves_the_cursor_where_it_is),
+        fanout_test(test_a_pending_removal_leaves_the_cursor_where_it_is),
         fanout_test(test_a_name_outlives_the_wildcard),
         fanout_test(test_a_name_takes_over_what_was_pending),
         fanout_test(test_a_wildcard_outlives_the_name),
