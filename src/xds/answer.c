@@ -312,7 +312,7 @@ udpai_xds_note_answer(udpai_xds *xds, udpai_xds_type *type, const udpai_xds_requ
     uint64_t nonce;
     if (!udpai_nonce_parse(request->nonce, &nonce)) /* none of ours */
         return;
-    udpai_xds_kin_answered(xds, type, nonce);
+    udpai_xds_siblings_answered(xds, type, nonce);
     udpai_xds_in_flight *flight = find_flight(type, nonce);
     int64_t now_us = udpai_hub_wall_us(xds->session.hub);
     if (!flight) {

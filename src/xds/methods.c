@@ -109,7 +109,7 @@ udpai_xds_server_init(udpai_xds_server *shim)
     for (size_t i = 0; i < UDPAI_XDS_POLLS; i++)
         fill(&shim->polls[i], shim, rest_type(i), UDPAI_XDS_POLL);
     udpai_xds_groups_init(&shim->groups);
-    udpai_xds_kins_init(&shim->kins);
+    udpai_xds_siblings_init(&shim->siblings_by_client);
     for (size_t i = 0; i < shim->n_audiences; i++)
         udpai_xds_audience_init(&shim->audiences[i]);
 }

@@ -89,7 +89,7 @@ udpai_xds_may_remove(udpai_subscriber *subscriber, udpai_subscription *subscript
         return 0;
     if (!xds->shim->removal_patience_ms)
         return UINT64_MAX;
-    const udpai_xds_references elsewhere = udpai_xds_kin_references(xds, subscription);
+    const udpai_xds_references elsewhere = udpai_xds_siblings_references(xds, subscription);
     uint64_t *held_until_ms = udpai_subscription_time(subscription);
     if (is_to_wait(xds, subscription, &elsewhere))
         return 0;

@@ -45,7 +45,7 @@ udpai_xds_begin(udpai_session **ret_session,
     xds->shim = method->shim;
     xds->type_url = method->type_url;
     udpai_xds_removals_init(xds);
-    udpai_list_init(&xds->in_kin);
+    udpai_list_init(&xds->in_siblings);
     udpai_list_init(&xds->in_waiting);
     *ret_session = &xds->session;
     /* Any renderer will do until the first request says which. */
@@ -60,7 +60,7 @@ void
 udpai_xds_free(udpai_session *session)
 {
     udpai_xds *xds = udpai_xds_of(session);
-    udpai_xds_kin_leave(xds);
+    udpai_xds_siblings_leave(xds);
     for (size_t i = 0; i < xds->subscriber.subscriptions.n; i++) {
         udpai_subscription *subscription = xds->subscriber.subscriptions.items[i];
         if (udpai_subscription_label(subscription).len == 0) /* parts share it */
@@ -124,7 +124,7 @@ meet(udpai_xds *xds, udpa_error **ret_error)
         err = udpai_session_admit(&xds->session, &xds->subscriber, xds->peer, ret_error);
     if (err != UDPA_OK)
         return err;
-    if (xds->protocol->has_kin)
+    if (xds->protocol->has_siblings)
         udpai_client_log_node(&xds->session, xds->peer);
     xds->sends_errors =
         xds->audience->resource_errors ||
@@ -153,7 +153,7 @@ meet_again(udpai_xds *xds, udpa_error **ret_error)
         if (err != UDPA_OK)
             return err;
     }
-    if (stays && xds->protocol->has_kin)
+    if (stays && xds->protocol->has_siblings)
         udpai_client_log_node(&xds->session, xds->peer);
     if (stays)
         return udpai_xds_ask_barred(xds, ret_error);
@@ -277,7 +277,7 @@ carry_out(udpai_xds *xds, const udpai_xds_request *request, udpa_error **ret_err
 {
     udpai_subscription *subscription = udpai_subscriber_find(&xds->subscriber, request->type_url);
     bool is_first = !subscription;
-    if (xds->protocol->has_kin && !xds->kin && udpai_xds_kin_join(xds) != UDPA_OK)
+    if (xds->protocol->has_siblings && !xds->siblings && udpai_xds_siblings_join(xds) != UDPA_OK)
         return UDPA_ERR_NOMEM;
     if (is_first)
         subscription = open_type(xds, request->type_url);
@@ -317,7 +317,7 @@ udpai_xds_receive(udpai_session *session, udpai_str message, udpa_error **ret_er
     session->is_calm =
         err == UDPA_OK && request.nonce.len && !request.is_refusal && xds->asks_nothing_new;
     udpai_xds_request_done(&request);
-    udpai_xds_kin_moved(xds);
+    udpai_xds_siblings_moved(xds);
     return udpai_fail_code(ret_error, err);
 }
 
@@ -419,7 +419,7 @@ take_delivery(udpai_xds *xds, const udpai_delivery *delivery, udpai_xds_next_res
     }
     warn_if_large(xds, delivery);
     udpai_xds_follow(xds, delivery);
-    udpai_xds_kin_sent(xds, delivery);
+    udpai_xds_siblings_sent(xds, delivery);
     ret->subscription = delivery->subscription;
     ret->body = delivery->body;
     if (delivery->kind == UDPAI_DELIVERY_COMPLETE)
@@ -464,7 +464,7 @@ udpai_xds_next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_
     out->tail_len = UDPAI_NONCE_TAIL_LEN;
     out->is_answered = true;
     udpai_xds_note_sent(xds, &next);
-    udpai_xds_kin_moved(xds);
+    udpai_xds_siblings_moved(xds);
     session->is_calm &= udpai_type_is_leaf(udpai_subscription_type_url(next.subscription));
     *ret_any = true;
     return UDPA_OK;

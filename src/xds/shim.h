@@ -51,7 +51,7 @@ struct udpai_xds_server {
     /* What may refer to clusters that a client warms waits for them, at most so long; 0: it does
      * not. */
     uint64_t warm_timeout_ms;
-    udpai_map kins; /* of streams, by whose they are (kin.h) */
+    udpai_map siblings_by_client; /* of streams, by whose they are (siblings.h) */
     /* Of warnings about states of the world that have grown too large to send often, about clients
      * that nobody has foreseen, and about xdstp names that cannot be answered. */
     udpai_xds_groups groups; /* the limits are its owner's, 0: the defaults */

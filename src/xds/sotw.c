@@ -271,6 +271,6 @@ const udpai_xds_protocol udpai_xds_sotw = {
     .decode = udpai_xds_request_decode,
     .choose_renderer = udpai_xds_sotw_choose_renderer,
     .choose_mode = choose_mode,
-    .has_kin = true,
+    .has_siblings = true,
     .subscribe = udpai_xds_sotw_subscribe,
 };

@@ -6,9 +6,9 @@
 #include "base/map.h"
 #include "session/refused.h"
 #include "session/unanswered.h"
-#include "xds/kin.h"
 #include "xds/names.h"
 #include "xds/request.h"
+#include "xds/siblings.h"
 #include "xds/xds.h"
 
 #define UDPAI_XDS_TYPES_MAX 1024
@@ -76,7 +76,7 @@ struct udpai_xds_type {
     udpai_lost lost;
     uint64_t lost_low, lost_high, lost_removals, lost_head; /* what these brought lies there */
     uint64_t accepted_seq; /* of a state: the client has accepted all up to here */
-    /* What waits, and for what (kin.c). */
+    /* What waits, and for what (siblings.c). */
     udpai_xds_role role;
     uint64_t answered_ms;              /* when the client has answered last */
     uint64_t first_head;               /* of the first response with clusters; 0: none yet */
@@ -102,7 +102,7 @@ typedef struct udpai_xds_protocol {
                           const udpai_xds_request *request,
                           bool is_first,
                           udpa_error **ret_error);
-    bool has_kin;      /* it goes on, and has answers: see kin.h */
+    bool has_siblings; /* it goes on, and has answers: see siblings.h */
     bool has_removals; /* what is missing can be told */
     bool has_parts;    /* a response need not hold all; and resources have names of their own */
 } udpai_xds_protocol;
@@ -136,8 +136,8 @@ struct udpai_xds {
     udpai_xds_polling polling;
     size_t n_types, n_globs;
     size_t spelled_bytes;
-    udpai_xds_kin *kin; /* NULL: it has none, or not yet */
-    udpai_list in_kin, in_waiting;
+    udpai_xds_siblings *siblings; /* NULL: it has none, or not yet */
+    udpai_list in_siblings, in_waiting;
     udpai_subscription *clusters; /* to which it subscribes; NULL: it does not */
     bool has_listeners_first;     /* it has asked for them before it asked for clusters */
     unsigned roles;               /* of its types, a bit for each */
@@ -259,8 +259,8 @@ void udpai_xds_note_sent(const udpai_xds *xds, const udpai_xds_next_response *re
 void udpai_xds_note_answer(udpai_xds *xds, udpai_xds_type *type, const udpai_xds_request *request);
 void udpai_xds_type_free(udpai_xds_type *type);
 
-/* kin.c */
-void udpai_xds_kins_init(udpai_map *kins);
+/* siblings.c */
+void udpai_xds_siblings_init(udpai_map *siblings_by_client);
 
 /* removals.c: what is gone is told after what may refer to it */
 void udpai_xds_removals_init(udpai_xds *xds);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "xds/kin.h"
+#include "xds/siblings.h"
 
 #include "base/alloc.h"
 #include "session/acknowledgement.h"
@@ -7,8 +7,8 @@
 #include "xds/peek.h"
 #include "xds/xds_internal.h"
 
-struct udpai_xds_kin {
-    udpai_list streams; /* by udpai_xds.in_kin */
+struct udpai_xds_siblings {
+    udpai_list streams; /* by udpai_xds.in_siblings */
     size_t n_streams;
     udpai_list waiting; /* by udpai_xds.in_waiting: to be asked again */
     udpai_hold hold;
@@ -18,16 +18,16 @@ struct udpai_xds_kin {
 };
 
 static udpai_str
-kin_key(const void *item)
+siblings_key(const void *item)
 {
-    const udpai_xds_kin *kin = item;
-    return (udpai_str){kin->key, kin->key_len};
+    const udpai_xds_siblings *siblings = item;
+    return (udpai_str){siblings->key, siblings->key_len};
 }
 
 void
-udpai_xds_kins_init(udpai_map *kins)
+udpai_xds_siblings_init(udpai_map *siblings_by_client)
 {
-    udpai_map_init(kins, kin_key);
+    udpai_map_init(siblings_by_client, siblings_key);
 }
 
 udpai_xds_role
@@ -58,18 +58,18 @@ wheel_of(const udpai_xds *xds)
 /* ---- coming and going ---- */
 
 static void
-wake_all(udpai_xds_kin *kin)
+wake_all(udpai_xds_siblings *siblings)
 {
     udpai_list *node;
-    while ((node = udpai_list_pop(&kin->waiting)))
+    while ((node = udpai_list_pop(&siblings->waiting)))
         udpai_session_ready(&UDPAI_LIST_ENTRY(node, udpai_xds, in_waiting)->session);
-    udpai_timer_cancel(&kin->timer); /* who waits still sets it again */
+    udpai_timer_cancel(&siblings->timer); /* who waits still sets it again */
 }
 
 static void
 on_timer(udpai_timer *timer)
 {
-    wake_all(UDPAI_CONTAINER_OF(timer, udpai_xds_kin, timer));
+    wake_all(UDPAI_CONTAINER_OF(timer, udpai_xds_siblings, timer));
 }
 
 /* Where the address is not known, connections cannot be told apart, and each stream is alone. */
@@ -89,79 +89,79 @@ put_key(const udpai_xds *xds, char *room)
     return (size_t)(at - room);
 }
 
-static udpai_xds_kin *
-new_kin(udpai_map *kins, size_t key_len, const char *key)
+static udpai_xds_siblings *
+new_siblings(udpai_map *siblings_by_client, size_t key_len, const char *key)
 {
-    udpai_xds_kin *kin = udpai_alloc(sizeof(*kin) + key_len);
-    if (!kin)
+    udpai_xds_siblings *siblings = udpai_alloc(sizeof(*siblings) + key_len);
+    if (!siblings)
         return NULL;
-    kin->key_len = key_len;
-    memcpy(kin->key, key, key_len);
-    udpai_list_init(&kin->streams);
-    udpai_list_init(&kin->waiting);
-    udpai_hold_init(&kin->hold);
-    udpai_timer_init(&kin->timer, on_timer);
-    if (udpai_map_add(kins, kin))
-        return kin;
-    udpai_free(kin);
+    siblings->key_len = key_len;
+    memcpy(siblings->key, key, key_len);
+    udpai_list_init(&siblings->streams);
+    udpai_list_init(&siblings->waiting);
+    udpai_hold_init(&siblings->hold);
+    udpai_timer_init(&siblings->timer, on_timer);
+    if (udpai_map_add(siblings_by_client, siblings))
+        return siblings;
+    udpai_free(siblings);
     return NULL;
 }
 
 udpa_err
-udpai_xds_kin_join(udpai_xds *xds)
+udpai_xds_siblings_join(udpai_xds *xds)
 {
-    udpai_map *kins = &xds->shim->kins;
+    udpai_map *siblings_by_client = &xds->shim->siblings_by_client;
     size_t key_len = put_key(xds, NULL);
     UDPAI_AUTO_FREE char *key = udpai_alloc(key_len);
     if (!key)
         return UDPA_ERR_NOMEM;
     put_key(xds, key);
-    xds->kin = udpai_map_get(kins, (udpai_str){key, key_len});
-    if (!xds->kin)
-        xds->kin = new_kin(kins, key_len, key);
-    if (!xds->kin)
+    xds->siblings = udpai_map_get(siblings_by_client, (udpai_str){key, key_len});
+    if (!xds->siblings)
+        xds->siblings = new_siblings(siblings_by_client, key_len, key);
+    if (!xds->siblings)
         return UDPA_ERR_NOMEM;
-    udpai_list_append(&xds->kin->streams, &xds->in_kin);
-    xds->kin->n_streams++;
+    udpai_list_append(&xds->siblings->streams, &xds->in_siblings);
+    xds->siblings->n_streams++;
     return UDPA_OK;
 }
 
 void
-udpai_xds_kin_leave(udpai_xds *xds)
+udpai_xds_siblings_leave(udpai_xds *xds)
 {
-    udpai_xds_kin *kin = UDPAI_TAKE(xds->kin);
-    if (!kin)
+    udpai_xds_siblings *siblings = UDPAI_TAKE(xds->siblings);
+    if (!siblings)
         return;
-    udpai_list_remove(&xds->in_kin);
+    udpai_list_remove(&xds->in_siblings);
     udpai_list_remove(&xds->in_waiting);
-    udpai_hold_forget(&kin->hold, xds);
-    wake_all(kin);
-    if (--kin->n_streams)
+    udpai_hold_forget(&siblings->hold, xds);
+    wake_all(siblings);
+    if (--siblings->n_streams)
         return;
-    udpai_map *kins = &xds->shim->kins;
-    udpai_map_remove(kins, kin_key(kin));
-    if (kins->n == 0)
-        udpai_map_done(kins);
-    udpai_hold_done(&kin->hold);
-    udpai_free(kin);
+    udpai_map *siblings_by_client = &xds->shim->siblings_by_client;
+    udpai_map_remove(siblings_by_client, siblings_key(siblings));
+    if (siblings_by_client->n == 0)
+        udpai_map_done(siblings_by_client);
+    udpai_hold_done(&siblings->hold);
+    udpai_free(siblings);
 }
 
 void
-udpai_xds_kin_moved(udpai_xds *xds)
+udpai_xds_siblings_moved(udpai_xds *xds)
 {
-    if (xds->kin && !udpai_list_empty(&xds->kin->waiting))
-        wake_all(xds->kin);
+    if (xds->siblings && !udpai_list_empty(&xds->siblings->waiting))
+        wake_all(xds->siblings);
 }
 
 static void
 wait_until(udpai_xds *xds, uint64_t until_ms)
 {
-    udpai_xds_kin *kin = xds->kin;
+    udpai_xds_siblings *siblings = xds->siblings;
     if (!udpai_list_linked(&xds->in_waiting))
-        udpai_list_append(&kin->waiting, &xds->in_waiting);
+        udpai_list_append(&siblings->waiting, &xds->in_waiting);
     if (until_ms != UINT64_MAX &&
-        !(udpai_timer_is_set(&kin->timer) && kin->timer.due_ms <= until_ms))
-        udpai_timer_set(wheel_of(xds), &kin->timer, until_ms);
+        !(udpai_timer_is_set(&siblings->timer) && siblings->timer.due_ms <= until_ms))
+        udpai_timer_set(wheel_of(xds), &siblings->timer, until_ms);
 }
 
 /* ---- what the client has of what a cluster needs ---- */
@@ -228,8 +228,8 @@ static udpai_hold_needs
 stand_anywhere(const udpai_xds *asking, const struct need *need, uint64_t *ret_answered_ms)
 {
     udpai_hold_needs best = UDPAI_HOLD_UNASKED;
-    UDPAI_LIST_FOREACH (node, &asking->kin->streams) {
-        const udpai_xds *xds = UDPAI_LIST_ENTRY(node, udpai_xds, in_kin);
+    UDPAI_LIST_FOREACH (node, &asking->siblings->streams) {
+        const udpai_xds *xds = UDPAI_LIST_ENTRY(node, udpai_xds, in_siblings);
         udpai_hold_needs one = stand_in_stream(xds, need, ret_answered_ms);
         if (one == UDPAI_HOLD_ANSWERED)
             return one;
@@ -296,7 +296,7 @@ ask(udpai_xds *xds, uint64_t first, uint64_t last)
         .needs = needs_of,
         .userdata = xds,
     };
-    return udpai_hold_ask(&xds->kin->hold, &question);
+    return udpai_hold_ask(&xds->siblings->hold, &question);
 }
 
 /* ---- what is sent, and answered ---- */
@@ -304,12 +304,12 @@ ask(udpai_xds *xds, uint64_t first, uint64_t last)
 static bool
 counts(const udpai_xds *xds, const udpai_xds_type *type)
 {
-    return xds->kin && xds->shim->warm_timeout_ms && type->role == UDPAI_XDS_CLUSTERS &&
+    return xds->siblings && xds->shim->warm_timeout_ms && type->role == UDPAI_XDS_CLUSTERS &&
            !xds->has_listeners_first;
 }
 
 void
-udpai_xds_kin_sent(udpai_xds *xds, const udpai_delivery *delivery)
+udpai_xds_siblings_sent(udpai_xds *xds, const udpai_delivery *delivery)
 {
     const udpai_body *body = delivery->body;
     udpai_xds_type *type = udpai_xds_type_of(delivery->subscription);
@@ -326,20 +326,20 @@ udpai_xds_kin_sent(udpai_xds *xds, const udpai_delivery *delivery)
             continue;
         if (udpai_subscription_is_new(delivery->subscription, udpai_resource_name(cluster),
                                       delivery->place, is_steady))
-            udpai_hold_add(&xds->kin->hold, cluster, seq, &response);
+            udpai_hold_add(&xds->siblings->hold, cluster, seq, &response);
         else
-            udpai_hold_change(&xds->kin->hold, cluster, seq, &response);
+            udpai_hold_change(&xds->siblings->hold, cluster, seq, &response);
     }
 }
 
 void
-udpai_xds_kin_answered(udpai_xds *xds, udpai_xds_type *type, uint64_t nonce)
+udpai_xds_siblings_answered(udpai_xds *xds, udpai_xds_type *type, uint64_t nonce)
 {
     const udpai_hold_response response = {xds, nonce};
     type->answered_ms = wheel_of(xds)->now_ms;
-    if (!counts(xds, type) || udpai_hold_is_empty(&xds->kin->hold))
+    if (!counts(xds, type) || udpai_hold_is_empty(&xds->siblings->hold))
         return;
-    udpai_hold_answer(&xds->kin->hold, &response, type->answered_ms);
+    udpai_hold_answer(&xds->siblings->hold, &response, type->answered_ms);
     (void)ask(xds, 0, 0); /* what is warm by now need not be kept */
 }
 
@@ -396,8 +396,8 @@ static void
 limit_by_streams(udpai_xds *xds, udpai_xds_type *type, uint64_t last, udpai_hold_verdict *verdict)
 {
     uint64_t now_ms = wheel_of(xds)->now_ms, limit = UINT64_MAX, first, clusters_last;
-    UDPAI_LIST_FOREACH (node, &xds->kin->streams) {
-        const udpai_xds *other = UDPAI_LIST_ENTRY(node, udpai_xds, in_kin);
+    UDPAI_LIST_FOREACH (node, &xds->siblings->streams) {
+        const udpai_xds *other = UDPAI_LIST_ENTRY(node, udpai_xds, in_siblings);
         if (other == xds || !other->clusters || other->has_listeners_first ||
             udpai_subscription_first_pending(other->clusters) > last ||
             !udpai_subscription_pending_changes(other->clusters, &first, &clusters_last))
@@ -425,11 +425,11 @@ udpai_xds_may_add(udpai_subscriber *subscriber, udpai_subscription *subscription
     udpai_xds *xds = UDPAI_CONTAINER_OF(subscriber, udpai_xds, subscriber);
     udpai_xds_type *type = udpai_xds_type_of(subscription);
     uint64_t first, last;
-    if (type->role != UDPAI_XDS_WAITS || !xds->kin || !xds->shim->warm_timeout_ms)
+    if (type->role != UDPAI_XDS_WAITS || !xds->siblings || !xds->shim->warm_timeout_ms)
         return UINT64_MAX;
-    bool is_alone = xds->kin->n_streams == 1;
+    bool is_alone = xds->siblings->n_streams == 1;
     udpai_hold_verdict verdict = {.limit = UINT64_MAX, .until_ms = UINT64_MAX};
-    if ((!is_alone || !udpai_hold_is_empty(&xds->kin->hold)) &&
+    if ((!is_alone || !udpai_hold_is_empty(&xds->siblings->hold)) &&
         udpai_subscription_pending_changes(subscription, &first, &last)) {
         verdict = ask(xds, first, last);
         if (!is_alone)
@@ -461,14 +461,14 @@ add_references(udpai_xds_references *found, const udpai_xds *other, unsigned ran
 }
 
 udpai_xds_references
-udpai_xds_kin_references(udpai_xds *xds, udpai_subscription *subscription)
+udpai_xds_siblings_references(udpai_xds *xds, udpai_subscription *subscription)
 {
     unsigned rank = udpai_type_rank(udpai_subscription_type_url(subscription));
     udpai_xds_references found = {UINT64_MAX, UINT64_MAX, false};
-    if (!xds->kin || xds->kin->n_streams == 1)
+    if (!xds->siblings || xds->siblings->n_streams == 1)
         return found;
-    UDPAI_LIST_FOREACH (node, &xds->kin->streams) {
-        const udpai_xds *other = UDPAI_LIST_ENTRY(node, udpai_xds, in_kin);
+    UDPAI_LIST_FOREACH (node, &xds->siblings->streams) {
+        const udpai_xds *other = UDPAI_LIST_ENTRY(node, udpai_xds, in_siblings);
         if (other != xds)
             add_references(&found, other, rank);
     }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The streams of one client, which are those of one connection and node id: Envoy has one for all
- * types, or one for each. What one of them has brought, others wait for: a listener, a scope, a
- * route or a virtual host for the clusters that the client still warms (hold.h); and what is gone,
- * for what may refer to it. Belongs to the stream thread. */
-#ifndef UDPAI_XDS_KIN_H
-#define UDPAI_XDS_KIN_H
+/* Siblings: the streams of one client, which are those of one connection and node id. Envoy has one
+ * for all types, or one for each. What one of them has brought, others wait for: a listener, a
+ * scope, a route or a virtual host for the clusters that the client still warms (hold.h); and what
+ * is gone, for what may refer to it. Belongs to the stream thread. */
+#ifndef UDPAI_XDS_SIBLINGS_H
+#define UDPAI_XDS_SIBLINGS_H
 
 #include "fanout/fanout.h"
 
 typedef struct udpai_xds udpai_xds;
 typedef struct udpai_xds_type udpai_xds_type;
-typedef struct udpai_xds_kin udpai_xds_kin;
+typedef struct udpai_xds_siblings udpai_xds_siblings;
 
 /* What a type is to the others. */
 typedef enum udpai_xds_role {
@@ -24,8 +24,8 @@ typedef enum udpai_xds_role {
 udpai_xds_role udpai_xds_role_of(udpai_str type_url);
 
 /* The stream belongs to a client: once it has said who it is. */
-udpa_err udpai_xds_kin_join(udpai_xds *xds);
-void udpai_xds_kin_leave(udpai_xds *xds);
+udpa_err udpai_xds_siblings_join(udpai_xds *xds);
+void udpai_xds_siblings_leave(udpai_xds *xds);
 
 /* For the fan-out: up to where may this be sent now? */
 uint64_t udpai_xds_may_add(udpai_subscriber *subscriber, udpai_subscription *subscription);
@@ -38,13 +38,14 @@ typedef struct udpai_xds_references {
     bool is_unanswered;
 } udpai_xds_references;
 
-udpai_xds_references udpai_xds_kin_references(udpai_xds *xds, udpai_subscription *subscription);
+udpai_xds_references udpai_xds_siblings_references(udpai_xds *xds,
+                                                   udpai_subscription *subscription);
 
 /* The next response has this. */
-void udpai_xds_kin_sent(udpai_xds *xds, const udpai_delivery *delivery);
-void udpai_xds_kin_answered(udpai_xds *xds, udpai_xds_type *type, uint64_t nonce);
+void udpai_xds_siblings_sent(udpai_xds *xds, const udpai_delivery *delivery);
+void udpai_xds_siblings_answered(udpai_xds *xds, udpai_xds_type *type, uint64_t nonce);
 /* Something was sent, answered or asked for: who waits may go on. */
-void udpai_xds_kin_moved(udpai_xds *xds);
+void udpai_xds_siblings_moved(udpai_xds *xds);
 
 /* "held: waits for cluster X", if there is something of this type that waits; borrowed; else NULL.
  */
