@@ -6,7 +6,7 @@
 #include "cli/names.h"
 #include "ctl/schema.h"
 #include "transport/http/json_codec.h"
-#include "xds/shim.h"
+#include "xds/server.h"
 
 #define REFRESH_MS 1000
 

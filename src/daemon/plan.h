@@ -19,7 +19,7 @@
 #include "xds/csds.h"
 #include "xds/hds.h"
 #include "xds/lrs.h"
-#include "xds/shim.h"
+#include "xds/server.h"
 
 /* Where what is received is kept if nothing is said. */
 #define UDPAI_DEFAULT_STATE "udpa-data"

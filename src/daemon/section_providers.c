@@ -8,7 +8,7 @@
 #include "endpoint/type.h"
 #include "model/name.h"
 #include "xds/group.h"
-#include "xds/shim.h"
+#include "xds/server.h"
 
 typedef Udpa__Config__V1__Bootstrap bootstrap_message;
 typedef Udpa__Config__V1__ConfigDescriptor descriptor_message;

@@ -10,7 +10,7 @@
 #include "model/name.h"
 #include "xds/client_registry.h"
 #include "xds/lrs.h"
-#include "xds/shim.h"
+#include "xds/server.h"
 
 typedef Udpa__Config__V1__Bootstrap bootstrap_message;
 
@@ -39,7 +39,7 @@ udpa_err
 udpai_use_load(udpai_plan *plan, const udpai_options *options, udpa_error **ret_error)
 {
     const Udpa__Config__V1__LoadReporting *from = plan->bootstrap.message->load_reporting;
-    plan->lrs.shim = &plan->xds;
+    plan->lrs.server = &plan->xds;
     plan->lrs.gather_ms = UDPAI_LRS_GATHER_MS;
     plan->settings.load_interval_ms = plan->lrs.interval_ms;
     if (!from)

@@ -24,10 +24,10 @@ udpai_hds_absent(void)
 }
 
 void
-udpai_hds_init(udpai_hds_service *service, udpai_xds_server *shim)
+udpai_hds_init(udpai_hds_service *service, udpai_xds_server *server)
 {
     *service = (udpai_hds_service){
-        .shim = shim,
+        .server = server,
         .methods =
             {
                 {UDPAI_HDS_STREAM_PATH, false, service},
@@ -93,7 +93,7 @@ hds_free(udpai_session *session)
     udpai_xds_reporter_end(session, UDPAI_TAKE(hds->closed));
     udpai_timer_cancel(&hds->patience);
     udpai_subscriber_done(&hds->subscriber);
-    udpai_xds_leave_audience(hds->service->shim, session->hub, &hds->belonging);
+    udpai_xds_leave_audience(hds->service->server, session->hub, &hds->belonging);
     udpai_hds_forget_said(hds);
     for (size_t i = 0; i < UDPAI_HDS_NAMES; i++) {
         udpa_bytes_unref(hds->names[i]);
@@ -133,7 +133,7 @@ meet(udpai_hds *hds, udpai_node_info *node, udpa_error **ret_error)
                           UDPAI_AUTHORITY_MAX);
     hds->peer = udpai_node_info_ref(node);
     const udpai_xds_client client = {hds->session.info.identity, hds->peer};
-    udpa_err err = udpai_xds_select_audience(hds->service->shim, hds->session.hub, &client,
+    udpa_err err = udpai_xds_select_audience(hds->service->server, hds->session.hub, &client,
                                              &hds->belonging, ret_error);
     if (err == UDPA_OK)
         err = udpai_session_admit(&hds->session, &hds->subscriber, hds->peer, ret_error);

@@ -9,7 +9,7 @@
 
 #include "base/map.h"
 #include "session/hub.h"
-#include "xds/shim.h"
+#include "xds/server.h"
 
 #define UDPAI_HDS_METHODS 2
 /* Before a client's id, percent-encoded: the specifier that a node has computed for it. */
@@ -29,7 +29,7 @@ typedef struct udpai_hds_method {
 
 /* Outlives the hub. Belongs to the stream thread. */
 struct udpai_hds_service {
-    udpai_xds_server *shim; /* whose audiences these clients belong to */
+    udpai_xds_server *server; /* whose audiences these clients belong to */
     udpai_hds_method methods[UDPAI_HDS_METHODS];
     /* Of warnings: specifiers that cannot be used, or not in full; answers to what was not asked;
      * and what the rules of this node do not let a client say. */
@@ -41,7 +41,7 @@ struct udpai_hds_service {
  * without HDS; NULL: it has it. */
 const char *udpai_hds_absent(void);
 
-void udpai_hds_init(udpai_hds_service *service, udpai_xds_server *shim);
+void udpai_hds_init(udpai_hds_service *service, udpai_xds_server *server);
 
 /* Begins a session on a new stream, whose info->context is the udpai_hds_method. */
 udpa_err

@@ -9,10 +9,10 @@ udpai_hds_absent(void)
 }
 
 void
-udpai_hds_init(udpai_hds_service *service, udpai_xds_server *shim)
+udpai_hds_init(udpai_hds_service *service, udpai_xds_server *server)
 {
     *service = (udpai_hds_service){
-        .shim = shim,
+        .server = server,
         .methods =
             {
                 {UDPAI_HDS_STREAM_PATH, false, service},

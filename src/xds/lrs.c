@@ -38,7 +38,7 @@ lrs_free(udpai_session *session)
     udpai_xds_reporter_end(session, UDPAI_TAKE(lrs->closed));
     udpai_lrs_gap_done(lrs);
     udpai_lrs_ask_done(lrs);
-    udpai_xds_leave_audience(lrs->service->shim, session->hub, &lrs->belonging);
+    udpai_xds_leave_audience(lrs->service->server, session->hub, &lrs->belonging);
     udpa_bytes_unref(lrs->segment);
     udpai_node_info_unref(lrs->peer);
     udpa_error_unref(lrs->last_error);
@@ -81,8 +81,8 @@ meet(udpai_lrs *lrs, const Envoy__Config__Core__V3__Node *node, udpa_error **ret
     lrs->reports_all = udpai_node_info_has_feature(lrs->peer, UDPAI_LRS_FEATURE_ALL);
     lrs->reads_once = lrs->reports_all && reads_once(lrs->peer);
     const udpai_xds_client client = {lrs->session.info.identity, lrs->peer};
-    err = udpai_xds_select_audience(lrs->service->shim, lrs->session.hub, &client, &lrs->belonging,
-                                    ret_error);
+    err = udpai_xds_select_audience(lrs->service->server, lrs->session.hub, &client,
+                                    &lrs->belonging, ret_error);
     if (err == UDPA_OK)
         err = udpai_session_admit(&lrs->session, NULL, lrs->peer, ret_error);
     if (err == UDPA_OK)

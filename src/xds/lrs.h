@@ -6,7 +6,7 @@
 #define UDPAI_LRS_H
 
 #include "session/hub.h"
-#include "xds/shim.h"
+#include "xds/server.h"
 
 #define UDPAI_LRS_PATH "/envoy.service.load_stats.v3.LoadReportingService/StreamLoadStats"
 
@@ -26,7 +26,7 @@ typedef struct udpai_lrs_policy udpai_lrs_policy;
 
 /* The context of every such stream. Outlives the hub. Belongs to the stream thread. */
 typedef struct udpai_lrs_service {
-    udpai_xds_server *shim; /* whose audiences these clients belong to */
+    udpai_xds_server *server; /* whose audiences these clients belong to */
     /* How often they are to report, and if each endpoint by itself, too, where no resource says. */
     uint64_t interval_ms;
     bool per_endpoint;

@@ -21,14 +21,14 @@ static const struct variant {
 
 static void
 fill(udpai_xds_method *method,
-     udpai_xds_server *shim,
+     udpai_xds_server *server,
      const udpai_type_info *type,
      udpai_xds_variant variant)
 {
     int len;
     method->variant = variant;
     method->type_url = type->url;
-    method->shim = shim;
+    method->server = server;
     if (variant == UDPAI_XDS_POLL)
         len = snprintf(method->path, sizeof(method->path), "/v3/discovery:%s", type->rest);
     else
@@ -88,36 +88,36 @@ udpai_xds_rest_path(size_t index, char *room, size_t size)
 }
 
 static size_t
-fill_service(udpai_xds_server *shim, size_t n, const udpai_type_info *type)
+fill_service(udpai_xds_server *server, size_t n, const udpai_type_info *type)
 {
     for (size_t variant = 0; variant < UDPAI_XDS_POLL; variant++)
         if (has_variant(type, (udpai_xds_variant)variant)) {
             assert(n < UDPAI_XDS_METHODS);
-            fill(&shim->methods[n++], shim, type, (udpai_xds_variant)variant);
+            fill(&server->methods[n++], server, type, (udpai_xds_variant)variant);
         }
     return n;
 }
 
 /* Methods of one service stand together. */
 void
-udpai_xds_server_init(udpai_xds_server *shim)
+udpai_xds_server_init(udpai_xds_server *server)
 {
-    size_t n = fill_service(shim, 0, &aggregated);
+    size_t n = fill_service(server, 0, &aggregated);
     for (size_t i = 0; i < UDPAI_TYPES_SERVED; i++)
-        n = fill_service(shim, n, udpai_type_at(i));
+        n = fill_service(server, n, udpai_type_at(i));
     assert(n == UDPAI_XDS_METHODS);
     for (size_t i = 0; i < UDPAI_XDS_POLLS; i++)
-        fill(&shim->polls[i], shim, rest_type(i), UDPAI_XDS_POLL);
-    udpai_xds_groups_init(&shim->groups);
-    udpai_xds_siblings_init(&shim->siblings_by_client);
-    for (size_t i = 0; i < shim->n_audiences; i++)
-        udpai_xds_audience_init(&shim->audiences[i]);
+        fill(&server->polls[i], server, rest_type(i), UDPAI_XDS_POLL);
+    udpai_xds_groups_init(&server->groups);
+    udpai_xds_siblings_init(&server->siblings_by_client);
+    for (size_t i = 0; i < server->n_audiences; i++)
+        udpai_xds_audience_init(&server->audiences[i]);
 }
 
 udpai_xds_method *
-udpai_xds_method_find(udpai_xds_server *shim, udpai_str type_url, udpai_xds_variant variant)
+udpai_xds_method_find(udpai_xds_server *server, udpai_str type_url, udpai_xds_variant variant)
 {
-    udpai_xds_method *methods = variant == UDPAI_XDS_POLL ? shim->polls : shim->methods;
+    udpai_xds_method *methods = variant == UDPAI_XDS_POLL ? server->polls : server->methods;
     size_t n = variant == UDPAI_XDS_POLL ? UDPAI_XDS_POLLS : UDPAI_XDS_METHODS;
     for (size_t i = 0; i < n; i++)
         if (methods[i].variant == variant && udpai_str_eq(methods[i].type_url, type_url))

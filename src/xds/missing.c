@@ -72,7 +72,7 @@ warn(udpai_xds *xds, udpai_str name, const udpa_error *why)
 {
     unsigned n_suppressed;
     if (!udpai_xdstp_is(name) ||
-        !udpai_log_allow(&xds->shim->bad_names, udpai_hub_wheel(xds->session.hub)->now_ms,
+        !udpai_log_allow(&xds->server->bad_names, udpai_hub_wheel(xds->session.hub)->now_ms,
                          &n_suppressed))
         return;
     udpai_str id = xds->peer ? udpai_node_info_parts(xds->peer)->id : (udpai_str){0};
@@ -185,5 +185,5 @@ udpai_xds_delay_absence(const udpai_xds *xds, udpai_subscription *subscription)
     bool is_envoy = xds->peer && udpai_str_eq(udpai_node_info_parts(xds->peer)->user_agent_name,
                                               UDPAI_STR("envoy"));
     if (is_envoy && is_awaited && xds->protocol->has_removals && !xds->sends_errors)
-        udpai_subscription_delay_absence(subscription, xds->shim->absent_route_delay_ms);
+        udpai_subscription_delay_absence(subscription, xds->server->absent_route_delay_ms);
 }

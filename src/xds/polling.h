@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/util.h"
 #include "base/wheel.h"
-#include "xds/shim.h"
+#include "xds/server.h"
 
 #define UDPAI_POLLING_REFRESH_MS 5000
 #define UDPAI_POLLING_TIMEOUT_MS 30000

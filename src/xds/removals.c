@@ -73,7 +73,7 @@ is_to_wait(udpai_xds *xds, udpai_subscription *subscription, const udpai_xds_ref
         return waits;
     }
     if (!*held_until_ms)
-        *held_until_ms = now + xds->shim->removal_patience_ms;
+        *held_until_ms = now + xds->server->removal_patience_ms;
     if (now >= *held_until_ms)
         return false;
     if (!udpai_timer_is_set(&xds->patience))
@@ -87,7 +87,7 @@ udpai_xds_may_remove(udpai_subscriber *subscriber, udpai_subscription *subscript
     udpai_xds *xds = UDPAI_CONTAINER_OF(subscriber, udpai_xds, subscriber);
     if (xds->group && !is_known_of_group(xds, subscription))
         return 0;
-    if (!xds->shim->removal_patience_ms)
+    if (!xds->server->removal_patience_ms)
         return UINT64_MAX;
     const udpai_xds_references elsewhere = udpai_xds_siblings_references(xds, subscription);
     uint64_t *held_until_ms = udpai_subscription_time(subscription);

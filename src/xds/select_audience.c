@@ -2,7 +2,7 @@
 #include "xds/select_audience.h"
 
 udpa_err
-udpai_xds_reject_unmatched_client(udpai_xds_server *shim,
+udpai_xds_reject_unmatched_client(udpai_xds_server *server,
                                   udpai_hub *hub,
                                   const udpai_xds_client *client,
                                   udpa_error **ret_error)
@@ -11,7 +11,7 @@ udpai_xds_reject_unmatched_client(udpai_xds_server *shim,
     udpai_str id = node ? node->id : (udpai_str){0}, cluster = node ? node->cluster : id;
     udpai_str identity = udpai_identity_name(client->identity);
     unsigned n_suppressed;
-    if (udpai_log_allow(&shim->unmatched_clients, udpai_hub_wheel(hub)->now_ms, &n_suppressed))
+    if (udpai_log_allow(&server->unmatched_clients, udpai_hub_wheel(hub)->now_ms, &n_suppressed))
         udpai_log(UDPA_LOG_WARNING, "xds",
                   "rejected client '%.*s', which belongs to no audience: cluster '%.*s', "
                   "certificate '%.*s' (%u more not shown)",
@@ -24,20 +24,20 @@ udpai_xds_reject_unmatched_client(udpai_xds_server *shim,
 }
 
 udpa_err
-udpai_xds_select_audience(udpai_xds_server *shim,
+udpai_xds_select_audience(udpai_xds_server *server,
                           udpai_hub *hub,
                           const udpai_xds_client *client,
                           udpai_xds_membership *ret_belonging,
                           udpa_error **ret_error)
 {
     const udpai_xds_audience *audience = udpai_xds_audience_choose(
-        shim->audiences, shim->n_audiences, client->identity, client->node);
+        server->audiences, server->n_audiences, client->identity, client->node);
     if (!audience)
-        return udpai_xds_reject_unmatched_client(shim, hub, client, ret_error);
+        return udpai_xds_reject_unmatched_client(server, hub, client, ret_error);
     udpai_xds_group *group = NULL;
     if (udpai_xds_template_is(audience->default_namespace)) {
         udpa_err err =
-            udpai_xds_group_join(&shim->groups, hub, audience, client, &group, ret_error);
+            udpai_xds_group_join(&server->groups, hub, audience, client, &group, ret_error);
         if (err != UDPA_OK)
             return err;
         audience = udpai_xds_group_audience(group);
@@ -47,8 +47,8 @@ udpai_xds_select_audience(udpai_xds_server *shim,
 }
 
 void
-udpai_xds_leave_audience(udpai_xds_server *shim, udpai_hub *hub, udpai_xds_membership *belonging)
+udpai_xds_leave_audience(udpai_xds_server *server, udpai_hub *hub, udpai_xds_membership *belonging)
 {
-    udpai_xds_group_leave(&shim->groups, hub, belonging->group);
+    udpai_xds_group_leave(&server->groups, hub, belonging->group);
     *belonging = (udpai_xds_membership){0};
 }

@@ -42,7 +42,7 @@ udpai_xds_begin(udpai_session **ret_session,
         return err;
     }
     xds->protocol = protocol;
-    xds->shim = method->shim;
+    xds->server = method->server;
     xds->type_url = method->type_url;
     udpai_xds_removals_init(xds);
     udpai_list_init(&xds->in_siblings);
@@ -50,7 +50,7 @@ udpai_xds_begin(udpai_session **ret_session,
     *ret_session = &xds->session;
     /* Any renderer will do until the first request says which. */
     err = udpai_session_init_subscriber(&xds->session, &xds->subscriber, &subscriber_ops,
-                                        &method->shim->audiences[0].renderers[0].renderer);
+                                        &method->server->audiences[0].renderers[0].renderer);
     if (err != UDPA_OK)
         udpai_session_finish(&xds->session, udpa_error_new(err, NULL, "%s", udpa_err_text(err)));
     return UDPA_OK;
@@ -69,7 +69,7 @@ udpai_xds_free(udpai_session *session)
     udpai_xds_removals_done(xds);
     udpai_subscriber_done(&xds->subscriber);
     udpai_body_unref(xds->writing);
-    udpai_xds_group_leave(&xds->shim->groups, session->hub, xds->group);
+    udpai_xds_group_leave(&xds->server->groups, session->hub, xds->group);
     udpai_node_info_unref(xds->peer);
     udpai_free(xds);
 }
@@ -107,7 +107,7 @@ choose_audience(udpai_xds *xds, udpa_error **ret_error)
     const udpai_xds_client client = client_of(xds);
     udpai_xds_membership belonging;
     udpa_err err =
-        udpai_xds_select_audience(xds->shim, xds->session.hub, &client, &belonging, ret_error);
+        udpai_xds_select_audience(xds->server, xds->session.hub, &client, &belonging, ret_error);
     if (err != UDPA_OK)
         return err;
     xds->audience = belonging.audience;
@@ -139,10 +139,10 @@ static udpa_err
 meet_again(udpai_xds *xds, udpa_error **ret_error)
 {
     const udpai_xds_audience *now = udpai_xds_audience_choose(
-        xds->shim->audiences, xds->shim->n_audiences, xds->session.info.identity, xds->peer);
+        xds->server->audiences, xds->server->n_audiences, xds->session.info.identity, xds->peer);
     const udpai_xds_client client = client_of(xds);
     if (!now)
-        return udpai_xds_reject_unmatched_client(xds->shim, xds->session.hub, &client, ret_error);
+        return udpai_xds_reject_unmatched_client(xds->server, xds->session.hub, &client, ret_error);
     udpa_err admitted = udpai_session_admit(&xds->session, &xds->subscriber, xds->peer, ret_error);
     if (admitted != UDPA_OK)
         return admitted;
@@ -219,10 +219,10 @@ check_type(const udpai_xds *xds, udpai_str type_url, udpa_error **ret_error)
 }
 
 static bool
-must_be_named(const udpai_xds_server *shim, udpai_str type_url)
+must_be_named(const udpai_xds_server *server, udpai_str type_url)
 {
-    for (size_t i = 0; i < shim->n_explicit_wildcards; i++)
-        if (udpai_str_eq(shim->explicit_wildcards[i], type_url))
+    for (size_t i = 0; i < server->n_explicit_wildcards; i++)
+        if (udpai_str_eq(server->explicit_wildcards[i], type_url))
             return true;
     return false;
 }
@@ -249,7 +249,7 @@ open_type(udpai_xds *xds, udpai_str type_url)
         return NULL;
     udpai_list_init(&type->in_flight);
     udpai_xds_requested_name_init(type);
-    type->is_named = must_be_named(xds->shim, type_url);
+    type->is_named = must_be_named(xds->server, type_url);
     udpai_subscription *subscription =
         udpai_subscriber_get(&xds->subscriber, type_url, xds->protocol->choose_mode(xds, type_url));
     if (!subscription) {
@@ -294,7 +294,7 @@ carry_out(udpai_xds *xds, const udpai_xds_request *request, udpa_error **ret_err
 static bool
 wants_node(const udpai_xds *xds)
 {
-    const udpai_xds_audience *first = &xds->shim->audiences[0];
+    const udpai_xds_audience *first = &xds->server->audiences[0];
     return !xds->peer || first->name.len > 0 || udpai_xds_template_is(first->default_namespace);
 }
 
@@ -397,7 +397,7 @@ warn_if_large(udpai_xds *xds, const udpai_delivery *delivery)
 {
     unsigned n_suppressed;
     if (delivery->kind != UDPAI_DELIVERY_STATE || delivery->body->size_bytes <= LARGE_STATE_BYTES ||
-        !udpai_log_allow(&xds->shim->large_states, udpai_hub_wheel(xds->session.hub)->now_ms,
+        !udpai_log_allow(&xds->server->large_states, udpai_hub_wheel(xds->session.hub)->now_ms,
                          &n_suppressed))
         return;
     udpai_str type = udpai_subscription_type_url(delivery->subscription);

@@ -110,7 +110,7 @@ new_siblings(udpai_map *siblings_by_client, size_t key_len, const char *key)
 udpa_err
 udpai_xds_siblings_join(udpai_xds *xds)
 {
-    udpai_map *siblings_by_client = &xds->shim->siblings_by_client;
+    udpai_map *siblings_by_client = &xds->server->siblings_by_client;
     size_t key_len = put_key(xds, NULL);
     UDPAI_AUTO_FREE char *key = udpai_alloc(key_len);
     if (!key)
@@ -138,7 +138,7 @@ udpai_xds_siblings_leave(udpai_xds *xds)
     wake_all(siblings);
     if (--siblings->n_streams)
         return;
-    udpai_map *siblings_by_client = &xds->shim->siblings_by_client;
+    udpai_map *siblings_by_client = &xds->server->siblings_by_client;
     udpai_map_remove(siblings_by_client, siblings_key(siblings));
     if (siblings_by_client->n == 0)
         udpai_map_done(siblings_by_client);
@@ -292,7 +292,7 @@ ask(udpai_xds *xds, uint64_t first, uint64_t last)
         .first = first,
         .last = last,
         .now_ms = wheel_of(xds)->now_ms,
-        .timeout_ms = xds->shim->warm_timeout_ms,
+        .timeout_ms = xds->server->warm_timeout_ms,
         .needs = needs_of,
         .userdata = xds,
     };
@@ -304,7 +304,7 @@ ask(udpai_xds *xds, uint64_t first, uint64_t last)
 static bool
 counts(const udpai_xds *xds, const udpai_xds_type *type)
 {
-    return xds->siblings && xds->shim->warm_timeout_ms && type->role == UDPAI_XDS_CLUSTERS &&
+    return xds->siblings && xds->server->warm_timeout_ms && type->role == UDPAI_XDS_CLUSTERS &&
            !xds->has_listeners_first;
 }
 
@@ -409,7 +409,7 @@ limit_by_streams(udpai_xds *xds, udpai_xds_type *type, uint64_t last, udpai_hold
         return;
     }
     if (!type->behind_until_ms)
-        type->behind_until_ms = now_ms + xds->shim->warm_timeout_ms;
+        type->behind_until_ms = now_ms + xds->server->warm_timeout_ms;
     if (now_ms >= type->behind_until_ms || limit >= verdict->limit)
         return;
     *verdict = (udpai_hold_verdict){
@@ -425,7 +425,7 @@ udpai_xds_may_add(udpai_subscriber *subscriber, udpai_subscription *subscription
     udpai_xds *xds = UDPAI_CONTAINER_OF(subscriber, udpai_xds, subscriber);
     udpai_xds_type *type = udpai_xds_type_of(subscription);
     uint64_t first, last;
-    if (type->role != UDPAI_XDS_WAITS || !xds->siblings || !xds->shim->warm_timeout_ms)
+    if (type->role != UDPAI_XDS_WAITS || !xds->siblings || !xds->server->warm_timeout_ms)
         return UINT64_MAX;
     bool is_alone = xds->siblings->n_streams == 1;
     udpai_hold_verdict verdict = {.limit = UINT64_MAX, .until_ms = UINT64_MAX};

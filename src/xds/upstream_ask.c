@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
-#include "xds/shim.h"
+#include "xds/server.h"
 
 /* ---- answers ---- */
 

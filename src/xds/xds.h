@@ -6,7 +6,7 @@
 #define UDPAI_XDS_H
 
 #include "session/hub.h"
-#include "xds/shim.h"
+#include "xds/server.h"
 
 /* Begins a session on a new stream, whose info->context is the udpai_xds_method. */
 udpa_err

@@ -122,9 +122,9 @@ struct udpai_xds {
     udpai_session session; /* first */
     udpai_subscriber subscriber;
     const udpai_xds_protocol *protocol;
-    udpai_xds_server *shim;
+    udpai_xds_server *server;
     const udpai_xds_audience *audience; /* NULL until the first request has come */
-    udpai_xds_group *group;             /* whose audience it is; NULL: it is the shim's */
+    udpai_xds_group *group;             /* whose audience it is; NULL: it is the server's */
     udpai_str type_url;                 /* the only one; empty: each request says */
     udpai_node_info *peer;              /* NULL until it has said who it is */
     uint64_t last_nonce;

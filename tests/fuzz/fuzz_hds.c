@@ -14,7 +14,7 @@
 
 typedef struct world {
     fake_hub hub;
-    udpai_xds_server shim;
+    udpai_xds_server xds_server;
     udpai_xds_audience audience;
     udpai_hds_service service;
     fake_stream stream;
@@ -120,10 +120,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fake_hub_init(&self.hub, &options);
     fake_hub_settle(&self.hub, &settled);
     self.audience.default_namespace = UDPAI_STR("local");
-    self.shim.audiences = &self.audience;
-    self.shim.n_audiences = 1;
-    udpai_xds_server_init(&self.shim);
-    udpai_hds_init(&self.service, &self.shim);
+    self.xds_server.audiences = &self.audience;
+    self.xds_server.n_audiences = 1;
+    udpai_xds_server_init(&self.xds_server);
+    udpai_hds_init(&self.service, &self.xds_server);
     const udpai_stream_info info = {.context = &self.service.methods[0]};
     fake_stream_open(&self.stream, &self.hub, udpai_hds_session_new, &info);
     for (int i = 0; i < STEPS_MAX && input.len && !self.stream.is_finished; i++)

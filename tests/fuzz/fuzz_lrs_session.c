@@ -36,7 +36,7 @@ typedef struct bed {
     fake_hub hub;
     fake_stream stream;
     udpai_xds_audience audience;
-    udpai_xds_server shim;
+    udpai_xds_server xds_server;
     udpai_lrs_service service;
     udpai_node_info *peer; /* who it says it is */
     udpai_publication *unjudged;
@@ -186,10 +186,10 @@ open_bed(bed *self)
     self->audience.default_namespace = UDPAI_STR("local");
     self->audience.namespaces = namespaces;
     self->audience.n_namespaces = UDPAI_ARRAY_LEN(namespaces);
-    self->shim.audiences = &self->audience;
-    self->shim.n_audiences = 1;
-    udpai_xds_server_init(&self->shim);
-    self->service = (udpai_lrs_service){.shim = &self->shim, .interval_ms = 1000};
+    self->xds_server.audiences = &self->audience;
+    self->xds_server.n_audiences = 1;
+    udpai_xds_server_init(&self->xds_server);
+    self->service = (udpai_lrs_service){.server = &self->xds_server, .interval_ms = 1000};
     const udpai_stream_info info = {.context = &self->service};
     fake_stream_open(&self->stream, &self->hub, udpai_lrs_session_new, &info);
 }

@@ -43,7 +43,7 @@ typedef struct loop_type {
 typedef struct bed {
     fake_hub server, client;
     fake_stream served, dialled;
-    udpai_xds_server shim;
+    udpai_xds_server xds_server;
     udpai_xds_audience audience;
     udpai_upstream *upstream;
     bool is_delta, has_asked_secrets, may_lie, has_lied;
@@ -302,7 +302,7 @@ dial(bed *self)
     fake_stream_open(
         &self->served, &self->server, udpai_xds_session_new,
         &(udpai_stream_info){.context = udpai_xds_method_find(
-                                 &self->shim, (udpai_str){0},
+                                 &self->xds_server, (udpai_str){0},
                                  self->is_delta ? UDPAI_XDS_STREAM_DELTA : UDPAI_XDS_STREAM_SOTW)});
     fake_stream_open(&self->dialled, &self->client, udpai_upstream_session_new,
                      &(udpai_stream_info){.link = 1, .context = self->upstream});
@@ -492,9 +492,9 @@ begin(bed *self, uint8_t kind)
     options.max_unjudged = kind & 2 ? 1 : 64;
     fake_hub_init(&self->client, &options);
     self->audience.default_namespace = UDPAI_STR("local");
-    self->shim.audiences = &self->audience;
-    self->shim.n_audiences = 1;
-    udpai_xds_server_init(&self->shim);
+    self->xds_server.audiences = &self->audience;
+    self->xds_server.n_audiences = 1;
+    udpai_xds_server_init(&self->xds_server);
     self->is_delta = kind & 1;
     self->may_lie = kind >> 6 == 3; /* few of those that are tried: after a lie little is checked */
     fake_hub_settle(&self->server, &(udpai_settled_facts){0});

@@ -54,7 +54,7 @@ typedef struct waiting {
 
 typedef struct bed {
     fake_hub hub;
-    udpai_xds_server shim;
+    udpai_xds_server xds_server;
     udpai_xds_audience audience;
     fake_stream stream;
     unsigned content[N_NAMES];
@@ -304,12 +304,12 @@ begin(bed *self, uint8_t kind)
     options.fanout.body_cache_bytes = kind & 4 ? 1 << 20 : 0;
     fake_hub_init(&self->hub, &options);
     self->audience.default_namespace = UDPAI_STR("local");
-    self->shim.audiences = &self->audience;
-    self->shim.n_audiences = 1;
-    udpai_xds_server_init(&self->shim);
+    self->xds_server.audiences = &self->audience;
+    self->xds_server.n_audiences = 1;
+    udpai_xds_server_init(&self->xds_server);
     settle(self, kind & 1);
     const udpai_stream_info info = {
-        .context = udpai_xds_method_find(&self->shim, (udpai_str){0}, UDPAI_XDS_STREAM_DELTA),
+        .context = udpai_xds_method_find(&self->xds_server, (udpai_str){0}, UDPAI_XDS_STREAM_DELTA),
     };
     fake_stream_open(&self->stream, &self->hub, udpai_xds_session_new, &info);
     ask(self, 0);

@@ -58,7 +58,7 @@ typedef struct client {
 
 typedef struct bed {
     fake_hub hub;
-    udpai_xds_server shim;
+    udpai_xds_server xds_server;
     udpai_xds_audience audience;
     unsigned content[N_NAMES];
     unsigned n_changes;
@@ -252,12 +252,12 @@ begin(bed *self, uint8_t kind)
     self->audience.default_namespace = UDPAI_STR("local");
     self->audience.namespaces = shown;
     self->audience.n_namespaces = 1;
-    self->shim.audiences = &self->audience;
-    self->shim.n_audiences = 1;
-    udpai_xds_server_init(&self->shim);
+    self->xds_server.audiences = &self->audience;
+    self->xds_server.n_audiences = 1;
+    udpai_xds_server_init(&self->xds_server);
     settle(self, kind & 1);
     const udpai_stream_info info = {
-        .context = udpai_xds_method_find(&self->shim, (udpai_str){0}, UDPAI_XDS_STREAM_DELTA),
+        .context = udpai_xds_method_find(&self->xds_server, (udpai_str){0}, UDPAI_XDS_STREAM_DELTA),
     };
     for (size_t i = 0; i < 2; i++)
         fake_stream_open(&self->clients[i].stream, &self->hub, udpai_xds_session_new, &info);

@@ -46,7 +46,7 @@ typedef struct client {
 
 typedef struct bed {
     fake_hub hub;
-    udpai_xds_server shim;
+    udpai_xds_server xds_server;
     udpai_xds_audience audience;
     unsigned content[N_TYPES][N_NAMES];
     unsigned n_changes;
@@ -390,7 +390,7 @@ static void
 open_client(bed *self, size_t i, udpai_xds_variant variant)
 {
     const udpai_stream_info info = {
-        .context = udpai_xds_method_find(&self->shim, (udpai_str){0}, variant),
+        .context = udpai_xds_method_find(&self->xds_server, (udpai_str){0}, variant),
     };
     self->clients[i].is_delta = variant == UDPAI_XDS_STREAM_DELTA;
     fake_stream_open(&self->clients[i].stream, &self->hub, udpai_xds_session_new, &info);
@@ -408,11 +408,11 @@ begin(bed *self, uint8_t kind)
     self->audience.default_namespace = UDPAI_STR("local");
     self->audience.namespaces = shown;
     self->audience.n_namespaces = 1;
-    self->shim.audiences = &self->audience;
-    self->shim.n_audiences = 1;
-    self->shim.removal_patience_ms = kind & 16 ? 1000 : 0;
-    self->shim.warm_timeout_ms = kind & 32 ? 1000 : 0;
-    udpai_xds_server_init(&self->shim);
+    self->xds_server.audiences = &self->audience;
+    self->xds_server.n_audiences = 1;
+    self->xds_server.removal_patience_ms = kind & 16 ? 1000 : 0;
+    self->xds_server.warm_timeout_ms = kind & 32 ? 1000 : 0;
+    udpai_xds_server_init(&self->xds_server);
     if (kind & 8)
         settle(self, 4);
     open_client(self, 0, UDPAI_XDS_STREAM_DELTA);
@@ -484,7 +484,8 @@ end(bed *self)
     settle(self, 4);
     come_to_rest(self);
     for (size_t type = 0; type < N_TYPES; type++) { /* what waits for answers */
-        fake_hub_advance(&self->hub, self->shim.removal_patience_ms + self->shim.warm_timeout_ms);
+        fake_hub_advance(&self->hub,
+                         self->xds_server.removal_patience_ms + self->xds_server.warm_timeout_ms);
         come_to_rest(self);
     }
     for (size_t type = 0; type < N_TYPES; type++)

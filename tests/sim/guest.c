@@ -459,7 +459,7 @@ dialled(sim_side *side, udpai_session **ret_session, udpai_stream_info *info)
 
 struct sim_host {
     udpai_xds_audience audience;
-    udpai_xds_server shim;
+    udpai_xds_server xds_server;
     udpai_str namespaces[N_NAMESPACES];
 };
 
@@ -475,9 +475,9 @@ host_new(void)
     host->audience.default_namespace = host->namespaces[0];
     host->audience.namespaces = host->namespaces + 1;
     host->audience.n_namespaces = N_NAMESPACES - 1;
-    host->shim.audiences = &host->audience;
-    host->shim.n_audiences = 1;
-    udpai_xds_server_init(&host->shim);
+    host->xds_server.audiences = &host->audience;
+    host->xds_server.n_audiences = 1;
+    udpai_xds_server_init(&host->xds_server);
     return host;
 }
 
@@ -490,7 +490,7 @@ accepted_by(sim_side *side,
     sim_member *member = side->node->userdata;
     if (!member->host)
         member->host = host_new();
-    info->context = udpai_xds_method_find(&member->host->shim, (udpai_str){0}, variant);
+    info->context = udpai_xds_method_find(&member->host->xds_server, (udpai_str){0}, variant);
     return udpai_xds_session_new(ret_session, side->hub, info);
 }
 

@@ -77,7 +77,7 @@ typedef struct scene {
     char seen_by[N_KEYS][8]; /* whose word the node has; "": it has none */
     int seen[N_KEYS];
     udpai_xds_audience audience;
-    udpai_xds_server shim;
+    udpai_xds_server xds_server;
     udpai_upstream *upstream;
 } scene;
 
@@ -364,7 +364,8 @@ static udpa_err
 accepted(sim_side *side, udpai_session **ret_session, udpai_stream_info *info)
 {
     scene *self = ((member *)side->node->userdata)->scene;
-    info->context = udpai_xds_method_find(&self->shim, (udpai_str){0}, UDPAI_XDS_STREAM_DELTA);
+    info->context =
+        udpai_xds_method_find(&self->xds_server, (udpai_str){0}, UDPAI_XDS_STREAM_DELTA);
     return udpai_xds_session_new(ret_session, side->hub, info);
 }
 
@@ -374,9 +375,9 @@ static void
 begin_xds(scene *self)
 {
     self->audience.default_namespace = UDPAI_STR(SOURCES_SPACE);
-    self->shim.audiences = &self->audience;
-    self->shim.n_audiences = 1;
-    udpai_xds_server_init(&self->shim);
+    self->xds_server.audiences = &self->audience;
+    self->xds_server.n_audiences = 1;
+    udpai_xds_server_init(&self->xds_server);
     self->members[OWNER_X].node->speaks = &xds;
 }
 

@@ -58,7 +58,7 @@ typedef struct scene {
     member members[PLACES];
     bool exists[N_KEYS], ever_gone[N_KEYS];
     udpai_xds_audience audience;
-    udpai_xds_server shim;
+    udpai_xds_server xds_server;
     udpai_upstream *upstream;
 } scene;
 
@@ -85,7 +85,7 @@ static udpa_err
 accepted(sim_side *side, udpai_session **ret_session, udpai_stream_info *info)
 {
     scene *self = ((member *)side->node->userdata)->scene;
-    info->context = udpai_xds_method_find(&self->shim, (udpai_str){0}, UDPAI_XDS_STREAM_SOTW);
+    info->context = udpai_xds_method_find(&self->xds_server, (udpai_str){0}, UDPAI_XDS_STREAM_SOTW);
     return udpai_xds_session_new(ret_session, side->hub, info);
 }
 
@@ -100,9 +100,9 @@ begin_xds(scene *self)
         .node = UDPAI_STR(NODE),
     };
     self->audience.default_namespace = UDPAI_STR(SPACE);
-    self->shim.audiences = &self->audience;
-    self->shim.n_audiences = 1;
-    udpai_xds_server_init(&self->shim);
+    self->xds_server.audiences = &self->audience;
+    self->xds_server.n_audiences = 1;
+    udpai_xds_server_init(&self->xds_server);
     if (udpai_upstream_new(&self->upstream, &options) != UDPA_OK)
         abort();
 }

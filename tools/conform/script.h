@@ -9,7 +9,7 @@
 
 #include "tools/conform/world.h"
 #include "xds/exchange.h"
-#include "xds/shim.h"
+#include "xds/server.h"
 
 typedef enum udpai_verdict {
     UDPAI_RUNNING, /* at the end: it passes */

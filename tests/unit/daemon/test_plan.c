@@ -360,7 +360,7 @@ load_is_reported_each_ten_seconds(void **state)
     assert_ok(test->err);
     assert_int_equal(plan.lrs.interval_ms, 10000);
     assert_false(plan.lrs.per_endpoint);
-    assert_ptr_equal(plan.lrs.shim, &plan.xds);
+    assert_ptr_equal(plan.lrs.server, &plan.xds);
     udpai_plan_done(&plan);
 }
 

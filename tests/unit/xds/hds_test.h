@@ -20,7 +20,7 @@ hds_setup_with(void **state, const udpai_hub_options *options)
 {
     hds_fixture *self = calloc(1, sizeof(*self));
     xds_world_init_with(&self->world, options);
-    udpai_hds_init(&self->service, &self->world.shim);
+    udpai_hds_init(&self->service, &self->world.xds_server);
     xds_settle(&self->world);
     *state = self;
     return 0;

@@ -13,7 +13,8 @@ lrs_setup(void **state)
     xds_world_init(&test->world);
     xds_settle(&test->world);
     fake_hub_drop_reports(&test->world.hub);
-    test->service = (udpai_lrs_service){.shim = &test->world.shim, .interval_ms = 10 * SECOND_MS};
+    test->service =
+        (udpai_lrs_service){.server = &test->world.xds_server, .interval_ms = 10 * SECOND_MS};
     test->user_agent = "envoy";
     *state = test;
     return 0;

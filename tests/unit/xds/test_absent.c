@@ -13,7 +13,7 @@ setup_agent(void **state, bool is_delta, const char *user_agent)
 {
     xds_one_setup(state);
     xds_one *self = *state;
-    self->world.shim.absent_route_delay_ms = DELAY_MS;
+    self->world.xds_server.absent_route_delay_ms = DELAY_MS;
     self->client.user_agent = user_agent;
     xds_client_open(&self->client, &self->world, is_delta);
     self->client.user_agent = user_agent;

@@ -231,9 +231,9 @@ setup(void **state)
         .n_namespaces = 1,
         .control_plane = UDPAI_STR("udpa-test"),
     };
-    self->world.shim.audiences = self->audiences;
-    self->world.shim.n_audiences = 2;
-    udpai_xds_server_init(&self->world.shim);
+    self->world.xds_server.audiences = self->audiences;
+    self->world.xds_server.n_audiences = 2;
+    udpai_xds_server_init(&self->world.xds_server);
     xds_change(&self->world, "+CDS/shop.acme/a=1 +CDS/local/b=1 +CDS/com.acme/c=1");
     *state = self;
     return 0;

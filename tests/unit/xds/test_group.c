@@ -162,7 +162,7 @@ setup(void **state)
     xds_settle(&self->world);
     self->world.audience.default_namespace = UDPAI_STR(NAME_SPACE);
     self->world.audience.n_namespaces = 0;
-    udpai_xds_server_init(&self->world.shim);
+    udpai_xds_server_init(&self->world.xds_server);
     xds_change(&self->world, "+CDS/local/clients/n1/a=1!a +CDS/local/clients/n2/a=2!a "
                              "+CDS/local/clients/n2/b=1!b");
     fake_hub_drop_reports(&self->world.hub);
@@ -177,7 +177,7 @@ teardown(void **state)
     xds_client_close(&self->one);
     xds_client_close(&self->two);
     xds_client_close(&self->other);
-    assert_int_equal(self->world.shim.groups.by_name_space.n, 0);
+    assert_int_equal(self->world.xds_server.groups.by_name_space.n, 0);
     xds_world_done(&self->world);
     free(self);
     return 0;
@@ -312,7 +312,7 @@ static void
 there_are_no_more_than_the_limit(void **state)
 {
     fixture *self = *state;
-    self->world.shim.groups.max = 1;
+    self->world.xds_server.groups.max = 1;
     ask_as(self, &self->one, true, "n1");
     ask_as(self, &self->two, true, "n1");
     xds_expect(&self->two, "CDS[a]");
@@ -326,7 +326,7 @@ there_are_no_more_of_one_than_its_share(void **state)
 {
     fixture *self = *state;
     UDPA_AUTO(udpai_identity_unref) udpai_identity *identity = NULL;
-    udpai_xds_groups *groups = &self->world.shim.groups;
+    udpai_xds_groups *groups = &self->world.xds_server.groups;
     groups->max_of_identity = 2;
     assert_ok(udpai_identity_new(&identity, &(udpai_identity_parts){
                                                 .common_name = UDPAI_STR("mallory"),
@@ -360,7 +360,7 @@ without_memory_it_is_all_or_nothing(void **state)
         udpai_alloc_fail_after(-1);
         is_served = !self->one.stream.is_finished;
         xds_client_close(&self->one);
-        assert_int_equal(self->world.shim.groups.by_name_space.n, 0);
+        assert_int_equal(self->world.xds_server.groups.by_name_space.n, 0);
         size_t n_told = 0;
         udpai_report *report;
         while ((report = fake_hub_take_report(&self->world.hub, UDPAI_REPORT_CLIENTS))) {

@@ -185,7 +185,7 @@ begin_patiently(xds_pair *self)
 {
     static const char *const asked[] = {"CDS", "EDS", "LDS", "RDS"};
     begin(self);
-    self->world.shim.removal_patience_ms = 5000;
+    self->world.xds_server.removal_patience_ms = 5000;
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(asked); i++) {
         xds_ack(&self->delta, asked[i]);
         xds_ack(&self->sotw, asked[i]);
@@ -257,7 +257,7 @@ parts_are_held_back_side_by_side(void **state)
     static const char *const names = "xdstp://com.acme/envoy.config.cluster.v3.Cluster/a "
                                      "xdstp://com.acme/envoy.config.cluster.v3.Cluster/m/*";
     xds_pair *self = *state;
-    self->world.shim.removal_patience_ms = 5000;
+    self->world.xds_server.removal_patience_ms = 5000;
     xds_change(&self->world, "+CDS/com.acme/a=1# +CDS/com.acme/m/b=1# +RDS/r=1");
     xds_subscribe(&self->delta, "CDS", names);
     xds_subscribe(&self->delta, "RDS", "*");
@@ -287,7 +287,7 @@ static void
 what_is_missing_waits_for_no_cluster(void **state)
 {
     xds_pair *self = *state;
-    self->world.shim.removal_patience_ms = 5000;
+    self->world.xds_server.removal_patience_ms = 5000;
     xds_change(&self->world, "+CDS/a=1");
     xds_pair_ask(self, "CDS", "");
     xds_pair_expect(self, "CDS[a]", "CDS[a]");

@@ -56,14 +56,14 @@ the_paths_are_those_of_the_protocol(void **state)
                                            {"SDS", "secrets"},   {"RTDS", "runtime"}};
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(paths); i++) {
         const udpai_xds_method *method = udpai_xds_method_find(
-            &self->world.shim, udpai_str_from(xds_type_url(paths[i][0])), UDPAI_XDS_POLL);
+            &self->world.xds_server, udpai_str_from(xds_type_url(paths[i][0])), UDPAI_XDS_POLL);
         assert_non_null(method);
         assert_memory_equal(method->path, "/v3/discovery:", 14);
         assert_string_equal(method->path + 14, paths[i][1]);
     }
-    assert_string_equal(self->world.shim.polls[2].path, "/v3/discovery:scoped-routes");
-    assert_string_equal(self->world.shim.polls[7].path, "/v3/discovery:extension_configs");
-    assert_null(udpai_xds_method_find(&self->world.shim, udpai_str_from(xds_type_url("VHDS")),
+    assert_string_equal(self->world.xds_server.polls[2].path, "/v3/discovery:scoped-routes");
+    assert_string_equal(self->world.xds_server.polls[7].path, "/v3/discovery:extension_configs");
+    assert_null(udpai_xds_method_find(&self->world.xds_server, udpai_str_from(xds_type_url("VHDS")),
                                       UDPAI_XDS_POLL));
 }
 

@@ -43,7 +43,7 @@ every_service_of_v3_is_there(void **state)
     static const char before[] = "/envoy.service.";
     assert_int_equal(UDPAI_ARRAY_LEN(paths), UDPAI_XDS_METHODS);
     for (size_t i = 0; i < UDPAI_XDS_METHODS; i++) {
-        const char *path = self->world.shim.methods[i].path;
+        const char *path = self->world.xds_server.methods[i].path;
         assert_memory_equal(path, before, sizeof(before) - 1);
         assert_string_equal(path + sizeof(before) - 1, paths[i]);
     }
@@ -53,16 +53,17 @@ static void
 each_method_is_found_by_its_type_and_variant(void **state)
 {
     xds_one *self = *state;
-    udpai_xds_server *shim = &self->world.shim;
+    udpai_xds_server *xds_server = &self->world.xds_server;
     for (size_t i = 0; i < UDPAI_XDS_METHODS; i++) {
-        udpai_xds_method *method = &shim->methods[i];
-        assert_ptr_equal(udpai_xds_method_find(shim, method->type_url, method->variant), method);
-        assert_ptr_equal(method->shim, shim);
+        udpai_xds_method *method = &xds_server->methods[i];
+        assert_ptr_equal(udpai_xds_method_find(xds_server, method->type_url, method->variant),
+                         method);
+        assert_ptr_equal(method->server, xds_server);
     }
-    assert_null(udpai_xds_method_find(shim, (udpai_str){0}, UDPAI_XDS_FETCH));
-    assert_null(udpai_xds_method_find(shim, UDPAI_STR("x"), UDPAI_XDS_STREAM_SOTW));
-    assert_null(
-        udpai_xds_method_find(shim, udpai_str_from(xds_type_url("VHDS")), UDPAI_XDS_STREAM_SOTW));
+    assert_null(udpai_xds_method_find(xds_server, (udpai_str){0}, UDPAI_XDS_FETCH));
+    assert_null(udpai_xds_method_find(xds_server, UDPAI_STR("x"), UDPAI_XDS_STREAM_SOTW));
+    assert_null(udpai_xds_method_find(xds_server, udpai_str_from(xds_type_url("VHDS")),
+                                      UDPAI_XDS_STREAM_SOTW));
 }
 
 /* ---- streams of one type ---- */
@@ -146,8 +147,8 @@ a_wildcard_can_be_had_by_its_name_only(void **state)
 {
     xds_one *self = *state;
     const udpai_str type = udpai_str_from(xds_type_url("CDS"));
-    self->world.shim.explicit_wildcards = &type;
-    self->world.shim.n_explicit_wildcards = 1;
+    self->world.xds_server.explicit_wildcards = &type;
+    self->world.xds_server.n_explicit_wildcards = 1;
     xds_change(&self->world, "+CDS/a=1 +CDS/b=1 +LDS/l=1");
     for (int is_delta = 0; is_delta < 2; is_delta++) {
         xds_client_open(&self->client, &self->world, is_delta);

@@ -543,7 +543,7 @@ play(xds_world *world, bool is_delta, const udpai_str *requests, size_t n_reques
 {
     sink_stream stream = {0};
     const udpai_stream_info info = sink_stream_info(
-        &stream, udpai_xds_method_find(&world->shim, (udpai_str){0},
+        &stream, udpai_xds_method_find(&world->xds_server, (udpai_str){0},
                                        is_delta ? UDPAI_XDS_STREAM_DELTA : UDPAI_XDS_STREAM_SOTW));
     udpa_err err = udpai_xds_session_new(&stream.session, world->hub.hub, &info);
     if (err != UDPA_OK)

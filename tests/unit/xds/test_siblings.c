@@ -21,8 +21,8 @@ setup(void **state)
     assert_non_null(self);
     xds_world_init(&self->world);
     xds_settle(&self->world);
-    self->world.shim.warm_timeout_ms = TIMEOUT_MS;
-    self->world.shim.removal_patience_ms = 5000;
+    self->world.xds_server.warm_timeout_ms = TIMEOUT_MS;
+    self->world.xds_server.removal_patience_ms = 5000;
     self->world.address = udpai_bytes_cstring(UDPAI_STR("192.0.2.1:4242"));
     *state = self;
     return 0;
@@ -390,10 +390,10 @@ BOTH(a_cluster_that_has_gone_is_not_waited_for)
 static void
 play_without_a_time_nothing_waits(bed *self, xds_client *client)
 {
-    self->world.shim.warm_timeout_ms = 0;
+    self->world.xds_server.warm_timeout_ms = 0;
     xds_change(&self->world, "+CDS/b=1 +EDS/b=1 +RDS/r=to-b");
     expect(client, "CDS[b] RDS[r]", "CDS[a b] RDS[r]");
-    self->world.shim.warm_timeout_ms = TIMEOUT_MS;
+    self->world.xds_server.warm_timeout_ms = TIMEOUT_MS;
 }
 BOTH(without_a_time_nothing_waits)
 

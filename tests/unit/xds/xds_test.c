@@ -73,9 +73,9 @@ xds_world_init_with(xds_world *world, const udpai_hub_options *options)
     world->audience.namespaces = namespaces;
     world->audience.n_namespaces = UDPAI_ARRAY_LEN(namespaces);
     world->audience.control_plane = UDPAI_STR(CONTROL_PLANE);
-    world->shim.audiences = &world->audience;
-    world->shim.n_audiences = 1;
-    udpai_xds_server_init(&world->shim);
+    world->xds_server.audiences = &world->audience;
+    world->xds_server.n_audiences = 1;
+    udpai_xds_server_init(&world->xds_server);
 }
 
 void
@@ -297,7 +297,8 @@ xds_client_call(xds_client *client, xds_world *world, const char *type, udpai_xd
     const udpai_stream_info info = {
         .patience_ms = variant == UDPAI_XDS_POLL ? XDS_TEST_PATIENCE_MS : 0,
         .address = world->address,
-        .context = udpai_xds_method_find(&world->shim, udpai_str_from(xds_type_url(type)), variant),
+        .context =
+            udpai_xds_method_find(&world->xds_server, udpai_str_from(xds_type_url(type)), variant),
     };
     assert_non_null(info.context);
     memset(client, 0, sizeof(*client));

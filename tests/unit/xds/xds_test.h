@@ -29,8 +29,8 @@
 
 typedef struct xds_world {
     fake_hub hub;
-    udpai_xds_server shim;
-    udpai_xds_audience audience; /* the shim's only one, until a test has others */
+    udpai_xds_server xds_server;
+    udpai_xds_audience audience; /* the server's only one, until a test has others */
     udpa_bytes *address;         /* of who calls from now on; NULL: not known; the test's */
 } xds_world;
 

@@ -2,8 +2,8 @@
 /* The xDS side of a node: what clients may call, and who is shown what. The hub's owner fills in
  * the audiences, initialises the rest, and passes the method that was called as the context of
  * every xDS stream. It outlives the hub. Belongs to the stream thread. */
-#ifndef UDPAI_XDS_SHIM_H
-#define UDPAI_XDS_SHIM_H
+#ifndef UDPAI_XDS_SERVER_H
+#define UDPAI_XDS_SERVER_H
 
 #include "base/log.h"
 #include "model/types.h"
@@ -23,7 +23,7 @@ typedef struct udpai_xds_method {
     char path[96]; /* "/package.Service/Method"; of REST "/v3/discovery:clusters" */
     udpai_xds_variant variant;
     udpai_str type_url; /* that the service is for; empty: each request says */
-    udpai_xds_server *shim;
+    udpai_xds_server *server;
 } udpai_xds_method;
 
 #define UDPAI_XDS_REMOVAL_PATIENCE_MS 5000
@@ -61,7 +61,7 @@ struct udpai_xds_server {
 };
 
 /* To be called when the audiences are filled in, all but their renderers; fills in the rest. */
-void udpai_xds_server_init(udpai_xds_server *shim);
+void udpai_xds_server_init(udpai_xds_server *server);
 
 /* Does xDS have a service for this type, or for all (empty), in this way? */
 bool udpai_xds_has_service(udpai_str type_url, udpai_xds_variant variant);
@@ -74,6 +74,6 @@ void udpai_xds_rest_path(size_t index, char *room, size_t size);
 
 /* What serves a type, or all types (empty), in this way; NULL: nothing does. */
 udpai_xds_method *
-udpai_xds_method_find(udpai_xds_server *shim, udpai_str type_url, udpai_xds_variant variant);
+udpai_xds_method_find(udpai_xds_server *server, udpai_str type_url, udpai_xds_variant variant);
 
 #endif
