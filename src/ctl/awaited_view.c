@@ -100,7 +100,7 @@ static const char *
 state_text(const session_message *session)
 {
     static const char *const texts[N_STATES] = {
-        "?",        "not sent yet",   "no answer yet", "refused",
+        "?",        "not sent yet",   "no answer yet", "rejected",
         "in doubt", "cannot be told", "is a node",     "has it",
     };
     return session->state < N_STATES ? texts[session->state] : texts[0];
@@ -153,7 +153,7 @@ udpai_ctl_put_awaited(udpai_strbuf *out,
                       int64_t now_us)
 {
     static const char *const heads[] = {"RESOURCE", "SESSION", "PEER", "ADDRESS",
-                                        "PROTOCOL", "STATE",   "FOR",  "REASON"};
+                                        "PROTOCOL", "STATE",   "AGE",  "REASON"};
     udpai_cli_table table;
     udpai_cli_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
     for (size_t i = 0; i < list->items.n; i++) {

@@ -121,7 +121,7 @@ static void
 add_synced(udpai_cli_table *table, const client *self)
 {
     if (self->has_refused)
-        udpai_cli_table_add(table, UDPAI_STR("no: refused"));
+        udpai_cli_table_add(table, UDPAI_STR("no: rejected"));
     else if (self->held)
         udpai_cli_table_addf(table, "no: %s", self->held);
     else if (self->pending)
@@ -218,8 +218,8 @@ udpai_ctl_put_clients(udpai_strbuf *out,
                       bool is_all,
                       int64_t now_us)
 {
-    static const char *const heads[] = {"CLIENT", "ADDRESS", "PROTOCOL", "FOR",
-                                        "TYPES",  "SENT",    "SYNCED",   "LAST REFUSAL"};
+    static const char *const heads[] = {"CLIENT", "ADDRESS", "PROTOCOL", "AGE",
+                                        "TYPES",  "SENT",    "SYNCED",   "LAST NACK"};
     session_list sessions = {0};
     udpai_cli_table table;
     take_sessions(resources, n, is_all, &sessions);
@@ -276,7 +276,7 @@ add_state(udpai_cli_table *table, const client_status *status)
 {
     const char *held = held_of(status);
     if (status->n_errors)
-        udpai_cli_table_addf(table, "no: refused %llu", (unsigned long long)status->n_errors);
+        udpai_cli_table_addf(table, "no: rejected %llu", (unsigned long long)status->n_errors);
     else if (held)
         udpai_cli_table_addf(table, "no: %s", held);
     else if (status->n_synced < status->n_resources)
@@ -309,7 +309,7 @@ udpai_ctl_put_client_tree(udpai_strbuf *out,
                           int64_t now_us)
 {
     static const char *const heads[] = {"CLIENT", "NODE",      "ADDRESS", "PROTOCOL",
-                                        "FOR",    "RESOURCES", "SYNCED",  "LAST REFUSAL"};
+                                        "AGE",    "RESOURCES", "SYNCED",  "LAST NACK"};
     udpai_cli_table table;
     udpai_cli_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
     for (size_t i = 0; i < n; i++) {

@@ -16,9 +16,9 @@ static const char *
 state_of(const contribution_message *said)
 {
     if (said->effective)
-        return "counts";
+        return "effective";
     if (!said->eligible)
-        return "not in use";
+        return "not active";
     return said->superseded ? "outdated" : "shadowed";
 }
 
@@ -123,7 +123,7 @@ udpai_ctl_put_origins(udpai_strbuf *out,
                       size_t n)
 {
     static const char *const heads[] = {"TYPE",    "NAME",       "ORIGIN", "AUTHORITY",
-                                        "VERSION", "GENERATION", "STATE",  "WAY"};
+                                        "VERSION", "GENERATION", "STATE",  "PATH"};
     udpai_cli_table table;
     udpai_cli_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
     for (size_t i = 0; i < n; i++) {

@@ -216,7 +216,7 @@ add_layer(const udpai_ctl_runtime *runtime, const udpai_tree *layer, udpai_cli_t
     uint64_t n_keys;
     bool counts = in_use && udpai_tree_is_bool(in_use, &counts) && counts;
     udpai_strbuf state = {0};
-    udpai_strbuf_puts(&state, why.len ? "left out: " : counts ? "counts" : "not there");
+    udpai_strbuf_puts(&state, why.len ? "ignored: " : counts ? "effective" : "not found");
     udpai_strbuf_str(&state, why);
     udpai_cli_table_add(table, name);
     udpai_cli_table_add(table, short_kind(text_of(layer, UDPAI_STR("kind"))));

@@ -270,7 +270,7 @@ put_row(udpai_cli_table *table, const udpa_resource *resource)
 static void
 put_table(udpai_strbuf *out, udpai_cli_layout *layout, udpa_resource *const *resources, size_t n)
 {
-    static const char *const heads[] = {"TYPE", "NAME", "VERSION", "AUTHORITY", "WAY"};
+    static const char *const heads[] = {"TYPE", "NAME", "VERSION", "AUTHORITY", "PATH"};
     udpai_cli_table table;
     udpai_cli_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
     for (size_t i = 0; i < n; i++)

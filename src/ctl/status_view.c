@@ -90,7 +90,7 @@ is_of(const udpa_resource *resource, const char *kind)
 static void
 put_types(udpai_strbuf *out, udpai_cli_layout *layout, const Udpa__Status__V1__NodeStatus *node)
 {
-    static const char *const heads[] = {"TYPE", "RESOURCES", "WAITS FOR"};
+    static const char *const heads[] = {"TYPE", "RESOURCES", "PENDING"};
     udpai_cli_table table;
     udpai_cli_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
     for (size_t i = 0; i < node->n_types; i++) {
@@ -106,9 +106,9 @@ put_types(udpai_strbuf *out, udpai_cli_layout *layout, const Udpa__Status__V1__N
 static void
 put_sinks(udpai_strbuf *out, udpai_cli_layout *layout, const Udpa__Status__V1__NodeStatus *node)
 {
-    static const char *const heads[] = {"SINK",    "CLIENTS", "ACCEPTED", "BYTES",
-                                        "DROPPED", "REFUSED", "HELD",     "WRITTEN",
-                                        "LOST",    "READERS", "MISSED"};
+    static const char *const heads[] = {"SINK",    "CLIENTS",  "ACCEPTED", "BYTES",
+                                        "DROPPED", "REJECTED", "HELD",     "WRITTEN",
+                                        "LOST",    "READERS",  "MISSED"};
     udpai_cli_table table;
     udpai_cli_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
     for (size_t i = 0; i < node->n_sinks; i++) {
@@ -160,7 +160,7 @@ put_node(udpai_strbuf *out,
          size_t n_hidden,
          int64_t now_us)
 {
-    static const char *const heads[] = {"NODE", "VERSION", "RUNS FOR", "SESSIONS"};
+    static const char *const heads[] = {"NODE", "VERSION", "UPTIME", "SESSIONS"};
     udpai_cli_table table;
     udpai_cli_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
     udpai_cli_table_add_text(&table, node->node_id);
@@ -297,8 +297,8 @@ udpai_ctl_put_sources(udpai_strbuf *out,
                       size_t n,
                       int64_t now_us)
 {
-    static const char *const heads[] = {"NAME", "KIND",     "ADDRESS",  "STATE",   "FOR",
-                                        "PEER", "COMPLETE", "RECEIVED", "REFUSED", "LAST ERROR"};
+    static const char *const heads[] = {"NAME", "KIND",   "ADDRESS",  "STATE",    "AGE",
+                                        "PEER", "SYNCED", "RECEIVED", "REJECTED", "LAST ERROR"};
     udpai_cli_table table;
     udpai_strbuf held = {0};
     udpai_cli_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
@@ -455,12 +455,12 @@ udpai_ctl_put_sessions(udpai_strbuf *out,
                        int64_t now_us)
 {
     static const char *const heads[] = {"SESSION",  "PEER", "ADDRESS", "PROTOCOL",
-                                        "AUDIENCE", "FOR",  "SOURCE",  "RECEIVED"};
+                                        "AUDIENCE", "AGE",  "SOURCE",  "RECEIVED"};
     static const char *const subscription_heads[] = {
-        "SESSION",      "TYPE",    "WANTS",      "SENT",    "REMOVED",
-        "ACKNOWLEDGED", "REFUSED", "UNANSWERED", "IN SYNC", "LAST ERROR"};
+        "SESSION",      "TYPE",     "SUBSCRIBED", "SENT",   "REMOVED",
+        "ACKNOWLEDGED", "REJECTED", "UNANSWERED", "SYNCED", "LAST ERROR"};
     static const char *const refused_heads[] = {"SESSION", "TYPE", "NAME",
-                                                "VERSION", "FOR",  "REASON"};
+                                                "VERSION", "AGE",  "REASON"};
     static const char *const unknown_heads[] = {"SESSION", "RECEIPTS"};
 
     const struct {
@@ -471,9 +471,8 @@ udpai_ctl_put_sessions(udpai_strbuf *out,
         {"SESSIONS", heads, UDPAI_ARRAY_LEN(heads), add_session},
         {"SUBSCRIPTIONS", subscription_heads, UDPAI_ARRAY_LEN(subscription_heads),
          add_subscriptions},
-        {"REFUSED", refused_heads, UDPAI_ARRAY_LEN(refused_heads), add_refused},
-        {"RECEIPTS NOBODY WAITS FOR", unknown_heads, UDPAI_ARRAY_LEN(unknown_heads),
-         add_unknown_receipts},
+        {"REJECTED", refused_heads, UDPAI_ARRAY_LEN(refused_heads), add_refused},
+        {"UNKNOWN RECEIPTS", unknown_heads, UDPAI_ARRAY_LEN(unknown_heads), add_unknown_receipts},
     };
 
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(tables); i++) {

@@ -82,7 +82,7 @@ class Views:
                 if line.startswith(CLIENT)]
         if len(rows) != 1:
             return f'{len(rows)} rows'
-        return next((state for word, state in (('no: refused', REFUSED), ('no: ', OPEN),
+        return next((state for word, state in (('no: rejected', REFUSED), ('no: ', OPEN),
                                                (' yes ', SYNCED)) if word in rows[0]), rows[0])
 
     def by_status(self):
@@ -91,7 +91,7 @@ class Views:
         sections = dict(part.split('\n', 1) for part in out.split('\n\n') if '\n' in part)
         sessions = [line.split()[0] for line in sections['SESSIONS'].splitlines()
                     if CLIENT in line.split()]
-        rows = [line for line in sections.get('REFUSED', '').splitlines()
+        rows = [line for line in sections.get('REJECTED', '').splitlines()
                 if line.split()[0] in sessions]
         head, *lines = sections['SUBSCRIPTIONS'].splitlines()
         n_open = [line.split()[head.split().index('UNANSWERED')] for line in lines

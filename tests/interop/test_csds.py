@@ -161,7 +161,7 @@ def ask_by_udpactl(test, node):
                           capture_output=True, text=True, check=True).stdout
     line = next((line for line in said.splitlines() if line.startswith('envoy ')), '')
     interop.check(f'udpactl clients: {" ".join(line.split())[:150]}',
-                  'no: refused' in line and 'ConnectTimeout' in line)
+                  'no: rejected' in line and 'ConnectTimeout' in line)
 
 
 # ---- an endpoint of UDPA ----

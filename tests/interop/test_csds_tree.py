@@ -121,7 +121,7 @@ def by_udpactl(test, top):
     rows = {tuple(line.split()[:2]) for line in said.splitlines()[1:]}
     check(f'udpactl clients --tree:\n{said}',
           rows >= {('envoy', 'edge-0'), ('hand-0', 'edge-0'), ('hand-1', 'edge-1'),
-                   ('hand-top', 'top')} and 'no: refused' in said and 'not to my taste' in said)
+                   ('hand-top', 'top')} and 'no: rejected' in said and 'not to my taste' in said)
 
 
 def levels(test):

@@ -132,7 +132,7 @@ def check_files(test, ctl):
 def check_get(ctl):
     out = ctl('get')
     lines = [line.split() for line in out.splitlines()]
-    check('  heads, and a line for each', lines[0] == ['TYPE', 'NAME', 'VERSION', 'AUTHORITY', 'WAY']
+    check('  heads, and a line for each', lines[0] == ['TYPE', 'NAME', 'VERSION', 'AUTHORITY', 'PATH']
           and [line[1] for line in lines[1:]] == ['com.acme/b', 'local/a', 'local/c', 'local/hello',
                                                   'org.example/c'], out)
     check('  with who answers for it, and the way', lines[1][3:] == ['udpactl', 'node'], out)
@@ -405,13 +405,13 @@ def check_origins(test, address):
     ctl('--node-id', 'other', 'apply', '-f', '-', stdin=greeting('origin', 'of another'))
     out = ctl('get', STRING, 'origin', '--all-origins')
     check('all origins of a name, the best first', re.search(
-        r'publisher:/other +other +\S+ +\d+ +counts +-\n.*source:core +udpactl +\S+ +\d+ +shadowed '
+        r'publisher:/other +other +\S+ +\d+ +effective +-\n.*source:core +udpactl +\S+ +\d+ +shadowed '
         r'+node\n', out), out)
     out = ctl('--node-id', 'other', 'delete', STRING, 'origin')
     check('what was published is deleted, and what is behind it is told', "what node id 'other' had "
           "published is deleted; source:core (authority 'udpactl') provides it still" in out, out)
     out = ctl('get', STRING, '--all-origins')
-    check('what goes reveals the next', re.search(r'source:core .* counts +node\n', out) and
+    check('what goes reveals the next', re.search(r'source:core .* effective +node\n', out) and
           'publisher' not in out, out)
     told = json.loads(ctl('get', STRING, 'origin', '--all-origins', '-o', 'json'))
     check('the same in JSON', told[0]['resource']['contributions'][0]['origin'] == 'source:core')

@@ -55,9 +55,9 @@ def test_looking(test):
     check('a key that is not there is told', "there is no 'nowhere'" in said, said)
     shown = cells(ctl('layers'))
     check('layers has the layers in their order', shown[:5] == [
-        ['LAYER', 'KIND', 'KEYS', 'STATE'], ['static', 'static', '3', 'counts'],
-        ['disk', 'disk', '2', 'counts'], ['override', 'disk', '0', 'not', 'there'],
-        ['admin', 'admin', '0', 'counts']], shown)
+        ['LAYER', 'KIND', 'KEYS', 'STATE'], ['static', 'static', '3', 'effective'],
+        ['disk', 'disk', '2', 'effective'], ['override', 'disk', '0', 'not', 'found'],
+        ['admin', 'admin', '0', 'effective']], shown)
     check('and what each has of each key', shown[5:8] == [
         [], ['KEY', 'static', 'disk', 'admin', 'FINAL'],
         ['health_check.min_interval', '5', '10', '-', '10']], shown)
@@ -71,7 +71,7 @@ def test_looking(test):
     write(srv / 'v1/base/numerator', '1')
     wait_for('the error', lambda: node.runtime()['errors'])
     line = next(row for row in ctl('layers').splitlines() if row.startswith('disk'))
-    check('a layer that is left out has a reason', 'left out: ' in line and 'numerator' in line,
+    check('a layer that is ignored has a reason', 'ignored: ' in line and 'numerator' in line,
           line)
     (srv / 'v1/base/numerator').unlink()
     wait_for('the end of the error', lambda: not node.runtime()['errors'])

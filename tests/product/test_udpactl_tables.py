@@ -136,7 +136,7 @@ def check_order(test, ctl):
         ctl('get', STRING, '-o', 'json'))} == set(whole))
     for arguments, words in (
             (['get', STRING, '--sort-by', 'versoin'],
-             "no such column among TYPE, NAME, VERSION, AUTHORITY, WAY; did you mean 'VERSION'?"),
+             "no such column among TYPE, NAME, VERSION, AUTHORITY, PATH; did you mean 'VERSION'?"),
             (['get', '--sort-by', 'name:up'], 'COLUMN:asc, or COLUMN:desc'),
             (['get', '--sort-by', '-'], 'name a column'),
             (['get', '--sort-by', 'name', '-o', 'json'], '--sort-by is of tables'),

@@ -362,7 +362,7 @@ the_table_tells_who_has_not(void **state)
                 "cluster local/a: 1 of 2 have version 1 (1 are other nodes, which were sent "
                 "it: ask them)\n"
                 "\n"
-                "RESOURCE          SESSION   PEER   ADDRESS   PROTOCOL    STATE       FOR"
+                "RESOURCE          SESSION   PEER   ADDRESS   PROTOCOL    STATE       AGE"
                 "         REASON\n"
                 "cluster local/a   7         core   -         xds-delta   is a node   1 min 5 s"
                 "   -\n");
@@ -370,14 +370,14 @@ the_table_tells_who_has_not(void **state)
     expect_text(false,
                 "cluster local/a: 0 of 1 have version 1\n"
                 "\n"
-                "RESOURCE          SESSION   PEER   ADDRESS   PROTOCOL    STATE     FOR"
+                "RESOURCE          SESSION   PEER   ADDRESS   PROTOCOL    STATE      AGE"
                 "         REASON\n"
-                "cluster local/a   7         edge   -         xds-delta   refused   1 min 5 s"
+                "cluster local/a   7         edge   -         xds-delta   rejected   1 min 5 s"
                 "   bad \"thing\"\n");
     TAKE(0, .version = "1", .sessions = {{"two", S(ACKNOWLEDGED)}});
     expect_text(false, "cluster local/a: 1 of 1 have version 1\n"
                        "\n"
-                       "RESOURCE          SESSION   PEER   ADDRESS   PROTOCOL   STATE      FOR   "
+                       "RESOURCE          SESSION   PEER   ADDRESS   PROTOCOL   STATE      AGE   "
                        "REASON\n"
                        "cluster local/a   -         edge   -         -          has left   -     "
                        "its stream has ended before it had acknowledged it\n");

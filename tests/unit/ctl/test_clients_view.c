@@ -85,11 +85,11 @@ streams_of_one_client_are_one_row(void **state)
     };
     expect(
         resources, UDPAI_ARRAY_LEN(resources),
-        "CLIENT     ADDRESS   PROTOCOL    FOR   TYPES               SENT   SYNCED        LAST "
-        "REFUSAL\n"
-        "envoy-2    -         xds-sotw    -     cluster, listener      6   no: refused   5 s ago: "
+        "CLIENT     ADDRESS   PROTOCOL    AGE   TYPES               SENT   SYNCED         LAST "
+        "NACK\n"
+        "envoy-2    -         xds-sotw    -     cluster, listener      6   no: rejected   5 s ago: "
         "no filter\n"
-        "envoy-10   -         xds-delta   -     cluster                3   yes           -\n");
+        "envoy-10   -         xds-delta   -     cluster                3   yes            -\n");
 }
 
 static void
@@ -98,7 +98,7 @@ what_came_with_a_refusal_is_in_doubt(void **state)
     (void)state;
     udpa_resource *resources[] = {session("xds-delta", "envoy-2", TEST_CDS, "in doubt")};
     expect(resources, UDPAI_ARRAY_LEN(resources),
-           "CLIENT    ADDRESS   PROTOCOL    FOR   TYPES     SENT   SYNCED         LAST REFUSAL\n"
+           "CLIENT    ADDRESS   PROTOCOL    AGE   TYPES     SENT   SYNCED         LAST NACK\n"
            "envoy-2   -         xds-delta   -     cluster      3   no: in doubt   5 s ago: in "
            "doubt\n");
 }
@@ -202,10 +202,10 @@ clients_of_all_nodes_are_rows(void **state)
     udpai_strbuf out = {0};
     udpai_ctl_put_client_tree(&out, &plain, resources, UDPAI_ARRAY_LEN(resources), NOW_US);
     assert_str(udpai_strbuf_view(&out),
-               "CLIENT   NODE   ADDRESS   PROTOCOL    FOR   RESOURCES   SYNCED          LAST "
-               "REFUSAL\n"
-               "one      edge   -         xds-delta   -             3   yes             -\n"
-               "two      top    -         xds-delta   -             3   no: refused 1   5 s ago: "
+               "CLIENT   NODE   ADDRESS   PROTOCOL    AGE   RESOURCES   SYNCED           LAST "
+               "NACK\n"
+               "one      edge   -         xds-delta   -             3   yes              -\n"
+               "two      top    -         xds-delta   -             3   no: rejected 1   5 s ago: "
                "no filter\n");
     udpai_strbuf_done(&out);
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(resources); i++)

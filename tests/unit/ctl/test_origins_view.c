@@ -75,12 +75,12 @@ each_says_what_it_is_worth(void **state)
     assert_true(udpai_ctl_has_origins(resource));
     expect(resource,
            "TYPE      NAME         ORIGIN         AUTHORITY   VERSION   GENERATION   STATE        "
-           "WAY\n"
-           "cluster   com.acme/a   path:/etc      acme        v                  7   counts       "
+           "PATH\n"
+           "cluster   com.acme/a   path:/etc      acme        v                  7   effective    "
            "-\n"
            "cluster   com.acme/a   publisher:/p   acme        v                  7   shadowed     "
            "-\n"
-           "cluster   com.acme/a   source:a       acme        v                  7   not in use   "
+           "cluster   com.acme/a   source:a       acme        v                  7   not active   "
            "core > mid\n"
            "cluster   com.acme/a   source:b       acme        v                  7   outdated     "
            "-\n");

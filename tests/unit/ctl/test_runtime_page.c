@@ -52,10 +52,10 @@ layers_are_listed(void **state)
     assert_ok(udpai_ctl_runtime_read(&runtime, UDPAI_STR(PAGE), NULL));
     udpai_ctl_runtime_put_layers(&runtime, &plain, &out);
     assert_str(udpai_strbuf_view(&out), "LAYER   KIND     KEYS   STATE\n"
-                                        "base    static      2   counts\n"
-                                        "disk    disk        0   left out: a?loop\n"
-                                        "gone    disk        0   not there\n"
-                                        "admin   admin       1   counts\n"
+                                        "base    static      2   effective\n"
+                                        "disk    disk        0   ignored: a?loop\n"
+                                        "gone    disk        0   not found\n"
+                                        "admin   admin       1   effective\n"
                                         "\n"
                                         "KEY   base   admin   FINAL\n"
                                         "a.b   1      2       2\n"

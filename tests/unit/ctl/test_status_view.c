@@ -110,11 +110,11 @@ test_node(void **state)
     node.types = types;
     node.n_types = 2;
     expect(put_nodes, packed(STATUS "NodeStatus", &node.base),
-           "NODE     VERSION   RUNS FOR    SESSIONS\n"
+           "NODE     VERSION   UPTIME      SESSIONS\n"
            "edge-1   0.1.0     1 min 5 s          2\n"
            "\n"
            "RESOURCES\n"
-           "TYPE       RESOURCES   WAITS FOR\n"
+           "TYPE       RESOURCES   PENDING\n"
            "cluster            7   core, cloud\n"
            "(others)           0   core\n");
 }
@@ -127,10 +127,10 @@ test_hidden_sessions_are_not_counted(void **state)
     node.node_id = (char *)(uintptr_t) "n";
     node.n_sessions = 2;
     expect(put_nodes_with_one_hidden, packed(STATUS "NodeStatus", &node.base),
-           "NODE   VERSION   RUNS FOR   SESSIONS\nn      -         -                 1\n");
+           "NODE   VERSION   UPTIME   SESSIONS\nn      -         -               1\n");
     node.n_sessions = 0; /* described before */
     expect(put_nodes_with_one_hidden, packed(STATUS "NodeStatus", &node.base),
-           "NODE   VERSION   RUNS FOR   SESSIONS\nn      -         -                 0\n");
+           "NODE   VERSION   UPTIME   SESSIONS\nn      -         -               0\n");
 }
 
 static void
@@ -159,13 +159,13 @@ test_sinks(void **state)
     sink.n_forwarded = 13;
     sink.n_not_forwarded = 14;
     expect(put_nodes, packed(STATUS "NodeStatus", &node.base),
-           "NODE     VERSION   RUNS FOR   SESSIONS\n"
-           "edge-1   0.1.0     -                 0\n"
+           "NODE     VERSION   UPTIME   SESSIONS\n"
+           "edge-1   0.1.0     -               0\n"
            "\n"
            "SINKS\n"
-           "SINK         CLIENTS   ACCEPTED   BYTES   DROPPED   REFUSED   HELD   WRITTEN   LOST   "
+           "SINK         CLIENTS   ACCEPTED   BYTES   DROPPED   REJECTED   HELD   WRITTEN   LOST   "
            "READERS   MISSED\n"
-           "access-log         2         30    4000         5         6      7         8      9   "
+           "access-log         2         30    4000         5          6      7         8      9   "
            "     10       11\n"
            "\n"
            "FORWARDED\n"
@@ -189,9 +189,9 @@ test_source(void **state)
     source.n_refused = 3;
     expect(udpai_ctl_put_sources, packed(STATUS "SourceStatus", &source.base),
            "SOURCES\n"
-           "NAME   KIND   ADDRESS           STATE     FOR   PEER   COMPLETE   RECEIVED   REFUSED   "
+           "NAME   KIND   ADDRESS           STATE     AGE   PEER   SYNCED   RECEIVED   REJECTED   "
            "LAST ERROR\n"
-           "core   rest   core.test:18000   waiting   -     -      0 of 1            0         3   "
+           "core   rest   core.test:18000   waiting   -     -      0 of 1          0          3   "
            "Connection?refused\n");
 }
 
@@ -235,17 +235,17 @@ test_session(void **state)
     session.n_subscriptions = 1;
     expect(udpai_ctl_put_sessions, packed(STATUS "SessionStatus", &session.base),
            "SESSIONS\n"
-           "SESSION   PEER      ADDRESS   PROTOCOL    AUDIENCE   FOR   SOURCE   RECEIVED\n"
+           "SESSION   PEER      ADDRESS   PROTOCOL    AUDIENCE   AGE   SOURCE   RECEIVED\n"
            "4         envoy-7   -         xds-delta   shops      -     -               0\n"
            "\n"
            "SUBSCRIPTIONS\n"
-           "SESSION   TYPE       WANTS     SENT   REMOVED   ACKNOWLEDGED   REFUSED   "
-           "UNANSWERED        IN SYNC   LAST ERROR\n"
-           "4         listener   2 names      5         0              0         1   "
-           "2 for 1 min 5 s   no        no filter\n"
+           "SESSION   TYPE       SUBSCRIBED   SENT   REMOVED   ACKNOWLEDGED   REJECTED   "
+           "UNANSWERED        SYNCED   LAST ERROR\n"
+           "4         listener   2 names         5         0              0          1   "
+           "2 for 1 min 5 s   no       no filter\n"
            "\n"
-           "REFUSED\n"
-           "SESSION   TYPE       NAME         VERSION   FOR   REASON\n"
+           "REJECTED\n"
+           "SESSION   TYPE       NAME         VERSION   AGE   REASON\n"
            "4         listener   com.acme/l   v2        5 s   no filter\n");
 }
 
@@ -259,10 +259,10 @@ test_unknown_receipts(void **state)
     session.n_unknown_receipts = 12;
     expect(udpai_ctl_put_sessions, packed(STATUS "SessionStatus", &session.base),
            "SESSIONS\n"
-           "SESSION   PEER   ADDRESS   PROTOCOL   AUDIENCE   FOR   SOURCE   RECEIVED\n"
+           "SESSION   PEER   ADDRESS   PROTOCOL   AUDIENCE   AGE   SOURCE   RECEIVED\n"
            "4         -      -         udpa       -          -     -               0\n"
            "\n"
-           "RECEIPTS NOBODY WAITS FOR\n"
+           "UNKNOWN RECEIPTS\n"
            "SESSION   RECEIPTS\n"
            "4               12\n");
 }
