@@ -327,7 +327,7 @@ put_version(udpai_source *source, struct version *version)
     } else {
         move(source, UDPAI_TAKE(version->target));
     }
-    udpai_log(UDPA_LOG_INFO, "federation", "source %.*s: address %.*s, by the resource %.*s",
+    udpai_log(UDPA_LOG_INFO, "federation", "source %.*s: address %.*s, by resource '%.*s'",
               UDPAI_SHOWN(version->config->name), UDPAI_SHOWN(version->config->address),
               UDPAI_SHOWN(udpai_source_by(source)));
 }

@@ -91,12 +91,13 @@ udpai_held_tell(udpai_source *source, udpai_str type_url)
     udpai_str configured = source->template ? udpai_bytes_view(source->template->name) : own;
     udpai_strbuf names = {0};
     put_names(&names, source->owner->context, source->origin, type_url);
-    udpai_log(UDPA_LOG_WARNING, "federation",
-              "source %.*s: held %zu resources of %.*s that it does not name any more and has not "
-              "removed: %s. They are served as before until it names them again. If they are meant "
-              "to be removed: udpactl sources accept %.*s. They are: %s",
-              UDPAI_SHOWN(own), n, UDPAI_SHOWN(type_url), why, UDPAI_SHOWN(configured),
-              names.data ? names.data : "");
+    udpai_log(
+        UDPA_LOG_WARNING, "federation",
+        "source %.*s: held %zu resources of type %.*s that it does not name any more and has not "
+        "removed: %s. They are served as before until it names them again. If they are meant "
+        "to be removed: udpactl sources accept %.*s. They are: %s",
+        UDPAI_SHOWN(own), n, UDPAI_SHOWN(type_url), why, UDPAI_SHOWN(configured),
+        names.data ? names.data : "");
     udpai_strbuf_done(&names);
     return true;
 }
@@ -133,7 +134,8 @@ describe(void *userdata, udpai_str type_url, size_t n)
     udpai_strbuf text = {0};
     udpai_strbuf_printf(
         &text,
-        "directory %.*s: held %zu resources of %.*s that it does not have any more: more at once "
+        "directory %.*s: held %zu resources of type %.*s that it does not have any more: more at "
+        "once "
         "than max_withdrawal allows. They are served as before until it has them again. If they "
         "are meant to be removed: udpactl sources accept %.*s. They are: ",
         UDPAI_SHOWN(told->root), n, UDPAI_SHOWN(type_url), UDPAI_SHOWN(told->root));

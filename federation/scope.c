@@ -41,7 +41,7 @@ on_sync_timeout(udpai_timer *timer)
         return;
     scope->is_hung = true;
     udpai_log(UDPA_LOG_WARNING, "federation",
-              "source %.*s: not synchronized: connected, but has not sent all it has of %.*s "
+              "source %.*s: not synchronized: connected, but has not sent all it has of type %.*s "
               "within %llu ms: failing over to the next source until it has",
               (int)udpa_bytes_size(source->name), (const char *)udpa_bytes_data(source->name),
               (int)udpa_bytes_size(scope->type), (const char *)udpa_bytes_data(scope->type),

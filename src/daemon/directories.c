@@ -32,8 +32,8 @@ on_changed(void *userdata, const udpai_directory *directory)
     bounded.max_withdrawal = self->plan->max_withdrawal;
     if (udpai_node_set_files(udpai_endpoint_node(self->all->env.endpoint), &bounded, &error) !=
         UDPA_OK)
-        udpai_log(UDPA_LOG_ERROR, "file", "%.*s: rejected in part: %s", (int)directory->root.len,
-                  directory->root.data, udpa_error_message(error));
+        udpai_log(UDPA_LOG_ERROR, "file", "directory %.*s: rejected in part: %s",
+                  (int)directory->root.len, directory->root.data, udpa_error_message(error));
     udpai_endpoint_touch(self->all->env.endpoint);
 }
 

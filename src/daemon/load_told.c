@@ -35,10 +35,9 @@ read_record(void *userdata, udpai_str record)
     udpa_err err = upstream ? udpai_lrs_upstream_restore(upstream, record) : UDPA_OK;
     if (err == UDPA_OK || err == UDPA_ERR_NOMEM)
         return err;
-    udpai_log(
-        UDPA_LOG_WARNING, "load",
-        "source '%.*s': load is reported from now on: what was reported before cannot be read",
-        UDPAI_SHOWN(source));
+    udpai_log(UDPA_LOG_WARNING, "load",
+              "source %.*s: load is reported from now on: what was reported before cannot be read",
+              UDPAI_SHOWN(source));
     return UDPA_OK;
 }
 

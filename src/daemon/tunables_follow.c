@@ -170,7 +170,8 @@ follow(udpai_tunables_follower *self, udpai_runtime_snapshot *snapshot)
 {
     udpai_tunables to, before = self->now;
     if (read_all(self, snapshot, &to) != UDPA_OK) {
-        udpai_log(UDPA_LOG_ERROR, LOG, "what the node goes by stays as it was: out of memory");
+        udpai_log(UDPA_LOG_ERROR, LOG,
+                  "the effective runtime values stay as they were: out of memory");
         return;
     }
     use(self, &to);
@@ -188,7 +189,7 @@ tell_workers(const udpai_tunables_follower *self, const udpai_runtime_snapshot *
         return;
     udpai_tunables_encode(snapshot, &bytes);
     if (udpai_strbuf_failed(&bytes))
-        udpai_log(UDPA_LOG_ERROR, LOG, "workers are not told of a change: out of memory");
+        udpai_log(UDPA_LOG_ERROR, LOG, "workers are not notified of a change: out of memory");
     else
         udpai_workers_switch(self->env.workers, udpai_strbuf_view(&bytes));
     udpai_strbuf_done(&bytes);

@@ -101,7 +101,7 @@ report(udpai_client_registry *self, udpa_resource *resource)
     if (udpai_node_report_own(self->options.node, resource, &error) == UDPA_OK)
         return true;
     if (udpai_log_allow(&self->log, now_ms(self), &n_suppressed))
-        udpai_log(UDPA_LOG_WARNING, LOG, "others are not told of a client: %s (%u more not shown)",
+        udpai_log(UDPA_LOG_WARNING, LOG, "a client is not reported: %s (%u more not shown)",
                   udpa_error_message(error), n_suppressed);
     return false;
 }

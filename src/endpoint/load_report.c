@@ -229,7 +229,7 @@ take(void *userdata, udpai_str cluster, udpa_bytes *load)
     if (err != UDPA_OK &&
         udpai_log_allow(&reporting->failures, udpai_monotonic_ms(), &n_suppressed))
         udpai_log(UDPA_LOG_WARNING, "report",
-                  "the load of '%.*s' is not reported: %s (%u more not shown)",
+                  "the load of cluster '%.*s' is not reported: %s (%u more not shown)",
                   UDPAI_SHOWN(cluster), udpa_error_message(error), n_suppressed);
     return err == UDPA_OK;
 }

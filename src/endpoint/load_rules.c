@@ -34,7 +34,7 @@ on_update(void *userdata, udpai_local_update *update)
         udpa_error *error = NULL;
         if (take(self, change, &error) == UDPA_OK)
             continue;
-        udpai_log(UDPA_LOG_WARNING, "load", "ignored '%s': %s",
+        udpai_log(UDPA_LOG_WARNING, "load", "ignored resource '%s': %s",
                   udpa_resource_name(change->resource),
                   error ? udpa_error_message(error) : "out of memory");
         udpai_local_update_refuse(update, i, error);

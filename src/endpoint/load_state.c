@@ -69,7 +69,7 @@ static void
 tell_damaged(udpai_str cluster, const udpa_error *error)
 {
     udpai_log(UDPA_LOG_WARNING, "load",
-              "the aggregate of '%.*s' begins anew: what was kept of it cannot be read: %s",
+              "the aggregate of cluster '%.*s' begins anew: what was kept of it cannot be read: %s",
               UDPAI_SHOWN(cluster), error ? udpa_error_message(error) : "it is damaged");
 }
 

@@ -66,7 +66,7 @@ fail(server *one, const udpa_error *error)
     one->n_failures++;
     if (udpai_log_allow(&self->log, wheel->now_ms, &n_suppressed))
         udpai_log(UDPA_LOG_WARNING, "load",
-                  "source '%.*s': load cannot be reported: %s (%u more not shown)",
+                  "source %.*s: load cannot be reported: %s (%u more not shown)",
                   UDPAI_SHOWN(one->config.source),
                   error ? udpa_error_message(error) : "it has ended the stream", n_suppressed);
     udpai_timer_set(wheel, &one->retry, wheel->now_ms + wait_ms(one, error));

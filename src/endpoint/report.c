@@ -124,7 +124,7 @@ on_renewal(udpai_timer *timer)
     udpa_error *error = NULL;
     if (udpai_node_report_own(udpai_endpoint_node(report->endpoint), report->resource, &error) !=
         UDPA_OK)
-        udpai_log(UDPA_LOG_DEBUG, "report", "'%s' is not renewed: %s",
+        udpai_log(UDPA_LOG_DEBUG, "report", "resource '%s' is not renewed: %s",
                   udpa_resource_name(report->resource), udpa_error_message(error));
     udpa_error_unref(error);
     set_renewal(report);

@@ -160,7 +160,7 @@ update(udpai_states *states, udpai_state *state)
     else if (report(states, state, &error) != UDPA_OK &&
              udpai_log_allow(&states->failures, udpai_monotonic_ms(), &n_suppressed))
         udpai_log(UDPA_LOG_WARNING, "report",
-                  "the state of '%.*s' is not reported: %s (%u more not shown)",
+                  "the state of resource '%.*s' is not reported: %s (%u more not shown)",
                   UDPAI_SHOWN(state->name), udpa_error_message(error), n_suppressed);
 }
 

@@ -160,11 +160,12 @@ tell_dropped(udpai_topic *topic, udpai_topic_client *client)
     if (!udpai_log_allow(&topic->log, topic->wheel->now_ms, &n_suppressed))
         return;
     udpai_str name = udpai_bytes_view(client->name);
-    udpai_log(UDPA_LOG_WARNING, LOG,
-              "%s: '%.*s' streams more than can be kept: %llu of its messages were dropped so far "
-              "(%u more such lines left out)",
-              udpai_event_facts_of(topic->kind)->word, UDPAI_SHOWN(name),
-              (unsigned long long)client->n_dropped, n_suppressed);
+    udpai_log(
+        UDPA_LOG_WARNING, LOG,
+        "%s: client '%.*s' streams more than can be kept: %llu of its messages were dropped so far "
+        "(%u more not shown)",
+        udpai_event_facts_of(topic->kind)->word, UDPAI_SHOWN(name),
+        (unsigned long long)client->n_dropped, n_suppressed);
 }
 
 static void

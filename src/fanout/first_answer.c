@@ -44,7 +44,7 @@ log_wait(udpai_subscription *subscription, const udpai_unsettled *missing)
         return;
     subscription->is_wait_logged = true;
     udpai_log(UDPA_LOG_WARNING, "fanout",
-              "a client has waited 5 s for all of %.*s: source '%.*s' is %.*s", (int)type.len,
+              "a client has waited 5 s for all of type %.*s: source %.*s is %.*s", (int)type.len,
               type.data, (int)missing->source.len, missing->source.data, (int)missing->why.len,
               missing->why.data);
 }

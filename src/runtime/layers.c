@@ -173,9 +173,9 @@ log_change(const slot *now, const udpa_error *before)
                    strcmp(udpa_error_message(now->error), udpa_error_message(before)) == 0;
     if (now->error && !is_same)
         udpai_log(UDPA_LOG_WARNING, COMPONENT, "layer %s %s: %s", now->name,
-                  now->layer ? "stays as it was" : "is left out", udpa_error_message(now->error));
+                  now->layer ? "stays as it was" : "is ignored", udpa_error_message(now->error));
     else if (!now->error && before)
-        udpai_log(UDPA_LOG_INFO, COMPONENT, "layer %s is mended", now->name);
+        udpai_log(UDPA_LOG_INFO, COMPONENT, "layer %s is fixed", now->name);
 }
 
 /* Only if it was not so before, too. */

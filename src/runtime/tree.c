@@ -92,7 +92,7 @@ log_mended(const udpai_runtime_tree *self,
         udpai_log(UDPA_LOG_INFO, COMPONENT, "%s: can be read again", self->root);
     for (size_t i = 0; before && i < before->layers.n; i++)
         if (before->layers.items[i].error && !is_in_error(now, before->layers.items[i].name))
-            udpai_log(UDPA_LOG_INFO, COMPONENT, "%s: the layer %s is reloaded, no errors found",
+            udpai_log(UDPA_LOG_INFO, COMPONENT, "%s: layer %s is reloaded, no errors found",
                       self->root, before->layers.items[i].name);
 }
 

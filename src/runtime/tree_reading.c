@@ -190,8 +190,8 @@ read_layer(const reader *self, udpai_runtime_tree_layer *to)
     }
     if (!err)
         return UDPA_OK;
-    (void)udpai_fail_because(&to->error, err, error, "%s: the layer %s%s", self->rules->root,
-                             to->name, to->resource ? " stays as it was" : " is left out");
+    (void)udpai_fail_because(&to->error, err, error, "%s: layer %s%s", self->rules->root, to->name,
+                             to->resource ? " stays as it was" : " is ignored");
     return UDPA_OK;
 }
 

@@ -89,7 +89,7 @@ put_left_out(char *room, size_t size, unsigned n, const char *about)
 {
     room[0] = '\0';
     if (n)
-        snprintf(room, size, " (%u more line%s about %s left out)", n, n == 1 ? "" : "s", about);
+        snprintf(room, size, " (%u more about %s not shown)", n, about);
 }
 
 static void

@@ -115,8 +115,7 @@ log_outcome(struct engine *engine, size_t n_failed, const udpa_error *error)
         return;
     if (n_failed)
         udpai_log(UDPA_LOG_ERROR, UDPAI_SQLITE_LOG,
-                  "%zu change(s) are not kept and would be lost by a restart: %s (%u such lines "
-                  "left out)",
+                  "%zu changes are not kept and would be lost by a restart: %s (%u more not shown)",
                   n_failed, error ? udpa_error_message(error) : udpa_err_text(UDPA_ERR_NOMEM),
                   n_suppressed);
     else

@@ -126,11 +126,12 @@ skip(struct loader *loader, const udpai_seal_place *place, udpa_err err, const u
     }
     if (++loader->stats->n_damaged > SHOWN_MAX)
         return;
-    udpai_log(UDPA_LOG_ERROR, UDPAI_SQLITE_LOG,
-              "%s: skipped '%.*s' (%.*s) from '%.*s': %s; it comes again from its origin",
-              loader->db->path, (int)place->name.len, place->name.data, (int)place->type_url.len,
-              place->type_url.data, (int)place->origin.len, place->origin.data,
-              udpa_error_message(error));
+    udpai_log(
+        UDPA_LOG_ERROR, UDPAI_SQLITE_LOG,
+        "%s: skipped resource '%.*s' of type %.*s from %.*s: %s; it comes again from its origin",
+        loader->db->path, (int)place->name.len, place->name.data, (int)place->type_url.len,
+        place->type_url.data, (int)place->origin.len, place->origin.data,
+        udpa_error_message(error));
 }
 
 static udpa_err
@@ -281,7 +282,7 @@ log_skipped(const struct loader *loader)
                   loader->db->path, (unsigned long long)stats->n_damaged);
     if (stats->n_unreadable)
         udpai_log(UDPA_LOG_WARNING, UDPAI_SQLITE_LOG,
-                  "%s: skipped %llu secret(s): %s; give the key that encrypted them, or wait until "
+                  "%s: skipped %llu secrets: %s; give the key that encrypted them, or wait until "
                   "their origins send them again",
                   loader->db->path, (unsigned long long)stats->n_unreadable,
                   loader->db->sealer.has_key ? "another key encrypted them"

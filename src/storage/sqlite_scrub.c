@@ -116,7 +116,7 @@ udpai_sqlite_scrub(udpai_sqlite_db *db, udpa_error **ret_error)
     if (err != UDPA_OK || (!n_plain && !pending))
         return err;
     udpai_log(UDPA_LOG_WARNING, UDPAI_SQLITE_LOG,
-              "%s: %lld resource(s) of types that are secret now were kept in plain text: %s",
+              "%s: %lld resources of types that are secret now were kept in plain text: %s",
               db->path, (long long)n_plain,
               db->sealer.has_key ? "they are encrypted" : "there is no key, so they are deleted");
     err = seal_or_delete(db, ret_error);

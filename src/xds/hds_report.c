@@ -82,7 +82,7 @@ warn_unnameable(udpai_hds *hds, const udpa_error *why)
     unsigned n_suppressed;
     if (udpai_log_allow(&hds->service->bad_answers, now_ms(hds), &n_suppressed))
         udpai_log(UDPA_LOG_WARNING, "hds",
-                  "health reported by %.*s is not forwarded: %s (%u more not shown)",
+                  "health reported by client '%.*s' is not forwarded: %s (%u more not shown)",
                   UDPAI_SHOWN(id_of(hds)), udpa_error_message(why), n_suppressed);
 }
 
@@ -198,7 +198,7 @@ udpai_hds_judged(udpai_hds *hds, const udpai_publication *publication)
         hds->last_error = udpa_error_ref((udpa_error *)(uintptr_t)error);
         if (udpai_log_allow(&hds->service->refused, now_ms(hds), &n_suppressed))
             udpai_log(UDPA_LOG_WARNING, "hds",
-                      "rejected health reported by %.*s: %s (%u more not shown)",
+                      "rejected health reported by client '%.*s': %s (%u more not shown)",
                       UDPAI_SHOWN(id_of(hds)), udpa_error_message(error), n_suppressed);
     }
     udpa_error *failure = NULL;
@@ -216,11 +216,12 @@ note_bad(udpai_hds *hds, const udpai_health_taken *taken)
     if (taken->n_unasked == 0 ||
         !udpai_log_allow(&hds->service->bad_answers, now_ms(hds), &n_suppressed))
         return;
-    udpai_log(UDPA_LOG_WARNING, "hds",
-              "ignored health reported by %.*s of %zu endpoints that it was not asked to check, "
-              "such as %.*s port %u of cluster '%.*s' (%u more not shown)",
-              UDPAI_SHOWN(id_of(hds)), taken->n_unasked, UDPAI_SHOWN(taken->address), taken->port,
-              UDPAI_SHOWN(taken->cluster), n_suppressed);
+    udpai_log(
+        UDPA_LOG_WARNING, "hds",
+        "ignored health reported by client '%.*s' of %zu endpoints that it was not asked to check, "
+        "such as %.*s port %u of cluster '%.*s' (%u more not shown)",
+        UDPAI_SHOWN(id_of(hds)), taken->n_unasked, UDPAI_SHOWN(taken->address), taken->port,
+        UDPAI_SHOWN(taken->cluster), n_suppressed);
 }
 
 /* Before anything was asked, nothing can be answered. */

@@ -78,9 +78,10 @@ note_refused(udpai_lrs *lrs, udpai_str what, const udpa_error *why)
     lrs->last_error = udpa_error_new(udpa_error_code(why), NULL, "cluster '%.*s': %s",
                                      UDPAI_SHOWN(what), udpa_error_message(why));
     if (udpai_log_allow(&lrs->service->refused, now_ms(lrs), &n_suppressed))
-        udpai_log(UDPA_LOG_WARNING, "lrs",
-                  "rejected load reported by '%.*s' of cluster '%.*s': %s (%u more not shown)",
-                  UDPAI_SHOWN(id), UDPAI_SHOWN(what), udpa_error_message(why), n_suppressed);
+        udpai_log(
+            UDPA_LOG_WARNING, "lrs",
+            "rejected load reported by client '%.*s' of cluster '%.*s': %s (%u more not shown)",
+            UDPAI_SHOWN(id), UDPAI_SHOWN(what), udpa_error_message(why), n_suppressed);
 }
 
 /* ---- names ---- */

@@ -72,7 +72,7 @@ def checks(test):
         wait_for_status(verdicts, 'local/own/checker', upstream.port, [HEALTHY])
         wait_for('what is not checked any more is said no more',
                  lambda: set(verdicts()) == {'local/own/checker'})
-        node.wait_for_log("health checks 'local/checker' for checker: some are left out")
+        node.wait_for_log("health checks 'local/checker' for client 'checker': some are left out")
         peer.remove(SPECIFIER, ['checker'])
         wait_for_status(verdicts, 'local/backend/checker', upstream.port, [HEALTHY])
         wait_for('the default counts again',

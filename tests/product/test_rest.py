@@ -431,7 +431,7 @@ def test_connections_of_one(test):
     greedy = [connect_from('127.0.0.2', rest.ports[0]) for _ in range(60)]
     answered = [is_answered(stream) for stream in greedy]
     check('one address has half of all connections', answered == [True] * 20 + [False] * 40, answered)
-    rest.process.wait_for_log('a connection was refused: address 127.0.0.2 has 20 connections open')
+    rest.process.wait_for_log('rejected a connection: address 127.0.0.2 has 20 connections open')
     check('and another one is served', rest.is_well())
     context = ssl.create_default_context(cafile=ca)
     context.load_cert_chain(edge, edge_key)

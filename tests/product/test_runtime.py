@@ -113,7 +113,7 @@ def test_layers(test):
     check('a layer in error is left out whole', node.runtime()['layers'] ==
           ['static', 'override', 'admin'] and 'numerator' in node.runtime()['errors']['disk'],
           node.runtime())
-    check('and named in the log', 'layer disk is left out' in node.process.text())
+    check('and named in the log', 'layer disk is ignored' in node.process.text())
     (srv / 'v2/base/numerator').unlink()
     wait_for('the end of the error', lambda: not node.runtime()['errors'])
     check('it was counted', node.statistics()['runtime.load_error'] >= 1, node.statistics())
@@ -173,12 +173,12 @@ def test_administrator(node):
 
 def break_layer(srv, node):
     """Breaks the layer on disk and mends it; how many lines of the log tell of that."""
-    before = node.process.text().count('layer disk is left out')
+    before = node.process.text().count('layer disk is ignored')
     write(srv / 'v2/base/numerator', '1')
     wait_for('the error', lambda: 'disk' in node.runtime()['errors'])
     (srv / 'v2/base/numerator').unlink()
     wait_for('the end of the error', lambda: not node.runtime()['errors'])
-    return node.process.text().count('layer disk is left out') - before
+    return node.process.text().count('layer disk is ignored') - before
 
 
 def test_log_level(test, node):

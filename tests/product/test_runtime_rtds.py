@@ -76,7 +76,7 @@ def follow_changes(node, change):
     change({'x': 'four'})
     wait_for('the end of the error', lambda: node.value('x') == 'four')
     check('it is mended', not node.runtime()['errors'] and
-          'layer rtds is mended' in node.process.text(), node.runtime())
+          'layer rtds is fixed' in node.process.text(), node.runtime())
 
     change(None)
     wait_for('the removal', lambda: node.value('x') == 'static')

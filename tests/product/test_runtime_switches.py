@@ -226,12 +226,12 @@ def test_log(test):
         {'name': 'admin', 'admin_layer': {}}]}})
 
     def is_told():
-        before = peer.count('layer disk is left out')
+        before = peer.count('layer disk is ignored')
         write(srv / 'v1/base/numerator', '1')
         wait_for('the error', lambda: peer.node.runtime()['errors'])
         (srv / 'v1/base/numerator').unlink()
         wait_for('the end of the error', lambda: not peer.node.runtime()['errors'])
-        return peer.count('layer disk is left out') > before
+        return peer.count('layer disk is ignored') > before
     check('a warning is logged', is_told())
     peer.set(udpa__log__levels__runtime='error')
     check('but not of a component at the level error', not is_told())

@@ -102,8 +102,7 @@ tell(udpai_event_writer *self, size_t n_failed)
     bool has_changed = to->has_failed != (n_failed > 0);
     to->has_failed = n_failed > 0;
     if (n_failed && udpai_log_allow(&to->log, udpai_monotonic_ms(), &n_suppressed))
-        udpai_log(UDPA_LOG_ERROR, LOG, "%zu lines are lost: %s (%u more such lines left out)",
-                  n_failed,
+        udpai_log(UDPA_LOG_ERROR, LOG, "%zu lines are lost: %s (%u more not shown)", n_failed,
                   self->error ? udpa_error_message(self->error) : udpa_err_text(UDPA_ERR_NOMEM),
                   n_suppressed);
     else if (!n_failed && has_changed)

@@ -245,7 +245,7 @@ refuse(udpai_stream *stream, udpa_error *error)
     if (udpai_log_allow(&thread->too_large_log, thread->wheel.now_ms, &n_suppressed))
         udpai_log(UDPA_LOG_WARNING, UDPAI_LOG_GRPC,
                   "a stream of %.*s is ended: %s (%u more not shown)", (int)peer.len, peer.data,
-                  error ? udpa_error_message(error) : "without memory", n_suppressed);
+                  error ? udpa_error_message(error) : "out of memory", n_suppressed);
     end_with(stream, error);
 }
 

@@ -448,8 +448,7 @@ on_grpc_log(gpr_log_func_args *line)
         pthread_mutex_unlock(&mutex);
     }
     if (n_left_out)
-        udpai_log(level, UDPAI_LOG_GRPC, "%s (%u lines like this were left out)", line->message,
-                  n_left_out);
+        udpai_log(level, UDPAI_LOG_GRPC, "%s (%u more not shown)", line->message, n_left_out);
     else
         udpai_log(level, UDPAI_LOG_GRPC, "%s", line->message);
 }

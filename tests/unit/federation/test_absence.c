@@ -636,7 +636,7 @@ what_is_held_is_shown(void **state)
     scan(bed, 1, 30);
     scan(bed, 19, 30);
     udpai_node_visit_problems(bed->node, add_problem, text);
-    assert_non_null(strstr(text, "directory " ROOT ": held 18 resources of"));
+    assert_non_null(strstr(text, "directory " ROOT ": held 18 resources of type "));
     assert_non_null(strstr(text, "com.acme/n1, com.acme/n2,"));
     assert_non_null(strstr(text, "and 8 more"));
     connect(bed, "first", "7");

@@ -296,9 +296,9 @@ test_an_error_and_its_end(void **state)
     assert_false(world.is_partial); /* all was good once */
     assert_int_equal(world.n_problem_tellings, 1);
     const char *text = udpa_error_message(udpai_runtime_tree_problem(world.tree, 0));
-    assert_non_null(strstr(text, "the layer other is left out"));
+    assert_non_null(strstr(text, "layer other is ignored"));
     text = udpa_error_message(udpai_runtime_tree_problem(world.tree, 1));
-    assert_non_null(strstr(text, "current: the layer production stays as it was"));
+    assert_non_null(strstr(text, "current: layer production stays as it was"));
     assert_non_null(strstr(text, "reserved"));
     assert_null(udpai_runtime_tree_problem(world.tree, 2));
     assert_ok(unlink(tree_path("v2/production/numerator")));

@@ -124,7 +124,7 @@ a_flood_is_a_line_a_second(void **state)
         fake_hub_advance(&self->world.hub, 10);
     }
     assert_in_range(lines.n, 10, 11);
-    assert_non_null(strstr(lines.text, "(99 more lines about it left out)\n"));
+    assert_non_null(strstr(lines.text, "(99 more about it not shown)\n"));
 }
 
 /* From another port, it is the same. */
