@@ -283,7 +283,7 @@ open_workers(server *self, udpai_endpoint_settings *settings, udpa_error **ret_e
 }
 
 static udpa_err
-keep_sums(server *self, const char *path)
+keep_aggregates(server *self, const char *path)
 {
     return udpai_endpoint_keep_load(self->endpoint, path, self->plan->settings.node.instance);
 }
@@ -330,7 +330,7 @@ restore(server *self, udpa_error **ret_error)
     if (err == UDPA_OK && engine)
         tell_loss(self, udpai_sqlite_loss(engine));
     if (err == UDPA_OK && engine)
-        err = udpai_fail_code(ret_error, keep(self, "load-sums", keep_sums));
+        err = udpai_fail_code(ret_error, keep(self, "load-sums", keep_aggregates));
     if (err == UDPA_OK && engine)
         err = udpai_fail_code(ret_error, keep(self, "load-told", keep_told));
     return err;

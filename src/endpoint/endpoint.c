@@ -123,8 +123,8 @@ udpai_endpoint_new(udpa_endpoint **ret_endpoint,
 udpa_err
 udpai_endpoint_keep_load(udpa_endpoint *endpoint, const char *path, udpai_str owner)
 {
-    udpai_service *sums = udpai_endpoint_service(endpoint, UDPAI_PLACE_LOAD_AGGREGATES);
-    return sums ? udpai_load_aggregates_keep(sums, path, owner) : UDPA_OK;
+    udpai_service *aggregates = udpai_endpoint_service(endpoint, UDPAI_PLACE_LOAD_AGGREGATES);
+    return aggregates ? udpai_load_aggregates_keep(aggregates, path, owner) : UDPA_OK;
 }
 
 static udpa_err

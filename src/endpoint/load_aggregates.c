@@ -18,25 +18,25 @@
 #define TTL_SPARE_MS 10000
 /* How much older than its stream the counts of who has come may be: clocks count in steps. */
 #define SLACK_NS ((uint64_t)100 * 1000000)
-#define SUMS_MAX 10000
+#define AGGREGATES_MAX 10000
 /* What nobody wants is remembered for so long: whoever did may be away, and clients count on. */
 #define SLEEP_MS ((uint64_t)3600 * 1000)
 
 /* Of one cluster. */
-typedef struct cluster_sum {
-    udpai_load_stats_split *sum;
+typedef struct cluster_aggregate {
+    udpai_load_stats_split *split;
     udpa_resource *resource; /* that was reported last; NULL: nothing was */
     uint64_t since_ms, reported_ms, epoch;
     uint64_t
         sleeps_until_ms; /* nobody wants it, and it goes on if somebody does; 0: it is wanted */
     bool is_due;
     udpa_bytes *cluster;
-} cluster_sum;
+} cluster_aggregate;
 
 static udpai_str
-sum_key(const void *item)
+aggregate_key(const void *item)
 {
-    return udpai_bytes_view(((const cluster_sum *)item)->cluster);
+    return udpai_bytes_view(((const cluster_aggregate *)item)->cluster);
 }
 
 static uint64_t
@@ -74,120 +74,122 @@ arm(udpai_load_aggregates *self, uint64_t at_ms)
 }
 
 static udpa_resource *
-make_resource(const udpai_load_aggregates *self, const cluster_sum *sum)
+make_resource(const udpai_load_aggregates *self, const cluster_aggregate *aggregate)
 {
-    const udpai_load_stats *total =
-        udpai_load_stats_split_total(sum->sum, (now_ms(self) - sum->since_ms) * 1000000);
+    const udpai_load_stats *total = udpai_load_stats_split_total(
+        aggregate->split, (now_ms(self) - aggregate->since_ms) * 1000000);
     return total
                ? udpai_load_aggregate_resource(total, udpai_bytes_view(self->node_id), ttl_ms(self))
                : NULL;
 }
 
 static udpai_load_stats_state
-state_of(const udpai_load_aggregates *self, const cluster_sum *sum)
+state_of(const udpai_load_aggregates *self, const cluster_aggregate *aggregate)
 {
     return (udpai_load_stats_state){
-        .cluster = sum_key(sum),
-        .epoch = sum->epoch,
-        .elapsed_ns = (now_ms(self) - sum->since_ms) * 1000000,
+        .cluster = aggregate_key(aggregate),
+        .epoch = aggregate->epoch,
+        .elapsed_ns = (now_ms(self) - aggregate->since_ms) * 1000000,
     };
 }
 
 /* What has not changed is said again, in time, and that it is of now: what is said of an earlier
  * time would look younger than it is. Without memory it is with the next turn. */
 static void
-report(udpai_load_aggregates *self, cluster_sum *sum)
+report(udpai_load_aggregates *self, cluster_aggregate *aggregate)
 {
-    udpa_resource *resource = make_resource(self, sum);
-    const udpai_load_stats_state state = state_of(self, sum);
+    udpa_resource *resource = make_resource(self, aggregate);
+    const udpai_load_stats_state state = state_of(self, aggregate);
     if (resource) {
-        udpai_load_state_save(self->state, &state, sum->sum);
-        udpa_resource_unref(sum->resource);
-        sum->resource = resource;
-        sum->is_due = false;
+        udpai_load_state_save(self->state, &state, aggregate->split);
+        udpa_resource_unref(aggregate->resource);
+        aggregate->resource = resource;
+        aggregate->is_due = false;
     }
-    if (sum->resource && udpai_node_report_own(self->options.node, sum->resource, NULL) == UDPA_OK)
-        sum->reported_ms = now_ms(self);
+    if (aggregate->resource &&
+        udpai_node_report_own(self->options.node, aggregate->resource, NULL) == UDPA_OK)
+        aggregate->reported_ms = now_ms(self);
 }
 
 /* Or when it is forgotten. */
 static uint64_t
-next_report_ms(const udpai_load_aggregates *self, const cluster_sum *sum)
+next_report_ms(const udpai_load_aggregates *self, const cluster_aggregate *aggregate)
 {
-    if (sum->sleeps_until_ms)
-        return sum->sleeps_until_ms;
-    if (sum->is_due)
-        return sum->reported_ms + (self->is_ending ? 0 : DELAY_MS);
-    return sum->reported_ms + ttl_ms(self) / 2;
+    if (aggregate->sleeps_until_ms)
+        return aggregate->sleeps_until_ms;
+    if (aggregate->is_due)
+        return aggregate->reported_ms + (self->is_ending ? 0 : DELAY_MS);
+    return aggregate->reported_ms + ttl_ms(self) / 2;
 }
 
 static void
-set_due(udpai_load_aggregates *self, cluster_sum *sum)
+set_due(udpai_load_aggregates *self, cluster_aggregate *aggregate)
 {
-    sum->is_due = true;
+    aggregate->is_due = true;
     arm(self, now_ms(self) + (self->is_ending ? 0 : DELAY_MS));
 }
 
 static void
-withdraw(udpai_load_aggregates *self, cluster_sum *sum)
+withdraw(udpai_load_aggregates *self, cluster_aggregate *aggregate)
 {
-    if (sum->resource)
+    if (aggregate->resource)
         udpai_node_withdraw_own_report(self->options.node, UDPAI_STR(UDPAI_TYPE_CLUSTER_LOAD),
-                                       udpai_resource_name(sum->resource));
-    sum->resource = udpa_resource_unref(sum->resource);
+                                       udpai_resource_name(aggregate->resource));
+    aggregate->resource = udpa_resource_unref(aggregate->resource);
 }
 
-/* ---- sums ---- */
+/* ---- aggregates ---- */
 
 static void
-free_sum(cluster_sum *sum)
+free_aggregate(cluster_aggregate *aggregate)
 {
-    udpai_load_stats_split_free(sum->sum);
-    udpa_resource_unref(sum->resource);
-    udpa_bytes_unref(sum->cluster);
-    udpai_free(sum);
+    udpai_load_stats_split_free(aggregate->split);
+    udpa_resource_unref(aggregate->resource);
+    udpa_bytes_unref(aggregate->cluster);
+    udpai_free(aggregate);
 }
 
 static void
-end_sum(udpai_load_aggregates *self, cluster_sum *sum)
+end_aggregate(udpai_load_aggregates *self, cluster_aggregate *aggregate)
 {
-    withdraw(self, sum);
-    udpai_map_remove(&self->sums, sum_key(sum));
-    const udpai_load_stats_state state = state_of(self, sum);
+    withdraw(self, aggregate);
+    udpai_map_remove(&self->aggregates, aggregate_key(aggregate));
+    const udpai_load_stats_state state = state_of(self, aggregate);
     udpai_load_state_end(self->state, &state);
     self->ended_ms = self->options.clock_ms(self->options.userdata);
     /* Whatever has lain somewhere since now has expired by then. */
     uint64_t until_ms = now_ms(self) + 2 * ttl_ms(self);
     udpai_load_stats_nodes counted;
-    udpai_load_stats_split_end(UDPAI_TAKE(sum->sum), &counted);
-    udpai_load_stats_kept_put(&self->kept, sum->cluster, &counted, until_ms);
+    udpai_load_stats_split_end(UDPAI_TAKE(aggregate->split), &counted);
+    udpai_load_stats_kept_put(&self->kept, aggregate->cluster, &counted, until_ms);
     arm(self, until_ms);
-    free_sum(sum);
+    free_aggregate(aggregate);
 }
 
 /* It is kept as it is: those who report go on counting, and so does it when it wakes. */
 static void
-put_to_sleep(udpai_load_aggregates *self, cluster_sum *sum)
+put_to_sleep(udpai_load_aggregates *self, cluster_aggregate *aggregate)
 {
-    const udpai_load_stats_state state = state_of(self, sum);
-    udpai_load_stats_split_rest(sum->sum);
-    if (udpai_load_stats_split_total(sum->sum, state.elapsed_ns))
-        udpai_load_state_save(self->state, &state, sum->sum);
-    withdraw(self, sum);
-    sum->is_due = false;
-    sum->sleeps_until_ms = now_ms(self) + self->options.sleep_ms;
-    arm(self, sum->sleeps_until_ms);
+    const udpai_load_stats_state state = state_of(self, aggregate);
+    udpai_load_stats_split_rest(aggregate->split);
+    if (udpai_load_stats_split_total(aggregate->split, state.elapsed_ns))
+        udpai_load_state_save(self->state, &state, aggregate->split);
+    withdraw(self, aggregate);
+    aggregate->is_due = false;
+    aggregate->sleeps_until_ms = now_ms(self) + self->options.sleep_ms;
+    arm(self, aggregate->sleeps_until_ms);
 }
 
 /* What sleeps longest; NULL: nothing does. */
-static cluster_sum *
+static cluster_aggregate *
 find_sleeper(const udpai_load_aggregates *self)
 {
     size_t at = 0;
-    cluster_sum *sum, *found = NULL;
-    while ((sum = udpai_map_next(&self->sums, &at)))
-        if (sum->sleeps_until_ms && (!found || sum->sleeps_until_ms < found->sleeps_until_ms))
-            found = sum;
+    cluster_aggregate *aggregate, *found = NULL;
+    while ((aggregate = udpai_map_next(&self->aggregates, &at)))
+        if (aggregate->sleeps_until_ms &&
+            (!found || aggregate->sleeps_until_ms < found->sleeps_until_ms))
+            found = aggregate;
     return found;
 }
 
@@ -195,9 +197,9 @@ find_sleeper(const udpai_load_aggregates *self)
 static void
 end_sleepers(udpai_load_aggregates *self)
 {
-    cluster_sum *sum;
-    while ((sum = find_sleeper(self)) && sum->sleeps_until_ms <= now_ms(self))
-        end_sum(self, sum);
+    cluster_aggregate *aggregate;
+    while ((aggregate = find_sleeper(self)) && aggregate->sleeps_until_ms <= now_ms(self))
+        end_aggregate(self, aggregate);
 }
 
 /* ---- time ---- */
@@ -214,11 +216,11 @@ on_timer(udpai_timer *timer)
     else if (udpai_load_state_forget(self->state)) /* they may have what somebody says now */
         self->ended_ms = self->options.clock_ms(self->options.userdata);
     size_t at = 0;
-    cluster_sum *sum;
-    while ((sum = udpai_map_next(&self->sums, &at))) {
-        if (next_report_ms(self, sum) <= now_ms(self))
-            report(self, sum);
-        uint64_t ms = next_report_ms(self, sum);
+    cluster_aggregate *aggregate;
+    while ((aggregate = udpai_map_next(&self->aggregates, &at))) {
+        if (next_report_ms(self, aggregate) <= now_ms(self))
+            report(self, aggregate);
+        uint64_t ms = next_report_ms(self, aggregate);
         if (ms <= now_ms(self))
             ms = now_ms(self) + DELAY_MS;
         next_ms = ms < next_ms ? ms : next_ms;
@@ -231,22 +233,22 @@ on_timer(udpai_timer *timer)
 
 /* There was one before this node began anew. Its time goes on with the clock, and never back. */
 static bool
-go_on(udpai_load_aggregates *self, cluster_sum *sum, udpai_str cluster)
+go_on(udpai_load_aggregates *self, cluster_aggregate *aggregate, udpai_str cluster)
 {
     udpai_load_stats_state of;
     int64_t now_us = wall_us(self);
-    if (!(sum->sum = udpai_load_state_take(self->state, cluster, &of)))
+    if (!(aggregate->split = udpai_load_state_take(self->state, cluster, &of)))
         return false;
     uint64_t elapsed_ms = of.elapsed_ns / 1000000 + 1;
     if (now_us > 0 && (uint64_t)now_us / 1000 > of.epoch / 1000 + elapsed_ms)
         elapsed_ms = (uint64_t)now_us / 1000 - of.epoch / 1000;
-    sum->epoch = of.epoch;
-    sum->since_ms = now_ms(self) - elapsed_ms; /* may be before the clock began, and wrap */
+    aggregate->epoch = of.epoch;
+    aggregate->since_ms = now_ms(self) - elapsed_ms; /* may be before the clock began, and wrap */
     return true;
 }
 
 static udpa_err
-fill_sum(udpai_load_aggregates *self, cluster_sum *sum, udpai_str cluster)
+fill_aggregate(udpai_load_aggregates *self, cluster_aggregate *aggregate, udpai_str cluster)
 {
     const udpai_load_aggregate_options options = {
         .cluster = cluster,
@@ -255,40 +257,40 @@ fill_sum(udpai_load_aggregates *self, cluster_sum *sum, udpai_str cluster)
         .counted = udpai_load_stats_kept_find(&self->kept, cluster),
         .epoch = (uint64_t)wall_us(self),
     };
-    sum->since_ms = now_ms(self);
-    sum->epoch = options.epoch;
-    udpa_err err = udpa_bytes_new(&sum->cluster, cluster.data, cluster.len);
-    if (err == UDPA_OK && go_on(self, sum, cluster))
+    aggregate->since_ms = now_ms(self);
+    aggregate->epoch = options.epoch;
+    udpa_err err = udpa_bytes_new(&aggregate->cluster, cluster.data, cluster.len);
+    if (err == UDPA_OK && go_on(self, aggregate, cluster))
         return UDPA_OK;
     if (err == UDPA_OK)
-        err = udpai_load_stats_split_new(&sum->sum, &options);
+        err = udpai_load_stats_split_new(&aggregate->split, &options);
     if (err == UDPA_OK)
         udpai_load_stats_kept_forget(&self->kept, cluster);
     return err;
 }
 
 static udpa_err
-get_sum(udpai_load_aggregates *self,
-        udpai_str cluster,
-        cluster_sum **ret_sum,
-        udpa_error **ret_error)
+get_aggregate(udpai_load_aggregates *self,
+              udpai_str cluster,
+              cluster_aggregate **ret_aggregate,
+              udpa_error **ret_error)
 {
-    cluster_sum *sum = *ret_sum = udpai_map_get(&self->sums, cluster);
-    if (sum)
+    cluster_aggregate *aggregate = *ret_aggregate = udpai_map_get(&self->aggregates, cluster);
+    if (aggregate)
         return UDPA_OK;
-    if (self->sums.n >= SUMS_MAX && (sum = find_sleeper(self)))
-        end_sum(self, sum);
-    if (self->sums.n >= SUMS_MAX)
-        return udpai_fail(ret_error, UDPA_ERR_LIMIT, "there are sums of %d clusters already",
-                          SUMS_MAX);
-    sum = udpai_alloc(sizeof(*sum));
-    udpa_err err = sum ? fill_sum(self, sum, cluster) : UDPA_ERR_NOMEM;
-    if (err == UDPA_OK && !udpai_map_add(&self->sums, sum))
+    if (self->aggregates.n >= AGGREGATES_MAX && (aggregate = find_sleeper(self)))
+        end_aggregate(self, aggregate);
+    if (self->aggregates.n >= AGGREGATES_MAX)
+        return udpai_fail(ret_error, UDPA_ERR_LIMIT, "there are aggregates of %d clusters already",
+                          AGGREGATES_MAX);
+    aggregate = udpai_alloc(sizeof(*aggregate));
+    udpa_err err = aggregate ? fill_aggregate(self, aggregate, cluster) : UDPA_ERR_NOMEM;
+    if (err == UDPA_OK && !udpai_map_add(&self->aggregates, aggregate))
         err = UDPA_ERR_NOMEM;
     if (err == UDPA_OK)
-        *ret_sum = sum;
-    else if (sum)
-        free_sum(sum);
+        *ret_aggregate = aggregate;
+    else if (aggregate)
+        free_aggregate(aggregate);
     return udpai_fail_code(ret_error, err);
 }
 
@@ -311,8 +313,9 @@ is_here_since(const udpai_load_aggregates *self, udpai_str id, uint64_t *ret_ms)
 }
 
 /* Whether it has counted before its stream began, for then it may have told others, who have
- * counted it; or before a sum of this node has ended, that may have had it. Its age is that of now,
- * so how long it is here must be, too: the wheel may be behind by all that came in this turn. */
+ * counted it; or before an aggregate of this node has ended, that may have had it. Its age is that
+ * of now, so how long it is here must be, too: the wheel may be behind by all that came in this
+ * turn. */
 static bool
 was_told(udpai_load_aggregates *self,
          udpai_str id,
@@ -328,7 +331,7 @@ was_told(udpai_load_aggregates *self,
     return udpai_load_age_ns(resource, stats, wall_us(self)) > here_ms * 1000000 + SLACK_NS;
 }
 
-/* Is that longer than there is a sum of this node? */
+/* Is that longer than there is an aggregate of this node? */
 static bool
 is_from_before(const udpai_load_aggregates *self, uint64_t age_ns)
 {
@@ -337,9 +340,9 @@ is_from_before(const udpai_load_aggregates *self, uint64_t age_ns)
     return age_ns + SLACK_NS > here_ms * 1000000;
 }
 
-/* Others are welcome to have counted it, for nobody takes it from them. But an earlier sum of this
- * node may have. By a long way it may come as it was then, and what it had grown by until this node
- * began comes with what it has grown by since. */
+/* Others are welcome to have counted it, for nobody takes it from them. But an earlier aggregate of
+ * this node may have. By a long way it may come as it was then, and what it had grown by until this
+ * node began comes with what it has grown by since. */
 static void
 date_shared(udpai_load_aggregates *self,
             const udpa_resource *resource,
@@ -373,7 +376,7 @@ take(udpai_load_aggregates *self,
      udpa_error **ret_error)
 {
     udpai_str cluster, id;
-    cluster_sum *sum;
+    cluster_aggregate *aggregate;
     UDPA_AUTO(udpai_load_stats_free) udpai_load_stats *stats = NULL;
     char room[1 + UDPAI_NAME_MAX];
     if (!udpai_load_name_split(udpai_resource_name(resource), &cluster, &id) ||
@@ -382,19 +385,19 @@ take(udpai_load_aggregates *self,
         return UDPA_OK;
     udpa_err err = read(self, resource, kind, &stats, ret_error);
     if (err == UDPA_OK)
-        err = get_sum(self, cluster, &sum, ret_error);
+        err = get_aggregate(self, cluster, &aggregate, ret_error);
     if (err != UDPA_OK)
         return err;
     const udpai_str name = udpai_load_reporter(id, kind, room);
     stats->is_lasting = kind != UDPAI_LOAD_STATS_OF_CLIENT || udpa_resource_n_hops(resource) == 2;
-    stats->at_ns = (now_ms(self) - sum->since_ms) * 1000000;
-    bool is_known = udpai_load_stats_split_knows(sum->sum, kind, name, stats->epoch);
+    stats->at_ns = (now_ms(self) - aggregate->since_ms) * 1000000;
+    bool is_known = udpai_load_stats_split_knows(aggregate->split, kind, name, stats->epoch);
     if (kind == UDPAI_LOAD_STATS_OF_SHARED)
         date_shared(self, resource, stats, is_known);
     else
         stats->was_told = !is_known && was_told(self, id, resource, stats);
-    err = udpai_load_stats_split_take(sum->sum, kind, name, UDPAI_TAKE(stats), ret_error);
-    set_due(self, sum);
+    err = udpai_load_stats_split_take(aggregate->split, kind, name, UDPAI_TAKE(stats), ret_error);
+    set_due(self, aggregate);
     return err;
 }
 
@@ -403,14 +406,14 @@ leave(udpai_load_aggregates *self, const udpa_resource *resource, udpai_load_sta
 {
     udpai_str cluster, id;
     char room[1 + UDPAI_NAME_MAX];
-    cluster_sum *sum = NULL;
+    cluster_aggregate *aggregate = NULL;
     if (udpai_load_name_split(udpai_resource_name(resource), &cluster, &id) &&
         id.len <= UDPAI_NAME_MAX)
-        sum = udpai_map_get(&self->sums, cluster);
-    if (!sum || !udpai_load_counts_here(resource, id, kind))
+        aggregate = udpai_map_get(&self->aggregates, cluster);
+    if (!aggregate || !udpai_load_counts_here(resource, id, kind))
         return;
-    udpai_load_stats_split_leave(sum->sum, kind, udpai_load_reporter(id, kind, room));
-    set_due(self, sum);
+    udpai_load_stats_split_leave(aggregate->split, kind, udpai_load_reporter(id, kind, room));
+    set_due(self, aggregate);
 }
 
 static void
@@ -447,13 +450,13 @@ static void
 wake_sleepers(udpai_load_aggregates *self, udpai_str prefix)
 {
     size_t at = 0;
-    cluster_sum *sum;
-    while ((sum = udpai_map_next(&self->sums, &at))) {
-        if (!sum->sleeps_until_ms || !udpai_prefix_covers(prefix, sum_key(sum)))
+    cluster_aggregate *aggregate;
+    while ((aggregate = udpai_map_next(&self->aggregates, &at))) {
+        if (!aggregate->sleeps_until_ms || !udpai_prefix_covers(prefix, aggregate_key(aggregate)))
             continue;
-        sum->sleeps_until_ms = 0;
-        report(self, sum);
-        arm(self, next_report_ms(self, sum));
+        aggregate->sleeps_until_ms = 0;
+        report(self, aggregate);
+        arm(self, next_report_ms(self, aggregate));
     }
 }
 
@@ -463,27 +466,28 @@ void
 udpai_load_aggregates_wake(udpai_load_aggregates *self, udpai_str prefix)
 {
     udpa_bytes *cluster;
-    cluster_sum *sum = NULL;
+    cluster_aggregate *aggregate = NULL;
     wake_sleepers(self, prefix);
     while ((cluster = udpai_load_state_find(self->state, prefix))) {
-        udpa_err err = get_sum(self, udpai_bytes_view(cluster), &sum, NULL);
+        udpa_err err = get_aggregate(self, udpai_bytes_view(cluster), &aggregate, NULL);
         udpa_bytes_unref(cluster);
         if (err != UDPA_OK)
             return;
-        report(self, sum);
-        arm(self, next_report_ms(self, sum));
+        report(self, aggregate);
+        arm(self, next_report_ms(self, aggregate));
     }
 }
 
 void
 udpai_load_aggregates_rest(udpai_load_aggregates *self)
 {
-    UDPAI_VECTOR(cluster_sum *) unwanted = {0};
+    UDPAI_VECTOR(cluster_aggregate *) unwanted = {0};
     size_t at = 0;
-    cluster_sum *sum;
-    while ((sum = udpai_map_next(&self->sums, &at)))
-        if (!sum->sleeps_until_ms && !udpai_load_areas_want(self, sum_key(sum)))
-            (void)udpai_vector_push(&unwanted, sum); /* else it is there for nobody, for a while */
+    cluster_aggregate *aggregate;
+    while ((aggregate = udpai_map_next(&self->aggregates, &at)))
+        if (!aggregate->sleeps_until_ms && !udpai_load_areas_want(self, aggregate_key(aggregate)))
+            (void)udpai_vector_push(&unwanted,
+                                    aggregate); /* else it is there for nobody, for a while */
     for (size_t i = 0; i < unwanted.n; i++)
         put_to_sleep(self, unwanted.items[i]);
     udpai_vector_done(&unwanted);
@@ -491,18 +495,18 @@ udpai_load_aggregates_rest(udpai_load_aggregates *self)
 
 /* ---- coming and going ---- */
 
-/* All sums there are, for what keeps them. */
+/* All aggregates there are, for what keeps them. */
 static udpa_err
 visit(void *userdata, udpai_load_state *state)
 {
     udpai_load_aggregates *self = userdata;
     udpa_err err = UDPA_OK;
     size_t at = 0;
-    cluster_sum *sum;
-    while (err == UDPA_OK && (sum = udpai_map_next(&self->sums, &at))) {
-        const udpai_load_stats_state of = state_of(self, sum);
-        bool is_whole = udpai_load_stats_split_total(sum->sum, of.elapsed_ns) != NULL;
-        err = is_whole ? udpai_load_state_save_all(state, &of, sum->sum) : UDPA_ERR_NOMEM;
+    cluster_aggregate *aggregate;
+    while (err == UDPA_OK && (aggregate = udpai_map_next(&self->aggregates, &at))) {
+        const udpai_load_stats_state of = state_of(self, aggregate);
+        bool is_whole = udpai_load_stats_split_total(aggregate->split, of.elapsed_ns) != NULL;
+        err = is_whole ? udpai_load_state_save_all(state, &of, aggregate->split) : UDPA_ERR_NOMEM;
     }
     return err;
 }
@@ -526,20 +530,20 @@ flush(udpai_service *service)
 {
     udpai_load_aggregates *self = of_service(service);
     size_t at = 0;
-    cluster_sum *sum;
-    if (self->sums.n == 0)
+    cluster_aggregate *aggregate;
+    if (self->aggregates.n == 0)
         return false;
     self->is_ending = true;
-    while ((sum = udpai_map_next(&self->sums, &at)))
-        if (sum->is_due)
-            report(self, sum);
+    while ((aggregate = udpai_map_next(&self->aggregates, &at)))
+        if (aggregate->is_due)
+            report(self, aggregate);
     return true;
 }
 
 udpa_err
-udpai_load_aggregates_keep(udpai_service *sums, const char *path, udpai_str owner)
+udpai_load_aggregates_keep(udpai_service *aggregates, const char *path, udpai_str owner)
 {
-    udpai_load_aggregates *self = of_service(sums);
+    udpai_load_aggregates *self = of_service(aggregates);
     const udpai_load_state_options options = {
         .path = path,
         .owner = owner,
@@ -556,23 +560,23 @@ udpai_load_aggregates_keep(udpai_service *sums, const char *path, udpai_str owne
 }
 
 static void
-free_sums(udpai_service *service)
+free_aggregates(udpai_service *service)
 {
     udpai_load_aggregates *self = of_service(service);
     udpai_timer_cancel(&self->timer);
     udpai_load_areas_free(self);
     size_t at = 0;
-    cluster_sum *sum;
-    while ((sum = udpai_map_next(&self->sums, &at))) {
-        const udpai_load_stats_state of = state_of(self, sum);
-        if (sum->is_due && udpai_load_stats_split_total(sum->sum, of.elapsed_ns))
-            udpai_load_state_save(self->state, &of, sum->sum);
+    cluster_aggregate *aggregate;
+    while ((aggregate = udpai_map_next(&self->aggregates, &at))) {
+        const udpai_load_stats_state of = state_of(self, aggregate);
+        if (aggregate->is_due && udpai_load_stats_split_total(aggregate->split, of.elapsed_ns))
+            udpai_load_state_save(self->state, &of, aggregate->split);
     }
     at = 0;
-    while ((sum = udpai_map_next(&self->sums, &at)))
-        free_sum(sum);
+    while ((aggregate = udpai_map_next(&self->aggregates, &at)))
+        free_aggregate(aggregate);
     udpai_load_state_close(self->state);
-    udpai_map_done(&self->sums);
+    udpai_map_done(&self->aggregates);
     udpai_load_stats_kept_done(&self->kept);
     udpai_arena_done(&self->arena);
     udpa_bytes_unref(self->node_id);
@@ -580,12 +584,13 @@ free_sums(udpai_service *service)
 }
 
 udpa_err
-udpai_load_aggregates_new(udpai_service **ret_sums, const udpai_load_aggregates_options *options)
+udpai_load_aggregates_new(udpai_service **ret_aggregates,
+                          const udpai_load_aggregates_options *options)
 {
     static const udpai_service_ops ops = {
         .on_event = on_event,
         .flush = flush,
-        .free = free_sums,
+        .free = free_aggregates,
     };
     udpai_load_aggregates *self = udpai_alloc(sizeof(*self));
     if (!self)
@@ -596,7 +601,7 @@ udpai_load_aggregates_new(udpai_service **ret_sums, const udpai_load_aggregates_
         self->options.sleep_ms = SLEEP_MS;
     self->began_ms = options->clock_ms(options->userdata);
     udpai_load_areas_init(self);
-    udpai_map_init(&self->sums, sum_key);
+    udpai_map_init(&self->aggregates, aggregate_key);
     udpai_load_stats_kept_init(&self->kept);
     udpai_timer_init(&self->timer, on_timer);
     udpai_arena_init(&self->arena);
@@ -604,8 +609,8 @@ udpai_load_aggregates_new(udpai_service **ret_sums, const udpai_load_aggregates_
     (void)wall_us(self);
     udpa_err err = udpa_bytes_new(&self->node_id, options->node_id.data, options->node_id.len);
     if (err == UDPA_OK)
-        *ret_sums = &self->service;
+        *ret_aggregates = &self->service;
     else
-        free_sums(&self->service);
+        free_aggregates(&self->service);
     return err;
 }

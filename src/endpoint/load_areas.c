@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What of the sums of load is wanted: for each prefix, what is asked of clients and nodes below. */
+/* What of the aggregates of load is wanted: for each prefix, what is asked of clients and nodes
+ * below. */
 #include "endpoint/load_aggregates_internal.h"
 
 #include "base/alloc.h"
 #include "endpoint/load_names.h"
 #include "model/name.h"
 
-/* Clusters below a prefix that somebody wants sums of. */
-typedef struct sum_area {
+/* Clusters below a prefix that somebody wants aggregates of. */
+typedef struct aggregate_area {
     udpai_load_aggregates *owner;
-    size_t n_wanted, n_named; /* wildcards; and this node's own sum by its name */
+    size_t n_wanted, n_named; /* wildcards; and this node's own aggregate by its name */
     udpai_local_subscription *clients, *nodes;
     udpai_local_subscription *shared; /* from anywhere below */
     udpai_local_subscription *below;  /* who wants that one does not ask nodes below for theirs */
     uint32_t len;
     char prefix[];
-} sum_area;
+} aggregate_area;
 
 static udpai_str
 area_key(const void *item)
 {
-    const sum_area *area = item;
+    const aggregate_area *area = item;
     return (udpai_str){area->prefix, area->len};
 }
 
@@ -29,25 +30,28 @@ area_key(const void *item)
 static void
 on_clients(void *userdata, udpai_local_update *update)
 {
-    udpai_load_aggregates_take(((sum_area *)userdata)->owner, update, UDPAI_LOAD_STATS_OF_CLIENT);
+    udpai_load_aggregates_take(((aggregate_area *)userdata)->owner, update,
+                               UDPAI_LOAD_STATS_OF_CLIENT);
 }
 
 static void
 on_nodes(void *userdata, udpai_local_update *update)
 {
-    udpai_load_aggregates_take(((sum_area *)userdata)->owner, update, UDPAI_LOAD_STATS_OF_NODE);
+    udpai_load_aggregates_take(((aggregate_area *)userdata)->owner, update,
+                               UDPAI_LOAD_STATS_OF_NODE);
 }
 
 static void
 on_shared(void *userdata, udpai_local_update *update)
 {
-    udpai_load_aggregates_take(((sum_area *)userdata)->owner, update, UDPAI_LOAD_STATS_OF_SHARED);
+    udpai_load_aggregates_take(((aggregate_area *)userdata)->owner, update,
+                               UDPAI_LOAD_STATS_OF_SHARED);
 }
 
 /* ---- areas ---- */
 
 static void
-free_area(sum_area *area)
+free_area(aggregate_area *area)
 {
     udpai_node *node = area->owner->options.node;
     if (area->clients)
@@ -62,7 +66,7 @@ free_area(sum_area *area)
 }
 
 static udpa_err
-subscribe(sum_area *area)
+subscribe(aggregate_area *area)
 {
     udpai_node *node = area->owner->options.node;
     const udpai_local_ops of_clients = {.update = on_clients, .userdata = area},
@@ -75,7 +79,7 @@ subscribe(sum_area *area)
     };
     udpa_err err = udpai_node_subscribe(node, &selection, &of_clients, &area->clients);
     selection.type_url = UDPAI_STR(UDPAI_TYPE_CLUSTER_LOAD);
-    selection.reach = UDPAI_REACH_NOBODY; /* they come to whom wants these sums */
+    selection.reach = UDPAI_REACH_NOBODY; /* they come to whom wants these aggregates */
     if (err == UDPA_OK)
         err = udpai_node_subscribe(node, &selection, &of_nodes, &area->nodes);
     selection.type_url = UDPAI_STR(UDPAI_TYPE_SHARED_CLIENT_LOAD);
@@ -83,10 +87,10 @@ subscribe(sum_area *area)
     return err == UDPA_OK ? udpai_node_subscribe(node, &selection, &of_shared, &area->shared) : err;
 }
 
-static sum_area *
+static aggregate_area *
 make_area(udpai_load_aggregates *self, udpai_str prefix)
 {
-    sum_area *area = udpai_alloc(sizeof(*area) + prefix.len);
+    aggregate_area *area = udpai_alloc(sizeof(*area) + prefix.len);
     if (!area)
         return NULL;
     area->owner = self;
@@ -104,7 +108,7 @@ bool
 udpai_load_areas_want(const udpai_load_aggregates *self, udpai_str cluster)
 {
     size_t at = 0;
-    const sum_area *area;
+    const aggregate_area *area;
     while ((area = udpai_map_next(&self->areas, &at)))
         if (udpai_prefix_covers(area_key(area), cluster))
             return true;
@@ -112,7 +116,7 @@ udpai_load_areas_want(const udpai_load_aggregates *self, udpai_str cluster)
 }
 
 static void
-end_area_if_unwanted(udpai_load_aggregates *self, sum_area *area)
+end_area_if_unwanted(udpai_load_aggregates *self, aggregate_area *area)
 {
     if (area->n_wanted || area->n_named)
         return;
@@ -128,11 +132,12 @@ ignore(void *userdata, udpai_local_update *update)
     (void)update;
 }
 
-/* Asks the nodes below for their sums as long as somebody wants this node's by its name. The node
- * says then that all of the area is wanted, and when it is no more; that counts as any such wish.
+/* Asks the nodes below for their aggregates as long as somebody wants this node's by its name. The
+ * node says then that all of the area is wanted, and when it is no more; that counts as any such
+ * wish.
  */
 static void
-ask_below(sum_area *area)
+ask_below(aggregate_area *area)
 {
     udpai_node *node = area->owner->options.node;
     const udpai_local_ops ops = {.update = ignore, .userdata = area};
@@ -146,9 +151,9 @@ ask_below(sum_area *area)
     }
 }
 
-/* True: the sum of this node; others make theirs. */
+/* True: the aggregate of this node; others make theirs. */
 static bool
-is_own_sum(const udpai_load_aggregates *self, udpai_str name, udpai_str *ret_cluster)
+is_own_aggregate(const udpai_load_aggregates *self, udpai_str name, udpai_str *ret_cluster)
 {
     udpai_str id;
     return udpai_load_name_split(name, ret_cluster, &id) && udpai_load_aggregates_is_own(self, id);
@@ -161,9 +166,9 @@ udpai_load_areas_note(udpai_load_aggregates *self, udpai_str type_url, udpai_str
         return;
     bool is_wildcard = text.len && text.data[0] == '*';
     udpai_str prefix = {text.data + is_wildcard, text.len - is_wildcard};
-    if (!is_wildcard && !is_own_sum(self, text, &prefix))
+    if (!is_wildcard && !is_own_aggregate(self, text, &prefix))
         return;
-    sum_area *area = udpai_map_get(&self->areas, prefix);
+    aggregate_area *area = udpai_map_get(&self->areas, prefix);
     if (!area && wanted)
         area = make_area(self, prefix);
     if (!area)
@@ -186,7 +191,7 @@ void
 udpai_load_areas_free(udpai_load_aggregates *self)
 {
     size_t at = 0;
-    sum_area *area;
+    aggregate_area *area;
     while ((area = udpai_map_next(&self->areas, &at)))
         free_area(area);
     udpai_map_done(&self->areas);

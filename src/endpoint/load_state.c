@@ -7,12 +7,12 @@
 #include "loop/journal.h"
 #include "model/name.h"
 
-/* A sum of the life before. */
-typedef struct earlier_sum {
+/* An aggregate of the life before. */
+typedef struct earlier_aggregate {
     udpa_bytes *cluster;
     udpai_load_stats_split *split;
     uint64_t epoch, elapsed_ns;
-} earlier_sum;
+} earlier_aggregate;
 
 struct udpai_load_state {
     udpai_load_state_options options;
@@ -25,11 +25,11 @@ struct udpai_load_state {
 static udpai_str
 earlier_key(const void *item)
 {
-    return udpai_bytes_view(((const earlier_sum *)item)->cluster);
+    return udpai_bytes_view(((const earlier_aggregate *)item)->cluster);
 }
 
 static void
-drop(udpai_load_state *self, earlier_sum *one)
+drop(udpai_load_state *self, earlier_aggregate *one)
 {
     udpai_map_remove(&self->earlier, earlier_key(one));
     udpai_load_stats_split_free(one->split);
@@ -40,7 +40,9 @@ drop(udpai_load_state *self, earlier_sum *one)
 /* ---- reading ---- */
 
 static udpa_err
-make_earlier(udpai_load_state *self, const udpai_load_stats_state *of, earlier_sum **ret_sum)
+make_earlier(udpai_load_state *self,
+             const udpai_load_stats_state *of,
+             earlier_aggregate **ret_aggregate)
 {
     const udpai_load_aggregate_options options = {
         .cluster = of->cluster,
@@ -48,7 +50,7 @@ make_earlier(udpai_load_state *self, const udpai_load_stats_state *of, earlier_s
         .epoch = of->epoch,
         .lasts_ns = self->options.lasts_ns,
     };
-    earlier_sum *made = udpai_alloc(sizeof(*made));
+    earlier_aggregate *made = udpai_alloc(sizeof(*made));
     if (!made)
         return UDPA_ERR_NOMEM;
     made->epoch = of->epoch;
@@ -56,7 +58,7 @@ make_earlier(udpai_load_state *self, const udpai_load_stats_state *of, earlier_s
     if (err == UDPA_OK)
         err = udpai_load_stats_split_new(&made->split, &options);
     if (err == UDPA_OK && udpai_map_add(&self->earlier, made)) {
-        *ret_sum = made;
+        *ret_aggregate = made;
         return UDPA_OK;
     }
     udpai_load_stats_split_free(made->split);
@@ -73,7 +75,7 @@ tell_damaged(udpai_str cluster, const udpa_error *error)
               UDPAI_SHOWN(cluster), error ? udpa_error_message(error) : "it is damaged");
 }
 
-/* A sum that cannot be read begins anew, which counts less. */
+/* An aggregate that cannot be read begins anew, which counts less. */
 static udpa_err
 read_record(void *userdata, udpai_str record)
 {
@@ -83,7 +85,7 @@ read_record(void *userdata, udpai_str record)
     udpa_err err = udpai_load_stats_state_read(record, &of);
     if (err != UDPA_OK)
         return UDPA_OK;
-    earlier_sum *one = udpai_map_get(&self->earlier, of.cluster);
+    earlier_aggregate *one = udpai_map_get(&self->earlier, of.cluster);
     if (one && (of.has_ended || one->epoch != of.epoch)) {
         drop(self, one);
         one = NULL;
@@ -133,7 +135,7 @@ udpai_load_state_close(udpai_load_state *self)
     if (!self)
         return NULL;
     size_t at = 0;
-    earlier_sum *one;
+    earlier_aggregate *one;
     while ((one = udpai_map_next(&self->earlier, &at))) {
         udpai_load_stats_split_free(one->split);
         udpa_bytes_unref(one->cluster);
@@ -151,7 +153,7 @@ udpai_load_state_close(udpai_load_state *self)
 udpai_load_stats_split *
 udpai_load_state_take(udpai_load_state *self, udpai_str cluster, udpai_load_stats_state *ret_of)
 {
-    earlier_sum *one = self ? udpai_map_get(&self->earlier, cluster) : NULL;
+    earlier_aggregate *one = self ? udpai_map_get(&self->earlier, cluster) : NULL;
     if (!one)
         return NULL;
     *ret_of = (udpai_load_stats_state){.epoch = one->epoch, .elapsed_ns = one->elapsed_ns};
@@ -164,7 +166,7 @@ udpa_bytes *
 udpai_load_state_find(udpai_load_state *self, udpai_str prefix)
 {
     size_t at = 0;
-    earlier_sum *one;
+    earlier_aggregate *one;
     while (self && (one = udpai_map_next(&self->earlier, &at)))
         if (udpai_prefix_covers(prefix, earlier_key(one)))
             return udpa_bytes_ref(one->cluster);
@@ -175,7 +177,7 @@ bool
 udpai_load_state_forget(udpai_load_state *self)
 {
     bool any = false;
-    earlier_sum *one;
+    earlier_aggregate *one;
     for (size_t at = 0; self && (one = udpai_map_next(&self->earlier, &at)); at = 0) {
         UDPA_AUTO(udpa_bytes_unref) udpa_bytes *cluster = udpa_bytes_ref(one->cluster);
         const udpai_load_stats_state of = {.cluster = udpai_bytes_view(cluster),
@@ -219,7 +221,7 @@ write_all(void *userdata, udpai_journal *journal)
     (void)journal;
     size_t at = 0;
     udpa_err err = UDPA_OK;
-    earlier_sum *one;
+    earlier_aggregate *one;
     while (err == UDPA_OK && (one = udpai_map_next(&self->earlier, &at))) {
         const udpai_load_stats_state of = {
             .cluster = earlier_key(one), .epoch = one->epoch, .elapsed_ns = one->elapsed_ns};

@@ -12,30 +12,32 @@ reporter_key(const void *item)
 }
 
 udpa_err
-udpai_load_aggregate_new(udpai_load_aggregate **ret_sum,
+udpai_load_aggregate_new(udpai_load_aggregate **ret_aggregate,
                          const udpai_load_aggregate_options *options)
 {
-    UDPA_AUTO(udpai_load_aggregate_free) udpai_load_aggregate *sum = udpai_alloc(sizeof(*sum));
-    if (!sum)
+    UDPA_AUTO(udpai_load_aggregate_free)
+    udpai_load_aggregate *aggregate = udpai_alloc(sizeof(*aggregate));
+    if (!aggregate)
         return UDPA_ERR_NOMEM;
-    udpai_map_init(&sum->reporters, reporter_key);
-    sum->counts_from = options->counts_from;
-    sum->max_reporters =
+    udpai_map_init(&aggregate->reporters, reporter_key);
+    aggregate->counts_from = options->counts_from;
+    aggregate->max_reporters =
         options->max_reporters ? options->max_reporters : UDPAI_LOAD_STATS_REPORTERS_MAX;
-    sum->max_gone = options->max_gone ? options->max_gone : UDPAI_LOAD_STATS_GONE_MAX;
-    sum->total = udpai_load_stats_new(&udpai_load_aggregate_limits);
-    udpa_err err =
-        sum->total ? udpai_load_stats_set_text(&sum->node_id, options->node_id) : UDPA_ERR_NOMEM;
-    udpai_load_stats_nodes_init(&sum->nodes, sum->node_id);
+    aggregate->max_gone = options->max_gone ? options->max_gone : UDPAI_LOAD_STATS_GONE_MAX;
+    aggregate->total = udpai_load_stats_new(&udpai_load_aggregate_limits);
+    udpa_err err = aggregate->total
+                       ? udpai_load_stats_set_text(&aggregate->node_id, options->node_id)
+                       : UDPA_ERR_NOMEM;
+    udpai_load_stats_nodes_init(&aggregate->nodes, aggregate->node_id);
     if (err == UDPA_OK)
-        err = udpai_load_stats_set_text(&sum->total->cluster, options->cluster);
+        err = udpai_load_stats_set_text(&aggregate->total->cluster, options->cluster);
     if (err != UDPA_OK)
         return err;
     if (options->counted)
-        udpai_load_stats_nodes_go_on(&sum->nodes, options->counted);
-    sum->total->epoch = options->epoch;
-    sum->total->lasts_ns = options->lasts_ns;
-    *ret_sum = UDPAI_TAKE(sum);
+        udpai_load_stats_nodes_go_on(&aggregate->nodes, options->counted);
+    aggregate->total->epoch = options->epoch;
+    aggregate->total->lasts_ns = options->lasts_ns;
+    *ret_aggregate = UDPAI_TAKE(aggregate);
     return UDPA_OK;
 }
 
@@ -49,34 +51,34 @@ free_reporter(udpai_load_stats_reporter *reporter)
 }
 
 udpai_load_aggregate *
-udpai_load_aggregate_free(udpai_load_aggregate *sum)
+udpai_load_aggregate_free(udpai_load_aggregate *aggregate)
 {
-    if (!sum)
+    if (!aggregate)
         return NULL;
     size_t at = 0;
     udpai_load_stats_reporter *reporter;
-    while ((reporter = udpai_map_next(&sum->reporters, &at)))
+    while ((reporter = udpai_map_next(&aggregate->reporters, &at)))
         free_reporter(reporter);
-    udpai_map_done(&sum->reporters);
-    udpai_load_stats_nodes_done(&sum->nodes);
-    udpai_free((void *)(uintptr_t)sum->node_id.data);
-    udpai_load_stats_free(sum->total);
-    udpai_free(sum);
+    udpai_map_done(&aggregate->reporters);
+    udpai_load_stats_nodes_done(&aggregate->nodes);
+    udpai_free((void *)(uintptr_t)aggregate->node_id.data);
+    udpai_load_stats_free(aggregate->total);
+    udpai_free(aggregate);
     return NULL;
 }
 
 void
-udpai_load_aggregate_end(udpai_load_aggregate *sum, udpai_load_stats_nodes *ret_counted)
+udpai_load_aggregate_end(udpai_load_aggregate *aggregate, udpai_load_stats_nodes *ret_counted)
 {
     udpai_load_stats_nodes_init(ret_counted, (udpai_str){0});
-    udpai_load_stats_nodes_go_on(ret_counted, &sum->nodes);
-    udpai_load_aggregate_free(sum);
+    udpai_load_stats_nodes_go_on(ret_counted, &aggregate->nodes);
+    udpai_load_aggregate_free(aggregate);
 }
 
 size_t
-udpai_load_aggregate_n_reporters(const udpai_load_aggregate *sum)
+udpai_load_aggregate_n_reporters(const udpai_load_aggregate *aggregate)
 {
-    return sum->reporters.n - sum->n_gone;
+    return aggregate->reporters.n - aggregate->n_gone;
 }
 
 /* ---- what is refused ---- */
@@ -100,21 +102,22 @@ check_overlap(const udpai_load_stats *stats, const udpai_load_stats *other, udpa
 }
 
 static udpa_err
-check_nodes(const udpai_load_aggregate *sum,
+check_nodes(const udpai_load_aggregate *aggregate,
             const udpai_load_stats_reporter *reporter,
             const udpai_load_stats *stats,
             udpa_error **ret_error)
 {
     udpa_err err = UDPA_OK;
     for (size_t i = 0; i < stats->nodes.n; i++)
-        if (!stats->nodes.items[i].is_gone && udpai_str_eq(stats->nodes.items[i].id, sum->node_id))
+        if (!stats->nodes.items[i].is_gone &&
+            udpai_str_eq(stats->nodes.items[i].id, aggregate->node_id))
             return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
                               "it counts the clients of this node, '%.*s'",
-                              UDPAI_SHOWN(sum->node_id));
+                              UDPAI_SHOWN(aggregate->node_id));
     size_t at = 0;
     const udpai_load_stats_reporter *other;
     while (stats->nodes.n && err == UDPA_OK &&
-           (other = (const udpai_load_stats_reporter *)udpai_map_next(&sum->reporters, &at)))
+           (other = (const udpai_load_stats_reporter *)udpai_map_next(&aggregate->reporters, &at)))
         if (other != reporter && other->current)
             err = check_overlap(stats, other->current, ret_error);
     return err;
@@ -138,14 +141,14 @@ epoch_at(const udpai_load_stats_reporter *reporter, size_t at, uint64_t epoch)
 }
 
 static udpa_err
-check(const udpai_load_aggregate *sum,
+check(const udpai_load_aggregate *aggregate,
       const udpai_load_stats_reporter *reporter,
       const udpai_load_stats *stats,
       udpa_error **ret_error)
 {
-    if (!udpai_str_eq(stats->cluster, sum->total->cluster))
+    if (!udpai_str_eq(stats->cluster, aggregate->total->cluster))
         return udpai_fail(ret_error, UDPA_ERR_INVAL, "it is of cluster '%.*s', not of '%.*s'",
-                          UDPAI_SHOWN(stats->cluster), UDPAI_SHOWN(sum->total->cluster));
+                          UDPAI_SHOWN(stats->cluster), UDPAI_SHOWN(aggregate->total->cluster));
     size_t at = find_epoch(reporter, stats->epoch);
     const udpai_load_stats *known = epoch_at(reporter, at, stats->epoch);
     if (known) {
@@ -157,50 +160,50 @@ check(const udpai_load_aggregate *sum,
                           "its epoch %llu is below the last %d that are known",
                           (unsigned long long)stats->epoch, UDPAI_LOAD_STATS_EPOCHS_MAX);
     }
-    return check_nodes(sum, reporter, stats, ret_error);
+    return check_nodes(aggregate, reporter, stats, ret_error);
 }
 
 /* ---- reporters ---- */
 
 static udpa_err
-get_reporter(udpai_load_aggregate *sum,
+get_reporter(udpai_load_aggregate *aggregate,
              udpai_str name,
              udpai_load_stats_reporter **ret_reporter,
              udpa_error **ret_error)
 {
-    udpai_load_stats_reporter *known = udpai_map_get(&sum->reporters, name);
+    udpai_load_stats_reporter *known = udpai_map_get(&aggregate->reporters, name);
     if (!known) {
-        if (udpai_load_aggregate_n_reporters(sum) >= sum->max_reporters)
+        if (udpai_load_aggregate_n_reporters(aggregate) >= aggregate->max_reporters)
             return udpai_fail(ret_error, UDPA_ERR_LIMIT, "more than %zu report of one cluster",
-                              sum->max_reporters);
+                              aggregate->max_reporters);
         known = udpai_alloc(sizeof(*known));
         if (!known)
             return UDPA_ERR_NOMEM;
         if (udpai_load_stats_set_text(&known->name, name) != UDPA_OK ||
-            !udpai_map_add(&sum->reporters, known)) {
+            !udpai_map_add(&aggregate->reporters, known)) {
             free_reporter(known);
             return UDPA_ERR_NOMEM;
         }
-        sum->n_gone++;
+        aggregate->n_gone++;
     }
     *ret_reporter = known;
     return UDPA_OK;
 }
 
 static void
-set_resting(udpai_load_aggregate *sum, udpai_load_stats_reporter *reporter, bool is_resting)
+set_resting(udpai_load_aggregate *aggregate, udpai_load_stats_reporter *reporter, bool is_resting)
 {
-    sum->n_resting += (size_t)is_resting - (size_t)reporter->is_resting;
+    aggregate->n_resting += (size_t)is_resting - (size_t)reporter->is_resting;
     reporter->is_resting = is_resting;
 }
 
 static void
-forget(udpai_load_aggregate *sum, udpai_load_stats_reporter *reporter)
+forget(udpai_load_aggregate *aggregate, udpai_load_stats_reporter *reporter)
 {
-    set_resting(sum, reporter, false);
-    udpai_map_remove(&sum->reporters, reporter->name);
+    set_resting(aggregate, reporter, false);
+    udpai_map_remove(&aggregate->reporters, reporter->name);
     free_reporter(reporter);
-    sum->n_gone--;
+    aggregate->n_gone--;
 }
 
 static uint64_t
@@ -213,11 +216,11 @@ typedef UDPAI_VECTOR(udpai_load_stats_reporter *) reporter_vector;
 
 /* Those that are not there, and not waited for; a few of the first without memory. */
 static void
-collect_gone(const udpai_load_aggregate *sum, reporter_vector *to)
+collect_gone(const udpai_load_aggregate *aggregate, reporter_vector *to)
 {
     size_t at = 0;
     udpai_load_stats_reporter *reporter;
-    while ((reporter = udpai_map_next(&sum->reporters, &at)))
+    while ((reporter = udpai_map_next(&aggregate->reporters, &at)))
         if (!reporter->current && !reporter->is_resting)
             (void)udpai_vector_push(to, reporter);
 }
@@ -234,36 +237,36 @@ compare_last_epochs(const void *a, const void *b)
  * be new, nor can what anybody says of an epoch that is as old. All reporters are looked at for
  * that; so it is some at once, because thousands may go at once. */
 static void
-forget_oldest(udpai_load_aggregate *sum)
+forget_oldest(udpai_load_aggregate *aggregate)
 {
     reporter_vector gone = {0};
-    size_t n_gone = sum->n_gone - sum->n_resting;
-    if (n_gone <= sum->max_gone)
+    size_t n_gone = aggregate->n_gone - aggregate->n_resting;
+    if (n_gone <= aggregate->max_gone)
         return;
-    size_t n = n_gone - sum->max_gone + sum->max_gone / 8;
-    collect_gone(sum, &gone);
+    size_t n = n_gone - aggregate->max_gone + aggregate->max_gone / 8;
+    collect_gone(aggregate, &gone);
     if (gone.n)
         qsort(gone.items, gone.n, sizeof(gone.items[0]), compare_last_epochs);
     for (size_t i = 0; i < gone.n && i < n; i++) {
         udpai_load_stats_reporter *oldest = gone.items[i];
-        if (oldest->n_epochs && last_epoch(oldest) >= sum->counts_from)
-            sum->counts_from = last_epoch(oldest) + 1;
-        forget(sum, oldest);
+        if (oldest->n_epochs && last_epoch(oldest) >= aggregate->counts_from)
+            aggregate->counts_from = last_epoch(oldest) + 1;
+        forget(aggregate, oldest);
     }
     udpai_vector_done(&gone);
 }
 
 /* Takes its gauges out; what it said counts as gone. */
 static void
-take_out(udpai_load_aggregate *sum, udpai_load_stats_reporter *reporter)
+take_out(udpai_load_aggregate *aggregate, udpai_load_stats_reporter *reporter)
 {
     if (!reporter->current)
         return;
-    udpai_load_stats_subtract_gauges(sum->total, reporter->current);
-    sum->total->n_clients -= reporter->current->nodes.n ? reporter->current->n_clients : 1;
+    udpai_load_stats_subtract_gauges(aggregate->total, reporter->current);
+    aggregate->total->n_clients -= reporter->current->nodes.n ? reporter->current->n_clients : 1;
     reporter->current = NULL;
     reporter->span.is_there = false;
-    sum->n_gone++;
+    aggregate->n_gone++;
 }
 
 /* Puts a value at its place among those of the reporter. */
@@ -292,149 +295,156 @@ keep(udpai_load_stats_reporter *reporter, size_t at, udpai_load_stats *stats)
 /* What has grown since the value that is known, or ever: is it known to have been counted by no
  * other way? If not, this one is where it begins. */
 static bool
-is_new(const udpai_load_aggregate *sum,
+is_new(const udpai_load_aggregate *aggregate,
        const udpai_load_stats *stats,
        const udpai_load_stats *known)
 {
-    bool is_told = known ? known->is_old : stats->was_told || stats->epoch < sum->counts_from;
-    return !is_told && udpai_load_stats_nodes_are_new(&sum->nodes, stats, known);
+    bool is_told = known ? known->is_old : stats->was_told || stats->epoch < aggregate->counts_from;
+    return !is_told && udpai_load_stats_nodes_are_new(&aggregate->nodes, stats, known);
 }
 
 /* It is counted by another way: when it is not any more, it goes on from here. */
 static void
-put_aside(udpai_load_aggregate *sum, udpai_load_stats_reporter *reporter, udpai_load_stats *stats)
+put_aside(udpai_load_aggregate *aggregate,
+          udpai_load_stats_reporter *reporter,
+          udpai_load_stats *stats)
 {
-    take_out(sum, reporter);
+    take_out(aggregate, reporter);
     keep(reporter, find_epoch(reporter, stats->epoch), stats);
 }
 
 udpa_err
-udpai_load_aggregate_restore(udpai_load_aggregate *sum,
+udpai_load_aggregate_restore(udpai_load_aggregate *aggregate,
                              udpai_str name,
                              udpai_load_stats *stats,
                              udpa_error **ret_error)
 {
     UDPA_AUTO(udpai_load_stats_free) udpai_load_stats *owned = stats;
     udpai_load_stats_reporter *reporter = NULL;
-    udpa_err err = get_reporter(sum, name, &reporter, ret_error);
+    udpa_err err = get_reporter(aggregate, name, &reporter, ret_error);
     if (err != UDPA_OK)
         return err;
     stats->is_lasting = true;
-    set_resting(sum, reporter, true);
+    set_resting(aggregate, reporter, true);
     keep(reporter, find_epoch(reporter, stats->epoch), UDPAI_TAKE(owned));
     return UDPA_OK;
 }
 
 /* Checked, and there is room. */
 static void
-put_in(udpai_load_aggregate *sum, udpai_load_stats_reporter *reporter, udpai_load_stats *stats)
+put_in(udpai_load_aggregate *aggregate,
+       udpai_load_stats_reporter *reporter,
+       udpai_load_stats *stats)
 {
     size_t at = find_epoch(reporter, stats->epoch);
     const udpai_load_stats *known = epoch_at(reporter, at, stats->epoch);
-    bool is_added = is_new(sum, stats, known);
+    bool is_added = is_new(aggregate, stats, known);
     stats->is_old = stats->is_old && !is_added;
     if (is_added)
-        udpai_load_stats_add_growth(sum->total, stats, known);
-    udpai_load_stats_nodes_take(&sum->nodes, stats, is_added);
-    take_out(sum, reporter);
+        udpai_load_stats_add_growth(aggregate->total, stats, known);
+    udpai_load_stats_nodes_take(&aggregate->nodes, stats, is_added);
+    take_out(aggregate, reporter);
     udpai_load_stats_span_take(&reporter->span, stats, known, is_added);
-    udpai_load_stats_add_gauges(sum->total, stats);
-    sum->total->n_clients += stats->nodes.n ? stats->n_clients : 1;
+    udpai_load_stats_add_gauges(aggregate->total, stats);
+    aggregate->total->n_clients += stats->nodes.n ? stats->n_clients : 1;
     keep(reporter, at, stats);
-    set_resting(sum, reporter, false);
+    set_resting(aggregate, reporter, false);
     reporter->current = stats;
-    sum->n_gone--;
+    aggregate->n_gone--;
 }
 
 udpa_err
-udpai_load_aggregate_take(udpai_load_aggregate *sum,
+udpai_load_aggregate_take(udpai_load_aggregate *aggregate,
                           udpai_str name,
                           udpai_load_stats *stats,
                           udpa_error **ret_error)
 {
     UDPA_AUTO(udpai_load_stats_free) udpai_load_stats *owned = stats;
     udpai_load_stats_reporter *reporter = NULL;
-    udpa_err err = get_reporter(sum, name, &reporter, ret_error);
+    udpa_err err = get_reporter(aggregate, name, &reporter, ret_error);
     if (err != UDPA_OK)
         return udpai_fail_code(ret_error, err);
-    err = check(sum, reporter, stats, ret_error);
+    err = check(aggregate, reporter, stats, ret_error);
     if (err == UDPA_OK)
-        err = udpai_load_stats_make_room(sum->total, stats, ret_error);
+        err = udpai_load_stats_make_room(aggregate->total, stats, ret_error);
     if (err == UDPA_OK)
-        err = udpai_load_stats_nodes_make_room(&sum->nodes, stats);
+        err = udpai_load_stats_nodes_make_room(&aggregate->nodes, stats);
     if (err == UDPA_OK && stats->service.len)
-        err = udpai_load_stats_set_text(&sum->total->service, stats->service);
+        err = udpai_load_stats_set_text(&aggregate->total->service, stats->service);
     if (err == UDPA_OK)
-        put_in(sum, reporter, UDPAI_TAKE(owned));
+        put_in(aggregate, reporter, UDPAI_TAKE(owned));
     else if (err == UDPA_ERR_PRECONDITION)
-        put_aside(sum, reporter, UDPAI_TAKE(owned));
+        put_aside(aggregate, reporter, UDPAI_TAKE(owned));
     else if (reporter->n_epochs == 0)
-        forget(sum, reporter);
-    forget_oldest(sum);
+        forget(aggregate, reporter);
+    forget_oldest(aggregate);
     return udpai_fail_code(ret_error, err);
 }
 
 bool
-udpai_load_aggregate_knows(const udpai_load_aggregate *sum, udpai_str name, uint64_t epoch)
+udpai_load_aggregate_knows(const udpai_load_aggregate *aggregate, udpai_str name, uint64_t epoch)
 {
-    return udpai_load_aggregate_known(sum, name, epoch) != NULL;
+    return udpai_load_aggregate_known(aggregate, name, epoch) != NULL;
 }
 
 const udpai_load_stats *
-udpai_load_aggregate_known(const udpai_load_aggregate *sum, udpai_str name, uint64_t epoch)
+udpai_load_aggregate_known(const udpai_load_aggregate *aggregate, udpai_str name, uint64_t epoch)
 {
-    const udpai_load_stats_reporter *reporter = udpai_map_get(&sum->reporters, name);
+    const udpai_load_stats_reporter *reporter = udpai_map_get(&aggregate->reporters, name);
     return reporter ? epoch_at(reporter, find_epoch(reporter, epoch), epoch) : NULL;
 }
 
 void
-udpai_load_aggregate_leave(udpai_load_aggregate *sum, udpai_str name)
+udpai_load_aggregate_leave(udpai_load_aggregate *aggregate, udpai_str name)
 {
-    udpai_load_stats_reporter *reporter = udpai_map_get(&sum->reporters, name);
+    udpai_load_stats_reporter *reporter = udpai_map_get(&aggregate->reporters, name);
     if (!reporter)
         return;
-    take_out(sum, reporter);
-    forget_oldest(sum);
+    take_out(aggregate, reporter);
+    forget_oldest(aggregate);
 }
 
 void
-udpai_load_aggregate_rest(udpai_load_aggregate *sum)
+udpai_load_aggregate_rest(udpai_load_aggregate *aggregate)
 {
     size_t at = 0;
     udpai_load_stats_reporter *reporter;
-    while ((reporter = udpai_map_next(&sum->reporters, &at))) {
-        set_resting(sum, reporter, reporter->current != NULL);
-        take_out(sum, reporter);
+    while ((reporter = udpai_map_next(&aggregate->reporters, &at))) {
+        set_resting(aggregate, reporter, reporter->current != NULL);
+        take_out(aggregate, reporter);
     }
-    forget_oldest(sum);
+    forget_oldest(aggregate);
 }
 
-/* ---- the sum ---- */
+/* ---- the aggregate ---- */
 
 void
-udpai_load_aggregate_spans(const udpai_load_aggregate *sum, udpai_load_stats_spans *to)
+udpai_load_aggregate_spans(const udpai_load_aggregate *aggregate, udpai_load_stats_spans *to)
 {
     size_t at = 0;
     const udpai_load_stats_reporter *reporter;
-    while ((reporter = (const udpai_load_stats_reporter *)udpai_map_next(&sum->reporters, &at)))
+    while (
+        (reporter = (const udpai_load_stats_reporter *)udpai_map_next(&aggregate->reporters, &at)))
         udpai_load_stats_spans_add(to, &reporter->span);
 }
 
 static udpa_err
-collect_nodes(udpai_load_aggregate *sum)
+collect_nodes(udpai_load_aggregate *aggregate)
 {
-    udpa_err err = udpai_load_stats_nodes_list_own(&sum->nodes, sum->total);
+    udpa_err err = udpai_load_stats_nodes_list_own(&aggregate->nodes, aggregate->total);
     size_t at = 0;
     const udpai_load_stats_reporter *reporter;
-    while (err == UDPA_OK && (reporter = udpai_map_next(&sum->reporters, &at)))
+    while (err == UDPA_OK && (reporter = udpai_map_next(&aggregate->reporters, &at)))
         if (reporter->current)
-            err = udpai_load_stats_nodes_list(&sum->nodes, reporter->current, sum->total);
-    return err == UDPA_OK ? udpai_load_stats_nodes_list_gone(&sum->nodes, sum->total) : err;
+            err =
+                udpai_load_stats_nodes_list(&aggregate->nodes, reporter->current, aggregate->total);
+    return err == UDPA_OK ? udpai_load_stats_nodes_list_gone(&aggregate->nodes, aggregate->total)
+                          : err;
 }
 
 const udpai_load_stats *
-udpai_load_aggregate_total(udpai_load_aggregate *sum, uint64_t elapsed_ns)
+udpai_load_aggregate_total(udpai_load_aggregate *aggregate, uint64_t elapsed_ns)
 {
-    sum->total->elapsed_ns = elapsed_ns;
-    return collect_nodes(sum) == UDPA_OK ? sum->total : NULL;
+    aggregate->total->elapsed_ns = elapsed_ns;
+    return collect_nodes(aggregate) == UDPA_OK ? aggregate->total : NULL;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of a sum, for what adds up, and what keeps it over a restart. */
+/* The inside of an aggregate, for what adds up, and what keeps it over a restart. */
 #ifndef UDPAI_LOAD_AGGREGATE_INTERNAL_H
 #define UDPAI_LOAD_AGGREGATE_INTERNAL_H
 
@@ -29,7 +29,7 @@ struct udpai_load_aggregate {
 };
 
 /* Puts back what a reporter has said, as one that is not there now; consumes the value. */
-udpa_err udpai_load_aggregate_restore(udpai_load_aggregate *sum,
+udpa_err udpai_load_aggregate_restore(udpai_load_aggregate *aggregate,
                                       udpai_str reporter,
                                       udpai_load_stats *stats,
                                       udpa_error **ret_error);

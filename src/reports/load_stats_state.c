@@ -58,15 +58,17 @@ is_put(const state_writer *self, const udpai_load_stats_reporter *reporter)
 }
 
 static void
-put_reporters(state_writer *self, const udpai_load_aggregate *sum)
+put_reporters(state_writer *self, const udpai_load_aggregate *aggregate)
 {
     size_t at = 0, n = 0;
     const udpai_load_stats_reporter *reporter;
-    while ((reporter = (const udpai_load_stats_reporter *)udpai_map_next(&sum->reporters, &at)))
+    while (
+        (reporter = (const udpai_load_stats_reporter *)udpai_map_next(&aggregate->reporters, &at)))
         n += is_put(self, reporter);
     put_number(self, n);
     at = 0;
-    while ((reporter = (const udpai_load_stats_reporter *)udpai_map_next(&sum->reporters, &at))) {
+    while ((reporter =
+                (const udpai_load_stats_reporter *)udpai_map_next(&aggregate->reporters, &at))) {
         if (!is_put(self, reporter))
             continue;
         put_bytes(self, reporter->name);
@@ -77,12 +79,12 @@ put_reporters(state_writer *self, const udpai_load_aggregate *sum)
 }
 
 static void
-put_sum(state_writer *self, const udpai_load_aggregate *sum)
+put_aggregate(state_writer *self, const udpai_load_aggregate *aggregate)
 {
-    put_stats(self, sum->total);
-    put_number(self, sum->counts_from);
-    put_nodes(self, &sum->nodes);
-    put_reporters(self, sum);
+    put_stats(self, aggregate->total);
+    put_number(self, aggregate->counts_from);
+    put_nodes(self, &aggregate->nodes);
+    put_reporters(self, aggregate);
 }
 
 static void
@@ -101,9 +103,9 @@ put_state(state_writer *self,
     put_number(self, (uint64_t)split->cover.begin_ns);
     put_number(self, split->cover.covered_ns);
     put_number(self, split->shared ? 2 : 1);
-    put_sum(self, split->exclusive);
+    put_aggregate(self, split->exclusive);
     if (split->shared)
-        put_sum(self, split->shared);
+        put_aggregate(self, split->shared);
 }
 
 udpa_bytes *
@@ -123,11 +125,11 @@ udpai_load_stats_state_make(const udpai_load_stats_state *state,
 }
 
 static void
-note_made(udpai_load_aggregate *sum)
+note_made(udpai_load_aggregate *aggregate)
 {
     size_t at = 0;
     udpai_load_stats_reporter *reporter;
-    while (sum && (reporter = udpai_map_next(&sum->reporters, &at)))
+    while (aggregate && (reporter = udpai_map_next(&aggregate->reporters, &at)))
         reporter->has_changed = false;
 }
 
@@ -192,20 +194,21 @@ take_stats(state_reader *self, udpai_load_stats **ret_stats)
 }
 
 static udpa_err
-take_total(state_reader *self, udpai_load_aggregate *sum)
+take_total(state_reader *self, udpai_load_aggregate *aggregate)
 {
     UDPA_AUTO(udpai_load_stats_free) udpai_load_stats *total = NULL;
     udpa_err err = take_stats(self, &total);
     if (err != UDPA_OK)
         return err;
-    if (!udpai_str_eq(total->cluster, sum->total->cluster) || total->epoch != sum->total->epoch)
+    if (!udpai_str_eq(total->cluster, aggregate->total->cluster) ||
+        total->epoch != aggregate->total->epoch)
         return UDPA_ERR_MALFORMED;
-    total->lasts_ns = sum->total->lasts_ns;
+    total->lasts_ns = aggregate->total->lasts_ns;
     total->n_clients = 0; /* nobody is there yet */
     udpai_load_stats_clear_gauges(total);
     udpai_load_stats_clear_nodes(total);
-    udpai_load_stats_free(sum->total);
-    sum->total = UDPAI_TAKE(total);
+    udpai_load_stats_free(aggregate->total);
+    aggregate->total = UDPAI_TAKE(total);
     return UDPA_OK;
 }
 
@@ -229,7 +232,7 @@ take_nodes(state_reader *self, udpai_load_stats_nodes *nodes)
 }
 
 static udpa_err
-take_reporter(state_reader *self, udpai_load_aggregate *sum)
+take_reporter(state_reader *self, udpai_load_aggregate *aggregate)
 {
     udpai_str name;
     udpa_err err = UDPA_OK;
@@ -239,23 +242,23 @@ take_reporter(state_reader *self, udpai_load_aggregate *sum)
         udpai_load_stats *stats = NULL;
         err = take_stats(self, &stats);
         if (err == UDPA_OK)
-            err = udpai_load_aggregate_restore(sum, name, stats, self->ret_error);
+            err = udpai_load_aggregate_restore(aggregate, name, stats, self->ret_error);
     }
     return err == UDPA_OK ? check(self) : err;
 }
 
 static udpa_err
-take_sum(state_reader *self, udpai_load_aggregate *sum)
+take_aggregate(state_reader *self, udpai_load_aggregate *aggregate)
 {
-    udpa_err err = take_total(self, sum);
+    udpa_err err = take_total(self, aggregate);
     if (err == UDPA_OK) {
-        sum->counts_from = take_number(self);
-        err = take_nodes(self, &sum->nodes);
+        aggregate->counts_from = take_number(self);
+        err = take_nodes(self, &aggregate->nodes);
     }
     if (err != UDPA_OK)
         return err;
     for (uint64_t n = take_number(self); n && err == UDPA_OK; n--)
-        err = take_reporter(self, sum);
+        err = take_reporter(self, aggregate);
     return err == UDPA_OK ? check(self) : err;
 }
 
@@ -268,11 +271,11 @@ take_split(state_reader *self, udpai_load_stats_split *split)
     bool has_shared = take_number(self) > 1;
     udpa_err err = check(self);
     if (err == UDPA_OK)
-        err = take_sum(self, split->exclusive);
+        err = take_aggregate(self, split->exclusive);
     if (err == UDPA_OK && has_shared)
         err = udpai_load_stats_split_begin_shared(split, self->ret_error);
     if (err == UDPA_OK && has_shared)
-        err = take_sum(self, split->shared);
+        err = take_aggregate(self, split->shared);
     if (err == UDPA_OK && split->both)
         err = udpai_load_stats_make_room(split->both, split->exclusive->total, self->ret_error);
     if (err == UDPA_OK && has_shared)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A server of LRS that this node reports to: of the clusters that it asks for, what has come to the
- * sums of this node since it was told last. No I/O, like every session.
+ * aggregates of this node since it was told last. No I/O, like every session.
  *
- * What it asks for goes up (UDPAI_REPORT_WANTED, prefixes of names of ClusterLoads); the sums come
- * as they change (UDPAI_ORDER_PUBLISH). */
+ * What it asks for goes up (UDPAI_REPORT_WANTED, prefixes of names of ClusterLoads); the aggregates
+ * come as they change (UDPAI_ORDER_PUBLISH). */
 #ifndef UDPAI_LRS_UPSTREAM_H
 #define UDPAI_LRS_UPSTREAM_H
 

@@ -16,7 +16,7 @@ free_account(udpai_lrs_account *account)
 {
     udpai_load_stats_free(account->told);
     udpai_load_stats_free(account->owed);
-    udpa_resource_unref(account->sum);
+    udpa_resource_unref(account->aggregate);
     udpa_bytes_unref(account->cluster);
     udpai_free(account);
 }
@@ -59,7 +59,7 @@ full_name(const udpai_lrs_upstream *upstream,
     return udpai_name_check(*ret_name, ret_error);
 }
 
-/* Of the name of a sum; false: it is not of the namespace. */
+/* Of the name of an aggregate; false: it is not of the namespace. */
 static bool
 cluster_of(const udpai_lrs_upstream *upstream, udpai_str name, udpai_str *ret_cluster)
 {
@@ -222,29 +222,29 @@ udpai_lrs_account_decode(udpai_lrs_upstream_session *self,
                          udpa_error **ret_error)
 {
     return udpai_load_stats_decode(&udpai_hub_decoder(self->session.hub)->arena,
-                                   udpai_resource_value(account->sum), &udpai_load_aggregate_limits,
-                                   ret_stats, ret_error);
+                                   udpai_resource_value(account->aggregate),
+                                   &udpai_load_aggregate_limits, ret_stats, ret_error);
 }
 
-/* Has it counted before the server wanted to know? Epochs of sums are when they began. */
+/* Has it counted before the server wanted to know? Epochs of aggregates are when they began. */
 static bool
-is_older(const udpai_lrs_account *account, const udpai_load_stats *sum)
+is_older(const udpai_lrs_account *account, const udpai_load_stats *aggregate)
 {
-    return account->since_us > 0 && sum->epoch < (uint64_t)account->since_us;
+    return account->since_us > 0 && aggregate->epoch < (uint64_t)account->since_us;
 }
 
-/* The first sum of one that is newly wanted: what it has counted before is not told. */
+/* The first aggregate of one that is newly wanted: what it has counted before is not told. */
 static udpa_err
 begin(udpai_lrs_upstream_session *self, udpai_lrs_account *account, udpa_error **ret_error)
 {
-    UDPA_AUTO(udpai_load_stats_free) udpai_load_stats *sum = NULL;
-    udpa_err err = udpai_lrs_account_decode(self, account, &sum, ret_error);
+    UDPA_AUTO(udpai_load_stats_free) udpai_load_stats *aggregate = NULL;
+    udpa_err err = udpai_lrs_account_decode(self, account, &aggregate, ret_error);
     if (err != UDPA_OK)
         return err;
     account->has_begun = true;
     account->told_ms = udpai_lrs_upstream_now(self);
-    if (is_older(account, sum))
-        account->told = UDPAI_TAKE(sum);
+    if (is_older(account, aggregate))
+        account->told = UDPAI_TAKE(aggregate);
     keep_one(self->upstream, account);
     return UDPA_OK;
 }
@@ -264,23 +264,23 @@ udpai_lrs_account_take(udpai_lrs_upstream_session *self,
         err = make_account(self, cluster, upstream->all_since_us, &account, ret_error);
     if (!account)
         return err; /* or nobody wants it */
-    udpa_resource_unref(account->sum);
-    account->sum = udpa_resource_ref(resource);
+    udpa_resource_unref(account->aggregate);
+    account->aggregate = udpa_resource_ref(resource);
     account->has_changed = true;
     if (account->told_ms == 0)
         account->told_ms = udpai_lrs_upstream_now(self);
     return account->has_begun ? UDPA_OK : begin(self, account, ret_error);
 }
 
-/* What it had to tell is owed; should the same sum come again, it goes on from there. */
+/* What it had to tell is owed; should the same aggregate come again, it goes on from there. */
 static udpa_err
 settle(udpai_lrs_upstream_session *self, udpai_lrs_account *account, udpa_error **ret_error)
 {
-    UDPA_AUTO(udpai_load_stats_free) udpai_load_stats *sum = NULL;
+    UDPA_AUTO(udpai_load_stats_free) udpai_load_stats *aggregate = NULL;
     UDPA_AUTO(udpai_load_stats_free) udpai_load_stats *rest = NULL;
-    udpa_err err = udpai_lrs_account_decode(self, account, &sum, ret_error);
+    udpa_err err = udpai_lrs_account_decode(self, account, &aggregate, ret_error);
     if (err == UDPA_OK)
-        err = udpai_load_stats_difference(sum, account->told, &rest, ret_error);
+        err = udpai_load_stats_difference(aggregate, account->told, &rest, ret_error);
     if (err == UDPA_OK && account->owed)
         err = udpai_load_stats_take_report(account->owed, rest, ret_error);
     else if (err == UDPA_OK)
@@ -289,7 +289,7 @@ settle(udpai_lrs_upstream_session *self, udpai_lrs_account *account, udpa_error 
         return err;
     udpai_load_stats_clear_gauges(account->owed);
     udpai_load_stats_free(account->told);
-    account->told = UDPAI_TAKE(sum);
+    account->told = UDPAI_TAKE(aggregate);
     keep_one(self->upstream, account);
     return UDPA_OK;
 }
@@ -301,10 +301,10 @@ udpai_lrs_account_end(udpai_lrs_upstream_session *self, udpai_str name, udpa_err
     udpai_lrs_account *account = NULL;
     if (cluster_of(self->upstream, name, &cluster))
         account = udpai_map_get(&self->upstream->accounts, cluster);
-    if (!account || !account->sum)
+    if (!account || !account->aggregate)
         return UDPA_OK;
     udpa_err err = account->has_changed ? settle(self, account, ret_error) : UDPA_OK;
-    account->sum = udpa_resource_unref(account->sum);
+    account->aggregate = udpa_resource_unref(account->aggregate);
     account->has_changed = false;
     return err;
 }

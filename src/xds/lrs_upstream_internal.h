@@ -9,18 +9,18 @@
 
 /* What the server asks for, of one cluster, and was told of it. */
 typedef struct udpai_lrs_account {
-    udpa_bytes *cluster;    /* full name */
-    int64_t since_us;       /* when it was first asked for, since 1970 */
-    uint64_t told_ms;       /* when it was told last */
-    bool is_named;          /* it is asked for by name; else with all */
-    bool was_named;         /* while other names are taken over */
-    bool has_begun;         /* a sum of it has come */
-    bool is_restored;       /* it was kept: the sum may be behind what was told, if that was lost */
-    bool has_changed;       /* the sum has, since it was told */
-    bool is_due;            /* for the report that is being written */
-    udpa_resource *sum;     /* NULL: there is none now */
-    udpai_load_stats *told; /* the sum as it was told; NULL: nothing of it */
-    udpai_load_stats *owed; /* what sums that have ended have left to tell; NULL: nothing */
+    udpa_bytes *cluster; /* full name */
+    int64_t since_us;    /* when it was first asked for, since 1970 */
+    uint64_t told_ms;    /* when it was told last */
+    bool is_named;       /* it is asked for by name; else with all */
+    bool was_named;      /* while other names are taken over */
+    bool has_begun;      /* an aggregate of it has come */
+    bool is_restored; /* it was kept: the aggregate may be behind what was told, if that was lost */
+    bool has_changed; /* the aggregate has, since it was told */
+    bool is_due;      /* for the report that is being written */
+    udpa_resource *aggregate; /* NULL: there is none now */
+    udpai_load_stats *told;   /* the aggregate as it was told; NULL: nothing of it */
+    udpai_load_stats *owed;   /* what aggregates that have ended have left to tell; NULL: nothing */
 } udpai_lrs_account;
 
 struct udpai_lrs_upstream {
@@ -84,7 +84,7 @@ udpa_err udpai_lrs_accounts_select(udpai_lrs_upstream_session *self,
                                    size_t n_names,
                                    bool wants_all,
                                    bool *ret_changed);
-/* A ClusterLoad of this node has come, or its sum has ended. */
+/* A ClusterLoad of this node has come, or its aggregate has ended. */
 udpa_err udpai_lrs_account_take(udpai_lrs_upstream_session *self,
                                 udpa_resource *resource,
                                 udpa_error **ret_error);
@@ -97,7 +97,7 @@ udpa_err udpai_lrs_account_make(udpai_lrs_upstream *upstream,
                                 udpa_error **ret_error);
 /* If there is one. */
 void udpai_lrs_account_forget(udpai_lrs_upstream *upstream, udpai_str cluster);
-/* The sum that it has, decoded. */
+/* The aggregate that it has, decoded. */
 udpa_err udpai_lrs_account_decode(udpai_lrs_upstream_session *self,
                                   const udpai_lrs_account *account,
                                   udpai_load_stats **ret_stats,

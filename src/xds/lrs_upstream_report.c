@@ -23,7 +23,8 @@ enum { /* field number of LoadStatsRequest */
 typedef struct statement {
     udpai_lrs_account *account;
     udpai_load_stats *report;
-    udpai_load_stats *newest; /* the sum that it follows from; NULL: one that was told before */
+    udpai_load_stats
+        *newest; /* the aggregate that it follows from; NULL: one that was told before */
     size_t size;
 } statement;
 
@@ -60,17 +61,17 @@ udpai_lrs_upstream_begin_report(udpai_lrs_upstream_session *self)
 
 /* ---- one cluster ---- */
 
-/* A sum that shrinks is none; from there it is counted. */
+/* An aggregate that shrinks is none; from there it is counted. */
 static udpa_err
-subtract(udpai_lrs_upstream_session *self, const udpai_load_stats *sum, statement *one)
+subtract(udpai_lrs_upstream_session *self, const udpai_load_stats *aggregate, statement *one)
 {
     const udpai_lrs_account *account = one->account;
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    udpa_err err = udpai_load_stats_difference(sum, account->told, &one->report, &error);
+    udpa_err err = udpai_load_stats_difference(aggregate, account->told, &one->report, &error);
     if (err == UDPA_OK || err == UDPA_ERR_NOMEM)
         return err;
     udpai_lrs_upstream_note_refused(self, udpai_lrs_account_key(account), error);
-    return udpai_load_stats_difference(sum, sum, &one->report, NULL);
+    return udpai_load_stats_difference(aggregate, aggregate, &one->report, NULL);
 }
 
 static udpa_err
@@ -89,7 +90,7 @@ add_owed(udpai_lrs_upstream_session *self, statement *one)
 }
 
 static udpa_err
-read_sum(udpai_lrs_upstream_session *self, statement *one)
+read_aggregate(udpai_lrs_upstream_session *self, statement *one)
 {
     const udpai_lrs_account *account = one->account;
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
@@ -115,13 +116,13 @@ is_early(const udpai_lrs_upstream_session *self, const statement *one)
     return waited_ms < patience_ms && !udpai_load_stats_covers_all(one->newest, account->told);
 }
 
-/* What was told was kept, and some of the sum was not: the machine has lost its power. It is told
- * again from where it has come to what was told. */
+/* What was told was kept, and some of the aggregate was not: the machine has lost its power. It is
+ * told again from where it has come to what was told. */
 static bool
-is_behind(udpai_lrs_account *account, const udpai_load_stats *sum)
+is_behind(udpai_lrs_account *account, const udpai_load_stats *aggregate)
 {
-    bool is = account->is_restored && account->told && account->told->epoch == sum->epoch &&
-              udpai_load_stats_check_growth(account->told, sum, NULL) != UDPA_OK;
+    bool is = account->is_restored && account->told && account->told->epoch == aggregate->epoch &&
+              udpai_load_stats_check_growth(account->told, aggregate, NULL) != UDPA_OK;
     account->is_restored = is;
     return is;
 }
@@ -131,9 +132,11 @@ make_report(udpai_lrs_upstream_session *self, statement *one)
 {
     const udpai_lrs_account *account = one->account;
     udpa_err err = UDPA_OK;
-    const udpai_load_stats *sum = one->newest ? one->newest : account->sum ? account->told : NULL;
-    if (sum)
-        err = subtract(self, sum, one);
+    const udpai_load_stats *aggregate = one->newest          ? one->newest
+                                        : account->aggregate ? account->told
+                                                             : NULL;
+    if (aggregate)
+        err = subtract(self, aggregate, one);
     else if (!(one->report = udpai_load_stats_new(&udpai_load_aggregate_limits)))
         err = UDPA_ERR_NOMEM;
     if (err == UDPA_OK)
@@ -196,7 +199,7 @@ add_statement(udpai_lrs_upstream_session *self, udpai_lrs_account *account, mess
     statement one = {.account = account};
     udpa_err err = udpai_vector_reserve(&to->statements, 1) ? UDPA_OK : UDPA_ERR_NOMEM;
     if (err == UDPA_OK)
-        err = read_sum(self, &one);
+        err = read_aggregate(self, &one);
     bool is_held =
         one.newest && (is_behind(account, one.newest) || (!account->owed && is_early(self, &one)));
     if (err == UDPA_OK && !is_held)

@@ -33,11 +33,11 @@ typedef struct member {
     bool is_up;
     udpai_wheel wheel;
     udpai_node *node;
-    udpai_service *sums;
+    udpai_service *aggregates;
     uint64_t up_session;  /* of this edge, at the top; 0: none */
     bool is_asked, hears; /* by the top, on that stream; that has come to it */
     bool asks;            /* its clients */
-    udpa_resource *load;  /* its own sum, as it was offered last; NULL: none */
+    udpa_resource *load;  /* its own aggregate, as it was offered last; NULL: none */
     uint64_t last_session;
 } member;
 
@@ -57,8 +57,8 @@ struct world {
     uint64_t turn_ms;  /* what nodes take in needs so long, and wheels stand still meanwhile */
     uint64_t n_issued; /* by all clients, ever */
     uint64_t random;
-    uint64_t sleep_ms; /* of sums of nodes that start; 0: as ever */
-    char kept_in[32];  /* a directory, in which sums are kept over restarts; "": they are not */
+    uint64_t sleep_ms; /* of aggregates of nodes that start; 0: as ever */
+    char kept_in[32];  /* a directory, where aggregates outlast restarts; "": they do not */
 };
 
 static inline int64_t
@@ -96,11 +96,11 @@ keep_own(member *self, const udpai_change_set *changes)
 static inline void
 note_ask(member *self, const udpai_order *order, bool asked)
 {
-    bool is_sum = udpai_str_eq(order->subscription->type_url, UDPAI_STR(UDPAI_TYPE_CLUSTER_LOAD));
-    for (int i = 1; is_sum && self->index == 0 && i <= EDGES; i++)
+    bool is_load = udpai_str_eq(order->subscription->type_url, UDPAI_STR(UDPAI_TYPE_CLUSTER_LOAD));
+    for (int i = 1; is_load && self->index == 0 && i <= EDGES; i++)
         if (self->world->members[i].up_session == order->session)
             self->world->members[i].is_asked = asked;
-    if (!is_sum)
+    if (!is_load)
         self->asks = asked;
 }
 
@@ -118,7 +118,7 @@ on_order(void *userdata, udpai_order *order)
 static inline void
 on_wanted(void *userdata, udpai_str type_url, udpai_str text, bool wanted)
 {
-    udpai_service_demand(((member *)userdata)->sums, type_url, text, wanted);
+    udpai_service_demand(((member *)userdata)->aggregates, type_url, text, wanted);
 }
 
 /* ---- nodes ---- */
@@ -149,10 +149,11 @@ start(member *self)
                                                    .wall_us = wall_us,
                                                    .clock_ms = clock_ms,
                                                    .userdata = self};
-    assert_ok(udpai_load_aggregates_new(&self->sums, &options));
+    assert_ok(udpai_load_aggregates_new(&self->aggregates, &options));
     char path[64];
     if (*self->world->kept_in)
-        assert_ok(udpai_load_aggregates_keep(self->sums, kept_at(self, path), UDPAI_STR("owner")));
+        assert_ok(
+            udpai_load_aggregates_keep(self->aggregates, kept_at(self, path), UDPAI_STR("owner")));
     udpai_node_start(self->node);
     udpai_node_flush(self->node);
     self->is_up = true;
@@ -161,7 +162,7 @@ start(member *self)
 static inline void
 stop(member *self)
 {
-    udpai_service_free(self->sums);
+    udpai_service_free(self->aggregates);
     self->node = udpai_node_free(self->node);
     udpa_resource_unref(self->load);
     self->load = NULL;
@@ -188,9 +189,9 @@ arrive(member *self, const char *id, bool is_node)
     return session;
 }
 
-/* Somebody there subscribes to a sum, or to all (empty), or does no more. */
+/* Somebody there subscribes to an aggregate, or to all (empty), or does no more. */
 static inline void
-want_sum(member *self, const char *text, bool wanted)
+want_aggregate(member *self, const char *text, bool wanted)
 {
     tell(self, 0, node_bed_interest(UDPAI_TYPE_CLUSTER_LOAD, "com.acme", text, wanted));
 }
@@ -198,7 +199,7 @@ want_sum(member *self, const char *text, bool wanted)
 static inline void
 want(member *self, bool wanted)
 {
-    want_sum(self, "", wanted);
+    want_aggregate(self, "", wanted);
 }
 
 static inline void
@@ -313,7 +314,7 @@ send_requests(world *self, client *who, uint64_t n)
 /* ---- looking ---- */
 
 static inline uint64_t
-sum_of(const udpa_resource *load, uint64_t *ret_n_clients)
+aggregate_of(const udpa_resource *load, uint64_t *ret_n_clients)
 {
     *ret_n_clients = 0;
     if (!load)
@@ -392,7 +393,7 @@ expect_at_top(world *self, uint64_t n_issued, uint64_t n_clients)
 {
     uint64_t n_here;
     settle(self);
-    assert_int_equal(sum_of(self->members[0].load, &n_here), n_issued);
+    assert_int_equal(aggregate_of(self->members[0].load, &n_here), n_issued);
     assert_int_equal(n_here, n_clients);
 }
 

@@ -16,8 +16,8 @@
 typedef struct bed {
     udpai_wheel wheel;
     udpai_node *node;
-    udpai_service *sums;
-    udpa_resource *load; /* its own sum, as it was offered last; NULL: none */
+    udpai_service *aggregates;
+    udpa_resource *load; /* its own aggregate, as it was offered last; NULL: none */
     uint64_t now_ms, last_session;
     bool asks_shared; /* clients, and nodes below, for what is of shared ones */
 } bed;
@@ -64,7 +64,7 @@ on_order(void *userdata, udpai_order *order)
 static void
 on_wanted(void *userdata, udpai_str type_url, udpai_str text, bool wanted)
 {
-    udpai_service_demand(((bed *)userdata)->sums, type_url, text, wanted);
+    udpai_service_demand(((bed *)userdata)->aggregates, type_url, text, wanted);
 }
 
 static void
@@ -85,7 +85,7 @@ start(bed *self)
                                                    .wall_us = wall_us,
                                                    .clock_ms = clock_ms,
                                                    .userdata = self};
-    assert_ok(udpai_load_aggregates_new(&self->sums, &options));
+    assert_ok(udpai_load_aggregates_new(&self->aggregates, &options));
     udpai_node_start(self->node);
     udpai_node_flush(self->node);
 }
@@ -93,7 +93,7 @@ start(bed *self)
 static void
 stop(bed *self)
 {
-    udpai_service_free(self->sums);
+    udpai_service_free(self->aggregates);
     self->node = udpai_node_free(self->node);
     udpa_resource_unref(self->load);
     self->load = NULL;
@@ -179,9 +179,9 @@ say(bed *self, uint64_t session, const said *what)
 #define SHARED(...)                                                                                \
     .type = UDPAI_TYPE_SHARED_CLIENT_LOAD, .who = "s", .is_shared = true, __VA_ARGS__
 
-/* A node's sum; for it and what in it is shared. */
+/* A node's aggregate; for it and what in it is shared. */
 static void
-say_sum(bed *self, uint64_t session, uint64_t n, uint64_t n_shared)
+say_aggregate(bed *self, uint64_t session, uint64_t n, uint64_t n_shared)
 {
     const said what = {.type = UDPAI_TYPE_CLUSTER_LOAD, .who = "edge"};
     UDPA_AUTO(udpai_load_stats_free)
@@ -244,7 +244,7 @@ end(void **state)
 /* ---- tests ---- */
 
 static void
-sums_ask_for_shared_clients_while_they_are_wanted(void **state)
+aggregates_ask_for_shared_clients_while_they_are_wanted(void **state)
 {
     bed *self = *state;
     (void)arrive(self, "edge", true);
@@ -267,11 +267,11 @@ a_shared_client_counts_once_by_all_ways(void **state)
     SAY(self, client, SHARED(.n = 7, .epoch = 1));
     SAY(self, edge, SHARED(.n = 7, .epoch = 1));
     SAY(self, other, SHARED(.n = 5, .epoch = 1)); /* which is behind */
-    say_sum(self, edge, 1007, 7);
+    say_aggregate(self, edge, 1007, 7);
     expect(self, 1007, 7, 2);
     node_bed_tell(self->node, client, node_bed_report(UDPAI_REPORT_CLOSED));
     SAY(self, edge, SHARED(.n = 9, .epoch = 1, .elapsed_ms = 2000));
-    say_sum(self, edge, 1010, 9);
+    say_aggregate(self, edge, 1010, 9);
     expect(self, 1010, 9, 2);
 }
 
@@ -288,7 +288,7 @@ a_client_that_is_shared_for_a_while(void **state)
         .is_shared = true);
     SAY(self, client, SHARED(.n = 4, .epoch = 2));
     expect(self, 14, 4, 1);
-    say_sum(self, edge, 4, 4); /* it has heard of it, too */
+    say_aggregate(self, edge, 4, 4); /* it has heard of it, too */
     expect(self, 14, 4, 2);
     SAY(self, client, .type = UDPAI_TYPE_CLIENT_LOAD, .who = "s", .n = 3, .epoch = 3);
     expect(self, 17, 4, 3);
@@ -351,16 +351,16 @@ what_has_stood_on_the_way_is_as_old_as_it_is(void **state)
 }
 
 static void
-a_sum_that_cannot_be_is_not_added(void **state)
+an_aggregate_that_cannot_be_is_not_added(void **state)
 {
     bed *self = *state;
     uint64_t edge = arrive(self, "edge", true), client = arrive(self, "s", false);
     pass(self, 1000);
     SAY(self, client, SHARED(.n = 7, .epoch = 1));
     expect(self, 7, 7, 1);
-    say_sum(self, edge, 10, 11);
+    say_aggregate(self, edge, 10, 11);
     expect(self, 7, 7, 1);
-    say_sum(self, edge, 11, 10);
+    say_aggregate(self, edge, 11, 10);
     expect(self, 8, 7, 2);
 }
 
@@ -370,13 +370,13 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(sums_ask_for_shared_clients_while_they_are_wanted),
+        TEST(aggregates_ask_for_shared_clients_while_they_are_wanted),
         TEST(a_shared_client_counts_once_by_all_ways),
         TEST(a_client_that_is_shared_for_a_while),
         TEST(what_an_earlier_life_may_have_told_is_where_it_begins),
         TEST(what_was_taken_before_this_node_began_is_no_begin),
         TEST(what_has_stood_on_the_way_is_as_old_as_it_is),
-        TEST(a_sum_that_cannot_be_is_not_added),
+        TEST(an_aggregate_that_cannot_be_is_not_added),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

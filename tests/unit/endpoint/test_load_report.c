@@ -165,7 +165,7 @@ test_a_forgotten_cluster_is_withdrawn(void **state)
     end(&test);
 }
 
-/* The node's sum is what was counted, to the request. */
+/* The node's aggregate is what was counted, to the request. */
 static void
 test_a_node_adds_it_up(void **state)
 {
@@ -179,11 +179,11 @@ test_a_node_adds_it_up(void **state)
     for (unsigned i = 1; i <= 5; i++) {
         count_requests(test.a, i * 100, i);
         n += i * 101;
-        udpai_str sum = await_number(&test, &listener, "5.5.3", n);
+        udpai_str aggregate = await_number(&test, &listener, "5.5.3", n);
         assert_string_equal(listener.name, "com.acme/a/server");
-        assert_int_equal(number_at(sum, "5.5.3"), n);
-        assert_int_equal(number_at(sum, "5.5.1") + number_at(sum, "5.5.2"), n);
-        assert_int_equal(number_at(sum, "9"), 1); /* client */
+        assert_int_equal(number_at(aggregate, "5.5.3"), n);
+        assert_int_equal(number_at(aggregate, "5.5.1") + number_at(aggregate, "5.5.2"), n);
+        assert_int_equal(number_at(aggregate, "9"), 1); /* client */
     }
     listener_done(&listener);
     end(&test);

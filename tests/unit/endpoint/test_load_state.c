@@ -77,7 +77,7 @@ what_nobody_wants_again_is_forgotten(void **state)
     link_up(&self->members[1]);
     settle(self);
     uint64_t n_clients;
-    assert_int_equal(sum_of(top->load, &n_clients), 0);
+    assert_int_equal(aggregate_of(top->load, &n_clients), 0);
 }
 
 int

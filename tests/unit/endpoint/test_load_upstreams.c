@@ -264,7 +264,7 @@ it_goes_on_being_wanted_while_the_server_is_away(void **state)
 /* ---- what it is told ---- */
 
 static void
-own_sums_are_told(void **state)
+own_aggregates_are_told(void **state)
 {
     (void)state;
     report_own("com.acme/a/node");
@@ -291,7 +291,7 @@ own_sums_are_told(void **state)
 }
 
 static void
-sums_of_others_are_not_told(void **state)
+aggregates_of_others_are_not_told(void **state)
 {
     (void)state;
     UDPA_AUTO(udpa_resource_unref)
@@ -380,8 +380,8 @@ main(void)
         TEST(it_is_dialled_again_and_again),
         TEST(what_it_wants_is_wanted),
         TEST(it_goes_on_being_wanted_while_the_server_is_away),
-        TEST(own_sums_are_told),
-        TEST(sums_of_others_are_not_told),
+        TEST(own_aggregates_are_told),
+        TEST(aggregates_of_others_are_not_told),
         TEST(links_of_others_are_left_alone),
         TEST(without_memory_nothing_is_left),
         TEST(without_memory_to_want_it_the_stream_ends),

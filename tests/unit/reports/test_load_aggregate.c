@@ -5,34 +5,34 @@
 
 #include <stdio.h>
 
-#include "sum_test.h"
+#include "aggregate_test.h"
 #include "tests/harness/oom.h"
 
 static void
 growth_of_each_counts_once(void **state)
 {
     (void)state;
-    UDPA_AUTO(udpai_load_aggregate_free) udpai_load_aggregate *sum = sum_new(0);
-    expect(sum, 0, 0, 0);
-    take(sum, "a", says(10, 5, 1));
-    take(sum, "b", says(10, 7, 2));
-    expect(sum, 12, 3, 2);
-    take(sum, "a", says(10, 5, 1));
-    expect(sum, 12, 3, 2);
-    take(sum, "a", says(10, 9, 0));
-    expect(sum, 16, 2, 2);
-    assert_int_equal(udpai_load_aggregate_total(sum, 5)->elapsed_ns, 5);
-    assert_int_equal(udpai_load_aggregate_total(sum, 5)->epoch, 1);
+    UDPA_AUTO(udpai_load_aggregate_free) udpai_load_aggregate *aggregate = aggregate_new(0);
+    expect(aggregate, 0, 0, 0);
+    take(aggregate, "a", says(10, 5, 1));
+    take(aggregate, "b", says(10, 7, 2));
+    expect(aggregate, 12, 3, 2);
+    take(aggregate, "a", says(10, 5, 1));
+    expect(aggregate, 12, 3, 2);
+    take(aggregate, "a", says(10, 9, 0));
+    expect(aggregate, 16, 2, 2);
+    assert_int_equal(udpai_load_aggregate_total(aggregate, 5)->elapsed_ns, 5);
+    assert_int_equal(udpai_load_aggregate_total(aggregate, 5)->epoch, 1);
 }
 
 static void
 another_epoch_begins_at_nothing(void **state)
 {
     (void)state;
-    UDPA_AUTO(udpai_load_aggregate_free) udpai_load_aggregate *sum = sum_new(0);
-    take(sum, "a", says(10, 5, 1));
-    take(sum, "a", says(11, 3, 4));
-    expect(sum, 8, 4, 1);
+    UDPA_AUTO(udpai_load_aggregate_free) udpai_load_aggregate *aggregate = aggregate_new(0);
+    take(aggregate, "a", says(10, 5, 1));
+    take(aggregate, "a", says(11, 3, 4));
+    expect(aggregate, 8, 4, 1);
 }
 
 /* Two streams of one client, as when the old one is not known to be dead. */
@@ -40,103 +40,103 @@ static void
 epochs_may_overlap(void **state)
 {
     (void)state;
-    UDPA_AUTO(udpai_load_aggregate_free) udpai_load_aggregate *sum = sum_new(0);
-    take(sum, "a", says(10, 5, 1));
-    take(sum, "a", says(12, 3, 2));
-    take(sum, "a", says(10, 6, 1));
-    expect(sum, 9, 1, 1);
-    take(sum, "a", says(11, 100, 0));
-    take(sum, "a", says(12, 4, 7));
-    expect(sum, 110, 7, 1);
+    UDPA_AUTO(udpai_load_aggregate_free) udpai_load_aggregate *aggregate = aggregate_new(0);
+    take(aggregate, "a", says(10, 5, 1));
+    take(aggregate, "a", says(12, 3, 2));
+    take(aggregate, "a", says(10, 6, 1));
+    expect(aggregate, 9, 1, 1);
+    take(aggregate, "a", says(11, 100, 0));
+    take(aggregate, "a", says(12, 4, 7));
+    expect(aggregate, 110, 7, 1);
 }
 
 static void
 epochs_long_past_are_refused(void **state)
 {
     (void)state;
-    UDPA_AUTO(udpai_load_aggregate_free) udpai_load_aggregate *sum = sum_new(0);
+    UDPA_AUTO(udpai_load_aggregate_free) udpai_load_aggregate *aggregate = aggregate_new(0);
     for (uint64_t i = 0; i < UDPAI_LOAD_STATS_EPOCHS_MAX + 2; i++)
-        take(sum, "a", says(10 + i, 1, 0));
-    expect(sum, UDPAI_LOAD_STATS_EPOCHS_MAX + 2, 0, 1);
-    refuse(sum, "a", says(10, 1, 0), UDPA_ERR_INVAL, "its epoch 10 is below the last 4");
-    refuse(sum, "a", says(11, 2, 0), UDPA_ERR_INVAL, "its epoch 11 is below the last 4");
-    take(sum, "a", says(12, 2, 0));
-    expect(sum, UDPAI_LOAD_STATS_EPOCHS_MAX + 3, 0, 1);
+        take(aggregate, "a", says(10 + i, 1, 0));
+    expect(aggregate, UDPAI_LOAD_STATS_EPOCHS_MAX + 2, 0, 1);
+    refuse(aggregate, "a", says(10, 1, 0), UDPA_ERR_INVAL, "its epoch 10 is below the last 4");
+    refuse(aggregate, "a", says(11, 2, 0), UDPA_ERR_INVAL, "its epoch 11 is below the last 4");
+    take(aggregate, "a", says(12, 2, 0));
+    expect(aggregate, UDPAI_LOAD_STATS_EPOCHS_MAX + 3, 0, 1);
 }
 
 static void
 what_shrinks_changes_nothing(void **state)
 {
     (void)state;
-    UDPA_AUTO(udpai_load_aggregate_free) udpai_load_aggregate *sum = sum_new(0);
-    take(sum, "a", says(10, 5, 1));
-    refuse(sum, "a", says(10, 4, 9), UDPA_ERR_INVAL, "shrinks from 5 to 4");
-    expect(sum, 5, 1, 1);
-    take(sum, "a", says(10, 6, 2));
-    expect(sum, 6, 2, 1);
+    UDPA_AUTO(udpai_load_aggregate_free) udpai_load_aggregate *aggregate = aggregate_new(0);
+    take(aggregate, "a", says(10, 5, 1));
+    refuse(aggregate, "a", says(10, 4, 9), UDPA_ERR_INVAL, "shrinks from 5 to 4");
+    expect(aggregate, 5, 1, 1);
+    take(aggregate, "a", says(10, 6, 2));
+    expect(aggregate, 6, 2, 1);
 }
 
 static void
 who_leaves_takes_gauges_along(void **state)
 {
     (void)state;
-    UDPA_AUTO(udpai_load_aggregate_free) udpai_load_aggregate *sum = sum_new(0);
-    take(sum, "a", says(10, 5, 1));
-    take(sum, "b", says(10, 5, 2));
-    leave(sum, "a");
-    leave(sum, "a");
-    leave(sum, "nobody");
-    expect(sum, 10, 2, 1);
-    assert_int_equal(udpai_load_aggregate_n_reporters(sum), 1);
-    take(sum, "a", says(10, 7, 3)); /* it was away, and goes on */
-    expect(sum, 12, 5, 2);
+    UDPA_AUTO(udpai_load_aggregate_free) udpai_load_aggregate *aggregate = aggregate_new(0);
+    take(aggregate, "a", says(10, 5, 1));
+    take(aggregate, "b", says(10, 5, 2));
+    leave(aggregate, "a");
+    leave(aggregate, "a");
+    leave(aggregate, "nobody");
+    expect(aggregate, 10, 2, 1);
+    assert_int_equal(udpai_load_aggregate_n_reporters(aggregate), 1);
+    take(aggregate, "a", says(10, 7, 3)); /* it was away, and goes on */
+    expect(aggregate, 12, 5, 2);
 }
 
 static void
 another_cluster_is_refused(void **state)
 {
     (void)state;
-    UDPA_AUTO(udpai_load_aggregate_free) udpai_load_aggregate *sum = sum_new(0);
+    UDPA_AUTO(udpai_load_aggregate_free) udpai_load_aggregate *aggregate = aggregate_new(0);
     udpai_load_stats *other = says(10, 5, 1);
     assert_ok(udpai_load_stats_set_text(&other->cluster, UDPAI_STR("com.acme/b")));
-    refuse(sum, "a", other, UDPA_ERR_INVAL, "of cluster 'com.acme/b'");
-    assert_int_equal(udpai_load_aggregate_n_reporters(sum), 0);
+    refuse(aggregate, "a", other, UDPA_ERR_INVAL, "of cluster 'com.acme/b'");
+    assert_int_equal(udpai_load_aggregate_n_reporters(aggregate), 0);
 }
 
-/* What may have been counted before this sum began. */
+/* What may have been counted before this aggregate began. */
 static void
 older_epochs_count_from_where_they_are(void **state)
 {
     (void)state;
-    UDPA_AUTO(udpai_load_aggregate_free) udpai_load_aggregate *sum = sum_new(100);
-    take(sum, "old", says(99, 1000, 3));
-    take(sum, "new", says(100, 7, 0));
-    expect(sum, 7, 3, 2);
-    take(sum, "old", says(99, 1001, 2));
-    expect(sum, 8, 2, 2);
-    take(sum, "old", says(101, 4, 0));
-    expect(sum, 12, 0, 2);
+    UDPA_AUTO(udpai_load_aggregate_free) udpai_load_aggregate *aggregate = aggregate_new(100);
+    take(aggregate, "old", says(99, 1000, 3));
+    take(aggregate, "new", says(100, 7, 0));
+    expect(aggregate, 7, 3, 2);
+    take(aggregate, "old", says(99, 1001, 2));
+    expect(aggregate, 8, 2, 2);
+    take(aggregate, "old", says(101, 4, 0));
+    expect(aggregate, 12, 0, 2);
 }
 
-/* Who has told another sum before, because it was there, is counted there. */
+/* Who has told another aggregate before, because it was there, is counted there. */
 static void
 what_others_were_told_does_not_count(void **state)
 {
     (void)state;
-    UDPA_AUTO(udpai_load_aggregate_free) udpai_load_aggregate *sum = sum_new(0);
+    UDPA_AUTO(udpai_load_aggregate_free) udpai_load_aggregate *aggregate = aggregate_new(0);
     udpai_load_stats *first = says(5, 1000, 3), *second = says(5, 1004, 1);
     first->was_told = second->was_told = true;
-    assert_false(udpai_load_aggregate_knows(sum, UDPAI_STR("a"), 5));
-    take(sum, "a", first);
-    expect(sum, 0, 3, 1);
-    assert_true(udpai_load_aggregate_knows(sum, UDPAI_STR("a"), 5));
-    assert_false(udpai_load_aggregate_knows(sum, UDPAI_STR("a"), 4));
-    assert_false(udpai_load_aggregate_knows(sum, UDPAI_STR("b"), 5));
-    take(sum, "a", second);
-    expect(sum, 4, 1, 1);
+    assert_false(udpai_load_aggregate_knows(aggregate, UDPAI_STR("a"), 5));
+    take(aggregate, "a", first);
+    expect(aggregate, 0, 3, 1);
+    assert_true(udpai_load_aggregate_knows(aggregate, UDPAI_STR("a"), 5));
+    assert_false(udpai_load_aggregate_knows(aggregate, UDPAI_STR("a"), 4));
+    assert_false(udpai_load_aggregate_knows(aggregate, UDPAI_STR("b"), 5));
+    take(aggregate, "a", second);
+    expect(aggregate, 4, 1, 1);
 }
 
-/* ---- sums of sums ---- */
+/* ---- aggregates of aggregates ---- */
 
 /* In the order of the ids. */
 static void
@@ -160,36 +160,37 @@ sums_up(uint64_t epoch, uint64_t n_issued, const char *node, const char *other)
 }
 
 static void
-expect_node(udpai_load_aggregate *sum, size_t at, const char *id, bool is_gone)
+expect_node(udpai_load_aggregate *aggregate, size_t at, const char *id, bool is_gone)
 {
-    const udpai_load_stats *total = udpai_load_aggregate_total(sum, 0);
+    const udpai_load_stats *total = udpai_load_aggregate_total(aggregate, 0);
     assert_in_range(at, 0, total->nodes.n - 1);
     assert_str(total->nodes.items[at].id, id);
     assert_int_equal(total->nodes.items[at].is_gone, is_gone);
 }
 
 static void
-sums_are_tagged_with_their_nodes(void **state)
+aggregates_are_tagged_with_their_nodes(void **state)
 {
     (void)state;
-    UDPA_AUTO(udpai_load_aggregate_free) udpai_load_aggregate *sum = sum_new(0);
-    take(sum, "client", says(1, 1, 0));
-    take(sum, "edge-1", sums_up(1, 10, "edge-1", NULL));
-    take(sum, "middle", sums_up(1, 100, "edge-2", "middle"));
-    expect(sum, 111, 0, 21);
-    assert_int_equal(udpai_load_aggregate_total(sum, 0)->nodes.n, 4);
-    expect_node(sum, 0, "edge-1", false);
-    expect_node(sum, 1, "edge-2", false);
-    expect_node(sum, 2, "middle", false);
-    expect_node(sum, 3, "node", false);
-    leave(sum, "middle");
-    assert_int_equal(udpai_load_aggregate_total(sum, 0)->nodes.n, 4);
-    expect_node(sum, 0, "edge-1", false);
-    expect_node(sum, 1, "edge-2", true);
-    expect_node(sum, 2, "middle", true);
-    expect_node(sum, 3, "node", false);
-    expect(sum, 111, 0, 11);
-    const udpai_load_stats_node *gone = &udpai_load_aggregate_total(sum, 5000000)->nodes.items[1];
+    UDPA_AUTO(udpai_load_aggregate_free) udpai_load_aggregate *aggregate = aggregate_new(0);
+    take(aggregate, "client", says(1, 1, 0));
+    take(aggregate, "edge-1", sums_up(1, 10, "edge-1", NULL));
+    take(aggregate, "middle", sums_up(1, 100, "edge-2", "middle"));
+    expect(aggregate, 111, 0, 21);
+    assert_int_equal(udpai_load_aggregate_total(aggregate, 0)->nodes.n, 4);
+    expect_node(aggregate, 0, "edge-1", false);
+    expect_node(aggregate, 1, "edge-2", false);
+    expect_node(aggregate, 2, "middle", false);
+    expect_node(aggregate, 3, "node", false);
+    leave(aggregate, "middle");
+    assert_int_equal(udpai_load_aggregate_total(aggregate, 0)->nodes.n, 4);
+    expect_node(aggregate, 0, "edge-1", false);
+    expect_node(aggregate, 1, "edge-2", true);
+    expect_node(aggregate, 2, "middle", true);
+    expect_node(aggregate, 3, "node", false);
+    expect(aggregate, 111, 0, 11);
+    const udpai_load_stats_node *gone =
+        &udpai_load_aggregate_total(aggregate, 5000000)->nodes.items[1];
     assert_int_equal(gone->since_us, 0);
     assert_int_equal(gone->until_us, 100);
     assert_int_equal(gone[2].since_us, 1); /* its own, from its epoch on */
@@ -200,22 +201,22 @@ static void
 two_ways_count_once(void **state)
 {
     (void)state;
-    UDPA_AUTO(udpai_load_aggregate_free) udpai_load_aggregate *sum = sum_new(0);
-    take(sum, "middle-1", sums_up(1, 10, "edge", "middle-1"));
-    refuse(sum, "middle-2", sums_up(1, 10, "edge", "middle-2"), UDPA_ERR_PRECONDITION,
+    UDPA_AUTO(udpai_load_aggregate_free) udpai_load_aggregate *aggregate = aggregate_new(0);
+    take(aggregate, "middle-1", sums_up(1, 10, "edge", "middle-1"));
+    refuse(aggregate, "middle-2", sums_up(1, 10, "edge", "middle-2"), UDPA_ERR_PRECONDITION,
            "the clients of node 'edge' are counted already");
-    refuse(sum, "middle-2", sums_up(1, 10, "middle-2", "node"), UDPA_ERR_PRECONDITION,
+    refuse(aggregate, "middle-2", sums_up(1, 10, "middle-2", "node"), UDPA_ERR_PRECONDITION,
            "it counts the clients of this node");
-    expect(sum, 10, 0, 10);
-    take(sum, "middle-1", sums_up(1, 11, "edge", "middle-1"));
-    leave(sum, "middle-1");
-    take(sum, "middle-2", sums_up(1, 10, "edge", "middle-2")); /* it had counted the same */
-    expect(sum, 11, 0, 10);
-    take(sum, "middle-2",
+    expect(aggregate, 10, 0, 10);
+    take(aggregate, "middle-1", sums_up(1, 11, "edge", "middle-1"));
+    leave(aggregate, "middle-1");
+    take(aggregate, "middle-2", sums_up(1, 10, "edge", "middle-2")); /* it had counted the same */
+    expect(aggregate, 11, 0, 10);
+    take(aggregate, "middle-2",
          sums_up(1, 15, "edge", "middle-2")); /* one of that came by the other way */
-    expect(sum, 11, 0, 10);
-    take(sum, "middle-2", sums_up(1, 20, "edge", "middle-2"));
-    expect(sum, 16, 0, 10);
+    expect(aggregate, 11, 0, 10);
+    take(aggregate, "middle-2", sums_up(1, 20, "edge", "middle-2"));
+    expect(aggregate, 16, 0, 10);
 }
 
 /* Who has it now is not refused because somebody had it once. */
@@ -223,15 +224,15 @@ static void
 a_node_that_has_gone_from_another_is_counted(void **state)
 {
     (void)state;
-    UDPA_AUTO(udpai_load_aggregate_free) udpai_load_aggregate *sum = sum_new(0);
+    UDPA_AUTO(udpai_load_aggregate_free) udpai_load_aggregate *aggregate = aggregate_new(0);
     udpai_load_stats *had = sums_up(1, 10, "edge", "middle-1");
     had->nodes.items[0].is_gone = true;
     assert_str(had->nodes.items[0].id, "edge");
-    take(sum, "middle-1", had);
-    take(sum, "middle-2", sums_up(1, 12, "edge", "middle-2"));
-    expect_node(sum, 0, "edge", false);
-    take(sum, "middle-2", sums_up(1, 15, "edge", "middle-2"));
-    expect(sum, 13, 0, 20); /* what the second says first may be what the first had */
+    take(aggregate, "middle-1", had);
+    take(aggregate, "middle-2", sums_up(1, 12, "edge", "middle-2"));
+    expect_node(aggregate, 0, "edge", false);
+    take(aggregate, "middle-2", sums_up(1, 15, "edge", "middle-2"));
+    expect(aggregate, 13, 0, 20); /* what the second says first may be what the first had */
 }
 
 /* It says at first what the other way has said already, and then, in its own time, the rest. */
@@ -239,27 +240,27 @@ static void
 a_way_that_lags_counts_nothing_twice(void **state)
 {
     (void)state;
-    UDPA_AUTO(udpai_load_aggregate_free) udpai_load_aggregate *sum = sum_new(0);
-    take(sum, "edge", sums_up(1, 100, "edge", NULL));
-    leave(sum, "edge");
+    UDPA_AUTO(udpai_load_aggregate_free) udpai_load_aggregate *aggregate = aggregate_new(0);
+    take(aggregate, "edge", sums_up(1, 100, "edge", NULL));
+    leave(aggregate, "edge");
     for (uint64_t n = 80; n <= 120; n += 10)
-        take(sum, "middle", sums_up(1, n, "edge", NULL));
-    expect(sum, 120, 0, 10);
-    leave(sum, "middle");
+        take(aggregate, "middle", sums_up(1, n, "edge", NULL));
+    expect(aggregate, 120, 0, 10);
+    leave(aggregate, "middle");
     /* Began to count it where the other one had ended: all of that is new. */
     udpai_load_stats *later = says(1, 7, 0);
     add_node(later, "edge", 120, 127);
-    take(sum, "another", later);
-    expect(sum, 127, 0, 0);
-    leave(sum, "another");
+    take(aggregate, "another", later);
+    expect(aggregate, 127, 0, 0);
+    leave(aggregate, "another");
     later = says(2, 7, 0);
     add_node(later, "edge", 126, 133);
-    take(sum, "another", later);
-    expect(sum, 127, 0, 0);
+    take(aggregate, "another", later);
+    expect(aggregate, 127, 0, 0);
 }
 
 static udpai_load_aggregate *
-sum_that_goes_on(udpai_load_stats_kept *kept)
+aggregate_that_goes_on(udpai_load_stats_kept *kept)
 {
     const udpai_load_aggregate_options options = {
         .cluster = UDPAI_STR("com.acme/a"),
@@ -267,22 +268,25 @@ sum_that_goes_on(udpai_load_stats_kept *kept)
         .epoch = 2,
         .counted = udpai_load_stats_kept_find(kept, UDPAI_STR("com.acme/a")),
     };
-    udpai_load_aggregate *sum = NULL;
-    assert_ok(udpai_load_aggregate_new(&sum, &options));
+    udpai_load_aggregate *aggregate = NULL;
+    assert_ok(udpai_load_aggregate_new(&aggregate, &options));
     udpai_load_stats_kept_forget(kept, options.cluster);
-    return sum;
+    return aggregate;
 }
 
 static void
-keep(udpai_load_stats_kept *kept, udpa_bytes *cluster, udpai_load_aggregate *sum, uint64_t until_ms)
+keep(udpai_load_stats_kept *kept,
+     udpa_bytes *cluster,
+     udpai_load_aggregate *aggregate,
+     uint64_t until_ms)
 {
     udpai_load_stats_nodes counted;
-    udpai_load_aggregate_end(sum, &counted);
+    udpai_load_aggregate_end(aggregate, &counted);
     udpai_load_stats_kept_put(kept, cluster, &counted, until_ms);
 }
 
 static void
-what_an_ended_sum_has_counted_is_known_to_the_next(void **state)
+what_an_ended_aggregate_has_counted_is_known_to_the_next(void **state)
 {
     (void)state;
     udpai_load_stats_kept kept;
@@ -290,25 +294,25 @@ what_an_ended_sum_has_counted_is_known_to_the_next(void **state)
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *cluster = NULL;
     assert_ok(udpa_bytes_new(&cluster, "com.acme/a", 10));
     assert_int_equal(udpai_load_stats_kept_expire(&kept, 0), UINT64_MAX);
-    udpai_load_aggregate *sum = sum_new(0);
-    take(sum, "edge", sums_up(1, 100, "edge", NULL));
-    keep(&kept, cluster, sum, 5000);
+    udpai_load_aggregate *aggregate = aggregate_new(0);
+    take(aggregate, "edge", sums_up(1, 100, "edge", NULL));
+    keep(&kept, cluster, aggregate, 5000);
     assert_int_equal(udpai_load_stats_kept_expire(&kept, 4999), 5000);
-    sum = sum_that_goes_on(&kept);
+    aggregate = aggregate_that_goes_on(&kept);
     assert_null(udpai_load_stats_kept_find(&kept, udpai_bytes_view(cluster)));
     for (uint64_t n = 80; n <= 120; n += 10) {
         udpai_load_stats *told = sums_up(1, n, "edge", NULL);
         told->was_told = n == 80;
-        take(sum, "middle", told);
+        take(aggregate, "middle", told);
     }
-    expect(sum, 20, 0, 10);
-    const udpai_load_stats_node *edge = &udpai_load_aggregate_total(sum, 0)->nodes.items[0];
+    expect(aggregate, 20, 0, 10);
+    const udpai_load_stats_node *edge = &udpai_load_aggregate_total(aggregate, 0)->nodes.items[0];
     assert_int_equal(edge->since_us, 100);
     assert_int_equal(edge->until_us, 120);
-    keep(&kept, cluster, sum, 6000);
+    keep(&kept, cluster, aggregate, 6000);
     assert_int_equal(udpai_load_stats_kept_expire(&kept, 6000), UINT64_MAX);
     assert_null(udpai_load_stats_kept_find(&kept, udpai_bytes_view(cluster)));
-    keep(&kept, cluster, sum_new(0), 7000);
+    keep(&kept, cluster, aggregate_new(0), 7000);
     udpai_load_stats_kept_done(&kept);
 }
 
@@ -316,20 +320,20 @@ static void
 many_nodes_that_have_gone_are_forgotten(void **state)
 {
     (void)state;
-    UDPA_AUTO(udpai_load_aggregate_free) udpai_load_aggregate *sum = sum_new(0);
+    UDPA_AUTO(udpai_load_aggregate_free) udpai_load_aggregate *aggregate = aggregate_new(0);
     char id[24];
     for (uint64_t i = 0; i <= UDPAI_LOAD_STATS_GONE_NODES_MAX; i++) {
         snprintf(id, sizeof(id), "%04llu", (unsigned long long)i);
-        take(sum, id, sums_up(1, 1, id, NULL));
-        leave(sum, id);
+        take(aggregate, id, sums_up(1, 1, id, NULL));
+        leave(aggregate, id);
     }
-    const udpai_load_stats *total = udpai_load_aggregate_total(sum, 0);
+    const udpai_load_stats *total = udpai_load_aggregate_total(aggregate, 0);
     assert_int_equal(total->n_forgotten_nodes, 1 + UDPAI_LOAD_STATS_GONE_NODES_MAX / 8);
     assert_int_equal(total->nodes.n + total->n_forgotten_nodes,
                      UDPAI_LOAD_STATS_GONE_NODES_MAX + 2);
-    take(sum, "0000", sums_up(1, 2, "0000", NULL)); /* known here all the same */
-    expect(sum, UDPAI_LOAD_STATS_GONE_NODES_MAX + 2, 0, 10);
-    expect_node(sum, 0, "0000", false);
+    take(aggregate, "0000", sums_up(1, 2, "0000", NULL)); /* known here all the same */
+    expect(aggregate, UDPAI_LOAD_STATS_GONE_NODES_MAX + 2, 0, 10);
+    expect_node(aggregate, 0, "0000", false);
 }
 
 /* What it has counted of itself is lost meanwhile: less is told than was, never more. */
@@ -337,19 +341,19 @@ static void
 who_is_counted_by_another_way_goes_on_from_there(void **state)
 {
     (void)state;
-    UDPA_AUTO(udpai_load_aggregate_free) udpai_load_aggregate *sum = sum_new(0);
-    take(sum, "middle-1", sums_up(1, 10, "edge", "middle-1"));
-    take(sum, "middle-2", sums_up(1, 5, "middle-2", NULL));
-    expect(sum, 15, 0, 20);
+    UDPA_AUTO(udpai_load_aggregate_free) udpai_load_aggregate *aggregate = aggregate_new(0);
+    take(aggregate, "middle-1", sums_up(1, 10, "edge", "middle-1"));
+    take(aggregate, "middle-2", sums_up(1, 5, "middle-2", NULL));
+    expect(aggregate, 15, 0, 20);
     udpai_load_stats *both = sums_up(1, 12, "edge", "middle-2");
-    refuse(sum, "middle-2", both, UDPA_ERR_PRECONDITION, "are counted already");
-    expect(sum, 15, 0, 10);
-    assert_int_equal(udpai_load_aggregate_total(sum, 0)->nodes.n, 4);
-    leave(sum, "middle-1");
-    take(sum, "middle-2", sums_up(1, 20, "edge", "middle-2"));
-    expect(sum, 15 + 8, 0, 10);
-    take(sum, "middle-2", sums_up(1, 21, "edge", "middle-2"));
-    expect(sum, 16 + 8, 0, 10);
+    refuse(aggregate, "middle-2", both, UDPA_ERR_PRECONDITION, "are counted already");
+    expect(aggregate, 15, 0, 10);
+    assert_int_equal(udpai_load_aggregate_total(aggregate, 0)->nodes.n, 4);
+    leave(aggregate, "middle-1");
+    take(aggregate, "middle-2", sums_up(1, 20, "edge", "middle-2"));
+    expect(aggregate, 15 + 8, 0, 10);
+    take(aggregate, "middle-2", sums_up(1, 21, "edge", "middle-2"));
+    expect(aggregate, 16 + 8, 0, 10);
 }
 
 /* Of a node that has gone, and is not said any more, nobody here knows how far it was counted. */
@@ -357,29 +361,29 @@ static void
 who_was_in_it_must_be_known(void **state)
 {
     (void)state;
-    UDPA_AUTO(udpai_load_aggregate_free) udpai_load_aggregate *sum = sum_new(0);
-    take(sum, "middle", sums_up(1, 10, "middle", NULL));
+    UDPA_AUTO(udpai_load_aggregate_free) udpai_load_aggregate *aggregate = aggregate_new(0);
+    take(aggregate, "middle", sums_up(1, 10, "middle", NULL));
     udpai_load_stats *later = sums_up(1, 15, "middle", NULL);
     later->n_forgotten_nodes = 2;
-    take(sum, "middle", later);
-    expect(sum, 10, 0, 10);
+    take(aggregate, "middle", later);
+    expect(aggregate, 10, 0, 10);
     later = sums_up(1, 16, "middle", NULL);
     later->n_forgotten_nodes = 2;
-    take(sum, "middle", later);
-    expect(sum, 11, 0, 10);
+    take(aggregate, "middle", later);
+    expect(aggregate, 11, 0, 10);
     later = sums_up(1, 100, "other", NULL);
     later->n_forgotten_nodes = 4;
-    take(sum, "other", later);
-    expect(sum, 11, 0, 20);
+    take(aggregate, "other", later);
+    expect(aggregate, 11, 0, 20);
     udpai_load_stats *without = sums_up(1, 17, "middle", NULL);
     without->n_forgotten_nodes = 2;
-    take(sum, "middle", without);
-    expect(sum, 12, 0, 20);
+    take(aggregate, "middle", without);
+    expect(aggregate, 12, 0, 20);
     without = sums_up(1, 20, "another", NULL); /* where is the one that it had? */
     without->n_forgotten_nodes = 2;
-    take(sum, "middle", without);
-    expect(sum, 12, 0, 20);
-    assert_int_equal(udpai_load_aggregate_total(sum, 0)->n_forgotten_nodes, 0);
+    take(aggregate, "middle", without);
+    expect(aggregate, 12, 0, 20);
+    assert_int_equal(udpai_load_aggregate_total(aggregate, 0)->n_forgotten_nodes, 0);
 }
 
 /* ---- chance ---- */
@@ -426,7 +430,7 @@ restart(struct world *world, size_t who)
 }
 
 static void
-report(struct world *world, size_t who, udpai_load_aggregate *sum)
+report(struct world *world, size_t who, udpai_load_aggregate *aggregate)
 {
     udpai_load_stats *stats = stats_new(world->epochs[who]);
     for (size_t p = 0; p < N_PLACES; p++) {
@@ -439,23 +443,23 @@ report(struct world *world, size_t who, udpai_load_aggregate *sum)
     world->is_there[who] = true;
     char name[24];
     snprintf(name, sizeof(name), "r%zu", who);
-    take(sum, name, stats);
+    take(aggregate, name, stats);
 }
 
 static void
-go_away(struct world *world, size_t who, udpai_load_aggregate *sum)
+go_away(struct world *world, size_t who, udpai_load_aggregate *aggregate)
 {
     char name[24];
     snprintf(name, sizeof(name), "r%zu", who);
-    leave(sum, name);
+    leave(aggregate, name);
     world->is_there[who] = false;
     memset(world->heard_gauges[who], 0, sizeof(world->heard_gauges[who]));
 }
 
 static void
-compare(const struct world *world, udpai_load_aggregate *sum)
+compare(const struct world *world, udpai_load_aggregate *aggregate)
 {
-    const udpai_load_stats *total = udpai_load_aggregate_total(sum, 0);
+    const udpai_load_stats *total = udpai_load_aggregate_total(aggregate, 0);
     uint64_t n_there = 0;
     for (size_t p = 0; p < N_PLACES; p++) {
         uint64_t gauge = 0;
@@ -475,12 +479,12 @@ compare(const struct world *world, udpai_load_aggregate *sum)
 }
 
 static void
-sums_are_what_was_said(void **state)
+aggregates_are_what_was_said(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 30; seed++) {
         struct world world = {.random = seed};
-        UDPA_AUTO(udpai_load_aggregate_free) udpai_load_aggregate *sum = sum_new(0);
+        UDPA_AUTO(udpai_load_aggregate_free) udpai_load_aggregate *aggregate = aggregate_new(0);
         for (size_t step = 0; step < 400; step++) {
             size_t who = test_random_below(&world.random, N_REPORTERS);
             work(&world, who);
@@ -489,19 +493,19 @@ sums_are_what_was_said(void **state)
                 restart(&world, who);
                 break;
             case 1:
-                go_away(&world, who, sum);
+                go_away(&world, who, aggregate);
                 break;
             case 2:
             case 3:
                 break; /* nothing is heard of it */
             default:
-                report(&world, who, sum);
+                report(&world, who, aggregate);
                 break;
             }
             if (step % 16 == 0)
-                compare(&world, sum);
+                compare(&world, aggregate);
         }
-        compare(&world, sum);
+        compare(&world, aggregate);
     }
 }
 
@@ -510,8 +514,8 @@ sum_up(void *context)
 {
     const udpai_load_aggregate_options options = {.cluster = UDPAI_STR("com.acme/a"),
                                                   .node_id = UDPAI_STR("node")};
-    UDPA_AUTO(udpai_load_aggregate_free) udpai_load_aggregate *sum = NULL;
-    udpa_err err = udpai_load_aggregate_new(&sum, &options);
+    UDPA_AUTO(udpai_load_aggregate_free) udpai_load_aggregate *aggregate = NULL;
+    udpa_err err = udpai_load_aggregate_new(&aggregate, &options);
     (void)context;
     for (uint64_t i = 0; i < 3 && err == UDPA_OK; i++) {
         udpai_load_stats *stats = udpai_load_stats_new(&udpai_load_stats_client_limits),
@@ -523,10 +527,10 @@ sum_up(void *context)
         if (err == UDPA_OK)
             err = udpai_load_stats_difference(stats, NULL, &copy, NULL);
         if (err == UDPA_OK)
-            err = udpai_load_aggregate_take(sum, UDPAI_STR("a"), copy, NULL);
+            err = udpai_load_aggregate_take(aggregate, UDPAI_STR("a"), copy, NULL);
         udpai_load_stats_free(stats);
     }
-    return err == UDPA_OK && !udpai_load_aggregate_total(sum, 0) ? UDPA_ERR_NOMEM : err;
+    return err == UDPA_OK && !udpai_load_aggregate_total(aggregate, 0) ? UDPA_ERR_NOMEM : err;
 }
 
 static void
@@ -549,15 +553,15 @@ main(void)
         cmocka_unit_test(another_cluster_is_refused),
         cmocka_unit_test(older_epochs_count_from_where_they_are),
         cmocka_unit_test(what_others_were_told_does_not_count),
-        cmocka_unit_test(sums_are_tagged_with_their_nodes),
+        cmocka_unit_test(aggregates_are_tagged_with_their_nodes),
         cmocka_unit_test(two_ways_count_once),
         cmocka_unit_test(a_node_that_has_gone_from_another_is_counted),
         cmocka_unit_test(a_way_that_lags_counts_nothing_twice),
-        cmocka_unit_test(what_an_ended_sum_has_counted_is_known_to_the_next),
+        cmocka_unit_test(what_an_ended_aggregate_has_counted_is_known_to_the_next),
         cmocka_unit_test(many_nodes_that_have_gone_are_forgotten),
         cmocka_unit_test(who_is_counted_by_another_way_goes_on_from_there),
         cmocka_unit_test(who_was_in_it_must_be_known),
-        cmocka_unit_test(sums_are_what_was_said),
+        cmocka_unit_test(aggregates_are_what_was_said),
         cmocka_unit_test(survives_lack_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A server of LRS that is reported to, and the loop side that has the sums, by hand. One of each.
+/* A server of LRS that is reported to, and the loop side that has the aggregates, by hand. One of
+ * each.
  */
 #ifndef UDPAI_LRS_UPSTREAM_TEST_H
 #define UDPAI_LRS_UPSTREAM_TEST_H
@@ -19,7 +20,8 @@
 static fake_hub hub;
 static fake_stream stream;
 static udpai_lrs_upstream *upstream;
-/* Each sum covers so much more than the one before, and clients report in such an interval. */
+/* Each aggregate covers so much more than the one before, and clients report in such an interval.
+ */
 static uint64_t covers_s, more_s = 5, interval_s;
 
 static inline void
@@ -168,7 +170,7 @@ epoch_at(int64_t us)
 }
 
 static inline udpa_resource *
-make_sum(const char *cluster, uint64_t epoch, uint64_t n_issued, uint64_t n_in_progress)
+make_aggregate(const char *cluster, uint64_t epoch, uint64_t n_issued, uint64_t n_in_progress)
 {
     char name[200];
     snprintf(name, sizeof(name), "%s/" NODE_ID, cluster);
@@ -200,17 +202,17 @@ order(udpai_publication *publication)
 }
 
 static inline void
-sum_is(const char *cluster, uint64_t epoch, uint64_t n_issued, uint64_t n_in_progress)
+aggregate_is(const char *cluster, uint64_t epoch, uint64_t n_issued, uint64_t n_in_progress)
 {
     UDPA_AUTO(udpa_resource_unref)
-    udpa_resource *resource = make_sum(cluster, epoch, n_issued, n_in_progress);
+    udpa_resource *resource = make_aggregate(cluster, epoch, n_issued, n_in_progress);
     udpai_publication *publication = udpai_publication_new();
     assert_ok(udpai_publication_add(publication, resource, false));
     order(publication);
 }
 
 static inline void
-sum_ends(const char *name)
+aggregate_ends(const char *name)
 {
     udpai_publication *publication = udpai_publication_new();
     assert_ok(udpai_publication_remove(publication, udpai_str_from(name)));

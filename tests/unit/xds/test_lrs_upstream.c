@@ -67,8 +67,8 @@ many_names_are_the_namespace(void **state)
     receive(message);
     expect_wanted("com.acme");
     uint64_t epoch = epoch_at(1);
-    sum_is("com.acme/c7", epoch, 3, 0);
-    sum_is("com.acme/other", epoch, 4, 0); /* nobody has named it */
+    aggregate_is("com.acme/c7", epoch, 3, 0);
+    aggregate_is("com.acme/other", epoch, 4, 0); /* nobody has named it */
     pass(10000);
     expect_told("c7=3/0");
 }
@@ -129,23 +129,23 @@ differences_are_told(void **state)
     begin();
     receive(W_JOIN(W_TEXT(1, "a"), INTERVAL(5)));
     uint64_t epoch = epoch_at(1);
-    sum_is("com.acme/a", epoch, 10, 2);
-    sum_is("com.acme/b", epoch, 7, 0);
-    sum_is("com.acme/a", epoch, 12, 1);
+    aggregate_is("com.acme/a", epoch, 10, 2);
+    aggregate_is("com.acme/b", epoch, 7, 0);
+    aggregate_is("com.acme/a", epoch, 12, 1);
     pass(5000);
     expect_told("a=12/1");
     pass(5000);
     expect_told(""); /* no client has said anything */
-    sum_is("com.acme/a", epoch, 12, 1);
+    aggregate_is("com.acme/a", epoch, 12, 1);
     pass(5000);
     expect_told("a=0/1"); /* what is in progress is */
-    sum_is("com.acme/a", epoch, 20, 0);
+    aggregate_is("com.acme/a", epoch, 20, 0);
     pass(5000);
     expect_told("a=8/0");
     pass(5000);
     expect_told("");
-    sum_is("net.other/a", epoch, 20, 0); /* of another namespace, or of none */
-    sum_is("com.acme", epoch, 20, 0);
+    aggregate_is("net.other/a", epoch, 20, 0); /* of another namespace, or of none */
+    aggregate_is("com.acme", epoch, 20, 0);
     pass(5000);
     expect_told("");
     expect_refused(0, "");
@@ -158,7 +158,7 @@ single_endpoints_are_told_if_they_are_asked_for(void **state)
     begin();
     for (int per_endpoint = 0; per_endpoint < 2; per_endpoint++) {
         receive(W_JOIN(W_TEXT(1, "a"), W_VARINT(3, (uint64_t)per_endpoint), INTERVAL(5)));
-        sum_is("com.acme/a", epoch_at(1), 10, 0);
+        aggregate_is("com.acme/a", epoch_at(1), 10, 0);
         pass(5000);
         Envoy__Service__LoadStats__V3__LoadStatsRequest *request = take_request();
         assert_non_null(request);
@@ -180,9 +180,9 @@ what_was_before_is_not_told(void **state)
     begin();
     uint64_t epoch = epoch_at(-1);
     receive(W_JOIN(ALL, INTERVAL(5)));
-    sum_is("com.acme/a", epoch, 1000, 1);
-    sum_is("com.acme/new", epoch_at(1), 5, 0);
-    sum_is("com.acme/a", epoch, 1001, 1);
+    aggregate_is("com.acme/a", epoch, 1000, 1);
+    aggregate_is("com.acme/new", epoch_at(1), 5, 0);
+    aggregate_is("com.acme/a", epoch, 1001, 1);
     pass(5000);
     const char *text = told();
     assert_true(strcmp(text, "a=1/1 new=5/0") == 0 || strcmp(text, "new=5/0 a=1/1") == 0);
@@ -195,41 +195,41 @@ another_epoch_counts_from_nothing(void **state)
     uint64_t epoch = epoch_at(1);
     begin();
     receive(W_JOIN(ALL, INTERVAL(5)));
-    sum_is("com.acme/a", epoch, 100, 0);
+    aggregate_is("com.acme/a", epoch, 100, 0);
     pass(5000);
     expect_told("a=100/0");
-    sum_is("com.acme/a", epoch, 103, 4);
-    sum_ends("com.acme/a/" NODE_ID);
-    sum_ends("com.acme/a/" NODE_ID);
-    sum_ends("com.acme/z/" NODE_ID);
-    sum_is("com.acme/a", epoch + 1, 2, 1);
-    sum_is("com.acme/a", epoch + 1, 5, 1);
+    aggregate_is("com.acme/a", epoch, 103, 4);
+    aggregate_ends("com.acme/a/" NODE_ID);
+    aggregate_ends("com.acme/a/" NODE_ID);
+    aggregate_ends("com.acme/z/" NODE_ID);
+    aggregate_is("com.acme/a", epoch + 1, 2, 1);
+    aggregate_is("com.acme/a", epoch + 1, 5, 1);
     pass(5000);
     expect_told("a=8/1");
-    sum_is("com.acme/a", epoch + 1, 6, 1);
-    sum_ends("com.acme/a/" NODE_ID);
+    aggregate_is("com.acme/a", epoch + 1, 6, 1);
+    aggregate_ends("com.acme/a/" NODE_ID);
     pass(5000);
     expect_told("a=1/0");
-    sum_is("com.acme/a", epoch + 1, 7, 0); /* it was only lost sight of */
+    aggregate_is("com.acme/a", epoch + 1, 7, 0); /* it was only lost sight of */
     pass(5000);
     expect_told("a=1/0");
 }
 
 static void
-a_sum_that_shrinks_counts_nothing(void **state)
+an_aggregate_that_shrinks_counts_nothing(void **state)
 {
     (void)state;
     uint64_t epoch = epoch_at(1);
     begin();
     receive(W_JOIN(ALL, INTERVAL(5)));
-    sum_is("com.acme/a", epoch, 100, 0);
+    aggregate_is("com.acme/a", epoch, 100, 0);
     pass(5000);
     expect_told("a=100/0");
-    sum_is("com.acme/a", epoch, 50, 3);
+    aggregate_is("com.acme/a", epoch, 50, 3);
     pass(5000);
     expect_told("a=0/3");
     expect_refused(1, "shrinks");
-    sum_is("com.acme/a", epoch, 60, 0);
+    aggregate_is("com.acme/a", epoch, 60, 0);
     pass(5000);
     expect_told("a=10/0");
 }
@@ -243,10 +243,10 @@ nothing_is_told_twice_over_streams(void **state)
     begin();
     receive(W_JOIN(W_TEXT(1, "a"), INTERVAL(5)));
     uint64_t epoch = epoch_at(1);
-    sum_is("com.acme/a", epoch, 10, 0);
+    aggregate_is("com.acme/a", epoch, 10, 0);
     pass(5000);
     expect_told("a=10/0");
-    sum_is("com.acme/a", epoch, 15, 0);
+    aggregate_is("com.acme/a", epoch, 15, 0);
     pass(1000);
     fake_stream_close(&stream);
     fake_hub_drop_reports(&hub);
@@ -256,7 +256,7 @@ nothing_is_told_twice_over_streams(void **state)
     expect_told(NULL);
     receive(W_JOIN(W_TEXT(1, "a"), INTERVAL(5)));
     expect_wanted("com.acme/a"); /* the loop side does not know of it */
-    sum_is("com.acme/a", epoch, 20, 0);
+    aggregate_is("com.acme/a", epoch, 20, 0);
     pass(5000);
     expect_told("a=10/0");
 }
@@ -268,7 +268,7 @@ what_is_not_written_is_not_told(void **state)
     (void)state;
     begin();
     receive(W_JOIN(W_TEXT(1, "a"), INTERVAL(5)));
-    sum_is("com.acme/a", epoch_at(1), 10, 0);
+    aggregate_is("com.acme/a", epoch_at(1), 10, 0);
     fake_hub_advance(&hub, 5000); /* it is due, and nobody can write */
     fake_stream_close(&stream);
     begin();
@@ -284,17 +284,17 @@ what_was_not_wanted_for_a_while_is_not_told(void **state)
     begin();
     uint64_t epoch = epoch_at(1);
     receive(W_JOIN(W_TEXT(1, "a"), INTERVAL(5)));
-    sum_is("com.acme/a", epoch, 10, 0);
+    aggregate_is("com.acme/a", epoch, 10, 0);
     pass(5000);
     expect_told("a=10/0");
     hub.wall_us += 10;
     receive(W_JOIN(W_TEXT(1, "b"), INTERVAL(5)));
-    sum_is("com.acme/a", epoch, 100, 0);
+    aggregate_is("com.acme/a", epoch, 100, 0);
     pass(5000);
     expect_told("");
     receive(W_JOIN(W_TEXT(1, "a"), W_TEXT(1, "b"), INTERVAL(5)));
-    sum_is("com.acme/a", epoch, 101, 0);
-    sum_is("com.acme/a", epoch, 105, 0);
+    aggregate_is("com.acme/a", epoch, 101, 0);
+    aggregate_is("com.acme/a", epoch, 105, 0);
     pass(5000);
     expect_told("a=4/0");
 }
@@ -325,7 +325,7 @@ much_is_told_in_pieces(void **state)
     for (int i = 0; i < UDPAI_LRS_UPSTREAM_CLUSTERS_MAX + 3; i++) {
         char name[150];
         snprintf(name, sizeof(name), "com.acme/%0120d", i);
-        sum_is(name, epoch_at(1), 1, 0);
+        aggregate_is(name, epoch_at(1), 1, 0);
         wire_free_all();
     }
     expect_refused(3, "one more than");
@@ -349,7 +349,7 @@ a_session_is_described(void **state)
     (void)state;
     begin();
     receive(W_JOIN(W_TEXT(1, "a"), W_TEXT(1, "b"), INTERVAL(5), W_VARINT(3, 1)));
-    sum_is("com.acme/a", epoch_at(1), 10, 0);
+    aggregate_is("com.acme/a", epoch_at(1), 10, 0);
     pass(5000);
     Udpa__Status__V1__SessionStatus *found = lrs_status_of(stream.session);
     const Udpa__Status__V1__LoadReportingStatus *of = found->load_reporting;
@@ -371,7 +371,7 @@ report_with_little_memory(void *context)
 {
     const udpai_lrs_upstream_options options = {
         .source = UDPAI_STR("s"), .name_space = UDPAI_STR("com.acme"), .node = UDPAI_STR("n")};
-    udpa_resource *const *sums = context;
+    udpa_resource *const *aggregates = context;
     udpai_lrs_upstream *told_one = NULL;
     udpai_session *session = NULL;
     fake_stream other = {.session = NULL};
@@ -388,9 +388,9 @@ report_with_little_memory(void *context)
     if (err == UDPA_OK)
         err = session->ops->receive(session, UDPAI_STR("\x0a\x01\x61\x0a\x01\x62"), NULL);
     for (size_t i = 0; i < 2 && err == UDPA_OK; i++)
-        err = udpai_lrs_account_take(self, sums[i], NULL);
+        err = udpai_lrs_account_take(self, aggregates[i], NULL);
     if (err == UDPA_OK)
-        err = udpai_lrs_account_end(self, udpai_resource_name(sums[0]), NULL);
+        err = udpai_lrs_account_end(self, udpai_resource_name(aggregates[0]), NULL);
     udpa_bytes *piece = NULL;
     if (err == UDPA_OK) {
         udpai_lrs_upstream_begin_report(self);
@@ -410,11 +410,11 @@ without_memory_nothing_is_left(void **state)
 {
     (void)state;
     begin();
-    udpa_resource *sums[] = {make_sum("com.acme/a", epoch_at(1), 1, 1),
-                             make_sum("com.acme/b", epoch_at(1), 2, 1)};
-    oom_torture(report_with_little_memory, sums);
-    udpa_resource_unref(sums[0]);
-    udpa_resource_unref(sums[1]);
+    udpa_resource *aggregates[] = {make_aggregate("com.acme/a", epoch_at(1), 1, 1),
+                                   make_aggregate("com.acme/b", epoch_at(1), 2, 1)};
+    oom_torture(report_with_little_memory, aggregates);
+    udpa_resource_unref(aggregates[0]);
+    udpa_resource_unref(aggregates[1]);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, done)
@@ -433,7 +433,7 @@ main(void)
         TEST(single_endpoints_are_told_if_they_are_asked_for),
         TEST(what_was_before_is_not_told),
         TEST(another_epoch_counts_from_nothing),
-        TEST(a_sum_that_shrinks_counts_nothing),
+        TEST(an_aggregate_that_shrinks_counts_nothing),
         TEST(nothing_is_told_twice_over_streams),
         TEST(what_is_not_written_is_not_told),
         TEST(what_was_not_wanted_for_a_while_is_not_told),

@@ -94,19 +94,19 @@ each_request_is_told_once(void **state)
     uint64_t epoch = epoch_at(1);
     begin();
     receive(W_JOIN(W_TEXT(1, "a"), INTERVAL(5)));
-    sum_is("com.acme/a", epoch, 10, 0);
+    aggregate_is("com.acme/a", epoch, 10, 0);
     pass(5000);
     expect_told("a=10/0");
-    sum_is("com.acme/a", epoch, 15, 0); /* not told yet */
+    aggregate_is("com.acme/a", epoch, 15, 0); /* not told yet */
     restart();
     receive(W_JOIN(W_TEXT(1, "a"), INTERVAL(5)));
     expect_wanted("com.acme/a");
-    sum_is("com.acme/a", epoch, 22, 2);
+    aggregate_is("com.acme/a", epoch, 22, 2);
     pass(5000);
     expect_told("a=12/2");
     restart();
     receive(W_JOIN(W_TEXT(1, "a"), INTERVAL(5)));
-    sum_is("com.acme/a", epoch, 22, 0);
+    aggregate_is("com.acme/a", epoch, 22, 0);
     pass(5000);
     expect_told("");
 }
@@ -119,14 +119,14 @@ what_was_kept_and_not_told_is_not_told(void **state)
     uint64_t epoch = epoch_at(1);
     begin();
     receive(W_JOIN(W_TEXT(1, "a"), INTERVAL(5)));
-    sum_is("com.acme/a", epoch, 10, 0);
+    aggregate_is("com.acme/a", epoch, 10, 0);
     size_t n_before = n_records;
     pass(5000);
     assert_int_equal(n_records, n_before + 1);
     expect_told("a=10/0"); /* say that this has not gone */
     restart();
     receive(W_JOIN(W_TEXT(1, "a"), INTERVAL(5)));
-    sum_is("com.acme/a", epoch, 11, 0);
+    aggregate_is("com.acme/a", epoch, 11, 0);
     pass(5000);
     expect_told("a=1/0");
 }
@@ -141,31 +141,31 @@ what_was_not_told_yet_is_told(void **state)
     receive(W_JOIN(ALL, INTERVAL(5)));
     restart(); /* before there was any */
     receive(W_JOIN(ALL, INTERVAL(5)));
-    sum_is("com.acme/a", epoch, 7, 0);
+    aggregate_is("com.acme/a", epoch, 7, 0);
     restart();
     receive(W_JOIN(ALL, INTERVAL(5)));
-    sum_is("com.acme/a", epoch, 9, 0);
+    aggregate_is("com.acme/a", epoch, 9, 0);
     pass(5000);
     expect_told("a=9/0");
 }
 
 static void
-what_ended_sums_have_left_is_told(void **state)
+what_ended_aggregates_have_left_is_told(void **state)
 {
     (void)state;
     uint64_t epoch = epoch_at(1), next_epoch = epoch_at(1000);
     begin();
     receive(W_JOIN(W_TEXT(1, "a"), INTERVAL(5)));
-    sum_is("com.acme/a", epoch, 10, 0);
-    sum_ends("com.acme/a/" NODE_ID);
+    aggregate_is("com.acme/a", epoch, 10, 0);
+    aggregate_ends("com.acme/a/" NODE_ID);
     restart();
     receive(W_JOIN(W_TEXT(1, "a"), INTERVAL(5)));
-    sum_is("com.acme/a", next_epoch, 5, 0);
+    aggregate_is("com.acme/a", next_epoch, 5, 0);
     pass(5000);
     expect_told("a=15/0");
     restart();
     receive(W_JOIN(W_TEXT(1, "a"), INTERVAL(5)));
-    sum_is("com.acme/a", next_epoch, 6, 0);
+    aggregate_is("com.acme/a", next_epoch, 6, 0);
     pass(5000);
     expect_told("a=1/0");
 }
@@ -177,35 +177,35 @@ what_was_not_wanted_begins_anew(void **state)
     uint64_t epoch = epoch_at(1);
     begin();
     receive(W_JOIN(W_TEXT(1, "a"), W_TEXT(1, "b"), INTERVAL(5)));
-    sum_is("com.acme/a", epoch, 10, 0);
+    aggregate_is("com.acme/a", epoch, 10, 0);
     pass(5000);
     expect_told("a=10/0");
     receive(W_JOIN(W_TEXT(1, "b"), INTERVAL(5)));
     restart();
     receive(W_JOIN(W_TEXT(1, "a"), W_TEXT(1, "b"), INTERVAL(5)));
-    sum_is("com.acme/a", epoch, 50, 0);
-    sum_is("com.acme/a", epoch, 51, 0);
+    aggregate_is("com.acme/a", epoch, 50, 0);
+    aggregate_is("com.acme/a", epoch, 51, 0);
     pass(5000);
     expect_told("a=1/0");
 }
 
-/* The machine has lost its power, and of the sums more than of what was told. */
+/* The machine has lost its power, and of the aggregates more than of what was told. */
 static void
-a_sum_that_is_behind_is_told_from_where_it_was(void **state)
+an_aggregate_that_is_behind_is_told_from_where_it_was(void **state)
 {
     (void)state;
     uint64_t epoch = epoch_at(1);
     begin();
     receive(W_JOIN(W_TEXT(1, "a"), INTERVAL(5)));
-    sum_is("com.acme/a", epoch, 10, 0);
+    aggregate_is("com.acme/a", epoch, 10, 0);
     pass(5000);
     expect_told("a=10/0");
     restart();
     receive(W_JOIN(W_TEXT(1, "a"), INTERVAL(5)));
-    sum_is("com.acme/a", epoch, 8, 0);
+    aggregate_is("com.acme/a", epoch, 8, 0);
     pass(5000);
     expect_told("");
-    sum_is("com.acme/a", epoch, 13, 0);
+    aggregate_is("com.acme/a", epoch, 13, 0);
     pass(5000);
     expect_told("a=3/0");
     expect_refused(0, "");
@@ -218,16 +218,16 @@ all_of_it_is_one_record(void **state)
     uint64_t epoch = epoch_at(1);
     begin();
     receive(W_JOIN(W_TEXT(1, "a"), W_TEXT(1, "b"), INTERVAL(5)));
-    sum_is("com.acme/a", epoch, 10, 0);
-    sum_is("com.acme/b", epoch, 20, 0);
+    aggregate_is("com.acme/a", epoch, 10, 0);
+    aggregate_is("com.acme/b", epoch, 20, 0);
     pass(5000);
     (void)told();
     forget_records();
     records[n_records++] = udpai_lrs_upstream_state(upstream);
     restart();
     receive(W_JOIN(W_TEXT(1, "a"), W_TEXT(1, "b"), INTERVAL(5)));
-    sum_is("com.acme/a", epoch, 11, 0);
-    sum_is("com.acme/b", epoch, 20, 0);
+    aggregate_is("com.acme/a", epoch, 11, 0);
+    aggregate_is("com.acme/b", epoch, 20, 0);
     pass(5000);
     expect_told("a=1/0");
 }
@@ -239,7 +239,7 @@ what_cannot_be_read_is_forgotten(void **state)
     (void)state;
     begin();
     receive(W_JOIN(W_TEXT(1, "a"), INTERVAL(5)));
-    sum_is("com.acme/a", epoch_at(1), 10, 0);
+    aggregate_is("com.acme/a", epoch_at(1), 10, 0);
     pass(5000);
     (void)told();
     udpai_lrs_upstream *other = make_upstream();
@@ -278,8 +278,8 @@ without_memory_nothing_is_left(void **state)
     (void)state;
     begin();
     receive(W_JOIN(W_TEXT(1, "a"), INTERVAL(5)));
-    sum_is("com.acme/a", epoch_at(1), 10, 0);
-    sum_ends("com.acme/a/" NODE_ID);
+    aggregate_is("com.acme/a", epoch_at(1), 10, 0);
+    aggregate_ends("com.acme/a/" NODE_ID);
     oom_torture(restore_with_little_memory, records[n_records - 1]);
 }
 
@@ -290,7 +290,7 @@ what_cannot_be_kept_forgets_what_was(void **state)
     (void)state;
     begin();
     receive(W_JOIN(W_TEXT(1, "a"), INTERVAL(5)));
-    sum_is("com.acme/a", epoch_at(1), 10, 0);
+    aggregate_is("com.acme/a", epoch_at(1), 10, 0);
     const udpai_lrs_kept none = {.cluster = UDPAI_STR("com.acme/a")};
     for (long n = 0; n < 100 && !is_lost; n++) {
         udpai_alloc_fail_after(n);
@@ -307,11 +307,16 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(each_request_is_told_once),       TEST(what_was_kept_and_not_told_is_not_told),
-        TEST(what_was_not_told_yet_is_told),   TEST(what_ended_sums_have_left_is_told),
-        TEST(what_was_not_wanted_begins_anew), TEST(a_sum_that_is_behind_is_told_from_where_it_was),
-        TEST(all_of_it_is_one_record),         TEST(what_cannot_be_read_is_forgotten),
-        TEST(without_memory_nothing_is_left),  TEST(what_cannot_be_kept_forgets_what_was),
+        TEST(each_request_is_told_once),
+        TEST(what_was_kept_and_not_told_is_not_told),
+        TEST(what_was_not_told_yet_is_told),
+        TEST(what_ended_aggregates_have_left_is_told),
+        TEST(what_was_not_wanted_begins_anew),
+        TEST(an_aggregate_that_is_behind_is_told_from_where_it_was),
+        TEST(all_of_it_is_one_record),
+        TEST(what_cannot_be_read_is_forgotten),
+        TEST(without_memory_nothing_is_left),
+        TEST(what_cannot_be_kept_forgets_what_was),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -72,7 +72,7 @@ what_is_told_has_the_time_that_it_covers(void **state)
     receive(W_JOIN(W_TEXT(1, "a"), INTERVAL(2)));
     more_s = interval_s = 10;
     for (uint64_t n = 1; n < 5; n++) {
-        sum_is("com.acme/a", epoch, 100 * n, 0);
+        aggregate_is("com.acme/a", epoch, 100 * n, 0);
         pass(2000);
         assert_int_equal(told_time(), 10);
         for (int i = 0; i < 4; i++) {
@@ -91,13 +91,13 @@ all_clients_are_waited_for(void **state)
     begin();
     receive(W_JOIN(W_TEXT(1, "a"), INTERVAL(2)));
     interval_s = 10;
-    sum_is("com.acme/a", epoch, 100, 0);
+    aggregate_is("com.acme/a", epoch, 100, 0);
     pass(2000);
     expect_told("");
-    sum_is("com.acme/a", epoch, 130, 0);
+    aggregate_is("com.acme/a", epoch, 130, 0);
     pass(2000);
     assert_int_equal(told_time(), 10);
-    sum_is("com.acme/a", epoch, 200, 0);
+    aggregate_is("com.acme/a", epoch, 200, 0);
     for (int i = 0; i < 29; i++) {
         pass(2000);
         expect_told("");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A sum, and what reporters say to it, for the tests of sums. */
+/* An aggregate, and what reporters say to it, for the tests of aggregates. */
 #ifndef UDPAI_SUM_TEST_H
 #define UDPAI_SUM_TEST_H
 
@@ -7,7 +7,7 @@
 #include "reports/load_aggregate.h"
 
 static inline udpai_load_aggregate *
-sum_new(uint64_t counts_from)
+aggregate_new(uint64_t counts_from)
 {
     const udpai_load_aggregate_options options = {
         .cluster = UDPAI_STR("com.acme/a"),
@@ -15,9 +15,9 @@ sum_new(uint64_t counts_from)
         .epoch = 1,
         .counts_from = counts_from,
     };
-    udpai_load_aggregate *sum = NULL;
-    assert_ok(udpai_load_aggregate_new(&sum, &options));
-    return sum;
+    udpai_load_aggregate *aggregate = NULL;
+    assert_ok(udpai_load_aggregate_new(&aggregate, &options));
+    return aggregate;
 }
 
 static inline udpai_load_stats *
@@ -30,29 +30,32 @@ says(uint64_t epoch, uint64_t n_issued, uint64_t n_in_progress)
 }
 
 static inline void
-take(udpai_load_aggregate *sum, const char *reporter, udpai_load_stats *stats)
+take(udpai_load_aggregate *aggregate, const char *reporter, udpai_load_stats *stats)
 {
-    assert_ok(udpai_load_aggregate_take(sum, udpai_str_from(reporter), stats, NULL));
+    assert_ok(udpai_load_aggregate_take(aggregate, udpai_str_from(reporter), stats, NULL));
 }
 
 static inline void
-refuse(udpai_load_aggregate *sum,
+refuse(udpai_load_aggregate *aggregate,
        const char *reporter,
        udpai_load_stats *stats,
        udpa_err expected,
        const char *words)
 {
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    assert_int_equal(udpai_load_aggregate_take(sum, udpai_str_from(reporter), stats, &error),
+    assert_int_equal(udpai_load_aggregate_take(aggregate, udpai_str_from(reporter), stats, &error),
                      expected);
     if (!strstr(udpa_error_message(error), words))
         fail_msg("'%s' is not in '%s'", words, udpa_error_message(error));
 }
 
 static inline void
-expect(udpai_load_aggregate *sum, uint64_t n_issued, uint64_t n_in_progress, uint64_t n_clients)
+expect(udpai_load_aggregate *aggregate,
+       uint64_t n_issued,
+       uint64_t n_in_progress,
+       uint64_t n_clients)
 {
-    const udpai_load_stats *total = udpai_load_aggregate_total(sum, 5);
+    const udpai_load_stats *total = udpai_load_aggregate_total(aggregate, 5);
     assert_non_null(total);
     assert_int_equal(stats_count(total, "eu", UDPAI_LOAD_STATS_ISSUED), n_issued);
     assert_int_equal(stats_gauge(total, "eu", UDPAI_LOAD_STATS_IN_PROGRESS), n_in_progress);
@@ -60,9 +63,9 @@ expect(udpai_load_aggregate *sum, uint64_t n_issued, uint64_t n_in_progress, uin
 }
 
 static inline void
-leave(udpai_load_aggregate *sum, const char *reporter)
+leave(udpai_load_aggregate *aggregate, const char *reporter)
 {
-    udpai_load_aggregate_leave(sum, udpai_str_from(reporter));
+    udpai_load_aggregate_leave(aggregate, udpai_str_from(reporter));
 }
 
 #endif
