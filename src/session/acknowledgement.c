@@ -55,7 +55,8 @@ on_taker(void *userdata, const udpai_taker *taker)
     struct survey *survey = userdata;
     const udpai_session *session = udpai_subscription_subscriber(taker->subscription)->userdata;
     struct finding finding = {.session = session};
-    if (!session || session->is_finishing || !session->ops->judge || is_asking(taker->subscription))
+    if (!session || session->is_finishing || !session->ops->ack_status ||
+        is_asking(taker->subscription))
         return;
     udpai_client_state state;
     udpai_client_state_of(session, taker, &state);

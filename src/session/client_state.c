@@ -10,7 +10,7 @@ udpai_client_state_of(const udpai_session *session,
 {
     const udpai_renderer *renderer = udpai_subscription_subscriber(taker->subscription)->renderer;
     *ret_state = (udpai_client_state){0};
-    session->ops->judge(session, taker, &ret_state->said);
+    session->ops->ack_status(session, taker, &ret_state->said);
     if (taker->resource)
         ret_state->version = renderer->version(renderer, taker->resource, ret_state->room);
 }
@@ -96,7 +96,7 @@ udpai_client_state_rejected(udpai_subscription *subscription,
     const udpai_session *session = udpai_subscription_subscriber(subscription)->userdata;
     search self = {.found = ret_rejected};
     ret_rejected->n = 0;
-    if (!refusals || !session->ops->judge)
+    if (!refusals || !session->ops->ack_status)
         return;
     uint64_t low = find_noted(subscription, refusals, ret_rejected);
     if (refusals->others.error && refusals->others.low < low)

@@ -77,9 +77,9 @@ typedef struct udpai_session_ops {
     /* Serialised udpa.status.v1.SessionStatus; NULL without memory. */
     udpa_bytes *(*describe)(const udpai_session *session);
     /* What the peer has answered to what it was sent of a resource; NULL: it is not asked. */
-    void (*judge)(const udpai_session *session,
-                  const udpai_taker *taker,
-                  udpai_acknowledgement *ret_acknowledgement);
+    void (*ack_status)(const udpai_session *session,
+                       const udpai_taker *taker,
+                       udpai_acknowledgement *ret_acknowledgement);
     /* Who the peer says it is; borrowed; NULL: it has not said. Beside judge. */
     const udpai_node_info *(*peer)(const udpai_session *session);
     /* What it subscribes to. Beside judge. */

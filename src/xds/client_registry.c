@@ -35,7 +35,7 @@ typedef struct known {
     uint64_t pass; /* in which it was there last */
 } known;
 
-typedef struct census {
+typedef struct registry {
     udpai_hub *hub;
     uint64_t ticket; /* 0: nobody wants to know */
     udpai_timer timer;
@@ -48,7 +48,7 @@ typedef struct census {
     uint64_t number;      /* of the client that is looked at, */
     udpai_strbuf head;    /* and fields of what is told of it */
     udpai_report *report; /* of the slice; NULL: nothing is to be told yet */
-} census;
+} registry;
 
 static udpai_str
 known_key(const void *item)
@@ -58,7 +58,7 @@ known_key(const void *item)
 }
 
 static known *
-find(const census *self, uint64_t number)
+find(const registry *self, uint64_t number)
 {
     return udpai_map_get(&self->clients, (udpai_str){(const char *)&number, sizeof(number)});
 }
@@ -66,7 +66,7 @@ find(const census *self, uint64_t number)
 /* ---- what is told ---- */
 
 static bool
-tell(census *self, udpa_bytes *status)
+tell(registry *self, udpa_bytes *status)
 {
     if (!self->report)
         self->report = udpai_report_new(UDPAI_REPORT_CENSUS);
@@ -78,7 +78,7 @@ tell(census *self, udpa_bytes *status)
 
 /* Also, once, that this is all. */
 static void
-send(census *self, bool is_whole)
+send(registry *self, bool is_whole)
 {
     bool is_first = is_whole && !self->was_whole;
     if (!self->report && is_first)
@@ -101,7 +101,7 @@ put_gone(udpai_proto_writer *writer, const void *what)
 
 /* Who has not been there in this pass. Without memory to say so he goes with the next one. */
 static void
-tell_gone(census *self)
+tell_gone(registry *self)
 {
     UDPAI_VECTOR(known *) gone = {0};
     size_t at = 0;
@@ -121,7 +121,7 @@ tell_gone(census *self)
 /* ---- one client ---- */
 
 struct whole {
-    const census *self;
+    const registry *self;
     udpai_str config;
     const udpai_csds_count *count;
 };
@@ -164,7 +164,7 @@ put_whole(udpai_proto_writer *writer, const void *what)
 static void
 on_begin(void *userdata, const udpai_session *session)
 {
-    census *self = userdata;
+    registry *self = userdata;
     udpai_proto_writer size = {0};
     self->number = session->id;
     self->head.len = 0;
@@ -175,7 +175,7 @@ on_begin(void *userdata, const udpai_session *session)
 }
 
 static known *
-get(census *self, bool *ret_new)
+get(registry *self, bool *ret_new)
 {
     known *client = find(self, self->number);
     *ret_new = !client;
@@ -194,7 +194,7 @@ get(census *self, bool *ret_new)
 static bool
 on_end(void *userdata, udpai_str config, const udpai_csds_count *count)
 {
-    census *self = userdata;
+    registry *self = userdata;
     const struct whole whole = {self, config, count};
     bool is_new;
     if (udpai_strbuf_failed(&self->head)) {
@@ -218,14 +218,14 @@ on_end(void *userdata, udpai_str config, const udpai_csds_count *count)
 /* ---- all of them, again and again ---- */
 
 static void
-wake_in(census *self, uint64_t ms)
+wake_in(registry *self, uint64_t ms)
 {
     udpai_wheel *wheel = udpai_hub_wheel(self->hub);
     udpai_timer_set(wheel, &self->timer, wheel->now_ms + ms);
 }
 
 static void
-end_walk(census *self)
+end_walk(registry *self)
 {
     udpai_csds_walk_done(&self->walk);
     self->is_walking = false;
@@ -233,7 +233,7 @@ end_walk(census *self)
 
 /* Who could not be told of counts as known by what he is not, and is told of the next time. */
 static void
-try_again(census *self)
+try_again(registry *self)
 {
     end_walk(self);
     send(self, false);
@@ -241,7 +241,7 @@ try_again(census *self)
 }
 
 static udpa_err
-begin_walk(census *self)
+begin_walk(registry *self)
 {
     if (self->is_walking)
         return UDPA_OK;
@@ -256,7 +256,7 @@ begin_walk(census *self)
 }
 
 static void
-end_pass(census *self)
+end_pass(registry *self)
 {
     uint64_t now_ms = udpai_hub_wheel(self->hub)->now_ms, took_ms = now_ms - self->began_ms;
     end_walk(self);
@@ -269,7 +269,7 @@ end_pass(census *self)
 static void
 on_timer(udpai_timer *timer)
 {
-    census *self = UDPAI_CONTAINER_OF(timer, census, timer);
+    registry *self = UDPAI_CONTAINER_OF(timer, registry, timer);
     udpai_csds_progress progress;
     udpa_err err = begin_walk(self);
     if (err == UDPA_OK)
@@ -287,7 +287,7 @@ on_timer(udpai_timer *timer)
 /* ---- coming and going ---- */
 
 static void
-forget(census *self)
+forget(registry *self)
 {
     size_t at = 0;
     known *client;
@@ -303,7 +303,7 @@ forget(census *self)
 static void
 order(void *watcher, const udpai_order *order)
 {
-    census *self = watcher;
+    registry *self = watcher;
     forget(self);
     self->ticket = order->ticket;
     if (self->ticket)
@@ -313,7 +313,7 @@ order(void *watcher, const udpai_order *order)
 static udpa_err
 begin(void **ret_watcher, udpai_hub *hub)
 {
-    census *self = udpai_alloc(sizeof(*self));
+    registry *self = udpai_alloc(sizeof(*self));
     if (!self)
         return UDPA_ERR_NOMEM;
     self->hub = hub;
@@ -334,7 +334,7 @@ begin(void **ret_watcher, udpai_hub *hub)
 static void
 end(void *watcher)
 {
-    census *self = watcher;
+    registry *self = watcher;
     forget(self);
     udpai_strbuf_done(&self->head);
     udpai_free(self);

@@ -37,7 +37,7 @@ looks_on(const udpai_session *session)
 static bool
 is_client(const udpai_session *session)
 {
-    if (!session->ops->judge || session->is_finishing || session->info.is_source)
+    if (!session->ops->ack_status || session->is_finishing || session->info.is_source)
         return false;
     const udpai_node_info *peer = session->ops->peer(session);
     return session->ops->subscriber(session)->subscriptions.n > 0 &&

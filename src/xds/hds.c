@@ -124,7 +124,7 @@ introduce(udpai_hds *hds)
 }
 
 static udpa_err
-meet(udpai_hds *hds, udpai_node_info *node, udpa_error **ret_error)
+on_node(udpai_hds *hds, udpai_node_info *node, udpa_error **ret_error)
 {
     udpai_str id = udpai_node_info_parts(node)->id;
     if (id.len == 0 || id.len > UDPAI_AUTHORITY_MAX)
@@ -148,7 +148,7 @@ meet(udpai_hds *hds, udpai_node_info *node, udpa_error **ret_error)
 
 /* Later requests may say that it can do other checks; not that it is somebody else. */
 static udpa_err
-meet_again(const udpai_hds *hds, const udpai_node_info *node, udpa_error **ret_error)
+on_node_changed(const udpai_hds *hds, const udpai_node_info *node, udpa_error **ret_error)
 {
     udpai_str before = udpai_node_info_parts(hds->peer)->id, now = udpai_node_info_parts(node)->id;
     if (now.len == 0 || udpai_str_eq(before, now))
@@ -184,7 +184,7 @@ take_node(udpai_hds *hds, udpai_str bytes, udpa_error **ret_error)
     udpa_err err = udpai_node_info_decode(decoder, bytes, &node, ret_error);
     if (err != UDPA_OK)
         return err;
-    return hds->peer ? meet_again(hds, node, ret_error) : meet(hds, node, ret_error);
+    return hds->peer ? on_node_changed(hds, node, ret_error) : on_node(hds, node, ret_error);
 }
 
 static udpa_err

@@ -65,7 +65,7 @@ reads_once(const udpai_node_info *node)
 }
 
 static udpa_err
-meet(udpai_lrs *lrs, const Envoy__Config__Core__V3__Node *node, udpa_error **ret_error)
+on_node(udpai_lrs *lrs, const Envoy__Config__Core__V3__Node *node, udpa_error **ret_error)
 {
     if (!node)
         return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
@@ -92,7 +92,9 @@ meet(udpai_lrs *lrs, const Envoy__Config__Core__V3__Node *node, udpa_error **ret
 
 /* Who it is cannot change on a stream. */
 static udpa_err
-meet_again(const udpai_lrs *lrs, const Envoy__Config__Core__V3__Node *node, udpa_error **ret_error)
+on_node_changed(const udpai_lrs *lrs,
+                const Envoy__Config__Core__V3__Node *node,
+                udpa_error **ret_error)
 {
     udpai_str before = udpai_node_info_parts(lrs->peer)->id;
     if (!node || !*node->id || udpai_str_eq(before, udpai_str_from(node->id)))
@@ -135,9 +137,9 @@ lrs_receive(udpai_session *session, udpai_str message, udpa_error **ret_error)
     udpai_arena *arena = &udpai_hub_decoder(session->hub)->arena;
     udpa_err err = udpai_lrs_unpack(arena, message, &request, ret_error);
     if (err == UDPA_OK && lrs->peer)
-        err = meet_again(lrs, request->node, ret_error);
+        err = on_node_changed(lrs, request->node, ret_error);
     else if (err == UDPA_OK)
-        err = meet(lrs, request->node, ret_error);
+        err = on_node(lrs, request->node, ret_error);
     if (err == UDPA_OK && is_first)
         err = udpai_lrs_gap_hold(lrs, message, request->n_cluster_stats);
     else if (err == UDPA_OK)

@@ -15,7 +15,7 @@ static void
 free_account(udpai_lrs_account *account)
 {
     udpai_load_stats_free(account->told);
-    udpai_load_stats_free(account->owed);
+    udpai_load_stats_free(account->pending);
     udpa_resource_unref(account->aggregate);
     udpa_bytes_unref(account->cluster);
     udpai_free(account);
@@ -272,7 +272,7 @@ udpai_lrs_account_take(udpai_lrs_upstream_session *self,
     return account->has_begun ? UDPA_OK : begin(self, account, ret_error);
 }
 
-/* What it had to tell is owed; should the same aggregate come again, it goes on from there. */
+/* What it had to tell is pending; should the same aggregate come again, it goes on from there. */
 static udpa_err
 settle(udpai_lrs_upstream_session *self, udpai_lrs_account *account, udpa_error **ret_error)
 {
@@ -281,13 +281,13 @@ settle(udpai_lrs_upstream_session *self, udpai_lrs_account *account, udpa_error 
     udpa_err err = udpai_lrs_account_decode(self, account, &aggregate, ret_error);
     if (err == UDPA_OK)
         err = udpai_load_stats_difference(aggregate, account->told, &rest, ret_error);
-    if (err == UDPA_OK && account->owed)
-        err = udpai_load_stats_take_report(account->owed, rest, ret_error);
+    if (err == UDPA_OK && account->pending)
+        err = udpai_load_stats_take_report(account->pending, rest, ret_error);
     else if (err == UDPA_OK)
-        account->owed = UDPAI_TAKE(rest);
+        account->pending = UDPAI_TAKE(rest);
     if (err != UDPA_OK)
         return err;
-    udpai_load_stats_clear_gauges(account->owed);
+    udpai_load_stats_clear_gauges(account->pending);
     udpai_load_stats_free(account->told);
     account->told = UDPAI_TAKE(aggregate);
     keep_one(self->upstream, account);

@@ -20,7 +20,8 @@ typedef struct udpai_lrs_account {
     bool is_due;      /* for the report that is being written */
     udpa_resource *aggregate; /* NULL: there is none now */
     udpai_load_stats *told;   /* the aggregate as it was told; NULL: nothing of it */
-    udpai_load_stats *owed;   /* what aggregates that have ended have left to tell; NULL: nothing */
+    udpai_load_stats
+        *pending; /* what aggregates that have ended have left to tell; NULL: nothing */
 } udpai_lrs_account;
 
 struct udpai_lrs_upstream {
@@ -110,7 +111,7 @@ typedef struct udpai_lrs_kept {
     udpai_str cluster;
     bool is_known, has_begun;
     int64_t since_us;
-    const udpai_load_stats *told, *owed;
+    const udpai_load_stats *told, *pending;
 } udpai_lrs_kept;
 
 udpai_lrs_kept udpai_lrs_kept_of(const udpai_lrs_account *account);

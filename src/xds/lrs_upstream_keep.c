@@ -11,7 +11,7 @@ enum {            /* of a cluster */
     IS_KNOWN = 1, /* else it is not asked for any more */
     HAS_BEGUN = 2,
     HAS_TOLD = 4,
-    HAS_OWED = 8,
+    HAS_PENDING = 8,
 };
 
 /* ---- writing ---- */
@@ -35,14 +35,14 @@ static void
 put_account(keep_writer *self, const udpai_lrs_kept *one)
 {
     uint64_t flags = (one->is_known ? IS_KNOWN : 0) | (one->has_begun ? HAS_BEGUN : 0) |
-                     (one->told ? HAS_TOLD : 0) | (one->owed ? HAS_OWED : 0);
+                     (one->told ? HAS_TOLD : 0) | (one->pending ? HAS_PENDING : 0);
     udpai_proto_put_bare_bytes(&self->to, one->cluster);
     udpai_proto_put_bare_number(&self->to, flags);
     udpai_proto_put_bare_number(&self->to, (uint64_t)one->since_us);
     if (one->told)
         put_stats(self, one->told);
-    if (one->owed)
-        put_stats(self, one->owed);
+    if (one->pending)
+        put_stats(self, one->pending);
 }
 
 static void
@@ -94,7 +94,7 @@ udpai_lrs_kept_of(const udpai_lrs_account *account)
         .has_begun = account->has_begun,
         .since_us = account->since_us,
         .told = account->told,
-        .owed = account->owed,
+        .pending = account->pending,
     };
 }
 
@@ -146,8 +146,8 @@ take_account(udpai_lrs_upstream *upstream, udpai_proto_reader *from, udpai_arena
     account->is_restored = true;
     if (flags & HAS_TOLD)
         err = take_stats(from, arena, &account->told);
-    if (err == UDPA_OK && (flags & HAS_OWED))
-        err = take_stats(from, arena, &account->owed);
+    if (err == UDPA_OK && (flags & HAS_PENDING))
+        err = take_stats(from, arena, &account->pending);
     return err;
 }
 

@@ -75,15 +75,15 @@ subtract(udpai_lrs_upstream_session *self, const udpai_load_stats *aggregate, st
 }
 
 static udpa_err
-add_owed(udpai_lrs_upstream_session *self, statement *one)
+add_pending(udpai_lrs_upstream_session *self, statement *one)
 {
     const udpai_lrs_account *account = one->account;
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    if (!account->owed)
+    if (!account->pending)
         return UDPA_OK;
-    udpa_err err = udpai_load_stats_make_room(one->report, account->owed, &error);
+    udpa_err err = udpai_load_stats_make_room(one->report, account->pending, &error);
     if (err == UDPA_OK)
-        udpai_load_stats_add_report(one->report, account->owed);
+        udpai_load_stats_add_report(one->report, account->pending);
     else if (err != UDPA_ERR_NOMEM)
         udpai_lrs_upstream_note_refused(self, udpai_lrs_account_key(account), error);
     return err == UDPA_ERR_NOMEM ? err : UDPA_OK;
@@ -140,7 +140,7 @@ make_report(udpai_lrs_upstream_session *self, statement *one)
     else if (!(one->report = udpai_load_stats_new(&udpai_load_aggregate_limits)))
         err = UDPA_ERR_NOMEM;
     if (err == UDPA_OK)
-        err = add_owed(self, one);
+        err = add_pending(self, one);
     if (err != UDPA_OK)
         return err;
     if (!self->per_endpoint)
@@ -185,7 +185,7 @@ note_told(const udpai_lrs_upstream_session *self, statement *one)
     udpai_lrs_account *account = one->account;
     account->has_changed = false;
     account->told_ms = udpai_lrs_upstream_now(self);
-    account->owed = udpai_load_stats_free(account->owed);
+    account->pending = udpai_load_stats_free(account->pending);
     if (one->newest) {
         udpai_load_stats_free(account->told);
         account->told = UDPAI_TAKE(one->newest);
@@ -200,8 +200,8 @@ add_statement(udpai_lrs_upstream_session *self, udpai_lrs_account *account, mess
     udpa_err err = udpai_vector_reserve(&to->statements, 1) ? UDPA_OK : UDPA_ERR_NOMEM;
     if (err == UDPA_OK)
         err = read_aggregate(self, &one);
-    bool is_held =
-        one.newest && (is_behind(account, one.newest) || (!account->owed && is_early(self, &one)));
+    bool is_held = one.newest &&
+                   (is_behind(account, one.newest) || (!account->pending && is_early(self, &one)));
     if (err == UDPA_OK && !is_held)
         err = make_report(self, &one);
     if (err != UDPA_OK || is_held) {
@@ -230,7 +230,7 @@ fill(udpai_lrs_upstream_session *self, message *to)
            (account = udpai_map_next(&self->upstream->accounts, &at))) {
         bool is_due = account->is_due;
         account->is_due = false;
-        if (is_due && (account->has_changed || account->owed))
+        if (is_due && (account->has_changed || account->pending))
             err = add_statement(self, account, to);
     }
     return err;
@@ -265,7 +265,7 @@ keep(const udpai_lrs_upstream *upstream, const message *told)
     for (size_t i = 0; has_room && i < told->statements.n; i++) {
         const statement *one = &told->statements.items[i];
         udpai_lrs_kept kept = udpai_lrs_kept_of(one->account);
-        kept.owed = NULL;
+        kept.pending = NULL;
         if (one->newest)
             kept.told = one->newest;
         items.items[items.n++] = kept;

@@ -117,7 +117,7 @@ choose_audience(udpai_xds *xds, udpa_error **ret_error)
 
 /* Whose client it is cannot change while it is served. */
 static udpa_err
-meet(udpai_xds *xds, udpa_error **ret_error)
+on_node(udpai_xds *xds, udpa_error **ret_error)
 {
     udpa_err err = xds->audience ? UDPA_OK : choose_audience(xds, ret_error);
     if (err == UDPA_OK)
@@ -136,7 +136,7 @@ meet(udpai_xds *xds, udpa_error **ret_error)
 /* What is told by one audience may have other names in another, and a client cannot be told so: it
  * connects again, with what it holds, and is served as what it has become. */
 static udpa_err
-meet_again(udpai_xds *xds, udpa_error **ret_error)
+on_node_changed(udpai_xds *xds, udpa_error **ret_error)
 {
     const udpai_xds_audience *now = udpai_xds_audience_choose(
         xds->server->audiences, xds->server->n_audiences, xds->session.info.identity, xds->peer);
@@ -175,14 +175,14 @@ take_node(udpai_xds *xds, udpai_xds_request *request, udpa_error **ret_error)
         request->node && (!xds->peer || (udpai_node_info_is_as_full(request->node, xds->peer) &&
                                          !udpai_node_info_equal(request->node, xds->peer)));
     if (!is_news)
-        return xds->audience ? UDPA_OK : meet(xds, ret_error);
+        return xds->audience ? UDPA_OK : on_node(xds, ret_error);
     if (udpai_node_info_parts(request->node)->id.len > UDPAI_AUTHORITY_MAX)
         return udpai_fail(ret_error, UDPA_ERR_INVAL, "the id of the Node is longer than %d bytes",
                           UDPAI_AUTHORITY_MAX);
     bool is_first = !xds->peer;
     udpai_node_info_unref(xds->peer);
     xds->peer = UDPAI_TAKE(request->node);
-    return is_first ? meet(xds, ret_error) : meet_again(xds, ret_error);
+    return is_first ? on_node(xds, ret_error) : on_node_changed(xds, ret_error);
 }
 
 /* On a stream of one type the request need not say which. */

@@ -301,10 +301,10 @@ void udpai_xds_reported(udpai_xds *xds, udpai_xds_type *type);
 udpai_xds_missing udpai_xds_unnameable_view(const udpai_xds_type *type, size_t index);
 void udpai_xds_unnameable_done(udpai_xds_type *type);
 
-/* judge.c */
-void udpai_xds_judge(const udpai_session *session,
-                     const udpai_taker *taker,
-                     udpai_acknowledgement *ret_acknowledgement);
+/* ack_status.c */
+void udpai_xds_ack_status(const udpai_session *session,
+                          const udpai_taker *taker,
+                          udpai_acknowledgement *ret_acknowledgement);
 
 /* status.c */
 const udpai_node_info *udpai_xds_peer(const udpai_session *session);

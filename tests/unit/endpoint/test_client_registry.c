@@ -20,7 +20,7 @@ typedef struct world {
     udpai_wheel wheel;
     uint64_t now_ms;
     udpai_node *node;
-    udpai_service *census;
+    udpai_service *registry;
     size_t n_sides;
     uint64_t ticket; /* of the last order; 0: nobody is to tell */
     size_t n_orders;
@@ -84,7 +84,7 @@ on_order(void *userdata, udpai_order *order)
 static void
 on_wanted(void *userdata, udpai_str type_url, udpai_str text, bool wanted)
 {
-    udpai_service_demand(((world *)userdata)->census, type_url, text, wanted);
+    udpai_service_demand(((world *)userdata)->registry, type_url, text, wanted);
 }
 
 static void
@@ -109,7 +109,7 @@ begin(world *self, size_t n_sides)
         .wall_us = wall_us,
         .userdata = self,
     };
-    assert_ok(udpai_client_registry_new(&self->census, &options));
+    assert_ok(udpai_client_registry_new(&self->registry, &options));
     udpai_node_start(self->node);
     udpai_node_flush(self->node);
 }
@@ -117,7 +117,7 @@ begin(world *self, size_t n_sides)
 static void
 end(world *self)
 {
-    udpai_service_free(self->census);
+    udpai_service_free(self->registry);
     udpai_node_free(self->node);
     udpai_strbuf_done(&self->told);
     udpai_strbuf_done(&self->below);
@@ -127,7 +127,7 @@ static void
 report(world *self, uint64_t session, udpai_report *report)
 {
     report->session = session;
-    udpai_service_report(self->census, report);
+    udpai_service_report(self->registry, report);
     node_bed_tell(self->node, session, report);
 }
 
@@ -140,7 +140,7 @@ want(world *self, const char *prefix, bool wanted)
 /* "1=shop +": of this client, and that this is all; "-1": it has gone; "1=shop'" says something
  * else. */
 static void
-census(world *self, uint64_t side, const char *text)
+registry(world *self, uint64_t side, const char *text)
 {
     udpai_report *one = node_bed_report(UDPAI_REPORT_CENSUS);
     char copy[200], *rest = copy;
@@ -196,11 +196,11 @@ nothing_is_told_that_nobody_wants(void **state)
     want(&self, "com.acme", true);
     want(&self, "udpa.clients/other", true);
     assert_int_equal(self.n_orders, 0);
-    census(&self, 0, "1=shop +");
+    registry(&self, 0, "1=shop +");
     expect(&self, "");
     want(&self, "udpa.clients", true);
     assert_int_equal(self.ticket, 1000000); /* the time, in microseconds */
-    census(&self, 0, "1=shop +");
+    registry(&self, 0, "1=shop +");
     expect(&self, "+node/shop/1/node +node/node");
     assert_string_equal(self.below.data, "1+0");
     want(&self, "udpa.clients/node", true);
@@ -213,7 +213,7 @@ nothing_is_told_that_nobody_wants(void **state)
     assert_int_equal(self.ticket, 0);
     assert_int_equal(self.n_orders, 2);
     expect(&self, "-node/shop/1/node -node/node");
-    census(&self, 0, "3=shop +");
+    registry(&self, 0, "3=shop +");
     expect(&self, "");
     end(&self);
 }
@@ -225,15 +225,15 @@ what_changes_is_told(void **state)
     world self;
     begin(&self, 1);
     want(&self, "", true);
-    census(&self, 0, "1=shop");
+    registry(&self, 0, "1=shop");
     expect(&self, "+node/shop/1/node"); /* that this is all is not known yet */
-    census(&self, 0, "+");
+    registry(&self, 0, "+");
     expect(&self, "+node/node");
-    census(&self, 0, "1=shop'");
+    registry(&self, 0, "1=shop'");
     expect(&self, "+node/shop/1/node");
-    census(&self, 0, "1=other'"); /* it says that it is another one */
+    registry(&self, 0, "1=other'"); /* it says that it is another one */
     expect(&self, "+node/other/1/node -node/shop/1/node");
-    census(&self, 0, "-1 -7");
+    registry(&self, 0, "-1 -7");
     expect(&self, "-node/other/1/node");
     pass(&self, 1000);
     expect(&self, "+node/node");
@@ -248,7 +248,7 @@ it_is_said_again_before_its_ttl_is_over(void **state)
     world self;
     begin(&self, 1);
     want(&self, "", true);
-    census(&self, 0, "1=shop +");
+    registry(&self, 0, "1=shop +");
     expect(&self, "+node/shop/1/node +node/node");
     pass(&self, TTL_MS * 3);
     assert_null(self.told.len ? strchr(self.told.data, '-') : NULL);
@@ -264,13 +264,13 @@ all_stream_sides_are_waited_for(void **state)
     world self;
     begin(&self, 1 + WORKERS);
     want(&self, "", true);
-    census(&self, 0, "+");
-    census(&self, 2, "66=b +");
+    registry(&self, 0, "+");
+    registry(&self, 2, "66=b +");
     expect(&self, "+node/b/66/node");
-    census(&self, 1, "65=a +");
+    registry(&self, 1, "65=a +");
     expect(&self, "+node/a/65/node +node/node");
     assert_string_equal(self.below.data, "2+0");
-    census(&self, 1, "66=b' -66 0=x"); /* of another one's clients */
+    registry(&self, 1, "66=b' -66 0=x"); /* of another one's clients */
     expect(&self, "");
     end(&self);
 }
@@ -291,7 +291,7 @@ it_is_told_which_nodes_are_below(void **state)
     arrive(&self, 11, "edge", true);
     arrive(&self, 12, "shop", false);
     want(&self, "", true);
-    census(&self, 0, "+");
+    registry(&self, 0, "+");
     assert_string_equal(self.below.data, "0+0 edge");
     arrive(&self, 13, "other", true);
     pass(&self, 1000);
@@ -313,9 +313,9 @@ what_cannot_be_told_is_counted(void **state)
     for (int i = 1; i <= 1100; i++) { /* more than the store takes */
         char word[32];
         snprintf(word, sizeof(word), "%d=shop", i);
-        census(&self, 0, word);
+        registry(&self, 0, word);
     }
-    census(&self, 0, "+");
+    registry(&self, 0, "+");
     unsigned n = 0, n_left_out = 0;
     udpai_strbuf_done(&self.told);
     if (self.below.len)
@@ -323,7 +323,7 @@ what_cannot_be_told_is_counted(void **state)
     for (int i = 1; i <= 200; i++) {
         char word[32];
         snprintf(word, sizeof(word), "-%d", i);
-        census(&self, 0, word);
+        registry(&self, 0, word);
     }
     pass(&self, 1000);
     assert_int_equal(sscanf(self.below.data, "%u+%u", &n, &n_left_out), 2);

@@ -281,7 +281,7 @@ check_taken(void *userdata, const udpai_taken *taken)
     udpai_acknowledgement said;
     char called[UDPAI_SESSION_CALLED_MAX];
     udpai_str name;
-    session->ops->judge(session, &taken->taker, &said);
+    session->ops->ack_status(session, &taken->taker, &said);
     assert_true(session->ops->call(session, &taken->taker, taken->name, called, &name));
     int index = name.data[0] - 'a';
     assert_false(check->is_seen[index]);

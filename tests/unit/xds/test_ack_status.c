@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who has acknowledged a resource, of xDS clients: told by places in the sequence and the answers,
  * for whichever way they asked for it. */
-#include "judge_test.h"
+#include "ack_status_test.h"
 
 /* ---- delta ---- */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who has acknowledged a resource, of xDS clients that are sent states of the world. */
-#include "judge_test.h"
+#include "ack_status_test.h"
 
 static void
 a_state_speaks_of_all_it_holds(void **state)

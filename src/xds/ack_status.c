@@ -47,7 +47,9 @@ find_refusal(const udpai_xds_type *type, const udpai_taker *taker, udpai_refused
 }
 
 void
-udpai_xds_judge(const udpai_session *session, const udpai_taker *taker, udpai_acknowledgement *ret)
+udpai_xds_ack_status(const udpai_session *session,
+                     const udpai_taker *taker,
+                     udpai_acknowledgement *ret)
 {
     const udpai_xds_type *type = udpai_xds_type_of(taker->subscription);
     udpai_refused refused;
