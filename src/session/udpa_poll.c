@@ -5,6 +5,7 @@
 #include "model/name.h"
 #include "model/secret_type.h"
 #include "model/type_url.h"
+#include "session/poll.h"
 #include "session/status.h"
 #include "udpa/service/discovery/v1/discovery.pb-c.h"
 #include "wire/entry.h"
@@ -21,13 +22,13 @@ typedef struct udpa_poll {
     udpai_session session; /* first */
     udpai_subscriber subscriber;
     const udpai_udpa_polls *polls;
-    udpai_subscription *subscription; /* NULL until the request has come */
+    udpai_poll poll;
+    udpai_subscription *subscription; /* NULL until a request was received */
     udpai_body *writing;
-    udpai_timer patience; /* the client's */
-    bool is_over, is_answered;
-    bool has_version;
-    char version[UDPAI_CONTENT_HASH_HEX]; /* that the client holds */
 } udpa_poll;
+
+static const udpai_poll_texts texts = {"a poll is one request", "a poll needs a FetchRequest",
+                                       "there is"};
 
 static udpa_poll *
 poll_of(udpai_session *session)
@@ -158,7 +159,7 @@ subscribe_name(const udpa_poll *self,
     return udpai_subscribe_name(self->subscription, name, ret_error);
 }
 
-/* Who polls has no Node. */
+/* A client that polls has no Node. */
 static udpa_err
 check_access(udpa_poll *self,
              const request_message *request,
@@ -195,97 +196,63 @@ subscribe(udpa_poll *self, const request_message *request, udpa_error **ret_erro
 }
 
 static udpa_err
-take(udpa_poll *self, const request_message *request, udpa_error **ret_error)
-{
-    udpai_str held = udpai_str_from(request->version);
-    udpa_err err = check(self, request, ret_error);
-    if (err != UDPA_OK)
-        return err;
-    self->has_version = held.len == sizeof(self->version);
-    if (self->has_version)
-        memcpy(self->version, held.data, held.len);
-    return subscribe(self, request, ret_error);
-}
-
-static udpa_err
 receive(udpai_session *session, udpai_str message, udpa_error **ret_error)
 {
     udpa_poll *self = poll_of(session);
-    udpai_wheel *wheel = udpai_hub_wheel(session->hub);
     udpai_decoder *decoder = udpai_hub_decoder(session->hub);
     const ProtobufCMessageDescriptor *type =
         &udpa__service__discovery__v1__fetch_request__descriptor;
-    if (self->subscription)
-        return udpai_fail(ret_error, UDPA_ERR_INVAL, "a poll is one request");
+    udpa_err err = udpai_poll_begin(&self->poll, ret_error);
+    if (err != UDPA_OK)
+        return err;
     udpai_arena_reset(&decoder->arena);
-    udpa_err err = udpai_scan(type, message, NULL, ret_error);
+    err = udpai_scan(type, message, NULL, ret_error);
     if (err != UDPA_OK)
         return err;
     request_message *request = (request_message *)protobuf_c_message_unpack(
         type, &decoder->arena.allocator, message.len, (const uint8_t *)message.data);
     if (!request)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    if (session->info.patience_ms)
-        udpai_timer_set(wheel, &self->patience, wheel->now_ms + session->info.patience_ms);
-    return udpai_fail_code(ret_error, take(self, request, ret_error));
+    udpai_poll_set_version(&self->poll, udpai_str_from(request->version));
+    err = check(self, request, ret_error);
+    if (err == UDPA_OK)
+        err = subscribe(self, request, ret_error);
+    return udpai_fail_code(ret_error, err);
 }
 
-/* ---- the answer ---- */
+/* ---- the response ---- */
 
 static bool
-is_held(const udpa_poll *self, const udpai_body *body)
+is_response(const udpa_poll *self, const udpai_delivery *delivery)
 {
-    return self->has_version &&
-           udpai_str_eq(body->version, (udpai_str){self->version, sizeof(self->version)});
+    return delivery->kind == UDPAI_DELIVERY_STATE && delivery->body->parts.n &&
+           !udpai_poll_is_current(&self->poll, delivery->body->version);
 }
 
-/* The next state that the client does not hold; NULL: there is none yet. */
 static udpa_err
-find_state(udpa_poll *self, udpai_body **ret_body)
+find(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_error **ret_error)
 {
+    udpa_poll *self = poll_of(session);
     udpai_delivery delivery = {0};
     udpa_err err;
     while ((err = udpai_subscriber_next(&self->subscriber, &delivery)) == UDPA_OK &&
            delivery.body) {
-        if (delivery.kind == UDPAI_DELIVERY_STATE && delivery.body->parts.n &&
-            !is_held(self, delivery.body)) {
-            *ret_body = delivery.body;
+        if (is_response(self, &delivery)) {
+            self->writing = delivery.body;
+            out->parts = delivery.body->parts.items;
+            out->n_parts = delivery.body->parts.n;
+            *ret_any = true;
             return UDPA_OK;
         }
         udpai_body_unref(delivery.body);
     }
-    return err;
-}
-
-static udpa_err
-give_up(udpa_poll *self, udpa_error **ret_error)
-{
-    if (!self->has_version)
-        return udpai_fail(ret_error, UDPA_ERR_UNAVAILABLE,
-                          "it is not certain yet what there is: a source of this node has not said "
-                          "all it has; ask again");
-    udpai_session_finish(&self->session, NULL);
-    return UDPA_OK;
+    return udpai_fail_code(ret_error, err);
 }
 
 static udpa_err
 next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_error **ret_error)
 {
-    udpa_poll *self = poll_of(session);
-    if (self->is_answered) {
-        udpai_session_finish(session, NULL);
-        return UDPA_OK;
-    }
-    udpa_err err = self->subscription ? find_state(self, &self->writing) : UDPA_OK;
-    if (err != UDPA_OK)
-        return udpai_fail_code(ret_error, err);
-    if (!self->writing)
-        return self->is_over ? give_up(self, ret_error) : UDPA_OK;
-    self->is_answered = true;
-    out->parts = self->writing->parts.items;
-    out->n_parts = self->writing->parts.n;
-    *ret_any = true;
-    return UDPA_OK;
+    return udpai_poll_next(&poll_of(session)->poll, find, out, ret_any, ret_error);
 }
 
 /* ---- what cannot be written ---- */
@@ -308,9 +275,7 @@ udpai_udpa_poll_put_error(udpai_proto_writer *writer, udpai_str resource, udpai_
 static udpa_err
 ended(udpai_session *session, udpa_error **ret_error)
 {
-    return poll_of(session)->subscription
-               ? UDPA_OK
-               : udpai_fail(ret_error, UDPA_ERR_INVAL, "a poll needs a FetchRequest");
+    return udpai_poll_ended(&poll_of(session)->poll, ret_error);
 }
 
 static void
@@ -340,7 +305,7 @@ static void
 poll_free(udpai_session *session)
 {
     udpa_poll *self = poll_of(session);
-    udpai_timer_cancel(&self->patience);
+    udpai_poll_done(&self->poll);
     udpai_subscriber_done(&self->subscriber);
     udpai_body_unref(self->writing);
     udpai_free(self);
@@ -364,14 +329,6 @@ on_wake(udpai_subscriber *subscriber)
 
 static const udpai_subscriber_ops subscriber_ops = {.wake = on_wake};
 
-static void
-on_patience_end(udpai_timer *timer)
-{
-    udpa_poll *self = UDPAI_CONTAINER_OF(timer, udpa_poll, patience);
-    self->is_over = true;
-    udpai_session_ready(&self->session);
-}
-
 udpa_err
 udpai_udpa_poll_new(udpai_session **ret_session, udpai_hub *hub, const udpai_stream_info *info)
 {
@@ -384,7 +341,7 @@ udpai_udpa_poll_new(udpai_session **ret_session, udpai_hub *hub, const udpai_str
         return err;
     }
     self->polls = info->context;
-    udpai_timer_init(&self->patience, on_patience_end);
+    udpai_poll_init(&self->poll, &self->session, &texts);
     *ret_session = &self->session;
     err = udpai_session_init_subscriber(&self->session, &self->subscriber, &subscriber_ops,
                                         &renderer);

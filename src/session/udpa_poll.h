@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* UDPA for those who cannot hold a stream (REST): one FetchRequest, one FetchResponse with the
- * latest state of what it asks for; held while that is what the client has already. Resources of
- * configuration alone: what clients report is not served so, and secrets only where nobody else can
- * read them. */
+/* UDPA by REST: a FetchRequest is polled (poll.h), and its FetchResponse is the latest state of
+ * what it subscribes to. Resources of configuration alone: what clients report is not served so,
+ * and secrets only where nobody else can read them. */
 #ifndef UDPAI_UDPA_POLL_H
 #define UDPAI_UDPA_POLL_H
 

@@ -49,16 +49,11 @@ static const udpai_subscriber_ops subscriber_ops = {.wake = on_wake};
 
 /* ---- beginning and end ---- */
 
-/* Whoever fetches waits no longer. */
-static void
-on_patience_end(udpai_timer *timer)
-{
-    udpai_hds *hds = UDPAI_CONTAINER_OF(timer, udpai_hds, patience);
-    udpai_session_finish(&hds->session,
-                         udpa_error_new(UDPA_ERR_UNAVAILABLE, NULL,
-                                        "it is not certain yet what is to be checked: a source of "
-                                        "this node has not said all it has; ask again"));
-}
+static const udpai_poll_texts poll_texts = {
+    "a FetchHealthCheck is one request",
+    "a FetchHealthCheck needs a health_check_request with the client's Node",
+    "is to be checked",
+};
 
 udpa_err
 udpai_hds_session_new(udpai_session **ret_session, udpai_hub *hub, const udpai_stream_info *info)
@@ -75,7 +70,7 @@ udpai_hds_session_new(udpai_session **ret_session, udpai_hub *hub, const udpai_s
     }
     hds->service = method->service;
     hds->is_fetch = method->is_fetch;
-    udpai_timer_init(&hds->patience, on_patience_end);
+    udpai_poll_init(&hds->poll, &hds->session, &poll_texts);
     udpai_hds_announce_init(hds);
     *ret_session = &hds->session;
     err = udpai_session_init_subscriber(&hds->session, &hds->subscriber, &subscriber_ops,
@@ -91,7 +86,7 @@ hds_free(udpai_session *session)
     udpai_hds *hds = udpai_hds_of(session);
     udpai_hds_announce_end(hds);
     udpai_xds_reporter_end(session, UDPAI_TAKE(hds->closed));
-    udpai_timer_cancel(&hds->patience);
+    udpai_poll_done(&hds->poll);
     udpai_subscriber_done(&hds->subscriber);
     udpai_xds_leave_audience(hds->service->server, session->hub, &hds->belonging);
     udpai_hds_forget_said(hds);
@@ -194,7 +189,9 @@ take_request(udpai_hds *hds, udpai_str request, udpa_error **ret_error)
     udpai_str node = find_field(request, REQUEST_NODE, &has_node);
     udpai_str said = find_field(request, REQUEST_CAPABILITY, &has_capability);
     unsigned capability = udpai_health_capability_read(said);
-    udpa_err err = UDPA_OK;
+    udpa_err err = hds->is_fetch ? udpai_poll_begin(&hds->poll, ret_error) : UDPA_OK;
+    if (err != UDPA_OK)
+        return err;
     if (has_node)
         err = take_node(hds, node, ret_error);
     else if (!hds->peer)
@@ -202,9 +199,6 @@ take_request(udpai_hds *hds, udpai_str request, udpa_error **ret_error)
                          "the first HealthCheckRequest must have the client's Node");
     if (err != UDPA_OK)
         return err;
-    udpai_wheel *wheel = udpai_hub_wheel(hds->session.hub);
-    if (hds->is_fetch && hds->session.info.patience_ms)
-        udpai_timer_set(wheel, &hds->patience, wheel->now_ms + hds->session.info.patience_ms);
     hds->has_looked &= capability == hds->capability;
     hds->capability = capability;
     udpai_session_ready(&hds->session);
@@ -236,9 +230,7 @@ hds_receive(udpai_session *session, udpai_str message, udpa_error **ret_error)
     bool is_request, is_answer;
     udpai_str request = find_field(message, MESSAGE_REQUEST, &is_request);
     udpai_str answer = find_field(message, MESSAGE_ANSWER, &is_answer);
-    if (is_request && hds->is_fetch && hds->peer)
-        err = udpai_fail(ret_error, UDPA_ERR_INVAL, "a FetchHealthCheck is one request");
-    else if (is_request)
+    if (is_request)
         err = take_request(hds, request, ret_error);
     else if (is_answer)
         err = take_answer(hds, answer, ret_error);
@@ -246,13 +238,15 @@ hds_receive(udpai_session *session, udpai_str message, udpa_error **ret_error)
 }
 
 static udpa_err
+fetch_next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_error **ret_error)
+{
+    return udpai_poll_next(&udpai_hds_of(session)->poll, udpai_hds_next, out, ret_any, ret_error);
+}
+
+static udpa_err
 fetch_ended(udpai_session *session, udpa_error **ret_error)
 {
-    return udpai_hds_of(session)->peer
-               ? UDPA_OK
-               : udpai_fail(ret_error, UDPA_ERR_INVAL,
-                            "a FetchHealthCheck needs a health_check_request with the client's "
-                            "Node");
+    return udpai_poll_ended(&udpai_hds_of(session)->poll, ret_error);
 }
 
 static void
@@ -285,7 +279,7 @@ static const udpai_session_ops fetch_ops = {
     .name = "hds-fetch",
     .is_client = true,
     .receive = hds_receive,
-    .next = udpai_hds_next,
+    .next = fetch_next,
     .ended = fetch_ended,
     .order = hds_order,
     .describe = udpai_hds_describe,

@@ -4,6 +4,7 @@
 #define UDPAI_HDS_INTERNAL_H
 
 #include "reports/health_table.h"
+#include "session/poll.h"
 #include "xds/hds.h"
 #include "xds/select_audience.h"
 
@@ -20,7 +21,7 @@ typedef struct udpai_hds {
     udpai_subscriber subscriber;
     udpai_hds_service *service;
     bool is_fetch;
-    udpai_timer patience; /* of who fetches; set while it waits */
+    udpai_poll poll; /* of a fetch */
     udpai_xds_membership belonging;
     udpai_node_info *peer; /* NULL until it has said who it is */
     udpa_bytes *segment;   /* its id, as the last segment of the names of what it says */

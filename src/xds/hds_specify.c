@@ -280,10 +280,6 @@ udpai_hds_next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_
     hds->writing = udpa_bytes_unref(hds->writing);
     if (!hds->subscription)
         return UDPA_OK;
-    if (hds->is_fetch && hds->n_specifiers) {
-        udpai_session_finish(session, NULL);
-        return UDPA_OK;
-    }
     udpa_err err = catch_up(hds);
     if (err == UDPA_OK)
         err = look(hds, ret_error);
@@ -296,7 +292,6 @@ udpai_hds_next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_
     hds->writing = udpa_bytes_ref(udpai_health_table_specifier(hds->table));
     hds->is_sent = true;
     hds->n_specifiers++;
-    udpai_timer_cancel(&hds->patience);
     out->parts = &hds->writing;
     out->n_parts = 1;
     *ret_any = true;

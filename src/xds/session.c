@@ -44,6 +44,7 @@ udpai_xds_begin(udpai_session **ret_session,
     xds->protocol = protocol;
     xds->server = method->server;
     xds->type_url = method->type_url;
+    udpai_poll_init(&xds->poll, &xds->session, &protocol->poll_texts);
     udpai_xds_removals_init(xds);
     udpai_list_init(&xds->in_siblings);
     udpai_list_init(&xds->in_waiting);
@@ -67,6 +68,7 @@ udpai_xds_free(udpai_session *session)
             udpai_xds_type_free(udpai_xds_type_of(subscription));
     }
     udpai_xds_removals_done(xds);
+    udpai_poll_done(&xds->poll);
     udpai_subscriber_done(&xds->subscriber);
     udpai_body_unref(xds->writing);
     udpai_xds_group_leave(&xds->server->groups, session->hub, xds->group);

@@ -4,6 +4,7 @@
 #define UDPAI_XDS_INTERNAL_H
 
 #include "base/map.h"
+#include "session/poll.h"
 #include "session/refused.h"
 #include "session/unanswered.h"
 #include "xds/names.h"
@@ -89,6 +90,7 @@ struct udpai_xds_type {
 /* What the protocols do not have in common. */
 typedef struct udpai_xds_protocol {
     udpai_session_ops ops;
+    udpai_poll_texts poll_texts; /* of those with one request */
     udpa_err (*decode)(udpai_decoder *decoder,
                        udpai_str bytes,
                        bool wants_node,
@@ -109,15 +111,6 @@ typedef struct udpai_xds_protocol {
 
 extern const udpai_xds_protocol udpai_xds_delta, udpai_xds_sotw, udpai_xds_fetch, udpai_xds_poll;
 
-/* What only polling has. */
-typedef struct udpai_xds_polling {
-    udpai_timer patience; /* the client's */
-    bool is_over;         /* it waits no longer */
-    bool is_answered;
-    bool has_version;
-    char version[UDPAI_CONTENT_HASH_HEX]; /* that the client holds */
-} udpai_xds_polling;
-
 struct udpai_xds {
     udpai_session session; /* first */
     udpai_subscriber subscriber;
@@ -133,7 +126,7 @@ struct udpai_xds {
     size_t n_untold;       /* names that cannot be, over all types */
     bool sends_errors;     /* what is missing is told in resource_errors */
     bool asks_nothing_new; /* the last request */
-    udpai_xds_polling polling;
+    udpai_poll poll;       /* of those with one request */
     size_t n_types, n_globs;
     size_t spelled_bytes;
     udpai_xds_siblings *siblings; /* NULL: it has none, or not yet */
@@ -169,7 +162,7 @@ void udpai_xds_free(udpai_session *session);
 /* The renderer of a form, for what this client can read. */
 const udpai_renderer *udpai_xds_renderer_for(const udpai_xds *xds, udpai_xds_form form);
 
-/* sotw.c: fetching and polling are much like it */
+/* sotw.c: polling is much like it */
 const udpai_renderer *udpai_xds_sotw_choose_renderer(const udpai_xds *xds);
 udpa_err udpai_xds_sotw_subscribe(udpai_xds *xds,
                                   udpai_subscription *subscription,

@@ -116,6 +116,7 @@ a_fetch_waits_no_longer_than_its_client(void **state)
     fake_hub_advance(&self->world.hub, 4999);
     hds_expect_nothing_sent(self);
     fake_hub_advance(&self->world.hub, 1);
+    fake_stream_run(&self->stream, &self->world.hub);
     hds_expect_end(self, UDPA_ERR_UNAVAILABLE, "not certain yet");
 }
 
