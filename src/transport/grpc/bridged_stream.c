@@ -1,18 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Visits: sessions on the stream thread whose stream is no call of gRPC, but one request that
- * another thread brings, and that takes the answer away. To the hub they are streams like any
- * other; what the hub must not hear before its call has returned waits in due_bridged. */
+/* A bridge to one request that another thread brings, and that takes the response away. */
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "transport/grpc/grpc_internal.h"
+
+static void
+on_ended(udpai_bridge *bridge)
+{
+    udpai_bridged_stream *bridged = (udpai_bridged_stream *)bridge;
+    udpai_bearer_leave(&bridged->bearer);
+    if (bridged->admitted)
+        udpai_admission_leave(&bridge->thread->admission, UDPAI_TAKE(bridged->admitted));
+    bridged->over(bridged);
+    udpai_bridged_stream_unref(bridged);
+}
 
 void
 udpai_bridged_stream_init(udpai_bridged_stream *bridged)
 {
     memset(bridged, 0, sizeof(*bridged));
     atomic_init(&bridged->refs, 1);
-    udpai_list_init(&bridged->node);
-    udpai_list_init(&bridged->in_due);
+    udpai_bridge_init(&bridged->bridge);
+    bridged->bridge.ended = on_ended;
 }
 
 udpai_bridged_stream *
@@ -30,7 +39,7 @@ udpai_bridged_stream_unref(udpai_bridged_stream *bridged)
     for (size_t i = 0; i < bridged->parts.n; i++)
         udpa_bytes_unref(bridged->parts.items[i]);
     udpai_vector_done(&bridged->parts);
-    udpa_error_unref(bridged->error);
+    udpa_error_unref(bridged->bridge.error);
     udpai_identity_unref(bridged->identity);
     udpai_chain_unref(bridged->chain);
     udpai_trust_unref(bridged->trust);
@@ -42,44 +51,27 @@ udpai_bridged_stream_unref(udpai_bridged_stream *bridged)
 
 /* ---- what the hub asks of it ---- */
 
-/* The hub knows a bridged stream by its address alone. */
-static udpai_bridged_stream *
-bridged_of(udpai_stream *stream)
-{
-    return (udpai_bridged_stream *)stream;
-}
-
-static void
-make_due(udpai_bridged_stream *bridged)
-{
-    if (!udpai_list_linked(&bridged->in_due))
-        udpai_list_append(&bridged->thread->due_bridged, &bridged->in_due);
-}
-
-/* Without memory there is no answer rather than a part of one. */
-static void
+/* Without memory there is no response rather than a part of one. */
+static udpa_err
 take_parts(udpai_bridged_stream *bridged, const udpai_outgoing *message)
 {
     udpa_bytes *tail = NULL;
-    bool taken = udpai_vector_reserve(&bridged->parts, message->n_parts + 1) &&
-                 udpa_bytes_new(&tail, message->tail, message->tail_len) == UDPA_OK;
-    if (!taken) {
-        bridged->error = udpa_error_new(UDPA_ERR_NOMEM, NULL, "%s", udpa_err_text(UDPA_ERR_NOMEM));
-        return;
-    }
+    if (bridged->parts.n || bridged->bridge.error)
+        return UDPA_OK; /* there is one response, the first */
+    if (!udpai_vector_reserve(&bridged->parts, message->n_parts + 1) ||
+        udpa_bytes_new(&tail, message->tail, message->tail_len) != UDPA_OK)
+        return UDPA_ERR_NOMEM;
     for (size_t i = 0; i < message->n_parts; i++)
         bridged->parts.items[bridged->parts.n++] = udpa_bytes_ref(message->parts[i]);
     bridged->parts.items[bridged->parts.n++] = tail;
+    return UDPA_OK;
 }
 
 static void
 bridged_write(udpai_stream *stream, const udpai_outgoing *message)
 {
-    udpai_bridged_stream *bridged = bridged_of(stream);
-    if (bridged->parts.n == 0 && !bridged->error) /* there is one answer, the first */
-        take_parts(bridged, message);
-    bridged->is_written = true;
-    make_due(bridged);
+    udpai_bridged_stream *bridged = (udpai_bridged_stream *)stream;
+    udpai_bridge_written(&bridged->bridge, take_parts(bridged, message));
 }
 
 static void
@@ -89,67 +81,11 @@ bridged_set_reading(udpai_stream *stream, bool reading)
     (void)reading; /* all there is was read */
 }
 
-static void
-bridged_finish(udpai_stream *stream, const udpa_error *status)
-{
-    udpai_bridged_stream *bridged = bridged_of(stream);
-    if (!bridged->error)
-        bridged->error = udpa_error_ref((udpa_error *)(uintptr_t)status);
-    bridged->is_finished = true;
-    make_due(bridged);
-}
-
 static const udpai_stream_ops ops = {
     .write = bridged_write,
     .set_reading = bridged_set_reading,
-    .finish = bridged_finish,
+    .finish = udpai_bridge_stream_finish,
 };
-
-/* ---- its life ---- */
-
-static void
-end(udpai_bridged_stream *bridged)
-{
-    udpai_stream_thread *thread = bridged->thread;
-    udpai_list_remove(&bridged->node);
-    udpai_list_remove(&bridged->in_due);
-    if (bridged->session)
-        udpai_session_closed(UDPAI_TAKE(bridged->session), bridged->error);
-    udpai_bearer_leave(&bridged->bearer);
-    if (bridged->admitted)
-        udpai_admission_leave(&thread->admission, UDPAI_TAKE(bridged->admitted));
-    bridged->over(bridged);
-    udpai_bridged_stream_unref(bridged);
-    udpai_thread_check_end(thread);
-}
-
-bool
-udpai_visits_settle(udpai_stream_thread *thread)
-{
-    udpai_list due, *at;
-    udpai_list_init(&due);
-    udpai_list_splice(&due, &thread->due_bridged);
-    if (udpai_list_empty(&due))
-        return false;
-    while ((at = udpai_list_pop(&due))) {
-        udpai_bridged_stream *bridged = UDPAI_LIST_ENTRY(at, udpai_bridged_stream, in_due);
-        bool is_written = bridged->is_written;
-        bridged->is_written = false;
-        if (bridged->is_finished)
-            end(bridged);
-        else if (is_written)
-            udpai_session_written(bridged->session);
-    }
-    return true;
-}
-
-void
-udpai_visits_finish(udpai_stream_thread *thread, const udpa_error *why)
-{
-    UDPAI_LIST_FOREACH (at, &thread->bridged)
-        udpai_session_finish(UDPAI_LIST_ENTRY(at, udpai_bridged_stream, node)->session,
-                             udpa_error_ref((udpa_error *)(uintptr_t)why));
-}
 
 /* ---- beginning ---- */
 
@@ -158,13 +94,13 @@ on_lost(udpai_bearer *bearer, const udpa_error *why, bool is_disowned)
 {
     const udpai_bridged_stream *bridged = UDPAI_CONTAINER_OF(bearer, udpai_bridged_stream, bearer);
     (void)is_disowned; /* who asks once publishes nothing */
-    udpai_session_finish(bridged->session, udpa_error_ref((udpa_error *)(uintptr_t)why));
+    udpai_session_finish(bridged->bridge.session, udpa_error_ref((udpa_error *)(uintptr_t)why));
 }
 
 static udpa_err
 open_session(udpai_bridged_stream *bridged, udpa_error **ret_error)
 {
-    udpai_stream_thread *thread = bridged->thread;
+    udpai_stream_thread *thread = bridged->bridge.thread;
     const udpai_stream_info info = {
         .stream = (udpai_stream *)bridged,
         .ops = &ops,
@@ -185,7 +121,7 @@ open_session(udpai_bridged_stream *bridged, udpa_error **ret_error)
         err = udpai_fail(ret_error, UDPA_ERR_UNIMPLEMENTED, "%s",
                          (const char *)bridged->method.context);
     if (err == UDPA_OK)
-        err = bridged->method.open(&bridged->session, thread->hub, &info);
+        err = bridged->method.open(&bridged->bridge.session, thread->hub, &info);
     return udpai_fail_code(ret_error, err);
 }
 
@@ -194,27 +130,27 @@ run_begin(udpai_request *request)
 {
     udpai_bridged_stream *bridged =
         UDPAI_CONTAINER_OF(request, udpai_bridged_stream, begin_request);
-    udpai_stream_thread *thread = bridged->thread;
+    udpai_stream_thread *thread = bridged->bridge.thread;
     udpa_err err;
-    udpai_list_append(&thread->bridged, &bridged->node);
+    udpai_list_append(&thread->bridges, &bridged->bridge.node);
     if (thread->is_stopping)
-        err = udpai_fail(&bridged->error, UDPA_ERR_UNAVAILABLE, "%s",
+        err = udpai_fail(&bridged->bridge.error, UDPA_ERR_UNAVAILABLE, "%s",
                          udpa_error_message(thread->stop_why));
     else
-        err = open_session(bridged, &bridged->error);
+        err = open_session(bridged, &bridged->bridge.error);
     if (err != UDPA_OK) {
         atomic_fetch_add_explicit(&thread->stat_refused, 1, memory_order_relaxed);
-        end(bridged);
+        udpai_bridge_end(&bridged->bridge);
         return;
     }
-    udpai_session_receive(bridged->session, udpai_bytes_view(bridged->message));
-    udpai_session_ended(bridged->session);
+    udpai_session_receive(bridged->bridge.session, udpai_bytes_view(bridged->message));
+    udpai_session_ended(bridged->bridge.session);
 }
 
 bool
 udpai_stream_thread_bridge(udpai_stream_thread *thread, udpai_bridged_stream *bridged)
 {
-    bridged->thread = thread;
+    bridged->bridge.thread = thread;
     udpai_bridged_stream_ref(bridged);
     if (udpai_thread_request(thread, &bridged->begin_request, run_begin))
         return true;
@@ -227,8 +163,8 @@ run_cancel(udpai_request *request)
 {
     udpai_bridged_stream *bridged =
         UDPAI_CONTAINER_OF(request, udpai_bridged_stream, cancel_request);
-    if (bridged->session)
-        udpai_session_finish(bridged->session,
+    if (bridged->bridge.session)
+        udpai_session_finish(bridged->bridge.session,
                              udpa_error_new(UDPA_ERR_CANCELLED, NULL, "nobody waits for it"));
     udpai_bridged_stream_unref(bridged);
 }
@@ -237,6 +173,6 @@ void
 udpai_bridged_stream_cancel(udpai_bridged_stream *bridged)
 {
     udpai_bridged_stream_ref(bridged);
-    if (!udpai_thread_request(bridged->thread, &bridged->cancel_request, run_cancel))
+    if (!udpai_thread_request(bridged->bridge.thread, &bridged->cancel_request, run_cancel))
         udpai_bridged_stream_unref(bridged);
 }

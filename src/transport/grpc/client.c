@@ -87,8 +87,11 @@ udpai_client_why(const udpai_stream *stream)
 
 /* ---- reports of what never became a session ---- */
 
-static void
-report_closed(udpai_stream_thread *thread, udpai_report *report, uint64_t link, udpa_error *error)
+void
+udpai_client_report_closed(udpai_stream_thread *thread,
+                           udpai_report *report,
+                           uint64_t link,
+                           udpa_error *error)
 {
     report->link = link;
     report->error = error;
@@ -105,8 +108,8 @@ udpai_client_closed(udpai_stream *stream)
 {
     udpai_dialled *dialled = stream->dialled;
     udpa_error *error = stream->is_finishing ? stream->status : stream->why;
-    report_closed(stream->thread, UDPAI_TAKE(dialled->report), dialled->link,
-                  udpa_error_ref(error));
+    udpai_client_report_closed(stream->thread, UDPAI_TAKE(dialled->report), dialled->link,
+                               udpa_error_ref(error));
 }
 
 /* ---- dialling ---- */
@@ -171,8 +174,9 @@ udpai_client_dial(udpai_stream_thread *thread, udpai_order *order)
     /* First what reports a failure: federation waits for one or for a session. */
     udpai_report *report = udpai_report_new(UDPAI_REPORT_CLOSED);
     if (report && !dial(thread, order, report)) {
-        report_closed(thread, report, order->link,
-                      udpa_error_new(UDPA_ERR_NOMEM, NULL, "cannot dial: out of memory"));
+        udpai_client_report_closed(
+            thread, report, order->link,
+            udpa_error_new(UDPA_ERR_NOMEM, NULL, "cannot dial: out of memory"));
     } else if (!report && order->link >= UDPAI_SIDE_LINKS && order->link < UDPAI_SIDE_LINKS_END) {
         udpai_hub_not_opened(thread->hub, order->link, NULL);
     } else if (!report) {
@@ -222,7 +226,7 @@ udpai_client_give_up(udpai_stream *stream, grpc_status_code code, const char *wh
 void
 udpai_client_stop_dialling(udpai_stream_thread *thread, uint64_t link)
 {
-    udpai_polled_stop_dialling(thread, link);
+    udpai_bridges_stop_dialling(thread, link);
     UDPAI_LIST_FOREACH (at, &thread->streams) {
         udpai_stream *stream = UDPAI_LIST_ENTRY(at, udpai_stream, node);
         if (!stream->dialled || stream->dialled->link != link)

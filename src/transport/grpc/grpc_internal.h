@@ -129,8 +129,7 @@ struct udpai_stream_thread {
     uint64_t awake_until_ns; /* 0: nothing is waited for awake */
     unsigned n_rests;        /* publications whose answers are not waited for so */
     udpai_list health_watches;
-    udpai_list bridged, due_bridged; /* udpai_bridged_stream; the latter: written or finished */
-    udpai_list polled, due_polled;
+    udpai_list bridges, due_bridges; /* the latter: written or finished */
     bool is_serving, is_stopping, is_queue_closed, shares_ports;
     udpai_credentials credentials;
 
@@ -286,23 +285,30 @@ void udpai_service_visit(const udpai_stream_thread *thread,
                          void (*visit)(void *userdata, udpai_str service),
                          void *userdata);
 
-/* ---- bridged_stream.c ---- */
+/* ---- bridge.c: sessions whose stream is no call of gRPC ---- */
 
-/* Goes on with bridged streams whose message was taken, or that have ended; false: there were none.
- * After every udpai_hub_run(), and then that once more. */
-bool udpai_visits_settle(udpai_stream_thread *thread);
-void udpai_visits_finish(udpai_stream_thread *thread, const udpa_error *why);
+/* One that is zero. */
+void udpai_bridge_init(udpai_bridge *bridge);
+/* The hub has written a message, and it was taken, or could not be: that ends the session. */
+void udpai_bridge_written(udpai_bridge *bridge, udpa_err err);
+/* What it waits for may be over. */
+void udpai_bridge_due(udpai_bridge *bridge);
+/* For udpai_stream_ops. */
+void udpai_bridge_stream_finish(udpai_stream *stream, const udpa_error *status);
+/* Finishes its session, or what was to become one; consumes the error. */
+void udpai_bridge_finish(udpai_bridge *bridge, udpa_error *error);
+/* It is over, and may be gone after this. */
+void udpai_bridge_end(udpai_bridge *bridge);
+/* Goes on with those whose message was taken, or that have ended; false: there were none. After
+ * every udpai_hub_run(), and then that once more. */
+bool udpai_bridges_settle(udpai_stream_thread *thread);
+void udpai_bridges_finish(udpai_stream_thread *thread, const udpa_error *why);
+void udpai_bridges_stop_dialling(udpai_stream_thread *thread, uint64_t link);
 
 /* ---- polled.c ---- */
 
-typedef struct udpai_polled udpai_polled;
-
 /* Takes the report, of a failure, over; false: there is no memory, and it does not. */
 bool udpai_polled_dial(udpai_stream_thread *thread, const udpai_order *order, udpai_report *report);
-void udpai_polled_stop_dialling(udpai_stream_thread *thread, uint64_t link);
-void udpai_polled_finish(udpai_stream_thread *thread, const udpa_error *why);
-/* As udpai_visits_settle(). */
-bool udpai_polled_settle(udpai_stream_thread *thread);
 
 /* ---- client.c ---- */
 
@@ -313,6 +319,11 @@ void udpai_client_connected(udpai_stream *stream, bool ok);
 void udpai_client_give_up(udpai_stream *stream, grpc_status_code code, const char *why);
 /* The end of a stream that never had a session: reports it. */
 void udpai_client_closed(udpai_stream *stream);
+/* The same of a link; takes the report and the error. */
+void udpai_client_report_closed(udpai_stream_thread *thread,
+                                udpai_report *report,
+                                uint64_t link,
+                                udpa_error *error);
 /* What its status says, as an error; NULL: OK. */
 udpa_error *udpai_client_why(const udpai_stream *stream);
 /* What gRPC says about a failed connection, in fewer words, with a hint where we have one. */

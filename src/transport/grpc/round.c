@@ -42,7 +42,7 @@ udpai_write_round(udpai_stream_thread *thread)
         return;
     do
         n += udpai_hub_run(thread->hub);
-    while (udpai_visits_settle(thread) || udpai_polled_settle(thread));
+    while (udpai_bridges_settle(thread));
     if (n >= thread->limits.many_messages)
         begin_pause(thread);
 }

@@ -261,8 +261,23 @@ typedef struct udpai_request {
     void (*run)(struct udpai_request *request);
 } udpai_request;
 
+/* A session whose stream is no call of gRPC; first in what it is part of. The stream thread's. */
+typedef struct udpai_bridge {
+    udpai_stream_thread *thread;
+    uint64_t link;          /* not 0: we dialled, for this link */
+    udpai_session *session; /* NULL: not yet, or no longer */
+    udpa_error *error;      /* with which it was finished; NULL: none */
+    udpai_list node, in_due;
+    size_t n_requests; /* to other threads, under way: it lasts until they are over */
+    bool is_written, is_finished;
+    void (*stop)(struct udpai_bridge *bridge); /* it was finished; NULL: nothing is to be stopped */
+    void (*ended)(struct udpai_bridge *bridge); /* it is over */
+} udpai_bridge;
+
 /* Counted atomically: by whoever makes it and, while it lasts, by the stream thread. */
 struct udpai_bridged_stream {
+    udpai_bridge bridge; /* its error: NULL, it has ended in peace */
+
     /* Filled in by whoever makes it, and read by the stream thread. */
     udpai_grpc_method method;
     udpai_identity *identity; /* NULL: none was presented; owned */
@@ -278,16 +293,11 @@ struct udpai_bridged_stream {
 
     /* The answer. */
     UDPAI_VECTOR(udpa_bytes *) parts; /* none: there was nothing to say */
-    udpa_error *error;                /* NULL: it has ended in peace */
 
     /* The stream thread's. */
     atomic_uint refs;
-    udpai_stream_thread *thread;
-    udpai_session *session;
-    udpai_list node, in_due;
     struct udpai_admitted *admitted;
     udpai_bearer bearer;
-    bool is_written, is_finished;
     udpai_request begin_request, cancel_request;
 };
 

@@ -194,8 +194,7 @@ void
 udpai_thread_check_end(udpai_stream_thread *thread)
 {
     if (!thread->is_stopping || thread->is_queue_closed || thread->n_streams ||
-        !udpai_list_empty(&thread->listeners) || !udpai_list_empty(&thread->bridged) ||
-        !udpai_list_empty(&thread->polled))
+        !udpai_list_empty(&thread->listeners) || !udpai_list_empty(&thread->bridges))
         return;
     thread->is_queue_closed = true;
     udpai_list orders, requests, *at;
@@ -221,8 +220,7 @@ run_stop(udpai_request *request)
     UDPAI_LIST_FOREACH (at, &thread->streams)
         end_stream(UDPAI_LIST_ENTRY(at, udpai_stream, node), thread->stop_why);
     udpai_listeners_begin_close(thread, thread->stop_why);
-    udpai_visits_finish(thread, thread->stop_why);
-    udpai_polled_finish(thread, thread->stop_why);
+    udpai_bridges_finish(thread, thread->stop_why);
     udpai_thread_check_end(thread);
 }
 
@@ -263,10 +261,8 @@ copy_options(udpai_stream_thread *thread, const udpai_stream_thread_options *opt
     udpai_list_init(&thread->streams);
     udpai_list_init(&thread->listeners);
     udpai_list_init(&thread->health_watches);
-    udpai_list_init(&thread->bridged);
-    udpai_list_init(&thread->due_bridged);
-    udpai_list_init(&thread->polled);
-    udpai_list_init(&thread->due_polled);
+    udpai_list_init(&thread->bridges);
+    udpai_list_init(&thread->due_bridges);
     udpai_credentials_init(&thread->credentials);
     udpai_connections_init(&thread->connections);
     udpai_admission_init(&thread->admission, &streams, thread->limits.max_streams,

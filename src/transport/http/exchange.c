@@ -44,7 +44,7 @@ udpai_http_exchange_reply(udpai_http_exchange *self, unsigned status, udpa_bytes
 
 /* There is one answer, so nobody waits for another one. */
 static void
-leave_visit(udpai_http_exchange *self)
+leave_bridged(udpai_http_exchange *self)
 {
     udpai_http_page_leave(self);
     udpai_http_body_leave(self);
@@ -58,7 +58,7 @@ leave_visit(udpai_http_exchange *self)
 void
 udpai_http_exchange_fail(udpai_http_exchange *self, unsigned status, const udpa_error *error)
 {
-    leave_visit(self);
+    leave_bridged(self);
     udpa_bytes *text = udpai_http_error_json(error);
     udpai_http_exchange_reply(self, status, text);
     udpa_bytes_unref(text);
@@ -83,7 +83,7 @@ on_free(udpai_bridged_stream *base)
 static void
 take_answer(udpai_http_exchange *self, const udpai_http_bridged *bridged)
 {
-    udpa_error *error = udpa_error_ref(bridged->base.error);
+    udpa_error *error = udpa_error_ref(bridged->base.bridge.error);
     udpa_err err = udpa_error_code(error);
     udpa_bytes *text = NULL;
     if (!error && bridged->base.parts.n)
@@ -139,7 +139,7 @@ new_bridged(udpai_http_exchange *self, udpa_bytes *message)
 }
 
 static udpa_err
-send_visit(udpai_http_exchange *self, udpa_bytes *message, udpa_error **ret_error)
+begin_bridged(udpai_http_exchange *self, udpa_bytes *message, udpa_error **ret_error)
 {
     udpai_http_bridged *bridged = new_bridged(self, message);
     if (!bridged)
@@ -203,7 +203,7 @@ udpai_http_exchange_read(udpai_http_exchange *self,
         err = UDPA_ERR_INVAL; /* of what the client wrote */
     if (err == UDPA_OK) {
         udpai_http_question_note(self, &asked);
-        err = send_visit(self, asked, &failure);
+        err = begin_bridged(self, asked, &failure);
     }
     if (err != UDPA_OK)
         udpai_http_exchange_fail(self, udpai_http_status_of(err), failure ? failure : error);
@@ -307,7 +307,7 @@ static void
 on_gone(void *request, bool is_answered)
 {
     udpai_http_exchange *self = request;
-    leave_visit(self);
+    leave_bridged(self);
     if (is_answered)
         udpai_http_question_taken(self);
     udpai_timer_cancel(&self->timer);

@@ -104,7 +104,7 @@ an_answer_is_its_parts_and_tail(void **state)
     wait_over(self);
     size_t len = bed_parts_text(expected, sizeof(expected));
     assert_true(udpai_str_eq(answer(self), (udpai_str){expected, len}));
-    assert_null(self->base.error);
+    assert_null(self->base.bridge.error);
     udpai_bridged_stream_unref(&self->base);
     bed_stop(&bed);
     assert_int_equal(atomic_load(&n_alive), 0);
@@ -118,10 +118,10 @@ a_session_ends_with_a_reason_or_in_peace(void **state)
     bed_start(&bed, NULL);
     visit *denied = begin(&bed, "finish"), *bye = begin(&bed, "bye");
     wait_over(denied);
-    assert_int_equal(udpa_error_code(denied->base.error), UDPA_ERR_DENIED);
-    assert_non_null(strstr(udpa_error_message(denied->base.error), "as you wish"));
+    assert_int_equal(udpa_error_code(denied->base.bridge.error), UDPA_ERR_DENIED);
+    assert_non_null(strstr(udpa_error_message(denied->base.bridge.error), "as you wish"));
     wait_over(bye);
-    assert_null(bye->base.error);
+    assert_null(bye->base.bridge.error);
     assert_int_equal(bye->base.parts.n, 0);
     udpai_bridged_stream_unref(&denied->base);
     udpai_bridged_stream_unref(&bye->base);
@@ -140,8 +140,8 @@ who_asks_for_what_is_not_served_is_told_why(void **state)
     self->base.method = (udpai_grpc_method){"/a.B/C", NULL, why};
     assert_true(udpai_stream_thread_bridge(bed.thread, &self->base));
     wait_over(self);
-    assert_int_equal(udpa_error_code(self->base.error), UDPA_ERR_UNIMPLEMENTED);
-    assert_string_equal(udpa_error_message(self->base.error), why);
+    assert_int_equal(udpa_error_code(self->base.bridge.error), UDPA_ERR_UNIMPLEMENTED);
+    assert_string_equal(udpa_error_message(self->base.bridge.error), why);
     udpai_bridged_stream_unref(&self->base);
     bed_stop(&bed);
 }
@@ -175,13 +175,13 @@ limits_count_visits_and_forget_them(void **state)
     bed_start(&bed, &options);
     visit *first = begin(&bed, "hold"), *second = begin(&bed, "bye");
     wait_over(second);
-    assert_int_equal(udpa_error_code(second->base.error), UDPA_ERR_LIMIT);
+    assert_int_equal(udpa_error_code(second->base.bridge.error), UDPA_ERR_LIMIT);
     udpai_bridged_stream_cancel(&first->base);
     wait_over(first);
-    assert_int_equal(udpa_error_code(first->base.error), UDPA_ERR_CANCELLED);
+    assert_int_equal(udpa_error_code(first->base.bridge.error), UDPA_ERR_CANCELLED);
     visit *third = begin(&bed, "bye");
     wait_over(third);
-    assert_null(third->base.error);
+    assert_null(third->base.bridge.error);
     udpai_bridged_stream_unref(&first->base);
     udpai_bridged_stream_unref(&second->base);
     udpai_bridged_stream_unref(&third->base);
@@ -199,11 +199,11 @@ a_stop_ends_them_and_later_ones_do_not_begin(void **state)
     udpai_report_free(bed_report(&bed, UDPAI_REPORT_ALIVE));
     udpai_stream_thread_stop(bed.thread, "enough");
     wait_over(held);
-    assert_int_equal(udpa_error_code(held->base.error), UDPA_ERR_UNAVAILABLE);
-    assert_non_null(strstr(udpa_error_message(held->base.error), "enough"));
+    assert_int_equal(udpa_error_code(held->base.bridge.error), UDPA_ERR_UNAVAILABLE);
+    assert_non_null(strstr(udpa_error_message(held->base.bridge.error), "enough"));
     if (udpai_stream_thread_bridge(bed.thread, &late->base)) { /* on its way out */
         wait_over(late);
-        assert_int_equal(udpa_error_code(late->base.error), UDPA_ERR_UNAVAILABLE);
+        assert_int_equal(udpa_error_code(late->base.bridge.error), UDPA_ERR_UNAVAILABLE);
     }
     udpai_bridged_stream_cancel(&held->base);
     udpai_bridged_stream_unref(&held->base);

@@ -241,8 +241,8 @@ static void
 expect_over(bridged *self)
 {
     bed_wait_count(self->bed, &self->n_over, 1);
-    assert_int_equal(udpa_error_code(self->base.error), UDPA_ERR_UNAUTHENTICATED);
-    assert_non_null(strstr(udpa_error_message(self->base.error), "of CN=client leads to"));
+    assert_int_equal(udpa_error_code(self->base.bridge.error), UDPA_ERR_UNAUTHENTICATED);
+    assert_non_null(strstr(udpa_error_message(self->base.bridge.error), "of CN=client leads to"));
     udpai_bridged_stream_unref(&self->base);
 }
 
