@@ -7,9 +7,10 @@
 
 #include "transport/grpc/stream_thread.h"
 
-/* Says what is wrong with what is not text. */
+/* Checks all but the texts. */
 udpa_err udpai_rest_server_check(const udpa_source *source, udpa_error **ret_error);
-/* Fills in who asks, and whom; @p node is the serialised Node. On failure nothing is left. */
+/* Fills in the server and its client; @p node is the serialised Node. On failure nothing is left.
+ */
 udpa_err udpai_rest_server_make(const udpa_source *source,
                                 const udpai_tls_files *files,
                                 udpai_str node,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One question to a server, and its answer, by something else than gRPC: what the stream thread
- * asks of whoever does it on a thread of its own (docs/design/threads.md). */
+/* One request to a server, and its response, by something else than gRPC: the stream thread hands
+ * it to a client with a thread of its own (docs/design/threads.md). */
 #ifndef UDPAI_HTTP_CLIENT_H
 #define UDPAI_HTTP_CLIENT_H
 
@@ -15,18 +15,18 @@ typedef struct udpai_http_request udpai_http_request;
 typedef struct udpai_http_client udpai_http_client;
 
 struct udpai_http_request {
-    /* Filled in by whoever asks, and his. */
+    /* Filled in by the caller, which owns it. */
     const char *path;    /* NULL: is somebody there, at all? */
     udpa_bytes *message; /* a serialised DiscoveryRequest; none without a path */
-    uint64_t timeout_ms; /* until there must be an answer */
-    size_t max_bytes;    /* of the answer */
+    uint64_t timeout_ms; /* for the response */
+    size_t max_bytes;    /* of the response */
     void (*over)(
-        udpai_http_request *request); /* on the client's thread, once; he does not touch it again */
+        udpai_http_request *request); /* on the client's thread, once; it is not touched again */
 
-    /* The answer, when it is over; of whoever has asked. */
+    /* The response, when it is over; the caller's. */
     udpa_bytes *answer; /* a serialised DiscoveryResponse; NULL: nothing has changed, or an error */
     udpa_error *error;  /* NULL: none; of what was cancelled UDPA_ERR_CANCELLED */
-    bool is_held;       /* the server says that it holds requests until something changes */
+    bool server_holds;  /* requests, until something changes, and it says so */
     udpai_identity *identity; /* without a path: who it is, by its certificate; NULL: it has none */
 
     /* The client's. */
@@ -40,7 +40,7 @@ typedef struct udpai_http_client_ops {
     udpa_err (*begin)(udpai_http_client *client,
                       udpai_http_request *request,
                       udpa_error **ret_error);
-    /* Any thread, while the request is there: nobody waits for the answer. over() is called soon.
+    /* Any thread, while the request is there: the response is ignored. over() is called soon.
      */
     void (*cancel)(udpai_http_client *client, udpai_http_request *request);
     /* Nothing is under way, and it is the last that is heard of it. */

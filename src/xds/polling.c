@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When a type is asked for, with which version, and what its answers are to the session.
+/* When a type is requested, with which version, and what its responses are to the session.
  *
- * A type is asked for again only when the session has answered the last response: before, it is not
- * known which version it has. A version is that of the names it was given for: a server that
- * compares versions alone would not send what was not asked for then. */
+ * A type is requested again only when the session has sent ACK or NACK of the last response:
+ * before, it is not known which version it has. A version is that of the names it was given for: a
+ * server that compares versions alone would not send other names. */
 #include "xds/polling.h"
 
 #include <stdlib.h>
@@ -24,17 +24,17 @@ enum { /* field numbers of DiscoveryRequest and, the first, fourth and fifth, Di
 
 struct udpai_polled_server {
     udpai_polling_options options;
-    /* When each type may be asked for, on a new stream. */
+    /* When each type may be requested, on a new stream. */
     uint64_t next_ms[UDPAI_XDS_POLLS];
     char node[];
 };
 
 typedef enum stage {
-    WAITING,  /* for its time, if it is wanted */
-    ASKING,   /* the server */
-    DROPPING, /* the same, but nobody wants to know */
-    HOLDING,  /* an answer, while the session reads nothing */
-    JUDGING,  /* the session has it, and will say what it thinks of it */
+    IDLE,      /* until its time, if it is subscribed */
+    REQUESTED, /* no response was received yet */
+    CANCELLED, /* the same, and it will be ignored */
+    BUFFERED,  /* a response, while the session reads nothing */
+    DELIVERED, /* to the session, which will send ACK or NACK */
 } stage;
 
 /* A type. */
@@ -42,18 +42,18 @@ typedef struct slot {
     udpai_polling *polling;
     udpai_timer timer;
     stage stage;
-    bool is_wanted;  /* there is something to ask for */
-    bool has_named;  /* once a name was said, none are none */
-    bool has_asked;  /* on this stream */
-    bool is_changed; /* since it was asked for last */
-    bool is_patient; /* the server holds requests, and says so */
+    bool is_subscribed; /* the session subscribes to it */
+    bool has_named;     /* once it has named one, none are none */
+    bool has_requested; /* on this stream */
+    bool is_changed;    /* since the last request */
+    bool server_holds;  /* requests, until something changes, and it says so */
     char path[UDPAI_POLLING_PATH_MAX];
-    udpa_bytes *names;   /* as fields of a request, sorted; NULL: all there are */
-    udpa_bytes *version; /* that the session has of them; NULL: none */
-    udpa_bytes *offered; /* of the response that it is shown */
-    udpa_bytes *held;    /* that response, while it is held back */
-    uint64_t serial;     /* of it */
-    uint64_t asked_ms;   /* when it was asked for last */
+    udpa_bytes *names;             /* as fields of a request, sorted; NULL: all there are */
+    udpa_bytes *version;           /* that the session has of them; NULL: none */
+    udpa_bytes *delivered_version; /* of the response that is BUFFERED or DELIVERED */
+    udpa_bytes *buffered;          /* that response */
+    uint64_t serial;               /* of it */
+    uint64_t requested_ms;         /* when the last request began */
 } slot;
 
 struct udpai_polling {
@@ -116,7 +116,7 @@ fail(udpai_polling *polling, udpa_error *error)
     polling->ops.fail(polling->ops.userdata, error);
 }
 
-/* Up to a quarter more, so that those who began together do not go on together. */
+/* Up to a quarter more, so that nodes that began together do not go on together. */
 static uint64_t
 refresh_ms(const udpai_polling *polling)
 {
@@ -133,39 +133,39 @@ set_timer(slot *self, uint64_t due_ms)
 
 /* As soon as may be. */
 static void
-ask_soon(slot *self)
+request_soon(slot *self)
 {
-    uint64_t due = self->has_asked ? self->asked_ms + UDPAI_POLLING_GAP_MS
-                                   : self->polling->server->next_ms[index_of(self)];
+    uint64_t due = self->has_requested ? self->requested_ms + UDPAI_POLLING_GAP_MS
+                                       : self->polling->server->next_ms[index_of(self)];
     set_timer(self, due);
 }
 
-/* The time counts from the last request on: a server that holds requests until something changes is
- * asked again at once, because that has taken longer. */
+/* The time counts from the last request on: a server that holds requests until something changes
+ * gets the next one at once, because that has taken longer. */
 static void
-ask_later(slot *self)
+request_later(slot *self)
 {
-    uint64_t due = self->asked_ms + refresh_ms(self->polling);
-    uint64_t soonest = self->asked_ms + UDPAI_POLLING_GAP_MS;
+    uint64_t due = self->requested_ms + refresh_ms(self->polling);
+    uint64_t soonest = self->requested_ms + UDPAI_POLLING_GAP_MS;
     set_timer(self, due > soonest ? due : soonest);
 }
 
 static void
 plan_next(slot *self)
 {
-    self->stage = WAITING;
-    if (!self->is_wanted)
+    self->stage = IDLE;
+    if (!self->is_subscribed)
         udpai_timer_cancel(&self->timer);
-    else if (self->is_changed || self->is_patient)
-        ask_soon(self);
+    else if (self->is_changed || self->server_holds)
+        request_soon(self);
     else
-        ask_later(self);
+        request_later(self);
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 static void
-put_question(udpai_proto_writer *writer, const slot *self)
+put_request(udpai_proto_writer *writer, const slot *self)
 {
     if (self->version)
         udpai_proto_put_bytes_opt(writer, VERSION, udpai_bytes_view(self->version));
@@ -176,40 +176,40 @@ put_question(udpai_proto_writer *writer, const slot *self)
 }
 
 static udpa_err
-ask(slot *self)
+send_request(slot *self)
 {
     udpai_polling *polling = self->polling;
     udpai_proto_writer writer = {0};
     uint8_t *room;
-    put_question(&writer, self);
+    put_request(&writer, self);
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *message = udpai_bytes_make(writer.size, &room);
     if (!message)
         return UDPA_ERR_NOMEM;
     writer = (udpai_proto_writer){room, 0};
-    put_question(&writer, self);
-    const udpai_question question = {index_of(self), self->path, message};
-    udpa_err err = polling->ops.ask(polling->ops.userdata, &question);
+    put_request(&writer, self);
+    const udpai_polling_request request = {index_of(self), self->path, message};
+    udpa_err err = polling->ops.begin(polling->ops.userdata, &request);
     if (err != UDPA_OK)
         return err;
-    self->stage = ASKING;
-    self->has_asked = true;
+    self->stage = REQUESTED;
+    self->has_requested = true;
     self->is_changed = false;
-    self->asked_ms = polling->wheel->now_ms;
-    uint64_t again_ms = polling->server->options.refresh_ms;
-    if (again_ms > UDPAI_POLLING_AGAIN_MS)
-        again_ms = UDPAI_POLLING_AGAIN_MS;
-    polling->server->next_ms[index_of(self)] = self->asked_ms + again_ms;
+    self->requested_ms = polling->wheel->now_ms;
+    uint64_t reconnect_ms = polling->server->options.refresh_ms;
+    if (reconnect_ms > UDPAI_POLLING_RECONNECT_MS)
+        reconnect_ms = UDPAI_POLLING_RECONNECT_MS;
+    polling->server->next_ms[index_of(self)] = self->requested_ms + reconnect_ms;
     return UDPA_OK;
 }
 
-/* ---- what the session is shown ---- */
+/* ---- responses ---- */
 
 static void
 deliver(slot *self)
 {
     udpai_polling *polling = self->polling;
-    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *response = UDPAI_TAKE(self->held);
-    self->stage = JUDGING;
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *response = UDPAI_TAKE(self->buffered);
+    self->stage = DELIVERED;
     polling->ops.deliver(polling->ops.userdata, udpai_bytes_view(response));
 }
 
@@ -219,15 +219,15 @@ on_timer(udpai_timer *timer)
     slot *self = UDPAI_CONTAINER_OF(timer, slot, timer);
     if (self->polling->is_over)
         return;
-    if (self->stage == HOLDING && self->polling->is_reading)
+    if (self->stage == BUFFERED && self->polling->is_reading)
         deliver(self);
-    else if (self->stage == WAITING && self->is_wanted && ask(self) != UDPA_OK)
+    else if (self->stage == IDLE && self->is_subscribed && send_request(self) != UDPA_OK)
         fail(self->polling, udpa_error_new(UDPA_ERR_NOMEM, NULL, "cannot ask for more: %s",
                                            udpa_err_text(UDPA_ERR_NOMEM)));
 }
 
-/* The nonce by which its answer is known is ours: it stands behind all others, and so it counts. A
- * server that leaves the type out means that of the path. */
+/* The nonce by which its ACK is known is ours: it stands behind all others, and the last is valid.
+ * A server that leaves the type out means that of the path. */
 static udpa_err
 wrap(slot *self, udpai_str response, bool has_type)
 {
@@ -236,9 +236,9 @@ wrap(slot *self, udpai_str response, bool has_type)
     uint8_t *room;
     size_t size = response.len + udpai_proto_bytes_size(NONCE, sizeof(nonce)) +
                   (has_type ? 0 : udpai_proto_bytes_size(TYPE_URL, type_url.len));
-    udpa_bytes_unref(self->held);
-    self->held = udpai_bytes_make(size, &room);
-    if (!self->held)
+    udpa_bytes_unref(self->buffered);
+    self->buffered = udpai_bytes_make(size, &room);
+    if (!self->buffered)
         return UDPA_ERR_NOMEM;
     self->serial = ++self->polling->last_serial;
     udpai_nonce_format(self->serial, nonce);
@@ -261,76 +261,76 @@ is_whole(udpai_str message)
 }
 
 static udpa_err
-take_response(slot *self, udpai_str response, udpa_error **ret_error)
+read_response(slot *self, udpai_str response, udpa_error **ret_error)
 {
     udpai_str type_url = udpai_proto_last_bytes(response, TYPE_URL),
               version = udpai_proto_last_bytes(response, VERSION);
-    udpai_str wanted = udpai_xds_rest_type(index_of(self));
-    udpa_bytes *offered = NULL;
+    udpai_str requested = udpai_xds_rest_type(index_of(self));
+    udpa_bytes *delivered_version = NULL;
     if (is_whole(response) != UDPA_OK)
         return udpai_fail(ret_error, UDPA_ERR_MALFORMED, "%s: the answer is no DiscoveryResponse",
                           self->path);
-    if (type_url.len && !udpai_str_eq(type_url, wanted))
+    if (type_url.len && !udpai_str_eq(type_url, requested))
         return udpai_fail(ret_error, UDPA_ERR_INVAL, "%s: the answer is of type '%.*s'", self->path,
                           UDPAI_SHOWN(type_url));
-    udpa_err err = udpa_bytes_new(&offered, version.data, version.len);
+    udpa_err err = udpa_bytes_new(&delivered_version, version.data, version.len);
     if (err == UDPA_OK)
         err = wrap(self, response, type_url.len > 0);
     if (err != UDPA_OK) {
-        udpa_bytes_unref(offered);
+        udpa_bytes_unref(delivered_version);
         return udpai_fail_code(ret_error, err);
     }
-    udpa_bytes_unref(self->offered);
-    self->offered = offered;
+    udpa_bytes_unref(self->delivered_version);
+    self->delivered_version = delivered_version;
     return UDPA_OK;
 }
 
 static void
-take_new(slot *self, udpai_str response)
+receive_new(slot *self, udpai_str response)
 {
     udpa_error *error = NULL;
-    if (take_response(self, response, &error) != UDPA_OK) {
+    if (read_response(self, response, &error) != UDPA_OK) {
         fail(self->polling, error);
         return;
     }
-    self->stage = HOLDING;
+    self->stage = BUFFERED;
     if (self->polling->is_reading)
         deliver(self);
 }
 
-/* One that says so at once is not so patient after all. */
+/* A server that answers so at once does not hold requests, whatever it says. */
 static void
-take_same(slot *self)
+receive_same(slot *self)
 {
-    uint64_t took = self->polling->wheel->now_ms - self->asked_ms;
+    uint64_t took = self->polling->wheel->now_ms - self->requested_ms;
     if (took < self->polling->server->options.refresh_ms)
-        self->is_patient = false;
+        self->server_holds = false;
     plan_next(self);
 }
 
 void
-udpai_polling_answered(udpai_polling *polling, size_t index, const udpai_answer *answer)
+udpai_polling_receive(udpai_polling *polling, size_t index, const udpai_polling_response *response)
 {
     slot *self = &polling->slots[index];
-    bool is_dropped = self->stage == DROPPING;
+    bool is_cancelled = self->stage == CANCELLED;
     if (polling->is_over)
         return;
-    self->is_patient = answer->is_held;
-    if (is_dropped)
+    self->server_holds = response->server_holds;
+    if (is_cancelled)
         plan_next(self);
-    else if (answer->outcome == UDPAI_ANSWER_FAILED)
-        fail(polling, udpa_error_ref((udpa_error *)(uintptr_t)answer->error));
-    else if (answer->outcome == UDPAI_ANSWER_SAME)
-        take_same(self);
+    else if (response->outcome == UDPAI_POLLING_FAILED)
+        fail(polling, udpa_error_ref((udpa_error *)(uintptr_t)response->error));
+    else if (response->outcome == UDPAI_POLLING_SAME)
+        receive_same(self);
     else
-        take_new(self, answer->response);
+        receive_new(self, response->message);
 }
 
-/* ---- what the session says ---- */
+/* ---- what the session sends ---- */
 
 typedef struct request {
     udpai_str type_url, nonce;
-    bool is_refusal;
+    bool is_nack;
     bool is_wildcard;
     UDPAI_VECTOR(udpai_str) names;
 } request;
@@ -346,7 +346,7 @@ read_field(request *to, const udpai_proto_field *field)
     else if (field->number == NONCE)
         to->nonce = field->bytes;
     else if (field->number == ERROR_DETAIL)
-        to->is_refusal = true;
+        to->is_nack = true;
     else if (field->number == NAMES && udpai_str_eq(field->bytes, UDPAI_STR("*")))
         to->is_wildcard = true;
     else if (field->number == NAMES)
@@ -406,65 +406,65 @@ has_same(const udpa_bytes *one, const udpa_bytes *other)
 
 /* Consumes the names. */
 static void
-change(slot *self, bool is_wanted, udpa_bytes *names)
+set_names(slot *self, bool is_subscribed, udpa_bytes *names)
 {
     udpa_bytes_unref(self->names);
     self->names = names;
     self->version = udpa_bytes_unref(self->version);
-    self->is_wanted = is_wanted;
+    self->is_subscribed = is_subscribed;
     self->is_changed = true;
-    if (self->stage == ASKING) {
-        self->stage = DROPPING;
+    if (self->stage == REQUESTED) {
+        self->stage = CANCELLED;
         self->polling->ops.cancel(self->polling->ops.userdata, index_of(self));
-    } else if (self->stage == WAITING) {
+    } else if (self->stage == IDLE) {
         plan_next(self);
     }
 }
 
 static udpa_err
-take_names(slot *self, request *from)
+receive_names(slot *self, request *from)
 {
     udpa_bytes *names = NULL;
     udpa_err err = make_names(from, &names);
     if (err != UDPA_OK)
         return err;
     self->has_named = self->has_named || from->names.n || from->is_wildcard;
-    bool is_wanted = from->names.n || from->is_wildcard || !self->has_named;
-    if (is_wanted == self->is_wanted && has_same(names, self->names))
+    bool is_subscribed = from->names.n || from->is_wildcard || !self->has_named;
+    if (is_subscribed == self->is_subscribed && has_same(names, self->names))
         udpa_bytes_unref(names);
     else
-        change(self, is_wanted, names);
+        set_names(self, is_subscribed, names);
     return UDPA_OK;
 }
 
-/* The names may have changed since they were asked for: then the version says nothing of them. A
- * server that would answer the same at once is given its time, however patient it says it is. */
+/* The names may have changed since the request: then the version is not theirs. A server that would
+ * send the same at once is given its time, even if it says that it holds requests. */
 static void
-take_judgement(slot *self, const request *from)
+receive_ack(slot *self, const request *from)
 {
     uint64_t serial;
-    if (self->stage != JUDGING || !udpai_nonce_parse(from->nonce, &serial) ||
+    if (self->stage != DELIVERED || !udpai_nonce_parse(from->nonce, &serial) ||
         serial != self->serial)
         return;
-    self->is_patient =
-        self->is_patient && !from->is_refusal && !has_same(self->version, self->offered);
-    if (!from->is_refusal && !self->is_changed) {
+    self->server_holds =
+        self->server_holds && !from->is_nack && !has_same(self->version, self->delivered_version);
+    if (!from->is_nack && !self->is_changed) {
         udpa_bytes_unref(self->version);
-        self->version = UDPAI_TAKE(self->offered);
+        self->version = UDPAI_TAKE(self->delivered_version);
     }
     plan_next(self);
 }
 
 udpa_err
-udpai_polling_say(udpai_polling *polling, udpai_str message)
+udpai_polling_send(udpai_polling *polling, udpai_str message)
 {
     request from = {.type_url = {"", 0}, .nonce = {"", 0}};
     udpa_err err = read_request(&from, message);
     size_t index = udpai_xds_rest_index(from.type_url);
     if (err == UDPA_OK && index < UDPAI_XDS_POLLS && !polling->is_over) {
         slot *self = &polling->slots[index];
-        take_judgement(self, &from);
-        err = take_names(self, &from);
+        receive_ack(self, &from);
+        err = receive_names(self, &from);
     }
     udpai_vector_done(&from.names);
     return err;
@@ -483,7 +483,7 @@ udpai_polling_set_reading(udpai_polling *polling, bool reading)
 {
     polling->is_reading = reading;
     for (size_t i = 0; reading && !polling->is_over && i < UDPAI_ARRAY_LEN(polling->slots); i++)
-        if (polling->slots[i].stage == HOLDING)
+        if (polling->slots[i].stage == BUFFERED)
             set_timer(&polling->slots[i], 0);
 }
 
@@ -518,8 +518,8 @@ udpai_polling_free(udpai_polling *polling)
         udpai_timer_cancel(&self->timer);
         udpa_bytes_unref(self->names);
         udpa_bytes_unref(self->version);
-        udpa_bytes_unref(self->offered);
-        udpa_bytes_unref(self->held);
+        udpa_bytes_unref(self->delivered_version);
+        udpa_bytes_unref(self->buffered);
     }
     udpai_free(polling);
     return NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A polled server that answers anything, and a session that says anything. Each byte is a step:
- * time passes, an answer comes, the session speaks, stops reading, or begins anew. One question of
+ * time passes, an answer comes, the session speaks, stops reading, or begins anew. One request of
  * a type is under way at a time, and not too soon behind the one before; the session is shown whole
  * responses of the right type while it reads, one of a type until it has judged that; and whoever
  * has failed is not asked any more. */
@@ -40,11 +40,11 @@ text_of(udpai_str message, uint32_t number)
 /* ---- the surroundings ---- */
 
 static udpa_err
-on_ask(void *userdata, const udpai_question *question)
+on_begin(void *userdata, const udpai_polling_request *request)
 {
     bed *self = userdata;
-    size_t index = question->index;
-    udpai_str message = udpai_bytes_view(question->message);
+    size_t index = request->index;
+    udpai_str message = udpai_bytes_view(request->message);
     FUZZ_CHECK(!self->has_failed && index < UDPAI_XDS_POLLS);
     FUZZ_CHECK(!self->is_under_way[index] && !self->is_shown[index]);
     FUZZ_CHECK(!self->has_asked[index] ||
@@ -99,7 +99,7 @@ on_random(void *userdata)
 static void
 begin_stream(bed *self)
 {
-    const udpai_polling_ops ops = {on_ask, on_cancel, on_deliver, on_fail, on_random, self};
+    const udpai_polling_ops ops = {on_begin, on_cancel, on_deliver, on_fail, on_random, self};
     udpai_polling_free(self->polling);
     memset(self->is_under_way, 0, sizeof(self->is_under_way));
     memset(self->is_cancelled, 0, sizeof(self->is_cancelled));
@@ -116,13 +116,14 @@ answer(bed *self, udpai_str *input)
 {
     uint8_t how = fuzz_take_byte(input);
     size_t index = how % UDPAI_XDS_POLLS;
-    udpai_answer answer = {.outcome = (how / UDPAI_XDS_POLLS) % 3, .is_held = how & 0x80};
+    udpai_polling_response answer = {.outcome = (how / UDPAI_XDS_POLLS) % 3,
+                                     .server_holds = how & 0x80};
     if (!self->is_under_way[index])
         return;
-    if (answer.outcome == UDPAI_ANSWER_NEW)
-        answer.response = fuzz_take_text(input);
+    if (answer.outcome == UDPAI_POLLING_NEW)
+        answer.message = fuzz_take_text(input);
     self->is_under_way[index] = self->is_cancelled[index] = false;
-    udpai_polling_answered(self->polling, index, &answer);
+    udpai_polling_receive(self->polling, index, &answer);
 }
 
 static udpa_err
@@ -139,7 +140,7 @@ say(bed *self, udpai_str *input)
         &writer, 5, judges ? (udpai_str){self->nonces[index], self->nonce_len} : UDPAI_STR("?"));
     if (judges)
         self->is_shown[index] = false;
-    udpa_err err = udpai_polling_say(self->polling, (udpai_str){room, writer.size});
+    udpa_err err = udpai_polling_send(self->polling, (udpai_str){room, writer.size});
     FUZZ_CHECK(err == UDPA_OK || err == UDPA_ERR_MALFORMED);
     return err;
 }

@@ -58,7 +58,7 @@ on_over(udpai_http_request *base)
 
 /* @p of: NULL for the probe. NULL: it could not be begun. */
 static polled_request *
-begin_request(polled *self, const udpai_question *of, udpa_error **ret_error)
+begin_request(polled *self, const udpai_polling_request *of, udpa_error **ret_error)
 {
     const udpai_stream_thread *thread = self->bridge.thread;
     const udpai_polled_server *server = udpai_grpc_target_server(self->target);
@@ -109,7 +109,7 @@ on_stop(udpai_bridge *bridge)
 /* ---- what polling needs ---- */
 
 static udpa_err
-on_begin(void *userdata, const udpai_question *request)
+on_begin(void *userdata, const udpai_polling_request *request)
 {
     polled *self = userdata;
     self->requests[request->index] = begin_request(self, request, NULL);
@@ -146,7 +146,7 @@ on_random(void *userdata)
 }
 
 static const udpai_polling_ops polling_ops = {
-    .ask = on_begin,
+    .begin = on_begin,
     .cancel = on_cancel,
     .deliver = on_deliver,
     .fail = on_fail,
@@ -169,7 +169,7 @@ send_message(const polled *self, const udpai_outgoing *message)
     for (size_t i = 0; i < message->n_parts; i++)
         udpai_str_put(&at, udpai_bytes_view(message->parts[i]));
     udpai_str_put(&at, (udpai_str){(const char *)message->tail, message->tail_len});
-    return udpai_polling_say(self->polling, udpai_bytes_view(whole));
+    return udpai_polling_send(self->polling, udpai_bytes_view(whole));
 }
 
 static void
@@ -234,15 +234,15 @@ static void
 receive(polled *self, const polled_request *http_request)
 {
     const udpai_http_request *base = &http_request->base;
-    const udpai_answer response = {
-        .outcome = base->error    ? UDPAI_ANSWER_FAILED
-                   : base->answer ? UDPAI_ANSWER_NEW
-                                  : UDPAI_ANSWER_SAME,
-        .response = base->answer ? udpai_bytes_view(base->answer) : (udpai_str){"", 0},
-        .is_held = base->is_held,
+    const udpai_polling_response response = {
+        .outcome = base->error    ? UDPAI_POLLING_FAILED
+                   : base->answer ? UDPAI_POLLING_NEW
+                                  : UDPAI_POLLING_SAME,
+        .message = base->answer ? udpai_bytes_view(base->answer) : (udpai_str){"", 0},
+        .server_holds = base->server_holds,
         .error = base->error,
     };
-    udpai_polling_answered(self->polling, http_request->index, &response);
+    udpai_polling_receive(self->polling, http_request->index, &response);
 }
 
 static void

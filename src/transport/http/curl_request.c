@@ -69,7 +69,7 @@ on_header(char *data, size_t one, size_t n, void *userdata)
     self->is_too_large = self->n_header_bytes > HEADERS_MAX;
     if (n > sizeof(HELD_HEADER) - 1 &&
         strncasecmp(data, HELD_HEADER, sizeof(HELD_HEADER) - 1) == 0 && memmem(data, n, "wait", 4))
-        self->request->is_held = true;
+        self->request->server_holds = true;
     return self->is_too_large ? 0 : n;
 }
 

@@ -333,10 +333,10 @@ nothing_new_and_held(void **state)
                               "HTTP/1.1 304 Not Modified\r\n\r\n", NULL});
     ask(self);
     expect_answer(self, NULL);
-    assert_true(self->request.is_held);
+    assert_true(self->request.server_holds);
     ask(self);
     expect_answer(self, NULL);
-    assert_false(self->request.is_held);
+    assert_false(self->request.server_holds);
     stop(self);
 }
 

@@ -10,15 +10,15 @@
 /* ---- the surroundings ---- */
 
 static udpa_err
-on_ask(void *userdata, const udpai_question *question)
+on_begin(void *userdata, const udpai_polling_request *request)
 {
     polling_bed *bed = userdata;
-    polling_asked *to = &bed->asked[question->index];
-    assert_true(question->index < UDPAI_XDS_POLLS);
+    polling_asked *to = &bed->asked[request->index];
+    assert_true(request->index < UDPAI_XDS_POLLS);
     assert_false(to->is_under_way);
     udpa_bytes_unref(to->message);
-    *to = (polling_asked){.message = udpa_bytes_ref(question->message), .is_under_way = true};
-    snprintf(to->path, sizeof(to->path), "%s", question->path);
+    *to = (polling_asked){.message = udpa_bytes_ref(request->message), .is_under_way = true};
+    snprintf(to->path, sizeof(to->path), "%s", request->path);
     bed->n_asked++;
     return UDPA_OK;
 }
@@ -59,7 +59,7 @@ on_random(void *userdata)
 void
 polling_open(polling_bed *bed)
 {
-    const udpai_polling_ops ops = {on_ask, on_cancel, on_deliver, on_fail, on_random, bed};
+    const udpai_polling_ops ops = {on_begin, on_cancel, on_deliver, on_fail, on_random, bed};
     bed->polling = udpai_polling_new(bed->server, &bed->wheel, &ops);
     assert_non_null(bed->polling);
 }
@@ -138,10 +138,10 @@ polling_expect_nothing(const polling_bed *bed)
 }
 
 void
-polling_answer(polling_bed *bed, const char *type_url, const udpai_answer *what)
+polling_respond(polling_bed *bed, const char *type_url, const udpai_polling_response *what)
 {
     size_t index = polling_index(type_url);
     assert_true(bed->asked[index].is_under_way);
     bed->asked[index].is_under_way = bed->asked[index].is_cancelled = false;
-    udpai_polling_answered(bed->polling, index, what);
+    udpai_polling_receive(bed->polling, index, what);
 }

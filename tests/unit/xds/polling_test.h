@@ -37,6 +37,6 @@ size_t polling_index(const char *type_url);
 /* The request under way, as text: its version, a colon, its names. */
 void polling_expect(polling_bed *bed, const char *type_url, const char *expected);
 void polling_expect_nothing(const polling_bed *bed);
-void polling_answer(polling_bed *bed, const char *type_url, const udpai_answer *what);
+void polling_respond(polling_bed *bed, const char *type_url, const udpai_polling_response *what);
 
 #endif

@@ -14,20 +14,20 @@
 
 /* ---- the server ---- */
 
-static udpai_answer
-version_of(const char *version, const char *type_url)
+static udpai_polling_response
+response_of(const char *version, const char *type_url)
 {
-    return (udpai_answer){.outcome = UDPAI_ANSWER_NEW,
-                          .response = W_JOIN(W_TEXT(1, version), W_TEXT(4, type_url))};
+    return (udpai_polling_response){.outcome = UDPAI_POLLING_NEW,
+                                    .message = W_JOIN(W_TEXT(1, version), W_TEXT(4, type_url))};
 }
 
-static const udpai_answer same = {.outcome = UDPAI_ANSWER_SAME};
+static const udpai_polling_response same = {.outcome = UDPAI_POLLING_SAME};
 
 static void
-answer_version(polling_bed *bed, const char *version)
+respond_version(polling_bed *bed, const char *version)
 {
-    const udpai_answer what = version_of(version, CLUSTER);
-    polling_answer(bed, CLUSTER, &what);
+    const udpai_polling_response what = response_of(version, CLUSTER);
+    polling_respond(bed, CLUSTER, &what);
 }
 
 /* ---- the session ---- */
@@ -36,7 +36,7 @@ static void
 say(polling_bed *bed, const char *type_url, udpai_str rest)
 {
     udpai_str message = W_JOIN(W_TEXT(4, type_url), rest);
-    assert_ok(udpai_polling_say(bed->polling, message));
+    assert_ok(udpai_polling_send(bed->polling, message));
     polling_pass(bed, 0);
 }
 
@@ -54,7 +54,7 @@ nonce_of_delivered(const polling_bed *bed)
 
 /* An answer of the session's, with what else is in its request. */
 static void
-judge(polling_bed *bed, udpai_str rest)
+ack(polling_bed *bed, udpai_str rest)
 {
     say(bed, CLUSTER, W_JOIN(wire_bytes(5, nonce_of_delivered(bed)), rest));
 }
@@ -70,8 +70,8 @@ static void
 have(polling_bed *bed, const char *version)
 {
     say(bed, CLUSTER, W_NOTHING);
-    answer_version(bed, version);
-    judge(bed, W_NOTHING);
+    respond_version(bed, version);
+    ack(bed, W_NOTHING);
 }
 
 /* ---- asking ---- */
@@ -126,7 +126,7 @@ an_accepted_version_goes_with_the_next_question(void **state)
     polling_expect_nothing(bed);
     polling_pass(bed, 1);
     polling_expect(bed, CLUSTER, "v1:");
-    polling_answer(bed, CLUSTER, &same);
+    polling_respond(bed, CLUSTER, &same);
     assert_int_equal(bed->n_delivered, 1);
     polling_pass(bed, REFRESH);
     polling_expect(bed, CLUSTER, "v1:");
@@ -137,13 +137,13 @@ nothing_is_asked_before_the_session_has_judged(void **state)
 {
     polling_bed *bed = *state;
     say(bed, CLUSTER, W_NOTHING);
-    answer_version(bed, "v1");
+    respond_version(bed, "v1");
     polling_pass(bed, 10 * REFRESH);
     polling_expect_nothing(bed);
     say(bed, CLUSTER, W_TEXT(5, "000000000099")); /* of no response */
     polling_pass(bed, REFRESH);
     polling_expect_nothing(bed);
-    judge(bed, W_NOTHING);
+    ack(bed, W_NOTHING);
     polling_expect(bed, CLUSTER, "v1:");
 }
 
@@ -157,16 +157,16 @@ refused_version_is_not_said_and_not_fetched_in_a_loop(void **state)
         polling_pass(bed, 1);
         assert_int_equal(bed->n_asked, 2 + i);
         polling_expect(bed, CLUSTER, "v1:");
-        udpai_answer bad = version_of("v2", CLUSTER);
-        bad.is_held = true; /* and yet answers at once */
-        polling_answer(bed, CLUSTER, &bad);
-        judge(bed, refusal());
+        udpai_polling_response bad = response_of("v2", CLUSTER);
+        bad.server_holds = true; /* and yet answers at once */
+        polling_respond(bed, CLUSTER, &bad);
+        ack(bed, refusal());
         polling_pass(bed, REFRESH - 1);
         polling_expect_nothing(bed);
     }
     polling_pass(bed, 1);
-    answer_version(bed, "v3");
-    judge(bed, W_NOTHING);
+    respond_version(bed, "v3");
+    ack(bed, W_NOTHING);
     polling_pass(bed, REFRESH);
     polling_expect(bed, CLUSTER, "v3:");
 }
@@ -194,11 +194,11 @@ held_question_is_asked_again_at_once(void **state)
         polling_pass(bed, REFRESH);
         polling_expect(bed, CLUSTER, "v1:");
         polling_pass(bed, 20 * REFRESH);
-        polling_answer(bed, CLUSTER, &same);
+        polling_respond(bed, CLUSTER, &same);
         polling_pass(bed, 0);
         polling_expect(bed, CLUSTER, "v1:");
         polling_pass(bed, 20 * REFRESH);
-        polling_answer(bed, CLUSTER, &same);
+        polling_respond(bed, CLUSTER, &same);
     }
 }
 
@@ -207,22 +207,23 @@ who_says_that_he_holds_is_asked_again_behind_a_change(void **state)
 {
     polling_bed *bed = *state;
     say(bed, CLUSTER, W_NOTHING);
-    udpai_answer change = version_of("v1", CLUSTER);
-    change.is_held = true;
-    polling_answer(bed, CLUSTER, &change);
-    judge(bed, W_NOTHING);
+    udpai_polling_response change = response_of("v1", CLUSTER);
+    change.server_holds = true;
+    polling_respond(bed, CLUSTER, &change);
+    ack(bed, W_NOTHING);
     polling_pass(bed, UDPAI_POLLING_GAP_MS - 1);
     polling_expect_nothing(bed);
     polling_pass(bed, 1);
     polling_expect(bed, CLUSTER, "v1:");
     /* The same again says nothing new, and neither does "nothing" at once: then it does not hold.
      */
-    polling_answer(bed, CLUSTER, &change);
-    judge(bed, W_NOTHING);
+    polling_respond(bed, CLUSTER, &change);
+    ack(bed, W_NOTHING);
     polling_pass(bed, REFRESH - 1);
     polling_expect_nothing(bed);
     polling_pass(bed, 1);
-    polling_answer(bed, CLUSTER, &(udpai_answer){.outcome = UDPAI_ANSWER_SAME, .is_held = true});
+    polling_respond(bed, CLUSTER,
+                    &(udpai_polling_response){.outcome = UDPAI_POLLING_SAME, .server_holds = true});
     polling_pass(bed, REFRESH - 1);
     polling_expect_nothing(bed);
     polling_pass(bed, 1);
@@ -236,15 +237,15 @@ other_names_are_asked_for_at_once_without_a_version(void **state)
 {
     polling_bed *bed = *state;
     say(bed, CLUSTER, W_TEXT(3, "a"));
-    answer_version(bed, "v1");
-    judge(bed, W_TEXT(3, "a"));
+    respond_version(bed, "v1");
+    ack(bed, W_TEXT(3, "a"));
     polling_pass(bed, REFRESH);
     polling_expect(bed, CLUSTER, "v1: a");
     say(bed, CLUSTER, W_JOIN(W_TEXT(3, "a"), W_TEXT(3, "b")));
     assert_true(bed->asked[polling_index(CLUSTER)].is_cancelled);
     polling_pass(bed, REFRESH);
     assert_int_equal(bed->n_asked, 2);
-    answer_version(bed, "v2"); /* it was under way already */
+    respond_version(bed, "v2"); /* it was under way already */
     polling_pass(bed, 0);
     assert_int_equal(bed->n_delivered, 1);
     polling_expect(bed, CLUSTER, ": a b");
@@ -255,8 +256,8 @@ names_that_come_one_by_one_are_gathered(void **state)
 {
     polling_bed *bed = *state;
     say(bed, CLUSTER, W_TEXT(3, "a"));
-    answer_version(bed, "v1");
-    judge(bed, W_TEXT(3, "a"));
+    respond_version(bed, "v1");
+    ack(bed, W_TEXT(3, "a"));
     say(bed, CLUSTER, W_JOIN(W_TEXT(3, "a"), W_TEXT(3, "b")));
     say(bed, CLUSTER, W_JOIN(W_TEXT(3, "c"), W_TEXT(3, "a"), W_TEXT(3, "b")));
     polling_pass(bed, UDPAI_POLLING_GAP_MS - 1);
@@ -270,8 +271,8 @@ version_of_other_names_is_not_taken_over(void **state)
 {
     polling_bed *bed = *state;
     say(bed, CLUSTER, W_TEXT(3, "a"));
-    answer_version(bed, "v1");
-    judge(bed, W_JOIN(W_TEXT(3, "a"), W_TEXT(3, "b")));
+    respond_version(bed, "v1");
+    ack(bed, W_JOIN(W_TEXT(3, "a"), W_TEXT(3, "b")));
     polling_pass(bed, UDPAI_POLLING_GAP_MS);
     polling_expect(bed, CLUSTER, ": a b");
     say(bed, CLUSTER, W_JOIN(W_TEXT(3, "b"), W_TEXT(3, "a"))); /* the same */
@@ -286,15 +287,15 @@ no_names_are_all_only_until_there_were_some(void **state)
     say(bed, CLUSTER, W_TEXT(3, "a"));
     polling_pass(bed, UDPAI_POLLING_GAP_MS);
     polling_expect(bed, CLUSTER, ": a");
-    answer_version(bed, "v2");
-    judge(bed, W_NOTHING);
+    respond_version(bed, "v2");
+    ack(bed, W_NOTHING);
     polling_pass(bed, 10 * REFRESH);
     polling_expect_nothing(bed);
     say(bed, CLUSTER, W_JOIN(W_TEXT(3, "a"), W_TEXT(3, "*")));
     polling_expect(bed, CLUSTER, ":"); /* what every server knows for all */
     say(bed, CLUSTER, W_NOTHING);
     assert_true(bed->asked[polling_index(CLUSTER)].is_cancelled);
-    polling_answer(bed, CLUSTER, &(udpai_answer){.outcome = UDPAI_ANSWER_FAILED});
+    polling_respond(bed, CLUSTER, &(udpai_polling_response){.outcome = UDPAI_POLLING_FAILED});
     polling_pass(bed, 10 * REFRESH);
     polling_expect_nothing(bed);
     assert_null(bed->error);
@@ -307,9 +308,9 @@ session_is_shown_type_and_a_nonce_of_ours(void **state)
 {
     polling_bed *bed = *state;
     say(bed, CLUSTER, W_NOTHING);
-    const udpai_answer bare = {.outcome = UDPAI_ANSWER_NEW,
-                               .response = W_JOIN(W_TEXT(5, "theirs"), W_TEXT(1, "v1"))};
-    polling_answer(bed, CLUSTER, &bare);
+    const udpai_polling_response bare = {.outcome = UDPAI_POLLING_NEW,
+                                         .message = W_JOIN(W_TEXT(5, "theirs"), W_TEXT(1, "v1"))};
+    polling_respond(bed, CLUSTER, &bare);
     udpai_decoder decoder;
     udpai_xds_answer seen;
     udpai_decoder_init(&decoder);
@@ -322,10 +323,13 @@ session_is_shown_type_and_a_nonce_of_ours(void **state)
 }
 
 static void
-expect_failure(polling_bed *bed, const udpai_answer *what, udpa_err err, const char *words)
+expect_failure(polling_bed *bed,
+               const udpai_polling_response *what,
+               udpa_err err,
+               const char *words)
 {
     say(bed, CLUSTER, W_NOTHING);
-    polling_answer(bed, CLUSTER, what);
+    polling_respond(bed, CLUSTER, what);
     assert_int_equal(udpa_error_code(bed->error), err);
     assert_non_null(strstr(udpa_error_message(bed->error), words));
     assert_int_equal(bed->n_delivered, 0);
@@ -338,11 +342,11 @@ static void
 odd_answers_fail(void **state)
 {
     polling_bed *bed = *state;
-    udpai_answer what = version_of("v1", LISTENER);
+    udpai_polling_response what = response_of("v1", LISTENER);
     expect_failure(bed, &what, UDPA_ERR_INVAL, CDS ": the answer is of type '" LISTENER "'");
     bed->polling = udpai_polling_free(bed->polling);
     polling_open(bed);
-    what.response = UDPAI_STR("\x0a\x7f");
+    what.message = UDPAI_STR("\x0a\x7f");
     expect_failure(bed, &what, UDPA_ERR_MALFORMED, CDS ": the answer is no DiscoveryResponse");
 }
 
@@ -351,7 +355,7 @@ failure_ends_it(void **state)
 {
     polling_bed *bed = *state;
     udpa_error *error = udpa_error_new(UDPA_ERR_UNAVAILABLE, NULL, "503");
-    expect_failure(bed, &(udpai_answer){.outcome = UDPAI_ANSWER_FAILED, .error = error},
+    expect_failure(bed, &(udpai_polling_response){.outcome = UDPAI_POLLING_FAILED, .error = error},
                    UDPA_ERR_UNAVAILABLE, "503");
     udpa_error_unref(error);
 }
@@ -363,8 +367,8 @@ what_was_stopped_asks_no_more(void **state)
     have(bed, "v1");
     say(bed, ENDPOINTS, W_TEXT(3, "a"));
     udpai_polling_set_reading(bed->polling, false);
-    const udpai_answer late = version_of("e1", ENDPOINTS);
-    polling_answer(bed, ENDPOINTS, &late);
+    const udpai_polling_response late = response_of("e1", ENDPOINTS);
+    polling_respond(bed, ENDPOINTS, &late);
     udpai_polling_stop(bed->polling);
     say(bed, LISTENER, W_NOTHING);
     udpai_polling_set_reading(bed->polling, true);
@@ -379,7 +383,7 @@ nothing_new_to_who_has_nothing_is_no_state(void **state)
 {
     polling_bed *bed = *state;
     say(bed, CLUSTER, W_NOTHING);
-    polling_answer(bed, CLUSTER, &same);
+    polling_respond(bed, CLUSTER, &same);
     assert_int_equal(bed->n_delivered, 0);
     assert_null(bed->error);
     polling_pass(bed, REFRESH);
@@ -392,7 +396,7 @@ answer_waits_while_the_session_does_not_read(void **state)
     polling_bed *bed = *state;
     say(bed, CLUSTER, W_NOTHING);
     udpai_polling_set_reading(bed->polling, false);
-    answer_version(bed, "v1");
+    respond_version(bed, "v1");
     polling_pass(bed, 10 * REFRESH);
     assert_int_equal(bed->n_delivered, 0);
     polling_expect_nothing(bed);
@@ -400,7 +404,7 @@ answer_waits_while_the_session_does_not_read(void **state)
     assert_int_equal(bed->n_delivered, 0); /* not in the call */
     polling_pass(bed, 0);
     assert_int_equal(bed->n_delivered, 1);
-    judge(bed, W_NOTHING);
+    ack(bed, W_NOTHING);
     polling_expect(bed, CLUSTER, "v1:");
 }
 
@@ -438,7 +442,7 @@ long_refresh_is_not_waited_for_by_a_new_stream(void **state)
     bed->asked[polling_index(CLUSTER)].is_under_way = false;
     polling_open(bed);
     say(bed, CLUSTER, W_NOTHING);
-    polling_pass(bed, UDPAI_POLLING_AGAIN_MS - 1);
+    polling_pass(bed, UDPAI_POLLING_RECONNECT_MS - 1);
     polling_expect_nothing(bed);
     polling_pass(bed, 1);
     polling_expect(bed, CLUSTER, ":");
@@ -447,9 +451,9 @@ long_refresh_is_not_waited_for_by_a_new_stream(void **state)
 /* ---- memory ---- */
 
 static udpa_err
-oom_ask(void *userdata, const udpai_question *question)
+oom_begin(void *userdata, const udpai_polling_request *request)
 {
-    *(bool *)userdata = question->message != NULL;
+    *(bool *)userdata = request->message != NULL;
     return UDPA_OK;
 }
 
@@ -482,7 +486,7 @@ whole_life(void *context)
 {
     udpai_wheel wheel;
     bool is_asked = false;
-    const udpai_polling_ops ops = {.ask = oom_ask,
+    const udpai_polling_ops ops = {.begin = oom_begin,
                                    .deliver = oom_deliver,
                                    .fail = oom_fail,
                                    .random = oom_random,
@@ -496,12 +500,12 @@ whole_life(void *context)
     udpai_polling *polling = server ? udpai_polling_new(server, &wheel, &ops) : NULL;
     if (!polling)
         return UDPA_ERR_NOMEM;
-    udpa_err err = udpai_polling_say(polling, UDPAI_STR("\x22\x33" CLUSTER "\x1a\x01x"));
+    udpa_err err = udpai_polling_send(polling, UDPAI_STR("\x22\x33" CLUSTER "\x1a\x01x"));
     udpai_wheel_advance(&wheel, 2);
     if (err != UDPA_OK || !is_asked)
         return err != UDPA_OK ? err : oom_failed_with;
-    udpai_polling_answered(polling, udpai_xds_rest_index(UDPAI_STR(CLUSTER)),
-                           &(udpai_answer){.response = UDPAI_STR("\x0a\x01v")});
+    udpai_polling_receive(polling, udpai_xds_rest_index(UDPAI_STR(CLUSTER)),
+                          &(udpai_polling_response){.message = UDPAI_STR("\x0a\x01v")});
     return oom_failed_with;
 }
 

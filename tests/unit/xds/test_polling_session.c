@@ -36,18 +36,19 @@ static void
 exchange(pair *self)
 {
     while (upstream_next_request(self->session))
-        assert_ok(udpai_polling_say(self->server->polling, udpai_bytes_view(self->session->bytes)));
+        assert_ok(
+            udpai_polling_send(self->server->polling, udpai_bytes_view(self->session->bytes)));
     polling_pass(self->server, UDPAI_POLLING_GAP_MS);
 }
 
 static void
 answer_with(pair *self, const char *type_url, const char *version, udpai_str resources)
 {
-    const udpai_answer what = {
-        .outcome = UDPAI_ANSWER_NEW,
-        .response = W_JOIN(W_TEXT(1, version), W_TEXT(4, type_url), resources),
+    const udpai_polling_response what = {
+        .outcome = UDPAI_POLLING_NEW,
+        .message = W_JOIN(W_TEXT(1, version), W_TEXT(4, type_url), resources),
     };
-    polling_answer(self->server, type_url, &what);
+    polling_respond(self->server, type_url, &what);
 }
 
 static void
@@ -80,7 +81,8 @@ clusters_bring_their_endpoints_and_take_them_away(void **state)
     upstream_expect(self->session, "-com.acme/a ");
     exchange(self);
     assert_true(self->server->asked[polling_index(ENDPOINTS)].is_cancelled);
-    polling_answer(self->server, ENDPOINTS, &(udpai_answer){.outcome = UDPAI_ANSWER_FAILED});
+    polling_respond(self->server, ENDPOINTS,
+                    &(udpai_polling_response){.outcome = UDPAI_POLLING_FAILED});
     polling_pass(self->server, 0);
     polling_expect(self->server, ENDPOINTS, ": b");
 }
