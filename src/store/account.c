@@ -72,6 +72,17 @@ subtract_all(udpai_use *use, const udpai_use *other)
     use->bytes -= other->bytes;
 }
 
+/* With what stagings will make of it. */
+static udpai_use
+with_staged(const udpai_use *use, const udpai_staged_use *staged)
+{
+    udpai_use sum = *use;
+    int64_t n = (int64_t)use->n + staged->n, bytes = (int64_t)use->bytes + staged->bytes;
+    sum.n = n > 0 ? (size_t)n : 0;
+    sum.bytes = bytes > 0 ? (uint64_t)bytes : 0;
+    return sum;
+}
+
 static bool
 is_publisher(const udpai_origin *origin)
 {
@@ -107,7 +118,7 @@ void
 udpai_store_close_account(udpai_store *store, const udpa_resource *resource)
 {
     udpai_namespace_use *account = find_account(store, resource);
-    if (!account || account->use.n)
+    if (!account || account->use.n || account->n_staged)
         return;
     udpai_map_remove(&store->namespaces, udpai_bytes_view(account->name));
     udpa_bytes_unref(account->name);
@@ -181,7 +192,7 @@ limit_of_namespace(const udpai_store *store, const struct exchange *exchange)
     return (struct limit){
         .kind = "namespace ",
         .name = udpai_bytes_view(account->name),
-        .used = account->use,
+        .used = with_staged(&account->use, &account->staged),
         .freed = freed(exchange, true),
         .max_resources = store->options.max_resources_per_namespace,
         .max_bytes = store->options.max_bytes_per_namespace,
@@ -195,7 +206,7 @@ limit_of_publisher(const udpai_store *store, const struct exchange *exchange)
     return (struct limit){
         .kind = "origin ",
         .name = udpai_origin_key(exchange->origin),
-        .used = exchange->origin->use,
+        .used = with_staged(&exchange->origin->use, &exchange->origin->staged),
         .freed = freed(exchange, exchange->told_by == exchange->origin),
         .max_resources = store->options.max_resources_per_publisher,
         .max_bytes = store->options.max_bytes_per_publisher,
@@ -220,7 +231,7 @@ limit_of_node(const udpai_store *store, const struct exchange *exchange)
 {
     struct limit limit = {
         .kind = "this node",
-        .used = store->use,
+        .used = with_staged(&store->use, &store->staged),
         .freed = freed(exchange, true),
         .max_resources = store->options.max_resources,
         .max_bytes = store->options.max_bytes,
@@ -230,7 +241,8 @@ limit_of_node(const udpai_store *store, const struct exchange *exchange)
         leave_out_status(store, &limit);
     } else {
         limit.kind = "this node, publishers left out,";
-        subtract_all(&limit.used, &store->publishers);
+        const udpai_use publishers = with_staged(&store->publishers, &store->staged);
+        subtract_all(&limit.used, &publishers);
         limit.freed = freed(exchange, exchange->told && !is_publisher(exchange->told_by));
     }
     return limit;
@@ -280,6 +292,39 @@ check_all(const udpai_store *store, const struct exchange *exchange, udpa_error 
     return check(&limit, exchange, ret_error);
 }
 
+static udpa_err
+make_room(udpai_store *store,
+          const udpai_store_entry *entry,
+          const struct exchange *exchange,
+          bool is_one_more,
+          udpa_error **ret_error)
+{
+    if (!open_account(store, exchange->comes))
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    /* What was kept had been let in; limits that are lower now do not take it away. */
+    bool is_let_in = store->loading || store->applying != UDPAI_APPLYING_NONE;
+    udpa_err err = is_let_in ? UDPA_OK : check_all(store, exchange, ret_error);
+    if (err == UDPA_OK && is_one_more && !is_let_in)
+        err = check_name(store, entry, exchange->origin, ret_error);
+    if (err != UDPA_OK)
+        udpai_store_close_account(store, exchange->comes);
+    return err;
+}
+
+static struct exchange
+exchange_of(const udpai_store_entry *entry,
+            const udpai_origin *origin,
+            const udpa_resource *resource,
+            const udpa_resource *old)
+{
+    struct exchange exchange = {origin, resource, old, NULL, NULL};
+    if (entry->told_is_held && udpai_store_would_count(entry, origin, resource)) {
+        exchange.told = entry->told;
+        exchange.told_by = entry->told_by;
+    }
+    return exchange;
+}
+
 udpa_err
 udpai_store_make_room(udpai_store *store,
                       const udpai_store_entry *entry,
@@ -288,20 +333,82 @@ udpai_store_make_room(udpai_store *store,
                       udpa_error **ret_error)
 {
     const udpai_stored *stored = udpai_store_entry_of_origin(entry, origin);
-    struct exchange exchange = {origin, resource, stored ? stored->resource : NULL, NULL, NULL};
-    if (entry->told_is_held && udpai_store_would_count(entry, origin, resource)) {
-        exchange.told = entry->told;
-        exchange.told_by = entry->told_by;
+    const struct exchange exchange =
+        exchange_of(entry, origin, resource, stored ? stored->resource : NULL);
+    return make_room(store, entry, &exchange, !stored, ret_error);
+}
+
+/* ---- what is staged ---- */
+
+/* The account of the resource's namespace is open, and stays so while anything is staged there. */
+static void
+change_staged(udpai_store *store,
+              udpai_origin *origin,
+              const udpa_resource *resource,
+              const udpai_staged_use *use)
+{
+    udpai_namespace_use *account = find_account(store, resource);
+    udpai_staged_use *const all[] = {&account->staged, &origin->staged, &store->staged};
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(all); i++) {
+        all[i]->n += use->n;
+        all[i]->bytes += use->bytes;
     }
-    if (!open_account(store, resource))
+}
+
+static void
+stage(udpai_store *store,
+      udpai_origin *origin,
+      const udpa_resource *resource,
+      const udpai_staged_use *use)
+{
+    find_account(store, resource)->n_staged++;
+    change_staged(store, origin, resource, use);
+}
+
+udpa_err
+udpai_store_stage_put(udpai_store *store,
+                      udpai_origin *origin,
+                      udpa_resource *resource,
+                      const udpa_resource *before,
+                      udpai_staged_use *ret_use,
+                      udpa_error **ret_error)
+{
+    udpai_store_entry *entry = udpai_store_make_entry(store, resource);
+    if (!entry)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    /* What was kept had been let in; limits that are lower now do not take it away. */
-    udpa_err err = store->loading ? UDPA_OK : check_all(store, &exchange, ret_error);
-    if (err == UDPA_OK && !stored && !store->loading)
-        err = check_name(store, entry, origin, ret_error);
-    if (err != UDPA_OK)
-        udpai_store_close_account(store, resource);
+    const struct exchange exchange = exchange_of(entry, origin, resource, before);
+    bool is_one_more = !udpai_store_entry_of_origin(entry, origin);
+    udpa_err err = make_room(store, entry, &exchange, is_one_more, ret_error);
+    if (err == UDPA_OK) {
+        ret_use->n = before ? 0 : 1;
+        ret_use->bytes = (int64_t)udpai_resource_footprint(resource) -
+                         (before ? (int64_t)udpai_resource_footprint(before) : 0);
+        stage(store, origin, resource, ret_use);
+    }
+    udpai_store_release_entry(store, entry); /* if it was made for this */
     return err;
+}
+
+void
+udpai_store_stage_removal(udpai_store *store,
+                          udpai_origin *origin,
+                          const udpa_resource *held,
+                          udpai_staged_use *ret_use)
+{
+    *ret_use = (udpai_staged_use){-1, -(int64_t)udpai_resource_footprint(held)};
+    stage(store, origin, held, ret_use);
+}
+
+void
+udpai_store_unstage(udpai_store *store,
+                    udpai_origin *origin,
+                    const udpa_resource *resource,
+                    const udpai_staged_use *use)
+{
+    const udpai_staged_use back = {-use->n, -use->bytes};
+    change_staged(store, origin, resource, &back);
+    find_account(store, resource)->n_staged--;
+    udpai_store_close_account(store, resource);
 }
 
 /* ---- counting ---- */

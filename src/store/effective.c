@@ -45,8 +45,8 @@ compare_within_class(const udpai_stored *a, const udpai_stored *b)
     return order ? order : compare_by_origin(a, b);
 }
 
-static bool
-is_outlived(const udpai_store_entry *entry, const udpa_resource *resource)
+bool
+udpai_store_outlives(const udpai_store_entry *entry, const udpa_resource *resource)
 {
     for (size_t i = 0; i < udpai_store_n_floors(entry); i++)
         if (udpai_floor_outlives(entry->more->floors.items[i], resource))
@@ -57,7 +57,7 @@ is_outlived(const udpai_store_entry *entry, const udpa_resource *resource)
 bool
 udpai_store_is_superseded(const udpai_stored *stored)
 {
-    return is_outlived(stored->entry, stored->resource);
+    return udpai_store_outlives(stored->entry, stored->resource);
 }
 
 /* Is there a contribution of the node's own whose place the resource can take? */
@@ -94,7 +94,7 @@ udpai_store_would_count(const udpai_store_entry *entry,
 {
     return udpai_store_counts(entry, origin) &&
            (origin->rank != UDPAI_ORIGIN_ADOPTED || has_own_contribution(entry, resource)) &&
-           !is_outlived(entry, resource);
+           !udpai_store_outlives(entry, resource);
 }
 
 static bool

@@ -159,8 +159,8 @@ make_floor(udpai_store *store, udpai_store_entry *entry, const udpa_resource *go
     return floor;
 }
 
-static uint64_t
-remember_ms(const udpai_store *store, const udpa_resource *gone)
+uint64_t
+udpai_store_time_to_remember(const udpai_store *store, const udpa_resource *gone)
 {
     uint64_t ms = store->remember ? store->remember(store->remember_userdata, gone) : 0;
     return ms > store->options.remember_ms ? ms : store->options.remember_ms;
@@ -184,7 +184,8 @@ remember(udpai_store *store, udpai_floor *floor, const udpa_resource *gone)
     udpai_floors *floors = floors_of(store, floor->seen);
     udpai_list_remove(&floor->in_store);
     udpai_list_append(&floors->list, &floor->in_store);
-    udpai_timer_set(store->wheel, &floor->expiry, later(store, floor, remember_ms(store, gone)));
+    udpai_timer_set(store->wheel, &floor->expiry,
+                    later(store, floor, udpai_store_time_to_remember(store, gone)));
 }
 
 static udpai_floor *

@@ -54,3 +54,12 @@ udpai_floor_ends(const udpai_floor *floor, const udpa_resource *resource)
            udpa_resource_generation(floor->seen) > udpa_resource_generation(resource) &&
            udpai_store_comparable(floor->seen, resource);
 }
+
+/* A node that came back without its memory, or receives it by a longer way, does not make the newer
+ * one untrue. */
+bool
+udpai_store_is_outdated(const udpai_stored *stored, const udpa_resource *resource)
+{
+    return udpai_store_comparable(stored->resource, resource) &&
+           udpa_resource_generation(resource) < udpa_resource_generation(stored->resource);
+}

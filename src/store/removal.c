@@ -100,6 +100,23 @@ keep(udpai_store *store, const udpai_floor *floor, const char *kind, udpa_resour
                                    });
 }
 
+udpa_err
+udpai_store_add_removal(const udpai_store *store,
+                        udpa_resource *removal,
+                        udpai_durable_batch *batch)
+{
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *key = key_of(removal_key, removal);
+    uint64_t due_ms = store->wheel->now_ms + udpai_store_time_to_remember(store, removal);
+    if (!key)
+        return UDPA_ERR_NOMEM;
+    return udpai_durable_batch_add(batch, &(udpai_durable_op){
+                                              .kind = UDPAI_DURABLE_PUT,
+                                              .origin = key,
+                                              .resource = removal,
+                                              .deadline_ms = due_ms,
+                                          });
+}
+
 /* Without memory it stays until it ends. */
 static void
 unkeep(udpai_store *store, const udpai_floor *floor, const char *kind)

@@ -296,15 +296,6 @@ get_stored(udpai_store *store, udpai_origin *origin, udpai_store_entry *entry, b
     return stored;
 }
 
-/* Had the origin itself something newer before? A node that came back without its memory, or
- * hears of it by a longer way, does not make the newer untrue. */
-static bool
-is_outdated(const udpai_stored *stored, const udpa_resource *resource)
-{
-    return stored && udpai_store_comparable(stored->resource, resource) &&
-           udpa_resource_generation(resource) < udpa_resource_generation(stored->resource);
-}
-
 /* The contribution before may have the highest generation of all: if the new one is no successor of
  * it, it is remembered like what has gone. */
 static void
@@ -335,7 +326,7 @@ udpai_store_put(udpai_store *store,
     udpai_stored *stored = udpai_store_entry_of_origin(entry, origin);
     if (stored)
         udpai_store_drop_absence(store, stored, true);
-    if (is_outdated(stored, resource))
+    if (stored && udpai_store_is_outdated(stored, resource))
         return UDPA_OK;
     udpa_err err = udpai_store_make_room(store, entry, origin, resource, ret_error);
     if (err == UDPA_OK && !(stored = get_stored(store, origin, entry, deadline_ms != 0))) {
@@ -349,7 +340,8 @@ udpai_store_put(udpai_store *store,
     replace_resource(store, stored, resource);
     settle_told(store, entry);
     set_deadline(store, stored, deadline_ms);
-    keep(store, stored);
+    if (store->applying != UDPAI_APPLYING_KEPT)
+        keep(store, stored);
     udpai_store_note_kept_out(store, stored);
     udpai_store_mark_dirty(store, entry);
     return UDPA_OK;

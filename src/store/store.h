@@ -203,6 +203,8 @@ uint64_t udpai_store_removal_generation(const udpai_store *store, const udpa_res
  */
 bool
 udpai_store_remembers(const udpai_store *store, udpai_str type_url, const udpa_resource *resource);
+/* Was something newer of its authority seen, that compares with it? */
+bool udpai_store_is_outlived(const udpai_store *store, const udpa_resource *resource);
 /* Takes one away; nothing happens if it is not there. */
 void
 udpai_store_withdraw(udpai_store *store, udpai_origin *origin, udpai_str type_url, udpai_str name);

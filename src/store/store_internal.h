@@ -16,6 +16,11 @@ typedef struct udpai_use {
     uint64_t bytes;
 } udpai_use;
 
+/* What stagings will change of such a use. */
+typedef struct udpai_staged_use {
+    int64_t n, bytes;
+} udpai_staged_use;
+
 /* The end of a contribution that has a ttl. */
 typedef struct udpai_expiry {
     udpai_timer timer; /* at the deadline, or when it is to be renewed */
@@ -105,6 +110,7 @@ struct udpai_origin {
     udpai_list contributions;
     size_t n_contributions, n_variants, n_aliased; /* variants among them, and those with aliases */
     udpai_use use;
+    udpai_staged_use staged;
     udpai_list idle;    /* in the store's list since it last had nothing */
     udpai_map absences; /* udpai_absent, by contribution */
     UDPAI_VECTOR(udpai_absence_count) absence_counts;
@@ -113,12 +119,21 @@ struct udpai_origin {
 typedef struct udpai_namespace_use {
     udpa_bytes *name;
     udpai_use use;
+    udpai_staged_use staged;
+    size_t n_staged; /* so many changes are staged */
 } udpai_namespace_use;
 
 typedef struct udpai_floors {
     udpai_list list; /* oldest first */
     size_t n;
 } udpai_floors;
+
+/* Is what is put what was staged? Then it has its room, and … */
+typedef enum udpai_applying {
+    UDPAI_APPLYING_NONE,
+    UDPAI_APPLYING_KEPT, /* … the durable engine has it, … */
+    UDPAI_APPLYING_ANEW, /* … or has had it, before something else was done to the name */
+} udpai_applying;
 
 struct udpai_store {
     udpai_wheel *wheel;
@@ -141,6 +156,8 @@ struct udpai_store {
     void *moved_userdata;
     size_t n_contributions;
     udpai_use use, publishers; /* of all, and of publishers among them */
+    udpai_staged_use staged;   /* of publishers: nobody else stages */
+    udpai_applying applying;
     udpai_durable_batch *durable;
     bool durable_incomplete; /* something did not get into the batch */
     bool loading;
@@ -208,6 +225,24 @@ void udpai_store_let_go_told(udpai_store *store, udpai_store_entry *entry);
 /* Sets the rank; what the origin holds may be that of a publisher from now on, or not any more. */
 void udpai_store_change_rank(udpai_store *store, udpai_origin *origin, udpai_origin_class rank);
 
+/* The same of what is staged: in the place of `before` (NULL: of nothing). On success it takes room
+ * until udpai_store_unstage() with what it says. */
+udpa_err udpai_store_stage_put(udpai_store *store,
+                               udpai_origin *origin,
+                               udpa_resource *resource,
+                               const udpa_resource *before,
+                               udpai_staged_use *ret_use,
+                               udpa_error **ret_error);
+/* The origin has this, and will not have it any more. */
+void udpai_store_stage_removal(udpai_store *store,
+                               udpai_origin *origin,
+                               const udpa_resource *held,
+                               udpai_staged_use *ret_use);
+void udpai_store_unstage(udpai_store *store,
+                         udpai_origin *origin,
+                         const udpa_resource *resource,
+                         const udpai_staged_use *use);
+
 /* generation.c */
 /* Can the generations of two resources of one authority be compared? */
 bool udpai_store_comparable(const udpa_resource *a, const udpa_resource *b);
@@ -216,8 +251,13 @@ bool udpai_floor_outlives(const udpai_floor *floor, const udpa_resource *resourc
 /* The same of removals alone. */
 bool udpai_floor_ends(const udpai_floor *floor, const udpa_resource *resource);
 
+/* Has the origin itself something newer? */
+bool udpai_store_is_outdated(const udpai_stored *stored, const udpa_resource *resource);
+
 /* effective.c: which contribution counts. */
 udpai_stored *udpai_store_select(const udpai_store_entry *entry);
+/* Is it older than what was seen of its authority? */
+bool udpai_store_outlives(const udpai_store_entry *entry, const udpa_resource *resource);
 bool udpai_store_is_superseded(const udpai_stored *stored);
 /* Would it count as the origin's contribution? */
 bool udpai_store_would_count(const udpai_store_entry *entry,
@@ -276,7 +316,14 @@ udpai_floor *udpai_store_remember_removal(udpai_store *store,
                                           udpa_resource *removal,
                                           udpa_bytes *from_node);
 
+/* So long would its generation be remembered. */
+uint64_t udpai_store_time_to_remember(const udpai_store *store, const udpa_resource *gone);
+
 /* removal.c */
+/* What the durable engine keeps of a removal before it is remembered. */
+udpa_err udpai_store_add_removal(const udpai_store *store,
+                                 udpa_resource *removal,
+                                 udpai_durable_batch *batch);
 /* What is to be told besides `now` (NULL: nothing is there): that what was told before is gone, or
  * what was not told yet. NULL: nothing. */
 udpai_floor *udpai_store_find_removal(const udpai_store_entry *entry, const udpai_stored *now);

@@ -34,6 +34,14 @@ udpai_store_get(const udpai_store *store,
     return stored != NULL;
 }
 
+bool
+udpai_store_is_outlived(const udpai_store *store, const udpa_resource *resource)
+{
+    const udpai_store_entry *entry = udpai_store_find_entry(
+        store, udpai_resource_type_url(resource), udpai_resource_name(resource));
+    return entry && udpai_store_outlives(entry, resource);
+}
+
 /* Whichever is less: what there is of the type, or what the origin has. */
 bool
 udpai_origin_has(const udpai_store *store, const udpai_origin *origin, udpai_str type_url)

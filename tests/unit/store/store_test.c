@@ -218,10 +218,8 @@ write_op(char text[CHANGE_TEXT], const udpai_durable_op *op)
 }
 
 const char *
-store_bed_durable(store_bed *bed)
+store_bed_batch(store_bed *bed, const udpai_durable_batch *batch)
 {
-    UDPA_AUTO(udpai_durable_batch_free) udpai_durable_batch *batch = NULL;
-    assert_ok(udpai_store_take_durable(bed->store, &batch));
     bed->text[0] = '\0';
     for (size_t i = 0; batch && i < batch->ops.n; i++) {
         char word[CHANGE_TEXT];
@@ -229,4 +227,12 @@ store_bed_durable(store_bed *bed)
         append(bed, word);
     }
     return bed->text;
+}
+
+const char *
+store_bed_durable(store_bed *bed)
+{
+    UDPA_AUTO(udpai_durable_batch_free) udpai_durable_batch *batch = NULL;
+    assert_ok(udpai_store_take_durable(bed->store, &batch));
+    return store_bed_batch(bed, batch);
 }

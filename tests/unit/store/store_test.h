@@ -50,6 +50,8 @@ const char *store_bed_effective(store_bed *bed, const char *name);
 /* Takes what is to be kept: "P" put, "D" delete, "M" mark, as "P:origin/a=1 D:origin/b
  * M:origin:prefix", in the order of the store. */
 const char *store_bed_durable(store_bed *bed);
+/* The same of a batch. */
+const char *store_bed_batch(store_bed *bed, const udpai_durable_batch *batch);
 
 #define PUT(bed, origin, name, ...)                                                                \
     store_bed_put((bed), (origin), RESOURCE("com.acme/" name, __VA_ARGS__))
