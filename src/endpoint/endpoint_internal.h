@@ -8,21 +8,14 @@
 #include "endpoint/stream_sides.h"
 #include "loop/loop_inbox.h"
 
-/* What the engine's thread and the stream thread send besides reports. */
-typedef struct udpai_endpoint_event {
-    udpai_list node;
-    bool is_stop; /* the stream thread has ended; else a batch was committed */
-    uint64_t ticket;
-    udpa_err result;
-} udpai_endpoint_event;
-
 struct udpa_endpoint {
     uv_loop_t *loop;
     udpai_loop_wheel *wheel;
     udpai_loop_inbox *reports; /* of the stream thread */
-    udpai_loop_inbox *events;
-    udpai_endpoint_event stopped; /* sent once */
-    uv_timer_t ending;            /* the last handle that is closed */
+    udpai_loop_inbox *commits; /* of the durable engine */
+    udpai_loop_inbox *stops;   /* of the stream thread, which sends one: */
+    udpai_list stop;
+    uv_timer_t ending; /* the last handle that is closed */
     udpai_timer soon;
     udpai_node *node;
     udpai_stream_sides *sides;
@@ -47,8 +40,8 @@ udpa_err udpai_endpoint_turn_streams(udpa_endpoint *endpoint,
                                      udpa_error **ret_error);
 /* Takes what was received before the start. */
 void udpai_endpoint_turn_start(udpa_endpoint *endpoint);
-/* A batch was committed; of a udpai_durable_engine. */
-void udpai_endpoint_committed(void *endpoint, uint64_t ticket, udpa_err result);
+/* A batch was committed, and is consumed; of a udpai_durable_engine. */
+void udpai_endpoint_committed(void *endpoint, udpai_durable_batch *batch);
 /* The stream thread has ended, or was never there. What was begun to be committed is committed. */
 void udpai_endpoint_tear_down(udpa_endpoint *endpoint);
 

@@ -196,14 +196,11 @@ free_reports(udpai_list *left)
 }
 
 static void
-free_events(const udpa_endpoint *endpoint, udpai_list *left)
+free_batches(udpai_list *left)
 {
     udpai_list *at;
-    while ((at = udpai_list_pop(left))) {
-        udpai_endpoint_event *event = UDPAI_LIST_ENTRY(at, udpai_endpoint_event, node);
-        if (event != &endpoint->stopped)
-            udpai_free(event);
-    }
+    while ((at = udpai_list_pop(left)))
+        udpai_durable_batch_free(UDPAI_LIST_ENTRY(at, udpai_durable_batch, node));
 }
 
 void
@@ -224,9 +221,11 @@ udpai_endpoint_tear_down(udpa_endpoint *endpoint)
         udpai_loop_inbox_close(endpoint->reports, &left);
     free_reports(&left);
     free_reports(&endpoint->early);
-    if (endpoint->events)
-        udpai_loop_inbox_close(endpoint->events, &left);
-    free_events(endpoint, &left);
+    if (endpoint->commits)
+        udpai_loop_inbox_close(endpoint->commits, &left);
+    free_batches(&left);
+    if (endpoint->stops)
+        udpai_loop_inbox_close(endpoint->stops, &left);
     if (endpoint->wheel)
         udpai_loop_wheel_close(endpoint->wheel);
     uv_timer_start(&endpoint->ending, on_ending, 0, 0);
@@ -259,37 +258,36 @@ udpa_endpoint_close(udpa_endpoint *endpoint, void (*closed)(void *userdata), voi
 /* ---- what other threads send ---- */
 
 static void
-take_events(void *userdata, udpai_list *messages)
+take_commits(void *userdata, udpai_list *batches)
 {
     udpa_endpoint *endpoint = userdata;
     udpai_loop_wheel_advance(endpoint->wheel);
     udpai_list *at;
-    while ((at = udpai_list_pop(messages))) {
-        udpai_endpoint_event *event = UDPAI_LIST_ENTRY(at, udpai_endpoint_event, node);
-        if (event->is_stop) {
-            endpoint->is_closing = endpoint->is_stopped = true;
-            continue;
-        }
-        udpai_node_committed(endpoint->node, event->ticket, event->result);
-        udpai_free(event);
+    while ((at = udpai_list_pop(batches))) {
+        udpai_durable_batch *batch = UDPAI_LIST_ENTRY(at, udpai_durable_batch, node);
+        udpai_node_committed(endpoint->node, batch->ticket, batch->result);
+        udpai_durable_batch_free(batch);
     }
     run(endpoint);
     tear_down_if_idle(endpoint);
 }
 
-/* On the engine's thread. Without memory for the message the receipt is not sent, and the publisher
- * goes on waiting, which it must be able to. */
+/* On the engine's thread. */
 void
-udpai_endpoint_committed(void *userdata, uint64_t ticket, udpa_err result)
+udpai_endpoint_committed(void *userdata, udpai_durable_batch *batch)
+{
+    udpai_loop_inbox_push(((udpa_endpoint *)userdata)->commits, &batch->node);
+}
+
+static void
+take_stop(void *userdata, udpai_list *stops)
 {
     udpa_endpoint *endpoint = userdata;
-    udpai_endpoint_event *event = udpai_alloc(sizeof(*event));
-    if (!event)
-        return;
-    udpai_list_init(&event->node);
-    event->ticket = ticket;
-    event->result = result;
-    udpai_loop_inbox_push(endpoint->events, &event->node);
+    (void)udpai_list_pop(stops);
+    udpai_loop_wheel_advance(endpoint->wheel);
+    endpoint->is_closing = endpoint->is_stopped = true;
+    run(endpoint);
+    tear_down_if_idle(endpoint);
 }
 
 /* On the stream thread. */
@@ -304,7 +302,7 @@ static void
 on_stopped(void *userdata)
 {
     udpa_endpoint *endpoint = userdata;
-    udpai_loop_inbox_push(endpoint->events, &endpoint->stopped.node);
+    udpai_loop_inbox_push(endpoint->stops, &endpoint->stop);
 }
 
 /* ---- the beginning ---- */
@@ -313,8 +311,7 @@ udpa_err
 udpai_endpoint_turn_init(udpa_endpoint *endpoint, udpa_error **ret_error)
 {
     uv_loop_t *loop = endpoint->loop;
-    endpoint->stopped.is_stop = true;
-    udpai_list_init(&endpoint->stopped.node);
+    udpai_list_init(&endpoint->stop);
     udpai_list_init(&endpoint->early);
     udpai_timer_init(&endpoint->soon, on_soon);
     uv_timer_init(loop, &endpoint->ending); /* cannot fail */
@@ -322,7 +319,9 @@ udpai_endpoint_turn_init(udpa_endpoint *endpoint, udpa_error **ret_error)
     if (err == UDPA_OK)
         err = udpai_loop_inbox_new(&endpoint->reports, loop, take_reports, endpoint, ret_error);
     if (err == UDPA_OK)
-        err = udpai_loop_inbox_new(&endpoint->events, loop, take_events, endpoint, ret_error);
+        err = udpai_loop_inbox_new(&endpoint->commits, loop, take_commits, endpoint, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_loop_inbox_new(&endpoint->stops, loop, take_stop, endpoint, ret_error);
     return err;
 }
 

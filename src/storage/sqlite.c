@@ -14,14 +14,6 @@
 
 #define MAGIC 0x75647362u
 
-/* A batch on its way. */
-struct job {
-    udpai_list node;
-    udpai_durable_batch *batch; /* NULL: there was no memory to queue it, it has failed */
-    uint64_t ticket;
-    udpa_err result;
-};
-
 struct engine {
     udpai_durable_engine base; /* first: the caller holds a pointer to it */
     unsigned magic;
@@ -35,7 +27,7 @@ struct engine {
 
     pthread_mutex_t mutex;
     pthread_cond_t wake; /* of the writer */
-    udpai_list queue;    /* of jobs */
+    udpai_list queue;    /* of batches */
     bool begun, closing;
     udpai_sqlite_stats stats;
 };
@@ -48,46 +40,44 @@ engine_of(udpai_durable_engine *base)
     return engine;
 }
 
-static struct job *
-job_of(udpai_list *node)
+static udpai_durable_batch *
+batch_at(udpai_list *node)
 {
-    return UDPAI_LIST_ENTRY(node, struct job, node);
+    return UDPAI_LIST_ENTRY(node, udpai_durable_batch, node);
 }
 
 /* ---- the writer ---- */
 
 /* Waits for work and takes it, as much as may go into one transaction; false: it is time to end. */
 static bool
-take_jobs(struct engine *engine, udpai_list *ret_jobs)
+take_batches(struct engine *engine, udpai_list *ret_batches)
 {
     size_t n_ops = 0;
-    udpai_list_init(ret_jobs);
+    udpai_list_init(ret_batches);
     pthread_mutex_lock(&engine->mutex);
     while (udpai_list_empty(&engine->queue) && !engine->closing)
         pthread_cond_wait(&engine->wake, &engine->mutex);
     UDPAI_LIST_FOREACH_SAFE (node, &engine->queue) {
-        struct job *job = job_of(node);
-        n_ops += job->batch ? job->batch->ops.n : 0;
-        if (n_ops > engine->max_ops && !udpai_list_empty(ret_jobs))
+        n_ops += batch_at(node)->ops.n;
+        if (n_ops > engine->max_ops && !udpai_list_empty(ret_batches))
             break;
         udpai_list_remove(node);
-        udpai_list_append(ret_jobs, node);
+        udpai_list_append(ret_batches, node);
     }
     pthread_mutex_unlock(&engine->mutex);
-    return !udpai_list_empty(ret_jobs);
+    return !udpai_list_empty(ret_batches);
 }
 
-/* One transaction for the jobs from @p first up to, not including, @p end. */
+/* One transaction for the batches from @p first up to, not including, @p end. */
 static udpa_err
-commit_jobs(struct engine *engine, udpai_list *first, udpai_list *end, udpa_error **ret_error)
+commit_batches(struct engine *engine, udpai_list *first, udpai_list *end, udpa_error **ret_error)
 {
     udpai_sqlite_db *db = &engine->db;
     udpa_err err = UDPA_OK;
     for (udpai_list *node = first; node != end && err == UDPA_OK; node = node->next)
-        if (job_of(node)->batch)
-            err = udpai_sqlite_apply(db, job_of(node)->batch, ret_error);
+        err = udpai_sqlite_apply(db, batch_at(node), ret_error);
     if (err == UDPA_OK)
-        err = udpai_sqlite_note_number(db, job_of(end->prev)->ticket, ret_error);
+        err = udpai_sqlite_note_number(db, batch_at(end->prev)->ticket, ret_error);
     if (err == UDPA_OK)
         err = udpai_sqlite_run(db, UDPAI_SQLITE_COMMIT, ret_error);
     /* Some failures have ended the transaction already. */
@@ -127,28 +117,27 @@ static void
 set_results(udpai_list *first, udpai_list *end, udpa_err result)
 {
     for (udpai_list *node = first; node != end; node = node->next)
-        if (job_of(node)->batch)
-            job_of(node)->result = result;
+        batch_at(node)->result = result;
 }
 
 /* After a joint failure each batch is tried alone: one that cannot be kept costs no other. Where
  * not even a transaction can be begun, because somebody holds the database for long, the rest is
  * not waited for one by one. Keeps the last error. */
 static size_t
-commit_one_by_one(struct engine *engine, udpai_list *jobs, udpa_error **error)
+commit_one_by_one(struct engine *engine, udpai_list *batches, udpa_error **error)
 {
     size_t n_transactions = 0;
-    UDPAI_LIST_FOREACH (node, jobs) {
+    UDPAI_LIST_FOREACH (node, batches) {
         udpa_error *own = NULL;
         udpa_err err = udpai_sqlite_run(&engine->db, UDPAI_SQLITE_BEGIN, &own);
         bool begun = err == UDPA_OK;
         if (begun)
-            err = commit_jobs(engine, node, node->next, &own);
+            err = commit_batches(engine, node, node->next, &own);
         if (own) {
             udpa_error_unref(*error);
             *error = own;
         }
-        set_results(node, begun ? node->next : jobs, err);
+        set_results(node, begun ? node->next : batches, err);
         if (!begun)
             break;
         n_transactions += err == UDPA_OK;
@@ -156,38 +145,38 @@ commit_one_by_one(struct engine *engine, udpai_list *jobs, udpa_error **error)
     return n_transactions;
 }
 
-/* Sets the result of each job; returns how many transactions were committed. */
+/* Sets the result of each batch; returns how many transactions were committed. */
 static size_t
-commit_all(struct engine *engine, udpai_list *jobs, udpa_error **error)
+commit_all(struct engine *engine, udpai_list *batches, udpa_error **error)
 {
     udpa_err err = udpai_sqlite_run(&engine->db, UDPAI_SQLITE_BEGIN, error);
     bool begun = err == UDPA_OK;
     if (begun)
-        err = commit_jobs(engine, jobs->next, jobs, error);
+        err = commit_batches(engine, batches->next, batches, error);
     if (err == UDPA_OK)
         return 1;
-    set_results(jobs->next, jobs, err);
-    return begun && jobs->next != jobs->prev ? commit_one_by_one(engine, jobs, error) : 0;
+    set_results(batches->next, batches, err);
+    return begun && batches->next != batches->prev ? commit_one_by_one(engine, batches, error) : 0;
 }
 
 static size_t
-commit_group(struct engine *engine, udpai_list *jobs)
+commit_group(struct engine *engine, udpai_list *batches)
 {
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    size_t n_transactions = commit_all(engine, jobs, &error), n_failed = 0;
-    UDPAI_LIST_FOREACH (node, jobs)
-        n_failed += job_of(node)->result != UDPA_OK;
+    size_t n_transactions = commit_all(engine, batches, &error), n_failed = 0;
+    UDPAI_LIST_FOREACH (node, batches)
+        n_failed += batch_at(node)->result != UDPA_OK;
     log_outcome(engine, n_failed, error);
     return n_transactions;
 }
 
 static void
-count(struct engine *engine, udpai_list *jobs, size_t n_transactions)
+count(struct engine *engine, udpai_list *batches, size_t n_transactions)
 {
     pthread_mutex_lock(&engine->mutex);
-    UDPAI_LIST_FOREACH (node, jobs) {
+    UDPAI_LIST_FOREACH (node, batches) {
         engine->stats.n_queued--;
-        if (job_of(node)->result == UDPA_OK)
+        if (batch_at(node)->result == UDPA_OK)
             engine->stats.n_committed++;
         else
             engine->stats.n_failed++;
@@ -197,14 +186,13 @@ count(struct engine *engine, udpai_list *jobs, size_t n_transactions)
 }
 
 static void
-report(struct engine *engine, udpai_list *jobs)
+report(struct engine *engine, udpai_list *batches)
 {
     udpai_list *node;
-    while ((node = udpai_list_pop(jobs))) {
-        struct job *job = job_of(node);
-        udpai_durable_batch_free(job->batch);
-        engine->base.done(engine->base.userdata, job->ticket, job->result);
-        udpai_free(job);
+    while ((node = udpai_list_pop(batches))) {
+        udpai_durable_batch *batch = batch_at(node);
+        udpai_durable_batch_clear(batch);
+        engine->base.done(engine->base.userdata, batch);
     }
 }
 
@@ -212,11 +200,11 @@ static void *
 write_until_closed(void *argument)
 {
     struct engine *engine = argument;
-    udpai_list jobs;
-    while (take_jobs(engine, &jobs)) {
-        size_t n_transactions = commit_group(engine, &jobs);
-        count(engine, &jobs, n_transactions);
-        report(engine, &jobs);
+    udpai_list batches;
+    while (take_batches(engine, &batches)) {
+        size_t n_transactions = commit_group(engine, &batches);
+        count(engine, &batches, n_transactions);
+        report(engine, &batches);
     }
     return NULL;
 }
@@ -238,58 +226,17 @@ load(udpai_durable_engine *base, udpai_durable_load_fn fn, void *userdata, udpa_
     return err;
 }
 
-/* Without memory for a job the batch gives up what it holds, and in the room of its ops its ticket
- * waits its turn to be reported as failed. */
-_Static_assert(sizeof(udpai_durable_op) >= sizeof(struct job), "an op has room for a job");
-_Static_assert(_Alignof(udpai_durable_op) >= _Alignof(struct job), "at the right place");
-
-static struct job *
-job_in_place_of(udpai_durable_batch *batch)
-{
-    struct job *job = (struct job *)(void *)batch->ops.items;
-    if (!job)
-        return NULL;
-    for (size_t i = 0; i < batch->ops.n; i++) {
-        udpa_bytes_unref(batch->ops.items[i].origin);
-        udpa_resource_unref(batch->ops.items[i].resource);
-        udpa_bytes_unref(batch->ops.items[i].type);
-        udpa_bytes_unref(batch->ops.items[i].name);
-    }
-    batch->ops.items = NULL;
-    batch->ops.n = batch->ops.capacity = 0;
-    udpai_durable_batch_free(batch);
-    memset(job, 0, sizeof(*job));
-    job->result = UDPA_ERR_NOMEM;
-    return job;
-}
-
-static struct job *
-job_for(udpai_durable_batch *batch)
-{
-    struct job *job = udpai_alloc(sizeof(*job));
-    if (!job)
-        return job_in_place_of(batch);
-    job->batch = batch;
-    return job;
-}
-
 static void
 commit(udpai_durable_engine *base, udpai_durable_batch *batch, uint64_t ticket)
 {
     struct engine *engine = engine_of(base);
-    struct job *job = job_for(batch);
-    if (!job) { /* an empty batch, and no memory at all */
-        udpai_durable_batch_free(batch);
-        base->done(base->userdata, ticket, UDPA_ERR_NOMEM);
-        return;
-    }
-    job->ticket = ticket;
+    batch->ticket = ticket;
     pthread_mutex_lock(&engine->mutex);
     engine->begun = true;
     engine->stats.n_queued++;
     if (udpai_list_empty(&engine->queue))
         pthread_cond_signal(&engine->wake);
-    udpai_list_append(&engine->queue, &job->node);
+    udpai_list_append(&engine->queue, &batch->node);
     pthread_mutex_unlock(&engine->mutex);
 }
 

@@ -5,14 +5,15 @@
 udpai_durable_batch *
 udpai_durable_batch_new(void)
 {
-    return udpai_alloc(sizeof(udpai_durable_batch));
+    udpai_durable_batch *batch = udpai_alloc(sizeof(*batch));
+    if (batch)
+        udpai_list_init(&batch->node);
+    return batch;
 }
 
-udpai_durable_batch *
-udpai_durable_batch_free(udpai_durable_batch *batch)
+void
+udpai_durable_batch_clear(udpai_durable_batch *batch)
 {
-    if (!batch)
-        return NULL;
     for (size_t i = 0; i < batch->ops.n; i++) {
         udpai_durable_op *op = &batch->ops.items[i];
         udpa_bytes_unref(op->origin);
@@ -21,6 +22,14 @@ udpai_durable_batch_free(udpai_durable_batch *batch)
         udpa_bytes_unref(op->name);
     }
     udpai_vector_done(&batch->ops);
+}
+
+udpai_durable_batch *
+udpai_durable_batch_free(udpai_durable_batch *batch)
+{
+    if (!batch)
+        return NULL;
+    udpai_durable_batch_clear(batch);
     udpai_free(batch);
     return NULL;
 }

@@ -4,6 +4,7 @@
 #ifndef UDPAI_DURABLE_H
 #define UDPAI_DURABLE_H
 
+#include "base/list.h"
 #include "base/vector.h"
 #include "model/node_info.h"
 #include "model/resource.h"
@@ -36,14 +37,20 @@ typedef struct udpai_durable_op {
     int64_t expires_us; /* PUT: the same since 1970; the node fills it in for the engine */
 } udpai_durable_op;
 
-/* Committed as a whole or not at all. Owned by one side at a time. */
+/* Committed as a whole or not at all. Owned by one side at a time: it goes to the engine, and comes
+ * back with the result, so that nothing must be allocated to say so. */
 typedef struct udpai_durable_batch {
     UDPAI_VECTOR(udpai_durable_op) ops;
+    udpai_list node; /* for its owner */
+    uint64_t ticket;
+    udpa_err result;
 } udpai_durable_batch;
 
 udpai_durable_batch *udpai_durable_batch_new(void);
 udpai_durable_batch *udpai_durable_batch_free(udpai_durable_batch *batch);
 UDPA_DEFINE_CLEANUP(udpai_durable_batch, udpai_durable_batch_free)
+/* Without ops. */
+void udpai_durable_batch_clear(udpai_durable_batch *batch);
 /* Takes references of its own. */
 udpa_err udpai_durable_batch_add(udpai_durable_batch *batch, const udpai_durable_op *op);
 
@@ -54,8 +61,9 @@ udpa_err udpai_durable_batch_add(udpai_durable_batch *batch, const udpai_durable
  * whoever has seen both knows by them whether what it meets is that store, and no older copy of it.
  * The number of a commit is that of the last one before the process began and its ticket. */
 typedef udpa_err (*udpai_durable_load_fn)(void *userdata, const udpai_durable_op *op);
-/* Tells that a batch, and all before it, is safe or has failed; on the engine's thread. */
-typedef void (*udpai_durable_done_fn)(void *userdata, uint64_t ticket, udpa_err result);
+/* A batch is safe, or has failed, as its result says; all before it have come. The batch has no ops
+ * any more, and is consumed. On the engine's thread. */
+typedef void (*udpai_durable_done_fn)(void *userdata, udpai_durable_batch *batch);
 
 typedef struct udpai_durable_engine udpai_durable_engine;
 
@@ -65,8 +73,8 @@ typedef struct udpai_durable_ops {
                      udpai_durable_load_fn fn,
                      void *userdata,
                      udpa_error **ret_error);
-    /* Begins to commit; consumes the batch; `done` is called once with this ticket. Tickets
-     * ascend. */
+    /* Begins to commit; takes the batch; `done` is called once with it, which has this ticket then.
+     * Tickets ascend. */
     void (*commit)(udpai_durable_engine *engine, udpai_durable_batch *batch, uint64_t ticket);
     /* Commits what was begun, then frees the engine. */
     void (*close)(udpai_durable_engine *engine);

@@ -40,14 +40,15 @@ struct fixture {
 };
 
 static inline void
-on_done(void *userdata, uint64_t ticket, udpa_err result)
+on_done(void *userdata, udpai_durable_batch *batch)
 {
     struct reports *reports = userdata;
     pthread_mutex_lock(&reports->mutex);
     if (reports->n < REPORTS_MAX) {
-        reports->tickets[reports->n] = ticket;
-        reports->results[reports->n++] = result;
+        reports->tickets[reports->n] = batch->ticket;
+        reports->results[reports->n++] = batch->result;
     }
+    udpai_durable_batch_free(batch);
     pthread_cond_broadcast(&reports->changed);
     while (reports->hold)
         pthread_cond_wait(&reports->changed, &reports->mutex);
