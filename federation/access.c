@@ -274,6 +274,12 @@ udpai_access_know_source(udpai_access *access, const udpai_peer *peer)
 }
 
 void
+udpai_access_review(udpai_access *access)
+{
+    udpai_access_set_acl(access, access->acl);
+}
+
+void
 udpai_access_set_acl(udpai_access *access, udpai_acl *acl)
 {
     udpai_acl *before = access->acl;

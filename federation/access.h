@@ -14,6 +14,8 @@ udpa_err udpai_access_new(udpai_access **ret_access, const udpai_parts *parts, u
 void udpai_access_free(udpai_access *access);
 /* Other rules hold from now on, also for what was published before. Takes a reference. */
 void udpai_access_set_acl(udpai_access *access, udpai_acl *acl);
+/* The same once more, of the rules that hold: something has come that was judged by others. */
+void udpai_access_review(udpai_access *access);
 /* So many were denied, or would have been in a dry run. */
 uint64_t udpai_access_n_denied(const udpai_access *access);
 

@@ -38,28 +38,32 @@ is_followed(udpai_str type_url, udpai_str name)
            !udpai_prefix_covers(UDPAI_STR(UDPAI_NODE_NAMESPACE), name);
 }
 
+/* An origin, and where what it does is staged; NULL: it is done at once. */
+typedef struct ender {
+    udpai_receiver *receiver;
+    udpai_origin *origin;
+    udpai_staging *staging;
+} ender;
+
 /* NULL: takes away what the origin has. */
 static void
-end(udpai_receiver *receiver,
-    udpai_origin *origin,
-    udpai_str type_url,
-    udpai_str name,
-    udpa_resource *removal)
+end(const ender *by, udpai_str type_url, udpai_str name, udpa_resource *removal)
 {
+    udpai_store *store = by->receiver->context->store;
     if (removal)
-        (void)udpai_store_end(receiver->context->store, removal, udpai_origin_node(origin));
-    udpai_store_leave(receiver->context->store, origin, type_url, name);
+        (void)udpai_staging_end(by->staging, store, removal, udpai_origin_node(by->origin));
+    udpai_staging_leave(by->staging, store, by->origin, type_url, name);
 }
 
 static void
-end_held(udpai_receiver *receiver, udpai_origin *origin, udpa_resource *held)
+end_held(const ender *by, udpa_resource *held)
 {
     udpai_str type_url = udpai_resource_type_url(held), name = udpai_resource_name(held);
     UDPA_AUTO(udpa_resource_unref) udpa_resource *keep = udpa_resource_ref(held);
     UDPA_AUTO(udpa_resource_unref)
     udpa_resource *removal =
-        is_followed(type_url, name) ? udpai_ending_stamp(receiver, origin, held) : NULL;
-    end(receiver, origin, type_url, name, removal);
+        is_followed(type_url, name) ? udpai_ending_stamp(by->receiver, by->origin, held) : NULL;
+    end(by, type_url, name, removal);
 }
 
 /* ---- what states leave out ---- */
@@ -89,11 +93,12 @@ note_left_out(void *userdata, const udpai_contribution *contribution)
 
 /* Without memory it is left to the caller to withdraw them. */
 static void
-end_all(udpai_receiver *receiver, udpai_origin *origin, udpai_str type_url, left_out *all)
+end_all(const ender *by, udpai_str type_url, left_out *all)
 {
-    udpai_store_visit_origin(receiver->context->store, origin, type_url, note_left_out, all);
+    udpai_store_visit_origin(by->receiver->context->store, by->origin, type_url, note_left_out,
+                             all);
     for (size_t i = 0; i < all->resources.n; i++) {
-        end_held(receiver, origin, all->resources.items[i]);
+        end_held(by, all->resources.items[i]);
         udpa_resource_unref(all->resources.items[i]);
     }
     udpai_vector_done(&all->resources);
@@ -107,7 +112,7 @@ udpai_ending_own(udpai_receiver *receiver,
                  void *userdata)
 {
     left_out all = {.keep = keep, .userdata = userdata};
-    end_all(receiver, origin, type_url, &all);
+    end_all(&(ender){receiver, origin, NULL}, type_url, &all);
     if (all.failed)
         udpai_store_withdraw_all(receiver->context->store, origin, type_url, (udpai_str){0}, keep,
                                  userdata);
@@ -137,11 +142,11 @@ udpai_ending_take_state(udpai_intake *intake,
     left_out all = {.prefix = prefix, .keep = keep, .userdata = userdata}, back = all;
     udpai_origin *taken_back = udpai_take_back_origin(intake);
     if (!intake->peer->is_node && !udpai_intake_is_from_source(intake))
-        end_all(intake->receiver, intake->origin, type_url, &all);
+        end_all(&(ender){intake->receiver, intake->origin, intake->staging}, type_url, &all);
     if (taken_back)
-        end_all(intake->receiver, taken_back, type_url, &back);
-    udpai_store_leave_all(intake->receiver->context->store, intake->origin,
-                          &(udpai_store_scope){type_url, prefix, keep, userdata});
+        end_all(&(ender){intake->receiver, taken_back, intake->staging}, type_url, &back);
+    udpai_staging_leave_all(intake->staging, intake->receiver->context->store, intake->origin,
+                            &(udpai_store_scope){type_url, prefix, keep, userdata});
 }
 
 /* Where the peer names no authority, it is that of the contribution that came by it. */
@@ -223,5 +228,6 @@ udpai_ending_take(udpai_intake *intake, udpai_str type_url, udpai_removal *state
         return; /* it is told so; of a source the name is gone, whatever its clock says */
     if (intake->peer->source && (removal || keep))
         udpai_difference_end(intake->peer->source, type_url, stated->name);
-    end(intake->receiver, intake->origin, type_url, stated->name, removal);
+    end(&(ender){intake->receiver, intake->origin, intake->staging}, type_url, stated->name,
+        removal);
 }

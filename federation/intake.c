@@ -167,8 +167,8 @@ take_entry(udpai_intake *intake, udpai_publication_entry *entry)
 
 /* What a peer publishes unasked is its own as long as it has the same name and node id, whatever
  * the stream. */
-static udpai_origin *
-origin_of(udpai_receiver *receiver, udpai_peer *peer)
+udpai_origin *
+udpai_intake_origin(udpai_receiver *receiver, udpai_peer *peer)
 {
     if (udpai_peer_source(peer))
         return udpai_source_origin(peer->source);
@@ -190,7 +190,10 @@ origin_of(udpai_receiver *receiver, udpai_peer *peer)
 }
 
 void
-udpai_intake_take(udpai_receiver *receiver, udpai_peer *peer, udpai_publication *publication)
+udpai_intake_take(udpai_receiver *receiver,
+                  udpai_peer *peer,
+                  udpai_publication *publication,
+                  udpai_staging *staging)
 {
     if (peer->is_replaced) { /* what it has, it says on its other stream */
         udpai_publication_refuse_all(publication, UDPA_ERR_ABORTED,
@@ -200,8 +203,9 @@ udpai_intake_take(udpai_receiver *receiver, udpai_peer *peer, udpai_publication 
     udpai_intake intake = {
         .receiver = receiver,
         .peer = peer,
-        .origin = origin_of(receiver, peer),
+        .origin = udpai_intake_origin(receiver, peer),
         .publication = publication,
+        .staging = staging,
     };
     if (!intake.origin || !index_entries(&intake.index, publication)) {
         udpai_publication_refuse_all(publication, UDPA_ERR_NOMEM, "out of memory");

@@ -39,6 +39,7 @@ typedef struct udpai_intake {
     udpai_peer *peer;
     udpai_origin *origin;
     udpai_publication *publication;
+    udpai_staging *staging; /* of what the durable engine keeps; NULL: nothing is staged */
     udpai_entry_index index;
     /* Refreshes of what is not held: their source is asked for the payloads. */
     UDPAI_VECTOR(const udpai_publication_entry *) unmatched;
@@ -91,7 +92,7 @@ udpa_err udpai_intake_judge(const udpai_intake *intake,
 udpa_err udpai_intake_check_path(const udpai_intake *intake,
                                  const udpa_resource *resource,
                                  udpa_error **ret_error);
-/* It was taken in; is it older than what has gone? */
+/* Is it older than what has gone? */
 udpa_err udpai_intake_check_outlived(const udpai_intake *intake,
                                      const udpa_resource *resource,
                                      udpa_error **ret_error);

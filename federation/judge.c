@@ -126,19 +126,17 @@ check_replay(const udpai_intake *intake, const udpa_resource *resource, udpa_err
     return age.is_older ? fail_replay(resource, ret_error) : UDPA_OK;
 }
 
-/* It was taken in; is it older than what has gone? */
+/* Is it older than what has gone? Then so is what the origin has. */
 udpa_err
 udpai_intake_check_outlived(const udpai_intake *intake,
                             const udpa_resource *resource,
                             udpa_error **ret_error)
 {
     udpai_store *store = intake->receiver->context->store;
-    udpai_str type_url = udpai_resource_type_url(resource), name = udpai_resource_name(resource);
-    udpai_contribution held;
-    if (!is_judged_by_age(intake, resource) ||
-        !udpai_store_get(store, intake->origin, type_url, name, &held) || !held.superseded)
+    if (!is_judged_by_age(intake, resource) || !udpai_store_is_outlived(store, resource))
         return UDPA_OK;
-    udpai_store_withdraw(store, intake->origin, type_url, name);
+    udpai_staging_withdraw(intake->staging, store, intake->origin,
+                           udpai_resource_type_url(resource), udpai_resource_name(resource));
     return fail_replay(resource, ret_error);
 }
 

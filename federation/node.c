@@ -2,6 +2,7 @@
 /* The node: what comes in goes to its part, and what follows is carried out once, in flush(). */
 #include "federation/node_internal.h"
 
+#include "federation/access.h"
 #include "federation/clients.h"
 #include "federation/demand.h"
 #include "federation/dynamic.h"
@@ -51,6 +52,7 @@ udpai_node_set_keyring(udpai_node *node, udpai_keyring *keyring)
         return;
     ask_again(node); /* before anything goes, for which the time to ask has not come */
     udpai_signatures_change(node->parts.signatures, keyring);
+    udpai_commits_note_rules(node->commits);
 }
 
 void
@@ -82,7 +84,7 @@ take_publication(udpai_node *node, udpai_report *report)
     if (!pending)
         return;
     if (peer)
-        udpai_intake_take(node->parts.receiver, peer, pending->publication);
+        udpai_commits_take(node->commits, peer, pending);
     else
         udpai_publication_refuse_all(pending->publication, UDPA_ERR_NOMEM, "out of memory");
 }
@@ -162,6 +164,8 @@ udpai_node_report(udpai_node *node, udpai_report *report)
         udpai_publishing_receipt(node->parts.egress, report);
         break;
     case UDPAI_REPORT_CLOSED:
+        if (peer && udpai_commits_hold_end(node->commits, peer, report))
+            return;
         udpai_node_session_closed(node, report);
         break;
     case UDPAI_REPORT_INTEREST:
@@ -223,6 +227,11 @@ commit(udpai_node *node)
     udpai_durable_batch *batch = NULL;
     udpa_err err = udpai_store_take_durable(node->context.store, &batch);
     uint64_t ticket = 0;
+    bool has_staged = udpai_commits_has_staged(node->commits);
+    if (has_staged && !batch)
+        batch = udpai_durable_batch_new();
+    if (has_staged) /* behind what was done before it */
+        udpai_commits_hand_over(node->commits, batch, node->last_ticket + 1);
     if (batch && node->context.env.commit) {
         set_expiry(node, batch);
         udpai_lapse_commit(node->parts.lapse, batch);
@@ -245,9 +254,32 @@ answer(udpai_node *node)
     udpai_pending_publications_delivered(node->parts.local);
 }
 
+/* What was published before other rules came is effective only now. */
+static void
+review(udpai_node *node)
+{
+    if (!udpai_commits_take_review(node->commits))
+        return;
+    udpai_access_review(node->parts.access);
+    udpai_signatures_review(node->parts.signatures);
+}
+
+static void
+apply_commits(udpai_node *node)
+{
+    udpai_report *end;
+    udpai_commits_go_on(node->commits);
+    review(node);
+    while ((end = udpai_commits_next_end(node->commits))) {
+        udpai_node_session_closed(node, end);
+        udpai_report_free(end);
+    }
+}
+
 static void
 flush(udpai_node *node)
 {
+    apply_commits(node);
     udpai_outlived_settle(node->parts.receiver);
     for (int i = 0; node->context.is_dirty && i < 2;
          i++) /* what a source is asked for, changes its state */

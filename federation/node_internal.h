@@ -4,6 +4,7 @@
 #define UDPAI_NODE_INTERNAL_H
 
 #include "base/vector.h"
+#include "federation/commits.h"
 #include "federation/node.h"
 #include "federation/outbox.h"
 #include "federation/parts.h"
@@ -11,6 +12,7 @@
 struct udpai_node {
     udpai_context context;
     udpai_parts parts;
+    udpai_commits *commits;               /* what is published, on its way to the durable engine */
     udpai_outbox *outbox;                 /* what changes, on its way to the stream side */
     uint64_t last_ticket;                 /* of the durable engine */
     UDPAI_VECTOR(udpa_bytes *) forgotten; /* keys of origins that are configured no more */

@@ -168,6 +168,8 @@ udpai_node_new(udpai_node **ret_node,
     if (err == UDPA_OK)
         err = make_parts(&node->parts, config);
     if (err == UDPA_OK)
+        err = udpai_commits_new(&node->commits, &node->parts);
+    if (err == UDPA_OK)
         err = udpai_outbox_new(&node->outbox, &node->parts, config->max_changes_ahead);
     if (err != UDPA_OK)
         return udpai_fail_code(ret_error, err);
@@ -209,6 +211,7 @@ udpai_node_free(udpai_node *node)
     if (!node)
         return NULL;
     udpai_outbox_free(node->outbox);
+    udpai_commits_free(node->commits);
     free_parts(&node->parts);
     for (size_t i = 0; i < node->forgotten.n; i++)
         udpa_bytes_unref(node->forgotten.items[i]);

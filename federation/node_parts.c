@@ -33,6 +33,7 @@ void
 udpai_node_set_acl(udpai_node *node, udpai_acl *acl)
 {
     udpai_access_set_acl(node->parts.access, acl);
+    udpai_commits_note_rules(node->commits);
 }
 
 /* ---- what is kept ---- */
@@ -42,6 +43,7 @@ udpai_node_committed(udpai_node *node, uint64_t ticket, udpa_err result)
 {
     udpai_epoch_committed(node->parts.epoch, ticket, result);
     udpai_pending_publications_committed(node->parts.local, ticket, result);
+    udpai_commits_committed(node->commits, ticket, result);
 }
 
 udpa_err

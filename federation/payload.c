@@ -31,7 +31,8 @@ end_taken_back(const udpai_intake *intake, udpai_str type_url, udpai_str name)
 {
     udpai_origin *origin = udpai_take_back_origin(intake);
     if (origin)
-        udpai_store_withdraw(intake->receiver->context->store, origin, type_url, name);
+        udpai_staging_withdraw(intake->staging, intake->receiver->context->store, origin, type_url,
+                               name);
 }
 
 void
@@ -50,19 +51,21 @@ udpai_intake_payload(udpai_intake *intake, udpai_publication_entry *entry)
     }
     if (udpai_twins_is_loop(receiver->twins, resource)) {
         receiver->n_loops++; /* our own has come back: no error, and nothing new */
-        udpai_store_leave(receiver->context->store, intake->origin, type_url, name);
+        udpai_staging_leave(intake->staging, receiver->context->store, intake->origin, type_url,
+                            name);
         return;
     }
     const udpai_put_options options = {
         .authority = udpai_peer_name(intake->peer),
         .from = taken_from(intake->peer),
         .keeps_generation = udpai_intake_keeps_generation(intake, resource),
+        .staging = intake->staging,
     };
     udpa_err err = udpai_intake_judge(intake, resource, &error);
     if (err == UDPA_OK)
-        err = udpai_intake_put(receiver, intake->origin, resource, &options, &error);
-    if (err == UDPA_OK)
         err = udpai_intake_check_outlived(intake, resource, &error);
+    if (err == UDPA_OK)
+        err = udpai_intake_put(receiver, intake->origin, resource, &options, &error);
     if (err == UDPA_OK)
         err = udpai_recovery_taken(intake, resource, &error);
     if (err == UDPA_OK) {
@@ -74,6 +77,7 @@ udpai_intake_payload(udpai_intake *intake, udpai_publication_entry *entry)
     udpai_publication_refuse(&entry->error, error);
     if (withdraws_earlier(resource, err)) {
         udpai_intake_note_refused(intake);
-        udpai_store_withdraw(receiver->context->store, intake->origin, type_url, name);
+        udpai_staging_withdraw(intake->staging, receiver->context->store, intake->origin, type_url,
+                               name);
     }
 }

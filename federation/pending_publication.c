@@ -72,6 +72,37 @@ udpai_pending_publication_check(udpai_pending_publication *pending)
     udpai_pending_publication_free(pending);
 }
 
+/* ---- on the way to the engine ---- */
+
+void
+udpai_pending_publication_hold(udpai_pending_publication *pending)
+{
+    udpai_list_remove(&pending->node);
+}
+
+void
+udpai_pending_publication_resume(udpai_pending_publication *pending)
+{
+    udpai_list_append(&pending->owner->undelivered, &pending->node);
+}
+
+/* Before all for which a batch is still to be handed over. */
+void
+udpai_pending_publication_kept(udpai_pending_publication *pending)
+{
+    pending->is_committed = true;
+    udpai_list_remove(&pending->node);
+    udpai_list_prepend(&pending->owner->undelivered, &pending->node);
+}
+
+void
+udpai_pending_publication_refuse(udpai_pending_publication *pending, udpa_err err, const char *why)
+{
+    pending->publication->receipt_required = true;
+    udpai_publication_refuse_all(pending->publication, err, why);
+    udpai_pending_publication_kept(pending);
+}
+
 /* ---- all of a node ---- */
 
 static void

@@ -22,6 +22,16 @@ typedef struct udpai_pending_publication {
 udpai_pending_publication *udpai_pending_publication_new(udpai_local *local, udpai_report *report);
 void udpai_pending_publication_free(udpai_pending_publication *pending);
 void udpai_pending_publication_check(udpai_pending_publication *pending);
+/* It is judged, and waits for the engine to keep what it changes, or for its turn: nobody is
+ * answered for now. */
+void udpai_pending_publication_hold(udpai_pending_publication *pending);
+/* It has its turn. */
+void udpai_pending_publication_resume(udpai_pending_publication *pending);
+/* What it changes is kept and applied: subscribers in the process come next. */
+void udpai_pending_publication_kept(udpai_pending_publication *pending);
+/* All of it is rejected, held or not. */
+void
+udpai_pending_publication_refuse(udpai_pending_publication *pending, udpa_err err, const char *why);
 /* Those that were not are handed to the durable engine by this; 0: there was nothing to hand. */
 void udpai_pending_publications_commit(udpai_local *local, uint64_t ticket, udpa_err result);
 /* This batch of the durable engine, and all before it, is safe, or it has failed. */

@@ -21,16 +21,21 @@ static void
 choose_generation(const udpai_receiver *receiver,
                   const udpai_origin *origin,
                   const udpa_resource *resource,
+                  udpai_staging *staging,
                   udpai_resource_parts *parts)
 {
     udpai_contribution held;
-    bool same = udpai_store_get(receiver->context->store, origin, udpai_resource_type_url(resource),
-                                parts->name, &held) &&
+    udpai_str type_url = udpai_resource_type_url(resource);
+    bool same = !udpai_staging_takes(staging, origin, type_url, parts->name) &&
+                udpai_store_get(receiver->context->store, origin, type_url, parts->name, &held) &&
                 udpai_resource_same_payload(held.resource, resource) &&
                 udpai_str_eq(udpai_resource_authority(held.resource), parts->authority) &&
                 !is_meant_anew(receiver, &held);
     parts->generation = same ? udpa_resource_generation(held.resource)
                              : udpai_stamp_generation(receiver->context, resource);
+    uint64_t removed = udpai_staging_removal_generation(staging, type_url, parts->name);
+    if (parts->generation <= removed)
+        parts->generation = removed + 1;
 }
 
 /* One that we gave it would not be what was signed. */
@@ -56,10 +61,14 @@ static udpa_err
 check_removed(const udpai_receiver *receiver,
               const udpai_origin *origin,
               const udpa_resource *resource,
+              udpai_staging *staging,
               udpa_error **ret_error)
 {
     uint64_t generation = udpa_resource_generation(resource);
     uint64_t removed = udpai_store_removal_generation(receiver->context->store, resource);
+    uint64_t staged = udpai_staging_removal_generation(staging, udpai_resource_type_url(resource),
+                                                       udpai_resource_name(resource));
+    removed = staged > removed ? staged : removed;
     if (udpai_origin_rank(origin) > UDPAI_ORIGIN_PUBLISHER || removed <= generation)
         return UDPA_OK;
     return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
@@ -83,7 +92,7 @@ udpai_intake_put(udpai_receiver *receiver,
     if (parts.signature.algorithm && parts.generation == 0)
         return fail_bare_signature(resource, ret_error);
     if (!options->keeps_generation || parts.generation == 0)
-        choose_generation(receiver, origin, resource, &parts);
+        choose_generation(receiver, origin, resource, options->staging, &parts);
     udpai_stamp_hop(receiver->context, &parts, &room, options->from);
     UDPA_AUTO(udpa_resource_unref) udpa_resource *stamped = NULL;
     parts.hop_path = receiver->last_hop_path;
@@ -93,9 +102,10 @@ udpai_intake_put(udpai_receiver *receiver,
     note_path(receiver, stamped);
     err = udpai_signatures_pass(receiver->signatures, origin, &stamped, ret_error);
     if (err == UDPA_OK)
-        err = check_removed(receiver, origin, stamped, ret_error);
+        err = check_removed(receiver, origin, stamped, options->staging, ret_error);
     if (err != UDPA_OK)
         return err;
     uint64_t deadline_ms = parts.ttl_ms ? udpai_context_now(receiver->context) + parts.ttl_ms : 0;
-    return udpai_store_put(receiver->context->store, origin, stamped, deadline_ms, ret_error);
+    return udpai_staging_put(options->staging, receiver->context->store, origin, stamped,
+                             deadline_ms, ret_error);
 }

@@ -5,6 +5,7 @@
 
 #include "federation/parts.h"
 #include "federation/peers.h"
+#include "store/staging.h"
 
 typedef struct udpai_receiver udpai_receiver;
 typedef struct udpai_twins udpai_twins;
@@ -20,16 +21,23 @@ void udpai_receiver_set_max_withdrawal(udpai_receiver *receiver, unsigned percen
 uint64_t udpai_receiver_n_loops(const udpai_receiver *receiver);
 udpai_twins *udpai_receiver_twins(const udpai_receiver *receiver);
 
-/* A publication of this peer; what is rejected of it is noted in it. */
-void udpai_intake_take(udpai_receiver *receiver, udpai_peer *peer, udpai_publication *publication);
+/* The origin of what the peer publishes; NULL without memory. */
+udpai_origin *udpai_intake_origin(udpai_receiver *receiver, udpai_peer *peer);
+/* A publication of this peer; what is rejected of it is noted in it. What the durable engine keeps
+ * is staged (NULL: made at once). */
+void udpai_intake_take(udpai_receiver *receiver,
+                       udpai_peer *peer,
+                       udpai_publication *publication,
+                       udpai_staging *staging);
 
 /* ---- put.c ---- */
 
 /* How a resource becomes a contribution. */
 typedef struct udpai_put_options {
-    udpai_str authority;   /* of one that names none */
-    udpai_str from;        /* whom it is taken from; empty: from a file */
-    bool keeps_generation; /* it has one that counts */
+    udpai_str authority;    /* of one that names none */
+    udpai_str from;         /* whom it is taken from; empty: from a file */
+    bool keeps_generation;  /* it has one that counts */
+    udpai_staging *staging; /* NULL: it is put at once */
 } udpai_put_options;
 
 /* Stamps authority, generation and hop, and puts the contribution. */

@@ -52,8 +52,8 @@ refresh(udpai_intake *intake,
     else
         udpai_fail_code(ret_error, err);
     if (err == UDPA_OK)
-        err = udpai_store_put(receiver->context->store, intake->origin, renewed, deadline_ms,
-                              ret_error);
+        err = udpai_staging_put(intake->staging, receiver->context->store, intake->origin, renewed,
+                                deadline_ms, ret_error);
     return err;
 }
 
@@ -68,9 +68,11 @@ find_match(void *userdata, udpai_str type_url, size_t n_effective)
 {
     (void)n_effective;
     struct match *match = userdata;
+    const udpai_intake *intake = match->intake;
+    udpai_str name = udpai_resource_name(match->resource);
     udpai_contribution held;
-    if (udpai_store_get(match->intake->receiver->context->store, match->intake->origin, type_url,
-                        udpai_resource_name(match->resource), &held) &&
+    if (!udpai_staging_takes(intake->staging, intake->origin, type_url, name) &&
+        udpai_store_get(intake->receiver->context->store, intake->origin, type_url, name, &held) &&
         udpai_str_eq(udpai_resource_version(held.resource),
                      udpai_resource_version(match->resource)) &&
         udpai_vector_push(&match->found, held.resource))
@@ -132,7 +134,8 @@ refresh_one(udpai_intake *intake, udpai_publication_entry *entry, const udpa_res
         udpai_publication_refuse(&entry->error, error);
     if (err == UDPA_ERR_DENIED) {
         udpai_intake_note_refused(intake);
-        udpai_store_withdraw(receiver->context->store, intake->origin, type_url, name);
+        udpai_staging_withdraw(intake->staging, receiver->context->store, intake->origin, type_url,
+                               name);
     }
 }
 
@@ -140,9 +143,9 @@ static void
 withdraw_found(udpai_intake *intake, const struct match *match)
 {
     for (size_t i = 0; i < match->found.n; i++)
-        udpai_store_withdraw(intake->receiver->context->store, intake->origin,
-                             udpai_resource_type_url(match->found.items[i]),
-                             udpai_resource_name(match->found.items[i]));
+        udpai_staging_withdraw(intake->staging, intake->receiver->context->store, intake->origin,
+                               udpai_resource_type_url(match->found.items[i]),
+                               udpai_resource_name(match->found.items[i]));
 }
 
 static void

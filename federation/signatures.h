@@ -27,6 +27,9 @@ bool udpai_signatures_would_change(const udpai_signatures *signatures,
 /* They hold from now on, also for what is held. Takes a reference. */
 void udpai_signatures_change(udpai_signatures *signatures, udpai_keyring *keyring);
 
+/* What is held is judged anew: something has come that was judged by other keys. */
+void udpai_signatures_review(udpai_signatures *signatures);
+
 /* May what is taken in first from this origin be signed here? From sources that are nodes, never:
  * what they have taken from others without a signature is not for us to vouch for. */
 bool udpai_signatures_may_sign(const udpai_signatures *signatures, const udpai_origin *origin);

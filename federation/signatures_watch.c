@@ -353,6 +353,12 @@ udpai_signatures_change(udpai_signatures *signatures, udpai_keyring *keyring)
     look_again(signatures, signatures->must_verify || signatures->unverified.n ? NULL : before);
 }
 
+void
+udpai_signatures_review(udpai_signatures *signatures)
+{
+    look_again(signatures, NULL);
+}
+
 /* The older ones of a signed resource can be shown to us as long as signatures last, so that long
  * it is known that there was a newer one. */
 static uint64_t

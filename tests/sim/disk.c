@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/strbuf.h"
+#include "model/client_type.h"
 
 /* Who is to die while he commits, dies within this time, and does not live to see it done. */
 #define DYING_US 50000
@@ -140,6 +141,52 @@ disk_time_us(sim_node *node)
         done = node->disk_busy_until_us + 1;
     node->disk_busy_until_us = done;
     return done - world->now_us;
+}
+
+/* ---- nothing is effective before it is kept ---- */
+
+static bool
+is_kept(const sim_node *node, const udpai_contribution *contribution)
+{
+    const udpa_resource *resource = contribution->resource;
+    for (size_t i = 0; i < node->kept.n; i++) {
+        const udpai_durable_op *op = &node->kept.items[i];
+        if (op->kind == UDPAI_DURABLE_PUT &&
+            udpai_str_eq(udpai_bytes_view(op->origin), udpai_origin_key(contribution->origin)) &&
+            udpai_str_eq(udpai_resource_name(op->resource), udpai_resource_name(resource)) &&
+            udpai_str_eq(udpai_resource_type_url(op->resource),
+                         udpai_resource_type_url(resource)) &&
+            udpa_resource_generation(op->resource) >= udpa_resource_generation(resource))
+            return true;
+    }
+    return false;
+}
+
+static bool
+check_contribution(void *userdata, const udpai_contribution *contribution)
+{
+    const sim_node *node = userdata;
+    const udpa_resource *resource = contribution->resource;
+    if (udpai_origin_rank(contribution->origin) != UDPAI_ORIGIN_PUBLISHER ||
+        !udpai_origin_is_durable(contribution->origin) ||
+        udpai_type_is_client(udpai_resource_type_url(resource)))
+        return true;
+    node->world->counts[SIM_KEPT_FIRST]++;
+    if (!is_kept(node, contribution)) {
+        fprintf(stderr, "%s: effective before it is kept: '%s' of %.*s, generation %llu\n",
+                node->id, udpa_resource_name(resource),
+                UDPAI_SHOWN(udpai_origin_key(contribution->origin)),
+                (unsigned long long)udpa_resource_generation(resource));
+        abort();
+    }
+    return true;
+}
+
+void
+sim_disk_check(sim_node *node)
+{
+    if (node->is_durable)
+        udpai_store_visit_all(udpai_node_store(node->node), check_contribution, node);
 }
 
 void

@@ -28,6 +28,8 @@ uint64_t sim_hesitation_us(sim_world *world);
 /* A message that arrives. from: NULL: it has gone. has_dialled: the receiver has. */
 void sim_watch(const sim_node *from, sim_node *to, bool has_dialled, const udpa_bytes *bytes);
 void sim_disk_commit(void *node, udpai_durable_batch *batch, uint64_t ticket);
+/* What a publisher has at the node would be there after a crash, too; aborts if not. */
+void sim_disk_check(sim_node *node);
 void sim_disk_lose(sim_node *node);
 void sim_disk_open(sim_node *node);
 

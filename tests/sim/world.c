@@ -364,6 +364,7 @@ sim_crash_node(sim_node *node, bool keep_state)
     if (node->stopped)
         node->stopped(node);
     sim_end_streams_of(node);
+    sim_disk_check(node);
     node->is_up = false;
     node->epoch++;
     sim_sides_free(node);

@@ -54,6 +54,7 @@ extern const udpai_node_timing sim_timing;
     X(CRASHES, "crashes with state")                                                               \
     X(CRASHES_WITHOUT_STATE, "crashes without state")                                              \
     X(RESTARTS, "restarts")                                                                        \
+    X(KEPT_FIRST, "what publishers have at crashes, and is kept")                                  \
     X(COMMITS, "commits")                                                                          \
     X(SLOW_COMMITS, "slow commits")                                                                \
     X(COMMITS_LOST, "commits lost")                                                                \

@@ -494,9 +494,22 @@ fed_go(fed_bed *bed, const char *name_space)
 void
 fed_short(fed_bed *bed, long n_allocations, bool longer)
 {
+    assert_true(udpai_vector_reserve(&bed->kept, 64)); /* the engine has memory of its own */
     bed->is_short = true;
     bed->is_short_longer = longer;
     bed->n_allocations = n_allocations;
+}
+
+void
+fed_committed(fed_bed *bed, uint64_t ticket, udpa_err result)
+{
+    if (bed->is_short)
+        udpai_alloc_fail_after(bed->n_allocations);
+    udpai_node_committed(bed->node, ticket, result);
+    udpai_node_flush(bed->node);
+    udpai_alloc_fail_after(-1);
+    bed->is_short = false;
+    flush((fed_bed *)(uintptr_t)bed);
 }
 
 /* ---- looking ---- */

@@ -131,6 +131,9 @@ void fed_go(fed_bed *bed, const char *name_space);
 /* The next report finds memory for so many allocations; so does, if longer, what follows from it.
  */
 void fed_short(fed_bed *bed, long n_allocations, bool longer);
+/* The engine has kept this batch and all before it, or has failed to: for one that is slow. After
+ * fed_short() what follows at once finds memory for so many. */
+void fed_committed(fed_bed *bed, uint64_t ticket, udpa_err result);
 
 /* ---- looking ---- */
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Publications that wait to be kept: each is answered when it is, in order, and however many there
- * are, what comes meanwhile does not look at them. */
+/* What a source publishes is effective at once, and receipted when it is kept: each is answered in
+ * order, and however many wait, what comes meanwhile does not look at them. (What others publish:
+ * test_commits.c.) */
 #include "federation/local_internal.h"
 #include "federation/node_internal.h"
 #include "tests/unit/federation/federation_test.h"
 
 #include <stdio.h>
-
-static const fed_peer alice = {.id = "alice", .name = "alice", .is_plain = true};
 
 static size_t
 count(const udpai_list *list)
@@ -22,15 +21,17 @@ count(const udpai_list *list)
 static void
 publish_some(fed_bed *bed, size_t n)
 {
+    fed_type(bed, "CDS");
+    FED_PROVIDER(bed, {'a', "com.acme", UDPAI_STOP_ON_SUCCESS, false});
     fed_start(bed);
-    uint64_t session = fed_arrive(bed, &alice);
+    fed_connect(bed, 'a');
     udpai_node_committed(bed->node, bed->committed, UDPA_OK);
     bed->n_judged = 0;
     bed->is_engine_slow = true;
     for (size_t i = 0; i < n; i++) {
         char words[32];
         (void)snprintf(words, sizeof(words), "x%zu=1", i);
-        (void)fed_publish_at(bed, session, "CDS", words);
+        (void)fed_publish(bed, 'a', "CDS", words);
         assert_int_equal(bed->n_judged, 0);
     }
 }

@@ -1,0 +1,529 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "federation/commits.h"
+
+#include "base/alloc.h"
+#include "base/map.h"
+#include "federation/provider.h"
+#include "federation/receiver.h"
+#include "federation/source.h"
+#include "model/client_type.h"
+#include "store/staging.h"
+
+/* A publication that is staged. */
+typedef struct transaction {
+    udpai_list node; /* in `staged` or `sent` */
+    struct queue *queue;
+    udpai_pending_publication *pending;
+    udpai_staging *staging;
+    uint64_t ticket; /* 0: it is not handed over */
+    bool is_kept;    /* and is to be applied */
+} transaction;
+
+/* Of one origin: what is staged, and what comes after it. */
+typedef struct queue {
+    udpai_origin *origin; /* a reference */
+    udpai_list waiting;   /* turns */
+    udpai_list node;      /* in `waiting` of all, while there are any */
+    size_t n_staged;
+} queue;
+
+/* A publication, or the end of its stream. */
+typedef struct turn {
+    udpai_list node;
+    udpai_pending_publication *pending;
+    udpai_report *end;
+} turn;
+
+/* A name that is staged; all types have it together. */
+typedef struct staged_name {
+    udpa_bytes *name;
+    size_t n;
+} staged_name;
+
+struct udpai_commits {
+    udpai_context *context;
+    udpai_peers *peers;
+    udpai_receiver *receiver;
+    const struct udpai_providers *providers;
+    udpai_map queues, names;
+    udpai_list waiting;      /* queues in which somebody waits */
+    udpai_list staged, sent; /* transactions; those that are sent by rising ticket */
+    udpai_list ends;         /* turns that are ends, and have come */
+    bool has_ended;          /* a transaction has failed: others may have their turn */
+    uint64_t review_ticket;  /* what was handed over up to this was judged by other rules */
+    bool has_old_rules;      /* so was what is not handed over */
+    bool must_review;
+};
+
+static udpai_str
+queue_key(const void *item)
+{
+    return udpai_origin_key(((const queue *)item)->origin);
+}
+
+static udpai_str
+name_key(const void *item)
+{
+    return udpai_bytes_view(((const staged_name *)item)->name);
+}
+
+udpa_err
+udpai_commits_new(udpai_commits **ret_commits, const udpai_parts *parts)
+{
+    udpai_commits *commits = udpai_alloc(sizeof(*commits));
+    if (!commits)
+        return UDPA_ERR_NOMEM;
+    commits->context = parts->context;
+    commits->peers = parts->peers;
+    commits->receiver = parts->receiver;
+    commits->providers = parts->providers;
+    udpai_map_init(&commits->queues, queue_key);
+    udpai_map_init(&commits->names, name_key);
+    udpai_list_init(&commits->waiting);
+    udpai_list_init(&commits->staged);
+    udpai_list_init(&commits->sent);
+    udpai_list_init(&commits->ends);
+    *ret_commits = commits;
+    return UDPA_OK;
+}
+
+/* ---- names ---- */
+
+static void
+unlock(udpai_commits *commits, udpai_str name)
+{
+    staged_name *one = udpai_map_get(&commits->names, name);
+    if (!one || --one->n)
+        return;
+    udpai_map_remove(&commits->names, name);
+    udpa_bytes_unref(one->name);
+    udpai_free(one);
+}
+
+static bool
+lock(udpai_commits *commits, udpai_str name)
+{
+    staged_name *one = udpai_map_get(&commits->names, name);
+    if (!one) {
+        one = udpai_alloc(sizeof(*one));
+        if (!one)
+            return false;
+        if (udpa_bytes_new(&one->name, name.data, name.len) != UDPA_OK ||
+            !udpai_map_add(&commits->names, one)) {
+            udpa_bytes_unref(one->name);
+            udpai_free(one);
+            return false;
+        }
+    }
+    one->n++;
+    return true;
+}
+
+/* The first `n` of them. */
+static void
+unlock_names(udpai_commits *commits, const udpai_staging *staging, size_t n)
+{
+    size_t at = 0;
+    while (at < n) {
+        udpai_str name = udpai_staging_next_name(staging, &at);
+        if (name.len == 0)
+            return;
+        unlock(commits, name);
+    }
+}
+
+static bool
+lock_names(udpai_commits *commits, const udpai_staging *staging)
+{
+    size_t at = 0;
+    udpai_str name;
+    while ((name = udpai_staging_next_name(staging, &at)).len)
+        if (!lock(commits, name)) {
+            unlock_names(commits, staging, at - 1);
+            return false;
+        }
+    return true;
+}
+
+/* ---- queues ---- */
+
+static queue *
+find_queue(const udpai_commits *commits, const udpai_origin *origin)
+{
+    return udpai_map_get(&commits->queues, udpai_origin_key(origin));
+}
+
+static queue *
+get_queue(udpai_commits *commits, udpai_origin *origin)
+{
+    queue *of = find_queue(commits, origin);
+    if (of)
+        return of;
+    of = udpai_alloc(sizeof(*of));
+    if (!of)
+        return NULL;
+    of->origin = origin;
+    udpai_list_init(&of->waiting);
+    udpai_list_init(&of->node);
+    if (!udpai_map_add(&commits->queues, of)) {
+        udpai_free(of);
+        return NULL;
+    }
+    udpai_origin_ref(origin);
+    return of;
+}
+
+static void
+release_queue(udpai_commits *commits, queue *of)
+{
+    if (of->n_staged || !udpai_list_empty(&of->waiting))
+        return;
+    udpai_list_remove(&of->node);
+    udpai_map_remove(&commits->queues, queue_key(of));
+    udpai_origin_unref(commits->context->store, of->origin);
+    udpai_free(of);
+}
+
+static bool
+add_turn(udpai_commits *commits, queue *of, udpai_pending_publication *pending, udpai_report *end)
+{
+    turn *one = udpai_alloc(sizeof(*one));
+    if (!one)
+        return false;
+    one->pending = pending;
+    one->end = end;
+    udpai_list_init(&one->node);
+    udpai_list_append(&of->waiting, &one->node);
+    if (!udpai_list_linked(&of->node))
+        udpai_list_append(&commits->waiting, &of->node);
+    return true;
+}
+
+/* ---- the life of a transaction ---- */
+
+static void
+end_transaction(udpai_commits *commits, transaction *ended)
+{
+    queue *of = ended->queue;
+    unlock_names(commits, ended->staging, SIZE_MAX);
+    udpai_list_remove(&ended->node);
+    udpai_staging_free(ended->staging);
+    udpai_free(ended);
+    of->n_staged--;
+    release_queue(commits, of);
+}
+
+static void
+refuse(udpai_pending_publication *pending, udpa_err err)
+{
+    if (err == UDPA_ERR_NOMEM)
+        udpai_pending_publication_refuse(pending, err, "out of memory");
+    else
+        udpai_pending_publication_refuse(pending, UDPA_ERR_UNAVAILABLE,
+                                         "this could not be kept, and changes nothing: publish it "
+                                         "again");
+}
+
+/* What is staged waits for the engine; what the engine does not keep is made. */
+static void
+begin(udpai_commits *commits, queue *of, udpai_peer *peer, udpai_pending_publication *pending)
+{
+    UDPA_AUTO(udpai_staging_free)
+    udpai_staging *staging = udpai_staging_new(commits->context->store);
+    transaction *begun = udpai_alloc(sizeof(*begun));
+    if (!staging || !begun) {
+        udpai_free(begun);
+        refuse(pending, UDPA_ERR_NOMEM);
+        return;
+    }
+    udpai_intake_take(commits->receiver, peer, pending->publication, staging);
+    if (udpai_staging_is_empty(staging)) {
+        udpai_free(begun);
+        return;
+    }
+    if (!lock_names(commits, staging)) {
+        udpai_free(begun);
+        refuse(pending, UDPA_ERR_NOMEM);
+        return;
+    }
+    udpai_pending_publication_hold(pending);
+    begun->queue = of;
+    begun->pending = pending;
+    begun->staging = UDPAI_TAKE(staging);
+    udpai_list_init(&begun->node);
+    udpai_list_append(&commits->staged, &begun->node);
+    of->n_staged++;
+}
+
+/* ---- who waits ---- */
+
+/* Is all of it what clients report, which is not kept? */
+static bool
+is_of_clients(const udpai_publication *publication)
+{
+    if (publication->type_url.len)
+        return udpai_type_is_client(publication->type_url);
+    for (size_t i = 0; i < publication->entries.n; i++) {
+        const udpa_resource *resource = publication->entries.items[i].resource;
+        if (!resource || !udpai_type_is_client(udpai_resource_type_url(resource)))
+            return false;
+    }
+    return publication->removals.n == 0 && !publication->state_of_the_world;
+}
+
+static bool
+is_about_staged(const udpai_commits *commits, const udpai_publication *publication)
+{
+    if (commits->names.n == 0)
+        return false;
+    for (size_t i = 0; i < publication->entries.n; i++) {
+        const udpa_resource *resource = publication->entries.items[i].resource;
+        if (resource && udpai_map_get(&commits->names, udpai_resource_name(resource)))
+            return true;
+    }
+    for (size_t i = 0; i < publication->removals.n; i++)
+        if (udpai_map_get(&commits->names, publication->removals.items[i].name))
+            return true;
+    return false;
+}
+
+static bool
+must_wait(const udpai_commits *commits, const queue *of, const udpai_publication *publication)
+{
+    return (publication->state_of_the_world && of->n_staged) ||
+           is_about_staged(commits, publication);
+}
+
+void
+udpai_commits_take(udpai_commits *commits, udpai_peer *peer, udpai_pending_publication *pending)
+{
+    const udpai_context *context = commits->context;
+    udpai_publication *publication = pending->publication;
+    if (!context->is_durable || !context->env.commit || udpai_peer_source(peer) ||
+        peer->is_replaced || is_of_clients(publication)) {
+        udpai_intake_take(commits->receiver, peer, publication, NULL);
+        return;
+    }
+    udpai_origin *origin = udpai_intake_origin(commits->receiver, peer);
+    queue *of = origin ? get_queue(commits, origin) : NULL;
+    if (!of) {
+        refuse(pending, UDPA_ERR_NOMEM);
+        return;
+    }
+    bool waits = !udpai_list_empty(&of->waiting) || must_wait(commits, of, publication);
+    if (!waits)
+        begin(commits, of, peer, pending);
+    else if (add_turn(commits, of, pending, NULL))
+        udpai_pending_publication_hold(pending);
+    else
+        refuse(pending, UDPA_ERR_NOMEM);
+    release_queue(commits, of);
+}
+
+bool
+udpai_commits_hold_end(udpai_commits *commits, const udpai_peer *peer, udpai_report *report)
+{
+    queue *of = peer->origin ? find_queue(commits, peer->origin) : NULL;
+    bool waits = of && (!udpai_list_empty(&of->waiting) || (report->is_disowned && of->n_staged));
+    return waits && add_turn(commits, of, NULL, report);
+}
+
+udpai_report *
+udpai_commits_next_end(udpai_commits *commits)
+{
+    udpai_list *at = udpai_list_pop(&commits->ends);
+    if (!at)
+        return NULL;
+    turn *one = UDPAI_LIST_ENTRY(at, turn, node);
+    udpai_report *end = one->end;
+    udpai_free(one);
+    return end;
+}
+
+/* An end that takes away what was published comes when all of that is applied. */
+static bool
+take_turn(udpai_commits *commits, queue *of, turn *next)
+{
+    if (next->end && next->end->is_disowned && of->n_staged)
+        return false;
+    if (next->end) {
+        udpai_list_remove(&next->node);
+        udpai_list_append(&commits->ends, &next->node);
+        return true;
+    }
+    if (must_wait(commits, of, next->pending->publication))
+        return false;
+    udpai_list_remove(&next->node);
+    udpai_peer *peer = udpai_peers_find(commits->peers, next->pending->answer->session);
+    udpai_pending_publication_resume(next->pending);
+    if (peer) /* it is there as long as its end is not */
+        begin(commits, of, peer, next->pending);
+    else
+        refuse(next->pending, UDPA_ERR_UNAVAILABLE);
+    udpai_free(next);
+    return true;
+}
+
+static void
+go_on_with(udpai_commits *commits, queue *of)
+{
+    while (!udpai_list_empty(&of->waiting) &&
+           take_turn(commits, of, UDPAI_LIST_ENTRY(of->waiting.next, turn, node)))
+        ;
+}
+
+static void
+take_turns(udpai_commits *commits)
+{
+    UDPAI_LIST_FOREACH_SAFE (at, &commits->waiting) {
+        queue *of = UDPAI_LIST_ENTRY(at, queue, node);
+        go_on_with(commits, of);
+        if (udpai_list_empty(&of->waiting))
+            udpai_list_remove(&of->node);
+        release_queue(commits, of);
+    }
+}
+
+/* ---- the engine ---- */
+
+bool
+udpai_commits_has_staged(const udpai_commits *commits)
+{
+    return !udpai_list_empty(&commits->staged);
+}
+
+void
+udpai_commits_hand_over(udpai_commits *commits, udpai_durable_batch *batch, uint64_t ticket)
+{
+    udpai_list *at;
+    while ((at = udpai_list_pop(&commits->staged))) {
+        transaction *one = UDPAI_LIST_ENTRY(at, transaction, node);
+        udpai_list_append(&commits->sent, &one->node);
+        one->ticket = ticket;
+        udpa_err err = batch ? udpai_staging_commit(one->staging, batch) : UDPA_ERR_NOMEM;
+        if (err == UDPA_OK)
+            continue;
+        refuse(one->pending, err);
+        end_transaction(commits, one);
+        commits->has_ended = true;
+    }
+    if (commits->has_old_rules)
+        commits->review_ticket = ticket;
+    commits->has_old_rules = false;
+}
+
+/* False: not without memory. */
+static bool
+apply(udpai_commits *commits, transaction *kept)
+{
+    if (udpai_staging_apply(kept->staging) != UDPA_OK)
+        return false;
+    udpai_pending_publication_kept(kept->pending);
+    end_transaction(commits, kept);
+    return true;
+}
+
+/* In their order: one that is stuck holds back what was kept after it. */
+void
+udpai_commits_go_on(udpai_commits *commits)
+{
+    bool is_any = commits->has_ended;
+    UDPAI_LIST_FOREACH_SAFE (at, &commits->sent) {
+        transaction *kept = UDPAI_LIST_ENTRY(at, transaction, node);
+        uint64_t ticket = kept->ticket;
+        if (!kept->is_kept)
+            break;
+        if (!apply(commits, kept)) {
+            udpai_context_touch(commits->context);
+            break;
+        }
+        is_any = true;
+        commits->must_review |= ticket <= commits->review_ticket;
+    }
+    commits->has_ended = false;
+    if (!is_any)
+        return;
+    take_turns(commits);
+    if (udpai_providers_named_are_waiting(commits->providers))
+        udpai_context_touch(commits->context);
+}
+
+void
+udpai_commits_committed(udpai_commits *commits, uint64_t ticket, udpa_err result)
+{
+    UDPAI_LIST_FOREACH_SAFE (at, &commits->sent) {
+        transaction *one = UDPAI_LIST_ENTRY(at, transaction, node);
+        if (one->ticket > ticket)
+            return;
+        if (one->is_kept)
+            continue;
+        if (result == UDPA_OK) {
+            one->is_kept = true;
+            continue;
+        }
+        refuse(one->pending, result);
+        end_transaction(commits, one);
+        commits->has_ended = true;
+    }
+}
+
+/* ---- rules ---- */
+
+void
+udpai_commits_note_rules(udpai_commits *commits)
+{
+    if (!udpai_list_empty(&commits->sent))
+        commits->review_ticket = UDPAI_LIST_ENTRY(commits->sent.prev, transaction, node)->ticket;
+    commits->has_old_rules = !udpai_list_empty(&commits->staged);
+}
+
+bool
+udpai_commits_take_review(udpai_commits *commits)
+{
+    bool must_review = commits->must_review;
+    commits->must_review = false;
+    return must_review;
+}
+
+/* ---- the end ---- */
+
+static void
+free_transactions(udpai_commits *commits, udpai_list *list)
+{
+    while (!udpai_list_empty(list)) {
+        transaction *one = UDPAI_LIST_ENTRY(list->next, transaction, node);
+        udpai_pending_publication_free(one->pending);
+        end_transaction(commits, one);
+    }
+}
+
+static void
+free_turns(udpai_list *list)
+{
+    udpai_list *at;
+    while ((at = udpai_list_pop(list))) {
+        turn *one = UDPAI_LIST_ENTRY(at, turn, node);
+        if (one->pending)
+            udpai_pending_publication_free(one->pending);
+        udpai_report_free(one->end);
+        udpai_free(one);
+    }
+}
+
+void
+udpai_commits_free(udpai_commits *commits)
+{
+    if (!commits)
+        return;
+    UDPAI_LIST_FOREACH_SAFE (at, &commits->waiting) {
+        queue *of = UDPAI_LIST_ENTRY(at, queue, node);
+        free_turns(&of->waiting);
+        release_queue(commits, of);
+    }
+    free_turns(&commits->ends);
+    free_transactions(commits, &commits->staged);
+    free_transactions(commits, &commits->sent);
+    udpai_map_done(&commits->queues);
+    udpai_map_done(&commits->names);
+    udpai_free(commits);
+}

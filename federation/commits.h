@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Publications on their way to the durable engine. Nothing of one is effective before the engine
+ * has kept it, and what cannot be kept never is.
+ *
+ * A publication of a peer that is no source is judged when it comes, and what it changes is staged
+ * (store/staging.h). With the next flush all that is staged is handed to the engine, and applied
+ * when it is kept. Meanwhile others wait that are about the same names, or replace the whole state
+ * of the same origin; those of one origin keep their order. Sources are not concerned: what they
+ * have is kept as it is by them, and here as a copy. */
+#ifndef UDPAI_FEDERATION_COMMITS_H
+#define UDPAI_FEDERATION_COMMITS_H
+
+#include "federation/parts.h"
+#include "federation/peers.h"
+#include "federation/pending_publication.h"
+
+typedef struct udpai_commits udpai_commits;
+
+udpa_err udpai_commits_new(udpai_commits **ret_commits, const udpai_parts *parts);
+/* Before the parts. NULL does nothing. */
+void udpai_commits_free(udpai_commits *commits);
+
+/* Takes in what a peer publishes, now or in its turn; the answer is given in any case. */
+void
+udpai_commits_take(udpai_commits *commits, udpai_peer *peer, udpai_pending_publication *pending);
+/* Something of the peer's is still on its way: its end must wait, and the report with it, which is
+ * consumed then. Else false. */
+bool udpai_commits_hold_end(udpai_commits *commits, const udpai_peer *peer, udpai_report *report);
+/* An end that need not wait any more; NULL: none. */
+udpai_report *udpai_commits_next_end(udpai_commits *commits);
+
+/* Adds what is staged, and not handed over, to the batch with this ticket. */
+bool udpai_commits_has_staged(const udpai_commits *commits);
+void udpai_commits_hand_over(udpai_commits *commits, udpai_durable_batch *batch, uint64_t ticket);
+/* The engine has kept this batch and all before it, or has failed to. What it has kept is applied
+ * by the next udpai_commits_go_on(). */
+void udpai_commits_committed(udpai_commits *commits, uint64_t ticket, udpa_err result);
+/* Applies what was kept, and takes in what has waited for that. Without memory it stops, and the
+ * next call goes on. */
+void udpai_commits_go_on(udpai_commits *commits);
+/* Other rules hold: what was judged by the old ones is reviewed when it is applied. True once after
+ * that. */
+void udpai_commits_note_rules(udpai_commits *commits);
+bool udpai_commits_take_review(udpai_commits *commits);
+
+#endif
