@@ -52,7 +52,7 @@ def body(test):
         late = envoy_peer.Envoy(test, binary, node.port, name='late')
         wait_for('the clusters of a late one', lambda: late.clusters() == {'one', 'two'})
         check('who comes later does not wait', time.monotonic() - begin < TIMEOUT_S + 3)
-    node.wait_for_log('source \'legacy\' is not connected')
+    node.wait_for_log('source legacy is not connected')
 
 
 if __name__ == '__main__':

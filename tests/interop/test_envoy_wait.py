@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""udpactl waits for a real Envoy: one that accepts, one that refuses a version and then accepts the
+"""udpactl waits for a real Envoy: one that accepts, one that rejects a version and then accepts the
 correction, one that holds its answer back while a cluster warms up, and one that is gone."""
 import sys
 
@@ -22,7 +22,7 @@ def body(test):
 
     bad = write_cluster(test, 'bad.json', 'web', '0s')
     out = ctl('apply', '--wait', '-f', bad, status=REFUSED)
-    check('Envoy has refused it, and says why', 'envoy' in out and 'refused' in out and (
+    check('Envoy has rejected it, and says why', 'envoy' in out and 'rejected' in out and (
         'ConnectTimeout' in out or 'connect_timeout' in out))
     out = ctl('wait', 'cluster', 'web', status=REFUSED)
     ctl('apply', '--wait', '-f', write_cluster(test, 'mended.json', 'web', '3s'))
