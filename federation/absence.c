@@ -25,7 +25,7 @@ typedef enum belief {
 static bool
 store_of(const udpai_source *source, udpai_str *ret_epoch, uint64_t *ret_commit)
 {
-    const udpai_peer *peer = udpai_peers_find(source->owner->peers, source->session);
+    const udpai_peer *peer = udpai_source_peer(source);
     if (!peer || !peer->is_extended || !peer->info ||
         !udpai_node_info_epoch(peer->info, ret_epoch, ret_commit))
         return false;
@@ -37,7 +37,7 @@ store_of(const udpai_source *source, udpai_str *ret_epoch, uint64_t *ret_commit)
 static bool
 is_whole(const udpai_source *source)
 {
-    const udpai_peer *peer = udpai_peers_find(source->owner->peers, source->session);
+    const udpai_peer *peer = udpai_source_peer(source);
     return peer && peer->info && udpai_node_info_is_whole(peer->info);
 }
 

@@ -223,11 +223,9 @@ review_source(struct review *review, udpai_origin *origin, udpai_str name)
 static void
 review_origin(void *userdata, udpai_origin *origin)
 {
-    static const char of_source[] = "source:";
-    udpai_str key = udpai_origin_key(origin);
-    size_t len = sizeof(of_source) - 1;
-    if (udpai_str_starts(key, (udpai_str){of_source, len}))
-        review_source(userdata, origin, (udpai_str){key.data + len, key.len - len});
+    udpai_str name;
+    if (udpai_source_name_of_key(udpai_origin_key(origin), &name))
+        review_source(userdata, origin, name);
     else
         review_publisher(userdata, origin);
 }

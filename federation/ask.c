@@ -218,7 +218,7 @@ forget_variants(const udpai_scope *scope, udpai_subscription_message *asked)
 bool
 udpai_ask(udpai_scope *scope, udpai_str name_space, const udpai_str *names, size_t n_names)
 {
-    const udpai_peer *peer = udpai_peers_find(scope->source->owner->peers, scope->source->session);
+    const udpai_peer *peer = udpai_source_peer(scope->source);
     holdings held = {
         .scope = scope,
         .extended = peer && peer->is_extended,

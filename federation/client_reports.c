@@ -4,7 +4,6 @@
  * dialled: a client that changes with each request is no reason to storm one. */
 #include "federation/backoff.h"
 #include "federation/clients_internal.h"
-#include "federation/connection.h"
 
 #include "base/alloc.h"
 
@@ -25,14 +24,9 @@ key_of(const udpai_clients *clients)
 static bool
 introduce(udpai_clients *clients, udpai_node_info *info)
 {
-    for (size_t i = 0; i < clients->sources.n; i++) {
-        udpai_source *source = clients->sources.items[i];
-        void *target =
-            source->template->target_for(source->template->target, key_of(clients), info);
-        if (!target)
+    for (size_t i = 0; i < clients->sources.n; i++)
+        if (!udpai_source_set_client(clients->sources.items[i], key_of(clients), info))
             return false;
-        udpai_source_set_target(source, target);
-    }
     udpai_node_info_ref(info);
     udpai_node_info_unref(clients->info);
     clients->info = info;
@@ -167,7 +161,7 @@ static void
 end_no_more(udpai_clients *clients)
 {
     for (size_t i = 0; clients->is_ending && i < clients->sources.n; i++)
-        udpai_origin_set_durable(clients->sources.items[i]->origin,
+        udpai_origin_set_durable(udpai_source_origin(clients->sources.items[i]),
                                  clients->owner->context->is_durable);
     clients->is_ending = false;
     udpai_timer_cancel(&clients->unused);
@@ -315,8 +309,8 @@ udpai_clients_restore(udpai_groups *groups, udpai_str source_name, udpai_source 
     const udpai_source *template;
     *ret_source = NULL;
     while (!*ret_source && (template = udpai_sources_next(groups->sources, &at))) {
-        udpai_str head = udpai_bytes_view(template->name);
-        if (!template->target_for || !udpai_str_starts(source_name, head) ||
+        udpai_str head = udpai_source_name(template);
+        if (!udpai_source_is_template(template) || !udpai_str_starts(source_name, head) ||
             source_name.len <= head.len + 1 || source_name.data[head.len] != '/')
             continue;
         const udpai_str name_space = {source_name.data + head.len + 1,

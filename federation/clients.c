@@ -6,7 +6,6 @@
 #include "federation/clients_internal.h"
 
 #include "base/alloc.h"
-#include "federation/connection.h"
 #include "federation/demand.h"
 #include "federation/sync.h"
 
@@ -26,7 +25,6 @@ udpai_groups_new(udpai_groups **ret_groups, const udpai_parts *parts, size_t max
     if (!groups)
         return UDPA_ERR_NOMEM;
     groups->context = parts->context;
-    groups->peers = parts->peers;
     groups->sources = parts->sources;
     groups->providers = parts->providers;
     groups->demand = parts->demand;
@@ -46,51 +44,21 @@ udpai_source *
 udpai_clients_source(const udpai_clients *clients, const udpai_source *template)
 {
     for (size_t i = 0; i < clients->sources.n; i++)
-        if (clients->sources.items[i]->template == template)
+        if (udpai_source_template(clients->sources.items[i]) == template)
             return clients->sources.items[i];
     return NULL;
-}
-
-/* "istiod/com.acme/clients/a" */
-static bool
-put_name(udpai_strbuf *out, const udpai_clients *clients, const udpai_source *template)
-{
-    udpai_strbuf_str(out, udpai_bytes_view(template->name));
-    udpai_strbuf_puts(out, "/");
-    udpai_strbuf_str(out, udpai_bytes_view(clients->name_space));
-    return !udpai_strbuf_failed(out);
 }
 
 static udpa_err
 add_source(udpai_clients *clients, const udpai_source *template, udpai_source **ret_source)
 {
-    udpai_groups *groups = clients->owner;
-    udpai_strbuf name = {0};
-    udpai_source *source = NULL;
-    udpa_err err = put_name(&name, clients, template) ? UDPA_OK : UDPA_ERR_NOMEM;
-    const udpai_source_config config = {
-        .name = udpai_strbuf_view(&name),
-        .kind = template->kind,
-        .address = udpai_bytes_view(template->address),
-        .ref_target = template->ref_target,
-        .release_target = template->release_target,
-        .max_withdrawal = template->max_withdrawal,
-    };
+    udpa_err err = udpai_vector_reserve(&clients->sources, 1) ? UDPA_OK : UDPA_ERR_NOMEM;
     if (err == UDPA_OK)
-        err = udpai_source_new(groups->sources, &config, true, &source, NULL);
-    udpai_strbuf_done(&name);
-    if (err != UDPA_OK)
-        return err;
-    source->clients = &clients->mark;
-    source->template = template;
-    if (!udpai_vector_reserve(&clients->sources, 1) ||
-        !udpai_sources_put(groups->sources, source, false)) {
-        udpai_source_free(source);
-        return UDPA_ERR_NOMEM;
-    }
-    clients->sources.items[clients->sources.n++] = source;
-    *ret_source = source;
-    return UDPA_OK;
+        err =
+            udpai_source_new_of_clients(template, clients_key(clients), &clients->mark, ret_source);
+    if (err == UDPA_OK)
+        clients->sources.items[clients->sources.n++] = *ret_source;
+    return err;
 }
 
 static udpa_err
@@ -152,30 +120,6 @@ add_provider(udpai_clients *clients, const udpai_provider *from)
 
 /* ---- the end ---- */
 
-/* What it says now is nobody's: the transport is asked to end it. */
-static void
-disown(udpai_source *source)
-{
-    udpai_peer *peer = udpai_peers_find(source->owner->peers, source->session);
-    if (!peer)
-        return;
-    peer->source = NULL;
-    peer->is_replaced = true;
-}
-
-static void
-end_source(udpai_groups *groups, udpai_source *source)
-{
-    udpai_origin *origin = source->origin;
-    disown(source);
-    udpai_sources_remove(groups->sources, source);
-    udpai_source_free(source);
-    udpai_store_withdraw_all(groups->context->store, origin, (udpai_str){0}, (udpai_str){0}, NULL,
-                             NULL);
-    udpai_origin_set_rank(groups->context->store, origin, UDPAI_ORIGIN_PUBLISHER,
-                          0); /* it may go */
-}
-
 /* Nothing of it is kept any more, so nothing is noted. */
 static void
 end_provider(udpai_provider *provider)
@@ -183,8 +127,8 @@ end_provider(udpai_provider *provider)
     udpai_str type_url = udpai_bytes_view(provider->type);
     for (size_t i = 0; i < provider->descriptors.n; i++)
         (void)udpai_origin_set_eligible(provider->owner->context->store,
-                                        provider->descriptors.items[i].source->origin, type_url,
-                                        false);
+                                        udpai_source_origin(provider->descriptors.items[i].source),
+                                        type_url, false);
     udpai_provider_free(provider);
 }
 
@@ -201,21 +145,13 @@ free_clients(udpai_clients *clients)
     udpai_free(clients);
 }
 
-static bool
-is_dialled(const udpai_source *source)
-{
-    return source->state != UDPAI_SOURCE_IDLE && source->state != UDPAI_SOURCE_WAITING;
-}
-
 /* False: without memory for it, some stream would go on. */
 static bool
-hang_up(udpai_clients *clients)
+disconnect(udpai_clients *clients)
 {
-    for (size_t i = 0; i < clients->sources.n; i++) {
-        udpai_source *source = clients->sources.items[i];
-        if (is_dialled(source) && !udpai_source_hang_up(source))
+    for (size_t i = 0; i < clients->sources.n; i++)
+        if (!udpai_source_disconnect(clients->sources.items[i]))
             return false;
-    }
     return true;
 }
 
@@ -228,7 +164,7 @@ end(udpai_clients *clients)
     while ((provider = udpai_map_next(&clients->providers, &at)))
         end_provider(provider);
     for (size_t i = 0; i < clients->sources.n; i++)
-        end_source(groups, clients->sources.items[i]);
+        udpai_source_end(clients->sources.items[i]);
     udpai_map_remove(&groups->by_name_space, clients_key(clients));
     free_clients(clients);
     udpai_context_touch(groups->context);
@@ -241,7 +177,7 @@ forget_kept(udpai_clients *clients)
 {
     for (size_t i = 0; i < clients->sources.n; i++)
         if (!udpai_store_forget_origin(clients->owner->context->store,
-                                       clients->sources.items[i]->origin))
+                                       udpai_source_origin(clients->sources.items[i])))
             return false;
     return true;
 }
@@ -259,7 +195,7 @@ on_unused(udpai_timer *timer)
         clients->is_ending = udpai_clients_forget_settled(clients);
         clients->ended_at = udpai_sync_n_evaluations(groups->sync);
     }
-    if (is_told && hang_up(clients) && forget_kept(clients))
+    if (is_told && disconnect(clients) && forget_kept(clients))
         end(clients);
     else
         udpai_timer_set(groups->context->wheel, timer,
@@ -372,7 +308,8 @@ udpai_clients_interest(udpai_groups *groups, udpai_str type_url, udpai_str text,
 void
 udpai_clients_restore_use(const udpai_source *source, udpai_str type_url)
 {
-    const udpai_clients *clients = UDPAI_CONTAINER_OF(source->clients, udpai_clients, mark);
+    const udpai_clients *clients =
+        UDPAI_CONTAINER_OF(udpai_source_clients(source), udpai_clients, mark);
     udpai_provider *provider = udpai_map_get(&clients->providers, type_url);
     if (provider)
         udpai_provider_restore_use(provider, source);

@@ -11,7 +11,6 @@
 
 struct udpai_groups {
     udpai_context *context;
-    struct udpai_peers *peers;
     struct udpai_sources *sources;
     struct udpai_providers *providers;
     const struct udpai_demand *demand;

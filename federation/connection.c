@@ -94,6 +94,22 @@ udpai_source_hang_up(udpai_source *source)
     return true;
 }
 
+bool
+udpai_source_disconnect(udpai_source *source)
+{
+    return !udpai_source_has_connection(source) || udpai_source_hang_up(source);
+}
+
+void
+udpai_source_disown_stream(udpai_source *source)
+{
+    udpai_peer *peer = udpai_peers_find(source->owner->peers, source->session);
+    if (!peer)
+        return;
+    peer->source = NULL;
+    peer->is_replaced = true;
+}
+
 void
 udpai_source_hang_up_in_the_end(udpai_source *source)
 {
@@ -119,8 +135,7 @@ static void
 begin_anew(udpai_source *source)
 {
     udpai_sources *sources = source->owner;
-    bool is_there = source->state != UDPAI_SOURCE_IDLE && source->state != UDPAI_SOURCE_WAITING;
-    if (!is_there || source->is_renewed)
+    if (!udpai_source_has_connection(source) || source->is_renewed)
         return;
     if (udpai_source_is_active(source)) { /* nobody stands in for it meanwhile */
         source->is_decided = false;
@@ -151,11 +166,17 @@ udpai_source_begin_anew(udpai_source *source, uint64_t within_ms)
 }
 
 void
-udpai_source_set_target(udpai_source *source, void *target)
+udpai_source_put_target(udpai_source *source, void *target)
 {
     if (source->target)
         source->release_target(source->target);
     source->target = target;
+}
+
+void
+udpai_source_set_target(udpai_source *source, void *target)
+{
+    udpai_source_put_target(source, target);
     udpai_source_begin_anew(source, 0);
 }
 

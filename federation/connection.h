@@ -21,6 +21,10 @@ void udpai_source_dial_now(udpai_source *source);
 void udpai_source_hang_up_in_the_end(udpai_source *source);
 /* Ends its stream at some moment within so long, for one that brings it all again; no failure. */
 void udpai_source_begin_anew(udpai_source *source, uint64_t within_ms);
+/* What its stream still sends is ignored: the transport is asked to end it. */
+void udpai_source_disown_stream(udpai_source *source);
+/* Takes the reference, for the next attempt. */
+void udpai_source_put_target(udpai_source *source, void *target);
 /* Takes the reference. A stream that is there is ended, and another begun to the new one: no
  * failure of the source. */
 void udpai_source_set_target(udpai_source *source, void *target);

@@ -10,8 +10,8 @@ free_sources(udpai_dynamic *dynamic)
     size_t at = 0;
     udpai_source *source;
     while ((source = udpai_sources_next(dynamic->sources, &at))) {
-        udpai_dynamic_source_free(source->dynamic);
-        source->dynamic = NULL;
+        udpai_dynamic_source_free(udpai_source_dynamic(source));
+        udpai_source_set_dynamic(source, NULL);
     }
 }
 
@@ -35,7 +35,6 @@ udpai_dynamic_new(udpai_dynamic **ret_dynamic,
     if (!dynamic)
         return UDPA_ERR_NOMEM;
     dynamic->context = parts->context;
-    dynamic->peers = parts->peers;
     dynamic->sources = parts->sources;
     dynamic->providers = parts->providers;
     dynamic->local = parts->local;

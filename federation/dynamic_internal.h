@@ -7,11 +7,11 @@
 #include "federation/dynamic.h"
 #include "federation/dynamic_sources.h"
 #include "federation/follower.h"
-#include "federation/source_internal.h"
+#include "federation/source_dynamic.h"
+#include "federation/sync.h"
 
 struct udpai_dynamic {
     udpai_context *context;
-    udpai_peers *peers;
     udpai_sources *sources;
     struct udpai_providers *providers;
     udpai_local *local;

@@ -3,8 +3,6 @@
 #include "federation/dynamic_internal.h"
 
 #include "base/alloc.h"
-#include "federation/connection.h"
-#include "federation/recovery.h"
 
 /* As long as for groups of clients that nobody comes back to. */
 #define AWAITED_MS ((uint64_t)5 * 60 * 1000)
@@ -26,20 +24,17 @@ udpai_dynamic_source_free(udpai_dynamic_source *dynamic)
 static bool
 is_unused(const udpai_source *source)
 {
-    const udpai_dynamic_source *dynamic = source->dynamic;
-    return dynamic && source->is_absent && !dynamic->is_configured &&
-           (source->is_void || !dynamic->may_have) && udpai_list_empty(&source->scopes);
+    const udpai_dynamic_source *dynamic = udpai_source_dynamic(source);
+    return dynamic && udpai_source_is_absent(source) && !dynamic->is_configured &&
+           (udpai_source_is_void(source) || !dynamic->may_have) &&
+           !udpai_source_next_scope(source, NULL);
 }
 
 static void
 remove_source(udpai_source *source)
 {
-    udpai_dynamic *all = source->dynamic->all;
-    udpai_sources_remove(all->sources, source);
-    udpai_origin_set_rank(all->context->store, source->origin, UDPAI_ORIGIN_PUBLISHER,
-                          0); /* it may go */
-    udpai_dynamic_source_free(source->dynamic);
-    udpai_source_free(source);
+    udpai_dynamic_source_free(udpai_source_dynamic(source));
+    udpai_source_end(source);
 }
 
 /* The table must not change while it is gone through: one at a time. */
@@ -66,19 +61,6 @@ udpai_dynamic_source_remove_unused(udpai_dynamic *all)
     return any;
 }
 
-static void
-forget_knowledge(udpai_source *source)
-{
-    UDPAI_LIST_FOREACH (in_source, &source->scopes) {
-        udpai_scope *scope = UDPAI_LIST_ENTRY(in_source, udpai_scope, in_source);
-        size_t at = 0;
-        udpai_source_request *request;
-        scope->is_known = false;
-        while ((request = udpai_map_next(&scope->requests, &at)))
-            request->is_known = false;
-    }
-}
-
 static bool
 is_settled(const udpai_dynamic *all)
 {
@@ -92,17 +74,13 @@ on_patience_end(udpai_timer *timer)
 {
     udpai_dynamic_source *self = UDPAI_CONTAINER_OF(timer, udpai_dynamic_source, patience);
     udpai_source *source = self->source;
-    udpai_dynamic *all = source->dynamic->all;
+    udpai_dynamic *all = self->all;
     bool is_gone = self->was_taken_back || is_settled(all);
-    if (!is_gone || !udpai_store_forget_origin(all->context->store, source->origin)) {
+    if (!is_gone || !udpai_store_forget_origin(all->context->store, udpai_source_origin(source))) {
         udpai_timer_set(all->context->wheel, timer, udpai_context_now(all->context) + AGAIN_MS);
         return;
     }
-    udpai_store_withdraw_all(all->context->store, source->origin, (udpai_str){0}, (udpai_str){0},
-                             NULL, NULL);
-    forget_knowledge(source);
-    source->is_void = true;
-    udpai_context_touch(all->context);
+    udpai_source_make_void(source);
     if (is_unused(source))
         remove_source(source);
 }
@@ -129,9 +107,7 @@ add(udpai_dynamic *all, udpai_str name, udpai_source **ret_source, udpa_error **
     udpai_source *source = udpai_sources_get(all->sources, name);
     dynamic->all = all;
     dynamic->source = source;
-    source->dynamic = dynamic;
-    source->is_absent = true;
-    source->is_decided = all->context->is_started; /* in the beginning it may be about to come */
+    udpai_source_set_dynamic(source, dynamic);
     udpai_timer_init(&dynamic->patience, on_patience_end);
     udpai_timer_set(all->context->wheel, &dynamic->patience,
                     udpai_context_now(all->context) + AWAITED_MS);
@@ -145,7 +121,7 @@ count(const udpai_dynamic *all, bool absent)
     size_t n = 0, at = 0;
     const udpai_source *source;
     while ((source = udpai_sources_next(all->sources, &at)))
-        n += source->dynamic && source->is_absent == absent;
+        n += udpai_source_dynamic(source) && udpai_source_is_absent(source) == absent;
     return n;
 }
 
@@ -177,9 +153,10 @@ udpai_dynamic_source_find(void *userdata,
         if (err == UDPA_OK)
             err = add(all, name, &source, ret_error);
     }
-    if (err == UDPA_OK && source && source->dynamic) {
-        source->dynamic->is_configured |= who == UDPAI_AWAITED_BY_CONFIGURATION;
-        source->dynamic->may_have |= who == UDPAI_AWAITED_BY_CONTENTS;
+    udpai_dynamic_source *dynamic = source ? udpai_source_dynamic(source) : NULL;
+    if (err == UDPA_OK && dynamic) {
+        dynamic->is_configured |= who == UDPAI_AWAITED_BY_CONFIGURATION;
+        dynamic->may_have |= who == UDPAI_AWAITED_BY_CONTENTS;
     }
     *ret_source = source;
     return err;
@@ -187,48 +164,14 @@ udpai_dynamic_source_find(void *userdata,
 
 /* ---- there and gone ---- */
 
-static void
-set_target(udpai_source *source, void *target)
-{
-    if (source->target)
-        source->release_target(source->target);
-    source->target = target;
-}
-
-/* What is still said on its stream is nobody's; and what is told of the link, another's. */
-static void
-let_go_of_stream(udpai_source *source)
-{
-    udpai_dynamic *all = source->dynamic->all;
-    udpai_peer *peer = udpai_peers_find(all->peers, source->session);
-    if (peer) {
-        peer->source = NULL;
-        peer->is_replaced = true;
-    }
-    udpai_sources_relink(all->sources, source);
-}
-
 /* As if it were lost; and it is not dialled again. False: without memory nothing has changed. */
 static bool
 leave(udpai_source *source)
 {
-    udpai_dynamic *all = source->dynamic->all;
-    bool is_dialled = source->state != UDPAI_SOURCE_IDLE && source->state != UDPAI_SOURCE_WAITING;
-    if (is_dialled && !udpai_source_hang_up(source))
+    udpai_dynamic_source *dynamic = udpai_source_dynamic(source);
+    udpai_dynamic *all = dynamic->all;
+    if (!udpai_source_leave(source))
         return false;
-    let_go_of_stream(source);
-    UDPA_AUTO(udpa_error_unref)
-    udpa_error *error =
-        udpa_error_new(UDPA_ERR_CLOSED, NULL, "the resource that it came by is there no more");
-    udpai_dynamic_source *dynamic = source->dynamic;
-    source->is_absent = true;
-    udpai_timer_cancel(&source->retry);
-    udpai_timer_cancel(&source->grace);
-    udpai_source_closed(source, error);
-    source->is_decided = true;
-    source->is_reached = false;
-    set_target(source, NULL);
-    source->by = udpa_bytes_unref(source->by);
     dynamic->payload = udpa_bytes_unref(dynamic->payload);
     dynamic->was_taken_back = true;
     udpai_timer_set(all->context->wheel, &dynamic->patience,
@@ -237,40 +180,28 @@ leave(udpai_source *source)
     return true;
 }
 
-/* It counts as a source that comes back does: what stands in for it goes on until it is complete.
- */
 static void
-appear(udpai_source *source)
+appear(udpai_dynamic_source *dynamic, void *target)
 {
-    udpai_dynamic *all = source->dynamic->all;
-    udpai_dynamic_source *dynamic = source->dynamic;
-    source->is_absent = source->is_reached = false;
-    source->n_failures = 0;
-    udpai_faults_done(source);
     udpai_timer_cancel(&dynamic->patience);
-    UDPAI_LIST_FOREACH (at, &source->scopes) /* so that what is in use is noted again */
-        if (source->is_void)
-            (void)udpai_origin_set_eligible(
-                all->context->store, source->origin,
-                udpai_bytes_view(UDPAI_LIST_ENTRY(at, udpai_scope, in_source)->type), false);
-    source->is_void = dynamic->was_taken_back = false;
+    dynamic->was_taken_back = false;
     dynamic->may_have = true;
-    udpai_origin_set_durable(source->origin, all->context->is_durable);
-    udpai_follower_look_again(all->delegations);
+    udpai_source_appear(dynamic->source, target);
+    udpai_follower_look_again(dynamic->all->delegations);
 }
 
 struct version {
-    const udpai_dynamic_source_config *config;
-    udpa_bytes *by, *payload, *address;
+    udpai_source_version source;
+    udpa_bytes *payload;
     void *target;
 };
 
 static void
 version_done(udpai_dynamic *all, struct version *version)
 {
-    udpa_bytes_unref(version->by);
+    udpa_bytes_unref(version->source.by);
+    udpa_bytes_unref(version->source.address);
     udpa_bytes_unref(version->payload);
-    udpa_bytes_unref(version->address);
     if (version->target)
         all->config.release_target(version->target);
 }
@@ -278,18 +209,19 @@ version_done(udpai_dynamic *all, struct version *version)
 static udpa_err
 version_init(udpai_dynamic *all,
              struct version *version,
+             const udpai_dynamic_source_config *config,
              const udpa_resource *resource,
              udpa_error **ret_error)
 {
     const udpai_dynamic_sources_config *how = &all->config;
-    const udpai_dynamic_source_config *config = version->config;
     udpai_str name = udpai_resource_name(resource), payload;
     payload.data = udpa_resource_payload(resource, &payload.len);
-    udpa_err err = udpa_bytes_new(&version->by, name.data, name.len);
+    version->source.kind = config->kind;
+    udpa_err err = udpa_bytes_new(&version->source.by, name.data, name.len);
     if (err == UDPA_OK)
         err = udpa_bytes_new(&version->payload, payload.data, payload.len);
     if (err == UDPA_OK)
-        err = udpa_bytes_new(&version->address, config->address.data, config->address.len);
+        err = udpa_bytes_new(&version->source.address, config->address.data, config->address.len);
     return err == UDPA_OK ? how->make_target(how->userdata, config, &version->target, ret_error)
                           : udpai_fail_code(ret_error, err);
 }
@@ -297,38 +229,29 @@ version_init(udpai_dynamic *all,
 /* One change is no failure; whoever goes on changing it has it dialled no more often than one that
  * fails. */
 static void
-move(udpai_source *source, void *target)
+move(udpai_dynamic_source *dynamic, void *target)
 {
-    udpai_dynamic *all = source->dynamic->all;
-    udpai_dynamic_source *dynamic = source->dynamic;
-    bool is_quick = udpai_context_now(all->context) < dynamic->quiet_until_ms;
-    dynamic->quiet_until_ms = udpai_context_now(all->context) + all->context->timing.backoff_max_ms;
-    udpai_source_set_target(source, target);
-    if (is_quick)
-        source->is_renewed = false;
-    else
-        udpai_source_dial_now(source);
+    const udpai_context *context = dynamic->all->context;
+    bool is_quick = udpai_context_now(context) < dynamic->quiet_until_ms;
+    dynamic->quiet_until_ms = udpai_context_now(context) + context->timing.backoff_max_ms;
+    udpai_source_move(dynamic->source, target, is_quick);
 }
 
 static void
-put_version(udpai_source *source, struct version *version)
+put_version(udpai_source *source,
+            struct version *version,
+            const udpai_dynamic_source_config *config)
 {
-    udpai_dynamic_source *dynamic = source->dynamic;
-    udpa_bytes_unref(source->by);
+    udpai_dynamic_source *dynamic = udpai_source_dynamic(source);
     udpa_bytes_unref(dynamic->payload);
-    udpa_bytes_unref(source->address);
-    source->by = UDPAI_TAKE(version->by);
     dynamic->payload = UDPAI_TAKE(version->payload);
-    source->address = UDPAI_TAKE(version->address);
-    source->kind = version->config->kind;
-    if (source->is_absent) {
-        set_target(source, UDPAI_TAKE(version->target));
-        appear(source);
-    } else {
-        move(source, UDPAI_TAKE(version->target));
-    }
+    udpai_source_set_version(source, &version->source);
+    if (udpai_source_is_absent(source))
+        appear(dynamic, UDPAI_TAKE(version->target));
+    else
+        move(dynamic, UDPAI_TAKE(version->target));
     udpai_log(UDPA_LOG_INFO, "federation", "source %.*s: address %.*s, by resource '%.*s'",
-              UDPAI_SHOWN(version->config->name), UDPAI_SHOWN(version->config->address),
+              UDPAI_SHOWN(config->name), UDPAI_SHOWN(config->address),
               UDPAI_SHOWN(udpai_source_by(source)));
 }
 
@@ -339,7 +262,7 @@ find_by(const udpai_dynamic *all, udpai_str by)
     size_t at = 0;
     udpai_source *source;
     while ((source = udpai_sources_next(all->sources, &at)))
-        if (!source->is_absent && udpai_str_eq(udpai_source_by(source), by))
+        if (!udpai_source_is_absent(source) && udpai_str_eq(udpai_source_by(source), by))
             return source;
     return NULL;
 }
@@ -347,16 +270,16 @@ find_by(const udpai_dynamic *all, udpai_str by)
 static udpa_err
 check_name(const udpai_source *there, udpai_str by, udpa_error **ret_error)
 {
-    if (there && !there->dynamic)
+    if (there && !udpai_source_dynamic(there))
         return udpai_fail(ret_error, UDPA_ERR_INVAL,
                           "this node's configuration has a ConfigSource '%.*s', which no resource "
                           "takes the place of: give it another name",
-                          UDPAI_SHOWN(udpai_bytes_view(there->name)));
-    if (there && !there->is_absent && !udpai_str_eq(udpai_source_by(there), by))
+                          UDPAI_SHOWN(udpai_source_name(there)));
+    if (there && !udpai_source_is_absent(there) && !udpai_str_eq(udpai_source_by(there), by))
         return udpai_fail(ret_error, UDPA_ERR_INVAL,
                           "the ConfigSource '%.*s' comes by the resource '%.*s' already: as long "
                           "as that is there it counts",
-                          UDPAI_SHOWN(udpai_bytes_view(there->name)),
+                          UDPAI_SHOWN(udpai_source_name(there)),
                           UDPAI_SHOWN(udpai_source_by(there)));
     return UDPA_OK;
 }
@@ -365,7 +288,7 @@ check_name(const udpai_source *there, udpai_str by, udpa_error **ret_error)
 static bool
 make_way(udpai_source *former, const udpai_source *source, udpai_source_kind kind)
 {
-    return !former || (former == source && former->kind == kind) || leave(former);
+    return !former || (former == source && udpai_source_kind_of(former) == kind) || leave(former);
 }
 
 static bool
@@ -373,7 +296,7 @@ is_same(const udpai_source *source, const udpa_resource *resource)
 {
     udpai_str payload;
     payload.data = udpa_resource_payload(resource, &payload.len);
-    return udpai_str_eq(udpai_bytes_view(source->dynamic->payload), payload);
+    return udpai_str_eq(udpai_bytes_view(udpai_source_dynamic(source)->payload), payload);
 }
 
 udpa_err
@@ -385,20 +308,20 @@ udpai_dynamic_source_set(udpai_dynamic *all,
     udpai_str by = udpai_resource_name(resource);
     udpai_source *source = udpai_sources_get(all->sources, config->name);
     udpai_source *former = find_by(all, by);
-    struct version version = {.config = config};
+    struct version version = {0};
     udpa_err err = check_name(source, by, ret_error);
     if (err == UDPA_OK && former && former == source && is_same(source, resource))
         return UDPA_OK;
     if (err == UDPA_OK && !former)
         err = check_room(all, false, ret_error);
     if (err == UDPA_OK)
-        err = version_init(all, &version, resource, ret_error);
+        err = version_init(all, &version, config, resource, ret_error);
     if (err == UDPA_OK && !source)
         err = add(all, config->name, &source, ret_error);
     if (err == UDPA_OK && !make_way(former, source, config->kind))
         err = udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     if (err == UDPA_OK)
-        put_version(source, &version);
+        put_version(source, &version, config);
     version_done(all, &version);
     udpai_context_touch(all->context);
     return err;
@@ -412,6 +335,6 @@ udpai_dynamic_source_end(udpai_dynamic *all, udpai_str by)
     if (source && !leave(source))
         return false;
     if (source)
-        how->ended(how->userdata, udpai_bytes_view(source->name));
+        how->ended(how->userdata, udpai_source_name(source));
     return true;
 }

@@ -70,7 +70,8 @@ end_again(void *userdata)
     size_t at = 0;
     const udpai_source *source;
     while ((source = udpai_sources_next(self->sources, &at)))
-        if (source->dynamic && !source->is_absent && !is_told(self, udpai_source_by(source)) &&
+        if (udpai_source_dynamic(source) && !udpai_source_is_absent(source) &&
+            !is_told(self, udpai_source_by(source)) &&
             !udpai_dynamic_source_end(self, udpai_source_by(source)))
             udpai_follower_look_again(self->sources_follower);
 }

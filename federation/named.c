@@ -57,8 +57,9 @@ static bool
 holds(const udpai_named *named, const udpai_descriptor *descriptor)
 {
     udpai_contribution held;
-    return udpai_store_get(named->provider->owner->context->store, descriptor->source->origin,
-                           udpai_named_type(named), udpai_named_name(named), &held);
+    return udpai_store_get(named->provider->owner->context->store,
+                           udpai_source_origin(descriptor->source), udpai_named_type(named),
+                           udpai_named_name(named), &held);
 }
 
 /* Has a source of its own said anything of it? */
@@ -121,10 +122,10 @@ choose(udpai_named *named)
         udpai_alloc_array(provider->descriptors.n + named->leaving.n + 1, sizeof(origins[0]));
     for (size_t i = 0; origins && i < provider->descriptors.n; i++)
         if (provider->descriptors.items[i].is_eligible)
-            origins[n++] = provider->descriptors.items[i].source->origin;
+            origins[n++] = udpai_source_origin(provider->descriptors.items[i].source);
     for (size_t i = 0; origins && i < named->leaving.n; i++)
         if (named->leaving.items[i].is_eligible)
-            origins[n++] = named->leaving.items[i].source->origin;
+            origins[n++] = udpai_source_origin(named->leaving.items[i].source);
     if (!origins || udpai_store_choose(provider->owner->context->store, udpai_named_type(named),
                                        udpai_named_name(named), origins, n) != UDPA_OK)
         udpai_context_touch(
@@ -213,11 +214,9 @@ want_nothing(udpai_providers *providers)
     size_t at = 0;
     udpai_source *source;
     while ((source = udpai_sources_next(providers->sources, &at)))
-        UDPAI_LIST_FOREACH (in_source, &source->scopes) {
-            udpai_scope *scope = UDPAI_LIST_ENTRY(in_source, udpai_scope, in_source);
+        for (udpai_scope *scope = NULL; (scope = udpai_source_next_scope(source, scope));)
             if (scope->is_named)
                 scope->wanted = false;
-        }
 }
 
 void

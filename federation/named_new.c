@@ -13,19 +13,18 @@
 static udpai_scope *
 take_scope(udpai_source *source, udpai_str type_url)
 {
-    UDPAI_LIST_FOREACH (at, &source->scopes) {
-        udpai_scope *scope = UDPAI_LIST_ENTRY(at, udpai_scope, in_source);
+    udpai_scope *scope = NULL;
+    while ((scope = udpai_source_next_scope(source, scope)))
         if (scope->is_named && udpai_str_eq(udpai_bytes_view(scope->type), type_url)) {
             scope->n_users++;
             return scope;
         }
-    }
-    udpai_scope *scope = udpai_scope_new(source, type_url, (udpai_str){"", 0}, true);
+    scope = udpai_scope_new(source, type_url, (udpai_str){"", 0}, true);
     if (!scope)
         return NULL;
     scope->is_named = true;
     scope->n_users = 1;
-    scope->is_known = source->kind == UDPAI_SOURCE_PATH && udpai_source_is_active(source);
+    scope->is_known = udpai_source_has_been_read(source);
     return scope;
 }
 
@@ -65,7 +64,7 @@ check_descriptor(udpai_providers *providers,
                           "the provider of '%.*s' names the ConfigSource '%.*s', which this node "
                           "does not have",
                           UDPAI_SHOWN(config->name), UDPAI_SHOWN(self->source));
-    if (source->target_for)
+    if (udpai_source_is_template(source))
         return udpai_fail(
             ret_error, UDPA_ERR_INVAL,
             "the provider of '%.*s' names the ConfigSource '%.*s', which is asked for "
@@ -105,8 +104,7 @@ check(udpai_providers *providers, const udpai_named_config *config, udpa_error *
 static udpa_err
 add_descriptor(udpai_provider *provider, const udpai_descriptor_config *config)
 {
-    udpai_providers *providers = provider->owner;
-    udpai_source *source = udpai_sources_get(providers->sources, config->source);
+    udpai_source *source = udpai_sources_get(provider->owner->sources, config->source);
     const udpai_descriptor descriptor = {
         .source = source,
         .continuation = config->continuation,
@@ -121,10 +119,7 @@ add_descriptor(udpai_provider *provider, const udpai_descriptor_config *config)
         leave_scope(descriptor.scope);
         return err;
     }
-    if (udpai_origin_rank(source->origin) == UDPAI_ORIGIN_SOURCE && source->order == 0)
-        source->order = descriptor.position + 1;
-    udpai_origin_set_rank(providers->context->store, source->origin, UDPAI_ORIGIN_SOURCE,
-                          source->order);
+    udpai_source_take_order(source, descriptor.position);
     return UDPA_OK;
 }
 

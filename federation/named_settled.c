@@ -30,17 +30,17 @@ static void
 add_missing(struct facts *facts, const udpai_named *named, const udpai_descriptor *descriptor)
 {
     const udpai_source *source = descriptor->source;
-    const udpai_peer *peer = udpai_peers_find(source->owner->peers, source->session);
+    const udpai_peer *peer = udpai_source_peer(source);
     udpai_settled_name fact = {
         .type_url = udpai_named_type(named),
         .name = udpai_named_name(named),
         .is_missing = true,
-        .source = udpai_bytes_view(source->name),
-        .may_wait_for_us = udpai_source_is_active(source) && peer && peer->is_extended,
+        .source = udpai_source_name(source),
+        .may_wait_for_us = udpai_source_may_wait_for_us(source),
         .waits = waits_of(descriptor->scope, udpai_named_name(named)),
     };
     if (fact.may_wait_for_us)
-        fact.since_ms = source->active_since_ms;
+        fact.since_ms = udpai_source_active_since_ms(source);
     if (peer && peer->info)
         fact.peer_node = udpai_node_info_instance(peer->info);
     add_fact(facts, &fact);

@@ -106,22 +106,11 @@ compare(void *userdata, const udpai_contribution *contribution)
     return !is_it;
 }
 
-static const udpai_source *
-source_of(const udpai_receiver *receiver, const udpai_origin *origin)
-{
-    size_t at = 0;
-    const udpai_source *source;
-    while ((source = udpai_sources_next(receiver->sources, &at)))
-        if (udpai_source_origin(source) == origin)
-            return source;
-    return NULL;
-}
-
 /* Has it been read in this life? What was kept may have gone meanwhile. */
 static bool
 is_read_again(const udpai_receiver *receiver, const udpai_contribution *held)
 {
-    const udpai_source *source = source_of(receiver, held->origin);
+    const udpai_source *source = udpai_sources_of_origin(receiver->sources, held->origin);
     if (held->absence != UDPAI_ABSENCE_NONE)
         return false;
     size_t at = 0;

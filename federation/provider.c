@@ -21,7 +21,7 @@ udpai_descriptor_is_complete(const udpai_descriptor *descriptor)
     const udpai_scope *scope = descriptor->scope;
     if (udpai_scope_is_held(scope))
         return false;
-    if (descriptor->source->kind == UDPAI_SOURCE_PATH)
+    if (udpai_source_is_path(descriptor->source))
         return scope->is_known;
     if (scope->is_named) {
         const udpai_source_request *request =
@@ -48,13 +48,6 @@ is_returning(const udpai_provider *provider, size_t index)
     return false;
 }
 
-static bool
-is_steady(const udpai_source *source)
-{
-    return udpai_context_now(source->owner->context) >=
-           source->active_since_ms + source->owner->context->timing.fail_back_delay_ms;
-}
-
 bool
 udpai_descriptor_counts(const udpai_provider *provider, size_t index)
 {
@@ -63,13 +56,13 @@ udpai_descriptor_counts(const udpai_provider *provider, size_t index)
     if (!udpai_source_is_active(source) || descriptor->scope->is_hung)
         return false;
     return !is_returning(provider, index) ||
-           (udpai_descriptor_is_complete(descriptor) && is_steady(source));
+           (udpai_descriptor_is_complete(descriptor) && udpai_source_is_steady(source));
 }
 
 static bool
 is_undecided(const udpai_source *source)
 {
-    return !source->is_decided && !udpai_source_is_active(source);
+    return !udpai_source_is_decided(source) && !udpai_source_is_active(source);
 }
 
 /* ---- who is asked ---- */
@@ -103,9 +96,9 @@ holds(const udpai_provider *provider, const udpai_source *source)
     udpai_contribution held;
     udpai_str type_url = udpai_bytes_view(provider->type);
     const udpai_store *store = provider->owner->context->store;
-    return provider->name ? udpai_store_get(store, source->origin, type_url,
+    return provider->name ? udpai_store_get(store, udpai_source_origin(source), type_url,
                                             udpai_bytes_view(provider->name), &held)
-                          : udpai_origin_has(store, source->origin, type_url);
+                          : udpai_origin_has(store, udpai_source_origin(source), type_url);
 }
 
 /* Something else is in use in its place: it counts only once it is whole. */
@@ -150,7 +143,7 @@ may_count(const udpai_provider *provider, size_t index)
     if (!must_be_complete(provider, index))
         return true;
     return udpai_descriptor_is_complete(self) &&
-           (!is_returning(provider, index) || is_steady(self->source));
+           (!is_returning(provider, index) || udpai_source_is_steady(self->source));
 }
 
 static void
@@ -192,7 +185,7 @@ tell_store(udpai_providers *providers, const udpai_provider *provider)
         for (size_t k = 0; k < provider->descriptors.n; k++)
             eligible |= provider->descriptors.items[k].source == descriptor->source &&
                         provider->descriptors.items[k].is_eligible;
-        udpai_provider_set_in_use(providers->context, descriptor->source->origin,
+        udpai_provider_set_in_use(providers->context, udpai_source_origin(descriptor->source),
                                   udpai_bytes_view(provider->type), eligible);
     }
 }

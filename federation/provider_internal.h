@@ -4,8 +4,13 @@
 #ifndef UDPAI_PROVIDER_INTERNAL_H
 #define UDPAI_PROVIDER_INTERNAL_H
 
+#include "base/log.h"
+#include "base/map.h"
+#include "base/vector.h"
+#include "federation/directories.h"
 #include "federation/provider.h"
-#include "federation/source_internal.h"
+#include "federation/scope.h"
+#include "federation/sync.h"
 
 typedef struct udpai_descriptor {
     udpai_source *source;
@@ -37,7 +42,6 @@ typedef struct udpai_provider {
 
 struct udpai_providers {
     udpai_context *context;
-    udpai_peers *peers;
     udpai_demand *demand;
     udpai_sync *sync;
     udpai_sources *sources;

@@ -4,7 +4,6 @@
 #include "federation/named.h"
 
 #include "base/alloc.h"
-#include "federation/recovery.h"
 #include "federation/sources.h"
 #include "model/client_type.h"
 
@@ -43,7 +42,7 @@ holds_anything(const udpai_provider *provider)
 {
     for (size_t i = 0; i < provider->descriptors.n; i++)
         if (udpai_origin_has(provider->owner->context->store,
-                             provider->descriptors.items[i].source->origin,
+                             udpai_source_origin(provider->descriptors.items[i].source),
                              udpai_bytes_view(provider->type)))
             return true;
     return false;
@@ -56,7 +55,8 @@ give_up(udpai_provider *provider)
     udpai_str type_url = udpai_bytes_view(provider->type);
     for (size_t i = 0; i < provider->descriptors.n; i++) {
         udpai_descriptor *descriptor = &provider->descriptors.items[i];
-        udpai_provider_set_in_use(providers->context, descriptor->source->origin, type_url, false);
+        udpai_provider_set_in_use(providers->context, udpai_source_origin(descriptor->source),
+                                  type_url, false);
         udpai_scope_give_up(descriptor->scope);
     }
     udpai_map_remove(&providers->by_type, type_url);
@@ -104,7 +104,7 @@ udpai_provider_add(udpai_provider *provider, const udpai_descriptor *descriptor,
     udpa_err err = udpa_bytes_new(&fresh.prefix, prefix.data, prefix.len);
     if (err != UDPA_OK)
         return err;
-    bool added = fresh.source->target_for && !fresh.source->clients
+    bool added = udpai_source_is_template(fresh.source)
                      ? udpai_vector_push(&provider->per_clients, fresh)
                      : udpai_vector_push(&provider->descriptors, fresh);
     if (!added)
@@ -131,15 +131,16 @@ add_descriptor(udpai_providers *providers,
                           (int)udpa_bytes_size(provider->type),
                           (const char *)udpa_bytes_data(provider->type), (int)config->source.len,
                           config->source.data);
-    if (source->target_for && udpa_bytes_size(provider->type) == 0)
+    bool is_template = udpai_source_is_template(source);
+    if (is_template && udpa_bytes_size(provider->type) == 0)
         return udpai_fail(ret_error, UDPA_ERR_INVAL,
                           "the ConfigSource '%.*s' is asked for each group of clients by itself: "
                           "the provider must say of which types",
                           UDPAI_SHOWN(config->source));
-    if (source->target_for)
+    if (is_template)
         udpai_demand_count_places(providers->demand);
     const udpai_descriptor descriptor = {
-        .of_groups = source->target_for ? ++providers->last_of_groups : 0,
+        .of_groups = is_template ? ++providers->last_of_groups : 0,
         .source = source,
         .continuation = config->continuation,
         .on_demand = config->on_demand,
@@ -180,13 +181,6 @@ new_provider(udpai_providers *providers,
     return err;
 }
 
-/* A directory has all its types in one reading, whoever asks for them when. */
-static bool
-was_read(const udpai_source *source)
-{
-    return source->kind == UDPAI_SOURCE_PATH && udpai_source_is_active(source);
-}
-
 udpa_err
 udpai_provider_activate(udpai_map *by_type, udpai_provider *provider)
 {
@@ -199,11 +193,8 @@ udpai_provider_activate(udpai_map *by_type, udpai_provider *provider)
                             udpai_bytes_view(descriptor->prefix), descriptor->on_demand);
         if (!descriptor->scope)
             return UDPA_ERR_NOMEM;
-        descriptor->scope->is_known = was_read(source);
-        if (udpai_origin_rank(source->origin) == UDPAI_ORIGIN_SOURCE && source->order == 0)
-            source->order = descriptor->position + 1;
-        udpai_origin_set_rank(providers->context->store, source->origin, UDPAI_ORIGIN_SOURCE,
-                              source->order);
+        descriptor->scope->is_known = udpai_source_has_been_read(source);
+        udpai_source_take_order(source, descriptor->position);
     }
     if (!udpai_map_add(by_type, provider))
         return UDPA_ERR_NOMEM;
@@ -262,7 +253,7 @@ add_type_of_any(udpai_providers *providers, udpai_str type_url)
     for (size_t i = 0; i < template->descriptors.n; i++) {
         const udpai_descriptor *from = &template->descriptors.items[i];
         descriptors.items[descriptors.n++] = (udpai_descriptor_config){
-            udpai_bytes_view(from->source->name),
+            udpai_source_name(from->source),
             udpai_bytes_view(from->prefix),
             from->continuation,
             from->on_demand,
@@ -341,7 +332,8 @@ udpai_provider_restore_use(udpai_provider *provider, const udpai_source *source)
         if (descriptor->source != source)
             continue;
         descriptor->is_eligible = true;
-        (void)udpai_origin_set_eligible(provider->owner->context->store, source->origin,
+        (void)udpai_origin_set_eligible(provider->owner->context->store,
+                                        udpai_source_origin(source),
                                         udpai_bytes_view(provider->type), true);
     }
 }

@@ -2,7 +2,6 @@
 /* All ConfigProviders of a node: made, configured, and after every change what they have the node
  * ask of its sources. */
 #include "federation/named.h"
-#include "federation/recovery.h"
 
 #include "base/alloc.h"
 #include "model/client_type.h"
@@ -14,7 +13,6 @@ udpai_providers_new(udpai_providers **ret_providers, const udpai_parts *parts)
     if (!providers)
         return UDPA_ERR_NOMEM;
     providers->context = parts->context;
-    providers->peers = parts->peers;
     providers->demand = parts->demand;
     providers->sync = parts->sync;
     providers->sources = parts->sources;
@@ -54,15 +52,17 @@ asks(const udpai_provider *provider, const udpai_source *source)
 static udpa_err
 check_source(const udpai_providers *providers, const udpai_source *source, udpa_error **ret_error)
 {
-    for (size_t i = 0; i < source->recovery->scopes.n; i++) {
-        udpai_str type = udpai_bytes_view(source->recovery->scopes.items[i]->type);
+    size_t at = 0;
+    const udpai_scope *scope;
+    while ((scope = udpai_source_next_recovered(source, &at))) {
+        udpai_str type = udpai_bytes_view(scope->type);
         const udpai_provider *provider = udpai_map_get(&providers->by_type, type);
         if (asks(provider ? provider : providers->any_type, source))
             return udpai_fail(ret_error, UDPA_ERR_INVAL,
                               "the ConfigSource '%.*s' stands in a provider of type '%.*s', and so "
                               "its word counts anyway: take the type out of its recover, or the "
                               "source out of the provider",
-                              UDPAI_SHOWN(udpai_bytes_view(source->name)), UDPAI_SHOWN(type));
+                              UDPAI_SHOWN(udpai_source_name(source)), UDPAI_SHOWN(type));
     }
     return UDPA_OK;
 }
@@ -73,7 +73,7 @@ check_recovery(const udpai_providers *providers, udpa_error **ret_error)
     udpa_err err = UDPA_OK;
     const udpai_source *source = NULL;
     while ((source = udpai_sources_next_own(providers->sources, source))) {
-        if (source->recovery && err == UDPA_OK)
+        if (err == UDPA_OK)
             err = check_source(providers, source, ret_error);
     }
     return err;

@@ -111,10 +111,17 @@ udpai_recovery_hurry(udpai_sources *sources)
     }
 }
 
-bool
-udpai_recovery_awaits(const udpai_recovery *recovery, const udpai_scope *scope)
+const udpai_scope *
+udpai_source_next_recovered(const udpai_source *source, size_t *at)
 {
-    return recovery->is_waiting && !scope->is_complete;
+    const udpai_recovery *recovery = source->recovery;
+    return recovery && *at < recovery->scopes.n ? recovery->scopes.items[(*at)++] : NULL;
+}
+
+bool
+udpai_scope_is_awaited(const udpai_scope *scope)
+{
+    return scope->source->recovery->is_waiting && !scope->is_complete;
 }
 
 /* ---- making one ---- */

@@ -28,9 +28,4 @@ udpai_recovery *udpai_recovery_free(udpai_recovery *recovery);
 void udpai_recovery_opened(udpai_source *source);
 void udpai_recovery_closed(udpai_source *source);
 
-/* ---- looking ---- */
-
-/* Must it be heard before anything negative is said of what it covers? */
-bool udpai_recovery_awaits(const udpai_recovery *recovery, const udpai_scope *scope);
-
 #endif

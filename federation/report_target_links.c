@@ -19,17 +19,6 @@ add(udpai_link_vector *links, const udpai_source *source)
 
 /* ---- who has delivered it ---- */
 
-static udpai_source *
-source_of(const udpai_egress *egress, const udpai_origin *origin)
-{
-    udpai_str prefix = UDPAI_STR("source:"), key = udpai_origin_key(origin);
-    if (!udpai_str_starts(key, prefix))
-        return NULL;
-    const udpai_str name = {key.data + prefix.len, key.len - prefix.len};
-    udpai_source *source = udpai_sources_get(egress->sources, name);
-    return source && udpai_source_origin(source) == origin ? source : NULL;
-}
-
 struct search {
     const udpai_origin *effective, *counts;
 };
@@ -63,7 +52,7 @@ add_deliverers(const udpai_egress *egress, const udpai_subject *subject, udpai_l
     for (size_t i = 0; i < subject->n_types && err == UDPA_OK; i++) {
         const udpai_origin *origin = deliverer(egress, subject->types[i], subject->name);
         if (origin)
-            err = add(links, source_of(egress, origin));
+            err = add(links, udpai_sources_of_origin(egress->sources, origin));
     }
     return err;
 }

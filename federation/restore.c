@@ -15,11 +15,10 @@
 static udpa_err
 source_of_origin(udpai_node *node, udpai_str key, udpai_source **ret_source)
 {
-    udpai_str head = UDPAI_STR("source:");
+    udpai_str name;
     *ret_source = NULL;
-    if (!udpai_str_starts(key, head))
+    if (!udpai_source_name_of_key(key, &name))
         return UDPA_OK;
-    const udpai_str name = {key.data + head.len, key.len - head.len};
     *ret_source = udpai_sources_get(node->parts.sources, name);
     if (*ret_source)
         return UDPA_OK;
@@ -154,7 +153,8 @@ restore_contribution(udpai_node *node, const udpai_durable_op *op)
     if (udpai_store_is_seen_key(key))
         return udpai_store_recall(node->context.store, op->resource);
     const udpai_expected *expected = expected_of_origin(node, key);
-    bool of_source = udpai_str_starts(key, UDPAI_STR("source:"));
+    udpai_str name;
+    bool of_source = udpai_source_name_of_key(key, &name);
     bool of_files = udpai_str_starts(key, UDPAI_STR("path:"));
     udpai_source *source;
     udpa_err err = source_of_origin(node, key, &source);

@@ -73,6 +73,13 @@ udpai_scope_sync(udpai_scope *scope)
 /* ---- answers ---- */
 
 udpai_scope *
+udpai_source_next_scope(const udpai_source *source, const udpai_scope *before)
+{
+    const udpai_list *next = before ? before->in_source.next : source->scopes.next;
+    return next == &source->scopes ? NULL : UDPAI_LIST_ENTRY(next, udpai_scope, in_source);
+}
+
+udpai_scope *
 udpai_source_scope(const udpai_source *source, udpai_str type_url, udpai_str name)
 {
     UDPAI_LIST_FOREACH (node, &source->scopes) {

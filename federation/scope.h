@@ -89,6 +89,20 @@ struct udpai_scope {
     udpai_timer silence, silence_max; /* of a peer without our extensions */
 };
 
+/* Is something of the type held that the source does not name any more? */
+static inline bool
+udpai_source_is_held(const udpai_source *source, udpai_str type_url)
+{
+    const udpai_origin *origin = udpai_source_origin(source);
+    return origin && udpai_origin_n_absent(origin, type_url, UDPAI_ABSENCE_HELD) > 0;
+}
+
+static inline bool
+udpai_scope_is_held(const udpai_scope *scope)
+{
+    return udpai_source_is_held(scope->source, udpai_bytes_view(scope->type));
+}
+
 /* ---- scope.c ---- */
 
 udpai_scope *
@@ -107,6 +121,8 @@ void udpai_source_completed(udpai_source *source, udpai_str type_url, udpai_str 
 /* The peer has published something of this type. */
 void udpai_source_spoke(udpai_source *source, udpai_str type_url);
 
+/* Each of a source; `before` NULL: the first. NULL behind the last. */
+udpai_scope *udpai_source_next_scope(const udpai_source *source, const udpai_scope *before);
 /* The scope of this type that covers a name or prefix; NULL: none. */
 udpai_scope *udpai_source_scope(const udpai_source *source, udpai_str type_url, udpai_str name);
 

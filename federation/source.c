@@ -322,7 +322,7 @@ make_origin(udpai_source *source)
 {
     char key[UDPAI_AUTHORITY_MAX + UDPAI_NAME_MAX + 8];
     udpai_str name = udpai_bytes_view(source->name);
-    int len = snprintf(key, sizeof(key), "source:%.*s", (int)name.len, name.data);
+    int len = snprintf(key, sizeof(key), UDPAI_SOURCE_KEY "%.*s", (int)name.len, name.data);
     if (len < 0 || (size_t)len >= sizeof(key))
         return UDPA_ERR_LIMIT;
     udpai_store *store = source->owner->context->store;
@@ -371,6 +371,58 @@ udpai_source_new(udpai_sources *sources,
     return UDPA_OK;
 }
 
+/* "istiod/com.acme/clients/a" */
+static udpa_err
+make_clients_name(udpai_strbuf *out, const udpai_source *template, udpai_str name_space)
+{
+    udpai_strbuf_str(out, udpai_bytes_view(template->name));
+    udpai_strbuf_puts(out, "/");
+    udpai_strbuf_str(out, name_space);
+    return udpai_strbuf_failed(out) ? UDPA_ERR_NOMEM : UDPA_OK;
+}
+
+udpa_err
+udpai_source_new_of_clients(const udpai_source *template,
+                            udpai_str name_space,
+                            udpai_mark *clients,
+                            udpai_source **ret_source)
+{
+    udpai_strbuf name = {0};
+    udpai_source *source = NULL;
+    udpa_err err = make_clients_name(&name, template, name_space);
+    const udpai_source_config config = {
+        .name = udpai_strbuf_view(&name),
+        .kind = template->kind,
+        .address = udpai_bytes_view(template->address),
+        .ref_target = template->ref_target,
+        .release_target = template->release_target,
+        .max_withdrawal = template->max_withdrawal,
+    };
+    if (err == UDPA_OK)
+        err = udpai_source_new(template->owner, &config, true, &source, NULL);
+    udpai_strbuf_done(&name);
+    if (err != UDPA_OK)
+        return err;
+    source->clients = clients;
+    source->template = template;
+    if (!udpai_sources_put(template->owner, source, false)) {
+        udpai_source_free(source);
+        return UDPA_ERR_NOMEM;
+    }
+    *ret_source = source;
+    return UDPA_OK;
+}
+
+bool
+udpai_source_set_client(udpai_source *source, udpai_str name_space, const udpai_node_info *client)
+{
+    const udpai_source *template = source->template;
+    void *target = template->target_for(template->target, name_space, client);
+    if (target)
+        udpai_source_set_target(source, target);
+    return target != NULL;
+}
+
 void
 udpai_source_free(udpai_source *source)
 {
@@ -396,6 +448,18 @@ udpai_source_free(udpai_source *source)
     udpai_vector_done(&source->standby);
     udpai_faults_done(source);
     udpai_free(source);
+}
+
+void
+udpai_source_end(udpai_source *source)
+{
+    udpai_store *store = source->owner->context->store;
+    udpai_origin *origin = source->origin;
+    udpai_source_disown_stream(source);
+    udpai_sources_remove(source->owner, source);
+    udpai_source_free(source);
+    udpai_store_withdraw_all(store, origin, (udpai_str){0}, (udpai_str){0}, NULL, NULL);
+    udpai_origin_set_rank(store, origin, UDPAI_ORIGIN_PUBLISHER, 0); /* it may go */
 }
 
 /* ---- what it sends ---- */

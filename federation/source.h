@@ -28,6 +28,28 @@ bool udpai_source_is_active(const udpai_source *source);
 bool udpai_source_is_decided(const udpai_source *source);
 /* Is it asked for groups of clients, one by one? Else for all. */
 bool udpai_source_is_of_clients(const udpai_source *source);
+/* The mark of that group; NULL: it is of none. */
+struct udpai_mark *udpai_source_clients(const udpai_source *source);
+/* That it was made after; NULL: it is configured itself. */
+const udpai_source *udpai_source_template(const udpai_source *source);
+/* Is it asked for nothing itself, because each group of clients has one that is made after it? */
+bool udpai_source_is_template(const udpai_source *source);
+/* Did what came by it end, with the resource that it came by? Then nothing is waited for. */
+bool udpai_source_is_void(const udpai_source *source);
+/* Is it a directory that was read without an error? Then it has sent all of every type. */
+bool udpai_source_has_been_read(const udpai_source *source);
+/* A file of it that could not be read; else its name. */
+udpai_str udpai_source_unread(const udpai_source *source);
+/* By the wheel. */
+uint64_t udpai_source_active_since_ms(const udpai_source *source);
+/* Has it been active for fail_back_delay? */
+bool udpai_source_is_steady(const udpai_source *source);
+/* On its stream; NULL: there is none. */
+const udpai_peer *udpai_source_peer(const udpai_source *source);
+/* May it wait for what this node is about to publish, before it answers? */
+bool udpai_source_may_wait_for_us(const udpai_source *source);
+/* The name in the key of a source's origin; false: it is the key of another one. */
+bool udpai_source_name_of_key(udpai_str origin_key, udpai_str *ret_name);
 /* Does it wait for a peer of this name to dial us; *ret_name is that. */
 bool udpai_source_listens_for(const udpai_source *source, udpai_str *ret_name);
 /* Can something be published on its stream? */
@@ -41,6 +63,9 @@ unsigned udpai_source_max_withdrawal(const udpai_source *source);
 /* Whether it holds or not; NULL: there was none. */
 const udpa_error *udpai_source_last_error(const udpai_source *source);
 
+/* A provider names it at this position, from 0: the first to do so decides its order among the
+ * sources. */
+void udpai_source_take_order(udpai_source *source, unsigned position);
 /* Providers must be computed again, for what follows from its state. */
 void udpai_source_touch(udpai_source *source);
 /* Something that it sent was rejected, which other keys or rules might let in. */
@@ -50,6 +75,21 @@ udpai_source *udpai_peer_source(const udpai_peer *peer);
 
 /* ---- source.c ---- */
 
+/* Makes the one that a group of clients has after this template; the mark is set when providers of
+ * the group must be computed again. */
+udpa_err udpai_source_new_of_clients(const udpai_source *template,
+                                     udpai_str name_space,
+                                     struct udpai_mark *clients,
+                                     udpai_source **ret_source);
+/* This client stands for its group (NULL: it is not known), and it is asked anew as that. False:
+ * without memory. */
+bool
+udpai_source_set_client(udpai_source *source, udpai_str name_space, const udpai_node_info *client);
+
+/* After each evaluation of providers: it is reached, and asked for what is wanted. */
+void udpai_source_evaluate(udpai_source *source, bool may_be_asked);
+/* What came by it is withdrawn, and what its stream still sends is ignored. */
+void udpai_source_end(udpai_source *source);
 void udpai_source_opened(udpai_source *source, udpai_peer *peer);
 void udpai_source_introduced(udpai_source *source, udpai_peer *peer);
 /* It has sent something. */
@@ -70,6 +110,8 @@ void udpai_source_received(udpai_source *source, udpai_publication *publication)
 
 /* Ends its stream, or gives up dialling; udpai_source_closed() follows. False: without memory. */
 bool udpai_source_hang_up(udpai_source *source);
+/* The same, if there is anything to be ended. */
+bool udpai_source_disconnect(udpai_source *source);
 /* Without memory something that it sent was lost. What it answers does not count any more: only
  * another stream, in which it is sent what is held, brings it again. */
 void udpai_source_lost_update(udpai_source *source);
@@ -122,6 +164,10 @@ bool udpai_source_recovers(const udpai_source *source, udpai_str type_url, udpai
 bool udpai_source_is_stood_in_for(const udpai_source *source, udpai_str type_url);
 /* Does one of both? */
 bool udpai_source_has_recovery(const udpai_source *source);
+/* Each scope of what it may have learned in our stead, from *at = 0 on; NULL behind the last. */
+const struct udpai_scope *udpai_source_next_recovered(const udpai_source *source, size_t *at);
+/* Must it be received before anything negative is sent of what it covers? */
+bool udpai_scope_is_awaited(const struct udpai_scope *scope);
 /* Something of it has become this node's own. */
 void udpai_source_note_adopted(udpai_source *source, const udpa_resource *resource);
 void udpai_recovery_start(udpai_sources *sources);

@@ -84,6 +84,79 @@ udpai_source_may_want_reports(const udpai_source *source)
            (source->kind == UDPAI_SOURCE_UDPA || source->kind == UDPAI_SOURCE_UDPA_LISTEN);
 }
 
+udpai_mark *
+udpai_source_clients(const udpai_source *source)
+{
+    return source->clients;
+}
+
+const udpai_source *
+udpai_source_template(const udpai_source *source)
+{
+    return source->template;
+}
+
+bool
+udpai_source_is_template(const udpai_source *source)
+{
+    return source->target_for != NULL;
+}
+
+bool
+udpai_source_is_void(const udpai_source *source)
+{
+    return source->is_void;
+}
+
+bool
+udpai_source_has_been_read(const udpai_source *source)
+{
+    return udpai_source_is_path(source) && udpai_source_is_active(source);
+}
+
+udpai_str
+udpai_source_unread(const udpai_source *source)
+{
+    return udpai_bytes_view(source->unread ? source->unread : source->name);
+}
+
+uint64_t
+udpai_source_active_since_ms(const udpai_source *source)
+{
+    return source->active_since_ms;
+}
+
+bool
+udpai_source_is_steady(const udpai_source *source)
+{
+    const udpai_context *context = source->owner->context;
+    return udpai_context_now(context) >=
+           source->active_since_ms + context->timing.fail_back_delay_ms;
+}
+
+const udpai_peer *
+udpai_source_peer(const udpai_source *source)
+{
+    return udpai_peers_find(source->owner->peers, source->session);
+}
+
+bool
+udpai_source_may_wait_for_us(const udpai_source *source)
+{
+    const udpai_peer *peer = udpai_source_peer(source);
+    return udpai_source_is_active(source) && peer && peer->is_extended;
+}
+
+bool
+udpai_source_name_of_key(udpai_str origin_key, udpai_str *ret_name)
+{
+    static const size_t len = sizeof(UDPAI_SOURCE_KEY) - 1;
+    if (!udpai_str_starts(origin_key, UDPAI_STR(UDPAI_SOURCE_KEY)))
+        return false;
+    *ret_name = (udpai_str){origin_key.data + len, origin_key.len - len};
+    return true;
+}
+
 static bool
 lists_standby(const udpai_source *source, udpai_str type_url)
 {
@@ -120,6 +193,15 @@ udpai_source *
 udpai_peer_source(const udpai_peer *peer)
 {
     return peer->source && peer->source->serves_us ? peer->source : NULL;
+}
+
+void
+udpai_source_take_order(udpai_source *source, unsigned position)
+{
+    if (udpai_origin_rank(source->origin) == UDPAI_ORIGIN_SOURCE && source->order == 0)
+        source->order = position + 1;
+    udpai_origin_set_rank(source->owner->context->store, source->origin, UDPAI_ORIGIN_SOURCE,
+                          source->order);
 }
 
 void

@@ -14,10 +14,12 @@
 #include "federation/named_table.h"
 #include "federation/peers.h"
 #include "federation/scope.h"
-#include "federation/source.h"
+#include "federation/source_dynamic.h"
 #include "federation/sync.h"
 
-typedef struct udpai_dynamic_source udpai_dynamic_source;
+/* What the keys of their origins begin with, before the name. */
+#define UDPAI_SOURCE_KEY "source:"
+
 typedef struct udpai_recovery udpai_recovery;
 
 struct udpai_sources {
@@ -29,6 +31,7 @@ struct udpai_sources {
     udpai_named_table *named_table;
     udpai_map by_name;        /* without those of client groups */
     udpai_map by_link;        /* all */
+    udpai_map by_origin;      /* those that serve us */
     udpai_list own;           /* those that are of no client group */
     udpai_source_finder find; /* NULL: there are those in the tables alone */
     void *find_userdata;
@@ -102,13 +105,6 @@ struct udpai_source {
     UDPAI_VECTOR(udpa_bytes *) standby; /* type URLs */
 };
 
-/* The name of the resource that it comes by; empty: none. */
-static inline udpai_str
-udpai_source_by(const udpai_source *source)
-{
-    return source->by ? udpai_bytes_view(source->by) : (udpai_str){0};
-}
-
 /* Do we dial it? */
 static inline bool
 udpai_source_is_dialled(const udpai_source *source)
@@ -116,19 +112,22 @@ udpai_source_is_dialled(const udpai_source *source)
     return !source->is_absent && (source->kind == UDPAI_SOURCE_UDPA || udpai_source_is_xds(source));
 }
 
-/* Is something of the type held that the source does not name any more? */
+/* Is a stream there, or an attempt at one? */
 static inline bool
-udpai_source_is_held(const udpai_source *source, udpai_str type_url)
+udpai_source_has_connection(const udpai_source *source)
 {
-    return source->origin &&
-           udpai_origin_n_absent(source->origin, type_url, UDPAI_ABSENCE_HELD) > 0;
+    return source->state != UDPAI_SOURCE_IDLE && source->state != UDPAI_SOURCE_WAITING;
 }
 
-static inline bool
-udpai_scope_is_held(const udpai_scope *scope)
-{
-    return udpai_source_is_held(scope->source, udpai_bytes_view(scope->type));
-}
+/* ---- source_table.c ---- */
+
+void udpai_sources_init_table(udpai_sources *sources);
+/* Puts it into the table of all, and with `by_name` of those that are configured or come by a
+ * resource. False: without memory. */
+bool udpai_sources_put(udpai_sources *sources, udpai_source *source, bool by_name);
+void udpai_sources_remove(udpai_sources *sources, udpai_source *source);
+/* Gives it another link, so that what is still reported of the former one is nobody's. */
+void udpai_sources_relink(udpai_sources *sources, udpai_source *source);
 
 /* ---- source.c ---- */
 
@@ -139,7 +138,5 @@ udpa_err udpai_source_new(udpai_sources *sources,
                           udpa_error **ret_error);
 void udpai_source_free(udpai_source *source);
 void udpai_source_reach(udpai_source *source, bool asked);
-/* After each evaluation of providers: it is reached, and asked for what is wanted. */
-void udpai_source_evaluate(udpai_source *source, bool may_be_asked);
 
 #endif

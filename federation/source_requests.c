@@ -522,7 +522,7 @@ forget_wildcards(const udpai_scope *ended)
 void
 udpai_ask_wildcard_no_more(udpai_scope *scope, udpai_str prefix)
 {
-    const udpai_peer *peer = udpai_peers_find(scope->source->owner->peers, scope->source->session);
+    const udpai_peer *peer = udpai_source_peer(scope->source);
     const udpai_str wildcard = {"", 0};
     udpai_ask_no_more(scope, prefix, &wildcard, 1);
     bool knows_prefixes = (peer && peer->is_extended) || udpai_source_is_xds(scope->source);

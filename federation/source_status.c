@@ -94,7 +94,7 @@ put_recovery(udpai_proto_writer *writer, const udpai_recovery *recovery)
 {
     bool is_awaited = false;
     for (size_t i = 0; recovery && i < recovery->scopes.n; i++)
-        is_awaited |= udpai_recovery_awaits(recovery, recovery->scopes.items[i]);
+        is_awaited |= udpai_scope_is_awaited(recovery->scopes.items[i]);
     udpai_proto_put_varint_opt(writer, 15, is_awaited);
     udpai_proto_put_varint_opt(writer, 16, recovery ? recovery->n_adopted : 0);
 }
@@ -113,7 +113,7 @@ static void
 put_source(udpai_proto_writer *writer, const void *what)
 {
     const udpai_source *source = what;
-    const udpai_peer *peer = udpai_peers_find(source->owner->peers, source->session);
+    const udpai_peer *peer = udpai_source_peer(source);
     const udpa_error *fault = udpai_fault_present(source);
     udpai_proto_put_bytes_opt(writer, 1, udpai_bytes_view(source->name));
     udpai_proto_put_bytes_opt(writer, 2, udpai_bytes_view(source->address));

@@ -3,19 +3,6 @@
 
 #include "base/alloc.h"
 
-static udpai_str
-source_key(const void *item)
-{
-    return udpai_bytes_view(((const udpai_source *)item)->name);
-}
-
-static udpai_str
-link_key(const void *item)
-{
-    const udpai_source *source = item;
-    return (udpai_str){(const char *)&source->link, sizeof(source->link)};
-}
-
 udpa_err
 udpai_sources_new(udpai_sources **ret_sources, const udpai_parts *parts)
 {
@@ -27,9 +14,7 @@ udpai_sources_new(udpai_sources **ret_sources, const udpai_parts *parts)
     sources->demand = parts->demand;
     sources->sync = parts->sync;
     sources->lost_ms = UINT64_MAX;
-    udpai_map_init(&sources->by_name, source_key);
-    udpai_map_init(&sources->by_link, link_key);
-    udpai_list_init(&sources->own);
+    udpai_sources_init_table(sources);
     udpa_err err = udpai_roots_new(&sources->directories, parts->context);
     if (err == UDPA_OK)
         err = udpai_named_table_new(&sources->named_table);
@@ -51,6 +36,7 @@ udpai_sources_free(udpai_sources *sources)
         udpai_source_free(source);
     udpai_map_done(&sources->by_link);
     udpai_map_done(&sources->by_name);
+    udpai_map_done(&sources->by_origin);
     udpai_roots_free(sources->directories);
     udpai_named_table_free(sources->named_table);
     udpai_free(sources);

@@ -47,17 +47,10 @@ udpa_err udpai_sources_find(udpai_sources *sources,
 
 /* ---- source_table.c ---- */
 
-/* Puts it into the table of all, and with `by_name` of those that are configured or come by a
- * resource. False: without memory. */
-bool udpai_sources_put(udpai_sources *sources, udpai_source *source, bool by_name);
-void udpai_sources_remove(udpai_sources *sources, udpai_source *source);
-/* Gives it another link, so that what is still reported of the former one is nobody's. */
-void udpai_sources_relink(udpai_sources *sources, udpai_source *source);
-
 /* NULL: there is none. */
 udpai_source *udpai_sources_get(const udpai_sources *sources, udpai_str name);
 udpai_source *udpai_sources_at(const udpai_sources *sources, uint64_t link);
-/* The one whose contributions are of this origin, by the name in its key. */
+/* The one whose contributions are of this origin; NULL: it is no source's. */
 udpai_source *udpai_sources_of_origin(const udpai_sources *sources, const udpai_origin *origin);
 /* How many have names, without those of client groups. */
 size_t udpai_sources_size(const udpai_sources *sources);

@@ -2,7 +2,6 @@
 /* What is still unknown, and from whom it may come: the facts of the node's snapshot of what is
  * settled. */
 #include "federation/provider_internal.h"
-#include "federation/recovery.h"
 
 #include "base/alloc.h"
 #include "federation/absence.h"
@@ -31,7 +30,7 @@ udpai_descriptor_is_known(const udpai_descriptor *descriptor)
     const udpai_scope *scope = descriptor->scope;
     if (udpai_scope_is_held(scope))
         return false;
-    if (scope->is_named && descriptor->source->kind != UDPAI_SOURCE_PATH)
+    if (scope->is_named && !udpai_source_is_path(descriptor->source))
         return is_answered(scope, udpai_bytes_view(descriptor->prefix));
     return (scope->is_known || scope->is_denied) && (scope->is_named || !descriptor->on_demand);
 }
@@ -50,10 +49,10 @@ bool
 udpai_descriptor_is_ruled_out(const udpai_provider *provider, size_t index)
 {
     const udpai_descriptor *self = &provider->descriptors.items[index];
-    if (self->source->is_void)
+    if (udpai_source_is_void(self->source))
         return true;
     if (!self->is_reached) /* unless it counted before a restart, and is not read again yet */
-        return !(self->source->kind == UDPAI_SOURCE_PATH && self->is_eligible);
+        return !(udpai_source_is_path(self->source) && self->is_eligible);
     /* Only behind STOP_ON_SUCCESS does a later one stand in; elsewhere they complete each other. */
     if (self->continuation != UDPAI_STOP_ON_SUCCESS || udpai_descriptor_counts(provider, index))
         return false;
@@ -112,26 +111,25 @@ why_missing(const udpai_source *source)
 {
     if (udpai_source_is_active(source))
         return UDPAI_STR("not synchronized");
-    return source->kind == UDPAI_SOURCE_PATH ? UDPAI_STR("not read without an error")
-                                             : UDPAI_STR("not connected");
+    return udpai_source_is_path(source) ? UDPAI_STR("not read without an error")
+                                        : UDPAI_STR("not connected");
 }
 
 static udpai_unsettled
 missing_of(const udpai_scope *scope)
 {
     const udpai_source *source = scope->source;
-    const udpai_peer *peer = udpai_peers_find(source->owner->peers, source->session);
+    const udpai_peer *peer = udpai_source_peer(source);
     udpai_unsettled missing = {
         .type_url = udpai_bytes_view(scope->type),
         .prefix = udpai_bytes_view(scope->prefix),
-        .source = udpai_bytes_view(source->unread ? source->unread : source->name),
+        .source = udpai_source_unread(source),
         .why = udpai_scope_is_held(scope) ? UDPAI_STR("held: it does not name what it had")
                                           : why_missing(source),
-        .may_wait_for_us = udpai_source_is_active(source) && peer && peer->is_extended &&
-                           !udpai_scope_is_held(scope),
+        .may_wait_for_us = udpai_source_may_wait_for_us(source) && !udpai_scope_is_held(scope),
     };
     if (missing.may_wait_for_us)
-        missing.since_ms = source->active_since_ms;
+        missing.since_ms = udpai_source_active_since_ms(source);
     if (peer && peer->info)
         missing.peer_node = udpai_node_info_instance(peer->info);
     return missing;
@@ -236,12 +234,13 @@ add_by_name(struct facts *facts, const udpai_scope *scope)
 
 /* What may have been learned in this node's stead. */
 static void
-add_recovery(struct facts *facts, const udpai_recovery *recovery)
+add_recovery(struct facts *facts, const udpai_source *source)
 {
-    for (size_t i = 0; recovery && i < recovery->scopes.n; i++) {
-        const udpai_scope *scope = recovery->scopes.items[i];
+    size_t at = 0;
+    const udpai_scope *scope;
+    while ((scope = udpai_source_next_recovered(source, &at))) {
         const udpai_unsettled missing = missing_of(scope);
-        if (udpai_recovery_awaits(recovery, scope) && !udpai_vector_push(&facts->missing, missing))
+        if (udpai_scope_is_awaited(scope) && !udpai_vector_push(&facts->missing, missing))
             facts->failed = true;
     }
 }
@@ -255,7 +254,7 @@ add_per_clients(struct facts *facts, udpai_str type_url, const udpai_descriptor 
     const udpai_unsettled missing = {
         .type_url = type_url,
         .prefix = udpai_bytes_view(configured->prefix),
-        .source = udpai_bytes_view(configured->source->name),
+        .source = udpai_source_name(configured->source),
         .why = UDPAI_STR("not synchronized"),
         .of_groups = configured->of_groups,
         .on_demand = true,
@@ -317,7 +316,7 @@ udpai_providers_settled(const udpai_providers *providers)
         add_provider(&facts, provider);
     udpai_source *source = NULL;
     while ((source = udpai_sources_next_own(providers->sources, source)))
-        add_recovery(&facts, source->recovery);
+        add_recovery(&facts, source);
     at = 0;
     const udpai_expected *expected;
     while ((expected = udpai_roots_next(providers->directories, &at))) {
