@@ -7,7 +7,7 @@
 
 /* Of names and on demand, it is not kept of more than so many Subscribes for whom a source waits:
  * the answers to others in a ring come after cycle_timeout. */
-#define SAID_MAX 256
+#define WAITING_MAX 256
 #define ENTRY_BYTES 32 /* of an entry of a Subscribe's maps, besides its texts, at most */
 
 static bool
@@ -28,7 +28,7 @@ send(udpai_scope *scope, udpai_order_kind kind, const udpai_subscription_message
 static void
 set_waits(udpai_source *source, udpai_question *question, udpai_str waits)
 {
-    source->n_said += (size_t)(waits.len != 0) - (size_t)(question->waits.len != 0);
+    source->n_waiting += (size_t)(waits.len != 0) - (size_t)(question->waits.len != 0);
     udpai_free((char *)(uintptr_t)question->waits.data);
     question->waits = waits;
 }
@@ -300,7 +300,7 @@ udpai_source_waits(udpai_source *source, udpai_publication *publication)
     if (!question || !question->scope)
         return;
     bool is_mirror = !question->scope->on_demand && question->batch <= question->scope->own_batch;
-    if (!is_mirror && question->waits.len == 0 && source->n_said >= SAID_MAX)
+    if (!is_mirror && question->waits.len == 0 && source->n_waiting >= WAITING_MAX)
         return;
     set_waits(source, question, publication->waits);
     publication->waits = (udpai_str){0};
@@ -308,11 +308,11 @@ udpai_source_waits(udpai_source *source, udpai_publication *publication)
 }
 
 const udpai_question *
-udpai_question_next_said(const udpai_scope *scope, const udpai_question *after)
+udpai_question_next_waiting(const udpai_scope *scope, const udpai_question *after)
 {
     const udpai_list *questions = &scope->source->questions;
     const udpai_list *at = after ? after->in_source.next : questions->next;
-    for (; scope->source->n_said && at != questions; at = at->next) {
+    for (; scope->source->n_waiting && at != questions; at = at->next) {
         const udpai_question *question = UDPAI_LIST_ENTRY(at, const udpai_question, in_source);
         if (question->scope == scope && question->waits.len)
             return question;

@@ -193,14 +193,14 @@ is_believed(const udpai_intake *intake, udpa_resource **removal)
 }
 
 static udpa_resource *
-removal_of(udpai_intake *intake, udpai_removal *stated, const udpa_resource *held)
+removal_of(udpai_intake *intake, udpai_removal *received, const udpa_resource *held)
 {
     udpa_resource *removal = NULL;
     udpa_error *error = NULL;
-    if (complete(intake, stated->said, held, &removal) != UDPA_OK)
+    if (complete(intake, received->statement, held, &removal) != UDPA_OK)
         return NULL;
     if (udpai_intake_check_path(intake, removal, &error) != UDPA_OK) {
-        udpai_publication_refuse(&stated->error, error);
+        udpai_publication_refuse(&received->error, error);
         return udpa_resource_unref(removal);
     }
     if (is_believed(intake, &removal))
@@ -210,24 +210,24 @@ removal_of(udpai_intake *intake, udpai_removal *stated, const udpa_resource *hel
 }
 
 void
-udpai_ending_take(udpai_intake *intake, udpai_str type_url, udpai_removal *stated)
+udpai_ending_take(udpai_intake *intake, udpai_str type_url, udpai_removal *received)
 {
     udpai_contribution held = {0};
     UDPA_AUTO(udpa_resource_unref) udpa_resource *removal = NULL, *keep = NULL;
     const udpai_origin *taken_back = udpai_take_back_origin(intake);
-    if (udpai_store_get(intake->receiver->context->store, intake->origin, type_url, stated->name,
+    if (udpai_store_get(intake->receiver->context->store, intake->origin, type_url, received->name,
                         &held) ||
         (taken_back && udpai_store_get(intake->receiver->context->store, taken_back, type_url,
-                                       stated->name, &held)))
+                                       received->name, &held)))
         keep = udpa_resource_ref(held.resource);
-    if (stated->said && !udpai_outlived_take(intake, stated->said))
-        removal = removal_of(intake, stated, keep);
-    else if (!stated->said && keep && gives_generation(intake, type_url, stated->name))
+    if (received->statement && !udpai_outlived_take(intake, received->statement))
+        removal = removal_of(intake, received, keep);
+    else if (!received->statement && keep && gives_generation(intake, type_url, received->name))
         removal = udpai_ending_stamp(intake->receiver, intake->origin, keep);
-    if (stated->error && !udpai_intake_is_from_source(intake))
+    if (received->error && !udpai_intake_is_from_source(intake))
         return; /* it is told so; of a source the name is gone, whatever its clock says */
     if (intake->peer->source && (removal || keep))
-        udpai_difference_end(intake->peer->source, type_url, stated->name);
-    end(&(ender){intake->receiver, intake->origin, intake->staging}, type_url, stated->name,
+        udpai_difference_end(intake->peer->source, type_url, received->name);
+    end(&(ender){intake->receiver, intake->origin, intake->staging}, type_url, received->name,
         removal);
 }

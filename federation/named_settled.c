@@ -20,7 +20,7 @@ waits_of(const udpai_scope *scope, udpai_str name)
     const udpai_source_request *request = udpai_scope_request(scope, name, false);
     const udpai_question *question = NULL;
     if (request && udpai_list_linked(&request->in_asked))
-        while ((question = udpai_question_next_said(scope, question)))
+        while ((question = udpai_question_next_waiting(scope, question)))
             if (question->batch == request->batch)
                 return question->waits;
     return (udpai_str){0};

@@ -49,7 +49,7 @@ udpai_outlived_look(udpai_intake *intake, const udpa_resource *resource)
         return;
     UDPA_AUTO(udpa_resource_unref) udpa_resource *removal = udpai_removal_of(resource, generation);
     if (removal)
-        (void)udpai_publication_remove_said(outlived, udpai_resource_name(resource), removal);
+        (void)udpai_publication_remove_stated(outlived, udpai_resource_name(resource), removal);
 }
 
 /* Without memory it is told when it comes again. */

@@ -46,8 +46,8 @@ copy_publication(const udpai_publication *from)
         err = udpai_publication_add(copy, from->entries.items[i].resource,
                                     from->entries.items[i].is_refresh);
     for (size_t i = 0; i < from->removals.n && err == UDPA_OK; i++)
-        err = udpai_publication_remove_said(copy, from->removals.items[i].name,
-                                            from->removals.items[i].said);
+        err = udpai_publication_remove_stated(copy, from->removals.items[i].name,
+                                              from->removals.items[i].statement);
     if (err != UDPA_OK)
         return udpai_publication_free(copy);
     copy->receipt_required = from->receipt_required;

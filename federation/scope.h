@@ -221,6 +221,6 @@ udpai_scope *udpai_question_take(udpai_source *source,
 /* For whom the peer waits before it answers one; takes the text. */
 void udpai_source_waits(udpai_source *source, udpai_publication *publication);
 /* The next Subscribe of the scope of which the peer has said so; NULL: the first, or none. */
-const udpai_question *udpai_question_next_said(const udpai_scope *scope,
-                                               const udpai_question *after);
+const udpai_question *udpai_question_next_waiting(const udpai_scope *scope,
+                                                  const udpai_question *after);
 #endif

@@ -95,7 +95,7 @@ struct udpai_source {
     unsigned order; /* among the sources of the first provider that names it; from 1 */
     udpai_list scopes;
     udpai_list questions; /* that wait for their answer, in the order in which they were asked */
-    size_t n_said;        /* of them, of which the source has said for whom it waits */
+    size_t n_waiting;     /* of them, of which the source has said for whom it waits */
     size_t n_again, n_reasked; /* requests for what it has refreshed; that wait for that */
     udpa_error *last_error;    /* whether it holds or not */
     udpai_faults faults;

@@ -69,7 +69,7 @@ udpai_descriptor_is_ruled_out(const udpai_provider *provider, size_t index)
 struct facts {
     UDPAI_VECTOR(udpai_unsettled) missing;
     UDPAI_VECTOR(udpai_str *) requests;
-    UDPAI_VECTOR(udpai_said *) said;
+    UDPAI_VECTOR(udpai_waiting_question *) waiting;
     UDPAI_VECTOR(udpai_str) types;
     bool failed;
 };
@@ -79,10 +79,10 @@ facts_done(struct facts *facts)
 {
     for (size_t i = 0; i < facts->requests.n; i++)
         udpai_free(facts->requests.items[i]);
-    for (size_t i = 0; i < facts->said.n; i++)
-        udpai_free(facts->said.items[i]);
+    for (size_t i = 0; i < facts->waiting.n; i++)
+        udpai_free(facts->waiting.items[i]);
     udpai_vector_done(&facts->requests);
-    udpai_vector_done(&facts->said);
+    udpai_vector_done(&facts->waiting);
     udpai_vector_done(&facts->missing);
     udpai_vector_done(&facts->types);
 }
@@ -137,11 +137,11 @@ missing_of(const udpai_scope *scope)
 
 /* What was asked for together, of which the peer has said something; at is where its requests
  * begin, among those that are in the order of their questions. */
-static udpai_said
-said_of(struct facts *facts, const udpai_question *question, const udpai_list **at)
+static udpai_waiting_question
+waiting_of(struct facts *facts, const udpai_question *question, const udpai_list **at)
 {
     const udpai_scope *scope = question->scope;
-    udpai_said said = {.waits = question->waits};
+    udpai_waiting_question waiting = {.waits = question->waits};
     const udpai_list *first = *at;
     for (; *at != &scope->asked; *at = (*at)->next) {
         const udpai_source_request *request =
@@ -149,51 +149,51 @@ said_of(struct facts *facts, const udpai_question *question, const udpai_list **
         if (request->batch < question->batch)
             first = (*at)->next;
         else if (request->batch == question->batch)
-            said.n_asked++;
+            waiting.n_asked++;
         else
             break;
     }
-    udpai_str *asked = udpai_alloc_array(said.n_asked, sizeof(*asked));
+    udpai_str *asked = udpai_alloc_array(waiting.n_asked, sizeof(*asked));
     if (!asked || !udpai_vector_push(&facts->requests, asked)) {
         udpai_free(asked);
         facts->failed = true;
-        return (udpai_said){0};
+        return (udpai_waiting_question){0};
     }
-    for (size_t i = 0; i < said.n_asked; i++, first = first->next)
+    for (size_t i = 0; i < waiting.n_asked; i++, first = first->next)
         asked[i] = udpai_source_request_subject(
             UDPAI_LIST_ENTRY(first, const udpai_source_request, in_asked));
-    said.asked = asked;
-    return said;
+    waiting.asked = asked;
+    return waiting;
 }
 
 static void
-list_said(struct facts *facts, const udpai_scope *scope, udpai_unsettled *missing)
+list_waiting(struct facts *facts, const udpai_scope *scope, udpai_unsettled *missing)
 {
     const udpai_list *at = scope->asked.next;
     const udpai_question *question = NULL;
     size_t n = 0;
-    while ((question = udpai_question_next_said(scope, question)))
+    while ((question = udpai_question_next_waiting(scope, question)))
         n++;
     if (n == 0)
         return;
-    udpai_said *said = udpai_alloc_array(n, sizeof(*said));
-    if (!said || !udpai_vector_push(&facts->said, said)) {
-        udpai_free(said);
+    udpai_waiting_question *waiting = udpai_alloc_array(n, sizeof(*waiting));
+    if (!waiting || !udpai_vector_push(&facts->waiting, waiting)) {
+        udpai_free(waiting);
         facts->failed = true;
         return;
     }
-    for (size_t i = 0; (question = udpai_question_next_said(scope, question)); i++)
-        said[i] = said_of(facts, question, &at);
-    missing->said = said;
-    missing->n_said = n;
+    for (size_t i = 0; (question = udpai_question_next_waiting(scope, question)); i++)
+        waiting[i] = waiting_of(facts, question, &at);
+    missing->waiting = waiting;
+    missing->n_waiting = n;
 }
 
 /* It has asked for its prefix once, and may have said ahead what it holds. */
 static udpai_str
-said_to_mirror(const udpai_scope *scope)
+waits_of_mirror(const udpai_scope *scope)
 {
     const udpai_question *question = NULL, *last = NULL;
-    while ((question = udpai_question_next_said(scope, question)))
+    while ((question = udpai_question_next_waiting(scope, question)))
         if (question->batch <= scope->own_batch)
             last = question;
     return last ? last->waits : (udpai_str){0};
@@ -204,7 +204,7 @@ static void
 list_asked(struct facts *facts, const udpai_scope *scope, udpai_unsettled *missing)
 {
     missing->on_demand = true;
-    list_said(facts, scope, missing);
+    list_waiting(facts, scope, missing);
     missing->answered = list_requests(facts, scope, true, &missing->n_answered);
     missing->asked = list_requests(facts, scope, false, &missing->n_asked);
 }
@@ -216,7 +216,7 @@ add_missing(struct facts *facts, const udpai_descriptor *descriptor)
     if (descriptor->on_demand)
         list_asked(facts, descriptor->scope, &missing);
     else
-        missing.waits = said_to_mirror(descriptor->scope);
+        missing.waits = waits_of_mirror(descriptor->scope);
     if (!udpai_vector_push(&facts->missing, missing))
         facts->failed = true;
 }

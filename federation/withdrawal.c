@@ -14,7 +14,7 @@ has_generation(const struct removal *removal, udpai_str type_url)
 {
     udpai_contribution held;
     const udpai_intake *intake = removal->intake;
-    const udpa_resource *what = removal->what->said;
+    const udpa_resource *what = removal->what->statement;
     return what && !(udpai_store_get(intake->receiver->context->store, intake->origin, type_url,
                                      removal->what->name, &held) &&
                      udpa_resource_generation(what) < udpa_resource_generation(held.resource));

@@ -206,8 +206,8 @@ copy_for_stream(const udpai_publication *from)
     for (size_t i = 0; i < from->entries.n && err == UDPA_OK; i++)
         err = udpai_publication_add(copy, from->entries.items[i].resource, false);
     for (size_t i = 0; i < from->removals.n && err == UDPA_OK; i++)
-        err = udpai_publication_remove_said(copy, from->removals.items[i].name,
-                                            from->removals.items[i].said);
+        err = udpai_publication_remove_stated(copy, from->removals.items[i].name,
+                                              from->removals.items[i].statement);
     return err == UDPA_OK ? UDPAI_TAKE(copy) : NULL;
 }
 

@@ -20,7 +20,7 @@ udpai_publication_free(udpai_publication *publication)
     }
     for (size_t i = 0; i < publication->removals.n; i++) {
         udpai_free((char *)publication->removals.items[i].name.data);
-        udpa_resource_unref(publication->removals.items[i].said);
+        udpa_resource_unref(publication->removals.items[i].statement);
         udpa_error_unref(publication->removals.items[i].error);
     }
     udpai_vector_done(&publication->entries);
@@ -57,16 +57,18 @@ udpai_publication_add(udpai_publication *publication, udpa_resource *resource, b
 udpa_err
 udpai_publication_remove(udpai_publication *publication, udpai_str name)
 {
-    return udpai_publication_remove_said(publication, name, NULL);
+    return udpai_publication_remove_stated(publication, name, NULL);
 }
 
 udpa_err
-udpai_publication_remove_said(udpai_publication *publication, udpai_str name, udpa_resource *said)
+udpai_publication_remove_stated(udpai_publication *publication,
+                                udpai_str name,
+                                udpa_resource *statement)
 {
     char *copy = udpai_strndup(name.data, name.len);
-    const udpai_removal removal = {.name = {copy, name.len}, .said = said};
+    const udpai_removal removal = {.name = {copy, name.len}, .statement = statement};
     if (copy && udpai_vector_push(&publication->removals, removal)) {
-        udpa_resource_ref(said);
+        udpa_resource_ref(statement);
         return UDPA_OK;
     }
     udpai_free(copy);

@@ -23,7 +23,7 @@ typedef struct udpai_removal {
     udpai_str name; /* owned */
     /* With a generation: the authority removes what it had of this name (model/removal.h); a
      * reference. NULL: the name is gone at this hop, and that is all. */
-    udpa_resource *said;
+    udpa_resource *statement;
     udpa_error *error;
 } udpai_removal;
 
@@ -54,9 +54,10 @@ udpa_err udpai_publication_set(udpai_str *field, udpai_str text);
 udpa_err
 udpai_publication_add(udpai_publication *publication, udpa_resource *resource, bool is_refresh);
 udpa_err udpai_publication_remove(udpai_publication *publication, udpai_str name);
-/* The same; takes a reference to what is said, if anything is. */
-udpa_err
-udpai_publication_remove_said(udpai_publication *publication, udpai_str name, udpa_resource *said);
+/* The same; takes a reference to the statement; NULL: none. */
+udpa_err udpai_publication_remove_stated(udpai_publication *publication,
+                                         udpai_str name,
+                                         udpa_resource *statement);
 
 /* Consumes @p error; an entry keeps its first one. */
 void udpai_publication_refuse(udpa_error **entry_error, udpa_error *error);

@@ -290,7 +290,7 @@ udpai_transfer_put_publication(udpai_proto_writer *writer, const udpai_publicati
         const udpai_removal *removal = &publication->removals.items[i];
         udpai_proto_put_bare_bytes(writer, removal->name);
         put_verdict(writer, removal->error);
-        put_removed(writer, removal->said);
+        put_removed(writer, removal->statement);
     }
 }
 
@@ -324,7 +324,7 @@ take_removal(udpai_transfer_reader *reader, udpai_publication *publication, bool
     UDPA_AUTO(udpa_resource_unref) udpa_resource *removal = take_removed(reader, is_new);
     if (reader->err != UDPA_OK)
         return UDPA_OK;
-    udpa_err err = udpai_publication_remove_said(publication, name, removal);
+    udpa_err err = udpai_publication_remove_stated(publication, name, removal);
     if (err == UDPA_OK)
         publication->removals.items[publication->removals.n - 1].error = UDPAI_TAKE(error);
     return err;

@@ -29,23 +29,23 @@ put_missing(udpai_proto_writer *writer, const udpai_unsettled *missing)
     udpai_proto_put_bare_number(writer, missing->by_name);
     udpai_transfer_put_texts(writer, missing->asked, missing->n_asked);
     udpai_proto_put_bare_bytes(writer, missing->waits);
-    udpai_proto_put_bare_number(writer, missing->n_said);
-    for (size_t i = 0; i < missing->n_said; i++) {
-        udpai_proto_put_bare_bytes(writer, missing->said[i].waits);
-        udpai_transfer_put_texts(writer, missing->said[i].asked, missing->said[i].n_asked);
+    udpai_proto_put_bare_number(writer, missing->n_waiting);
+    for (size_t i = 0; i < missing->n_waiting; i++) {
+        udpai_proto_put_bare_bytes(writer, missing->waiting[i].waits);
+        udpai_transfer_put_texts(writer, missing->waiting[i].asked, missing->waiting[i].n_asked);
     }
 }
 
-static const udpai_said *
-take_said(udpai_transfer_reader *reader, size_t *ret_n)
+static const udpai_waiting_question *
+take_waiting(udpai_transfer_reader *reader, size_t *ret_n)
 {
     *ret_n = udpai_transfer_take_count(reader, SAID_LEAST);
-    udpai_said *said = udpai_transfer_room(reader, *ret_n, sizeof(*said));
-    for (size_t i = 0; said && i < *ret_n; i++) {
-        said[i].waits = udpai_transfer_take_bytes(reader);
-        said[i].asked = udpai_transfer_take_texts(reader, &said[i].n_asked);
+    udpai_waiting_question *waiting = udpai_transfer_room(reader, *ret_n, sizeof(*waiting));
+    for (size_t i = 0; waiting && i < *ret_n; i++) {
+        waiting[i].waits = udpai_transfer_take_bytes(reader);
+        waiting[i].asked = udpai_transfer_take_texts(reader, &waiting[i].n_asked);
     }
-    return said;
+    return waiting;
 }
 
 static udpai_unsettled
@@ -65,7 +65,7 @@ take_missing(udpai_transfer_reader *reader)
     missing.by_name = udpai_transfer_take_flag(reader);
     missing.asked = udpai_transfer_take_texts(reader, &missing.n_asked);
     missing.waits = udpai_transfer_take_bytes(reader);
-    missing.said = take_said(reader, &missing.n_said);
+    missing.waiting = take_waiting(reader, &missing.n_waiting);
     return missing;
 }
 

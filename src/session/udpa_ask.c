@@ -293,7 +293,7 @@ compose_publication(udpai_udpa *udpa, const udpai_publication *publication)
         }
         for (size_t i = 0; i < publication->removals.n; i++) {
             removed.items[removed.n++] = publication->removals.items[i].name;
-            stated.items[stated.n++] = publication->removals.items[i].said;
+            stated.items[stated.n++] = publication->removals.items[i].statement;
         }
         const udpai_publish_plan plan = {
             .items = items.items,

@@ -56,22 +56,22 @@ copy_texts(struct copier *text, udpai_str *table, const udpai_str *from, size_t 
     return table;
 }
 
-static const udpai_said *
-copy_said(struct copier *tables, struct copier *text, const udpai_unsettled *from)
+static const udpai_waiting_question *
+copy_waiting(struct copier *tables, struct copier *text, const udpai_unsettled *from)
 {
-    udpai_said *said = take_table(tables, from->n_said * sizeof(*said));
-    for (size_t i = 0; i < from->n_said; i++) {
-        const udpai_said *word = &from->said[i];
-        udpai_str *asked = take_table(tables, word->n_asked * sizeof(*asked));
-        const udpai_said copy = {
-            .waits = copy_text(text, word->waits),
-            .asked = copy_texts(text, asked, word->asked, word->n_asked),
-            .n_asked = word->n_asked,
+    udpai_waiting_question *waiting = take_table(tables, from->n_waiting * sizeof(*waiting));
+    for (size_t i = 0; i < from->n_waiting; i++) {
+        const udpai_waiting_question *question = &from->waiting[i];
+        udpai_str *asked = take_table(tables, question->n_asked * sizeof(*asked));
+        const udpai_waiting_question copy = {
+            .waits = copy_text(text, question->waits),
+            .asked = copy_texts(text, asked, question->asked, question->n_asked),
+            .n_asked = question->n_asked,
         };
-        if (said)
-            said[i] = copy;
+        if (waiting)
+            waiting[i] = copy;
     }
-    return said;
+    return waiting;
 }
 
 /* Tables first, so that they are aligned: they have a copier of their own. */
@@ -101,8 +101,8 @@ copy_facts(struct copier *tables, struct copier *text, const udpai_settled_facts
             .asked = copy_texts(text, asked, from->asked, from->n_asked),
             .n_asked = from->n_asked,
             .waits = copy_text(text, from->waits),
-            .said = copy_said(tables, text, from),
-            .n_said = from->n_said,
+            .waiting = copy_waiting(tables, text, from),
+            .n_waiting = from->n_waiting,
         };
         if (missing)
             missing[i] = entry;
@@ -589,13 +589,14 @@ same_texts(const udpai_str *a, size_t n_a, const udpai_str *b, size_t n_b)
 }
 
 static bool
-same_said(const udpai_unsettled *a, const udpai_unsettled *b)
+same_waiting(const udpai_unsettled *a, const udpai_unsettled *b)
 {
-    if (a->n_said != b->n_said)
+    if (a->n_waiting != b->n_waiting)
         return false;
-    for (size_t i = 0; i < a->n_said; i++)
-        if (!udpai_str_eq(a->said[i].waits, b->said[i].waits) ||
-            !same_texts(a->said[i].asked, a->said[i].n_asked, b->said[i].asked, b->said[i].n_asked))
+    for (size_t i = 0; i < a->n_waiting; i++)
+        if (!udpai_str_eq(a->waiting[i].waits, b->waiting[i].waits) ||
+            !same_texts(a->waiting[i].asked, a->waiting[i].n_asked, b->waiting[i].asked,
+                        b->waiting[i].n_asked))
             return false;
     return true;
 }
@@ -610,7 +611,7 @@ same_missing(const udpai_unsettled *a, const udpai_unsettled *b)
            a->on_demand == b->on_demand && a->by_name == b->by_name &&
            a->of_groups == b->of_groups &&
            same_texts(a->answered, a->n_answered, b->answered, b->n_answered) &&
-           same_texts(a->asked, a->n_asked, b->asked, b->n_asked) && same_said(a, b);
+           same_texts(a->asked, a->n_asked, b->asked, b->n_asked) && same_waiting(a, b);
 }
 
 bool

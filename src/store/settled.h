@@ -14,15 +14,15 @@
 #include "store/settled_group.h"
 #include "store/settled_names.h"
 
-/* For whom a source waits before it answers a question: names and prefixes that it was asked for
- * together. */
-typedef struct udpai_said {
+/* A question and what the source waits for (model/waits.h) before it answers it: names and prefixes
+ * that it was asked for together. */
+typedef struct udpai_waiting_question {
     udpai_str waits;
     const udpai_str *asked;
     size_t n_asked;
-} udpai_said;
+} udpai_waiting_question;
 
-/* A source that has not said yet all it has. In the namespace of nodes, sources are waited for only
+/* A source that has not sent yet all it has. In the namespace of nodes, sources are waited for only
  * if they are of that very namespace. */
 typedef struct udpai_unsettled {
     udpai_str type_url;  /* empty: any type */
@@ -35,7 +35,7 @@ typedef struct udpai_unsettled {
     uint64_t since_ms;   /* by the wheels of both sides: since when it may */
     uint64_t missing_ms; /* by the same: since when it is missing */
     udpai_str why;       /* in words, such as "not connected" */
-    /* What it has answered all the same: names, or prefixes of which it has said all. */
+    /* What it has answered all the same: names, or prefixes of which it has sent all. */
     const udpai_str *answered;
     size_t n_answered;
     /* Not 0: it stands for sources that are asked for groups of clients; what they have said to
@@ -48,11 +48,11 @@ typedef struct udpai_unsettled {
     size_t n_asked;
     /* Only names are missing that it was not asked for by themselves; on_demand, too. */
     bool by_name;
-    /* For whom it waits itself, as it has said (model/waits.h); empty: nothing. Of what is asked on
-     * demand, it has said so of each question by itself. */
+    /* What it waits for itself, as it has stated (model/waits.h); empty: nothing. Of what is asked
+     * on demand, it has stated so of each question by itself. */
     udpai_str waits;
-    const udpai_said *said;
-    size_t n_said;
+    const udpai_waiting_question *waiting;
+    size_t n_waiting;
 } udpai_unsettled;
 
 typedef struct udpai_settled_facts {

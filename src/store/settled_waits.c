@@ -11,32 +11,32 @@
 /* What is collected of one question, or several. */
 struct collection {
     udpai_waits *waits;
-    bool only_said; /* it ends where somebody has said nothing, or cannot */
+    bool only_known; /* it ends at a source that has not stated its waits, or cannot */
     const char *last[LAST_MAX];
     unsigned n_last;
 };
 
 static bool
-was_added(struct collection *collection, udpai_str said)
+was_added(struct collection *collection, udpai_str waits)
 {
     for (unsigned i = 0; i < LAST_MAX; i++)
-        if (said.len && collection->last[i] == said.data)
+        if (waits.len && collection->last[i] == waits.data)
             return true;
-    collection->last[collection->n_last++ % LAST_MAX] = said.data;
+    collection->last[collection->n_last++ % LAST_MAX] = waits.data;
     return false;
 }
 
 /* False: it need not go on. */
 static bool
-add(struct collection *collection, bool may_wait_for_us, udpai_str peer, udpai_str said)
+add(struct collection *collection, bool may_wait_for_us, udpai_str peer, udpai_str waits)
 {
     bool may_say = may_wait_for_us && peer.len;
-    if (collection->only_said && (!may_say || said.len == 0))
+    if (collection->only_known && (!may_say || waits.len == 0))
         return false;
     if (!may_say)
         udpai_waits_for_stranger(collection->waits);
-    else if (!was_added(collection, said))
-        udpai_waits_for(collection->waits, peer, said);
+    else if (!was_added(collection, waits))
+        udpai_waits_for(collection->waits, peer, waits);
     return true;
 }
 
@@ -47,20 +47,20 @@ add_named(struct collection *collection, const udpai_settled_name *name)
            add(collection, name->may_wait_for_us, name->peer_node, name->waits);
 }
 
-/* What was said of the question that asked for it. */
+/* The waits of the question that asked for it. */
 static udpai_str
-find_said(const udpai_unsettled *missing, const udpai_settled_question *question)
+find_waits(const udpai_unsettled *missing, const udpai_settled_question *question)
 {
     udpai_str scope = question->scope;
     if (!missing->on_demand)
         return missing->waits;
     if (!question->as_name && udpai_prefix_covers(scope, missing->prefix))
         scope = missing->prefix;
-    for (size_t i = 0; i < missing->n_said; i++) {
-        const udpai_said *said = &missing->said[i];
-        if (question->as_name ? udpai_settled_is_in(said->asked, said->n_asked, scope)
-                              : udpai_settled_is_covered(said->asked, said->n_asked, scope))
-            return said->waits;
+    for (size_t i = 0; i < missing->n_waiting; i++) {
+        const udpai_waiting_question *waiting = &missing->waiting[i];
+        if (question->as_name ? udpai_settled_is_in(waiting->asked, waiting->n_asked, scope)
+                              : udpai_settled_is_covered(waiting->asked, waiting->n_asked, scope))
+            return waiting->waits;
     }
     return (udpai_str){0};
 }
@@ -90,7 +90,7 @@ add_missing(struct collection *collection,
         const udpai_unsettled *missing = &facts->missing[i];
         if (udpai_settled_is_missed(facts, missing, question) &&
             !add(collection, missing->may_wait_for_us, missing->peer_node,
-                 find_said(missing, question)))
+                 find_waits(missing, question)))
             return false;
     }
     return true;
@@ -119,7 +119,7 @@ bool
 udpai_settled_is_closed(const udpai_settled *settled, const udpai_settled_question *question)
 {
     udpai_waits waits;
-    struct collection collection = {.waits = &waits, .only_said = true};
+    struct collection collection = {.waits = &waits, .only_known = true};
     const udpai_settled_question anybody = {
         question->type_url, question->scope, {0}, question->as_name, question->is_there};
     if (settled->facts.self.len == 0)

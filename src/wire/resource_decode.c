@@ -240,7 +240,7 @@ add_removal(udpai_decoder *decoder,
             return err;
         }
     }
-    udpa_err err = udpai_publication_remove_said(publication, name, removal);
+    udpa_err err = udpai_publication_remove_stated(publication, name, removal);
     if (err == UDPA_OK && error)
         udpai_publication_refuse(&publication->removals.items[publication->removals.n - 1].error,
                                  error);

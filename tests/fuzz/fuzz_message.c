@@ -100,7 +100,7 @@ check_removals(const udpai_publication *publication)
     size_t n = publication->removals.n < 64 ? publication->removals.n : 64;
     for (size_t i = 0; i < n; i++) {
         removed[i] = removals[i].name;
-        said[i] = removals[i].said;
+        said[i] = removals[i].statement;
         FUZZ_CHECK(!said[i] || (udpa_resource_generation(said[i]) && publication->type_url.len));
     }
     const udpai_publish_plan plan = {
@@ -114,7 +114,7 @@ check_removals(const udpai_publication *publication)
                UDPA_OK);
     FUZZ_CHECK(again.publication->removals.n == n);
     for (size_t i = 0; i < n; i++) {
-        const udpa_resource *now = again.publication->removals.items[i].said;
+        const udpa_resource *now = again.publication->removals.items[i].statement;
         FUZZ_CHECK((now != NULL) == (said[i] != NULL));
         FUZZ_CHECK(!now ||
                    udpai_str_eq(udpai_resource_authority(now), udpai_resource_authority(said[i])));

@@ -89,7 +89,7 @@ same_resource(const udpa_resource *one, const udpa_resource *other)
 }
 
 static inline bool
-same_said(const udpa_resource *a, const udpa_resource *b)
+same_removal(const udpa_resource *a, const udpa_resource *b)
 {
     return a && b ? same_resource(a, b) : a == b;
 }
@@ -104,7 +104,7 @@ same_changes(const udpai_change_set *one, const udpai_change_set *other)
         const udpai_change *a = udpai_change_set_at(one, i), *b = udpai_change_set_at(other, i);
         same = a->kind == b->kind && a->deadline_ms == b->deadline_ms &&
                same_bytes(a->from_node, b->from_node) && same_bytes(a->shown_to, b->shown_to) &&
-               same_resource(a->resource, b->resource) && same_said(a->removal, b->removal);
+               same_resource(a->resource, b->resource) && same_removal(a->removal, b->removal);
     }
     return same;
 }
@@ -129,7 +129,7 @@ same_publication(const udpai_publication *a, const udpai_publication *b)
     for (size_t i = 0; same && i < a->removals.n; i++)
         same = udpai_str_eq(a->removals.items[i].name, b->removals.items[i].name) &&
                same_error(a->removals.items[i].error, b->removals.items[i].error) &&
-               same_said(a->removals.items[i].said, b->removals.items[i].said);
+               same_removal(a->removals.items[i].statement, b->removals.items[i].statement);
     return same;
 }
 
@@ -138,11 +138,11 @@ same_publication(const udpai_publication *a, const udpai_publication *b)
 static inline bool
 same_words(const udpai_unsettled *a, const udpai_unsettled *b)
 {
-    bool same = a->n_said == b->n_said;
-    for (size_t i = 0; same && i < a->n_said; i++)
-        same =
-            udpai_str_eq(a->said[i].waits, b->said[i].waits) &&
-            same_texts(a->said[i].asked, a->said[i].n_asked, b->said[i].asked, b->said[i].n_asked);
+    bool same = a->n_waiting == b->n_waiting;
+    for (size_t i = 0; same && i < a->n_waiting; i++)
+        same = udpai_str_eq(a->waiting[i].waits, b->waiting[i].waits) &&
+               same_texts(a->waiting[i].asked, a->waiting[i].n_asked, b->waiting[i].asked,
+                          b->waiting[i].n_asked);
     return same;
 }
 

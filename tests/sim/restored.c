@@ -29,7 +29,7 @@ typedef struct scene {
     udpai_provider_config providers[N_NODES];
     int versions[N_KEYS]; /* 0: there is none */
     int last_version;
-    uint64_t n_said, n_confirmed;
+    uint64_t n_waiting, n_confirmed;
     sim_disk backup;
 } scene;
 
@@ -152,7 +152,7 @@ say(scene *self, int key)
     else if (udpai_publication_remove(publication, udpai_str_from(name)) != UDPA_OK)
         abort();
     publication->receipt_required = true;
-    self->n_said++;
+    self->n_waiting++;
     if (!udpai_node_publish(self->registrar->node, UDPAI_STR("primary"), publication))
         fail(self, "cannot be published", "registrar", key);
     sim_touch(self->registrar);
@@ -177,7 +177,7 @@ change_some(scene *self, unsigned one_in)
         run_for(self, sim_below(&self->world.random, SECOND));
     }
     run_for(self, 2 * SECOND);
-    if (self->n_confirmed != self->n_said)
+    if (self->n_confirmed != self->n_waiting)
         fail(self, "no confirmation", "registrar", 0);
 }
 

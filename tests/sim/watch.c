@@ -37,9 +37,9 @@ show_publication(const udpai_publication *publication)
     for (size_t i = 0; i < publication->removals.n; i++) {
         const udpai_removal *removal = &publication->removals.items[i];
         fprintf(stderr, " -%s", removal->name.data);
-        if (removal->said)
+        if (removal->statement)
             fprintf(stderr, "#%llu",
-                    (unsigned long long)udpa_resource_generation(removal->said) % 100000000);
+                    (unsigned long long)udpa_resource_generation(removal->statement) % 100000000);
     }
 }
 

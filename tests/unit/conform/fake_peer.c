@@ -22,11 +22,11 @@ send_message(void *of, udpai_str message)
 {
     fake_call *call = of;
     uint8_t *room;
-    assert_true(call->n_said < FAKE_MESSAGES);
+    assert_true(call->n_waiting < FAKE_MESSAGES);
     udpa_bytes *copy = udpai_bytes_make(message.len, &room);
     if (message.len)
         memcpy(room, message.data, message.len);
-    call->said[call->n_said++] = copy;
+    call->said[call->n_waiting++] = copy;
     if (call->peer->serve)
         call->peer->serve(call->peer, call, udpai_bytes_view(copy));
 }
@@ -97,7 +97,7 @@ fake_peer_done(fake_peer *self)
     for (size_t i = 0; i < self->n_calls; i++) {
         for (size_t j = 0; j < self->calls[i].n_queued; j++)
             udpa_bytes_unref(self->calls[i].queued[j]);
-        for (size_t j = 0; j < self->calls[i].n_said; j++)
+        for (size_t j = 0; j < self->calls[i].n_waiting; j++)
             udpa_bytes_unref(self->calls[i].said[j]);
     }
     udpai_strbuf_done(&self->changes);

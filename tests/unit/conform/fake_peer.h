@@ -18,7 +18,7 @@ typedef struct fake_call {
     udpa_bytes *queued[FAKE_MESSAGES]; /* what the server will have said */
     size_t n_queued, at;
     udpa_bytes *said[FAKE_MESSAGES]; /* by the client */
-    size_t n_said;
+    size_t n_waiting;
     bool is_ended, is_over, is_closed;
     int status;
 } fake_call;

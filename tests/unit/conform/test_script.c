@@ -63,7 +63,7 @@ static const udpai_xds_request *
 read_said(fixture *self, size_t index)
 {
     fake_call *call = &self->fake.calls[0];
-    assert_true(index < call->n_said);
+    assert_true(index < call->n_waiting);
     if (self->is_read)
         udpai_xds_request_done(&self->read);
     self->is_read = true;
@@ -143,7 +143,7 @@ who_refuses_says_so_and_who_ignores_says_nothing(void **state)
     udpai_behave(session, UDPAI_CLUSTER, UDPAI_IGNORES);
     fake_answer(only_call(self), false, UDPAI_CLUSTER, "n2", "conform-a=1", "");
     assert_true(udpai_receive(session, 10));
-    assert_int_equal(only_call(self)->n_said, 2);
+    assert_int_equal(only_call(self)->n_waiting, 2);
 }
 
 /* ---- expecting ---- */
@@ -178,11 +178,11 @@ what_does_not_come_fails_in_words(void **state)
     assert_non_null(strstr(self->script.transcript.data, "< 1 cluster [conform-a v1] removed"));
     assert_int_equal(self->fake.now_ms, 1000);
     /* After that nothing is done any more. */
-    size_t n_said = only_call(self)->n_said;
+    size_t n_waiting = only_call(self)->n_waiting;
     udpai_subscribe(session, UDPAI_CLUSTER, UDPAI_A);
     udpai_set(&self->script, UDPAI_CLUSTER, "a");
     udpai_expect_end(session, 0);
-    assert_int_equal(only_call(self)->n_said, n_said);
+    assert_int_equal(only_call(self)->n_waiting, n_waiting);
     assert_null(udpai_test_session_open(&self->script, UDPAI_CLUSTER));
 }
 
@@ -256,7 +256,7 @@ serve_routes(fake_peer *fake, fake_call *call, udpai_str request)
     static const char *const routes = "type.googleapis.com/envoy.config.route.v3";
     (void)fake;
     if (memmem(request.data, request.len, routes, strlen(routes)) &&
-        memmem(request.data, request.len, "conform-s1", 10) && call->n_said < 4)
+        memmem(request.data, request.len, "conform-s1", 10) && call->n_waiting < 4)
         fake_answer(call, true, UDPAI_ROUTES, "s", "conform-s1=3", "");
 }
 

@@ -53,7 +53,7 @@ serve(fake_peer *fake, fake_call *call, udpai_str request)
     fake->now_ms++;
     if (strstr(call->path, "v2"))
         fake_end(call, 0);
-    else if (call->n_said == 1 && memmem(request.data, request.len, "theirs", 6))
+    else if (call->n_waiting == 1 && memmem(request.data, request.len, "theirs", 6))
         fake_answer(call, false, UDPAI_CLUSTER, "n1", answered, "");
 }
 

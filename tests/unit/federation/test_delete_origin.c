@@ -192,7 +192,7 @@ hear_that_it_is_gone(fed_bed *bed, uint64_t session, const char *name, uint64_t 
     udpai_publication *publication = udpai_publication_new();
     assert_ok(udpai_publication_set(&publication->type_url, UDPAI_STR(TEST_CDS)));
     assert_ok(udpai_removal_make(&said, UDPAI_STR(TEST_CDS), &parts));
-    assert_ok(udpai_publication_remove_said(publication, udpai_str_from(name), said));
+    assert_ok(udpai_publication_remove_stated(publication, udpai_str_from(name), said));
     assert_string_equal(fed_judge(bed, session, publication), "");
 }
 

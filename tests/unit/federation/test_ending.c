@@ -68,7 +68,7 @@ remove_at(fed_bed *bed, uint64_t session, uint64_t generation, const char *autho
     assert_ok(udpai_publication_set(&publication->type_url, UDPAI_STR(TEST_CDS)));
     if (generation)
         assert_ok(udpai_removal_make(&said, UDPAI_STR(TEST_CDS), &parts));
-    assert_ok(udpai_publication_remove_said(publication, UDPAI_STR(X), said));
+    assert_ok(udpai_publication_remove_stated(publication, UDPAI_STR(X), said));
     return fed_judge(bed, session, publication);
 }
 

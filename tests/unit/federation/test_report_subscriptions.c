@@ -38,7 +38,7 @@ struct bed {
     udpai_str text;           /* what is asked for */
     bool is_plain;            /* all nodes but the first know nothing of distances */
     UDPAI_VECTOR(wire) wires;
-    size_t n_said;
+    size_t n_waiting;
 };
 
 /* ---- what nodes order ---- */
@@ -58,7 +58,7 @@ on_order(void *userdata, udpai_order *order)
         report->wanted = order->kind == UDPAI_ORDER_SUBSCRIBE;
         report->subscription = UDPAI_TAKE(order->subscription);
         assert_true(udpai_vector_push(&all->wires, ((wire){from, report})));
-        all->n_said++;
+        all->n_waiting++;
     }
     udpai_order_free(order);
 }
@@ -239,7 +239,7 @@ it_goes_down_a_chain_and_ends_with_one_linger(void **state)
     assert_wanted(self, 0, 5, true);
     pass(self, 1);
     assert_wanted(self, 0, 5, false);
-    assert_int_equal(self->n_said, 8); /* one Subscribe and one Unsubscribe each */
+    assert_int_equal(self->n_waiting, 8); /* one Subscribe and one Unsubscribe each */
 }
 
 static void
@@ -291,7 +291,7 @@ a_mesh_lets_go_with_few_words(void **state)
     pass(self, LINGER_MS);
     assert_wanted(self, 0, 5, false);
     /* Each of 20 streams is told each distance once at most. */
-    assert_true(self->n_said <= 20 * 18);
+    assert_true(self->n_waiting <= 20 * 18);
 }
 
 static void
@@ -321,13 +321,13 @@ who_comes_again_in_time_is_not_missed(void **state)
     dial(self, 1, 0);
     dial(self, 2, 1);
     want(self, 0, true);
-    size_t n_said = self->n_said;
+    size_t n_waiting = self->n_waiting;
     cut(self, 1, 0);
     pass(self, LINGER_MS - 1);
     dial(self, 1, 0);
     pass(self, 10 * LINGER_MS);
     assert_wanted(self, 0, 3, true);
-    assert_int_equal(self->n_said, n_said + 1); /* the third has heard of nothing */
+    assert_int_equal(self->n_waiting, n_waiting + 1); /* the third has heard of nothing */
     cut(self, 1, 0);
     pass(self, LINGER_MS);
     assert_wanted(self, 1, 2, false);
@@ -387,7 +387,7 @@ who_knows_no_distances_is_asked_once(void **state)
     want(self, 0, false);
     pass(self, LINGER_MS);
     assert_wanted(self, 0, 4, false);
-    assert_int_equal(self->n_said, 6);
+    assert_int_equal(self->n_waiting, 6);
 }
 
 static void
@@ -417,16 +417,16 @@ who_refuses_is_asked_again_after_a_while(void **state)
     dial(self, 2, 0);
     want(self, 0, true);
     for (size_t n_names = 0; n_names < 2; n_names++) {
-        self->n_said = 0;
+        self->n_waiting = 0;
         refuse(self, 1, 0, "com.acme", n_names);
         refuse(self, 1, 0, "com.acme", n_names);
         refuse(self, 1, 0, "org.blah", n_names); /* never asked for */
         pass(self, 29999);
-        assert_int_equal(self->n_said, 0);
+        assert_int_equal(self->n_waiting, 0);
         pass(self, 1);
-        assert_int_equal(self->n_said, 1);
+        assert_int_equal(self->n_waiting, 1);
         pass(self, 60000);
-        assert_int_equal(self->n_said, 1); /* it was taken */
+        assert_int_equal(self->n_waiting, 1); /* it was taken */
     }
 }
 
@@ -441,13 +441,13 @@ who_refuses_what_is_wanted_no_more_is_left_alone(void **state)
     refuse(self, 1, 0, "com.acme", 1);
     refuse(self, 2, 0, "com.acme", 1);
     cut(self, 2, 0);
-    self->n_said = 0;
+    self->n_waiting = 0;
     pass(self, 20000);
     want(self, 0, false);
     pass(self, LINGER_MS);
-    assert_int_equal(self->n_said, 1); /* the Unsubscribe */
+    assert_int_equal(self->n_waiting, 1); /* the Unsubscribe */
     pass(self, 60000);
-    assert_int_equal(self->n_said, 1);
+    assert_int_equal(self->n_waiting, 1);
 }
 
 static void

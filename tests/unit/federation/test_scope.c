@@ -175,23 +175,23 @@ for_whom_it_waits_is_said_of_each_question(void **state)
     say_waits(bed, 1, UDPAI_STR("second"));
     say_waits(bed, 2, UDPAI_STR("nobody's"));
     const udpai_unsettled *missing = first_missing(bed);
-    assert_int_equal(missing->n_said, 1);
-    assert_str(missing->said[0].waits, "second");
-    assert_int_equal(missing->said[0].n_asked, 2);
-    assert_str(missing->said[0].asked[0], "com.acme/y");
+    assert_int_equal(missing->n_waiting, 1);
+    assert_str(missing->waiting[0].waits, "second");
+    assert_int_equal(missing->waiting[0].n_asked, 2);
+    assert_str(missing->waiting[0].asked[0], "com.acme/y");
     say_waits(bed, 0, UDPAI_STR("first"));
     say_waits(bed, 1, UDPAI_STR("second, again"));
     missing = first_missing(bed);
-    assert_int_equal(missing->n_said, 2);
-    assert_str(missing->said[0].waits, "first");
-    assert_str(missing->said[0].asked[0], "com.acme/x");
-    assert_str(missing->said[1].waits, "second, again");
+    assert_int_equal(missing->n_waiting, 2);
+    assert_str(missing->waiting[0].waits, "first");
+    assert_str(missing->waiting[0].asked[0], "com.acme/x");
+    assert_str(missing->waiting[1].waits, "second, again");
     (void)fed_publish(bed, 'a', "EDS", "!com.acme");
     missing = first_missing(bed);
-    assert_int_equal(missing->n_said, 1);
-    assert_str(missing->said[0].waits, "second, again");
+    assert_int_equal(missing->n_waiting, 1);
+    assert_str(missing->waiting[0].waits, "second, again");
     fed_close(bed, 'a');
-    assert_int_equal(first_missing(bed)->n_said, 0); /* it is asked anew */
+    assert_int_equal(first_missing(bed)->n_waiting, 0); /* it is asked anew */
 }
 
 /* An answer to something else does not answer it, and it is asked for when there is memory again.

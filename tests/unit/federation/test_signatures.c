@@ -70,8 +70,8 @@ remove_x(sig_bed *bed, char source, uint64_t generation, const test_key *key)
         assert_ok(udpai_removal_sign(&with_signature, bare, &signing));
     udpai_publication *publication = udpai_publication_new();
     assert_ok(udpai_publication_set(&publication->type_url, UDPAI_STR(TEST_CDS)));
-    assert_ok(udpai_publication_remove_said(publication, UDPAI_STR("com.acme/x"),
-                                            key ? with_signature : bare));
+    assert_ok(udpai_publication_remove_stated(publication, UDPAI_STR("com.acme/x"),
+                                              key ? with_signature : bare));
     return fed_judge(bed->fed, SOURCE(bed, source), publication);
 }
 

@@ -140,7 +140,7 @@ offer_removal(fed_bed *bed, const udpa_resource *gone)
     udpai_publication *publication = udpai_publication_new();
     assert_ok(udpai_publication_set(&publication->type_url, UDPAI_STR(TEST_EDS)));
     assert_ok(udpai_removal_make(&said, UDPAI_STR(TEST_EDS), &parts));
-    assert_ok(udpai_publication_remove_said(publication, udpai_resource_name(gone), said));
+    assert_ok(udpai_publication_remove_stated(publication, udpai_resource_name(gone), said));
     assert_string_equal(fed_judge(bed, bed->sessions[0], publication), "");
 }
 

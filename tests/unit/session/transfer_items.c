@@ -32,7 +32,7 @@ transfer_make_resource(size_t which)
 }
 
 static udpa_resource *
-make_said(void)
+make_removal(void)
 {
     const udpai_hop hop = {
         .node_id = UDPAI_STR("node-a"), .authority = UDPAI_STR("acme"), .time_us = 17};
@@ -44,9 +44,9 @@ make_said(void)
         .hops = &hop,
         .n_hops = 1,
     };
-    udpa_resource *said = NULL;
-    assert_ok(udpai_removal_make(&said, UDPAI_STR(TEST_EDS), &parts));
-    return said;
+    udpa_resource *removal = NULL;
+    assert_ok(udpai_removal_make(&removal, UDPAI_STR(TEST_EDS), &parts));
+    return removal;
 }
 
 static udpai_change_set *
@@ -69,7 +69,7 @@ make_changes(void)
         const udpai_change change = {
             .kind = (udpai_change_kind)(i % 3),
             .resource = resource,
-            .removal = i == 2 ? make_said() : NULL,
+            .removal = i == 2 ? make_removal() : NULL,
             .deadline_ms = i * 1000,
             .from_node = node,
             .shown_to = links,
@@ -108,8 +108,8 @@ make_groups(void)
 static udpai_settled *
 make_settled(void)
 {
-    const udpai_said said[] = {{UDPAI_STR("\x6a\x04\x0a\x02n9"), texts + 1, 1},
-                               {UDPAI_STR("\x6a\x04\x0a\x02n8"), texts, 3}};
+    const udpai_waiting_question waiting[] = {{UDPAI_STR("\x6a\x04\x0a\x02n9"), texts + 1, 1},
+                                              {UDPAI_STR("\x6a\x04\x0a\x02n8"), texts, 3}};
     const udpai_unsettled missing[] = {
         {.type_url = UDPAI_STR(TEST_CDS),
          .prefix = UDPAI_STR("com"),
@@ -125,8 +125,8 @@ make_settled(void)
          .by_name = true,
          .asked = texts + 1,
          .n_asked = 1,
-         .said = said,
-         .n_said = 2},
+         .waiting = waiting,
+         .n_waiting = 2},
     };
     const udpai_settled_name items[] = {
         {UDPAI_STR(TEST_CDS), UDPAI_STR("com.acme/a"), true, texts[0], texts[1], true, 7, texts[2]},
@@ -247,8 +247,8 @@ transfer_make_publication(void)
     transfer_add_entry(publication, make_refresh(), true, NULL);
     publication->entries.items[0].is_ignored = true;
     assert_ok(udpai_publication_remove(publication, UDPAI_STR("com.acme/gone")));
-    UDPA_AUTO(udpa_resource_unref) udpa_resource *said = make_said();
-    assert_ok(udpai_publication_remove_said(publication, UDPAI_STR("com.acme/kept"), said));
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *removal = make_removal();
+    assert_ok(udpai_publication_remove_stated(publication, UDPAI_STR("com.acme/kept"), removal));
     publication->removals.items[1].error = udpa_error_new(UDPA_ERR_DENIED, NULL, "no");
     return publication;
 }

@@ -270,13 +270,13 @@ test_what_a_mirror_may_have_is_awaited(void **state)
 
 /* ---- as a value ---- */
 
-static udpai_said rich_said[2];
+static udpai_waiting_question rich_waiting[2];
 
 static udpai_settled_facts
 rich_facts(udpai_unsettled *source, udpai_str texts[4])
 {
-    rich_said[0] = (udpai_said){UDPAI_STR("one"), texts + 1, 1};
-    rich_said[1] = (udpai_said){UDPAI_STR("two"), texts + 1, 2};
+    rich_waiting[0] = (udpai_waiting_question){UDPAI_STR("one"), texts + 1, 1};
+    rich_waiting[1] = (udpai_waiting_question){UDPAI_STR("two"), texts + 1, 2};
     texts[0] = UDPAI_STR("com.acme/a");
     texts[1] = UDPAI_STR("com.acme/b");
     texts[2] = UDPAI_STR("com.acme/c");
@@ -291,8 +291,8 @@ rich_facts(udpai_unsettled *source, udpai_str texts[4])
         .n_answered = 1,
         .asked = texts + 1,
         .n_asked = 2,
-        .said = rich_said,
-        .n_said = 2,
+        .waiting = rich_waiting,
+        .n_waiting = 2,
     };
     return (udpai_settled_facts){
         .missing = source, .n_missing = 1, .known_types = texts + 3, .n_known_types = 1};
@@ -315,8 +315,8 @@ test_it_is_a_copy(void **state)
     assert_str(copy->missing[0].prefix, "com.acme");
     assert_str(copy->missing[0].source, "main");
     assert_str(copy->missing[0].asked[1], "com.acme/c");
-    assert_str(copy->missing[0].said[1].waits, "two");
-    assert_str(copy->missing[0].said[1].asked[1], "com.acme/c");
+    assert_str(copy->missing[0].waiting[1].waits, "two");
+    assert_str(copy->missing[0].waiting[1].asked[1], "com.acme/c");
     assert_str(copy->known_types[0], TEST_TYPE);
     assert_ptr_equal(udpai_settled_ref(settled), settled);
     assert_null(udpai_settled_unref(settled));
@@ -389,7 +389,8 @@ test_those_who_are_asked_on_demand_are_settled(void **state)
     (void)state;
     const udpai_str asked[] = {UDPAI_STR("com.acme"), UDPAI_STR("com.acme/x"),
                                UDPAI_STR("com.acme/y")};
-    const udpai_said said[] = {{B_WAITS_FOR_A, asked, 1}, {B_WAITS_FOR_A, asked + 1, 1}};
+    const udpai_waiting_question waiting[] = {{B_WAITS_FOR_A, asked, 1},
+                                              {B_WAITS_FOR_A, asked + 1, 1}};
     const udpai_unsettled source = {
         .type_url = UDPAI_STR(TEST_TYPE),
         .peer_node = UDPAI_STR("b"),
@@ -397,8 +398,8 @@ test_those_who_are_asked_on_demand_are_settled(void **state)
         .on_demand = true,
         .asked = asked,
         .n_asked = 3,
-        .said = said,
-        .n_said = 2,
+        .waiting = waiting,
+        .n_waiting = 2,
     };
     UDPA_AUTO(udpai_settled_unref)
     udpai_settled *settled = of_facts(
@@ -495,9 +496,9 @@ test_every_difference_is_one(void **state)
     DIFFERS(texts[2] = UDPAI_STR("com.acme/z"));
     DIFFERS(source.n_answered = 0);
     DIFFERS(source.n_asked = 1);
-    DIFFERS(source.n_said = 1);
-    DIFFERS(rich_said[1].waits = UDPAI_STR("three"));
-    DIFFERS(rich_said[1].n_asked = 1);
+    DIFFERS(source.n_waiting = 1);
+    DIFFERS(rich_waiting[1].waits = UDPAI_STR("three"));
+    DIFFERS(rich_waiting[1].n_asked = 1);
     DIFFERS(facts.n_missing = 0);
     DIFFERS(facts.only_known_types = true);
     DIFFERS(facts.n_known_types = 0);

@@ -218,7 +218,8 @@ what_is_said_of_removals_comes_back(void **state)
         assert_ok(decode(&decoder, udpai_bytes_view(bytes), true, &message));
         assert_int_equal(message.publication->removals.n, 5);
         for (size_t i = 0; i < 5; i++)
-            assert_said(message.publication->removals.items[i].said, with_type ? said[i] : NULL);
+            assert_said(message.publication->removals.items[i].statement,
+                        with_type ? said[i] : NULL);
         udpai_message_done(&message);
         plan.type_url = (udpai_str){0}; /* a generation is that of one type */
     }
