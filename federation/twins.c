@@ -7,21 +7,21 @@
 #include "base/percent.h"
 #include "federation/held.h"
 #include "federation/source.h"
-#include "model/twin_words.h"
+#include "model/twin_notices.h"
 
 /* Others with this node's id; of more, nothing is told. */
 #define TWINS_MAX 8
 /* Who was sent away comes again before long. */
 #define REFUSED_MS 60000
 
-/* What is met is looked for so often, and what is said told no more often than that. */
+/* What is met is looked for so often, and notices are sent no more often than that. */
 #define LOOK_MS 60000
 #define PAUSE_MS 1000
 
 typedef struct twin {
     udpa_bytes *instance;
-    bool is_met;   /* on the way of a resource */
-    bool is_heard; /* of a peer that has been told of it */
+    bool is_met;      /* on the way of a resource */
+    bool is_reported; /* by a peer, or by one further downstream */
 } twin;
 
 struct udpai_twins {
@@ -31,10 +31,10 @@ struct udpai_twins {
     UDPAI_VECTOR(twin) all;
     udpa_error *refused; /* the last one that was sent away … */
     uint64_t refused_ms; /* … and when */
-    udpai_log_limit log, heard_log;
+    udpai_log_limit log, reported_log;
     udpai_timer later;
     uint64_t looked_ms, may_ms;
-    udpa_bytes *told; /* to sources; NULL: nothing */
+    udpa_bytes *announced; /* to sources; NULL: nothing */
 };
 
 static void on_later(udpai_timer *timer);
@@ -63,7 +63,7 @@ udpai_twins_free(udpai_twins *twins)
         udpa_bytes_unref(twins->all.items[i].instance);
     udpai_vector_done(&twins->all);
     udpa_error_unref(twins->refused);
-    udpa_bytes_unref(twins->told);
+    udpa_bytes_unref(twins->announced);
     udpai_free(twins);
 }
 
@@ -112,21 +112,21 @@ add_twin(udpai_twins *twins, udpai_str instance)
 }
 
 static void
-tell_of(const udpai_twins *twins, const twin *one)
+log_twin(const udpai_twins *twins, const twin *one)
 {
     UDPA_AUTO(udpa_error_unref) udpa_error *error = describe_twin(twins, one);
     if (error)
         udpai_log(UDPA_LOG_WARNING, "federation", "%s", udpa_error_message(error));
 }
 
-/* Of what is neither met nor heard of any more nothing is told. */
+/* Of what is neither met nor reported any more nothing is known. */
 static void
 forget_gone(udpai_twins *twins)
 {
     size_t n = 0;
     for (size_t i = 0; i < twins->all.n; i++) {
         const twin one = twins->all.items[i];
-        if (one.is_met || one.is_heard)
+        if (one.is_met || one.is_reported)
             twins->all.items[n++] = one;
         else
             udpa_bytes_unref(one.instance);
@@ -152,7 +152,7 @@ note_twin(udpai_twins *twins, udpai_str instance)
         return;
     one->is_met = true;
     if (is_new)
-        tell_of(twins, one);
+        log_twin(twins, one);
     look_soon(twins);
 }
 
@@ -199,11 +199,11 @@ look_for_met(udpai_twins *twins)
     }
 }
 
-/* ---- what nodes tell each other ---- */
+/* ---- what nodes report to each other ---- */
 
-/* As words have it, with percent signs. */
+/* As notices are written, with percent signs. */
 typedef struct own_texts {
-    udpai_strbuf words; /* those that this node has met */
+    udpai_strbuf notices; /* those that this node has met */
     udpai_strbuf id, instance;
 } own_texts;
 
@@ -217,21 +217,21 @@ write_own(const udpai_twins *twins, own_texts *own)
     udpai_percent_encode_segment(&own->instance, instance);
     for (size_t i = 0; i < twins->all.n; i++)
         if (twins->all.items[i].is_met)
-            udpai_twin_words_put_own(&own->words, id,
-                                     udpai_bytes_view(twins->all.items[i].instance), instance);
+            udpai_twin_notices_put_own(&own->notices, id,
+                                       udpai_bytes_view(twins->all.items[i].instance), instance);
 }
 
 static void
 free_own(own_texts *own)
 {
-    udpai_strbuf_done(&own->words);
+    udpai_strbuf_done(&own->notices);
     udpai_strbuf_done(&own->id);
     udpai_strbuf_done(&own->instance);
 }
 
-/* A peer has told of one that has this node's id. */
+/* A peer reports one that has this node's id. */
 static void
-hear_of(udpai_twins *twins, udpai_str encoded)
+note_reported(udpai_twins *twins, udpai_str encoded)
 {
     char room[UDPAI_AUTHORITY_MAX], *at = room; /* no field is longer */
     udpai_str instance;
@@ -242,55 +242,59 @@ hear_of(udpai_twins *twins, udpai_str encoded)
     bool is_new = !one;
     if (is_new && !(one = add_twin(twins, instance)))
         return;
-    one->is_heard = true;
+    one->is_reported = true;
     if (is_new &&
-        udpai_log_allow(&twins->heard_log, udpai_context_now(twins->context), &n_suppressed))
-        tell_of(twins, one);
+        udpai_log_allow(&twins->reported_log, udpai_context_now(twins->context), &n_suppressed))
+        log_twin(twins, one);
 }
 
-/* What is about this node ends here, and what it has said itself. */
+/* What is about this node ends here, and what it has announced itself. */
 static void
-take_word(udpai_twins *twins, const own_texts *own, udpai_twin_word *word, udpai_twin_words *words)
+take_notice(udpai_twins *twins,
+            const own_texts *own,
+            udpai_twin_notice *notice,
+            udpai_twin_notices *notices)
 {
     udpai_str instance = udpai_strbuf_view(&own->instance);
-    if (udpai_str_eq(word->by, instance))
+    if (udpai_str_eq(notice->by, instance))
         return;
-    if (udpai_str_eq(word->node_id, udpai_strbuf_view(&own->id)))
-        hear_of(twins, word->by);
-    if (!udpai_str_eq(word->met, instance) && ++word->distance <= UDPAI_TWIN_DISTANCE_MAX)
-        udpai_twin_words_add(words, word);
+    if (udpai_str_eq(notice->node_id, udpai_strbuf_view(&own->id)))
+        note_reported(twins, notice->by);
+    if (!udpai_str_eq(notice->met, instance) && ++notice->distance <= UDPAI_TWIN_DISTANCE_MAX)
+        udpai_twin_notices_add(notices, notice);
 }
 
 static void
-listen(udpai_twins *twins, const own_texts *own, udpai_twin_words *words)
+collect_notices(udpai_twins *twins, const own_texts *own, udpai_twin_notices *notices)
 {
     size_t at = 0;
     const udpai_peer *peer;
     while ((peer = udpai_peers_next(twins->peers, &at))) {
-        udpai_twin_word word;
+        udpai_twin_notice notice;
         if (!peer->is_node || !peer->is_extended || !peer->info || peer->is_replaced)
             continue;
         udpai_str said = udpai_node_info_said(peer->info, UDPAI_NODE_KEY_TWINS);
-        while (udpai_twin_words_next(&said, &word))
-            take_word(twins, own, &word, words);
+        while (udpai_twin_notices_next(&said, &notice))
+            take_notice(twins, own, &notice, notices);
     }
 }
 
-/* Without memory it is not told. */
+/* Without memory nothing is announced. */
 static void
-tell_sources(udpai_twins *twins, const udpai_twin_words *words)
+announce(udpai_twins *twins, const udpai_twin_notices *notices)
 {
     udpai_strbuf text = {0};
-    udpai_twin_words_put(words, &text);
+    udpai_twin_notices_put(notices, &text);
     udpai_str view = udpai_strbuf_view(&text);
-    bool is_told = !udpai_strbuf_failed(&text) &&
-                   udpai_str_eq(view, twins->told ? udpai_bytes_view(twins->told) : (udpai_str){0});
-    udpai_order *order = is_told ? NULL : udpai_order_new(UDPAI_ORDER_TWINS);
-    udpa_bytes *told = order && view.len ? udpai_bytes_of(&text) : NULL;
+    bool is_announced =
+        !udpai_strbuf_failed(&text) &&
+        udpai_str_eq(view, twins->announced ? udpai_bytes_view(twins->announced) : (udpai_str){0});
+    udpai_order *order = is_announced ? NULL : udpai_order_new(UDPAI_ORDER_TWINS);
+    udpa_bytes *announced = order && view.len ? udpai_bytes_of(&text) : NULL;
     if (order) {
-        udpa_bytes_unref(twins->told);
-        twins->told = told;
-        order->announced = told ? udpa_bytes_ref(told) : NULL;
+        udpa_bytes_unref(twins->announced);
+        twins->announced = announced;
+        order->announced = announced ? udpa_bytes_ref(announced) : NULL;
         udpai_context_order(twins->context, order);
     }
     udpai_strbuf_done(&text);
@@ -302,22 +306,22 @@ on_later(udpai_timer *timer)
     udpai_twins *twins = UDPAI_CONTAINER_OF(timer, udpai_twins, later);
     uint64_t now = udpai_context_now(twins->context);
     own_texts own;
-    udpai_twin_words words = {0};
-    udpai_twin_word word;
+    udpai_twin_notices notices = {0};
+    udpai_twin_notice notice;
     twins->may_ms = now + PAUSE_MS;
     if (now >= twins->looked_ms + LOOK_MS) {
         look_for_met(twins);
         twins->looked_ms = now;
     }
     for (size_t i = 0; i < twins->all.n; i++)
-        twins->all.items[i].is_heard = false;
+        twins->all.items[i].is_reported = false;
     write_own(twins, &own);
-    udpai_str met = udpai_strbuf_view(&own.words);
-    while (udpai_twin_words_next(&met, &word))
-        udpai_twin_words_add(&words, &word);
-    listen(twins, &own, &words);
+    udpai_str met = udpai_strbuf_view(&own.notices);
+    while (udpai_twin_notices_next(&met, &notice))
+        udpai_twin_notices_add(&notices, &notice);
+    collect_notices(twins, &own, &notices);
     forget_gone(twins);
-    tell_sources(twins, &words);
+    announce(twins, &notices);
     free_own(&own);
     if (twins->all.n)
         udpai_timer_set(twins->context->wheel, &twins->later, now + LOOK_MS);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Two nodes with one id, which should not be: what passes one of them is no loop at the other, and
  * both are told of. The lower one meets what has passed the upper one, and says so to its sources
- * (model/twin_words.h), which pass it on to theirs. */
+ * (model/twin_notices.h), which pass it on to theirs. */
 #ifndef UDPAI_TWINS_H
 #define UDPAI_TWINS_H
 

@@ -46,7 +46,7 @@ bool udpai_node_info_has_feature(const udpai_node_info *info, const char *featur
 #define UDPAI_NODE_KEY_EPOCH "udpa.epoch"   /* of its store */
 #define UDPAI_NODE_KEY_COMMIT "udpa.commit" /* the number of its last one, decimal */
 #define UDPAI_NODE_KEY_WHOLE "udpa.whole"   /* "true": what it had as the epoch began is meant */
-#define UDPAI_NODE_KEY_TWINS "udpa.twins"   /* nodes of one id, see model/twin_words.h */
+#define UDPAI_NODE_KEY_TWINS "udpa.twins"   /* nodes of one id, see model/twin_notices.h */
 
 #define UDPAI_EPOCH_MAX 640 /* bytes, with its openings (lineage.h) */
 

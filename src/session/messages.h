@@ -74,7 +74,7 @@ typedef struct udpai_order {
     udpai_acl *acl;        /* ACL: a reference */
     udpa_bytes *events;    /* EVENTS: see events/batch.h; `session` is the worker, the ticket the
                             * kind; of a report for a worker, worker * UDPAI_EVENT_KINDS + kind */
-    udpa_bytes *announced; /* EPOCH; TWINS: see model/twin_words.h, NULL: there are none now */
+    udpa_bytes *announced; /* EPOCH; TWINS: see model/twin_notices.h, NULL: there are none now */
     uint64_t commit;       /* the number of the last one that was done by then */
     /* PUBLISH: comes back with the receipt; FORGET: of which, in any session; CENSUS: comes back
      * with all that is told, 0: nothing is any more. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What nodes say upwards of others with one id. */
-#include "model/twin_words.h"
+#include "model/twin_notices.h"
 
 #include <stdio.h>
 
@@ -12,16 +12,16 @@ static const char *
 collect(const char *const *texts)
 {
     static char shown[4096];
-    udpai_twin_words words = {0};
+    udpai_twin_notices notices = {0};
     udpai_strbuf text = {0};
     for (; *texts; texts++) {
-        udpai_twin_word word;
+        udpai_twin_notice notice;
         udpai_str rest = udpai_str_from(*texts);
-        while (udpai_twin_words_next(&rest, &word))
-            udpai_twin_words_add(&words, &word);
+        while (udpai_twin_notices_next(&rest, &notice))
+            udpai_twin_notices_add(&notices, &notice);
         assert_int_equal(rest.len, strlen(*texts) && !strchr(*texts, '\n') ? strlen(*texts) : 0);
     }
-    udpai_twin_words_put(&words, &text);
+    udpai_twin_notices_put(&notices, &text);
     assert_false(udpai_strbuf_failed(&text));
     snprintf(shown, sizeof(shown), "%.*s", (int)text.len, text.len ? text.data : "");
     udpai_strbuf_done(&text);
@@ -35,7 +35,7 @@ what_is_read_is_written(void **state)
 {
     (void)state;
     udpai_strbuf text = {0};
-    udpai_twin_words_put_own(&text, UDPAI_STR("a b\n%"), UDPAI_STR("1"), UDPAI_STR("\xc3\xa4"));
+    udpai_twin_notices_put_own(&text, UDPAI_STR("a b\n%"), UDPAI_STR("1"), UDPAI_STR("\xc3\xa4"));
     char *own = udpai_strbuf_take(&text);
     assert_string_equal(own, "a%20b%0A%25 1 %C3%A4 0\n");
     assert_string_equal(COLLECT(own), own);
@@ -99,7 +99,7 @@ of_too_many_the_first_are_kept(void **state)
         snprintf(up + strlen(up), sizeof(up) - strlen(up), "%c 1 2 0\n", 'a' + i);
         snprintf(down + strlen(down), sizeof(down) - strlen(down), "%c 1 2 0\n", 'l' - i);
     }
-    memcpy(first, up, strlen("a 1 2 0\n") * UDPAI_TWIN_WORDS_MAX);
+    memcpy(first, up, strlen("a 1 2 0\n") * UDPAI_TWIN_NOTICES_MAX);
     assert_string_equal(COLLECT(up), first);
     assert_string_equal(COLLECT(down), first);
 }
@@ -115,5 +115,5 @@ main(void)
         cmocka_unit_test(a_field_is_bounded),
         cmocka_unit_test(of_too_many_the_first_are_kept),
     };
-    return cmocka_run_group_tests_name("model twin_words", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("model twin_notices", tests, NULL, NULL);
 }
