@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a stand-in has learned becomes the node's own; and what has become its own, the stand-in
+/* What a standby has learned becomes the node's own; and what has become its own, the standby
  * lets go. */
 #include "federation/adoption.h"
 #include "federation/signatures.h"
@@ -43,8 +43,8 @@ find_own(void *userdata, const udpai_contribution *contribution)
 }
 
 /* Its first hop is that of the own contribution whose place it takes: so it compares with what this
- * node has published of the name, here and wherever that has come. It is newer than the stand-in's,
- * so that the stand-in takes it back, but no newer than that: something else may have been
+ * node has published of the name, here and wherever that has come. It is newer than the standby's,
+ * so that the standby takes it back, but no newer than that: something else may have been
  * published there since. */
 static udpa_err
 adopt(udpai_receiver *receiver, const udpai_contribution *contribution, const udpa_resource *own)
@@ -68,7 +68,7 @@ adopt(udpai_receiver *receiver, const udpai_contribution *contribution, const ud
     return err;
 }
 
-/* A stand-in changes what there is; it neither adds to it, nor speaks for another authority. */
+/* A standby changes what there is; it neither adds to it, nor speaks for another authority. */
 static udpa_err
 take_over(udpai_receiver *receiver, udpai_source *source, udpai_str type_url, udpai_str name)
 {
@@ -110,7 +110,7 @@ find_outdated(void *userdata, const udpai_contribution *contribution)
 }
 
 /* What publishers have published here in the name of the same authority, before the one for whom
- * this node stands in had its say. */
+ * this node is standby has stated its own. */
 static udpa_err
 let_go(udpai_receiver *receiver, const udpa_resource *resource)
 {
@@ -138,7 +138,7 @@ udpai_recovery_taken(const udpai_intake *intake,
         return UDPA_OK;
     if (udpai_source_recovers(source, type_url, name))
         err = take_over(intake->receiver, source, type_url, name);
-    if (err == UDPA_OK && udpai_source_is_stood_in_for(source, type_url) &&
+    if (err == UDPA_OK && udpai_source_is_primary(source, type_url) &&
         udpai_store_get(intake->receiver->context->store, udpai_source_origin(source), type_url,
                         name, &held))
         err = let_go(intake->receiver, held.resource);

@@ -75,8 +75,8 @@ udpai_source_dial_first(udpai_source *source)
 {
     const udpai_sources *sources = source->owner;
     uint64_t spread_ms = sources->context->timing.fail_over_spread_ms;
-    bool is_stand_in = sources->lost_ms == udpai_context_now(sources->context);
-    if (is_stand_in && spread_ms)
+    bool is_fail_over = sources->lost_ms == udpai_context_now(sources->context);
+    if (is_fail_over && spread_ms)
         dial_later(source, udpai_context_random(sources->context) % (spread_ms + 1));
     else
         udpai_source_dial(source);
@@ -137,7 +137,7 @@ begin_anew(udpai_source *source)
     udpai_sources *sources = source->owner;
     if (!udpai_source_has_connection(source) || source->is_renewed)
         return;
-    if (udpai_source_is_active(source)) { /* nobody stands in for it meanwhile */
+    if (udpai_source_is_active(source)) { /* nothing takes over from it meanwhile */
         source->is_decided = false;
         udpai_timer_set(sources->context->wheel, &source->grace,
                         udpai_context_now(sources->context) +

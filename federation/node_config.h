@@ -17,7 +17,7 @@ typedef enum udpai_source_kind {
     UDPAI_SOURCE_REST,        /* one that is polled; the same */
 } udpai_source_kind;
 
-/* What a source may have learned while it stood in for this node. */
+/* What a source may have learned as standby for this node. */
 typedef struct udpai_recover_config {
     const udpai_str *types; /* full type URLs; none: nothing is taken over */
     size_t n_types;
@@ -44,12 +44,12 @@ typedef struct udpai_source_config {
      * were a source of its own, whose resources lie in the name space of the group. Makes the
      * target for one of them, a reference; NULL without memory. */
     void *(*target_for)(void *target, udpai_str name_space, const udpai_node_info *client);
-    /* UDPA alone: it stands in for this node. */
+    /* UDPA alone: it is standby for this node. */
     udpai_recover_config recover;
-    /* UDPA alone: of these types this node stands in for it. What publishers have said here in the
+    /* UDPA alone: for these types this node is its standby. What publishers have said here in the
      * name of one authority goes when the source has something newer to say in that name. */
-    const udpai_str *stands_in;
-    size_t n_stands_in;
+    const udpai_str *standby_for;
+    size_t n_standby_for;
     /* Full type URLs of what clients report: it is shown those, whoever has delivered what they
      * speak of. So that it can be, it stays connected. */
     const udpai_str *standby;
@@ -139,7 +139,7 @@ typedef struct udpai_node_timing {
     uint64_t fail_back_delay_ms;
     uint64_t backoff_base_ms, backoff_max_ms;
     uint64_t fail_over_spread_ms; /* within so long after a loss the next source is dialled */
-    uint64_t recover_timeout_ms;  /* how long one that has stood in for this node is waited for */
+    uint64_t recover_timeout_ms;  /* how long a standby of this node is waited for */
     uint64_t interest_linger_ms;  /* what nobody here wants is still asked for so long */
     uint64_t silence_ms;     /* a peer without our extensions is complete after so much of it */
     uint64_t silence_max_ms; /* or after so long in any case */

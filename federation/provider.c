@@ -118,7 +118,7 @@ must_be_complete(const udpai_provider *provider, size_t index)
     return false;
 }
 
-/* A lost source stays until one that stands in for it is whole. */
+/* A lost source stays until one that replaces it is whole. */
 static bool
 is_replaced(const udpai_provider *provider, size_t index)
 {

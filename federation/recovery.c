@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Waiting for the stand-in: a node that comes back says nothing negative of what it may have missed
+/* Waiting for the standby: a node that comes back says nothing negative of what it may have missed
  * until it has heard it, or cannot. */
 #include "federation/recovery.h"
 
@@ -94,7 +94,7 @@ udpai_recovery_closed(udpai_source *source)
         give_up_waiting(source->recovery, "it cannot be reached");
 }
 
-/* Whoever comes may come back from the stand-in, and must not be told what is older than what he
+/* Whoever comes may come back from the standby, and must not be told what is older than what he
  * has: until the attempt has failed, it is not known here. */
 void
 udpai_recovery_hurry(udpai_sources *sources)
@@ -155,13 +155,13 @@ add_scopes(udpai_recovery *recovery, const udpai_recover_config *config)
 }
 
 static udpa_err
-add_stands_in(udpai_recovery *recovery, const udpai_source_config *config)
+add_standby_for(udpai_recovery *recovery, const udpai_source_config *config)
 {
     udpa_err err = UDPA_OK;
-    for (size_t i = 0; i < config->n_stands_in && err == UDPA_OK; i++) {
+    for (size_t i = 0; i < config->n_standby_for && err == UDPA_OK; i++) {
         udpa_bytes *type = NULL;
-        err = udpa_bytes_new(&type, config->stands_in[i].data, config->stands_in[i].len);
-        if (err == UDPA_OK && !udpai_vector_push(&recovery->stands_in, type)) {
+        err = udpa_bytes_new(&type, config->standby_for[i].data, config->standby_for[i].len);
+        if (err == UDPA_OK && !udpai_vector_push(&recovery->standby_for, type)) {
             udpa_bytes_unref(type);
             err = UDPA_ERR_NOMEM;
         }
@@ -172,12 +172,12 @@ add_stands_in(udpai_recovery *recovery, const udpai_source_config *config)
 udpa_err
 udpai_recovery_new(udpai_source *source, const udpai_source_config *config, udpa_error **ret_error)
 {
-    if (config->recover.n_types == 0 && config->n_stands_in == 0)
+    if (config->recover.n_types == 0 && config->n_standby_for == 0)
         return UDPA_OK;
     if (config->kind != UDPAI_SOURCE_UDPA && config->kind != UDPAI_SOURCE_UDPA_LISTEN)
         return udpai_fail(ret_error, UDPA_ERR_INVAL,
-                          "the ConfigSource '%.*s' does not speak UDPA: nobody stands in for "
-                          "another there, and nothing can be taken over",
+                          "the ConfigSource '%.*s' does not speak UDPA: it can neither be a "
+                          "standby nor have one, and nothing can be taken over",
                           UDPAI_SHOWN(config->name));
     udpai_recovery *recovery = udpai_alloc(sizeof(*recovery));
     if (!recovery)
@@ -189,7 +189,7 @@ udpai_recovery_new(udpai_source *source, const udpai_source_config *config, udpa
     recovery->is_off = source->owner->context->is_restored && config->recover.n_types > 0;
     udpa_err err = recovery->is_off ? UDPA_OK : add_scopes(recovery, &config->recover);
     if (err == UDPA_OK)
-        err = add_stands_in(recovery, config);
+        err = add_standby_for(recovery, config);
     return udpai_fail_code(ret_error, err);
 }
 
@@ -200,9 +200,9 @@ udpai_recovery_free(udpai_recovery *recovery)
     if (!recovery)
         return NULL;
     udpai_timer_cancel(&recovery->end_of_wait);
-    for (size_t i = 0; i < recovery->stands_in.n; i++)
-        udpa_bytes_unref(recovery->stands_in.items[i]);
-    udpai_vector_done(&recovery->stands_in);
+    for (size_t i = 0; i < recovery->standby_for.n; i++)
+        udpa_bytes_unref(recovery->standby_for.items[i]);
+    udpai_vector_done(&recovery->standby_for);
     udpai_vector_done(&recovery->scopes);
     udpai_free(recovery);
     return NULL;
@@ -235,11 +235,11 @@ udpai_source_note_adopted(udpai_source *source, const udpa_resource *resource)
 }
 
 bool
-udpai_source_is_stood_in_for(const udpai_source *source, udpai_str type_url)
+udpai_source_is_primary(const udpai_source *source, udpai_str type_url)
 {
     const udpai_recovery *recovery = source->recovery;
-    for (size_t i = 0; recovery && i < recovery->stands_in.n; i++)
-        if (udpai_str_eq(udpai_bytes_view(recovery->stands_in.items[i]), type_url))
+    for (size_t i = 0; recovery && i < recovery->standby_for.n; i++)
+        if (udpai_str_eq(udpai_bytes_view(recovery->standby_for.items[i]), type_url))
             return true;
     return false;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Recovery, on both sides of it: a node takes over what a source that stood in for it has learned,
- * and the stand-in lets go of what has been taken over (docs/design/federation.md). */
+/* Recovery, on both sides of it: a node takes over what its standby has learned,
+ * and the standby lets go of what has been taken over (docs/design/federation.md). */
 #ifndef UDPAI_RECOVERY_H
 #define UDPAI_RECOVERY_H
 
@@ -8,12 +8,12 @@
 
 struct udpai_recovery {
     udpai_source *source;
-    UDPAI_VECTOR(udpai_scope *) scopes;   /* what the source may have learned in our stead */
-    UDPAI_VECTOR(udpa_bytes *) stands_in; /* type URLs: of these we stand in for the source */
-    bool is_off;                          /* the node was restored on purpose */
-    bool is_waiting;                      /* nothing negative is said of the scopes … */
-    udpai_timer end_of_wait;              /* … before they are complete, or this */
-    uint64_t hurried_ms;                  /* when it was last dialled ahead of its turn */
+    UDPAI_VECTOR(udpai_scope *) scopes;     /* what the source may have learned in our stead */
+    UDPAI_VECTOR(udpa_bytes *) standby_for; /* type URLs: for these we are its standby */
+    bool is_off;                            /* the node was restored on purpose */
+    bool is_waiting;                        /* nothing negative is said of the scopes … */
+    udpai_timer end_of_wait;                /* … before they are complete, or this */
+    uint64_t hurried_ms;                    /* when it was last dialled ahead of its turn */
     uint64_t n_adopted;
 };
 

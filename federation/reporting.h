@@ -11,7 +11,7 @@ udpa_err udpai_node_report_own(udpai_node *node, udpa_resource *resource, udpa_e
 void udpai_node_withdraw_own_report(udpai_node *node, udpai_str type_url, udpai_str name);
 
 /* Who is told an own report of load now: the sources that it is for, as far as they have been here;
- * one that is lost still counts, until another stands in for it. They are the nodes that they are,
+ * one that is lost still counts, until another has replaced it. They are the nodes that they are,
  * not streams. */
 typedef struct udpai_audience {
     size_t n;

@@ -82,9 +82,9 @@ on_grace_end(udpai_timer *timer)
 }
 
 static void
-on_hand_back(udpai_timer *timer)
+on_fail_back(udpai_timer *timer)
 {
-    udpai_source_touch(UDPAI_CONTAINER_OF(timer, udpai_source, hand_back));
+    udpai_source_touch(UDPAI_CONTAINER_OF(timer, udpai_source, fail_back));
 }
 
 /* ---- the stream ---- */
@@ -217,14 +217,14 @@ udpai_source_alive(udpai_source *source)
     source->is_decided = true;
     source->active_since_ms = udpai_context_now(sources->context);
     udpai_timer_cancel(&source->grace);
-    udpai_timer_set(sources->context->wheel, &source->hand_back,
+    udpai_timer_set(sources->context->wheel, &source->fail_back,
                     udpai_context_now(sources->context) +
                         sources->context->timing.fail_back_delay_ms);
     udpai_source_set_state(source, UDPAI_SOURCE_ACTIVE);
 }
 
 /* It is active, and has sent all. With mistakes in a file it is not: what it had stays until a
- * source behind it stands in. */
+ * source behind it takes over. */
 void
 udpai_source_was_read(udpai_source *source, const udpai_directory *directory)
 {
@@ -265,7 +265,7 @@ udpai_source_closed(udpai_source *source, udpa_error *error)
     source->has_refused = false;
     source->n_failures += !is_renewed;
     udpai_timer_cancel(&source->hello);
-    udpai_timer_cancel(&source->hand_back);
+    udpai_timer_cancel(&source->fail_back);
     udpai_timer_cancel(&source->anew);
     udpai_questions_end(source);
     udpai_fault_stream_over(source);
@@ -357,7 +357,7 @@ udpai_source_new(udpai_sources *sources,
     udpai_source_connection_init(source);
     udpai_timer_init(&source->grace, on_grace_end);
     udpai_timer_init(&source->hello, on_hello_end);
-    udpai_timer_init(&source->hand_back, on_hand_back);
+    udpai_timer_init(&source->fail_back, on_fail_back);
     udpa_err err = udpai_fail_code(ret_error, copy_config(source, config));
     if (err == UDPA_OK && serves_us)
         err = udpai_fail_code(ret_error, make_origin(source));
@@ -430,7 +430,7 @@ udpai_source_free(udpai_source *source)
     source->recovery = udpai_recovery_free(source->recovery);
     UDPAI_LIST_FOREACH_SAFE (node, &source->scopes)
         udpai_scope_free(UDPAI_LIST_ENTRY(node, udpai_scope, in_source));
-    udpai_timer *const timers[] = {&source->grace, &source->hello, &source->hand_back};
+    udpai_timer *const timers[] = {&source->grace, &source->hello, &source->fail_back};
     udpai_source_connection_done(source);
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(timers); i++)
         udpai_timer_cancel(timers[i]);

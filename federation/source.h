@@ -155,13 +155,13 @@ bool udpai_source_still_brings(const udpai_source *source,
 
 /* ---- recovery.c ---- */
 
-/* Of what was taken over from those that stood in for this node. */
+/* Of what was taken over from standbys of this node. */
 #define UDPAI_ORIGIN_KEY_ADOPTED "adopted"
 
 /* May it have learned something of the name in our stead? */
 bool udpai_source_recovers(const udpai_source *source, udpai_str type_url, udpai_str name);
-/* Does this node stand in for it? */
-bool udpai_source_is_stood_in_for(const udpai_source *source, udpai_str type_url);
+/* Is this node its standby? */
+bool udpai_source_is_primary(const udpai_source *source, udpai_str type_url);
 /* Does one of both? */
 bool udpai_source_has_recovery(const udpai_source *source);
 /* Each scope of what it may have learned in our stead, from *at = 0 on; NULL behind the last. */
@@ -171,7 +171,7 @@ bool udpai_scope_is_awaited(const struct udpai_scope *scope);
 /* Something of it has become this node's own. */
 void udpai_source_note_adopted(udpai_source *source, const udpa_resource *resource);
 void udpai_recovery_start(udpai_sources *sources);
-/* Somebody comes to us, maybe from the stand-in: it is reached for at once. */
+/* Somebody comes to us, maybe from the standby: it is reached for at once. */
 void udpai_recovery_hurry(udpai_sources *sources);
 
 /* ---- source_status.c ---- */

@@ -90,7 +90,7 @@ struct udpai_source {
     bool is_renewed;      /* it has another target, and its stream to the old one ends for that */
     unsigned n_failures, max_withdrawal; /* in a row; percent */
     uint64_t commit; /* how far its store has come, as it has said on this stream; 0: not */
-    udpai_timer retry, grace, hello, hand_back, anew;
+    udpai_timer retry, grace, hello, fail_back, anew;
     udpai_origin *origin;
     unsigned order; /* among the sources of the first provider that names it; from 1 */
     udpai_list scopes;
@@ -100,7 +100,7 @@ struct udpai_source {
     udpa_error *last_error;    /* whether it holds or not */
     udpai_faults faults;
     udpai_source_counters counters;
-    udpai_recovery *recovery;           /* NULL: nobody stands in for the other */
+    udpai_recovery *recovery;           /* NULL: neither is standby for the other */
     udpai_map differences;              /* names (difference.h), on the present stream */
     UDPAI_VECTOR(udpa_bytes *) standby; /* type URLs */
 };

@@ -35,9 +35,9 @@ udpai_descriptor_is_known(const udpai_descriptor *descriptor)
     return (scope->is_known || scope->is_denied) && (scope->is_named || !descriptor->on_demand);
 }
 
-/* What stands in for another one must have said all, now if it is asked for single names. */
+/* What replaces another one must have sent all, now if it is asked for single names. */
 static bool
-may_stand_in(const udpai_descriptor *later)
+may_replace(const udpai_descriptor *later)
 {
     if (later->scope->is_named)
         return udpai_descriptor_is_known(later);
@@ -53,12 +53,13 @@ udpai_descriptor_is_ruled_out(const udpai_provider *provider, size_t index)
         return true;
     if (!self->is_reached) /* unless it counted before a restart, and is not read again yet */
         return !(udpai_source_is_path(self->source) && self->is_eligible);
-    /* Only behind STOP_ON_SUCCESS does a later one stand in; elsewhere they complete each other. */
+    /* Only behind STOP_ON_SUCCESS does a later one take over; elsewhere they complete each other.
+     */
     if (self->continuation != UDPAI_STOP_ON_SUCCESS || udpai_descriptor_counts(provider, index))
         return false;
     for (size_t i = index + 1; i < provider->descriptors.n; i++) {
         const udpai_descriptor *later = &provider->descriptors.items[i];
-        if (later->is_reached && later->is_eligible && may_stand_in(later) &&
+        if (later->is_reached && later->is_eligible && may_replace(later) &&
             udpai_prefix_covers(udpai_bytes_view(later->prefix), udpai_bytes_view(self->prefix)))
             return true;
     }

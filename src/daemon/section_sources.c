@@ -337,9 +337,9 @@ set_recovery(udpai_plan *plan, const source_message *from, udpai_source_config *
                                    &source->recover.types);
     }
     if (from->standby_for && err == UDPA_OK) {
-        source->n_stands_in = from->standby_for->n_types;
+        source->n_standby_for = from->standby_for->n_types;
         err = udpai_plan_types(plan, from->standby_for->types, from->standby_for->n_types,
-                               &source->stands_in);
+                               &source->standby_for);
     }
     source->n_standby = from->n_standby;
     source->max_withdrawal = udpai_percentage(from->max_withdrawal);

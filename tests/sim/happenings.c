@@ -207,7 +207,7 @@ source_counts(const sim_member *member, int number)
 /* A source that was replaced, and comes back, must stay before it counts again. The nodes' clocks
  * tell whole milliseconds. */
 static void
-check_hand_back(const sim_member *member)
+check_fail_back(const sim_member *member)
 {
     const sim_node *first = member->scenario->members[member->upstreams[0]]->node;
     uint64_t age_us = sim_stream_age_us(member->node, first);
@@ -224,7 +224,7 @@ sim_look_at_fail_over(sim_member *member)
     if (has != member->has_failed_over)
         member->scenario->world.counts[has ? SIM_FAIL_OVERS : SIM_HAND_BACKS]++;
     if (first_counts && !member->first_counted && member->has_failed_over)
-        check_hand_back(member);
+        check_fail_back(member);
     member->has_failed_over = has;
     member->first_counted = first_counts;
 }

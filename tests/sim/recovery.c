@@ -126,8 +126,8 @@ plan_stand_in(sim_node *node, sim_node_plan *plan)
     scene *self = node->userdata;
     udpai_source_config *sources = self->sources[node->index];
     name_source(&sources[0], "primary", self->primary);
-    sources[0].stands_in = types;
-    sources[0].n_stands_in = 1;
+    sources[0].standby_for = types;
+    sources[0].n_standby_for = 1;
     plan->is_management = true;
     plan->config = config_of(node, sources, 1);
     plan->config.is_durable = true;

@@ -218,9 +218,9 @@ stand_ins_are_taken_over(void **state)
     assert_types(sources[0].recover.types, sources[0].recover.n_types, "type.googleapis.com/a.B");
     assert_int_equal(sources[0].recover.n_prefixes, 1);
     assert_str(sources[0].recover.prefixes[0], "x.y");
-    assert_int_equal(sources[0].n_stands_in, 0);
+    assert_int_equal(sources[0].n_standby_for, 0);
     assert_int_equal(sources[1].recover.n_types, 0);
-    assert_types(sources[1].stands_in, sources[1].n_stands_in, "type.googleapis.com/a.C");
+    assert_types(sources[1].standby_for, sources[1].n_standby_for, "type.googleapis.com/a.C");
     assert_int_equal(sources[0].n_standby, 0);
     assert_types(sources[1].standby, sources[1].n_standby,
                  "type.googleapis.com/udpa.load.v1.ClientLoad");

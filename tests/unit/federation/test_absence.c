@@ -262,7 +262,7 @@ what_is_held_survives_a_restart(void **state)
     assert_value(bed, "CDS", "y", "2");
 }
 
-/* An empty primary does not take over from a stand-in that has everything. */
+/* An empty primary does not take over from a standby that has everything. */
 static void
 who_comes_back_empty_does_not_count_again(void **state)
 {
@@ -362,15 +362,15 @@ groups_of_clients_are_reached(void **state)
     assert_true(fed_settled(bed, "CDS", "com.acme/one"));
 }
 
-/* At a stand-in, the primary is a source as any other: what it had is what is served when it is
+/* At a standby, the primary is a source as any other: what it had is what is served when it is
  * away, so an empty one takes nothing away. */
 static void
-a_primary_that_comes_back_empty_is_held_at_its_stand_in(void **state)
+a_primary_that_comes_back_empty_is_held_at_its_standby(void **state)
 {
     fed_bed *bed = *state;
     const udpai_str types[] = {UDPAI_STR(TEST_CDS)};
-    bed->sources[0].stands_in = types;
-    bed->sources[0].n_stands_in = 1;
+    bed->sources[0].standby_for = types;
+    bed->sources[0].n_standby_for = 1;
     start(bed);
     connect(bed, "first", "7");
     (void)fed_publish(bed, 'a', "CDS", "x=1 !com.acme");
@@ -682,7 +682,7 @@ main(void)
         fed_test(asked_by_name_it_is_the_same),
         fed_test(what_may_have_gone_is_not_said_to_be_held),
         fed_test(groups_of_clients_are_reached),
-        fed_test(a_primary_that_comes_back_empty_is_held_at_its_stand_in),
+        fed_test(a_primary_that_comes_back_empty_is_held_at_its_standby),
         fed_test(what_is_read_to_be_adopted_is_not_held),
         fed_test(without_memory_nothing_goes),
         fed_test(what_is_accepted_at_the_source_is_asked_for),

@@ -202,7 +202,7 @@ who_changes_for_ever_is_no_storm(void **state)
     assert_int_equal(count_words(fed_orders(bed), "as last"), 1);
 }
 
-/* Nobody stands in for it: it has not failed. */
+/* Nothing takes over from it: it has not failed. */
 static void
 who_changes_keeps_his_source(void **state)
 {
@@ -224,7 +224,7 @@ who_changes_keeps_his_source(void **state)
 
 /* It was lost, and another is in use: that is not given up for a Node that changes. */
 static void
-who_changes_keeps_his_stand_in(void **state)
+a_client_that_changes_keeps_its_standby(void **state)
 {
     fed_bed *bed = *state;
     start_with_two(bed);
@@ -611,7 +611,7 @@ main(void)
         fed_test(who_has_changed_is_asked_for_anew),
         fed_test(who_changes_for_ever_is_no_storm),
         fed_test(who_changes_keeps_his_source),
-        fed_test(who_changes_keeps_his_stand_in),
+        fed_test(a_client_that_changes_keeps_its_standby),
         fed_test(who_does_not_say_who_he_is_is_asked_for_too),
         fed_test(what_was_for_a_group_goes_a_while_after_it),
         fed_test(what_comes_too_late_is_not_taken),

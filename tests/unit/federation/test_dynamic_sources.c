@@ -224,7 +224,7 @@ it_comes_back_after_all_has_gone(void **state)
 }
 
 static void
-who_stands_in_goes_on(void **state)
+a_standby_goes_on(void **state)
 {
     fed_bed *bed = *state;
     configure(bed, "d");
@@ -422,7 +422,7 @@ main(void)
         delivery_test(what_is_said_on_its_stream_is_nobodys),
         delivery_test(it_comes_back_to_what_it_had),
         delivery_test(it_comes_back_after_all_has_gone),
-        delivery_test(who_stands_in_goes_on),
+        delivery_test(a_standby_goes_on),
         delivery_test(one_that_delivers_itself_ends),
         delivery_test(after_a_restart_it_is_there_at_once),
         delivery_test(what_was_kept_of_it_waits_for_it),

@@ -24,7 +24,7 @@ start(fed_bed *bed)
     (void)fed_orders(bed);
 }
 
-/* x comes from these, words like "b" or "bc": each stands in for the one before it. */
+/* x comes from these, words like "b" or "bc": each is standby for the one before it. */
 static udpai_named_config
 named_config(const fed_bed *bed, const char *sources, udpai_descriptor_config room[3])
 {
@@ -336,7 +336,7 @@ each_that_leaves_has_its_own_time(void **state)
 }
 
 static void
-one_of_its_sources_stands_in_for_another(void **state)
+one_of_its_sources_is_standby_for_another(void **state)
 {
     fed_bed *bed = *state;
     start(bed);
@@ -525,7 +525,7 @@ main(void)
         fed_test(it_may_come_back_while_it_ends),
         fed_test(another_source_takes_its_place_when_it_has_spoken),
         fed_test(each_that_leaves_has_its_own_time),
-        fed_test(one_of_its_sources_stands_in_for_another),
+        fed_test(one_of_its_sources_is_standby_for_another),
         fed_test(the_name_is_settled_by_its_own_sources),
         fed_test(what_is_missing_of_the_type_is_nothing_to_it),
         fed_test(a_type_without_a_provider_may_have_names_with_one),

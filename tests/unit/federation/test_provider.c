@@ -15,7 +15,7 @@ start_fail_over(fed_bed *bed)
     fed_start(bed);
 }
 
-/* a has said all, was lost, and b stands in. */
+/* a has said all, was lost, and b takes over. */
 static void
 fail_over(fed_bed *bed)
 {
@@ -178,13 +178,13 @@ who_says_other_names_than_a_lost_one_counts_at_once(void **state)
     (void)fed_publish(bed, 'b', "CDS", "com.other/z=of-b");
     assert_value(bed, "CDS", "com.other/z", "of-b");
     (void)fed_publish(bed, 'b', "CDS", "!com.other");
-    assert_value(bed, "CDS", "x", "of-a"); /* which nobody stands in for */
+    assert_value(bed, "CDS", "x", "of-a"); /* which has no standby */
 }
 
 /* ---- make before break ---- */
 
 static void
-a_lost_one_counts_until_its_stand_in_is_complete(void **state)
+a_lost_one_counts_until_its_standby_is_complete(void **state)
 {
     fed_bed *bed = *state;
     start_fail_over(bed);
@@ -217,7 +217,7 @@ one_that_returns_must_be_complete_and_stay(void **state)
     assert_value(bed, "CDS", "x", "again");
 }
 
-/* What the lost one has of other types does not keep the stand-in waiting. */
+/* What the lost one has of other types does not keep the standby waiting. */
 static void
 what_was_lost_is_looked_at_by_type(void **state)
 {
@@ -273,7 +273,7 @@ nothing_is_certain_while_a_source_is_dead(void **state)
 }
 
 static void
-a_complete_stand_in_rules_out_the_lost_one(void **state)
+a_complete_standby_rules_out_the_lost_one(void **state)
 {
     fed_bed *bed = *state;
     start_fail_over(bed);
@@ -287,7 +287,7 @@ a_complete_stand_in_rules_out_the_lost_one(void **state)
 
 /* Two that both count complete each other. */
 static void
-nobody_stands_in_for_one_that_goes_on(void **state)
+nothing_takes_over_from_one_that_goes_on(void **state)
 {
     fed_bed *bed = *state;
     fed_type(bed, "CDS");
@@ -323,7 +323,7 @@ after_a_restart_the_same_source_counts(void **state)
     assert_value(bed, "CDS", "y", "of-a");
 }
 
-/* While the stand-in is not complete, before the one that returns has stayed, and after it has. */
+/* While the standby is not complete, before the one that returns has stayed, and after it has. */
 static void
 restarts_on_the_way_change_nothing(void **state)
 {
@@ -357,7 +357,7 @@ restarts_on_the_way_change_nothing(void **state)
 }
 
 static void
-a_stand_in_on_demand_stands_in_after_a_restart(void **state)
+a_standby_on_demand_takes_over_after_a_restart(void **state)
 {
     fed_bed *bed = *state;
     fed_type(bed, "CDS");
@@ -427,16 +427,16 @@ main(void)
         fed_test(continue_goes_on_whatever_the_state),
         fed_test(who_follows_one_that_continues_counts_at_once),
         fed_test(who_says_other_names_than_a_lost_one_counts_at_once),
-        fed_test(a_lost_one_counts_until_its_stand_in_is_complete),
+        fed_test(a_lost_one_counts_until_its_standby_is_complete),
         fed_test(one_that_returns_must_be_complete_and_stay),
         fed_test(what_was_lost_is_looked_at_by_type),
         fed_test(a_type_that_hangs_fails_alone),
         fed_test(nothing_is_certain_while_a_source_is_dead),
-        fed_test(a_complete_stand_in_rules_out_the_lost_one),
-        fed_test(nobody_stands_in_for_one_that_goes_on),
+        fed_test(a_complete_standby_rules_out_the_lost_one),
+        fed_test(nothing_takes_over_from_one_that_goes_on),
         fed_test(after_a_restart_the_same_source_counts),
         fed_test(restarts_on_the_way_change_nothing),
-        fed_test(a_stand_in_on_demand_stands_in_after_a_restart),
+        fed_test(a_standby_on_demand_takes_over_after_a_restart),
         fed_test(half_of_what_a_lost_one_had_is_not_all),
         fed_test(what_was_all_before_a_restart_is_all_after_it),
     };

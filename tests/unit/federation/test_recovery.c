@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A node whose stand-in has learned something meanwhile; and one that stands in. */
+/* A node whose standby has learned something meanwhile; and one that is a standby. */
 #include "tests/unit/federation/federation_test.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@ static const fed_peer client = {.id = "client"};
 
 static const udpai_str endpoints[] = {{TEST_EDS, sizeof(TEST_EDS) - 1}};
 
-/* a stands in for this node, as far as endpoints go. */
+/* a is standby for this node, as far as endpoints go. */
 static void
 recover_from_a(fed_bed *bed)
 {
@@ -72,7 +72,7 @@ taken_over(fed_bed *bed)
 /* ---- taking over ---- */
 
 static void
-what_a_stand_in_has_learned_is_taken_over(void **state)
+what_a_standby_has_learned_is_taken_over(void **state)
 {
     fed_bed *bed = *state;
     recover_from_a(bed);
@@ -102,7 +102,7 @@ what_is_older_is_not(void **state)
 }
 
 static void
-a_stand_in_changes_no_other_types(void **state)
+a_standby_changes_no_other_types(void **state)
 {
     fed_bed *bed = *state;
     recover_from_a(bed);
@@ -113,7 +113,7 @@ a_stand_in_changes_no_other_types(void **state)
 }
 
 static void
-a_stand_in_speaks_for_no_other_authority(void **state)
+a_standby_speaks_for_no_other_authority(void **state)
 {
     fed_bed *bed = *state;
     recover_from_a(bed);
@@ -124,7 +124,7 @@ a_stand_in_speaks_for_no_other_authority(void **state)
 }
 
 static void
-a_stand_in_adds_nothing(void **state)
+a_standby_adds_nothing(void **state)
 {
     fed_bed *bed = *state;
     recover_from_a(bed);
@@ -137,7 +137,7 @@ a_stand_in_adds_nothing(void **state)
 /* ---- what becomes of it ---- */
 
 static void
-it_stays_when_the_stand_in_has_gone(void **state)
+it_stays_when_the_standby_has_gone(void **state)
 {
     fed_bed *bed = *state;
     recover_from_a(bed);
@@ -202,7 +202,7 @@ a_publisher_that_says_the_old_again_means_it(void **state)
     assert_value(bed, "EDS", "x", "1");
 }
 
-/* However little memory there is when the stand-in speaks: what is lost comes with its next stream,
+/* However little memory there is when the standby speaks: what is lost comes with its next stream,
  * and nothing is taken for complete before it. */
 static void
 without_memory_it_is_taken_over_later(void **state)
@@ -239,7 +239,7 @@ without_memory_it_is_taken_over_later(void **state)
 /* ---- when it is certain ---- */
 
 static void
-nothing_negative_is_said_before_the_stand_in_was_heard(void **state)
+nothing_negative_is_said_before_the_standby_was_heard(void **state)
 {
     fed_bed *bed = *state;
     recover_from_a(bed);
@@ -257,7 +257,7 @@ nothing_negative_is_said_before_the_stand_in_was_heard(void **state)
 }
 
 static void
-a_stand_in_that_is_not_there_is_not_waited_for(void **state)
+a_standby_that_is_not_there_is_not_waited_for(void **state)
 {
     fed_bed *bed = *state;
     recover_from_a(bed);
@@ -269,7 +269,7 @@ a_stand_in_that_is_not_there_is_not_waited_for(void **state)
 }
 
 static void
-a_stand_in_that_says_nothing_is_not_waited_for(void **state)
+a_standby_that_says_nothing_is_not_waited_for(void **state)
 {
     fed_bed *bed = *state;
     recover_from_a(bed);
@@ -309,13 +309,13 @@ it_is_reached_for_when_somebody_comes(void **state)
     assert_orders(bed, "");
 }
 
-/* ---- the other side: this node stands in ---- */
+/* ---- the other side: this node is standby ---- */
 
 static void
-start_standing_in(fed_bed *bed)
+start_as_standby(fed_bed *bed)
 {
-    bed->sources[0].stands_in = endpoints;
-    bed->sources[0].n_stands_in = 1;
+    bed->sources[0].standby_for = endpoints;
+    bed->sources[0].n_standby_for = 1;
     fed_type(bed, "EDS");
     fed_type(bed, "CDS");
     FED_PROVIDER(bed, {'a', ACME, UDPAI_STOP_ON_SUCCESS, false});
@@ -334,7 +334,7 @@ static void
 what_was_taken_over_is_let_go(void **state)
 {
     fed_bed *bed = *state;
-    start_standing_in(bed);
+    start_as_standby(bed);
     (void)learn(bed, TEST_EDS, "registrar", "3", 1000);
     assert_value(bed, "EDS", "x", "3");
     (void)fed_publish(bed, 'a', "EDS", "-x");
@@ -348,7 +348,7 @@ static void
 what_was_taken_over_may_come_as_a_refresh(void **state)
 {
     fed_bed *bed = *state;
-    start_standing_in(bed);
+    start_as_standby(bed);
     assert_string_equal(
         fed_put(bed, bed->sessions[0],
                 RESOURCE("com.acme/x", .type = TEST_EDS, .version = "1", .authority = "registrar",
@@ -367,7 +367,7 @@ static void
 what_is_newer_here_stays(void **state)
 {
     fed_bed *bed = *state;
-    start_standing_in(bed);
+    start_as_standby(bed);
     (void)learn(bed, TEST_EDS, "registrar", "0", -2000000);
     assert_value(bed, "EDS", "x", "2");
     (void)learn(bed, TEST_EDS, "somebody", "3", 1000);
@@ -395,7 +395,7 @@ a_source_is_not_asked_twice(void **state)
 }
 
 static void
-who_speaks_no_udpa_stands_in_for_nobody(void **state)
+a_source_without_udpa_is_standby_for_none(void **state)
 {
     fed_bed *bed = *state;
     recover_from_a(bed);
@@ -407,25 +407,25 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        fed_test(what_a_stand_in_has_learned_is_taken_over),
+        fed_test(what_a_standby_has_learned_is_taken_over),
         fed_test(what_is_older_is_not),
-        fed_test(a_stand_in_changes_no_other_types),
-        fed_test(a_stand_in_speaks_for_no_other_authority),
-        fed_test(a_stand_in_adds_nothing),
-        fed_test(it_stays_when_the_stand_in_has_gone),
+        fed_test(a_standby_changes_no_other_types),
+        fed_test(a_standby_speaks_for_no_other_authority),
+        fed_test(a_standby_adds_nothing),
+        fed_test(it_stays_when_the_standby_has_gone),
         fed_test(it_is_kept_over_a_restart),
         fed_test(it_goes_with_the_word_whose_place_it_takes),
         fed_test(a_publisher_that_says_the_old_again_means_it),
         fed_test(without_memory_it_is_taken_over_later),
-        fed_test(nothing_negative_is_said_before_the_stand_in_was_heard),
-        fed_test(a_stand_in_that_is_not_there_is_not_waited_for),
-        fed_test(a_stand_in_that_says_nothing_is_not_waited_for),
+        fed_test(nothing_negative_is_said_before_the_standby_was_heard),
+        fed_test(a_standby_that_is_not_there_is_not_waited_for),
+        fed_test(a_standby_that_says_nothing_is_not_waited_for),
         fed_test(it_is_reached_for_when_somebody_comes),
         fed_test(what_was_taken_over_is_let_go),
         fed_test(what_was_taken_over_may_come_as_a_refresh),
         fed_test(what_is_newer_here_stays),
         fed_test(a_source_is_not_asked_twice),
-        fed_test(who_speaks_no_udpa_stands_in_for_nobody),
+        fed_test(a_source_without_udpa_is_standby_for_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -327,7 +327,7 @@ it_follows_a_fail_over_and_back(void **state)
     assert_reports(bed, "~x/node>a");
 }
 
-/* The stand-in says the very same, so that the store has nothing to tell of it. */
+/* The standby says the very same, so that the store has nothing to tell of it. */
 static void
 the_same_by_another_is_another_deliverer(void **state)
 {

@@ -353,7 +353,7 @@ one_that_is_not_there_is_not_waited_for(void **state)
 }
 
 static void
-one_with_mistakes_lets_the_next_stand_in(void **state)
+one_with_mistakes_fails_over_to_the_next(void **state)
 {
     fed_bed *bed = *state;
     start_with(bed, UDPAI_SOURCE_PATH);
@@ -541,7 +541,7 @@ main(void)
         fed_test(a_directory_counts_when_it_is_read),
         fed_test(a_type_asked_for_later_was_read_too),
         fed_test(one_that_is_not_there_is_not_waited_for),
-        fed_test(one_with_mistakes_lets_the_next_stand_in),
+        fed_test(one_with_mistakes_fails_over_to_the_next),
         fed_test(an_xds_server_counts_when_it_has_said_all),
         fed_test(an_xds_server_that_comes_back_says_all_again),
         fed_test(without_memory_no_source_is_half_made),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A node that was restored from a backup is told by its stand-in what it has said since; and what
+/* A node that was restored from a backup is told by its standby what it has said since; and what
  * it has let go of itself does not come back. */
 #include "base/proto.h"
 #include "model/removal.h"
@@ -18,7 +18,7 @@ static const fed_peer registrar = {.id = "registrar", .is_plain = true};
 static const udpai_str endpoints[] = {T(TEST_EDS)}, prefixes[] = {T(ACME)}, source_a[] = {T("a")},
                        registrars[] = {T("registrar")}, everybody[] = {T("*")};
 
-/* What the stand-in has of this node; and the backup. */
+/* What the standby has of this node; and the backup. */
 typedef struct past {
     udpa_resource *x, *y, *z;
     fed_disk backup;
@@ -60,7 +60,7 @@ own(const fed_bed *bed, const char *name)
     return find(bed, "publisher:/registrar", name);
 }
 
-/* As the stand-in has it, behind a hop of its own. */
+/* As the standby has it, behind a hop of its own. */
 static udpa_resource *
 as_seen(const udpa_resource *resource)
 {
