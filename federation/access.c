@@ -231,7 +231,7 @@ review_origin(void *userdata, udpai_origin *origin)
 }
 
 static void
-tell(const struct review *review)
+log_withdrawn(const struct review *review)
 {
     if (review->n_withdrawn)
         udpai_log(UDPA_LOG_WARNING, "acl",
@@ -255,7 +255,7 @@ udpai_access_know(udpai_access *access, udpai_origin *origin, udpai_identity *id
     if ((identity && was_known) || !refuses(access))
         return;
     review_publisher(&review, origin);
-    tell(&review);
+    log_withdrawn(&review);
 }
 
 void
@@ -268,7 +268,7 @@ udpai_access_know_source(udpai_access *access, const udpai_peer *peer)
     if (was_known || !refuses(access) || udpai_source_is_xds(peer->source))
         return;
     withdraw(&review, origin);
-    tell(&review);
+    log_withdrawn(&review);
 }
 
 void
@@ -285,7 +285,7 @@ udpai_access_set_acl(udpai_access *access, udpai_acl *acl)
     access->acl = udpai_acl_ref(acl);
     if (refuses(access))
         udpai_store_visit_origins(access->context->store, review_origin, &review);
-    tell(&review);
+    log_withdrawn(&review);
     udpai_acl_unref(before);
     udpai_context_touch(access->context);
 }

@@ -66,12 +66,12 @@ introduce_or_retry(udpai_clients *clients, udpai_node_info *info)
     uint64_t now = udpai_context_now(clients->owner->context);
     if (!introduce(clients, info)) { /* some sources may know already */
         clients->info = udpai_node_info_unref(clients->info);
-        clients->is_half_told = true;
+        clients->is_half_introduced = true;
         set_next(clients, info, now + AGAIN_MS);
         return;
     }
     forget_next(clients);
-    clients->is_half_told = false;
+    clients->is_half_introduced = false;
     clients->changed_ms = now;
     clients->n_changes++;
 }
@@ -83,7 +83,7 @@ on_change(udpai_timer *timer)
     udpai_clients *clients = UDPAI_CONTAINER_OF(timer, udpai_clients, change);
     UDPA_AUTO(udpai_node_info_unref) udpai_node_info *next = UDPAI_TAKE(clients->next);
     bool is_same = next && clients->info && udpai_node_info_equal(next, clients->info);
-    if (is_same && !clients->is_half_told)
+    if (is_same && !clients->is_half_introduced)
         forget_next(clients);
     else
         introduce_or_retry(clients, next);

@@ -189,13 +189,13 @@ on_unused(udpai_timer *timer)
 {
     udpai_clients *clients = UDPAI_CONTAINER_OF(timer, udpai_clients, unused);
     udpai_groups *groups = clients->owner;
-    bool is_told =
+    bool is_applied =
         clients->is_ending && udpai_sync_is_applied_since(groups->sync, clients->ended_at);
     if (!clients->is_ending) {
         clients->is_ending = udpai_clients_forget_settled(clients);
         clients->ended_at = udpai_sync_n_evaluations(groups->sync);
     }
-    if (is_told && disconnect(clients) && forget_kept(clients))
+    if (is_applied && disconnect(clients) && forget_kept(clients))
         end(clients);
     else
         udpai_timer_set(groups->context->wheel, timer,

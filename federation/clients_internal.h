@@ -35,7 +35,7 @@ struct udpai_clients {
     uint64_t ended_at;     /* by n_evaluations of the node */
     /* Who will stand for them when `change` fires, if it differs; NULL, too: nobody has said. */
     udpai_node_info *next;
-    bool has_next, is_half_told;
+    bool has_next, is_half_introduced;
     unsigned n_changes; /* in quick succession */
     uint64_t changed_ms;
     udpai_timer change;

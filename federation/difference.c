@@ -69,18 +69,18 @@ udpai_difference_end(udpai_source *source, udpai_str type_url, udpai_str name)
 }
 
 void
-udpai_difference_look(udpai_source *source, udpai_str type_url, const udpa_resource *said)
+udpai_difference_look(udpai_source *source, udpai_str type_url, const udpa_resource *published)
 {
-    udpai_str name = udpai_resource_name(said);
+    udpai_str name = udpai_resource_name(published);
     udpai_contribution held;
     if (source->recovery ||
         !udpai_store_get(source->owner->context->store, source->origin, type_url, name, &held))
         return;
-    uint64_t generation = udpa_resource_generation(said);
+    uint64_t generation = udpa_resource_generation(published);
     bool is_older =
-        held.superseded ||
-        (generation && generation < udpa_resource_generation(held.resource) &&
-         udpai_str_eq(udpai_resource_authority(held.resource), udpai_resource_authority(said)));
+        held.superseded || (generation && generation < udpa_resource_generation(held.resource) &&
+                            udpai_str_eq(udpai_resource_authority(held.resource),
+                                         udpai_resource_authority(published)));
     if (is_older)
         udpai_difference_note(source, type_url, name);
     else

@@ -14,9 +14,10 @@
 void udpai_differences_init(udpai_source *source);
 void udpai_difference_note(udpai_source *source, udpai_str type_url, udpai_str name);
 void udpai_difference_end(udpai_source *source, udpai_str type_url, udpai_str name);
-/* The source, a node, has said this, and it was taken in: is it older than what it has said before,
- * or than what its authority has removed? */
-void udpai_difference_look(udpai_source *source, udpai_str type_url, const udpa_resource *said);
+/* The source, a node, has published this, and it was taken in: is it older than what it has
+ * published before, or than what its authority has removed? */
+void
+udpai_difference_look(udpai_source *source, udpai_str type_url, const udpa_resource *published);
 /* Its stream has ended; or the source does. */
 void udpai_differences_forget(udpai_source *source);
 /* Names of some of them. */

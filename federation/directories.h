@@ -9,7 +9,7 @@ typedef struct udpai_expected {
     udpa_bytes *root;
     udpa_bytes *unread; /* the path of a file that could not be read; NULL: none is known */
     bool is_known;      /* all of it was read, now or before a restart */
-    size_t n_held_told;
+    size_t n_held_logged;
 } udpai_expected;
 
 typedef struct udpai_roots udpai_roots;

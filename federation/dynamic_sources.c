@@ -41,7 +41,7 @@ end(void *userdata, const udpa_resource *resource)
 
 /* ---- again ---- */
 
-struct told {
+struct search {
     udpai_str name;
     bool is_found;
 };
@@ -49,17 +49,17 @@ struct told {
 static bool
 look_for(void *userdata, udpa_resource *resource)
 {
-    struct told *told = userdata;
-    told->is_found = udpai_str_eq(udpai_resource_name(resource), told->name);
-    return !told->is_found;
+    struct search *search = userdata;
+    search->is_found = udpai_str_eq(udpai_resource_name(resource), search->name);
+    return !search->is_found;
 }
 
 static bool
-is_told(const udpai_dynamic *self, udpai_str name)
+is_followed(const udpai_dynamic *self, udpai_str name)
 {
-    struct told told = {name, false};
-    udpai_follower_visit(self->sources_follower, look_for, &told);
-    return told.is_found;
+    struct search search = {name, false};
+    udpai_follower_visit(self->sources_follower, look_for, &search);
+    return search.is_found;
 }
 
 /* Those whose end there was no memory for. */
@@ -71,7 +71,7 @@ end_again(void *userdata)
     const udpai_source *source;
     while ((source = udpai_sources_next(self->sources, &at)))
         if (udpai_source_dynamic(source) && !udpai_source_is_absent(source) &&
-            !is_told(self, udpai_source_by(source)) &&
+            !is_followed(self, udpai_source_by(source)) &&
             !udpai_dynamic_source_end(self, udpai_source_by(source)))
             udpai_follower_look_again(self->sources_follower);
 }

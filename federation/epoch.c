@@ -16,15 +16,15 @@ struct udpai_epoch {
     /* Batches that changed what others may be told, by their numbers: the first one that streams
      * are to be told of when it is done, and the last. */
     uint64_t n_loud, n_last_loud;
-    uint64_t n_told;  /* that far streams were told by an order of its own … */
-    uint64_t told_ms; /* … then; not more often than once a second */
+    uint64_t n_sent;  /* that far was sent to streams by an order of its own … */
+    uint64_t sent_ms; /* … then; not more often than once a second */
     udpai_timer later;
     bool is_whole;        /* somebody has said that what it began with is all there is to be */
     udpa_bytes *next;     /* the epoch that begins when … */
     uint64_t next_ticket; /* … this batch is safe; 0: it was not handed over yet */
 };
 
-/* ---- telling the streams ---- */
+/* ---- what streams are sent ---- */
 
 /* Without memory it is not announced: then those below count what we do not name any more. */
 static void
@@ -38,33 +38,33 @@ announce(udpai_epoch *epoch)
     udpai_context_order(epoch->context, order);
 }
 
-/* The order says how far. Without memory the next commit tells it. */
+/* The order says how far. Without memory the next commit sends it. */
 static void
-tell(udpai_epoch *epoch)
+send_commit(udpai_epoch *epoch)
 {
     udpai_order *order = udpai_order_new(UDPAI_ORDER_COMMIT);
     if (!order)
         return;
-    epoch->n_told = epoch->context->n_commits;
+    epoch->n_sent = epoch->context->n_commits;
     epoch->n_loud = epoch->n_last_loud;
-    epoch->told_ms = udpai_context_now(epoch->context);
+    epoch->sent_ms = udpai_context_now(epoch->context);
     udpai_context_order(epoch->context, order);
 }
 
 static void
 on_later(udpai_timer *timer)
 {
-    tell(UDPAI_CONTAINER_OF(timer, udpai_epoch, later));
+    send_commit(UDPAI_CONTAINER_OF(timer, udpai_epoch, later));
 }
 
 static void
-tell_in_time(udpai_epoch *epoch)
+send_commit_in_time(udpai_epoch *epoch)
 {
-    uint64_t may_ms = epoch->told_ms + PAUSE_MS;
-    if (epoch->n_told >= epoch->n_loud || epoch->n_loud > epoch->context->n_commits)
+    uint64_t may_ms = epoch->sent_ms + PAUSE_MS;
+    if (epoch->n_sent >= epoch->n_loud || epoch->n_loud > epoch->context->n_commits)
         return;
-    if (epoch->n_told == epoch->n_before || udpai_context_now(epoch->context) >= may_ms)
-        tell(epoch);
+    if (epoch->n_sent == epoch->n_before || udpai_context_now(epoch->context) >= may_ms)
+        send_commit(epoch);
     else if (!udpai_timer_is_set(&epoch->later))
         udpai_timer_set(epoch->context->wheel, &epoch->later, may_ms);
 }
@@ -101,7 +101,7 @@ udpai_epoch_restore(udpai_epoch *epoch, const udpai_durable_op *op)
         return UDPA_OK;
     udpa_bytes_unref(epoch->name);
     epoch->name = udpa_bytes_ref(op->name);
-    epoch->context->n_commits = epoch->n_before = epoch->n_told = op->number;
+    epoch->context->n_commits = epoch->n_before = epoch->n_sent = op->number;
     epoch->is_whole = op->is_whole;
     announce(epoch);
     return UDPA_OK;
@@ -200,7 +200,7 @@ udpai_epoch_commits(udpai_epoch *epoch, const udpai_durable_batch *batch, uint64
 {
     if (is_loud(batch)) {
         epoch->n_last_loud = epoch->n_before + ticket;
-        if (epoch->n_loud <= epoch->n_told)
+        if (epoch->n_loud <= epoch->n_sent)
             epoch->n_loud = epoch->n_last_loud;
     }
     for (size_t i = 0; i < batch->ops.n; i++)
@@ -231,5 +231,5 @@ udpai_epoch_committed(udpai_epoch *epoch, uint64_t ticket, udpa_err result)
     if (epoch->next_ticket && epoch->next_ticket <= ticket)
         end_next(epoch, result);
     if (result == UDPA_OK && epoch->name)
-        tell_in_time(epoch);
+        send_commit_in_time(epoch);
 }

@@ -119,5 +119,5 @@ udpai_events_take(udpai_intake *intake, udpai_publication_entry *entry)
     if (err != UDPA_OK)
         udpai_publication_refuse(&entry->error, error);
     else if (!was_told(intake->receiver, stamped))
-        udpai_locals_tell_event(intake->receiver->local, stamped);
+        udpai_locals_notify_event(intake->receiver->local, stamped);
 }

@@ -228,9 +228,9 @@ udpai_node_set_files(udpai_node *node, const udpai_directory *directory, udpa_er
     };
     udpa_err err = set_all(node, origin, (udpai_str){0}, authority, &list, ret_error);
     if (source)
-        udpai_held_tell_read(source);
+        udpai_held_log_read(source);
     else
-        udpai_held_tell_directory(node->parts.sources, directory->root, origin);
+        udpai_held_log_directory(node->parts.sources, directory->root, origin);
     if (source)
         udpai_source_was_read(source, directory);
     else if (directory->is_partial)

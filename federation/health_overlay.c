@@ -10,21 +10,21 @@ typedef struct opinion {
     uint64_t deadline_ms;
 } opinion;
 
-/* A cluster of which somebody says something, or did when it was told last. */
+/* A cluster with verdicts, or that had some when it was sent last. */
 typedef struct cluster {
     udpa_bytes *name;
     udpai_list touched;  /* in the list of those that must be looked at */
-    udpa_resource *told; /* instead of what the store has; NULL: that was told */
+    udpa_resource *sent; /* instead of what the store has; NULL: that was sent */
     udpa_resource *next; /* the same of the change set that is being made, … */
     bool is_done;        /* … which has it already */
-    UDPAI_VECTOR(opinion) said;
+    UDPAI_VECTOR(opinion) verdicts;
 } cluster;
 
 struct udpai_health_overlay {
     udpai_health_overlay_config config;
     udpai_map clusters;
     udpai_list touched;
-    udpai_timer expiry; /* at the first end of what somebody says, or before */
+    udpai_timer expiry; /* at the first end of a verdict, or before */
     bool is_lost;       /* there was no memory to note something: it is asked for again */
 };
 
@@ -40,10 +40,10 @@ static void
 free_cluster(cluster *self)
 {
     udpai_list_remove(&self->touched);
-    for (size_t i = 0; i < self->said.n; i++)
-        udpa_resource_unref(self->said.items[i].resource);
-    udpai_vector_done(&self->said);
-    udpa_resource_unref(self->told);
+    for (size_t i = 0; i < self->verdicts.n; i++)
+        udpa_resource_unref(self->verdicts.items[i].resource);
+    udpai_vector_done(&self->verdicts);
+    udpa_resource_unref(self->sent);
     udpa_resource_unref(self->next);
     udpa_bytes_unref(self->name);
     udpai_free(self);
@@ -93,8 +93,8 @@ on_expiry(udpai_timer *timer)
     size_t at = 0;
     cluster *self;
     while ((self = udpai_map_next(&overlay->clusters, &at)))
-        for (size_t i = 0; i < self->said.n; i++) {
-            uint64_t deadline_ms = self->said.items[i].deadline_ms;
+        for (size_t i = 0; i < self->verdicts.n; i++) {
+            uint64_t deadline_ms = self->verdicts.items[i].deadline_ms;
             if (deadline_ms && deadline_ms <= now)
                 touch(overlay, self);
             else
@@ -152,7 +152,7 @@ udpa_resource *
 udpai_health_overlay_of(const udpai_health_overlay *overlay, udpa_resource *resource)
 {
     const cluster *self = cluster_of(overlay, resource);
-    return self && self->told ? self->told : resource;
+    return self && self->sent ? self->sent : resource;
 }
 
 /* ---- what is said ---- */
@@ -174,28 +174,28 @@ static size_t
 find_opinion(const cluster *self, udpai_str name)
 {
     size_t i = 0;
-    while (i < self->said.n &&
-           !udpai_str_eq(udpai_resource_name(self->said.items[i].resource), name))
+    while (i < self->verdicts.n &&
+           !udpai_str_eq(udpai_resource_name(self->verdicts.items[i].resource), name))
         i++;
     return i;
 }
 
 static udpa_err
-note_said(udpai_health_overlay *overlay,
-          udpai_str name,
-          udpa_resource *resource,
-          uint64_t deadline_ms)
+note_verdict(udpai_health_overlay *overlay,
+             udpai_str name,
+             udpa_resource *resource,
+             uint64_t deadline_ms)
 {
     cluster *self = get_cluster(overlay, name);
     if (!self)
         return UDPA_ERR_NOMEM;
     touch(overlay, self);
     size_t i = find_opinion(self, udpai_resource_name(resource));
-    const opinion said = {udpa_resource_ref(resource), deadline_ms};
-    if (i < self->said.n) {
-        udpa_resource_unref(self->said.items[i].resource);
-        self->said.items[i] = said;
-    } else if (!udpai_vector_push(&self->said, said)) {
+    const opinion verdict = {udpa_resource_ref(resource), deadline_ms};
+    if (i < self->verdicts.n) {
+        udpa_resource_unref(self->verdicts.items[i].resource);
+        self->verdicts.items[i] = verdict;
+    } else if (!udpai_vector_push(&self->verdicts, verdict)) {
         udpa_resource_unref(resource);
         return UDPA_ERR_NOMEM;
     }
@@ -204,14 +204,14 @@ note_said(udpai_health_overlay *overlay,
 }
 
 static void
-note_unsaid(udpai_health_overlay *overlay, udpai_str name, const udpa_resource *resource)
+forget_verdict(udpai_health_overlay *overlay, udpai_str name, const udpa_resource *resource)
 {
     cluster *self = udpai_map_get(&overlay->clusters, name);
     size_t i = self ? find_opinion(self, udpai_resource_name(resource)) : 0;
-    if (!self || i == self->said.n)
+    if (!self || i == self->verdicts.n)
         return;
-    udpa_resource_unref(self->said.items[i].resource);
-    udpai_vector_remove_unordered(&self->said, i);
+    udpa_resource_unref(self->verdicts.items[i].resource);
+    udpai_vector_remove_unordered(&self->verdicts, i);
     touch(overlay, self);
 }
 
@@ -222,8 +222,8 @@ note(udpai_health_overlay *overlay, const udpai_change *change)
     if (!is_opinion(change->resource, &name))
         return;
     if (change->kind == UDPAI_CHANGE_REMOVE)
-        note_unsaid(overlay, name, change->resource);
-    else if (note_said(overlay, name, change->resource, change->deadline_ms) != UDPA_OK)
+        forget_verdict(overlay, name, change->resource);
+    else if (note_verdict(overlay, name, change->resource, change->deadline_ms) != UDPA_OK)
         overlay->is_lost = true;
 }
 
@@ -232,7 +232,8 @@ note_again(void *userdata, const udpai_contribution *contribution)
 {
     udpai_str name;
     return !is_opinion(contribution->resource, &name) ||
-           note_said(userdata, name, contribution->resource, contribution->deadline_ms) == UDPA_OK;
+           note_verdict(userdata, name, contribution->resource, contribution->deadline_ms) ==
+               UDPA_OK;
 }
 
 static bool
@@ -260,15 +261,15 @@ static udpa_err
 merge(const udpai_health_overlay *overlay, const cluster *self, udpai_health_verdict *ret_verdict)
 {
     size_t n_malformed;
-    udpai_health_opinion *opinions = udpai_alloc_array(self->said.n, sizeof(*opinions));
+    udpai_health_opinion *opinions = udpai_alloc_array(self->verdicts.n, sizeof(*opinions));
     if (!opinions)
         return UDPA_ERR_NOMEM;
-    for (size_t i = 0; i < self->said.n; i++)
+    for (size_t i = 0; i < self->verdicts.n; i++)
         opinions[i] = (udpai_health_opinion){
-            udpai_resource_value(self->said.items[i].resource),
-            self->said.items[i].deadline_ms,
+            udpai_resource_value(self->verdicts.items[i].resource),
+            self->verdicts.items[i].deadline_ms,
         };
-    udpa_err err = udpai_health_merge(opinions, self->said.n, overlay->config.wheel->now_ms,
+    udpa_err err = udpai_health_merge(opinions, self->verdicts.n, overlay->config.wheel->now_ms,
                                       overlay->config.policy, ret_verdict, &n_malformed);
     udpai_free(opinions);
     return err;
@@ -282,12 +283,12 @@ generation_of(const cluster *self,
               int64_t wall_us)
 {
     uint64_t least = udpa_resource_generation(assignment);
-    uint64_t told = self->told ? udpa_resource_generation(self->told) : 0;
-    if (self->told && udpai_str_eq(udpai_resource_value(self->told), value))
-        return told > least ? told : least;
+    uint64_t sent = self->sent ? udpa_resource_generation(self->sent) : 0;
+    if (self->sent && udpai_str_eq(udpai_resource_value(self->sent), value))
+        return sent > least ? sent : least;
     uint64_t now = wall_us > 0 ? (uint64_t)wall_us : 1;
     least = least > now ? least : now;
-    return least > told ? least : told + 1;
+    return least > sent ? least : sent + 1;
 }
 
 /* The node answers for it; the path is that of the assignment, so that it is known where it comes
@@ -326,7 +327,7 @@ judge(const udpai_health_overlay *overlay,
       const udpa_resource *assignment,
       int64_t wall_us)
 {
-    if (self->said.n == 0 || !can_be_altered(assignment))
+    if (self->verdicts.n == 0 || !can_be_altered(assignment))
         return UDPA_OK;
     udpai_health_verdict verdict = {0};
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *value = NULL;
@@ -365,8 +366,8 @@ add_change(const udpai_health_overlay *overlay,
     self->is_done = true;
     if (self->next)
         out.resource = self->next;
-    if (out.kind == UDPAI_CHANGE_REFRESH && (self->told || self->next) &&
-        !is_same(self->told, self->next))
+    if (out.kind == UDPAI_CHANGE_REFRESH && (self->sent || self->next) &&
+        !is_same(self->sent, self->next))
         out.kind = UDPAI_CHANGE_SET;
     return udpai_change_set_add(set, &out);
 }
@@ -397,12 +398,12 @@ add_touched(const udpai_health_overlay *overlay,
     effective_search search = {0};
     udpai_store_visit_name(overlay->config.store, UDPAI_STR(UDPAI_TYPE_ENDPOINTS),
                            cluster_key(self), find_effective, &search);
-    if (!search.is_found) { /* it stays as it was told, if it was */
-        self->next = udpa_resource_ref(self->told);
+    if (!search.is_found) { /* it stays as it was sent, if it was */
+        self->next = udpa_resource_ref(self->sent);
         return UDPA_OK;
     }
     udpa_err err = judge(overlay, self, search.found.resource, wall_us);
-    if (err != UDPA_OK || (!self->told && !self->next) || is_same(self->told, self->next))
+    if (err != UDPA_OK || (!self->sent && !self->next) || is_same(self->sent, self->next))
         return err;
     const udpai_change change = {
         .kind = UDPAI_CHANGE_SET,
@@ -441,10 +442,10 @@ settle(udpai_health_overlay *overlay)
     udpai_list *at;
     while ((at = udpai_list_pop(&overlay->touched))) {
         cluster *self = UDPAI_LIST_ENTRY(at, cluster, touched);
-        udpa_resource_unref(self->told);
-        self->told = UDPAI_TAKE(self->next);
+        udpa_resource_unref(self->sent);
+        self->sent = UDPAI_TAKE(self->next);
         self->is_done = false;
-        if (self->told || self->said.n)
+        if (self->sent || self->verdicts.n)
             continue;
         udpai_map_remove(&overlay->clusters, cluster_key(self));
         free_cluster(self);

@@ -63,29 +63,29 @@ udpai_held_because(udpai_source *source, udpai_str type_url, const char *why)
     }
 }
 
-/* What was told already, of one of its scopes. */
+/* How many were logged already, of one of its scopes. */
 static size_t
-note_told(udpai_source *source, udpai_str type_url, size_t n, const char **ret_why)
+note_logged(udpai_source *source, udpai_str type_url, size_t n, const char **ret_why)
 {
-    size_t n_told = 0;
+    size_t n_logged = 0;
     UDPAI_LIST_FOREACH (at, &source->scopes) {
         udpai_scope *scope = UDPAI_LIST_ENTRY(at, udpai_scope, in_source);
         if (!udpai_str_eq(udpai_bytes_view(scope->type), type_url))
             continue;
-        n_told = udpai_max_size(n_told, scope->n_held_told);
-        scope->n_held_told = n;
+        n_logged = udpai_max_size(n_logged, scope->n_held_logged);
+        scope->n_held_logged = n;
         if (scope->held_why)
             *ret_why = scope->held_why;
     }
-    return n_told;
+    return n_logged;
 }
 
 bool
-udpai_held_tell(udpai_source *source, udpai_str type_url)
+udpai_held_log(udpai_source *source, udpai_str type_url)
 {
     const char *why = "it did not name them before this node was restarted";
     size_t n = udpai_origin_n_absent(source->origin, type_url, UDPAI_ABSENCE_HELD);
-    if (n <= note_told(source, type_url, n, &why))
+    if (n <= note_logged(source, type_url, n, &why))
         return false;
     udpai_str own = udpai_bytes_view(source->name);
     udpai_str configured = source->template ? udpai_bytes_view(source->template->name) : own;
@@ -103,34 +103,34 @@ udpai_held_tell(udpai_source *source, udpai_str type_url)
 }
 
 static void
-tell_type(void *userdata, udpai_str type_url, size_t n)
+log_type(void *userdata, udpai_str type_url, size_t n)
 {
     (void)n;
     udpai_held_because(userdata, type_url, UDPAI_HELD_TOO_MANY);
-    (void)udpai_held_tell(userdata, type_url);
+    (void)udpai_held_log(userdata, type_url);
 }
 
 void
-udpai_held_tell_read(udpai_source *source)
+udpai_held_log_read(udpai_source *source)
 {
-    udpai_origin_visit_absent(source->origin, UDPAI_ABSENCE_HELD, tell_type, source);
+    udpai_origin_visit_absent(source->origin, UDPAI_ABSENCE_HELD, log_type, source);
 }
 
 /* ---- of directories ---- */
 
-struct told {
+struct description {
     const udpai_context *context;
     const udpai_origin *origin;
     udpai_str root;
     udpai_problem_fn visit;
     void *userdata;
-    bool is_short; /* something could not be told */
+    bool is_short; /* there was no memory to describe something */
 };
 
 static void
 describe(void *userdata, udpai_str type_url, size_t n)
 {
-    struct told *told = userdata;
+    struct description *description = userdata;
     udpai_strbuf text = {0};
     udpai_strbuf_printf(
         &text,
@@ -138,12 +138,12 @@ describe(void *userdata, udpai_str type_url, size_t n)
         "once "
         "than max_withdrawal allows. They are served as before until it has them again. If they "
         "are meant to be removed: udpactl sources accept %.*s. They are: ",
-        UDPAI_SHOWN(told->root), n, UDPAI_SHOWN(type_url), UDPAI_SHOWN(told->root));
-    put_names(&text, told->context, told->origin, type_url);
+        UDPAI_SHOWN(description->root), n, UDPAI_SHOWN(type_url), UDPAI_SHOWN(description->root));
+    put_names(&text, description->context, description->origin, type_url);
     if (udpai_strbuf_failed(&text))
-        told->is_short = true;
+        description->is_short = true;
     else
-        told->visit(told->userdata, text.data);
+        description->visit(description->userdata, text.data);
     udpai_strbuf_done(&text);
 }
 
@@ -162,18 +162,18 @@ add_held(void *userdata, udpai_str type_url, size_t n)
 }
 
 void
-udpai_held_tell_directory(udpai_sources *sources, udpai_str root, const udpai_origin *origin)
+udpai_held_log_directory(udpai_sources *sources, udpai_str root, const udpai_origin *origin)
 {
     udpai_expected *expected = udpai_directory_find(sources->directories, root);
     size_t n = 0;
     udpai_origin_visit_absent(origin, UDPAI_ABSENCE_HELD, add_held, &n);
-    if (!expected || n == expected->n_held_told)
+    if (!expected || n == expected->n_held_logged)
         return;
-    struct told told = {sources->context, origin, root, log_problem, NULL, false};
-    if (n > expected->n_held_told)
-        udpai_origin_visit_absent(origin, UDPAI_ABSENCE_HELD, describe, &told);
-    if (!told.is_short) /* else it is told with the next scan */
-        expected->n_held_told = n;
+    struct description description = {sources->context, origin, root, log_problem, NULL, false};
+    if (n > expected->n_held_logged)
+        udpai_origin_visit_absent(origin, UDPAI_ABSENCE_HELD, describe, &description);
+    if (!description.is_short) /* else it is logged with the next scan */
+        expected->n_held_logged = n;
 }
 
 void
@@ -184,9 +184,9 @@ udpai_held_visit_problems(const udpai_sources *sources, udpai_problem_fn visit, 
     while ((expected = udpai_roots_next(sources->directories, &at))) {
         udpai_str root = udpai_bytes_view(expected->root);
         const udpai_origin *origin = udpai_directory_find_origin(sources->directories, root);
-        struct told told = {sources->context, origin, root, visit, userdata, false};
+        struct description description = {sources->context, origin, root, visit, userdata, false};
         if (origin)
-            udpai_origin_visit_absent(origin, UDPAI_ABSENCE_HELD, describe, &told);
+            udpai_origin_visit_absent(origin, UDPAI_ABSENCE_HELD, describe, &description);
     }
 }
 

@@ -15,11 +15,11 @@
 /* Why more of the type may be held from now on. */
 void udpai_held_because(udpai_source *source, udpai_str type_url, const char *why);
 /* How many are held of the type is logged once, and again when there are more. True: it was. */
-bool udpai_held_tell(udpai_source *source, udpai_str type_url);
+bool udpai_held_log(udpai_source *source, udpai_str type_url);
 /* The same of all types of a directory that is a source. */
-void udpai_held_tell_read(udpai_source *source);
+void udpai_held_log_read(udpai_source *source);
 /* The same of a directory of the node's own. */
-void udpai_held_tell_directory(udpai_sources *sources, udpai_str root, const udpai_origin *origin);
+void udpai_held_log_directory(udpai_sources *sources, udpai_str root, const udpai_origin *origin);
 /* The first names that are held of the type. */
 size_t udpai_held_names(const udpai_context *context,
                         const udpai_origin *origin,

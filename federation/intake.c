@@ -224,7 +224,7 @@ udpai_intake_take(udpai_receiver *receiver,
     for (size_t i = 0; i < publication->entries.n; i++)
         take_entry(&intake, &publication->entries.items[i]);
     udpai_intake_ask_unmatched(&intake);
-    udpai_outlived_tell(&intake);
+    udpai_outlived_send(&intake);
     udpai_free(intake.index.order);
     if (udpai_providers_named_are_waiting(receiver->providers))
         udpai_context_touch(receiver->context);

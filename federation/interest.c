@@ -35,7 +35,7 @@ udpai_interest_free(udpai_interest *interest)
 }
 
 static void
-tell_providers(udpai_interest *interest, udpai_str type_url, udpai_str text, bool wanted)
+pass_to_providers(udpai_interest *interest, udpai_str type_url, udpai_str text, bool wanted)
 {
     udpai_providers_interest(interest->providers, type_url, text, wanted);
     udpai_clients_interest(interest->groups, type_url, text, wanted);
@@ -48,13 +48,13 @@ udpai_interest_change(udpai_interest *interest, udpai_str type_url, udpai_str te
     case UDPAI_DEMAND_SAME:
         break;
     case UDPAI_DEMAND_BEGINS:
-        tell_providers(interest, type_url, text, true);
+        pass_to_providers(interest, type_url, text, true);
         break;
     case UDPAI_DEMAND_REPEATED:
         udpai_providers_look_up(interest->providers, type_url, text);
         break;
     case UDPAI_DEMAND_ENDS:
-        tell_providers(interest, type_url, text, false);
+        pass_to_providers(interest, type_url, text, false);
         udpai_demand_drop(interest->demand, type_url, text);
         break;
     }

@@ -153,7 +153,7 @@ void
 udpai_local_update_done(udpai_local_update *update)
 {
     update->is_done = true;
-    if (update->is_being_told)
+    if (update->is_being_notified)
         return;
     refusals refused;
     refusals_begin(&refused, update);
@@ -254,7 +254,7 @@ add_change(udpai_local_update *update, udpa_resource *resource, bool is_removed)
 }
 
 static void
-tell_pendings(udpai_local *local, const udpai_local_update *update)
+notify_pendings(udpai_local *local, const udpai_local_update *update)
 {
     refusals refused;
     if (!update->n_refused)
@@ -269,16 +269,16 @@ static void
 give(udpai_local_subscription *subscription, udpai_local_update *update)
 {
     udpai_local *local = subscription->owner;
-    update->is_being_told = true;
+    update->is_being_notified = true;
     if (update->changes.n)
         subscription->ops.update(subscription->ops.userdata, update);
-    update->is_being_told = false;
+    update->is_being_notified = false;
     if (update->is_deferred) {
         if (update->is_done)
             udpai_local_update_done(update);
         return;
     }
-    tell_pendings(local, update);
+    notify_pendings(local, update);
     free_update(update);
 }
 
@@ -291,7 +291,7 @@ is_update(const udpai_change *change)
 }
 
 void
-udpai_locals_tell(udpai_local *local, const udpai_change_set *changes)
+udpai_locals_notify(udpai_local *local, const udpai_change_set *changes)
 {
     UDPAI_LIST_FOREACH_SAFE (at, &local->subscriptions) {
         udpai_local_subscription *subscription =
@@ -310,7 +310,7 @@ udpai_locals_tell(udpai_local *local, const udpai_change_set *changes)
 }
 
 void
-udpai_locals_tell_event(udpai_local *local, udpa_resource *event)
+udpai_locals_notify_event(udpai_local *local, udpa_resource *event)
 {
     UDPAI_LIST_FOREACH_SAFE (at, &local->subscriptions) {
         udpai_local_subscription *subscription =
@@ -340,7 +340,7 @@ add_existing(void *userdata, udpa_resource *resource)
 }
 
 void
-udpai_locals_tell_new(udpai_local *local)
+udpai_locals_notify_new(udpai_local *local)
 {
     UDPAI_LIST_FOREACH_SAFE (at, &local->subscriptions) {
         udpai_local_subscription *subscription =
@@ -389,7 +389,7 @@ is_settled(const udpai_local *local, const udpai_local_subscription *subscriptio
 }
 
 void
-udpai_locals_tell_complete(udpai_local *local)
+udpai_locals_notify_complete(udpai_local *local)
 {
     UDPAI_LIST_FOREACH_SAFE (at, &local->subscriptions) {
         udpai_local_subscription *subscription =

@@ -23,10 +23,10 @@ udpa_err udpai_local_subscribe(udpai_local *local,
 void udpai_local_unsubscribe(udpai_local *local, udpai_local_subscription *subscription);
 
 bool udpai_local_has_subscriptions(const udpai_local *local);
-void udpai_locals_tell(udpai_local *local, const udpai_change_set *changes);
-void udpai_locals_tell_new(udpai_local *local);
+void udpai_locals_notify(udpai_local *local, const udpai_change_set *changes);
+void udpai_locals_notify_new(udpai_local *local);
 /* What is no part of the store, to who selects it. */
-void udpai_locals_tell_event(udpai_local *local, udpa_resource *event);
-void udpai_locals_tell_complete(udpai_local *local);
+void udpai_locals_notify_event(udpai_local *local, udpa_resource *event);
+void udpai_locals_notify_complete(udpai_local *local);
 
 #endif

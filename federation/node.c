@@ -287,9 +287,9 @@ flush(udpai_node *node)
     commit(node); /* with it, which sources are eligible now */
     udpai_outbox_send_changes(node->outbox);
     udpai_outbox_send_settled(node->outbox);
-    udpai_locals_tell_new(node->parts.local);
+    udpai_locals_notify_new(node->parts.local);
     if (!udpai_outbox_has_changes(node->outbox)) /* else it is not all that was told */
-        udpai_locals_tell_complete(node->parts.local);
+        udpai_locals_notify_complete(node->parts.local);
 }
 
 void

@@ -101,18 +101,18 @@ take_changes(udpai_outbox *outbox)
     return merged;
 }
 
-/* What peers are told of the changes: of an endpoint's, what it reports itself. *ret_told NULL:
+/* What peers are told of the changes: of an endpoint's, what it reports itself. *ret_sent NULL:
  * nothing. After UDPA_ERR_NOMEM the next call is with the same changes. */
 static udpa_err
-route(udpai_outbox *outbox, udpai_change_set *changes, udpai_change_set **ret_told)
+route(udpai_outbox *outbox, udpai_change_set *changes, udpai_change_set **ret_sent)
 {
     UDPA_AUTO(udpai_change_set_unref) udpai_change_set *picked = NULL;
     udpa_err err = UDPA_OK;
     if (!outbox->context->is_endpoint)
-        return udpai_report_targets_apply(outbox->egress, changes, ret_told);
+        return udpai_report_targets_apply(outbox->egress, changes, ret_sent);
     if (changes)
         err = udpai_reports_pick(outbox->egress, changes, &picked);
-    return err == UDPA_OK ? udpai_report_targets_apply(outbox->egress, picked, ret_told) : err;
+    return err == UDPA_OK ? udpai_report_targets_apply(outbox->egress, picked, ret_sent) : err;
 }
 
 /* What a name's own subscribers are not told to have gone before its sources are asked by name: it
@@ -156,7 +156,7 @@ udpai_outbox_send_changes(udpai_outbox *outbox)
     }
     if (changes) {
         look_up_changed(outbox, changes);
-        udpai_locals_tell(outbox->local, changes);
+        udpai_locals_notify(outbox->local, changes);
     }
     if (!order->changes)
         return;

@@ -8,8 +8,8 @@
 #include "federation/twins.h"
 #include "model/removal.h"
 
-/* More are told when the peer brings them again. */
-#define TOLD_MAX 2000
+/* More are sent when the peer publishes them again. */
+#define SENT_MAX 2000
 #define KEPT_MAX 100000
 #define FUTURE_MAX_US ((uint64_t)5 * 60 * 1000000)
 
@@ -44,7 +44,7 @@ udpai_outlived_look(udpai_intake *intake, const udpa_resource *resource)
     if (!intake->outlived && (intake->outlived = udpai_publication_new()))
         (void)udpai_publication_set(&intake->outlived->type_url, type_url);
     udpai_publication *outlived = intake->outlived;
-    if (!outlived || outlived->removals.n == TOLD_MAX ||
+    if (!outlived || outlived->removals.n == SENT_MAX ||
         !udpai_str_eq(outlived->type_url, type_url))
         return;
     UDPA_AUTO(udpa_resource_unref) udpa_resource *removal = udpai_removal_of(resource, generation);
@@ -52,9 +52,9 @@ udpai_outlived_look(udpai_intake *intake, const udpa_resource *resource)
         (void)udpai_publication_remove_stated(outlived, udpai_resource_name(resource), removal);
 }
 
-/* Without memory it is told when it comes again. */
+/* Without memory it is sent when it comes again. */
 void
-udpai_outlived_tell(udpai_intake *intake)
+udpai_outlived_send(udpai_intake *intake)
 {
     udpai_order *order = intake->outlived && intake->outlived->removals.n
                              ? udpai_order_new(UDPAI_ORDER_PUBLISH)

@@ -10,7 +10,7 @@
 /* The resource was taken in. If the peer has read it itself, and it is below a removal that is
  * remembered here, the peer is told so when all of the publication is taken. */
 void udpai_outlived_look(udpai_intake *intake, const udpa_resource *resource);
-void udpai_outlived_tell(udpai_intake *intake);
+void udpai_outlived_send(udpai_intake *intake);
 
 /* A peer publishes this removal. True: this node has read it itself, and looks whether it still
  * does. */

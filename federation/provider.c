@@ -177,7 +177,7 @@ udpai_provider_set_in_use(udpai_context *context,
 
 /* One source may stand in several descriptors of a type; it counts if it does in one. */
 static void
-tell_store(udpai_providers *providers, const udpai_provider *provider)
+mark_in_use(udpai_providers *providers, const udpai_provider *provider)
 {
     for (size_t i = 0; i < provider->descriptors.n; i++) {
         const udpai_descriptor *descriptor = &provider->descriptors.items[i];
@@ -205,5 +205,5 @@ udpai_provider_evaluate(udpai_provider *provider)
         udpai_descriptor *descriptor = &provider->descriptors.items[i];
         descriptor->scope->wanted = descriptor->is_reached;
     }
-    tell_store(provider->owner, provider);
+    mark_in_use(provider->owner, provider);
 }

@@ -114,7 +114,7 @@ hold(report_subscription *request, uint32_t distance)
 
 /* Without memory the client is not asked; it is when it comes again. */
 static void
-tell(const report_subscription *request, const udpai_peer *peer, udpai_order_kind kind)
+send(const report_subscription *request, const udpai_peer *peer, udpai_order_kind kind)
 {
     udpai_str text = text_of(request);
     const udpai_str everything = {"", 0};
@@ -138,24 +138,24 @@ tell(const report_subscription *request, const udpai_peer *peer, udpai_order_kin
 }
 
 static void
-tell_all(const report_subscription *request, bool nodes, udpai_order_kind kind)
+send_all(const report_subscription *request, bool nodes, udpai_order_kind kind)
 {
     size_t at = 0;
     const udpai_peer *peer;
     while ((peer = udpai_peers_next(request->interest->peers, &at)))
         if (peer->has_reports && peer->is_node == nodes)
-            tell(request, peer, kind);
+            send(request, peer, kind);
 }
 
 /* Those that know nothing of distances would send all of it again. */
 static void
-tell_distance(const report_subscription *request)
+send_distance(const report_subscription *request)
 {
     size_t at = 0;
     const udpai_peer *peer;
     while ((peer = udpai_peers_next(request->interest->peers, &at)))
         if (peer->has_reports && peer->is_node && peer->is_extended)
-            tell(request, peer, UDPAI_ORDER_SUBSCRIBE);
+            send(request, peer, UDPAI_ORDER_SUBSCRIBE);
 }
 
 /* The end of the wildcard of everything ends all wildcards of the type (see Unsubscribe): those
@@ -170,7 +170,7 @@ ask_again(const report_subscription *ended, bool nodes)
     while ((request = udpai_map_next(&ended->interest->report_subscriptions, &at)))
         if (is_wildcard(request) && asks(request, nodes) &&
             udpai_str_eq(type_of(request), type_of(ended)))
-            tell_all(request, nodes, UDPAI_ORDER_SUBSCRIBE);
+            send_all(request, nodes, UDPAI_ORDER_SUBSCRIBE);
 }
 
 static void
@@ -181,12 +181,12 @@ ask_nodes(report_subscription *request, uint32_t distance)
         return;
     request->known = distance;
     if (distance == FAR) {
-        tell_all(request, true, UDPAI_ORDER_UNSUBSCRIBE);
+        send_all(request, true, UDPAI_ORDER_UNSUBSCRIBE);
         ask_again(request, true);
     } else if (before == FAR) {
-        tell_all(request, true, UDPAI_ORDER_SUBSCRIBE);
+        send_all(request, true, UDPAI_ORDER_SUBSCRIBE);
     } else {
-        tell_distance(request);
+        send_distance(request);
     }
 }
 
@@ -196,7 +196,7 @@ ask_clients(report_subscription *request, bool asked)
     if (asked == request->asks_clients)
         return;
     request->asks_clients = asked;
-    tell_all(request, false, asked ? UDPAI_ORDER_SUBSCRIBE : UDPAI_ORDER_UNSUBSCRIBE);
+    send_all(request, false, asked ? UDPAI_ORDER_SUBSCRIBE : UDPAI_ORDER_UNSUBSCRIBE);
     if (!asked)
         ask_again(request, false);
 }
@@ -260,7 +260,7 @@ on_linger_end(udpai_timer *timer)
 /* ---- wanting ---- */
 
 static void
-tell_full(udpai_interest *interest, udpai_str type_url)
+log_full(udpai_interest *interest, udpai_str type_url)
 {
     unsigned n_suppressed;
     if (udpai_log_allow(&interest->context->refused_log, udpai_context_now(interest->context),
@@ -276,7 +276,7 @@ static report_subscription *
 make_request(udpai_interest *interest, udpai_str type_url, udpai_str key)
 {
     if (interest->report_subscriptions.n >= WISHES_MAX) {
-        tell_full(interest, type_url);
+        log_full(interest, type_url);
         return NULL;
     }
     report_subscription *request = udpai_alloc(sizeof(*request) + key.len);
@@ -394,8 +394,8 @@ udpai_reports_ask_again(udpai_interest *interest,
             (void)udpai_vector_push(&singly, names[i]);
             continue;
         }
-        tell(request, peer, UDPAI_ORDER_UNSUBSCRIBE);
-        tell(request, peer, UDPAI_ORDER_SUBSCRIBE);
+        send(request, peer, UDPAI_ORDER_UNSUBSCRIBE);
+        send(request, peer, UDPAI_ORDER_SUBSCRIBE);
     }
     const udpai_subscription_message message = {
         .type_url = type_url,
@@ -416,7 +416,7 @@ ask_who_refused(report_subscription *request)
         const udpai_peer *peer =
             udpai_peers_find(request->interest->peers, request->refused.items[i]);
         if (peer && peer->has_reports && asks(request, peer->is_node))
-            tell(request, peer, UDPAI_ORDER_SUBSCRIBE);
+            send(request, peer, UDPAI_ORDER_SUBSCRIBE);
     }
     udpai_vector_done(&request->refused);
 }
@@ -582,7 +582,7 @@ udpai_reports_introduce(udpai_interest *interest, udpai_peer *peer)
     const report_subscription *request;
     while ((request = udpai_map_next(&interest->report_subscriptions, &at)))
         if (asks(request, peer->is_node))
-            tell(request, peer, UDPAI_ORDER_SUBSCRIBE);
+            send(request, peer, UDPAI_ORDER_SUBSCRIBE);
 }
 
 void

@@ -21,12 +21,12 @@ typedef struct subject {
     char name[];
 } subject;
 
-/* A report that was told. */
+/* A report that was sent. */
 typedef struct routed {
     udpai_list in_subject;
-    udpai_list in_untold; /* while it is for others than those to whom it was told */
+    udpai_list in_unsent; /* while it is for others than those to which it was sent */
     subject *of;          /* NULL: nothing that has a name */
-    udpai_change told;    /* what it holds is a reference; shown_to: also while that is not told */
+    udpai_change sent;    /* what it holds is a reference; shown_to: also while that is not sent */
     udpa_bytes *bound; /* members of its audience, who alone are shown it; NULL: it is not bound */
     uint32_t len;      /* of the key: the type, a blank, the name */
     char key[];
@@ -38,7 +38,7 @@ struct udpai_report_targets {
     uint64_t digest;
     udpai_map reports;  /* routed */
     udpai_map subjects; /* subject */
-    udpai_list moved, untold;
+    udpai_list moved, unsent;
     udpai_link_vector links;
     udpa_bytes *recent[RECENT];
 };
@@ -134,7 +134,7 @@ get_report(udpai_report_targets *targets, const udpa_resource *report)
     if (!self)
         return NULL;
     udpai_list_init(&self->in_subject);
-    udpai_list_init(&self->in_untold);
+    udpai_list_init(&self->in_unsent);
     self->len = (uint32_t)key.len;
     memcpy(self->key, key.data, key.len);
     if (udpai_map_add(&targets->reports, self))
@@ -144,20 +144,20 @@ get_report(udpai_report_targets *targets, const udpa_resource *report)
 }
 
 static void
-let_go(udpai_change *told)
+let_go(udpai_change *sent)
 {
-    udpa_resource_unref(told->resource);
-    udpa_bytes_unref(told->from_node);
-    udpa_bytes_unref(told->shown_to);
+    udpa_resource_unref(sent->resource);
+    udpa_bytes_unref(sent->from_node);
+    udpa_bytes_unref(sent->shown_to);
 }
 
 static void
 free_report(udpai_report_targets *targets, routed *self)
 {
     udpai_list_remove(&self->in_subject);
-    udpai_list_remove(&self->in_untold);
+    udpai_list_remove(&self->in_unsent);
     drop_if_unused(targets, self->of);
-    let_go(&self->told);
+    let_go(&self->sent);
     udpa_bytes_unref(self->bound);
     udpai_free(self);
 }
@@ -211,7 +211,7 @@ find_bound(const udpai_egress *egress, const routed *self, udpai_link_vector *li
 {
     UDPA_AUTO(udpa_bytes_unref)
     udpa_bytes *audience =
-        udpai_report_target_audience(egress, udpai_resource_name(self->told.resource));
+        udpai_report_target_audience(egress, udpai_resource_name(self->sent.resource));
     if (!audience)
         return UDPA_ERR_NOMEM;
     udpai_str now = udpai_bytes_view(audience), said = udpai_bytes_view(self->bound);
@@ -236,9 +236,9 @@ find_links(const udpai_egress *egress,
     *ret_is_for_all = false;
     if (self->bound)
         return find_bound(egress, self, links);
-    udpa_err err = udpai_report_target_find(egress, self->told.resource, links, ret_is_for_all);
+    udpa_err err = udpai_report_target_find(egress, self->sent.resource, links, ret_is_for_all);
     return err == UDPA_OK && !*ret_is_for_all
-               ? udpai_report_target_add_standby(egress, self->told.resource, links)
+               ? udpai_report_target_add_standby(egress, self->sent.resource, links)
                : err;
 }
 
@@ -256,9 +256,9 @@ route(const udpai_egress *egress, routed *self, bool *ret_has_changed)
     }
     if (err != UDPA_OK)
         return err;
-    *ret_has_changed = !is_same(self->told.shown_to, links);
-    udpa_bytes_unref(self->told.shown_to);
-    self->told.shown_to = links;
+    *ret_has_changed = !is_same(self->sent.shown_to, links);
+    udpa_bytes_unref(self->sent.shown_to);
+    self->sent.shown_to = links;
     return UDPA_OK;
 }
 
@@ -270,19 +270,19 @@ take(const udpai_egress *egress, const udpai_change *change, udpa_bytes **ret_li
     bool has_changed;
     if (!self)
         return UDPA_ERR_NOMEM;
-    udpai_change before = self->told;
-    self->told = (udpai_change){
+    udpai_change before = self->sent;
+    self->sent = (udpai_change){
         .resource = udpa_resource_ref(change->resource),
         .deadline_ms = change->deadline_ms,
         .from_node = udpa_bytes_ref(change->from_node),
         .shown_to = UDPAI_TAKE(before.shown_to),
     };
     let_go(&before);
-    udpai_list_remove(&self->in_untold);
+    udpai_list_remove(&self->in_unsent);
     if (!put_below(egress->targets, self, udpai_subject_of(egress->context, change->resource).name))
         return UDPA_ERR_NOMEM;
     udpa_err err = route(egress, self, &has_changed);
-    *ret_links = self->told.shown_to;
+    *ret_links = self->sent.shown_to;
     return err;
 }
 
@@ -306,7 +306,7 @@ udpai_report_targets_withdrawn(udpai_egress *egress, udpai_str type_url, udpai_s
     char room[UDPAI_NAMED_KEY_MAX];
     udpai_str key = udpai_type_key(room, type_url, name);
     routed *self = udpai_map_get(&egress->targets->reports, key);
-    if (!self || self->told.resource)
+    if (!self || self->sent.resource)
         return;
     udpai_map_remove(&egress->targets->reports, key);
     free_report(egress->targets, self);
@@ -318,9 +318,9 @@ static udpa_err
 look_again(const udpai_egress *egress, routed *self)
 {
     bool has_changed = false;
-    udpa_err err = self->told.resource ? route(egress, self, &has_changed) : UDPA_OK;
-    if (has_changed && !udpai_list_linked(&self->in_untold))
-        udpai_list_append(&egress->targets->untold, &self->in_untold);
+    udpa_err err = self->sent.resource ? route(egress, self, &has_changed) : UDPA_OK;
+    if (has_changed && !udpai_list_linked(&self->in_unsent))
+        udpai_list_append(&egress->targets->unsent, &self->in_unsent);
     return err;
 }
 
@@ -394,11 +394,11 @@ add_change(const udpai_egress *egress, udpai_change_set *set, const udpai_change
 
 /* Nothing but who is shown it is new. */
 static udpa_err
-add_untold(const udpai_report_targets *targets, udpai_change_set *set)
+add_unsent(const udpai_report_targets *targets, udpai_change_set *set)
 {
     udpa_err err = UDPA_OK;
-    UDPAI_LIST_FOREACH (at, &targets->untold) {
-        udpai_change change = UDPAI_LIST_ENTRY(at, routed, in_untold)->told;
+    UDPAI_LIST_FOREACH (at, &targets->unsent) {
+        udpai_change change = UDPAI_LIST_ENTRY(at, routed, in_unsent)->sent;
         change.kind = UDPAI_CHANGE_REFRESH;
         if (err == UDPA_OK)
             err = udpai_change_set_add(set, &change);
@@ -414,7 +414,7 @@ fill(const udpai_egress *egress, const udpai_change_set *from, udpai_change_set 
         err = add_change(egress, set, udpai_change_set_at(from, i));
     if (err == UDPA_OK)
         err = egress->targets->is_all_moved ? look_at_all(egress) : look_at_moved(egress);
-    return err == UDPA_OK ? add_untold(egress->targets, set) : err;
+    return err == UDPA_OK ? add_unsent(egress->targets, set) : err;
 }
 
 static void
@@ -423,7 +423,7 @@ settle(udpai_report_targets *targets)
     targets->is_all_moved = false;
     while (udpai_list_pop(&targets->moved))
         ;
-    while (udpai_list_pop(&targets->untold))
+    while (udpai_list_pop(&targets->unsent))
         ;
 }
 
@@ -449,7 +449,7 @@ udpai_report_targets_have_changes(const udpai_egress *egress)
 {
     const udpai_report_targets *targets = egress->targets;
     return (targets->is_all_moved && targets->reports.n) || !udpai_list_empty(&targets->moved) ||
-           !udpai_list_empty(&targets->untold);
+           !udpai_list_empty(&targets->unsent);
 }
 
 /* ---- when it begins ---- */
@@ -499,13 +499,13 @@ gather_type(void *userdata, udpai_str type_url, size_t n_effective)
 
 /* But for those for whom it was said. */
 static void
-forget_told(udpai_report_targets *targets)
+forget_sent(udpai_report_targets *targets)
 {
     size_t at = 0;
     routed *self;
     while ((self = udpai_map_next(&targets->reports, &at))) {
-        let_go(&self->told);
-        self->told = (udpai_change){.resource = NULL};
+        let_go(&self->sent);
+        self->sent = (udpai_change){.resource = NULL};
     }
 }
 
@@ -528,7 +528,7 @@ begin(udpai_egress *egress)
     egress->targets->is_on = self.is_complete;
     if (!self.is_complete) { /* without memory: again with the next flush */
         if (egress->context->is_endpoint)
-            forget_told(egress->targets);
+            forget_sent(egress->targets);
         else
             forget_all(egress->targets);
         udpai_context_touch(egress->context);
@@ -536,7 +536,7 @@ begin(udpai_egress *egress)
     size_t at = 0;
     routed *report;
     while ((report = udpai_map_next(&egress->targets->reports, &at)))
-        report->told.shown_to = udpa_bytes_unref(report->told.shown_to);
+        report->sent.shown_to = udpa_bytes_unref(report->sent.shown_to);
 }
 
 void
@@ -561,7 +561,7 @@ udpai_report_targets_new(udpai_report_targets **ret_targets, udpai_context *cont
     udpai_map_init(&targets->reports, report_key);
     udpai_map_init(&targets->subjects, subject_key);
     udpai_list_init(&targets->moved);
-    udpai_list_init(&targets->untold);
+    udpai_list_init(&targets->unsent);
     *ret_targets = targets;
     udpai_store_set_moved(context->store, on_moved, targets);
     return UDPA_OK;

@@ -76,7 +76,7 @@ struct udpai_scope {
     udpa_bytes *seen_epoch;
     uint64_t seen_commit;
     bool is_other_store;  /* than that, on the present stream, until it has answered */
-    size_t n_held_told;   /* so many are held, it was logged */
+    size_t n_held_logged; /* so many are held, it was logged */
     const char *held_why; /* the last time; NULL: it is not known any more */
     bool had_some;        /* of what it has asked for on the present stream, some was here before */
     udpai_map requests;

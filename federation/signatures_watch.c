@@ -245,7 +245,7 @@ forget_unverified(udpai_signatures *signatures)
 }
 
 static void
-tell_withdrawn(const struct look *look)
+log_withdrawn(const struct look *look)
 {
     if (look->first)
         udpai_log(UDPA_LOG_WARNING, "signatures",
@@ -268,7 +268,7 @@ look_again(udpai_signatures *signatures, const udpai_keyring *verified_by)
     signatures->due_s = INT64_MAX;
     udpai_store_visit_all(signatures->context->store, look_at, &look);
     carry_out(&look);
-    tell_withdrawn(&look);
+    log_withdrawn(&look);
     signatures->must_look = look.has_more || look.is_short;
     signatures->must_verify = look.is_short && (!verified_by || signatures->must_verify ||
                                                 verified_by != signatures->keyring);
@@ -321,7 +321,7 @@ verify_some(udpai_signatures *signatures)
     }
     if (signatures->unverified.n == 0)
         udpai_vector_done(&signatures->unverified);
-    tell_withdrawn(&look);
+    log_withdrawn(&look);
     arm(signatures, is_busy(signatures) ? SOON_MS : LOOK_MIN_MS);
 }
 
