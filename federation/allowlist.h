@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose resources say something to this node itself, and about what. */
+/* Which resources may configure this node itself: of which authorities, and for names below which
+ * prefixes. */
 #ifndef UDPAI_ALLOWLIST_H
 #define UDPAI_ALLOWLIST_H
 
@@ -19,7 +20,9 @@ udpa_err udpai_allowlist_init(udpai_allowlist *allowlist,
                               const udpai_str *prefixes,
                               size_t n_prefixes);
 void udpai_allowlist_done(udpai_allowlist *allowlist);
+/* Does a pattern match the authority? */
 bool udpai_allowlist_has(const udpai_allowlist *allowlist, udpai_str authority);
+/* Does the name lie below a prefix? */
 bool udpai_allowlist_covers(const udpai_allowlist *allowlist, udpai_str name);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was stamped up to the last commit that the store knows of, it has, or has let go of for a
- * reason; so has this process of what it has stamped itself. What lies between was lost; but what
- * comes back of it may be removed then, which is remembered for a time, and only so long is
- * anything taken for lost. */
+/* What this node stamped up to the store's last commit, the store still has, or it was removed. The
+ * same holds for what this process has stamped. What was stamped between the two is lost, and may
+ * come back from others. It may have been removed since; peers remember removals for a time, and
+ * only so long does the lapse cover anything. */
 #include "federation/lapse.h"
 
 #include "base/alloc.h"
@@ -10,7 +10,7 @@
 struct udpai_lapse {
     udpai_context *context;
     uint64_t started_ms;
-    int64_t from_us, until_us; /* what its store knows nothing of */
+    int64_t from_us, until_us; /* of stamps: the store has no record from here, to there */
 };
 
 udpa_err
@@ -33,7 +33,7 @@ udpai_lapse_free(udpai_lapse *lapse)
 /* One fact, under a key that no origin has; the type is not looked at. */
 static const char lapse_key[] = "lapse";
 
-/* Without memory the next commit says it. */
+/* Without memory the next commit has it. */
 void
 udpai_lapse_commit(const udpai_lapse *lapse, udpai_durable_batch *batch)
 {
@@ -51,8 +51,9 @@ udpai_lapse_commit(const udpai_lapse *lapse, udpai_durable_batch *batch)
                                          });
 }
 
+/* The store has a record up to this time. */
 static void
-reach(udpai_lapse *lapse, int64_t time_us)
+begin_after(udpai_lapse *lapse, int64_t time_us)
 {
     if (lapse->from_us < time_us)
         lapse->from_us = time_us;
@@ -64,7 +65,7 @@ udpai_lapse_restore(udpai_lapse *lapse, const udpai_durable_op *op)
     const udpai_str key = {lapse_key, sizeof(lapse_key)};
     if (!udpai_str_eq(udpai_bytes_view(op->origin), key))
         return false;
-    reach(lapse, op->number <= INT64_MAX ? (int64_t)op->number : 0);
+    begin_after(lapse, op->number <= INT64_MAX ? (int64_t)op->number : 0);
     return true;
 }
 
@@ -80,7 +81,7 @@ void
 udpai_lapse_note(udpai_lapse *lapse, const udpa_resource *kept)
 {
     if (is_own(lapse, kept))
-        reach(lapse, udpai_resource_hop(kept, 0).time_us);
+        begin_after(lapse, udpai_resource_hop(kept, 0).time_us);
 }
 
 void

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What this node has said and its store does not know of, because it was restored from a backup.
- * For the files of this folder. */
+/* The time of which a store that was restored from a backup has no record: from the last commit in
+ * the backup to the start of this process. What this node stamped then is lost. */
 #ifndef UDPAI_FEDERATION_LAPSE_H
 #define UDPAI_FEDERATION_LAPSE_H
 
@@ -12,14 +12,16 @@ udpa_err udpai_lapse_new(udpai_lapse **ret_lapse, udpai_context *context);
 /* NULL does nothing. */
 void udpai_lapse_free(udpai_lapse *lapse);
 
-/* Goes with each commit of a node that recovers: how far its store has come. */
+/* Adds the present time to a commit of a node that recovers: up to it the store has a record. */
 void udpai_lapse_commit(const udpai_lapse *lapse, udpai_durable_batch *batch);
-/* That is what was kept; true: it was. */
+/* False: the fact is not one that udpai_lapse_commit() has added. */
 bool udpai_lapse_restore(udpai_lapse *lapse, const udpai_durable_op *op);
-/* A contribution of this node's own was kept. */
+/* The store has a contribution that this node stamped, so it has a record up to then. */
 void udpai_lapse_note(udpai_lapse *lapse, const udpa_resource *kept);
+/* The node has started: here the lapse ends. */
 void udpai_lapse_start(udpai_lapse *lapse);
-/* Did this node stamp it when what its store has now was not written yet, in an earlier process? */
+/* Did this node stamp it within the lapse? False, too, once removals of that time may have been
+ * forgotten. */
 bool udpai_lapse_covers(const udpai_lapse *lapse, const udpa_resource *own);
 
 #endif

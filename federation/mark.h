@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A mark of something that must be computed again with the next flush: set by what lies below it,
- * which knows nothing else of it. */
+/* A mark of something that must be computed again with the next flush. A part below sets it, and so
+ * need not know what it belongs to: a source sets that of its client group. */
 #ifndef UDPAI_FEDERATION_MARK_H
 #define UDPAI_FEDERATION_MARK_H
 
@@ -8,7 +8,7 @@
 
 typedef struct udpai_mark {
     udpai_list in_marked;
-    udpai_list *marked; /* those that are */
+    udpai_list *marked; /* the list of all that are set */
 } udpai_mark;
 
 static inline void

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The origins of what publishers say: one for each name and node id, whatever the stream. */
+/* The origins of publishers: one for each name and node id, however many streams it has. */
 #ifndef UDPAI_PUBLISHERS_H
 #define UDPAI_PUBLISHERS_H
 
