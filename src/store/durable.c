@@ -12,15 +12,21 @@ udpai_durable_batch_new(void)
 }
 
 void
-udpai_durable_batch_clear(udpai_durable_batch *batch)
+udpai_durable_batch_cut(udpai_durable_batch *batch, size_t n)
 {
-    for (size_t i = 0; i < batch->ops.n; i++) {
-        udpai_durable_op *op = &batch->ops.items[i];
+    while (batch->ops.n > n) {
+        udpai_durable_op *op = &batch->ops.items[--batch->ops.n];
         udpa_bytes_unref(op->origin);
         udpa_resource_unref(op->resource);
         udpa_bytes_unref(op->type);
         udpa_bytes_unref(op->name);
     }
+}
+
+void
+udpai_durable_batch_clear(udpai_durable_batch *batch)
+{
+    udpai_durable_batch_cut(batch, 0);
     udpai_vector_done(&batch->ops);
 }
 

@@ -49,7 +49,9 @@ typedef struct udpai_durable_batch {
 udpai_durable_batch *udpai_durable_batch_new(void);
 udpai_durable_batch *udpai_durable_batch_free(udpai_durable_batch *batch);
 UDPA_DEFINE_CLEANUP(udpai_durable_batch, udpai_durable_batch_free)
-/* Without ops. */
+/* Drops all ops but the first @p n. */
+void udpai_durable_batch_cut(udpai_durable_batch *batch, size_t n);
+/* Without ops, and the memory for them. */
 void udpai_durable_batch_clear(udpai_durable_batch *batch);
 /* Takes references of its own. */
 udpa_err udpai_durable_batch_add(udpai_durable_batch *batch, const udpai_durable_op *op);

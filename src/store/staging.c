@@ -386,6 +386,7 @@ udpa_err
 udpai_staging_commit(const udpai_staging *staging, udpai_durable_batch *batch)
 {
     udpa_err err = staging->is_incomplete ? UDPA_ERR_NOMEM : UDPA_OK;
+    size_t n_before = batch->ops.n;
     for (size_t i = 0; i < staging->all.n && err == UDPA_OK; i++) {
         const staged *one = &staging->all.items[i];
         if (one->kind == STAGED_END)
@@ -395,6 +396,8 @@ udpai_staging_commit(const udpai_staging *staging, udpai_durable_batch *batch)
         else
             err = add_delete(one->origin, one->resource, batch);
     }
+    if (err != UDPA_OK)
+        udpai_durable_batch_cut(batch, n_before);
     return err;
 }
 

@@ -186,6 +186,31 @@ test_a_stop_for_want_of_memory_goes_on(void **state)
     assert_durable(bed, "");
 }
 
+/* Half of a publication that was rejected would be there after a restart. */
+static void
+test_without_memory_nothing_of_it_is_committed(void **state)
+{
+    store_bed *bed = *state;
+    udpai_origin *origin = kept_origin(bed, "o");
+    PUT(bed, origin, "a", .value = "1");
+    PUT(bed, origin, "b", .value = "1");
+    UDPA_AUTO(udpai_staging_free) udpai_staging *staging = udpai_staging_new(bed->store);
+    STAGE(bed, staging, origin, "c", .value = "1");
+    leave(bed, staging, origin, "com.acme/a");
+    leave(bed, staging, origin, "com.acme/b");
+    UDPA_AUTO(udpai_durable_batch_free) udpai_durable_batch *batch = udpai_durable_batch_new();
+    udpa_err err = UDPA_ERR_NOMEM;
+    long n_before_failure = 0;
+    for (; err != UDPA_OK; n_before_failure++) {
+        assert_int_equal(batch->ops.n, 0);
+        udpai_alloc_fail_after(n_before_failure);
+        err = udpai_staging_commit(staging, batch);
+        udpai_alloc_fail_after(-1);
+    }
+    assert_true(n_before_failure > 2);
+    assert_string_equal(store_bed_batch(bed, batch), "P:o/c=1 D:o/a D:o/b");
+}
+
 /* ---- room ---- */
 
 static void
@@ -279,6 +304,7 @@ main(void)
         store_test(test_an_end_is_kept_with_all_that_it_ends),
         store_test(test_what_went_meanwhile_is_kept_anew),
         store_test(test_a_stop_for_want_of_memory_goes_on),
+        store_test(test_without_memory_nothing_of_it_is_committed),
         store_test(test_what_is_staged_takes_its_room),
         store_test(test_what_is_taken_away_makes_room),
         store_test(test_what_is_kept_is_applied_whatever_the_limits_are_now),
