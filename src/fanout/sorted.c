@@ -223,9 +223,10 @@ collect_all(const udpai_map *items, keyed_items *all)
 {
     size_t at = 0;
     udpai_item *item;
+    if (!udpai_vector_reserve(all, items->n))
+        return false;
     while ((item = udpai_map_next(items, &at)))
-        if (!udpai_vector_push(all, ((keyed_item){.item = item})))
-            return false;
+        all->items[all->n++] = (keyed_item){.item = item};
     return true;
 }
 
