@@ -182,9 +182,9 @@ udpai_store_set_absence(udpai_store *store,
                         udpai_str name,
                         udpai_absence absence)
 {
-    const udpai_store_entry *entry =
-        absence || origin->absences.n ? udpai_store_find_entry(store, type_url, name) : NULL;
-    udpai_stored *stored = entry ? udpai_store_entry_of_origin(entry, origin) : NULL;
+    udpai_stored *stored = absence || origin->absences.n
+                               ? udpai_store_find_stored(store, origin, type_url, name)
+                               : NULL;
     if (stored && absence == UDPAI_ABSENCE_NONE)
         udpai_store_drop_absence(store, stored, true);
     return stored && absence ? udpai_store_set_absent(store, stored, absence) : UDPA_OK;

@@ -158,6 +158,16 @@ udpai_store_entry_of_origin(const udpai_store_entry *entry, const udpai_origin *
 }
 
 udpai_stored *
+udpai_store_find_stored(const udpai_store *store,
+                        const udpai_origin *origin,
+                        udpai_str type_url,
+                        udpai_str name)
+{
+    const udpai_store_entry *entry = udpai_store_find_entry(store, type_url, name);
+    return entry ? udpai_store_entry_of_origin(entry, origin) : NULL;
+}
+
+udpai_stored *
 udpai_store_next(const udpai_store_entry *entry, size_t *position)
 {
     const udpai_store_more *more = entry->more;

@@ -120,16 +120,6 @@ is_kept(const udpai_origin *origin, udpai_str type_url)
     return udpai_origin_is_durable(origin) && !udpai_type_is_client(type_url);
 }
 
-static udpai_stored *
-find_stored(const udpai_store *store,
-            const udpai_origin *origin,
-            udpai_str type_url,
-            udpai_str name)
-{
-    udpai_store_entry *entry = udpai_store_find_entry(store, type_url, name);
-    return entry ? udpai_store_entry_of_origin(entry, origin) : NULL;
-}
-
 /* ---- what is staged to go ---- */
 
 static udpa_bytes *
@@ -158,14 +148,11 @@ find_leaving(udpai_staging *staging, const udpai_origin *origin, udpai_str type_
     return key ? udpai_map_get(&staging->leaving, udpai_bytes_view(key)) : NULL;
 }
 
-/* NULL without memory. */
+/* One that is not there. NULL without memory. */
 static leaving_name *
-note_leaving(udpai_staging *staging, const udpai_origin *origin, udpai_str type_url, udpai_str name)
+add_leaving(udpai_staging *staging, const udpai_origin *origin, udpai_str type_url, udpai_str name)
 {
-    leaving_name *one = find_leaving(staging, origin, type_url, name);
-    if (one)
-        return one;
-    one = udpai_alloc(sizeof(*one));
+    leaving_name *one = udpai_alloc(sizeof(*one));
     if (one && (one->key = key_of(origin, type_url, name)) && udpai_map_add(&staging->leaving, one))
         return one;
     if (one)
@@ -204,7 +191,8 @@ udpai_staging_put(udpai_staging *staging,
     if (!staging || !is_kept(origin, type_url))
         return udpai_store_put(store, origin, resource, deadline_ms, ret_error);
     bool goes = udpai_staging_takes(staging, origin, type_url, name);
-    const udpai_stored *stored = goes ? NULL : find_stored(store, origin, type_url, name);
+    const udpai_stored *stored =
+        goes ? NULL : udpai_store_find_stored(store, origin, type_url, name);
     if (stored && udpai_store_is_outdated(stored, resource))
         return UDPA_OK;
     if (!udpai_vector_reserve(&staging->all, 1))
@@ -237,7 +225,7 @@ take_away(udpai_staging *staging, const udpai_stored *stored, staged_kind kind)
     if (udpai_staging_takes(staging, stored->origin, type_url, name))
         return;
     if (!udpai_vector_reserve(&staging->all, 1) ||
-        !note_leaving(staging, stored->origin, type_url, name)) {
+        !add_leaving(staging, stored->origin, type_url, name)) {
         staging->is_incomplete = true;
         return;
     }
@@ -259,7 +247,7 @@ udpai_staging_withdraw(udpai_staging *staging,
                        udpai_str name)
 {
     if (staging && is_kept(origin, type_url))
-        take_away(staging, find_stored(store, origin, type_url, name), STAGED_WITHDRAW);
+        take_away(staging, udpai_store_find_stored(store, origin, type_url, name), STAGED_WITHDRAW);
     else
         udpai_store_withdraw(store, origin, type_url, name);
 }
@@ -272,7 +260,7 @@ udpai_staging_leave(udpai_staging *staging,
                     udpai_str name)
 {
     if (staging && is_kept(origin, type_url))
-        take_away(staging, find_stored(store, origin, type_url, name), STAGED_LEAVE);
+        take_away(staging, udpai_store_find_stored(store, origin, type_url, name), STAGED_LEAVE);
     else
         udpai_store_leave(store, origin, type_url, name);
 }
@@ -320,8 +308,10 @@ udpai_staging_end(udpai_staging *staging,
     if (!staging || !store->keeps_removals ||
         udpai_type_is_client(udpai_resource_type_url(removal)))
         return udpai_store_end(store, removal, from_node);
-    leaving_name *gone =
-        note_leaving(staging, NULL, udpai_resource_type_url(removal), udpai_resource_name(removal));
+    udpai_str type_url = udpai_resource_type_url(removal), name = udpai_resource_name(removal);
+    leaving_name *gone = find_leaving(staging, NULL, type_url, name);
+    if (!gone)
+        gone = add_leaving(staging, NULL, type_url, name);
     if (!gone || !udpai_vector_reserve(&staging->all, 1)) {
         staging->is_incomplete = true;
         return UDPA_ERR_NOMEM;
@@ -408,8 +398,8 @@ static bool
 is_as_before(const udpai_store *store, const staged *one)
 {
     const udpai_stored *stored =
-        find_stored(store, one->origin, udpai_resource_type_url(one->resource),
-                    udpai_resource_name(one->resource));
+        udpai_store_find_stored(store, one->origin, udpai_resource_type_url(one->resource),
+                                udpai_resource_name(one->resource));
     return (stored ? stored->resource : NULL) == one->before;
 }
 

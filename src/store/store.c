@@ -352,8 +352,7 @@ typedef void (*end_fn)(udpai_store *store, udpai_stored *stored);
 static void
 end_one(udpai_store *store, udpai_origin *origin, udpai_str type_url, udpai_str name, end_fn end)
 {
-    udpai_store_entry *entry = udpai_store_find_entry(store, type_url, name);
-    udpai_stored *stored = entry ? udpai_store_entry_of_origin(entry, origin) : NULL;
+    udpai_stored *stored = udpai_store_find_stored(store, origin, type_url, name);
     if (stored)
         end(store, stored);
 }

@@ -205,6 +205,11 @@ void udpai_store_release_entry(udpai_store *store, udpai_store_entry *entry);
 void udpai_store_mark_dirty(udpai_store *store, udpai_store_entry *entry);
 udpai_stored *udpai_store_entry_of_origin(const udpai_store_entry *entry,
                                           const udpai_origin *origin);
+/* What the origin has of the name; NULL: nothing. */
+udpai_stored *udpai_store_find_stored(const udpai_store *store,
+                                      const udpai_origin *origin,
+                                      udpai_str type_url,
+                                      udpai_str name);
 
 /* account.c: who takes how much room. */
 /* Is there room for the resource in the place of what the origin has in this entry? Then its

@@ -27,8 +27,7 @@ udpai_store_get(const udpai_store *store,
                 udpai_str name,
                 udpai_contribution *ret_contribution)
 {
-    udpai_store_entry *entry = udpai_store_find_entry(store, type_url, name);
-    udpai_stored *stored = entry ? udpai_store_entry_of_origin(entry, origin) : NULL;
+    const udpai_stored *stored = udpai_store_find_stored(store, origin, type_url, name);
     if (stored)
         *ret_contribution = describe(stored);
     return stored != NULL;
