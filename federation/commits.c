@@ -15,8 +15,9 @@ typedef struct transaction {
     struct queue *queue;
     udpai_pending_publication *pending;
     udpai_staging *staging;
-    uint64_t ticket; /* 0: it is not handed over */
-    bool is_kept;    /* and is to be applied */
+    uint64_t ticket;    /* 0: it is not handed over */
+    bool is_kept;       /* and is to be applied */
+    bool has_old_rules; /* others hold since it was judged */
 } transaction;
 
 /* Of one origin: what is staged, and what comes after it. */
@@ -50,9 +51,7 @@ struct udpai_commits {
     udpai_list staged, sent; /* transactions; those that are sent by rising ticket */
     udpai_list ends;         /* turns that are ends, and have come */
     bool has_ended;          /* a transaction has failed: others may have their turn */
-    uint64_t review_ticket;  /* what was handed over up to this was judged by other rules */
-    bool has_old_rules;      /* so was what is not handed over */
-    bool must_review;
+    bool must_review;        /* something was applied that was judged by other rules */
 };
 
 static udpai_str
@@ -407,9 +406,6 @@ udpai_commits_hand_over(udpai_commits *commits, udpai_durable_batch *batch, uint
         end_transaction(commits, one);
         commits->has_ended = true;
     }
-    if (commits->has_old_rules)
-        commits->review_ticket = ticket;
-    commits->has_old_rules = false;
 }
 
 /* False: not without memory. */
@@ -418,6 +414,7 @@ apply(udpai_commits *commits, transaction *kept)
 {
     if (udpai_staging_apply(kept->staging) != UDPA_OK)
         return false;
+    commits->must_review |= kept->has_old_rules;
     udpai_pending_publication_kept(kept->pending);
     end_transaction(commits, kept);
     return true;
@@ -430,7 +427,6 @@ udpai_commits_go_on(udpai_commits *commits)
     bool is_any = commits->has_ended;
     UDPAI_LIST_FOREACH_SAFE (at, &commits->sent) {
         transaction *kept = UDPAI_LIST_ENTRY(at, transaction, node);
-        uint64_t ticket = kept->ticket;
         if (!kept->is_kept)
             break;
         if (!apply(commits, kept)) {
@@ -438,7 +434,6 @@ udpai_commits_go_on(udpai_commits *commits)
             break;
         }
         is_any = true;
-        commits->must_review |= ticket <= commits->review_ticket;
     }
     commits->has_ended = false;
     if (!is_any)
@@ -469,12 +464,18 @@ udpai_commits_committed(udpai_commits *commits, uint64_t ticket, udpa_err result
 
 /* ---- rules ---- */
 
+static void
+note_rules(udpai_list *transactions)
+{
+    UDPAI_LIST_FOREACH (at, transactions)
+        UDPAI_LIST_ENTRY(at, transaction, node)->has_old_rules = true;
+}
+
 void
 udpai_commits_note_rules(udpai_commits *commits)
 {
-    if (!udpai_list_empty(&commits->sent))
-        commits->review_ticket = UDPAI_LIST_ENTRY(commits->sent.prev, transaction, node)->ticket;
-    commits->has_old_rules = !udpai_list_empty(&commits->staged);
+    note_rules(&commits->staged);
+    note_rules(&commits->sent);
 }
 
 bool

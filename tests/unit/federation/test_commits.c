@@ -10,10 +10,12 @@
 static const fed_peer alice = {.id = "alice", .name = "alice", .is_plain = true};
 static const fed_peer bob = {.id = "bob", .name = "bob", .is_plain = true};
 
-/* One whose engine takes its time from now on. */
+/* The first one starts the node. The engine takes its time from now on. */
 static uint64_t
 arrive(fed_bed *bed, const fed_peer *peer)
 {
+    if (!bed->node)
+        fed_start(bed);
     uint64_t session = fed_arrive(bed, peer);
     udpai_node_committed(bed->node, bed->committed, UDPA_OK);
     bed->is_engine_slow = true;
@@ -45,7 +47,6 @@ static void
 nothing_is_there_before_it_is_kept(void **state)
 {
     fed_bed *bed = *state;
-    fed_start(bed);
     uint64_t session = arrive(bed, &alice);
     publish(bed, session, "x=1 y=1");
     assert_false(is_in_store(bed, "x"));
@@ -68,7 +69,6 @@ static void
 what_cannot_be_kept_changes_nothing(void **state)
 {
     fed_bed *bed = *state;
-    fed_start(bed);
     uint64_t session = arrive(bed, &alice);
     publish(bed, session, "x=1");
     keep(bed);
@@ -87,7 +87,6 @@ static void
 a_crash_loses_nothing_that_was_kept(void **state)
 {
     fed_bed *bed = *state;
-    fed_start(bed);
     uint64_t session = arrive(bed, &alice);
     publish(bed, session, "x=1"); /* the engine has it, and does not come to say so */
     fed_restart(bed);
@@ -98,7 +97,6 @@ static void
 clients_wait_for_no_engine(void **state)
 {
     fed_bed *bed = *state;
-    fed_start(bed);
     uint64_t session = arrive(bed, &alice);
     publish(bed, session, "x=1");
     udpa_resource *report = RESOURCE("com.acme/me", .type = UDPAI_TYPE_ORCA_REPORT, .value = "v",
@@ -114,7 +112,6 @@ static void
 what_is_removed_and_published_is_new(void **state)
 {
     fed_bed *bed = *state;
-    fed_start(bed);
     uint64_t session = arrive(bed, &alice);
     publish(bed, session, "x=1 z=1");
     keep(bed);
@@ -135,7 +132,6 @@ static void
 others_go_on_meanwhile(void **state)
 {
     fed_bed *bed = *state;
-    fed_start(bed);
     uint64_t one = arrive(bed, &alice), two = arrive(bed, &bob);
     publish(bed, one, "x=1");
     uint64_t first = bed->committed;
@@ -156,7 +152,6 @@ static void
 one_name_is_one_after_the_other(void **state)
 {
     fed_bed *bed = *state;
-    fed_start(bed);
     uint64_t one = arrive(bed, &alice), two = arrive(bed, &bob);
     publish(bed, one, "x=1");
     publish(bed, two, "x=3");
@@ -178,7 +173,6 @@ static void
 a_state_comes_after_what_it_leaves_out(void **state)
 {
     fed_bed *bed = *state;
-    fed_start(bed);
     uint64_t session = arrive(bed, &alice);
     publish(bed, session, "x=1");
     publish(bed, session, "y=1");
@@ -194,7 +188,6 @@ static void
 after_a_failure_the_next_has_its_turn(void **state)
 {
     fed_bed *bed = *state;
-    fed_start(bed);
     uint64_t session = arrive(bed, &alice);
     publish(bed, session, "x=1");
     publish(bed, session, "x=2");
@@ -211,7 +204,6 @@ static void
 a_stream_ends_behind_what_came_by_it(void **state)
 {
     fed_bed *bed = *state;
-    fed_start(bed);
     uint64_t session = arrive(bed, &alice);
     publish(bed, session, "x=1");
     publish(bed, session, "x=2");
@@ -226,7 +218,6 @@ static void
 what_a_revoked_peer_published_goes_with_the_rest(void **state)
 {
     fed_bed *bed = *state;
-    fed_start(bed);
     uint64_t session = arrive(bed, &alice);
     publish(bed, session, "x=1");
     fed_leave(bed, session, true);
@@ -243,7 +234,6 @@ what_new_rules_do_not_allow_goes_when_it_comes(void **state)
     fed_bed *bed = *state;
     const udpai_acl_options none = {.n_rules = 0};
     udpai_acl *acl = NULL;
-    fed_start(bed);
     uint64_t session = arrive(bed, &alice);
     publish(bed, session, "x=1");
     assert_ok(udpai_acl_new(&acl, &none));
@@ -259,7 +249,6 @@ static void
 without_memory_it_is_applied_later(void **state)
 {
     fed_bed *bed = *state;
-    fed_start(bed);
     uint64_t session = arrive(bed, &alice);
     char words[32];
     for (int n = 0; n < 30; n++) {
@@ -277,7 +266,6 @@ static void
 nothing_is_left_over_at_the_end(void **state)
 {
     fed_bed *bed = *state;
-    fed_start(bed);
     uint64_t one = arrive(bed, &alice), two = arrive(bed, &bob);
     publish(bed, one, "x=1");
     publish(bed, one, "x=2 y=1 -z");
