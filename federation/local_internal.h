@@ -40,7 +40,7 @@ struct udpai_local_update {
     publications; /* that wait for the answer; while it is deferred */
     udpai_list in_node;
     bool is_deferred;
-    bool is_being_notified, is_done; /* it may be answered while it is told */
+    bool is_being_notified, is_done; /* it may be answered during its callback */
     void *holder;
 };
 

@@ -101,7 +101,7 @@ take_changes(udpai_outbox *outbox)
     return merged;
 }
 
-/* What peers are told of the changes: of an endpoint's, what it reports itself. *ret_sent NULL:
+/* What peers are sent of the changes: of an endpoint's, what it reports itself. *ret_sent NULL:
  * nothing. After UDPA_ERR_NOMEM the next call is with the same changes. */
 static udpa_err
 route(udpai_outbox *outbox, udpai_change_set *changes, udpai_change_set **ret_sent)

@@ -94,8 +94,8 @@ udpai_recovery_closed(udpai_source *source)
         give_up_waiting(source->recovery, "it cannot be reached");
 }
 
-/* Whoever comes may come back from the standby, and must not be told what is older than what he
- * has: until the attempt has failed, it is not known here. */
+/* A client that comes may come back from the standby, and must not be sent what is older than what
+ * it has: until the attempt has failed, that is not known here. */
 void
 udpai_recovery_hurry(udpai_sources *sources)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums of load over a restart: before an aggregate is said, it is written what it has counted and
- * of whom. A node that begins anew, however it ended, goes on with the same aggregates, and whoever
- * has added them up goes on where he was. On the loop; files are written there, and no disk is
+/* Aggregates of load over a restart: before one is sent, it is written what it has counted, of
+ * which clients. A node that begins anew, however it ended, goes on with the same aggregates, and a
+ * node that adds them up goes on where it was. On the loop; files are written there, and no disk is
  * waited for. */
 #ifndef UDPAI_LOAD_STATE_H
 #define UDPAI_LOAD_STATE_H

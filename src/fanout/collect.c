@@ -81,7 +81,7 @@ udpai_pending_addition(udpai_subscription *subscription)
                                                                            : UDPAI_NOTHING;
 }
 
-/* What is pending is told, if its target is there. */
+/* What is pending is sent, if its target is there. */
 static const udpai_item *
 pending_item(const udpai_pending *pending)
 {

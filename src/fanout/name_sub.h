@@ -25,7 +25,7 @@ typedef struct udpai_pending {
 typedef enum udpai_name_state {
     UDPAI_NAME_PRESENT, /* what there is was sent, or is pending */
     UDPAI_NAME_WAITING, /* there is nothing, but that is not certain yet */
-    UDPAI_NAME_MISSING, /* told, or pending, that there is nothing */
+    UDPAI_NAME_MISSING, /* sent, or pending: there is nothing */
 } udpai_name_state;
 
 typedef enum udpai_name_leads {
@@ -40,7 +40,7 @@ typedef struct udpai_name_more {
     udpai_name_sub *sub;
     udpai_item *target;       /* where it leads, if that is elsewhere */
     udpai_list in_target;     /* the same */
-    udpai_variant_ref *holds; /* the variant it was sent; NULL: none, or variants are not told */
+    udpai_variant_ref *holds; /* the variant it was sent; NULL: none, or variants are not sent */
     uint32_t key_len;         /* with parameters, the length of the name, a zero byte, and the */
     char key[];               /* parameters; without: 0 */
 } udpai_name_more;

@@ -52,7 +52,7 @@ struct udpai_variant_ref {
     char text[];
 };
 
-/* ---- variant_refs.c: which variants a subscriber knows, if it is told ---- */
+/* ---- variant_refs.c: which variants a subscriber has been sent ---- */
 
 void udpai_variant_refs_init(udpai_subscription *subscription);
 void udpai_variant_refs_done(udpai_subscription *subscription);

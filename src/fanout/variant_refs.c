@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which variants a subscriber knows that is told them by their constraints. It may ask for a name
+/* Which variants a subscriber has, where it is sent their constraints. It may subscribe to a name
  * with several sets of parameters, and some of them may lead to the same variant: it has it until
- * the last of them leads elsewhere, and then is told so, in the response that brings what takes its
- * place.
+ * the last of them leads elsewhere; then the response that brings what takes its place removes it.
  *
  * A ref counts names of a subscription that have something in common: that they ask for one name,
  * or that they were sent one variant of it. */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sessions of one request and one response: what polling by REST and the Fetch methods of gRPC have
  * in common. A response waits until it is certain, and one that the client has already until there
- * is another. If the client waits no longer, it is told that nothing has changed (the session ends
- * without a response), or to ask again if it has nothing. */
+ * is another. When the client's time is over, the session ends without a response: nothing has
+ * changed; or, if the client has nothing, with an error: try again. */
 #ifndef UDPAI_POLL_H
 #define UDPAI_POLL_H
 
 #include "session/hub.h"
 
-/* What is said to a client; static. */
+/* Parts of error messages; static. */
 typedef struct udpai_poll_texts {
     const char *one_request; /* to a second one */
     const char *no_request;  /* to one that ends before the first */

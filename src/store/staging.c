@@ -272,7 +272,7 @@ struct leaving {
     const udpai_store_scope *scope;
 };
 
-/* What is staged stays for now. */
+/* What is staged stays until it is applied. */
 static bool
 stays(void *userdata, const udpa_resource *resource)
 {
