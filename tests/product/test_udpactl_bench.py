@@ -225,9 +225,9 @@ def check_table(test):
     table = bench('--publish', '--reconnect', *SMALL)
     for line in ('6 streams of delta xDS, each on a connection of its own',
                  'STEP +TIME +NUMBER +RECEIVED +SERVER CPU',
-                 r'resources published +[\d.]+ m?s +50 +- +-', r'connections +[\d.]+ m?s +6 ',
-                 r'first resources +[\d.]+ m?s +300 +[\d.]+ [kM]B +-',
-                 r'changes +[\d.]+ m?s +20 ', r'resources behind a reconnect +[\d.]+ m?s +0 ',
+                 r'resources published +[\d.]+ [mu]?s +50 +- +-', r'connections +[\d.]+ [mu]?s +6 ',
+                 r'first resources +[\d.]+ [mu]?s +300 +[\d.]+ [kM]B +-',
+                 r'changes +[\d.]+ [mu]?s +20 ', r'resources behind a reconnect +[\d.]+ [mu]?s +0 ',
                  r'until a stream has one +120 +[\d.]+ [mu]?s +[\d.]+ [mu]?s +[\d.]+ [mu]?s',
                  r'until the last stream has it +20 ', '120 deliveries in .* a second',
                  r'CPU of a million deliveries: this client [\d.]+ s'):
