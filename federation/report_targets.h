@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* For which ConfigSources a client resource is: those that have delivered what it speaks of
- * (docs/design/client-resources.md, "Whose it is"). What the store has to tell is looked through on
+ * (docs/design/client-resources.md, "Recipients"). What the store has to tell is looked through on
  * its way, and gets the links of those who are to be shown it; when a resource comes from another
  * source than before, what is said of it is told again, for the other. Belongs to the loop. */
 #ifndef UDPAI_REPORT_TARGETS_H
