@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A source that comes back without its disk has nothing, and says so in good faith. What it does
+/* A source that comes back without its disk has nothing, and reports so in good faith. What it does
  * not name on a new stream is believed if its store is the one that was seen last, or a few names
- * are missing of a source that does not say which store it has; else it is held: it goes on
- * counting until it is named again, or somebody accepts that it has gone. */
+ * are missing of a source that does not report which store it has; else it is held: it stays
+ * effective until it is named again, or an operator accepts its absence. */
 #include "federation/absence.h"
 
 #include "federation/connection.h"
@@ -21,7 +21,7 @@ typedef enum belief {
     DOUBTED,
 } belief;
 
-/* Which store it has, and how far that has come, as it has said last. False: it says neither. */
+/* Which store it has, and its last commit, as it has last reported. False: it reports neither. */
 static bool
 store_of(const udpai_source *source, udpai_str *ret_epoch, uint64_t *ret_commit)
 {
@@ -41,7 +41,7 @@ is_whole(const udpai_source *source)
     return peer && peer->info && udpai_node_info_is_whole(peer->info);
 }
 
-/* Does a new answer of it say what it had said before, too? */
+/* Does a new answer of it repeat what it sent before? */
 static bool
 is_repeated(const udpai_source *source)
 {
@@ -64,14 +64,14 @@ is_answering(const udpai_source *source, udpai_str type_url)
         return true;
     UDPAI_LIST_FOREACH (at, &source->scopes) {
         const udpai_scope *scope = UDPAI_LIST_ENTRY(at, udpai_scope, in_source);
-        if (udpai_str_eq(udpai_bytes_view(scope->type), type_url) && scope->wanted &&
+        if (udpai_str_eq(udpai_bytes_view(scope->type), type_url) && scope->is_requested &&
             !is_answered(scope))
             return true;
     }
     return false;
 }
 
-/* Is this part of an answer that tells what has become of what was here before? */
+/* Is this part of an answer that shows what has become of what was here before? */
 static bool
 is_first_answer(const udpai_source *source, udpai_str type_url)
 {
@@ -109,8 +109,8 @@ is_read_to_be_adopted(const udpai_source *source, udpai_str type_url)
     return false;
 }
 
-/* Of a type whose store was never seen before, as little is known as of a source that never says
- * which it has. */
+/* Of a type whose store was never seen before, as little is known as of a source that never reports
+ * which store it has. */
 static belief
 believe(const udpai_source *source, udpai_str type_url)
 {
@@ -133,7 +133,7 @@ believe(const udpai_source *source, udpai_str type_url)
     return so_far;
 }
 
-/* What is held of the type has gone, if the source does not name it in what it answers next. */
+/* What is held of the type is removed, unless the source names it in its next answer. */
 static bool
 doubt_no_more(udpai_source *source, udpai_str type_url)
 {
@@ -145,9 +145,9 @@ doubt_no_more(udpai_source *source, udpai_str type_url)
     return source->may_ask;
 }
 
-/* What counts is what its store was as the stream began: an older copy may have gone on since. Of
- * an epoch that is new here, and whole at its source, it is asked what is left of what is held: on
- * another stream, if this one has gone on. */
+/* What matters is the state of its store when the stream began: an older copy may have gone on
+ * since. If the epoch is new here, and whole at its source, the source is asked what is left of
+ * what is held: on another stream, if this one has gone on. */
 void
 udpai_absence_introduced(udpai_source *source)
 {
@@ -209,7 +209,7 @@ udpai_absence_over(const udpai_source *source, const udpa_resource *resource)
                                   UDPAI_ABSENCE_NONE);
 }
 
-/* ---- when all is said ---- */
+/* ---- when all is received ---- */
 
 bool
 udpai_absence_is_too_much(size_t n, size_t n_all, unsigned max_percent)

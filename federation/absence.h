@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a source does not name any more, without having said that it is gone: is it believed? For
- * the files of this folder. */
+/* What a source does not name any more, without having sent its removal: is it believed? For the
+ * files of this folder. */
 #ifndef UDPAI_FEDERATION_ABSENCE_H
 #define UDPAI_FEDERATION_ABSENCE_H
 
 #include "federation/source.h"
 
-/* The source (NULL: a publisher) does not name this any more, and has not said that it is gone.
- * True: it is not believed, or not yet, and goes on counting. */
+/* The source (NULL: a publisher) does not name this any more, and has not sent its removal. True:
+ * it is not believed, or not yet, and stays effective. */
 bool udpai_absence_holds(udpai_source *source, udpai_str type_url, udpai_str name);
 /* The same of all that the scope means. */
 bool udpai_absence_holds_all(udpai_source *source, const udpai_store_scope *scope);
@@ -18,12 +18,12 @@ void udpai_absence_over(const udpai_source *source, const udpa_resource *resourc
 void udpai_absence_settle(udpai_source *source, udpai_str type_url);
 /* May so many of so many not go at once? */
 bool udpai_absence_is_too_much(size_t n, size_t n_all, unsigned max_percent);
-/* Its stream has begun, and it has said which store it has. */
+/* Its stream has begun, and it has reported which store it has. */
 void udpai_absence_introduced(udpai_source *source);
 /* Its store has come so far; what it has sent is of no later moment, but for what it has not kept
  * yet. */
 void udpai_absence_commit(udpai_source *source, uint64_t commit);
-/* Its stream has ended: what was not decided yet is as if it had not been said. */
+/* Its stream has ended: what was not decided yet is as if it had not been sent. */
 void udpai_absence_closed(udpai_source *source);
 /* Of a directory: those that the scope means are held if they are too many, or if some of their
  * type are held already. Without memory they are as before. */

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is held of what sources and directories do not name any more, for those who look after a
- * node: how much it is, and that it has gone. */
+/* What is held of what sources and directories do not name any more, for operators: how much it is,
+ * and how to accept that it is removed. */
 #ifndef UDPAI_ACCEPT_H
 #define UDPAI_ACCEPT_H
 
 #include "federation/node.h"
 
-/* What this node, of that id, does not have has gone: whoever has it as a source, and holds what it
- * does not name any more, learns it as soon as it is kept. */
+/* What this node, of that id, does not have is removed: each node that has it as a source, and
+ * holds what it does not name any more, learns it as soon as it is kept. */
 udpa_err udpai_node_accept_as_source(udpai_node *node, udpai_str id, udpa_error **ret_error);
-/* What a source, or a directory of this root, does not name any more and is held, has gone: so
+/* What a source, or a directory of this root, does not name any more and is held, is removed: so
  * many. Of a source that is asked for groups of clients, for all of them. False: there is neither.
  */
 bool udpai_node_accept_absences(udpai_node *node, udpai_str name, size_t *ret_n);

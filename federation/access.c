@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who may publish what, as the ACL says. What an xDS server sends is not asked about: the
- * configuration says in whose name it speaks, and where. */
+/* Which peer may publish what, by the ACL. What an xDS server sends is not checked: the
+ * configuration states its authority, and its namespaces. */
 #include "federation/access.h"
 #include "federation/delegation.h"
 #include "federation/publishers.h"
@@ -80,8 +80,8 @@ udpai_access_check(udpai_access *access,
     return UDPA_ERR_DENIED;
 }
 
-/* What is to be asked of a resource: may it be published, and may what it delegates? Who says where
- * a resource comes from, must be allowed to publish it. */
+/* What is to be asked of a resource: may it be published, and may what it delegates? A publisher
+ * that states where a resource comes from must be allowed to publish it. */
 struct questions {
     udpai_acl_question items[2];
     size_t n;
@@ -147,7 +147,7 @@ struct review {
     udpai_access *access;
     const udpai_acl *before; /* NULL: there were none */
     udpai_acl_subject subject;
-    bool is_known; /* what the certificate says; else only the name that stands for the peer */
+    bool is_known; /* what the certificate contains; else only the name of the peer */
     size_t n_withdrawn, n_origins;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who may publish what, as the rules of the node say. */
+/* Which peer may publish what, by the rules of the node. */
 #ifndef UDPAI_FEDERATION_ACCESS_H
 #define UDPAI_FEDERATION_ACCESS_H
 
@@ -14,7 +14,7 @@ udpa_err udpai_access_new(udpai_access **ret_access, const udpai_parts *parts, u
 void udpai_access_free(udpai_access *access);
 /* Other rules hold from now on, also for what was published before. Takes a reference. */
 void udpai_access_set_acl(udpai_access *access, udpai_acl *acl);
-/* The same once more, of the rules that hold: something has come that was judged by others. */
+/* The same once more, with the present rules: something was put that was checked by others. */
 void udpai_access_review(udpai_access *access);
 /* So many were denied, or would have been in a dry run. */
 uint64_t udpai_access_n_denied(const udpai_access *access);
@@ -35,8 +35,8 @@ bool udpai_access_may_refresh(const udpai_access *access,
                               const udpai_peer *peer,
                               udpai_str type_url,
                               const udpa_resource *resource);
-/* The origin is this peer's, by its certificate (NULL: it has none). What there was of it since
- * before a restart is judged by that. */
+/* The origin is this peer's, by its certificate (NULL: it has none). What the origin has since
+ * before a restart is checked by that. */
 void udpai_access_know(udpai_access *access, udpai_origin *origin, udpai_identity *identity);
 /* The same for a source, which the peer is. */
 void udpai_access_know_source(udpai_access *access, const udpai_peer *peer);

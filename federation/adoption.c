@@ -43,9 +43,9 @@ find_own(void *userdata, const udpai_contribution *contribution)
 }
 
 /* Its first hop is that of the own contribution whose place it takes: so it compares with what this
- * node has published of the name, here and wherever that has come. It is newer than the standby's,
- * so that the standby takes it back, but no newer than that: something else may have been
- * published there since. */
+ * node has published of the name, here and wherever that was received. It is newer than the
+ * standby's, so that the standby takes it back, but no newer than that: something else may have
+ * been published there since. */
 static udpa_err
 adopt(udpai_receiver *receiver, const udpai_contribution *contribution, const udpa_resource *own)
 {
@@ -68,7 +68,7 @@ adopt(udpai_receiver *receiver, const udpai_contribution *contribution, const ud
     return err;
 }
 
-/* A standby changes what there is; it neither adds to it, nor speaks for another authority. */
+/* A standby changes what there is; it neither adds to it, nor publishes for another authority. */
 static udpa_err
 take_over(udpai_receiver *receiver, udpai_source *source, udpai_str type_url, udpai_str name)
 {
@@ -109,8 +109,8 @@ find_outdated(void *userdata, const udpai_contribution *contribution)
     return true;
 }
 
-/* What publishers have published here in the name of the same authority, before the one for whom
- * this node is standby has stated its own. */
+/* What publishers have published here in the name of the same authority, before the node that has
+ * this one as standby has stated its own. */
 static udpa_err
 let_go(udpai_receiver *receiver, const udpa_resource *resource)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Subscribes to a source: what they say is held already, and which of them an answer answers. */
+/* Subscribes to a source: what they state as held already, and which of them an answer answers. */
 #include "federation/source_internal.h"
 
 #include "base/alloc.h"
 #include "model/name.h"
 
-/* Of names and on demand, it is not kept of more than so many Subscribes for whom a source waits:
+/* Of Subscribes for names and on demand, at most so many are kept with what their source waits for:
  * the answers to others in a ring come after cycle_timeout. */
 #define WAITING_MAX 256
 #define ENTRY_BYTES 32 /* of an entry of a Subscribe's maps, besides its texts, at most */
@@ -67,7 +67,7 @@ send_question(udpai_scope *scope, const udpai_subscription_message *message)
 
 /* ---- what we hold ---- */
 
-/* What we hold already, as a Subscribe says it. */
+/* What we hold already, as a Subscribe states it. */
 typedef struct holdings {
     udpai_scope *scope;
     udpai_subscription_message message;
@@ -75,8 +75,8 @@ typedef struct holdings {
     UDPAI_VECTOR(udpai_held_version) versions;
     size_t bytes;
     bool extended, is_node;
-    bool is_xds; /* an xDS server, whose session says when it has answered */
-    bool failed; /* what is held could not all be said */
+    bool is_xds; /* an xDS server, whose session reports when it has answered */
+    bool failed; /* what is held could not all be stated */
 } holdings;
 
 static void
@@ -102,21 +102,21 @@ send_ahead(holdings *held)
     return send_question(held->scope, &ahead);
 }
 
-/* A peer without our extensions is told versions, in one message, as many as go into one: what it
- * is not told it sends again, and what of that has gone meanwhile it cannot say. */
+/* A peer without our extensions is sent versions, in one message, as many as fit into one. What it
+ * does not get it sends again, and cannot report which of that was removed meanwhile. */
 static bool
 add_version(holdings *held, const udpa_resource *resource)
 {
     udpai_str name = udpai_resource_name(resource), version = udpai_resource_version(resource);
     held->bytes += name.len + version.len + ENTRY_BYTES;
-    if (held->is_xds) /* told to the session, which tells the server what goes into a message */
+    if (held->is_xds) /* sent to the session, which sends the server what fits into a message */
         return udpai_vector_push(&held->versions, ((udpai_held_version){name, version}));
     return held->bytes <= UDPAI_ASKED_BYTES_MAX && held->versions.n < UDPAI_ASKED_ITEMS_MAX &&
            udpai_vector_push(&held->versions, ((udpai_held_version){name, version}));
 }
 
-/* What is not said and has vanished there would stay here for ever: all of it, or nothing is asked.
- */
+/* What is not stated and was removed there would stay here for ever: all of it, or nothing is
+ * asked. */
 static bool
 add_digest(holdings *held, const udpa_resource *resource)
 {
@@ -148,9 +148,9 @@ add_holding(void *userdata, const udpai_contribution *contribution)
     if (udpai_resource_is_lazy(resource) && udpai_name_is_wildcard(held->message.names[0]))
         return true; /* its name brought it, and will be asked for by itself */
     if (!held->extended) {
-        bool is_told = add_version(held, resource);
-        held->failed = held->is_xds && !is_told;
-        return is_told;
+        bool is_added = add_version(held, resource);
+        held->failed = held->is_xds && !is_added;
+        return is_added;
     }
     held->failed = !add_digest(held, resource);
     return !held->failed;
@@ -173,7 +173,7 @@ add_all_holdings(holdings *held)
                 return;
 }
 
-/* The end of the answer of a peer that does not say it itself. */
+/* The end of the answer of a peer that does not report it itself. */
 static void
 await_silence(const holdings *held)
 {
@@ -185,7 +185,7 @@ await_silence(const holdings *held)
         udpai_timer_set(sources->context->wheel, &scope->silence_max,
                         udpai_context_now(sources->context) +
                             sources->context->timing.silence_max_ms);
-    else if (!held->is_node) /* an endpoint publishes what it likes, and has no more to say */
+    else if (!held->is_node) /* an endpoint publishes what it likes, and has nothing more to send */
         udpai_timer_set(sources->context->wheel, &scope->silence_max,
                         udpai_context_now(sources->context));
 }
@@ -203,9 +203,9 @@ stays(void *userdata, const udpa_resource *resource)
     return true;
 }
 
-/* Of the variants of a name the peer cannot be told what is held, so it sends all of them, and says
- * nothing of those that have vanished. They count for nothing from here on, and are there until it
- * is certain that they are not: the answer says so. */
+/* The peer cannot be sent what is held of the variants of a name. So it sends all of them, and no
+ * removal of those that have ended: they are not effective from here on, and stay until the answer
+ * shows that they are removed. */
 static void
 forget_variants(const udpai_scope *scope, udpai_subscription_message *asked)
 {

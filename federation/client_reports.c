@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is told of groups of clients: that they are there, who stands for them, and that they have
- * gone. Who changes its Node is asked for anew, but no more often than a server that fails is
- * dialled: a client that changes with each request is no reason to storm one. */
+/* Reports on groups of clients: that they are there, which Node they have, and that they have left.
+ * A client that changes its Node is asked for anew, but no more often than a server that fails is
+ * dialled: a client that changes with each request is no reason to storm a server. */
 #include "federation/backoff.h"
 #include "federation/clients_internal.h"
 
@@ -18,7 +18,7 @@ key_of(const udpai_clients *clients)
     return udpai_bytes_view(clients->name_space);
 }
 
-/* ---- who stands for them ---- */
+/* ---- the Node of a group ---- */
 
 /* False: without memory. */
 static bool
@@ -139,8 +139,8 @@ end_after(udpai_clients *clients, uint64_t delay_ms)
     udpai_list_append(&groups->unused, &clients->in_unused);
 }
 
-/* Those that have gone make room: whoever comes under ever other names must not have the node ask
- * for them all. False: there is none yet. */
+/* Groups that have left make room: clients that come under ever other names must not make the node
+ * ask for all of them. False: there is no room yet. */
 static bool
 has_room(udpai_groups *groups)
 {
@@ -212,7 +212,7 @@ take(udpai_groups *groups, const udpai_report *report)
     return true;
 }
 
-/* It says of the group what counts now. */
+/* It has the latest state of the group. */
 static void
 forget_late(udpai_groups *groups, const udpai_report *later)
 {
@@ -287,7 +287,7 @@ udpai_client_reports_done(udpai_groups *groups)
 
 /* ---- after a restart ---- */
 
-/* The group whose source it was; UDPA_OK and NULL: it is not asked for any more. */
+/* The group whose source it was; UDPA_OK and NULL: nothing is asked for it any more. */
 static udpa_err
 restore_group(udpai_groups *groups, udpai_str name_space, udpai_clients **ret_clients)
 {

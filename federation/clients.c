@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sources that are asked for each group of clients by itself: a control plane that computes what it
- * says for the Node that asks must be asked in the stead of each. A group has sources and providers
- * of its own, made after the configured ones, for its name space alone; so one client's stream that
- * fails is that client's matter. */
+/* Sources that are asked for each group of clients by itself: a control plane that computes its
+ * answer for the Node that asks must be asked in the place of each. A group has sources and
+ * providers of its own, made after the configured ones, for its name space alone; so the failure of
+ * one client's stream concerns that client alone. */
 #include "federation/clients_internal.h"
 
 #include "base/alloc.h"
@@ -182,8 +182,8 @@ forget_kept(udpai_clients *clients)
     return true;
 }
 
-/* First the stream side is told that nothing is known of the group any more, then that what it had
- * is gone: who comes back in between is not told so before he is asked for again. */
+/* First the stream side learns that the group is unknown, then its resources are removed: a client
+ * that comes back in between gets no removal before the group is asked for again. */
 static void
 on_unused(udpai_timer *timer)
 {
@@ -272,21 +272,21 @@ udpai_clients_are_foreseen(const udpai_groups *groups, udpai_str name_space)
     return false;
 }
 
-/* ---- what is wanted for them ---- */
+/* ---- their demand ---- */
 
 static void
-take_interest(udpai_clients *clients, udpai_str type_url, udpai_str text, bool wanted)
+take_interest(udpai_clients *clients, udpai_str type_url, udpai_str text, bool subscribed)
 {
     udpai_provider *provider = udpai_map_get(&clients->providers, type_url);
     if (!provider)
         return;
-    udpai_provider_take_interest(provider, text, wanted);
+    udpai_provider_take_interest(provider, text, subscribed);
     udpai_clients_touch(clients);
 }
 
 /* A name lies in one name space, a wildcard may be of several. */
 void
-udpai_clients_interest(udpai_groups *groups, udpai_str type_url, udpai_str text, bool wanted)
+udpai_clients_interest(udpai_groups *groups, udpai_str type_url, udpai_str text, bool subscribed)
 {
     bool is_wildcard = text.data[0] == '*';
     const udpai_str subject = {text.data + is_wildcard, text.len - is_wildcard};
@@ -297,12 +297,12 @@ udpai_clients_interest(udpai_groups *groups, udpai_str type_url, udpai_str text,
         return;
     while (udpai_name_next_prefix(subject, &at, &prefix))
         if ((clients = udpai_map_get(&groups->by_name_space, prefix)))
-            take_interest(clients, type_url, text, wanted);
+            take_interest(clients, type_url, text, subscribed);
     at = 0;
     while (is_wildcard && (clients = udpai_map_next(&groups->by_name_space, &at)))
         if (clients_key(clients).len > subject.len &&
             udpai_prefix_covers(subject, clients_key(clients)))
-            take_interest(clients, type_url, text, wanted);
+            take_interest(clients, type_url, text, subscribed);
 }
 
 void

@@ -13,10 +13,11 @@ typedef struct udpai_clients udpai_clients;
 udpa_err udpai_groups_new(udpai_groups **ret_groups, const udpai_parts *parts, size_t max_groups);
 /* Before the sources. NULL does nothing. */
 void udpai_groups_free(udpai_groups *groups);
-/* Looks at the providers of those whose sources have changed. */
+/* Looks at the providers of those groups that have changed sources. */
 void udpai_groups_evaluate(udpai_groups *groups);
-/* Somebody wants a name, or '*' and a prefix; or nobody does any more. */
-void udpai_clients_interest(udpai_groups *groups, udpai_str type_url, udpai_str text, bool wanted);
+/* The first subscription to a name, or to '*' and a prefix; or the last one has ended. */
+void
+udpai_clients_interest(udpai_groups *groups, udpai_str type_url, udpai_str text, bool subscribed);
 
 /* ---- client_reports.c ---- */
 

@@ -17,9 +17,9 @@ struct udpai_groups {
     struct udpai_sync *sync;
     udpai_map by_name_space;
     udpai_list dirty;  /* marks */
-    udpai_list unused; /* those that have gone, longest first */
+    udpai_list unused; /* those that have left, longest first */
     size_t max;        /* 0: as many as come */
-    udpai_list late;   /* udpai_report: there was no memory or room for what they say */
+    udpai_list late;   /* udpai_report: there was no memory or room for their contents */
     udpai_timer late_timer;
     udpai_log_limit late_log;
 };
@@ -28,12 +28,12 @@ struct udpai_groups {
 struct udpai_clients {
     udpai_groups *owner;
     udpa_bytes *name_space;
-    udpai_node_info *info; /* who stands for them; NULL: nobody has said who it is */
+    udpai_node_info *info; /* the Node of the group; NULL: none was reported */
     bool have_come;        /* since the restart */
     bool are_expected;     /* they never go */
     bool is_ending;        /* nothing is known of them any more; what they have goes next */
     uint64_t ended_at;     /* by n_evaluations of the node */
-    /* Who will stand for them when `change` fires, if it differs; NULL, too: nobody has said. */
+    /* The Node of the group when `change` fires, if it differs; NULL, too: none was reported. */
     udpai_node_info *next;
     bool has_next, is_half_introduced;
     unsigned n_changes; /* in quick succession */
@@ -41,7 +41,7 @@ struct udpai_clients {
     udpai_timer change;
     UDPAI_VECTOR(udpai_source *) sources;
     udpai_map providers; /* udpai_provider, by type */
-    udpai_timer unused;  /* the end of asking for clients that have gone */
+    udpai_timer unused;  /* the end of asking for clients that have left */
     udpai_list in_unused;
     udpai_mark mark; /* its providers must be looked at again */
 };
@@ -71,7 +71,7 @@ void udpai_clients_meet_done(udpai_clients *clients);
 
 /* ---- clients_settled.c ---- */
 
-/* Notes what the sources of the group have said. False: without memory. */
+/* Notes what the sources of the group have reported. False: without memory. */
 bool udpai_clients_note_settled(udpai_clients *clients);
 /* Of the group nothing is known any more. False: without memory. */
 bool udpai_clients_forget_settled(udpai_clients *clients);

@@ -6,7 +6,7 @@
 #include "federation/absence.h"
 #include "federation/sync.h"
 
-/* What the sources of one group have said. */
+/* What the sources of one group have reported. */
 struct group_facts {
     UDPAI_VECTOR(udpai_settled_part) parts;
     UDPAI_VECTOR(udpai_str *) lists;

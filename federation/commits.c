@@ -17,7 +17,7 @@ typedef struct transaction {
     udpai_staging *staging;
     uint64_t ticket;    /* 0: it is not handed over */
     bool is_kept;       /* and is to be applied */
-    bool has_old_rules; /* others hold since it was judged */
+    bool has_old_rules; /* the rules have changed since it was checked */
 } transaction;
 
 /* Of one origin: what is staged, and what comes after it. */
@@ -51,7 +51,7 @@ struct udpai_commits {
     udpai_list staged, sent; /* transactions; those that are sent by rising ticket */
     udpai_list ends;         /* turns that are ends, and have come */
     bool has_ended;          /* a transaction has failed: others may have their turn */
-    bool must_review;        /* something was applied that was judged by other rules */
+    bool must_review;        /* something was applied that was checked by other rules */
 };
 
 static udpai_str
@@ -254,7 +254,7 @@ begin(udpai_commits *commits, queue *of, udpai_peer *peer, udpai_pending_publica
     of->n_staged++;
 }
 
-/* ---- who waits ---- */
+/* ---- what waits ---- */
 
 /* Is all of it what clients report, which is not kept? */
 static bool

@@ -2,11 +2,11 @@
 /* Publications on their way to the durable engine. Nothing of one is effective before the engine
  * has kept it, and what cannot be kept never is.
  *
- * A publication of a peer that is no source is judged when it comes, and what it changes is staged
- * (store/staging.h). With the next flush all that is staged is handed to the engine, and applied
- * when it is kept. Meanwhile others wait that are about the same names, or replace the whole state
- * of the same origin; those of one origin keep their order. Sources are not concerned: what they
- * have is kept as it is by them, and here as a copy. */
+ * A publication of a peer that is no source is checked when it is received, and what it changes is
+ * staged (store/staging.h). With the next flush all that is staged is handed to the engine, and
+ * applied when it is kept. Meanwhile others wait that are about the same names, or replace the
+ * whole state of the same origin; those of one origin keep their order. Sources are not concerned:
+ * what they have is kept as it is by them, and here as a copy. */
 #ifndef UDPAI_FEDERATION_COMMITS_H
 #define UDPAI_FEDERATION_COMMITS_H
 
@@ -38,8 +38,8 @@ void udpai_commits_committed(udpai_commits *commits, uint64_t ticket, udpa_err r
 /* Applies what was kept, and takes in what has waited for that. Without memory it stops, and the
  * next call goes on. */
 void udpai_commits_go_on(udpai_commits *commits);
-/* Other rules hold: what was judged by the old ones is reviewed when it is applied. True once after
- * that. */
+/* The rules have changed: what was checked by the old ones is reviewed when it is applied. True
+ * once after that. */
 void udpai_commits_note_rules(udpai_commits *commits);
 bool udpai_commits_take_review(udpai_commits *commits);
 

@@ -14,7 +14,7 @@ udpai_source_set_state(udpai_source *source, udpai_source_state state)
 }
 
 /* Doubles from base to max with the number of failures; the actual wait lies anywhere between half
- * of it and all of it, so that those who lost one peer together do not come back together. */
+ * of it and all of it, so that nodes that lost one peer together do not come back together. */
 static uint64_t
 backoff_ms(const udpai_source *source)
 {
@@ -68,8 +68,8 @@ udpai_source_dial_now(udpai_source *source)
     udpai_source_dial(source);
 }
 
-/* When a source is lost, it is by all who had it: those who come to the next one in its place do
- * not come together. */
+/* A lost source is lost by all nodes that had it: they do not dial the next one in its place
+ * together. */
 void
 udpai_source_dial_first(udpai_source *source)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every part of a node stands on: the time, its surroundings, its names, and the store. A part
- * keeps a pointer to it, and knows no other part that does not stand below it
- * (docs/design/federation.md, "Parts"). It is the node's, and outlives all of them. */
+/* What every part of a node uses: the time, its surroundings, its names, and the store. A part
+ * keeps a pointer to it, and knows no other part that is not below it (docs/design/federation.md,
+ * "Parts"). It is the node's, and outlives all of them. */
 #ifndef UDPAI_CONTEXT_H
 #define UDPAI_CONTEXT_H
 

@@ -20,7 +20,7 @@ bool udpai_delegation_read_name(udpai_str name,
                                 udpai_str *ret_type_url,
                                 udpai_str *ret_name);
 
-/* What one says. Texts are those of the resource, of the message, or of the room. */
+/* What a delegation states. Texts are those of the resource, of the message, or of the room. */
 typedef struct udpai_delegation {
     udpai_named_config named;
     udpai_descriptor_config descriptors[UDPAI_DESCRIPTORS_MAX];

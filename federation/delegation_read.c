@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a delegation says. It comes from a peer, so anything may stand in it. */
+/* The contents of a delegation. It comes from a peer, so it may contain anything. */
 #include "federation/delegation.h"
 #include "udpa/config/v1/resource_provider.pb-c.h"
 #include "wire/scan.h"
@@ -60,7 +60,7 @@ unpack(udpai_delegation *delegation, const udpa_resource *resource, udpa_error *
     return udpai_fail_code(ret_error, arena->failed ? UDPA_ERR_NOMEM : UDPA_ERR_MALFORMED);
 }
 
-/* What it says must be what its name says, by which rules decide who may publish it. */
+/* Its contents must match its name, since the rules on names decide which peer may publish it. */
 static udpa_err
 check_name(const udpai_delegation *delegation, udpai_str own_name, udpa_error **ret_error)
 {

@@ -46,7 +46,7 @@ note(void *userdata, const udpai_contribution *contribution)
 }
 
 static int
-compare_whose(const udpa_resource *a, const udpa_resource *b)
+compare_names(const udpa_resource *a, const udpa_resource *b)
 {
     int order = udpai_str_cmp(udpai_resource_type_url(a), udpai_resource_type_url(b));
     if (order == 0)
@@ -57,7 +57,7 @@ compare_whose(const udpa_resource *a, const udpa_resource *b)
 static int
 compare(const void *a, const void *b)
 {
-    return compare_whose(((const udpai_contribution *)a)->resource,
+    return compare_names(((const udpai_contribution *)a)->resource,
                          ((const udpai_contribution *)b)->resource);
 }
 
@@ -93,16 +93,16 @@ end(udpai_node *node,
     if (err != UDPA_OK || deletion->is_dry_run)
         return err;
     UDPA_AUTO(udpa_resource_unref)
-    udpa_resource *said = udpai_ending_stamp(node->parts.receiver, held->origin, held->resource);
-    if (!said)
+    udpa_resource *removal = udpai_ending_stamp(node->parts.receiver, held->origin, held->resource);
+    if (!removal)
         return udpai_fail(ret_error, UDPA_ERR_DENIED,
                           "'%s': its removal must be signed, and this node has no key for that",
                           udpa_resource_name(held->resource));
-    err = udpai_store_end(node->context.store, said, NULL);
+    err = udpai_store_end(node->context.store, removal, NULL);
     return err == UDPA_OK ? err : udpai_fail_code(ret_error, err);
 }
 
-/* Of several who have brought one, the best says how far it has come. */
+/* Of several peers that have sent one, the best gives the generation that is ended. */
 static void
 end_all(udpai_node *node, const udpai_deletion *deletion, const found *all)
 {
@@ -110,10 +110,10 @@ end_all(udpai_node *node, const udpai_deletion *deletion, const found *all)
     for (size_t i = 0; i < all->items.n; i++) {
         const udpai_contribution *held = &all->items.items[i];
         UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-        if (i && compare_whose(held[-1].resource, held->resource) == 0)
+        if (i && compare_names(held[-1].resource, held->resource) == 0)
             continue;
         n_ended += end(node, deletion, held, &error) == UDPA_OK && !deletion->is_dry_run;
-        deletion->tell(deletion->userdata, held->resource, error);
+        deletion->notify(deletion->userdata, held->resource, error);
     }
     if (n_ended == 0)
         return;

@@ -28,18 +28,18 @@ key_of(const void *item)
 struct udpai_demand {
     udpai_map items; /* by type and text */
     udpai_map places;
-    bool has_places;      /* groups of clients may ask where something is wanted */
+    bool has_places;      /* groups of clients may ask where there is demand */
     bool has_lost_places; /* some could not be counted */
 };
 
 /* ---- where names lie ---- */
 
-/* So many prefixes of each name are counted: whoever asks for names of a thousand segments does not
- * have the node hold a thousand prefixes. */
+/* So many prefixes of each name are counted: a client that asks for names of a thousand segments
+ * does not make the node hold a thousand prefixes. */
 #define PLACES_MAX 8
 
-/* What is wanted below a prefix; it tells groups of clients, of which most come before anything is
- * wanted for them, that they need not look. */
+/* The subscriptions below a prefix. Most groups of clients come before there is demand for them:
+ * they need not look. */
 typedef struct demand_place {
     size_t n;
     uint32_t len;
@@ -67,17 +67,17 @@ make_place(udpai_demand *demand, udpai_str prefix)
     return NULL;
 }
 
-/* Without memory all that is wanted is looked through from then on. */
+/* Without memory all subscriptions are looked through from then on. */
 static void
-count_place(udpai_demand *demand, udpai_str prefix, bool wanted)
+count_place(udpai_demand *demand, udpai_str prefix, bool subscribed)
 {
     demand_place *place = udpai_map_get(&demand->places, prefix);
-    if (!place && wanted && !demand->has_lost_places && !(place = make_place(demand, prefix)))
+    if (!place && subscribed && !demand->has_lost_places && !(place = make_place(demand, prefix)))
         demand->has_lost_places = true;
     if (!place)
         return;
-    place->n += wanted ? 1 : (size_t)-1;
-    if (place->n == 0 || (!wanted && demand->has_lost_places))
+    place->n += subscribed ? 1 : (size_t)-1;
+    if (place->n == 0 || (!subscribed && demand->has_lost_places))
         udpai_free(udpai_map_remove(&demand->places, prefix));
 }
 
@@ -102,7 +102,7 @@ next_place(udpai_str subject, size_t *at, unsigned *n, udpai_str *ret_prefix)
 }
 
 static void
-count_places(udpai_demand *demand, udpai_str text, bool wanted)
+count_places(udpai_demand *demand, udpai_str text, bool subscribed)
 {
     udpai_str subject = subject_of(text), prefix;
     size_t at = 0;
@@ -111,12 +111,12 @@ count_places(udpai_demand *demand, udpai_str text, bool wanted)
         return;
     while (next_place(subject, &at, &n, &prefix))
         if (prefix.len < subject.len || text.data[0] == '*')
-            count_place(demand, prefix, wanted);
+            count_place(demand, prefix, subscribed);
 }
 
-/* May something be wanted there? */
+/* May there be a subscription? */
 static bool
-may_be_wanted(const udpai_demand *demand, udpai_str name_space)
+may_have_demand(const udpai_demand *demand, udpai_str name_space)
 {
     size_t at = 0;
     unsigned n = 0;
@@ -129,7 +129,7 @@ may_be_wanted(const udpai_demand *demand, udpai_str name_space)
     return true;
 }
 
-/* ---- what is wanted ---- */
+/* ---- the table of demand ---- */
 
 udpa_err
 udpai_demand_new(udpai_demand **ret_demand)
@@ -164,7 +164,7 @@ find(const udpai_demand *demand, udpai_str type_url, udpai_str text)
     return udpai_map_get(&demand->items, udpai_type_key(room, type_url, text));
 }
 
-/* The entry of what is wanted; made if need be. NULL: there is none, or there is no memory. */
+/* The entry of a text; made if need be. NULL: there is none, or there is no memory. */
 static demand_item *
 get(udpai_demand *demand, udpai_str type_url, udpai_str text, bool make)
 {
@@ -185,18 +185,18 @@ get(udpai_demand *demand, udpai_str type_url, udpai_str text, bool make)
 }
 
 udpai_demand_change
-udpai_demand_count(udpai_demand *demand, udpai_str type_url, udpai_str text, bool wanted)
+udpai_demand_count(udpai_demand *demand, udpai_str type_url, udpai_str text, bool subscribed)
 {
-    demand_item *found = get(demand, type_url, text, wanted);
+    demand_item *found = get(demand, type_url, text, subscribed);
     if (!found)
         return UDPAI_DEMAND_SAME;
-    found->n += wanted ? 1 : (size_t)-1;
-    if (wanted && found->n > 1)
+    found->n += subscribed ? 1 : (size_t)-1;
+    if (subscribed && found->n > 1)
         return UDPAI_DEMAND_REPEATED;
-    if (!wanted && found->n > 0)
+    if (!subscribed && found->n > 0)
         return UDPAI_DEMAND_SAME;
-    count_places(demand, text, wanted);
-    return wanted ? UDPAI_DEMAND_BEGINS : UDPAI_DEMAND_ENDS;
+    count_places(demand, text, subscribed);
+    return subscribed ? UDPAI_DEMAND_BEGINS : UDPAI_DEMAND_ENDS;
 }
 
 void
@@ -327,7 +327,7 @@ udpai_demand_visit_place(const udpai_demand *demand,
     if (type_url.len > UDPAI_TYPE_URL_MAX || name_space.len > UDPA_NAME_MAX)
         return;
     visit_wildcards(demand, type_url, name_space, visit, userdata);
-    if (may_be_wanted(demand, name_space))
+    if (may_have_demand(demand, name_space))
         visit_below(demand, type_url, name_space, visit, userdata);
 }
 

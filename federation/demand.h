@@ -30,23 +30,23 @@ typedef struct udpai_demand udpai_demand;
 udpa_err udpai_demand_new(udpai_demand **ret_demand);
 /* NULL does nothing. */
 void udpai_demand_free(udpai_demand *demand);
-/* From now on udpai_demand_visit_place() may be called: before anything is wanted. */
+/* From now on udpai_demand_visit_place() may be called: before the first subscription. */
 void udpai_demand_count_places(udpai_demand *demand);
 bool udpai_demand_is_empty(const udpai_demand *demand);
 /* Somebody subscribes, or has ended a subscription. */
 udpai_demand_change
-udpai_demand_count(udpai_demand *demand, udpai_str type_url, udpai_str text, bool wanted);
+udpai_demand_count(udpai_demand *demand, udpai_str type_url, udpai_str text, bool subscribed);
 /* What follows from the end has been done. */
 void udpai_demand_drop(udpai_demand *demand, udpai_str type_url, udpai_str text);
 
 bool udpai_demand_has(const udpai_demand *demand, udpai_str type_url, udpai_str text);
-/* Are nodes below among those who want the name? All of them count once. */
+/* Are nodes below among the subscribers to the name? All of them count once. */
 bool udpai_demand_by_nodes(const udpai_demand *demand, udpai_str type_url, udpai_str name);
 void
 udpai_demand_set_by_nodes(udpai_demand *demand, udpai_str type_url, udpai_str name, bool by_nodes);
-/* Does somebody want the name who is no node below? */
+/* Has the name a subscriber that is no node below? */
 bool udpai_demand_is_own(const udpai_demand *demand, udpai_str type_url, udpai_str name);
-/* Calls back for all that is wanted of a type. */
+/* Calls back for all subscriptions of a type. */
 typedef void (*udpai_demand_fn)(void *userdata, udpai_str text);
 void udpai_demand_visit(const udpai_demand *demand,
                         udpai_str type_url,
@@ -65,7 +65,7 @@ void udpai_demand_visit_place(const udpai_demand *demand,
                               udpai_str name_space,
                               udpai_demand_fn visit,
                               void *userdata);
-/* Calls back for every type of which something is wanted, more than once. */
+/* Calls back for every type that has subscriptions, more than once. */
 void udpai_demand_visit_types(const udpai_demand *demand, udpai_demand_fn visit, void *userdata);
 
 #endif

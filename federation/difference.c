@@ -44,7 +44,7 @@ add(udpai_source *source, udpai_str name, udpai_str key)
         udpai_free(self);
 }
 
-/* Without memory it is not shown. */
+/* Without memory it is not listed. */
 void
 udpai_difference_note(udpai_source *source, udpai_str type_url, udpai_str name)
 {
@@ -99,11 +99,11 @@ udpai_differences_forget(udpai_source *source)
 }
 
 size_t
-udpai_differences_list(const udpai_source *source, udpai_str names[UDPAI_DIFFERENCES_SHOWN])
+udpai_differences_list(const udpai_source *source, udpai_str names[UDPAI_DIFFERENCES_LISTED])
 {
     size_t at = 0, n = 0;
     const difference *item;
-    while (n < UDPAI_DIFFERENCES_SHOWN && (item = udpai_map_next(&source->differences, &at)))
+    while (n < UDPAI_DIFFERENCES_LISTED && (item = udpai_map_next(&source->differences, &at)))
         names[n++] = (udpai_str){item->text, item->name_len};
     return n;
 }

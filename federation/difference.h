@@ -6,10 +6,10 @@
 
 #include "federation/source.h"
 
-/* So many names are told apart; of more it is only known that there are. */
+/* So many names are distinguished; of more it is only known that there are. */
 #define UDPAI_DIFFERENCES_MAX 10000
 /* So many are named in status. */
-#define UDPAI_DIFFERENCES_SHOWN 10
+#define UDPAI_DIFFERENCES_LISTED 10
 
 void udpai_differences_init(udpai_source *source);
 void udpai_difference_note(udpai_source *source, udpai_str type_url, udpai_str name);
@@ -21,6 +21,7 @@ udpai_difference_look(udpai_source *source, udpai_str type_url, const udpa_resou
 /* Its stream has ended; or the source does. */
 void udpai_differences_forget(udpai_source *source);
 /* Names of some of them. */
-size_t udpai_differences_list(const udpai_source *source, udpai_str names[UDPAI_DIFFERENCES_SHOWN]);
+size_t udpai_differences_list(const udpai_source *source,
+                              udpai_str names[UDPAI_DIFFERENCES_LISTED]);
 
 #endif

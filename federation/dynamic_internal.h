@@ -19,7 +19,7 @@ struct udpai_dynamic {
     udpai_follower *delegations;         /* NULL: none are followed */
     udpai_follower *sources_follower;    /* NULL: no resource becomes a source */
     udpai_dynamic_sources_config config; /* without its lists */
-    bool is_untidy;                      /* there may be some that nothing speaks of */
+    bool is_untidy;                      /* there may be some that nothing names */
 };
 
 struct udpai_dynamic_source {
@@ -48,7 +48,7 @@ udpa_err udpai_dynamic_sources_new(udpai_dynamic *dynamic,
  * no resource can become it. */
 udpa_err udpai_dynamic_source_find(void *userdata,
                                    udpai_str name,
-                                   udpai_awaited_by who,
+                                   udpai_awaited_by by,
                                    const udpai_source **ret_source,
                                    udpa_error **ret_error);
 /* The resource is there, in this version. On failure nothing has changed. */
@@ -56,9 +56,9 @@ udpa_err udpai_dynamic_source_set(udpai_dynamic *dynamic,
                                   const udpai_dynamic_source_config *config,
                                   const udpa_resource *resource,
                                   udpa_error **ret_error);
-/* The resource of this name is gone. False: without memory its source goes on. */
+/* The resource of this name was removed. False: without memory its source goes on. */
 bool udpai_dynamic_source_end(udpai_dynamic *dynamic, udpai_str by);
-/* Those that are absent, and that nothing speaks of. True: there were some. */
+/* Those that are absent, and that nothing names. True: there were some. */
 bool udpai_dynamic_source_remove_unused(udpai_dynamic *dynamic);
 void udpai_dynamic_source_free(udpai_dynamic_source *dynamic);
 

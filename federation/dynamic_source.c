@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One source that comes by a resource: awaited, there, and gone again. */
+/* One source that comes by a resource: awaited, there, and removed again. */
 #include "federation/dynamic_internal.h"
 
 #include "base/alloc.h"
@@ -20,7 +20,7 @@ udpai_dynamic_source_free(udpai_dynamic_source *dynamic)
 
 /* ---- the end of what came by it ---- */
 
-/* Does nothing here speak of it? */
+/* Does nothing here name it? */
 static bool
 is_unused(const udpai_source *source)
 {
@@ -37,7 +37,7 @@ remove_source(udpai_source *source)
     udpai_source_end(source);
 }
 
-/* The table must not change while it is gone through: one at a time. */
+/* The table must not change while it is iterated: one at a time. */
 static udpai_source *
 find_unused(const udpai_dynamic *all)
 {
@@ -75,8 +75,8 @@ on_patience_end(udpai_timer *timer)
     udpai_dynamic_source *self = UDPAI_CONTAINER_OF(timer, udpai_dynamic_source, patience);
     udpai_source *source = self->source;
     udpai_dynamic *all = self->all;
-    bool is_gone = self->was_taken_back || is_settled(all);
-    if (!is_gone || !udpai_store_forget_origin(all->context->store, udpai_source_origin(source))) {
+    bool is_ended = self->was_taken_back || is_settled(all);
+    if (!is_ended || !udpai_store_forget_origin(all->context->store, udpai_source_origin(source))) {
         udpai_timer_set(all->context->wheel, timer, udpai_context_now(all->context) + AGAIN_MS);
         return;
     }
@@ -139,7 +139,7 @@ check_room(const udpai_dynamic *all, bool absent, udpa_error **ret_error)
 udpa_err
 udpai_dynamic_source_find(void *userdata,
                           udpai_str name,
-                          udpai_awaited_by who,
+                          udpai_awaited_by by,
                           const udpai_source **ret_source,
                           udpa_error **ret_error)
 {
@@ -148,21 +148,21 @@ udpai_dynamic_source_find(void *userdata,
     udpa_err err = UDPA_OK;
     if (!source && udpai_dynamic_source_is_name(name)) {
         all->is_untidy = true; /* tidied up later: some may be about to be used */
-        if (who == UDPAI_AWAITED_BY_RESOURCE)
+        if (by == UDPAI_AWAITED_BY_RESOURCE)
             err = check_room(all, true, ret_error);
         if (err == UDPA_OK)
             err = add(all, name, &source, ret_error);
     }
     udpai_dynamic_source *dynamic = source ? udpai_source_dynamic(source) : NULL;
     if (err == UDPA_OK && dynamic) {
-        dynamic->is_configured |= who == UDPAI_AWAITED_BY_CONFIGURATION;
-        dynamic->may_have |= who == UDPAI_AWAITED_BY_CONTENTS;
+        dynamic->is_configured |= by == UDPAI_AWAITED_BY_CONFIGURATION;
+        dynamic->may_have |= by == UDPAI_AWAITED_BY_CONTENTS;
     }
     *ret_source = source;
     return err;
 }
 
-/* ---- there and gone ---- */
+/* ---- there and removed ---- */
 
 /* As if it were lost; and it is not dialled again. False: without memory nothing has changed. */
 static bool
@@ -226,7 +226,7 @@ version_init(udpai_dynamic *all,
                           : udpai_fail_code(ret_error, err);
 }
 
-/* One change is no failure; whoever goes on changing it has it dialled no more often than one that
+/* One change is no failure; a target that goes on changing is dialled no more often than one that
  * fails. */
 static void
 move(udpai_dynamic_source *dynamic, void *target)
@@ -286,7 +286,7 @@ check_name(const udpai_source *there, udpai_str by, udpa_error **ret_error)
 
 /* Ends what this version takes the place of: a source of another name, or of another kind. */
 static bool
-make_way(udpai_source *former, const udpai_source *source, udpai_source_kind kind)
+leave_former(udpai_source *former, const udpai_source *source, udpai_source_kind kind)
 {
     return !former || (former == source && udpai_source_kind_of(former) == kind) || leave(former);
 }
@@ -318,7 +318,7 @@ udpai_dynamic_source_set(udpai_dynamic *all,
         err = version_init(all, &version, config, resource, ret_error);
     if (err == UDPA_OK && !source)
         err = add(all, config->name, &source, ret_error);
-    if (err == UDPA_OK && !make_way(former, source, config->kind))
+    if (err == UDPA_OK && !leave_former(former, source, config->kind))
         err = udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     if (err == UDPA_OK)
         put_version(source, &version, config);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a ConfigSource that is a resource says. It comes from a peer, so anything may stand in it.
- */
+/* The contents of a ConfigSource that is a resource. It comes from a peer, so it may contain
+ * anything. */
 #include "federation/dynamic_sources.h"
 #include "udpa/config/v1/bootstrap.pb-c.h"
 #include "wire/scan.h"
@@ -10,7 +10,7 @@ typedef Udpa__Config__V1__ConfigSource source_message;
 #define NAME_MAX_LEN 128
 #define ADDRESS_MAX_LEN 512
 
-/* A '/' stands in names of groups of clients, and of nothing else. */
+/* Only names of groups of clients contain a '/'. */
 bool
 udpai_dynamic_source_is_name(udpai_str name)
 {

@@ -62,7 +62,7 @@ is_followed(const udpai_dynamic *self, udpai_str name)
     return search.is_found;
 }
 
-/* Those whose end there was no memory for. */
+/* There was no memory for their end. */
 static void
 end_again(void *userdata)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sources that come by resources of the type udpa.config.v1.ConfigSource, for the files of this
- * folder. One that something here speaks of is there as a source before its resource is, and after:
+ * folder. One that something here names is there as a source before its resource is, and after:
  * absent, it is one that cannot be reached. */
 #ifndef UDPAI_DYNAMIC_SOURCES_H
 #define UDPAI_DYNAMIC_SOURCES_H
@@ -12,7 +12,7 @@
 
 /* ---- dynamic_source_read.c ---- */
 
-/* What one says. Texts are those of the message. */
+/* What one states. Texts are those of the message. */
 typedef struct udpai_dynamic_source_reading {
     udpai_dynamic_source_config config;
     udpai_arena arena;

@@ -36,8 +36,8 @@ udpa_err udpai_reports_publish_load(udpai_egress *egress,
                                     bool may_bind,
                                     udpa_error **ret_error);
 void udpai_reports_withdraw_own(udpai_egress *egress, udpai_str type_url, udpai_str name);
-/* Of an endpoint, which offers to others what it says itself, and nothing else: those of the
- * changes that are. NULL: none. UDPA_ERR_NOMEM: they are lost. */
+/* Of an endpoint, which offers its own reports to peers, and nothing else: the changes that are
+ * such reports. NULL: none. UDPA_ERR_NOMEM: they are lost. */
 udpa_err udpai_reports_pick(const udpai_egress *egress,
                             const udpai_change_set *changes,
                             udpai_change_set **ret_picked);

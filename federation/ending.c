@@ -29,8 +29,8 @@ udpai_ending_stamp(udpai_receiver *receiver, const udpai_origin *origin, const u
                : udpa_resource_unref(removal);
 }
 
-/* What clients report flows up and ends with them: nobody passes it on who was not sent it. What a
- * node says of itself is had from itself. */
+/* What clients report flows up and ends with them: only nodes that were sent it pass it on. What a
+ * node reports of itself comes from itself. */
 static bool
 is_followed(udpai_str type_url, udpai_str name)
 {
@@ -120,8 +120,8 @@ udpai_ending_own(udpai_receiver *receiver,
 
 /* ---- of peers ---- */
 
-/* Does its removal stand for the authority's? Nodes say so themselves. Of a server, a name that is
- * not there when its stream begins may merely have been forgotten. */
+/* Is its removal the authority's? Nodes state that themselves. Of a server, a name that is not
+ * there when its stream begins may merely have been forgotten. */
 static bool
 gives_generation(const udpai_intake *intake, udpai_str type_url, udpai_str name)
 {
@@ -225,7 +225,8 @@ udpai_ending_take(udpai_intake *intake, udpai_str type_url, udpai_removal *recei
     else if (!received->statement && keep && gives_generation(intake, type_url, received->name))
         removal = udpai_ending_stamp(intake->receiver, intake->origin, keep);
     if (received->error && !udpai_intake_is_from_source(intake))
-        return; /* it is told so; of a source the name is gone, whatever its clock says */
+        return; /* the peer is notified of that; of a source the name is removed, whatever its clock
+                   shows */
     if (intake->peer->source && (removal || keep))
         udpai_difference_end(intake->peer->source, type_url, received->name);
     end(&(ender){intake->receiver, intake->origin, intake->staging}, type_url, received->name,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Removals with a generation (model/removal.h): who gives them one, and whose are believed. What
- * has none ends what came by one peer; what has one ends it everywhere. */
+/* Removals with a generation (model/removal.h): which peers may give one, and which are believed.
+ * What has none ends what came by one peer; what has one ends it everywhere. */
 #ifndef UDPAI_ENDING_H
 #define UDPAI_ENDING_H
 
@@ -13,7 +13,7 @@ udpai_ending_stamp(udpai_receiver *receiver, const udpai_origin *origin, const u
 /* The peer removes this; with a generation that may end what others have. */
 void udpai_ending_take(udpai_intake *intake, udpai_str type_url, udpai_removal *received);
 /* The peer's state leaves out what it has of the type (empty: any) below the prefix, but for what
- * `keep` says. */
+ * `keep` returns true for. */
 void udpai_ending_take_state(udpai_intake *intake,
                              udpai_str type_url,
                              udpai_str prefix,

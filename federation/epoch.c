@@ -13,13 +13,13 @@ struct udpai_epoch {
     udpai_context *context;
     udpa_bytes *name;  /* the store's lineage (model/lineage.h); NULL: not known yet */
     uint64_t n_before; /* commits of processes before this one */
-    /* Batches that changed what others may be told, by their numbers: the first one that streams
-     * are to be told of when it is done, and the last. */
+    /* Batches that changed what other nodes may be sent, by their numbers: the first that streams
+     * are to be notified of when it is done, and the last. */
     uint64_t n_loud, n_last_loud;
     uint64_t n_sent;  /* that far was sent to streams by an order of its own … */
     uint64_t sent_ms; /* … then; not more often than once a second */
     udpai_timer later;
-    bool is_whole;        /* somebody has said that what it began with is all there is to be */
+    bool is_whole;        /* its operator has confirmed that what it began with is complete */
     udpa_bytes *next;     /* the epoch that begins when … */
     uint64_t next_ticket; /* … this batch is safe; 0: it was not handed over yet */
 };
@@ -38,7 +38,7 @@ announce(udpai_epoch *epoch)
     udpai_context_order(epoch->context, order);
 }
 
-/* The order says how far. Without memory the next commit sends it. */
+/* The order contains the number. Without memory the next commit sends it. */
 static void
 send_commit(udpai_epoch *epoch)
 {
@@ -128,7 +128,7 @@ udpai_epoch_start(udpai_epoch *epoch)
         announce(epoch);
 }
 
-/* ---- what somebody has said of it ---- */
+/* ---- what operators confirm ---- */
 
 /* The next epoch goes on with the same openings. */
 static udpa_bytes *
@@ -159,8 +159,8 @@ begin_next(udpai_epoch *epoch)
               "resources of it withdraw them");
 }
 
-/* Only if that is kept, is it announced: it must not be taken back by a crash. The id is there so
- * that nobody says it to another node than is meant. */
+/* It is announced only if that is kept: a crash must not take it back. The id is there so that it
+ * is not confirmed to the wrong node. */
 udpa_err
 udpai_epoch_accept(udpai_epoch *epoch, udpai_str id, udpa_error **ret_error)
 {
@@ -184,8 +184,8 @@ udpai_epoch_accept(udpai_epoch *epoch, udpai_str id, udpa_error **ret_error)
 
 /* ---- commits ---- */
 
-/* That others' stores were seen is nobody's news; nodes that are each other's sources would tell
- * each other so for ever. */
+/* That other nodes' stores were seen is not sent: nodes that are each other's sources would send it
+ * to each other for ever. */
 static bool
 is_loud(const udpai_durable_batch *batch)
 {

@@ -10,7 +10,7 @@ typedef struct udpai_epoch udpai_epoch;
 udpa_err udpai_epoch_new(udpai_epoch **ret_epoch, udpai_context *context);
 /* NULL does nothing. */
 void udpai_epoch_free(udpai_epoch *epoch);
-/* What the durable engine says of itself. */
+/* What the durable engine has kept of it. */
 udpa_err udpai_epoch_restore(udpai_epoch *epoch, const udpai_durable_op *op);
 /* A node without an engine has a store that was empty just now. */
 void udpai_epoch_start(udpai_epoch *epoch);
@@ -19,8 +19,8 @@ void udpai_epoch_commits(udpai_epoch *epoch, const udpai_durable_batch *batch, u
 /* This batch, and all before it, is safe, or it has failed. */
 void udpai_epoch_committed(udpai_epoch *epoch, uint64_t ticket, udpa_err result);
 
-/* What this node does not have has gone: whoever has it as a source learns it as soon as it is
- * kept. The id is the node's, so that nobody says it to another node than is meant. */
+/* What this node does not have is removed: each node that has it as a source learns it as soon as
+ * it is kept. The id is the node's, so that it is not confirmed to the wrong node. */
 udpa_err udpai_epoch_accept(udpai_epoch *epoch, udpai_str id, udpa_error **ret_error);
 
 #endif

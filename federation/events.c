@@ -6,7 +6,8 @@
 #include "events/topics.h"
 #include "federation/local.h"
 
-/* Of more, what comes twice because a stream has ended between is told twice. */
+/* Of more topics, an event that is received twice because a stream has ended between is reported
+ * twice. */
 #define TOPICS_MAX 1024
 
 /* The last event of a topic. */
@@ -65,7 +66,7 @@ get_received(udpai_receiver *receiver, udpai_str name)
 
 /* A source begins with the oldest that it holds whenever it is asked, as after a lost stream. */
 static bool
-was_told(udpai_receiver *receiver, const udpa_resource *resource)
+was_received(udpai_receiver *receiver, const udpa_resource *resource)
 {
     udpai_event_place place;
     if (!udpai_event_version_read(udpai_resource_version(resource), &place))
@@ -118,6 +119,6 @@ udpai_events_take(udpai_intake *intake, udpai_publication_entry *entry)
         err = udpai_fail_code(&error, stamp(intake, entry->resource, &stamped));
     if (err != UDPA_OK)
         udpai_publication_refuse(&entry->error, error);
-    else if (!was_told(intake->receiver, stamped))
+    else if (!was_received(intake->receiver, stamped))
         udpai_locals_notify_event(intake->receiver->local, stamped);
 }

@@ -43,7 +43,7 @@ forget(udpai_source *source, size_t index)
     source->faults.resources.n--;
 }
 
-/* What is empty stands for any. */
+/* An empty text matches any. */
 static bool
 is_meant(udpai_str meant, udpai_str is)
 {

@@ -22,15 +22,15 @@ typedef struct udpai_faults {
     UDPAI_VECTOR(udpai_resource_fault) resources;
 } udpai_faults;
 
-/* Each takes a reference, and is the source's last error, too. NULL: there is no memory to say
- * what. */
+/* Each takes a reference, and is the source's last error, too. NULL: there is no memory for its
+ * text. */
 void udpai_fault_of_connection(udpai_source *source, udpa_error *error);
 void udpai_fault_of_question(udpai_source *source, udpa_error *error);
 void
 udpai_fault_of_resource(udpai_source *source, udpa_error *error, const udpa_resource *resource);
 
 void udpai_fault_question_again(udpai_source *source);
-/* Something good has come, or is removed, by this name; what is empty stands for any. */
+/* A good resource of this name was received, or is removed; an empty text matches any. */
 void udpai_fault_of_resources_over(udpai_source *source, udpai_str type_url, udpai_str name);
 /* The stream has ended: what it brought comes again. */
 void udpai_fault_stream_over(udpai_source *source);

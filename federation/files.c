@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Resources that do not come by a stream: files, and what the node says of itself. */
+/* Resources that do not come by a stream: files, and what the node reports of itself. */
 #include "federation/absence.h"
 #include "federation/directories.h"
 #include "federation/ending.h"
@@ -17,7 +17,7 @@
 
 #define MAX_WITHDRAWAL 50 /* percent */
 
-struct wanted {
+struct listed {
     udpa_resource *const *resources;
     size_t n;
     bool is_partial;         /* there may be more */
@@ -38,16 +38,16 @@ compare_items(const void *a, const void *b)
 }
 
 static bool
-is_wanted(void *userdata, const udpa_resource *resource)
+is_listed(void *userdata, const udpa_resource *resource)
 {
-    const struct wanted *wanted = userdata;
-    return wanted->n && bsearch(&resource, wanted->resources, wanted->n, sizeof(udpa_resource *),
+    const struct listed *listed = userdata;
+    return listed->n && bsearch(&resource, listed->resources, listed->n, sizeof(udpa_resource *),
                                 compare_items) != NULL;
 }
 
 /* What a reading leaves out, but for what is held of its type. */
 struct others {
-    const struct wanted *wanted;
+    const struct listed *listed;
     const udpai_origin *origin;
 };
 
@@ -55,7 +55,7 @@ static bool
 stays(void *userdata, const udpa_resource *resource)
 {
     const struct others *others = userdata;
-    return is_wanted((void *)(uintptr_t)others->wanted, resource) ||
+    return is_listed((void *)(uintptr_t)others->listed, resource) ||
            udpai_origin_n_absent(others->origin, udpai_resource_type_url(resource),
                                  UDPAI_ABSENCE_HELD) > 0;
 }
@@ -94,7 +94,7 @@ is_held(const udpai_node *node,
            udpai_resource_same_aliases(held->resource, resource) && is_kept_alike(held, resource);
 }
 
-/* Nothing is told of what has not changed. */
+/* What has not changed is not published again. */
 static udpa_err
 put_if_changed(udpai_node *node,
                udpai_origin *origin,
@@ -123,18 +123,18 @@ put_if_changed(udpai_node *node,
     return err;
 }
 
-/* What a directory does not have any more is believed within bounds; what the node says of itself,
- * always. */
+/* Removals from a directory are believed within bounds; of what the node reports of itself, always.
+ */
 static udpa_err
 withdraw_others(udpai_node *node,
                 udpai_origin *origin,
                 udpai_str type_url,
-                const struct wanted *wanted)
+                const struct listed *listed)
 {
-    struct others others = {wanted, origin};
+    struct others others = {listed, origin};
     const udpai_store_scope scope = {.type_url = type_url, .keep = stays, .userdata = &others};
-    udpa_err err = wanted->max_withdrawal ? udpai_absence_of_files(&node->context, origin, &scope,
-                                                                   wanted->max_withdrawal)
+    udpa_err err = listed->max_withdrawal ? udpai_absence_of_files(&node->context, origin, &scope,
+                                                                   listed->max_withdrawal)
                                           : UDPA_OK;
     if (err == UDPA_OK)
         udpai_ending_own(node->parts.receiver, origin, type_url, stays, &others);
@@ -147,7 +147,7 @@ set_all(udpai_node *node,
         udpai_origin *origin,
         udpai_str type_url,
         udpai_str authority,
-        const struct wanted *list,
+        const struct listed *list,
         udpa_error **ret_error)
 {
     UDPAI_AUTO_FREE udpa_resource **sorted = udpai_alloc_array(list->n, sizeof(*sorted));
@@ -157,11 +157,11 @@ set_all(udpai_node *node,
         memcpy(sorted, list->resources, list->n * sizeof(*sorted));
     if (list->n > 1)
         qsort(sorted, list->n, sizeof(*sorted), compare_items);
-    const struct wanted wanted = {sorted, list->n, list->is_partial, list->max_withdrawal};
+    const struct listed listed = {sorted, list->n, list->is_partial, list->max_withdrawal};
     udpa_err first =
         list->is_partial
             ? UDPA_OK
-            : udpai_fail_code(ret_error, withdraw_others(node, origin, type_url, &wanted));
+            : udpai_fail_code(ret_error, withdraw_others(node, origin, type_url, &listed));
     for (size_t i = 0; i < list->n; i++) {
         udpa_error **room = first == UDPA_OK ? ret_error : NULL;
         udpa_err err = put_if_changed(node, origin, list->resources[i], authority, room);
@@ -218,7 +218,7 @@ udpai_node_set_files(udpai_node *node, const udpai_directory *directory, udpa_er
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     udpai_str authority =
         directory->authority.len ? directory->authority : udpai_bytes_view(node->context.authority);
-    const struct wanted list = {
+    const struct listed list = {
         .resources = directory->resources,
         .n = directory->n_resources,
         .is_partial = directory->is_partial,
@@ -260,6 +260,6 @@ udpai_node_set_own(udpai_node *node,
     if (!origin)
         return UDPA_ERR_NOMEM;
     udpai_origin_set_rank(node->context.store, origin, UDPAI_ORIGIN_NODE, 0);
-    const struct wanted list = {.resources = resources, .n = n_resources};
+    const struct listed list = {.resources = resources, .n = n_resources};
     return set_all(node, origin, type_url, udpai_bytes_view(node->context.authority), &list, NULL);
 }

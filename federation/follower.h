@@ -47,8 +47,8 @@ bool udpai_follower_has_looked(const udpai_follower *follower);
 void udpai_follower_look_again(udpai_follower *follower);
 /* Makes up for those that there was no memory for. True: there is more to evaluate. NULL: false. */
 bool udpai_follower_catch_up(udpai_follower *follower);
-/* Calls back for each resource of the type that subscribers were told of, until it returns false.
- */
+/* Calls back for each resource of the type that was reported to subscribers, until it returns
+ * false. */
 void udpai_follower_visit(const udpai_follower *follower,
                           bool (*visit)(void *userdata, udpa_resource *resource),
                           void *userdata);

@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include "base/map.h"
 
-/* What somebody says. */
+/* What one checker reports. */
 typedef struct opinion {
     udpa_resource *resource;
     uint64_t deadline_ms;
@@ -155,9 +155,9 @@ udpai_health_overlay_of(const udpai_health_overlay *overlay, udpa_resource *reso
     return self && self->sent ? self->sent : resource;
 }
 
-/* ---- what is said ---- */
+/* ---- what checkers report ---- */
 
-/* The name of the cluster lies in that of what is said of it. */
+/* The name of the cluster is part of the name of its report. */
 static bool
 is_opinion(const udpa_resource *resource, udpai_str *ret_cluster)
 {
@@ -275,7 +275,7 @@ merge(const udpai_health_overlay *overlay, const cluster *self, udpai_health_ver
     return err;
 }
 
-/* Higher than that of what is told now, unless it says the same. */
+/* Higher than that of what was sent last, unless the contents are the same. */
 static uint64_t
 generation_of(const cluster *self,
               const udpa_resource *assignment,
@@ -320,12 +320,12 @@ can_be_altered(const udpa_resource *assignment)
     return !udpai_resource_signature(assignment) && !udpai_resource_is_redirect(assignment);
 }
 
-/* Fills self->next: NULL if the assignment is told as it is. */
+/* Fills self->next: NULL if the assignment is sent as it is. */
 static udpa_err
-judge(const udpai_health_overlay *overlay,
-      cluster *self,
-      const udpa_resource *assignment,
-      int64_t wall_us)
+make_next(const udpai_health_overlay *overlay,
+          cluster *self,
+          const udpa_resource *assignment,
+          int64_t wall_us)
 {
     if (self->verdicts.n == 0 || !can_be_altered(assignment))
         return UDPA_OK;
@@ -336,7 +336,7 @@ judge(const udpai_health_overlay *overlay,
         err = udpai_health_apply(udpai_resource_value(assignment), &verdict, &value, NULL);
     udpai_health_verdict_done(&verdict);
     if (err == UDPA_ERR_MALFORMED)
-        return UDPA_OK; /* whoever reads it will say so */
+        return UDPA_OK; /* its reader will report that */
     return err == UDPA_OK && value ? make_resource(overlay, self, assignment, value, wall_us) : err;
 }
 
@@ -349,7 +349,7 @@ is_same(const udpa_resource *a, const udpa_resource *b)
            udpai_str_eq(udpai_resource_authority(a), udpai_resource_authority(b));
 }
 
-/* A change that the store tells, as it is told. */
+/* A change of the store, as it is sent. */
 static udpa_err
 add_change(const udpai_health_overlay *overlay,
            udpai_change_set *set,
@@ -360,7 +360,7 @@ add_change(const udpai_health_overlay *overlay,
     udpai_change out = *change;
     udpa_err err = change->kind == UDPAI_CHANGE_REMOVE
                        ? UDPA_OK
-                       : judge(overlay, self, change->resource, wall_us);
+                       : make_next(overlay, self, change->resource, wall_us);
     if (err != UDPA_OK)
         return err;
     self->is_done = true;
@@ -388,7 +388,7 @@ find_effective(void *userdata, const udpai_contribution *contribution)
     return !search->is_found;
 }
 
-/* A cluster of which something else is said, and which the store has nothing to tell of. */
+/* A cluster with other reports, of which the store has no change. */
 static udpa_err
 add_touched(const udpai_health_overlay *overlay,
             udpai_change_set *set,
@@ -402,7 +402,7 @@ add_touched(const udpai_health_overlay *overlay,
         self->next = udpa_resource_ref(self->sent);
         return UDPA_OK;
     }
-    udpa_err err = judge(overlay, self, search.found.resource, wall_us);
+    udpa_err err = make_next(overlay, self, search.found.resource, wall_us);
     if (err != UDPA_OK || (!self->sent && !self->next) || is_same(self->sent, self->next))
         return err;
     const udpai_change change = {
@@ -435,7 +435,7 @@ fill(udpai_health_overlay *overlay,
     return err;
 }
 
-/* It was told, all of it. */
+/* All of it was sent. */
 static void
 settle(udpai_health_overlay *overlay)
 {

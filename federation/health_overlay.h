@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What checkers say of the endpoints of a cluster (udpa.health.v1.EndpointHealth), merged into the
- * ClusterLoadAssignment of the cluster's name as it is told to everybody. The store knows nothing
- * of that: what it has to tell is looked through on its way. Belongs to the loop. */
+/* What checkers report of the endpoints of a cluster (udpa.health.v1.EndpointHealth), merged into
+ * the ClusterLoadAssignment of the cluster's name as it is sent to subscribers. The store does not
+ * know of that: its changes are looked through on their way. Belongs to the loop. */
 #ifndef UDPAI_HEALTH_OVERLAY_H
 #define UDPAI_HEALTH_OVERLAY_H
 
@@ -12,7 +12,7 @@ typedef struct udpai_health_overlay udpai_health_overlay;
 
 typedef struct udpai_health_overlay_config {
     udpai_health_policy policy; /* not NONE */
-    udpai_str authority;        /* of what is told instead; outlives it, as do the next two */
+    udpai_str authority;        /* of what is sent instead; outlives it, as do the next two */
     udpai_store *store;
     udpai_wheel *wheel;
 } udpai_health_overlay_config;
@@ -21,15 +21,15 @@ udpa_err udpai_health_overlay_new(udpai_health_overlay **ret_verdicts,
                                   const udpai_health_overlay_config *config);
 udpai_health_overlay *udpai_health_overlay_free(udpai_health_overlay *overlay);
 
-/* Is there something to tell, though the store has nothing new? It may come with time. */
+/* Is there something to send, though the store has nothing new? It may come with time. */
 bool udpai_health_overlay_have_changes(const udpai_health_overlay *overlay);
-/* Makes of what the store has to tell (NULL: nothing) what is told; *ret_set NULL: nothing. After
- * UDPA_ERR_NOMEM the next call must be with the same set: nothing of it may be told before. */
+/* Makes of the changes of the store (NULL: none) those that are sent; *ret_set NULL: none. After
+ * UDPA_ERR_NOMEM the next call must be with the same set: nothing of it may be sent before. */
 udpa_err udpai_health_overlay_apply(udpai_health_overlay *overlay,
                                     udpai_change_set *from,
                                     int64_t wall_us,
                                     udpai_change_set **ret_set);
-/* What the store has told, as it was told; borrowed. */
+/* The store's resource as it was sent, with the health of endpoints; borrowed. */
 udpa_resource *udpai_health_overlay_of(const udpai_health_overlay *overlay,
                                        udpa_resource *resource);
 

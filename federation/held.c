@@ -190,7 +190,7 @@ udpai_held_visit_problems(const udpai_sources *sources, udpai_problem_fn visit, 
     }
 }
 
-/* ---- for those who look after the node ---- */
+/* ---- for operators ---- */
 
 struct visit {
     udpai_held_fn visit;

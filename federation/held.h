@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is held is shown: for the files of this folder. */
+/* Reports on what is held: for the files of this folder. */
 #ifndef UDPAI_FEDERATION_HELD_H
 #define UDPAI_FEDERATION_HELD_H
 
@@ -10,7 +10,7 @@
 #define UDPAI_HELD_OTHER_STORE "its store is not the one that it had before"
 #define UDPAI_HELD_OLDER_STORE "its store is an older copy of the one that it had before"
 #define UDPAI_HELD_TOO_MANY "more is missing at once than max_withdrawal allows"
-#define UDPAI_HELD_NAMES 10 /* that are shown, of each type */
+#define UDPAI_HELD_NAMES 10 /* that are listed, of each type */
 
 /* Why more of the type may be held from now on. */
 void udpai_held_because(udpai_source *source, udpai_str type_url, const char *why);

@@ -86,7 +86,7 @@ refuse_repeated(const udpai_entry_index *index, udpai_publication *publication)
     }
 }
 
-/* A server of xDS says no name. */
+/* A server of xDS sends no name. */
 static udpai_str
 name_of(const udpai_peer *peer)
 {
@@ -95,7 +95,7 @@ name_of(const udpai_peer *peer)
 }
 
 static void
-tell_refused(udpai_intake *intake)
+log_refused(udpai_intake *intake)
 {
     udpai_receiver *receiver = intake->receiver;
     unsigned n_suppressed;
@@ -195,7 +195,7 @@ udpai_intake_take(udpai_receiver *receiver,
                   udpai_publication *publication,
                   udpai_staging *staging)
 {
-    if (peer->is_replaced) { /* what it has, it says on its other stream */
+    if (peer->is_replaced) { /* its contributions come on its other stream */
         udpai_publication_refuse_all(publication, UDPA_ERR_ABORTED,
                                      "the peer has begun another stream");
         return;
@@ -234,5 +234,5 @@ udpai_intake_take(udpai_receiver *receiver,
         udpai_source_received(peer->source, publication);
     if (peer->source)
         udpai_source_count(peer->source, publication);
-    tell_refused(&intake);
+    log_refused(&intake);
 }

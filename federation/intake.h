@@ -26,7 +26,7 @@ struct udpai_receiver {
     struct udpai_outlived *outlived; /* NULL: nothing that this node has read was ended by others */
 };
 
-/* Positions of a publication's entries, by name, then by type, then as they stand. */
+/* Positions of a publication's entries, by name, then by type, then in their order. */
 typedef struct udpai_entry_index {
     const udpai_publication *publication;
     uint32_t *order;
@@ -43,7 +43,7 @@ typedef struct udpai_intake {
     udpai_entry_index index;
     /* Refreshes of what is not held: their source is asked for the payloads. */
     UDPAI_VECTOR(const udpai_publication_entry *) unmatched;
-    udpai_publication *outlived; /* what the peer is told to have been ended (outlived.h) */
+    udpai_publication *outlived; /* what others have ended, for the peer (outlived.h) */
 } udpai_intake;
 
 /* Is the peer a source of ours? Else it publishes unasked. */
@@ -60,14 +60,14 @@ udpai_intake_source(const udpai_intake *intake)
     return udpai_peer_source(intake->peer);
 }
 
-/* Is what the peer says of itself wanted here? */
+/* Does this node take in what the peer reports of itself? */
 static inline bool
 udpai_intake_is_status_of_source(const udpai_intake *intake)
 {
     return intake->receiver->context->is_endpoint && udpai_intake_is_from_source(intake);
 }
 
-/* What was taken in differs from what a source that is a node had said before, or does not. */
+/* What was put differs from what a source that is a node had sent before, or does not. */
 static inline void
 udpai_intake_look_for_difference(const udpai_intake *intake,
                                  udpai_str type_url,
@@ -82,17 +82,17 @@ udpai_intake_look_for_difference(const udpai_intake *intake,
 /* Does the publication have an entry of this type and name? An empty type: one that names none. */
 bool udpai_intake_has_entry(const udpai_intake *intake, udpai_str type_url, udpai_str name);
 
-/* ---- judge.c ---- */
+/* ---- intake_check.c ---- */
 
-/* May the peer say it, and can it be so? */
-udpa_err udpai_intake_judge(const udpai_intake *intake,
+/* May the peer publish it, and is it valid? */
+udpa_err udpai_intake_check(const udpai_intake *intake,
                             const udpa_resource *resource,
                             udpa_error **ret_error);
 /* Is it from the future, or has it come too far? */
 udpa_err udpai_intake_check_path(const udpai_intake *intake,
                                  const udpa_resource *resource,
                                  udpa_error **ret_error);
-/* Is it older than what has gone? */
+/* Is it older than what was removed? */
 udpa_err udpai_intake_check_outlived(const udpai_intake *intake,
                                      const udpa_resource *resource,
                                      udpa_error **ret_error);

@@ -35,16 +35,16 @@ udpai_interest_free(udpai_interest *interest)
 }
 
 static void
-pass_to_providers(udpai_interest *interest, udpai_str type_url, udpai_str text, bool wanted)
+pass_to_providers(udpai_interest *interest, udpai_str type_url, udpai_str text, bool subscribed)
 {
-    udpai_providers_interest(interest->providers, type_url, text, wanted);
-    udpai_clients_interest(interest->groups, type_url, text, wanted);
+    udpai_providers_interest(interest->providers, type_url, text, subscribed);
+    udpai_clients_interest(interest->groups, type_url, text, subscribed);
 }
 
 void
-udpai_interest_change(udpai_interest *interest, udpai_str type_url, udpai_str text, bool wanted)
+udpai_interest_change(udpai_interest *interest, udpai_str type_url, udpai_str text, bool subscribed)
 {
-    switch (udpai_demand_count(interest->demand, type_url, text, wanted)) {
+    switch (udpai_demand_count(interest->demand, type_url, text, subscribed)) {
     case UDPAI_DEMAND_SAME:
         break;
     case UDPAI_DEMAND_BEGINS:
@@ -61,29 +61,35 @@ udpai_interest_change(udpai_interest *interest, udpai_str type_url, udpai_str te
 }
 
 void
-udpai_interest_want(udpai_interest *interest, udpai_str type_url, udpai_str text, bool wanted)
+udpai_interest_subscribe(udpai_interest *interest,
+                         udpai_str type_url,
+                         udpai_str text,
+                         bool subscribed)
 {
-    udpai_interest_change(interest, type_url, text, wanted);
-    udpai_reports_want(interest, type_url, text, wanted);
+    udpai_interest_change(interest, type_url, text, subscribed);
+    udpai_reports_subscribe(interest, type_url, text, subscribed);
 }
 
 void
-udpai_interest_by_nodes(udpai_interest *interest, udpai_str type_url, udpai_str name, bool wanted)
+udpai_interest_by_nodes(udpai_interest *interest,
+                        udpai_str type_url,
+                        udpai_str name,
+                        bool subscribed)
 {
-    if (udpai_demand_by_nodes(interest->demand, type_url, name) == wanted)
+    if (udpai_demand_by_nodes(interest->demand, type_url, name) == subscribed)
         return;
     udpai_demand_set_by_nodes(interest->demand, type_url, name, false);
-    udpai_interest_want(interest, type_url, name, wanted);
-    udpai_demand_set_by_nodes(interest->demand, type_url, name, wanted);
+    udpai_interest_subscribe(interest, type_url, name, subscribed);
+    udpai_demand_set_by_nodes(interest->demand, type_url, name, subscribed);
 }
 
 bool
 udpai_interest_look_up(udpai_interest *interest, udpai_str type_url, udpai_str name)
 {
-    bool is_wanted = udpai_demand_has(interest->demand, type_url, name);
-    if (is_wanted)
+    bool has_demand = udpai_demand_has(interest->demand, type_url, name);
+    if (has_demand)
         udpai_providers_look_up(interest->providers, type_url, name);
-    return is_wanted;
+    return has_demand;
 }
 
 struct pattern {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Subscribers in the process: they are told of effective resources, may refuse them, and their
- * refusals become receipts. */
+/* Subscribers in the process: they receive effective resources, may refuse them, and their refusals
+ * become receipts. */
 #include "federation/local_internal.h"
 
 #include <stdlib.h>
@@ -74,7 +74,7 @@ is_this(const udpai_publication_entry *entry, const udpa_resource *resource)
            udpai_str_eq(udpai_resource_version(published), udpai_resource_version(resource));
 }
 
-/* What a subscriber refuses, by name: thousands of publications may be judged in one turn. */
+/* What a subscriber refuses, by name: thousands of publications may be answered in one turn. */
 typedef struct refusals {
     const udpai_local_update *update;
     udpai_map by_name;
@@ -115,7 +115,7 @@ find_refusal(const refusals *self, const udpai_publication_entry *entry)
     return NULL;
 }
 
-/* What the subscriber refuses, whoever published just that is told. */
+/* The publisher of exactly that resource gets the subscriber's refusal. */
 static void
 pass_refusals(const refusals *self, udpai_pending_publication *pending)
 {
@@ -128,7 +128,7 @@ pass_refusals(const refusals *self, udpai_pending_publication *pending)
     }
 }
 
-/* The answer comes later: all publications whose effects it judges wait for it, for a time. */
+/* The answer comes later: all publications that depend on it wait for it, for a time. */
 void
 udpai_local_update_defer(udpai_local_update *update)
 {
@@ -203,7 +203,7 @@ has_name(const udpai_local_subscription *subscription, udpai_str name)
                    compare_with_name) != NULL;
 }
 
-/* Who asks for a name that a pattern matches is found among all. */
+/* A request for a name that a pattern matches is found among all. */
 static bool
 has_alias(const udpai_local_subscription *subscription, udpai_str alias)
 {
@@ -282,7 +282,7 @@ give(udpai_local_subscription *subscription, udpai_local_update *update)
     free_update(update);
 }
 
-/* Not of what was never here: that it is said to be gone is for other nodes. */
+/* Not of what was never here: its removal is for other nodes. */
 static bool
 is_update(const udpai_change *change)
 {
@@ -349,7 +349,7 @@ udpai_locals_notify_new(udpai_local *local)
         if (!subscription->is_new || !(newcomer.update = new_update(local)))
             continue;
         subscription->is_new = false;
-        /* What the others were told last: what has changed since, all are told next. */
+        /* The state that was last sent to the others: what has changed since, all get next. */
         udpai_store_visit_told(local->context->store, udpai_bytes_view(subscription->type),
                                add_existing, &newcomer);
         give(subscription, newcomer.update);
@@ -405,23 +405,23 @@ udpai_locals_notify_complete(udpai_local *local)
 
 /* ---- coming and going ---- */
 
-/* Tells the providers what the subscription wants, or no longer wants. */
+/* Notifies the providers of what the subscription selects, or no longer selects. */
 static void
-change_interest(udpai_local *local, const udpai_local_subscription *subscription, bool wanted)
+change_interest(udpai_local *local, const udpai_local_subscription *subscription, bool subscribed)
 {
     udpai_str type = udpai_bytes_view(subscription->type);
     void (*change)(udpai_interest *, udpai_str, udpai_str, bool) =
-        subscription->reach == UDPAI_REACH_CLIENTS ? udpai_reports_want_direct
-                                                   : udpai_interest_want;
+        subscription->reach == UDPAI_REACH_CLIENTS ? udpai_reports_subscribe_direct
+                                                   : udpai_interest_subscribe;
     if (subscription->reach == UDPAI_REACH_NOBODY)
         return;
     if (subscription->names.n == 0) {
         char room[UDPA_NAME_MAX + 1];
         change(local->interest, type,
-               udpai_wildcard_text(room, udpai_bytes_view(subscription->prefix)), wanted);
+               udpai_wildcard_text(room, udpai_bytes_view(subscription->prefix)), subscribed);
     }
     for (size_t i = 0; i < subscription->names.n; i++)
-        change(local->interest, type, udpai_bytes_view(subscription->names.items[i]), wanted);
+        change(local->interest, type, udpai_bytes_view(subscription->names.items[i]), subscribed);
 }
 
 static void

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Subscribers in the process: they are told of effective resources, and may reject them. */
+/* Subscribers in the process: they receive effective resources, and may reject them. */
 #ifndef UDPAI_FEDERATION_LOCAL_H
 #define UDPAI_FEDERATION_LOCAL_H
 
@@ -25,7 +25,7 @@ void udpai_local_unsubscribe(udpai_local *local, udpai_local_subscription *subsc
 bool udpai_local_has_subscriptions(const udpai_local *local);
 void udpai_locals_notify(udpai_local *local, const udpai_change_set *changes);
 void udpai_locals_notify_new(udpai_local *local);
-/* What is no part of the store, to who selects it. */
+/* What is no part of the store, to the subscriptions that select it. */
 void udpai_locals_notify_event(udpai_local *local, udpa_resource *event);
 void udpai_locals_notify_complete(udpai_local *local);
 

@@ -14,7 +14,8 @@ struct udpai_local {
     udpai_health_overlay *overlay; /* NULL: what checkers report changes nothing */
     udpai_list subscriptions;
     udpai_list updates; /* udpai_local_update: deferred ones */
-    /* Publications that are judged. A flush looks at the first of these lists alone: */
+    /* Publications that are applied and wait for answers. A flush looks at the first of these lists
+     * alone: */
     udpai_list undelivered; /* subscribers in the process have not seen their effects */
     udpai_list unsafe;      /* the durable engine has not kept them, by rising ticket */
     udpai_list unanswered;  /* only answers of subscribers are to come */
@@ -29,7 +30,7 @@ struct udpai_local_subscription {
     udpai_local_ops ops;
     udpai_reach reach;
     bool is_new;      /* has not seen what is there already */
-    bool is_complete; /* was told so */
+    bool is_complete; /* was notified of that */
 };
 
 struct udpai_local_update {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names that a mirror asks for: a resource that is lazy comes by no wildcard, so that a mirror
- * which has said all it has may still be asked for one. The rules are in docs/design/federation.md.
+/* Names that a mirror asks for: a resource that is lazy comes by no wildcard, so that a source
+ * which has sent all it has may still be asked for one. The rules are in docs/design/federation.md.
  */
 #include "federation/demand.h"
 #include "federation/named_table.h"
@@ -9,7 +9,7 @@
 #include "model/client_type.h"
 #include "model/name.h"
 
-/* Does it answer who asks for a name once more? */
+/* Does it answer each request for a name, also a repeated one? */
 static bool
 is_asked_again(const udpai_scope *scope)
 {
@@ -130,8 +130,9 @@ look_at_held(udpai_scope *scope)
 
 /* ---- time ---- */
 
-/* Of interest_linger. Whoever has clients asks again after more of it than those above him let pass
- * before they pass that on; and they forget a name after more than twice what may lie between. */
+/* Of interest_linger. A node with clients asks again after more quarters than the nodes above it
+ * let pass before they pass that on; and they forget a name after more than twice what may lie
+ * between. */
 static uint64_t
 quarters(const udpai_source_request *request, unsigned n)
 {
@@ -160,9 +161,9 @@ ask_once_more(udpai_source_request *request)
     udpai_source_touch(request->scope->source);
 }
 
-/* Whoever waits has not heard of it: other sources have not answered. */
+/* Have all other sources answered? Else its subscribers still wait. */
 static bool
-is_told(const udpai_source_request *request)
+is_answered(const udpai_source_request *request)
 {
     const udpai_sources *sources = request->scope->source->owner;
     return udpai_settled_query_name(
@@ -170,20 +171,20 @@ is_told(const udpai_source_request *request)
                udpai_source_request_subject(request), (udpai_str){0}) == UDPAI_SETTLED;
 }
 
-/* A node below asks again as long as somebody wants it there: else nodes that have each other for
- * sources would go on because the next one does. */
+/* A node below asks again as long as it has a subscription: else nodes that are each other's
+ * sources would go on asking because the other does. */
 static void
 look_at_no(udpai_source_request *request)
 {
     if (!is_ours(request) && !request->scope->on_demand && is_older(request, 12) &&
-        is_told(request))
+        is_answered(request))
         udpai_source_request_end(request);
     else if (request->is_sent && is_older(request, 5) && is_ours(request))
         ask_once_more(request);
 }
 
-/* Whoever asks meanwhile has it linger; but a source that is away does not say that it has it now.
- */
+/* A request that comes meanwhile makes it linger; but a source that is away does not report that it
+ * has it now. */
 static void
 forget_no(udpai_source_request *request)
 {
@@ -200,7 +201,7 @@ look_at(udpai_source_request *request)
         return;
     if (!request->is_sent && !request->scope->on_demand)
         forget_no(request);
-    else if (request->n_wanted && is_older(request, 5))
+    else if (request->n_subscribed && is_older(request, 5))
         look_at_no(request);
 }
 
@@ -253,7 +254,7 @@ may_look_up(const udpai_scope *scope, udpai_str text)
                              text);
 }
 
-/* It is wanted still, or again. */
+/* It has a subscription still, or again. */
 static void
 look_again(udpai_source_request *request)
 {
@@ -282,6 +283,6 @@ void
 udpai_scope_look_up_no_more(udpai_scope *scope, udpai_str text)
 {
     udpai_source_request *request = udpai_map_get(&scope->requests, text);
-    if (request && !request->is_wildcard && request->n_wanted)
+    if (request && !request->is_wildcard && request->n_subscribed)
         udpai_source_request_linger(request);
 }

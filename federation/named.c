@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Providers of single names. Their descriptors are walked as those of a type are; what differs is
  * that a source is asked for a name, one scope of it for all such names of a type, and that the
- * store is told of the name which sources count. */
+ * store gets the active sources of the name. */
 #include "federation/named.h"
 
 #include "base/alloc.h"
 
-/* ---- what is wanted ---- */
+/* ---- demand ---- */
 
 static void
-take_interest(udpai_named *named, bool wanted)
+take_interest(udpai_named *named, bool subscribed)
 {
-    named->provider->n_wanted += wanted ? 1 : (size_t)-1;
+    named->provider->n_subscribed += subscribed ? 1 : (size_t)-1;
     udpai_context_touch(named->provider->owner->context);
 }
 
 void
-udpai_named_interest(udpai_providers *providers, udpai_str type_url, udpai_str text, bool wanted)
+udpai_named_interest(udpai_providers *providers,
+                     udpai_str type_url,
+                     udpai_str text,
+                     bool subscribed)
 {
     const udpai_str prefix = {text.data + 1, text.len - 1};
     size_t at = 0;
@@ -26,29 +29,29 @@ udpai_named_interest(udpai_providers *providers, udpai_str type_url, udpai_str t
     if (text.data[0] != '*') {
         named = udpai_named_find(providers->named_table, type_url, text);
         if (named)
-            take_interest(named, wanted);
+            take_interest(named, subscribed);
         return;
     }
     while ((named = udpai_named_table_next(providers->named_table, &at)))
         if (udpai_str_eq(udpai_named_type(named), type_url) &&
             udpai_prefix_covers(prefix, udpai_named_name(named)))
-            take_interest(named, wanted);
+            take_interest(named, subscribed);
 }
 
 static bool
-wants(const udpai_named *named, const udpai_descriptor *descriptor)
+is_subscribed(const udpai_named *named, const udpai_descriptor *descriptor)
 {
-    return named->provider->n_wanted || !descriptor->on_demand;
+    return named->provider->n_subscribed || !descriptor->on_demand;
 }
 
 static bool
-is_wanted(const udpai_named *named)
+has_demand(const udpai_named *named)
 {
     const udpai_provider *provider = named->provider;
     for (size_t i = 0; i < provider->descriptors.n; i++)
-        if (wants(named, &provider->descriptors.items[i]))
+        if (is_subscribed(named, &provider->descriptors.items[i]))
             return true;
-    return provider->n_wanted != 0;
+    return provider->n_subscribed != 0;
 }
 
 /* ---- active sources ---- */
@@ -62,7 +65,7 @@ holds(const udpai_named *named, const udpai_descriptor *descriptor)
                            udpai_named_name(named), &held);
 }
 
-/* Has a source of its own said anything of it? */
+/* Has a source of its own sent an answer for it? */
 static bool
 has_answer(const udpai_named *named)
 {
@@ -104,7 +107,7 @@ type_holds(const udpai_named *named)
 static bool
 may_leave(const udpai_named *named)
 {
-    if (!is_wanted(named))
+    if (!has_demand(named))
         return true;
     if (named->provider->descriptors.n)
         return has_answer(named);
@@ -137,7 +140,7 @@ come_into_force(udpai_named *named)
 {
     if (!named->is_in_force)
         named->is_in_force =
-            named->at_once || !type_holds(named) || has_answer(named) || !is_wanted(named);
+            named->at_once || !type_holds(named) || has_answer(named) || !has_demand(named);
     if (named->is_in_force)
         choose(named);
 }
@@ -148,19 +151,19 @@ static void
 ask(udpai_named *named, udpai_descriptor *descriptor)
 {
     udpai_scope *scope = descriptor->scope;
-    bool wanted = wants(named, descriptor);
-    if (wanted != descriptor->is_wanted) {
-        udpai_scope_interest(scope, udpai_named_name(named), wanted);
-        descriptor->is_wanted = wanted;
+    bool subscribed = is_subscribed(named, descriptor);
+    if (subscribed != descriptor->is_subscribed) {
+        udpai_scope_interest(scope, udpai_named_name(named), subscribed);
+        descriptor->is_subscribed = subscribed;
     }
     udpai_source_request *request = udpai_scope_request(scope, udpai_named_name(named), false);
     if (request)
         request->is_paused = !descriptor->is_reached;
-    else if (wanted) { /* without memory: again with the next flush */
-        descriptor->is_wanted = false;
+    else if (subscribed) { /* without memory: again with the next flush */
+        descriptor->is_subscribed = false;
         udpai_context_touch(named->provider->owner->context);
     }
-    scope->wanted |= request && descriptor->is_reached; /* also while it lingers */
+    scope->is_requested |= request && descriptor->is_reached; /* also while it lingers */
 }
 
 static void
@@ -171,7 +174,7 @@ evaluate(udpai_named *named)
     for (size_t i = 0; i < provider->descriptors.n; i++)
         ask(named, &provider->descriptors.items[i]);
     for (size_t i = 0; i < named->leaving.n; i++)
-        named->leaving.items[i].scope->wanted |= named->leaving.items[i].is_wanted;
+        named->leaving.items[i].scope->is_requested |= named->leaving.items[i].is_subscribed;
     if (named->leaving.n)
         udpai_named_drop_leaving(named, may_leave(named)
                                             ? UDPAI_WHEEL_NEVER
@@ -196,7 +199,7 @@ remove_named(udpai_providers *providers, udpai_named *named)
     udpai_named_free(named);
 }
 
-/* The table must not change while it is gone through: one at a time. */
+/* The table must not change while it is iterated: one at a time. */
 static udpai_named *
 find_ended(const udpai_providers *providers)
 {
@@ -209,14 +212,14 @@ find_ended(const udpai_providers *providers)
 }
 
 static void
-want_nothing(udpai_providers *providers)
+clear_requested(udpai_providers *providers)
 {
     size_t at = 0;
     udpai_source *source;
     while ((source = udpai_sources_next(providers->sources, &at)))
         for (udpai_scope *scope = NULL; (scope = udpai_source_next_scope(source, scope));)
             if (scope->is_named)
-                scope->wanted = false;
+                scope->is_requested = false;
 }
 
 void
@@ -226,7 +229,7 @@ udpai_named_evaluate(udpai_providers *providers)
     udpai_named *named;
     if (udpai_named_table_size(providers->named_table) == 0 && !udpai_sync_names(providers->sync))
         return;
-    want_nothing(providers);
+    clear_requested(providers);
     providers->named_are_waiting = false;
     while ((named = udpai_named_table_next(providers->named_table, &at))) {
         evaluate(named);

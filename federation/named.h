@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Providers of single names: a (type, name) whose sources are others than those of its type, for
- * the files of this folder. They come and go at run time. */
+/* Providers of single names: a (type, name) that has other sources than its type, for the files of
+ * this folder. They come and go at run time. */
 #ifndef UDPAI_NAMED_H
 #define UDPAI_NAMED_H
 
@@ -31,8 +31,10 @@ udpai_named_name(const udpai_named *named)
 
 /* ---- named.c ---- */
 
-void
-udpai_named_interest(udpai_providers *providers, udpai_str type_url, udpai_str text, bool wanted);
+void udpai_named_interest(udpai_providers *providers,
+                          udpai_str type_url,
+                          udpai_str text,
+                          bool subscribed);
 /* Looks at all of them. */
 void udpai_named_evaluate(udpai_providers *providers);
 
@@ -43,13 +45,13 @@ udpa_err udpai_named_configure(udpai_providers *providers,
                                const udpai_node_config *config,
                                udpa_error **ret_error);
 
-/* Makes one, or gives the one of this name other descriptors, whose sources make before those that
- * it had break. On failure nothing has changed. */
+/* Makes one, or gives the one of this name other descriptors: make before break. On failure nothing
+ * has changed. */
 udpa_err udpai_named_set(udpai_providers *providers,
                          const udpai_named_config *config,
                          udpa_error **ret_error);
-/* What came by it goes when those of its type have said whether they have the name, or after
- * interest_linger. */
+/* What came by it is removed when the sources of its type have answered whether they have the name,
+ * or after interest_linger. */
 void udpai_named_end(udpai_providers *providers, udpai_str type_url, udpai_str name);
 /* Those that leave go by this time (by the wheel), with what came by them. */
 void udpai_named_drop_leaving(udpai_named *named, uint64_t due_ms);

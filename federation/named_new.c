@@ -39,7 +39,7 @@ leave_scope(udpai_scope *scope)
 static void
 drop(udpai_descriptor *descriptor)
 {
-    if (descriptor->is_wanted)
+    if (descriptor->is_subscribed)
         udpai_scope_end_name(descriptor->scope, udpai_bytes_view(descriptor->prefix));
     leave_scope(descriptor->scope);
     udpa_bytes_unref(descriptor->prefix);
@@ -178,7 +178,7 @@ udpai_named_drop_leaving(udpai_named *named, uint64_t due_ms)
         udpai_timer_set(named->provider->owner->context->wheel, &named->patience, next_ms);
 }
 
-/* Nothing is told or taken back. */
+/* Nothing is sent or taken back. */
 static void
 free_alone(udpai_named *named)
 {
@@ -215,7 +215,7 @@ static void
 count_text(void *provider, udpai_str text)
 {
     (void)text;
-    ((udpai_provider *)provider)->n_wanted++;
+    ((udpai_provider *)provider)->n_subscribed++;
 }
 
 static udpa_err
@@ -263,12 +263,12 @@ hand_over(udpai_named *named, udpai_provider *to, udpai_descriptor *from)
         return;
     }
     same->is_eligible = from->is_eligible;
-    same->is_wanted = from->is_wanted;
+    same->is_subscribed = from->is_subscribed;
     leave_scope(from->scope);
     udpa_bytes_unref(from->prefix);
 }
 
-/* Takes the provider, whose sources take the place of those that it had. */
+/* Takes the provider: its sources replace the former ones. */
 static udpa_err
 replace_provider(udpai_named *named, udpai_provider *to)
 {
@@ -284,7 +284,7 @@ replace_provider(udpai_named *named, udpai_provider *to)
     for (size_t i = 0; i < before->descriptors.n; i++)
         hand_over(named, to, &before->descriptors.items[i]);
     before->descriptors.n = 0;
-    to->n_wanted = before->n_wanted;
+    to->n_subscribed = before->n_subscribed;
     free_provider(before);
     named->provider = to;
     return UDPA_OK;

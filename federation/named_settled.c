@@ -13,7 +13,7 @@ add_fact(struct facts *facts, const udpai_settled_name *fact)
     facts->failed |= !udpai_vector_push(&facts->items, *fact);
 }
 
-/* What the source has said of the question that asks for the name. */
+/* The source's answer to the question for the name. */
 static udpai_str
 waits_of(const udpai_scope *scope, udpai_str name)
 {
@@ -65,7 +65,7 @@ add_facts(struct facts *facts, const udpai_named *named)
     add_fact(facts, &fact);
 }
 
-/* Texts by their contents: what another one had may lie where one that is gone lay. */
+/* Texts by their contents: a new one may lie at the address of a freed one. */
 static uint64_t
 digest_of(const struct facts *facts)
 {

@@ -35,7 +35,7 @@ udpai_node_set_store_options(udpai_node *node, const udpai_store_options *option
     udpai_receiver_set_max_withdrawal(node->parts.receiver, options->max_withdrawal);
 }
 
-/* What was refused for want of a key is not sent again on this stream. */
+/* What was rejected for want of a key is not sent again on this stream. */
 static void
 ask_again(udpai_node *node)
 {
@@ -67,8 +67,8 @@ udpai_node_start(udpai_node *node)
         udpai_take_back_nothing(node->parts.receiver);
     udpai_signatures_start(node->parts.signatures);
     if (udpai_local_overlay(node->parts.local)) /* what those below have checked counts, too */
-        udpai_interest_want(node->parts.interest, UDPAI_STR(UDPAI_TYPE_ENDPOINT_HEALTH),
-                            UDPAI_STR("*"), true);
+        udpai_interest_subscribe(node->parts.interest, UDPAI_STR(UDPAI_TYPE_ENDPOINT_HEALTH),
+                                 UDPAI_STR("*"), true);
     udpai_context_touch(&node->context);
 }
 
@@ -127,10 +127,10 @@ take_interest(udpai_node *node, const udpai_report *report)
     else if (!node->context.is_endpoint && request->distance)
         udpai_interest_by_nodes(node->parts.interest, request->type_url, text, report->wanted);
     else if (!node->context.is_endpoint)
-        udpai_interest_want(node->parts.interest, request->type_url, text, report->wanted);
-    else if (node->context.env.wanted) /* nothing is fetched for others */
-        node->context.env.wanted(node->context.env.userdata, request->type_url, text,
-                                 report->wanted);
+        udpai_interest_subscribe(node->parts.interest, request->type_url, text, report->wanted);
+    else if (node->context.env.demand_changed) /* nothing is fetched for others */
+        node->context.env.demand_changed(node->context.env.userdata, request->type_url, text,
+                                         report->wanted);
 }
 
 void
@@ -244,8 +244,8 @@ commit(udpai_node *node)
     udpai_pending_publications_commit(node->parts.local, ticket, err);
 }
 
-/* Publications whose effects everybody in the process has seen, and that need not be kept, or are.
- */
+/* Publications that all subscribers in the process have answered, and that need not be kept, or
+ * are. */
 static void
 answer(udpai_node *node)
 {
@@ -288,7 +288,7 @@ flush(udpai_node *node)
     udpai_outbox_send_changes(node->outbox);
     udpai_outbox_send_settled(node->outbox);
     udpai_locals_notify_new(node->parts.local);
-    if (!udpai_outbox_has_changes(node->outbox)) /* else it is not all that was told */
+    if (!udpai_outbox_has_changes(node->outbox)) /* else there are changes that were not sent */
         udpai_locals_notify_complete(node->parts.local);
 }
 
@@ -299,6 +299,6 @@ udpai_node_flush(udpai_node *node)
     bool has_changed = udpai_outbox_take_lookups(node->outbox);
     has_changed |= udpai_dynamic_catch_up(node->parts.dynamic);
     if (has_changed)
-        flush(node); /* what was told is followed before it is answered */
+        flush(node); /* what was sent is carried out before it is answered */
     answer(node);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loop side of a node as a pure object: the store, where its contents come from, and who may be
- * told that something is not there (docs/design/federation.md).
+/* The loop side of a node as a pure object: the store, where its contents come from, and to which
+ * peers a not-found may be sent (docs/design/federation.md).
  *
  * Its surroundings hand in what has happened (reports of the stream side, files that were read,
  * time) and carry out what it orders. It has no thread, no clock, no I/O. */
@@ -33,7 +33,7 @@ void udpai_node_start(udpai_node *node);
 void udpai_node_report(udpai_node *node, udpai_report *report);
 /* A batch is safe, or could not be kept. */
 void udpai_node_committed(udpai_node *node, uint64_t ticket, udpa_err result);
-/* Carries out what earlier calls have left to do: tells the stream side of changes, commits. To be
+/* Carries out what earlier calls have left to do: sends changes to the stream side, commits. To be
  * called after every call above, and after the wheel was advanced; cheap when there is nothing. */
 void udpai_node_flush(udpai_node *node);
 
@@ -46,40 +46,40 @@ typedef struct udpai_directory {
     size_t n_resources;
     /* Some of it could not be read yet: what is not among the resources may still be there. */
     bool is_partial;
-    udpai_str unread;        /* the path of a file that could not; empty: it is not told */
+    udpai_str unread;        /* the path of a file that could not; empty: it is not known */
     unsigned max_withdrawal; /* since the last reading, as of a source */
-    /* The last reading found mistakes: what has been read before stays, but of a PATH source it is
+    /* The last reading found errors: what has been read before stays, but of a PATH source it is
      * known that it fails. */
-    bool has_mistakes;
+    bool has_errors;
 } udpai_directory;
 
 /* What the directory does not have any more is withdrawn, unless it is partial. The first resource
- * that cannot be taken is told; the others are. */
+ * that cannot be taken is the error; the others are taken. */
 udpa_err
 udpai_node_set_files(udpai_node *node, const udpai_directory *directory, udpa_error **ret_error);
-/* A directory of the node itself will come: nothing negative is said before it has. What was kept
- * of it is restored only if this was called before. */
+/* A directory of the node itself will come: no not-found or removal is sent before it has. What was
+ * kept of it is restored only if this was called before. */
 udpa_err udpai_node_expect_files(udpai_node *node, udpai_str root);
 /* Clients that never connect, because they read files: sources are asked for this group as long as
  * the node lives. */
 udpa_err udpai_node_expect_clients(udpai_node *node, udpai_str name_space, udpai_node_info *client);
-/* What the node says of itself, in the reserved namespace udpa.node, which nobody else speaks for.
- * While something of a type is expected, nothing negative is said of it there. */
+/* What the node reports of itself, in the reserved namespace udpa.node, where no peer may publish.
+ * While something of a type is expected, no not-found or removal of it is sent there. */
 udpa_err udpai_node_expect_own(udpai_node *node, udpai_str type_url, bool expected);
-/* Replaces what it said of this type before. */
+/* Replaces what it reported of this type before. */
 udpa_err udpai_node_set_own(udpai_node *node,
                             udpai_str type_url,
                             udpa_resource *const *resources,
                             size_t n_resources);
 
-/* May he, by the rules that hold? What is refused is counted and logged, and allowed all the same
- * in a dry run. UDPA_ERR_DENIED, UDPA_ERR_NOMEM. */
+/* May the subject, by the present rules? What is denied is counted and logged, and allowed all the
+ * same in a dry run. UDPA_ERR_DENIED, UDPA_ERR_NOMEM. */
 udpa_err udpai_node_check_access(udpai_node *node,
                                  const udpai_acl_subject *subject,
                                  const udpai_acl_question *question,
                                  udpa_error **ret_error);
-/* Other rules on who may publish what hold from now on, also for what was published before: what
- * they refuse is withdrawn. Takes a reference. */
+/* Replaces the rules on publishing, also for what was published before: what they deny is
+ * withdrawn. Takes a reference. */
 void udpai_node_set_acl(udpai_node *node, udpai_acl *acl);
 
 /* Other times from now on; waits that have begun last as long as they were to. */
@@ -97,8 +97,8 @@ void udpai_node_set_keyring(udpai_node *node, udpai_keyring *keyring);
 bool udpai_node_has_source(const udpai_node *node, udpai_str source);
 /* The name of the ConfigSource, if there is just one; owned by the node. */
 bool udpai_node_only_source(const udpai_node *node, udpai_str *ret_name);
-/* Who speaks in a session: the name of the ConfigSource that its peer serves, else the peer's own;
- * owned by the node; empty: nobody knows. */
+/* The publisher of a session: the name of the ConfigSource that its peer serves, else the peer's
+ * own; owned by the node; empty: it is not known. */
 udpai_str udpai_node_speaker(const udpai_node *node, uint64_t session);
 /* Why it was not reached, or how its stream ended, last; borrowed; NULL: nothing was amiss. */
 const udpa_error *udpai_node_source_error(const udpai_node *node, udpai_str source);
@@ -119,7 +119,7 @@ typedef struct udpai_local_change {
     udpa_error *error; /* why the subscriber refuses it; owned by the update */
 } udpai_local_change;
 
-/* Changes that belong together, told to one subscription. The errors set in it become receipts. */
+/* Changes that belong together, sent to one subscription. The errors set in it become receipts. */
 typedef struct udpai_local_update udpai_local_update;
 
 size_t udpai_local_update_size(const udpai_local_update *update);
@@ -144,11 +144,11 @@ typedef struct udpai_local_ops {
     void *userdata;
 } udpai_local_ops;
 
-/* Who is asked for what a subscriber in the process selects. */
+/* Which peers are asked for what a subscriber in the process selects. */
 typedef enum udpai_reach {
     UDPAI_REACH_ALL,
     UDPAI_REACH_CLIENTS, /* of what clients report: those that have dialled this node alone */
-    UDPAI_REACH_NOBODY,  /* what is here, because somebody else wants it */
+    UDPAI_REACH_NOBODY,  /* what is here, because others have subscribed to it */
 } udpai_reach;
 
 typedef struct udpai_selection {
@@ -181,8 +181,8 @@ uint64_t udpai_node_n_denied(const udpai_node *node);
 /* Resources that were refused or withdrawn for their signatures, and such that were signed here. */
 uint64_t udpai_node_n_bad_signatures(const udpai_node *node);
 uint64_t udpai_node_n_signed(const udpai_node *node);
-/* Serialised udpa.status.v1.OriginsStatus of a name, whoever says something under it; NULL without
- * memory. The type without what stands before its last slash. */
+/* Serialised udpa.status.v1.OriginsStatus of a name, with all its contributions; NULL without
+ * memory. The type without the part before its last slash. */
 udpa_bytes *
 udpai_node_describe_origins(const udpai_node *node, udpai_str type_name, udpai_str name);
 /* Serialised udpa.status.v1.SourceStatus of each source. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a node is made with: its sources, who provides what, who is dialled, times and limits. All
- * is borrowed, and copied by the node. */
+/* What a node is made with: its sources, providers, peers to dial, times and limits. All is
+ * borrowed, and copied by the node. */
 #ifndef UDPAI_NODE_CONFIG_H
 #define UDPAI_NODE_CONFIG_H
 
@@ -13,7 +13,7 @@ typedef enum udpai_source_kind {
     UDPAI_SOURCE_UDPA,        /* we dial */
     UDPAI_SOURCE_UDPA_LISTEN, /* the peer dials us */
     UDPAI_SOURCE_PATH,        /* a directory; somebody hands in its contents */
-    UDPAI_SOURCE_XDS,         /* an xDS server; we dial, and its session speaks as a peer would */
+    UDPAI_SOURCE_XDS,         /* an xDS server; we dial, and its session acts as a peer would */
     UDPAI_SOURCE_REST,        /* one that is polled; the same */
 } udpai_source_kind;
 
@@ -41,17 +41,17 @@ typedef struct udpai_source_config {
     void *(*ref_target)(void *target);
     void (*release_target)(void *target);
     /* Not NULL: it is asked for each group of clients by itself (UDPAI_REPORT_CLIENTS), as if each
-     * were a source of its own, whose resources lie in the name space of the group. Makes the
+     * were a source of its own, with resources that lie in the name space of the group. Makes the
      * target for one of them, a reference; NULL without memory. */
     void *(*target_for)(void *target, udpai_str name_space, const udpai_node_info *client);
     /* UDPA alone: it is standby for this node. */
     udpai_recover_config recover;
-    /* UDPA alone: for these types this node is its standby. What publishers have said here in the
-     * name of one authority goes when the source has something newer to say in that name. */
+    /* UDPA alone: for these types this node is its standby. What publishers have published here in
+     * the name of one authority is removed when the source has something newer in that name. */
     const udpai_str *standby_for;
     size_t n_standby_for;
-    /* Full type URLs of what clients report: it is shown those, whoever has delivered what they
-     * speak of. So that it can be, it stays connected. */
+    /* Full type URLs of what clients report: it is sent those, whichever source has delivered what
+     * they are about. So that it can be, it stays connected. */
     const udpai_str *standby;
     size_t n_standby;
     unsigned max_withdrawal; /* per cent of a type that may be missing without a word; 0: 50 */
@@ -82,12 +82,12 @@ typedef struct udpai_named_config {
     udpai_str type_url, name;
     const udpai_descriptor_config *descriptors;
     size_t n_descriptors;
-    /* Nothing of the name was told to anybody yet: what came by its type counts no more from the
-     * start. Else it does until one of these sources has spoken. */
+    /* Nothing of the name was sent to any subscriber yet: what came by its type is not effective
+     * from the start. Else it is until one of these sources has answered. */
     bool at_once;
 } udpai_named_config;
 
-/* Resources that say of a name where it comes from (delegation.h), followed if they are these
+/* Resources that state where a name comes from (delegation.h), followed if they are these
  * authorities' (patterns), for names below these prefixes (none: all). */
 typedef struct udpai_delegation_config {
     const udpai_str *authorities; /* none: nobody's are followed */
@@ -96,8 +96,8 @@ typedef struct udpai_delegation_config {
     size_t n_prefixes;
 } udpai_delegation_config;
 
-/* What a resource of the type ConfigSource says, checked but for what only the surroundings know.
- */
+/* The contents of a resource of the type ConfigSource, checked but for what only the surroundings
+ * know. */
 typedef struct udpai_dynamic_source_config {
     udpai_str name;
     udpai_source_kind kind; /* UDPA or XDS */
@@ -140,7 +140,7 @@ typedef struct udpai_node_timing {
     uint64_t backoff_base_ms, backoff_max_ms;
     uint64_t fail_over_spread_ms; /* within so long after a loss the next source is dialled */
     uint64_t recover_timeout_ms;  /* how long a standby of this node is waited for */
-    uint64_t interest_linger_ms;  /* what nobody here wants is still asked for so long */
+    uint64_t interest_linger_ms;  /* what has no subscription is still asked for so long */
     uint64_t silence_ms;     /* a peer without our extensions is complete after so much of it */
     uint64_t silence_max_ms; /* or after so long in any case */
     uint64_t
@@ -150,7 +150,7 @@ typedef struct udpai_node_timing {
 typedef struct udpai_node_config {
     udpai_str id;
     udpai_str authority; /* of what is read from files */
-    udpai_str instance;  /* which of those with this id it is; empty: the id says it */
+    udpai_str instance;  /* which of those with this id it is; empty: the id identifies it */
     udpai_node_timing timing;
     udpai_store_options store;
     const udpai_source_config *sources;
@@ -167,16 +167,16 @@ typedef struct udpai_node_config {
     /* What it has kept comes from a backup, and is meant: nothing is recovered. */
     bool is_restored;
     /* It is no management node: what it holds is for subscribers in the process alone, peers are
-     * offered nothing of it. What sources say of themselves, in the namespace udpa.node, is taken
-     * in like anything else. */
+     * offered nothing of it. What sources report of themselves, in the namespace udpa.node, is
+     * taken in like anything else. */
     bool is_endpoint;
-    /* Nobody who dials us can show a certificate: a source that does is known by its node id. Else
+    /* Peers that dial us have no certificates: a source that does is known by its node id. Else
      * only by its certificate. */
     bool peers_are_anonymous;
     udpai_acl *acl;         /* NULL: everybody may publish anything; a reference is taken */
     udpai_keyring *keyring; /* NULL: nothing is signed or verified; a reference is taken */
-    /* What checkers say of a cluster (udpa.health.v1), merged into its endpoints as they are told.
-     */
+    /* What checkers report of a cluster (udpa.health.v1), merged into its endpoints as they are
+     * sent. */
     udpai_health_policy health;
     size_t max_changes_ahead; /* change sets that the stream side may have before it */
     /* Groups of clients that sources are asked for at one time, with those that linger; 0: as many

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a node needs of its surroundings: they carry out what it orders, and tell it the time. */
+/* What a node needs of its surroundings: they carry out what it orders, and give it the time. */
 #ifndef UDPAI_NODE_ENV_H
 #define UDPAI_NODE_ENV_H
 
@@ -15,23 +15,23 @@ typedef struct udpai_node_env {
     /* Microseconds since 1970. */
     int64_t (*wall_us)(void *userdata);
     uint64_t (*random)(void *userdata);
-    /* What was published unasked has been judged, by its receipt, or because the stream ended (then
-     * `error`). Borrowed. NULL: nobody publishes. */
+    /* A publication that was not requested was answered, by its receipt, or because the stream
+     * ended (then `error`). Borrowed. NULL: nothing is published. */
     void (*published)(void *userdata,
                       uint64_t ticket,
                       const udpai_publication *publication,
                       const udpa_error *error);
-    /* Somebody wants it, that is a name, or '*' and a prefix; or nobody does any more. Of an
-     * endpoint: a peer, whatever the type; else somebody, or lately, of what clients report. NULL:
-     * nothing is reported. */
-    void (*wanted)(void *userdata, udpai_str type_url, udpai_str text, bool wanted);
-    /* What a report of this node's own speaks of, if whoever reports has said so: views, good until
-     * the next call into the node. NULL: nobody ever says. */
-    bool (*speaks_of)(void *userdata,
-                      const udpa_resource *report,
-                      udpai_str *ret_type_url,
-                      udpai_str *ret_name);
-    /* What was reported with udpai_node_report_load() is for others now, who are not told it: it is
+    /* The first subscription to a name, or to '*' and a prefix; or the last one has ended. Of an
+     * endpoint: a peer's, whatever the type; else those, also lately ended, of what clients report.
+     * NULL: nothing is reported. */
+    void (*demand_changed)(void *userdata, udpai_str type_url, udpai_str text, bool subscribed);
+    /* What a report of this node's own is about, if the reporter has stated it: views, good until
+     * the next call into the node. NULL: it is never stated. */
+    bool (*subject_of)(void *userdata,
+                       const udpa_resource *report,
+                       udpai_str *ret_type_url,
+                       udpai_str *ret_name);
+    /* What was reported with udpai_node_report_load() is now for others, which do not get it: it is
      * to be reported again, after this. NULL: nothing is reported so. */
     void (*audience_moved)(void *userdata);
     void *userdata;

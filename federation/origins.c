@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What everybody says under one name, described as udpa.status.v1.OriginsStatus. */
+/* All contributions to one name, described as udpa.status.v1.OriginsStatus. */
 #include "base/strbuf.h"
 #include "federation/node_internal.h"
 #include "session/status.h"

@@ -21,10 +21,10 @@ struct udpai_outbox {
     udpai_local *local;
     udpai_egress *egress;
     udpai_health_overlay *overlay; /* NULL: what checkers report changes nothing */
-    udpai_change_set *late;        /* taken of the store, and not sent for want of memory … */
+    udpai_change_set *late;        /* taken from the store, and not sent for want of memory … */
     udpai_change_set *unrouted;    /* … what is left to do being to route it */
     size_t n_changes_ahead, max_changes_ahead;
-    bool has_lookups; /* what has gone may have to be asked for by name */
+    bool has_lookups; /* what was removed may have to be asked for by name */
 };
 
 udpa_err
@@ -64,9 +64,10 @@ udpai_outbox_has_changes(const udpai_outbox *outbox)
            (outbox->overlay && udpai_health_overlay_have_changes(outbox->overlay));
 }
 
-/* It speaks of what was told before it, so all of that goes first. An endpoint says nothing
- * negative to peers: what it does not publish now it may have published before. One at a time: with
- * each, all who wait there look again, and when thousands come at once, few must do for all. */
+/* It depends on what was sent before it, so all of that goes first. An endpoint sends no not-found
+ * and no removal to peers: what it does not publish now it may have published before. One at a
+ * time: with each, all subscribers that wait look again, and when thousands come at once, few must
+ * do for all. */
 void
 udpai_outbox_send_settled(udpai_outbox *outbox)
 {
@@ -81,8 +82,8 @@ udpai_outbox_send_settled(udpai_outbox *outbox)
     udpai_context_order(outbox->context, order);
 }
 
-/* With what checkers say of it. Of what the store has handed out nothing is given up: without
- * memory it is told later. NULL: nothing is told now. */
+/* With what checkers report of it. What the store has handed out is never given up: without memory
+ * it is sent later. NULL: nothing is sent now. */
 static udpai_change_set *
 take_changes(udpai_outbox *outbox)
 {
@@ -115,9 +116,9 @@ route(udpai_outbox *outbox, udpai_change_set *changes, udpai_change_set **ret_se
     return err == UDPA_OK ? udpai_report_targets_apply(outbox->egress, picked, ret_sent) : err;
 }
 
-/* What a name's own subscribers are not told to have gone before its sources are asked by name: it
- * may be lazy now. What comes of a later source instead may be what an earlier one has as a lazy
- * one. The same of names that led to it. */
+/* The subscribers of a name get no removal before its sources are asked by name: it may be lazy
+ * now. What comes of a later source instead may be what an earlier one has as a lazy one. The same
+ * of names that led to it. */
 static void
 look_up_change(udpai_outbox *outbox, const udpai_change *change)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What has changed in the store, on its way out: to subscribers in the process and to the stream
- * side, with what checkers report of it, and to those whom it is for. */
+ * side, with what checkers report of it, and to its recipients. */
 #ifndef UDPAI_FEDERATION_OUTBOX_H
 #define UDPAI_FEDERATION_OUTBOX_H
 
@@ -16,14 +16,14 @@ void udpai_outbox_free(udpai_outbox *outbox);
 
 /* Is there anything that was not sent yet? */
 bool udpai_outbox_has_changes(const udpai_outbox *outbox);
-/* Are changes taken of the store that nobody was sent, for want of memory? */
+/* Were changes taken from the store that were not sent, for want of memory? */
 bool udpai_outbox_is_late(const udpai_outbox *outbox);
 void udpai_outbox_send_changes(udpai_outbox *outbox);
-/* The snapshot of what is synchronized, when all that it speaks of was sent. */
+/* The snapshot of what is synchronized, when all that it depends on was sent. */
 void udpai_outbox_send_settled(udpai_outbox *outbox);
 /* The stream side has applied a set of changes. */
 void udpai_outbox_applied(udpai_outbox *outbox);
-/* Names must perhaps be asked for since what there was of them has gone: true once. */
+/* Names must perhaps be asked for since their resources were removed: true once. */
 bool udpai_outbox_take_lookups(udpai_outbox *outbox);
 
 #endif

@@ -19,7 +19,7 @@ struct udpai_outlived {
     UDPAI_VECTOR(udpa_resource *) removals;
 };
 
-/* Of what is read, nobody is noted from whom it was taken. */
+/* Of what is read, no peer is noted from which it was taken. */
 static bool
 is_read(const udpa_resource *resource)
 {
@@ -27,7 +27,7 @@ is_read(const udpa_resource *resource)
            udpai_resource_hop(resource, 0).authority.len == 0;
 }
 
-/* ---- those who remember ---- */
+/* ---- nodes that remember ---- */
 
 void
 udpai_outlived_look(udpai_intake *intake, const udpa_resource *resource)
@@ -68,7 +68,7 @@ udpai_outlived_send(udpai_intake *intake)
     intake->outlived = NULL;
 }
 
-/* ---- the one who has read it ---- */
+/* ---- the node that has read it ---- */
 
 bool
 udpai_outlived_take(const udpai_intake *intake, udpa_resource *removal)
@@ -106,7 +106,7 @@ compare(void *userdata, const udpai_contribution *contribution)
     return !is_it;
 }
 
-/* Has it been read in this life? What was kept may have gone meanwhile. */
+/* Has it been read in this life? What was kept may have been removed meanwhile. */
 static bool
 is_read_again(const udpai_receiver *receiver, const udpai_contribution *held)
 {
@@ -135,7 +135,7 @@ renew(udpai_receiver *receiver, const udpai_contribution *held, const udpa_resou
     uint64_t next = udpai_stamp_generation(receiver->context, held->resource);
     uint64_t above = udpa_resource_generation(removal) + 1;
     if (parts.signature.algorithm && !udpai_signatures_is_own(receiver->signatures, held->resource))
-        return; /* whoever has signed it gives its generation */
+        return; /* its signer gives its generation */
     parts.generation = next > above ? next : above;
     parts.signature = (udpai_signature){0};
     parts.hops = NULL;

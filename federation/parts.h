@@ -14,8 +14,8 @@ typedef struct udpai_parts {
     struct udpai_demand *demand;         /* all subscriptions */
     struct udpai_sync *sync;             /* what is synchronized */
     struct udpai_sources *sources;       /* ConfigSources */
-    struct udpai_access *access;         /* rules: who may publish what */
-    struct udpai_signatures *signatures; /* rules: whose signatures are trusted */
+    struct udpai_access *access;         /* rules: which peer may publish what */
+    struct udpai_signatures *signatures; /* rules: which signatures are trusted */
     struct udpai_providers *providers;   /* ConfigProviders, also of single names */
     struct udpai_groups *groups;         /* of clients, each with sources of its own */
     struct udpai_interest *interest;     /* what follows from demand */

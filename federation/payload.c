@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Payloads: each is judged by itself; what is good becomes a contribution of the peer's origin. */
+/* Payloads: each is checked by itself; what is good becomes a contribution of the peer's origin. */
 #include "federation/difference.h"
 #include "federation/outlived.h"
 #include "federation/take_back.h"
@@ -17,15 +17,15 @@ taken_from(const udpai_peer *peer)
     return is_xds ? UDPAI_STR("") : udpai_peer_name(peer);
 }
 
-/* What is refused for where it comes from must not stay as it was before; nor what has come too far
- * now, for then it has gone where it came by before. */
+/* What is denied because of where it comes from must not stay as it was before; nor what has come
+ * too far now, for then the path by which it came before is closed. */
 static bool
 withdraws_earlier(const udpa_resource *resource, udpa_err err)
 {
     return err == UDPA_ERR_DENIED || udpa_resource_n_hops(resource) >= UDPAI_HOPS_MAX;
 }
 
-/* The publisher speaks of it again. */
+/* The publisher has sent it again. */
 static void
 end_taken_back(const udpai_intake *intake, udpai_str type_url, udpai_str name)
 {
@@ -44,7 +44,7 @@ udpai_intake_payload(udpai_intake *intake, udpai_publication_entry *entry)
     udpa_error *error = NULL;
     if (intake->peer->source && !udpai_intake_is_status_of_source(intake) &&
         udpai_prefix_covers(UDPAI_STR(UDPAI_NODE_NAMESPACE), name))
-        return; /* what a source says of itself is to be had from itself */
+        return; /* what a source reports of itself must come from itself */
     if (udpai_take_back_concerns(intake, type_url, resource)) {
         udpai_take_back(intake, entry);
         return;
@@ -61,7 +61,7 @@ udpai_intake_payload(udpai_intake *intake, udpai_publication_entry *entry)
         .keeps_generation = udpai_intake_keeps_generation(intake, resource),
         .staging = intake->staging,
     };
-    udpa_err err = udpai_intake_judge(intake, resource, &error);
+    udpa_err err = udpai_intake_check(intake, resource, &error);
     if (err == UDPA_OK)
         err = udpai_intake_check_outlived(intake, resource, &error);
     if (err == UDPA_OK)

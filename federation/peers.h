@@ -31,7 +31,7 @@ void udpai_peers_free(udpai_peers *peers);
 
 /* NULL without memory. */
 udpai_peer *udpai_peers_add(udpai_peers *peers, uint64_t session);
-/* It has sent who it is, perhaps anew; takes the reference. */
+/* Its Node was received, perhaps anew; takes the reference. */
 void udpai_peers_introduce(udpai_peers *peers, udpai_peer *peer, udpai_node_info *info);
 /* It is not found any more; NULL: there is none. To be followed by udpai_peer_free(). */
 udpai_peer *udpai_peers_take(udpai_peers *peers, uint64_t session);
@@ -41,11 +41,11 @@ void udpai_peer_free(udpai_peers *peers, udpai_peer *peer);
 udpai_peer *udpai_peers_find(const udpai_peers *peers, uint64_t session);
 /* Each of them, from *at = 0 on; NULL behind the last. */
 udpai_peer *udpai_peers_next(const udpai_peers *peers, size_t *at);
-/* Since when one whose Node has this id is here, by the wheel, the first of its streams; false: it
- * is not. Takes no longer for thousands of peers: each epoch of one that reports is looked up. */
+/* Since when a peer with this Node id is here, by the wheel, the first of its streams; false: it is
+ * not. Takes no longer for thousands of peers: each epoch of one that reports is looked up. */
 bool udpai_peers_since(const udpai_peers *peers, udpai_str id, uint64_t *ret_ms);
 
-/* The name that stands for the peer: its certificate's, or without one its node id. */
+/* The name of the peer: its certificate's, or without one its node id. */
 udpai_str udpai_peer_name(const udpai_peer *peer);
 
 #endif

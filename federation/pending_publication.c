@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A publication between being applied and being answered: it waits for subscribers in the process,
- * who may refuse, and for the durable engine, so that what is receipted is safe.
+ * which may refuse, and for the durable engine, so that what is receipted is safe.
  *
  * Each is answered, with a receipt or without: the session has room for so many that are not. The
  * answer comes with the publication, for it needs memory. */
@@ -113,7 +113,7 @@ refuse_unsafe(udpai_pending_publication *pending)
                                  "this is in force, but could not be kept: publish it again");
 }
 
-/* Those that are not handed over yet stand behind all others. */
+/* Those that are not handed over yet come after all others. */
 void
 udpai_pending_publications_commit(udpai_local *local, uint64_t ticket, udpa_err result)
 {
@@ -150,7 +150,7 @@ end_ticket(udpai_pending_publication *pending, udpa_err result)
         refuse_unsafe(pending);
 }
 
-/* Tickets rise: those of the delivered stand in order, and of the others there are few. */
+/* Tickets rise: those of the delivered are in order, and of the others there are few. */
 void
 udpai_pending_publications_committed(udpai_local *local, uint64_t ticket, udpa_err result)
 {

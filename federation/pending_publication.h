@@ -22,7 +22,7 @@ typedef struct udpai_pending_publication {
 udpai_pending_publication *udpai_pending_publication_new(udpai_local *local, udpai_report *report);
 void udpai_pending_publication_free(udpai_pending_publication *pending);
 void udpai_pending_publication_check(udpai_pending_publication *pending);
-/* It is judged, and waits for the engine to keep what it changes, or for its turn: until then it
+/* It is checked, and waits for the engine to keep what it changes, or for its turn: until then it
  * has no receipt. */
 void udpai_pending_publication_hold(udpai_pending_publication *pending);
 /* It has its turn. */

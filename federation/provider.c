@@ -65,7 +65,7 @@ is_undecided(const udpai_source *source)
     return !udpai_source_is_decided(source) && !udpai_source_is_active(source);
 }
 
-/* ---- who is asked ---- */
+/* ---- which sources are asked ---- */
 
 static void
 reach(udpai_provider *provider)
@@ -175,7 +175,7 @@ udpai_provider_set_in_use(udpai_context *context,
                                origin, type_url, (udpai_str){0});
 }
 
-/* One source may stand in several descriptors of a type; it counts if it does in one. */
+/* One source may be in several descriptors of a type; it is active if it is so in one. */
 static void
 mark_in_use(udpai_providers *providers, const udpai_provider *provider)
 {
@@ -203,7 +203,7 @@ udpai_provider_evaluate(udpai_provider *provider)
     udpai_provider_walk(provider);
     for (size_t i = 0; i < provider->descriptors.n; i++) {
         udpai_descriptor *descriptor = &provider->descriptors.items[i];
-        descriptor->scope->wanted = descriptor->is_reached;
+        descriptor->scope->is_requested = descriptor->is_reached;
     }
     mark_in_use(provider->owner, provider);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ConfigProviders: which sources are asked for a type or a single name, and whose contributions
- * count. */
+/* ConfigProviders: which sources are asked for a type or a single name, and which are active. */
 #ifndef UDPAI_PROVIDER_H
 #define UDPAI_PROVIDER_H
 
@@ -24,15 +23,15 @@ udpai_settled *udpai_providers_settled(const udpai_providers *providers);
 /* Does a name with a provider of its own wait for what a source is about to send? */
 bool udpai_providers_named_are_waiting(const udpai_providers *providers);
 
-/* Somebody wants a name, or '*' and a prefix; or nobody does any more. */
+/* The first subscription to a name, or to '*' and a prefix; or the last one has ended. */
 void udpai_providers_interest(udpai_providers *providers,
                               udpai_str type_url,
                               udpai_str text,
-                              bool wanted);
-/* Somebody asks for a name again, or what there was of it has gone. */
+                              bool subscribed);
+/* A name is asked for again, or its resource was removed. */
 void udpai_providers_look_up(const udpai_providers *providers, udpai_str type_url, udpai_str name);
 /* The type is asked for, or was before a restart, so it will be again: if every type has a
- * provider, this one gets it, and takes all that is wanted of it. */
+ * provider, this one gets it, with all subscriptions to it. */
 void udpai_providers_expect(udpai_providers *providers, udpai_str type_url);
 /* What the source has of the type counted before a restart, so it does again. */
 void udpai_providers_restore_use(udpai_providers *providers,
@@ -41,13 +40,13 @@ void udpai_providers_restore_use(udpai_providers *providers,
 
 /* ---- named_new.c ---- */
 
-/* Makes a provider of a single name, or gives the one of this name other descriptors, whose sources
- * make before those that it had break. On failure nothing has changed. */
+/* Makes a provider of a single name, or gives the one of this name other descriptors: make before
+ * break. On failure nothing has changed. */
 udpa_err udpai_named_set(udpai_providers *providers,
                          const udpai_named_config *config,
                          udpa_error **ret_error);
-/* What came by it goes when those of its type have said whether they have the name, or after
- * interest_linger. */
+/* What came by it is removed when the sources of its type have answered whether they have the name,
+ * or after interest_linger. */
 void udpai_named_end(udpai_providers *providers, udpai_str type_url, udpai_str name);
 
 /* ---- provider_active.c ---- */

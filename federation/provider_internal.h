@@ -23,7 +23,7 @@ typedef struct udpai_descriptor {
     bool is_reached;
     bool is_cut_off;    /* not reached because one before it succeeds; false: for another reason */
     bool is_eligible;   /* what came by it counts */
-    bool is_wanted;     /* of a name: its scope was told that the name is wanted */
+    bool is_subscribed; /* of a name: its scope has the subscription */
     uint64_t leaves_ms; /* of a name: when it goes, whatever is there in its place; 0: it stays */
 } udpai_descriptor;
 
@@ -31,12 +31,13 @@ typedef struct udpai_descriptor {
 typedef struct udpai_provider {
     udpai_providers *owner;
     udpa_bytes *type;
-    udpa_bytes *name;   /* NULL: all of the type */
-    bool is_of_any;     /* made after the template of every other type, because somebody asked */
-    size_t n_wanted;    /* names and wildcards of the type that are wanted here */
-    udpai_timer unused; /* the end of asking for a type of which nobody wants anything */
+    udpa_bytes *name;    /* NULL: all of the type */
+    bool is_of_any;      /* made after the template of every other type, because somebody asked */
+    size_t n_subscribed; /* names and wildcards of the type that are subscribed to here */
+    udpai_timer unused;  /* the end of asking for a type without subscriptions */
     UDPAI_VECTOR(udpai_descriptor) descriptors;
-    /* Whose sources are asked for each group of clients by itself: what theirs are made after. */
+    /* Descriptors with sources that are asked for each group of clients by itself: the groups' are
+     * made after these. */
     UDPAI_VECTOR(udpai_descriptor) per_clients;
 } udpai_provider;
 
@@ -52,12 +53,12 @@ struct udpai_providers {
     size_t n_any_types;       /* made after it */
     udpai_log_limit any_types_log;
     unsigned last_of_groups;
-    bool named_are_waiting; /* some names, for what a source has to say */
+    bool named_are_waiting; /* some names, for the answer of a source */
 };
 
 /* ---- provider.c ---- */
 
-/* Has its source said all of it? */
+/* Has its source sent all of it? */
 bool udpai_descriptor_is_complete(const udpai_descriptor *descriptor);
 /* Does it count as a success, for the descriptors behind it? */
 bool udpai_descriptor_counts(const udpai_provider *provider, size_t index);
@@ -78,11 +79,11 @@ void udpai_providers_evaluate_map(udpai_map *providers);
 
 /* ---- unsettled.c ---- */
 
-/* Has the descriptor's source said all of it, ever? Of names: of the name. */
+/* Has the descriptor's source sent all of it, ever? Of names: of the name. */
 bool udpai_descriptor_is_known(const udpai_descriptor *descriptor);
 /* Need it not be waited for? */
 bool udpai_descriptor_is_ruled_out(const udpai_provider *provider, size_t index);
-/* Have all that may have the name by its type, said whether they do? */
+/* Have all that may have the name by its type answered whether they do? */
 bool udpai_providers_know(const udpai_providers *providers, udpai_str type_url, udpai_str name);
 
 /* ---- provider_new.c ---- */
@@ -103,6 +104,6 @@ udpai_provider_add(udpai_provider *provider, const udpai_descriptor *descriptor,
 udpa_err udpai_provider_activate(udpai_map *by_type, udpai_provider *provider);
 /* What the source has of its type counted before a restart, so it does again. */
 void udpai_provider_restore_use(udpai_provider *provider, const udpai_source *source);
-void udpai_provider_take_interest(udpai_provider *provider, udpai_str text, bool wanted);
+void udpai_provider_take_interest(udpai_provider *provider, udpai_str text, bool subscribed);
 
 #endif

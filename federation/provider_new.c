@@ -7,8 +7,8 @@
 #include "federation/sources.h"
 #include "model/client_type.h"
 
-/* Below what one stream of a source may subscribe to (1024): whoever asks for ever other types must
- * not have the others lose theirs. */
+/* Below what one stream of a source may subscribe to (1024): a client that asks for ever other
+ * types must not make others lose theirs. */
 #define ANY_TYPES_MAX 1000
 
 udpai_str
@@ -80,8 +80,8 @@ ask_for_type(void *providers, udpai_str type_url)
     (void)provider_of(providers, type_url);
 }
 
-/* Nobody has wanted anything of the type for a while. What there is of it stays: it may be asked
- * for again, when its sources cannot be. */
+/* The type has had no subscription for a while. What there is of it stays: it may be asked for
+ * again, when its sources cannot be. */
 static void
 on_unused(udpai_timer *timer)
 {
@@ -284,14 +284,14 @@ has_room_for_type(udpai_providers *providers, udpai_str type_url)
 }
 
 void
-udpai_provider_take_interest(udpai_provider *provider, udpai_str text, bool wanted)
+udpai_provider_take_interest(udpai_provider *provider, udpai_str text, bool subscribed)
 {
-    provider->n_wanted += wanted ? 1 : (size_t)-1;
+    provider->n_subscribed += subscribed ? 1 : (size_t)-1;
     udpai_timer_cancel(&provider->unused);
-    if (provider->is_of_any && provider->n_wanted == 0)
+    if (provider->is_of_any && provider->n_subscribed == 0)
         await_use(provider);
     for (size_t i = 0; i < provider->descriptors.n; i++)
-        udpai_scope_interest(provider->descriptors.items[i].scope, text, wanted);
+        udpai_scope_interest(provider->descriptors.items[i].scope, text, subscribed);
     udpai_context_touch(provider->owner->context);
 }
 
@@ -301,8 +301,8 @@ replay(void *provider, udpai_str text)
     udpai_provider_take_interest(provider, text, true);
 }
 
-/* A type that nobody has asked for yet gets the provider of all others, and all that is wanted of
- * it. */
+/* A type that was not asked for yet gets the provider of all others, and all subscriptions to it.
+ */
 static udpai_provider *
 provider_of(udpai_providers *providers, udpai_str type_url)
 {

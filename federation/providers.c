@@ -92,20 +92,20 @@ udpai_providers_configure(udpai_providers *providers,
     return err;
 }
 
-/* ---- what is wanted ---- */
+/* ---- demand ---- */
 
 void
 udpai_providers_interest(udpai_providers *providers,
                          udpai_str type_url,
                          udpai_str text,
-                         bool wanted)
+                         bool subscribed)
 {
     udpai_provider *provider = udpai_map_get(&providers->by_type, type_url);
     if (provider)
-        udpai_provider_take_interest(provider, text, wanted);
-    else if (wanted && (providers->context->is_endpoint || !udpai_type_is_client(type_url)))
+        udpai_provider_take_interest(provider, text, subscribed);
+    else if (subscribed && (providers->context->is_endpoint || !udpai_type_is_client(type_url)))
         udpai_providers_expect(providers, type_url); /* takes it with all others */
-    udpai_named_interest(providers, type_url, text, wanted);
+    udpai_named_interest(providers, type_url, text, subscribed);
 }
 
 bool

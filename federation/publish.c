@@ -172,7 +172,7 @@ udpai_publishing_receipt(udpai_egress *egress, udpai_report *report)
     udpai_published *published = find_published(egress, report->session, report->ticket);
     if (published && report->publication) {
         finish(egress, published, report->publication, NULL);
-    } else if (published) { /* it was forgotten at the request of who would be told */
+    } else if (published) { /* it was forgotten at the request of the caller */
         udpai_list_remove(&published->node);
         udpai_free(published);
     }

@@ -6,7 +6,7 @@
 #include "federation/signatures.h"
 #include "federation/stamp.h"
 
-/* What a publisher says again though the node has taken over something newer, it means. */
+/* What a publisher sends again though the node has taken over something newer is meant. */
 static bool
 is_meant_anew(const udpai_receiver *receiver, const udpai_contribution *held)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Taking in what peers publish, and what the node itself says. */
+/* Taking in what peers publish, and what the node itself reports. */
 #ifndef UDPAI_FEDERATION_RECEIVER_H
 #define UDPAI_FEDERATION_RECEIVER_H
 
@@ -35,7 +35,7 @@ void udpai_intake_take(udpai_receiver *receiver,
 /* How a resource becomes a contribution. */
 typedef struct udpai_put_options {
     udpai_str authority;    /* of one that names none */
-    udpai_str from;         /* whom it is taken from; empty: from a file */
+    udpai_str from;         /* the peer that it is taken from; empty: from a file */
     bool keeps_generation;  /* it has one that counts */
     udpai_staging *staging; /* NULL: it is put at once */
 } udpai_put_options;

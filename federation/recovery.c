@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Waiting for the standby: a node that comes back says nothing negative of what it may have missed
- * until it has heard it, or cannot. */
+/* Waiting for the standby: a node that comes back sends no not-found and no removal of what it may
+ * have missed until it has received it, or cannot. */
 #include "federation/recovery.h"
 
 #include "base/alloc.h"
@@ -136,8 +136,8 @@ add_scope(udpai_recovery *recovery, udpai_str type_url, udpai_str prefix)
         udpai_scope_free(scope);
         return UDPA_ERR_NOMEM;
     }
-    scope->wanted = scope->recovers = true;
-    scope->is_known = true; /* what it said on an earlier stream says nothing of this one */
+    scope->is_requested = scope->recovers = true;
+    scope->is_known = true; /* what it sent on an earlier stream does not hold for this one */
     return UDPA_OK;
 }
 

@@ -11,20 +11,20 @@ struct udpai_recovery {
     UDPAI_VECTOR(udpai_scope *) scopes;     /* what the source may have learned in our stead */
     UDPAI_VECTOR(udpa_bytes *) standby_for; /* type URLs: for these we are its standby */
     bool is_off;                            /* the node was restored on purpose */
-    bool is_waiting;                        /* nothing negative is said of the scopes … */
-    udpai_timer end_of_wait;                /* … before they are complete, or this */
-    uint64_t hurried_ms;                    /* when it was last dialled ahead of its turn */
+    bool is_waiting;         /* no not-found and no removal is sent of the scopes … */
+    udpai_timer end_of_wait; /* … before they are complete, or this */
+    uint64_t hurried_ms;     /* when it was last dialled ahead of its turn */
     uint64_t n_adopted;
 };
 
-/* What the configuration says of it; nothing, if it says nothing. */
+/* What is configured for it; nothing, if it is not. */
 udpa_err
 udpai_recovery_new(udpai_source *source, const udpai_source_config *config, udpa_error **ret_error);
 udpai_recovery *udpai_recovery_free(udpai_recovery *recovery);
 
 /* ---- what happens ---- */
 
-/* The stream to the source has come, or has gone, or could not be had. */
+/* The stream to the source has begun, or has ended, or could not be had. */
 void udpai_recovery_opened(udpai_source *source);
 void udpai_recovery_closed(udpai_source *source);
 

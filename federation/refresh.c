@@ -9,7 +9,7 @@
 #include "federation/take_back.h"
 #include "federation/twins.h"
 
-/* Who renews what we have signed for him need not know that. */
+/* A peer that renews what we have signed for it need not know that. */
 static bool
 is_for_our_signature(const udpai_receiver *receiver,
                      const udpa_resource *resource,
@@ -19,7 +19,7 @@ is_for_our_signature(const udpai_receiver *receiver,
            udpai_signatures_is_own(receiver->signatures, held);
 }
 
-/* What the refresh says, upon what is held. */
+/* What the refresh contains, upon what is held. */
 static udpa_err
 refresh(udpai_intake *intake,
         const udpa_resource *resource,
@@ -88,7 +88,7 @@ type_of(const udpai_intake *intake, const udpai_publication_entry *entry)
     return type_url.len ? type_url : intake->publication->type_url;
 }
 
-/* Does the peer say it because it was asked to, and may it? */
+/* Does the peer send it because it was asked to, and may it? */
 static bool
 is_asked_for(const udpai_intake *intake, const udpai_publication_entry *entry)
 {
@@ -98,7 +98,8 @@ is_asked_for(const udpai_intake *intake, const udpai_publication_entry *entry)
                                     entry->resource);
 }
 
-/* Who was asked is asked for the payload; who publishes unasked is told to send it. */
+/* A peer that was asked is asked for the payload; one that publishes unasked is notified to send
+ * it. */
 static void
 take_unmatched(udpai_intake *intake, udpai_publication_entry *entry)
 {
@@ -165,8 +166,7 @@ match_done(struct match *match)
     udpai_vector_done(&match->found);
 }
 
-/* One that has been here, or has come too far, says that the way by which it came before is none
- * any more. */
+/* A loop, or too long a path, shows that the path by which it came before is closed. */
 void
 udpai_intake_refresh(udpai_intake *intake, udpai_publication_entry *entry)
 {
@@ -179,7 +179,7 @@ udpai_intake_refresh(udpai_intake *intake, udpai_publication_entry *entry)
     if (is_refused && !has_come_too_far)
         return;
     if (udpai_take_back_concerns(intake, type_of(intake, entry), entry->resource)) {
-        if (udpai_take_back_wants(intake, type_of(intake, entry), entry->resource))
+        if (udpai_take_back_was_lost(intake, type_of(intake, entry), entry->resource))
             take_unmatched(intake, entry);
         return;
     }

@@ -25,7 +25,7 @@ udpai_reports_check(const udpai_intake *intake,
         return UDPA_OK;
     udpa_err err = udpai_report_check_ttl(resource, ret_error);
     if (err != UDPA_OK || peer->is_node)
-        return err; /* nodes pass on what others have said */
+        return err; /* nodes pass on what others have reported */
     udpai_str id = peer->info ? udpai_node_info_parts(peer->info)->id : (udpai_str){0};
     return udpai_client_name_check(udpai_resource_name(resource), id, ret_error);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a client resource speaks of: its name says of what thing, its type of what kind that is. */
+/* What a client resource is about: a thing by its name, and the kind of that by its type. */
 #include "base/proto.h"
 #include "federation/report_targets.h"
 #include "model/types.h"
@@ -59,7 +59,7 @@ add_types(udpai_subject *subject, const udpa_resource *report)
         add_types_of_state(subject, udpai_resource_value(report));
 }
 
-/* What stands before the last segment, which is who speaks. */
+/* What is before the last segment, which is the reporter. */
 static udpai_str
 thing_of(udpai_str name)
 {
@@ -80,10 +80,10 @@ udpai_subject_of(const udpai_context *context, const udpa_resource *report)
 {
     udpai_subject subject = {.name = thing_of(udpai_resource_name(report))};
     const udpai_node_env *env = &context->env;
-    udpai_str said_type, said_name;
-    if (env->speaks_of && env->speaks_of(env->userdata, report, &said_type, &said_name)) {
-        subject.name = said_name;
-        add_type(&subject, said_type);
+    udpai_str type_url, name;
+    if (env->subject_of && env->subject_of(env->userdata, report, &type_url, &name)) {
+        subject.name = name;
+        add_type(&subject, type_url);
     } else {
         add_types(&subject, report);
     }

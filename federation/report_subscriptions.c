@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is wanted of what clients report, and whom it is asked from.
+/* Subscriptions to what clients report, and which peers are asked for it.
  *
- * Nodes pass requests on, and may have dialled each other in a ring: so that none wants something
- * for ever because the next one does, each request has a distance, how many nodes are between here
- * and who wants it, and ends where that is more than what is reported could come back over. */
+ * Nodes pass requests on, and may have dialled each other in a ring. So that none is kept for ever
+ * because the next node keeps it, each request has a distance, how many nodes are between here and
+ * the subscriber, and ends where that is more than what is reported could come back over. */
 #include "federation/reports.h"
 
 #include "base/alloc.h"
@@ -14,8 +14,8 @@
 #include "model/client_type.h"
 
 /* Each is asked from every client, and what is asked is kept for those that come. */
-#define WISHES_MAX 1000
-/* Nobody wants it, or nobody whom it would reach. */
+#define SUBSCRIPTIONS_MAX 1000
+/* No subscriber, or none that it would reach. */
 #define FAR UDPAI_HOPS_MAX
 
 /* A node that has this one dial it passes the request on. */
@@ -24,20 +24,20 @@ typedef struct passed_on {
     uint32_t distance;
 } passed_on;
 
-/* Something that is asked for; for a while also what nobody wants any more, because he who wanted
- * it may have lost his stream just now. */
+/* Something that is asked for; for a while also what has no subscriber any more, because the
+ * subscriber may have lost its stream just now. */
 typedef struct report_subscription {
     udpai_interest *interest;
     udpai_timer linger;
-    size_t n_wanted; /* by somebody here, from clients anywhere below */
-    size_t n_direct; /* or from those alone that have dialled this node */
+    size_t n_subscribed; /* by somebody here, from clients anywhere below */
+    size_t n_direct;     /* or from those alone that have dialled this node */
     UDPAI_VECTOR(passed_on) others;
-    UDPAI_VECTOR(uint64_t) refused; /* sessions of those who are asked again in a while */
-    uint32_t held;          /* how near one was who is lost, until the linger ends; FAR: none */
+    UDPAI_VECTOR(uint64_t) refused; /* sessions of peers that are asked again in a while */
+    uint32_t held; /* distance of the nearest lost subscriber, until the linger ends; FAR: none */
     bool is_direct_held;    /* the same of n_direct */
     uint32_t known;         /* the distance that nodes below know; FAR: they are not asked */
     bool asks_clients;      /* those that are there, and come */
-    bool is_announced;      /* that it is wanted, to our surroundings */
+    bool is_announced;      /* the demand, to our surroundings */
     uint32_t type_len, len; /* of the type; of both, with a blank and the text */
     char key[];
 } report_subscription;
@@ -74,12 +74,12 @@ asks(const report_subscription *request, bool nodes)
     return nodes ? request->known != FAR : request->asks_clients;
 }
 
-/* ---- how far away who wants it is ---- */
+/* ---- how far away subscribers are ---- */
 
 static uint32_t
 nearest(const report_subscription *request)
 {
-    uint32_t distance = request->n_wanted ? 0 : FAR;
+    uint32_t distance = request->n_subscribed ? 0 : FAR;
     for (size_t i = 0; i < request->others.n; i++)
         if (request->others.items[i].distance < distance)
             distance = request->others.items[i].distance;
@@ -96,11 +96,11 @@ distance_of(const report_subscription *request)
 static bool
 is_unused(const report_subscription *request)
 {
-    return !request->n_wanted && !request->n_direct && !request->others.n && request->held == FAR &&
-           !request->is_direct_held;
+    return !request->n_subscribed && !request->n_direct && !request->others.n &&
+           request->held == FAR && !request->is_direct_held;
 }
 
-/* Who was so near is lost, and may come again. */
+/* A subscriber of that distance is lost, and may come again. */
 static void
 hold(report_subscription *request, uint32_t distance)
 {
@@ -159,7 +159,7 @@ send_distance(const report_subscription *request)
 }
 
 /* The end of the wildcard of everything ends all wildcards of the type (see Unsubscribe): those
- * that are wanted are asked for again. */
+ * that are still subscribed to are asked for again. */
 static void
 ask_again(const report_subscription *ended, bool nodes)
 {
@@ -203,17 +203,17 @@ ask_clients(report_subscription *request, bool asked)
 
 /* May ask for something else. */
 static void
-announce(report_subscription *request, bool wanted)
+announce(report_subscription *request, bool subscribed)
 {
     const udpai_node_env *env = &request->interest->context->env;
-    if (wanted == request->is_announced)
+    if (subscribed == request->is_announced)
         return;
-    request->is_announced = wanted;
-    if (env->wanted)
-        env->wanted(env->userdata, type_of(request), text_of(request), wanted);
+    request->is_announced = subscribed;
+    if (env->demand_changed)
+        env->demand_changed(env->userdata, type_of(request), text_of(request), subscribed);
 }
 
-/* At once what is new, and what is wanted from farther away; what has no use any more, later. */
+/* At once what is new, or subscribed to from farther away; what has no use any more, later. */
 static void
 carry_out(report_subscription *request)
 {
@@ -222,7 +222,7 @@ carry_out(report_subscription *request)
         request->held = FAR;
     request->is_direct_held = request->is_direct_held && !request->n_direct;
     uint32_t distance = distance_of(request);
-    bool is_wanted = distance != FAR;
+    bool is_subscribed = distance != FAR;
     bool waits = request->held != FAR || request->is_direct_held || is_unused(request);
     if (!waits)
         udpai_timer_cancel(&request->linger);
@@ -230,9 +230,9 @@ carry_out(report_subscription *request)
         udpai_timer_set(interest->context->wheel, &request->linger,
                         udpai_context_now(interest->context) +
                             interest->context->timing.interest_linger_ms);
-    ask_nodes(request, is_wanted ? distance + 1 : FAR);
-    ask_clients(request, is_wanted || request->n_direct || request->is_direct_held);
-    announce(request, is_wanted);
+    ask_nodes(request, is_subscribed ? distance + 1 : FAR);
+    ask_clients(request, is_subscribed || request->n_direct || request->is_direct_held);
+    announce(request, is_subscribed);
 }
 
 static void
@@ -257,7 +257,7 @@ on_linger_end(udpai_timer *timer)
     free_request(request);
 }
 
-/* ---- wanting ---- */
+/* ---- subscribing ---- */
 
 static void
 log_full(udpai_interest *interest, udpai_str type_url)
@@ -269,13 +269,13 @@ log_full(udpai_interest *interest, udpai_str type_url)
             UDPA_LOG_WARNING, "federation",
             "clients are asked for %d names and namespaces, which is the limit: no more of type "
             "%.*s are subscribed to; subscribe to a namespace, not to names (%u more not shown)",
-            WISHES_MAX, (int)type_url.len, type_url.data, n_suppressed);
+            SUBSCRIPTIONS_MAX, (int)type_url.len, type_url.data, n_suppressed);
 }
 
 static report_subscription *
 make_request(udpai_interest *interest, udpai_str type_url, udpai_str key)
 {
-    if (interest->report_subscriptions.n >= WISHES_MAX) {
+    if (interest->report_subscriptions.n >= SUBSCRIPTIONS_MAX) {
         log_full(interest, type_url);
         return NULL;
     }
@@ -309,26 +309,32 @@ find_or_make(udpai_interest *interest, udpai_str type_url, udpai_str text, bool 
 }
 
 void
-udpai_reports_want(udpai_interest *interest, udpai_str type_url, udpai_str text, bool wanted)
+udpai_reports_subscribe(udpai_interest *interest,
+                        udpai_str type_url,
+                        udpai_str text,
+                        bool subscribed)
 {
     if (!udpai_type_is_client(type_url))
         return;
-    report_subscription *request = find_or_make(interest, type_url, text, wanted);
-    if (!request || (!wanted && !request->n_wanted))
-        return; /* there was no memory or room to want it */
-    request->n_wanted += wanted ? 1 : (size_t)-1;
-    if (!request->n_wanted)
+    report_subscription *request = find_or_make(interest, type_url, text, subscribed);
+    if (!request || (!subscribed && !request->n_subscribed))
+        return; /* there was no memory or room to subscribe */
+    request->n_subscribed += subscribed ? 1 : (size_t)-1;
+    if (!request->n_subscribed)
         hold(request, 0);
     carry_out(request);
 }
 
 void
-udpai_reports_want_direct(udpai_interest *interest, udpai_str type_url, udpai_str text, bool wanted)
+udpai_reports_subscribe_direct(udpai_interest *interest,
+                               udpai_str type_url,
+                               udpai_str text,
+                               bool subscribed)
 {
-    report_subscription *request = find_or_make(interest, type_url, text, wanted);
-    if (!request || (!wanted && !request->n_direct))
+    report_subscription *request = find_or_make(interest, type_url, text, subscribed);
+    if (!request || (!subscribed && !request->n_direct))
         return;
-    request->n_direct += wanted ? 1 : (size_t)-1;
+    request->n_direct += subscribed ? 1 : (size_t)-1;
     request->is_direct_held = !request->n_direct;
     carry_out(request);
 }
@@ -410,7 +416,7 @@ udpai_reports_ask_again(udpai_interest *interest,
 /* ---- what is refused ---- */
 
 static void
-ask_who_refused(report_subscription *request)
+ask_refused(report_subscription *request)
 {
     for (size_t i = 0; i < request->refused.n; i++) {
         const udpai_peer *peer =
@@ -428,7 +434,7 @@ on_refused(udpai_timer *timer)
     size_t at = 0;
     report_subscription *request;
     while ((request = udpai_map_next(&interest->report_subscriptions, &at)))
-        ask_who_refused(request);
+        ask_refused(request);
 }
 
 static bool
@@ -482,10 +488,10 @@ find_passed_on(const report_subscription *request, uint64_t session)
 
 /* The first one to pass it on is an interest of this node as any other, the last one the end. */
 static void
-change_interest(const report_subscription *request, bool wanted)
+change_interest(const report_subscription *request, bool subscribed)
 {
-    if (request->others.n == (wanted ? 1 : 0))
-        udpai_interest_change(request->interest, type_of(request), text_of(request), wanted);
+    if (request->others.n == (subscribed ? 1 : 0))
+        udpai_interest_change(request->interest, type_of(request), text_of(request), subscribed);
 }
 
 static void
@@ -508,7 +514,7 @@ take_passed_on(report_subscription *request, uint64_t session, uint32_t distance
     carry_out(request);
 }
 
-/* They who pass it on have waited for who was lost already. */
+/* Nodes that pass it on have waited for the lost subscriber already. */
 static void
 end_passed_on(report_subscription *request, uint64_t session)
 {
@@ -548,7 +554,7 @@ udpai_reports_passed_on(udpai_interest *interest, const udpai_report *report, ud
 }
 
 void
-udpai_reports_gone(udpai_interest *interest, uint64_t session)
+udpai_reports_closed(udpai_interest *interest, uint64_t session)
 {
     size_t at = 0;
     report_subscription *request;

@@ -12,12 +12,12 @@
 static udpa_err
 add(udpai_link_vector *links, const udpai_source *source)
 {
-    if (!source || !udpai_source_may_want_reports(source))
+    if (!source || !udpai_source_may_subscribe(source))
         return UDPA_OK;
     return udpai_vector_push(links, udpai_source_link(source)) ? UDPA_OK : UDPA_ERR_NOMEM;
 }
 
-/* ---- who has delivered it ---- */
+/* ---- which source has delivered it ---- */
 
 struct search {
     const udpai_origin *effective, *counts;
@@ -35,8 +35,8 @@ look_at(void *userdata, const udpai_contribution *contribution)
     return !(counts && contribution->effective);
 }
 
-/* Whose contribution is effective; but not of an origin that does not count any more, while another
- * does, though what that has is older. NULL: nobody's. */
+/* The source of the effective contribution; but not an origin that is not active any more, while
+ * another is, though what that has is older. NULL: none. */
 static const udpai_origin *
 deliverer(const udpai_egress *egress, udpai_str type_url, udpai_str name)
 {
@@ -57,7 +57,7 @@ add_deliverers(const udpai_egress *egress, const udpai_subject *subject, udpai_l
     return err;
 }
 
-/* ---- who would ---- */
+/* ---- which source would deliver it ---- */
 
 static udpa_err
 add_source(void *links, udpai_source *source)
@@ -102,7 +102,7 @@ udpai_report_target_find(const udpai_egress *egress,
     return find(egress, &subject, links, ret_is_for_all);
 }
 
-/* ---- who is to be warm ---- */
+/* ---- which sources are to be warm ---- */
 
 static udpa_err
 add_standby(const udpai_egress *egress, udpai_str type_url, udpai_link_vector *links)
@@ -124,7 +124,7 @@ udpai_report_target_add_standby(const udpai_egress *egress,
     return add_standby(egress, udpai_resource_type_url(report), links);
 }
 
-/* ---- who is told ---- */
+/* ---- which sources are sent it ---- */
 
 static udpa_err
 add_all(const udpai_egress *egress, udpai_link_vector *links)
@@ -145,7 +145,7 @@ source_at(const udpai_egress *egress, uint64_t link)
 
 /* The id of the node that is, or was last, behind it; NULL: none was yet. */
 static const udpa_bytes *
-who_is(const udpai_source *source)
+id_of(const udpai_source *source)
 {
     return source && udpai_source_origin(source) ? udpai_origin_node(udpai_source_origin(source))
                                                  : NULL;
@@ -159,7 +159,7 @@ make_members(const udpai_egress *egress, const udpai_link_vector *links)
     udpa_bytes *made = NULL;
     bool is_whole = true;
     for (size_t i = 0; i < links->n && is_whole; i++) {
-        const udpa_bytes *id = who_is(source_at(egress, links->items[i]));
+        const udpa_bytes *id = id_of(source_at(egress, links->items[i]));
         const udpai_report_target_member member = {links->items[i],
                                                    id ? udpai_hash(udpai_bytes_view(id)) : 0};
         is_whole = !id || udpai_vector_push(&members, member);
@@ -228,11 +228,11 @@ udpai_report_target_digest(const udpai_egress *egress)
     const udpai_source *source = NULL;
     while ((source = udpai_sources_next_own(egress->sources, source))) {
         udpai_digest_mix(&digest, udpai_source_link(source) << 2 |
-                                      (uint64_t)udpai_source_may_want_reports(source) << 1 |
+                                      (uint64_t)udpai_source_may_subscribe(source) << 1 |
                                       (uint64_t)udpai_source_is_active(source));
         udpai_digest_mix(&digest, udpai_source_is_decided(source));
-        const udpa_bytes *who = who_is(source);
-        udpai_digest_mix(&digest, who ? udpai_hash(udpai_bytes_view(who)) : 0);
+        const udpa_bytes *id = id_of(source);
+        udpai_digest_mix(&digest, id ? udpai_hash(udpai_bytes_view(id)) : 0);
     }
     udpai_digest_mix(&digest, udpai_providers_digest(egress->providers));
     return digest;

@@ -13,7 +13,7 @@
 /* Sets of links that were made lately: most reports are for one of a few. */
 #define RECENT 64
 
-/* A name that reports speak of. */
+/* A name that reports are about. */
 typedef struct subject {
     udpai_list reports;
     udpai_list in_moved; /* while it is to be looked at again */
@@ -27,13 +27,13 @@ typedef struct routed {
     udpai_list in_unsent; /* while it is for others than those to which it was sent */
     subject *of;          /* NULL: nothing that has a name */
     udpai_change sent;    /* what it holds is a reference; shown_to: also while that is not sent */
-    udpa_bytes *bound; /* members of its audience, who alone are shown it; NULL: it is not bound */
+    udpa_bytes *bound; /* members of its audience: only they are sent it; NULL: it is not bound */
     uint32_t len;      /* of the key: the type, a blank, the name */
     char key[];
 } routed;
 
 struct udpai_report_targets {
-    bool is_on; /* there are, or were, several who may be shown reports */
+    bool is_on; /* there are, or were, several that may be sent reports */
     bool is_all_moved;
     uint64_t digest;
     udpai_map reports;  /* routed */
@@ -57,7 +57,7 @@ subject_key(const void *item)
     return (udpai_str){self->name, self->len};
 }
 
-/* ---- what reports speak of ---- */
+/* ---- what reports are about ---- */
 
 static subject *
 get_subject(udpai_report_targets *targets, udpai_str name)
@@ -171,7 +171,7 @@ drop_report(udpai_report_targets *targets, const udpa_resource *report)
         free_report(targets, self);
 }
 
-/* ---- whom they are for ---- */
+/* ---- their recipients ---- */
 
 static udpa_bytes *
 share_links(udpai_report_targets *targets)
@@ -204,8 +204,7 @@ has_member(udpai_str members, const udpai_report_target_member *one)
     return false;
 }
 
-/* Of those for whom it was said, who are its audience still. If there are others, it is said again
- * for them. */
+/* The members that are its audience still. If there are others, it is reported again for them. */
 static udpa_err
 find_bound(const udpai_egress *egress, const routed *self, udpai_link_vector *links)
 {
@@ -214,15 +213,15 @@ find_bound(const udpai_egress *egress, const routed *self, udpai_link_vector *li
         udpai_report_target_audience(egress, udpai_resource_name(self->sent.resource));
     if (!audience)
         return UDPA_ERR_NOMEM;
-    udpai_str now = udpai_bytes_view(audience), said = udpai_bytes_view(self->bound);
+    udpai_str now = udpai_bytes_view(audience), bound = udpai_bytes_view(self->bound);
     links->n = 0;
     for (size_t at = 0; at < now.len; at += sizeof(udpai_report_target_member)) {
         udpai_report_target_member member;
         memcpy(&member, now.data + at, sizeof(member));
-        if (has_member(said, &member) && !udpai_vector_push(links, member.link))
+        if (has_member(bound, &member) && !udpai_vector_push(links, member.link))
             return UDPA_ERR_NOMEM;
     }
-    if (!udpai_str_eq(now, said) && egress->context->env.audience_moved)
+    if (!udpai_str_eq(now, bound) && egress->context->env.audience_moved)
         egress->context->env.audience_moved(egress->context->env.userdata);
     return UDPA_OK;
 }
@@ -262,7 +261,7 @@ route(const udpai_egress *egress, routed *self, bool *ret_has_changed)
     return UDPA_OK;
 }
 
-/* It is about to be told. */
+/* It is about to be sent. */
 static udpa_err
 take(const udpai_egress *egress, const udpai_change *change, udpa_bytes **ret_links)
 {
@@ -299,7 +298,7 @@ udpai_report_targets_bind(udpai_egress *egress, const udpa_resource *report, udp
     return UDPA_OK;
 }
 
-/* What was told goes with the change that says so. */
+/* What was sent is dropped with the removal. */
 void
 udpai_report_targets_withdrawn(udpai_egress *egress, udpai_str type_url, udpai_str name)
 {
@@ -392,7 +391,7 @@ add_change(const udpai_egress *egress, udpai_change_set *set, const udpai_change
     return err == UDPA_OK ? udpai_change_set_add(set, &out) : err;
 }
 
-/* Nothing but who is shown it is new. */
+/* Only its recipients are new. */
 static udpa_err
 add_unsent(const udpai_report_targets *targets, udpai_change_set *set)
 {
@@ -460,7 +459,7 @@ has_several(const udpai_egress *egress)
     size_t n = 0;
     udpai_source *source = NULL;
     while ((source = udpai_sources_next_own(egress->sources, source)))
-        n += udpai_source_may_want_reports(source);
+        n += udpai_source_may_subscribe(source);
     return n > 1;
 }
 
@@ -497,7 +496,7 @@ gather_type(void *userdata, udpai_str type_url, size_t n_effective)
     return self->is_complete;
 }
 
-/* But for those for whom it was said. */
+/* But for the bound. */
 static void
 forget_sent(udpai_report_targets *targets)
 {
@@ -519,7 +518,7 @@ forget_all(udpai_report_targets *targets)
     udpai_map_done(&targets->reports);
 }
 
-/* What was told was told to all. */
+/* What was sent was sent to all. */
 static void
 begin(udpai_egress *egress)
 {

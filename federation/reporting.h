@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a node says itself of what it sees, for whoever subscribes, and who may do so beside it. */
+/* What a node reports itself of what it sees, for subscribers, and which peers may do so beside it.
+ */
 #ifndef UDPAI_FEDERATION_REPORTING_H
 #define UDPAI_FEDERATION_REPORTING_H
 
 #include "federation/node.h"
 
-/* Makes or replaces it. It must have a ttl, and be said again before that is over. An endpoint
- * offers to peers what it says so, and nothing else. */
+/* Makes or replaces it. It must have a ttl, and be reported again before that is over. An endpoint
+ * offers its own reports to peers, and nothing else. */
 udpa_err udpai_node_report_own(udpai_node *node, udpa_resource *resource, udpa_error **ret_error);
 void udpai_node_withdraw_own_report(udpai_node *node, udpai_str type_url, udpai_str name);
 
-/* Who is told an own report of load now: the sources that it is for, as far as they have been here;
- * one that is lost still counts, until another has replaced it. They are the nodes that they are,
- * not streams. */
+/* The recipients of an own report of load now: the sources that it is for, as far as they have been
+ * here; one that is lost is still counted, until another has replaced it. They are identified as
+ * nodes, not as streams. */
 typedef struct udpai_audience {
     size_t n;
     uint64_t digest; /* another one if they are others */
@@ -21,9 +22,8 @@ typedef struct udpai_audience {
 /* By the name of the report, <cluster>/<client>. */
 udpa_err
 udpai_node_load_audience(const udpai_node *node, udpai_str name, udpai_audience *ret_audience);
-/* As udpai_node_report_own(), for who is its audience now, and for nobody else: whom it would be
- * for later is told it only when it is reported by this again. So nobody is told as his what others
- * have been told. */
+/* As udpai_node_report_own(), for its audience now, and for no others: a later member gets it only
+ * when it is reported by this again. So no source counts as its own what others have counted. */
 udpa_err udpai_node_report_load(udpai_node *node, udpa_resource *resource, udpa_error **ret_error);
 /* The name of the ConfigSource that a report of this name would be for, if it is just one; owned by
  * the node. */
@@ -34,8 +34,8 @@ udpai_node_reports_to(const udpai_node *node, const udpa_resource *report, udpai
 void udpai_node_visit_nodes_below(const udpai_node *node,
                                   void (*visit)(void *userdata, udpai_str id),
                                   void *userdata);
-/* Since when a peer whose Node has this id is here, by the wheel, the first of its streams; false:
- * it is not. */
+/* Since when a peer with this Node id is here, by the wheel, the first of its streams; false: it is
+ * not. */
 bool udpai_node_peer_since(const udpai_node *node, udpai_str id, uint64_t *ret_ms);
 
 #endif

@@ -58,7 +58,7 @@ udpai_reports_publish_load(udpai_egress *egress,
         return err;
     }
     err = udpai_report_targets_bind(egress, resource, members);
-    if (err != UDPA_OK) /* it is new, so nobody was told */
+    if (err != UDPA_OK) /* it is new, so it was not sent */
         udpai_reports_withdraw_own(egress, udpai_resource_type_url(resource),
                                    udpai_resource_name(resource));
     return udpai_fail_code(ret_error, err);

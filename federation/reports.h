@@ -1,29 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What clients report (model/client_type.h): who wants it here, and whom it is asked from. It flows
- * up: those that have dialled this node, and may have some, are asked, no ConfigSource is. */
+/* What clients report (model/client_type.h): which subscribers it has here, and which peers are
+ * asked for it. It flows up: peers that have dialled this node, and may have some, are asked, no
+ * ConfigSource is. */
 #ifndef UDPAI_REPORTS_H
 #define UDPAI_REPORTS_H
 
 #include "federation/interest.h"
 #include "federation/peers.h"
 
-/* Somebody here wants it, or does no more; it counts. @p text: a name, or '*' and a prefix. */
-void udpai_reports_want(udpai_interest *interest, udpai_str type_url, udpai_str text, bool wanted);
+/* A subscription begins or ends here; it counts. @p text: a name, or '*' and a prefix. */
+void udpai_reports_subscribe(udpai_interest *interest,
+                             udpai_str type_url,
+                             udpai_str text,
+                             bool subscribed);
 
-/* UDPAI_REPORT_PASSED_ON, with what it wants as a text: a node that this one has dialled wants it
- * because somebody else does. */
+/* UDPAI_REPORT_PASSED_ON, with its subscription as a text: a node that this one has dialled
+ * subscribes to it for another. */
 void udpai_reports_passed_on(udpai_interest *interest, const udpai_report *report, udpai_str text);
 /* A stream has ended, and with it what came on it. */
-void udpai_reports_gone(udpai_interest *interest, uint64_t session);
+void udpai_reports_closed(udpai_interest *interest, uint64_t session);
 
-/* The same as udpai_reports_want(), from clients that have dialled this node; other nodes below are
- * not asked. */
-void udpai_reports_want_direct(udpai_interest *interest,
-                               udpai_str type_url,
-                               udpai_str text,
-                               bool wanted);
+/* The same as udpai_reports_subscribe(), from clients that have dialled this node; other nodes
+ * below are not asked. */
+void udpai_reports_subscribe_direct(udpai_interest *interest,
+                                    udpai_str type_url,
+                                    udpai_str text,
+                                    bool subscribed);
 
-/* The peer has said who it is: it is asked for all that is wanted, if it may have some. */
+/* The peer's Node was received: the peer is asked for all that is subscribed to, if it may have
+ * some. */
 void udpai_reports_introduce(udpai_interest *interest, udpai_peer *peer);
 
 /* The peer refuses what it is asked for: it is asked again in a while, for its rules may be others
@@ -48,7 +53,7 @@ void udpai_reports_ask_again(udpai_interest *interest,
 
 /* ---- report_rules.c ---- */
 
-/* What a client reports ends when the client is gone. */
+/* What a client reports ends when the client has left. */
 udpa_err udpai_report_check_ttl(const udpa_resource *resource, udpa_error **ret_error);
 /* Has this node reported it itself? */
 bool udpai_reports_is_own(const udpai_context *context, const udpa_resource *resource);

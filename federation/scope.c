@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One descriptor's share of a source: a mirror of a prefix, or what is wanted of it; and how far
- * the source has answered. */
+/* One descriptor's share of a source: a mirror of a prefix, or what is subscribed to below it; and
+ * how far the source has answered. */
 #include "federation/absence.h"
 
 #include "base/alloc.h"
@@ -15,11 +15,11 @@ sync_mirror(udpai_scope *scope)
     const udpai_sources *sources = scope->source->owner;
     udpai_str prefix = udpai_bytes_view(scope->prefix);
     const udpai_str wildcard = {"", 0};
-    if (scope->wanted == scope->is_sent)
+    if (scope->is_requested == scope->is_sent)
         return;
-    scope->is_sent = scope->wanted;
+    scope->is_sent = scope->is_requested;
     scope->is_complete = false;
-    if (!scope->wanted) {
+    if (!scope->is_requested) {
         udpai_timer_cancel(&scope->sync);
         udpai_ask_wildcard_no_more(scope, prefix);
         return;
@@ -67,7 +67,7 @@ udpai_scope_sync(udpai_scope *scope)
         sync_mirror(scope); /* answers come in order: it does not wait for those to names */
     bool all_asked = udpai_source_requests_sync(scope);
     if (may_ask && scope->on_demand)
-        note_all_asked(scope, scope->wanted && all_asked);
+        note_all_asked(scope, scope->is_requested && all_asked);
 }
 
 /* ---- answers ---- */
@@ -90,8 +90,8 @@ udpai_source_scope(const udpai_source *source, udpai_str type_url, udpai_str nam
     return NULL;
 }
 
-/* Without memory it is not kept: after a restart it is asked for before anything negative is said.
- */
+/* Without memory it is not kept: after a restart it is asked for before any not-found or removal is
+ * sent. */
 static void
 note_known(const udpai_scope *scope, udpai_durable_kind kind)
 {
@@ -101,8 +101,8 @@ note_known(const udpai_scope *scope, udpai_durable_kind kind)
                                udpai_bytes_view(scope->type), udpai_bytes_view(scope->prefix));
 }
 
-/* Each time, as that it is not kept is noted each time, too: an engine that was without memory for
- * one hears of it with the next. */
+/* Each time, as each is noted as not kept, too: an engine that was without memory for one gets it
+ * with the next. */
 void
 udpai_source_sent_uncached(udpai_source *source, const udpa_resource *resource)
 {
@@ -170,7 +170,7 @@ on_silence(udpai_timer *timer)
     fall_silent(UDPAI_CONTAINER_OF(timer, udpai_scope, silence));
 }
 
-/* Who has not said anything at all is not silent because there is no more to say. */
+/* A peer that has not sent anything at all is not silent because it has sent all. */
 static void
 on_silence_max(udpai_timer *timer)
 {
@@ -184,10 +184,10 @@ on_silence_max(udpai_timer *timer)
                             sources->context->timing.silence_max_ms);
 }
 
-/* A peer without our extensions does not say when it has said all: a while after it has begun to
- * speak of a type, and falls silent, it has. */
+/* A peer without our extensions does not report when it has sent all. It has, a while after it has
+ * begun to publish resources of a type and falls silent. */
 void
-udpai_source_spoke(udpai_source *source, udpai_str type_url)
+udpai_source_published(udpai_source *source, udpai_str type_url)
 {
     const udpai_sources *sources = source->owner;
     UDPAI_LIST_FOREACH (at, &source->scopes) {
@@ -326,7 +326,7 @@ udpai_scope_reset(udpai_scope *scope)
 void
 udpai_scope_give_up(udpai_scope *scope)
 {
-    scope->wanted = false;
+    scope->is_requested = false;
     udpai_source_requests_end(scope);
     udpai_scope_sync(scope);
     if (scope->is_known)
@@ -394,7 +394,7 @@ udpai_source_has_read(const udpai_source *source, udpai_str type_url, udpai_str 
     return scope && (scope->on_demand ? udpai_source_is_active(source) : scope->is_complete);
 }
 
-/* Who mirrors a source that is not asked for names asks for no aliases. */
+/* A mirror of a source that is not asked for names asks for no aliases. */
 bool
 udpai_source_is_asked_by_name(const udpai_source *source)
 {

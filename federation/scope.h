@@ -9,7 +9,7 @@
 
 typedef struct udpai_scope udpai_scope;
 
-/* In one message, whose receiver takes 4 MiB and so many fields as that has sixteenths. */
+/* In one message: the receiver takes 4 MiB and so many fields as that has sixteenths. */
 #define UDPAI_ASKED_ITEMS_MAX 8000
 #define UDPAI_ASKED_BYTES_MAX ((size_t)1024 * 1024)
 
@@ -19,18 +19,18 @@ typedef struct udpai_source_request {
     udpai_list in_ending; /* scope->lingering or scope->ended */
     udpai_scope *scope;
     bool is_wildcard;
-    size_t n_wanted;    /* texts that somebody here wants and that come to this one in the scope */
-    bool is_sent;       /* on the present stream */
-    bool is_known;      /* the source has said all of it, ever */
-    bool is_refused;    /* the source cannot serve it; asked again after a while */
-    bool is_denied;     /* because this node may not see it: for it there is nothing */
-    bool is_again;      /* made because the source has refreshed it */
-    bool is_reasked;    /* asked once more for that; neither answered nor sent since */
-    bool is_paused;     /* of a scope of names: the name's provider does not reach its source */
-    bool is_by_alias;   /* it brings something of another name (lookup.c) */
-    uint64_t batch;     /* of Subscribes: which of them asked for it … */
-    uint64_t asked_ms;  /* … and when, or when it still brought something */
-    udpai_timer linger; /* the end of asking for what nobody wants */
+    size_t n_subscribed; /* texts subscribed to here that come to this one in the scope */
+    bool is_sent;        /* on the present stream */
+    bool is_known;       /* the source has sent all of it, ever */
+    bool is_refused;     /* the source cannot serve it; asked again after a while */
+    bool is_denied;      /* because this node may not see it: for it there is nothing */
+    bool is_again;       /* made because the source has refreshed it */
+    bool is_reasked;     /* asked once more for that; neither answered nor sent since */
+    bool is_paused;      /* of a scope of names: the name's provider does not reach its source */
+    bool is_by_alias;    /* it brings something of another name (lookup.c) */
+    uint64_t batch;      /* of Subscribes: which of them asked for it … */
+    uint64_t asked_ms;   /* … and when, or when it still brought something */
+    udpai_timer linger;  /* the end of asking for what has no subscription */
     uint32_t len;
     char text[]; /* as its key: a name, or '*' and a prefix */
 } udpai_source_request;
@@ -41,12 +41,12 @@ typedef struct udpai_question {
     udpai_scope *scope; /* NULL: nobody waits for the answer, which comes all the same */
     udpa_bytes *type;
     uint64_t batch;
-    udpai_str waits; /* for whom the peer waits before it answers, as it has said; owned */
+    udpai_str waits; /* what the peer waits for before it answers, as it has reported; owned */
     uint32_t len;
     char name_space[];
 } udpai_question;
 
-/* What one descriptor of one type wants of one source. */
+/* What one descriptor of one type asks of one source. */
 struct udpai_scope {
     udpai_list in_source;
     udpai_source *source;
@@ -56,23 +56,23 @@ struct udpai_scope {
     /* Of all providers of single names (named.h) that name the source: it covers the names of its
      * requests and no others, and is on demand. */
     bool is_named;
-    bool recovers;    /* what came from this node is wanted, too (recovery.h) */
-    size_t n_users;   /* of them */
-    bool wanted;      /* its provider reaches it */
-    bool is_sent;     /* a mirror's wildcard, on the present stream */
-    bool is_complete; /* the peer has said all of it on the present stream */
-    bool is_known;    /* it has ever, or so it was restored */
-    bool is_unkept;   /* that is not kept: some of it may not be cached */
-    bool is_refused;  /* a mirror's wildcard, as a request's */
-    bool is_denied;   /* the same; until it is answered, or the stream has ended */
-    bool is_hung;     /* it was not said in time; until it is, the source does not count for it */
-    bool is_asked;    /* on demand: all that is wanted, on the present stream */
-    bool has_denied;  /* what came by a request that is denied now must go */
+    bool recovers;       /* what came from this node is asked for, too (recovery.h) */
+    size_t n_users;      /* of them */
+    bool is_requested;   /* its provider reaches it */
+    bool is_sent;        /* a mirror's wildcard, on the present stream */
+    bool is_complete;    /* the peer has sent all of it on the present stream */
+    bool is_known;       /* it has ever, or so it was restored */
+    bool is_unkept;      /* that is not kept: some of it may not be cached */
+    bool is_refused;     /* a mirror's wildcard, as a request's */
+    bool is_denied;      /* the same; until it is answered, or the stream has ended */
+    bool is_hung;        /* it was not sent in time; until it is, the source is not active for it */
+    bool is_asked;       /* on demand: all that is subscribed to, on the present stream */
+    bool has_denied;     /* what came by a request that is denied now must go */
     uint64_t last_batch; /* of Subscribes sent on the present stream */
     uint64_t own_batch;  /* the last for a mirror's wildcard */
     size_t n_questions;  /* of them without an answer */
     /* The store that the source had when it had answered last, and the number of its last commit as
-     * that stream began; NULL: it never said. */
+     * that stream began; NULL: it never reported them. */
     udpa_bytes *seen_epoch;
     uint64_t seen_commit;
     bool is_other_store;  /* than that, on the present stream, until it has answered */
@@ -81,9 +81,9 @@ struct udpai_scope {
     bool had_some;        /* of what it has asked for on the present stream, some was here before */
     udpai_map requests;
     udpai_list asked;            /* of requests, in the order of their batches */
-    udpai_list lingering, ended; /* of requests that nobody wants */
+    udpai_list lingering, ended; /* of requests without a subscription */
     size_t n_lingering;
-    udpai_timer sync;                 /* a mirror should have said all by then */
+    udpai_timer sync;                 /* a mirror should have received all by then */
     udpai_timer again;                /* what was refused is asked for again */
     udpai_timer lookups;              /* what it has not is asked for again (lookup.c) */
     udpai_timer silence, silence_max; /* of a peer without our extensions */
@@ -108,18 +108,18 @@ udpai_scope_is_held(const udpai_scope *scope)
 udpai_scope *
 udpai_scope_new(udpai_source *source, udpai_str type_url, udpai_str prefix, bool on_demand);
 void udpai_scope_free(udpai_scope *scope);
-/* Sends what is wanted and was not sent, takes back what is wanted no more. */
+/* Sends what is subscribed to and was not sent, takes back what is so no more. */
 void udpai_scope_sync(udpai_scope *scope);
 /* Nothing counts as asked any more: the stream has ended, or is asked anew. */
 void udpai_scope_reset(udpai_scope *scope);
 /* All that was asked up to this batch, or in just this one, is answered. */
 void udpai_scope_answered(udpai_scope *scope, uint64_t first_batch, uint64_t last_batch);
-/* Nobody wants the type any more: takes back what was asked, and what is noted of it. */
+/* The type has no subscription any more: takes back what was asked, and what is noted of it. */
 void udpai_scope_give_up(udpai_scope *scope);
 /* The peer has answered a Subscribe. */
 void udpai_source_completed(udpai_source *source, udpai_str type_url, udpai_str prefix);
 /* The peer has published something of this type. */
-void udpai_source_spoke(udpai_source *source, udpai_str type_url);
+void udpai_source_published(udpai_source *source, udpai_str type_url);
 
 /* Each of a source; `before` NULL: the first. NULL behind the last. */
 udpai_scope *udpai_source_next_scope(const udpai_source *source, const udpai_scope *before);
@@ -128,13 +128,14 @@ udpai_scope *udpai_source_scope(const udpai_source *source, udpai_str type_url, 
 
 /* ---- source_requests.c ---- */
 
-/* Somebody here wants this name or wildcard ('*' and a prefix), or nobody any more. */
-void udpai_scope_interest(udpai_scope *scope, udpai_str text, bool wanted);
-/* Sends what is wanted and was not sent; gives back what has ended, and what came by it. False:
- * something is wanted and could not be sent. */
+/* The first subscription to this name or wildcard ('*' and a prefix) here, or the last one has
+ * ended. */
+void udpai_scope_interest(udpai_scope *scope, udpai_str text, bool subscribed);
+/* Sends what is subscribed to and was not sent; gives back what has ended, and what came by it.
+ * False: something is subscribed to and could not be sent. */
 bool udpai_source_requests_sync(udpai_scope *scope);
-/* Asks for names that the scope covers, though they were asked for before; whose name nobody here
- * wants, for a while. */
+/* Asks for names that the scope covers, though they were asked for before; names without a
+ * subscription here, for a while. */
 void udpai_scope_ask_again(udpai_scope *scope, const udpai_str *names, size_t n_names);
 /* It does not wait for an answer any more. */
 void udpai_source_request_unask(udpai_source_request *request);
@@ -152,7 +153,7 @@ void udpai_source_requests_free(udpai_scope *scope);
 udpai_source_request *
 udpai_scope_request(const udpai_scope *scope, udpai_str subject, bool is_wildcard);
 
-/* Of a scope of names: the name is no longer wanted, and what came by it goes. */
+/* Of a scope of names: the name has no subscription any more, and what came by it is removed. */
 void udpai_scope_end_name(udpai_scope *scope, udpai_str name);
 
 /* The name, or the prefix of the wildcard. */
@@ -180,9 +181,9 @@ udpai_scope_covers(const udpai_scope *scope, udpai_str type_url, udpai_str name)
 
 /* The request of this text, made if there was none. NULL without memory. */
 udpai_source_request *udpai_source_request_get(udpai_scope *scope, udpai_str text);
-/* It is wanted. */
+/* It has a subscription. */
 void udpai_source_request_keep(udpai_source_request *request);
-/* It is not wanted any more, and is given back after a while, or at once. */
+/* It has no subscription any more, and is given back after a while, or at once. */
 void udpai_source_request_linger(udpai_source_request *request);
 void udpai_source_request_end(udpai_source_request *request);
 
@@ -201,7 +202,7 @@ void udpai_lookups_expect(udpai_scope *scope);
 
 /* ---- ask.c ---- */
 
-/* Asks for names, or for the wildcard of the name space ("" alone), and says what is held. False:
+/* Asks for names, or for the wildcard of the name space ("" alone), and states what is held. False:
  * without memory they were not asked for; the next flush looks again at what was not. */
 bool udpai_ask(udpai_scope *scope, udpai_str name_space, const udpai_str *names, size_t n_names);
 void
@@ -212,15 +213,16 @@ void udpai_questions_forget(udpai_scope *scope);
 void udpai_questions_disown(udpai_scope *scope);
 /* The stream has ended: nothing is answered any more. */
 void udpai_questions_end(udpai_source *source);
-/* The oldest Subscribe of this type and name space is answered in some way: whose it is, and its
- * batch; NULL: there is none, or nobody waits for it. */
+/* The oldest Subscribe of this type and name space is answered in some way: its scope, and its
+ * batch; NULL: there is none, or no scope waits for it. */
 udpai_scope *udpai_question_take(udpai_source *source,
                                  udpai_str type_url,
                                  udpai_str name_space,
                                  uint64_t *ret_batch);
-/* For whom the peer waits before it answers one; takes the text. */
+/* What the peer waits for before it answers one; takes the text. */
 void udpai_source_waits(udpai_source *source, udpai_publication *publication);
-/* The next Subscribe of the scope of which the peer has said so; NULL: the first, or none. */
+/* The next Subscribe of the scope for which the peer has reported that; NULL: the first, or none.
+ */
 const udpai_question *udpai_question_next_waiting(const udpai_scope *scope,
                                                   const udpai_question *after);
 #endif

@@ -33,19 +33,19 @@ udpai_node_visit_nodes_below(const udpai_node *node,
 }
 
 /* The ConfigSource that waits for this peer to dial us; else one that has an earlier stream of it,
- * whose end has not been seen yet. */
+ * of which the end is not known yet. */
 static udpai_source *
 source_that_listens(const udpai_node *node, const udpai_peer *peer)
 {
     size_t at = 0;
     udpai_source *source, *busy = NULL;
     while ((source = udpai_sources_next(node->parts.sources, &at))) {
-        udpai_str wanted;
-        if (!udpai_source_listens_for(source, &wanted))
+        udpai_str expected;
+        if (!udpai_source_listens_for(source, &expected))
             continue;
-        bool is_it = peer->identity ? udpai_identity_matches(peer->identity, wanted)
+        bool is_it = peer->identity ? udpai_identity_matches(peer->identity, expected)
                                     : node->context.peers_are_anonymous &&
-                                          udpai_str_eq(udpai_peer_name(peer), wanted);
+                                          udpai_str_eq(udpai_peer_name(peer), expected);
         if (is_it && !udpai_source_session(source))
             return source;
         if (is_it)
@@ -84,7 +84,7 @@ udpai_node_session_opened(udpai_node *node, udpai_report *report)
 {
     udpai_peer *peer = udpai_peers_add(node->parts.peers, report->session);
     if (!peer)
-        return; /* nothing it publishes can be judged; it stops reading before long */
+        return; /* nothing it publishes can be checked; it stops reading before long */
     peer->identity = UDPAI_TAKE(report->identity);
     peer->address = UDPAI_TAKE(report->address);
     peer->is_client = report->is_client;
@@ -120,7 +120,7 @@ udpai_node_session_introduced(udpai_node *node, udpai_report *report)
     udpai_reports_introduce(node->parts.interest, peer);
 }
 
-/* The same peer, to those who ask who has said something. */
+/* The same peer, in the eyes of rules and signatures. */
 static bool
 is_same(const udpai_peer *a, const udpai_peer *b)
 {
@@ -130,18 +130,19 @@ is_same(const udpai_peer *a, const udpai_peer *b)
 }
 
 static bool
-is_here_again(const udpai_node *node, const udpai_peer *gone)
+is_here_again(const udpai_node *node, const udpai_peer *closed)
 {
     size_t at = 0;
     const udpai_peer *peer;
     while ((peer = udpai_peers_next(node->parts.peers, &at)))
-        if (is_same(peer, gone))
+        if (is_same(peer, closed))
             return true;
     return false;
 }
 
-/* The end of a stream withdraws nothing; but that its certificate was revoked says that somebody
- * else may have spoken. Who is here by another certificate has said, or will say, what holds. */
+/* The end of a stream withdraws nothing; but if its certificate was revoked, another peer may have
+ * used it. A peer that is here by another certificate has published, or will publish, what holds.
+ */
 static void
 disown(udpai_node *node, const udpai_peer *peer)
 {
@@ -165,7 +166,7 @@ udpai_node_session_closed(udpai_node *node, udpai_report *report)
     if (source)
         udpai_source_closed(source, report->error);
     udpai_publishing_ended(node->parts.egress, report->session, report->error);
-    udpai_reports_gone(node->parts.interest, report->session);
+    udpai_reports_closed(node->parts.interest, report->session);
     if (peer && report->is_disowned)
         disown(node, peer);
     if (!peer)

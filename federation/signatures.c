@@ -16,7 +16,7 @@ udpai_signatures_now_s(const udpai_signatures *signatures)
     return udpai_context_wall_us(signatures->context) / US_PER_S;
 }
 
-/* ---- whose ---- */
+/* ---- authorities ---- */
 
 bool
 udpai_signatures_may_sign(const udpai_signatures *signatures, const udpai_origin *origin)
@@ -179,10 +179,10 @@ is_verified(const udpai_signatures *signatures,
 }
 
 static udpa_err
-judge(udpai_signatures *signatures,
-      const udpai_origin *origin,
-      const udpa_resource *resource,
-      udpa_error **ret_error)
+verify(udpai_signatures *signatures,
+       const udpai_origin *origin,
+       const udpa_resource *resource,
+       udpa_error **ret_error)
 {
     if (udpai_signatures_is_exempt(resource))
         return UDPA_OK;
@@ -205,7 +205,7 @@ udpai_signatures_pass(udpai_signatures *signatures,
         udpai_resource_signature(*resource) ? NULL : udpai_signatures_signer(signatures, *resource);
     if (key && udpai_signatures_may_sign(signatures, origin))
         return udpai_fail_code(ret_error, sign_or_reuse(signatures, origin, key, resource));
-    return judge(signatures, origin, *resource, ret_error);
+    return verify(signatures, origin, *resource, ret_error);
 }
 
 /* ---- removals ---- */

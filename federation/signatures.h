@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the node makes of signatures: everything that it takes in is judged by its keyring, what it
+/* What the node makes of signatures: everything that it takes in is checked by its keyring, what it
  * takes in first of an authority of its own is signed, signed again before that ends, and what is
  * good no more is withdrawn (docs/design/trust.md). */
 #ifndef UDPAI_SIGNATURES_H
@@ -19,7 +19,7 @@ void udpai_signatures_free(udpai_signatures *signatures);
  */
 uint64_t udpai_signatures_n_refused(const udpai_signatures *signatures);
 uint64_t udpai_signatures_n_signed(const udpai_signatures *signatures);
-/* What was restored is judged, and signed where it must be. */
+/* What was restored is checked, and signed where it must be. */
 void udpai_signatures_start(udpai_signatures *signatures);
 /* Would other keys, or requirements, make a difference? */
 bool udpai_signatures_would_change(const udpai_signatures *signatures,
@@ -27,7 +27,7 @@ bool udpai_signatures_would_change(const udpai_signatures *signatures,
 /* They hold from now on, also for what is held. Takes a reference. */
 void udpai_signatures_change(udpai_signatures *signatures, udpai_keyring *keyring);
 
-/* What is held is judged anew: something has come that was judged by other keys. */
+/* What is held is checked anew: something was put that was checked by other keys. */
 void udpai_signatures_review(udpai_signatures *signatures);
 
 /* May what is taken in first from this origin be signed here? From sources that are nodes, never:
@@ -43,8 +43,8 @@ bool udpai_signatures_pass_removal(udpai_signatures *signatures,
                                    udpa_resource **removal);
 
 /* To be called with a resource as it will be held, before it is: signs it if it is the node's to
- * sign, and puts the signed one in its place; else judges it. UDPA_ERR_DENIED: it must not be taken
- * in, and ret_error says why. */
+ * sign, and puts the signed one in its place; else checks it. UDPA_ERR_DENIED: it must not be taken
+ * in, and ret_error has the reason. */
 udpa_err udpai_signatures_pass(udpai_signatures *signatures,
                                udpai_origin *origin,
                                udpa_resource **resource,

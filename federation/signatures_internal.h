@@ -30,7 +30,7 @@ int64_t udpai_signatures_now_s(const udpai_signatures *signatures);
 /* Everything must be looked at again then. */
 void udpai_signatures_note(udpai_signatures *signatures, int64_t due_s);
 
-/* What nodes say of themselves is not signed: nobody forwards it. */
+/* What nodes report of themselves is not signed: it is not forwarded. */
 bool udpai_signatures_is_exempt(const udpa_resource *resource);
 /* The key that the node signs this one with; NULL: it is not the node's to sign, or there is none.
  * Whether its origin is one to sign for is another question. */

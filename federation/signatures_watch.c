@@ -359,15 +359,15 @@ udpai_signatures_review(udpai_signatures *signatures)
     look_again(signatures, NULL);
 }
 
-/* The older ones of a signed resource can be shown to us as long as signatures last, so that long
- * it is known that there was a newer one. */
+/* Older states of a signed resource can be sent to us as long as signatures last: so long it is
+ * known that there was a newer one. */
 static uint64_t
-remember_ms(void *userdata, const udpa_resource *gone)
+remember_ms(void *userdata, const udpa_resource *removed)
 {
     const udpai_signatures *signatures = userdata;
     if (!signatures->keyring)
         return 0;
-    int64_t end_s = udpai_keyring_end_s(signatures->keyring, gone);
+    int64_t end_s = udpai_keyring_end_s(signatures->keyring, removed);
     int64_t left_s = end_s == INT64_MAX ? 0 : end_s - udpai_signatures_now_s(signatures);
     return left_s > 0 ? (uint64_t)left_s * MS_PER_S : 0;
 }

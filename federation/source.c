@@ -46,10 +46,10 @@ udpai_source_reach(udpai_source *source, bool asked)
 }
 
 static bool
-is_wanted(const udpai_source *source)
+is_requested(const udpai_source *source)
 {
     UDPAI_LIST_FOREACH (node, &source->scopes)
-        if (UDPAI_LIST_ENTRY(node, udpai_scope, in_source)->wanted)
+        if (UDPAI_LIST_ENTRY(node, udpai_scope, in_source)->is_requested)
             return true;
     return !source->serves_us;
 }
@@ -57,7 +57,7 @@ is_wanted(const udpai_source *source)
 void
 udpai_source_evaluate(udpai_source *source, bool may_be_asked)
 {
-    udpai_source_reach(source, may_be_asked && is_wanted(source));
+    udpai_source_reach(source, may_be_asked && is_requested(source));
     UDPAI_LIST_FOREACH (scope, &source->scopes)
         udpai_scope_sync(UDPAI_LIST_ENTRY(scope, udpai_scope, in_source));
 }
@@ -182,7 +182,7 @@ refuse_namesake(udpai_source *source)
                                (int)id.len, id.data));
 }
 
-/* Its Node has come: now it is known what it understands, and who it is. */
+/* Its Node was received: now it is known what it understands, and its id. */
 void
 udpai_source_introduced(udpai_source *source, udpai_peer *peer)
 {
@@ -223,13 +223,13 @@ udpai_source_alive(udpai_source *source)
     udpai_source_set_state(source, UDPAI_SOURCE_ACTIVE);
 }
 
-/* It is active, and has sent all. With mistakes in a file it is not: what it had stays until a
- * source behind it takes over. */
+/* It is active, and has sent all. With errors in a file it is not: what it had stays until a source
+ * behind it takes over. */
 void
 udpai_source_was_read(udpai_source *source, const udpai_directory *directory)
 {
     udpai_directory_note_unread(source->owner->context, &source->unread, directory->unread);
-    if (directory->is_partial || directory->has_mistakes) {
+    if (directory->is_partial || directory->has_errors) {
         source->is_decided = true;
         udpai_source_set_state(source, UDPAI_SOURCE_IDLE);
         udpai_source_touch(source);
@@ -250,14 +250,14 @@ note_error(udpai_source *source, udpa_error *error)
               error ? udpa_error_message(error) : "the stream has ended");
 }
 
-/* A stream's end says nothing about resources: all that came by it stays. */
+/* A stream's end changes no resource: all that came by it stays. */
 void
 udpai_source_closed(udpai_source *source, udpa_error *error)
 {
     bool is_renewed = source->is_renewed;
     if (udpai_source_is_active(source) && !is_renewed)
         source->owner->lost_ms = udpai_context_now(source->owner->context);
-    if (!source->is_sent_away && !is_renewed) /* which says more */
+    if (!source->is_sent_away && !is_renewed) /* which has more detail */
         note_error(source, error);
     source->session = 0;
     source->may_ask = source->asked_blindly = false;
@@ -488,7 +488,8 @@ udpai_source_received(udpai_source *source, udpai_publication *publication)
     if (publication->commit && !source->has_lost_update)
         udpai_absence_commit(source, publication->commit);
     for (size_t i = 0; i < publication->entries.n; i++)
-        udpai_source_spoke(source, udpai_resource_type_url(publication->entries.items[i].resource));
+        udpai_source_published(source,
+                               udpai_resource_type_url(publication->entries.items[i].resource));
     if (publication->waits.len && !source->has_lost_update)
         udpai_source_waits(source, publication);
     if (publication->complete && !source->has_lost_update)

@@ -55,7 +55,7 @@ bool udpai_source_listens_for(const udpai_source *source, udpai_str *ret_name);
 /* Can something be published on its stream? */
 bool udpai_source_may_be_published_to(const udpai_source *source);
 /* Does it subscribe to what clients report? */
-bool udpai_source_may_want_reports(const udpai_source *source);
+bool udpai_source_may_subscribe(const udpai_source *source);
 /* Is it kept warm for what clients report of this type? */
 bool udpai_source_is_standby_for(const udpai_source *source, udpai_str type_url);
 /* How much of its contents may be missing at once, in percent. */
@@ -81,12 +81,12 @@ udpa_err udpai_source_new_of_clients(const udpai_source *template,
                                      udpai_str name_space,
                                      struct udpai_mark *clients,
                                      udpai_source **ret_source);
-/* This client stands for its group (NULL: it is not known), and it is asked anew as that. False:
+/* Replaces the Node of its group (NULL: it is not known); it is asked anew with that. False:
  * without memory. */
 bool
 udpai_source_set_client(udpai_source *source, udpai_str name_space, const udpai_node_info *client);
 
-/* After each evaluation of providers: it is reached, and asked for what is wanted. */
+/* After each evaluation of providers: it is reached, and asked for what is subscribed to. */
 void udpai_source_evaluate(udpai_source *source, bool may_be_asked);
 /* What came by it is withdrawn, and what its stream still sends is ignored. */
 void udpai_source_end(udpai_source *source);
@@ -97,9 +97,9 @@ void udpai_source_alive(udpai_source *source);
 void udpai_source_closed(udpai_source *source, udpa_error *error);
 /* Of files: they were read. */
 void udpai_source_was_read(udpai_source *source, const udpai_directory *directory);
-/* Its stream ends because of what it is; takes the error, NULL: there is no memory to say it. */
+/* Its stream ends because of what it is; takes the error, NULL: there is no memory for its text. */
 void udpai_source_refuse(udpai_source *source, udpa_error *why);
-/* Other keys or rules hold: what was rejected for want of them comes again. */
+/* The keys or rules have changed: what was rejected for want of them comes again. */
 void udpai_source_ask_for_refused(udpai_source *source);
 /* A publication of it was received: counts what is in it. */
 void udpai_source_count(udpai_source *source, const udpai_publication *publication);

@@ -8,7 +8,7 @@
 
 typedef struct udpai_dynamic_source udpai_dynamic_source;
 
-/* What a version of the resource says of it. */
+/* What a version of the resource states of it. */
 typedef struct udpai_source_version {
     udpai_source_kind kind;
     udpa_bytes *by; /* the name of the resource */
@@ -30,10 +30,10 @@ void udpai_source_set_version(udpai_source *source, udpai_source_version *versio
 /* It is there, as a source that comes back is: its standby goes on until it is complete. Takes the
  * reference. */
 void udpai_source_appear(udpai_source *source, void *target);
-/* It was there, and has another target, whose reference is taken. After a pause if it changes too
- * often (is_quick), as one that fails. */
+/* It was there, and has another target; the target's reference is taken. After a pause if it
+ * changes too often (is_quick), as one that fails. */
 void udpai_source_move(udpai_source *source, void *target, bool is_quick);
-/* The resource is gone: as if its stream were lost, and it is not dialled again. False: without
+/* The resource was removed: as if its stream were lost, and it is not dialled again. False: without
  * memory nothing has changed. */
 bool udpai_source_leave(udpai_source *source);
 /* What came by it is withdrawn, and nothing is waited for. */

@@ -78,7 +78,7 @@ udpai_source_may_be_published_to(const udpai_source *source)
 }
 
 bool
-udpai_source_may_want_reports(const udpai_source *source)
+udpai_source_may_subscribe(const udpai_source *source)
 {
     return source->serves_us && !source->is_absent &&
            (source->kind == UDPAI_SOURCE_UDPA || source->kind == UDPAI_SOURCE_UDPA_LISTEN);
@@ -166,8 +166,8 @@ lists_standby(const udpai_source *source, udpai_str type_url)
     return false;
 }
 
-/* Whoever has the load of clients, or aggregates, has that of shared clients, too: it belongs to
- * them. */
+/* A source that is sent the load of clients, or aggregates, is sent that of shared clients, too: it
+ * belongs to them. */
 bool
 udpai_source_is_standby_for(const udpai_source *source, udpai_str type_url)
 {

@@ -70,7 +70,7 @@ struct udpai_source {
         *dynamic;   /* it comes by a resource (dynamic_sources.h); NULL: it does not … */
     udpa_bytes *by; /* … the name of that; NULL: there is none */
     bool is_absent; /* … and now there is no such resource … */
-    bool is_void;   /* … what came by it has gone, and nothing is waited for */
+    bool is_void;   /* … what came by it was removed, and nothing is waited for */
     bool serves_us; /* a ConfigSource; false: an endpoint that we serve by dialling it */
     uint64_t link;
     uint64_t session; /* 0: none */
@@ -83,19 +83,19 @@ struct udpai_source {
     bool may_ask;       /* the stream is ready for our Subscribes */
     bool asked_blindly; /* without knowing what the peer understands */
     bool is_plain;      /* its peer was no node with our extensions, when it was there last */
-    bool is_sent_away;  /* it is this node itself, or one that says so, or is here already */
-    bool has_lost_update; /* there was no memory for something that it said on this stream … */
+    bool is_sent_away;  /* it is this node itself, or one that reports so, or is here already */
+    bool has_lost_update; /* there was no memory for something that it sent on this stream … */
     bool must_hang_up;    /* … nor yet for ending it */
     bool has_refused;     /* something of this stream was, that other keys might let in */
     bool is_renewed;      /* it has another target, and its stream to the old one ends for that */
     unsigned n_failures, max_withdrawal; /* in a row; percent */
-    uint64_t commit; /* how far its store has come, as it has said on this stream; 0: not */
+    uint64_t commit; /* how far its store has come, as it has reported on this stream; 0: not */
     udpai_timer retry, grace, hello, fail_back, anew;
     udpai_origin *origin;
     unsigned order; /* among the sources of the first provider that names it; from 1 */
     udpai_list scopes;
     udpai_list questions; /* that wait for their answer, in the order in which they were asked */
-    size_t n_waiting;     /* of them, of which the source has said for whom it waits */
+    size_t n_waiting;     /* of them, of which the source has reported what it waits for */
     size_t n_again, n_reasked; /* requests for what it has refreshed; that wait for that */
     udpa_error *last_error;    /* whether it holds or not */
     udpai_faults faults;

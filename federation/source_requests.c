@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is asked for on demand: names and wildcards that somebody here wants. What nobody wants any
- * more is asked for a while longer, then given back with what came by it. */
+/* What is asked for on demand: names and wildcards that are subscribed to here. After the last
+ * subscription it is asked for a while longer, then given back with what came by it. */
 #include "federation/source_internal.h"
 
 #include "base/alloc.h"
 #include "model/name.h"
 
-/* Above it, what has lingered longest is given back at once: who wants ever other names must not
- * have the node hold them all. */
+/* Above it, what has lingered longest is given back at once: a client that asks for ever other
+ * names must not make the node hold them all. */
 #define LINGERING_MAX 100000
-/* Of those that nobody here has wanted, in all scopes of a source: a refresh that names no type is
+/* Of those without a subscription here, in all scopes of a source: a refresh that names no type is
  * asked for in each. */
 #define AGAIN_MAX 100000
 
@@ -54,7 +54,7 @@ any_of_name(const udpai_scope *scope, udpai_str name, request_fn counts, const v
     return request && counts(request, userdata);
 }
 
-/* Who asks for a name that a pattern matches is found among all. */
+/* A request for a name that a pattern matches is found among all. */
 static bool
 any_of_pattern(const udpai_scope *scope, udpai_str pattern, request_fn counts, const void *userdata)
 {
@@ -147,7 +147,7 @@ udpai_source_still_brings(const udpai_source *source,
     return is_mirrored && (is_covered || !has_names);
 }
 
-/* ---- wanting ---- */
+/* ---- subscribing ---- */
 
 static void
 unlink_ending(udpai_source_request *request)
@@ -240,21 +240,21 @@ udpai_source_request_get(udpai_scope *scope, udpai_str text)
 void
 udpai_source_request_keep(udpai_source_request *request)
 {
-    request->n_wanted = 1;
+    request->n_subscribed = 1;
     unlink_ending(request);
 }
 
 void
 udpai_source_request_linger(udpai_source_request *request)
 {
-    request->n_wanted = 0;
+    request->n_subscribed = 0;
     linger(request);
 }
 
 void
 udpai_source_request_end(udpai_source_request *request)
 {
-    request->n_wanted = 0;
+    request->n_subscribed = 0;
     end(request);
 }
 
@@ -279,22 +279,22 @@ cut_to_scope(const udpai_scope *scope, udpai_str text, char *room, udpai_str *re
 
 /* Of one of the texts. */
 static void
-count_wanted(udpai_source_request *request, bool wanted)
+count_subscription(udpai_source_request *request, bool subscribed)
 {
-    if (wanted)
-        request->n_wanted++;
-    else if (request->n_wanted) /* without memory it may not have been counted */
-        request->n_wanted--;
+    if (subscribed)
+        request->n_subscribed++;
+    else if (request->n_subscribed) /* without memory it may not have been counted */
+        request->n_subscribed--;
 }
 
 /* Sent with the next flush, together with all others that came meanwhile. Wildcards of wider name
  * spaces are one in the scope. */
 void
-udpai_scope_interest(udpai_scope *scope, udpai_str text, bool wanted)
+udpai_scope_interest(udpai_scope *scope, udpai_str text, bool subscribed)
 {
     char room[UDPAI_NAME_MAX + 1];
     if (!scope->on_demand) {
-        if (wanted)
+        if (subscribed)
             udpai_scope_look_up(scope, text);
         else
             udpai_scope_look_up_no_more(scope, text);
@@ -303,12 +303,12 @@ udpai_scope_interest(udpai_scope *scope, udpai_str text, bool wanted)
     if (!cut_to_scope(scope, text, room, &text))
         return;
     udpai_source_request *request = udpai_map_get(&scope->requests, text);
-    if (!request && wanted)
+    if (!request && subscribed)
         request = make_request(scope, text);
     if (!request)
         return;
-    count_wanted(request, wanted);
-    if (request->n_wanted)
+    count_subscription(request, subscribed);
+    if (request->n_subscribed)
         unlink_ending(request);
     else
         linger(request);
@@ -397,13 +397,14 @@ ask_for_wildcard(udpai_scope *scope, udpai_source_request *request)
 
 /* Names go together, wildcards each by itself. */
 static bool
-ask_for_wanted(udpai_scope *scope)
+ask_for_subscribed(udpai_scope *scope)
 {
     struct names names = {.scope = scope};
     size_t at = 0;
     udpai_source_request *request;
     while ((request = udpai_map_next(&scope->requests, &at))) {
-        if (request->is_sent || request->is_refused || request->is_paused || request->n_wanted == 0)
+        if (request->is_sent || request->is_refused || request->is_paused ||
+            request->n_subscribed == 0)
             continue;
         if (!request->is_wildcard)
             add_name(&names, request);
@@ -416,7 +417,7 @@ ask_for_wanted(udpai_scope *scope)
 }
 
 /* What was asked for by another name, or by a wildcard, has a request of its own for a while, as if
- * somebody had wanted it: a source that refreshes ever other names has not all of them kept. */
+ * it were subscribed to: a source that refreshes ever other names has not all of them kept. */
 static udpai_source_request *
 request_again(udpai_scope *scope, udpai_str name)
 {
@@ -504,8 +505,8 @@ forget_wildcards_of(udpai_scope *scope)
 }
 
 /* An Unsubscribe from the wildcard of everything, or any from a peer that knows no namespaces in
- * it, takes all wildcards of the type away. Those that are wanted are asked for again in the next
- * flush. */
+ * it, takes all wildcards of the type away. Those that are subscribed to are asked for again in the
+ * next flush. */
 static void
 forget_wildcards(const udpai_scope *ended)
 {
@@ -540,9 +541,10 @@ give_back_some(udpai_scope *scope, struct names *names)
         udpai_source_request *request =
             UDPAI_LIST_ENTRY(scope->ended.next, udpai_source_request, in_ending);
         udpai_str subject = udpai_source_request_subject(request);
-        bool is_told = request->is_sent && scope->source->may_ask &&
-                       (request->is_wildcard || !is_asked_elsewhere(scope, subject));
-        if (is_told && !request->is_wildcard && udpai_vector_reserve(&names->requests, 1) &&
+        bool must_unsubscribe = request->is_sent && scope->source->may_ask &&
+                                (request->is_wildcard || !is_asked_elsewhere(scope, subject));
+        if (must_unsubscribe && !request->is_wildcard &&
+            udpai_vector_reserve(&names->requests, 1) &&
             udpai_vector_push(&names->texts, subject)) {
             udpai_map_remove(&scope->requests, request_key(request));
             udpai_list_remove(&request->in_ending);
@@ -551,7 +553,7 @@ give_back_some(udpai_scope *scope, struct names *names)
             continue;
         }
         udpai_map_remove(&scope->requests, request_key(request));
-        if (is_told && request->is_wildcard)
+        if (must_unsubscribe && request->is_wildcard)
             udpai_ask_wildcard_no_more(scope, subject);
         free_request(request);
     }
@@ -607,7 +609,7 @@ udpai_source_requests_sync(udpai_scope *scope)
     if (scope->has_denied)
         withdraw_unbrought(scope);
     bool asks = scope->on_demand || udpai_scope_looks_up(scope);
-    return !scope->source->may_ask || !scope->wanted || !asks || ask_for_wanted(scope);
+    return !scope->source->may_ask || !scope->is_requested || !asks || ask_for_subscribed(scope);
 }
 
 /* ---- losing and ending ---- */

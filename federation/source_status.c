@@ -71,9 +71,10 @@ put_scope(udpai_proto_writer *writer, const udpai_scope *scope)
     bool is_complete =
         scope->source->kind == UDPAI_SOURCE_PATH ? scope->is_known : scope->is_complete;
     udpai_proto_put_varint_opt(writer, 3, is_complete && !n_held);
-    udpai_proto_put_varint_opt(
-        writer, 4,
-        scope->is_named ? scope->wanted : udpai_origin_is_eligible(scope->source->origin, type));
+    udpai_proto_put_varint_opt(writer, 4,
+                               scope->is_named
+                                   ? scope->is_requested
+                                   : udpai_origin_is_eligible(scope->source->origin, type));
     udpai_proto_put_varint_opt(writer, 5, n_held);
     if (n_held)
         put_held(writer, scope);
@@ -102,7 +103,7 @@ put_recovery(udpai_proto_writer *writer, const udpai_recovery *recovery)
 static void
 put_differences(udpai_proto_writer *writer, const udpai_source *source)
 {
-    udpai_str names[UDPAI_DIFFERENCES_SHOWN];
+    udpai_str names[UDPAI_DIFFERENCES_LISTED];
     size_t n = udpai_differences_list(source, names);
     udpai_proto_put_varint_opt(writer, 18, source->differences.n);
     for (size_t i = 0; i < n; i++)

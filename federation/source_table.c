@@ -65,7 +65,7 @@ udpai_sources_relink(udpai_sources *sources, udpai_source *source)
 {
     udpai_map_remove(&sources->by_link, key_of_link(&source->link));
     source->link = ++sources->last_link;
-    (void)udpai_map_add(&sources->by_link, source); /* it has the place of what has just gone */
+    (void)udpai_map_add(&sources->by_link, source); /* it has the place of what was just removed */
 }
 
 udpai_source *

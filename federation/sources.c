@@ -73,12 +73,12 @@ udpai_sources_add(udpai_sources *sources,
 udpa_err
 udpai_sources_find(udpai_sources *sources,
                    udpai_str name,
-                   udpai_awaited_by who,
+                   udpai_awaited_by by,
                    const udpai_source **ret_source,
                    udpa_error **ret_error)
 {
     if (sources->find)
-        return sources->find(sources->find_userdata, name, who, ret_source, ret_error);
+        return sources->find(sources->find_userdata, name, by, ret_source, ret_error);
     *ret_source = udpai_map_get(&sources->by_name, name);
     return UDPA_OK;
 }

@@ -22,7 +22,7 @@ typedef enum udpai_awaited_by {
  */
 typedef udpa_err (*udpai_source_finder)(void *userdata,
                                         udpai_str name,
-                                        udpai_awaited_by who,
+                                        udpai_awaited_by by,
                                         const udpai_source **ret_source,
                                         udpa_error **ret_error);
 
@@ -30,7 +30,7 @@ typedef udpa_err (*udpai_source_finder)(void *userdata,
 udpa_err udpai_sources_new(udpai_sources **ret_sources, const udpai_parts *parts);
 /* With all of them. NULL does nothing. */
 void udpai_sources_free(udpai_sources *sources);
-/* Who is asked for sources that are not in the table; one, once. */
+/* Finds sources that are not in the table; one, once. */
 void udpai_sources_set_finder(udpai_sources *sources, udpai_source_finder find, void *userdata);
 /* Makes one that is of no group of clients. */
 udpa_err udpai_sources_add(udpai_sources *sources,
@@ -41,7 +41,7 @@ udpa_err udpai_sources_add(udpai_sources *sources,
 /* *ret_source: NULL, if there is none and can be none. */
 udpa_err udpai_sources_find(udpai_sources *sources,
                             udpai_str name,
-                            udpai_awaited_by who,
+                            udpai_awaited_by by,
                             const udpai_source **ret_source,
                             udpa_error **ret_error);
 
@@ -50,7 +50,7 @@ udpa_err udpai_sources_find(udpai_sources *sources,
 /* NULL: there is none. */
 udpai_source *udpai_sources_get(const udpai_sources *sources, udpai_str name);
 udpai_source *udpai_sources_at(const udpai_sources *sources, uint64_t link);
-/* The one whose contributions are of this origin; NULL: it is no source's. */
+/* The source of the contributions of this origin; NULL: it is no source's. */
 udpai_source *udpai_sources_of_origin(const udpai_sources *sources, const udpai_origin *origin);
 /* How many have names, without those of client groups. */
 size_t udpai_sources_size(const udpai_sources *sources);

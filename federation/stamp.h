@@ -12,7 +12,7 @@ void udpai_stamp_hop(const udpai_context *context,
                      udpai_resource_parts *parts,
                      udpai_resource_room *room,
                      udpai_str taken_from);
-/* Does the hop's time say that its node made the signature? */
+/* Does the hop's time show that its node made the signature? */
 bool udpai_stamp_is_of(const udpai_signature *signature, int64_t hop_time_us);
 
 #endif

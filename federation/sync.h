@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is synchronized, as it is told to streams: the snapshot, what it is made of that changes by
+/* What is synchronized, as it is sent to streams: the snapshot, what it is made of that changes by
  * itself, and how far the stream side has it. unsettled.c computes the next one. */
 #ifndef UDPAI_FEDERATION_SYNC_H
 #define UDPAI_FEDERATION_SYNC_H
@@ -16,7 +16,7 @@ void udpai_sync_free(udpai_sync *sync);
 
 /* NULL: there was none yet. Borrowed. */
 udpai_settled *udpai_sync_settled(const udpai_sync *sync);
-/* The next one, whose reference is taken; true: it differs from the one before. */
+/* The next one; its reference is taken; true: it differs from the one before. */
 bool udpai_sync_take(udpai_sync *sync, udpai_settled *settled);
 
 /* Has it changed since it was sent, and is the one before applied? */

@@ -65,7 +65,9 @@ own_contribution_of(const udpai_receiver *receiver,
 }
 
 bool
-udpai_take_back_wants(const udpai_intake *intake, udpai_str type_url, const udpa_resource *resource)
+udpai_take_back_was_lost(const udpai_intake *intake,
+                         udpai_str type_url,
+                         const udpa_resource *resource)
 {
     const udpai_receiver *receiver = intake->receiver;
     bool is_published = udpai_resource_hop(resource, 0).authority.len > 0;
@@ -128,8 +130,8 @@ restore(const udpai_receiver *receiver, const udpa_resource *resource, udpa_reso
     return udpai_resource_make(ret_restored, &parts);
 }
 
-/* What this node signs, it had signed. Else whoever takes the signature off would have his forgery
- * signed. */
+/* What this node signs, it had signed. Else a peer could take the signature off and have its
+ * forgery signed. */
 static udpa_err
 check_signed(const udpai_receiver *receiver, const udpa_resource *restored, udpa_error **ret_error)
 {
@@ -148,10 +150,10 @@ check_signature(const udpai_intake *intake,
                 const udpa_resource *restored,
                 udpa_error **ret_error)
 {
-    UDPA_AUTO(udpa_resource_unref) udpa_resource *judged = udpa_resource_ref(resource);
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *checked = udpa_resource_ref(resource);
     udpa_err err = check_signed(intake->receiver, restored, ret_error);
     return err == UDPA_OK ? udpai_signatures_pass(intake->receiver->signatures, intake->origin,
-                                                  &judged, ret_error)
+                                                  &checked, ret_error)
                           : err;
 }
 
@@ -187,8 +189,8 @@ udpai_take_back(udpai_intake *intake, udpai_publication_entry *entry)
     udpa_error *error = NULL;
     udpa_err err = UDPA_OK;
     udpai_store_withdraw(intake->receiver->context->store, intake->origin, type_url, name);
-    if (udpai_take_back_wants(intake, type_url, resource)) {
-        err = udpai_intake_judge(intake, resource, &error);
+    if (udpai_take_back_was_lost(intake, type_url, resource)) {
+        err = udpai_intake_check(intake, resource, &error);
         if (err == UDPA_OK)
             err = put(intake, resource, &error);
     }

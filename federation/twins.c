@@ -9,9 +9,9 @@
 #include "federation/source.h"
 #include "model/twin_notices.h"
 
-/* Others with this node's id; of more, nothing is told. */
+/* Others with this node's id; of more, nothing is reported. */
 #define TWINS_MAX 8
-/* Who was sent away comes again before long. */
+/* A peer that was sent away comes again before long. */
 #define REFUSED_MS 60000
 
 /* What is met is looked for so often, and notices are sent no more often than that. */
@@ -121,7 +121,7 @@ log_twin(const udpai_twins *twins, const twin *one)
 
 /* Of what is neither met nor reported any more nothing is known. */
 static void
-forget_gone(udpai_twins *twins)
+forget_ended(udpai_twins *twins)
 {
     size_t n = 0;
     for (size_t i = 0; i < twins->all.n; i++) {
@@ -136,7 +136,7 @@ forget_gone(udpai_twins *twins)
 
 /* ---- on the way of resources ---- */
 
-/* Sources are told behind what is being done now. */
+/* Sources are notified behind what is being done now. */
 static void
 look_soon(udpai_twins *twins)
 {
@@ -273,8 +273,8 @@ collect_notices(udpai_twins *twins, const own_texts *own, udpai_twin_notices *no
         udpai_twin_notice notice;
         if (!peer->is_node || !peer->is_extended || !peer->info || peer->is_replaced)
             continue;
-        udpai_str said = udpai_node_info_said(peer->info, UDPAI_NODE_KEY_TWINS);
-        while (udpai_twin_notices_next(&said, &notice))
+        udpai_str reported = udpai_node_info_said(peer->info, UDPAI_NODE_KEY_TWINS);
+        while (udpai_twin_notices_next(&reported, &notice))
             take_notice(twins, own, &notice, notices);
     }
 }
@@ -320,7 +320,7 @@ on_later(udpai_timer *timer)
     while (udpai_twin_notices_next(&met, &notice))
         udpai_twin_notices_add(&notices, &notice);
     collect_notices(twins, &own, &notices);
-    forget_gone(twins);
+    forget_ended(twins);
     announce(twins, &notices);
     free_own(&own);
     if (twins->all.n)
@@ -342,7 +342,7 @@ run_of(const udpai_peer *peer)
     return udpai_node_info_said(peer->info, UDPAI_NODE_KEY_RUN);
 }
 
-/* Both have said which process of which instance they are, and it is the same state. */
+/* Both have reported which process of which instance they are, and it is the same state. */
 static bool
 have_one_state(const udpai_peer *a, const udpai_peer *b)
 {
@@ -351,7 +351,7 @@ have_one_state(const udpai_peer *a, const udpai_peer *b)
            udpai_str_eq(udpai_node_info_instance(a->info), udpai_node_info_instance(b->info));
 }
 
-/* Whoever shows another certificate could say any instance, to have its owner sent away. */
+/* A peer with another certificate could claim any instance, to have its owner sent away. */
 static bool
 have_one_name(const udpai_peer *a, const udpai_peer *b)
 {
@@ -442,7 +442,7 @@ udpai_twins_visit_problems(udpai_twins *twins, udpai_problem_fn visit, void *use
     size_t at = 0;
     const udpai_peer *peer;
     look_for_met(twins);
-    forget_gone(twins);
+    forget_ended(twins);
     for (size_t i = 0; i < twins->all.n; i++) {
         UDPA_AUTO(udpa_error_unref)
         udpa_error *error = describe_twin(twins, &twins->all.items[i]);

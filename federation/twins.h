@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Two nodes with one id, which should not be: what passes one of them is no loop at the other, and
- * both are told of. The lower one meets what has passed the upper one, and says so to its sources
- * (model/twin_notices.h), which pass it on to theirs. */
+ * both are reported. The lower one meets what has passed the upper one, and reports that to its
+ * sources (model/twin_notices.h), which pass it on to theirs. */
 #ifndef UDPAI_TWINS_H
 #define UDPAI_TWINS_H
 
@@ -20,8 +20,8 @@ bool udpai_twins_is_loop(udpai_twins *twins, const udpa_resource *resource);
  * sent away. */
 bool udpai_twins_refuse(udpai_twins *twins, udpai_peer *peer);
 
-/* What the peer says of others may have changed: its Node has come, or it has gone. NULL: it has
- * said nothing of itself. */
+/* What the peer reports of others may have changed: its Node was received, or the peer has left.
+ * NULL: it has reported nothing of itself. */
 void udpai_twins_review(udpai_twins *twins, const udpai_node_info *info);
 
 /* What is amiss, for people. */

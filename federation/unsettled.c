@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is still unknown, and from whom it may come: the facts of the node's snapshot of what is
- * settled. */
+/* What is still unknown, and from which sources it may come: the facts of the node's snapshot of
+ * what is settled. */
 #include "federation/provider_internal.h"
 
 #include "base/alloc.h"
@@ -136,8 +136,8 @@ missing_of(const udpai_scope *scope)
     return missing;
 }
 
-/* What was asked for together, of which the peer has said something; at is where its requests
- * begin, among those that are in the order of their questions. */
+/* What was asked for together, where the peer has reported what it waits for; at is where its
+ * requests begin, among those that are in the order of their questions. */
 static udpai_waiting_question
 waiting_of(struct facts *facts, const udpai_question *question, const udpai_list **at)
 {
@@ -189,7 +189,7 @@ list_waiting(struct facts *facts, const udpai_scope *scope, udpai_unsettled *mis
     missing->n_waiting = n;
 }
 
-/* It has asked for its prefix once, and may have said ahead what it holds. */
+/* It has asked for its prefix once, and may have stated ahead what it holds. */
 static udpai_str
 waits_of_mirror(const udpai_scope *scope)
 {

@@ -31,9 +31,9 @@ remove_in_type(void *userdata, udpai_str type_url, size_t n_effective)
     return true;
 }
 
-/* What came by an alias goes when the source says that the alias leads nowhere, unless something
- * else brings it too. Of variants the end of each is told: their alias is a name of its own, and
- * there may be nothing that has it. */
+/* What came by an alias is removed when the source reports that the alias leads nowhere, unless
+ * something else brings it too. Of variants the end of each is sent: their alias is a name of its
+ * own, and there may be nothing that has it. */
 static bool
 is_left(void *userdata, const udpa_resource *resource)
 {

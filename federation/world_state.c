@@ -10,7 +10,7 @@
 #include "model/client_type.h"
 #include "model/name.h"
 
-/* Of one type that the state speaks for. */
+/* Of one type that the state covers. */
 typedef struct part {
     udpai_str type_url;
     size_t n_left_out, n_all;
@@ -28,7 +28,7 @@ compare_parts(const void *a, const void *b)
     return udpai_str_cmp(((const part *)a)->type_url, ((const part *)b)->type_url);
 }
 
-/* NULL: it does not speak for the type. */
+/* NULL: it does not cover the type. */
 static part *
 find_part(const struct state *state, udpai_str type_url)
 {
@@ -137,7 +137,7 @@ refuse(void *userdata, const udpai_contribution *contribution)
 }
 
 static void
-tell(const struct state *state, const part *of)
+log_kept(const struct state *state, const part *of)
 {
     unsigned n_suppressed;
     udpai_receiver *receiver = state->intake->receiver;
@@ -152,8 +152,8 @@ tell(const struct state *state, const part *of)
                   n_suppressed);
 }
 
-/* What leaves out too much of its type takes nothing of it away, and says so name by name. Without
- * memory nothing is taken in. */
+/* What leaves out too much of its type removes nothing of it, and the answer lists the names.
+ * Without memory nothing is taken in. */
 static bool
 bound(struct state *state)
 {
@@ -168,7 +168,7 @@ bound(struct state *state)
             !udpai_type_is_client(of->type_url) &&
             udpai_absence_is_too_much(of->n_left_out, of->n_all, intake->receiver->max_withdrawal);
         if (of->is_refused)
-            tell(state, of);
+            log_kept(state, of);
         any |= of->is_refused;
     }
     if (any)

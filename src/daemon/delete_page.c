@@ -72,7 +72,7 @@ udpai_delete_page(udpai_node *node,
                   udpa_error **ret_error)
 {
     struct page page = {.text = text};
-    udpai_deletion deletion = {.subject = subject, .tell = tell, .userdata = &page};
+    udpai_deletion deletion = {.subject = subject, .notify = tell, .userdata = &page};
     UDPAI_AUTO_FREE char *room = udpai_alloc(form.len + 1);
     if (!room)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);

@@ -55,7 +55,7 @@ published(void *userdata,
 }
 
 static void
-wanted(void *userdata, udpai_str type_url, udpai_str text, bool is_wanted)
+demand_changed(void *userdata, udpai_str type_url, udpai_str text, bool is_wanted)
 {
     udpai_services_notify(&((const udpa_endpoint *)userdata)->services,
                           &(udpai_service_event){.kind = UDPAI_SERVICE_DEMAND,
@@ -82,8 +82,8 @@ make_node(udpa_endpoint *endpoint, const udpai_endpoint_settings *settings, udpa
         .wall_us = wall_us,
         .random = random_number,
         .published = published,
-        .wanted = wanted,
-        .speaks_of = udpai_report_speaks_of,
+        .demand_changed = demand_changed,
+        .subject_of = udpai_report_subject_of,
         .audience_moved = audience_moved,
         .userdata = endpoint,
     };

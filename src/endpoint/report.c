@@ -400,10 +400,10 @@ find(const udpai_own_reports *reports, const char *type_url, const char *about)
 }
 
 bool
-udpai_report_speaks_of(void *userdata,
-                       const udpa_resource *resource,
-                       udpai_str *ret_type_url,
-                       udpai_str *ret_name)
+udpai_report_subject_of(void *userdata,
+                        const udpa_resource *resource,
+                        udpai_str *ret_type_url,
+                        udpai_str *ret_name)
 {
     const udpai_own_reports *reports = of_endpoint(userdata);
     char key[UDPAI_TYPE_URL_MAX + 1 + UDPA_NAME_MAX], *at = key;

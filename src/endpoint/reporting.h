@@ -35,10 +35,10 @@ udpai_str udpai_report_about(const udpa_endpoint *endpoint, udpai_str name);
 
 /* What it was said to speak of: views, until it is reported again. A udpai_node_env's, of an
  * endpoint. */
-bool udpai_report_speaks_of(void *endpoint,
-                            const udpa_resource *report,
-                            udpai_str *ret_type_url,
-                            udpai_str *ret_name);
+bool udpai_report_subject_of(void *endpoint,
+                             const udpa_resource *report,
+                             udpai_str *ret_type_url,
+                             udpai_str *ret_name);
 
 /* What udpa_report() does, with a full type URL, and without a receipt. */
 udpa_err udpai_report_put(udpa_endpoint *endpoint,

@@ -108,7 +108,7 @@ same_resources(const udpai_runtime_tree_reading *a, const udpai_runtime_tree_rea
 }
 
 static bool
-has_mistakes(const udpai_runtime_tree_reading *reading)
+has_errors(const udpai_runtime_tree_reading *reading)
 {
     bool any = reading->error != NULL;
     for (size_t i = 0; i < reading->layers.n; i++)
@@ -148,7 +148,7 @@ tell_resources(udpai_runtime_tree *self)
         .resources = resources,
         .n_resources = n,
         .is_partial = !self->is_complete,
-        .has_mistakes = has_mistakes(now),
+        .has_errors = has_errors(now),
     };
     self->was_told = true;
     self->ops.changed(self->ops.userdata, &directory);
@@ -173,7 +173,7 @@ tell(udpai_runtime_tree *self, udpai_runtime_tree_reading *now)
 {
     UDPA_AUTO(udpai_runtime_tree_reading_free) udpai_runtime_tree_reading *before = self->now;
     bool is_news = self->was_told
-                       ? !same_resources(before, now) || has_mistakes(before) != has_mistakes(now)
+                       ? !same_resources(before, now) || has_errors(before) != has_errors(now)
                        : now->was_read;
     bool problems_changed = find_new_problems(before, now, true);
     problems_changed |= find_new_problems(now, before, false);

@@ -401,7 +401,7 @@ set_files(scene *self, int source)
                                        .resources = resources,
                                        .n_resources = n,
                                        .max_withdrawal = 100,
-                                       .has_mistakes = is_source && !self->is_readable};
+                                       .has_errors = is_source && !self->is_readable};
     if (udpai_node_set_files(node->node, &directory, NULL) != UDPA_OK)
         abort();
     sim_touch(node);

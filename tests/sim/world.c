@@ -319,7 +319,7 @@ make_halves(sim_node *node, const sim_node_plan *plan)
         .wall_us = wall_us,
         .random = random_number,
         .published = on_published,
-        .wanted = on_wanted,
+        .demand_changed = on_wanted,
         .audience_moved = on_audience_moved,
         .userdata = node,
     };

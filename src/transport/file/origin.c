@@ -225,7 +225,7 @@ same_resources(const udpai_file_result *a, const udpai_file_result *b)
 }
 
 static bool
-has_mistakes(const udpai_file_result *result)
+has_errors(const udpai_file_result *result)
 {
     return !result->is_read || result->problems.n > 0;
 }
@@ -249,7 +249,7 @@ tell_resources(udpai_file_origin *self)
         .n_resources = self->result->n_resources,
         .is_partial = !self->is_complete,
         .unread = first_unread(self),
-        .has_mistakes = has_mistakes(self->result),
+        .has_errors = has_errors(self->result),
     };
     self->was_told = true;
     self->ops.changed(self->ops.userdata, &directory);
@@ -268,7 +268,7 @@ tell(udpai_file_origin *self, udpai_file_result *now)
 {
     UDPA_AUTO(udpai_file_result_free) udpai_file_result *before = self->result;
     bool is_news = self->was_told
-                       ? !same_resources(before, now) || has_mistakes(before) != has_mistakes(now)
+                       ? !same_resources(before, now) || has_errors(before) != has_errors(now)
                        : now->is_read;
     bool problems_changed = log_new_problems(before, now);
     problems_changed = log_mended_problems(before, now) || problems_changed;

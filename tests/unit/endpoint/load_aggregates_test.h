@@ -137,7 +137,7 @@ start(member *self)
     const udpai_node_env env = {.order = on_order,
                                 .wall_us = wall_us,
                                 .random = node_bed_no_chance,
-                                .wanted = on_wanted,
+                                .demand_changed = on_wanted,
                                 .userdata = self};
     udpai_wheel_init(&self->wheel, self->world->now_ms);
     assert_ok(udpai_node_new(&self->node, &self->wheel, &config, &env, NULL));

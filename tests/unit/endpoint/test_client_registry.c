@@ -94,7 +94,7 @@ begin(world *self, size_t n_sides)
     const udpai_node_env env = {.order = on_order,
                                 .wall_us = wall_us,
                                 .random = node_bed_no_chance,
-                                .wanted = on_wanted,
+                                .demand_changed = on_wanted,
                                 .userdata = self};
     *self = (world){.n_sides = n_sides};
     udpai_wheel_init(&self->wheel, 0);

@@ -112,8 +112,10 @@ static int
 setup(void **state)
 {
     const udpai_node_config config = node_bed_config("node", LINGER_MS);
-    const udpai_node_env env = {
-        .order = on_order, .wall_us = wall_us, .random = node_bed_no_chance, .wanted = on_wanted};
+    const udpai_node_env env = {.order = on_order,
+                                .wall_us = wall_us,
+                                .random = node_bed_no_chance,
+                                .demand_changed = on_wanted};
     (void)state;
     n_dialled = 0;
     hung_up = 0;

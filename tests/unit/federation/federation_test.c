@@ -129,7 +129,7 @@ fed_make(fed_bed *bed, udpa_error **ret_error)
         .commit = on_commit,
         .wall_us = wall_us,
         .random = chance,
-        .speaks_of = bed->speaks_of,
+        .subject_of = bed->subject_of,
         .audience_moved = fed_audience_moved,
         .userdata = bed,
     };

@@ -41,10 +41,10 @@ typedef struct fed_bed {
     unsigned n_judged;   /* publications that were answered */
     char orders[FED_TEXT], judged[FED_TEXT], reports[FED_TEXT];
     /* Of the node's surroundings; NULL: nobody says. */
-    bool (*speaks_of)(void *bed,
-                      const udpa_resource *report,
-                      udpai_str *ret_type_url,
-                      udpai_str *ret_name);
+    bool (*subject_of)(void *bed,
+                       const udpa_resource *report,
+                       udpai_str *ret_type_url,
+                       udpai_str *ret_name);
     unsigned n_moved; /* how often load was for others than before */
     fed_disk kept;
 } fed_bed;

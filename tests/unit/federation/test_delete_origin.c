@@ -56,7 +56,7 @@ delete_of(fed_bed *bed, udpai_deletion deletion)
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     const udpai_acl_subject subject = {0};
     deletion.subject = &subject;
-    deletion.tell = tell;
+    deletion.notify = tell;
     told[0] = '\0';
     if (udpai_node_delete_origin(bed->node, &deletion, &error) != UDPA_OK)
         snprintf(told, sizeof(told), "%s", udpa_error_message(error));

@@ -53,7 +53,7 @@ read_in_part(fed_bed *bed, const char *source, const char *unread)
         .source = udpai_str_from(source),
         .is_partial = true,
         .unread = udpai_str_from(unread),
-        .has_mistakes = true,
+        .has_errors = true,
     };
     assert_ok(udpai_node_set_files(bed->node, &directory, NULL));
     udpai_node_flush(bed->node);

@@ -92,7 +92,7 @@ add_member(bed *self, int index)
     const udpai_node_env env = {.order = on_order,
                                 .wall_us = wall_us,
                                 .random = node_bed_no_chance,
-                                .wanted = on_wanted,
+                                .demand_changed = on_wanted,
                                 .userdata = one};
     one->bed = self;
     one->index = index;
@@ -459,10 +459,12 @@ the_longest_name_can_be_asked_for(void **state)
     memset(text, 'x', sizeof(text));
     memcpy(text, "*a/", 3);
     self->text = (udpai_str){text, 1 + UDPA_NAME_MAX + 1};
-    udpai_reports_want(self->members[0].node->parts.interest, UDPAI_STR(LOAD), self->text, true);
+    udpai_reports_subscribe(self->members[0].node->parts.interest, UDPAI_STR(LOAD), self->text,
+                            true);
     assert_false(self->members[0].is_wanted);
     self->text.len = 1 + UDPA_NAME_MAX; /* a wildcard of so many bytes */
-    udpai_reports_want(self->members[0].node->parts.interest, UDPAI_STR(LOAD), self->text, true);
+    udpai_reports_subscribe(self->members[0].node->parts.interest, UDPAI_STR(LOAD), self->text,
+                            true);
     assert_true(self->members[0].is_wanted);
 }
 

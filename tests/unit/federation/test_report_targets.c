@@ -222,7 +222,7 @@ static void
 who_reports_may_say_what_it_speaks_of(void **state)
 {
     fed_bed *bed = *state;
-    bed->speaks_of = says_listener;
+    bed->subject_of = says_listener;
     bed->config.is_endpoint = true;
     start_both(bed);
     fed_want(bed, "LDS", "com.acme/front");
@@ -253,7 +253,7 @@ static void
 what_speaks_of_something_else_now_is_for_others(void **state)
 {
     fed_bed *bed = *state;
-    bed->speaks_of = says_what_is_spoken_of;
+    bed->subject_of = says_what_is_spoken_of;
     bed->config.is_endpoint = true;
     start_both(bed);
     fed_want(bed, "CDS", "*com.acme");

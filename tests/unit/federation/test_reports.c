@@ -126,7 +126,7 @@ make(void **state, bool is_endpoint)
         .commit = on_commit,
         .wall_us = wall_us,
         .random = node_bed_no_chance,
-        .wanted = on_wanted,
+        .demand_changed = on_wanted,
         .userdata = self,
     };
     udpai_wheel_init(&self->wheel, 0);

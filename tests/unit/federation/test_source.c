@@ -297,7 +297,7 @@ one_that_does_not_come_is_waited_for_a_while(void **state)
 /* ---- read ---- */
 
 static void
-read_files(fed_bed *bed, const char *value, bool is_partial, bool has_mistakes)
+read_files(fed_bed *bed, const char *value, bool is_partial, bool has_errors)
 {
     UDPA_AUTO(udpa_resource_unref)
     udpa_resource *resource =
@@ -308,7 +308,7 @@ read_files(fed_bed *bed, const char *value, bool is_partial, bool has_mistakes)
         .resources = &resource,
         .n_resources = 1,
         .is_partial = is_partial,
-        .has_mistakes = has_mistakes,
+        .has_errors = has_errors,
     };
     assert_ok(udpai_node_set_files(bed->node, &directory, NULL));
     udpai_node_flush(bed->node);

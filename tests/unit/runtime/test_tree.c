@@ -19,7 +19,7 @@ struct world {
     udpai_runtime_tree *tree;
     unsigned n_tellings, n_problem_tellings;
     size_t n_resources;
-    bool is_partial, has_mistakes;
+    bool is_partial, has_errors;
     bool is_late, is_closed, closes_when_told;
 };
 
@@ -45,7 +45,7 @@ on_changed(void *userdata, const udpai_directory *directory)
     world->n_tellings++;
     world->n_resources = directory->n_resources;
     world->is_partial = directory->is_partial;
-    world->has_mistakes = directory->has_mistakes;
+    world->has_errors = directory->has_errors;
     if (world->closes_when_told)
         udpai_runtime_tree_close(world->tree, on_closed, world);
 }
@@ -205,7 +205,7 @@ test_each_layer_is_a_resource(void **state)
     assert_int_equal(world.n_tellings, 1);
     assert_int_equal(world.n_resources, 3);
     assert_false(world.is_partial);
-    assert_false(world.has_mistakes);
+    assert_false(world.has_errors);
     const udpa_resource *resource = layer_at(&world, "production")->resource;
     assert_string_equal(udpa_resource_name(resource), "local/production");
     assert_str(udpai_resource_type_url(resource), UDPAI_TYPE_RUNTIME);
@@ -292,7 +292,7 @@ test_an_error_and_its_end(void **state)
     expect_integer(&world, "staging", "limit", 2); /* the others go on */
     assert_null(layer_at(&world, "other")->resource);
     assert_int_equal(world.n_resources, 3);
-    assert_true(world.has_mistakes);
+    assert_true(world.has_errors);
     assert_false(world.is_partial); /* all was good once */
     assert_int_equal(world.n_problem_tellings, 1);
     const char *text = udpa_error_message(udpai_runtime_tree_problem(world.tree, 0));
@@ -304,10 +304,10 @@ test_an_error_and_its_end(void **state)
     assert_ok(unlink(tree_path("v2/production/numerator")));
     expect_telling(&world, 3);
     expect_integer(&world, "production", "limit", 2);
-    assert_true(world.has_mistakes);
+    assert_true(world.has_errors);
     assert_ok(unlink(tree_path("v2/other/numerator")));
     expect_telling(&world, 4);
-    assert_false(world.has_mistakes);
+    assert_false(world.has_errors);
     assert_null(udpai_runtime_tree_problem(world.tree, 0));
     assert_int_equal(world.n_problem_tellings, 3);
     end(&world);
@@ -370,11 +370,11 @@ test_the_root_goes_and_comes(void **state)
     assert_int_equal(world.n_resources, 3);
     assert_ok(unlink(tree_path("current")));
     expect_telling(&world, 2);
-    assert_true(world.has_mistakes);
+    assert_true(world.has_errors);
     assert_int_equal(world.n_resources, 3); /* all stays */
     swap("v1");
     expect_telling(&world, 3);
-    assert_false(world.has_mistakes);
+    assert_false(world.has_errors);
     end(&world);
 }
 

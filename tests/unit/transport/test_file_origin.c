@@ -22,7 +22,7 @@ struct bed {
     udpai_file_origin_options options;
     udpai_file_origin *origin;
     unsigned n_changes, n_problem_changes, n_closed;
-    bool has_mistakes;
+    bool has_errors;
     bool closes_in_callback;
     char held[1024]; /* "name=value …", as told last */
     char source[64], authority[64], root[FILE_BED_PATH];
@@ -64,7 +64,7 @@ on_changed(void *userdata, const udpai_directory *directory)
     struct bed *bed = userdata;
     udpai_strbuf text = {0};
     bed->n_changes++;
-    bed->has_mistakes = directory->has_mistakes;
+    bed->has_errors = directory->has_errors;
     udpai_strbuf_puts(&text, "");
     for (size_t i = 0; i < directory->n_resources; i++) {
         udpai_str value = udpai_resource_value(directory->resources[i]);
@@ -296,7 +296,7 @@ a_mistake_is_logged_and_listed_until_it_is_mended(void **state)
     await_log(&BED, "root/a.yaml:");
     assert_int_equal(n_logged, 1);
     assert_string_equal(BED.held, "local/a=1 local/b=1");
-    assert_true(BED.has_mistakes);
+    assert_true(BED.has_errors);
     assert_int_equal(BED.n_problem_changes, 1);
     assert_int_equal(udpai_file_origin_n_problems(BED.origin, NULL), 1);
     const char *path = NULL;
@@ -315,7 +315,7 @@ a_mistake_is_logged_and_listed_until_it_is_mended(void **state)
     assert_int_equal(n_logged, 2);
     assert_non_null(strstr(last_logged, "root/a.yaml: reloaded, no errors found"));
     assert_int_equal(BED.n_problem_changes, 2);
-    assert_false(BED.has_mistakes);
+    assert_false(BED.has_errors);
     assert_int_equal(udpai_file_origin_n_problems(BED.origin, NULL), 0);
 }
 
@@ -419,7 +419,7 @@ a_directory_may_vanish_and_return(void **state)
     await_log(&BED, "cannot read the directory");
     assert_false(udpai_file_origin_is_readable(BED.origin));
     assert_string_equal(BED.held, "local/a=1");
-    assert_true(BED.has_mistakes);
+    assert_true(BED.has_errors);
     file_bed_mkdir(&BED.files, "root");
     file_bed_put(&BED.files, "root/b.yaml", file_bed_yaml("b", "1"));
     await(&BED, "local/b=1");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* May a peer publish a resource, and can it be so? Each is judged by itself. */
+/* May a peer publish a resource, and is it valid? Each is checked by itself. */
 #include "federation/access.h"
 #include "federation/reports.h"
 
@@ -57,7 +57,7 @@ udpai_intake_check_path(const udpai_intake *intake,
         udpa_resource_name(resource), (unsigned long long)udpa_resource_generation(resource));
 }
 
-/* A version stands for bytes: the same one with others, from the same mouth, is a mistake. */
+/* A version identifies bytes: the same one with other bytes, of the same authority, is an error. */
 static udpa_err
 check_version(const udpai_intake *intake, const udpa_resource *resource, udpa_error **ret_error)
 {
@@ -90,10 +90,10 @@ fail_replay(const udpa_resource *resource, udpa_error **ret_error)
         udpa_resource_authority(resource));
 }
 
-/* Sources may be behind, by longer ways. A publisher that shows an older signed state, by mistake
- * or to undo something, is answered. */
+/* Sources may be behind, by longer paths. A publisher that sends an older signed state, by error or
+ * to undo something, gets an answer. */
 static bool
-is_judged_by_age(const udpai_intake *intake, const udpa_resource *resource)
+must_check_age(const udpai_intake *intake, const udpa_resource *resource)
 {
     return udpai_resource_signature(resource) && !udpai_intake_is_from_source(intake);
 }
@@ -120,20 +120,20 @@ static udpa_err
 check_replay(const udpai_intake *intake, const udpa_resource *resource, udpa_error **ret_error)
 {
     struct age age = {.resource = resource};
-    if (is_judged_by_age(intake, resource))
+    if (must_check_age(intake, resource))
         udpai_store_visit_name(intake->receiver->context->store, udpai_resource_type_url(resource),
                                udpai_resource_name(resource), compare_age, &age);
     return age.is_older ? fail_replay(resource, ret_error) : UDPA_OK;
 }
 
-/* Is it older than what has gone? Then so is what the origin has. */
+/* Is it older than what was removed? Then so is what the origin has. */
 udpa_err
 udpai_intake_check_outlived(const udpai_intake *intake,
                             const udpa_resource *resource,
                             udpa_error **ret_error)
 {
     udpai_store *store = intake->receiver->context->store;
-    if (!is_judged_by_age(intake, resource) || !udpai_store_is_outlived(store, resource))
+    if (!must_check_age(intake, resource) || !udpai_store_is_outlived(store, resource))
         return UDPA_OK;
     udpai_staging_withdraw(intake->staging, store, intake->origin,
                            udpai_resource_type_url(resource), udpai_resource_name(resource));
@@ -141,7 +141,7 @@ udpai_intake_check_outlived(const udpai_intake *intake,
 }
 
 udpa_err
-udpai_intake_judge(const udpai_intake *intake,
+udpai_intake_check(const udpai_intake *intake,
                    const udpa_resource *resource,
                    udpa_error **ret_error)
 {
@@ -166,8 +166,8 @@ udpai_intake_judge(const udpai_intake *intake,
     return err;
 }
 
-/* What a publisher says with a name and a generation that is newer than all that is known of it
- * here: it is restored from what another node had. */
+/* A publisher's resource with a name and a generation that is newer than all that is known here: it
+ * is restored from what another node had. */
 static bool
 is_restored(const udpai_intake *intake, const udpa_resource *resource)
 {
