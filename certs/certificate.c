@@ -19,20 +19,20 @@ contains(udpai_str text, const char *part)
 
 /* A file that is not what it should be most often is one of these. */
 static udpa_err
-fail_no_block(udpai_pem pem, const char *wanted, const char *instead, udpa_error **ret_error)
+fail_no_block(udpai_pem pem, const char *expected, const char *instead, udpa_error **ret_error)
 {
     if (pem.bytes.len == 0)
         return udpai_fail(ret_error, UDPA_ERR_INVAL, "%s: the file is empty", pem.file);
     if (contains(pem.bytes, instead))
         return udpai_fail(ret_error, UDPA_ERR_INVAL,
-                          "%s: holds no %s, but %s: are the two files exchanged?", pem.file, wanted,
-                          strstr(instead, "KEY") ? "a private key" : "a certificate");
+                          "%s: holds no %s, but %s: are the two files exchanged?", pem.file,
+                          expected, strstr(instead, "KEY") ? "a private key" : "a certificate");
     if (pem.bytes.len > 1 && pem.bytes.data[0] == 0x30 && (pem.bytes.data[1] & 0x80))
         return udpai_fail(ret_error, UDPA_ERR_INVAL,
                           "%s: is in DER form; convert it to PEM, such as with 'openssl x509 "
                           "-inform DER' or 'openssl pkey -inform DER'",
                           pem.file);
-    return udpai_fail(ret_error, UDPA_ERR_INVAL, "%s: holds no %s in PEM form", pem.file, wanted);
+    return udpai_fail(ret_error, UDPA_ERR_INVAL, "%s: holds no %s in PEM form", pem.file, expected);
 }
 
 static udpa_err
@@ -42,7 +42,7 @@ fail_size(udpai_pem pem, udpa_error **ret_error)
                       pem.bytes.len, UDPAI_PEM_MAX);
 }
 
-/* What OpenSSL said last, in words. */
+/* The last error of OpenSSL, in words. */
 static const char *
 reason(void)
 {

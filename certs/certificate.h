@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* X.509 certificates as they are configured or as a peer shows them: parsed, looked at, compared
- * with a key and with a time. Whom to trust is decided elsewhere.
+/* X.509 certificates as they are configured or as a peer presents them: parsed, looked at, compared
+ * with a key and with a time. Which to trust is decided elsewhere.
  *
  * Pure: bytes and times are handed in. Whatever the bytes hold, the work is bounded by their size
  * and by the limits below. Names with zero bytes, control characters or broken UTF-8 are refused,
@@ -35,17 +35,17 @@ udpai_chain *udpai_chain_unref(udpai_chain *chain);
 UDPA_DEFINE_CLEANUP(udpai_chain, udpai_chain_unref)
 
 size_t udpai_chain_size(const udpai_chain *chain);
-/* By which chains are told apart: those of the same certificates, in the same order, have the same.
+/* Distinguishes chains: those of the same certificates, in the same order, have the same.
  * UDPA_ERR_NOMEM. */
 #define UDPAI_CHAIN_DIGEST_SIZE 32
 udpa_err udpai_chain_digest(const udpai_chain *chain, uint8_t ret_digest[UDPAI_CHAIN_DIGEST_SIZE]);
 /* When the first of them ends, in seconds since 1970. */
 int64_t udpai_chain_not_after_s(const udpai_chain *chain);
 
-/* Who the first certificate says its holder is: the last, that is most specific, common name of the
- * subject, and the URIs and DNS names of the subjectAltName. An identity without any name is one
- * too. It is marked authenticated: whoever asks has verified the chain. UDPA_ERR_UNAUTHENTICATED:
- * the names are not to be relied on. */
+/* The holder in the first certificate: the last, that is most specific, common name of the subject,
+ * and the URIs and DNS names of the subjectAltName. An identity without any name is one too. It is
+ * marked authenticated: the caller has verified the chain. UDPA_ERR_UNAUTHENTICATED: the names are
+ * not to be relied on. */
 udpa_err udpai_chain_identity(const udpai_chain *chain,
                               udpai_identity **ret_identity,
                               udpa_error **ret_error);

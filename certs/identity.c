@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names out of a certificate. Its issuer is trusted to say who somebody is, not to write names that
- * every reader reads alike: what could be read in two ways is refused. */
+/* Names out of a certificate. Its issuer is trusted to name a holder, not to write names that every
+ * reader reads alike: what could be read in two ways is refused. */
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
 

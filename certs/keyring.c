@@ -198,7 +198,7 @@ udpai_keyring_validity_s(const udpai_keyring *keyring)
     return keyring->validity_s;
 }
 
-/* The keys of an authority stand together: the first of them. */
+/* The keys of an authority are adjacent: the first of them. */
 static size_t
 first_of(const udpai_keyring *keyring, udpai_str authority)
 {
@@ -249,8 +249,8 @@ covers(const udpai_signature_requirement *required, const udpa_resource *resourc
 
 /* ---- judging ---- */
 
-/* A resource that is judged, and what messages say of it. */
-struct judged {
+/* A resource that is checked, and what messages contain of it. */
+struct checked {
     const udpai_keyring *keyring;
     const udpa_resource *resource;
     const udpai_signature *signature; /* NULL: none */
@@ -260,8 +260,8 @@ struct judged {
     bool is_removal;
 };
 
-#define TYPE_OF(judged)                                                                            \
-    UDPAI_SHOWN(udpai_type_url_name(udpai_resource_type_url((judged)->resource)))
+#define TYPE_OF(checked)                                                                           \
+    UDPAI_SHOWN(udpai_type_url_name(udpai_resource_type_url((checked)->resource)))
 
 static const char *
 show_time(int64_t time_s, char room[TIME_SIZE])
@@ -277,44 +277,44 @@ show_time(int64_t time_s, char room[TIME_SIZE])
 }
 
 static udpa_err
-fail_unsigned(const struct judged *judged)
+fail_unsigned(const struct checked *checked)
 {
-    return udpai_fail(judged->ret_error, UDPA_ERR_DENIED,
+    return udpai_fail(checked->ret_error, UDPA_ERR_DENIED,
                       "'%.*s' of type %.*s is not signed, and this node takes it from nobody "
                       "without the signature of its authority ('%.*s'): sign it ('udpactl sign'), "
                       "or have its node sign (signatures.keys); a node on the way may have "
                       "stripped it",
-                      UDPAI_SHOWN(udpai_resource_name(judged->resource)), TYPE_OF(judged),
-                      UDPAI_SHOWN(udpai_resource_authority(judged->resource)));
+                      UDPAI_SHOWN(udpai_resource_name(checked->resource)), TYPE_OF(checked),
+                      UDPAI_SHOWN(udpai_resource_authority(checked->resource)));
 }
 
 static udpa_err
-fail_authority(const struct judged *judged)
+fail_authority(const struct checked *checked)
 {
-    return udpai_fail(judged->ret_error, UDPA_ERR_DENIED,
+    return udpai_fail(checked->ret_error, UDPA_ERR_DENIED,
                       "'%.*s' of type %.*s is signed by authority '%.*s', which is none of those "
                       "that signatures.required lets speak there",
-                      UDPAI_SHOWN(udpai_resource_name(judged->resource)), TYPE_OF(judged),
-                      UDPAI_SHOWN(udpai_resource_authority(judged->resource)));
+                      UDPAI_SHOWN(udpai_resource_name(checked->resource)), TYPE_OF(checked),
+                      UDPAI_SHOWN(udpai_resource_authority(checked->resource)));
 }
 
 static udpa_err
-fail_unknown_authority(const struct judged *judged)
+fail_unknown_authority(const struct checked *checked)
 {
-    return udpai_fail(judged->ret_error, UDPA_ERR_DENIED,
+    return udpai_fail(checked->ret_error, UDPA_ERR_DENIED,
                       "'%.*s' of type %.*s must be signed, and no key of its authority '%.*s' is "
                       "trusted here: add one to %s",
-                      UDPAI_SHOWN(udpai_resource_name(judged->resource)), TYPE_OF(judged),
-                      UDPAI_SHOWN(udpai_resource_authority(judged->resource)),
-                      judged->keyring->place);
+                      UDPAI_SHOWN(udpai_resource_name(checked->resource)), TYPE_OF(checked),
+                      UDPAI_SHOWN(udpai_resource_authority(checked->resource)),
+                      checked->keyring->place);
 }
 
 /* "'a', 'b'" */
 static void
-list_keys(const struct judged *judged, udpai_strbuf *out)
+list_keys(const struct checked *checked, udpai_strbuf *out)
 {
-    const udpai_keyring *keyring = judged->keyring;
-    udpai_str authority = udpai_resource_authority(judged->resource);
+    const udpai_keyring *keyring = checked->keyring;
+    udpai_str authority = udpai_resource_authority(checked->resource);
     size_t first = first_of(keyring, authority), i = first;
     for (; is_of(keyring, i, authority) && i < first + SHOWN_KEYS_MAX; i++)
         udpai_strbuf_printf(out, "%s'%.*s'", i > first ? ", " : "",
@@ -324,49 +324,49 @@ list_keys(const struct judged *judged, udpai_strbuf *out)
 }
 
 static udpa_err
-fail_unknown_key(const struct judged *judged)
+fail_unknown_key(const struct checked *checked)
 {
     udpai_strbuf keys = {0};
-    list_keys(judged, &keys);
+    list_keys(checked, &keys);
     udpa_err err =
         udpai_strbuf_failed(&keys)
-            ? udpai_fail_code(judged->ret_error, UDPA_ERR_NOMEM)
-            : udpai_fail(judged->ret_error, UDPA_ERR_DENIED,
+            ? udpai_fail_code(checked->ret_error, UDPA_ERR_NOMEM)
+            : udpai_fail(checked->ret_error, UDPA_ERR_DENIED,
                          "'%.*s' of type %.*s is signed with key '%.*s' of authority '%.*s', of "
                          "which only %.*s may sign here: if it is a new key of theirs, add it to "
                          "%s",
-                         UDPAI_SHOWN(udpai_resource_name(judged->resource)), TYPE_OF(judged),
-                         UDPAI_SHOWN(judged->signature->key_id),
-                         UDPAI_SHOWN(udpai_resource_authority(judged->resource)),
-                         UDPAI_SHOWN(udpai_strbuf_view(&keys)), judged->keyring->place);
+                         UDPAI_SHOWN(udpai_resource_name(checked->resource)), TYPE_OF(checked),
+                         UDPAI_SHOWN(checked->signature->key_id),
+                         UDPAI_SHOWN(udpai_resource_authority(checked->resource)),
+                         UDPAI_SHOWN(udpai_strbuf_view(&keys)), checked->keyring->place);
     udpai_strbuf_done(&keys);
     return err;
 }
 
 static udpa_err
-fail_algorithm(const struct judged *judged)
+fail_algorithm(const struct checked *checked)
 {
-    const char *name = udpai_key_algorithm_name(judged->signature->algorithm);
-    const char *wanted = udpai_key_algorithm_name(udpai_key_algorithm_of(judged->key->key));
-    return udpai_fail(judged->ret_error, UDPA_ERR_DENIED,
+    const char *name = udpai_key_algorithm_name(checked->signature->algorithm);
+    const char *expected = udpai_key_algorithm_name(udpai_key_algorithm_of(checked->key->key));
+    return udpai_fail(checked->ret_error, UDPA_ERR_DENIED,
                       "'%.*s' of type %.*s is signed by %s (algorithm %u), and key '%.*s' of "
                       "authority '%.*s' is one for %s",
-                      UDPAI_SHOWN(udpai_resource_name(judged->resource)), TYPE_OF(judged),
-                      name ? name : "what is not known here", judged->signature->algorithm,
-                      UDPAI_SHOWN(judged->key->key_id), UDPAI_SHOWN(judged->key->authority),
-                      wanted);
+                      UDPAI_SHOWN(udpai_resource_name(checked->resource)), TYPE_OF(checked),
+                      name ? name : "what is not known here", checked->signature->algorithm,
+                      UDPAI_SHOWN(checked->key->key_id), UDPAI_SHOWN(checked->key->authority),
+                      expected);
 }
 
 static udpa_err
-fail_time(const struct judged *judged, const char *what, int64_t time_s)
+fail_time(const struct checked *checked, const char *what, int64_t time_s)
 {
     char time[TIME_SIZE], now[TIME_SIZE];
-    return udpai_fail(judged->ret_error, UDPA_ERR_DENIED,
+    return udpai_fail(checked->ret_error, UDPA_ERR_DENIED,
                       "'%.*s' of type %.*s: %s %s, and it is %s here: compare the clocks, or have "
                       "authority '%.*s' sign it again",
-                      UDPAI_SHOWN(udpai_resource_name(judged->resource)), TYPE_OF(judged), what,
-                      show_time(time_s, time), show_time(judged->now_s, now),
-                      UDPAI_SHOWN(udpai_resource_authority(judged->resource)));
+                      UDPAI_SHOWN(udpai_resource_name(checked->resource)), TYPE_OF(checked), what,
+                      show_time(time_s, time), show_time(checked->now_s, now),
+                      UDPAI_SHOWN(udpai_resource_authority(checked->resource)));
 }
 
 /* Times far from ours must not overflow. */
@@ -387,123 +387,124 @@ key_end_s(const udpai_named_key *key)
 }
 
 static udpa_err
-check_key_times(const struct judged *judged)
+check_key_times(const struct checked *checked)
 {
-    const udpai_named_key *key = judged->key;
+    const udpai_named_key *key = checked->key;
     int64_t begin_s = udpai_key_not_before_s(key->key);
     if (key->not_before_s && key->not_before_s > begin_s)
         begin_s = key->not_before_s;
-    if (add(judged->now_s, judged->keyring->skew_s) < begin_s)
-        return fail_time(judged, "the key that signed it counts only from", begin_s);
-    if (add(judged->now_s, -judged->keyring->skew_s) > key_end_s(key))
-        return fail_time(judged, "the key that signed it counted until", key_end_s(key));
+    if (add(checked->now_s, checked->keyring->skew_s) < begin_s)
+        return fail_time(checked, "the key that signed it counts only from", begin_s);
+    if (add(checked->now_s, -checked->keyring->skew_s) > key_end_s(key))
+        return fail_time(checked, "the key that signed it counted until", key_end_s(key));
     return UDPA_OK;
 }
 
 static udpa_err
-check_times(const struct judged *judged)
+check_times(const struct checked *checked)
 {
-    int64_t not_before_s = udpai_signature_not_before_s(judged->signature);
-    int64_t not_after_s = udpai_signature_not_after_s(judged->signature);
-    if (add(judged->now_s, judged->keyring->skew_s) < not_before_s)
-        return fail_time(judged, "its signature is valid only from", not_before_s);
-    if (add(judged->now_s, -judged->keyring->skew_s) > not_after_s)
-        return fail_time(judged, "its signature was valid until", not_after_s);
-    return check_key_times(judged);
+    int64_t not_before_s = udpai_signature_not_before_s(checked->signature);
+    int64_t not_after_s = udpai_signature_not_after_s(checked->signature);
+    if (add(checked->now_s, checked->keyring->skew_s) < not_before_s)
+        return fail_time(checked, "its signature is valid only from", not_before_s);
+    if (add(checked->now_s, -checked->keyring->skew_s) > not_after_s)
+        return fail_time(checked, "its signature was valid until", not_after_s);
+    return check_key_times(checked);
 }
 
 static udpa_err
-verify(const struct judged *judged)
+verify(const struct checked *checked)
 {
-    udpa_err err = judged->is_removal ? udpai_removal_verify(judged->resource, judged->key->key)
-                                      : udpai_resource_verify(judged->resource, judged->key->key);
+    udpa_err err = checked->is_removal
+                       ? udpai_removal_verify(checked->resource, checked->key->key)
+                       : udpai_resource_verify(checked->resource, checked->key->key);
     if (err != UDPA_ERR_DENIED)
-        return udpai_fail_code(judged->ret_error, err);
-    return udpai_fail(judged->ret_error, UDPA_ERR_DENIED,
+        return udpai_fail_code(checked->ret_error, err);
+    return udpai_fail(checked->ret_error, UDPA_ERR_DENIED,
                       "'%.*s' of type %.*s does not bear the signature of authority '%.*s' (key "
                       "'%.*s'): it was altered on the way, or signed with another key, or for "
                       "another name or type",
-                      UDPAI_SHOWN(udpai_resource_name(judged->resource)), TYPE_OF(judged),
-                      UDPAI_SHOWN(judged->key->authority), UDPAI_SHOWN(judged->key->key_id));
+                      UDPAI_SHOWN(udpai_resource_name(checked->resource)), TYPE_OF(checked),
+                      UDPAI_SHOWN(checked->key->authority), UDPAI_SHOWN(checked->key->key_id));
 }
 
 static udpa_err
-judge_signature(struct judged *judged, bool is_verified)
+check_signature(struct checked *checked, bool is_verified)
 {
-    judged->key = find_key(judged->keyring, udpai_resource_authority(judged->resource),
-                           judged->signature->key_id);
-    if (!judged->key)
-        return fail_unknown_key(judged);
-    if (judged->signature->algorithm != (uint32_t)udpai_key_algorithm_of(judged->key->key))
-        return fail_algorithm(judged);
-    udpa_err err = check_times(judged);
-    return err == UDPA_OK && !is_verified ? verify(judged) : err;
+    checked->key = find_key(checked->keyring, udpai_resource_authority(checked->resource),
+                            checked->signature->key_id);
+    if (!checked->key)
+        return fail_unknown_key(checked);
+    if (checked->signature->algorithm != (uint32_t)udpai_key_algorithm_of(checked->key->key))
+        return fail_algorithm(checked);
+    udpa_err err = check_times(checked);
+    return err == UDPA_OK && !is_verified ? verify(checked) : err;
 }
 
-/* Each requirement that covers it must let its authority speak. */
+/* Each requirement that covers it must allow its authority. */
 static udpa_err
-check_requirements(const struct judged *judged, bool is_known)
+check_requirements(const struct checked *checked, bool is_known)
 {
-    const udpai_keyring *keyring = judged->keyring;
+    const udpai_keyring *keyring = checked->keyring;
     for (size_t i = 0; i < keyring->n_required; i++) {
         const udpai_signature_requirement *required = &keyring->required[i];
-        if (!covers(required, judged->resource))
+        if (!covers(required, checked->resource))
             continue;
-        if (!judged->signature)
-            return fail_unsigned(judged);
+        if (!checked->signature)
+            return fail_unsigned(checked);
         if (required->n_authorities &&
             !udpai_patterns_fit(required->authorities, required->n_authorities,
-                                udpai_resource_authority(judged->resource)))
-            return fail_authority(judged);
+                                udpai_resource_authority(checked->resource)))
+            return fail_authority(checked);
         if (!is_known)
-            return fail_unknown_authority(judged);
+            return fail_unknown_authority(checked);
     }
     return UDPA_OK;
 }
 
 static udpa_err
-judge(struct judged *judged, bool is_verified)
+check(struct checked *checked, bool is_verified)
 {
-    if (!judged->keyring)
+    if (!checked->keyring)
         return UDPA_OK;
-    judged->signature = udpai_resource_signature(judged->resource);
-    bool is_known = knows(judged->keyring, udpai_resource_authority(judged->resource));
-    udpa_err err = check_requirements(judged, is_known);
-    if (err != UDPA_OK || !judged->signature || !is_known)
+    checked->signature = udpai_resource_signature(checked->resource);
+    bool is_known = knows(checked->keyring, udpai_resource_authority(checked->resource));
+    udpa_err err = check_requirements(checked, is_known);
+    if (err != UDPA_OK || !checked->signature || !is_known)
         return err;
-    return judge_signature(judged, is_verified);
+    return check_signature(checked, is_verified);
 }
 
 udpa_err
-udpai_keyring_judge(const udpai_keyring *keyring,
-                    const udpa_resource *resource,
-                    int64_t now_s,
-                    bool is_verified,
-                    udpa_error **ret_error)
+udpai_keyring_verify(const udpai_keyring *keyring,
+                     const udpa_resource *resource,
+                     int64_t now_s,
+                     bool is_verified,
+                     udpa_error **ret_error)
 {
-    struct judged judged = {
+    struct checked checked = {
         .keyring = keyring,
         .resource = resource,
         .now_s = now_s,
         .ret_error = ret_error,
     };
-    return judge(&judged, is_verified);
+    return check(&checked, is_verified);
 }
 
 udpa_err
-udpai_keyring_judge_removal(const udpai_keyring *keyring,
-                            const udpa_resource *removal,
-                            int64_t now_s,
-                            udpa_error **ret_error)
+udpai_keyring_verify_removal(const udpai_keyring *keyring,
+                             const udpa_resource *removal,
+                             int64_t now_s,
+                             udpa_error **ret_error)
 {
-    struct judged judged = {
+    struct checked checked = {
         .keyring = keyring,
         .resource = removal,
         .now_s = now_s,
         .ret_error = ret_error,
         .is_removal = true,
     };
-    return judge(&judged, false);
+    return check(&checked, false);
 }
 
 int64_t

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose signatures count, where there must be one, and what to sign with (docs/design/trust.md).
+/* Which signatures are trusted, where there must be one, and what to sign with
+ * (docs/design/trust.md).
  *
  * A value: made whole, never changed, counted atomically; another one takes its place when keys
  * change. Pure: keys and time are handed in. */
@@ -8,12 +9,12 @@
 
 #include "certs/signature.h"
 
-/* A key and whose it is. */
+/* A key and its authority. */
 typedef struct udpai_named_key {
     udpai_str authority;
     udpai_str key_id;
     udpai_key *key;
-    /* When its signatures count, besides what a certificate says; 0: from ever, for ever. */
+    /* When its signatures are valid, besides what a certificate states; 0: from ever, for ever. */
     int64_t not_before_s, not_after_s;
 } udpai_named_key;
 
@@ -24,14 +25,14 @@ typedef struct udpai_signature_requirement {
     size_t n_prefixes;
     const udpai_str *types; /* patterns for type URLs; none: all */
     size_t n_types;
-    const udpai_str *authorities; /* patterns for those who may speak there; none: any trusted */
+    const udpai_str *authorities; /* patterns for those that may publish there; none: any trusted */
     size_t n_authorities;
 } udpai_signature_requirement;
 
 typedef struct udpai_keyring_options {
     const udpai_named_key *trusted; /* public keys */
     size_t n_trusted;
-    /* Private keys, whose public ones are trusted too. Of each authority, the first one signs. */
+    /* Private keys; their public ones are trusted too. Of each authority, the first one signs. */
     const udpai_named_key *signing;
     size_t n_signing;
     const udpai_signature_requirement *required;
@@ -65,24 +66,24 @@ int64_t udpai_keyring_validity_s(const udpai_keyring *keyring);
  * what is wrong and what to do. UDPA_ERR_NOMEM: not known.
  *
  * @p is_verified: the caller knows that the signature is right, for the key which the keyring has;
- * everything else is judged. NULL is a keyring without anything in it. */
-udpa_err udpai_keyring_judge(const udpai_keyring *keyring,
-                             const udpa_resource *resource,
-                             int64_t now_s,
-                             bool is_verified,
-                             udpa_error **ret_error);
+ * everything else is checked. NULL is a keyring without anything in it. */
+udpa_err udpai_keyring_verify(const udpai_keyring *keyring,
+                              const udpa_resource *resource,
+                              int64_t now_s,
+                              bool is_verified,
+                              udpa_error **ret_error);
 
 /* The same of a removal with a generation (model/removal.h): may it end what others have? */
-udpa_err udpai_keyring_judge_removal(const udpai_keyring *keyring,
-                                     const udpa_resource *removal,
-                                     int64_t now_s,
-                                     udpa_error **ret_error);
+udpa_err udpai_keyring_verify_removal(const udpai_keyring *keyring,
+                                      const udpa_resource *removal,
+                                      int64_t now_s,
+                                      udpa_error **ret_error);
 
-/* The first second in which the judgement of a resource that was good is another one; INT64_MAX:
+/* The first second in which the result for a resource that was good is another one; INT64_MAX:
  * never. */
 int64_t udpai_keyring_end_s(const udpai_keyring *keyring, const udpa_resource *resource);
 
-/* Do both judge and sign alike? Either may be NULL. */
+/* Do both check and sign alike? Either may be NULL. */
 bool udpai_keyring_equal(const udpai_keyring *a, const udpai_keyring *b);
 
 /* Was the resource, good by one keyring, verified there with the key that the other one has? */

@@ -53,8 +53,8 @@ put_aliases(udpai_strbuf *out, const udpa_resource *resource)
         put_string(out, aliases[i]);
 }
 
-/* Of most resources nothing. What follows has a fixed length, so one, two or no strings can be told
- * apart. */
+/* Of most resources nothing. What follows has a fixed length, so one, two or no strings can be
+ * distinguished. */
 static void
 put_kind(udpai_strbuf *out, const udpa_resource *resource)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Signatures of resources: which bytes are signed (docs/design/trust.md), making one, and asking
- * whether one is right. Whose key it must be is the keyring's matter.
+ * whether one is right. Which key it must be is the keyring's matter.
  *
  * Pure: keys and times are handed in. */
 #ifndef UDPAI_SIGNATURE_H
@@ -10,7 +10,7 @@
 #include "certs/key.h"
 #include "model/resource.h"
 
-/* What is signed now is valid from so long ago, so that whoever has a clock that is late by less,
+/* What is signed now is valid from so long ago, so that a node with a clock that is late by less,
  * as generations may be, need not refuse it. */
 #define UDPAI_SIGNATURE_BACKDATED_S 300
 
@@ -34,7 +34,7 @@ udpa_err udpai_resource_sign(udpa_resource **ret_resource,
                              const udpai_signing *signing);
 
 /* Is the signature that the resource has of this key? UDPA_OK; UDPA_ERR_DENIED; UDPA_ERR_NOMEM.
- * Neither the times nor the key's name are judged. */
+ * Neither the times nor the key's name are checked. */
 udpa_err udpai_resource_verify(const udpa_resource *resource, const udpai_key *key);
 
 /* The same of a removal (model/removal.h), of which other bytes are signed. */

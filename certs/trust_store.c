@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The chain is built and checked by OpenSSL, as in a handshake; what is revoked is looked up here.
- * OpenSSL's own check of revocation lists wants one of every authority, in time, or refuses
- * everybody: a list that was not fetched would take down a whole fleet. Here a certificate is
+ * OpenSSL's own check of revocation lists requires one of every authority, in time, or refuses
+ * every peer: a list that was not fetched would take down a whole fleet. Here a certificate is
  * revoked if a list of its issuer has it, and not otherwise. */
 #include "certs/trust_store.h"
 
@@ -15,7 +15,7 @@
 typedef struct revocation_list {
     X509_CRL *crl;
     X509 *issuer;          /* one of the authorities */
-    int64_t next_update_s; /* INT64_MAX: it does not say */
+    int64_t next_update_s; /* INT64_MAX: it does not state one */
 } revocation_list;
 
 struct udpai_trust_store {
@@ -49,8 +49,8 @@ find_issuer(X509_CRL *crl, const udpai_chain *authorities)
     return NULL;
 }
 
-/* Lists that only say what has changed, or that speak of other authorities' certificates, mean
- * something else than they seem to if they are read alone. */
+/* Lists that only contain changes, or certificates of other authorities, mean something else than
+ * they seem to if they are read alone. */
 static const char *
 oddity_of(X509_CRL *crl)
 {
@@ -88,8 +88,8 @@ check_list(const udpai_trust_store *store,
     return UDPA_OK;
 }
 
-/* OpenSSL sorts a list when something is first looked up in it. That is not to be when all who are
- * connected wait for it. */
+/* OpenSSL sorts a list when something is first looked up in it. That is not to be when all
+ * connections wait for it. */
 static void
 sort(X509_CRL *crl)
 {

@@ -187,8 +187,8 @@ verify(udpai_signatures *signatures,
     if (udpai_signatures_is_exempt(resource))
         return UDPA_OK;
     const udpai_keyring *keyring = signatures->keyring;
-    udpa_err err = udpai_keyring_judge(keyring, resource, udpai_signatures_now_s(signatures),
-                                       is_verified(signatures, origin, resource), ret_error);
+    udpa_err err = udpai_keyring_verify(keyring, resource, udpai_signatures_now_s(signatures),
+                                        is_verified(signatures, origin, resource), ret_error);
     if (err == UDPA_OK && keyring)
         udpai_signatures_note(signatures, udpai_keyring_end_s(keyring, resource));
     signatures->n_refused += err == UDPA_ERR_DENIED;
@@ -241,8 +241,8 @@ udpai_signatures_pass_removal(udpai_signatures *signatures,
                                      : NULL;
     if (key && udpai_signatures_may_sign(signatures, origin))
         return sign_removal(signatures, key, removal) == UDPA_OK;
-    udpa_err err = udpai_keyring_judge_removal(signatures->keyring, *removal,
-                                               udpai_signatures_now_s(signatures), NULL);
+    udpa_err err = udpai_keyring_verify_removal(signatures->keyring, *removal,
+                                                udpai_signatures_now_s(signatures), NULL);
     signatures->n_refused += err == UDPA_ERR_DENIED;
     return err == UDPA_OK;
 }

@@ -128,8 +128,8 @@ look_at_foreign(struct look *look, const udpai_contribution *contribution)
     const udpai_keyring *keyring = look->signatures->keyring;
     const udpa_resource *resource = contribution->resource;
     udpa_error *error = NULL;
-    udpa_err err = udpai_keyring_judge(keyring, resource, look->now_s,
-                                       is_verified(look, contribution), &error);
+    udpa_err err = udpai_keyring_verify(keyring, resource, look->now_s,
+                                        is_verified(look, contribution), &error);
     if (err == UDPA_OK && keyring)
         note(look, udpai_keyring_end_s(keyring, resource));
     else if (err == UDPA_ERR_DENIED)
@@ -292,7 +292,7 @@ verify_one(struct look *look, const udpai_unverified *unverified)
         return; /* what has come since was verified then */
     udpa_error *error = NULL;
     udpa_err err =
-        udpai_keyring_judge(look->signatures->keyring, held.resource, look->now_s, false, &error);
+        udpai_keyring_verify(look->signatures->keyring, held.resource, look->now_s, false, &error);
     if (err == UDPA_ERR_DENIED) {
         withdraw(look->signatures,
                  &(struct task){.origin = held.origin, .resource = held.resource});

@@ -104,7 +104,7 @@ verify_one(const udpai_keyring *keyring, const udpa_resource *resource, udpai_st
                            udpa_resource_name(resource));
         return false;
     }
-    if (udpai_keyring_judge(keyring, resource, udpai_wall_us() / 1000000, false, &error) ==
+    if (udpai_keyring_verify(keyring, resource, udpai_wall_us() / 1000000, false, &error) ==
         UDPA_OK) {
         report_good(out, resource);
         return true;

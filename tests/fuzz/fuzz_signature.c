@@ -67,7 +67,7 @@ static udpa_err
 judge(const udpa_resource *resource)
 {
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    udpa_err err = udpai_keyring_judge(keyring, resource, NOW_S, false, &error);
+    udpa_err err = udpai_keyring_verify(keyring, resource, NOW_S, false, &error);
     FUZZ_CHECK((err != UDPA_OK) == (error != NULL) && udpa_error_code(error) == err);
     FUZZ_CHECK(udpai_utf8_valid(udpai_str_from(udpa_error_message(error))));
     FUZZ_CHECK(err == UDPA_OK || err == UDPA_ERR_DENIED);

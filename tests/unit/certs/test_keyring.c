@@ -79,7 +79,7 @@ judged_at(ring_bed *bed, udpa_resource *resource, int64_t now_s)
 {
     static char text[1000];
     udpa_error *error = NULL;
-    udpa_err err = udpai_keyring_judge(bed->keyring, resource, now_s, false, &error);
+    udpa_err err = udpai_keyring_verify(bed->keyring, resource, now_s, false, &error);
     assert_int_equal(err, error ? UDPA_ERR_DENIED : UDPA_OK);
     snprintf(text, sizeof(text), "%s", error ? udpa_error_message(error) : "");
     udpa_error_unref(error);
@@ -331,8 +331,8 @@ what_is_known_to_be_verified_is_not_again(void **state)
     ring_bed *bed = *state;
     make(bed);
     udpa_resource *wrong = signed_by(&bed->other, "k1", "acme");
-    assert_ok(udpai_keyring_judge(bed->keyring, wrong, NOW_S, true, NULL));
-    assert_int_equal(udpai_keyring_judge(bed->keyring, wrong, NOW_S + 2 * HOUR_S, true, NULL),
+    assert_ok(udpai_keyring_verify(bed->keyring, wrong, NOW_S, true, NULL));
+    assert_int_equal(udpai_keyring_verify(bed->keyring, wrong, NOW_S + 2 * HOUR_S, true, NULL),
                      UDPA_ERR_DENIED);
     udpa_resource_unref(wrong);
 }
@@ -354,7 +354,7 @@ make_and_judge(void *context)
     udpa_resource *bare = err == UDPA_OK ? named("com.acme/x", "acme") : NULL;
     udpa_error *error = NULL;
     if (bare) {
-        err = udpai_keyring_judge(keyring, bare, NOW_S, false, &error);
+        err = udpai_keyring_verify(keyring, bare, NOW_S, false, &error);
         err = err == UDPA_ERR_DENIED && error ? UDPA_OK : UDPA_ERR_NOMEM;
     } else {
         err = UDPA_ERR_NOMEM;
