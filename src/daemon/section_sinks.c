@@ -202,7 +202,7 @@ add_sink(udpai_plan *plan, const sink_message *from, udpa_error **ret_error)
             (udpai_event_file){from->file->path, from->file->max_bytes, from->file->max_files};
     udpa_err err = udpai_topic_new(&to->all.topics[kind], &options);
     if (err == UDPA_OK && plan->settings.n_workers)
-        err = udpai_topic_new(&to->all.shown[kind], &options);
+        err = udpai_topic_new(&to->all.copies[kind], &options);
     return err == UDPA_OK && from->forward ? add_forward(plan, kind, from->forward, ret_error)
                                            : err;
 }
@@ -272,5 +272,5 @@ udpai_plan_sinks_done(udpai_plan *plan)
     for (size_t i = 0; i < UDPAI_EVENT_KINDS; i++)
         plan->sinks.all.topics[i] = udpai_topic_free(plan->sinks.all.topics[i]);
     for (size_t i = 0; i < UDPAI_EVENT_KINDS; i++)
-        plan->sinks.all.shown[i] = udpai_topic_free(plan->sinks.all.shown[i]);
+        plan->sinks.all.copies[i] = udpai_topic_free(plan->sinks.all.copies[i]);
 }

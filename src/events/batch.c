@@ -19,7 +19,7 @@ put_source(udpai_proto_writer *writer, const udpai_event_source *source)
         udpai_proto_put_bare_bytes(writer, udpai_bytes_view(source->identifier));
 }
 
-/* A source stands once before the events that follow each other. */
+/* A source occurs once before the events that follow each other. */
 static void
 put(udpai_proto_writer *writer, const udpai_event_batch *batch, const udpai_event_figures *figures)
 {

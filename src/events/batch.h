@@ -7,7 +7,7 @@
 
 #include "events/topic.h"
 
-/* What the other process is told besides. */
+/* What the other process gets besides. */
 typedef struct udpai_event_figures {
     uint64_t n_clients, n_dropped, n_refused, n_missed; /* to the node: so far */
     uint64_t first;    /* to a worker: the number of the first, if nothing was lost before it */

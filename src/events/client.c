@@ -63,7 +63,7 @@ udpai_topic_heaviest(const udpai_topic *topic)
     return UDPAI_LIST_ENTRY(topic->buckets[bucket].next, udpai_topic_client, in_bucket);
 }
 
-/* Has he more waiting than one part of so many of his share? */
+/* Has it more waiting than one part of so many of its share? */
 static bool
 has_more_than(const udpai_topic *topic, const udpai_topic_client *client, size_t parts)
 {
@@ -94,7 +94,7 @@ consider_pause(const udpai_topic *topic, udpai_topic_client *client)
 /* ---- coming and going ---- */
 
 static void
-free_if_gone(udpai_topic *topic, udpai_topic_client *client)
+free_if_unused(udpai_topic *topic, udpai_topic_client *client)
 {
     if (client->n || !udpai_list_empty(&client->streams))
         return;
@@ -123,7 +123,7 @@ udpai_topic_client_remove(udpai_topic *topic, udpai_topic_entry *entry)
     client->bytes -= udpa_bytes_size(entry->event->message);
     choose_bucket(topic, client);
     consider_pause(topic, client);
-    free_if_gone(topic, client);
+    free_if_unused(topic, client);
 }
 
 static udpai_topic_client *
@@ -179,5 +179,5 @@ udpai_topic_leave(udpai_topic *topic, udpai_topic_stream *stream)
     udpai_list_remove(&stream->node);
     if (udpai_list_empty(&client->streams))
         count_connected(topic, topic->n_connected - 1);
-    free_if_gone(topic, client);
+    free_if_unused(topic, client);
 }

@@ -12,13 +12,13 @@
 #include "base/util.h"
 #include "model/event_kind.h"
 
-/* Who streams: what the first message of a stream says of it, and its certificate. */
+/* The streaming client: the identifier in the first message of a stream, and its certificate. */
 typedef struct udpai_event_source {
     atomic_uint refs;
     udpai_str node_id;
-    udpai_str identity;     /* empty: no certificate was shown */
+    udpai_str identity;     /* empty: it had no certificate */
     udpai_str name;         /* of the stream: of the access log, of the tap; empty: it has none */
-    udpa_bytes *identifier; /* all that it has said of itself; owned; NULL: it is not kept */
+    udpa_bytes *identifier; /* all that it has sent of itself; owned; NULL: it is not kept */
     char text[];
 } udpai_event_source;
 

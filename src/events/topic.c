@@ -130,7 +130,8 @@ entry_of(udpai_list *node)
     return UDPAI_LIST_ENTRY(node, udpai_topic_entry, node);
 }
 
-/* Whoever was about to read it goes on with the next one, and will see that it is missing. */
+/* A follower that was about to read it goes on with the next one, and will see that it is missing.
+ */
 static void
 remove_entry(udpai_topic *topic, udpai_topic_entry *entry)
 {
@@ -152,7 +153,7 @@ remove_entry(udpai_topic *topic, udpai_topic_entry *entry)
 }
 
 static void
-tell_dropped(udpai_topic *topic, udpai_topic_client *client)
+log_dropped(udpai_topic *topic, udpai_topic_client *client)
 {
     unsigned n_suppressed;
     client->n_dropped++;
@@ -175,7 +176,7 @@ drop_one(udpai_topic *topic)
     if (oldest->client) { /* so all of it waits */
         udpai_topic_client *client = udpai_topic_heaviest(topic);
         oldest = UDPAI_LIST_ENTRY(client->waiting.next, udpai_topic_entry, in_client);
-        tell_dropped(topic, client);
+        log_dropped(topic, client);
     }
     remove_entry(topic, oldest);
 }
@@ -278,7 +279,7 @@ on_timer(udpai_timer *timer)
 void
 udpai_topic_flush(udpai_topic *topic)
 {
-    udpai_timer_init(&topic->timer, on_timer); /* its wheel has gone with the thread */
+    udpai_timer_init(&topic->timer, on_timer); /* its wheel has ended with the thread */
     while (topic->write && is_waiting(topic)) {
         udpai_list *first = topic->next;
         write_batch(topic);
@@ -367,18 +368,18 @@ udpai_topic_add(udpai_topic *topic,
 
 void
 udpai_topic_make_copy(udpai_topic *topic,
-                      void (*wanted)(void *userdata, udpai_topic *topic, bool wanted),
+                      void (*demand_changed)(void *userdata, udpai_topic *topic, bool subscribed),
                       void *userdata)
 {
     topic->is_stale = true;
-    topic->wanted = wanted;
-    topic->wanted_userdata = userdata;
+    topic->demand_changed = demand_changed;
+    topic->demand_userdata = userdata;
 }
 
 void
 udpai_topic_end_copy(udpai_topic *topic)
 {
-    topic->wanted = NULL;
+    topic->demand_changed = NULL;
 }
 
 void
@@ -435,8 +436,8 @@ count_followers(udpai_topic *topic, size_t n)
     bool is_news = (n == 0) != (topic->n_followers == 0);
     topic->n_followers = n;
     atomic_store_explicit(&topic->counters.n_readers, n, memory_order_relaxed);
-    if (is_news && topic->wanted)
-        topic->wanted(topic->wanted_userdata, topic, n > 0);
+    if (is_news && topic->demand_changed)
+        topic->demand_changed(topic->demand_userdata, topic, n > 0);
 }
 
 udpa_err

@@ -2,15 +2,16 @@
 /* The events of one kind: a ring that is bounded in entries and bytes, of which the oldest are
  * dropped first. */
 
-/* What comes waits until it is handed over: to whoever writes it, batch by batch, each when the
- * last one is done; without a writer, once a second. What was handed over stays to be read until
- * its room is needed. So an event is lost only if its room is needed while it waits, and then it is
- * one of the client that has the most waiting (within a factor of two): it is counted for him, and
- * missing in the sequence.
+/* What comes waits until it is handed over: to the writer, batch by batch, each when the last one
+ * is done; without a writer, once a second. What was handed over stays to be read until its room is
+ * needed. So an event is lost only if its room is needed while it waits, and then it is one of the
+ * client that has the most waiting (within a factor of two): it is counted for it, and missing in
+ * the sequence.
  *
- * Before that a client is not read any more: when half of his share of the ring waits, which is as
+ * Before that a client is not read any more: when half of its share of the ring waits, which is as
  * large as that of every other client that is connected; and again when that is down to a quarter.
- * So who floods is slowed down to the pace at which events are handed over, and loses nothing.
+ * So a client that floods is slowed down to the pace at which events are handed over, and loses
+ * nothing.
  *
  * Belongs to the stream thread, but for the functions that any thread may call. */
 #ifndef UDPAI_TOPIC_H
@@ -41,10 +42,10 @@ typedef struct udpai_topic_facts {
     uint64_t n_held, held_bytes;  /* messages in the ring */
     uint64_t n_written, n_failed; /* lines */
     uint64_t n_readers;           /* followers */
-    uint64_t n_missed;            /* messages that were gone before a follower came to them */
+    uint64_t n_missed; /* messages that were overwritten before a follower came to them */
 } udpai_topic_facts;
 
-/* What is written at a time; whoever has it frees it. */
+/* What is written at a time; its owner frees it. */
 typedef struct udpai_event_batch {
     udpai_list node;
     udpai_topic *topic;
@@ -66,7 +67,7 @@ udpa_err udpai_topic_new(udpai_topic **ret_topic, const udpai_topic_options *opt
 udpai_topic *udpai_topic_free(udpai_topic *topic);
 UDPA_DEFINE_CLEANUP(udpai_topic, udpai_topic_free)
 udpai_event_kind udpai_topic_kind(const udpai_topic *topic);
-/* When the node began: sequences of another beginning say nothing of these. */
+/* When the node began: sequences of another beginning cannot be compared with these. */
 uint64_t udpai_topic_begun_us(const udpai_topic *topic);
 
 /* From now on what comes is handed to this, which takes the batch. Before anything has come. */
@@ -79,7 +80,7 @@ void udpai_topic_written(udpai_topic *topic, size_t n_lines, size_t n_failed);
  */
 void udpai_topic_flush(udpai_topic *topic);
 
-/* Nothing is handed over any more: whoever writes goes, and the wheel. */
+/* Nothing is handed over any more: the writer and the wheel are dropped. */
 void udpai_topic_stop(udpai_topic *topic);
 
 /* ---- streams ---- */
@@ -110,7 +111,7 @@ udpa_err udpai_topic_add(udpai_topic *topic,
 /* So many that were to come do not: they are missing in the sequence. */
 void udpai_topic_lose(udpai_topic *topic, uint64_t n);
 /* What other processes have counted besides; as unsigned numbers go round, n_clients may also be
- * fewer. Who joins is one of them then, and no client. */
+ * fewer. A process that joins is one of them then, and no client. */
 void udpai_topic_count_others(udpai_topic *topic, const udpai_topic_facts *more);
 /* A message was not taken in. */
 void udpai_topic_refused(udpai_topic *topic);
@@ -122,7 +123,7 @@ typedef struct udpai_topic_follower udpai_topic_follower;
 struct udpai_topic_follower {
     udpai_list node;   /* of the topic */
     udpai_list *at;    /* the next entry */
-    uint64_t expected; /* its number if nothing is lost; 0: it will be said (of a copy) */
+    uint64_t expected; /* its number if nothing is lost; 0: it will be sent (of a copy) */
     void (*wake)(udpai_topic_follower *follower); /* there is another event */
 };
 
@@ -143,13 +144,15 @@ udpai_topic_next(udpai_topic *topic, udpai_topic_follower *follower, uint64_t *r
 
 /* ---- copies: what another process has, as far as somebody here follows it ---- */
 
-/* From now on it is one. It is told when somebody follows it, and when nobody does any more. */
-void udpai_topic_make_copy(udpai_topic *topic,
-                           void (*wanted)(void *userdata, udpai_topic *topic, bool wanted),
-                           void *userdata);
-/* Nobody is told any more. */
+/* From now on it is one. The callback is called when it gets its first follower, and when it loses
+ * the last. */
+void
+udpai_topic_make_copy(udpai_topic *topic,
+                      void (*demand_changed)(void *userdata, udpai_topic *topic, bool subscribed),
+                      void *userdata);
+/* The callback is not called any more. */
 void udpai_topic_end_copy(udpai_topic *topic);
-/* What comes next begins with this one: whoever follows and had nothing to begin with misses none
+/* What comes next begins with this one: a follower that had nothing to begin with misses none
  * before it. */
 void udpai_topic_expect(udpai_topic *topic, uint64_t sequence);
 /* Adds an event under its own number; one that has been before is left out. UDPA_ERR_NOMEM: it will

@@ -19,7 +19,7 @@ typedef struct udpai_topic_entry {
     udpai_event *event;
 } udpai_topic_entry;
 
-/* Who streams, as long as he has streams or something waits. */
+/* A streaming client, as long as it has streams or something waits. */
 struct udpai_topic_client {
     udpa_bytes *name;
     udpai_list waiting; /* the oldest first */
@@ -58,8 +58,9 @@ struct udpai_topic {
     atomic_bool is_writing; /* a batch was handed over, and is not done */
     uint64_t begun_us;
     bool is_stale; /* it is a copy, and has not all yet */
-    void (*wanted)(void *userdata, udpai_topic *topic, bool wanted); /* NULL: it is no copy */
-    void *wanted_userdata;
+    /* NULL: it is no copy. */
+    void (*demand_changed)(void *userdata, udpai_topic *topic, bool subscribed);
+    void *demand_userdata;
     udpai_log_limit log;
     udpai_topic_counters counters;
 };
@@ -67,11 +68,11 @@ struct udpai_topic {
 /* ---- client.c ---- */
 
 void udpai_topic_clients_init(udpai_topic *topic);
-/* An entry of the client begins to wait, or does not any more: he is paused or resumed, and freed
- * if nothing is left of him. */
+/* An entry of the client begins to wait, or does not any more: the client is paused or resumed, and
+ * freed if nothing is left of it. */
 void udpai_topic_client_add(udpai_topic *topic, udpai_topic_entry *entry);
 void udpai_topic_client_remove(udpai_topic *topic, udpai_topic_entry *entry);
-/* Who has the most waiting; somebody has. */
+/* The client with the most waiting; there is one. */
 udpai_topic_client *udpai_topic_heaviest(const udpai_topic *topic);
 
 #endif

@@ -17,7 +17,7 @@ typedef struct udpai_topics udpai_topics;
 struct udpai_topics {
     udpai_topic *topics[UDPAI_EVENT_KINDS]; /* NULL: it is not configured */
     /* What a worker shows instead: copies of what all of the node have. NULL: it is no worker. */
-    udpai_topic *shown[UDPAI_EVENT_KINDS];
+    udpai_topic *copies[UDPAI_EVENT_KINDS];
     udpai_str node_id;                                 /* ours */
     struct udpai_forward *forwards[UDPAI_EVENT_KINDS]; /* sinks/forward.h; NULL: none */
     /* Something is about to come, on this hub; harmless again and again. NULL: nobody cares. */
@@ -32,7 +32,7 @@ udpai_topic_name(udpai_str node_id, udpai_event_kind kind, char room[UDPAI_TOPIC
 
 #define UDPAI_EVENT_VERSION_ROOM 48
 
-/* Where an event stands: "<when its node began>.<sequence>". */
+/* The place of an event: "<when its node began>.<sequence>". */
 typedef struct udpai_event_place {
     uint64_t begun_us, sequence;
 } udpai_event_place;
@@ -47,7 +47,7 @@ void udpai_event_put(udpai_proto_writer *writer,
                      udpai_event_kind kind,
                      const udpai_event *event,
                      uint64_t n_lost);
-/* What a serialised one says of those before it; 0 also of what is none. */
+/* The count in a serialised one of those before it; 0 also of what is none. */
 uint64_t udpai_event_n_lost(udpai_str event);
 
 #endif

@@ -11,7 +11,7 @@ static udpai_topic *
 shown(const udpai_event_forwarder *forwarder, uint64_t kind)
 {
     return udpai_event_forwarder_topic(forwarder, kind)
-               ? udpai_hub_settings(forwarder->hub)->topics->shown[kind]
+               ? udpai_hub_settings(forwarder->hub)->topics->copies[kind]
                : NULL;
 }
 

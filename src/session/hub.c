@@ -228,8 +228,8 @@ udpai_hub_topic(const udpai_hub *hub, size_t kind)
     const udpai_topics *topics = hub->options.topics;
     if (!topics)
         return NULL;
-    return hub->options.is_worker && topics->shown[kind] ? topics->shown[kind]
-                                                         : topics->topics[kind];
+    return hub->options.is_worker && topics->copies[kind] ? topics->copies[kind]
+                                                          : topics->topics[kind];
 }
 
 void

@@ -153,7 +153,7 @@ begin(void **state)
                          .reader = {.wake = on_wake}};
         assert_ok(udpai_topic_new(&self->topics.topics[KIND], &topic));
         if (i > 0)
-            assert_ok(udpai_topic_new(&self->topics.shown[KIND], &topic));
+            assert_ok(udpai_topic_new(&self->topics.copies[KIND], &topic));
         options.topics = &self->topics;
         options.is_worker = i > 0;
         fake_hub_init(&self->hub, &options);
@@ -175,14 +175,14 @@ end(void **state)
     for (size_t i = 0; i < MEMBERS; i++) {
         member *self = &members[i];
         if (i > 0)
-            udpai_topic_unfollow(self->topics.shown[KIND], &self->reader);
+            udpai_topic_unfollow(self->topics.copies[KIND], &self->reader);
         udpai_topic_leave(self->topics.topics[KIND], &self->stream);
         fake_hub_drop_reports(&self->hub);
         fake_hub_done(&self->hub);
         udpai_topic_flush(self->topics.topics[KIND]);
         (void)finish_writing();
         udpai_topic_free(self->topics.topics[KIND]);
-        udpai_topic_free(self->topics.shown[KIND]);
+        udpai_topic_free(self->topics.copies[KIND]);
         udpai_event_source_unref(self->source);
     }
     pool = udpai_worker_pool_free(pool);
@@ -396,9 +396,9 @@ nobody_is_told_who_does_not_read(void **state)
     assert_int_equal(facts(0).n_readers, 0);
     say(2, 1, 3);
     run(true);
-    assert_int_equal(udpai_topic_last(members[1].topics.shown[KIND]), 0);
+    assert_int_equal(udpai_topic_last(members[1].topics.copies[KIND]), 0);
     begin_reading(1);
-    assert_false(udpai_topic_is_current(members[1].topics.shown[KIND]));
+    assert_false(udpai_topic_is_current(members[1].topics.copies[KIND]));
     run(true);
     assert_string_equal(read_at(1), "1:1 2:2 3:3 ");
 }
