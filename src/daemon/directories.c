@@ -251,7 +251,7 @@ udpai_directories_tell_again(udpai_directories *all)
 {
     for (size_t i = 0; all && i < all->n; i++) {
         if (all->items[i].tree)
-            udpai_runtime_tree_tell_again(all->items[i].tree);
+            udpai_runtime_tree_report_again(all->items[i].tree);
         else
             udpai_file_origin_tell_again(all->items[i].origin);
     }

@@ -27,7 +27,7 @@ static atomic_uint_fast64_t last_generation;
 static struct {
     pthread_mutex_t mutex;
     pthread_once_t once;
-    pthread_key_t key; /* of a thread's reader: tells when the thread ends */
+    pthread_key_t key; /* of a thread's reader: notices the end of the thread */
     bool has_key;
     reader *unused; /* of threads that have ended */
 } threads = {.mutex = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
@@ -142,7 +142,7 @@ udpai_runtime_current_set(udpai_runtime_current *current, udpai_runtime_snapshot
 {
     if (!udpai_vector_reserve(&current->retired, 1))
         return false;
-    /* Who has no reader takes its reference under this mutex. */
+    /* A thread without a reader takes its reference under this mutex. */
     pthread_mutex_lock(&threads.mutex);
     current->retired.items[current->retired.n++] =
         atomic_exchange_explicit(&current->snapshot, snapshot, memory_order_seq_cst);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The snapshot that counts now: one thread puts another in its place, and any number of threads
- * read, without a lock and without waiting for anybody.
+/* The effective snapshot: one thread puts another in its place, and any number of threads read,
+ * without a lock and without waiting.
  *
  * Each thread keeps the snapshot that it has read last, and looks at one number to know whether
- * that is still the newest. If it is not, it says in a place of its own which one it is about to
- * take, looks whether that counts still, and takes a reference (hazard pointers). What is put away
- * is released as soon as nobody is about to take it. A thread that does not read any more keeps one
- * old snapshot alive until it ends. */
+ * that is still the newest. If it is not, it writes into a place of its own which one it is about
+ * to take, looks whether that is still effective, and takes a reference (hazard pointers). What is
+ * put away is released as soon as no thread is about to take it. A thread that does not read any
+ * more keeps one old snapshot alive until it ends. */
 #ifndef UDPAI_RUNTIME_CURRENT_H
 #define UDPAI_RUNTIME_CURRENT_H
 

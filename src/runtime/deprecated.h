@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* May a feature that is marked as deprecated be used? What a runtime says of that, by Envoy's keys
- * and in Envoy's order: the feature's own key counts first, whatever it says; then whether all are
- * allowed; then whether all are refused; then what the feature's descriptor says. */
+/* May a feature that is marked as deprecated be used? What a runtime has of that, by Envoy's keys
+ * and in Envoy's order: the feature's own key comes first, whatever its value; then whether all are
+ * allowed; then whether all are refused; then the feature's descriptor. */
 #ifndef UDPAI_RUNTIME_DEPRECATED_H
 #define UDPAI_RUNTIME_DEPRECATED_H
 

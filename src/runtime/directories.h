@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Directories that were read, for those who want to watch them. */
+/* Directories that were read, for watching them. */
 #ifndef UDPAI_RUNTIME_DIRECTORIES_H
 #define UDPAI_RUNTIME_DIRECTORIES_H
 

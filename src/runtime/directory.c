@@ -12,8 +12,9 @@ run_walk(void *walk)
 }
 
 /* Nearly all of the time goes to the kernel, which takes it for each file. So a thread has half of
- * them for so long; without one, they come one after the other. Which of two errors is told must
- * not depend on who was faster: else it would be news whenever the directory is read again. */
+ * them for so long; without one, they come one after the other. Which of two errors is reported
+ * must not depend on which thread was faster: else it would be news whenever the directory is read
+ * again. */
 static void
 walk_by_two(udpai_runtime_walk *even)
 {

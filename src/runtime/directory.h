@@ -13,10 +13,10 @@
 /* What changes while it is read is read again at once, so many times. */
 #define UDPAI_RUNTIME_TRIES 3
 
-/* UDPA_ERR_NOT_FOUND: there is no such directory, which need be no mistake. UDPA_ERR_LIMIT: too
- * deep (which a link to what is above it is, too), too many directories, or too much. UDPA_ERR_IO,
- * with the path. UDPA_ERR_INVAL: something there can be no key or no value. UDPA_ERR_ABORTED: it
- * has changed while it was read. UDPA_ERR_NOMEM. */
+/* UDPA_ERR_NOT_FOUND: there is no such directory, which need be no error. UDPA_ERR_LIMIT: too deep
+ * (which a link to what is above it is, too), too many directories, or too much. UDPA_ERR_IO, with
+ * the path. UDPA_ERR_INVAL: something there can be no key or no value. UDPA_ERR_ABORTED: it has
+ * changed while it was read. UDPA_ERR_NOMEM. */
 udpa_err udpai_runtime_directory_read(udpai_runtime_layer **ret_layer,
                                       udpai_str name,
                                       const char *path,

@@ -26,7 +26,7 @@ struct udpai_runtime_follower {
     udpai_runtime_directories directories; /* that were read */
     bool is_reading;
     bool is_due;      /* to be read again when the reading has ended */
-    bool has_changed; /* somebody changed something: so says what is read next */
+    bool has_changed; /* something was changed: so reports what is read next */
     bool is_warned, is_closing;
     size_t n_open;
 };
@@ -58,10 +58,10 @@ on_handle_closed(uv_handle_t *handle)
 static void
 on_watched_closed(uv_handle_t *handle)
 {
-    watched *gone = handle->data;
-    udpai_runtime_follower *self = gone->of;
-    udpai_free(gone->directory.path);
-    udpai_free(gone);
+    watched *closed = handle->data;
+    udpai_runtime_follower *self = closed->of;
+    udpai_free(closed->directory.path);
+    udpai_free(closed);
     let_go(self);
 }
 
@@ -95,7 +95,7 @@ on_event(uv_fs_event_t *events, const char *name, int kind, int status)
     udpai_runtime_follower_look(in->of);
 }
 
-/* The link leads elsewhere: whoever does that has everything ready. */
+/* The link leads elsewhere: its writer has everything ready. */
 static void
 on_parent_event(uv_fs_event_t *events, const char *name, int kind, int status)
 {

@@ -18,7 +18,7 @@ typedef struct udpai_runtime_follower_ops {
     void (*read)(void *userdata, udpai_runtime_directories *directories);
     /* It was read; `is_change`: because somebody has changed something. May close the follower. */
     void (*take)(void *userdata, bool is_change);
-    /* The follower is gone. */
+    /* The follower is freed. */
     void (*closed)(void *userdata);
     void *userdata;
 } udpai_runtime_follower_ops;

@@ -77,7 +77,7 @@ make_snapshot(const udpai_runtime *runtime)
 }
 
 static void
-tell_sizes(udpai_runtime *runtime, const udpai_runtime_snapshot *snapshot)
+count_sizes(udpai_runtime *runtime, const udpai_runtime_snapshot *snapshot)
 {
     runtime->statistics.num_keys = udpai_runtime_snapshot_n_keys(snapshot);
     runtime->statistics.num_layers = udpai_runtime_snapshot_n_layers(snapshot);
@@ -106,7 +106,7 @@ udpai_runtime_init(udpai_runtime *runtime,
         udpai_runtime_done(runtime);
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     }
-    tell_sizes(runtime, snapshot);
+    count_sizes(runtime, snapshot);
     udpai_runtime_current_init(&runtime->current, snapshot);
     return UDPA_OK;
 }
@@ -144,7 +144,7 @@ commit(udpai_runtime *runtime)
         udpai_runtime_snapshot_unref(snapshot);
         return UDPA_ERR_NOMEM;
     }
-    tell_sizes(runtime, snapshot);
+    count_sizes(runtime, snapshot);
     if (is_any_in_error(runtime))
         runtime->statistics.load_error++;
     else

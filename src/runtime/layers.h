@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The layers of a runtime in their order, what of them is there at the moment, and the snapshot
- * that follows. Reads no file and no stream: whoever does hands over what came of it. Belongs to
- * one thread; what counts now is read by any (current.h). */
+ * that follows. Reads no file and no stream: its reader hands over the result. Belongs to one
+ * thread; the effective snapshot is read by any (current.h). */
 #ifndef UDPAI_RUNTIME_LAYERS_H
 #define UDPAI_RUNTIME_LAYERS_H
 

@@ -15,7 +15,7 @@ take_place(udpai_runtime_reading *reading, const udpai_runtime_place *place, con
     udpa_err err = udpai_runtime_directory_read_whole(&load->layer, place->name, path,
                                                       &reading->directories, &load->error);
     bool is_missing = err == UDPA_ERR_NOT_FOUND;
-    if (is_missing) /* which is no mistake */
+    if (is_missing) /* which is no error */
         load->error = udpa_error_unref(load->error);
     reading->has_memory &= err != UDPA_ERR_NOMEM;
     reading->n_overrides_there += place->is_override && !is_missing;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading all layers of one root, on whichever thread: what came of it, and which directories would
- * tell that it has changed. */
+/* Reading all layers of one root, on any thread: the result, and which directories would show that
+ * it has changed. */
 #ifndef UDPAI_RUNTIME_READING_H
 #define UDPAI_RUNTIME_READING_H
 

@@ -14,7 +14,7 @@ typedef struct udpai_runtime_root_context {
     uv_loop_t *loop;
     udpai_runtime *runtime;
     uint64_t quiet_ms;
-    void (*closed)(void *userdata); /* a root is gone */
+    void (*closed)(void *userdata); /* a root is freed */
     void *userdata;
 } udpai_runtime_root_context;
 
@@ -30,7 +30,7 @@ void udpai_runtime_root_load_now(udpai_runtime_root *root);
 void udpai_runtime_root_look(udpai_runtime_root *root);
 /* Is it being read, or about to be? */
 bool udpai_runtime_root_is_busy(const udpai_runtime_root *root);
-/* It is freed when the loop has let go of it; tells context->closed. */
+/* It is freed when the loop has let go of it; calls context->closed. */
 void udpai_runtime_root_close(udpai_runtime_root *root);
 
 #endif

@@ -7,7 +7,7 @@ enum { /* field numbers of envoy/service/runtime/v3/rtds.proto */
     RUNTIME_LAYER = 2,
 };
 
-/* A message that stands twice in another is one, merged: the later keys count. */
+/* A message that occurs twice in another is one, merged: the later keys win. */
 static udpa_err
 fill(udpai_runtime_layer *layer, udpai_str message, udpa_error **ret_error)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A layer by RTDS: what a resource of type envoy.service.runtime.v3.Runtime says, as it came from a
- * peer. Who asks for it, and when it counts, is not decided here. */
+/* A layer by RTDS: the contents of a resource of type envoy.service.runtime.v3.Runtime, as it came
+ * from a peer. Which layer asks for it, and when it is effective, is not decided here. */
 #ifndef UDPAI_RUNTIME_RTDS_H
 #define UDPAI_RUNTIME_RTDS_H
 

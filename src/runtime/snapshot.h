@@ -28,7 +28,7 @@ const udpai_runtime_entry **udpai_runtime_snapshot_sorted(const udpai_runtime_sn
 const udpai_runtime_value *udpai_runtime_snapshot_find(const udpai_runtime_snapshot *snapshot,
                                                        udpai_str key);
 
-/* What is meant where such a thing is wanted; the default if that is nothing. */
+/* Its value as such; the default if it has none. */
 bool udpai_runtime_truth(const udpai_runtime_snapshot *snapshot, udpai_str key, bool otherwise);
 uint64_t
 udpai_runtime_integer(const udpai_runtime_snapshot *snapshot, udpai_str key, uint64_t otherwise);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A layer from google.protobuf.Struct, as it stands in a bootstrap file and in RTDS. It may come
- * from a peer: the depth is bounded, and whatever has no meaning here is refused. */
+/* A layer from google.protobuf.Struct, as it is in a bootstrap file and in RTDS. It may come from a
+ * peer: the depth is bounded, and what has no meaning here is refused. */
 #include "base/proto.h"
 #include "base/strbuf.h"
 #include "runtime/layer.h"

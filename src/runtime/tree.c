@@ -21,13 +21,13 @@ struct udpai_runtime_tree {
     uv_timer_t look;
     udpai_runtime_tree_reading *now;  /* NULL: none yet */
     udpai_runtime_tree_reading *next; /* NULL: no memory */
-    bool was_told, is_complete, is_closing;
+    bool was_reported, is_complete, is_closing;
     unsigned n_open; /* what keeps a closing tree */
     void (*closed)(void *userdata);
     void *closed_userdata;
 };
 
-/* ---- telling ---- */
+/* ---- reporting ---- */
 
 const udpa_error *
 udpai_runtime_tree_problem(const udpai_runtime_tree *self, size_t index)
@@ -84,9 +84,9 @@ is_in_error(const udpai_runtime_tree_reading *reading, const char *name)
 }
 
 static void
-log_mended(const udpai_runtime_tree *self,
-           const udpai_runtime_tree_reading *before,
-           const udpai_runtime_tree_reading *now)
+log_fixed(const udpai_runtime_tree *self,
+          const udpai_runtime_tree_reading *before,
+          const udpai_runtime_tree_reading *now)
 {
     if (before && before->error && !now->error)
         udpai_log(UDPA_LOG_INFO, COMPONENT, "%s: can be read again", self->root);
@@ -127,7 +127,7 @@ is_whole(const udpai_runtime_tree_reading *reading)
 }
 
 static void
-tell_resources(udpai_runtime_tree *self)
+report_resources(udpai_runtime_tree *self)
 {
     const udpai_runtime_tree_reading *now = self->now;
     UDPAI_AUTO_FREE udpa_resource **resources =
@@ -135,7 +135,7 @@ tell_resources(udpai_runtime_tree *self)
     size_t n = 0;
     if (!resources) {
         udpai_log(UDPA_LOG_ERROR, COMPONENT, "%s: no memory to publish what it has", self->root);
-        self->was_told = false; /* so that it is told with the next reading */
+        self->was_reported = false; /* so that it is reported with the next reading */
         return;
     }
     for (size_t i = 0; i < now->layers.n; i++)
@@ -150,7 +150,7 @@ tell_resources(udpai_runtime_tree *self)
         .is_partial = !self->is_complete,
         .has_errors = has_errors(now),
     };
-    self->was_told = true;
+    self->was_reported = true;
     self->ops.changed(self->ops.userdata, &directory);
 }
 
@@ -161,28 +161,28 @@ udpai_runtime_tree_look(udpai_runtime_tree *self)
 }
 
 void
-udpai_runtime_tree_tell_again(udpai_runtime_tree *self)
+udpai_runtime_tree_report_again(udpai_runtime_tree *self)
 {
-    if (self->was_told && !self->is_closing)
-        tell_resources(self);
+    if (self->was_reported && !self->is_closing)
+        report_resources(self);
 }
 
 /* The callbacks may close the tree, which frees nothing before the loop's next turn. */
 static void
-tell(udpai_runtime_tree *self, udpai_runtime_tree_reading *now)
+report(udpai_runtime_tree *self, udpai_runtime_tree_reading *now)
 {
     UDPA_AUTO(udpai_runtime_tree_reading_free) udpai_runtime_tree_reading *before = self->now;
-    bool is_news = self->was_told
+    bool is_news = self->was_reported
                        ? !same_resources(before, now) || has_errors(before) != has_errors(now)
                        : now->was_read;
     bool problems_changed = find_new_problems(before, now, true);
     problems_changed |= find_new_problems(now, before, false);
-    log_mended(self, before, now);
+    log_fixed(self, before, now);
     is_news = is_news || (is_whole(now) && !self->is_complete);
     self->now = now;
     self->is_complete = self->is_complete || is_whole(now);
     if (is_news)
-        tell_resources(self);
+        report_resources(self);
     if (problems_changed && self->ops.problems_changed && !self->is_closing)
         self->ops.problems_changed(self->ops.userdata);
 }
@@ -210,7 +210,7 @@ on_take(void *userdata, bool is_change)
     udpai_runtime_tree_reading *next = UDPAI_TAKE(self->next);
     (void)is_change;
     if (next)
-        tell(self, next);
+        report(self, next);
     else
         udpai_log(UDPA_LOG_ERROR, COMPONENT, "%s: no memory to read it; what was read before stays",
                   self->root);

@@ -3,8 +3,8 @@
  * that an Envoy with an rtds_layer follows (tree_reading.h). Read at the start, when the link that
  * leads to it is swapped, and when something below it changes.
  *
- * What one reading has found is told at once. A layer with an error keeps what it had, is logged
- * once, and is listed as a problem until it is mended. Read on libuv's pool; everything here
+ * What one reading has found is reported at once. A layer with an error keeps what it had, is
+ * logged once, and is listed as a problem until it is fixed. Read on libuv's pool; everything here
  * belongs to the loop's thread. */
 #ifndef UDPAI_RUNTIME_TREE_H
 #define UDPAI_RUNTIME_TREE_H
@@ -48,7 +48,7 @@ udpa_err udpai_runtime_tree_start(udpai_runtime_tree *tree, udpa_error **ret_err
 /* Reads it again, soon. */
 void udpai_runtime_tree_look(udpai_runtime_tree *tree);
 /* Calls changed() once more with what the tree has, if it was read. */
-void udpai_runtime_tree_tell_again(udpai_runtime_tree *tree);
+void udpai_runtime_tree_report_again(udpai_runtime_tree *tree);
 /* Nothing is called any more but @p closed (may be NULL), when the loop has let go of the tree; it
  * is freed then. NULL does nothing. */
 void

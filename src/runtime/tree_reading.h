@@ -46,7 +46,7 @@ typedef struct udpai_runtime_tree_reading {
     bool was_read; /* at some time */
 } udpai_runtime_tree_reading;
 
-/* NULL without memory. @p before may be NULL. @p directories, empty at first: which would tell of
+/* NULL without memory. @p before may be NULL. @p directories, empty at first: which would show
  * changes. Blocks; any thread. */
 udpai_runtime_tree_reading *udpai_runtime_tree_read(const udpai_runtime_tree_rules *rules,
                                                     const udpai_runtime_tree_reading *before,

@@ -21,14 +21,14 @@ strip(udpai_str text)
     return text;
 }
 
-/* In letters of either size; the wanted ones are small. */
+/* In letters of either size; the words have small ones. */
 static bool
-says(udpai_str text, const char *wanted)
+is_word(udpai_str text, const char *word)
 {
     for (size_t i = 0; i < text.len; i++)
-        if (!wanted[i] || tolower((unsigned char)text.data[i]) != wanted[i])
+        if (!word[i] || tolower((unsigned char)text.data[i]) != word[i])
             return false;
-    return wanted[text.len] == '\0';
+    return word[text.len] == '\0';
 }
 
 /* ---- numbers ---- */
@@ -74,7 +74,7 @@ is_number(udpai_str text)
     return at == text.len;
 }
 
-/* strtod() wants the point of the program's locale, which is not ours to choose. */
+/* strtod() expects the point of the program's locale, which is not ours to choose. */
 static double
 read_number(udpai_str text)
 {
@@ -132,7 +132,7 @@ read_denominator(udpai_str text, uint32_t *ret_denominator)
     } all[] = {{"hundred", "0", 100}, {"ten_thousand", "1", 10000}, {"million", "2", 1000000}};
 
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(all); i++) {
-        if (says(text, all[i].name) || says(text, all[i].number)) {
+        if (is_word(text, all[i].name) || is_word(text, all[i].number)) {
             *ret_denominator = all[i].value;
             return true;
         }
@@ -196,9 +196,9 @@ udpai_runtime_value_read(udpai_str text)
 {
     udpai_runtime_value value = {.text = text};
     udpai_str stripped = strip(text);
-    if (says(stripped, "true") || says(stripped, "false")) {
+    if (is_word(stripped, "true") || is_word(stripped, "false")) {
         value.has_truth = true;
-        value.truth = says(stripped, "true");
+        value.truth = is_word(stripped, "true");
     } else if (stripped.len <= NUMBER_MAX && is_number(stripped)) {
         uint64_t integer;
         take_number(&value, read_number(stripped));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A value of the runtime: a text, and what it means where a number, a truth or a share is asked
- * for. What a text means is found out once, when it comes; who reads it later looks at the result.
+ * for. What a text means is found out once, when it comes; a later reader looks at the result.
  */
 #ifndef UDPAI_RUNTIME_VALUE_H
 #define UDPAI_RUNTIME_VALUE_H

@@ -74,7 +74,7 @@ is_ours(const walk *self)
            is_odd == (self->asked->part == UDPAI_RUNTIME_ODD);
 }
 
-/* For whoever reads everything. */
+/* In a walk over everything: are there more than a few files? */
 static bool
 is_enough(walk *self)
 {
@@ -83,7 +83,8 @@ is_enough(walk *self)
     return self->asked->is_stopped;
 }
 
-/* So much as the file said it has is all of it, if that is anything: it need not say so twice. */
+/* So much as the file's size is all of it, if that is anything: it need not be read again to know.
+ */
 static udpa_err
 read_all(walk *self, int file, off_t size, size_t *ret_len, udpa_error **ret_error)
 {
@@ -212,7 +213,7 @@ take_entry(walk *self, const level *top, const struct dirent *entry, udpa_error 
                           self->path.data, UDPAI_RUNTIME_KEY_MAX);
     if (entry->d_type == DT_REG && !is_ours(self))
         return UDPA_OK;
-    /* A pipe must not keep us waiting for whoever writes to it. */
+    /* A pipe must not keep us waiting for its writer. */
     int file = openat(dirfd(top->stream), name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     return file < 0 ? fail_errno(self, errno, ret_error) : take(self, file, ret_error);
 }

@@ -19,7 +19,7 @@ typedef struct udpai_runtime_walk {
     udpai_str name; /* of the layer */
     const char *path;
     udpai_runtime_part part;         /* of the files; directories are all looked at */
-    udpai_runtime_directories *list; /* of the directories; NULL: nobody wants it */
+    udpai_runtime_directories *list; /* of the directories; NULL: it is not needed */
     /* What comes of it. */
     bool is_stopped; /* there are more files than few; nothing of the rest counts */
     udpai_runtime_layer *layer;

@@ -242,7 +242,7 @@ test_swap(void **state)
     assert_string_equal(version_of(&world, "production"), production);
     swap("v1"); /* nothing is another than before */
     settle(&world);
-    udpai_runtime_tree_tell_again(world.tree);
+    udpai_runtime_tree_report_again(world.tree);
     assert_int_equal(world.n_tellings, 4);
     end(&world);
 }
