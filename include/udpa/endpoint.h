@@ -37,7 +37,7 @@ typedef struct udpa_tls {
     const char *certificate_file;
     /** Its key; both or none. */
     const char *private_key_file;
-    /** Who may vouch for the peer. Required of a source. */
+    /** The authorities that the peer's certificate must be signed by. Required of a source. */
     const char *ca_file;
     /** The name that a source's certificate must have; NULL: the host of its address. */
     const char *server_name;
@@ -52,7 +52,7 @@ typedef struct udpa_tls {
 /** What makes a source an xDS v3 management server, which the endpoint calls by ADS as a client. */
 typedef struct udpa_xds_server {
     size_t struct_size; /**< sizeof(udpa_xds_server) */
-    /** Who speaks by it: the authority of all that it serves; required. */
+    /** The authority of all that it serves; required. */
     const char *authority;
     /** The namespace that its names are in: its "backend" is "<name_space>/backend" here; required.
      */
@@ -83,12 +83,12 @@ typedef udpa_err (*udpa_json_fn)(void *userdata,
                                  udpa_bytes **ret_to,
                                  udpa_error **ret_error);
 
-/** What makes a source an xDS v3 management server that speaks REST and JSON alone: the endpoint
- * polls it as a client. The library knows no messages but its own, so the application translates:
+/** Makes a source an xDS v3 management server that speaks REST and JSON alone: the endpoint polls
+ * it as a client. The library knows no messages but its own, so the application translates:
  * libprotobuf does it in two calls. */
 typedef struct udpa_rest_server {
     size_t struct_size; /**< sizeof(udpa_rest_server) */
-    /** Who speaks by it: the authority of all that it serves; required. */
+    /** The authority of all that it serves; required. */
     const char *authority;
     /** The namespace that its names are in, as in udpa_xds_server; required. */
     const char *name_space;
@@ -124,13 +124,13 @@ typedef struct udpa_source {
     const udpa_xds_server *xds;
     /** The same for a server by REST; NULL: it is none. */
     const udpa_rest_server *rest;
-    /** Dialled only while a provider has it asked for a type: a stand-in has no connection until it
+    /** Dialled only while a provider has it asked for a type: a standby has no connection until it
      * is needed. What is published to it meanwhile waits for one. Of a source that is dialled only.
      */
     bool only_when_needed;
-    /** What is reported (report.h) goes to the source that has delivered what it speaks of. Of
-     * these types it goes to this one, too, so that it knows load and health when it has to stand
-     * in; full names or type URLs. Not with only_when_needed; of one that speaks UDPA only. */
+    /** What is reported (report.h) goes to the source that has delivered what it is about. Of these
+     * types it goes to this one, too, so that it knows load and health when it has to take over;
+     * full names or type URLs. Not with only_when_needed; of one that speaks UDPA only. */
     const char *const *standby;
     size_t n_standby;
 } udpa_source;
@@ -154,9 +154,9 @@ typedef enum udpa_secrets {
 /** What an endpoint is made of. */
 typedef struct udpa_endpoint_options {
     size_t struct_size; /**< sizeof(udpa_endpoint_options) */
-    /** Unique among all that speak to the same management servers; required. */
+    /** Unique among all clients of the same management servers; required. */
     const char *node_id;
-    /** What management servers may choose resources by; NULL: not said. */
+    /** What management servers may choose resources by; NULL: not given. */
     const char *cluster;
     const char *region;
     const char *zone;
@@ -175,10 +175,9 @@ typedef struct udpa_endpoint_options {
      * types that none of them has come from nowhere. */
     const udpa_provider *providers;
     size_t n_providers;
-    /** Whoever can connect to listen_address is told, by
-     * envoy.service.status.v3.ClientStatusDiscoveryService, what the endpoint has of what it
-     * subscribes to, and what it has refused, and why; bodies too, but for secrets, unless he asks
-     * for none. Nothing is noted for that while it is false. */
+    /** Answers envoy.service.status.v3.ClientStatusDiscoveryService on listen_address: what the
+     * endpoint has of what it subscribes to, what it has refused, and why; bodies too, but for
+     * secrets, unless the request asks for none. Nothing is noted for that while it is false. */
     bool answers_client_status;
     /** Of sources that are nodes of this project; others know nothing of it. */
     udpa_secrets secrets;

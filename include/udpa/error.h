@@ -63,13 +63,13 @@ UDPA_API const char *udpa_err_name(udpa_err code);
  */
 UDPA_API const char *udpa_err_text(udpa_err code);
 
-/** The gRPC status code (0 to 16) that stands for @p code on the wire.
+/** The gRPC status code (0 to 16) of @p code on the wire.
  * @return the status code; 2 (UNKNOWN) for a value that is no code.
  * @thread any   @since 0.1
  */
 UDPA_API int udpa_err_to_grpc(udpa_err code);
 
-/** The code that stands for a gRPC status code received from a peer.
+/** The code of a gRPC status code received from a peer.
  * @return a code; UDPA_ERR_UNKNOWN for a number that gRPC does not define.
  * @thread any   @since 0.1
  */

@@ -76,17 +76,17 @@ typedef struct udpa_load_place {
     size_t struct_size; /**< sizeof(udpa_load_place) */
     /** The cluster's full name, such as "com.acme.foo/service-a"; required. */
     const char *cluster;
-    /** What the cluster's endpoints are asked for by, if that is another name; NULL: not said. A
+    /** What the cluster's endpoints are asked for by, if that is another name; NULL: not given. A
      * cluster has one. */
     const char *service_name;
-    /** The locality; NULL: not said. */
+    /** The locality; NULL: not given. */
     const char *region;
     const char *zone;
     const char *sub_zone;
     uint32_t priority;
     /** The endpoint; NULL: the locality as a whole. */
     const char *address;
-    /** At most 65535; 0: not said. */
+    /** At most 65535; 0: not given. */
     uint32_t port;
 } udpa_load_place;
 
@@ -96,12 +96,12 @@ typedef struct udpa_load_place {
         sizeof(udpa_load_place), NULL, NULL, NULL, NULL, NULL, 0, NULL, 0                          \
     }
 
-/** Get the target of a place: who asks for one place gets one target. To be done when an endpoint
+/** Get the target of a place: requests for one place get one target. To be done when an endpoint
  * comes, not for each request: it takes a lock.
  *
  * What was counted on a target stays when its last reference goes. When there is room for no more,
  * the counts of endpoints that nobody has a reference to, and that have nothing in flight, become
- * those of their localities, and clusters of which nobody has anything are forgotten.
+ * those of their localities, and clusters without references are forgotten.
  * @param ret_target [out] new reference, release with udpa_load_target_unref(); untouched on
  *                   failure.
  * @param recorder   borrowed; the target takes a reference.
@@ -208,7 +208,7 @@ UDPA_API udpa_load_category *udpa_load_category_unref(udpa_load_category *catego
  */
 UDPA_API void udpa_load_request_dropped(udpa_load_category *category);
 
-/** Get a metric of a target; who asks for one name gets one metric.
+/** Get a metric of a target; requests for one name get one metric.
  * @param ret_metric [out] the target's: to be used only with a reference to it; untouched on
  *                   failure.
  * @param target     borrowed.
@@ -231,7 +231,7 @@ UDPA_API UDPA_MUST_USE udpa_err udpa_load_metric_get(udpa_load_metric **ret_metr
 UDPA_API void udpa_load_measured(udpa_load_metric *metric, double value);
 
 /** How a recorder is reported, where no resource of the type udpa.load.v1.LoadReporting that the
- * endpoint's sources have says something else of a cluster. */
+ * endpoint's sources have sets something else for a cluster. */
 typedef struct udpa_load_report_options {
     size_t struct_size; /**< sizeof(udpa_load_report_options) */
     /** Between two reports of a cluster; at least 100; 0: 10000. */
@@ -248,10 +248,11 @@ typedef struct udpa_load_report_options {
     }
 
 /** Report what a recorder holds, as resources of the type udpa.load.v1.ClientLoad: of each cluster
- * that somebody wants it of, at once and at each interval, until nobody does. Nothing is read and
- * nothing is sent while nobody wants it. While they are for several sources they are reported as
- * udpa.load.v1.SharedClientLoad, too, to those who want that. They live for three intervals and 10
- * s. What was counted before a cluster was wanted for the first time is not reported.
+ * with a subscription, at once and at each interval, until the last one ends. Without a
+ * subscription nothing is read and nothing is sent. While they are for several sources they are
+ * reported as udpa.load.v1.SharedClientLoad, too, to those that subscribe to that. They live for
+ * three intervals and 10 s. What was counted before the first subscription to a cluster is not
+ * reported.
  * @param endpoint  whose reports they are.
  * @param recorder  borrowed; a reference is taken until the end.
  * @param options   borrowed; NULL: the defaults.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file log.h
- * Where the library's log lines go. Without a sink the library says nothing.
+ * Where the library's log lines go. Without a sink the library logs nothing.
  */
 #ifndef UDPA_LOG_H
 #define UDPA_LOG_H
@@ -21,7 +21,7 @@ typedef enum udpa_log_level {
 
 /** Receives one line.
  * @param level     of the line.
- * @param component part of the library that speaks, such as "session"; static.
+ * @param component part of the library, such as "session"; static.
  * @param message   one line without a line end; borrowed.
  * @param userdata  as given to udpa_log_set_sink().
  * Runs on any thread, possibly on several at once; must not call the library.

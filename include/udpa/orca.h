@@ -28,8 +28,8 @@ typedef struct udpa_orca_value {
     double value;
 } udpa_orca_value;
 
-/** How loaded it is. All values are finite, and none is negative but those of named_metrics; 0 says
- * the same as nothing. */
+/** How loaded it is. All values are finite, and none is negative but those of named_metrics; 0
+ * means the same as nothing. */
 typedef struct udpa_orca_metrics {
     size_t struct_size; /**< sizeof(udpa_orca_metrics) */
     /** Of the processors; more than 1 is beyond what the backend calls full. */
@@ -37,7 +37,7 @@ typedef struct udpa_orca_metrics {
     /** Of the memory, from 0 to 1. */
     double mem_utilization;
     /** What the application itself calls its utilisation; it counts before cpu_utilization for
-     * those who weigh backends by it. May be more than 1. */
+     * clients that weigh backends by it. May be more than 1. */
     double application_utilization;
     double rps; /**< Requests per second. */
     double eps; /**< Errors per second. */
@@ -58,15 +58,15 @@ typedef struct udpa_orca_metrics {
         sizeof(udpa_orca_metrics), 0, 0, 0, 0, 0, NULL, 0, NULL, 0, NULL, 0                        \
     }
 
-/** Set what is answered from now on; each stream is told with its next report. Cheap enough for
+/** Set what is answered from now on; each stream gets it with its next report. Cheap enough for
  * every measurement, if not for every request: it copies.
  * @param endpoint  one that listens, and is not being closed.
- * @param metrics   borrowed; copied. NULL: nothing is known any more, and nothing is said.
+ * @param metrics   borrowed; copied. NULL: nothing is known any more, and nothing is reported.
  * @param ret_error [out] what is wrong; may be NULL.
  * @return UDPA_OK; UDPA_ERR_INVAL a value or a name that may not be; UDPA_ERR_LIMIT more values
- * with names than there may be; UDPA_ERR_PRECONDITION the endpoint does not listen;
- * UDPA_ERR_UNIMPLEMENTED the library was built without ORCA; UDPA_ERR_NOMEM. On failure what was
- * set before still counts.
+ *         with names than there may be; UDPA_ERR_PRECONDITION the endpoint does not listen;
+ *         UDPA_ERR_UNIMPLEMENTED the library was built without ORCA; UDPA_ERR_NOMEM. On failure
+ *         what was set before stays.
  * @thread any   @since 0.1
  */
 UDPA_API UDPA_MUST_USE udpa_err udpa_orca_set(udpa_endpoint *endpoint,

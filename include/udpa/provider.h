@@ -27,8 +27,8 @@ UDPA_BEGIN_DECLS
 
 /** What follows behind a descriptor. */
 typedef enum udpa_continuation {
-    /** Nothing, if its source is active: those behind it stand in for it. What a source that is
-     * lost has said counts until one that stands in for it has said all that is asked of it. */
+    /** Nothing, if its source is active: those behind it are its standbys. What a lost source has
+     * sent is effective until one of them has sent all that is asked of it. */
     UDPA_STOP_ON_SUCCESS,
     /** Nothing, if its source is not active: those behind it make sense only with it. */
     UDPA_STOP_ON_FAILURE,
@@ -60,11 +60,12 @@ typedef struct udpa_provider {
      * has. A type has one provider. */
     const char *const *types;
     size_t n_types;
-    /** Full names: it is the provider of these names of its types alone, which it must say. Nothing
-     * else is accepted by it, and of these names no other sources count. None: of all names. */
+    /** Full names: it is the provider of these names of its types alone, and must name them.
+     * Nothing else is accepted by it, and for these names no other sources are active. None: of all
+     * names. */
     const char *const *names;
     size_t n_names;
-    /** In their order; at least one. A source and its namespace stand there once. */
+    /** In their order; at least one. A source and its namespace occur once. */
     const udpa_descriptor *descriptors;
     size_t n_descriptors;
 } udpa_provider;

@@ -14,7 +14,7 @@ UDPA_BEGIN_DECLS
 /** What became of a publication; see udpa_receipt_fn. */
 typedef struct udpa_receipt udpa_receipt;
 
-/** Told once of each publication.
+/** Called once for each publication.
  * @param userdata of the publication.
  * @param receipt  borrowed for the call.
  */

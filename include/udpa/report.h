@@ -34,26 +34,26 @@ UDPA_BEGIN_DECLS
 /** What to report. */
 typedef struct udpa_report_options {
     size_t struct_size; /**< sizeof(udpa_report_options) */
-    /** Such as "type.googleapis.com/udpa.health.v1.EndpointHealth", or without what stands before
-     * the last slash; required. */
+    /** Such as "type.googleapis.com/udpa.health.v1.EndpointHealth", or without the part before the
+     * last slash; required. */
     const char *type_url;
-    /** The full name of what it speaks of, such as "com.acme.foo/service-a"; required. The name of
+    /** The full name of what it is about, such as "com.acme.foo/service-a"; required. The name of
      * the report is this, a slash, and the endpoint's node_id, percent-encoded. */
     const char *about;
     /** The serialised message; may be NULL iff payload_size is 0. */
     const void *payload;
     size_t payload_size;
-    /** Milliseconds until those who have it forget it, if the endpoint is not heard of any more; at
-     * least 1000; required. While the report stands it is renewed at half of that, without its
+    /** Milliseconds until its receivers forget it, if nothing more comes from the endpoint; at
+     * least 1000; required. While it is reported it is renewed at half of that, without its
      * contents being sent again. */
     uint64_t ttl_ms;
-    /** Not NULL: a receipt is asked for. The report goes to receipt_source at once, whether that
-     * wants it or not, and this is told once what became of it there. */
+    /** Not NULL: a receipt is asked for. The report goes to receipt_source at once, with or without
+     * a subscription, and this is called once with the result there. */
     udpa_receipt_fn receipt;
     void *userdata; /**< Handed to it. */
     /** NULL: the only source, or the one that the report is for. */
     const char *receipt_source;
-    /** What it speaks of, if that is known to be a resource that a source has delivered: its type,
+    /** What it is about, if that is known to be a resource that a source has delivered: its type,
      * as above. NULL: for udpa.load.v1.ClientLoad, udpa.health.v1.EndpointHealth and
      * udpa.status.v1.ResourceState the clusters or resources that these are about; for others,
      * nothing. */
@@ -68,24 +68,24 @@ typedef struct udpa_report_options {
         sizeof(udpa_report_options), NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL          \
     }
 
-/** Report something, or replace what was reported of the same thing by the same type. It stands
+/** Report something, or replace what was reported of the same thing by the same type. It stays
  * until it is withdrawn, or the endpoint is closed.
- * @param endpoint  whose report it is.
+ * @param endpoint  that reports.
  * @param options   borrowed; everything in it is copied.
  * @param ret_error [out] what is wrong; may be NULL.
- * @return UDPA_OK; UDPA_ERR_INVAL a type or name that may not be, no ttl, no such source, or
- *         none is named for the receipt and it is for several; UDPA_ERR_LIMIT more than 3.5 MiB, or
- * more than 65536 reports at a time; UDPA_ERR_CLOSED the endpoint is being closed; UDPA_ERR_NOMEM.
- * Then what was reported before stands.
+ * @return UDPA_OK; UDPA_ERR_INVAL a type or name that may not be, no ttl, no such source, or none
+ *         is named for the receipt and it is for several; UDPA_ERR_LIMIT more than 3.5 MiB, or
+ *         more than 65536 reports at a time; UDPA_ERR_CLOSED the endpoint is being closed;
+ *         UDPA_ERR_NOMEM. Then what was reported before stays.
  * @thread the loop's   @since 0.1
  */
 UDPA_API UDPA_MUST_USE udpa_err udpa_report(udpa_endpoint *endpoint,
                                             const udpa_report_options *options,
                                             udpa_error **ret_error);
 
-/** Report it no longer: those who have it by a namespace are told that it is gone; who has asked
- * for it by its name forgets it when its ttl has passed. Nothing is done if it was not reported.
- * @param endpoint whose report it was.
+/** Report it no longer: subscribers to a namespace receive its removal; a subscriber to its name
+ * forgets it when its ttl has passed. Nothing is done if it was not reported.
+ * @param endpoint that reported it.
  * @param type_url as it was reported.
  * @param about    the same.
  * @thread the loop's   @since 0.1
@@ -93,47 +93,47 @@ UDPA_API UDPA_MUST_USE udpa_err udpa_report(udpa_endpoint *endpoint,
 UDPA_API void
 udpa_report_withdraw(udpa_endpoint *endpoint, const char *type_url, const char *about);
 
-/** What somebody wants to know, or does not any more; see udpa_wanted_fn. */
-typedef struct udpa_wanted {
-    size_t struct_size; /**< sizeof(udpa_wanted) of the library */
+/** Demand for a report, or its end; see udpa_demand_fn. */
+typedef struct udpa_demand {
+    size_t struct_size; /**< sizeof(udpa_demand) of the library */
     const char *type_url;
     /** The full name of a report, such as "com.acme.foo/service-a/X"; NULL: it is a namespace. */
     const char *name;
     /** All reports below this; "": all there are; NULL: it is a name. */
     const char *name_space;
-    bool is_wanted;
-} udpa_wanted;
+    bool has_subscribers;
+} udpa_demand;
 
-/** Told of what is wanted, so that nothing need be made that nobody reads.
+/** Called for each change of the demand, so that nothing need be made that is not read.
  * @param userdata of the watch.
- * @param wanted   borrowed for the call.
+ * @param demand   borrowed for the call.
  */
-typedef void (*udpa_wanted_fn)(void *userdata, const udpa_wanted *wanted);
+typedef void (*udpa_demand_fn)(void *userdata, const udpa_demand *demand);
 
-/** Watches what is wanted; owned by its endpoint. */
-typedef struct udpa_wanted_watch udpa_wanted_watch;
+/** Watches the demand; owned by its endpoint. */
+typedef struct udpa_demand_watch udpa_demand_watch;
 
-/** Be told of what is wanted: of all that is now, and of each change. Several may watch.
- * @param ret_watch [out] the endpoint's, until udpa_wanted_watch_end(); untouched on failure.
- * @param endpoint  of which.
- * @param wanted    not called before this returns.
- * @param userdata  handed to @p wanted.
+/** Watch the demand: what it is now, and each change. There may be several watches.
+ * @param ret_watch [out] the endpoint's, until udpa_demand_watch_end(); untouched on failure.
+ * @param endpoint  the one that reports.
+ * @param callback  not called before this returns.
+ * @param userdata  handed to @p callback.
  * @return UDPA_OK; UDPA_ERR_INVAL no callback; UDPA_ERR_CLOSED the endpoint is being closed;
  *         UDPA_ERR_NOMEM.
  * @thread the loop's   @since 0.1
  */
-UDPA_API UDPA_MUST_USE udpa_err udpa_wanted_watch_new(udpa_wanted_watch **ret_watch,
+UDPA_API UDPA_MUST_USE udpa_err udpa_demand_watch_new(udpa_demand_watch **ret_watch,
                                                       udpa_endpoint *endpoint,
-                                                      udpa_wanted_fn wanted,
+                                                      udpa_demand_fn callback,
                                                       void *userdata);
 
 /** End a watch; nothing is called back for it any more. NULL does nothing. It may be called from
  * inside any callback.
  * @thread the loop's   @since 0.1
  */
-UDPA_API void udpa_wanted_watch_end(udpa_wanted_watch *watch);
+UDPA_API void udpa_demand_watch_end(udpa_demand_watch *watch);
 
-/** Does somebody want this report?
+/** Has this report a subscription?
  * @param endpoint not one that is being closed.
  * @param type_url as it would be reported.
  * @param about    the same.
@@ -141,7 +141,7 @@ UDPA_API void udpa_wanted_watch_end(udpa_wanted_watch *watch);
  * @thread the loop's   @since 0.1
  */
 UDPA_API bool
-udpa_is_wanted(const udpa_endpoint *endpoint, const char *type_url, const char *about);
+udpa_has_demand(const udpa_endpoint *endpoint, const char *type_url, const char *about);
 
 UDPA_END_DECLS
 

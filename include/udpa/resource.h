@@ -29,16 +29,17 @@ typedef struct udpa_resource_spec {
     /** The serialised message; may be NULL iff payload_size is 0. */
     const void *payload;
     size_t payload_size;
-    /** Opaque; NULL: a hash of the content, which is what you want unless you know better. */
+    /** Opaque; NULL: a hash of the content, which is the right choice unless you know better. */
     const char *version;
-    /** Who answers for it; NULL: the node that takes it in puts the publisher's name. */
+    /** The authority that answers for it; NULL: the node that takes it in puts the publisher's
+     * name. */
     const char *authority;
     /** Milliseconds until it expires, counted from each arrival; 0: never. */
     uint64_t ttl_ms;
     /** Other names it can be asked for by, in its own namespace. */
     const char *const *aliases;
     size_t n_aliases;
-    /** Not 0: it comes to those who ask for it by name, not to wildcard subscriptions. */
+    /** Not 0: it is sent to subscribers by name, not to wildcard subscriptions. */
     int lazy;
     /** Not 0: nodes must not keep it for other clients. */
     int do_not_cache;
@@ -93,8 +94,8 @@ UDPA_API const char *udpa_resource_type_url(const udpa_resource *resource);
  */
 UDPA_API const char *udpa_resource_version(const udpa_resource *resource);
 
-/** Who answers for the resource: the X.509 name of its producer.
- * @return a string owned by @p resource; empty if nobody said.
+/** The authority of the resource: the X.509 name of its producer.
+ * @return a string owned by @p resource; empty if none was stated.
  * @thread any   @since 0.1
  */
 UDPA_API const char *udpa_resource_authority(const udpa_resource *resource);
@@ -106,8 +107,8 @@ UDPA_API const char *udpa_resource_authority(const udpa_resource *resource);
  */
 UDPA_API const void *udpa_resource_payload(const udpa_resource *resource, size_t *ret_size);
 
-/** Is it a redirect: is its payload an xds.core.v3.ResourceLocator, which says what other resource
- * of its type stands in its place?
+/** Is it a redirect: is its payload an xds.core.v3.ResourceLocator, which names the resource of its
+ * type that takes its place?
  * @return 1 or 0.
  * @thread any   @since 0.1
  */
@@ -139,10 +140,10 @@ UDPA_API uint64_t udpa_resource_generation(const udpa_resource *resource);
  */
 UDPA_API size_t udpa_resource_n_hops(const udpa_resource *resource);
 
-/** One node on the way, in the order passed.
+/** One node on the path, in the order passed.
  * @param index         below udpa_resource_n_hops().
  * @param ret_node_id   [out] the node's id; owned by @p resource.
- * @param ret_authority [out] whom that node took it from, "" for a file; may be NULL.
+ * @param ret_authority [out] the name that the node took it from, "" for a file; may be NULL.
  * @param ret_time_us   [out] when, in microseconds since 1970; may be NULL.
  * @return UDPA_OK; UDPA_ERR_INVAL there is no such hop.
  * @thread any   @since 0.1

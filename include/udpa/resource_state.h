@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file resource_state.h
- * What has become of the resources that an endpoint was sent, told to those who want to know.
+ * What has become of the resources that an endpoint was sent, reported to subscribers.
  *
- * The answer to an update says whether a resource can be used. What becomes of it then is a state,
- * of each version by itself: the old listener drains while the new one warms.
+ * The answer to an update states whether a resource can be used. What becomes of it then is a
+ * state, of each version by itself: the old listener drains while the new one warms.
  */
 #ifndef UDPA_RESOURCE_STATE_H
 #define UDPA_RESOURCE_STATE_H
@@ -24,7 +24,7 @@ typedef enum udpa_resource_phase {
     UDPA_RESOURCE_DRAINING,
     /** It cannot be used. */
     UDPA_RESOURCE_FAILED,
-    /** It is not there any more: nothing is said of it. */
+    /** It is not there any more: nothing is reported of it. */
     UDPA_RESOURCE_GONE
 } udpa_resource_phase;
 
@@ -36,7 +36,7 @@ typedef struct udpa_resource_state {
      * most 1024 bytes of UTF-8. */
     const char *const *waits_for;
     size_t n_waits_for;
-    /** Why it has failed; of FAILED only; at most 1024 bytes of UTF-8. NULL: not said. */
+    /** Why it has failed; of FAILED only; at most 1024 bytes of UTF-8. NULL: not given. */
     const char *reason;
 } udpa_resource_state;
 
@@ -46,11 +46,11 @@ typedef struct udpa_resource_state {
         sizeof(udpa_resource_state), UDPA_RESOURCE_ACTIVE, NULL, 0, NULL                           \
     }
 
-/** Say what the version of a resource does now. While somebody wants to know it of the resource, a
+/** Set the state of a version of a resource. While the resource has a subscription to its state, a
  * udpa.status.v1.ResourceState with the states of all its versions is reported (report.h). When the
- * last version is gone, the report is withdrawn.
+ * last version is removed, the report is withdrawn.
  * @param endpoint  that was sent it.
- * @param resource  borrowed; its name, type and version count.
+ * @param resource  borrowed; only its name, type and version matter.
  * @param state     borrowed; copied.
  * @param ret_error [out] what is wrong; may be NULL.
  * @return UDPA_OK; UDPA_ERR_INVAL a state that may not be; UDPA_ERR_LIMIT 16 versions of the name,

@@ -63,7 +63,7 @@ typedef struct udpa_runtime_layer {
     const char *subdirectory;
     /** DISK: and below that, in the directory that is called as the service_cluster. */
     bool append_service_cluster;
-    /** RTDS: who subscribes. Borrowed: the runtime is closed before the endpoint. */
+    /** RTDS: the subscriber. Borrowed: the runtime is closed before the endpoint. */
     udpa_endpoint *endpoint;
     /** RTDS: the full name of the resource, such as "com.acme/runtime". Until it comes the layer is
      * not there; when it is removed, it is empty. One that may not be is refused, and the layer
@@ -78,9 +78,10 @@ typedef struct udpa_runtime_layer {
             false, NULL, NULL                                                                      \
     }
 
-/** Told that other values count; once for all that has changed since the last time.
+/** Called when the effective values have changed; once for all that has changed since the last
+ * time.
  * @param userdata of the options.
- * @param now      what counts; borrowed for the call.
+ * @param now      the effective values; borrowed for the call.
  */
 typedef void (*udpa_runtime_changed_fn)(void *userdata, const udpa_runtime_snapshot *now);
 
@@ -105,7 +106,7 @@ typedef struct udpa_runtime_options {
 
 /** Make a runtime. What lies on disk is read before this returns, and watched from then on; files
  * in which something is wrong are no failure, but an error of their layer, which is left out whole
- * until it is mended.
+ * until it is fixed.
  * @param ret_runtime [out] untouched on failure.
  * @param loop        must outlive the runtime; not run by it.
  * @param options     borrowed; everything in it is copied, but the endpoints.
@@ -121,7 +122,7 @@ UDPA_API UDPA_MUST_USE udpa_err udpa_runtime_new(udpa_runtime **ret_runtime,
                                                  udpa_error **ret_error);
 
 /** Release a runtime. No thread reads it any more; snapshots that were taken stay. May be called
- * from inside any callback; nothing is told of changes any more.
+ * from inside any callback; no change is reported any more.
  * @param runtime  not to be used any more.
  * @param closed   called when nothing of it is left, after the loop has run on; may be NULL.
  * @param userdata handed to @p closed.
@@ -130,8 +131,8 @@ UDPA_API UDPA_MUST_USE udpa_err udpa_runtime_new(udpa_runtime **ret_runtime,
 UDPA_API void
 udpa_runtime_close(udpa_runtime *runtime, void (*closed)(void *userdata), void *userdata);
 
-/** Set and unset values in the layer of kind ADMIN. All of it counts at once, or nothing.
- * @param runtime   whose.
+/** Set and unset values in the layer of kind ADMIN. All of it is effective at once, or nothing.
+ * @param runtime   the one with the layer.
  * @param settings  borrowed; copied. An empty value: what was set is removed.
  * @param n         how many.
  * @param ret_error [out] what is wrong; may be NULL.
@@ -245,7 +246,7 @@ UDPA_API const char *
 udpa_runtime_string(udpa_runtime *runtime, const char *key, const char *otherwise);
 
 /** Is a feature on for this one, a request for instance? It is for so many of a hundred as the
- * integer says, or as the fraction does.
+ * integer or the fraction gives.
  * @param key     a string.
  * @param percent the default: of a hundred.
  * @param draw    a random number of 64 bits; or a hash, for the same answer to the same one.
@@ -271,9 +272,9 @@ UDPA_API bool udpa_runtime_fraction_enabled(udpa_runtime *runtime,
 
 /* ---- what counted at one moment ---- */
 
-/** What counts now, for several values that belong together: no reference is taken.
+/** The effective values, for several values that belong together: no reference is taken.
  * @return borrowed until this thread reads from any runtime the next time. NULL: there is no memory
- *         for what each thread needs once; then the functions below say their defaults, and
+ *         for what each thread needs once; then the functions below return their defaults, and
  *         udpa_runtime_take() needs none.
  * @thread any   @since 0.1
  */

@@ -17,9 +17,9 @@ typedef struct udpa_subscription udpa_subscription;
 /** Changes that belong together; see udpa_update_fn. */
 typedef struct udpa_update udpa_update;
 
-/** Told of changes.
+/** Called with changes.
  *
- * What the subscriber refuses with udpa_update_refuse() is told to whoever sent it, as the receipt.
+ * What the subscriber refuses with udpa_update_refuse() is reported to its sender, as the receipt.
  * @param userdata of the subscription.
  * @param update   borrowed for the call, unless udpa_update_defer() was called with it.
  */
@@ -28,7 +28,7 @@ typedef void (*udpa_update_fn)(void *userdata, udpa_update *update);
 /** What to subscribe to. */
 typedef struct udpa_subscribe_options {
     size_t struct_size; /**< sizeof(udpa_subscribe_options) */
-    /** Such as "type.googleapis.com/envoy.config.cluster.v3.Cluster", or without what stands before
+    /** Such as "type.googleapis.com/envoy.config.cluster.v3.Cluster", or without the part before
      * the last slash; required. */
     const char *type_url;
     /** All resources in this namespace and below it, such as "com.acme"; "": all there are. Not
@@ -39,10 +39,10 @@ typedef struct udpa_subscribe_options {
     size_t n_names;
     /** Required. */
     udpa_update_fn update;
-    /** Everything there is has been told of: what was asked for and has not come does not exist.
-     * Called once, and again after a time in which that was not certain. Of a source that is no
-     * management node, such as another endpoint, it says nothing: what that publishes comes when it
-     * does. May be NULL. */
+    /** All that there is was reported: what was asked for and has not come does not exist. Called
+     * once, and again after a time in which that was not certain. Of a source that is no management
+     * node, such as another endpoint, it means nothing: what that publishes comes when it does. May
+     * be NULL. */
     void (*complete)(void *userdata);
     void *userdata;
 } udpa_subscribe_options;
@@ -74,7 +74,7 @@ UDPA_API UDPA_MUST_USE udpa_err udpa_subscribe(udpa_subscription **ret_subscript
  */
 UDPA_API void udpa_unsubscribe(udpa_subscription *subscription);
 
-/** How many resources an update speaks of.
+/** How many resources are in an update.
  * @return at least 1.
  * @thread the loop's   @since 0.1
  */
@@ -88,13 +88,13 @@ UDPA_API size_t udpa_update_size(const udpa_update *update);
  */
 UDPA_API udpa_resource *udpa_update_resource(const udpa_update *update, size_t index);
 
-/** Is it gone?
+/** Is it a removal?
  * @return 1: removed; 0: new or changed.
  * @thread the loop's   @since 0.1
  */
 UDPA_API int udpa_update_is_removal(const udpa_update *update, size_t index);
 
-/** Refuse one. The subscriber stays with what it has; whoever sent this is told why.
+/** Refuse one. The subscriber stays with what it has; the sender of this gets the reason.
  * @param update as handed to the callback.
  * @param index  below udpa_update_size(); removals are not refused.
  * @param code   why, for programs; not UDPA_OK.

@@ -75,7 +75,7 @@ judge(const udpai_cli *cli, const udpai_cli_found *found, udpai_client_tree *tre
     for (size_t i = 0; i < n && err == UDPA_OK; i++)
         err = udpai_client_tree_add(tree, resources[i]);
     if (err == UDPA_OK && n)
-        err = udpai_client_tree_judge(tree, root_of(cli, resources[0]), false, &is_settled);
+        err = udpai_client_tree_evaluate(tree, root_of(cli, resources[0]), false, &is_settled);
     return err == UDPA_OK && is_settled;
 }
 
@@ -150,7 +150,7 @@ report_what_is_missing(const udpai_cli *cli, const udpai_cli_found *found)
     char room[160];
     for (size_t i = 0; i < tree.nodes.n; i++) {
         udpai_str id = udpai_bytes_view(tree.nodes.items[i]->id);
-        const char *text = udpai_client_node_say(tree.nodes.items[i], room, sizeof(room));
+        const char *text = udpai_client_node_describe(tree.nodes.items[i], room, sizeof(room));
         if (text)
             udpai_cli_complain("%.*s: %s", UDPAI_SHOWN(id), text);
     }

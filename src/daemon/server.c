@@ -106,7 +106,7 @@ server_done(server *self)
 /* ---- validation ---- */
 
 static bool
-wants(void *userdata, const udpa_resource *resource)
+selects(void *userdata, const udpa_resource *resource)
 {
     const server *self = userdata;
     return udpai_policy_wants(&self->policy, udpai_resource_type_url(resource));
@@ -136,7 +136,7 @@ prepare_validation(server *self, udpai_endpoint_settings *settings, udpa_error *
     self->policy = self->plan->policy;
     self->policy.validator = self->validator;
     self->policy.mode = &self->validation;
-    settings->inspector = (udpai_inspector){wants, inspect, NULL, self};
+    settings->inspector = (udpai_inspector){selects, inspect, NULL, self};
     if (err != UDPA_OK || !self->plan->looks_for_deprecated)
         return err;
     self->deprecations = udpai_deprecations_new();

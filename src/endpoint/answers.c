@@ -92,13 +92,13 @@ begin(udpai_answers *answers, udpai_str name)
         refuse(answers, "too many are asked at a time", "");
         return;
     }
-    udpa_resource *said = make(answers, name);
-    if (said && udpai_map_add(&answers->all, said)) {
+    udpa_resource *made = make(answers, name);
+    if (made && udpai_map_add(&answers->all, made)) {
         publish(answers);
         set_timer(answers);
         return;
     }
-    udpa_resource_unref(said);
+    udpa_resource_unref(made);
     refuse(answers, udpa_err_text(UDPA_ERR_NOMEM), "");
 }
 
@@ -123,7 +123,7 @@ drop_all(udpai_map *all)
     udpai_map_done(all);
 }
 
-/* Without memory for one, nothing is said to it until it is asked again. */
+/* Without memory for one, its subscriber gets nothing until it is asked again. */
 void
 udpai_answers_renew(udpai_service *service)
 {
@@ -133,9 +133,9 @@ udpai_answers_renew(udpai_service *service)
     udpa_resource *one;
     udpai_map_init(&answers->all, name_key);
     while ((one = udpai_map_next(&before, &at))) {
-        udpa_resource *said = make(answers, udpai_resource_name(one));
-        if (said && !udpai_map_add(&answers->all, said))
-            udpa_resource_unref(said);
+        udpa_resource *made = make(answers, udpai_resource_name(one));
+        if (made && !udpai_map_add(&answers->all, made))
+            udpa_resource_unref(made);
     }
     publish(answers);
     drop_all(&before);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Questions that are asked of a node by subscribing to names of one type of its own, and whose
- * answers it knows at once. As long as a name is subscribed to, the answer is a resource of that
- * name. */
+/* Questions that are asked of a node by subscribing to names of one type of its own, which it can
+ * answer at once. As long as a name is subscribed to, the answer is a resource of that name. */
 #ifndef UDPAI_ANSWERS_H
 #define UDPAI_ANSWERS_H
 
@@ -12,7 +11,7 @@ typedef struct udpai_answers_config {
     const char *subject; /* "access" */
     const char *form;    /* of names: "udpa.node/…"; for people */
     size_t max;          /* that may be asked at a time, by all peers together */
-    uint64_t renew_ms;   /* answers are made anew so often; 0: when told to */
+    uint64_t renew_ms;   /* answers are made anew so often; 0: when asked to */
     /* Is it a question? */
     bool (*is_question)(udpai_str name);
     /* The serialised answer; NULL without memory. */
@@ -27,7 +26,7 @@ udpa_err udpai_answers_new(udpai_service **ret_answers,
 /* What was answered is answered anew. */
 void udpai_answers_renew(udpai_service *answers);
 
-/* ---- questions.c: who has acknowledged a resource ---- */
+/* ---- questions.c: which subscribers have acknowledged a resource ---- */
 
 udpa_err udpai_questions_new(udpai_service **ret_questions, udpa_endpoint *endpoint);
 

@@ -18,7 +18,8 @@
 /* A specifier outlives this node for so long. */
 #define TTL_MS ((uint64_t)600 * 1000)
 #define RENEWAL_MS (TTL_MS / 2)
-/* Who is replaced goes on so many intervals and so much longer: as long as its words would last. */
+/* A checker that is replaced goes on for so many intervals and so much longer: as long as its
+ * reports would last. */
 #define HANDOVER_INTERVALS 3
 #define HANDOVER_MS 10000
 
@@ -44,7 +45,7 @@ typedef struct input {
 typedef struct given {
     udpa_resource *resource;
     uint64_t reported_ms;
-    bool is_due; /* it was not taken, for want of memory or room */
+    bool is_due; /* it was not taken, for lack of memory or room */
     bool is_there;
 } given;
 
@@ -61,9 +62,9 @@ struct area {
     bool is_due;     /* something has changed */
     /* The last plan by which nobody was replaced; NULL: there was none. */
     udpai_health_plan *settled;
-    uint64_t handover_ms;          /* when those who are replaced stop; 0: nobody is */
-    udpai_health_plan_counts told; /* in the log */
-    size_t n_told_checkers;
+    uint64_t handover_ms;            /* when the checkers that are replaced stop; 0: none is */
+    udpai_health_plan_counts logged; /* in the log */
+    size_t n_logged_checkers;
 };
 
 struct udpai_check_planner {
@@ -290,7 +291,7 @@ note_given(area *self, udpa_resource *resource)
     return UDPA_ERR_NOMEM;
 }
 
-/* Whose name would be too long is given nothing. */
+/* A checker whose name would be too long is given nothing. */
 static udpa_err
 give(area *self, const making *made, size_t checker)
 {
@@ -318,7 +319,7 @@ give_all(area *self, const making *made)
     return err;
 }
 
-/* Those who have gone need nothing. */
+/* Checkers that have left need nothing. */
 static void
 take_back(area *self)
 {
@@ -353,18 +354,18 @@ report(area *self)
 
 /* ---- planning ---- */
 
-/* What nobody can be told by an answer, an operator reads here. */
+/* What no answer reports, an operator reads here. */
 static void
-tell(area *self, const making *made)
+log_counts(area *self, const making *made)
 {
     udpai_health_plan_counts now = *udpai_health_plan_counted(made->plan);
     size_t n_checkers = made->checkers.n + made->n_more_checkers;
     now.n_leaving = 0;
-    if (memcmp(&now, &self->told, sizeof(now)) == 0 && n_checkers == self->n_told_checkers)
+    if (memcmp(&now, &self->logged, sizeof(now)) == 0 && n_checkers == self->n_logged_checkers)
         return;
     bool is_whole = now.n_left_out + now.n_unchecked + made->n_more_checkers == 0;
-    self->told = now;
-    self->n_told_checkers = n_checkers;
+    self->logged = now;
+    self->n_logged_checkers = n_checkers;
     udpai_log(is_whole ? UDPA_LOG_INFO : UDPA_LOG_WARNING, "health",
               "checks of '%.*s': %zu endpoints of %zu clusters, divided over %zu checkers; %zu "
               "endpoints are checked by nobody, since no checker can; %zu clusters are left out, "
@@ -398,7 +399,7 @@ plan_anew(area *self)
         err = give_all(self, &made);
     if (err == UDPA_OK) {
         take_back(self);
-        tell(self, &made);
+        log_counts(self, &made);
         note_plan(self, &made);
     }
     making_done(&made);
@@ -411,7 +412,7 @@ is_known(const area *self)
     return self->inputs[CLUSTERS].is_complete && self->inputs[ASSIGNMENTS].is_complete;
 }
 
-/* Before clusters and endpoints are known, nobody is told that there is nothing to check. */
+/* Before clusters and endpoints are known, no checker is sent that there is nothing to check. */
 static void
 on_timer(udpai_timer *timer)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What checkers are to check, computed of the clusters of a namespace and their endpoints, and
  * divided over the checkers that are there (docs/design/health.md). Each is given its share as the
- * resource <namespace>/computed/<its id>, which this node says itself. On the loop. */
+ * resource <namespace>/computed/<its id>, which this node publishes itself. On the loop. */
 #ifndef UDPAI_CHECK_PLANNER_H
 #define UDPAI_CHECK_PLANNER_H
 
@@ -10,7 +10,7 @@
 typedef struct udpai_check_rule {
     udpai_str prefix;  /* of the clusters: a namespace, or more; no other rule has that namespace */
     size_t redundancy; /* 1 … UDPAI_HEALTH_REDUNDANCY_MAX */
-    uint64_t interval_ms; /* of what checkers say */
+    uint64_t interval_ms; /* of what checkers report */
 } udpai_check_rule;
 
 typedef struct udpai_check_planner_options {

@@ -11,7 +11,7 @@
 #include "session/worker_pool.h"
 
 #define TURN_MS 1000
-/* So many are said again in one turn, and the turn after it comes sooner then. */
+/* So many are reported again in one turn, and the turn after it comes sooner then. */
 #define RENEWALS_MAX 500
 #define RENEWAL_PAUSE_MS 20
 #define LOG "clients"
@@ -31,20 +31,20 @@ enum { /* fields of ClientStatus and NodeClients */
 typedef struct census_client {
     uint64_t number;
     udpa_resource *resource; /* NULL: it is left out */
-    uint64_t said_ms;
+    uint64_t reported_ms;
 } census_client;
 
 typedef struct udpai_client_registry {
     udpai_service service;
     udpai_client_registry_options options;
     udpa_bytes *node_id;
-    size_t n_wanted;
+    size_t n_subscribed;
     uint64_t ticket; /* of the last order, and the epoch; never given twice */
     bool is_ordered; /* it was given; else there was no memory */
-    uint64_t whole;  /* stream sides that have told of all, a bit for each */
+    uint64_t whole;  /* stream sides that have reported all, a bit for each */
     udpai_map clients;
     size_t n_left_out;
-    udpa_resource *of_node; /* NULL: it was not said yet */
+    udpa_resource *of_node; /* NULL: it was not reported yet */
     uint64_t of_node_ms;
     udpai_timer timer;
     udpai_log_limit log;
@@ -174,14 +174,14 @@ make_of_node(const udpai_client_registry *self)
 }
 
 static bool
-is_due(const udpai_client_registry *self, uint64_t said_ms)
+is_due(const udpai_client_registry *self, uint64_t reported_ms)
 {
-    return now_ms(self) - said_ms >= self->options.ttl_ms / 2;
+    return now_ms(self) - reported_ms >= self->options.ttl_ms / 2;
 }
 
-/* When all have been told of; and again when it changes. */
+/* When all have been reported; and again when it changes. */
 static void
-tell_of_node(udpai_client_registry *self)
+report_node(udpai_client_registry *self)
 {
     uint64_t all = self->options.n_stream_sides < 64
                        ? (UINT64_C(1) << self->options.n_stream_sides) - 1
@@ -241,7 +241,7 @@ put(udpai_client_registry *self, census_client *client, udpa_resource *resource)
         withdraw(self, before);
 }
 
-/* A client that is not told of is counted. */
+/* A client that is not reported is counted. */
 static void
 take_client(udpai_client_registry *self, uint64_t number, udpai_str client_id, udpai_str status)
 {
@@ -258,7 +258,7 @@ take_client(udpai_client_registry *self, uint64_t number, udpai_str client_id, u
         udpa_resource_unref(resource);
         resource = NULL;
     }
-    client->said_ms = now_ms(self);
+    client->reported_ms = now_ms(self);
     put(self, client, resource);
 }
 
@@ -302,22 +302,22 @@ give_order(udpai_client_registry *self)
     self->is_ordered = order != NULL;
     if (!order)
         return; /* with the next turn */
-    order->ticket = self->n_wanted ? self->ticket : 0;
+    order->ticket = self->n_subscribed ? self->ticket : 0;
     self->options.order(self->options.userdata, order);
 }
 
-/* False: there are more to be said again. */
+/* False: there are more to be reported again. */
 static bool
 renew(udpai_client_registry *self)
 {
     size_t at = 0, n = 0;
     census_client *client;
     while ((client = udpai_map_next(&self->clients, &at))) {
-        if (!client->resource || !is_due(self, client->said_ms))
+        if (!client->resource || !is_due(self, client->reported_ms))
             continue;
         if (n++ == RENEWALS_MAX)
             return false;
-        client->said_ms = now_ms(self);
+        client->reported_ms = now_ms(self);
         (void)report(self, client->resource);
     }
     return true;
@@ -329,17 +329,17 @@ on_timer(udpai_timer *timer)
     udpai_client_registry *self = UDPAI_CONTAINER_OF(timer, udpai_client_registry, timer);
     if (!self->is_ordered)
         give_order(self);
-    if (!self->n_wanted) {
+    if (!self->n_subscribed) {
         if (!self->is_ordered)
             wake_in(self, TURN_MS);
         return;
     }
     bool is_done = renew(self);
-    tell_of_node(self);
+    report_node(self);
     wake_in(self, is_done ? TURN_MS : RENEWAL_PAUSE_MS);
 }
 
-/* ---- who wants to know ---- */
+/* ---- demand ---- */
 
 static void
 begin(udpai_client_registry *self)
@@ -390,11 +390,11 @@ on_event(udpai_service *service, const udpai_service_event *event)
     udpai_client_registry *self = of_service(service);
     if (event->kind != UDPAI_SERVICE_DEMAND ||
         !udpai_str_eq(event->type_url, UDPAI_STR(UDPAI_TYPE_CLIENT_STATUS)) ||
-        !udpai_client_names_are_wanted(event->text, udpai_bytes_view(self->node_id)))
+        !udpai_client_names_match(event->text, udpai_bytes_view(self->node_id)))
         return;
-    if (event->is_wanted && self->n_wanted++ == 0)
+    if (event->is_subscribed && self->n_subscribed++ == 0)
         begin(self);
-    else if (!event->is_wanted && self->n_wanted && --self->n_wanted == 0)
+    else if (!event->is_subscribed && self->n_subscribed && --self->n_subscribed == 0)
         end(self);
 }
 
@@ -402,7 +402,8 @@ static bool
 on_report(udpai_service *service, udpai_report *report)
 {
     udpai_client_registry *self = of_service(service);
-    if (report->kind != UDPAI_REPORT_CENSUS || !self->n_wanted || report->ticket != self->ticket)
+    if (report->kind != UDPAI_REPORT_CENSUS || !self->n_subscribed ||
+        report->ticket != self->ticket)
         return false;
     uint64_t side =
         self->options.n_stream_sides == 1 ? 0 : report->session % UDPAI_WORKER_POOL_STEP;
@@ -410,7 +411,7 @@ on_report(udpai_service *service, udpai_report *report)
         take_status(self, side, udpai_bytes_view(report->statuses.items[i]));
     if (report->wanted) {
         self->whole |= UINT64_C(1) << side;
-        tell_of_node(self);
+        report_node(self);
     }
     return false; /* the node knows nothing of it */
 }

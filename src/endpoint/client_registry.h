@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What this node tells others of the clients that it serves: resources of
- * udpa.status.v1.ClientStatus, made while somebody wants them (docs/design/csds.md). Each stream
- * side tells of its own (xds/client_registry.h); here they become reports of the node, with a ttl,
- * said again in time, and withdrawn when the client goes or nobody wants to know any more. Once all
- * have been told of, a further one says how many there are, and which nodes are below. On the
+/* What this node reports to others of the clients that it serves: resources of
+ * udpa.status.v1.ClientStatus, made while they have subscribers (docs/design/csds.md). Each stream
+ * side reports its own (xds/client_registry.h); here they become reports of the node, with a ttl,
+ * renewed in time, and withdrawn when the client leaves or the last subscription ends. Once all
+ * have been reported, a further one states how many there are, and which nodes are below. On the
  * loop. */
 #ifndef UDPAI_CLIENT_REGISTRY_H
 #define UDPAI_CLIENT_REGISTRY_H
 
 #include "endpoint/service.h"
 
-/* It is not told of more; how many more there are is. */
+/* It reports no more than that; how many more there are is reported. */
 #define UDPAI_CLIENT_CENSUS_MAX 20000
 
 typedef struct udpai_client_registry_options {

@@ -55,13 +55,13 @@ published(void *userdata,
 }
 
 static void
-demand_changed(void *userdata, udpai_str type_url, udpai_str text, bool is_wanted)
+demand_changed(void *userdata, udpai_str type_url, udpai_str text, bool is_subscribed)
 {
     udpai_services_notify(&((const udpa_endpoint *)userdata)->services,
                           &(udpai_service_event){.kind = UDPAI_SERVICE_DEMAND,
                                                  .type_url = type_url,
                                                  .text = text,
-                                                 .is_wanted = is_wanted});
+                                                 .is_subscribed = is_subscribed});
 }
 
 static void

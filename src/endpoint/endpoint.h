@@ -28,20 +28,20 @@ typedef struct udpai_endpoint_settings {
     const udpai_check_rule *check_rules; /* of namespaces in which checks are computed */
     size_t n_check_rules;
     uint64_t load_interval_ms; /* load is added up, of clients that report so often; 0: it is not */
-    /* Others are told of the clients that are served, as long as they want to know, and what was
-     * said holds so long after; 0: they are not told. */
+    /* The clients that are served are reported to peers that subscribe to that, and what was
+     * reported holds so long after; 0: they are not reported. */
     uint64_t client_ttl_ms;
-    /* Clusters below these prefixes: sources are shown sums alone; outlives the endpoint. */
+    /* Clusters below these prefixes: sources are sent aggregates alone; outlives the endpoint. */
     const udpai_str *aggregated;
     size_t n_aggregated;
-    /* Servers that are told of it. */
+    /* Servers that it is reported to. */
     const udpai_load_upstream_config *load_upstreams;
     size_t n_load_upstreams;
     /* Further fields of the node's status, serialised; NULL without memory. NULL: there are none.
      */
     udpa_bytes *(*describe_more)(const void *userdata);
     const void *describe_userdata; /* outlives the endpoint */
-    udpai_orca_rules orca;         /* who may have backends asked how loaded they are */
+    udpai_orca_rules orca;         /* which clients may have the load of backends asked for */
     const udpai_topics *topics;    /* of events; outlive the endpoint; NULL: there are none */
     const char *version;
     const char *name_space;    /* of names without one, for its status; NULL: none */
@@ -57,7 +57,7 @@ typedef struct udpai_endpoint_settings {
 /* The settings of a node without any sources, with every limit and time at its default. */
 void udpai_endpoint_settings_init(udpai_endpoint_settings *settings);
 
-/* Whom a stream side reports to, and what it does not have in common with others of its endpoint.
+/* What a stream side reports to, and what it does not have in common with others of its endpoint.
  */
 typedef struct udpai_streams_env {
     void (*report)(void *userdata, udpai_report *report); /* on the stream thread; takes it */
@@ -94,12 +94,12 @@ udpa_err udpai_endpoint_keep_load(udpa_endpoint *endpoint, const char *path, udp
 
 void udpai_endpoint_start(udpa_endpoint *endpoint);
 
-/* What the node's status says is wrong; replaces what it said before. Copies the texts; without
- * memory some are left out. */
+/* The problems in the node's status; replaces those before. Copies the texts; without memory some
+ * are left out. */
 void udpai_endpoint_set_problems(udpa_endpoint *endpoint, const char *const *texts, size_t n);
 
-/* Other rules hold from now on, for publications and for what peers are shown. UDPA_ERR_NOMEM:
- * those before still do. */
+/* Replaces the rules, for publications and for what peers may see. UDPA_ERR_NOMEM: those before
+ * still hold. */
 udpa_err udpai_endpoint_set_acl(udpa_endpoint *endpoint, udpai_acl *acl);
 
 /* Takes what a worker reports. */

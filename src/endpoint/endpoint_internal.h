@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The endpoint's inside, for those who make it and turn it; services know service.h alone. */
+/* The endpoint's inside, for the files that make it and turn it; services know service.h alone. */
 #ifndef UDPAI_ENDPOINT_INTERNAL_H
 #define UDPAI_ENDPOINT_INTERNAL_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who may listen where without proof of who comes: nobody beyond loopback. */
+/* Which addresses may be listened on without certificates: none beyond loopback. */
 #ifndef UDPAI_EXPOSURE_H
 #define UDPAI_EXPOSURE_H
 
@@ -8,7 +8,7 @@
 
 /* Is ADDRESS:PORT on loopback? What is no address in figures is not. */
 bool udpai_exposure_is_loopback(const char *address);
-/* An error for an address beyond loopback, which says what to do. */
+/* An error for an address beyond loopback, with what to do. */
 udpa_err udpai_exposure_check(const char *address, udpa_error **ret_error);
 
 #endif

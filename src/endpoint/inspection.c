@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Between the stream thread and the node: publications that an inspector wants to see wait here
- * while it looks at them on libuv's pool, and with each all that its session says behind it, so
- * that the order stays. Other sessions are not held up.
+/* Between the stream thread and the node: publications that an inspector selects wait here while it
+ * looks at them on libuv's pool, and with each all that its session sends behind it, so that the
+ * order stays. Other sessions are not held up.
  *
- * What waits is bounded by what sessions hand up unjudged. A publication under inspection is the
- * pool's; all else here is the loop's. */
+ * What waits is bounded by what sessions hand up without an answer. A publication under inspection
+ * is the pool's; all else here is the loop's. */
 #include "endpoint/inspection.h"
 
 #include <stdlib.h>
@@ -16,14 +16,14 @@
 /* Files and names are looked up on the pool, too: some of its threads stay free for that. */
 #define AT_ONCE 2
 
-/* A session whose first report is being inspected, or waits to be. */
+/* A session with a first report that is being inspected, or waits to be. */
 typedef struct held_session {
     udpai_list node; /* in `waiting`, while it waits */
     struct udpai_inspection *owner;
     uint64_t session;
     udpai_list reports;
     udpai_publication *publication; /* of the first report, for the pool */
-    char *from;                     /* who says it, for the pool; NULL: nobody knows */
+    char *from;                     /* its publisher, for the pool; NULL: it is not known */
     uv_work_t work;
 } held_session;
 
@@ -66,11 +66,11 @@ static bool
 is_to_be_seen(const udpai_inspection *self, const udpai_publication_entry *entry)
 {
     return !entry->error && !entry->is_ignored && !entry->is_refresh &&
-           self->inspector.wants(self->inspector.userdata, entry->resource);
+           self->inspector.selects(self->inspector.userdata, entry->resource);
 }
 
 static bool
-wants(const udpai_inspection *self, const udpai_report *report)
+selects(const udpai_inspection *self, const udpai_report *report)
 {
     if (report->kind != UDPAI_REPORT_PUBLICATION)
         return false;
@@ -109,7 +109,7 @@ on_work(uv_work_t *work)
 
 static void on_worked(uv_work_t *work, int status);
 
-/* Sessions say who they are before they publish, and may say it anew. */
+/* Sessions identify themselves before they publish, and may do so anew. */
 static void
 note_speaker(const udpai_inspection *self, held_session *held)
 {
@@ -132,7 +132,7 @@ begin_waiting(udpai_inspection *self)
     }
 }
 
-/* Tells what needs not wait any more; the session is freed if nothing is left. */
+/* Passes on what need not wait any more; the session is freed if nothing is left. */
 static void
 let_go(udpai_inspection *self, held_session *held)
 {
@@ -140,7 +140,7 @@ let_go(udpai_inspection *self, held_session *held)
     while (at) {
         udpai_endpoint_resume_report(self->endpoint, UDPAI_PLACE_INSPECTION + 1,
                                      UDPAI_LIST_ENTRY(at, udpai_report, node));
-        if (udpai_list_empty(&held->reports) || wants(self, first_report(held)))
+        if (udpai_list_empty(&held->reports) || selects(self, first_report(held)))
             break;
         at = udpai_list_pop(&held->reports);
     }
@@ -191,10 +191,10 @@ static bool
 on_report(udpai_service *service, udpai_report *report)
 {
     udpai_inspection *self = of(service);
-    const held_session wanted = {.session = report->session};
-    held_session *held = udpai_map_get(&self->held, key_of(&wanted));
+    const held_session sought = {.session = report->session};
+    held_session *held = udpai_map_get(&self->held, key_of(&sought));
     if (!held) {
-        if (!wants(self, report))
+        if (!selects(self, report))
             return false;
         held = hold(self, report->session);
         if (!held) {

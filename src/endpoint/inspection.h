@@ -5,17 +5,17 @@
 
 #include "endpoint/host.h"
 
-/* Looks at what peers publish before the node judges it. */
+/* Looks at what peers publish before the node checks it. */
 typedef struct udpai_inspector {
     /* Shall it be looked at? On any thread; cheap. */
-    bool (*wants)(void *userdata, const udpa_resource *resource);
-    /* An error refuses the resource; @p from is the name of who says it, empty: nobody knows. On
-     * threads of libuv's pool, several at once. */
+    bool (*selects)(void *userdata, const udpa_resource *resource);
+    /* An error refuses the resource; @p from is the name of its publisher, empty: it is not known.
+     * On threads of libuv's pool, several at once. */
     udpa_err (*inspect)(void *userdata,
                         const udpa_resource *resource,
                         udpai_str from,
                         udpa_error **ret_error);
-    /* It is effective no more, nor is another of its name. On the loop. NULL: nobody wants to know.
+    /* It is effective no more, nor is another of its name. On the loop. NULL: it is not reported.
      */
     void (*removed)(void *userdata, const udpa_resource *resource);
     void *userdata; /* outlives the endpoint */

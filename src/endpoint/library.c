@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The public endpoint: a DPLB that takes resources on demand from its sources, as its providers
- * say, and keeps nothing beyond its life. */
+/* The public endpoint: a DPLB that takes resources on demand from its sources, by its providers,
+ * and keeps nothing beyond its life. */
 #include <udpa/endpoint.h>
 
 #include "base/alloc.h"
@@ -150,7 +150,7 @@ check_source(const udpa_endpoint_options *options, size_t index, udpa_error **re
     return check_xds(source, ret_error);
 }
 
-/* ---- who we are ---- */
+/* ---- our identity ---- */
 
 static udpa_err
 make_info(const udpa_endpoint_options *options, udpai_node_info **ret_info)
@@ -215,7 +215,7 @@ make_upstream(const udpa_source *source, udpai_str node, udpai_grpc_target_optio
     return err;
 }
 
-/* What is said on the stream. */
+/* The protocol on the stream. */
 static udpa_err
 choose_method(const struct plan *plan,
               const udpa_source *source,

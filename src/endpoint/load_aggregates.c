@@ -16,10 +16,11 @@
 /* Whatever comes together is reported together. */
 #define DELAY_MS 1000
 #define TTL_SPARE_MS 10000
-/* How much older than its stream the counts of who has come may be: clocks count in steps. */
+/* How much older than its stream the counts of a new reporter may be: clocks count in steps. */
 #define SLACK_NS ((uint64_t)100 * 1000000)
 #define AGGREGATES_MAX 10000
-/* What nobody wants is remembered for so long: whoever did may be away, and clients count on. */
+/* What has no subscription is remembered for so long: its subscriber may be away, and clients count
+ * on. */
 #define SLEEP_MS ((uint64_t)3600 * 1000)
 
 /* Of one cluster. */
@@ -27,8 +28,7 @@ typedef struct cluster_aggregate {
     udpai_load_stats_split *split;
     udpa_resource *resource; /* that was reported last; NULL: nothing was */
     uint64_t since_ms, reported_ms, epoch;
-    uint64_t
-        sleeps_until_ms; /* nobody wants it, and it goes on if somebody does; 0: it is wanted */
+    uint64_t sleeps_until_ms; /* it has no subscription, and goes on with the next; 0: it has one */
     bool is_due;
     udpa_bytes *cluster;
 } cluster_aggregate;
@@ -93,8 +93,8 @@ state_of(const udpai_load_aggregates *self, const cluster_aggregate *aggregate)
     };
 }
 
-/* What has not changed is said again, in time, and that it is of now: what is said of an earlier
- * time would look younger than it is. Without memory it is with the next turn. */
+/* What has not changed is reported again, in time, with the present time: what was stated of an
+ * earlier time would look younger than it is. Without memory it is with the next turn. */
 static void
 report(udpai_load_aggregates *self, cluster_aggregate *aggregate)
 {
@@ -166,7 +166,7 @@ end_aggregate(udpai_load_aggregates *self, cluster_aggregate *aggregate)
     free_aggregate(aggregate);
 }
 
-/* It is kept as it is: those who report go on counting, and so does it when it wakes. */
+/* It is kept as it is: reporters go on counting, and so does it when it wakes. */
 static void
 put_to_sleep(udpai_load_aggregates *self, cluster_aggregate *aggregate)
 {
@@ -213,7 +213,7 @@ on_timer(udpai_timer *timer)
     uint64_t next_ms = udpai_load_stats_kept_expire(&self->kept, now_ms(self));
     if (self->earlier_until_ms > now_ms(self))
         next_ms = self->earlier_until_ms < next_ms ? self->earlier_until_ms : next_ms;
-    else if (udpai_load_state_forget(self->state)) /* they may have what somebody says now */
+    else if (udpai_load_state_forget(self->state)) /* they may have what clients report now */
         self->ended_ms = self->options.clock_ms(self->options.userdata);
     size_t at = 0;
     cluster_aggregate *aggregate;
@@ -294,7 +294,7 @@ get_aggregate(udpai_load_aggregates *self,
     return udpai_fail_code(ret_error, err);
 }
 
-/* ---- what is said ---- */
+/* ---- what is reported ---- */
 
 bool
 udpai_load_aggregates_is_own(const udpai_load_aggregates *self, udpai_str id)
@@ -302,7 +302,7 @@ udpai_load_aggregates_is_own(const udpai_load_aggregates *self, udpai_str id)
     return udpai_load_is_id(id, udpai_bytes_view(self->node_id));
 }
 
-/* Since when whoever says it could have told this node alone. */
+/* Since when its reporter could have reported to this node alone. */
 static bool
 is_here_since(const udpai_load_aggregates *self, udpai_str id, uint64_t *ret_ms)
 {
@@ -312,15 +312,15 @@ is_here_since(const udpai_load_aggregates *self, udpai_str id, uint64_t *ret_ms)
            udpai_node_peer_since(self->options.node, decoded, ret_ms);
 }
 
-/* Whether it has counted before its stream began, for then it may have told others, who have
- * counted it; or before an aggregate of this node has ended, that may have had it. Its age is that
- * of now, so how long it is here must be, too: the wheel may be behind by all that came in this
- * turn. */
+/* Whether it has counted before its stream began, for then it may have reported to others, which
+ * have counted it; or before an aggregate of this node has ended, that may have had it. Its age is
+ * that of now, so how long it is here must be, too: the wheel may be behind by all that came in
+ * this turn. */
 static bool
-was_told(udpai_load_aggregates *self,
-         udpai_str id,
-         const udpa_resource *resource,
-         const udpai_load_stats *stats)
+was_counted(udpai_load_aggregates *self,
+            udpai_str id,
+            const udpa_resource *resource,
+            const udpai_load_stats *stats)
 {
     uint64_t since_ms;
     if (!is_here_since(self, id, &since_ms))
@@ -350,8 +350,8 @@ date_shared(udpai_load_aggregates *self,
             bool is_known)
 {
     uint64_t begin_ns = udpai_load_age_ns(resource, stats, wall_us(self));
-    stats->was_told = !is_known && (stats->lasts_ns < udpa_resource_ttl_ms(resource) * 1000000 ||
-                                    is_from_before(self, begin_ns));
+    stats->was_counted = !is_known && (stats->lasts_ns < udpa_resource_ttl_ms(resource) * 1000000 ||
+                                       is_from_before(self, begin_ns));
     stats->is_old = is_from_before(self, begin_ns - stats->elapsed_ns);
 }
 
@@ -395,7 +395,7 @@ take(udpai_load_aggregates *self,
     if (kind == UDPAI_LOAD_STATS_OF_SHARED)
         date_shared(self, resource, stats, is_known);
     else
-        stats->was_told = !is_known && was_told(self, id, resource, stats);
+        stats->was_counted = !is_known && was_counted(self, id, resource, stats);
     err = udpai_load_stats_split_take(aggregate->split, kind, name, UDPAI_TAKE(stats), ret_error);
     set_due(self, aggregate);
     return err;
@@ -417,7 +417,7 @@ leave(udpai_load_aggregates *self, const udpa_resource *resource, udpai_load_sta
 }
 
 static void
-tell_refused(udpai_load_aggregates *self, const udpa_resource *resource, const udpa_error *error)
+log_refused(udpai_load_aggregates *self, const udpa_resource *resource, const udpa_error *error)
 {
     unsigned n_suppressed;
     if (udpai_log_allow(&self->refused_log, now_ms(self), &n_suppressed))
@@ -425,7 +425,7 @@ tell_refused(udpai_load_aggregates *self, const udpa_resource *resource, const u
                   udpa_resource_name(resource), udpa_error_message(error), n_suppressed);
 }
 
-/* Who has published what cannot be true is told so, if he wants a receipt. */
+/* The publisher of what cannot be true gets an error, if it asks for a receipt. */
 void
 udpai_load_aggregates_take(udpai_load_aggregates *self,
                            udpai_local_update *update,
@@ -437,14 +437,14 @@ udpai_load_aggregates_take(udpai_load_aggregates *self,
         if (change->is_removed) {
             leave(self, change->resource, kind);
         } else if (take(self, change->resource, kind, &error) != UDPA_OK) {
-            tell_refused(self, change->resource, error);
+            log_refused(self, change->resource, error);
             if (error)
                 udpai_local_update_refuse(update, i, error);
         }
     }
 }
 
-/* ---- what is wanted ---- */
+/* ---- demand ---- */
 
 static void
 wake_sleepers(udpai_load_aggregates *self, udpai_str prefix)
@@ -460,8 +460,8 @@ wake_sleepers(udpai_load_aggregates *self, udpai_str prefix)
     }
 }
 
-/* Sums of before are said at once: what comes now is more than that. Without memory they are there
- * when somebody says something of them. */
+/* Earlier aggregates are reported at once: what comes now is more than that. Without memory they
+ * are there with the next report for them. */
 void
 udpai_load_aggregates_wake(udpai_load_aggregates *self, udpai_str prefix)
 {
@@ -481,16 +481,17 @@ udpai_load_aggregates_wake(udpai_load_aggregates *self, udpai_str prefix)
 void
 udpai_load_aggregates_rest(udpai_load_aggregates *self)
 {
-    UDPAI_VECTOR(cluster_aggregate *) unwanted = {0};
+    UDPAI_VECTOR(cluster_aggregate *) unused = {0};
     size_t at = 0;
     cluster_aggregate *aggregate;
     while ((aggregate = udpai_map_next(&self->aggregates, &at)))
-        if (!aggregate->sleeps_until_ms && !udpai_load_areas_want(self, aggregate_key(aggregate)))
-            (void)udpai_vector_push(&unwanted,
+        if (!aggregate->sleeps_until_ms &&
+            !udpai_load_areas_have_demand(self, aggregate_key(aggregate)))
+            (void)udpai_vector_push(&unused,
                                     aggregate); /* else it is there for nobody, for a while */
-    for (size_t i = 0; i < unwanted.n; i++)
-        put_to_sleep(self, unwanted.items[i]);
-    udpai_vector_done(&unwanted);
+    for (size_t i = 0; i < unused.n; i++)
+        put_to_sleep(self, unused.items[i]);
+    udpai_vector_done(&unused);
 }
 
 /* ---- coming and going ---- */
@@ -521,10 +522,11 @@ static void
 on_event(udpai_service *service, const udpai_service_event *event)
 {
     if (event->kind == UDPAI_SERVICE_DEMAND)
-        udpai_load_areas_note(of_service(service), event->type_url, event->text, event->is_wanted);
+        udpai_load_areas_note(of_service(service), event->type_url, event->text,
+                              event->is_subscribed);
 }
 
-/* What has come is said at once, and so is what comes yet. */
+/* What has come is reported at once, and so is what comes yet. */
 static bool
 flush(udpai_service *service)
 {

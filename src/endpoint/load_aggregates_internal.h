@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The inside of aggregates of load, for load_aggregates.c, which has the aggregates, and
- * load_areas.c, which knows what of them is wanted. */
+ * load_areas.c, which knows the demand for them. */
 #ifndef UDPAI_LOAD_AGGREGATES_INTERNAL_H
 #define UDPAI_LOAD_AGGREGATES_INTERNAL_H
 
@@ -19,10 +19,10 @@ typedef struct udpai_load_aggregates {
     udpai_map areas;      /* by prefix */
     udpai_map aggregates; /* by cluster */
     udpai_load_stats_kept kept;
-    udpai_load_state *state; /* NULL: nothing is kept over a restart */
-    bool is_ending;          /* nothing waits any more */
-    uint64_t
-        earlier_until_ms; /* aggregates of before that nobody wants by then are over; 0: none is */
+    udpai_load_state *state;   /* NULL: nothing is kept over a restart */
+    bool is_ending;            /* nothing waits any more */
+    uint64_t earlier_until_ms; /* earlier aggregates without a subscription by then are over; 0:
+                                  none is */
     udpai_timer timer;
     uint64_t timer_for_ms; /* 0: it does not run */
     uint64_t ended_ms;     /* when the last aggregate has; 0: none has */
@@ -35,26 +35,25 @@ typedef struct udpai_load_aggregates {
 /* ---- load_aggregates.c ---- */
 
 bool udpai_load_aggregates_is_own(const udpai_load_aggregates *aggregates, udpai_str id);
-/* What clients or nodes say. */
+/* What clients or nodes report. */
 void udpai_load_aggregates_take(udpai_load_aggregates *aggregates,
                                 udpai_local_update *update,
                                 udpai_load_stats_kind kind);
-/* Somebody wants what is below a prefix: aggregates that sleep, and those of before a restart, go
- * on. */
+/* A subscription below a prefix: aggregates that sleep, and those of before a restart, go on. */
 void udpai_load_aggregates_wake(udpai_load_aggregates *aggregates, udpai_str prefix);
-/* What nobody wants sleeps. */
+/* What has no subscription sleeps. */
 void udpai_load_aggregates_rest(udpai_load_aggregates *aggregates);
 
 /* ---- load_areas.c ---- */
 
 void udpai_load_areas_init(udpai_load_aggregates *aggregates);
 void udpai_load_areas_free(udpai_load_aggregates *aggregates);
-/* Somebody wants it, or nobody does any more; see udpai_node_env. */
+/* The first subscription, or the end of the last; see udpai_node_env. */
 void udpai_load_areas_note(udpai_load_aggregates *aggregates,
                            udpai_str type_url,
                            udpai_str text,
-                           bool wanted);
-/* Does anybody want the aggregate of this cluster? */
-bool udpai_load_areas_want(const udpai_load_aggregates *aggregates, udpai_str cluster);
+                           bool subscribed);
+/* Has the aggregate of this cluster a subscription? */
+bool udpai_load_areas_have_demand(const udpai_load_aggregates *aggregates, udpai_str cluster);
 
 #endif

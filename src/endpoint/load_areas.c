@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What of the aggregates of load is wanted: for each prefix, what is asked of clients and nodes
- * below. */
+/* The demand for the aggregates of load: for each prefix, what is asked of clients and nodes below.
+ */
 #include "endpoint/load_aggregates_internal.h"
 
 #include "base/alloc.h"
 #include "endpoint/load_names.h"
 #include "model/name.h"
 
-/* Clusters below a prefix that somebody wants aggregates of. */
+/* Clusters below a prefix with subscriptions to their aggregates. */
 typedef struct aggregate_area {
     udpai_load_aggregates *owner;
-    size_t n_wanted, n_named; /* wildcards; and this node's own aggregate by its name */
+    size_t n_wildcards, n_named; /* wildcards; and this node's own aggregate by its name */
     udpai_local_subscription *clients, *nodes;
     udpai_local_subscription *shared; /* from anywhere below */
-    udpai_local_subscription *below;  /* who wants that one does not ask nodes below for theirs */
+    udpai_local_subscription *below;  /* its subscriber does not ask nodes below for theirs */
     uint32_t len;
     char prefix[];
 } aggregate_area;
@@ -79,7 +79,7 @@ subscribe(aggregate_area *area)
     };
     udpa_err err = udpai_node_subscribe(node, &selection, &of_clients, &area->clients);
     selection.type_url = UDPAI_STR(UDPAI_TYPE_CLUSTER_LOAD);
-    selection.reach = UDPAI_REACH_NOBODY; /* they come to whom wants these aggregates */
+    selection.reach = UDPAI_REACH_NOBODY; /* they come to the subscribers to these aggregates */
     if (err == UDPA_OK)
         err = udpai_node_subscribe(node, &selection, &of_nodes, &area->nodes);
     selection.type_url = UDPAI_STR(UDPAI_TYPE_SHARED_CLIENT_LOAD);
@@ -105,7 +105,7 @@ make_area(udpai_load_aggregates *self, udpai_str prefix)
 }
 
 bool
-udpai_load_areas_want(const udpai_load_aggregates *self, udpai_str cluster)
+udpai_load_areas_have_demand(const udpai_load_aggregates *self, udpai_str cluster)
 {
     size_t at = 0;
     const aggregate_area *area;
@@ -116,9 +116,9 @@ udpai_load_areas_want(const udpai_load_aggregates *self, udpai_str cluster)
 }
 
 static void
-end_area_if_unwanted(udpai_load_aggregates *self, aggregate_area *area)
+end_area_if_unused(udpai_load_aggregates *self, aggregate_area *area)
 {
-    if (area->n_wanted || area->n_named)
+    if (area->n_wildcards || area->n_named)
         return;
     udpai_map_remove(&self->areas, area_key(area));
     free_area(area);
@@ -132,9 +132,9 @@ ignore(void *userdata, udpai_local_update *update)
     (void)update;
 }
 
-/* Asks the nodes below for their aggregates as long as somebody wants this node's by its name. The
- * node says then that all of the area is wanted, and when it is no more; that counts as any such
- * wish.
+/* Asks the nodes below for their aggregates as long as this node's has a subscription by its name.
+ * The node reports then that all of the area is subscribed to, and when it is no more; that counts
+ * as any such subscription.
  */
 static void
 ask_below(aggregate_area *area)
@@ -160,7 +160,10 @@ is_own_aggregate(const udpai_load_aggregates *self, udpai_str name, udpai_str *r
 }
 
 void
-udpai_load_areas_note(udpai_load_aggregates *self, udpai_str type_url, udpai_str text, bool wanted)
+udpai_load_areas_note(udpai_load_aggregates *self,
+                      udpai_str type_url,
+                      udpai_str text,
+                      bool subscribed)
 {
     if (!udpai_str_eq(type_url, UDPAI_STR(UDPAI_TYPE_CLUSTER_LOAD)))
         return;
@@ -169,14 +172,14 @@ udpai_load_areas_note(udpai_load_aggregates *self, udpai_str type_url, udpai_str
     if (!is_wildcard && !is_own_aggregate(self, text, &prefix))
         return;
     aggregate_area *area = udpai_map_get(&self->areas, prefix);
-    if (!area && wanted)
+    if (!area && subscribed)
         area = make_area(self, prefix);
     if (!area)
         return;
-    *(is_wildcard ? &area->n_wanted : &area->n_named) += wanted ? 1 : (size_t)-1;
+    *(is_wildcard ? &area->n_wildcards : &area->n_named) += subscribed ? 1 : (size_t)-1;
     if (!is_wildcard)
         ask_below(area);
-    end_area_if_unwanted(self, area);
+    end_area_if_unused(self, area);
 }
 
 /* ---- coming and going ---- */

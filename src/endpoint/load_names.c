@@ -39,9 +39,9 @@ udpai_load_reporter(udpai_str id, udpai_load_stats_kind kind, char room[1 + UDPA
     return (udpai_str){room, 1 + id.len};
 }
 
-/* Nodes between have taken it into their own sums, or pass it on for those who want what each says.
- * A client that is an endpoint stands on the way itself, as nodes do; one of LRS does not. A shared
- * client is counted wherever it is. */
+/* Nodes between have taken it into their own aggregates, or pass it on for subscribers to what each
+ * reports. A client that is an endpoint is on the path itself, as nodes are; one of LRS is not. A
+ * shared client is counted wherever it is. */
 bool
 udpai_load_counts_here(const udpa_resource *resource, udpai_str id, udpai_load_stats_kind kind)
 {
@@ -53,9 +53,9 @@ udpai_load_counts_here(const udpa_resource *resource, udpai_str id, udpai_load_s
     return udpai_load_is_id(id, udpai_resource_hop(resource, 0).node_id);
 }
 
-/* How long it has stood where it came from, and on the way: so much of its ttl was over. */
+/* How long it has been held where it came from, and on the way: so much of its ttl was over. */
 static uint64_t
-stood_ns(const udpa_resource *resource, const udpai_load_stats *stats)
+held_ns(const udpa_resource *resource, const udpai_load_stats *stats)
 {
     uint64_t left_ns = udpa_resource_ttl_ms(resource) * 1000000;
     return stats->lasts_ns > left_ns ? stats->lasts_ns - left_ns : 0;
@@ -66,7 +66,7 @@ udpai_load_age_ns(const udpa_resource *resource, const udpai_load_stats *stats, 
 {
     const udpai_hop hop = udpai_resource_hop(resource, udpa_resource_n_hops(resource) - 1);
     int64_t us = wall_us - hop.time_us;
-    return stats->elapsed_ns + stood_ns(resource, stats) + (us > 0 ? (uint64_t)us * 1000 : 0);
+    return stats->elapsed_ns + held_ns(resource, stats) + (us > 0 ? (uint64_t)us * 1000 : 0);
 }
 
 udpa_resource *

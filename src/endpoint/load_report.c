@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reports what a load recorder holds of the clusters that somebody wants to know of: at once when a
- * wish comes, and at each interval as long as there is one. */
+/* Reports what a load recorder holds of the clusters that are subscribed to: at once with a new
+ * subscription, and at each interval as long as there is one. */
 #include <udpa/load.h>
 
 #include "base/alloc.h"
@@ -21,7 +21,7 @@
 #define TTL_MORE_MS 10000
 #define TTL_INTERVALS 3
 
-/* A shared one says the same to nodes that make sums as another type. */
+/* A shared one reports the same, as another type, to nodes that aggregate. */
 enum {
     TO_ALL,
     TO_SUMS,
@@ -32,31 +32,31 @@ static const char *const load_types[LOAD_TYPES] = {UDPAI_TYPE_CLIENT_LOAD,
                                                    UDPAI_TYPE_SHARED_CLIENT_LOAD};
 
 /* A cluster that was reported. */
-typedef struct udpai_said_cluster {
-    uint64_t round;    /* when it was last wanted */
-    uint64_t said_ms;  /* when it was last reported */
-    uint64_t audience; /* to whom */
-    bool is_said[LOAD_TYPES];
+typedef struct udpai_reported_cluster {
+    uint64_t round;       /* when it was last subscribed to */
+    uint64_t reported_ms; /* when it was last reported */
+    uint64_t audience;    /* of those that it was reported to */
+    bool is_reported[LOAD_TYPES];
     size_t len;
     char name[]; /* with a NUL behind it */
-} udpai_said_cluster;
+} udpai_reported_cluster;
 
 typedef struct udpai_load_reporting {
     udpai_service service;
     udpa_endpoint *endpoint;
     udpa_load_recorder *recorder;
-    udpa_wanted_watch *watch;
-    udpai_load_setting otherwise; /* where no resource says another */
-    udpai_load_rules *rules;      /* NULL: nobody wants anything */
-    uint64_t interval_ms;         /* to the next round: the shortest of what is wanted */
-    bool says_all;                /* in the next round, whether it is due or not */
-    uint64_t now_ms;              /* of the round */
-    udpai_audience audience;      /* of the cluster that is being looked at … */
-    bool is_wanted[LOAD_TYPES];   /* … and as what it is to be said */
+    udpa_demand_watch *watch;
+    udpai_load_setting otherwise;  /* where no resource sets another */
+    udpai_load_rules *rules;       /* NULL: there is no subscription */
+    uint64_t interval_ms;          /* to the next round: the shortest of what is subscribed to */
+    bool reports_all;              /* in the next round, whether it is due or not */
+    uint64_t now_ms;               /* of the round */
+    udpai_audience audience;       /* of the cluster that is being looked at … */
+    bool is_requested[LOAD_TYPES]; /* … and as what it is to be reported */
     udpai_timer timer;
-    size_t n_wanted; /* wishes of these types */
+    size_t n_subscribed; /* subscriptions to these types */
     uint64_t round;
-    udpai_map said;
+    udpai_map reported;
     udpai_log_limit failures;
 } udpai_load_reporting;
 
@@ -67,10 +67,10 @@ of(udpai_service *service)
 }
 
 static udpai_str
-said_key(const void *item)
+reported_key(const void *item)
 {
-    const udpai_said_cluster *said = item;
-    return (udpai_str){said->name, said->len};
+    const udpai_reported_cluster *reported = item;
+    return (udpai_str){reported->name, reported->len};
 }
 
 /* ---- one round ---- */
@@ -83,27 +83,28 @@ setting_of(const udpai_load_reporting *reporting, udpai_str cluster)
                : reporting->otherwise;
 }
 
-/* Others are told of it, or it is said as another type. */
+/* It has other recipients, or is reported as another type. */
 static bool
-is_moved(const udpai_load_reporting *reporting, const udpai_said_cluster *said)
+is_moved(const udpai_load_reporting *reporting, const udpai_reported_cluster *reported)
 {
-    return said->audience != reporting->audience.digest ||
-           memcmp(said->is_said, reporting->is_wanted, sizeof(said->is_said)) != 0;
+    return reported->audience != reporting->audience.digest ||
+           memcmp(reported->is_reported, reporting->is_requested, sizeof(reported->is_reported)) !=
+               0;
 }
 
-/* Rounds are as frequent as the most frequent cluster wants. */
+/* Rounds are as frequent as those of the most frequent cluster. */
 static bool
 is_due(udpai_load_reporting *reporting, udpai_str cluster, uint64_t interval_ms)
 {
-    udpai_said_cluster *said = udpai_map_get(&reporting->said, cluster);
-    if (!said || reporting->says_all || is_moved(reporting, said) ||
-        reporting->now_ms + interval_ms / 4 >= said->said_ms + interval_ms)
+    udpai_reported_cluster *reported = udpai_map_get(&reporting->reported, cluster);
+    if (!reported || reporting->reports_all || is_moved(reporting, reported) ||
+        reporting->now_ms + interval_ms / 4 >= reported->reported_ms + interval_ms)
         return true;
-    said->round = reporting->round;
+    reported->round = reporting->round;
     return false;
 }
 
-/* Who is told of the cluster, and as what; false: nobody wants to be, or it is not known. */
+/* The recipients of the cluster, and as what; false: there are none, or it is not known. */
 static bool
 look_at(udpai_load_reporting *reporting, udpai_str cluster)
 {
@@ -113,14 +114,14 @@ look_at(udpai_load_reporting *reporting, udpai_str cluster)
                                           &reporting->audience) != UDPA_OK)
         return false;
     for (int i = 0; i < LOAD_TYPES; i++)
-        reporting->is_wanted[i] =
+        reporting->is_requested[i] =
             (i == TO_ALL || reporting->audience.n > 1) &&
             udpai_local_demand_have(endpoint, udpai_str_from(load_types[i]), udpai_str_from(name));
-    return reporting->is_wanted[TO_ALL] || reporting->is_wanted[TO_SUMS];
+    return reporting->is_requested[TO_ALL] || reporting->is_requested[TO_SUMS];
 }
 
 static bool
-wants(void *userdata, udpai_str cluster)
+selects(void *userdata, udpai_str cluster)
 {
     udpai_load_reporting *reporting = userdata;
     if (!look_at(reporting, cluster))
@@ -157,63 +158,64 @@ is_per_endpoint(void *userdata, udpai_str cluster)
 }
 
 /* Noted before it is reported, so that it can be withdrawn. NULL without memory. */
-static udpai_said_cluster *
+static udpai_reported_cluster *
 note(udpai_load_reporting *reporting, udpai_str cluster)
 {
-    udpai_said_cluster *said = udpai_map_get(&reporting->said, cluster);
-    if (!said) {
-        said = udpai_alloc(sizeof(*said) + cluster.len + 1);
-        if (!said)
+    udpai_reported_cluster *reported = udpai_map_get(&reporting->reported, cluster);
+    if (!reported) {
+        reported = udpai_alloc(sizeof(*reported) + cluster.len + 1);
+        if (!reported)
             return NULL;
-        said->len = cluster.len;
-        memcpy(said->name, cluster.data, cluster.len);
-        if (!udpai_map_add(&reporting->said, said)) {
-            udpai_free(said);
+        reported->len = cluster.len;
+        memcpy(reported->name, cluster.data, cluster.len);
+        if (!udpai_map_add(&reporting->reported, reported)) {
+            udpai_free(reported);
             return NULL;
         }
     }
-    said->round = reporting->round;
-    said->said_ms = reporting->now_ms;
-    return said;
+    reported->round = reporting->round;
+    reported->reported_ms = reporting->now_ms;
+    return reported;
 }
 
 static udpa_err
 put(const udpai_load_reporting *reporting,
-    const udpai_said_cluster *said,
+    const udpai_reported_cluster *reported,
     const char *type_url,
     const udpa_bytes *load,
     udpa_error **ret_error)
 {
     udpa_report_options options = UDPA_REPORT_OPTIONS_INIT;
     options.type_url = type_url;
-    options.about = said->name;
+    options.about = reported->name;
     options.payload = udpa_bytes_data(load);
     options.payload_size = udpa_bytes_size(load);
-    options.ttl_ms = ttl_ms(reporting, said_key(said));
+    options.ttl_ms = ttl_ms(reporting, reported_key(reported));
     return udpai_report_put_load(reporting->endpoint, &options, ret_error);
 }
 
-/* As each type that is wanted. What one has taken was said, also if the other fails: it says the
- * same, of the same epoch, the next time. */
+/* As each type that is subscribed to. What one has taken was reported, also if the other fails: it
+ * has the same contents, of the same epoch, the next time. */
 static udpa_err
-put_wanted(const udpai_load_reporting *reporting,
-           udpai_said_cluster *said,
-           const udpa_bytes *load,
-           udpa_error **ret_error)
+put_requested(const udpai_load_reporting *reporting,
+              udpai_reported_cluster *reported,
+              const udpa_bytes *load,
+              udpa_error **ret_error)
 {
     udpa_err errs[LOAD_TYPES] = {UDPA_OK, UDPA_OK};
     bool any = false;
     for (int i = 0; i < LOAD_TYPES; i++) {
-        if (reporting->is_wanted[i]) {
-            errs[i] = put(reporting, said, load_types[i], load, *ret_error ? NULL : ret_error);
+        if (reporting->is_requested[i]) {
+            errs[i] = put(reporting, reported, load_types[i], load, *ret_error ? NULL : ret_error);
             any |= errs[i] == UDPA_OK;
-        } else if (said->is_said[i]) {
-            udpa_report_withdraw(reporting->endpoint, load_types[i], said->name);
+        } else if (reported->is_reported[i]) {
+            udpa_report_withdraw(reporting->endpoint, load_types[i], reported->name);
         }
-        /* What stands of before is still to be withdrawn. */
-        said->is_said[i] = reporting->is_wanted[i] && (errs[i] == UDPA_OK || said->is_said[i]);
+        /* What is left of before is still to be withdrawn. */
+        reported->is_reported[i] =
+            reporting->is_requested[i] && (errs[i] == UDPA_OK || reported->is_reported[i]);
     }
-    said->audience = reporting->audience.digest;
+    reported->audience = reporting->audience.digest;
     return any ? UDPA_OK : errs[TO_ALL] != UDPA_OK ? errs[TO_ALL] : errs[TO_SUMS];
 }
 
@@ -222,9 +224,9 @@ take(void *userdata, udpai_str cluster, udpa_bytes *load)
 {
     udpai_load_reporting *reporting = userdata;
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    udpai_said_cluster *said = note(reporting, cluster);
-    udpa_err err = said && load ? put_wanted(reporting, said, load, &error)
-                                : udpai_fail_code(&error, UDPA_ERR_NOMEM);
+    udpai_reported_cluster *reported = note(reporting, cluster);
+    udpa_err err = reported && load ? put_requested(reporting, reported, load, &error)
+                                    : udpai_fail_code(&error, UDPA_ERR_NOMEM);
     unsigned n_suppressed;
     if (err != UDPA_OK &&
         udpai_log_allow(&reporting->failures, udpai_monotonic_ms(), &n_suppressed))
@@ -234,22 +236,22 @@ take(void *userdata, udpai_str cluster, udpa_bytes *load)
     return err == UDPA_OK;
 }
 
-/* Of those that were not wanted in this round: nobody wants them any more, or they are forgotten.
+/* Of those not requested in this round: they have no subscription any more, or are forgotten.
  */
 static void
 withdraw(udpai_load_reporting *reporting)
 {
-    udpai_map before = reporting->said;
+    udpai_map before = reporting->reported;
     size_t at = 0;
-    udpai_said_cluster *said;
-    udpai_map_init(&reporting->said, said_key);
-    while ((said = udpai_map_next(&before, &at))) {
-        if (said->round == reporting->round && udpai_map_add(&reporting->said, said))
+    udpai_reported_cluster *reported;
+    udpai_map_init(&reporting->reported, reported_key);
+    while ((reported = udpai_map_next(&before, &at))) {
+        if (reported->round == reporting->round && udpai_map_add(&reporting->reported, reported))
             continue;
         for (int i = 0; i < LOAD_TYPES; i++)
-            if (said->is_said[i])
-                udpa_report_withdraw(reporting->endpoint, load_types[i], said->name);
-        udpai_free(said);
+            if (reported->is_reported[i])
+                udpa_report_withdraw(reporting->endpoint, load_types[i], reported->name);
+        udpai_free(reported);
     }
     udpai_map_done(&before);
 }
@@ -258,9 +260,9 @@ static bool
 has_stale(const udpai_load_reporting *reporting)
 {
     size_t at = 0;
-    const udpai_said_cluster *said;
-    while ((said = udpai_map_next(&reporting->said, &at)))
-        if (said->round != reporting->round)
+    const udpai_reported_cluster *reported;
+    while ((reported = udpai_map_next(&reporting->reported, &at)))
+        if (reported->round != reporting->round)
             return true;
     return false;
 }
@@ -275,19 +277,19 @@ on_round(udpai_timer *timer)
         .is_per_endpoint = is_per_endpoint,
         .from_now = true,
         .audience = audience_of,
-        .wants = wants,
+        .selects = selects,
         .take = take,
         .userdata = reporting,
     };
     reporting->round++;
     reporting->now_ms = reading.now_ms;
     reporting->interval_ms = reporting->otherwise.interval_ms; /* others may come */
-    if (reporting->n_wanted) {
+    if (reporting->n_subscribed) {
         udpai_load_recorder_read(reporting->recorder, &reading);
         udpai_timer_set(udpai_endpoint_wheel(reporting->endpoint), timer,
                         reading.now_ms + reporting->interval_ms);
     }
-    reporting->says_all = false;
+    reporting->reports_all = false;
     if (has_stale(reporting))
         withdraw(reporting);
     udpai_endpoint_touch(reporting->endpoint);
@@ -308,12 +310,12 @@ on_event(udpai_service *service, const udpai_service_event *event)
         begin_round(of(service));
 }
 
-/* What was said may be over before it is due again. */
+/* What was reported may be over before it is due again. */
 static void
 on_rules(void *userdata)
 {
     udpai_load_reporting *reporting = userdata;
-    reporting->says_all = true;
+    reporting->reports_all = true;
     begin_round(reporting);
 }
 
@@ -339,14 +341,14 @@ leave_rules(udpai_load_reporting *reporting)
 }
 
 static void
-on_wanted(void *userdata, const udpa_wanted *wanted)
+on_demand(void *userdata, const udpa_demand *demand)
 {
     udpai_load_reporting *reporting = userdata;
-    if (strcmp(wanted->type_url, UDPAI_TYPE_CLIENT_LOAD) != 0 &&
-        strcmp(wanted->type_url, UDPAI_TYPE_SHARED_CLIENT_LOAD) != 0)
+    if (strcmp(demand->type_url, UDPAI_TYPE_CLIENT_LOAD) != 0 &&
+        strcmp(demand->type_url, UDPAI_TYPE_SHARED_CLIENT_LOAD) != 0)
         return;
-    reporting->n_wanted += wanted->is_wanted ? 1 : (size_t)-1;
-    if (reporting->n_wanted)
+    reporting->n_subscribed += demand->has_subscribers ? 1 : (size_t)-1;
+    if (reporting->n_subscribed)
         follow_rules(reporting);
     else
         leave_rules(reporting);
@@ -385,12 +387,12 @@ free_reporting(udpai_service *service)
 {
     udpai_load_reporting *reporting = of(service);
     size_t at = 0;
-    udpai_said_cluster *said;
+    udpai_reported_cluster *reported;
     udpai_timer_cancel(&reporting->timer);
     leave_rules(reporting);
-    while ((said = udpai_map_next(&reporting->said, &at)))
-        udpai_free(said);
-    udpai_map_done(&reporting->said);
+    while ((reported = udpai_map_next(&reporting->reported, &at)))
+        udpai_free(reported);
+    udpai_map_done(&reporting->reported);
     udpai_load_recorder_leave(reporting->recorder, reporting);
     udpa_load_recorder_unref(reporting->recorder);
     udpai_free(reporting);
@@ -418,8 +420,8 @@ udpa_load_report_begin(udpa_endpoint *endpoint,
     reporting->otherwise.interval_ms = options->interval_ms ? options->interval_ms : INTERVAL_MS;
     reporting->otherwise.per_endpoint = options->per_endpoint;
     udpai_timer_init(&reporting->timer, on_round);
-    udpai_map_init(&reporting->said, said_key);
-    err = udpa_wanted_watch_new(&reporting->watch, endpoint, on_wanted, reporting);
+    udpai_map_init(&reporting->reported, reported_key);
+    err = udpa_demand_watch_new(&reporting->watch, endpoint, on_demand, reporting);
     if (err == UDPA_OK)
         udpai_endpoint_put_service(endpoint, UDPAI_PLACE_LOAD_REPORTING, &reporting->service);
     else
@@ -435,7 +437,7 @@ udpa_load_report_end(udpa_endpoint *endpoint)
         return;
     udpai_load_reporting *reporting = of(service);
     udpai_endpoint_put_service(endpoint, UDPAI_PLACE_LOAD_REPORTING, NULL);
-    udpa_wanted_watch_end(reporting->watch);
+    udpa_demand_watch_end(reporting->watch);
     reporting->round++;
     withdraw(reporting);
     free_reporting(service);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Resources of udpa.load.v1.LoadReporting, which say how often load is reported of which clusters:
+/* Resources of udpa.load.v1.LoadReporting, which set how often load is reported of which clusters:
  * those that this node has, for what follows them on the loop. What cannot be followed is refused,
- * so that who publishes it is told. */
+ * so that its publisher gets the error. */
 #ifndef UDPAI_LOAD_RULES_H
 #define UDPAI_LOAD_RULES_H
 

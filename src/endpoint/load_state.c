@@ -68,7 +68,7 @@ make_earlier(udpai_load_state *self,
 }
 
 static void
-tell_damaged(udpai_str cluster, const udpa_error *error)
+log_damaged(udpai_str cluster, const udpa_error *error)
 {
     udpai_log(UDPA_LOG_WARNING, "load",
               "the aggregate of cluster '%.*s' begins anew: what was kept of it cannot be read: %s",
@@ -100,7 +100,7 @@ read_record(void *userdata, udpai_str record)
     }
     if (err == UDPA_OK || err == UDPA_ERR_NOMEM)
         return err;
-    tell_damaged(of.cluster, error);
+    log_damaged(of.cluster, error);
     drop(self, one);
     return UDPA_OK;
 }

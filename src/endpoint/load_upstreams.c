@@ -6,7 +6,7 @@
 #include "model/client_type.h"
 #include "reports/load_stats.h"
 
-/* What a server wants to know goes on being counted for so long, if it is lost: it may come back.
+/* What a server subscribes to goes on being counted for so long, if it is lost: it may come back.
  */
 #define PATIENCE_MS 60000
 /* A server that has no LRS gets it with its next version, if ever. */
@@ -15,21 +15,21 @@
 typedef struct udpai_load_upstreams udpai_load_upstreams;
 typedef struct server server;
 
-/* Sums below a prefix that a server wants. */
-typedef struct want {
+/* Aggregates below a prefix that a server subscribes to. */
+typedef struct load_subscription {
     server *of;
     udpai_local_subscription *subscription;
     udpai_list node;
-} want;
+} load_subscription;
 
 struct server {
     udpai_load_upstreams *owner;
     udpai_load_upstream_config config;
     uint64_t link;    /* 0: it is not dialled */
-    uint64_t session; /* 0: there is no stream, or it has not said yet what it wants */
+    uint64_t session; /* 0: there is no stream, or it has not subscribed yet */
     unsigned n_failures;
     udpai_timer retry, patience;
-    udpai_list wants;
+    udpai_list subscriptions;
 };
 
 struct udpai_load_upstreams {
@@ -94,7 +94,7 @@ on_retry(udpai_timer *timer)
     dial(UDPAI_CONTAINER_OF(timer, server, retry));
 }
 
-/* ---- what it is told ---- */
+/* ---- what it is sent ---- */
 
 static udpa_err
 add_change(udpai_publication *publication, const udpai_local_change *change)
@@ -123,7 +123,7 @@ pick_own(const server *one, udpai_local_update *update)
 static void
 on_update(void *userdata, udpai_local_update *update)
 {
-    server *one = ((want *)userdata)->of;
+    server *one = ((load_subscription *)userdata)->of;
     udpai_publication *picked = one->session ? pick_own(one, update) : NULL;
     bool any = picked && picked->entries.n + picked->removals.n;
     udpai_order *order = any ? udpai_order_new(UDPAI_ORDER_PUBLISH) : NULL;
@@ -136,13 +136,13 @@ on_update(void *userdata, udpai_local_update *update)
     one->owner->options.order(one->owner->options.userdata, order);
 }
 
-/* ---- what it wants ---- */
+/* ---- its subscriptions ---- */
 
 static void
-end_wants(server *one, udpai_list *wants)
+end_subscriptions(server *one, udpai_list *subscriptions)
 {
-    UDPAI_LIST_FOREACH_SAFE (at, wants) {
-        want *each = UDPAI_LIST_ENTRY(at, want, node);
+    UDPAI_LIST_FOREACH_SAFE (at, subscriptions) {
+        load_subscription *each = UDPAI_LIST_ENTRY(at, load_subscription, node);
         udpai_list_remove(&each->node);
         udpai_node_unsubscribe(one->owner->options.node, each->subscription);
         udpai_free(each);
@@ -153,13 +153,13 @@ static void
 on_patience_end(udpai_timer *timer)
 {
     server *one = UDPAI_CONTAINER_OF(timer, server, patience);
-    end_wants(one, &one->wants);
+    end_subscriptions(one, &one->subscriptions);
 }
 
 static udpa_err
-add_want(server *one, udpai_str prefix)
+add_subscription(server *one, udpai_str prefix)
 {
-    want *made = udpai_alloc(sizeof(*made));
+    load_subscription *made = udpai_alloc(sizeof(*made));
     if (!made)
         return UDPA_ERR_NOMEM;
     const udpai_local_ops ops = {.update = on_update, .userdata = made};
@@ -173,20 +173,20 @@ add_want(server *one, udpai_str prefix)
         udpai_free(made);
         return err;
     }
-    udpai_list_append(&one->wants, &made->node);
+    udpai_list_append(&one->subscriptions, &made->node);
     return UDPA_OK;
 }
 
-/* Everything is subscribed to anew, so that all comes that there is; what was wanted before is
- * given up behind that, so to clients nothing ends. */
+/* Everything is subscribed to anew, so that all comes that there is; the subscriptions of before
+ * are given up behind that, so to clients nothing ends. */
 static void
-take_wanted(server *one, const udpai_report *report)
+take_subscriptions(server *one, const udpai_report *report)
 {
     const udpai_subscription_message *message = report->subscription;
     udpai_list before;
     udpa_err err = UDPA_OK;
     udpai_list_init(&before);
-    UDPAI_LIST_FOREACH_SAFE (at, &one->wants) {
+    UDPAI_LIST_FOREACH_SAFE (at, &one->subscriptions) {
         udpai_list_remove(at);
         udpai_list_append(&before, at);
     }
@@ -194,12 +194,12 @@ take_wanted(server *one, const udpai_report *report)
     one->n_failures = 0;
     udpai_timer_cancel(&one->patience);
     for (size_t i = 0; i < message->n_names && err == UDPA_OK; i++)
-        err = add_want(one, message->names[i]);
-    end_wants(one, &before);
+        err = add_subscription(one, message->names[i]);
+    end_subscriptions(one, &before);
     if (err == UDPA_OK)
         return;
     udpai_order *order = udpai_order_new(UDPAI_ORDER_HANG_UP);
-    if (!order) /* what it wants besides it is not told until its stream ends */
+    if (!order) /* what it subscribes to besides is not sent until its stream ends */
         return;
     order->session = report->session;
     order->link = one->link;
@@ -239,7 +239,7 @@ on_report(udpai_service *service, udpai_report *report)
         return false;
     server *one = find(of_service(service), report->link);
     if (one && report->kind == UDPAI_REPORT_WANTED)
-        take_wanted(one, report);
+        take_subscriptions(one, report);
     else if (one && report->kind == UDPAI_REPORT_CLOSED)
         take_end(one, report->error);
     udpai_report_free(report);
@@ -264,7 +264,7 @@ free_upstreams(udpai_service *service)
         server *one = &self->servers[i];
         udpai_timer_cancel(&one->retry);
         udpai_timer_cancel(&one->patience);
-        end_wants(one, &one->wants);
+        end_subscriptions(one, &one->subscriptions);
         one->config.release_target(one->config.target);
     }
     udpai_free(self);
@@ -295,7 +295,7 @@ udpai_load_upstreams_new(udpai_service **ret_upstreams, const udpai_load_upstrea
         one->config.target = one->config.ref_target(one->config.target);
         udpai_timer_init(&one->retry, on_retry);
         udpai_timer_init(&one->patience, on_patience_end);
-        udpai_list_init(&one->wants);
+        udpai_list_init(&one->subscriptions);
     }
     *ret_upstreams = &self->service;
     return UDPA_OK;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Servers of LRS that this node reports to, one for each ConfigSource that has `load_reporting`:
- * each is dialled, and what it wants to know is wanted in the process as by any subscriber, so
- * that clients are asked for it (docs/design/client-resources.md). On the loop. */
+ * each is dialled, and its subscriptions are subscriptions in the process, as of any subscriber, so
+ * that clients are asked for them (docs/design/client-resources.md). On the loop. */
 #ifndef UDPAI_LOAD_UPSTREAMS_H
 #define UDPAI_LOAD_UPSTREAMS_H
 
@@ -20,7 +20,7 @@ typedef struct udpai_load_upstream_config {
 typedef struct udpai_load_upstreams_options {
     udpai_node *node;
     udpai_wheel *wheel;
-    udpai_str node_id; /* whose sums are told; borrowed for as long as they are */
+    udpai_str node_id; /* of the node with these aggregates; borrowed for as long as they are */
     const udpai_load_upstream_config *servers; /* copied, with a reference to each target */
     size_t n_servers;
     uint64_t backoff_base_ms, backoff_max_ms;

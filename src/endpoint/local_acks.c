@@ -16,7 +16,7 @@ typedef struct udpai_local_acks {
     udpa_endpoint *endpoint; /* NULL: not yet */
     udpai_csds_own shared;
     udpai_csds_own_method methods[UDPAI_OWN_STATUS_METHODS];
-    udpai_list all;     /* udpai_taken_notes */
+    udpai_list all;     /* udpai_local_ack_notes */
     udpai_list pending; /* updates that are to be answered later */
 } udpai_local_acks;
 
@@ -26,16 +26,16 @@ of(udpai_service *service)
     return UDPAI_CONTAINER_OF(service, udpai_local_acks, service);
 }
 
-/* A resource that was told of. */
+/* A resource that was reported. */
 typedef struct noted {
-    udpa_resource *told; /* last */
+    udpa_resource *sent; /* last */
     udpa_resource *good; /* that was not refused, last; NULL: none */
-    udpa_error *error;   /* why `told` was refused; NULL: it was not */
+    udpa_error *error;   /* why `sent` was refused; NULL: it was not */
     int64_t good_us, failed_us;
     bool is_pending; /* it is to be answered */
 } noted;
 
-struct udpai_taken_notes {
+struct udpai_local_ack_notes {
     udpai_list node;
     udpai_local_acks *taken;
     const udpai_local_subscription *local;
@@ -49,13 +49,13 @@ struct udpai_taken_notes {
 /* An update that is to be answered later; it holds this. */
 typedef struct pending {
     udpai_list node;
-    udpai_taken_notes *notes; /* NULL: the subscription has ended */
+    udpai_local_ack_notes *notes; /* NULL: the subscription has ended */
 } pending;
 
 static udpai_str
 noted_key(const void *item)
 {
-    return udpai_resource_name(((const noted *)item)->told);
+    return udpai_resource_name(((const noted *)item)->sent);
 }
 
 /* ---- coming and going ---- */
@@ -63,17 +63,17 @@ noted_key(const void *item)
 static void
 free_noted(noted *one)
 {
-    udpa_resource_unref(one->told);
+    udpa_resource_unref(one->sent);
     udpa_resource_unref(one->good);
     udpa_error_unref(one->error);
     udpai_free(one);
 }
 
-udpai_taken_notes *
-udpai_taken_notes_new(udpai_service *service, const udpai_selection *selection)
+udpai_local_ack_notes *
+udpai_local_ack_notes_new(udpai_service *service, const udpai_selection *selection)
 {
     udpai_local_acks *taken = of(service);
-    udpai_taken_notes *notes = udpai_alloc(sizeof(*notes));
+    udpai_local_ack_notes *notes = udpai_alloc(sizeof(*notes));
     if (!notes)
         return NULL;
     udpai_str type = selection->type_url;
@@ -91,19 +91,19 @@ udpai_taken_notes_new(udpai_service *service, const udpai_selection *selection)
     }
     if (err == UDPA_OK)
         return notes;
-    udpai_taken_notes_free(notes);
+    udpai_local_ack_notes_free(notes);
     return NULL;
 }
 
 void
-udpai_taken_notes_set_local(udpai_taken_notes *notes, const udpai_local_subscription *local)
+udpai_local_ack_notes_set_local(udpai_local_ack_notes *notes, const udpai_local_subscription *local)
 {
     if (notes)
         notes->local = local;
 }
 
 void
-udpai_taken_notes_free(udpai_taken_notes *notes)
+udpai_local_ack_notes_free(udpai_local_ack_notes *notes)
 {
     size_t at = 0;
     noted *one;
@@ -128,33 +128,33 @@ udpai_taken_notes_free(udpai_taken_notes *notes)
 /* ---- noting ---- */
 
 static void
-drop(udpai_taken_notes *notes, const udpa_resource *resource)
+drop(udpai_local_ack_notes *notes, const udpa_resource *resource)
 {
     noted *one = udpai_map_remove(&notes->all, udpai_resource_name(resource));
     if (!one)
         return;
-    notes->n_aliased -= udpa_resource_n_aliases(one->told) > 0;
+    notes->n_aliased -= udpa_resource_n_aliases(one->sent) > 0;
     free_noted(one);
 }
 
 /* NULL without memory. */
 static noted *
-get(udpai_taken_notes *notes, udpa_resource *resource)
+get(udpai_local_ack_notes *notes, udpa_resource *resource)
 {
     noted *one = udpai_map_get(&notes->all, udpai_resource_name(resource));
     bool has_aliases = udpa_resource_n_aliases(resource) > 0;
     if (one) {
         notes->n_aliased =
-            notes->n_aliased - (udpa_resource_n_aliases(one->told) > 0) + has_aliases;
+            notes->n_aliased - (udpa_resource_n_aliases(one->sent) > 0) + has_aliases;
         udpa_resource_ref(resource);
-        udpa_resource_unref(one->told);
-        one->told = resource;
+        udpa_resource_unref(one->sent);
+        one->sent = resource;
         return one;
     }
     one = udpai_alloc(sizeof(*one));
     if (!one)
         return NULL;
-    one->told = udpa_resource_ref(resource);
+    one->sent = udpa_resource_ref(resource);
     if (!udpai_map_add(&notes->all, one)) {
         free_noted(one);
         return NULL;
@@ -183,18 +183,18 @@ set_good(noted *one, udpa_resource *resource)
 
 /* What was refused is not in use, and what was before still is. */
 static void
-judge(noted *one, const udpai_local_change *change)
+note_answer(noted *one, const udpai_local_change *change)
 {
     if (!change->error)
         set_good(one, change->resource);
-    if (one->told != change->resource)
+    if (one->sent != change->resource)
         return; /* something newer has come meanwhile */
     set_error(one, change->error);
     one->is_pending = false;
 }
 
 static void
-tell(udpai_taken_notes *notes, const udpai_local_change *change, bool is_pending)
+note_change(udpai_local_ack_notes *notes, const udpai_local_change *change, bool is_pending)
 {
     if (change->is_removed) {
         drop(notes, change->resource);
@@ -208,12 +208,12 @@ tell(udpai_taken_notes *notes, const udpai_local_change *change, bool is_pending
     if (is_pending)
         set_error(one, NULL);
     else
-        judge(one, change);
+        note_answer(one, change);
 }
 
 /* It holds what is to be noted when it is answered; without memory that is not known then. */
 static void
-put_off(udpai_taken_notes *notes, udpai_local_update *update)
+put_off(udpai_local_ack_notes *notes, udpai_local_update *update)
 {
     pending *waiting = udpai_alloc(sizeof(*waiting));
     notes->is_lost |= !waiting;
@@ -226,19 +226,19 @@ put_off(udpai_taken_notes *notes, udpai_local_update *update)
 }
 
 void
-udpai_taken_notes_told(udpai_taken_notes *notes, udpai_local_update *update)
+udpai_local_ack_notes_sent(udpai_local_ack_notes *notes, udpai_local_update *update)
 {
     if (!notes)
         return;
     bool is_pending = udpai_local_update_is_pending(update);
     for (size_t i = 0; i < udpai_local_update_size(update); i++)
-        tell(notes, udpai_local_update_at(update, i), is_pending);
+        note_change(notes, udpai_local_update_at(update, i), is_pending);
     if (is_pending)
         put_off(notes, update);
 }
 
 void
-udpai_taken_notes_answered(const udpai_local_update *update)
+udpai_local_ack_notes_answered(const udpai_local_update *update)
 {
     pending *waiting = udpai_local_update_holder(update);
     if (!waiting)
@@ -249,7 +249,7 @@ udpai_taken_notes_answered(const udpai_local_update *update)
                                         : udpai_map_get(&waiting->notes->all,
                                                         udpai_resource_name(change->resource));
         if (one)
-            judge(one, change);
+            note_answer(one, change);
     }
     udpai_list_remove(&waiting->node);
     udpai_free(waiting);
@@ -296,16 +296,16 @@ put(struct answer *answer, udpai_own_entry *entry)
 }
 
 static void
-put_noted(struct answer *answer, const udpai_taken_notes *notes, const noted *one)
+put_noted(struct answer *answer, const udpai_local_ack_notes *notes, const noted *one)
 {
     udpai_own_entry entry = {
         .type_url = udpai_bytes_view(notes->type),
-        .name = udpai_resource_name(one->told),
+        .name = udpai_resource_name(one->sent),
         .state = one->error        ? UDPAI_OWN_NACKED
                  : one->is_pending ? UDPAI_OWN_REQUESTED
                                    : UDPAI_OWN_ACKED,
         .good = one->good,
-        .failed = one->error ? one->told : NULL,
+        .failed = one->error ? one->sent : NULL,
         .error = one->error,
         .updated_us = one->good_us,
         .failed_us = one->failed_us,
@@ -315,21 +315,21 @@ put_noted(struct answer *answer, const udpai_taken_notes *notes, const noted *on
 
 /* Is it there, by this name or as an alias? */
 static bool
-is_there(const udpai_taken_notes *notes, udpai_str name)
+is_there(const udpai_local_ack_notes *notes, udpai_str name)
 {
     size_t at = 0;
     const noted *one;
     if (udpai_map_get(&notes->all, name))
         return true;
     while (notes->n_aliased && (one = udpai_map_next(&notes->all, &at)))
-        for (size_t i = 0; i < udpa_resource_n_aliases(one->told); i++)
-            if (udpai_str_eq(udpai_resource_alias(one->told, i), name))
+        for (size_t i = 0; i < udpa_resource_n_aliases(one->sent); i++)
+            if (udpai_str_eq(udpai_resource_alias(one->sent, i), name))
                 return true;
     return false;
 }
 
 static void
-put_notes(struct answer *answer, const udpai_taken_notes *notes)
+put_notes(struct answer *answer, const udpai_local_ack_notes *notes)
 {
     size_t at = 0;
     const noted *one;
@@ -359,7 +359,7 @@ make_answer(const udpai_local_acks *taken, const udpai_report *question)
     answer.order->session = question->session;
     UDPAI_LIST_FOREACH (at, &taken->all)
         if (goes_on(&answer))
-            put_notes(&answer, UDPAI_LIST_ENTRY(at, udpai_taken_notes, node));
+            put_notes(&answer, UDPAI_LIST_ENTRY(at, udpai_local_ack_notes, node));
     close_chunk(&answer);
     udpai_strbuf_done(&answer.chunk);
     if (answer.failed)
@@ -373,7 +373,7 @@ make_answer(const udpai_local_acks *taken, const udpai_report *question)
     return answer.order;
 }
 
-/* Who asks gives up, if there is no memory for an answer. */
+/* The client gives up, if there is no memory for an answer. */
 static bool
 on_report(udpai_service *service, udpai_report *report)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an endpoint says of its load by ORCA: set by any thread, read by the stream thread. */
+/* What an endpoint reports of its load by ORCA: set by any thread, read by the stream thread. */
 #ifndef UDPAI_ENDPOINT_ORCA_H
 #define UDPAI_ENDPOINT_ORCA_H
 

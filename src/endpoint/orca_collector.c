@@ -17,10 +17,10 @@ typedef struct collection collection;
 /* One that is, or may be, asked. */
 typedef struct backend {
     collection *of;
-    udpa_bytes *name; /* of its reports */
-    uint64_t link;    /* 0: it is not dialled */
-    uint64_t session; /* 0: there is no stream */
-    size_t n_wanted;  /* by so many */
+    udpa_bytes *name;    /* of its reports */
+    uint64_t link;       /* 0: it is not dialled */
+    uint64_t session;    /* 0: there is no stream */
+    size_t n_subscribed; /* by so many */
     unsigned n_failures;
     bool is_reported;
     udpai_timer retry;
@@ -28,18 +28,18 @@ typedef struct backend {
     char text[]; /* of its address */
 } backend;
 
-/* What a resource says. */
+/* The contents of a resource. */
 struct collection {
     struct udpai_orca_collector *owner;
     udpa_bytes *cluster, *credential;
     UDPAI_VECTOR(backend *) backends; /* sorted by address and port */
 };
 
-/* Something that is wanted: a name, or '*' and a prefix. */
-typedef struct want {
+/* What is subscribed to: a name, or '*' and a prefix. */
+typedef struct orca_subscription {
     uint32_t len;
     char text[];
-} want;
+} orca_subscription;
 
 typedef struct udpai_orca_collector {
     udpai_service service;
@@ -47,7 +47,7 @@ typedef struct udpai_orca_collector {
     udpai_allowlist allowlist;
     udpai_local_subscription *subscription;
     udpai_map collections; /* by cluster */
-    udpai_map wants;
+    udpai_map subscriptions;
     udpai_map links; /* backends that are dialled */
     size_t n_backends;
     uint64_t last_link;
@@ -68,9 +68,9 @@ collection_key(const void *item)
 }
 
 static udpai_str
-want_key(const void *item)
+subscription_key(const void *item)
 {
-    const want *one = item;
+    const orca_subscription *one = item;
     return (udpai_str){one->text, one->len};
 }
 
@@ -81,10 +81,10 @@ link_key(const void *item)
     return (udpai_str){(const char *)&one->link, sizeof(one->link)};
 }
 
-/* ---- telling ---- */
+/* ---- logging ---- */
 
 static void
-tell(udpai_orca_collector *self, const backend *one, const udpa_error *error)
+log_failure(udpai_orca_collector *self, const backend *one, const udpa_error *error)
 {
     unsigned n_suppressed;
     if (udpai_log_allow(&self->log, self->options.wheel->now_ms, &n_suppressed))
@@ -115,7 +115,7 @@ fail(backend *one, const udpa_error *error)
 {
     udpai_orca_collector *self = one->of->owner;
     one->n_failures++;
-    tell(self, one, error);
+    log_failure(self, one, error);
     udpai_timer_set(self->options.wheel, &one->retry,
                     self->options.wheel->now_ms + wait_ms(self, one, error));
 }
@@ -158,7 +158,7 @@ on_retry(udpai_timer *timer)
     try_dial(UDPAI_CONTAINER_OF(timer, backend, retry));
 }
 
-/* What is still told of the link is nobody's. */
+/* Later reports of the link are ignored. */
 static void
 forget_link(backend *one)
 {
@@ -187,7 +187,7 @@ hang_up(backend *one)
     one->is_reported = false;
 }
 
-/* ---- what is wanted ---- */
+/* ---- demand ---- */
 
 static bool
 covers(udpai_str text, udpai_str name)
@@ -198,36 +198,37 @@ covers(udpai_str text, udpai_str name)
 }
 
 static void
-count(backend *one, bool wanted)
+count(backend *one, bool subscribed)
 {
-    one->n_wanted += wanted ? 1 : (size_t)-1;
-    if (wanted && one->n_wanted == 1)
+    one->n_subscribed += subscribed ? 1 : (size_t)-1;
+    if (subscribed && one->n_subscribed == 1)
         try_dial(one);
-    else if (one->n_wanted == 0)
+    else if (one->n_subscribed == 0)
         hang_up(one);
 }
 
 static void
-count_all(udpai_orca_collector *self, udpai_str text, bool wanted)
+count_all(udpai_orca_collector *self, udpai_str text, bool subscribed)
 {
     size_t at = 0;
     const collection *each;
     while ((each = udpai_map_next(&self->collections, &at)))
         for (size_t i = 0; i < each->backends.n; i++)
             if (covers(text, udpai_bytes_view(each->backends.items[i]->name)))
-                count(each->backends.items[i], wanted);
+                count(each->backends.items[i], subscribed);
 }
 
 static bool
-note_want(udpai_orca_collector *self, udpai_str text)
+add_subscription(udpai_orca_collector *self, udpai_str text)
 {
-    want *one = udpai_map_get(&self->wants, text) ? NULL : udpai_alloc(sizeof(*one) + text.len);
+    orca_subscription *one =
+        udpai_map_get(&self->subscriptions, text) ? NULL : udpai_alloc(sizeof(*one) + text.len);
     if (!one)
         return false;
     one->len = (uint32_t)text.len;
     if (text.len)
         memcpy(one->text, text.data, text.len);
-    if (udpai_map_add(&self->wants, one))
+    if (udpai_map_add(&self->subscriptions, one))
         return true;
     udpai_free(one);
     return false;
@@ -240,13 +241,13 @@ on_event(udpai_service *service, const udpai_service_event *event)
     if (event->kind != UDPAI_SERVICE_DEMAND ||
         !udpai_str_eq(event->type_url, UDPAI_STR(UDPAI_TYPE_ORCA_REPORT)))
         return;
-    if (event->is_wanted) {
-        if (note_want(self, event->text))
+    if (event->is_subscribed) {
+        if (add_subscription(self, event->text))
             count_all(self, event->text, true);
         return;
     }
-    want *one = udpai_map_remove(&self->wants, event->text);
-    if (one) /* else there was no memory to want it */
+    orca_subscription *one = udpai_map_remove(&self->subscriptions, event->text);
+    if (one) /* else there was no memory to note it */
         count_all(self, event->text, false);
     udpai_free(one);
 }
@@ -264,7 +265,7 @@ take_report(backend *one, const udpai_publication *publication)
     if (udpai_node_report_own(node, publication->entries.items[0].resource, &error) == UDPA_OK)
         one->is_reported = true;
     else
-        tell(one->of->owner, one, error);
+        log_failure(one->of->owner, one, error);
 }
 
 static void
@@ -321,7 +322,7 @@ free_collection(collection *each)
     udpai_free(each);
 }
 
-/* With its backends, of whom nobody knows. */
+/* With its backends, which are not in use yet. */
 static void
 discard(collection *each)
 {
@@ -420,9 +421,9 @@ count_new(backend *one)
 {
     udpai_orca_collector *self = one->of->owner;
     size_t at = 0;
-    const want *each;
-    while ((each = udpai_map_next(&self->wants, &at)))
-        if (covers(want_key(each), udpai_bytes_view(one->name)))
+    const orca_subscription *each;
+    while ((each = udpai_map_next(&self->subscriptions, &at)))
+        if (covers(subscription_key(each), udpai_bytes_view(one->name)))
             count(one, true);
 }
 
@@ -440,7 +441,7 @@ begin_collection(udpai_orca_collector *self, collection *made, collection *old)
         free_collection(old);
     }
     for (size_t i = 0; i < made->backends.n; i++)
-        if (made->backends.items[i]->n_wanted == 0)
+        if (made->backends.items[i]->n_subscribed == 0)
             count_new(made->backends.items[i]);
 }
 
@@ -577,13 +578,13 @@ free_collector(udpai_service *service)
     while ((each = udpai_map_next(&self->collections, &at)))
         discard(each);
     at = 0;
-    want *one;
-    while ((one = udpai_map_next(&self->wants, &at)))
+    orca_subscription *one;
+    while ((one = udpai_map_next(&self->subscriptions, &at)))
         udpai_free(one);
     if (self->subscription)
         udpai_node_unsubscribe(self->options.node, self->subscription);
     udpai_map_done(&self->collections);
-    udpai_map_done(&self->wants);
+    udpai_map_done(&self->subscriptions);
     udpai_map_done(&self->links);
     udpai_allowlist_done(&self->allowlist);
     udpai_arena_done(&self->arena);
@@ -607,7 +608,7 @@ udpai_orca_collector_new(udpai_service **ret_collector, const udpai_orca_collect
     self->options = *options;
     self->last_link = UDPAI_ORCA_LINKS;
     udpai_map_init(&self->collections, collection_key);
-    udpai_map_init(&self->wants, want_key);
+    udpai_map_init(&self->subscriptions, subscription_key);
     udpai_map_init(&self->links, link_key);
     udpai_arena_init(&self->arena);
     udpa_err err = fill(self);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Backends that are asked how loaded they are (ORCA), because a resource of
- * udpa.load.v1.OrcaCollection says so, and while somebody wants to know: each is dialled, and what
- * it says is reported as udpa.load.v1.OrcaReport (docs/guide/orca.md). On the loop. */
+/* Backends that are asked for their load (ORCA), because a resource of udpa.load.v1.OrcaCollection
+ * names them, and while it has a subscription: each is dialled, and its answers are reported as
+ * udpa.load.v1.OrcaReport (docs/guide/orca.md). On the loop. */
 #ifndef UDPAI_ORCA_COLLECTOR_H
 #define UDPAI_ORCA_COLLECTOR_H
 
@@ -28,7 +28,7 @@ typedef struct udpai_orca_reach {
     void *userdata;
 } udpai_orca_reach;
 
-/* Whose resources are followed. */
+/* The authorities of resources that are followed. */
 typedef struct udpai_orca_rules {
     const udpai_str *authorities; /* patterns; none: nobody's are */
     size_t n_authorities;

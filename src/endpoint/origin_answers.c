@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What everybody says under one name (session/origins_question.h), while somebody looks. */
+/* All contributions to one name (session/origins_question.h), while it is subscribed to. */
 #include "endpoint/answers.h"
 #include "session/origins_question.h"
 

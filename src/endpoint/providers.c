@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An endpoint asks by interest, whatever its providers say: so all their descriptors are on demand.
+/* An endpoint asks by interest, whatever its providers have: so all their descriptors are on
+ * demand.
  */
 #include "endpoint/providers.h"
 

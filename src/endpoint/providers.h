@@ -15,7 +15,8 @@ typedef struct udpai_provider_plan {
     UDPAI_VECTOR(void *) owned;
 } udpai_provider_plan;
 
-/* What a source stands by for. To be followed by udpai_provider_plan_done() in any case. */
+/* The types that a source is standby for. To be followed by udpai_provider_plan_done() in any case.
+ */
 udpa_err udpai_provider_plan_standby(udpai_provider_plan *plan,
                                      const udpa_source *from,
                                      udpai_source_config *source,

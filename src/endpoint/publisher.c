@@ -11,8 +11,8 @@
 #include "model/name.h"
 
 #define TIMEOUT_MS 30000
-#define TIMEOUT_MAX_MS ((uint64_t)1 << 40) /* for ever, to whoever says so; a time can be added */
-/* Listeners take in messages of 4 MiB; a part of that is left for what stands around payloads. */
+#define TIMEOUT_MAX_MS ((uint64_t)1 << 40) /* for ever, in practice; a time can be added */
+/* Listeners take in messages of 4 MiB; a part of that is left for what is around payloads. */
 #define PUBLISH_MAX_BYTES ((size_t)3584 * 1024)
 #define NAME_FIELD_BYTES 3 /* at most, around a name that is removed */
 /* To one source, without a receipt yet. Ours take in as many before they stop reading; a session
@@ -47,7 +47,7 @@ typedef struct publications {
 } publications;
 
 struct udpa_receipt {
-    const udpai_publication *publication; /* as published, or as judged */
+    const udpai_publication *publication; /* as published, or as answered */
     const udpa_error *error;
 };
 
@@ -131,13 +131,13 @@ free_publishing(udpai_publishing *publishing)
     udpai_free(publishing);
 }
 
-/* Tells and frees. */
+/* Calls back and frees. */
 static void
-finish(udpai_publishing *publishing, const udpai_publication *judged, const udpa_error *error)
+finish(udpai_publishing *publishing, const udpai_publication *answered, const udpa_error *error)
 {
     udpai_list_remove(&publishing->node);
     set_under_way(publishing, 0);
-    const udpa_receipt receipt = {judged ? judged : publishing->publication, error};
+    const udpa_receipt receipt = {answered ? answered : publishing->publication, error};
     publishing->receipt(publishing->userdata, &receipt);
     free_publishing(publishing);
 }
@@ -164,7 +164,7 @@ find(const publications *all, uint64_t ticket)
     return NULL;
 }
 
-/* What is judged of a publication that nobody waits for any more is dropped. */
+/* The answer to a publication that nothing waits for any more is dropped. */
 static void
 on_event(udpai_service *service, const udpai_service_event *event)
 {

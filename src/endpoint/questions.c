@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who has acknowledged a resource: whoever asks subscribes to a name (session/acknowledgement.h),
- * and as long as he does, the answer is a resource of this node by that name, made anew several
- * times a second. Nobody is ever told that there is none: an answer is always to come. */
+/* Which subscribers have acknowledged a resource: a client subscribes to a name
+ * (session/acknowledgement.h), and as long as it does, the answer is a resource of this node by
+ * that name, made anew several times a second. No not-found is ever sent: an answer is always to
+ * come. */
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/map.h"

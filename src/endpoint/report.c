@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an endpoint reports: each report stands in the node, and is renewed there in time. */
+/* What an endpoint reports: each report is held by the node, and renewed there in time. */
 #include <udpa/report.h>
 
 #include <stdio.h>
@@ -21,7 +21,7 @@
 #define TTL_MIN_MS 1000
 #define SOURCE_NAME_MAX 512
 
-/* What a report was said to speak of; nothing: it was not said. */
+/* What a report was stated to be about; nothing: it was not stated. */
 typedef struct udpai_subject_names {
     udpai_str type_url, name; /* owned, in one piece that begins with the type */
 } udpai_subject_names;
@@ -37,7 +37,7 @@ typedef struct udpai_own_report {
 typedef struct udpai_own_reports {
     udpai_service service;
     udpai_map all; /* by key */
-    char *client;  /* what stands behind what is spoken of: a slash and the node id */
+    char *client;  /* what follows the name of the subject: a slash and the node id */
 } udpai_own_reports;
 
 static udpai_own_reports *
@@ -283,7 +283,7 @@ ask_for_receipt(udpa_endpoint *endpoint,
     return udpa_publish(endpoint, &publication, ret_error);
 }
 
-/* What was reported before stands again, if there was anything. */
+/* What was reported before is reported again, if there was anything. */
 static void
 take_back(udpai_own_report *report, const udpa_resource *resource)
 {
@@ -293,7 +293,7 @@ take_back(udpai_own_report *report, const udpa_resource *resource)
                                        udpai_resource_name(resource));
 }
 
-/* One that was said. NULL without memory. */
+/* One that was stated. NULL without memory. */
 static char *
 copy_subject(const udpa_report_options *options, udpai_subject_names *ret)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Client resources of an endpoint (udpa/report.h): what is wanted of it, what it reports, and those
- * who report by themselves: the load recorder and the states of resources. On the loop. */
+/* Client resources of an endpoint (udpa/report.h): the demand for them, what it reports, and those
+ * that report by themselves: the load recorder and the states of resources. On the loop. */
 #ifndef UDPAI_REPORTING_H
 #define UDPAI_REPORTING_H
 
@@ -11,12 +11,12 @@
 #include "base/util.h"
 #include "endpoint/host.h"
 
-/* Listeners take in messages of 4 MiB; a part of that is left for what stands around a payload. */
+/* Listeners take in messages of 4 MiB; a part of that is left for what is around a payload. */
 #define UDPAI_REPORT_MAX_BYTES ((size_t)3584 * 1024)
 
 /* ---- demand.c ---- */
 
-/* What peers ask of this node's client resources, for those in the process who watch it: they are
+/* What peers ask of this node's client resources, for those in the process that watch it: they are
  * notified in each turn. @p notes_it: else nothing is noted. */
 udpa_err udpai_local_demand_new(udpai_service **ret_demand, udpa_endpoint *endpoint, bool notes_it);
 /* Does somebody ask for the report of this name? */
@@ -27,13 +27,13 @@ bool udpai_local_demand_have(const udpa_endpoint *endpoint, udpai_str type_url, 
 /* When they are freed nothing is withdrawn: the node goes, too. */
 udpa_err udpai_own_reports_new(udpai_service **ret_reports, udpai_str node_id);
 
-/* The name of a report: what it speaks of, a slash, and the node id as one segment; to be freed
- * with udpai_free(); NULL without memory. */
+/* The name of a report: what it is about, a slash, and the node id as one segment; to be freed with
+ * udpai_free(); NULL without memory. */
 char *udpai_report_name(const udpa_endpoint *endpoint, udpai_str about);
-/* What a report of this name would speak of; empty: it would not be ours. */
+/* What a report of this name would be about; empty: it would not be ours. */
 udpai_str udpai_report_about(const udpa_endpoint *endpoint, udpai_str name);
 
-/* What it was said to speak of: views, until it is reported again. A udpai_node_env's, of an
+/* What it was stated to be about: views, until it is reported again. A udpai_node_env's, of an
  * endpoint. */
 bool udpai_report_subject_of(void *endpoint,
                              const udpa_resource *report,

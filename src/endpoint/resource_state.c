@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What has become of resources: kept for each version of each name, and reported while somebody
- * wants to know of the name. */
+/* What has become of resources: kept for each version of each name, and reported while the name has
+ * a subscription. */
 #include <udpa/resource_state.h>
 
 #include "base/alloc.h"
@@ -143,19 +143,19 @@ withdraw(const udpai_states *states, udpai_state *state)
 }
 
 static bool
-is_wanted(const udpai_states *states, const udpai_state *state)
+has_demand(const udpai_states *states, const udpai_state *state)
 {
-    return udpa_is_wanted(states->endpoint, UDPAI_TYPE_RESOURCE_STATE, state->name.data);
+    return udpa_has_demand(states->endpoint, UDPAI_TYPE_RESOURCE_STATE, state->name.data);
 }
 
-/* Says what there is to say, to whoever wants it. What cannot be said now is with the next change
- * of the resource. */
+/* Reports what there is, if it has a subscription. What cannot be reported now is with the next
+ * change of the resource. */
 static void
 update(udpai_states *states, udpai_state *state)
 {
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     unsigned n_suppressed;
-    if (!is_wanted(states, state))
+    if (!has_demand(states, state))
         withdraw(states, state);
     else if (report(states, state, &error) != UDPA_OK &&
              udpai_log_allow(&states->failures, udpai_monotonic_ms(), &n_suppressed))
@@ -177,16 +177,16 @@ update_below(udpai_states *states, udpai_str prefix)
 }
 
 static void
-on_wanted(void *userdata, const udpa_wanted *wanted)
+on_demand(void *userdata, const udpa_demand *demand)
 {
     udpai_states *states = userdata;
-    if (strcmp(wanted->type_url, UDPAI_TYPE_RESOURCE_STATE) != 0)
+    if (strcmp(demand->type_url, UDPAI_TYPE_RESOURCE_STATE) != 0)
         return;
-    if (wanted->name_space) {
-        update_below(states, udpai_str_from(wanted->name_space));
+    if (demand->name_space) {
+        update_below(states, udpai_str_from(demand->name_space));
         return;
     }
-    udpai_str about = udpai_report_about(states->endpoint, udpai_str_from(wanted->name));
+    udpai_str about = udpai_report_about(states->endpoint, udpai_str_from(demand->name));
     udpai_state *state = udpai_map_get(&states->by_name, about);
     if (state)
         update(states, state);
@@ -262,7 +262,7 @@ name_version(udpai_version_state *version, const udpa_resource *resource)
 static udpa_err
 set_version(udpai_state *state,
             const udpa_resource *resource,
-            const udpa_resource_state *said,
+            const udpa_resource_state *reported,
             bool *ret_has_changed,
             udpa_error **ret_error)
 {
@@ -273,10 +273,10 @@ set_version(udpai_state *state,
             "version '%s' of '%s' has no state: %d others of the name have one; those "
             "that are not there any more are to be said to be gone",
             udpa_resource_version(resource), udpa_resource_name(resource), VERSIONS_MAX);
-    udpai_version_state next = {.phase = said->phase};
-    next.since_us = known && known->phase == said->phase ? known->since_us : udpai_wall_us();
+    udpai_version_state next = {.phase = reported->phase};
+    next.since_us = known && known->phase == reported->phase ? known->since_us : udpai_wall_us();
     if (name_version(&next, resource))
-        next.body = encode(&next, said);
+        next.body = encode(&next, reported);
     if (!next.body || (!known && !udpai_vector_reserve(&state->versions, 1))) {
         free_version(&next);
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
@@ -291,7 +291,7 @@ set_version(udpai_state *state,
     return UDPA_OK;
 }
 
-/* ---- what the application says ---- */
+/* ---- what the application reports ---- */
 
 static bool
 is_text(const char *text)
@@ -334,13 +334,13 @@ check(const udpa_endpoint *endpoint, const udpa_resource_state *state, udpa_erro
     return check_details(state, ret_error);
 }
 
-/* Made with the first state, so that who says nothing watches nothing. */
+/* Made with the first state, so that an application that reports none watches nothing. */
 static udpa_err
 get_states(udpa_endpoint *endpoint, udpai_states **ret_states, udpa_error **ret_error)
 {
     static const udpai_service_ops ops = {.free = free_states};
     udpai_service *service = udpai_endpoint_service(endpoint, UDPAI_PLACE_RESOURCE_STATES);
-    udpa_wanted_watch *watch; /* ends with the endpoint, as this */
+    udpa_demand_watch *watch; /* ends with the endpoint, as this */
     if (service) {
         *ret_states = of(service);
         return UDPA_OK;
@@ -351,7 +351,7 @@ get_states(udpa_endpoint *endpoint, udpai_states **ret_states, udpa_error **ret_
     states->service.ops = &ops;
     states->endpoint = endpoint;
     udpai_map_init(&states->by_name, state_key);
-    udpa_err err = udpa_wanted_watch_new(&watch, endpoint, on_wanted, states);
+    udpa_err err = udpa_demand_watch_new(&watch, endpoint, on_demand, states);
     if (err != UDPA_OK) {
         udpai_free(states);
         return udpai_fail_code(ret_error, err);
@@ -384,7 +384,7 @@ get_state(udpai_states *states, udpai_str name, udpai_state **ret_state, udpa_er
     return UDPA_OK;
 }
 
-/* Without any version there is nothing to say. */
+/* Without any version there is nothing to report. */
 static void
 settle(udpai_states *states, udpai_state *state)
 {

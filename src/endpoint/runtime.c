@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The public runtime: its layers, from what the application says of them; and telling it of
- * changes, which is done in the loop's next turn, never from inside a call of its own. */
+/* The public runtime: its layers, from the application's options; and notifying it of changes,
+ * which is done in the loop's next turn, never from inside a call of its own. */
 #include "endpoint/runtime.h"
 
 #include "base/alloc.h"
@@ -140,20 +140,20 @@ plan_layers(struct plan *plan, const udpa_runtime_options *options, udpa_error *
     return err;
 }
 
-/* ---- telling ---- */
+/* ---- notifying ---- */
 
 static void
 on_changed(void *userdata)
 {
     udpa_runtime *self = userdata;
     self->is_due = true;
-    (void)uv_async_send(&self->tell);
+    (void)uv_async_send(&self->notify);
 }
 
 static void
-on_tell(uv_async_t *tell)
+on_notify(uv_async_t *notify)
 {
-    udpa_runtime *self = UDPAI_CONTAINER_OF(tell, udpa_runtime, tell);
+    udpa_runtime *self = UDPAI_CONTAINER_OF(notify, udpa_runtime, notify);
     if (!self->is_due || self->is_closing || !self->changed)
         return;
     self->is_due = false;
@@ -165,9 +165,9 @@ on_tell(uv_async_t *tell)
 /* ---- the end ---- */
 
 static void
-on_tell_closed(uv_handle_t *handle)
+on_notify_closed(uv_handle_t *handle)
 {
-    udpa_runtime *self = UDPAI_CONTAINER_OF((uv_async_t *)handle, udpa_runtime, tell);
+    udpa_runtime *self = UDPAI_CONTAINER_OF((uv_async_t *)handle, udpa_runtime, notify);
     void (*closed)(void *userdata) = self->closed;
     void *userdata = self->closed_userdata;
     udpai_runtime_done(&self->runtime);
@@ -181,7 +181,7 @@ static void
 on_loader_closed(void *userdata)
 {
     udpa_runtime *self = userdata;
-    uv_close((uv_handle_t *)&self->tell, on_tell_closed);
+    uv_close((uv_handle_t *)&self->notify, on_notify_closed);
 }
 
 void
@@ -208,7 +208,7 @@ make(udpa_runtime **ret_runtime, uv_loop_t *loop, size_t n_layers, udpa_error **
         udpai_free(self);
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     }
-    int result = uv_async_init(loop, &self->tell, on_tell);
+    int result = uv_async_init(loop, &self->notify, on_notify);
     if (result != 0) {
         udpai_free(self->feeds);
         udpai_free(self);

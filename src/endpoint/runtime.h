@@ -10,7 +10,7 @@
 
 #include "runtime/loader.h"
 
-/* A layer, and what it is told by. */
+/* A layer, and where its contents come from. */
 typedef struct udpai_runtime_feed {
     udpa_runtime *owner;
     size_t index;
@@ -24,8 +24,8 @@ struct udpa_runtime {
     udpai_runtime_loader *loader;
     udpai_runtime_feed *feeds; /* one for each layer */
     size_t n_feeds;
-    uv_async_t tell; /* keeps the loop running, too */
-    bool is_due;     /* somebody is to be told that there was a change */
+    uv_async_t notify; /* keeps the loop running, too */
+    bool is_due;       /* the application is to be notified of a change */
     bool is_closing;
     udpa_runtime_changed_fn changed;
     void *userdata;

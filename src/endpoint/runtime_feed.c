@@ -51,7 +51,7 @@ read_layer(const udpai_runtime_feed *feed,
                                        ret_error);
 }
 
-/* Without memory to say so the layer is as it was, and not in error. */
+/* Without memory for the error the layer is as it was, and not in error. */
 static void
 refuse(udpai_runtime_feed *feed, udpa_update *update, size_t index, udpa_error *error)
 {

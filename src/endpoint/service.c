@@ -19,13 +19,13 @@ udpai_service_notify(udpai_service *service, const udpai_service_event *event)
 }
 
 void
-udpai_service_demand(udpai_service *service, udpai_str type_url, udpai_str text, bool wanted)
+udpai_service_demand(udpai_service *service, udpai_str type_url, udpai_str text, bool subscribed)
 {
     udpai_service_notify(service, &(udpai_service_event){
                                       .kind = UDPAI_SERVICE_DEMAND,
                                       .type_url = type_url,
                                       .text = text,
-                                      .is_wanted = wanted,
+                                      .is_subscribed = subscribed,
                                   });
 }
 

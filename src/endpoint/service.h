@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What an endpoint does besides holding resources, in services behind one table of functions: each
  * looks at reports before the node does, is notified of what concerns several of them, and takes
- * its turn. services.h has them in their order, services_make.c says which there are, and host.h is
- * all that they may know of their endpoint. On the loop. */
+ * its turn. services.h has them in their order, services_make.c makes those that there are, and
+ * host.h is all that they may know of their endpoint. On the loop. */
 #ifndef UDPAI_ENDPOINT_SERVICE_H
 #define UDPAI_ENDPOINT_SERVICE_H
 
@@ -25,7 +25,7 @@ typedef struct udpai_service_event {
     udpai_acl *acl;                  /* ACL; NULL: none */
     const udpai_change_set *changes; /* CHANGES */
     udpai_str type_url, text;        /* DEMAND, as in udpai_node_env */
-    bool is_wanted;
+    bool is_subscribed;
     uint64_t ticket; /* RECEIPT, as in udpai_node_env */
     const udpai_publication *publication;
     const udpa_error *error;
@@ -58,7 +58,8 @@ struct udpai_service {
 bool udpai_service_report(udpai_service *service, udpai_report *report);
 void udpai_service_notify(udpai_service *service, const udpai_service_event *event);
 /* DEMAND, the event that units are tested with. */
-void udpai_service_demand(udpai_service *service, udpai_str type_url, udpai_str text, bool wanted);
+void
+udpai_service_demand(udpai_service *service, udpai_str type_url, udpai_str text, bool subscribed);
 udpai_service *udpai_service_free(udpai_service *service);
 
 #endif

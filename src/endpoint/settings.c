@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every limit and time that a node has when nobody says otherwise (udpad.conf(5) names them). */
+/* The default of every limit and time of a node (udpad.conf(5) names them). */
 #include "endpoint/endpoint.h"
 
 #define MIB ((size_t)1 << 20)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the node says of itself, as resources of udpa.status.v1 in the namespace udpa.node.
+/* What the node reports of itself, as resources of udpa.status.v1 in the namespace udpa.node.
  *
- * Describing every session costs something, so it is done only while somebody subscribes to such a
- * type: at once, then ten times a second, or less often where there are many sessions. Before the
- * first description nothing is reported as missing, so that each subscriber gets all of it. */
+ * Describing every session costs something, so it is done only while such a type has a
+ * subscriber: at once, then ten times a second, or less often where there are many sessions. Before
+ * the first description nothing is reported as missing, so that each subscriber gets all of it. */
 #include "endpoint/status.h"
 
 #include <stdio.h>
@@ -191,7 +191,7 @@ put_type(void *userdata, udpai_str type_url, size_t n_effective)
 {
     struct type_of_node *type = userdata;
     if (udpai_str_starts(type_url, UDPAI_STR(TYPE_PREFIX)))
-        return true; /* a status does not speak of itself: it would change each time it is made */
+        return true; /* a status does not describe itself: it would change each time it is made */
     udpai_proto_writer size = {0};
     put_type_fields(&size, type->facts, type_url, n_effective);
     udpai_proto_put_head(type->writer, 4, size.size);
@@ -200,7 +200,7 @@ put_type(void *userdata, udpai_str type_url, size_t n_effective)
 }
 
 struct search {
-    udpai_str wanted;
+    udpai_str type_url;
     bool is_found;
 };
 
@@ -209,7 +209,7 @@ search_type(void *userdata, udpai_str type_url, size_t n_effective)
 {
     struct search *search = userdata;
     (void)n_effective;
-    search->is_found = udpai_str_eq(type_url, search->wanted);
+    search->is_found = udpai_str_eq(type_url, search->type_url);
     return !search->is_found;
 }
 
@@ -220,7 +220,7 @@ is_put(const udpai_store *store, const udpai_settled_facts *facts, size_t index)
     struct search search = {facts->missing[index].type_url, false};
     for (size_t i = 0; i < index; i++)
         if (udpai_settled_is_waited_for(facts, &facts->missing[i]) &&
-            udpai_str_eq(facts->missing[i].type_url, search.wanted))
+            udpai_str_eq(facts->missing[i].type_url, search.type_url))
             return true;
     udpai_store_visit_types(store, search_type, &search);
     return search.is_found;
@@ -349,11 +349,11 @@ forget(udpai_own_status *status)
 }
 
 static void
-take_interest(udpai_own_status *status, bool wanted)
+take_interest(udpai_own_status *status, bool subscribed)
 {
-    if (wanted && status->n_interested++ == 0)
+    if (subscribed && status->n_interested++ == 0)
         ask(status);
-    else if (!wanted && --status->n_interested == 0)
+    else if (!subscribed && --status->n_interested == 0)
         forget(status);
 }
 
@@ -361,7 +361,7 @@ static void
 take_descriptions(udpai_own_status *status, const udpai_report *report)
 {
     if (!status->n_interested)
-        return; /* who asked has gone meanwhile */
+        return; /* the client has left meanwhile */
     set_sessions(status, report);
     set_sources(status);
     set_node(status);

@@ -7,8 +7,8 @@
 #include "session/udpa.h"
 #include "xds/client_registry.h"
 
-#define MAX_UNJUDGED 64
-#define MAX_UNJUDGED_BYTES (1 << 20)
+#define MAX_PENDING 64
+#define MAX_PENDING_BYTES (1 << 20)
 
 static const udpai_str of_single_clients[] = {UDPAI_STR(UDPAI_TYPE_CLIENT_LOAD),
                                               UDPAI_STR(UDPAI_TYPE_SHARED_CLIENT_LOAD)};
@@ -40,8 +40,8 @@ udpai_endpoint_make_streams(udpai_stream_thread **ret_streams,
                 .n_withheld_types = UDPAI_ARRAY_LEN(of_single_clients),
                 .withheld = settings->aggregated,
                 .n_withheld = settings->n_aggregated,
-                .max_unjudged = MAX_UNJUDGED,
-                .max_unjudged_bytes = MAX_UNJUDGED_BYTES,
+                .max_unjudged = MAX_PENDING,
+                .max_unjudged_bytes = MAX_PENDING_BYTES,
             },
         .methods = methods,
         .n_methods = settings->n_methods + 1,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Public subscriptions: those of the node in the process, told on the application's loop.
+/* Public subscriptions: those of the node in the process, called back on the application's loop.
  *
- * A subscription that is ended inside a callback goes in the loop's next turn, because the node is
- * just walking through its list. */
+ * A subscription that is ended inside a callback is freed in the loop's next turn, because the node
+ * is just walking through its list. */
 #include <udpa/subscribe.h>
 
 #include "base/alloc.h"
@@ -17,7 +17,7 @@ struct udpa_subscription {
     udpai_list node;
     udpa_endpoint *endpoint;
     udpai_local_subscription *local;
-    udpai_taken_notes *notes; /* NULL: nobody is told what it has */
+    udpai_local_ack_notes *notes; /* NULL: what it has is not noted */
     udpa_update_fn update;
     void (*complete)(void *userdata);
     void *userdata;
@@ -83,7 +83,7 @@ udpa_update_defer(udpa_update *update)
 void
 udpa_update_done(udpa_update *update)
 {
-    udpai_taken_notes_answered(of_node(update));
+    udpai_local_ack_notes_answered(of_node(update));
     udpai_local_update_done(of_node(update));
 }
 
@@ -102,7 +102,7 @@ on_update(void *userdata, udpai_local_update *update)
     if (is_silent(subscription))
         return;
     subscription->update(subscription->userdata, (udpa_update *)update);
-    udpai_taken_notes_told(subscription->notes, update);
+    udpai_local_ack_notes_sent(subscription->notes, update);
 }
 
 static void
@@ -166,11 +166,11 @@ subscribe(udpa_subscription *subscription, const udpa_subscribe_options *options
     const udpai_local_ops ops = {on_update, on_complete, subscription};
     udpa_endpoint *endpoint = subscription->endpoint;
     udpai_service *acks = udpai_endpoint_service(endpoint, UDPAI_PLACE_LOCAL_ACKS);
-    if (acks && !(subscription->notes = udpai_taken_notes_new(acks, &selection)))
+    if (acks && !(subscription->notes = udpai_local_ack_notes_new(acks, &selection)))
         return UDPA_ERR_NOMEM;
     udpa_err err =
         udpai_node_subscribe(udpai_endpoint_node(endpoint), &selection, &ops, &subscription->local);
-    udpai_taken_notes_set_local(subscription->notes, subscription->local);
+    udpai_local_ack_notes_set_local(subscription->notes, subscription->local);
     return err;
 }
 
@@ -195,7 +195,7 @@ udpa_subscribe(udpa_subscription **ret_subscription,
     udpai_list_init(&subscription->node);
     err = subscribe(subscription, options);
     if (err != UDPA_OK) {
-        udpai_taken_notes_free(subscription->notes);
+        udpai_local_ack_notes_free(subscription->notes);
         udpai_free(subscription);
         return udpai_fail_code(ret_error, err);
     }
@@ -226,7 +226,7 @@ run(udpai_service *service)
         udpa_subscription *subscription = UDPAI_LIST_ENTRY(at, udpa_subscription, node);
         if (!subscription->is_ended)
             continue;
-        udpai_taken_notes_free(subscription->notes);
+        udpai_local_ack_notes_free(subscription->notes);
         udpai_node_unsubscribe(udpai_endpoint_node(self->endpoint), subscription->local);
         udpai_list_remove(&subscription->node);
         udpai_free(subscription);

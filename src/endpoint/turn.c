@@ -180,7 +180,7 @@ on_ending_closed(uv_handle_t *handle)
         closed(userdata);
 }
 
-/* The handles closed before it have gone by now. */
+/* The handles closed before it are freed by now. */
 static void
 on_ending(uv_timer_t *timer)
 {

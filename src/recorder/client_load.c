@@ -4,9 +4,9 @@
 
 /* ---- one report ---- */
 
-/* Will those who take it in take so many? */
+/* Do its receivers accept so many? */
 static bool
-may_say_endpoints(const udpai_load_stats *report)
+may_report_endpoints(const udpai_load_stats *report)
 {
     size_t n_endpoints = 0, n_metrics = 0;
     for (size_t i = 0; i < report->localities.n; i++) {
@@ -14,9 +14,9 @@ may_say_endpoints(const udpai_load_stats *report)
         n_metrics += locality->figures.metrics.n;
         for (size_t k = 0; k < locality->endpoints.n; k++) {
             const udpai_load_stats_figures *figures = &locality->endpoints.items[k].figures;
-            bool is_said = !udpai_load_stats_figures_empty(figures);
-            n_endpoints += is_said;
-            n_metrics += is_said ? figures->metrics.n : 0;
+            bool is_reported = !udpai_load_stats_figures_empty(figures);
+            n_endpoints += is_reported;
+            n_metrics += is_reported ? figures->metrics.n : 0;
         }
     }
     return n_endpoints <= UDPAI_LOAD_ENDPOINTS_MAX && n_metrics <= UDPAI_LOAD_METRICS_MAX;
@@ -60,8 +60,8 @@ make_report(udpa_load_recorder *recorder,
     if (err != UDPA_OK)
         return err;
     bool with_endpoints = *ret_with_endpoints =
-        is_per_endpoint(cluster, reading) && may_say_endpoints(*ret_report);
-    if (cluster->has_said_endpoints && !with_endpoints) {
+        is_per_endpoint(cluster, reading) && may_report_endpoints(*ret_report);
+    if (cluster->has_reported_endpoints && !with_endpoints) {
         /* They would count 0 now, which nobody would believe within one epoch. */
         udpai_load_epoch_begin(recorder, cluster);
         err = begin_report(cluster, reading, total, ret_report);
@@ -73,25 +73,26 @@ make_report(udpa_load_recorder *recorder,
 
 /* ---- a cluster ---- */
 
-/* What one has been told is not told to another again. Of two who read, each has an audience. */
+/* What was reported to one audience is not reported to another again. Of two readers, each has an
+ * audience. */
 static bool
 is_for_others(const udpai_load_cluster *cluster,
               const udpai_load_reading *reading,
               const udpai_load_audience *audience)
 {
-    return cluster->was_said && (!cluster->reader || (cluster->reader == reading->userdata &&
-                                                      cluster->audience != audience->id));
+    return cluster->was_reported && (!cluster->reader || (cluster->reader == reading->userdata &&
+                                                          cluster->audience != audience->id));
 }
 
 static void
-note_said(udpai_load_cluster *cluster, udpai_load_stats *total)
+note_reported(udpai_load_cluster *cluster, udpai_load_stats *total)
 {
-    udpai_load_stats_free(cluster->said);
-    cluster->said = total;
-    cluster->was_said = true;
+    udpai_load_stats_free(cluster->reported);
+    cluster->reported = total;
+    cluster->was_reported = true;
 }
 
-/* In an epoch of those who are told of it now. */
+/* In an epoch of the present audience. */
 static udpa_err
 read_cluster(udpa_load_recorder *recorder,
              udpai_load_cluster *cluster,
@@ -99,12 +100,12 @@ read_cluster(udpa_load_recorder *recorder,
              const udpai_load_audience *audience,
              udpai_load_stats **ret_total)
 {
-    if (reading->from_now && !cluster->was_said) {
+    if (reading->from_now && !cluster->was_reported) {
         udpai_load_stats *earlier = NULL;
         udpa_err err = udpai_load_total_read(cluster, &earlier);
         if (err != UDPA_OK)
             return err;
-        note_said(cluster, earlier);
+        note_reported(cluster, earlier);
         udpai_load_epoch_begin(recorder, cluster);
     } else if (is_for_others(cluster, reading, audience)) {
         udpai_load_epoch_begin(recorder, cluster);
@@ -121,7 +122,9 @@ encode(const udpai_load_stats *report, size_t max_bytes)
 }
 
 static void
-say(udpa_load_recorder *recorder, udpai_load_cluster *cluster, const udpai_load_reading *reading)
+report_cluster(udpa_load_recorder *recorder,
+               udpai_load_cluster *cluster,
+               const udpai_load_reading *reading)
 {
     udpai_load_audience audience = {0};
     bool with_endpoints = false;
@@ -139,8 +142,8 @@ say(udpa_load_recorder *recorder, udpai_load_cluster *cluster, const udpai_load_
     }
     if (!reading->take(reading->userdata, cluster->name, load) || !load)
         return;
-    note_said(cluster, UDPAI_TAKE(total));
-    cluster->has_said_endpoints = with_endpoints;
+    note_reported(cluster, UDPAI_TAKE(total));
+    cluster->has_reported_endpoints = with_endpoints;
     cluster->reader = reading->userdata;
     cluster->audience = audience.id;
 }
@@ -153,8 +156,8 @@ udpai_load_recorder_read(udpa_load_recorder *recorder, const udpai_load_reading 
     pthread_mutex_lock(&recorder->mutex);
     UDPAI_LIST_FOREACH (at, &recorder->all) {
         udpai_load_cluster *cluster = UDPAI_LIST_ENTRY(at, udpai_load_cluster, node);
-        if (reading->wants(reading->userdata, cluster->name))
-            say(recorder, cluster, reading);
+        if (reading->selects(reading->userdata, cluster->name))
+            report_cluster(recorder, cluster, reading);
     }
     pthread_mutex_unlock(&recorder->mutex);
 }

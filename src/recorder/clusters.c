@@ -120,7 +120,7 @@ udpai_load_cluster_free(udpa_load_recorder *recorder, udpai_load_cluster *cluste
     udpai_free((char *)(uintptr_t)cluster->name.data);
     udpai_free((char *)(uintptr_t)cluster->service_name.data);
     udpai_load_stats_free(cluster->before);
-    udpai_load_stats_free(cluster->said);
+    udpai_load_stats_free(cluster->reported);
     udpai_free(cluster);
 }
 
@@ -198,8 +198,8 @@ make_room(udpa_load_recorder *recorder)
             continue;
         udpai_load_target_fold(target);
         udpai_load_target_free(target);
-        /* Who comes back begins at zero, which nobody would believe within one epoch. */
-        if (cluster->has_said_endpoints)
+        /* An endpoint that comes back begins at zero, which is not credible within one epoch. */
+        if (cluster->has_reported_endpoints)
             udpai_load_epoch_begin(recorder, cluster);
     }
 }

@@ -13,7 +13,7 @@ _Thread_local udpai_counters_set *udpai_counters_own;
 static struct {
     pthread_mutex_t mutex;
     pthread_once_t once;
-    pthread_key_t key; /* of a thread's set: tells when the thread ends */
+    pthread_key_t key; /* of a thread's set: notices the end of the thread */
     bool has_key;
     udpai_counters_set *unused; /* sets of threads that have ended */
     uint32_t n_slots;           /* that were ever in use */
@@ -26,7 +26,7 @@ static _Atomic(udpai_counters_set *) sets;
 
 /* ---- threads ---- */
 
-/* The thread ends, or cannot be told of: its counts stay in the set. */
+/* The thread ends, or its end cannot be noticed: its counts stay in the set. */
 static void
 leave(void *set)
 {
@@ -127,7 +127,7 @@ block_in(udpai_counters_set *set, uint32_t slot)
     return chunk ? &chunk[slot % UDPAI_COUNTERS_CHUNK] : NULL;
 }
 
-/* Whoever has counted on it has done so before whoever closes it knew that nobody does. */
+/* All counting on it happened before the caller knew that there is none any more. */
 void
 udpai_counters_close(udpai_counters_account *account)
 {

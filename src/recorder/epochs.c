@@ -9,11 +9,11 @@ udpai_load_epoch_begin(udpa_load_recorder *recorder, udpai_load_cluster *cluster
 {
     cluster->epoch = udpai_load_epoch_next(&recorder->last_epoch, udpai_wall_us());
     cluster->epoch_ms = udpai_monotonic_ms();
-    cluster->has_said_endpoints = false;
-    if (!cluster->said)
+    cluster->has_reported_endpoints = false;
+    if (!cluster->reported)
         return;
     udpai_load_stats_free(cluster->before);
-    cluster->before = UDPAI_TAKE(cluster->said);
+    cluster->before = UDPAI_TAKE(cluster->reported);
 }
 
 /* Should there be such an endpoint again, it counts from 0. */
@@ -47,5 +47,5 @@ udpai_load_target_fold(udpa_load_target *target)
         locality->metrics[metric->name].sum += sum.sum;
     }
     forget_endpoint(locality->cluster->before, target);
-    forget_endpoint(locality->cluster->said, target);
+    forget_endpoint(locality->cluster->reported, target);
 }

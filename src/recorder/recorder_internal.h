@@ -17,7 +17,7 @@
 #include "recorder/recorder.h"
 #include "reports/load_stats.h"
 
-#define UDPAI_LOAD_TEXT_MAX 256 /* those who add reports up take no longer ones */
+#define UDPAI_LOAD_TEXT_MAX 256 /* receivers of reports take no longer ones */
 /* Of a cluster; no more, with endpoints no more than 4096, is taken in of one client. */
 #define UDPAI_LOAD_CATEGORIES_MAX 64
 #define UDPAI_LOAD_LOCALITIES_MAX 128
@@ -94,17 +94,17 @@ struct udpa_load_category {
 };
 
 struct udpai_load_cluster {
-    udpai_list node;          /* of the recorder */
-    udpai_str name;           /* owned */
-    udpai_str service_name;   /* owned; empty: not said */
-    uint64_t epoch;           /* microseconds since 1970 when it began; grows */
-    uint64_t epoch_ms;        /* the same by the clock that never goes back */
-    udpai_load_stats *before; /* what was reported when it began; NULL: nothing */
-    udpai_load_stats *said;   /* what was reported last of this epoch; NULL: nothing */
-    bool has_said_endpoints;
-    bool was_said;      /* ever */
-    const void *reader; /* who said it last; NULL: he does so no more; … */
-    uint64_t audience;  /* … and to whom */
+    udpai_list node;            /* of the recorder */
+    udpai_str name;             /* owned */
+    udpai_str service_name;     /* owned; empty: not given */
+    uint64_t epoch;             /* microseconds since 1970 when it began; grows */
+    uint64_t epoch_ms;          /* the same by the clock that never goes back */
+    udpai_load_stats *before;   /* what was reported when it began; NULL: nothing */
+    udpai_load_stats *reported; /* what was reported last of this epoch; NULL: nothing */
+    bool has_reported_endpoints;
+    bool was_reported;  /* ever */
+    const void *reader; /* the last one that reported it; NULL: it has ended; … */
+    uint64_t audience;  /* … and to which recipients */
     size_t n_used;      /* references to its targets and categories */
     udpai_list localities, categories;
     size_t n_localities, n_categories;
@@ -131,7 +131,7 @@ udpa_err udpai_load_room_take(udpa_load_recorder *recorder,
                               udpa_error **ret_error);
 void udpai_load_room_leave(udpa_load_recorder *recorder, udpai_counters_account *account);
 
-/* Found or made, and used once more: whoever does not keep it counts that down. */
+/* Found or made, and used once more: a caller that does not keep it counts that down. */
 udpa_err udpai_load_cluster_use(udpa_load_recorder *recorder,
                                 udpai_str name,
                                 udpai_load_cluster **ret_cluster,
@@ -141,7 +141,7 @@ void udpai_load_cluster_free(udpa_load_recorder *recorder, udpai_load_cluster *c
 
 /* ---- epochs.c: the same ---- */
 
-/* Everything begins again with what has not been said yet; needs no memory. */
+/* Everything begins again with what has not been reported yet; needs no memory. */
 void udpai_load_epoch_begin(udpa_load_recorder *recorder, udpai_load_cluster *cluster);
 /* What was counted on the target, and on its metrics, becomes its locality's. */
 void udpai_load_target_fold(udpa_load_target *target);

@@ -90,7 +90,7 @@ put_key(udpai_strbuf *key, const udpa_load_place *place, size_t *ret_locality_le
 
 /* ---- clusters and localities ---- */
 
-/* It is said of a cluster once. */
+/* It is set for a cluster once. */
 static udpa_err
 set_service_name(udpai_load_cluster *cluster, udpai_str name, udpa_error **ret_error)
 {

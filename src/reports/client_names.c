@@ -62,11 +62,11 @@ udpai_client_names_put_client(udpai_strbuf *out,
                               udpai_str client_id,
                               uint64_t number)
 {
-    const udpai_str shown = {client_id.data, udpai_min_size(client_id.len, CLIENT_ID_MAX / 3)};
+    const udpai_str cut = {client_id.data, udpai_min_size(client_id.len, CLIENT_ID_MAX / 3)};
     udpai_client_names_put_prefix(out, node_id);
     udpai_strbuf_putc(out, '/');
-    if (shown.len)
-        udpai_percent_encode_segment(out, shown);
+    if (cut.len)
+        udpai_percent_encode_segment(out, cut);
     else
         udpai_strbuf_putc(out, '-');
     udpai_strbuf_printf(out, "/%llu/", (unsigned long long)number);
@@ -74,15 +74,16 @@ udpai_client_names_put_client(udpai_strbuf *out,
 }
 
 bool
-udpai_client_names_are_wanted(udpai_str wish, udpai_str node_id)
+udpai_client_names_match(udpai_str subscription, udpai_str node_id)
 {
     udpai_strbuf own = {0};
     udpai_client_names_put_prefix(&own, node_id);
-    bool is_wildcard = wish.len && wish.data[0] == '*';
-    udpai_str text = is_wildcard ? (udpai_str){wish.data + 1, wish.len - 1} : wish;
-    bool is_wanted = !udpai_strbuf_failed(&own) &&
-                     (udpai_prefix_covers(udpai_strbuf_view(&own), text) ||
-                      (is_wildcard && udpai_prefix_covers(text, udpai_strbuf_view(&own))));
+    bool is_wildcard = subscription.len && subscription.data[0] == '*';
+    udpai_str text =
+        is_wildcard ? (udpai_str){subscription.data + 1, subscription.len - 1} : subscription;
+    bool is_match = !udpai_strbuf_failed(&own) &&
+                    (udpai_prefix_covers(udpai_strbuf_view(&own), text) ||
+                     (is_wildcard && udpai_prefix_covers(text, udpai_strbuf_view(&own))));
     udpai_strbuf_done(&own);
-    return is_wanted;
+    return is_match;
 }

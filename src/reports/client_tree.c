@@ -83,7 +83,7 @@ get_node(udpai_client_tree *tree, udpai_str id, udpai_client_node **ret_node)
     return UDPA_OK;
 }
 
-/* ---- what they say ---- */
+/* ---- what they report ---- */
 
 /* Field by field, of what is malformed up to there. */
 static udpa_err
@@ -131,7 +131,7 @@ read_status(udpai_client_tree *tree, udpai_client_node *node, udpai_str value)
         if (field.number == OF_NODE && field.type == UDPAI_WIRE_BYTES)
             err = read_of_node(tree, node, field.bytes);
     node->epoch = epoch_of(value);
-    node->has_said = true;
+    node->has_reported = true;
     return err;
 }
 
@@ -189,7 +189,7 @@ udpai_client_tree_counts(const udpai_client_tree *tree, const udpa_resource *res
     udpai_str id;
     const udpai_client_node *node =
         read_name(resource, room, &name, &id) ? udpai_map_get(&tree->by_id, id) : NULL;
-    return !node || !node->has_said || name.is_of_node ||
+    return !node || !node->has_reported || name.is_of_node ||
            epoch_of(udpai_resource_value(resource)) == node->epoch;
 }
 
@@ -202,7 +202,7 @@ state_of(const udpai_client_node *node, bool alone)
         return UDPAI_CLIENT_NODE_OTHER;
     if (!node->is_reached)
         return UDPAI_CLIENT_NODE_STALE;
-    if (!node->has_said)
+    if (!node->has_reported)
         return node->n_there ? UDPAI_CLIENT_NODE_PARTIAL : UDPAI_CLIENT_NODE_MISSING;
     return node->n_there < node->n_clients || node->n_left_out ? UDPAI_CLIENT_NODE_PARTIAL
                                                                : UDPAI_CLIENT_NODE_WHOLE;
@@ -212,7 +212,7 @@ state_of(const udpai_client_node *node, bool alone)
 static bool
 is_awaited(const udpai_client_node *node)
 {
-    return node->is_reached && (!node->has_said || node->n_there < node->n_clients);
+    return node->is_reached && (!node->has_reported || node->n_there < node->n_clients);
 }
 
 /* Those of the epoch that counts; until that is known, all. */
@@ -221,7 +221,7 @@ count_there(const udpai_client_node *node)
 {
     uint64_t n = 0;
     for (size_t i = 0; i < node->n_counts; i++)
-        if (!node->has_said || node->counts[i].epoch == node->epoch)
+        if (!node->has_reported || node->counts[i].epoch == node->epoch)
             n += node->counts[i].n;
     return n;
 }
@@ -236,7 +236,7 @@ reach(udpai_client_node *node, udpai_client_node **queue, size_t *n)
 }
 
 udpa_err
-udpai_client_tree_judge(udpai_client_tree *tree, udpai_str root, bool alone, bool *ret_settled)
+udpai_client_tree_evaluate(udpai_client_tree *tree, udpai_str root, bool alone, bool *ret_settled)
 {
     udpai_client_node *node;
     udpa_err err = get_node(tree, root, &node);
@@ -260,7 +260,7 @@ udpai_client_tree_judge(udpai_client_tree *tree, udpai_str root, bool alone, boo
 }
 
 const char *
-udpai_client_node_say(const udpai_client_node *node, char *room, size_t size)
+udpai_client_node_describe(const udpai_client_node *node, char *room, size_t size)
 {
     switch (node->state) {
     case UDPAI_CLIENT_NODE_WHOLE:
@@ -273,7 +273,7 @@ udpai_client_node_say(const udpai_client_node *node, char *room, size_t size)
     case UDPAI_CLIENT_NODE_PARTIAL:
         break;
     }
-    if (!node->has_said)
+    if (!node->has_reported)
         return "partial: some clients of this node may not have come";
     snprintf(room, size, "partial: %llu clients of this node are known, and it has %llu",
              (unsigned long long)node->n_there,

@@ -42,7 +42,7 @@ find(const application *self, udpai_str endpoint)
 
 /* What its status is to be; false: it stays as it is. */
 static bool
-judge(application *self, udpai_str lb_endpoint, udpai_health_status *ret_status)
+find_status(application *self, udpai_str lb_endpoint, udpai_health_status *ret_status)
 {
     udpai_str endpoint = {0};
     uint64_t configured = 0;
@@ -57,14 +57,14 @@ judge(application *self, udpai_str lb_endpoint, udpai_health_status *ret_status)
     self->is_malformed |= reader.failed;
     if (reader.failed || configured >= UDPAI_HEALTH_STATUSES)
         return false;
-    udpai_health_status said = find(self, endpoint);
-    *ret_status = udpai_health_worse((udpai_health_status)configured, said);
-    return said != UDPAI_HEALTH_UNKNOWN && *ret_status != (udpai_health_status)configured;
+    udpai_health_status reported = find(self, endpoint);
+    *ret_status = udpai_health_worse((udpai_health_status)configured, reported);
+    return reported != UDPAI_HEALTH_UNKNOWN && *ret_status != (udpai_health_status)configured;
 }
 
 /* The field comes in the place of the one that is there, or last. */
 static void
-put_judged(udpai_proto_writer *writer, udpai_str lb_endpoint, udpai_health_status status)
+put_with_status(udpai_proto_writer *writer, udpai_str lb_endpoint, udpai_health_status status)
 {
     bool is_put = false;
     udpai_proto_reader reader = udpai_proto_read(lb_endpoint);
@@ -85,15 +85,15 @@ static void
 put_lb_endpoint(application *self, udpai_proto_writer *writer, udpai_str whole_field, udpai_str own)
 {
     udpai_health_status status;
-    if (!judge(self, own, &status)) {
+    if (!find_status(self, own, &status)) {
         udpai_proto_put_raw(writer, whole_field);
         return;
     }
     udpai_proto_writer size = {0};
     self->has_changed = true;
-    put_judged(&size, own, status);
+    put_with_status(&size, own, status);
     udpai_proto_put_head(writer, LOCALITY_ENDPOINTS, size.size);
-    put_judged(writer, own, status);
+    put_with_status(writer, own, status);
 }
 
 static void

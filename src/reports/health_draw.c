@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who checks an endpoint: of the capable checkers the nearest, and of equally near ones those with
- * the highest numbers, which endpoint and checker give together. */
+/* Which checkers check an endpoint: of the capable checkers the nearest, and of equally near ones
+ * those with the highest numbers, which endpoint and checker give together. */
 #include "reports/health_plan.h"
 
 #include "base/proto.h"
@@ -68,7 +68,7 @@ typedef struct bid {
     uint32_t checker;
 } bid;
 
-/* What says nothing of where it is, is near nobody. */
+/* What does not state where it is, is near nothing. */
 static unsigned
 nearness(const udpai_health_place *a, const udpai_health_place *b)
 {

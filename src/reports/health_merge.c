@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What several checkers say together. Each says one thing of an endpoint: the votes are put in
- * order by endpoint and checker, and counted run by run. */
+/* What several checkers report together. Each reports one status of an endpoint: the votes are put
+ * in order by endpoint and checker, and counted run by run. */
 #include "reports/health.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@ enum { /* field numbers of EndpointHealth and what is in it */
     CHECKED_STATUS = 3,
 };
 
-/* From the best to the worst; what says nothing comes first. */
+/* From the best to the worst; no status comes first. */
 #define RANKS 5
 
 static unsigned
@@ -115,7 +115,7 @@ add_opinion(votes *all, size_t voter, udpai_str payload)
     return err;
 }
 
-/* By address, then by who says it; of one who says several things, the worst comes first. */
+/* By address, then by checker; of several by one checker, the worst comes first. */
 static int
 compare_votes(const void *left, const void *right)
 {
@@ -131,7 +131,7 @@ compare_votes(const void *left, const void *right)
 /* ---- counting ---- */
 
 static unsigned
-judge(const size_t counts[RANKS], size_t n, udpai_health_policy policy)
+decide(const size_t counts[RANKS], size_t n, udpai_health_policy policy)
 {
     size_t n_as_bad = 0;
     for (unsigned rank = RANKS; rank-- > 1;) {
@@ -155,9 +155,9 @@ count(const votes *all, udpai_health_policy policy, udpai_health_verdict *verdic
             counts[all->items[end].rank]++;
             n++;
         }
-        const udpai_health_judged judged = {all->items[i].address,
-                                            status_of_rank(judge(counts, n, policy))};
-        if (!udpai_vector_push(&verdict->endpoints, judged))
+        const udpai_health_endpoint endpoint = {all->items[i].address,
+                                                status_of_rank(decide(counts, n, policy))};
+        if (!udpai_vector_push(&verdict->endpoints, endpoint))
             return UDPA_ERR_NOMEM;
     }
     return UDPA_OK;
@@ -197,13 +197,13 @@ udpai_health_merge(const udpai_health_opinion *opinions,
 static int
 compare_with_address(const void *key, const void *item)
 {
-    return udpai_health_address_cmp(key, &((const udpai_health_judged *)item)->address);
+    return udpai_health_address_cmp(key, &((const udpai_health_endpoint *)item)->address);
 }
 
 udpai_health_status
 udpai_health_verdict_find(const udpai_health_verdict *verdict, const udpai_health_address *address)
 {
-    const udpai_health_judged *found =
+    const udpai_health_endpoint *found =
         verdict->endpoints.n ? bsearch(address, verdict->endpoints.items, verdict->endpoints.n,
                                        sizeof(*found), compare_with_address)
                              : NULL;

@@ -85,8 +85,8 @@ hash_of(udpai_str cluster, const udpai_health_address *address)
     return udpai_digest_behind(hash, (udpai_str){port, sizeof(port)});
 }
 
-/* UDPA_ERR_MALFORMED: the cluster is to be left out. Who has no address that can be named in an
- * answer, or is not to be checked, is passed over. */
+/* UDPA_ERR_MALFORMED: the cluster is to be left out. An endpoint without an address that can be
+ * named in an answer, or that is not to be checked, is passed over. */
 static udpa_err
 add_endpoint(udpai_health_plan *plan, const udpai_plan_subject *like, udpai_str endpoint)
 {
@@ -247,7 +247,7 @@ remembers(const udpai_health_plan *plan, uint64_t subject, uint64_t checker)
            bsearch(&key, plan->memories.items, plan->memories.n, sizeof(key), compare_memories);
 }
 
-/* Who was to check it and is not any more, if he is there and still can. */
+/* A checker that was to check it and is not any more, if it is there and still can. */
 static udpa_err
 keep_checker(udpai_health_plan *plan, uint32_t subject, uint64_t hash)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who is to check which endpoints, computed of clusters, of their endpoints, and of the checkers
- * that there are. Each endpoint has `redundancy` checkers of those that can do all checks of its
- * cluster: nearer ones first, and among those equally near the ones that it draws (rendezvous
- * hashing). So a checker that comes or goes moves no endpoint but those that it has itself, and
- * nodes that compute of the same compute the same. No clock, no state; belongs to whoever made it.
+/* Which checkers check which endpoints, computed of clusters, of their endpoints, and of the
+ * checkers that there are. Each endpoint has `redundancy` checkers of those that can do all checks
+ * of its cluster: nearer ones first, and among those equally near the ones that it draws
+ * (rendezvous hashing). So a checker that comes or goes moves no endpoint but those that it has
+ * itself, and nodes that compute of the same compute the same. No clock, no state; belongs to its
+ * maker.
  */
 #ifndef UDPAI_HEALTH_PLAN_H
 #define UDPAI_HEALTH_PLAN_H
@@ -27,8 +28,8 @@ typedef struct udpai_health_checker {
     unsigned capability; /* udpai_health_protocol */
 } udpai_health_checker;
 
-/* What UDPA peers say of a checker that is there (udpa.health.v1.Checker); views of it. False: it
- * is malformed. The id is not in it. */
+/* The announcement of a checker (udpa.health.v1.Checker); views of it. False: it is malformed. The
+ * id is not in it. */
 bool udpai_health_checker_read(udpai_str payload, udpai_health_checker *ret_checker);
 
 /* ---- drawing ---- */
@@ -40,8 +41,9 @@ typedef struct udpai_health_subject {
     unsigned protocols; /* all of them are needed */
 } udpai_health_subject;
 
-/* Those who are to check it, the best one first: as many as are capable, at most the redundancy,
- * which is at most UDPAI_HEALTH_REDUNDANCY_MAX. Returns how many. @p hashes: of the checkers. */
+/* The checkers that are to check it, the best one first: as many as are capable, at most the
+ * redundancy, which is at most UDPAI_HEALTH_REDUNDANCY_MAX. Returns how many. @p hashes: of the
+ * checkers. */
 size_t udpai_health_draw(const udpai_health_subject *subject,
                          const udpai_health_checker *checkers,
                          const uint64_t *hashes,
@@ -52,7 +54,8 @@ uint64_t udpai_health_checker_hash(udpai_str id);
 
 /* ---- a plan ---- */
 
-/* Has this Cluster checks that somebody can do? If it is malformed, too: a plan says so. */
+/* Has this Cluster checks that some checker can do? If it is malformed, too: a plan reports that.
+ */
 bool udpai_health_cluster_is_checked(udpai_str cluster);
 
 /* A cluster, and the endpoints that it has by EDS. */
@@ -71,8 +74,8 @@ typedef struct udpai_health_plan_input {
     size_t n_clusters;
     size_t redundancy; /* 1 … UDPAI_HEALTH_REDUNDANCY_MAX */
     uint64_t interval_ms;
-    /* NULL, or the plan before: who was to check an endpoint by that, and is there, goes on for
-     * now, so that those who are to do so instead can find out first. */
+    /* NULL, or the plan before: a checker that was to check an endpoint by that, and is there, goes
+     * on for now, so that its replacement can find out first. */
     const udpai_health_plan *before;
 } udpai_health_plan_input;
 
@@ -81,7 +84,7 @@ typedef struct udpai_health_plan_counts {
     size_t n_left_out;  /* clusters with checks, but malformed, or with too many endpoints */
     size_t n_endpoints; /* that are to be checked … */
     size_t n_unchecked; /* … and of those the ones that nobody can check */
-    size_t n_leaving;   /* pairs of an endpoint and one who checks it for now */
+    size_t n_leaving;   /* pairs of an endpoint and a checker that checks it for now */
 } udpai_health_plan_counts;
 
 /* It refers to what it was made of; to the plan before it does not. */

@@ -5,7 +5,7 @@
 
 #include "reports/health_plan.h"
 
-/* An endpoint; those of one locality stand together, and those of one cluster. */
+/* An endpoint; those of one locality are adjacent, and those of one cluster. */
 typedef struct udpai_plan_subject {
     udpai_health_subject drawn;
     uint32_t cluster, locality;
@@ -17,7 +17,7 @@ typedef struct udpai_plan_pair {
     uint32_t checker, subject;
 } udpai_plan_pair;
 
-/* Who was drawn for what: it outlives what the plan was made of. */
+/* Which checker was drawn for what: it outlives what the plan was made of. */
 typedef struct udpai_plan_memory {
     uint64_t subject, checker; /* hashes */
 } udpai_plan_memory;

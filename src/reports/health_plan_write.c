@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What one checker is to check, as a HealthCheckSpecifier. What a cluster says of how, is copied as
- * it is. */
+/* What one checker is to check, as a HealthCheckSpecifier. A cluster's settings for that are copied
+ * as they are. */
 #include "base/proto.h"
 #include "reports/health_plan_internal.h"
 

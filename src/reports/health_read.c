@@ -91,7 +91,7 @@ read_endpoint(udpai_str endpoint, udpai_health_address *to)
     return udpai_health_address_read(udpai_proto_last_bytes(endpoint, ENDPOINT_ADDRESS), to);
 }
 
-/* A status that is not known says nothing. */
+/* A status that is not known is no vote. */
 static udpai_health_status
 status_of(uint64_t value)
 {
@@ -104,7 +104,7 @@ add_endpoint(udpai_health_answer *answer,
              udpai_str health,
              udpa_error **ret_error)
 {
-    udpai_health_said said = {.cluster = cluster};
+    udpai_health_result result = {.cluster = cluster};
     udpai_str endpoint = {0};
     udpai_proto_reader reader = udpai_proto_read(health);
     udpai_proto_field field;
@@ -112,16 +112,16 @@ add_endpoint(udpai_health_answer *answer,
         if (field.number == HEALTH_ENDPOINT && field.type == UDPAI_WIRE_BYTES)
             endpoint = field.bytes;
         else if (field.number == HEALTH_STATUS && field.type == UDPAI_WIRE_VARINT)
-            said.status = status_of(field.value);
+            result.status = status_of(field.value);
     }
-    if (!read_endpoint(endpoint, &said.address)) {
+    if (!read_endpoint(endpoint, &result.address)) {
         answer->n_strange++;
         return UDPA_OK;
     }
-    if (answer->said.n >= UDPAI_HEALTH_ENDPOINTS_MAX)
+    if (answer->results.n >= UDPAI_HEALTH_ENDPOINTS_MAX)
         return udpai_fail(ret_error, UDPA_ERR_LIMIT, "an answer is about more than %d endpoints",
                           UDPAI_HEALTH_ENDPOINTS_MAX);
-    return udpai_vector_push(&answer->said, said) ? UDPA_OK : UDPA_ERR_NOMEM;
+    return udpai_vector_push(&answer->results, result) ? UDPA_OK : UDPA_ERR_NOMEM;
 }
 
 static udpa_err
@@ -189,5 +189,5 @@ udpai_health_answer_read(udpai_str message, udpai_health_answer *ret_answer, udp
 void
 udpai_health_answer_done(udpai_health_answer *answer)
 {
-    udpai_vector_done(&answer->said);
+    udpai_vector_done(&answer->results);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What of a specifier a checker is sent: the checks that it can do. What they say besides which
- * kind they are is nobody's business here. */
+/* What of a specifier a checker is sent: the checks that it can do. Only their kind matters here.
+ */
 #include "reports/health_table.h"
 
 #include "base/proto.h"
@@ -18,7 +18,7 @@ enum { /* field numbers of the public types */
     CUSTOM_NAME = 1,
 };
 
-/* There is no value for checks of another kind, so nobody can say that he does them. */
+/* There is no value for checks of another kind, so no checker can state that it does them. */
 #define REDIS_CHECKER "envoy.health_checkers.redis"
 
 /* ---- what a checker can do ---- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What one checker was asked to check, as a HealthCheckSpecifier says it, and what it has answered
- * of that. No clock: the time is handed in. Belongs to whoever made it. */
+/* What one checker was asked to check, by a HealthCheckSpecifier, and what it has answered of that.
+ * No clock: the time is handed in. Belongs to its maker. */
 #ifndef UDPAI_HEALTH_TABLE_H
 #define UDPAI_HEALTH_TABLE_H
 
@@ -9,9 +9,9 @@
 #define UDPAI_HEALTH_SPECIFIER_TYPE                                                                \
     "type.googleapis.com/envoy.service.health.v3.HealthCheckSpecifier"
 
-/* Above this, an interval is a mistake. */
+/* Above this, an interval is an error. */
 #define UDPAI_HEALTH_INTERVAL_MAX_MS ((uint64_t)24 * 3600 * 1000)
-#define UDPAI_HEALTH_INTERVAL_MS 1000 /* of a specifier that does not say one */
+#define UDPAI_HEALTH_INTERVAL_MS 1000 /* of a specifier that does not set one */
 
 /* What a checker can do: a bit for each value of Capability.Protocol. */
 typedef enum udpai_health_protocol {
@@ -22,7 +22,7 @@ typedef enum udpai_health_protocol {
 
 /* Of a Capability message. */
 unsigned udpai_health_capability_read(udpai_str capability);
-/* What a HealthCheck needs, of which there are words for; 0: none that a checker could say it does.
+/* What a HealthCheck needs, if there is a value for that; 0: nothing that a checker could announce.
  */
 unsigned udpai_health_check_protocol(udpai_str check);
 
@@ -50,7 +50,7 @@ UDPA_DEFINE_CLEANUP(udpai_health_table, udpai_health_table_free)
 
 udpa_bytes *udpai_health_table_specifier(const udpai_health_table *table); /* borrowed */
 uint64_t udpai_health_table_interval_ms(const udpai_health_table *table);
-/* How long what it says counts without being said again. */
+/* How long its reports hold without being renewed. */
 uint64_t udpai_health_table_ttl_ms(const udpai_health_table *table);
 size_t udpai_health_table_n_clusters(const udpai_health_table *table);
 udpai_str udpai_health_table_cluster(const udpai_health_table *table, size_t index);
@@ -67,9 +67,10 @@ typedef struct udpai_health_taken {
     uint32_t port;
 } udpai_health_taken;
 
-/* Takes an EndpointHealthResponse in. Of a cluster that it is about, what it leaves out is not said
- * any more; other clusters stay as they were. What was not asked of this checker, now or in the
- * table before (NULL: there was none), is counted; what was asked then, is late, and ignored. */
+/* Takes an EndpointHealthResponse in. Of a cluster that it is about, what it leaves out is not
+ * reported any more; other clusters stay as they were. What was not asked of this checker, now or
+ * in the table before (NULL: there was none), is counted; what was asked then, is late, and
+ * ignored. */
 udpa_err udpai_health_table_answer(udpai_health_table *table,
                                    const udpai_health_table *before,
                                    udpai_str message,
@@ -79,7 +80,7 @@ udpa_err udpai_health_table_answer(udpai_health_table *table,
 
 /* ---- what is to be passed on ---- */
 
-/* Is there anything to say of a cluster, that was not passed on yet, or long enough ago? */
+/* Is there anything to report of a cluster, that was not passed on yet, or long enough ago? */
 bool udpai_health_table_is_due(const udpai_health_table *table, size_t index, uint64_t now_ms);
 /* Serialised udpa.health.v1.EndpointHealth, under this name of the cluster; NULL without memory. */
 udpa_bytes *

@@ -19,11 +19,14 @@ enum { /* field numbers of EndpointHealth and what is in it */
 /* ---- taking answers in ---- */
 
 static void
-say(udpai_health_table *table, udpai_health_asked *asked, udpai_health_status status, int64_t now)
+note_status(udpai_health_table *table,
+            udpai_health_asked *asked,
+            udpai_health_status status,
+            int64_t now)
 {
     udpai_health_cluster *cluster = &table->clusters.items[asked->cluster];
-    if (!asked->is_said || asked->status != status) {
-        asked->is_said = true;
+    if (!asked->is_reported || asked->status != status) {
+        asked->is_reported = true;
         asked->status = status;
         asked->since_us = now;
         cluster->is_changed = true;
@@ -59,50 +62,50 @@ find_cluster(const udpai_health_table *table, udpai_str name, size_t *ret_cluste
 }
 
 static bool
-is_asked(const udpai_health_table *table, const udpai_health_said *said)
+is_asked(const udpai_health_table *table, const udpai_health_result *result)
 {
-    size_t cluster, place = udpai_health_table_lower(table, &said->address);
-    return find_cluster(table, said->cluster, &cluster) &&
-           next_match(table, &said->address, cluster, &place);
+    size_t cluster, place = udpai_health_table_lower(table, &result->address);
+    return find_cluster(table, result->cluster, &cluster) &&
+           next_match(table, &result->address, cluster, &place);
 }
 
 static bool
-take(udpai_health_table *table, const udpai_health_said *said, int64_t now_us)
+take(udpai_health_table *table, const udpai_health_result *result, int64_t now_us)
 {
-    size_t cluster, place = udpai_health_table_lower(table, &said->address);
-    if (!find_cluster(table, said->cluster, &cluster))
+    size_t cluster, place = udpai_health_table_lower(table, &result->address);
+    if (!find_cluster(table, result->cluster, &cluster))
         return false;
     bool any = false;
     udpai_health_asked *asked;
-    while ((asked = next_match(table, &said->address, cluster, &place))) {
-        say(table, asked, said->status, now_us);
+    while ((asked = next_match(table, &result->address, cluster, &place))) {
+        note_status(table, asked, result->status, now_us);
         any = true;
     }
     return any;
 }
 
-/* In a cluster that was answered, what was left out is not said any more. */
+/* In a cluster that was answered, what was left out is not reported any more. */
 static void
-drop_unsaid(udpai_health_table *table)
+drop_unanswered(udpai_health_table *table)
 {
     for (size_t i = 0; i < table->asked.n; i++) {
         udpai_health_asked *asked = &table->asked.items[i];
         udpai_health_cluster *cluster = &table->clusters.items[asked->cluster];
-        if (!asked->is_said || cluster->round != table->round || asked->round == table->round)
+        if (!asked->is_reported || cluster->round != table->round || asked->round == table->round)
             continue;
-        asked->is_said = false;
+        asked->is_reported = false;
         cluster->is_changed = true;
     }
 }
 
 static void
-note_unasked(const udpai_health_said *said, udpai_health_taken *taken)
+note_unasked(const udpai_health_result *result, udpai_health_taken *taken)
 {
     if (taken->n_unasked++ > 0)
         return;
-    taken->cluster = said->cluster;
-    taken->address = said->address.text;
-    taken->port = said->address.port;
+    taken->cluster = result->cluster;
+    taken->address = result->address.text;
+    taken->port = result->address.port;
 }
 
 udpa_err
@@ -118,14 +121,14 @@ udpai_health_table_answer(udpai_health_table *table,
     udpa_err err = udpai_health_answer_read(message, &answer, ret_error);
     if (err == UDPA_OK) {
         table->round++;
-        for (size_t i = 0; i < answer.said.n; i++) {
-            const udpai_health_said *said = &answer.said.items[i];
-            if (take(table, said, now_us))
+        for (size_t i = 0; i < answer.results.n; i++) {
+            const udpai_health_result *result = &answer.results.items[i];
+            if (take(table, result, now_us))
                 taken.n_taken++;
-            else if (!before || !is_asked(before, said))
-                note_unasked(said, &taken);
+            else if (!before || !is_asked(before, result))
+                note_unasked(result, &taken);
         }
-        drop_unsaid(table);
+        drop_unanswered(table);
         taken.n_strange = answer.n_strange;
         *ret_taken = taken;
     }
@@ -142,9 +145,9 @@ inherit_endpoint(udpai_health_asked *asked, udpai_str cluster, const udpai_healt
     size_t place = udpai_health_table_lower(before, &asked->address);
     const udpai_health_asked *from =
         old == SIZE_MAX ? NULL : next_match(before, &asked->address, old, &place);
-    if (!from || !from->is_said)
+    if (!from || !from->is_reported)
         return;
-    asked->is_said = true;
+    asked->is_reported = true;
     asked->status = from->status;
     asked->since_us = from->since_us;
 }
@@ -214,7 +217,7 @@ put_locality(udpai_proto_writer *writer, const udpai_health_table *table, size_t
     udpai_proto_put_bytes_opt(writer, LOCALITY_SUB_ZONE, locality->sub_zone);
     for (size_t i = first; i < end; i++) {
         const udpai_health_asked *asked = &table->asked.items[i];
-        if (!asked->is_said)
+        if (!asked->is_reported)
             continue;
         udpai_proto_writer size = {0};
         put_checked(&size, asked);
@@ -237,7 +240,7 @@ put_health(udpai_proto_writer *writer,
         for (end = i;
              end < limit && table->asked.items[end].locality == table->asked.items[i].locality;
              end++)
-            any |= table->asked.items[end].is_said;
+            any |= table->asked.items[end].is_reported;
         if (!any)
             continue;
         udpai_proto_writer size = {0};

@@ -11,12 +11,12 @@ typedef struct udpai_health_locality {
     udpai_str region, zone, sub_zone;
 } udpai_health_locality;
 
-/* An endpoint that is to be checked; those of one locality stand together. */
+/* An endpoint that is to be checked; those of one locality are adjacent. */
 typedef struct udpai_health_asked {
     udpai_health_address address;
     size_t cluster, locality;
-    bool is_said;
-    udpai_health_status status; /* if it is said */
+    bool is_reported;
+    udpai_health_status status; /* if it is reported */
     int64_t since_us;
     uint64_t round; /* the answer that was about it last */
 } udpai_health_asked;

@@ -23,7 +23,7 @@ udpai_load_aggregate_new(udpai_load_aggregate **ret_aggregate,
     aggregate->counts_from = options->counts_from;
     aggregate->max_reporters =
         options->max_reporters ? options->max_reporters : UDPAI_LOAD_STATS_REPORTERS_MAX;
-    aggregate->max_gone = options->max_gone ? options->max_gone : UDPAI_LOAD_STATS_GONE_MAX;
+    aggregate->max_left = options->max_left ? options->max_left : UDPAI_LOAD_STATS_LEFT_MAX;
     aggregate->total = udpai_load_stats_new(&udpai_load_aggregate_limits);
     udpa_err err = aggregate->total
                        ? udpai_load_stats_set_text(&aggregate->node_id, options->node_id)
@@ -78,7 +78,7 @@ udpai_load_aggregate_end(udpai_load_aggregate *aggregate, udpai_load_stats_nodes
 size_t
 udpai_load_aggregate_n_reporters(const udpai_load_aggregate *aggregate)
 {
-    return aggregate->reporters.n - aggregate->n_gone;
+    return aggregate->reporters.n - aggregate->n_left;
 }
 
 /* ---- what is refused ---- */
@@ -184,7 +184,7 @@ get_reporter(udpai_load_aggregate *aggregate,
             free_reporter(known);
             return UDPA_ERR_NOMEM;
         }
-        aggregate->n_gone++;
+        aggregate->n_left++;
     }
     *ret_reporter = known;
     return UDPA_OK;
@@ -203,7 +203,7 @@ forget(udpai_load_aggregate *aggregate, udpai_load_stats_reporter *reporter)
     set_resting(aggregate, reporter, false);
     udpai_map_remove(&aggregate->reporters, reporter->name);
     free_reporter(reporter);
-    aggregate->n_gone--;
+    aggregate->n_left--;
 }
 
 static uint64_t
@@ -216,7 +216,7 @@ typedef UDPAI_VECTOR(udpai_load_stats_reporter *) reporter_vector;
 
 /* Those that are not there, and not waited for; a few of the first without memory. */
 static void
-collect_gone(const udpai_load_aggregate *aggregate, reporter_vector *to)
+collect_left(const udpai_load_aggregate *aggregate, reporter_vector *to)
 {
     size_t at = 0;
     udpai_load_stats_reporter *reporter;
@@ -233,30 +233,30 @@ compare_last_epochs(const void *a, const void *b)
     return (one > other) - (one < other);
 }
 
-/* Those whose return is least likely. If one does return, what it says at first cannot be known to
- * be new, nor can what anybody says of an epoch that is as old. All reporters are looked at for
- * that; so it is some at once, because thousands may go at once. */
+/* Those whose return is least likely. If one does return, its first report cannot be known to be
+ * new, nor can any report of an epoch that is as old. All reporters are looked at for that; so it
+ * is some at once, because thousands may leave at once. */
 static void
 forget_oldest(udpai_load_aggregate *aggregate)
 {
-    reporter_vector gone = {0};
-    size_t n_gone = aggregate->n_gone - aggregate->n_resting;
-    if (n_gone <= aggregate->max_gone)
+    reporter_vector left = {0};
+    size_t n_left = aggregate->n_left - aggregate->n_resting;
+    if (n_left <= aggregate->max_left)
         return;
-    size_t n = n_gone - aggregate->max_gone + aggregate->max_gone / 8;
-    collect_gone(aggregate, &gone);
-    if (gone.n)
-        qsort(gone.items, gone.n, sizeof(gone.items[0]), compare_last_epochs);
-    for (size_t i = 0; i < gone.n && i < n; i++) {
-        udpai_load_stats_reporter *oldest = gone.items[i];
+    size_t n = n_left - aggregate->max_left + aggregate->max_left / 8;
+    collect_left(aggregate, &left);
+    if (left.n)
+        qsort(left.items, left.n, sizeof(left.items[0]), compare_last_epochs);
+    for (size_t i = 0; i < left.n && i < n; i++) {
+        udpai_load_stats_reporter *oldest = left.items[i];
         if (oldest->n_epochs && last_epoch(oldest) >= aggregate->counts_from)
             aggregate->counts_from = last_epoch(oldest) + 1;
         forget(aggregate, oldest);
     }
-    udpai_vector_done(&gone);
+    udpai_vector_done(&left);
 }
 
-/* Takes its gauges out; what it said counts as gone. */
+/* Takes its gauges out; the reporter counts as having left. */
 static void
 take_out(udpai_load_aggregate *aggregate, udpai_load_stats_reporter *reporter)
 {
@@ -266,7 +266,7 @@ take_out(udpai_load_aggregate *aggregate, udpai_load_stats_reporter *reporter)
     aggregate->total->n_clients -= reporter->current->nodes.n ? reporter->current->n_clients : 1;
     reporter->current = NULL;
     reporter->span.is_there = false;
-    aggregate->n_gone++;
+    aggregate->n_left++;
 }
 
 /* Puts a value at its place among those of the reporter. */
@@ -299,8 +299,9 @@ is_new(const udpai_load_aggregate *aggregate,
        const udpai_load_stats *stats,
        const udpai_load_stats *known)
 {
-    bool is_told = known ? known->is_old : stats->was_told || stats->epoch < aggregate->counts_from;
-    return !is_told && udpai_load_stats_nodes_are_new(&aggregate->nodes, stats, known);
+    bool was_counted =
+        known ? known->is_old : stats->was_counted || stats->epoch < aggregate->counts_from;
+    return !was_counted && udpai_load_stats_nodes_are_new(&aggregate->nodes, stats, known);
 }
 
 /* It is counted by another way: when it is not any more, it goes on from here. */
@@ -350,7 +351,7 @@ put_in(udpai_load_aggregate *aggregate,
     keep(reporter, at, stats);
     set_resting(aggregate, reporter, false);
     reporter->current = stats;
-    aggregate->n_gone--;
+    aggregate->n_left--;
 }
 
 udpa_err
@@ -438,7 +439,7 @@ collect_nodes(udpai_load_aggregate *aggregate)
         if (reporter->current)
             err =
                 udpai_load_stats_nodes_list(&aggregate->nodes, reporter->current, aggregate->total);
-    return err == UDPA_OK ? udpai_load_stats_nodes_list_gone(&aggregate->nodes, aggregate->total)
+    return err == UDPA_OK ? udpai_load_stats_nodes_list_left(&aggregate->nodes, aggregate->total)
                           : err;
 }
 

@@ -15,20 +15,20 @@ typedef struct udpai_load_stats_reporter {
     udpai_load_stats_span span;
     bool is_lasting;  /* it goes on when this node begins anew */
     bool has_changed; /* since that was kept */
-    bool is_resting;  /* it was there when nobody was heard any more, and is waited for */
+    bool is_resting;  /* it was there when reports ended, and is waited for */
 } udpai_load_stats_reporter;
 
 struct udpai_load_aggregate {
     udpai_str node_id; /* owned */
     uint64_t counts_from;
-    size_t max_reporters, max_gone;
+    size_t max_reporters, max_left;
     udpai_map reporters;
     udpai_load_stats_nodes nodes; /* all that were ever counted by way of a reporter */
-    size_t n_gone, n_resting;     /* of those that are gone */
+    size_t n_left, n_resting;     /* of reporters that have left */
     udpai_load_stats *total;
 };
 
-/* Puts back what a reporter has said, as one that is not there now; consumes the value. */
+/* Puts back what a reporter has reported, as one that is not there now; consumes the value. */
 udpa_err udpai_load_aggregate_restore(udpai_load_aggregate *aggregate,
                                       udpai_str reporter,
                                       udpai_load_stats *stats,

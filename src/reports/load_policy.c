@@ -177,7 +177,7 @@ udpai_load_policy_remove(udpai_load_policy *policy, udpai_str name)
     udpai_vector_remove_unordered(&policy->rules, (size_t)(rule - policy->rules.items));
 }
 
-/* ---- what it says ---- */
+/* ---- what it contains ---- */
 
 static bool
 is_nearer(const udpai_load_rule *a, const udpai_load_rule *b)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How often, and how finely, load is to be reported of which clusters: what resources of
- * udpa.load.v1.LoadReporting say, and a default where none says anything. Belongs to one thread. */
+ * udpa.load.v1.LoadReporting set, and a default where there is none. Belongs to one thread. */
 #ifndef UDPAI_LOAD_POLICY_H
 #define UDPAI_LOAD_POLICY_H
 
@@ -46,11 +46,11 @@ udpai_load_policy_set(udpai_load_policy *policy, udpa_resource *resource, udpa_e
 void udpai_load_policy_remove(udpai_load_policy *policy, udpai_str name);
 void udpai_load_policy_clear(udpai_load_policy *policy);
 
-/* Of a cluster, or of those that a prefix covers where nothing else is said: the rule of the most
+/* Of a cluster, or of those that a prefix covers where nothing else is set: the rule of the most
  * specific prefix that covers it counts; of two alike, that of the lower name. */
 udpai_load_setting udpai_load_policy_find(const udpai_load_policy *policy, udpai_str name);
-/* What has all that may be wanted below a prefix: the shortest interval, and single endpoints if
- * they are wanted of any. */
+/* The setting that serves all subscriptions below a prefix: the shortest interval, and single
+ * endpoints if any has them. */
 udpai_load_setting udpai_load_policy_finest(const udpai_load_policy *policy, udpai_str prefix);
 /* Makes one finer by another. */
 void udpai_load_setting_refine(udpai_load_setting *setting, udpai_load_setting by);

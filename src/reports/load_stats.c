@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Places in a value: sorted, so that two values that say the same are the same bytes. */
+/* Places in a value: sorted, so that two equal values are the same bytes. */
 #include "reports/load_stats.h"
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@ const udpai_load_stats_limits udpai_load_aggregate_limits = {
     .endpoints = 16384,
     .metrics = 16384,
     .drops = 1024,
-    .nodes = 4096 + UDPAI_LOAD_STATS_GONE_NODES_MAX,
+    .nodes = 4096 + UDPAI_LOAD_STATS_LEFT_NODES_MAX,
 };
 
 udpai_load_stats *
@@ -120,16 +120,16 @@ udpai_load_stats_forget_endpoint(udpai_load_stats *stats,
 {
     udpai_load_stats_locality *of =
         (udpai_load_stats_locality *)udpai_load_stats_find_locality(stats, locality);
-    udpai_load_stats_endpoint *gone =
+    udpai_load_stats_endpoint *removed =
         of ? (udpai_load_stats_endpoint *)udpai_load_stats_find_endpoint(of, endpoint) : NULL;
-    if (!gone)
+    if (!removed)
         return;
-    size_t at = (size_t)(gone - of->endpoints.items);
+    size_t at = (size_t)(removed - of->endpoints.items);
     stats->n_endpoints--;
-    stats->n_metrics -= gone->figures.metrics.n;
-    free_figures(&gone->figures);
-    free_text(gone->address);
-    memmove(gone, gone + 1, (--of->endpoints.n - at) * sizeof(*gone));
+    stats->n_metrics -= removed->figures.metrics.n;
+    free_figures(&removed->figures);
+    free_text(removed->address);
+    memmove(removed, removed + 1, (--of->endpoints.n - at) * sizeof(*removed));
 }
 
 udpa_err

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Load stats: what somebody has counted of one cluster, by locality, priority and endpoint.
+/* Load stats: what was counted of one cluster, by locality, priority and endpoint.
  *
- * Such a value is one of three things. Cumulative, of a client: udpa.load.v1.ClientLoad. The sum of
- * many: ClusterLoad (load_aggregate.h). Or what has come since the one before: ClusterStats of LRS.
- * Counts only grow within an epoch, gauges say what is now; a place that is not there counts 0.
+ * Such a value is one of three things. Cumulative, of a client: udpa.load.v1.ClientLoad. The
+ * aggregate of many: ClusterLoad (load_aggregate.h). Or what has come since the one before:
+ * ClusterStats of LRS. Counts only grow within an epoch, gauges are of now; a place that is not
+ * there counts 0.
  *
  * Such a value belongs to one thread. What it may hold is bounded by its limits, and every number
  * in it is one that can be added to others without wrapping. */
@@ -30,8 +31,8 @@
 #define UDPAI_LOAD_STATS_REPORT_MAX ((uint64_t)1 << 53)
 #define UDPAI_LOAD_STATS_ELAPSED_MAX_NS ((uint64_t)10 * 365 * 24 * 3600 * 1000000000)
 
-/* Nodes that were in a sum, and are not any more, of which it says so. */
-#define UDPAI_LOAD_STATS_GONE_NODES_MAX 1024
+/* Nodes that were in an aggregate, and are not any more, which it lists. */
+#define UDPAI_LOAD_STATS_LEFT_NODES_MAX 1024
 
 typedef struct udpai_load_stats_limits {
     size_t localities;
@@ -116,13 +117,13 @@ struct udpai_load_stats {
     uint64_t dropped;                                   /* in total */
     UDPAI_VECTOR(udpai_load_stats_node) nodes;          /* of a sum: sorted */
     uint64_t n_clients;                                 /* of a sum */
-    uint64_t n_forgotten_nodes;                         /* of a sum: that are not said any more */
-    bool is_shared;           /* of a client: it is reported to several nodes */
-    uint64_t lasts_ns;        /* the ttl that it was said with; 0: that is not said */
-    udpai_load_stats *shared; /* of a sum: what in it is of such clients; owned; NULL: nothing */
-    bool was_told; /* to others: of an epoch that is new to a sum it counts from where it is */
-    /* It was taken before the sum began: of what comes next of its epoch some may have been told,
-     * too. Only of one that was_told. */
+    uint64_t n_forgotten_nodes; /* of an aggregate: that are not reported any more */
+    bool is_shared;             /* of a client: it is reported to several nodes */
+    uint64_t lasts_ns;          /* the ttl that it was reported with; 0: that is not known */
+    udpai_load_stats *shared;   /* of a sum: what in it is of such clients; owned; NULL: nothing */
+    bool was_counted; /* to others: of an epoch that is new to a sum it counts from where it is */
+    /* It was taken before the aggregate began: some of what comes next of its epoch may have been
+     * counted, too. Only of one that was_counted. */
     bool is_old;
     size_t n_endpoints, n_metrics;
     const udpai_load_stats_limits *limits;
@@ -181,7 +182,7 @@ void udpai_load_stats_forget_endpoint(udpai_load_stats *stats,
                                       const udpai_load_stats_locality *locality,
                                       const udpai_load_stats_endpoint *endpoint);
 
-/* Is there nothing to say of it? */
+/* Is there nothing to report of it? */
 bool udpai_load_stats_is_empty(const udpai_load_stats *stats);
 bool udpai_load_stats_figures_empty(const udpai_load_stats_figures *figures);
 bool udpai_load_stats_locality_empty(const udpai_load_stats_locality *locality);
@@ -258,8 +259,8 @@ udpa_err udpai_load_stats_decode(udpai_arena *arena,
  * without memory. */
 udpa_bytes *udpai_load_stats_encode(const udpai_load_stats *stats);
 
-/* load_stats_lrs.c: adds what a ClusterStats says, which has been scanned; its name is not taken
- * over. On failure the value is good for nothing. */
+/* load_stats_lrs.c: adds the contents of a ClusterStats, which has been scanned; its name is not
+ * taken over. On failure the value is good for nothing. */
 udpa_err udpai_load_stats_add_message(udpai_load_stats *report,
                                       const Envoy__Config__Endpoint__V3__ClusterStats *stats,
                                       udpa_error **ret_error);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reports/load_stats_cover.h"
 
-/* Whoever reports so much more seldom than others is waited for by nobody. */
+/* A reporter that reports so much more seldom than others is not waited for. */
 #define SELDOM 10
 
 /* What comes by way of nodes has waited in them, now longer and now shorter. */
@@ -14,7 +14,7 @@ is_about(int64_t off_ns, uint64_t interval_ns)
     return off_ns <= most_ns && off_ns >= -most_ns;
 }
 
-/* Who counts none of them one way counts them another. */
+/* A client that counts none of them one way counts them another. */
 static uint64_t
 requests_of(const udpai_load_stats *stats)
 {
@@ -35,8 +35,9 @@ rate_of(const udpai_load_stats *stats, const udpai_load_stats *known, uint64_t s
     return 1e-9 + (now > before ? (double)(now - before) * 1e9 / (double)step_ns : 0);
 }
 
-/* Times are bounded by UDPAI_LOAD_STATS_ELAPSED_MAX_NS. Its own clock says how long counts cover:
- * how long reports are on the way varies. But one that has not counted for a while begins anew. */
+/* Times are bounded by UDPAI_LOAD_STATS_ELAPSED_MAX_NS. Its own clock measures how long counts
+ * cover: how long reports are on the way varies. But one that has not counted for a while begins
+ * anew. */
 void
 udpai_load_stats_span_take(udpai_load_stats_span *span,
                            const udpai_load_stats *stats,
@@ -99,9 +100,9 @@ udpai_load_stats_cover_set(udpai_load_stats_cover *cover,
 }
 
 bool
-udpai_load_stats_covers_all(const udpai_load_stats *sum, const udpai_load_stats *told)
+udpai_load_stats_covers_all(const udpai_load_stats *sum, const udpai_load_stats *reported)
 {
-    uint64_t before_ns = told && told->epoch == sum->epoch ? told->covered_ns : 0;
+    uint64_t before_ns = reported && reported->epoch == sum->epoch ? reported->covered_ns : 0;
     uint64_t covered_ns = sum->covered_ns > before_ns ? sum->covered_ns - before_ns : 0;
     return covered_ns > 0 && covered_ns >= sum->interval_ns - sum->interval_ns / 20;
 }

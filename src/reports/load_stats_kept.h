@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What sums that have ended had counted of which node, by cluster, for a while: a way that lags
- * behind may tell it to the next sum of the cluster, which is to know it. Belongs to one thread. */
+/* What aggregates that have ended had counted of which node, by cluster, for a while: a path that
+ * lags behind may report it to the next aggregate of the cluster, which is to know it. Belongs to
+ * one thread. */
 #ifndef UDPAI_LOAD_STATS_KEPT_H
 #define UDPAI_LOAD_STATS_KEPT_H
 

@@ -18,7 +18,7 @@ typedef struct stats_number {
     const char *what;
 } stats_number;
 
-/* What is there already, is added to: a client may tell of one place in pieces. */
+/* What is there already, is added to: a client may report one place in pieces. */
 static udpa_err
 add_numbers(const stats_number *numbers, size_t n, udpa_error **ret_error)
 {
@@ -93,7 +93,7 @@ add_unnamed(udpai_load_stats *report,
     return add_metric(report, to, &metric, ret_error);
 }
 
-/* An address that is neither an IP address nor a path cannot be told of: its figures are in those
+/* An address that is neither an IP address nor a path cannot be reported: its figures are in those
  * of its locality. */
 static bool
 read_address(const Envoy__Config__Core__V3__Address *from, udpai_load_stats_endpoint *to)

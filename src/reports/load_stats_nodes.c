@@ -8,7 +8,7 @@
 typedef struct counted_node {
     uint64_t since_us, until_us; /* by the node's own time */
     uint64_t listed;             /* in this turn it was there */
-    bool is_said;                /* that it is there, or that it has gone */
+    bool is_reported;            /* that it is there, or that it has left */
     uint32_t len;
     char id[];
 } counted_node;
@@ -46,7 +46,7 @@ udpai_load_stats_nodes_go_on(udpai_load_stats_nodes *nodes, udpai_load_stats_nod
     nodes->map = from->map;
     udpai_map_init(&from->map, node_key);
     while ((node = udpai_map_next(&nodes->map, &at))) {
-        node->is_said = false;
+        node->is_reported = false;
         node->listed = 0;
     }
 }
@@ -131,12 +131,12 @@ udpai_load_stats_nodes_take(udpai_load_stats_nodes *nodes,
         counted_node *known = udpai_map_get(&nodes->map, now->id);
         if (!known)
             continue;
-        bool is_first = !known->is_said && !known->listed;
+        bool is_first = !known->is_reported && !known->listed;
         if (now->until_us > known->until_us)
             known->until_us = now->until_us;
         if (is_first)
             known->since_us = is_added ? now->since_us : known->until_us;
-        known->is_said = true;
+        known->is_reported = true;
     }
 }
 
@@ -153,7 +153,7 @@ udpai_load_stats_nodes_next(const udpai_load_stats_nodes *nodes,
     *ret_node = (udpai_load_stats_node){.id = {node->id, node->len},
                                         .since_us = node->since_us,
                                         .until_us = node->until_us,
-                                        .is_gone = node->is_said};
+                                        .is_gone = node->is_reported};
     return true;
 }
 
@@ -169,7 +169,7 @@ udpai_load_stats_nodes_restore(udpai_load_stats_nodes *nodes, const udpai_load_s
     node = udpai_map_get(&nodes->map, from->id);
     node->since_us = from->since_us;
     node->until_us = from->until_us;
-    node->is_said = from->is_gone;
+    node->is_reported = from->is_gone;
     return UDPA_OK;
 }
 
@@ -231,46 +231,46 @@ compare_turns(const void *a, const void *b)
     return (one > other) - (one < other);
 }
 
-/* Those who have gone first; some at once, because all are looked at for that. */
+/* Those that have left first; some at once, because all are looked at for that. */
 static void
-forget_some(udpai_load_stats_nodes *nodes, node_vector *gone)
+forget_some(udpai_load_stats_nodes *nodes, node_vector *left)
 {
-    if (gone->n <= UDPAI_LOAD_STATS_GONE_NODES_MAX)
+    if (left->n <= UDPAI_LOAD_STATS_LEFT_NODES_MAX)
         return;
-    size_t n = gone->n - UDPAI_LOAD_STATS_GONE_NODES_MAX + UDPAI_LOAD_STATS_GONE_NODES_MAX / 8;
-    qsort(gone->items, gone->n, sizeof(gone->items[0]), compare_turns);
+    size_t n = left->n - UDPAI_LOAD_STATS_LEFT_NODES_MAX + UDPAI_LOAD_STATS_LEFT_NODES_MAX / 8;
+    qsort(left->items, left->n, sizeof(left->items[0]), compare_turns);
     for (size_t i = 0; i < n; i++)
-        gone->items[i]->is_said = false;
+        left->items[i]->is_reported = false;
     nodes->n_forgotten += n;
-    memmove(gone->items, gone->items + n, (gone->n - n) * sizeof(gone->items[0]));
-    gone->n -= n;
+    memmove(left->items, left->items + n, (left->n - n) * sizeof(left->items[0]));
+    left->n -= n;
 }
 
 static udpa_err
-collect_gone(udpai_load_stats_nodes *nodes, node_vector *gone)
+collect_left(udpai_load_stats_nodes *nodes, node_vector *left)
 {
     size_t at = 0;
     counted_node *node;
     while ((node = udpai_map_next(&nodes->map, &at)))
-        if (node->is_said && node->listed != nodes->turn && !udpai_vector_push(gone, node))
+        if (node->is_reported && node->listed != nodes->turn && !udpai_vector_push(left, node))
             return UDPA_ERR_NOMEM;
     return UDPA_OK;
 }
 
 udpa_err
-udpai_load_stats_nodes_list_gone(udpai_load_stats_nodes *nodes, udpai_load_stats *total)
+udpai_load_stats_nodes_list_left(udpai_load_stats_nodes *nodes, udpai_load_stats *total)
 {
-    node_vector gone = {0};
-    udpa_err err = collect_gone(nodes, &gone);
+    node_vector left = {0};
+    udpa_err err = collect_left(nodes, &left);
     if (err == UDPA_OK)
-        forget_some(nodes, &gone);
-    for (size_t i = 0; i < gone.n && err == UDPA_OK; i++) {
-        const udpai_load_stats_node one = {.since_us = gone.items[i]->since_us,
-                                           .until_us = gone.items[i]->until_us,
+        forget_some(nodes, &left);
+    for (size_t i = 0; i < left.n && err == UDPA_OK; i++) {
+        const udpai_load_stats_node one = {.since_us = left.items[i]->since_us,
+                                           .until_us = left.items[i]->until_us,
                                            .is_gone = true};
-        err = list(total, node_key(gone.items[i]), &one);
+        err = list(total, node_key(left.items[i]), &one);
     }
-    udpai_vector_done(&gone);
+    udpai_vector_done(&left);
     total->n_forgotten_nodes = nodes->n_forgotten;
     udpai_load_stats_sort_nodes(total);
     return err;

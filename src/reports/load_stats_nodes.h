@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Of which nodes a sum has counted the clients, and how far. What a node counts grows with its own
- * time, and every sum that has it says from when to when; so whoever hears of a node by one way
- * and then by another that lags behind it knows what of that is counted already. Times of two nodes
- * are never compared. Belongs to one thread. */
+/* Of which nodes an aggregate has counted the clients, and how far. What a node counts grows with
+ * its own time, and every aggregate that has it states from when to when; so if a node is reported
+ * by one path and then by another that lags behind it, it is known what of that is counted already.
+ * Times of two nodes are never compared. Belongs to one thread. */
 #ifndef UDPAI_LOAD_STATS_NODES_H
 #define UDPAI_LOAD_STATS_NODES_H
 
@@ -39,8 +39,8 @@ void udpai_load_stats_nodes_take(udpai_load_stats_nodes *nodes,
                                  const udpai_load_stats *stats,
                                  bool is_added);
 
-/* All of them, for what keeps them over a restart: is_gone is whether they have been said. The id
- * is borrowed. False: there are no more. */
+/* All of them, for what keeps them over a restart: is_gone is whether they have been reported. The
+ * id is borrowed. False: there are no more. */
 bool udpai_load_stats_nodes_next(const udpai_load_stats_nodes *nodes,
                                  size_t *at,
                                  udpai_load_stats_node *ret_node);
@@ -49,11 +49,11 @@ udpa_err udpai_load_stats_nodes_restore(udpai_load_stats_nodes *nodes,
                                         const udpai_load_stats_node *node);
 
 /* Lists the nodes in the total: first this one, then those that are there by each of the load
- * stats, and at last those that have gone. */
+ * stats, and at last those that have left. */
 udpa_err udpai_load_stats_nodes_list_own(udpai_load_stats_nodes *nodes, udpai_load_stats *total);
 udpa_err udpai_load_stats_nodes_list(udpai_load_stats_nodes *nodes,
                                      const udpai_load_stats *stats,
                                      udpai_load_stats *total);
-udpa_err udpai_load_stats_nodes_list_gone(udpai_load_stats_nodes *nodes, udpai_load_stats *total);
+udpa_err udpai_load_stats_nodes_list_left(udpai_load_stats_nodes *nodes, udpai_load_stats *total);
 
 #endif

@@ -322,7 +322,7 @@ read_shared(udpai_load_stats *stats, const Udpa__Load__V1__SharedPart *from, udp
     return err == UDPA_OK ? udpai_load_stats_check_shared(stats, ret_error) : err;
 }
 
-/* Of whom they are, and since when. */
+/* The node and cluster, and since when. */
 typedef struct heading {
     const char *cluster, *service;
     uint64_t epoch;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sum of one cluster's reports, in two parts: those of clients that report to one node, as this
- * node and those below it have counted them; and those of shared clients, which report to several
- * nodes, and whom every node counts itself. A node above takes the first part of this one's sum,
- * and counts the shared clients itself, so it does not matter how many nodes they report to.
+/* The aggregate of one cluster's reports, in two parts: those of clients that report to one node,
+ * as this node and those below it have counted them; and those of shared clients, which report to
+ * several nodes, and which every node counts itself. A node above takes the first part of this
+ * one's aggregate, and counts the shared clients itself, so it does not matter how many nodes they
+ * report to.
  *
  * A client that is shared from now on begins a new epoch, and so does one that is not any more:
  * what was counted of either kind stays where it is. Belongs to one thread. */
@@ -13,7 +14,7 @@
 
 typedef struct udpai_load_stats_split udpai_load_stats_split;
 
-/* What says it. */
+/* Its reporter. */
 typedef enum udpai_load_stats_kind {
     UDPAI_LOAD_STATS_OF_CLIENT, /* ClientLoad: not counted if it is shared */
     UDPAI_LOAD_STATS_OF_NODE,   /* ClusterLoad: without what in it is of shared clients */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a sum has counted, and of whom, as a record: so that it goes on over a restart of its node
- * as if there had been none. A record has the sum as it is, and those reporters that have changed
- * since the one before; the last record of a sum, with all before it, is the sum.
+/* What an aggregate has counted, and of which reporters, as a record: so that it goes on over a
+ * restart of its node as if there had been none. A record has the aggregate as it is, and those
+ * reporters that have changed since the one before; the last record of an aggregate, with all
+ * before it, is the aggregate.
  *
  * Reporters that begin anew with their node, as streams of LRS do, are not in it. Read by the
  * node that has written it, or a later version of it; what it cannot read it refuses. */
@@ -16,7 +17,7 @@ typedef struct udpai_load_stats_state {
     bool has_ended; /* there is no such sum any more */
 } udpai_load_stats_state;
 
-/* What it says before the sum itself. UDPA_ERR_MALFORMED */
+/* What it contains before the aggregate itself. UDPA_ERR_MALFORMED */
 udpa_err udpai_load_stats_state_read(udpai_str record, udpai_load_stats_state *ret_state);
 /* @p all: also what has not changed. NULL without memory. The state's own record: NULL for
  * @p split, of a sum that has ended. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ClientLoad and ClusterLoad, to bytes: places in their order, and none that counts 0; so what says
- * the same is the same bytes, and of the same version. */
+/* ClientLoad and ClusterLoad, to bytes: places in their order, and none that counts 0; so equal
+ * values are the same bytes, and of the same version. */
 #include <math.h>
 
 #include "reports/load_stats_internal.h"

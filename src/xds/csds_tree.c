@@ -155,8 +155,8 @@ look(udpai_csds_tree *tree)
     udpai_client_tree_clear(&tree->nodes);
     (void)udpai_subscription_visit_taken(tree->subscription, &place, on_look, &self);
     if (self.err == UDPA_OK)
-        self.err = udpai_client_tree_judge(&tree->nodes, own_id(tree), !tree->csds->asks_tree,
-                                           &tree->is_settled);
+        self.err = udpai_client_tree_evaluate(&tree->nodes, own_id(tree), !tree->csds->asks_tree,
+                                              &tree->is_settled);
     tree->seen = now;
     tree->has_looked = self.err == UDPA_OK;
     return self.err;
@@ -373,7 +373,7 @@ static void
 tell_of_node(const udpai_csds_tree *tree, udpai_csds_walk *walk, const udpai_client_node *node)
 {
     char room[160];
-    const char *text = udpai_client_node_say(node, room, sizeof(room));
+    const char *text = udpai_client_node_describe(node, room, sizeof(room));
     const udpai_node_parts parts = {.id = udpai_bytes_view(node->id)};
     udpai_strbuf name = {0}, config = {0};
     udpai_client_name read;

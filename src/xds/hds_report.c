@@ -231,11 +231,11 @@ refuse_all(udpai_hds *hds, udpai_str message, udpa_error **ret_error)
     udpai_health_answer answer;
     udpa_err err = udpai_health_answer_read(message, &answer, ret_error);
     if (err == UDPA_OK) {
-        udpai_health_taken taken = {.n_unasked = answer.said.n, .n_strange = answer.n_strange};
-        if (answer.said.n) {
-            taken.cluster = answer.said.items[0].cluster;
-            taken.address = answer.said.items[0].address.text;
-            taken.port = answer.said.items[0].address.port;
+        udpai_health_taken taken = {.n_unasked = answer.results.n, .n_strange = answer.n_strange};
+        if (answer.results.n) {
+            taken.cluster = answer.results.items[0].cluster;
+            taken.address = answer.results.items[0].address.text;
+            taken.port = answer.results.items[0].address.port;
         }
         note_bad(hds, &taken);
     }

@@ -42,17 +42,17 @@ check(udpai_client_tree *tree, bool alone)
 {
     bool is_settled, again;
     char room[160];
-    FUZZ_CHECK(udpai_client_tree_judge(tree, UDPAI_STR("n"), alone, &is_settled) == UDPA_OK);
+    FUZZ_CHECK(udpai_client_tree_evaluate(tree, UDPAI_STR("n"), alone, &is_settled) == UDPA_OK);
     FUZZ_CHECK(tree->nodes.n <= UDPAI_CLIENT_TREE_NODES_MAX);
     FUZZ_CHECK(tree->nodes.n == tree->by_id.n);
     for (size_t i = 0; i < tree->nodes.n; i++) {
         const udpai_client_node *node = tree->nodes.items[i];
-        const char *text = udpai_client_node_say(node, room, sizeof(room));
+        const char *text = udpai_client_node_describe(node, room, sizeof(room));
         FUZZ_CHECK(node->n_counts <= UDPAI_CLIENT_EPOCHS_MAX);
         FUZZ_CHECK((text == NULL) == (node->state == UDPAI_CLIENT_NODE_WHOLE ||
                                       node->state == UDPAI_CLIENT_NODE_OTHER));
     }
-    FUZZ_CHECK(udpai_client_tree_judge(tree, UDPAI_STR("n"), alone, &again) == UDPA_OK);
+    FUZZ_CHECK(udpai_client_tree_evaluate(tree, UDPAI_STR("n"), alone, &again) == UDPA_OK);
     FUZZ_CHECK(again == is_settled);
 }
 

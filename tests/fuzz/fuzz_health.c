@@ -46,7 +46,7 @@ check_said(const udpai_health_table *table, size_t cluster)
                n_malformed == 0);
     FUZZ_CHECK(one.endpoints.n == two.endpoints.n);
     for (size_t i = 0; i < one.endpoints.n; i++) {
-        const udpai_health_judged *judged = &one.endpoints.items[i];
+        const udpai_health_endpoint *judged = &one.endpoints.items[i];
         FUZZ_CHECK(judged->status != UDPAI_HEALTH_UNKNOWN);
         FUZZ_CHECK(udpai_utf8_valid(judged->address.text));
         FUZZ_CHECK(udpai_health_verdict_find(&two, &judged->address) == judged->status);
@@ -66,7 +66,7 @@ answer(udpai_health_table *table, udpai_str *input)
         udpa_err err = udpai_health_answer_read(message, &read, NULL);
         FUZZ_CHECK(err == udpai_health_table_answer(table, NULL, message, now, &taken, NULL));
         if (err == UDPA_OK) {
-            FUZZ_CHECK(taken.n_taken + taken.n_unasked == read.said.n);
+            FUZZ_CHECK(taken.n_taken + taken.n_unasked == read.results.n);
             FUZZ_CHECK(taken.n_strange == read.n_strange);
         }
         udpai_health_answer_done(&read);

@@ -106,7 +106,7 @@ read_all(udpa_load_recorder *recorder, const struct bench *bench)
     size_t size = 0;
     const udpai_load_reading reading = {.max_bytes = SIZE_MAX,
                                         .per_endpoint = true,
-                                        .wants = want,
+                                        .selects = want,
                                         .take = take,
                                         .userdata = &size};
     uint64_t began_ns = udpai_monotonic_ns();

@@ -55,7 +55,7 @@ listener_done(test_listener *listener)
 }
 
 static void
-on_wanted(void *userdata, const udpa_wanted *wanted)
+on_wanted(void *userdata, const udpa_demand *wanted)
 {
     test_watch *watch = userdata;
     assert_int_equal(!wanted->name + !wanted->name_space, 1);
@@ -63,7 +63,7 @@ on_wanted(void *userdata, const udpa_wanted *wanted)
     snprintf(watch->type_url, sizeof(watch->type_url), "%s", wanted->type_url);
     snprintf(watch->text, sizeof(watch->text), "%s%s", wanted->name ? "" : "*",
              wanted->name ? wanted->name : wanted->name_space);
-    if (wanted->is_wanted)
+    if (wanted->has_subscribers)
         watch->n_wanted++;
     else
         watch->n_unwanted++;
@@ -75,5 +75,5 @@ void
 watch_open(test_watch *watch, test_pair *pair)
 {
     watch->pair = pair;
-    assert_ok(udpa_wanted_watch_new(&watch->watch, pair->client, on_wanted, watch));
+    assert_ok(udpa_demand_watch_new(&watch->watch, pair->client, on_wanted, watch));
 }

@@ -32,7 +32,7 @@ void listener_done(test_listener *listener);
 
 /* A watch of what is wanted. */
 typedef struct test_watch {
-    udpa_wanted_watch *watch;
+    udpa_demand_watch *watch;
     unsigned n_wanted, n_unwanted;
     char type_url[256];
     char text[256];                         /* a name, or '*' and a namespace */

@@ -19,22 +19,22 @@ test_a_namespace_and_a_name(void **state)
     test_listener all = {0}, one = {0};
     test_watch watch = {0};
     begin(&pair);
-    assert_int_equal(udpa_wanted_watch_new(&watch.watch, pair.client, NULL, NULL), UDPA_ERR_INVAL);
+    assert_int_equal(udpa_demand_watch_new(&watch.watch, pair.client, NULL, NULL), UDPA_ERR_INVAL);
     watch_open(&watch, &pair);
-    assert_false(udpa_is_wanted(pair.client, TEST_HEALTH, "com.acme/a"));
+    assert_false(udpa_has_demand(pair.client, TEST_HEALTH, "com.acme/a"));
     listener_open(&all, pair.server, TEST_HEALTH, "com.acme", NULL);
     pair_run_until(&pair, &watch.n_wanted, 1);
     assert_string_equal(watch.type_url, TEST_HEALTH);
     assert_string_equal(watch.text, "*com.acme");
-    assert_true(udpa_is_wanted(pair.client, TEST_HEALTH, "com.acme/a"));
-    assert_true(udpa_is_wanted(pair.client, "udpa.health.v1.EndpointHealth", "com.acme.foo/a"));
-    assert_false(udpa_is_wanted(pair.client, TEST_HEALTH, "com.acmecorp/a"));
-    assert_false(udpa_is_wanted(pair.client, TEST_LOAD, "com.acme/a"));
+    assert_true(udpa_has_demand(pair.client, TEST_HEALTH, "com.acme/a"));
+    assert_true(udpa_has_demand(pair.client, "udpa.health.v1.EndpointHealth", "com.acme.foo/a"));
+    assert_false(udpa_has_demand(pair.client, TEST_HEALTH, "com.acmecorp/a"));
+    assert_false(udpa_has_demand(pair.client, TEST_LOAD, "com.acme/a"));
     listener_open(&one, pair.server, TEST_LOAD, NULL, "org.other/a/client");
     pair_run_until(&pair, &watch.n_wanted, 2);
     assert_string_equal(watch.text, "org.other/a/client");
-    assert_true(udpa_is_wanted(pair.client, TEST_LOAD, "org.other/a"));
-    assert_false(udpa_is_wanted(pair.client, TEST_LOAD, "org.other/b"));
+    assert_true(udpa_has_demand(pair.client, TEST_LOAD, "org.other/a"));
+    assert_false(udpa_has_demand(pair.client, TEST_LOAD, "org.other/b"));
     assert_int_equal(watch.n_unwanted, 0);
     pair_end(&pair);
 }
@@ -59,8 +59,8 @@ test_not_wanted_any_more(void **state)
     udpa_unsubscribe(second.subscription);
     pair_run_until(&pair, &watch.n_unwanted, 1);
     assert_string_equal(watch.text, "*com.acme");
-    assert_false(udpa_is_wanted(pair.client, TEST_HEALTH, "com.acme/a"));
-    assert_true(udpa_is_wanted(pair.client, TEST_LOAD, "com.acme/a"));
+    assert_false(udpa_has_demand(pair.client, TEST_HEALTH, "com.acme/a"));
+    assert_true(udpa_has_demand(pair.client, TEST_LOAD, "com.acme/a"));
     pair_end(&pair);
 }
 
@@ -77,7 +77,7 @@ test_who_has_gone_wants_nothing(void **state)
     pair_run_until(&pair, &watch.n_wanted, 1);
     pair_close(&pair, &pair.server);
     pair_run_until(&pair, &watch.n_unwanted, 1);
-    assert_false(udpa_is_wanted(pair.client, TEST_HEALTH, "com.acme/a"));
+    assert_false(udpa_has_demand(pair.client, TEST_HEALTH, "com.acme/a"));
     pair_end(&pair);
 }
 
@@ -95,12 +95,12 @@ test_watches_come_and_go(void **state)
     pair_run_until(&pair, &first.n_wanted, 1);
     watch_open(&ended, &pair);
     watch_open(&second, &pair);
-    udpa_wanted_watch_end(ended.watch);
-    udpa_wanted_watch_end(NULL);
+    udpa_demand_watch_end(ended.watch);
+    udpa_demand_watch_end(NULL);
     assert_int_equal(second.n_wanted, 0); /* nothing is called back before it returns */
     pair_run_until(&pair, &second.n_wanted, 1);
     assert_string_equal(second.text, "*com.acme");
-    udpa_wanted_watch_end(first.watch);
+    udpa_demand_watch_end(first.watch);
     listener_open(&more, pair.server, TEST_LOAD, "com.acme", NULL);
     pair_run_until(&pair, &second.n_wanted, 2);
     assert_int_equal(first.n_wanted, 1);
@@ -114,8 +114,8 @@ static void
 end_both(test_watch *watch)
 {
     (void)watch;
-    udpa_wanted_watch_end(ending[0].watch);
-    udpa_wanted_watch_end(ending[1].watch);
+    udpa_demand_watch_end(ending[0].watch);
+    udpa_demand_watch_end(ending[1].watch);
 }
 
 /* In a callback watches may end, the others and their own. */
@@ -144,11 +144,11 @@ test_ending_inside_a_callback(void **state)
 static void
 close_the_client(test_watch *watch)
 {
-    udpa_wanted_watch *none = NULL;
+    udpa_demand_watch *none = NULL;
     udpa_endpoint *client = watch->pair->client;
     watch->pair->client = NULL;
     udpa_endpoint_close(client, pair_count_closed, watch->pair);
-    assert_int_equal(udpa_wanted_watch_new(&none, client, NULL, NULL), UDPA_ERR_CLOSED);
+    assert_int_equal(udpa_demand_watch_new(&none, client, NULL, NULL), UDPA_ERR_CLOSED);
     assert_null(none);
 }
 

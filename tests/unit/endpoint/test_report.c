@@ -135,7 +135,7 @@ test_the_id_is_one_segment(void **state)
     listener_open(&listener, pair.server, TEST_HEALTH, "com.acme/a", NULL);
     pair_run_until(&pair, &listener.n_reports, 1);
     assert_string_equal(listener.name, "com.acme/a/sidecar~10.0.0.1%2Fa%20b%25%C3%A9");
-    assert_true(udpa_is_wanted(pair.client, TEST_HEALTH, "com.acme/a"));
+    assert_true(udpa_has_demand(pair.client, TEST_HEALTH, "com.acme/a"));
     listener_done(&listener);
     pair_end(&pair);
 }

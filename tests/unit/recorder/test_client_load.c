@@ -81,7 +81,7 @@ read_again(struct reader *reader, udpa_load_recorder *recorder, bool per_endpoin
         .max_bytes = 1 << 20,
         .per_endpoint = per_endpoint,
         .audience = audience_of,
-        .wants = wants,
+        .selects = wants,
         .take = take,
         .userdata = reader,
     };
@@ -354,8 +354,11 @@ test_from_now(void **state)
 {
     (void)state;
     struct reader reader = {0};
-    const udpai_load_reading reading = {
-        .max_bytes = 1 << 20, .from_now = true, .wants = wants, .take = take, .userdata = &reader};
+    const udpai_load_reading reading = {.max_bytes = 1 << 20,
+                                        .from_now = true,
+                                        .selects = wants,
+                                        .take = take,
+                                        .userdata = &reader};
     udpa_load_recorder *recorder = new_recorder(0, 0);
     udpa_load_target *target = get_target(recorder, "com.acme/a", "192.0.2.1");
     count_requests(target, 3, 0);
@@ -569,7 +572,7 @@ test_as_much_as_there_may_be(void **state)
     }
     const udpai_load_reading reading = {.max_bytes = (size_t)3 << 20,
                                         .per_endpoint = true,
-                                        .wants = wants,
+                                        .selects = wants,
                                         .take = take,
                                         .userdata = &reader};
     udpai_load_recorder_read(recorder, &reading);
@@ -588,7 +591,7 @@ test_a_message_that_is_too_large(void **state)
     udpa_load_recorder *recorder = new_recorder(0, 0);
     udpa_load_target *target = get_target(recorder, "com.acme/a", NULL);
     const udpai_load_reading reading = {
-        .max_bytes = 10, .wants = wants, .take = take, .userdata = &reader};
+        .max_bytes = 10, .selects = wants, .take = take, .userdata = &reader};
     udpai_load_recorder_read(recorder, &reading);
     assert_int_equal(reader.n_impossible, 1);
     udpa_load_target_unref(target);
@@ -616,7 +619,7 @@ test_no_memory_loses_nothing(void **state)
             .max_bytes = 1 << 20,
             .per_endpoint = true,
             .audience = audience_of,
-            .wants = wants,
+            .selects = wants,
             .take = take,
             .userdata = &reader,
         };

@@ -125,7 +125,7 @@ read_load(udpa_load_recorder *recorder)
 {
     udpa_bytes *load = NULL;
     const udpai_load_reading reading = {
-        .max_bytes = SIZE_MAX, .wants = want_all, .take = keep, .userdata = &load};
+        .max_bytes = SIZE_MAX, .selects = want_all, .take = keep, .userdata = &load};
     udpai_load_recorder_read(recorder, &reading);
     return load;
 }

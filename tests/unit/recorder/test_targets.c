@@ -364,7 +364,7 @@ do_everything(void *context)
     udpa_load_request_dropped(category);
     const udpai_load_reading reading = {.max_bytes = SIZE_MAX,
                                         .per_endpoint = true,
-                                        .wants = want_all,
+                                        .selects = want_all,
                                         .take = note_failure,
                                         .userdata = &err};
     udpai_load_recorder_read(recorder, &reading);

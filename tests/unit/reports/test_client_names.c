@@ -96,10 +96,9 @@ a_node_knows_when_it_is_asked(void **state)
                                                    "*udpa.clients/ed", "udpa.clients/other/other",
                                                    "udpa.clients"};
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(of_all); i++)
-        assert_true(udpai_client_names_are_wanted(udpai_str_from(of_all[i]), UDPAI_STR("edge")));
+        assert_true(udpai_client_names_match(udpai_str_from(of_all[i]), UDPAI_STR("edge")));
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(of_others); i++)
-        assert_false(
-            udpai_client_names_are_wanted(udpai_str_from(of_others[i]), UDPAI_STR("edge")));
+        assert_false(udpai_client_names_match(udpai_str_from(of_others[i]), UDPAI_STR("edge")));
 }
 
 int

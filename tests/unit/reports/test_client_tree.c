@@ -84,7 +84,7 @@ static void
 expect(udpai_client_tree *tree, bool is_settled, const char *expected)
 {
     bool is;
-    assert_ok(udpai_client_tree_judge(tree, UDPAI_STR("top"), false, &is));
+    assert_ok(udpai_client_tree_evaluate(tree, UDPAI_STR("top"), false, &is));
     assert_string_equal(show(tree), expected);
     assert_int_equal(is, is_settled);
     udpai_client_tree_clear(tree);
@@ -179,7 +179,7 @@ one_node_alone_is_looked_at(void **state)
     udpai_client_tree_init(&tree);
     assert_ok(add_node(&tree, "top=1/0:a"));
     assert_ok(add_client(&tree, "top", 1));
-    assert_ok(udpai_client_tree_judge(&tree, UDPAI_STR("top"), true, &is_settled));
+    assert_ok(udpai_client_tree_evaluate(&tree, UDPAI_STR("top"), true, &is_settled));
     assert_true(is_settled);
     assert_string_equal(show(&tree), "top whole; a other");
     udpai_client_tree_clear(&tree);
@@ -195,11 +195,11 @@ words_say_what_is_amiss(void **state)
     udpai_client_tree_init(&tree);
     assert_ok(add_node(&tree, "top=5/2:a"));
     assert_ok(add_client(&tree, "top", 1));
-    assert_ok(udpai_client_tree_judge(&tree, UDPAI_STR("top"), false, &is));
-    assert_string_equal(udpai_client_node_say(tree.nodes.items[0], room, sizeof(room)),
+    assert_ok(udpai_client_tree_evaluate(&tree, UDPAI_STR("top"), false, &is));
+    assert_string_equal(udpai_client_node_describe(tree.nodes.items[0], room, sizeof(room)),
                         "partial: 1 clients of this node are known, and it has 7");
     assert_non_null(
-        strstr(udpai_client_node_say(tree.nodes.items[1], room, sizeof(room)), "missing: "));
+        strstr(udpai_client_node_describe(tree.nodes.items[1], room, sizeof(room)), "missing: "));
     udpai_client_tree_clear(&tree);
 }
 
@@ -231,7 +231,7 @@ more_nodes_than_are_looked_at(void **state)
     }
     assert_true(tree.is_cut);
     assert_int_equal(tree.nodes.n, UDPAI_CLIENT_TREE_NODES_MAX);
-    assert_ok(udpai_client_tree_judge(&tree, UDPAI_STR("n0"), false, &is));
+    assert_ok(udpai_client_tree_evaluate(&tree, UDPAI_STR("n0"), false, &is));
     udpai_client_tree_clear(&tree);
     assert_int_equal(tree.nodes.n, 0);
 }
@@ -247,7 +247,7 @@ judge_once(void *context)
     if (err == UDPA_OK)
         err = add_client(&tree, "a", 1);
     if (err == UDPA_OK)
-        err = udpai_client_tree_judge(&tree, UDPAI_STR("top"), false, &is);
+        err = udpai_client_tree_evaluate(&tree, UDPAI_STR("top"), false, &is);
     udpai_client_tree_clear(&tree);
     return err;
 }

@@ -14,7 +14,7 @@ take_in(udpai_str message, udpa_error **ret_error)
 static void
 expect_said(size_t index, const char *cluster, const char *endpoint, udpai_health_status status)
 {
-    const udpai_health_said *said = &answer.said.items[index];
+    const udpai_health_result *said = &answer.results.items[index];
     udpai_health_address key = health_key(endpoint);
     assert_str(said->cluster, cluster);
     assert_int_equal(udpai_health_address_cmp(&said->address, &key), 0);
@@ -48,7 +48,7 @@ what_is_said_by_cluster_counts(void **state)
                                cluster("b", W_MESSAGE(2, health_said(2, "10.0.0.1:80", 5))),
                                cluster("c", W_NOTHING));
     assert_ok(take_in(message, NULL));
-    assert_int_equal(answer.said.n, 4);
+    assert_int_equal(answer.results.n, 4);
     expect_said(0, "a", "10.0.0.1:80", UDPAI_HEALTH_HEALTHY);
     expect_said(1, "a", "/run/a", UDPAI_HEALTH_TIMEOUT);
     expect_said(2, "a", "::1:443", UDPAI_HEALTH_UNHEALTHY);
@@ -62,7 +62,7 @@ the_old_list_counts_if_there_is_nothing_else(void **state)
     (void)state;
     assert_ok(
         take_in(W_JOIN(health_said(1, "10.0.0.1:80", 1), health_said(1, "10.0.0.2:80", 3)), NULL));
-    assert_int_equal(answer.said.n, 2);
+    assert_int_equal(answer.results.n, 2);
     expect_said(0, "", "10.0.0.1:80", UDPAI_HEALTH_HEALTHY);
     expect_said(1, "", "10.0.0.2:80", UDPAI_HEALTH_DRAINING);
 }
@@ -85,7 +85,7 @@ what_has_no_address_is_counted(void **state)
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(strange); i++) {
         assert_ok(take_in(W_JOIN(strange[i], health_said(1, "10.0.0.1:80", 1)), NULL));
         assert_int_equal(answer.n_strange, 1);
-        assert_int_equal(answer.said.n, 1);
+        assert_int_equal(answer.results.n, 1);
         udpai_health_answer_done(&answer);
     }
 }
@@ -142,7 +142,7 @@ an_answer_has_a_bound(void **state)
     /* The scan has a bound of its own, which may be met first. */
     assert_int_not_equal(take_in((udpai_str){many, (n + 1) * one.len}, &error), UDPA_OK);
     assert_non_null(error);
-    assert_true(answer.said.n <= n);
+    assert_true(answer.results.n <= n);
     udpai_health_answer_done(&answer);
     free(many);
 }

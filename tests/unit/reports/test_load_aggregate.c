@@ -125,7 +125,7 @@ what_others_were_told_does_not_count(void **state)
     (void)state;
     UDPA_AUTO(udpai_load_aggregate_free) udpai_load_aggregate *aggregate = aggregate_new(0);
     udpai_load_stats *first = says(5, 1000, 3), *second = says(5, 1004, 1);
-    first->was_told = second->was_told = true;
+    first->was_counted = second->was_counted = true;
     assert_false(udpai_load_aggregate_knows(aggregate, UDPAI_STR("a"), 5));
     take(aggregate, "a", first);
     expect(aggregate, 0, 3, 1);
@@ -302,7 +302,7 @@ what_an_ended_aggregate_has_counted_is_known_to_the_next(void **state)
     assert_null(udpai_load_stats_kept_find(&kept, udpai_bytes_view(cluster)));
     for (uint64_t n = 80; n <= 120; n += 10) {
         udpai_load_stats *told = sums_up(1, n, "edge", NULL);
-        told->was_told = n == 80;
+        told->was_counted = n == 80;
         take(aggregate, "middle", told);
     }
     expect(aggregate, 20, 0, 10);
@@ -322,17 +322,17 @@ many_nodes_that_have_gone_are_forgotten(void **state)
     (void)state;
     UDPA_AUTO(udpai_load_aggregate_free) udpai_load_aggregate *aggregate = aggregate_new(0);
     char id[24];
-    for (uint64_t i = 0; i <= UDPAI_LOAD_STATS_GONE_NODES_MAX; i++) {
+    for (uint64_t i = 0; i <= UDPAI_LOAD_STATS_LEFT_NODES_MAX; i++) {
         snprintf(id, sizeof(id), "%04llu", (unsigned long long)i);
         take(aggregate, id, sums_up(1, 1, id, NULL));
         leave(aggregate, id);
     }
     const udpai_load_stats *total = udpai_load_aggregate_total(aggregate, 0);
-    assert_int_equal(total->n_forgotten_nodes, 1 + UDPAI_LOAD_STATS_GONE_NODES_MAX / 8);
+    assert_int_equal(total->n_forgotten_nodes, 1 + UDPAI_LOAD_STATS_LEFT_NODES_MAX / 8);
     assert_int_equal(total->nodes.n + total->n_forgotten_nodes,
-                     UDPAI_LOAD_STATS_GONE_NODES_MAX + 2);
+                     UDPAI_LOAD_STATS_LEFT_NODES_MAX + 2);
     take(aggregate, "0000", sums_up(1, 2, "0000", NULL)); /* known here all the same */
-    expect(aggregate, UDPAI_LOAD_STATS_GONE_NODES_MAX + 2, 0, 10);
+    expect(aggregate, UDPAI_LOAD_STATS_LEFT_NODES_MAX + 2, 0, 10);
     expect_node(aggregate, 0, "0000", false);
 }
 

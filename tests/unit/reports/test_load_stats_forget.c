@@ -9,7 +9,7 @@ those_forgotten_are_not_counted_twice(void **state)
 {
     (void)state;
     const udpai_load_aggregate_options options = {
-        .cluster = UDPAI_STR("com.acme/a"), .max_reporters = 3, .max_gone = 2};
+        .cluster = UDPAI_STR("com.acme/a"), .max_reporters = 3, .max_left = 2};
     UDPA_AUTO(udpai_load_aggregate_free) udpai_load_aggregate *aggregate = NULL;
     assert_ok(udpai_load_aggregate_new(&aggregate, &options));
     char name[2] = "a";
@@ -46,7 +46,7 @@ many_may_go_at_once(void **state)
     };
 
     const udpai_load_aggregate_options options = {
-        .cluster = UDPAI_STR("com.acme/a"), .max_reporters = N, .max_gone = REMEMBERED};
+        .cluster = UDPAI_STR("com.acme/a"), .max_reporters = N, .max_left = REMEMBERED};
     UDPA_AUTO(udpai_load_aggregate_free) udpai_load_aggregate *aggregate = NULL;
     assert_ok(udpai_load_aggregate_new(&aggregate, &options));
     char name[16];
@@ -80,7 +80,7 @@ all_that_rest_are_remembered(void **state)
 {
     (void)state;
     const udpai_load_aggregate_options options = {.cluster = UDPAI_STR("com.acme/a"),
-                                                  .max_gone = 8};
+                                                  .max_left = 8};
     UDPA_AUTO(udpai_load_aggregate_free) udpai_load_aggregate *aggregate = NULL;
     assert_ok(udpai_load_aggregate_new(&aggregate, &options));
     unsigned n_remembered = 0;

@@ -191,7 +191,7 @@ what_was_told_before_is_where_it_begins(void **state)
 {
     world *self = *state;
     udpai_load_stats *stats = says(1, 100, 1);
-    stats->was_told = true;
+    stats->was_counted = true;
     assert_false(
         udpai_load_stats_split_knows(self->top, UDPAI_LOAD_STATS_OF_SHARED, UDPAI_STR("s"), 1));
     take(self->top, UDPAI_LOAD_STATS_OF_SHARED, "s", stats);
