@@ -98,7 +98,7 @@ is_of_epoch(const udpai_scope *scope, udpai_str epoch)
                         udpai_lineage_epoch(epoch));
 }
 
-/* What somebody has learned in this node's stead never counts by itself. */
+/* What a standby has learned in this node's place is never effective by itself. */
 static bool
 is_read_to_be_adopted(const udpai_source *source, udpai_str type_url)
 {

@@ -47,7 +47,7 @@ struct udpai_commits {
     udpai_receiver *receiver;
     const struct udpai_providers *providers;
     udpai_map queues, names;
-    udpai_list waiting;      /* queues in which somebody waits */
+    udpai_list waiting;      /* queues in which transactions wait */
     udpai_list staged, sent; /* transactions; those that are sent by rising ticket */
     udpai_list ends;         /* turns that are ends, and have come */
     bool has_ended;          /* a transaction has failed: others may have their turn */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What somebody here has subscribed to: a table of all subscriptions, aggregated. What follows when
- * one comes or goes is interest.h's. */
+/* A table of all subscriptions of this node, aggregated. What follows when one comes or goes is
+ * interest.h's. */
 #ifndef UDPAI_DEMAND_H
 #define UDPAI_DEMAND_H
 
@@ -33,7 +33,7 @@ void udpai_demand_free(udpai_demand *demand);
 /* From now on udpai_demand_visit_place() may be called: before the first subscription. */
 void udpai_demand_count_places(udpai_demand *demand);
 bool udpai_demand_is_empty(const udpai_demand *demand);
-/* Somebody subscribes, or has ended a subscription. */
+/* A subscription begins, or has ended. */
 udpai_demand_change
 udpai_demand_count(udpai_demand *demand, udpai_str type_url, udpai_str text, bool subscribed);
 /* What follows from the end has been done. */

@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 
-/* As long as for groups of clients that nobody comes back to. */
+/* As long as for groups of clients that do not come back. */
 #define AWAITED_MS ((uint64_t)5 * 60 * 1000)
 #define AGAIN_MS 1000 /* without memory, or while it is not known what sources there are */
 
@@ -68,7 +68,7 @@ is_settled(const udpai_dynamic *all)
                                (udpai_str){"", 0}, (udpai_str){0}) == UDPAI_SETTLED;
 }
 
-/* Nobody has taken its place, or it has not come: all that came by it goes together. */
+/* No other has taken its place, or it has not come: all that came by it goes together. */
 static void
 on_patience_end(udpai_timer *timer)
 {

@@ -313,7 +313,7 @@ make_resource(const udpai_health_overlay *overlay,
     return udpai_resource_make(&self->next, &parts);
 }
 
-/* What is signed, nobody alters; a redirect is no assignment. */
+/* What is signed is never altered; a redirect is no assignment. */
 static bool
 can_be_altered(const udpa_resource *assignment)
 {

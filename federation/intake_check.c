@@ -115,7 +115,7 @@ compare_age(void *userdata, const udpai_contribution *held)
     return !age->is_older;
 }
 
-/* Older than what anybody has published. */
+/* Older than what any publisher has published. */
 static udpa_err
 check_replay(const udpai_intake *intake, const udpa_resource *resource, udpa_error **ret_error)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What follows when somebody here subscribes to something, or to nothing more. */
+/* What follows when a subscription begins or ends here. */
 #ifndef UDPAI_INTEREST_H
 #define UDPAI_INTEREST_H
 

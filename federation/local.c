@@ -169,7 +169,7 @@ udpai_local_update_done(udpai_local_update *update)
     free_update(update);
 }
 
-/* A pending goes: nobody may come back to it. */
+/* A pending publication is freed: nothing may refer to it any more. */
 void
 udpai_local_updates_forget(udpai_local *local, const udpai_pending_publication *pending)
 {

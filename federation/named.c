@@ -93,7 +93,7 @@ search_contribution(void *userdata, const udpai_contribution *contribution)
     return !search->is_found;
 }
 
-/* Is there something that counts, or would, without this provider? */
+/* Is there something that is effective, or would be, without this provider? */
 static bool
 type_holds(const udpai_named *named)
 {

@@ -12,7 +12,7 @@
 typedef enum udpai_source_kind {
     UDPAI_SOURCE_UDPA,        /* we dial */
     UDPAI_SOURCE_UDPA_LISTEN, /* the peer dials us */
-    UDPAI_SOURCE_PATH,        /* a directory; somebody hands in its contents */
+    UDPAI_SOURCE_PATH,        /* a directory; its contents are handed in */
     UDPAI_SOURCE_XDS,         /* an xDS server; we dial, and its session acts as a peer would */
     UDPAI_SOURCE_REST,        /* one that is polled; the same */
 } udpai_source_kind;
@@ -71,7 +71,7 @@ typedef struct udpai_descriptor_config {
 } udpai_descriptor_config;
 
 typedef struct udpai_provider_config {
-    const udpai_str *types; /* full type URLs; none: every type that somebody here asks for */
+    const udpai_str *types; /* full type URLs; none: every type that is asked for here */
     size_t n_types;
     const udpai_descriptor_config *descriptors;
     size_t n_descriptors;
@@ -90,7 +90,7 @@ typedef struct udpai_named_config {
 /* Resources that state where a name comes from (delegation.h), followed if they are these
  * authorities' (patterns), for names below these prefixes (none: all). */
 typedef struct udpai_delegation_config {
-    const udpai_str *authorities; /* none: nobody's are followed */
+    const udpai_str *authorities; /* none: none are followed */
     size_t n_authorities;
     const udpai_str *prefixes;
     size_t n_prefixes;
@@ -109,7 +109,7 @@ typedef struct udpai_dynamic_source_config {
 /* Such resources become sources (dynamic_sources.h) if they are these authorities' (patterns), with
  * names below these prefixes (none: all). */
 typedef struct udpai_dynamic_sources_config {
-    const udpai_str *authorities; /* none: nobody's do */
+    const udpai_str *authorities; /* none: none are followed */
     size_t n_authorities;
     const udpai_str *prefixes;
     size_t n_prefixes;
@@ -173,7 +173,7 @@ typedef struct udpai_node_config {
     /* Peers that dial us have no certificates: a source that does is known by its node id. Else
      * only by its certificate. */
     bool peers_are_anonymous;
-    udpai_acl *acl;         /* NULL: everybody may publish anything; a reference is taken */
+    udpai_acl *acl;         /* NULL: every peer may publish anything; a reference is taken */
     udpai_keyring *keyring; /* NULL: nothing is signed or verified; a reference is taken */
     /* What checkers report of a cluster (udpa.health.v1), merged into its endpoints as they are
      * sent. */

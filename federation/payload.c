@@ -8,7 +8,7 @@
 #include "federation/adoption.h"
 #include "model/name.h"
 
-/* What an xDS server has, nobody handed to it as a resource: like a file, it is taken from nobody.
+/* What an xDS server has was not published to it as a resource: like a file, it has no publisher.
  */
 static udpai_str
 taken_from(const udpai_peer *peer)

@@ -101,7 +101,7 @@ holds(const udpai_provider *provider, const udpai_source *source)
                           : udpai_origin_has(store, udpai_source_origin(source), type_url);
 }
 
-/* Something else is in use in its place: it counts only once it is whole. */
+/* Something else is in use in its place: it becomes active only once it is whole. */
 static bool
 must_be_complete(const udpai_provider *provider, size_t index)
 {

@@ -53,8 +53,8 @@ void udpai_named_end(udpai_providers *providers, udpai_str type_url, udpai_str n
 
 typedef udpa_err (*udpai_active_fn)(void *userdata, udpai_source *source);
 
-/* Calls back for each source that counts for the name, by the provider of the name, or of its type,
- * until it returns an error. */
+/* Calls back for each source that is active for the name, by the provider of the name, or of its
+ * type, until it returns an error. */
 udpa_err udpai_providers_visit_active(const udpai_providers *providers,
                                       udpai_str type_url,
                                       udpai_str name,

@@ -39,7 +39,7 @@ ends_walk(const udpai_descriptor *descriptor)
            is_active == (descriptor->continuation == UDPAI_STOP_ON_SUCCESS);
 }
 
-/* The template is asked for nothing itself, so nobody has walked it. */
+/* The template is asked for nothing itself, so it was not walked. */
 udpa_err
 udpai_providers_visit_active_of_any(const udpai_providers *providers,
                                     udpai_str name,

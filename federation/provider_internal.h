@@ -22,7 +22,7 @@ typedef struct udpai_descriptor {
     unsigned of_groups; /* number of one of per_clients, or of that which it was made after */
     bool is_reached;
     bool is_cut_off;    /* not reached because one before it succeeds; false: for another reason */
-    bool is_eligible;   /* what came by it counts */
+    bool is_eligible;   /* what came by it may be effective */
     bool is_subscribed; /* of a name: its scope has the subscription */
     uint64_t leaves_ms; /* of a name: when it goes, whatever is there in its place; 0: it stays */
 } udpai_descriptor;
@@ -32,7 +32,7 @@ typedef struct udpai_provider {
     udpai_providers *owner;
     udpa_bytes *type;
     udpa_bytes *name;    /* NULL: all of the type */
-    bool is_of_any;      /* made after the template of every other type, because somebody asked */
+    bool is_of_any;      /* made after the template of every other type, because it was asked for */
     size_t n_subscribed; /* names and wildcards of the type that are subscribed to here */
     udpai_timer unused;  /* the end of asking for a type without subscriptions */
     UDPAI_VECTOR(udpai_descriptor) descriptors;

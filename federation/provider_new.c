@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Making ConfigProviders: those that are configured, and those of types that somebody asks for. */
+/* Making ConfigProviders: those that are configured, and those of types that are asked for. */
 #include "federation/demand.h"
 #include "federation/named.h"
 
@@ -221,7 +221,7 @@ add_type(udpai_providers *providers,
     return err;
 }
 
-/* ---- types that somebody asks for ---- */
+/* ---- types that are asked for ---- */
 
 /* The template, as its configuration. */
 udpa_err

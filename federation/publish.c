@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Publishing what nobody need have asked for, and waiting for the receipts. */
+/* Publishing without a request, and waiting for the receipts. */
 #include "federation/egress_internal.h"
 
 #include "base/alloc.h"

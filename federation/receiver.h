@@ -36,7 +36,7 @@ void udpai_intake_take(udpai_receiver *receiver,
 typedef struct udpai_put_options {
     udpai_str authority;    /* of one that names none */
     udpai_str from;         /* the peer that it is taken from; empty: from a file */
-    bool keeps_generation;  /* it has one that counts */
+    bool keeps_generation;  /* it has one that is valid */
     udpai_staging *staging; /* NULL: it is put at once */
 } udpai_put_options;
 

@@ -30,7 +30,7 @@ udpai_reports_check(const udpai_intake *intake,
     return udpai_client_name_check(udpai_resource_name(resource), id, ret_error);
 }
 
-/* It is of nobody else: it has passed this node alone, and nobody has handed it in. */
+/* It is this node's own: it has passed this node alone, and no peer has published it. */
 bool
 udpai_reports_is_own(const udpai_context *context, const udpa_resource *resource)
 {

@@ -29,7 +29,7 @@ typedef struct passed_on {
 typedef struct report_subscription {
     udpai_interest *interest;
     udpai_timer linger;
-    size_t n_subscribed; /* by somebody here, from clients anywhere below */
+    size_t n_subscribed; /* here, from clients anywhere below */
     size_t n_direct;     /* or from those alone that have dialled this node */
     UDPAI_VECTOR(passed_on) others;
     UDPAI_VECTOR(uint64_t) refused; /* sessions of peers that are asked again in a while */
@@ -366,7 +366,7 @@ udpai_reports_asks(udpai_interest *interest,
 }
 
 /* What a wildcard has is asked for by its name, and given back: it stays by the wildcard. That is
- * nobody's request, and no node is to pass it on. */
+ * no subscription, and no node is to pass it on. */
 static void
 ask_singly(udpai_interest *interest,
            const udpai_peer *peer,

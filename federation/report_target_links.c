@@ -151,7 +151,7 @@ id_of(const udpai_source *source)
                                                  : NULL;
 }
 
-/* Of the links those where somebody has been, in their order. */
+/* Of the links those where a node has been, in their order. */
 static udpa_bytes *
 make_members(const udpai_egress *egress, const udpai_link_vector *links)
 {

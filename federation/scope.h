@@ -38,7 +38,7 @@ typedef struct udpai_source_request {
 /* A Subscribe that waits for its answer. */
 typedef struct udpai_question {
     udpai_list in_source;
-    udpai_scope *scope; /* NULL: nobody waits for the answer, which comes all the same */
+    udpai_scope *scope; /* NULL: no scope waits for the answer, which comes all the same */
     udpa_bytes *type;
     uint64_t batch;
     udpai_str waits; /* what the peer waits for before it answers, as it has reported; owned */
@@ -191,10 +191,10 @@ void udpai_source_request_end(udpai_source_request *request);
 
 /* May the source have names of the scope that its wildcard does not bring? */
 bool udpai_scope_looks_up(const udpai_scope *scope);
-/* Somebody asks for this name (another text is ignored), of which a mirror may have to ask by name,
+/* This name is asked for (another text is ignored), of which a mirror may have to ask by name,
  * since there may be something that its wildcard does not bring. */
 void udpai_scope_look_up(udpai_scope *scope, udpai_str text);
-/* Nobody asks any more. */
+/* It is not asked for any more. */
 void udpai_scope_look_up_no_more(udpai_scope *scope, udpai_str text);
 void udpai_lookups_init(udpai_scope *scope);
 /* Something was asked for, which is looked at from time to time. */
@@ -209,7 +209,7 @@ void
 udpai_ask_no_more(udpai_scope *scope, udpai_str name_space, const udpai_str *names, size_t n_names);
 /* Forgets what the scope has asked of a peer that does not answer. */
 void udpai_questions_forget(udpai_scope *scope);
-/* Nobody waits for what the scope has asked; the answers that come are no others'. */
+/* No scope waits for what this one has asked; the answers that come are no others'. */
 void udpai_questions_disown(udpai_scope *scope);
 /* The stream has ended: nothing is answered any more. */
 void udpai_questions_end(udpai_source *source);

@@ -13,7 +13,7 @@
  */
 #define LOOK_MIN_MS 1000
 #define LOOK_MAX_MS 60000
-/* Of one look, so that nobody waits long for it; the next one comes soon. */
+/* Of one look, so that others do not wait long for it; the next one comes soon. */
 #define SIGNED_MAX 500
 #define VERIFIED_MAX 500
 #define SOON_MS 20
@@ -173,7 +173,7 @@ look_at(void *userdata, const udpai_contribution *contribution)
         else
             note(look, udpai_signatures_renewal_s(resource));
     } else if (udpai_signatures_is_own(signatures, resource)) {
-        add_task(look, contribution, false); /* nobody would renew it any more */
+        add_task(look, contribution, false); /* it would not be renewed any more */
     } else {
         look_at_foreign(look, contribution);
     }

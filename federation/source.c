@@ -12,7 +12,7 @@
 #include "federation/twins.h"
 
 #define MAX_WITHDRAWAL 50 /* percent */
-#define HELLO_MS 1000     /* how long a peer's Node is waited for before it counts as having none */
+#define HELLO_MS 1000     /* how long a peer's Node is waited for before it is taken to have none */
 
 /* ---- dialling ---- */
 
@@ -69,7 +69,7 @@ udpai_source_ask_for_refused(udpai_source *source)
         udpai_source_begin_anew(source, 0);
 }
 
-/* ---- deciding whether it counts ---- */
+/* ---- deciding whether it is active ---- */
 
 static void
 on_grace_end(udpai_timer *timer)

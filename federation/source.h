@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A ConfigSource, for the parts above: what everybody may know of one, and what happens to it. What
+/* A ConfigSource, for the parts above: what all parts may know of one, and what happens to it. What
  * is amiss with it is fault.h's, what it does not name any more absence.h's. */
 #ifndef UDPAI_FEDERATION_SOURCE_H
 #define UDPAI_FEDERATION_SOURCE_H
@@ -112,7 +112,7 @@ void udpai_source_received(udpai_source *source, udpai_publication *publication)
 bool udpai_source_hang_up(udpai_source *source);
 /* The same, if there is anything to be ended. */
 bool udpai_source_disconnect(udpai_source *source);
-/* Without memory something that it sent was lost. What it answers does not count any more: only
+/* Without memory something that it sent was lost. What it answers is ignored from here on: only
  * another stream, in which it is sent what is held, brings it again. */
 void udpai_source_lost_update(udpai_source *source);
 
@@ -171,7 +171,7 @@ bool udpai_scope_is_awaited(const struct udpai_scope *scope);
 /* Something of it has become this node's own. */
 void udpai_source_note_adopted(udpai_source *source, const udpa_resource *resource);
 void udpai_recovery_start(udpai_sources *sources);
-/* Somebody comes to us, maybe from the standby: it is reached for at once. */
+/* A client or node comes to us, maybe from the standby: it is reached for at once. */
 void udpai_recovery_hurry(udpai_sources *sources);
 
 /* ---- source_status.c ---- */

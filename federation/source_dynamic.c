@@ -75,7 +75,7 @@ udpai_source_move(udpai_source *source, void *target, bool is_quick)
         udpai_source_dial_now(source);
 }
 
-/* With another link, so that what is still reported of the former one is nobody's. */
+/* With another link, so that later reports of the former one are ignored. */
 bool
 udpai_source_leave(udpai_source *source)
 {

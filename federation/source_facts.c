@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What everybody may know of a source, and ask for it. */
+/* What all parts may know of a source, and ask for it. */
 #include "federation/source_internal.h"
 
 #include "model/client_type.h"

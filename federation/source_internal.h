@@ -41,7 +41,7 @@ struct udpai_sources {
 };
 
 typedef enum udpai_source_state {
-    UDPAI_SOURCE_IDLE, /* nobody reaches it, or it is to dial us */
+    UDPAI_SOURCE_IDLE, /* no provider reaches it, or it is to dial us */
     UDPAI_SOURCE_WAITING,
     UDPAI_SOURCE_CONNECTING,
     UDPAI_SOURCE_CONNECTED,
@@ -126,7 +126,7 @@ void udpai_sources_init_table(udpai_sources *sources);
  * resource. False: without memory. */
 bool udpai_sources_put(udpai_sources *sources, udpai_source *source, bool by_name);
 void udpai_sources_remove(udpai_sources *sources, udpai_source *source);
-/* Gives it another link, so that what is still reported of the former one is nobody's. */
+/* Gives it another link, so that later reports of the former one are ignored. */
 void udpai_sources_relink(udpai_sources *sources, udpai_source *source);
 
 /* ---- source.c ---- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sources of a node: look-up by name and by link, and what everybody may know of each. */
+/* The sources of a node: look-up by name and by link, and what all parts may know of each. */
 #ifndef UDPAI_SOURCES_H
 #define UDPAI_SOURCES_H
 
@@ -14,7 +14,7 @@ typedef struct udpai_sync udpai_sync;
 
 typedef enum udpai_awaited_by {
     UDPAI_AWAITED_BY_CONFIGURATION,
-    UDPAI_AWAITED_BY_RESOURCE, /* of which anybody may make many */
+    UDPAI_AWAITED_BY_RESOURCE, /* of which any publisher may make many */
     UDPAI_AWAITED_BY_CONTENTS, /* that were kept over a restart */
 } udpai_awaited_by;
 

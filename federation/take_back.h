@@ -22,7 +22,8 @@ void udpai_take_back_refuse(const udpai_intake *intake, const udpa_resource *rem
  * the origin of what the peer publishes now. */
 udpai_origin *udpai_take_back_origin(const udpai_intake *intake);
 
-/* Its backup is meant: what this node has of its own is stamped anew, so that it counts everywhere.
+/* Its backup is meant: what this node has of its own is stamped anew, so that it is effective
+ * everywhere.
  */
 void udpai_take_back_nothing(udpai_receiver *receiver);
 

@@ -186,7 +186,7 @@ udpai_intake_state(udpai_intake *intake)
     struct state state = {.intake = intake};
     const udpai_store_scope scope = {publication->type_url, publication->name_space, stays, &state};
     bool is_of_source = udpai_intake_is_from_source(intake);
-    /* Without memory nothing goes, which the next one mends. */
+    /* Without memory nothing is removed; the next state does it. */
     bool is_clear = list_types(&state) && (is_of_source || bound(&state));
     if (is_clear && !udpai_absence_holds_all(udpai_intake_source(intake), &scope))
         udpai_ending_take_state(intake, scope.type_url, scope.prefix, stays, &state);
