@@ -166,7 +166,7 @@ typedef struct udpa_endpoint_options {
     const udpa_source *sources;
     size_t n_sources;
     /** ADDRESS:PORT to listen on for sources that dial; an IPv6 address in brackets; port 0: any.
-     * NULL: nobody dials. */
+     * NULL: none can dial. */
     const char *listen_address;
     /** NULL: plaintext, which is refused beyond loopback. With a ca_file, peers must present a
      * certificate that it vouches for. */

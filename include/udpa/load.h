@@ -100,8 +100,8 @@ typedef struct udpa_load_place {
  * comes, not for each request: it takes a lock.
  *
  * What was counted on a target stays when its last reference goes. When there is room for no more,
- * the counts of endpoints that nobody has a reference to, and that have nothing in flight, become
- * those of their localities, and clusters without references are forgotten.
+ * the counts of endpoints without a reference, and that have nothing in flight, become those of
+ * their localities, and clusters without references are forgotten.
  * @param ret_target [out] new reference, release with udpa_load_target_unref(); untouched on
  *                   failure.
  * @param recorder   borrowed; the target takes a reference.

@@ -36,7 +36,7 @@ typedef struct udpa_orca_metrics {
     double cpu_utilization;
     /** Of the memory, from 0 to 1. */
     double mem_utilization;
-    /** What the application itself calls its utilisation; it counts before cpu_utilization for
+    /** What the application itself calls its utilisation; it comes before cpu_utilization for
      * clients that weigh backends by it. May be more than 1. */
     double application_utilization;
     double rps; /**< Requests per second. */

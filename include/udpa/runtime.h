@@ -88,7 +88,8 @@ typedef void (*udpa_runtime_changed_fn)(void *userdata, const udpa_runtime_snaps
 /** What a runtime is made of. */
 typedef struct udpa_runtime_options {
     size_t struct_size; /**< sizeof(udpa_runtime_options) */
-    /** Of each key the last one that has it counts; at most 64. None: one of kind ADMIN, "admin".
+    /** Of each key the last one that has it is effective; at most 64. None: one of kind ADMIN,
+     * "admin".
      */
     const udpa_runtime_layer *layers;
     size_t n_layers;
@@ -203,7 +204,7 @@ typedef struct udpa_runtime_statistics {
 UDPA_API void udpa_runtime_statistics_read(const udpa_runtime *runtime,
                                            udpa_runtime_statistics *ret_statistics);
 
-/* ---- what counts now; nanoseconds each ---- */
+/* ---- effective values; nanoseconds each ---- */
 
 /** So many of a hundred, of ten thousand, of a million. */
 typedef struct udpa_runtime_fraction {
@@ -214,7 +215,7 @@ typedef struct udpa_runtime_fraction {
 /** Is it true? An integer is, if it is not 0.
  * @param key       a string.
  * @param otherwise the default.
- * @return what counts.
+ * @return the effective value.
  * @thread any   @since 0.1
  */
 UDPA_API bool udpa_runtime_bool(udpa_runtime *runtime, const char *key, bool otherwise);
@@ -222,7 +223,7 @@ UDPA_API bool udpa_runtime_bool(udpa_runtime *runtime, const char *key, bool oth
 /** An integer that is not negative; other numbers are rounded down.
  * @param key       a string.
  * @param otherwise the default.
- * @return what counts.
+ * @return the effective value.
  * @thread any   @since 0.1
  */
 UDPA_API uint64_t udpa_runtime_uint64(udpa_runtime *runtime, const char *key, uint64_t otherwise);
@@ -230,7 +231,7 @@ UDPA_API uint64_t udpa_runtime_uint64(udpa_runtime *runtime, const char *key, ui
 /** A number.
  * @param key       a string.
  * @param otherwise the default.
- * @return what counts.
+ * @return the effective value.
  * @thread any   @since 0.1
  */
 UDPA_API double udpa_runtime_double(udpa_runtime *runtime, const char *key, double otherwise);
@@ -238,8 +239,8 @@ UDPA_API double udpa_runtime_double(udpa_runtime *runtime, const char *key, doub
 /** A text.
  * @param key       a string.
  * @param otherwise the default; may be NULL.
- * @return what counts, until this thread reads from any runtime the next time; or @p otherwise,
- *         also while there is no memory for what each thread needs once.
+ * @return the effective value, until this thread reads from any runtime the next time; or @p
+ *         otherwise, also while there is no memory for what each thread needs once.
  * @thread any   @since 0.1
  */
 UDPA_API const char *
@@ -339,7 +340,7 @@ UDPA_API size_t udpa_runtime_snapshot_n_layers(const udpa_runtime_snapshot *snap
 UDPA_API const char *
 udpa_runtime_snapshot_layer(const udpa_runtime_snapshot *snapshot, size_t index, const char *key);
 
-/** Go through all keys in their order, with what counts of each.
+/** Go through all keys in their order, with the effective value of each.
  * @param snapshot borrowed.
  * @param each     called with strings that are the snapshot's; false ends it.
  * @param userdata handed to @p each.

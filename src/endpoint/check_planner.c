@@ -60,7 +60,7 @@ struct area {
     udpai_timer timer;
     udpai_map given; /* by name */
     bool is_due;     /* something has changed */
-    /* The last plan by which nobody was replaced; NULL: there was none. */
+    /* The last plan by which no checker was replaced; NULL: there was none. */
     udpai_health_plan *settled;
     uint64_t handover_ms;            /* when the checkers that are replaced stop; 0: none is */
     udpai_health_plan_counts logged; /* in the log */
@@ -374,7 +374,7 @@ log_counts(area *self, const making *made)
               made->checkers.n, now.n_unchecked, now.n_left_out, made->n_more_checkers);
 }
 
-/* While somebody is replaced, what was settled before that counts, for a limited time. */
+/* While a checker is replaced, what was settled before that holds, for a limited time. */
 static void
 note_plan(area *self, making *made)
 {

@@ -86,7 +86,7 @@ udpa_err udpai_endpoint_attach(udpa_endpoint *endpoint,
                                udpa_error **ret_error);
 
 /* It will be closed: what has come from clients, and waits to be passed on, is passed on at once.
- * False: there is nothing of that kind, so nobody need wait. */
+ * False: there is nothing of that kind, so the caller need not wait. */
 bool udpai_endpoint_hand_on(udpa_endpoint *endpoint);
 /* Goes on with the sums of load that are kept in this file, and keeps them there. Before the start.
  * UDPA_ERR_NOMEM */

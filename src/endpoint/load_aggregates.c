@@ -193,7 +193,7 @@ find_sleeper(const udpai_load_aggregates *self)
     return found;
 }
 
-/* As long as somebody is waited for. */
+/* As long as a reporter is waited for. */
 static void
 end_sleepers(udpai_load_aggregates *self)
 {
@@ -340,7 +340,7 @@ is_from_before(const udpai_load_aggregates *self, uint64_t age_ns)
     return age_ns + SLACK_NS > here_ms * 1000000;
 }
 
-/* Others are welcome to have counted it, for nobody takes it from them. But an earlier aggregate of
+/* Others are welcome to have counted it, for it is not taken from them. But an earlier aggregate of
  * this node may have. By a long way it may come as it was then, and what it had grown by until this
  * node began comes with what it has grown by since. */
 static void
@@ -488,7 +488,7 @@ udpai_load_aggregates_rest(udpai_load_aggregates *self)
         if (!aggregate->sleeps_until_ms &&
             !udpai_load_areas_have_demand(self, aggregate_key(aggregate)))
             (void)udpai_vector_push(&unused,
-                                    aggregate); /* else it is there for nobody, for a while */
+                                    aggregate); /* else it is there without a use, for a while */
     for (size_t i = 0; i < unused.n; i++)
         put_to_sleep(self, unused.items[i]);
     udpai_vector_done(&unused);

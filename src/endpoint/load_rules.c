@@ -11,7 +11,7 @@ struct udpai_load_rules {
     udpai_local_subscription *subscription;
 };
 
-/* Where nobody follows them, none need be kept. */
+/* Where nothing follows them, none need be kept. */
 static udpa_err
 take(udpai_load_rules *self, const udpai_local_change *change, udpa_error **ret_error)
 {

@@ -13,8 +13,8 @@ typedef struct udpai_load_rules udpai_load_rules;
 typedef struct udpai_load_rules_options {
     udpai_node *node;
     udpai_load_setting otherwise;
-    udpai_reach reach;               /* NOBODY: they are looked at, and not asked for */
-    void (*changed)(void *userdata); /* NULL: nobody follows them */
+    udpai_reach reach;               /* UDPAI_REACH_NOBODY: they are looked at, and not asked for */
+    void (*changed)(void *userdata); /* NULL: nothing follows them */
     void *userdata;
 } udpai_load_rules_options;
 

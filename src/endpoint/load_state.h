@@ -32,9 +32,9 @@ udpai_load_state *udpai_load_state_close(udpai_load_state *state);
  * state may be NULL in all of these. */
 udpai_load_stats_split *
 udpai_load_state_take(udpai_load_state *state, udpai_str cluster, udpai_load_stats_state *ret_of);
-/* The name of a cluster below a prefix of which there is an aggregate that nobody has taken. */
+/* The name of a cluster below a prefix of which there is an aggregate that was not taken. */
 udpa_bytes *udpai_load_state_find(udpai_load_state *state, udpai_str prefix);
-/* Forgets aggregates that nobody has taken; returns whether there were any. */
+/* Forgets aggregates that were not taken; returns whether there were any. */
 bool udpai_load_state_forget(udpai_load_state *state);
 
 void udpai_load_state_save(udpai_load_state *state,

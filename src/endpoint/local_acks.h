@@ -14,7 +14,7 @@ typedef struct udpai_local_ack_notes udpai_local_ack_notes;
 /* As a service; freed after the stream thread and the subscriptions have ended. NULL without
  * memory. */
 udpai_service *udpai_local_acks_new(void);
-/* Where it sends its answers; before anybody asks. */
+/* Where it sends its answers; before the first question. */
 void udpai_local_acks_attach(udpai_service *taken, udpa_endpoint *endpoint);
 /* The methods by which it is served. They refer to it. */
 void udpai_local_acks_methods(udpai_service *taken,

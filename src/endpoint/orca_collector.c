@@ -171,7 +171,7 @@ hang_up(backend *one)
 {
     const udpai_orca_collector_options *options = &one->of->owner->options;
     udpai_order *order = one->link ? udpai_order_new(UDPAI_ORDER_HANG_UP) : NULL;
-    if (order) { /* else the stream goes on until the backend ends it, and nobody listens */
+    if (order) { /* else the stream goes on, and its reports are ignored */
         order->link = one->link;
         order->session = one->session;
         order->error = udpa_error_new(UDPA_ERR_CANCELLED, NULL, "nobody wants to know any more");

@@ -30,7 +30,7 @@ typedef struct udpai_orca_reach {
 
 /* The authorities of resources that are followed. */
 typedef struct udpai_orca_rules {
-    const udpai_str *authorities; /* patterns; none: nobody's are */
+    const udpai_str *authorities; /* patterns; none: none are followed */
     size_t n_authorities;
     const udpai_str *prefixes; /* of names; none: all */
     size_t n_prefixes;
@@ -48,7 +48,7 @@ typedef struct udpai_orca_collector_options {
     void *userdata;
 } udpai_orca_collector_options;
 
-/* *ret_collector: NULL if nobody's resources are followed. */
+/* *ret_collector: NULL if no resources are followed. */
 udpa_err udpai_orca_collector_new(udpai_service **ret_collector,
                                   const udpai_orca_collector_options *options);
 

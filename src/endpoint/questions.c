@@ -29,7 +29,7 @@ typedef struct udpai_questions {
     udpai_timer timer;
     udpai_map all; /* of question */
     size_t at;     /* of the round: those before it were asked */
-    bool is_again; /* somebody has asked since the round began */
+    bool is_again; /* it was asked again since the round began */
     udpai_log_limit refusals;
 } udpai_questions;
 
@@ -116,7 +116,7 @@ publish(udpai_questions *questions)
     udpai_vector_done(&answers);
 }
 
-/* What nobody asks any more is dropped. */
+/* What is not asked any more is dropped. */
 static void
 take_answer(udpai_questions *questions, udpai_str name, udpa_bytes *body)
 {

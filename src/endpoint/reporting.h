@@ -19,7 +19,7 @@
 /* What peers ask of this node's client resources, for those in the process that watch it: they are
  * notified in each turn. @p notes_it: else nothing is noted. */
 udpa_err udpai_local_demand_new(udpai_service **ret_demand, udpa_endpoint *endpoint, bool notes_it);
-/* Does somebody ask for the report of this name? */
+/* Is the report of this name subscribed to? */
 bool udpai_local_demand_have(const udpa_endpoint *endpoint, udpai_str type_url, udpai_str name);
 
 /* ---- report.c ---- */

@@ -127,7 +127,7 @@ udpa_runtime_snapshot_each(const udpa_runtime_snapshot *snapshot,
     return UDPA_OK;
 }
 
-/* ---- what counts now ---- */
+/* ---- effective values ---- */
 
 const udpa_runtime_snapshot *
 udpa_runtime_peek(udpa_runtime *runtime)

@@ -211,7 +211,7 @@ make_own_reports(udpai_service **ret_service,
     return udpai_own_reports_new(ret_service, settings->node.id);
 }
 
-/* Where load is aggregated nobody in the process watches. */
+/* Where load is aggregated, no part of the process watches. */
 static udpa_err
 make_local_demand(udpai_service **ret_service,
                   udpa_endpoint *endpoint,

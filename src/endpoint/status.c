@@ -43,7 +43,7 @@ typedef struct udpai_own_status {
     int64_t started_us;
     size_t n_sessions;
     text_list problems, among_nodes;
-    udpa_bytes *(*describe_more)(const void *userdata); /* NULL: nobody has anything to add */
+    udpa_bytes *(*describe_more)(const void *userdata); /* NULL: there is nothing to add */
     const void *describe_userdata;
     /* What may change while the status is written is looked at once: its size depends on it. */
     udpai_stream_counts counts;
@@ -383,7 +383,7 @@ of(udpai_service *service)
     return UDPAI_CONTAINER_OF(service, udpai_own_status, service);
 }
 
-/* Is somebody interested, has a description come? */
+/* Has it a subscriber, has a description come? */
 static bool
 on_report(udpai_service *service, udpai_report *report)
 {

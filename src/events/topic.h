@@ -76,7 +76,7 @@ void udpai_topic_set_writer(udpai_topic *topic,
                             void *userdata);
 /* Any thread: the batch is done. So many lines of it were written, and so many lost. */
 void udpai_topic_written(udpai_topic *topic, size_t n_lines, size_t n_failed);
-/* Hands over all that waits, when nobody else has the topic any more: the stream thread has ended.
+/* Hands over all that waits, when this thread alone has the topic: the stream thread has ended.
  */
 void udpai_topic_flush(udpai_topic *topic);
 
@@ -142,7 +142,7 @@ void udpai_topic_unfollow(udpai_topic *topic, udpai_topic_follower *follower);
 const udpai_event *
 udpai_topic_next(udpai_topic *topic, udpai_topic_follower *follower, uint64_t *ret_n_lost);
 
-/* ---- copies: what another process has, as far as somebody here follows it ---- */
+/* ---- copies: what another process has, as far as it has followers here ---- */
 
 /* From now on it is one. The callback is called when it gets its first follower, and when it loses
  * the last. */

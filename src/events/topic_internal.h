@@ -51,9 +51,9 @@ struct udpai_topic {
     uint32_t occupied; /* a bit for each of these */
     udpai_list followers;
     size_t n_followers;
-    udpai_wheel *wheel; /* NULL: nobody has come yet */
+    udpai_wheel *wheel; /* NULL: no client has come yet */
     udpai_timer timer;
-    void (*write)(void *userdata, udpai_event_batch *batch); /* NULL: nobody writes */
+    void (*write)(void *userdata, udpai_event_batch *batch); /* NULL: there is no writer */
     void *userdata;
     atomic_bool is_writing; /* a batch was handed over, and is not done */
     uint64_t begun_us;

@@ -20,7 +20,7 @@ struct udpai_topics {
     udpai_topic *copies[UDPAI_EVENT_KINDS];
     udpai_str node_id;                                 /* ours */
     struct udpai_forward *forwards[UDPAI_EVENT_KINDS]; /* sinks/forward.h; NULL: none */
-    /* Something is about to come, on this hub; harmless again and again. NULL: nobody cares. */
+    /* Something is about to come, on this hub; harmless again and again. NULL: it is not needed. */
     void (*begin)(const udpai_topics *topics, struct udpai_hub *hub);
 };
 

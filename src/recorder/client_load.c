@@ -62,7 +62,7 @@ make_report(udpa_load_recorder *recorder,
     bool with_endpoints = *ret_with_endpoints =
         is_per_endpoint(cluster, reading) && may_report_endpoints(*ret_report);
     if (cluster->has_reported_endpoints && !with_endpoints) {
-        /* They would count 0 now, which nobody would believe within one epoch. */
+        /* They would count 0 now, which is not credible within one epoch. */
         udpai_load_epoch_begin(recorder, cluster);
         err = begin_report(cluster, reading, total, ret_report);
     }

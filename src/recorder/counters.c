@@ -79,7 +79,7 @@ join(void)
     return set;
 }
 
-/* In lines of cache of their own. They are never freed: somebody may be reading them. */
+/* In lines of cache of their own. They are never freed: another thread may be reading them. */
 static udpai_counters_block *
 make_chunk(void)
 {

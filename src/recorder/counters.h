@@ -44,7 +44,7 @@ extern _Thread_local udpai_counters_set *udpai_counters_own
 
 /* Opens an account, with all counters zero. False: there are no more. */
 bool udpai_counters_open(udpai_counters_account *account);
-/* Nobody counts on it any more. */
+/* It is not counted on any more. */
 void udpai_counters_close(udpai_counters_account *account);
 
 /* Adds the sums of n counters, from the first, to what is there. What happened before something

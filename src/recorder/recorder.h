@@ -9,8 +9,8 @@
 
 /* The recipients of this report of a cluster. */
 typedef struct udpai_load_audience {
-    uint64_t id;    /* another one if they are others: a new epoch begins with what nobody knows */
-    bool is_shared; /* they are several */
+    uint64_t id;       /* another one for others: a new epoch begins with what none of them knows */
+    bool is_shared;    /* they are several */
     uint64_t lasts_ms; /* the ttl of the report; 0: it is not reported */
 } udpai_load_audience;
 

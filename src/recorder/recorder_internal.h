@@ -73,7 +73,7 @@ struct udpa_load_metric {
 
 struct udpa_load_target {
     udpai_list node; /* of the locality */
-    udpai_list idle; /* of the recorder, while nobody has a reference */
+    udpai_list idle; /* of the recorder, while it has no reference */
     udpai_load_locality *locality;
     udpa_load_recorder *recorder;
     size_t n_references;
@@ -119,7 +119,7 @@ struct udpa_load_recorder {
     uint64_t last_epoch;
     udpai_map clusters, localities, targets; /* by name, and by key */
     udpai_list all;                          /* clusters */
-    udpai_list idle;                         /* targets that nobody has a reference to */
+    udpai_list idle;                         /* targets without a reference */
 };
 
 /* ---- clusters.c: all under the mutex ---- */

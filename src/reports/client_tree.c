@@ -215,7 +215,7 @@ is_awaited(const udpai_client_node *node)
     return node->is_reached && (!node->has_reported || node->n_there < node->n_clients);
 }
 
-/* Those of the epoch that counts; until that is known, all. */
+/* Those of the present epoch; until that is known, all. */
 static uint64_t
 count_there(const udpai_client_node *node)
 {

@@ -83,7 +83,7 @@ typedef struct udpai_health_plan_counts {
     size_t n_clusters;  /* that are checked */
     size_t n_left_out;  /* clusters with checks, but malformed, or with too many endpoints */
     size_t n_endpoints; /* that are to be checked … */
-    size_t n_unchecked; /* … and of those the ones that nobody can check */
+    size_t n_unchecked; /* … and of those the ones that no checker can check */
     size_t n_leaving;   /* pairs of an endpoint and a checker that checks it for now */
 } udpai_health_plan_counts;
 

@@ -24,7 +24,7 @@ enum { /* field numbers of the public types */
     DURATION_NANOS = 2,
 };
 
-/* How often an answer may fail to come before it counts no more, and time to bring it here. */
+/* How often an answer may fail to come before it is invalid, and time to bring it here. */
 #define INTERVALS_PER_TTL 3
 #define TTL_SLACK_MS 10000
 
@@ -63,7 +63,7 @@ add_endpoint(udpai_health_table *table, udpai_str endpoint, udpa_error **ret_err
         .cluster = table->clusters.n - 1,
         .locality = table->localities.n - 1,
     };
-    /* What cannot be named in an answer is checked for nobody. */
+    /* What cannot be named in an answer is not checked. */
     if (!udpai_health_address_read(udpai_proto_last_bytes(endpoint, ENDPOINT_ADDRESS),
                                    &asked.address))
         return UDPA_OK;

@@ -47,7 +47,7 @@ void udpai_load_policy_remove(udpai_load_policy *policy, udpai_str name);
 void udpai_load_policy_clear(udpai_load_policy *policy);
 
 /* Of a cluster, or of those that a prefix covers where nothing else is set: the rule of the most
- * specific prefix that covers it counts; of two alike, that of the lower name. */
+ * specific prefix that covers it; of two alike, that of the lower name. */
 udpai_load_setting udpai_load_policy_find(const udpai_load_policy *policy, udpai_str name);
 /* The setting that serves all subscriptions below a prefix: the shortest interval, and single
  * endpoints if any has them. */

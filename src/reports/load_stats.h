@@ -25,7 +25,7 @@
 #define UDPAI_LOAD_STATS_SERVICE_MAX 1024
 /* A count stops here: what a client that counts below zero sends is above it. */
 #define UDPAI_LOAD_STATS_COUNT_MAX ((uint64_t)INT64_MAX)
-/* More has nobody now, so that millions of them can be added. */
+/* More occurs in no report, so that millions of them can be added. */
 #define UDPAI_LOAD_STATS_GAUGE_MAX ((uint64_t)1 << 40)
 /* More comes in no report of LRS. */
 #define UDPAI_LOAD_STATS_REPORT_MAX ((uint64_t)1 << 53)
@@ -121,7 +121,7 @@ struct udpai_load_stats {
     bool is_shared;             /* of a client: it is reported to several nodes */
     uint64_t lasts_ns;          /* the ttl that it was reported with; 0: that is not known */
     udpai_load_stats *shared;   /* of a sum: what in it is of such clients; owned; NULL: nothing */
-    bool was_counted; /* to others: of an epoch that is new to a sum it counts from where it is */
+    bool was_counted; /* by others: of an epoch new to an aggregate it counts from where it is */
     /* It was taken before the aggregate began: some of what comes next of its epoch may have been
      * counted, too. Only of one that was_counted. */
     bool is_old;

@@ -21,7 +21,8 @@ typedef struct udpai_load_stats_nodes {
 
 void udpai_load_stats_nodes_init(udpai_load_stats_nodes *nodes, udpai_str own_id);
 void udpai_load_stats_nodes_done(udpai_load_stats_nodes *nodes);
-/* Begins again, for another sum, which counts nothing that this one has; takes what is in @p from.
+/* Begins again, for another aggregate, which counts nothing that this one has; takes what is in @p
+ * from.
  */
 void udpai_load_stats_nodes_go_on(udpai_load_stats_nodes *nodes, udpai_load_stats_nodes *from);
 

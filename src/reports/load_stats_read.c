@@ -205,7 +205,7 @@ read_locality(udpai_load_stats *stats, const locality_message *from, udpa_error 
     return err;
 }
 
-/* What all have that count: clients, sums, and the part of a sum. */
+/* What all have that count: clients, aggregates, and the part of an aggregate. */
 typedef struct counting_message {
     size_t n_localities;
     locality_message *const *localities;

@@ -204,7 +204,7 @@ take_total(state_reader *self, udpai_load_aggregate *aggregate)
         total->epoch != aggregate->total->epoch)
         return UDPA_ERR_MALFORMED;
     total->lasts_ns = aggregate->total->lasts_ns;
-    total->n_clients = 0; /* nobody is there yet */
+    total->n_clients = 0; /* no client is there yet */
     udpai_load_stats_clear_gauges(total);
     udpai_load_stats_clear_nodes(total);
     udpai_load_stats_free(aggregate->total);

@@ -18,12 +18,12 @@
 typedef struct udpai_runtime_current {
     _Atomic(udpai_runtime_snapshot *) snapshot;
     atomic_uint_fast64_t generation; /* of all in the process; never the same of two */
-    UDPAI_VECTOR(udpai_runtime_snapshot *) retired; /* somebody was about to take them */
+    UDPAI_VECTOR(udpai_runtime_snapshot *) retired; /* a thread was about to take them */
 } udpai_runtime_current;
 
 /* Consumes the reference. */
 void udpai_runtime_current_init(udpai_runtime_current *current, udpai_runtime_snapshot *snapshot);
-/* Nobody reads any more, or will. */
+/* No thread reads any more, or will. */
 void udpai_runtime_current_done(udpai_runtime_current *current);
 
 /* Consumes the reference. One thread at a time. False: without memory; nothing has changed, and the

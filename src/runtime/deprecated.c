@@ -3,7 +3,7 @@
 
 #include "base/strbuf.h"
 
-/* Without memory the value of the feature's own key is not known, and it counts as not set. */
+/* Without memory the value of the feature's own key is not known: it is taken as not set. */
 static bool
 own_truth(const udpai_runtime_snapshot *snapshot,
           const char *prefix,

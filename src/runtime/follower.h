@@ -16,7 +16,7 @@ typedef struct udpai_runtime_follower_ops {
     /* Reads all of it, on a thread of the pool; never twice at a time, nor while take() runs.
      * @p directories, empty at first: those that are to be watched. */
     void (*read)(void *userdata, udpai_runtime_directories *directories);
-    /* It was read; `is_change`: because somebody has changed something. May close the follower. */
+    /* It was read; `is_change`: because something was changed. May close the follower. */
     void (*take)(void *userdata, bool is_change);
     /* The follower is freed. */
     void (*closed)(void *userdata);

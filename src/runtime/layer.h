@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One layer of the runtime: keys with their values. It is filled by one thread, and not changed any
- * more once somebody else has it. Counted atomically. */
+ * more once another thread has it. Counted atomically. */
 #ifndef UDPAI_RUNTIME_LAYER_H
 #define UDPAI_RUNTIME_LAYER_H
 
@@ -63,7 +63,7 @@ size_t udpai_runtime_layer_n_ignored(const udpai_runtime_layer *layer, udpai_str
 udpa_err udpai_runtime_layer_put_struct(udpai_runtime_layer *layer,
                                         udpai_str message,
                                         udpa_error **ret_error);
-/* All that another has, which is nobody else's, has none of its keys, and is empty then.
+/* All that another has, which has no other owner and none of its keys, and is empty then.
  * UDPA_ERR_LIMIT: too much together. UDPA_ERR_NOMEM. Then nothing has changed. */
 udpa_err udpai_runtime_layer_merge(udpai_runtime_layer *layer,
                                    udpai_runtime_layer *from,

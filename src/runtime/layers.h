@@ -60,7 +60,7 @@ udpa_err udpai_runtime_init(udpai_runtime *runtime,
                             const udpai_runtime_layer_options *layers,
                             size_t n,
                             udpa_error **ret_error);
-/* Nobody reads any more. */
+/* No thread reads any more. */
 void udpai_runtime_done(udpai_runtime *runtime);
 
 /* Some layers were loaded, or tried to be: consumes what came of them, and makes a snapshot of all.
@@ -86,7 +86,7 @@ const udpai_runtime_layer *udpai_runtime_layer_at(const udpai_runtime *runtime, 
 udpai_str udpai_runtime_layer_name_at(const udpai_runtime *runtime, size_t index);
 udpai_runtime_layer_kind udpai_runtime_layer_kind_at(const udpai_runtime *runtime, size_t index);
 
-/* Somebody has used what is deprecated, so many times. Any thread. */
+/* Something deprecated was used, so many times. Any thread. */
 void udpai_runtime_count_deprecated(udpai_runtime *runtime, uint64_t n_uses);
 /* All of them, with what other threads have counted. */
 udpai_runtime_statistics udpai_runtime_statistics_of(const udpai_runtime *runtime);

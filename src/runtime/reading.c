@@ -46,7 +46,7 @@ read_below(udpai_runtime_reading *reading,
 }
 
 /* What the link leads to is found out once, so that no layer is of another version than the others;
- * and it must lead there yet in the end, for behind a swap somebody may tidy up. */
+ * and it must lead there yet in the end, for behind a swap its writer may tidy up. */
 void
 udpai_runtime_read(udpai_runtime_reading *reading,
                    const char *root,

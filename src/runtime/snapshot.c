@@ -71,9 +71,9 @@ find_largest(udpai_runtime_layer *const *layers, size_t n)
     return largest;
 }
 
-/* What counts of all. The largest stays as it is, which costs nothing; entries of the others are
- * taken one by one: those of the layers below it in their turn downwards, so that a later one
- * counts, too. */
+/* The effective values of all. The largest stays as it is, which costs nothing; entries of the
+ * others are taken one by one: those of the layers below it in their turn downwards, so that a
+ * later one counts, too. */
 static bool
 take_all(udpai_runtime_snapshot *snapshot)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All values of the runtime as they were at one moment: layers, the later of which count. Never
+/* All values of the runtime as they were at one moment: layers, of which the later ones win. Never
  * changes; counted atomically. */
 #ifndef UDPAI_RUNTIME_SNAPSHOT_H
 #define UDPAI_RUNTIME_SNAPSHOT_H
@@ -17,14 +17,14 @@ size_t udpai_runtime_snapshot_n_keys(const udpai_runtime_snapshot *snapshot);
 size_t udpai_runtime_snapshot_n_layers(const udpai_runtime_snapshot *snapshot);
 const udpai_runtime_layer *udpai_runtime_snapshot_layer(const udpai_runtime_snapshot *snapshot,
                                                         size_t index);
-/* The entries that count, by key, of those that begin so; borrowed. The caller frees the array;
- * NULL without memory. */
+/* The effective entries, by key, of those that begin so; borrowed. The caller frees the array; NULL
+ * without memory. */
 const udpai_runtime_entry **udpai_runtime_snapshot_sorted(const udpai_runtime_snapshot *snapshot,
                                                           udpai_str prefix,
                                                           size_t *ret_n);
 
-/* What counts for a key; NULL: nothing. A value without text, such as that of a file with nothing
- * but comments, keeps a place and hides nothing below it. */
+/* The effective value of a key; NULL: none. A value without text, such as that of a file with
+ * nothing but comments, keeps a place and hides nothing below it. */
 const udpai_runtime_value *udpai_runtime_snapshot_find(const udpai_runtime_snapshot *snapshot,
                                                        udpai_str key);
 

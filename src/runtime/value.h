@@ -27,8 +27,7 @@ typedef struct udpai_runtime_value {
  * either size, or an integer. A share is a FractionalPercent by its JSON, or the same in lines of
  * YAML. Nothing of all that: it is a text. */
 udpai_runtime_value udpai_runtime_value_read(udpai_str text);
-/* What google.protobuf.Value has as a number or a bool; the text is one that somebody wrote down
- * for it. */
+/* What google.protobuf.Value has as a number or a bool; the text is as it was written. */
 udpai_runtime_value udpai_runtime_value_number(udpai_str text, double number);
 udpai_runtime_value udpai_runtime_value_truth(bool truth);
 
