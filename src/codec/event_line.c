@@ -13,7 +13,7 @@ typedef struct line_writer {
     udpai_strbuf *out;
     const udpai_schema *schema;
     const udpai_event_view *event;
-    const udpai_line_taker *taker;
+    const udpai_line_ack *taker;
     size_t n;
 } line_writer;
 
@@ -105,7 +105,7 @@ size_t
 udpai_event_lines_put(udpai_strbuf *out,
                       const udpai_schema *schema,
                       const udpai_event_view *event,
-                      const udpai_line_taker *taker)
+                      const udpai_line_ack *taker)
 {
     const udpai_event_facts *facts = udpai_event_facts_of(event->kind);
     line_writer self = {out, schema, event, taker, 0};

@@ -23,10 +23,10 @@ typedef struct udpai_event_view {
 
 /* Takes text away, so that a message of many entries does not become one of as many bytes as their
  * lines have. */
-typedef struct udpai_line_taker {
+typedef struct udpai_line_ack {
     void (*take)(void *userdata, udpai_strbuf *out); /* empties it; also one that has failed */
     void *userdata;
-} udpai_line_taker;
+} udpai_line_ack;
 
 #define UDPAI_LINES_MAX ((size_t)1 << 20)
 
@@ -35,7 +35,7 @@ typedef struct udpai_line_taker {
 size_t udpai_event_lines_put(udpai_strbuf *out,
                              const udpai_schema *schema,
                              const udpai_event_view *event,
-                             const udpai_line_taker *taker);
+                             const udpai_line_ack *taker);
 /* Appends {"kind":…,"lost":3}: so many messages are missing here. */
 void udpai_event_gap_put(udpai_strbuf *out, udpai_event_kind kind, uint64_t n_lost);
 

@@ -41,7 +41,7 @@ print(void *userdata, udpai_strbuf *out)
 static void
 put_response(reading *self, const response_message *response, udpai_strbuf *out)
 {
-    const udpai_line_taker taker = {print, self};
+    const udpai_line_ack taker = {print, self};
     const Udpa__Service__Events__V1__Event *event = response->event;
     if (response->n_lost)
         udpai_event_gap_put(out, self->kind, response->n_lost);

@@ -9,7 +9,7 @@
 
 typedef struct choice {
     char instance[UDPAI_INSTANCE_LEN + 1], run[2 * 8 + 1];
-    udpai_node_said said[2];
+    udpai_node_metadata said[2];
 } choice;
 
 static udpa_err
@@ -42,12 +42,12 @@ udpai_daemon_instance_choose(udpai_plan *plan, const udpai_options *options, udp
     udpa_err err = options->worker ? UDPA_OK : choose(&chosen, plan, ret_error);
     if (err == UDPA_OK)
         err = udpai_fail_code(ret_error,
-                              udpai_node_info_saying(&info, plan->settings.info, chosen.said,
-                                                     UDPAI_ARRAY_LEN(chosen.said)));
+                              udpai_node_info_with_metadata(&info, plan->settings.info, chosen.said,
+                                                            UDPAI_ARRAY_LEN(chosen.said)));
     if (err != UDPA_OK)
         return err;
     udpai_node_info_unref(plan->settings.info);
     plan->settings.info = info;
-    plan->settings.node.instance = udpai_node_info_said(info, UDPAI_NODE_KEY_INSTANCE);
+    plan->settings.node.instance = udpai_node_info_metadata(info, UDPAI_NODE_KEY_INSTANCE);
     return UDPA_OK;
 }

@@ -9,8 +9,8 @@
 #include "codec/schema.h"
 #include "codec/source.h"
 #include "daemon/bootstrap.h"
-#include "daemon/load_told.h"
 #include "daemon/options.h"
+#include "daemon/reported_load.h"
 #include "endpoint/endpoint.h"
 #include "session/udpa_poll.h"
 #include "sinks/sinks.h"
@@ -101,8 +101,8 @@ typedef struct udpai_plan {
     UDPAI_VECTOR(udpai_named_config) named;
     UDPAI_VECTOR(udpai_dial_config) dials;
     UDPAI_VECTOR(udpai_load_upstream_config) load_upstreams;
-    UDPAI_VECTOR(udpai_load_told_server) load_told; /* those, as what they are told is kept */
-    UDPAI_VECTOR(udpai_plan_dialled) dialled;       /* of the sources and dials, those with TLS */
+    UDPAI_VECTOR(udpai_reported_load_server) load_told; /* those, as what they are told is kept */
+    UDPAI_VECTOR(udpai_plan_dialled) dialled; /* of the sources and dials, those with TLS */
     UDPAI_VECTOR(udpai_plan_rtds) rtds;
     UDPAI_VECTOR(void *) owned; /* tables and texts, to be freed */
     udpai_plan_sinks sinks;

@@ -11,8 +11,8 @@
 #include "daemon/deprecations.h"
 #include "daemon/directories.h"
 #include "daemon/dynamic_sources.h"
-#include "daemon/load_told.h"
 #include "daemon/reload.h"
+#include "daemon/reported_load.h"
 #include "daemon/rest.h"
 #include "daemon/runtime.h"
 #include "daemon/sinks.h"
@@ -32,7 +32,7 @@ typedef struct server {
     udpai_deprecations *deprecations; /* NULL: nobody looks for them */
     uv_loop_t loop;
     udpa_endpoint *endpoint;
-    udpai_load_told *load_told; /* NULL: nothing is kept of what servers of LRS are told */
+    udpai_reported_load *load_told; /* NULL: nothing is kept of what servers of LRS are told */
     udpai_problems problems;
     udpai_directories *directories;
     udpai_writers *writers;
@@ -91,7 +91,7 @@ server_done(server *self)
     uv_run(&self->loop, UV_RUN_DEFAULT);
     uv_loop_close(&self->loop);
     udpai_daemon_sinks_close(self->plan, UDPAI_TAKE(self->sinks)); /* nobody streams any more */
-    udpai_load_told_close(self->load_told);
+    udpai_reported_load_close(self->load_told);
     for (size_t i = 0; i < self->tls.n; i++)
         udpai_server_tls_unref(self->tls.items[i]);
     udpai_vector_done(&self->tls);
@@ -294,8 +294,8 @@ keep_told(server *self, const char *path)
     const udpai_plan *plan = self->plan;
     return plan->load_told.n == 0
                ? UDPA_OK
-               : udpai_load_told_open(&self->load_told, path, plan->settings.node.instance,
-                                      plan->load_told.items, plan->load_told.n);
+               : udpai_reported_load_open(&self->load_told, path, plan->settings.node.instance,
+                                          plan->load_told.items, plan->load_told.n);
 }
 
 /* Beside what the engine keeps, which has locked the directory. */

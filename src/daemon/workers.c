@@ -328,7 +328,7 @@ spawn(member *worker, int fd)
 {
     char number[40], instance[UDPAI_AUTHORITY_MAX + 16], run[64];
     const udpai_endpoint_settings *settings = &worker->workers->env.plan->settings;
-    udpai_str life = udpai_node_info_said(settings->info, UDPAI_NODE_KEY_RUN);
+    udpai_str life = udpai_node_info_metadata(settings->info, UDPAI_NODE_KEY_RUN);
     snprintf(number, sizeof(number), "--worker=%zu", worker->number);
     snprintf(instance, sizeof(instance), "--instance=%.*s", (int)settings->node.instance.len,
              settings->node.instance.data);

@@ -8,15 +8,15 @@
 
 struct visit {
     udpai_item *item;
-    udpai_taker_fn visit;
+    udpai_resource_ack_fn visit;
     void *userdata;
     uint64_t stamp;
 };
 
-udpai_standing
-udpai_standing_least(udpai_standing a, udpai_standing b)
+udpai_ack_position
+udpai_ack_position_least(udpai_ack_position a, udpai_ack_position b)
 {
-    return (udpai_standing){
+    return (udpai_ack_position){
         .additions = a.additions < b.additions ? a.additions : b.additions,
         .payloads = a.payloads < b.payloads ? a.payloads : b.payloads,
         .removals = a.removals < b.removals ? a.removals : b.removals,
@@ -25,7 +25,7 @@ udpai_standing_least(udpai_standing a, udpai_standing b)
 }
 
 bool
-udpai_taker_is_answered(const udpai_taker *taker, udpai_standing unanswered)
+udpai_resource_ack_is_answered(const udpai_resource_ack *taker, udpai_ack_position unanswered)
 {
     if (!taker->is_sent || taker->turn >= unanswered.turn)
         return false;
@@ -51,12 +51,12 @@ find_sub(const udpai_subscription *subscription, const udpai_item *item)
 static bool
 is_in_view(const udpai_subscription *subscription, const udpai_item *item)
 {
-    return udpai_sight_is_live(udpai_sight_of(subscription), item);
+    return udpai_filtered_view_is_live(udpai_filtered_view_of(subscription), item);
 }
 
 /* A refresh moves an item on whose payload was sent: then the payload's place may tell. */
 static void
-stand_in_view(udpai_taker *taker, const udpai_item *item)
+stand_in_view(udpai_resource_ack *taker, const udpai_item *item)
 {
     const udpai_subscription *subscription = taker->subscription;
     const udpai_cursor *cursor = &subscription->cursor;
@@ -74,7 +74,7 @@ stand_in_view(udpai_taker *taker, const udpai_item *item)
 
 /* Asked for by name, too, it may go out once more. */
 static void
-stand_by_name(udpai_taker *taker, const udpai_name_sub *sub, bool by_view)
+stand_by_name(udpai_resource_ack *taker, const udpai_name_sub *sub, bool by_view)
 {
     bool was_sent = by_view ? taker->is_sent : sub->sent_payload_seq == taker->seq;
     taker->is_sent = was_sent && !udpai_list_linked(&sub->pending.node);
@@ -83,7 +83,7 @@ stand_by_name(udpai_taker *taker, const udpai_name_sub *sub, bool by_view)
 
 /* A variant that is sent to those who have asked for the name that it is one of, and pass it on. */
 static void
-stand_besides(udpai_taker *taker, const udpai_item *item)
+stand_besides(udpai_resource_ack *taker, const udpai_item *item)
 {
     const udpai_subscription *subscription = taker->subscription;
     taker->is_sent = !udpai_pending_of_item(subscription, item);
@@ -92,10 +92,10 @@ stand_besides(udpai_taker *taker, const udpai_item *item)
 }
 
 /* `sub`: by which it is asked for; NULL: that is not known. */
-static udpai_taker
+static udpai_resource_ack
 taker_of(udpai_subscription *subscription, const udpai_item *item, const udpai_name_sub *sub)
 {
-    udpai_taker taker = {
+    udpai_resource_ack taker = {
         .subscription = subscription,
         .resource = item->resource,
         .seq = udpai_item_payload_seq(item, subscription),
@@ -119,7 +119,7 @@ tell(const struct visit *self, udpai_subscription *subscription, const udpai_nam
     if (subscription->stamp == self->stamp)
         return;
     subscription->stamp = self->stamp;
-    const udpai_taker taker = taker_of(subscription, self->item, sub);
+    const udpai_resource_ack taker = taker_of(subscription, self->item, sub);
     self->visit(self->userdata, &taker);
 }
 
@@ -171,11 +171,11 @@ tell_views(const struct visit *self)
 /* ---- what is gone ---- */
 
 static void
-leave_view(udpai_taker *taker, const udpai_item *item)
+leave_view(udpai_resource_ack *taker, const udpai_item *item)
 {
     const udpai_subscription *subscription = taker->subscription;
-    udpai_stand stand = udpai_sight_stand(udpai_sight_of(subscription), item);
-    if (stand.kind == UDPAI_STAND_REMOVED)
+    udpai_position stand = udpai_filtered_view_position(udpai_filtered_view_of(subscription), item);
+    if (stand.kind == UDPAI_POSITION_REMOVED)
         taker->place = stand.seq;
     taker->from = taker->place;
     taker->is_sent = taker->is_sent && taker->place <= subscription->cursor.tombstones &&
@@ -184,7 +184,7 @@ leave_view(udpai_taker *taker, const udpai_item *item)
 }
 
 static void
-leave_name(udpai_taker *taker, const udpai_name_sub *sub)
+leave_name(udpai_resource_ack *taker, const udpai_name_sub *sub)
 {
     bool is_state = taker->subscription->mode == UDPAI_MODE_STATE;
     bool is_told = is_state ? !sub->shows_last : !udpai_list_linked(&sub->pending.node);
@@ -204,10 +204,10 @@ is_held(const udpai_subscription *subscription, udpai_str name)
     return udpai_map_get(&subscription->held, name) != NULL;
 }
 
-static udpai_taker
+static udpai_resource_ack
 gone_taker_of(udpai_subscription *subscription, const udpai_item *item, const udpai_name_sub *sub)
 {
-    udpai_taker taker = {
+    udpai_resource_ack taker = {
         .subscription = subscription,
         .is_sent = !is_held(subscription, udpai_item_name(item)),
         .is_untold = subscription->mode == UDPAI_MODE_GROUPED,
@@ -225,7 +225,7 @@ tell_gone(const struct visit *self, udpai_subscription *subscription)
     if (subscription->stamp == self->stamp)
         return;
     subscription->stamp = self->stamp;
-    const udpai_taker taker =
+    const udpai_resource_ack taker =
         gone_taker_of(subscription, self->item, find_sub(subscription, self->item));
     self->visit(self->userdata, &taker);
 }
@@ -260,8 +260,11 @@ find_item(const udpai_topic *topic, udpai_str name)
 }
 
 udpa_resource *
-udpai_fanout_visit_takers(
-    udpai_fanout *fanout, udpai_str type_url, udpai_str name, udpai_taker_fn visit, void *userdata)
+udpai_fanout_visit_acks(udpai_fanout *fanout,
+                        udpai_str type_url,
+                        udpai_str name,
+                        udpai_resource_ack_fn visit,
+                        void *userdata)
 {
     udpai_topic *topic = udpai_topic_find(fanout, type_url);
     if (!topic)
@@ -329,7 +332,7 @@ visit_view(udpai_subscription *subscription,
     for (size_t i = udpai_log_after(live, place->seq); i < live->n; i++) {
         const udpai_item *item = live->slots[i].item;
         if (!item || find_sub(subscription, item) ||
-            udpai_sight_hides(udpai_sight_of(subscription), item))
+            udpai_filtered_view_hides(udpai_filtered_view_of(subscription), item))
             continue;
         const udpai_taken taken = {
             .taker = taker_of(subscription, item, NULL),
@@ -359,7 +362,7 @@ udpai_subscriber_presence(const udpai_subscriber *subscriber, udpai_str type_url
     const udpai_fanout *fanout = subscriber->fanout;
     const udpai_topic *topic = udpai_topic_find(fanout, type_url);
     const udpai_item *item = topic ? udpai_item_find(topic, name) : NULL;
-    if ((item && udpai_shown(item, subscriber)) ||
+    if ((item && udpai_is_visible(item, subscriber)) ||
         (topic && udpai_alias_resolve(topic, subscriber, name)))
         return UDPAI_PRESENT;
     udpai_str except = udpai_subscriber_except(subscriber);
@@ -411,7 +414,8 @@ was_new_in_view(const udpai_subscription *subscription,
                 uint64_t payloads,
                 bool is_steady)
 {
-    uint64_t entered_seq = udpai_sight_stand(udpai_sight_of(subscription), item).entered_seq;
+    uint64_t entered_seq =
+        udpai_filtered_view_position(udpai_filtered_view_of(subscription), item).entered_seq;
     if (entered_seq)
         return entered_seq > payloads;
     return !is_steady && !(item->previous_seq && item->previous_seq <= payloads);
@@ -420,7 +424,7 @@ was_new_in_view(const udpai_subscription *subscription,
 bool
 udpai_subscription_is_new(const udpai_subscription *subscription,
                           udpai_str name,
-                          udpai_standing place,
+                          udpai_ack_position place,
                           bool is_steady)
 {
     const udpai_item *item = udpai_item_find(subscription->topic, name);
@@ -436,7 +440,7 @@ static bool
 had_by_view(const udpai_subscription *subscription,
             const udpai_item *item,
             uint64_t seq,
-            udpai_standing place)
+            udpai_ack_position place)
 {
     return is_in_view(subscription, item) && place.payloads != UDPAI_NOTHING &&
            seq <= place.payloads;

@@ -7,7 +7,7 @@
 #include "fanout/fanout.h"
 
 /* One subscription, and one resource that it selects. */
-typedef struct udpai_taker {
+typedef struct udpai_resource_ack {
     udpai_subscription *subscription;
     udpa_resource *resource; /* as it is shown now; NULL: it is gone, and that is what is told */
     bool is_sent;
@@ -17,20 +17,23 @@ typedef struct udpai_taker {
     uint64_t payload; /* where its payload did; UINT64_MAX: that tells nothing */
     uint64_t turn;    /* of the delivery that it came with; 0: it did not come by a name */
     uint64_t seq;     /* of the payload, see udpai_send_item */
-} udpai_taker;
+} udpai_resource_ack;
 
-typedef void (*udpai_taker_fn)(void *userdata, const udpai_taker *taker);
+typedef void (*udpai_resource_ack_fn)(void *userdata, const udpai_resource_ack *taker);
 
 /* Calls back for every subscription that selects the resource of this name or alias, by wildcard,
  * name, or alias; each once. If there is none: for those that select the name. Returns the
  * resource, borrowed; NULL: there is none. The callback may not subscribe or send. */
-udpa_resource *udpai_fanout_visit_takers(
-    udpai_fanout *fanout, udpai_str type_url, udpai_str name, udpai_taker_fn visit, void *userdata);
+udpa_resource *udpai_fanout_visit_acks(udpai_fanout *fanout,
+                                       udpai_str type_url,
+                                       udpai_str name,
+                                       udpai_resource_ack_fn visit,
+                                       void *userdata);
 
 /* ---- the other way round: what one subscription takes ---- */
 
 typedef struct udpai_taken {
-    udpai_taker taker;
+    udpai_resource_ack taker;
     udpai_str name;  /* that it was asked for by; by a wildcard: what others would ask for */
     bool is_missing; /* there is none, and that is certain; else it may yet come */
 } udpai_taken;
@@ -73,7 +76,7 @@ udpai_subscriber_presence(const udpai_subscriber *subscriber, udpai_str type_url
  * before. Where that is not known any more it is said that it has. */
 bool udpai_subscription_is_new(const udpai_subscription *subscription,
                                udpai_str name,
-                               udpai_standing place,
+                               udpai_ack_position place,
                                bool is_steady);
 
 /* What had the subscriber of a resource, before it was sent the payload of this number, by a
@@ -81,7 +84,7 @@ bool udpai_subscription_is_new(const udpai_subscription *subscription,
 typedef struct udpai_had_question {
     udpai_str name;
     uint64_t seq;
-    udpai_standing place;
+    udpai_ack_position place;
 } udpai_had_question;
 
 typedef struct udpai_had {
@@ -98,11 +101,12 @@ bool udpai_subscription_had(const udpai_subscription *subscription,
 /* ---- how far one has come ---- */
 
 /* Nothing is unanswered. */
-#define UDPAI_STANDING_NONE ((udpai_standing){UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX})
+#define UDPAI_ACK_POSITION_NONE                                                                    \
+    ((udpai_ack_position){UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX})
 
 /* The lesser in each. */
-udpai_standing udpai_standing_least(udpai_standing a, udpai_standing b);
+udpai_ack_position udpai_ack_position_least(udpai_ack_position a, udpai_ack_position b);
 /* Was what the taker was sent answered, if what is not answered began at this place? */
-bool udpai_taker_is_answered(const udpai_taker *taker, udpai_standing unanswered);
+bool udpai_resource_ack_is_answered(const udpai_resource_ack *taker, udpai_ack_position unanswered);
 
 #endif

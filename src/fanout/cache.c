@@ -72,7 +72,7 @@ find_among(const udpai_view *view,
 }
 
 udpai_body *
-udpai_view_find_body(udpai_sight sight,
+udpai_view_find_body(udpai_filtered_view sight,
                      bool is_shared,
                      const udpai_renderer *renderer,
                      const udpai_body_range *range)
@@ -86,7 +86,7 @@ udpai_view_find_body(udpai_sight sight,
 }
 
 void
-udpai_view_keep_body(udpai_sight sight, bool is_shared, udpai_body *body)
+udpai_view_keep_body(udpai_filtered_view sight, bool is_shared, udpai_body *body)
 {
     udpai_view *view = is_shared || !sight.filter ? sight.view : sight.filter;
     udpai_fanout *fanout = view->topic->fanout;

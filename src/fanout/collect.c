@@ -210,7 +210,7 @@ static bool
 are_removed(const udpai_subscription *subscription)
 {
     udpai_removals removals =
-        udpai_removals_after(udpai_sight_of(subscription), subscription->cursor.tombstones);
+        udpai_removals_after(udpai_filtered_view_of(subscription), subscription->cursor.tombstones);
     while (udpai_removals_next_seq(&removals) != UDPAI_NOTHING) {
         const udpai_item *item = udpai_removals_next(&removals);
         if (item && !udpai_kept_removals_find(item->topic, udpai_item_name(item)))
@@ -223,7 +223,7 @@ static uint64_t
 first_tombstone(const udpai_subscription *subscription)
 {
     udpai_removals removals =
-        udpai_removals_after(udpai_sight_of(subscription), subscription->cursor.tombstones);
+        udpai_removals_after(udpai_filtered_view_of(subscription), subscription->cursor.tombstones);
     return udpai_removals_next_seq(&removals);
 }
 
@@ -270,7 +270,7 @@ static bool
 add_from_view(udpai_collection *collection, udpai_item *item, udpa_err *ret_err)
 {
     udpai_subscription *subscription = collection->subscription;
-    if (udpai_sight_hides(udpai_sight_of(subscription), item)) {
+    if (udpai_filtered_view_hides(udpai_filtered_view_of(subscription), item)) {
         collection->is_filtered = true;
         return true;
     }
@@ -418,8 +418,8 @@ collect_from_view(udpai_subscription *subscription, uint64_t limit, udpai_body *
         .window_to = cursor->window_to,
         .newest_first = cursor->newest_turn,
     };
-    udpai_sight sight = udpai_sight_of(subscription);
-    bool is_shared = udpai_sight_shares_payloads(sight, range.held);
+    udpai_filtered_view sight = udpai_filtered_view_of(subscription);
+    bool is_shared = udpai_filtered_view_shares_payloads(sight, range.held);
     if (shareable) {
         udpai_body *body = udpai_view_find_body(sight, is_shared, renderer, &range);
         if (body) {
@@ -467,9 +467,9 @@ is_still_pending(const udpai_subscription *subscription,
 {
     const udpai_subscriber *subscriber = subscription->subscriber;
     if (sub)
-        return item && udpai_shown(item, subscriber);
-    return udpai_sight_is_live(udpai_sight_of(subscription), item) ||
-           (udpai_variant_is_asked(subscription, item) && udpai_shown(item, subscriber));
+        return item && udpai_is_visible(item, subscriber);
+    return udpai_filtered_view_is_live(udpai_filtered_view_of(subscription), item) ||
+           (udpai_variant_is_asked(subscription, item) && udpai_is_visible(item, subscriber));
 }
 
 /* False: the response is full. */
@@ -553,7 +553,7 @@ keeps_it(const udpai_subscription *subscription, const udpai_item *item)
     const udpai_name_sub *sub = udpai_map_get(&subscription->names, udpai_item_name(item));
     if ((sub && udpai_target(sub)) || is_led_to(subscription, item))
         return true;
-    return udpai_sight_is_live(udpai_sight_of(subscription), item);
+    return udpai_filtered_view_is_live(udpai_filtered_view_of(subscription), item);
 }
 
 static uint64_t
@@ -561,7 +561,7 @@ collect_tombstones(udpai_collection *collection, uint64_t limit, udpa_err *ret_e
 {
     udpai_subscription *subscription = collection->subscription;
     uint64_t reached = subscription->cursor.tombstones, seq;
-    udpai_removals removals = udpai_removals_after(udpai_sight_of(subscription), reached);
+    udpai_removals removals = udpai_removals_after(udpai_filtered_view_of(subscription), reached);
     while ((seq = udpai_removals_next_seq(&removals)) != UDPAI_NOTHING && seq <= limit) {
         udpai_item *item = udpai_removals_next(&removals);
         if (item && !keeps_it(subscription, item) &&
@@ -620,8 +620,8 @@ udpai_collect_removals(udpai_subscription *subscription, uint64_t limit, udpai_b
                                     .limit = limit};
     bool shareable = view && !renderer->removals_are_private && subscription->names.n == 0 &&
                      udpai_list_empty(&subscription->removals);
-    udpai_sight sight = udpai_sight_of(subscription);
-    bool is_shared = udpai_sight_shares_removals(sight, subscription->cursor.tombstones);
+    udpai_filtered_view sight = udpai_filtered_view_of(subscription);
+    bool is_shared = udpai_filtered_view_shares_removals(sight, subscription->cursor.tombstones);
     if (shareable) {
         *ret_body = udpai_view_find_body(sight, is_shared, renderer, &range);
         if (*ret_body) {

@@ -273,10 +273,10 @@ typedef enum udpai_delivery_kind {
 /* Where what has not been answered begins, in a subscription: all additions before this place were
  * sent, or else their payloads up to that one, and all removals before the third; and which of its
  * deliveries it was, counted from 1. */
-typedef struct udpai_standing {
+typedef struct udpai_ack_position {
     uint64_t additions, payloads, removals;
     uint64_t turn;
-} udpai_standing;
+} udpai_ack_position;
 
 typedef struct udpai_delivery {
     udpai_delivery_kind kind;
@@ -284,8 +284,8 @@ typedef struct udpai_delivery {
     udpai_body *body; /* composed by the renderer; a reference, the caller's */
     /* What the subscriber had not been sent before has a higher number in body->seqs. */
     uint64_t since;
-    udpai_standing place; /* of the subscription, before it was sent this */
-    uint64_t head;        /* it says nothing of what has changed later */
+    udpai_ack_position place; /* of the subscription, before it was sent this */
+    uint64_t head;            /* it says nothing of what has changed later */
 } udpai_delivery;
 
 /* The next thing to send, in the right order, or kind NONE. It counts as sent from here on.

@@ -171,10 +171,10 @@ struct udpai_subscription {
     unsigned n_removals_deferred;
 };
 
-static inline udpai_sight
-udpai_sight_of(const udpai_subscription *subscription)
+static inline udpai_filtered_view
+udpai_filtered_view_of(const udpai_subscription *subscription)
 {
-    return (udpai_sight){subscription->view, subscription->filter};
+    return (udpai_filtered_view){subscription->view, subscription->filter};
 }
 
 /* Whose resources its wildcards do not hold; NULL: nobody's. */

@@ -21,7 +21,7 @@ leaves_out(const udpai_view *filter, const udpa_bytes *from_node, const udpa_byt
 bool
 udpai_filter_hides(const udpai_view *filter, const udpai_item *item)
 {
-    return leaves_out(filter, item->from_node, udpai_item_shown_to(item));
+    return leaves_out(filter, item->from_node, udpai_item_visible_to(item));
 }
 
 /* ---- what is seen ---- */
@@ -32,29 +32,29 @@ place_of(const udpai_membership *member)
     return member->view->tombstones.slots[member->slot].seq;
 }
 
-static udpai_stand
+static udpai_position
 stand_in_whole(udpai_view *view, const udpai_item *item)
 {
     const udpai_membership *member = udpai_item_membership(item, view);
     if (!member)
-        return (udpai_stand){UDPAI_STAND_NOWHERE, 0, 0};
+        return (udpai_position){UDPAI_POSITION_NONE, 0, 0};
     if (member->is_tombstone)
-        return (udpai_stand){UDPAI_STAND_REMOVED, place_of(member), member->entered_seq};
-    return (udpai_stand){UDPAI_STAND_LIVE, item->seq, member->entered_seq};
+        return (udpai_position){UDPAI_POSITION_REMOVED, place_of(member), member->entered_seq};
+    return (udpai_position){UDPAI_POSITION_LIVE, item->seq, member->entered_seq};
 }
 
-udpai_stand
-udpai_sight_stand(udpai_sight sight, const udpai_item *item)
+udpai_position
+udpai_filtered_view_position(udpai_filtered_view sight, const udpai_item *item)
 {
     if (!sight.view)
-        return (udpai_stand){UDPAI_STAND_NOWHERE, 0, 0};
-    udpai_stand stand = stand_in_whole(sight.view, item);
+        return (udpai_position){UDPAI_POSITION_NONE, 0, 0};
+    udpai_position stand = stand_in_whole(sight.view, item);
     const udpai_membership *own = sight.filter ? udpai_item_membership(item, sight.filter) : NULL;
     if (own && own->is_tombstone)
-        return (udpai_stand){UDPAI_STAND_REMOVED, place_of(own), 0};
-    bool is_left_out = stand.kind == UDPAI_STAND_LIVE && udpai_sight_hides(sight, item);
-    if (is_left_out || (own && stand.kind == UDPAI_STAND_REMOVED))
-        return (udpai_stand){UDPAI_STAND_NOWHERE, 0, 0};
+        return (udpai_position){UDPAI_POSITION_REMOVED, place_of(own), 0};
+    bool is_left_out = stand.kind == UDPAI_POSITION_LIVE && udpai_filtered_view_hides(sight, item);
+    if (is_left_out || (own && stand.kind == UDPAI_POSITION_REMOVED))
+        return (udpai_position){UDPAI_POSITION_NONE, 0, 0};
     if (own && own->entered_seq > stand.entered_seq)
         stand.entered_seq = own->entered_seq;
     return stand;
@@ -65,25 +65,25 @@ udpai_item_payload_seq(const udpai_item *item, const udpai_subscription *subscri
 {
     uint64_t seq = subscription->subscriber->renderer->shows_content_only ? item->content_seq
                                                                           : item->payload_seq;
-    udpai_stand stand = udpai_sight_stand(udpai_sight_of(subscription), item);
+    udpai_position stand = udpai_filtered_view_position(udpai_filtered_view_of(subscription), item);
     return stand.entered_seq > seq ? stand.entered_seq : seq;
 }
 
 udpai_set_hash
-udpai_sight_set_hash(udpai_sight sight)
+udpai_filtered_view_set_hash(udpai_filtered_view sight)
 {
     udpai_set_hash hash = {0};
     if (!sight.filter)
         return sight.view ? sight.view->set_hash : hash;
     const udpai_log *live = &sight.view->live;
     for (size_t i = 0; i < live->n; i++)
-        if (live->slots[i].item && !udpai_sight_hides(sight, live->slots[i].item))
+        if (live->slots[i].item && !udpai_filtered_view_hides(sight, live->slots[i].item))
             udpai_set_hash_join(&hash, udpai_item_alone(live->slots[i].item));
     return hash;
 }
 
 udpai_removals
-udpai_removals_after(udpai_sight sight, uint64_t seq)
+udpai_removals_after(udpai_filtered_view sight, uint64_t seq)
 {
     return (udpai_removals){
         .sight = sight,
@@ -198,13 +198,13 @@ udpai_filter_free(udpai_view *filter)
 /* ---- bodies ---- */
 
 bool
-udpai_sight_shares_payloads(udpai_sight sight, uint64_t held)
+udpai_filtered_view_shares_payloads(udpai_filtered_view sight, uint64_t held)
 {
     return !sight.filter || sight.filter->entered_seq <= held;
 }
 
 bool
-udpai_sight_shares_removals(udpai_sight sight, uint64_t after)
+udpai_filtered_view_shares_removals(udpai_filtered_view sight, uint64_t after)
 {
     return !sight.filter || sight.filter->removed_seq <= after;
 }
@@ -221,7 +221,7 @@ may_differ(const udpai_touched *touched, const udpai_item *item, const udpai_cha
                        leaves_out(filter, change->from_node, change->shown_to);
     if (udpai_item_membership(item, filter))
         return true;
-    return touched->before.kind == UDPAI_STAND_NOWHERE ? !is_left_out : is_left_out;
+    return touched->before.kind == UDPAI_POSITION_NONE ? !is_left_out : is_left_out;
 }
 
 static udpa_err
@@ -231,8 +231,8 @@ touch(udpai_view *filter, const udpai_item *item, const udpai_change *change)
     if (filter->stamp == fanout->stamp)
         return UDPA_OK;
     filter->stamp = fanout->stamp;
-    const udpai_touched touched = {filter,
-                                   udpai_sight_stand((udpai_sight){filter->whole, filter}, item)};
+    const udpai_touched touched = {
+        filter, udpai_filtered_view_position((udpai_filtered_view){filter->whole, filter}, item)};
     if (!may_differ(&touched, item, change))
         return UDPA_OK;
     if (!udpai_vector_push(&fanout->touched, touched))
@@ -260,7 +260,7 @@ touch_filters_of(const udpai_view *view, const udpai_item *item, const udpai_cha
         err = touch_by_node(view, change->from_node, item, change);
     UDPAI_LIST_FOREACH (node, &view->of_links) {
         udpai_view *filter = UDPAI_LIST_ENTRY(node, udpai_view, in_whole);
-        bool concerns = leaves_out(filter, item->from_node, udpai_item_shown_to(item)) ||
+        bool concerns = leaves_out(filter, item->from_node, udpai_item_visible_to(item)) ||
                         leaves_out(filter, change->from_node, change->shown_to);
         if (err == UDPA_OK && concerns)
             err = touch(filter, item, change);
@@ -370,9 +370,9 @@ static void
 go(const udpai_touched *touched, udpai_item *item)
 {
     const udpai_membership *own = udpai_item_membership(item, touched->filter);
-    if (touched->before.kind == UDPAI_STAND_LIVE)
+    if (touched->before.kind == UDPAI_POSITION_LIVE)
         forget_place(touched->filter, item);
-    else if (touched->before.kind == UDPAI_STAND_NOWHERE && !own)
+    else if (touched->before.kind == UDPAI_POSITION_NONE && !own)
         put_entered(touched->filter, item, 0);
     else if (own)
         touched->filter->removed_seq = item->seq;
@@ -382,13 +382,13 @@ static void
 leave_out(const udpai_touched *touched, udpai_item *item)
 {
     switch (touched->before.kind) {
-    case UDPAI_STAND_LIVE:
+    case UDPAI_POSITION_LIVE:
         put_removal(touched->filter, item);
         break;
-    case UDPAI_STAND_REMOVED:
+    case UDPAI_POSITION_REMOVED:
         keep_removal(touched->filter, item, touched->before.seq);
         break;
-    case UDPAI_STAND_NOWHERE:
+    case UDPAI_POSITION_NONE:
         forget_place(touched->filter, item);
         break;
     }
@@ -403,9 +403,9 @@ update(const udpai_touched *touched, udpai_item *item)
         return;
     if (member->is_tombstone)
         go(touched, item);
-    else if (leaves_out(filter, item->from_node, udpai_item_shown_to(item)))
+    else if (leaves_out(filter, item->from_node, udpai_item_visible_to(item)))
         leave_out(touched, item);
-    else if (touched->before.kind != UDPAI_STAND_LIVE)
+    else if (touched->before.kind != UDPAI_POSITION_LIVE)
         show(filter, item);
 }
 

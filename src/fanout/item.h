@@ -110,7 +110,7 @@ udpai_item_last(const udpai_item *item)
 }
 
 static inline const udpa_bytes *
-udpai_item_shown_to(const udpai_item *item)
+udpai_item_visible_to(const udpai_item *item)
 {
     return item->more ? item->more->shown_to : NULL;
 }

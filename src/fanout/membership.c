@@ -23,10 +23,10 @@ may_see(const udpai_fanout *fanout, const udpa_resource *resource, uint64_t visi
 }
 
 bool
-udpai_shown(const udpai_item *item, const udpai_subscriber *subscriber)
+udpai_is_visible(const udpai_item *item, const udpai_subscriber *subscriber)
 {
     return item->resource &&
-           udpai_may_offer(item->from_node, udpai_item_shown_to(item), subscriber->except_node,
+           udpai_may_offer(item->from_node, udpai_item_visible_to(item), subscriber->except_node,
                            subscriber->link) &&
            may_see(item->topic->fanout, item->resource, subscriber->visibility);
 }

@@ -23,7 +23,7 @@ resolve(const udpai_name_sub *sub)
         if (variant)
             return variant;
     }
-    if (udpai_shown(udpai_asked(sub), subscriber) &&
+    if (udpai_is_visible(udpai_asked(sub), subscriber) &&
         !(selects && udpai_item_is_variant(udpai_asked(sub))))
         return udpai_asked(sub);
     return udpai_alias_resolve(sub->subscription->topic, subscriber,
@@ -77,7 +77,7 @@ set_target(udpai_name_sub *sub, udpai_item *target)
 static bool
 comes_by_view(const udpai_subscription *subscription, const udpai_item *item)
 {
-    return udpai_sight_is_live(udpai_sight_of(subscription), item);
+    return udpai_filtered_view_is_live(udpai_filtered_view_of(subscription), item);
 }
 
 /* Does it bring the removal? One that was told before is not that of what came by name since. */
@@ -85,8 +85,8 @@ static bool
 goes_by_view(const udpai_name_sub *sub, const udpai_item *item)
 {
     const udpai_subscription *subscription = sub->subscription;
-    udpai_stand stand = udpai_sight_stand(udpai_sight_of(subscription), item);
-    return stand.kind == UDPAI_STAND_REMOVED && stand.seq > subscription->cursor.tombstones;
+    udpai_position stand = udpai_filtered_view_position(udpai_filtered_view_of(subscription), item);
+    return stand.kind == UDPAI_POSITION_REMOVED && stand.seq > subscription->cursor.tombstones;
 }
 
 static void

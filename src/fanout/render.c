@@ -60,7 +60,7 @@ static bool
 note_origin(udpai_collection *collection, const udpai_item *item)
 {
     const udpai_body_origin origin = {item->from_node,
-                                      (udpa_bytes *)(uintptr_t)udpai_item_shown_to(item)};
+                                      (udpa_bytes *)(uintptr_t)udpai_item_visible_to(item)};
     const udpai_body_origin *all = collection->origins.items;
     size_t low = 0, high = collection->origins.n;
     if (!origin.from_node && !origin.shown_to)

@@ -295,7 +295,8 @@ udpai_held_suspect(udpai_subscription *subscription, udpai_str name)
 void
 udpai_part_take_over(udpai_subscription *part, const udpai_subscription *old)
 {
-    udpai_removals removals = udpai_removals_after(udpai_sight_of(old), old->cursor.tombstones);
+    udpai_removals removals =
+        udpai_removals_after(udpai_filtered_view_of(old), old->cursor.tombstones);
     while (udpai_removals_next_seq(&removals) != UDPAI_NOTHING) {
         const udpai_item *item = udpai_removals_next(&removals);
         if (item)

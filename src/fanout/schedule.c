@@ -93,11 +93,11 @@ is_too_far_behind(const udpai_subscription *subscription)
 
 /* Where it stands before it is sent the next. Payloads: see collect.c; a refresh that moved one on
  * before it was sent makes the cursor alone say too much. */
-static udpai_standing
+static udpai_ack_position
 place_of(udpai_subscription *subscription)
 {
     uint64_t low = subscription->cursor.low, synced = subscription->synced_seq;
-    return (udpai_standing){
+    return (udpai_ack_position){
         .additions = udpai_pending_addition(subscription),
         .payloads = low < synced ? low : synced,
         .removals = udpai_pending_removal(subscription),
@@ -117,7 +117,7 @@ give(udpai_delivery *delivery,
             .kind = kind,
             .subscription = subscription,
             .body = body,
-            .place = UDPAI_STANDING_NONE,
+            .place = UDPAI_ACK_POSITION_NONE,
             .head = subscription->topic->fanout->seq,
         };
     }
@@ -150,7 +150,7 @@ additions_turn(udpai_subscriber *subscriber, size_t index, udpai_delivery *deliv
             break;
         udpai_body *body = NULL;
         uint64_t since = whole ? subscription->cursor.low : 0;
-        udpai_standing place = place_of(subscription);
+        udpai_ack_position place = place_of(subscription);
         udpa_err err = udpai_collect_additions(subscription, &limits, &body);
         if (err != UDPA_OK)
             return err;
@@ -210,7 +210,7 @@ removals_turn(udpai_subscriber *subscriber, size_t index, udpai_delivery *delive
         subscription->n_removals_deferred = 0;
         udpai_body *body = NULL;
         uint64_t since = subscription->cursor.low;
-        udpai_standing place = place_of(subscription);
+        udpai_ack_position place = place_of(subscription);
         udpa_err err = udpai_collect_removals(subscription, limit, &body);
         if (err != UDPA_OK)
             return err;

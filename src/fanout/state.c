@@ -7,12 +7,12 @@
 #include "fanout/variant.h"
 
 static udpa_err
-add_live(udpai_collection *collection, udpai_sight sight)
+add_live(udpai_collection *collection, udpai_filtered_view sight)
 {
     udpa_err err = UDPA_OK;
     for (size_t i = 0; sight.view && i < sight.view->live.n && err == UDPA_OK; i++) {
         udpai_item *item = sight.view->live.slots[i].item;
-        bool is_hidden = item && udpai_sight_hides(sight, item);
+        bool is_hidden = item && udpai_filtered_view_hides(sight, item);
         collection->is_filtered |= is_hidden;
         if (item && !is_hidden)
             udpai_collection_add(collection, item, item->resource, false, &err);
@@ -32,8 +32,8 @@ static udpa_err
 add_last(udpai_collection *collection, const udpai_subscription *subscription, uint64_t removals)
 {
     udpa_err err = UDPA_OK;
-    udpai_removals walk =
-        udpai_removals_after(udpai_sight_of(subscription), left_out_to(subscription, removals));
+    udpai_removals walk = udpai_removals_after(udpai_filtered_view_of(subscription),
+                                               left_out_to(subscription, removals));
     while (err == UDPA_OK && udpai_removals_next_seq(&walk) != UDPAI_NOTHING) {
         udpai_item *item = udpai_removals_next(&walk);
         if (item && udpai_item_last(item))
@@ -90,7 +90,7 @@ compose(udpai_subscription *subscription,
     udpai_collection collection;
     udpai_collection_init(&collection, subscription);
     collection.is_whole = true;
-    udpa_err err = add_live(&collection, udpai_sight_of(subscription));
+    udpa_err err = add_live(&collection, udpai_filtered_view_of(subscription));
     *ret_is_filtered = collection.is_filtered;
     if (err == UDPA_OK)
         err = add_last(&collection, subscription, removals);
@@ -109,11 +109,11 @@ static udpa_err
 find_or_compose(udpai_subscription *subscription, uint64_t removals, udpai_body **ret_body)
 {
     const udpai_view *view = subscription->view;
-    udpai_sight sight = udpai_sight_of(subscription);
+    udpai_filtered_view sight = udpai_filtered_view_of(subscription);
     udpai_removals removed = udpai_removals_after(sight, left_out_to(subscription, removals));
     bool has_removed = udpai_removals_next_seq(&removed) != UDPAI_NOTHING;
     bool shareable = view && subscription->names.n == 0 && !has_removed, is_filtered = false;
-    bool is_shared = udpai_sight_shares_payloads(sight, 0);
+    bool is_shared = udpai_filtered_view_shares_payloads(sight, 0);
     const udpai_body_range range = {.from = view ? view->changed_seq : 0, .limit = UDPAI_NOTHING};
     if (shareable)
         *ret_body =
@@ -137,7 +137,7 @@ has_news(const udpai_subscription *subscription)
         return true;
     for (size_t i = view ? udpai_log_after(&view->live, low) : 0; view && i < view->live.n; i++) {
         const udpai_item *item = view->live.slots[i].item;
-        if (item && !udpai_sight_hides(udpai_sight_of(subscription), item) &&
+        if (item && !udpai_filtered_view_hides(udpai_filtered_view_of(subscription), item) &&
             udpai_item_payload_seq(item, subscription) > low)
             return true;
     }
@@ -160,7 +160,7 @@ add_refreshed(udpai_collection *collection, udpai_subscription *subscription)
     size_t i = view ? udpai_log_after(&view->live, low) : 0;
     for (; view && i < view->live.n && err == UDPA_OK; i++) {
         udpai_item *item = view->live.slots[i].item;
-        if (item && !udpai_sight_hides(udpai_sight_of(subscription), item))
+        if (item && !udpai_filtered_view_hides(udpai_filtered_view_of(subscription), item))
             udpai_collection_add(collection, item, item->resource, true, &err);
     }
     size_t at = 0;

@@ -34,7 +34,7 @@ udpai_variant_choose(const udpai_topic *topic,
             continue;
         n_variants++;
         unsigned n_keys = udpai_resource_n_constraint_keys(item->resource);
-        if ((best && n_keys <= best_keys) || !udpai_shown(item, subscriber) ||
+        if ((best && n_keys <= best_keys) || !udpai_is_visible(item, subscriber) ||
             !udpai_constraints_match(udpai_resource_constraints(item->resource), &parameters))
             continue;
         best = item;
@@ -176,7 +176,7 @@ tell(const udpai_name_sub *sub, udpai_item *item)
     udpai_subscription *subscription = sub->subscription;
     const udpai_subscriber *subscriber = subscription->subscriber;
     bool is_there = udpai_item_is_variant(item) && udpai_variant_is_asked(subscription, item) &&
-                    udpai_shown(item, subscriber);
+                    udpai_is_visible(item, subscriber);
     subscription->state_forced = true;
     (void)udpai_mark_item_pending(subscription, /* room was reserved */
                                   is_there ? &subscription->additions : &subscription->removals,
@@ -231,7 +231,7 @@ static bool
 is_sent_besides(const udpai_name_sub *sub, const udpai_item *item)
 {
     const udpai_subscriber *subscriber = sub->subscription->subscriber;
-    return udpai_item_is_variant(item) && udpai_shown(item, subscriber);
+    return udpai_item_is_variant(item) && udpai_is_visible(item, subscriber);
 }
 
 udpa_err

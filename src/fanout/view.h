@@ -107,7 +107,7 @@ bool udpai_may_offer(const udpa_bytes *from_node,
 /* After what a view holds, or how it stands to that, has changed by the last change. */
 void udpai_view_changed(udpai_view *view);
 /* Is there a resource, and may the subscriber be shown it? */
-bool udpai_shown(const udpai_item *item, const udpai_subscriber *subscriber);
+bool udpai_is_visible(const udpai_item *item, const udpai_subscriber *subscriber);
 
 /* Does it hold the item, if its prefixes or its glob cover that? */
 bool udpai_view_selects(const udpai_view *view, const udpai_item *item);
@@ -131,51 +131,51 @@ void udpai_membership_drop(udpai_item *item, udpai_membership *membership);
 void udpai_filters_init(udpai_view *view);
 
 /* What a subscription looks through. */
-typedef struct udpai_sight {
+typedef struct udpai_filtered_view {
     udpai_view *view;   /* NULL: it has no wildcard */
     udpai_view *filter; /* of the view; NULL: it is shown all of that */
-} udpai_sight;
+} udpai_filtered_view;
 
 /* Where an item stands for who looks. */
-typedef enum udpai_stand_kind {
-    UDPAI_STAND_NOWHERE,
-    UDPAI_STAND_LIVE,
-    UDPAI_STAND_REMOVED,
-} udpai_stand_kind;
+typedef enum udpai_position_kind {
+    UDPAI_POSITION_NONE,
+    UDPAI_POSITION_LIVE,
+    UDPAI_POSITION_REMOVED,
+} udpai_position_kind;
 
-typedef struct udpai_stand {
-    udpai_stand_kind kind;
+typedef struct udpai_position {
+    udpai_position_kind kind;
     uint64_t seq;         /* in its log */
     uint64_t entered_seq; /* as of a membership */
-} udpai_stand;
+} udpai_position;
 
-udpai_stand udpai_sight_stand(udpai_sight sight, const udpai_item *item);
+udpai_position udpai_filtered_view_position(udpai_filtered_view sight, const udpai_item *item);
 
 static inline bool
-udpai_sight_is_live(udpai_sight sight, const udpai_item *item)
+udpai_filtered_view_is_live(udpai_filtered_view sight, const udpai_item *item)
 {
-    return udpai_sight_stand(sight, item).kind == UDPAI_STAND_LIVE;
+    return udpai_filtered_view_position(sight, item).kind == UDPAI_POSITION_LIVE;
 }
 
 /* Is what the view has of the item left out? */
 bool udpai_filter_hides(const udpai_view *filter, const udpai_item *item);
 
 static inline bool
-udpai_sight_hides(udpai_sight sight, const udpai_item *item)
+udpai_filtered_view_hides(udpai_filtered_view sight, const udpai_item *item)
 {
     return sight.filter && udpai_filter_hides(sight.filter, item);
 }
 
 /* The sum over what is shown; costs as much as there is, if there is a filter. */
-udpai_set_hash udpai_sight_set_hash(udpai_sight sight);
+udpai_set_hash udpai_filtered_view_set_hash(udpai_filtered_view sight);
 
 /* Removals in their order. */
 typedef struct udpai_removals {
-    udpai_sight sight;
+    udpai_filtered_view sight;
     size_t of_view, of_filter; /* the next slots */
 } udpai_removals;
 
-udpai_removals udpai_removals_after(udpai_sight sight, uint64_t seq);
+udpai_removals udpai_removals_after(udpai_filtered_view sight, uint64_t seq);
 /* Where the next one stands; UINT64_MAX: there is none. It may be one that is not told. */
 uint64_t udpai_removals_next_seq(udpai_removals *removals);
 /* Moves on; the item, or NULL if this one is not told. There must be one. */
@@ -188,8 +188,8 @@ udpai_filter_get(udpai_view *view, const udpai_subscription *subscription, udpai
 void udpai_filter_free(udpai_view *filter);
 /* Who looks through this would be sent the same as who looks at the whole: if nothing is left out,
  * and he holds what there was up to `held`; or removals after a place. */
-bool udpai_sight_shares_payloads(udpai_sight sight, uint64_t held);
-bool udpai_sight_shares_removals(udpai_sight sight, uint64_t after);
+bool udpai_filtered_view_shares_payloads(udpai_filtered_view sight, uint64_t held);
+bool udpai_filtered_view_shares_removals(udpai_filtered_view sight, uint64_t after);
 
 /* Makes room in the filters of views that hold the item for what the change will make different.
  * On failure nothing has changed. */
@@ -203,7 +203,7 @@ void udpai_filter_forget_removal(udpai_view *filter, udpai_item *item);
 /* A filter that a change may concern, and where the item stood for it before. */
 typedef struct udpai_touched {
     udpai_view *filter;
-    udpai_stand before;
+    udpai_position before;
 } udpai_touched;
 
 /* ---- find.c ---- */
@@ -229,11 +229,11 @@ void udpai_tombstones_bound(udpai_view *view);
 
 /* A reference; NULL: there is none that who looks so may be sent. `is_shared`: what is made of the
  * view may do, if the filter takes nothing out of it; or else only what is made for the filter. */
-udpai_body *udpai_view_find_body(udpai_sight sight,
+udpai_body *udpai_view_find_body(udpai_filtered_view sight,
                                  bool is_shared,
                                  const udpai_renderer *renderer,
                                  const udpai_body_range *range);
-void udpai_view_keep_body(udpai_sight sight, bool is_shared, udpai_body *body);
+void udpai_view_keep_body(udpai_filtered_view sight, bool is_shared, udpai_body *body);
 void udpai_view_drop_bodies(udpai_view *view);
 
 #endif

@@ -18,16 +18,16 @@ was_sent(const udpai_cursor *cursor, uint64_t seq)
 /* May the subscriber have been sent the item through what it looked through, and not yet its
  * removal? If the item has changed before, it may have been sent what it was then. */
 static bool
-has_through(udpai_sight sight, const udpai_cursor *cursor, const udpai_item *item)
+has_through(udpai_filtered_view sight, const udpai_cursor *cursor, const udpai_item *item)
 {
-    udpai_stand stand = udpai_sight_stand(sight, item);
+    udpai_position stand = udpai_filtered_view_position(sight, item);
     switch (stand.kind) {
-    case UDPAI_STAND_LIVE:
+    case UDPAI_POSITION_LIVE:
         return was_sent(cursor, item->seq) || item->seq <= cursor->sent_before ||
                item->previous_seq;
-    case UDPAI_STAND_REMOVED:
+    case UDPAI_POSITION_REMOVED:
         return stand.seq > cursor->tombstones;
-    case UDPAI_STAND_NOWHERE:
+    case UDPAI_POSITION_NONE:
         break;
     }
     return false;
@@ -36,13 +36,13 @@ has_through(udpai_sight sight, const udpai_cursor *cursor, const udpai_item *ite
 bool
 udpai_view_will_bring(const udpai_subscription *subscription, const udpai_item *item)
 {
-    return udpai_sight_is_live(udpai_sight_of(subscription), item) &&
+    return udpai_filtered_view_is_live(udpai_filtered_view_of(subscription), item) &&
            !was_sent(&subscription->cursor, udpai_item_payload_seq(item, subscription));
 }
 
 /* What it has looked through, and does not any more. */
 static void
-leave(udpai_sight sight)
+leave(udpai_filtered_view sight)
 {
     if (sight.filter && udpai_list_empty(&sight.filter->subscriptions))
         udpai_filter_free(sight.filter);
@@ -51,7 +51,7 @@ leave(udpai_sight sight)
 }
 
 static void
-set_sight(udpai_subscription *subscription, udpai_sight sight)
+set_sight(udpai_subscription *subscription, udpai_filtered_view sight)
 {
     udpai_list_remove(&subscription->in_view);
     udpai_list_remove(&subscription->in_filter);
@@ -66,8 +66,8 @@ set_sight(udpai_subscription *subscription, udpai_sight sight)
 void
 udpai_subscription_leave_view(udpai_subscription *subscription)
 {
-    udpai_sight sight = udpai_sight_of(subscription);
-    set_sight(subscription, (udpai_sight){0});
+    udpai_filtered_view sight = udpai_filtered_view_of(subscription);
+    set_sight(subscription, (udpai_filtered_view){0});
     leave(sight);
 }
 
@@ -81,15 +81,17 @@ begin_here(udpai_subscription *subscription)
 
 /* What is seen now and the subscriber was not sent before. */
 static udpa_err
-mark_new_items(udpai_subscription *subscription, udpai_sight old, const udpai_cursor *cursor)
+mark_new_items(udpai_subscription *subscription,
+               udpai_filtered_view old,
+               const udpai_cursor *cursor)
 {
-    udpai_sight sight = udpai_sight_of(subscription);
+    udpai_filtered_view sight = udpai_filtered_view_of(subscription);
     udpa_err err = UDPA_OK;
     for (size_t i = 0; i < sight.view->live.n && err == UDPA_OK; i++) {
         udpai_item *item = sight.view->live.slots[i].item;
-        if (!item || udpai_sight_hides(sight, item))
+        if (!item || udpai_filtered_view_hides(sight, item))
             continue;
-        bool has = udpai_sight_is_live(old, item) && was_sent(cursor, item->seq);
+        bool has = udpai_filtered_view_is_live(old, item) && was_sent(cursor, item->seq);
         if (!has)
             err = udpai_mark_item_pending(subscription, &subscription->additions, item);
     }
@@ -100,14 +102,14 @@ mark_new_items(udpai_subscription *subscription, udpai_sight old, const udpai_cu
 static udpa_err
 mark_item_removed(udpai_subscription *subscription,
                   udpai_item *item,
-                  udpai_sight old,
+                  udpai_filtered_view old,
                   const udpai_cursor *cursor,
                   bool tell)
 {
     const udpai_view *view = subscription->view;
     if (!has_through(old, cursor, item) ||
         !(tell || (view && udpai_view_covers(view, udpai_item_name(item)))) ||
-        udpai_sight_is_live(udpai_sight_of(subscription), item) ||
+        udpai_filtered_view_is_live(udpai_filtered_view_of(subscription), item) ||
         udpai_subscription_has_name(subscription, udpai_item_name(item)))
         return UDPA_OK;
     return udpai_mark_item_pending(subscription, &subscription->removals, item);
@@ -115,7 +117,7 @@ mark_item_removed(udpai_subscription *subscription,
 
 static udpa_err
 mark_items_removed(udpai_subscription *subscription,
-                   udpai_sight old,
+                   udpai_filtered_view old,
                    const udpai_cursor *cursor,
                    bool tell)
 {
@@ -136,16 +138,18 @@ mark_items_removed(udpai_subscription *subscription,
 /* What was asked for by name, too, came by the old view. What that had not brought yet, the name
  * must. */
 static void
-hand_over_to_names(udpai_subscription *subscription, udpai_sight old, const udpai_cursor *cursor)
+hand_over_to_names(udpai_subscription *subscription,
+                   udpai_filtered_view old,
+                   const udpai_cursor *cursor)
 {
     size_t at = 0;
     udpai_name_sub *sub;
     while ((sub = udpai_map_next(&subscription->names, &at))) {
         udpai_item *item = udpai_target(sub) ? udpai_target(sub) : udpai_asked(sub);
-        udpai_stand before = udpai_sight_stand(old, item);
-        bool was_there = before.kind == UDPAI_STAND_LIVE;
-        if (before.kind == UDPAI_STAND_NOWHERE ||
-            udpai_sight_is_live(udpai_sight_of(subscription), item))
+        udpai_position before = udpai_filtered_view_position(old, item);
+        bool was_there = before.kind == UDPAI_POSITION_LIVE;
+        if (before.kind == UDPAI_POSITION_NONE ||
+            udpai_filtered_view_is_live(udpai_filtered_view_of(subscription), item))
             continue;
         bool brought =
             was_there ? was_sent(cursor, item->seq) && !udpai_pending_of_item(subscription, item)
@@ -173,9 +177,9 @@ is_untouched(const udpai_cursor *cursor)
 }
 
 static udpa_err
-move_to(udpai_subscription *subscription, udpai_sight sight, bool tell)
+move_to(udpai_subscription *subscription, udpai_filtered_view sight, bool tell)
 {
-    udpai_sight old = udpai_sight_of(subscription);
+    udpai_filtered_view old = udpai_filtered_view_of(subscription);
     udpai_cursor cursor = subscription->cursor;
     udpa_err err = UDPA_OK;
     set_sight(subscription, sight);
@@ -199,10 +203,12 @@ move_to(udpai_subscription *subscription, udpai_sight sight, bool tell)
 
 /* Of its prefixes; nothing without any. */
 static udpa_err
-find_sight(const udpai_subscription *subscription, udpai_sight *ret_sight, udpa_error **ret_error)
+find_sight(const udpai_subscription *subscription,
+           udpai_filtered_view *ret_sight,
+           udpa_error **ret_error)
 {
     size_t n = subscription->prefixes.n;
-    *ret_sight = (udpai_sight){0};
+    *ret_sight = (udpai_filtered_view){0};
     if (!n)
         return UDPA_OK;
     UDPAI_AUTO_FREE udpai_str *prefixes = udpai_alloc_array(n, sizeof(*prefixes));
@@ -223,7 +229,7 @@ find_sight(const udpai_subscription *subscription, udpai_sight *ret_sight, udpa_
 udpa_err
 udpai_subscription_reselect(udpai_subscription *subscription, bool tell, udpa_error **ret_error)
 {
-    udpai_sight sight;
+    udpai_filtered_view sight;
     udpa_err err = find_sight(subscription, &sight, ret_error);
     if (err != UDPA_OK ||
         (sight.view == subscription->view && sight.filter == subscription->filter))
@@ -258,7 +264,7 @@ send_again(udpai_subscription *subscription, udpai_str prefix)
     for (size_t i = 0; i < view->live.n && err == UDPA_OK; i++) {
         udpai_item *item = view->live.slots[i].item;
         if (item && udpai_prefix_covers(prefix, udpai_item_name(item)) &&
-            !udpai_sight_hides(udpai_sight_of(subscription), item))
+            !udpai_filtered_view_hides(udpai_filtered_view_of(subscription), item))
             err = udpai_mark_item_pending(subscription, &subscription->additions, item);
     }
     udpai_subscription_wake(subscription);

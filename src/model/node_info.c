@@ -111,7 +111,7 @@ udpai_node_info_has_feature(const udpai_node_info *info, const char *feature)
 }
 
 udpai_str
-udpai_node_info_said(const udpai_node_info *info, const char *key)
+udpai_node_info_metadata(const udpai_node_info *info, const char *key)
 {
     udpai_str value;
     udpai_proto_field field;
@@ -125,15 +125,15 @@ udpai_node_info_said(const udpai_node_info *info, const char *key)
 udpai_str
 udpai_node_info_instance(const udpai_node_info *info)
 {
-    udpai_str instance = udpai_node_info_said(info, UDPAI_NODE_KEY_INSTANCE);
+    udpai_str instance = udpai_node_info_metadata(info, UDPAI_NODE_KEY_INSTANCE);
     return instance.len ? instance : info->parts.id;
 }
 
 udpa_err
-udpai_node_info_saying(udpai_node_info **ret_info,
-                       const udpai_node_info *info,
-                       const udpai_node_said *said,
-                       size_t n_said)
+udpai_node_info_with_metadata(udpai_node_info **ret_info,
+                              const udpai_node_info *info,
+                              const udpai_node_metadata *said,
+                              size_t n_said)
 {
     udpai_node_parts parts = info->parts;
     udpai_proto_writer writer = {.size = parts.metadata.len};
@@ -153,9 +153,10 @@ udpai_node_info_saying(udpai_node_info **ret_info,
 bool
 udpai_node_info_epoch(const udpai_node_info *info, udpai_str *ret_epoch, uint64_t *ret_commit)
 {
-    udpai_str epoch = udpai_node_info_said(info, UDPAI_NODE_KEY_EPOCH);
-    bool is_said = epoch.len > 0 && epoch.len <= UDPAI_EPOCH_MAX &&
-                   udpai_str_number(udpai_node_info_said(info, UDPAI_NODE_KEY_COMMIT), ret_commit);
+    udpai_str epoch = udpai_node_info_metadata(info, UDPAI_NODE_KEY_EPOCH);
+    bool is_said =
+        epoch.len > 0 && epoch.len <= UDPAI_EPOCH_MAX &&
+        udpai_str_number(udpai_node_info_metadata(info, UDPAI_NODE_KEY_COMMIT), ret_commit);
     if (is_said)
         *ret_epoch = epoch;
     return is_said;
@@ -164,5 +165,5 @@ udpai_node_info_epoch(const udpai_node_info *info, udpai_str *ret_epoch, uint64_
 bool
 udpai_node_info_is_whole(const udpai_node_info *info)
 {
-    return udpai_str_eq(udpai_node_info_said(info, UDPAI_NODE_KEY_WHOLE), UDPAI_STR("true"));
+    return udpai_str_eq(udpai_node_info_metadata(info, UDPAI_NODE_KEY_WHOLE), UDPAI_STR("true"));
 }

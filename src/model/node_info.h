@@ -50,20 +50,20 @@ bool udpai_node_info_has_feature(const udpai_node_info *info, const char *featur
 
 #define UDPAI_EPOCH_MAX 640 /* bytes, with its openings (lineage.h) */
 
-typedef struct udpai_node_said {
+typedef struct udpai_node_metadata {
     const char *key;
     udpai_str value;
-} udpai_node_said;
+} udpai_node_metadata;
 
 /* The string of this key, a view; empty: it says none. */
-udpai_str udpai_node_info_said(const udpai_node_info *info, const char *key);
+udpai_str udpai_node_info_metadata(const udpai_node_info *info, const char *key);
 /* Which node it is, where loops are looked for: its instance, or without one its id. */
 udpai_str udpai_node_info_instance(const udpai_node_info *info);
 /* The same Node, which says these besides; of a key that is there already the last one counts. */
-udpa_err udpai_node_info_saying(udpai_node_info **ret_info,
-                                const udpai_node_info *info,
-                                const udpai_node_said *said,
-                                size_t n_said);
+udpa_err udpai_node_info_with_metadata(udpai_node_info **ret_info,
+                                       const udpai_node_info *info,
+                                       const udpai_node_metadata *said,
+                                       size_t n_said);
 
 /* What its store was when it said this: its lineage, a view, and the number of the last commit.
  * False: it says neither, or nothing that can be read. */

@@ -50,7 +50,7 @@ is_asking(const udpai_subscription *subscription)
 }
 
 static void
-on_taker(void *userdata, const udpai_taker *taker)
+on_taker(void *userdata, const udpai_resource_ack *taker)
 {
     struct survey *survey = userdata;
     const udpai_session *session = udpai_subscription_subscriber(taker->subscription)->userdata;
@@ -181,8 +181,8 @@ udpai_acknowledgement_describe(udpai_hub *hub, udpai_str question)
     struct survey survey = {0};
     if (!udpai_acknowledgement_parse(question, &survey.type_url, &survey.name))
         return NULL;
-    survey.resource = udpai_fanout_visit_takers(udpai_hub_fanout(hub), survey.type_url, survey.name,
-                                                on_taker, &survey);
+    survey.resource = udpai_fanout_visit_acks(udpai_hub_fanout(hub), survey.type_url, survey.name,
+                                              on_taker, &survey);
     if (survey.resource)
         survey.name = udpai_resource_name(survey.resource);
     count_each_once(&survey);

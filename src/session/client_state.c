@@ -5,7 +5,7 @@
 
 void
 udpai_client_state_of(const udpai_session *session,
-                      const udpai_taker *taker,
+                      const udpai_resource_ack *taker,
                       udpai_client_state *ret_state)
 {
     const udpai_renderer *renderer = udpai_subscription_subscriber(taker->subscription)->renderer;
@@ -43,7 +43,7 @@ add(udpai_client_rejected *found, const udpai_taken *taken)
 {
     if (found->n == UDPAI_REFUSED_KEPT)
         return false;
-    const udpai_taker *taker = &taken->taker;
+    const udpai_resource_ack *taker = &taken->taker;
     const udpai_session *session = udpai_subscription_subscriber(taker->subscription)->userdata;
     udpai_str name = taker->resource ? udpai_resource_name(taker->resource) : taken->name;
     udpai_client_state *state = &found->rooms[found->n];
@@ -118,7 +118,7 @@ static bool
 on_settling(void *userdata, const udpai_taken *taken)
 {
     settling *self = userdata;
-    const udpai_taker *taker = &taken->taker;
+    const udpai_resource_ack *taker = &taken->taker;
     const udpai_session *session = udpai_subscription_subscriber(taker->subscription)->userdata;
     udpai_client_state state;
     udpai_client_state_of(session, taker, &state);

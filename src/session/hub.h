@@ -14,7 +14,7 @@
 
 typedef struct udpai_hub udpai_hub;
 typedef struct udpai_session udpai_session;
-typedef struct udpai_taker udpai_taker;
+typedef struct udpai_resource_ack udpai_resource_ack;
 typedef struct udpai_acknowledgement udpai_acknowledgement;
 typedef struct udpai_access udpai_access;
 typedef struct udpai_client_log udpai_client_log;
@@ -78,7 +78,7 @@ typedef struct udpai_session_ops {
     udpa_bytes *(*describe)(const udpai_session *session);
     /* What the peer has answered to what it was sent of a resource; NULL: it is not asked. */
     void (*ack_status)(const udpai_session *session,
-                       const udpai_taker *taker,
+                       const udpai_resource_ack *taker,
                        udpai_acknowledgement *ret_acknowledgement);
     /* Who the peer says it is; borrowed; NULL: it has not said. Beside judge. */
     const udpai_node_info *(*peer)(const udpai_session *session);
@@ -87,7 +87,7 @@ typedef struct udpai_session_ops {
     /* What the peer calls that of what the taker takes which has this full name: a view, or of
      * `room`; false: it cannot name it. Beside judge. */
     bool (*call)(const udpai_session *session,
-                 const udpai_taker *taker,
+                 const udpai_resource_ack *taker,
                  udpai_str full_name,
                  char room[UDPAI_SESSION_CALLED_MAX],
                  udpai_str *ret_name);

@@ -39,20 +39,23 @@ udpai_introduction_compose(const udpai_introduction *introduction,
                            bool is_source)
 {
     char commit[24];
-    udpai_node_said said[4];
+    udpai_node_metadata said[4];
     size_t n = 0;
     UDPA_AUTO(udpai_node_info_unref) udpai_node_info *saying = NULL;
     int len = snprintf(commit, sizeof(commit), "%" PRIu64, introduction->commit);
     if (introduction->epoch) {
-        said[n++] = (udpai_node_said){UDPAI_NODE_KEY_EPOCH, udpai_bytes_view(introduction->epoch)};
-        said[n++] = (udpai_node_said){UDPAI_NODE_KEY_COMMIT, {commit, (size_t)len}};
+        said[n++] =
+            (udpai_node_metadata){UDPAI_NODE_KEY_EPOCH, udpai_bytes_view(introduction->epoch)};
+        said[n++] = (udpai_node_metadata){UDPAI_NODE_KEY_COMMIT, {commit, (size_t)len}};
         if (introduction->is_whole)
-            said[n++] = (udpai_node_said){UDPAI_NODE_KEY_WHOLE, UDPAI_STR("true")};
+            said[n++] = (udpai_node_metadata){UDPAI_NODE_KEY_WHOLE, UDPAI_STR("true")};
     }
     if (introduction->twins && is_source)
-        said[n++] = (udpai_node_said){UDPAI_NODE_KEY_TWINS, udpai_bytes_view(introduction->twins)};
+        said[n++] =
+            (udpai_node_metadata){UDPAI_NODE_KEY_TWINS, udpai_bytes_view(introduction->twins)};
     if (n == 0)
         return udpai_node_compose(info);
-    return udpai_node_info_saying(&saying, info, said, n) == UDPA_OK ? udpai_node_compose(saying)
-                                                                     : NULL;
+    return udpai_node_info_with_metadata(&saying, info, said, n) == UDPA_OK
+               ? udpai_node_compose(saying)
+               : NULL;
 }

@@ -148,7 +148,7 @@ udpai_report_new(udpai_report_kind kind)
     udpai_list_init(&report->node);
     if (kind != UDPAI_REPORT_PUBLICATION)
         return report;
-    report->answer = udpai_order_new(UDPAI_ORDER_JUDGED);
+    report->answer = udpai_order_new(UDPAI_ORDER_PUBLICATION_DONE);
     return report->answer ? report : udpai_report_free(report);
 }
 

@@ -38,7 +38,7 @@ typedef enum udpai_order_kind {
     UDPAI_ORDER_ATTACH,           /* a session serves a ConfigSource from now on */
     UDPAI_ORDER_SUBSCRIBE,        /* send a Subscribe */
     UDPAI_ORDER_UNSUBSCRIBE,      /* send an Unsubscribe */
-    UDPAI_ORDER_JUDGED,           /* a publication was applied: send the receipt, take in more */
+    UDPAI_ORDER_PUBLICATION_DONE, /* a publication was applied: send the receipt, take in more */
     UDPAI_ORDER_PUBLISH,          /* publish what nobody need have asked for */
     UDPAI_ORDER_FORGET,           /* nobody waits for the receipt of a PUBLISH any more */
     UDPAI_ORDER_ACL,              /* other rules hold from now on */

@@ -39,7 +39,7 @@ typedef struct udpai_refusals {
  * delivery from this place: a view of `room`, or of the refusals until the next change of them. */
 void udpai_refusals_find_good(const udpai_refusals *refusals,
                               const udpai_subscription *subscription,
-                              udpai_standing place,
+                              udpai_ack_position place,
                               udpai_refused *refused,
                               udpai_had *room);
 /* Copies the text, takes a reference to the error. What there is no memory for is not kept. */

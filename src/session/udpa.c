@@ -336,8 +336,8 @@ udpa_order(udpai_session *session, udpai_order *order)
     case UDPAI_ORDER_UNSUBSCRIBE:
         udpai_udpa_unask(udpa, order->subscription);
         break;
-    case UDPAI_ORDER_JUDGED:
-        udpai_udpa_judged(udpa, order->publication);
+    case UDPAI_ORDER_PUBLICATION_DONE:
+        udpai_udpa_publication_done(udpa, order->publication);
         break;
     case UDPAI_ORDER_PUBLISH:
         (void)udpai_udpa_publish(udpa, order);

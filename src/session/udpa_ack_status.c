@@ -115,19 +115,19 @@ udpai_udpa_note_lost(const udpai_in_flight *flight)
 
 /* ---- judging ---- */
 
-static udpai_standing
+static udpai_ack_position
 find_unanswered(const udpai_udpa *udpa,
                 const udpai_subscription *subscription,
                 const udpai_sent *sent,
                 int64_t *ret_since_us)
 {
-    udpai_standing place = udpai_lost_place(&sent->lost);
+    udpai_ack_position place = udpai_lost_place(&sent->lost);
     *ret_since_us = sent->lost.sent_us;
     UDPAI_LIST_FOREACH (node, &udpa->in_flight) {
         const udpai_in_flight *flight = UDPAI_LIST_ENTRY(node, udpai_in_flight, node);
         if (flight->subscription != subscription)
             continue;
-        place = udpai_standing_least(place, flight->place);
+        place = udpai_ack_position_least(place, flight->place);
         if (*ret_since_us == 0)
             *ret_since_us = flight->sent_us;
     }
@@ -135,7 +135,7 @@ find_unanswered(const udpai_udpa *udpa,
 }
 
 static bool
-find_refusal(const udpai_sent *sent, const udpai_taker *taker, udpai_acknowledgement *ret)
+find_refusal(const udpai_sent *sent, const udpai_resource_ack *taker, udpai_acknowledgement *ret)
 {
     const udpai_refused_range *removals = &sent->refusals.removals;
     udpai_refused refused = {.error = removals->error, .at_us = removals->at_us};
@@ -157,7 +157,7 @@ find_refusal(const udpai_sent *sent, const udpai_taker *taker, udpai_acknowledge
 /* Nodes are sent what they asked for, and want no receipt to be asked of them. */
 void
 udpai_udpa_ack_status(const udpai_session *session,
-                      const udpai_taker *taker,
+                      const udpai_resource_ack *taker,
                       udpai_acknowledgement *ret)
 {
     static const udpai_sent none;
@@ -173,9 +173,9 @@ udpai_udpa_ack_status(const udpai_session *session,
         return;
     }
     int64_t since_us;
-    udpai_standing unanswered = find_unanswered(udpa, taker->subscription, sent, &since_us);
+    udpai_ack_position unanswered = find_unanswered(udpa, taker->subscription, sent, &since_us);
     ret->state = UDPAI_ACKNOWLEDGEMENT_GIVEN;
-    if (udpai_taker_is_answered(taker, unanswered))
+    if (udpai_resource_ack_is_answered(taker, unanswered))
         return;
     *ret = (udpai_acknowledgement){.state = UDPAI_ACKNOWLEDGEMENT_UNANSWERED, .since_us = since_us};
 }

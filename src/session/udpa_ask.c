@@ -259,7 +259,7 @@ udpai_udpa_on_publication(udpai_udpa *udpa, udpai_publication *publication)
 }
 
 void
-udpai_udpa_judged(udpai_udpa *udpa, udpai_publication *publication)
+udpai_udpa_publication_done(udpai_udpa *udpa, udpai_publication *publication)
 {
     udpa->n_pending--;
     udpa->pending_bytes -= publication->size_bytes;

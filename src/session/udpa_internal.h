@@ -26,7 +26,7 @@ typedef struct udpai_in_flight {
     uint64_t nonce;
     udpai_subscription *subscription; /* NULL: of a PUBLISH order */
     udpai_listing *listing;
-    udpai_standing place;
+    udpai_ack_position place;
     uint64_t head;
     int64_t sent_us;
     udpai_publication *publication; /* of a PUBLISH order */
@@ -151,7 +151,7 @@ void udpai_udpa_free_events(udpai_udpa *udpa);
 udpa_err udpai_udpa_on_publication(udpai_udpa *udpa, udpai_publication *publication);
 void udpai_udpa_ask(udpai_udpa *udpa, const udpai_subscription_message *message);
 void udpai_udpa_unask(udpai_udpa *udpa, const udpai_subscription_message *message);
-void udpai_udpa_judged(udpai_udpa *udpa, udpai_publication *publication);
+void udpai_udpa_publication_done(udpai_udpa *udpa, udpai_publication *publication);
 udpa_err udpai_udpa_publish(udpai_udpa *udpa, udpai_order *order);
 /* Reports a receipt without a publication, unless the ticket is unknown. */
 void udpai_udpa_forget(udpai_udpa *udpa, uint64_t ticket);
@@ -170,14 +170,14 @@ void udpai_udpa_note_receipt(udpai_udpa *udpa,
 /* Notes a delivery whose receipt will not be recognised. */
 void udpai_udpa_note_lost(const udpai_in_flight *flight);
 void udpai_udpa_ack_status(const udpai_session *session,
-                           const udpai_taker *taker,
+                           const udpai_resource_ack *taker,
                            udpai_acknowledgement *ret_acknowledgement);
 
 /* udpa_status.c */
 const udpai_node_info *udpai_udpa_peer(const udpai_session *session);
 const udpai_subscriber *udpai_udpa_subscriber(const udpai_session *session);
 bool udpai_udpa_call(const udpai_session *session,
-                     const udpai_taker *taker,
+                     const udpai_resource_ack *taker,
                      udpai_str full_name,
                      char room[UDPAI_SESSION_CALLED_MAX],
                      udpai_str *ret_name);

@@ -65,7 +65,7 @@ udpai_udpa_subscriber(const udpai_session *session)
 
 bool
 udpai_udpa_call(const udpai_session *session,
-                const udpai_taker *taker,
+                const udpai_resource_ack *taker,
                 udpai_str full_name,
                 char room[UDPAI_SESSION_CALLED_MAX],
                 udpai_str *ret_name)

@@ -448,10 +448,10 @@ is_contributed(const udpai_store_entry *entry, const udpa_resource *resource)
 }
 
 udpa_err
-udpai_store_hold_told(udpai_store *store, udpai_store_entry *entry)
+udpai_store_hold_reported(udpai_store *store, udpai_store_entry *entry)
 {
     if (is_contributed(entry, entry->told)) {
-        udpai_store_let_go_told(store, entry);
+        udpai_store_let_go_reported(store, entry);
         return UDPA_OK;
     }
     if (entry->told_is_held)
@@ -464,7 +464,7 @@ udpai_store_hold_told(udpai_store *store, udpai_store_entry *entry)
 }
 
 void
-udpai_store_let_go_told(udpai_store *store, udpai_store_entry *entry)
+udpai_store_let_go_reported(udpai_store *store, udpai_store_entry *entry)
 {
     if (!entry->told_is_held)
         return;

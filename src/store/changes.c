@@ -140,7 +140,7 @@ say_moved(const udpai_store *store, const udpai_store_entry *entry)
 static udpa_err
 hold_back(udpai_store *store, udpai_store_entry *entry)
 {
-    udpa_err err = udpai_store_hold_told(store, entry);
+    udpa_err err = udpai_store_hold_reported(store, entry);
     udpai_list_append(err == UDPA_OK ? &store->held_back : &store->dirty, &entry->dirty);
     if (err == UDPA_OK)
         say_moved(store, entry);
@@ -187,7 +187,7 @@ tell(udpai_store *store, udpai_store_entry *entry, udpai_change_set *set)
         udpai_list_prepend(&store->dirty, &entry->dirty);
         return err;
     }
-    udpai_store_let_go_told(store, entry);
+    udpai_store_let_go_reported(store, entry);
     if (removal)
         removal->is_unsent = false;
     if (is_change)

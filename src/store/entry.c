@@ -186,7 +186,7 @@ udpai_store_effective(const udpai_store_entry *entry)
 }
 
 udpa_resource *
-udpai_store_told(const udpai_store_entry *entry)
+udpai_store_reported(const udpai_store_entry *entry)
 {
     return entry->is_told ? entry->told : NULL;
 }

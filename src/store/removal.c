@@ -12,7 +12,7 @@ static const char removal_key[] = "said:", seen_key[] = "seen:";
 udpai_floor *
 udpai_store_find_removal(const udpai_store_entry *entry, const udpai_stored *now)
 {
-    const udpa_resource *told = udpai_store_told(entry);
+    const udpa_resource *told = udpai_store_reported(entry);
     udpai_floor *found = NULL;
     for (size_t i = 0; i < udpai_store_n_floors(entry); i++) {
         udpai_floor *floor = entry->more->floors.items[i];

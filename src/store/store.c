@@ -131,9 +131,9 @@ static void
 settle_told(udpai_store *store, udpai_store_entry *entry)
 {
     if (entry->is_told && !udpai_store_has_any(entry) && udpai_store_must_stay(entry))
-        (void)udpai_store_hold_told(store, entry);
+        (void)udpai_store_hold_reported(store, entry);
     else
-        udpai_store_let_go_told(store, entry);
+        udpai_store_let_go_reported(store, entry);
 }
 
 static void
@@ -487,7 +487,7 @@ free_entries(udpai_store *store)
     udpai_store_recheck_removals(store);
     UDPAI_LIST_FOREACH_SAFE (node, &store->dirty) {
         udpai_store_entry *entry = UDPAI_LIST_ENTRY(node, udpai_store_entry, dirty);
-        udpai_store_let_go_told(store, entry);
+        udpai_store_let_go_reported(store, entry);
         entry->is_told = false;
         entry->told_by = udpai_origin_unref(store, entry->told_by);
         udpai_store_release_entry(store, entry);

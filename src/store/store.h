@@ -301,11 +301,11 @@ void udpai_store_visit_effective(const udpai_store *store,
                                  void *userdata);
 /* What take_changes() has told of a type and not taken back: also what is not certain to be gone,
  * and has no contribution any more. */
-typedef bool (*udpai_store_told_fn)(void *userdata, udpa_resource *resource);
-void udpai_store_visit_told(const udpai_store *store,
-                            udpai_str type_url,
-                            udpai_store_told_fn visit,
-                            void *userdata);
+typedef bool (*udpai_store_reported_fn)(void *userdata, udpa_resource *resource);
+void udpai_store_visit_reported(const udpai_store *store,
+                                udpai_str type_url,
+                                udpai_store_reported_fn visit,
+                                void *userdata);
 /* The highest generation ever seen of the name, as far as it is remembered; 0: none. */
 uint64_t
 udpai_store_highest_generation(const udpai_store *store, udpai_str type_url, udpai_str name);

@@ -193,7 +193,7 @@ udpai_stored *udpai_store_next(const udpai_store_entry *entry, size_t *position)
 /* The contribution that is effective; NULL: none. */
 udpai_stored *udpai_store_effective(const udpai_store_entry *entry);
 /* NULL: nothing. */
-udpa_resource *udpai_store_told(const udpai_store_entry *entry);
+udpa_resource *udpai_store_reported(const udpai_store_entry *entry);
 /* What the entry has more, made if need be; NULL without memory. */
 udpai_store_more *udpai_store_more_of(udpai_store_entry *entry);
 /* The entry has this no more: if it has its name from nothing else, it stays as such until the
@@ -225,8 +225,8 @@ void udpai_store_charge(udpai_store *store, udpai_origin *origin, const udpa_res
 void udpai_store_discharge(udpai_store *store, udpai_origin *origin, const udpa_resource *resource);
 /* What was told takes room until it is told to be gone, unless a contribution is it. Cannot fail
  * while its namespace holds something. */
-udpa_err udpai_store_hold_told(udpai_store *store, udpai_store_entry *entry);
-void udpai_store_let_go_told(udpai_store *store, udpai_store_entry *entry);
+udpa_err udpai_store_hold_reported(udpai_store *store, udpai_store_entry *entry);
+void udpai_store_let_go_reported(udpai_store *store, udpai_store_entry *entry);
 /* Sets the rank; what the origin holds may be that of a publisher from now on, or not any more. */
 void udpai_store_change_rank(udpai_store *store, udpai_origin *origin, udpai_origin_class rank);
 

@@ -5,18 +5,18 @@
 #include "xds/xds_internal.h"
 
 /* Places are those of one subscription, which its type may have several of. */
-static udpai_standing
+static udpai_ack_position
 find_unanswered(const udpai_xds_type *type,
                 const udpai_subscription *subscription,
                 int64_t *ret_since_us)
 {
-    udpai_standing place = udpai_lost_place(&type->lost);
+    udpai_ack_position place = udpai_lost_place(&type->lost);
     *ret_since_us = type->lost.sent_us;
     UDPAI_LIST_FOREACH (node, &type->in_flight) {
         const udpai_xds_in_flight *flight = UDPAI_LIST_ENTRY(node, udpai_xds_in_flight, node);
         if (flight->subscription != subscription)
             continue;
-        place = udpai_standing_least(place, flight->place);
+        place = udpai_ack_position_least(place, flight->place);
         if (*ret_since_us == 0)
             *ret_since_us = flight->sent_us;
     }
@@ -24,7 +24,7 @@ find_unanswered(const udpai_xds_type *type,
 }
 
 static bool
-is_shown(const udpai_taker *taker)
+is_shown(const udpai_resource_ack *taker)
 {
     const udpai_renderer *renderer = udpai_subscription_subscriber(taker->subscription)->renderer;
     const udpai_send_item item = {
@@ -34,7 +34,9 @@ is_shown(const udpai_taker *taker)
 
 /* What came in a state that was accepted since was accepted with it. */
 static bool
-find_refusal(const udpai_xds_type *type, const udpai_taker *taker, udpai_refused *ret_refused)
+find_refusal(const udpai_xds_type *type,
+             const udpai_resource_ack *taker,
+             udpai_refused *ret_refused)
 {
     const udpai_refused_range *removals = &type->refusals.removals;
     if (taker->resource)
@@ -48,7 +50,7 @@ find_refusal(const udpai_xds_type *type, const udpai_taker *taker, udpai_refused
 
 void
 udpai_xds_ack_status(const udpai_session *session,
-                     const udpai_taker *taker,
+                     const udpai_resource_ack *taker,
                      udpai_acknowledgement *ret)
 {
     const udpai_xds_type *type = udpai_xds_type_of(taker->subscription);
@@ -69,8 +71,8 @@ udpai_xds_ack_status(const udpai_session *session,
         ret->good = refused.good;
     } else if (taker->is_sent) {
         int64_t since_us;
-        udpai_standing unanswered = find_unanswered(type, taker->subscription, &since_us);
-        bool is_answered = udpai_taker_is_answered(taker, unanswered);
+        udpai_ack_position unanswered = find_unanswered(type, taker->subscription, &since_us);
+        bool is_answered = udpai_resource_ack_is_answered(taker, unanswered);
         ret->state = is_answered ? UDPAI_ACKNOWLEDGEMENT_GIVEN : UDPAI_ACKNOWLEDGEMENT_UNANSWERED;
         ret->since_us = is_answered ? 0 : since_us;
     }

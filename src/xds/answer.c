@@ -168,11 +168,11 @@ static bool
 is_named(const udpai_xds *xds, const udpai_xds_in_flight *flight, udpai_str text, size_t index)
 {
     udpai_str full_name = flight->listing->resources[index].asked_name, spelled;
-    char room[UDPAI_XDS_SHOWN_MAX];
+    char room[UDPAI_XDS_NAME_OF_CLIENT_MAX];
     return udpai_refusal_names(text, full_name) ||
            (flight->subscription && udpai_subscription_label(flight->subscription).len &&
-            udpai_xds_shown_name(xds->audience, flight->subscription, NULL, full_name, room,
-                                 &spelled) &&
+            udpai_xds_name_of_client(xds->audience, flight->subscription, NULL, full_name, room,
+                                     &spelled) &&
             udpai_refusal_spells(text, spelled));
 }
 

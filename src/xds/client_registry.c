@@ -40,7 +40,7 @@ typedef struct registry {
     uint64_t ticket; /* 0: nobody wants to know */
     udpai_timer timer;
     udpai_csds_request request; /* about everybody */
-    udpai_csds_taker taker;
+    udpai_csds_ack taker;
     udpai_csds_walk walk;
     bool is_walking, was_whole; /* was_whole: all was told once */
     uint64_t pass, began_ms;
@@ -317,7 +317,7 @@ begin(void **ret_watcher, udpai_hub *hub)
     if (!self)
         return UDPA_ERR_NOMEM;
     self->hub = hub;
-    self->taker = (udpai_csds_taker){
+    self->taker = (udpai_csds_ack){
         .begin = on_begin,
         .end = on_end,
         .userdata = self,

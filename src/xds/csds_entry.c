@@ -160,7 +160,7 @@ udpai_csds_put_entry(udpai_strbuf *out,
                      const udpai_csds_viewer *viewer,
                      udpai_csds_status *ret_status)
 {
-    const udpai_taker *taker = &taken->taker;
+    const udpai_resource_ack *taker = &taken->taker;
     char called[UDPAI_SESSION_CALLED_MAX];
     udpai_client_state state;
     struct entry entry = {

@@ -75,7 +75,7 @@ typedef struct udpai_csds_count {
 } udpai_csds_count;
 
 /* Takes clients one by one, instead of a response of all. */
-typedef struct udpai_csds_taker {
+typedef struct udpai_csds_ack {
     void (*begin)(void *userdata, const udpai_session *first); /* of its sessions */
     /* Fields of its ClientConfig, and what it was told of; false: no memory. */
     bool (*end)(void *userdata, udpai_str config, const udpai_csds_count *count);
@@ -83,16 +83,16 @@ typedef struct udpai_csds_taker {
     size_t node_bytes; /* a larger Node is left out but for its id */
     /* What is SYNCED is left out of what is larger than the first, anything above the second. */
     size_t synced_bytes, max_bytes;
-} udpai_csds_taker;
+} udpai_csds_ack;
 
 /* Over all clients, each with all its sessions; keeps no session, for they come and go. */
 typedef struct udpai_csds_walk {
     udpai_hub *hub;
     const udpai_csds_request *request;
     udpai_csds_viewer viewer;
-    size_t response_bytes;         /* that is full at this size; 0: never */
-    const udpai_csds_taker *taker; /* NULL: what is told of becomes responses */
-    udpai_csds_tree *tree;         /* others are told of, too, behind these; NULL: nobody else */
+    size_t response_bytes;       /* that is full at this size; 0: never */
+    const udpai_csds_ack *taker; /* NULL: what is told of becomes responses */
+    udpai_csds_tree *tree;       /* others are told of, too, behind these; NULL: nobody else */
     UDPAI_VECTOR(udpai_csds_client) clients;
     size_t at, n_done; /* the session that is next; clients that were told of */
     /* In the client of that session: */

@@ -124,7 +124,7 @@ udpai_csds_walk_put(udpai_csds_walk *walk, udpai_str config)
 static void
 close_config(udpai_csds_walk *walk)
 {
-    const udpai_csds_taker *taker = walk->taker;
+    const udpai_csds_ack *taker = walk->taker;
     if (walk->config.len == 0)
         return;
     if (walk->tree)
@@ -187,7 +187,7 @@ struct visit {
 static bool
 has_room(const udpai_csds_walk *walk, udpai_csds_status status)
 {
-    const udpai_csds_taker *taker = walk->taker;
+    const udpai_csds_ack *taker = walk->taker;
     return !taker || walk->config.len <=
                          (status == UDPAI_CSDS_SYNCED ? taker->synced_bytes : taker->max_bytes);
 }

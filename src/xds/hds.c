@@ -257,7 +257,7 @@ hds_order(udpai_session *session, udpai_order *order)
     udpa_err err = UDPA_OK;
     if (order->kind == UDPAI_ORDER_ACL && hds->peer)
         udpai_session_admit_again(session, &hds->subscriber, hds->peer);
-    else if (order->kind == UDPAI_ORDER_JUDGED && order->publication)
+    else if (order->kind == UDPAI_ORDER_PUBLICATION_DONE && order->publication)
         udpai_hds_judged(hds, order->publication);
     else if ((wanted || order->kind == UDPAI_ORDER_UNSUBSCRIBE) && hds->called)
         err = udpai_hds_want(hds, order->subscription, wanted);

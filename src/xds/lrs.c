@@ -157,7 +157,7 @@ lrs_order(udpai_session *session, udpai_order *order)
     udpa_err err = UDPA_OK;
     if (order->kind == UDPAI_ORDER_ACL && lrs->peer)
         udpai_session_admit_again(session, NULL, lrs->peer);
-    else if (order->kind == UDPAI_ORDER_JUDGED && order->publication)
+    else if (order->kind == UDPAI_ORDER_PUBLICATION_DONE && order->publication)
         udpai_lrs_judged(lrs, order->publication);
     else if ((wanted || order->kind == UDPAI_ORDER_UNSUBSCRIBE) && lrs->peer)
         err = udpai_lrs_want(lrs, order->subscription, wanted);

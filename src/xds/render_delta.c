@@ -20,7 +20,7 @@ enum { /* field numbers of DeltaDiscoveryResponse; the nonce is appended by each
 static bool
 make_entry(const udpai_xds_audience *audience,
            const udpai_send_item *item,
-           char room[UDPAI_XDS_SHOWN_MAX],
+           char room[UDPAI_XDS_NAME_OF_CLIENT_MAX],
            udpai_xds_entry *entry)
 {
     *entry = (udpai_xds_entry){
@@ -30,8 +30,8 @@ make_entry(const udpai_xds_audience *audience,
         .constraints = udpai_xds_constraints_shown(item),
     };
     return (!item->refresh || item->ttl_ms) &&
-           udpai_xds_shown_name(audience, item->subscription, item->resource,
-                                udpai_resource_asked_name(item->resource), room, &entry->name);
+           udpai_xds_name_of_client(audience, item->subscription, item->resource,
+                                    udpai_resource_asked_name(item->resource), room, &entry->name);
 }
 
 /* Its payload has another name, by which the client would keep it when this one is removed: it is
@@ -56,7 +56,7 @@ static size_t
 item_size(const udpai_renderer *renderer, const udpai_send_item *item)
 {
     const udpai_xds_audience *audience = udpai_xds_renderer_of(renderer)->audience;
-    char room[UDPAI_XDS_SHOWN_MAX];
+    char room[UDPAI_XDS_NAME_OF_CLIENT_MAX];
     udpai_xds_entry entry;
     if (!make_entry(audience, item, room, &entry))
         return 0;
@@ -114,7 +114,7 @@ text_size(const udpai_render *what)
 
 /* Of what was made in the room, a copy that lasts as long as the plan. */
 static udpai_str
-keep(struct plan *plan, const char room[UDPAI_XDS_SHOWN_MAX], udpai_str name)
+keep(struct plan *plan, const char room[UDPAI_XDS_NAME_OF_CLIENT_MAX], udpai_str name)
 {
     return name.data == room ? udpai_str_put(&plan->text_at, name) : name;
 }
@@ -144,9 +144,9 @@ plan_removal(const udpai_xds_audience *audience,
              struct plan *plan)
 {
     udpai_xds_response *response = &plan->response;
-    char room[UDPAI_XDS_SHOWN_MAX];
+    char room[UDPAI_XDS_NAME_OF_CLIENT_MAX];
     udpai_str name;
-    if (!udpai_xds_shown_name(audience, what->subscription, NULL, full_name, room, &name))
+    if (!udpai_xds_name_of_client(audience, what->subscription, NULL, full_name, room, &name))
         return;
     name = keep(plan, room, name);
     if (is_told_by_resource(what, full_name))
@@ -166,13 +166,13 @@ plan_gone(const udpai_xds_audience *audience,
           struct plan *plan)
 {
     udpai_xds_response *response = &plan->response;
-    char room[UDPAI_XDS_SHOWN_MAX];
+    char room[UDPAI_XDS_NAME_OF_CLIENT_MAX];
     udpai_str name;
     if (gone->constraints.len == 0 && !gone->is_replaced) {
         plan_removal(audience, what, gone->name, plan);
         return;
     }
-    if (!udpai_xds_shown_name(audience, what->subscription, NULL, gone->name, room, &name))
+    if (!udpai_xds_name_of_client(audience, what->subscription, NULL, gone->name, room, &name))
         return;
     if (gone->constraints.len == 0)
         plan->removed[response->n_removed++] = name;
@@ -202,7 +202,7 @@ plan_additions(const udpai_xds_audience *audience, const udpai_render *what, str
 {
     size_t n = 0;
     for (size_t i = 0; i < what->n_items; i++) {
-        char room[UDPAI_XDS_SHOWN_MAX];
+        char room[UDPAI_XDS_NAME_OF_CLIENT_MAX];
         udpai_xds_entry *entry = &plan->entries[n];
         if (!make_entry(audience, &what->items[i], room, entry))
             continue;

@@ -335,12 +335,12 @@ spelling_of_alias(const udpai_xds_type *type, const udpa_resource *resource)
 }
 
 bool
-udpai_xds_shown_name(const udpai_xds_audience *audience,
-                     const udpai_subscription *subscription,
-                     const udpa_resource *resource,
-                     udpai_str full_name,
-                     char room[UDPAI_XDS_SHOWN_MAX],
-                     udpai_str *ret_name)
+udpai_xds_name_of_client(const udpai_xds_audience *audience,
+                         const udpai_subscription *subscription,
+                         const udpa_resource *resource,
+                         udpai_str full_name,
+                         char room[UDPAI_XDS_NAME_OF_CLIENT_MAX],
+                         udpai_str *ret_name)
 {
     udpai_str label = udpai_subscription_label(subscription);
     if (label.len == 0)

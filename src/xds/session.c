@@ -455,7 +455,7 @@ udpa_err
 udpai_xds_next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_error **ret_error)
 {
     udpai_xds *xds = udpai_xds_of(session);
-    udpai_xds_next_response next = {.place = UDPAI_STANDING_NONE};
+    udpai_xds_next_response next = {.place = UDPAI_ACK_POSITION_NONE};
     xds->writing = udpai_body_unref(xds->writing);
     udpa_err err = find_next(xds, &next, ret_error);
     if (err != UDPA_OK || !next.body)

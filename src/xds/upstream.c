@@ -151,8 +151,8 @@ upstream_order(udpai_session *base, udpai_order *order)
     case UDPAI_ORDER_UNSUBSCRIBE:
         udpai_upstream_unsubscribe(session, order);
         break;
-    case UDPAI_ORDER_JUDGED:
-        udpai_upstream_judged(session, order->publication);
+    case UDPAI_ORDER_PUBLICATION_DONE:
+        udpai_upstream_publication_done(session, order->publication);
         break;
     default:
         break;

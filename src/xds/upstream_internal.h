@@ -214,7 +214,7 @@ void udpai_upstream_name_answered(udpai_upstream_type *type, udpai_str text);
 void udpai_upstream_name_free(udpai_upstream_name *name);
 
 /* The one to be answered now; NULL: it is not judged yet, or there is none. */
-udpai_upstream_response *udpai_upstream_first_judged(const udpai_upstream_type *type);
+udpai_upstream_response *udpai_upstream_first_done(const udpai_upstream_type *type);
 void udpai_upstream_response_free(udpai_upstream_response *response);
 
 /* ---- upstream_held.c ---- */
@@ -291,7 +291,8 @@ udpa_err udpai_upstream_drop_orphans(udpai_upstream_type *child);
 /* ---- upstream_take.c ---- */
 
 udpa_err udpai_upstream_receive(udpai_session *session, udpai_str bytes, udpa_error **ret_error);
-void udpai_upstream_judged(udpai_upstream_session *session, udpai_publication *publication);
+void udpai_upstream_publication_done(udpai_upstream_session *session,
+                                     udpai_publication *publication);
 
 /* ---- upstream_request.c ---- */
 

@@ -147,7 +147,7 @@ static void
 add_judged(making *self)
 {
     udpai_upstream_type *type = self->type;
-    self->judged = udpai_upstream_first_judged(type);
+    self->judged = udpai_upstream_first_done(type);
     if (!self->judged)
         return;
     const udpa_error *error = self->judged->error;
@@ -255,7 +255,7 @@ has_request(const udpai_upstream_type *type)
 {
     bool is_wildcard = udpai_upstream_wants_wildcard(type);
     bool asks = is_wildcard || type->names.n > 0;
-    if (udpai_upstream_first_judged(type))
+    if (udpai_upstream_first_done(type))
         return true;
     if (!type->is_first_sent)
         return asks;

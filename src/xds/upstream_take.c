@@ -487,7 +487,7 @@ note_refused(udpai_upstream_response *response, const udpai_publication *publica
 }
 
 void
-udpai_upstream_judged(udpai_upstream_session *session, udpai_publication *publication)
+udpai_upstream_publication_done(udpai_upstream_session *session, udpai_publication *publication)
 {
     session->n_unjudged--;
     session->unjudged_bytes -= publication->size_bytes;

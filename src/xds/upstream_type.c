@@ -62,7 +62,7 @@ udpai_upstream_response_free(udpai_upstream_response *response)
 /* In the order in which they came, whatever that of their judgements: a nonce that is not the last
  * one would make what is said beside it stale. */
 udpai_upstream_response *
-udpai_upstream_first_judged(const udpai_upstream_type *type)
+udpai_upstream_first_done(const udpai_upstream_type *type)
 {
     if (udpai_list_empty(&type->responses))
         return NULL;

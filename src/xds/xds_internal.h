@@ -30,7 +30,7 @@ typedef struct udpai_xds_in_flight {
     udpai_list node;
     const udpai_subscription *subscription; /* NULL: of a part that has ended */
     uint64_t nonce;
-    udpai_standing place; /* in this subscription */
+    udpai_ack_position place; /* in this subscription */
     uint64_t head;
     int64_t sent_us;
     uint64_t seq_low, seq_high; /* as of the body */
@@ -201,7 +201,7 @@ typedef struct udpai_xds_next_response {
     udpai_subscription *subscription;
     udpai_body *body; /* NULL: none */
     udpai_delivery_kind kind;
-    udpai_standing place;
+    udpai_ack_position place;
     uint64_t head;
 } udpai_xds_next_response;
 
@@ -239,13 +239,13 @@ udpa_err udpai_xds_hold_requested(udpai_xds_type *type, udpai_str full_name, udp
 void udpai_xds_resend_requested(udpai_xds_type *type, const udpai_xds_name *name);
 /* A resource, or what is missing (NULL), as the client knows it through this subscription: a view
  * of the resource, of the session, or of `room`. False: it cannot name it. */
-#define UDPAI_XDS_SHOWN_MAX UDPAI_SESSION_CALLED_MAX
-bool udpai_xds_shown_name(const udpai_xds_audience *audience,
-                          const udpai_subscription *subscription,
-                          const udpa_resource *resource,
-                          udpai_str full_name,
-                          char room[UDPAI_XDS_SHOWN_MAX],
-                          udpai_str *ret_name);
+#define UDPAI_XDS_NAME_OF_CLIENT_MAX UDPAI_SESSION_CALLED_MAX
+bool udpai_xds_name_of_client(const udpai_xds_audience *audience,
+                              const udpai_subscription *subscription,
+                              const udpa_resource *resource,
+                              udpai_str full_name,
+                              char room[UDPAI_XDS_NAME_OF_CLIENT_MAX],
+                              udpai_str *ret_name);
 
 /* answer.c: what became of what was sent */
 void udpai_xds_note_sent(const udpai_xds *xds, const udpai_xds_next_response *response);
@@ -296,14 +296,14 @@ void udpai_xds_unnameable_done(udpai_xds_type *type);
 
 /* ack_status.c */
 void udpai_xds_ack_status(const udpai_session *session,
-                          const udpai_taker *taker,
+                          const udpai_resource_ack *taker,
                           udpai_acknowledgement *ret_acknowledgement);
 
 /* status.c */
 const udpai_node_info *udpai_xds_peer(const udpai_session *session);
 const udpai_subscriber *udpai_xds_subscriber(const udpai_session *session);
 bool udpai_xds_call(const udpai_session *session,
-                    const udpai_taker *taker,
+                    const udpai_resource_ack *taker,
                     udpai_str full_name,
                     char room[UDPAI_SESSION_CALLED_MAX],
                     udpai_str *ret_name);

@@ -115,7 +115,7 @@ judge(bed *self, uint8_t how)
     udpai_report *report = fake_hub_take_report(&self->hub, UDPAI_REPORT_PUBLICATION);
     if (!report)
         return false;
-    udpai_order *order = udpai_order_new(UDPAI_ORDER_JUDGED);
+    udpai_order *order = udpai_order_new(UDPAI_ORDER_PUBLICATION_DONE);
     FUZZ_CHECK(order);
     order->session = report->session;
     order->publication = UDPAI_TAKE(report->publication);

@@ -194,7 +194,7 @@ static bool
 judge(bed *self, bool refuses, bool defers)
 {
     udpai_report *report = fake_hub_take_report(&self->client, UDPAI_REPORT_PUBLICATION);
-    udpai_order *order = report ? udpai_order_new(UDPAI_ORDER_JUDGED) : NULL;
+    udpai_order *order = report ? udpai_order_new(UDPAI_ORDER_PUBLICATION_DONE) : NULL;
     if (!order)
         return false;
     take_publication(self, report->publication, refuses);

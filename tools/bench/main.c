@@ -11,7 +11,7 @@
 #include "cli/tool.h"
 #include "tools/bench/contents.h"
 #include "tools/bench/options.h"
-#include "tools/bench/progress_shown.h"
+#include "tools/bench/progress_line.h"
 #include "tools/bench/spaces.h"
 #include "tools/bench/view.h"
 

@@ -215,7 +215,7 @@ report(const conformance *self)
 {
     const udpai_results *results = &self->suite.results;
     bool is_strict = self->options->is_strict;
-    udpai_tally tally = udpai_report_tally(results, is_strict);
+    udpai_report_counts tally = udpai_report_count(results, is_strict);
     udpai_strbuf out = {0};
     if (self->options->common.format == UDPAI_CLI_JUNIT)
         udpai_report_junit(&out, results, is_strict);

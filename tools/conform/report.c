@@ -25,10 +25,10 @@ level_word(const udpai_case *that)
     return that->level == UDPAI_MUST ? "must" : "should";
 }
 
-udpai_tally
-udpai_report_tally(const udpai_results *results, bool is_strict)
+udpai_report_counts
+udpai_report_count(const udpai_results *results, bool is_strict)
 {
-    udpai_tally tally = {0};
+    udpai_report_counts tally = {0};
     for (size_t i = 0; i < results->n; i++) {
         const udpai_result *result = &results->items[i];
         tally.n_passed += result->verdict == UDPAI_PASSED;
@@ -97,7 +97,7 @@ udpai_report_text_one(udpai_strbuf *out, const udpai_result *result, bool is_str
 void
 udpai_report_text_sum(udpai_strbuf *out, const udpai_results *results, bool is_strict)
 {
-    udpai_tally tally = udpai_report_tally(results, is_strict);
+    udpai_report_counts tally = udpai_report_count(results, is_strict);
     udpai_strbuf_printf(out, "%zu cases: %zu passed, %zu failed, %zu fell short, %zu skipped\n",
                         results->n, tally.n_passed, tally.n_failed, tally.n_fell_short,
                         tally.n_skipped);
@@ -234,7 +234,7 @@ put_junit_case(udpai_strbuf *out, const udpai_result *result, bool is_strict)
 void
 udpai_report_junit(udpai_strbuf *out, const udpai_results *results, bool is_strict)
 {
-    udpai_tally tally = udpai_report_tally(results, is_strict);
+    udpai_report_counts tally = udpai_report_count(results, is_strict);
     uint64_t took_ms = 0;
     for (size_t i = 0; i < results->n; i++)
         took_ms += results->items[i].took_ms;

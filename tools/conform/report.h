@@ -5,11 +5,11 @@
 
 #include "tools/conform/suite.h"
 
-typedef struct udpai_tally {
+typedef struct udpai_report_counts {
     size_t n_passed, n_failed, n_fell_short, n_skipped; /* fell short: of what it should do */
-} udpai_tally;
+} udpai_report_counts;
 
-udpai_tally udpai_report_tally(const udpai_results *results, bool is_strict);
+udpai_report_counts udpai_report_count(const udpai_results *results, bool is_strict);
 
 /* Text and TAP come piece by piece, while cases are run: a case as it ends … */
 void udpai_report_text_one(udpai_strbuf *out, const udpai_result *result, bool is_strict);

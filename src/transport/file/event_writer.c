@@ -77,7 +77,7 @@ put_event(udpai_event_writer *self, const udpai_event *event)
 {
     kind_file *to = &self->files[self->kind];
     const udpai_event_source *source = event->source;
-    const udpai_line_taker taker = {take_lines, self};
+    const udpai_line_ack taker = {take_lines, self};
     if (event->sequence != to->expected) {
         udpai_event_gap_put(&self->lines, self->kind, event->sequence - to->expected);
         self->n_lines++;

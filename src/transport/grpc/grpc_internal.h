@@ -13,8 +13,8 @@
 #include "base/wheel.h"
 #include "loop/inbox.h"
 #include "transport/admission.h"
+#include "transport/grpc/backup_poller.h"
 #include "transport/grpc/connection.h"
-#include "transport/grpc/stand_in.h"
 #include "transport/grpc/stream_thread.h"
 #include "transport/grpc/surge.h"
 #include "transport/grpc/turnstile.h"
@@ -111,7 +111,7 @@ struct udpai_stream_thread {
     void *userdata;
 
     grpc_completion_queue *cq;
-    udpai_stand_in *stand_in;
+    udpai_backup_poller *stand_in;
     grpc_channel *wake_channel;
     udpai_inbox orders, requests; /* any thread */
     udpai_wake orders_wake, requests_wake;

@@ -145,7 +145,7 @@ fed_note_order(void *userdata, udpai_order *order)
     case UDPAI_ORDER_UNSUBSCRIBE:
         note_subscription(bed, order->kind == UDPAI_ORDER_SUBSCRIBE ? "sub" : "unsub", order);
         break;
-    case UDPAI_ORDER_JUDGED:
+    case UDPAI_ORDER_PUBLICATION_DONE:
         bed->n_judged++;
         note_judged(bed, order->publication);
         break;

@@ -142,7 +142,7 @@ what_concerns_a_session_goes_to_who_has_it(void **state)
     world self;
     begin(&self);
     for (size_t member = 0; member < MEMBERS; member++) {
-        give(&self, UDPAI_ORDER_JUDGED, session_of(member, 7));
+        give(&self, UDPAI_ORDER_PUBLICATION_DONE, session_of(member, 7));
         for (size_t other = 0; other < MEMBERS; other++)
             assert_int_equal(self.n_orders[other], other <= member);
     }

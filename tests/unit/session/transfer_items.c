@@ -271,7 +271,7 @@ transfer_make_order(udpai_order_kind kind)
     if (kind == UDPAI_ORDER_SUBSCRIBE || kind == UDPAI_ORDER_UNSUBSCRIBE ||
         kind == UDPAI_ORDER_ACKNOWLEDGEMENTS)
         order->subscription = transfer_make_subscription(3);
-    if (kind == UDPAI_ORDER_JUDGED || kind == UDPAI_ORDER_PUBLISH)
+    if (kind == UDPAI_ORDER_PUBLICATION_DONE || kind == UDPAI_ORDER_PUBLISH)
         order->publication = transfer_make_publication();
     if (kind == UDPAI_ORDER_ACL)
         order->acl = transfer_make_acl();

@@ -161,7 +161,7 @@ ended(udpai_session *session, udpa_error **ret_error)
 static void
 order(udpai_session *session, udpai_order *given)
 {
-    if (given->kind == UDPAI_ORDER_JUDGED)
+    if (given->kind == UDPAI_ORDER_PUBLICATION_DONE)
         udpai_session_pause(session, false);
     else if (given->kind == UDPAI_ORDER_FORGET)
         (void)nanosleep(&(struct timespec){.tv_sec = BED_BLOCK_S}, NULL);

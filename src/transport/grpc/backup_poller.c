@@ -8,7 +8,7 @@
  * and so reads the sockets of all: with gRPC's poller for Linux (epoll1) they are in one set. What
  * has come for the stream thread waits for it in its own queue. A thread that hangs for good is not
  * hidden for ever. */
-#include "transport/grpc/stand_in.h"
+#include "transport/grpc/backup_poller.h"
 
 #include <pthread.h>
 #include <time.h>
@@ -22,7 +22,7 @@
 #define LOOK_MS 200         /* so often it looks whether the stream thread is back */
 #define STANDS_IN_MS 120000 /* at most so long */
 
-struct udpai_stand_in {
+struct udpai_backup_poller {
     pthread_t pthread;
     pthread_mutex_t mutex;
     pthread_cond_t changed;
@@ -33,14 +33,14 @@ struct udpai_stand_in {
 };
 
 void
-udpai_stand_in_note(udpai_stand_in *self, uint64_t now_ms)
+udpai_backup_poller_note(udpai_backup_poller *self, uint64_t now_ms)
 {
     if (self)
         atomic_store_explicit(&self->busy_since_ms, now_ms, memory_order_relaxed);
 }
 
 static bool
-is_needed(const udpai_stand_in *self)
+is_needed(const udpai_backup_poller *self)
 {
     uint64_t since_ms = atomic_load_explicit(&self->busy_since_ms, memory_order_relaxed);
     uint64_t now_ms = udpai_monotonic_ms();
@@ -49,7 +49,7 @@ is_needed(const udpai_stand_in *self)
 
 /* False: it is to end. */
 static bool
-wait_for(udpai_stand_in *self, uint64_t ms)
+wait_for(udpai_backup_poller *self, uint64_t ms)
 {
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
@@ -67,7 +67,7 @@ wait_for(udpai_stand_in *self, uint64_t ms)
 
 /* Nothing ever comes; what happens, happens in it. */
 static void
-answer(udpai_stand_in *self)
+answer(udpai_backup_poller *self)
 {
     const gpr_timespec until =
         gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_millis(LOOK_MS, GPR_TIMESPAN));
@@ -77,7 +77,7 @@ answer(udpai_stand_in *self)
 static void *
 run(void *userdata)
 {
-    udpai_stand_in *self = userdata;
+    udpai_backup_poller *self = userdata;
     while (wait_for(self, is_needed(self) ? 0 : self->stuck_ms / 2))
         if (is_needed(self))
             answer(self);
@@ -85,7 +85,7 @@ run(void *userdata)
 }
 
 static void
-done(udpai_stand_in *self)
+done(udpai_backup_poller *self)
 {
     grpc_completion_queue_shutdown(self->cq);
     while (grpc_completion_queue_next(self->cq, gpr_inf_future(GPR_CLOCK_MONOTONIC), NULL).type !=
@@ -97,10 +97,10 @@ done(udpai_stand_in *self)
     udpai_free(self);
 }
 
-udpai_stand_in *
-udpai_stand_in_new(uint64_t stuck_ms)
+udpai_backup_poller *
+udpai_backup_poller_new(uint64_t stuck_ms)
 {
-    udpai_stand_in *self = udpai_alloc(sizeof(*self));
+    udpai_backup_poller *self = udpai_alloc(sizeof(*self));
     pthread_condattr_t attributes;
     if (!self)
         return NULL;
@@ -120,8 +120,8 @@ udpai_stand_in_new(uint64_t stuck_ms)
     return NULL;
 }
 
-udpai_stand_in *
-udpai_stand_in_free(udpai_stand_in *self)
+udpai_backup_poller *
+udpai_backup_poller_free(udpai_backup_poller *self)
 {
     if (!self)
         return NULL;
