@@ -11,15 +11,15 @@ typedef struct udpai_resource_ack {
     udpai_subscription *subscription;
     udpa_resource *resource; /* as it is shown now; NULL: it is gone, and that is what is told */
     bool is_sent;
-    bool is_untold;   /* this protocol cannot say that it is gone */
-    uint64_t place;   /* where it stands, or its removal; 0: it came by a name alone */
-    uint64_t from;    /* of a removal: it was told here or later, up to there */
-    uint64_t payload; /* where its payload did; UINT64_MAX: that tells nothing */
-    uint64_t turn;    /* of the delivery that it came with; 0: it did not come by a name */
-    uint64_t seq;     /* of the payload, see udpai_send_item */
+    bool is_unreported; /* this protocol cannot say that it is gone */
+    uint64_t place;     /* where it stands, or its removal; 0: it came by a name alone */
+    uint64_t from;      /* of a removal: it was told here or later, up to there */
+    uint64_t payload;   /* where its payload did; UINT64_MAX: that tells nothing */
+    uint64_t turn;      /* of the delivery that it came with; 0: it did not come by a name */
+    uint64_t seq;       /* of the payload, see udpai_send_item */
 } udpai_resource_ack;
 
-typedef void (*udpai_resource_ack_fn)(void *userdata, const udpai_resource_ack *taker);
+typedef void (*udpai_resource_ack_fn)(void *userdata, const udpai_resource_ack *ack);
 
 /* Calls back for every subscription that selects the resource of this name or alias, by wildcard,
  * name, or alias; each once. If there is none: for those that select the name. Returns the
@@ -33,7 +33,7 @@ udpa_resource *udpai_fanout_visit_acks(udpai_fanout *fanout,
 /* ---- the other way round: what one subscription takes ---- */
 
 typedef struct udpai_taken {
-    udpai_resource_ack taker;
+    udpai_resource_ack ack;
     udpai_str name;  /* that it was asked for by; by a wildcard: what others would ask for */
     bool is_missing; /* there is none, and that is certain; else it may yet come */
 } udpai_taken;
@@ -107,6 +107,6 @@ bool udpai_subscription_had(const udpai_subscription *subscription,
 /* The lesser in each. */
 udpai_ack_position udpai_ack_position_least(udpai_ack_position a, udpai_ack_position b);
 /* Was what the taker was sent answered, if what is not answered began at this place? */
-bool udpai_resource_ack_is_answered(const udpai_resource_ack *taker, udpai_ack_position unanswered);
+bool udpai_resource_ack_is_answered(const udpai_resource_ack *ack, udpai_ack_position unanswered);
 
 #endif

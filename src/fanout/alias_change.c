@@ -99,7 +99,7 @@ reserve_pattern(const udpai_topic *topic, udpai_str pattern)
 }
 
 static udpa_err
-reserve_those_who_ask_for(const udpai_topic *topic, udpai_str alias)
+reserve_subs_of_alias(const udpai_topic *topic, udpai_str alias)
 {
     if (udpai_alias_is_pattern(alias))
         return reserve_pattern(topic, alias);
@@ -120,7 +120,7 @@ udpai_alias_reserve_subs(const udpai_item *item, const udpa_resource *now)
 {
     udpa_err err = may_lead_elsewhere(item) ? reserve_subs(udpai_item_name_subs(item)) : UDPA_OK;
     for (size_t i = 0; now && i < udpa_resource_n_aliases(now) && err == UDPA_OK; i++)
-        err = reserve_those_who_ask_for(item->topic, udpai_resource_alias(now, i));
+        err = reserve_subs_of_alias(item->topic, udpai_resource_alias(now, i));
     return err;
 }
 

@@ -62,20 +62,20 @@ static void
 set_item(udpai_item *item, const udpai_change *change)
 {
     udpai_fanout *fanout = item->topic->fanout;
-    bool is_gone = change->kind == UDPAI_CHANGE_REMOVE;
+    bool is_removed = change->kind == UDPAI_CHANGE_REMOVE;
     bool is_same = same_content(item, change);
     item->previous_seq = item->seq;
     item->seq = ++fanout->seq;
     if (!is_same)
-        udpai_item_note_former(item, item->seq, is_gone);
+        udpai_item_note_former(item, item->seq, is_removed);
     if (change->kind != UDPAI_CHANGE_REFRESH || !item->resource)
         item->payload_seq = item->seq;
     if (!is_same)
         item->content_seq = item->seq;
-    item->resource = is_gone ? NULL : udpa_resource_ref(change->resource);
+    item->resource = is_removed ? NULL : udpa_resource_ref(change->resource);
     if (item->more) { /* it was made for these, if they are there */
         item->more->deadline_ms = change->deadline_ms;
-        replace(&item->more->shown_to, change->shown_to);
+        replace(&item->more->visible_to, change->visible_to);
     }
     replace(&item->from_node, change->from_node);
 }
@@ -84,7 +84,7 @@ set_item(udpai_item *item, const udpai_change *change)
 static bool
 needs_more(const udpai_change *change)
 {
-    return change->kind == UDPAI_CHANGE_REMOVE || change->deadline_ms || change->shown_to ||
+    return change->kind == UDPAI_CHANGE_REMOVE || change->deadline_ms || change->visible_to ||
            udpa_resource_n_aliases(change->resource);
 }
 
@@ -93,15 +93,15 @@ needs_more(const udpai_change *change)
 static udpa_err
 reserve(udpai_item *item, const udpai_change *change, size_t *ret_n_joining)
 {
-    bool is_gone = change->kind == UDPAI_CHANGE_REMOVE;
+    bool is_removed = change->kind == UDPAI_CHANGE_REMOVE;
     if (needs_more(change) && !udpai_item_more_of(item))
         return UDPA_ERR_NOMEM;
-    udpa_err err = udpai_alias_reserve_subs(item, is_gone ? NULL : change->resource);
+    udpa_err err = udpai_alias_reserve_subs(item, is_removed ? NULL : change->resource);
     if (err == UDPA_OK)
         err = udpai_views_reserve(item, change, ret_n_joining);
     if (err == UDPA_OK)
-        err = udpai_variants_reserve(item, is_gone ? NULL : change->resource);
-    if (err != UDPA_OK || is_gone)
+        err = udpai_variants_reserve(item, is_removed ? NULL : change->resource);
+    if (err != UDPA_OK || is_removed)
         return err;
     err = udpai_alias_reserve(item->topic, item->resource, change->resource);
     if (err != UDPA_OK)

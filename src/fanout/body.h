@@ -43,8 +43,8 @@ typedef struct udpai_listing {
 
 /* Where something in a body came from. */
 typedef struct udpai_body_origin {
-    udpa_bytes *from_node; /* NULL: from no node */
-    udpa_bytes *shown_to;  /* the links that are shown it; NULL: all */
+    udpa_bytes *from_node;  /* NULL: from no node */
+    udpa_bytes *visible_to; /* the links that are shown it; NULL: all */
 } udpai_body_origin;
 
 /* Counted; stream thread only. */
@@ -90,10 +90,10 @@ udpai_listing *udpai_listing_unref(udpai_listing *listing);
 
 /* A variant of a name that its receiver has no more, or that there has never been: he knows
  * variants by their constraints. */
-typedef struct udpai_gone {
+typedef struct udpai_lost_variant {
     udpai_str name, constraints;
     bool is_replaced; /* what comes in the same response takes its place */
-} udpai_gone;
+} udpai_lost_variant;
 
 /* What a renderer is asked to compose. */
 typedef struct udpai_render {
@@ -103,8 +103,8 @@ typedef struct udpai_render {
     size_t n_items;
     const udpai_str *removed;
     size_t n_removed;
-    const udpai_gone *gone; /* for subscriptions that tell variants apart */
-    size_t n_gone;
+    const udpai_lost_variant *lost; /* for subscriptions that tell variants apart */
+    size_t n_lost;
     /* Of a COMPLETE: what it answers. */
     bool complete;
     udpai_str scope;

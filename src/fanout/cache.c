@@ -45,7 +45,7 @@ may_be_sent(const udpai_body *body, const udpai_view *filter)
 {
     for (size_t i = 0; filter && i < body->origins.n; i++) {
         const udpai_body_origin *origin = &body->origins.items[i];
-        if (!udpai_may_offer(origin->from_node, origin->shown_to, filter->node, filter->link))
+        if (!udpai_may_offer(origin->from_node, origin->visible_to, filter->node, filter->link))
             return false;
     }
     return true;
@@ -72,23 +72,23 @@ find_among(const udpai_view *view,
 }
 
 udpai_body *
-udpai_view_find_body(udpai_filtered_view sight,
+udpai_view_find_body(udpai_filtered_view filtered,
                      bool is_shared,
                      const udpai_renderer *renderer,
                      const udpai_body_range *range)
 {
     udpai_body *body = NULL;
-    if (sight.filter)
-        body = find_among(sight.filter, NULL, renderer, range);
-    if (!body && (is_shared || !sight.filter))
-        body = find_among(sight.view, sight.filter, renderer, range);
+    if (filtered.filter)
+        body = find_among(filtered.filter, NULL, renderer, range);
+    if (!body && (is_shared || !filtered.filter))
+        body = find_among(filtered.view, filtered.filter, renderer, range);
     return body;
 }
 
 void
-udpai_view_keep_body(udpai_filtered_view sight, bool is_shared, udpai_body *body)
+udpai_view_keep_body(udpai_filtered_view filtered, bool is_shared, udpai_body *body)
 {
-    udpai_view *view = is_shared || !sight.filter ? sight.view : sight.filter;
+    udpai_view *view = is_shared || !filtered.filter ? filtered.view : filtered.filter;
     udpai_fanout *fanout = view->topic->fanout;
     udpai_body_ref(body);
     body->view = view;

@@ -234,7 +234,7 @@ udpai_pending_removal(udpai_subscription *subscription)
     switch (subscription->mode) {
     case UDPAI_MODE_GROUPED:
         break;
-    case UDPAI_MODE_TOLD:
+    case UDPAI_MODE_ERRORS:
         return first_pending(&subscription->removals);
     case UDPAI_MODE_DELTA:
         return least(pending, first_pending(&subscription->removals));
@@ -398,7 +398,7 @@ hash_of_all(const udpai_subscription *subscription)
 static udpa_err
 render_additions(udpai_collection *collection, udpai_body **ret_body)
 {
-    if (collection->items.n == 0 && collection->gone.n == 0)
+    if (collection->items.n == 0 && collection->lost.n == 0)
         return UDPA_OK;
     udpai_render what = {.state_hash = hash_of_all(collection->subscription)};
     return udpai_collection_render(collection, &what, ret_body);
@@ -418,10 +418,10 @@ collect_from_view(udpai_subscription *subscription, uint64_t limit, udpai_body *
         .window_to = cursor->window_to,
         .newest_first = cursor->newest_turn,
     };
-    udpai_filtered_view sight = udpai_filtered_view_of(subscription);
-    bool is_shared = udpai_filtered_view_shares_payloads(sight, range.held);
+    udpai_filtered_view filtered = udpai_filtered_view_of(subscription);
+    bool is_shared = udpai_filtered_view_shares_payloads(filtered, range.held);
     if (shareable) {
-        udpai_body *body = udpai_view_find_body(sight, is_shared, renderer, &range);
+        udpai_body *body = udpai_view_find_body(filtered, is_shared, renderer, &range);
         if (body) {
             advance(cursor, body->to, &range);
             *ret_body = body;
@@ -439,7 +439,7 @@ collect_from_view(udpai_subscription *subscription, uint64_t limit, udpai_body *
         advance(cursor, reached, &range);
     if (err == UDPA_OK && *ret_body && shareable && is_worth_keeping(subscription, limit)) {
         note_range(*ret_body, &range, reached);
-        udpai_view_keep_body(sight, is_shared && !collection.is_filtered, *ret_body);
+        udpai_view_keep_body(filtered, is_shared && !collection.is_filtered, *ret_body);
     }
     udpai_collection_done(&collection);
     return err;
@@ -479,15 +479,15 @@ add_pending(udpai_collection *collection, udpai_pending *pending, udpa_err *ret_
     udpai_subscription *subscription = collection->subscription;
     udpai_name_sub *sub = udpai_pending_name_sub(pending);
     udpai_item *item = sub ? udpai_target(sub) : pending->item;
-    bool shown = is_still_pending(subscription, sub, item);
+    bool is_shown_still = is_still_pending(subscription, sub, item);
     uint64_t payload_seq = item ? udpai_item_payload_seq(item, subscription) : 0;
-    udpai_held_state held = shown ? udpai_held_match(subscription, item) : UDPAI_HELD_ALL;
+    udpai_held_state held = is_shown_still ? udpai_held_match(subscription, item) : UDPAI_HELD_ALL;
     if (held != UDPAI_HELD_ALL) {
         bool refresh = held == UDPAI_HELD_PAYLOAD || (sub && sub->sent_payload_seq == payload_seq);
         if (!udpai_collection_add(collection, item, item->resource, refresh, ret_err))
             return false;
     }
-    if (shown && sub) {
+    if (is_shown_still && sub) {
         sub->sent_seq = item->seq;
         udpai_name_sub_sent(sub, payload_seq);
         udpai_name_sub_set_turn(sub, subscription->n_turns + (held != UDPAI_HELD_ALL));
@@ -579,9 +579,9 @@ remove_pending(udpai_collection *collection,
                udpai_name_sub *sub,
                udpa_err *ret_err)
 {
-    if (sub && collection->subscription->tells_variants) {
+    if (sub && collection->subscription->distinguishes_variants) {
         size_t room = item->topic->fanout->options.response_bytes;
-        collection->is_full = collection->gone.n && collection->bytes >= room;
+        collection->is_full = collection->lost.n && collection->bytes >= room;
         if (collection->is_full)
             return false;
         *ret_err = udpai_variant_refs_missing(sub, collection);
@@ -620,10 +620,10 @@ udpai_collect_removals(udpai_subscription *subscription, uint64_t limit, udpai_b
                                     .limit = limit};
     bool shareable = view && !renderer->removals_are_private && subscription->names.n == 0 &&
                      udpai_list_empty(&subscription->removals);
-    udpai_filtered_view sight = udpai_filtered_view_of(subscription);
-    bool is_shared = udpai_filtered_view_shares_removals(sight, subscription->cursor.tombstones);
+    udpai_filtered_view filtered = udpai_filtered_view_of(subscription);
+    bool is_shared = udpai_filtered_view_shares_removals(filtered, subscription->cursor.tombstones);
     if (shareable) {
-        *ret_body = udpai_view_find_body(sight, is_shared, renderer, &range);
+        *ret_body = udpai_view_find_body(filtered, is_shared, renderer, &range);
         if (*ret_body) {
             subscription->cursor.tombstones = (*ret_body)->to;
             return UDPA_OK;
@@ -636,13 +636,13 @@ udpai_collect_removals(udpai_subscription *subscription, uint64_t limit, udpai_b
     if (err == UDPA_OK && !collection.is_full)
         collect_pending_removals(&collection, limit, &err);
     udpai_render what = {.state_hash = hash_of_all(subscription)};
-    if (err == UDPA_OK && (collection.removed.n || collection.gone.n))
+    if (err == UDPA_OK && (collection.removed.n || collection.lost.n))
         err = udpai_collection_render(&collection, &what, ret_body);
     if (err == UDPA_OK && view)
         subscription->cursor.tombstones = reached;
     if (err == UDPA_OK && *ret_body && shareable) {
         note_range(*ret_body, &range, reached);
-        udpai_view_keep_body(sight, is_shared, *ret_body);
+        udpai_view_keep_body(filtered, is_shared, *ret_body);
     }
     udpai_collection_done(&collection);
     return err;

@@ -39,7 +39,7 @@ typedef struct udpai_fanout_options {
  * (is_again). */
 typedef struct udpai_interest_of {
     udpai_str type_url, name, prefix;
-    bool wanted, by_nodes, is_again;
+    bool subscribed, by_nodes, is_again;
 } udpai_interest_of;
 
 typedef void (*udpai_interest_fn)(void *userdata, const udpai_interest_of *of);
@@ -91,7 +91,7 @@ typedef enum udpai_delivery_mode {
     UDPAI_MODE_DELTA,   /* additions and removals */
     UDPAI_MODE_STATE,   /* everything each time (SotW LDS, CDS) */
     UDPAI_MODE_GROUPED, /* additions; removals cannot be said (other SotW types) */
-    UDPAI_MODE_TOLD,    /* the same, but of names that were asked for it can be said */
+    UDPAI_MODE_ERRORS,  /* the same, but of names that were asked for it can be said */
 } udpai_delivery_mode;
 
 struct udpai_subscriber {
@@ -114,7 +114,7 @@ struct udpai_subscriber {
     uint64_t moved_ms; /* when it was sent something last */
     bool in_round;
     bool woken;
-    bool hears_waits; /* it is told for whom this node waits, while it cannot be told all */
+    bool receives_waits; /* it is told for whom this node waits, while it cannot be told all */
 };
 
 void udpai_subscriber_init(udpai_subscriber *subscriber,
@@ -205,7 +205,7 @@ udpa_err udpai_subscribe_locator(udpai_subscription *subscription,
                                  udpa_error **ret_error);
 void udpai_unsubscribe_locator(udpai_subscription *subscription,
                                const udpai_locator *locator,
-                               bool tell);
+                               bool notify);
 bool udpai_subscription_has_locator(const udpai_subscription *subscription,
                                     const udpai_locator *locator);
 /* How often the name is asked for, with whatever parameters. */
@@ -213,8 +213,8 @@ size_t udpai_subscription_n_asking(const udpai_subscription *subscription, udpai
 /* From now on the subscriber is told each variant by its constraints, and the end of one when
  * another takes its place: it may have several of a name. After UDPA_ERR_NOMEM it must begin anew.
  */
-udpa_err udpai_subscription_tell_variants(udpai_subscription *subscription);
-bool udpai_subscription_tells_variants(const udpai_subscription *subscription);
+udpa_err udpai_subscription_distinguish_variants(udpai_subscription *subscription);
+bool udpai_subscription_distinguishes_variants(const udpai_subscription *subscription);
 
 /* Its subscriber holds nothing of the type, and so can lose nothing by a state that lacks what is
  * not known yet: MODE_STATE is sent it though its wildcards are not settled, once that has been so
@@ -227,9 +227,9 @@ bool udpai_subscription_waits_for(const udpai_subscription *subscription,
                                   udpai_str *ret_why);
 
 /* Takes it away. With `tell`, and a wildcard that might hold it: its present state is sent. */
-void udpai_unsubscribe_name(udpai_subscription *subscription, udpai_str name, bool tell);
+void udpai_unsubscribe_name(udpai_subscription *subscription, udpai_str name, bool notify);
 /* Sends what the wildcards hold of a name that another part of the type has given back. */
-void udpai_subscription_tell(udpai_subscription *subscription, udpai_str name);
+void udpai_subscription_notify(udpai_subscription *subscription, udpai_str name);
 bool udpai_subscription_has_name(const udpai_subscription *subscription, udpai_str name);
 /* Is the name gone that the subscriber had been sent by it, and has not asked for again since? */
 bool udpai_subscription_has_lost(const udpai_subscription *subscription, udpai_str name);

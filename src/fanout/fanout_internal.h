@@ -110,8 +110,8 @@ typedef struct udpai_await {
     uint64_t asked_ms;
     uint64_t target_seq;
     bool is_settled;
-    udpa_bytes *told_waits;   /* for whom this node waits, as it was told; NULL: it was not */
-    uint64_t told_settled_nr; /* what was settled then; 0: it was not told */
+    udpa_bytes *sent_waits;   /* for whom this node waits, as it was told; NULL: it was not */
+    uint64_t sent_settled_nr; /* what was settled then; 0: it was not told */
 } udpai_await;
 
 /* The cursor: everything up to `low` was sent, and of what comes after, (window_from, window_to].
@@ -143,7 +143,7 @@ struct udpai_subscription {
     bool is_uncounted;                          /* its wishes are nobody's interest */
     bool offers_back;                           /* there is no split horizon for its wildcards */
     bool is_of_node;                            /* they are those of a node below */
-    bool tells_variants;
+    bool distinguishes_variants;
     udpai_map variant_refs; /* of udpai_variant_ref, if it does */
     udpai_map held;         /* what it said it holds: udpai_held, by name, */
     udpai_client_versions
@@ -225,7 +225,7 @@ bool udpai_subscription_covers(const udpai_subscription *subscription, udpai_str
 /* The subscriber's selection has changed: what it asked for, or what it may see. `tell`: it is told
  * of what it does not see any more. */
 udpa_err
-udpai_subscription_reselect(udpai_subscription *subscription, bool tell, udpa_error **ret_error);
+udpai_subscription_reselect(udpai_subscription *subscription, bool notify, udpa_error **ret_error);
 void udpai_subscription_leave_view(udpai_subscription *subscription);
 /* Will the subscriber be sent the item's payload anyway, by its wildcards? */
 bool udpai_view_will_bring(const udpai_subscription *subscription, const udpai_item *item);
@@ -240,8 +240,9 @@ void udpai_name_subs_update(udpai_subscription *subscription);
 /* ---- interest.c ---- */
 
 /* Counts users of a name or wildcard, and tells the owner of the fan-out of first and last. */
-void udpai_interest_name(const udpai_subscription *subscription, udpai_item *item, bool wanted);
-void udpai_interest_wildcard(const udpai_subscription *subscription, udpai_str prefix, bool wanted);
+void udpai_interest_name(const udpai_subscription *subscription, udpai_item *item, bool subscribed);
+void
+udpai_interest_wildcard(const udpai_subscription *subscription, udpai_str prefix, bool subscribed);
 /* A node asks once more for what is not there. */
 void udpai_interest_again(const udpai_subscription *subscription, udpai_item *item);
 

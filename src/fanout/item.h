@@ -19,8 +19,8 @@ typedef struct udpai_membership {
 /* What an item has besides while it is not there, expires, has other names, was asked for by name,
  * is not shown to all ConfigSources, or is in a collection or in several views. */
 typedef struct udpai_item_more {
-    udpa_resource *last;  /* after a removal, while views of states need it */
-    udpa_bytes *shown_to; /* which ConfigSources (change_set.h); NULL: all */
+    udpa_resource *last;    /* after a removal, while views of states need it */
+    udpa_bytes *visible_to; /* which ConfigSources (change_set.h); NULL: all */
     uint64_t deadline_ms;
     udpai_list name_subs;   /* who asked for exactly this name … */
     size_t n_interested;    /* … and is counted: clients, … */
@@ -78,7 +78,7 @@ void udpai_item_free(udpai_item *item);
 
 /* Its content is about to change by the change of this number: notes what it is now, as far as
  * there is memory. */
-void udpai_item_note_former(udpai_item *item, uint64_t seq, bool is_gone);
+void udpai_item_note_former(udpai_item *item, uint64_t seq, bool is_removed);
 
 /* Valid until the item's next change. */
 static inline udpai_str
@@ -112,7 +112,7 @@ udpai_item_last(const udpai_item *item)
 static inline const udpa_bytes *
 udpai_item_visible_to(const udpai_item *item)
 {
-    return item->more ? item->more->shown_to : NULL;
+    return item->more ? item->more->visible_to : NULL;
 }
 
 static inline uint64_t

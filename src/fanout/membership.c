@@ -7,13 +7,13 @@
 
 bool
 udpai_may_offer(const udpa_bytes *from_node,
-                const udpa_bytes *shown_to,
+                const udpa_bytes *visible_to,
                 const udpa_bytes *except_node,
                 uint64_t link)
 {
     if (except_node && from_node && udpai_same_bytes(except_node, from_node))
         return false;
-    return !link || udpai_links_have(shown_to, link);
+    return !link || udpai_links_have(visible_to, link);
 }
 
 static bool

@@ -85,8 +85,10 @@ static bool
 goes_by_view(const udpai_name_sub *sub, const udpai_item *item)
 {
     const udpai_subscription *subscription = sub->subscription;
-    udpai_position stand = udpai_filtered_view_position(udpai_filtered_view_of(subscription), item);
-    return stand.kind == UDPAI_POSITION_REMOVED && stand.seq > subscription->cursor.tombstones;
+    udpai_position position =
+        udpai_filtered_view_position(udpai_filtered_view_of(subscription), item);
+    return position.kind == UDPAI_POSITION_REMOVED &&
+           position.seq > subscription->cursor.tombstones;
 }
 
 static void
@@ -148,20 +150,20 @@ is_certain(udpai_name_sub *sub)
 }
 
 static bool
-can_tell_names(const udpai_subscription *subscription)
+can_send_names(const udpai_subscription *subscription)
 {
-    return subscription->mode == UDPAI_MODE_DELTA || subscription->mode == UDPAI_MODE_TOLD;
+    return subscription->mode == UDPAI_MODE_DELTA || subscription->mode == UDPAI_MODE_ERRORS;
 }
 
 static void
-has_gone(udpai_name_sub *sub, bool was_sent, bool again)
+on_removed(udpai_name_sub *sub, bool was_sent, bool again)
 {
     udpai_subscription *subscription = sub->subscription;
     if (sub->state == UDPAI_NAME_MISSING && !again && !sub->lacks_memory)
         return;
     if (sub->state == UDPAI_NAME_PRESENT && was_sent)
         sub->shows_last = true;
-    else if (again && !udpai_list_linked(&sub->pending.node) && can_tell_names(subscription))
+    else if (again && !udpai_list_linked(&sub->pending.node) && can_send_names(subscription))
         sub->shows_last = false; /* its end was told */
     sub->sent_seq = sub->sent_payload_seq = 0;
     udpai_list_remove(&sub->pending.node);
@@ -173,7 +175,7 @@ has_gone(udpai_name_sub *sub, bool was_sent, bool again)
     sub->state = UDPAI_NAME_MISSING;
     /* In a state there is nothing to take away of what it never showed. */
     bool is_news = subscription->mode == UDPAI_MODE_STATE && !sub->shows_last;
-    if (again || subscription->mode == UDPAI_MODE_TOLD || !goes_by_view(sub, udpai_asked(sub)))
+    if (again || subscription->mode == UDPAI_MODE_ERRORS || !goes_by_view(sub, udpai_asked(sub)))
         udpai_mark_pending(subscription,
                            is_news ? &subscription->additions : &subscription->removals,
                            &sub->pending);
@@ -209,7 +211,7 @@ udpai_name_sub_update(udpai_name_sub *sub, bool again)
     if (udpai_target(sub))
         has_come(sub, again);
     else
-        has_gone(sub, was_sent, again);
+        on_removed(sub, was_sent, again);
 }
 
 /* What the subscriber calls it when he says that he holds it. */
@@ -349,7 +351,7 @@ udpai_subscribe_name(udpai_subscription *subscription, udpai_str name, udpa_erro
 /* The name has gone, a wildcard is there still: what does it hold of the item? Without memory the
  * subscriber keeps what it has, which is no worse than before. */
 static void
-tell_state_of(udpai_subscription *subscription, udpai_item *item)
+send_state_of(udpai_subscription *subscription, udpai_item *item)
 {
     if (comes_by_view(subscription, item)) {
         if (!udpai_view_will_bring(subscription, item))
@@ -364,7 +366,9 @@ tell_state_of(udpai_subscription *subscription, udpai_item *item)
 }
 
 void
-udpai_unsubscribe_locator(udpai_subscription *subscription, const udpai_locator *locator, bool tell)
+udpai_unsubscribe_locator(udpai_subscription *subscription,
+                          const udpai_locator *locator,
+                          bool notify)
 {
     udpai_name_sub *sub = udpai_name_sub_find(subscription, locator);
     if (!sub)
@@ -376,8 +380,8 @@ udpai_unsubscribe_locator(udpai_subscription *subscription, const udpai_locator 
     free_sub(sub);
     if (!udpai_subscription_covers(subscription, locator->name))
         udpai_held_forget(subscription, locator->name);
-    if (tell && subscription->view)
-        tell_state_of(subscription, item);
+    if (notify && subscription->view)
+        send_state_of(subscription, item);
     item->n_pins--;
     udpai_item_release(item);
     if (subscription->mode == UDPAI_MODE_STATE)
@@ -385,19 +389,19 @@ udpai_unsubscribe_locator(udpai_subscription *subscription, const udpai_locator 
 }
 
 void
-udpai_unsubscribe_name(udpai_subscription *subscription, udpai_str name, bool tell)
+udpai_unsubscribe_name(udpai_subscription *subscription, udpai_str name, bool notify)
 {
-    udpai_unsubscribe_locator(subscription, &(udpai_locator){.name = name}, tell);
+    udpai_unsubscribe_locator(subscription, &(udpai_locator){.name = name}, notify);
 }
 
 void
-udpai_subscription_tell(udpai_subscription *subscription, udpai_str name)
+udpai_subscription_notify(udpai_subscription *subscription, udpai_str name)
 {
     udpai_item *item = subscription->view ? udpai_item_get(subscription->topic, name) : NULL;
     if (!item)
         return;
     item->n_pins++;
-    tell_state_of(subscription, item);
+    send_state_of(subscription, item);
     item->n_pins--;
     udpai_item_release(item);
 }
@@ -460,7 +464,7 @@ void
 udpai_subscription_resend(udpai_subscription *subscription, udpai_str name)
 {
     udpai_name_sub *sub = udpai_map_get(&subscription->names, name);
-    if (subscription->tells_variants)
+    if (subscription->distinguishes_variants)
         resend_variants(subscription, name);
     udpai_item *item = sub ? udpai_target(sub) : udpai_item_find(subscription->topic, name);
     if (!item || !(sub || comes_by_view(subscription, item)))

@@ -352,7 +352,7 @@ udpai_held_drop_all(udpai_subscription *subscription)
 typedef enum fate {
     FATE_KEPT,
     FATE_FORGOTTEN,
-    FATE_GONE, /* the subscriber is told that there is nothing of the name */
+    FATE_REMOVED, /* the subscriber is told that there is nothing of the name */
 } fate;
 
 typedef fate (*fate_fn)(udpai_subscription *subscription, udpai_str name);
@@ -384,7 +384,7 @@ sift_by_item(udpai_subscription *subscription, fate_fn decide)
             continue;
         if (what == FATE_KEPT)
             err = UDPA_ERR_NOMEM;
-        if (what == FATE_GONE && err == UDPA_OK)
+        if (what == FATE_REMOVED && err == UDPA_OK)
             err = mark_name_removed(subscription, udpai_item_name(item));
         release_unchanged(subscription, item);
     }
@@ -406,7 +406,7 @@ sift_by_name(udpai_subscription *subscription, fate_fn decide)
             continue;
         if (what == FATE_KEPT)
             err = UDPA_ERR_NOMEM;
-        if (what == FATE_GONE && err == UDPA_OK)
+        if (what == FATE_REMOVED && err == UDPA_OK)
             err = mark_name_removed(subscription, name_of(held));
         free_held(subscription, held);
     }
@@ -447,7 +447,7 @@ fate_of_unmatched(udpai_subscription *subscription, udpai_str name)
         return FATE_FORGOTTEN;
     return udpai_kept_removals_find(subscription->topic, name) ||
                    udpai_subscription_is_settled(subscription, name, subscription->asked_ms)
-               ? FATE_GONE
+               ? FATE_REMOVED
                : FATE_KEPT;
 }
 

@@ -271,11 +271,11 @@ describe_waits(const udpai_subscription *subscription, const udpai_await *await)
     udpai_str type_url = udpai_topic_url(subscription->topic);
     const udpai_settled_asked asked = {await->names.items, await->names.n, is_there,
                                        subscription->topic};
-    bool is_said =
+    bool is_waiting =
         await->is_wildcard
             ? udpai_settled_waits(settled, type_url, udpai_bytes_view(await->prefix), &waits)
             : udpai_settled_waits_names(settled, type_url, &asked, &waits);
-    if (!is_said)
+    if (!is_waiting)
         return NULL;
     udpai_waits_put(&waits, &writer);
     udpa_bytes *bytes = udpai_bytes_make(writer.size, &room);
@@ -288,24 +288,24 @@ describe_waits(const udpai_subscription *subscription, const udpai_await *await)
 
 /* What a node waits for is told it behind all that there was when that was found out. */
 static udpa_err
-tell_waits(udpai_subscription *subscription, udpai_await *await, udpai_delivery *delivery)
+send_waits(udpai_subscription *subscription, udpai_await *await, udpai_delivery *delivery)
 {
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *waits = describe_waits(subscription, await);
     udpai_body *body = NULL;
     if (!waits)
         return UDPA_OK;
-    bool is_told = await->told_waits &&
-                   udpai_str_eq(udpai_bytes_view(await->told_waits), udpai_bytes_view(waits));
-    udpa_err err = is_told
+    bool is_sent = await->sent_waits &&
+                   udpai_str_eq(udpai_bytes_view(await->sent_waits), udpai_bytes_view(waits));
+    udpa_err err = is_sent
                        ? UDPA_OK
                        : udpai_collect_waits(subscription, await, udpai_bytes_view(waits), &body);
     if (err != UDPA_OK)
         return err;
-    await->told_settled_nr = subscription->topic->fanout->settled_nr;
-    if (is_told)
+    await->sent_settled_nr = subscription->topic->fanout->settled_nr;
+    if (is_sent)
         return UDPA_OK;
-    udpa_bytes_unref(await->told_waits);
-    await->told_waits = UDPAI_TAKE(waits);
+    udpa_bytes_unref(await->sent_waits);
+    await->sent_waits = UDPAI_TAKE(waits);
     return give(delivery, UDPAI_DELIVERY_COMPLETE, subscription, body);
 }
 
@@ -328,14 +328,14 @@ waits_turn(udpai_subscription *subscription, udpai_delivery *delivery)
     bool is_all_sent = !subscription->held_unchecked &&
                        udpai_pending_addition(subscription) == UDPAI_NOTHING &&
                        udpai_pending_removal(subscription) == UDPAI_NOTHING;
-    if (!subscription->subscriber->hears_waits || !is_all_sent)
+    if (!subscription->subscriber->receives_waits || !is_all_sent)
         return UDPA_OK;
     UDPAI_LIST_FOREACH (at, &subscription->awaits) {
         udpai_await *await = UDPAI_LIST_ENTRY(at, udpai_await, node);
         if (await->is_settled || !is_due(subscription, await) ||
-            await->told_settled_nr == subscription->topic->fanout->settled_nr)
+            await->sent_settled_nr == subscription->topic->fanout->settled_nr)
             continue;
-        udpa_err err = tell_waits(subscription, await, delivery);
+        udpa_err err = send_waits(subscription, await, delivery);
         if (err != UDPA_OK || delivery->body)
             return err;
     }

@@ -7,12 +7,12 @@
 #include "fanout/variant.h"
 
 static udpa_err
-add_live(udpai_collection *collection, udpai_filtered_view sight)
+add_live(udpai_collection *collection, udpai_filtered_view filtered)
 {
     udpa_err err = UDPA_OK;
-    for (size_t i = 0; sight.view && i < sight.view->live.n && err == UDPA_OK; i++) {
-        udpai_item *item = sight.view->live.slots[i].item;
-        bool is_hidden = item && udpai_filtered_view_hides(sight, item);
+    for (size_t i = 0; filtered.view && i < filtered.view->live.n && err == UDPA_OK; i++) {
+        udpai_item *item = filtered.view->live.slots[i].item;
+        bool is_hidden = item && udpai_filtered_view_hides(filtered, item);
         collection->is_filtered |= is_hidden;
         if (item && !is_hidden)
             udpai_collection_add(collection, item, item->resource, false, &err);
@@ -109,19 +109,19 @@ static udpa_err
 find_or_compose(udpai_subscription *subscription, uint64_t removals, udpai_body **ret_body)
 {
     const udpai_view *view = subscription->view;
-    udpai_filtered_view sight = udpai_filtered_view_of(subscription);
-    udpai_removals removed = udpai_removals_after(sight, left_out_to(subscription, removals));
+    udpai_filtered_view filtered = udpai_filtered_view_of(subscription);
+    udpai_removals removed = udpai_removals_after(filtered, left_out_to(subscription, removals));
     bool has_removed = udpai_removals_next_seq(&removed) != UDPAI_NOTHING;
     bool shareable = view && subscription->names.n == 0 && !has_removed, is_filtered = false;
-    bool is_shared = udpai_filtered_view_shares_payloads(sight, 0);
+    bool is_shared = udpai_filtered_view_shares_payloads(filtered, 0);
     const udpai_body_range range = {.from = view ? view->changed_seq : 0, .limit = UDPAI_NOTHING};
     if (shareable)
         *ret_body =
-            udpai_view_find_body(sight, is_shared, subscription->subscriber->renderer, &range);
+            udpai_view_find_body(filtered, is_shared, subscription->subscriber->renderer, &range);
     udpa_err err = *ret_body ? UDPA_OK : compose(subscription, removals, &is_filtered, ret_body);
     if (err == UDPA_OK && shareable && !(*ret_body)->view) {
         (*ret_body)->range = range;
-        udpai_view_keep_body(sight, is_shared && !is_filtered, *ret_body);
+        udpai_view_keep_body(filtered, is_shared && !is_filtered, *ret_body);
     }
     return err;
 }
@@ -211,7 +211,7 @@ is_same_as_last(const udpai_subscription *subscription, const udpai_body *body)
 
 /* What was left in the state though it has gone: where the first of it was marked. */
 static uint64_t
-first_name_shown_still(const udpai_subscription *subscription)
+first_name_still_in_state(const udpai_subscription *subscription)
 {
     uint64_t first = UDPAI_NOTHING;
     size_t at = 0;
@@ -233,7 +233,7 @@ note_sent(udpai_subscription *subscription, uint64_t removals)
         subscription->cursor.tombstones =
             left_out_to(subscription, removals < now ? removals : now);
         subscription->state_removal_seq =
-            removals < now ? first_name_shown_still(subscription) : UDPAI_NOTHING;
+            removals < now ? first_name_still_in_state(subscription) : UDPAI_NOTHING;
     }
 }
 
@@ -256,7 +256,7 @@ udpai_collect_state(udpai_subscription *subscription, uint64_t removals, udpai_b
 }
 
 static udpa_err
-say(udpai_subscription *subscription, udpai_render *what, udpai_body **ret_body)
+render_alone(udpai_subscription *subscription, udpai_render *what, udpai_body **ret_body)
 {
     udpai_collection collection;
     udpai_collection_init(&collection, subscription);
@@ -271,7 +271,7 @@ udpa_err
 udpai_collect_complete(udpai_subscription *subscription, udpai_str scope, udpai_body **ret_body)
 {
     udpai_render what = {.complete = true, .scope = scope};
-    return say(subscription, &what, ret_body);
+    return render_alone(subscription, &what, ret_body);
 }
 
 udpa_err
@@ -288,5 +288,5 @@ udpai_collect_waits(udpai_subscription *subscription,
             break;
         what.waits_behind += udpai_str_eq(udpai_bytes_view(older->prefix), scope);
     }
-    return say(subscription, &what, ret_body);
+    return render_alone(subscription, &what, ret_body);
 }

@@ -38,7 +38,7 @@ drop_oldest(udpai_view *view)
 
 /* Those who move will come to what is behind this place. */
 static uint64_t
-place_of_those_who_move(const udpai_view *view)
+place_of_moving(const udpai_view *view)
 {
     uint64_t now_ms = view->topic->fanout->wheel->now_ms, least = UDPAI_NOTHING;
     UDPAI_LIST_FOREACH (node, &view->subscriptions) {
@@ -71,7 +71,7 @@ static void
 on_patience_end(udpai_timer *timer)
 {
     udpai_view *view = UDPAI_CONTAINER_OF(timer, udpai_view, patience);
-    uint64_t needed = place_of_those_who_move(view);
+    uint64_t needed = place_of_moving(view);
     uint64_t last = needed < view->kept_seq ? needed : view->kept_seq;
     while (view->tombstones.n_live > kept_in_any_case(view) && oldest_seq(view) <= last)
         drop_oldest(view);

@@ -171,7 +171,7 @@ udpai_variants_release(udpai_item *item, const udpa_resource *now)
 }
 
 static void
-tell(const udpai_name_sub *sub, udpai_item *item)
+mark_variant(const udpai_name_sub *sub, udpai_item *item)
 {
     udpai_subscription *subscription = sub->subscription;
     const udpai_subscriber *subscriber = subscription->subscriber;
@@ -184,12 +184,12 @@ tell(const udpai_name_sub *sub, udpai_item *item)
 }
 
 static void
-tell_all(udpai_item *item, const udpai_item *asked)
+mark_variant_for_all(udpai_item *item, const udpai_item *asked)
 {
     UDPAI_LIST_FOREACH (node, udpai_item_name_subs(asked)) {
         const udpai_name_sub *sub = udpai_name_sub_of(node);
         if (sent_all(sub))
-            tell(sub, item);
+            mark_variant(sub, item);
     }
 }
 
@@ -199,9 +199,9 @@ udpai_variants_changed(udpai_item *item, const udpa_resource *before)
     const udpai_item *asked = find_asked(item->topic, before),
                      *asked_now = find_asked(item->topic, item->resource);
     if (asked)
-        tell_all(item, asked);
+        mark_variant_for_all(item, asked);
     if (asked_now && asked_now != asked)
-        tell_all(item, asked_now);
+        mark_variant_for_all(item, asked_now);
     bool is_same = is_variant(before) && is_variant(item->resource) &&
                    udpai_str_eq(udpai_resource_constraints(before),
                                 udpai_resource_constraints(item->resource));

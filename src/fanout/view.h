@@ -101,7 +101,7 @@ void udpai_views_update(udpai_item *item, const udpa_resource *before, size_t n_
 /* May what came from a node, for these links, be offered to who is not offered what came from this
  * one, by this link? */
 bool udpai_may_offer(const udpa_bytes *from_node,
-                     const udpa_bytes *shown_to,
+                     const udpa_bytes *visible_to,
                      const udpa_bytes *except_node,
                      uint64_t link);
 /* After what a view holds, or how it stands to that, has changed by the last change. */
@@ -149,33 +149,33 @@ typedef struct udpai_position {
     uint64_t entered_seq; /* as of a membership */
 } udpai_position;
 
-udpai_position udpai_filtered_view_position(udpai_filtered_view sight, const udpai_item *item);
+udpai_position udpai_filtered_view_position(udpai_filtered_view filtered, const udpai_item *item);
 
 static inline bool
-udpai_filtered_view_is_live(udpai_filtered_view sight, const udpai_item *item)
+udpai_filtered_view_is_live(udpai_filtered_view filtered, const udpai_item *item)
 {
-    return udpai_filtered_view_position(sight, item).kind == UDPAI_POSITION_LIVE;
+    return udpai_filtered_view_position(filtered, item).kind == UDPAI_POSITION_LIVE;
 }
 
 /* Is what the view has of the item left out? */
 bool udpai_filter_hides(const udpai_view *filter, const udpai_item *item);
 
 static inline bool
-udpai_filtered_view_hides(udpai_filtered_view sight, const udpai_item *item)
+udpai_filtered_view_hides(udpai_filtered_view filtered, const udpai_item *item)
 {
-    return sight.filter && udpai_filter_hides(sight.filter, item);
+    return filtered.filter && udpai_filter_hides(filtered.filter, item);
 }
 
 /* The sum over what is shown; costs as much as there is, if there is a filter. */
-udpai_set_hash udpai_filtered_view_set_hash(udpai_filtered_view sight);
+udpai_set_hash udpai_filtered_view_set_hash(udpai_filtered_view filtered);
 
 /* Removals in their order. */
 typedef struct udpai_removals {
-    udpai_filtered_view sight;
+    udpai_filtered_view filtered;
     size_t of_view, of_filter; /* the next slots */
 } udpai_removals;
 
-udpai_removals udpai_removals_after(udpai_filtered_view sight, uint64_t seq);
+udpai_removals udpai_removals_after(udpai_filtered_view filtered, uint64_t seq);
 /* Where the next one stands; UINT64_MAX: there is none. It may be one that is not told. */
 uint64_t udpai_removals_next_seq(udpai_removals *removals);
 /* Moves on; the item, or NULL if this one is not told. There must be one. */
@@ -188,8 +188,8 @@ udpai_filter_get(udpai_view *view, const udpai_subscription *subscription, udpai
 void udpai_filter_free(udpai_view *filter);
 /* Who looks through this would be sent the same as who looks at the whole: if nothing is left out,
  * and he holds what there was up to `held`; or removals after a place. */
-bool udpai_filtered_view_shares_payloads(udpai_filtered_view sight, uint64_t held);
-bool udpai_filtered_view_shares_removals(udpai_filtered_view sight, uint64_t after);
+bool udpai_filtered_view_shares_payloads(udpai_filtered_view filtered, uint64_t held);
+bool udpai_filtered_view_shares_removals(udpai_filtered_view filtered, uint64_t after);
 
 /* Makes room in the filters of views that hold the item for what the change will make different.
  * On failure nothing has changed. */
@@ -229,11 +229,11 @@ void udpai_tombstones_bound(udpai_view *view);
 
 /* A reference; NULL: there is none that who looks so may be sent. `is_shared`: what is made of the
  * view may do, if the filter takes nothing out of it; or else only what is made for the filter. */
-udpai_body *udpai_view_find_body(udpai_filtered_view sight,
+udpai_body *udpai_view_find_body(udpai_filtered_view filtered,
                                  bool is_shared,
                                  const udpai_renderer *renderer,
                                  const udpai_body_range *range);
-void udpai_view_keep_body(udpai_filtered_view sight, bool is_shared, udpai_body *body);
+void udpai_view_keep_body(udpai_filtered_view filtered, bool is_shared, udpai_body *body);
 void udpai_view_drop_bodies(udpai_view *view);
 
 #endif

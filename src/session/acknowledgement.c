@@ -50,16 +50,16 @@ is_asking(const udpai_subscription *subscription)
 }
 
 static void
-on_taker(void *userdata, const udpai_resource_ack *taker)
+on_taker(void *userdata, const udpai_resource_ack *ack)
 {
     struct survey *survey = userdata;
-    const udpai_session *session = udpai_subscription_subscriber(taker->subscription)->userdata;
+    const udpai_session *session = udpai_subscription_subscriber(ack->subscription)->userdata;
     struct finding finding = {.session = session};
     if (!session || session->is_finishing || !session->ops->ack_status ||
-        is_asking(taker->subscription))
+        is_asking(ack->subscription))
         return;
     udpai_client_state state;
-    udpai_client_state_of(session, taker, &state);
+    udpai_client_state_of(session, ack, &state);
     finding.what = state.said;
     if (finding.what.state != UDPAI_ACKNOWLEDGEMENT_NOT_SHOWN)
         survey->failed |= !udpai_vector_push(&survey->findings, finding);

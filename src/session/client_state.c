@@ -5,14 +5,14 @@
 
 void
 udpai_client_state_of(const udpai_session *session,
-                      const udpai_resource_ack *taker,
+                      const udpai_resource_ack *ack,
                       udpai_client_state *ret_state)
 {
-    const udpai_renderer *renderer = udpai_subscription_subscriber(taker->subscription)->renderer;
+    const udpai_renderer *renderer = udpai_subscription_subscriber(ack->subscription)->renderer;
     *ret_state = (udpai_client_state){0};
-    session->ops->ack_status(session, taker, &ret_state->said);
-    if (taker->resource)
-        ret_state->version = renderer->version(renderer, taker->resource, ret_state->room);
+    session->ops->ack_status(session, ack, &ret_state->said);
+    if (ack->resource)
+        ret_state->version = renderer->version(renderer, ack->resource, ret_state->room);
 }
 
 /* ---- what is rejected now ---- */
@@ -43,19 +43,19 @@ add(udpai_client_rejected *found, const udpai_taken *taken)
 {
     if (found->n == UDPAI_REFUSED_KEPT)
         return false;
-    const udpai_resource_ack *taker = &taken->taker;
-    const udpai_session *session = udpai_subscription_subscriber(taker->subscription)->userdata;
-    udpai_str name = taker->resource ? udpai_resource_name(taker->resource) : taken->name;
+    const udpai_resource_ack *ack = &taken->ack;
+    const udpai_session *session = udpai_subscription_subscriber(ack->subscription)->userdata;
+    udpai_str name = ack->resource ? udpai_resource_name(ack->resource) : taken->name;
     udpai_client_state *state = &found->rooms[found->n];
-    udpai_client_state_of(session, taker, state);
-    if (!is_rejected(state->said.state) || is_found(found, name, taker->seq))
+    udpai_client_state_of(session, ack, state);
+    if (!is_rejected(state->said.state) || is_found(found, name, ack->seq))
         return true;
     found->items[found->n++] = (udpai_refused){
         .error = (udpa_error *)(uintptr_t)state->said.error,
         .name = name,
         .version = state->version,
         .good = state->said.good,
-        .seq = taker->seq,
+        .seq = ack->seq,
         .at_us = state->said.since_us,
         .is_certain = state->said.state == UDPAI_ACKNOWLEDGEMENT_REFUSED,
     };
@@ -118,13 +118,13 @@ static bool
 on_settling(void *userdata, const udpai_taken *taken)
 {
     settling *self = userdata;
-    const udpai_resource_ack *taker = &taken->taker;
-    const udpai_session *session = udpai_subscription_subscriber(taker->subscription)->userdata;
+    const udpai_resource_ack *ack = &taken->ack;
+    const udpai_session *session = udpai_subscription_subscriber(ack->subscription)->userdata;
     udpai_client_state state;
-    udpai_client_state_of(session, taker, &state);
-    bool is_good = taker->resource ? state.said.state == UDPAI_ACKNOWLEDGEMENT_GIVEN ||
-                                         state.said.state == UDPAI_ACKNOWLEDGEMENT_NOT_SHOWN
-                                   : !is_rejected(state.said.state);
+    udpai_client_state_of(session, ack, &state);
+    bool is_good = ack->resource ? state.said.state == UDPAI_ACKNOWLEDGEMENT_GIVEN ||
+                                       state.said.state == UDPAI_ACKNOWLEDGEMENT_NOT_SHOWN
+                                 : !is_rejected(state.said.state);
     self->is_open = !is_good || ++self->n_looks == UDPAI_CLIENT_STATE_LOOKS_MAX;
     return !self->is_open;
 }

@@ -18,7 +18,7 @@ typedef struct udpai_client_state {
 
 /* Of one of the session's subscriptions and what that takes. The session's protocol must judge. */
 void udpai_client_state_of(const udpai_session *session,
-                           const udpai_resource_ack *taker,
+                           const udpai_resource_ack *ack,
                            udpai_client_state *ret_state);
 
 /* What a subscription takes, and its client rejects or has in doubt now: not what it rejected

@@ -77,7 +77,7 @@ on_interest(void *userdata, const udpai_interest_of *of)
         udpai_report_free(report);
         return;
     }
-    report->wanted = of->wanted;
+    report->wanted = of->subscribed;
     udpai_hub_report(hub, report);
 }
 

@@ -78,7 +78,7 @@ typedef struct udpai_session_ops {
     udpa_bytes *(*describe)(const udpai_session *session);
     /* What the peer has answered to what it was sent of a resource; NULL: it is not asked. */
     void (*ack_status)(const udpai_session *session,
-                       const udpai_resource_ack *taker,
+                       const udpai_resource_ack *ack,
                        udpai_acknowledgement *ret_acknowledgement);
     /* Who the peer says it is; borrowed; NULL: it has not said. Beside judge. */
     const udpai_node_info *(*peer)(const udpai_session *session);
@@ -87,7 +87,7 @@ typedef struct udpai_session_ops {
     /* What the peer calls that of what the taker takes which has this full name: a view, or of
      * `room`; false: it cannot name it. Beside judge. */
     bool (*call)(const udpai_session *session,
-                 const udpai_resource_ack *taker,
+                 const udpai_resource_ack *ack,
                  udpai_str full_name,
                  char room[UDPAI_SESSION_CALLED_MAX],
                  udpai_str *ret_name);
@@ -139,8 +139,8 @@ typedef struct udpai_hub_options {
     uint64_t first_session, session_step;
     const udpai_watcher_ops *watcher; /* NULL: nobody */
     /* What a session may hand up before it stops reading. */
-    size_t max_unjudged;
-    size_t max_unjudged_bytes;
+    size_t max_pending;
+    size_t max_pending_bytes;
 } udpai_hub_options;
 
 /* The hub's surroundings. */

@@ -196,9 +196,9 @@ udpai_transfer_put_changes(udpai_proto_writer *writer, const udpai_change_set *s
         udpai_proto_put_bare_number(writer, change->from_node != NULL);
         if (change->from_node)
             udpai_proto_put_bare_bytes(writer, udpai_bytes_view(change->from_node));
-        udpai_proto_put_bare_number(writer, change->shown_to != NULL);
-        if (change->shown_to)
-            udpai_proto_put_bare_bytes(writer, udpai_bytes_view(change->shown_to));
+        udpai_proto_put_bare_number(writer, change->visible_to != NULL);
+        if (change->visible_to)
+            udpai_proto_put_bare_bytes(writer, udpai_bytes_view(change->visible_to));
         put_resource(writer, change->resource);
         put_removed(writer, change->removal);
     }
@@ -231,7 +231,7 @@ take_change(udpai_transfer_reader *reader, udpai_change_set *set)
     change.resource = resource;
     change.removal = removal;
     change.from_node = node;
-    change.shown_to = links;
+    change.visible_to = links;
     if (reader->err == UDPA_OK && udpai_change_set_add(set, &change) != UDPA_OK)
         udpai_transfer_out_of_memory(reader);
 }

@@ -36,8 +36,8 @@ void
 udpai_udpa_pace(udpai_udpa *udpa)
 {
     const udpai_hub_options *options = udpai_hub_settings(udpa->session.hub);
-    bool has_enough = udpa->n_pending >= options->max_unjudged ||
-                      udpa->pending_bytes >= options->max_unjudged_bytes;
+    bool has_enough = udpa->n_pending >= options->max_pending ||
+                      udpa->pending_bytes >= options->max_pending_bytes;
     if (!udpai_udpa_is_unread(udpa))
         udpai_timer_cancel(&udpa->unread);
     else if (!udpai_timer_is_set(&udpa->unread))
@@ -215,7 +215,7 @@ take_node(udpai_udpa *udpa, const udpa_resource *resource, udpa_error **ret_erro
         err = udpai_session_check_copying(&udpa->session, info, ret_error);
     if (err == UDPA_OK && udpai_node_info_has_feature(info, UDPAI_FEATURE_NODE))
         err = udpai_subscriber_set_except(&udpa->subscriber, instance);
-    udpa->subscriber.hears_waits =
+    udpa->subscriber.receives_waits =
         udpa->is_extended && udpai_node_info_has_feature(info, UDPAI_FEATURE_NODE);
     if (err != UDPA_OK)
         return udpai_fail_code(ret_error, err);

@@ -135,14 +135,14 @@ find_unanswered(const udpai_udpa *udpa,
 }
 
 static bool
-find_refusal(const udpai_sent *sent, const udpai_resource_ack *taker, udpai_acknowledgement *ret)
+find_refusal(const udpai_sent *sent, const udpai_resource_ack *ack, udpai_acknowledgement *ret)
 {
     const udpai_refused_range *removals = &sent->refusals.removals;
     udpai_refused refused = {.error = removals->error, .at_us = removals->at_us};
-    bool found = taker->resource
-                     ? udpai_refusals_find(&sent->refusals, udpai_resource_name(taker->resource),
-                                           taker->seq, &refused)
-                     : udpai_refused_range_meets(removals, taker->from, taker->place);
+    bool found = ack->resource
+                     ? udpai_refusals_find(&sent->refusals, udpai_resource_name(ack->resource),
+                                           ack->seq, &refused)
+                     : udpai_refused_range_meets(removals, ack->from, ack->place);
     if (found)
         *ret = (udpai_acknowledgement){
             .state =
@@ -157,25 +157,25 @@ find_refusal(const udpai_sent *sent, const udpai_resource_ack *taker, udpai_ackn
 /* Nodes are sent what they asked for, and want no receipt to be asked of them. */
 void
 udpai_udpa_ack_status(const udpai_session *session,
-                      const udpai_resource_ack *taker,
+                      const udpai_resource_ack *ack,
                       udpai_acknowledgement *ret)
 {
     static const udpai_sent none;
     const udpai_udpa *udpa = UDPAI_CONTAINER_OF(session, const udpai_udpa, session);
-    const udpai_sent *sent = udpai_subscription_userdata(taker->subscription);
+    const udpai_sent *sent = udpai_subscription_userdata(ack->subscription);
     *ret = (udpai_acknowledgement){.state = UDPAI_ACKNOWLEDGEMENT_BEHIND};
     if (!sent)
         sent = &none;
-    if (!taker->is_sent || find_refusal(sent, taker, ret))
+    if (!ack->is_sent || find_refusal(sent, ack, ret))
         return;
     if (!udpa->asks_receipts) {
         ret->state = UDPAI_ACKNOWLEDGEMENT_SENT;
         return;
     }
     int64_t since_us;
-    udpai_ack_position unanswered = find_unanswered(udpa, taker->subscription, sent, &since_us);
+    udpai_ack_position unanswered = find_unanswered(udpa, ack->subscription, sent, &since_us);
     ret->state = UDPAI_ACKNOWLEDGEMENT_GIVEN;
-    if (udpai_resource_ack_is_answered(taker, unanswered))
+    if (udpai_resource_ack_is_answered(ack, unanswered))
         return;
     *ret = (udpai_acknowledgement){.state = UDPAI_ACKNOWLEDGEMENT_UNANSWERED, .since_us = since_us};
 }

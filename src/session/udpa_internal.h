@@ -170,14 +170,14 @@ void udpai_udpa_note_receipt(udpai_udpa *udpa,
 /* Notes a delivery whose receipt will not be recognised. */
 void udpai_udpa_note_lost(const udpai_in_flight *flight);
 void udpai_udpa_ack_status(const udpai_session *session,
-                           const udpai_resource_ack *taker,
+                           const udpai_resource_ack *ack,
                            udpai_acknowledgement *ret_acknowledgement);
 
 /* udpa_status.c */
 const udpai_node_info *udpai_udpa_peer(const udpai_session *session);
 const udpai_subscriber *udpai_udpa_subscriber(const udpai_session *session);
 bool udpai_udpa_call(const udpai_session *session,
-                     const udpai_resource_ack *taker,
+                     const udpai_resource_ack *ack,
                      udpai_str full_name,
                      char room[UDPAI_SESSION_CALLED_MAX],
                      udpai_str *ret_name);

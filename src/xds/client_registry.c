@@ -40,7 +40,7 @@ typedef struct registry {
     uint64_t ticket; /* 0: nobody wants to know */
     udpai_timer timer;
     udpai_csds_request request; /* about everybody */
-    udpai_csds_ack taker;
+    udpai_csds_ack ack;
     udpai_csds_walk walk;
     bool is_walking, was_whole; /* was_whole: all was told once */
     uint64_t pass, began_ms;
@@ -248,7 +248,7 @@ begin_walk(registry *self)
     self->walk.hub = self->hub;
     self->walk.request = &self->request;
     self->walk.viewer.excludes_contents = true;
-    self->walk.taker = &self->taker;
+    self->walk.ack = &self->ack;
     self->pass++;
     self->began_ms = udpai_hub_wheel(self->hub)->now_ms;
     self->is_walking = true;
@@ -317,7 +317,7 @@ begin(void **ret_watcher, udpai_hub *hub)
     if (!self)
         return UDPA_ERR_NOMEM;
     self->hub = hub;
-    self->taker = (udpai_csds_ack){
+    self->ack = (udpai_csds_ack){
         .begin = on_begin,
         .end = on_end,
         .userdata = self,

@@ -67,7 +67,7 @@ status_of(const udpai_taken *taken, udpai_acknowledgement_state state)
         [UDPAI_ACKNOWLEDGEMENT_SENT] = {STALE, UNKNOWN},
         [UDPAI_ACKNOWLEDGEMENT_GIVEN] = {SYNCED, ACKED},
     };
-    if (taken->taker.resource || state == UDPAI_ACKNOWLEDGEMENT_REFUSED)
+    if (taken->ack.resource || state == UDPAI_ACKNOWLEDGEMENT_REFUSED)
         return of[state];
     return (struct status){NOT_SENT, taken->is_missing ? DOES_NOT_EXIST : REQUESTED};
 }
@@ -160,19 +160,19 @@ udpai_csds_put_entry(udpai_strbuf *out,
                      const udpai_csds_viewer *viewer,
                      udpai_csds_status *ret_status)
 {
-    const udpai_resource_ack *taker = &taken->taker;
+    const udpai_resource_ack *ack = &taken->ack;
     char called[UDPAI_SESSION_CALLED_MAX];
     udpai_client_state state;
     struct entry entry = {
-        .type_url = udpai_subscription_type_url(taker->subscription),
-        .resource = taker->resource,
-        .has_body = shows_body(viewer, taker->resource),
+        .type_url = udpai_subscription_type_url(ack->subscription),
+        .resource = ack->resource,
+        .has_body = shows_body(viewer, ack->resource),
         .said = &state.said,
     };
     *ret_status = UDPAI_CSDS_UNTOLD;
-    udpai_client_state_of(session, taker, &state);
+    udpai_client_state_of(session, ack, &state);
     if (state.said.state == UDPAI_ACKNOWLEDGEMENT_NOT_SHOWN ||
-        !session->ops->call(session, taker, taken->name, called, &entry.name))
+        !session->ops->call(session, ack, taken->name, called, &entry.name))
         return true;
     entry.status = status_of(taken, state.said.state);
     *ret_status = (udpai_csds_status)entry.status.config;

@@ -90,9 +90,9 @@ typedef struct udpai_csds_walk {
     udpai_hub *hub;
     const udpai_csds_request *request;
     udpai_csds_viewer viewer;
-    size_t response_bytes;       /* that is full at this size; 0: never */
-    const udpai_csds_ack *taker; /* NULL: what is told of becomes responses */
-    udpai_csds_tree *tree;       /* others are told of, too, behind these; NULL: nobody else */
+    size_t response_bytes;     /* that is full at this size; 0: never */
+    const udpai_csds_ack *ack; /* NULL: what is told of becomes responses */
+    udpai_csds_tree *tree;     /* others are told of, too, behind these; NULL: nobody else */
     UDPAI_VECTOR(udpai_csds_client) clients;
     size_t at, n_done; /* the session that is next; clients that were told of */
     /* In the client of that session: */

@@ -138,8 +138,8 @@ static bool
 on_look(void *userdata, const udpai_taken *taken)
 {
     struct look *self = userdata;
-    if (taken->taker.resource)
-        self->err = udpai_client_tree_add(self->nodes, taken->taker.resource);
+    if (taken->ack.resource)
+        self->err = udpai_client_tree_add(self->nodes, taken->ack.resource);
     return self->err == UDPA_OK;
 }
 
@@ -361,9 +361,8 @@ on_tell(void *userdata, const udpai_taken *taken)
     const struct telling *self = userdata;
     udpai_csds_walk *walk = self->walk;
     udpai_csds_walk_spend(walk, VISIT_BYTES);
-    if (taken->taker.resource &&
-        udpai_client_tree_counts(&self->tree->nodes, taken->taker.resource))
-        tell(self->tree, walk, taken->taker.resource);
+    if (taken->ack.resource && udpai_client_tree_counts(&self->tree->nodes, taken->ack.resource))
+        tell(self->tree, walk, taken->ack.resource);
     bool is_full = walk->response_bytes && udpai_csds_walk_size(walk) >= walk->response_bytes;
     return walk->budget && !walk->failed && !is_full;
 }

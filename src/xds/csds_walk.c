@@ -124,14 +124,13 @@ udpai_csds_walk_put(udpai_csds_walk *walk, udpai_str config)
 static void
 close_config(udpai_csds_walk *walk)
 {
-    const udpai_csds_ack *taker = walk->taker;
+    const udpai_csds_ack *ack = walk->ack;
     if (walk->config.len == 0)
         return;
     if (walk->tree)
         walk->failed |= !udpai_csds_put_scope(&walk->config, walk->tree);
-    if (taker)
-        walk->failed |=
-            !taker->end(taker->userdata, udpai_strbuf_view(&walk->config), &walk->count);
+    if (ack)
+        walk->failed |= !ack->end(ack->userdata, udpai_strbuf_view(&walk->config), &walk->count);
     else
         udpai_csds_walk_put(walk, udpai_strbuf_view(&walk->config));
     walk->config.len = 0;
@@ -142,7 +141,7 @@ static void
 begin_config(udpai_csds_walk *walk, const udpai_session *session)
 {
     const udpai_node_info *peer = session->ops->peer(session);
-    size_t max_bytes = walk->taker ? walk->taker->node_bytes : UDPAI_CSDS_NODE_MAX;
+    size_t max_bytes = walk->ack ? walk->ack->node_bytes : UDPAI_CSDS_NODE_MAX;
     if (!peer || walk->config.len)
         return;
     walk->failed |= !udpai_csds_put_node(&walk->config, peer, max_bytes);
@@ -157,8 +156,8 @@ begin_client(udpai_csds_walk *walk, const udpai_session *session)
     udpai_csds_walk_spend(walk, udpai_node_matchers_cost(matchers, peer));
     walk->is_begun = true;
     walk->is_wanted = udpai_node_matchers_fit(matchers, peer);
-    if (walk->is_wanted && walk->taker)
-        walk->taker->begin(walk->taker->userdata, session);
+    if (walk->is_wanted && walk->ack)
+        walk->ack->begin(walk->ack->userdata, session);
     if (walk->is_wanted)
         begin_config(walk, session);
 }
@@ -187,9 +186,9 @@ struct visit {
 static bool
 has_room(const udpai_csds_walk *walk, udpai_csds_status status)
 {
-    const udpai_csds_ack *taker = walk->taker;
-    return !taker || walk->config.len <=
-                         (status == UDPAI_CSDS_SYNCED ? taker->synced_bytes : taker->max_bytes);
+    const udpai_csds_ack *ack = walk->ack;
+    return !ack ||
+           walk->config.len <= (status == UDPAI_CSDS_SYNCED ? ack->synced_bytes : ack->max_bytes);
 }
 
 static void

@@ -99,7 +99,7 @@ udpai_xds_subscribe_locators(udpai_xds *xds,
 {
     if (request->n_locators == 0)
         return UDPA_OK;
-    udpa_err err = udpai_xds_tell_variants(udpai_xds_type_of(subscription), subscription);
+    udpa_err err = udpai_xds_distinguish_variants(udpai_xds_type_of(subscription), subscription);
     for (size_t i = 0; i < request->n_locators && err == UDPA_OK; i++)
         if (!is_wildcard(&request->locators[i]))
             err = subscribe(xds, subscription, &request->locators[i], ret_error);

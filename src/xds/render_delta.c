@@ -81,9 +81,9 @@ put(udpai_xds_sink *sink, const udpai_xds_response *response)
         udpai_xds_put_missing(sink, RESOURCES, response->missing[i]);
     for (size_t i = 0; i < response->n_removed; i++)
         udpai_proto_put_bytes(&sink->writer, REMOVED, response->removed[i]);
-    for (size_t i = 0; i < response->n_gone; i++)
-        udpai_xds_put_variant(&sink->writer, REMOVED_NAMES, response->gone[i].name,
-                              response->gone[i].constraints);
+    for (size_t i = 0; i < response->n_lost; i++)
+        udpai_xds_put_variant(&sink->writer, REMOVED_NAMES, response->lost[i].name,
+                              response->lost[i].constraints);
     udpai_xds_put_errors(sink, RESOURCE_ERRORS, response);
 }
 
@@ -92,7 +92,7 @@ struct plan {
     udpai_xds_response response;
     udpai_xds_entry *entries;
     udpai_str *removed, *missing;
-    udpai_gone *gone;
+    udpai_lost_variant *lost;
     udpai_xds_missing *errors;
     size_t n_misnamed;
     char *text, *text_at; /* names that are made for this response */
@@ -160,27 +160,28 @@ plan_removal(const udpai_xds_audience *audience,
 
 /* What something else takes the place of is no error. */
 static void
-plan_gone(const udpai_xds_audience *audience,
+plan_lost(const udpai_xds_audience *audience,
           const udpai_render *what,
-          const udpai_gone *gone,
+          const udpai_lost_variant *lost,
           struct plan *plan)
 {
     udpai_xds_response *response = &plan->response;
     char room[UDPAI_XDS_NAME_OF_CLIENT_MAX];
     udpai_str name;
-    if (gone->constraints.len == 0 && !gone->is_replaced) {
-        plan_removal(audience, what, gone->name, plan);
+    if (lost->constraints.len == 0 && !lost->is_replaced) {
+        plan_removal(audience, what, lost->name, plan);
         return;
     }
-    if (!udpai_xds_name_of_client(audience, what->subscription, NULL, gone->name, room, &name))
+    if (!udpai_xds_name_of_client(audience, what->subscription, NULL, lost->name, room, &name))
         return;
-    if (gone->constraints.len == 0)
+    if (lost->constraints.len == 0)
         plan->removed[response->n_removed++] = name;
-    else if (response->renderer->sends_errors && !gone->is_replaced)
+    else if (response->renderer->sends_errors && !lost->is_replaced)
         plan->errors[response->n_errors++] =
-            (udpai_xds_missing){name, gone->constraints, UDPA_ERR_NOT_FOUND, UDPAI_XDS_NOT_THERE};
+            (udpai_xds_missing){name, lost->constraints, UDPA_ERR_NOT_FOUND, UDPAI_XDS_NOT_THERE};
     else
-        plan->gone[response->n_gone++] = (udpai_gone){name, gone->constraints, gone->is_replaced};
+        plan->lost[response->n_lost++] =
+            (udpai_lost_variant){name, lost->constraints, lost->is_replaced};
 }
 
 static void
@@ -189,10 +190,10 @@ plan_removals(const udpai_xds_audience *audience, const udpai_render *what, stru
     udpai_xds_response *response = &plan->response;
     for (size_t i = 0; i < what->n_removed; i++)
         plan_removal(audience, what, what->removed[i], plan);
-    for (size_t i = 0; i < what->n_gone; i++)
-        plan_gone(audience, what, &what->gone[i], plan);
+    for (size_t i = 0; i < what->n_lost; i++)
+        plan_lost(audience, what, &what->lost[i], plan);
     response->removed = plan->removed;
-    response->gone = plan->gone;
+    response->lost = plan->lost;
     response->missing = plan->missing;
     response->errors = plan->errors;
 }
@@ -223,13 +224,13 @@ make_plan(const udpai_xds_renderer *self, const udpai_render *what, struct plan 
 {
     const udpai_xds_audience *audience = self->audience;
     plan->entries = udpai_alloc_array(what->n_items, sizeof(*plan->entries));
-    size_t n_ends = what->n_removed + what->n_gone + what->n_items;
+    size_t n_ends = what->n_removed + what->n_lost + what->n_items;
     plan->removed = udpai_alloc_array(n_ends, sizeof(*plan->removed));
     plan->missing = udpai_alloc_array(n_ends, sizeof(*plan->missing));
     plan->errors = udpai_alloc_array(n_ends, sizeof(*plan->errors));
-    plan->gone = udpai_alloc_array(what->n_gone, sizeof(*plan->gone));
+    plan->lost = udpai_alloc_array(what->n_lost, sizeof(*plan->lost));
     plan->text = plan->text_at = udpai_alloc(text_size(what));
-    if (!plan->entries || !plan->removed || !plan->missing || !plan->errors || !plan->gone ||
+    if (!plan->entries || !plan->removed || !plan->missing || !plan->errors || !plan->lost ||
         !plan->text)
         return UDPA_ERR_NOMEM;
     plan->response.renderer = self;
@@ -245,7 +246,7 @@ compose_plan(struct plan *plan, const udpai_render *what, udpai_body *body)
 {
     const udpai_xds_response *response = &plan->response;
     if (response->n_entries + response->n_removed + response->n_missing + response->n_errors +
-                response->n_gone ==
+                response->n_lost ==
             0 &&
         !what->complete)
         return UDPA_OK;
@@ -271,7 +272,7 @@ compose(const udpai_renderer *renderer, const udpai_render *what, udpai_body *bo
     udpai_free(plan.removed);
     udpai_free(plan.missing);
     udpai_free(plan.errors);
-    udpai_free(plan.gone);
+    udpai_free(plan.lost);
     udpai_free(plan.text);
     return err;
 }

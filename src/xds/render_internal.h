@@ -44,8 +44,8 @@ typedef struct udpai_xds_response {
     size_t n_entries;
     const udpai_str *removed; /* as the client knows them */
     size_t n_removed;
-    const udpai_gone *gone; /* variants, as the client knows them */
-    size_t n_gone;
+    const udpai_lost_variant *lost; /* variants, as the client knows them */
+    size_t n_lost;
     const udpai_str *missing; /* the same, of those that are told by a Resource */
     size_t n_missing;
     const udpai_xds_missing *errors; /* told in resource_errors */

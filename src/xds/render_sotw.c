@@ -28,7 +28,8 @@ enum { /* field numbers of DiscoveryResponse, and of Any; the nonce is appended 
 static bool
 takes_wrapped(const udpai_xds_renderer *self, const udpai_send_item *item)
 {
-    return self->form != UDPAI_XDS_SOTW || udpai_subscription_tells_variants(item->subscription);
+    return self->form != UDPAI_XDS_SOTW ||
+           udpai_subscription_distinguishes_variants(item->subscription);
 }
 
 static bool
@@ -203,7 +204,7 @@ struct errors {
 };
 
 static void
-add_gone(struct errors *errors, udpai_str full_name, udpai_str constraints)
+add_lost(struct errors *errors, udpai_str full_name, udpai_str constraints)
 {
     udpai_xds_missing missing = {{0}, constraints, UDPA_ERR_NOT_FOUND, UDPAI_XDS_NOT_THERE};
     missing.name = udpai_xds_spelling(udpai_xds_type_of(errors->subscription), full_name);
@@ -216,7 +217,7 @@ add_gone(struct errors *errors, udpai_str full_name, udpai_str constraints)
 static void
 add_missing(void *userdata, udpai_str full_name)
 {
-    add_gone(userdata, full_name, (udpai_str){0});
+    add_lost(userdata, full_name, (udpai_str){0});
 }
 
 /* A state says of all that was asked for whether it is there. */
@@ -227,8 +228,8 @@ find_errors(struct errors *errors, const udpai_render *what)
         return UDPA_OK;
     for (size_t i = 0; i < what->n_removed; i++)
         add_missing(errors, what->removed[i]);
-    for (size_t i = 0; i < what->n_gone; i++)
-        add_gone(errors, what->gone[i].name, what->gone[i].constraints);
+    for (size_t i = 0; i < what->n_lost; i++)
+        add_lost(errors, what->lost[i].name, what->lost[i].constraints);
     if (what->is_state)
         udpai_subscription_visit_missing(what->subscription, add_missing, errors);
     const udpai_xds_type *type = udpai_xds_type_of(what->subscription);

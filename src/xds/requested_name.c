@@ -203,8 +203,8 @@ udpai_xds_get_part(udpai_xds *xds,
         if (!type->named)
             type->named = add_part(xds, subscription, NAMED_PART, (udpai_str){0});
         *ret_part = type->named;
-        if (type->named && type->tells_variants)
-            return udpai_subscription_tell_variants(type->named);
+        if (type->named && type->distinguishes_variants)
+            return udpai_subscription_distinguish_variants(type->named);
         return type->named ? UDPA_OK : UDPA_ERR_NOMEM;
     }
     udpai_subscription *part = udpai_map_get(&type->globs, name->full);
@@ -215,11 +215,12 @@ udpai_xds_get_part(udpai_xds *xds,
 }
 
 udpa_err
-udpai_xds_tell_variants(udpai_xds_type *type, udpai_subscription *subscription)
+udpai_xds_distinguish_variants(udpai_xds_type *type, udpai_subscription *subscription)
 {
-    udpa_err err = udpai_subscription_tell_variants(subscription);
-    type->tells_variants = true;
-    return err == UDPA_OK && type->named ? udpai_subscription_tell_variants(type->named) : err;
+    udpa_err err = udpai_subscription_distinguish_variants(subscription);
+    type->distinguishes_variants = true;
+    return err == UDPA_OK && type->named ? udpai_subscription_distinguish_variants(type->named)
+                                         : err;
 }
 
 /* The only collection that may hold the name and is asked for; NULL: none. */
@@ -238,7 +239,7 @@ tell_collection(const udpai_xds_type *type, udpai_str full_name)
 {
     udpai_subscription *part = collection_of(type, full_name);
     if (part)
-        udpai_subscription_tell(part, full_name);
+        udpai_subscription_notify(part, full_name);
 }
 
 static udpa_err

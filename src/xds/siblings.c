@@ -171,9 +171,9 @@ static udpai_hold_needs
 stand(const udpai_xds *xds, const udpai_taken *taken)
 {
     udpai_acknowledgement said;
-    if (!taken->taker.resource)
+    if (!taken->ack.resource)
         return taken->is_missing ? UDPAI_HOLD_HOPELESS : UDPAI_HOLD_COMING;
-    udpai_xds_ack_status(&xds->session, &taken->taker, &said);
+    udpai_xds_ack_status(&xds->session, &taken->ack, &said);
     switch (said.state) {
     case UDPAI_ACKNOWLEDGEMENT_NOT_SHOWN:
         return UDPAI_HOLD_HOPELESS;

@@ -35,7 +35,7 @@ choose_mode(const udpai_xds *xds, udpai_str type_url)
 {
     if (udpai_type_is_whole(type_url))
         return UDPAI_MODE_STATE;
-    return xds->sends_errors ? UDPAI_MODE_TOLD : UDPAI_MODE_GROUPED;
+    return xds->sends_errors ? UDPAI_MODE_ERRORS : UDPAI_MODE_GROUPED;
 }
 
 /* ---- which names are no longer in the list ---- */

@@ -22,14 +22,14 @@ udpai_upstream_pace(udpai_upstream_session *session)
 {
     const udpai_hub_options *options = udpai_hub_settings(session->session.hub);
     udpai_wheel *wheel = udpai_hub_wheel(session->session.hub);
-    bool is_unread = session->n_responses >= options->max_unjudged + UNREAD_MAX;
+    bool is_unread = session->n_responses >= options->max_pending + UNREAD_MAX;
     if (!is_unread)
         udpai_timer_cancel(&session->unread);
     else if (!udpai_timer_is_set(&session->unread))
         udpai_timer_set(wheel, &session->unread, wheel->now_ms + UNREAD_PATIENCE_MS);
     udpai_session_pause(&session->session,
-                        is_unread || session->n_unjudged >= options->max_unjudged ||
-                            session->unjudged_bytes >= options->max_unjudged_bytes);
+                        is_unread || session->n_unjudged >= options->max_pending ||
+                            session->unjudged_bytes >= options->max_pending_bytes);
 }
 
 /* Two that wait for each other to read would wait for ever. */

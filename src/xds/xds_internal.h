@@ -51,12 +51,13 @@ typedef struct udpai_xds_unnameable {
 
 /* What a session knows of a type beside what the fan-out knows; hangs on the subscription. */
 struct udpai_xds_type {
-    uint64_t asked_for;  /* in the state of the world: a digest of the last request's names … */
-    bool has_asked;      /* … which is there, and was carried out in full */
-    bool is_named;       /* an empty list is no wildcard, or not any more: something was named */
-    bool tells_variants; /* the client has used locators: it knows variants by constraints */
-    bool is_answered;    /* something was sent since its wildcard */
-    unsigned n_awaited;  /* prefixes of the wildcard that are not complete yet */
+    uint64_t asked_for; /* in the state of the world: a digest of the last request's names … */
+    bool has_asked;     /* … which is there, and was carried out in full */
+    bool is_named;      /* an empty list is no wildcard, or not any more: something was named */
+    bool
+        distinguishes_variants; /* the client has used locators: it knows variants by constraints */
+    bool is_answered;           /* something was sent since its wildcard */
+    unsigned n_awaited;         /* prefixes of the wildcard that are not complete yet */
     UDPAI_VECTOR(udpai_xds_unnameable) unnameable; /* missing.c */
     size_t n_untold;                               /* of these */
     UDPAI_VECTOR(udpa_bytes *) barred;             /* barred.c */
@@ -218,7 +219,7 @@ void udpai_xds_forget_spelling(udpai_xds *xds, udpai_xds_type *type, udpai_str f
 /* Empty: it spells it as any other name. */
 udpai_str udpai_xds_spelling(const udpai_xds_type *type, udpai_str full_name);
 /* The client is told variants by their constraints from now on. */
-udpa_err udpai_xds_tell_variants(udpai_xds_type *type, udpai_subscription *subscription);
+udpa_err udpai_xds_distinguish_variants(udpai_xds_type *type, udpai_subscription *subscription);
 /* The part that such a name belongs to, made if need be; it is not subscribed to yet. */
 udpa_err udpai_xds_get_part(udpai_xds *xds,
                             udpai_subscription *subscription,
@@ -296,14 +297,14 @@ void udpai_xds_unnameable_done(udpai_xds_type *type);
 
 /* ack_status.c */
 void udpai_xds_ack_status(const udpai_session *session,
-                          const udpai_resource_ack *taker,
+                          const udpai_resource_ack *ack,
                           udpai_acknowledgement *ret_acknowledgement);
 
 /* status.c */
 const udpai_node_info *udpai_xds_peer(const udpai_session *session);
 const udpai_subscriber *udpai_xds_subscriber(const udpai_session *session);
 bool udpai_xds_call(const udpai_session *session,
-                    const udpai_resource_ack *taker,
+                    const udpai_resource_ack *ack,
                     udpai_str full_name,
                     char room[UDPAI_SESSION_CALLED_MAX],
                     udpai_str *ret_name);

@@ -249,7 +249,7 @@ begin(bed *self, uint8_t kind)
     options.fanout.max_names = options.fanout.max_held = 32;
     options.fanout.tombstones_min = 4;
     options.fanout.response_bytes = 256;
-    options.max_unjudged = 4;
+    options.max_pending = 4;
     FUZZ_CHECK(udpai_node_info_new(&options.info, &parts) == UDPA_OK);
     fake_hub_init(&self->hub, &options);
     udpai_node_info_unref(options.info);

@@ -103,7 +103,7 @@ same_changes(const udpai_change_set *one, const udpai_change_set *other)
     for (size_t i = 0; same && i < udpai_change_set_size(one); i++) {
         const udpai_change *a = udpai_change_set_at(one, i), *b = udpai_change_set_at(other, i);
         same = a->kind == b->kind && a->deadline_ms == b->deadline_ms &&
-               same_bytes(a->from_node, b->from_node) && same_bytes(a->shown_to, b->shown_to) &&
+               same_bytes(a->from_node, b->from_node) && same_bytes(a->visible_to, b->visible_to) &&
                same_resource(a->resource, b->resource) && same_removal(a->removal, b->removal);
     }
     return same;

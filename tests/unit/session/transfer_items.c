@@ -72,7 +72,7 @@ make_changes(void)
             .removal = i == 2 ? make_removal() : NULL,
             .deadline_ms = i * 1000,
             .from_node = node,
-            .shown_to = links,
+            .visible_to = links,
         };
         assert_ok(udpai_change_set_add(set, &change));
         udpa_resource_unref(change.removal);

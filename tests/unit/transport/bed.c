@@ -275,8 +275,8 @@ bed_start(test_bed *self, const udpai_stream_thread_options *given)
                    .body_cache_bytes = 1 << 20,
                    .response_bytes = 65536},
         .info = self->info,
-        .max_unjudged = 4,
-        .max_unjudged_bytes = 1 << 20,
+        .max_pending = 4,
+        .max_pending_bytes = 1 << 20,
     };
     if (!options.methods) {
         options.methods = &bed_method;
