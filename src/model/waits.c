@@ -23,7 +23,7 @@ udpai_waits_begin(udpai_waits *waits, udpai_str self)
 }
 
 void
-udpai_waits_for_stranger(udpai_waits *waits)
+udpai_waits_for_unknown(udpai_waits *waits)
 {
     waits->outside |= 1;
 }
@@ -145,7 +145,7 @@ udpai_waits_for(udpai_waits *waits, udpai_str instance, udpai_str said)
     uint64_t round = 0;
     add_wait(waits, 0, instance);
     if (said.len > UDPAI_WAITS_BYTES_MAX || !take_all(waits, instance, said, &round))
-        udpai_waits_for_stranger(waits);
+        udpai_waits_for_unknown(waits);
     if (round < waits->least)
         waits->least = round;
 }

@@ -28,7 +28,7 @@ typedef struct udpai_waits {
 /* Views of all texts are kept. */
 void udpai_waits_begin(udpai_waits *waits, udpai_str self);
 /* The node waits for somebody who is not there, or can never say for whom he waits. */
-void udpai_waits_for_stranger(udpai_waits *waits);
+void udpai_waits_for_unknown(udpai_waits *waits);
 /* It waits for this one, who has said so much; empty: nothing yet. What is malformed is nothing. */
 void udpai_waits_for(udpai_waits *waits, udpai_str instance, udpai_str said);
 /* Have all for whom it waits, and for whom these wait, said so, and passed on what they have? */

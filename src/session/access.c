@@ -247,7 +247,7 @@ udpai_session_admit_again(udpai_session *session,
 }
 
 static void
-tell(udpai_session *session, const udpa_error *why)
+log_denial(udpai_session *session, const udpa_error *why)
 {
     udpai_access *access = udpai_hub_access(session->hub);
     unsigned n_suppressed;
@@ -270,7 +270,7 @@ decide(udpai_session *session,
         return UDPA_OK;
     if (!why)
         return UDPA_ERR_NOMEM;
-    tell(session, why);
+    log_denial(session, why);
     if (udpai_acl_settings(access->acl)->is_dry_run)
         return UDPA_OK;
     if (ret_error)

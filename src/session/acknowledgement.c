@@ -50,7 +50,7 @@ is_asking(const udpai_subscription *subscription)
 }
 
 static void
-on_taker(void *userdata, const udpai_resource_ack *ack)
+on_ack(void *userdata, const udpai_resource_ack *ack)
 {
     struct survey *survey = userdata;
     const udpai_session *session = udpai_subscription_subscriber(ack->subscription)->userdata;
@@ -60,7 +60,7 @@ on_taker(void *userdata, const udpai_resource_ack *ack)
         return;
     udpai_client_state state;
     udpai_client_state_of(session, ack, &state);
-    finding.what = state.said;
+    finding.what = state.status;
     if (finding.what.state != UDPAI_ACKNOWLEDGEMENT_NOT_SHOWN)
         survey->failed |= !udpai_vector_push(&survey->findings, finding);
 }
@@ -182,7 +182,7 @@ udpai_acknowledgement_describe(udpai_hub *hub, udpai_str question)
     if (!udpai_acknowledgement_parse(question, &survey.type_url, &survey.name))
         return NULL;
     survey.resource = udpai_fanout_visit_acks(udpai_hub_fanout(hub), survey.type_url, survey.name,
-                                              on_taker, &survey);
+                                              on_ack, &survey);
     if (survey.resource)
         survey.name = udpai_resource_name(survey.resource);
     count_each_once(&survey);

@@ -10,9 +10,9 @@
 #include "session/refused.h"
 
 typedef struct udpai_client_state {
-    udpai_acknowledgement said; /* how far it is, since when, and why */
-    udpai_str version;          /* that it was sent, or is to be: a view of the resource or the
-                                 * room; empty: there is none */
+    udpai_acknowledgement status; /* how far it is, since when, and why */
+    udpai_str version;            /* that it was sent, or is to be: a view of the resource or the
+                                   * room; empty: there is none */
     char room[UDPAI_CONTENT_HASH_HEX];
 } udpai_client_state;
 

@@ -28,7 +28,7 @@ void udpai_event_forwarder_done(udpai_event_forwarder *forwarder);
 /* UDPAI_ORDER_EVENTS, and so on. */
 void udpai_event_forwarder_take(udpai_event_forwarder *forwarder, const udpai_order *order);
 void udpai_event_forwarder_taken(udpai_event_forwarder *forwarder, const udpai_order *order);
-void udpai_event_forwarder_wanted(udpai_event_forwarder *forwarder, const udpai_order *order);
+void udpai_event_forwarder_demand(udpai_event_forwarder *forwarder, const udpai_order *order);
 
 /* ---- between its files ---- */
 
@@ -42,6 +42,6 @@ bool udpai_event_forwarder_report(udpai_event_forwarder *forwarder,
 void udpai_event_forwarder_init_worker(udpai_event_forwarder *forwarder);
 void udpai_event_forwarder_done_worker(udpai_event_forwarder *forwarder);
 /* Events that somebody reads here. */
-void udpai_event_forwarder_show(udpai_event_forwarder *forwarder, const udpai_order *order);
+void udpai_event_forwarder_put_copy(udpai_event_forwarder *forwarder, const udpai_order *order);
 
 #endif

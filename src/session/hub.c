@@ -77,7 +77,7 @@ on_interest(void *userdata, const udpai_interest_of *of)
         udpai_report_free(report);
         return;
     }
-    report->wanted = of->subscribed;
+    report->subscribed = of->subscribed;
     udpai_hub_report(hub, report);
 }
 
@@ -418,8 +418,8 @@ udpai_hub_order(udpai_hub *hub, udpai_order *order)
     case UDPAI_ORDER_EVENTS_TAKEN:
         udpai_event_forwarder_taken(&hub->forwarder, order);
         break;
-    case UDPAI_ORDER_EVENTS_WANTED:
-        udpai_event_forwarder_wanted(&hub->forwarder, order);
+    case UDPAI_ORDER_EVENTS_DEMAND:
+        udpai_event_forwarder_demand(&hub->forwarder, order);
         break;
     default:
         pass_on(hub, order);

@@ -48,7 +48,7 @@ typedef enum udpai_order_kind {
     UDPAI_ORDER_OWN_STATUS,       /* the answer to OWN_STATUS */
     UDPAI_ORDER_EVENTS,           /* of a worker, or for one; UDPAI_REPORT_EVENTS_TAKEN */
     UDPAI_ORDER_EVENTS_TAKEN,     /* they were, the next may come */
-    UDPAI_ORDER_EVENTS_WANTED,    /* a worker is to have them all, or need not any more */
+    UDPAI_ORDER_EVENTS_DEMAND,    /* a worker is to have them all, or need not any more */
     UDPAI_ORDER_EPOCH,            /* what this node's store is: streams announce it */
     UDPAI_ORDER_COMMIT,           /* it has come further: streams announce that, too */
     UDPAI_ORDER_TWINS,            /* nodes that have one id: streams to sources announce them */
@@ -65,10 +65,10 @@ typedef struct udpai_order {
     /* CHANGES, SETTLED, STATUS, ACKNOWLEDGEMENTS: made in time, for it must be given. */
     struct udpai_report *answer;
     udpai_settled *settled;
-    void *target;      /* DIAL: how to reach the endpoint, the transport's own; a reference */
-    bool is_source;    /* DIAL, ATTACH: the peer serves a ConfigSource */
-    bool is_wanted;    /* EVENTS_WANTED; EPOCH: what it began with is all that there is to be */
-    udpa_error *error; /* HANG_UP: why; NULL: in peace. OWN_STATUS: why there is no answer */
+    void *target;       /* DIAL: how to reach the endpoint, the transport's own; a reference */
+    bool is_source;     /* DIAL, ATTACH: the peer serves a ConfigSource */
+    bool is_subscribed; /* EVENTS_WANTED; EPOCH: what it began with is all that there is to be */
+    udpa_error *error;  /* HANG_UP: why; NULL: in peace. OWN_STATUS: why there is no answer */
     udpai_subscription_message *subscription;
     udpai_publication *publication;
     udpai_acl *acl;        /* ACL: a reference */
@@ -110,8 +110,8 @@ typedef enum udpai_report_kind {
     UDPAI_REPORT_OWN_STATUS,         /* what has the application of what it subscribes to? */
     UDPAI_REPORT_EVENTS,             /* of a worker: clients have streamed them; or for one */
     UDPAI_REPORT_EVENTS_TAKEN,       /* the answer to EVENTS */
-    UDPAI_REPORT_EVENTS_WANTED,      /* of a worker: somebody reads them, or nobody any more */
-    UDPAI_REPORT_WANTED,             /* its peer, whom this node reports to, wants these now */
+    UDPAI_REPORT_EVENTS_DEMAND,      /* of a worker: somebody reads them, or nobody any more */
+    UDPAI_REPORT_DEMAND,             /* its peer, whom this node reports to, wants these now */
     UDPAI_REPORT_KINDS,
 } udpai_report_kind;
 
@@ -130,8 +130,9 @@ typedef struct udpai_report {
     udpai_order *answer; /* PUBLICATION: JUDGED, made in time, for it must be given */
     /* SUBSCRIPTION_ERROR, INTEREST, PASSED_ON, WANTED */
     udpai_subscription_message *subscription;
-    bool wanted; /* INTEREST, PASSED_ON, CLIENTS; CENSUS: all was told once; OWN_STATUS: with bodies
-                  */
+    bool subscribed;   /* INTEREST, PASSED_ON, CLIENTS; CENSUS: all was told once; OWN_STATUS: with
+                        * bodies
+                        */
     udpa_error *error; /* CLOSED: why */
     bool is_disowned;  /* CLOSED: the peer's certificate was revoked, what it says counts no more */
     uint64_t ticket;

@@ -165,16 +165,16 @@ void
 udpai_udpa_unask(udpai_udpa *udpa, const udpai_subscription_message *message)
 {
     udpai_asked *asked = find_asked(udpa, message->type_url);
-    udpai_subscription_message said = *message;
+    udpai_subscription_message copy = *message;
     if (!udpa->is_extended)
-        said.name_space = (udpai_str){"", 0};
-    for (size_t i = 0; asked && i < said.n_names; i++) {
-        if (udpai_name_is_wildcard(said.names[i]))
-            end_prefixes(asked, said.name_space);
+        copy.name_space = (udpai_str){"", 0};
+    for (size_t i = 0; asked && i < copy.n_names; i++) {
+        if (udpai_name_is_wildcard(copy.names[i]))
+            end_prefixes(asked, copy.name_space);
         else
-            end_name(asked, said.names[i]);
+            end_name(asked, copy.names[i]);
     }
-    (void)udpai_udpa_send(udpa, udpai_unsubscribe_compose(&said));
+    (void)udpai_udpa_send(udpa, udpai_unsubscribe_compose(&copy));
 }
 
 /* ---- what the peer publishes ---- */

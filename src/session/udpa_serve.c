@@ -164,14 +164,14 @@ is_uncounted(const udpai_subscription *subscription)
 }
 
 static udpa_err
-tell_passed_on(udpai_udpa *udpa,
-               const udpai_subscription_message *message,
-               udpai_str name,
-               bool wanted)
+report_passed_on(udpai_udpa *udpa,
+                 const udpai_subscription_message *message,
+                 udpai_str name,
+                 bool subscribed)
 {
     const bool is_wildcard = udpai_name_is_wildcard(name);
     const udpai_str none = {"", 0};
-    const udpai_subscription_message wish = {
+    const udpai_subscription_message one = {
         .type_url = message->type_url,
         .name_space = is_wildcard ? message->name_space : none,
         .names = is_wildcard ? &none : &name,
@@ -180,12 +180,12 @@ tell_passed_on(udpai_udpa *udpa,
     };
     udpai_report *report = udpai_session_report_new(&udpa->session, UDPAI_REPORT_PASSED_ON);
     if (report)
-        report->subscription = udpai_subscription_message_copy(&wish);
+        report->subscription = udpai_subscription_message_copy(&one);
     if (!report || !report->subscription) {
         udpai_report_free(report);
         return UDPA_ERR_NOMEM;
     }
-    report->wanted = wanted;
+    report->subscribed = subscribed;
     udpai_hub_report(udpa->session.hub, report);
     return UDPA_OK;
 }
@@ -235,15 +235,15 @@ subscribe_name(udpai_udpa *udpa,
     if (err != UDPA_OK && !is_ours(err)) {
         err = refuse(udpa, message, &name, 1, error);
     } else if (err == UDPA_OK &&
-               (err = subscription
-                          ? udpai_subscribe_name(subscription, name, &error)
-                          : udpai_udpa_want_events(udpa, false, name, &error)) == UDPA_ERR_LIMIT) {
+               (err = subscription ? udpai_subscribe_name(subscription, name, &error)
+                                   : udpai_udpa_subscribe_events(udpa, false, name, &error)) ==
+                   UDPA_ERR_LIMIT) {
         if (names->n == 0)
             names->why = udpa_error_ref(error);
         names->names[names->n++] = name;
         err = names->n == UDPAI_ECHOED_NAMES ? refuse_surplus(udpa, message, names) : UDPA_OK;
     } else if (err == UDPA_OK && is_uncounted(subscription)) {
-        err = tell_passed_on(udpa, message, name, true);
+        err = report_passed_on(udpa, message, name, true);
     }
     udpa_error_unref(error);
     return err;
@@ -260,9 +260,9 @@ subscribe_wildcard(udpai_udpa *udpa,
     udpa_err err = udpai_session_check_subscription(&udpa->session, udpa->peer, &asked, &error);
     if (err == UDPA_OK)
         err = subscription ? udpai_subscribe_wildcard(subscription, message->name_space, &error)
-                           : udpai_udpa_want_events(udpa, true, message->name_space, &error);
+                           : udpai_udpa_subscribe_events(udpa, true, message->name_space, &error);
     if (err == UDPA_OK && is_uncounted(subscription))
-        err = tell_passed_on(udpa, message, name, true);
+        err = report_passed_on(udpa, message, name, true);
     if (err != UDPA_OK && !is_ours(err))
         err = refuse(udpa, message, &name, 1, error);
     udpa_error_unref(error);
@@ -277,7 +277,7 @@ subscribe_one(udpai_udpa *udpa,
               surplus *names)
 {
     if (is_just_moved(subscription, message, name))
-        return tell_passed_on(udpa, message, name, true);
+        return report_passed_on(udpa, message, name, true);
     if (udpai_name_is_wildcard(name))
         return subscribe_wildcard(udpa, subscription, message, name);
     return subscribe_name(udpa, subscription, message, name, names);
@@ -436,7 +436,7 @@ udpai_udpa_on_unsubscribe(udpai_udpa *udpa, const udpai_subscription_message *me
         else
             err = udpai_unsubscribe_all_wildcards(subscription);
         if (err == UDPA_OK && udpai_subscription_is_uncounted(subscription))
-            err = tell_passed_on(udpa, message, message->names[i], false);
+            err = report_passed_on(udpa, message, message->names[i], false);
     }
     return err;
 }

@@ -30,11 +30,11 @@ was_added(struct collection *collection, udpai_str waits)
 static bool
 add(struct collection *collection, bool may_wait_for_us, udpai_str peer, udpai_str waits)
 {
-    bool may_say = may_wait_for_us && peer.len;
-    if (collection->only_known && (!may_say || waits.len == 0))
+    bool is_known = may_wait_for_us && peer.len;
+    if (collection->only_known && (!is_known || waits.len == 0))
         return false;
-    if (!may_say)
-        udpai_waits_for_stranger(collection->waits);
+    if (!is_known)
+        udpai_waits_for_unknown(collection->waits);
     else if (!was_added(collection, waits))
         udpai_waits_for(collection->waits, peer, waits);
     return true;

@@ -128,9 +128,9 @@ keep(udpai_store *store, const udpai_stored *stored)
 /* What was told and counts for nobody any more takes room as long as it stays; to be called while
  * something else is in its namespace, so that it cannot fail. */
 static void
-settle_told(udpai_store *store, udpai_store_entry *entry)
+settle_reported(udpai_store *store, udpai_store_entry *entry)
 {
-    if (entry->is_told && !udpai_store_has_any(entry) && udpai_store_must_stay(entry))
+    if (entry->is_reported && !udpai_store_has_any(entry) && udpai_store_must_stay(entry))
         (void)udpai_store_hold_reported(store, entry);
     else
         udpai_store_let_go_reported(store, entry);
@@ -187,7 +187,7 @@ take_out(udpai_store *store, udpai_stored *stored)
     if (--origin->n_contributions == 0)
         udpai_store_note_idle(store, origin);
     store->n_contributions--;
-    settle_told(store, entry);
+    settle_reported(store, entry);
     udpai_store_discharge(store, origin, resource);
     udpa_resource_unref(resource);
 }
@@ -338,7 +338,7 @@ udpai_store_put(udpai_store *store,
         return err;
     }
     replace_resource(store, stored, resource);
-    settle_told(store, entry);
+    settle_reported(store, entry);
     set_deadline(store, stored, deadline_ms);
     if (store->applying != UDPAI_APPLYING_KEPT)
         keep(store, stored);
@@ -488,8 +488,8 @@ free_entries(udpai_store *store)
     UDPAI_LIST_FOREACH_SAFE (node, &store->dirty) {
         udpai_store_entry *entry = UDPAI_LIST_ENTRY(node, udpai_store_entry, dirty);
         udpai_store_let_go_reported(store, entry);
-        entry->is_told = false;
-        entry->told_by = udpai_origin_unref(store, entry->told_by);
+        entry->is_reported = false;
+        entry->reported_by = udpai_origin_unref(store, entry->reported_by);
         udpai_store_release_entry(store, entry);
     }
 }

@@ -84,7 +84,7 @@ void udpai_store_set_moved(udpai_store *store, udpai_store_moved_fn moved, void 
 
 /* How long is the generation of what has gone remembered? At least remember_ms. Without such a
  * function: so long. */
-typedef uint64_t (*udpai_store_remember_fn)(void *userdata, const udpa_resource *gone);
+typedef uint64_t (*udpai_store_remember_fn)(void *userdata, const udpa_resource *removed);
 void udpai_store_set_remember(udpai_store *store, udpai_store_remember_fn remember, void *userdata);
 
 /* ---- origins ---- */

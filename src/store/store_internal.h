@@ -56,22 +56,22 @@ typedef struct udpai_floor {
 typedef struct udpai_store_more {
     UDPAI_VECTOR(udpai_stored *) contributions; /* besides the first */
     UDPAI_VECTOR(udpai_floor *) floors;
-    uint64_t told_deadline_ms; /* 0: what was told does not expire */
+    uint64_t reported_deadline_ms; /* 0: what was told does not expire */
 } udpai_store_more;
 
 /* There is one for each name, and most have one contribution: its memory counts. */
 struct udpai_store_entry {
     udpai_store_type *type;
     udpai_list dirty; /* in one of the store's lists while it must be looked at again */
-    /* What was last told in a change set. If that is nothing (`is_told`), then the entry's name,
-     * while neither a contribution nor a floor has it. */
-    udpa_resource *told;
-    udpai_origin *told_by; /* a reference */
+    /* What was last told in a change set. If that is nothing (`is_reported`), then the entry's
+     * name, while neither a contribution nor a floor has it. */
+    udpa_resource *reported;
+    udpai_origin *reported_by; /* a reference */
     udpai_store_more *more;
-    uint32_t told_node_changes; /* how often its node had changed then */
-    bool is_told;
-    bool told_is_held; /* no contribution any more, and counted by itself */
-    bool is_effective; /* what told_by contributes has been effective since */
+    uint32_t reported_node_changes; /* how often its node had changed then */
+    bool is_reported;
+    bool reported_is_held; /* no contribution any more, and counted by itself */
+    bool is_effective;     /* what reported_by contributes has been effective since */
     udpai_stored first;
 };
 
@@ -198,7 +198,7 @@ udpa_resource *udpai_store_reported(const udpai_store_entry *entry);
 udpai_store_more *udpai_store_more_of(udpai_store_entry *entry);
 /* The entry has this no more: if it has its name from nothing else, it stays as such until the
  * entry is told, and goes. */
-void udpai_store_keep_name(udpai_store_entry *entry, udpa_resource *gone);
+void udpai_store_keep_name(udpai_store_entry *entry, udpa_resource *removed);
 /* If something else has the name now, it need not be kept. */
 void udpai_store_drop_name(udpai_store_entry *entry);
 void udpai_store_release_entry(udpai_store *store, udpai_store_entry *entry);
@@ -309,7 +309,7 @@ void udpai_store_drop_absence(udpai_store *store, udpai_stored *stored, bool is_
 /* is_left: it has gone from its source, and nothing more is known. */
 void udpai_store_remember(udpai_store *store,
                           udpai_store_entry *entry,
-                          udpa_resource *gone,
+                          udpa_resource *removed,
                           bool is_left);
 /* An origin's resource is kept out by what was seen: so it is after a restart, too. */
 void udpai_store_note_kept_out(udpai_store *store, const udpai_stored *stored);
@@ -322,7 +322,7 @@ udpai_floor *udpai_store_remember_removal(udpai_store *store,
                                           udpa_bytes *from_node);
 
 /* So long would its generation be remembered. */
-uint64_t udpai_store_time_to_remember(const udpai_store *store, const udpa_resource *gone);
+uint64_t udpai_store_time_to_remember(const udpai_store *store, const udpa_resource *removed);
 
 /* removal.c */
 /* What the durable engine keeps of a removal before it is remembered. */

@@ -193,7 +193,7 @@ udpai_store_visit_reported(const udpai_store *store,
     size_t at = 0;
     const udpai_store_entry *entry;
     while (type && (entry = udpai_map_next(&type->entries, &at)))
-        if (entry->is_told && !visit(userdata, entry->told))
+        if (entry->is_reported && !visit(userdata, entry->reported))
             return;
 }
 

@@ -89,7 +89,7 @@ send(registry *self, bool is_whole)
     self->was_whole |= is_first;
     report->ticket = self->ticket;
     report->session = udpai_hub_settings(self->hub)->first_session;
-    report->wanted = is_first;
+    report->subscribed = is_first;
     udpai_hub_report(self->hub, report);
 }
 

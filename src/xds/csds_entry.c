@@ -51,7 +51,7 @@ struct entry {
     udpai_str version;             /* that is sent now, or would be */
     bool has_body;
     struct status status;
-    const udpai_acknowledgement *said;
+    const udpai_acknowledgement *acknowledgement;
 };
 
 /* What was neither acknowledged nor refused may still be what the client waits for. */
@@ -112,10 +112,11 @@ put_failure(udpai_proto_writer *writer, const struct entry *entry)
 {
     if (entry->has_body && is_failed(entry))
         udpai_resource_put_any(writer, FAILED_CONFIGURATION, entry->resource);
-    put_time(writer, LAST_ATTEMPT, entry->said->since_us); /* of what is held there was none */
+    put_time(writer, LAST_ATTEMPT,
+             entry->acknowledgement->since_us); /* of what is held there was none */
     udpai_proto_put_bytes_opt(writer, DETAILS,
-                              udpai_str_from(udpa_error_message(entry->said->error)));
-    if (entry->said->state != UDPAI_ACKNOWLEDGEMENT_BEHIND)
+                              udpai_str_from(udpa_error_message(entry->acknowledgement->error)));
+    if (entry->acknowledgement->state != UDPAI_ACKNOWLEDGEMENT_BEHIND)
         udpai_proto_put_bytes_opt(writer, FAILED_VERSION, entry->version);
 }
 
@@ -125,13 +126,13 @@ put_fields(udpai_proto_writer *writer, const struct entry *entry)
     udpai_proto_put_bytes(writer, TYPE_URL, entry->type_url);
     udpai_proto_put_bytes(writer, NAME, entry->name);
     udpai_proto_put_bytes_opt(writer, VERSION,
-                              is_failed(entry) ? entry->said->good : entry->version);
+                              is_failed(entry) ? entry->acknowledgement->good : entry->version);
     if (entry->has_body && !is_failed(entry))
         udpai_resource_put_any(writer, XDS_CONFIG, entry->resource);
     put_time(writer, LAST_UPDATED, updated_us(entry->resource));
     udpai_proto_put_varint_opt(writer, CONFIG_STATUS, entry->status.config);
     udpai_proto_put_varint_opt(writer, CLIENT_STATUS, entry->status.client);
-    if (!entry->said->error)
+    if (!entry->acknowledgement->error)
         return;
     udpai_proto_writer size = {0};
     put_failure(&size, entry);
@@ -167,14 +168,14 @@ udpai_csds_put_entry(udpai_strbuf *out,
         .type_url = udpai_subscription_type_url(ack->subscription),
         .resource = ack->resource,
         .has_body = shows_body(viewer, ack->resource),
-        .said = &state.said,
+        .acknowledgement = &state.status,
     };
     *ret_status = UDPAI_CSDS_UNTOLD;
     udpai_client_state_of(session, ack, &state);
-    if (state.said.state == UDPAI_ACKNOWLEDGEMENT_NOT_SHOWN ||
+    if (state.status.state == UDPAI_ACKNOWLEDGEMENT_NOT_SHOWN ||
         !session->ops->call(session, ack, taken->name, called, &entry.name))
         return true;
-    entry.status = status_of(taken, state.said.state);
+    entry.status = status_of(taken, state.status.state);
     *ret_status = (udpai_csds_status)entry.status.config;
     entry.version = state.version;
     return append(out, &entry);

@@ -141,7 +141,7 @@ ask(own *self, bool with_bodies, udpa_error **ret_error)
     udpai_report *report = udpai_session_report_new(session, UDPAI_REPORT_OWN_STATUS);
     if (!report)
         return UDPA_ERR_NOMEM;
-    report->wanted = with_bodies;
+    report->subscribed = with_bodies;
     self->is_asking = true;
     udpai_timer_set(wheel, &self->patience, wheel->now_ms + UDPAI_CSDS_OWN_PATIENCE_MS);
     udpai_hub_report(session->hub, report);

@@ -39,7 +39,7 @@ new_report(const udpai_xds_group *group, bool is_there)
     UDPA_AUTO(udpai_report_free) udpai_report *report = udpai_report_new(UDPAI_REPORT_CLIENTS);
     if (!report || udpa_bytes_new(&report->name_space, group->name_space, group->len) != UDPA_OK)
         return NULL;
-    report->wanted = is_there;
+    report->subscribed = is_there;
     report->info = is_there ? udpai_node_info_ref(group->node) : NULL;
     return UDPAI_TAKE(report);
 }

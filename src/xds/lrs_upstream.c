@@ -100,7 +100,7 @@ report_wanted(udpai_lrs_upstream_session *self)
         .n_names = list_prefixes(self->upstream, names),
     };
     UDPA_AUTO(udpai_report_free)
-    udpai_report *report = udpai_session_report_new(&self->session, UDPAI_REPORT_WANTED);
+    udpai_report *report = udpai_session_report_new(&self->session, UDPAI_REPORT_DEMAND);
     if (report)
         report->subscription = udpai_subscription_message_copy(&message);
     if (!report || !report->subscription)

@@ -2,7 +2,7 @@
 /* A server of LRS that this node reports to: of the clusters that it asks for, what has come to the
  * aggregates of this node since it was told last. No I/O, like every session.
  *
- * What it asks for goes up (UDPAI_REPORT_WANTED, prefixes of names of ClusterLoads); the aggregates
+ * What it asks for goes up (UDPAI_REPORT_DEMAND, prefixes of names of ClusterLoads); the aggregates
  * come as they change (UDPAI_ORDER_PUBLISH). */
 #ifndef UDPAI_LRS_UPSTREAM_H
 #define UDPAI_LRS_UPSTREAM_H

@@ -170,11 +170,11 @@ wait_until(udpai_xds *xds, uint64_t until_ms)
 static udpai_hold_needs
 stand(const udpai_xds *xds, const udpai_taken *taken)
 {
-    udpai_acknowledgement said;
+    udpai_acknowledgement status;
     if (!taken->ack.resource)
         return taken->is_missing ? UDPAI_HOLD_HOPELESS : UDPAI_HOLD_COMING;
-    udpai_xds_ack_status(&xds->session, &taken->ack, &said);
-    switch (said.state) {
+    udpai_xds_ack_status(&xds->session, &taken->ack, &status);
+    switch (status.state) {
     case UDPAI_ACKNOWLEDGEMENT_NOT_SHOWN:
         return UDPAI_HOLD_HOPELESS;
     case UDPAI_ACKNOWLEDGEMENT_BEHIND:

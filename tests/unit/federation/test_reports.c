@@ -224,7 +224,7 @@ want(bed *self, const char *text, bool wanted)
     };
     udpai_report *report = new_report(UDPAI_REPORT_INTEREST, 0);
     report->subscription = udpai_subscription_message_copy(&message);
-    report->wanted = wanted;
+    report->subscribed = wanted;
     tell(self, report);
 }
 
