@@ -35,7 +35,7 @@ typedef struct udpai_line_ack {
 size_t udpai_event_lines_put(udpai_strbuf *out,
                              const udpai_schema *schema,
                              const udpai_event_view *event,
-                             const udpai_line_ack *taker);
+                             const udpai_line_ack *consumer);
 /* Appends {"kind":…,"lost":3}: so many messages are missing here. */
 void udpai_event_gap_put(udpai_strbuf *out, udpai_event_kind kind, uint64_t n_lost);
 

@@ -41,7 +41,7 @@ print(void *userdata, udpai_strbuf *out)
 static void
 put_response(reading *self, const response_message *response, udpai_strbuf *out)
 {
-    const udpai_line_ack taker = {print, self};
+    const udpai_line_ack consumer = {print, self};
     const Udpa__Service__Events__V1__Event *event = response->event;
     if (response->n_lost)
         udpai_event_gap_put(out, self->kind, response->n_lost);
@@ -55,7 +55,7 @@ put_response(reading *self, const response_message *response, udpai_strbuf *out)
         .name = udpai_str_from(event->name),
         .message = {(const char *)event->message.data, event->message.len},
     };
-    udpai_event_lines_put(out, self->schema, &view, &taker);
+    udpai_event_lines_put(out, self->schema, &view, &consumer);
 }
 
 static udpai_cli_exit

@@ -24,7 +24,7 @@ find_unanswered(const udpai_xds_type *type,
 }
 
 static bool
-is_shown(const udpai_resource_ack *ack)
+is_visible(const udpai_resource_ack *ack)
 {
     const udpai_renderer *renderer = udpai_subscription_subscriber(ack->subscription)->renderer;
     const udpai_send_item item = {
@@ -57,7 +57,7 @@ udpai_xds_ack_status(const udpai_session *session,
     (void)session;
     if (!ack->is_sent)
         ret->error = udpai_xds_held(ack->subscription);
-    if (!is_shown(ack)) {
+    if (!is_visible(ack)) {
         ret->state = UDPAI_ACKNOWLEDGEMENT_NOT_SHOWN;
     } else if (ack->is_unreported) {
         ret->state = UDPAI_ACKNOWLEDGEMENT_UNTOLD;

@@ -64,8 +64,8 @@ number_is(uint64_t bits, udpai_str text)
     memcpy(room, text.data, text.len);
     room[text.len] = '\0';
     memcpy(&number, &bits, sizeof(number));
-    double wanted = strtod(room, &end);
-    return *end == '\0' && wanted >= number && wanted <= number;
+    double expected = strtod(room, &end);
+    return *end == '\0' && expected >= number && expected <= number;
 }
 
 static bool

@@ -40,7 +40,7 @@ typedef struct registry {
     uint64_t ticket; /* 0: nobody wants to know */
     udpai_timer timer;
     udpai_csds_request request; /* about everybody */
-    udpai_csds_ack ack;
+    udpai_csds_ack consumer;
     udpai_csds_walk walk;
     bool is_walking, was_whole; /* was_whole: all was told once */
     uint64_t pass, began_ms;
@@ -66,7 +66,7 @@ find(const registry *self, uint64_t number)
 /* ---- what is told ---- */
 
 static bool
-tell(registry *self, udpa_bytes *status)
+add_status(registry *self, udpa_bytes *status)
 {
     if (!self->report)
         self->report = udpai_report_new(UDPAI_REPORT_CENSUS);
@@ -94,28 +94,28 @@ send(registry *self, bool is_whole)
 }
 
 static void
-put_gone(udpai_proto_writer *writer, const void *what)
+put_left(udpai_proto_writer *writer, const void *what)
 {
     udpai_proto_put_varint(writer, NUMBER, ((const known *)what)->number);
 }
 
 /* Who has not been there in this pass. Without memory to say so he goes with the next one. */
 static void
-tell_gone(registry *self)
+report_left(registry *self)
 {
-    UDPAI_VECTOR(known *) gone = {0};
+    UDPAI_VECTOR(known *) left = {0};
     size_t at = 0;
     known *client;
     while ((client = udpai_map_next(&self->clients, &at)))
-        if (client->pass != self->pass && !udpai_vector_push(&gone, client))
+        if (client->pass != self->pass && !udpai_vector_push(&left, client))
             break;
-    for (size_t i = 0; i < gone.n; i++) {
-        if (!tell(self, udpai_status_encode(put_gone, gone.items[i])))
+    for (size_t i = 0; i < left.n; i++) {
+        if (!add_status(self, udpai_status_encode(put_left, left.items[i])))
             continue;
-        udpai_map_remove(&self->clients, known_key(gone.items[i]));
-        udpai_free(gone.items[i]);
+        udpai_map_remove(&self->clients, known_key(left.items[i]));
+        udpai_free(left.items[i]);
     }
-    udpai_vector_done(&gone);
+    udpai_vector_done(&left);
 }
 
 /* ---- one client ---- */
@@ -207,7 +207,7 @@ on_end(void *userdata, udpai_str config, const udpai_csds_count *count)
     client->pass = self->pass;
     if (!is_new && client->digest == count->digest)
         return true;
-    if (tell(self, udpai_status_encode(put_whole, &whole))) {
+    if (add_status(self, udpai_status_encode(put_whole, &whole))) {
         client->digest = count->digest;
         return true;
     }
@@ -248,7 +248,7 @@ begin_walk(registry *self)
     self->walk.hub = self->hub;
     self->walk.request = &self->request;
     self->walk.viewer.excludes_contents = true;
-    self->walk.ack = &self->ack;
+    self->walk.consumer = &self->consumer;
     self->pass++;
     self->began_ms = udpai_hub_wheel(self->hub)->now_ms;
     self->is_walking = true;
@@ -260,7 +260,7 @@ end_pass(registry *self)
 {
     uint64_t now_ms = udpai_hub_wheel(self->hub)->now_ms, took_ms = now_ms - self->began_ms;
     end_walk(self);
-    tell_gone(self);
+    report_left(self);
     send(self, true);
     wake_in(self, took_ms * 5 < UDPAI_CENSUS_INTERVAL_MS ? UDPAI_CENSUS_INTERVAL_MS - took_ms
                                                          : took_ms * 4);
@@ -317,7 +317,7 @@ begin(void **ret_watcher, udpai_hub *hub)
     if (!self)
         return UDPA_ERR_NOMEM;
     self->hub = hub;
-    self->ack = (udpai_csds_ack){
+    self->consumer = (udpai_csds_ack){
         .begin = on_begin,
         .end = on_end,
         .userdata = self,

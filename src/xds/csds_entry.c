@@ -170,7 +170,7 @@ udpai_csds_put_entry(udpai_strbuf *out,
         .has_body = shows_body(viewer, ack->resource),
         .acknowledgement = &state.status,
     };
-    *ret_status = UDPAI_CSDS_UNTOLD;
+    *ret_status = UDPAI_CSDS_UNREPORTED;
     udpai_client_state_of(session, ack, &state);
     if (state.status.state == UDPAI_ACKNOWLEDGEMENT_NOT_SHOWN ||
         !session->ops->call(session, ack, taken->name, called, &entry.name))

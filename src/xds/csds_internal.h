@@ -39,7 +39,7 @@ typedef struct udpai_csds_viewer {
 
 /* As envoy.service.status.v3.ConfigStatus. */
 typedef enum udpai_csds_status {
-    UDPAI_CSDS_UNTOLD, /* none: it is not told of */
+    UDPAI_CSDS_UNREPORTED, /* none: it is not told of */
     UDPAI_CSDS_SYNCED,
     UDPAI_CSDS_NOT_SENT,
     UDPAI_CSDS_STALE,
@@ -90,13 +90,13 @@ typedef struct udpai_csds_walk {
     udpai_hub *hub;
     const udpai_csds_request *request;
     udpai_csds_viewer viewer;
-    size_t response_bytes;     /* that is full at this size; 0: never */
-    const udpai_csds_ack *ack; /* NULL: what is told of becomes responses */
-    udpai_csds_tree *tree;     /* others are told of, too, behind these; NULL: nobody else */
+    size_t response_bytes;          /* that is full at this size; 0: never */
+    const udpai_csds_ack *consumer; /* NULL: what is told of becomes responses */
+    udpai_csds_tree *tree;          /* others are told of, too, behind these; NULL: nobody else */
     UDPAI_VECTOR(udpai_csds_client) clients;
     size_t at, n_done; /* the session that is next; clients that were told of */
     /* In the client of that session: */
-    bool is_begun, is_wanted; /* it was looked at; it is one that was asked about */
+    bool is_begun, is_match; /* it was looked at; it is one that was asked about */
     size_t subscription;
     udpai_taken_place place;
     udpai_csds_count count;

@@ -45,7 +45,7 @@ new_report(const udpai_xds_group *group, bool is_there)
 }
 
 static udpa_err
-tell(const udpai_xds_group *group, udpai_hub *hub)
+report_node(const udpai_xds_group *group, udpai_hub *hub)
 {
     udpai_report *report = new_report(group, true);
     if (!report)
@@ -66,7 +66,7 @@ take_node(udpai_xds_group *group, udpai_hub *hub, udpai_node_info *node)
         return UDPA_OK;
     udpai_node_info *before = group->node;
     group->node = udpai_node_info_ref(node);
-    udpa_err err = tell(group, hub);
+    udpa_err err = report_node(group, hub);
     if (err == UDPA_OK) {
         udpai_node_info_unref(before);
     } else {
@@ -187,7 +187,7 @@ udpai_xds_group_join(udpai_xds_groups *groups,
         return err;
     if (is_new && !(group = new_group(groups, audience, name_space, client->identity)))
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    err = is_new && !client->node ? tell(group, hub) : take_node(group, hub, client->node);
+    err = is_new && !client->node ? report_node(group, hub) : take_node(group, hub, client->node);
     if (err == UDPA_OK) {
         group->n_clients++;
         *ret_group = group;

@@ -89,12 +89,12 @@ hds_free(udpai_session *session)
     udpai_poll_done(&hds->poll);
     udpai_subscriber_done(&hds->subscriber);
     udpai_xds_leave_audience(hds->service->server, session->hub, &hds->belonging);
-    udpai_hds_forget_said(hds);
+    udpai_hds_forget_removed(hds);
     for (size_t i = 0; i < UDPAI_HDS_NAMES; i++) {
         udpa_bytes_unref(hds->names[i]);
         udpa_resource_unref(hds->held[i]);
     }
-    udpa_resource_unref(hds->shown);
+    udpa_resource_unref(hds->looked_at);
     udpai_health_table_free(hds->table);
     udpai_health_table_free(hds->before);
     udpa_bytes_unref(hds->writing);
@@ -187,8 +187,8 @@ take_request(udpai_hds *hds, udpai_str request, udpa_error **ret_error)
 {
     bool has_node, has_capability;
     udpai_str node = find_field(request, REQUEST_NODE, &has_node);
-    udpai_str said = find_field(request, REQUEST_CAPABILITY, &has_capability);
-    unsigned capability = udpai_health_capability_read(said);
+    udpai_str text = find_field(request, REQUEST_CAPABILITY, &has_capability);
+    unsigned capability = udpai_health_capability_read(text);
     udpa_err err = hds->is_fetch ? udpai_poll_begin(&hds->poll, ret_error) : UDPA_OK;
     if (err != UDPA_OK)
         return err;
@@ -253,14 +253,14 @@ static void
 hds_order(udpai_session *session, udpai_order *order)
 {
     udpai_hds *hds = udpai_hds_of(session);
-    bool wanted = order->kind == UDPAI_ORDER_SUBSCRIBE;
+    bool subscribed = order->kind == UDPAI_ORDER_SUBSCRIBE;
     udpa_err err = UDPA_OK;
     if (order->kind == UDPAI_ORDER_ACL && hds->peer)
         udpai_session_admit_again(session, &hds->subscriber, hds->peer);
     else if (order->kind == UDPAI_ORDER_PUBLICATION_DONE && order->publication)
-        udpai_hds_judged(hds, order->publication);
-    else if ((wanted || order->kind == UDPAI_ORDER_UNSUBSCRIBE) && hds->called)
-        err = udpai_hds_want(hds, order->subscription, wanted);
+        udpai_hds_publication_done(hds, order->publication);
+    else if ((subscribed || order->kind == UDPAI_ORDER_UNSUBSCRIBE) && hds->called)
+        err = udpai_hds_demand(hds, order->subscription, subscribed);
     if (err != UDPA_OK)
         udpai_session_finish(session, udpa_error_new(err, NULL, "%s", udpa_err_text(err)));
 }

@@ -11,7 +11,7 @@
 #define TTL_MS 15000
 #define RENEWAL_MS (TTL_MS / 3)
 /* So many wishes are told apart; for more it is said to the end. */
-#define WISHES_MAX 64
+#define SUBSCRIPTIONS_MAX 64
 
 enum { /* field numbers of Checker */
     PROTOCOLS = 1,
@@ -24,72 +24,76 @@ enum { /* field numbers of Checker */
 
 /* Kept as '*' and a prefix, or a name. */
 static udpa_err
-make_wish(const udpai_subscription_message *message, udpai_str name, udpa_bytes **ret_wish)
+make_subscription(const udpai_subscription_message *message,
+                  udpai_str name,
+                  udpa_bytes **ret_subscription)
 {
     char room[1 + UDPAI_NAME_MAX] = {'*'};
     if (!udpai_name_is_wildcard(name))
-        return udpa_bytes_new(ret_wish, name.data, name.len);
+        return udpa_bytes_new(ret_subscription, name.data, name.len);
     if (message->name_space.len > UDPAI_NAME_MAX)
         return UDPA_ERR_INVAL;
     if (message->name_space.len)
         memcpy(room + 1, message->name_space.data, message->name_space.len);
-    return udpa_bytes_new(ret_wish, room, 1 + message->name_space.len);
+    return udpa_bytes_new(ret_subscription, room, 1 + message->name_space.len);
 }
 
 static bool
-is_about(udpai_str wish, udpai_str name)
+is_about(udpai_str subscription, udpai_str name)
 {
-    if (wish.len == 0 || wish.data[0] != '*')
-        return udpai_str_eq(wish, name);
-    return udpai_prefix_covers((udpai_str){wish.data + 1, wish.len - 1}, name);
+    if (subscription.len == 0 || subscription.data[0] != '*')
+        return udpai_str_eq(subscription, name);
+    return udpai_prefix_covers((udpai_str){subscription.data + 1, subscription.len - 1}, name);
 }
 
 /* The end of the wildcard of everything is that of all of them (see Unsubscribe). */
 static bool
-ends(udpai_str end, udpai_str wish)
+ends(udpai_str end, udpai_str subscription)
 {
-    return udpai_str_eq(end, wish) || (end.len == 1 && end.data[0] == '*' && wish.data[0] == '*');
+    return udpai_str_eq(end, subscription) ||
+           (end.len == 1 && end.data[0] == '*' && subscription.data[0] == '*');
 }
 
 static void
-forget_wishes(udpai_hds *hds, udpai_str end)
+forget_subscriptions(udpai_hds *hds, udpai_str end)
 {
-    for (size_t i = hds->wishes.n; i-- > 0;) {
-        if (!ends(end, udpai_bytes_view(hds->wishes.items[i])))
+    for (size_t i = hds->subscriptions.n; i-- > 0;) {
+        if (!ends(end, udpai_bytes_view(hds->subscriptions.items[i])))
             continue;
-        udpa_bytes_unref(hds->wishes.items[i]);
-        udpai_vector_remove_unordered(&hds->wishes, i);
+        udpa_bytes_unref(hds->subscriptions.items[i]);
+        udpai_vector_remove_unordered(&hds->subscriptions, i);
     }
 }
 
 static udpa_err
-note_wish(udpai_hds *hds, udpa_bytes *wish, bool wanted)
+note_subscription(udpai_hds *hds, udpa_bytes *subscription, bool subscribed)
 {
-    forget_wishes(hds, udpai_bytes_view(wish));
-    if (!wanted || hds->wishes.n >= WISHES_MAX) {
-        hds->has_more_wishes |= wanted;
-        udpa_bytes_unref(wish);
+    forget_subscriptions(hds, udpai_bytes_view(subscription));
+    if (!subscribed || hds->subscriptions.n >= SUBSCRIPTIONS_MAX) {
+        hds->has_more_subscriptions |= subscribed;
+        udpa_bytes_unref(subscription);
         return UDPA_OK;
     }
-    if (udpai_vector_push(&hds->wishes, wish))
+    if (udpai_vector_push(&hds->subscriptions, subscription))
         return UDPA_OK;
-    udpa_bytes_unref(wish);
+    udpa_bytes_unref(subscription);
     return UDPA_ERR_NOMEM;
 }
 
 udpa_err
-udpai_hds_want(udpai_hds *hds, const udpai_subscription_message *message, bool wanted)
+udpai_hds_demand(udpai_hds *hds, const udpai_subscription_message *message, bool subscribed)
 {
     udpa_err err = UDPA_OK;
     if (!udpai_str_eq(message->type_url, UDPAI_STR(UDPAI_TYPE_CHECKER)))
         return UDPA_OK;
     for (size_t i = 0; i < message->n_names && err == UDPA_OK; i++) {
-        udpa_bytes *wish = NULL;
-        err = make_wish(message, message->names[i], &wish);
-        if (err == UDPA_OK && is_about(udpai_bytes_view(wish), udpai_bytes_view(hds->called)))
-            err = note_wish(hds, wish, wanted);
+        udpa_bytes *subscription = NULL;
+        err = make_subscription(message, message->names[i], &subscription);
+        if (err == UDPA_OK &&
+            is_about(udpai_bytes_view(subscription), udpai_bytes_view(hds->called)))
+            err = note_subscription(hds, subscription, subscribed);
         else
-            udpa_bytes_unref(wish);
+            udpa_bytes_unref(subscription);
     }
     return err == UDPA_OK ? udpai_hds_announce(hds) : err;
 }
@@ -205,7 +209,7 @@ forget_latest(udpai_hds *hds)
 }
 
 static udpa_err
-say(udpai_hds *hds, bool is_there)
+announce(udpai_hds *hds, bool is_there)
 {
     udpa_err err = is_there || forget_latest(hds) ? publish(hds, is_there) : UDPA_OK;
     if (err != UDPA_OK)
@@ -233,11 +237,11 @@ is_free(const udpai_hds *hds)
 udpa_err
 udpai_hds_announce(udpai_hds *hds)
 {
-    bool is_there =
-        hds->called && (hds->wishes.n || hds->has_more_wishes) && hds->capability && is_free(hds);
+    bool is_there = hds->called && (hds->subscriptions.n || hds->has_more_subscriptions) &&
+                    hds->capability && is_free(hds);
     if (!is_there)
-        return hds->announced ? say(hds, false) : UDPA_OK;
-    return hds->announced != hds->capability || hds->is_renewal_due ? say(hds, true) : UDPA_OK;
+        return hds->announced ? announce(hds, false) : UDPA_OK;
+    return hds->announced != hds->capability || hds->is_renewal_due ? announce(hds, true) : UDPA_OK;
 }
 
 static void
@@ -281,10 +285,10 @@ void
 udpai_hds_announce_end(udpai_hds *hds)
 {
     if (hds->announced)
-        (void)say(hds, false);
+        (void)announce(hds, false);
     udpai_timer_cancel(&hds->renewal);
-    for (size_t i = 0; i < hds->wishes.n; i++)
-        udpa_bytes_unref(hds->wishes.items[i]);
-    udpai_vector_done(&hds->wishes);
+    for (size_t i = 0; i < hds->subscriptions.n; i++)
+        udpa_bytes_unref(hds->subscriptions.items[i]);
+    udpai_vector_done(&hds->subscriptions);
     udpa_bytes_unref(hds->called);
 }

@@ -153,14 +153,14 @@ static void
 lrs_order(udpai_session *session, udpai_order *order)
 {
     udpai_lrs *lrs = udpai_lrs_of(session);
-    bool wanted = order->kind == UDPAI_ORDER_SUBSCRIBE;
+    bool subscribed = order->kind == UDPAI_ORDER_SUBSCRIBE;
     udpa_err err = UDPA_OK;
     if (order->kind == UDPAI_ORDER_ACL && lrs->peer)
         udpai_session_admit_again(session, NULL, lrs->peer);
     else if (order->kind == UDPAI_ORDER_PUBLICATION_DONE && order->publication)
-        udpai_lrs_judged(lrs, order->publication);
-    else if ((wanted || order->kind == UDPAI_ORDER_UNSUBSCRIBE) && lrs->peer)
-        err = udpai_lrs_want(lrs, order->subscription, wanted);
+        udpai_lrs_publication_done(lrs, order->publication);
+    else if ((subscribed || order->kind == UDPAI_ORDER_UNSUBSCRIBE) && lrs->peer)
+        err = udpai_lrs_subscribe(lrs, order->subscription, subscribed);
     if (err != UDPA_OK)
         udpai_session_finish(session, udpa_error_new(err, NULL, "%s", udpa_err_text(err)));
 }

@@ -116,7 +116,7 @@ add_name(udpai_lrs *lrs, udpai_str name)
 }
 
 bool
-udpai_lrs_is_wanted(const udpai_lrs *lrs, udpai_str name)
+udpai_lrs_is_subscribed(const udpai_lrs *lrs, udpai_str name)
 {
     for (size_t i = 0; i < lrs->prefixes.n; i++)
         if (udpai_prefix_covers(udpai_bytes_view(lrs->prefixes.items[i]), name))
@@ -298,32 +298,32 @@ select_again(udpai_lrs *lrs)
     selection_done(&lrs->asked);
     lrs->asked = selection;
     if (is_rescheduled)
-        udpai_lrs_say_again(lrs);
+        udpai_lrs_report_again(lrs);
     lrs->is_due = !lrs->reads_once || !lrs->has_asked;
     udpai_session_ready(&lrs->session);
     return UDPA_OK;
 }
 
 udpa_err
-udpai_lrs_want(udpai_lrs *lrs, const udpai_subscription_message *message, bool wanted)
+udpai_lrs_subscribe(udpai_lrs *lrs, const udpai_subscription_message *message, bool subscribed)
 {
     udpa_err err = UDPA_OK;
     if (!udpai_str_eq(message->type_url, UDPAI_STR(UDPAI_TYPE_CLIENT_LOAD)))
         return UDPA_OK;
     for (size_t i = 0; i < message->n_names && err == UDPA_OK; i++) {
         bool is_wildcard = udpai_name_is_wildcard(message->names[i]);
-        if (wanted)
-            lrs->wished_ms = udpai_hub_wheel(lrs->session.hub)->now_ms;
-        if (wanted && is_wildcard)
+        if (subscribed)
+            lrs->subscribed_ms = udpai_hub_wheel(lrs->session.hub)->now_ms;
+        if (subscribed && is_wildcard)
             err = add_prefix(lrs, message->name_space);
-        else if (wanted)
+        else if (subscribed)
             err = add_name(lrs, message->names[i]);
         else if (is_wildcard)
             remove_prefixes(lrs, message->name_space);
         else
             udpa_bytes_unref(udpai_map_remove(&lrs->names, message->names[i]));
     }
-    if (err == UDPA_OK && !wanted)
+    if (err == UDPA_OK && !subscribed)
         udpai_lrs_forget_unwanted(lrs);
     if (lrs->prefixes.n == 0 && lrs->names.n == 0)
         udpai_lrs_unfollow(lrs->service, &lrs->follower);
@@ -331,7 +331,7 @@ udpai_lrs_want(udpai_lrs *lrs, const udpai_subscription_message *message, bool w
         err = udpai_lrs_follow(lrs->service, lrs->session.hub, &lrs->follower);
     if (err == UDPA_OK)
         err = select_again(lrs);
-    return err == UDPA_OK && wanted ? udpai_lrs_gap_take(lrs) : err;
+    return err == UDPA_OK && subscribed ? udpai_lrs_gap_take(lrs) : err;
 }
 
 /* ---- responses ---- */

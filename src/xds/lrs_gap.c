@@ -54,17 +54,17 @@ static udpa_err
 take(udpai_lrs *lrs, const udpai_lrs_request *request)
 {
     udpai_lrs_gap *gap = &lrs->gap;
-    UDPAI_VECTOR(Envoy__Config__Endpoint__V3__ClusterStats *) wanted = {0};
-    if (!udpai_vector_reserve(&wanted, request->n_cluster_stats))
+    UDPAI_VECTOR(Envoy__Config__Endpoint__V3__ClusterStats *) requested = {0};
+    if (!udpai_vector_reserve(&requested, request->n_cluster_stats))
         return UDPA_ERR_NOMEM;
     for (size_t i = 0; i < request->n_cluster_stats; i++) {
         if (gap->is_taken.items[i] || !udpai_lrs_asks_for(lrs, request->cluster_stats[i]))
             continue;
         gap->is_taken.items[i] = true;
-        wanted.items[wanted.n++] = request->cluster_stats[i];
+        requested.items[requested.n++] = request->cluster_stats[i];
     }
-    udpa_err err = wanted.n ? udpai_lrs_take(lrs, wanted.items, wanted.n, false) : UDPA_OK;
-    udpai_vector_done(&wanted);
+    udpa_err err = requested.n ? udpai_lrs_take(lrs, requested.items, requested.n, false) : UDPA_OK;
+    udpai_vector_done(&requested);
     return err;
 }
 

@@ -54,7 +54,7 @@ typedef struct udpai_lrs {
     udpai_map names; /* of udpa_bytes */
     udpai_lrs_selection asked;
     udpai_lrs_follower follower;
-    uint64_t wished_ms;     /* when somebody began to want something, the last time */
+    uint64_t subscribed_ms; /* when somebody began to want something, the last time */
     bool has_asked, is_due; /* something was sent; something else is to be */
     udpa_bytes *writing;
     /* What it says. */
@@ -62,7 +62,7 @@ typedef struct udpai_lrs {
     udpai_map clusters;   /* by the name of the resource */
     size_t n_places;      /* in all of them */
     udpai_report *closed; /* not NULL: it is known to the loop side, so its end must be told */
-    bool is_unjudged;     /* what was handed up … */
+    bool is_pending;      /* what was handed up … */
     bool is_held;         /* … and more is to be, then */
     udpai_timer gathering, renewal;
     /* For status. */
@@ -94,9 +94,10 @@ udpa_err udpai_lrs_gap_take(udpai_lrs *lrs);
 void udpai_lrs_ask_init(udpai_lrs *lrs);
 void udpai_lrs_ask_done(udpai_lrs *lrs);
 /* Somebody wants something, or nobody any more; other types are ignored. UDPA_ERR_NOMEM */
-udpa_err udpai_lrs_want(udpai_lrs *lrs, const udpai_subscription_message *message, bool wanted);
+udpa_err
+udpai_lrs_subscribe(udpai_lrs *lrs, const udpai_subscription_message *message, bool subscribed);
 /* Does anybody want this resource? */
-bool udpai_lrs_is_wanted(const udpai_lrs *lrs, udpai_str name);
+bool udpai_lrs_is_subscribed(const udpai_lrs *lrs, udpai_str name);
 udpa_err
 udpai_lrs_next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_error **ret_error);
 
@@ -113,11 +114,11 @@ udpa_err udpai_lrs_take(udpai_lrs *lrs,
 bool udpai_lrs_asks_for(const udpai_lrs *lrs,
                         const Envoy__Config__Endpoint__V3__ClusterStats *stats);
 /* It is asked at another interval: what it has said holds for another time. */
-void udpai_lrs_say_again(udpai_lrs *lrs);
+void udpai_lrs_report_again(udpai_lrs *lrs);
 /* Forgets what nobody wants any more: what was said of it holds until it expires. */
 void udpai_lrs_forget_unwanted(udpai_lrs *lrs);
 /* What was handed up is applied, or refused. */
-void udpai_lrs_judged(udpai_lrs *lrs, const udpai_publication *publication);
+void udpai_lrs_publication_done(udpai_lrs *lrs, const udpai_publication *publication);
 
 /* lrs_status.c */
 udpa_bytes *udpai_lrs_describe(const udpai_session *session);

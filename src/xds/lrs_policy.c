@@ -75,7 +75,7 @@ subscribe(udpai_lrs_policy *policy)
 }
 
 static void
-tell(udpai_lrs_policy *policy)
+notify(udpai_lrs_policy *policy)
 {
     UDPAI_LIST_FOREACH_SAFE (at, &policy->followers) {
         udpai_lrs_follower *follower = UDPAI_LIST_ENTRY(at, udpai_lrs_follower, node);
@@ -103,7 +103,7 @@ on_soon(udpai_timer *timer)
     if (policy->is_lost)
         set_timer(policy, RETRY_MS);
     else if (any || more)
-        tell(policy);
+        notify(policy);
 }
 
 /* ---- coming and going ---- */

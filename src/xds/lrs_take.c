@@ -153,7 +153,7 @@ get_cluster(udpai_lrs *lrs,
             return UDPA_ERR_NOMEM;
         udpa_err err = udpa_bytes_new(&cluster->name, named->name.data, named->name.len);
         if (err == UDPA_OK)
-            err = begin_counting(lrs, cluster, named->cluster.full, lrs->wished_ms);
+            err = begin_counting(lrs, cluster, named->cluster.full, lrs->subscribed_ms);
         if (err != UDPA_OK || !udpai_map_add(&lrs->clusters, cluster)) {
             free_cluster(lrs, cluster);
             return UDPA_ERR_NOMEM;
@@ -275,7 +275,7 @@ udpai_lrs_asks_for(const udpai_lrs *lrs, const stats_message *stats)
 {
     report_name named;
     return make_name(lrs, udpai_str_from(stats->cluster_name), &named, NULL) == UDPA_OK &&
-           udpai_lrs_is_wanted(lrs, named.name);
+           udpai_lrs_is_subscribed(lrs, named.name);
 }
 
 static udpa_err
@@ -286,7 +286,7 @@ take_stats(udpai_lrs *lrs, const stats_message *stats, udpa_error **ret_error)
     udpa_err err = make_name(lrs, udpai_str_from(stats->cluster_name), &named, ret_error);
     if (err != UDPA_OK)
         return err;
-    if (!udpai_lrs_is_wanted(lrs, named.name)) {
+    if (!udpai_lrs_is_subscribed(lrs, named.name)) {
         lrs->n_unasked++;
         return UDPA_OK;
     }
@@ -387,14 +387,14 @@ note_handed_up(udpai_lrs *lrs, size_t n)
         cluster->handed_up_ms = now_ms(lrs);
     }
     lrs->n_received += n;
-    lrs->is_unjudged = true;
+    lrs->is_pending = true;
 }
 
 /* Without memory what was counted stays, and is handed up the next time. */
 static udpa_err
 hand_up(udpai_lrs *lrs, bool is_last)
 {
-    if (!is_last && (lrs->is_unjudged || lrs->session.is_finishing)) {
+    if (!is_last && (lrs->is_pending || lrs->session.is_finishing)) {
         lrs->is_held = true;
         return UDPA_OK;
     }
@@ -457,9 +457,9 @@ udpai_lrs_take(udpai_lrs *lrs, stats_message *const *stats, size_t n_stats, bool
 }
 
 void
-udpai_lrs_judged(udpai_lrs *lrs, const udpai_publication *publication)
+udpai_lrs_publication_done(udpai_lrs *lrs, const udpai_publication *publication)
 {
-    lrs->is_unjudged = false;
+    lrs->is_pending = false;
     for (size_t i = 0; i < publication->entries.n; i++) {
         const udpai_publication_entry *entry = &publication->entries.items[i];
         if (entry->error)
@@ -472,7 +472,7 @@ udpai_lrs_judged(udpai_lrs *lrs, const udpai_publication *publication)
 }
 
 void
-udpai_lrs_say_again(udpai_lrs *lrs)
+udpai_lrs_report_again(udpai_lrs *lrs)
 {
     size_t at = 0;
     udpai_lrs_cluster *cluster;
@@ -490,7 +490,7 @@ udpai_lrs_forget_unwanted(udpai_lrs *lrs)
     size_t at = 0;
     udpai_lrs_cluster *cluster;
     while ((cluster = udpai_map_next(&lrs->clusters, &at))) {
-        if (udpai_lrs_is_wanted(lrs, udpai_bytes_view(cluster->name)))
+        if (udpai_lrs_is_subscribed(lrs, udpai_bytes_view(cluster->name)))
             continue;
         udpai_map_remove(&lrs->clusters, cluster_key(cluster));
         free_cluster(lrs, cluster);

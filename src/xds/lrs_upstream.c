@@ -80,7 +80,7 @@ list_prefixes(const udpai_lrs_upstream *upstream, udpai_str names[UDPAI_LRS_UPST
 {
     size_t n = 0, at = 0;
     const udpai_lrs_account *account;
-    if (upstream->wants_all || upstream->n_named > UDPAI_LRS_UPSTREAM_NAMES_MAX) {
+    if (upstream->subscribes_all || upstream->n_named > UDPAI_LRS_UPSTREAM_NAMES_MAX) {
         names[0] = upstream->options.name_space;
         return 1;
     }
@@ -91,7 +91,7 @@ list_prefixes(const udpai_lrs_upstream *upstream, udpai_str names[UDPAI_LRS_UPST
 }
 
 static udpa_err
-report_wanted(udpai_lrs_upstream_session *self)
+report_demand(udpai_lrs_upstream_session *self)
 {
     udpai_str names[UDPAI_LRS_UPSTREAM_NAMES_MAX];
     const udpai_subscription_message message = {
@@ -110,9 +110,9 @@ report_wanted(udpai_lrs_upstream_session *self)
 }
 
 static bool
-wants_something(const udpai_lrs_upstream *upstream)
+has_subscription(const udpai_lrs_upstream *upstream)
 {
-    return upstream->wants_all || upstream->n_named;
+    return upstream->subscribes_all || upstream->n_named;
 }
 
 static void
@@ -120,7 +120,7 @@ set_interval(udpai_lrs_upstream_session *self, uint64_t interval_ms)
 {
     bool is_same = self->interval_ms == interval_ms;
     self->interval_ms = interval_ms;
-    if (!wants_something(self->upstream))
+    if (!has_subscription(self->upstream))
         udpai_timer_cancel(&self->interval);
     else if (!is_same || !udpai_timer_is_set(&self->interval))
         udpai_timer_set(udpai_hub_wheel(self->session.hub), &self->interval,
@@ -134,7 +134,7 @@ take_response(udpai_lrs_upstream_session *self, const response_message *response
     udpa_err err = udpai_lrs_accounts_select(self, response->clusters, response->n_clusters,
                                              response->send_all_clusters, &has_changed);
     if (err == UDPA_OK && (has_changed || !self->is_asked))
-        err = report_wanted(self);
+        err = report_demand(self);
     self->is_asked = true;
     self->per_endpoint = response->report_endpoint_granularity;
     set_interval(self, read_interval(response->load_reporting_interval));

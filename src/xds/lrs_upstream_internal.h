@@ -9,17 +9,17 @@
 
 /* What the server asks for, of one cluster, and was told of it. */
 typedef struct udpai_lrs_account {
-    udpa_bytes *cluster; /* full name */
-    int64_t since_us;    /* when it was first asked for, since 1970 */
-    uint64_t told_ms;    /* when it was told last */
-    bool is_named;       /* it is asked for by name; else with all */
-    bool was_named;      /* while other names are taken over */
-    bool has_begun;      /* an aggregate of it has come */
+    udpa_bytes *cluster;  /* full name */
+    int64_t since_us;     /* when it was first asked for, since 1970 */
+    uint64_t reported_ms; /* when it was told last */
+    bool is_named;        /* it is asked for by name; else with all */
+    bool was_named;       /* while other names are taken over */
+    bool has_begun;       /* an aggregate of it has come */
     bool is_restored; /* it was kept: the aggregate may be behind what was told, if that was lost */
     bool has_changed; /* the aggregate has, since it was told */
     bool is_due;      /* for the report that is being written */
-    udpa_resource *aggregate; /* NULL: there is none now */
-    udpai_load_stats *told;   /* the aggregate as it was told; NULL: nothing of it */
+    udpa_resource *aggregate;   /* NULL: there is none now */
+    udpai_load_stats *reported; /* the aggregate as it was told; NULL: nothing of it */
     udpai_load_stats
         *pending; /* what aggregates that have ended have left to tell; NULL: nothing */
 } udpai_lrs_account;
@@ -28,7 +28,7 @@ struct udpai_lrs_upstream {
     udpai_lrs_upstream_options options;
     udpai_map accounts; /* by cluster */
     size_t n_named;
-    bool wants_all;
+    bool subscribes_all;
     int64_t all_since_us;
     udpai_lrs_keeper keeper; /* keep NULL: nothing is kept */
     char texts[];
@@ -83,7 +83,7 @@ udpai_str udpai_lrs_account_name(const udpai_lrs_upstream *upstream, const udpai
 udpa_err udpai_lrs_accounts_select(udpai_lrs_upstream_session *self,
                                    char *const *names,
                                    size_t n_names,
-                                   bool wants_all,
+                                   bool subscribes_all,
                                    bool *ret_changed);
 /* A ClusterLoad of this node has come, or its aggregate has ended. */
 udpa_err udpai_lrs_account_take(udpai_lrs_upstream_session *self,
@@ -111,7 +111,7 @@ typedef struct udpai_lrs_kept {
     udpai_str cluster;
     bool is_known, has_begun;
     int64_t since_us;
-    const udpai_load_stats *told, *pending;
+    const udpai_load_stats *reported, *pending;
 } udpai_lrs_kept;
 
 udpai_lrs_kept udpai_lrs_kept_of(const udpai_lrs_account *account);

@@ -67,7 +67,7 @@ subtract(udpai_lrs_upstream_session *self, const udpai_load_stats *aggregate, st
 {
     const udpai_lrs_account *account = one->account;
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    udpa_err err = udpai_load_stats_difference(aggregate, account->told, &one->report, &error);
+    udpa_err err = udpai_load_stats_difference(aggregate, account->reported, &one->report, &error);
     if (err == UDPA_OK || err == UDPA_ERR_NOMEM)
         return err;
     udpai_lrs_upstream_note_refused(self, udpai_lrs_account_key(account), error);
@@ -109,11 +109,11 @@ static bool
 is_early(const udpai_lrs_upstream_session *self, const statement *one)
 {
     const udpai_lrs_account *account = one->account;
-    uint64_t waited_ms = udpai_lrs_upstream_now(self) - account->told_ms;
+    uint64_t waited_ms = udpai_lrs_upstream_now(self) - account->reported_ms;
     uint64_t patience_ms = PATIENCE_INTERVALS * (one->newest->interval_ns / 1000000);
     if (patience_ms < PATIENCE_MS)
         patience_ms = PATIENCE_MS;
-    return waited_ms < patience_ms && !udpai_load_stats_covers_all(one->newest, account->told);
+    return waited_ms < patience_ms && !udpai_load_stats_covers_all(one->newest, account->reported);
 }
 
 /* What was told was kept, and some of the aggregate was not: the machine has lost its power. It is
@@ -121,8 +121,9 @@ is_early(const udpai_lrs_upstream_session *self, const statement *one)
 static bool
 is_behind(udpai_lrs_account *account, const udpai_load_stats *aggregate)
 {
-    bool is = account->is_restored && account->told && account->told->epoch == aggregate->epoch &&
-              udpai_load_stats_check_growth(account->told, aggregate, NULL) != UDPA_OK;
+    bool is = account->is_restored && account->reported &&
+              account->reported->epoch == aggregate->epoch &&
+              udpai_load_stats_check_growth(account->reported, aggregate, NULL) != UDPA_OK;
     account->is_restored = is;
     return is;
 }
@@ -133,7 +134,7 @@ make_report(udpai_lrs_upstream_session *self, statement *one)
     const udpai_lrs_account *account = one->account;
     udpa_err err = UDPA_OK;
     const udpai_load_stats *aggregate = one->newest          ? one->newest
-                                        : account->aggregate ? account->told
+                                        : account->aggregate ? account->reported
                                                              : NULL;
     if (aggregate)
         err = subtract(self, aggregate, one);
@@ -180,15 +181,15 @@ fit(udpai_lrs_upstream_session *self, statement *one)
 /* ---- one message ---- */
 
 static void
-note_told(const udpai_lrs_upstream_session *self, statement *one)
+note_reported(const udpai_lrs_upstream_session *self, statement *one)
 {
     udpai_lrs_account *account = one->account;
     account->has_changed = false;
-    account->told_ms = udpai_lrs_upstream_now(self);
+    account->reported_ms = udpai_lrs_upstream_now(self);
     account->pending = udpai_load_stats_free(account->pending);
     if (one->newest) {
-        udpai_load_stats_free(account->told);
-        account->told = UDPAI_TAKE(one->newest);
+        udpai_load_stats_free(account->reported);
+        account->reported = UDPAI_TAKE(one->newest);
     }
 }
 
@@ -211,7 +212,7 @@ add_statement(udpai_lrs_upstream_session *self, udpai_lrs_account *account, mess
     if (!udpai_load_stats_is_empty(one.report))
         fit(self, &one);
     if (one.size == 0) {
-        note_told(self, &one);
+        note_reported(self, &one);
         free_statement(&one);
         return UDPA_OK;
     }
@@ -256,18 +257,18 @@ encode(const udpai_lrs_upstream_session *self, const message *from)
 /* Kept before it is told: what was to be told when this node was killed may be told to nobody, and
  * never twice. Without memory nothing is kept, also of before. */
 static void
-keep(const udpai_lrs_upstream *upstream, const message *told)
+keep(const udpai_lrs_upstream *upstream, const message *reported)
 {
     UDPAI_VECTOR(udpai_lrs_kept) items = {0};
-    if (!upstream->keeper.keep || told->statements.n == 0)
+    if (!upstream->keeper.keep || reported->statements.n == 0)
         return;
-    bool has_room = udpai_vector_reserve(&items, told->statements.n);
-    for (size_t i = 0; has_room && i < told->statements.n; i++) {
-        const statement *one = &told->statements.items[i];
+    bool has_room = udpai_vector_reserve(&items, reported->statements.n);
+    for (size_t i = 0; has_room && i < reported->statements.n; i++) {
+        const statement *one = &reported->statements.items[i];
         udpai_lrs_kept kept = udpai_lrs_kept_of(one->account);
         kept.pending = NULL;
         if (one->newest)
-            kept.told = one->newest;
+            kept.reported = one->newest;
         items.items[items.n++] = kept;
     }
     if (has_room)
@@ -290,7 +291,7 @@ udpai_lrs_upstream_next_piece(udpai_lrs_upstream_session *self, udpa_bytes **ret
     if (err == UDPA_OK)
         keep(self->upstream, &next);
     for (size_t i = 0; i < next.statements.n && err == UDPA_OK; i++)
-        note_told(self, &next.statements.items[i]);
+        note_reported(self, &next.statements.items[i]);
     message_done(&next);
     if (err != UDPA_OK)
         return err;

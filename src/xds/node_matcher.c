@@ -227,12 +227,12 @@ lower(char *to, const char *from, size_t len)
 static bool
 holds_in_any_case(udpai_str text, udpai_str part)
 {
-    char room[WINDOW], wanted[UDPAI_NODE_MATCHER_TEXT_MAX];
-    lower(wanted, part.data, part.len);
+    char room[WINDOW], expected[UDPAI_NODE_MATCHER_TEXT_MAX];
+    lower(expected, part.data, part.len);
     for (size_t at = 0; at + part.len <= text.len; at += WINDOW - part.len + 1) {
         size_t len = udpai_min_size(text.len - at, WINDOW);
         lower(room, text.data + at, len);
-        if (memmem(room, len, wanted, part.len))
+        if (memmem(room, len, expected, part.len))
             return true;
     }
     return false;

@@ -27,7 +27,7 @@ make_entry(const udpai_xds_audience *audience,
         .item = item,
         .has_payload = !item->refresh,
         .is_spelled = udpai_subscription_label(item->subscription).len > 0,
-        .constraints = udpai_xds_constraints_shown(item),
+        .constraints = udpai_xds_visible_constraints(item),
     };
     return (!item->refresh || item->ttl_ms) &&
            udpai_xds_name_of_client(audience, item->subscription, item->resource,
@@ -43,13 +43,13 @@ is_misnamed(const udpai_xds_audience *audience, const udpai_xds_entry *entry)
     const udpa_resource *resource = entry->item->resource;
     udpai_str name = udpai_resource_asked_name(resource), own_name;
     udpai_str type_url = udpai_resource_type_url(resource);
-    udpai_xds_name said;
+    udpai_xds_name stated;
     if (entry->is_spelled || udpai_xds_name_is_plain(audience, name) ||
         udpai_resource_is_redirect(resource) ||
         !udpai_xds_peek_name(type_url, udpai_resource_value(resource), &own_name))
         return false;
-    return udpai_xds_name_resolve(audience, type_url, own_name, &said, NULL) != UDPA_OK ||
-           !udpai_str_eq(said.full, name);
+    return udpai_xds_name_resolve(audience, type_url, own_name, &stated, NULL) != UDPA_OK ||
+           !udpai_str_eq(stated.full, name);
 }
 
 static size_t
@@ -122,7 +122,7 @@ keep(struct plan *plan, const char room[UDPAI_XDS_NAME_OF_CLIENT_MAX], udpai_str
 /* A virtual host that was asked for and is not there: the removal alone would leave the request
  * that waits for it in Envoy without an answer. */
 static bool
-is_told_by_resource(const udpai_render *what, udpai_str name)
+is_removed_by_resource(const udpai_render *what, udpai_str name)
 {
     return udpai_str_eq(what->type_url, UDPAI_STR(UDPAI_TYPE_VIRTUAL_HOST)) &&
            udpai_subscription_has_name(what->subscription, name) &&
@@ -131,7 +131,7 @@ is_told_by_resource(const udpai_render *what, udpai_str name)
 
 /* Of what came by wildcard, only the end is told. */
 static bool
-is_told_by_error(const udpai_xds_response *response, const udpai_render *what, udpai_str name)
+is_removed_by_error(const udpai_xds_response *response, const udpai_render *what, udpai_str name)
 {
     return response->renderer->sends_errors &&
            udpai_subscription_n_asking(what->subscription, name) > 0;
@@ -149,9 +149,9 @@ plan_removal(const udpai_xds_audience *audience,
     if (!udpai_xds_name_of_client(audience, what->subscription, NULL, full_name, room, &name))
         return;
     name = keep(plan, room, name);
-    if (is_told_by_resource(what, full_name))
+    if (is_removed_by_resource(what, full_name))
         plan->missing[response->n_missing++] = name;
-    else if (is_told_by_error(response, what, full_name))
+    else if (is_removed_by_error(response, what, full_name))
         plan->errors[response->n_errors++] =
             (udpai_xds_missing){name, {0}, UDPA_ERR_NOT_FOUND, UDPAI_XDS_NOT_THERE};
     else

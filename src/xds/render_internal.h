@@ -67,7 +67,7 @@ void udpai_xds_put_variant(udpai_proto_writer *writer,
                            udpai_str constraints);
 /* What the client is told of for whom a resource is; empty: it has no constraints, or he knows it
  * by the name. */
-udpai_str udpai_xds_constraints_shown(const udpai_send_item *item);
+udpai_str udpai_xds_visible_constraints(const udpai_send_item *item);
 /* A Resource that says that there is none of this name. */
 void udpai_xds_put_missing(udpai_xds_sink *sink, uint32_t number, udpai_str name);
 /* The contents of a ResourceError. */

@@ -41,7 +41,7 @@ is_wrapped(const udpai_xds_renderer *self, const udpai_xds_entry *entry)
 
 /* What a refresh becomes: nothing, the payload once more, or a heartbeat. */
 static bool
-says_something(const udpai_xds_renderer *self, const udpai_send_item *item)
+is_sent(const udpai_xds_renderer *self, const udpai_send_item *item)
 {
     return !item->refresh || (self->form != UDPAI_XDS_SOTW && item->ttl_ms);
 }
@@ -83,11 +83,11 @@ make_entry(const udpai_xds_renderer *self, const udpai_send_item *item, udpai_xd
     udpai_str name = udpai_resource_asked_name(item->resource), own_name;
     *entry = (udpai_xds_entry){
         .item = item,
-        .constraints = udpai_xds_constraints_shown(item),
+        .constraints = udpai_xds_visible_constraints(item),
         .has_payload = !item->refresh || self->form != UDPAI_XDS_SOTW_HEARTBEAT,
     };
     udpai_str called, type_url = udpai_resource_type_url(item->resource);
-    if (!says_something(self, item))
+    if (!is_sent(self, item))
         return false;
     if (udpai_resource_is_redirect(item->resource)) {
         entry->is_called_so = true;
@@ -97,11 +97,11 @@ make_entry(const udpai_xds_renderer *self, const udpai_send_item *item, udpai_xd
         entry->is_called_so = true;
         return name_the_nameless(self, item, entry);
     }
-    udpai_xds_name said;
+    udpai_xds_name stated;
     entry->name = own_name;
     entry->is_called_so =
-        udpai_xds_name_resolve(self->audience, type_url, own_name, &said, NULL) == UDPA_OK &&
-        udpai_str_eq(said.full, name);
+        udpai_xds_name_resolve(self->audience, type_url, own_name, &stated, NULL) == UDPA_OK &&
+        udpai_str_eq(stated.full, name);
     return entry->is_called_so ||
            (udpai_xds_name_is_plain(self->audience, name) && !udpai_xdstp_is(own_name) &&
             udpai_xds_name_to_client(self->audience, name, &called));
@@ -156,11 +156,11 @@ hide_namesakes(udpai_xds_entry *entries, size_t n_entries, size_t *ret_n_hidden)
         if (entries[i].constraints.len) /* it is known by them */
             continue;
         udpai_xds_entry *entry = &entries[i], *other = udpai_map_remove(&by_name, entry->name);
-        udpai_xds_entry *shown = other && goes_before(other, entry) ? other : entry;
+        udpai_xds_entry *visible = other && goes_before(other, entry) ? other : entry;
         if (other)
-            (shown == other ? entry : other)->is_hidden = true;
+            (visible == other ? entry : other)->is_hidden = true;
         *ret_n_hidden += other != NULL;
-        err = udpai_map_add(&by_name, shown) ? UDPA_OK : UDPA_ERR_NOMEM;
+        err = udpai_map_add(&by_name, visible) ? UDPA_OK : UDPA_ERR_NOMEM;
     }
     udpai_map_done(&by_name);
     return err;

@@ -36,13 +36,13 @@ typedef struct udpai_xds_request {
  * @p bytes. To be followed by udpai_xds_request_done(). */
 udpa_err udpai_xds_request_decode(udpai_decoder *decoder,
                                   udpai_str bytes,
-                                  bool wants_node,
+                                  bool needs_node,
                                   udpai_xds_request *ret_request,
                                   udpa_error **ret_error);
 /* The same for the delta protocol. */
 udpa_err udpai_xds_delta_request_decode(udpai_decoder *decoder,
                                         udpai_str bytes,
-                                        bool wants_node,
+                                        bool needs_node,
                                         udpai_xds_request *ret_request,
                                         udpa_error **ret_error);
 void udpai_xds_request_done(udpai_xds_request *request);

@@ -235,7 +235,7 @@ collection_of(const udpai_xds_type *type, udpai_str full_name)
 /* A name was given back, or its spelling. A glob may hold it still, so its present state is told,
  * as that of a wildcard is. */
 static void
-tell_collection(const udpai_xds_type *type, udpai_str full_name)
+notify_collection(const udpai_xds_type *type, udpai_str full_name)
 {
     udpai_subscription *part = collection_of(type, full_name);
     if (part)
@@ -253,7 +253,7 @@ subscribe_name(udpai_xds *xds,
     bool is_respelled = before.len && !udpai_str_eq(before, text);
     udpa_err err = udpai_xds_spell(xds, type, name->full, text, ret_error);
     if (err == UDPA_OK && is_respelled)
-        tell_collection(type, name->full);
+        notify_collection(type, name->full);
     const udpai_locator locator = {name->full, name->parameters};
     return err == UDPA_OK ? udpai_subscribe_locator(type->named, &locator, ret_error) : err;
 }
@@ -290,7 +290,7 @@ udpai_xds_unsubscribe_requested(udpai_xds *xds, udpai_xds_type *type, const udpa
     if (udpai_subscription_n_asking(type->named, name->full))
         return;
     udpai_xds_forget_spelling(xds, type, name->full);
-    tell_collection(type, name->full);
+    notify_collection(type, name->full);
 }
 
 udpa_err

@@ -294,7 +294,7 @@ carry_out(udpai_xds *xds, const udpai_xds_request *request, udpa_error **ret_err
 
 /* Where audiences are configured (they have names), a client may come to belong to another. */
 static bool
-wants_node(const udpai_xds *xds)
+needs_node(const udpai_xds *xds)
 {
     const udpai_xds_audience *first = &xds->server->audiences[0];
     return !xds->peer || first->name.len > 0 || udpai_xds_template_is(first->default_namespace);
@@ -305,7 +305,7 @@ udpai_xds_receive(udpai_session *session, udpai_str message, udpa_error **ret_er
 {
     udpai_xds *xds = udpai_xds_of(session);
     udpai_xds_request request = {0};
-    udpa_err err = xds->protocol->decode(udpai_hub_decoder(session->hub), message, wants_node(xds),
+    udpa_err err = xds->protocol->decode(udpai_hub_decoder(session->hub), message, needs_node(xds),
                                          &request, ret_error);
     if (err != UDPA_OK)
         return err;
@@ -357,10 +357,10 @@ answer_unnameable(udpai_xds *xds, udpai_xds_type *type, udpai_xds_next_response 
 static udpa_err
 find_unnameable(udpai_xds *xds, udpai_xds_next_response *ret)
 {
-    for (size_t i = 0; xds->n_untold && i < xds->subscriber.subscriptions.n; i++) {
+    for (size_t i = 0; xds->n_unreported && i < xds->subscriber.subscriptions.n; i++) {
         udpai_subscription *subscription = xds->subscriber.subscriptions.items[i];
         udpai_xds_type *type = udpai_xds_type_of(subscription);
-        if (type->n_untold == 0)
+        if (type->n_unreported == 0)
             continue;
         ret->subscription = subscription;
         return answer_unnameable(xds, type, ret);
@@ -386,7 +386,7 @@ complete_glob(udpai_xds *xds, const udpai_delivery *delivery, udpai_xds_next_res
 /* Of "complete", only a client needs to know that asked for all, and for which there was nothing to
  * send: it waits for that to be said. */
 static bool
-is_wanted(const udpai_delivery *delivery)
+is_subscribed(const udpai_delivery *delivery)
 {
     udpai_xds_type *type = udpai_xds_type_of(delivery->subscription);
     if (delivery->kind != UDPAI_DELIVERY_COMPLETE)
@@ -416,7 +416,7 @@ take_delivery(udpai_xds *xds, const udpai_delivery *delivery, udpai_xds_next_res
 {
     bool ends_glob = delivery->kind == UDPAI_DELIVERY_COMPLETE &&
                      udpai_subscription_glob(delivery->subscription).len;
-    if (ends_glob || !is_wanted(delivery)) {
+    if (ends_glob || !is_subscribed(delivery)) {
         udpai_body_unref(delivery->body);
         return ends_glob ? complete_glob(xds, delivery, ret) : UDPA_OK;
     }

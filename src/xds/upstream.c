@@ -98,7 +98,7 @@ udpai_upstream_session_new(udpai_session **ret_session,
     session->upstream = upstream;
     udpai_map_init(&session->types, type_key);
     udpai_list_init(&session->due);
-    udpai_list_init(&session->unjudged);
+    udpai_list_init(&session->pending);
     udpai_timer_init(&session->unread, udpai_upstream_on_unread);
     *ret_session = &session->session;
     udpai_upstream_check(session, udpai_session_report_opened(&session->session));

@@ -31,7 +31,7 @@ is_wildcard_known(const udpai_upstream_type *type)
     if (!type->n_parents)
         return type->is_complete;
     return udpai_upstream_parents_are_complete(type) && udpai_list_empty(&type->waiting) &&
-           udpai_list_empty(&type->untold);
+           udpai_list_empty(&type->unreported);
 }
 
 static bool
@@ -76,7 +76,7 @@ is_unconfirmed(const udpai_upstream_held *held, const void *what)
     udpai_str name = udpai_bytes_view(held->name);
     if (held->is_confirmed)
         return type->n_parents && !udpai_map_get(&type->names, name);
-    return held->response == 0 && !udpai_upstream_wants_name(type, name);
+    return held->response == 0 && !udpai_upstream_requests_name(type, name);
 }
 
 /* All was said: what was held and has not come is there no more. */
@@ -137,7 +137,7 @@ udpai_upstream_wait(udpai_upstream_type *type)
     const udpai_upstream_name *first =
         UDPAI_LIST_ENTRY(type->waiting.next, udpai_upstream_name, in_waiting);
     udpai_timer_set(udpai_hub_wheel(type->session->session.hub), &type->patience,
-                    first->told_ms + udpai_upstream_options_of(type)->patience_ms);
+                    first->reported_ms + udpai_upstream_options_of(type)->patience_ms);
 }
 
 /* A server that says nothing of the type does not say that it is gone. */
@@ -159,7 +159,7 @@ give_up_those_due(udpai_upstream_type *type, udpai_publication *publication)
     udpa_err err = UDPA_OK;
     UDPAI_LIST_FOREACH_SAFE (node, &type->waiting) {
         udpai_upstream_name *name = UDPAI_LIST_ENTRY(node, udpai_upstream_name, in_waiting);
-        if (err != UDPA_OK || name->told_ms + patience_ms > udpai_upstream_now(type->session))
+        if (err != UDPA_OK || name->reported_ms + patience_ms > udpai_upstream_now(type->session))
             break;
         err = give_up(name, publication);
     }
@@ -364,7 +364,7 @@ unask_name(udpai_upstream_type *type, udpai_str text)
     if (!name)
         return;
     name->is_asked = false;
-    if (!udpai_upstream_is_wanted(name))
+    if (!udpai_upstream_is_requested(name))
         udpai_list_remove(&name->in_waiting);
     udpai_upstream_name_changed(name);
 }

@@ -186,7 +186,7 @@ end(udpai_upstream_type *parent)
 /* Clients ask for scopes when a listener says so, and there are servers that never answer for
  * them. But the listeners may come from elsewhere. */
 static bool
-wants_to_follow(const udpai_upstream_type *child, const udpai_upstream_type *parent)
+should_follow(const udpai_upstream_type *child, const udpai_upstream_type *parent)
 {
     return child->prefixes.n &&
            (!is_of(parent, UDPAI_TYPE_SCOPES) || child->n_scoped || parent->prefixes.n);
@@ -199,10 +199,10 @@ follow_parents(udpai_upstream_type *child)
     udpa_err err = UDPA_OK;
     for (size_t i = 0; i < child->n_parents && err == UDPA_OK; i++) {
         udpai_upstream_type *parent = child->parents[i];
-        bool wants = wants_to_follow(child, parent);
-        if (wants && !parent->child)
+        bool should = should_follow(child, parent);
+        if (should && !parent->child)
             err = begin(child, parent);
-        else if (!wants && parent->child)
+        else if (!should && parent->child)
             end(parent);
     }
     return err;

@@ -98,15 +98,15 @@ is_unwanted(const udpai_upstream_held *held, const void *what)
 {
     const udpai_upstream_type *type = what;
     udpai_str name = udpai_bytes_view(held->name);
-    if (udpai_upstream_has_wildcard(type) || udpai_upstream_wants_name(type, name))
+    if (udpai_upstream_has_wildcard(type) || udpai_upstream_requests_name(type, name))
         return false;
     const udpa_resource *resource = held->resource;
-    bool wanted = false;
-    for (size_t i = 0; resource && i < udpa_resource_n_aliases(resource) && !wanted; i++) {
+    bool is_covered = false;
+    for (size_t i = 0; resource && i < udpa_resource_n_aliases(resource) && !is_covered; i++) {
         udpai_str alias = udpai_resource_alias(resource, i);
-        wanted = udpai_upstream_covers(type, name, &alias, 1);
+        is_covered = udpai_upstream_covers(type, name, &alias, 1);
     }
-    return !wanted && !udpai_upstream_compares_no_more(type);
+    return !is_covered && !udpai_upstream_compares_no_more(type);
 }
 
 /* The loop side gives it up itself, but may have to take in yet what was handed up before: what

@@ -50,12 +50,12 @@ typedef struct udpai_upstream_kept {
 /* A name that the server is asked for. */
 typedef struct udpai_upstream_name {
     udpai_upstream_type *type;
-    udpai_list in_untold;  /* type->untold: to be told to the server, or taken back */
-    udpai_list in_waiting; /* type->waiting: told, and not answered; the longest first */
-    udpai_list in_orphans; /* type->orphans: it has lost its last parent */
-    uint64_t told_ms;
+    udpai_list in_unreported; /* type->untold: to be told to the server, or taken back */
+    udpai_list in_waiting;    /* type->waiting: told, and not answered; the longest first */
+    udpai_list in_orphans;    /* type->orphans: it has lost its last parent */
+    uint64_t reported_ms;
     bool is_asked; /* by the loop side */
-    bool is_told, is_answered;
+    bool is_reported, is_answered;
     bool is_first;      /* told by the first request: so every state knows of it */
     uint32_t n_parents; /* resources that refer to it */
     uint32_t len;
@@ -71,11 +71,11 @@ typedef struct udpai_upstream_question {
 
 /* A response that was taken in, and what is to be said of it. */
 typedef struct udpai_upstream_response {
-    udpai_list in_unjudged; /* session->unjudged */
-    udpai_list in_type;     /* type->responses */
+    udpai_list in_pending; /* session->unjudged */
+    udpai_list in_type;    /* type->responses */
     udpai_upstream_type *type;
     uint64_t id;
-    bool is_judged;
+    bool is_done;
     udpa_bytes *nonce, *version;
     udpa_error *error; /* what of it is refused, the first */
 } udpai_upstream_response;
@@ -91,7 +91,7 @@ struct udpai_upstream_type {
     udpai_upstream_type *child;          /* NULL, or the type that follows this one now */
     UDPAI_VECTOR(udpa_bytes *) prefixes; /* wildcards that the loop side asks for */
     bool is_first_sent;                  /* the first request of the type, on this stream */
-    bool is_wildcard_told;
+    bool is_wildcard_reported;
     bool is_wildcard_first; /* told by the first request: so every state knows of it */
     bool has_spoken;        /* a response has come, on this stream */
     bool is_complete;       /* the wildcard's answer was all said */
@@ -100,9 +100,9 @@ struct udpai_upstream_type {
     bool has_aliases;       /* something with other names was sent */
     udpai_map names;        /* of udpai_upstream_name */
     udpai_map held;         /* of udpai_upstream_held */
-    udpai_list untold, waiting, orphans, questions;
+    udpai_list unreported, waiting, orphans, questions;
     udpai_list responses; /* that are not answered; the oldest first, and answered first */
-    size_t n_unjudged;
+    size_t n_pending;
     udpa_bytes *accepted_version, *last_nonce;
     udpai_timer patience, silence, expiry;
     uint64_t expiry_ms; /* that the timer is set to */
@@ -112,9 +112,9 @@ struct udpai_upstream_session {
     udpai_session session;
     udpai_upstream *upstream;
     udpai_map types;
-    udpai_list due;      /* types */
-    udpai_list unjudged; /* responses; the oldest first */
-    size_t n_unjudged, unjudged_bytes;
+    udpai_list due;     /* types */
+    udpai_list pending; /* responses; the oldest first */
+    size_t n_pending, pending_bytes;
     size_t n_responses; /* that are not answered */
     size_t n_compared;  /* for this message */
     udpai_timer unread; /* how long the server need not read what answers it */
@@ -150,7 +150,7 @@ udpai_upstream_name_text(const udpai_upstream_name *name)
 }
 
 static inline bool
-udpai_upstream_is_wanted(const udpai_upstream_name *name)
+udpai_upstream_is_requested(const udpai_upstream_name *name)
 {
     return name->is_asked || name->n_parents > 0;
 }
@@ -184,11 +184,11 @@ void udpai_upstream_on_unread(udpai_timer *timer);
 udpai_upstream_type *udpai_upstream_type_get(udpai_upstream_session *session, udpai_str type_url);
 void udpai_upstream_type_free(udpai_upstream_type *type);
 /* Does it, or does the type that follows it, want all that there is? */
-bool udpai_upstream_wants_wildcard(const udpai_upstream_type *type);
+bool udpai_upstream_requests_wildcard(const udpai_upstream_type *type);
 /* Is it told to the server? In the old form, which names nothing, a state of the world cannot be
  * given back: no names are all names still. */
 bool udpai_upstream_has_wildcard(const udpai_upstream_type *type);
-bool udpai_upstream_wants_name(const udpai_upstream_type *type, udpai_str text);
+bool udpai_upstream_requests_name(const udpai_upstream_type *type, udpai_str text);
 /* Does the loop side ask for all there is, where the name is? */
 bool udpai_upstream_mirrors(const udpai_upstream_type *type, udpai_str name);
 /* Has the loop side asked for it? */
@@ -209,7 +209,7 @@ udpai_upstream_name *udpai_upstream_name_get(udpai_upstream_type *type, udpai_st
 /* Whether it is wanted may have changed: has the server told. */
 void udpai_upstream_name_changed(udpai_upstream_name *name);
 /* It is, or is taken back; the publication says what is not held any more because of that. */
-udpa_err udpai_upstream_name_told(udpai_upstream_name *name, udpai_publication *publication);
+udpa_err udpai_upstream_name_reported(udpai_upstream_name *name, udpai_publication *publication);
 void udpai_upstream_name_answered(udpai_upstream_type *type, udpai_str text);
 void udpai_upstream_name_free(udpai_upstream_name *name);
 

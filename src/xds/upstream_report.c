@@ -28,8 +28,8 @@ udpai_upstream_pace(udpai_upstream_session *session)
     else if (!udpai_timer_is_set(&session->unread))
         udpai_timer_set(wheel, &session->unread, wheel->now_ms + UNREAD_PATIENCE_MS);
     udpai_session_pause(&session->session,
-                        is_unread || session->n_unjudged >= options->max_pending ||
-                            session->unjudged_bytes >= options->max_pending_bytes);
+                        is_unread || session->n_pending >= options->max_pending ||
+                            session->pending_bytes >= options->max_pending_bytes);
 }
 
 /* Two that wait for each other to read would wait for ever. */
@@ -56,8 +56,8 @@ udpai_upstream_publish(udpai_upstream_session *session, udpai_publication *publi
     if (err != UDPA_OK)
         return err;
     session->n_received += n;
-    session->n_unjudged++;
-    session->unjudged_bytes += size;
+    session->n_pending++;
+    session->pending_bytes += size;
     udpai_upstream_pace(session);
     return UDPA_OK;
 }

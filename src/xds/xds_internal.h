@@ -46,7 +46,7 @@ typedef struct udpai_xds_in_flight {
 typedef struct udpai_xds_unnameable {
     udpa_bytes *name;
     udpa_error *why;
-    bool is_told, is_asked;
+    bool is_reported, is_asked;
 } udpai_xds_unnameable;
 
 /* What a session knows of a type beside what the fan-out knows; hangs on the subscription. */
@@ -59,7 +59,7 @@ struct udpai_xds_type {
     bool is_answered;           /* something was sent since its wildcard */
     unsigned n_awaited;         /* prefixes of the wildcard that are not complete yet */
     UDPAI_VECTOR(udpai_xds_unnameable) unnameable; /* missing.c */
-    size_t n_untold;                               /* of these */
+    size_t n_unreported;                           /* of these */
     UDPAI_VECTOR(udpa_bytes *) barred;             /* barred.c */
     /* What was asked for by names of the form xdstp://… (requested_name.c). */
     udpai_map spellings;       /* of names, as the client wrote them last */
@@ -94,7 +94,7 @@ typedef struct udpai_xds_protocol {
     udpai_poll_texts poll_texts; /* of those with one request */
     udpa_err (*decode)(udpai_decoder *decoder,
                        udpai_str bytes,
-                       bool wants_node,
+                       bool needs_node,
                        udpai_xds_request *ret_request,
                        udpa_error **ret_error);
     const udpai_renderer *(*choose_renderer)(const udpai_xds *xds);
@@ -124,7 +124,7 @@ struct udpai_xds {
     uint64_t last_nonce;
     udpai_timer patience;  /* set: removals are held back */
     udpai_body *writing;   /* what the last message borrows from */
-    size_t n_untold;       /* names that cannot be, over all types */
+    size_t n_unreported;   /* names that cannot be, over all types */
     bool sends_errors;     /* what is missing is told in resource_errors */
     bool asks_nothing_new; /* the last request */
     udpai_poll poll;       /* of those with one request */

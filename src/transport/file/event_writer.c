@@ -77,7 +77,7 @@ put_event(udpai_event_writer *self, const udpai_event *event)
 {
     kind_file *to = &self->files[self->kind];
     const udpai_event_source *source = event->source;
-    const udpai_line_ack taker = {take_lines, self};
+    const udpai_line_ack consumer = {take_lines, self};
     if (event->sequence != to->expected) {
         udpai_event_gap_put(&self->lines, self->kind, event->sequence - to->expected);
         self->n_lines++;
@@ -91,7 +91,7 @@ put_event(udpai_event_writer *self, const udpai_event *event)
         .name = source->name,
         .message = udpai_bytes_view(event->message),
     };
-    self->n_lines += udpai_event_lines_put(&self->lines, self->schema, &view, &taker);
+    self->n_lines += udpai_event_lines_put(&self->lines, self->schema, &view, &consumer);
 }
 
 static void
