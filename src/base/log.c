@@ -97,7 +97,7 @@ udpai_log_enabled(udpa_log_level level)
 }
 
 static bool
-is_wanted(udpa_log_level level, const char *component)
+is_enabled(udpa_log_level level, const char *component)
 {
     size_t n = atomic_load_explicit(&n_components, memory_order_acquire);
     for (size_t i = 0; i < n; i++) {
@@ -113,7 +113,7 @@ udpai_log_write(udpa_log_level level, const char *component, const char *format,
 {
     char line[LINE_MAX_BYTES];
     va_list arguments;
-    if (!is_wanted(level, component))
+    if (!is_enabled(level, component))
         return;
     va_start(arguments, format);
     vsnprintf(line, sizeof(line), format, arguments);

@@ -7,7 +7,7 @@
 #include "base/strbuf.h"
 
 /* Is standard error a terminal, where it can be seen? */
-bool udpai_cli_progress_line_is_wanted(void);
+bool udpai_cli_progress_line_is_enabled(void);
 /* Writes the line, in place of what it said before; masked, and cut so that it does not wrap. */
 void udpai_cli_progress_line_show(udpai_str text);
 /* Removes it, if there is one. */

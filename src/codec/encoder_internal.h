@@ -14,8 +14,8 @@
 
 typedef struct udpai_unit {
     udpai_strbuf json;
-    udpai_strbuf where; /* path in the unit, as libprotobuf writes it */
-    const char *wanted; /* NULL: not looking for a value */
+    udpai_strbuf where;   /* path in the unit, as libprotobuf writes it */
+    const char *expected; /* NULL: not looking for a value */
 } udpai_unit;
 
 typedef struct udpai_encoder {
@@ -40,7 +40,7 @@ udpai_place udpai_encoder_place(udpai_encoder *encoder, const udpai_tree *node);
 
 /* "… must be <wanted>, but is a list". */
 udpa_err
-udpai_encoder_fail_kind(udpai_encoder *encoder, const udpai_tree *node, const char *wanted);
+udpai_encoder_fail_kind(udpai_encoder *encoder, const udpai_tree *node, const char *expected);
 
 /* A value that is no list, no map of a map field and no message of ordinary fields. */
 udpa_err udpai_put_scalar(udpai_encoder *encoder, const udpai_field *field, const udpai_tree *node);

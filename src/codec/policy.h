@@ -48,7 +48,7 @@ typedef struct udpai_policy {
 udpai_policy_mode udpai_policy_mode_of(const udpai_policy *policy);
 /* Is anything checked in a resource of this type? Of those that are listed twice the first counts.
  */
-bool udpai_policy_wants(const udpai_policy *policy, udpai_str type_url);
+bool udpai_policy_applies(const udpai_policy *policy, udpai_str type_url);
 /* The error is "'name': path: reason". */
 udpa_err udpai_policy_check(const udpai_policy *policy,
                             const udpai_inspected *inspected,

@@ -225,10 +225,10 @@ class ReferenceWalk
         const pb::FieldDescriptor *value = field->message_type()->map_value();
         if (value->cpp_type() != pb::FieldDescriptor::CPPTYPE_MESSAGE)
             return;
-        std::string shown = key->cpp_type() == pb::FieldDescriptor::CPPTYPE_STRING
-                                ? "\"" + item.GetReflection()->GetString(item, key) + "\""
-                                : std::to_string(index);
-        Visit(item.GetReflection()->GetMessage(item, value), path + "[" + shown + "]");
+        std::string text = key->cpp_type() == pb::FieldDescriptor::CPPTYPE_STRING
+                               ? "\"" + item.GetReflection()->GetString(item, key) + "\""
+                               : std::to_string(index);
+        Visit(item.GetReflection()->GetMessage(item, value), path + "[" + text + "]");
     }
 
     const udpai_schema *schema_;

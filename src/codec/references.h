@@ -39,7 +39,7 @@ udpa_err udpai_references_know(udpai_references *set, udpai_str type_url, udpai_
  * parsed, or of an unknown type, has none: that is for udpai_validate(). */
 udpa_err udpai_references_check(const udpai_references *set,
                                 const udpai_referrer *resource,
-                                udpai_violation_fn tell,
+                                udpai_violation_fn report,
                                 void *userdata);
 
 UDPA_END_DECLS

@@ -125,8 +125,8 @@ compile_field(const pb::Message &from, const pb::FieldDescriptor *field)
         return rules;
     }
     const pb::FieldDescriptor *kind = kind_of_rules(from);
-    const char *wanted = field->is_map() ? "map" : "repeated";
-    if (!kind || kind->name() != wanted)
+    const char *expected = field->is_map() ? "map" : "repeated";
+    if (!kind || kind->name() != expected)
         return rules;
     const pb::Message &of_kind = from.GetReflection()->GetMessage(from, kind);
     if (field->is_map())

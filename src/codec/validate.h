@@ -79,7 +79,7 @@ udpa_err udpai_validate(const udpai_validator *validator,
                         udpai_str type_url,
                         udpai_str value,
                         const udpai_validation *validation,
-                        udpai_violation_fn tell,
+                        udpai_violation_fn report,
                         void *userdata);
 
 /* The same; the error is "path: reason", followed by how many more there are. */

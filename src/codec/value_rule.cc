@@ -262,19 +262,19 @@ class BoolRule : public ValueRule
 {
   public:
     explicit BoolRule(const pb::Message &rules)
-        : is_set_(rule_has(rules, "const")), wanted_(rule_flag(rules, "const"))
+        : is_set_(rule_has(rules, "const")), expected_(rule_flag(rules, "const"))
     {
     }
 
     std::string Check(const Scalar &scalar) const override
     {
-        if (!is_set_ || (scalar.natural != 0) == wanted_)
+        if (!is_set_ || (scalar.natural != 0) == expected_)
             return "";
-        return wanted_ ? "must be true" : "must be false";
+        return expected_ ? "must be true" : "must be false";
     }
 
   private:
-    bool is_set_, wanted_;
+    bool is_set_, expected_;
 };
 
 class EnumRule : public NumberRule<int64_t>

@@ -24,7 +24,7 @@ typedef enum udpai_ctl_progress {
 /* Somebody who had not acknowledged it, and whose stream has ended since. */
 typedef struct udpai_ctl_absent {
     char *peer; /* owned */
-    bool is_gone;
+    bool has_left;
 } udpai_ctl_absent;
 
 /* One resource. */

@@ -94,11 +94,11 @@ receive(reading *self)
     udpai_cli_exit result = UDPAI_CLI_GOOD;
     while (result == UDPAI_CLI_GOOD) {
         udpai_str message;
-        udpai_received heard = self->peer.receive(
+        udpai_received received = self->peer.receive(
             self->call, options->is_following ? LOOK_MS : options->common.timeout_ms, &message);
-        if (heard == UDPAI_RECEIVED_END)
+        if (received == UDPAI_RECEIVED_END)
             return end_of(self);
-        if (heard == UDPAI_RECEIVED_MESSAGE) {
+        if (received == UDPAI_RECEIVED_MESSAGE) {
             result = show(self, message);
         } else if (!options->is_following) {
             udpai_cli_complain(

@@ -198,10 +198,10 @@ udpai_ctl_http_refused(const udpai_ctl_options *options,
 void
 udpai_ctl_answer_words(const udpai_ctl_answer *answer, udpai_strbuf *words)
 {
-    udpai_str said = udpai_strbuf_view(&answer->text);
-    while (said.len && said.data[said.len - 1] == '\n')
-        said.len--;
-    udpai_cli_put_text(words, (udpai_str){said.data, udpai_min_size(said.len, WORDS_MAX)});
+    udpai_str text = udpai_strbuf_view(&answer->text);
+    while (text.len && text.data[text.len - 1] == '\n')
+        text.len--;
+    udpai_cli_put_text(words, (udpai_str){text.data, udpai_min_size(text.len, WORDS_MAX)});
 }
 
 void

@@ -26,7 +26,7 @@ enum {
     REST,
     VALIDATE,
     WAIT,
-    GONE,
+    REMOVED,
     RESOURCE_VERSION,
     AT_LEAST,
     DESPITE_REFUSALS,
@@ -75,7 +75,7 @@ static const struct argp_option known_options[] = {
     {"validate", VALIDATE, NULL, 0, "apply: publish nothing if 'validate' would find an error", 1},
     {"wait", WAIT, NULL, 0, "apply, delete: then wait until every subscriber has acknowledged it",
      1},
-    {"gone", GONE, NULL, 0, "wait: until every subscriber has acknowledged its removal", 1},
+    {"gone", REMOVED, NULL, 0, "wait: until every subscriber has acknowledged its removal", 1},
     {"resource-version", RESOURCE_VERSION, "VERSION", 0,
      "wait: for this version of the one resource (default: of files, theirs; of names, whichever "
      "is "
@@ -177,7 +177,7 @@ add_argument(udpai_ctl_options *given, const char *text)
 static void
 check_not_wait(const udpai_ctl_options *given, const struct argp_state *state, bool is_waiting)
 {
-    if (given->is_gone || given->resource_version)
+    if (given->is_removed || given->resource_version)
         argp_error(state, "--gone and --resource-version go with wait");
     if (!is_waiting && (given->at_least_text || given->despite_refusals))
         argp_error(state, "--at-least and --despite-refusals go with wait, or with --wait");
@@ -448,8 +448,8 @@ parse(int key, char *argument, struct argp_state *state)
     case WAIT:
         given->is_waiting = true;
         return 0;
-    case GONE:
-        given->is_gone = true;
+    case REMOVED:
+        given->is_removed = true;
         return 0;
     case RESOURCE_VERSION:
         given->resource_version = argument;
@@ -547,7 +547,7 @@ udpai_ctl_options_parse(udpai_ctl_options *options, int argc, char **argv)
 {
     *options = (udpai_ctl_options){0};
     udpai_cli_options_begin(&options->common, "udpactl");
-    const char *verb = udpai_ctl_help_wanted(argc, argv);
+    const char *verb = udpai_ctl_help_requested(argc, argv);
     if (verb)
         print_help(verb);
     argp_err_exit_status = UDPAI_CLI_MISTAKE;

@@ -140,7 +140,7 @@ look(udpai_cli *cli, const struct part *part, udpai_cli_found *found)
 
 /* What was applied is told even if it cannot be seen what became of it. */
 static udpai_cli_exit
-look_and_tell(udpai_cli *cli, const struct part *part)
+look_and_report(udpai_cli *cli, const struct part *part)
 {
     udpai_cli_found found;
     udpai_cli_found_begin(&found);
@@ -166,8 +166,8 @@ publish_part(udpai_cli *cli, const struct part *part)
     udpai_cli_exit result = publish(cli, &options, part->is_applied);
     if (result > UDPAI_CLI_REFUSED)
         return result;
-    udpai_cli_exit told = look_and_tell(cli, part);
-    return told == UDPAI_CLI_GOOD ? result : told;
+    udpai_cli_exit reported = look_and_report(cli, part);
+    return reported == UDPAI_CLI_GOOD ? result : reported;
 }
 
 udpai_cli_exit

@@ -24,7 +24,7 @@
 /* The last hop is our own. What a file cannot say of a resource, YAML has as a comment, so that it
  * can be edited and applied. */
 static udpa_err
-as_shown(const udpa_resource *resource, udpai_format format, udpa_resource **ret_resource)
+as_printed(const udpa_resource *resource, udpai_format format, udpa_resource **ret_resource)
 {
     udpai_resource_room room;
     udpai_resource_parts parts = udpai_resource_parts_of(resource, &room);
@@ -172,9 +172,10 @@ udpai_ctl_put_resource(udpai_strbuf *out,
                        udpa_error **ret_error)
 {
     bool is_secret = udpai_cli_is_secret(udpai_resource_type_url(resource));
-    UDPA_AUTO(udpa_resource_unref) udpa_resource *shown = NULL;
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *printed = NULL;
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *message = NULL;
-    if (as_shown(resource, format, &shown) != UDPA_OK || !(message = encode(shown, is_secret)))
+    if (as_printed(resource, format, &printed) != UDPA_OK ||
+        !(message = encode(printed, is_secret)))
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     UDPAI_AUTO_FREE char *text = NULL;
     udpa_err err = convert(schema, message, format, &text, ret_error);

@@ -68,7 +68,7 @@ udpa_err udpai_certificates_watch(const udpai_certificates *certificates,
  * whoever is connected is to be looked at again. */
 bool udpai_certificates_reload(udpai_certificates *certificates, size_t index);
 /* Errors that still hold are logged once more when they are met again: somebody asks. */
-void udpai_certificates_tell_again(udpai_certificates *certificates);
+void udpai_certificates_report_again(udpai_certificates *certificates);
 /* Says in the log, once a day, and in the status, which end soon; and in the status what cannot be
  * read. To be called every hour or so, and after reloads. */
 void udpai_certificates_look(udpai_certificates *certificates, int64_t now_s);

@@ -51,7 +51,7 @@ void udpai_diagnostics_option(udpai_diagnostics *diagnostics, const char *format
 bool udpai_diagnostics_is_unread(const udpai_diagnostics *diagnostics, const char *path);
 
 void
-udpai_diagnostics_report(udpai_diagnostics *diagnostics, udpai_finding_fn tell, void *userdata);
+udpai_diagnostics_report(udpai_diagnostics *diagnostics, udpai_finding_fn report, void *userdata);
 
 /* ---- paths ---- */
 

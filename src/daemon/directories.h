@@ -32,7 +32,7 @@ void udpai_directories_set_quiet(udpai_directories *directories, uint64_t quiet_
 /* Files are judged by another measure now: looks at all of them. */
 void udpai_directories_look(udpai_directories *directories);
 /* The endpoint is told all of them again: it may have refused some of what it takes now. */
-void udpai_directories_tell_again(udpai_directories *directories);
+void udpai_directories_report_again(udpai_directories *directories);
 /* The loop frees it as it runs on; the endpoint is told nothing more. NULL does nothing. */
 void udpai_directories_close(udpai_directories *directories);
 

@@ -33,7 +33,7 @@ complain(const udpa_error *error)
 
 /* They begin with their place. A worker has nothing to add to what was said when the node began. */
 static void
-tell_finding(const udpa_error *error, bool is_warning, void *userdata)
+print_finding(const udpa_error *error, bool is_warning, void *userdata)
 {
     const udpai_options *options = userdata;
     if (is_warning && options->worker)
@@ -68,7 +68,7 @@ read_bootstrap(udpai_bootstrap *bootstrap,
             : udpai_bootstrap_empty(bootstrap, ret_error);
     if (err == UDPA_OK)
         look_at(bootstrap, schema, options, &diagnostics);
-    udpai_diagnostics_report(&diagnostics, tell_finding, (void *)(uintptr_t)options);
+    udpai_diagnostics_report(&diagnostics, print_finding, (void *)(uintptr_t)options);
     if (err == UDPA_OK && diagnostics.has_failed)
         err = udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     bool is_good = err == UDPA_OK && diagnostics.n_mistakes == 0;

@@ -101,7 +101,8 @@ typedef struct udpai_plan {
     UDPAI_VECTOR(udpai_named_config) named;
     UDPAI_VECTOR(udpai_dial_config) dials;
     UDPAI_VECTOR(udpai_load_upstream_config) load_upstreams;
-    UDPAI_VECTOR(udpai_reported_load_server) load_told; /* those, as what they are told is kept */
+    UDPAI_VECTOR(udpai_reported_load_server)
+    reported_load;                            /* those, as what they are told is kept */
     UDPAI_VECTOR(udpai_plan_dialled) dialled; /* of the sources and dials, those with TLS */
     UDPAI_VECTOR(udpai_plan_rtds) rtds;
     UDPAI_VECTOR(void *) owned; /* tables and texts, to be freed */

@@ -261,7 +261,7 @@ take_signatures(const udpai_reload *self,
     bool has_changed;
     udpa_err err = udpai_signatures_reload(&target, message, &has_changed, &error);
     if (has_changed)
-        udpai_directories_tell_again(self->env.directories);
+        udpai_directories_report_again(self->env.directories);
     return is_taken(all, err, "the keys of signatures", error);
 }
 
@@ -328,10 +328,10 @@ reload_certificates(udpai_reload *self)
 
 /* Somebody asks: what is wrong is said once more. */
 static void
-tell_again(udpai_reload *self)
+report_again(udpai_reload *self)
 {
     udpai_problems_set(self->env.problems, UDPAI_FOUND_IN_BOOTSTRAP, NULL, 0);
-    udpai_certificates_tell_again(&self->certificates);
+    udpai_certificates_report_again(&self->certificates);
 }
 
 void
@@ -341,7 +341,7 @@ udpai_reload_all(udpai_reload *self)
                                "takes a restart";
     size_t n = self->certificates.users.n;
     udpai_file_set_forget(self->files);
-    tell_again(self);
+    report_again(self);
     if (self->env.config_file)
         (void)reload_bootstrap(self);
     size_t n_read = reload_certificates(self);

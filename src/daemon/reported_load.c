@@ -97,7 +97,7 @@ keep(void *userdata, udpa_bytes *record)
 /* ---- coming and going ---- */
 
 static void
-tell_not_had(udpa_err err, const udpa_error *error)
+log_not_kept(udpa_err err, const udpa_error *error)
 {
     udpai_log(UDPA_LOG_WARNING, "load",
               "load is reported to servers from now on, and after a restart again: %s",
@@ -105,7 +105,7 @@ tell_not_had(udpa_err err, const udpa_error *error)
 }
 
 udpa_err
-udpai_reported_load_open(udpai_reported_load **ret_told,
+udpai_reported_load_open(udpai_reported_load **ret_reported,
                          const char *path,
                          udpai_str owner,
                          const udpai_reported_load_server *servers,
@@ -124,12 +124,12 @@ udpai_reported_load_open(udpai_reported_load **ret_told,
         else
             udpai_lrs_upstream_forget(servers[i].upstream);
     if (err == UDPA_OK) {
-        *ret_told = self;
+        *ret_reported = self;
         return UDPA_OK;
     }
     udpai_free(self);
     if (err != UDPA_ERR_NOMEM)
-        tell_not_had(err, error);
+        log_not_kept(err, error);
     return err == UDPA_ERR_NOMEM ? err : UDPA_OK;
 }
 

@@ -16,14 +16,14 @@ typedef struct udpai_reported_load_server {
 } udpai_reported_load_server;
 
 /* Goes on with what is kept, before anybody is told anything; what another owner has kept, of which
- * this is a copy, is nothing. *ret_told: NULL, and a warning, if the file cannot be had: then
+ * this is a copy, is nothing. *ret_reported: NULL, and a warning, if the file cannot be had: then
  * servers are told what comes from now on. UDPA_ERR_NOMEM */
-udpa_err udpai_reported_load_open(udpai_reported_load **ret_told,
+udpa_err udpai_reported_load_open(udpai_reported_load **ret_reported,
                                   const char *path,
                                   udpai_str owner,
                                   const udpai_reported_load_server *servers,
                                   size_t n_servers);
 /* When there are no streams any more, and before the servers are dropped. NULL is nothing. */
-void udpai_reported_load_close(udpai_reported_load *told);
+void udpai_reported_load_close(udpai_reported_load *reported);
 
 #endif

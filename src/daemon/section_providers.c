@@ -35,7 +35,7 @@ overlap(const char *a, const char *b)
 }
 
 static const char *
-shown(const char *name_space)
+printable(const char *name_space)
 {
     return *name_space ? name_space : "(all)";
 }
@@ -74,7 +74,7 @@ check_claims(const struct pair *pair)
 
 /* Fail-over to what the other cannot have. */
 static void
-check_stand_in(const struct pair *pair)
+check_standby(const struct pair *pair)
 {
     if (pair->first->continuation != STOP_ON_SUCCESS || is_one_source(pair) ||
         overlap(pair->first->namespace_, pair->second->namespace_))
@@ -99,7 +99,7 @@ check_authorities(const struct pair *pair)
                      "speaks for '%s' as the authority '%s', as config_descriptors[%zu] does "
                      "beside it: give each source an authority of its own, or say "
                      "STOP_ON_SUCCESS there if one stands in for the other",
-                     shown(pair->second->namespace_), first, pair->first_index);
+                     printable(pair->second->namespace_), first, pair->first_index);
 }
 
 static void
@@ -117,7 +117,7 @@ check_pairs(const udpai_value *value)
             .first_index = i,
         };
         check_claims(&pair);
-        check_stand_in(&pair);
+        check_standby(&pair);
         check_authorities(&pair);
     }
 }

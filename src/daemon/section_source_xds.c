@@ -315,9 +315,10 @@ udpai_plan_load_upstream(udpai_plan *plan,
         .keepalive = udpai_keepalive_of(from->xds->keepalive, UDPAI_KEEPALIVE_OF_XDS),
     };
     err = udpai_plan_target(&config.target, from->xds->address, from->xds->tls, &how, ret_error);
-    if (err == UDPA_OK && !(udpai_vector_push(&plan->load_told, ((udpai_reported_load_server){
-                                                                    config.source, upstream})) &&
-                            udpai_vector_push(&plan->load_upstreams, config))) {
+    if (err == UDPA_OK &&
+        !(udpai_vector_push(&plan->reported_load,
+                            ((udpai_reported_load_server){config.source, upstream})) &&
+          udpai_vector_push(&plan->load_upstreams, config))) {
         udpai_grpc_target_drop(config.target);
         err = UDPA_ERR_NOMEM;
     }

@@ -365,9 +365,9 @@ udpai_plan_source(udpai_plan *plan, const source_message *from, udpa_error **ret
     }
     if (err == UDPA_OK)
         err = udpai_plan_note_dialled(plan, "source", from->name, tls_of(from), source.target);
-    bool is_told =
+    bool is_reported =
         from->kind_case == UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_XDS && from->xds->load_reporting;
-    return err == UDPA_OK && is_told ? udpai_plan_load_upstream(plan, from, ret_error) : err;
+    return err == UDPA_OK && is_reported ? udpai_plan_load_upstream(plan, from, ret_error) : err;
 }
 
 udpa_err

@@ -16,13 +16,13 @@ typedef struct udpai_seen_once {
 } udpai_seen_once;
 
 /* Allocates nothing. */
-void udpai_seen_once_init(udpai_seen_once *told);
-void udpai_seen_once_done(udpai_seen_once *told);
+void udpai_seen_once_init(udpai_seen_once *seen);
+void udpai_seen_once_done(udpai_seen_once *seen);
 
 /* Features are known by where their name is, not by what it says. */
-bool udpai_seen_once_has(const udpai_seen_once *told, udpai_str resource, const char *feature);
+bool udpai_seen_once_has(const udpai_seen_once *seen, udpai_str resource, const char *feature);
 /* One that was not there. What there is no room or memory for is not remembered. */
-void udpai_seen_once_add(udpai_seen_once *told, udpai_str resource, const char *feature);
-void udpai_seen_once_forget(udpai_seen_once *told, udpai_str resource);
+void udpai_seen_once_add(udpai_seen_once *seen, udpai_str resource, const char *feature);
+void udpai_seen_once_forget(udpai_seen_once *seen, udpai_str resource);
 
 #endif

@@ -32,7 +32,7 @@ typedef struct server {
     udpai_deprecations *deprecations; /* NULL: nobody looks for them */
     uv_loop_t loop;
     udpa_endpoint *endpoint;
-    udpai_reported_load *load_told; /* NULL: nothing is kept of what servers of LRS are told */
+    udpai_reported_load *reported_load; /* NULL: nothing is kept of what servers of LRS are told */
     udpai_problems problems;
     udpai_directories *directories;
     udpai_writers *writers;
@@ -91,7 +91,7 @@ server_done(server *self)
     uv_run(&self->loop, UV_RUN_DEFAULT);
     uv_loop_close(&self->loop);
     udpai_daemon_sinks_close(self->plan, UDPAI_TAKE(self->sinks)); /* nobody streams any more */
-    udpai_reported_load_close(self->load_told);
+    udpai_reported_load_close(self->reported_load);
     for (size_t i = 0; i < self->tls.n; i++)
         udpai_server_tls_unref(self->tls.items[i]);
     udpai_vector_done(&self->tls);
@@ -106,10 +106,10 @@ server_done(server *self)
 /* ---- validation ---- */
 
 static bool
-wants(void *userdata, const udpa_resource *resource)
+needs_check(void *userdata, const udpa_resource *resource)
 {
     const server *self = userdata;
-    return udpai_policy_wants(&self->policy, udpai_resource_type_url(resource));
+    return udpai_policy_applies(&self->policy, udpai_resource_type_url(resource));
 }
 
 static udpa_err
@@ -136,7 +136,7 @@ prepare_validation(server *self, udpai_endpoint_settings *settings, udpa_error *
     self->policy = self->plan->policy;
     self->policy.validator = self->validator;
     self->policy.mode = &self->validation;
-    settings->inspector = (udpai_inspector){wants, inspect, NULL, self};
+    settings->inspector = (udpai_inspector){needs_check, inspect, NULL, self};
     if (err != UDPA_OK || !self->plan->looks_for_deprecated)
         return err;
     self->deprecations = udpai_deprecations_new();
@@ -289,13 +289,13 @@ keep_aggregates(server *self, const char *path)
 }
 
 static udpa_err
-keep_told(server *self, const char *path)
+keep_reported_load(server *self, const char *path)
 {
     const udpai_plan *plan = self->plan;
-    return plan->load_told.n == 0
+    return plan->reported_load.n == 0
                ? UDPA_OK
-               : udpai_reported_load_open(&self->load_told, path, plan->settings.node.instance,
-                                          plan->load_told.items, plan->load_told.n);
+               : udpai_reported_load_open(&self->reported_load, path, plan->settings.node.instance,
+                                          plan->reported_load.items, plan->reported_load.n);
 }
 
 /* Beside what the engine keeps, which has locked the directory. */
@@ -312,7 +312,7 @@ keep(server *self, const char *file, udpa_err (*open)(server *self, const char *
 }
 
 static void
-tell_loss(server *self, const udpa_error *loss)
+log_loss(server *self, const udpa_error *loss)
 {
     const char *text = udpa_error_message(loss);
     if (loss)
@@ -328,11 +328,11 @@ restore(server *self, udpa_error **ret_error)
     if (err == UDPA_OK && engine)
         err = udpai_endpoint_attach(self->endpoint, engine, ret_error);
     if (err == UDPA_OK && engine)
-        tell_loss(self, udpai_sqlite_loss(engine));
+        log_loss(self, udpai_sqlite_loss(engine));
     if (err == UDPA_OK && engine)
         err = udpai_fail_code(ret_error, keep(self, "load-sums", keep_aggregates));
     if (err == UDPA_OK && engine)
-        err = udpai_fail_code(ret_error, keep(self, "load-told", keep_told));
+        err = udpai_fail_code(ret_error, keep(self, "load-told", keep_reported_load));
     return err;
 }
 

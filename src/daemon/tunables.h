@@ -38,10 +38,10 @@ udpa_err udpai_tunables_read(udpai_tunables *switches,
                              void *userdata);
 
 /* A line for each that is another than before: "udpa.acl.dry_run is true now". */
-void udpai_tunables_tell_changes(const udpai_tunables *before,
-                                 const udpai_tunables *now,
-                                 void (*tell)(void *userdata, const char *line),
-                                 void *userdata);
+void udpai_tunables_report_changes(const udpai_tunables *before,
+                                   const udpai_tunables *now,
+                                   void (*report_line)(void *userdata, const char *line),
+                                   void *userdata);
 
 /* What the runtime says that is for a node, as bytes for another process of it, and back: a
  * snapshot, for udpai_tunables_read(). UDPA_ERR_MALFORMED: these are none; UDPA_ERR_NOMEM. */

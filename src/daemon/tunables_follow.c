@@ -143,7 +143,7 @@ complain(void *userdata, udpai_str key, const char *line)
 }
 
 static void
-tell(void *userdata, const char *line)
+report_line(void *userdata, const char *line)
 {
     (void)userdata;
     udpai_log(UDPA_LOG_INFO, LOG, "%s", line);
@@ -178,11 +178,11 @@ follow(udpai_tunables_follower *self, udpai_runtime_snapshot *snapshot)
     self->now = to;
     udpai_runtime_snapshot_unref(self->followed);
     self->followed = udpai_runtime_snapshot_ref(snapshot);
-    udpai_tunables_tell_changes(&before, &to, tell, NULL);
+    udpai_tunables_report_changes(&before, &to, report_line, NULL);
 }
 
 static void
-tell_workers(const udpai_tunables_follower *self, const udpai_runtime_snapshot *snapshot)
+notify_workers(const udpai_tunables_follower *self, const udpai_runtime_snapshot *snapshot)
 {
     udpai_strbuf bytes = {0};
     if (!self->env.workers)
@@ -199,7 +199,7 @@ void
 udpai_tunables_follower_follow(udpai_tunables_follower *self, udpai_runtime_snapshot *snapshot)
 {
     follow(self, snapshot);
-    tell_workers(self, snapshot);
+    notify_workers(self, snapshot);
 }
 
 void

@@ -193,7 +193,7 @@ udpai_workers_order(void *userdata, size_t worker, const udpai_order *order)
 }
 
 static void
-tell_all(udpai_workers *workers, udpai_frame_kind kind, udpai_str payload)
+send_all(udpai_workers *workers, udpai_frame_kind kind, udpai_str payload)
 {
     for (size_t i = 0; i < workers->n; i++)
         if (workers->members[i].link)
@@ -204,14 +204,14 @@ void
 udpai_workers_read_certificates(udpai_workers *workers)
 {
     if (workers)
-        tell_all(workers, UDPAI_FRAME_CERTIFICATES, (udpai_str){0});
+        send_all(workers, UDPAI_FRAME_CERTIFICATES, (udpai_str){0});
 }
 
 void
 udpai_workers_switch(udpai_workers *workers, udpai_str switches)
 {
     if (workers)
-        tell_all(workers, UDPAI_FRAME_SWITCHES, switches);
+        send_all(workers, UDPAI_FRAME_SWITCHES, switches);
 }
 
 /* ---- listening ---- */
@@ -303,7 +303,7 @@ udpai_workers_listen(udpai_workers *workers,
     if (err == UDPA_OK && udpai_strbuf_failed(&addresses))
         err = udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     if (err == UDPA_OK)
-        tell_all(workers, UDPAI_FRAME_LISTEN, udpai_strbuf_view(&addresses));
+        send_all(workers, UDPAI_FRAME_LISTEN, udpai_strbuf_view(&addresses));
     udpai_strbuf_done(&addresses);
     return err == UDPA_OK ? wait_for_all(workers, ret_error) : err;
 }

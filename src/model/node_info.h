@@ -62,8 +62,8 @@ udpai_str udpai_node_info_instance(const udpai_node_info *info);
 /* The same Node, which says these besides; of a key that is there already the last one counts. */
 udpa_err udpai_node_info_with_metadata(udpai_node_info **ret_info,
                                        const udpai_node_info *info,
-                                       const udpai_node_metadata *said,
-                                       size_t n_said);
+                                       const udpai_node_metadata *metadata,
+                                       size_t n_metadata);
 
 /* What its store was when it said this: its lineage, a view, and the number of the last commit.
  * False: it says neither, or nothing that can be read. */

@@ -30,7 +30,7 @@ void udpai_waits_begin(udpai_waits *waits, udpai_str self);
 /* The node waits for somebody who is not there, or can never say for whom he waits. */
 void udpai_waits_for_unknown(udpai_waits *waits);
 /* It waits for this one, who has said so much; empty: nothing yet. What is malformed is nothing. */
-void udpai_waits_for(udpai_waits *waits, udpai_str instance, udpai_str said);
+void udpai_waits_for(udpai_waits *waits, udpai_str instance, udpai_str text);
 /* Have all for whom it waits, and for whom these wait, said so, and passed on what they have? */
 bool udpai_waits_are_closed(const udpai_waits *waits);
 /* What the node says: itself first, and then the others. */

@@ -50,7 +50,7 @@ struct udpai_forward {
 /* The lane that was dialled for this link; NULL: nobody waits for it any more. */
 udpai_lane *udpai_lane_opened(udpai_forward *forward, uint64_t link, udpai_session *session);
 /* Its stream has ended; told: not by this node. NULL: as it should. */
-void udpai_lane_closed(udpai_lane *lane, const udpa_error *why, bool is_told);
+void udpai_lane_closed(udpai_lane *lane, const udpa_error *why, bool is_logged);
 /* The next event to be sent; the caller's reference; NULL: there is none. */
 udpai_event *udpai_lane_next(udpai_lane *lane);
 /* One that was to be sent was not. */

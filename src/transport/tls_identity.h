@@ -11,6 +11,6 @@
  * called
  * @p whose in errors. NULL: nothing. */
 udpa_err
-udpai_ssl_chain(SSL *ssl, const char *whose, udpai_chain **ret_chain, udpa_error **ret_error);
+udpai_ssl_chain(SSL *ssl, const char *label, udpai_chain **ret_chain, udpa_error **ret_error);
 
 #endif

@@ -60,7 +60,7 @@ udpa_bytes *udpai_subscription_error_compose(const udpai_subscription_message *s
 /* Above `texts_max` bytes with all that is to be said of each refusal, it is short beyond the first
  * ones; above it still, a receipt holds codes alone: at most 4 bytes for each entry and refused
  * removal. */
-udpa_bytes *udpai_receipt_compose(const udpai_publication *judged, size_t texts_max);
+udpa_bytes *udpai_receipt_compose(const udpai_publication *publication, size_t texts_max);
 /* Of one that can always be taken. */
 #define UDPAI_RECEIPT_TEXTS_MAX ((size_t)1 << 20)
 /* A serialised envoy.config.core.v3.Node. */

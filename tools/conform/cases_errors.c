@@ -92,7 +92,7 @@ then_appears(udpai_script *script)
 }
 
 static void
-told_once(udpai_script *script)
+reported_once(udpai_script *script)
 {
     udpai_test_session *session = open_reader(script);
     (void)provoke(session, "nobody");
@@ -178,7 +178,7 @@ static const udpai_case cases[] = {
                UDPAI_ALL_WAYS,
                UDPAI_NEEDS_CHANGES,
                UDPAI_CLUSTER,
-               told_once),
+               reported_once),
 };
 
 const udpai_cases udpai_cases_errors = {cases, UDPAI_ARRAY_LEN(cases)};

@@ -13,9 +13,9 @@ is_met(const udpai_test_session *session, udpai_kind kind, const char *name)
     const udpai_update *update = udpai_update_of(session, kind, name);
     if (!update || update->is_removal || (!update->has_payload && update->is_wrapped))
         return false;
-    unsigned wanted =
+    unsigned expected =
         udpai_world_variant(&session->script->stage->world, kind, udpai_str_from(update->name));
-    return !wanted || update->variant == wanted;
+    return !expected || update->variant == expected;
 }
 
 /* ---- waiting ---- */

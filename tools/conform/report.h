@@ -23,6 +23,7 @@ void udpai_report_tap_plan(udpai_strbuf *out, size_t n_cases);
 void udpai_report_junit(udpai_strbuf *out, const udpai_results *results, bool is_strict);
 void udpai_report_json(udpai_strbuf *out, const udpai_results *results, bool is_strict);
 /* A line for each case and way: level, name, section, rule. */
-void udpai_report_list(udpai_strbuf *out, bool (*is_wanted)(void *, const char *), void *userdata);
+void
+udpai_report_list(udpai_strbuf *out, bool (*is_selected)(void *, const char *), void *userdata);
 
 #endif

@@ -100,7 +100,7 @@ struct udpai_test_session {
     bool is_delta;
     udpai_kind only;   /* a stream of one type: this; aggregated: UDPAI_KINDS */
     bool sends_node;   /* with the next request; later: no more */
-    bool wants_ttl;    /* announces the features of the client that a ttl needs, and a wrapper */
+    bool supports_ttl; /* announces the features of the client that a ttl needs, and a wrapper */
     bool reads_errors; /* announces that it reads resource_errors */
     bool is_over;
     bool is_optional; /* a method that a server need not have */

@@ -66,7 +66,7 @@ typedef UDPAI_VECTOR(udpai_result) udpai_results;
 typedef struct udpai_suite {
     udpai_stage stage;
     /* Is this one run? NULL: all are. */
-    bool (*is_wanted)(void *userdata, const char *name);
+    bool (*is_selected)(void *userdata, const char *name);
     /* Called with each result as a case ends; may be NULL. */
     void (*report_one)(void *userdata, const udpai_result *result);
     void *userdata;

@@ -95,7 +95,7 @@ put_event(udpai_event_writer *self, const udpai_event *event)
 }
 
 static void
-tell(udpai_event_writer *self, size_t n_failed)
+write_failed(udpai_event_writer *self, size_t n_failed)
 {
     kind_file *to = &self->files[self->kind];
     unsigned n_suppressed;
@@ -119,7 +119,7 @@ write_batch(udpai_event_writer *self, udpai_event_batch *batch)
         put_event(self, batch->events[i]);
     take_lines(self, &self->lines);
     size_t n_failed = self->n_lines - self->n_written;
-    tell(self, n_failed);
+    write_failed(self, n_failed);
     self->error = udpa_error_unref(self->error);
     udpai_event_batch_free(batch);
     udpai_topic_written(topic, self->n_written, n_failed);

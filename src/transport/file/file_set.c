@@ -75,7 +75,7 @@ mark_changed(udpai_file_set *set)
 }
 
 static void
-tell(udpai_file_set *set, bool is_time)
+report_changes(udpai_file_set *set, bool is_time)
 {
     for (size_t i = 0; i < set->groups.n; i++) {
         set_group *group = &set->groups.items[i];
@@ -128,7 +128,7 @@ run(udpai_file_set *set, bool is_time)
     set->since_ms = 0;
     watch_again(set); /* first: what changes after it was looked at is told of */
     mark_changed(set);
-    tell(set, is_time);
+    report_changes(set, is_time);
 }
 
 static void

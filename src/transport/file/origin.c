@@ -33,7 +33,7 @@ struct udpai_file_origin {
     udpai_file_result *outcome; /* of the scan that has ended, or is under way; NULL: no memory */
 
     udpai_file_result *result; /* the last; NULL: none yet */
-    bool was_told, is_complete;
+    bool was_reported, is_complete;
 
     unsigned n_open; /* what keeps a closing origin */
     bool is_closing;
@@ -239,7 +239,7 @@ first_unread(const udpai_file_origin *self)
 }
 
 static void
-tell_resources(udpai_file_origin *self)
+report_resources(udpai_file_origin *self)
 {
     const udpai_directory directory = {
         .root = udpai_str_from(self->root),
@@ -251,33 +251,33 @@ tell_resources(udpai_file_origin *self)
         .unread = first_unread(self),
         .has_mistakes = has_mistakes(self->result),
     };
-    self->was_told = true;
+    self->was_reported = true;
     self->ops.changed(self->ops.userdata, &directory);
 }
 
 void
-udpai_file_origin_tell_again(udpai_file_origin *self)
+udpai_file_origin_report_again(udpai_file_origin *self)
 {
-    if (self->was_told && !self->is_closing)
-        tell_resources(self);
+    if (self->was_reported && !self->is_closing)
+        report_resources(self);
 }
 
 /* The callbacks may close the origin, which frees nothing before the loop's next turn. */
 static void
-tell(udpai_file_origin *self, udpai_file_result *now)
+report(udpai_file_origin *self, udpai_file_result *now)
 {
     UDPA_AUTO(udpai_file_result_free) udpai_file_result *before = self->result;
-    bool is_news = self->was_told
+    bool is_news = self->was_reported
                        ? !same_resources(before, now) || has_mistakes(before) != has_mistakes(now)
                        : now->is_read;
     bool problems_changed = log_new_problems(before, now);
     problems_changed = log_mended_problems(before, now) || problems_changed;
-    is_news =
-        is_news || (!self->is_complete && (now->is_good || (self->was_told && problems_changed)));
+    is_news = is_news ||
+              (!self->is_complete && (now->is_good || (self->was_reported && problems_changed)));
     self->result = now;
     self->is_complete = self->is_complete || now->is_good;
     if (is_news)
-        tell_resources(self);
+        report_resources(self);
     if (problems_changed && self->ops.problems_changed && !self->is_closing)
         self->ops.problems_changed(self->ops.userdata);
 }
@@ -323,7 +323,7 @@ take_outcome(udpai_file_origin *self)
         udpai_file_watch_lose(&self->watch);
     else if (udpai_file_watch_confirm(&self->watch, outcome->dev, outcome->ino))
         udpai_file_origin_poke(self);
-    tell(self, outcome);
+    report(self, outcome);
     return true;
 }
 

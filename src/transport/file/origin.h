@@ -73,7 +73,7 @@ void udpai_file_origin_poke(udpai_file_origin *origin);
 void udpai_file_origin_set_quiet(udpai_file_origin *origin, uint64_t quiet_ms);
 
 /* Calls changed() once more with what the directory has, if it was read. */
-void udpai_file_origin_tell_again(udpai_file_origin *origin);
+void udpai_file_origin_report_again(udpai_file_origin *origin);
 
 /* Nothing is called any more but @p closed (may be NULL), when the loop has let go of the origin;
  * the origin is freed then. NULL does nothing. */

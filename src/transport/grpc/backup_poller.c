@@ -20,7 +20,7 @@
 #include "transport/grpc/grpc_internal.h"
 
 #define LOOK_MS 200         /* so often it looks whether the stream thread is back */
-#define STANDS_IN_MS 120000 /* at most so long */
+#define POLLS_MAX_MS 120000 /* at most so long */
 
 struct udpai_backup_poller {
     pthread_t pthread;
@@ -44,7 +44,7 @@ is_needed(const udpai_backup_poller *self)
 {
     uint64_t since_ms = atomic_load_explicit(&self->busy_since_ms, memory_order_relaxed);
     uint64_t now_ms = udpai_monotonic_ms();
-    return since_ms && now_ms >= since_ms + self->stuck_ms && now_ms < since_ms + STANDS_IN_MS;
+    return since_ms && now_ms >= since_ms + self->stuck_ms && now_ms < since_ms + POLLS_MAX_MS;
 }
 
 /* False: it is to end. */

@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "transport/grpc/grpc_internal.h"
 
-#define SHOWN_TEXT_MAX 1000
+#define LOGGED_TEXT_MAX 1000
 
 /* ---- words ---- */
 
@@ -74,7 +74,7 @@ udpai_client_why(const udpai_stream *stream)
         code = UDPA_ERR_UNAVAILABLE;
     const char *address = udpai_grpc_target_address(dialled->target), *hint = "";
     udpai_str text = {(const char *)GRPC_SLICE_START_PTR(dialled->text),
-                      udpai_min_size(GRPC_SLICE_LENGTH(dialled->text), SHOWN_TEXT_MAX)};
+                      udpai_min_size(GRPC_SLICE_LENGTH(dialled->text), LOGGED_TEXT_MAX)};
     if (is_tried_too_often(text))
         udpai_grpc_target_try_less(dialled->target);
     if (dialled->is_connected)

@@ -111,7 +111,7 @@ struct udpai_stream_thread {
     void *userdata;
 
     grpc_completion_queue *cq;
-    udpai_backup_poller *stand_in;
+    udpai_backup_poller *backup_poller;
     grpc_channel *wake_channel;
     udpai_inbox orders, requests; /* any thread */
     udpai_wake orders_wake, requests_wake;
@@ -199,7 +199,7 @@ struct udpai_stream {
     udpai_delayed_read delayed;
     udpai_turn turn;
     udpai_connection *connection; /* that an accepted one has come by; NULL: not known */
-    bool wants_reading;
+    bool is_reading;
     bool peer_has_ended;   /* nothing can be read any more */
     bool is_finishing;     /* we have ended it */
     bool is_broken;        /* nothing can be written any more */
@@ -379,7 +379,7 @@ udpa_err udpai_address_probe(const char *address, bool is_shared, udpa_error **r
 udpa_err udpai_health_check_open(udpai_stream *stream, udpa_error **ret_error);
 udpa_err udpai_health_watch_open(udpai_stream *stream, udpa_error **ret_error);
 /* is_serving has changed. */
-void udpai_health_tell(udpai_stream_thread *thread);
+void udpai_health_notify(udpai_stream_thread *thread);
 udpa_err udpai_reflection_open(udpai_stream *stream, udpa_error **ret_error);
 
 #endif

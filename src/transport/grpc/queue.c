@@ -125,12 +125,12 @@ udpai_queue_turn(udpai_stream_thread *thread)
     size_t most = most_events(thread);
     grpc_event event = wait_awake(thread, now);
     if (event.type == GRPC_QUEUE_TIMEOUT) {
-        udpai_backup_poller_note(thread->stand_in, 0);
+        udpai_backup_poller_note(thread->backup_poller, 0);
         event = grpc_completion_queue_next(thread->cq,
                                            timespec_of(udpai_wheel_next(&thread->wheel)), NULL);
     }
     uint64_t now_ms = udpai_monotonic_ms();
-    udpai_backup_poller_note(thread->stand_in, now_ms);
+    udpai_backup_poller_note(thread->backup_poller, now_ms);
     /* First the time, so that whatever happens now happens at the time it happens. */
     udpai_wheel_advance(&thread->wheel, now_ms);
     for (size_t n = 1; take(thread, event) && n < most; n++) {

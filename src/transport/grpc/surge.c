@@ -49,10 +49,10 @@ look_at_idle(udpai_stream *stream)
         turn->idle_unread = arrived.unread;
         return;
     }
-    uint64_t said = arrived.unread - turn->idle_unread;
-    if (said < MUCH_BYTES || arrived.n_reserved) /* of several, one stands for the connection */
+    uint64_t received = arrived.unread - turn->idle_unread;
+    if (received < MUCH_BYTES || arrived.n_reserved) /* of several, one stands for the connection */
         return;
-    arrived.bytes -= said;
+    arrived.bytes -= received;
     udpai_connection_is_read(stream->connection, &arrived);
     udpai_turn_begins_anyway(stream);
 }

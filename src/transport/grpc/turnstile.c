@@ -274,7 +274,7 @@ is_too_much(const udpai_stream *stream, const udpai_arrived *arrived)
 /* Somebody waits, or more is reserved than may be; but for what is given back anyhow. A peer that
  * does not even read its end gives nothing back for a while, and nobody waits for that. */
 static bool
-is_room_wanted(const udpai_stream_thread *thread)
+is_room_needed(const udpai_stream_thread *thread)
 {
     const udpai_admission *admission = &thread->admission;
     const udpai_turnstile *turnstile = &thread->turnstile;
@@ -290,7 +290,7 @@ look_at_silent(udpai_stream *stream)
     udpai_turn *turn = &stream->turn;
     if (turn->unread < SLACK) {
         (void)release(stream);
-    } else if (!turn->is_leaving && is_room_wanted(stream->thread)) {
+    } else if (!turn->is_leaving && is_room_needed(stream->thread)) {
         turn->is_leaving = true;
         stream->thread->turnstile.leaving += turn->reserved;
         stream->thread->turnstile.left_ms = stream->thread->wheel.now_ms;
@@ -326,8 +326,8 @@ look_at_waiting(udpai_stream *stream)
     const udpai_turn *turn = &stream->turn;
     if (!look_at(stream, &arrived) || !is_little(stream, &arrived))
         return;
-    bool has_said_something = turn->has_read || turn->has_grown || arrived.unread >= HEADERS_BYTES;
-    if (!has_said_something && !may_try(stream->thread))
+    bool has_sent_something = turn->has_read || turn->has_grown || arrived.unread >= HEADERS_BYTES;
+    if (!has_sent_something && !may_try(stream->thread))
         return;
     wait_no_more(stream);
     begin_to_try(stream);
@@ -339,10 +339,10 @@ look_at_tried(udpai_stream *stream)
 {
     udpai_arrived arrived;
     bool is_over = stream->thread->wheel.now_ms - stream->turn.tried_ms >= TRIED_MS;
-    bool says_much = look_at(stream, &arrived) && arrived.unread >= SMALL_BYTES;
-    if (is_over || says_much)
+    bool has_sent_much = look_at(stream, &arrived) && arrived.unread >= SMALL_BYTES;
+    if (is_over || has_sent_much)
         try_no_more(stream);
-    if (says_much)
+    if (has_sent_much)
         udpai_turn_begins_anyway(stream);
 }
 

@@ -337,7 +337,7 @@ error_of_curl(const exchange *self, CURLcode code)
 
 /* Text of a peer's for a log: one line. */
 static udpai_str
-shown_of(udpai_strbuf *body)
+printable_of(udpai_strbuf *body)
 {
     for (size_t i = 0; i < body->len; i++)
         if ((unsigned char)body->data[i] < ' ' || body->data[i] == 0x7f)
@@ -351,7 +351,7 @@ shown_of(udpai_strbuf *body)
 static udpa_error *
 error_of_status(exchange *self, long status)
 {
-    udpai_str words = shown_of(&self->body);
+    udpai_str words = printable_of(&self->body);
     const char *hint = status == 404 ? "; is this where it serves xDS by REST?" : "";
     return udpa_error_new(status == 401 || status == 403 ? UDPA_ERR_DENIED : UDPA_ERR_UNAVAILABLE,
                           NULL, "%s%s is answered with %ld%s%.*s%s", self->client->address,

@@ -50,8 +50,8 @@ udpai_http_engine *udpai_http2_new(const udpai_http_engine_options *options);
 udpai_http_engine *udpai_http_engine_free(udpai_http_engine *engine);
 UDPA_DEFINE_CLEANUP(udpai_http_engine, udpai_http_engine_free)
 
-/* What came from the peer. What it takes beyond udpai_http_engine_wants() is its own to keep: hand
- * in no more than a buffer's worth at a time. */
+/* What came from the peer. What it takes beyond udpai_http_engine_may_read() is its own to keep:
+ * hand in no more than a buffer's worth at a time. */
 void udpai_http_engine_take(udpai_http_engine *engine, udpai_str bytes, uint64_t now_ms);
 /* Appends what is to be sent, until there are @p max bytes in @p out or little more; nothing: there
  * is nothing now. Without memory the engine is broken(). */
@@ -60,7 +60,7 @@ void udpai_http_engine_give(udpai_http_engine *engine, udpai_strbuf *out, size_t
 void udpai_http_engine_shut_down(udpai_http_engine *engine);
 
 /* Should more be read? */
-bool udpai_http_engine_wants(const udpai_http_engine *engine);
+bool udpai_http_engine_may_read(const udpai_http_engine *engine);
 /* Nothing is taken any more: when it has given all it has, the connection is to be closed. */
 bool udpai_http_engine_is_over(const udpai_http_engine *engine);
 /* There is no sense in giving either. */

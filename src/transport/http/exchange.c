@@ -304,7 +304,7 @@ on_progress(void *request)
 }
 
 static void
-on_gone(void *request, bool is_answered)
+on_closed(void *request, bool is_answered)
 {
     udpai_http_exchange *self = request;
     leave_bridged(self);
@@ -321,5 +321,5 @@ const udpai_http_events udpai_http_exchange_events = {
     .complete = on_complete,
     .broken = on_broken,
     .progress = on_progress,
-    .over = on_gone,
+    .over = on_closed,
 };

@@ -172,7 +172,7 @@ keep(udpai_http_head *self, udpai_http_field field, udpai_str value)
 
 /* HTTP/2 has :authority, beside which the same may stand as host (RFC 9113, 8.3.1). */
 static bool
-is_said_again(const udpai_http_head *self, udpai_http_field field, udpai_str value)
+is_repeated(const udpai_http_head *self, udpai_http_field field, udpai_str value)
 {
     return self->is_second && field == UDPAI_HTTP_HOST && self->n_seen[field] == 1 &&
            udpai_str_eq(udpai_str_from(self->values[field]), value);
@@ -191,7 +191,7 @@ udpai_http_head_field(udpai_http_head *self, udpai_str name, udpai_str value)
         return;
     }
     udpai_http_field field = find_field(name);
-    if (field != UDPAI_HTTP_N_FIELDS && !is_said_again(self, field, value))
+    if (field != UDPAI_HTTP_N_FIELDS && !is_repeated(self, field, value))
         keep(self, field, value);
 }
 

@@ -19,7 +19,7 @@ typedef struct http1 {
     size_t n_head;      /* bytes of this head so far */
     udpai_strbuf later; /* what came behind the request that is being answered */
     udpai_http_call call;
-    bool has_call, is_chunked, is_head_given, says_continue;
+    bool has_call, is_chunked, is_head_given, expects_continue;
     bool closes;   /* behind the answer; what comes until then is dropped */
     uint64_t left; /* of a body with a length */
     udpai_chunked chunked;
@@ -73,7 +73,7 @@ begin_call(http1 *self)
     bool is_good = udpai_http_engine_begin_call(&self->base, &self->call);
     udpai_http_engine_drop_head(&self->base);
     udpai_strbuf_done(&self->line);
-    self->says_continue = is_good && continues && !self->call.has_reply;
+    self->expects_continue = is_good && continues && !self->call.has_reply;
     if (is_good && self->state == WAITING && !is_wrong)
         end_body(self);
 }
@@ -82,7 +82,7 @@ static void
 reply(udpai_http_call *call)
 {
     http1 *self = http1_of(call->engine);
-    self->says_continue = false;
+    self->expects_continue = false;
     if (self->state == BODY) /* what is left of it would be taken for the next request */
         close_behind(self);
     self->closes |= self->base.is_ending;
@@ -373,9 +373,9 @@ static void
 give(udpai_http_engine *engine, udpai_strbuf *out, size_t max)
 {
     http1 *self = http1_of(engine);
-    if (self->says_continue)
+    if (self->expects_continue)
         udpai_strbuf_puts(out, "HTTP/1.1 100 Continue\r\n\r\n");
-    self->says_continue = false;
+    self->expects_continue = false;
     while (self->has_call && self->call.has_reply && out->len < max && !engine->is_broken &&
            !udpai_strbuf_failed(out)) {
         give_some(self, out, max);

@@ -86,7 +86,7 @@ typedef struct udpai_http_connection {
     udpai_timer timer;
     uint64_t n_heads;       /* the number of the head that … */
     uint64_t head_since_ms; /* … has been coming since; at first the time of acceptance */
-    uint64_t heard_ms, lingers_since_ms;
+    uint64_t received_ms, lingers_since_ms;
     uint64_t moved_ms, emptied_ms; /* something, and all, of what was to be sent has been */
     size_t n_dropped;              /* bytes that came behind the last */
     bool is_done;                  /* nothing is read any more: what is to be sent is the last */

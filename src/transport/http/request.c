@@ -129,10 +129,10 @@ static uint64_t
 choose_patience(udpai_http_exchange *self, const udpai_http_head *head)
 {
     uint64_t patience = self->http->limits.hold_ms, wait;
-    bool says_wait = read_wait(udpai_http_head_value(head, UDPAI_HTTP_PREFER), &wait);
-    if (says_wait)
+    bool has_wait = read_wait(udpai_http_head_value(head, UDPAI_HTTP_PREFER), &wait);
+    if (has_wait)
         udpai_http_call_confirm_wait(self->call);
-    if (says_wait && wait < patience)
+    if (has_wait && wait < patience)
         patience = wait;
     unsigned long long gives_up =
         strtoull(udpai_http_head_value(head, UDPAI_HTTP_TIMEOUT), NULL, 10);

@@ -176,8 +176,8 @@ forget_made(udpai_http *http, udpai_http_made *made)
 static void
 keep_made(udpai_http *http, const udpai_http_route *route, udpai_strbuf *bytes, udpa_bytes *json)
 {
-    const udpai_http_made wanted = {route, *bytes, json};
-    size_t size = made_size(&wanted);
+    const udpai_http_made requested = {route, *bytes, json};
+    size_t size = made_size(&requested);
     if (size > UDPAI_HTTP_MADE_MAX_BYTES)
         return;
     unsigned at = http->next_made++;
@@ -185,7 +185,7 @@ keep_made(udpai_http *http, const udpai_http_route *route, udpai_strbuf *bytes, 
     for (unsigned i = 1; http->made_bytes + size > UDPAI_HTTP_MADE_MAX_BYTES; i++)
         forget_made(http, &http->made[(at + i) % UDPAI_HTTP_MADE]);
     udpa_bytes_ref(json);
-    http->made[at % UDPAI_HTTP_MADE] = wanted;
+    http->made[at % UDPAI_HTTP_MADE] = requested;
     http->made_bytes += size;
     *bytes = (udpai_strbuf){0};
 }
