@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A wildcard has been sent what stands before its cursor, a name what it notes; and what was sent
- * is answered if it stands before the first thing in any response that is not. Where that cannot be
- * told exactly, it is said of less than there is. */
+/* A wildcard was sent everything at or before its cursor, a name what it notes; and what was sent
+ * is answered if it precedes the first thing in any response that is not. Where the exact place is
+ * not known, less is reported than there is. */
 #include "fanout/ack_tracker.h"
 
 #include "fanout/variant.h"
@@ -54,7 +54,7 @@ is_in_view(const udpai_subscription *subscription, const udpai_item *item)
     return udpai_filtered_view_is_live(udpai_filtered_view_of(subscription), item);
 }
 
-/* A refresh moves an item on whose payload was sent: then the payload's place may tell. */
+/* A refresh moves an item on whose payload was sent: then the payload's place decides. */
 static void
 position_in_view(udpai_resource_ack *ack, const udpai_item *item)
 {
@@ -81,7 +81,7 @@ position_by_name(udpai_resource_ack *ack, const udpai_name_sub *sub, bool by_vie
     ack->turn = udpai_name_sub_turn(sub);
 }
 
-/* A variant that is sent to those who have asked for the name that it is one of, and pass it on. */
+/* A variant, for subscriptions that asked for the name that it is one of, and forward it. */
 static void
 position_besides(udpai_resource_ack *ack, const udpai_item *item)
 {
@@ -168,7 +168,7 @@ report_views(const struct visit *self)
     }
 }
 
-/* ---- what is gone ---- */
+/* ---- what was removed ---- */
 
 static void
 leave_view(udpai_resource_ack *ack, const udpai_item *item)
@@ -198,7 +198,7 @@ leave_name(udpai_resource_ack *ack, const udpai_name_sub *sub)
         ack->from = sub->pending.mark_seq;
 }
 
-/* Who said that it holds it, and has not been told yet. */
+/* Its subscriber stated that it holds it, and was not notified yet. */
 static bool
 is_held(const udpai_subscription *subscription, udpai_str name)
 {
@@ -373,7 +373,7 @@ udpai_subscriber_presence(const udpai_subscriber *subscriber, udpai_str type_url
     return is_certain ? UDPAI_ABSENT : UDPAI_PRESENCE_UNKNOWN;
 }
 
-/* What wildcards alone select is there, or gone; or there has never been any of it. */
+/* What wildcards alone select is there, or was removed; or there has never been any of it. */
 static bool
 find_in_view(udpai_subscription *subscription, udpai_str name, udpai_taken *ret_taken)
 {

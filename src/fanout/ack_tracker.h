@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who takes a resource, and how far each has come with it, by places in the sequence alone: nobody
- * keeps a table of what each was sent, and nothing here is done before somebody asks. */
+/* Which subscriptions receive a resource, and how far each has come with it, by places in the
+ * sequence alone: there is no table of what each was sent, and nothing is computed before it is
+ * asked for. */
 #ifndef UDPAI_ACK_TRACKER_H
 #define UDPAI_ACK_TRACKER_H
 
@@ -9,12 +10,13 @@
 /* One subscription, and one resource that it selects. */
 typedef struct udpai_resource_ack {
     udpai_subscription *subscription;
-    udpa_resource *resource; /* as it is shown now; NULL: it is gone, and that is what is told */
+    udpa_resource
+        *resource; /* the visible version; NULL: it was removed, and the removal is what is sent */
     bool is_sent;
-    bool is_unreported; /* this protocol cannot say that it is gone */
-    uint64_t place;     /* where it stands, or its removal; 0: it came by a name alone */
-    uint64_t from;      /* of a removal: it was told here or later, up to there */
-    uint64_t payload;   /* where its payload did; UINT64_MAX: that tells nothing */
+    bool is_unreported; /* this protocol cannot send its removal */
+    uint64_t place;     /* its place, or that of its removal; 0: it came by a name alone */
+    uint64_t from;      /* of a removal: it was sent at this place or later, up to `place` */
+    uint64_t payload;   /* the place of its payload; UINT64_MAX: not known */
     uint64_t turn;      /* of the delivery that it came with; 0: it did not come by a name */
     uint64_t seq;       /* of the payload, see udpai_send_item */
 } udpai_resource_ack;
@@ -49,7 +51,7 @@ typedef bool (*udpai_taken_fn)(void *userdata, const udpai_taken *taken);
 
 /* Calls back for what the subscription selects by name, whether it is there or not, and for what
  * else its wildcards hold; from the place on, which is moved. False: that was all. What changes
- * between two calls may be told of twice, and names that are asked for then, or given back, may
+ * between two calls may be reported twice, and names that are asked for then, or given back, may
  * hide another one. */
 bool udpai_subscription_visit_taken(udpai_subscription *subscription,
                                     udpai_taken_place *place,
@@ -73,7 +75,7 @@ udpai_subscriber_presence(const udpai_subscriber *subscriber, udpai_str type_url
 
 /* Has the subscriber been sent what it did not have, by a delivery from this place, which is the
  * last that brought this name? `steady`: what its wildcards held from the beginning was sent
- * before. Where that is not known any more it is said that it has. */
+ * before. True where that is not known any more. */
 bool udpai_subscription_is_new(const udpai_subscription *subscription,
                                udpai_str name,
                                udpai_ack_position place,
@@ -106,7 +108,7 @@ bool udpai_subscription_had(const udpai_subscription *subscription,
 
 /* The lesser in each. */
 udpai_ack_position udpai_ack_position_least(udpai_ack_position a, udpai_ack_position b);
-/* Was what the taker was sent answered, if what is not answered began at this place? */
+/* Was what the subscription was sent answered, if what is not answered began at this place? */
 bool udpai_resource_ack_is_answered(const udpai_resource_ack *ack, udpai_ack_position unanswered);
 
 #endif

@@ -5,8 +5,8 @@
 
 #include "model/types.h"
 
-/* Whoever subscribed to the name, or reaches the item by another one, looks again. A name sub may
- * move to another item's list while it does, so the lists are taken apart first. */
+/* What subscribed to the name, or reaches the item by another one, looks again. A name sub may move
+ * to another item's list while it does, so the lists are taken apart first. */
 static void
 update_name_subs(udpai_item *item)
 {
@@ -213,10 +213,10 @@ pass_of(const udpai_change *change)
     return udpai_type_rank(type_url) == 0 ? REFERRED_TO : REFERRING;
 }
 
-/* Additions get the lower numbers, so that a subscriber who has been sent all of them may be told
- * of the removals that belong to them; and those of the first type the lowest, so that whatever
- * waits for one that came with it (may_add) knows it by its number. The place counts through the
- * set once for each. */
+/* Additions get the lower numbers, so that a subscriber that was sent all of them may be sent the
+ * removals that belong to them; and those of the first type the lowest, so that whatever waits for
+ * one that came with it (may_add) knows it by its number. The place counts through the set once for
+ * each. */
 udpa_err
 udpai_fanout_apply(udpai_fanout *fanout, const udpai_change_set *changes, size_t *place)
 {
@@ -236,7 +236,7 @@ udpai_fanout_apply(udpai_fanout *fanout, const udpai_change_set *changes, size_t
     while ((node = udpai_list_pop(&fanout->dirty_views))) {
         udpai_view *view = UDPAI_LIST_ENTRY(node, udpai_view, dirty);
         udpai_tombstones_bound(view);
-        if (!udpai_view_is_filter(view)) /* whose view has changed, too */
+        if (!udpai_view_is_filter(view)) /* the view of which has changed, too */
             wake_view(view);
     }
     return UDPA_OK;

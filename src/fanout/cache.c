@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Composed bodies, kept while others may want the same: found by (view, renderer, range), let
- * go in order of their last use above a bound of bytes. */
+/* Composed bodies, kept while other streams may need the same: found by (view, renderer, range),
+ * let go in order of their last use above a bound of bytes. */
 #include "fanout/fanout_internal.h"
 
 #define BODIES_OF_A_VIEW 32
@@ -22,8 +22,8 @@ seq_of(const udpai_view *view)
     return udpai_view_is_filter(view) ? view->whole->changed_seq : view->changed_seq;
 }
 
-/* Not once the view has changed: who has been told of the change already would not be told again.
- * What is left of a ttl is in the bytes, so such a body serves its own moment only. */
+/* Not once the view has changed: a stream that was sent the change must not be sent it again. What
+ * is left of a ttl is in the bytes, so such a body serves its own moment only. */
 static bool
 is_usable(const udpai_body *body, const udpai_fanout *fanout)
 {

@@ -54,9 +54,9 @@ may_answer(udpai_subscription *subscription, udpai_str prefix, bool takes_away)
            (!takes_away && udpai_subscription_is_waited_out(subscription, prefix));
 }
 
-/* A state says of all that it does not hold that it is not there: it must be certain, but for who
- * holds nothing; and from that nothing is taken away that is not certain. Who asks for nothing any
- * more is not told that there is nothing. */
+/* A state means that what it lacks does not exist: that must be certain, unless the client holds
+ * nothing; what is not certain is not removed from it. Without any subscription no state is sent.
+ */
 static bool
 may_send_state(udpai_subscription *subscription, bool takes_away)
 {
@@ -159,7 +159,7 @@ udpai_subscription_first_removal(udpai_subscription *subscription)
     return udpai_pending_removal(subscription);
 }
 
-/* Where the first stands of what is pending and may be sent. */
+/* The first place of what is pending and may be sent. */
 static uint64_t
 first_pending_within(const udpai_subscription *subscription, const udpai_send_limits *limits)
 {
@@ -204,8 +204,8 @@ udpai_pending_changed_twice(const udpai_subscription *subscription, uint64_t sin
     return false;
 }
 
-/* Has all that is to be removed a removal with a generation? Then it is gone, whoever is still to
- * answer. */
+/* Has all that is to be removed a removal with a generation? Then the removal is certain, whatever
+ * source is still to answer. */
 static bool
 are_removed(const udpai_subscription *subscription)
 {
@@ -251,7 +251,7 @@ udpai_pending_removal(udpai_subscription *subscription)
 
 /* ---- additions ---- */
 
-/* Up to where has it been sent all payloads? The cursor alone does not tell: it also passes the
+/* Up to where has it been sent all payloads? The cursor alone does not suffice: it also passes the
  * place of a payload whose item has been refreshed, and so moved on, before it was sent. */
 static uint64_t
 payloads_sent(const udpai_subscription *subscription)
@@ -265,7 +265,7 @@ holds_payload(const udpai_subscription *subscription, const udpai_item *item)
     return udpai_item_payload_seq(item, subscription) <= payloads_sent(subscription);
 }
 
-/* Owed besides, it has not been sent yet, or is to be sent again, whatever the cursor says. */
+/* If pending besides, it was not sent yet, or is to be sent again, wherever the cursor is. */
 static bool
 add_from_view(udpai_collection *collection, udpai_item *item, udpa_err *ret_err)
 {

@@ -9,7 +9,7 @@ struct udpai_collection {
     udpai_subscription *subscription;
     UDPAI_VECTOR(udpai_send_item) items;
     UDPAI_VECTOR(udpai_str) removed;
-    UDPAI_VECTOR(udpai_item *) pinned;       /* whose names `removed` shows */
+    UDPAI_VECTOR(udpai_item *) pinned;       /* whose names `removed` has */
     UDPAI_VECTOR(udpai_lost_variant) lost;   /* their text is one piece of memory each */
     UDPAI_VECTOR(udpai_body_origin) origins; /* of the body; borrowed */
     size_t bytes;
@@ -21,8 +21,8 @@ struct udpai_collection {
 
 void udpai_collection_init(udpai_collection *collection, udpai_subscription *subscription);
 void udpai_collection_done(udpai_collection *collection);
-/* Adds an item, unless it is there already or the protocol has nothing to say of it. false: the
- * response is full, and the item is not in it; or there is no memory (*ret_err). */
+/* Adds an item, unless it is there already or the protocol sends nothing of it. false: the response
+ * is full, and the item is not in it; or there is no memory (*ret_err). */
 bool udpai_collection_add(udpai_collection *collection,
                           udpai_item *item,
                           udpa_resource *resource,

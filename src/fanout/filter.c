@@ -6,8 +6,8 @@
  * a filter has to remember is where it differs from its view for what has been sent, and each of
  * these is a place of the item in it:
  *
- * - a removal that the view does not have: what was shown has moved to the peer's own word;
- * - an item that was shown again later than it came into the view: the payload must be sent;
+ * - a removal that the view does not have: what was visible is now the peer's own contribution;
+ * - an item that became visible again later than it came into the view: the payload must be sent;
  * - none of the two: a removal that the view has is not sent. The item was left out when it went.
  */
 #include "fanout/fanout_internal.h"
@@ -214,8 +214,8 @@ udpai_filtered_view_shares_removals(udpai_filtered_view filtered, uint64_t after
 
 /* ---- changes ---- */
 
-/* Will the filter need room for one place more? Not for what a peer says for the first time, or
- * again: it was left out, and still is. */
+/* Will the filter need room for one place more? Not for what a peer publishes for the first time,
+ * or again: it was left out, and still is. */
 static bool
 may_differ(const udpai_touched *touched, const udpai_item *item, const udpai_change *change)
 {
@@ -322,7 +322,7 @@ put_removal(udpai_view *filter, udpai_item *item)
     udpai_view_changed(filter);
 }
 
-/* Seq 0: it was not, and its removal is not told. */
+/* Seq 0: it was not, and its removal is not sent. */
 static void
 put_entered(udpai_view *filter, udpai_item *item, uint64_t seq)
 {
@@ -345,7 +345,7 @@ make_visible(udpai_view *filter, udpai_item *item)
         put_entered(filter, item, item->seq);
 }
 
-/* Is there somebody who has not been told what was removed there? */
+/* Is there a subscription that was not sent what was removed there? */
 static bool
 is_somebody_before(const udpai_view *filter, uint64_t seq)
 {
@@ -355,7 +355,7 @@ is_somebody_before(const udpai_view *filter, uint64_t seq)
     return false;
 }
 
-/* It was removed, for who looks through the filter, and is there now for others. */
+/* It was removed, as seen through the filter, and is there now for others. */
 static void
 keep_removal(udpai_view *filter, udpai_item *item, uint64_t seq)
 {

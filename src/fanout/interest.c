@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who subscribes to a name or wildcard first, and who ends the last: the owner of the fan-out is
- * told. */
+/* The first subscription to a name or wildcard, and the end of the last, are reported to the owner
+ * of the fan-out. */
 #include "fanout/fanout_internal.h"
 
 static void
@@ -44,8 +44,8 @@ find_use(udpai_topic *topic, udpai_str prefix)
     return NULL;
 }
 
-/* Without memory for a use that nobody counts yet, the wish is not passed on; what is here is
- * served all the same. */
+/* Without memory for a use that is not counted yet, the subscription is not passed on; what is here
+ * is served all the same. */
 void
 udpai_interest_wildcard(const udpai_subscription *subscription, udpai_str prefix, bool subscribed)
 {

@@ -31,7 +31,8 @@ udpai_is_visible(const udpai_item *item, const udpai_subscriber *subscriber)
            may_see(item->topic->fanout, item->resource, subscriber->visibility);
 }
 
-/* Lazy resources come by name, not by wildcard; and variants, to those who have one of a name. */
+/* Lazy resources come by name, not by wildcard; and variants, to subscribers that select one of a
+ * name. */
 static bool
 would_select(const udpai_view *view, const udpa_resource *resource)
 {

@@ -30,7 +30,7 @@ resolve(const udpai_name_sub *sub)
                                udpai_item_name(udpai_asked(sub)));
 }
 
-/* Those who may be led elsewhere by a pattern are found by the item that they ask for. */
+/* Subscriptions that may be led elsewhere by a pattern are found by the item that they ask for. */
 static void
 count_indirect(udpai_item *asked, bool is_indirect)
 {
@@ -80,7 +80,7 @@ comes_by_view(const udpai_subscription *subscription, const udpai_item *item)
     return udpai_filtered_view_is_live(udpai_filtered_view_of(subscription), item);
 }
 
-/* Does it bring the removal? One that was told before is not that of what came by name since. */
+/* Does it bring the removal? One that was sent before is not that of what came by name since. */
 static bool
 goes_by_view(const udpai_name_sub *sub, const udpai_item *item)
 {
@@ -109,7 +109,7 @@ has_come(udpai_name_sub *sub, bool again)
         udpai_mark_pending(subscription, &subscription->additions, &sub->pending);
 }
 
-/* There are subscribers whom "there is none" does more harm than silence, at first. */
+/* Some subscribers suffer more from "there is none" than from silence, at first. */
 static bool
 is_early(const udpai_name_sub *sub)
 {
@@ -131,8 +131,8 @@ is_put_off(const udpai_name_sub *sub)
     return sub->lacks_memory;
 }
 
-/* A resource that is there but may not be shown is certainly not to be seen; one that is not there
- * may yet come, unless its authority has said that it is gone. */
+/* A resource that is there but may not be seen certainly does not exist for the subscriber; one
+ * that is not there may yet come, unless its authority has removed it. */
 static bool
 is_certain(udpai_name_sub *sub)
 {
@@ -164,7 +164,7 @@ on_removed(udpai_name_sub *sub, bool was_sent, bool again)
     if (sub->state == UDPAI_NAME_PRESENT && was_sent)
         sub->shows_last = true;
     else if (again && !udpai_list_linked(&sub->pending.node) && can_send_names(subscription))
-        sub->shows_last = false; /* its end was told */
+        sub->shows_last = false; /* its end was sent */
     sub->sent_seq = sub->sent_payload_seq = 0;
     udpai_list_remove(&sub->pending.node);
     if (!is_certain(sub)) {
@@ -181,7 +181,7 @@ on_removed(udpai_name_sub *sub, bool was_sent, bool again)
                            &sub->pending);
 }
 
-/* What an alias led to was sent under its own name, so its end is told under that, unless the
+/* What an alias led to was sent under its own name, so its end is sent under that, unless the
  * subscriber still has it otherwise; of a part, everything has the name that was asked for. Without
  * memory the subscriber keeps what it has. */
 static void
@@ -214,7 +214,7 @@ udpai_name_sub_update(udpai_name_sub *sub, bool again)
         on_removed(sub, was_sent, again);
 }
 
-/* What the subscriber calls it when he says that he holds it. */
+/* What the subscriber calls it when it states that it holds it. */
 static udpai_str
 known_name(const udpai_subscription *subscription, const udpai_item *item)
 {
@@ -348,8 +348,8 @@ udpai_subscribe_name(udpai_subscription *subscription, udpai_str name, udpa_erro
     return udpai_subscribe_locator(subscription, &(udpai_locator){.name = name}, ret_error);
 }
 
-/* The name has gone, a wildcard is there still: what does it hold of the item? Without memory the
- * subscriber keeps what it has, which is no worse than before. */
+/* The name was given back, a wildcard is there still: what does it hold of the item? Without memory
+ * the subscriber keeps what it has, which is no worse than before. */
 static void
 send_state_of(udpai_subscription *subscription, udpai_item *item)
 {
@@ -468,7 +468,7 @@ udpai_subscription_resend(udpai_subscription *subscription, udpai_str name)
         resend_variants(subscription, name);
     udpai_item *item = sub ? udpai_target(sub) : udpai_item_find(subscription->topic, name);
     if (!item || !(sub || comes_by_view(subscription, item)))
-        return; /* if it holds that nevertheless, the end must be told yet */
+        return; /* if it holds that nevertheless, the end is yet to be sent */
     udpai_held_forget(subscription, known_name(subscription, item));
     if (sub)
         udpai_name_sub_update(sub, true);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a subscription is to be sent besides what its cursor says, and whether what is not there is
- * certain. */
+/* What a subscription is to be sent besides what its cursor covers, and whether what is not there
+ * is certain. */
 #include "fanout/fanout_internal.h"
 
 #include "fanout/variant.h"
@@ -28,7 +28,7 @@ udpai_subscription_wake(udpai_subscription *subscription)
     subscriber->ops->wake(subscriber);
 }
 
-/* Can the protocol say this? */
+/* Can the protocol send this? */
 static bool
 can_send(const udpai_subscription *subscription,
          const udpai_list *list,

@@ -3,7 +3,7 @@
 #include "fanout/kept_removals.h"
 #include "fanout/variant.h"
 
-/* About what a removal takes if it was said: generation, signature, authority and hop. */
+/* About what a removal takes if it is sent: generation, signature, authority and hop. */
 #define REMOVAL_BYTES 200
 
 void

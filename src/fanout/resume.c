@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a subscriber says it still holds from an earlier stream.
+/* What a subscriber states that it still holds from an earlier stream.
  *
  * A version that is the one there is needs no text: the item is noted, and that nothing had changed
  * up to now. All else is noted by name, and looked at when the name's turn comes. */
@@ -352,7 +352,7 @@ udpai_held_drop_all(udpai_subscription *subscription)
 typedef enum fate {
     FATE_KEPT,
     FATE_FORGOTTEN,
-    FATE_REMOVED, /* the subscriber is told that there is nothing of the name */
+    FATE_REMOVED, /* the subscriber is sent that there is nothing of the name */
 } fate;
 
 typedef fate (*fate_fn)(udpai_subscription *subscription, udpai_str name);
@@ -431,8 +431,8 @@ fate_without_wildcard(udpai_subscription *subscription, udpai_str name)
                : FATE_FORGOTTEN;
 }
 
-/* Who has given a wildcard back keeps nothing of it, so that it must be sent again if it is asked
- * for again. */
+/* A subscriber that ended a wildcard keeps nothing of it, so that it must be sent again if it is
+ * asked for again. */
 udpa_err
 udpai_held_forget_uncovered(udpai_subscription *subscription)
 {

@@ -20,7 +20,7 @@
 
 #define PATIENCE 2
 #define REMOVALS_PATIENCE 16
-/* A question for names is answered within that time, or its peer is told for whom it waits. */
+/* A question for names is answered within that time, or its peer is sent what it waits for. */
 #define NAMES_WAIT_MS 50
 #define ROUNDS_MAX (2 * PATIENCE + 3)
 
@@ -33,8 +33,8 @@ before_pending(udpai_subscription *subscription)
     return pending ? pending - 1 : 0;
 }
 
-/* Up to where has everything been sent? What changed twice since it was sent last stands where it
- * changed last, but what came with the first of these changes must not run ahead of it. */
+/* Up to where has everything been sent? What changed twice since it was sent last has the place of
+ * its last change, but what came with the first of these changes must not run ahead of it. */
 static uint64_t
 come_to(udpai_subscription *subscription)
 {
@@ -91,8 +91,8 @@ is_too_far_behind(const udpai_subscription *subscription)
            (place < view->tombstone_horizon || (filter && place < filter->tombstone_horizon));
 }
 
-/* Where it stands before it is sent the next. Payloads: see collect.c; a refresh that moved one on
- * before it was sent makes the cursor alone say too much. */
+/* Its place before it is sent the next. Payloads: see collect.c; a refresh that moved one on before
+ * it was sent makes the cursor alone too high. */
 static udpai_ack_position
 place_of(udpai_subscription *subscription)
 {
@@ -260,7 +260,7 @@ is_there(const void *topic, udpai_str name)
     return udpai_topic_has(topic, name);
 }
 
-/* NULL: nothing can be said, or there is no memory for it. */
+/* NULL: nothing is known, or there is no memory for it. */
 static udpa_bytes *
 describe_waits(const udpai_subscription *subscription, const udpai_await *await)
 {
@@ -286,7 +286,7 @@ describe_waits(const udpai_subscription *subscription, const udpai_await *await)
     return bytes;
 }
 
-/* What a node waits for is told it behind all that there was when that was found out. */
+/* What a node waits for is sent behind all that there was when that was found out. */
 static udpa_err
 send_waits(udpai_subscription *subscription, udpai_await *await, udpai_delivery *delivery)
 {
@@ -359,7 +359,7 @@ complete_turn(udpai_subscriber *subscriber, size_t index, udpai_delivery *delive
     return give(delivery, UDPAI_DELIVERY_COMPLETE, subscription, body);
 }
 
-/* One step of the round: the turn says whose it is, and for what. */
+/* One step of the round: the turn decides whose it is, and for what. */
 static udpa_err
 take_turn(udpai_subscriber *subscriber, udpai_delivery *delivery)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The state of the world as one response, and the empty response that says "complete".
+/* The state of the world as one response, and the empty response that means "complete".
  *
  * What is to be removed stays in the state that announces what replaces it; a second state, after
  * all other types have had their turn, leaves it out, as far as its turn has come. So nothing is
- * taken away before what replaces it has arrived, though a state can only say what is there. */
+ * taken away before what replaces it has arrived, though a state can only contain what is there. */
 #include "fanout/variant.h"
 
 static udpa_err
@@ -126,7 +126,7 @@ find_or_compose(udpai_subscription *subscription, uint64_t removals, udpai_body 
     return err;
 }
 
-/* ---- when nothing has changed but what refreshes say ---- */
+/* ---- when nothing has changed but what refreshes send ---- */
 
 static bool
 has_news(const udpai_subscription *subscription)
@@ -181,8 +181,8 @@ note_names_sent(udpai_subscription *subscription)
         sub->sent_seq = udpai_target(sub) ? udpai_target(sub)->seq : 0;
 }
 
-/* If the protocol has something to say of the refreshes, the whole state goes out: they could go
- * alone by the text of xDS, but an Envoy takes what is not among them for removed. */
+/* If the protocol sends refreshes, the whole state goes out: they could go alone by the text of
+ * xDS, but an Envoy takes what is not among them for removed. */
 static udpa_err
 collect_refreshes(udpai_subscription *subscription, udpai_body **ret_body)
 {
@@ -199,8 +199,8 @@ collect_refreshes(udpai_subscription *subscription, udpai_body **ret_body)
     return err;
 }
 
-/* Something came and went meanwhile, or is not shown by this protocol. What a ttl says does not
- * count in the hash, so with one of them it goes out. */
+/* Something came and went meanwhile, or is not sent by this protocol. A ttl does not count in the
+ * hash, so with one of them it goes out. */
 static bool
 is_same_as_last(const udpai_subscription *subscription, const udpai_body *body)
 {
@@ -209,7 +209,7 @@ is_same_as_last(const udpai_subscription *subscription, const udpai_body *body)
            body->state_hash.low == subscription->state_hash.low;
 }
 
-/* What was left in the state though it has gone: where the first of it was marked. */
+/* What was left in the state though it was removed: where the first of it was marked. */
 static uint64_t
 first_name_still_in_state(const udpai_subscription *subscription)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Variants of a name, each for those whose dynamic parameters satisfy its constraints. The index of
- * aliases has them by the name that they are variants of.
+/* Variants of a name, each for clients with dynamic parameters that satisfy its constraints. The
+ * index of aliases has them by the name that they are variants of.
  *
- * Those who select are sent one of them, under that name; a change costs those who ask for the
- * name, and nobody else. Others, who pass them on, are sent all, each with its own name and end;
- * the name itself leads them to what has that name, if there is anything. */
+ * Subscribers that select are sent one of them, under that name; a change costs only those that ask
+ * for the name. Others, which pass them on, are sent all, each with its own name and end; the name
+ * itself leads them to what has that name, if there is anything. */
 #include "model/variant.h"
 
 #include "fanout/variant.h"
@@ -89,7 +89,7 @@ compare(const udpai_item *item)
     }
 }
 
-/* ---- those who are sent all ---- */
+/* ---- subscriptions that are sent all ---- */
 
 static bool
 is_variant(const udpa_resource *resource)

@@ -200,7 +200,7 @@ udpai_variant_refs_missing(udpai_name_sub *sub, udpai_collection *collection)
     return udpai_name_sub_holds(sub) ? lose(sub, collection, false) : lose_missing(sub, collection);
 }
 
-/* What is said of parameters that nothing matches may be longer than any constraints. */
+/* The text for parameters that nothing matches may be longer than any constraints. */
 static bool
 is_there(const udpai_collection *collection, const udpai_lost_variant *lost)
 {

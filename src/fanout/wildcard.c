@@ -98,7 +98,7 @@ mark_new_items(udpai_subscription *subscription,
     return err;
 }
 
-/* `tell`: also of what lies outside the new view. */
+/* `notify`: also of what lies outside the new view. */
 static udpa_err
 mark_item_removed(udpai_subscription *subscription,
                   udpai_item *item,
@@ -157,7 +157,7 @@ hand_over_to_names(udpai_subscription *subscription,
         if (brought) /* with some delivery up to now */
             udpai_name_sub_set_turn(sub, subscription->n_turns);
         if (brought && !was_there && !udpai_list_linked(&sub->pending.node))
-            sub->pending.mark_seq = before.seq; /* where its end was told */
+            sub->pending.mark_seq = before.seq; /* where its end was sent */
         if (udpai_target(sub) && brought && was_there) {
             sub->sent_seq = item->seq;
             udpai_name_sub_sent(sub, udpai_item_payload_seq(item, subscription));
@@ -305,14 +305,15 @@ mark_name_removed(udpai_subscription *subscription, udpai_str name)
         return UDPA_OK;
     udpa_err err = udpai_mark_item_pending(subscription, &subscription->removals, item);
     if (err == UDPA_OK)
-        udpai_held_forget(subscription, name); /* so that it is told once */
+        udpai_held_forget(subscription, name); /* so that it is sent once */
     else
         udpai_item_release(item);
     return err;
 }
 
-/* Owes a node that comes what was said of names below this prefix, as far as nothing is there: it
- * may have what is gone by another path, and says only what it has by this one. */
+/* A node that comes is to be sent what was published of names below this prefix, as far as nothing
+ * is there: it may have what was removed by another path, and states only what it has by this one.
+ */
 static udpa_err
 mark_all_removed(udpai_subscription *subscription, udpai_str prefix)
 {
