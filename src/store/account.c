@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who takes how much room: each namespace, each origin, all publishers, and all there is. Every
- * contribution is counted in each of them, and so is what was told and has no contribution any more
- * until it is told to be gone; what would go beyond a limit of one is refused. */
+/* How much room is taken by each namespace, each origin, all publishers, and all there is. Every
+ * contribution is counted in each of them, and so is what was reported and has no contribution any
+ * more until its removal is reported; what would go beyond a limit of one is rejected. */
 #include "store/store_internal.h"
 
 #include <stdio.h>
@@ -19,7 +19,7 @@ struct exchange {
 
 /* One of the limits that a contribution meets. */
 struct limit {
-    const char *kind; /* of whom it is, … */
+    const char *kind; /* of what it is, … */
     udpai_str name;   /* … and which; empty: there is but one */
     udpai_use used, freed;
     uint64_t max_resources, max_bytes;
@@ -127,7 +127,7 @@ udpai_store_close_account(udpai_store *store, const udpa_resource *resource)
 
 /* ---- limits ---- */
 
-/* Used, at most, and what more is wanted. */
+/* Used, at most, and what more is needed. */
 struct amount {
     uint64_t used, max, more;
     const char *unit;
@@ -214,7 +214,7 @@ limit_of_publisher(const udpai_store *store, const struct exchange *exchange)
     };
 }
 
-/* What the node says of itself takes no room: it is there while somebody looks. */
+/* What the node states of itself takes no room: it is there while a client subscribes to it. */
 static void
 leave_out_status(const udpai_store *store, struct limit *limit)
 {
@@ -258,7 +258,7 @@ count_publishers(const udpai_store_entry *entry)
     return n;
 }
 
-/* One more who states it. Sources and directories are as many as the configuration has. */
+/* One more origin that states it. Sources and directories are as many as the configuration has. */
 static udpa_err
 check_name(const udpai_store *store,
            const udpai_store_entry *entry,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From what is dirty to what is told: the effective contribution of each entry is chosen anew and
- * held against what was told last. */
+/* From what is dirty to what is reported: the effective contribution of each entry is chosen anew
+ * and compared with what was reported last. */
 #include "store/store_internal.h"
 
 static uint64_t
@@ -9,8 +9,8 @@ reported_deadline(const udpai_store_entry *entry)
     return entry->more ? entry->more->reported_deadline_ms : 0;
 }
 
-/* Must whoever holds the old one be sent all of the new one? A refresh cannot say that a ttl is
- * gone, nor anything of aliases. */
+/* Must a holder of the old one be sent all of the new one? A refresh cannot express that a ttl was
+ * removed, nor anything of aliases. */
 static bool
 needs_payload(const udpai_store_entry *entry, const udpa_resource *now, uint64_t deadline_ms)
 {
@@ -31,7 +31,8 @@ same_node(const udpa_bytes *a, const udpa_bytes *b)
     return a == b || (a && b && udpai_str_eq(udpai_bytes_view(a), udpai_bytes_view(b)));
 }
 
-/* Is the origin of what was told, or now is to be, still at the node that was told with it? */
+/* Is the origin of what was reported, or is now to be, still at the node that was reported with it?
+ */
 static bool
 is_node_reported(const udpai_store_entry *entry, const udpai_origin *now)
 {
@@ -39,7 +40,7 @@ is_node_reported(const udpai_store_entry *entry, const udpai_origin *now)
            same_node(entry->reported_by->node_id, now->node_id);
 }
 
-/* A removal with a generation is told also where nothing of it was here, or where something of
+/* A removal with a generation is reported also where nothing of it was here, or where something of
  * another authority is: others may have what it ends. */
 static void
 add_removal(const udpai_store_entry *entry, const udpai_floor *floor, udpai_change *change)
@@ -52,7 +53,7 @@ add_removal(const udpai_store_entry *entry, const udpai_floor *floor, udpai_chan
     change->from_node = floor->from_node;
 }
 
-/* False: nothing to tell. */
+/* False: nothing to report. */
 static bool
 describe(const udpai_store_entry *entry, const udpai_stored *now, udpai_change *change)
 {
@@ -87,7 +88,7 @@ note_reported(udpai_store_entry *entry, const udpai_change *change)
         entry->type->n_effective += is_removed ? (size_t)-1 : 1;
     udpa_resource *resource = udpa_resource_ref(change->resource);
     udpa_resource_unref(entry->reported);
-    entry->reported = resource; /* of what has gone, the name */
+    entry->reported = resource; /* of what was removed, the name */
     entry->is_reported = !is_removed;
     if (entry->more) /* it was made for the deadline, if there is one */
         entry->more->reported_deadline_ms = change->deadline_ms;
@@ -219,7 +220,7 @@ udpai_store_has_changes(const udpai_store *store)
     return !udpai_list_empty(&store->dirty);
 }
 
-/* Without memory the entries that were not told stay dirty: the next call tells them. */
+/* Without memory the entries that were not reported stay dirty: the next call reports them. */
 udpa_err
 udpai_store_take_changes(udpai_store *store, udpai_change_set **ret_set)
 {

@@ -197,8 +197,8 @@ get_floor(udpai_store *store, udpai_store_entry *entry, const udpa_resource *rem
     return floor ? floor : make_floor(store, entry, removed);
 }
 
-/* What was left alone need not be kept: something older may then count, and nobody is told that it
- * has gone. Of a removal more is kept. */
+/* What was left alone need not be kept: something older may then count, and no removal of it is
+ * reported. Of a removal more is kept. */
 static void
 keep_if_needed(udpai_store *store, udpai_floor *floor)
 {

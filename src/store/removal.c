@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Removals: with a generation, by which an authority says that what it had of a name is gone. One
- * ends what is older on whatever path it came, and stands as a floor, so that whoever was away and
- * still has it does not bring it back. */
+/* Removals: with a generation, by which an authority states that what it had of a name is removed.
+ * One ends what is older on whatever path it came, and remains as a floor, so that a peer that was
+ * away and still has it does not bring it back. */
 #include "store/store_internal.h"
 
 #include "base/strbuf.h"

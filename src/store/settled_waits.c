@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nodes that wait for each other: for whom this one waits, and whether all of them wait for nobody
+/* Nodes that wait for each other: what this one waits for, and whether all of them wait for nothing
  * else; docs/design/federation.md, "Settled". */
 #include "store/settled_internal.h"
 
@@ -96,7 +96,7 @@ add_missing(struct collection *collection,
     return true;
 }
 
-/* False: it has ended early, or of the type nothing can be said. */
+/* False: it has ended early, or of the type nothing is known. */
 static bool
 collect(struct collection *collection,
         const udpai_settled *settled,
@@ -113,8 +113,8 @@ collect(struct collection *collection,
                  add_missing(collection, facts, question));
 }
 
-/* Whatever any of those has, for whom this node and they themselves wait, has come here before what
- * they said of it. */
+/* Whatever those nodes have that this node and they themselves wait for has come here before what
+ * they sent of it. */
 bool
 udpai_settled_is_closed(const udpai_settled *settled, const udpai_settled_question *question)
 {

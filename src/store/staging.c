@@ -21,7 +21,7 @@ typedef struct staged {
     udpa_bytes *from_node;   /* END; NULL: of no node */
     udpai_staged_use use;    /* how it changes what is used, … */
     bool is_counted;         /* … while this is so */
-    bool is_anew;            /* PUT: what was there goes first, and the engine is told so again */
+    bool is_anew;            /* PUT: what was there goes first, and the engine is sent that again */
 } staged;
 
 /* What is staged to go: what an origin has of a name of a type, or, without an origin, all that the

@@ -110,7 +110,7 @@ static void
 keep(udpai_store *store, const udpai_stored *stored)
 {
     if (udpai_resource_do_not_cache(stored->resource)) {
-        unkeep(store, stored); /* it may have been kept before it said so */
+        unkeep(store, stored); /* it may have been kept before that was reported */
         return;
     }
     if (is_kept(stored))
@@ -125,8 +125,8 @@ keep(udpai_store *store, const udpai_stored *stored)
 
 /* ---- contributions ---- */
 
-/* What was told and counts for nobody any more takes room as long as it stays; to be called while
- * something else is in its namespace, so that it cannot fail. */
+/* What was reported and has no contribution any more takes room as long as it stays; to be called
+ * while something else is in its namespace, so that it cannot fail. */
 static void
 settle_reported(udpai_store *store, udpai_store_entry *entry)
 {
@@ -297,7 +297,7 @@ get_stored(udpai_store *store, udpai_origin *origin, udpai_store_entry *entry, b
 }
 
 /* The contribution before may have the highest generation of all: if the new one is no successor of
- * it, it is remembered like what has gone. */
+ * it, it is remembered like what was removed. */
 static void
 replace_resource(udpai_store *store, udpai_stored *stored, udpa_resource *resource)
 {
@@ -480,7 +480,7 @@ free_contributions(udpai_store *store)
             take_out(store, UDPAI_LIST_ENTRY(node, udpai_stored, in_origin));
 }
 
-/* Whatever an entry had is gone, and so all are dirty. */
+/* Whatever an entry had was removed, and so all are dirty. */
 static void
 free_entries(udpai_store *store)
 {
@@ -499,7 +499,7 @@ udpai_store_free(udpai_store *store)
 {
     if (!store)
         return NULL;
-    store->certain = NULL; /* whoever knew may be gone */
+    store->certain = NULL; /* what knew may be freed */
     free_contributions(store);
     udpai_store_forget_all(store);
     free_entries(store);
