@@ -8,7 +8,7 @@
 #include "session/status.h"
 #include "wire/entry.h"
 
-/* Sessions that are told of one by one; of the others the number must do. */
+/* Sessions that are listed one by one; of the others the number must do. */
 #define REASON_MAX 512
 
 struct finding {
@@ -41,7 +41,7 @@ udpai_acknowledgement_parse(udpai_str question, udpai_str *ret_type_url, udpai_s
 
 /* ---- asking the sessions ---- */
 
-/* Who asks looks on; it is none of those that the resource is for. */
+/* The session that asks only reads; it is none of those that the resource is for. */
 static bool
 is_asking(const udpai_subscription *subscription)
 {
@@ -90,8 +90,8 @@ compare(const void *a, const void *b)
     return difference ? difference : compare_sessions(one, two);
 }
 
-/* What a session says first of all: that it has refused it, or else what is furthest from its
- * having it. */
+/* What of a session comes first: that it has rejected the resource, or else what is furthest from
+ * its having it. */
 static int
 compare_in_sessions(const void *a, const void *b)
 {

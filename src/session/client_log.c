@@ -29,21 +29,21 @@ typedef struct waiting_line {
     uint64_t since_ms, number;
 } waiting_line;
 
-/* About whom at most a line a second is written. */
+/* At most a line a second is written about one of these. */
 typedef struct speaker {
     udpai_client_log *log;
     udpai_timer timer; /* set: a line was written within the last second */
     size_t n_clients;
     waiting_line lines[LINE_KINDS];
     unsigned n_left_out;
-    udpai_str key; /* its text stands behind */
+    udpai_str key; /* its text follows the struct */
 } speaker;
 
 struct udpai_logged_client {
     speaker *about;
     size_t n_sessions;
     int64_t since_us;
-    udpai_str label; /* in words, and the key; its text stands behind */
+    udpai_str label; /* in words, and the key; its text follows the struct */
 };
 
 static udpai_str
@@ -109,7 +109,7 @@ write_line(speaker *self, const char *text, uint64_t since_ms)
     self->n_left_out = log->n_left_out = 0;
 }
 
-/* A later line of the same kind says more than the one that waits. */
+/* A later line of the same kind has more than the one that waits. */
 static void
 keep_waiting(speaker *self, line_kind kind, const char *text)
 {
@@ -153,7 +153,7 @@ write_next(speaker *self, waiting_line *line)
     line->text = NULL;
 }
 
-/* ---- about whom ---- */
+/* ---- the client of a line ---- */
 
 static void
 forget_speaker(speaker *self)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a client has of a resource: held or not, sent, acknowledged, rejected, and what is waited
- * for. Whatever shows that (CSDS, udpactl clients, clients --tree, status, wait) asks here, so that
- * all say the same. Made when it is asked for, of the places in the sequence and of the answers
- * that the session has noted; nothing is kept. */
+ * for. Every view of that (CSDS, udpactl clients, clients --tree, status, wait) asks here, so that
+ * all agree. Made when it is asked for, of the places in the sequence and of the answers that the
+ * session has noted; nothing is kept. */
 #ifndef UDPAI_CLIENT_STATE_H
 #define UDPAI_CLIENT_STATE_H
 

@@ -196,14 +196,14 @@ take(udpai_event_forwarder *forwarder, const udpai_order *order)
 
 /* ---- what workers show ---- */
 
-/* What one worker is told of one kind, because somebody reads it there. */
+/* What one worker is sent of one kind, because a stream reads it there. */
 typedef struct outlet {
     uint64_t key;                  /* as that of an intake */
     udpai_topic_follower follower; /* that the worker is */
     udpai_event_forwarder *forwarder;
     udpai_topic *topic;
-    bool is_under_way; /* a batch was told, and not taken yet */
-    bool is_current;   /* and it was told that there is no more */
+    bool is_under_way; /* a batch was sent, and not taken yet */
+    bool is_current;   /* and it was sent that there is no more */
 } outlet;
 
 static udpai_str
@@ -233,7 +233,7 @@ next_batch(outlet *self)
     return batch;
 }
 
-/* One batch at a time; the last one says that it is. */
+/* One batch at a time; the last one is marked. */
 static void
 send_next(outlet *self)
 {
@@ -283,7 +283,8 @@ begin_outlet(udpai_event_forwarder *forwarder, uint64_t key, udpai_topic *topic)
         free_outlet(self);
 }
 
-/* The worker has what it has: where it goes on with another wish, it is told all that there is. */
+/* The worker has what it has: where it goes on with another subscription, it is sent all that there
+ * is. */
 void
 udpai_event_forwarder_demand(udpai_event_forwarder *forwarder, const udpai_order *order)
 {

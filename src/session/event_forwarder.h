@@ -7,8 +7,8 @@
  * it waits in that of the worker, whose clients are slowed down as they are in a node without
  * workers.
  *
- * Who reads is connected to a worker, too, and reads a copy of the node's topic: while anybody
- * does, the node tells the worker what it has, in the same way.
+ * A reader is connected to a worker, too, and reads a copy of the node's topic: while there is one,
+ * the node sends the worker what it has, in the same way.
  *
  * Part of the hub, on the stream thread. */
 #ifndef UDPAI_EVENT_FORWARDER_H

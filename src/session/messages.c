@@ -24,7 +24,7 @@ text_size(const udpai_subscription_message *message)
     return size;
 }
 
-/* The tables stand behind the message, then the text. */
+/* The tables follow the message, then the text. */
 udpai_subscription_message *
 udpai_subscription_message_copy(const udpai_subscription_message *message)
 {

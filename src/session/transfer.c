@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whole messages. Each begins with its kind and with what it has, of which the tables here say what
- * it must and may have; so whoever takes one over finds what its kind promises. */
+/* Whole messages. Each begins with its kind and with what it has, of which the tables here define
+ * what it must and may have; so the taker of one finds what its kind promises. */
 #include "session/transfer.h"
 
 #include <assert.h>
@@ -8,7 +8,7 @@
 #include "session/transfer_internal.h"
 #include "wire/compose.h"
 
-/* What a message may have, in the order in which it stands there. */
+/* What a message may have, in its order there. */
 enum {
     HAS_CHANGES = 1 << 0,
     HAS_SETTLED = 1 << 1,
@@ -27,7 +27,7 @@ enum {
 };
 
 typedef struct shape {
-    bool is_known; /* one that can be told to another process */
+    bool is_known; /* one that can be sent to another process */
     unsigned must, may;
 } shape;
 
@@ -81,7 +81,7 @@ fits(const shape *of, unsigned has)
     return of->is_known && (has & of->must) == of->must && (has & ~(of->must | of->may)) == 0;
 }
 
-/* What stands before everything else. */
+/* What comes before everything else. */
 typedef struct head {
     unsigned kind, has;
     uint64_t session, link, ticket;
@@ -408,7 +408,7 @@ take_own_text(udpai_transfer_reader *reader)
     return NULL;
 }
 
-/* An error is told as short as a peer's own is; an interest is in one thing. */
+/* An error is sent as short as a peer's own is; an interest is in one thing. */
 static udpai_subscription_message *
 take_report_subscription(udpai_transfer_reader *reader, udpai_report_kind kind)
 {
@@ -422,7 +422,7 @@ take_report_subscription(udpai_transfer_reader *reader, udpai_report_kind kind)
     return copy_subscription(reader, &message);
 }
 
-/* Only an answer may be missing; and each stands beside its question. */
+/* Only an answer may be missing; and each is in the place of its question. */
 static void
 take_statuses(udpai_transfer_reader *reader, udpai_report *report)
 {

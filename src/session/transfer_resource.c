@@ -131,7 +131,7 @@ take_parts(udpai_transfer_reader *reader, udpai_str *ret_any, udpai_resource_roo
     return parts;
 }
 
-/* With the error that it has, if it may not be; so that whoever sent it is told of it. */
+/* With the error that it has, if it may not be; so that its sender is sent that. */
 static void
 check(udpai_transfer_reader *reader, const udpai_resource_parts *parts)
 {
@@ -304,7 +304,7 @@ take_entry(udpai_transfer_reader *reader, udpai_publication *publication, bool i
     UDPA_AUTO(udpa_resource_unref)
     udpa_resource *resource = take_resource(reader, is_new && !error);
     if (!resource)
-        return UDPA_OK; /* told by the reader */
+        return UDPA_OK; /* reported by the reader */
     if (is_new && !error && !is_refresh && udpai_resource_any_size(resource) == 0)
         udpai_transfer_fail(reader, UDPA_ERR_MALFORMED, "a resource has no payload");
     udpa_err err = udpai_publication_add(publication, resource, is_refresh);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is settled, as bytes: the facts, what was said to groups of clients, and names that have
- * sources of their own. */
+/* What is settled, as bytes: the facts, what was answered for groups of clients, and names that
+ * have sources of their own. */
 #include "session/transfer_internal.h"
 
 /* The least that one takes, of what is counted. */

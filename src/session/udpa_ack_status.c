@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the peer has said of what it was sent: a receipt speaks of each resource by itself. */
+/* What the peer has answered to what it was sent: a receipt has each resource by itself. */
 #include "base/utf8.h"
 #include "session/acknowledgement.h"
 #include "session/client_log.h"
 #include "session/udpa_internal.h"
 
-/* What is kept of a status, to be shown. */
+/* What is kept of a status, for display. */
 #define TEXT_KEPT_MAX 1024
 
 udpa_error *
@@ -154,7 +154,7 @@ find_refusal(const udpai_sent *sent, const udpai_resource_ack *ack, udpai_acknow
     return found;
 }
 
-/* Nodes are sent what they asked for, and want no receipt to be asked of them. */
+/* Nodes are sent what they asked for, and ask not to be asked for a receipt. */
 void
 udpai_udpa_ack_status(const udpai_session *session,
                       const udpai_resource_ack *ack,

@@ -216,8 +216,8 @@ covers(const udpai_asked_names *asked, const udpai_publication_entry *entry)
            may_renew_alias(asked, entry);
 }
 
-/* Of a source we take what we asked for, nothing else. A refresh without a type says nothing that
- * was not said before. */
+/* Of a source we take what we asked for, nothing else. A refresh without a type has nothing that
+ * was not sent before. */
 static void
 refuse_unasked(udpai_udpa *udpa, udpai_publication *publication)
 {
@@ -367,7 +367,7 @@ udpai_udpa_forget(udpai_udpa *udpa, uint64_t ticket)
     if (!flight)
         return; /* the receipt was faster */
     udpai_report *report = udpai_report_new(UDPAI_REPORT_RECEIPT);
-    if (!report) { /* then the end of the session must tell it */
+    if (!report) { /* then the end of the session must report it */
         udpai_session_finish(&udpa->session, udpa_error_new(UDPA_ERR_NOMEM, NULL, "out of memory"));
         return;
     }

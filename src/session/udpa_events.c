@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The peer as a subscriber to events. They come on the stream that has its configuration, whenever
  * there is nothing else to be sent, and are no part of the fan-out: of a topic it has a place in
- * the ring, and what is dropped from the ring before its turn comes it is told the number of. */
+ * the ring, and it is sent how many events were dropped from the ring before their turn. */
 #include "session/udpa_internal.h"
 
 #include "base/alloc.h"
@@ -30,7 +30,7 @@ typedef struct event_subscription {
     bool is_wildcard;
 } event_subscription;
 
-/* A topic, and where the peer stands in it. */
+/* A topic, and the peer's place in it. */
 typedef struct event_feed {
     udpai_topic_follower follower; /* first */
     udpai_udpa *udpa;
@@ -42,7 +42,7 @@ typedef struct event_feed {
 struct udpai_event_feeds {
     UDPAI_VECTOR(event_subscription) subscriptions;
     event_feed feeds[UDPAI_EVENT_KINDS];
-    size_t turn;          /* of whom the next event is looked for first */
+    size_t turn;          /* the topic at which the search for the next event begins */
     udpai_list questions; /* udpai_control: answers, the oldest first */
     size_t n_questions;
     udpa_bytes *parts[2]; /* of what is being written; NULL: none */
@@ -100,8 +100,8 @@ end_feed(event_feed *feed)
     feed->topic = NULL;
 }
 
-/* Follows what the peer wants and may see, and nothing else. UDPA_ERR_LIMIT: one of them has too
- * many who follow it. */
+/* Follows what the peer subscribes to and may see, and nothing else. UDPA_ERR_LIMIT: one of them
+ * has too many followers. */
 static udpa_err
 follow(udpai_udpa *udpa)
 {
@@ -124,7 +124,7 @@ follow(udpai_udpa *udpa)
     return result;
 }
 
-/* ---- wishes ---- */
+/* ---- subscriptions ---- */
 
 static udpai_event_feeds *
 get_feeds(udpai_udpa *udpa)
@@ -319,7 +319,7 @@ put_resource(udpai_proto_writer *writer, const outgoing_event *outgoing)
     put_any(writer, outgoing);
 }
 
-/* Everything that encloses the client's message, so that its bytes can stand at the end, with
+/* Everything that encloses the client's message, so that its bytes can come at the end, with
  * nothing behind them but the nonce. */
 static void
 put_delta(udpai_proto_writer *writer, const outgoing_event *outgoing)

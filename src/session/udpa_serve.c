@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The peer as a subscriber: what it asks for, what it is sent, what it says of that. */
+/* The peer as a subscriber: what it asks for, what it is sent, what it answers to that. */
 #include "session/udpa_internal.h"
 
 #include "base/alloc.h"
@@ -11,14 +11,14 @@
 #include "session/client_state.h"
 
 #define TYPES_MAX 1024
-/* What a status says is looked through for a name up to here. */
+/* The text of a status is searched for a name up to here. */
 #define TEXT_WITH_NAME_MAX 4096
 
 void
 udpai_udpa_choose_renderer(udpai_udpa *udpa)
 {
-    /* Management nodes judge what they take by rules of their own; endpoints say what they think.
-     */
+    /* Management nodes validate what they receive by rules of their own; endpoints answer with a
+     * receipt. */
     const udpai_node_info *peer = udpa->peer;
     udpa->asks_receipts = !peer || !udpai_node_info_has_feature(peer, UDPAI_FEATURE_NODE);
     bool redacted = peer && udpai_node_info_has_feature(peer, UDPAI_FEATURE_REDACTED);
@@ -68,8 +68,8 @@ udpai_udpa_free_served(udpai_udpa *udpa)
 
 /* ---- subscribing ---- */
 
-/* Tells the peer what of its Subscribe cannot be served; without names all of it, and no other
- * answer follows. One that knows just the public protocol has no ear for it. */
+/* Answers the peer what of its Subscribe cannot be served; without names all of it, and no other
+ * answer follows. A peer with just the public protocol does not read it. */
 static udpa_err
 refuse(udpai_udpa *udpa,
        const udpai_subscription_message *message,
@@ -129,7 +129,7 @@ check_name(udpai_udpa *udpa,
                : err;
 }
 
-/* An error of the subscription, which the peer is told; or one of ours, which ends the session. */
+/* An error of the subscription, which the peer is sent; or one of ours, which ends the session. */
 static bool
 is_ours(udpa_err err)
 {
@@ -143,11 +143,11 @@ is_node(const udpai_udpa *udpa)
            udpai_node_info_has_feature(udpa->peer, UDPAI_FEATURE_NODE);
 }
 
-/* ---- wishes that nodes pass on ---- */
+/* ---- subscriptions that nodes pass on ---- */
 
-/* What a node wants of what clients report, somebody wants of it. The loop side is told each such
- * wish, with how far it comes from; to count them with the wishes of those who are here would have
- * nodes in a ring want something because the next one does. */
+/* What a node subscribes to of client reports, a client below it subscribes to. The loop side is
+ * sent each such subscription, with its distance; if they were counted with those of clients that
+ * are here, nodes in a ring would subscribe to something because the next one does. */
 static bool
 is_passed_on(const udpai_udpa *udpa, udpai_str type_url)
 {
@@ -488,8 +488,8 @@ take_removal_status(udpai_publication *publication, const udpai_status_message *
         udpai_publication_refuse(&removal->error, error_of(status));
 }
 
-/* What we published comes back with the peer's judgement in it. Somebody waits for it: without
- * memory the end of the session must tell him. */
+/* What we published comes back with the peer's receipt in it. A publisher waits for it: without
+ * memory the end of the session must report it. */
 static void
 report_receipt(udpai_udpa *udpa, udpai_in_flight *flight, const udpai_receipt_message *receipt)
 {

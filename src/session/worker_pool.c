@@ -7,7 +7,7 @@
 #include "model/event_kind.h"
 #include "session/worker_pool_answers.h"
 
-/* Who of the members wants it, a bit for each. */
+/* Which of the members subscribe to it, a bit for each. */
 typedef struct demand {
     uint64_t members;
     size_t len;
@@ -28,8 +28,8 @@ struct udpai_worker_pool {
     uint64_t n_applied[UDPAI_WORKER_POOL_MAX], n_settled[UDPAI_WORKER_POOL_MAX];
     uint64_t n_all_applied, n_all_settled; /* by all of them */
     udpai_map demands;
-    udpai_map clients; /* name spaces, by wish */
-    size_t n_unnoted;  /* wishes that were passed on, but there was no memory to note */
+    udpai_map clients; /* name spaces, as demands */
+    size_t n_unnoted;  /* demands that were passed on, but there was no memory to note */
     udpai_list questions;
 };
 
@@ -148,7 +148,7 @@ udpai_worker_pool_order(udpai_worker_pool *pool, udpai_order *order)
     if (is_understood)
         give_all(pool, order);
     else
-        udpai_order_free(order); /* who asks asks again */
+        udpai_order_free(order); /* the client asks again */
 }
 
 /* ---- what all must have done ---- */
@@ -173,7 +173,7 @@ is_done_by_all(const udpai_worker_pool *pool, uint64_t *counts, size_t member, u
     return true;
 }
 
-/* ---- what anybody wants ---- */
+/* ---- aggregated demand ---- */
 
 static demand *
 make_demand(udpai_map *demands, udpai_str key)
@@ -190,8 +190,8 @@ make_demand(udpai_map *demands, udpai_str key)
     return NULL;
 }
 
-/* What cannot be noted is passed on all the same, and taken back as often; but nobody takes back
- * what he has not wanted. */
+/* What cannot be noted is passed on all the same, and taken back as often; but no member takes back
+ * what it has not subscribed to. */
 static bool
 is_news_unnoted(udpai_worker_pool *pool, bool subscribed)
 {
@@ -201,7 +201,7 @@ is_news_unnoted(udpai_worker_pool *pool, bool subscribed)
     return true;
 }
 
-/* Is the member the first to want it, or the last? */
+/* Is the member the first to subscribe, or the last? */
 static bool
 is_news(udpai_worker_pool *pool,
         udpai_map *demands,
@@ -226,7 +226,8 @@ is_news(udpai_worker_pool *pool,
     return (before == 0) != (now == 0);
 }
 
-/* Type, prefix, name and whose, with a zero byte between them, which none of them has. */
+/* Type, prefix, name and whether of nodes, with a zero byte between them, which none of them has.
+ */
 static bool
 is_news_of_interest(udpai_worker_pool *pool, size_t member, const udpai_report *report)
 {
@@ -251,8 +252,8 @@ is_news_of_interest(udpai_worker_pool *pool, size_t member, const udpai_report *
     return is;
 }
 
-/* A name that nodes want of one member, and now of another one, too: to them it is asked for again.
- */
+/* A name that nodes subscribe to at one member, and now at another one, too: to them it is asked
+ * for again. */
 static bool
 becomes_again(udpai_report *report)
 {
@@ -262,7 +263,7 @@ becomes_again(udpai_report *report)
     return is;
 }
 
-/* That they are there is told again when more is known of them. */
+/* That they are there is reported again when more is known of them. */
 static bool
 is_news_of_clients(udpai_worker_pool *pool, size_t member, const udpai_report *report)
 {
@@ -308,8 +309,8 @@ take_answer(udpai_worker_pool *pool, size_t member, udpai_report *report)
 
 /* ---- events ---- */
 
-/* What a worker has is for the first member, who has the topics; and what he has is for the worker
- * that he names. Without memory it is not answered, and no more comes. */
+/* What a worker has is for the first member, which has the topics; and what that has is for the
+ * worker that it names. Without memory it is not answered, and no more comes. */
 static void
 pass_events(udpai_worker_pool *pool, size_t member, udpai_report *report, udpai_order_kind kind)
 {
@@ -339,7 +340,7 @@ void
 udpai_worker_pool_report(udpai_worker_pool *pool, size_t member, udpai_report *report)
 {
     bool is_news_here = true;
-    if (member) /* only the first has links; of a source that dials us, its session was told one */
+    if (member) /* only the first has links; of a source that dials us, its session was given one */
         report->link = 0;
     if (!is_its_own(member, report)) {
         udpai_log(UDPA_LOG_ERROR, "session",
