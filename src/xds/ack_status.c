@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the client has said of what it was sent: an answer speaks of a whole response, and each type
- * has its own. */
+/* The client's answers to what it was sent: an answer is about a whole response, and each type has
+ * its own. */
 #include "session/acknowledgement.h"
 #include "xds/xds_internal.h"
 

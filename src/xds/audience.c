@@ -29,7 +29,7 @@ fits_or_any(udpai_str pattern, udpai_str text)
     return pattern.len == 0 || udpai_pattern_fits(pattern, text);
 }
 
-/* ---- who ---- */
+/* ---- which clients ---- */
 
 static bool
 identity_matches(udpai_xds_patterns patterns, const udpai_identity *identity)

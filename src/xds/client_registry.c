@@ -10,7 +10,7 @@
 /* The walk has a part of the time that answers have, and pauses, for it is in no hurry. */
 #define WALKS 4
 #define PAUSE_MS 2
-#define RETRY_MS 1000 /* after want of memory */
+#define RETRY_MS 1000 /* after lack of memory */
 
 enum { /* field numbers of ClientStatus */
     NODE_ID = 1,
@@ -28,7 +28,7 @@ enum { /* field numbers of ClientStatus */
     EPOCH = 13,
 };
 
-/* A client that was told of. */
+/* A client that was reported. */
 typedef struct known {
     uint64_t number; /* of its first session */
     uint64_t digest;
@@ -37,17 +37,17 @@ typedef struct known {
 
 typedef struct registry {
     udpai_hub *hub;
-    uint64_t ticket; /* 0: nobody wants to know */
+    uint64_t ticket; /* 0: nothing subscribes to it */
     udpai_timer timer;
     udpai_csds_request request; /* about everybody */
     udpai_csds_ack consumer;
     udpai_csds_walk walk;
-    bool is_walking, was_whole; /* was_whole: all was told once */
+    bool is_walking, was_whole; /* was_whole: all was reported once */
     uint64_t pass, began_ms;
     udpai_map clients;    /* known, by number */
     uint64_t number;      /* of the client that is looked at, */
-    udpai_strbuf head;    /* and fields of what is told of it */
-    udpai_report *report; /* of the slice; NULL: nothing is to be told yet */
+    udpai_strbuf head;    /* and fields of what is reported of it */
+    udpai_report *report; /* of the slice; NULL: nothing is to be reported yet */
 } registry;
 
 static udpai_str
@@ -63,7 +63,7 @@ find(const registry *self, uint64_t number)
     return udpai_map_get(&self->clients, (udpai_str){(const char *)&number, sizeof(number)});
 }
 
-/* ---- what is told ---- */
+/* ---- what is reported ---- */
 
 static bool
 add_status(registry *self, udpa_bytes *status)
@@ -85,7 +85,7 @@ send(registry *self, bool is_whole)
         self->report = udpai_report_new(UDPAI_REPORT_CENSUS);
     udpai_report *report = UDPAI_TAKE(self->report);
     if (!report)
-        return; /* nothing to say, or no memory: then it is whole the next time */
+        return; /* nothing to report, or no memory: then it is whole the next time */
     self->was_whole |= is_first;
     report->ticket = self->ticket;
     report->session = udpai_hub_settings(self->hub)->first_session;
@@ -99,7 +99,8 @@ put_left(udpai_proto_writer *writer, const void *what)
     udpai_proto_put_varint(writer, NUMBER, ((const known *)what)->number);
 }
 
-/* Who has not been there in this pass. Without memory to say so he goes with the next one. */
+/* Clients that were not seen in this pass. Without memory to report that they go with the next one.
+ */
 static void
 report_left(registry *self)
 {
@@ -231,7 +232,8 @@ end_walk(registry *self)
     self->is_walking = false;
 }
 
-/* Who could not be told of counts as known by what he is not, and is told of the next time. */
+/* A client that could not be reported is known by another digest than its own, and is reported the
+ * next time. */
 static void
 try_again(registry *self)
 {

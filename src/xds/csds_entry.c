@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is said of one resource of one client: a GenericXdsConfig. As the node knows it: by what it
+/* The report of one resource of one client: a GenericXdsConfig. As the node knows it: by what it
  * has sent and what was answered, not by what the client does with it. */
 #include "base/alloc.h"
 #include "model/secret_type.h"
@@ -181,7 +181,7 @@ udpai_csds_put_entry(udpai_strbuf *out,
     return append(out, &entry);
 }
 
-/* What it says besides may be as large as a message. */
+/* What the Node has besides may be as large as a message. */
 static udpa_bytes *
 encode_node(const udpai_node_info *node, size_t max_bytes)
 {

@@ -148,7 +148,7 @@ ask(own *self, bool with_bodies, udpa_error **ret_error)
     return UDPA_OK;
 }
 
-/* Who asks about others is told that there are none. */
+/* A question about others is answered that there are none. */
 static udpa_err
 begin_answer(udpai_csds_session *base, udpai_str message, udpa_error **ret_error)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What others tell of their clients is among the resources that this stream side has, if somebody
- * here wants it: so each who asks has a subscription to it, from which nothing is ever sent. */
+/* What others report of their clients is among the resources that this stream side has, if there is
+ * a subscription to it: so each asker has one, from which nothing is ever sent. */
 #include <stdio.h>
 
 #include "base/alloc.h"
@@ -13,10 +13,10 @@
 #include "xds/client_registry.h"
 #include "xds/csds_internal.h"
 
-/* How often it is looked whether all have told; more seldom each time. */
+/* How often it is looked whether all have reported; more seldom each time. */
 #define LOOK_MS 10
 #define LOOK_MAX_MS 200
-/* What a node of ours tells of a client is never larger. */
+/* A node's report of a client is never larger. */
 #define STATUS_MAX (2 * UDPAI_CENSUS_MAX_BYTES)
 #define VISIT_BYTES ((size_t)64)
 
@@ -40,7 +40,7 @@ struct udpai_csds_tree {
     bool has_looked, is_settled;
     udpai_taken_place place;
     bool has_visited_all;
-    size_t node; /* of which is said next what is not there */
+    size_t node; /* the node for which what is missing is reported next */
 };
 
 static udpai_str
@@ -60,7 +60,7 @@ wake(udpai_subscriber *subscriber)
 static const udpai_subscriber_ops subscriber_ops = {.wake = wake};
 static const udpai_renderer renderer;
 
-/* Of all nodes, or of this one: others tell nothing then. */
+/* Of all nodes, or of this one: others report nothing then. */
 static udpa_err
 subscribe(udpai_csds_tree *tree, udpa_error **ret_error)
 {
@@ -176,7 +176,7 @@ udpai_csds_tree_look(udpai_csds_tree *tree, bool *ret_settled, uint64_t *ret_aga
     return UDPA_OK;
 }
 
-/* ---- telling ---- */
+/* ---- putting the reports ---- */
 
 static bool
 put_field(udpai_strbuf *out, uint32_t number, udpai_str text)
@@ -201,7 +201,7 @@ is_own(const udpai_csds_tree *tree, const udpai_client_name *name)
     return udpai_str_eq(name->node, udpai_strbuf_view(&tree->own));
 }
 
-/* Those of this stream side are told of as its sessions say themselves. */
+/* Clients of this stream side are reported by their sessions. */
 static bool
 is_of_this_side(const udpai_csds_tree *tree, const udpai_client_name *name)
 {
@@ -210,7 +210,7 @@ is_of_this_side(const udpai_csds_tree *tree, const udpai_client_name *name)
     return is_own(tree, name) && name->number % step == options->first_session % step;
 }
 
-/* What it says of others is a matter of who may be told of this node's clients. */
+/* Reports of other nodes need the same permission as those of this node's clients. */
 static bool
 may_see(const udpai_csds_tree *tree,
         const udpai_csds_viewer *viewer,
@@ -321,7 +321,7 @@ put_left_out(udpai_csds_walk *walk, udpai_str value, udpai_str config)
     udpai_strbuf_done(&node);
 }
 
-/* What is malformed is not told of: its node has said how many clients it has, but not of whom. */
+/* What is malformed is left out: its node has reported how many clients it has, but not which. */
 static void
 put_client(const udpai_csds_tree *tree, udpai_csds_walk *walk, const udpa_resource *resource)
 {
@@ -367,7 +367,7 @@ on_taken(void *userdata, const udpai_taken *taken)
     return walk->budget && !walk->failed && !is_full;
 }
 
-/* A ClientConfig of the node itself, whose scope says what is amiss. */
+/* A ClientConfig of the node itself, with what is amiss in its scope. */
 static void
 put_client_node(const udpai_csds_tree *tree, udpai_csds_walk *walk, const udpai_client_node *node)
 {

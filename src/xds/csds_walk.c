@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Clients in the order of a hash, so that the sessions of one stand together. What is done in one
+/* Clients in the order of a hash, so that the sessions of one are adjacent. What is done in one
  * slice is bounded in bytes, looked at and written; between two slices sessions come and go, so
  * they are looked up by number. */
 #include "xds/csds_internal.h"
@@ -13,9 +13,9 @@
 #define STATUS_TYPES UDPAI_STR("type.googleapis.com/udpa.status.v1.")
 #define RESPONSE_CONFIG 1 /* the number in ClientStatusResponse */
 
-/* ---- who is a client ---- */
+/* ---- what is a client ---- */
 
-/* Who asks a node about itself looks on, and is not served by it. */
+/* A peer that asks a node about itself only reads, and is not served by it. */
 static bool
 is_of_status(const udpai_subscription *subscription)
 {
@@ -32,8 +32,8 @@ looks_on(const udpai_session *session)
     return n && n == subscriber->subscriptions.n;
 }
 
-/* Who has asked for nothing publishes, or has just come. A management node serves clients of its
- * own, and tells of them itself. */
+/* A peer that has asked for nothing publishes, or has just come. A management node serves clients
+ * of its own, and reports them itself. */
 static bool
 is_client(const udpai_session *session)
 {

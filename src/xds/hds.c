@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Life of a session: a request says who the client is and what it can do, then come answers. */
+/* Life of a session: a request has the client's Node and capabilities, then come answers. */
 #include "base/alloc.h"
 #include "base/proto.h"
 #include "envoy/service/health/v3/hds.pb-c.h"
@@ -104,10 +104,10 @@ hds_free(udpai_session *session)
     udpai_free(hds);
 }
 
-/* ---- who it is ---- */
+/* ---- its identity ---- */
 
-/* To the loop side it is a publisher that may be asked to say that it is there, and no node,
- * whatever it says that it can. */
+/* To the loop side it is a publisher that may be asked to announce itself, and no node, whatever
+ * capabilities it sends. */
 static udpa_err
 introduce(udpai_hds *hds)
 {
@@ -141,7 +141,7 @@ on_node(udpai_hds *hds, udpai_node_info *node, udpa_error **ret_error)
     return err == UDPA_OK ? introduce(hds) : err;
 }
 
-/* Later requests may say that it can do other checks; not that it is somebody else. */
+/* Later requests may have other capabilities; not another identity. */
 static udpa_err
 on_node_changed(const udpai_hds *hds, const udpai_node_info *node, udpa_error **ret_error)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* That a client is there to check what it is given (udpa.health.v1.Checker), as a resource that it
- * publishes while somebody wants to know, its stream is open, and it has no specifier of its own.
- */
+ * publishes while something subscribes to that, its stream is open, and it has no specifier of its
+ * own. */
 #include "base/proto.h"
 #include "model/name.h"
 #include "wire/message.h"
 #include "xds/hds_internal.h"
 
-/* It may be said late, or not, two times. */
+/* It may be sent late, or not, two times. */
 #define TTL_MS 15000
 #define RENEWAL_MS (TTL_MS / 3)
-/* So many wishes are told apart; for more it is said to the end. */
+/* So many subscriptions are distinguished; with more it is announced to the end. */
 #define SUBSCRIPTIONS_MAX 64
 
 enum { /* field numbers of Checker */
@@ -20,7 +20,7 @@ enum { /* field numbers of Checker */
     SUB_ZONE = 4,
 };
 
-/* ---- wishes ---- */
+/* ---- subscriptions ---- */
 
 /* Kept as '*' and a prefix, or a name. */
 static udpa_err
@@ -98,7 +98,7 @@ udpai_hds_demand(udpai_hds *hds, const udpai_subscription_message *message, bool
     return err == UDPA_OK ? udpai_hds_announce(hds) : err;
 }
 
-/* ---- saying it ---- */
+/* ---- announcing it ---- */
 
 static void
 put_protocols(udpai_proto_writer *writer, const udpai_hds *hds)
@@ -167,8 +167,8 @@ publish(udpai_hds *hds, bool is_there)
     return udpai_session_report_publication(&hds->session, publication);
 }
 
-/* Who comes again may do so before the end of its stream is known: that must not take back what it
- * has said since. */
+/* A client that comes again may do so before the end of its stream is known: that must not take
+ * back what it has published since. */
 
 static udpai_str
 announced_key(const void *item)
@@ -182,7 +182,7 @@ udpai_hds_announce_setup(udpai_hds_service *service)
     udpai_map_init(&service->announced, announced_key);
 }
 
-/* Without memory it is not known that there is a later one: that says so again in time. */
+/* Without memory it is not known that there is a later one: that publishes it again in time. */
 static void
 note_latest(udpai_hds *hds)
 {
@@ -194,7 +194,7 @@ note_latest(udpai_hds *hds)
         udpai_map_replace(map, hds);
 }
 
-/* False: another one has said it since. */
+/* False: another one has published it since. */
 static bool
 forget_latest(udpai_hds *hds)
 {
@@ -280,7 +280,7 @@ udpai_hds_announce_begin(udpai_hds *hds)
                : UDPA_OK;
 }
 
-/* Whoever divides what is to be checked need not wait for its end by time. */
+/* What divides the endpoints to be checked need not wait for its end by time. */
 void
 udpai_hds_announce_end(udpai_hds *hds)
 {

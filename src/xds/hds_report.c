@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a client has found, as resources that it publishes: one publication at a time, and what has
- * changed while it was judged goes with the next. So a client that answers faster than can be taken
- * in makes nothing pile up. */
+ * changed while it was pending goes with the next. So a client that answers faster than can be
+ * taken in makes nothing pile up. */
 #include "base/alloc.h"
 #include "model/name.h"
 #include "model/types.h"

@@ -159,7 +159,7 @@ find(const udpai_hds *hds)
     return NULL;
 }
 
-/* Who asks once cannot be told later that it was not the right one. */
+/* A client that asks once cannot be sent later that it was not the right one. */
 static bool
 is_certain(const udpai_hds *hds)
 {
@@ -246,7 +246,7 @@ is_same(const udpa_resource *a, const udpa_resource *b)
     return a == b || (a && b && udpai_resource_same_payload(a, b));
 }
 
-/* Is it to be looked at? Before there is one for the first time, nothing is said; later, that there
+/* Is it to be looked at? Before there is one for the first time, nothing is sent; later, that there
  * is none any more. */
 static bool
 is_news(const udpai_hds *hds, const udpa_resource *found)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names that are asked for with dynamic parameters (TP2): what is sent of a name's variants is the
- * one whose constraints they satisfy. The same name with other parameters is another subscription,
- * and with none it is the name as resource_names has it. Whoever uses locators is told variants by
- * their constraints from then on. */
+ * one with constraints that they satisfy. The same name with other parameters is another
+ * subscription, and with none it is the name as resource_names has it. A client that uses locators
+ * is sent variants with their constraints from then on. */
 #include "xds/xds_internal.h"
 
 #include "model/variant.h"
@@ -22,7 +22,7 @@ udpai_xds_locates_all(const udpai_xds_request *request)
     return false;
 }
 
-/* What a locator stands for; in `ret_why`, why it stands for nothing here. */
+/* What a locator means; in `ret_why`, why it means nothing here. */
 static udpa_err
 resolve(const udpai_xds *xds,
         const udpai_subscription *subscription,

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a client says in the first message of a stream. Envoy says there what has come since the
- * last report of the stream before, and says it once. If this node has begun anew, those who want
- * it may come after the client; so it waits for them, for as long as what they wanted would go on.
- */
+/* The first message of a stream. Envoy reports there what has come since the last report of the
+ * stream before, and reports it once. If this node has begun anew, subscribers may come after the
+ * client; so the message waits for them, for as long as their earlier subscriptions would go on. */
 #include "base/alloc.h"
 #include "xds/lrs_internal.h"
 
@@ -49,7 +48,7 @@ udpai_lrs_gap_hold(udpai_lrs *lrs, udpai_str message, size_t n_stats)
     return udpa_bytes_new(&gap->message, message.data, message.len);
 }
 
-/* Takes what is wanted of it now, once. */
+/* Takes what is subscribed of it now, once. */
 static udpa_err
 take(udpai_lrs *lrs, const udpai_lrs_request *request)
 {

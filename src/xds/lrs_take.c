@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an LRS client says: what has come since the last report is added to what has come in all,
- * and that is handed up as resources, one publication at a time. What comes while that is judged
+/* What an LRS client reports: what has come since the last report is added to what has come in all,
+ * and that is handed up as resources, one publication at a time. What comes while that is pending
  * goes with the next; so a client that reports faster than can be taken in makes nothing pile up.
  */
 #include "base/alloc.h"
@@ -53,7 +53,7 @@ free_cluster(udpai_lrs *lrs, udpai_lrs_cluster *cluster)
 void
 udpai_lrs_take_done(udpai_lrs *lrs)
 {
-    if (lrs->closed && !lrs->session.is_disowned) /* the last words count, whatever is judged yet */
+    if (lrs->closed && !lrs->session.is_disowned) /* the last report counts, whatever is pending */
         (void)hand_up(lrs, true);
     udpai_timer_cancel(&lrs->gathering);
     udpai_timer_cancel(&lrs->renewal);
@@ -191,8 +191,8 @@ counted_ns(const udpai_lrs *lrs, const udpai_lrs_cluster *cluster)
     return (now_ms(lrs) - cluster->since_ms) * 1000000;
 }
 
-/* Clients of gRPC say of their first report how long they have counted, which may be longer than
- * they are here. It was told to nobody else, so to who adds up it must not look as if it was. */
+/* Clients of gRPC state in their first report how long they have counted, which may be longer than
+ * they are here. It was reported to nothing else, so it must not be added up as if it was. */
 static void
 cut_elapsed(const udpai_lrs *lrs, udpai_lrs_cluster *cluster, bool is_first)
 {
@@ -412,8 +412,8 @@ hand_up(udpai_lrs *lrs, bool is_last)
 }
 
 /* For a message of its own from each of thousands of clients both threads would be woken, and again
- * for the answer, which costs more than all there is to do. So what all of them say in a while is
- * handed up together. */
+ * for the answer, which costs more than all there is to do. So what all of them report in a while
+ * is handed up together. */
 static udpa_err
 hand_up_soon(udpai_lrs *lrs)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Life of a session that reports: it says who it is, and then tells at every interval what the
- * server wants to know. */
+/* Life of a session that reports: it sends its Node, and then at every interval what the server
+ * asks for. */
 #include "base/alloc.h"
 #include "envoy/service/load_stats/v3/lrs.pb-c.h"
 #include "model/name.h"
@@ -59,9 +59,9 @@ udpai_lrs_upstream_note_refused(udpai_lrs_upstream_session *self,
                        UDPAI_SHOWN(what), why ? udpa_error_message(why) : "cannot be told of");
 }
 
-/* ---- what the server wants ---- */
+/* ---- what the server asks for ---- */
 
-/* What is no length of time counts as not said. */
+/* What is no length of time counts as not set. */
 static uint64_t
 read_interval(const Google__Protobuf__Duration *interval)
 {
@@ -188,7 +188,7 @@ receive(udpai_session *session, udpai_str message, udpa_error **ret_error)
     return UDPA_OK;
 }
 
-/* ---- what it is told ---- */
+/* ---- what it is sent ---- */
 
 static void
 on_interval(udpai_timer *timer)
@@ -201,7 +201,7 @@ on_interval(udpai_timer *timer)
     udpai_session_ready(&self->session);
 }
 
-/* Who this node is. NULL without memory. */
+/* The Node of this node. NULL without memory. */
 static udpa_bytes *
 introduce(const udpai_lrs_upstream *upstream)
 {

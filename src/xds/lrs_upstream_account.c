@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a server of LRS wants to know of each cluster, and what it was told: kept across streams, so
- * that whatever ends, nothing is told twice. */
+/* What a server of LRS asks for of each cluster, and what was reported to it: kept across streams,
+ * so that whatever ends, nothing is reported twice. */
 #include "base/alloc.h"
 #include "model/name.h"
 #include "xds/lrs_upstream_internal.h"
@@ -72,7 +72,7 @@ cluster_of(const udpai_lrs_upstream *upstream, udpai_str name, udpai_str *ret_cl
     return ret_cluster->len > name_space.len + 1;
 }
 
-/* ---- what is wanted ---- */
+/* ---- what is subscribed ---- */
 
 udpa_err
 udpai_lrs_account_make(udpai_lrs_upstream *upstream,
@@ -127,7 +127,7 @@ make_account(udpai_lrs_upstream_session *self,
     return UDPA_OK;
 }
 
-/* One that was wanted with all before has been wanted since then. */
+/* One that was subscribed with all before has been subscribed since then. */
 static udpa_err
 select_name(udpai_lrs_upstream_session *self, udpai_str name, udpa_error **ret_error)
 {
@@ -150,7 +150,7 @@ select_name(udpai_lrs_upstream_session *self, udpai_str name, udpa_error **ret_e
     return UDPA_OK;
 }
 
-/* What is not wanted any more is forgotten. *ret_changed: the names are others than before. */
+/* What is not subscribed any more is forgotten. *ret_changed: the names are others than before. */
 static udpa_err
 end_unwanted(udpai_lrs_upstream *upstream, bool *ret_changed)
 {
@@ -226,14 +226,15 @@ udpai_lrs_account_decode(udpai_lrs_upstream_session *self,
                                    &udpai_load_aggregate_limits, ret_stats, ret_error);
 }
 
-/* Has it counted before the server wanted to know? Epochs of aggregates are when they began. */
+/* Has it counted before the server subscribed to it? Epochs of aggregates are when they began. */
 static bool
 is_older(const udpai_lrs_account *account, const udpai_load_stats *aggregate)
 {
     return account->since_us > 0 && aggregate->epoch < (uint64_t)account->since_us;
 }
 
-/* The first aggregate of one that is newly wanted: what it has counted before is not told. */
+/* The first aggregate of one that is newly subscribed: what it has counted before is not reported.
+ */
 static udpa_err
 begin(udpai_lrs_upstream_session *self, udpai_lrs_account *account, udpa_error **ret_error)
 {
@@ -263,7 +264,7 @@ udpai_lrs_account_take(udpai_lrs_upstream_session *self,
     if (!account && upstream->subscribes_all)
         err = make_account(self, cluster, upstream->all_since_us, &account, ret_error);
     if (!account)
-        return err; /* or nobody wants it */
+        return err; /* or it is not subscribed */
     udpa_resource_unref(account->aggregate);
     account->aggregate = udpa_resource_ref(resource);
     account->has_changed = true;
@@ -272,7 +273,7 @@ udpai_lrs_account_take(udpai_lrs_upstream_session *self,
     return account->has_begun ? UDPA_OK : begin(self, account, ret_error);
 }
 
-/* What it had to tell is pending; should the same aggregate come again, it goes on from there. */
+/* What it had to report is pending; should the same aggregate come again, it goes on from there. */
 static udpa_err
 settle(udpai_lrs_upstream_session *self, udpai_lrs_account *account, udpa_error **ret_error)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a server was told, as records: they are kept before it is told, so that a node that begins
- * anew tells nothing twice. A record says what the server asks for in general, and of some clusters
- * what it will have been told; the newest that names a cluster counts. */
+/* What was reported to a server, as records: they are kept before it is sent, so that a node that
+ * begins anew reports nothing twice. A record has what the server asks for in general, and of some
+ * clusters what will have been reported; the newest that names a cluster counts. */
 #include "base/alloc.h"
 #include "xds/lrs_upstream_internal.h"
 

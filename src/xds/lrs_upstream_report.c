@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reports to a server of LRS: what has come since the last one, as many messages as it takes. What
- * is in a message that goes out counts as told; LRS has no receipts, so what is lost on the way is
- * lost, and nothing is told twice. */
+ * is in a message that goes out counts as reported; LRS has no receipts, so what is lost on the way
+ * is lost, and nothing is reported twice. */
 #include "base/alloc.h"
 #include "reports/load_stats_cover.h"
 #include "xds/lrs_upstream_internal.h"
@@ -19,12 +19,12 @@ enum { /* field number of LoadStatsRequest */
     CLUSTER_STATS = 2,
 };
 
-/* What is said of one cluster. */
+/* The report of one cluster. */
 typedef struct statement {
     udpai_lrs_account *account;
     udpai_load_stats *report;
     udpai_load_stats
-        *newest; /* the aggregate that it follows from; NULL: one that was told before */
+        *newest; /* the aggregate that it follows from; NULL: one that was reported before */
     size_t size;
 } statement;
 
@@ -103,8 +103,8 @@ read_aggregate(udpai_lrs_upstream_session *self, statement *one)
     return UDPA_OK;
 }
 
-/* While some clients have not reported since it was told, what others have is not told either: it
- * would cover another time. Who waits for longer than that is away. */
+/* While some clients have not reported since the last report, that of others is not sent either: it
+ * would cover another time. A client that waits for longer than that is away. */
 static bool
 is_early(const udpai_lrs_upstream_session *self, const statement *one)
 {
@@ -116,8 +116,8 @@ is_early(const udpai_lrs_upstream_session *self, const statement *one)
     return waited_ms < patience_ms && !udpai_load_stats_covers_all(one->newest, account->reported);
 }
 
-/* What was told was kept, and some of the aggregate was not: the machine has lost its power. It is
- * told again from where it has come to what was told. */
+/* What was reported was kept, and some of the aggregate was not: the machine has lost its power. It
+ * is reported again from where it has come to what was reported. */
 static bool
 is_behind(udpai_lrs_account *account, const udpai_load_stats *aggregate)
 {
@@ -160,7 +160,7 @@ measure(const udpai_lrs_upstream_session *self, const statement *one)
     return writer.size;
 }
 
-/* What no server would take is told without its single endpoints; or not at all. */
+/* What no server would take is reported without its single endpoints; or not at all. */
 static void
 fit(udpai_lrs_upstream_session *self, statement *one)
 {
@@ -193,7 +193,7 @@ note_reported(const udpai_lrs_upstream_session *self, statement *one)
     }
 }
 
-/* Of what nothing is to be said nothing is. */
+/* What has nothing to report is left out. */
 static udpa_err
 add_statement(udpai_lrs_upstream_session *self, udpai_lrs_account *account, message *to)
 {
@@ -254,8 +254,8 @@ encode(const udpai_lrs_upstream_session *self, const message *from)
     return bytes;
 }
 
-/* Kept before it is told: what was to be told when this node was killed may be told to nobody, and
- * never twice. Without memory nothing is kept, also of before. */
+/* Kept before it is sent: what was to be sent when this node was killed may never be, and never
+ * twice. Without memory nothing is kept, also of before. */
 static void
 keep(const udpai_lrs_upstream *upstream, const message *reported)
 {
@@ -278,7 +278,7 @@ keep(const udpai_lrs_upstream *upstream, const message *reported)
     udpai_vector_done(&items);
 }
 
-/* Also when there is nothing new the server hears that the node is there. */
+/* Also when there is nothing new a message shows the server that the node is there. */
 udpa_err
 udpai_lrs_upstream_next_piece(udpai_lrs_upstream_session *self, udpa_bytes **ret_piece)
 {

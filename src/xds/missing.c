@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names that were asked for and cannot be any, or are not for this client: they are certainly not
- * there, and told once. In delta that is the end of them. In the state of the world, where only who
- * reads resource_errors can be told, a name is in every request for as long as it is wanted, so it
- * is remembered that it was told. Of some names that may come yet it is told later. */
+/* Names that were asked for and cannot be any, or are not for this client: they certainly do not
+ * exist, and are reported once. In delta that is the end of them. In the state of the world, where
+ * only clients that read resource_errors can be sent it, a name is in every request for as long as
+ * it is subscribed, so it is remembered that it was reported. Some names that may come yet are
+ * reported later. */
 #include "xds/xds_internal.h"
 
 static bool
@@ -66,7 +67,7 @@ add(udpai_xds *xds, udpai_xds_type *type, udpai_str name, udpa_error *why)
     return UDPA_OK;
 }
 
-/* Most clients cannot be told why. */
+/* Most clients cannot be sent the reason. */
 static void
 warn(udpai_xds *xds, udpai_str name, const udpa_error *why)
 {
@@ -127,7 +128,7 @@ count_reported(udpai_xds *xds, udpai_xds_type *type, udpai_xds_unnameable *one)
 }
 
 /* A response without resources would be a state in which there is nothing: beside others they are
- * told with the state of those. */
+ * sent with the state of those. */
 void
 udpai_xds_end_names(udpai_xds *xds, udpai_subscription *subscription)
 {
@@ -149,7 +150,7 @@ udpai_xds_end_names(udpai_xds *xds, udpai_subscription *subscription)
     udpai_subscription_resend_state(subscription);
 }
 
-/* ---- telling ---- */
+/* ---- reporting ---- */
 
 size_t
 udpai_xds_unreported(const udpai_xds_type *type, udpai_xds_missing *ret_missing, size_t max)

@@ -73,7 +73,7 @@ check_string(udpai_node_matchers *matchers, const string_matcher *matcher, udpa_
     if (err != UDPA_OK)
         return err;
     switch (matcher->match_pattern_case) {
-    case STRING(EXACT): /* may be empty: who has no id */
+    case STRING(EXACT): /* may be empty: a client without an id */
         return strlen(matcher->exact) ? check_text(matcher->exact, "exact", ret_error) : UDPA_OK;
     case STRING(PREFIX):
         return check_text(matcher->prefix, "prefix", ret_error);
@@ -313,7 +313,7 @@ one_fits(const udpai_node_matchers *matchers,
     return fits;
 }
 
-/* Who asks that something be not present asks for nothing that there could be. */
+/* A matcher for something not present matches nothing that there could be. */
 static bool
 value_fits(const udpai_node_matchers *matchers,
            const value_matcher *matcher,

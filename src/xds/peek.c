@@ -148,7 +148,7 @@ udpai_xds_peek_eds(udpai_str cluster, udpai_xds_eds *ret_eds)
 typedef struct name_visitor {
     udpai_xds_name_fn visit;
     void *userdata;
-    bool for_scoped; /* not names, but who gets them by SRDS */
+    bool for_scoped; /* not names, but those that SRDS brings */
 } name_visitor;
 
 /* What is packed, if it is of this type; else empty. */
@@ -208,7 +208,8 @@ visit_text(udpai_str message, uint32_t number, const name_visitor *visitor)
         visitor->visit(visitor->userdata, name);
 }
 
-/* Which member of a oneof of messages, whose numbers end with 0, counts: the last one. 0: none. */
+/* Which member of a oneof of messages, with numbers that end with 0, counts: the last one. 0: none.
+ */
 static uint32_t
 read_oneof(udpai_str message, const uint32_t *numbers, udpai_str *ret_member)
 {

@@ -35,8 +35,8 @@ make_entry(const udpai_xds_audience *audience,
 }
 
 /* Its payload has another name, by which the client would keep it when this one is removed: it is
- * removed instead. In the default namespace payloads are the publisher's; who spells a whole
- * xdstp://… goes by that. */
+ * removed instead. In the default namespace payloads are the publisher's; a client that spells a
+ * whole xdstp://… uses that. */
 static bool
 is_misnamed(const udpai_xds_audience *audience, const udpai_xds_entry *entry)
 {
@@ -129,7 +129,7 @@ is_removed_by_resource(const udpai_render *what, udpai_str name)
            !udpai_subscription_has_lost(what->subscription, name);
 }
 
-/* Of what came by wildcard, only the end is told. */
+/* Of what came by wildcard, only the end is sent. */
 static bool
 is_removed_by_error(const udpai_xds_response *response, const udpai_render *what, udpai_str name)
 {
@@ -258,8 +258,8 @@ compose_plan(struct plan *plan, const udpai_render *what, udpai_body *body)
     return udpai_xds_compose_parts(body, put, &plan->response);
 }
 
-/* "Complete" is nothing that this protocol says, but the answer to a wildcard that has brought
- * nothing: a response with the version alone. The session sends it if it is needed. */
+/* "Complete" is no message of this protocol, but the answer to a wildcard that has brought nothing:
+ * a response with the version alone. The session sends it if it is needed. */
 static udpa_err
 compose(const udpai_renderer *renderer, const udpai_render *what, udpai_body *body)
 {

@@ -24,7 +24,7 @@ enum { /* field numbers of DiscoveryResponse, and of Any; the nonce is appended 
 
 #define TYPE_RESOURCE UDPAI_TYPE_PREFIX "envoy.service.discovery.v3.Resource"
 
-/* Whoever uses locators reads what is wrapped. */
+/* A client that uses locators reads what is wrapped. */
 static bool
 takes_wrapped(const udpai_xds_renderer *self, const udpai_send_item *item)
 {
@@ -63,7 +63,8 @@ name_the_nameless(const udpai_xds_renderer *self,
            udpai_xds_name_is_plain(self->audience, name);
 }
 
-/* A redirect says no name, so it must be wrapped. For those who cannot read that there is none. */
+/* A redirect has no name, so it must be wrapped. For clients that cannot read that there is none.
+ */
 static bool
 name_the_redirect(const udpai_xds_renderer *self,
                   const udpai_send_item *item,
@@ -75,8 +76,7 @@ name_the_redirect(const udpai_xds_renderer *self,
                                      &entry->name));
 }
 
-/* A name of the form xdstp://… that a payload says must be its own: nobody speaks for the authority
- * of another. */
+/* A name of the form xdstp://… in a payload must be its own: no authority publishes for another. */
 static bool
 make_entry(const udpai_xds_renderer *self, const udpai_send_item *item, udpai_xds_entry *entry)
 {
@@ -129,8 +129,8 @@ item_size(const udpai_renderer *renderer, const udpai_send_item *item)
 
 /* ---- namesakes ---- */
 
-/* Of two, the one whose own name is what the payload says; else the lower name: the same on every
- * replica. */
+/* Of two, the one whose own name is in the payload; else the lower name: the same on every replica.
+ */
 static bool
 goes_before(const udpai_xds_entry *a, const udpai_xds_entry *b)
 {
@@ -195,7 +195,7 @@ put(udpai_xds_sink *sink, const udpai_xds_response *response)
     udpai_xds_put_errors(sink, RESOURCE_ERRORS, response);
 }
 
-/* The names that a response says to be missing. */
+/* The names that a response reports as missing. */
 struct errors {
     const udpai_xds_renderer *self;
     const udpai_subscription *subscription;
@@ -220,7 +220,7 @@ add_missing(void *userdata, udpai_str full_name)
     add_lost(userdata, full_name, (udpai_str){0});
 }
 
-/* A state says of all that was asked for whether it is there. */
+/* A state reports of all that was asked for whether it is there. */
 static udpa_err
 find_errors(struct errors *errors, const udpai_render *what)
 {

@@ -14,7 +14,7 @@ typedef struct udpai_xds_locator {
 } udpai_xds_locator;
 
 typedef struct udpai_xds_request {
-    udpai_node_info *node; /* NULL: none was sent, or it was not wanted; owned */
+    udpai_node_info *node; /* NULL: none was sent, or it was not needed; owned */
     udpai_str type_url, nonce;
     udpai_str version;      /* version_info: of the last response that was accepted; not of delta */
     const udpai_str *names; /* resource_names, or resource_names_subscribe */

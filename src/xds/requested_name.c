@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of the form xdstp://…. Who uses them compares names part by part, and is answered by the
- * spelling that it used: two spellings of one name are one subscription, and the last one counts.
+/* Names of the form xdstp://…. A client that uses them compares names part by part, and is answered
+ * by the spelling that it used: two spellings of one name are one subscription, and the last one
+ * counts.
  *
  * In delta such names are a part of their type's subscription, and each collection by glob is one:
  * what a resource is called in a response depends on what it was asked for as. In the state of the
- * world the payload says the name, and there are no parts. */
+ * world the payload has the name, and there are no parts. */
 #include "xds/xds_internal.h"
 
 #include "base/alloc.h"
@@ -166,7 +167,7 @@ add_glob(udpai_xds *xds,
     return UDPA_OK;
 }
 
-/* What went meanwhile, and was not told yet, the client has in the other spelling. */
+/* What was removed meanwhile, and was not sent yet, the client has in the other spelling. */
 static udpa_err
 respell_glob(udpai_xds *xds,
              udpai_subscription *subscription,
@@ -232,7 +233,7 @@ collection_of(const udpai_xds_type *type, udpai_str full_name)
     return udpai_glob_of_name(full_name, room, &glob) ? udpai_map_get(&type->globs, glob) : NULL;
 }
 
-/* A name was given back, or its spelling. A glob may hold it still, so its present state is told,
+/* A name was given back, or its spelling. A glob may hold it still, so its present state is sent,
  * as that of a wildcard is. */
 static void
 notify_collection(const udpai_xds_type *type, udpai_str full_name)
@@ -315,7 +316,7 @@ udpai_xds_resend_requested(udpai_xds_type *type, const udpai_xds_name *name)
 
 /* ---- in responses ---- */
 
-/* Asked for by another name, it is called by that: who asks for a name waits for that name. */
+/* Asked for by another name, it is called by that: the client waits for that name. */
 static udpai_str
 spelling_of_alias(const udpai_xds_type *type, const udpa_resource *resource)
 {

@@ -49,7 +49,7 @@ udpai_xds_begin(udpai_session **ret_session,
     udpai_list_init(&xds->in_siblings);
     udpai_list_init(&xds->in_waiting);
     *ret_session = &xds->session;
-    /* Any renderer will do until the first request says which. */
+    /* Any renderer will do until the first request decides which. */
     err = udpai_session_init_subscriber(&xds->session, &xds->subscriber, &subscriber_ops,
                                         &method->server->audiences[0].renderers[0].renderer);
     if (err != UDPA_OK)
@@ -117,7 +117,7 @@ choose_audience(udpai_xds *xds, udpa_error **ret_error)
     return UDPA_OK;
 }
 
-/* Whose client it is cannot change while it is served. */
+/* The client of a stream cannot change while it is served. */
 static udpa_err
 on_node(udpai_xds *xds, udpa_error **ret_error)
 {
@@ -135,8 +135,8 @@ on_node(udpai_xds *xds, udpa_error **ret_error)
     return UDPA_OK;
 }
 
-/* What is told by one audience may have other names in another, and a client cannot be told so: it
- * connects again, with what it holds, and is served as what it has become. */
+/* What was sent for one audience may have other names in another, and a client cannot be sent that:
+ * it connects again, with what it holds, and is served as what it has become. */
 static udpa_err
 on_node_changed(udpai_xds *xds, udpa_error **ret_error)
 {
@@ -168,7 +168,7 @@ on_node_changed(udpai_xds *xds, udpa_error **ret_error)
                       UDPAI_SHOWN(now->name), UDPAI_SHOWN(xds->audience->name));
 }
 
-/* Only the first request need have it. A later one may have it, too, or less of it, which says
+/* Only the first request need have it. A later one may have it, too, or less of it, which changes
  * nothing; in full, it counts. */
 static udpa_err
 take_node(udpai_xds *xds, udpai_xds_request *request, udpa_error **ret_error)
@@ -187,7 +187,7 @@ take_node(udpai_xds *xds, udpai_xds_request *request, udpa_error **ret_error)
     return is_first ? on_node(xds, ret_error) : on_node_changed(xds, ret_error);
 }
 
-/* On a stream of one type the request need not say which. */
+/* On a stream of one type the request need not have it. */
 static udpa_err
 settle_type(const udpai_xds *xds, udpai_str *type_url, udpa_error **ret_error)
 {
@@ -265,8 +265,8 @@ open_type(udpai_xds *xds, udpai_str type_url)
     return subscription;
 }
 
-/* In the state of the world it would say a version. A node takes a state for all that there is, and
- * would pass on what it lacks as removed. */
+/* In the state of the world it would send a version. A node takes a state for all that there is,
+ * and would pass on what it lacks as removed. */
 static bool
 holds_nothing(const udpai_xds *xds, const udpai_xds_request *request)
 {
@@ -368,7 +368,7 @@ find_unnameable(udpai_xds *xds, udpai_xds_next_response *ret)
     return UDPA_OK;
 }
 
-/* The members of a collection were sent; that there are none is said of the collection. */
+/* The members of a collection were sent; that there are none is sent of the collection. */
 static udpa_err
 complete_glob(udpai_xds *xds, const udpai_delivery *delivery, udpai_xds_next_response *ret)
 {
@@ -384,7 +384,7 @@ complete_glob(udpai_xds *xds, const udpai_delivery *delivery, udpai_xds_next_res
 }
 
 /* Of "complete", only a client needs to know that asked for all, and for which there was nothing to
- * send: it waits for that to be said. */
+ * send: it waits for that. */
 static bool
 is_subscribed(const udpai_delivery *delivery)
 {

@@ -63,7 +63,7 @@ wake_all(udpai_xds_siblings *siblings)
     udpai_list *node;
     while ((node = udpai_list_pop(&siblings->waiting)))
         udpai_session_ready(&UDPAI_LIST_ENTRY(node, udpai_xds, in_waiting)->session);
-    udpai_timer_cancel(&siblings->timer); /* who waits still sets it again */
+    udpai_timer_cancel(&siblings->timer); /* a stream that still waits sets it again */
 }
 
 static void
@@ -72,7 +72,7 @@ on_timer(udpai_timer *timer)
     wake_all(UDPAI_CONTAINER_OF(timer, udpai_xds_siblings, timer));
 }
 
-/* Where the address is not known, connections cannot be told apart, and each stream is alone. */
+/* Where the address is not known, connections cannot be distinguished, and each stream is alone. */
 static size_t
 put_key(const udpai_xds *xds, char *room)
 {
@@ -390,8 +390,8 @@ udpai_xds_held(udpai_subscription *subscription)
                : NULL;
 }
 
-/* What another stream has not even brought yet, it brings first; but who does not read it does not
- * stop the others for long. */
+/* What another stream has not even brought yet, it brings first; but a stream that does not read it
+ * does not stop the others for long. */
 static void
 limit_by_streams(udpai_xds *xds, udpai_xds_type *type, uint64_t last, udpai_hold_verdict *verdict)
 {

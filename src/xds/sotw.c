@@ -9,7 +9,7 @@
 #include "model/variant.h"
 #include "xds/xds_internal.h"
 
-/* The feature has two spellings: what clients send, and what the protocol's text says. */
+/* The feature has two spellings: what clients send, and what the protocol's text has. */
 static bool
 takes_wrapped(const udpai_node_info *peer)
 {
@@ -235,7 +235,7 @@ carry_out(udpai_xds *xds,
     return err;
 }
 
-/* Nearly all requests say again what the one before has said, and acknowledge. */
+/* Nearly all requests repeat the one before, and acknowledge. */
 udpa_err
 udpai_xds_sotw_subscribe(udpai_xds *xds,
                          udpai_subscription *subscription,

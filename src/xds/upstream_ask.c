@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the loop side asks for, and when it is answered: the protocol does not say it. */
+/* What the loop side asks for, and when it is answered: the protocol does not report it. */
 #include "xds/upstream_internal.h"
 
 #include <stdio.h>
@@ -79,7 +79,7 @@ is_unconfirmed(const udpai_upstream_held *held, const void *what)
     return held->response == 0 && !udpai_upstream_requests_name(type, name);
 }
 
-/* All was said: what was held and has not come is there no more. */
+/* All was sent: what was held and has not come is there no more. */
 static udpa_err
 let_go_unconfirmed(udpai_upstream_type *type)
 {
@@ -96,8 +96,8 @@ has_wildcard(const udpai_subscription_message *message)
     return message->n_names && udpai_name_is_wildcard(message->names[0]);
 }
 
-/* What is followed has no end of its own: it has come when the last name has. And who asks when all
- * was said may hold what has gone before. */
+/* What is followed has no end of its own: it has come when the last name has. And a question after
+ * all was sent may hold what was removed before. */
 static udpa_err
 answer_question(udpai_upstream_type *type, udpai_upstream_question *question)
 {
@@ -140,7 +140,7 @@ udpai_upstream_wait(udpai_upstream_type *type)
                     first->reported_ms + udpai_upstream_options_of(type)->patience_ms);
 }
 
-/* A server that says nothing of the type does not say that it is gone. */
+/* A server that sends nothing of the type does not report it as removed. */
 static udpa_err
 give_up(udpai_upstream_name *name, udpai_publication *publication)
 {

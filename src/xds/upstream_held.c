@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the server has sent, so that only what has changed is handed up, and that the next stream
- * can say what is held. */
+ * can state what is held. */
 #include "xds/upstream_internal.h"
 
 #include "base/alloc.h"
@@ -131,8 +131,8 @@ udpai_upstream_let_go_unwanted(udpai_upstream_type *type)
 
 /* ---- what ends by itself ---- */
 
-/* Not for each by itself: who gives ever other names a ttl of a moment has them looked at once a
- * second. */
+/* Not for each by itself: a server that gives ever other names a ttl of a moment has them looked at
+ * once a second. */
 void
 udpai_upstream_expect_expiry(udpai_upstream_type *type, const udpai_upstream_held *held)
 {
@@ -249,7 +249,7 @@ udpai_upstream_add_held(udpai_upstream_type *type,
 
 /* ---- from stream to stream ---- */
 
-/* What has a ttl may be gone before the next stream. */
+/* What has a ttl may be removed before the next stream. */
 static bool
 is_not_resumable(const udpai_upstream_held *held, const void *userdata)
 {

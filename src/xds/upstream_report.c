@@ -2,7 +2,7 @@
 /* What an upstream session reports to the loop side, and how far it reads ahead of that. */
 #include "xds/upstream_internal.h"
 
-/* Responses whose ACK the server has not taken. */
+/* Responses with an ACK that the server has not taken. */
 #define UNREAD_MAX 256
 #define UNREAD_PATIENCE_MS 30000
 
@@ -37,7 +37,7 @@ void
 udpai_upstream_on_unread(udpai_timer *timer)
 {
     udpai_upstream_session *session = UDPAI_CONTAINER_OF(timer, udpai_upstream_session, unread);
-    if (!session->session.is_writing) { /* it is not the server who is waited for */
+    if (!session->session.is_writing) { /* it is not the server that is waited for */
         udpai_upstream_pace(session);
         return;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is sent: names that are wanted or not any more, ACK and NACK. */
+/* What is sent: names that are requested or not any more, ACK and NACK. */
 #include "xds/upstream_internal.h"
 
 #include "base/alloc.h"
@@ -14,7 +14,7 @@ typedef struct making {
     UDPAI_VECTOR(udpai_upstream_name *) reported;
     size_t bytes;
     bool is_full;     /* the rest goes with the next */
-    bool is_wildcard; /* what is told of it */
+    bool is_wildcard; /* what is sent of it */
     udpai_upstream_response *done;
 } making;
 
@@ -74,8 +74,8 @@ add_delta_names(making *self)
     return has_memory;
 }
 
-/* What the loop side holds and nobody here knows the version of: told with one that the server
- * cannot have, so that it is sent again, or told to be gone. */
+/* What the loop side holds in a version not known here: sent with one that the server cannot have,
+ * so that it is sent again, or reported as removed. */
 static udpa_err
 add_version(making *self, udpai_upstream_held *held)
 {
@@ -133,7 +133,8 @@ add_sotw_names(making *self)
     }
     type->has_named = type->has_named || self->names.n;
     self->is_wildcard = self->is_wildcard || udpai_upstream_has_wildcard(type);
-    if (has_memory && self->is_wildcard && type->has_named) /* the old form is for who has not */
+    if (has_memory && self->is_wildcard &&
+        type->has_named) /* the old form is for sessions without */
         has_memory = udpai_vector_push(&self->names, UDPAI_STR("*"));
     UDPAI_LIST_FOREACH (node, &type->unreported)
         has_memory = has_memory &&

@@ -14,7 +14,7 @@ typedef struct taking {
     udpai_publication *publication;
 } taking;
 
-/* Consumes the error; the first one is told. */
+/* Consumes the error; the first one is sent. */
 static void
 refuse(udpai_upstream_response *response, udpa_error *error)
 {
@@ -53,7 +53,7 @@ is_pending(const udpai_upstream_session *session, const udpai_upstream_held *hel
     return oldest->id <= held->published_in;
 }
 
-/* What of it says nothing new to the loop side? */
+/* What of it is nothing new to the loop side? */
 static bool
 is_unchanged(const taking *self, const udpai_upstream_held *held, const udpa_resource *resource)
 {
@@ -69,7 +69,7 @@ set_version(udpai_upstream_held *held, udpai_str version)
 {
     udpa_bytes *copy = NULL;
     if (version.len >
-        UDPAI_UPSTREAM_VERSION_MAX) /* not told, it is sent again by the next stream */
+        UDPAI_UPSTREAM_VERSION_MAX) /* not stated, it is sent again by the next stream */
         version.len = 0;
     if (version.len && udpa_bytes_new(&copy, version.data, version.len) != UDPA_OK)
         return UDPA_ERR_NOMEM;
@@ -106,7 +106,7 @@ hold(taking *self, udpai_upstream_held *held, udpa_resource *resource, udpai_str
 }
 
 /* Servers may send more than was asked for. What was, and is not to be any more, counts until that
- * is told: should it be asked for again before, the server will not send it again. */
+ * is sent: should it be asked for again before, the server will not send it again. */
 static bool
 is_for_us(const udpai_upstream_type *type, const udpai_resource_parts *parts)
 {
@@ -156,8 +156,7 @@ take_resource(taking *self, udpa_resource *resource, udpai_str version)
     return err;
 }
 
-/* A locator stands in the place of a resource: of a redirect the type is that which was asked for.
- */
+/* A locator takes the place of a resource: of a redirect the type is that which was asked for. */
 static udpa_err
 check_type(const udpai_upstream_type *type,
            udpai_str any,
@@ -265,8 +264,8 @@ typedef struct absence {
     uint64_t response;
 } absence;
 
-/* What was asked for later than at first, and has not come yet, may not have been heard of when the
- * state was sent: its end is found out by waiting. */
+/* What was asked for later than at first, and has not come yet, may not have arrived when the state
+ * was sent: its end is found out by waiting. */
 static bool
 is_absent(const udpai_upstream_held *held, const void *userdata)
 {
@@ -282,7 +281,7 @@ is_absent(const udpai_upstream_held *held, const void *userdata)
            (is_reported && name->is_first);
 }
 
-/* A state of the world that is whole says of all that is not in it that it is not there. */
+/* A state of the world that is whole lacks only what is not there. */
 static udpa_err
 take_absences(taking *self)
 {

@@ -59,8 +59,8 @@ udpai_upstream_response_free(udpai_upstream_response *response)
     udpai_free(response);
 }
 
-/* In the order in which they came, whatever that of their judgements: a nonce that is not the last
- * one would make what is said beside it stale. */
+/* In the order in which they came, whatever that of their receipts: a nonce that is not the last
+ * one would make what is sent with it stale. */
 udpai_upstream_response *
 udpai_upstream_first_done(const udpai_upstream_type *type)
 {
@@ -263,7 +263,7 @@ publish_hidden(const udpai_upstream_name *name)
                                           udpai_upstream_add_held(type, held, publication));
 }
 
-/* It need not be told, or taken back, after all. */
+/* It need not be sent, or taken back, after all. */
 static void
 name_is_as_reported(udpai_upstream_name *name)
 {

@@ -13,13 +13,13 @@
 #include "xds/xds.h"
 
 #define UDPAI_XDS_TYPES_MAX 1024
-/* Responses of one type whose answer is waited for; of older ones it does not count any more. */
+/* Responses of one type that wait for an answer; of older ones it does not count any more. */
 #define UDPAI_XDS_IN_FLIGHT_MAX 64
 /* What a stream may ask for by names of the form xdstp://…: collections by glob, and bytes of
  * spellings. */
 #define UDPAI_XDS_GLOBS_MAX 4096
 #define UDPAI_XDS_SPELLED_BYTES_MAX ((size_t)16 << 20)
-/* Names that cannot be any, in requests whose answer has not been sent. */
+/* Names that cannot be any, in requests with an answer that has not been sent. */
 #define UDPAI_XDS_UNNAMEABLE_MAX 1024
 #define UDPAI_XDS_BARRED_MAX 1024
 
@@ -38,7 +38,7 @@ typedef struct udpai_xds_in_flight {
     size_t n_resources;
     bool has_version;
     char version[UDPAI_CONTENT_HASH_HEX];
-    udpai_listing *listing;       /* NULL: too long to be shown if it is refused */
+    udpai_listing *listing;       /* NULL: too long to be logged if it is rejected */
     UDPAI_VECTOR(uint64_t) again; /* without it: of what had been refused before, as of the body */
 } udpai_xds_in_flight;
 
@@ -99,14 +99,14 @@ typedef struct udpai_xds_protocol {
                        udpa_error **ret_error);
     const udpai_renderer *(*choose_renderer)(const udpai_xds *xds);
     udpai_delivery_mode (*choose_mode)(const udpai_xds *xds, udpai_str type_url);
-    /* Carries out what the request says about subscriptions. */
+    /* Carries out the subscriptions of the request. */
     udpa_err (*subscribe)(udpai_xds *xds,
                           udpai_subscription *subscription,
                           const udpai_xds_request *request,
                           bool is_first,
                           udpa_error **ret_error);
     bool has_siblings; /* it goes on, and has answers: see siblings.h */
-    bool has_removals; /* what is missing can be told */
+    bool has_removals; /* what is missing can be sent */
     bool has_parts;    /* a response need not hold all; and resources have names of their own */
 } udpai_xds_protocol;
 
@@ -118,14 +118,14 @@ struct udpai_xds {
     const udpai_xds_protocol *protocol;
     udpai_xds_server *server;
     const udpai_xds_audience *audience; /* NULL until the first request has come */
-    udpai_xds_group *group;             /* whose audience it is; NULL: it is the server's */
-    udpai_str type_url;                 /* the only one; empty: each request says */
-    udpai_node_info *peer;              /* NULL until it has said who it is */
+    udpai_xds_group *group;             /* with this audience; NULL: it is the server's */
+    udpai_str type_url;                 /* the only one; empty: each request has it */
+    udpai_node_info *peer;              /* NULL until it has sent its Node */
     uint64_t last_nonce;
     udpai_timer patience;  /* set: removals are held back */
     udpai_body *writing;   /* what the last message borrows from */
     size_t n_unreported;   /* names that cannot be, over all types */
-    bool sends_errors;     /* what is missing is told in resource_errors */
+    bool sends_errors;     /* what is missing is sent in resource_errors */
     bool asks_nothing_new; /* the last request */
     udpai_poll poll;       /* of those with one request */
     size_t n_types, n_globs;
@@ -172,12 +172,12 @@ udpa_err udpai_xds_sotw_subscribe(udpai_xds *xds,
                                   udpa_error **ret_error);
 
 /* subscribe.c: steps that both protocols take */
-/* Adds the wildcard: of all namespaces that the client is shown. */
+/* Adds the wildcard: of all namespaces that the client sees. */
 udpa_err udpai_xds_subscribe_wildcard(udpai_xds *xds,
                                       udpai_subscription *subscription,
                                       udpa_error **ret_error);
 /* Adds a name. One that cannot be the name of anything is noted, to be answered as missing if the
- * protocol can say so. */
+ * protocol can send that. */
 udpa_err udpai_xds_subscribe_name(udpai_xds *xds,
                                   udpai_subscription *subscription,
                                   udpai_str name,
@@ -218,7 +218,7 @@ udpa_err udpai_xds_spell(udpai_xds *xds,
 void udpai_xds_forget_spelling(udpai_xds *xds, udpai_xds_type *type, udpai_str full_name);
 /* Empty: it spells it as any other name. */
 udpai_str udpai_xds_spelling(const udpai_xds_type *type, udpai_str full_name);
-/* The client is told variants by their constraints from now on. */
+/* The client is sent variants with their constraints from now on. */
 udpa_err udpai_xds_distinguish_variants(udpai_xds_type *type, udpai_subscription *subscription);
 /* The part that such a name belongs to, made if need be; it is not subscribed to yet. */
 udpa_err udpai_xds_get_part(udpai_xds *xds,
@@ -256,7 +256,7 @@ void udpai_xds_type_free(udpai_xds_type *type);
 /* siblings.c */
 void udpai_xds_siblings_init(udpai_map *siblings_by_client);
 
-/* removals.c: what is gone is told after what may refer to it */
+/* removals.c: what was removed is sent after what may refer to it */
 void udpai_xds_removals_init(udpai_xds *xds);
 void udpai_xds_removals_done(udpai_xds *xds);
 uint64_t udpai_xds_may_remove(udpai_subscriber *subscriber, udpai_subscription *subscription);
@@ -268,10 +268,10 @@ void udpai_xds_removals_answered(udpai_xds *xds);
 void udpai_xds_follow(udpai_xds *xds, const udpai_delivery *delivery);
 
 /* missing.c: names that cannot be, and such as may come */
-/* For a type, or a part of it, that the client begins to ask for: of some it is not told at once
+/* For a type, or a part of it, that the client begins to ask for: of some it is not sent at once
  * what is missing. */
 void udpai_xds_delay_absence(const udpai_xds *xds, udpai_subscription *subscription);
-/* Notes one, to be told if the protocol can say it; consumes the error. */
+/* Notes one, to be reported if the protocol can; consumes the error. */
 udpa_err udpai_xds_note_unnameable(udpai_xds *xds,
                                    udpai_subscription *subscription,
                                    udpai_str name,
@@ -281,15 +281,15 @@ udpa_err udpai_xds_note_unnameable(udpai_xds *xds,
 /* Notes a name, as the client writes it, that rules keep from it now; beyond UDPAI_XDS_BARRED_MAX
  * none is, and it must ask again itself. */
 udpa_err udpai_xds_bar(udpai_xds_type *type, udpai_str name);
-/* It does not want that any more, or none of them. */
+/* It does not ask for that any more, or for none of them. */
 void udpai_xds_unbar(udpai_xds_type *type, udpai_str name);
 void udpai_xds_unbar_all(udpai_xds_type *type);
-/* The rules, or who the client is, have changed: what it may ask for now is subscribed to. */
+/* The rules, or the client's Node, have changed: what it may ask for now is subscribed to. */
 udpa_err udpai_xds_ask_barred(udpai_xds *xds, udpa_error **ret_error);
 
 void udpai_xds_begin_names(udpai_xds_type *type);
 void udpai_xds_end_names(udpai_xds *xds, udpai_subscription *subscription);
-/* Those that were not told yet, at most so many; they count as told when that is done. */
+/* Those that were not reported yet, at most so many; they count as reported when that is done. */
 size_t udpai_xds_unreported(const udpai_xds_type *type, udpai_xds_missing *ret_missing, size_t max);
 void udpai_xds_reported(udpai_xds *xds, udpai_xds_type *type);
 udpai_xds_missing udpai_xds_unnameable_view(const udpai_xds_type *type, size_t index);
