@@ -34,7 +34,7 @@ take_value(udpai_str part, udpai_str key, char **at, udpai_str *ret_value)
     return udpai_percent_decode(part, at, ret_value);
 }
 
-/* The node may stand there without a word about what it is. */
+/* The node may be given alone, without "node=". */
 static bool
 read_part(udpai_str part, char **at, udpai_deletion *deletion)
 {

@@ -52,7 +52,7 @@ udpai_deprecations_set_runtime(udpai_deprecations *self, udpai_runtime *runtime)
     self->runtime = runtime;
 }
 
-/* ---- what the runtime says ---- */
+/* ---- what the runtime allows ---- */
 
 bool
 udpai_deprecations_allows(void *userdata, const udpai_deprecated *feature)

@@ -225,7 +225,7 @@ udpai_diagnostics_option(udpai_diagnostics *diagnostics, const char *format, ...
     va_end(arguments);
 }
 
-/* ---- telling ---- */
+/* ---- reporting ---- */
 
 static int
 compare(const void *a, const void *b)

@@ -25,7 +25,7 @@ n_with_tls(Udpa__Config__V1__Socket *const *sockets, size_t n)
 /* An option that takes the place of sockets of the bootstrap file. */
 struct listening {
     const char *option, *address, *field;
-    size_t n_with_tls; /* sockets whose place it takes */
+    size_t n_with_tls; /* sockets that it takes the place of */
 };
 
 static void

@@ -23,7 +23,7 @@ find(const udpai_reported_load *self, udpai_str source)
     return NULL;
 }
 
-/* What cannot be read begins anew, which tells less; and so does what follows it. */
+/* What cannot be read begins anew, which reports less; and so does what follows it. */
 static udpa_err
 read_record(void *userdata, udpai_str record)
 {
@@ -65,7 +65,7 @@ write_nothing(void *userdata, udpai_journal *journal)
     return UDPA_OK;
 }
 
-/* Records that are older than what was told would have it told twice. */
+/* Records that are older than what was reported would have it reported twice. */
 static void
 give_up(udpai_reported_load *self, udpa_err err, const udpa_error *why)
 {

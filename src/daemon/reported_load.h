@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The file load-told in the state directory: what servers of LRS above were told of load, so that a
- * node that begins anew tells each request once (docs/design/client-resources.md). Read on the
- * thread that starts; written by the stream thread, which tells them. */
+/* The file load-told in the state directory: what was reported of load to upstream servers of LRS,
+ * so that a node that begins anew reports each request once (docs/design/client-resources.md). Read
+ * on the thread that starts; written by the stream thread, which reports to them. */
 #ifndef UDPAI_REPORTED_LOAD_H
 #define UDPAI_REPORTED_LOAD_H
 
@@ -15,9 +15,9 @@ typedef struct udpai_reported_load_server {
     udpai_lrs_upstream *upstream;
 } udpai_reported_load_server;
 
-/* Goes on with what is kept, before anybody is told anything; what another owner has kept, of which
+/* Goes on with what is kept, before anything is reported; what another owner has kept, of which
  * this is a copy, is nothing. *ret_reported: NULL, and a warning, if the file cannot be had: then
- * servers are told what comes from now on. UDPA_ERR_NOMEM */
+ * what comes from now on is reported. UDPA_ERR_NOMEM */
 udpa_err udpai_reported_load_open(udpai_reported_load **ret_reported,
                                   const char *path,
                                   udpai_str owner,

@@ -17,7 +17,7 @@ typedef Udpa__Config__V1__Provider provider_message;
 
 #define STOP_ON_SUCCESS UDPA__CONFIG__V1__CONFIG_DESCRIPTOR__CONTINUATION_BEHAVIOR__STOP_ON_SUCCESS
 
-/* Two descriptors of one provider, the first of which stands before the other. */
+/* Two descriptors of one provider, the first of which comes before the other. */
 struct pair {
     const udpai_value *value; /* the second */
     const descriptor_message *first, *second;
@@ -85,7 +85,7 @@ check_standby(const struct pair *pair)
                      pair->first_index, pair->second->namespace_, pair->first->namespace_);
 }
 
-/* Two servers side by side, of which neither knows what the other says in its name. */
+/* Two servers side by side, of which neither knows what the other publishes in its name. */
 static void
 check_authorities(const struct pair *pair)
 {
@@ -124,7 +124,7 @@ check_pairs(const udpai_value *value)
 
 /* ---- one descriptor ---- */
 
-/* Where the names of an xDS server are, as far as the file says it; NULL: it does not. */
+/* Where the names of an xDS server are, as far as the file has it; NULL: it does not. */
 static const char *
 namespace_of(const bootstrap_message *message, const source_message *source)
 {
@@ -295,8 +295,8 @@ is_side_by_side(const provider_message *provider, size_t first, size_t second)
     return overlap(a->namespace_, b->namespace_);
 }
 
-/* Where two sources have a name, the one that stands first counts; which one that is, is said once,
- * by the first provider that names them. */
+/* Where two sources have a name, the first one counts; which one that is, is reported once, by the
+ * first provider that names them. */
 static void
 check_order(const udpai_value *value, size_t before)
 {

@@ -32,7 +32,8 @@ typedef struct server {
     udpai_deprecations *deprecations; /* NULL: nobody looks for them */
     uv_loop_t loop;
     udpa_endpoint *endpoint;
-    udpai_reported_load *reported_load; /* NULL: nothing is kept of what servers of LRS are told */
+    udpai_reported_load
+        *reported_load; /* NULL: nothing is kept of what is reported to servers of LRS */
     udpai_problems problems;
     udpai_directories *directories;
     udpai_writers *writers;
@@ -56,7 +57,7 @@ typedef struct server {
 
 /* ---- ending ---- */
 
-/* Whoever asks by REST is served by the stream thread, so the endpoint ends last. */
+/* Requests by REST are served by the stream thread, so the endpoint ends last. */
 static void
 on_rest_closed(void *userdata)
 {
@@ -154,7 +155,7 @@ on_handed_on(uv_timer_t *timer)
     stop(timer->data);
 }
 
-/* Whoever asks for it twice does not want to wait. */
+/* A second request to stop is for an end without waiting. */
 static void
 stop_soon(server *self)
 {
@@ -225,8 +226,7 @@ listen_on(server *self, const udpai_plan_socket *socket, udpa_error **ret_error)
     return err;
 }
 
-/* The workers do; what their certificates are read for here is to tell of mistakes, and when they
- * end. */
+/* The workers do; their certificates are read here to report errors, and when they end. */
 static udpa_err
 have_workers_listen(server *self, udpa_error **ret_error)
 {

@@ -77,7 +77,7 @@ static const char *const modes[] = {
     [UDPAI_POLICY_OFF] = "off",
 };
 
-/* ---- as the bootstrap file says ---- */
+/* ---- as in the bootstrap file ---- */
 
 static size_t
 or_default(size_t value, size_t otherwise)
@@ -333,7 +333,7 @@ udpai_tunables_read(udpai_tunables *switches,
     return UDPA_OK;
 }
 
-/* ---- telling of them ---- */
+/* ---- reporting them ---- */
 
 static void
 put_value(const struct known *known, const void *place, udpai_strbuf *line)

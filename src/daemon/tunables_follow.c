@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 
 #define LOG "runtime"
-#define COMPLAINTS_MAX 256 /* that are kept, so that they are told once */
+#define COMPLAINTS_MAX 256 /* that are kept, so that they are reported once */
 
 typedef UDPAI_VECTOR(char *) lines;
 
@@ -49,7 +49,7 @@ udpai_tunables_follower_free(udpai_tunables_follower *self)
     return NULL;
 }
 
-/* ---- who goes by it ---- */
+/* ---- what uses it ---- */
 
 static udpa_err
 use_acl(const udpai_tunables_follower *self, udpai_acl *acl, bool is_dry_run)
@@ -102,7 +102,7 @@ use_validation(const udpai_tunables_follower *self, const udpai_tunables *to)
     udpai_directories_look(self->directories);
 }
 
-/* What cannot be put into use stays, and `to` says so. */
+/* What cannot be put into use stays, and `to` has that. */
 static void
 use(const udpai_tunables_follower *self, udpai_tunables *to)
 {

@@ -17,7 +17,7 @@
 
 #define LOG "workers"
 #define PROGRAM "/proc/self/exe"
-/* A worker that was told to end, and does not. */
+/* A worker that was ordered to end, and does not. */
 #define END_PATIENCE_MS 10000
 #define START_PATIENCE_MS 30000
 /* The largest publication is 64 MiB by default; the status of all streams is smaller. */
@@ -39,7 +39,7 @@ struct udpai_workers {
     size_t n, n_open;        /* n_open: processes that the loop still has */
     UDPAI_VECTOR(int) reserved;
     uv_timer_t patience;
-    bool has_patience; /* the timer runs: for those who are to listen */
+    bool has_patience; /* the timer runs: for workers that are to listen */
     bool is_closing;
     udpa_error *failure; /* one was lost */
 };
@@ -125,7 +125,7 @@ udpai_workers_close(udpai_workers *workers)
     free_if_alone(workers);
 }
 
-/* ---- what they say ---- */
+/* ---- what they send ---- */
 
 static void
 take_report(member *worker, udpai_str payload)
@@ -167,7 +167,7 @@ on_frame(void *userdata, udpai_frame_kind kind, udpai_str payload)
     }
 }
 
-/* That it has hung up is told by its end, which says more. */
+/* That it has hung up is reported by its end, which has more. */
 static void
 on_ended(void *userdata, const udpa_error *why)
 {
@@ -175,7 +175,7 @@ on_ended(void *userdata, const udpa_error *why)
         lose(userdata, udpa_error_message(why));
 }
 
-/* ---- what they are told ---- */
+/* ---- what they are sent ---- */
 
 void
 udpai_workers_order(void *userdata, size_t worker, const udpai_order *order)
@@ -231,8 +231,8 @@ port_of(int fd)
     return ntohs(own.any.sa_family == AF_INET6 ? own.v6.sin6_port : own.v4.sin_port);
 }
 
-/* The port is kept by a socket that nobody listens on: others who have not been told of it cannot
- * take it, and port 0 becomes the same one for all. */
+/* The port is kept by a socket on which nothing listens: others that were not given it cannot take
+ * it, and port 0 becomes the same one for all. */
 static udpa_err
 reserve(udpai_workers *workers,
         const char *address,
