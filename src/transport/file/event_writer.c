@@ -29,7 +29,7 @@ struct udpai_event_writer {
     udpai_strbuf lines;
     udpai_event_kind kind;
     size_t n_lines, n_written;
-    udpa_error *error; /* why these are not the same; NULL: for want of memory */
+    udpa_error *error; /* why these are not the same; NULL: for lack of memory */
     udpai_inbox batches;
     sem_t wake;
     pthread_t thread;
@@ -137,7 +137,7 @@ write_all(udpai_event_writer *self)
     return any;
 }
 
-/* Whoever wakes it has brought something, or wants it to end. */
+/* What wakes it has brought something, or ends it. */
 static void *
 write_until_closed(void *argument)
 {

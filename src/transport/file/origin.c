@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Something changed -> a quiet moment -> a scan on the pool -> what is new is told. While a scan is
- * under way, `scan` and `served` are the pool's; `result` is never changed, only replaced. */
+/* Something changed -> a quiet moment -> a scan on the pool -> what is new is reported. While a
+ * scan is under way, `scan` and `served` are the pool's; `result` is never changed, only replaced.
+ */
 #include "transport/file/origin.h"
 
 #include "base/log.h"
@@ -158,7 +159,7 @@ udpai_file_origin_new(udpai_file_origin **ret_origin,
     return UDPA_OK;
 }
 
-/* ---- telling ---- */
+/* ---- reporting ---- */
 
 static bool
 is_same_problem(const udpai_file_problem *a, const udpai_file_problem *b)

@@ -95,7 +95,7 @@ udpai_file_topic_done(udpai_file_topic *topic)
     udpai_free(topic->stem);
 }
 
-/* ---- what the node tells ---- */
+/* ---- what the node sends ---- */
 
 static void
 forget(udpai_file_topic *topic, udpai_str name)
@@ -205,7 +205,7 @@ sort_and_unite(name_list *names)
     names->n = n;
 }
 
-/* Who reads files has no dynamic parameters, and follows no redirects. */
+/* A reader of files has no dynamic parameters, and follows no redirects. */
 static bool
 is_not_for_files(const udpa_resource *resource)
 {
@@ -279,7 +279,7 @@ find(const udpai_file_topic *topic, udpai_str name)
     return is_called_so ? resource : NULL;
 }
 
-/* What nobody refers to any more is not told of any more. */
+/* What has no reference any more is not reported any more. */
 static void
 forget_others(udpai_file_topic *topic)
 {

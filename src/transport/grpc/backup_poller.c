@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who answers while the stream thread is busy. gRPC reads its sockets on the threads that wait for
- * a completion queue, and there is but one: while that decodes, or sends a hundred thousand
- * resources, nobody answers peers that try whether we live, nor takes the answers of those whom we
- * try; so that a node that is only busy would be taken for a dead one, or take others for dead.
+/* Answers peers while the stream thread is busy. gRPC reads its sockets on the threads that wait
+ * for a completion queue, and there is but one: while that decodes, or sends a hundred thousand
+ * resources, no thread answers peers that try whether we live, nor takes the answers of those that
+ * we try; so that a node that is only busy would be taken for a dead one, or take others for dead.
  *
  * When a turn lasts for long, this thread waits at a queue of its own, on which nothing ever comes,
  * and so reads the sockets of all: with gRPC's poller for Linux (epoll1) they are in one set. What

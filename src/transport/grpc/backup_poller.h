@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who answers peers while the stream thread is busy. */
+/* Answers peers while the stream thread is busy. */
 #ifndef UDPAI_BACKUP_POLLER_H
 #define UDPAI_BACKUP_POLLER_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What peers have shown of themselves, for as long as they are here. A handshake looks at a
- * certificate once, and a stream lasts for weeks: so each chain is kept, once for all who show it,
- * and is looked at again when others are trusted, and when it ends. It is done in slices, between
- * which the thread does its other work; so is the cutting off of those whose certificate is good no
+/* What peers have presented, for as long as they are here. A handshake looks at a certificate once,
+ * and a stream lasts for weeks: so each chain is kept, once for all that present it, and is looked
+ * at again when others are trusted, and when it ends. It is done in slices, between which the
+ * thread does its other work; so is the cutting off of those with a certificate that is good no
  * more.
  *
  * There are as many as streams at most, and a handshake takes no chain larger than 100 KiB. */
@@ -251,7 +251,7 @@ make(udpai_stream_thread *thread, const udpai_credential *like)
     return credential;
 }
 
-/* The one of this chain, where it is shown to be vouched for by these; made if need be. */
+/* The one of this chain, where it is presented to be verified by these; made if need be. */
 static udpai_credential *
 find(udpai_stream_thread *thread, const udpai_presented *presented)
 {

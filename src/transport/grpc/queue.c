@@ -52,13 +52,13 @@ timespec_of(uint64_t ms)
     };
 }
 
-/* Below so many streams a turn is one event: whoever waits for it is written to at once. With more,
- * what has come is taken in before anything goes out. A message at a time, the next one of a
+/* Below so many streams a turn is one event: streams that wait for it are written to at once. With
+ * more, what has come is taken in before anything goes out. A message at a time, the next one of a
  * publisher would be read behind the acknowledgements of all that its last one was sent to. */
 #define FEW_STREAMS 50
 #define EVENTS_A_TICK 64 /* they take less than a millisecond */
 
-/* Bounded, so that who always has something to say holds nobody up for long. */
+/* Bounded, so that a peer that always has something to send holds up no other for long. */
 static size_t
 most_events(const udpai_stream_thread *thread)
 {

@@ -117,8 +117,8 @@ udpai_stream_settle(udpai_stream *stream)
     free_stream(stream);
 }
 
-/* Nothing can be written any more. If we dialled, the peer may have said why: that is waited for,
- * but not for long. */
+/* Nothing can be written any more. If we dialled, the peer may have sent the reason: that is waited
+ * for, but not for long. */
 static void
 break_off(udpai_stream *stream)
 {
@@ -233,7 +233,7 @@ end_with(udpai_stream *stream, udpa_error *error)
     udpa_error_unref(error);
 }
 
-/* Who is ended so will try it again, so somebody has to be told. Consumes the error. */
+/* A peer that is ended so will try it again, so it is logged. Consumes the error. */
 static void
 refuse(udpai_stream *stream, udpa_error *error)
 {
@@ -307,8 +307,8 @@ deliver(udpai_stream *stream, grpc_byte_buffer *buffer)
     grpc_slice_unref(owned);
 }
 
-/* A peer that has dialled us and says that it will send no more has ended the stream in peace; if
- * it said nothing, it was cut. What those that we dialled mean, their status says. */
+/* A peer that has dialled us and sends that it will send no more has ended the stream in peace; if
+ * it sent nothing, it was cut. What those that we dialled mean is in their status. */
 static void
 take_end(udpai_stream *stream, bool ok)
 {
@@ -380,7 +380,7 @@ put_headers(udpai_stream *stream, grpc_op *op)
 void
 udpai_stream_write(udpai_stream *stream, const udpai_outgoing *message)
 {
-    /* What nobody will read is dropped; the one who wrote it is told of the end. */
+    /* What will not be read is dropped; its writer is notified of the end. */
     if (stream->is_broken || stream->is_finishing)
         return;
     assert(!stream->write_tag.is_out);

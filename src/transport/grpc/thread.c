@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The thread itself: what it is made of, what it is told, how it ends. */
+/* The thread itself: what it is made of, what it is sent, how it ends. */
 #include <grpc/support/log.h>
 
 #include "base/alloc.h"
@@ -41,7 +41,7 @@ wall_us(void *userdata)
 static const udpai_admission_words streams = {"streams", "limits.max_streams",
                                               "limits.max_streams_per_identity"};
 
-/* ---- what others say to it ---- */
+/* ---- what others send to it ---- */
 
 static void
 on_orders(udpai_tag *tag, bool ok)

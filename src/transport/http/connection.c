@@ -77,7 +77,7 @@ close_connection(udpai_http_connection *self)
 }
 
 /* A socket that is closed while there is something to be read has its peer drop what it has not
- * read yet. So it is told that nothing more comes, and what it still says is thrown away. */
+ * read yet. So it is sent that nothing more comes, and what it still sends is thrown away. */
 static void
 linger(udpai_http_connection *self, uint64_t now_ms)
 {
@@ -107,7 +107,8 @@ new_engine(udpai_http_connection *self, bool is_second)
     return is_second ? udpai_http2_new(&options) : udpai_http1_new(&options);
 }
 
-/* What HTTP/2 begins with, and no method of HTTP/1. Without ALPN nothing else tells the two. */
+/* What HTTP/2 begins with, and no method of HTTP/1. Without ALPN nothing else distinguishes the
+ * two. */
 static bool
 choose_engine(udpai_http_connection *self, udpai_str *bytes)
 {
@@ -170,7 +171,7 @@ read_some(udpai_http_connection *self)
     ssize_t n = recv(self->fd, http->room, sizeof(http->room), 0);
     if (n < 0)
         self->is_cut |= errno != EAGAIN && errno != EINTR;
-    if (n == 0) /* who reads what he asked for leaves his side open */
+    if (n == 0) /* a peer that reads what it asked for leaves its side open */
         self->is_cut = true;
     if (n <= 0)
         return false;
@@ -303,7 +304,7 @@ on_timer(udpai_timer *timer)
 
 static void on_poll(uv_poll_t *handle, int status, int events);
 
-/* While nothing is read, it is noticed all the same when the other end has gone. */
+/* While nothing is read, it is noticed all the same when the other end has closed. */
 static void
 watch(udpai_http_connection *self)
 {

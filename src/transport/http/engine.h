@@ -4,7 +4,7 @@
  * the same from here. Pure: no socket, no thread, its time is handed in. Whatever a peer can make
  * grow is bounded.
  *
- * An engine belongs to one thread. It tells of events while bytes are taken, given or it is freed;
+ * An engine belongs to one thread. It reports events while bytes are taken, given or it is freed;
  * an event may reply to its call at once, and do nothing else with the engine. */
 #ifndef UDPAI_HTTP_ENGINE_H
 #define UDPAI_HTTP_ENGINE_H
@@ -23,8 +23,8 @@ typedef struct udpai_http_call udpai_http_call;
 
 typedef struct udpai_http_events {
     /* The head of a request has come, or it cannot be what was meant (head->wrong), which is to be
-     * replied to at once. Returns what the other events are told of; NULL: there is no memory, and
-     * the connection ends. */
+     * replied to at once. Returns what the other events are called with; NULL: there is no memory,
+     * and the connection ends. */
     void *(*begin)(void *userdata, udpai_http_call *call, const udpai_http_head *head);
     /* All of its body, which the call takes over. Not if it was replied to before. */
     void (*complete)(void *request, udpai_strbuf *body);
@@ -32,7 +32,7 @@ typedef struct udpai_http_events {
     void (*broken)(void *request, unsigned status, const udpa_error *error);
     /* A piece of the answer has been given. */
     void (*progress)(void *request);
-    /* The last that is heard of it: its answer was given, or it was dropped. The call is gone. */
+    /* The last call for it: its answer was given, or it was dropped. The call is freed. */
     void (*over)(void *request, bool is_answered);
 } udpai_http_events;
 
@@ -73,7 +73,7 @@ size_t udpai_http_engine_n_calls(const udpai_http_engine *engine);
 /* Of HTTP/2? */
 bool udpai_http_engine_is_second(const udpai_http_engine *engine);
 
-/* Before the reply: the client has said how long it waits, and is told that it was heard. */
+/* Before the reply: the client has sent how long it waits, and is sent that it was received. */
 void udpai_http_call_confirm_wait(udpai_http_call *call);
 /* Before the reply: what the text is, if it is no JSON; static. */
 void udpai_http_call_set_type(udpai_http_call *call, const char *type);

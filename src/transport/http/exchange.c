@@ -153,8 +153,8 @@ begin_bridged(udpai_http_exchange *self, udpa_bytes *message, udpa_error **ret_e
     return UDPA_OK;
 }
 
-/* Until now it has counted as one of its address. Who has too many may have no more requests,
- * either. */
+/* Until now it has counted as one of its address. A client that has too many may have no more
+ * requests, either. */
 static udpa_err
 count_by_identity(udpai_http_connection *connection, udpa_error **ret_error)
 {
@@ -253,7 +253,7 @@ on_complete(void *request, udpai_strbuf *body)
         udpai_http_exchange_fail(self, is_refused ? 415 : udpai_http_status_of(err), error);
 }
 
-/* ---- what else the engine tells ---- */
+/* ---- what else the engine reports ---- */
 
 static void
 on_late(udpai_timer *timer)

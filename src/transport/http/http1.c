@@ -64,7 +64,7 @@ begin_call(http1 *self)
     self->is_chunked = head->framing == UDPAI_HTTP_CHUNKED;
     self->chunked = (udpai_chunked){0};
     self->is_head_given = false;
-    /* A body that nothing was said of would be taken for the next request. */
+    /* A body that was not announced would be taken for the next request. */
     self->closes |= head->closes || (head->is_post && head->framing == UDPAI_HTTP_NO_BODY);
     self->call = (udpai_http_call){0};
     self->has_call = true;
@@ -200,7 +200,7 @@ begin_head(http1 *self)
     return udpai_http_engine_begin_head(&self->base);
 }
 
-/* As far as the end of a line; says how much that is. */
+/* As far as the end of a line; returns how much that is. */
 static size_t
 take_line(http1 *self, udpai_str bytes)
 {
