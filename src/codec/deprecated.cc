@@ -109,7 +109,7 @@ DeprecatedUses::Look(const pb::Message &message,
                      const Refuse &refuse)
 {
     for (const DeprecatedField &of : fields) {
-        bool is_refused = false; /* once is enough to say of a list */
+        bool is_refused = false; /* once is enough to report of a list */
         auto note = [&](const pb::EnumValueDescriptor *value, bool is_default) {
             const void *key = value ? static_cast<const void *>(value) : of.field;
             auto [at, is_new] = found_.try_emplace(key, uses_.size());

@@ -100,7 +100,7 @@ is_refused(const udpai_encoder *encoder, const udpai_tree *node)
     return mistakes && udpai_mistakes_has(mistakes, node);
 }
 
-/* The result of a part of the document. Where all mistakes are wanted, one is noted, what the part
+/* The result of a part of the document. Where all errors are requested, one is noted, what the part
  * has written is taken back, and the work goes on. */
 static udpa_err
 settle(udpai_encoder *encoder, udpa_err err, const udpai_tree *part, size_t json_len)
@@ -290,8 +290,8 @@ put_field(udpai_encoder *encoder, const udpai_field *field, const udpai_tree *no
 
 /* ---- messages ---- */
 
-/* The last field before the key whose message, or an item of it, has it: the key is indented by too
- * little. NULL: none. */
+/* The last field before the key that has it in its message, or in an item of that: the key is
+ * indented by too little. NULL: none. */
 static const udpai_tree *
 find_owner(const struct message *message, const udpai_tree *key, bool *ret_is_list)
 {
@@ -436,7 +436,7 @@ n_mistakes(const udpai_encoder *encoder)
     return encoder->encoding->mistakes ? encoder->encoding->mistakes->found.n : 0;
 }
 
-/* Says where the value is that libprotobuf refused, and why in our words if it is found. UDPA_OK:
+/* Finds where the value is that libprotobuf refused, and why in our words if it is found. UDPA_OK:
  * it was noted, and the unit is worth another try without it. */
 static udpa_err
 explain(udpai_encoder *encoder,

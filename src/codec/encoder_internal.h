@@ -4,8 +4,8 @@
  *
  * A message is encoded in units: the document's message, and the contents of every Any in it. Each
  * unit becomes one line of JSON for libprotobuf, in which an Any is type URL and bytes. libprotobuf
- * names the field whose value it refuses by a path in the unit; the unit is then walked again until
- * that path is met (unit->wanted), because the node says the line. */
+ * names the field with the value that it rejects by a path in the unit; the unit is then walked
+ * again until that path is met (unit->expected), because the node has the line. */
 #ifndef UDPAI_ENCODER_INTERNAL_H
 #define UDPAI_ENCODER_INTERNAL_H
 
@@ -22,7 +22,7 @@ typedef struct udpai_encoder {
     const udpai_encoding *encoding;
     udpai_strbuf path; /* for people; from the document's root */
     udpai_unit *unit;
-    const udpai_tree *blamed; /* whose place was asked for last: that of an error */
+    const udpai_tree *blamed; /* the one that was asked for its place last: that of an error */
     udpa_error **ret_error;
 } udpai_encoder;
 
@@ -38,7 +38,7 @@ void udpai_encoder_leave(udpai_encoder *encoder, udpai_encoder_mark mark);
 
 udpai_place udpai_encoder_place(udpai_encoder *encoder, const udpai_tree *node);
 
-/* "… must be <wanted>, but is a list". */
+/* "… must be <expected>, but is a list". */
 udpa_err
 udpai_encoder_fail_kind(udpai_encoder *encoder, const udpai_tree *node, const char *expected);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Single values: what of the document's spellings is let through, and in which form libprotobuf
- * gets it. Whether a value fits its type is libprotobuf's to say; how to say it is decided here. */
+ * gets it. Whether a value fits its type is libprotobuf's decision; how to report it is decided
+ * here. */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -87,7 +87,7 @@ put_entries(line_writer *self, const udpai_event_entries *of, udpai_str message)
     while (udpai_proto_next(&reader, &field))
         if (field.number == of->inner && field.type == UDPAI_WIRE_BYTES)
             put_line(self, of->type, field.bytes);
-    if (reader.failed) /* what is behind this place cannot be told apart */
+    if (reader.failed) /* what is behind this place cannot be distinguished */
         put_line(self, of->type,
                  (udpai_str){(const char *)reader.at, (size_t)(reader.end - reader.at)});
 }

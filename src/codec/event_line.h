@@ -6,7 +6,7 @@
  *
  * identity and name are missing where there is none. What cannot be read, because there are no
  * descriptors of its type or it is not what it should be, has "base64" in the place of "entry", and
- * "error" says why. Pure computation: any thread. */
+ * "error" has the reason. Pure computation: any thread. */
 #ifndef UDPAI_EVENT_LINE_H
 #define UDPAI_EVENT_LINE_H
 

@@ -54,7 +54,7 @@ udpai_place_text(char text[UDPAI_PLACE_TEXT], const udpai_place *place)
     return text;
 }
 
-/* "where: path: "; a long path keeps its end, which says most. */
+/* "where: path: "; a long path keeps its end, which has most. */
 static void
 put_place(udpai_strbuf *message, const udpai_place *place)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Descriptors do not say which text is a name of what, so a table does; but where in a payload such
- * a field can be, the descriptors say. */
+/* Descriptors do not have which text is a name of what, so a table does; but where in a payload
+ * such a field can be, the descriptors have. */
 #include "codec/reference_walk.hh"
 
 #include "codec/meter.hh"
@@ -27,7 +27,7 @@ struct NameField {
     const char *message; /* how its full name ends; "": any of Envoy's */
     const char *field;
     const ReferenceKind *kind;
-    const char *source; /* the field that says where the resource is from; NULL: from us */
+    const char *source; /* the field that has where the resource is from; NULL: from us */
 };
 
 constexpr NameField kNameFields[] = {

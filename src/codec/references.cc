@@ -83,7 +83,7 @@ hint(const Names &names, const std::string &name)
     return udpai_suggestion_text(&suggestion, room);
 }
 
-/* Of one resource: what is said of it. */
+/* Of one resource: what is reported of it. */
 class Checker
 {
   public:

@@ -236,7 +236,7 @@ template <typename T> class NumberRule : public ValueRule
         return (lower_.is_included ? "at least " : "greater than ") + text_of(*lower_.at);
     }
 
-    /* Bounds that leave nothing between them stand for what is outside. */
+    /* Bounds that leave nothing between them mean what is outside. */
     std::string CheckRange(T value) const
     {
         bool above =
