@@ -15,7 +15,7 @@
 
 #define NO_LEVEL (-1)
 
-/* A name never changes once it is counted, so that who writes a line reads it without a lock. */
+/* A name never changes once it is counted, so that the writer of a line reads it without a lock. */
 static struct {
     char name[UDPAI_LOG_COMPONENT_MAX];
     atomic_int level; /* NO_LEVEL: as all others */
@@ -25,7 +25,7 @@ static atomic_size_t n_components;
 
 static struct {
     atomic_int threshold; /* the lowest level that somebody has */
-    atomic_int level;     /* of those who have none of their own */
+    atomic_int level;     /* of components that have none of their own */
     udpa_log_fn sink;
     void *userdata;
 } log_to = {.threshold = UDPA_LOG_SILENT, .level = UDPA_LOG_SILENT};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One allocation holds the object, its table of aliases, and all text of its own, and a small
  * value; the type URL, the path it has come, and a larger payload are shared. There are as many as
- * names: what few have is in a part of its own, and what can be told from the rest is not kept. */
+ * names: what few have is in a part of its own, and what follows from the rest is not kept. */
 #include "model/resource.h"
 
 #include <stdatomic.h>
@@ -337,7 +337,7 @@ udpai_resource_type(const udpa_resource *resource)
     return resource->type;
 }
 
-/* What the Any says. */
+/* Reads the Any. */
 static void
 read_payload(const udpa_resource *resource, udpai_str *ret_type_url, udpai_str *ret_value)
 {

@@ -64,7 +64,7 @@ read_wait(udpai_str message, udpai_str *ret_instance, udpai_proto_reader *ret_fo
     return true;
 }
 
-/* What stands behind the instances. */
+/* What follows the instances. */
 struct wait {
     uint64_t round, distance;
 };
@@ -83,8 +83,8 @@ read_numbers(udpai_proto_reader wait, struct wait *ret_wait)
     return !wait.failed;
 }
 
-/* Does what has passed so many nodes count? What others say of the node itself does not, nor what
- * goes round and round. */
+/* Does what has passed so many nodes count? What others report of the node itself does not, nor
+ * what goes round and round. */
 static bool
 counts(udpai_waits *waits, unsigned waiter, uint64_t distance)
 {

@@ -127,7 +127,7 @@ put_from(udpai_proto_writer *writer, const udpa_resource *removal, size_t count)
     udpai_proto_put_varint(writer, 3, count);
 }
 
-/* One for all that stand together and are of the same. */
+/* One for all that are adjacent and of the same. */
 static void
 put_all_from(udpai_proto_writer *writer, const udpai_publish_plan *plan)
 {
@@ -305,7 +305,7 @@ put_subscription_error(udpai_proto_writer *writer, const void *what)
     udpai_rpc_status_put(writer, 4, error->status_code, error->status_text);
 }
 
-/* How much a receipt says of what it refuses. */
+/* How much a receipt has of what it rejects. */
 typedef enum receipt_detail {
     RECEIPT_CODES,
     RECEIPT_SHORT_TEXTS, /* but for the first ones */
@@ -318,7 +318,7 @@ typedef struct receipt_plan {
     size_t n_full_texts; /* if others are short */
 } receipt_plan;
 
-/* `in_short`: what is said beyond the first ones, if not all can be said. */
+/* `in_short`: what is sent beyond the first ones, if not all can be. */
 static void
 put_error(udpai_proto_writer *writer,
           const udpa_error *error,
