@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What was kept, read back at start. A row that cannot be read costs itself alone: it is logged,
- * counted and left where it is, and whoever answers for the resource will send it again. */
+ * counted and left where it is, and the authority of the resource will send it again. */
 #include <inttypes.h>
 #include <time.h>
 
@@ -9,7 +9,7 @@
 #include "storage/sqlite_db.h"
 #include "wire/message.h"
 
-/* Rows said one by one to be unreadable; more are counted. */
+/* Rows reported one by one as unreadable; more are counted. */
 #define LOGGED_MAX 10
 
 /* Columns of the query. */
