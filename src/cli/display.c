@@ -121,7 +121,7 @@ udpai_cli_put_cut(udpai_strbuf *out, udpai_str text, size_t n_columns)
 
 /* ---- versions ---- */
 
-/* A number is none: its first digits say least. */
+/* A number is none: its first digits have least. */
 static bool
 is_digest(udpai_str text)
 {
@@ -136,7 +136,7 @@ is_digest(udpai_str text)
     return text.len >= DIGEST_MIN && !is_number;
 }
 
-/* "sha256:" stays, and so does whatever else stands before the last colon. */
+/* "sha256:" stays, and so does whatever else is before the last colon. */
 static size_t
 prefix_len(udpai_str version)
 {

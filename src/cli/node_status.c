@@ -69,7 +69,7 @@ udpai_cli_request_types_of(const udpa_resource *node_status,
     return err;
 }
 
-/* ---- whom it waits for ---- */
+/* ---- what it waits for ---- */
 
 static bool
 concerns(const Udpa__Status__V1__TypeStatus *type, const udpai_cli_requests *requests)

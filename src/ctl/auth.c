@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* auth can-i: what the node's rules say of a peer. */
+/* auth can-i: what the node's rules allow a peer. */
 #include <stdio.h>
 
 #include "base/alloc.h"
@@ -15,7 +15,7 @@ typedef Udpa__Status__V1__AccessStatus answer_message;
 static const char usage[] = "write 'udpactl auth can-i PEER publish|subscribe|admin TYPE NAME "
                             "[AUTHORITY]'; PEER is a name in a certificate";
 
-/* The name that asks; NULL: it was told what is wrong. */
+/* The name that asks; NULL: what is wrong was printed. */
 static char *
 compose(const udpai_cli_options *options, char **ret_type, udpai_cli_exit *ret_result)
 {

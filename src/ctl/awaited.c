@@ -33,7 +33,7 @@ udpai_ctl_awaited_done(udpai_ctl_awaited_list *list)
     udpai_vector_done(&list->items);
 }
 
-/* A type URL is told from the name behind it by having one slash. */
+/* A type URL is distinguished from the name behind it by having one slash. */
 static udpa_err
 make_question(const udpai_ctl_awaited_list *list,
               const char *type_url,
@@ -78,7 +78,7 @@ udpai_ctl_awaited_add(udpai_ctl_awaited_list *list,
     return err == UDPA_OK ? udpai_fail_code(ret_error, UDPA_ERR_NOMEM) : err;
 }
 
-/* ---- who has left ---- */
+/* ---- sessions that have left ---- */
 
 const char *
 udpai_ctl_awaited_peer(const session_message *session)
@@ -102,8 +102,8 @@ find_absent(const udpai_ctl_awaited *awaited, const char *peer)
     return NULL;
 }
 
-/* Those of whom nothing is known by which to know them again are not missed, nor are tools that
- * come and go. */
+/* Sessions without anything to know them again by are not missed, nor are tools that come and go.
+ */
 static bool
 note_absent(udpai_ctl_awaited *awaited, const session_message *session, const char *own_id)
 {
@@ -119,7 +119,7 @@ note_absent(udpai_ctl_awaited *awaited, const session_message *session, const ch
     return false;
 }
 
-/* Only where all sessions are listed it is certain who is not among them. */
+/* Only where all sessions are listed it is certain which are not among them. */
 static void
 note_left(udpai_ctl_awaited *awaited)
 {
@@ -201,7 +201,7 @@ udpai_ctl_awaited_is_meant(const udpai_ctl_awaited_list *list, size_t index)
     return !has_second || exists(&items[index]) || !exists(&items[index + 1]);
 }
 
-/* To other nodes, and to who cannot be told, nothing is waited for. */
+/* Other nodes, and peers that cannot be sent it, are not waited for. */
 static bool
 have_all(const udpai_ctl_awaited *awaited, uint64_t at_least)
 {

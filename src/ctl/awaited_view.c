@@ -68,7 +68,7 @@ put_count(udpai_strbuf *out, const udpai_ctl_awaited *awaited)
     udpai_cli_put_text(out, udpai_str_from(status->version));
 }
 
-/* Whom nothing is waited for, and where more can be learnt. */
+/* What is not waited for, and where more can be learnt. */
 static void
 put_notes(udpai_strbuf *out, const status_message *status)
 {
@@ -94,7 +94,7 @@ put_line(udpai_strbuf *out, const udpai_ctl_awaited *awaited)
     udpai_strbuf_putc(out, '\n');
 }
 
-/* ---- who has not ---- */
+/* ---- sessions that have not ---- */
 
 static const char *
 state_text(const session_message *session)

@@ -15,7 +15,7 @@ find_requests(udpai_cli *cli, udpai_cli_requests *requests)
                                      : udpai_cli_request_all_types(cli, requests);
 }
 
-/* An empty table says nothing; this goes where it disturbs no program that reads the output. */
+/* An empty table has nothing; this goes where it disturbs no program that reads the output. */
 static void
 report_nothing(const udpai_cli *cli)
 {

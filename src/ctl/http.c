@@ -89,7 +89,7 @@ prepare(request *self, const char *path, const udpai_strbuf *body)
     bool is_set = set_address(self, path);
     SET(CURLOPT_PROTOCOLS_STR, self->options->common.ca ? "https" : "http");
     SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-    SET(CURLOPT_PROXY, ""); /* it would see, and could change, what is said */
+    SET(CURLOPT_PROXY, ""); /* it would see, and could change, what is sent */
     SET(CURLOPT_NOSIGNAL, 1L);
     SET(CURLOPT_TIMEOUT_MS, (long)self->options->common.timeout_ms);
     SET(CURLOPT_ERRORBUFFER, self->words);

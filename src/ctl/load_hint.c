@@ -17,7 +17,7 @@ is_unasked(const Udpa__Status__V1__SessionStatus *session)
            load->n_clusters == 0;
 }
 
-/* Somebody below subscribes to load, or a server above is told of it: then a client that is asked
+/* A client below subscribes to load, or an upstream server is sent it: then a client that is asked
  * for nothing has no cluster that is meant. */
 static bool
 takes_load(const Udpa__Status__V1__SessionStatus *session)

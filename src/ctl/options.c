@@ -110,7 +110,7 @@ put_type(void *userdata, const char *name, const char *also, const char *full)
     udpai_strbuf_printf(userdata, "  %-12s %-5s %s\n", name, also, full);
 }
 
-/* argp prints what stands behind a vertical tab at the end of its help. */
+/* argp prints what is behind a vertical tab at the end of its help. */
 static char *
 filter_help(int key, const char *text, void *input)
 {
@@ -256,7 +256,7 @@ check_own(const udpai_ctl_options *given,
                                        given->common.format == UDPAI_CLI_TABLE, state);
 }
 
-/* An option that a command does not heed is a mistake: whoever gave it expected something. */
+/* An option that a command ignores is an error: the user expected something of it. */
 static void
 check_heeded(udpai_ctl_options *given, const struct argp_state *state)
 {
@@ -272,7 +272,7 @@ check_heeded(udpai_ctl_options *given, const struct argp_state *state)
     udpai_ctl_validate_options_check(&given->validate, given->common.command, state);
 }
 
-/* Such a server does not say which types it has. */
+/* Such a server does not report which types it has. */
 static void
 check_xds(const udpai_ctl_options *given, const struct argp_state *state)
 {
@@ -331,7 +331,7 @@ choose_http(udpai_ctl_options *given)
     given->common.http = given->http_of_server;
 }
 
-/* A file to restore from has all that there is, and says of each whose it is. */
+/* A file to restore from has all that there is, and has the authority of each. */
 static void
 check_restoring(udpai_ctl_options *given, const struct argp_state *state)
 {
@@ -480,7 +480,7 @@ parse(int key, char *argument, struct argp_state *state)
     }
 }
 
-/* The first one that is given is kept: what it says is for the program that has it. */
+/* The first one that is given is kept: its value is for the program that has it. */
 static error_t
 keep_option(const struct argp_option *options, int key, struct argp_state *state)
 {

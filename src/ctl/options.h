@@ -23,7 +23,7 @@ typedef struct udpai_ctl_options {
     bool is_following;     /* events */
     bool with_own_session; /* status, clients */
     bool is_of_tree;       /* clients: of nodes below, too */
-    bool all_origins;      /* of get: what everybody says, not what counts alone */
+    bool all_origins;      /* of get: all contributions, not the effective one alone */
     bool is_rest;
     const char *origin; /* of delete: the node that has read it … */
     bool is_dry_run;    /* … and only show it */

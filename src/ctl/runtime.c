@@ -160,7 +160,7 @@ report_no_effect(udpai_str key, udpai_str why)
     return false;
 }
 
-/* Of what was set another layer may have more to say. */
+/* Another layer may override what was set. */
 static bool
 report_change(const udpai_ctl_runtime *runtime, const char *text, bool is_set)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sources accept: what a source does not name any more, and its node holds, is meant to be gone. */
+/* sources accept: what a source does not name any more, and its node holds, is meant to be removed.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 

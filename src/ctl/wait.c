@@ -143,7 +143,7 @@ end_acknowledged(waiting *self)
     udpai_cli_finish(self->cli, in_vain ? UDPAI_CLI_TIMED_OUT : UDPAI_CLI_GOOD);
 }
 
-/* For whoever looks on. */
+/* For people at a terminal. */
 static void
 show_progress(const waiting *self)
 {
@@ -192,7 +192,7 @@ on_update(void *userdata, udpa_update *update)
     look(self);
 }
 
-/* A node that knows these questions never says that this is all. */
+/* A node that knows these questions never reports that this is all. */
 static void
 on_complete(void *userdata)
 {
@@ -203,7 +203,7 @@ on_complete(void *userdata)
     udpai_cli_finish(self->cli, UDPAI_CLI_REFUSED);
 }
 
-/* After a refusal there is nothing better to say at the end. */
+/* After a rejection there is nothing better to report at the end. */
 static void
 on_end(uv_timer_t *timer)
 {
