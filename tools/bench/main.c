@@ -171,7 +171,7 @@ main(int argc, char **argv)
 {
     udpai_bench_options options;
     if (!udpai_cli_program_begin())
-        return UDPAI_CLI_REFUSED; /* and there may be nowhere to say so */
+        return UDPAI_CLI_REFUSED; /* and there may be nowhere to print it */
     udpai_bench_options_parse(&options, argc, argv);
     udpai_cli_exit result = bench(&options);
     udpai_cli_options_done(&options.common);

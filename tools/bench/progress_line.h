@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How far a load is, as a line on the terminal that is gone when it is over. */
+/* How far a load is, as a line on the terminal that is removed when it is over. */
 #ifndef UDPAI_BENCH_PROGRESS_LINE_H
 #define UDPAI_BENCH_PROGRESS_LINE_H
 

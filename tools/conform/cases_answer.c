@@ -151,7 +151,7 @@ make_stale(udpai_test_session *session)
     return index;
 }
 
-/* As a client says it that has not read the second response yet. */
+/* As sent by a client that has not read the second response yet. */
 static void
 send_stale(udpai_test_session *session, size_t stale, udpai_test_request request)
 {
@@ -211,7 +211,7 @@ unprompted_subscribes(udpai_script *script)
     udpai_expect(session, script->kind, UDPAI_B);
 }
 
-/* Neither answers the last response: the first says an old version, but no error. */
+/* Neither answers the last response: the first has an old version, but no error. */
 static void
 old_version_is_no_refusal(udpai_script *script)
 {
@@ -222,7 +222,7 @@ old_version_is_no_refusal(udpai_script *script)
     udpai_expect_nothing_of(session, script->kind, UDPAI_A);
 }
 
-/* Clients whose first response of a type has been refused have no other version to name. */
+/* Clients that have rejected their first response of a type have no other version to name. */
 static void
 refusal_by_error_alone(udpai_script *script)
 {

@@ -215,8 +215,8 @@ ttl_if_supported(udpai_script *script)
                   "the client has the feature for it, and got no ttl");
 }
 
-/* Set again as it is: who renews a ttl so may send a heartbeat, and who sends one keeps to its
- * form. */
+/* Set again as it is: a server that renews a ttl so may send a heartbeat, and one that sends it
+ * keeps to its form. */
 static void
 heartbeat_has_its_form(udpai_script *script)
 {

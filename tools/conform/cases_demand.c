@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Clusters on demand: names that are asked for beside a wildcard, one by one, as an Envoy does when
- * a request wants a cluster that it does not have; and resources that no wildcard has. */
+ * a request needs a cluster that it does not have; and resources that no wildcard has. */
 #include "tools/conform/cases.h"
 
 /* A client that has all, and asks for this, too. */

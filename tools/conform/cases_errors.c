@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What cannot be sent, by name, in resource_errors: "TP3: xds-error-propagation". A server need not
- * send any, and who sends none is skipped; who does keeps to what they mean. Nothing is known that
- * clients announce for it; those here announce what a node of UDPA looks for. */
+ * send any, and one that sends none is skipped; one that does keeps to what they mean. Nothing is
+ * known that clients announce for it; those here announce what a node of UDPA looks for. */
 #include "tools/conform/cases.h"
 
 enum {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Virtual hosts on demand (VHDS), which the delta protocol alone has. What the protocol's text does
- * not say of them Envoy's does, "Virtual Host Discovery Service". */
+ * not define of them Envoy's does, "Virtual Host Discovery Service". */
 #include "tools/conform/cases.h"
 
 static void

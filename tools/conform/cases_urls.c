@@ -79,8 +79,8 @@ escapes_mean_the_same(udpai_script *script)
     (void)udpai_begin_with(script, UDPAI_NAMES("xdstp:%61"));
 }
 
-/* Whoever asks for one is not given the other, neither under its own name nor under the one that
- * was asked for. */
+/* A client that asks for one is not given the other, neither under its own name nor under the one
+ * that was asked for. */
 static void
 differ(udpai_script *script, const char *there, const char *asked)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* udpa-conform: does a server do what the protocol of xDS wants? Any server: what is specific to
- * one is who changes what it serves. */
+/* udpa-conform: does a server do what the protocol of xDS requires? Any server: what is specific to
+ * one is how its contents are changed. */
 #include <regex.h>
 #include <stdio.h>
 
@@ -57,7 +57,7 @@ compile_selection(conformance *self)
     return UDPAI_CLI_MISTAKE;
 }
 
-/* ---- who changes ---- */
+/* ---- changing contents ---- */
 
 static udpai_cli_exit
 begin_publisher(conformance *self)
@@ -282,7 +282,7 @@ main(int argc, char **argv)
 {
     udpai_conform_options options;
     if (!udpai_cli_program_begin())
-        return UDPAI_CLI_REFUSED; /* and there may be nowhere to say so */
+        return UDPAI_CLI_REFUSED; /* and there may be nowhere to print it */
     udpai_conform_options_parse(&options, argc, argv);
     udpai_cli_exit result = run(&options);
     udpai_conform_options_done(&options);

@@ -39,7 +39,7 @@ udpai_report_count(const udpai_results *results, bool is_strict)
     return counts;
 }
 
-/* What a server sent stands in these texts: control characters but newlines become '?'. */
+/* What a server sent is in these texts: control characters but newlines become '?'. */
 static void
 put_clean(udpai_strbuf *out, char c)
 {

@@ -16,10 +16,10 @@ void udpai_report_text_one(udpai_strbuf *out, const udpai_result *result, bool i
 /* @p number: from 1 */
 void
 udpai_report_tap_one(udpai_strbuf *out, const udpai_result *result, size_t number, bool is_strict);
-/* … and what stands behind all, or before. */
+/* … and what comes behind all, or before. */
 void udpai_report_text_sum(udpai_strbuf *out, const udpai_results *results, bool is_strict);
 void udpai_report_tap_plan(udpai_strbuf *out, size_t n_cases);
-/* These are whole: each case, with the rule it rests on, and what was said if it did not pass. */
+/* These are whole: each case, with the rule it rests on, and the reason if it did not pass. */
 void udpai_report_junit(udpai_strbuf *out, const udpai_results *results, bool is_strict);
 void udpai_report_json(udpai_strbuf *out, const udpai_results *results, bool is_strict);
 /* A line for each case and way: level, name, section, rule. */

@@ -193,7 +193,7 @@ text_at(const udpai_tree *map, const char *name, const char *original)
     return is_text ? entry->value->text : (udpai_str){"", 0};
 }
 
-/* The variant that any text of it says. Trees have bounded depth. */
+/* The variant that any text of it has. Trees have bounded depth. */
 static unsigned
 variant_of(const udpai_tree *tree)
 {
@@ -263,7 +263,7 @@ note_json(udpai_rest *rest)
     udpai_documents_free(documents);
 }
 
-/* ---- hearing ---- */
+/* ---- receiving ---- */
 
 static void
 take(udpai_rest *rest)

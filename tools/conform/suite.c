@@ -122,7 +122,7 @@ learn_from(udpai_world *world, const udpai_test_session *session)
     }
 }
 
-/* The first answer to a wildcard, and what clusters refer to. Nothing is judged here. */
+/* The first answer to a wildcard, and what clusters refer to. Nothing is checked here. */
 static void
 learn_of(udpai_suite *suite, udpai_kind kind)
 {
