@@ -155,7 +155,7 @@ DeprecatedUses::Reason(const Use &use) const
 }
 
 void
-DeprecatedUses::TellAll() const
+DeprecatedUses::ReportAll() const
 {
     for (size_t i = 0; asked_.used && i < uses_.size(); i++) {
         const udpai_deprecated printed = Shown(uses_[i]);

@@ -31,7 +31,7 @@ class DeprecatedUses
               const Refuse &refuse);
 
     /* The payload was found good. */
-    void TellAll() const;
+    void ReportAll() const;
 
   private:
     struct Use {

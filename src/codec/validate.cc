@@ -69,10 +69,10 @@ class Walk
             report_(userdata_, path_.c_str(), reason.c_str());
     }
 
-    void TellDeprecated() const
+    void ReportDeprecated() const
     {
         if (n_reported == 0)
-            deprecated_.TellAll();
+            deprecated_.ReportAll();
     }
 
     size_t n_reported = 0;
@@ -507,7 +507,7 @@ udpai_validate(const udpai_validator *validator,
             walk.Report("is larger than 2 GiB");
         else if (type && validation->checks)
             walk.Payload(type, value);
-        walk.TellDeprecated();
+        walk.ReportDeprecated();
         return walk.n_reported ? UDPA_ERR_INVAL : UDPA_OK;
     });
 }

@@ -213,7 +213,7 @@ drop_wildcards(udpai_event_feeds *feeds, udpai_str prefix)
 }
 
 void
-udpai_udpa_unwant_events(udpai_udpa *udpa, const udpai_subscription_message *message)
+udpai_udpa_unsubscribe_events(udpai_udpa *udpa, const udpai_subscription_message *message)
 {
     udpai_event_feeds *feeds = udpa->events;
     if (!feeds)

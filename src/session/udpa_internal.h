@@ -135,14 +135,14 @@ udpai_sent *udpai_udpa_sent(udpai_subscription *subscription);
 void udpai_in_flight_free(udpai_udpa *udpa, udpai_in_flight *flight);
 
 /* udpa_events.c: the peer as a subscriber to events */
-/* A name, or a prefix, which it may ask for. UDPA_ERR_LIMIT: it has too many. */
+/* A name, or a prefix, which it may ask for. UDPA_ERR_LIMIT: it is not subscribed. */
 udpa_err udpai_udpa_subscribe_events(udpai_udpa *udpa,
                                      bool is_wildcard,
                                      udpai_str text,
                                      udpa_error **ret_error);
 /* What the Subscribe has besides: where to go on; and its answer. */
 udpa_err udpai_udpa_begin_events(udpai_udpa *udpa, const udpai_subscription_message *message);
-void udpai_udpa_unwant_events(udpai_udpa *udpa, const udpai_subscription_message *message);
+void udpai_udpa_unsubscribe_events(udpai_udpa *udpa, const udpai_subscription_message *message);
 /* Other rules hold, or the peer has sent its Node. */
 void udpai_udpa_review_events(udpai_udpa *udpa);
 udpa_err

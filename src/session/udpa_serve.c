@@ -427,7 +427,7 @@ udpai_udpa_on_unsubscribe(udpai_udpa *udpa, const udpai_subscription_message *me
     udpai_subscription *subscription = udpai_subscriber_find(&udpa->subscriber, message->type_url);
     udpa_err err = UDPA_OK;
     if (is_of_events(message))
-        udpai_udpa_unwant_events(udpa, message);
+        udpai_udpa_unsubscribe_events(udpa, message);
     for (size_t i = 0; subscription && i < message->n_names && err == UDPA_OK; i++) {
         if (!udpai_name_is_wildcard(message->names[i]))
             udpai_unsubscribe_name(subscription, message->names[i], false);

@@ -9,7 +9,7 @@
 #include "xds/names.h"
 
 /* A judgement that there was no memory for is not waited for without end. */
-#define JUDGEMENT_PATIENCE_MS 60000
+#define PUBLICATION_PATIENCE_MS 60000
 
 static uint64_t
 now_ms(const udpai_hds *hds)
@@ -148,7 +148,7 @@ has_news(const udpai_hds *hds)
 udpa_err
 udpai_hds_publish(udpai_hds *hds, udpa_error **ret_error)
 {
-    bool is_waiting = hds->is_pending && now_ms(hds) - hds->handed_up_ms < JUDGEMENT_PATIENCE_MS;
+    bool is_waiting = hds->is_pending && now_ms(hds) - hds->handed_up_ms < PUBLICATION_PATIENCE_MS;
     if (is_waiting || !hds->table || !has_news(hds))
         return UDPA_OK;
     udpai_publication *publication = udpai_publication_new();

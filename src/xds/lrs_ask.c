@@ -324,7 +324,7 @@ udpai_lrs_subscribe(udpai_lrs *lrs, const udpai_subscription_message *message, b
             udpa_bytes_unref(udpai_map_remove(&lrs->names, message->names[i]));
     }
     if (err == UDPA_OK && !subscribed)
-        udpai_lrs_forget_unwanted(lrs);
+        udpai_lrs_forget_unsubscribed(lrs);
     if (lrs->prefixes.n == 0 && lrs->names.n == 0)
         udpai_lrs_unfollow(lrs->service, &lrs->follower);
     else if (err == UDPA_OK)

@@ -116,7 +116,7 @@ bool udpai_lrs_asks_for(const udpai_lrs *lrs,
 /* It is asked at another interval: what it has reported holds for another time. */
 void udpai_lrs_report_again(udpai_lrs *lrs);
 /* Forgets what is not subscribed any more: what was reported of it holds until it expires. */
-void udpai_lrs_forget_unwanted(udpai_lrs *lrs);
+void udpai_lrs_forget_unsubscribed(udpai_lrs *lrs);
 /* What was handed up is applied, or refused. */
 void udpai_lrs_publication_done(udpai_lrs *lrs, const udpai_publication *publication);
 

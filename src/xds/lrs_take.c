@@ -485,7 +485,7 @@ udpai_lrs_report_again(udpai_lrs *lrs)
 }
 
 void
-udpai_lrs_forget_unwanted(udpai_lrs *lrs)
+udpai_lrs_forget_unsubscribed(udpai_lrs *lrs)
 {
     size_t at = 0;
     udpai_lrs_cluster *cluster;

@@ -152,23 +152,23 @@ select_name(udpai_lrs_upstream_session *self, udpai_str name, udpa_error **ret_e
 
 /* What is not subscribed any more is forgotten. *ret_changed: the names are others than before. */
 static udpa_err
-end_unwanted(udpai_lrs_upstream *upstream, bool *ret_changed)
+end_unsubscribed(udpai_lrs_upstream *upstream, bool *ret_changed)
 {
-    UDPAI_VECTOR(udpai_lrs_account *) unwanted = {0};
-    bool has_room = udpai_vector_reserve(&unwanted, upstream->accounts.n);
+    UDPAI_VECTOR(udpai_lrs_account *) unsubscribed = {0};
+    bool has_room = udpai_vector_reserve(&unsubscribed, upstream->accounts.n);
     size_t at = 0;
     udpai_lrs_account *account;
     while (has_room && (account = udpai_map_next(&upstream->accounts, &at))) {
         *ret_changed |= account->is_named != account->was_named;
         if (!account->is_named && !upstream->subscribes_all)
-            unwanted.items[unwanted.n++] = account;
+            unsubscribed.items[unsubscribed.n++] = account;
     }
-    for (size_t i = 0; i < unwanted.n; i++) {
-        const udpai_lrs_kept kept = {.cluster = udpai_lrs_account_key(unwanted.items[i])};
+    for (size_t i = 0; i < unsubscribed.n; i++) {
+        const udpai_lrs_kept kept = {.cluster = udpai_lrs_account_key(unsubscribed.items[i])};
         udpai_lrs_keep(upstream, &kept, 1);
         udpai_lrs_account_forget(upstream, kept.cluster);
     }
-    udpai_vector_done(&unwanted);
+    udpai_vector_done(&unsubscribed);
     return has_room ? UDPA_OK : UDPA_ERR_NOMEM;
 }
 
@@ -210,7 +210,7 @@ udpai_lrs_accounts_select(udpai_lrs_upstream_session *self,
     *ret_changed = subscribes_all != subscribed_all;
     if (*ret_changed)
         udpai_lrs_keep(upstream, NULL, 0);
-    return end_unwanted(upstream, ret_changed);
+    return end_unsubscribed(upstream, ret_changed);
 }
 
 /* ---- what has come ---- */

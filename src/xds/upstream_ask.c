@@ -386,7 +386,7 @@ udpai_upstream_unsubscribe(udpai_upstream_session *session, udpai_order *order)
     if (err == UDPA_OK)
         err = udpai_upstream_drop_orphans(type);
     if (err == UDPA_OK && !type->is_first_sent) /* the loop side gives it up: it is not held */
-        err = udpai_upstream_let_go_unwanted(type);
+        err = udpai_upstream_let_go_unrequested(type);
     if (err == UDPA_OK)
         err = udpai_upstream_answer(type);
     udpai_upstream_check(session, err);

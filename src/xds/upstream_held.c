@@ -94,7 +94,7 @@ udpai_upstream_let_go_of(udpai_upstream_type *type,
 }
 
 static bool
-is_unwanted(const udpai_upstream_held *held, const void *what)
+is_unrequested(const udpai_upstream_held *held, const void *what)
 {
     const udpai_upstream_type *type = what;
     udpai_str name = udpai_bytes_view(held->name);
@@ -112,20 +112,20 @@ is_unwanted(const udpai_upstream_held *held, const void *what)
 /* The loop side gives it up itself, but may have to take in yet what was handed up before: what
  * ends that must come behind it. */
 udpa_err
-udpai_upstream_let_go_if_unwanted(udpai_upstream_type *type,
-                                  udpai_upstream_held *held,
-                                  udpai_publication *publication)
+udpai_upstream_let_go_if_unrequested(udpai_upstream_type *type,
+                                     udpai_upstream_held *held,
+                                     udpai_publication *publication)
 {
-    return is_unwanted(held, type) ? udpai_upstream_let_go(type, held, publication) : UDPA_OK;
+    return is_unrequested(held, type) ? udpai_upstream_let_go(type, held, publication) : UDPA_OK;
 }
 
 udpa_err
-udpai_upstream_let_go_unwanted(udpai_upstream_type *type)
+udpai_upstream_let_go_unrequested(udpai_upstream_type *type)
 {
     udpai_publication *publication = udpai_publication_new();
     if (!publication)
         return UDPA_ERR_NOMEM;
-    udpa_err err = udpai_upstream_let_go_of(type, is_unwanted, type, publication);
+    udpa_err err = udpai_upstream_let_go_of(type, is_unrequested, type, publication);
     return udpai_upstream_publish_or_free(type, publication, err);
 }
 

@@ -242,10 +242,10 @@ udpa_err udpai_upstream_let_go_of(udpai_upstream_type *type,
                                   udpai_publication *publication);
 /* What was given back to the server it sends anew when it is requested again. This one, or all of
  * it. */
-udpa_err udpai_upstream_let_go_if_unwanted(udpai_upstream_type *type,
-                                           udpai_upstream_held *held,
-                                           udpai_publication *publication);
-udpa_err udpai_upstream_let_go_unwanted(udpai_upstream_type *type);
+udpa_err udpai_upstream_let_go_if_unrequested(udpai_upstream_type *type,
+                                              udpai_upstream_held *held,
+                                              udpai_publication *publication);
+udpa_err udpai_upstream_let_go_unrequested(udpai_upstream_type *type);
 /* The loop side reports what it holds. */
 udpa_err udpai_upstream_note_holdings(udpai_upstream_type *type,
                                       const udpai_subscription_message *message);

@@ -225,7 +225,7 @@ note_names(making *self, bool is_first)
     if (publication)
         err = udpai_upstream_publish_or_free(type, publication, err);
     if (err == UDPA_OK && any_taken_back && type->has_aliases) /* it may have come by an alias */
-        err = udpai_upstream_let_go_unwanted(type);
+        err = udpai_upstream_let_go_unrequested(type);
     return err;
 }
 
@@ -243,7 +243,7 @@ note_reported(making *self)
         type->is_complete = false;
         udpai_timer_cancel(&type->silence);
         if (!self->is_wildcard)
-            err = udpai_upstream_let_go_unwanted(type);
+            err = udpai_upstream_let_go_unrequested(type);
     }
     if (err == UDPA_OK && self->reported.n)
         err = note_names(self, is_first);

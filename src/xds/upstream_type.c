@@ -296,7 +296,7 @@ unreported(udpai_upstream_name *name, udpai_publication *publication)
     udpai_upstream_type *type = name->type;
     udpai_upstream_held *held = udpai_map_get(&type->held, udpai_upstream_name_text(name));
     udpai_upstream_name_free(name);
-    return held ? udpai_upstream_let_go_if_unwanted(type, held, publication) : UDPA_OK;
+    return held ? udpai_upstream_let_go_if_unrequested(type, held, publication) : UDPA_OK;
 }
 
 udpa_err
