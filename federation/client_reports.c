@@ -204,7 +204,7 @@ take(udpai_groups *groups, const udpai_report *report)
 {
     udpai_str name_space = udpai_bytes_view(report->name_space);
     udpai_clients *clients = udpai_map_get(&groups->by_name_space, name_space);
-    if (report->wanted)
+    if (report->subscribed)
         return !udpai_clients_are_foreseen(groups, name_space) ||
                ((clients || has_room(groups)) && come(groups, name_space, report->info));
     if (clients && !clients->are_expected && !clients->is_ending)

@@ -34,7 +34,7 @@ announce(udpai_epoch *epoch)
     if (!order)
         return;
     order->announced = udpa_bytes_ref(epoch->name);
-    order->is_wanted = epoch->is_whole;
+    order->is_set = epoch->is_whole;
     udpai_context_order(epoch->context, order);
 }
 

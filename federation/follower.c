@@ -91,8 +91,8 @@ udpai_follower_visit(const udpai_follower *follower,
                      bool (*visit)(void *userdata, udpa_resource *resource),
                      void *userdata)
 {
-    udpai_store_visit_told(follower->context->store,
-                           (udpai_str){follower->type, follower->type_len}, visit, userdata);
+    udpai_store_visit_reported(follower->context->store,
+                               (udpai_str){follower->type, follower->type_len}, visit, userdata);
 }
 
 static bool

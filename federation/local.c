@@ -350,8 +350,8 @@ udpai_locals_notify_new(udpai_local *local)
             continue;
         subscription->is_new = false;
         /* The state that was last sent to the others: what has changed since, all get next. */
-        udpai_store_visit_told(local->context->store, udpai_bytes_view(subscription->type),
-                               add_existing, &newcomer);
+        udpai_store_visit_reported(local->context->store, udpai_bytes_view(subscription->type),
+                                   add_existing, &newcomer);
         give(subscription, newcomer.update);
     }
 }

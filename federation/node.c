@@ -125,12 +125,12 @@ take_interest(udpai_node *node, const udpai_report *report)
     else if (report->kind == UDPAI_REPORT_PASSED_ON)
         udpai_reports_passed_on(node->parts.interest, report, text);
     else if (!node->context.is_endpoint && request->distance)
-        udpai_interest_by_nodes(node->parts.interest, request->type_url, text, report->wanted);
+        udpai_interest_by_nodes(node->parts.interest, request->type_url, text, report->subscribed);
     else if (!node->context.is_endpoint)
-        udpai_interest_subscribe(node->parts.interest, request->type_url, text, report->wanted);
+        udpai_interest_subscribe(node->parts.interest, request->type_url, text, report->subscribed);
     else if (node->context.env.demand_changed) /* nothing is fetched for others */
         node->context.env.demand_changed(node->context.env.userdata, request->type_url, text,
-                                         report->wanted);
+                                         report->subscribed);
 }
 
 void
@@ -182,8 +182,8 @@ udpai_node_report(udpai_node *node, udpai_report *report)
     case UDPAI_REPORT_OWN_STATUS:
     case UDPAI_REPORT_EVENTS:
     case UDPAI_REPORT_EVENTS_TAKEN:
-    case UDPAI_REPORT_EVENTS_WANTED:
-    case UDPAI_REPORT_WANTED:
+    case UDPAI_REPORT_EVENTS_DEMAND:
+    case UDPAI_REPORT_DEMAND:
     case UDPAI_REPORT_KINDS:
         break;
     }

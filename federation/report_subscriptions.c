@@ -542,12 +542,12 @@ udpai_reports_passed_on(udpai_interest *interest, const udpai_report *report, ud
     udpai_str type_url = message->type_url;
     if (!udpai_type_is_client(type_url) || !udpai_peers_find(interest->peers, report->session))
         return;
-    if (!report->wanted && text.len == 1 && text.data[0] == '*') {
+    if (!report->subscribed && text.len == 1 && text.data[0] == '*') {
         end_all_wildcards(interest, report->session, type_url);
         return;
     }
-    report_subscription *request = find_or_make(interest, type_url, text, report->wanted);
-    if (request && report->wanted)
+    report_subscription *request = find_or_make(interest, type_url, text, report->subscribed);
+    if (request && report->subscribed)
         take_passed_on(request, report->session, message->distance < FAR ? message->distance : FAR);
     else if (request)
         end_passed_on(request, report->session);

@@ -26,7 +26,7 @@ typedef struct routed {
     udpai_list in_subject;
     udpai_list in_unsent; /* while it is for others than those to which it was sent */
     subject *of;          /* NULL: nothing that has a name */
-    udpai_change sent;    /* what it holds is a reference; shown_to: also while that is not sent */
+    udpai_change sent; /* what it holds is a reference; visible_to: also while that is not sent */
     udpa_bytes *bound; /* members of its audience: only they are sent it; NULL: it is not bound */
     uint32_t len;      /* of the key: the type, a blank, the name */
     char key[];
@@ -148,7 +148,7 @@ let_go(udpai_change *sent)
 {
     udpa_resource_unref(sent->resource);
     udpa_bytes_unref(sent->from_node);
-    udpa_bytes_unref(sent->shown_to);
+    udpa_bytes_unref(sent->visible_to);
 }
 
 static void
@@ -255,9 +255,9 @@ route(const udpai_egress *egress, routed *self, bool *ret_has_changed)
     }
     if (err != UDPA_OK)
         return err;
-    *ret_has_changed = !is_same(self->sent.shown_to, links);
-    udpa_bytes_unref(self->sent.shown_to);
-    self->sent.shown_to = links;
+    *ret_has_changed = !is_same(self->sent.visible_to, links);
+    udpa_bytes_unref(self->sent.visible_to);
+    self->sent.visible_to = links;
     return UDPA_OK;
 }
 
@@ -274,14 +274,14 @@ take(const udpai_egress *egress, const udpai_change *change, udpa_bytes **ret_li
         .resource = udpa_resource_ref(change->resource),
         .deadline_ms = change->deadline_ms,
         .from_node = udpa_bytes_ref(change->from_node),
-        .shown_to = UDPAI_TAKE(before.shown_to),
+        .visible_to = UDPAI_TAKE(before.visible_to),
     };
     let_go(&before);
     udpai_list_remove(&self->in_unsent);
     if (!put_below(egress->targets, self, udpai_subject_of(egress->context, change->resource).name))
         return UDPA_ERR_NOMEM;
     udpa_err err = route(egress, self, &has_changed);
-    *ret_links = self->sent.shown_to;
+    *ret_links = self->sent.visible_to;
     return err;
 }
 
@@ -386,7 +386,7 @@ add_change(const udpai_egress *egress, udpai_change_set *set, const udpai_change
         if (change->kind == UDPAI_CHANGE_REMOVE)
             drop_report(egress->targets, change->resource);
         else
-            err = take(egress, change, &out.shown_to);
+            err = take(egress, change, &out.visible_to);
     }
     return err == UDPA_OK ? udpai_change_set_add(set, &out) : err;
 }
@@ -535,7 +535,7 @@ begin(udpai_egress *egress)
     size_t at = 0;
     routed *report;
     while ((report = udpai_map_next(&egress->targets->reports, &at)))
-        report->sent.shown_to = udpa_bytes_unref(report->sent.shown_to);
+        report->sent.visible_to = udpa_bytes_unref(report->sent.visible_to);
 }
 
 void

@@ -273,7 +273,7 @@ collect_notices(udpai_twins *twins, const own_texts *own, udpai_twin_notices *no
         udpai_twin_notice notice;
         if (!peer->is_node || !peer->is_extended || !peer->info || peer->is_replaced)
             continue;
-        udpai_str reported = udpai_node_info_said(peer->info, UDPAI_NODE_KEY_TWINS);
+        udpai_str reported = udpai_node_info_metadata(peer->info, UDPAI_NODE_KEY_TWINS);
         while (udpai_twin_notices_next(&reported, &notice))
             take_notice(twins, own, &notice, notices);
     }
@@ -330,7 +330,7 @@ on_later(udpai_timer *timer)
 void
 udpai_twins_review(udpai_twins *twins, const udpai_node_info *info)
 {
-    if (info && udpai_node_info_said(info, UDPAI_NODE_KEY_TWINS).len)
+    if (info && udpai_node_info_metadata(info, UDPAI_NODE_KEY_TWINS).len)
         look_soon(twins);
 }
 
@@ -339,7 +339,7 @@ udpai_twins_review(udpai_twins *twins, const udpai_node_info *info)
 static udpai_str
 run_of(const udpai_peer *peer)
 {
-    return udpai_node_info_said(peer->info, UDPAI_NODE_KEY_RUN);
+    return udpai_node_info_metadata(peer->info, UDPAI_NODE_KEY_RUN);
 }
 
 /* Both have reported which process of which instance they are, and it is the same state. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A failure must stay a failure when there is no memory to describe it: then a static object with
- * the text of its code stands in, so whoever keeps "an error or NULL" never takes it for success.
- */
+ * the text of its code replaces it, so a caller that keeps "an error or NULL" never takes it for
+ * success. */
 #include "base/error.h"
 
 #include <stdarg.h>
@@ -36,7 +36,7 @@ static udpa_error bare_errors[] = {
 #undef BARE
 };
 
-/* Where a code stands in the tables; their length for what is no code. */
+/* The place of a code in the tables; their length for what is no code. */
 static size_t
 index_of(udpa_err code)
 {

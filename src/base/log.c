@@ -15,7 +15,7 @@
 
 #define NO_LEVEL (-1)
 
-/* A name never changes once it is counted, so that who writes a line reads it without a lock. */
+/* A name never changes once it is counted, so that the writer of a line reads it without a lock. */
 static struct {
     char name[UDPAI_LOG_COMPONENT_MAX];
     atomic_int level; /* NO_LEVEL: as all others */
@@ -25,7 +25,7 @@ static atomic_size_t n_components;
 
 static struct {
     atomic_int threshold; /* the lowest level that somebody has */
-    atomic_int level;     /* of those who have none of their own */
+    atomic_int level;     /* of components that have none of their own */
     udpa_log_fn sink;
     void *userdata;
 } log_to = {.threshold = UDPA_LOG_SILENT, .level = UDPA_LOG_SILENT};
@@ -97,7 +97,7 @@ udpai_log_enabled(udpa_log_level level)
 }
 
 static bool
-is_wanted(udpa_log_level level, const char *component)
+is_enabled(udpa_log_level level, const char *component)
 {
     size_t n = atomic_load_explicit(&n_components, memory_order_acquire);
     for (size_t i = 0; i < n; i++) {
@@ -113,7 +113,7 @@ udpai_log_write(udpa_log_level level, const char *component, const char *format,
 {
     char line[LINE_MAX_BYTES];
     va_list arguments;
-    if (!is_wanted(level, component))
+    if (!is_enabled(level, component))
         return;
     va_start(arguments, format);
     vsnprintf(line, sizeof(line), format, arguments);

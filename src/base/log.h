@@ -30,7 +30,7 @@ void udpai_log_set_threshold(udpa_log_level threshold,
 void udpai_log_write(udpa_log_level level, const char *component, const char *format, ...)
     UDPA_PRINTF(3, 4);
 
-/* At most `burst` lines per `interval_ms`; how many were left out is said by the next line. */
+/* At most `burst` lines per `interval_ms`; how many were left out is in the next line. */
 typedef struct udpai_log_limit {
     uint64_t window_start_ms;
     unsigned n_in_window, n_suppressed;

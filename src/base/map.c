@@ -97,7 +97,7 @@ static bool
 resize(udpai_map *map, size_t capacity)
 {
     udpai_map other = *map;
-    if (capacity > UINT32_MAX) /* beyond, hashes would not tell places apart */
+    if (capacity > UINT32_MAX) /* beyond, hashes would not distinguish places */
         return false;
     other.items = udpai_alloc_array(capacity, sizeof(*other.items) + sizeof(*other.hashes));
     if (!other.items)
@@ -187,7 +187,7 @@ udpai_map_remove(udpai_map *map, udpai_str key)
     return item;
 }
 
-/* Runs of slots are not visited in their order: who put a map into another of about its size would
+/* Runs of slots are not visited in their order: putting a map into another of about its size would
  * fill the front of that first, in which each then looks for a free slot behind all the others.
  * With its bits in reverse a position is far from the one before; and what comes after it still
  * does when the table becomes larger, where two runs that follow each other are made of one. */

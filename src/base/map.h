@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hash map from a string (any bytes) to a pointer whose object holds its own key. */
+/* Hash map from a string (any bytes) to a pointer to an object that holds its own key. */
 
 /* Open addressing with linear probing; 12 bytes a slot. A small table is at most 3/4 full, a large
  * one 7/8: what is not there is looked for in the hashes alone, 16 of them in a line of cache. The
@@ -32,9 +32,9 @@ void udpai_map_done(udpai_map *map);
 bool udpai_map_reserve(udpai_map *map, size_t n);
 
 void *udpai_map_get(const udpai_map *map, udpai_str key);
-/* The same, with the udpai_hash() of the key: for who asks several maps. */
+/* The same, with the udpai_hash() of the key: for callers that ask several maps. */
 void *udpai_map_get_hashed(const udpai_map *map, uint64_t hash, udpai_str key);
-/* Adds an item whose key is not in the map yet; false without memory. */
+/* Adds an item with a key that is not in the map yet; false without memory. */
 bool udpai_map_add(udpai_map *map, void *item);
 /* Puts an item in the place of the one with the same key, which must be there, and returns that. */
 void *udpai_map_replace(udpai_map *map, void *item);
@@ -43,8 +43,9 @@ void *udpai_map_remove(udpai_map *map, udpai_str key);
 
 /* The next item at or after *position, which is moved past it; NULL at the end. Begin with 0:
  * `size_t at = 0; while ((item = udpai_map_next(&map, &at)))`. The body must neither add nor
- * remove, but may free the item if the map is then thrown away whole. Who goes on later, when items
- * have come, sees all that were left, but for a few that had not lain in their places. */
+ * remove, but may free the item if the map is then thrown away whole. A visit that goes on later,
+ * when items have come, sees all that were left, but for a few that had not lain in their places.
+ */
 void *udpai_map_next(const udpai_map *map, size_t *position);
 
 /* The hash all maps use; 64 bits. */

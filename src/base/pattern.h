@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts with stars, each of which stands for any bytes, also none. */
+/* Texts with stars, each of which matches any bytes, also none. */
 #ifndef UDPAI_PATTERN_H
 #define UDPAI_PATTERN_H
 

@@ -40,8 +40,8 @@ bool udpai_proto_next(udpai_proto_reader *reader, udpai_proto_field *ret_field);
  * there is none. */
 udpai_str udpai_proto_last_bytes(udpai_str message, uint32_t number);
 
-/* What stands without a tag, in messages whose fields have a fixed order. False, and the reader has
- * failed: it does not stand there. */
+/* A value without a tag, in messages with fields in a fixed order. False, and the reader has
+ * failed: it is not there. */
 bool udpai_proto_take_number(udpai_proto_reader *reader, uint64_t *ret_value);
 bool udpai_proto_take_bytes(udpai_proto_reader *reader, udpai_str *ret_bytes);
 

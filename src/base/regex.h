@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Regular expressions, as whoever needs them is given them: the library has none, and what matches
+/* Regular expressions, as they are given to what needs them: the library has none, and what matches
  * them is handed to the core by a program. Time linear in the text, memory bounded, whatever the
  * expression. */
 #ifndef UDPAI_REGEX_H
@@ -11,7 +11,7 @@
 typedef struct udpai_regex udpai_regex;
 
 typedef struct udpai_regex_ops {
-    /* UDPA_ERR_INVAL: it is none, or would need too much memory, and the error says what is wrong.
+    /* UDPA_ERR_INVAL: it is none, or would need too much memory, and the error has what is wrong.
      */
     udpa_err (*compile)(udpai_regex **ret_regex, udpai_str pattern, udpa_error **ret_error);
     /* Does it match the whole text? */

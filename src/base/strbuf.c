@@ -9,15 +9,15 @@
 static bool
 reserve(udpai_strbuf *buffer, size_t more)
 {
-    size_t wanted;
-    if (buffer->failed || __builtin_add_overflow(buffer->len, more, &wanted) ||
-        __builtin_add_overflow(wanted, 1, &wanted)) {
+    size_t needed;
+    if (buffer->failed || __builtin_add_overflow(buffer->len, more, &needed) ||
+        __builtin_add_overflow(needed, 1, &needed)) {
         buffer->failed = true;
         return false;
     }
-    if (wanted <= buffer->capacity)
+    if (needed <= buffer->capacity)
         return true;
-    size_t grown = udpai_max_size(udpai_max_size(buffer->capacity * 2, 64), wanted);
+    size_t grown = udpai_max_size(udpai_max_size(buffer->capacity * 2, 64), needed);
     char *data = udpai_realloc_array(buffer->data, grown, 1);
     if (!data) {
         buffer->failed = true;

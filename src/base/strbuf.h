@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Growing byte string. After the first failed allocation every later call does nothing and
- * udpai_strbuf_failed() tells; so a caller checks once, at the end. */
+ * udpai_strbuf_failed() is true; so a caller checks once, at the end. */
 #ifndef UDPAI_STRBUF_H
 #define UDPAI_STRBUF_H
 

@@ -75,8 +75,8 @@ udpai_str_number(udpai_str text, uint64_t *ret_number)
     return text.len > 0;
 }
 
-/* Takes what stands before the next @p separator off the front, and the separator with it. False:
- * there is none. */
+/* Takes what is before the next @p separator off the front, and the separator with it. False: there
+ * is none. */
 static inline bool
 udpai_str_cut(udpai_str *rest, char separator, udpai_str *ret_part)
 {

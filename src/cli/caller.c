@@ -128,7 +128,7 @@ send_message(void *of, udpai_str message)
     call *self = of;
     if (!turn_until(self->caller, &self->begin, NULL, SEND_PATIENCE_MS) ||
         !turn_until(self->caller, &self->write, NULL, SEND_PATIENCE_MS))
-        return; /* the server will be found to say nothing */
+        return; /* the server will be found to send nothing */
     grpc_slice slice = grpc_slice_from_copied_buffer(message.data ? message.data : "", message.len);
     grpc_byte_buffer_destroy(self->sent);
     self->sent = grpc_raw_byte_buffer_create(&slice, 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls to a gRPC server, as functions that a test can stand in for. Everything blocks, because a
- * script does one thing after the other; no function here is called from any thread but one. */
+/* Calls to a gRPC server, as functions that a test can replace. Everything blocks, because a script
+ * does one thing after the other; no function here is called from any thread but one. */
 #ifndef UDPAI_CLI_CALLS_H
 #define UDPAI_CLI_CALLS_H
 

@@ -23,7 +23,7 @@ typedef struct udpai_cli {
     uv_timer_t look;              /* has the connection failed? */
     uv_timer_t deadline;          /* of what is waited for */
     uv_timer_t patience;          /* until it is asked why that takes so long; see waits.h */
-    char *waits_for; /* whom the node says that it waits for; owned; NULL: nothing is known */
+    char *waits_for; /* what the node reports that it waits for; owned; NULL: nothing is known */
     uv_signal_t signals[2];
     const udpa_error *last_error; /* that was reported; compared, never read */
     bool has_answered;            /* the node has answered something */

@@ -44,7 +44,7 @@ struct collecting {
     udpai_cli *cli;
     udpai_cli_found *found;
     size_t n_incomplete;
-    size_t n_wanted; /* so many are enough */
+    size_t n_requested; /* so many are enough */
 };
 
 static void
@@ -60,7 +60,7 @@ on_update(void *userdata, udpa_update *update)
         else if (udpai_cli_found_put(self->found, resource, &is_known) != UDPA_OK)
             udpai_cli_finish(self->cli, out_of_memory());
     }
-    if (udpai_cli_found_size(self->found) >= self->n_wanted)
+    if (udpai_cli_found_size(self->found) >= self->n_requested)
         udpai_cli_finish(self->cli, UDPAI_CLI_GOOD);
 }
 
@@ -93,9 +93,12 @@ udpai_cli_subscribe(udpai_cli *cli,
 }
 
 static udpai_cli_exit
-collect(udpai_cli *cli, const udpai_cli_requests *requests, udpai_cli_found *found, size_t n_wanted)
+collect(udpai_cli *cli,
+        const udpai_cli_requests *requests,
+        udpai_cli_found *found,
+        size_t n_requested)
 {
-    struct collecting self = {cli, found, requests->n, n_wanted};
+    struct collecting self = {cli, found, requests->n, n_requested};
     udpa_subscribe_options callbacks = UDPA_SUBSCRIBE_OPTIONS_INIT;
     UDPAI_VECTOR(udpa_subscription *) subscriptions = {0};
     udpai_cli_waits waits;

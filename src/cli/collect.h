@@ -7,7 +7,7 @@
 #include "cli/found.h"
 #include "cli/requests.h"
 
-/* What TYPE [NAME...] on the command line asks for; says what is wrong. */
+/* What TYPE [NAME...] on the command line asks for; prints what is wrong. */
 udpai_cli_exit udpai_cli_request_of_arguments(const udpai_cli_options *options,
                                               udpai_cli_requests *requests);
 
@@ -16,7 +16,7 @@ udpai_cli_exit udpai_cli_subscribe(udpai_cli *cli,
                                    const udpai_cli_request *request,
                                    const udpa_subscribe_options *callbacks,
                                    udpa_subscription **ret_subscription);
-/* Asks for all, and waits until the node has said that this is all. */
+/* Asks for all, and waits until the node has reported that this is all. */
 udpai_cli_exit
 udpai_cli_collect(udpai_cli *cli, const udpai_cli_requests *requests, udpai_cli_found *found);
 /* Asks for names that are there, and waits until they have come: that nothing else is there need

@@ -6,7 +6,7 @@
 
 #define ELLIPSIS "…"
 #define DIGEST_MIN 16 /* hexadecimal digits; what is shorter need not be cut */
-#define DIGEST_SHOWN 12
+#define DIGEST_PRINTED 12
 
 /* ---- characters ---- */
 
@@ -53,8 +53,9 @@ put_masked(udpai_strbuf *out, udpai_str text, const char *allowed)
     while (text.len) {
         uint32_t point;
         udpai_str character = next(text, &point);
-        bool is_shown = !is_hidden(point) || (point && point < 0x20 && strchr(allowed, (int)point));
-        udpai_strbuf_str(out, is_shown ? character : UDPAI_STR("?"));
+        bool is_printed =
+            !is_hidden(point) || (point && point < 0x20 && strchr(allowed, (int)point));
+        udpai_strbuf_str(out, is_printed ? character : UDPAI_STR("?"));
         text = behind(text, character.len);
     }
 }
@@ -120,7 +121,7 @@ udpai_cli_put_cut(udpai_strbuf *out, udpai_str text, size_t n_columns)
 
 /* ---- versions ---- */
 
-/* A number is none: its first digits say least. */
+/* A number is none: its first digits have least. */
 static bool
 is_digest(udpai_str text)
 {
@@ -135,7 +136,7 @@ is_digest(udpai_str text)
     return text.len >= DIGEST_MIN && !is_number;
 }
 
-/* "sha256:" stays, and so does whatever else stands before the last colon. */
+/* "sha256:" stays, and so does whatever else is before the last colon. */
 static size_t
 prefix_len(udpai_str version)
 {
@@ -153,6 +154,6 @@ udpai_cli_put_version(udpai_strbuf *out, udpai_str version, bool is_whole)
         udpai_cli_put_text(out, version);
         return;
     }
-    udpai_cli_put_text(out, (udpai_str){version.data, n + DIGEST_SHOWN});
+    udpai_cli_put_text(out, (udpai_str){version.data, n + DIGEST_PRINTED});
     udpai_strbuf_puts(out, ELLIPSIS);
 }

@@ -6,7 +6,7 @@
 
 #include "base/strbuf.h"
 
-/* Appends text of a peer or a file: '?' stands for each control character (C0, DEL, C1), for what
+/* Appends text of a peer or a file: '?' replaces each control character (C0, DEL, C1), for what
  * turns the direction of text or ends a line, and for each byte that is not UTF-8. */
 void udpai_cli_put_text(udpai_strbuf *out, udpai_str text);
 /* The same of text that may have several lines: line feeds and tabs stay. */

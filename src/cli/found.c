@@ -120,9 +120,9 @@ has_alias(const udpa_resource *resource, udpai_str name)
 udpa_resource *
 udpai_cli_found_get(const udpai_cli_found *found, udpai_str type_url, udpai_str name)
 {
-    struct item *wanted = make_item(type_url, name);
-    const struct item *item = wanted ? udpai_map_get(&found->items, item_key(wanted)) : NULL;
-    udpai_free(wanted);
+    struct item *key = make_item(type_url, name);
+    const struct item *item = key ? udpai_map_get(&found->items, item_key(key)) : NULL;
+    udpai_free(key);
     if (item)
         return item->resource;
     size_t at = 0;

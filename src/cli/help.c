@@ -27,7 +27,7 @@ udpai_cli_help_put(udpai_strbuf *out, const char *program, const char *usage, co
 }
 
 bool
-udpai_cli_help_is_wanted(int argc, char *const *argv)
+udpai_cli_help_is_requested(int argc, char *const *argv)
 {
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-?") == 0)

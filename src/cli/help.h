@@ -10,6 +10,6 @@
 void
 udpai_cli_help_put(udpai_strbuf *out, const char *program, const char *usage, const char *text);
 /* Is --help or -? there before a "--"? */
-bool udpai_cli_help_is_wanted(int argc, char *const *argv);
+bool udpai_cli_help_is_requested(int argc, char *const *argv);
 
 #endif

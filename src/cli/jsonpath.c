@@ -85,7 +85,7 @@ take_quoted(parser *self, char **ret_text)
     return *ret_text ? UDPA_OK : no_memory(self);
 }
 
-/* A dot within it stands behind a backslash. */
+/* A dot within it is behind a backslash. */
 static udpa_err
 take_name(parser *self, char **ret_name)
 {

@@ -9,7 +9,8 @@
 #include "cli/display.h"
 #include "cli/progress_line.h"
 
-/* The text is composed by the C library: without memory of ours there is still something to say. */
+/* The text is composed by the C library: without memory of ours there is still something to print.
+ */
 static void
 put_line(FILE *file, const char *program, const char *colon, const char *format, va_list arguments)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines that a program prints. All of them are masked (display.h): what they say may come from a
+/* Lines that a program prints. All of them are masked (display.h): what they have may come from a
  * peer or a file. */
 #ifndef UDPAI_CLI_MESSAGES_H
 #define UDPAI_CLI_MESSAGES_H

@@ -8,7 +8,7 @@
 #include "model/types.h"
 #include "model/xdstp.h"
 
-/* The one whose word comes next in the alphabet; NULL: there is none. */
+/* The one with the next word in the alphabet; NULL: there is none. */
 static const udpai_type_info *
 type_after(const udpai_type_info *last)
 {
@@ -83,7 +83,7 @@ is_full_name(const char *name)
     return strchr(name, '/') && name_space.len && udpai_prefix_check(name_space, NULL) == UDPA_OK;
 }
 
-/* By what authorities stand for if nobody has said another: which is listed, the node knows. */
+/* By default authorities map to their namespaces: which is listed, the node knows. */
 static bool
 put_xdstp(udpai_strbuf *full, const char *name, const char *name_space)
 {
@@ -121,7 +121,7 @@ udpai_cli_may_be_id(const char *name, const char *name_space)
            !udpai_str_eq(first, udpai_str_from(name_space));
 }
 
-/* More than are known: what somebody calls so is not to be shown. */
+/* More than are known: what has such a name is not to be printed. */
 bool
 udpai_cli_is_secret(udpai_str type_url)
 {

@@ -11,16 +11,16 @@
 udpa_err udpai_cli_type_url(const char *given, char **ret_type_url, udpa_error **ret_error);
 /* The short name of a type; its full name if it has none. A view of @p type_url or static. */
 udpai_str udpai_cli_type_short(udpai_str type_url);
-/* A name on the command line is a full one, as it is printed everywhere, if what stands before its
+/* A name on the command line is a full one, as it is printed everywhere, if what is before its
  * first '/' can be a namespace; else an id in the namespace. To be freed with udpai_free(); NULL
  * without memory. */
 char *udpai_cli_full_name(const char *name, const char *name_space);
 /* May it be an id all the same, as resource files have it (codec/resource_file.h)? "route/host" is
  * that of local/route/host, unless there is a route/host. */
 bool udpai_cli_may_be_id(const char *name, const char *name_space);
-/* Is it a type whose payload must never be shown? */
+/* Is it a type with a payload that must never be printed? */
 bool udpai_cli_is_secret(udpai_str type_url);
-/* All short names with what they stand for, a line each: visit(userdata, short, also, full). */
+/* All short names with what they mean, a line each: visit(userdata, short, also, full). */
 void udpai_cli_visit_types(
     void (*visit)(void *userdata, const char *name, const char *also, const char *full),
     void *userdata);

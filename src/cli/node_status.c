@@ -7,7 +7,7 @@
 #include "udpa/status/v1/status.pb-c.h"
 
 #define STATUS_TYPE "type.googleapis.com/udpa.status.v1."
-#define SHOWN_MAX 8
+#define LISTED_MAX 8
 
 bool
 udpai_cli_is_status(const char *type_url)
@@ -69,7 +69,7 @@ udpai_cli_request_types_of(const udpa_resource *node_status,
     return err;
 }
 
-/* ---- whom it waits for ---- */
+/* ---- what it waits for ---- */
 
 static bool
 concerns(const Udpa__Status__V1__TypeStatus *type, const udpai_cli_requests *requests)
@@ -79,7 +79,7 @@ concerns(const Udpa__Status__V1__TypeStatus *type, const udpai_cli_requests *req
 
 /* As many as a message can have; there are seldom more than two. */
 struct few {
-    const char *items[SHOWN_MAX];
+    const char *items[LISTED_MAX];
     size_t n;
 };
 

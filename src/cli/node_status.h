@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a node says of itself, as far as it decides what to ask it for. Pure. */
+/* The status of a node, as far as it decides what to ask it for. Pure. */
 #ifndef UDPAI_CLI_NODE_STATUS_H
 #define UDPAI_CLI_NODE_STATUS_H
 
@@ -19,11 +19,10 @@ udpa_err udpai_cli_request_status(const char *kind, udpai_cli_requests *requests
 udpa_err udpai_cli_request_types_of(const udpa_resource *node_status,
                                     const char *name_space,
                                     udpai_cli_requests *requests);
-/* Where names without a namespace lie there; NULL: it does not say. To be freed with udpai_free().
- */
+/* Where names without a namespace lie there; NULL: not known. To be freed with udpai_free(). */
 char *udpai_cli_default_namespace_of(const udpa_resource *node_status);
-/* Appends "core, cloud": whom the node itself waits for, by its NodeStatus, before it can say that
- * what it has of these types is all. */
+/* Appends "core, cloud": what the node itself waits for, by its NodeStatus, before it can report
+ * that what it has of these types is all. */
 void udpai_cli_put_waits_for(udpai_strbuf *out,
                              const udpa_resource *node_status,
                              const udpai_cli_requests *requests);

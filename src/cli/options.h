@@ -13,7 +13,7 @@
 #define UDPAI_CLI_VERSION "0.1.0"
 #define UDPAI_CLI_HTTP_PORT "18080"
 
-/* What the program's exit says. */
+/* The exit code of the program. */
 typedef enum udpai_cli_exit {
     UDPAI_CLI_GOOD = 0,
     UDPAI_CLI_REFUSED = 1, /* or not found */

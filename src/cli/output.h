@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is printed on standard output, in the way that the command line and the terminal want it. */
+/* What is printed on standard output, in the way that the command line and the terminal require. */
 #ifndef UDPAI_CLI_OUTPUT_H
 #define UDPAI_CLI_OUTPUT_H
 
 #include "cli/options.h"
 #include "cli/table.h"
 
-/* How tables are to be written: as --no-headers, --sort-by and -o wide say, and as wide as the
+/* How tables are to be written: as --no-headers, --sort-by and -o wide set it, and as wide as the
  * terminal that standard output is. To be ended by udpai_cli_print_tables(). */
 udpai_cli_layout udpai_cli_layout_of(const udpai_cli_options *options);
 

@@ -12,10 +12,10 @@
 #define COLUMNS_USUAL 80
 
 /* Of the one terminal that a program has. */
-static bool is_shown;
+static bool is_printed;
 
 bool
-udpai_cli_progress_line_is_wanted(void)
+udpai_cli_progress_line_is_enabled(void)
 {
     const char *kind = getenv("TERM");
     return isatty(STDERR_FILENO) && !(kind && strcmp(kind, "dumb") == 0);
@@ -33,13 +33,13 @@ void
 udpai_cli_progress_line_show(udpai_str text)
 {
     udpai_strbuf masked = {0}, line = {0};
-    if (!udpai_cli_progress_line_is_wanted())
+    if (!udpai_cli_progress_line_is_enabled())
         return;
     udpai_strbuf_puts(&line, TO_THE_BEGINNING);
     udpai_cli_put_text(&masked, text);
     udpai_cli_put_cut(&line, udpai_strbuf_view(&masked), room());
     if (!udpai_strbuf_failed(&line) && !udpai_strbuf_failed(&masked)) {
-        is_shown = true;
+        is_printed = true;
         fputs(line.data, stderr);
         fflush(stderr);
     }
@@ -50,7 +50,7 @@ udpai_cli_progress_line_show(udpai_str text)
 void
 udpai_cli_progress_line_clear(void)
 {
-    if (is_shown)
+    if (is_printed)
         fputs(TO_THE_BEGINNING, stderr);
-    is_shown = false;
+    is_printed = false;
 }

@@ -26,7 +26,7 @@ bool udpai_cli_is_head(const char *written, const char *head);
 char udpai_cli_head_char(char c);
 
 typedef enum udpai_cli_cell_kind {
-    UDPAI_CLI_CELL_EMPTY, /* shown as "-" */
+    UDPAI_CLI_CELL_EMPTY, /* printed as "-" */
     UDPAI_CLI_CELL_TEXT,
     UDPAI_CLI_CELL_NUMBER,   /* a column of such is aligned to the right, and never shortened */
     UDPAI_CLI_CELL_QUANTITY, /* a text that is sorted by a number, such as a duration */
@@ -53,7 +53,7 @@ void udpai_cli_table_begin(udpai_cli_table *table,
                            udpai_cli_layout *layout,
                            const char *const *heads,
                            size_t n_columns);
-/* The next cell of the row, or the first of the next one; an empty one is shown as "-". */
+/* The next cell of the row, or the first of the next one; an empty one is printed as "-". */
 void udpai_cli_table_add(udpai_cli_table *table, udpai_str cell);
 void udpai_cli_table_add_text(udpai_cli_table *table, const char *cell);
 void udpai_cli_table_addf(udpai_cli_table *table, const char *format, ...) UDPA_PRINTF(2, 3);

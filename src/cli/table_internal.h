@@ -5,8 +5,8 @@
 
 #include "cli/table.h"
 
-/* The rows behind the heads in the order that the layout wants: the index of the first cell of
- * each, to be freed with udpai_free(); NULL without memory. */
+/* The rows behind the heads in the order that the layout has: the index of the first cell of each,
+ * to be freed with udpai_free(); NULL without memory. */
 size_t *udpai_cli_table_order(const udpai_cli_table *table);
 
 #endif

@@ -6,7 +6,7 @@
 #include "cli/order.h"
 #include "cli/table_internal.h"
 
-/* Where the cell stands that decides, and what it is compared with. */
+/* The cell that decides, and what it is compared with. */
 typedef struct row {
     size_t first;
     const udpai_cli_cell *key; /* NULL: nothing is sorted */
@@ -19,7 +19,7 @@ has_number(const udpai_cli_cell *cell)
     return cell->kind == UDPAI_CLI_CELL_NUMBER || cell->kind == UDPAI_CLI_CELL_QUANTITY;
 }
 
-/* Numbers stand before texts. */
+/* Numbers come before texts. */
 static int
 compare_cells(const udpai_cli_cell *a, const udpai_cli_cell *b)
 {
@@ -30,7 +30,7 @@ compare_cells(const udpai_cli_cell *a, const udpai_cli_cell *b)
     return udpai_cli_compare_names(udpai_str_from(a->text), udpai_str_from(b->text));
 }
 
-/* What is empty stands last in either direction; what is equal stays as it was. */
+/* What is empty comes last in either direction; what is equal stays as it was. */
 static int
 compare(const void *one, const void *two)
 {

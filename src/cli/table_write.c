@@ -5,7 +5,7 @@
 #include "cli/table_internal.h"
 
 #define GAP 3
-#define NARROWEST 8 /* what is shorter says nothing any more */
+#define NARROWEST 8 /* what is shorter is of no use */
 
 typedef struct column {
     size_t width;

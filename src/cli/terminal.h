@@ -5,8 +5,8 @@
 
 #include <stddef.h>
 
-/* The columns of the terminal on this descriptor, or what COLUMNS says of them; 0: it is no
- * terminal, or does not say. */
+/* The columns of the terminal on this descriptor, or the value of COLUMNS; 0: it is no terminal, or
+ * does not have them. */
 size_t udpai_cli_terminal_columns(int descriptor);
 
 #endif

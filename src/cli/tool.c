@@ -91,7 +91,7 @@ udpai_cli_tool_parse(
     snprintf(version, sizeof(version), "%s %s", tool->program, UDPAI_CLI_VERSION);
     argp_program_version = version;
     argp_err_exit_status = UDPAI_CLI_MISTAKE;
-    if (udpai_cli_help_is_wanted(argc, argv))
+    if (udpai_cli_help_is_requested(argc, argv))
         print_help(tool);
     if (argp_parse(parser, argc, argv, 0, NULL, input) != 0)
         exit(UDPAI_CLI_MISTAKE);

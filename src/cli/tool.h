@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs that stand beside udpactl, and that it calls by a word. What they take is known here, so
- * that udpactl lists it and finds the word; what an option means is known to the program alone. */
+/* Programs beside udpactl, and that it calls by a word. What they take is known here, so that
+ * udpactl lists it and finds the word; what an option means is known to the program alone. */
 #ifndef UDPAI_CLI_TOOL_H
 #define UDPAI_CLI_TOOL_H
 
@@ -28,7 +28,7 @@ extern const struct argp udpai_cli_tool_parser;
 /* Ends the program for --help, --version, and what cannot be understood. */
 void udpai_cli_tool_parse(
     const udpai_cli_tool *tool, const struct argp *parser, void *input, int argc, char **argv);
-/* Of a program's own main(), before anything else; false: there is nowhere to say why. */
+/* Of a program's own main(), before anything else; false: there is nowhere to print why. */
 bool udpai_cli_program_begin(void);
 
 #endif

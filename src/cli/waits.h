@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A node that does not answer may itself wait for others. One that takes long is asked for whom, so
- * that whoever waits is told; not before, since a node that describes itself has some work. */
+/* A node that does not answer may itself wait for others. One that takes long is asked for what, so
+ * that the user is shown that; not before, since a node that describes itself has some work. */
 #ifndef UDPAI_CLI_WAITS_H
 #define UDPAI_CLI_WAITS_H
 

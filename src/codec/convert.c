@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Formats to the one that does the work: trees for JSON and YAML, libprotobuf for text. YAML is
- * written by way of JSON, whose tree is printed in block style. */
+ * written by way of JSON, of which the tree is printed in block style. */
 #include "codec/convert.h"
 
 #include "codec/encoder.h"

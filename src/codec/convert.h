@@ -21,9 +21,9 @@ udpa_err udpai_convert_to_binary(const udpai_schema *schema,
                                  udpa_error **ret_error);
 
 /* Reads a document of a JSON or YAML source as udpai_convert_to_binary() does, and collects every
- * mistake that can be told apart, at most UDPAI_MISTAKES_MAX, in the order of the document. Returns
- * the code of the first. *ret_bytes is the message without what is wrong, which mistakes->refused
- * lists; NULL if there are too many mistakes, or nothing is left. */
+ * error that can be distinguished, at most UDPAI_MISTAKES_MAX, in the order of the document.
+ * Returns the code of the first. *ret_bytes is the message without what is wrong, which
+ * mistakes->refused lists; NULL if there are too many errors, or nothing is left. */
 udpa_err udpai_convert_tree(const udpai_schema *schema,
                             udpai_str type,
                             const udpai_source *source,
@@ -33,7 +33,7 @@ udpa_err udpai_convert_tree(const udpai_schema *schema,
 
 /* The reverse. *ret_text is NUL-terminated, without other zero bytes, to be freed with
  * udpai_free(). JSON has lowerCamelCase names as proto3 JSON prescribes; YAML, which people edit,
- * the original ones. What has no descriptor is shown, in JSON and YAML as {"@type": "…", "value":
+ * the original ones. What has no descriptor is printed, in JSON and YAML as {"@type": "…", "value":
  * "base64"}: bytes of fields that the type does not know are left out. */
 udpa_err udpai_convert_from_binary(const udpai_schema *schema,
                                    udpai_str type,

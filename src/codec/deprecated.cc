@@ -96,8 +96,9 @@ DeprecatedUses::Begin(const pb::FieldDescriptor *field,
                       const std::string &path) const
 {
     Use use{field, value, is_default, path + (path.empty() ? "" : ".") + field->name()};
-    const udpai_deprecated shown = Shown(use);
-    use.is_allowed = asked_.allows ? asked_.allows(asked_.userdata, &shown) : !shown.is_disallowed;
+    const udpai_deprecated printed = Shown(use);
+    use.is_allowed =
+        asked_.allows ? asked_.allows(asked_.userdata, &printed) : !printed.is_disallowed;
     return use;
 }
 
@@ -108,7 +109,7 @@ DeprecatedUses::Look(const pb::Message &message,
                      const Refuse &refuse)
 {
     for (const DeprecatedField &of : fields) {
-        bool is_refused = false; /* once is enough to say of a list */
+        bool is_refused = false; /* once is enough to report of a list */
         auto note = [&](const pb::EnumValueDescriptor *value, bool is_default) {
             const void *key = value ? static_cast<const void *>(value) : of.field;
             auto [at, is_new] = found_.try_emplace(key, uses_.size());
@@ -130,34 +131,34 @@ DeprecatedUses::Look(const pb::Message &message,
 udpai_deprecated
 DeprecatedUses::Shown(const Use &use) const
 {
-    udpai_deprecated shown = {};
-    shown.name = use.value ? use.value->full_name().c_str() : use.field->full_name().c_str();
-    shown.holder = use.value ? use.field->full_name().c_str() : nullptr;
-    shown.is_default = use.is_default;
-    shown.is_disallowed = use.value ? option_flag(use.value->options(), kDisallowedValue)
-                                    : option_flag(use.field->options(), kDisallowedField);
-    shown.path = use.path.c_str();
-    shown.n_uses = use.n;
-    return shown;
+    udpai_deprecated printed = {};
+    printed.name = use.value ? use.value->full_name().c_str() : use.field->full_name().c_str();
+    printed.holder = use.value ? use.field->full_name().c_str() : nullptr;
+    printed.is_default = use.is_default;
+    printed.is_disallowed = use.value ? option_flag(use.value->options(), kDisallowedValue)
+                                      : option_flag(use.field->options(), kDisallowedField);
+    printed.path = use.path.c_str();
+    printed.n_uses = use.n;
+    return printed;
 }
 
 std::string
 DeprecatedUses::Reason(const Use &use) const
 {
-    const udpai_deprecated shown = Shown(use);
+    const udpai_deprecated printed = Shown(use);
     std::string reason = use.is_default ? "has by default the deprecated value '"
                          : use.value    ? "has the deprecated value '"
                                         : "is the deprecated option '";
-    return reason + shown.name + "', which is disallowed" +
-           (shown.is_disallowed ? " by default" : "") + "; the runtime key " +
-           UDPAI_DEPRECATED_KEY + shown.name + " allows it";
+    return reason + printed.name + "', which is disallowed" +
+           (printed.is_disallowed ? " by default" : "") + "; the runtime key " +
+           UDPAI_DEPRECATED_KEY + printed.name + " allows it";
 }
 
 void
-DeprecatedUses::TellAll() const
+DeprecatedUses::ReportAll() const
 {
     for (size_t i = 0; asked_.used && i < uses_.size(); i++) {
-        const udpai_deprecated shown = Shown(uses_[i]);
-        asked_.used(asked_.userdata, &shown);
+        const udpai_deprecated printed = Shown(uses_[i]);
+        asked_.used(asked_.userdata, &printed);
     }
 }

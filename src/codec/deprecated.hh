@@ -17,7 +17,7 @@ namespace udpai
 class DeprecatedUses
 {
   public:
-    /* Is told of a field that is used although it, or its value, may not be. */
+    /* Is called for a field that is used although it, or its value, may not be. */
     using Refuse = std::function<void(const pb::FieldDescriptor *, const std::string &reason)>;
 
     explicit DeprecatedUses(const udpai_deprecation &asked) : asked_(asked)
@@ -31,7 +31,7 @@ class DeprecatedUses
               const Refuse &refuse);
 
     /* The payload was found good. */
-    void TellAll() const;
+    void ReportAll() const;
 
   private:
     struct Use {

@@ -77,11 +77,11 @@ udpai_encoder_place(udpai_encoder *encoder, const udpai_tree *node)
 }
 
 udpa_err
-udpai_encoder_fail_kind(udpai_encoder *encoder, const udpai_tree *node, const char *wanted)
+udpai_encoder_fail_kind(udpai_encoder *encoder, const udpai_tree *node, const char *expected)
 {
     const udpai_place place = udpai_encoder_place(encoder, node);
     return udpai_fail_at(encoder->ret_error, UDPA_ERR_INVAL, &place, "this is %s, but must be %s",
-                         udpai_tree_kind_text(node), wanted);
+                         udpai_tree_kind_text(node), expected);
 }
 
 static udpa_err
@@ -100,7 +100,7 @@ is_refused(const udpai_encoder *encoder, const udpai_tree *node)
     return mistakes && udpai_mistakes_has(mistakes, node);
 }
 
-/* The result of a part of the document. Where all mistakes are wanted, one is noted, what the part
+/* The result of a part of the document. Where all errors are requested, one is noted, what the part
  * has written is taken back, and the work goes on. */
 static udpa_err
 settle(udpai_encoder *encoder, udpa_err err, const udpai_tree *part, size_t json_len)
@@ -290,8 +290,8 @@ put_field(udpai_encoder *encoder, const udpai_field *field, const udpai_tree *no
 
 /* ---- messages ---- */
 
-/* The last field before the key whose message, or an item of it, has it: the key is indented by too
- * little. NULL: none. */
+/* The last field before the key that has it in its message, or in an item of that: the key is
+ * indented by too little. NULL: none. */
 static const udpai_tree *
 find_owner(const struct message *message, const udpai_tree *key, bool *ret_is_list)
 {
@@ -418,14 +418,15 @@ static udpa_err
 put_unit(udpai_encoder *encoder, const udpai_type *type, const udpai_tree *node)
 {
     encoder->unit->json.len = encoder->unit->where.len = 0;
-    const udpai_entry *said = udpai_tree_find(node, UDPAI_STR(UDPAI_TYPE_KEY));
-    if (!said || udpai_type_well_known(type) != UDPAI_ORDINARY)
+    const udpai_entry *stated = udpai_tree_find(node, UDPAI_STR(UDPAI_TYPE_KEY));
+    if (!stated || udpai_type_well_known(type) != UDPAI_ORDINARY)
         return put_field_message(encoder, type, node);
-    if (udpai_str_eq(udpai_type_url_name(said->value->text), udpai_str_from(udpai_type_name(type))))
+    if (udpai_str_eq(udpai_type_url_name(stated->value->text),
+                     udpai_str_from(udpai_type_name(type))))
         return put_members(encoder, type, node, true);
-    const udpai_place place = udpai_encoder_place(encoder, said->value);
+    const udpai_place place = udpai_encoder_place(encoder, stated->value);
     return udpai_fail_at(encoder->ret_error, UDPA_ERR_INVAL, &place,
-                         "'@type' says '%s', but this must be %s", UDPAI_QUOTE(said->value->text),
+                         "'@type' says '%s', but this must be %s", UDPAI_QUOTE(stated->value->text),
                          udpai_type_name(type));
 }
 
@@ -435,7 +436,7 @@ n_mistakes(const udpai_encoder *encoder)
     return encoder->encoding->mistakes ? encoder->encoding->mistakes->found.n : 0;
 }
 
-/* Says where the value is that libprotobuf refused, and why in our words if it is found. UDPA_OK:
+/* Finds where the value is that libprotobuf refused, and why in our words if it is found. UDPA_OK:
  * it was noted, and the unit is worth another try without it. */
 static udpa_err
 explain(udpai_encoder *encoder,
@@ -445,9 +446,9 @@ explain(udpai_encoder *encoder,
         const udpa_error *cause)
 {
     size_t n_before = n_mistakes(encoder);
-    encoder->unit->wanted = where ? where : "";
+    encoder->unit->expected = where ? where : "";
     udpa_err err = put_unit(encoder, type, node);
-    encoder->unit->wanted = NULL;
+    encoder->unit->expected = NULL;
     if (err != UDPA_OK || n_mistakes(encoder) > n_before)
         return err;
     const udpai_place place = udpai_encoder_place(encoder, node);

@@ -2,7 +2,7 @@
 /* A tree to the bytes of a message. The tree is checked against the type on the way, because only
  * here both the place in the document and the type are known:
  *
- *  - a plain scalar of YAML is what its field wants: `version: 1.10` is the string "1.10";
+ *  - a plain scalar of YAML is what its field needs: `version: 1.10` is the string "1.10";
  *  - fields go by their original or their JSON name; one that there is none of is an error, and so
  *    are two names for one field, two members of a oneof, null in a list;
  *  - numbers never have leading zeroes, which some read as octal;
@@ -35,7 +35,7 @@ udpa_err udpai_encode(const udpai_encoding *encoding,
                       udpa_bytes **ret_bytes,
                       udpa_error **ret_error);
 
-/* Says how to get the descriptors of a type that is not known. */
+/* Reports how to get the descriptors of a type that is not known. */
 udpa_err udpai_fail_unknown_type(const udpai_schema *schema,
                                  const udpai_place *place,
                                  udpai_str type_url,

@@ -4,8 +4,8 @@
  *
  * A message is encoded in units: the document's message, and the contents of every Any in it. Each
  * unit becomes one line of JSON for libprotobuf, in which an Any is type URL and bytes. libprotobuf
- * names the field whose value it refuses by a path in the unit; the unit is then walked again until
- * that path is met (unit->wanted), because the node says the line. */
+ * names the field with the value that it rejects by a path in the unit; the unit is then walked
+ * again until that path is met (unit->expected), because the node has the line. */
 #ifndef UDPAI_ENCODER_INTERNAL_H
 #define UDPAI_ENCODER_INTERNAL_H
 
@@ -14,15 +14,15 @@
 
 typedef struct udpai_unit {
     udpai_strbuf json;
-    udpai_strbuf where; /* path in the unit, as libprotobuf writes it */
-    const char *wanted; /* NULL: not looking for a value */
+    udpai_strbuf where;   /* path in the unit, as libprotobuf writes it */
+    const char *expected; /* NULL: not looking for a value */
 } udpai_unit;
 
 typedef struct udpai_encoder {
     const udpai_encoding *encoding;
     udpai_strbuf path; /* for people; from the document's root */
     udpai_unit *unit;
-    const udpai_tree *blamed; /* whose place was asked for last: that of an error */
+    const udpai_tree *blamed; /* the one that was asked for its place last: that of an error */
     udpa_error **ret_error;
 } udpai_encoder;
 
@@ -38,9 +38,9 @@ void udpai_encoder_leave(udpai_encoder *encoder, udpai_encoder_mark mark);
 
 udpai_place udpai_encoder_place(udpai_encoder *encoder, const udpai_tree *node);
 
-/* "… must be <wanted>, but is a list". */
+/* "… must be <expected>, but is a list". */
 udpa_err
-udpai_encoder_fail_kind(udpai_encoder *encoder, const udpai_tree *node, const char *wanted);
+udpai_encoder_fail_kind(udpai_encoder *encoder, const udpai_tree *node, const char *expected);
 
 /* A value that is no list, no map of a map field and no message of ordinary fields. */
 udpa_err udpai_put_scalar(udpai_encoder *encoder, const udpai_field *field, const udpai_tree *node);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Single values: what of the document's spellings is let through, and in which form libprotobuf
- * gets it. Whether a value fits its type is libprotobuf's to say; how to say it is decided here. */
+ * gets it. Whether a value fits its type is libprotobuf's decision; how to report it is decided
+ * here. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -10,14 +11,14 @@
 
 /* Is this the value that libprotobuf refused? Only the first that it could be. */
 static bool
-is_wanted(udpai_encoder *encoder)
+is_place(udpai_encoder *encoder)
 {
     udpai_unit *unit = encoder->unit;
-    bool wanted =
-        unit->wanted && udpai_str_eq(udpai_strbuf_view(&unit->where), udpai_str_from(unit->wanted));
-    if (wanted)
-        unit->wanted = NULL;
-    return wanted;
+    bool expected = unit->expected &&
+                    udpai_str_eq(udpai_strbuf_view(&unit->where), udpai_str_from(unit->expected));
+    if (expected)
+        unit->expected = NULL;
+    return expected;
 }
 
 /* Is it a string by the rules of the document? In YAML any scalar can be one. */
@@ -36,11 +37,11 @@ is_integer(udpai_str text)
 }
 
 static udpa_err
-fail_value(udpai_encoder *encoder, const udpai_tree *node, const char *wanted)
+fail_value(udpai_encoder *encoder, const udpai_tree *node, const char *expected)
 {
     const udpai_place place = udpai_encoder_place(encoder, node);
     return udpai_fail_at(encoder->ret_error, UDPA_ERR_INVAL, &place, "'%s' is not %s",
-                         UDPAI_QUOTE(node->text), wanted);
+                         UDPAI_QUOTE(node->text), expected);
 }
 
 static udpa_err
@@ -55,7 +56,7 @@ put_string(udpai_encoder *encoder, const udpai_tree *node)
 static udpa_err
 put_bytes(udpai_encoder *encoder, const udpai_tree *node)
 {
-    if (is_wanted(encoder))
+    if (is_place(encoder))
         return fail_value(encoder, node, "base64");
     return put_string(encoder, node);
 }
@@ -75,13 +76,13 @@ put_bool(udpai_encoder *encoder, const udpai_tree *node)
 static udpa_err
 put_integer(udpai_encoder *encoder, const udpai_field *field, const udpai_tree *node)
 {
-    char wanted[80];
-    snprintf(wanted, sizeof(wanted), "a valid %.40s", field->kind_name);
+    char expected[80];
+    snprintf(expected, sizeof(expected), "a valid %.40s", field->kind_name);
     if (node->kind != UDPAI_TREE_SCALAR)
         return udpai_encoder_fail_kind(encoder, node, "a number");
-    if (is_wanted(encoder) || !udpai_is_json_number(node->text) ||
+    if (is_place(encoder) || !udpai_is_json_number(node->text) ||
         udpai_json_number_overflows(node->text.data))
-        return fail_value(encoder, node, wanted);
+        return fail_value(encoder, node, expected);
     if (is_integer(node->text) || !node->plain)
         udpai_json_put_string(&encoder->unit->json, node->text);
     else
@@ -112,13 +113,13 @@ not_finite(const udpai_tree *node)
 static udpa_err
 put_float(udpai_encoder *encoder, const udpai_field *field, const udpai_tree *node)
 {
-    char wanted[80];
-    snprintf(wanted, sizeof(wanted), "a valid %.40s", field->kind_name);
+    char expected[80];
+    snprintf(expected, sizeof(expected), "a valid %.40s", field->kind_name);
     if (node->kind != UDPAI_TREE_SCALAR)
         return udpai_encoder_fail_kind(encoder, node, "a number");
     const char *name = not_finite(node);
-    if (is_wanted(encoder) || (!name && !udpai_is_json_number(node->text)))
-        return fail_value(encoder, node, wanted);
+    if (is_place(encoder) || (!name && !udpai_is_json_number(node->text)))
+        return fail_value(encoder, node, expected);
     udpai_json_put_string(&encoder->unit->json, name ? udpai_str_from(name) : node->text);
     return UDPA_OK;
 }
@@ -170,7 +171,7 @@ put_enum(udpai_encoder *encoder, const udpai_field *field, const udpai_tree *nod
 {
     if (node->kind != UDPAI_TREE_SCALAR)
         return udpai_encoder_fail_kind(encoder, node, "the name of an enum value");
-    if (is_wanted(encoder))
+    if (is_place(encoder))
         return fail_enum(encoder, field, node);
     if (node->plain && is_integer(node->text))
         udpai_strbuf_str(&encoder->unit->json, node->text);
@@ -237,16 +238,16 @@ in_seconds(udpai_str text, char seconds[SECONDS_TEXT])
 udpa_err
 udpai_put_known(udpai_encoder *encoder, const udpai_type *type, const udpai_tree *node)
 {
-    static const char *const wanted[] = {
+    static const char *const expected[] = {
         [UDPAI_DURATION] = "a duration: write a number and its unit, such as 1.5s, 500ms, 5m or 2h",
         [UDPAI_TIMESTAMP] = "a time: write it as 2024-01-31T12:00:00Z",
         [UDPAI_FIELD_MASK] = "a field mask: write field paths with commas between",
     };
     udpai_well_known known = udpai_type_well_known(type);
     if (!is_string(encoder, node))
-        return udpai_encoder_fail_kind(encoder, node, wanted[known]);
-    if (is_wanted(encoder))
-        return fail_value(encoder, node, wanted[known]);
+        return udpai_encoder_fail_kind(encoder, node, expected[known]);
+    if (is_place(encoder))
+        return fail_value(encoder, node, expected[known]);
     char seconds[SECONDS_TEXT];
     bool has_unit = known == UDPAI_DURATION && in_seconds(node->text, seconds);
     udpai_json_put_string(&encoder->unit->json, has_unit ? udpai_str_from(seconds) : node->text);
@@ -336,7 +337,7 @@ udpai_put_key(udpai_encoder *encoder, const udpai_field *field, const udpai_tree
                 udpai_str_eq(key->text, UDPAI_STR("false"));
     else if (field->key_kind == UDPAI_KIND_INTEGER)
         right = is_integer(key->text);
-    if (!right || is_wanted(encoder))
+    if (!right || is_place(encoder))
         return fail_key(encoder, field, key);
     udpai_json_put_string(&encoder->unit->json, key->text);
     return UDPA_OK;

@@ -13,7 +13,7 @@ typedef struct line_writer {
     udpai_strbuf *out;
     const udpai_schema *schema;
     const udpai_event_view *event;
-    const udpai_line_taker *taker;
+    const udpai_line_consumer *consumer;
     size_t n;
 } line_writer;
 
@@ -71,7 +71,7 @@ put_line(line_writer *self, const char *type, udpai_str entry)
     udpai_strbuf_puts(out, "}\n");
     self->n++;
     if (out->len > UDPAI_LINES_MAX || udpai_strbuf_failed(out))
-        self->taker->take(self->taker->userdata, out);
+        self->consumer->take(self->consumer->userdata, out);
 }
 
 /* Each of one repeated field, or the message itself. */
@@ -87,7 +87,7 @@ put_entries(line_writer *self, const udpai_event_entries *of, udpai_str message)
     while (udpai_proto_next(&reader, &field))
         if (field.number == of->inner && field.type == UDPAI_WIRE_BYTES)
             put_line(self, of->type, field.bytes);
-    if (reader.failed) /* what is behind this place cannot be told apart */
+    if (reader.failed) /* what is behind this place cannot be distinguished */
         put_line(self, of->type,
                  (udpai_str){(const char *)reader.at, (size_t)(reader.end - reader.at)});
 }
@@ -105,10 +105,10 @@ size_t
 udpai_event_lines_put(udpai_strbuf *out,
                       const udpai_schema *schema,
                       const udpai_event_view *event,
-                      const udpai_line_taker *taker)
+                      const udpai_line_consumer *consumer)
 {
     const udpai_event_facts *facts = udpai_event_facts_of(event->kind);
-    line_writer self = {out, schema, event, taker, 0};
+    line_writer self = {out, schema, event, consumer, 0};
     if (facts->entries[0].field == 0) {
         put_line(&self, facts->type_url, event->message);
         return self.n;

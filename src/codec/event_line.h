@@ -6,7 +6,7 @@
  *
  * identity and name are missing where there is none. What cannot be read, because there are no
  * descriptors of its type or it is not what it should be, has "base64" in the place of "entry", and
- * "error" says why. Pure computation: any thread. */
+ * "error" has the reason. Pure computation: any thread. */
 #ifndef UDPAI_EVENT_LINE_H
 #define UDPAI_EVENT_LINE_H
 
@@ -23,10 +23,10 @@ typedef struct udpai_event_view {
 
 /* Takes text away, so that a message of many entries does not become one of as many bytes as their
  * lines have. */
-typedef struct udpai_line_taker {
+typedef struct udpai_line_consumer {
     void (*take)(void *userdata, udpai_strbuf *out); /* empties it; also one that has failed */
     void *userdata;
-} udpai_line_taker;
+} udpai_line_consumer;
 
 #define UDPAI_LINES_MAX ((size_t)1 << 20)
 
@@ -35,7 +35,7 @@ typedef struct udpai_line_taker {
 size_t udpai_event_lines_put(udpai_strbuf *out,
                              const udpai_schema *schema,
                              const udpai_event_view *event,
-                             const udpai_line_taker *taker);
+                             const udpai_line_consumer *consumer);
 /* Appends {"kind":…,"lost":3}: so many messages are missing here. */
 void udpai_event_gap_put(udpai_strbuf *out, udpai_event_kind kind, uint64_t n_lost);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads lines, not YAML: what they hold is looked at as far as it says which may follow. Where that
- * is not enough the parser's own word stands. */
+/* Reads lines, not YAML: what they hold is looked at as far as it decides which may follow. Where
+ * that is not enough the parser's own message is kept. */
 #include "codec/indentation.h"
 
 #include <ctype.h>
@@ -11,7 +11,7 @@
 /* How many lines behind the one that the parser names it may turn out to be wrong. */
 #define LATE_MAX 2
 
-/* Keys of a map, or items of a list, that stand below each other. */
+/* Keys of a map, or items of a list, below each other. */
 struct level {
     size_t column; /* from 0 */
     bool is_list, is_open /* the last one has no value so far */;
@@ -99,7 +99,7 @@ skip_flow(const struct scan *scan, size_t place)
     return place;
 }
 
-/* Past what may stand before a value: an anchor, a tag. */
+/* Past what may come before a value: an anchor, a tag. */
 static size_t
 skip_properties(const struct scan *scan, size_t place)
 {
@@ -264,7 +264,7 @@ note(struct scan *scan)
     self->last = scan->line;
 }
 
-/* False: none may stand there. */
+/* False: none may be there. */
 static bool
 take_item(struct scan *scan, size_t column)
 {
@@ -348,7 +348,7 @@ blame_missing_space(const struct scan *scan, size_t place, uint32_t line, udpai_
     return place_at(ret, line, place - start);
 }
 
-/* A key that stands as far left as the one that it belongs to. */
+/* A key as far left as the one that it belongs to. */
 static bool
 blame_outer_key(struct scan *scan, size_t column, udpai_misindented *ret)
 {
@@ -381,7 +381,7 @@ find_neighbours(struct scan *scan, size_t column, bool is_list)
     return inner->column - column <= column - outer->column ? inner : outer;
 }
 
-/* The list whose item these keys are, or else the level itself. */
+/* The list that has an item with these keys, or else the level itself. */
 static const struct level *
 opener_of(const struct scan *scan, const struct level *self)
 {
@@ -467,7 +467,7 @@ blame(struct scan *scan, size_t place, bool is_item, udpai_misindented *ret)
 
 /* ---- one line ---- */
 
-/* From the first character that is no space. False: it may not stand there. */
+/* From the first character that is no space. False: it may not be there. */
 static bool
 take_line(struct scan *scan, size_t place, bool *ret_is_item)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Why block YAML cannot be read, in the words of who indented it. A parser notices a wrong
- * indentation lines behind it, and calls it by what it had expected. */
+/* Why block YAML cannot be read, in the words of its author. A parser notices a wrong indentation
+ * lines behind it, and calls it by what it had expected. */
 #ifndef UDPAI_INDENTATION_H
 #define UDPAI_INDENTATION_H
 

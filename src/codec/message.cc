@@ -2,7 +2,7 @@
 /* message.h by libprotobuf's dynamic messages, json_util and TextFormat.
  *
  * json_util knows an Any only by one prefix and writes its contents as they come. So it never sees
- * one when reading: there an Any is an ordinary message whose bytes the encoder has made. When
+ * one when reading: there an Any is an ordinary message with bytes that the encoder has made. When
  * writing it does, and what has no descriptor is made to look like a message of one field. */
 #include "codec/meter.hh"
 
@@ -142,7 +142,7 @@ canonical(const pb::Message &message)
     return bytes;
 }
 
-/* What cannot be parsed has room: that is told by who tries. */
+/* What cannot be parsed has room: parsing reports it. */
 bool
 has_room(Meter *meter, const pb::Descriptor *type, udpai_str bytes)
 {
@@ -253,7 +253,7 @@ class AnyWalk
         return true;
     }
 
-    /* A message whose field 1 is @p value. */
+    /* A message with @p value as field 1. */
     static std::string Wrap(const std::string &value)
     {
         pb::BytesValue wrapped;

@@ -27,7 +27,7 @@ typedef enum udpai_json_style {
     UDPAI_JSON_COMPLETE,       /* compact; what the schema does not know is UDPA_ERR_NOT_FOUND */
 } udpai_json_style;
 
-/* Bytes to proto3 JSON. An Any whose type is not known is {"@type": "…", "value": "base64"}. */
+/* Bytes to proto3 JSON. An Any of a type that is not known is {"@type": "…", "value": "base64"}. */
 udpa_err udpai_message_to_json(const udpai_schema *schema,
                                const udpai_type *type,
                                udpai_str bytes,
@@ -39,7 +39,7 @@ udpa_err udpai_message_to_json(const udpai_schema *schema,
 typedef struct udpai_text_notes {
     /* At an error: where, from 1. */
     uint32_t line, column;
-    /* A repeated field of the root type; then *lines (to be freed with udpai_free()) says on which
+    /* A repeated field of the root type; then *lines (to be freed with udpai_free()) has on which
      * line each of its n_lines elements begins. */
     const char *locate;
     uint32_t *lines;
@@ -56,7 +56,7 @@ udpa_err udpai_message_from_text(const udpai_schema *schema,
                                  udpa_bytes **ret_bytes,
                                  udpai_text_notes *notes,
                                  udpa_error **ret_error);
-/* Bytes to protobuf text. An Any that text cannot expand is shown as it is. */
+/* Bytes to protobuf text. An Any that text cannot expand is printed as it is. */
 udpa_err udpai_message_to_text(const udpai_schema *schema,
                                const udpai_type *type,
                                udpai_str bytes,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The mistakes of one document, for those who want to hear of all of them at once. */
+/* The errors of one document, for callers that report all of them at once. */
 #ifndef UDPAI_MISTAKES_H
 #define UDPAI_MISTAKES_H
 

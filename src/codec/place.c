@@ -7,8 +7,8 @@
 
 #include "base/strbuf.h"
 
-#define PATH_SHOWN 200
-#define SOURCE_SHOWN 250
+#define PATH_PRINTED 200
+#define SOURCE_PRINTED 250
 
 static bool
 is_continuation(char c)
@@ -46,7 +46,7 @@ const char *
 udpai_place_text(char text[UDPAI_PLACE_TEXT], const udpai_place *place)
 {
     const char *source = place->source && place->source[0] ? place->source : "input";
-    int len = (int)cut(udpai_str_from(source), SOURCE_SHOWN);
+    int len = (int)cut(udpai_str_from(source), SOURCE_PRINTED);
     if (place->line)
         snprintf(text, UDPAI_PLACE_TEXT, "%.*s:%u:%u", len, source, place->line, place->column);
     else
@@ -54,7 +54,7 @@ udpai_place_text(char text[UDPAI_PLACE_TEXT], const udpai_place *place)
     return text;
 }
 
-/* "where: path: "; a long path keeps its end, which says most. */
+/* "where: path: "; a long path keeps its end, which has most. */
 static void
 put_place(udpai_strbuf *message, const udpai_place *place)
 {
@@ -62,8 +62,8 @@ put_place(udpai_strbuf *message, const udpai_place *place)
     udpai_str path = place->path;
     if ((place->source && place->source[0]) || place->line)
         udpai_strbuf_printf(message, "%s: ", udpai_place_text(text, place));
-    if (path.len > PATH_SHOWN) {
-        size_t skip = path.len - PATH_SHOWN;
+    if (path.len > PATH_PRINTED) {
+        size_t skip = path.len - PATH_PRINTED;
         while (skip < path.len && is_continuation(path.data[skip]))
             skip++;
         udpai_strbuf_puts(message, "…");

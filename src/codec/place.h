@@ -9,7 +9,7 @@
 #include "base/util.h"
 
 typedef struct udpai_place {
-    const char *source;    /* name of the document; NULL or "": not said */
+    const char *source;    /* name of the document; NULL or "": none */
     uint32_t line, column; /* from 1; 0: not known. Columns count characters */
     udpai_str path;        /* the fields that lead there; may be empty */
 } udpai_place;

@@ -25,7 +25,7 @@ find(const udpai_policy *policy, udpai_str type_url)
 }
 
 bool
-udpai_policy_wants(const udpai_policy *policy, udpai_str type_url)
+udpai_policy_applies(const udpai_policy *policy, udpai_str type_url)
 {
     const udpai_validation *validation = find(policy, type_url);
     if (udpai_policy_mode_of(policy) == UDPAI_POLICY_OFF)
@@ -41,9 +41,9 @@ warn(const udpa_resource *resource, const udpa_error *error, int64_t now_us)
     static udpai_log_limit limit;
     unsigned n_left_out = 0;
     pthread_mutex_lock(&mutex);
-    bool is_told = udpai_log_allow(&limit, (uint64_t)now_us / 1000, &n_left_out);
+    bool is_logged = udpai_log_allow(&limit, (uint64_t)now_us / 1000, &n_left_out);
     pthread_mutex_unlock(&mutex);
-    if (is_told)
+    if (is_logged)
         udpai_log(UDPA_LOG_WARNING, "validation",
                   "accepted although invalid: '%s': %s (%u more not shown)",
                   udpa_resource_name(resource), udpa_error_message(error), n_left_out);

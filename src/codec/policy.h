@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a node validates: by type, as its operator wants it. Immutable once made, but for the mode;
+/* What a node validates: by type, as its operator sets it. Immutable once made, but for the mode;
  * any thread. */
 #ifndef UDPAI_POLICY_H
 #define UDPAI_POLICY_H
@@ -17,11 +17,11 @@ typedef struct udpai_type_policy {
 /* What becomes of a resource that is not as it should be. */
 typedef enum udpai_policy_mode {
     UDPAI_POLICY_REFUSE,
-    UDPAI_POLICY_WARN, /* it is taken, and told in the log, within limits */
+    UDPAI_POLICY_WARN, /* it is taken, and logged, within limits */
     UDPAI_POLICY_OFF,  /* nobody looks */
 } udpai_policy_mode;
 
-/* A resource, and who says it: a file and a place in it, or the name of a peer. */
+/* A resource, and its origin: a file and a place in it, or the name of a peer. */
 typedef struct udpai_inspected {
     const udpa_resource *resource;
     udpai_str from;
@@ -48,7 +48,7 @@ typedef struct udpai_policy {
 udpai_policy_mode udpai_policy_mode_of(const udpai_policy *policy);
 /* Is anything checked in a resource of this type? Of those that are listed twice the first counts.
  */
-bool udpai_policy_wants(const udpai_policy *policy, udpai_str type_url);
+bool udpai_policy_applies(const udpai_policy *policy, udpai_str type_url);
 /* The error is "'name': path: reason". */
 udpa_err udpai_policy_check(const udpai_policy *policy,
                             const udpai_inspected *inspected,

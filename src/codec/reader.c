@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* libfyaml's events become nodes here. Its own documents are not used: resolving their aliases
- * copies what they stand for before anybody can ask how much that is. An alias is a second pointer
- * to a node whose expanded size is known. */
+ * copies what they refer to before its size can be asked. An alias is a second pointer to a node of
+ * known expanded size. */
 #include "codec/reader.h"
 
 #include <libfyaml.h>
@@ -93,7 +93,7 @@ look_at(struct reader *reader, struct fy_token *token)
 {
     const struct fy_mark *mark = token ? fy_token_start_mark(token) : NULL;
     if (!mark)
-        return; /* what is left out stands where the newest token does */
+        return; /* what is left out is where the newest token is */
     enum fy_scalar_style style = fy_token_scalar_style(token);
     bool quoted = style == FYSS_SINGLE_QUOTED || style == FYSS_DOUBLE_QUOTED;
     reader->line = (uint32_t)mark->line + 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* YAML 1.2 and JSON text to trees. Everything is bounded: size, depth, and what aliases expand to.
  *
- * Beyond YAML's own rules: a key that stands twice is an error; keys are scalars; the merge key
+ * Beyond YAML's own rules: a key that occurs twice is an error; keys are scalars; the merge key
  * `<<` works; tags other than those of the core schema are refused. */
 #ifndef UDPAI_READER_H
 #define UDPAI_READER_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Descriptors do not say which text is a name of what, so a table does; but where in a payload such
- * a field can be, the descriptors say. */
+/* Descriptors do not have which text is a name of what, so a table does; but where in a payload
+ * such a field can be, the descriptors have. */
 #include "codec/reference_walk.hh"
 
 #include "codec/meter.hh"
@@ -27,7 +27,7 @@ struct NameField {
     const char *message; /* how its full name ends; "": any of Envoy's */
     const char *field;
     const ReferenceKind *kind;
-    const char *source; /* the field that says where the resource is from; NULL: from us */
+    const char *source; /* the field that has where the resource is from; NULL: from us */
 };
 
 constexpr NameField kNameFields[] = {
@@ -225,10 +225,10 @@ class ReferenceWalk
         const pb::FieldDescriptor *value = field->message_type()->map_value();
         if (value->cpp_type() != pb::FieldDescriptor::CPPTYPE_MESSAGE)
             return;
-        std::string shown = key->cpp_type() == pb::FieldDescriptor::CPPTYPE_STRING
-                                ? "\"" + item.GetReflection()->GetString(item, key) + "\""
-                                : std::to_string(index);
-        Visit(item.GetReflection()->GetMessage(item, value), path + "[" + shown + "]");
+        std::string text = key->cpp_type() == pb::FieldDescriptor::CPPTYPE_STRING
+                               ? "\"" + item.GetReflection()->GetString(item, key) + "\""
+                               : std::to_string(index);
+        Visit(item.GetReflection()->GetMessage(item, value), path + "[" + text + "]");
     }
 
     const udpai_schema *schema_;

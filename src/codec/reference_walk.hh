@@ -27,7 +27,7 @@ bool walk_references(const udpai_schema *schema,
                      udpai_str value,
                      const OnReference &visit);
 
-/* What a payload says its name is: its field `name` or `cluster_name`; "" if it has none. */
+/* The name that a payload has: its field `name` or `cluster_name`; "" if it has none. */
 std::string payload_name(const udpai_schema *schema, const pb::Descriptor *type, udpai_str value);
 
 } /* namespace udpai */

@@ -83,12 +83,15 @@ hint(const Names &names, const std::string &name)
     return udpai_suggestion_text(&suggestion, room);
 }
 
-/* Of one resource: what is said of it. */
+/* Of one resource: what is reported of it. */
 class Checker
 {
   public:
-    Checker(const udpai_references *set, std::string user, udpai_violation_fn tell, void *userdata)
-        : set_(set), user_(std::move(user)), tell_(tell), userdata_(userdata)
+    Checker(const udpai_references *set,
+            std::string user,
+            udpai_violation_fn report,
+            void *userdata)
+        : set_(set), user_(std::move(user)), report_(report), userdata_(userdata)
     {
     }
 
@@ -100,13 +103,13 @@ class Checker
             CheckName(kind, path, text);
     }
 
-    size_t n_told = 0;
+    size_t n_reported = 0;
 
   private:
-    void Tell(const std::string &path, const std::string &reason)
+    void Report(const std::string &path, const std::string &reason)
     {
-        if (n_told++ < UDPAI_VIOLATIONS_MAX)
-            tell_(userdata_, path.c_str(), reason.c_str());
+        if (n_reported++ < UDPAI_VIOLATIONS_MAX)
+            report_(userdata_, path.c_str(), reason.c_str());
     }
 
     void CheckName(const ReferenceKind &kind, const std::string &path, const std::string &text)
@@ -116,7 +119,8 @@ class Checker
         const Names &names = found == set_->types.end() ? none : found->second;
         if (is_known(names, user_, text))
             return;
-        Tell(path, std::string("there is no ") + kind.word + " " + quote(text) + hint(names, text));
+        Report(path,
+               std::string("there is no ") + kind.word + " " + quote(text) + hint(names, text));
     }
 
     void CheckRegex(const std::string &path, const std::string &text)
@@ -126,13 +130,13 @@ class Checker
         if (udpai_re2.compile(&regex, {text.data(), text.size()}, &error) == UDPA_OK)
             udpai_re2.free(regex);
         else
-            Tell(path, udpa_error_message(error));
+            Report(path, udpa_error_message(error));
         udpa_error_unref(error);
     }
 
     const udpai_references *set_;
     std::string user_;
-    udpai_violation_fn tell_;
+    udpai_violation_fn report_;
     void *userdata_;
 };
 
@@ -186,17 +190,17 @@ udpai_references_know(udpai_references *set, udpai_str type_url, udpai_str name)
 udpa_err
 udpai_references_check(const udpai_references *set,
                        const udpai_referrer *resource,
-                       udpai_violation_fn tell,
+                       udpai_violation_fn report,
                        void *userdata)
 {
     return guarded(nullptr, [&] {
         const pb::Descriptor *type =
             descriptor_of(udpai_schema_find(set->schema, resource->value_type));
-        Checker checker(set, copy(resource->name), tell, userdata);
+        Checker checker(set, copy(resource->name), report, userdata);
         if (type)
             walk_references(set->schema, type, resource->value,
                             [&](const ReferenceKind &kind, const std::string &path,
                                 const std::string &text) { checker.Check(kind, path, text); });
-        return checker.n_told ? UDPA_ERR_INVAL : UDPA_OK;
+        return checker.n_reported ? UDPA_ERR_INVAL : UDPA_OK;
     });
 }

@@ -34,12 +34,12 @@ udpa_err udpai_references_add(udpai_references *set, const udpai_referrer *resou
 /* So is this name: an alias, or what clients have from elsewhere; empty: all of the type. */
 udpa_err udpai_references_know(udpai_references *set, udpai_str type_url, udpai_str name);
 
-/* UDPA_OK; UDPA_ERR_INVAL after @p tell was called for each name that leads nowhere and each
+/* UDPA_OK; UDPA_ERR_INVAL after @p report was called for each name that leads nowhere and each
  * expression that does not compile, at most UDPAI_VIOLATIONS_MAX times. A payload that cannot be
  * parsed, or of an unknown type, has none: that is for udpai_validate(). */
 udpa_err udpai_references_check(const udpai_references *set,
                                 const udpai_referrer *resource,
-                                udpai_violation_fn tell,
+                                udpai_violation_fn report,
                                 void *userdata);
 
 UDPA_END_DECLS

@@ -16,10 +16,10 @@
 typedef enum udpai_file_kind {
     UDPAI_FILE_WRITTEN,
     /* What a node has printed is welcome too: of how a resource came there (hops, and without a
-     * signature its generation) nothing is taken over, since whoever takes it in writes that anew.
-     */
+     * signature its generation) nothing is taken over, since a node that takes it in writes that
+     * anew. */
     UDPAI_FILE_PRINTED,
-    /* The same, and generations are taken as they are: what was printed stands for itself. */
+    /* The same, and generations are taken as they are: what was printed is taken literally. */
     UDPAI_FILE_RESTORED,
 } udpai_file_kind;
 
@@ -50,7 +50,7 @@ udpa_err udpai_resource_entry_from_udpa(udpai_resource_entry *entry,
                                         udpai_str message,
                                         const udpai_place *place,
                                         udpa_error **ret_error);
-/* The type URL of the resource: of what a redirect stands in the place of, else of the payload. */
+/* The type URL of the resource: of what a redirect points to, else of the payload. */
 udpai_str udpai_resource_entry_type(const udpai_resource_entry *entry);
 void udpai_resource_entry_done(udpai_resource_entry *entry);
 

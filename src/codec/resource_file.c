@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Documents are encoded first, as what they say they are, and then read as the bytes that a binary
+/* Documents are encoded first, as the type that they name, and then read as the bytes that a binary
  * file would hold: so one set of rules makes the resources of all formats. */
 #include "codec/resource_file.h"
 
@@ -96,7 +96,7 @@ keep(struct file_reader *reader, udpai_str text)
 
 /* ---- names ---- */
 
-/* What says who answers for it was printed by a node, where every name is a full one. */
+/* What has an authority was printed by a node, where every name is a full one. */
 static bool
 is_full_name(const struct file_reader *reader, const udpai_resource_entry *entry, udpai_str name)
 {

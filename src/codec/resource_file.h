@@ -10,17 +10,17 @@
  *  - or a list of such documents.
  * A text or binary file is one DiscoveryResponse. A file without documents has no resources.
  *
- * A name whose part before the first '/' is the default namespace, or is a namespace with a dot in
- * it, is a full name. Any other is an id in the default namespace. An alias without a namespace is
- * in that of its resource. A name of the form xdstp://AUTHORITY/TYPE/ID is that of ID in the
- * namespace of the authority; the type must be that of the resource. Where a udpa Resource says its
- * authority, as what a node has printed does, a namespace needs no dot.
+ * A name with a part before the first '/' that is the default namespace, or is a namespace with a
+ * dot in it, is a full name. Any other is an id in the default namespace. An alias without a
+ * namespace is in that of its resource. A name of the form xdstp://AUTHORITY/TYPE/ID is that of ID
+ * in the namespace of the authority; the type must be that of the resource. Where a udpa Resource
+ * has its authority, as what a node has printed does, a namespace needs no dot.
  *
  * A udpa Resource may be signed ('udpactl sign'): signature, generation and version are taken as
  * they are.
  *
- * Versions are content hashes, except that a udpa Resource may say its own; what an Envoy message
- * says of versions is not used. Authorities are empty unless a udpa Resource says one. */
+ * Versions are content hashes, except that a udpa Resource may have its own; the versions of an
+ * Envoy message are not used. Authorities are empty unless a udpa Resource has one. */
 #ifndef UDPAI_RESOURCE_FILE_H
 #define UDPAI_RESOURCE_FILE_H
 
@@ -45,14 +45,14 @@ typedef struct udpai_resource_file {
     const char *name; /* for errors; its suffix decides the format */
     udpai_str contents;
     udpai_str default_namespace; /* such as "local" */
-    /* Whose names of the form xdstp://… lie where. */
+    /* The namespaces of names of the form xdstp://…. */
     udpai_xdstp_authorities authorities;
     size_t max_size; /* 0: UDPAI_DOCUMENT_SIZE_DEFAULT */
     udpai_file_kind kind;
 } udpai_resource_file;
 
-/* In place of a secret's payload, whoever prints it puts this field with this text, and it is
- * understood when the file is read. */
+/* In place of a secret's payload, a printer puts this field with this text, and it is understood
+ * when the file is read. */
 #define UDPAI_REDACTED_FIELD "redacted"
 #define UDPAI_REDACTED_TEXT "the payload of a secret is not shown"
 

@@ -2,8 +2,8 @@
 /* Rules from the options of descriptors. Programs that do not link the extension find it among the
  * unknown fields of the options; its message is read by the descriptors that the schema has of it.
  * A rule that does not fit its field is passed over, as protoc-gen-validate would have refused it.
- * Of its rules one alone has nothing to say here: no_sparse, as a map on the wire has no value that
- * is missing. */
+ * Of its rules one alone does nothing here: no_sparse, as a map on the wire has no value that is
+ * missing. */
 #include "codec/rules.hh"
 #include "codec/validate.h"
 
@@ -67,7 +67,7 @@ new_element_rules(const pb::Message &parent, const char *name, const pb::FieldDe
     return rules;
 }
 
-/* The member of the oneof that says what kind of rules they are; NULL: none is set. */
+/* The member of the oneof with the kind of the rules; NULL: none is set. */
 const pb::FieldDescriptor *
 kind_of_rules(const pb::Message &rules)
 {
@@ -125,8 +125,8 @@ compile_field(const pb::Message &from, const pb::FieldDescriptor *field)
         return rules;
     }
     const pb::FieldDescriptor *kind = kind_of_rules(from);
-    const char *wanted = field->is_map() ? "map" : "repeated";
-    if (!kind || kind->name() != wanted)
+    const char *expected = field->is_map() ? "map" : "repeated";
+    if (!kind || kind->name() != expected)
         return rules;
     const pb::Message &of_kind = from.GetReflection()->GetMessage(from, kind);
     if (field->is_map())

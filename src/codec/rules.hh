@@ -12,8 +12,8 @@ namespace udpai
 /* Durations and times in nanoseconds, which 64 bits do not hold. */
 using Nanos = __int128;
 
-/* One value of a field that is no message, or a duration or time. Which member counts says the
- * field's type. */
+/* One value of a field that is no message, or a duration or time. Which member counts depends on
+ * the field's type. */
 struct Scalar {
     int64_t integer = 0;
     uint64_t natural = 0;

@@ -281,9 +281,9 @@ describe(const pb::FieldDescriptor *field)
 }
 
 bool
-is(const std::string &name, udpai_str wanted)
+is(const std::string &name, udpai_str expected)
 {
-    return name.size() == wanted.len && memcmp(name.data(), wanted.data, wanted.len) == 0;
+    return name.size() == expected.len && memcmp(name.data(), expected.data, expected.len) == 0;
 }
 
 /* Without std::string, which may throw. */

@@ -32,8 +32,8 @@ udpa_err udpai_schema_add_set(udpai_schema *schema,
 udpa_err udpai_schema_add_file(udpai_schema *schema, const char *path, udpa_error **ret_error);
 /* Where the program lies, with a slash at the end. False: it cannot be known. */
 bool udpai_schema_program_folder(char path[PATH_MAX]);
-/* The file with Envoy's types that programs read unless told otherwise: beside the program, as in a
- * build, or where it is installed. False: there is none that can be read. */
+/* The file with Envoy's types that programs read by default: beside the program, as in a build, or
+ * where it is installed. False: there is none that can be read. */
 bool udpai_schema_default_file(char path[PATH_MAX]);
 
 /* Is there such a message type? By full name, or by type URL with any prefix. */

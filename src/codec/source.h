@@ -36,7 +36,7 @@ udpai_source_max_size(const udpai_source *source)
     return udpai_min_size(max, UDPAI_DOCUMENT_SIZE_MAX);
 }
 
-/* Are plain scalars exactly what JSON says, and is a number never a string? */
+/* Are plain scalars exactly those of JSON, and is a number never a string? */
 static inline bool
 udpai_source_is_strict(const udpai_source *source)
 {

@@ -102,13 +102,13 @@ udpai_suggestion_text(const udpai_suggestion *suggestion, char text[UDPAI_SUGGES
 const char *
 udpai_suggestion_or_list(const udpai_suggestion *suggestion, char text[UDPAI_CHOICE_TEXT])
 {
-    size_t n_shown = udpai_min_size(suggestion->n_offered, UDPAI_CHOICES_SHOWN);
-    if (suggestion->best || n_shown == 0)
+    size_t n_listed = udpai_min_size(suggestion->n_offered, UDPAI_CHOICES_SHOWN);
+    if (suggestion->best || n_listed == 0)
         return udpai_suggestion_text(suggestion, text);
     size_t len =
-        (size_t)snprintf(text, UDPAI_CHOICE_TEXT, "; there %s", n_shown == 1 ? "is only" : "are");
+        (size_t)snprintf(text, UDPAI_CHOICE_TEXT, "; there %s", n_listed == 1 ? "is only" : "are");
     /* names are cut so that all of them fit */
-    for (size_t i = 0; i < n_shown; i++) {
+    for (size_t i = 0; i < n_listed; i++) {
         bool is_last = i > 0 && i + 1 == suggestion->n_offered;
         len += (size_t)snprintf(text + len, UDPAI_CHOICE_TEXT - len, "%s '%.40s'",
                                 is_last ? " and"
@@ -116,8 +116,8 @@ udpai_suggestion_or_list(const udpai_suggestion *suggestion, char text[UDPAI_CHO
                                         : "",
                                 suggestion->offered[i]);
     }
-    if (suggestion->n_offered > n_shown)
+    if (suggestion->n_offered > n_listed)
         snprintf(text + len, UDPAI_CHOICE_TEXT - len, " and %zu more",
-                 suggestion->n_offered - n_shown);
+                 suggestion->n_offered - n_listed);
     return text;
 }

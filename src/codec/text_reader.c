@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libprotobuf reads the text; what it says of mistakes is completed here: the source's name, a
- * nearest name, how to load a missing type. */
+/* libprotobuf reads the text; its errors are completed here: the source's name, a nearest name, how
+ * to load a missing type. */
 #include "codec/text_reader.h"
 
 #include "base/alloc.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Protobuf text to bytes, with errors as those of the other formats: what libprotobuf says is
- * wrong, and where, with hints added. */
+/* Protobuf text to bytes, with errors as those of the other formats: what libprotobuf reports, and
+ * where, with hints added. */
 #ifndef UDPAI_TEXT_READER_H
 #define UDPAI_TEXT_READER_H
 

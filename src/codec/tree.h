@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A document as a tree: scalars, lists and maps with their places. Aliases make nodes that have
- * several parents; the reader has bounded depth and size with every alias expanded, so whoever
- * walks a tree may recurse. Read-only once read, but for udpai_tree_rename(). */
+ * several parents; the reader has bounded depth and size with every alias expanded, so a walk over
+ * a tree may recurse. Read-only once read, but for udpai_tree_rename(). */
 #ifndef UDPAI_TREE_H
 #define UDPAI_TREE_H
 
@@ -24,7 +24,7 @@ typedef struct udpai_entry {
 struct udpai_tree {
     uint8_t kind;    /* udpai_tree_kind */
     uint16_t height; /* of the tree below: 0 for a scalar, 1 for an empty list */
-    bool plain;      /* a scalar without quotes: what it means depends on what is wanted */
+    bool plain;      /* a scalar without quotes: what it means depends on what is expected */
     bool open;       /* only while it is being read */
     uint32_t n;      /* items or entries */
     uint32_t line, column;

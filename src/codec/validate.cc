@@ -51,9 +51,9 @@ class Walk
     Walk(const udpai_validator *validator,
          const udpai_validation *validation,
          size_t size,
-         udpai_violation_fn tell,
+         udpai_violation_fn report,
          void *userdata)
-        : validator_(validator), validation_(validation), tell_(tell), userdata_(userdata),
+        : validator_(validator), validation_(validation), report_(report), userdata_(userdata),
           meter_(size), deprecated_(validation->deprecation)
     {
     }
@@ -63,19 +63,19 @@ class Walk
         VisitUnit(type, value, (validation_->checks & UDPAI_CHECK_RULES) != 0);
     }
 
-    void Tell(const std::string &reason)
+    void Report(const std::string &reason)
     {
-        if (n_told++ < UDPAI_VIOLATIONS_MAX)
-            tell_(userdata_, path_.c_str(), reason.c_str());
+        if (n_reported++ < UDPAI_VIOLATIONS_MAX)
+            report_(userdata_, path_.c_str(), reason.c_str());
     }
 
-    void TellDeprecated() const
+    void ReportDeprecated() const
     {
-        if (n_told == 0)
-            deprecated_.TellAll();
+        if (n_reported == 0)
+            deprecated_.ReportAll();
     }
 
-    size_t n_told = 0;
+    size_t n_reported = 0;
 
   private:
     /* Goes to a field, an index or a key, and back at the end of the block. */
@@ -109,15 +109,15 @@ class Walk
 
     bool IsDone() const
     {
-        return n_told >= UDPAI_VIOLATIONS_MAX;
+        return n_reported >= UDPAI_VIOLATIONS_MAX;
     }
 
     /* The payload, or the contents of an Any. */
     void VisitUnit(const pb::Descriptor *type, udpai_str value, bool with_rules)
     {
         if (!meter_.Take(type, value, 1)) {
-            Tell(meter_.is_empty ? "is too large in memory to be checked, for its size"
-                                 : "its bytes are no valid " + type->full_name());
+            Report(meter_.is_empty ? "is too large in memory to be checked, for its size"
+                                   : "its bytes are no valid " + type->full_name());
             return;
         }
         pb::DynamicMessageFactory &factory = validator_->schema->world->factory;
@@ -127,7 +127,7 @@ class Walk
         stream.SetRecursionLimit(Meter::kDepth);
         if (value.len &&
             (!message->ParsePartialFromCodedStream(&stream) || !stream.ConsumedEntireMessage()))
-            Tell("its bytes are no valid " + type->full_name());
+            Report("its bytes are no valid " + type->full_name());
         else
             VisitMessage(*message, with_rules);
     }
@@ -148,11 +148,11 @@ class Walk
             descriptor_of(udpai_schema_find(validator_->schema, {url.data(), url.size()}));
         if (!packed) {
             if (validation_->refuse_unknown_packed && !url.empty())
-                Tell("its type " + ShownUrl(url) + " has no descriptors here");
+                Report("its type " + ShownUrl(url) + " has no descriptors here");
             return;
         }
         if (n_packed_ == kPackedDepth) {
-            Tell("messages are packed in each other too deep");
+            Report("messages are packed in each other too deep");
             return;
         }
         n_packed_++;
@@ -165,7 +165,7 @@ class Walk
         const pb::Descriptor *type = message.GetDescriptor();
         const TypeRules *rules = rules_for(validator_, type);
         if (depth_ == kTotalDepth) {
-            Tell("messages are nested too deep");
+            Report("messages are nested too deep");
             return;
         }
         depth_++;
@@ -188,8 +188,8 @@ class Walk
             return;
         const pb::UnknownFieldSet &unknown = message.GetReflection()->GetUnknownFields(message);
         for (int i = 0; i < unknown.field_count() && !IsDone(); i++)
-            Tell("field number " + std::to_string(unknown.field(i).number()) + " is unknown to " +
-                 message.GetDescriptor()->full_name() + " as this program's descriptors have it");
+            Report("field number " + std::to_string(unknown.field(i).number()) + " is unknown to " +
+                   message.GetDescriptor()->full_name() + " as this program's descriptors have it");
     }
 
     void CheckDeprecated(const pb::Message &message, const std::vector<DeprecatedField> &fields)
@@ -197,7 +197,7 @@ class Walk
         deprecated_.Look(message, fields, path_,
                          [this](const pb::FieldDescriptor *field, const std::string &reason) {
                              Step step(this, field->name());
-                             Tell(reason);
+                             Report(reason);
                          });
     }
 
@@ -211,7 +211,7 @@ class Walk
         if (oneof->field_count() > int(kMembersShown))
             members += ", …";
         Step step(this, oneof->name());
-        Tell("is required: set one of " + members);
+        Report("is required: set one of " + members);
     }
 
     void VisitField(const pb::Message &message, const FieldRules &of, bool with_rules)
@@ -233,7 +233,7 @@ class Walk
         if (of.field->containing_oneof())
             return;
         if (of.rules.required)
-            Tell("is required");
+            Report("is required");
         else if (of.field->cpp_type() != pb::FieldDescriptor::CPPTYPE_MESSAGE)
             VisitValue(message, of.field, -1, &of.rules, true);
     }
@@ -244,9 +244,9 @@ class Walk
         if (rules.ignore_empty && n == 0)
             return false;
         if (n < rules.min)
-            Tell("must have at least " + std::to_string(rules.min) + " " + what[rules.min != 1]);
+            Report("must have at least " + std::to_string(rules.min) + " " + what[rules.min != 1]);
         if (n > rules.max)
-            Tell("must have at most " + std::to_string(rules.max) + " " + what[rules.max != 1]);
+            Report("must have at most " + std::to_string(rules.max) + " " + what[rules.max != 1]);
         return true;
     }
 
@@ -260,7 +260,7 @@ class Walk
         for (int i = 0; i < n && !IsDone(); i++) {
             Step step(this, i);
             if (with_rules && of.rules.unique && !seen.insert(Key(message, of.field, i)).second)
-                Tell("is in the list before: items must differ");
+                Report("is in the list before: items must differ");
             VisitValue(message, of.field, i, with_rules ? of.rules.items.get() : nullptr,
                        with_rules);
         }
@@ -276,8 +276,8 @@ class Walk
             return;
         for (int i = 0; i < n && !IsDone(); i++) {
             const pb::Message &entry = reflection->GetRepeatedMessage(message, of.field, i);
-            std::string shown = Key(entry, key, -1);
-            Step step(this, udpai_quote({shown.data(), shown.size()}));
+            std::string text = Key(entry, key, -1);
+            Step step(this, udpai_quote({text.data(), text.size()}));
             if (with_rules && of.rules.keys)
                 VisitKey(entry, key, *of.rules.keys);
             VisitValue(entry, value, -1, with_rules ? of.rules.values.get() : nullptr, with_rules);
@@ -288,7 +288,7 @@ class Walk
     {
         std::string problem = CheckScalar(entry, key, -1, rules);
         if (!problem.empty())
-            Tell("the key " + problem);
+            Report("the key " + problem);
     }
 
     /* @p rules may be NULL. */
@@ -301,7 +301,7 @@ class Walk
         if (rules && rules->value) {
             std::string problem = CheckScalar(message, field, index, *rules);
             if (!problem.empty())
-                Tell(problem);
+                Report(problem);
         }
         if (field->cpp_type() != pb::FieldDescriptor::CPPTYPE_MESSAGE)
             return;
@@ -433,7 +433,7 @@ class Walk
 
     const udpai_validator *validator_;
     const udpai_validation *validation_;
-    udpai_violation_fn tell_;
+    udpai_violation_fn report_;
     void *userdata_;
     Meter meter_;
     DeprecatedUses deprecated_;
@@ -493,22 +493,22 @@ udpai_validate(const udpai_validator *validator,
                udpai_str type_url,
                udpai_str value,
                const udpai_validation *validation,
-               udpai_violation_fn tell,
+               udpai_violation_fn report,
                void *userdata)
 {
     if ((validation->checks & UDPAI_CHECK_RULES) && udpai_rules_absent())
         return UDPA_ERR_UNIMPLEMENTED;
     return guarded(nullptr, [&] {
         const pb::Descriptor *type = descriptor_of(udpai_schema_find(validator->schema, type_url));
-        Walk walk(validator, validation, value.len, tell, userdata);
+        Walk walk(validator, validation, value.len, report, userdata);
         if (!type && validation->refuse_unknown_types)
-            walk.Tell("its type has no descriptors here, so it cannot be checked");
+            walk.Report("its type has no descriptors here, so it cannot be checked");
         else if (value.len > INT32_MAX)
-            walk.Tell("is larger than 2 GiB");
+            walk.Report("is larger than 2 GiB");
         else if (type && validation->checks)
             walk.Payload(type, value);
-        walk.TellDeprecated();
-        return walk.n_told ? UDPA_ERR_INVAL : UDPA_OK;
+        walk.ReportDeprecated();
+        return walk.n_reported ? UDPA_ERR_INVAL : UDPA_OK;
     });
 }
 

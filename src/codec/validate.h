@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Is a payload what its type's descriptors say it should be? Whether it can be parsed, whether it
- * has fields that its type does not know, and whether it keeps the rules of protoc-gen-validate
- * that the descriptors carry as options (docs/guide/validation.md); and what it uses of that which
+/* Does a payload follow its type's descriptors? Whether it can be parsed, whether it has fields
+ * that its type does not know, and whether it keeps the rules of protoc-gen-validate that the
+ * descriptors carry as options (docs/guide/validation.md); and what it uses of that which
  * descriptors mark as deprecated. What is packed in an Any of a known type is looked into, too.
- * Nothing here is on unless somebody asks for it: a node must not refuse what its clients would
- * have taken.
+ * Nothing here is on unless it is configured: a node must not reject what its clients would have
+ * taken.
  *
  * Pure computation: any thread. The work is bounded by the size of the payload. */
 #ifndef UDPAI_VALIDATE_H
@@ -20,11 +20,11 @@ UDPA_BEGIN_DECLS
 #define UDPAI_CHECK_RULES 4u
 #define UDPAI_CHECK_DEPRECATED 8u
 
-/* What is told to who asks for UDPAI_CHECK_RULES if this program was built without them, and then
- * nothing is checked (UDPA_ERR_UNIMPLEMENTED); NULL: it has them. */
+/* What is reported to a configuration with UDPAI_CHECK_RULES if this program was built without
+ * them, and then nothing is checked (UDPA_ERR_UNIMPLEMENTED); NULL: it has them. */
 const char *udpai_rules_absent(void);
 
-/* Of one payload at most so many mistakes are told. */
+/* Of one payload at most so many errors are reported. */
 #define UDPAI_VIOLATIONS_MAX 50
 
 /* The rules of a schema, prepared as they are needed. Counted; any thread. */
@@ -37,7 +37,7 @@ udpai_validator *udpai_validator_ref(udpai_validator *validator);
 udpai_validator *udpai_validator_unref(udpai_validator *validator);
 UDPA_DEFINE_CLEANUP(udpai_validator, udpai_validator_unref)
 
-/* What a payload uses although its descriptor says "deprecated": a field that is there, or a value
+/* What a payload uses although its descriptor has "deprecated": a field that is there, or a value
  * of an enum, also one that a field has because it was left out. All borrowed. */
 typedef struct udpai_deprecated {
     const char *name;   /* full name of the field, or the value; there as long as the schema is */
@@ -52,7 +52,7 @@ typedef struct udpai_deprecated {
 typedef struct udpai_deprecation {
     /* May it be used? At the first use. NULL: unless it is disallowed. */
     bool (*allows)(void *userdata, const udpai_deprecated *feature);
-    /* It was used by a payload in which no mistake was found. NULL: nobody wants to know. */
+    /* It was used by a payload in which no error was found. NULL: it is not reported. */
     void (*used)(void *userdata, const udpai_deprecated *feature);
     void *userdata;
 } udpai_deprecation;
@@ -62,7 +62,7 @@ typedef struct udpai_deprecation {
 
 typedef struct udpai_validation {
     unsigned checks; /* UDPAI_CHECK_…; 0: none */
-    /* Refuse a payload whose type has no descriptors here. */
+    /* Reject a payload of a type that has no descriptors here. */
     bool refuse_unknown_types;
     bool refuse_unknown_packed; /* and one in which something of such a type is packed */
     int64_t now_us;             /* since 1970, for rules on times */
@@ -73,13 +73,13 @@ typedef struct udpai_validation {
  * fields are never quoted, they may be secret. Both borrowed. */
 typedef void (*udpai_violation_fn)(void *userdata, const char *path, const char *reason);
 
-/* UDPA_OK; UDPA_ERR_INVAL after @p tell was called for each mistake; else why it could not be
+/* UDPA_OK; UDPA_ERR_INVAL after @p report was called for each error; else why it could not be
  * looked at. */
 udpa_err udpai_validate(const udpai_validator *validator,
                         udpai_str type_url,
                         udpai_str value,
                         const udpai_validation *validation,
-                        udpai_violation_fn tell,
+                        udpai_violation_fn report,
                         void *userdata);
 
 /* The same; the error is "path: reason", followed by how many more there are. */

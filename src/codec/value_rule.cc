@@ -236,7 +236,7 @@ template <typename T> class NumberRule : public ValueRule
         return (lower_.is_included ? "at least " : "greater than ") + text_of(*lower_.at);
     }
 
-    /* Bounds that leave nothing between them stand for what is outside. */
+    /* Bounds that leave nothing between them mean what is outside. */
     std::string CheckRange(T value) const
     {
         bool above =
@@ -262,19 +262,19 @@ class BoolRule : public ValueRule
 {
   public:
     explicit BoolRule(const pb::Message &rules)
-        : is_set_(rule_has(rules, "const")), wanted_(rule_flag(rules, "const"))
+        : is_set_(rule_has(rules, "const")), expected_(rule_flag(rules, "const"))
     {
     }
 
     std::string Check(const Scalar &scalar) const override
     {
-        if (!is_set_ || (scalar.natural != 0) == wanted_)
+        if (!is_set_ || (scalar.natural != 0) == expected_)
             return "";
-        return wanted_ ? "must be true" : "must be false";
+        return expected_ ? "must be true" : "must be false";
     }
 
   private:
-    bool is_set_, wanted_;
+    bool is_set_, expected_;
 };
 
 class EnumRule : public NumberRule<int64_t>

@@ -184,7 +184,7 @@ write_literal(udpai_strbuf *out, udpai_str text, unsigned indent)
     }
 }
 
-/* What stands behind "key:" or "-", up to the end of its last line. */
+/* What is behind "key:" or "-", up to the end of its last line. */
 static void
 write_value(udpai_strbuf *out, const udpai_tree *node, unsigned indent, bool after_dash)
 {

@@ -8,7 +8,7 @@
 #include "model/resource.h"
 
 /* A signature is of contents, and so is a version that is their hash: of what keeps its version.
- * Nodes would say no more than that the signature is wrong. */
+ * Nodes would report no more than that the signature is wrong. */
 static bool
 is_changed(const udpa_resource *resource)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* auth can-i: what the node's rules say of a peer. */
+/* auth can-i: what the node's rules allow a peer. */
 #include <stdio.h>
 
 #include "base/alloc.h"
@@ -15,7 +15,7 @@ typedef Udpa__Status__V1__AccessStatus answer_message;
 static const char usage[] = "write 'udpactl auth can-i PEER publish|subscribe|admin TYPE NAME "
                             "[AUTHORITY]'; PEER is a name in a certificate";
 
-/* The name that asks; NULL: it was told what is wrong. */
+/* The name that asks; NULL: what is wrong was printed. */
 static char *
 compose(const udpai_cli_options *options, char **ret_type, udpai_cli_exit *ret_result)
 {
@@ -49,24 +49,25 @@ compose(const udpai_cli_options *options, char **ret_type, udpai_cli_exit *ret_r
 }
 
 static udpai_cli_exit
-tell(const udpa_resource *answer)
+print_answer(const udpa_resource *answer)
 {
     udpai_str bytes = udpai_resource_value(answer);
-    answer_message *said =
+    answer_message *status =
         udpa__status__v1__access_status__unpack(NULL, bytes.len, (const uint8_t *)bytes.data);
-    if (!said) {
+    if (!status) {
         udpai_cli_complain("the node's answer cannot be read");
         return UDPAI_CLI_REFUSED;
     }
-    bool is_allowed = said->allowed;
-    if (!said->has_rules)
+    bool is_allowed = status->allowed;
+    if (!status->has_rules)
         udpai_cli_print_line("yes: the node has no rules, so everybody may do everything");
     else if (is_allowed)
-        udpai_cli_print_line("yes: rule '%s' allows it", said->rule);
+        udpai_cli_print_line("yes: rule '%s' allows it", status->rule);
     else
-        udpai_cli_print_line("no: %s%s", said->reason,
-                             said->dry_run ? "; but this is a dry run, so it is not refused" : "");
-    udpa__status__v1__access_status__free_unpacked(said, NULL);
+        udpai_cli_print_line("no: %s%s", status->reason,
+                             status->dry_run ? "; but this is a dry run, so it is not refused"
+                                             : "");
+    udpa__status__v1__access_status__free_unpacked(status, NULL);
     return is_allowed ? UDPAI_CLI_GOOD : UDPAI_CLI_REFUSED;
 }
 
@@ -85,7 +86,7 @@ ask(udpai_cli *cli, const char *question)
     const udpa_resource *answer =
         udpai_cli_found_get(&found, UDPAI_STR(UDPAI_ACCESS_TYPE), udpai_str_from(question));
     if (result == UDPAI_CLI_GOOD && answer)
-        result = tell(answer);
+        result = print_answer(answer);
     else if (result == UDPAI_CLI_GOOD)
         result = UDPAI_CLI_REFUSED;
     udpai_cli_found_done(&found);

@@ -33,7 +33,7 @@ udpai_ctl_awaited_done(udpai_ctl_awaited_list *list)
     udpai_vector_done(&list->items);
 }
 
-/* A type URL is told from the name behind it by having one slash. */
+/* A type URL is distinguished from the name behind it by having one slash. */
 static udpa_err
 make_question(const udpai_ctl_awaited_list *list,
               const char *type_url,
@@ -78,7 +78,7 @@ udpai_ctl_awaited_add(udpai_ctl_awaited_list *list,
     return err == UDPA_OK ? udpai_fail_code(ret_error, UDPA_ERR_NOMEM) : err;
 }
 
-/* ---- who has left ---- */
+/* ---- sessions that have left ---- */
 
 const char *
 udpai_ctl_awaited_peer(const session_message *session)
@@ -102,10 +102,10 @@ find_absent(const udpai_ctl_awaited *awaited, const char *peer)
     return NULL;
 }
 
-/* Those of whom nothing is known by which to know them again are not missed, nor are tools that
- * come and go. */
+/* Sessions without anything to know them again by are not missed, nor are tools that come and go.
+ */
 static bool
-note_who_lacks(udpai_ctl_awaited *awaited, const session_message *session, const char *own_id)
+note_absent(udpai_ctl_awaited *awaited, const session_message *session, const char *own_id)
 {
     udpai_ctl_absent fresh = {0};
     const char *peer = udpai_ctl_awaited_peer(session);
@@ -119,27 +119,27 @@ note_who_lacks(udpai_ctl_awaited *awaited, const session_message *session, const
     return false;
 }
 
-/* Only where all sessions are listed it is certain who is not among them. */
+/* Only where all sessions are listed it is certain which are not among them. */
 static void
-note_who_left(udpai_ctl_awaited *awaited)
+note_left(udpai_ctl_awaited *awaited)
 {
     const status_message *status = awaited->status;
     bool is_whole = status->n_sessions == status->n_subscribed;
     for (size_t i = 0; i < awaited->absent.n; i++) {
-        awaited->absent.items[i].is_gone = is_whole;
+        awaited->absent.items[i].has_left = is_whole;
         for (size_t k = 0; k < status->n_sessions; k++)
             if (strcmp(udpai_ctl_awaited_peer(status->sessions[k]),
                        awaited->absent.items[i].peer) == 0)
-                awaited->absent.items[i].is_gone = false;
+                awaited->absent.items[i].has_left = false;
     }
 }
 
 static size_t
-count_gone(const udpai_ctl_awaited *awaited)
+count_left(const udpai_ctl_awaited *awaited)
 {
     size_t n = 0;
     for (size_t i = 0; i < awaited->absent.n; i++)
-        n += awaited->absent.items[i].is_gone;
+        n += awaited->absent.items[i].has_left;
     return n;
 }
 
@@ -169,8 +169,8 @@ take(udpai_ctl_awaited *awaited, const udpa_resource *answer, const char *own_id
     bool is_there = udpai_ctl_awaited_is_there(awaited);
     awaited->was_there |= is_there;
     for (size_t i = 0; is_there && noted && i < status->n_sessions; i++)
-        noted = note_who_lacks(awaited, status->sessions[i], own_id);
-    note_who_left(awaited);
+        noted = note_absent(awaited, status->sessions[i], own_id);
+    note_left(awaited);
     return noted ? UDPA_OK : UDPA_ERR_NOMEM;
 }
 
@@ -201,13 +201,13 @@ udpai_ctl_awaited_is_meant(const udpai_ctl_awaited_list *list, size_t index)
     return !has_second || exists(&items[index]) || !exists(&items[index + 1]);
 }
 
-/* To other nodes, and to who cannot be told, nothing is waited for. */
+/* Other nodes, and peers that cannot be sent it, are not waited for. */
 static bool
 have_all(const udpai_ctl_awaited *awaited, uint64_t at_least)
 {
     const status_message *status = awaited->status;
     return status->n_acknowledged + status->n_sent + status->n_untold == status->n_subscribed &&
-           status->n_acknowledged >= at_least && count_gone(awaited) == 0;
+           status->n_acknowledged >= at_least && count_left(awaited) == 0;
 }
 
 bool

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is waited for until everybody has acknowledged it, and what the node has said of that. Pure.
+/* What is waited for until all have acknowledged it, and what the node has reported of that. Pure.
  */
 #ifndef UDPAI_CTL_AWAITED_H
 #define UDPAI_CTL_AWAITED_H
@@ -21,17 +21,17 @@ typedef enum udpai_ctl_progress {
     UDPAI_CTL_ACKNOWLEDGED,
 } udpai_ctl_progress;
 
-/* Somebody who had not acknowledged it, and whose stream has ended since. */
+/* A session that had not acknowledged it, and that has ended since. */
 typedef struct udpai_ctl_absent {
     char *peer; /* owned */
-    bool is_gone;
+    bool has_left;
 } udpai_ctl_absent;
 
 /* One resource. */
 typedef struct udpai_ctl_awaited {
     char *type_url, *name, *question; /* owned; the question is the name that is subscribed to */
     char *version;                    /* owned; NULL: whichever is there */
-    bool is_removal;                  /* that it is gone is waited for */
+    bool is_removal;                  /* its removal is waited for */
     bool is_second; /* it is meant only if the one before is not there, and this one is */
     bool was_there; /* in the state that is waited for */
     Udpa__Status__V1__AcknowledgementStatus *status; /* owned; NULL: none yet */
@@ -52,7 +52,7 @@ udpa_err udpai_ctl_awaited_add(udpai_ctl_awaited_list *list,
                                const char *name,
                                const char *version,
                                udpa_error **ret_error);
-/* Takes in what the node says. What is no answer to one of these is left alone. */
+/* Takes in what the node reports. What is no answer to one of these is left alone. */
 udpa_err udpai_ctl_awaited_take(udpai_ctl_awaited_list *list, const udpa_resource *answer);
 
 /* Is this one meant, of two ways to read a name? */

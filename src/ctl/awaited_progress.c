@@ -69,7 +69,7 @@ add_item(progress *self, const udpai_ctl_awaited *awaited, bool is_acknowledged)
         if (is_pending(awaited->status->sessions[i]))
             add_peer(self, name_of(awaited->status->sessions[i]));
     for (size_t i = 0; i < awaited->absent.n; i++)
-        if (awaited->absent.items[i].is_gone) {
+        if (awaited->absent.items[i].has_left) {
             self->n_asked++;
             add_peer(self, awaited->absent.items[i].peer);
         }

@@ -13,7 +13,7 @@ typedef Udpa__Status__V1__SessionAcknowledgement session_message;
 #define N_STATES 8
 
 static bool
-is_told_of(const session_message *session)
+is_listed(const session_message *session)
 {
     return session->state != UDPA__STATUS__V1__SESSION_ACKNOWLEDGEMENT__STATE__ACKNOWLEDGED;
 }
@@ -68,7 +68,7 @@ put_count(udpai_strbuf *out, const udpai_ctl_awaited *awaited)
     udpai_cli_put_text(out, udpai_str_from(status->version));
 }
 
-/* Whom nothing is waited for, and where more can be learnt. */
+/* What is not waited for, and where more can be learnt. */
 static void
 put_notes(udpai_strbuf *out, const status_message *status)
 {
@@ -94,7 +94,7 @@ put_line(udpai_strbuf *out, const udpai_ctl_awaited *awaited)
     udpai_strbuf_putc(out, '\n');
 }
 
-/* ---- who has not ---- */
+/* ---- sessions that have not ---- */
 
 static const char *
 state_text(const session_message *session)
@@ -121,7 +121,7 @@ add_sessions(udpai_cli_table *table, const udpai_ctl_awaited *awaited, int64_t n
     const status_message *status = awaited->status;
     for (size_t i = 0; i < status->n_sessions; i++) {
         const session_message *session = status->sessions[i];
-        if (!is_told_of(session))
+        if (!is_listed(session))
             continue;
         add_resource(table, awaited);
         udpai_cli_table_add_text(table, session->id);
@@ -133,7 +133,7 @@ add_sessions(udpai_cli_table *table, const udpai_ctl_awaited *awaited, int64_t n
         udpai_cli_table_add_text(table, session->message);
     }
     for (size_t i = 0; i < awaited->absent.n; i++) {
-        if (!awaited->absent.items[i].is_gone)
+        if (!awaited->absent.items[i].has_left)
             continue;
         add_resource(table, awaited);
         udpai_cli_table_add_text(table, "");
@@ -234,7 +234,7 @@ put_sessions(udpai_strbuf *out, const udpai_ctl_awaited *awaited)
     }
     udpai_strbuf_puts(out, "],\"left\":[");
     for (size_t i = 0; i < awaited->absent.n; i++) {
-        if (!awaited->absent.items[i].is_gone)
+        if (!awaited->absent.items[i].has_left)
             continue;
         udpai_strbuf_puts(out, any ? "," : "");
         udpai_json_put_string(out, udpai_str_from(awaited->absent.items[i].peer));

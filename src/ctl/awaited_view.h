@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who has what is waited for, and who has not, as text. Pure. */
+/* Which sessions have what is waited for, and which have not, as text. Pure. */
 #ifndef UDPAI_CTL_AWAITED_VIEW_H
 #define UDPAI_CTL_AWAITED_VIEW_H
 
@@ -7,7 +7,8 @@
 #include "cli/table.h"
 #include "ctl/awaited.h"
 
-/* A line for each resource, then a table of who has not acknowledged it, since when, and why. */
+/* A line for each resource, then a table of the sessions that have not acknowledged it, since when,
+ * and why. */
 void udpai_ctl_put_awaited(udpai_strbuf *out,
                            udpai_cli_layout *layout,
                            const udpai_ctl_awaited_list *list,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* udpactl clients: by what the node says of its sessions, those of its workers included; or, with
- * --tree, by what all nodes tell of their clients. */
+/* udpactl clients: by what the node reports of its sessions, those of its workers included; or,
+ * with --tree, by what all nodes report of their clients. */
 #include "cli/collect.h"
 #include "cli/node_status.h"
 #include "cli/table.h"
@@ -47,7 +47,7 @@ find_requests(const udpai_ctl_options *options, udpai_cli_requests *requests)
 typedef struct tree_question {
     udpai_cli *cli;
     udpai_cli_found *found;
-    uv_timer_t patience; /* for nodes that have not told all */
+    uv_timer_t patience; /* for nodes that have not reported all */
     bool is_closed;
 } tree_question;
 
@@ -63,7 +63,7 @@ root_of(const udpai_cli *cli, const udpa_resource *resource)
     return udpai_str_from(id);
 }
 
-/* False: some nodes have still to tell, or there is no memory. */
+/* False: some nodes have still to report, or there is no memory. */
 static bool
 judge(const udpai_cli *cli, const udpai_cli_found *found, udpai_client_tree *tree)
 {
@@ -141,7 +141,7 @@ collect_tree(tree_question *self, const udpai_cli_request *request)
     return result;
 }
 
-/* What is not there is said, too. */
+/* What is not there is printed, too. */
 static udpai_cli_exit
 report_what_is_missing(const udpai_cli *cli, const udpai_cli_found *found)
 {

@@ -17,7 +17,7 @@
 typedef Udpa__Status__V1__SessionStatus session_status;
 typedef Udpa__Status__V1__SubscriptionStatus subscription_status;
 
-/* Sorted: those of one client stand together. */
+/* Sorted: those of one client are adjacent. */
 typedef UDPAI_VECTOR(session_status *) session_list;
 
 /* What is added up over the sessions of one client. */
@@ -148,8 +148,8 @@ put_line(udpai_strbuf *out, const char *text)
     }
 }
 
-/* Begin and end of what is long: clients first say of what they speak, which may be a whole
- * resource, and last what is wrong with it. */
+/* Begin and end of what is long: clients first name the subject, which may be a whole resource, and
+ * last what is wrong with it. */
 static void
 put_short(udpai_strbuf *out, udpai_str line)
 {

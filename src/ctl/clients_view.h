@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whom a node serves, and whether they have what it has for them, as a table. Pure. */
+/* The clients of a node, and whether they have what it has for them, as a table. Pure. */
 #ifndef UDPAI_CTL_CLIENTS_VIEW_H
 #define UDPAI_CTL_CLIENTS_VIEW_H
 
@@ -18,7 +18,7 @@ void udpai_ctl_put_clients(udpai_strbuf *out,
                            bool is_all,
                            int64_t now_us);
 
-/* The same of those of type ClientStatus: what nodes tell of their clients, which have none for
+/* The same of those of type ClientStatus: what nodes report of their clients, which have none for
  * the nodes themselves. */
 void udpai_ctl_put_client_tree(udpai_strbuf *out,
                                udpai_cli_layout *layout,

@@ -46,7 +46,7 @@ find_requests(const udpai_ctl_options *options, udpai_cli_requests *requests)
 
 /* ---- deleting ---- */
 
-/* What there is, and who contributes to it. */
+/* What there is, and what contributes to it. */
 typedef struct view {
     udpai_cli_found resources, origins;
     udpa_resource **answers; /* those of origins; owned; NULL: not asked for */
@@ -70,7 +70,7 @@ view_done(view *seen)
     udpai_free(seen->answers);
 }
 
-/* A user who may not ask for them deletes all the same, and reads less. */
+/* A user that may not ask for them deletes all the same, and reads less. */
 static udpai_cli_exit
 find_origins(udpai_cli *cli, view *seen)
 {
@@ -153,7 +153,7 @@ forget_left(view *before, const view *after)
         (void)udpai_cli_found_drop(&before->resources, left[i]);
 }
 
-/* A new connection is asked, because this one is told of the removal some time. */
+/* A new connection is asked, because this one is sent the removal some time. */
 static udpai_cli_exit
 look_again(udpai_cli *cli, const udpai_cli_requests *requests, view *before)
 {

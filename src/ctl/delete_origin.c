@@ -18,7 +18,7 @@ put_value(udpai_strbuf *body, const char *key, const char *value)
     udpai_json_put_string(body, udpai_str_from(value));
 }
 
-/* False: it was said why not. */
+/* False: the reason was printed. */
 static bool
 make_body(const udpai_ctl_options *options, udpai_strbuf *body)
 {

@@ -41,7 +41,7 @@ print(void *userdata, udpai_strbuf *out)
 static void
 put_response(reading *self, const response_message *response, udpai_strbuf *out)
 {
-    const udpai_line_taker taker = {print, self};
+    const udpai_line_consumer consumer = {print, self};
     const Udpa__Service__Events__V1__Event *event = response->event;
     if (response->n_lost)
         udpai_event_gap_put(out, self->kind, response->n_lost);
@@ -55,7 +55,7 @@ put_response(reading *self, const response_message *response, udpai_strbuf *out)
         .name = udpai_str_from(event->name),
         .message = {(const char *)event->message.data, event->message.len},
     };
-    udpai_event_lines_put(out, self->schema, &view, &taker);
+    udpai_event_lines_put(out, self->schema, &view, &consumer);
 }
 
 static udpai_cli_exit
@@ -94,11 +94,11 @@ receive(reading *self)
     udpai_cli_exit result = UDPAI_CLI_GOOD;
     while (result == UDPAI_CLI_GOOD) {
         udpai_str message;
-        udpai_received heard = self->peer.receive(
+        udpai_received received = self->peer.receive(
             self->call, options->is_following ? LOOK_MS : options->common.timeout_ms, &message);
-        if (heard == UDPAI_RECEIVED_END)
+        if (received == UDPAI_RECEIVED_END)
             return end_of(self);
-        if (heard == UDPAI_RECEIVED_MESSAGE) {
+        if (received == UDPAI_RECEIVED_MESSAGE) {
             result = show(self, message);
         } else if (!options->is_following) {
             udpai_cli_complain(

@@ -15,7 +15,7 @@ find_requests(udpai_cli *cli, udpai_cli_requests *requests)
                                      : udpai_cli_request_all_types(cli, requests);
 }
 
-/* An empty table says nothing; this goes where it disturbs no program that reads the output. */
+/* An empty table has nothing; this goes where it disturbs no program that reads the output. */
 static void
 report_nothing(const udpai_cli *cli)
 {
@@ -31,7 +31,7 @@ report_nothing(const udpai_cli *cli)
 
 /* ---- what is in another namespace ---- */
 
-#define ELSEWHERE_SHOWN 3
+#define ELSEWHERE_MAX 3
 
 /* The id of a name in the namespace that was meant; empty: it was given another. */
 static udpai_str
@@ -47,12 +47,12 @@ static void
 report_elsewhere(const udpai_cli_found *all, udpai_str id)
 {
     UDPAI_AUTO_FREE udpa_resource **sorted = udpai_cli_found_sorted(all);
-    size_t n_shown = 0;
-    for (size_t i = 0; sorted && i < udpai_cli_found_size(all) && n_shown < ELSEWHERE_SHOWN; i++) {
+    size_t n_listed = 0;
+    for (size_t i = 0; sorted && i < udpai_cli_found_size(all) && n_listed < ELSEWHERE_MAX; i++) {
         udpai_str type = udpai_cli_type_short(udpai_str_from(udpa_resource_type_url(sorted[i])));
         if (!udpai_cli_has_id(sorted[i], id))
             continue;
-        n_shown++;
+        n_listed++;
         udpai_cli_complain("there is the %.*s '%s': write its whole name, or its namespace (-n)",
                            UDPAI_SHOWN(type), udpa_resource_name(sorted[i]));
     }
@@ -117,11 +117,11 @@ udpai_ctl_get(udpai_cli *cli)
     else if (result == UDPAI_CLI_GOOD)
         result = show(cli, &requests, &found);
     else if (result == UDPAI_CLI_TIMED_OUT && udpai_cli_found_size(&found)) {
-        udpai_cli_exit shown = udpai_ctl_show(udpai_ctl_options_of(cli->options), &found);
+        udpai_cli_exit result_of_all = udpai_ctl_show(udpai_ctl_options_of(cli->options), &found);
         if (udpai_ctl_options_of(cli->options)
                 ->is_all) { /* a node that holds something is not synchronized */
             udpai_cli_complain("this is what %s serves now", cli->options->server);
-            result = shown;
+            result = result_of_all;
         } /* else: what has come is better than nothing */
     }
     udpai_cli_found_done(&found);

@@ -57,10 +57,10 @@ udpai_ctl_help_put_verb(udpai_strbuf *out, const char *name)
 }
 
 const char *
-udpai_ctl_help_wanted(int argc, char *const *argv)
+udpai_ctl_help_requested(int argc, char *const *argv)
 {
     const udpai_ctl_verb *verb = NULL;
     for (int i = 1; !verb && i < argc && strcmp(argv[i], "--") != 0; i++)
         verb = udpai_ctl_verb_find(argv[i]);
-    return verb && udpai_cli_help_is_wanted(argc, argv) ? verb->name : NULL;
+    return verb && udpai_cli_help_is_requested(argc, argv) ? verb->name : NULL;
 }

@@ -17,6 +17,6 @@ bool udpai_ctl_help_put_verb(udpai_strbuf *out, const char *verb);
 void udpai_ctl_help_put_forms(udpai_strbuf *out);
 /* The verb that "VERB --help" asks about: the first argument that is one, if --help or -? is there
  * before a "--"; NULL: nobody asks. */
-const char *udpai_ctl_help_wanted(int argc, char *const *argv);
+const char *udpai_ctl_help_requested(int argc, char *const *argv);
 
 #endif

@@ -89,7 +89,7 @@ prepare(request *self, const char *path, const udpai_strbuf *body)
     bool is_set = set_address(self, path);
     SET(CURLOPT_PROTOCOLS_STR, self->options->common.ca ? "https" : "http");
     SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-    SET(CURLOPT_PROXY, ""); /* it would see, and could change, what is said */
+    SET(CURLOPT_PROXY, ""); /* it would see, and could change, what is sent */
     SET(CURLOPT_NOSIGNAL, 1L);
     SET(CURLOPT_TIMEOUT_MS, (long)self->options->common.timeout_ms);
     SET(CURLOPT_ERRORBUFFER, self->words);
@@ -198,10 +198,10 @@ udpai_ctl_http_refused(const udpai_ctl_options *options,
 void
 udpai_ctl_answer_words(const udpai_ctl_answer *answer, udpai_strbuf *words)
 {
-    udpai_str said = udpai_strbuf_view(&answer->text);
-    while (said.len && said.data[said.len - 1] == '\n')
-        said.len--;
-    udpai_cli_put_text(words, (udpai_str){said.data, udpai_min_size(said.len, WORDS_MAX)});
+    udpai_str text = udpai_strbuf_view(&answer->text);
+    while (text.len && text.data[text.len - 1] == '\n')
+        text.len--;
+    udpai_cli_put_text(words, (udpai_str){text.data, udpai_min_size(text.len, WORDS_MAX)});
 }
 
 void

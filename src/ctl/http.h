@@ -12,16 +12,17 @@ typedef struct udpai_ctl_answer {
 } udpai_ctl_answer;
 
 /* Asks --http for a path: POST with this JSON as its body, GET without one. There is an answer, of
- * whatever status, if the result is UDPAI_CLI_GOOD; else it was said why not. To be followed by
+ * whatever status, if the result is UDPAI_CLI_GOOD; else the reason was printed. To be followed by
  * udpai_ctl_answer_done() in any case. */
 udpai_cli_exit udpai_ctl_http_ask(const udpai_ctl_options *options,
                                   const char *path,
                                   const udpai_strbuf *body,
                                   udpai_ctl_answer *ret_answer);
-/* What the node says, as it may go to a terminal: not all of it, and without its last line end. */
+/* The answer of the node, as it may go to a terminal: not all of it, and without its last line end.
+ */
 void udpai_ctl_answer_words(const udpai_ctl_answer *answer, udpai_strbuf *words);
-/* Says that the node has refused, in its words, which go to a terminal; @p hint: what to do, behind
- * them, of a status for which there is nothing to be said for every page. */
+/* Prints that the node has denied it, in its words, which go to a terminal; @p hint: what to do,
+ * behind them, of a status that has no hint for every page. */
 udpai_cli_exit udpai_ctl_http_refused(const udpai_ctl_options *options,
                                       const udpai_ctl_answer *answer,
                                       const char *hint);

@@ -115,7 +115,7 @@ take_stream(udpai_ctl_input *input, FILE *file, const char *path)
     udpai_strbuf_done(&contents);
 }
 
-/* NULL: errno says why, or it is 0 for what is no file: a pipe would be waited for. */
+/* NULL: errno has the reason, or it is 0 for what is no file: a pipe would be waited for. */
 static FILE *
 open_file(const char *path)
 {

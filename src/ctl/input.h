@@ -19,7 +19,7 @@ typedef struct udpai_ctl_input {
     bool is_restored; /* generations are taken as they are */
 } udpai_ctl_input;
 
-/* All resources of all files, or none: every file that has a mistake was told of then. No two have
+/* All resources of all files, or none: every file that has an error was reported then. No two have
  * the same type and name, and none is larger than may be published. */
 udpai_cli_exit udpai_ctl_input_read(udpai_ctl_input *input, const udpai_ctl_options *options);
 void udpai_ctl_input_done(udpai_ctl_input *input);

@@ -17,10 +17,10 @@ is_unasked(const Udpa__Status__V1__SessionStatus *session)
            load->n_clusters == 0;
 }
 
-/* Somebody below subscribes to load, or a server above is told of it: then a client that is asked
+/* A client below subscribes to load, or an upstream server is sent it: then a client that is asked
  * for nothing has no cluster that is meant. */
 static bool
-is_taker(const Udpa__Status__V1__SessionStatus *session)
+takes_load(const Udpa__Status__V1__SessionStatus *session)
 {
     for (size_t i = 0; i < session->n_subscriptions; i++) {
         const char *slash = strrchr(session->subscriptions[i]->type_url, '/');
@@ -50,7 +50,7 @@ udpai_ctl_put_load_hint(udpai_strbuf *out, udpa_resource *const *resources, size
     for (size_t i = 0; i < n; i++) {
         Udpa__Status__V1__SessionStatus *session = session_of(resources[i]);
         n_unasked += session && is_unasked(session);
-        is_taken = is_taken || (session && is_taker(session));
+        is_taken = is_taken || (session && takes_load(session));
         udpa__status__v1__session_status__free_unpacked(session, NULL);
     }
     if (n_unasked && !is_taken)

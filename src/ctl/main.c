@@ -24,7 +24,7 @@ find_verb(const char *name)
     return NULL;
 }
 
-/* Does the node say where names lie that have no namespace? The first argument is a type; a name
+/* Does the node report where names lie that have no namespace? The first argument is a type; a name
  * with a slash may be an id, too. */
 static bool
 needs_namespace(const udpai_ctl_verb *verb, const udpai_ctl_options *options)
@@ -63,7 +63,7 @@ main(int argc, char **argv)
 {
     udpai_ctl_options options;
     if (!udpai_cli_program_begin())
-        return UDPAI_CLI_REFUSED; /* and there may be nowhere to say so */
+        return UDPAI_CLI_REFUSED; /* and there may be nowhere to print it */
     udpai_ctl_options_parse(&options, argc, argv);
     udpai_cli_exit result = options.tool
                                 ? udpai_ctl_tool_run(options.tool, options.common.command, argv)

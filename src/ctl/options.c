@@ -26,7 +26,7 @@ enum {
     REST,
     VALIDATE,
     WAIT,
-    GONE,
+    REMOVED,
     RESOURCE_VERSION,
     AT_LEAST,
     DESPITE_REFUSALS,
@@ -75,7 +75,7 @@ static const struct argp_option known_options[] = {
     {"validate", VALIDATE, NULL, 0, "apply: publish nothing if 'validate' would find an error", 1},
     {"wait", WAIT, NULL, 0, "apply, delete: then wait until every subscriber has acknowledged it",
      1},
-    {"gone", GONE, NULL, 0, "wait: until every subscriber has acknowledged its removal", 1},
+    {"gone", REMOVED, NULL, 0, "wait: until every subscriber has acknowledged its removal", 1},
     {"resource-version", RESOURCE_VERSION, "VERSION", 0,
      "wait: for this version of the one resource (default: of files, theirs; of names, whichever "
      "is "
@@ -110,7 +110,7 @@ put_type(void *userdata, const char *name, const char *also, const char *full)
     udpai_strbuf_printf(userdata, "  %-12s %-5s %s\n", name, also, full);
 }
 
-/* argp prints what stands behind a vertical tab at the end of its help. */
+/* argp prints what is behind a vertical tab at the end of its help. */
 static char *
 filter_help(int key, const char *text, void *input)
 {
@@ -177,7 +177,7 @@ add_argument(udpai_ctl_options *given, const char *text)
 static void
 check_not_wait(const udpai_ctl_options *given, const struct argp_state *state, bool is_waiting)
 {
-    if (given->is_gone || given->resource_version)
+    if (given->is_removed || given->resource_version)
         argp_error(state, "--gone and --resource-version go with wait");
     if (!is_waiting && (given->at_least_text || given->despite_refusals))
         argp_error(state, "--at-least and --despite-refusals go with wait, or with --wait");
@@ -256,7 +256,7 @@ check_own(const udpai_ctl_options *given,
                                        given->common.format == UDPAI_CLI_TABLE, state);
 }
 
-/* An option that a command does not heed is a mistake: whoever gave it expected something. */
+/* An option that a command ignores is an error: the user expected something of it. */
 static void
 check_heeded(udpai_ctl_options *given, const struct argp_state *state)
 {
@@ -272,7 +272,7 @@ check_heeded(udpai_ctl_options *given, const struct argp_state *state)
     udpai_ctl_validate_options_check(&given->validate, given->common.command, state);
 }
 
-/* Such a server does not say which types it has. */
+/* Such a server does not report which types it has. */
 static void
 check_xds(const udpai_ctl_options *given, const struct argp_state *state)
 {
@@ -331,7 +331,7 @@ choose_http(udpai_ctl_options *given)
     given->common.http = given->http_of_server;
 }
 
-/* A file to restore from has all that there is, and says of each whose it is. */
+/* A file to restore from has all that there is, and has the authority of each. */
 static void
 check_restoring(udpai_ctl_options *given, const struct argp_state *state)
 {
@@ -448,8 +448,8 @@ parse(int key, char *argument, struct argp_state *state)
     case WAIT:
         given->is_waiting = true;
         return 0;
-    case GONE:
-        given->is_gone = true;
+    case REMOVED:
+        given->is_removed = true;
         return 0;
     case RESOURCE_VERSION:
         given->resource_version = argument;
@@ -480,7 +480,7 @@ parse(int key, char *argument, struct argp_state *state)
     }
 }
 
-/* The first one that is given is kept: what it says is for the program that has it. */
+/* The first one that is given is kept: its value is for the program that has it. */
 static error_t
 keep_option(const struct argp_option *options, int key, struct argp_state *state)
 {
@@ -547,7 +547,7 @@ udpai_ctl_options_parse(udpai_ctl_options *options, int argc, char **argv)
 {
     *options = (udpai_ctl_options){0};
     udpai_cli_options_begin(&options->common, "udpactl");
-    const char *verb = udpai_ctl_help_wanted(argc, argv);
+    const char *verb = udpai_ctl_help_requested(argc, argv);
     if (verb)
         print_help(verb);
     argp_err_exit_status = UDPAI_CLI_MISTAKE;

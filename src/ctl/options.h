@@ -19,11 +19,11 @@ typedef struct udpai_ctl_options {
     const char *resource_version;
     uint64_t at_least;
     const char *at_least_text; /* as given */
-    bool is_gone, is_waiting, despite_refusals;
+    bool is_removed, is_waiting, despite_refusals;
     bool is_following;     /* events */
     bool with_own_session; /* status, clients */
     bool is_of_tree;       /* clients: of nodes below, too */
-    bool all_origins;      /* of get: what everybody says, not what counts alone */
+    bool all_origins;      /* of get: all contributions, not the effective one alone */
     bool is_rest;
     const char *origin; /* of delete: the node that has read it … */
     bool is_dry_run;    /* … and only show it */

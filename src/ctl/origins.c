@@ -8,7 +8,7 @@
 #include "model/type_url.h"
 #include "session/origins_question.h"
 
-/* So many are asked at a time: a node answers some thousands to all who ask. */
+/* So many are asked at a time: a node answers some thousands to all that ask. */
 #define BATCH 1000
 
 /* ---- which names ---- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* get --all-origins: what everybody says, and what of it counts. */
+/* get --all-origins: all contributions, and which of them are effective. */
 #ifndef UDPAI_CTL_ORIGINS_H
 #define UDPAI_CTL_ORIGINS_H
 
@@ -13,8 +13,8 @@ udpai_cli_exit udpai_ctl_find_origins(udpai_cli *cli,
                                       const udpai_cli_requests *requests,
                                       const udpai_cli_found *found,
                                       udpai_cli_found *answers);
-/* Asks the node about the names that were found, and those that were requested by name, and shows
- * what it says. */
+/* Asks the node about the names that were found, and those that were requested by name, and prints
+ * the answers. */
 udpai_cli_exit udpai_ctl_show_origins(udpai_cli *cli,
                                       const udpai_cli_requests *requests,
                                       const udpai_cli_found *found);
@@ -27,7 +27,7 @@ void udpai_ctl_put_origins(udpai_strbuf *out,
                            udpa_resource *const *answers,
                            size_t n);
 
-/* What an answer says. */
+/* The contributions in an answer. */
 typedef struct udpai_ctl_contributions {
     bool has_own;    /* a publisher with this node id has a contribution */
     char *effective; /* the origin of the effective one; NULL: not known */
@@ -39,7 +39,7 @@ udpai_ctl_contributions udpai_ctl_contributions_of(udpa_resource *const *answers
                                                    const udpa_resource *resource,
                                                    const char *node_id);
 void udpai_ctl_contributions_done(udpai_ctl_contributions *contributions);
-/* Does somebody say something? */
+/* Does it have any contribution? */
 bool udpai_ctl_has_origins(const udpa_resource *answer);
 
 #endif

@@ -13,36 +13,38 @@ typedef Udpa__Status__V1__OriginsStatus origins_message;
 typedef Udpa__Status__V1__Contribution contribution_message;
 
 static const char *
-state_of(const contribution_message *said)
+state_of(const contribution_message *contribution)
 {
-    if (said->effective)
+    if (contribution->effective)
         return "effective";
-    if (!said->eligible)
+    if (!contribution->eligible)
         return "not active";
-    return said->superseded ? "outdated" : "shadowed";
+    return contribution->superseded ? "outdated" : "shadowed";
 }
 
 static void
-add_path(udpai_cli_table *table, const contribution_message *said)
+add_path(udpai_cli_table *table, const contribution_message *contribution)
 {
     udpai_strbuf path = {0};
-    for (size_t i = 0; i + 1 < said->n_way; i++)
-        udpai_strbuf_printf(&path, "%s%s", i ? " > " : "", said->way[i]);
+    for (size_t i = 0; i + 1 < contribution->n_way; i++)
+        udpai_strbuf_printf(&path, "%s%s", i ? " > " : "", contribution->way[i]);
     udpai_cli_table_add(table, udpai_strbuf_view(&path));
     udpai_strbuf_done(&path);
 }
 
 static void
-add_row(udpai_cli_table *table, const origins_message *origins, const contribution_message *said)
+add_row(udpai_cli_table *table,
+        const origins_message *origins,
+        const contribution_message *contribution)
 {
     udpai_cli_table_add(table, udpai_cli_type_short(udpai_str_from(origins->type_url)));
     udpai_cli_table_add_text(table, origins->name);
-    udpai_cli_table_add_text(table, said->origin);
-    udpai_cli_table_add_text(table, said->authority);
-    udpai_cli_table_add_version(table, udpai_str_from(said->version));
-    udpai_cli_table_add_number(table, said->generation);
-    udpai_cli_table_add_text(table, state_of(said));
-    add_path(table, said);
+    udpai_cli_table_add_text(table, contribution->origin);
+    udpai_cli_table_add_text(table, contribution->authority);
+    udpai_cli_table_add_version(table, udpai_str_from(contribution->version));
+    udpai_cli_table_add_number(table, contribution->generation);
+    udpai_cli_table_add_text(table, state_of(contribution));
+    add_path(table, contribution);
 }
 
 static origins_message *
@@ -89,10 +91,10 @@ read_contributions(const udpa_resource *answer, const char *node_id)
     udpai_ctl_contributions contributions = {0};
     origins_message *origins = unpack(answer);
     for (size_t i = 0; origins && i < origins->n_contributions; i++) {
-        const contribution_message *said = origins->contributions[i];
-        contributions.has_own |= is_of_publisher(said->origin, node_id);
-        if (said->effective && !contributions.effective)
-            contributions.effective = udpai_strdup(said->origin);
+        const contribution_message *contribution = origins->contributions[i];
+        contributions.has_own |= is_of_publisher(contribution->origin, node_id);
+        if (contribution->effective && !contributions.effective)
+            contributions.effective = udpai_strdup(contribution->origin);
     }
     udpa__status__v1__origins_status__free_unpacked(origins, NULL);
     return contributions;

@@ -16,7 +16,7 @@ typedef struct publishing {
     udpai_cli *cli;
     const udpa_publish_options *options;
     udpai_cli_exit result;
-    bool *is_applied; /* of each resource; NULL: is not wanted */
+    bool *is_applied; /* of each resource; NULL: not needed */
 } publishing;
 
 /* ---- receipts ---- */
@@ -90,7 +90,7 @@ part_size(udpa_resource *const *resources, size_t n)
     return i;
 }
 
-/* A receipt says that the node has taken it, not that it counts there. */
+/* A receipt means that the node has taken it, not that it is effective there. */
 static bool
 report_applied(const udpa_resource *resource, const udpa_resource *effective)
 {
@@ -130,7 +130,7 @@ look(udpai_cli *cli, const struct part *part, udpai_cli_found *found)
             result = UDPAI_CLI_REFUSED;
         }
     }
-    cli->may_be_denied = true; /* who publishes need not be shown it */
+    cli->may_be_denied = true; /* a publisher need not be allowed to see it */
     if (result == UDPAI_CLI_GOOD)
         result = udpai_cli_collect_names(cli, &requests, found);
     cli->may_be_denied = false;
@@ -138,9 +138,9 @@ look(udpai_cli *cli, const struct part *part, udpai_cli_found *found)
     return result;
 }
 
-/* What was applied is told even if it cannot be seen what became of it. */
+/* What was applied is reported even if it cannot be seen what became of it. */
 static udpai_cli_exit
-look_and_tell(udpai_cli *cli, const struct part *part)
+look_and_report(udpai_cli *cli, const struct part *part)
 {
     udpai_cli_found found;
     udpai_cli_found_begin(&found);
@@ -166,8 +166,8 @@ publish_part(udpai_cli *cli, const struct part *part)
     udpai_cli_exit result = publish(cli, &options, part->is_applied);
     if (result > UDPAI_CLI_REFUSED)
         return result;
-    udpai_cli_exit told = look_and_tell(cli, part);
-    return told == UDPAI_CLI_GOOD ? result : told;
+    udpai_cli_exit reported = look_and_report(cli, part);
+    return reported == UDPAI_CLI_GOOD ? result : reported;
 }
 
 udpai_cli_exit

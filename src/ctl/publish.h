@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Publishing, and telling what became of it. */
+/* Publishing, and reporting what became of it. */
 #ifndef UDPAI_CTL_PUBLISH_H
 #define UDPAI_CTL_PUBLISH_H
 
@@ -10,7 +10,7 @@
  */
 udpai_cli_exit
 udpai_ctl_publish(udpai_cli *cli, udpa_resource *const *resources, size_t n_resources);
-/* Withdraws the names of one request. What becomes of them is not told. */
+/* Withdraws the names of one request. What becomes of them is not reported. */
 udpai_cli_exit udpai_ctl_withdraw(udpai_cli *cli, const udpai_cli_request *request);
 
 #endif

@@ -32,7 +32,7 @@ to_bytes(void *userdata,
     return udpai_bytes_of_json(userdata, type, (udpai_str){from, size}, ret_to, ret_error);
 }
 
-/* What is no type at all, somebody else tells. */
+/* What is no type at all is reported elsewhere. */
 static bool
 has_path(const udpai_ctl_options *options)
 {

@@ -13,7 +13,7 @@ typedef struct udpai_ctl_rest {
     udpai_schema *schema;    /* owned */
 } udpai_ctl_rest;
 
-/* Of the server, and of the types that the arguments name; says what is wrong. */
+/* Of the server, and of the types that the arguments name; prints what is wrong. */
 udpai_cli_exit udpai_ctl_rest_begin(udpai_ctl_rest *rest, const udpai_ctl_options *options);
 /* After udpai_cli_end(); also of one that is all zero. */
 void udpai_ctl_rest_end(udpai_ctl_rest *rest);

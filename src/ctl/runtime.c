@@ -160,13 +160,13 @@ report_no_effect(udpai_str key, udpai_str why)
     return false;
 }
 
-/* Of what was set another layer may have more to say. */
+/* Another layer may override what was set. */
 static bool
 report_change(const udpai_ctl_runtime *runtime, const char *text, bool is_set)
 {
-    udpai_str key, wanted, value = {0};
+    udpai_str key, value_text, value = {0};
     udpai_strbuf line = {0};
-    (void)cut_change(text, is_set, &key, &wanted);
+    (void)cut_change(text, is_set, &key, &value_text);
     bool is_there = udpai_ctl_runtime_value(runtime, key, &value);
     udpai_str layer = udpai_ctl_runtime_layer_of(runtime, key);
     bool counts = !is_set || udpai_ctl_runtime_is_admin(runtime, layer);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a node says of its runtime at /runtime, read, and shown. Pure. */
+/* The page of a node's runtime at /runtime, read, and printed. Pure. */
 #ifndef UDPAI_CTL_RUNTIME_PAGE_H
 #define UDPAI_CTL_RUNTIME_PAGE_H
 
@@ -11,7 +11,7 @@ typedef struct udpai_ctl_runtime {
     udpai_documents *documents; /* that the rest is of */
     const udpai_tree *layers;   /* names of those that count */
     const udpai_tree *entries;  /* by key: final_value, layer_values */
-    const udpai_tree *errors;   /* by layer; NULL: it does not say, nor below */
+    const udpai_tree *errors;   /* by layer; NULL: the page does not have it, nor below */
     const udpai_tree *configured;
     const udpai_tree *ignored; /* by key: why it has no effect on the node */
 } udpai_ctl_runtime;
@@ -23,10 +23,11 @@ void udpai_ctl_runtime_done(udpai_ctl_runtime *runtime);
 
 /* What counts for a key; false: there is no such key. */
 bool udpai_ctl_runtime_value(const udpai_ctl_runtime *runtime, udpai_str key, udpai_str *ret_value);
-/* The layer that it is from: the last that has something of it. Empty: it does not say. */
+/* The layer that it is from: the last that has something of it. Empty: the page does not have it.
+ */
 udpai_str udpai_ctl_runtime_layer_of(const udpai_ctl_runtime *runtime, udpai_str key);
 /* Why the key has no effect on the node. Empty: it has one, is no setting of a node, or the page
- * does not say. */
+ * does not have it. */
 udpai_str udpai_ctl_runtime_ignored(const udpai_ctl_runtime *runtime, udpai_str key);
 /* Is this layer the administrator's? */
 bool udpai_ctl_runtime_is_admin(const udpai_ctl_runtime *runtime, udpai_str layer);

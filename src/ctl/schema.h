@@ -7,7 +7,7 @@
 #include "ctl/options.h"
 
 /* From --descriptors, or from where they lie by default; without any, the project's own types are
- * known all the same. NULL: it was said why. */
+ * known all the same. NULL: the reason was printed. */
 udpai_schema *udpai_ctl_schema(const udpai_ctl_options *options);
 
 #endif

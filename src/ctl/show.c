@@ -21,10 +21,10 @@
 
 /* ---- one resource ---- */
 
-/* The last hop is our own. What a file cannot say of a resource, YAML has as a comment, so that it
+/* The last hop is our own. What a file cannot have of a resource, YAML has as a comment, so that it
  * can be edited and applied. */
 static udpa_err
-as_shown(const udpa_resource *resource, udpai_format format, udpa_resource **ret_resource)
+as_printed(const udpa_resource *resource, udpai_format format, udpa_resource **ret_resource)
 {
     udpai_resource_room room;
     udpai_resource_parts parts = udpai_resource_parts_of(resource, &room);
@@ -49,7 +49,7 @@ put_time(udpai_strbuf *out, int64_t time_us)
     udpai_strbuf_puts(out, text);
 }
 
-/* Nobody but the node itself says who it is: no file has such a resource. */
+/* Only the node itself publishes its status: no file has such a resource. */
 static bool
 is_of_itself(const udpa_resource *resource)
 {
@@ -70,7 +70,7 @@ put_hop(udpai_strbuf *out, const udpa_resource *resource, udpai_hop hop)
     udpai_cli_put_text(out, is_named ? hop.authority : UDPAI_STR("a file"));
 }
 
-/* Whether it is right is 'verify' to say. */
+/* Whether it is right is for 'verify' to report. */
 static void
 put_signature(udpai_strbuf *out, const udpa_resource *resource)
 {
@@ -138,7 +138,7 @@ drop_blanks(udpai_strbuf *out)
         out->len--;
 }
 
-/* As the last field of the object that stands there. */
+/* As the last field of the object there. */
 static void
 put_redacted_json(udpai_strbuf *out, const udpa_resource *resource)
 {
@@ -172,9 +172,10 @@ udpai_ctl_put_resource(udpai_strbuf *out,
                        udpa_error **ret_error)
 {
     bool is_secret = udpai_cli_is_secret(udpai_resource_type_url(resource));
-    UDPA_AUTO(udpa_resource_unref) udpa_resource *shown = NULL;
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *printed = NULL;
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *message = NULL;
-    if (as_shown(resource, format, &shown) != UDPA_OK || !(message = encode(shown, is_secret)))
+    if (as_printed(resource, format, &printed) != UDPA_OK ||
+        !(message = encode(printed, is_secret)))
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     UDPAI_AUTO_FREE char *text = NULL;
     udpa_err err = convert(schema, message, format, &text, ret_error);
@@ -307,7 +308,7 @@ put_path(udpai_strbuf *out, const udpa_resource *resource)
     }
 }
 
-/* What nodes and clients say of themselves they say again. */
+/* The status of nodes and clients they publish again. */
 static bool
 is_restorable(const udpa_resource *resource)
 {

@@ -18,8 +18,8 @@ udpa_err udpai_ctl_put_resource(udpai_strbuf *out,
                                 const udpa_resource *resource,
                                 udpai_format format,
                                 udpa_error **ret_error);
-/* The same with its signature, also in YAML, and with the payload of a secret: for whoever has put
- * it there himself. */
+/* The same with its signature, also in YAML, and with the payload of a secret: for its publisher.
+ */
 udpa_err udpai_ctl_put_signed(udpai_strbuf *out,
                               const udpai_schema *schema,
                               const udpa_resource *resource,
@@ -29,7 +29,7 @@ udpa_err udpai_ctl_put_signed(udpai_strbuf *out,
 void udpai_ctl_put_name(udpai_strbuf *out, const udpa_resource *resource);
 /* "core > edge": the nodes that it has passed on its way to us. */
 void udpai_ctl_put_path(udpai_strbuf *out, const udpa_resource *resource);
-/* Prints all of it. What cannot be shown is told of, and makes the result UDPAI_CLI_REFUSED. */
+/* Prints all of it. What cannot be printed is reported, and makes the result UDPAI_CLI_REFUSED. */
 /* As YAML that 'apply --restore' takes: all but how it came here. */
 udpa_err udpai_ctl_put_restorable(udpai_strbuf *out,
                                   const udpai_schema *schema,

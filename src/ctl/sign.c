@@ -30,7 +30,7 @@ generation_of(const signer *self, const udpa_resource *resource)
     return before < self->generation ? self->generation : before + 1;
 }
 
-/* UDPA_ERR_INVAL: nobody says whose it is. */
+/* UDPA_ERR_INVAL: it has no authority. */
 static udpa_err
 sign_one(const signer *self, const udpa_resource *resource, udpa_resource **ret_resource)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `udpactl sign` and `udpactl verify` alone are told. NULL or 0 anywhere: not given. */
+/* The options of `udpactl sign` and `udpactl verify` alone. NULL or 0 anywhere: not given. */
 #ifndef UDPAI_CTL_SIGN_OPTIONS_H
 #define UDPAI_CTL_SIGN_OPTIONS_H
 

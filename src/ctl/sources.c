@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sources accept: what a source does not name any more, and its node holds, is meant to be gone. */
+/* sources accept: what a source does not name any more, and its node holds, is meant to be removed.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -10,7 +11,7 @@
 #define GOOD 200
 
 static udpai_cli_exit
-tell(const udpai_ctl_options *options, const char *name, const udpai_ctl_answer *answer)
+print_answer(const udpai_ctl_options *options, const char *name, const udpai_ctl_answer *answer)
 {
     udpai_strbuf words = {0};
     if (answer->status != GOOD)
@@ -39,7 +40,7 @@ accept_absences(const udpai_ctl_options *options, const char *name)
     if (udpai_strbuf_failed(&body))
         udpai_cli_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
     else if (result == UDPAI_CLI_GOOD)
-        result = tell(options, name, &answer);
+        result = print_answer(options, name, &answer);
     udpai_ctl_answer_done(&answer);
     udpai_strbuf_done(&body);
     return result;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a node says of itself, as tables. Pure. */
+/* The status of a node, as tables. Pure. */
 #ifndef UDPAI_CTL_STATUS_VIEW_H
 #define UDPAI_CTL_STATUS_VIEW_H
 
@@ -9,8 +9,8 @@
 #include "cli/table.h"
 #include "google/protobuf/timestamp.pb-c.h"
 
-/* Each takes the resources of its type out of the array. @p n_hidden: sessions that are not shown,
- * and not counted. @p now_us: since 1970. */
+/* Each takes the resources of its type out of the array. @p n_hidden: sessions that are not
+ * printed, and not counted. @p now_us: since 1970. */
 void udpai_ctl_put_nodes(udpai_strbuf *out,
                          udpai_cli_layout *layout,
                          udpa_resource *const *resources,

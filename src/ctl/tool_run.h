@@ -7,7 +7,7 @@
 
 /* Becomes the program, which lies beside this one or on PATH, with all arguments but @p word, one
  * of them. It is called by this one's name, so that its messages have it. Returns if there is none,
- * and it was said. */
+ * which was printed. */
 udpai_cli_exit udpai_ctl_tool_run(const udpai_cli_tool *tool, const char *word, char **argv);
 
 #endif

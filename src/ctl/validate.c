@@ -53,7 +53,7 @@ udpai_ctl_validate_input(const udpai_ctl_input *input)
     return result;
 }
 
-/* Files may stand behind -f or behind the command. */
+/* Files may come behind -f or behind the command. */
 static udpai_cli_exit
 read_all(udpai_ctl_input *input, const udpai_ctl_options *options)
 {

@@ -11,10 +11,10 @@ typedef struct udpai_ctl_finding {
     const udpa_resource *resource;
 } udpai_ctl_finding;
 
-/* A udpai_violation_fn whose userdata is a udpai_ctl_finding: a line on standard error. */
+/* A udpai_violation_fn with a udpai_ctl_finding as its userdata: a line on standard error. */
 void udpai_ctl_print_finding(void *userdata, const char *path, const char *reason);
 
-/* Tells every mistake with its place; UDPAI_CLI_MISTAKE if there is one. */
+/* Prints every error with its place; UDPAI_CLI_MISTAKE if there is one. */
 udpai_cli_exit udpai_ctl_validate_input(const udpai_ctl_input *input);
 
 #endif

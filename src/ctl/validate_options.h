@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `udpactl validate` alone is told. */
+/* The options of `udpactl validate` alone. */
 #ifndef UDPAI_CTL_VALIDATE_OPTIONS_H
 #define UDPAI_CTL_VALIDATE_OPTIONS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* verify: is what a file or a node has signed, by whom, and until when? */
+/* verify: is what a file or a node has signed, by which key, and until when? */
 #include <stdio.h>
 
 #include "base/alloc.h"

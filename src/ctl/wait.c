@@ -66,7 +66,7 @@ add_files(waiting *self)
     udpai_cli_exit result = udpai_ctl_input_read(&input, udpai_ctl_options_of(self->cli->options));
     if (result == UDPAI_CLI_GOOD)
         result = add_resources(self, input.resources.items, input.resources.n,
-                               !udpai_ctl_options_of(self->cli->options)->is_gone);
+                               !udpai_ctl_options_of(self->cli->options)->is_removed);
     udpai_ctl_input_done(&input);
     return result;
 }
@@ -106,7 +106,8 @@ find_awaited(waiting *self)
     bool by_files = options->files.n && !options->common.arguments.n,
          by_names = !options->files.n && options->common.arguments.n >= 2,
          is_version = options->resource_version != NULL;
-    if (is_version && (options->common.arguments.n != 2 || options->files.n || options->is_gone)) {
+    if (is_version &&
+        (options->common.arguments.n != 2 || options->files.n || options->is_removed)) {
         udpai_cli_complain("--resource-version goes with one name: udpactl wait TYPE NAME "
                            "--resource-version=VERSION");
         return UDPAI_CLI_MISTAKE;
@@ -122,7 +123,7 @@ find_awaited(waiting *self)
 }
 
 static void
-mark_gone(waiting *self)
+mark_removed(waiting *self)
 {
     for (size_t i = 0; i < self->list.items.n; i++)
         self->list.items.items[i].is_removal = true;
@@ -142,12 +143,12 @@ end_acknowledged(waiting *self)
     udpai_cli_finish(self->cli, in_vain ? UDPAI_CLI_TIMED_OUT : UDPAI_CLI_GOOD);
 }
 
-/* For whoever looks on. */
+/* For people at a terminal. */
 static void
 show_progress(const waiting *self)
 {
     udpai_strbuf text = {0};
-    if (!udpai_cli_progress_line_is_wanted())
+    if (!udpai_cli_progress_line_is_enabled())
         return;
     udpai_ctl_put_awaited_progress(&text, &self->list);
     udpai_cli_progress_line_show(udpai_strbuf_view(&text));
@@ -191,7 +192,7 @@ on_update(void *userdata, udpa_update *update)
     look(self);
 }
 
-/* A node that knows these questions never says that this is all. */
+/* A node that knows these questions never reports that this is all. */
 static void
 on_complete(void *userdata)
 {
@@ -202,7 +203,7 @@ on_complete(void *userdata)
     udpai_cli_finish(self->cli, UDPAI_CLI_REFUSED);
 }
 
-/* After a refusal there is nothing better to say at the end. */
+/* After a rejection there is nothing better to report at the end. */
 static void
 on_end(uv_timer_t *timer)
 {
@@ -265,8 +266,8 @@ wait_for_all(waiting *self)
     uv_timer_stop(&cli->patience);
     udpai_cli_disconnect(cli);
     if (cli->has_answered || result == UDPAI_CLI_GOOD) {
-        udpai_cli_exit shown = show(self);
-        return result == UDPAI_CLI_GOOD ? shown : result;
+        udpai_cli_exit printed = show(self);
+        return result == UDPAI_CLI_GOOD ? printed : result;
     }
     return result;
 }
@@ -279,8 +280,8 @@ udpai_ctl_wait_command(udpai_cli *cli)
     waiting self;
     begin(&self, cli);
     udpai_cli_exit result = find_awaited(&self);
-    if (udpai_ctl_options_of(cli->options)->is_gone)
-        mark_gone(&self);
+    if (udpai_ctl_options_of(cli->options)->is_removed)
+        mark_removed(&self);
     if (result == UDPAI_CLI_GOOD)
         result = wait_for_all(&self);
     done(&self);
@@ -312,7 +313,7 @@ udpai_ctl_wait_for_deleted(udpai_cli *cli, const udpai_cli_found *deleted)
     udpai_cli_exit result =
         resources ? add_resources(&self, resources, udpai_cli_found_size(deleted), false)
                   : UDPAI_CLI_REFUSED;
-    mark_gone(&self);
+    mark_removed(&self);
     if (result == UDPAI_CLI_GOOD)
         result = wait_for_all(&self);
     done(&self);

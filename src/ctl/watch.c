@@ -128,7 +128,7 @@ show(watching *self, const udpa_resource *resource, const char *event)
         udpai_cli_finish(self->cli, printed); /* nobody reads it any more, or it cannot be taken */
 }
 
-/* ---- hearing ---- */
+/* ---- receiving ---- */
 
 static void
 on_update(void *userdata, udpa_update *update)

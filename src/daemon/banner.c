@@ -18,7 +18,7 @@ udpai_banner_address(char *room, size_t size, const char *address, int port)
 }
 
 static const char *
-who_may_come(const udpai_plan_socket *socket)
+admission_of(const udpai_plan_socket *socket)
 {
     if (!socket->tls)
         return udpai_exposure_is_loopback(socket->address)
@@ -34,7 +34,7 @@ print_socket(const udpai_plan_socket *socket, int port, const char *what)
 {
     char address[300];
     udpai_banner_address(address, sizeof(address), socket->address, port);
-    printf("  listening on %s (%s; %s)\n", address, what, who_may_come(socket));
+    printf("  listening on %s (%s; %s)\n", address, what, admission_of(socket));
 }
 
 static void

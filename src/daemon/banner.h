@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What udpad says when it serves: where it is, what it keeps, and what to try next. */
+/* What udpad prints when it serves: where it is, what it keeps, and what to try next. */
 #ifndef UDPAI_BANNER_H
 #define UDPAI_BANNER_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The bootstrap file, as it is read. What is wrong beyond what its types say: bootstrap_check.h. */
+/* The bootstrap file, as it is read. What is wrong beyond its types: bootstrap_check.h. */
 #ifndef UDPAI_BOOTSTRAP_H
 #define UDPAI_BOOTSTRAP_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is wrong with a bootstrap file beyond what its types say, by the tables of fields.h. */
+/* What is wrong with a bootstrap file beyond its types, by the tables of fields.h. */
 #ifndef UDPAI_BOOTSTRAP_CHECK_H
 #define UDPAI_BOOTSTRAP_CHECK_H
 

@@ -14,7 +14,7 @@ is_listen_given(const udpai_options *options)
     return options->listen;
 }
 
-/* In the order in which the plan is made: what follows uses what stands before it. */
+/* In the order in which the plan is made: what follows uses what comes before it. */
 static const udpai_field fields[] = {
     {.name = "limits", .of = &udpai_section_limits, .use = udpai_use_limits},
     {.name = "timing", .of = &udpai_section_timing},

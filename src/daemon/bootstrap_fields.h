@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of the bootstrap file itself, whose rows lead to all others. */
+/* The table of the bootstrap file itself, with rows that lead to all others. */
 #ifndef UDPAI_DAEMON_BOOTSTRAP_FIELDS_H
 #define UDPAI_DAEMON_BOOTSTRAP_FIELDS_H
 
@@ -7,7 +7,7 @@
 
 extern const udpai_section udpai_bootstrap_section;
 
-/* Does what this field says take effect when the file is read again? */
+/* Does a change of this field take effect when the file is read again? */
 bool udpai_bootstrap_is_taken_over(const char *field);
 
 #endif

@@ -96,7 +96,7 @@ udpai_certificates_done(udpai_certificates *certificates)
 {
     for (size_t i = 0; i < certificates->users.n; i++)
         udpai_trust_store_unref(certificates->users.items[i].trust);
-    udpai_certificates_tell_again(certificates);
+    udpai_certificates_report_again(certificates);
     udpai_vector_done(&certificates->users);
 }
 
@@ -125,19 +125,19 @@ udpai_certificates_watch(const udpai_certificates *certificates,
 #define STAY "%s %s: the certificates stay as they were: %s"
 
 static bool
-is_told(const udpai_certificate_user *user, const udpa_error *error)
+is_reported(const udpai_certificate_user *user, const udpa_error *error)
 {
     return user->refused &&
            strcmp(udpa_error_message(user->refused), udpa_error_message(error)) == 0;
 }
 
 static void
-tell(const udpai_certificate_user *user, const udpa_error *error)
+report(const udpai_certificate_user *user, const udpa_error *error)
 {
     if (!error && user->is_read)
         udpai_log(UDPA_LOG_INFO, LOG, "%s %s: certificates were read again", user->kind,
                   user->name);
-    if (error && !is_told(user, error))
+    if (error && !is_reported(user, error))
         udpai_log(UDPA_LOG_ERROR, LOG, STAY, user->kind, user->name, udpa_error_message(error));
 }
 
@@ -151,7 +151,7 @@ udpai_certificates_reload(udpai_certificates *certificates, size_t index)
     udpa_err err = udpai_tls_files_read(&files, &paths, now_s(), &error);
     if (err == UDPA_OK)
         err = user->replace(user->userdata, user->index, &files, &error);
-    tell(user, error);
+    report(user, error);
     udpa_error_unref(user->refused);
     user->refused = UDPAI_TAKE(error);
     if (err == UDPA_OK) {
@@ -165,7 +165,7 @@ udpai_certificates_reload(udpai_certificates *certificates, size_t index)
 }
 
 void
-udpai_certificates_tell_again(udpai_certificates *certificates)
+udpai_certificates_report_again(udpai_certificates *certificates)
 {
     for (size_t i = 0; i < certificates->users.n; i++)
         udpa_error_unref(UDPAI_TAKE(certificates->users.items[i].refused));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The certificates of sockets, and of those whom the node dials: read from their files at start,
+/* The certificates of sockets, and those that the node dials with: read from their files at start,
  * when they change, and on SIGHUP. */
 #ifndef UDPAI_DAEMON_CERTIFICATES_H
 #define UDPAI_DAEMON_CERTIFICATES_H
@@ -33,7 +33,7 @@ typedef udpa_err (*udpai_certificates_replace)(void *userdata,
                                                const udpai_tls_files *files,
                                                udpa_error **ret_error);
 
-/* Whoever uses some of them. */
+/* The user of some of them. */
 typedef struct udpai_certificate_user {
     const char *kind, *name;                   /* for people: "socket", "127.0.0.1:1" */
     const Udpa__Config__V1__ServerTls *server; /* one of these two */
@@ -51,7 +51,7 @@ typedef struct udpai_certificate_user {
 typedef struct udpai_certificates {
     udpai_problems *problems;
     UDPAI_VECTOR(udpai_certificate_user) users;
-    int64_t warned_s; /* when somebody was last told that some end soon */
+    int64_t warned_s; /* when it was last reported that some end soon */
 } udpai_certificates;
 
 /* Copies it; whatever it refers to must last. */
@@ -65,12 +65,12 @@ udpa_err udpai_certificates_watch(const udpai_certificates *certificates,
                                   size_t first_group);
 /* Reads those of a user again, puts them into use, and logs what came of it: no success of the
  * first time, and no error that was logged before and still holds. False: those in use stay. Else
- * whoever is connected is to be looked at again. */
+ * all connected peers are to be verified again. */
 bool udpai_certificates_reload(udpai_certificates *certificates, size_t index);
 /* Errors that still hold are logged once more when they are met again: somebody asks. */
-void udpai_certificates_tell_again(udpai_certificates *certificates);
-/* Says in the log, once a day, and in the status, which end soon; and in the status what cannot be
- * read. To be called every hour or so, and after reloads. */
+void udpai_certificates_report_again(udpai_certificates *certificates);
+/* Reports in the log, once a day, and in the status, which end soon; and in the status what cannot
+ * be read. To be called every hour or so, and after reloads. */
 void udpai_certificates_look(udpai_certificates *certificates, int64_t now_s);
 
 #endif

@@ -12,7 +12,7 @@ struct page {
 };
 
 static void
-tell(void *userdata, const udpa_resource *resource, const udpa_error *kept)
+report(void *userdata, const udpa_resource *resource, const udpa_error *kept)
 {
     const struct page *page = userdata;
     udpai_str type = udpai_type_url_name(udpai_resource_type_url(resource));
@@ -34,7 +34,7 @@ take_value(udpai_str part, udpai_str key, char **at, udpai_str *ret_value)
     return udpai_percent_decode(part, at, ret_value);
 }
 
-/* The node may stand there without a word about what it is. */
+/* The node may be given alone, without "node=". */
 static bool
 read_part(udpai_str part, char **at, udpai_deletion *deletion)
 {
@@ -72,7 +72,7 @@ udpai_delete_page(udpai_node *node,
                   udpa_error **ret_error)
 {
     struct page page = {.text = text};
-    udpai_deletion deletion = {.subject = subject, .notify = tell, .userdata = &page};
+    udpai_deletion deletion = {.subject = subject, .notify = report, .userdata = &page};
     UDPAI_AUTO_FREE char *room = udpai_alloc(form.len + 1);
     if (!room)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);

@@ -21,7 +21,7 @@ _Static_assert(sizeof(UDPAI_RUNTIME_DEPRECATED) == sizeof(UDPAI_DEPRECATED_KEY),
 struct udpai_deprecations {
     udpai_runtime *runtime; /* NULL: there is none yet */
     pthread_mutex_t mutex;  /* of the following */
-    udpai_seen_once told;
+    udpai_seen_once reported;
     udpai_log_limit limit;
 };
 
@@ -31,7 +31,7 @@ udpai_deprecations_new(void)
     udpai_deprecations *self = udpai_alloc(sizeof(*self));
     if (!self)
         return NULL;
-    udpai_seen_once_init(&self->told);
+    udpai_seen_once_init(&self->reported);
     pthread_mutex_init(&self->mutex, NULL); /* cannot fail on Linux */
     return self;
 }
@@ -41,7 +41,7 @@ udpai_deprecations_free(udpai_deprecations *self)
 {
     if (!self)
         return;
-    udpai_seen_once_done(&self->told);
+    udpai_seen_once_done(&self->reported);
     pthread_mutex_destroy(&self->mutex);
     udpai_free(self);
 }
@@ -52,7 +52,7 @@ udpai_deprecations_set_runtime(udpai_deprecations *self, udpai_runtime *runtime)
     self->runtime = runtime;
 }
 
-/* ---- what the runtime says ---- */
+/* ---- what the runtime allows ---- */
 
 bool
 udpai_deprecations_allows(void *userdata, const udpai_deprecated *feature)
@@ -83,13 +83,13 @@ static bool
 note(udpai_deprecations *self, udpai_str key, const char *name, unsigned *ret_n_suppressed)
 {
     pthread_mutex_lock(&self->mutex);
-    bool is_told =
-        !udpai_seen_once_has(&self->told, key, name) &&
+    bool is_reported =
+        !udpai_seen_once_has(&self->reported, key, name) &&
         udpai_log_allow_burst(&self->limit, LINES_AT_ONCE, udpai_monotonic_ms(), ret_n_suppressed);
-    if (is_told)
-        udpai_seen_once_add(&self->told, key, name);
+    if (is_reported)
+        udpai_seen_once_add(&self->reported, key, name);
     pthread_mutex_unlock(&self->mutex);
-    return is_told;
+    return is_reported;
 }
 
 static void
@@ -131,7 +131,7 @@ udpai_deprecations_forget(udpai_deprecations *self, const udpa_resource *resourc
     put_key(&key, resource);
     pthread_mutex_lock(&self->mutex);
     if (!udpai_strbuf_failed(&key))
-        udpai_seen_once_forget(&self->told, udpai_strbuf_view(&key));
+        udpai_seen_once_forget(&self->reported, udpai_strbuf_view(&key));
     pthread_mutex_unlock(&self->mutex);
     udpai_strbuf_done(&key);
 }
@@ -140,7 +140,7 @@ size_t
 udpai_deprecations_n_remembered(udpai_deprecations *self)
 {
     pthread_mutex_lock(&self->mutex);
-    size_t n = self->told.n;
+    size_t n = self->reported.n;
     pthread_mutex_unlock(&self->mutex);
     return n;
 }

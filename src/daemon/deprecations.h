@@ -15,8 +15,8 @@ udpai_deprecations *udpai_deprecations_new(void);
 /* When nobody looks at resources any more. */
 void udpai_deprecations_free(udpai_deprecations *deprecations);
 
-/* Whose values count from now on; outlives the looking, and is told of before it begins. Until then
- * descriptors alone count. */
+/* The runtime with the values that count from now on; outlives the looking, and is set before it
+ * begins. Until then descriptors alone count. */
 void udpai_deprecations_set_runtime(udpai_deprecations *deprecations, udpai_runtime *runtime);
 
 /* The members of udpai_policy_deprecation; userdata is a udpai_deprecations. */

@@ -225,7 +225,7 @@ udpai_diagnostics_option(udpai_diagnostics *diagnostics, const char *format, ...
     va_end(arguments);
 }
 
-/* ---- telling ---- */
+/* ---- reporting ---- */
 
 static int
 compare(const void *a, const void *b)
@@ -239,13 +239,13 @@ compare(const void *a, const void *b)
 }
 
 void
-udpai_diagnostics_report(udpai_diagnostics *diagnostics, udpai_finding_fn tell, void *userdata)
+udpai_diagnostics_report(udpai_diagnostics *diagnostics, udpai_finding_fn report, void *userdata)
 {
     if (diagnostics->items.n > 1)
         qsort(diagnostics->items.items, diagnostics->items.n, sizeof(diagnostics->items.items[0]),
               compare);
     for (size_t i = 0; i < diagnostics->items.n; i++)
-        tell(diagnostics->items.items[i].error, diagnostics->items.items[i].is_warning, userdata);
+        report(diagnostics->items.items[i].error, diagnostics->items.items[i].is_warning, userdata);
 }
 
 void

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is wrong with a bootstrap file or the command line: mistakes, with which nothing is started,
- * and warnings. Each has its place, as far as there is one, and they are told in the order of the
- * file. */
+/* What is wrong with a bootstrap file or the command line: errors, with which nothing is started,
+ * and warnings. Each has its place, as far as there is one, and they are reported in the order of
+ * the file. */
 #ifndef UDPAI_DIAGNOSTICS_H
 #define UDPAI_DIAGNOSTICS_H
 
@@ -30,13 +30,13 @@ typedef void (*udpai_finding_fn)(const udpa_error *error, bool is_warning, void 
 
 void udpai_diagnostics_done(udpai_diagnostics *diagnostics);
 
-/* Takes the error over, which says its place. */
+/* Takes the error over, which has its place. */
 void udpai_diagnostics_add(udpai_diagnostics *diagnostics, udpa_error *mistake);
-/* What was found in the text is to be told too. */
+/* What was found in the text is to be reported too. */
 void udpai_diagnostics_take_text(udpai_diagnostics *diagnostics);
 
-/* @p path: "providers[0].types", by the original names of the fields; told with the place of what
- * the file has of it. Not told if the text is wrong right there: it was told what is wrong. */
+/* @p path: "providers[0].types", by the original names of the fields; reported with the place of
+ * what the file has of it. Not reported if the text is wrong right there: that was reported. */
 void
 udpai_diagnostics_error(udpai_diagnostics *diagnostics, const char *path, const char *format, ...)
     UDPA_PRINTF(3, 4);
@@ -51,7 +51,7 @@ void udpai_diagnostics_option(udpai_diagnostics *diagnostics, const char *format
 bool udpai_diagnostics_is_unread(const udpai_diagnostics *diagnostics, const char *path);
 
 void
-udpai_diagnostics_report(udpai_diagnostics *diagnostics, udpai_finding_fn tell, void *userdata);
+udpai_diagnostics_report(udpai_diagnostics *diagnostics, udpai_finding_fn report, void *userdata);
 
 /* ---- paths ---- */
 

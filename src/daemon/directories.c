@@ -247,13 +247,13 @@ udpai_directories_look(udpai_directories *all)
 }
 
 void
-udpai_directories_tell_again(udpai_directories *all)
+udpai_directories_report_again(udpai_directories *all)
 {
     for (size_t i = 0; all && i < all->n; i++) {
         if (all->items[i].tree)
             udpai_runtime_tree_report_again(all->items[i].tree);
         else
-            udpai_file_origin_tell_again(all->items[i].origin);
+            udpai_file_origin_report_again(all->items[i].origin);
     }
 }
 

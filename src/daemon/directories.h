@@ -9,7 +9,7 @@
 
 typedef struct udpai_directories udpai_directories;
 
-/* Tells the node which directories there will be; before it is given what was kept of them. */
+/* Reports to the node which directories there will be; before it is given what was kept of them. */
 udpa_err
 udpai_directories_expect(udpa_endpoint *endpoint, const udpai_plan *plan, udpa_error **ret_error);
 
@@ -29,11 +29,11 @@ udpa_err udpai_directories_open(udpai_directories **ret_directories,
                                 udpa_error **ret_error);
 /* From now on they are read when nothing has changed for so long. NULL is fine, here and below. */
 void udpai_directories_set_quiet(udpai_directories *directories, uint64_t quiet_ms);
-/* Files are judged by another measure now: looks at all of them. */
+/* Files are validated by other rules now: looks at all of them. */
 void udpai_directories_look(udpai_directories *directories);
-/* The endpoint is told all of them again: it may have refused some of what it takes now. */
-void udpai_directories_tell_again(udpai_directories *directories);
-/* The loop frees it as it runs on; the endpoint is told nothing more. NULL does nothing. */
+/* The endpoint is given all of them again: it may have rejected some of what it takes now. */
+void udpai_directories_report_again(udpai_directories *directories);
+/* The loop frees it as it runs on; the endpoint is given nothing more. NULL does nothing. */
 void udpai_directories_close(udpai_directories *directories);
 
 #endif

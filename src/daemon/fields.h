@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The bootstrap file as tables: one for each message, with a row for each field, which has all that
  * is to be decided of the field: what it may be, whether it names a file, where its value goes.
- * What no column says is a function of the section, named in the row. */
+ * What no column has is a function of the section, named in the row. */
 #ifndef UDPAI_DAEMON_FIELDS_H
 #define UDPAI_DAEMON_FIELDS_H
 
@@ -78,7 +78,7 @@ struct udpai_section {
     .descriptor = &udpa__config__v1__##prefix##__descriptor, .fields = table,                      \
     .n_fields = UDPAI_ARRAY_LEN(table)
 
-/* Looks at what a message says, at its values alone. */
+/* Checks a message, by its values alone. */
 void udpai_section_check(const udpai_section *section,
                          const Udpa__Config__V1__Bootstrap *message,
                          udpai_diagnostics *diagnostics);
@@ -92,7 +92,7 @@ void udpai_section_check_files(const udpai_section *section,
 bool udpai_section_apply(const udpai_section *section, const void *message, udpai_plan *plan);
 
 typedef void (*udpai_namespace_fn)(void *userdata, const char *name_space);
-/* All texts whose rows say is_namespace, as often as they are there. */
+/* All texts of rows with is_namespace, as often as they are there. */
 void udpai_section_namespaces(const udpai_section *section,
                               const Udpa__Config__V1__Bootstrap *message,
                               udpai_namespace_fn found,

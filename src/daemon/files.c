@@ -54,7 +54,7 @@ can_open(const udpai_value *tls, const char *field, const char *file)
     return fd >= 0;
 }
 
-/* Rules, and those who count streams, know peers by their names. */
+/* Rules, and what counts streams, know peers by their names. */
 static void
 check_name(const udpai_value *tls, const char *certificate, const udpai_tls_files *files)
 {
@@ -65,7 +65,7 @@ check_name(const udpai_value *tls, const char *certificate, const udpai_tls_file
                          certificate);
 }
 
-/* Of a pair the message says which file is to blame. */
+/* Of a pair the message names the bad file. */
 static bool
 read_tls(const udpai_value *tls, const udpai_tls_paths *paths, const char *blamed_field)
 {
@@ -146,8 +146,8 @@ udpai_directory_check_option(udpai_diagnostics *diagnostics,
     check_directory(&(udpai_value){.diagnostics = diagnostics}, option, directory);
 }
 
-/* Permissions do not tell all: a file system may refuse (/proc, a quota, no room). So a directory
- * is made there, and removed at once. */
+/* Permissions do not suffice: a file system may refuse (/proc, a quota, no room). So a directory is
+ * made there, and removed at once. */
 static int
 errno_of_making_in(const char *directory)
 {

@@ -11,8 +11,8 @@
 #define UDPAI_WHERE_MAX 4200
 const char *udpai_files_where(char room[UDPAI_WHERE_MAX], const char *path);
 
-/* Of a field beside or in a value; without a path, of an option, which @p field is then. Says where
- * relative paths begin. */
+/* Of a field beside or in a value; without a path, of an option, which @p field is then. Names
+ * where relative paths begin. */
 void udpai_file_error(const udpai_value *value,
                       const char *field,
                       const char *file,

@@ -9,7 +9,7 @@
 
 typedef struct choice {
     char instance[UDPAI_INSTANCE_LEN + 1], run[2 * 8 + 1];
-    udpai_node_said said[2];
+    udpai_node_metadata metadata[2];
 } choice;
 
 static udpa_err
@@ -26,8 +26,8 @@ choose(choice *self, const udpai_plan *plan, udpa_error **ret_error)
     if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
         return udpai_fail(ret_error, UDPA_ERR_IO, "the system gives no random numbers");
     snprintf(self->run, sizeof(self->run), "%016" PRIx64, number);
-    self->said[0].value = instance;
-    self->said[1].value = udpai_str_from(self->run);
+    self->metadata[0].value = instance;
+    self->metadata[1].value = udpai_str_from(self->run);
     return UDPA_OK;
 }
 
@@ -35,19 +35,19 @@ udpa_err
 udpai_daemon_instance_choose(udpai_plan *plan, const udpai_options *options, udpa_error **ret_error)
 {
     choice chosen = {
-        .said = {{UDPAI_NODE_KEY_INSTANCE, udpai_str_from(options->instance)},
-                 {UDPAI_NODE_KEY_RUN, udpai_str_from(options->run)}},
+        .metadata = {{UDPAI_NODE_KEY_INSTANCE, udpai_str_from(options->instance)},
+                     {UDPAI_NODE_KEY_RUN, udpai_str_from(options->run)}},
     };
     udpai_node_info *info = NULL;
     udpa_err err = options->worker ? UDPA_OK : choose(&chosen, plan, ret_error);
     if (err == UDPA_OK)
-        err = udpai_fail_code(ret_error,
-                              udpai_node_info_saying(&info, plan->settings.info, chosen.said,
-                                                     UDPAI_ARRAY_LEN(chosen.said)));
+        err = udpai_fail_code(
+            ret_error, udpai_node_info_with_metadata(&info, plan->settings.info, chosen.metadata,
+                                                     UDPAI_ARRAY_LEN(chosen.metadata)));
     if (err != UDPA_OK)
         return err;
     udpai_node_info_unref(plan->settings.info);
     plan->settings.info = info;
-    plan->settings.node.instance = udpai_node_info_said(info, UDPAI_NODE_KEY_INSTANCE);
+    plan->settings.node.instance = udpai_node_info_metadata(info, UDPAI_NODE_KEY_INSTANCE);
     return UDPA_OK;
 }

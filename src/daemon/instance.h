@@ -5,8 +5,8 @@
 
 #include "daemon/plan.h"
 
-/* Of the state directory, without one the node id; a worker has it from its options. The plan says
- * it from then on, and so does its Node. */
+/* Of the state directory, without one the node id; a worker has it from its options. The plan has
+ * it from then on, and so has its Node. */
 udpa_err udpai_daemon_instance_choose(udpai_plan *plan,
                                       const udpai_options *options,
                                       udpa_error **ret_error);

@@ -31,9 +31,10 @@ complain(const udpa_error *error)
     fprintf(stderr, "udpad: %s\n", udpa_error_message(error));
 }
 
-/* They begin with their place. A worker has nothing to add to what was said when the node began. */
+/* They begin with their place. A worker has nothing to add to what was printed when the node began.
+ */
 static void
-tell_finding(const udpa_error *error, bool is_warning, void *userdata)
+print_finding(const udpa_error *error, bool is_warning, void *userdata)
 {
     const udpai_options *options = userdata;
     if (is_warning && options->worker)
@@ -68,7 +69,7 @@ read_bootstrap(udpai_bootstrap *bootstrap,
             : udpai_bootstrap_empty(bootstrap, ret_error);
     if (err == UDPA_OK)
         look_at(bootstrap, schema, options, &diagnostics);
-    udpai_diagnostics_report(&diagnostics, tell_finding, (void *)(uintptr_t)options);
+    udpai_diagnostics_report(&diagnostics, print_finding, (void *)(uintptr_t)options);
     if (err == UDPA_OK && diagnostics.has_failed)
         err = udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     bool is_good = err == UDPA_OK && diagnostics.n_mistakes == 0;
@@ -95,7 +96,7 @@ run(const udpai_options *options, udpa_error **ret_error)
 {
     UDPA_AUTO(udpai_schema_unref) udpai_schema *schema = NULL;
     udpai_bootstrap bootstrap = {0};
-    static udpai_plan plan; /* what sessions are told of it is found by its address */
+    static udpai_plan plan; /* what sessions are given of it is found by its address */
     if (udpai_schema_new(&schema, ret_error) != UDPA_OK)
         return EXIT_STARTED_NOT;
     if (options->only_check) /* a start warns when it reads certificates for use */
@@ -136,7 +137,7 @@ main(int argc, char **argv)
     udpai_options options;
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     if (!udpai_standard_streams_open())
-        return 1; /* nobody could be told */
+        return 1; /* there is nothing to report it to */
     udpai_tls_program_begin();
     udpai_lock_order_forget();
     udpai_options_parse(&options, argc, argv);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A namespace that stands alone in the file may be right; one that stands alone and is nearly
- * another one is hardly. */
+/* A namespace that occurs once in the file may be right; one that occurs once and is nearly another
+ * one is hardly. */
 #include "daemon/namespace_check.h"
 
 #include "model/name.h"

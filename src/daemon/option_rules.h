@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the bootstrap file and the command line both say: may it be said? */
+/* What the bootstrap file and the command line both set: is it allowed? */
 #ifndef UDPAI_OPTION_RULES_H
 #define UDPAI_OPTION_RULES_H
 
@@ -17,9 +17,9 @@ udpa_err udpai_type_check(const char *type, udpa_error **ret_error);
 /* The usual prefix of type URLs may be left out. */
 const char *udpai_type_without_prefix(const char *type);
 
-/* "1%" to "100%"; empty: not said. */
+/* "1%" to "100%"; empty: not set. */
 udpa_err udpai_percentage_check(const char *word, udpa_error **ret_error);
-/* Of one that is checked; 0: not said. */
+/* Of one that is checked; 0: not set. */
 unsigned udpai_percentage(const char *word);
 
 #endif

@@ -27,7 +27,7 @@ typedef struct udpai_options {
     char *const *arguments; /* all that were given, the program first, and then NULL */
 } udpai_options;
 
-/* Ends the process with a message if the line is not understood, or only help was wanted. */
+/* Ends the process with a message if the line is not understood, or only help was requested. */
 void udpai_options_parse(udpai_options *ret_options, int argc, char **argv);
 
 #endif

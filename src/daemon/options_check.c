@@ -7,7 +7,7 @@
 
 /* Takes the error. */
 static void
-tell(udpai_diagnostics *diagnostics, const char *option, udpa_error *error)
+add_option_error(udpai_diagnostics *diagnostics, const char *option, udpa_error *error)
 {
     udpai_diagnostics_option(diagnostics, "%s: %s", option, udpa_error_message(error));
     udpa_error_unref(error);
@@ -25,7 +25,7 @@ n_with_tls(Udpa__Config__V1__Socket *const *sockets, size_t n)
 /* An option that takes the place of sockets of the bootstrap file. */
 struct listening {
     const char *option, *address, *field;
-    size_t n_with_tls; /* sockets whose place it takes */
+    size_t n_with_tls; /* sockets that it takes the place of */
 };
 
 static void
@@ -33,7 +33,7 @@ check_listen(const struct listening *given, udpai_diagnostics *diagnostics)
 {
     udpa_error *error = NULL;
     if (udpai_listen_address_check(given->address, &error) != UDPA_OK)
-        tell(diagnostics, given->option, error);
+        add_option_error(diagnostics, given->option, error);
     else if (!udpai_exposure_is_loopback(given->address))
         udpai_diagnostics_option(
             diagnostics,
@@ -65,9 +65,9 @@ udpai_options_check(const udpai_options *options,
                                          http ? n_with_tls(http->sockets, http->n_sockets) : 0},
                      diagnostics);
     if (options->name_space && udpai_namespace_check(options->name_space, &error) != UDPA_OK)
-        tell(diagnostics, "--namespace", UDPAI_TAKE(error));
+        add_option_error(diagnostics, "--namespace", UDPAI_TAKE(error));
     if (options->node_id && udpai_node_id_check(options->node_id, &error) != UDPA_OK)
-        tell(diagnostics, "--node-id", UDPAI_TAKE(error));
+        add_option_error(diagnostics, "--node-id", UDPAI_TAKE(error));
     if (options->log_level && udpai_plan_log_level(options->log_level, &level, &error) != UDPA_OK)
-        tell(diagnostics, "--log-level", UDPAI_TAKE(error));
+        add_option_error(diagnostics, "--log-level", UDPAI_TAKE(error));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The pages that udpad serves on its HTTP sockets, for people and tools: what there is to see, and
- * who may. The HTTP thread asks, the loop answers. */
+ * for which peers. The HTTP thread asks, the loop answers. */
 #ifndef UDPAI_DAEMON_PAGES_H
 #define UDPAI_DAEMON_PAGES_H
 
@@ -19,7 +19,7 @@ udpa_err udpai_pages_open(udpai_pages **ret_pages,
                           udpai_daemon_runtime *runtime,
                           const udpai_plan *plan,
                           udpa_error **ret_error);
-/* Somebody wants one; @p userdata: the pages. Any thread. */
+/* A client asks for one; @p userdata: the pages. Any thread. */
 void udpai_pages_read(void *userdata, udpai_http_reading *reading);
 /* When nobody asks any more. NULL is closed already. */
 void udpai_pages_close(udpai_pages *pages);

@@ -64,7 +64,7 @@ udpai_plan_done(udpai_plan *plan)
     udpai_vector_done(&plan->writers);
     udpai_vector_done(&plan->sources);
     udpai_vector_done(&plan->load_upstreams);
-    udpai_vector_done(&plan->load_told);
+    udpai_vector_done(&plan->reported_load);
     udpai_vector_done(&plan->dialled);
     udpai_vector_done(&plan->providers);
     udpai_vector_done(&plan->named);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What udpad is to be, decided: the bootstrap file, what the command line says, and the defaults,
- * in the form that the rest takes. */
+/* What udpad is to be, decided: the bootstrap file, the command line, and the defaults, in the form
+ * that the rest takes. */
 #ifndef UDPAI_PLAN_H
 #define UDPAI_PLAN_H
 
@@ -9,8 +9,8 @@
 #include "codec/schema.h"
 #include "codec/source.h"
 #include "daemon/bootstrap.h"
-#include "daemon/load_told.h"
 #include "daemon/options.h"
+#include "daemon/reported_load.h"
 #include "endpoint/endpoint.h"
 #include "session/udpa_poll.h"
 #include "sinks/sinks.h"
@@ -21,7 +21,7 @@
 #include "xds/lrs.h"
 #include "xds/server.h"
 
-/* Where what is received is kept if nothing is said. */
+/* Where what is received is kept by default. */
 #define UDPAI_DEFAULT_STATE "udpa-data"
 
 typedef struct udpai_plan_socket {
@@ -37,20 +37,20 @@ typedef struct udpai_plan_directory {
     udpai_str name_space;    /* of names without one */
     udpai_str authority;     /* empty: the node's */
     udpai_str source;        /* the ConfigSource it is of; empty: the node itself */
-    unsigned max_withdrawal; /* percent; 0: not said */
+    unsigned max_withdrawal; /* percent; 0: not set */
     const Udpa__Config__V1__RuntimeTreeSource *tree; /* NULL: a directory of resource files */
 } udpai_plan_directory;
 
 typedef struct udpai_plan_writer {
     const char *directory;
     const udpai_xds_audience *audience;
-    udpai_node_info *client; /* who reads it, of a group of clients; NULL: of all; the plan's */
+    udpai_node_info *client; /* of the reader, of a group of clients; NULL: of all; the plan's */
     const udpai_str *types;  /* full type URLs */
     size_t n_types;
     udpai_format format;
 } udpai_plan_writer;
 
-/* Somebody who is reached with TLS. */
+/* A peer that is reached with TLS. */
 typedef struct udpai_plan_dialled {
     const char *kind; /* "source", "dial" */
     const char *name;
@@ -68,7 +68,7 @@ typedef struct udpai_plan_rtds {
 typedef struct udpai_plan_sinks {
     udpai_topics all;
     udpai_event_file files[UDPAI_EVENT_KINDS];
-    char absent[UDPAI_EVENT_KINDS][256]; /* what is said of those that are not configured */
+    char absent[UDPAI_EVENT_KINDS][256]; /* the error for those that are not configured */
 } udpai_plan_sinks;
 
 typedef struct udpai_plan_delivery udpai_plan_delivery;
@@ -84,9 +84,9 @@ typedef struct udpai_plan {
     udpai_csds_method csds_methods[2]; /* of streams, and of a Fetch */
     udpai_lrs_service lrs;
     udpai_hds_service hds;
-    const char *name_space; /* of names without one, where nothing else is said */
+    const char *name_space; /* of names without one, where nothing else is set */
     udpai_xdstp_authorities authorities;
-    udpai_str xds_namespace; /* of plain names, where an audience does not say another */
+    udpai_str xds_namespace; /* of plain names, where an audience does not have another */
     UDPAI_VECTOR(udpai_plan_socket) sockets;
     UDPAI_VECTOR(udpai_plan_socket) http_sockets;
     udpai_http_limits http_limits;
@@ -101,8 +101,9 @@ typedef struct udpai_plan {
     UDPAI_VECTOR(udpai_named_config) named;
     UDPAI_VECTOR(udpai_dial_config) dials;
     UDPAI_VECTOR(udpai_load_upstream_config) load_upstreams;
-    UDPAI_VECTOR(udpai_load_told_server) load_told; /* those, as what they are told is kept */
-    UDPAI_VECTOR(udpai_plan_dialled) dialled;       /* of the sources and dials, those with TLS */
+    UDPAI_VECTOR(udpai_reported_load_server)
+    reported_load;                            /* those, as what is reported to them is kept */
+    UDPAI_VECTOR(udpai_plan_dialled) dialled; /* of the sources and dials, those with TLS */
     UDPAI_VECTOR(udpai_plan_rtds) rtds;
     UDPAI_VECTOR(void *) owned; /* tables and texts, to be freed */
     udpai_plan_sinks sinks;
@@ -134,7 +135,7 @@ udpai_listen_options udpai_plan_listen_options(const udpai_plan_socket *socket,
                                                const char *address,
                                                udpai_server_tls *tls);
 
-/* Who resumes may hold a whole namespace, of so many resources. */
+/* A client that resumes may hold a whole namespace, of so many resources. */
 void udpai_plan_raise_held(udpai_fanout_options *fanout, size_t n);
 
 /* The level that a word of the command line means, in small or capital letters. */

@@ -44,7 +44,7 @@ udpa_err udpai_plan_note_dialled(udpai_plan *plan,
                                  const char *name,
                                  const Udpa__Config__V1__ClientTls *tls,
                                  void *target);
-/* Does who dials the address come to this socket? Names of hosts are not looked up. */
+/* Does a dialler of the address come to this socket? Names of hosts are not looked up. */
 bool udpai_self_is_led_to(const char *address, const char *socket);
 
 /* ---- sections that are read again ---- */
@@ -78,12 +78,12 @@ udpa_err udpai_plan_xds_source(udpai_plan *plan,
                                udpai_source_config *source,
                                udpa_error **ret_error);
 
-/* Of kind xds, with load_reporting: the server is told of load, too. */
+/* Of kind xds, with load_reporting: load is reported to the server, too. */
 udpa_err udpai_plan_load_upstream(udpai_plan *plan,
                                   const Udpa__Config__V1__ConfigSource *from,
                                   udpa_error **ret_error);
 
-/* Who an xDS server takes us for: a serialised Node. */
+/* What an xDS server takes us for: a serialised Node. */
 udpa_err udpai_plan_client(udpai_plan *plan,
                            const Udpa__Config__V1__XdsClient *client,
                            udpa_bytes **ret_node);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the node's status says is wrong, from all parts of the daemon that find something. */
+/* Problems in the node's status, from all parts of the daemon that find something. */
 #ifndef UDPAI_PROBLEMS_H
 #define UDPAI_PROBLEMS_H
 
@@ -21,12 +21,12 @@ typedef struct udpai_problems {
     UDPAI_VECTOR(char *) texts[UDPAI_PROBLEM_FINDERS];
 } udpai_problems;
 
-/* Replaces what this finder said before. Copies the texts; without memory some are left out. */
+/* Replaces what this finder reported before. Copies the texts; without memory some are left out. */
 void udpai_problems_set(udpai_problems *problems,
                         udpai_problem_finder finder,
                         const char *const *texts,
                         size_t n);
-/* The finder said just this, and has not taken it back. */
+/* The finder reported just this, and has not taken it back. */
 bool
 udpai_problems_has(const udpai_problems *problems, udpai_problem_finder finder, const char *text);
 void udpai_problems_done(udpai_problems *problems);

@@ -17,7 +17,7 @@ size_t udpai_reflect_count(const ProtobufCMessage *message, const ProtobufCField
 const void *udpai_reflect_value(const ProtobufCMessage *message,
                                 const ProtobufCFieldDescriptor *field,
                                 size_t index);
-/* Is another one of its oneof chosen, whose value lies in the same place? */
+/* Is another one of its oneof chosen, with its value in the same place? */
 bool udpai_reflect_is_of_another(const ProtobufCMessage *message,
                                  const ProtobufCFieldDescriptor *field);
 

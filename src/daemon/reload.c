@@ -14,7 +14,7 @@
 
 #define LOG "daemon"
 #define BOOTSTRAP_GROUP 0
-#define FIRST_GROUP 1 /* of those who use certificates */
+#define FIRST_GROUP 1 /* of the users of certificates */
 #define LOOK_MS 3600000
 
 struct udpai_reload {
@@ -25,7 +25,7 @@ struct udpai_reload {
     uv_timer_t hourly; /* certificates end, too */
 };
 
-/* ---- those who use certificates ---- */
+/* ---- users of certificates ---- */
 
 static udpa_err
 replace_socket(void *userdata, size_t index, const udpai_tls_files *files, udpa_error **ret_error)
@@ -150,7 +150,7 @@ on_finding(const udpa_error *error, bool is_warning, void *userdata)
         self->error = error;
 }
 
-/* One error says where, and of others how many there are. @p error: what there is besides. */
+/* One error has its place, and of others how many there are. @p error: what there is besides. */
 static udpa_err
 sum_up(const udpai_reload_env *env,
        udpai_diagnostics *diagnostics,
@@ -207,7 +207,7 @@ is_taken(complaints *self, udpa_err err, const char *what, const udpa_error *err
     return false;
 }
 
-/* What was changed, and this process cannot take over: said when it is read, and in the status
+/* What was changed, and this process cannot take over: reported when it is read, and in the status
  * until there is a restart, or it is as it was. */
 static void
 note_restart(complaints *self,
@@ -249,7 +249,7 @@ take_rules(udpai_reload *self, const Udpa__Config__V1__Bootstrap *message, compl
     return is_taken(all, err, "the rules", error);
 }
 
-/* What was refused for its signature is told again. */
+/* What was rejected for its signature is reported again. */
 static bool
 take_signatures(const udpai_reload *self,
                 const Udpa__Config__V1__Bootstrap *message,
@@ -261,7 +261,7 @@ take_signatures(const udpai_reload *self,
     bool has_changed;
     udpa_err err = udpai_signatures_reload(&target, message, &has_changed, &error);
     if (has_changed)
-        udpai_directories_tell_again(self->env.directories);
+        udpai_directories_report_again(self->env.directories);
     return is_taken(all, err, "the keys of signatures", error);
 }
 
@@ -293,7 +293,7 @@ look(udpai_reload *self)
     udpai_certificates_look(&self->certificates, udpai_wall_us() / 1000000);
 }
 
-/* Who is connected is looked at again, and the status. */
+/* Connected peers are verified again, and the status updated. */
 static void
 put_into_force(udpai_reload *self)
 {
@@ -326,12 +326,12 @@ reload_certificates(udpai_reload *self)
     return n_read;
 }
 
-/* Somebody asks: what is wrong is said once more. */
+/* On request: what is wrong is reported once more. */
 static void
-tell_again(udpai_reload *self)
+report_again(udpai_reload *self)
 {
     udpai_problems_set(self->env.problems, UDPAI_FOUND_IN_BOOTSTRAP, NULL, 0);
-    udpai_certificates_tell_again(&self->certificates);
+    udpai_certificates_report_again(&self->certificates);
 }
 
 void
@@ -341,7 +341,7 @@ udpai_reload_all(udpai_reload *self)
                                "takes a restart";
     size_t n = self->certificates.users.n;
     udpai_file_set_forget(self->files);
-    tell_again(self);
+    report_again(self);
     if (self->env.config_file)
         (void)reload_bootstrap(self);
     size_t n_read = reload_certificates(self);
@@ -393,7 +393,7 @@ watch(udpai_reload *self, udpa_error **ret_error)
     return err;
 }
 
-/* What changes from the first look on is told of; so all is read once more behind it. */
+/* Changes after the first look are noticed; so all is read once more behind it. */
 udpa_err
 udpai_reload_open(udpai_reload **ret_reload, const udpai_reload_env *env, udpa_error **ret_error)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What udpad takes over while it runs: certificates, keys, authorities, revocation lists, and of
  * the bootstrap file the rules and the keys of signatures. By itself when the files change, and at
- * once when it is told to. */
+ * once on request. */
 #ifndef UDPAI_RELOAD_H
 #define UDPAI_RELOAD_H
 

@@ -19,7 +19,7 @@ typedef struct udpai_rest_env {
     const udpai_plan *plan;
 } udpai_rest_env;
 
-/* Listens where the plan says; *ret_rest stays NULL if that is nowhere. */
+/* Listens where the plan has it; *ret_rest stays NULL if that is nowhere. */
 udpa_err udpai_rest_open(udpai_rest **ret_rest, const udpai_rest_env *env, udpa_error **ret_error);
 /* Of the plan's socket with this index. */
 int udpai_rest_port(const udpai_rest *rest, size_t index);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layers of the runtime that come by RTDS: the node subscribes to their resources, as anybody in
- * the process does, and puts in what they say. A layer is not there until its resource has come,
- * and nothing waits for it. What may not be is refused, so that whoever sent it is told, and the
- * layer stays as it was. Belongs to the loop's thread. */
+/* Layers of the runtime that come by RTDS: the node subscribes to their resources, like any
+ * subscriber in the process, and puts in what they have. A layer is not there until its resource
+ * has come, and nothing waits for it. What may not be is rejected, so that its sender is notified,
+ * and the layer stays as it was. Belongs to the loop's thread. */
 #ifndef UDPAI_DAEMON_RTDS_H
 #define UDPAI_DAEMON_RTDS_H
 

@@ -24,7 +24,7 @@ udpa_err udpai_daemon_runtime_open(udpai_daemon_runtime **ret_runtime,
 void udpai_daemon_runtime_look(udpai_daemon_runtime *runtime);
 /* The node ends: it goes by nothing any more. NULL is fine. */
 void udpai_daemon_runtime_leave(udpai_daemon_runtime *runtime);
-/* Nothing changes any more; what it says can still be read. NULL is closed already. */
+/* Nothing changes any more; what it has can still be read. NULL is closed already. */
 void udpai_daemon_runtime_close(udpai_daemon_runtime *runtime);
 /* After it was closed and the loop has run to its end: nobody reads any more. */
 void udpai_daemon_runtime_free(udpai_daemon_runtime *runtime);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The section 'acl' of the bootstrap file: who may do what. */
+/* The section 'acl' of the bootstrap file: which peers may do what. */
 #include "base/alloc.h"
 #include "daemon/plan_internal.h"
 #include "daemon/sections.h"
@@ -30,7 +30,7 @@ check_type_met(const udpai_value *value)
                          udpa_error_message(error));
 }
 
-/* ADMIN is about what nodes say of themselves, the other actions about all else. */
+/* ADMIN is about a node's own status, the other actions about all else. */
 static void
 check_namespace_met(const udpai_value *value)
 {
@@ -177,7 +177,7 @@ udpai_use_acl(udpai_plan *plan, const udpai_options *options, udpa_error **ret_e
 udpa_err
 udpai_plan_acl_again(const udpai_plan *plan, const Udpa__Config__V1__Acl *from, udpai_acl **ret_acl)
 {
-    udpai_plan tables = {0}; /* whose memory is needed until the rules are copied */
+    udpai_plan tables = {0}; /* its memory is needed until the rules are copied */
     memcpy(&tables.sockets, &plan->sockets, sizeof(tables.sockets));
     memcpy(&tables.http_sockets, &plan->http_sockets, sizeof(tables.http_sockets));
     udpa_err err = read_acl(&tables, from, ret_acl);

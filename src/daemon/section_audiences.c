@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sections 'audiences', 'authorities' and 'shim' of the bootstrap file: who is shown what by
- * xDS, and under which names. */
+/* The sections 'audiences', 'authorities' and 'shim' of the bootstrap file: what xDS clients see,
+ * and under which names. */
 #include "base/alloc.h"
 #include "daemon/plan_internal.h"
 #include "daemon/sections.h"
@@ -25,7 +25,7 @@ check_template(const char *name_space, udpa_error **ret_error)
                                                          : err;
 }
 
-/* There they would be taken as they stand, and no client's name space lies below. */
+/* There they would be taken literally, and no client's name space lies below. */
 void
 udpai_check_no_braces(const udpai_value *value)
 {
@@ -41,7 +41,7 @@ udpai_check_no_braces(const udpai_value *value)
                       value->text, len ? (int)len - 1 : 0, value->text);
 }
 
-/* What clients are shown. */
+/* What clients see. */
 #define DEFAULT_NAMESPACE                                                                          \
     {                                                                                              \
         .name = "default_namespace", .word = check_template, .is_namespace = true                  \

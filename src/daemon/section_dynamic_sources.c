@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sections 'delegation' and 'dynamic_sources' of the bootstrap file: whose resources say where
- * others come from, and how sources that come by resources may be reached. */
+/* The sections 'delegation' and 'dynamic_sources' of the bootstrap file: the origins with resources
+ * that name where others come from, and how sources that come by resources may be reached. */
 #include "daemon/dynamic_sources.h"
 
 #include <stdio.h>
@@ -169,7 +169,7 @@ make_rest(udpai_plan *plan,
     return err;
 }
 
-/* Who published it is not told of files here. */
+/* Its publisher is not sent what files there are here. */
 static udpa_err
 check_credential(const credential_message *credential, udpa_error **ret_error)
 {

@@ -21,7 +21,7 @@ is_same_namespace(const char *a, const char *b)
     return len && len == strcspn(b, "/") && memcmp(a, b, len) == 0;
 }
 
-/* Told once, of the first. */
+/* Reported once, of the first. */
 static void
 check_namespace(const udpai_value *value)
 {

@@ -94,7 +94,7 @@ typedef struct duration {
     bool is_given;
 } duration;
 
-/* Told where the file has one of the two. */
+/* Reported where the file has one of the two. */
 static void
 check_order(const udpai_value *value,
             const duration *shorter,
@@ -108,7 +108,7 @@ check_order(const udpai_value *value,
                       strictly ? "above" : "at least", shorter->field, (double)shorter->ms / 1000);
 }
 
-/* With what is not given. What is wrong by itself was told. */
+/* With the defaults. What is wrong by itself was reported. */
 static void
 check_timing(const udpai_value *value)
 {

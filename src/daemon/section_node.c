@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sections 'node', 'log' and 'workers' of the bootstrap file: who this node is, and how it
- * runs. */
+/* The sections 'node', 'log' and 'workers' of the bootstrap file: the identity of this node, and
+ * how it runs. */
 #include <strings.h>
 #include <unistd.h>
 

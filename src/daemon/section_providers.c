@@ -17,7 +17,7 @@ typedef Udpa__Config__V1__Provider provider_message;
 
 #define STOP_ON_SUCCESS UDPA__CONFIG__V1__CONFIG_DESCRIPTOR__CONTINUATION_BEHAVIOR__STOP_ON_SUCCESS
 
-/* Two descriptors of one provider, the first of which stands before the other. */
+/* Two descriptors of one provider, the first of which comes before the other. */
 struct pair {
     const udpai_value *value; /* the second */
     const descriptor_message *first, *second;
@@ -35,7 +35,7 @@ overlap(const char *a, const char *b)
 }
 
 static const char *
-shown(const char *name_space)
+printable(const char *name_space)
 {
     return *name_space ? name_space : "(all)";
 }
@@ -74,7 +74,7 @@ check_claims(const struct pair *pair)
 
 /* Fail-over to what the other cannot have. */
 static void
-check_stand_in(const struct pair *pair)
+check_standby(const struct pair *pair)
 {
     if (pair->first->continuation != STOP_ON_SUCCESS || is_one_source(pair) ||
         overlap(pair->first->namespace_, pair->second->namespace_))
@@ -85,7 +85,7 @@ check_stand_in(const struct pair *pair)
                      pair->first_index, pair->second->namespace_, pair->first->namespace_);
 }
 
-/* Two servers side by side, of which neither knows what the other says in its name. */
+/* Two servers side by side, of which neither knows what the other publishes in its name. */
 static void
 check_authorities(const struct pair *pair)
 {
@@ -99,7 +99,7 @@ check_authorities(const struct pair *pair)
                      "speaks for '%s' as the authority '%s', as config_descriptors[%zu] does "
                      "beside it: give each source an authority of its own, or say "
                      "STOP_ON_SUCCESS there if one stands in for the other",
-                     shown(pair->second->namespace_), first, pair->first_index);
+                     printable(pair->second->namespace_), first, pair->first_index);
 }
 
 static void
@@ -117,14 +117,14 @@ check_pairs(const udpai_value *value)
             .first_index = i,
         };
         check_claims(&pair);
-        check_stand_in(&pair);
+        check_standby(&pair);
         check_authorities(&pair);
     }
 }
 
 /* ---- one descriptor ---- */
 
-/* Where the names of an xDS server are, as far as the file says it; NULL: it does not. */
+/* Where the names of an xDS server are, as far as the file has it; NULL: it does not. */
 static const char *
 namespace_of(const bootstrap_message *message, const source_message *source)
 {
@@ -295,8 +295,8 @@ is_side_by_side(const provider_message *provider, size_t first, size_t second)
     return overlap(a->namespace_, b->namespace_);
 }
 
-/* Where two sources have a name, the one that stands first counts; which one that is, is said once,
- * by the first provider that names them. */
+/* Where two sources have a name, the first one counts; which one that is, is reported once, by the
+ * first provider that names them. */
 static void
 check_order(const udpai_value *value, size_t before)
 {

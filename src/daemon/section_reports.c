@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sections 'load_reporting', 'client_types' and 'client_status' of the bootstrap file: what
- * clients report, and what is told of them. */
+ * clients report, and what is reported of them. */
 #include "base/alloc.h"
 #include "codec/regex.h"
 #include "daemon/plan_internal.h"
@@ -75,7 +75,7 @@ udpai_check_client_type(const udpai_value *value)
     if (!type_url)
         value->diagnostics->has_failed = true;
     else if (udpai_type_check(value->text, NULL) != UDPA_OK)
-        return; /* which was told */
+        return; /* which was reported */
     else if (udpai_xds_has_service(type, UDPAI_XDS_STREAM_DELTA) ||
              udpai_xds_has_service(type, UDPAI_XDS_STREAM_SOTW))
         udpai_value_error(value, "", "'%s' is configuration, which flows down", type_url);
@@ -110,7 +110,7 @@ static const udpai_field status_fields[] = {
 
 const udpai_section udpai_section_client_status = {UDPAI_SECTION(client_status, status_fields)};
 
-/* Secrets of the store, which are not written in the clear, are not shown, either. */
+/* Secrets of the store, which are not written in the clear, are not sent, either. */
 udpa_err
 udpai_use_client_status(udpai_plan *plan, const udpai_options *options, udpa_error **ret_error)
 {

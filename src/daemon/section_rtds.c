@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Layers of the runtime that come by RTDS, of the section 'runtime': which resources the node
- * follows for itself, and who is asked for those that come from one source alone. */
+ * follows for itself, and which source is asked for those that come from one alone. */
 #include "base/alloc.h"
 #include "base/strbuf.h"
 #include "daemon/plan_internal.h"
@@ -10,8 +10,8 @@
 #include "runtime/layers.h"
 #include "runtime/rtds.h"
 
-/* What stands for the node's namespace, of which only the form is looked at, if the file does not
- * say it: the command line may. */
+/* What replaces the node's namespace, of which only the form is looked at, if the file does not
+ * have it: the command line may. */
 #define ANY_NAMESPACE "local"
 
 typedef Udpa__Config__V1__Bootstrap bootstrap_message;
@@ -27,7 +27,7 @@ source_of(const bootstrap_message *message, const rtds_message *layer)
                                : NULL;
 }
 
-/* With its namespace: if none is said, that of its source, and if that says none, this one. To be
+/* With its namespace: if it has none, that of its source, and if that has none, this one. To be
  * freed with udpai_free(); NULL without memory. */
 static char *
 full_name(const bootstrap_message *message, const rtds_message *layer, const char *name_space)

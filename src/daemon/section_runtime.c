@@ -191,7 +191,7 @@ check_layer(const udpai_value *value)
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     udpai_runtime_plan plan = {0};
     if (value->index >= UDPAI_RUNTIME_LAYERS_MAX)
-        return; /* that there are too many is told */
+        return; /* that there are too many is reported */
     udpai_check_rtds(value);
     if (add_one(&plan, value->message, &error) == UDPA_ERR_NOMEM)
         value->diagnostics->has_failed = true;
@@ -221,7 +221,7 @@ check_together(const udpai_value *value)
     udpai_runtime_plan plan;
     udpai_runtime runtime;
     if (udpai_runtime_plan_make(&plan, value->message, &error) != UDPA_OK)
-        return; /* which was told */
+        return; /* which was reported */
     udpa_err err = udpai_runtime_init(&runtime, plan.layers, plan.n_layers, &error);
     if (err == UDPA_ERR_NOMEM)
         value->diagnostics->has_failed = true;

@@ -84,7 +84,7 @@ static const udpai_field signing_fields[] = {
     {.name = "authority"},
 };
 
-/* Keys of one authority are told apart by their ids. */
+/* Keys of one authority are distinguished by their ids. */
 static void
 check_signing(const udpai_value *value)
 {
@@ -99,8 +99,8 @@ check_signing(const udpai_value *value)
                               key->key_id);
 }
 
-/* Who lists his own public key among the trusted ones must have the right one: either would count.
- */
+/* A node with its own public key among the trusted ones must have the right one: either would
+ * count. */
 static void
 check_pair(const udpai_value *value, const trusted_message *trusted)
 {
@@ -291,7 +291,7 @@ udpai_signatures_check_files(const bootstrap_message *message, udpai_diagnostics
 
 /* What is made of a section on the way to a keyring. */
 struct keys {
-    udpai_plan *plan; /* whose memory is used */
+    udpai_plan *plan; /* its memory is used */
     const signatures_message *from;
     udpai_named_key *signing, *trusted;
     udpai_signature_requirement *required;
@@ -416,7 +416,7 @@ udpai_plan_signatures_again(const udpai_plan *plan,
                             udpai_keyring **ret_keyring,
                             udpa_error **ret_error)
 {
-    udpai_plan tables = {0}; /* whose memory is needed until all is copied */
+    udpai_plan tables = {0}; /* its memory is needed until all is copied */
     udpa_err err =
         read_section(&tables, plan->settings.node.authority, from, ret_keyring, ret_error);
     for (size_t i = 0; i < tables.owned.n; i++)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sections 'sockets' and 'http' of the bootstrap file: where this node listens, to whom. */
+/* The sections 'sockets' and 'http' of the bootstrap file: where this node listens, and for which
+ * peers. */
 #include "daemon/files.h"
 #include "daemon/keepalive.h"
 #include "daemon/plan_internal.h"
@@ -57,7 +58,7 @@ check_is_alone(const udpai_value *value, const char *list, socket_message *const
                               i);
 }
 
-/* Whoever comes proves who he is, and may do what the rules say. */
+/* A peer that connects proves its identity, and may do what the rules allow. */
 static bool
 is_guarded(const bootstrap_message *bootstrap, const socket_message *socket)
 {
@@ -97,7 +98,7 @@ static void
 check_socket(const udpai_value *value)
 {
     if (!is_address(value->message))
-        return; /* which was told */
+        return; /* which was reported */
     check_is_alone(value, "sockets", value->bootstrap->sockets, value->index);
     check_exposure(value);
 }
@@ -202,7 +203,7 @@ static const udpai_section http_socket = {
     .check = check_http_socket,
 };
 
-/* As it stands in Host: in small letters, and the port is left out. */
+/* As in Host: in small letters, and the port is left out. */
 static udpa_err
 check_host(const char *host, udpa_error **ret_error)
 {

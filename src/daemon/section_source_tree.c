@@ -37,7 +37,7 @@ try_name(const bootstrap_message *message, const tree_message *tree, udpa_error 
     return has_memory;
 }
 
-/* That of the namespace was told. */
+/* That of the namespace was reported. */
 static void
 check_prefix(const udpai_value *value)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ConfigSources of kind xds: who the server takes us for, and which of its services is called. */
+/* ConfigSources of kind xds: what the server takes us for, and which of its services is called. */
 #include "daemon/keepalive.h"
 #include "daemon/plan_internal.h"
 #include "daemon/sections.h"
@@ -69,7 +69,7 @@ static const udpai_field fields[] = {
 
 const udpai_section udpai_section_xds_source = {UDPAI_SECTION(xds_source, fields)};
 
-/* ---- who the server takes us for ---- */
+/* ---- what the server takes us for ---- */
 
 static udpa_err
 encode_metadata(udpai_plan *plan, const Google__Protobuf__Struct *metadata, udpai_str *ret_bytes)
@@ -97,7 +97,7 @@ set_client(udpai_plan *plan, const Udpa__Config__V1__XdsClient *client, udpai_no
     return encode_metadata(plan, client->metadata, &parts->metadata);
 }
 
-/* What this node understands of what an xDS server says. */
+/* What this node understands of what an xDS server sends. */
 static const udpai_str features[] = {
     {"xds.config.resource-in-sotw", sizeof("xds.config.resource-in-sotw") - 1},
     {"xds.config.supports-resource-ttl", sizeof("xds.config.supports-resource-ttl") - 1},
@@ -105,7 +105,7 @@ static const udpai_str features[] = {
     {UDPAI_FEATURE_NODE, sizeof(UDPAI_FEATURE_NODE) - 1},
 };
 
-/* The same of what a server of LRS says. */
+/* The same of what a server of LRS sends. */
 static const udpai_str load_features[] = {
     {UDPAI_LRS_FEATURE_ALL, sizeof(UDPAI_LRS_FEATURE_ALL) - 1},
 };
@@ -163,8 +163,8 @@ make_upstream(udpai_plan *plan, const xds_message *from, const char *type, udpai
 
 /* ---- in the stead of clients ---- */
 
-/* What a client understands of our extensions and of the protocol says how it may be answered; but
- * it is this node that is answered. */
+/* A client's features for our extensions and for the protocol decide how it may be answered; but it
+ * is this node that is answered. */
 static bool
 is_of_protocol(udpai_str feature)
 {
@@ -226,7 +226,7 @@ udpai_plan_target_for_clients(void *target, udpai_str name_space, const udpai_no
 
 /* ---- the whole ---- */
 
-/* The method of the service; says which types have none. */
+/* The method of the service; reports which types have none. */
 static udpa_err
 find_method(udpai_plan *plan,
             const xds_message *from,
@@ -271,7 +271,7 @@ udpai_plan_xds_source(udpai_plan *plan,
     return udpai_plan_target(&source->target, from->address, from->tls, &how, ret_error);
 }
 
-/* ---- what it is told ---- */
+/* ---- what is reported to it ---- */
 
 static udpa_err
 make_load_upstream(udpai_plan *plan,
@@ -315,9 +315,10 @@ udpai_plan_load_upstream(udpai_plan *plan,
         .keepalive = udpai_keepalive_of(from->xds->keepalive, UDPAI_KEEPALIVE_OF_XDS),
     };
     err = udpai_plan_target(&config.target, from->xds->address, from->xds->tls, &how, ret_error);
-    if (err == UDPA_OK && !(udpai_vector_push(&plan->load_told, ((udpai_load_told_server){
-                                                                    config.source, upstream})) &&
-                            udpai_vector_push(&plan->load_upstreams, config))) {
+    if (err == UDPA_OK &&
+        !(udpai_vector_push(&plan->reported_load,
+                            ((udpai_reported_load_server){config.source, upstream})) &&
+          udpai_vector_push(&plan->load_upstreams, config))) {
         udpai_grpc_target_drop(config.target);
         err = UDPA_ERR_NOMEM;
     }

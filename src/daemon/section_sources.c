@@ -46,7 +46,7 @@ static const udpai_field path_fields[] = {
 
 static const udpai_section path_section = {UDPAI_SECTION(path_source, path_fields)};
 
-/* ---- what stands in, and is recovered ---- */
+/* ---- standby and recovery ---- */
 
 #define NEITHER "can neither stand in for a node, nor take anything over"
 
@@ -170,7 +170,7 @@ static const udpai_field source_fields[] = {
     {.name = "max_withdrawal", .word = udpai_percentage_check},
 };
 
-/* False: @p other is the one whose name it would be. */
+/* False: @p other is the one that has that name. */
 static bool
 check_name_against(const udpai_value *value, const source_message *other)
 {
@@ -183,7 +183,7 @@ check_name_against(const udpai_value *value, const source_message *other)
     return true;
 }
 
-/* Against all that stand before it. */
+/* Against all that come before it. */
 static void
 check_name(const udpai_value *value)
 {
@@ -365,9 +365,9 @@ udpai_plan_source(udpai_plan *plan, const source_message *from, udpa_error **ret
     }
     if (err == UDPA_OK)
         err = udpai_plan_note_dialled(plan, "source", from->name, tls_of(from), source.target);
-    bool is_told =
+    bool is_reported =
         from->kind_case == UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_XDS && from->xds->load_reporting;
-    return err == UDPA_OK && is_told ? udpai_plan_load_upstream(plan, from, ret_error) : err;
+    return err == UDPA_OK && is_reported ? udpai_plan_load_upstream(plan, from, ret_error) : err;
 }
 
 udpa_err

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The section 'write_files' of the bootstrap file: what is written into files, and for whom. */
+/* The section 'write_files' of the bootstrap file: what is written into files, and for which
+ * clients. */
 #include "base/alloc.h"
 #include "daemon/plan_internal.h"
 #include "daemon/sections.h"
@@ -88,7 +89,7 @@ const udpai_section udpai_section_write_files = {
 
 /* ---- use ---- */
 
-/* Who reads the files, as one who connects would say it. */
+/* The Node of the reader of the files, as one that connects would send it. */
 static udpa_err
 make_client(const message *from, udpai_node_info **ret_client)
 {

@@ -47,7 +47,7 @@ udpai_use_fn udpai_use_acl, udpai_use_audiences, udpai_use_authorities, udpai_us
 
 /* Of client_types. */
 void udpai_check_client_type(const udpai_value *value);
-/* Of a layer: what it says if it is an rtds_layer. */
+/* Of a layer: what it has if it is an rtds_layer. */
 void udpai_check_rtds(const udpai_value *value);
 /* Are payloads of this type never written in the clear? @p store may be NULL. */
 bool udpai_store_is_secret(const Udpa__Config__V1__Store *store, const char *type);

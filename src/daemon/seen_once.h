@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which features of which resources were told of, so that each is told of once. Of so many; then
+/* Which features of which resources were reported, so that each is reported once. Of so many; then
  * the resource that came first is forgotten. Belongs to one thread. */
 #ifndef UDPAI_DAEMON_SEEN_ONCE_H
 #define UDPAI_DAEMON_SEEN_ONCE_H
@@ -16,13 +16,13 @@ typedef struct udpai_seen_once {
 } udpai_seen_once;
 
 /* Allocates nothing. */
-void udpai_seen_once_init(udpai_seen_once *told);
-void udpai_seen_once_done(udpai_seen_once *told);
+void udpai_seen_once_init(udpai_seen_once *seen);
+void udpai_seen_once_done(udpai_seen_once *seen);
 
-/* Features are known by where their name is, not by what it says. */
-bool udpai_seen_once_has(const udpai_seen_once *told, udpai_str resource, const char *feature);
+/* Features are known by where their name is, not by its text. */
+bool udpai_seen_once_has(const udpai_seen_once *seen, udpai_str resource, const char *feature);
 /* One that was not there. What there is no room or memory for is not remembered. */
-void udpai_seen_once_add(udpai_seen_once *told, udpai_str resource, const char *feature);
-void udpai_seen_once_forget(udpai_seen_once *told, udpai_str resource);
+void udpai_seen_once_add(udpai_seen_once *seen, udpai_str resource, const char *feature);
+void udpai_seen_once_forget(udpai_seen_once *seen, udpai_str resource);
 
 #endif

@@ -11,8 +11,8 @@
 #include "daemon/deprecations.h"
 #include "daemon/directories.h"
 #include "daemon/dynamic_sources.h"
-#include "daemon/load_told.h"
 #include "daemon/reload.h"
+#include "daemon/reported_load.h"
 #include "daemon/rest.h"
 #include "daemon/runtime.h"
 #include "daemon/sinks.h"
@@ -32,7 +32,8 @@ typedef struct server {
     udpai_deprecations *deprecations; /* NULL: nobody looks for them */
     uv_loop_t loop;
     udpa_endpoint *endpoint;
-    udpai_load_told *load_told; /* NULL: nothing is kept of what servers of LRS are told */
+    udpai_reported_load
+        *reported_load; /* NULL: nothing is kept of what is reported to servers of LRS */
     udpai_problems problems;
     udpai_directories *directories;
     udpai_writers *writers;
@@ -56,7 +57,7 @@ typedef struct server {
 
 /* ---- ending ---- */
 
-/* Whoever asks by REST is served by the stream thread, so the endpoint ends last. */
+/* Requests by REST are served by the stream thread, so the endpoint ends last. */
 static void
 on_rest_closed(void *userdata)
 {
@@ -91,7 +92,7 @@ server_done(server *self)
     uv_run(&self->loop, UV_RUN_DEFAULT);
     uv_loop_close(&self->loop);
     udpai_daemon_sinks_close(self->plan, UDPAI_TAKE(self->sinks)); /* nobody streams any more */
-    udpai_load_told_close(self->load_told);
+    udpai_reported_load_close(self->reported_load);
     for (size_t i = 0; i < self->tls.n; i++)
         udpai_server_tls_unref(self->tls.items[i]);
     udpai_vector_done(&self->tls);
@@ -106,10 +107,10 @@ server_done(server *self)
 /* ---- validation ---- */
 
 static bool
-selects(void *userdata, const udpa_resource *resource)
+needs_check(void *userdata, const udpa_resource *resource)
 {
     const server *self = userdata;
-    return udpai_policy_wants(&self->policy, udpai_resource_type_url(resource));
+    return udpai_policy_applies(&self->policy, udpai_resource_type_url(resource));
 }
 
 static udpa_err
@@ -136,7 +137,7 @@ prepare_validation(server *self, udpai_endpoint_settings *settings, udpa_error *
     self->policy = self->plan->policy;
     self->policy.validator = self->validator;
     self->policy.mode = &self->validation;
-    settings->inspector = (udpai_inspector){selects, inspect, NULL, self};
+    settings->inspector = (udpai_inspector){needs_check, inspect, NULL, self};
     if (err != UDPA_OK || !self->plan->looks_for_deprecated)
         return err;
     self->deprecations = udpai_deprecations_new();
@@ -154,7 +155,7 @@ on_handed_on(uv_timer_t *timer)
     stop(timer->data);
 }
 
-/* Whoever asks for it twice does not want to wait. */
+/* A second request to stop is for an end without waiting. */
 static void
 stop_soon(server *self)
 {
@@ -225,8 +226,7 @@ listen_on(server *self, const udpai_plan_socket *socket, udpa_error **ret_error)
     return err;
 }
 
-/* The workers do; what their certificates are read for here is to tell of mistakes, and when they
- * end. */
+/* The workers do; their certificates are read here to report errors, and when they end. */
 static udpa_err
 have_workers_listen(server *self, udpa_error **ret_error)
 {
@@ -289,13 +289,13 @@ keep_aggregates(server *self, const char *path)
 }
 
 static udpa_err
-keep_told(server *self, const char *path)
+keep_reported_load(server *self, const char *path)
 {
     const udpai_plan *plan = self->plan;
-    return plan->load_told.n == 0
+    return plan->reported_load.n == 0
                ? UDPA_OK
-               : udpai_load_told_open(&self->load_told, path, plan->settings.node.instance,
-                                      plan->load_told.items, plan->load_told.n);
+               : udpai_reported_load_open(&self->reported_load, path, plan->settings.node.instance,
+                                          plan->reported_load.items, plan->reported_load.n);
 }
 
 /* Beside what the engine keeps, which has locked the directory. */
@@ -312,7 +312,7 @@ keep(server *self, const char *file, udpa_err (*open)(server *self, const char *
 }
 
 static void
-tell_loss(server *self, const udpa_error *loss)
+log_loss(server *self, const udpa_error *loss)
 {
     const char *text = udpa_error_message(loss);
     if (loss)
@@ -328,11 +328,11 @@ restore(server *self, udpa_error **ret_error)
     if (err == UDPA_OK && engine)
         err = udpai_endpoint_attach(self->endpoint, engine, ret_error);
     if (err == UDPA_OK && engine)
-        tell_loss(self, udpai_sqlite_loss(engine));
+        log_loss(self, udpai_sqlite_loss(engine));
     if (err == UDPA_OK && engine)
         err = udpai_fail_code(ret_error, keep(self, "load-sums", keep_aggregates));
     if (err == UDPA_OK && engine)
-        err = udpai_fail_code(ret_error, keep(self, "load-told", keep_told));
+        err = udpai_fail_code(ret_error, keep(self, "load-told", keep_reported_load));
     return err;
 }
 

@@ -6,7 +6,7 @@
 #include "daemon/plan_internal.h"
 
 static void
-tell(const udpa_error *error, bool is_warning, void *userdata)
+log_finding(const udpa_error *error, bool is_warning, void *userdata)
 {
     (void)userdata;
     udpai_log(is_warning ? UDPA_LOG_WARNING : UDPA_LOG_ERROR, "daemon", "%s",
@@ -20,7 +20,7 @@ check_files(const udpai_reload_target *target,
 {
     udpai_diagnostics diagnostics = {.source_name = target->config_file};
     udpai_signatures_check_files(message, &diagnostics);
-    udpai_diagnostics_report(&diagnostics, tell, NULL);
+    udpai_diagnostics_report(&diagnostics, log_finding, NULL);
     bool is_good = diagnostics.n_mistakes == 0 && !diagnostics.has_failed;
     udpai_diagnostics_done(&diagnostics);
     return is_good ? UDPA_OK

@@ -14,7 +14,7 @@ const char *udpai_source_suggest(const Udpa__Config__V1__StaticResources *all,
                                  const char *name,
                                  char hint[UDPAI_CHOICE_TEXT]);
 
-/* The one that stands in the descriptor itself; NULL: it names one, or nothing. */
+/* The one in the descriptor itself; NULL: it names one, or nothing. */
 const Udpa__Config__V1__ConfigSource *
 udpai_source_inline(const Udpa__Config__V1__ConfigDescriptor *descriptor);
 /* That, or the one that it names; NULL: there is none. */
@@ -22,8 +22,8 @@ const Udpa__Config__V1__ConfigSource *
 udpai_source_of_descriptor(const Udpa__Config__V1__Bootstrap *message,
                            const Udpa__Config__V1__ConfigDescriptor *descriptor);
 
-/* Of kinds that are servers of xDS: who is asked for what, and where all names are, and by whom;
- * else SHARED and "". The source may be NULL. */
+/* Of kinds that are servers of xDS: which source is asked for what, and where all names are; else
+ * SHARED and "". The source may be NULL. */
 Udpa__Config__V1__XdsSource__Audience
 udpai_source_audience(const Udpa__Config__V1__ConfigSource *source);
 bool udpai_source_is_per_client(const Udpa__Config__V1__ConfigSource *source);

@@ -77,7 +77,7 @@ static const char *const modes[] = {
     [UDPAI_POLICY_OFF] = "off",
 };
 
-/* ---- as the bootstrap file says ---- */
+/* ---- as in the bootstrap file ---- */
 
 static size_t
 or_default(size_t value, size_t otherwise)
@@ -129,11 +129,11 @@ complain_of(const reading *self, udpai_str key, const char *format, ...)
 }
 
 static void
-complain_of_value(const reading *self, const udpai_runtime_entry *entry, const char *wanted)
+complain_of_value(const reading *self, const udpai_runtime_entry *entry, const char *expected)
 {
     udpai_str key = udpai_runtime_entry_key(entry);
     complain_of(self, key, "%.*s: '%.*s' is ignored: not %s", UDPAI_SHOWN(key),
-                UDPAI_SHOWN(entry->value.text), wanted);
+                UDPAI_SHOWN(entry->value.text), expected);
 }
 
 static void
@@ -179,12 +179,12 @@ take_number(const reading *self,
             const udpai_runtime_entry *entry,
             void *place)
 {
-    char wanted[80];
+    char expected[80];
     uint64_t number = entry->value.integer;
     if (!entry->value.has_integer || number < known->least || number > known->most) {
-        snprintf(wanted, sizeof(wanted), "a number from %" PRIu64 " to %" PRIu64, known->least,
+        snprintf(expected, sizeof(expected), "a number from %" PRIu64 " to %" PRIu64, known->least,
                  known->most);
-        complain_of_value(self, entry, wanted);
+        complain_of_value(self, entry, expected);
     } else if (known->kind == SIZE) {
         *(size_t *)place = (size_t)number;
     } else {
@@ -333,7 +333,7 @@ udpai_tunables_read(udpai_tunables *switches,
     return UDPA_OK;
 }
 
-/* ---- telling of them ---- */
+/* ---- reporting them ---- */
 
 static void
 put_value(const struct known *known, const void *place, udpai_strbuf *line)
@@ -351,10 +351,10 @@ put_value(const struct known *known, const void *place, udpai_strbuf *line)
 }
 
 void
-udpai_tunables_tell_changes(const udpai_tunables *before,
-                            const udpai_tunables *now,
-                            void (*tell)(void *userdata, const char *line),
-                            void *userdata)
+udpai_tunables_report_changes(const udpai_tunables *before,
+                              const udpai_tunables *now,
+                              void (*report_line)(void *userdata, const char *line),
+                              void *userdata)
 {
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(all); i++) {
         udpai_strbuf line = {0}, old = {0};
@@ -366,7 +366,7 @@ udpai_tunables_tell_changes(const udpai_tunables *before,
         line = (udpai_strbuf){0};
         udpai_strbuf_printf(&line, "%s is %s now", all[i].key, old.data ? old.data : "");
         if (has_changed && !udpai_strbuf_failed(&line))
-            tell(userdata, line.data);
+            report_line(userdata, line.data);
         udpai_strbuf_done(&old);
         udpai_strbuf_done(&line);
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What of a node its runtime can change, by keys below "udpa.": as the bootstrap file says, and
- * with what the runtime says in its place. Pure. */
+/* What of a node its runtime can change, by keys below "udpa.": as in the bootstrap file, with the
+ * values of the runtime in its place. Pure. */
 #ifndef UDPAI_DAEMON_TUNABLES_H
 #define UDPAI_DAEMON_TUNABLES_H
 
@@ -24,27 +24,27 @@ typedef struct udpai_tunables {
     udpai_fanout_options fanout;
 } udpai_tunables;
 
-/* As the plan says. */
+/* As in the plan. */
 void udpai_tunables_init(udpai_tunables *switches, const udpai_plan *plan);
 
 /* A value that is ignored, or a key that no setting has, and why: one line, which names the key. */
 typedef void (*udpai_tunables_complain_fn)(void *userdata, udpai_str key, const char *line);
 
-/* Puts what the runtime says in the place of what is there. What it says wrongly is complained of,
- * and stays as it is. UDPA_ERR_NOMEM: nothing was put. */
+/* Puts the values of the runtime in the place of what is there. A wrong value is reported, and what
+ * was there stays. UDPA_ERR_NOMEM: nothing was put. */
 udpa_err udpai_tunables_read(udpai_tunables *switches,
                              const udpai_runtime_snapshot *snapshot,
                              udpai_tunables_complain_fn complain,
                              void *userdata);
 
 /* A line for each that is another than before: "udpa.acl.dry_run is true now". */
-void udpai_tunables_tell_changes(const udpai_tunables *before,
-                                 const udpai_tunables *now,
-                                 void (*tell)(void *userdata, const char *line),
-                                 void *userdata);
+void udpai_tunables_report_changes(const udpai_tunables *before,
+                                   const udpai_tunables *now,
+                                   void (*report_line)(void *userdata, const char *line),
+                                   void *userdata);
 
-/* What the runtime says that is for a node, as bytes for another process of it, and back: a
- * snapshot, for udpai_tunables_read(). UDPA_ERR_MALFORMED: these are none; UDPA_ERR_NOMEM. */
+/* The values of the runtime for a node, as bytes for another process of it, and back: a snapshot,
+ * for udpai_tunables_read(). UDPA_ERR_MALFORMED: these are none; UDPA_ERR_NOMEM. */
 void udpai_tunables_encode(const udpai_runtime_snapshot *snapshot, udpai_strbuf *bytes);
 udpa_err udpai_tunables_decode(udpai_str bytes, udpai_runtime_snapshot **ret_snapshot);
 

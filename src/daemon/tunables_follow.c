@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 
 #define LOG "runtime"
-#define COMPLAINTS_MAX 256 /* that are kept, so that they are told once */
+#define COMPLAINTS_MAX 256 /* that are kept, so that they are reported once */
 
 typedef UDPAI_VECTOR(char *) lines;
 
@@ -49,7 +49,7 @@ udpai_tunables_follower_free(udpai_tunables_follower *self)
     return NULL;
 }
 
-/* ---- who goes by it ---- */
+/* ---- what uses it ---- */
 
 static udpa_err
 use_acl(const udpai_tunables_follower *self, udpai_acl *acl, bool is_dry_run)
@@ -102,7 +102,7 @@ use_validation(const udpai_tunables_follower *self, const udpai_tunables *to)
     udpai_directories_look(self->directories);
 }
 
-/* What cannot be put into use stays, and `to` says so. */
+/* What cannot be put into use stays, and `to` has that. */
 static void
 use(const udpai_tunables_follower *self, udpai_tunables *to)
 {
@@ -143,7 +143,7 @@ complain(void *userdata, udpai_str key, const char *line)
 }
 
 static void
-tell(void *userdata, const char *line)
+report_line(void *userdata, const char *line)
 {
     (void)userdata;
     udpai_log(UDPA_LOG_INFO, LOG, "%s", line);
@@ -178,11 +178,11 @@ follow(udpai_tunables_follower *self, udpai_runtime_snapshot *snapshot)
     self->now = to;
     udpai_runtime_snapshot_unref(self->followed);
     self->followed = udpai_runtime_snapshot_ref(snapshot);
-    udpai_tunables_tell_changes(&before, &to, tell, NULL);
+    udpai_tunables_report_changes(&before, &to, report_line, NULL);
 }
 
 static void
-tell_workers(const udpai_tunables_follower *self, const udpai_runtime_snapshot *snapshot)
+notify_workers(const udpai_tunables_follower *self, const udpai_runtime_snapshot *snapshot)
 {
     udpai_strbuf bytes = {0};
     if (!self->env.workers)
@@ -199,7 +199,7 @@ void
 udpai_tunables_follower_follow(udpai_tunables_follower *self, udpai_runtime_snapshot *snapshot)
 {
     follow(self, snapshot);
-    tell_workers(self, snapshot);
+    notify_workers(self, snapshot);
 }
 
 void

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Has a node go by its runtime: what of tunables.h becomes another is told to whoever goes by it,
- * in this process and in the workers. Belongs to the loop's thread. */
+/* Has a node use its runtime: what of tunables.h changes is given to all that use it, in this
+ * process and in the workers. Belongs to the loop's thread. */
 #ifndef UDPAI_DAEMON_TUNABLES_FOLLOW_H
 #define UDPAI_DAEMON_TUNABLES_FOLLOW_H
 
@@ -21,13 +21,13 @@ typedef struct udpai_tunables_follower udpai_tunables_follower;
 /* NULL without memory. */
 udpai_tunables_follower *udpai_tunables_follower_new(const udpai_tunables_follower_env *env);
 udpai_tunables_follower *udpai_tunables_follower_free(udpai_tunables_follower *follower);
-/* The runtime is this now; a reference is taken. What is wrong in it is told in the log, once. */
+/* The runtime is this now; a reference is taken. What is wrong in it is logged, once. */
 void udpai_tunables_follower_follow(udpai_tunables_follower *follower,
                                     udpai_runtime_snapshot *snapshot);
 /* These are there now; borrowed until the end. */
 void udpai_tunables_follower_take_directories(udpai_tunables_follower *follower,
                                               udpai_directories *directories);
-/* Other rules hold from now on, in a dry run or not, as they say, or in their place the runtime.
+/* Other rules hold from now on, in a dry run or not, as they set, or in their place the runtime.
  * UDPA_ERR_NOMEM: those before still do. */
 udpa_err udpai_tunables_follower_set_acl(udpai_tunables_follower *follower, udpai_acl *acl);
 bool udpai_tunables_follower_is_dry_run(const udpai_tunables_follower *follower);

@@ -33,7 +33,7 @@ typedef struct worker {
 
 /* ---- the end ---- */
 
-/* The stream thread says when it has ended. */
+/* The stream thread reports when it has ended. */
 static void
 stop(worker *self, const udpa_error *why)
 {
@@ -125,7 +125,7 @@ on_stopped(void *userdata)
     udpai_loop_inbox_push(self->ends, &self->stopped);
 }
 
-/* ---- what it is told ---- */
+/* ---- what it is sent ---- */
 
 static udpa_err
 listen_on(worker *self, size_t index, const char *address, udpa_error **ret_error)
@@ -189,7 +189,7 @@ read_certificates(worker *self)
     udpai_stream_thread_verify(self->streams);
 }
 
-/* The node has told of what is wrong in it. */
+/* The node has reported what is wrong in it. */
 static void
 on_complaint(void *userdata, udpai_str key, const char *line)
 {
@@ -267,7 +267,7 @@ begin(worker *self, size_t number, udpa_error **ret_error)
     return err;
 }
 
-/* Whoever ends the node ends its workers: they see it hang up. */
+/* The end of the node ends its workers: they see it hang up. */
 static void
 ignore_signals(void)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A worker: a process that has a stream side of a node, and nothing else. It serves the node's
- * sockets together with other workers; what it is told, and what it reports, crosses a pair of
+ * sockets together with other workers; what it is sent, and what it reports, crosses a pair of
  * sockets. */
 #ifndef UDPAI_WORKER_H
 #define UDPAI_WORKER_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a worker's streams have counted, as it tells its node: a varint each, in their order. */
+/* What a worker's streams have counted, as it reports it to its node: a varint each, in their
+ * order. */
 #ifndef UDPAI_WORKER_COUNTS_H
 #define UDPAI_WORKER_COUNTS_H
 

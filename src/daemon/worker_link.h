@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a node and its workers say to each other: frames on a pair of sockets that the worker has
+/* What a node and its workers send each other: frames on a pair of sockets that the worker has
  * inherited. A frame is the length of what follows as 4 bytes, the least first, a kind, and a
  * payload.
  *
@@ -19,7 +19,7 @@ typedef enum udpai_frame_kind {
     UDPAI_FRAME_ORDER,        /* to a worker: session/transfer.h */
     UDPAI_FRAME_REPORT,       /* from it */
     UDPAI_FRAME_CERTIFICATES, /* to a worker: read the certificates of the sockets again */
-    UDPAI_FRAME_SWITCHES,     /* to a worker: what the runtime says (tunables.h) */
+    UDPAI_FRAME_SWITCHES,     /* to a worker: the values of the runtime (tunables.h) */
     UDPAI_FRAME_COUNTS,       /* from a worker: what its streams have counted so far */
     UDPAI_FRAME_KINDS,
 } udpai_frame_kind;
@@ -29,7 +29,7 @@ typedef struct udpai_worker_link udpai_worker_link;
 /* Neither may close the link, but what follows from it may, in the next turn. */
 typedef struct udpai_worker_link_env {
     void (*frame)(void *userdata, udpai_frame_kind kind, udpai_str payload);
-    /* Once: the other side has gone, or talks nonsense, which the error tells; NULL: it has gone.
+    /* Once: the other side has closed, or sends nonsense, which the error has; NULL: it has closed.
      */
     void (*ended)(void *userdata, const udpa_error *why);
     void *userdata;

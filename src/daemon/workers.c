@@ -17,7 +17,7 @@
 
 #define LOG "workers"
 #define PROGRAM "/proc/self/exe"
-/* A worker that was told to end, and does not. */
+/* A worker that was ordered to end, and does not. */
 #define END_PATIENCE_MS 10000
 #define START_PATIENCE_MS 30000
 /* The largest publication is 64 MiB by default; the status of all streams is smaller. */
@@ -39,7 +39,7 @@ struct udpai_workers {
     size_t n, n_open;        /* n_open: processes that the loop still has */
     UDPAI_VECTOR(int) reserved;
     uv_timer_t patience;
-    bool has_patience; /* the timer runs: for those who are to listen */
+    bool has_patience; /* the timer runs: for workers that are to listen */
     bool is_closing;
     udpa_error *failure; /* one was lost */
 };
@@ -125,7 +125,7 @@ udpai_workers_close(udpai_workers *workers)
     free_if_alone(workers);
 }
 
-/* ---- what they say ---- */
+/* ---- what they send ---- */
 
 static void
 take_report(member *worker, udpai_str payload)
@@ -167,7 +167,7 @@ on_frame(void *userdata, udpai_frame_kind kind, udpai_str payload)
     }
 }
 
-/* That it has hung up is told by its end, which says more. */
+/* That it has hung up is reported by its end, which has more. */
 static void
 on_ended(void *userdata, const udpa_error *why)
 {
@@ -175,7 +175,7 @@ on_ended(void *userdata, const udpa_error *why)
         lose(userdata, udpa_error_message(why));
 }
 
-/* ---- what they are told ---- */
+/* ---- what they are sent ---- */
 
 void
 udpai_workers_order(void *userdata, size_t worker, const udpai_order *order)
@@ -193,7 +193,7 @@ udpai_workers_order(void *userdata, size_t worker, const udpai_order *order)
 }
 
 static void
-tell_all(udpai_workers *workers, udpai_frame_kind kind, udpai_str payload)
+send_all(udpai_workers *workers, udpai_frame_kind kind, udpai_str payload)
 {
     for (size_t i = 0; i < workers->n; i++)
         if (workers->members[i].link)
@@ -204,14 +204,14 @@ void
 udpai_workers_read_certificates(udpai_workers *workers)
 {
     if (workers)
-        tell_all(workers, UDPAI_FRAME_CERTIFICATES, (udpai_str){0});
+        send_all(workers, UDPAI_FRAME_CERTIFICATES, (udpai_str){0});
 }
 
 void
 udpai_workers_switch(udpai_workers *workers, udpai_str switches)
 {
     if (workers)
-        tell_all(workers, UDPAI_FRAME_SWITCHES, switches);
+        send_all(workers, UDPAI_FRAME_SWITCHES, switches);
 }
 
 /* ---- listening ---- */
@@ -231,8 +231,8 @@ port_of(int fd)
     return ntohs(own.any.sa_family == AF_INET6 ? own.v6.sin6_port : own.v4.sin_port);
 }
 
-/* The port is kept by a socket that nobody listens on: others who have not been told of it cannot
- * take it, and port 0 becomes the same one for all. */
+/* The port is kept by a socket on which nothing listens: others that were not given it cannot take
+ * it, and port 0 becomes the same one for all. */
 static udpa_err
 reserve(udpai_workers *workers,
         const char *address,
@@ -303,7 +303,7 @@ udpai_workers_listen(udpai_workers *workers,
     if (err == UDPA_OK && udpai_strbuf_failed(&addresses))
         err = udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     if (err == UDPA_OK)
-        tell_all(workers, UDPAI_FRAME_LISTEN, udpai_strbuf_view(&addresses));
+        send_all(workers, UDPAI_FRAME_LISTEN, udpai_strbuf_view(&addresses));
     udpai_strbuf_done(&addresses);
     return err == UDPA_OK ? wait_for_all(workers, ret_error) : err;
 }
@@ -328,7 +328,7 @@ spawn(member *worker, int fd)
 {
     char number[40], instance[UDPAI_AUTHORITY_MAX + 16], run[64];
     const udpai_endpoint_settings *settings = &worker->workers->env.plan->settings;
-    udpai_str life = udpai_node_info_said(settings->info, UDPAI_NODE_KEY_RUN);
+    udpai_str life = udpai_node_info_metadata(settings->info, UDPAI_NODE_KEY_RUN);
     snprintf(number, sizeof(number), "--worker=%zu", worker->number);
     snprintf(instance, sizeof(instance), "--instance=%.*s", (int)settings->node.instance.len,
              settings->node.instance.data);

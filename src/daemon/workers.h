@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The workers of a node: processes of the same program that serve its sockets, each with a stream
- * side of its own. They begin and end with the node; if one is lost, the node ends too, so that
- * whoever started it starts all of it anew: what streams it had have gone, and what the others have
- * is kept by the store.
+ * side of its own. They begin and end with the node; if one is lost, the node ends too, so that its
+ * supervisor starts all of it anew: what streams it had are closed, and what the others have is
+ * kept by the store.
  *
  * All of it belongs to the loop's thread. */
 #ifndef UDPAI_WORKERS_H
@@ -36,7 +36,7 @@ udpa_err udpai_workers_listen(udpai_workers *workers,
 void udpai_workers_order(void *userdata, size_t worker, const udpai_order *order);
 /* There are other certificates. NULL is fine, as below. */
 void udpai_workers_read_certificates(udpai_workers *workers);
-/* The runtime says other things that a node goes by: udpai_tunables_encode(). */
+/* The runtime has other values for a node: udpai_tunables_encode(). */
 void udpai_workers_switch(udpai_workers *workers, udpai_str switches);
 /* Hangs up, and frees when the last one has ended; the loop runs until then. */
 void udpai_workers_close(udpai_workers *workers);

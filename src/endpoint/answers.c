@@ -157,7 +157,7 @@ on_report(udpai_service *service, udpai_report *report)
     if (report->kind != UDPAI_REPORT_INTEREST || message->names[0].len == 0 ||
         !udpai_str_eq(message->type_url, udpai_str_from(answers->config.type_url)))
         return false;
-    if (report->wanted)
+    if (report->subscribed)
         begin(answers, message->names[0]);
     else
         end(answers, message->names[0]);

@@ -409,7 +409,7 @@ on_report(udpai_service *service, udpai_report *report)
         self->options.n_stream_sides == 1 ? 0 : report->session % UDPAI_WORKER_POOL_STEP;
     for (size_t i = 0; i < report->statuses.n; i++)
         take_status(self, side, udpai_bytes_view(report->statuses.items[i]));
-    if (report->wanted) {
+    if (report->subscribed) {
         self->whole |= UINT64_C(1) << side;
         report_node(self);
     }

@@ -238,7 +238,7 @@ on_report(udpai_service *service, udpai_report *report)
     if (report->link < UDPAI_LOAD_LINKS)
         return false;
     server *one = find(of_service(service), report->link);
-    if (one && report->kind == UDPAI_REPORT_WANTED)
+    if (one && report->kind == UDPAI_REPORT_DEMAND)
         take_subscriptions(one, report);
     else if (one && report->kind == UDPAI_REPORT_CLOSED)
         take_end(one, report->error);

@@ -353,7 +353,7 @@ static udpai_order *
 make_answer(const udpai_local_acks *taken, const udpai_report *question)
 {
     struct answer answer = {.order = udpai_order_new(UDPAI_ORDER_OWN_STATUS),
-                            .with_bodies = question->wanted};
+                            .with_bodies = question->subscribed};
     if (!answer.order)
         return NULL;
     answer.order->session = question->session;

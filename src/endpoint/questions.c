@@ -202,7 +202,7 @@ on_report(udpai_service *service, udpai_report *report)
         take_answers(questions, report);
     else if (report->kind == UDPAI_REPORT_INTEREST && message->names[0].len &&
              udpai_str_eq(message->type_url, type_url())) {
-        if (report->wanted)
+        if (report->subscribed)
             begin(questions, message->names[0]);
         else
             end(questions, message->names[0]);

@@ -391,7 +391,7 @@ on_report(udpai_service *service, udpai_report *report)
     if (report->kind == UDPAI_REPORT_STATUS)
         take_descriptions(status, report);
     else if (report->kind == UDPAI_REPORT_INTEREST && is_own(report->subscription->type_url))
-        take_interest(status, report->wanted);
+        take_interest(status, report->subscribed);
     return false; /* the node subscribes, too */
 }
 

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A wildcard has been sent what stands before its cursor, a name what it notes; and what was sent
- * is answered if it stands before the first thing in any response that is not. Where that cannot be
- * told exactly, it is said of less than there is. */
+/* A wildcard was sent everything at or before its cursor, a name what it notes; and what was sent
+ * is answered if it precedes the first thing in any response that is not. Where the exact place is
+ * not known, less is reported than there is. */
 #include "fanout/ack_tracker.h"
 
 #include "fanout/variant.h"
 
 struct visit {
     udpai_item *item;
-    udpai_taker_fn visit;
+    udpai_resource_ack_fn visit;
     void *userdata;
     uint64_t stamp;
 };
 
-udpai_standing
-udpai_standing_least(udpai_standing a, udpai_standing b)
+udpai_ack_position
+udpai_ack_position_least(udpai_ack_position a, udpai_ack_position b)
 {
-    return (udpai_standing){
+    return (udpai_ack_position){
         .additions = a.additions < b.additions ? a.additions : b.additions,
         .payloads = a.payloads < b.payloads ? a.payloads : b.payloads,
         .removals = a.removals < b.removals ? a.removals : b.removals,
@@ -25,13 +25,13 @@ udpai_standing_least(udpai_standing a, udpai_standing b)
 }
 
 bool
-udpai_taker_is_answered(const udpai_taker *taker, udpai_standing unanswered)
+udpai_resource_ack_is_answered(const udpai_resource_ack *ack, udpai_ack_position unanswered)
 {
-    if (!taker->is_sent || taker->turn >= unanswered.turn)
+    if (!ack->is_sent || ack->turn >= unanswered.turn)
         return false;
-    if (!taker->resource)
-        return taker->place < unanswered.removals;
-    return taker->place < unanswered.additions || taker->payload <= unanswered.payloads;
+    if (!ack->resource)
+        return ack->place < unanswered.removals;
+    return ack->place < unanswered.additions || ack->payload <= unanswered.payloads;
 }
 
 static uint64_t
@@ -51,51 +51,51 @@ find_sub(const udpai_subscription *subscription, const udpai_item *item)
 static bool
 is_in_view(const udpai_subscription *subscription, const udpai_item *item)
 {
-    return udpai_sight_is_live(udpai_sight_of(subscription), item);
+    return udpai_filtered_view_is_live(udpai_filtered_view_of(subscription), item);
 }
 
-/* A refresh moves an item on whose payload was sent: then the payload's place may tell. */
+/* A refresh moves an item on whose payload was sent: then the payload's place decides. */
 static void
-stand_in_view(udpai_taker *taker, const udpai_item *item)
+position_in_view(udpai_resource_ack *ack, const udpai_item *item)
 {
-    const udpai_subscription *subscription = taker->subscription;
+    const udpai_subscription *subscription = ack->subscription;
     const udpai_cursor *cursor = &subscription->cursor;
     bool was_passed = item->seq <= cursor->low ||
                       (item->seq > cursor->window_from && item->seq <= cursor->window_to);
     uint64_t payloads =
         cursor->low < subscription->synced_seq ? cursor->low : subscription->synced_seq;
-    taker->is_sent =
-        (was_passed || taker->seq <= payloads) && !udpai_pending_of_item(subscription, item);
+    ack->is_sent =
+        (was_passed || ack->seq <= payloads) && !udpai_pending_of_item(subscription, item);
     /* What was pending besides may have been this, whatever the cursor had passed. */
     bool maybe_pending = item->seq <= subscription->pending_item_seq;
-    taker->place = maybe_pending ? subscription->pending_item_seq : item->seq;
-    taker->payload = taker->seq <= subscription->pending_item_seq ? UDPAI_NOTHING : taker->seq;
+    ack->place = maybe_pending ? subscription->pending_item_seq : item->seq;
+    ack->payload = ack->seq <= subscription->pending_item_seq ? UDPAI_NOTHING : ack->seq;
 }
 
 /* Asked for by name, too, it may go out once more. */
 static void
-stand_by_name(udpai_taker *taker, const udpai_name_sub *sub, bool by_view)
+position_by_name(udpai_resource_ack *ack, const udpai_name_sub *sub, bool by_view)
 {
-    bool was_sent = by_view ? taker->is_sent : sub->sent_payload_seq == taker->seq;
-    taker->is_sent = was_sent && !udpai_list_linked(&sub->pending.node);
-    taker->turn = udpai_name_sub_turn(sub);
+    bool was_sent = by_view ? ack->is_sent : sub->sent_payload_seq == ack->seq;
+    ack->is_sent = was_sent && !udpai_list_linked(&sub->pending.node);
+    ack->turn = udpai_name_sub_turn(sub);
 }
 
-/* A variant that is sent to those who have asked for the name that it is one of, and pass it on. */
+/* A variant, for subscriptions that asked for the name that it is one of, and forward it. */
 static void
-stand_besides(udpai_taker *taker, const udpai_item *item)
+position_besides(udpai_resource_ack *ack, const udpai_item *item)
 {
-    const udpai_subscription *subscription = taker->subscription;
-    taker->is_sent = !udpai_pending_of_item(subscription, item);
-    taker->place =
+    const udpai_subscription *subscription = ack->subscription;
+    ack->is_sent = !udpai_pending_of_item(subscription, item);
+    ack->place =
         item->seq > subscription->pending_item_seq ? item->seq : subscription->pending_item_seq;
 }
 
 /* `sub`: by which it is asked for; NULL: that is not known. */
-static udpai_taker
-taker_of(udpai_subscription *subscription, const udpai_item *item, const udpai_name_sub *sub)
+static udpai_resource_ack
+ack_of(udpai_subscription *subscription, const udpai_item *item, const udpai_name_sub *sub)
 {
-    udpai_taker taker = {
+    udpai_resource_ack ack = {
         .subscription = subscription,
         .resource = item->resource,
         .seq = udpai_item_payload_seq(item, subscription),
@@ -103,42 +103,42 @@ taker_of(udpai_subscription *subscription, const udpai_item *item, const udpai_n
     };
     bool by_view = is_in_view(subscription, item);
     if (by_view)
-        stand_in_view(&taker, item);
+        position_in_view(&ack, item);
     if (!sub)
         sub = find_sub(subscription, item);
     if (sub)
-        stand_by_name(&taker, sub, by_view);
+        position_by_name(&ack, sub, by_view);
     else if (!by_view)
-        stand_besides(&taker, item);
-    return taker;
+        position_besides(&ack, item);
+    return ack;
 }
 
 static void
-tell(const struct visit *self, udpai_subscription *subscription, const udpai_name_sub *sub)
+report(const struct visit *self, udpai_subscription *subscription, const udpai_name_sub *sub)
 {
     if (subscription->stamp == self->stamp)
         return;
     subscription->stamp = self->stamp;
-    const udpai_taker taker = taker_of(subscription, self->item, sub);
-    self->visit(self->userdata, &taker);
+    const udpai_resource_ack ack = ack_of(subscription, self->item, sub);
+    self->visit(self->userdata, &ack);
 }
 
 static void
-tell_subs(const struct visit *self)
+report_subs(const struct visit *self)
 {
     UDPAI_LIST_FOREACH (node, udpai_item_name_subs(self->item)) {
         const udpai_name_sub *sub = udpai_name_sub_of(node);
         if (udpai_target(sub) == self->item)
-            tell(self, sub->subscription, sub);
+            report(self, sub->subscription, sub);
     }
     UDPAI_LIST_FOREACH (node, udpai_item_alias_subs(self->item)) {
         const udpai_name_sub *sub = udpai_alias_sub_of(node);
-        tell(self, sub->subscription, sub);
+        report(self, sub->subscription, sub);
     }
 }
 
 static void
-tell_those_who_pass_it_on(const struct visit *self)
+report_forwarders(const struct visit *self)
 {
     const udpai_item *asked =
         udpai_item_is_variant(self->item)
@@ -149,12 +149,12 @@ tell_those_who_pass_it_on(const struct visit *self)
     UDPAI_LIST_FOREACH (node, udpai_item_name_subs(asked)) {
         udpai_subscription *other = udpai_name_sub_of(node)->subscription;
         if (!udpai_selects_variants(other->subscriber))
-            tell(self, other, NULL);
+            report(self, other, NULL);
     }
 }
 
 static void
-tell_views(const struct visit *self)
+report_views(const struct visit *self)
 {
     for (size_t i = 0; i < self->item->n_memberships; i++) {
         const udpai_membership *member = &udpai_item_memberships(self->item)[i];
@@ -163,85 +163,86 @@ tell_views(const struct visit *self)
         UDPAI_LIST_FOREACH (node, &member->view->subscriptions) {
             udpai_subscription *other = UDPAI_LIST_ENTRY(node, udpai_subscription, in_view);
             if (is_in_view(other, self->item))
-                tell(self, other, NULL);
+                report(self, other, NULL);
         }
     }
 }
 
-/* ---- what is gone ---- */
+/* ---- what was removed ---- */
 
 static void
-leave_view(udpai_taker *taker, const udpai_item *item)
+leave_view(udpai_resource_ack *ack, const udpai_item *item)
 {
-    const udpai_subscription *subscription = taker->subscription;
-    udpai_stand stand = udpai_sight_stand(udpai_sight_of(subscription), item);
-    if (stand.kind == UDPAI_STAND_REMOVED)
-        taker->place = stand.seq;
-    taker->from = taker->place;
-    taker->is_sent = taker->is_sent && taker->place <= subscription->cursor.tombstones &&
-                     !udpai_pending_of_item(subscription, item);
-    taker->place = greatest(taker->place, subscription->pending_item_seq);
+    const udpai_subscription *subscription = ack->subscription;
+    udpai_position position =
+        udpai_filtered_view_position(udpai_filtered_view_of(subscription), item);
+    if (position.kind == UDPAI_POSITION_REMOVED)
+        ack->place = position.seq;
+    ack->from = ack->place;
+    ack->is_sent = ack->is_sent && ack->place <= subscription->cursor.tombstones &&
+                   !udpai_pending_of_item(subscription, item);
+    ack->place = greatest(ack->place, subscription->pending_item_seq);
 }
 
 static void
-leave_name(udpai_taker *taker, const udpai_name_sub *sub)
+leave_name(udpai_resource_ack *ack, const udpai_name_sub *sub)
 {
-    bool is_state = taker->subscription->mode == UDPAI_MODE_STATE;
-    bool is_told = is_state ? !sub->shows_last : !udpai_list_linked(&sub->pending.node);
-    taker->is_sent = taker->is_sent && sub->state == UDPAI_NAME_MISSING && is_told;
-    taker->turn = udpai_name_sub_turn(sub);
-    if (!taker->is_sent)
+    bool is_state = ack->subscription->mode == UDPAI_MODE_STATE;
+    bool is_reported = is_state ? !sub->shows_last : !udpai_list_linked(&sub->pending.node);
+    ack->is_sent = ack->is_sent && sub->state == UDPAI_NAME_MISSING && is_reported;
+    ack->turn = udpai_name_sub_turn(sub);
+    if (!ack->is_sent)
         return;
-    taker->place = greatest(taker->place, sub->pending.mark_seq);
-    if (sub->pending.mark_seq < taker->from || !taker->subscription->view)
-        taker->from = sub->pending.mark_seq;
+    ack->place = greatest(ack->place, sub->pending.mark_seq);
+    if (sub->pending.mark_seq < ack->from || !ack->subscription->view)
+        ack->from = sub->pending.mark_seq;
 }
 
-/* Who said that it holds it, and has not been told yet. */
+/* Its subscriber stated that it holds it, and was not notified yet. */
 static bool
 is_held(const udpai_subscription *subscription, udpai_str name)
 {
     return udpai_map_get(&subscription->held, name) != NULL;
 }
 
-static udpai_taker
-gone_taker_of(udpai_subscription *subscription, const udpai_item *item, const udpai_name_sub *sub)
+static udpai_resource_ack
+ack_of_removed(udpai_subscription *subscription, const udpai_item *item, const udpai_name_sub *sub)
 {
-    udpai_taker taker = {
+    udpai_resource_ack ack = {
         .subscription = subscription,
         .is_sent = !is_held(subscription, udpai_item_name(item)),
-        .is_untold = subscription->mode == UDPAI_MODE_GROUPED,
+        .is_unreported = subscription->mode == UDPAI_MODE_GROUPED,
     };
     if (subscription->view)
-        leave_view(&taker, item);
+        leave_view(&ack, item);
     if (sub)
-        leave_name(&taker, sub);
-    return taker;
+        leave_name(&ack, sub);
+    return ack;
 }
 
 static void
-tell_gone(const struct visit *self, udpai_subscription *subscription)
+report_removed(const struct visit *self, udpai_subscription *subscription)
 {
     if (subscription->stamp == self->stamp)
         return;
     subscription->stamp = self->stamp;
-    const udpai_taker taker =
-        gone_taker_of(subscription, self->item, find_sub(subscription, self->item));
-    self->visit(self->userdata, &taker);
+    const udpai_resource_ack ack =
+        ack_of_removed(subscription, self->item, find_sub(subscription, self->item));
+    self->visit(self->userdata, &ack);
 }
 
 static void
-tell_all_gone(const struct visit *self)
+report_all_removed(const struct visit *self)
 {
     UDPAI_LIST_FOREACH (node, &self->item->topic->views) {
         udpai_view *view = UDPAI_LIST_ENTRY(node, udpai_view, in_topic);
         if (!udpai_view_covers(view, udpai_item_name(self->item)))
             continue;
         UDPAI_LIST_FOREACH (member, &view->subscriptions)
-            tell_gone(self, UDPAI_LIST_ENTRY(member, udpai_subscription, in_view));
+            report_removed(self, UDPAI_LIST_ENTRY(member, udpai_subscription, in_view));
     }
     UDPAI_LIST_FOREACH (node, udpai_item_name_subs(self->item))
-        tell_gone(self, udpai_name_sub_of(node)->subscription);
+        report_removed(self, udpai_name_sub_of(node)->subscription);
 }
 
 /* ---- both ---- */
@@ -260,8 +261,11 @@ find_item(const udpai_topic *topic, udpai_str name)
 }
 
 udpa_resource *
-udpai_fanout_visit_takers(
-    udpai_fanout *fanout, udpai_str type_url, udpai_str name, udpai_taker_fn visit, void *userdata)
+udpai_fanout_visit_acks(udpai_fanout *fanout,
+                        udpai_str type_url,
+                        udpai_str name,
+                        udpai_resource_ack_fn visit,
+                        void *userdata)
 {
     udpai_topic *topic = udpai_topic_find(fanout, type_url);
     if (!topic)
@@ -276,11 +280,11 @@ udpai_fanout_visit_takers(
     item->n_pins++;
     const struct visit self = {item, visit, userdata, ++fanout->stamp};
     if (item->resource) {
-        tell_subs(&self);
-        tell_those_who_pass_it_on(&self);
-        tell_views(&self);
+        report_subs(&self);
+        report_forwarders(&self);
+        report_views(&self);
     } else {
-        tell_all_gone(&self);
+        report_all_removed(&self);
     }
     udpa_resource *resource = item->resource;
     item->n_pins--;
@@ -295,8 +299,8 @@ taken_by_name(udpai_subscription *subscription, const udpai_name_sub *sub)
 {
     const udpai_item *item = udpai_target(sub) ? udpai_target(sub) : udpai_asked(sub);
     return (udpai_taken){
-        .taker = udpai_target(sub) ? taker_of(subscription, item, sub)
-                                   : gone_taker_of(subscription, item, sub),
+        .ack = udpai_target(sub) ? ack_of(subscription, item, sub)
+                                 : ack_of_removed(subscription, item, sub),
         .name = udpai_item_name(udpai_asked(sub)),
         .is_missing = sub->state == UDPAI_NAME_MISSING,
     };
@@ -329,10 +333,10 @@ visit_view(udpai_subscription *subscription,
     for (size_t i = udpai_log_after(live, place->seq); i < live->n; i++) {
         const udpai_item *item = live->slots[i].item;
         if (!item || find_sub(subscription, item) ||
-            udpai_sight_hides(udpai_sight_of(subscription), item))
+            udpai_filtered_view_hides(udpai_filtered_view_of(subscription), item))
             continue;
         const udpai_taken taken = {
-            .taker = taker_of(subscription, item, NULL),
+            .ack = ack_of(subscription, item, NULL),
             .name = udpai_resource_asked_name(item->resource),
         };
         place->seq = live->slots[i].seq;
@@ -359,7 +363,7 @@ udpai_subscriber_presence(const udpai_subscriber *subscriber, udpai_str type_url
     const udpai_fanout *fanout = subscriber->fanout;
     const udpai_topic *topic = udpai_topic_find(fanout, type_url);
     const udpai_item *item = topic ? udpai_item_find(topic, name) : NULL;
-    if ((item && udpai_shown(item, subscriber)) ||
+    if ((item && udpai_is_visible(item, subscriber)) ||
         (topic && udpai_alias_resolve(topic, subscriber, name)))
         return UDPAI_PRESENT;
     udpai_str except = udpai_subscriber_except(subscriber);
@@ -369,7 +373,7 @@ udpai_subscriber_presence(const udpai_subscriber *subscriber, udpai_str type_url
     return is_certain ? UDPAI_ABSENT : UDPAI_PRESENCE_UNKNOWN;
 }
 
-/* What wildcards alone select is there, or gone; or there has never been any of it. */
+/* What wildcards alone select is there, or was removed; or there has never been any of it. */
 static bool
 find_in_view(udpai_subscription *subscription, udpai_str name, udpai_taken *ret_taken)
 {
@@ -378,14 +382,14 @@ find_in_view(udpai_subscription *subscription, udpai_str name, udpai_taken *ret_
         return false;
     bool is_there = item && is_in_view(subscription, item);
     *ret_taken = (udpai_taken){
-        .taker = {.subscription = subscription},
+        .ack = {.subscription = subscription},
         .name = name,
         .is_missing = !is_there && udpai_subscriber_presence(subscription->subscriber,
                                                              udpai_topic_url(subscription->topic),
                                                              name) == UDPAI_ABSENT,
     };
     if (is_there)
-        ret_taken->taker = taker_of(subscription, item, NULL);
+        ret_taken->ack = ack_of(subscription, item, NULL);
     return true;
 }
 
@@ -411,7 +415,8 @@ was_new_in_view(const udpai_subscription *subscription,
                 uint64_t payloads,
                 bool is_steady)
 {
-    uint64_t entered_seq = udpai_sight_stand(udpai_sight_of(subscription), item).entered_seq;
+    uint64_t entered_seq =
+        udpai_filtered_view_position(udpai_filtered_view_of(subscription), item).entered_seq;
     if (entered_seq)
         return entered_seq > payloads;
     return !is_steady && !(item->previous_seq && item->previous_seq <= payloads);
@@ -420,7 +425,7 @@ was_new_in_view(const udpai_subscription *subscription,
 bool
 udpai_subscription_is_new(const udpai_subscription *subscription,
                           udpai_str name,
-                          udpai_standing place,
+                          udpai_ack_position place,
                           bool is_steady)
 {
     const udpai_item *item = udpai_item_find(subscription->topic, name);
@@ -436,7 +441,7 @@ static bool
 had_by_view(const udpai_subscription *subscription,
             const udpai_item *item,
             uint64_t seq,
-            udpai_standing place)
+            udpai_ack_position place)
 {
     return is_in_view(subscription, item) && place.payloads != UDPAI_NOTHING &&
            seq <= place.payloads;

@@ -1,36 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who takes a resource, and how far each has come with it, by places in the sequence alone: nobody
- * keeps a table of what each was sent, and nothing here is done before somebody asks. */
+/* Which subscriptions receive a resource, and how far each has come with it, by places in the
+ * sequence alone: there is no table of what each was sent, and nothing is computed before it is
+ * asked for. */
 #ifndef UDPAI_ACK_TRACKER_H
 #define UDPAI_ACK_TRACKER_H
 
 #include "fanout/fanout.h"
 
 /* One subscription, and one resource that it selects. */
-typedef struct udpai_taker {
+typedef struct udpai_resource_ack {
     udpai_subscription *subscription;
-    udpa_resource *resource; /* as it is shown now; NULL: it is gone, and that is what is told */
+    udpa_resource
+        *resource; /* the visible version; NULL: it was removed, and the removal is what is sent */
     bool is_sent;
-    bool is_untold;   /* this protocol cannot say that it is gone */
-    uint64_t place;   /* where it stands, or its removal; 0: it came by a name alone */
-    uint64_t from;    /* of a removal: it was told here or later, up to there */
-    uint64_t payload; /* where its payload did; UINT64_MAX: that tells nothing */
-    uint64_t turn;    /* of the delivery that it came with; 0: it did not come by a name */
-    uint64_t seq;     /* of the payload, see udpai_send_item */
-} udpai_taker;
+    bool is_unreported; /* this protocol cannot send its removal */
+    uint64_t place;     /* its place, or that of its removal; 0: it came by a name alone */
+    uint64_t from;      /* of a removal: it was sent at this place or later, up to `place` */
+    uint64_t payload;   /* the place of its payload; UINT64_MAX: not known */
+    uint64_t turn;      /* of the delivery that it came with; 0: it did not come by a name */
+    uint64_t seq;       /* of the payload, see udpai_send_item */
+} udpai_resource_ack;
 
-typedef void (*udpai_taker_fn)(void *userdata, const udpai_taker *taker);
+typedef void (*udpai_resource_ack_fn)(void *userdata, const udpai_resource_ack *ack);
 
 /* Calls back for every subscription that selects the resource of this name or alias, by wildcard,
  * name, or alias; each once. If there is none: for those that select the name. Returns the
  * resource, borrowed; NULL: there is none. The callback may not subscribe or send. */
-udpa_resource *udpai_fanout_visit_takers(
-    udpai_fanout *fanout, udpai_str type_url, udpai_str name, udpai_taker_fn visit, void *userdata);
+udpa_resource *udpai_fanout_visit_acks(udpai_fanout *fanout,
+                                       udpai_str type_url,
+                                       udpai_str name,
+                                       udpai_resource_ack_fn visit,
+                                       void *userdata);
 
 /* ---- the other way round: what one subscription takes ---- */
 
 typedef struct udpai_taken {
-    udpai_taker taker;
+    udpai_resource_ack ack;
     udpai_str name;  /* that it was asked for by; by a wildcard: what others would ask for */
     bool is_missing; /* there is none, and that is certain; else it may yet come */
 } udpai_taken;
@@ -46,7 +51,7 @@ typedef bool (*udpai_taken_fn)(void *userdata, const udpai_taken *taken);
 
 /* Calls back for what the subscription selects by name, whether it is there or not, and for what
  * else its wildcards hold; from the place on, which is moved. False: that was all. What changes
- * between two calls may be told of twice, and names that are asked for then, or given back, may
+ * between two calls may be reported twice, and names that are asked for then, or given back, may
  * hide another one. */
 bool udpai_subscription_visit_taken(udpai_subscription *subscription,
                                     udpai_taken_place *place,
@@ -70,10 +75,10 @@ udpai_subscriber_presence(const udpai_subscriber *subscriber, udpai_str type_url
 
 /* Has the subscriber been sent what it did not have, by a delivery from this place, which is the
  * last that brought this name? `steady`: what its wildcards held from the beginning was sent
- * before. Where that is not known any more it is said that it has. */
+ * before. True where that is not known any more. */
 bool udpai_subscription_is_new(const udpai_subscription *subscription,
                                udpai_str name,
-                               udpai_standing place,
+                               udpai_ack_position place,
                                bool is_steady);
 
 /* What had the subscriber of a resource, before it was sent the payload of this number, by a
@@ -81,7 +86,7 @@ bool udpai_subscription_is_new(const udpai_subscription *subscription,
 typedef struct udpai_had_question {
     udpai_str name;
     uint64_t seq;
-    udpai_standing place;
+    udpai_ack_position place;
 } udpai_had_question;
 
 typedef struct udpai_had {
@@ -98,11 +103,12 @@ bool udpai_subscription_had(const udpai_subscription *subscription,
 /* ---- how far one has come ---- */
 
 /* Nothing is unanswered. */
-#define UDPAI_STANDING_NONE ((udpai_standing){UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX})
+#define UDPAI_ACK_POSITION_NONE                                                                    \
+    ((udpai_ack_position){UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX})
 
 /* The lesser in each. */
-udpai_standing udpai_standing_least(udpai_standing a, udpai_standing b);
-/* Was what the taker was sent answered, if what is not answered began at this place? */
-bool udpai_taker_is_answered(const udpai_taker *taker, udpai_standing unanswered);
+udpai_ack_position udpai_ack_position_least(udpai_ack_position a, udpai_ack_position b);
+/* Was what the subscription was sent answered, if what is not answered began at this place? */
+bool udpai_resource_ack_is_answered(const udpai_resource_ack *ack, udpai_ack_position unanswered);
 
 #endif

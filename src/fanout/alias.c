@@ -12,7 +12,7 @@ best_item(const udpai_topic *topic, const udpai_subscriber *subscriber, udpai_st
     const udpai_alias *alias = udpai_map_get(&topic->aliases, name);
     for (size_t i = 0; alias && i < alias->items.n; i++) {
         udpai_item *item = alias->items.items[i];
-        if (udpai_shown(item, subscriber) && !udpai_item_is_variant(item))
+        if (udpai_is_visible(item, subscriber) && !udpai_item_is_variant(item))
             return item;
     }
     return NULL;

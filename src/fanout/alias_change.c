@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Other names of resources, as these change: the index of them, and those who subscribed by one. */
+/* Other names of resources, as these change: the index of them, and the subscriptions by one. */
 #include "fanout/variant.h"
 
 #include "model/name.h"
@@ -99,7 +99,7 @@ reserve_pattern(const udpai_topic *topic, udpai_str pattern)
 }
 
 static udpa_err
-reserve_those_who_ask_for(const udpai_topic *topic, udpai_str alias)
+reserve_subs_of_alias(const udpai_topic *topic, udpai_str alias)
 {
     if (udpai_alias_is_pattern(alias))
         return reserve_pattern(topic, alias);
@@ -107,7 +107,7 @@ reserve_those_who_ask_for(const udpai_topic *topic, udpai_str alias)
     return asked ? reserve_subs(udpai_item_name_subs(asked)) : UDPA_OK;
 }
 
-/* Who asks for the item itself may be led elsewhere when it is shown no more. */
+/* A subscription to the item itself may be led elsewhere when the item is not visible any more. */
 static bool
 may_lead_elsewhere(const udpai_item *item)
 {
@@ -120,11 +120,11 @@ udpai_alias_reserve_subs(const udpai_item *item, const udpa_resource *now)
 {
     udpa_err err = may_lead_elsewhere(item) ? reserve_subs(udpai_item_name_subs(item)) : UDPA_OK;
     for (size_t i = 0; now && i < udpa_resource_n_aliases(now) && err == UDPA_OK; i++)
-        err = reserve_those_who_ask_for(item->topic, udpai_resource_alias(now, i));
+        err = reserve_subs_of_alias(item->topic, udpai_resource_alias(now, i));
     return err;
 }
 
-/* Those who ask for it may now be led elsewhere by this alias. */
+/* Subscriptions to it may now be led elsewhere by this alias. */
 static void
 recheck_subs(udpai_topic *topic, udpai_str alias)
 {

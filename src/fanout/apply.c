@@ -5,8 +5,8 @@
 
 #include "model/types.h"
 
-/* Whoever subscribed to the name, or reaches the item by another one, looks again. A name sub may
- * move to another item's list while it does, so the lists are taken apart first. */
+/* What subscribed to the name, or reaches the item by another one, looks again. A name sub may move
+ * to another item's list while it does, so the lists are taken apart first. */
 static void
 update_name_subs(udpai_item *item)
 {
@@ -62,20 +62,20 @@ static void
 set_item(udpai_item *item, const udpai_change *change)
 {
     udpai_fanout *fanout = item->topic->fanout;
-    bool is_gone = change->kind == UDPAI_CHANGE_REMOVE;
+    bool is_removed = change->kind == UDPAI_CHANGE_REMOVE;
     bool is_same = same_content(item, change);
     item->previous_seq = item->seq;
     item->seq = ++fanout->seq;
     if (!is_same)
-        udpai_item_note_former(item, item->seq, is_gone);
+        udpai_item_note_former(item, item->seq, is_removed);
     if (change->kind != UDPAI_CHANGE_REFRESH || !item->resource)
         item->payload_seq = item->seq;
     if (!is_same)
         item->content_seq = item->seq;
-    item->resource = is_gone ? NULL : udpa_resource_ref(change->resource);
+    item->resource = is_removed ? NULL : udpa_resource_ref(change->resource);
     if (item->more) { /* it was made for these, if they are there */
         item->more->deadline_ms = change->deadline_ms;
-        replace(&item->more->shown_to, change->shown_to);
+        replace(&item->more->visible_to, change->visible_to);
     }
     replace(&item->from_node, change->from_node);
 }
@@ -84,7 +84,7 @@ set_item(udpai_item *item, const udpai_change *change)
 static bool
 needs_more(const udpai_change *change)
 {
-    return change->kind == UDPAI_CHANGE_REMOVE || change->deadline_ms || change->shown_to ||
+    return change->kind == UDPAI_CHANGE_REMOVE || change->deadline_ms || change->visible_to ||
            udpa_resource_n_aliases(change->resource);
 }
 
@@ -93,15 +93,15 @@ needs_more(const udpai_change *change)
 static udpa_err
 reserve(udpai_item *item, const udpai_change *change, size_t *ret_n_joining)
 {
-    bool is_gone = change->kind == UDPAI_CHANGE_REMOVE;
+    bool is_removed = change->kind == UDPAI_CHANGE_REMOVE;
     if (needs_more(change) && !udpai_item_more_of(item))
         return UDPA_ERR_NOMEM;
-    udpa_err err = udpai_alias_reserve_subs(item, is_gone ? NULL : change->resource);
+    udpa_err err = udpai_alias_reserve_subs(item, is_removed ? NULL : change->resource);
     if (err == UDPA_OK)
         err = udpai_views_reserve(item, change, ret_n_joining);
     if (err == UDPA_OK)
-        err = udpai_variants_reserve(item, is_gone ? NULL : change->resource);
-    if (err != UDPA_OK || is_gone)
+        err = udpai_variants_reserve(item, is_removed ? NULL : change->resource);
+    if (err != UDPA_OK || is_removed)
         return err;
     err = udpai_alias_reserve(item->topic, item->resource, change->resource);
     if (err != UDPA_OK)
@@ -213,10 +213,10 @@ pass_of(const udpai_change *change)
     return udpai_type_rank(type_url) == 0 ? REFERRED_TO : REFERRING;
 }
 
-/* Additions get the lower numbers, so that a subscriber who has been sent all of them may be told
- * of the removals that belong to them; and those of the first type the lowest, so that whatever
- * waits for one that came with it (may_add) knows it by its number. The place counts through the
- * set once for each. */
+/* Additions get the lower numbers, so that a subscriber that was sent all of them may be sent the
+ * removals that belong to them; and those of the first type the lowest, so that whatever waits for
+ * one that came with it (may_add) knows it by its number. The place counts through the set once for
+ * each. */
 udpa_err
 udpai_fanout_apply(udpai_fanout *fanout, const udpai_change_set *changes, size_t *place)
 {
@@ -236,7 +236,7 @@ udpai_fanout_apply(udpai_fanout *fanout, const udpai_change_set *changes, size_t
     while ((node = udpai_list_pop(&fanout->dirty_views))) {
         udpai_view *view = UDPAI_LIST_ENTRY(node, udpai_view, dirty);
         udpai_tombstones_bound(view);
-        if (!udpai_view_is_filter(view)) /* whose view has changed, too */
+        if (!udpai_view_is_filter(view)) /* the view of which has changed, too */
             wake_view(view);
     }
     return UDPA_OK;

@@ -36,7 +36,7 @@ udpai_body_unref(udpai_body *body)
         udpa_bytes_unref(body->removed.items[i]);
     for (size_t i = 0; i < body->origins.n; i++) {
         udpa_bytes_unref(body->origins.items[i].from_node);
-        udpa_bytes_unref(body->origins.items[i].shown_to);
+        udpa_bytes_unref(body->origins.items[i].visible_to);
     }
     udpai_vector_done(&body->origins);
     udpai_vector_done(&body->parts);

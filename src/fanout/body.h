@@ -17,13 +17,13 @@ typedef struct udpai_send_item {
     udpa_resource *resource;
     uint64_t ttl_ms; /* what is left; 0: none */
     bool refresh;    /* the receiver holds the payload */
-    uint64_t seq;    /* of the payload's last change; 0: it brings none, or shows what has gone */
+    uint64_t seq; /* of the payload's last change; 0: it brings none, or is of something removed */
 } udpai_send_item;
 
 /* What in its view a body was composed for. */
 typedef struct udpai_body_range {
     uint64_t from, limit;            /* what has changed after, and not later than */
-    uint64_t held;                   /* by somebody who holds all payloads up to here, */
+    uint64_t held;                   /* by a subscriber that holds all payloads up to here, */
     uint64_t window_from, window_to; /* and what lies between these, */
     bool newest_first;               /* and is sent that end of it */
 } udpai_body_range;
@@ -38,13 +38,13 @@ typedef struct udpai_listing {
         udpai_str name, version;
         udpai_str asked_name; /* of a variant, what it is known by; else the name */
         uint64_t seq;         /* as the body's */
-    } resources[];            /* in order; their text stands behind them */
+    } resources[];            /* in order; their text follows them */
 } udpai_listing;
 
 /* Where something in a body came from. */
 typedef struct udpai_body_origin {
-    udpa_bytes *from_node; /* NULL: from no node */
-    udpa_bytes *shown_to;  /* the links that are shown it; NULL: all */
+    udpa_bytes *from_node;  /* NULL: from no node */
+    udpa_bytes *visible_to; /* the links to which it is visible; NULL: all */
 } udpai_body_origin;
 
 /* Counted; stream thread only. */
@@ -59,11 +59,11 @@ typedef struct udpai_body {
     UDPAI_VECTOR(uint64_t) seqs;             /* of each resource, see udpai_send_item */
     uint64_t seq_low, seq_high;              /* the least and the greatest of them, but for 0 */
     UDPAI_VECTOR(udpa_bytes *) removed;      /* names */
-    /* Of the resources, each once, in order; but for what is of no node and shown to all. */
+    /* Of the resources, each once, in order; but for what is of no node and visible to all. */
     UDPAI_VECTOR(udpai_body_origin) origins;
     size_t n_refreshes;        /* of the resources */
     size_t n_hidden;           /* of the resources: left out by the renderer, for a name */
-    udpai_set_hash state_hash; /* as the renderer was told */
+    udpai_set_hash state_hash; /* as given to the renderer */
     udpai_str version;         /* of a state, for protocols that have one; owned */
     /* Where it lies in its view: everything in the range, up to `to`. */
     const void *renderer;
@@ -84,16 +84,16 @@ udpai_body *udpai_body_unref(udpai_body *body);
 UDPA_DEFINE_CLEANUP(udpai_body, udpai_body_unref)
 /* Consumes the reference to @p part; false without memory. */
 bool udpai_body_add_part(udpai_body *body, udpa_bytes *part);
-/* A reference to the listing, which all who are sent the body share; NULL without memory. */
+/* A reference to the listing, shared by all streams that are sent the body; NULL without memory. */
 udpai_listing *udpai_body_list(udpai_body *body);
 udpai_listing *udpai_listing_unref(udpai_listing *listing);
 
-/* A variant of a name that its receiver has no more, or that there has never been: he knows
+/* A variant of a name that its receiver has no more, or that there has never been: it knows
  * variants by their constraints. */
-typedef struct udpai_gone {
+typedef struct udpai_lost_variant {
     udpai_str name, constraints;
     bool is_replaced; /* what comes in the same response takes its place */
-} udpai_gone;
+} udpai_lost_variant;
 
 /* What a renderer is asked to compose. */
 typedef struct udpai_render {
@@ -103,25 +103,25 @@ typedef struct udpai_render {
     size_t n_items;
     const udpai_str *removed;
     size_t n_removed;
-    const udpai_gone *gone; /* for subscriptions that tell variants apart */
-    size_t n_gone;
+    const udpai_lost_variant *lost; /* for subscriptions that distinguish variants */
+    size_t n_lost;
     /* Of a COMPLETE: what it answers. */
     bool complete;
     udpai_str scope;
-    udpai_str waits;       /* instead of complete: for whom this node waits there, … */
+    udpai_str waits;       /* instead of complete: what this node waits for there, … */
     uint32_t waits_behind; /* … for the answer behind so many that are pending */
-    /* Of a STATE, and of grouped additions: the sum over all that the subscriber is shown. Else:
-     * over what its wildcards hold, with what split horizon and links leave out: so it is the same
-     * for all of a view. */
+    /* Of a STATE, and of grouped additions: the sum over all that is visible to the subscriber.
+     * Else: over what its wildcards hold, with what split horizon and links leave out: so it is the
+     * same for all of a view. */
     bool is_state;
     udpai_set_hash state_hash;
 } udpai_render;
 
 typedef struct udpai_renderer {
-    /* Tells it from one that had its address before. */
+    /* Distinguishes it from one that had its address before. */
     uint64_t serial;
-    /* This protocol shows the content of a resource, its aliases and its ttl; who answers for it,
-     * and what version he gave it, makes no difference. */
+    /* This protocol shows the content of a resource, its aliases and its ttl; its authority, and
+     * the version given by that, make no difference. */
     bool shows_content_only;
     /* Each of its subscribers has one of the variants of a name, for which it is known by that
      * name; wildcards bring none. To others a variant is a resource like any, and its name an
@@ -129,10 +129,10 @@ typedef struct udpai_renderer {
     bool selects_variants;
     /* What goes with a removal depends on what else its receiver has asked for. */
     bool removals_are_private;
-    /* In delta: what an alias has led to is told as removed by its own name as well. Who does not
-     * say so has clients that look for what has the alias. */
+    /* In delta: what an alias has led to is sent as removed by its own name as well. Otherwise
+     * clients of the protocol look for what has the alias. */
     bool aliases_end_by_name;
-    /* Bytes that an item adds to a response; 0: this protocol has nothing to say of it. */
+    /* Bytes that an item adds to a response; 0: this protocol sends nothing of it. */
     size_t (*item_size)(const struct udpai_renderer *renderer, const udpai_send_item *item);
     /* The version that this protocol shows of a resource: a view of the resource, or of `room`. */
     udpai_str (*version)(const struct udpai_renderer *renderer,

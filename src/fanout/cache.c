@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Composed bodies, kept while others may want the same: found by (view, renderer, range), let
- * go in order of their last use above a bound of bytes. */
+/* Composed bodies, kept while other streams may need the same: found by (view, renderer, range),
+ * let go in order of their last use above a bound of bytes. */
 #include "fanout/fanout_internal.h"
 
 #define BODIES_OF_A_VIEW 32
@@ -22,8 +22,8 @@ seq_of(const udpai_view *view)
     return udpai_view_is_filter(view) ? view->whole->changed_seq : view->changed_seq;
 }
 
-/* Not once the view has changed: who has been told of the change already would not be told again.
- * What is left of a ttl is in the bytes, so such a body serves its own moment only. */
+/* Not once the view has changed: a stream that was sent the change must not be sent it again. What
+ * is left of a ttl is in the bytes, so such a body serves its own moment only. */
 static bool
 is_usable(const udpai_body *body, const udpai_fanout *fanout)
 {
@@ -45,7 +45,7 @@ may_be_sent(const udpai_body *body, const udpai_view *filter)
 {
     for (size_t i = 0; filter && i < body->origins.n; i++) {
         const udpai_body_origin *origin = &body->origins.items[i];
-        if (!udpai_may_offer(origin->from_node, origin->shown_to, filter->node, filter->link))
+        if (!udpai_may_offer(origin->from_node, origin->visible_to, filter->node, filter->link))
             return false;
     }
     return true;
@@ -72,23 +72,23 @@ find_among(const udpai_view *view,
 }
 
 udpai_body *
-udpai_view_find_body(udpai_sight sight,
+udpai_view_find_body(udpai_filtered_view filtered,
                      bool is_shared,
                      const udpai_renderer *renderer,
                      const udpai_body_range *range)
 {
     udpai_body *body = NULL;
-    if (sight.filter)
-        body = find_among(sight.filter, NULL, renderer, range);
-    if (!body && (is_shared || !sight.filter))
-        body = find_among(sight.view, sight.filter, renderer, range);
+    if (filtered.filter)
+        body = find_among(filtered.filter, NULL, renderer, range);
+    if (!body && (is_shared || !filtered.filter))
+        body = find_among(filtered.view, filtered.filter, renderer, range);
     return body;
 }
 
 void
-udpai_view_keep_body(udpai_sight sight, bool is_shared, udpai_body *body)
+udpai_view_keep_body(udpai_filtered_view filtered, bool is_shared, udpai_body *body)
 {
-    udpai_view *view = is_shared || !sight.filter ? sight.view : sight.filter;
+    udpai_view *view = is_shared || !filtered.filter ? filtered.view : filtered.filter;
     udpai_fanout *fanout = view->topic->fanout;
     udpai_body_ref(body);
     body->view = view;

@@ -29,7 +29,7 @@ udpai_client_versions_has(const udpai_client_versions *versions, const udpai_ite
     return versions->n && versions->slots[find_slot(versions, item)];
 }
 
-/* In large steps: who holds anything at all mostly holds much. */
+/* In large steps: a subscriber that holds anything mostly holds much. */
 static bool
 grow(udpai_client_versions *versions)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a subscriber says it holds and what is just so here: no more is noted of it than the item.
- * Thousands of clients come back at once, each with thousands of versions, and nearly all of those
- * are such. */
+/* What a subscriber states that it holds, in the version that is here: no more is noted of it than
+ * the item. Thousands of clients come back at once, each with thousands of versions, and nearly all
+ * of those are such. */
 #ifndef UDPAI_CLIENT_VERSIONS_H
 #define UDPAI_CLIENT_VERSIONS_H
 

@@ -54,9 +54,9 @@ may_answer(udpai_subscription *subscription, udpai_str prefix, bool takes_away)
            (!takes_away && udpai_subscription_is_waited_out(subscription, prefix));
 }
 
-/* A state says of all that it does not hold that it is not there: it must be certain, but for who
- * holds nothing; and from that nothing is taken away that is not certain. Who asks for nothing any
- * more is not told that there is nothing. */
+/* A state means that what it lacks does not exist: that must be certain, unless the client holds
+ * nothing; what is not certain is not removed from it. Without any subscription no state is sent.
+ */
 static bool
 may_send_state(udpai_subscription *subscription, bool takes_away)
 {
@@ -159,7 +159,7 @@ udpai_subscription_first_removal(udpai_subscription *subscription)
     return udpai_pending_removal(subscription);
 }
 
-/* Where the first stands of what is pending and may be sent. */
+/* The first place of what is pending and may be sent. */
 static uint64_t
 first_pending_within(const udpai_subscription *subscription, const udpai_send_limits *limits)
 {
@@ -204,13 +204,13 @@ udpai_pending_changed_twice(const udpai_subscription *subscription, uint64_t sin
     return false;
 }
 
-/* Has all that is to be removed a removal with a generation? Then it is gone, whoever is still to
- * answer. */
+/* Has all that is to be removed a removal with a generation? Then the removal is certain, whatever
+ * source is still to answer. */
 static bool
 are_removed(const udpai_subscription *subscription)
 {
     udpai_removals removals =
-        udpai_removals_after(udpai_sight_of(subscription), subscription->cursor.tombstones);
+        udpai_removals_after(udpai_filtered_view_of(subscription), subscription->cursor.tombstones);
     while (udpai_removals_next_seq(&removals) != UDPAI_NOTHING) {
         const udpai_item *item = udpai_removals_next(&removals);
         if (item && !udpai_kept_removals_find(item->topic, udpai_item_name(item)))
@@ -223,7 +223,7 @@ static uint64_t
 first_tombstone(const udpai_subscription *subscription)
 {
     udpai_removals removals =
-        udpai_removals_after(udpai_sight_of(subscription), subscription->cursor.tombstones);
+        udpai_removals_after(udpai_filtered_view_of(subscription), subscription->cursor.tombstones);
     return udpai_removals_next_seq(&removals);
 }
 
@@ -234,7 +234,7 @@ udpai_pending_removal(udpai_subscription *subscription)
     switch (subscription->mode) {
     case UDPAI_MODE_GROUPED:
         break;
-    case UDPAI_MODE_TOLD:
+    case UDPAI_MODE_ERRORS:
         return first_pending(&subscription->removals);
     case UDPAI_MODE_DELTA:
         return least(pending, first_pending(&subscription->removals));
@@ -251,7 +251,7 @@ udpai_pending_removal(udpai_subscription *subscription)
 
 /* ---- additions ---- */
 
-/* Up to where has it been sent all payloads? The cursor alone does not tell: it also passes the
+/* Up to where has it been sent all payloads? The cursor alone does not suffice: it also passes the
  * place of a payload whose item has been refreshed, and so moved on, before it was sent. */
 static uint64_t
 payloads_sent(const udpai_subscription *subscription)
@@ -265,12 +265,12 @@ holds_payload(const udpai_subscription *subscription, const udpai_item *item)
     return udpai_item_payload_seq(item, subscription) <= payloads_sent(subscription);
 }
 
-/* Owed besides, it has not been sent yet, or is to be sent again, whatever the cursor says. */
+/* If pending besides, it was not sent yet, or is to be sent again, wherever the cursor is. */
 static bool
 add_from_view(udpai_collection *collection, udpai_item *item, udpa_err *ret_err)
 {
     udpai_subscription *subscription = collection->subscription;
-    if (udpai_sight_hides(udpai_sight_of(subscription), item)) {
+    if (udpai_filtered_view_hides(udpai_filtered_view_of(subscription), item)) {
         collection->is_filtered = true;
         return true;
     }
@@ -398,7 +398,7 @@ hash_of_all(const udpai_subscription *subscription)
 static udpa_err
 render_additions(udpai_collection *collection, udpai_body **ret_body)
 {
-    if (collection->items.n == 0 && collection->gone.n == 0)
+    if (collection->items.n == 0 && collection->lost.n == 0)
         return UDPA_OK;
     udpai_render what = {.state_hash = hash_of_all(collection->subscription)};
     return udpai_collection_render(collection, &what, ret_body);
@@ -418,10 +418,10 @@ collect_from_view(udpai_subscription *subscription, uint64_t limit, udpai_body *
         .window_to = cursor->window_to,
         .newest_first = cursor->newest_turn,
     };
-    udpai_sight sight = udpai_sight_of(subscription);
-    bool is_shared = udpai_sight_shares_payloads(sight, range.held);
+    udpai_filtered_view filtered = udpai_filtered_view_of(subscription);
+    bool is_shared = udpai_filtered_view_shares_payloads(filtered, range.held);
     if (shareable) {
-        udpai_body *body = udpai_view_find_body(sight, is_shared, renderer, &range);
+        udpai_body *body = udpai_view_find_body(filtered, is_shared, renderer, &range);
         if (body) {
             advance(cursor, body->to, &range);
             *ret_body = body;
@@ -439,7 +439,7 @@ collect_from_view(udpai_subscription *subscription, uint64_t limit, udpai_body *
         advance(cursor, reached, &range);
     if (err == UDPA_OK && *ret_body && shareable && is_worth_keeping(subscription, limit)) {
         note_range(*ret_body, &range, reached);
-        udpai_view_keep_body(sight, is_shared && !collection.is_filtered, *ret_body);
+        udpai_view_keep_body(filtered, is_shared && !collection.is_filtered, *ret_body);
     }
     udpai_collection_done(&collection);
     return err;
@@ -467,9 +467,9 @@ is_still_pending(const udpai_subscription *subscription,
 {
     const udpai_subscriber *subscriber = subscription->subscriber;
     if (sub)
-        return item && udpai_shown(item, subscriber);
-    return udpai_sight_is_live(udpai_sight_of(subscription), item) ||
-           (udpai_variant_is_asked(subscription, item) && udpai_shown(item, subscriber));
+        return item && udpai_is_visible(item, subscriber);
+    return udpai_filtered_view_is_live(udpai_filtered_view_of(subscription), item) ||
+           (udpai_variant_is_asked(subscription, item) && udpai_is_visible(item, subscriber));
 }
 
 /* False: the response is full. */
@@ -479,15 +479,15 @@ add_pending(udpai_collection *collection, udpai_pending *pending, udpa_err *ret_
     udpai_subscription *subscription = collection->subscription;
     udpai_name_sub *sub = udpai_pending_name_sub(pending);
     udpai_item *item = sub ? udpai_target(sub) : pending->item;
-    bool shown = is_still_pending(subscription, sub, item);
+    bool is_shown_still = is_still_pending(subscription, sub, item);
     uint64_t payload_seq = item ? udpai_item_payload_seq(item, subscription) : 0;
-    udpai_held_state held = shown ? udpai_held_match(subscription, item) : UDPAI_HELD_ALL;
+    udpai_held_state held = is_shown_still ? udpai_held_match(subscription, item) : UDPAI_HELD_ALL;
     if (held != UDPAI_HELD_ALL) {
         bool refresh = held == UDPAI_HELD_PAYLOAD || (sub && sub->sent_payload_seq == payload_seq);
         if (!udpai_collection_add(collection, item, item->resource, refresh, ret_err))
             return false;
     }
-    if (shown && sub) {
+    if (is_shown_still && sub) {
         sub->sent_seq = item->seq;
         udpai_name_sub_sent(sub, payload_seq);
         udpai_name_sub_set_turn(sub, subscription->n_turns + (held != UDPAI_HELD_ALL));
@@ -553,7 +553,7 @@ keeps_it(const udpai_subscription *subscription, const udpai_item *item)
     const udpai_name_sub *sub = udpai_map_get(&subscription->names, udpai_item_name(item));
     if ((sub && udpai_target(sub)) || is_led_to(subscription, item))
         return true;
-    return udpai_sight_is_live(udpai_sight_of(subscription), item);
+    return udpai_filtered_view_is_live(udpai_filtered_view_of(subscription), item);
 }
 
 static uint64_t
@@ -561,7 +561,7 @@ collect_tombstones(udpai_collection *collection, uint64_t limit, udpa_err *ret_e
 {
     udpai_subscription *subscription = collection->subscription;
     uint64_t reached = subscription->cursor.tombstones, seq;
-    udpai_removals removals = udpai_removals_after(udpai_sight_of(subscription), reached);
+    udpai_removals removals = udpai_removals_after(udpai_filtered_view_of(subscription), reached);
     while ((seq = udpai_removals_next_seq(&removals)) != UDPAI_NOTHING && seq <= limit) {
         udpai_item *item = udpai_removals_next(&removals);
         if (item && !keeps_it(subscription, item) &&
@@ -579,9 +579,9 @@ remove_pending(udpai_collection *collection,
                udpai_name_sub *sub,
                udpa_err *ret_err)
 {
-    if (sub && collection->subscription->tells_variants) {
+    if (sub && collection->subscription->distinguishes_variants) {
         size_t room = item->topic->fanout->options.response_bytes;
-        collection->is_full = collection->gone.n && collection->bytes >= room;
+        collection->is_full = collection->lost.n && collection->bytes >= room;
         if (collection->is_full)
             return false;
         *ret_err = udpai_variant_refs_missing(sub, collection);
@@ -620,10 +620,10 @@ udpai_collect_removals(udpai_subscription *subscription, uint64_t limit, udpai_b
                                     .limit = limit};
     bool shareable = view && !renderer->removals_are_private && subscription->names.n == 0 &&
                      udpai_list_empty(&subscription->removals);
-    udpai_sight sight = udpai_sight_of(subscription);
-    bool is_shared = udpai_sight_shares_removals(sight, subscription->cursor.tombstones);
+    udpai_filtered_view filtered = udpai_filtered_view_of(subscription);
+    bool is_shared = udpai_filtered_view_shares_removals(filtered, subscription->cursor.tombstones);
     if (shareable) {
-        *ret_body = udpai_view_find_body(sight, is_shared, renderer, &range);
+        *ret_body = udpai_view_find_body(filtered, is_shared, renderer, &range);
         if (*ret_body) {
             subscription->cursor.tombstones = (*ret_body)->to;
             return UDPA_OK;
@@ -636,13 +636,13 @@ udpai_collect_removals(udpai_subscription *subscription, uint64_t limit, udpai_b
     if (err == UDPA_OK && !collection.is_full)
         collect_pending_removals(&collection, limit, &err);
     udpai_render what = {.state_hash = hash_of_all(subscription)};
-    if (err == UDPA_OK && (collection.removed.n || collection.gone.n))
+    if (err == UDPA_OK && (collection.removed.n || collection.lost.n))
         err = udpai_collection_render(&collection, &what, ret_body);
     if (err == UDPA_OK && view)
         subscription->cursor.tombstones = reached;
     if (err == UDPA_OK && *ret_body && shareable) {
         note_range(*ret_body, &range, reached);
-        udpai_view_keep_body(sight, is_shared, *ret_body);
+        udpai_view_keep_body(filtered, is_shared, *ret_body);
     }
     udpai_collection_done(&collection);
     return err;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The stream side's mirror of all effective resources, and what each subscriber must still be sent.
  *
- * A wildcard subscription is a cursor in a view that all who select the same share; a subscription
- * by name hangs on the name. There is no queue per subscriber: what it must be sent is found when
- * it can be sent (docs/design/fanout.md). Owned by the stream thread; no clock but the wheel. */
+ * A wildcard subscription is a cursor in a view that all subscriptions with the same selection
+ * share; a subscription by name hangs on the name. There is no queue per subscriber: what it must
+ * be sent is found when it can be sent (docs/design/fanout.md). Owned by the stream thread; no
+ * clock but the wheel. */
 #ifndef UDPAI_FANOUT_H
 #define UDPAI_FANOUT_H
 
@@ -20,26 +21,25 @@ typedef struct udpai_owner udpai_owner;
 
 typedef struct udpai_fanout_options {
     uint64_t cycle_timeout_ms; /* see docs/design/federation.md */
-    /* Who holds nothing is sent a state when something has been missing for so long. */
+    /* A client that holds nothing is sent a state when something has been missing for so long. */
     uint64_t first_answer_timeout_ms;
     uint64_t view_linger_ms; /* an unused view is kept so long */
     size_t tombstones_min;   /* a view keeps so many removals, or as many as it has resources, or
-                              * those of the last change sets for who moves on */
+                              * those of the last change sets for clients that move */
     size_t max_views, max_views_per_owner;
     size_t max_names;      /* of one subscriber */
-    size_t max_held;       /* what one subscriber may say it holds, */
+    size_t max_held;       /* what one subscriber may state that it holds, */
     size_t max_held_bytes; /* with names and versions */
     size_t body_cache_bytes;
     size_t response_bytes; /* a response is closed at this size; one larger resource goes alone */
 } udpai_fanout_options;
 
-/* Somebody subscribed to a name that nobody subscribed to before, or the last one left. An empty
- * name with a prefix is the wildcard of that prefix. Names that nodes below subscribe to are
- * counted by themselves; whenever one of those asks, and there is none, that is told again
- * (is_again). */
+/* A name has its first subscription, or its last one ended. An empty name with a prefix is the
+ * wildcard of that prefix. Names that nodes below subscribe to are counted by themselves; whenever
+ * one of those asks, and there is none, that is reported again (is_again). */
 typedef struct udpai_interest_of {
     udpai_str type_url, name, prefix;
-    bool wanted, by_nodes, is_again;
+    bool subscribed, by_nodes, is_again;
 } udpai_interest_of;
 
 typedef void (*udpai_interest_fn)(void *userdata, const udpai_interest_of *of);
@@ -53,16 +53,16 @@ UDPA_DEFINE_CLEANUP(udpai_fanout, udpai_fanout_free)
  * shorter for it. */
 void udpai_fanout_set_options(udpai_fanout *fanout, const udpai_fanout_options *options);
 void udpai_fanout_set_interest(udpai_fanout *fanout, udpai_interest_fn interest, void *userdata);
-/* May subscribers of this visibility be shown the resource? Without one: all may. */
+/* May subscribers of this visibility see the resource? Without one: all may. */
 typedef bool (*udpai_may_see_fn)(void *userdata,
                                  uint64_t visibility,
                                  const udpa_resource *resource);
 void udpai_fanout_set_may_see(udpai_fanout *fanout, udpai_may_see_fn may_see, void *userdata);
 
-/* Applies a change set whole, then wakes whom it concerns. @p place: how far it has come, 0 at
- * first. On UDPA_ERR_NOMEM what comes before the place is in the mirror, and nothing of what comes
- * behind it: until a later call with the same set and place has succeeded, no other set may be
- * applied, and nobody be served. */
+/* Applies a change set whole, then wakes the subscribers that it concerns. @p place: how far it has
+ * come, 0 at first. On UDPA_ERR_NOMEM what comes before the place is in the mirror, and nothing of
+ * what comes behind it: until a later call with the same set and place has succeeded, no other set
+ * may be applied, and no subscriber served. */
 udpa_err udpai_fanout_apply(udpai_fanout *fanout, const udpai_change_set *changes, size_t *place);
 /* Takes over the reference. */
 void udpai_fanout_set_settled(udpai_fanout *fanout, udpai_settled *settled);
@@ -76,7 +76,7 @@ typedef struct udpai_subscriber_ops {
     /* Something may have to be sent: call udpai_subscriber_next() before long. Called once, then
      * not again until next() has found nothing. */
     void (*wake)(udpai_subscriber *subscriber);
-    /* Up to where may the subscriber be told now what of this type is gone? 0: nothing of it;
+    /* Up to where may the subscriber be sent now what of this type was removed? 0: nothing of it;
      * UINT64_MAX: all. If that is not all, its owner sees to it that it is asked again, by
      * udpai_subscriber_next(). NULL: always all. May not call back. */
     uint64_t (*may_remove)(udpai_subscriber *subscriber, udpai_subscription *subscription);
@@ -90,8 +90,8 @@ typedef struct udpai_subscriber_ops {
 typedef enum udpai_delivery_mode {
     UDPAI_MODE_DELTA,   /* additions and removals */
     UDPAI_MODE_STATE,   /* everything each time (SotW LDS, CDS) */
-    UDPAI_MODE_GROUPED, /* additions; removals cannot be said (other SotW types) */
-    UDPAI_MODE_TOLD,    /* the same, but of names that were asked for it can be said */
+    UDPAI_MODE_GROUPED, /* additions; removals cannot be sent (other SotW types) */
+    UDPAI_MODE_ERRORS,  /* the same, but removals of names that were asked for are sent as errors */
 } udpai_delivery_mode;
 
 struct udpai_subscriber {
@@ -102,10 +102,10 @@ struct udpai_subscriber {
     udpa_bytes *except_node; /* split horizon: not what came from this node; NULL: everything */
     uint64_t visibility;     /* subscribers of one number see the same */
     uint64_t link;           /* to a ConfigSource, as which it subscribes; 0: it is none */
-    udpai_owner *owner;      /* whom the views count for that it makes; NULL: nobody */
+    udpai_owner *owner;      /* for which the views count that it makes; NULL: none */
     UDPAI_VECTOR(udpai_subscription *) subscriptions; /* by rank */
     size_t n_names;
-    size_t n_held, held_bytes; /* notes of what it says it holds, with their text */
+    size_t n_held, held_bytes; /* notes of what it states that it holds, with their text */
     size_t n_awaited; /* questions whose answer is to be called complete, and names in them */
     size_t awaited_bytes;
     /* The scheduler's place. */
@@ -114,7 +114,7 @@ struct udpai_subscriber {
     uint64_t moved_ms; /* when it was sent something last */
     bool in_round;
     bool woken;
-    bool hears_waits; /* it is told for whom this node waits, while it cannot be told all */
+    bool receives_waits; /* it is sent what this node waits for, while it cannot be sent all */
 };
 
 void udpai_subscriber_init(udpai_subscriber *subscriber,
@@ -125,11 +125,11 @@ void udpai_subscriber_done(udpai_subscriber *subscriber);
 /* The views that it makes from now on count for this peer, which other subscribers may be, too; an
  * empty name: for nobody. */
 udpa_err udpai_subscriber_set_owner(udpai_subscriber *subscriber, udpai_str name);
-/* It is shown what all of this number are, from now on, and told of what it does not see any more.
- */
+/* It sees what all of this number see, from now on, and is sent the removal of what it does not see
+ * any more. */
 udpa_err udpai_subscriber_set_visibility(udpai_subscriber *subscriber, uint64_t visibility);
-/* It is a ConfigSource, by this link: what is aimed at others of them it is not shown any more, and
- * told so. 0: it is none. */
+/* It is a ConfigSource, by this link: what is routed to others of them is removed for it. 0: it is
+ * none. */
 udpa_err udpai_subscriber_set_link(udpai_subscriber *subscriber, uint64_t link);
 /* Nothing that came from this node is offered any more. */
 udpa_err udpai_subscriber_set_except(udpai_subscriber *subscriber, udpai_str node_id);
@@ -152,15 +152,15 @@ typedef struct udpai_part {
 udpai_subscription *udpai_subscriber_add_part(udpai_subscriber *subscriber,
                                               const udpai_part *part,
                                               udpai_delivery_mode mode);
-/* What the subscriber may still hold through a part, and has not been told the end of, counts as
+/* What the subscriber may still hold through a part, and was not sent the removal of, counts as
  * held through another one, which is to take its place. To be called before that is subscribed. */
 void udpai_part_take_over(udpai_subscription *part, const udpai_subscription *old);
-/* Ends a part, and says nothing of what it had. */
+/* Ends a part, and sends nothing about what it had. */
 void udpai_subscriber_drop_part(udpai_subscription *part);
 
-/* What the subscriber says it still holds, from an earlier stream: what is equal is not sent, what
- * is no longer there is told once that is certain. Before subscribing. UDPA_ERR_LIMIT: it is not
- * noted, and if it has vanished that will not be told. */
+/* What the subscriber states that it still holds, from an earlier stream: what is equal is not
+ * sent, what is no longer there is sent as removed once that is certain. Before subscribing.
+ * UDPA_ERR_LIMIT: it is not noted, and if it has vanished no removal is sent. */
 udpa_err udpai_subscription_hold_version(udpai_subscription *subscription,
                                          udpai_str name,
                                          udpai_str version);
@@ -185,16 +185,16 @@ udpa_err udpai_unsubscribe_wildcard(udpai_subscription *subscription, udpai_str 
 udpa_err udpai_unsubscribe_all_wildcards(udpai_subscription *subscription);
 bool udpai_subscription_has_wildcard(const udpai_subscription *subscription);
 bool udpai_subscription_has_prefix(const udpai_subscription *subscription, udpai_str prefix);
-/* Adds a name or alias. It is sent, again if need be; or, if it is certain that there is none, told
- * to be missing. UDPA_ERR_LIMIT: too many names. */
+/* Adds a name or alias. It is sent, again if need be; or, if it is certain that there is none,
+ * reported as not found. UDPA_ERR_LIMIT: too many names. */
 udpa_err
 udpai_subscribe_name(udpai_subscription *subscription, udpai_str name, udpa_error **ret_error);
 
 /* Of one name in a subscription: a change of a variant costs each of them. */
 #define UDPAI_LOCATORS_MAX 256
 
-/* The same for who has dynamic parameters: what he is sent of the name's variants is what they
- * satisfy. A name with other parameters, or none, is another subscription. */
+/* The same for a client with dynamic parameters: what it is sent of the name's variants is what
+ * they satisfy. A name with other parameters, or none, is another subscription. */
 typedef struct udpai_locator {
     udpai_str name;
     udpai_str parameters; /* as udpai_parameters_put() makes them; empty: the name alone */
@@ -205,16 +205,16 @@ udpa_err udpai_subscribe_locator(udpai_subscription *subscription,
                                  udpa_error **ret_error);
 void udpai_unsubscribe_locator(udpai_subscription *subscription,
                                const udpai_locator *locator,
-                               bool tell);
+                               bool notify);
 bool udpai_subscription_has_locator(const udpai_subscription *subscription,
                                     const udpai_locator *locator);
 /* How often the name is asked for, with whatever parameters. */
 size_t udpai_subscription_n_asking(const udpai_subscription *subscription, udpai_str name);
-/* From now on the subscriber is told each variant by its constraints, and the end of one when
+/* From now on the subscriber is sent each variant with its constraints, and the end of one when
  * another takes its place: it may have several of a name. After UDPA_ERR_NOMEM it must begin anew.
  */
-udpa_err udpai_subscription_tell_variants(udpai_subscription *subscription);
-bool udpai_subscription_tells_variants(const udpai_subscription *subscription);
+udpa_err udpai_subscription_distinguish_variants(udpai_subscription *subscription);
+bool udpai_subscription_distinguishes_variants(const udpai_subscription *subscription);
 
 /* Its subscriber holds nothing of the type, and so can lose nothing by a state that lacks what is
  * not known yet: MODE_STATE is sent it though its wildcards are not settled, once that has been so
@@ -226,12 +226,13 @@ bool udpai_subscription_waits_for(const udpai_subscription *subscription,
                                   udpai_str *ret_source,
                                   udpai_str *ret_why);
 
-/* Takes it away. With `tell`, and a wildcard that might hold it: its present state is sent. */
-void udpai_unsubscribe_name(udpai_subscription *subscription, udpai_str name, bool tell);
+/* Takes it away. With `notify`, and a wildcard that might hold it: its present state is sent. */
+void udpai_unsubscribe_name(udpai_subscription *subscription, udpai_str name, bool notify);
 /* Sends what the wildcards hold of a name that another part of the type has given back. */
-void udpai_subscription_tell(udpai_subscription *subscription, udpai_str name);
+void udpai_subscription_notify(udpai_subscription *subscription, udpai_str name);
 bool udpai_subscription_has_name(const udpai_subscription *subscription, udpai_str name);
-/* Is the name gone that the subscriber had been sent by it, and has not asked for again since? */
+/* Was the resource removed that the subscriber was sent by the name, and it has not asked for that
+ * again since? */
 bool udpai_subscription_has_lost(const udpai_subscription *subscription, udpai_str name);
 /* Calls back for every name that it has asked for; the callback must not subscribe or unsubscribe.
  */
@@ -273,10 +274,10 @@ typedef enum udpai_delivery_kind {
 /* Where what has not been answered begins, in a subscription: all additions before this place were
  * sent, or else their payloads up to that one, and all removals before the third; and which of its
  * deliveries it was, counted from 1. */
-typedef struct udpai_standing {
+typedef struct udpai_ack_position {
     uint64_t additions, payloads, removals;
     uint64_t turn;
-} udpai_standing;
+} udpai_ack_position;
 
 typedef struct udpai_delivery {
     udpai_delivery_kind kind;
@@ -284,12 +285,12 @@ typedef struct udpai_delivery {
     udpai_body *body; /* composed by the renderer; a reference, the caller's */
     /* What the subscriber had not been sent before has a higher number in body->seqs. */
     uint64_t since;
-    udpai_standing place; /* of the subscription, before it was sent this */
-    uint64_t head;        /* it says nothing of what has changed later */
+    udpai_ack_position place; /* of the subscription, before it was sent this */
+    uint64_t head;            /* nothing that has changed later counts */
 } udpai_delivery;
 
 /* The next thing to send, in the right order, or kind NONE. It counts as sent from here on.
- * UDPA_ERR_ABORTED: the subscriber is too far behind, which nobody is who was in sync, or was sent
+ * UDPA_ERR_ABORTED: the subscriber is too far behind, which none is that was in sync, or was sent
  * anything, in the last half minute; but for removals of more than two of the largest change sets.
  * After this error, and UDPA_ERR_NOMEM, it must begin anew. */
 udpa_err udpai_subscriber_next(udpai_subscriber *subscriber, udpai_delivery *ret_delivery);
@@ -297,7 +298,7 @@ udpa_err udpai_subscriber_next(udpai_subscriber *subscriber, udpai_delivery *ret
 bool udpai_subscription_pending_changes(const udpai_subscription *subscription,
                                         uint64_t *ret_first,
                                         uint64_t *ret_last);
-/* Where stands what can be sent next, if it may; UINT64_MAX: nothing can. The same of removals. */
+/* The place of what can be sent next, if it may; UINT64_MAX: nothing can. The same of removals. */
 uint64_t udpai_subscription_first_pending(udpai_subscription *subscription);
 uint64_t udpai_subscription_first_removal(udpai_subscription *subscription);
 /* Has the subscriber been sent all there is? */
@@ -316,8 +317,8 @@ bool udpai_subscription_is_uncounted(const udpai_subscription *subscription);
 /* From now on its wildcards hold also what came from the node that the subscriber is not offered
  * anything of. */
 udpa_err udpai_subscription_offer_back(udpai_subscription *subscription);
-/* Is the subscriber a node below, which passes on what others want of it? Settled in the same way.
- */
+/* Is the subscriber a node below, which passes on the subscriptions of others? Settled in the same
+ * way. */
 void udpai_subscription_set_of_node(udpai_subscription *subscription, bool is_of_node);
 /* Do its wildcards hold nothing now? */
 bool udpai_subscription_is_empty(const udpai_subscription *subscription);
@@ -328,22 +329,22 @@ size_t udpai_subscription_n_prefixes(const udpai_subscription *subscription);
 udpai_str udpai_subscription_prefix(const udpai_subscription *subscription, size_t index);
 /* Is all known of this one of its wildcards? If not, its subscriber is woken when that changes. */
 bool udpai_subscription_is_known(udpai_subscription *subscription, size_t index);
-/* The sum over (name, content) of what the subscriber is shown now. */
+/* The sum over (name, content) of what is visible to the subscriber now. */
 udpai_set_hash udpai_subscription_set_hash(const udpai_subscription *subscription);
 /* What the subscriber has under this name through the subscription; false: nothing. */
 bool udpai_subscription_shows(const udpai_subscription *subscription,
                               udpai_str name,
                               udpai_send_item *ret_item);
-/* The removal of this name by its authority (model/removal.h): it is told with the name's
- * removal, and with what stands in its place. NULL: nothing. */
+/* The removal of this name by its authority (model/removal.h): it is sent with the name's removal,
+ * and with what takes its place. NULL: nothing. */
 udpa_resource *udpai_subscription_removal(const udpai_subscription *subscription, udpai_str name);
 /* A slot for the session that subscribes. */
 void udpai_subscription_set_userdata(udpai_subscription *subscription, void *userdata);
 void *udpai_subscription_userdata(const udpai_subscription *subscription);
 /* Another one, for a time that has to do with its removals: 0 when there are none. */
 uint64_t *udpai_subscription_time(udpai_subscription *subscription);
-/* Who asks for a name from now on, and neither has nor is sent anything of it, is told that it is
- * missing only after so long. 0: as soon as that is certain. */
+/* A subscriber that asks for a name from now on, and neither has nor is sent anything of it, is
+ * sent not-found only after so long. 0: as soon as that is certain. */
 void udpai_subscription_delay_absence(udpai_subscription *subscription, uint64_t delay_ms);
 
 #endif

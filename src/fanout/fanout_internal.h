@@ -19,7 +19,7 @@ typedef struct udpai_collection udpai_collection;
 
 /* ---- topics.c ---- */
 
-/* Who has this alias. */
+/* The items that have this alias. */
 typedef struct udpai_alias {
     UDPAI_VECTOR(udpai_item *) items; /* by name */
     uint32_t name_len;
@@ -41,7 +41,7 @@ struct udpai_topic {
     size_t n_patterns;
     size_t n_variants;
     size_t n_live;
-    udpai_list indirect; /* items that some who ask for them are not led to */
+    udpai_list indirect; /* items to which some of their subscriptions do not lead */
     udpai_map prefixes;  /* udpai_view_prefix: which views a name may belong to */
     udpai_map globs;     /* the same, of collections by glob */
     udpai_map families;
@@ -94,10 +94,11 @@ udpai_alias_resolve(const udpai_topic *topic, const udpai_subscriber *subscriber
  * nothing has changed. */
 udpa_err
 udpai_alias_reserve(udpai_topic *topic, const udpa_resource *before, const udpa_resource *now);
-/* Makes what those need who may be led elsewhere when the item becomes this (NULL: is removed). */
+/* Makes what subscriptions need that may be led elsewhere when the item becomes this (NULL: is
+ * removed). */
 udpa_err udpai_alias_reserve_subs(const udpai_item *item, const udpa_resource *now);
-/* Keeps the index in step with a change of an item's resource, and has those look again who asked
- * for an alias that came or went. Room was reserved. */
+/* Keeps the index in step with a change of an item's resource, and resolves the subscriptions again
+ * that ask for an alias that came or went. Room was reserved. */
 void udpai_alias_update(udpai_item *item, const udpa_resource *before, const udpa_resource *now);
 
 /* ---- subscription.c ---- */
@@ -110,8 +111,8 @@ typedef struct udpai_await {
     uint64_t asked_ms;
     uint64_t target_seq;
     bool is_settled;
-    udpa_bytes *told_waits;   /* for whom this node waits, as it was told; NULL: it was not */
-    uint64_t told_settled_nr; /* what was settled then; 0: it was not told */
+    udpa_bytes *sent_waits;   /* what this node waits for, as it was sent; NULL: it was not */
+    uint64_t sent_settled_nr; /* what was settled then; 0: it was not sent */
 } udpai_await;
 
 /* The cursor: everything up to `low` was sent, and of what comes after, (window_from, window_to].
@@ -134,18 +135,18 @@ struct udpai_subscription {
     uint64_t time;                       /* the session's, while there are removals */
     UDPAI_VECTOR(udpa_bytes *) prefixes; /* wildcards asked for */
     udpai_view *view;                    /* NULL: no wildcard */
-    udpai_view *filter;                  /* of the view; NULL: it is shown all of it */
+    udpai_view *filter;                  /* of the view; NULL: all of it is visible to it */
     udpai_list in_view, in_filter;
     udpai_cursor cursor;
     udpai_map names;                            /* of udpai_name_sub */
     udpai_list additions, removals, unanswered; /* of udpai_pending */
     udpai_map pending_items;                    /* of udpai_pending, by item: at most one of each */
-    bool is_uncounted;                          /* its wishes are nobody's interest */
+    bool is_uncounted;                          /* it counts for no interest */
     bool offers_back;                           /* there is no split horizon for its wildcards */
     bool is_of_node;                            /* they are those of a node below */
-    bool tells_variants;
+    bool distinguishes_variants;
     udpai_map variant_refs; /* of udpai_variant_ref, if it does */
-    udpai_map held;         /* what it said it holds: udpai_held, by name, */
+    udpai_map held;         /* what its client stated that it holds: udpai_held, by name, */
     udpai_client_versions
         unchanged;         /* or this, if that is what there is; of a name, in one of the two */
     bool held_unchecked;   /* what is left of it must be looked through, */
@@ -171,13 +172,13 @@ struct udpai_subscription {
     unsigned n_removals_deferred;
 };
 
-static inline udpai_sight
-udpai_sight_of(const udpai_subscription *subscription)
+static inline udpai_filtered_view
+udpai_filtered_view_of(const udpai_subscription *subscription)
 {
-    return (udpai_sight){subscription->view, subscription->filter};
+    return (udpai_filtered_view){subscription->view, subscription->filter};
 }
 
-/* Whose resources its wildcards do not hold; NULL: nobody's. */
+/* The node of which its wildcards hold no resources; NULL: none. */
 static inline udpa_bytes *
 udpai_subscription_except(const udpai_subscription *subscription)
 {
@@ -206,7 +207,7 @@ udpai_pending *udpai_pending_of_item(const udpai_subscription *subscription,
                                      const udpai_item *item);
 /* Takes it off its list; frees it if it is of an item. */
 void udpai_pending_done(udpai_subscription *subscription, udpai_pending *pending);
-/* Is all known of what lies at or below `scope`? If not, the subscription is told when it is. */
+/* Is all known of what lies at or below `scope`? If not, the subscription is woken when it is. */
 bool
 udpai_subscription_is_settled(udpai_subscription *subscription, udpai_str scope, uint64_t asked_ms);
 /* The same of a name that is asked for as such. */
@@ -222,10 +223,10 @@ bool udpai_subscription_covers(const udpai_subscription *subscription, udpai_str
 
 /* ---- wildcard.c ---- */
 
-/* The subscriber's selection has changed: what it asked for, or what it may see. `tell`: it is told
- * of what it does not see any more. */
+/* The subscriber's selection has changed: what it asked for, or what it may see. `notify`: it is
+ * sent the removal of what it does not see any more. */
 udpa_err
-udpai_subscription_reselect(udpai_subscription *subscription, bool tell, udpa_error **ret_error);
+udpai_subscription_reselect(udpai_subscription *subscription, bool notify, udpa_error **ret_error);
 void udpai_subscription_leave_view(udpai_subscription *subscription);
 /* Will the subscriber be sent the item's payload anyway, by its wildcards? */
 bool udpai_view_will_bring(const udpai_subscription *subscription, const udpai_item *item);
@@ -239,37 +240,39 @@ void udpai_name_subs_update(udpai_subscription *subscription);
 
 /* ---- interest.c ---- */
 
-/* Counts users of a name or wildcard, and tells the owner of the fan-out of first and last. */
-void udpai_interest_name(const udpai_subscription *subscription, udpai_item *item, bool wanted);
-void udpai_interest_wildcard(const udpai_subscription *subscription, udpai_str prefix, bool wanted);
+/* Counts users of a name or wildcard, and reports the first and the last to the owner of the
+ * fan-out. */
+void udpai_interest_name(const udpai_subscription *subscription, udpai_item *item, bool subscribed);
+void
+udpai_interest_wildcard(const udpai_subscription *subscription, udpai_str prefix, bool subscribed);
 /* A node asks once more for what is not there. */
 void udpai_interest_again(const udpai_subscription *subscription, udpai_item *item);
 
 /* ---- collect.c: filling one response ---- */
 
-/* How far additions may go: by the order of types, and by what may_add says of their changes. */
+/* How far additions may go: by the order of types, and by what may_add allows of their changes. */
 typedef struct udpai_send_limits {
     uint64_t place, change;
 } udpai_send_limits;
 
-/* Where the first addition stands, or UDPAI_NOTHING. */
+/* The place of the first addition, or UDPAI_NOTHING. */
 uint64_t udpai_pending_addition(udpai_subscription *subscription);
 /* The same for removals. */
 uint64_t udpai_pending_removal(udpai_subscription *subscription);
 /* Is an addition pending that had changed since then already when it changed last? */
 bool udpai_pending_changed_twice(const udpai_subscription *subscription, uint64_t since);
-/* Is there an addition that stands up to the limit, and has changed up to where it may be sent? */
+/* Is there an addition within the limit that has changed up to where it may be sent? */
 bool udpai_pending_is_sendable(const udpai_subscription *subscription,
                                const udpai_send_limits *limits);
 /* Each composes one response and counts its contents as sent. *ret_body NULL: there was nothing to
- * say after all. */
+ * send after all. */
 udpa_err udpai_collect_additions(udpai_subscription *subscription,
                                  const udpai_send_limits *limits,
                                  udpai_body **ret_body);
 udpa_err
 udpai_collect_removals(udpai_subscription *subscription, uint64_t limit, udpai_body **ret_body);
-/* What was removed behind `removals`, or has been told of already, is in it still; 0: all that was
- * not told of. */
+/* What was removed behind `removals`, or sent as removed already, is in it still; 0: all whose
+ * removal was not sent. */
 udpa_err
 udpai_collect_state(udpai_subscription *subscription, uint64_t removals, udpai_body **ret_body);
 udpa_err

@@ -6,22 +6,22 @@
  * a filter has to remember is where it differs from its view for what has been sent, and each of
  * these is a place of the item in it:
  *
- * - a removal that the view does not have: what was shown has moved to the peer's own word;
- * - an item that was shown again later than it came into the view: the payload must be sent;
+ * - a removal that the view does not have: what was visible is now the peer's own contribution;
+ * - an item that became visible again later than it came into the view: the payload must be sent;
  * - none of the two: a removal that the view has is not sent. The item was left out when it went.
  */
 #include "fanout/fanout_internal.h"
 
 static bool
-leaves_out(const udpai_view *filter, const udpa_bytes *from_node, const udpa_bytes *shown_to)
+leaves_out(const udpai_view *filter, const udpa_bytes *from_node, const udpa_bytes *visible_to)
 {
-    return !udpai_may_offer(from_node, shown_to, filter->node, filter->link);
+    return !udpai_may_offer(from_node, visible_to, filter->node, filter->link);
 }
 
 bool
 udpai_filter_hides(const udpai_view *filter, const udpai_item *item)
 {
-    return leaves_out(filter, item->from_node, udpai_item_shown_to(item));
+    return leaves_out(filter, item->from_node, udpai_item_visible_to(item));
 }
 
 /* ---- what is seen ---- */
@@ -32,32 +32,34 @@ place_of(const udpai_membership *member)
     return member->view->tombstones.slots[member->slot].seq;
 }
 
-static udpai_stand
-stand_in_whole(udpai_view *view, const udpai_item *item)
+static udpai_position
+position_in_whole(udpai_view *view, const udpai_item *item)
 {
     const udpai_membership *member = udpai_item_membership(item, view);
     if (!member)
-        return (udpai_stand){UDPAI_STAND_NOWHERE, 0, 0};
+        return (udpai_position){UDPAI_POSITION_NONE, 0, 0};
     if (member->is_tombstone)
-        return (udpai_stand){UDPAI_STAND_REMOVED, place_of(member), member->entered_seq};
-    return (udpai_stand){UDPAI_STAND_LIVE, item->seq, member->entered_seq};
+        return (udpai_position){UDPAI_POSITION_REMOVED, place_of(member), member->entered_seq};
+    return (udpai_position){UDPAI_POSITION_LIVE, item->seq, member->entered_seq};
 }
 
-udpai_stand
-udpai_sight_stand(udpai_sight sight, const udpai_item *item)
+udpai_position
+udpai_filtered_view_position(udpai_filtered_view filtered, const udpai_item *item)
 {
-    if (!sight.view)
-        return (udpai_stand){UDPAI_STAND_NOWHERE, 0, 0};
-    udpai_stand stand = stand_in_whole(sight.view, item);
-    const udpai_membership *own = sight.filter ? udpai_item_membership(item, sight.filter) : NULL;
+    if (!filtered.view)
+        return (udpai_position){UDPAI_POSITION_NONE, 0, 0};
+    udpai_position position = position_in_whole(filtered.view, item);
+    const udpai_membership *own =
+        filtered.filter ? udpai_item_membership(item, filtered.filter) : NULL;
     if (own && own->is_tombstone)
-        return (udpai_stand){UDPAI_STAND_REMOVED, place_of(own), 0};
-    bool is_left_out = stand.kind == UDPAI_STAND_LIVE && udpai_sight_hides(sight, item);
-    if (is_left_out || (own && stand.kind == UDPAI_STAND_REMOVED))
-        return (udpai_stand){UDPAI_STAND_NOWHERE, 0, 0};
-    if (own && own->entered_seq > stand.entered_seq)
-        stand.entered_seq = own->entered_seq;
-    return stand;
+        return (udpai_position){UDPAI_POSITION_REMOVED, place_of(own), 0};
+    bool is_left_out =
+        position.kind == UDPAI_POSITION_LIVE && udpai_filtered_view_hides(filtered, item);
+    if (is_left_out || (own && position.kind == UDPAI_POSITION_REMOVED))
+        return (udpai_position){UDPAI_POSITION_NONE, 0, 0};
+    if (own && own->entered_seq > position.entered_seq)
+        position.entered_seq = own->entered_seq;
+    return position;
 }
 
 uint64_t
@@ -65,30 +67,31 @@ udpai_item_payload_seq(const udpai_item *item, const udpai_subscription *subscri
 {
     uint64_t seq = subscription->subscriber->renderer->shows_content_only ? item->content_seq
                                                                           : item->payload_seq;
-    udpai_stand stand = udpai_sight_stand(udpai_sight_of(subscription), item);
-    return stand.entered_seq > seq ? stand.entered_seq : seq;
+    udpai_position position =
+        udpai_filtered_view_position(udpai_filtered_view_of(subscription), item);
+    return position.entered_seq > seq ? position.entered_seq : seq;
 }
 
 udpai_set_hash
-udpai_sight_set_hash(udpai_sight sight)
+udpai_filtered_view_set_hash(udpai_filtered_view filtered)
 {
     udpai_set_hash hash = {0};
-    if (!sight.filter)
-        return sight.view ? sight.view->set_hash : hash;
-    const udpai_log *live = &sight.view->live;
+    if (!filtered.filter)
+        return filtered.view ? filtered.view->set_hash : hash;
+    const udpai_log *live = &filtered.view->live;
     for (size_t i = 0; i < live->n; i++)
-        if (live->slots[i].item && !udpai_sight_hides(sight, live->slots[i].item))
+        if (live->slots[i].item && !udpai_filtered_view_hides(filtered, live->slots[i].item))
             udpai_set_hash_join(&hash, udpai_item_alone(live->slots[i].item));
     return hash;
 }
 
 udpai_removals
-udpai_removals_after(udpai_sight sight, uint64_t seq)
+udpai_removals_after(udpai_filtered_view filtered, uint64_t seq)
 {
     return (udpai_removals){
-        .sight = sight,
-        .of_view = sight.view ? udpai_log_after(&sight.view->tombstones, seq) : 0,
-        .of_filter = sight.filter ? udpai_log_after(&sight.filter->tombstones, seq) : 0,
+        .filtered = filtered,
+        .of_view = filtered.view ? udpai_log_after(&filtered.view->tombstones, seq) : 0,
+        .of_filter = filtered.filter ? udpai_log_after(&filtered.filter->tombstones, seq) : 0,
     };
 }
 
@@ -104,8 +107,8 @@ next_slot(const udpai_view *view, size_t *at)
 uint64_t
 udpai_removals_next_seq(udpai_removals *removals)
 {
-    const udpai_log_slot *of_view = next_slot(removals->sight.view, &removals->of_view);
-    const udpai_log_slot *of_filter = next_slot(removals->sight.filter, &removals->of_filter);
+    const udpai_log_slot *of_view = next_slot(removals->filtered.view, &removals->of_view);
+    const udpai_log_slot *of_filter = next_slot(removals->filtered.filter, &removals->of_filter);
     uint64_t seq = of_view ? of_view->seq : UDPAI_NOTHING;
     return of_filter && of_filter->seq < seq ? of_filter->seq : seq;
 }
@@ -113,16 +116,16 @@ udpai_removals_next_seq(udpai_removals *removals)
 udpai_item *
 udpai_removals_next(udpai_removals *removals)
 {
-    const udpai_log_slot *of_view = next_slot(removals->sight.view, &removals->of_view);
-    const udpai_log_slot *of_filter = next_slot(removals->sight.filter, &removals->of_filter);
+    const udpai_log_slot *of_view = next_slot(removals->filtered.view, &removals->of_view);
+    const udpai_log_slot *of_filter = next_slot(removals->filtered.filter, &removals->of_filter);
     if (of_filter && (!of_view || of_filter->seq < of_view->seq)) {
         removals->of_filter++;
         return of_filter->item;
     }
     removals->of_view++;
-    bool is_told_otherwise =
-        removals->sight.filter && udpai_item_membership(of_view->item, removals->sight.filter);
-    return is_told_otherwise ? NULL : of_view->item;
+    bool is_sent_otherwise = removals->filtered.filter &&
+                             udpai_item_membership(of_view->item, removals->filtered.filter);
+    return is_sent_otherwise ? NULL : of_view->item;
 }
 
 /* ---- coming and going ---- */
@@ -198,30 +201,30 @@ udpai_filter_free(udpai_view *filter)
 /* ---- bodies ---- */
 
 bool
-udpai_sight_shares_payloads(udpai_sight sight, uint64_t held)
+udpai_filtered_view_shares_payloads(udpai_filtered_view filtered, uint64_t held)
 {
-    return !sight.filter || sight.filter->entered_seq <= held;
+    return !filtered.filter || filtered.filter->entered_seq <= held;
 }
 
 bool
-udpai_sight_shares_removals(udpai_sight sight, uint64_t after)
+udpai_filtered_view_shares_removals(udpai_filtered_view filtered, uint64_t after)
 {
-    return !sight.filter || sight.filter->removed_seq <= after;
+    return !filtered.filter || filtered.filter->removed_seq <= after;
 }
 
 /* ---- changes ---- */
 
-/* Will the filter need room for one place more? Not for what a peer says for the first time, or
- * again: it was left out, and still is. */
+/* Will the filter need room for one place more? Not for what a peer publishes for the first time,
+ * or again: it was left out, and still is. */
 static bool
 may_differ(const udpai_touched *touched, const udpai_item *item, const udpai_change *change)
 {
     const udpai_view *filter = touched->filter;
     bool is_left_out = udpai_view_would_select(filter->whole, change) &&
-                       leaves_out(filter, change->from_node, change->shown_to);
+                       leaves_out(filter, change->from_node, change->visible_to);
     if (udpai_item_membership(item, filter))
         return true;
-    return touched->before.kind == UDPAI_STAND_NOWHERE ? !is_left_out : is_left_out;
+    return touched->before.kind == UDPAI_POSITION_NONE ? !is_left_out : is_left_out;
 }
 
 static udpa_err
@@ -231,8 +234,8 @@ touch(udpai_view *filter, const udpai_item *item, const udpai_change *change)
     if (filter->stamp == fanout->stamp)
         return UDPA_OK;
     filter->stamp = fanout->stamp;
-    const udpai_touched touched = {filter,
-                                   udpai_sight_stand((udpai_sight){filter->whole, filter}, item)};
+    const udpai_touched touched = {
+        filter, udpai_filtered_view_position((udpai_filtered_view){filter->whole, filter}, item)};
     if (!may_differ(&touched, item, change))
         return UDPA_OK;
     if (!udpai_vector_push(&fanout->touched, touched))
@@ -260,8 +263,8 @@ touch_filters_of(const udpai_view *view, const udpai_item *item, const udpai_cha
         err = touch_by_node(view, change->from_node, item, change);
     UDPAI_LIST_FOREACH (node, &view->of_links) {
         udpai_view *filter = UDPAI_LIST_ENTRY(node, udpai_view, in_whole);
-        bool concerns = leaves_out(filter, item->from_node, udpai_item_shown_to(item)) ||
-                        leaves_out(filter, change->from_node, change->shown_to);
+        bool concerns = leaves_out(filter, item->from_node, udpai_item_visible_to(item)) ||
+                        leaves_out(filter, change->from_node, change->visible_to);
         if (err == UDPA_OK && concerns)
             err = touch(filter, item, change);
     }
@@ -319,7 +322,7 @@ put_removal(udpai_view *filter, udpai_item *item)
     udpai_view_changed(filter);
 }
 
-/* Seq 0: it was not, and its removal is not told. */
+/* Seq 0: it was not, and its removal is not sent. */
 static void
 put_entered(udpai_view *filter, udpai_item *item, uint64_t seq)
 {
@@ -333,7 +336,7 @@ put_entered(udpai_view *filter, udpai_item *item, uint64_t seq)
 }
 
 static void
-show(udpai_view *filter, udpai_item *item)
+make_visible(udpai_view *filter, udpai_item *item)
 {
     const udpai_membership *member = udpai_item_membership(item, filter->whole);
     if (member->entered_seq == item->seq)
@@ -342,7 +345,7 @@ show(udpai_view *filter, udpai_item *item)
         put_entered(filter, item, item->seq);
 }
 
-/* Is there somebody who has not been told what was removed there? */
+/* Is there a subscription that was not sent what was removed there? */
 static bool
 is_somebody_before(const udpai_view *filter, uint64_t seq)
 {
@@ -352,7 +355,7 @@ is_somebody_before(const udpai_view *filter, uint64_t seq)
     return false;
 }
 
-/* It was removed, for who looks through the filter, and is there now for others. */
+/* It was removed, as seen through the filter, and is there now for others. */
 static void
 keep_removal(udpai_view *filter, udpai_item *item, uint64_t seq)
 {
@@ -370,9 +373,9 @@ static void
 go(const udpai_touched *touched, udpai_item *item)
 {
     const udpai_membership *own = udpai_item_membership(item, touched->filter);
-    if (touched->before.kind == UDPAI_STAND_LIVE)
+    if (touched->before.kind == UDPAI_POSITION_LIVE)
         forget_place(touched->filter, item);
-    else if (touched->before.kind == UDPAI_STAND_NOWHERE && !own)
+    else if (touched->before.kind == UDPAI_POSITION_NONE && !own)
         put_entered(touched->filter, item, 0);
     else if (own)
         touched->filter->removed_seq = item->seq;
@@ -382,13 +385,13 @@ static void
 leave_out(const udpai_touched *touched, udpai_item *item)
 {
     switch (touched->before.kind) {
-    case UDPAI_STAND_LIVE:
+    case UDPAI_POSITION_LIVE:
         put_removal(touched->filter, item);
         break;
-    case UDPAI_STAND_REMOVED:
+    case UDPAI_POSITION_REMOVED:
         keep_removal(touched->filter, item, touched->before.seq);
         break;
-    case UDPAI_STAND_NOWHERE:
+    case UDPAI_POSITION_NONE:
         forget_place(touched->filter, item);
         break;
     }
@@ -403,10 +406,10 @@ update(const udpai_touched *touched, udpai_item *item)
         return;
     if (member->is_tombstone)
         go(touched, item);
-    else if (leaves_out(filter, item->from_node, udpai_item_shown_to(item)))
+    else if (leaves_out(filter, item->from_node, udpai_item_visible_to(item)))
         leave_out(touched, item);
-    else if (touched->before.kind != UDPAI_STAND_LIVE)
-        show(filter, item);
+    else if (touched->before.kind != UDPAI_POSITION_LIVE)
+        make_visible(filter, item);
 }
 
 void

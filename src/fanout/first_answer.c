@@ -50,7 +50,7 @@ log_wait(udpai_subscription *subscription, const udpai_unsettled *missing)
 }
 
 /* Sources that are asked for just this client, or just what was asked for, are missing since it
- * asked; all others since they are, so that who comes later need not wait. */
+ * asked; all others since they are, so that a later client need not wait. */
 bool
 udpai_subscription_is_waited_out(udpai_subscription *subscription, udpai_str prefix)
 {

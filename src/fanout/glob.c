@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Collections by glob: which items each holds. A name is in one collection at most, which can be
- * told from it, so the items of a topic fall into families. They are made when somebody first asks
+/* Collections by glob: which items each holds. A name is in one collection at most, which follows
+ * from it, so the items of a topic fall into families. They are made when a subscription first asks
  * for a collection of the topic, and kept up from then on: asking for a collection costs its
  * members, and a change one look-up, however many collections there are. */
 #include "fanout/fanout_internal.h"
@@ -28,7 +28,7 @@ udpai_families_init(udpai_topic *topic)
     udpai_map_init(&topic->families, family_key);
 }
 
-/* The items are gone, and so are the families. */
+/* The items were freed, and so are the families. */
 void
 udpai_families_done(udpai_topic *topic)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who subscribes to a name or wildcard first, and who ends the last: the owner of the fan-out is
- * told. */
+/* The first subscription to a name or wildcard, and the end of the last, are reported to the owner
+ * of the fan-out. */
 #include "fanout/fanout_internal.h"
 
 static void
-tell_interest(const udpai_item *item, const udpai_interest_of *what)
+report_interest(const udpai_item *item, const udpai_interest_of *what)
 {
     const udpai_fanout *fanout = item->topic->fanout;
     udpai_interest_of of = *what;
@@ -15,15 +15,15 @@ tell_interest(const udpai_item *item, const udpai_interest_of *what)
 }
 
 void
-udpai_interest_name(const udpai_subscription *subscription, udpai_item *item, bool wanted)
+udpai_interest_name(const udpai_subscription *subscription, udpai_item *item, bool subscribed)
 {
     const bool by_nodes = subscription->is_of_node;
     size_t *n = by_nodes ? &item->more->n_nodes : &item->more->n_interested;
     if (subscription->is_uncounted)
         return;
-    *n += wanted ? 1 : (size_t)-1;
-    if (*n == (wanted ? 1 : 0))
-        tell_interest(item, &(udpai_interest_of){.wanted = wanted, .by_nodes = by_nodes});
+    *n += subscribed ? 1 : (size_t)-1;
+    if (*n == (subscribed ? 1 : 0))
+        report_interest(item, &(udpai_interest_of){.subscribed = subscribed, .by_nodes = by_nodes});
 }
 
 /* A node asks for what others have asked for, or it itself: so may this one have to. */
@@ -31,8 +31,8 @@ void
 udpai_interest_again(const udpai_subscription *subscription, udpai_item *item)
 {
     if (subscription->is_of_node && !subscription->is_uncounted && !item->resource)
-        tell_interest(item,
-                      &(udpai_interest_of){.wanted = true, .by_nodes = true, .is_again = true});
+        report_interest(
+            item, &(udpai_interest_of){.subscribed = true, .by_nodes = true, .is_again = true});
 }
 
 static udpai_wildcard_use *
@@ -44,17 +44,17 @@ find_use(udpai_topic *topic, udpai_str prefix)
     return NULL;
 }
 
-/* Without memory for a use that nobody counts yet, the wish is not passed on; what is here is
- * served all the same. */
+/* Without memory for a use that is not counted yet, the subscription is not passed on; what is here
+ * is served all the same. */
 void
-udpai_interest_wildcard(const udpai_subscription *subscription, udpai_str prefix, bool wanted)
+udpai_interest_wildcard(const udpai_subscription *subscription, udpai_str prefix, bool subscribed)
 {
     udpai_topic *topic = subscription->topic;
     udpai_fanout *fanout = topic->fanout;
     if (subscription->is_uncounted)
         return;
     udpai_wildcard_use *use = find_use(topic, prefix), fresh = {0};
-    if (!use && wanted && udpa_bytes_new(&fresh.prefix, prefix.data, prefix.len) == UDPA_OK) {
+    if (!use && subscribed && udpa_bytes_new(&fresh.prefix, prefix.data, prefix.len) == UDPA_OK) {
         if (udpai_vector_push(&topic->wildcards, fresh))
             use = &topic->wildcards.items[topic->wildcards.n - 1];
         else
@@ -62,10 +62,10 @@ udpai_interest_wildcard(const udpai_subscription *subscription, udpai_str prefix
     }
     if (!use)
         return;
-    use->n += wanted ? 1 : (size_t)-1;
-    bool told = wanted ? use->n == 1 : use->n == 0;
-    const udpai_interest_of of = {udpai_topic_url(topic), {0}, prefix, wanted, false, false};
-    if (told && fanout->interest)
+    use->n += subscribed ? 1 : (size_t)-1;
+    bool is_edge = subscribed ? use->n == 1 : use->n == 0;
+    const udpai_interest_of of = {udpai_topic_url(topic), {0}, prefix, subscribed, false, false};
+    if (is_edge && fanout->interest)
         fanout->interest(fanout->interest_userdata, &of);
     if (use->n == 0) {
         udpa_bytes_unref(use->prefix);

@@ -42,7 +42,7 @@ free_more(udpai_item_more *more)
         return;
     udpai_list_remove(&more->in_indirect);
     udpa_resource_unref(more->last);
-    udpa_bytes_unref(more->shown_to);
+    udpa_bytes_unref(more->visible_to);
     udpai_free(more->memberships);
     udpai_free(more);
 }
@@ -90,7 +90,7 @@ void
 udpai_item_drop_idle_more(udpai_item *item)
 {
     udpai_item_more *more = item->more;
-    if (!more || !item->resource || more->last || more->shown_to || more->deadline_ms ||
+    if (!more || !item->resource || more->last || more->visible_to || more->deadline_ms ||
         more->family || item->n_memberships > 1 || udpa_resource_n_aliases(item->resource) ||
         !udpai_list_empty(&more->name_subs) || !udpai_list_empty(&more->alias_subs))
         return;
@@ -115,7 +115,7 @@ udpai_item_release(udpai_item *item)
 }
 
 static bool
-says_its_hash(udpai_str version, udpai_content_hash hash)
+is_hash_of(udpai_str version, udpai_content_hash hash)
 {
     char hex[UDPAI_CONTENT_HASH_HEX];
     udpai_content_hash_hex(hash, hex);
@@ -123,14 +123,14 @@ says_its_hash(udpai_str version, udpai_content_hash hash)
 }
 
 void
-udpai_item_note_former(udpai_item *item, uint64_t seq, bool is_gone)
+udpai_item_note_former(udpai_item *item, uint64_t seq, bool is_removed)
 {
     udpai_free(UDPAI_TAKE(item->former));
-    if (is_gone || !item->resource)
+    if (is_removed || !item->resource)
         return;
     udpai_content_hash hash = udpai_resource_content_hash(item->resource);
     udpai_str version = udpai_resource_version(item->resource);
-    if (says_its_hash(version, hash))
+    if (is_hash_of(version, hash))
         version.len = 0;
     udpai_former *former = udpai_alloc(sizeof(*former) + version.len);
     if (!former)

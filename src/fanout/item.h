@@ -11,23 +11,24 @@
 /* Where an item is in a view: in its log of live items, or of tombstones. */
 typedef struct udpai_membership {
     udpai_view *view;
-    uint64_t entered_seq; /* who was sent it before that was sent its removal since; 0: nobody */
+    uint64_t entered_seq; /* a subscriber that was sent it before this was sent its removal since;
+                             0: none */
     uint32_t slot;
     bool is_tombstone;
 } udpai_membership;
 
 /* What an item has besides while it is not there, expires, has other names, was asked for by name,
- * is not shown to all ConfigSources, or is in a collection or in several views. */
+ * is not visible to all ConfigSources, or is in a collection or in several views. */
 typedef struct udpai_item_more {
-    udpa_resource *last;  /* after a removal, while views of states need it */
-    udpa_bytes *shown_to; /* which ConfigSources (change_set.h); NULL: all */
+    udpa_resource *last;    /* after a removal, while views of states need it */
+    udpa_bytes *visible_to; /* which ConfigSources (change_set.h); NULL: all */
     uint64_t deadline_ms;
-    udpai_list name_subs;   /* who asked for exactly this name … */
+    udpai_list name_subs;   /* those that ask for exactly this name … */
     size_t n_interested;    /* … and is counted: clients, … */
     size_t n_nodes;         /* … and nodes */
     size_t n_indirect;      /* … and is not led here */
     udpai_list in_indirect; /* of the topic, if there are any */
-    udpai_list alias_subs;  /* whose other name leads here */
+    udpai_list alias_subs;  /* those whose other name leads here */
     udpai_family *family;   /* NULL: none, or nobody has asked for any */
     udpai_list in_family;   /* if there is one */
     udpai_item *item;
@@ -58,7 +59,7 @@ struct udpai_item {
     uint64_t payload_seq;  /* of the last that needs the payload */
     uint64_t content_seq;  /* of the last that protocols see that show the content only */
     uint64_t stamp;        /* to meet it once in one pass */
-    uint32_t n_pins;       /* pending sends of subscriptions, and those who work with it now */
+    uint32_t n_pins;       /* pending sends of subscriptions, and calls that work with it now */
     uint32_t n_memberships;
     udpai_membership own; /* the only one */
 };
@@ -78,7 +79,7 @@ void udpai_item_free(udpai_item *item);
 
 /* Its content is about to change by the change of this number: notes what it is now, as far as
  * there is memory. */
-void udpai_item_note_former(udpai_item *item, uint64_t seq, bool is_gone);
+void udpai_item_note_former(udpai_item *item, uint64_t seq, bool is_removed);
 
 /* Valid until the item's next change. */
 static inline udpai_str
@@ -110,9 +111,9 @@ udpai_item_last(const udpai_item *item)
 }
 
 static inline const udpa_bytes *
-udpai_item_shown_to(const udpai_item *item)
+udpai_item_visible_to(const udpai_item *item)
 {
-    return item->more ? item->more->shown_to : NULL;
+    return item->more ? item->more->visible_to : NULL;
 }
 
 static inline uint64_t

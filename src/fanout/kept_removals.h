@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Removals with a generation (model/removal.h), by type and name, for whoever is told of
- * a removal: now, or when it comes back and still has what is gone. For the files of this folder.
- */
+/* Removals with a generation (model/removal.h), by type and name, for subscribers that are sent a
+ * removal: now, or when they come back and still have what was removed. For the files of this
+ * folder. */
 #ifndef UDPAI_FANOUT_KEPT_REMOVALS_H
 #define UDPAI_FANOUT_KEPT_REMOVALS_H
 

@@ -9,7 +9,7 @@ typedef struct udpai_item udpai_item;
 
 typedef struct udpai_log_slot {
     uint64_t seq;
-    udpai_item *item; /* NULL: a hole, its item has moved to the end or gone */
+    udpai_item *item; /* NULL: a hole, its item was moved to the end or removed */
 } udpai_log_slot;
 
 /* Sorted by seq. An item that changes moves to the end; holes are closed once they are the half. */
@@ -17,10 +17,10 @@ typedef struct udpai_log {
     udpai_log_slot *slots;
     size_t n, capacity;
     size_t n_live;
-    size_t first; /* no item stands before it */
+    size_t first; /* there is no item before it */
 } udpai_log;
 
-/* Makes sure that one append succeeds. `moved` is told where items went. */
+/* Makes sure that one append succeeds. `moved` is called with the new places of items. */
 typedef void (*udpai_log_moved_fn)(void *userdata, udpai_item *item, size_t slot);
 bool udpai_log_reserve(udpai_log *log, udpai_log_moved_fn moved, void *userdata);
 /* Returns the slot. Room was reserved. */

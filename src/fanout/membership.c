@@ -7,13 +7,13 @@
 
 bool
 udpai_may_offer(const udpa_bytes *from_node,
-                const udpa_bytes *shown_to,
+                const udpa_bytes *visible_to,
                 const udpa_bytes *except_node,
                 uint64_t link)
 {
     if (except_node && from_node && udpai_same_bytes(except_node, from_node))
         return false;
-    return !link || udpai_links_have(shown_to, link);
+    return !link || udpai_links_have(visible_to, link);
 }
 
 static bool
@@ -23,15 +23,16 @@ may_see(const udpai_fanout *fanout, const udpa_resource *resource, uint64_t visi
 }
 
 bool
-udpai_shown(const udpai_item *item, const udpai_subscriber *subscriber)
+udpai_is_visible(const udpai_item *item, const udpai_subscriber *subscriber)
 {
     return item->resource &&
-           udpai_may_offer(item->from_node, udpai_item_shown_to(item), subscriber->except_node,
+           udpai_may_offer(item->from_node, udpai_item_visible_to(item), subscriber->except_node,
                            subscriber->link) &&
            may_see(item->topic->fanout, item->resource, subscriber->visibility);
 }
 
-/* Lazy resources come by name, not by wildcard; and variants, to those who have one of a name. */
+/* Lazy resources come by name, not by wildcard; and variants, to subscribers that select one of a
+ * name. */
 static bool
 would_select(const udpai_view *view, const udpa_resource *resource)
 {

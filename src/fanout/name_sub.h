@@ -3,7 +3,7 @@
  *
  * A client that comes back may name a hundred thousand, and many come back at once: what a name
  * costs each of them counts (docs/design/fanout.md). So what few names need has a part of its own,
- * and what can be told from the item is not kept here. */
+ * and what follows from the item is not kept here. */
 #ifndef UDPAI_FANOUT_NAME_SUB_H
 #define UDPAI_FANOUT_NAME_SUB_H
 
@@ -13,7 +13,7 @@
 typedef struct udpai_variant_ref udpai_variant_ref;
 typedef struct udpai_name_sub udpai_name_sub;
 
-/* Something a subscription must be sent besides what its cursor says. */
+/* Something a subscription must be sent besides what its cursor covers. */
 typedef struct udpai_pending {
     udpai_list node;
     udpai_item *item;
@@ -35,7 +35,7 @@ typedef enum udpai_name_leads {
 } udpai_name_leads;
 
 /* What a name sub has besides while it leads elsewhere, if it has parameters, or if its subscriber
- * is told of variants. */
+ * distinguishes variants. */
 typedef struct udpai_name_more {
     udpai_name_sub *sub;
     udpai_item *target;       /* where it leads, if that is elsewhere */
@@ -56,12 +56,13 @@ struct udpai_name_sub {
     uint64_t is_delayed : 1; /* or, before there was any, it is not missing before this ms */
     uint64_t state : 2;      /* udpai_name_state */
     uint64_t leads : 2;      /* udpai_name_leads */
-    uint64_t leads_to_variant : 1; /* which is shown by the name that was asked for */
-    uint64_t shows_last : 1;   /* it has gone, and was sent; MODE_STATE: the state still holds it */
+    uint64_t leads_to_variant : 1; /* which is visible by the name that was asked for */
+    uint64_t
+        shows_last : 1; /* it was removed after it was sent; MODE_STATE: the state still holds it */
     uint64_t had_any : 1;      /* before it was sent what it holds it held something, */
     uint64_t had_former : 1;   /* and that was the item's former content */
     uint64_t lacks_memory : 1; /* to be led elsewhere */
-    uint64_t has_looked : 1;   /* a node's: that it waits for an answer was told as interest */
+    uint64_t has_looked : 1;   /* a node's: that it waits for an answer was reported as interest */
 };
 
 static inline udpai_item *

@@ -23,14 +23,14 @@ resolve(const udpai_name_sub *sub)
         if (variant)
             return variant;
     }
-    if (udpai_shown(udpai_asked(sub), subscriber) &&
+    if (udpai_is_visible(udpai_asked(sub), subscriber) &&
         !(selects && udpai_item_is_variant(udpai_asked(sub))))
         return udpai_asked(sub);
     return udpai_alias_resolve(sub->subscription->topic, subscriber,
                                udpai_item_name(udpai_asked(sub)));
 }
 
-/* Those who may be led elsewhere by a pattern are found by the item that they ask for. */
+/* Subscriptions that may be led elsewhere by a pattern are found by the item that they ask for. */
 static void
 count_indirect(udpai_item *asked, bool is_indirect)
 {
@@ -77,16 +77,18 @@ set_target(udpai_name_sub *sub, udpai_item *target)
 static bool
 comes_by_view(const udpai_subscription *subscription, const udpai_item *item)
 {
-    return udpai_sight_is_live(udpai_sight_of(subscription), item);
+    return udpai_filtered_view_is_live(udpai_filtered_view_of(subscription), item);
 }
 
-/* Does it bring the removal? One that was told before is not that of what came by name since. */
+/* Does it bring the removal? One that was sent before is not that of what came by name since. */
 static bool
 goes_by_view(const udpai_name_sub *sub, const udpai_item *item)
 {
     const udpai_subscription *subscription = sub->subscription;
-    udpai_stand stand = udpai_sight_stand(udpai_sight_of(subscription), item);
-    return stand.kind == UDPAI_STAND_REMOVED && stand.seq > subscription->cursor.tombstones;
+    udpai_position position =
+        udpai_filtered_view_position(udpai_filtered_view_of(subscription), item);
+    return position.kind == UDPAI_POSITION_REMOVED &&
+           position.seq > subscription->cursor.tombstones;
 }
 
 static void
@@ -107,7 +109,7 @@ has_come(udpai_name_sub *sub, bool again)
         udpai_mark_pending(subscription, &subscription->additions, &sub->pending);
 }
 
-/* There are subscribers whom "there is none" does more harm than silence, at first. */
+/* Some subscribers suffer more from "there is none" than from silence, at first. */
 static bool
 is_early(const udpai_name_sub *sub)
 {
@@ -129,8 +131,8 @@ is_put_off(const udpai_name_sub *sub)
     return sub->lacks_memory;
 }
 
-/* A resource that is there but may not be shown is certainly not to be seen; one that is not there
- * may yet come, unless its authority has said that it is gone. */
+/* A resource that is there but may not be seen certainly does not exist for the subscriber; one
+ * that is not there may yet come, unless its authority has removed it. */
 static bool
 is_certain(udpai_name_sub *sub)
 {
@@ -148,21 +150,21 @@ is_certain(udpai_name_sub *sub)
 }
 
 static bool
-can_tell_names(const udpai_subscription *subscription)
+can_send_names(const udpai_subscription *subscription)
 {
-    return subscription->mode == UDPAI_MODE_DELTA || subscription->mode == UDPAI_MODE_TOLD;
+    return subscription->mode == UDPAI_MODE_DELTA || subscription->mode == UDPAI_MODE_ERRORS;
 }
 
 static void
-has_gone(udpai_name_sub *sub, bool was_sent, bool again)
+on_removed(udpai_name_sub *sub, bool was_sent, bool again)
 {
     udpai_subscription *subscription = sub->subscription;
     if (sub->state == UDPAI_NAME_MISSING && !again && !sub->lacks_memory)
         return;
     if (sub->state == UDPAI_NAME_PRESENT && was_sent)
         sub->shows_last = true;
-    else if (again && !udpai_list_linked(&sub->pending.node) && can_tell_names(subscription))
-        sub->shows_last = false; /* its end was told */
+    else if (again && !udpai_list_linked(&sub->pending.node) && can_send_names(subscription))
+        sub->shows_last = false; /* its end was sent */
     sub->sent_seq = sub->sent_payload_seq = 0;
     udpai_list_remove(&sub->pending.node);
     if (!is_certain(sub)) {
@@ -173,13 +175,13 @@ has_gone(udpai_name_sub *sub, bool was_sent, bool again)
     sub->state = UDPAI_NAME_MISSING;
     /* In a state there is nothing to take away of what it never showed. */
     bool is_news = subscription->mode == UDPAI_MODE_STATE && !sub->shows_last;
-    if (again || subscription->mode == UDPAI_MODE_TOLD || !goes_by_view(sub, udpai_asked(sub)))
+    if (again || subscription->mode == UDPAI_MODE_ERRORS || !goes_by_view(sub, udpai_asked(sub)))
         udpai_mark_pending(subscription,
                            is_news ? &subscription->additions : &subscription->removals,
                            &sub->pending);
 }
 
-/* What an alias led to was sent under its own name, so its end is told under that, unless the
+/* What an alias led to was sent under its own name, so its end is sent under that, unless the
  * subscriber still has it otherwise; of a part, everything has the name that was asked for. Without
  * memory the subscriber keeps what it has. */
 static void
@@ -209,10 +211,10 @@ udpai_name_sub_update(udpai_name_sub *sub, bool again)
     if (udpai_target(sub))
         has_come(sub, again);
     else
-        has_gone(sub, was_sent, again);
+        on_removed(sub, was_sent, again);
 }
 
-/* What the subscriber calls it when he says that he holds it. */
+/* What the subscriber calls it when it states that it holds it. */
 static udpai_str
 known_name(const udpai_subscription *subscription, const udpai_item *item)
 {
@@ -346,10 +348,10 @@ udpai_subscribe_name(udpai_subscription *subscription, udpai_str name, udpa_erro
     return udpai_subscribe_locator(subscription, &(udpai_locator){.name = name}, ret_error);
 }
 
-/* The name has gone, a wildcard is there still: what does it hold of the item? Without memory the
- * subscriber keeps what it has, which is no worse than before. */
+/* The name was given back, a wildcard is there still: what does it hold of the item? Without memory
+ * the subscriber keeps what it has, which is no worse than before. */
 static void
-tell_state_of(udpai_subscription *subscription, udpai_item *item)
+send_state_of(udpai_subscription *subscription, udpai_item *item)
 {
     if (comes_by_view(subscription, item)) {
         if (!udpai_view_will_bring(subscription, item))
@@ -364,7 +366,9 @@ tell_state_of(udpai_subscription *subscription, udpai_item *item)
 }
 
 void
-udpai_unsubscribe_locator(udpai_subscription *subscription, const udpai_locator *locator, bool tell)
+udpai_unsubscribe_locator(udpai_subscription *subscription,
+                          const udpai_locator *locator,
+                          bool notify)
 {
     udpai_name_sub *sub = udpai_name_sub_find(subscription, locator);
     if (!sub)
@@ -376,8 +380,8 @@ udpai_unsubscribe_locator(udpai_subscription *subscription, const udpai_locator 
     free_sub(sub);
     if (!udpai_subscription_covers(subscription, locator->name))
         udpai_held_forget(subscription, locator->name);
-    if (tell && subscription->view)
-        tell_state_of(subscription, item);
+    if (notify && subscription->view)
+        send_state_of(subscription, item);
     item->n_pins--;
     udpai_item_release(item);
     if (subscription->mode == UDPAI_MODE_STATE)
@@ -385,19 +389,19 @@ udpai_unsubscribe_locator(udpai_subscription *subscription, const udpai_locator 
 }
 
 void
-udpai_unsubscribe_name(udpai_subscription *subscription, udpai_str name, bool tell)
+udpai_unsubscribe_name(udpai_subscription *subscription, udpai_str name, bool notify)
 {
-    udpai_unsubscribe_locator(subscription, &(udpai_locator){.name = name}, tell);
+    udpai_unsubscribe_locator(subscription, &(udpai_locator){.name = name}, notify);
 }
 
 void
-udpai_subscription_tell(udpai_subscription *subscription, udpai_str name)
+udpai_subscription_notify(udpai_subscription *subscription, udpai_str name)
 {
     udpai_item *item = subscription->view ? udpai_item_get(subscription->topic, name) : NULL;
     if (!item)
         return;
     item->n_pins++;
-    tell_state_of(subscription, item);
+    send_state_of(subscription, item);
     item->n_pins--;
     udpai_item_release(item);
 }
@@ -460,11 +464,11 @@ void
 udpai_subscription_resend(udpai_subscription *subscription, udpai_str name)
 {
     udpai_name_sub *sub = udpai_map_get(&subscription->names, name);
-    if (subscription->tells_variants)
+    if (subscription->distinguishes_variants)
         resend_variants(subscription, name);
     udpai_item *item = sub ? udpai_target(sub) : udpai_item_find(subscription->topic, name);
     if (!item || !(sub || comes_by_view(subscription, item)))
-        return; /* if it holds that nevertheless, the end must be told yet */
+        return; /* if it holds that nevertheless, the end is yet to be sent */
     udpai_held_forget(subscription, known_name(subscription, item));
     if (sub)
         udpai_name_sub_update(sub, true);

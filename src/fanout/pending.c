@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a subscription is to be sent besides what its cursor says, and whether what is not there is
- * certain. */
+/* What a subscription is to be sent besides what its cursor covers, and whether what is not there
+ * is certain. */
 #include "fanout/fanout_internal.h"
 
 #include "fanout/variant.h"
@@ -28,14 +28,14 @@ udpai_subscription_wake(udpai_subscription *subscription)
     subscriber->ops->wake(subscriber);
 }
 
-/* Can the protocol say this? */
+/* Can the protocol send this? */
 static bool
-can_tell(const udpai_subscription *subscription,
+can_send(const udpai_subscription *subscription,
          const udpai_list *list,
          const udpai_pending *pending)
 {
     return list != &subscription->removals || subscription->mode == UDPAI_MODE_DELTA ||
-           (subscription->mode == UDPAI_MODE_TOLD && !pending->is_of_item);
+           (subscription->mode == UDPAI_MODE_ERRORS && !pending->is_of_item);
 }
 
 void
@@ -49,7 +49,7 @@ udpai_mark_pending(udpai_subscription *subscription, udpai_list *list, udpai_pen
                                                         : &subscription->state_due_seq;
         if (*due == UDPAI_NOTHING)
             *due = now;
-    } else if (can_tell(subscription, list, pending)) {
+    } else if (can_send(subscription, list, pending)) {
         udpai_list_append(list, &pending->node);
     }
     udpai_subscription_wake(subscription);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many views there may be: in all, and of one peer, which may have many streams. Who reaches
- * his own bound takes nothing from the others. */
+/* How many views there may be: in all, and of one peer, which may have many streams. A peer that
+ * reaches its own bound takes nothing from the others. */
 #include "fanout/fanout_internal.h"
 
 udpai_str

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whom views count for, and how many there may be. */
+/* The peers that views count for, and how many there may be. */
 #ifndef UDPAI_FANOUT_QUOTA_H
 #define UDPAI_FANOUT_QUOTA_H
 

@@ -3,7 +3,7 @@
 #include "fanout/kept_removals.h"
 #include "fanout/variant.h"
 
-/* About what a removal takes if it was said: generation, signature, authority and hop. */
+/* About what a removal takes if it is sent: generation, signature, authority and hop. */
 #define REMOVAL_BYTES 200
 
 void
@@ -24,9 +24,9 @@ udpai_collection_done(udpai_collection *collection)
     udpai_vector_done(&collection->items);
     udpai_vector_done(&collection->removed);
     udpai_vector_done(&collection->pinned);
-    for (size_t i = 0; i < collection->gone.n; i++)
-        udpai_free((char *)(uintptr_t)collection->gone.items[i].name.data);
-    udpai_vector_done(&collection->gone);
+    for (size_t i = 0; i < collection->lost.n; i++)
+        udpai_free((char *)(uintptr_t)collection->lost.items[i].name.data);
+    udpai_vector_done(&collection->lost);
     udpai_vector_done(&collection->origins);
 }
 
@@ -52,7 +52,7 @@ static int
 compare_origins(const udpai_body_origin *a, const udpai_body_origin *b)
 {
     int order = compare_bytes(a->from_node, b->from_node);
-    return order ? order : compare_bytes(a->shown_to, b->shown_to);
+    return order ? order : compare_bytes(a->visible_to, b->visible_to);
 }
 
 /* False without memory. */
@@ -60,10 +60,10 @@ static bool
 note_origin(udpai_collection *collection, const udpai_item *item)
 {
     const udpai_body_origin origin = {item->from_node,
-                                      (udpa_bytes *)(uintptr_t)udpai_item_shown_to(item)};
+                                      (udpa_bytes *)(uintptr_t)udpai_item_visible_to(item)};
     const udpai_body_origin *all = collection->origins.items;
     size_t low = 0, high = collection->origins.n;
-    if (!origin.from_node && !origin.shown_to)
+    if (!origin.from_node && !origin.visible_to)
         return true;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -144,18 +144,18 @@ udpai_collection_remove(udpai_collection *collection, udpai_item *item, udpa_err
 }
 
 udpa_err
-udpai_collection_lose(udpai_collection *collection, const udpai_gone *gone)
+udpai_collection_lose(udpai_collection *collection, const udpai_lost_variant *lost)
 {
-    char *text = udpai_alloc(gone->name.len + gone->constraints.len), *at = text;
-    if (!text || !udpai_vector_reserve(&collection->gone, 1)) {
+    char *text = udpai_alloc(lost->name.len + lost->constraints.len), *at = text;
+    if (!text || !udpai_vector_reserve(&collection->lost, 1)) {
         udpai_free(text);
         return UDPA_ERR_NOMEM;
     }
-    udpai_gone *kept = &collection->gone.items[collection->gone.n++];
-    *kept = *gone;
-    kept->name = udpai_str_put(&at, gone->name);
-    kept->constraints = udpai_str_put(&at, gone->constraints);
-    collection->bytes += gone->name.len + gone->constraints.len + 8;
+    udpai_lost_variant *kept = &collection->lost.items[collection->lost.n++];
+    *kept = *lost;
+    kept->name = udpai_str_put(&at, lost->name);
+    kept->constraints = udpai_str_put(&at, lost->constraints);
+    collection->bytes += lost->name.len + lost->constraints.len + 8;
     return UDPA_OK;
 }
 
@@ -195,7 +195,7 @@ list_contents(const udpai_collection *collection, udpai_body *body)
     for (size_t i = 0; i < collection->origins.n; i++) {
         const udpai_body_origin *origin = &collection->origins.items[i];
         body->origins.items[body->origins.n++] = (udpai_body_origin){
-            udpa_bytes_ref(origin->from_node), udpa_bytes_ref(origin->shown_to)};
+            udpa_bytes_ref(origin->from_node), udpa_bytes_ref(origin->visible_to)};
     }
     body->has_ttl = collection->has_ttl;
     return UDPA_OK;
@@ -215,8 +215,8 @@ udpai_collection_render(udpai_collection *collection, udpai_render *what, udpai_
     what->removed = collection->removed.items;
     what->n_removed = collection->removed.n;
     udpai_variant_refs_settle(collection);
-    what->gone = collection->gone.items;
-    what->n_gone = collection->gone.n;
+    what->lost = collection->lost.items;
+    what->n_lost = collection->lost.n;
     body->renderer = renderer;
     body->renderer_serial = renderer->serial;
     body->state_hash = what->state_hash;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a subscriber says it still holds from an earlier stream.
+/* What a subscriber states that it still holds from an earlier stream.
  *
  * A version that is the one there is needs no text: the item is noted, and that nothing had changed
  * up to now. All else is noted by name, and looked at when the name's turn comes. */
@@ -295,7 +295,8 @@ udpai_held_suspect(udpai_subscription *subscription, udpai_str name)
 void
 udpai_part_take_over(udpai_subscription *part, const udpai_subscription *old)
 {
-    udpai_removals removals = udpai_removals_after(udpai_sight_of(old), old->cursor.tombstones);
+    udpai_removals removals =
+        udpai_removals_after(udpai_filtered_view_of(old), old->cursor.tombstones);
     while (udpai_removals_next_seq(&removals) != UDPAI_NOTHING) {
         const udpai_item *item = udpai_removals_next(&removals);
         if (item)
@@ -351,7 +352,7 @@ udpai_held_drop_all(udpai_subscription *subscription)
 typedef enum fate {
     FATE_KEPT,
     FATE_FORGOTTEN,
-    FATE_GONE, /* the subscriber is told that there is nothing of the name */
+    FATE_REMOVED, /* the subscriber is sent that there is nothing of the name */
 } fate;
 
 typedef fate (*fate_fn)(udpai_subscription *subscription, udpai_str name);
@@ -383,7 +384,7 @@ sift_by_item(udpai_subscription *subscription, fate_fn decide)
             continue;
         if (what == FATE_KEPT)
             err = UDPA_ERR_NOMEM;
-        if (what == FATE_GONE && err == UDPA_OK)
+        if (what == FATE_REMOVED && err == UDPA_OK)
             err = mark_name_removed(subscription, udpai_item_name(item));
         release_unchanged(subscription, item);
     }
@@ -405,7 +406,7 @@ sift_by_name(udpai_subscription *subscription, fate_fn decide)
             continue;
         if (what == FATE_KEPT)
             err = UDPA_ERR_NOMEM;
-        if (what == FATE_GONE && err == UDPA_OK)
+        if (what == FATE_REMOVED && err == UDPA_OK)
             err = mark_name_removed(subscription, name_of(held));
         free_held(subscription, held);
     }
@@ -430,8 +431,8 @@ fate_without_wildcard(udpai_subscription *subscription, udpai_str name)
                : FATE_FORGOTTEN;
 }
 
-/* Who has given a wildcard back keeps nothing of it, so that it must be sent again if it is asked
- * for again. */
+/* A subscriber that ended a wildcard keeps nothing of it, so that it must be sent again if it is
+ * asked for again. */
 udpa_err
 udpai_held_forget_uncovered(udpai_subscription *subscription)
 {
@@ -446,7 +447,7 @@ fate_of_unmatched(udpai_subscription *subscription, udpai_str name)
         return FATE_FORGOTTEN;
     return udpai_kept_removals_find(subscription->topic, name) ||
                    udpai_subscription_is_settled(subscription, name, subscription->asked_ms)
-               ? FATE_GONE
+               ? FATE_REMOVED
                : FATE_KEPT;
 }
 

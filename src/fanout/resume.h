@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a subscriber says it holds (docs/design/fanout.md, "Resuming"); for the files of this
+/* What a subscriber states that it holds (docs/design/fanout.md, "Resuming"); for the files of this
  * folder. */
 #ifndef UDPAI_FANOUT_RESUME_H
 #define UDPAI_FANOUT_RESUME_H
@@ -14,21 +14,21 @@ typedef enum udpai_held_state {
 
 void udpai_held_init(udpai_subscription *subscription);
 bool udpai_held_any(const udpai_subscription *subscription);
-/* What does the subscriber say it holds of this, which is there? The note is used up by the answer.
- */
+/* What does the subscriber state that it holds of this, which is there? The note is used up by the
+ * answer. */
 udpai_held_state udpai_held_match(udpai_subscription *subscription, udpai_item *item);
 /* All notes are to be looked through, once everything up to now was sent. */
 void udpai_held_check_when_sent(udpai_subscription *subscription);
 void udpai_held_drop_all(udpai_subscription *subscription);
-/* Whatever it said it holds of this name: it wants it sent. */
+/* Whatever it stated that it holds of this name: it is sent again. */
 void udpai_held_forget(udpai_subscription *subscription, udpai_str name);
-/* Did it say that it holds something of this name? */
+/* Did it state that it holds something of this name? */
 bool udpai_held_has(const udpai_subscription *subscription, udpai_str name);
 /* Forgets what the subscription does not select any more. After UDPA_ERR_NOMEM it must begin anew.
  */
 udpa_err udpai_held_forget_uncovered(udpai_subscription *subscription);
-/* It may hold something of this name: once it is certain that there is nothing, it is told. Without
- * memory, or room for it, it is not. */
+/* It may hold something of this name: once it is certain that there is nothing, it is sent the
+ * removal. Without memory, or room for it, it is not. */
 void udpai_held_suspect(udpai_subscription *subscription, udpai_str name);
 /* Owes removals for what the subscriber holds and what is certainly not there. */
 udpa_err udpai_held_check(udpai_subscription *subscription);

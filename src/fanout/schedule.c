@@ -20,7 +20,7 @@
 
 #define PATIENCE 2
 #define REMOVALS_PATIENCE 16
-/* A question for names is answered within that time, or its peer is told for whom it waits. */
+/* A question for names is answered within that time, or its peer is sent what it waits for. */
 #define NAMES_WAIT_MS 50
 #define ROUNDS_MAX (2 * PATIENCE + 3)
 
@@ -33,8 +33,8 @@ before_pending(udpai_subscription *subscription)
     return pending ? pending - 1 : 0;
 }
 
-/* Up to where has everything been sent? What changed twice since it was sent last stands where it
- * changed last, but what came with the first of these changes must not run ahead of it. */
+/* Up to where has everything been sent? What changed twice since it was sent last has the place of
+ * its last change, but what came with the first of these changes must not run ahead of it. */
 static uint64_t
 come_to(udpai_subscription *subscription)
 {
@@ -91,13 +91,13 @@ is_too_far_behind(const udpai_subscription *subscription)
            (place < view->tombstone_horizon || (filter && place < filter->tombstone_horizon));
 }
 
-/* Where it stands before it is sent the next. Payloads: see collect.c; a refresh that moved one on
- * before it was sent makes the cursor alone say too much. */
-static udpai_standing
+/* Its place before it is sent the next. Payloads: see collect.c; a refresh that moved one on before
+ * it was sent makes the cursor alone too high. */
+static udpai_ack_position
 place_of(udpai_subscription *subscription)
 {
     uint64_t low = subscription->cursor.low, synced = subscription->synced_seq;
-    return (udpai_standing){
+    return (udpai_ack_position){
         .additions = udpai_pending_addition(subscription),
         .payloads = low < synced ? low : synced,
         .removals = udpai_pending_removal(subscription),
@@ -117,7 +117,7 @@ give(udpai_delivery *delivery,
             .kind = kind,
             .subscription = subscription,
             .body = body,
-            .place = UDPAI_STANDING_NONE,
+            .place = UDPAI_ACK_POSITION_NONE,
             .head = subscription->topic->fanout->seq,
         };
     }
@@ -150,7 +150,7 @@ additions_turn(udpai_subscriber *subscriber, size_t index, udpai_delivery *deliv
             break;
         udpai_body *body = NULL;
         uint64_t since = whole ? subscription->cursor.low : 0;
-        udpai_standing place = place_of(subscription);
+        udpai_ack_position place = place_of(subscription);
         udpa_err err = udpai_collect_additions(subscription, &limits, &body);
         if (err != UDPA_OK)
             return err;
@@ -210,7 +210,7 @@ removals_turn(udpai_subscriber *subscriber, size_t index, udpai_delivery *delive
         subscription->n_removals_deferred = 0;
         udpai_body *body = NULL;
         uint64_t since = subscription->cursor.low;
-        udpai_standing place = place_of(subscription);
+        udpai_ack_position place = place_of(subscription);
         udpa_err err = udpai_collect_removals(subscription, limit, &body);
         if (err != UDPA_OK)
             return err;
@@ -260,7 +260,7 @@ is_there(const void *topic, udpai_str name)
     return udpai_topic_has(topic, name);
 }
 
-/* NULL: nothing can be said, or there is no memory for it. */
+/* NULL: nothing is known, or there is no memory for it. */
 static udpa_bytes *
 describe_waits(const udpai_subscription *subscription, const udpai_await *await)
 {
@@ -271,11 +271,11 @@ describe_waits(const udpai_subscription *subscription, const udpai_await *await)
     udpai_str type_url = udpai_topic_url(subscription->topic);
     const udpai_settled_asked asked = {await->names.items, await->names.n, is_there,
                                        subscription->topic};
-    bool is_said =
+    bool is_waiting =
         await->is_wildcard
             ? udpai_settled_waits(settled, type_url, udpai_bytes_view(await->prefix), &waits)
             : udpai_settled_waits_names(settled, type_url, &asked, &waits);
-    if (!is_said)
+    if (!is_waiting)
         return NULL;
     udpai_waits_put(&waits, &writer);
     udpa_bytes *bytes = udpai_bytes_make(writer.size, &room);
@@ -286,26 +286,26 @@ describe_waits(const udpai_subscription *subscription, const udpai_await *await)
     return bytes;
 }
 
-/* What a node waits for is told it behind all that there was when that was found out. */
+/* What a node waits for is sent behind all that there was when that was found out. */
 static udpa_err
-tell_waits(udpai_subscription *subscription, udpai_await *await, udpai_delivery *delivery)
+send_waits(udpai_subscription *subscription, udpai_await *await, udpai_delivery *delivery)
 {
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *waits = describe_waits(subscription, await);
     udpai_body *body = NULL;
     if (!waits)
         return UDPA_OK;
-    bool is_told = await->told_waits &&
-                   udpai_str_eq(udpai_bytes_view(await->told_waits), udpai_bytes_view(waits));
-    udpa_err err = is_told
+    bool is_sent = await->sent_waits &&
+                   udpai_str_eq(udpai_bytes_view(await->sent_waits), udpai_bytes_view(waits));
+    udpa_err err = is_sent
                        ? UDPA_OK
                        : udpai_collect_waits(subscription, await, udpai_bytes_view(waits), &body);
     if (err != UDPA_OK)
         return err;
-    await->told_settled_nr = subscription->topic->fanout->settled_nr;
-    if (is_told)
+    await->sent_settled_nr = subscription->topic->fanout->settled_nr;
+    if (is_sent)
         return UDPA_OK;
-    udpa_bytes_unref(await->told_waits);
-    await->told_waits = UDPAI_TAKE(waits);
+    udpa_bytes_unref(await->sent_waits);
+    await->sent_waits = UDPAI_TAKE(waits);
     return give(delivery, UDPAI_DELIVERY_COMPLETE, subscription, body);
 }
 
@@ -328,14 +328,14 @@ waits_turn(udpai_subscription *subscription, udpai_delivery *delivery)
     bool is_all_sent = !subscription->held_unchecked &&
                        udpai_pending_addition(subscription) == UDPAI_NOTHING &&
                        udpai_pending_removal(subscription) == UDPAI_NOTHING;
-    if (!subscription->subscriber->hears_waits || !is_all_sent)
+    if (!subscription->subscriber->receives_waits || !is_all_sent)
         return UDPA_OK;
     UDPAI_LIST_FOREACH (at, &subscription->awaits) {
         udpai_await *await = UDPAI_LIST_ENTRY(at, udpai_await, node);
         if (await->is_settled || !is_due(subscription, await) ||
-            await->told_settled_nr == subscription->topic->fanout->settled_nr)
+            await->sent_settled_nr == subscription->topic->fanout->settled_nr)
             continue;
-        udpa_err err = tell_waits(subscription, await, delivery);
+        udpa_err err = send_waits(subscription, await, delivery);
         if (err != UDPA_OK || delivery->body)
             return err;
     }
@@ -359,7 +359,7 @@ complete_turn(udpai_subscriber *subscriber, size_t index, udpai_delivery *delive
     return give(delivery, UDPAI_DELIVERY_COMPLETE, subscription, body);
 }
 
-/* One step of the round: the turn says whose it is, and for what. */
+/* One step of the round: the turn decides whose it is, and for what. */
 static udpa_err
 take_turn(udpai_subscriber *subscriber, udpai_delivery *delivery)
 {

@@ -29,7 +29,8 @@ place_in_leaf(const udpai_sorted_leaf *leaf, udpai_str name)
     return low;
 }
 
-/* The first leaf whose last item is not less than the name; their number if there is none. */
+/* The first leaf whose last item is not less than the name; how many leaves there are if there is
+ * none. */
 static size_t
 find_leaf(const udpai_sorted *sorted, udpai_str name)
 {
@@ -168,7 +169,7 @@ udpai_sorted_done(udpai_sorted *sorted)
 /* So much of a leaf is filled at first: names that come later find room. */
 #define LEAF_FILLED (LEAF_ITEMS * 3 / 4)
 
-/* Names begin alike, and lie far apart: what tells most of them from each other is beside them. */
+/* Names begin alike, and lie far apart: what distinguishes most of them is beside them. */
 typedef struct keyed_item {
     uint64_t key; /* the first bytes behind what all names have in common */
     udpai_item *item;

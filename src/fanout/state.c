@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The state of the world as one response, and the empty response that says "complete".
+/* The state of the world as one response, and the empty response that means "complete".
  *
  * What is to be removed stays in the state that announces what replaces it; a second state, after
  * all other types have had their turn, leaves it out, as far as its turn has come. So nothing is
- * taken away before what replaces it has arrived, though a state can only say what is there. */
+ * taken away before what replaces it has arrived, though a state can only contain what is there. */
 #include "fanout/variant.h"
 
 static udpa_err
-add_live(udpai_collection *collection, udpai_sight sight)
+add_live(udpai_collection *collection, udpai_filtered_view filtered)
 {
     udpa_err err = UDPA_OK;
-    for (size_t i = 0; sight.view && i < sight.view->live.n && err == UDPA_OK; i++) {
-        udpai_item *item = sight.view->live.slots[i].item;
-        bool is_hidden = item && udpai_sight_hides(sight, item);
+    for (size_t i = 0; filtered.view && i < filtered.view->live.n && err == UDPA_OK; i++) {
+        udpai_item *item = filtered.view->live.slots[i].item;
+        bool is_hidden = item && udpai_filtered_view_hides(filtered, item);
         collection->is_filtered |= is_hidden;
         if (item && !is_hidden)
             udpai_collection_add(collection, item, item->resource, false, &err);
@@ -32,8 +32,8 @@ static udpa_err
 add_last(udpai_collection *collection, const udpai_subscription *subscription, uint64_t removals)
 {
     udpa_err err = UDPA_OK;
-    udpai_removals walk =
-        udpai_removals_after(udpai_sight_of(subscription), left_out_to(subscription, removals));
+    udpai_removals walk = udpai_removals_after(udpai_filtered_view_of(subscription),
+                                               left_out_to(subscription, removals));
     while (err == UDPA_OK && udpai_removals_next_seq(&walk) != UDPAI_NOTHING) {
         udpai_item *item = udpai_removals_next(&walk);
         if (item && udpai_item_last(item))
@@ -90,7 +90,7 @@ compose(udpai_subscription *subscription,
     udpai_collection collection;
     udpai_collection_init(&collection, subscription);
     collection.is_whole = true;
-    udpa_err err = add_live(&collection, udpai_sight_of(subscription));
+    udpa_err err = add_live(&collection, udpai_filtered_view_of(subscription));
     *ret_is_filtered = collection.is_filtered;
     if (err == UDPA_OK)
         err = add_last(&collection, subscription, removals);
@@ -109,24 +109,24 @@ static udpa_err
 find_or_compose(udpai_subscription *subscription, uint64_t removals, udpai_body **ret_body)
 {
     const udpai_view *view = subscription->view;
-    udpai_sight sight = udpai_sight_of(subscription);
-    udpai_removals removed = udpai_removals_after(sight, left_out_to(subscription, removals));
+    udpai_filtered_view filtered = udpai_filtered_view_of(subscription);
+    udpai_removals removed = udpai_removals_after(filtered, left_out_to(subscription, removals));
     bool has_removed = udpai_removals_next_seq(&removed) != UDPAI_NOTHING;
     bool shareable = view && subscription->names.n == 0 && !has_removed, is_filtered = false;
-    bool is_shared = udpai_sight_shares_payloads(sight, 0);
+    bool is_shared = udpai_filtered_view_shares_payloads(filtered, 0);
     const udpai_body_range range = {.from = view ? view->changed_seq : 0, .limit = UDPAI_NOTHING};
     if (shareable)
         *ret_body =
-            udpai_view_find_body(sight, is_shared, subscription->subscriber->renderer, &range);
+            udpai_view_find_body(filtered, is_shared, subscription->subscriber->renderer, &range);
     udpa_err err = *ret_body ? UDPA_OK : compose(subscription, removals, &is_filtered, ret_body);
     if (err == UDPA_OK && shareable && !(*ret_body)->view) {
         (*ret_body)->range = range;
-        udpai_view_keep_body(sight, is_shared && !is_filtered, *ret_body);
+        udpai_view_keep_body(filtered, is_shared && !is_filtered, *ret_body);
     }
     return err;
 }
 
-/* ---- when nothing has changed but what refreshes say ---- */
+/* ---- when nothing has changed but what refreshes send ---- */
 
 static bool
 has_news(const udpai_subscription *subscription)
@@ -137,7 +137,7 @@ has_news(const udpai_subscription *subscription)
         return true;
     for (size_t i = view ? udpai_log_after(&view->live, low) : 0; view && i < view->live.n; i++) {
         const udpai_item *item = view->live.slots[i].item;
-        if (item && !udpai_sight_hides(udpai_sight_of(subscription), item) &&
+        if (item && !udpai_filtered_view_hides(udpai_filtered_view_of(subscription), item) &&
             udpai_item_payload_seq(item, subscription) > low)
             return true;
     }
@@ -160,7 +160,7 @@ add_refreshed(udpai_collection *collection, udpai_subscription *subscription)
     size_t i = view ? udpai_log_after(&view->live, low) : 0;
     for (; view && i < view->live.n && err == UDPA_OK; i++) {
         udpai_item *item = view->live.slots[i].item;
-        if (item && !udpai_sight_hides(udpai_sight_of(subscription), item))
+        if (item && !udpai_filtered_view_hides(udpai_filtered_view_of(subscription), item))
             udpai_collection_add(collection, item, item->resource, true, &err);
     }
     size_t at = 0;
@@ -181,8 +181,8 @@ note_names_sent(udpai_subscription *subscription)
         sub->sent_seq = udpai_target(sub) ? udpai_target(sub)->seq : 0;
 }
 
-/* If the protocol has something to say of the refreshes, the whole state goes out: they could go
- * alone by the text of xDS, but an Envoy takes what is not among them for removed. */
+/* If the protocol sends refreshes, the whole state goes out: they could go alone by the text of
+ * xDS, but an Envoy takes what is not among them for removed. */
 static udpa_err
 collect_refreshes(udpai_subscription *subscription, udpai_body **ret_body)
 {
@@ -199,8 +199,8 @@ collect_refreshes(udpai_subscription *subscription, udpai_body **ret_body)
     return err;
 }
 
-/* Something came and went meanwhile, or is not shown by this protocol. What a ttl says does not
- * count in the hash, so with one of them it goes out. */
+/* Something came and went meanwhile, or is not sent by this protocol. A ttl does not count in the
+ * hash, so with one of them it goes out. */
 static bool
 is_same_as_last(const udpai_subscription *subscription, const udpai_body *body)
 {
@@ -209,9 +209,9 @@ is_same_as_last(const udpai_subscription *subscription, const udpai_body *body)
            body->state_hash.low == subscription->state_hash.low;
 }
 
-/* What was left in the state though it has gone: where the first of it was marked. */
+/* What was left in the state though it was removed: where the first of it was marked. */
 static uint64_t
-first_name_shown_still(const udpai_subscription *subscription)
+first_name_still_in_state(const udpai_subscription *subscription)
 {
     uint64_t first = UDPAI_NOTHING;
     size_t at = 0;
@@ -233,7 +233,7 @@ note_sent(udpai_subscription *subscription, uint64_t removals)
         subscription->cursor.tombstones =
             left_out_to(subscription, removals < now ? removals : now);
         subscription->state_removal_seq =
-            removals < now ? first_name_shown_still(subscription) : UDPAI_NOTHING;
+            removals < now ? first_name_still_in_state(subscription) : UDPAI_NOTHING;
     }
 }
 
@@ -256,7 +256,7 @@ udpai_collect_state(udpai_subscription *subscription, uint64_t removals, udpai_b
 }
 
 static udpa_err
-say(udpai_subscription *subscription, udpai_render *what, udpai_body **ret_body)
+render_alone(udpai_subscription *subscription, udpai_render *what, udpai_body **ret_body)
 {
     udpai_collection collection;
     udpai_collection_init(&collection, subscription);
@@ -271,7 +271,7 @@ udpa_err
 udpai_collect_complete(udpai_subscription *subscription, udpai_str scope, udpai_body **ret_body)
 {
     udpai_render what = {.complete = true, .scope = scope};
-    return say(subscription, &what, ret_body);
+    return render_alone(subscription, &what, ret_body);
 }
 
 udpa_err
@@ -288,5 +288,5 @@ udpai_collect_waits(udpai_subscription *subscription,
             break;
         what.waits_behind += udpai_str_eq(udpai_bytes_view(older->prefix), scope);
     }
-    return say(subscription, &what, ret_body);
+    return render_alone(subscription, &what, ret_body);
 }

@@ -270,7 +270,7 @@ free_await(udpai_await *await)
         udpa_bytes_unref(await->names.items[i]);
     udpai_vector_done(&await->names);
     udpa_bytes_unref(await->prefix);
-    udpa_bytes_unref(await->told_waits);
+    udpa_bytes_unref(await->sent_waits);
     udpai_free(await);
 }
 
@@ -404,12 +404,12 @@ udpai_subscription_is_uncounted(const udpai_subscription *subscription)
 bool
 udpai_subscription_is_empty(const udpai_subscription *subscription)
 {
-    udpai_sight sight = udpai_sight_of(subscription);
-    const udpai_log *live = sight.view ? &sight.view->live : NULL;
-    if (!sight.filter)
+    udpai_filtered_view filtered = udpai_filtered_view_of(subscription);
+    const udpai_log *live = filtered.view ? &filtered.view->live : NULL;
+    if (!filtered.filter)
         return !live || live->n_live == 0;
     for (size_t i = 0; i < live->n; i++)
-        if (live->slots[i].item && !udpai_sight_hides(sight, live->slots[i].item))
+        if (live->slots[i].item && !udpai_filtered_view_hides(filtered, live->slots[i].item))
             return false;
     return true;
 }
@@ -454,13 +454,13 @@ udpai_subscription_userdata(const udpai_subscription *subscription)
 udpai_set_hash
 udpai_subscription_set_hash(const udpai_subscription *subscription)
 {
-    udpai_sight sight = udpai_sight_of(subscription);
-    udpai_set_hash hash = udpai_sight_set_hash(sight);
+    udpai_filtered_view filtered = udpai_filtered_view_of(subscription);
+    udpai_set_hash hash = udpai_filtered_view_set_hash(filtered);
     size_t at = 0;
     const udpai_name_sub *sub;
     while ((sub = udpai_map_next(&subscription->names, &at))) {
         const udpai_item *item = udpai_target(sub);
-        if (item && item->resource && !udpai_sight_is_live(sight, item))
+        if (item && item->resource && !udpai_filtered_view_is_live(filtered, item))
             udpai_set_hash_join(&hash, udpai_item_alone(item));
     }
     return hash;
@@ -473,7 +473,7 @@ udpai_subscription_shows(const udpai_subscription *subscription,
 {
     const udpai_subscriber *subscriber = subscription->subscriber;
     const udpai_item *item = udpai_item_find(subscription->topic, name);
-    if (!item || !udpai_shown(item, subscriber))
+    if (!item || !udpai_is_visible(item, subscriber))
         return false;
     bool has = (subscription->view && udpai_item_membership(item, subscription->view)) ||
                udpai_subscription_has_name(subscription, name);

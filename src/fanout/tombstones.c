@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many removals a view remembers: some in any case, and for those who are about to be told of
- * them, all of the last change sets, however large these were. */
+/* How many removals a view remembers: some in any case, and for subscribers that are about to be
+ * sent them, all of the last change sets, however large these were. */
 #include "fanout/fanout_internal.h"
 
-/* Who has been sent nothing for so long, though there was something, begins anew. */
+/* A subscriber that was sent nothing for so long, though there was something, begins anew. */
 #define PATIENCE_MS 30000
 
-/* As many change sets of the largest kind: who is in sync has one before him, or two. */
+/* As many change sets of the largest kind: a subscriber in sync has one before it, or two. */
 #define SETS_MAX 2
 
 /* What comes so close together is one: a node above sends a large one as several messages. */
@@ -19,7 +19,8 @@ kept_in_any_case(const udpai_view *view)
     return udpai_max_size(view->topic->fanout->options.tombstones_min, live->n_live);
 }
 
-/* A removal that everybody is past is worth nothing; who is not past it must begin anew. */
+/* A removal that all are past is worth nothing; a subscriber that is not past it must begin anew.
+ */
 static void
 drop_oldest(udpai_view *view)
 {
@@ -36,9 +37,9 @@ drop_oldest(udpai_view *view)
     udpai_item_release(item);
 }
 
-/* Those who move will come to what is behind this place. */
+/* Subscriptions that move will come to what is behind this place. */
 static uint64_t
-place_of_those_who_move(const udpai_view *view)
+place_of_moving(const udpai_view *view)
 {
     uint64_t now_ms = view->topic->fanout->wheel->now_ms, least = UDPAI_NOTHING;
     UDPAI_LIST_FOREACH (node, &view->subscriptions) {
@@ -71,7 +72,7 @@ static void
 on_patience_end(udpai_timer *timer)
 {
     udpai_view *view = UDPAI_CONTAINER_OF(timer, udpai_view, patience);
-    uint64_t needed = place_of_those_who_move(view);
+    uint64_t needed = place_of_moving(view);
     uint64_t last = needed < view->kept_seq ? needed : view->kept_seq;
     while (view->tombstones.n_live > kept_in_any_case(view) && oldest_seq(view) <= last)
         drop_oldest(view);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Variants of a name, each for those whose dynamic parameters satisfy its constraints. The index of
- * aliases has them by the name that they are variants of.
+/* Variants of a name, each for clients with dynamic parameters that satisfy its constraints. The
+ * index of aliases has them by the name that they are variants of.
  *
- * Those who select are sent one of them, under that name; a change costs those who ask for the
- * name, and nobody else. Others, who pass them on, are sent all, each with its own name and end;
- * the name itself leads them to what has that name, if there is anything. */
+ * Subscribers that select are sent one of them, under that name; a change costs only those that ask
+ * for the name. Others, which pass them on, are sent all, each with its own name and end; the name
+ * itself leads them to what has that name, if there is anything. */
 #include "model/variant.h"
 
 #include "fanout/variant.h"
@@ -34,7 +34,7 @@ udpai_variant_choose(const udpai_topic *topic,
             continue;
         n_variants++;
         unsigned n_keys = udpai_resource_n_constraint_keys(item->resource);
-        if ((best && n_keys <= best_keys) || !udpai_shown(item, subscriber) ||
+        if ((best && n_keys <= best_keys) || !udpai_is_visible(item, subscriber) ||
             !udpai_constraints_match(udpai_resource_constraints(item->resource), &parameters))
             continue;
         best = item;
@@ -89,7 +89,7 @@ compare(const udpai_item *item)
     }
 }
 
-/* ---- those who are sent all ---- */
+/* ---- subscriptions that are sent all ---- */
 
 static bool
 is_variant(const udpa_resource *resource)
@@ -171,12 +171,12 @@ udpai_variants_release(udpai_item *item, const udpa_resource *now)
 }
 
 static void
-tell(const udpai_name_sub *sub, udpai_item *item)
+mark_variant(const udpai_name_sub *sub, udpai_item *item)
 {
     udpai_subscription *subscription = sub->subscription;
     const udpai_subscriber *subscriber = subscription->subscriber;
     bool is_there = udpai_item_is_variant(item) && udpai_variant_is_asked(subscription, item) &&
-                    udpai_shown(item, subscriber);
+                    udpai_is_visible(item, subscriber);
     subscription->state_forced = true;
     (void)udpai_mark_item_pending(subscription, /* room was reserved */
                                   is_there ? &subscription->additions : &subscription->removals,
@@ -184,12 +184,12 @@ tell(const udpai_name_sub *sub, udpai_item *item)
 }
 
 static void
-tell_all(udpai_item *item, const udpai_item *asked)
+mark_variant_for_all(udpai_item *item, const udpai_item *asked)
 {
     UDPAI_LIST_FOREACH (node, udpai_item_name_subs(asked)) {
         const udpai_name_sub *sub = udpai_name_sub_of(node);
         if (sent_all(sub))
-            tell(sub, item);
+            mark_variant(sub, item);
     }
 }
 
@@ -199,9 +199,9 @@ udpai_variants_changed(udpai_item *item, const udpa_resource *before)
     const udpai_item *asked = find_asked(item->topic, before),
                      *asked_now = find_asked(item->topic, item->resource);
     if (asked)
-        tell_all(item, asked);
+        mark_variant_for_all(item, asked);
     if (asked_now && asked_now != asked)
-        tell_all(item, asked_now);
+        mark_variant_for_all(item, asked_now);
     bool is_same = is_variant(before) && is_variant(item->resource) &&
                    udpai_str_eq(udpai_resource_constraints(before),
                                 udpai_resource_constraints(item->resource));
@@ -231,7 +231,7 @@ static bool
 is_sent_besides(const udpai_name_sub *sub, const udpai_item *item)
 {
     const udpai_subscriber *subscriber = sub->subscription->subscriber;
-    return udpai_item_is_variant(item) && udpai_shown(item, subscriber);
+    return udpai_item_is_variant(item) && udpai_is_visible(item, subscriber);
 }
 
 udpa_err

@@ -16,20 +16,20 @@ udpai_item_is_variant(const udpai_item *item)
     return item->resource && udpai_resource_constraints(item->resource).len > 0;
 }
 
-/* Is the subscriber one who is sent one variant of a name? */
+/* Is the subscriber sent one variant of a name? */
 static inline bool
 udpai_selects_variants(const udpai_subscriber *subscriber)
 {
     return subscriber->renderer && subscriber->renderer->selects_variants;
 }
 
-/* The variant of a name for one who has these parameters; NULL: none. The one that names most keys,
- * and of equals the one of the lowest name: the same on every replica. */
+/* The variant of a name for a client with these parameters; NULL: none. The one that names most
+ * keys, and of equals the one of the lowest name: the same on every replica. */
 udpai_item *udpai_variant_choose(const udpai_topic *topic,
                                  const udpai_subscriber *subscriber,
                                  const udpai_locator *asked);
-/* A change of a variant, before and after it is made: it is pending for those who have asked for
- * its name and are sent all variants of it. On failure nothing has changed. */
+/* A change of a variant, before and after it is made: it is pending for subscriptions that asked
+ * for its name and are sent all variants of it. On failure nothing has changed. */
 udpa_err udpai_variants_reserve(udpai_item *item, const udpa_resource *now);
 /* Gives back what was reserved: there will be no such change. */
 void udpai_variants_release(udpai_item *item, const udpa_resource *now);
@@ -63,9 +63,9 @@ void udpai_variant_refs_given_back(udpai_name_sub *sub);
 bool udpai_variant_refs_is_only(const udpai_name_sub *sub);
 /* The subscriber is sent what the name leads to: notes what that takes the place of. */
 udpa_err udpai_variant_refs_sent(udpai_name_sub *sub, udpai_collection *collection);
-/* It is told that there is nothing. */
+/* It is sent that there is nothing. */
 udpa_err udpai_variant_refs_missing(udpai_name_sub *sub, udpai_collection *collection);
-/* Before what was lost is told. */
+/* Before what was lost is sent. */
 void udpai_variant_refs_settle(udpai_collection *collection);
 
 #endif

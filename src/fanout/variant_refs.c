@@ -72,7 +72,7 @@ udpa_err
 udpai_variant_refs_asked(udpai_name_sub *sub)
 {
     udpai_str name = udpai_item_name(udpai_asked(sub));
-    if (!sub->subscription->tells_variants)
+    if (!sub->subscription->distinguishes_variants)
         return UDPA_OK;
     return udpai_name_sub_more(sub) && count(sub->subscription, name, name.len) ? UDPA_OK
                                                                                 : UDPA_ERR_NOMEM;
@@ -89,7 +89,7 @@ void
 udpai_variant_refs_given_back(udpai_name_sub *sub)
 {
     udpai_subscription *subscription = sub->subscription;
-    if (!subscription->tells_variants || !sub->more) /* it was never counted */
+    if (!subscription->distinguishes_variants || !sub->more) /* it was never counted */
         return;
     drop(subscription, UDPAI_TAKE(sub->more->holds));
     drop(subscription,
@@ -131,11 +131,11 @@ count_variant(udpai_name_sub *sub, udpai_str constraints)
     return count(sub->subscription, variant_key(room, name, constraints), name.len);
 }
 
-static udpai_gone
-gone_of(const udpai_variant_ref *ref, bool is_replaced)
+static udpai_lost_variant
+lost_of(const udpai_variant_ref *ref, bool is_replaced)
 {
     size_t skip = (size_t)ref->name_len + 1;
-    return (udpai_gone){
+    return (udpai_lost_variant){
         .name = {ref->text, ref->name_len},
         .constraints = {ref->text + skip, ref->len - skip},
         .is_replaced = is_replaced,
@@ -149,8 +149,8 @@ lose(udpai_name_sub *sub, udpai_collection *collection, bool is_replaced)
     udpai_variant_ref *ref = UDPAI_TAKE(sub->more->holds);
     if (!ref || !discount(sub->subscription, ref))
         return UDPA_OK;
-    const udpai_gone gone = gone_of(ref, is_replaced);
-    udpa_err err = udpai_collection_lose(collection, &gone);
+    const udpai_lost_variant lost = lost_of(ref, is_replaced);
+    udpa_err err = udpai_collection_lose(collection, &lost);
     udpai_free(ref);
     return err;
 }
@@ -159,7 +159,7 @@ udpa_err
 udpai_variant_refs_sent(udpai_name_sub *sub, udpai_collection *collection)
 {
     udpai_subscription *subscription = sub->subscription;
-    if (!subscription->tells_variants || subscription->mode != UDPAI_MODE_DELTA)
+    if (!subscription->distinguishes_variants || subscription->mode != UDPAI_MODE_DELTA)
         return UDPA_OK;
     udpai_variant_ref *now =
         udpai_name_sub_more(sub)
@@ -178,36 +178,36 @@ udpai_variant_refs_sent(udpai_name_sub *sub, udpai_collection *collection)
 
 /* There has never been one: for these parameters, if it is asked for with others, too. */
 static udpa_err
-tell_none(const udpai_name_sub *sub, udpai_collection *collection)
+lose_missing(const udpai_name_sub *sub, udpai_collection *collection)
 {
     udpai_locator asked = udpai_name_sub_locator(sub);
     udpai_parameters parameters;
-    udpai_gone gone = {.name = asked.name};
+    udpai_lost_variant lost = {.name = asked.name};
     udpai_parameters_read(asked.parameters, &parameters);
     if (udpai_variant_refs_is_only(sub))
-        return udpai_collection_lose(collection, &gone);
+        return udpai_collection_lose(collection, &lost);
     UDPA_AUTO(udpa_bytes_unref)
     udpa_bytes *constraints = udpai_constraints_of_parameters(&parameters);
     if (!constraints)
         return UDPA_ERR_NOMEM;
-    gone.constraints = udpai_bytes_view(constraints);
-    return udpai_collection_lose(collection, &gone);
+    lost.constraints = udpai_bytes_view(constraints);
+    return udpai_collection_lose(collection, &lost);
 }
 
 udpa_err
 udpai_variant_refs_missing(udpai_name_sub *sub, udpai_collection *collection)
 {
-    return udpai_name_sub_holds(sub) ? lose(sub, collection, false) : tell_none(sub, collection);
+    return udpai_name_sub_holds(sub) ? lose(sub, collection, false) : lose_missing(sub, collection);
 }
 
-/* What is said of parameters that nothing matches may be longer than any constraints. */
+/* The text for parameters that nothing matches may be longer than any constraints. */
 static bool
-is_there(const udpai_collection *collection, const udpai_gone *gone)
+is_there(const udpai_collection *collection, const udpai_lost_variant *lost)
 {
     char room[KEY_MAX];
-    return gone->constraints.len <= UDPAI_CONSTRAINTS_MAX &&
+    return lost->constraints.len <= UDPAI_CONSTRAINTS_MAX &&
            udpai_map_get(&collection->subscription->variant_refs,
-                         variant_key(room, gone->name, gone->constraints));
+                         variant_key(room, lost->name, lost->constraints));
 }
 
 /* What was lost by one name and come by another in the same response is there. */
@@ -215,25 +215,25 @@ void
 udpai_variant_refs_settle(udpai_collection *collection)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < collection->gone.n; i++) {
-        udpai_gone *gone = &collection->gone.items[i];
-        if (is_there(collection, gone))
-            udpai_free((char *)(uintptr_t)gone->name.data);
+    for (size_t i = 0; i < collection->lost.n; i++) {
+        udpai_lost_variant *lost = &collection->lost.items[i];
+        if (is_there(collection, lost))
+            udpai_free((char *)(uintptr_t)lost->name.data);
         else
-            collection->gone.items[kept++] = *gone;
+            collection->lost.items[kept++] = *lost;
     }
-    collection->gone.n = kept;
+    collection->lost.n = kept;
 }
 
 /* ---- the beginning ---- */
 
 /* What it was sent until now, it knows by the name alone. */
 udpa_err
-udpai_subscription_tell_variants(udpai_subscription *subscription)
+udpai_subscription_distinguish_variants(udpai_subscription *subscription)
 {
-    if (subscription->tells_variants)
+    if (subscription->distinguishes_variants)
         return UDPA_OK;
-    subscription->tells_variants = true;
+    subscription->distinguishes_variants = true;
     size_t at = 0;
     udpai_name_sub *sub;
     udpa_err err = UDPA_OK;
@@ -248,7 +248,7 @@ udpai_subscription_tell_variants(udpai_subscription *subscription)
 }
 
 bool
-udpai_subscription_tells_variants(const udpai_subscription *subscription)
+udpai_subscription_distinguishes_variants(const udpai_subscription *subscription)
 {
-    return subscription->tells_variants;
+    return subscription->distinguishes_variants;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Views: what a selection of a topic holds, in order of change, for all who select the same. */
+/* Views: what a selection of a topic holds, in order of change, for all subscriptions that select
+ * the same. */
 #include "fanout/variant.h"
 
 #include "model/links.h"

@@ -21,9 +21,9 @@ struct udpai_view_prefix {
     char text[];
 };
 
-/* A filter is a view of another one, the whole, by those who are not shown all of that: not what
- * came from their own node, nor what is for other ConfigSources. It holds no more than where the
- * two differ for what they have been told (filter.c). */
+/* A filter is a view of another one, the whole, for subscribers that do not see all of that: not
+ * what came from their own node, nor what is for other ConfigSources. It holds no more than where
+ * the two differ for what they were sent (filter.c). */
 struct udpai_view {
     udpai_topic *topic;
     udpai_list in_topic;
@@ -39,7 +39,7 @@ struct udpai_view {
     size_t n_together;          /* … with those before it, since: */
     uint64_t together_ms;
     size_t n_most_removed; /* together, of those that are kept beyond what is in any case */
-    uint64_t kept_seq;     /* when it turns out who moves, what is above this is new */
+    uint64_t kept_seq;     /* when it turns out which move, what is above this is new */
     udpai_timer patience;
     udpai_set_hash set_hash;
     uint64_t changed_seq;
@@ -56,8 +56,8 @@ struct udpai_view {
     udpa_bytes *node;    /* what came from it is left out; NULL: that does not count */
     uint64_t link;       /* as what is not for this one; 0: nor does that */
     udpai_list in_whole;
-    uint64_t entered_seq; /* something was shown again here last, */
-    uint64_t removed_seq; /* and a removal told otherwise than there */
+    uint64_t entered_seq; /* something became visible again here last, */
+    uint64_t removed_seq; /* and a removal was sent otherwise than there */
 };
 
 static inline bool
@@ -98,16 +98,16 @@ udpa_err udpai_views_reserve(udpai_item *item, const udpai_change *change, size_
 /* After a change of item->resource from `before`: puts the item where it belongs in every view.
  * Room was reserved, and nothing has come between. */
 void udpai_views_update(udpai_item *item, const udpa_resource *before, size_t n_joining);
-/* May what came from a node, for these links, be offered to who is not offered what came from this
- * one, by this link? */
+/* May what came from a node, for these links, be offered to a subscriber that is not offered what
+ * came from this node, by this link? */
 bool udpai_may_offer(const udpa_bytes *from_node,
-                     const udpa_bytes *shown_to,
+                     const udpa_bytes *visible_to,
                      const udpa_bytes *except_node,
                      uint64_t link);
-/* After what a view holds, or how it stands to that, has changed by the last change. */
+/* After what a view holds, or how far it differs from that, has changed by the last change. */
 void udpai_view_changed(udpai_view *view);
-/* Is there a resource, and may the subscriber be shown it? */
-bool udpai_shown(const udpai_item *item, const udpai_subscriber *subscriber);
+/* Is there a resource, and may the subscriber see it? */
+bool udpai_is_visible(const udpai_item *item, const udpai_subscriber *subscriber);
 
 /* Does it hold the item, if its prefixes or its glob cover that? */
 bool udpai_view_selects(const udpai_view *view, const udpai_item *item);
@@ -131,54 +131,54 @@ void udpai_membership_drop(udpai_item *item, udpai_membership *membership);
 void udpai_filters_init(udpai_view *view);
 
 /* What a subscription looks through. */
-typedef struct udpai_sight {
+typedef struct udpai_filtered_view {
     udpai_view *view;   /* NULL: it has no wildcard */
-    udpai_view *filter; /* of the view; NULL: it is shown all of that */
-} udpai_sight;
+    udpai_view *filter; /* of the view; NULL: all of that is visible */
+} udpai_filtered_view;
 
-/* Where an item stands for who looks. */
-typedef enum udpai_stand_kind {
-    UDPAI_STAND_NOWHERE,
-    UDPAI_STAND_LIVE,
-    UDPAI_STAND_REMOVED,
-} udpai_stand_kind;
+/* The position of an item in a filtered view. */
+typedef enum udpai_position_kind {
+    UDPAI_POSITION_NONE,
+    UDPAI_POSITION_LIVE,
+    UDPAI_POSITION_REMOVED,
+} udpai_position_kind;
 
-typedef struct udpai_stand {
-    udpai_stand_kind kind;
+typedef struct udpai_position {
+    udpai_position_kind kind;
     uint64_t seq;         /* in its log */
     uint64_t entered_seq; /* as of a membership */
-} udpai_stand;
+} udpai_position;
 
-udpai_stand udpai_sight_stand(udpai_sight sight, const udpai_item *item);
+udpai_position udpai_filtered_view_position(udpai_filtered_view filtered, const udpai_item *item);
 
 static inline bool
-udpai_sight_is_live(udpai_sight sight, const udpai_item *item)
+udpai_filtered_view_is_live(udpai_filtered_view filtered, const udpai_item *item)
 {
-    return udpai_sight_stand(sight, item).kind == UDPAI_STAND_LIVE;
+    return udpai_filtered_view_position(filtered, item).kind == UDPAI_POSITION_LIVE;
 }
 
 /* Is what the view has of the item left out? */
 bool udpai_filter_hides(const udpai_view *filter, const udpai_item *item);
 
 static inline bool
-udpai_sight_hides(udpai_sight sight, const udpai_item *item)
+udpai_filtered_view_hides(udpai_filtered_view filtered, const udpai_item *item)
 {
-    return sight.filter && udpai_filter_hides(sight.filter, item);
+    return filtered.filter && udpai_filter_hides(filtered.filter, item);
 }
 
-/* The sum over what is shown; costs as much as there is, if there is a filter. */
-udpai_set_hash udpai_sight_set_hash(udpai_sight sight);
+/* The sum over what is visible; costs as much as there is, if there is a filter. */
+udpai_set_hash udpai_filtered_view_set_hash(udpai_filtered_view filtered);
 
 /* Removals in their order. */
 typedef struct udpai_removals {
-    udpai_sight sight;
+    udpai_filtered_view filtered;
     size_t of_view, of_filter; /* the next slots */
 } udpai_removals;
 
-udpai_removals udpai_removals_after(udpai_sight sight, uint64_t seq);
-/* Where the next one stands; UINT64_MAX: there is none. It may be one that is not told. */
+udpai_removals udpai_removals_after(udpai_filtered_view filtered, uint64_t seq);
+/* The place of the next one; UINT64_MAX: there is none. It may be one that is not sent. */
 uint64_t udpai_removals_next_seq(udpai_removals *removals);
-/* Moves on; the item, or NULL if this one is not told. There must be one. */
+/* Moves on; the item, or NULL if this one is not sent. There must be one. */
 udpai_item *udpai_removals_next(udpai_removals *removals);
 
 /* Finds or makes the filter of the subscription in this view; NULL if it needs none. */
@@ -186,10 +186,10 @@ udpa_err
 udpai_filter_get(udpai_view *view, const udpai_subscription *subscription, udpai_view **ret_filter);
 /* Its last subscription has left. */
 void udpai_filter_free(udpai_view *filter);
-/* Who looks through this would be sent the same as who looks at the whole: if nothing is left out,
- * and he holds what there was up to `held`; or removals after a place. */
-bool udpai_sight_shares_payloads(udpai_sight sight, uint64_t held);
-bool udpai_sight_shares_removals(udpai_sight sight, uint64_t after);
+/* A subscriber with this filtered view would be sent the same as one with the whole: if nothing is
+ * left out, and it holds what there was up to `held`; or removals after a place. */
+bool udpai_filtered_view_shares_payloads(udpai_filtered_view filtered, uint64_t held);
+bool udpai_filtered_view_shares_removals(udpai_filtered_view filtered, uint64_t after);
 
 /* Makes room in the filters of views that hold the item for what the change will make different.
  * On failure nothing has changed. */
@@ -203,7 +203,7 @@ void udpai_filter_forget_removal(udpai_view *filter, udpai_item *item);
 /* A filter that a change may concern, and where the item stood for it before. */
 typedef struct udpai_touched {
     udpai_view *filter;
-    udpai_stand before;
+    udpai_position before;
 } udpai_touched;
 
 /* ---- find.c ---- */
@@ -225,15 +225,15 @@ void udpai_tombstones_init(udpai_view *view);
 /* After each change set that the view was concerned by. */
 void udpai_tombstones_bound(udpai_view *view);
 
-/* ---- cache.c: composed bodies that others may want too ---- */
+/* ---- cache.c: composed bodies that others may need too ---- */
 
-/* A reference; NULL: there is none that who looks so may be sent. `is_shared`: what is made of the
- * view may do, if the filter takes nothing out of it; or else only what is made for the filter. */
-udpai_body *udpai_view_find_body(udpai_sight sight,
+/* A reference; NULL: there is none for this filtered view. `is_shared`: what is made of the view
+ * may do, if the filter takes nothing out of it; or else only what is made for the filter. */
+udpai_body *udpai_view_find_body(udpai_filtered_view filtered,
                                  bool is_shared,
                                  const udpai_renderer *renderer,
                                  const udpai_body_range *range);
-void udpai_view_keep_body(udpai_sight sight, bool is_shared, udpai_body *body);
+void udpai_view_keep_body(udpai_filtered_view filtered, bool is_shared, udpai_body *body);
 void udpai_view_drop_bodies(udpai_view *view);
 
 #endif

@@ -18,16 +18,16 @@ was_sent(const udpai_cursor *cursor, uint64_t seq)
 /* May the subscriber have been sent the item through what it looked through, and not yet its
  * removal? If the item has changed before, it may have been sent what it was then. */
 static bool
-has_through(udpai_sight sight, const udpai_cursor *cursor, const udpai_item *item)
+has_through(udpai_filtered_view filtered, const udpai_cursor *cursor, const udpai_item *item)
 {
-    udpai_stand stand = udpai_sight_stand(sight, item);
-    switch (stand.kind) {
-    case UDPAI_STAND_LIVE:
+    udpai_position position = udpai_filtered_view_position(filtered, item);
+    switch (position.kind) {
+    case UDPAI_POSITION_LIVE:
         return was_sent(cursor, item->seq) || item->seq <= cursor->sent_before ||
                item->previous_seq;
-    case UDPAI_STAND_REMOVED:
-        return stand.seq > cursor->tombstones;
-    case UDPAI_STAND_NOWHERE:
+    case UDPAI_POSITION_REMOVED:
+        return position.seq > cursor->tombstones;
+    case UDPAI_POSITION_NONE:
         break;
     }
     return false;
@@ -36,39 +36,39 @@ has_through(udpai_sight sight, const udpai_cursor *cursor, const udpai_item *ite
 bool
 udpai_view_will_bring(const udpai_subscription *subscription, const udpai_item *item)
 {
-    return udpai_sight_is_live(udpai_sight_of(subscription), item) &&
+    return udpai_filtered_view_is_live(udpai_filtered_view_of(subscription), item) &&
            !was_sent(&subscription->cursor, udpai_item_payload_seq(item, subscription));
 }
 
 /* What it has looked through, and does not any more. */
 static void
-leave(udpai_sight sight)
+leave(udpai_filtered_view filtered)
 {
-    if (sight.filter && udpai_list_empty(&sight.filter->subscriptions))
-        udpai_filter_free(sight.filter);
-    if (sight.view && udpai_list_empty(&sight.view->subscriptions))
-        udpai_view_idle(sight.view);
+    if (filtered.filter && udpai_list_empty(&filtered.filter->subscriptions))
+        udpai_filter_free(filtered.filter);
+    if (filtered.view && udpai_list_empty(&filtered.view->subscriptions))
+        udpai_view_idle(filtered.view);
 }
 
 static void
-set_sight(udpai_subscription *subscription, udpai_sight sight)
+set_filtered(udpai_subscription *subscription, udpai_filtered_view filtered)
 {
     udpai_list_remove(&subscription->in_view);
     udpai_list_remove(&subscription->in_filter);
-    subscription->view = sight.view;
-    subscription->filter = sight.filter;
-    if (sight.view)
-        udpai_list_append(&sight.view->subscriptions, &subscription->in_view);
-    if (sight.filter)
-        udpai_list_append(&sight.filter->subscriptions, &subscription->in_filter);
+    subscription->view = filtered.view;
+    subscription->filter = filtered.filter;
+    if (filtered.view)
+        udpai_list_append(&filtered.view->subscriptions, &subscription->in_view);
+    if (filtered.filter)
+        udpai_list_append(&filtered.filter->subscriptions, &subscription->in_filter);
 }
 
 void
 udpai_subscription_leave_view(udpai_subscription *subscription)
 {
-    udpai_sight sight = udpai_sight_of(subscription);
-    set_sight(subscription, (udpai_sight){0});
-    leave(sight);
+    udpai_filtered_view filtered = udpai_filtered_view_of(subscription);
+    set_filtered(subscription, (udpai_filtered_view){0});
+    leave(filtered);
 }
 
 static void
@@ -81,33 +81,35 @@ begin_here(udpai_subscription *subscription)
 
 /* What is seen now and the subscriber was not sent before. */
 static udpa_err
-mark_new_items(udpai_subscription *subscription, udpai_sight old, const udpai_cursor *cursor)
+mark_new_items(udpai_subscription *subscription,
+               udpai_filtered_view old,
+               const udpai_cursor *cursor)
 {
-    udpai_sight sight = udpai_sight_of(subscription);
+    udpai_filtered_view filtered = udpai_filtered_view_of(subscription);
     udpa_err err = UDPA_OK;
-    for (size_t i = 0; i < sight.view->live.n && err == UDPA_OK; i++) {
-        udpai_item *item = sight.view->live.slots[i].item;
-        if (!item || udpai_sight_hides(sight, item))
+    for (size_t i = 0; i < filtered.view->live.n && err == UDPA_OK; i++) {
+        udpai_item *item = filtered.view->live.slots[i].item;
+        if (!item || udpai_filtered_view_hides(filtered, item))
             continue;
-        bool has = udpai_sight_is_live(old, item) && was_sent(cursor, item->seq);
+        bool has = udpai_filtered_view_is_live(old, item) && was_sent(cursor, item->seq);
         if (!has)
             err = udpai_mark_item_pending(subscription, &subscription->additions, item);
     }
     return err;
 }
 
-/* `tell`: also of what lies outside the new view. */
+/* `notify`: also of what lies outside the new view. */
 static udpa_err
 mark_item_removed(udpai_subscription *subscription,
                   udpai_item *item,
-                  udpai_sight old,
+                  udpai_filtered_view old,
                   const udpai_cursor *cursor,
-                  bool tell)
+                  bool notify)
 {
     const udpai_view *view = subscription->view;
     if (!has_through(old, cursor, item) ||
-        !(tell || (view && udpai_view_covers(view, udpai_item_name(item)))) ||
-        udpai_sight_is_live(udpai_sight_of(subscription), item) ||
+        !(notify || (view && udpai_view_covers(view, udpai_item_name(item)))) ||
+        udpai_filtered_view_is_live(udpai_filtered_view_of(subscription), item) ||
         udpai_subscription_has_name(subscription, udpai_item_name(item)))
         return UDPA_OK;
     return udpai_mark_item_pending(subscription, &subscription->removals, item);
@@ -115,20 +117,20 @@ mark_item_removed(udpai_subscription *subscription,
 
 static udpa_err
 mark_items_removed(udpai_subscription *subscription,
-                   udpai_sight old,
+                   udpai_filtered_view old,
                    const udpai_cursor *cursor,
-                   bool tell)
+                   bool notify)
 {
     const udpai_log *live = &old.view->live;
     udpa_err err = UDPA_OK;
-    for (size_t i = 0; tell && i < live->n && err == UDPA_OK; i++)
+    for (size_t i = 0; notify && i < live->n && err == UDPA_OK; i++)
         if (live->slots[i].item)
-            err = mark_item_removed(subscription, live->slots[i].item, old, cursor, tell);
+            err = mark_item_removed(subscription, live->slots[i].item, old, cursor, notify);
     udpai_removals removals = udpai_removals_after(old, 0);
     while (err == UDPA_OK && udpai_removals_next_seq(&removals) != UDPAI_NOTHING) {
         udpai_item *item = udpai_removals_next(&removals);
         if (item)
-            err = mark_item_removed(subscription, item, old, cursor, tell);
+            err = mark_item_removed(subscription, item, old, cursor, notify);
     }
     return err;
 }
@@ -136,16 +138,18 @@ mark_items_removed(udpai_subscription *subscription,
 /* What was asked for by name, too, came by the old view. What that had not brought yet, the name
  * must. */
 static void
-hand_over_to_names(udpai_subscription *subscription, udpai_sight old, const udpai_cursor *cursor)
+hand_over_to_names(udpai_subscription *subscription,
+                   udpai_filtered_view old,
+                   const udpai_cursor *cursor)
 {
     size_t at = 0;
     udpai_name_sub *sub;
     while ((sub = udpai_map_next(&subscription->names, &at))) {
         udpai_item *item = udpai_target(sub) ? udpai_target(sub) : udpai_asked(sub);
-        udpai_stand before = udpai_sight_stand(old, item);
-        bool was_there = before.kind == UDPAI_STAND_LIVE;
-        if (before.kind == UDPAI_STAND_NOWHERE ||
-            udpai_sight_is_live(udpai_sight_of(subscription), item))
+        udpai_position before = udpai_filtered_view_position(old, item);
+        bool was_there = before.kind == UDPAI_POSITION_LIVE;
+        if (before.kind == UDPAI_POSITION_NONE ||
+            udpai_filtered_view_is_live(udpai_filtered_view_of(subscription), item))
             continue;
         bool brought =
             was_there ? was_sent(cursor, item->seq) && !udpai_pending_of_item(subscription, item)
@@ -153,7 +157,7 @@ hand_over_to_names(udpai_subscription *subscription, udpai_sight old, const udpa
         if (brought) /* with some delivery up to now */
             udpai_name_sub_set_turn(sub, subscription->n_turns);
         if (brought && !was_there && !udpai_list_linked(&sub->pending.node))
-            sub->pending.mark_seq = before.seq; /* where its end was told */
+            sub->pending.mark_seq = before.seq; /* where its end was sent */
         if (udpai_target(sub) && brought && was_there) {
             sub->sent_seq = item->seq;
             udpai_name_sub_sent(sub, udpai_item_payload_seq(item, subscription));
@@ -173,36 +177,38 @@ is_untouched(const udpai_cursor *cursor)
 }
 
 static udpa_err
-move_to(udpai_subscription *subscription, udpai_sight sight, bool tell)
+move_to(udpai_subscription *subscription, udpai_filtered_view filtered, bool notify)
 {
-    udpai_sight old = udpai_sight_of(subscription);
+    udpai_filtered_view old = udpai_filtered_view_of(subscription);
     udpai_cursor cursor = subscription->cursor;
     udpa_err err = UDPA_OK;
-    set_sight(subscription, sight);
-    if (sight.view)
+    set_filtered(subscription, filtered);
+    if (filtered.view)
         begin_here(subscription);
-    if (sight.view && is_untouched(&cursor))
+    if (filtered.view && is_untouched(&cursor))
         subscription->cursor.sent_before = cursor.sent_before;
-    if (sight.view && (!old.view || is_untouched(&cursor)))
+    if (filtered.view && (!old.view || is_untouched(&cursor)))
         subscription->cursor.low = subscription->synced_seq = 0; /* all of it, page by page */
-    else if (sight.view)
+    else if (filtered.view)
         err = mark_new_items(subscription, old, &cursor);
-    if (sight.view && old.view && subscription->mode == UDPAI_MODE_STATE)
+    if (filtered.view && old.view && subscription->mode == UDPAI_MODE_STATE)
         subscription->cursor = cursor; /* a state is always whole: it counts from the last one */
     if (old.view)
         hand_over_to_names(subscription, old, &cursor);
     if (err == UDPA_OK && old.view)
-        err = mark_items_removed(subscription, old, &cursor, tell);
+        err = mark_items_removed(subscription, old, &cursor, notify);
     leave(old);
     return err;
 }
 
 /* Of its prefixes; nothing without any. */
 static udpa_err
-find_sight(const udpai_subscription *subscription, udpai_sight *ret_sight, udpa_error **ret_error)
+find_filtered(const udpai_subscription *subscription,
+              udpai_filtered_view *ret_filtered,
+              udpa_error **ret_error)
 {
     size_t n = subscription->prefixes.n;
-    *ret_sight = (udpai_sight){0};
+    *ret_filtered = (udpai_filtered_view){0};
     if (!n)
         return UDPA_OK;
     UDPAI_AUTO_FREE udpai_str *prefixes = udpai_alloc_array(n, sizeof(*prefixes));
@@ -211,25 +217,25 @@ find_sight(const udpai_subscription *subscription, udpai_sight *ret_sight, udpa_
     for (size_t i = 0; i < n; i++)
         prefixes[i] = udpai_bytes_view(subscription->prefixes.items[i]);
     n = udpai_prefix_minimal_cover(prefixes, n);
-    udpa_err err = udpai_view_get(subscription, prefixes, n, &ret_sight->view, ret_error);
+    udpa_err err = udpai_view_get(subscription, prefixes, n, &ret_filtered->view, ret_error);
     if (err != UDPA_OK)
         return err;
-    err = udpai_filter_get(ret_sight->view, subscription, &ret_sight->filter);
+    err = udpai_filter_get(ret_filtered->view, subscription, &ret_filtered->filter);
     if (err != UDPA_OK)
-        leave(*ret_sight);
+        leave(*ret_filtered);
     return udpai_fail_code(ret_error, err);
 }
 
 udpa_err
-udpai_subscription_reselect(udpai_subscription *subscription, bool tell, udpa_error **ret_error)
+udpai_subscription_reselect(udpai_subscription *subscription, bool notify, udpa_error **ret_error)
 {
-    udpai_sight sight;
-    udpa_err err = find_sight(subscription, &sight, ret_error);
+    udpai_filtered_view filtered;
+    udpa_err err = find_filtered(subscription, &filtered, ret_error);
     if (err != UDPA_OK ||
-        (sight.view == subscription->view && sight.filter == subscription->filter))
+        (filtered.view == subscription->view && filtered.filter == subscription->filter))
         return err;
-    err = move_to(subscription, sight, tell);
-    if (subscription->mode == UDPAI_MODE_STATE && tell)
+    err = move_to(subscription, filtered, notify);
+    if (subscription->mode == UDPAI_MODE_STATE && notify)
         udpai_subscription_resend_state(subscription);
     udpai_subscription_wake(subscription);
     return udpai_fail_code(ret_error, err);
@@ -258,7 +264,7 @@ send_again(udpai_subscription *subscription, udpai_str prefix)
     for (size_t i = 0; i < view->live.n && err == UDPA_OK; i++) {
         udpai_item *item = view->live.slots[i].item;
         if (item && udpai_prefix_covers(prefix, udpai_item_name(item)) &&
-            !udpai_sight_hides(udpai_sight_of(subscription), item))
+            !udpai_filtered_view_hides(udpai_filtered_view_of(subscription), item))
             err = udpai_mark_item_pending(subscription, &subscription->additions, item);
     }
     udpai_subscription_wake(subscription);
@@ -299,14 +305,15 @@ mark_name_removed(udpai_subscription *subscription, udpai_str name)
         return UDPA_OK;
     udpa_err err = udpai_mark_item_pending(subscription, &subscription->removals, item);
     if (err == UDPA_OK)
-        udpai_held_forget(subscription, name); /* so that it is told once */
+        udpai_held_forget(subscription, name); /* so that it is sent once */
     else
         udpai_item_release(item);
     return err;
 }
 
-/* Owes a node that comes what was said of names below this prefix, as far as nothing is there: it
- * may have what is gone by another path, and says only what it has by this one. */
+/* A node that comes is to be sent what was published of names below this prefix, as far as nothing
+ * is there: it may have what was removed by another path, and states only what it has by this one.
+ */
 static udpa_err
 mark_all_removed(udpai_subscription *subscription, udpai_str prefix)
 {

@@ -9,7 +9,7 @@
 /* Milliseconds that never go back. All wheels of a process run on them, so that a deadline means
  * the same on every thread. */
 uint64_t udpai_monotonic_ms(void);
-/* The same clock, for those who measure. */
+/* The same clock, for measurements. */
 uint64_t udpai_monotonic_ns(void);
 /* Microseconds since 1970; may jump. */
 int64_t udpai_wall_us(void);

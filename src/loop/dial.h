@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sockets of those who wait: a command line may, a node may not. */
+/* Sockets that block: a command line may, a node may not. */
 #ifndef UDPAI_DIAL_H
 #define UDPAI_DIAL_H
 

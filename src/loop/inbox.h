@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What one thread has to say to another: messages that carry their own list node, under one mutex.
+/* Messages from one thread to another, which carry their own list node, under one mutex.
  *
  * The receiver takes the whole list at once and then works without the lock. It is woken only when
  * the first message comes into an empty inbox, while the lock is held: so at most one wake is under

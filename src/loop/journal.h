@@ -27,11 +27,11 @@ udpa_err udpai_journal_open(udpai_journal **ret_journal,
 udpai_journal *udpai_journal_close(udpai_journal *journal);
 UDPA_DEFINE_CLEANUP(udpai_journal, udpai_journal_close)
 
-/* On failure the file is as it was; if even that cannot be had, it is gone, so that nobody goes by
+/* On failure the file is as it was; if even that cannot be had, it is removed, so that nothing uses
  * what is old, and nothing is appended any more. */
 udpa_err udpai_journal_append(udpai_journal *journal, udpai_str record, udpa_error **ret_error);
 
-/* Nobody goes by what is in it: the file is gone, and nothing is appended until it is replaced. */
+/* What is in it is not used: the file is removed, and nothing is appended until it is replaced. */
 void udpai_journal_give_up(udpai_journal *journal);
 
 /* It has grown to several times what it was when it was written last as a whole. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An inbox whose receiver is a libuv loop. */
+/* An inbox with a libuv loop as its receiver. */
 #ifndef UDPAI_LOOP_INBOX_H
 #define UDPAI_LOOP_INBOX_H
 
@@ -20,7 +20,7 @@ udpa_err udpai_loop_inbox_new(udpai_loop_inbox **ret_inbox,
                               udpa_error **ret_error);
 /* Any thread. The message is the loop's from now on. */
 void udpai_loop_inbox_push(udpai_loop_inbox *inbox, udpai_list *message);
-/* On the loop's thread, when all who push have ended or were told to stop for good. What is left is
+/* On the loop's thread, when all that push have ended or were stopped for good. What is left is
  * moved to the end of @p to. The loop frees the inbox in its next turn, so it must run once more.
  */
 void udpai_loop_inbox_close(udpai_loop_inbox *inbox, udpai_list *to);

@@ -16,7 +16,7 @@ udpai_acl_action_for(udpai_str name)
     return udpai_prefix_covers(OF_NODES, name) ? UDPAI_ACL_ADMIN : UDPAI_ACL_SUBSCRIBE;
 }
 
-/* ---- who ---- */
+/* ---- subjects ---- */
 
 static bool
 is_authenticated(const udpai_acl_subject *subject)
@@ -24,7 +24,7 @@ is_authenticated(const udpai_acl_subject *subject)
     return subject->identity && udpai_identity_parts_of(subject->identity)->authenticated;
 }
 
-/* What it says of itself counts where nobody could prove anything. */
+/* The name in its Node counts where no identity can be proved. */
 static udpai_str
 claimed_name(const udpai_acl *acl, const udpai_acl_subject *subject)
 {
@@ -217,7 +217,7 @@ udpai_acl_check_node_id(const udpai_acl *acl,
                       UDPAI_SHOWN(udpai_identity_name(subject->identity)));
 }
 
-/* ---- what a subscriber is shown ---- */
+/* ---- what a subscriber sees ---- */
 
 udpa_err
 udpai_acl_view_of(const udpai_acl *acl, const udpai_acl_subject *subject, udpai_acl_view *ret_view)

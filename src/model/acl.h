@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who may publish what, in whose name, and be shown what (docs/design/trust.md).
+/* Who may publish what, in which name, and see what (docs/design/trust.md).
  *
- * Rules allow, and nothing else: what none of them allows is refused, and their order makes no
+ * Rules allow, and nothing else: what none of them allows is denied, and their order makes no
  * difference. A value: made whole, never changed, counted atomically. */
 #ifndef UDPAI_ACL_H
 #define UDPAI_ACL_H
@@ -13,7 +13,7 @@
 typedef enum udpai_acl_action {
     UDPAI_ACL_PUBLISH = 1,
     UDPAI_ACL_SUBSCRIBE = 2,
-    UDPAI_ACL_ADMIN = 4, /* to be shown what nodes say of themselves */
+    UDPAI_ACL_ADMIN = 4, /* to see the status of nodes */
 } udpai_acl_action;
 
 /* Patterns have stars (base/pattern.h). */
@@ -33,11 +33,11 @@ typedef struct udpai_acl_rule {
 typedef struct udpai_acl_options {
     const udpai_acl_rule *rules;
     size_t n_rules;
-    bool is_dry_run; /* nothing is refused; whoever asks counts and logs what would be */
-    /* A peer with a certificate must have a Node whose id is one of the names in it. */
+    bool is_dry_run; /* nothing is denied; the caller counts and logs what would be */
+    /* A peer with a certificate must have a Node with an id that is one of the names in it. */
     bool binds_node_id;
-    /* Nobody can show a certificate: a peer is called what its Node says. Else who shows none has
-     * no name, and only rules for everybody ("*") are for him. */
+    /* No peer can present a certificate: a peer has the name in its Node. Else a peer that presents
+     * none has no name, and only rules for all ("*") are for it. */
     bool trusts_node_ids;
 } udpai_acl_options;
 
@@ -57,7 +57,7 @@ const udpai_acl_options *udpai_acl_settings(const udpai_acl *acl);
 
 typedef struct udpai_acl_subject {
     const udpai_identity *identity; /* NULL: none was presented */
-    udpai_str node_id;              /* empty: it has not said */
+    udpai_str node_id;              /* empty: it has sent none */
     udpai_str known_as;             /* the name that the configuration gives it; empty: none */
 } udpai_acl_subject;
 
@@ -69,10 +69,10 @@ typedef struct udpai_acl_question {
     udpai_str type_url;
     udpai_str name;      /* or of a wildcard, its prefix */
     bool is_wildcard;    /* is anything below the prefix allowed? */
-    udpai_str authority; /* PUBLISH: whose name it is in; empty: the subject's own */
+    udpai_str authority; /* PUBLISH: the name that it is in; empty: the subject's own */
 } udpai_acl_question;
 
-/* Which rule allows it; NULL: none, and `ret_error` says why not: what the rules are short of.
+/* Which rule allows it; NULL: none, and `ret_error` has why not: what the rules are short of.
  * Whether the answer counts, or is_dry_run, is the caller's matter. */
 const udpai_acl_rule *udpai_acl_decide(const udpai_acl *acl,
                                        const udpai_acl_subject *subject,
@@ -87,9 +87,9 @@ udpa_err udpai_acl_check_node_id(const udpai_acl *acl,
                                  const udpai_acl_subject *subject,
                                  udpa_error **ret_error);
 
-/* ---- what a subscriber is shown ---- */
+/* ---- what a subscriber sees ---- */
 
-/* The rules that let a subject be shown anything: whoever has the same is shown the same. */
+/* The rules that let a subject see anything: subjects with the same rules see the same. */
 typedef struct udpai_acl_view {
     UDPAI_VECTOR(uint16_t) rules; /* their indexes, rising */
 } udpai_acl_view;
@@ -97,14 +97,14 @@ typedef struct udpai_acl_view {
 /* UDPA_ERR_NOMEM. Ended by udpai_vector_done(&view->rules). */
 udpa_err
 udpai_acl_view_of(const udpai_acl *acl, const udpai_acl_subject *subject, udpai_acl_view *ret_view);
-/* Is it shown to those who have this view? */
+/* Is it visible with this view? */
 bool udpai_acl_view_shows(const udpai_acl *acl,
                           const uint16_t *rules,
                           size_t n_rules,
                           udpai_str type_url,
                           udpai_str name);
 
-/* What being shown a name, or what lies below a prefix, takes. */
+/* The action that seeing a name, or what lies below a prefix, takes. */
 udpai_acl_action udpai_acl_action_for(udpai_str name);
 
 #endif

@@ -20,8 +20,8 @@ typedef enum udpai_event_kind {
 #define UDPAI_EVENT_IDENTIFIER_NODE 1
 #define UDPAI_EVENT_ENTRIES_MAX 2
 
-/* Where a message has things that each stand for themselves, such as one request of an access log.
- */
+/* Where a message has things that are complete each by itself, such as one request of an access
+ * log. */
 typedef struct udpai_event_entries {
     uint32_t field;   /* 0: none */
     uint32_t inner;   /* repeated in the message of that field; 0: the field itself is repeated */

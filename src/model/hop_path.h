@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose resource it is and which nodes it has passed, as far as that is the same for many: a value
- * that the resources of one publisher share. When it passed them is its own. */
+/* The authority of a resource and the nodes that it has passed, as far as that is the same for
+ * many: a value that the resources of one publisher share. When it passed them is its own. */
 #ifndef UDPAI_HOP_PATH_H
 #define UDPAI_HOP_PATH_H
 
@@ -8,9 +8,9 @@
 
 typedef struct udpai_hop {
     udpai_str node_id;
-    udpai_str authority; /* of whom the node took it; empty for a file */
+    udpai_str authority; /* of the peer that the node took it from; empty for a file */
     int64_t time_us;     /* since 1970 */
-    udpai_str instance;  /* which of those with this id it is; empty: the id says it */
+    udpai_str instance;  /* which of those with this id it is; empty: the id suffices */
 } udpai_hop;
 
 /* Is it this node? */

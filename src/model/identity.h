@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who a peer is: the names its certificate gives it, or, without TLS, the name it gave itself. A
- * value; what the names may do is decided elsewhere. */
+/* The identity of a peer: the names its certificate gives it, or, without TLS, the name it gave
+ * itself. A value; what the names may do is decided elsewhere. */
 #ifndef UDPAI_IDENTITY_H
 #define UDPAI_IDENTITY_H
 
@@ -16,7 +16,7 @@ typedef struct udpai_identity_parts {
     size_t n_uris;
     const udpai_str *dns_names;
     size_t n_dns_names;
-    bool authenticated; /* a certificate proves it; otherwise it is what the peer says */
+    bool authenticated; /* a certificate proves it; otherwise it is what the peer claims */
 } udpai_identity_parts;
 
 /* Copies everything. */
@@ -28,11 +28,11 @@ UDPA_DEFINE_CLEANUP(udpai_identity, udpai_identity_unref)
 /* Views owned by @p identity, each followed by a NUL. */
 const udpai_identity_parts *udpai_identity_parts_of(const udpai_identity *identity);
 
-/* The one name that stands for the peer: its common name, else its first URI, else its first DNS
- * name, else empty. A NULL identity has no name. */
+/* The one name of the peer: its common name, else its first URI, else its first DNS name, else
+ * empty. A NULL identity has no name. */
 udpai_str udpai_identity_name(const udpai_identity *identity);
 
-/* Whom a peer counts as where there is a limit for each: its name or, for want of one, its address
+/* What a peer counts as where there is a limit for each: its name or, for lack of one, its address
  * (HOST:PORT) without the port. */
 udpai_str udpai_peer_counts_as(const udpai_identity *identity, udpai_str address);
 

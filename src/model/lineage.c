@@ -36,7 +36,7 @@ udpai_lineage_last(udpai_str lineage)
 
 /* The opening after the one that was seen began no earlier than with what was seen. */
 static bool
-has_gone_on_from(udpai_str openings, udpai_str seen, uint64_t seen_commit)
+continues(udpai_str openings, udpai_str seen, uint64_t seen_commit)
 {
     bool is_found = false;
     while (openings.len) {
@@ -56,5 +56,5 @@ udpai_lineage_comes_from(udpai_str lineage, udpai_str seen, uint64_t seen_commit
 {
     if (!udpai_str_eq(take_word(&lineage), take_word(&seen)))
         return false;
-    return seen.len == 0 || has_gone_on_from(lineage, seen, seen_commit);
+    return seen.len == 0 || continues(lineage, seen, seen_commit);
 }

@@ -6,7 +6,7 @@
 
 #include "base/proto.h"
 
-enum { /* field numbers of Value, which say what it is */
+enum { /* field numbers of Value, which decide what it is */
     UDPAI_VALUE_NULL = 1,
     UDPAI_VALUE_NUMBER = 2,
     UDPAI_VALUE_STRING = 3,

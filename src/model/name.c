@@ -164,7 +164,7 @@ udpai_prefix_minimal_cover(udpai_str *prefixes, size_t n)
     return kept;
 }
 
-/* The '*' of a pattern: right after a '/'. NULL if the alias has none; `*ret_bad` if one stands
+/* The '*' of a pattern: right after a '/'. NULL if the alias has none; `*ret_bad` if one is
  * elsewhere, or there are two. */
 static const char *
 find_star(udpai_str alias, bool *ret_bad)

@@ -7,7 +7,7 @@
  * it at a label border ('.', in the namespace) or a path border ('/'): com.acme covers com.acme/x
  * and com.acme.foo/x, never com.acmecorp/x.
  *
- * An alias is a name; right after a '/' it may have a '*', which stands for one or more characters
+ * An alias is a name; right after a '/' it may have a '*', which matches one or more characters
  * other than '/'. */
 #ifndef UDPAI_NAME_H
 #define UDPAI_NAME_H
@@ -20,7 +20,7 @@
 /* Where each node speaks of itself alone. */
 #define UDPAI_NODE_NAMESPACE "udpa.node"
 
-/* Is it a full name? Says why not. */
+/* Is it a full name? Reports why not. */
 udpa_err udpai_name_check(udpai_str name, udpa_error **ret_error);
 /* Is it a prefix, such as a Subscribe's namespace? Empty is one. */
 udpa_err udpai_prefix_check(udpai_str prefix, udpa_error **ret_error);
@@ -31,7 +31,7 @@ udpai_str udpai_name_id(udpai_str name);
 /* Of what somebody has written down: is it a full name, and not an id in the default namespace?
  * What it begins with is that, or looks like a namespace, which has a dot. */
 bool udpai_name_is_full(udpai_str written, udpai_str default_namespace);
-/* Is it "" or "*", a subscription's way to say "all"? */
+/* Is it "" or "*", a subscription's word for "all"? */
 bool udpai_name_is_wildcard(udpai_str name);
 
 /* Does the prefix cover the name, or the other prefix? */

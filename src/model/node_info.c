@@ -103,15 +103,15 @@ udpai_node_info_is_as_full(const udpai_node_info *info, const udpai_node_info *o
 bool
 udpai_node_info_has_feature(const udpai_node_info *info, const char *feature)
 {
-    udpai_str wanted = udpai_str_from(feature);
+    udpai_str searched = udpai_str_from(feature);
     for (size_t i = 0; i < info->parts.n_features; i++)
-        if (udpai_str_eq(info->parts.features[i], wanted))
+        if (udpai_str_eq(info->parts.features[i], searched))
             return true;
     return false;
 }
 
 udpai_str
-udpai_node_info_said(const udpai_node_info *info, const char *key)
+udpai_node_info_metadata(const udpai_node_info *info, const char *key)
 {
     udpai_str value;
     udpai_proto_field field;
@@ -125,27 +125,27 @@ udpai_node_info_said(const udpai_node_info *info, const char *key)
 udpai_str
 udpai_node_info_instance(const udpai_node_info *info)
 {
-    udpai_str instance = udpai_node_info_said(info, UDPAI_NODE_KEY_INSTANCE);
+    udpai_str instance = udpai_node_info_metadata(info, UDPAI_NODE_KEY_INSTANCE);
     return instance.len ? instance : info->parts.id;
 }
 
 udpa_err
-udpai_node_info_saying(udpai_node_info **ret_info,
-                       const udpai_node_info *info,
-                       const udpai_node_said *said,
-                       size_t n_said)
+udpai_node_info_with_metadata(udpai_node_info **ret_info,
+                              const udpai_node_info *info,
+                              const udpai_node_metadata *metadata,
+                              size_t n_metadata)
 {
     udpai_node_parts parts = info->parts;
     udpai_proto_writer writer = {.size = parts.metadata.len};
-    for (size_t i = 0; i < n_said; i++)
-        udpai_metadata_put_string(&writer, udpai_str_from(said[i].key), said[i].value);
+    for (size_t i = 0; i < n_metadata; i++)
+        udpai_metadata_put_string(&writer, udpai_str_from(metadata[i].key), metadata[i].value);
     UDPAI_AUTO_FREE uint8_t *room = udpai_alloc(writer.size + 1);
     if (!room)
         return UDPA_ERR_NOMEM;
     writer = (udpai_proto_writer){.at = room};
     udpai_proto_put_raw(&writer, parts.metadata);
-    for (size_t i = 0; i < n_said; i++)
-        udpai_metadata_put_string(&writer, udpai_str_from(said[i].key), said[i].value);
+    for (size_t i = 0; i < n_metadata; i++)
+        udpai_metadata_put_string(&writer, udpai_str_from(metadata[i].key), metadata[i].value);
     parts.metadata = (udpai_str){(const char *)room, writer.size};
     return udpai_node_info_new(ret_info, &parts);
 }
@@ -153,16 +153,17 @@ udpai_node_info_saying(udpai_node_info **ret_info,
 bool
 udpai_node_info_epoch(const udpai_node_info *info, udpai_str *ret_epoch, uint64_t *ret_commit)
 {
-    udpai_str epoch = udpai_node_info_said(info, UDPAI_NODE_KEY_EPOCH);
-    bool is_said = epoch.len > 0 && epoch.len <= UDPAI_EPOCH_MAX &&
-                   udpai_str_number(udpai_node_info_said(info, UDPAI_NODE_KEY_COMMIT), ret_commit);
-    if (is_said)
+    udpai_str epoch = udpai_node_info_metadata(info, UDPAI_NODE_KEY_EPOCH);
+    bool has_epoch =
+        epoch.len > 0 && epoch.len <= UDPAI_EPOCH_MAX &&
+        udpai_str_number(udpai_node_info_metadata(info, UDPAI_NODE_KEY_COMMIT), ret_commit);
+    if (has_epoch)
         *ret_epoch = epoch;
-    return is_said;
+    return has_epoch;
 }
 
 bool
 udpai_node_info_is_whole(const udpai_node_info *info)
 {
-    return udpai_str_eq(udpai_node_info_said(info, UDPAI_NODE_KEY_WHOLE), UDPAI_STR("true"));
+    return udpai_str_eq(udpai_node_info_metadata(info, UDPAI_NODE_KEY_WHOLE), UDPAI_STR("true"));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an endpoint says of itself when it connects: the public Node message, as a value. */
+/* What an endpoint states of itself when it connects: the public Node message, as a value. */
 #ifndef UDPAI_NODE_INFO_H
 #define UDPAI_NODE_INFO_H
 
@@ -9,11 +9,11 @@
 /* Features announced in Node.client_features. */
 #define UDPAI_FEATURE_EXTENSIONS "udpa.ext.v1" /* the peer knows our extensions */
 #define UDPAI_FEATURE_NODE "udpa.node.v1"      /* the peer is a management node */
-/* The peer may have client resources: it is asked for those that somebody wants. */
+/* The peer may have client resources: it is asked for those that have subscriptions. */
 #define UDPAI_FEATURE_CLIENT "udpa.client.v1"
 /* It shows to people what it is sent: secrets come without their payloads … */
 #define UDPAI_FEATURE_REDACTED "udpa.redacted.v1"
-/* … or keeps a copy of it, secrets included, which is for those who may administer, by TLS. */
+/* … or keeps a copy of it, secrets included, which is for peers that may administer, by TLS. */
 #define UDPAI_FEATURE_SECRETS "udpa.secrets.v1"
 
 /* Immutable; counted atomically. */
@@ -36,7 +36,7 @@ UDPA_DEFINE_CLEANUP(udpai_node_info, udpai_node_info_unref)
 /* Views owned by @p info. */
 const udpai_node_parts *udpai_node_info_parts(const udpai_node_info *info);
 bool udpai_node_info_equal(const udpai_node_info *a, const udpai_node_info *b);
-/* Does it say something of all that the other one does? */
+/* Does it have something for all that the other one has? */
 bool udpai_node_info_is_as_full(const udpai_node_info *info, const udpai_node_info *other);
 bool udpai_node_info_has_feature(const udpai_node_info *info, const char *feature);
 
@@ -50,25 +50,25 @@ bool udpai_node_info_has_feature(const udpai_node_info *info, const char *featur
 
 #define UDPAI_EPOCH_MAX 640 /* bytes, with its openings (lineage.h) */
 
-typedef struct udpai_node_said {
+typedef struct udpai_node_metadata {
     const char *key;
     udpai_str value;
-} udpai_node_said;
+} udpai_node_metadata;
 
-/* The string of this key, a view; empty: it says none. */
-udpai_str udpai_node_info_said(const udpai_node_info *info, const char *key);
+/* The string of this key, a view; empty: it has none. */
+udpai_str udpai_node_info_metadata(const udpai_node_info *info, const char *key);
 /* Which node it is, where loops are looked for: its instance, or without one its id. */
 udpai_str udpai_node_info_instance(const udpai_node_info *info);
-/* The same Node, which says these besides; of a key that is there already the last one counts. */
-udpa_err udpai_node_info_saying(udpai_node_info **ret_info,
-                                const udpai_node_info *info,
-                                const udpai_node_said *said,
-                                size_t n_said);
+/* The same Node, with these besides; of a key that is there already the last one counts. */
+udpa_err udpai_node_info_with_metadata(udpai_node_info **ret_info,
+                                       const udpai_node_info *info,
+                                       const udpai_node_metadata *metadata,
+                                       size_t n_metadata);
 
-/* What its store was when it said this: its lineage, a view, and the number of the last commit.
- * False: it says neither, or nothing that can be read. */
+/* What its store was when it sent this: its lineage, a view, and the number of the last commit.
+ * False: it has neither, or nothing that can be read. */
 bool udpai_node_info_epoch(const udpai_node_info *info, udpai_str *ret_epoch, uint64_t *ret_commit);
-/* Somebody has said of that epoch: what it did not have as it began has gone. */
+/* It was sent for that epoch: what it did not have as it began was removed. */
 bool udpai_node_info_is_whole(const udpai_node_info *info);
 
 #endif

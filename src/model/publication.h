@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What one endpoint publishes to another in one message, as a value that may cross threads.
  *
- * The errors of its entries are filled in as it is judged: by the session that received it, then by
- * the node that applies it. Whoever holds the only reference may change it. */
+ * The errors of its entries are filled in by the session that received it, then by the node that
+ * applies it. The holder of the only reference may change it. */
 #ifndef UDPAI_PUBLICATION_H
 #define UDPAI_PUBLICATION_H
 
@@ -11,18 +11,18 @@
 #include "model/resource.h"
 
 typedef struct udpai_publication_entry {
-    /* In a refresh the Any is empty, or has a type URL only: the rest says what is refreshed. */
+    /* In a refresh the Any is empty, or has a type URL only: the rest has what is refreshed. */
     udpa_resource *resource;
     bool is_refresh;
     bool is_ignored; /* not subscribed to any more, on its way then: not taken in, and no error */
-    /* NULL: applied, ignored, or not judged yet. */
+    /* NULL: applied, ignored, or still pending. */
     udpa_error *error;
 } udpai_publication_entry;
 
 typedef struct udpai_removal {
     udpai_str name; /* owned */
     /* With a generation: the authority removes what it had of this name (model/removal.h); a
-     * reference. NULL: the name is gone at this hop, and that is all. */
+     * reference. NULL: the name is removed at this hop, and that is all. */
     udpa_resource *statement;
     udpa_error *error;
 } udpai_removal;
@@ -34,13 +34,13 @@ typedef struct udpai_publication {
     udpai_str type_url;   /* scope; owned; empty: not given */
     udpai_str name_space; /* scope; owned */
     udpai_str nonce;      /* owned */
-    /* For whom the sender waits (model/waits.h) before it answers a Subscribe of this scope, and
+    /* What the sender waits for (model/waits.h) before it answers a Subscribe of this scope, and
      * how many of those that have no answer are older; owned. */
     udpai_str waits;
     uint32_t waits_behind;
     UDPAI_VECTOR(udpai_publication_entry) entries;
     UDPAI_VECTOR(udpai_removal) removals;
-    uint64_t commit;   /* the sender's store has come so far; 0: it does not say */
+    uint64_t commit;   /* the sender's store has come so far; 0: it has not sent it */
     size_t size_bytes; /* of the message it came in */
 } udpai_publication;
 

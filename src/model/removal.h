@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A removal with a generation, by which an authority says that what it had of a name is gone. It is
- * a resource without payload, which has what generations are compared by: authority, the first of
- * its hops, and a signature. */
+/* A removal with a generation, by which an authority states that what it had of a name is removed.
+ * It is a resource without payload, which has what generations are compared by: authority, the
+ * first of its hops, and a signature. */
 #ifndef UDPAI_REMOVAL_H
 #define UDPAI_REMOVAL_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One allocation holds the object, its table of aliases, and all text of its own, and a small
  * value; the type URL, the path it has come, and a larger payload are shared. There are as many as
- * names: what few have is in a part of its own, and what can be told from the rest is not kept. */
+ * names: what few have is in a part of its own, and what follows from the rest is not kept. */
 #include "model/resource.h"
 
 #include <stdatomic.h>
@@ -27,7 +27,7 @@ struct udpa_resource {
     uint16_t n_aliases;
     uint8_t n_hops;
     bool lazy : 1, do_not_cache : 1, has_signature : 1, has_rare : 1, is_redirect : 1;
-    bool says_hash : 1;  /* the version is the content hash */
+    bool is_hash_version : 1; /* the version is the content hash */
     bool is_bare : 1;    /* the payload is the value of an Any in the usual form, not the Any */
     udpa_bytes *payload; /* NULL: it is small */
     udpa_bytes *type;
@@ -49,7 +49,7 @@ hash_of(const udpa_resource *resource)
 static struct stored_rare *
 rare_of(const udpa_resource *resource)
 {
-    return (struct stored_rare *)(hash_of(resource) + !resource->says_hash);
+    return (struct stored_rare *)(hash_of(resource) + !resource->is_hash_version);
 }
 
 /* Its texts are views into this object. */
@@ -96,7 +96,7 @@ constraints_ref(const udpa_resource *resource)
 /* What follows from the parts. */
 struct content {
     udpai_str version;
-    bool says_hash;
+    bool is_hash_version;
     udpai_content_hash hash;
     char hex[UDPAI_CONTENT_HASH_HEX];
 };
@@ -114,7 +114,7 @@ find_content(const udpai_resource_parts *parts,
     udpai_str hex = {ret_content->hex, sizeof(ret_content->hex)};
     ret_content->hash = hash;
     ret_content->version = parts->version.len ? parts->version : hex;
-    ret_content->says_hash = udpai_str_eq(ret_content->version, hex);
+    ret_content->is_hash_version = udpai_str_eq(ret_content->version, hex);
 }
 
 static bool
@@ -171,7 +171,7 @@ allocate(const udpai_resource_parts *parts, const struct content *content)
 {
     bool is_signed = parts->signature.algorithm != 0;
     size_t size = sizeof(udpa_resource) + parts->n_hops * sizeof(int64_t) +
-                  (content->says_hash ? 0 : sizeof(udpai_content_hash)) +
+                  (content->is_hash_version ? 0 : sizeof(udpai_content_hash)) +
                   (is_rare(parts) ? sizeof(struct stored_rare) : 0) +
                   (is_signed ? sizeof(udpai_signature) : 0) +
                   parts->n_aliases * sizeof(struct text_ref) + text_size(parts, content) +
@@ -184,7 +184,7 @@ allocate(const udpai_resource_parts *parts, const struct content *content)
         resource->n_aliases = (uint16_t)parts->n_aliases;
         resource->has_signature = is_signed;
         resource->has_rare = is_rare(parts);
-        resource->says_hash = content->says_hash;
+        resource->is_hash_version = content->is_hash_version;
     }
     return resource;
 }
@@ -222,8 +222,8 @@ udpai_resource_make(udpa_resource **ret_resource, const udpai_resource_parts *pa
     struct content content;
     find_content(parts, type_url, value, &content);
     udpa_resource *resource = allocate(parts, &content);
-    udpai_str stands_for = parts->redirected_type.len ? parts->redirected_type : type_url;
-    udpa_bytes *type = parts->type ? udpa_bytes_ref(parts->type) : udpai_bytes_cstring(stands_for);
+    udpai_str wrapped = parts->redirected_type.len ? parts->redirected_type : type_url;
+    udpa_bytes *type = parts->type ? udpa_bytes_ref(parts->type) : udpai_bytes_cstring(wrapped);
     udpai_hop_path *path =
         udpai_hop_path_of(parts->hop_path, parts->authority, parts->hops, parts->n_hops);
     if (!resource || !type || !path) {
@@ -237,7 +237,7 @@ udpai_resource_make(udpa_resource **ret_resource, const udpai_resource_parts *pa
     resource->hop_path = path;
     for (size_t i = 0; i < parts->n_hops; i++)
         resource->hop_times_us[i] = parts->hops[i].time_us;
-    if (!content.says_hash)
+    if (!content.is_hash_version)
         *hash_of(resource) = content.hash;
     if (resource->has_rare)
         put_rare(resource, parts);
@@ -337,7 +337,7 @@ udpai_resource_type(const udpa_resource *resource)
     return resource->type;
 }
 
-/* What the Any says. */
+/* Reads the Any. */
 static void
 read_payload(const udpa_resource *resource, udpai_str *ret_type_url, udpai_str *ret_value)
 {
@@ -401,14 +401,15 @@ udpai_resource_put_any(udpai_proto_writer *writer, uint32_t number, const udpa_r
 udpai_content_hash
 udpai_resource_content_hash(const udpa_resource *resource)
 {
-    return resource->says_hash ? udpai_content_hash_from(udpai_resource_version(resource).data)
-                               : *hash_of(resource);
+    return resource->is_hash_version
+               ? udpai_content_hash_from(udpai_resource_version(resource).data)
+               : *hash_of(resource);
 }
 
 void
 udpai_resource_content_hex(const udpa_resource *resource, char hex[UDPAI_CONTENT_HASH_HEX])
 {
-    if (resource->says_hash)
+    if (resource->is_hash_version)
         memcpy(hex, udpai_resource_version(resource).data, UDPAI_CONTENT_HASH_HEX);
     else
         udpai_content_hash_hex(*hash_of(resource), hex);

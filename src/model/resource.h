@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Resources from the inside: an immutable value around the bytes of the Any that arrived.
  *
- * What is said of a resource (its name, origin, path) and what it is (the Any) are two objects, so
+ * The data about a resource (its name, origin, path) and its content (the Any) are two objects, so
  * that a refresh, which changes the former only, copies no payload. */
 #ifndef UDPAI_RESOURCE_H
 #define UDPAI_RESOURCE_H
@@ -53,8 +53,8 @@ typedef struct udpai_resource_parts {
     const udpai_str *aliases;
     size_t n_aliases;
     udpai_str constraints; /* of a variant of its one alias (model/variant.h); empty: it is none */
-    /* Of a redirect, whose Any is a ResourceLocator: the type URL of what it stands in the place
-     * of, which is the type of the resource. Empty: it is none. */
+    /* Of a redirect, with a ResourceLocator as its Any: the type URL of what it points to, which is
+     * the type of the resource. Empty: it is none. */
     udpai_str redirected_type;
 } udpai_resource_parts;
 
@@ -82,7 +82,7 @@ udpai_resource_parts udpai_resource_parts_of(const udpa_resource *resource,
 udpa_err
 udpai_resource_parts_set_any(udpai_resource_parts *parts, udpai_str any, udpa_bytes **ret_bytes);
 
-/* What the Any of these parts says; false if it is malformed. */
+/* Reads the Any of these parts; false if it is malformed. */
 bool udpai_resource_parts_read_any(const udpai_resource_parts *parts,
                                    udpai_str *ret_type_url,
                                    udpai_str *ret_value);

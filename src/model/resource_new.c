@@ -107,7 +107,7 @@ enum { /* field numbers of ResourceLocator */
     LOCATOR_RESOURCE_TYPE = 4
 };
 
-/* The type that a locator says; of what is no xdstp locator, nothing. False: it is malformed. */
+/* The type in a locator; of what is no xdstp locator, nothing. False: it is malformed. */
 static bool
 read_locator(udpai_str locator, udpai_str *ret_type)
 {
@@ -126,7 +126,7 @@ read_locator(udpai_str locator, udpai_str *ret_type)
     return !reader.failed;
 }
 
-/* What stands at the other end must be of the same type. */
+/* What is at the other end must be of the same type. */
 static udpa_err
 check_redirect(const udpai_resource_parts *parts, udpa_error **ret_error)
 {

@@ -15,7 +15,7 @@
 /* What goes round among nodes that are each other's sources ends, when no node reports it anew. */
 #define UDPAI_TWIN_DISTANCE_MAX 16
 
-/* As they stand in the text: compared, and written again, without being read. */
+/* As in the text: compared, and written again, without being read. */
 typedef struct udpai_twin_notice {
     udpai_str node_id, met, by;
     unsigned distance;

@@ -5,7 +5,7 @@
 
 #include "base/util.h"
 
-/* The message type: what stands behind the last '/', or the whole text if there is none. */
+/* The message type: what is behind the last '/', or the whole text if there is none. */
 static inline udpai_str
 udpai_type_url_name(udpai_str type_url)
 {

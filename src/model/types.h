@@ -45,14 +45,14 @@ enum {
 };
 
 typedef struct udpai_type_info {
-    udpai_str url, name;               /* the name is what stands behind the prefix */
+    udpai_str url, name;               /* the name is what is behind the prefix */
     const char *word, *discovery_word; /* "cluster", "cds"; NULL: it has none */
 
     /* Of those that are served: */
     unsigned rank;                        /* in the order in which types are sent */
     const char *package, *service, *what; /* "cluster", "Cluster", "Clusters": of its paths */
     /* "clusters": of its path in REST. NULL: it is served by the delta protocol alone, since whole
-     * states cannot say what it is asked for: a piece of another resource. */
+     * states cannot name what it is asked for: a piece of another resource. */
     const char *rest;
     const char *named_by; /* what a mirror finds its names in, "clusters"; NULL: in nothing */
     uint32_t name_field;  /* of the payload; 0: it has none with the resource's name */
@@ -66,12 +66,12 @@ typedef struct udpai_type_info {
     /* Of those that clients report: */
     bool is_client;     /* a client resource (model/client_type.h) */
     bool is_of_others;  /* its names end with its subject, not with the client that reports */
-    bool is_of_cluster; /* what stands before the client's id in its names is that of a cluster */
+    bool is_of_cluster; /* what is before the client's id in its names is that of a cluster */
 } udpai_type_info;
 
 /* One after the other; NULL: there are no more. */
 const udpai_type_info *udpai_type_at(size_t index);
-/* By what stands behind the last slash, whatever stands before it. NULL: it is not known. */
+/* By what is behind the last slash, whatever is before it. NULL: it is not known. */
 const udpai_type_info *udpai_type_find(udpai_str type_url);
 /* By its whole URL. */
 const udpai_type_info *udpai_type_of_url(udpai_str type_url);

@@ -19,7 +19,7 @@ enum { /* field numbers of DynamicParameterConstraints, SingleConstraint, Constr
     LIST_CONSTRAINTS = 1,
 };
 
-/* Bounds on the search for somebody whom two variants match. */
+/* Bounds on the search for a client that two variants match. */
 #define OVERLAP_KEYS_MAX 8
 #define OVERLAP_VALUES_MAX 16
 #define OVERLAP_TRIALS_MAX 128
@@ -39,7 +39,7 @@ typedef struct node {
     udpai_str key, value;
 } node;
 
-/* Constraints taken apart: each node stands behind the one that it is part of. */
+/* Constraints taken apart: each node comes behind the one that it is part of. */
 typedef struct tree {
     node nodes[UDPAI_CONSTRAINTS_NODES_MAX];
     size_t n;
@@ -332,8 +332,8 @@ passes(const node *test, const udpai_parameters *parameters)
     return found && (test->kind == NODE_EXISTS || udpai_str_eq(found->value, test->value));
 }
 
-/* Parts stand behind what they are part of, so one pass from the end has each part's result before
- * it is needed. An empty "or" matches nobody, an empty "and" everybody. */
+/* Parts come behind what they are part of, so one pass from the end has each part's result before
+ * it is needed. An empty "or" matches no client, an empty "and" all. */
 static bool
 evaluate(const tree *of, const udpai_parameters *parameters)
 {

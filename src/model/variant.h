@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Variants of a name: constraints, which are the bytes of an envoy.service.discovery.v3.
- * DynamicParameterConstraints, and the dynamic parameters of who asks, which satisfy them or not.
+ * DynamicParameterConstraints, and the dynamic parameters of clients, which satisfy them or not.
  * Constraints may be nested; nothing here recurses, and every evaluation is bounded. */
 #ifndef UDPAI_VARIANT_H
 #define UDPAI_VARIANT_H
@@ -14,16 +14,17 @@
 #define UDPAI_CONSTRAINTS_NODES_MAX 128      /* tests and what joins them */
 #define UDPAI_CONSTRAINTS_DEPTH_MAX 16
 
-/* Of one who asks. */
+/* Of one client. */
 #define UDPAI_PARAMETERS_MAX 64
 #define UDPAI_PARAMETERS_BYTES_MAX ((size_t)4096)
 
-/* Are these constraints that can be judged? What the public message may grow is refused: to pass it
- * over would show a variant to those for whom it is not meant. No bytes at all: there are none. */
+/* Are these constraints that can be evaluated? What the public message may grow is rejected: to
+ * pass it over would send a variant to clients for which it is not meant. No bytes at all: there
+ * are none. */
 udpa_err udpai_constraints_check(udpai_str constraints, udpa_error **ret_error);
 
 /* How many different keys do they name? Of several variants that match, the one with the most goes
- * first. 0 for what cannot be judged. */
+ * first. 0 for what cannot be evaluated. */
 unsigned udpai_constraints_n_keys(udpai_str constraints);
 
 /* ---- parameters ---- */
@@ -50,13 +51,13 @@ void udpai_parameters_read(udpai_str text, udpai_parameters *ret_parameters);
 
 /* ---- both ---- */
 
-/* False also for constraints that cannot be judged. Without any, everything matches. */
+/* False also for constraints that cannot be evaluated. Without any, everything matches. */
 bool udpai_constraints_match(udpai_str constraints, const udpai_parameters *parameters);
 
-/* Constraints that say: each of these parameters as it is. NULL without memory. */
+/* Constraints that require each of these parameters as it is. NULL without memory. */
 udpa_bytes *udpai_constraints_of_parameters(const udpai_parameters *parameters);
 
-/* Is there somebody whom both match? `ret_example`: his parameters, views into the two. False: no,
+/* Is there a client that both match? `ret_example`: its parameters, views into the two. False: no,
  * or that would take too long to find out. */
 bool udpai_constraints_overlap(udpai_str a, udpai_str b, udpai_parameters *ret_example);
 

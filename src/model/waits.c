@@ -23,7 +23,7 @@ udpai_waits_begin(udpai_waits *waits, udpai_str self)
 }
 
 void
-udpai_waits_for_stranger(udpai_waits *waits)
+udpai_waits_for_unknown(udpai_waits *waits)
 {
     waits->outside |= 1;
 }
@@ -42,13 +42,13 @@ find(udpai_waits *waits, udpai_str instance)
 }
 
 static void
-add_wait(udpai_waits *waits, unsigned who, udpai_str instance)
+add_wait(udpai_waits *waits, unsigned waiter, udpai_str instance)
 {
     unsigned whom = instance.len ? find(waits, instance) : NOBODY;
     if (whom == NOBODY)
-        waits->outside |= bit(who);
+        waits->outside |= bit(waiter);
     else
-        waits->for_whom[who] |= bit(whom);
+        waits->for_whom[waiter] |= bit(whom);
 }
 
 /* One Wait; false: it is none. */
@@ -64,7 +64,7 @@ read_wait(udpai_str message, udpai_str *ret_instance, udpai_proto_reader *ret_fo
     return true;
 }
 
-/* What stands behind the instances. */
+/* What follows the instances. */
 struct wait {
     uint64_t round, distance;
 };
@@ -83,45 +83,46 @@ read_numbers(udpai_proto_reader wait, struct wait *ret_wait)
     return !wait.failed;
 }
 
-/* Does what has passed so many nodes count? What others say of the node itself does not, nor what
- * goes round and round. */
+/* Does what has passed so many nodes count? What others report of the node itself does not, nor
+ * what goes round and round. */
 static bool
-counts(udpai_waits *waits, unsigned who, uint64_t distance)
+counts(udpai_waits *waits, unsigned waiter, uint64_t distance)
 {
-    bool is_known = waits->known & bit(who);
-    if (who == 0 || distance > UDPAI_WAITS_MAX || (is_known && distance > waits->distance[who]))
+    bool is_known = waits->known & bit(waiter);
+    if (waiter == 0 || distance > UDPAI_WAITS_MAX ||
+        (is_known && distance > waits->distance[waiter]))
         return false;
-    if (is_known && distance == waits->distance[who])
+    if (is_known && distance == waits->distance[waiter])
         return true;
-    waits->known |= bit(who);
-    waits->outside &= ~bit(who);
-    waits->for_whom[who] = 0;
-    waits->distance[who] = (uint8_t)distance;
+    waits->known |= bit(waiter);
+    waits->outside &= ~bit(waiter);
+    waits->for_whom[waiter] = 0;
+    waits->distance[waiter] = (uint8_t)distance;
     return true;
 }
 
 /* Of what has come over equally many nodes, all counts. */
 static bool
-take_wait(udpai_waits *waits, unsigned who, udpai_proto_reader *wait, uint64_t *ret_round)
+take_wait(udpai_waits *waits, unsigned waiter, udpai_proto_reader *wait, uint64_t *ret_round)
 {
     udpai_proto_field field;
     struct wait numbers;
     if (!read_numbers(*wait, &numbers))
         return false;
     *ret_round = numbers.round;
-    if (numbers.distance >= UDPAI_WAITS_MAX || !counts(waits, who, numbers.distance + 1))
+    if (numbers.distance >= UDPAI_WAITS_MAX || !counts(waits, waiter, numbers.distance + 1))
         return true;
     while (udpai_proto_next(wait, &field))
         if (field.number == FOR_WHOM && field.type == UDPAI_WIRE_BYTES)
-            add_wait(waits, who, field.bytes);
+            add_wait(waits, waiter, field.bytes);
     return true;
 }
 
 /* False: somebody has no room, or it is malformed. */
 static bool
-take_all(udpai_waits *waits, udpai_str sender, udpai_str said, uint64_t *ret_round)
+take_all(udpai_waits *waits, udpai_str sender, udpai_str text, uint64_t *ret_round)
 {
-    udpai_proto_reader reader = udpai_proto_read(said), wait;
+    udpai_proto_reader reader = udpai_proto_read(text), wait;
     udpai_proto_field field;
     udpai_str instance;
     uint64_t round;
@@ -130,8 +131,8 @@ take_all(udpai_waits *waits, udpai_str sender, udpai_str said, uint64_t *ret_rou
             !read_wait(field.bytes, &instance, &wait) ||
             (i == 0 && !udpai_str_eq(instance, sender)))
             return false;
-        unsigned who = find(waits, instance);
-        if (who == NOBODY || !take_wait(waits, who, &wait, &round))
+        unsigned waiter = find(waits, instance);
+        if (waiter == NOBODY || !take_wait(waits, waiter, &wait, &round))
             return false;
         if (i == 0)
             *ret_round = round;
@@ -140,12 +141,12 @@ take_all(udpai_waits *waits, udpai_str sender, udpai_str said, uint64_t *ret_rou
 }
 
 void
-udpai_waits_for(udpai_waits *waits, udpai_str instance, udpai_str said)
+udpai_waits_for(udpai_waits *waits, udpai_str instance, udpai_str text)
 {
     uint64_t round = 0;
     add_wait(waits, 0, instance);
-    if (said.len > UDPAI_WAITS_BYTES_MAX || !take_all(waits, instance, said, &round))
-        udpai_waits_for_stranger(waits);
+    if (text.len > UDPAI_WAITS_BYTES_MAX || !take_all(waits, instance, text, &round))
+        udpai_waits_for_unknown(waits);
     if (round < waits->least)
         waits->least = round;
 }
@@ -187,25 +188,25 @@ udpai_waits_are_closed(const udpai_waits *waits)
 }
 
 static void
-put_wait(const udpai_waits *waits, unsigned who, udpai_proto_writer *writer)
+put_wait(const udpai_waits *waits, unsigned waiter, udpai_proto_writer *writer)
 {
-    udpai_proto_put_bytes(writer, INSTANCE, waits->instances[who]);
+    udpai_proto_put_bytes(writer, INSTANCE, waits->instances[waiter]);
     for (unsigned i = 0; i < waits->n; i++)
-        if (waits->for_whom[who] & bit(i))
+        if (waits->for_whom[waiter] & bit(i))
             udpai_proto_put_bytes(writer, FOR_WHOM, waits->instances[i]);
-    if (waits->outside & bit(who))
+    if (waits->outside & bit(waiter))
         udpai_proto_put_bytes(writer, FOR_WHOM, UDPAI_STR(""));
-    if (who == 0)
+    if (waiter == 0)
         udpai_proto_put_varint(writer, ROUND, round_of(waits));
-    udpai_proto_put_varint_opt(writer, DISTANCE, waits->distance[who]);
+    udpai_proto_put_varint_opt(writer, DISTANCE, waits->distance[waiter]);
 }
 
 void
 udpai_waits_put(const udpai_waits *waits, udpai_proto_writer *writer)
 {
-    uint64_t told = reached(waits) & waits->known;
+    uint64_t listed = reached(waits) & waits->known;
     for (unsigned i = 0; i < waits->n; i++) {
-        if (!(told & bit(i)))
+        if (!(listed & bit(i)))
             continue;
         udpai_proto_writer size = {0};
         put_wait(waits, i, &size);

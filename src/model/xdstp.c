@@ -62,7 +62,7 @@ put_escaped(sink *to, udpai_str text, const char *special)
 
 /* ---- taking apart ---- */
 
-/* What stands before the first `border`; `*rest` begins behind it. Without one: all of it. */
+/* What is before the first `border`; `*rest` begins behind it. Without one: all of it. */
 static udpai_str
 cut(udpai_str text, char border, udpai_str *rest, bool *ret_found)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of the form xdstp://AUTHORITY/TYPE/ID?KEY=VALUE&…, and the names of UDPA that they stand
- * for. */
+/* Names of the form xdstp://AUTHORITY/TYPE/ID?KEY=VALUE&…, and the names of UDPA that they map to.
+ */
 
 /* Two spellings are one name if their parts are equal once decoded, whatever the order of the
  * context parameters. The canonical text of ID and parameters, which goes behind a namespace, has
  * the parameters sorted by key, and percent signs only where the text would divide otherwise. So
  * the last '/' before the first '?' ends the path, and nothing behind it is one.
  *
- * A collection by glob is a name whose last path segment is '*': it holds what has the same path
+ * A collection by glob is a name with '*' as its last path segment: it holds what has the same path
  * before that segment, any one segment there, and exactly the same parameters. */
 #ifndef UDPAI_XDSTP_H
 #define UDPAI_XDSTP_H
@@ -42,8 +42,8 @@ typedef struct udpai_xdstp_authorities {
     size_t n;
 } udpai_xdstp_authorities;
 
-/* What an authority stands for: what is listed; else the empty one for the default namespace, and
- * what looks like a namespace for itself. False: nothing. */
+/* What an authority maps to: what is listed; else the empty one to the default namespace, and what
+ * looks like a namespace to itself. False: nothing. */
 bool udpai_xdstp_namespace(const udpai_xdstp_authorities *listed,
                            udpai_str authority,
                            udpai_str default_namespace,

@@ -6,7 +6,7 @@
 #include "model/secret_type.h"
 
 #define OUTCAST_PATIENCE_MS 3000
-/* In a visibility: of one from whom something is withheld besides. */
+/* In a visibility: of a peer from which something is withheld besides. */
 #define WITHHELD (UINT64_C(1) << 63)
 
 typedef struct access_view {
@@ -176,7 +176,7 @@ subject_of(const udpai_session *session, const udpai_node_info *node)
 }
 
 /* What this node has dialled, or is a source, is above it. That one of those is a source is known
- * only later, and nothing may be shown until then. */
+ * only later, and nothing may be visible to it until then. */
 static bool
 is_above(const udpai_session *session)
 {
@@ -215,7 +215,7 @@ udpai_session_admit(udpai_session *session,
     return udpai_fail_code(ret_error, err);
 }
 
-/* Who was dialled, or serves a ConfigSource, is here because this node wants him. */
+/* A session that was dialled, or serves a ConfigSource, exists because this node asks for it. */
 static void
 cast_out(udpai_session *session, bool had_rules)
 {
@@ -247,7 +247,7 @@ udpai_session_admit_again(udpai_session *session,
 }
 
 static void
-tell(udpai_session *session, const udpa_error *why)
+log_denial(udpai_session *session, const udpa_error *why)
 {
     udpai_access *access = udpai_hub_access(session->hub);
     unsigned n_suppressed;
@@ -270,7 +270,7 @@ decide(udpai_session *session,
         return UDPA_OK;
     if (!why)
         return UDPA_ERR_NOMEM;
-    tell(session, why);
+    log_denial(session, why);
     if (udpai_acl_settings(access->acl)->is_dry_run)
         return UDPA_OK;
     if (ret_error)

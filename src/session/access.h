@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What peers are shown, as the ACL says, on the stream side. Each set of rules that lets somebody
- * be shown anything is a visibility, a number, which all whom the same rules are for share. For the
- * hub and its sessions; a hub without an ACL shows everything to everybody. */
+/* What is visible to peers by the ACL, on the stream side. Each set of rules that lets a peer see
+ * anything is a visibility, a number, shared by all to which the same rules apply. For the hub and
+ * its sessions; in a hub without an ACL everything is visible to all. */
 #ifndef UDPAI_SESSION_ACCESS_H
 #define UDPAI_SESSION_ACCESS_H
 
@@ -9,14 +9,14 @@
 #include "base/map.h"
 #include "session/hub.h"
 
-/* Different sets of rules; whoever would need one more is refused. */
+/* Different sets of rules; a peer that needs one more is denied. */
 #define UDPAI_ACCESS_VIEWS_MAX 65536
 
 typedef struct udpai_access {
-    udpai_acl *acl;                    /* NULL: everything is shown to everybody */
+    udpai_acl *acl;                    /* NULL: everything is visible to all */
     udpai_map by_rules, by_visibility; /* of the same */
     uint64_t last_visibility;          /* none is ever given twice: views remember them */
-    /* What those above are not shown, whatever the rules are; see udpai_hub_options. */
+    /* What upstream peers do not see, whatever the rules are; see udpai_hub_options. */
     const udpai_str *withheld_types;
     size_t n_withheld_types;
     const udpai_str *withheld;
@@ -29,8 +29,8 @@ void udpai_access_init(udpai_access *access, udpai_acl *acl);
 void udpai_access_done(udpai_access *access);
 /* To be called at first, if anything is. */
 void udpai_access_withhold(udpai_access *access, const udpai_hub_options *options);
-/* Other rules hold from now on; takes a reference. Each session must be admitted again: until it is
- * nothing new is shown to it. */
+/* Other rules hold from now on; takes a reference. Each session must be admitted again: until then
+ * nothing new is visible to it. */
 void udpai_access_replace(udpai_access *access, udpai_acl *acl);
 /* A udpai_may_see_fn. */
 bool udpai_access_may_see(void *access, uint64_t visibility, const udpa_resource *resource);
@@ -39,7 +39,7 @@ bool udpai_access_may_see_name(const udpai_access *access,
                                uint64_t visibility,
                                udpai_str type_url,
                                udpai_str name);
-/* Finds or makes the visibility of a peer; 0: it is shown everything. */
+/* Finds or makes the visibility of a peer; 0: it sees everything. */
 udpa_err udpai_access_visibility(udpai_access *access,
                                  const udpai_acl_subject *subject,
                                  uint64_t *ret_visibility);

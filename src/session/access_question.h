@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a peer may do: asked of a node by subscribing to a name that says of whom and of what, and
- * answered by a udpa.status.v1.AccessStatus of that name. Pure. */
+/* What a peer may do: asked of a node by subscribing to a name that has the peer and the resource,
+ * and answered by a udpa.status.v1.AccessStatus of that name. Pure. */
 #ifndef UDPAI_ACCESS_QUESTION_H
 #define UDPAI_ACCESS_QUESTION_H
 

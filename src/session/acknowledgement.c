@@ -8,7 +8,7 @@
 #include "session/status.h"
 #include "wire/entry.h"
 
-/* Sessions that are told of one by one; of the others the number must do. */
+/* Sessions that are listed one by one; of the others the number must do. */
 #define REASON_MAX 512
 
 struct finding {
@@ -41,7 +41,7 @@ udpai_acknowledgement_parse(udpai_str question, udpai_str *ret_type_url, udpai_s
 
 /* ---- asking the sessions ---- */
 
-/* Who asks looks on; it is none of those that the resource is for. */
+/* The session that asks only reads; it is none of those that the resource is for. */
 static bool
 is_asking(const udpai_subscription *subscription)
 {
@@ -50,17 +50,17 @@ is_asking(const udpai_subscription *subscription)
 }
 
 static void
-on_taker(void *userdata, const udpai_taker *taker)
+on_ack(void *userdata, const udpai_resource_ack *ack)
 {
     struct survey *survey = userdata;
-    const udpai_session *session = udpai_subscription_subscriber(taker->subscription)->userdata;
+    const udpai_session *session = udpai_subscription_subscriber(ack->subscription)->userdata;
     struct finding finding = {.session = session};
     if (!session || session->is_finishing || !session->ops->ack_status ||
-        is_asking(taker->subscription))
+        is_asking(ack->subscription))
         return;
     udpai_client_state state;
-    udpai_client_state_of(session, taker, &state);
-    finding.what = state.said;
+    udpai_client_state_of(session, ack, &state);
+    finding.what = state.status;
     if (finding.what.state != UDPAI_ACKNOWLEDGEMENT_NOT_SHOWN)
         survey->failed |= !udpai_vector_push(&survey->findings, finding);
 }
@@ -90,8 +90,8 @@ compare(const void *a, const void *b)
     return difference ? difference : compare_sessions(one, two);
 }
 
-/* What a session says first of all: that it has refused it, or else what is furthest from its
- * having it. */
+/* What of a session comes first: that it has rejected the resource, or else what is furthest from
+ * its having it. */
 static int
 compare_in_sessions(const void *a, const void *b)
 {
@@ -181,8 +181,8 @@ udpai_acknowledgement_describe(udpai_hub *hub, udpai_str question)
     struct survey survey = {0};
     if (!udpai_acknowledgement_parse(question, &survey.type_url, &survey.name))
         return NULL;
-    survey.resource = udpai_fanout_visit_takers(udpai_hub_fanout(hub), survey.type_url, survey.name,
-                                                on_taker, &survey);
+    survey.resource = udpai_fanout_visit_acks(udpai_hub_fanout(hub), survey.type_url, survey.name,
+                                              on_ack, &survey);
     if (survey.resource)
         survey.name = udpai_resource_name(survey.resource);
     count_each_once(&survey);

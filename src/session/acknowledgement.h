@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who has acknowledged a resource: asked for by subscribing to a name that says of which, answered
- * by a udpa.status.v1.AcknowledgementStatus of that name. Made when it is asked for, of all
- * sessions that select the resource; nothing is kept for it. */
+/* Which sessions have acknowledged a resource: asked for by subscribing to a name that has the
+ * resource, answered by a udpa.status.v1.AcknowledgementStatus of that name. Made when it is asked
+ * for, of all sessions that select the resource; nothing is kept for it. */
 #ifndef UDPAI_ACKNOWLEDGEMENT_H
 #define UDPAI_ACKNOWLEDGEMENT_H
 
@@ -9,8 +9,8 @@
 #include "session/hub.h"
 
 #define UDPAI_ACKNOWLEDGEMENT_TYPE "type.googleapis.com/udpa.status.v1.AcknowledgementStatus"
-/* "udpa.node/acknowledgement/<token>/<type URL>/<name>". The token is whatever who asks chooses: a
- * name that nobody has asked for before has no answer yet that could be an old one. */
+/* "udpa.node/acknowledgement/<token>/<type URL>/<name>". The client chooses the token: a name that
+ * was not asked for before has no answer yet that could be an old one. */
 #define UDPAI_ACKNOWLEDGEMENT_PREFIX UDPAI_NODE_NAMESPACE "/acknowledgement/"
 /* So many sessions are named in an answer. */
 #define UDPAI_ACKNOWLEDGEMENT_SESSIONS_MAX 256
@@ -18,7 +18,7 @@
 /* What a name asks for, views of it; false: nothing. */
 bool udpai_acknowledgement_parse(udpai_str question, udpai_str *ret_type_url, udpai_str *ret_name);
 
-/* As udpa.status.v1.SessionAcknowledgement.State, and what is not told of. */
+/* As udpa.status.v1.SessionAcknowledgement.State, and what is not reported. */
 typedef enum udpai_acknowledgement_state {
     UDPAI_ACKNOWLEDGEMENT_NOT_SHOWN, /* the session's protocol cannot show it to its peer */
     UDPAI_ACKNOWLEDGEMENT_BEHIND,
@@ -31,7 +31,7 @@ typedef enum udpai_acknowledgement_state {
     UDPAI_ACKNOWLEDGEMENT_STATES,
 } udpai_acknowledgement_state;
 
-/* What a session says of one of its subscriptions and a resource. */
+/* What a session reports of one of its subscriptions and a resource. */
 struct udpai_acknowledgement {
     udpai_acknowledgement_state state;
     int64_t since_us; /* 0: not known */

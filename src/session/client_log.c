@@ -14,7 +14,7 @@
 /* Of all clients together, in a second: a node that all come back to writes no more. */
 #define LINES_PER_SECOND 1000
 #define LINE_MAX_BYTES 1536
-#define WHO_MAX_BYTES 768
+#define LABEL_MAX_BYTES 768
 #define REASON_MAX 512
 
 typedef enum line_kind {
@@ -29,21 +29,21 @@ typedef struct waiting_line {
     uint64_t since_ms, number;
 } waiting_line;
 
-/* About whom at most a line a second is written. */
+/* At most a line a second is written about one of these. */
 typedef struct speaker {
     udpai_client_log *log;
     udpai_timer timer; /* set: a line was written within the last second */
     size_t n_clients;
     waiting_line lines[LINE_KINDS];
     unsigned n_left_out;
-    udpai_str key; /* its text stands behind */
+    udpai_str key; /* its text follows the struct */
 } speaker;
 
 struct udpai_logged_client {
     speaker *about;
     size_t n_sessions;
     int64_t since_us;
-    udpai_str who; /* in words, and the key; its text stands behind */
+    udpai_str label; /* in words, and the key; its text follows the struct */
 };
 
 static udpai_str
@@ -55,7 +55,7 @@ speaker_key(const void *item)
 static udpai_str
 client_key(const void *item)
 {
-    return ((const udpai_logged_client *)item)->who;
+    return ((const udpai_logged_client *)item)->label;
 }
 
 void
@@ -109,7 +109,7 @@ write_line(speaker *self, const char *text, uint64_t since_ms)
     self->n_left_out = log->n_left_out = 0;
 }
 
-/* A later line of the same kind says more than the one that waits. */
+/* A later line of the same kind has more than the one that waits. */
 static void
 keep_waiting(speaker *self, line_kind kind, const char *text)
 {
@@ -126,7 +126,7 @@ keep_waiting(speaker *self, line_kind kind, const char *text)
 }
 
 static void
-say(speaker *self, line_kind kind, const char *text)
+log_line(speaker *self, line_kind kind, const char *text)
 {
     if (udpai_timer_is_set(&self->timer))
         keep_waiting(self, kind, text);
@@ -153,7 +153,7 @@ write_next(speaker *self, waiting_line *line)
     line->text = NULL;
 }
 
-/* ---- about whom ---- */
+/* ---- the client of a line ---- */
 
 static void
 forget_speaker(speaker *self)
@@ -204,7 +204,7 @@ address_of(const udpai_session *session)
 static speaker *
 find_speaker(udpai_client_log *log, const udpai_session *session, const udpai_node_info *node)
 {
-    char room[WHO_MAX_BYTES];
+    char room[LABEL_MAX_BYTES];
     udpai_str peer = udpai_peer_counts_as(session->info.identity, address_of(session));
     udpai_str id = node_id(node);
     snprintf(room, sizeof(room), "%.*s %.*s", UDPAI_SHOWN(peer), UDPAI_SHOWN(id));
@@ -213,13 +213,13 @@ find_speaker(udpai_client_log *log, const udpai_session *session, const udpai_no
 }
 
 static udpai_logged_client *
-add_client(udpai_client_log *log, speaker *about, udpai_str who)
+add_client(udpai_client_log *log, speaker *about, udpai_str label)
 {
-    udpai_logged_client *self = udpai_alloc(sizeof(*self) + who.len);
+    udpai_logged_client *self = udpai_alloc(sizeof(*self) + label.len);
     if (!self)
         return NULL;
     char *at = (char *)(self + 1);
-    *self = (udpai_logged_client){.about = about, .who = udpai_str_put(&at, who)};
+    *self = (udpai_logged_client){.about = about, .label = udpai_str_put(&at, label)};
     if (udpai_map_add(&log->clients, self))
         return self;
     udpai_free(self);
@@ -227,13 +227,13 @@ add_client(udpai_client_log *log, speaker *about, udpai_str who)
 }
 
 static void
-put_who(char room[WHO_MAX_BYTES], const udpai_session *session, const udpai_node_info *node)
+put_label(char room[LABEL_MAX_BYTES], const udpai_session *session, const udpai_node_info *node)
 {
     udpai_str id = node_id(node), address = address_of(session);
     udpai_str identity = udpai_identity_name(session->info.identity);
     if (address.len == 0)
         address = UDPAI_STR("-");
-    snprintf(room, WHO_MAX_BYTES,
+    snprintf(room, LABEL_MAX_BYTES,
              identity.len ? "node '%.*s', peer %.*s, identity '%.*s'"
                           : "node '%.*s', peer %.*s, identity -%.*s",
              UDPAI_SHOWN(id), UDPAI_SHOWN(address), UDPAI_SHOWN(identity));
@@ -241,13 +241,13 @@ put_who(char room[WHO_MAX_BYTES], const udpai_session *session, const udpai_node
 
 /* Without memory the session is of none. */
 static void
-join(udpai_session *session, const udpai_node_info *node, const char *who)
+join(udpai_session *session, const udpai_node_info *node, const char *label)
 {
     udpai_client_log *log = udpai_hub_client_log(session->hub);
-    udpai_logged_client *client = udpai_map_get(&log->clients, udpai_str_from(who));
+    udpai_logged_client *client = udpai_map_get(&log->clients, udpai_str_from(label));
     speaker *about = client ? client->about : find_speaker(log, session, node);
     if (!client && about)
-        client = add_client(log, about, udpai_str_from(who));
+        client = add_client(log, about, udpai_str_from(label));
     if (!client) {
         if (about && about->n_clients == 0 && !udpai_timer_is_set(&about->timer))
             forget_speaker(about);
@@ -262,17 +262,17 @@ join(udpai_session *session, const udpai_node_info *node, const char *who)
 /* ---- what is written ---- */
 
 static void
-say_connected(const udpai_session *session)
+log_connected(const udpai_session *session)
 {
     char line[LINE_MAX_BYTES];
     const udpai_logged_client *client = session->logged;
-    snprintf(line, sizeof(line), "connected: %.*s, protocol %s", (int)client->who.len,
-             client->who.data, session->ops->name);
-    say(client->about, LINE_CONNECTED, line);
+    snprintf(line, sizeof(line), "connected: %.*s, protocol %s", (int)client->label.len,
+             client->label.data, session->ops->name);
+    log_line(client->about, LINE_CONNECTED, line);
 }
 
 static void
-say_disconnected(const udpai_session *session, const udpa_error *why)
+log_disconnected(const udpai_session *session, const udpa_error *why)
 {
     char line[LINE_MAX_BYTES];
     const udpai_logged_client *client = session->logged;
@@ -280,9 +280,9 @@ say_disconnected(const udpai_session *session, const udpa_error *why)
     udpai_str reason = udpai_utf8_cut(
         udpai_str_from(why ? udpa_error_message(why) : "its streams have ended"), REASON_MAX);
     snprintf(line, sizeof(line), "disconnected: %.*s, after %" PRId64 " s: %.*s",
-             (int)client->who.len, client->who.data, after_us > 0 ? after_us / 1000000 : 0,
+             (int)client->label.len, client->label.data, after_us > 0 ? after_us / 1000000 : 0,
              (int)reason.len, reason.data);
-    say(client->about, LINE_DISCONNECTED, line);
+    log_line(client->about, LINE_DISCONNECTED, line);
 }
 
 static void
@@ -293,7 +293,7 @@ leave(udpai_session *session)
     if (--client->n_sessions)
         return;
     speaker *about = client->about;
-    udpai_map_remove(&about->log->clients, client->who);
+    udpai_map_remove(&about->log->clients, client->label);
     udpai_free(client);
     if (--about->n_clients == 0 && !udpai_timer_is_set(&about->timer))
         forget_speaker(about);
@@ -309,16 +309,16 @@ is_read(void)
 void
 udpai_client_log_node(udpai_session *session, const udpai_node_info *node)
 {
-    char who[WHO_MAX_BYTES];
+    char label[LABEL_MAX_BYTES];
     if (!is_read())
         return;
-    put_who(who, session, node);
-    if (session->logged && udpai_str_eq(session->logged->who, udpai_str_from(who)))
+    put_label(label, session, node);
+    if (session->logged && udpai_str_eq(session->logged->label, udpai_str_from(label)))
         return;
     udpai_client_log_closed(session, NULL);
-    join(session, node, who);
+    join(session, node, label);
     if (session->logged && session->logged->n_sessions == 1)
-        say_connected(session);
+        log_connected(session);
 }
 
 void
@@ -327,7 +327,7 @@ udpai_client_log_closed(udpai_session *session, const udpa_error *why)
     if (!session->logged)
         return;
     if (session->logged->n_sessions == 1)
-        say_disconnected(session, why);
+        log_disconnected(session, why);
     leave(session);
 }
 
@@ -336,12 +336,12 @@ udpai_client_log_nack(udpai_session *session,
                       const udpai_node_info *node,
                       const udpai_client_nack *nack)
 {
-    char line[LINE_MAX_BYTES], who[WHO_MAX_BYTES], more[32] = "", nonce[UDPAI_NONCE_LEN];
+    char line[LINE_MAX_BYTES], label[LABEL_MAX_BYTES], more[32] = "", nonce[UDPAI_NONCE_LEN];
     if (!is_read())
         return;
-    put_who(who, session, node);
+    put_label(label, session, node);
     if (!session->logged) /* the level was another one when it came */
-        join(session, node, who);
+        join(session, node, label);
     if (!session->logged)
         return;
     udpa_err code = nack->why ? udpa_error_code(nack->why) : UDPA_ERR_NOMEM;
@@ -352,10 +352,10 @@ udpai_client_log_nack(udpai_session *session,
         snprintf(more, sizeof(more), nack->name.len ? " and %zu more" : " (%zu resources)",
                  nack->n_more);
     snprintf(line, sizeof(line),
-             "NACK: %s: type %.*s, name '%.*s'%s, version '%.*s', nonce %.*s: %s: %.*s", who,
+             "NACK: %s: type %.*s, name '%.*s'%s, version '%.*s', nonce %.*s: %s: %.*s", label,
              UDPAI_SHOWN(nack->type_url), UDPAI_SHOWN(nack->name), more, UDPAI_SHOWN(nack->version),
              UDPAI_NONCE_LEN, nonce, udpa_err_text(code), (int)why.len, why.data);
-    say(session->logged->about, LINE_NACK, line);
+    log_line(session->logged->about, LINE_NACK, line);
 }
 
 void

@@ -4,7 +4,7 @@
  * what waits is replaced by later lines of its kind, and those left out are counted by the next.
  *
  * Streams of one connection with one Node id are one client. For the second it is the Node id and
- * the peer's name or host that count: who comes again from another port is the same.
+ * the peer's name or host that count: a client that comes again from another port is the same.
  * Without memory a line is left out, nothing else. */
 #ifndef UDPAI_CLIENT_LOG_H
 #define UDPAI_CLIENT_LOG_H
@@ -15,8 +15,9 @@
 /* A part of the hub. */
 struct udpai_client_log {
     udpai_wheel *wheel;
-    udpai_map clients;  /* that are connected */
-    udpai_map speakers; /* of whom lines were written in the last second, or clients are there */
+    udpai_map clients; /* that are connected */
+    udpai_map
+        speakers; /* those of which lines were written in the last second, or clients are there */
     uint64_t window_end_ms;           /* of a second over all clients … */
     unsigned n_in_window, n_left_out; /* … lines written, and those beyond what it takes */
     uint64_t n_waiting;               /* lines that have waited, ever: their order */
@@ -36,12 +37,12 @@ void udpai_client_log_init(udpai_client_log *log, udpai_wheel *wheel);
 /* Writes what waits. */
 void udpai_client_log_done(udpai_client_log *log);
 
-/* The session's peer has said who it is; again, it may have become another client. */
+/* The session's peer has sent its Node; again, it may have become another client. */
 void udpai_client_log_node(udpai_session *session, const udpai_node_info *node);
 void udpai_client_log_nack(udpai_session *session,
                            const udpai_node_info *node,
                            const udpai_client_nack *nack);
-/* The session ends; harmless if its peer never said who it is. @p why: NULL: as it should. */
+/* The session ends; harmless if its peer never sent a Node. @p why: NULL: as it should. */
 void udpai_client_log_closed(udpai_session *session, const udpa_error *why);
 
 #endif

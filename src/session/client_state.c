@@ -5,14 +5,14 @@
 
 void
 udpai_client_state_of(const udpai_session *session,
-                      const udpai_taker *taker,
+                      const udpai_resource_ack *ack,
                       udpai_client_state *ret_state)
 {
-    const udpai_renderer *renderer = udpai_subscription_subscriber(taker->subscription)->renderer;
+    const udpai_renderer *renderer = udpai_subscription_subscriber(ack->subscription)->renderer;
     *ret_state = (udpai_client_state){0};
-    session->ops->ack_status(session, taker, &ret_state->said);
-    if (taker->resource)
-        ret_state->version = renderer->version(renderer, taker->resource, ret_state->room);
+    session->ops->ack_status(session, ack, &ret_state->status);
+    if (ack->resource)
+        ret_state->version = renderer->version(renderer, ack->resource, ret_state->room);
 }
 
 /* ---- what is rejected now ---- */
@@ -43,21 +43,21 @@ add(udpai_client_rejected *found, const udpai_taken *taken)
 {
     if (found->n == UDPAI_REFUSED_KEPT)
         return false;
-    const udpai_taker *taker = &taken->taker;
-    const udpai_session *session = udpai_subscription_subscriber(taker->subscription)->userdata;
-    udpai_str name = taker->resource ? udpai_resource_name(taker->resource) : taken->name;
+    const udpai_resource_ack *ack = &taken->ack;
+    const udpai_session *session = udpai_subscription_subscriber(ack->subscription)->userdata;
+    udpai_str name = ack->resource ? udpai_resource_name(ack->resource) : taken->name;
     udpai_client_state *state = &found->rooms[found->n];
-    udpai_client_state_of(session, taker, state);
-    if (!is_rejected(state->said.state) || is_found(found, name, taker->seq))
+    udpai_client_state_of(session, ack, state);
+    if (!is_rejected(state->status.state) || is_found(found, name, ack->seq))
         return true;
     found->items[found->n++] = (udpai_refused){
-        .error = (udpa_error *)(uintptr_t)state->said.error,
+        .error = (udpa_error *)(uintptr_t)state->status.error,
         .name = name,
         .version = state->version,
-        .good = state->said.good,
-        .seq = taker->seq,
-        .at_us = state->said.since_us,
-        .is_certain = state->said.state == UDPAI_ACKNOWLEDGEMENT_REFUSED,
+        .good = state->status.good,
+        .seq = ack->seq,
+        .at_us = state->status.since_us,
+        .is_certain = state->status.state == UDPAI_ACKNOWLEDGEMENT_REFUSED,
     };
     return found->n < UDPAI_REFUSED_KEPT;
 }
@@ -118,13 +118,13 @@ static bool
 on_settling(void *userdata, const udpai_taken *taken)
 {
     settling *self = userdata;
-    const udpai_taker *taker = &taken->taker;
-    const udpai_session *session = udpai_subscription_subscriber(taker->subscription)->userdata;
+    const udpai_resource_ack *ack = &taken->ack;
+    const udpai_session *session = udpai_subscription_subscriber(ack->subscription)->userdata;
     udpai_client_state state;
-    udpai_client_state_of(session, taker, &state);
-    bool is_good = taker->resource ? state.said.state == UDPAI_ACKNOWLEDGEMENT_GIVEN ||
-                                         state.said.state == UDPAI_ACKNOWLEDGEMENT_NOT_SHOWN
-                                   : !is_rejected(state.said.state);
+    udpai_client_state_of(session, ack, &state);
+    bool is_good = ack->resource ? state.status.state == UDPAI_ACKNOWLEDGEMENT_GIVEN ||
+                                       state.status.state == UDPAI_ACKNOWLEDGEMENT_NOT_SHOWN
+                                 : !is_rejected(state.status.state);
     self->is_open = !is_good || ++self->n_looks == UDPAI_CLIENT_STATE_LOOKS_MAX;
     return !self->is_open;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a client has of a resource: held or not, sent, acknowledged, rejected, and what is waited
- * for. Whatever shows that (CSDS, udpactl clients, clients --tree, status, wait) asks here, so that
- * all say the same. Made when it is asked for, of the places in the sequence and of the answers
- * that the session has noted; nothing is kept. */
+ * for. Every view of that (CSDS, udpactl clients, clients --tree, status, wait) asks here, so that
+ * all agree. Made when it is asked for, of the places in the sequence and of the answers that the
+ * session has noted; nothing is kept. */
 #ifndef UDPAI_CLIENT_STATE_H
 #define UDPAI_CLIENT_STATE_H
 
@@ -10,15 +10,15 @@
 #include "session/refused.h"
 
 typedef struct udpai_client_state {
-    udpai_acknowledgement said; /* how far it is, since when, and why */
-    udpai_str version;          /* that it was sent, or is to be: a view of the resource or the
-                                 * room; empty: there is none */
+    udpai_acknowledgement status; /* how far it is, since when, and why */
+    udpai_str version;            /* that it was sent, or is to be: a view of the resource or the
+                                   * room; empty: there is none */
     char room[UDPAI_CONTENT_HASH_HEX];
 } udpai_client_state;
 
 /* Of one of the session's subscriptions and what that takes. The session's protocol must judge. */
 void udpai_client_state_of(const udpai_session *session,
-                           const udpai_taker *taker,
+                           const udpai_resource_ack *ack,
                            udpai_client_state *ret_state);
 
 /* What a subscription takes, and its client rejects or has in doubt now: not what it rejected

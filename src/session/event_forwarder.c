@@ -159,7 +159,7 @@ begin_topics(const udpai_event_forwarder *forwarder)
 }
 
 static void
-tell_lost(const udpai_order *order, const char *why)
+log_lost(const udpai_order *order, const char *why)
 {
     udpai_log(UDPA_LOG_ERROR, "sinks",
               "events of worker %llu are lost, and it forwards no more: %s",
@@ -173,7 +173,7 @@ take(udpai_event_forwarder *forwarder, const udpai_order *order)
     udpai_topic *topic = udpai_event_forwarder_topic(forwarder, order->ticket);
     uint64_t key = order->session * UDPAI_EVENT_KINDS + order->ticket;
     if (!topic) {
-        tell_lost(order, "there is no such sink");
+        log_lost(order, "there is no such sink");
         return;
     }
     begin_topics(forwarder);
@@ -186,7 +186,7 @@ take(udpai_event_forwarder *forwarder, const udpai_order *order)
                                  : udpai_event_batch_decode(udpai_bytes_view(order->events),
                                                             &self->batch, &figures);
     if (err != UDPA_OK) {
-        tell_lost(order, udpa_err_text(err));
+        log_lost(order, udpa_err_text(err));
         return;
     }
     self->at = 0;
@@ -196,14 +196,14 @@ take(udpai_event_forwarder *forwarder, const udpai_order *order)
 
 /* ---- what workers show ---- */
 
-/* What one worker is told of one kind, because somebody reads it there. */
+/* What one worker is sent of one kind, because a stream reads it there. */
 typedef struct outlet {
     uint64_t key;                  /* as that of an intake */
     udpai_topic_follower follower; /* that the worker is */
     udpai_event_forwarder *forwarder;
     udpai_topic *topic;
-    bool is_under_way; /* a batch was told, and not taken yet */
-    bool is_current;   /* and it was told that there is no more */
+    bool is_under_way; /* a batch was sent, and not taken yet */
+    bool is_current;   /* and it was sent that there is no more */
 } outlet;
 
 static udpai_str
@@ -233,9 +233,9 @@ next_batch(outlet *self)
     return batch;
 }
 
-/* One batch at a time; the last one says that it is. */
+/* One batch at a time; the last one is marked. */
 static void
-tell(outlet *self)
+send_next(outlet *self)
 {
     bool is_at_end = udpai_topic_follower_is_done(self->topic, &self->follower);
     if (self->is_under_way || (is_at_end && self->is_current))
@@ -256,7 +256,7 @@ tell(outlet *self)
 static void
 on_wake(udpai_topic_follower *follower)
 {
-    tell(UDPAI_CONTAINER_OF(follower, outlet, follower));
+    send_next(UDPAI_CONTAINER_OF(follower, outlet, follower));
 }
 
 static void
@@ -278,14 +278,15 @@ begin_outlet(udpai_event_forwarder *forwarder, uint64_t key, udpai_topic *topic)
     self->follower.wake = on_wake;
     if (udpai_topic_follow(topic, &self->follower) == UDPA_OK &&
         udpai_map_add(&forwarder->outlets, self))
-        tell(self);
+        send_next(self);
     else
         free_outlet(self);
 }
 
-/* The worker has what it has: where it goes on with another wish, it is told all that there is. */
+/* The worker has what it has: where it goes on with another subscription, it is sent all that there
+ * is. */
 void
-udpai_event_forwarder_wanted(udpai_event_forwarder *forwarder, const udpai_order *order)
+udpai_event_forwarder_demand(udpai_event_forwarder *forwarder, const udpai_order *order)
 {
     udpai_topic *topic = udpai_event_forwarder_topic(forwarder, order->ticket);
     uint64_t key = order->session * UDPAI_EVENT_KINDS + order->ticket;
@@ -295,7 +296,7 @@ udpai_event_forwarder_wanted(udpai_event_forwarder *forwarder, const udpai_order
         udpai_map_remove(&forwarder->outlets, (udpai_str){(const char *)&key, sizeof(key)});
     if (self)
         free_outlet(self);
-    if (order->is_wanted)
+    if (order->is_set)
         begin_outlet(forwarder, key, topic);
 }
 
@@ -305,7 +306,7 @@ void
 udpai_event_forwarder_take(udpai_event_forwarder *forwarder, const udpai_order *order)
 {
     if (udpai_hub_settings(forwarder->hub)->is_worker)
-        udpai_event_forwarder_show(forwarder, order);
+        udpai_event_forwarder_put_copy(forwarder, order);
     else
         take(forwarder, order);
 }
@@ -323,7 +324,7 @@ udpai_event_forwarder_taken(udpai_event_forwarder *forwarder, const udpai_order 
     if (!self)
         return;
     self->is_under_way = false;
-    tell(self);
+    send_next(self);
 }
 
 /* ---- life ---- */

@@ -7,8 +7,8 @@
  * it waits in that of the worker, whose clients are slowed down as they are in a node without
  * workers.
  *
- * Who reads is connected to a worker, too, and reads a copy of the node's topic: while anybody
- * does, the node tells the worker what it has, in the same way.
+ * A reader is connected to a worker, too, and reads a copy of the node's topic: while there is one,
+ * the node sends the worker what it has, in the same way.
  *
  * Part of the hub, on the stream thread. */
 #ifndef UDPAI_EVENT_FORWARDER_H
@@ -28,7 +28,7 @@ void udpai_event_forwarder_done(udpai_event_forwarder *forwarder);
 /* UDPAI_ORDER_EVENTS, and so on. */
 void udpai_event_forwarder_take(udpai_event_forwarder *forwarder, const udpai_order *order);
 void udpai_event_forwarder_taken(udpai_event_forwarder *forwarder, const udpai_order *order);
-void udpai_event_forwarder_wanted(udpai_event_forwarder *forwarder, const udpai_order *order);
+void udpai_event_forwarder_demand(udpai_event_forwarder *forwarder, const udpai_order *order);
 
 /* ---- between its files ---- */
 
@@ -42,6 +42,6 @@ bool udpai_event_forwarder_report(udpai_event_forwarder *forwarder,
 void udpai_event_forwarder_init_worker(udpai_event_forwarder *forwarder);
 void udpai_event_forwarder_done_worker(udpai_event_forwarder *forwarder);
 /* Events that somebody reads here. */
-void udpai_event_forwarder_show(udpai_event_forwarder *forwarder, const udpai_order *order);
+void udpai_event_forwarder_put_copy(udpai_event_forwarder *forwarder, const udpai_order *order);
 
 #endif

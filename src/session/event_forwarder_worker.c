@@ -8,7 +8,7 @@
 
 /* NULL: it has none. */
 static udpai_topic *
-shown(const udpai_event_forwarder *forwarder, uint64_t kind)
+copy_of(const udpai_event_forwarder *forwarder, uint64_t kind)
 {
     return udpai_event_forwarder_topic(forwarder, kind)
                ? udpai_hub_settings(forwarder->hub)->topics->copies[kind]
@@ -19,7 +19,7 @@ static void
 write_batch(void *userdata, udpai_event_batch *batch)
 {
     udpai_event_forwarder *forwarder = userdata;
-    udpai_topic *topic = batch->topic, *copy = shown(forwarder, udpai_topic_kind(topic));
+    udpai_topic *topic = batch->topic, *copy = copy_of(forwarder, udpai_topic_kind(topic));
     udpai_topic_facts facts, read = {0};
     udpai_topic_facts_get(topic, &facts);
     if (copy)
@@ -39,24 +39,24 @@ write_batch(void *userdata, udpai_event_batch *batch)
 /* ---- reading ---- */
 
 static void
-on_wanted(void *userdata, udpai_topic *topic, bool wanted)
+on_demand(void *userdata, udpai_topic *topic, bool subscribed)
 {
     udpai_event_forwarder *forwarder = userdata;
-    udpai_report *report = udpai_report_new(UDPAI_REPORT_EVENTS_WANTED);
+    udpai_report *report = udpai_report_new(UDPAI_REPORT_EVENTS_DEMAND);
     udpai_topic_set_current(topic, false, 0);
     if (!report) {
         udpai_log(UDPA_LOG_ERROR, "sinks", "out of memory: events cannot be read");
         return;
     }
     report->ticket = udpai_topic_kind(topic);
-    report->wanted = wanted;
+    report->subscribed = subscribed;
     udpai_hub_report(forwarder->hub, report);
 }
 
 void
-udpai_event_forwarder_show(udpai_event_forwarder *forwarder, const udpai_order *order)
+udpai_event_forwarder_put_copy(udpai_event_forwarder *forwarder, const udpai_order *order)
 {
-    udpai_topic *topic = shown(forwarder, order->ticket);
+    udpai_topic *topic = copy_of(forwarder, order->ticket);
     UDPA_AUTO(udpai_event_batch_free) udpai_event_batch *batch = NULL;
     udpai_event_figures figures;
     udpa_err err = topic
@@ -83,8 +83,8 @@ udpai_event_forwarder_init_worker(udpai_event_forwarder *forwarder)
         if (udpai_event_forwarder_topic(forwarder, i))
             udpai_topic_set_writer(udpai_event_forwarder_topic(forwarder, i), write_batch,
                                    forwarder);
-        if (shown(forwarder, i))
-            udpai_topic_make_copy(shown(forwarder, i), on_wanted, forwarder);
+        if (copy_of(forwarder, i))
+            udpai_topic_make_copy(copy_of(forwarder, i), on_demand, forwarder);
     }
 }
 
@@ -94,7 +94,7 @@ udpai_event_forwarder_done_worker(udpai_event_forwarder *forwarder)
     for (size_t i = 0; i < UDPAI_EVENT_KINDS; i++) {
         if (udpai_event_forwarder_topic(forwarder, i))
             udpai_topic_stop(udpai_event_forwarder_topic(forwarder, i));
-        if (shown(forwarder, i))
-            udpai_topic_end_copy(shown(forwarder, i));
+        if (copy_of(forwarder, i))
+            udpai_topic_end_copy(copy_of(forwarder, i));
     }
 }

@@ -10,7 +10,7 @@
 #include "session/event_forwarder.h"
 #include "session/introduction.h"
 
-#define RETRY_MS 100 /* after want of memory */
+#define RETRY_MS 100 /* after lack of memory */
 
 struct udpai_hub {
     udpai_wheel *wheel;
@@ -77,7 +77,7 @@ on_interest(void *userdata, const udpai_interest_of *of)
         udpai_report_free(report);
         return;
     }
-    report->wanted = of->wanted;
+    report->subscribed = of->subscribed;
     udpai_hub_report(hub, report);
 }
 
@@ -254,8 +254,8 @@ follow(udpai_hub *hub, udpai_order *order)
     return err;
 }
 
-/* What the loop side has told it does not tell again, so nothing is given up; and nobody is served
- * from half a change set. Those who are ended make room. */
+/* The loop side does not repeat an order, so nothing is given up; and no session is served from
+ * half a change set. Those that are ended make room. */
 static void
 fall_behind(udpai_hub *hub)
 {
@@ -288,9 +288,8 @@ on_retry(udpai_timer *timer)
     catch_up(UDPAI_CONTAINER_OF(timer, udpai_hub, retry));
 }
 
-/* One that says what is settled is void by the next, unless changes lie between them: so the loop
- * side, which waits for changes to be applied, has at most as many here as it may be ahead, twice.
- */
+/* One with what is settled is void by the next, unless changes lie between them: so the loop side,
+ * which waits for changes to be applied, has at most as many here as it may be ahead, twice. */
 static void
 drop_superseded(udpai_hub *hub, const udpai_order *order)
 {
@@ -315,8 +314,8 @@ change_mirror(udpai_hub *hub, udpai_order *order)
 
 /* ---- orders ---- */
 
-/* Whoever waits for the answer must not wait for ever, nor take the next one for it: what could not
- * be described is left out. */
+/* The asker must not wait for ever, nor take the next answer for this one: what could not be
+ * described is left out. */
 static void
 describe_all(udpai_hub *hub, udpai_order *order)
 {
@@ -332,8 +331,8 @@ describe_all(udpai_hub *hub, udpai_order *order)
     udpai_hub_report(hub, report);
 }
 
-/* The answers stand beside the questions; NULL: there is none. Without memory for a list there is
- * none to any, and they are asked again. */
+/* The answers are in the order of the questions; NULL: there is none. Without memory for a list
+ * there is none to any, and they are asked again. */
 static void
 answer_questions(udpai_hub *hub, udpai_order *order)
 {
@@ -366,7 +365,7 @@ pass_on(udpai_hub *hub, udpai_order *order)
         session->ops->order(session, order);
 }
 
-/* Who gives it does not know which session has the ticket. */
+/* The sender does not know which session has the ticket. */
 static void
 pass_on_to_all(udpai_hub *hub, udpai_order *order)
 {
@@ -418,8 +417,8 @@ udpai_hub_order(udpai_hub *hub, udpai_order *order)
     case UDPAI_ORDER_EVENTS_TAKEN:
         udpai_event_forwarder_taken(&hub->forwarder, order);
         break;
-    case UDPAI_ORDER_EVENTS_WANTED:
-        udpai_event_forwarder_wanted(&hub->forwarder, order);
+    case UDPAI_ORDER_EVENTS_DEMAND:
+        udpai_event_forwarder_demand(&hub->forwarder, order);
         break;
     default:
         pass_on(hub, order);

@@ -14,7 +14,7 @@
 
 typedef struct udpai_hub udpai_hub;
 typedef struct udpai_session udpai_session;
-typedef struct udpai_taker udpai_taker;
+typedef struct udpai_resource_ack udpai_resource_ack;
 typedef struct udpai_acknowledgement udpai_acknowledgement;
 typedef struct udpai_access udpai_access;
 typedef struct udpai_client_log udpai_client_log;
@@ -29,7 +29,7 @@ typedef struct udpai_outgoing {
     uint8_t tail[24];
     size_t tail_len;
     bool is_answered; /* by a message of its own */
-    bool is_last;     /* of a stream that we dialled: there is nothing more to say */
+    bool is_last;     /* of a stream that we dialled: there is nothing more to send */
 } udpai_outgoing;
 
 /* What the hub asks of a transport. None of these may call back before it returns. */
@@ -78,16 +78,16 @@ typedef struct udpai_session_ops {
     udpa_bytes *(*describe)(const udpai_session *session);
     /* What the peer has answered to what it was sent of a resource; NULL: it is not asked. */
     void (*ack_status)(const udpai_session *session,
-                       const udpai_taker *taker,
+                       const udpai_resource_ack *ack,
                        udpai_acknowledgement *ret_acknowledgement);
-    /* Who the peer says it is; borrowed; NULL: it has not said. Beside judge. */
+    /* The Node of the peer; borrowed; NULL: it has not sent one. Beside ack_status. */
     const udpai_node_info *(*peer)(const udpai_session *session);
     /* What it subscribes to. Beside judge. */
     const udpai_subscriber *(*subscriber)(const udpai_session *session);
-    /* What the peer calls that of what the taker takes which has this full name: a view, or of
-     * `room`; false: it cannot name it. Beside judge. */
+    /* What the peer calls the resource of this full name that the subscription selects: a view, or
+     * of `room`; false: it cannot name it. Beside ack_status. */
     bool (*call)(const udpai_session *session,
-                 const udpai_taker *taker,
+                 const udpai_resource_ack *ack,
                  udpai_str full_name,
                  char room[UDPAI_SESSION_CALLED_MAX],
                  udpai_str *ret_name);
@@ -106,17 +106,17 @@ struct udpai_session {
     bool is_calm; /* the peer's last message asked for nothing, and what was written since gives it
                    * no reason to: what comes are acknowledgements, which may be read late */
     uint64_t n_denied;    /* subscriptions that the ACL refuses, or would */
-    bool is_alive;        /* its peer has sent something valid, and that was told */
+    bool is_alive;        /* its peer has sent something valid, and that was reported */
     bool has_rules;       /* some rule of the ACL is for its peer, or everything is allowed */
     bool is_revoked;      /* none is any more: it ends when what it may not see is taken back … */
     udpai_timer patience; /* … or when its peer has not taken that for long */
-    bool is_disowned;     /* its peer's certificate was revoked: so is what he has said */
-    udpai_logged_client *logged; /* whose stream it is, for the log; NULL: not known, or nobody
-                                  * reads of it */
+    bool is_disowned;     /* its peer's certificate was revoked: so is what it has published */
+    udpai_logged_client *logged; /* the client of the stream, for the log; NULL: not known, or it is
+                                  * not logged */
     const udpa_error *why;       /* it has ended, while it is freed; NULL: as it should */
 };
 
-/* Who looks at all sessions for the loop side: a layer above makes it (xds/client_registry.h). */
+/* Visits all sessions for the loop side: a layer above makes it (xds/client_registry.h). */
 typedef struct udpai_watcher_ops {
     udpa_err (*begin)(void **ret_watcher, udpai_hub *hub);
     void (*order)(void *watcher, const udpai_order *order); /* UDPAI_ORDER_CENSUS */
@@ -125,12 +125,13 @@ typedef struct udpai_watcher_ops {
 
 typedef struct udpai_hub_options {
     udpai_fanout_options fanout;
-    udpai_node_info *info; /* who we are; a reference is taken */
+    udpai_node_info *info; /* the Node of this node; a reference is taken */
     udpai_acl *acl;        /* NULL: everybody may subscribe to everything; a reference is taken */
     const udpai_topics *topics; /* of events, for subscribers; NULL: there are none */
     bool is_worker;             /* of a node: what comes to the topics is handed up */
-    /* Of these types nothing below these prefixes is shown to those above: sources, and who else is
-     * dialled. What it is about they are told by other types. Borrowed, while the hub lives. */
+    /* Of these types nothing below these prefixes is visible to upstream peers: sources, and others
+     * that were dialled. What it is about they are sent by other types. Borrowed, while the hub
+     * lives. */
     const udpai_str *withheld_types;
     size_t n_withheld_types;
     const udpai_str *withheld;
@@ -139,8 +140,8 @@ typedef struct udpai_hub_options {
     uint64_t first_session, session_step;
     const udpai_watcher_ops *watcher; /* NULL: nobody */
     /* What a session may hand up before it stops reading. */
-    size_t max_unjudged;
-    size_t max_unjudged_bytes;
+    size_t max_pending;
+    size_t max_pending_bytes;
 } udpai_hub_options;
 
 /* The hub's surroundings. */
@@ -165,7 +166,7 @@ udpa_err udpai_hub_new(udpai_hub **ret_hub,
 /* ---- streams that are dialled on the stream side's own account ---- */
 
 /* Their links lie here and above, and below those of the loop side's own (UDPAI_ORCA_LINKS);
- * nothing is told of them. */
+ * nothing is reported of them. */
 #define UDPAI_SIDE_LINKS (UINT64_C(1) << 61)
 #define UDPAI_SIDE_LINKS_END (UINT64_C(1) << 62)
 
@@ -188,7 +189,7 @@ udpai_side_link *udpai_hub_take_link(udpai_hub *hub, uint64_t link);
 /* For transports: it could not be. */
 void udpai_hub_not_opened(udpai_hub *hub, uint64_t link, const udpa_error *why);
 
-/* The topic that readers are shown; NULL: there is none. */
+/* The topic that readers see; NULL: there is none. */
 udpai_topic *udpai_hub_topic(const udpai_hub *hub, size_t kind);
 
 /* Every session must have been closed. */
@@ -209,10 +210,10 @@ udpai_fanout *udpai_hub_fanout(udpai_hub *hub);
 udpai_wheel *udpai_hub_wheel(udpai_hub *hub);
 udpai_decoder *udpai_hub_decoder(udpai_hub *hub);
 int64_t udpai_hub_wall_us(const udpai_hub *hub); /* now */
-/* The message by which a stream says who this node is, what its store is now, and to a source which
- * nodes have one id; NULL without memory. */
+/* The message that introduces this node on a stream, with what its store is now, and to a source
+ * which nodes have one id; NULL without memory. */
 udpa_bytes *udpai_hub_introduce(const udpai_hub *hub, bool is_source);
-/* Is a source told more than others? */
+/* Is a source sent more than others? */
 bool udpai_hub_has_twins(const udpai_hub *hub);
 /* How far its store has come; 0: not known, or there is none. */
 uint64_t udpai_hub_commit(const udpai_hub *hub);
@@ -226,7 +227,7 @@ void udpai_hub_report(udpai_hub *hub, udpai_report *report);
 /* ---- for protocols ---- */
 
 /* Fills the common part and makes the session known to the hub. UDPA_ERR_NOMEM also while the
- * mirror is behind for want of memory: from half of it nobody is served. */
+ * mirror is behind for lack of memory: from half of it no session is served. */
 udpa_err udpai_session_init(udpai_session *session,
                             udpai_hub *hub,
                             const udpai_session_ops *ops,
@@ -237,7 +238,7 @@ udpa_err udpai_session_init_subscriber(udpai_session *session,
                                        udpai_subscriber *subscriber,
                                        const udpai_subscriber_ops *ops,
                                        const udpai_renderer *renderer);
-/* For who tells of the others: the session of this number, NULL if there is none any more; and the
+/* To report on other sessions: the session of this number, NULL if there is none any more; and the
  * next one at or after a position that is 0 at first, none of which may come or go meanwhile. */
 udpai_session *udpai_hub_find_session(const udpai_hub *hub, uint64_t id);
 udpai_session *udpai_hub_next_session(const udpai_hub *hub, size_t *position);
@@ -247,25 +248,25 @@ void udpai_session_ready(udpai_session *session);
 void udpai_session_finish(udpai_session *session, udpa_error *status);
 void udpai_session_pause(udpai_session *session, bool pause);
 
-/* ---- for protocols: what the ACL says; access.c ---- */
+/* ---- for protocols: what the ACL allows; access.c ---- */
 
-/* The peer has said who it is, or has not yet (NULL): its subscriber is shown what it may be shown,
- * from now on. NULL: it is shown nothing, and only publishes. UDPA_ERR_DENIED: it is not who it
- * says.
- */
+/* The peer has sent its Node, or has not yet (NULL): its subscriber sees what it may see, from now
+ * on. NULL: it sees nothing, and only publishes. UDPA_ERR_DENIED: its identity is not that of its
+ * Node. */
 udpa_err udpai_session_admit(udpai_session *session,
                              udpai_subscriber *subscriber,
                              const udpai_node_info *node,
                              udpa_error **ret_error);
 
-/* Other rules hold: UDPAI_ORDER_ACL. One that may not be served any more is ended; one for whom
- * there were rules, and are none any more, when it has been told what it is not shown any more. */
+/* Other rules hold: UDPAI_ORDER_ACL. One that may not be served any more is ended; one that had
+ * rules, and has none any more, is ended when it was sent the removal of what it does not see any
+ * more. */
 void udpai_session_admit_again(udpai_session *session,
                                udpai_subscriber *subscriber,
                                const udpai_node_info *node);
 
-/* May the peer have what its Node says that it is here for? One that copies secrets must come by
- * TLS and be allowed to administer. UDPA_ERR_DENIED: no; it is counted and logged. */
+/* May the peer have what its Node states as its purpose? One that copies secrets must come by TLS
+ * and be allowed to administer. UDPA_ERR_DENIED: no; it is counted and logged. */
 udpa_err udpai_session_check_copying(udpai_session *session,
                                      const udpai_node_info *node,
                                      udpa_error **ret_error);
@@ -276,41 +277,41 @@ typedef struct udpai_asked_for {
     bool is_wildcard;
 } udpai_asked_for;
 
-/* May the peer ask for it at all? What it is shown is a matter of its visibility. UDPA_ERR_DENIED:
- * no; it is counted and logged. */
+/* May the peer ask for it at all? What it sees is a matter of its visibility. UDPA_ERR_DENIED: no;
+ * it is counted and logged. */
 udpa_err udpai_session_check_subscription(udpai_session *session,
                                           const udpai_node_info *node,
                                           const udpai_asked_for *asked,
                                           udpa_error **ret_error);
 
-/* The same, for who has not asked for just this: nothing is counted or logged. */
+/* The same, for a peer that has not asked for just this: nothing is counted or logged. */
 bool udpai_session_may_ask(const udpai_session *session,
                            const udpai_node_info *node,
                            const udpai_asked_for *asked);
 
-/* What the peer may be shown: its visibility, for udpai_access_may_see(). */
+/* What the peer may see: its visibility, for udpai_access_may_see(). */
 udpa_err udpai_session_visibility(const udpai_session *session,
                                   const udpai_node_info *node,
                                   uint64_t *ret_visibility);
 
 /* May the peer send what is no resource, of this type, in its own name? What it is called is for
- * people. UDPA_ERR_DENIED: no, or it is not who it says; it is counted and logged. */
+ * people. UDPA_ERR_DENIED: no, or its identity is another; it is counted and logged. */
 udpa_err udpai_session_check_sending(udpai_session *session,
                                      const udpai_node_info *node,
                                      udpai_str type_url,
                                      udpai_str called,
                                      udpa_error **ret_error);
 
-/* ---- for protocols: what the loop side is told; reports.c ---- */
+/* ---- for protocols: what is reported to the loop side; reports.c ---- */
 
 /* With the session's number and link; NULL without memory. */
 udpai_report *udpai_session_report_new(const udpai_session *session, udpai_report_kind kind);
-/* UDPA_ERR_NOMEM: it was not told. */
+/* UDPA_ERR_NOMEM: it was not reported. */
 udpa_err udpai_session_report_opened(udpai_session *session);
 /* Reports CLOSED, and why, while the session is freed; takes the report, for which there was memory
  * when it began. */
 void udpai_session_report_closed(const udpai_session *session, udpai_report *closed);
-/* The peer has sent something valid; told once. */
+/* The peer has sent something valid; reported once. */
 udpa_err udpai_session_report_alive(udpai_session *session);
 /* Takes the publication, which the loop side may have by the time of the return. */
 udpa_err udpai_session_report_publication(udpai_session *session, udpai_publication *publication);

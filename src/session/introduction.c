@@ -30,7 +30,7 @@ udpai_introduction_note(udpai_introduction *introduction, const udpai_order *ord
     if (order->kind != UDPAI_ORDER_EPOCH)
         return;
     take_over(&introduction->epoch, order->announced);
-    introduction->is_whole = order->is_wanted;
+    introduction->is_whole = order->is_set;
 }
 
 udpa_bytes *
@@ -39,20 +39,23 @@ udpai_introduction_compose(const udpai_introduction *introduction,
                            bool is_source)
 {
     char commit[24];
-    udpai_node_said said[4];
+    udpai_node_metadata metadata[4];
     size_t n = 0;
-    UDPA_AUTO(udpai_node_info_unref) udpai_node_info *saying = NULL;
+    UDPA_AUTO(udpai_node_info_unref) udpai_node_info *introduced = NULL;
     int len = snprintf(commit, sizeof(commit), "%" PRIu64, introduction->commit);
     if (introduction->epoch) {
-        said[n++] = (udpai_node_said){UDPAI_NODE_KEY_EPOCH, udpai_bytes_view(introduction->epoch)};
-        said[n++] = (udpai_node_said){UDPAI_NODE_KEY_COMMIT, {commit, (size_t)len}};
+        metadata[n++] =
+            (udpai_node_metadata){UDPAI_NODE_KEY_EPOCH, udpai_bytes_view(introduction->epoch)};
+        metadata[n++] = (udpai_node_metadata){UDPAI_NODE_KEY_COMMIT, {commit, (size_t)len}};
         if (introduction->is_whole)
-            said[n++] = (udpai_node_said){UDPAI_NODE_KEY_WHOLE, UDPAI_STR("true")};
+            metadata[n++] = (udpai_node_metadata){UDPAI_NODE_KEY_WHOLE, UDPAI_STR("true")};
     }
     if (introduction->twins && is_source)
-        said[n++] = (udpai_node_said){UDPAI_NODE_KEY_TWINS, udpai_bytes_view(introduction->twins)};
+        metadata[n++] =
+            (udpai_node_metadata){UDPAI_NODE_KEY_TWINS, udpai_bytes_view(introduction->twins)};
     if (n == 0)
         return udpai_node_compose(info);
-    return udpai_node_info_saying(&saying, info, said, n) == UDPA_OK ? udpai_node_compose(saying)
-                                                                     : NULL;
+    return udpai_node_info_with_metadata(&introduced, info, metadata, n) == UDPA_OK
+               ? udpai_node_compose(introduced)
+               : NULL;
 }

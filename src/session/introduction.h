@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How this node says who it is, at the beginning of a stream: its Node, and what its store is just
- * then. */
+/* How this node introduces itself, at the beginning of a stream: its Node, and what its store is
+ * just then. */
 #ifndef UDPAI_INTRODUCTION_H
 #define UDPAI_INTRODUCTION_H
 
@@ -15,7 +15,7 @@ typedef struct udpai_introduction {
 } udpai_introduction;
 
 void udpai_introduction_done(udpai_introduction *introduction);
-/* Notes what an order, of any kind, says of it. */
+/* Notes what an order, of any kind, has for it. */
 void udpai_introduction_note(udpai_introduction *introduction, const udpai_order *order);
 /* The message, for a source or for anybody else; NULL without memory. */
 udpa_bytes *udpai_introduction_compose(const udpai_introduction *introduction,

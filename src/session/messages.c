@@ -24,7 +24,7 @@ text_size(const udpai_subscription_message *message)
     return size;
 }
 
-/* The tables stand behind the message, then the text. */
+/* The tables follow the message, then the text. */
 udpai_subscription_message *
 udpai_subscription_message_copy(const udpai_subscription_message *message)
 {
@@ -148,7 +148,7 @@ udpai_report_new(udpai_report_kind kind)
     udpai_list_init(&report->node);
     if (kind != UDPAI_REPORT_PUBLICATION)
         return report;
-    report->answer = udpai_order_new(UDPAI_ORDER_JUDGED);
+    report->answer = udpai_order_new(UDPAI_ORDER_PUBLICATION_DONE);
     return report->answer ? report : udpai_report_free(report);
 }
 

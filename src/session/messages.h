@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the two halves of a node say to each other: the loop side (store, federation) gives orders,
- * the stream side (fan-out, sessions) reports. Everything in them is a value, or owned by whoever
- * holds the message; so they may cross threads (docs/design/threads.md). */
+/* What the two halves of a node send each other: the loop side (store, federation) gives orders,
+ * the stream side (fan-out, sessions) reports. Everything in them is a value, or owned by the
+ * holder of the message; so they may cross threads (docs/design/threads.md). */
 #ifndef UDPAI_MESSAGES_H
 #define UDPAI_MESSAGES_H
 
@@ -38,17 +38,17 @@ typedef enum udpai_order_kind {
     UDPAI_ORDER_ATTACH,           /* a session serves a ConfigSource from now on */
     UDPAI_ORDER_SUBSCRIBE,        /* send a Subscribe */
     UDPAI_ORDER_UNSUBSCRIBE,      /* send an Unsubscribe */
-    UDPAI_ORDER_JUDGED,           /* a publication was applied: send the receipt, take in more */
+    UDPAI_ORDER_PUBLICATION_DONE, /* a publication was applied: send the receipt, take in more */
     UDPAI_ORDER_PUBLISH,          /* publish what nobody need have asked for */
     UDPAI_ORDER_FORGET,           /* nobody waits for the receipt of a PUBLISH any more */
     UDPAI_ORDER_ACL,              /* other rules hold from now on */
     UDPAI_ORDER_STATUS,           /* describe all sessions */
-    UDPAI_ORDER_ACKNOWLEDGEMENTS, /* answer the questions whose names it has */
-    UDPAI_ORDER_CENSUS,           /* tell of all clients, and of each that changes; or no more */
+    UDPAI_ORDER_ACKNOWLEDGEMENTS, /* answer the questions that it names */
+    UDPAI_ORDER_CENSUS,           /* report all clients, and each that changes; or no more */
     UDPAI_ORDER_OWN_STATUS,       /* the answer to OWN_STATUS */
     UDPAI_ORDER_EVENTS,           /* of a worker, or for one; UDPAI_REPORT_EVENTS_TAKEN */
     UDPAI_ORDER_EVENTS_TAKEN,     /* they were, the next may come */
-    UDPAI_ORDER_EVENTS_WANTED,    /* a worker is to have them all, or need not any more */
+    UDPAI_ORDER_EVENTS_DEMAND,    /* a worker is to have them all, or need not any more */
     UDPAI_ORDER_EPOCH,            /* what this node's store is: streams announce it */
     UDPAI_ORDER_COMMIT,           /* it has come further: streams announce that, too */
     UDPAI_ORDER_TWINS,            /* nodes that have one id: streams to sources announce them */
@@ -67,7 +67,7 @@ typedef struct udpai_order {
     udpai_settled *settled;
     void *target;      /* DIAL: how to reach the endpoint, the transport's own; a reference */
     bool is_source;    /* DIAL, ATTACH: the peer serves a ConfigSource */
-    bool is_wanted;    /* EVENTS_WANTED; EPOCH: what it began with is all that there is to be */
+    bool is_set;       /* EVENTS_DEMAND: there is some; EPOCH: it began with all that there is */
     udpa_error *error; /* HANG_UP: why; NULL: in peace. OWN_STATUS: why there is no answer */
     udpai_subscription_message *subscription;
     udpai_publication *publication;
@@ -77,7 +77,7 @@ typedef struct udpai_order {
     udpa_bytes *announced; /* EPOCH; TWINS: see model/twin_notices.h, NULL: there are none now */
     uint64_t commit;       /* the number of the last one that was done by then */
     /* PUBLISH: comes back with the receipt; FORGET: of which, in any session; CENSUS: comes back
-     * with all that is told, 0: nothing is any more. */
+     * with all that is reported, 0: nothing is any more. */
     uint64_t ticket;
     UDPAI_VECTOR(udpa_bytes *) answers; /* OWN_STATUS: fields of a ClientConfig, in pieces */
     void (*release_target)(void *target);
@@ -90,12 +90,12 @@ UDPA_DEFINE_CLEANUP(udpai_order, udpai_order_free)
 /* ---- reports: stream side to loop side ---- */
 
 typedef enum udpai_report_kind {
-    UDPAI_REPORT_APPLIED,            /* a change set is in the mirror */
-    UDPAI_REPORT_SETTLED,            /* what is settled was taken over: there may be more */
-    UDPAI_REPORT_OPENED,             /* a UDPA session has begun */
-    UDPAI_REPORT_ALIVE,              /* its peer has sent its first valid message */
-    UDPAI_REPORT_NODE,               /* its peer has said who it is */
-    UDPAI_REPORT_PUBLICATION,        /* its peer has published; to be JUDGED */
+    UDPAI_REPORT_APPLIED,     /* a change set is in the mirror */
+    UDPAI_REPORT_SETTLED,     /* what is settled was taken over: there may be more */
+    UDPAI_REPORT_OPENED,      /* a UDPA session has begun */
+    UDPAI_REPORT_ALIVE,       /* its peer has sent its first valid message */
+    UDPAI_REPORT_NODE,        /* its peer has sent its Node */
+    UDPAI_REPORT_PUBLICATION, /* its peer has published; to be answered by PUBLICATION_DONE */
     UDPAI_REPORT_SUBSCRIPTION_ERROR, /* its peer refuses a subscription of ours */
     UDPAI_REPORT_RECEIPT,            /* of a PUBLISH, or the answer to FORGET */
     UDPAI_REPORT_CLOSED,             /* the session, or the attempt to open one, has ended */
@@ -103,15 +103,15 @@ typedef enum udpai_report_kind {
                                       * nodes, which are counted by themselves for names */
     UDPAI_REPORT_PASSED_ON,          /* a node subscribes to what clients report, or does no more;
                                       * or once more to another name of which there is nothing */
-    UDPAI_REPORT_CLIENTS,            /* a group of clients is there, or has gone */
+    UDPAI_REPORT_CLIENTS,            /* a group of clients is there, or has left */
     UDPAI_REPORT_STATUS,             /* the answer to STATUS */
     UDPAI_REPORT_ACKNOWLEDGEMENTS,   /* the answer to ACKNOWLEDGEMENTS, with the questions */
-    UDPAI_REPORT_CENSUS,             /* clients that are there, have changed, or have gone */
+    UDPAI_REPORT_CENSUS,             /* clients that are there, have changed, or have left */
     UDPAI_REPORT_OWN_STATUS,         /* what has the application of what it subscribes to? */
     UDPAI_REPORT_EVENTS,             /* of a worker: clients have streamed them; or for one */
     UDPAI_REPORT_EVENTS_TAKEN,       /* the answer to EVENTS */
-    UDPAI_REPORT_EVENTS_WANTED,      /* of a worker: somebody reads them, or nobody any more */
-    UDPAI_REPORT_WANTED,             /* its peer, whom this node reports to, wants these now */
+    UDPAI_REPORT_EVENTS_DEMAND,      /* of a worker: somebody reads them, or nobody any more */
+    UDPAI_REPORT_DEMAND, /* its peer, which this node reports to, subscribes to these now */
     UDPAI_REPORT_KINDS,
 } udpai_report_kind;
 
@@ -121,23 +121,24 @@ typedef struct udpai_report {
     uint64_t session, link;   /* CENSUS: a number that sessions of this stream side might have */
     udpai_identity *identity; /* OPENED; NULL: none was presented */
     udpa_bytes *address;      /* OPENED: the peer's, for people */
-    udpai_node_info *info;    /* NODE; CLIENTS: who stands for them, NULL: nobody has said */
+    udpai_node_info *info;    /* NODE; CLIENTS: one Node for all of them, NULL: none was sent */
     udpa_bytes *name_space;   /* CLIENTS: that they share */
     bool is_client;           /* OPENED: the peer reports, and cannot be a ConfigSource */
     bool is_extended;         /* NODE: both sides know our extensions */
-    /* PUBLICATION; RECEIPT: judged by the peer, NULL: forgotten before it was. */
+    /* PUBLICATION; RECEIPT: with the peer's receipt, NULL: forgotten before there was one. */
     udpai_publication *publication;
-    udpai_order *answer; /* PUBLICATION: JUDGED, made in time, for it must be given */
-    /* SUBSCRIPTION_ERROR, INTEREST, PASSED_ON, WANTED */
+    udpai_order *answer; /* PUBLICATION: PUBLICATION_DONE, made in time, for it must be given */
+    /* SUBSCRIPTION_ERROR, INTEREST, PASSED_ON, DEMAND */
     udpai_subscription_message *subscription;
-    bool wanted; /* INTEREST, PASSED_ON, CLIENTS; CENSUS: all was told once; OWN_STATUS: with bodies
-                  */
+    bool subscribed;   /* INTEREST, PASSED_ON, CLIENTS; CENSUS: all was reported once; OWN_STATUS:
+                        * with bodies */
     udpa_error *error; /* CLOSED: why */
-    bool is_disowned;  /* CLOSED: the peer's certificate was revoked, what it says counts no more */
+    bool is_disowned;  /* CLOSED: the peer's certificate was revoked, its publications count no more
+                        */
     uint64_t ticket;
     udpa_bytes *events; /* EVENTS */
     /* STATUS: serialised udpa.status.v1.SessionStatus. ACKNOWLEDGEMENTS: AcknowledgementStatus.
-     * CENSUS: ClientStatus, of who has gone the number alone. */
+     * CENSUS: ClientStatus, of clients that left the number alone. */
     UDPAI_VECTOR(udpa_bytes *) statuses;
 } udpai_report;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What everybody says under one name: asked of a node by subscribing to a name that says which, and
- * answered by a udpa.status.v1.OriginsStatus of that name. Pure. */
+/* All contributions to one name: asked of a node by subscribing to a name that has it, and answered
+ * by a udpa.status.v1.OriginsStatus of that name. Pure. */
 #ifndef UDPAI_ORIGINS_QUESTION_H
 #define UDPAI_ORIGINS_QUESTION_H
 
@@ -8,8 +8,8 @@
 #include "base/util.h"
 
 #define UDPAI_ORIGINS_TYPE "type.googleapis.com/udpa.status.v1.OriginsStatus"
-/* "udpa.node/origins/<token>/<type name>/<name>". The token is whatever who asks chooses: what was
- * answered to another one may be a second old. */
+/* "udpa.node/origins/<token>/<type name>/<name>". The client chooses the token: what was answered
+ * to another one may be a second old. */
 #define UDPAI_ORIGINS_PREFIX "udpa.node/origins/"
 
 typedef struct udpai_origins_question {

@@ -51,7 +51,7 @@ udpai_poll_is_current(const udpai_poll *poll, udpai_str version)
            udpai_str_eq(version, (udpai_str){poll->version, sizeof(poll->version)});
 }
 
-/* To a client that has nothing it cannot be said that nothing has changed. */
+/* A client that has nothing cannot be answered that nothing has changed. */
 static udpa_err
 give_up(const udpai_poll *poll, udpa_error **ret_error)
 {

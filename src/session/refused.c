@@ -80,7 +80,7 @@ find_noted(const udpai_refusals *refusals, udpai_str name, uint64_t seq)
 void
 udpai_refusals_find_good(const udpai_refusals *refusals,
                          const udpai_subscription *subscription,
-                         udpai_standing place,
+                         udpai_ack_position place,
                          udpai_refused *refused,
                          udpai_had *room)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a peer has refused of what it was sent, of one type: the last resources by name, for status,
- * and of what is not noted so, where in the sequence it lies. Bounded, whatever the peer says. */
+/* What a peer has rejected of what it was sent, of one type: the last resources by name, for
+ * status, and of what is not noted so, where in the sequence it lies. Bounded, whatever the peer
+ * sends. */
 #ifndef UDPAI_REFUSED_H
 #define UDPAI_REFUSED_H
 
@@ -12,7 +13,7 @@
 
 typedef struct udpai_refused {
     udpa_error *error;
-    udpai_str name, version; /* their text stands behind it */
+    udpai_str name, version; /* their text follows */
     udpai_str good;          /* the version that it had before, and still has; empty: not known */
     uint64_t seq;            /* of the payload, see udpai_send_item; 0: none was sent */
     int64_t at_us;
@@ -39,7 +40,7 @@ typedef struct udpai_refusals {
  * delivery from this place: a view of `room`, or of the refusals until the next change of them. */
 void udpai_refusals_find_good(const udpai_refusals *refusals,
                               const udpai_subscription *subscription,
-                              udpai_standing place,
+                              udpai_ack_position place,
                               udpai_refused *refused,
                               udpai_had *room);
 /* Copies the text, takes a reference to the error. What there is no memory for is not kept. */
@@ -66,7 +67,7 @@ void udpai_refusals_done(udpai_refusals *refusals);
 
 /* Does a peer's text speak of the resource, in whatever spelling it knows its name? */
 bool udpai_refusal_names(udpai_str text, udpai_str full_name);
-/* Does it say exactly this? */
+/* Does it have exactly this name? */
 bool udpai_refusal_spells(udpai_str text, udpai_str name);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What sessions of all protocols tell the loop side of themselves. */
+/* What sessions of all protocols report to the loop side about themselves. */
 #include "session/hub.h"
 
 udpai_report *

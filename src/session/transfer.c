@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whole messages. Each begins with its kind and with what it has, of which the tables here say what
- * it must and may have; so whoever takes one over finds what its kind promises. */
+/* Whole messages. Each begins with its kind and with what it has, of which the tables here define
+ * what it must and may have; so the taker of one finds what its kind promises. */
 #include "session/transfer.h"
 
 #include <assert.h>
@@ -8,7 +8,7 @@
 #include "session/transfer_internal.h"
 #include "wire/compose.h"
 
-/* What a message may have, in the order in which it stands there. */
+/* What a message may have, in its order there. */
 enum {
     HAS_CHANGES = 1 << 0,
     HAS_SETTLED = 1 << 1,
@@ -27,7 +27,7 @@ enum {
 };
 
 typedef struct shape {
-    bool is_known; /* one that can be told to another process */
+    bool is_known; /* one that can be sent to another process */
     unsigned must, may;
 } shape;
 
@@ -38,7 +38,7 @@ static const shape order_shapes[UDPAI_ORDER_KINDS] = {
     [UDPAI_ORDER_ATTACH] = {true, 0, 0},
     [UDPAI_ORDER_SUBSCRIBE] = {true, HAS_SUBSCRIPTION, 0},
     [UDPAI_ORDER_UNSUBSCRIBE] = {true, HAS_SUBSCRIPTION, 0},
-    [UDPAI_ORDER_JUDGED] = {true, HAS_PUBLICATION, 0},
+    [UDPAI_ORDER_PUBLICATION_DONE] = {true, HAS_PUBLICATION, 0},
     [UDPAI_ORDER_PUBLISH] = {true, HAS_PUBLICATION, 0},
     [UDPAI_ORDER_FORGET] = {true, 0, 0},
     [UDPAI_ORDER_ACL] = {true, 0, HAS_ACL}, /* without: there are no rules any more */
@@ -47,7 +47,7 @@ static const shape order_shapes[UDPAI_ORDER_KINDS] = {
     [UDPAI_ORDER_CENSUS] = {true, 0, 0},
     [UDPAI_ORDER_EVENTS] = {true, HAS_EVENTS, 0},
     [UDPAI_ORDER_EVENTS_TAKEN] = {true, 0, 0},
-    [UDPAI_ORDER_EVENTS_WANTED] = {true, 0, 0},
+    [UDPAI_ORDER_EVENTS_DEMAND] = {true, 0, 0},
     [UDPAI_ORDER_EPOCH] = {true, HAS_ANNOUNCED, 0},
     [UDPAI_ORDER_COMMIT] = {true, 0, 0},
     [UDPAI_ORDER_TWINS] = {true, 0, HAS_ANNOUNCED},
@@ -71,8 +71,8 @@ static const shape report_shapes[UDPAI_REPORT_KINDS] = {
     [UDPAI_REPORT_CENSUS] = {true, 0, HAS_STATUSES},
     [UDPAI_REPORT_EVENTS] = {true, HAS_EVENTS, 0},
     [UDPAI_REPORT_EVENTS_TAKEN] = {true, 0, 0},
-    [UDPAI_REPORT_EVENTS_WANTED] = {true, 0, 0},
-    [UDPAI_REPORT_WANTED] = {true, HAS_SUBSCRIPTION, 0},
+    [UDPAI_REPORT_EVENTS_DEMAND] = {true, 0, 0},
+    [UDPAI_REPORT_DEMAND] = {true, HAS_SUBSCRIPTION, 0},
 };
 
 static bool
@@ -81,7 +81,7 @@ fits(const shape *of, unsigned has)
     return of->is_known && (has & of->must) == of->must && (has & ~(of->must | of->may)) == 0;
 }
 
-/* What stands before everything else. */
+/* What comes before everything else. */
 typedef struct head {
     unsigned kind, has;
     uint64_t session, link, ticket;
@@ -145,7 +145,7 @@ static void
 put_order(udpai_proto_writer *writer, const udpai_order *order)
 {
     const head of = {order->kind, order_has(order), order->session,
-                     order->link, order->ticket,    order->is_source | order->is_wanted << 1};
+                     order->link, order->ticket,    order->is_source | order->is_set << 1};
     put_head(writer, &of);
     if (order->changes)
         udpai_transfer_put_changes(writer, order->changes);
@@ -186,7 +186,7 @@ udpai_order_encode(const udpai_order *order, udpai_strbuf *buffer)
 
 enum {
     IS_EXTENDED = 1,
-    IS_WANTED = 2,
+    IS_SUBSCRIBED = 2,
     IS_DISOWNED = 4,
     IS_CLIENT = 8,
     ALL_REPORT_FLAGS = 15,
@@ -219,14 +219,14 @@ put_statuses(udpai_proto_writer *writer, const udpai_report *report)
 static void
 put_report(udpai_proto_writer *writer, const udpai_report *report, const udpa_bytes *node)
 {
-    const head of = {report->kind,
-                     report_has(report),
-                     report->session,
-                     report->link,
-                     report->ticket,
-                     (report->is_extended ? IS_EXTENDED : 0u) | (report->wanted ? IS_WANTED : 0u) |
-                         (report->is_disowned ? IS_DISOWNED : 0u) |
-                         (report->is_client ? IS_CLIENT : 0u)};
+    const head of = {
+        report->kind,
+        report_has(report),
+        report->session,
+        report->link,
+        report->ticket,
+        (report->is_extended ? IS_EXTENDED : 0u) | (report->subscribed ? IS_SUBSCRIBED : 0u) |
+            (report->is_disowned ? IS_DISOWNED : 0u) | (report->is_client ? IS_CLIENT : 0u)};
     put_head(writer, &of);
     if (report->identity)
         udpai_transfer_put_identity(writer, report->identity);
@@ -356,7 +356,7 @@ take_order(udpai_transfer_reader *reader)
     order->link = of.link;
     order->ticket = of.ticket;
     order->is_source = of.flags & 1;
-    order->is_wanted = of.flags & 2;
+    order->is_set = of.flags & 2;
     take_order_parts(reader, of.has, order);
     return order;
 }
@@ -408,7 +408,7 @@ take_own_text(udpai_transfer_reader *reader)
     return NULL;
 }
 
-/* An error is told as short as a peer's own is; an interest is in one thing. */
+/* An error is sent as short as a peer's own is; an interest is in one thing. */
 static udpai_subscription_message *
 take_report_subscription(udpai_transfer_reader *reader, udpai_report_kind kind)
 {
@@ -422,7 +422,7 @@ take_report_subscription(udpai_transfer_reader *reader, udpai_report_kind kind)
     return copy_subscription(reader, &message);
 }
 
-/* Only an answer may be missing; and each stands beside its question. */
+/* Only an answer may be missing; and each is in the place of its question. */
 static void
 take_statuses(udpai_transfer_reader *reader, udpai_report *report)
 {
@@ -478,7 +478,7 @@ take_report(udpai_transfer_reader *reader)
     report->link = of.link;
     report->ticket = of.ticket;
     report->is_extended = of.flags & IS_EXTENDED;
-    report->wanted = of.flags & IS_WANTED;
+    report->subscribed = of.flags & IS_SUBSCRIBED;
     report->is_disowned = of.flags & IS_DISOWNED;
     report->is_client = of.flags & IS_CLIENT;
     take_report_parts(reader, of.has, report);

@@ -2,8 +2,8 @@
 /* Orders and reports as bytes, for a node whose two halves are processes of the same program
  * (docs/design/threads.md). Framing is the transport's: a message here is without its length.
  *
- * Who reads does not trust who writes: a process that talks to peers may have been taken over. What
- * a report says is held against the rules that hold for a peer's own words. */
+ * The reader does not trust the writer: a process that talks to peers may have been taken over.
+ * What a report has is checked by the rules that hold for what a peer sends. */
 #ifndef UDPAI_TRANSFER_H
 #define UDPAI_TRANSFER_H
 
@@ -16,7 +16,7 @@
 #define UDPAI_TRANSFER_TYPES 64
 #define UDPAI_TRANSFER_NODES 16
 
-/* What a reader keeps from message to message; one thread's, one for each process it hears. */
+/* What a reader keeps from message to message; one thread's, one for each process it reads from. */
 typedef struct udpai_transfer {
     udpai_decoder decoder; /* for Nodes; in its arena lies what reading one message takes */
     /* Last seen, so that all resources of a type share its text, and those of a node its id. */
@@ -27,7 +27,7 @@ typedef struct udpai_transfer {
 void udpai_transfer_init(udpai_transfer *transfer);
 void udpai_transfer_done(udpai_transfer *transfer);
 
-/* Appends the message. UDPA_ERR_INVAL: it cannot be told to another process, such as a DIAL, or
+/* Appends the message. UDPA_ERR_INVAL: it cannot be sent to another process, such as a DIAL, or
  * CHANGES that were begun, or it is not whole; UDPA_ERR_LIMIT: it is too long; UDPA_ERR_NOMEM.
  * After a failure nothing was appended; if memory was short, the buffer has failed. */
 udpa_err udpai_order_encode(const udpai_order *order, udpai_strbuf *buffer);

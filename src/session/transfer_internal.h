@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Between the files of transfer.h: the parts that orders and reports are made of. A message has no
- * tags: everything that belongs to it stands in a fixed order, so one that was cut off is never
- * taken for a shorter one.
+ * tags: everything that belongs to it has a fixed order, so one that was cut off is never taken for
+ * a shorter one.
  *
  * Putting is done twice, to count and to write. Taking goes on after a failure, with nothing but
- * zeros, and the first failure is told at the end; what is taken then is incomplete, or NULL. */
+ * zeros, and the first failure is reported at the end; what is taken then is incomplete, or NULL.
+ */
 #ifndef UDPAI_TRANSFER_INTERNAL_H
 #define UDPAI_TRANSFER_INTERNAL_H
 
@@ -68,7 +69,7 @@ udpai_change_set *udpai_transfer_take_changes(udpai_transfer_reader *reader);
 
 void udpai_transfer_put_publication(udpai_proto_writer *writer,
                                     const udpai_publication *publication);
-/* @p is_new: as its peer has said it, so that what nobody has refused must be allowed. */
+/* @p is_new: as its peer has sent it, so that what nobody has rejected must be allowed. */
 udpai_publication *udpai_transfer_take_publication(udpai_transfer_reader *reader, bool is_new);
 
 void udpai_transfer_put_settled(udpai_proto_writer *writer, const udpai_settled *settled);

@@ -131,7 +131,7 @@ take_parts(udpai_transfer_reader *reader, udpai_str *ret_any, udpai_resource_roo
     return parts;
 }
 
-/* With the error that it has, if it may not be; so that whoever sent it is told of it. */
+/* With the error that it has, if it may not be; so that its sender is sent that. */
 static void
 check(udpai_transfer_reader *reader, const udpai_resource_parts *parts)
 {
@@ -196,9 +196,9 @@ udpai_transfer_put_changes(udpai_proto_writer *writer, const udpai_change_set *s
         udpai_proto_put_bare_number(writer, change->from_node != NULL);
         if (change->from_node)
             udpai_proto_put_bare_bytes(writer, udpai_bytes_view(change->from_node));
-        udpai_proto_put_bare_number(writer, change->shown_to != NULL);
-        if (change->shown_to)
-            udpai_proto_put_bare_bytes(writer, udpai_bytes_view(change->shown_to));
+        udpai_proto_put_bare_number(writer, change->visible_to != NULL);
+        if (change->visible_to)
+            udpai_proto_put_bare_bytes(writer, udpai_bytes_view(change->visible_to));
         put_resource(writer, change->resource);
         put_removed(writer, change->removal);
     }
@@ -231,7 +231,7 @@ take_change(udpai_transfer_reader *reader, udpai_change_set *set)
     change.resource = resource;
     change.removal = removal;
     change.from_node = node;
-    change.shown_to = links;
+    change.visible_to = links;
     if (reader->err == UDPA_OK && udpai_change_set_add(set, &change) != UDPA_OK)
         udpai_transfer_out_of_memory(reader);
 }
@@ -304,7 +304,7 @@ take_entry(udpai_transfer_reader *reader, udpai_publication *publication, bool i
     UDPA_AUTO(udpa_resource_unref)
     udpa_resource *resource = take_resource(reader, is_new && !error);
     if (!resource)
-        return UDPA_OK; /* told by the reader */
+        return UDPA_OK; /* reported by the reader */
     if (is_new && !error && !is_refresh && udpai_resource_any_size(resource) == 0)
         udpai_transfer_fail(reader, UDPA_ERR_MALFORMED, "a resource has no payload");
     udpa_err err = udpai_publication_add(publication, resource, is_refresh);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is settled, as bytes: the facts, what was said to groups of clients, and names that have
- * sources of their own. */
+/* What is settled, as bytes: the facts, what was answered for groups of clients, and names that
+ * have sources of their own. */
 #include "session/transfer_internal.h"
 
 /* The least that one takes, of what is counted. */
 #define MISSING_LEAST ((size_t)15)
-#define SAID_LEAST ((size_t)2)
+#define WAITING_LEAST ((size_t)2)
 #define GROUP_LEAST ((size_t)2)
 #define PART_LEAST ((size_t)4)
 #define NAME_LEAST ((size_t)8)
@@ -39,7 +39,7 @@ put_missing(udpai_proto_writer *writer, const udpai_unsettled *missing)
 static const udpai_waiting_question *
 take_waiting(udpai_transfer_reader *reader, size_t *ret_n)
 {
-    *ret_n = udpai_transfer_take_count(reader, SAID_LEAST);
+    *ret_n = udpai_transfer_take_count(reader, WAITING_LEAST);
     udpai_waiting_question *waiting = udpai_transfer_room(reader, *ret_n, sizeof(*waiting));
     for (size_t i = 0; waiting && i < *ret_n; i++) {
         waiting[i].waits = udpai_transfer_take_bytes(reader);

@@ -36,8 +36,8 @@ void
 udpai_udpa_pace(udpai_udpa *udpa)
 {
     const udpai_hub_options *options = udpai_hub_settings(udpa->session.hub);
-    bool has_enough = udpa->n_pending >= options->max_unjudged ||
-                      udpa->pending_bytes >= options->max_unjudged_bytes;
+    bool has_enough = udpa->n_pending >= options->max_pending ||
+                      udpa->pending_bytes >= options->max_pending_bytes;
     if (!udpai_udpa_is_unread(udpa))
         udpai_timer_cancel(&udpa->unread);
     else if (!udpai_timer_is_set(&udpa->unread))
@@ -215,7 +215,7 @@ take_node(udpai_udpa *udpa, const udpa_resource *resource, udpa_error **ret_erro
         err = udpai_session_check_copying(&udpa->session, info, ret_error);
     if (err == UDPA_OK && udpai_node_info_has_feature(info, UDPAI_FEATURE_NODE))
         err = udpai_subscriber_set_except(&udpa->subscriber, instance);
-    udpa->subscriber.hears_waits =
+    udpa->subscriber.receives_waits =
         udpa->is_extended && udpai_node_info_has_feature(info, UDPAI_FEATURE_NODE);
     if (err != UDPA_OK)
         return udpai_fail_code(ret_error, err);
@@ -292,7 +292,7 @@ udpa_receive(udpai_session *session, udpai_str bytes, udpa_error **ret_error)
     return udpai_fail_code(ret_error, err);
 }
 
-/* Who is a ConfigSource may be shown less than anybody else. */
+/* A ConfigSource may see less than any other peer. */
 static void
 attach(udpai_udpa *udpa, const udpai_order *order)
 {
@@ -305,7 +305,7 @@ attach(udpai_udpa *udpa, const udpai_order *order)
         (void)introduce(udpa);
 }
 
-/* Other rules hold. Whoever may not have a copy with secrets any more gets nothing. */
+/* Other rules hold. A peer that may not have a copy with secrets any more gets nothing. */
 static void
 admit_again(udpai_udpa *udpa)
 {
@@ -336,8 +336,8 @@ udpa_order(udpai_session *session, udpai_order *order)
     case UDPAI_ORDER_UNSUBSCRIBE:
         udpai_udpa_unask(udpa, order->subscription);
         break;
-    case UDPAI_ORDER_JUDGED:
-        udpai_udpa_judged(udpa, order->publication);
+    case UDPAI_ORDER_PUBLICATION_DONE:
+        udpai_udpa_publication_done(udpa, order->publication);
         break;
     case UDPAI_ORDER_PUBLISH:
         (void)udpai_udpa_publish(udpa, order);
@@ -345,7 +345,7 @@ udpa_order(udpai_session *session, udpai_order *order)
     case UDPAI_ORDER_ACL:
         admit_again(udpa);
         break;
-    case UDPAI_ORDER_EPOCH: /* what was said before it was known */
+    case UDPAI_ORDER_EPOCH: /* what was sent before it was known */
         if (udpa->is_extended)
             (void)introduce(udpa);
         break;
@@ -365,7 +365,7 @@ udpa_order(udpai_session *session, udpai_order *order)
     }
 }
 
-/* Without memory the next one says it. */
+/* Without memory the next one has it. */
 static bool
 next_commit(udpai_udpa *udpa, udpai_outgoing *out)
 {
@@ -400,10 +400,10 @@ udpa_next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_error
     if (control->is_answer)
         udpa->answer_bytes -= udpa_bytes_size(control->message);
     if (udpai_timer_is_set(&udpa->unread))
-        start_patience(udpa); /* some of it has gone */
+        start_patience(udpa); /* some of it was sent */
     udpai_udpa_pace(udpa);
     udpai_free(control);
-    session->is_calm = false; /* it may want an answer */
+    session->is_calm = false; /* it may need an answer */
     out->parts = &udpa->writing_control;
     out->n_parts = 1;
     *ret_any = true;

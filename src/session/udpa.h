@@ -3,7 +3,7 @@
  *
  * The side that dialled has sent its Node first; from then on the two sides are equal. What the
  * peer subscribes to is served from the fan-out; what we subscribe to, the loop side orders; what
- * the peer publishes is handed up, judged there, and receipted here. */
+ * the peer publishes is handed up, accepted or rejected there, and receipted here. */
 #ifndef UDPAI_UDPA_H
 #define UDPAI_UDPA_H
 

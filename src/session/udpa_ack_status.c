@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the peer has said of what it was sent: a receipt speaks of each resource by itself. */
+/* What the peer has answered to what it was sent: a receipt has each resource by itself. */
 #include "base/utf8.h"
 #include "session/acknowledgement.h"
 #include "session/client_log.h"
 #include "session/udpa_internal.h"
 
-/* What is kept of a status, to be shown. */
+/* What is kept of a status, for display. */
 #define TEXT_KEPT_MAX 1024
 
 udpa_error *
@@ -115,19 +115,19 @@ udpai_udpa_note_lost(const udpai_in_flight *flight)
 
 /* ---- judging ---- */
 
-static udpai_standing
+static udpai_ack_position
 find_unanswered(const udpai_udpa *udpa,
                 const udpai_subscription *subscription,
                 const udpai_sent *sent,
                 int64_t *ret_since_us)
 {
-    udpai_standing place = udpai_lost_place(&sent->lost);
+    udpai_ack_position place = udpai_lost_place(&sent->lost);
     *ret_since_us = sent->lost.sent_us;
     UDPAI_LIST_FOREACH (node, &udpa->in_flight) {
         const udpai_in_flight *flight = UDPAI_LIST_ENTRY(node, udpai_in_flight, node);
         if (flight->subscription != subscription)
             continue;
-        place = udpai_standing_least(place, flight->place);
+        place = udpai_ack_position_least(place, flight->place);
         if (*ret_since_us == 0)
             *ret_since_us = flight->sent_us;
     }
@@ -135,14 +135,14 @@ find_unanswered(const udpai_udpa *udpa,
 }
 
 static bool
-find_refusal(const udpai_sent *sent, const udpai_taker *taker, udpai_acknowledgement *ret)
+find_refusal(const udpai_sent *sent, const udpai_resource_ack *ack, udpai_acknowledgement *ret)
 {
     const udpai_refused_range *removals = &sent->refusals.removals;
     udpai_refused refused = {.error = removals->error, .at_us = removals->at_us};
-    bool found = taker->resource
-                     ? udpai_refusals_find(&sent->refusals, udpai_resource_name(taker->resource),
-                                           taker->seq, &refused)
-                     : udpai_refused_range_meets(removals, taker->from, taker->place);
+    bool found = ack->resource
+                     ? udpai_refusals_find(&sent->refusals, udpai_resource_name(ack->resource),
+                                           ack->seq, &refused)
+                     : udpai_refused_range_meets(removals, ack->from, ack->place);
     if (found)
         *ret = (udpai_acknowledgement){
             .state =
@@ -154,28 +154,28 @@ find_refusal(const udpai_sent *sent, const udpai_taker *taker, udpai_acknowledge
     return found;
 }
 
-/* Nodes are sent what they asked for, and want no receipt to be asked of them. */
+/* Nodes are sent what they asked for, and ask not to be asked for a receipt. */
 void
 udpai_udpa_ack_status(const udpai_session *session,
-                      const udpai_taker *taker,
+                      const udpai_resource_ack *ack,
                       udpai_acknowledgement *ret)
 {
     static const udpai_sent none;
     const udpai_udpa *udpa = UDPAI_CONTAINER_OF(session, const udpai_udpa, session);
-    const udpai_sent *sent = udpai_subscription_userdata(taker->subscription);
+    const udpai_sent *sent = udpai_subscription_userdata(ack->subscription);
     *ret = (udpai_acknowledgement){.state = UDPAI_ACKNOWLEDGEMENT_BEHIND};
     if (!sent)
         sent = &none;
-    if (!taker->is_sent || find_refusal(sent, taker, ret))
+    if (!ack->is_sent || find_refusal(sent, ack, ret))
         return;
     if (!udpa->asks_receipts) {
         ret->state = UDPAI_ACKNOWLEDGEMENT_SENT;
         return;
     }
     int64_t since_us;
-    udpai_standing unanswered = find_unanswered(udpa, taker->subscription, sent, &since_us);
+    udpai_ack_position unanswered = find_unanswered(udpa, ack->subscription, sent, &since_us);
     ret->state = UDPAI_ACKNOWLEDGEMENT_GIVEN;
-    if (udpai_taker_is_answered(taker, unanswered))
+    if (udpai_resource_ack_is_answered(ack, unanswered))
         return;
     *ret = (udpai_acknowledgement){.state = UDPAI_ACKNOWLEDGEMENT_UNANSWERED, .since_us = since_us};
 }

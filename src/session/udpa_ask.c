@@ -165,16 +165,16 @@ void
 udpai_udpa_unask(udpai_udpa *udpa, const udpai_subscription_message *message)
 {
     udpai_asked *asked = find_asked(udpa, message->type_url);
-    udpai_subscription_message said = *message;
+    udpai_subscription_message copy = *message;
     if (!udpa->is_extended)
-        said.name_space = (udpai_str){"", 0};
-    for (size_t i = 0; asked && i < said.n_names; i++) {
-        if (udpai_name_is_wildcard(said.names[i]))
-            end_prefixes(asked, said.name_space);
+        copy.name_space = (udpai_str){"", 0};
+    for (size_t i = 0; asked && i < copy.n_names; i++) {
+        if (udpai_name_is_wildcard(copy.names[i]))
+            end_prefixes(asked, copy.name_space);
         else
-            end_name(asked, said.names[i]);
+            end_name(asked, copy.names[i]);
     }
-    (void)udpai_udpa_send(udpa, udpai_unsubscribe_compose(&said));
+    (void)udpai_udpa_send(udpa, udpai_unsubscribe_compose(&copy));
 }
 
 /* ---- what the peer publishes ---- */
@@ -216,8 +216,8 @@ covers(const udpai_asked_names *asked, const udpai_publication_entry *entry)
            may_renew_alias(asked, entry);
 }
 
-/* Of a source we take what we asked for, nothing else. A refresh without a type says nothing that
- * was not said before. */
+/* Of a source we take what we asked for, nothing else. A refresh without a type has nothing that
+ * was not sent before. */
 static void
 refuse_unasked(udpai_udpa *udpa, udpai_publication *publication)
 {
@@ -259,7 +259,7 @@ udpai_udpa_on_publication(udpai_udpa *udpa, udpai_publication *publication)
 }
 
 void
-udpai_udpa_judged(udpai_udpa *udpa, udpai_publication *publication)
+udpai_udpa_publication_done(udpai_udpa *udpa, udpai_publication *publication)
 {
     udpa->n_pending--;
     udpa->pending_bytes -= publication->size_bytes;
@@ -367,7 +367,7 @@ udpai_udpa_forget(udpai_udpa *udpa, uint64_t ticket)
     if (!flight)
         return; /* the receipt was faster */
     udpai_report *report = udpai_report_new(UDPAI_REPORT_RECEIPT);
-    if (!report) { /* then the end of the session must tell it */
+    if (!report) { /* then the end of the session must report it */
         udpai_session_finish(&udpa->session, udpa_error_new(UDPA_ERR_NOMEM, NULL, "out of memory"));
         return;
     }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The peer as a subscriber to events. They come on the stream that has its configuration, whenever
  * there is nothing else to be sent, and are no part of the fan-out: of a topic it has a place in
- * the ring, and what is dropped from the ring before its turn comes it is told the number of. */
+ * the ring, and it is sent how many events were dropped from the ring before their turn. */
 #include "session/udpa_internal.h"
 
 #include "base/alloc.h"
 #include "events/topics.h"
 #include "model/name.h"
 
-#define WISHES_MAX 256
+#define SUBSCRIPTIONS_MAX 256
 /* Answers that wait for what was held when the question came. */
 #define QUESTIONS_MAX 64
 
@@ -25,12 +25,12 @@ enum { /* field numbers of UdpaMessage and below */
 };
 
 /* A name, or a prefix. */
-typedef struct event_wish {
+typedef struct event_subscription {
     udpa_bytes *text;
     bool is_wildcard;
-} event_wish;
+} event_subscription;
 
-/* A topic, and where the peer stands in it. */
+/* A topic, and the peer's place in it. */
 typedef struct event_feed {
     udpai_topic_follower follower; /* first */
     udpai_udpa *udpa;
@@ -40,9 +40,9 @@ typedef struct event_feed {
 } event_feed;
 
 struct udpai_event_feeds {
-    UDPAI_VECTOR(event_wish) wishes;
+    UDPAI_VECTOR(event_subscription) subscriptions;
     event_feed feeds[UDPAI_EVENT_KINDS];
-    size_t turn;          /* of whom the next event is looked for first */
+    size_t turn;          /* the topic at which the search for the next event begins */
     udpai_list questions; /* udpai_control: answers, the oldest first */
     size_t n_questions;
     udpa_bytes *parts[2]; /* of what is being written; NULL: none */
@@ -63,19 +63,19 @@ on_wake(udpai_topic_follower *follower)
 }
 
 static bool
-is_covered(const event_wish *wish, udpai_str name)
+is_covered(const event_subscription *subscription, udpai_str name)
 {
-    udpai_str text = udpai_bytes_view(wish->text);
-    return wish->is_wildcard ? udpai_prefix_covers(text, name) : udpai_str_eq(text, name);
+    udpai_str text = udpai_bytes_view(subscription->text);
+    return subscription->is_wildcard ? udpai_prefix_covers(text, name) : udpai_str_eq(text, name);
 }
 
 static bool
-is_wanted(const udpai_udpa *udpa, udpai_str name)
+is_subscribed(const udpai_udpa *udpa, udpai_str name)
 {
     const udpai_event_feeds *feeds = udpa->events;
     const udpai_asked_for asked = {UDPAI_STR(UDPAI_TYPE_EVENT), name, false};
-    for (size_t i = 0; i < feeds->wishes.n; i++)
-        if (is_covered(&feeds->wishes.items[i], name))
+    for (size_t i = 0; i < feeds->subscriptions.n; i++)
+        if (is_covered(&feeds->subscriptions.items[i], name))
             return udpai_session_may_ask(&udpa->session, udpa->peer, &asked);
     return false;
 }
@@ -100,8 +100,8 @@ end_feed(event_feed *feed)
     feed->topic = NULL;
 }
 
-/* Follows what the peer wants and may see, and nothing else. UDPA_ERR_LIMIT: one of them has too
- * many who follow it. */
+/* Follows what the peer subscribes to and may see, and nothing else. UDPA_ERR_LIMIT: one of them
+ * has too many followers. */
 static udpa_err
 follow(udpai_udpa *udpa)
 {
@@ -113,17 +113,18 @@ follow(udpai_udpa *udpa)
         udpai_topic *topic = udpai_hub_topic(udpa->session.hub, i);
         if (!topic)
             continue;
-        bool wanted = is_wanted(udpa, udpai_topic_name(topics->node_id, (udpai_event_kind)i, room));
-        if (!wanted)
+        bool subscribed =
+            is_subscribed(udpa, udpai_topic_name(topics->node_id, (udpai_event_kind)i, room));
+        if (!subscribed)
             end_feed(feed);
-        udpa_err err = wanted && !feed->topic ? begin_feed(feed, topic) : UDPA_OK;
+        udpa_err err = subscribed && !feed->topic ? begin_feed(feed, topic) : UDPA_OK;
         if (err != UDPA_OK)
             result = err;
     }
     return result;
 }
 
-/* ---- wishes ---- */
+/* ---- subscriptions ---- */
 
 static udpai_event_feeds *
 get_feeds(udpai_udpa *udpa)
@@ -142,56 +143,59 @@ get_feeds(udpai_udpa *udpa)
 }
 
 static size_t
-find_wish(const udpai_event_feeds *feeds, bool is_wildcard, udpai_str text)
+find_subscription(const udpai_event_feeds *feeds, bool is_wildcard, udpai_str text)
 {
     size_t i = 0;
-    while (i < feeds->wishes.n &&
-           (feeds->wishes.items[i].is_wildcard != is_wildcard ||
-            !udpai_str_eq(udpai_bytes_view(feeds->wishes.items[i].text), text)))
+    while (i < feeds->subscriptions.n &&
+           (feeds->subscriptions.items[i].is_wildcard != is_wildcard ||
+            !udpai_str_eq(udpai_bytes_view(feeds->subscriptions.items[i].text), text)))
         i++;
     return i;
 }
 
 static void
-remove_wish(udpai_event_feeds *feeds, size_t index)
+remove_subscription(udpai_event_feeds *feeds, size_t index)
 {
-    if (index >= feeds->wishes.n)
+    if (index >= feeds->subscriptions.n)
         return;
-    udpa_bytes_unref(feeds->wishes.items[index].text);
-    udpai_vector_remove_unordered(&feeds->wishes, index);
+    udpa_bytes_unref(feeds->subscriptions.items[index].text);
+    udpai_vector_remove_unordered(&feeds->subscriptions, index);
 }
 
 static udpa_err
-add_wish(udpai_event_feeds *feeds, bool is_wildcard, udpai_str text, udpa_error **ret_error)
+add_subscription(udpai_event_feeds *feeds, bool is_wildcard, udpai_str text, udpa_error **ret_error)
 {
-    event_wish wish = {NULL, is_wildcard};
-    if (feeds->wishes.n >= WISHES_MAX)
+    event_subscription subscription = {NULL, is_wildcard};
+    if (feeds->subscriptions.n >= SUBSCRIPTIONS_MAX)
         return udpai_fail(ret_error, UDPA_ERR_LIMIT,
                           "a stream has at most %d subscriptions to events: subscribe to a "
                           "namespace",
-                          WISHES_MAX);
-    udpa_err err = udpa_bytes_new(&wish.text, text.data, text.len);
-    if (err != UDPA_OK || udpai_vector_push(&feeds->wishes, wish))
+                          SUBSCRIPTIONS_MAX);
+    udpa_err err = udpa_bytes_new(&subscription.text, text.data, text.len);
+    if (err != UDPA_OK || udpai_vector_push(&feeds->subscriptions, subscription))
         return err;
-    udpa_bytes_unref(wish.text);
+    udpa_bytes_unref(subscription.text);
     return UDPA_ERR_NOMEM;
 }
 
 udpa_err
-udpai_udpa_want_events(udpai_udpa *udpa, bool is_wildcard, udpai_str text, udpa_error **ret_error)
+udpai_udpa_subscribe_events(udpai_udpa *udpa,
+                            bool is_wildcard,
+                            udpai_str text,
+                            udpa_error **ret_error)
 {
     udpai_event_feeds *feeds = get_feeds(udpa);
     if (!feeds)
         return UDPA_ERR_NOMEM;
-    if (find_wish(feeds, is_wildcard, text) < feeds->wishes.n)
+    if (find_subscription(feeds, is_wildcard, text) < feeds->subscriptions.n)
         return UDPA_OK;
-    udpa_err err = add_wish(feeds, is_wildcard, text, ret_error);
+    udpa_err err = add_subscription(feeds, is_wildcard, text, ret_error);
     if (err != UDPA_OK)
         return err;
     err = follow(udpa);
     if (err == UDPA_OK)
         return UDPA_OK;
-    remove_wish(feeds, find_wish(feeds, is_wildcard, text));
+    remove_subscription(feeds, find_subscription(feeds, is_wildcard, text));
     (void)follow(udpa);
     return udpai_fail(ret_error, err, "%d clients follow these events already",
                       UDPAI_TOPIC_FOLLOWERS_MAX);
@@ -201,15 +205,15 @@ udpai_udpa_want_events(udpai_udpa *udpa, bool is_wildcard, udpai_str text, udpa_
 static void
 drop_wildcards(udpai_event_feeds *feeds, udpai_str prefix)
 {
-    for (size_t i = feeds->wishes.n; i-- > 0;)
-        if (feeds->wishes.items[i].is_wildcard &&
+    for (size_t i = feeds->subscriptions.n; i-- > 0;)
+        if (feeds->subscriptions.items[i].is_wildcard &&
             (prefix.len == 0 ||
-             udpai_str_eq(udpai_bytes_view(feeds->wishes.items[i].text), prefix)))
-            remove_wish(feeds, i);
+             udpai_str_eq(udpai_bytes_view(feeds->subscriptions.items[i].text), prefix)))
+            remove_subscription(feeds, i);
 }
 
 void
-udpai_udpa_unwant_events(udpai_udpa *udpa, const udpai_subscription_message *message)
+udpai_udpa_unsubscribe_events(udpai_udpa *udpa, const udpai_subscription_message *message)
 {
     udpai_event_feeds *feeds = udpa->events;
     if (!feeds)
@@ -218,7 +222,7 @@ udpai_udpa_unwant_events(udpai_udpa *udpa, const udpai_subscription_message *mes
         if (udpai_name_is_wildcard(message->names[i]))
             drop_wildcards(feeds, message->name_space);
         else
-            remove_wish(feeds, find_wish(feeds, false, message->names[i]));
+            remove_subscription(feeds, find_subscription(feeds, false, message->names[i]));
     }
     (void)follow(udpa);
 }
@@ -285,73 +289,74 @@ udpai_udpa_begin_events(udpai_udpa *udpa, const udpai_subscription_message *mess
 
 /* ---- sending ---- */
 
-typedef struct told_event {
+typedef struct outgoing_event {
     const udpai_event *event;
     udpai_event_kind kind;
     uint64_t n_lost;
     udpai_str name, version;
     bool is_extended;
-} told_event;
+} outgoing_event;
 
 static void
-put_any(udpai_proto_writer *writer, const told_event *told)
+put_any(udpai_proto_writer *writer, const outgoing_event *outgoing)
 {
     udpai_proto_writer size = {0};
-    udpai_event_put(&size, told->kind, told->event, told->n_lost);
+    udpai_event_put(&size, outgoing->kind, outgoing->event, outgoing->n_lost);
     udpai_proto_put_bytes(writer, ANY_TYPE_URL, UDPAI_STR(UDPAI_TYPE_EVENT));
-    udpai_proto_put_head(writer, ANY_VALUE, size.size + udpa_bytes_size(told->event->message));
-    udpai_event_put(writer, told->kind, told->event, told->n_lost);
+    udpai_proto_put_head(writer, ANY_VALUE, size.size + udpa_bytes_size(outgoing->event->message));
+    udpai_event_put(writer, outgoing->kind, outgoing->event, outgoing->n_lost);
 }
 
 static void
-put_resource(udpai_proto_writer *writer, const told_event *told)
+put_resource(udpai_proto_writer *writer, const outgoing_event *outgoing)
 {
     udpai_proto_writer size = {0};
-    put_any(&size, told);
-    udpai_proto_put_bytes(writer, RESOURCE_NAME, told->name);
-    udpai_proto_put_bytes(writer, RESOURCE_VERSION, told->version);
-    udpai_proto_put_head(writer, RESOURCE_ANY, size.size + udpa_bytes_size(told->event->message));
-    put_any(writer, told);
+    put_any(&size, outgoing);
+    udpai_proto_put_bytes(writer, RESOURCE_NAME, outgoing->name);
+    udpai_proto_put_bytes(writer, RESOURCE_VERSION, outgoing->version);
+    udpai_proto_put_head(writer, RESOURCE_ANY,
+                         size.size + udpa_bytes_size(outgoing->event->message));
+    put_any(writer, outgoing);
 }
 
-/* Everything that encloses the client's message, so that its bytes can stand at the end, with
+/* Everything that encloses the client's message, so that its bytes can come at the end, with
  * nothing behind them but the nonce. */
 static void
-put_delta(udpai_proto_writer *writer, const told_event *told)
+put_delta(udpai_proto_writer *writer, const outgoing_event *outgoing)
 {
     udpai_proto_writer size = {0};
-    put_resource(&size, told);
-    if (told->is_extended)
+    put_resource(&size, outgoing);
+    if (outgoing->is_extended)
         udpai_proto_put_bytes(writer, DELTA_TYPE_URL, UDPAI_STR(UDPAI_TYPE_EVENT));
     udpai_proto_put_head(writer, DELTA_RESOURCES,
-                         size.size + udpa_bytes_size(told->event->message));
-    put_resource(writer, told);
+                         size.size + udpa_bytes_size(outgoing->event->message));
+    put_resource(writer, outgoing);
 }
 
 static void
-put_message(udpai_proto_writer *writer, const told_event *told)
+put_message(udpai_proto_writer *writer, const outgoing_event *outgoing)
 {
     udpai_proto_writer size = {0};
-    put_delta(&size, told);
-    size_t delta = size.size + udpa_bytes_size(told->event->message) + UDPAI_NONCE_TAIL_LEN;
+    put_delta(&size, outgoing);
+    size_t delta = size.size + udpa_bytes_size(outgoing->event->message) + UDPAI_NONCE_TAIL_LEN;
     udpai_proto_put_head(writer, MESSAGE_PUBLISH, udpai_proto_bytes_size(PUBLISH_DELTA, delta));
     udpai_proto_put_head(writer, PUBLISH_DELTA, delta);
-    put_delta(writer, told);
+    put_delta(writer, outgoing);
 }
 
 static udpa_err
-compose(udpai_udpa *udpa, const told_event *told, udpai_outgoing *out)
+compose(udpai_udpa *udpa, const outgoing_event *outgoing, udpai_outgoing *out)
 {
     udpai_event_feeds *feeds = udpa->events;
     udpai_proto_writer writer = {0};
     uint8_t *room;
-    put_message(&writer, told);
+    put_message(&writer, outgoing);
     feeds->parts[0] = udpai_bytes_make(writer.size, &room);
     if (!feeds->parts[0])
         return UDPA_ERR_NOMEM;
     writer = (udpai_proto_writer){room, 0};
-    put_message(&writer, told);
-    feeds->parts[1] = udpa_bytes_ref(told->event->message);
+    put_message(&writer, outgoing);
+    feeds->parts[1] = udpa_bytes_ref(outgoing->event->message);
     out->parts = feeds->parts;
     out->n_parts = UDPAI_ARRAY_LEN(feeds->parts);
     udpai_nonce_tail(++udpa->last_nonce, UDPAI_PUBLISH_NONCE_FIELD, out->tail);
@@ -373,18 +378,18 @@ send_of(udpai_udpa *udpa, size_t kind, udpai_outgoing *out, bool *ret_any)
     const udpai_topics *topics = topics_of(udpa);
     event_feed *feed = &udpa->events->feeds[kind];
     char name[UDPAI_TOPIC_NAME_ROOM], version[UDPAI_EVENT_VERSION_ROOM];
-    told_event told = {.kind = (udpai_event_kind)kind, .is_extended = udpa->is_extended};
+    outgoing_event outgoing = {.kind = (udpai_event_kind)kind, .is_extended = udpa->is_extended};
     if (!feed->topic)
         return UDPA_OK;
-    told.event = udpai_topic_next(feed->topic, &feed->follower, &told.n_lost);
-    if (!told.event)
+    outgoing.event = udpai_topic_next(feed->topic, &feed->follower, &outgoing.n_lost);
+    if (!outgoing.event)
         return UDPA_OK;
     feed->has_begun = true;
-    const udpai_event_place place = {udpai_topic_begun_us(feed->topic), told.event->sequence};
-    told.name = udpai_topic_name(topics->node_id, told.kind, name);
-    told.version = udpai_event_version(place, version);
+    const udpai_event_place place = {udpai_topic_begun_us(feed->topic), outgoing.event->sequence};
+    outgoing.name = udpai_topic_name(topics->node_id, outgoing.kind, name);
+    outgoing.version = udpai_event_version(place, version);
     *ret_any = true;
-    return compose(udpa, &told, out);
+    return compose(udpa, &outgoing, out);
 }
 
 static bool
@@ -444,9 +449,9 @@ udpai_udpa_free_events(udpai_udpa *udpa)
         udpa_bytes_unref(control->message);
         udpai_free(control);
     }
-    while (feeds->wishes.n)
-        remove_wish(feeds, feeds->wishes.n - 1);
-    udpai_vector_done(&feeds->wishes);
+    while (feeds->subscriptions.n)
+        remove_subscription(feeds, feeds->subscriptions.n - 1);
+    udpai_vector_done(&feeds->subscriptions);
     drop_parts(feeds);
     udpai_free(feeds);
 }

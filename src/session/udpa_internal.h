@@ -16,7 +16,7 @@ typedef struct udpai_event_feeds udpai_event_feeds;
 typedef struct udpai_control {
     udpai_list node;
     udpa_bytes *message;
-    bool is_answer; /* the peer made us say it */
+    bool is_answer; /* the peer made us send it */
     uint64_t nonce; /* of a publication; 0: something else */
 } udpai_control;
 
@@ -26,7 +26,7 @@ typedef struct udpai_in_flight {
     uint64_t nonce;
     udpai_subscription *subscription; /* NULL: of a PUBLISH order */
     udpai_listing *listing;
-    udpai_standing place;
+    udpai_ack_position place;
     uint64_t head;
     int64_t sent_us;
     udpai_publication *publication; /* of a PUBLISH order */
@@ -65,14 +65,14 @@ typedef struct udpai_sent {
 #define UDPAI_ANSWERS_PAUSE_BYTES ((size_t)1 << 20)
 #define UDPAI_ANSWERS_PATIENCE_MS 60000
 #define UDPAI_ANSWERS_MAX_BYTES ((size_t)8 << 20)
-/* A receipt that joins so many says little of each refusal: what a peer may have waiting to be
- * judged can be judged at once, before any of it can be written to a peer that reads. */
+/* A receipt that joins so many has little of each rejection: all that a peer may have pending can
+ * be done at once, before any of it can be written to a peer that reads. */
 #define UDPAI_LATE_RECEIPT_TEXTS_MAX ((size_t)64 << 10)
 
 struct udpai_udpa {
     udpai_session session;
     udpai_subscriber subscriber;
-    udpai_node_info *peer; /* NULL until it has said who it is */
+    udpai_node_info *peer; /* NULL until it has sent its Node */
     bool is_extended;      /* the peer knows our extensions */
     bool is_source;        /* the peer serves a ConfigSource */
     bool asks_receipts;    /* of what the peer is sent */
@@ -88,9 +88,9 @@ struct udpai_udpa {
     size_t n_pending, pending_bytes;
     uint64_t n_received;
     uint64_t n_unknown_receipts;
-    bool owes_commit;          /* the store has come further than the peer was told */
-    udpai_report *closed;      /* made in time: the end must be told, memory or none */
-    udpai_event_feeds *events; /* NULL: it wants none */
+    bool owes_commit;          /* the store has come further than the peer was sent */
+    udpai_report *closed;      /* made in time: the end must be reported, memory or none */
+    udpai_event_feeds *events; /* NULL: it subscribes to none */
 };
 
 static inline udpai_udpa *
@@ -114,8 +114,8 @@ udpai_udpa_is_unread(const udpai_udpa *udpa)
     return udpa->answer_bytes > UDPAI_ANSWERS_PAUSE_BYTES;
 }
 
-/* Reads on, or not: not while too much that was read waits to be judged, or too much that was
- * answered to be written. */
+/* Reads on, or not: not while too much that was read is pending, or too much that was answered to
+ * be written. */
 void udpai_udpa_pace(udpai_udpa *udpa);
 
 /* udpa_serve.c: the peer as a subscriber */
@@ -135,13 +135,15 @@ udpai_sent *udpai_udpa_sent(udpai_subscription *subscription);
 void udpai_in_flight_free(udpai_udpa *udpa, udpai_in_flight *flight);
 
 /* udpa_events.c: the peer as a subscriber to events */
-/* A name, or a prefix, which it may ask for. UDPA_ERR_LIMIT: it is not wanted. */
-udpa_err
-udpai_udpa_want_events(udpai_udpa *udpa, bool is_wildcard, udpai_str text, udpa_error **ret_error);
-/* What the Subscribe says besides: where to go on; and its answer. */
+/* A name, or a prefix, which it may ask for. UDPA_ERR_LIMIT: it is not subscribed. */
+udpa_err udpai_udpa_subscribe_events(udpai_udpa *udpa,
+                                     bool is_wildcard,
+                                     udpai_str text,
+                                     udpa_error **ret_error);
+/* What the Subscribe has besides: where to go on; and its answer. */
 udpa_err udpai_udpa_begin_events(udpai_udpa *udpa, const udpai_subscription_message *message);
-void udpai_udpa_unwant_events(udpai_udpa *udpa, const udpai_subscription_message *message);
-/* Other rules hold, or the peer has said who it is. */
+void udpai_udpa_unsubscribe_events(udpai_udpa *udpa, const udpai_subscription_message *message);
+/* Other rules hold, or the peer has sent its Node. */
 void udpai_udpa_review_events(udpai_udpa *udpa);
 udpa_err
 udpai_udpa_next_event(udpai_udpa *udpa, udpai_outgoing *out, bool *ret_any, udpa_error **ret_error);
@@ -151,7 +153,7 @@ void udpai_udpa_free_events(udpai_udpa *udpa);
 udpa_err udpai_udpa_on_publication(udpai_udpa *udpa, udpai_publication *publication);
 void udpai_udpa_ask(udpai_udpa *udpa, const udpai_subscription_message *message);
 void udpai_udpa_unask(udpai_udpa *udpa, const udpai_subscription_message *message);
-void udpai_udpa_judged(udpai_udpa *udpa, udpai_publication *publication);
+void udpai_udpa_publication_done(udpai_udpa *udpa, udpai_publication *publication);
 udpa_err udpai_udpa_publish(udpai_udpa *udpa, udpai_order *order);
 /* Reports a receipt without a publication, unless the ticket is unknown. */
 void udpai_udpa_forget(udpai_udpa *udpa, uint64_t ticket);
@@ -161,23 +163,23 @@ void udpai_udpa_free_asked(udpai_udpa *udpa);
 const udpai_renderer *udpai_udpa_renderer(bool extended, bool receipt, bool redacted);
 
 /* udpa_ack_status.c */
-/* NULL: the status says that all is well. */
+/* NULL: the status means that all is well. */
 udpa_error *udpai_status_error(const udpai_status_message *status, size_t text_max);
-/* Notes what the peer says of each resource that it was sent. */
+/* Notes the peer's answer to each resource that it was sent. */
 void udpai_udpa_note_receipt(udpai_udpa *udpa,
                              const udpai_in_flight *flight,
                              const udpai_receipt_message *receipt);
 /* Notes a delivery whose receipt will not be recognised. */
 void udpai_udpa_note_lost(const udpai_in_flight *flight);
 void udpai_udpa_ack_status(const udpai_session *session,
-                           const udpai_taker *taker,
+                           const udpai_resource_ack *ack,
                            udpai_acknowledgement *ret_acknowledgement);
 
 /* udpa_status.c */
 const udpai_node_info *udpai_udpa_peer(const udpai_session *session);
 const udpai_subscriber *udpai_udpa_subscriber(const udpai_session *session);
 bool udpai_udpa_call(const udpai_session *session,
-                     const udpai_taker *taker,
+                     const udpai_resource_ack *ack,
                      udpai_str full_name,
                      char room[UDPAI_SESSION_CALLED_MAX],
                      udpai_str *ret_name);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the fan-out delivers, as DeltaPublish. Eight forms: with or without our extensions, the wish
- * for a receipt, and the payloads of secrets. */
+/* What the fan-out delivers, as DeltaPublish. Eight forms: with or without our extensions, a
+ * request for a receipt, and the payloads of secrets. */
 #include "session/udpa_internal.h"
 
 #include "base/alloc.h"
@@ -27,7 +27,7 @@ publish_item(const struct udpa_renderer *self, const udpai_send_item *item)
             .refresh = item->refresh,
             .extended = self->extended,
             .redacted = redacted,
-            /* With one, an empty payload says that the receiver holds it. */
+            /* With one, an empty payload means that the receiver holds it. */
             .ttl_ms = redacted ? 0 : item->ttl_ms,
         },
     };

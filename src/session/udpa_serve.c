@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The peer as a subscriber: what it asks for, what it is sent, what it says of that. */
+/* The peer as a subscriber: what it asks for, what it is sent, what it answers to that. */
 #include "session/udpa_internal.h"
 
 #include "base/alloc.h"
@@ -11,14 +11,14 @@
 #include "session/client_state.h"
 
 #define TYPES_MAX 1024
-/* What a status says is looked through for a name up to here. */
+/* The text of a status is searched for a name up to here. */
 #define TEXT_WITH_NAME_MAX 4096
 
 void
 udpai_udpa_choose_renderer(udpai_udpa *udpa)
 {
-    /* Management nodes judge what they take by rules of their own; endpoints say what they think.
-     */
+    /* Management nodes validate what they receive by rules of their own; endpoints answer with a
+     * receipt. */
     const udpai_node_info *peer = udpa->peer;
     udpa->asks_receipts = !peer || !udpai_node_info_has_feature(peer, UDPAI_FEATURE_NODE);
     bool redacted = peer && udpai_node_info_has_feature(peer, UDPAI_FEATURE_REDACTED);
@@ -68,8 +68,8 @@ udpai_udpa_free_served(udpai_udpa *udpa)
 
 /* ---- subscribing ---- */
 
-/* Tells the peer what of its Subscribe cannot be served; without names all of it, and no other
- * answer follows. One that knows just the public protocol has no ear for it. */
+/* Answers the peer what of its Subscribe cannot be served; without names all of it, and no other
+ * answer follows. A peer with just the public protocol does not read it. */
 static udpa_err
 refuse(udpai_udpa *udpa,
        const udpai_subscription_message *message,
@@ -129,7 +129,7 @@ check_name(udpai_udpa *udpa,
                : err;
 }
 
-/* An error of the subscription, which the peer is told; or one of ours, which ends the session. */
+/* An error of the subscription, which the peer is sent; or one of ours, which ends the session. */
 static bool
 is_ours(udpa_err err)
 {
@@ -143,11 +143,11 @@ is_node(const udpai_udpa *udpa)
            udpai_node_info_has_feature(udpa->peer, UDPAI_FEATURE_NODE);
 }
 
-/* ---- wishes that nodes pass on ---- */
+/* ---- subscriptions that nodes pass on ---- */
 
-/* What a node wants of what clients report, somebody wants of it. The loop side is told each such
- * wish, with how far it comes from; to count them with the wishes of those who are here would have
- * nodes in a ring want something because the next one does. */
+/* What a node subscribes to of client reports, a client below it subscribes to. The loop side is
+ * sent each such subscription, with its distance; if they were counted with those of clients that
+ * are here, nodes in a ring would subscribe to something because the next one does. */
 static bool
 is_passed_on(const udpai_udpa *udpa, udpai_str type_url)
 {
@@ -164,14 +164,14 @@ is_uncounted(const udpai_subscription *subscription)
 }
 
 static udpa_err
-tell_passed_on(udpai_udpa *udpa,
-               const udpai_subscription_message *message,
-               udpai_str name,
-               bool wanted)
+report_passed_on(udpai_udpa *udpa,
+                 const udpai_subscription_message *message,
+                 udpai_str name,
+                 bool subscribed)
 {
     const bool is_wildcard = udpai_name_is_wildcard(name);
     const udpai_str none = {"", 0};
-    const udpai_subscription_message wish = {
+    const udpai_subscription_message one = {
         .type_url = message->type_url,
         .name_space = is_wildcard ? message->name_space : none,
         .names = is_wildcard ? &none : &name,
@@ -180,12 +180,12 @@ tell_passed_on(udpai_udpa *udpa,
     };
     udpai_report *report = udpai_session_report_new(&udpa->session, UDPAI_REPORT_PASSED_ON);
     if (report)
-        report->subscription = udpai_subscription_message_copy(&wish);
+        report->subscription = udpai_subscription_message_copy(&one);
     if (!report || !report->subscription) {
         udpai_report_free(report);
         return UDPA_ERR_NOMEM;
     }
-    report->wanted = wanted;
+    report->subscribed = subscribed;
     udpai_hub_report(udpa->session.hub, report);
     return UDPA_OK;
 }
@@ -235,15 +235,15 @@ subscribe_name(udpai_udpa *udpa,
     if (err != UDPA_OK && !is_ours(err)) {
         err = refuse(udpa, message, &name, 1, error);
     } else if (err == UDPA_OK &&
-               (err = subscription
-                          ? udpai_subscribe_name(subscription, name, &error)
-                          : udpai_udpa_want_events(udpa, false, name, &error)) == UDPA_ERR_LIMIT) {
+               (err = subscription ? udpai_subscribe_name(subscription, name, &error)
+                                   : udpai_udpa_subscribe_events(udpa, false, name, &error)) ==
+                   UDPA_ERR_LIMIT) {
         if (names->n == 0)
             names->why = udpa_error_ref(error);
         names->names[names->n++] = name;
         err = names->n == UDPAI_ECHOED_NAMES ? refuse_surplus(udpa, message, names) : UDPA_OK;
     } else if (err == UDPA_OK && is_uncounted(subscription)) {
-        err = tell_passed_on(udpa, message, name, true);
+        err = report_passed_on(udpa, message, name, true);
     }
     udpa_error_unref(error);
     return err;
@@ -260,9 +260,9 @@ subscribe_wildcard(udpai_udpa *udpa,
     udpa_err err = udpai_session_check_subscription(&udpa->session, udpa->peer, &asked, &error);
     if (err == UDPA_OK)
         err = subscription ? udpai_subscribe_wildcard(subscription, message->name_space, &error)
-                           : udpai_udpa_want_events(udpa, true, message->name_space, &error);
+                           : udpai_udpa_subscribe_events(udpa, true, message->name_space, &error);
     if (err == UDPA_OK && is_uncounted(subscription))
-        err = tell_passed_on(udpa, message, name, true);
+        err = report_passed_on(udpa, message, name, true);
     if (err != UDPA_OK && !is_ours(err))
         err = refuse(udpa, message, &name, 1, error);
     udpa_error_unref(error);
@@ -277,7 +277,7 @@ subscribe_one(udpai_udpa *udpa,
               surplus *names)
 {
     if (is_just_moved(subscription, message, name))
-        return tell_passed_on(udpa, message, name, true);
+        return report_passed_on(udpa, message, name, true);
     if (udpai_name_is_wildcard(name))
         return subscribe_wildcard(udpa, subscription, message, name);
     return subscribe_name(udpa, subscription, message, name, names);
@@ -427,7 +427,7 @@ udpai_udpa_on_unsubscribe(udpai_udpa *udpa, const udpai_subscription_message *me
     udpai_subscription *subscription = udpai_subscriber_find(&udpa->subscriber, message->type_url);
     udpa_err err = UDPA_OK;
     if (is_of_events(message))
-        udpai_udpa_unwant_events(udpa, message);
+        udpai_udpa_unsubscribe_events(udpa, message);
     for (size_t i = 0; subscription && i < message->n_names && err == UDPA_OK; i++) {
         if (!udpai_name_is_wildcard(message->names[i]))
             udpai_unsubscribe_name(subscription, message->names[i], false);
@@ -436,7 +436,7 @@ udpai_udpa_on_unsubscribe(udpai_udpa *udpa, const udpai_subscription_message *me
         else
             err = udpai_unsubscribe_all_wildcards(subscription);
         if (err == UDPA_OK && udpai_subscription_is_uncounted(subscription))
-            err = tell_passed_on(udpa, message, message->names[i], false);
+            err = report_passed_on(udpa, message, message->names[i], false);
     }
     return err;
 }
@@ -488,8 +488,8 @@ take_removal_status(udpai_publication *publication, const udpai_status_message *
         udpai_publication_refuse(&removal->error, error_of(status));
 }
 
-/* What we published comes back with the peer's judgement in it. Somebody waits for it: without
- * memory the end of the session must tell him. */
+/* What we published comes back with the peer's receipt in it. A publisher waits for it: without
+ * memory the end of the session must report it. */
 static void
 report_receipt(udpai_udpa *udpa, udpai_in_flight *flight, const udpai_receipt_message *receipt)
 {

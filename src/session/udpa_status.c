@@ -65,12 +65,12 @@ udpai_udpa_subscriber(const udpai_session *session)
 
 bool
 udpai_udpa_call(const udpai_session *session,
-                const udpai_taker *taker,
+                const udpai_resource_ack *ack,
                 udpai_str full_name,
                 char room[UDPAI_SESSION_CALLED_MAX],
                 udpai_str *ret_name)
 {
-    (void)session, (void)taker, (void)room;
+    (void)session, (void)ack, (void)room;
     *ret_name = full_name;
     return true;
 }

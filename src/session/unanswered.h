@@ -9,15 +9,15 @@
 
 typedef struct udpai_lost {
     uint64_t nonce; /* of the last one; 0: there is none */
-    udpai_standing place;
+    udpai_ack_position place;
     int64_t sent_us; /* of the first */
 } udpai_lost;
 
 static inline void
-udpai_lost_add(udpai_lost *lost, uint64_t nonce, udpai_standing place, int64_t sent_us)
+udpai_lost_add(udpai_lost *lost, uint64_t nonce, udpai_ack_position place, int64_t sent_us)
 {
     lost->sent_us = lost->nonce ? lost->sent_us : sent_us;
-    lost->place = lost->nonce ? udpai_standing_least(lost->place, place) : place;
+    lost->place = lost->nonce ? udpai_ack_position_least(lost->place, place) : place;
     lost->nonce = nonce > lost->nonce ? nonce : lost->nonce;
 }
 
@@ -28,10 +28,10 @@ udpai_lost_answered(udpai_lost *lost, uint64_t nonce)
         *lost = (udpai_lost){0};
 }
 
-static inline udpai_standing
+static inline udpai_ack_position
 udpai_lost_place(const udpai_lost *lost)
 {
-    return lost->nonce ? lost->place : UDPAI_STANDING_NONE;
+    return lost->nonce ? lost->place : UDPAI_ACK_POSITION_NONE;
 }
 
 #endif

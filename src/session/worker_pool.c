@@ -7,12 +7,12 @@
 #include "model/event_kind.h"
 #include "session/worker_pool_answers.h"
 
-/* Who of the members wants it, a bit for each. */
-typedef struct wish {
+/* Which of the members subscribe to it, a bit for each. */
+typedef struct demand {
     uint64_t members;
     size_t len;
     char key[];
-} wish;
+} demand;
 
 /* A question to all members, and what has been answered. */
 typedef struct question {
@@ -27,16 +27,16 @@ struct udpai_worker_pool {
     udpai_worker_pool_env env;
     uint64_t n_applied[UDPAI_WORKER_POOL_MAX], n_settled[UDPAI_WORKER_POOL_MAX];
     uint64_t n_all_applied, n_all_settled; /* by all of them */
-    udpai_map wishes;
-    udpai_map clients; /* name spaces, by wish */
-    size_t n_unnoted;  /* wishes that were passed on, but there was no memory to note */
+    udpai_map demands;
+    udpai_map clients; /* name spaces, as demands */
+    size_t n_unnoted;  /* demands that were passed on, but there was no memory to note */
     udpai_list questions;
 };
 
 static udpai_str
-wish_key(const void *item)
+demand_key(const void *item)
 {
-    const wish *one = item;
+    const demand *one = item;
     return (udpai_str){one->key, one->len};
 }
 
@@ -49,20 +49,20 @@ udpai_worker_pool_new(size_t n_members, const udpai_worker_pool_env *env)
         return NULL;
     pool->n_members = n_members;
     pool->env = *env;
-    udpai_map_init(&pool->wishes, wish_key);
-    udpai_map_init(&pool->clients, wish_key);
+    udpai_map_init(&pool->demands, demand_key);
+    udpai_map_init(&pool->clients, demand_key);
     udpai_list_init(&pool->questions);
     return pool;
 }
 
 static void
-free_wishes(udpai_map *wishes)
+free_demands(udpai_map *demands)
 {
     size_t at = 0;
-    wish *one;
-    while ((one = udpai_map_next(wishes, &at)))
+    demand *one;
+    while ((one = udpai_map_next(demands, &at)))
         udpai_free(one);
-    udpai_map_done(wishes);
+    udpai_map_done(demands);
 }
 
 static void
@@ -78,8 +78,8 @@ udpai_worker_pool_free(udpai_worker_pool *pool)
 {
     if (!pool)
         return NULL;
-    free_wishes(&pool->wishes);
-    free_wishes(&pool->clients);
+    free_demands(&pool->demands);
+    free_demands(&pool->clients);
     while (!udpai_list_empty(&pool->questions))
         free_question(UDPAI_LIST_ENTRY(pool->questions.next, question, node));
     udpai_free(pool);
@@ -148,7 +148,7 @@ udpai_worker_pool_order(udpai_worker_pool *pool, udpai_order *order)
     if (is_understood)
         give_all(pool, order);
     else
-        udpai_order_free(order); /* who asks asks again */
+        udpai_order_free(order); /* the client asks again */
 }
 
 /* ---- what all must have done ---- */
@@ -173,60 +173,61 @@ is_done_by_all(const udpai_worker_pool *pool, uint64_t *counts, size_t member, u
     return true;
 }
 
-/* ---- what anybody wants ---- */
+/* ---- aggregated demand ---- */
 
-static wish *
-make_wish(udpai_map *wishes, udpai_str key)
+static demand *
+make_demand(udpai_map *demands, udpai_str key)
 {
-    wish *one = udpai_alloc(sizeof(*one) + key.len);
+    demand *one = udpai_alloc(sizeof(*one) + key.len);
     if (!one)
         return NULL;
     one->len = key.len;
     if (key.len)
         memcpy(one->key, key.data, key.len);
-    if (udpai_map_add(wishes, one))
+    if (udpai_map_add(demands, one))
         return one;
     udpai_free(one);
     return NULL;
 }
 
-/* What cannot be noted is passed on all the same, and taken back as often; but nobody takes back
- * what he has not wanted. */
+/* What cannot be noted is passed on all the same, and taken back as often; but no member takes back
+ * what it has not subscribed to. */
 static bool
-is_news_unnoted(udpai_worker_pool *pool, bool wanted)
+is_news_unnoted(udpai_worker_pool *pool, bool subscribed)
 {
-    if (!wanted && pool->n_unnoted == 0)
+    if (!subscribed && pool->n_unnoted == 0)
         return false;
-    pool->n_unnoted = wanted ? pool->n_unnoted + 1 : pool->n_unnoted - 1;
+    pool->n_unnoted = subscribed ? pool->n_unnoted + 1 : pool->n_unnoted - 1;
     return true;
 }
 
-/* Is the member the first to want it, or the last? */
+/* Is the member the first to subscribe, or the last? */
 static bool
 is_news(udpai_worker_pool *pool,
-        udpai_map *wishes,
+        udpai_map *demands,
         udpai_str key,
         const udpai_report *report,
         size_t member)
 {
-    bool wanted = report->wanted;
-    wish *one = udpai_map_get(wishes, key);
+    bool subscribed = report->subscribed;
+    demand *one = udpai_map_get(demands, key);
     uint64_t bit = UINT64_C(1) << member;
-    if (!one && wanted)
-        one = make_wish(wishes, key);
+    if (!one && subscribed)
+        one = make_demand(demands, key);
     if (!one)
-        return is_news_unnoted(pool, wanted);
+        return is_news_unnoted(pool, subscribed);
     uint64_t before = one->members;
-    one->members = wanted ? before | bit : before & ~bit;
+    one->members = subscribed ? before | bit : before & ~bit;
     uint64_t now = one->members;
     if (now == 0) {
-        udpai_map_remove(wishes, key);
+        udpai_map_remove(demands, key);
         udpai_free(one);
     }
     return (before == 0) != (now == 0);
 }
 
-/* Type, prefix, name and whose, with a zero byte between them, which none of them has. */
+/* Type, prefix, name and whether of nodes, with a zero byte between them, which none of them has.
+ */
 static bool
 is_news_of_interest(udpai_worker_pool *pool, size_t member, const udpai_report *report)
 {
@@ -239,36 +240,36 @@ is_news_of_interest(udpai_worker_pool *pool, size_t member, const udpai_report *
         len += parts[i].len;
     char *key = udpai_alloc(len); /* zeroed */
     if (!key)
-        return is_news_unnoted(pool, report->wanted);
+        return is_news_unnoted(pool, report->subscribed);
     size_t at = 0;
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(parts); i++) {
         if (parts[i].len)
             memcpy(key + at, parts[i].data, parts[i].len);
         at += parts[i].len + 1;
     }
-    bool is = is_news(pool, &pool->wishes, (udpai_str){key, len}, report, member);
+    bool is = is_news(pool, &pool->demands, (udpai_str){key, len}, report, member);
     udpai_free(key);
     return is;
 }
 
-/* A name that nodes want of one member, and now of another one, too: to them it is asked for again.
- */
+/* A name that nodes subscribe to at one member, and now at another one, too: to them it is asked
+ * for again. */
 static bool
 becomes_again(udpai_report *report)
 {
-    bool is = report->wanted && report->subscription->distance;
+    bool is = report->subscribed && report->subscription->distance;
     if (is)
         report->kind = UDPAI_REPORT_PASSED_ON;
     return is;
 }
 
-/* That they are there is told again when more is known of them. */
+/* That they are there is reported again when more is known of them. */
 static bool
 is_news_of_clients(udpai_worker_pool *pool, size_t member, const udpai_report *report)
 {
     udpai_str name_space = udpai_bytes_view(report->name_space);
     bool is = is_news(pool, &pool->clients, name_space, report, member);
-    return is || report->wanted;
+    return is || report->subscribed;
 }
 
 /* ---- what all have answered ---- */
@@ -308,8 +309,8 @@ take_answer(udpai_worker_pool *pool, size_t member, udpai_report *report)
 
 /* ---- events ---- */
 
-/* What a worker has is for the first member, who has the topics; and what he has is for the worker
- * that he names. Without memory it is not answered, and no more comes. */
+/* What a worker has is for the first member, which has the topics; and what that has is for the
+ * worker that it names. Without memory it is not answered, and no more comes. */
 static void
 pass_events(udpai_worker_pool *pool, size_t member, udpai_report *report, udpai_order_kind kind)
 {
@@ -319,7 +320,7 @@ pass_events(udpai_worker_pool *pool, size_t member, udpai_report *report, udpai_
     if (order) {
         order->session = worker;
         order->ticket = member ? report->ticket : report->ticket % UDPAI_EVENT_KINDS;
-        order->is_wanted = report->wanted;
+        order->is_set = report->subscribed;
         order->events = UDPAI_TAKE(report->events);
     }
     udpai_report_free(report);
@@ -338,8 +339,8 @@ is_its_own(size_t member, const udpai_report *report)
 void
 udpai_worker_pool_report(udpai_worker_pool *pool, size_t member, udpai_report *report)
 {
-    bool is_told = true;
-    if (member) /* only the first has links; of a source that dials us, its session was told one */
+    bool is_news_here = true;
+    if (member) /* only the first has links; of a source that dials us, its session was given one */
         report->link = 0;
     if (!is_its_own(member, report)) {
         udpai_log(UDPA_LOG_ERROR, "session",
@@ -349,16 +350,16 @@ udpai_worker_pool_report(udpai_worker_pool *pool, size_t member, udpai_report *r
     }
     switch (report->kind) {
     case UDPAI_REPORT_APPLIED:
-        is_told = is_done_by_all(pool, pool->n_applied, member, &pool->n_all_applied);
+        is_news_here = is_done_by_all(pool, pool->n_applied, member, &pool->n_all_applied);
         break;
     case UDPAI_REPORT_SETTLED:
-        is_told = is_done_by_all(pool, pool->n_settled, member, &pool->n_all_settled);
+        is_news_here = is_done_by_all(pool, pool->n_settled, member, &pool->n_all_settled);
         break;
     case UDPAI_REPORT_INTEREST:
-        is_told = is_news_of_interest(pool, member, report) || becomes_again(report);
+        is_news_here = is_news_of_interest(pool, member, report) || becomes_again(report);
         break;
     case UDPAI_REPORT_CLIENTS:
-        is_told = is_news_of_clients(pool, member, report);
+        is_news_here = is_news_of_clients(pool, member, report);
         break;
     case UDPAI_REPORT_STATUS:
     case UDPAI_REPORT_ACKNOWLEDGEMENTS:
@@ -370,13 +371,13 @@ udpai_worker_pool_report(udpai_worker_pool *pool, size_t member, udpai_report *r
     case UDPAI_REPORT_EVENTS_TAKEN:
         pass_events(pool, member, report, UDPAI_ORDER_EVENTS_TAKEN);
         return;
-    case UDPAI_REPORT_EVENTS_WANTED:
-        pass_events(pool, member, report, UDPAI_ORDER_EVENTS_WANTED);
+    case UDPAI_REPORT_EVENTS_DEMAND:
+        pass_events(pool, member, report, UDPAI_ORDER_EVENTS_DEMAND);
         return;
     default:
         break;
     }
-    if (is_told)
+    if (is_news_here)
         pool->env.report(pool->env.userdata, report);
     else
         udpai_report_free(report);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Several stream sides that look like one to the loop side: with `workers`, each process has one.
  *
- * Who gives orders gives them once, and is answered once: what concerns everybody goes to all
- * members, and is done when all have done it; what concerns a session goes to the member that has
- * it. Somebody subscribes as long as somebody does anywhere. */
+ * An order is given once, and answered once: what concerns all goes to all members, and is done
+ * when all have done it; what concerns a session goes to the member that has it. Something is
+ * subscribed to as long as any member subscribes to it. */
 #ifndef UDPAI_WORKER_POOL_H
 #define UDPAI_WORKER_POOL_H
 
@@ -35,8 +35,8 @@ UDPA_DEFINE_CLEANUP(udpai_worker_pool, udpai_worker_pool_free)
 
 /* Takes an order of the loop side. */
 void udpai_worker_pool_order(udpai_worker_pool *pool, udpai_order *order);
-/* Takes a report of a member. Without memory somebody may be asked for what nobody wants any more,
- * but what somebody wants is asked for. */
+/* Takes a report of a member. Without memory something may be asked for that no member subscribes
+ * to any more, but what has a subscription is asked for. */
 void udpai_worker_pool_report(udpai_worker_pool *pool, size_t member, udpai_report *report);
 
 #endif

@@ -48,7 +48,7 @@ field_of(udpai_str status, uint32_t number)
     return found;
 }
 
-/* Refusals first, then who has not acknowledged it, then who has. */
+/* Rejections first, then sessions that have not acknowledged it, then those that have. */
 static unsigned
 rank_of(udpai_str session)
 {

@@ -5,10 +5,10 @@
 
 #include "session/messages.h"
 
-/* Both add what `more` says to `answer`, and free it. Without memory sessions are missing. */
+/* Both add what `more` has to `answer`, and free it. Without memory sessions are missing. */
 void udpai_worker_pool_join_sessions(udpai_report *answer, udpai_report *more);
-/* The answers stand beside the same questions. To what not all could answer there is none: it would
- * count too few. */
+/* The answers are in the order of the same questions. To what not all could answer there is none:
+ * it would count too few. */
 void udpai_worker_pool_join_acknowledgements(udpai_report *answer, udpai_report *more);
 
 #endif

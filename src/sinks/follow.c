@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who reads events: one request, then all that is held, and what comes if that is asked for. */
+/* Readers of events: one request, then all that is held, and what comes if that is asked for. */
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "base/strbuf.h"
@@ -21,7 +21,7 @@ typedef struct follow_session {
     udpai_event_kind kind;
     udpai_topic *topic; /* NULL: nothing was asked yet */
     udpai_topic_follower follower;
-    udpai_node_info *peer; /* NULL: it has not said */
+    udpai_node_info *peer; /* NULL: it has sent none */
     bool goes_on;
     udpa_bytes *parts[2]; /* of what is being written; NULL: none */
 } follow_session;
@@ -50,7 +50,7 @@ fail_without_topic(const follow_session *self, udpai_str word, udpa_error **ret_
     return err;
 }
 
-/* What nodes say of themselves is for whoever may see that. */
+/* The status of nodes is for peers that may see that. */
 static udpa_err
 admit(follow_session *self, udpa_error **ret_error)
 {
@@ -128,7 +128,7 @@ ended(udpai_session *session, udpa_error **ret_error)
 
 /* ---- events ---- */
 
-/* All but the bytes of the message, which stand behind. */
+/* All but the bytes of the message, which follow. */
 static void
 put_event(udpai_proto_writer *writer, udpai_event_kind kind, const udpai_event *event)
 {

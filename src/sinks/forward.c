@@ -50,7 +50,7 @@ udpai_forward_to(const udpai_forward *self)
 /* ---- dialling ---- */
 
 static void
-fail(udpai_forward *self, const udpa_error *why, bool is_told)
+fail(udpai_forward *self, const udpa_error *why, bool is_logged)
 {
     unsigned n_suppressed;
     if (udpai_timer_is_set(&self->retry))
@@ -62,7 +62,7 @@ fail(udpai_forward *self, const udpa_error *why, bool is_told)
         wait = UDPAI_FORWARD_RETRY_MAX_MS;
     self->n_failures++;
     udpai_timer_set(udpai_hub_wheel(self->hub), &self->retry, now_ms(self) + wait);
-    if (is_told && udpai_log_allow(&self->log, now_ms(self), &n_suppressed))
+    if (is_logged && udpai_log_allow(&self->log, now_ms(self), &n_suppressed))
         udpai_log(UDPA_LOG_WARNING, LOG,
                   "%s: what comes cannot be forwarded to %.*s: %s; the next attempt is in %g s (%u "
                   "more not shown)",
@@ -120,14 +120,14 @@ udpai_lane_opened(udpai_forward *self, uint64_t link, udpai_session *session)
 }
 
 void
-udpai_lane_closed(udpai_lane *lane, const udpa_error *why, bool is_told)
+udpai_lane_closed(udpai_lane *lane, const udpa_error *why, bool is_logged)
 {
     udpai_forward *self = lane->owner;
     count(&self->n_streams, (uint64_t)-1);
     lane->session = NULL;
     if (now_ms(self) - lane->opened_ms >= GOOD_MS)
         self->n_failures = 0;
-    fail(self, why, is_told);
+    fail(self, why, is_logged);
 }
 
 /* ---- lanes ---- */

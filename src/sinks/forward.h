@@ -3,8 +3,8 @@
  *
  * The receiver sees each client as it would see it itself: every client has a stream of its own
  * there, which begins with the identifier that the client has sent. What waits to be sent is in the
- * ring of the topic, as for anybody who follows it: when the receiver is away or slow, what has to
- * leave the ring is not sent, and counted. What was under way when a stream ends is not sent again.
+ * ring of the topic, as for any follower: when the receiver is away or slow, what has to leave the
+ * ring is not sent, and counted. What was under way when a stream ends is not sent again.
  *
  * Belongs to the stream thread, but for the functions that any thread may call. */
 #ifndef UDPAI_FORWARD_H
@@ -35,7 +35,7 @@ udpa_err udpai_forward_new(udpai_forward **ret_forward,
 /* How the receiver is reached; takes the reference. Sessions are begun by the function below, with
  * the forward as their context. Before anything is forwarded. */
 void udpai_forward_set_target(udpai_forward *forward, void *target);
-/* The stream thread has ended, and its hub has gone. */
+/* The stream thread has ended, and its hub is freed. */
 void udpai_forward_forget_hub(udpai_forward *forward);
 /* When its streams have ended, before its topic. */
 udpai_forward *udpai_forward_free(udpai_forward *forward);

@@ -16,7 +16,7 @@ typedef struct udpai_lane udpai_lane;
 struct udpai_lane {
     udpai_side_link link;
     udpai_forward *owner;
-    udpai_list in_age;      /* of the forward: who was used longest ago stands first */
+    udpai_list in_age;      /* of the forward: the least recently used first */
     udpai_session *session; /* NULL: there is no stream */
     bool is_dialling;
     bool is_asking; /* for what comes next */
@@ -49,8 +49,8 @@ struct udpai_forward {
 
 /* The lane that was dialled for this link; NULL: nobody waits for it any more. */
 udpai_lane *udpai_lane_opened(udpai_forward *forward, uint64_t link, udpai_session *session);
-/* Its stream has ended; told: not by this node. NULL: as it should. */
-void udpai_lane_closed(udpai_lane *lane, const udpa_error *why, bool is_told);
+/* Its stream has ended; `is_logged`: not by this node, so it is logged. NULL: as it should. */
+void udpai_lane_closed(udpai_lane *lane, const udpa_error *why, bool is_logged);
 /* The next event to be sent; the caller's reference; NULL: there is none. */
 udpai_event *udpai_lane_next(udpai_lane *lane);
 /* One that was to be sent was not. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A stream to the receiver, of one client. The first message begins with who he is, as he has said
- * it; then there is a message for each that has come. What the receiver says is not looked at. */
+/* A stream to the receiver, of one client. The first message begins with its identifier, as it has
+ * sent it; then there is a message for each that has come. What the receiver sends is not looked
+ * at. */
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "base/proto.h"
@@ -9,7 +10,7 @@
 
 typedef struct forward_session {
     udpai_session session; /* first */
-    udpai_lane *lane;      /* NULL: its end was wanted */
+    udpai_lane *lane;      /* NULL: its end was requested */
     bool has_begun;
     udpai_event *writing; /* NULL: none */
     udpa_bytes *parts[2]; /* the same */
@@ -23,7 +24,7 @@ self_of(udpai_session *session)
 
 /* ---- messages ---- */
 
-/* Of a client whose identifier was too large to be kept. */
+/* Of a client with an identifier that was too large to be kept. */
 static void
 put_short_identifier(udpai_proto_writer *writer, udpai_event_kind kind, const udpai_lane *lane)
 {

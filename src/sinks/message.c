@@ -63,7 +63,7 @@ count_field(scan *self)
     return UDPA_OK;
 }
 
-/* Of entries the rest is read by whoever shows them. */
+/* Of entries the rest is read where they are printed. */
 static udpa_err
 check_entries(scan *self, const udpai_event_entries *entries, udpai_str message)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is looked at of a message that is streamed to a sink: who sends it, which the first one
- * says, and that it is well-formed. The rest stays bytes. */
+/* What is looked at of a message that is streamed to a sink: the sender, which the first one has,
+ * and that it is well-formed. The rest stays bytes. */
 #ifndef UDPAI_SINK_MESSAGE_H
 #define UDPAI_SINK_MESSAGE_H
 

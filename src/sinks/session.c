@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A stream of events. The first message says who sends it, which counts for all of them; nothing is
+/* A stream of events. The first message has the sender, which counts for all of them; nothing is
  * answered but the end. */
 #include "base/alloc.h"
 #include "base/bytes.h"
@@ -30,7 +30,7 @@ facts_of(const sink_session *self)
     return udpai_event_facts_of(udpai_topic_kind(self->topic));
 }
 
-/* ---- who sends ---- */
+/* ---- the sender ---- */
 
 static udpa_err
 admit(sink_session *self, udpa_error **ret_error)
@@ -89,7 +89,7 @@ take(sink_session *self, udpai_str message, udpa_error **ret_error)
     if (!bytes)
         return UDPA_ERR_NOMEM;
     if (udpa_bytes_size(bytes) == 0)
-        return UDPA_OK; /* it says who sends, and nothing else */
+        return UDPA_OK; /* it has the sender, and nothing else */
     udpa_err err = udpai_topic_add(self->topic, &self->stream, self->source, bytes,
                                    udpai_hub_wall_us(self->session.hub));
     if (err == UDPA_ERR_LIMIT)
@@ -127,7 +127,7 @@ ended(udpai_session *session, udpa_error **ret_error)
     return UDPA_OK;
 }
 
-/* One response, without anything in it, when the client has said that this was all. */
+/* One response, without anything in it, when the client has sent that this was all. */
 static udpa_err
 next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_error **ret_error)
 {

@@ -9,11 +9,11 @@
 
 #define UDPAI_EVENTS_PATH "/udpa.service.events.v1.EventService/Follow"
 
-/* A stream of events, whose info->context is the topic. */
+/* A stream of events, with the topic as info->context. */
 udpa_err
 udpai_sink_session_new(udpai_session **ret_session, udpai_hub *hub, const udpai_stream_info *info);
 
-/* A stream of who reads them: info->context is the udpai_topics. */
+/* A stream of a reader of them: info->context is the udpai_topics. */
 udpa_err udpai_events_session_new(udpai_session **ret_session,
                                   udpai_hub *hub,
                                   const udpai_stream_info *info);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which of those with one node id this is: a random number that lies in the state directory, bound
- * to the device and inode of its file, so that whoever has a copy of the directory has another. */
+ * to the device and inode of its file, so that a copy of the directory has another. */
 #ifndef UDPAI_INSTANCE_H
 #define UDPAI_INSTANCE_H
 

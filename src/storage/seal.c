@@ -129,7 +129,7 @@ decrypt(const udpai_sealer *sealer, udpai_str covered, udpai_str sealed, uint8_t
 {
     const uint8_t *bytes = (const uint8_t *)sealed.data;
     uint8_t tag[TAG_SIZE];
-    memcpy(tag, bytes + TAG_AT, TAG_SIZE); /* the setter below wants it writable */
+    memcpy(tag, bytes + TAG_AT, TAG_SIZE); /* the setter below needs it writable */
     UDPA_AUTO(cipher_free) cipher *context = EVP_CIPHER_CTX_new();
     int len, tail;
     return context &&

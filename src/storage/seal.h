@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Secrets at rest: bytes are sealed with AES-256-GCM before they are written.
  *
- * A sealed value is bound to the place it is kept at (origin, type, name), so that nobody who can
- * write the database can make one resource's secret another's. What it cannot show is that a row
- * was put back to an older value. The layout is
+ * A sealed value is bound to the place it is kept at (origin, type, name), so that no writer of the
+ * database can make one resource's secret another's. What it cannot detect is that a row was put
+ * back to an older value. The layout is
  *
  *   1 byte version | 8 bytes key id | 12 bytes nonce | 16 bytes tag | ciphertext
  *
- * where the key id is the beginning of the key's SHA-256: it tells another key from damage. */
+ * where the key id is the beginning of the key's SHA-256: it distinguishes another key from damage.
+ */
 #ifndef UDPAI_SEAL_H
 #define UDPAI_SEAL_H
 
@@ -17,7 +18,7 @@
 #define UDPAI_SECRET_KEY_SIZE 32
 #define UDPAI_SEAL_KEY_ID_SIZE 8
 
-/* Holds a key; whoever is done with it calls udpai_sealer_done(), which wipes it. */
+/* Holds a key; its user calls udpai_sealer_done(), which wipes it. */
 typedef struct udpai_sealer {
     bool has_key;
     uint8_t key[UDPAI_SECRET_KEY_SIZE];

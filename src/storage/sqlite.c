@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The engine: a queue of batches and the thread that commits them. The queue and the statistics are
  * shared, under the mutex; the database belongs to the opener until the first commit, then to the
- * writer, then, after it was joined, to whoever closes. No callback runs under the mutex. */
+ * writer, then, after it was joined, to the closer. No callback runs under the mutex. */
 #include "storage/sqlite.h"
 
 #include <assert.h>

@@ -8,12 +8,12 @@
  * node.
  *
  * commit() never waits. The queue has no limit of its own: while the disk is slower than the node
- * it holds references to resources that the store mostly holds too. Who must bound it looks at
- * udpai_sqlite_stats_of() and holds back publishers.
+ * it holds references to resources that the store mostly holds too. A caller that must bound it
+ * looks at udpai_sqlite_stats_of() and holds back publishers.
  *
  * The database can be read with the sqlite3 shell while the node runs; table contribution has a row
- * for each contribution, whose `data` is a udpa.service.discovery.v1.Resource message. Payloads of
- * secret types are encrypted there, or, without a key, not there at all. */
+ * for each contribution, with a `data` that is a udpa.service.discovery.v1.Resource message.
+ * Payloads of secret types are encrypted there, or, without a key, not there at all. */
 #ifndef UDPAI_SQLITE_H
 #define UDPAI_SQLITE_H
 
@@ -44,19 +44,19 @@ typedef struct udpai_sqlite_stats {
     uint64_t n_transactions; /* that were committed */
     uint64_t n_expired;      /* contributions that had expired when they were loaded */
     uint64_t n_damaged;      /* rows that could not be loaded */
-    uint64_t n_unreadable;   /* secrets that could not be loaded for want of their key */
+    uint64_t n_unreadable;   /* secrets that could not be loaded for lack of their key */
 } udpai_sqlite_stats;
 
 /* Opens or makes the database and begins the writer thread.
  *
  * UDPA_ERR_PRECONDITION: another process has the directory, or the database is of a newer version
  * or not ours, or what it kept is lost. UDPA_ERR_IO: it cannot be opened, or is damaged. The error
- * says what to do.
+ * has what to do.
  *
  * Of the engine's functions, load() is called before the first commit(), from the thread that
  * opened it; commit() from one thread at a time; close() after the last commit(). `done` is called
  * on the writer thread, and the last ones before close() returns; only where there is no memory to
- * queue an empty batch, it is called within commit(). Whoever takes the engine over may set
+ * queue an empty batch, it is called within commit(). A new owner of the engine may set
  * engine->done and userdata before the first commit(). */
 udpa_err udpai_sqlite_open(udpai_durable_engine **ret_engine,
                            const udpai_sqlite_options *options,

@@ -57,7 +57,7 @@ static const char schema[] =
     " origin TEXT NOT NULL,"
     " type_url TEXT NOT NULL,"
     " name TEXT NOT NULL,"
-    " version TEXT," /* NULL: secret; a hash of the content would tell of it */
+    " version TEXT," /* NULL: secret; a hash of the content would reveal it */
     " authority TEXT NOT NULL,"
     " generation INTEGER NOT NULL,"
     " expires_us INTEGER NOT NULL," /* since 1970; 0: never */
@@ -337,7 +337,8 @@ prepare_all(udpai_sqlite_db *db, udpa_error **ret_error)
     return err;
 }
 
-/* A copy that is put back is opened again: by that it is told from what it was copied from. */
+/* A copy that is put back is opened again: by that it is distinguished from what it was copied
+ * from. */
 static const char note_opening[] =
     "INSERT INTO opening (id, number) SELECT lower(hex(randomblob(4))), number FROM epoch;"
     "DELETE FROM opening WHERE serial <="

@@ -76,8 +76,8 @@ bool udpai_sqlite_db_is_secret(const udpai_sqlite_db *db, udpai_str type_url);
 /* In sqlite_lock.c: makes the directory and takes its lock. */
 udpa_err udpai_sqlite_lock(const char *directory, int *ret_fd, udpa_error **ret_error);
 
-/* In sqlite_loss.c: before it is opened, what says that something which was kept is not there;
- * NULL: nothing does. */
+/* In sqlite_loss.c: before it is opened, the evidence that something which was kept is not there;
+ * NULL: there is none. */
 udpa_error *udpai_sqlite_find_loss(const udpai_sqlite_db *db);
 /* From now on an empty database is a loss. */
 udpa_err udpai_sqlite_note_made(const udpai_sqlite_db *db, udpa_error **ret_error);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What was kept, read back at start. A row that cannot be read costs itself alone: it is logged,
- * counted and left where it is, and whoever answers for the resource will send it again. */
+ * counted and left where it is, and the authority of the resource will send it again. */
 #include <inttypes.h>
 #include <time.h>
 
@@ -9,8 +9,8 @@
 #include "storage/sqlite_db.h"
 #include "wire/message.h"
 
-/* Rows said one by one to be unreadable; more are counted. */
-#define SHOWN_MAX 10
+/* Rows reported one by one as unreadable; more are counted. */
+#define LOGGED_MAX 10
 
 /* Columns of the query. */
 enum {
@@ -124,7 +124,7 @@ skip(struct loader *loader, const udpai_seal_place *place, udpa_err err, const u
         loader->stats->n_unreadable++;
         return;
     }
-    if (++loader->stats->n_damaged > SHOWN_MAX)
+    if (++loader->stats->n_damaged > LOGGED_MAX)
         return;
     udpai_log(
         UDPA_LOG_ERROR, UDPAI_SQLITE_LOG,
@@ -277,7 +277,7 @@ static void
 log_skipped(const struct loader *loader)
 {
     const udpai_sqlite_stats *stats = loader->stats;
-    if (stats->n_damaged > SHOWN_MAX)
+    if (stats->n_damaged > LOGGED_MAX)
         udpai_log(UDPA_LOG_ERROR, UDPAI_SQLITE_LOG, "%s: skipped %llu damaged rows in all",
                   loader->db->path, (unsigned long long)stats->n_damaged);
     if (stats->n_unreadable)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One directory, one process: the lock is held by the kernel, so it ends with the process however
- * that ends; the file stays, and holds the process id for whoever comes second. */
+ * that ends; the file stays, and holds the process id for the second process. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -51,7 +51,7 @@ open_directory(const char *directory, int *ret_fd, udpa_error **ret_error)
     return err;
 }
 
-/* Says who is there, if the lock file tells. */
+/* Reports which process is there, if the lock file has it. */
 static udpa_err
 fail_locked(int fd, const char *directory, udpa_error **ret_error)
 {

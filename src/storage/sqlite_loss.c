@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What SQLite takes for a new database, and a write-ahead log that it passes over without a word,
- * may be what a disk has lost. So a file beside the database says that there was one; and a log
- * that has pages has a header, for that is flushed before them (SQLite, "WAL-mode File Format"). */
+/* What SQLite takes for a new database, and a write-ahead log that it passes over silently, may be
+ * what a disk has lost. So a file beside the database proves that there was one; and a log that has
+ * pages has a header, for that is flushed before them (SQLite, "WAL-mode File Format"). */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

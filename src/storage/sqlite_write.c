@@ -61,7 +61,7 @@ delete_row(udpai_sqlite_db *db, const udpai_seal_place *place, udpa_error **ret_
 
 /* The columns that are there to be looked at; the resource itself is in the data. */
 static bool
-bind_shown(sqlite3_stmt *statement, const udpai_durable_op *op, bool secret)
+bind_columns(sqlite3_stmt *statement, const udpai_durable_op *op, bool secret)
 {
     udpai_str version = udpai_resource_version(op->resource);
     udpai_str authority = udpai_resource_authority(op->resource);
@@ -84,7 +84,7 @@ put_row(udpai_sqlite_db *db,
         udpa_error **ret_error)
 {
     sqlite3_stmt *statement = db->statements[UDPAI_SQLITE_PUT];
-    if (!bind_shown(statement, op, secret) ||
+    if (!bind_columns(statement, op, secret) ||
         sqlite3_bind_int64(statement, 9, udpai_sqlite_row_digest(place, data)) != SQLITE_OK ||
         sqlite3_bind_blob64(statement, 10, data.data, data.len, SQLITE_STATIC) != SQLITE_OK) {
         sqlite3_clear_bindings(statement);

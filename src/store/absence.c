@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What origins have that they do not name any more. It is rare: it stands beside the
- * contributions, in a table of the origin's, and takes no room in them. */
+/* What origins have that they do not name any more. It is rare: it lies beside the contributions,
+ * in a table of the origin's, and takes no room in them. */
 #include "store/store_internal.h"
 
 #include "model/name.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who takes how much room: each namespace, each origin, all publishers, and all there is. Every
- * contribution is counted in each of them, and so is what was told and has no contribution any more
- * until it is told to be gone; what would go beyond a limit of one is refused. */
+/* How much room is taken by each namespace, each origin, all publishers, and all there is. Every
+ * contribution is counted in each of them, and so is what was reported and has no contribution any
+ * more until its removal is reported; what would go beyond a limit of one is rejected. */
 #include "store/store_internal.h"
 
 #include <stdio.h>
@@ -13,13 +13,13 @@
 struct exchange {
     const udpai_origin *origin;
     const udpa_resource *comes, *old;
-    const udpa_resource *told; /* what was held back of the name, if this takes its place */
-    const udpai_origin *told_by;
+    const udpa_resource *reported; /* what was held back of the name, if this takes its place */
+    const udpai_origin *reported_by;
 };
 
 /* One of the limits that a contribution meets. */
 struct limit {
-    const char *kind; /* of whom it is, … */
+    const char *kind; /* of what it is, … */
     udpai_str name;   /* … and which; empty: there is but one */
     udpai_use used, freed;
     uint64_t max_resources, max_bytes;
@@ -127,7 +127,7 @@ udpai_store_close_account(udpai_store *store, const udpa_resource *resource)
 
 /* ---- limits ---- */
 
-/* Used, at most, and what more is wanted. */
+/* Used, at most, and what more is needed. */
 struct amount {
     uint64_t used, max, more;
     const char *unit;
@@ -175,13 +175,13 @@ check(const struct limit *limit, const struct exchange *exchange, udpa_error **r
 }
 
 static udpai_use
-freed(const struct exchange *exchange, bool with_told)
+freed(const struct exchange *exchange, bool with_reported)
 {
     udpai_use use = {0};
     if (exchange->old)
         add(&use, exchange->old);
-    if (exchange->told && with_told)
-        add(&use, exchange->told);
+    if (exchange->reported && with_reported)
+        add(&use, exchange->reported);
     return use;
 }
 
@@ -207,14 +207,14 @@ limit_of_publisher(const udpai_store *store, const struct exchange *exchange)
         .kind = "origin ",
         .name = udpai_origin_key(exchange->origin),
         .used = with_staged(&exchange->origin->use, &exchange->origin->staged),
-        .freed = freed(exchange, exchange->told_by == exchange->origin),
+        .freed = freed(exchange, exchange->reported_by == exchange->origin),
         .max_resources = store->options.max_resources_per_publisher,
         .max_bytes = store->options.max_bytes_per_publisher,
         .option = "_per_publisher",
     };
 }
 
-/* What the node says of itself takes no room: it is there while somebody looks. */
+/* What the node states of itself takes no room: it is there while a client subscribes to it. */
 static void
 leave_out_status(const udpai_store *store, struct limit *limit)
 {
@@ -243,7 +243,7 @@ limit_of_node(const udpai_store *store, const struct exchange *exchange)
         limit.kind = "this node, publishers left out,";
         const udpai_use publishers = with_staged(&store->publishers, &store->staged);
         subtract_all(&limit.used, &publishers);
-        limit.freed = freed(exchange, exchange->told && !is_publisher(exchange->told_by));
+        limit.freed = freed(exchange, exchange->reported && !is_publisher(exchange->reported_by));
     }
     return limit;
 }
@@ -258,7 +258,7 @@ count_publishers(const udpai_store_entry *entry)
     return n;
 }
 
-/* One more who states it. Sources and directories are as many as the configuration has. */
+/* One more origin that states it. Sources and directories are as many as the configuration has. */
 static udpa_err
 check_name(const udpai_store *store,
            const udpai_store_entry *entry,
@@ -318,9 +318,9 @@ exchange_of(const udpai_store_entry *entry,
             const udpa_resource *old)
 {
     struct exchange exchange = {origin, resource, old, NULL, NULL};
-    if (entry->told_is_held && udpai_store_would_count(entry, origin, resource)) {
-        exchange.told = entry->told;
-        exchange.told_by = entry->told_by;
+    if (entry->reported_is_held && udpai_store_would_count(entry, origin, resource)) {
+        exchange.reported = entry->reported;
+        exchange.reported_by = entry->reported_by;
     }
     return exchange;
 }
@@ -448,29 +448,29 @@ is_contributed(const udpai_store_entry *entry, const udpa_resource *resource)
 }
 
 udpa_err
-udpai_store_hold_told(udpai_store *store, udpai_store_entry *entry)
+udpai_store_hold_reported(udpai_store *store, udpai_store_entry *entry)
 {
-    if (is_contributed(entry, entry->told)) {
-        udpai_store_let_go_told(store, entry);
+    if (is_contributed(entry, entry->reported)) {
+        udpai_store_let_go_reported(store, entry);
         return UDPA_OK;
     }
-    if (entry->told_is_held)
+    if (entry->reported_is_held)
         return UDPA_OK;
-    if (!open_account(store, entry->told))
+    if (!open_account(store, entry->reported))
         return UDPA_ERR_NOMEM;
-    count(store, entry->told_by, entry->told, add_held);
-    entry->told_is_held = true;
+    count(store, entry->reported_by, entry->reported, add_held);
+    entry->reported_is_held = true;
     return UDPA_OK;
 }
 
 void
-udpai_store_let_go_told(udpai_store *store, udpai_store_entry *entry)
+udpai_store_let_go_reported(udpai_store *store, udpai_store_entry *entry)
 {
-    if (!entry->told_is_held)
+    if (!entry->reported_is_held)
         return;
-    count(store, entry->told_by, entry->told, subtract_held);
-    udpai_store_close_account(store, entry->told);
-    entry->told_is_held = false;
+    count(store, entry->reported_by, entry->reported, subtract_held);
+    udpai_store_close_account(store, entry->reported);
+    entry->reported_is_held = false;
 }
 
 void

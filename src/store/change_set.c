@@ -26,7 +26,7 @@ udpai_change_set_add(udpai_change_set *set, const udpai_change *change)
     udpa_resource_ref(change->before);
     udpa_resource_ref(change->removal);
     udpa_bytes_ref(change->from_node);
-    udpa_bytes_ref(change->shown_to);
+    udpa_bytes_ref(change->visible_to);
     return UDPA_OK;
 }
 
@@ -48,7 +48,7 @@ udpai_change_set_unref(udpai_change_set *set)
         udpa_resource_unref(set->changes.items[i].before);
         udpa_resource_unref(set->changes.items[i].removal);
         udpa_bytes_unref(set->changes.items[i].from_node);
-        udpa_bytes_unref(set->changes.items[i].shown_to);
+        udpa_bytes_unref(set->changes.items[i].visible_to);
     }
     udpai_vector_done(&set->changes);
     udpai_free(set);

@@ -8,8 +8,8 @@
 #include "model/resource.h"
 
 typedef enum udpai_change_kind {
-    UDPAI_CHANGE_SET,     /* new, or another payload: whoever sees it needs all of it */
-    UDPAI_CHANGE_REFRESH, /* same payload; another ttl or path: whoever holds it needs no payload */
+    UDPAI_CHANGE_SET,     /* new, or another payload: all who see it need all of it */
+    UDPAI_CHANGE_REFRESH, /* same payload; another ttl or path: a holder of it needs no payload */
     UDPAI_CHANGE_REMOVE,
 } udpai_change_kind;
 
@@ -20,10 +20,10 @@ typedef struct udpai_change {
     /* By which the authority removes the name (model/removal.h); NULL: there is none.
      * With something that is there: it is another authority's. */
     udpa_resource *removal;
-    uint64_t deadline_ms;  /* when it expires by the node's clock; 0: never */
-    udpa_bytes *from_node; /* instance of the node it came from; NULL: from no node */
-    udpa_bytes *shown_to;  /* the links (model/links.h) of the ConfigSources that are shown it;
-                            * NULL: all are. Others are shown it in any case. */
+    uint64_t deadline_ms;   /* when it expires by the node's clock; 0: never */
+    udpa_bytes *from_node;  /* instance of the node it came from; NULL: from no node */
+    udpa_bytes *visible_to; /* the links (model/links.h) of the ConfigSources to which it is
+                             * visible; NULL: to all. To others it is visible in any case. */
 } udpai_change;
 
 typedef struct udpai_change_set udpai_change_set;

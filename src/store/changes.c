@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From what is dirty to what is told: the effective contribution of each entry is chosen anew and
- * held against what was told last. */
+/* From what is dirty to what is reported: the effective contribution of each entry is chosen anew
+ * and compared with what was reported last. */
 #include "store/store_internal.h"
 
 static uint64_t
-told_deadline(const udpai_store_entry *entry)
+reported_deadline(const udpai_store_entry *entry)
 {
-    return entry->more ? entry->more->told_deadline_ms : 0;
+    return entry->more ? entry->more->reported_deadline_ms : 0;
 }
 
-/* Must whoever holds the old one be sent all of the new one? A refresh cannot say that a ttl is
- * gone, nor anything of aliases. */
+/* Must a holder of the old one be sent all of the new one? A refresh cannot express that a ttl was
+ * removed, nor anything of aliases. */
 static bool
 needs_payload(const udpai_store_entry *entry, const udpa_resource *now, uint64_t deadline_ms)
 {
-    const udpa_resource *told = entry->told;
-    if (!udpai_resource_same_payload(told, now) ||
-        !udpai_str_eq(udpai_resource_authority(told), udpai_resource_authority(now)))
+    const udpa_resource *reported = entry->reported;
+    if (!udpai_resource_same_payload(reported, now) ||
+        !udpai_str_eq(udpai_resource_authority(reported), udpai_resource_authority(now)))
         return true;
-    if (told_deadline(entry) && !deadline_ms)
+    if (reported_deadline(entry) && !deadline_ms)
         return true;
-    return udpai_resource_is_lazy(told) != udpai_resource_is_lazy(now) ||
-           udpai_resource_do_not_cache(told) != udpai_resource_do_not_cache(now) ||
-           !udpai_resource_same_aliases(told, now);
+    return udpai_resource_is_lazy(reported) != udpai_resource_is_lazy(now) ||
+           udpai_resource_do_not_cache(reported) != udpai_resource_do_not_cache(now) ||
+           !udpai_resource_same_aliases(reported, now);
 }
 
 static bool
@@ -31,15 +31,16 @@ same_node(const udpa_bytes *a, const udpa_bytes *b)
     return a == b || (a && b && udpai_str_eq(udpai_bytes_view(a), udpai_bytes_view(b)));
 }
 
-/* Is the origin of what was told, or now is to be, still at the node that was told with it? */
+/* Is the origin of what was reported, or is now to be, still at the node that was reported with it?
+ */
 static bool
-is_node_told(const udpai_store_entry *entry, const udpai_origin *now)
+is_node_reported(const udpai_store_entry *entry, const udpai_origin *now)
 {
-    return entry->told_node_changes == entry->told_by->n_node_changes &&
-           same_node(entry->told_by->node_id, now->node_id);
+    return entry->reported_node_changes == entry->reported_by->n_node_changes &&
+           same_node(entry->reported_by->node_id, now->node_id);
 }
 
-/* A removal with a generation is told also where nothing of it was here, or where something of
+/* A removal with a generation is reported also where nothing of it was here, or where something of
  * another authority is: others may have what it ends. */
 static void
 add_removal(const udpai_store_entry *entry, const udpai_floor *floor, udpai_change *change)
@@ -47,18 +48,18 @@ add_removal(const udpai_store_entry *entry, const udpai_floor *floor, udpai_chan
     change->removal = floor->seen;
     if (change->kind != UDPAI_CHANGE_REMOVE)
         return;
-    if (!entry->is_told)
+    if (!entry->is_reported)
         change->resource = floor->seen;
     change->from_node = floor->from_node;
 }
 
-/* False: nothing to tell. */
+/* False: nothing to report. */
 static bool
 describe(const udpai_store_entry *entry, const udpai_stored *now, udpai_change *change)
 {
     if (!now) {
-        *change = (udpai_change){.kind = UDPAI_CHANGE_REMOVE, .resource = entry->told};
-        return entry->is_told;
+        *change = (udpai_change){.kind = UDPAI_CHANGE_REMOVE, .resource = entry->reported};
+        return entry->is_reported;
     }
     uint64_t deadline_ms = udpai_stored_deadline(now);
     *change = (udpai_change){
@@ -67,30 +68,30 @@ describe(const udpai_store_entry *entry, const udpai_stored *now, udpai_change *
         .deadline_ms = deadline_ms,
         .from_node = now->origin->node_id,
     };
-    if (entry->is_told && !udpai_resource_same_aliases(entry->told, now->resource))
-        change->before = entry->told;
-    if (!entry->is_told || needs_payload(entry, now->resource, deadline_ms))
+    if (entry->is_reported && !udpai_resource_same_aliases(entry->reported, now->resource))
+        change->before = entry->reported;
+    if (!entry->is_reported || needs_payload(entry, now->resource, deadline_ms))
         return true;
     change->kind = UDPAI_CHANGE_REFRESH;
-    return deadline_ms != told_deadline(entry) ||
-           !udpai_resource_same_origin_info(entry->told, now->resource) ||
-           !is_node_told(entry, now->origin);
+    return deadline_ms != reported_deadline(entry) ||
+           !udpai_resource_same_origin_info(entry->reported, now->resource) ||
+           !is_node_reported(entry, now->origin);
 }
 
 static void
-note_told(udpai_store_entry *entry, const udpai_change *change)
+note_reported(udpai_store_entry *entry, const udpai_change *change)
 {
-    bool is_gone = change->kind == UDPAI_CHANGE_REMOVE;
-    if (is_gone && !entry->is_told)
+    bool is_removed = change->kind == UDPAI_CHANGE_REMOVE;
+    if (is_removed && !entry->is_reported)
         return;
-    if (is_gone || !entry->is_told)
-        entry->type->n_effective += is_gone ? (size_t)-1 : 1;
+    if (is_removed || !entry->is_reported)
+        entry->type->n_effective += is_removed ? (size_t)-1 : 1;
     udpa_resource *resource = udpa_resource_ref(change->resource);
-    udpa_resource_unref(entry->told);
-    entry->told = resource; /* of what has gone, the name */
-    entry->is_told = !is_gone;
+    udpa_resource_unref(entry->reported);
+    entry->reported = resource; /* of what was removed, the name */
+    entry->is_reported = !is_removed;
     if (entry->more) /* it was made for the deadline, if there is one */
-        entry->more->told_deadline_ms = change->deadline_ms;
+        entry->more->reported_deadline_ms = change->deadline_ms;
 }
 
 /* Does another source still have something older of the same authority, while there is no removal
@@ -100,9 +101,10 @@ is_left(const udpai_store_entry *entry, const udpai_floor *floor)
 {
     size_t at = 0;
     const udpai_stored *other;
-    bool is_told = floor->is_left && floor->generation == udpa_resource_generation(entry->told) &&
-                   udpai_store_comparable(floor->seen, entry->told);
-    while (is_told && (other = udpai_store_next(entry, &at)))
+    bool is_reported = floor->is_left &&
+                       floor->generation == udpa_resource_generation(entry->reported) &&
+                       udpai_store_comparable(floor->seen, entry->reported);
+    while (is_reported && (other = udpai_store_next(entry, &at)))
         if (other->origin->rank == UDPAI_ORIGIN_SOURCE &&
             udpai_store_counts(entry, other->origin) &&
             udpai_floor_outlives(floor, other->resource))
@@ -115,7 +117,7 @@ bool
 udpai_store_must_stay(const udpai_store_entry *entry)
 {
     const udpai_store *store = entry->type->store;
-    if (!entry->is_told)
+    if (!entry->is_reported)
         return false;
     for (size_t i = 0; i < udpai_store_n_floors(entry); i++)
         if (is_left(entry, entry->more->floors.items[i]))
@@ -123,13 +125,13 @@ udpai_store_must_stay(const udpai_store_entry *entry)
     if (!store->certain)
         return false;
     for (size_t i = 0; i < udpai_store_n_floors(entry); i++)
-        if (udpai_floor_ends(entry->more->floors.items[i], entry->told))
+        if (udpai_floor_ends(entry->more->floors.items[i], entry->reported))
             return false;
-    return !store->certain(store->certain_userdata, entry->told);
+    return !store->certain(store->certain_userdata, entry->reported);
 }
 
 static void
-say_moved(const udpai_store *store, const udpai_store_entry *entry)
+notify_moved(const udpai_store *store, const udpai_store_entry *entry)
 {
     if (store->moved)
         store->moved(store->moved_userdata, udpai_store_type_url(entry->type),
@@ -140,20 +142,20 @@ say_moved(const udpai_store *store, const udpai_store_entry *entry)
 static udpa_err
 hold_back(udpai_store *store, udpai_store_entry *entry)
 {
-    udpa_err err = udpai_store_hold_told(store, entry);
+    udpa_err err = udpai_store_hold_reported(store, entry);
     udpai_list_append(err == UDPA_OK ? &store->held_back : &store->dirty, &entry->dirty);
     if (err == UDPA_OK)
-        say_moved(store, entry);
+        notify_moved(store, entry);
     return err;
 }
 
 static void
 note_origin(udpai_store *store, udpai_store_entry *entry, udpai_origin *origin)
 {
-    udpai_origin *told_by = origin ? udpai_origin_ref(origin) : NULL;
-    udpai_origin_unref(store, entry->told_by);
-    entry->told_by = told_by;
-    entry->told_node_changes = origin ? origin->n_node_changes : 0;
+    udpai_origin *reported_by = origin ? udpai_origin_ref(origin) : NULL;
+    udpai_origin_unref(store, entry->reported_by);
+    entry->reported_by = reported_by;
+    entry->reported_node_changes = origin ? origin->n_node_changes : 0;
     entry->is_effective = origin != NULL;
 }
 
@@ -163,13 +165,13 @@ note_origin(udpai_store *store, udpai_store_entry *entry, udpai_origin *origin)
 static bool
 has_other_origin(const udpai_store_entry *entry, const udpai_stored *now)
 {
-    if (!now || !entry->is_effective || entry->told_by != now->origin)
-        return now || entry->told_by;
+    if (!now || !entry->is_effective || entry->reported_by != now->origin)
+        return now || entry->reported_by;
     return !udpai_store_counts(entry, now->origin);
 }
 
 static udpa_err
-tell(udpai_store *store, udpai_store_entry *entry, udpai_change_set *set)
+report(udpai_store *store, udpai_store_entry *entry, udpai_change_set *set)
 {
     udpai_change change;
     udpai_stored *now = udpai_store_select(entry);
@@ -187,14 +189,14 @@ tell(udpai_store *store, udpai_store_entry *entry, udpai_change_set *set)
         udpai_list_prepend(&store->dirty, &entry->dirty);
         return err;
     }
-    udpai_store_let_go_told(store, entry);
+    udpai_store_let_go_reported(store, entry);
     if (removal)
         removal->is_unsent = false;
     if (is_change)
-        note_told(entry, &change);
+        note_reported(entry, &change);
     note_origin(store, entry, now ? now->origin : NULL);
     if (has_moved)
-        say_moved(store, entry);
+        notify_moved(store, entry);
     udpai_store_drop_name(entry);
     return UDPA_OK;
 }
@@ -218,7 +220,7 @@ udpai_store_has_changes(const udpai_store *store)
     return !udpai_list_empty(&store->dirty);
 }
 
-/* Without memory the entries that were not told stay dirty: the next call tells them. */
+/* Without memory the entries that were not reported stay dirty: the next call reports them. */
 udpa_err
 udpai_store_take_changes(udpai_store *store, udpai_change_set **ret_set)
 {
@@ -230,7 +232,7 @@ udpai_store_take_changes(udpai_store *store, udpai_change_set **ret_set)
     udpa_err err = set ? UDPA_OK : UDPA_ERR_NOMEM;
     while (err == UDPA_OK && !udpai_list_empty(&store->dirty)) {
         udpai_store_entry *entry = UDPAI_LIST_ENTRY(store->dirty.next, udpai_store_entry, dirty);
-        err = tell(store, entry, set);
+        err = report(store, entry, set);
         if (err == UDPA_OK && !udpai_list_linked(&entry->dirty))
             udpai_store_release_entry(store, entry);
     }

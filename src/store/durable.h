@@ -10,15 +10,15 @@
 #include "model/resource.h"
 
 typedef enum udpai_durable_kind {
-    UDPAI_DURABLE_PUT,     /* a contribution, replacing that of the same key */
-    UDPAI_DURABLE_DELETE,  /* a contribution */
-    UDPAI_DURABLE_MARK,    /* a fact about an origin: it has said all of (type, prefix) */
-    UDPAI_DURABLE_UNMARK,  /* not any more */
-    UDPAI_DURABLE_USE,     /* another: what it has of the type counts */
-    UDPAI_DURABLE_DISUSE,  /* not any more */
-    UDPAI_DURABLE_HOLD,    /* of a contribution: its origin does not name it any more … */
-    UDPAI_DURABLE_RELEASE, /* … but does again, or it has gone */
-    UDPAI_DURABLE_SEEN,    /* of an origin: the epoch that it had when it said all of a type */
+    UDPAI_DURABLE_PUT,           /* a contribution, replacing that of the same key */
+    UDPAI_DURABLE_DELETE,        /* a contribution */
+    UDPAI_DURABLE_MARK,          /* a fact about an origin: it has completed (type, prefix) */
+    UDPAI_DURABLE_UNMARK,        /* not any more */
+    UDPAI_DURABLE_USE,           /* another: what it has of the type counts */
+    UDPAI_DURABLE_DISUSE,        /* not any more */
+    UDPAI_DURABLE_HOLD,          /* of a contribution: its origin does not name it any more … */
+    UDPAI_DURABLE_RELEASE,       /* … but does again, or it was removed */
+    UDPAI_DURABLE_SEEN,          /* of an origin: the epoch that it had when it completed a type */
     UDPAI_DURABLE_FORGET_ORIGIN, /* everything of an origin */
     UDPAI_DURABLE_EPOCH,         /* loading, and first: which store this is; else: from now on */
 } udpai_durable_kind;
@@ -30,15 +30,14 @@ typedef struct udpai_durable_op {
     udpa_bytes *type;        /* all but PUT, FORGET_ORIGIN and EPOCH: type URL with a NUL */
     /* DELETE, HOLD, RELEASE: the name; MARK, UNMARK: the prefix; SEEN, EPOCH: the epoch. */
     udpa_bytes *name;
-    uint64_t number; /* SEEN, EPOCH: of the last commit; not written of EPOCH */
-    bool is_whole;   /* EPOCH: what it began with is all that was meant to be */
-    uint64_t
-        deadline_ms;    /* PUT: by the node's clock, which says nothing after a restart; 0: never */
-    int64_t expires_us; /* PUT: the same since 1970; the node fills it in for the engine */
+    uint64_t number;      /* SEEN, EPOCH: of the last commit; not written of EPOCH */
+    bool is_whole;        /* EPOCH: what it began with is all that was meant to be */
+    uint64_t deadline_ms; /* PUT: by the node's clock, which is void after a restart; 0: never */
+    int64_t expires_us;   /* PUT: the same since 1970; the node fills it in for the engine */
 } udpai_durable_op;
 
 /* Committed as a whole or not at all. Owned by one side at a time: it goes to the engine, and comes
- * back with the result, so that nothing must be allocated to say so. */
+ * back with the result, so that nothing must be allocated to report it. */
 typedef struct udpai_durable_batch {
     UDPAI_VECTOR(udpai_durable_op) ops;
     udpai_list node; /* for its owner */
@@ -59,12 +58,12 @@ udpa_err udpai_durable_batch_add(udpai_durable_batch *batch, const udpai_durable
 /* Receives what was kept, at start: EPOCH, PUT, MARK, USE, SEEN and HOLD ops, borrowed. An error
  * ends the loading.
  *
- * A store has an epoch, which it was given at random when it was empty, and counts its commits:
- * whoever has seen both knows by them whether what it meets is that store, and no older copy of it.
- * The number of a commit is that of the last one before the process began and its ticket. */
+ * A store has an epoch, which it was given at random when it was empty, and counts its commits: a
+ * peer that has seen both knows by them whether what it meets is that store, and no older copy of
+ * it. The number of a commit is that of the last one before the process began and its ticket. */
 typedef udpa_err (*udpai_durable_load_fn)(void *userdata, const udpai_durable_op *op);
-/* A batch is safe, or has failed, as its result says; all before it have come. The batch has no ops
- * any more, and is consumed. On the engine's thread. */
+/* A batch is safe, or has failed, by its result; all before it have come. The batch has no ops any
+ * more, and is consumed. On the engine's thread. */
 typedef void (*udpai_durable_done_fn)(void *userdata, udpai_durable_batch *batch);
 
 typedef struct udpai_durable_engine udpai_durable_engine;

@@ -114,8 +114,8 @@ udpai_store_has_any(const udpai_store_entry *entry)
     return false;
 }
 
-/* What is effective stays, though its origin no longer counts, as long as whoever counts for the
- * same authority only has something older: a generation never goes back. */
+/* What is effective stays, though its origin no longer counts, as long as what counts for the same
+ * authority is only older: a generation never goes back. */
 static bool
 may_stay(const udpai_stored *current, const udpai_stored *candidate)
 {
@@ -163,8 +163,8 @@ best_of(const udpai_store_entry *entry,
     return best;
 }
 
-/* An authority stands where the best of those stands that contribute for it, whoever has the
- * newest; so does a class of generations that compare, within its authority. */
+/* An authority ranks as the best of the contributions for it does, whichever has the newest; so
+ * does a class of generations that compare, within its authority. */
 static int
 compare_classes(const udpai_store_entry *entry, udpai_stored *a, udpai_stored *b)
 {

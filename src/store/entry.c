@@ -9,8 +9,8 @@ static const udpa_resource *
 named_resource(const udpai_store_entry *entry)
 {
     const udpai_store_more *more = entry->more;
-    if (entry->first.resource || entry->told)
-        return entry->first.resource ? entry->first.resource : entry->told;
+    if (entry->first.resource || entry->reported)
+        return entry->first.resource ? entry->first.resource : entry->reported;
     if (more && more->contributions.n)
         return more->contributions.items[0]->resource;
     return more && more->floors.n ? more->floors.items[0]->seen : NULL;
@@ -23,18 +23,18 @@ udpai_store_entry_name(const udpai_store_entry *entry)
 }
 
 void
-udpai_store_keep_name(udpai_store_entry *entry, udpa_resource *gone)
+udpai_store_keep_name(udpai_store_entry *entry, udpa_resource *removed)
 {
     if (!named_resource(entry))
-        entry->told = udpa_resource_ref(gone);
+        entry->reported = udpa_resource_ref(removed);
 }
 
 void
 udpai_store_drop_name(udpai_store_entry *entry)
 {
-    if (entry->is_told)
+    if (entry->is_reported)
         return;
-    udpa_resource *kept = UDPAI_TAKE(entry->told);
+    udpa_resource *kept = UDPAI_TAKE(entry->reported);
     if (kept)
         udpai_store_keep_name(entry, kept);
     udpa_resource_unref(kept);
@@ -103,11 +103,11 @@ udpai_store_make_entry(udpai_store *store, udpa_resource *resource)
     entry = udpai_alloc(sizeof(*entry));
     if (entry) {
         entry->type = type;
-        entry->told = udpa_resource_ref(resource);
+        entry->reported = udpa_resource_ref(resource);
         udpai_list_init(&entry->dirty);
         if (udpai_map_add(&type->entries, entry))
             return entry;
-        udpa_resource_unref(entry->told);
+        udpa_resource_unref(entry->reported);
     }
     udpai_free(entry);
     drop_type_if_empty(store, type);
@@ -128,12 +128,12 @@ void
 udpai_store_release_entry(udpai_store *store, udpai_store_entry *entry)
 {
     size_t at = 0;
-    if (udpai_store_next(entry, &at) || udpai_store_n_floors(entry) || entry->is_told)
+    if (udpai_store_next(entry, &at) || udpai_store_n_floors(entry) || entry->is_reported)
         return;
     udpai_store_type *type = entry->type;
     udpai_map_remove(&type->entries, udpai_store_entry_name(entry));
     udpai_list_remove(&entry->dirty);
-    udpa_resource_unref(entry->told);
+    udpa_resource_unref(entry->reported);
     free_more(entry->more);
     udpai_free(entry);
     drop_type_if_empty(store, type);
@@ -182,13 +182,13 @@ udpai_store_next(const udpai_store_entry *entry, size_t *position)
 udpai_stored *
 udpai_store_effective(const udpai_store_entry *entry)
 {
-    return entry->is_effective ? udpai_store_entry_of_origin(entry, entry->told_by) : NULL;
+    return entry->is_effective ? udpai_store_entry_of_origin(entry, entry->reported_by) : NULL;
 }
 
 udpa_resource *
-udpai_store_told(const udpai_store_entry *entry)
+udpai_store_reported(const udpai_store_entry *entry)
 {
-    return entry->is_told ? entry->told : NULL;
+    return entry->is_reported ? entry->reported : NULL;
 }
 
 udpai_store_more *

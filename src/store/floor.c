@@ -141,10 +141,10 @@ udpai_store_remembers(const udpai_store *store, udpai_str type_url, const udpa_r
 }
 
 static udpai_floor *
-make_floor(udpai_store *store, udpai_store_entry *entry, const udpa_resource *gone)
+make_floor(udpai_store *store, udpai_store_entry *entry, const udpa_resource *removed)
 {
     udpai_floor *floor = udpai_alloc(sizeof(*floor));
-    udpa_resource *seen = udpai_removal_of(gone, udpa_resource_generation(gone));
+    udpa_resource *seen = udpai_removal_of(removed, udpa_resource_generation(removed));
     udpai_store_more *more = udpai_store_more_of(entry);
     if (!floor || !seen || !more || !udpai_vector_push(&more->floors, floor)) {
         udpai_free(floor);
@@ -160,9 +160,9 @@ make_floor(udpai_store *store, udpai_store_entry *entry, const udpa_resource *go
 }
 
 uint64_t
-udpai_store_time_to_remember(const udpai_store *store, const udpa_resource *gone)
+udpai_store_time_to_remember(const udpai_store *store, const udpa_resource *removed)
 {
-    uint64_t ms = store->remember ? store->remember(store->remember_userdata, gone) : 0;
+    uint64_t ms = store->remember ? store->remember(store->remember_userdata, removed) : 0;
     return ms > store->options.remember_ms ? ms : store->options.remember_ms;
 }
 
@@ -176,29 +176,29 @@ later(const udpai_store *store, const udpai_floor *floor, uint64_t ms)
 }
 
 static void
-remember(udpai_store *store, udpai_floor *floor, const udpa_resource *gone)
+remember(udpai_store *store, udpai_floor *floor, const udpa_resource *removed)
 {
-    if (floor->generation < udpa_resource_generation(gone))
-        floor->generation = udpa_resource_generation(gone);
+    if (floor->generation < udpa_resource_generation(removed))
+        floor->generation = udpa_resource_generation(removed);
     floor->is_left = false;
     udpai_floors *floors = floors_of(store, floor->seen);
     udpai_list_remove(&floor->in_store);
     udpai_list_append(&floors->list, &floor->in_store);
     udpai_timer_set(store->wheel, &floor->expiry,
-                    later(store, floor, udpai_store_time_to_remember(store, gone)));
+                    later(store, floor, udpai_store_time_to_remember(store, removed)));
 }
 
 static udpai_floor *
-get_floor(udpai_store *store, udpai_store_entry *entry, const udpa_resource *gone)
+get_floor(udpai_store *store, udpai_store_entry *entry, const udpa_resource *removed)
 {
-    if (udpa_resource_generation(gone) == 0 || store->options.remember_max == 0)
+    if (udpa_resource_generation(removed) == 0 || store->options.remember_max == 0)
         return NULL;
-    udpai_floor *floor = find_floor(entry, gone);
-    return floor ? floor : make_floor(store, entry, gone);
+    udpai_floor *floor = find_floor(entry, removed);
+    return floor ? floor : make_floor(store, entry, removed);
 }
 
-/* What was left alone need not be kept: something older may then count, and nobody is told that it
- * has gone. Of a removal more is kept. */
+/* What was left alone need not be kept: something older may then count, and no removal of it is
+ * reported. Of a removal more is kept. */
 static void
 keep_if_needed(udpai_store *store, udpai_floor *floor)
 {
@@ -236,13 +236,13 @@ udpai_store_recall(udpai_store *store, udpa_resource *seen)
 void
 udpai_store_remember(udpai_store *store,
                      udpai_store_entry *entry,
-                     udpa_resource *gone,
+                     udpa_resource *removed,
                      bool is_left)
 {
-    udpai_floor *floor = get_floor(store, entry, gone);
+    udpai_floor *floor = get_floor(store, entry, removed);
     if (!floor)
         return;
-    remember(store, floor, gone);
+    remember(store, floor, removed);
     floor->is_left = is_left && !floor->is_removal;
     keep_if_needed(store, floor);
     bound_floors(store, floors_of(store, floor->seen));

@@ -14,7 +14,7 @@ is_first_hand(const udpa_resource *resource)
 }
 
 /* Were both stamped by one node, as they came to it from one place? Stamps of what came from two
- * places would tell which arrived later, which says nothing. */
+ * places only show which arrived later, which decides nothing. */
 static bool
 same_stamps(const udpa_resource *a, const udpa_resource *b)
 {

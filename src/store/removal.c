@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Removals: with a generation, by which an authority says that what it had of a name is gone. One
- * ends what is older on whatever path it came, and stands as a floor, so that whoever was away and
- * still has it does not bring it back. */
+/* Removals: with a generation, by which an authority states that what it had of a name is removed.
+ * One ends what is older on whatever path it came, and remains as a floor, so that a peer that was
+ * away and still has it does not bring it back. */
 #include "store/store_internal.h"
 
 #include "base/strbuf.h"
@@ -12,13 +12,13 @@ static const char removal_key[] = "said:", seen_key[] = "seen:";
 udpai_floor *
 udpai_store_find_removal(const udpai_store_entry *entry, const udpai_stored *now)
 {
-    const udpa_resource *told = udpai_store_told(entry);
+    const udpa_resource *reported = udpai_store_reported(entry);
     udpai_floor *found = NULL;
     for (size_t i = 0; i < udpai_store_n_floors(entry); i++) {
         udpai_floor *floor = entry->more->floors.items[i];
         if (!floor->is_removal || (now && udpai_store_comparable(floor->seen, now->resource)))
             continue;
-        if (told && udpai_floor_ends(floor, told))
+        if (reported && udpai_floor_ends(floor, reported))
             return floor;
         if (floor->is_unsent)
             found = floor;

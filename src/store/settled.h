@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is not known yet. Before a (type, namespace) is settled nothing negative is said about it:
- * no removal of a name that somebody asked for, no "complete", no state of the world. The rules are
- * in docs/design/federation.md. A value: made whole by the federation, never changed, counted
+/* What is not known yet. Before a (type, namespace) is settled nothing negative is sent about it:
+ * no removal of a name that was asked for, no "complete", no state of the world. The rules are in
+ * docs/design/federation.md. A value: made whole by the federation, never changed, counted
  * atomically. */
 #ifndef UDPAI_SETTLED_H
 #define UDPAI_SETTLED_H
@@ -38,9 +38,9 @@ typedef struct udpai_unsettled {
     /* What it has answered all the same: names, or prefixes of which it has sent all. */
     const udpai_str *answered;
     size_t n_answered;
-    /* Not 0: it stands for sources that are asked for groups of clients; what they have said to
+    /* Not 0: these are sources that are asked for groups of clients; what they have answered for
      * each is in the groups under this number. Of a name space that is no group's nothing is known;
-     * who asks for more than one group has his answer if those that there are have theirs. */
+     * a question for more than one group is answered if those that there are have their answers. */
     unsigned of_groups;
     /* It is asked for single names and prefixes only; of these it has not answered yet. */
     bool on_demand;
@@ -60,7 +60,7 @@ typedef struct udpai_settled_facts {
     size_t n_missing;
     udpai_settled_groups *groups;
     udpai_settled_names *names; /* that have sources of their own; NULL: none */
-    /* Sources are asked for what they say of themselves: the node's namespace is like any other. */
+    /* Sources are asked for their own status: the node's namespace is like any other. */
     bool asks_for_status;
     /* Set if other types than these may have sources that nobody has thought of yet: then nothing
      * is settled of them. */
@@ -124,7 +124,7 @@ void udpai_settled_facts_date(udpai_unsettled *missing,
                               const udpai_settled *before,
                               uint64_t now_ms);
 
-/* For whom the node waits there, whoever asks; false: nothing can be said of that. */
+/* What the node waits for there, whichever client asks; false: that is not known. */
 bool udpai_settled_waits(const udpai_settled *settled,
                          udpai_str type_url,
                          udpai_str prefix,

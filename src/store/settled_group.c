@@ -310,7 +310,7 @@ are_rising(udpai_settled_group *const *groups, size_t n)
     return true;
 }
 
-/* Pages are half full, so that those who change the table later need not split them at once. */
+/* Pages are half full, so that later changes of the table need not split them at once. */
 udpa_err
 udpai_settled_groups_of(udpai_settled_groups **ret_table,
                         udpai_settled_group *const *groups,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What sources that are asked for groups of clients have said to each of them: the part of a
+/* What sources that are asked for groups of clients have answered for each of them: the part of a
  * snapshot of what is settled that there may be thousands of, of which one changes at a time.
  * Values, counted atomically; a table shares with the one that it was made of all but a piece. */
 #ifndef UDPAI_SETTLED_GROUP_H
@@ -11,9 +11,9 @@
 /* Of one source, of one type. */
 typedef struct udpai_settled_part {
     unsigned number; /* of the udpai_unsettled that it is about */
-    bool is_whole;   /* it has said all to this group, or need not be waited for */
+    bool is_whole;   /* it has completed for this group, or need not be waited for */
     /* Else: what it has answered all the same, and what it was asked for and has not answered:
-     * names, or prefixes of which it says all. */
+     * names, or prefixes that it completes. */
     const udpai_str *answered, *asked;
     size_t n_answered, n_asked;
 } udpai_settled_part;

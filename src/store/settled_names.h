@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names that have sources of their own, and whether those have said all: the part of a snapshot of
- * what is settled that counts for such a name in the place of what is said of its type. A value,
+/* Names that have sources of their own, and whether those have completed: the part of a snapshot of
+ * what is settled that counts for such a name in the place of what is settled of its type. A value,
  * counted atomically. */
 #ifndef UDPAI_SETTLED_NAMES_H
 #define UDPAI_SETTLED_NAMES_H
 
 #include "base/util.h"
 
-/* One of its sources that is missing; or, of a name whose sources have all answered, nothing but
- * the name. */
+/* One of its sources that is missing; or, of a name with sources that have all answered, nothing
+ * but the name. */
 typedef struct udpai_settled_name {
     udpai_str type_url, name;
     bool is_missing;

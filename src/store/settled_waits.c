@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nodes that wait for each other: for whom this one waits, and whether all of them wait for nobody
+/* Nodes that wait for each other: what this one waits for, and whether all of them wait for nothing
  * else; docs/design/federation.md, "Settled". */
 #include "store/settled_internal.h"
 
@@ -30,11 +30,11 @@ was_added(struct collection *collection, udpai_str waits)
 static bool
 add(struct collection *collection, bool may_wait_for_us, udpai_str peer, udpai_str waits)
 {
-    bool may_say = may_wait_for_us && peer.len;
-    if (collection->only_known && (!may_say || waits.len == 0))
+    bool is_known = may_wait_for_us && peer.len;
+    if (collection->only_known && (!is_known || waits.len == 0))
         return false;
-    if (!may_say)
-        udpai_waits_for_stranger(collection->waits);
+    if (!is_known)
+        udpai_waits_for_unknown(collection->waits);
     else if (!was_added(collection, waits))
         udpai_waits_for(collection->waits, peer, waits);
     return true;
@@ -96,7 +96,7 @@ add_missing(struct collection *collection,
     return true;
 }
 
-/* False: it has ended early, or of the type nothing can be said. */
+/* False: it has ended early, or of the type nothing is known. */
 static bool
 collect(struct collection *collection,
         const udpai_settled *settled,
@@ -113,8 +113,8 @@ collect(struct collection *collection,
                  add_missing(collection, facts, question));
 }
 
-/* Whatever any of those has, for whom this node and they themselves wait, has come here before what
- * they said of it. */
+/* Whatever those nodes have that this node and they themselves wait for has come here before what
+ * they sent of it. */
 bool
 udpai_settled_is_closed(const udpai_settled *settled, const udpai_settled_question *question)
 {

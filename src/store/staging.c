@@ -21,7 +21,7 @@ typedef struct staged {
     udpa_bytes *from_node;   /* END; NULL: of no node */
     udpai_staged_use use;    /* how it changes what is used, … */
     bool is_counted;         /* … while this is so */
-    bool is_anew;            /* PUT: what was there goes first, and the engine is told so again */
+    bool is_anew;            /* PUT: what was there goes first, and the engine is sent that again */
 } staged;
 
 /* What is staged to go: what an origin has of a name of a type, or, without an origin, all that the
@@ -309,15 +309,15 @@ udpai_staging_end(udpai_staging *staging,
         udpai_type_is_client(udpai_resource_type_url(removal)))
         return udpai_store_end(store, removal, from_node);
     udpai_str type_url = udpai_resource_type_url(removal), name = udpai_resource_name(removal);
-    leaving_name *gone = find_leaving(staging, NULL, type_url, name);
-    if (!gone)
-        gone = add_leaving(staging, NULL, type_url, name);
-    if (!gone || !udpai_vector_reserve(&staging->all, 1)) {
+    leaving_name *removed = find_leaving(staging, NULL, type_url, name);
+    if (!removed)
+        removed = add_leaving(staging, NULL, type_url, name);
+    if (!removed || !udpai_vector_reserve(&staging->all, 1)) {
         staging->is_incomplete = true;
         return UDPA_ERR_NOMEM;
     }
-    if (gone->generation < udpa_resource_generation(removal))
-        gone->generation = udpa_resource_generation(removal);
+    if (removed->generation < udpa_resource_generation(removal))
+        removed->generation = udpa_resource_generation(removal);
     staged one = {
         .kind = STAGED_END,
         .resource = udpa_resource_ref(removal),

@@ -3,8 +3,8 @@
  *
  * What one publication does is staged as a whole, then handed to the engine, then applied. Until
  * then the store has nothing of it but the room that it takes. What the engine does not keep, such
- * as client resources, is made at once, and so is everything without a staging. Whoever stages must
- * see to it that no two stagings are about one name of one type at a time; what else happens to the
+ * as client resources, is made at once, and so is everything without a staging. The caller must see
+ * to it that no two stagings are about one name of one type at a time; what else happens to the
  * name meanwhile is respected. Owned by the store's thread. */
 #ifndef UDPAI_STAGING_H
 #define UDPAI_STAGING_H
@@ -54,7 +54,7 @@ udpa_err udpai_staging_end(udpai_staging *staging,
 
 /* ---- what was decided; staging NULL: nothing ---- */
 
-/* Will what the origin has of the name be gone? */
+/* Will what the origin has of the name be removed? */
 bool udpai_staging_takes(udpai_staging *staging,
                          const udpai_origin *origin,
                          udpai_str type_url,

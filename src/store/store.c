@@ -110,7 +110,7 @@ static void
 keep(udpai_store *store, const udpai_stored *stored)
 {
     if (udpai_resource_do_not_cache(stored->resource)) {
-        unkeep(store, stored); /* it may have been kept before it said so */
+        unkeep(store, stored); /* it may have been kept before that was reported */
         return;
     }
     if (is_kept(stored))
@@ -125,15 +125,15 @@ keep(udpai_store *store, const udpai_stored *stored)
 
 /* ---- contributions ---- */
 
-/* What was told and counts for nobody any more takes room as long as it stays; to be called while
- * something else is in its namespace, so that it cannot fail. */
+/* What was reported and has no contribution any more takes room as long as it stays; to be called
+ * while something else is in its namespace, so that it cannot fail. */
 static void
-settle_told(udpai_store *store, udpai_store_entry *entry)
+settle_reported(udpai_store *store, udpai_store_entry *entry)
 {
-    if (entry->is_told && !udpai_store_has_any(entry) && udpai_store_must_stay(entry))
-        (void)udpai_store_hold_told(store, entry);
+    if (entry->is_reported && !udpai_store_has_any(entry) && udpai_store_must_stay(entry))
+        (void)udpai_store_hold_reported(store, entry);
     else
-        udpai_store_let_go_told(store, entry);
+        udpai_store_let_go_reported(store, entry);
 }
 
 static void
@@ -187,7 +187,7 @@ take_out(udpai_store *store, udpai_stored *stored)
     if (--origin->n_contributions == 0)
         udpai_store_note_idle(store, origin);
     store->n_contributions--;
-    settle_told(store, entry);
+    settle_reported(store, entry);
     udpai_store_discharge(store, origin, resource);
     udpa_resource_unref(resource);
 }
@@ -297,7 +297,7 @@ get_stored(udpai_store *store, udpai_origin *origin, udpai_store_entry *entry, b
 }
 
 /* The contribution before may have the highest generation of all: if the new one is no successor of
- * it, it is remembered like what has gone. */
+ * it, it is remembered like what was removed. */
 static void
 replace_resource(udpai_store *store, udpai_stored *stored, udpa_resource *resource)
 {
@@ -338,7 +338,7 @@ udpai_store_put(udpai_store *store,
         return err;
     }
     replace_resource(store, stored, resource);
-    settle_told(store, entry);
+    settle_reported(store, entry);
     set_deadline(store, stored, deadline_ms);
     if (store->applying != UDPAI_APPLYING_KEPT)
         keep(store, stored);
@@ -480,16 +480,16 @@ free_contributions(udpai_store *store)
             take_out(store, UDPAI_LIST_ENTRY(node, udpai_stored, in_origin));
 }
 
-/* Whatever an entry had is gone, and so all are dirty. */
+/* Whatever an entry had was removed, and so all are dirty. */
 static void
 free_entries(udpai_store *store)
 {
     udpai_store_recheck_removals(store);
     UDPAI_LIST_FOREACH_SAFE (node, &store->dirty) {
         udpai_store_entry *entry = UDPAI_LIST_ENTRY(node, udpai_store_entry, dirty);
-        udpai_store_let_go_told(store, entry);
-        entry->is_told = false;
-        entry->told_by = udpai_origin_unref(store, entry->told_by);
+        udpai_store_let_go_reported(store, entry);
+        entry->is_reported = false;
+        entry->reported_by = udpai_origin_unref(store, entry->reported_by);
         udpai_store_release_entry(store, entry);
     }
 }
@@ -499,7 +499,7 @@ udpai_store_free(udpai_store *store)
 {
     if (!store)
         return NULL;
-    store->certain = NULL; /* whoever knew may be gone */
+    store->certain = NULL; /* what knew may be freed */
     free_contributions(store);
     udpai_store_forget_all(store);
     free_entries(store);

@@ -24,13 +24,13 @@ typedef struct udpai_origin udpai_origin;
 
 /* Between authorities the lower class wins, then the lower order. */
 typedef enum udpai_origin_class {
-    UDPAI_ORIGIN_NODE,      /* the node itself: what it says of itself */
+    UDPAI_ORIGIN_NODE,      /* the node itself: its own status */
     UDPAI_ORIGIN_FILES,     /* directories of the node's own configuration */
     UDPAI_ORIGIN_PUBLISHER, /* peers that nobody asked */
     UDPAI_ORIGIN_SOURCE,    /* ConfigSources of providers */
-    /* What the node has learned from one that stood in for it. Such a contribution stands in the
-     * place of a contribution of the node's own (of the first three classes), with whose generation
-     * its own compares, and counts only as long as that is there. */
+    /* What the node has learned from its standby. Such a contribution takes the place of a
+     * contribution of the node's own (of the first three classes), compares by the generation of
+     * that, and counts only as long as that is there. */
     UDPAI_ORIGIN_ADOPTED,
 } udpai_origin_class;
 
@@ -53,8 +53,8 @@ typedef struct udpai_store_options {
     /* So many publishers at most state one name: each change of it looks at all of them. 0:
      * UDPAI_PUBLISHERS_PER_NAME. */
     size_t max_publishers_per_name;
-    /* Percent of what a publisher has of a type that a state of its world may leave out, for
-     * whoever takes that in; 0: 50. */
+    /* Percent of what a publisher has of a type that a state of its world may leave out, when it is
+     * taken in; 0: 50. */
     unsigned max_withdrawal;
 } udpai_store_options;
 
@@ -65,11 +65,11 @@ UDPA_DEFINE_CLEANUP(udpai_store, udpai_store_free)
 /* What may change at run time. */
 void udpai_store_set_options(udpai_store *store, const udpai_store_options *options);
 
-/* How long the generation of what has gone is remembered at least. */
+/* How long the generation of what was removed is remembered at least. */
 uint64_t udpai_store_remember_ms(const udpai_store *store);
 
-/* May it be told that this resource is not there any more? Until it may, it stays, and takes the
- * room that it had. Without such a function: always. */
+/* May it be reported that this resource is not there any more? Until it may, it stays, and takes
+ * the room that it had. Without such a function: always. */
 typedef bool (*udpai_store_certain_fn)(void *userdata, const udpa_resource *last);
 void udpai_store_set_certain(udpai_store *store, udpai_store_certain_fn certain, void *userdata);
 /* The answers of that function may have changed. */
@@ -82,18 +82,18 @@ void udpai_store_recheck_removals(udpai_store *store);
 typedef void (*udpai_store_moved_fn)(void *userdata, udpai_str type_url, udpai_str name);
 void udpai_store_set_moved(udpai_store *store, udpai_store_moved_fn moved, void *userdata);
 
-/* How long is the generation of what has gone remembered? At least remember_ms. Without such a
+/* How long is the generation of what was removed remembered? At least remember_ms. Without such a
  * function: so long. */
-typedef uint64_t (*udpai_store_remember_fn)(void *userdata, const udpa_resource *gone);
+typedef uint64_t (*udpai_store_remember_fn)(void *userdata, const udpa_resource *removed);
 void udpai_store_set_remember(udpai_store *store, udpai_store_remember_fn remember, void *userdata);
 
 /* ---- origins ---- */
 
 /* Publishers come and go, under names that they give themselves: an origin of rank PUBLISHER, which
- * is the rank of a new one, goes when nobody holds it, it has no contributions, and nothing that
- * was told and not taken back was its; but not before the next take_changes(), unless it is let go
- * by the last who held it. Whoever keeps a pointer beyond that must hold the origin. Those of the
- * other ranks stay as long as the store, and need not be held. */
+ * is the rank of a new one, is freed when it is not held, it has no contributions, and nothing that
+ * was reported and not taken back was its; but not before the next take_changes(), unless the last
+ * holder lets it go. A pointer that is kept beyond that must hold the origin. Those of the other
+ * ranks stay as long as the store, and need not be held. */
 
 /* Finds the origin of this key, or makes it; NULL without memory. Owned by the store. */
 udpai_origin *udpai_store_origin(udpai_store *store, udpai_str key);
@@ -104,7 +104,7 @@ udpai_origin *udpai_origin_unref(udpai_store *store, udpai_origin *origin);
 /* Finds it, or NULL. */
 udpai_origin *udpai_store_find_origin(udpai_store *store, udpai_str key);
 udpai_str udpai_origin_key(const udpai_origin *origin);
-/* Where the origin stands; recomputes what it contributes to. */
+/* The rank of the origin; recomputes what it contributes to. */
 void udpai_origin_set_rank(udpai_store *store,
                            udpai_origin *origin,
                            udpai_origin_class rank,
@@ -116,8 +116,8 @@ bool udpai_origin_is_before(const udpai_origin *origin, const udpai_origin *othe
  */
 void udpai_origin_set_node(udpai_store *store, udpai_origin *origin, udpa_bytes *node_id);
 udpa_bytes *udpai_origin_node(const udpai_origin *origin); /* borrowed */
-/* Who speaks: what his certificate says, when he was here last; a reference is taken. NULL, as at
- * first: nobody knows. */
+/* The publisher: what its certificate states, when it was here last; a reference is taken. NULL, as
+ * at first: not known. */
 void udpai_origin_set_identity(udpai_origin *origin, udpai_identity *identity);
 const udpai_identity *udpai_origin_identity(const udpai_origin *origin);
 /* Calls back for every origin. The callback may take contributions away, but make no origin, nor
@@ -127,9 +127,9 @@ void
 udpai_store_visit_origins(const udpai_store *store, udpai_store_origin_fn visit, void *userdata);
 /* Are its contributions kept by the durable engine? False from the beginning. */
 void udpai_origin_set_durable(udpai_origin *origin, bool durable);
-/* Is this node itself the one that answers for what the origin has, as of files? Then a ttl is no
- * lease: what has one is renewed here, at half of it, as long as it is held, and so ends at those
- * who lose this node. False from the beginning; holds for what is put from then on. */
+/* Is this node itself the authority for what the origin has, as of files? Then a ttl is no lease:
+ * what has one is renewed here, at half of it, as long as it is held, and so ends at peers that
+ * lose this node. False from the beginning; holds for what is put from then on. */
 void udpai_origin_set_keeps_alive(udpai_origin *origin, bool keeps_alive);
 bool udpai_origin_keeps_alive(const udpai_origin *origin);
 /* Do its contributions of this type count? By default those of a source do not, all others do.
@@ -148,8 +148,8 @@ void udpai_store_choose_no_more(udpai_store *store, udpai_str type_url, udpai_st
 /* Has it contributed anything of this type? Looks at all that it has, or at all of the type. */
 bool udpai_origin_has(const udpai_store *store, const udpai_origin *origin, udpai_str type_url);
 
-/* Of an origin of rank ADOPTED: takes away what stands in the place of nothing any more, or of
- * something newer than itself. */
+/* Of an origin of rank ADOPTED: takes away what has lost the contribution that it takes the place
+ * of, or has one newer than itself. */
 void udpai_store_drop_adopted(udpai_store *store, udpai_origin *origin);
 
 /* ---- contributions ---- */
@@ -173,9 +173,9 @@ typedef struct udpai_contribution {
 } udpai_contribution;
 
 /* Adds or replaces the origin's contribution of the resource's type and name; one of a lower
- * generation than the origin has given before changes nothing.
- * UDPA_ERR_LIMIT: no room, and ret_error says whose limit it is. What replaces something and is no
- * larger always finds room, and so does what is loaded. */
+ * generation than the origin has given before changes nothing. UDPA_ERR_LIMIT: no room, and
+ * ret_error has the limit. What replaces something and is no larger always finds room, and so does
+ * what is loaded. */
 udpa_err udpai_store_put(udpai_store *store,
                          udpai_origin *origin,
                          udpa_resource *resource,
@@ -183,7 +183,7 @@ udpa_err udpai_store_put(udpai_store *store,
                          udpa_error **ret_error);
 /* The authority removes what it had of this name, up to this generation (model/removal.h): whatever
  * is older and compares with it goes, whichever origin has it, and is kept out as long as that is
- * remembered. It is told, but to the node that it came from. */
+ * remembered. It is reported, but not to the node that it came from. */
 udpa_err udpai_store_end(udpai_store *store, udpa_resource *removal, udpa_bytes *from_node);
 /* Are removals kept by the durable engine? False from the beginning. They come back as
  * contributions of origins of which this is true. */
@@ -199,8 +199,8 @@ udpa_err udpai_store_recall(udpai_store *store, udpa_resource *seen);
 /* The generation up to which the resource's authority has removed the name, where it
  * compares with the resource's own; 0: it has not. */
 uint64_t udpai_store_removal_generation(const udpai_store *store, const udpa_resource *resource);
-/* Is it remembered that the resource, or something newer of its authority, was here and has gone?
- */
+/* Is it remembered that the resource, or something newer of its authority, was here and was
+ * removed? */
 bool
 udpai_store_remembers(const udpai_store *store, udpai_str type_url, const udpa_resource *resource);
 /* Was something newer of its authority seen, that compares with it? */
@@ -209,7 +209,7 @@ bool udpai_store_is_outlived(const udpai_store *store, const udpa_resource *reso
 void
 udpai_store_withdraw(udpai_store *store, udpai_origin *origin, udpai_str type_url, udpai_str name);
 /* Takes away what the origin has of this type (empty: any) below this prefix, except what `keep`
- * says (NULL: nothing) is to stay. */
+ * (NULL: nothing) is to stay. */
 typedef bool (*udpai_store_keep_fn)(void *userdata, const udpa_resource *resource);
 void udpai_store_withdraw_all(udpai_store *store,
                               udpai_origin *origin,
@@ -225,9 +225,9 @@ typedef struct udpai_store_scope {
     void *userdata;
 } udpai_store_scope;
 
-/* Take away what the origin's peer has no more, and has not removed: what was told of it
- * stays while another source that counts has something older of the same authority, as long as
- * floors last. */
+/* Take away what the origin's peer has no more, and has not removed: what was reported of it stays
+ * while another source that counts has something older of the same authority, as long as floors
+ * last. */
 void
 udpai_store_leave(udpai_store *store, udpai_origin *origin, udpai_str type_url, udpai_str name);
 void
@@ -299,13 +299,13 @@ void udpai_store_visit_effective(const udpai_store *store,
                                  udpai_str prefix,
                                  udpai_store_visit_fn visit,
                                  void *userdata);
-/* What take_changes() has told of a type and not taken back: also what is not certain to be gone,
+/* What take_changes() has reported of a type and not taken back: also what may not be removed yet,
  * and has no contribution any more. */
-typedef bool (*udpai_store_told_fn)(void *userdata, udpa_resource *resource);
-void udpai_store_visit_told(const udpai_store *store,
-                            udpai_str type_url,
-                            udpai_store_told_fn visit,
-                            void *userdata);
+typedef bool (*udpai_store_reported_fn)(void *userdata, udpa_resource *resource);
+void udpai_store_visit_reported(const udpai_store *store,
+                                udpai_str type_url,
+                                udpai_store_reported_fn visit,
+                                void *userdata);
 /* The highest generation ever seen of the name, as far as it is remembered; 0: none. */
 uint64_t
 udpai_store_highest_generation(const udpai_store *store, udpai_str type_url, udpai_str name);
@@ -326,7 +326,7 @@ udpa_err udpai_store_note(udpai_store *store,
                           udpai_origin *origin,
                           udpai_str type_url,
                           udpai_str prefix);
-/* SEEN: what store the origin had when it had said all of the type. */
+/* SEEN: what store the origin had when it had completed the type. */
 udpa_err udpai_store_note_seen(
     udpai_store *store, udpai_origin *origin, udpai_str type_url, udpai_str epoch, uint64_t number);
 /* EPOCH: what the store has now is meant to be all, and begins this one. */

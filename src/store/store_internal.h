@@ -12,7 +12,7 @@ typedef struct udpai_stored udpai_stored;
 
 /* So many resources, and bytes of them. */
 typedef struct udpai_use {
-    size_t n, n_held; /* held back: removed, but not told to be */
+    size_t n, n_held; /* held back: removed, but not reported as that */
     uint64_t bytes;
 } udpai_use;
 
@@ -37,16 +37,17 @@ struct udpai_stored {
     udpai_expiry *expiry; /* NULL: it has no ttl */
 };
 
-/* The highest generation seen of an authority, kept while a contribution that had it is gone. */
+/* The highest generation seen of an authority, kept after a contribution that had it was removed.
+ */
 typedef struct udpai_floor {
     udpai_list in_store; /* in one of its lists */
     udpai_store_entry *entry;
     udpai_timer expiry;
     uint64_t generation;
-    udpa_resource *seen; /* who had it, without the payload: it tells what compares with it */
-    /* `seen` is a removal: what the authority had up to it is gone. */
+    udpa_resource *seen; /* what had it, without the payload: it decides what compares with it */
+    /* `seen` is a removal: what the authority had up to it is removed. */
     bool is_removal;
-    bool is_unsent; /* it was not told yet */
+    bool is_unsent; /* it was not reported yet */
     bool is_left;   /* the source that had it has it no more, and that is all that is known */
     bool is_kept;   /* by the durable engine, though it is no removal */
     udpa_bytes *from_node; /* where the removal comes from; NULL: of no node */
@@ -56,22 +57,22 @@ typedef struct udpai_floor {
 typedef struct udpai_store_more {
     UDPAI_VECTOR(udpai_stored *) contributions; /* besides the first */
     UDPAI_VECTOR(udpai_floor *) floors;
-    uint64_t told_deadline_ms; /* 0: what was told does not expire */
+    uint64_t reported_deadline_ms; /* 0: what was reported does not expire */
 } udpai_store_more;
 
 /* There is one for each name, and most have one contribution: its memory counts. */
 struct udpai_store_entry {
     udpai_store_type *type;
     udpai_list dirty; /* in one of the store's lists while it must be looked at again */
-    /* What was last told in a change set. If that is nothing (`is_told`), then the entry's name,
-     * while neither a contribution nor a floor has it. */
-    udpa_resource *told;
-    udpai_origin *told_by; /* a reference */
+    /* What was last reported in a change set. If that is nothing (`is_reported`), then the entry's
+     * name, while neither a contribution nor a floor has it. */
+    udpa_resource *reported;
+    udpai_origin *reported_by; /* a reference */
     udpai_store_more *more;
-    uint32_t told_node_changes; /* how often its node had changed then */
-    bool is_told;
-    bool told_is_held; /* no contribution any more, and counted by itself */
-    bool is_effective; /* what told_by contributes has been effective since */
+    uint32_t reported_node_changes; /* how often its node had changed then */
+    bool is_reported;
+    bool reported_is_held; /* no contribution any more, and counted by itself */
+    bool is_effective;     /* what reported_by contributes has been effective since */
     udpai_stored first;
 };
 
@@ -101,7 +102,7 @@ struct udpai_origin {
     udpa_bytes *key;
     udpai_origin_class rank;
     unsigned order;
-    size_t refs; /* whoever holds it, and entries that told what it had */
+    size_t refs; /* its holders, and entries that reported what it had */
     bool durable, keeps_alive;
     udpa_bytes *node_id;
     uint32_t n_node_changes;
@@ -193,12 +194,12 @@ udpai_stored *udpai_store_next(const udpai_store_entry *entry, size_t *position)
 /* The contribution that is effective; NULL: none. */
 udpai_stored *udpai_store_effective(const udpai_store_entry *entry);
 /* NULL: nothing. */
-udpa_resource *udpai_store_told(const udpai_store_entry *entry);
+udpa_resource *udpai_store_reported(const udpai_store_entry *entry);
 /* What the entry has more, made if need be; NULL without memory. */
 udpai_store_more *udpai_store_more_of(udpai_store_entry *entry);
 /* The entry has this no more: if it has its name from nothing else, it stays as such until the
- * entry is told, and goes. */
-void udpai_store_keep_name(udpai_store_entry *entry, udpa_resource *gone);
+ * entry is reported, and freed. */
+void udpai_store_keep_name(udpai_store_entry *entry, udpa_resource *removed);
 /* If something else has the name now, it need not be kept. */
 void udpai_store_drop_name(udpai_store_entry *entry);
 void udpai_store_release_entry(udpai_store *store, udpai_store_entry *entry);
@@ -211,7 +212,7 @@ udpai_stored *udpai_store_find_stored(const udpai_store *store,
                                       udpai_str type_url,
                                       udpai_str name);
 
-/* account.c: who takes how much room. */
+/* account.c: how much room is taken. */
 /* Is there room for the resource in the place of what the origin has in this entry? Then its
  * namespace has an account: charge it, or close the account again. */
 udpa_err udpai_store_make_room(udpai_store *store,
@@ -223,15 +224,15 @@ udpa_err udpai_store_make_room(udpai_store *store,
 void udpai_store_close_account(udpai_store *store, const udpa_resource *resource);
 void udpai_store_charge(udpai_store *store, udpai_origin *origin, const udpa_resource *resource);
 void udpai_store_discharge(udpai_store *store, udpai_origin *origin, const udpa_resource *resource);
-/* What was told takes room until it is told to be gone, unless a contribution is it. Cannot fail
- * while its namespace holds something. */
-udpa_err udpai_store_hold_told(udpai_store *store, udpai_store_entry *entry);
-void udpai_store_let_go_told(udpai_store *store, udpai_store_entry *entry);
+/* What was reported takes room until its removal is reported, unless a contribution is it. Cannot
+ * fail while its namespace holds something. */
+udpa_err udpai_store_hold_reported(udpai_store *store, udpai_store_entry *entry);
+void udpai_store_let_go_reported(udpai_store *store, udpai_store_entry *entry);
 /* Sets the rank; what the origin holds may be that of a publisher from now on, or not any more. */
 void udpai_store_change_rank(udpai_store *store, udpai_origin *origin, udpai_origin_class rank);
 
 /* The same of what is staged: in the place of `before` (NULL: of nothing). On success it takes room
- * until udpai_store_unstage() with what it says. */
+ * until udpai_store_unstage() with the same. */
 udpa_err udpai_store_stage_put(udpai_store *store,
                                udpai_origin *origin,
                                udpa_resource *resource,
@@ -293,7 +294,7 @@ void udpai_store_note_idle(udpai_store *store, udpai_origin *origin);
 void udpai_store_drop_idle(udpai_store *store);
 void udpai_store_free_origins(udpai_store *store);
 
-/* changes.c: is it told, and not certain to be gone? What its authority has removed is. */
+/* changes.c: is it reported, and not certain to be removed? What its authority has removed is. */
 bool udpai_store_must_stay(const udpai_store_entry *entry);
 
 /* absence.c */
@@ -306,10 +307,10 @@ udpa_err udpai_store_set_absent(udpai_store *store, udpai_stored *stored, udpai_
 void udpai_store_drop_absence(udpai_store *store, udpai_stored *stored, bool is_noted);
 
 /* floor.c */
-/* is_left: it has gone from its source, and nothing more is known. */
+/* is_left: its source has lost it, and nothing more is known. */
 void udpai_store_remember(udpai_store *store,
                           udpai_store_entry *entry,
-                          udpa_resource *gone,
+                          udpa_resource *removed,
                           bool is_left);
 /* An origin's resource is kept out by what was seen: so it is after a restart, too. */
 void udpai_store_note_kept_out(udpai_store *store, const udpai_stored *stored);
@@ -322,15 +323,15 @@ udpai_floor *udpai_store_remember_removal(udpai_store *store,
                                           udpa_bytes *from_node);
 
 /* So long would its generation be remembered. */
-uint64_t udpai_store_time_to_remember(const udpai_store *store, const udpa_resource *gone);
+uint64_t udpai_store_time_to_remember(const udpai_store *store, const udpa_resource *removed);
 
 /* removal.c */
 /* What the durable engine keeps of a removal before it is remembered. */
 udpa_err udpai_store_add_removal(const udpai_store *store,
                                  udpa_resource *removal,
                                  udpai_durable_batch *batch);
-/* What is to be told besides `now` (NULL: nothing is there): that what was told before is gone, or
- * what was not told yet. NULL: nothing. */
+/* What is to be reported besides `now` (NULL: nothing is there): that what was reported before is
+ * removed, or what was not reported yet. NULL: nothing. */
 udpai_floor *udpai_store_find_removal(const udpai_store_entry *entry, const udpai_stored *now);
 /* The durable engine is to keep, or forget, it. */
 void udpai_store_keep_removal(udpai_store *store, const udpai_floor *floor);

@@ -184,16 +184,16 @@ udpai_store_visit_effective(const udpai_store *store,
 }
 
 void
-udpai_store_visit_told(const udpai_store *store,
-                       udpai_str type_url,
-                       udpai_store_told_fn visit,
-                       void *userdata)
+udpai_store_visit_reported(const udpai_store *store,
+                           udpai_str type_url,
+                           udpai_store_reported_fn visit,
+                           void *userdata)
 {
     const udpai_store_type *type = udpai_store_find_type(store, type_url);
     size_t at = 0;
     const udpai_store_entry *entry;
     while (type && (entry = udpai_map_next(&type->entries, &at)))
-        if (entry->is_told && !visit(userdata, entry->told))
+        if (entry->is_reported && !visit(userdata, entry->reported))
             return;
 }
 

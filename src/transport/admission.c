@@ -35,8 +35,7 @@ host_of(udpai_str address)
     return address;
 }
 
-/* False: it is none, or stands for one of IPv4, whose text is in @p room then, or stays as it is.
- */
+/* False: it is none, or means one of IPv4, with its text in @p room then, or stays as it is. */
 static bool
 mask_network(udpai_str host, char room[static INET6_ADDRSTRLEN])
 {

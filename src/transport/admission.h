@@ -10,16 +10,16 @@
 #include "base/strbuf.h"
 #include "model/identity.h"
 
-/* What is known of who is at the other end. */
+/* What is known of the peer. */
 typedef struct udpai_client {
-    const udpai_identity *identity; /* NULL: it has shown no certificate */
+    const udpai_identity *identity; /* NULL: it has presented no certificate */
     udpai_str address;              /* "ADDRESS:PORT", as udpai_stream_info has it; or empty */
-    bool is_local;                  /* by a socket of this machine that tells its user: */
+    bool is_local;                  /* by a socket of this machine that has its user: */
     uint32_t uid;
 } udpai_client;
 
 /* What it is counted as: by its certificate's name, else by its user, else by its address; all of
- * an IPv6 network of 64 bits is one. The three never meet: who is called as an address is, is none.
+ * an IPv6 network of 64 bits is one. The three never meet: a name like an address is none.
  * Readable; see udpai_strbuf_failed(). */
 void udpai_client_put_name(udpai_strbuf *name, const udpai_client *client);
 
@@ -51,12 +51,12 @@ void udpai_admission_init(udpai_admission *admission,
                           size_t max,
                           size_t max_per_name);
 void udpai_admission_done(udpai_admission *admission);
-/* UDPA_ERR_LIMIT says which limit. */
+/* UDPA_ERR_LIMIT has the limit. */
 udpa_err udpai_admission_enter(udpai_admission *admission,
                                const udpai_client *client,
                                udpai_admitted **ret_admitted,
                                udpa_error **ret_error);
-/* More has become known of who it is: it counts as this client from now on. In an error it stays
+/* More has become known of the peer: it counts as this client from now on. In an error it stays
  * what it was. */
 udpa_err udpai_admission_rename(udpai_admission *admission,
                                 const udpai_client *client,

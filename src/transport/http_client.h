@@ -26,8 +26,9 @@ struct udpai_http_request {
     /* The response, when it is over; the caller's. */
     udpa_bytes *answer; /* a serialised DiscoveryResponse; NULL: nothing has changed, or an error */
     udpa_error *error;  /* NULL: none; of what was cancelled UDPA_ERR_CANCELLED */
-    bool server_holds;  /* requests, until something changes, and it says so */
-    udpai_identity *identity; /* without a path: who it is, by its certificate; NULL: it has none */
+    bool server_holds;  /* requests, until something changes, and states that */
+    udpai_identity
+        *identity; /* without a path: its identity, by its certificate; NULL: it has none */
 
     /* The client's. */
     udpai_list node;
@@ -43,7 +44,7 @@ typedef struct udpai_http_client_ops {
     /* Any thread, while the request is there: the response is ignored. over() is called soon.
      */
     void (*cancel)(udpai_http_client *client, udpai_http_request *request);
-    /* Nothing is under way, and it is the last that is heard of it. */
+    /* Nothing is under way, and it is the last call for it. */
     void (*free)(udpai_http_client *client);
 } udpai_http_client_ops;
 

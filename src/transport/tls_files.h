@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files behind a TLS socket, read and checked before they are handed to gRPC, which would say
- * little about what is wrong with them. To be called where waiting for a disk is allowed. */
+/* The files behind a TLS socket, read and checked before they are handed to gRPC, which would
+ * report little about what is wrong with them. To be called where waiting for a disk is allowed. */
 #ifndef UDPAI_TLS_FILES_H
 #define UDPAI_TLS_FILES_H
 
@@ -12,7 +12,7 @@
 typedef struct udpai_tls_paths {
     const char *certificate; /* first our own, then those that lead to the authority */
     const char *private_key;
-    const char *authorities; /* who may vouch for the peer */
+    const char *authorities; /* what may sign for the peer */
     const char *revocations; /* and what they have revoked; with authorities */
 } udpai_tls_paths;
 
@@ -20,7 +20,7 @@ typedef struct udpai_tls_paths {
 typedef struct udpai_tls_files {
     char *certificate, *private_key, *authorities;
     udpai_trust_store *trust; /* the authorities, with what they have revoked; NULL: none */
-    udpai_identity *identity; /* ours; NULL: without a certificate, or it does not say clearly */
+    udpai_identity *identity; /* ours; NULL: without a certificate, or it has no clear name */
     int64_t not_after_s;      /* when our certificate, or one behind it, ends; INT64_MAX: never */
 } udpai_tls_files;
 

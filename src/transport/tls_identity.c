@@ -16,7 +16,7 @@ put_all(BIO *bio, SSL *ssl, X509 *own)
 }
 
 udpa_err
-udpai_ssl_chain(SSL *ssl, const char *whose, udpai_chain **ret_chain, udpa_error **ret_error)
+udpai_ssl_chain(SSL *ssl, const char *label, udpai_chain **ret_chain, udpa_error **ret_error)
 {
     X509 *certificate = SSL_get0_peer_certificate(ssl);
     if (!certificate)
@@ -28,7 +28,7 @@ udpai_ssl_chain(SSL *ssl, const char *whose, udpai_chain **ret_chain, udpa_error
     }
     char *text = NULL;
     long len = BIO_get_mem_data(bio, &text);
-    const udpai_pem pem = {whose, {text, (size_t)len}};
+    const udpai_pem pem = {label, {text, (size_t)len}};
     udpa_err err = udpai_chain_new(ret_chain, pem, ret_error);
     BIO_free(bio);
     return err;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* OpenSSL in a program whose threads belong to libraries. */
+/* OpenSSL in a program with threads that belong to libraries. */
 #ifndef UDPAI_TLS_PROGRAM_H
 #define UDPAI_TLS_PROGRAM_H
 

@@ -127,7 +127,7 @@ put_from(udpai_proto_writer *writer, const udpa_resource *removal, size_t count)
     udpai_proto_put_varint(writer, 3, count);
 }
 
-/* One for all that stand together and are of the same. */
+/* One for all that are adjacent and of the same. */
 static void
 put_all_from(udpai_proto_writer *writer, const udpai_publish_plan *plan)
 {
@@ -305,7 +305,7 @@ put_subscription_error(udpai_proto_writer *writer, const void *what)
     udpai_rpc_status_put(writer, 4, error->status_code, error->status_text);
 }
 
-/* How much a receipt says of what it refuses. */
+/* How much a receipt has of what it rejects. */
 typedef enum receipt_detail {
     RECEIPT_CODES,
     RECEIPT_SHORT_TEXTS, /* but for the first ones */
@@ -313,12 +313,12 @@ typedef enum receipt_detail {
 } receipt_detail;
 
 typedef struct receipt_plan {
-    const udpai_publication *judged;
+    const udpai_publication *publication;
     receipt_detail detail;
     size_t n_full_texts; /* if others are short */
 } receipt_plan;
 
-/* `in_short`: what is said beyond the first ones, if not all can be said. */
+/* `in_short`: what is sent beyond the first ones, if not all can be. */
 static void
 put_error(udpai_proto_writer *writer,
           const udpa_error *error,
@@ -341,13 +341,13 @@ static void
 put_receipt(udpai_proto_writer *writer, const void *what)
 {
     const receipt_plan *plan = what;
-    const udpai_publication *judged = plan->judged;
+    const udpai_publication *publication = plan->publication;
     size_t n_texts = 0;
-    udpai_proto_put_bytes_opt(writer, 1, judged->nonce);
-    if (!udpai_publication_has_errors(judged))
+    udpai_proto_put_bytes_opt(writer, 1, publication->nonce);
+    if (!udpai_publication_has_errors(publication))
         return;
-    for (size_t i = 0; i < judged->entries.n; i++) {
-        const udpa_error *error = judged->entries.items[i].error;
+    for (size_t i = 0; i < publication->entries.n; i++) {
+        const udpa_error *error = publication->entries.items[i].error;
         if (error)
             put_error(writer, error,
                       udpai_utf8_cut(udpai_str_from(udpa_error_message(error)), SHORT_TEXT_MAX),
@@ -355,8 +355,8 @@ put_receipt(udpai_proto_writer *writer, const void *what)
         else
             udpai_rpc_status_put(writer, 2, 0, (udpai_str){0});
     }
-    for (size_t i = 0; i < judged->removals.n; i++) {
-        const udpai_removal *removal = &judged->removals.items[i];
+    for (size_t i = 0; i < publication->removals.n; i++) {
+        const udpai_removal *removal = &publication->removals.items[i];
         if (removal->error)
             put_error(writer, removal->error, udpai_utf8_cut(removal->name, UDPAI_NAME_MAX), plan,
                       &n_texts);
@@ -382,9 +382,9 @@ udpai_subscription_error_compose(const udpai_subscription_message *subscription)
 }
 
 udpa_bytes *
-udpai_receipt_compose(const udpai_publication *judged, size_t texts_max)
+udpai_receipt_compose(const udpai_publication *publication, size_t texts_max)
 {
-    receipt_plan plan = {judged, RECEIPT_FULL_TEXTS, texts_max / 4 / FULL_TEXT_MAX};
+    receipt_plan plan = {publication, RECEIPT_FULL_TEXTS, texts_max / 4 / FULL_TEXT_MAX};
     for (; plan.detail > RECEIPT_CODES; plan.detail--) {
         udpai_proto_writer size = {0};
         put_receipt(&size, &plan);

@@ -16,7 +16,7 @@
 #define UDPAI_NONCE_TAIL_LEN (UDPAI_NONCE_LEN + 2)
 
 void udpai_nonce_format(uint64_t counter, char nonce[UDPAI_NONCE_LEN]);
-/* The counter that a nonce of ours stands for; false for what is none. */
+/* The counter of a nonce of ours; false for what is none. */
 bool udpai_nonce_parse(udpai_str nonce, uint64_t *ret_counter);
 /* @p field: the nonce's number in its message, below 16. */
 void udpai_nonce_tail(uint64_t counter, uint32_t field, uint8_t tail[UDPAI_NONCE_TAIL_LEN]);
@@ -43,10 +43,10 @@ typedef struct udpai_publish_plan {
     bool complete;
     udpai_str waits; /* fields of a DeltaPublish */
     uint32_t waits_behind;
-    uint64_t commit; /* 0: not said */
+    uint64_t commit; /* 0: none */
 } udpai_publish_plan;
 
-/* UdpaMessage.publish.delta up to its nonce, whose tail must follow; NULL without memory. */
+/* UdpaMessage.publish.delta up to its nonce, the tail of which must follow; NULL without memory. */
 udpa_bytes *udpai_publish_compose(const udpai_publish_plan *plan);
 /* The same with its nonce, as one message. */
 udpa_bytes *udpai_publish_compose_whole(const udpai_publish_plan *plan, uint64_t nonce);
@@ -57,10 +57,10 @@ size_t udpai_publish_item_size(const udpai_publish_item *item);
 udpa_bytes *udpai_subscribe_compose(const udpai_subscription_message *subscription);
 udpa_bytes *udpai_unsubscribe_compose(const udpai_subscription_message *subscription);
 udpa_bytes *udpai_subscription_error_compose(const udpai_subscription_message *subscription);
-/* Above `texts_max` bytes with all that is to be said of each refusal, it is short beyond the first
- * ones; above it still, a receipt holds codes alone: at most 4 bytes for each entry and refused
- * removal. */
-udpa_bytes *udpai_receipt_compose(const udpai_publication *judged, size_t texts_max);
+/* Above `texts_max` bytes with the full text of each rejection, it is short beyond the first ones;
+ * above it still, a receipt holds codes alone: at most 4 bytes for each entry and refused removal.
+ */
+udpa_bytes *udpai_receipt_compose(const udpai_publication *publication, size_t texts_max);
 /* Of one that can always be taken. */
 #define UDPAI_RECEIPT_TEXTS_MAX ((size_t)1 << 20)
 /* A serialised envoy.config.core.v3.Node. */

@@ -124,7 +124,7 @@ put_type(udpai_proto_writer *writer, const udpa_resource *resource)
     udpai_proto_put_bytes(writer, 1, type_url);
 }
 
-/* A peer that knows just the public protocol is told of a refresh by the type and no value. */
+/* A peer with just the public protocol is sent a refresh as the type and no value. */
 static void
 put_payload(udpai_proto_writer *writer, const udpa_resource *resource, udpai_entry_form form)
 {

@@ -9,7 +9,7 @@
 typedef struct udpai_entry_form {
     bool refresh;    /* without the payload: the receiver holds it */
     bool extended;   /* with our extensions */
-    bool redacted;   /* the payload has its type alone; for those who know our extensions */
+    bool redacted;   /* the payload has its type alone; for peers that know our extensions */
     uint64_t ttl_ms; /* what is left; 0: none */
 } udpai_entry_form;
 

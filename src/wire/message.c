@@ -47,7 +47,7 @@ blank_faults(udpai_decoder *decoder, udpai_str *bytes)
 }
 
 /* Scans, then unpacks into the arena, which the next call resets. protobuf-c is stricter than the
- * scan in a few things (overlong tags and lengths); it does not say why it failed. */
+ * scan in a few things (overlong tags and lengths); it does not report why it failed. */
 static udpa_err
 unpack(udpai_decoder *decoder,
        const ProtobufCMessageDescriptor *type,
@@ -172,7 +172,7 @@ read_receipt(udpai_decoder *decoder,
     return true;
 }
 
-/* Does it say the version that nodes make of the content? */
+/* Does it have the version that nodes make of the content? */
 static bool
 has_content_version(const resource_message *message, const udpa_resource *resource)
 {
@@ -183,7 +183,7 @@ has_content_version(const resource_message *message, const udpa_resource *resour
 
 /* A refresh names what the receiver holds already: it has no Any, or one without a value beside a
  * ttl. Of a peer with our extensions that is a payload if the version is the hash of it: what it
- * sends so, it sends to whoever holds nothing yet. */
+ * sends so, it sends to a peer that holds nothing yet. */
 static bool
 is_refresh(const resource_message *message,
            udpai_str any,
@@ -309,7 +309,7 @@ put_waits(udpai_proto_writer *writer, const Udpa__Service__Discovery__V1__DeltaP
     }
 }
 
-/* What is too long says as much as nothing. */
+/* What is too long counts as nothing. */
 static udpa_err
 take_waits(udpai_publication *publication, const Udpa__Service__Discovery__V1__DeltaPublish *delta)
 {

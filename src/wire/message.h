@@ -23,7 +23,7 @@ typedef enum udpai_message_kind {
 /* A nonce goes back as it came; a longer one cannot. */
 #define UDPAI_NONCE_MAX 1024
 
-/* What a subscriber says it holds. */
+/* What a subscriber states that it holds. */
 typedef struct udpai_held_version {
     udpai_str name, version;
 } udpai_held_version;

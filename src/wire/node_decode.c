@@ -9,7 +9,7 @@
 #define NODE_PARAMETERS 12
 #define FEATURES_MAX 256
 
-/* What nests without bound our Node does not know; it stands among the unknown fields, behind its
+/* What nests without bound our Node does not know; it is among the unknown fields, behind its
  * length. */
 static bool
 is_field(const ProtobufCMessageUnknownField *field, uint32_t number, udpai_str *ret_bytes)

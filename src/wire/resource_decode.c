@@ -123,8 +123,8 @@ read_plain_parts(const resource_message *message,
     return UDPA_OK;
 }
 
-/* What is forwarded is what is judged here, whatever form it came in: written anew, in the one form
- * that constraints have then, so that they can be compared as bytes. */
+/* What is forwarded is what is checked here, whatever form it came in: written anew, in the one
+ * form that constraints have then, so that they can be compared as bytes. */
 static udpa_err
 read_constraints(udpai_decoder *decoder,
                  const resource_message *message,

@@ -15,7 +15,7 @@ udpa_err udpai_resource_from_message(udpai_decoder *decoder,
                                      udpa_resource **ret_resource,
                                      udpa_error **ret_error);
 
-/* Adds the removals of a publish, whose type the publication has already. What is said of them
+/* Adds the removals of a publish, of the type that the publication has already. A statement of them
  * counts for one with a type and a generation; if it may not be, that removal is refused. */
 udpa_err udpai_removals_from_message(udpai_decoder *decoder,
                                      const Udpa__Service__Discovery__V1__DeltaPublish *delta,

@@ -18,7 +18,7 @@ struct scan {
     size_t fields_left;
     udpai_spans *anys;
     udpa_error **ret_error;
-    /* Messages that are judged by themselves; NULL: none are. */
+    /* Messages that are checked by themselves; NULL: none are. */
     const ProtobufCMessageDescriptor *apart;
     udpai_scan_faults *faults;
     size_t n_parts;    /* that were met */
@@ -54,8 +54,8 @@ is_packed(const ProtobufCFieldDescriptor *field, udpai_wire_type type)
            wire_type_of(field->type) != UDPAI_WIRE_BYTES;
 }
 
-/* The bit that stands for a field which may be given once; all members of a oneof share that of
- * their first. 0: the field may be repeated, or the last one given simply counts. */
+/* The bit of a field that may be given once; all members of a oneof share that of their first. 0:
+ * the field may be repeated, or the last one given simply counts. */
 static uint64_t
 once_bit(const ProtobufCMessageDescriptor *type, const ProtobufCFieldDescriptor *field)
 {
@@ -201,7 +201,7 @@ udpai_scan_apart(const ProtobufCMessageDescriptor *type,
                  udpai_scan_faults *ret_faults,
                  udpa_error **ret_error)
 {
-    udpa_error *error = NULL; /* faults have theirs, whether the caller wants one or not */
+    udpa_error *error = NULL; /* faults have theirs, whether the caller asks for one or not */
     struct scan scan;
     scan.depth = scan.part_depth = scan.n_parts = 0;
     scan.anys = ret_anys;

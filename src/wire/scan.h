@@ -15,7 +15,7 @@
 typedef UDPAI_VECTOR(udpai_str) udpai_spans;
 
 /* So many fields a message may have, with those of the messages in it: 327,680, and one more for
- * every 16 bytes. A peer that resumes says three of each name that it holds: the entry, the name
+ * every 16 bytes. A peer that resumes sends three of each name that it holds: the entry, the name
  * and its digest; so there is room for 100,000 names, however short. */
 static inline size_t
 udpai_scan_fields_max(udpai_str message)
@@ -27,15 +27,15 @@ udpai_scan_fields_max(udpai_str message)
  * zero bytes in every string, depth, number of fields; no groups; no singular message or oneof
  * given twice, which protobuf would merge. What the type does not know is skipped.
  *
- * Appends to @p ret_anys the bytes of every google.protobuf.Any met, in order, as views into
- * @p message; these are the bytes that are kept, since a packed copy need not be the same. NULL:
- * not wanted. */
+ * Appends to @p ret_anys the bytes of every google.protobuf.Any met, in order, as views into @p
+ * message; these are the bytes that are kept, since a packed copy need not be the same. NULL: not
+ * needed. */
 udpa_err udpai_scan(const ProtobufCMessageDescriptor *type,
                     udpai_str message,
                     udpai_spans *ret_anys,
                     udpa_error **ret_error);
 
-/* What is wrong in a message that is judged by itself. */
+/* What is wrong in a message that is checked by itself. */
 typedef struct udpai_scan_fault {
     size_t index;   /* among all of its type, in order */
     udpai_str part; /* its bytes, at least two: a view */
@@ -57,7 +57,7 @@ udpa_err udpai_scan_apart(const ProtobufCMessageDescriptor *type,
                           udpa_error **ret_error);
 /* Drops the errors; the room stays. */
 void udpai_scan_faults_clear(udpai_scan_faults *faults);
-/* Makes the bytes of such a part, at least two, a message of any type that says nothing. */
+/* Makes the bytes of such a part, at least two, a message of any type that has nothing. */
 void udpai_scan_blank(char *part, size_t len);
 
 #endif

@@ -14,7 +14,7 @@ typedef struct udpai_versions {
 
 /* Takes field @p number, a map<string, string>, out of a message. Checks of the entries what the
  * scan (wire/scan.h) checks of a message, and counts as it does; the rest is still to be scanned.
- * UDPA_ERR_MALFORMED: a scan of the whole message will say what is wrong. UDPA_ERR_NOMEM. */
+ * UDPA_ERR_MALFORMED: a scan of the whole message will report what is wrong. UDPA_ERR_NOMEM. */
 udpa_err udpai_versions_take(udpai_arena *arena,
                              udpai_str message,
                              uint32_t number,

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the client has said of what it was sent: an answer speaks of a whole response, and each type
- * has its own. */
+/* The client's answers to what it was sent: an answer is about a whole response, and each type has
+ * its own. */
 #include "session/acknowledgement.h"
 #include "xds/xds_internal.h"
 
 /* Places are those of one subscription, which its type may have several of. */
-static udpai_standing
+static udpai_ack_position
 find_unanswered(const udpai_xds_type *type,
                 const udpai_subscription *subscription,
                 int64_t *ret_since_us)
 {
-    udpai_standing place = udpai_lost_place(&type->lost);
+    udpai_ack_position place = udpai_lost_place(&type->lost);
     *ret_since_us = type->lost.sent_us;
     UDPAI_LIST_FOREACH (node, &type->in_flight) {
         const udpai_xds_in_flight *flight = UDPAI_LIST_ENTRY(node, udpai_xds_in_flight, node);
         if (flight->subscription != subscription)
             continue;
-        place = udpai_standing_least(place, flight->place);
+        place = udpai_ack_position_least(place, flight->place);
         if (*ret_since_us == 0)
             *ret_since_us = flight->sent_us;
     }
@@ -24,53 +24,53 @@ find_unanswered(const udpai_xds_type *type,
 }
 
 static bool
-is_shown(const udpai_taker *taker)
+is_visible(const udpai_resource_ack *ack)
 {
-    const udpai_renderer *renderer = udpai_subscription_subscriber(taker->subscription)->renderer;
+    const udpai_renderer *renderer = udpai_subscription_subscriber(ack->subscription)->renderer;
     const udpai_send_item item = {
-        .subscription = taker->subscription, .resource = taker->resource, .seq = taker->seq};
-    return !taker->resource || renderer->item_size(renderer, &item) > 0;
+        .subscription = ack->subscription, .resource = ack->resource, .seq = ack->seq};
+    return !ack->resource || renderer->item_size(renderer, &item) > 0;
 }
 
 /* What came in a state that was accepted since was accepted with it. */
 static bool
-find_refusal(const udpai_xds_type *type, const udpai_taker *taker, udpai_refused *ret_refused)
+find_refusal(const udpai_xds_type *type, const udpai_resource_ack *ack, udpai_refused *ret_refused)
 {
     const udpai_refused_range *removals = &type->refusals.removals;
-    if (taker->resource)
-        return taker->seq > type->accepted_seq &&
-               udpai_refusals_find(&type->refusals, udpai_resource_name(taker->resource),
-                                   taker->seq, ret_refused);
+    if (ack->resource)
+        return ack->seq > type->accepted_seq &&
+               udpai_refusals_find(&type->refusals, udpai_resource_name(ack->resource), ack->seq,
+                                   ret_refused);
     *ret_refused = (udpai_refused){.error = removals->error, .at_us = removals->at_us};
-    bool is_accepted = type->accepted_seq && taker->place <= type->accepted_seq;
-    return !is_accepted && udpai_refused_range_meets(removals, taker->from, taker->place);
+    bool is_accepted = type->accepted_seq && ack->place <= type->accepted_seq;
+    return !is_accepted && udpai_refused_range_meets(removals, ack->from, ack->place);
 }
 
 void
 udpai_xds_ack_status(const udpai_session *session,
-                     const udpai_taker *taker,
+                     const udpai_resource_ack *ack,
                      udpai_acknowledgement *ret)
 {
-    const udpai_xds_type *type = udpai_xds_type_of(taker->subscription);
+    const udpai_xds_type *type = udpai_xds_type_of(ack->subscription);
     udpai_refused refused;
     *ret = (udpai_acknowledgement){.state = UDPAI_ACKNOWLEDGEMENT_BEHIND};
     (void)session;
-    if (!taker->is_sent)
-        ret->error = udpai_xds_held(taker->subscription);
-    if (!is_shown(taker)) {
+    if (!ack->is_sent)
+        ret->error = udpai_xds_held(ack->subscription);
+    if (!is_visible(ack)) {
         ret->state = UDPAI_ACKNOWLEDGEMENT_NOT_SHOWN;
-    } else if (taker->is_untold) {
+    } else if (ack->is_unreported) {
         ret->state = UDPAI_ACKNOWLEDGEMENT_UNTOLD;
-    } else if (taker->is_sent && find_refusal(type, taker, &refused)) {
+    } else if (ack->is_sent && find_refusal(type, ack, &refused)) {
         ret->state =
             refused.is_certain ? UDPAI_ACKNOWLEDGEMENT_REFUSED : UDPAI_ACKNOWLEDGEMENT_DOUBTFUL;
         ret->since_us = refused.at_us;
         ret->error = refused.error;
         ret->good = refused.good;
-    } else if (taker->is_sent) {
+    } else if (ack->is_sent) {
         int64_t since_us;
-        udpai_standing unanswered = find_unanswered(type, taker->subscription, &since_us);
-        bool is_answered = udpai_taker_is_answered(taker, unanswered);
+        udpai_ack_position unanswered = find_unanswered(type, ack->subscription, &since_us);
+        bool is_answered = udpai_resource_ack_is_answered(ack, unanswered);
         ret->state = is_answered ? UDPAI_ACKNOWLEDGEMENT_GIVEN : UDPAI_ACKNOWLEDGEMENT_UNANSWERED;
         ret->since_us = is_answered ? 0 : since_us;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What became of what was sent. Each response has a nonce, each request may answer one: by
- * error_detail alone it is a refusal. An answer is counted and shown, and changes nothing of what
- * is sent: what was refused goes out again when it has changed, not before. */
+ * error_detail alone it is a refusal. An answer is counted and reported, and changes nothing of
+ * what is sent: what was refused goes out again when it has changed, not before. */
 #include "base/alloc.h"
 #include "session/client_log.h"
 #include "session/client_state.h"
@@ -168,15 +168,15 @@ static bool
 is_named(const udpai_xds *xds, const udpai_xds_in_flight *flight, udpai_str text, size_t index)
 {
     udpai_str full_name = flight->listing->resources[index].asked_name, spelled;
-    char room[UDPAI_XDS_SHOWN_MAX];
+    char room[UDPAI_XDS_NAME_OF_CLIENT_MAX];
     return udpai_refusal_names(text, full_name) ||
            (flight->subscription && udpai_subscription_label(flight->subscription).len &&
-            udpai_xds_shown_name(xds->audience, flight->subscription, NULL, full_name, room,
-                                 &spelled) &&
+            udpai_xds_name_of_client(xds->audience, flight->subscription, NULL, full_name, room,
+                                     &spelled) &&
             udpai_refusal_spells(text, spelled));
 }
 
-/* The client says of the whole response what is wrong; most say in their words of what. */
+/* The client reports of the whole response what is wrong; most name in their text the resource. */
 static void
 note_each(const udpai_xds *xds,
           udpai_xds_type *type,
@@ -205,7 +205,7 @@ note_each(const udpai_xds *xds,
     }
 }
 
-/* With few resources in the response, they are shown beside the reason; with many, the reason and
+/* With few resources in the response, they are logged with the reason; with many, the reason and
  * where they lie must do. */
 static void
 note_contents(const udpai_xds *xds,
@@ -297,8 +297,8 @@ note_refused(udpai_xds *xds,
     type->last_error = error;
 }
 
-/* Clients answer in order: of what is older than an answer no answer will come, and what was
- * refused would have been said. */
+/* Clients answer in order: of what is older than an answer no answer will come, and a rejection
+ * would have been sent. */
 static void
 drop_older(udpai_xds_type *type, const udpai_xds_in_flight *flight)
 {

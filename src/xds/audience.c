@@ -29,7 +29,7 @@ fits_or_any(udpai_str pattern, udpai_str text)
     return pattern.len == 0 || udpai_pattern_fits(pattern, text);
 }
 
-/* ---- who ---- */
+/* ---- which clients ---- */
 
 static bool
 identity_matches(udpai_xds_patterns patterns, const udpai_identity *identity)
@@ -64,8 +64,8 @@ number_is(uint64_t bits, udpai_str text)
     memcpy(room, text.data, text.len);
     room[text.len] = '\0';
     memcpy(&number, &bits, sizeof(number));
-    double wanted = strtod(room, &end);
-    return *end == '\0' && wanted >= number && wanted <= number;
+    double expected = strtod(room, &end);
+    return *end == '\0' && expected >= number && expected <= number;
 }
 
 static bool

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Groups of xDS clients, and what each is shown: of a list of audiences a client belongs to the
- * first that matches it. They stay as they are and outlive the hub, or what is made after them for
- * a few clients (xds/group.h) its sessions: what was composed for one form of responses is found
- * again by the address of its renderer and the serial number. Belongs to the stream thread. */
+/* Groups of xDS clients, and what each sees: of a list of audiences a client belongs to the first
+ * that matches it. They stay as they are and outlive the hub, or what is made after them for a few
+ * clients (xds/group.h) its sessions: what was composed for one form of responses is found again by
+ * the address of its renderer and the serial number. Belongs to the stream thread. */
 #ifndef UDPAI_XDS_AUDIENCE_H
 #define UDPAI_XDS_AUDIENCE_H
 
@@ -15,7 +15,7 @@ typedef struct udpai_xds_audience udpai_xds_audience;
 typedef struct udpai_xds_renderer udpai_xds_renderer;
 typedef struct udpai_xds_missing udpai_xds_missing;
 
-/* ---- who belongs to it ---- */
+/* ---- which clients belong to it ---- */
 
 /* Texts to compare with; in each a * stands for any bytes, also none. */
 typedef struct udpai_xds_patterns {
@@ -50,18 +50,18 @@ typedef struct udpai_xds_match {
 } udpai_xds_match;
 
 /* The first of them that matches; NULL: none does. @p identity NULL: the client has none; @p node
- * NULL: it has not said who it is. */
+ * NULL: it has not sent one. */
 udpai_xds_audience *udpai_xds_audience_choose(udpai_xds_audience *audiences,
                                               size_t n_audiences,
                                               const udpai_identity *identity,
                                               const udpai_node_info *node);
 
-/* ---- what they are shown ---- */
+/* ---- what they see ---- */
 
 /* The forms that responses have. */
 typedef enum udpai_xds_form {
     UDPAI_XDS_DELTA,
-    UDPAI_XDS_SOTW,           /* payloads alone: a ttl cannot be said */
+    UDPAI_XDS_SOTW,           /* payloads alone: without a ttl */
     UDPAI_XDS_SOTW_WRAPPED,   /* what has a ttl is wrapped in a Resource */
     UDPAI_XDS_SOTW_HEARTBEAT, /* and a ttl is renewed without the payload */
     UDPAI_XDS_FORMS,
@@ -74,8 +74,8 @@ struct udpai_xds_renderer {
     udpai_renderer renderer; /* first */
     const udpai_xds_audience *audience;
     udpai_xds_form form;
-    bool sends_errors; /* what is missing is told in resource_errors */
-    /* Composes a response of the session's own: these names are missing; none: it says nothing. */
+    bool sends_errors; /* what is missing is sent in resource_errors */
+    /* Composes a response of the session's own: these names are missing; none: it is empty. */
     udpa_err (*compose_answer)(const udpai_xds_renderer *self,
                                const udpai_subscription *subscription,
                                const udpai_xds_missing *missing,
@@ -89,15 +89,15 @@ struct udpai_xds_audience {
     uint64_t serial; /* 0, but of what is made after another audience */
     /* The namespace of plain names, such as "local"; or what it is made after, xds/group.h. */
     udpai_str default_namespace;
-    /* More namespaces that they are shown, under full names. */
+    /* More namespaces that they see, under full names. */
     const udpai_str *namespaces;
     size_t n_namespaces;
     udpai_xdstp_authorities authorities;
     /* ControlPlane.identifier of every response; empty: none is sent. */
     udpai_str control_plane;
     bool is_canary; /* SotW responses are marked so; delta has no such mark */
-    /* They read resource_errors, all of them. Others are told so only if their Node has the feature
-     * of that name. */
+    /* They read resource_errors, all of them. Others are sent them only if their Node has the
+     * feature of that name. */
     bool resource_errors;
     udpai_xds_renderer renderers[UDPAI_XDS_FORMS], with_errors[UDPAI_XDS_FORMS];
 };

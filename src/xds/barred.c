@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names that a client has asked for and may not see. When it may, because the rules or its Node
- * have changed, they are asked for: in delta it does not say them again, and in the state of the
+ * have changed, they are asked for: in delta it does not send them again, and in the state of the
  * world not before it is sent something. */
 #include "xds/xds_internal.h"
 

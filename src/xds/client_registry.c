@@ -10,7 +10,7 @@
 /* The walk has a part of the time that answers have, and pauses, for it is in no hurry. */
 #define WALKS 4
 #define PAUSE_MS 2
-#define RETRY_MS 1000 /* after want of memory */
+#define RETRY_MS 1000 /* after lack of memory */
 
 enum { /* field numbers of ClientStatus */
     NODE_ID = 1,
@@ -28,7 +28,7 @@ enum { /* field numbers of ClientStatus */
     EPOCH = 13,
 };
 
-/* A client that was told of. */
+/* A client that was reported. */
 typedef struct known {
     uint64_t number; /* of its first session */
     uint64_t digest;
@@ -37,17 +37,17 @@ typedef struct known {
 
 typedef struct registry {
     udpai_hub *hub;
-    uint64_t ticket; /* 0: nobody wants to know */
+    uint64_t ticket; /* 0: nothing subscribes to it */
     udpai_timer timer;
     udpai_csds_request request; /* about everybody */
-    udpai_csds_taker taker;
+    udpai_csds_consumer consumer;
     udpai_csds_walk walk;
-    bool is_walking, was_whole; /* was_whole: all was told once */
+    bool is_walking, was_whole; /* was_whole: all was reported once */
     uint64_t pass, began_ms;
     udpai_map clients;    /* known, by number */
     uint64_t number;      /* of the client that is looked at, */
-    udpai_strbuf head;    /* and fields of what is told of it */
-    udpai_report *report; /* of the slice; NULL: nothing is to be told yet */
+    udpai_strbuf head;    /* and fields of what is reported of it */
+    udpai_report *report; /* of the slice; NULL: nothing is to be reported yet */
 } registry;
 
 static udpai_str
@@ -63,10 +63,10 @@ find(const registry *self, uint64_t number)
     return udpai_map_get(&self->clients, (udpai_str){(const char *)&number, sizeof(number)});
 }
 
-/* ---- what is told ---- */
+/* ---- what is reported ---- */
 
 static bool
-tell(registry *self, udpa_bytes *status)
+add_status(registry *self, udpa_bytes *status)
 {
     if (!self->report)
         self->report = udpai_report_new(UDPAI_REPORT_CENSUS);
@@ -85,37 +85,38 @@ send(registry *self, bool is_whole)
         self->report = udpai_report_new(UDPAI_REPORT_CENSUS);
     udpai_report *report = UDPAI_TAKE(self->report);
     if (!report)
-        return; /* nothing to say, or no memory: then it is whole the next time */
+        return; /* nothing to report, or no memory: then it is whole the next time */
     self->was_whole |= is_first;
     report->ticket = self->ticket;
     report->session = udpai_hub_settings(self->hub)->first_session;
-    report->wanted = is_first;
+    report->subscribed = is_first;
     udpai_hub_report(self->hub, report);
 }
 
 static void
-put_gone(udpai_proto_writer *writer, const void *what)
+put_left(udpai_proto_writer *writer, const void *what)
 {
     udpai_proto_put_varint(writer, NUMBER, ((const known *)what)->number);
 }
 
-/* Who has not been there in this pass. Without memory to say so he goes with the next one. */
+/* Clients that were not seen in this pass. Without memory to report that they go with the next one.
+ */
 static void
-tell_gone(registry *self)
+report_left(registry *self)
 {
-    UDPAI_VECTOR(known *) gone = {0};
+    UDPAI_VECTOR(known *) left = {0};
     size_t at = 0;
     known *client;
     while ((client = udpai_map_next(&self->clients, &at)))
-        if (client->pass != self->pass && !udpai_vector_push(&gone, client))
+        if (client->pass != self->pass && !udpai_vector_push(&left, client))
             break;
-    for (size_t i = 0; i < gone.n; i++) {
-        if (!tell(self, udpai_status_encode(put_gone, gone.items[i])))
+    for (size_t i = 0; i < left.n; i++) {
+        if (!add_status(self, udpai_status_encode(put_left, left.items[i])))
             continue;
-        udpai_map_remove(&self->clients, known_key(gone.items[i]));
-        udpai_free(gone.items[i]);
+        udpai_map_remove(&self->clients, known_key(left.items[i]));
+        udpai_free(left.items[i]);
     }
-    udpai_vector_done(&gone);
+    udpai_vector_done(&left);
 }
 
 /* ---- one client ---- */
@@ -207,7 +208,7 @@ on_end(void *userdata, udpai_str config, const udpai_csds_count *count)
     client->pass = self->pass;
     if (!is_new && client->digest == count->digest)
         return true;
-    if (tell(self, udpai_status_encode(put_whole, &whole))) {
+    if (add_status(self, udpai_status_encode(put_whole, &whole))) {
         client->digest = count->digest;
         return true;
     }
@@ -231,7 +232,8 @@ end_walk(registry *self)
     self->is_walking = false;
 }
 
-/* Who could not be told of counts as known by what he is not, and is told of the next time. */
+/* A client that could not be reported is known by another digest than its own, and is reported the
+ * next time. */
 static void
 try_again(registry *self)
 {
@@ -248,7 +250,7 @@ begin_walk(registry *self)
     self->walk.hub = self->hub;
     self->walk.request = &self->request;
     self->walk.viewer.excludes_contents = true;
-    self->walk.taker = &self->taker;
+    self->walk.consumer = &self->consumer;
     self->pass++;
     self->began_ms = udpai_hub_wheel(self->hub)->now_ms;
     self->is_walking = true;
@@ -260,7 +262,7 @@ end_pass(registry *self)
 {
     uint64_t now_ms = udpai_hub_wheel(self->hub)->now_ms, took_ms = now_ms - self->began_ms;
     end_walk(self);
-    tell_gone(self);
+    report_left(self);
     send(self, true);
     wake_in(self, took_ms * 5 < UDPAI_CENSUS_INTERVAL_MS ? UDPAI_CENSUS_INTERVAL_MS - took_ms
                                                          : took_ms * 4);
@@ -317,7 +319,7 @@ begin(void **ret_watcher, udpai_hub *hub)
     if (!self)
         return UDPA_ERR_NOMEM;
     self->hub = hub;
-    self->taker = (udpai_csds_taker){
+    self->consumer = (udpai_csds_consumer){
         .begin = on_begin,
         .end = on_end,
         .userdata = self,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tells the loop side of all clients that this stream side serves, as resources that it can hand
- * on (udpa.status.v1.ClientStatus), while it wants to know: all of them once, then each that has
- * changed, once a second at most, and each that has gone. By what CSDS says of them, without
- * bodies; nothing of a client is kept here but a digest of what was told (docs/design/csds.md). */
+/* Reports to the loop side all clients that this stream side serves, as resources that it can hand
+ * on (udpa.status.v1.ClientStatus), while it subscribes to them: all of them once, then each that
+ * has changed, once a second at most, and each that has left. With what CSDS has of them, without
+ * bodies; nothing of a client is kept here but a digest of what was reported (docs/design/csds.md).
+ */
 #ifndef UDPAI_CLIENT_REGISTRY_H
 #define UDPAI_CLIENT_REGISTRY_H
 
@@ -13,12 +14,12 @@
 #define UDPAI_CENSUS_INTERVAL_MS 1000
 
 /* Of one ClientStatus: what is SYNCED is left out above the first, anything above the second; and
- * of a larger Node, what it says besides who it is. */
+ * of a larger Node, everything but its identity. */
 #define UDPAI_CENSUS_SYNCED_BYTES ((size_t)64 << 10)
 #define UDPAI_CENSUS_MAX_BYTES ((size_t)256 << 10)
 #define UDPAI_CENSUS_NODE_BYTES ((size_t)4 << 10)
 
-/* How long holds what was told of a client, where nothing is said; at least and at most. */
+/* How long a report of a client holds, where nothing is configured; at least and at most. */
 #define UDPAI_CENSUS_TTL_MS ((uint64_t)30000)
 #define UDPAI_CENSUS_TTL_MIN_MS ((uint64_t)3000)
 #define UDPAI_CENSUS_TTL_MAX_MS ((uint64_t)3600000)

@@ -16,7 +16,7 @@ typedef struct csds {
     udpai_csds_session base; /* first */
     const udpai_csds_method *method;
     udpai_timer pause;
-    bool is_waiting;       /* for others to tell of their clients; then the walk begins */
+    bool is_waiting;       /* for others to report their clients; then the walk begins */
     udpai_csds_tree *tree; /* NULL: nobody else has any */
     bool is_walking;       /* or about to; then there are: */
     udpai_csds_request request;
@@ -35,9 +35,9 @@ on_pause_end(udpai_timer *timer)
     udpai_session_ready(&UDPAI_CONTAINER_OF(timer, csds, pause)->base.session);
 }
 
-/* ---- who may ask ---- */
+/* ---- which peers may ask ---- */
 
-/* As for what a node says of itself. */
+/* As for the node's own status. */
 static udpa_err
 check_asker(csds *self, udpa_error **ret_error)
 {
@@ -130,7 +130,7 @@ pause_for(csds *self, uint64_t ms)
     udpai_timer_set(wheel, &self->pause, wheel->now_ms + ms);
 }
 
-/* Whoever came and went while others were waited for is not told of. */
+/* A client that came and left while others were waited for is not reported. */
 static udpa_err
 wait_for_others(csds *self)
 {
@@ -171,7 +171,7 @@ write(udpai_csds_session *base, bool *ret_over, udpa_error **ret_error)
 
 /* ---- the rest ---- */
 
-/* Other rules hold: who may not ask any more is told no more. */
+/* Other rules hold: a peer that may not ask any more is sent no more. */
 static void
 order(udpai_csds_session *base, udpai_order *order)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is said of one resource of one client: a GenericXdsConfig. As the node knows it: by what it
+/* The report of one resource of one client: a GenericXdsConfig. As the node knows it: by what it
  * has sent and what was answered, not by what the client does with it. */
 #include "base/alloc.h"
 #include "model/secret_type.h"
@@ -51,7 +51,7 @@ struct entry {
     udpai_str version;             /* that is sent now, or would be */
     bool has_body;
     struct status status;
-    const udpai_acknowledgement *said;
+    const udpai_acknowledgement *acknowledgement;
 };
 
 /* What was neither acknowledged nor refused may still be what the client waits for. */
@@ -67,7 +67,7 @@ status_of(const udpai_taken *taken, udpai_acknowledgement_state state)
         [UDPAI_ACKNOWLEDGEMENT_SENT] = {STALE, UNKNOWN},
         [UDPAI_ACKNOWLEDGEMENT_GIVEN] = {SYNCED, ACKED},
     };
-    if (taken->taker.resource || state == UDPAI_ACKNOWLEDGEMENT_REFUSED)
+    if (taken->ack.resource || state == UDPAI_ACKNOWLEDGEMENT_REFUSED)
         return of[state];
     return (struct status){NOT_SENT, taken->is_missing ? DOES_NOT_EXIST : REQUESTED};
 }
@@ -112,10 +112,11 @@ put_failure(udpai_proto_writer *writer, const struct entry *entry)
 {
     if (entry->has_body && is_failed(entry))
         udpai_resource_put_any(writer, FAILED_CONFIGURATION, entry->resource);
-    put_time(writer, LAST_ATTEMPT, entry->said->since_us); /* of what is held there was none */
+    put_time(writer, LAST_ATTEMPT,
+             entry->acknowledgement->since_us); /* of what is held there was none */
     udpai_proto_put_bytes_opt(writer, DETAILS,
-                              udpai_str_from(udpa_error_message(entry->said->error)));
-    if (entry->said->state != UDPAI_ACKNOWLEDGEMENT_BEHIND)
+                              udpai_str_from(udpa_error_message(entry->acknowledgement->error)));
+    if (entry->acknowledgement->state != UDPAI_ACKNOWLEDGEMENT_BEHIND)
         udpai_proto_put_bytes_opt(writer, FAILED_VERSION, entry->version);
 }
 
@@ -125,13 +126,13 @@ put_fields(udpai_proto_writer *writer, const struct entry *entry)
     udpai_proto_put_bytes(writer, TYPE_URL, entry->type_url);
     udpai_proto_put_bytes(writer, NAME, entry->name);
     udpai_proto_put_bytes_opt(writer, VERSION,
-                              is_failed(entry) ? entry->said->good : entry->version);
+                              is_failed(entry) ? entry->acknowledgement->good : entry->version);
     if (entry->has_body && !is_failed(entry))
         udpai_resource_put_any(writer, XDS_CONFIG, entry->resource);
     put_time(writer, LAST_UPDATED, updated_us(entry->resource));
     udpai_proto_put_varint_opt(writer, CONFIG_STATUS, entry->status.config);
     udpai_proto_put_varint_opt(writer, CLIENT_STATUS, entry->status.client);
-    if (!entry->said->error)
+    if (!entry->acknowledgement->error)
         return;
     udpai_proto_writer size = {0};
     put_failure(&size, entry);
@@ -160,27 +161,27 @@ udpai_csds_put_entry(udpai_strbuf *out,
                      const udpai_csds_viewer *viewer,
                      udpai_csds_status *ret_status)
 {
-    const udpai_taker *taker = &taken->taker;
+    const udpai_resource_ack *ack = &taken->ack;
     char called[UDPAI_SESSION_CALLED_MAX];
     udpai_client_state state;
     struct entry entry = {
-        .type_url = udpai_subscription_type_url(taker->subscription),
-        .resource = taker->resource,
-        .has_body = shows_body(viewer, taker->resource),
-        .said = &state.said,
+        .type_url = udpai_subscription_type_url(ack->subscription),
+        .resource = ack->resource,
+        .has_body = shows_body(viewer, ack->resource),
+        .acknowledgement = &state.status,
     };
-    *ret_status = UDPAI_CSDS_UNTOLD;
-    udpai_client_state_of(session, taker, &state);
-    if (state.said.state == UDPAI_ACKNOWLEDGEMENT_NOT_SHOWN ||
-        !session->ops->call(session, taker, taken->name, called, &entry.name))
+    *ret_status = UDPAI_CSDS_UNREPORTED;
+    udpai_client_state_of(session, ack, &state);
+    if (state.status.state == UDPAI_ACKNOWLEDGEMENT_NOT_SHOWN ||
+        !session->ops->call(session, ack, taken->name, called, &entry.name))
         return true;
-    entry.status = status_of(taken, state.said.state);
+    entry.status = status_of(taken, state.status.state);
     *ret_status = (udpai_csds_status)entry.status.config;
     entry.version = state.version;
     return append(out, &entry);
 }
 
-/* What it says besides may be as large as a message. */
+/* What the Node has besides may be as large as a message. */
 static udpa_bytes *
 encode_node(const udpai_node_info *node, size_t max_bytes)
 {

@@ -141,14 +141,14 @@ ask(own *self, bool with_bodies, udpa_error **ret_error)
     udpai_report *report = udpai_session_report_new(session, UDPAI_REPORT_OWN_STATUS);
     if (!report)
         return UDPA_ERR_NOMEM;
-    report->wanted = with_bodies;
+    report->subscribed = with_bodies;
     self->is_asking = true;
     udpai_timer_set(wheel, &self->patience, wheel->now_ms + UDPAI_CSDS_OWN_PATIENCE_MS);
     udpai_hub_report(session->hub, report);
     return UDPA_OK;
 }
 
-/* Who asks about others is told that there are none. */
+/* A question about others is answered that there are none. */
 static udpa_err
 begin_answer(udpai_csds_session *base, udpai_str message, udpa_error **ret_error)
 {

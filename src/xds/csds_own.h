@@ -11,7 +11,7 @@
 #define UDPAI_CSDS_OWN_MAX 8
 /* The loop side may be busy, but not for ever. */
 #define UDPAI_CSDS_OWN_PATIENCE_MS 10000
-/* All that is told in one answer. */
+/* All that is sent in one answer. */
 #define UDPAI_CSDS_OWN_BYTES_MAX ((size_t)64 << 20)
 
 /* What both methods share; belongs to the hub's owner, and outlives the hub. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The session of CSDS, whoever answers: one answer at a time. While it is made and read, nothing is
- * read, and what had been read already waits. A node answers for its clients (csds.c), a client for
- * itself (csds_own.c). */
+/* The session of CSDS, whichever side answers: one answer at a time. While it is made and read,
+ * nothing is read, and what had been read already waits. A node answers for its clients (csds.c), a
+ * client for itself (csds_own.c). */
 #ifndef UDPAI_CSDS_SESSION_H
 #define UDPAI_CSDS_SESSION_H
 

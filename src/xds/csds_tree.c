@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What others tell of their clients is among the resources that this stream side has, if somebody
- * here wants it: so each who asks has a subscription to it, from which nothing is ever sent. */
+/* What others report of their clients is among the resources that this stream side has, if there is
+ * a subscription to it: so each asker has one, from which nothing is ever sent. */
 #include <stdio.h>
 
 #include "base/alloc.h"
@@ -13,10 +13,10 @@
 #include "xds/client_registry.h"
 #include "xds/csds_internal.h"
 
-/* How often it is looked whether all have told; more seldom each time. */
+/* How often it is looked whether all have reported; more seldom each time. */
 #define LOOK_MS 10
 #define LOOK_MAX_MS 200
-/* What a node of ours tells of a client is never larger. */
+/* A node's report of a client is never larger. */
 #define STATUS_MAX (2 * UDPAI_CENSUS_MAX_BYTES)
 #define VISIT_BYTES ((size_t)64)
 
@@ -39,8 +39,8 @@ struct udpai_csds_tree {
     udpai_set_hash seen; /* when the nodes were looked at */
     bool has_looked, is_settled;
     udpai_taken_place place;
-    bool has_told_all;
-    size_t node; /* of which is said next what is not there */
+    bool has_visited_all;
+    size_t node; /* the node for which what is missing is reported next */
 };
 
 static udpai_str
@@ -60,7 +60,7 @@ wake(udpai_subscriber *subscriber)
 static const udpai_subscriber_ops subscriber_ops = {.wake = wake};
 static const udpai_renderer renderer;
 
-/* Of all nodes, or of this one: others tell nothing then. */
+/* Of all nodes, or of this one: others report nothing then. */
 static udpa_err
 subscribe(udpai_csds_tree *tree, udpa_error **ret_error)
 {
@@ -125,7 +125,7 @@ udpai_csds_tree_begin(udpai_csds_tree *tree)
     tree->pause_ms = LOOK_MS;
     tree->has_looked = false;
     tree->place = (udpai_taken_place){0};
-    tree->has_told_all = false;
+    tree->has_visited_all = false;
     tree->node = 0;
 }
 
@@ -138,8 +138,8 @@ static bool
 on_look(void *userdata, const udpai_taken *taken)
 {
     struct look *self = userdata;
-    if (taken->taker.resource)
-        self->err = udpai_client_tree_add(self->nodes, taken->taker.resource);
+    if (taken->ack.resource)
+        self->err = udpai_client_tree_add(self->nodes, taken->ack.resource);
     return self->err == UDPA_OK;
 }
 
@@ -176,7 +176,7 @@ udpai_csds_tree_look(udpai_csds_tree *tree, bool *ret_settled, uint64_t *ret_aga
     return UDPA_OK;
 }
 
-/* ---- telling ---- */
+/* ---- putting the reports ---- */
 
 static bool
 put_field(udpai_strbuf *out, uint32_t number, udpai_str text)
@@ -201,7 +201,7 @@ is_own(const udpai_csds_tree *tree, const udpai_client_name *name)
     return udpai_str_eq(name->node, udpai_strbuf_view(&tree->own));
 }
 
-/* Those of this stream side are told of as its sessions say themselves. */
+/* Clients of this stream side are reported by their sessions. */
 static bool
 is_of_this_side(const udpai_csds_tree *tree, const udpai_client_name *name)
 {
@@ -210,7 +210,7 @@ is_of_this_side(const udpai_csds_tree *tree, const udpai_client_name *name)
     return is_own(tree, name) && name->number % step == options->first_session % step;
 }
 
-/* What it says of others is a matter of who may be told of this node's clients. */
+/* Reports of other nodes need the same permission as those of this node's clients. */
 static bool
 may_see(const udpai_csds_tree *tree,
         const udpai_csds_viewer *viewer,
@@ -239,12 +239,12 @@ take_config(udpai_str value, udpai_str *ret_config)
 }
 
 static udpa_err
-find_out_if_wanted(udpai_csds_walk *walk, udpai_str config, bool *ret_wanted)
+match_node(udpai_csds_walk *walk, udpai_str config, bool *ret_matches)
 {
     const udpai_node_matchers *matchers = &walk->request->matchers;
     udpai_decoder *decoder = udpai_hub_decoder(walk->hub);
     UDPA_AUTO(udpai_node_info_unref) udpai_node_info *info = NULL;
-    *ret_wanted = true;
+    *ret_matches = true;
     if (matchers->n_items == 0)
         return UDPA_OK;
     udpa_err err =
@@ -253,7 +253,7 @@ find_out_if_wanted(udpai_csds_walk *walk, udpai_str config, bool *ret_wanted)
     if (err != UDPA_OK)
         return err;
     udpai_csds_walk_spend(walk, udpai_node_matchers_cost(matchers, info));
-    *ret_wanted = udpai_node_matchers_fit(matchers, info);
+    *ret_matches = udpai_node_matchers_fit(matchers, info);
     return UDPA_OK;
 }
 
@@ -304,7 +304,7 @@ number_of(udpai_str message, uint32_t number)
 
 /* In one more ClientConfig, with the same Node. */
 static void
-tell_left_out(udpai_csds_walk *walk, udpai_str value, udpai_str config)
+put_left_out(udpai_csds_walk *walk, udpai_str value, udpai_str config)
 {
     char text[160];
     uint64_t n_left_out = number_of(value, N_LEFT_OUT);
@@ -321,14 +321,14 @@ tell_left_out(udpai_csds_walk *walk, udpai_str value, udpai_str config)
     udpai_strbuf_done(&node);
 }
 
-/* What is malformed is not told of: its node has said how many clients it has, but not of whom. */
+/* What is malformed is left out: its node has reported how many clients it has, but not which. */
 static void
-tell(const udpai_csds_tree *tree, udpai_csds_walk *walk, const udpa_resource *resource)
+put_client(const udpai_csds_tree *tree, udpai_csds_walk *walk, const udpa_resource *resource)
 {
     udpai_client_name name;
     udpai_str full_name = udpai_resource_name(resource), config;
     udpai_strbuf path = {0};
-    bool is_wanted = false;
+    bool is_match = false;
     if (!udpai_client_name_read(full_name, &name) || name.is_of_node ||
         is_of_this_side(tree, &name) || !may_see(tree, &walk->viewer, &name, full_name))
         return;
@@ -336,10 +336,10 @@ tell(const udpai_csds_tree *tree, udpai_csds_walk *walk, const udpa_resource *re
     udpai_csds_walk_spend(walk, value.len);
     udpa_err err = take_config(value, &config);
     if (err == UDPA_OK)
-        err = find_out_if_wanted(walk, config, &is_wanted);
+        err = match_node(walk, config, &is_match);
     if (err == UDPA_ERR_NOMEM)
         walk->failed = true;
-    if (err != UDPA_OK || !is_wanted)
+    if (err != UDPA_OK || !is_match)
         return;
     put_path(&path, resource, name.node);
     if (udpai_strbuf_failed(&path))
@@ -347,30 +347,29 @@ tell(const udpai_csds_tree *tree, udpai_csds_walk *walk, const udpa_resource *re
     else
         put(walk, config, udpai_strbuf_view(&path));
     udpai_strbuf_done(&path);
-    tell_left_out(walk, value, config);
+    put_left_out(walk, value, config);
 }
 
-struct telling {
+struct visit {
     const udpai_csds_tree *tree;
     udpai_csds_walk *walk;
 };
 
 static bool
-on_tell(void *userdata, const udpai_taken *taken)
+on_taken(void *userdata, const udpai_taken *taken)
 {
-    const struct telling *self = userdata;
+    const struct visit *self = userdata;
     udpai_csds_walk *walk = self->walk;
     udpai_csds_walk_spend(walk, VISIT_BYTES);
-    if (taken->taker.resource &&
-        udpai_client_tree_counts(&self->tree->nodes, taken->taker.resource))
-        tell(self->tree, walk, taken->taker.resource);
+    if (taken->ack.resource && udpai_client_tree_counts(&self->tree->nodes, taken->ack.resource))
+        put_client(self->tree, walk, taken->ack.resource);
     bool is_full = walk->response_bytes && udpai_csds_walk_size(walk) >= walk->response_bytes;
     return walk->budget && !walk->failed && !is_full;
 }
 
-/* A ClientConfig of the node itself, whose scope says what is amiss. */
+/* A ClientConfig of the node itself, with what is amiss in its scope. */
 static void
-tell_of_node(const udpai_csds_tree *tree, udpai_csds_walk *walk, const udpai_client_node *node)
+put_client_node(const udpai_csds_tree *tree, udpai_csds_walk *walk, const udpai_client_node *node)
 {
     char room[160];
     const char *text = udpai_client_node_describe(node, room, sizeof(room));
@@ -381,15 +380,15 @@ tell_of_node(const udpai_csds_tree *tree, udpai_csds_walk *walk, const udpai_cli
     if (!text)
         return;
     udpai_client_names_put_node(&name, parts.id);
-    bool is_shown = !udpai_strbuf_failed(&name) &&
-                    udpai_client_name_read(udpai_strbuf_view(&name), &read) &&
-                    may_see(tree, &walk->viewer, &read, udpai_strbuf_view(&name));
+    bool is_visible = !udpai_strbuf_failed(&name) &&
+                      udpai_client_name_read(udpai_strbuf_view(&name), &read) &&
+                      may_see(tree, &walk->viewer, &read, udpai_strbuf_view(&name));
     walk->failed |= udpai_strbuf_failed(&name);
-    if (is_shown && udpai_node_info_new(&info, &parts) == UDPA_OK &&
+    if (is_visible && udpai_node_info_new(&info, &parts) == UDPA_OK &&
         udpai_csds_put_node(&config, info, UDPAI_CENSUS_NODE_BYTES))
         put(walk, udpai_strbuf_view(&config), udpai_str_from(text));
     else
-        walk->failed |= is_shown;
+        walk->failed |= is_visible;
     udpai_strbuf_done(&config);
     udpai_strbuf_done(&name);
 }
@@ -397,16 +396,16 @@ tell_of_node(const udpai_csds_tree *tree, udpai_csds_walk *walk, const udpai_cli
 bool
 udpai_csds_tree_put_next(udpai_csds_tree *tree, udpai_csds_walk *walk)
 {
-    struct telling self = {tree, walk};
-    if (!tree->has_told_all) {
-        tree->has_told_all =
-            !udpai_subscription_visit_taken(tree->subscription, &tree->place, on_tell, &self);
+    struct visit self = {tree, walk};
+    if (!tree->has_visited_all) {
+        tree->has_visited_all =
+            !udpai_subscription_visit_taken(tree->subscription, &tree->place, on_taken, &self);
         return true;
     }
     if (tree->node >= tree->nodes.nodes.n)
         return false;
     const udpai_client_node *node = tree->nodes.nodes.items[tree->node++];
     udpai_csds_walk_spend(walk, VISIT_BYTES);
-    tell_of_node(tree, walk, node);
+    put_client_node(tree, walk, node);
     return true;
 }

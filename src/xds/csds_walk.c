@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Clients in the order of a hash, so that the sessions of one stand together. What is done in one
+/* Clients in the order of a hash, so that the sessions of one are adjacent. What is done in one
  * slice is bounded in bytes, looked at and written; between two slices sessions come and go, so
  * they are looked up by number. */
 #include "xds/csds_internal.h"
@@ -13,9 +13,9 @@
 #define STATUS_TYPES UDPAI_STR("type.googleapis.com/udpa.status.v1.")
 #define RESPONSE_CONFIG 1 /* the number in ClientStatusResponse */
 
-/* ---- who is a client ---- */
+/* ---- what is a client ---- */
 
-/* Who asks a node about itself looks on, and is not served by it. */
+/* A peer that asks a node about itself only reads, and is not served by it. */
 static bool
 is_of_status(const udpai_subscription *subscription)
 {
@@ -32,8 +32,8 @@ looks_on(const udpai_session *session)
     return n && n == subscriber->subscriptions.n;
 }
 
-/* Who has asked for nothing publishes, or has just come. A management node serves clients of its
- * own, and tells of them itself. */
+/* A peer that has asked for nothing publishes, or has just come. A management node serves clients
+ * of its own, and reports them itself. */
 static bool
 is_client(const udpai_session *session)
 {
@@ -124,14 +124,14 @@ udpai_csds_walk_put(udpai_csds_walk *walk, udpai_str config)
 static void
 close_config(udpai_csds_walk *walk)
 {
-    const udpai_csds_taker *taker = walk->taker;
+    const udpai_csds_consumer *consumer = walk->consumer;
     if (walk->config.len == 0)
         return;
     if (walk->tree)
         walk->failed |= !udpai_csds_put_scope(&walk->config, walk->tree);
-    if (taker)
+    if (consumer)
         walk->failed |=
-            !taker->end(taker->userdata, udpai_strbuf_view(&walk->config), &walk->count);
+            !consumer->end(consumer->userdata, udpai_strbuf_view(&walk->config), &walk->count);
     else
         udpai_csds_walk_put(walk, udpai_strbuf_view(&walk->config));
     walk->config.len = 0;
@@ -142,7 +142,7 @@ static void
 begin_config(udpai_csds_walk *walk, const udpai_session *session)
 {
     const udpai_node_info *peer = session->ops->peer(session);
-    size_t max_bytes = walk->taker ? walk->taker->node_bytes : UDPAI_CSDS_NODE_MAX;
+    size_t max_bytes = walk->consumer ? walk->consumer->node_bytes : UDPAI_CSDS_NODE_MAX;
     if (!peer || walk->config.len)
         return;
     walk->failed |= !udpai_csds_put_node(&walk->config, peer, max_bytes);
@@ -156,10 +156,10 @@ begin_client(udpai_csds_walk *walk, const udpai_session *session)
     const udpai_node_matchers *matchers = &walk->request->matchers;
     udpai_csds_walk_spend(walk, udpai_node_matchers_cost(matchers, peer));
     walk->is_begun = true;
-    walk->is_wanted = udpai_node_matchers_fit(matchers, peer);
-    if (walk->is_wanted && walk->taker)
-        walk->taker->begin(walk->taker->userdata, session);
-    if (walk->is_wanted)
+    walk->is_match = udpai_node_matchers_fit(matchers, peer);
+    if (walk->is_match && walk->consumer)
+        walk->consumer->begin(walk->consumer->userdata, session);
+    if (walk->is_match)
         begin_config(walk, session);
 }
 
@@ -172,8 +172,8 @@ leave_session(udpai_csds_walk *walk)
     if (walk->at < walk->clients.n && client[1].key == client[0].key)
         return;
     close_config(walk);
-    walk->n_done += walk->is_begun && walk->is_wanted;
-    walk->is_begun = walk->is_wanted = false;
+    walk->n_done += walk->is_begun && walk->is_match;
+    walk->is_begun = walk->is_match = false;
 }
 
 /* ---- its resources ---- */
@@ -187,9 +187,9 @@ struct visit {
 static bool
 has_room(const udpai_csds_walk *walk, udpai_csds_status status)
 {
-    const udpai_csds_taker *taker = walk->taker;
-    return !taker || walk->config.len <=
-                         (status == UDPAI_CSDS_SYNCED ? taker->synced_bytes : taker->max_bytes);
+    const udpai_csds_consumer *consumer = walk->consumer;
+    return !consumer || walk->config.len <= (status == UDPAI_CSDS_SYNCED ? consumer->synced_bytes
+                                                                         : consumer->max_bytes);
 }
 
 static void
@@ -199,7 +199,7 @@ put_entry(udpai_csds_walk *walk, const udpai_session *session, const udpai_taken
     size_t before = walk->config.len;
     walk->failed |= !udpai_csds_put_entry(&walk->config, session, taken, &walk->viewer, &status);
     udpai_csds_walk_spend(walk, VISIT_BYTES + walk->config.len - before);
-    if (status == UDPAI_CSDS_UNTOLD || walk->failed)
+    if (status == UDPAI_CSDS_UNREPORTED || walk->failed)
         return;
     walk->count.of[status]++;
     walk->count.digest +=
@@ -230,7 +230,7 @@ visit_session(udpai_csds_walk *walk)
         begin_client(walk, session);
     const udpai_subscriber *subscriber =
         session && is_client(session) ? session->ops->subscriber(session) : NULL;
-    if (!subscriber || !walk->is_wanted || walk->subscription >= subscriber->subscriptions.n) {
+    if (!subscriber || !walk->is_match || walk->subscription >= subscriber->subscriptions.n) {
         leave_session(walk);
         return;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The delta protocol: requests add and take away. Whatever nonce a request has, what it says about
- * subscriptions counts. */
+/* The delta protocol: requests add and take away. Whatever nonce a request has, its subscriptions
+ * count. */
 #include "xds/xds_internal.h"
 
 static const udpai_renderer *
@@ -70,7 +70,7 @@ note_held(udpai_xds *xds, udpai_subscription *subscription, const udpai_xds_requ
     return err == UDPA_ERR_LIMIT ? UDPA_OK : err;
 }
 
-/* A wildcard may hold the name still, so its present state is told. */
+/* A wildcard may hold the name still, so its present state is sent. */
 static udpa_err
 unsubscribe_one(udpai_xds *xds, udpai_subscription *subscription, udpai_str name)
 {

@@ -8,7 +8,7 @@
 
 #define UDPAI_XDS_TYPE_RESOURCE "type.googleapis.com/envoy.service.discovery.v3.Resource"
 
-/* What a request says; what is empty is left out. */
+/* What a request has; what is empty is left out. */
 typedef struct udpai_xds_ask {
     udpai_str node; /* serialised, see udpai_node_encode() */
     udpai_str type_url, nonce;
@@ -28,7 +28,7 @@ udpa_bytes *udpai_xds_ask_compose(const udpai_xds_ask *ask, bool is_delta);
 
 /* A resource of a response. */
 typedef struct udpai_xds_received {
-    udpai_str name;    /* SotW, not wrapped: what the payload says of itself; may be empty */
+    udpai_str name;    /* SotW, not wrapped: what the payload has as its name; may be empty */
     udpai_str version; /* SotW, not wrapped: empty */
     udpai_str any;     /* the bytes of its Any */
     bool has_any;      /* without: a heartbeat, or an answer that there is none of these aliases */

@@ -142,7 +142,7 @@ read_resource(reading *self, udpai_str message, udpai_xds_received *to)
     return UDPA_OK;
 }
 
-/* The state of the world has bare payloads; those that say more of themselves come wrapped, and are
+/* The state of the world has bare payloads; those with a name or more come wrapped, and are
  * messages that the scan of the response does not look into. */
 static udpa_err
 read_payload(reading *self, udpai_str any, udpai_xds_received *to, udpa_error **ret_error)

@@ -7,8 +7,8 @@ struct udpai_xds_group {
     udpai_xds_audience audience;
     const udpai_xds_audience *template;
     size_t n_clients;
-    udpai_node_info *node;  /* that stands for all of them; NULL: none has said who it is */
-    udpai_report *farewell; /* made in time: the end must be told, memory or none */
+    udpai_node_info *node;  /* the Node for all of them; NULL: none was sent */
+    udpai_report *farewell; /* made in time: the end must be reported, memory or none */
     uint64_t by;            /* a hash of the identity of its first client */
     size_t len;
     char name_space[];
@@ -31,7 +31,7 @@ udpai_xds_groups_init(udpai_xds_groups *groups)
         groups->max_of_identity = UDPAI_XDS_GROUPS_OF_IDENTITY_MAX;
 }
 
-/* ---- what the loop side is told ---- */
+/* ---- what is reported to the loop side ---- */
 
 static udpai_report *
 new_report(const udpai_xds_group *group, bool is_there)
@@ -39,13 +39,13 @@ new_report(const udpai_xds_group *group, bool is_there)
     UDPA_AUTO(udpai_report_free) udpai_report *report = udpai_report_new(UDPAI_REPORT_CLIENTS);
     if (!report || udpa_bytes_new(&report->name_space, group->name_space, group->len) != UDPA_OK)
         return NULL;
-    report->wanted = is_there;
+    report->subscribed = is_there;
     report->info = is_there ? udpai_node_info_ref(group->node) : NULL;
     return UDPAI_TAKE(report);
 }
 
 static udpa_err
-tell(const udpai_xds_group *group, udpai_hub *hub)
+report_node(const udpai_xds_group *group, udpai_hub *hub)
 {
     udpai_report *report = new_report(group, true);
     if (!report)
@@ -54,8 +54,8 @@ tell(const udpai_xds_group *group, udpai_hub *hub)
     return UDPA_OK;
 }
 
-/* Of several clients the first one to say who it is stands for all, as long as there are any; what
- * it says later, on this or another stream, counts. */
+/* Of several clients the first one that sends a Node represents all, as long as there are any; what
+ * it sends later, on this or another stream, counts. */
 static udpa_err
 take_node(udpai_xds_group *group, udpai_hub *hub, udpai_node_info *node)
 {
@@ -66,7 +66,7 @@ take_node(udpai_xds_group *group, udpai_hub *hub, udpai_node_info *node)
         return UDPA_OK;
     udpai_node_info *before = group->node;
     group->node = udpai_node_info_ref(node);
-    udpa_err err = tell(group, hub);
+    udpa_err err = report_node(group, hub);
     if (err == UDPA_OK) {
         udpai_node_info_unref(before);
     } else {
@@ -93,7 +93,7 @@ hash_of(const udpai_identity *identity)
     return name.len ? udpai_hash(name) : 0;
 }
 
-/* Who shows a certificate takes no more than a share: the others' places are left. */
+/* A certificate takes no more than a share: the places of others are left. */
 static udpa_err
 check_room(const udpai_xds_groups *groups, const udpai_xds_client *client, udpa_error **ret_error)
 {
@@ -187,7 +187,7 @@ udpai_xds_group_join(udpai_xds_groups *groups,
         return err;
     if (is_new && !(group = new_group(groups, audience, name_space, client->identity)))
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    err = is_new && !client->node ? tell(group, hub) : take_node(group, hub, client->node);
+    err = is_new && !client->node ? report_node(group, hub) : take_node(group, hub, client->node);
     if (err == UDPA_OK) {
         group->n_clients++;
         *ret_group = group;

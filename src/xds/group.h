@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Clients that share a name space which is made of what they say of themselves: one for each node
- * id, or for each cluster. Such a name space is written with words in braces: {node_id}, {cluster},
- * {region}, {zone}, {sub_zone} of the Node, {identity} of the certificate. The loop side is told
- * which groups there are, and of one client of each, the Node: a control plane that computes its
- * answers for a Node is asked in its stead. Belongs to the stream thread. */
+/* Clients that share a name space which is made of their Node: one for each node id, or for each
+ * cluster. Such a name space is written with words in braces: {node_id}, {cluster}, {region},
+ * {zone}, {sub_zone} of the Node, {identity} of the certificate. Which groups there are is reported
+ * to the loop side, with the Node of one client of each: a control plane that computes its answers
+ * for a Node is asked in its stead. Belongs to the stream thread. */
 #ifndef UDPAI_XDS_GROUP_H
 #define UDPAI_XDS_GROUP_H
 
@@ -16,20 +16,21 @@
 
 typedef struct udpai_xds_group udpai_xds_group;
 
-/* Who asks. */
+/* The client that asks. */
 typedef struct udpai_xds_client {
     const udpai_identity *identity; /* NULL: none was presented */
-    udpai_node_info *node;          /* NULL: it has not said who it is */
+    udpai_node_info *node;          /* NULL: it has sent none */
 } udpai_xds_client;
 
 /* Has it words in braces? */
 bool udpai_xds_template_is(udpai_str name_space);
-/* May it be used? Says why not. */
+/* May it be used? Reports why not. */
 udpa_err udpai_xds_template_check(udpai_str name_space, udpa_error **ret_error);
 /* Has it this word, such as "node_id"? */
 bool udpai_xds_template_has(udpai_str name_space, udpai_str word);
-/* Puts what the client says for the words, so that it is one segment of a name; *ret_name_space is
- * a view of room. UDPA_ERR_DENIED: it does not say it; UDPA_ERR_LIMIT: it is too long. */
+/* Puts what the client's Node has for the words, so that it is one segment of a name;
+ * *ret_name_space is a view of room. UDPA_ERR_DENIED: it has none; UDPA_ERR_LIMIT: it is too long.
+ */
 udpa_err udpai_xds_template_expand(udpai_str name_space,
                                    const udpai_xds_client *client,
                                    char room[UDPAI_XDS_GROUP_NAMESPACE_MAX],
@@ -58,8 +59,7 @@ udpa_err udpai_xds_group_join(udpai_xds_groups *groups,
                               udpa_error **ret_error);
 /* The last one ends it. */
 void udpai_xds_group_leave(udpai_xds_groups *groups, udpai_hub *hub, udpai_xds_group *group);
-/* A client of the group says something else of itself. *ret_stays false: it belongs to another
- * group now. */
+/* A client of the group changes its Node. *ret_stays false: it belongs to another group now. */
 udpa_err udpai_xds_group_on_node_changed(udpai_xds_group *group,
                                          udpai_hub *hub,
                                          const udpai_xds_client *client,

@@ -32,7 +32,7 @@ next_piece(udpai_str template, size_t *at, template_piece *ret_piece)
     ret_piece->is_word = rest.data[0] == '{';
     const char *end = memchr(rest.data, ret_piece->is_word ? '}' : '{', rest.len);
     size_t len = end ? (size_t)(end - rest.data) : rest.len;
-    bool is_closed = ret_piece->is_word && end; /* else the brace tells that it is no word */
+    bool is_closed = ret_piece->is_word && end; /* else the brace shows that it is no word */
     ret_piece->text = (udpai_str){rest.data + is_closed, len - is_closed};
     *at += len + is_closed;
     return true;
@@ -94,7 +94,8 @@ next_between(udpai_str template, size_t *at, udpai_str *ret_text)
     return false;
 }
 
-/* Text that stands for no value: "a/{cluster}{node_id}" would be the same for c, dn and cd, n. */
+/* Text that no value stands between: "a/{cluster}{node_id}" would be the same for c, dn and cd, n.
+ */
 static udpa_err
 check_between(udpai_str template, udpa_error **ret_error)
 {

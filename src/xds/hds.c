@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Life of a session: a request says who the client is and what it can do, then come answers. */
+/* Life of a session: a request has the client's Node and capabilities, then come answers. */
 #include "base/alloc.h"
 #include "base/proto.h"
 #include "envoy/service/health/v3/hds.pb-c.h"
@@ -89,12 +89,12 @@ hds_free(udpai_session *session)
     udpai_poll_done(&hds->poll);
     udpai_subscriber_done(&hds->subscriber);
     udpai_xds_leave_audience(hds->service->server, session->hub, &hds->belonging);
-    udpai_hds_forget_said(hds);
+    udpai_hds_forget_removed(hds);
     for (size_t i = 0; i < UDPAI_HDS_NAMES; i++) {
         udpa_bytes_unref(hds->names[i]);
         udpa_resource_unref(hds->held[i]);
     }
-    udpa_resource_unref(hds->shown);
+    udpa_resource_unref(hds->looked_at);
     udpai_health_table_free(hds->table);
     udpai_health_table_free(hds->before);
     udpa_bytes_unref(hds->writing);
@@ -104,10 +104,10 @@ hds_free(udpai_session *session)
     udpai_free(hds);
 }
 
-/* ---- who it is ---- */
+/* ---- its identity ---- */
 
-/* To the loop side it is a publisher that may be asked to say that it is there, and no node,
- * whatever it says that it can. */
+/* To the loop side it is a publisher that may be asked to announce itself, and no node, whatever
+ * capabilities it sends. */
 static udpa_err
 introduce(udpai_hds *hds)
 {
@@ -141,7 +141,7 @@ on_node(udpai_hds *hds, udpai_node_info *node, udpa_error **ret_error)
     return err == UDPA_OK ? introduce(hds) : err;
 }
 
-/* Later requests may say that it can do other checks; not that it is somebody else. */
+/* Later requests may have other capabilities; not another identity. */
 static udpa_err
 on_node_changed(const udpai_hds *hds, const udpai_node_info *node, udpa_error **ret_error)
 {
@@ -187,8 +187,8 @@ take_request(udpai_hds *hds, udpai_str request, udpa_error **ret_error)
 {
     bool has_node, has_capability;
     udpai_str node = find_field(request, REQUEST_NODE, &has_node);
-    udpai_str said = find_field(request, REQUEST_CAPABILITY, &has_capability);
-    unsigned capability = udpai_health_capability_read(said);
+    udpai_str text = find_field(request, REQUEST_CAPABILITY, &has_capability);
+    unsigned capability = udpai_health_capability_read(text);
     udpa_err err = hds->is_fetch ? udpai_poll_begin(&hds->poll, ret_error) : UDPA_OK;
     if (err != UDPA_OK)
         return err;
@@ -253,14 +253,14 @@ static void
 hds_order(udpai_session *session, udpai_order *order)
 {
     udpai_hds *hds = udpai_hds_of(session);
-    bool wanted = order->kind == UDPAI_ORDER_SUBSCRIBE;
+    bool subscribed = order->kind == UDPAI_ORDER_SUBSCRIBE;
     udpa_err err = UDPA_OK;
     if (order->kind == UDPAI_ORDER_ACL && hds->peer)
         udpai_session_admit_again(session, &hds->subscriber, hds->peer);
-    else if (order->kind == UDPAI_ORDER_JUDGED && order->publication)
-        udpai_hds_judged(hds, order->publication);
-    else if ((wanted || order->kind == UDPAI_ORDER_UNSUBSCRIBE) && hds->called)
-        err = udpai_hds_want(hds, order->subscription, wanted);
+    else if (order->kind == UDPAI_ORDER_PUBLICATION_DONE && order->publication)
+        udpai_hds_publication_done(hds, order->publication);
+    else if ((subscribed || order->kind == UDPAI_ORDER_UNSUBSCRIBE) && hds->called)
+        err = udpai_hds_demand(hds, order->subscription, subscribed);
     if (err != UDPA_OK)
         udpai_session_finish(session, udpa_error_new(err, NULL, "%s", udpa_err_text(err)));
 }

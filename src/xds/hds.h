@@ -29,16 +29,16 @@ typedef struct udpai_hds_method {
 
 /* Outlives the hub. Belongs to the stream thread. */
 struct udpai_hds_service {
-    udpai_xds_server *server; /* whose audiences these clients belong to */
+    udpai_xds_server *server; /* the audiences of these clients */
     udpai_hds_method methods[UDPAI_HDS_METHODS];
     /* Of warnings: specifiers that cannot be used, or not in full; answers to what was not asked;
-     * and what the rules of this node do not let a client say. */
+     * and what the rules of this node do not let a client publish. */
     udpai_log_limit bad_specifiers, bad_answers, refused;
-    udpai_map announced; /* sessions, by what they have said is there: of two, the later one */
+    udpai_map announced; /* sessions, by what they have announced: of two, the later one */
 };
 
-/* What is told to callers, and to who asks for it in a configuration, if this program was built
- * without HDS; NULL: it has it. */
+/* What callers are sent, and what is reported to a configuration that asks for it, if this program
+ * was built without HDS; NULL: it has it. */
 const char *udpai_hds_absent(void);
 
 void udpai_hds_init(udpai_hds_service *service, udpai_xds_server *server);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* That a client is there to check what it is given (udpa.health.v1.Checker), as a resource that it
- * publishes while somebody wants to know, its stream is open, and it has no specifier of its own.
- */
+ * publishes while something subscribes to that, its stream is open, and it has no specifier of its
+ * own. */
 #include "base/proto.h"
 #include "model/name.h"
 #include "wire/message.h"
 #include "xds/hds_internal.h"
 
-/* It may be said late, or not, two times. */
+/* It may be sent late, or not, two times. */
 #define TTL_MS 15000
 #define RENEWAL_MS (TTL_MS / 3)
-/* So many wishes are told apart; for more it is said to the end. */
-#define WISHES_MAX 64
+/* So many subscriptions are distinguished; with more it is announced to the end. */
+#define SUBSCRIPTIONS_MAX 64
 
 enum { /* field numbers of Checker */
     PROTOCOLS = 1,
@@ -20,81 +20,85 @@ enum { /* field numbers of Checker */
     SUB_ZONE = 4,
 };
 
-/* ---- wishes ---- */
+/* ---- subscriptions ---- */
 
 /* Kept as '*' and a prefix, or a name. */
 static udpa_err
-make_wish(const udpai_subscription_message *message, udpai_str name, udpa_bytes **ret_wish)
+make_subscription(const udpai_subscription_message *message,
+                  udpai_str name,
+                  udpa_bytes **ret_subscription)
 {
     char room[1 + UDPAI_NAME_MAX] = {'*'};
     if (!udpai_name_is_wildcard(name))
-        return udpa_bytes_new(ret_wish, name.data, name.len);
+        return udpa_bytes_new(ret_subscription, name.data, name.len);
     if (message->name_space.len > UDPAI_NAME_MAX)
         return UDPA_ERR_INVAL;
     if (message->name_space.len)
         memcpy(room + 1, message->name_space.data, message->name_space.len);
-    return udpa_bytes_new(ret_wish, room, 1 + message->name_space.len);
+    return udpa_bytes_new(ret_subscription, room, 1 + message->name_space.len);
 }
 
 static bool
-is_about(udpai_str wish, udpai_str name)
+is_about(udpai_str subscription, udpai_str name)
 {
-    if (wish.len == 0 || wish.data[0] != '*')
-        return udpai_str_eq(wish, name);
-    return udpai_prefix_covers((udpai_str){wish.data + 1, wish.len - 1}, name);
+    if (subscription.len == 0 || subscription.data[0] != '*')
+        return udpai_str_eq(subscription, name);
+    return udpai_prefix_covers((udpai_str){subscription.data + 1, subscription.len - 1}, name);
 }
 
 /* The end of the wildcard of everything is that of all of them (see Unsubscribe). */
 static bool
-ends(udpai_str end, udpai_str wish)
+ends(udpai_str end, udpai_str subscription)
 {
-    return udpai_str_eq(end, wish) || (end.len == 1 && end.data[0] == '*' && wish.data[0] == '*');
+    return udpai_str_eq(end, subscription) ||
+           (end.len == 1 && end.data[0] == '*' && subscription.data[0] == '*');
 }
 
 static void
-forget_wishes(udpai_hds *hds, udpai_str end)
+forget_subscriptions(udpai_hds *hds, udpai_str end)
 {
-    for (size_t i = hds->wishes.n; i-- > 0;) {
-        if (!ends(end, udpai_bytes_view(hds->wishes.items[i])))
+    for (size_t i = hds->subscriptions.n; i-- > 0;) {
+        if (!ends(end, udpai_bytes_view(hds->subscriptions.items[i])))
             continue;
-        udpa_bytes_unref(hds->wishes.items[i]);
-        udpai_vector_remove_unordered(&hds->wishes, i);
+        udpa_bytes_unref(hds->subscriptions.items[i]);
+        udpai_vector_remove_unordered(&hds->subscriptions, i);
     }
 }
 
 static udpa_err
-note_wish(udpai_hds *hds, udpa_bytes *wish, bool wanted)
+note_subscription(udpai_hds *hds, udpa_bytes *subscription, bool subscribed)
 {
-    forget_wishes(hds, udpai_bytes_view(wish));
-    if (!wanted || hds->wishes.n >= WISHES_MAX) {
-        hds->has_more_wishes |= wanted;
-        udpa_bytes_unref(wish);
+    forget_subscriptions(hds, udpai_bytes_view(subscription));
+    if (!subscribed || hds->subscriptions.n >= SUBSCRIPTIONS_MAX) {
+        hds->has_more_subscriptions |= subscribed;
+        udpa_bytes_unref(subscription);
         return UDPA_OK;
     }
-    if (udpai_vector_push(&hds->wishes, wish))
+    if (udpai_vector_push(&hds->subscriptions, subscription))
         return UDPA_OK;
-    udpa_bytes_unref(wish);
+    udpa_bytes_unref(subscription);
     return UDPA_ERR_NOMEM;
 }
 
 udpa_err
-udpai_hds_want(udpai_hds *hds, const udpai_subscription_message *message, bool wanted)
+udpai_hds_demand(udpai_hds *hds, const udpai_subscription_message *message, bool subscribed)
 {
     udpa_err err = UDPA_OK;
     if (!udpai_str_eq(message->type_url, UDPAI_STR(UDPAI_TYPE_CHECKER)))
         return UDPA_OK;
     for (size_t i = 0; i < message->n_names && err == UDPA_OK; i++) {
-        udpa_bytes *wish = NULL;
-        err = make_wish(message, message->names[i], &wish);
-        if (err == UDPA_OK && is_about(udpai_bytes_view(wish), udpai_bytes_view(hds->called)))
-            err = note_wish(hds, wish, wanted);
+        udpa_bytes *subscription = NULL;
+        err = make_subscription(message, message->names[i], &subscription);
+        if (err == UDPA_OK &&
+            is_about(udpai_bytes_view(subscription), udpai_bytes_view(hds->called)))
+            err = note_subscription(hds, subscription, subscribed);
         else
-            udpa_bytes_unref(wish);
+            udpa_bytes_unref(subscription);
     }
     return err == UDPA_OK ? udpai_hds_announce(hds) : err;
 }
 
-/* ---- saying it ---- */
+/* ---- announcing it ---- */
 
 static void
 put_protocols(udpai_proto_writer *writer, const udpai_hds *hds)
@@ -163,8 +167,8 @@ publish(udpai_hds *hds, bool is_there)
     return udpai_session_report_publication(&hds->session, publication);
 }
 
-/* Who comes again may do so before the end of its stream is known: that must not take back what it
- * has said since. */
+/* A client that comes again may do so before the end of its stream is known: that must not take
+ * back what it has published since. */
 
 static udpai_str
 announced_key(const void *item)
@@ -178,7 +182,7 @@ udpai_hds_announce_setup(udpai_hds_service *service)
     udpai_map_init(&service->announced, announced_key);
 }
 
-/* Without memory it is not known that there is a later one: that says so again in time. */
+/* Without memory it is not known that there is a later one: that publishes it again in time. */
 static void
 note_latest(udpai_hds *hds)
 {
@@ -190,7 +194,7 @@ note_latest(udpai_hds *hds)
         udpai_map_replace(map, hds);
 }
 
-/* False: another one has said it since. */
+/* False: another one has published it since. */
 static bool
 forget_latest(udpai_hds *hds)
 {
@@ -205,7 +209,7 @@ forget_latest(udpai_hds *hds)
 }
 
 static udpa_err
-say(udpai_hds *hds, bool is_there)
+announce(udpai_hds *hds, bool is_there)
 {
     udpa_err err = is_there || forget_latest(hds) ? publish(hds, is_there) : UDPA_OK;
     if (err != UDPA_OK)
@@ -233,11 +237,11 @@ is_free(const udpai_hds *hds)
 udpa_err
 udpai_hds_announce(udpai_hds *hds)
 {
-    bool is_there =
-        hds->called && (hds->wishes.n || hds->has_more_wishes) && hds->capability && is_free(hds);
+    bool is_there = hds->called && (hds->subscriptions.n || hds->has_more_subscriptions) &&
+                    hds->capability && is_free(hds);
     if (!is_there)
-        return hds->announced ? say(hds, false) : UDPA_OK;
-    return hds->announced != hds->capability || hds->is_renewal_due ? say(hds, true) : UDPA_OK;
+        return hds->announced ? announce(hds, false) : UDPA_OK;
+    return hds->announced != hds->capability || hds->is_renewal_due ? announce(hds, true) : UDPA_OK;
 }
 
 static void
@@ -276,15 +280,15 @@ udpai_hds_announce_begin(udpai_hds *hds)
                : UDPA_OK;
 }
 
-/* Whoever divides what is to be checked need not wait for its end by time. */
+/* What divides the endpoints to be checked need not wait for its end by time. */
 void
 udpai_hds_announce_end(udpai_hds *hds)
 {
     if (hds->announced)
-        (void)say(hds, false);
+        (void)announce(hds, false);
     udpai_timer_cancel(&hds->renewal);
-    for (size_t i = 0; i < hds->wishes.n; i++)
-        udpa_bytes_unref(hds->wishes.items[i]);
-    udpai_vector_done(&hds->wishes);
+    for (size_t i = 0; i < hds->subscriptions.n; i++)
+        udpa_bytes_unref(hds->subscriptions.items[i]);
+    udpai_vector_done(&hds->subscriptions);
     udpa_bytes_unref(hds->called);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a client has found, as resources that it publishes: one publication at a time, and what has
- * changed while it was judged goes with the next. So a client that answers faster than can be taken
- * in makes nothing pile up. */
+ * changed while it was pending goes with the next. So a client that answers faster than can be
+ * taken in makes nothing pile up. */
 #include "base/alloc.h"
 #include "model/name.h"
 #include "model/types.h"
@@ -9,7 +9,7 @@
 #include "xds/names.h"
 
 /* A judgement that there was no memory for is not waited for without end. */
-#define JUDGEMENT_PATIENCE_MS 60000
+#define PUBLICATION_PATIENCE_MS 60000
 
 static uint64_t
 now_ms(const udpai_hds *hds)
@@ -91,8 +91,8 @@ add_cluster(udpai_hds *hds, udpai_publication *publication, size_t cluster)
 {
     report_name named;
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    udpai_str shown = udpai_health_table_cluster(hds->table, cluster);
-    udpa_err err = make_name(hds, shown, &named, &error);
+    udpai_str cluster_name = udpai_health_table_cluster(hds->table, cluster);
+    udpa_err err = make_name(hds, cluster_name, &named, &error);
     if (err == UDPA_ERR_NOMEM)
         return err;
     if (err != UDPA_OK) {
@@ -114,8 +114,8 @@ fill(udpai_hds *hds, udpai_publication *publication)
 {
     udpa_err err =
         udpai_publication_set(&publication->type_url, UDPAI_STR(UDPAI_TYPE_ENDPOINT_HEALTH));
-    for (size_t i = 0; i < hds->gone.n && err == UDPA_OK; i++)
-        err = udpai_publication_remove(publication, udpai_bytes_view(hds->gone.items[i]));
+    for (size_t i = 0; i < hds->removed.n && err == UDPA_OK; i++)
+        err = udpai_publication_remove(publication, udpai_bytes_view(hds->removed.items[i]));
     size_t n = udpai_health_table_n_clusters(hds->table);
     for (size_t i = 0; i < n && err == UDPA_OK; i++)
         if (udpai_health_table_is_due(hds->table, i, now_ms(hds)))
@@ -129,10 +129,10 @@ note_handed_up(udpai_hds *hds)
     for (size_t i = 0; i < udpai_health_table_n_clusters(hds->table); i++)
         if (udpai_health_table_is_due(hds->table, i, now_ms(hds)))
             udpai_health_table_passed_on(hds->table, i, now_ms(hds));
-    for (size_t i = 0; i < hds->gone.n; i++)
-        udpa_bytes_unref(hds->gone.items[i]);
-    hds->gone.n = 0;
-    hds->is_unjudged = true;
+    for (size_t i = 0; i < hds->removed.n; i++)
+        udpa_bytes_unref(hds->removed.items[i]);
+    hds->removed.n = 0;
+    hds->is_pending = true;
     hds->handed_up_ms = now_ms(hds);
 }
 
@@ -142,13 +142,13 @@ has_news(const udpai_hds *hds)
     for (size_t i = 0; i < udpai_health_table_n_clusters(hds->table); i++)
         if (udpai_health_table_is_due(hds->table, i, now_ms(hds)))
             return true;
-    return hds->gone.n > 0;
+    return hds->removed.n > 0;
 }
 
 udpa_err
 udpai_hds_publish(udpai_hds *hds, udpa_error **ret_error)
 {
-    bool is_waiting = hds->is_unjudged && now_ms(hds) - hds->handed_up_ms < JUDGEMENT_PATIENCE_MS;
+    bool is_waiting = hds->is_pending && now_ms(hds) - hds->handed_up_ms < PUBLICATION_PATIENCE_MS;
     if (is_waiting || !hds->table || !has_news(hds))
         return UDPA_OK;
     udpai_publication *publication = udpai_publication_new();
@@ -160,7 +160,7 @@ udpai_hds_publish(udpai_hds *hds, udpa_error **ret_error)
     }
     if (n + publication->removals.n == 0) { /* nothing of it can be named */
         note_handed_up(hds);
-        hds->is_unjudged = false;
+        hds->is_pending = false;
         udpai_publication_free(publication);
         return UDPA_OK;
     }
@@ -187,12 +187,12 @@ first_error(const udpai_publication *publication)
 }
 
 void
-udpai_hds_judged(udpai_hds *hds, const udpai_publication *publication)
+udpai_hds_publication_done(udpai_hds *hds, const udpai_publication *publication)
 {
     const udpa_error *error = first_error(publication);
     unsigned n_suppressed;
     bool is_announcement = udpai_str_eq(publication->type_url, UDPAI_STR(UDPAI_TYPE_CHECKER));
-    hds->is_unjudged &= is_announcement;
+    hds->is_pending &= is_announcement;
     if (error) {
         udpa_error_unref(hds->last_error);
         hds->last_error = udpa_error_ref((udpa_error *)(uintptr_t)error);
@@ -260,7 +260,7 @@ udpai_hds_answer(udpai_hds *hds, udpai_str message, udpa_error **ret_error)
 /* ---- what is not checked any more ---- */
 
 udpa_err
-udpai_hds_note_gone(udpai_hds *hds, const udpai_health_table *next)
+udpai_hds_note_removed(udpai_hds *hds, const udpai_health_table *next)
 {
     for (size_t i = 0; i < udpai_health_table_n_clusters(hds->table); i++) {
         udpai_str cluster = udpai_health_table_cluster(hds->table, i);
@@ -270,11 +270,11 @@ udpai_hds_note_gone(udpai_hds *hds, const udpai_health_table *next)
             udpai_health_table_find(next, cluster) != SIZE_MAX ||
             make_name(hds, cluster, &named, NULL) != UDPA_OK)
             continue;
-        if (hds->gone.n >= UDPAI_HEALTH_ENDPOINTS_MAX)
+        if (hds->removed.n >= UDPAI_HEALTH_ENDPOINTS_MAX)
             break; /* they expire */
         if (udpa_bytes_new(&name, named.name.data, named.name.len) != UDPA_OK)
             return UDPA_ERR_NOMEM;
-        if (!udpai_vector_push(&hds->gone, name)) {
+        if (!udpai_vector_push(&hds->removed, name)) {
             udpa_bytes_unref(name);
             return UDPA_ERR_NOMEM;
         }
@@ -283,9 +283,9 @@ udpai_hds_note_gone(udpai_hds *hds, const udpai_health_table *next)
 }
 
 void
-udpai_hds_forget_said(udpai_hds *hds)
+udpai_hds_forget_removed(udpai_hds *hds)
 {
-    for (size_t i = 0; i < hds->gone.n; i++)
-        udpa_bytes_unref(hds->gone.items[i]);
-    udpai_vector_done(&hds->gone);
+    for (size_t i = 0; i < hds->removed.n; i++)
+        udpa_bytes_unref(hds->removed.items[i]);
+    udpai_vector_done(&hds->removed);
 }

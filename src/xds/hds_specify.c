@@ -159,7 +159,7 @@ find(const udpai_hds *hds)
     return NULL;
 }
 
-/* Who asks once cannot be told later that it was not the right one. */
+/* A client that asks once cannot be sent later that it was not the right one. */
 static bool
 is_certain(const udpai_hds *hds)
 {
@@ -192,15 +192,15 @@ make_table(udpai_hds *hds, udpai_health_table **ret_table, udpa_error **ret_erro
 {
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *limited = NULL;
     size_t n_left_out = 0;
-    if (hds->shown && udpai_resource_is_redirect(hds->shown))
+    if (hds->looked_at && udpai_resource_is_redirect(hds->looked_at))
         return udpai_fail(ret_error, UDPA_ERR_INVAL, "it is a redirect, which HDS does not know");
-    udpai_str specifier = hds->shown ? udpai_resource_value(hds->shown) : (udpai_str){0};
+    udpai_str specifier = hds->looked_at ? udpai_resource_value(hds->looked_at) : (udpai_str){0};
     udpa_err err =
         udpai_health_specifier_limit(specifier, hds->capability, &limited, &n_left_out, ret_error);
     if (err == UDPA_OK)
         err = udpai_health_table_new(ret_table, limited, ret_error);
     if (err == UDPA_OK && n_left_out)
-        warn(hds, udpa_resource_name(hds->shown),
+        warn(hds, udpa_resource_name(hds->looked_at),
              "some are left out, of a protocol that this client has not said it can do, or of "
              "none; and clusters in which no other is left");
     return err;
@@ -214,7 +214,7 @@ replace(udpai_hds *hds, udpai_health_table *table)
         udpai_str before = udpai_bytes_view(udpai_health_table_specifier(hds->table));
         udpa_err err = UDPA_OK;
         if (udpai_str_eq(before, udpai_bytes_view(udpai_health_table_specifier(table))) ||
-            (err = udpai_hds_note_gone(hds, table)) != UDPA_OK) {
+            (err = udpai_hds_note_removed(hds, table)) != UDPA_OK) {
             udpai_health_table_free(table);
             return err;
         }
@@ -235,7 +235,7 @@ refuse(udpai_hds *hds, udpa_err err, udpa_error *error, udpa_error **ret_error)
         *ret_error = error;
         return err;
     }
-    warn(hds, udpa_resource_name(hds->shown), udpa_error_message(error));
+    warn(hds, udpa_resource_name(hds->looked_at), udpa_error_message(error));
     udpa_error_unref(error);
     return UDPA_OK;
 }
@@ -246,14 +246,14 @@ is_same(const udpa_resource *a, const udpa_resource *b)
     return a == b || (a && b && udpai_resource_same_payload(a, b));
 }
 
-/* Is it to be looked at? Before there is one for the first time, nothing is said; later, that there
+/* Is it to be looked at? Before there is one for the first time, nothing is sent; later, that there
  * is none any more. */
 static bool
 is_news(const udpai_hds *hds, const udpa_resource *found)
 {
     if (hds->is_fetch)
         return !hds->table && is_certain(hds);
-    return (found || hds->table) && !(hds->has_looked && is_same(found, hds->shown));
+    return (found || hds->table) && !(hds->has_looked && is_same(found, hds->looked_at));
 }
 
 static udpa_err
@@ -262,8 +262,8 @@ look(udpai_hds *hds, udpa_error **ret_error)
     udpa_resource *found = find(hds);
     bool is_new = is_news(hds, found);
     udpa_resource_ref(found);
-    udpa_resource_unref(hds->shown);
-    hds->shown = found;
+    udpa_resource_unref(hds->looked_at);
+    hds->looked_at = found;
     if (!is_new)
         return UDPA_OK;
     hds->has_looked = true;
@@ -283,7 +283,7 @@ udpai_hds_next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_
     udpa_err err = catch_up(hds);
     if (err == UDPA_OK)
         err = look(hds, ret_error);
-    if (err == UDPA_OK && hds->gone.n)
+    if (err == UDPA_OK && hds->removed.n)
         err = udpai_hds_publish(hds, ret_error);
     if (err == UDPA_OK)
         err = udpai_hds_announce(hds);

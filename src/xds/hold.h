@@ -59,10 +59,10 @@ typedef enum udpai_hold_needs {
     UDPAI_HOLD_UNASKED,  /* the client has not asked for it */
     UDPAI_HOLD_COMING,   /* it will be sent, or was not answered */
     UDPAI_HOLD_HOPELESS, /* the cluster will never be warm, or not by what comes from here; or it
-                          * is gone */
+                          * was removed */
 } udpai_hold_needs;
 
-/* What wants to go out, and what there is to know. */
+/* What is to go out, and what there is to know. */
 typedef struct udpai_hold_question {
     uint64_t first, last; /* where what has changed lies */
     uint64_t now_ms;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Resources that whoever passes a response on cannot write: in its resource_errors. */
+/* Resources that the sender of a response cannot write: in its resource_errors. */
 #ifndef UDPAI_XDS_LEFT_OUT_H
 #define UDPAI_XDS_LEFT_OUT_H
 

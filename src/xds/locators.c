@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names that are asked for with dynamic parameters (TP2): what is sent of a name's variants is the
- * one whose constraints they satisfy. The same name with other parameters is another subscription,
- * and with none it is the name as resource_names has it. Whoever uses locators is told variants by
- * their constraints from then on. */
+ * one with constraints that they satisfy. The same name with other parameters is another
+ * subscription, and with none it is the name as resource_names has it. A client that uses locators
+ * is sent variants with their constraints from then on. */
 #include "xds/xds_internal.h"
 
 #include "model/variant.h"
@@ -22,7 +22,7 @@ udpai_xds_locates_all(const udpai_xds_request *request)
     return false;
 }
 
-/* What a locator stands for; in `ret_why`, why it stands for nothing here. */
+/* What a locator means; in `ret_why`, why it means nothing here. */
 static udpa_err
 resolve(const udpai_xds *xds,
         const udpai_subscription *subscription,
@@ -99,7 +99,7 @@ udpai_xds_subscribe_locators(udpai_xds *xds,
 {
     if (request->n_locators == 0)
         return UDPA_OK;
-    udpa_err err = udpai_xds_tell_variants(udpai_xds_type_of(subscription), subscription);
+    udpa_err err = udpai_xds_distinguish_variants(udpai_xds_type_of(subscription), subscription);
     for (size_t i = 0; i < request->n_locators && err == UDPA_OK; i++)
         if (!is_wildcard(&request->locators[i]))
             err = subscribe(xds, subscription, &request->locators[i], ret_error);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Life of a session: the first request says who the client is; then it is asked for what somebody
- * wants, and reports it. */
+/* Life of a session: the first request has the client's Node; then it is asked for what has
+ * subscriptions, and reports it. */
 #include "base/alloc.h"
 #include "wire/message.h"
 #include "wire/node_decode.h"
@@ -45,10 +45,10 @@ lrs_free(udpai_session *session)
     udpai_free(lrs);
 }
 
-/* ---- who it is ---- */
+/* ---- its identity ---- */
 
-/* To the loop side it is a client that may have something to report, and no node, whatever it says
- * that it can. */
+/* To the loop side it is a client that may have something to report, and no node, whatever
+ * capabilities it sends. */
 static udpa_err
 introduce(udpai_lrs *lrs)
 {
@@ -90,7 +90,7 @@ on_node(udpai_lrs *lrs, const Envoy__Config__Core__V3__Node *node, udpa_error **
     return err == UDPA_OK ? introduce(lrs) : err;
 }
 
-/* Who it is cannot change on a stream. */
+/* The identity cannot change on a stream. */
 static udpa_err
 on_node_changed(const udpai_lrs *lrs,
                 const Envoy__Config__Core__V3__Node *node,
@@ -153,14 +153,14 @@ static void
 lrs_order(udpai_session *session, udpai_order *order)
 {
     udpai_lrs *lrs = udpai_lrs_of(session);
-    bool wanted = order->kind == UDPAI_ORDER_SUBSCRIBE;
+    bool subscribed = order->kind == UDPAI_ORDER_SUBSCRIBE;
     udpa_err err = UDPA_OK;
     if (order->kind == UDPAI_ORDER_ACL && lrs->peer)
         udpai_session_admit_again(session, NULL, lrs->peer);
-    else if (order->kind == UDPAI_ORDER_JUDGED && order->publication)
-        udpai_lrs_judged(lrs, order->publication);
-    else if ((wanted || order->kind == UDPAI_ORDER_UNSUBSCRIBE) && lrs->peer)
-        err = udpai_lrs_want(lrs, order->subscription, wanted);
+    else if (order->kind == UDPAI_ORDER_PUBLICATION_DONE && order->publication)
+        udpai_lrs_publication_done(lrs, order->publication);
+    else if ((subscribed || order->kind == UDPAI_ORDER_UNSUBSCRIBE) && lrs->peer)
+        err = udpai_lrs_subscribe(lrs, order->subscription, subscribed);
     if (err != UDPA_OK)
         udpai_session_finish(session, udpa_error_new(err, NULL, "%s", udpa_err_text(err)));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LRS: clients that say how many requests they have sent where. What somebody wants of it is asked
+/* LRS: clients that report how many requests they have sent where. What has subscriptions is asked
  * of them, and becomes client resources, one for each cluster (udpa.load.v1.ClientLoad), which they
  * publish as any publisher does. No I/O, like every session. */
 #ifndef UDPAI_LRS_H
@@ -21,17 +21,18 @@
 /* What a client has reported holds for three intervals, and so much. */
 #define UDPAI_LRS_GRACE_MS 10000
 
-/* What resources say of that; lrs_policy.h. */
+/* What resources set for that; lrs_policy.h. */
 typedef struct udpai_lrs_policy udpai_lrs_policy;
 
 /* The context of every such stream. Outlives the hub. Belongs to the stream thread. */
 typedef struct udpai_lrs_service {
-    udpai_xds_server *server; /* whose audiences these clients belong to */
-    /* How often they are to report, and if each endpoint by itself, too, where no resource says. */
+    udpai_xds_server *server; /* the audiences of these clients */
+    /* How often they are to report, and if each endpoint by itself, too, where no resource sets it.
+     */
     uint64_t interval_ms;
     bool per_endpoint;
     udpai_lrs_policy *policy; /* NULL: nobody is asked for anything */
-    uint64_t gather_ms;       /* in which steps what they say is handed up; 0: at once */
+    uint64_t gather_ms;       /* in which steps their reports are handed up; 0: at once */
     uint64_t last_epoch;      /* of whatever was counted here */
     udpai_log_limit refused;
 } udpai_lrs_service;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is asked of an LRS client: what somebody wants, in the words of LRS. It has none for "the
+/* What is asked of an LRS client: what has subscriptions, in the words of LRS. It has none for "the
  * clusters of this namespace": then all are asked for, and the others are left out here. */
 #include "base/strbuf.h"
 #include "model/client_type.h"
@@ -64,7 +64,7 @@ udpai_lrs_ask_done(udpai_lrs *lrs)
     udpa_bytes_unref(lrs->writing);
 }
 
-/* ---- wishes ---- */
+/* ---- subscriptions ---- */
 
 static size_t
 find_prefix(const udpai_lrs *lrs, udpai_str prefix)
@@ -116,7 +116,7 @@ add_name(udpai_lrs *lrs, udpai_str name)
 }
 
 bool
-udpai_lrs_is_wanted(const udpai_lrs *lrs, udpai_str name)
+udpai_lrs_is_subscribed(const udpai_lrs *lrs, udpai_str name)
 {
     for (size_t i = 0; i < lrs->prefixes.n; i++)
         if (udpai_prefix_covers(udpai_bytes_view(lrs->prefixes.items[i]), name))
@@ -149,7 +149,7 @@ select_spelling(udpai_lrs_selection *selection, udpai_str spelling)
     return UDPA_OK;
 }
 
-/* As it is spelled by who knows it as xdstp://…, by the authorities that are listed. */
+/* In the spelling of clients that know it as xdstp://…, by the authorities that are listed. */
 static udpa_err
 select_xdstp(const udpai_lrs *lrs, udpai_lrs_selection *selection, udpai_str cluster)
 {
@@ -173,7 +173,7 @@ select_xdstp(const udpai_lrs *lrs, udpai_lrs_selection *selection, udpai_str clu
     return err;
 }
 
-/* Of what is wanted first, or with what was wanted before. */
+/* Of what is subscribed first, or with what was subscribed before. */
 static void
 refine(const udpai_lrs *lrs, udpai_lrs_selection *selection, udpai_str prefix)
 {
@@ -202,7 +202,7 @@ select_cluster(const udpai_lrs *lrs, udpai_lrs_selection *selection, udpai_str c
     return err;
 }
 
-/* Of the name of what this client says of a cluster. */
+/* Of the name of what this client reports of a cluster. */
 static udpa_err
 select_by_name(const udpai_lrs *lrs, udpai_lrs_selection *selection, udpai_str name)
 {
@@ -214,7 +214,7 @@ select_by_name(const udpai_lrs *lrs, udpai_lrs_selection *selection, udpai_str n
     return select_cluster(lrs, selection, (udpai_str){name.data, (size_t)(slash - name.data)});
 }
 
-/* Does it hold more of what the client is shown than the clients of one cluster? */
+/* Does it hold more of what the client sees than the clients of one cluster? */
 static bool
 holds_namespace(const udpai_lrs *lrs, udpai_str prefix)
 {
@@ -242,8 +242,8 @@ select_prefix(const udpai_lrs *lrs, udpai_lrs_selection *selection, udpai_str pr
     return err == UDPA_OK ? select_by_name(lrs, selection, prefix) : err;
 }
 
-/* Who cannot be asked for all is asked for those that can be named. Who reads one response only is
- * asked for all with it: more may be wanted later. */
+/* A client that cannot be asked for all is asked for those that can be named. One that reads one
+ * response only is asked for all with it: more may be subscribed later. */
 static void
 settle(const udpai_lrs *lrs, udpai_lrs_selection *selection)
 {
@@ -298,40 +298,40 @@ select_again(udpai_lrs *lrs)
     selection_done(&lrs->asked);
     lrs->asked = selection;
     if (is_rescheduled)
-        udpai_lrs_say_again(lrs);
+        udpai_lrs_report_again(lrs);
     lrs->is_due = !lrs->reads_once || !lrs->has_asked;
     udpai_session_ready(&lrs->session);
     return UDPA_OK;
 }
 
 udpa_err
-udpai_lrs_want(udpai_lrs *lrs, const udpai_subscription_message *message, bool wanted)
+udpai_lrs_subscribe(udpai_lrs *lrs, const udpai_subscription_message *message, bool subscribed)
 {
     udpa_err err = UDPA_OK;
     if (!udpai_str_eq(message->type_url, UDPAI_STR(UDPAI_TYPE_CLIENT_LOAD)))
         return UDPA_OK;
     for (size_t i = 0; i < message->n_names && err == UDPA_OK; i++) {
         bool is_wildcard = udpai_name_is_wildcard(message->names[i]);
-        if (wanted)
-            lrs->wished_ms = udpai_hub_wheel(lrs->session.hub)->now_ms;
-        if (wanted && is_wildcard)
+        if (subscribed)
+            lrs->subscribed_ms = udpai_hub_wheel(lrs->session.hub)->now_ms;
+        if (subscribed && is_wildcard)
             err = add_prefix(lrs, message->name_space);
-        else if (wanted)
+        else if (subscribed)
             err = add_name(lrs, message->names[i]);
         else if (is_wildcard)
             remove_prefixes(lrs, message->name_space);
         else
             udpa_bytes_unref(udpai_map_remove(&lrs->names, message->names[i]));
     }
-    if (err == UDPA_OK && !wanted)
-        udpai_lrs_forget_unwanted(lrs);
+    if (err == UDPA_OK && !subscribed)
+        udpai_lrs_forget_unsubscribed(lrs);
     if (lrs->prefixes.n == 0 && lrs->names.n == 0)
         udpai_lrs_unfollow(lrs->service, &lrs->follower);
     else if (err == UDPA_OK)
         err = udpai_lrs_follow(lrs->service, lrs->session.hub, &lrs->follower);
     if (err == UDPA_OK)
         err = select_again(lrs);
-    return err == UDPA_OK && wanted ? udpai_lrs_gap_take(lrs) : err;
+    return err == UDPA_OK && subscribed ? udpai_lrs_gap_take(lrs) : err;
 }
 
 /* ---- responses ---- */
@@ -361,7 +361,7 @@ compose(const udpai_lrs *lrs)
     return bytes;
 }
 
-/* Nothing was asked, and nobody wants anything: then nothing is said. */
+/* Nothing was asked, and nothing is subscribed: then nothing is sent. */
 udpa_err
 udpai_lrs_next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_error **ret_error)
 {

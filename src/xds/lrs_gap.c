@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a client says in the first message of a stream. Envoy says there what has come since the
- * last report of the stream before, and says it once. If this node has begun anew, those who want
- * it may come after the client; so it waits for them, for as long as what they wanted would go on.
- */
+/* The first message of a stream. Envoy reports there what has come since the last report of the
+ * stream before, and reports it once. If this node has begun anew, subscribers may come after the
+ * client; so the message waits for them, for as long as their earlier subscriptions would go on. */
 #include "base/alloc.h"
 #include "xds/lrs_internal.h"
 
@@ -49,22 +48,22 @@ udpai_lrs_gap_hold(udpai_lrs *lrs, udpai_str message, size_t n_stats)
     return udpa_bytes_new(&gap->message, message.data, message.len);
 }
 
-/* Takes what is wanted of it now, once. */
+/* Takes what is subscribed of it now, once. */
 static udpa_err
 take(udpai_lrs *lrs, const udpai_lrs_request *request)
 {
     udpai_lrs_gap *gap = &lrs->gap;
-    UDPAI_VECTOR(Envoy__Config__Endpoint__V3__ClusterStats *) wanted = {0};
-    if (!udpai_vector_reserve(&wanted, request->n_cluster_stats))
+    UDPAI_VECTOR(Envoy__Config__Endpoint__V3__ClusterStats *) requested = {0};
+    if (!udpai_vector_reserve(&requested, request->n_cluster_stats))
         return UDPA_ERR_NOMEM;
     for (size_t i = 0; i < request->n_cluster_stats; i++) {
         if (gap->is_taken.items[i] || !udpai_lrs_asks_for(lrs, request->cluster_stats[i]))
             continue;
         gap->is_taken.items[i] = true;
-        wanted.items[wanted.n++] = request->cluster_stats[i];
+        requested.items[requested.n++] = request->cluster_stats[i];
     }
-    udpa_err err = wanted.n ? udpai_lrs_take(lrs, wanted.items, wanted.n, false) : UDPA_OK;
-    udpai_vector_done(&wanted);
+    udpa_err err = requested.n ? udpai_lrs_take(lrs, requested.items, requested.n, false) : UDPA_OK;
+    udpai_vector_done(&requested);
     return err;
 }
 

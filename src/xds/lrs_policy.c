@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One subscriber for all clients of a stream side: it is no peer, so it is shown everything, and
- * its interest is what has sources asked. */
+/* One subscriber for all clients of a stream side: it is no peer, so it sees everything, and its
+ * interest is what has sources asked. */
 #include "xds/lrs_policy.h"
 
 #include "base/alloc.h"
@@ -34,7 +34,7 @@ on_wake(udpai_subscriber *subscriber)
 
 static const udpai_subscriber_ops subscriber_ops = {.wake = on_wake};
 
-/* What cannot be followed is as if it had not changed: who publishes it here is told. */
+/* What cannot be followed is as if it had not changed: its publisher here is sent an error. */
 static udpa_err
 take(udpai_lrs_policy *policy, const udpai_body *body)
 {
@@ -75,7 +75,7 @@ subscribe(udpai_lrs_policy *policy)
 }
 
 static void
-tell(udpai_lrs_policy *policy)
+notify(udpai_lrs_policy *policy)
 {
     UDPAI_LIST_FOREACH_SAFE (at, &policy->followers) {
         udpai_lrs_follower *follower = UDPAI_LIST_ENTRY(at, udpai_lrs_follower, node);
@@ -103,7 +103,7 @@ on_soon(udpai_timer *timer)
     if (policy->is_lost)
         set_timer(policy, RETRY_MS);
     else if (any || more)
-        tell(policy);
+        notify(policy);
 }
 
 /* ---- coming and going ---- */
@@ -172,7 +172,7 @@ udpai_lrs_unfollow(udpai_lrs_service *service, udpai_lrs_follower *follower)
     service->policy = NULL;
 }
 
-/* ---- what it says ---- */
+/* ---- what it sets ---- */
 
 udpai_load_setting
 udpai_lrs_setting(const udpai_lrs_service *service, udpai_str cluster)

@@ -7,7 +7,7 @@
 #include "reports/load_policy.h"
 #include "xds/lrs.h"
 
-/* One that wants to know when something else is said. */
+/* One that is notified of changes. */
 typedef struct udpai_lrs_follower {
     udpai_list node; /* linked while it follows */
     void (*changed)(struct udpai_lrs_follower *follower);

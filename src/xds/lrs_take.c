@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an LRS client says: what has come since the last report is added to what has come in all,
- * and that is handed up as resources, one publication at a time. What comes while that is judged
+/* What an LRS client reports: what has come since the last report is added to what has come in all,
+ * and that is handed up as resources, one publication at a time. What comes while that is pending
  * goes with the next; so a client that reports faster than can be taken in makes nothing pile up.
  */
 #include "base/alloc.h"
@@ -53,7 +53,7 @@ free_cluster(udpai_lrs *lrs, udpai_lrs_cluster *cluster)
 void
 udpai_lrs_take_done(udpai_lrs *lrs)
 {
-    if (lrs->closed && !lrs->session.is_disowned) /* the last words count, whatever is judged yet */
+    if (lrs->closed && !lrs->session.is_disowned) /* the last report counts, whatever is pending */
         (void)hand_up(lrs, true);
     udpai_timer_cancel(&lrs->gathering);
     udpai_timer_cancel(&lrs->renewal);
@@ -153,7 +153,7 @@ get_cluster(udpai_lrs *lrs,
             return UDPA_ERR_NOMEM;
         udpa_err err = udpa_bytes_new(&cluster->name, named->name.data, named->name.len);
         if (err == UDPA_OK)
-            err = begin_counting(lrs, cluster, named->cluster.full, lrs->wished_ms);
+            err = begin_counting(lrs, cluster, named->cluster.full, lrs->subscribed_ms);
         if (err != UDPA_OK || !udpai_map_add(&lrs->clusters, cluster)) {
             free_cluster(lrs, cluster);
             return UDPA_ERR_NOMEM;
@@ -191,8 +191,8 @@ counted_ns(const udpai_lrs *lrs, const udpai_lrs_cluster *cluster)
     return (now_ms(lrs) - cluster->since_ms) * 1000000;
 }
 
-/* Clients of gRPC say of their first report how long they have counted, which may be longer than
- * they are here. It was told to nobody else, so to who adds up it must not look as if it was. */
+/* Clients of gRPC state in their first report how long they have counted, which may be longer than
+ * they are here. It was reported to nothing else, so it must not be added up as if it was. */
 static void
 cut_elapsed(const udpai_lrs *lrs, udpai_lrs_cluster *cluster, bool is_first)
 {
@@ -275,7 +275,7 @@ udpai_lrs_asks_for(const udpai_lrs *lrs, const stats_message *stats)
 {
     report_name named;
     return make_name(lrs, udpai_str_from(stats->cluster_name), &named, NULL) == UDPA_OK &&
-           udpai_lrs_is_wanted(lrs, named.name);
+           udpai_lrs_is_subscribed(lrs, named.name);
 }
 
 static udpa_err
@@ -286,7 +286,7 @@ take_stats(udpai_lrs *lrs, const stats_message *stats, udpa_error **ret_error)
     udpa_err err = make_name(lrs, udpai_str_from(stats->cluster_name), &named, ret_error);
     if (err != UDPA_OK)
         return err;
-    if (!udpai_lrs_is_wanted(lrs, named.name)) {
+    if (!udpai_lrs_is_subscribed(lrs, named.name)) {
         lrs->n_unasked++;
         return UDPA_OK;
     }
@@ -387,14 +387,14 @@ note_handed_up(udpai_lrs *lrs, size_t n)
         cluster->handed_up_ms = now_ms(lrs);
     }
     lrs->n_received += n;
-    lrs->is_unjudged = true;
+    lrs->is_pending = true;
 }
 
 /* Without memory what was counted stays, and is handed up the next time. */
 static udpa_err
 hand_up(udpai_lrs *lrs, bool is_last)
 {
-    if (!is_last && (lrs->is_unjudged || lrs->session.is_finishing)) {
+    if (!is_last && (lrs->is_pending || lrs->session.is_finishing)) {
         lrs->is_held = true;
         return UDPA_OK;
     }
@@ -412,8 +412,8 @@ hand_up(udpai_lrs *lrs, bool is_last)
 }
 
 /* For a message of its own from each of thousands of clients both threads would be woken, and again
- * for the answer, which costs more than all there is to do. So what all of them say in a while is
- * handed up together. */
+ * for the answer, which costs more than all there is to do. So what all of them report in a while
+ * is handed up together. */
 static udpa_err
 hand_up_soon(udpai_lrs *lrs)
 {
@@ -457,9 +457,9 @@ udpai_lrs_take(udpai_lrs *lrs, stats_message *const *stats, size_t n_stats, bool
 }
 
 void
-udpai_lrs_judged(udpai_lrs *lrs, const udpai_publication *publication)
+udpai_lrs_publication_done(udpai_lrs *lrs, const udpai_publication *publication)
 {
-    lrs->is_unjudged = false;
+    lrs->is_pending = false;
     for (size_t i = 0; i < publication->entries.n; i++) {
         const udpai_publication_entry *entry = &publication->entries.items[i];
         if (entry->error)
@@ -472,7 +472,7 @@ udpai_lrs_judged(udpai_lrs *lrs, const udpai_publication *publication)
 }
 
 void
-udpai_lrs_say_again(udpai_lrs *lrs)
+udpai_lrs_report_again(udpai_lrs *lrs)
 {
     size_t at = 0;
     udpai_lrs_cluster *cluster;
@@ -485,12 +485,12 @@ udpai_lrs_say_again(udpai_lrs *lrs)
 }
 
 void
-udpai_lrs_forget_unwanted(udpai_lrs *lrs)
+udpai_lrs_forget_unsubscribed(udpai_lrs *lrs)
 {
     size_t at = 0;
     udpai_lrs_cluster *cluster;
     while ((cluster = udpai_map_next(&lrs->clusters, &at))) {
-        if (udpai_lrs_is_wanted(lrs, udpai_bytes_view(cluster->name)))
+        if (udpai_lrs_is_subscribed(lrs, udpai_bytes_view(cluster->name)))
             continue;
         udpai_map_remove(&lrs->clusters, cluster_key(cluster));
         free_cluster(lrs, cluster);

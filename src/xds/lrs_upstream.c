@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Life of a session that reports: it says who it is, and then tells at every interval what the
- * server wants to know. */
+/* Life of a session that reports: it sends its Node, and then at every interval what the server
+ * asks for. */
 #include "base/alloc.h"
 #include "envoy/service/load_stats/v3/lrs.pb-c.h"
 #include "model/name.h"
@@ -59,9 +59,9 @@ udpai_lrs_upstream_note_refused(udpai_lrs_upstream_session *self,
                        UDPAI_SHOWN(what), why ? udpa_error_message(why) : "cannot be told of");
 }
 
-/* ---- what the server wants ---- */
+/* ---- what the server asks for ---- */
 
-/* What is no length of time counts as not said. */
+/* What is no length of time counts as not set. */
 static uint64_t
 read_interval(const Google__Protobuf__Duration *interval)
 {
@@ -80,7 +80,7 @@ list_prefixes(const udpai_lrs_upstream *upstream, udpai_str names[UDPAI_LRS_UPST
 {
     size_t n = 0, at = 0;
     const udpai_lrs_account *account;
-    if (upstream->wants_all || upstream->n_named > UDPAI_LRS_UPSTREAM_NAMES_MAX) {
+    if (upstream->subscribes_all || upstream->n_named > UDPAI_LRS_UPSTREAM_NAMES_MAX) {
         names[0] = upstream->options.name_space;
         return 1;
     }
@@ -91,7 +91,7 @@ list_prefixes(const udpai_lrs_upstream *upstream, udpai_str names[UDPAI_LRS_UPST
 }
 
 static udpa_err
-report_wanted(udpai_lrs_upstream_session *self)
+report_demand(udpai_lrs_upstream_session *self)
 {
     udpai_str names[UDPAI_LRS_UPSTREAM_NAMES_MAX];
     const udpai_subscription_message message = {
@@ -100,7 +100,7 @@ report_wanted(udpai_lrs_upstream_session *self)
         .n_names = list_prefixes(self->upstream, names),
     };
     UDPA_AUTO(udpai_report_free)
-    udpai_report *report = udpai_session_report_new(&self->session, UDPAI_REPORT_WANTED);
+    udpai_report *report = udpai_session_report_new(&self->session, UDPAI_REPORT_DEMAND);
     if (report)
         report->subscription = udpai_subscription_message_copy(&message);
     if (!report || !report->subscription)
@@ -110,9 +110,9 @@ report_wanted(udpai_lrs_upstream_session *self)
 }
 
 static bool
-wants_something(const udpai_lrs_upstream *upstream)
+has_subscription(const udpai_lrs_upstream *upstream)
 {
-    return upstream->wants_all || upstream->n_named;
+    return upstream->subscribes_all || upstream->n_named;
 }
 
 static void
@@ -120,7 +120,7 @@ set_interval(udpai_lrs_upstream_session *self, uint64_t interval_ms)
 {
     bool is_same = self->interval_ms == interval_ms;
     self->interval_ms = interval_ms;
-    if (!wants_something(self->upstream))
+    if (!has_subscription(self->upstream))
         udpai_timer_cancel(&self->interval);
     else if (!is_same || !udpai_timer_is_set(&self->interval))
         udpai_timer_set(udpai_hub_wheel(self->session.hub), &self->interval,
@@ -134,7 +134,7 @@ take_response(udpai_lrs_upstream_session *self, const response_message *response
     udpa_err err = udpai_lrs_accounts_select(self, response->clusters, response->n_clusters,
                                              response->send_all_clusters, &has_changed);
     if (err == UDPA_OK && (has_changed || !self->is_asked))
-        err = report_wanted(self);
+        err = report_demand(self);
     self->is_asked = true;
     self->per_endpoint = response->report_endpoint_granularity;
     set_interval(self, read_interval(response->load_reporting_interval));
@@ -188,7 +188,7 @@ receive(udpai_session *session, udpai_str message, udpa_error **ret_error)
     return UDPA_OK;
 }
 
-/* ---- what it is told ---- */
+/* ---- what it is sent ---- */
 
 static void
 on_interval(udpai_timer *timer)
@@ -201,7 +201,7 @@ on_interval(udpai_timer *timer)
     udpai_session_ready(&self->session);
 }
 
-/* Who this node is. NULL without memory. */
+/* The Node of this node. NULL without memory. */
 static udpa_bytes *
 introduce(const udpai_lrs_upstream *upstream)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A server of LRS that this node reports to: of the clusters that it asks for, what has come to the
- * aggregates of this node since it was told last. No I/O, like every session.
+ * aggregates of this node since the last report to it. No I/O, like every session.
  *
- * What it asks for goes up (UDPAI_REPORT_WANTED, prefixes of names of ClusterLoads); the aggregates
+ * What it asks for goes up (UDPAI_REPORT_DEMAND, prefixes of names of ClusterLoads); the aggregates
  * come as they change (UDPAI_ORDER_PUBLISH). */
 #ifndef UDPAI_LRS_UPSTREAM_H
 #define UDPAI_LRS_UPSTREAM_H
@@ -19,11 +19,11 @@
 typedef struct udpai_lrs_upstream_options {
     udpai_str source;     /* the name of the source, for people */
     udpai_str name_space; /* that the server's names are in */
-    udpai_str node;       /* serialised: who the server takes us for */
+    udpai_str node;       /* serialised: what the server takes us for */
 } udpai_lrs_upstream_options;
 
-/* What a server was told, across streams: the context of its streams, which it outlives. Belongs to
- * the stream thread while there are any. */
+/* What was reported to a server, across streams: the context of its streams, which it outlives.
+ * Belongs to the stream thread while there are any. */
 typedef struct udpai_lrs_upstream udpai_lrs_upstream;
 
 /* Copies everything. */
@@ -34,9 +34,9 @@ void udpai_lrs_upstream_drop(void *upstream);
 
 /* ---- over a restart of this node: lrs_upstream_keep.c ---- */
 
-/* Has the record kept before it returns, and before the server is told what is in it, on the stream
- * thread. NULL: there is no memory for one. If it cannot, it forgets all records before, because
- * whoever went by those would tell the server twice. */
+/* Has the record kept before it returns, and before its contents are sent to the server, on the
+ * stream thread. NULL: there is no memory for one. If it cannot, it forgets all records before,
+ * because by those the server would be sent the same twice. */
 typedef struct udpai_lrs_keeper {
     void (*keep)(void *userdata, udpa_bytes *record);
     void *userdata;

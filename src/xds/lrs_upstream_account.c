@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a server of LRS wants to know of each cluster, and what it was told: kept across streams, so
- * that whatever ends, nothing is told twice. */
+/* What a server of LRS asks for of each cluster, and what was reported to it: kept across streams,
+ * so that whatever ends, nothing is reported twice. */
 #include "base/alloc.h"
 #include "model/name.h"
 #include "xds/lrs_upstream_internal.h"
@@ -14,7 +14,7 @@ udpai_lrs_account_key(const void *item)
 static void
 free_account(udpai_lrs_account *account)
 {
-    udpai_load_stats_free(account->told);
+    udpai_load_stats_free(account->reported);
     udpai_load_stats_free(account->pending);
     udpa_resource_unref(account->aggregate);
     udpa_bytes_unref(account->cluster);
@@ -72,7 +72,7 @@ cluster_of(const udpai_lrs_upstream *upstream, udpai_str name, udpai_str *ret_cl
     return ret_cluster->len > name_space.len + 1;
 }
 
-/* ---- what is wanted ---- */
+/* ---- what is subscribed ---- */
 
 udpa_err
 udpai_lrs_account_make(udpai_lrs_upstream *upstream,
@@ -122,12 +122,12 @@ make_account(udpai_lrs_upstream_session *self,
     if (err != UDPA_OK)
         return err;
     (*ret_account)->since_us = since_us;
-    (*ret_account)->told_ms = udpai_lrs_upstream_now(self);
+    (*ret_account)->reported_ms = udpai_lrs_upstream_now(self);
     keep_one(self->upstream, *ret_account);
     return UDPA_OK;
 }
 
-/* One that was wanted with all before has been wanted since then. */
+/* One that was subscribed with all before has been subscribed since then. */
 static udpa_err
 select_name(udpai_lrs_upstream_session *self, udpai_str name, udpa_error **ret_error)
 {
@@ -140,8 +140,8 @@ select_name(udpai_lrs_upstream_session *self, udpai_str name, udpa_error **ret_e
     udpai_lrs_account *account = udpai_map_get(&upstream->accounts, cluster);
     if (!account)
         err = make_account(self, cluster,
-                           upstream->wants_all ? upstream->all_since_us
-                                               : udpai_hub_wall_us(self->session.hub),
+                           upstream->subscribes_all ? upstream->all_since_us
+                                                    : udpai_hub_wall_us(self->session.hub),
                            &account, ret_error);
     if (err != UDPA_OK)
         return err;
@@ -150,25 +150,25 @@ select_name(udpai_lrs_upstream_session *self, udpai_str name, udpa_error **ret_e
     return UDPA_OK;
 }
 
-/* What is not wanted any more is forgotten. *ret_changed: the names are others than before. */
+/* What is not subscribed any more is forgotten. *ret_changed: the names are others than before. */
 static udpa_err
-end_unwanted(udpai_lrs_upstream *upstream, bool *ret_changed)
+end_unsubscribed(udpai_lrs_upstream *upstream, bool *ret_changed)
 {
-    UDPAI_VECTOR(udpai_lrs_account *) unwanted = {0};
-    bool has_room = udpai_vector_reserve(&unwanted, upstream->accounts.n);
+    UDPAI_VECTOR(udpai_lrs_account *) unsubscribed = {0};
+    bool has_room = udpai_vector_reserve(&unsubscribed, upstream->accounts.n);
     size_t at = 0;
     udpai_lrs_account *account;
     while (has_room && (account = udpai_map_next(&upstream->accounts, &at))) {
         *ret_changed |= account->is_named != account->was_named;
-        if (!account->is_named && !upstream->wants_all)
-            unwanted.items[unwanted.n++] = account;
+        if (!account->is_named && !upstream->subscribes_all)
+            unsubscribed.items[unsubscribed.n++] = account;
     }
-    for (size_t i = 0; i < unwanted.n; i++) {
-        const udpai_lrs_kept kept = {.cluster = udpai_lrs_account_key(unwanted.items[i])};
+    for (size_t i = 0; i < unsubscribed.n; i++) {
+        const udpai_lrs_kept kept = {.cluster = udpai_lrs_account_key(unsubscribed.items[i])};
         udpai_lrs_keep(upstream, &kept, 1);
         udpai_lrs_account_forget(upstream, kept.cluster);
     }
-    udpai_vector_done(&unwanted);
+    udpai_vector_done(&unsubscribed);
     return has_room ? UDPA_OK : UDPA_ERR_NOMEM;
 }
 
@@ -188,14 +188,14 @@ udpa_err
 udpai_lrs_accounts_select(udpai_lrs_upstream_session *self,
                           char *const *names,
                           size_t n_names,
-                          bool wants_all,
+                          bool subscribes_all,
                           bool *ret_changed)
 {
     udpai_lrs_upstream *upstream = self->upstream;
     udpa_err err = UDPA_OK;
-    bool wanted_all = upstream->wants_all;
+    bool subscribed_all = upstream->subscribes_all;
     unname_all(upstream);
-    for (size_t i = 0; i < n_names && !wants_all && err != UDPA_ERR_NOMEM; i++) {
+    for (size_t i = 0; i < n_names && !subscribes_all && err != UDPA_ERR_NOMEM; i++) {
         UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
         udpai_str name = udpai_str_from(names[i]);
         err = select_name(self, name, &error);
@@ -204,13 +204,13 @@ udpai_lrs_accounts_select(udpai_lrs_upstream_session *self,
     }
     if (err == UDPA_ERR_NOMEM)
         return err;
-    if (wants_all && !wanted_all)
+    if (subscribes_all && !subscribed_all)
         upstream->all_since_us = udpai_hub_wall_us(self->session.hub);
-    upstream->wants_all = wants_all;
-    *ret_changed = wants_all != wanted_all;
+    upstream->subscribes_all = subscribes_all;
+    *ret_changed = subscribes_all != subscribed_all;
     if (*ret_changed)
         udpai_lrs_keep(upstream, NULL, 0);
-    return end_unwanted(upstream, ret_changed);
+    return end_unsubscribed(upstream, ret_changed);
 }
 
 /* ---- what has come ---- */
@@ -226,14 +226,15 @@ udpai_lrs_account_decode(udpai_lrs_upstream_session *self,
                                    &udpai_load_aggregate_limits, ret_stats, ret_error);
 }
 
-/* Has it counted before the server wanted to know? Epochs of aggregates are when they began. */
+/* Has it counted before the server subscribed to it? Epochs of aggregates are when they began. */
 static bool
 is_older(const udpai_lrs_account *account, const udpai_load_stats *aggregate)
 {
     return account->since_us > 0 && aggregate->epoch < (uint64_t)account->since_us;
 }
 
-/* The first aggregate of one that is newly wanted: what it has counted before is not told. */
+/* The first aggregate of one that is newly subscribed: what it has counted before is not reported.
+ */
 static udpa_err
 begin(udpai_lrs_upstream_session *self, udpai_lrs_account *account, udpa_error **ret_error)
 {
@@ -242,9 +243,9 @@ begin(udpai_lrs_upstream_session *self, udpai_lrs_account *account, udpa_error *
     if (err != UDPA_OK)
         return err;
     account->has_begun = true;
-    account->told_ms = udpai_lrs_upstream_now(self);
+    account->reported_ms = udpai_lrs_upstream_now(self);
     if (is_older(account, aggregate))
-        account->told = UDPAI_TAKE(aggregate);
+        account->reported = UDPAI_TAKE(aggregate);
     keep_one(self->upstream, account);
     return UDPA_OK;
 }
@@ -260,19 +261,19 @@ udpai_lrs_account_take(udpai_lrs_upstream_session *self,
     if (!cluster_of(upstream, udpai_resource_name(resource), &cluster))
         return UDPA_OK;
     udpai_lrs_account *account = udpai_map_get(&upstream->accounts, cluster);
-    if (!account && upstream->wants_all)
+    if (!account && upstream->subscribes_all)
         err = make_account(self, cluster, upstream->all_since_us, &account, ret_error);
     if (!account)
-        return err; /* or nobody wants it */
+        return err; /* or it is not subscribed */
     udpa_resource_unref(account->aggregate);
     account->aggregate = udpa_resource_ref(resource);
     account->has_changed = true;
-    if (account->told_ms == 0)
-        account->told_ms = udpai_lrs_upstream_now(self);
+    if (account->reported_ms == 0)
+        account->reported_ms = udpai_lrs_upstream_now(self);
     return account->has_begun ? UDPA_OK : begin(self, account, ret_error);
 }
 
-/* What it had to tell is pending; should the same aggregate come again, it goes on from there. */
+/* What it had to report is pending; should the same aggregate come again, it goes on from there. */
 static udpa_err
 settle(udpai_lrs_upstream_session *self, udpai_lrs_account *account, udpa_error **ret_error)
 {
@@ -280,7 +281,7 @@ settle(udpai_lrs_upstream_session *self, udpai_lrs_account *account, udpa_error 
     UDPA_AUTO(udpai_load_stats_free) udpai_load_stats *rest = NULL;
     udpa_err err = udpai_lrs_account_decode(self, account, &aggregate, ret_error);
     if (err == UDPA_OK)
-        err = udpai_load_stats_difference(aggregate, account->told, &rest, ret_error);
+        err = udpai_load_stats_difference(aggregate, account->reported, &rest, ret_error);
     if (err == UDPA_OK && account->pending)
         err = udpai_load_stats_take_report(account->pending, rest, ret_error);
     else if (err == UDPA_OK)
@@ -288,8 +289,8 @@ settle(udpai_lrs_upstream_session *self, udpai_lrs_account *account, udpa_error 
     if (err != UDPA_OK)
         return err;
     udpai_load_stats_clear_gauges(account->pending);
-    udpai_load_stats_free(account->told);
-    account->told = UDPAI_TAKE(aggregate);
+    udpai_load_stats_free(account->reported);
+    account->reported = UDPAI_TAKE(aggregate);
     keep_one(self->upstream, account);
     return UDPA_OK;
 }

@@ -7,28 +7,29 @@
 #include "reports/load_stats.h"
 #include "xds/lrs_upstream.h"
 
-/* What the server asks for, of one cluster, and was told of it. */
+/* What the server asks for, of one cluster, and was sent of it. */
 typedef struct udpai_lrs_account {
-    udpa_bytes *cluster; /* full name */
-    int64_t since_us;    /* when it was first asked for, since 1970 */
-    uint64_t told_ms;    /* when it was told last */
-    bool is_named;       /* it is asked for by name; else with all */
-    bool was_named;      /* while other names are taken over */
-    bool has_begun;      /* an aggregate of it has come */
-    bool is_restored; /* it was kept: the aggregate may be behind what was told, if that was lost */
-    bool has_changed; /* the aggregate has, since it was told */
-    bool is_due;      /* for the report that is being written */
-    udpa_resource *aggregate; /* NULL: there is none now */
-    udpai_load_stats *told;   /* the aggregate as it was told; NULL: nothing of it */
+    udpa_bytes *cluster;  /* full name */
+    int64_t since_us;     /* when it was first asked for, since 1970 */
+    uint64_t reported_ms; /* when it was reported last */
+    bool is_named;        /* it is asked for by name; else with all */
+    bool was_named;       /* while other names are taken over */
+    bool has_begun;       /* an aggregate of it has come */
+    bool is_restored;     /* it was kept: the aggregate may be behind what was reported, if that was
+                             lost */
+    bool has_changed;     /* the aggregate has, since it was reported */
+    bool is_due;          /* for the report that is being written */
+    udpa_resource *aggregate;   /* NULL: there is none now */
+    udpai_load_stats *reported; /* the aggregate as it was reported; NULL: nothing of it */
     udpai_load_stats
-        *pending; /* what aggregates that have ended have left to tell; NULL: nothing */
+        *pending; /* what aggregates that have ended have left to report; NULL: nothing */
 } udpai_lrs_account;
 
 struct udpai_lrs_upstream {
     udpai_lrs_upstream_options options;
     udpai_map accounts; /* by cluster */
     size_t n_named;
-    bool wants_all;
+    bool subscribes_all;
     int64_t all_since_us;
     udpai_lrs_keeper keeper; /* keep NULL: nothing is kept */
     char texts[];
@@ -39,7 +40,7 @@ typedef struct udpai_lrs_upstream_session {
     udpai_lrs_upstream *upstream;
     udpai_report *closed; /* made in time, for it must be given */
     bool is_introduced;   /* the Node was sent */
-    bool is_asked;        /* the server has said what it wants, on this stream */
+    bool is_asked;        /* the server has sent what it asks for, on this stream */
     bool is_due;          /* a report is to be written … */
     bool is_begun;        /* … and its first piece was */
     uint64_t interval_ms;
@@ -67,7 +68,7 @@ udpai_lrs_upstream_now(const udpai_lrs_upstream_session *self)
 
 /* ---- lrs_upstream.c ---- */
 
-/* Something cannot be told, or not be asked for; borrows the error, which may be NULL. */
+/* Something cannot be reported, or not be asked for; borrows the error, which may be NULL. */
 void udpai_lrs_upstream_note_refused(udpai_lrs_upstream_session *self,
                                      udpai_str what,
                                      const udpa_error *why);
@@ -78,12 +79,12 @@ udpai_str udpai_lrs_account_key(const void *item);
 void udpai_lrs_accounts_free(udpai_lrs_upstream *upstream);
 /* As the server calls it. */
 udpai_str udpai_lrs_account_name(const udpai_lrs_upstream *upstream, const udpai_lrs_account *of);
-/* Takes over what the server wants; what it wanted before keeps its account. What cannot be the
- * name of a cluster is noted. UDPA_ERR_NOMEM: some of it may have been taken over. */
+/* Takes over what the server asks for; what it asked for before keeps its account. What cannot be
+ * the name of a cluster is noted. UDPA_ERR_NOMEM: some of it may have been taken over. */
 udpa_err udpai_lrs_accounts_select(udpai_lrs_upstream_session *self,
                                    char *const *names,
                                    size_t n_names,
-                                   bool wants_all,
+                                   bool subscribes_all,
                                    bool *ret_changed);
 /* A ClusterLoad of this node has come, or its aggregate has ended. */
 udpa_err udpai_lrs_account_take(udpai_lrs_upstream_session *self,
@@ -111,7 +112,7 @@ typedef struct udpai_lrs_kept {
     udpai_str cluster;
     bool is_known, has_begun;
     int64_t since_us;
-    const udpai_load_stats *told, *pending;
+    const udpai_load_stats *reported, *pending;
 } udpai_lrs_kept;
 
 udpai_lrs_kept udpai_lrs_kept_of(const udpai_lrs_account *account);
@@ -120,10 +121,10 @@ void udpai_lrs_keep(const udpai_lrs_upstream *upstream, const udpai_lrs_kept *it
 
 /* ---- lrs_upstream_report.c ---- */
 
-/* Everything is to be told that is new. */
+/* Everything that is new is to be reported. */
 void udpai_lrs_upstream_begin_report(udpai_lrs_upstream_session *self);
 /* The next LoadStatsRequest of the report; NULL: there is none any more. What is in it counts as
- * told. UDPA_ERR_NOMEM: nothing was told. */
+ * reported. UDPA_ERR_NOMEM: nothing was reported. */
 udpa_err udpai_lrs_upstream_next_piece(udpai_lrs_upstream_session *self, udpa_bytes **ret_piece);
 
 /* ---- lrs_upstream_status.c ---- */

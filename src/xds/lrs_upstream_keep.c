@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a server was told, as records: they are kept before it is told, so that a node that begins
- * anew tells nothing twice. A record says what the server asks for in general, and of some clusters
- * what it will have been told; the newest that names a cluster counts. */
+/* What was reported to a server, as records: they are kept before it is sent, so that a node that
+ * begins anew reports nothing twice. A record has what the server asks for in general, and of some
+ * clusters what will have been reported; the newest that names a cluster counts. */
 #include "base/alloc.h"
 #include "xds/lrs_upstream_internal.h"
 
@@ -10,7 +10,7 @@
 enum {            /* of a cluster */
     IS_KNOWN = 1, /* else it is not asked for any more */
     HAS_BEGUN = 2,
-    HAS_TOLD = 4,
+    HAS_REPORTED = 4,
     HAS_PENDING = 8,
 };
 
@@ -35,12 +35,12 @@ static void
 put_account(keep_writer *self, const udpai_lrs_kept *one)
 {
     uint64_t flags = (one->is_known ? IS_KNOWN : 0) | (one->has_begun ? HAS_BEGUN : 0) |
-                     (one->told ? HAS_TOLD : 0) | (one->pending ? HAS_PENDING : 0);
+                     (one->reported ? HAS_REPORTED : 0) | (one->pending ? HAS_PENDING : 0);
     udpai_proto_put_bare_bytes(&self->to, one->cluster);
     udpai_proto_put_bare_number(&self->to, flags);
     udpai_proto_put_bare_number(&self->to, (uint64_t)one->since_us);
-    if (one->told)
-        put_stats(self, one->told);
+    if (one->reported)
+        put_stats(self, one->reported);
     if (one->pending)
         put_stats(self, one->pending);
 }
@@ -53,7 +53,7 @@ put_record(keep_writer *self,
 {
     udpai_proto_put_bare_number(&self->to, VERSION);
     udpai_proto_put_bare_bytes(&self->to, upstream->options.source);
-    udpai_proto_put_bare_number(&self->to, upstream->wants_all);
+    udpai_proto_put_bare_number(&self->to, upstream->subscribes_all);
     udpai_proto_put_bare_number(&self->to, (uint64_t)upstream->all_since_us);
     udpai_proto_put_bare_number(&self->to, n);
     for (size_t i = 0; i < n; i++)
@@ -93,7 +93,7 @@ udpai_lrs_kept_of(const udpai_lrs_account *account)
         .is_known = true,
         .has_begun = account->has_begun,
         .since_us = account->since_us,
-        .told = account->told,
+        .reported = account->reported,
         .pending = account->pending,
     };
 }
@@ -144,8 +144,8 @@ take_account(udpai_lrs_upstream *upstream, udpai_proto_reader *from, udpai_arena
     account->since_us = (int64_t)since_us;
     account->has_begun = (flags & HAS_BEGUN) != 0;
     account->is_restored = true;
-    if (flags & HAS_TOLD)
-        err = take_stats(from, arena, &account->told);
+    if (flags & HAS_REPORTED)
+        err = take_stats(from, arena, &account->reported);
     if (err == UDPA_OK && (flags & HAS_PENDING))
         err = take_stats(from, arena, &account->pending);
     return err;
@@ -167,12 +167,13 @@ take_record(udpai_lrs_upstream *upstream, udpai_str record, udpai_arena *arena)
 {
     udpai_proto_reader from = udpai_proto_read(record);
     udpai_str source;
-    uint64_t version, wants_all = 0, since_us = 0, n = 0;
+    uint64_t version, subscribes_all = 0, since_us = 0, n = 0;
     if (!udpai_proto_take_number(&from, &version) || version != VERSION ||
-        !udpai_proto_take_bytes(&from, &source) || !udpai_proto_take_number(&from, &wants_all) ||
+        !udpai_proto_take_bytes(&from, &source) ||
+        !udpai_proto_take_number(&from, &subscribes_all) ||
         !udpai_proto_take_number(&from, &since_us) || !udpai_proto_take_number(&from, &n))
         return UDPA_ERR_MALFORMED;
-    upstream->wants_all = wants_all != 0;
+    upstream->subscribes_all = subscribes_all != 0;
     upstream->all_since_us = (int64_t)since_us;
     udpa_err err = UDPA_OK;
     for (; n && err == UDPA_OK; n--)
@@ -197,7 +198,7 @@ udpai_lrs_upstream_forget(udpai_lrs_upstream *upstream)
 {
     udpai_lrs_accounts_free(upstream);
     udpai_map_init(&upstream->accounts, udpai_lrs_account_key);
-    upstream->wants_all = false;
+    upstream->subscribes_all = false;
     upstream->n_named = 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reports to a server of LRS: what has come since the last one, as many messages as it takes. What
- * is in a message that goes out counts as told; LRS has no receipts, so what is lost on the way is
- * lost, and nothing is told twice. */
+ * is in a message that goes out counts as reported; LRS has no receipts, so what is lost on the way
+ * is lost, and nothing is reported twice. */
 #include "base/alloc.h"
 #include "reports/load_stats_cover.h"
 #include "xds/lrs_upstream_internal.h"
@@ -19,12 +19,12 @@ enum { /* field number of LoadStatsRequest */
     CLUSTER_STATS = 2,
 };
 
-/* What is said of one cluster. */
+/* The report of one cluster. */
 typedef struct statement {
     udpai_lrs_account *account;
     udpai_load_stats *report;
     udpai_load_stats
-        *newest; /* the aggregate that it follows from; NULL: one that was told before */
+        *newest; /* the aggregate that it follows from; NULL: one that was reported before */
     size_t size;
 } statement;
 
@@ -67,7 +67,7 @@ subtract(udpai_lrs_upstream_session *self, const udpai_load_stats *aggregate, st
 {
     const udpai_lrs_account *account = one->account;
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    udpa_err err = udpai_load_stats_difference(aggregate, account->told, &one->report, &error);
+    udpa_err err = udpai_load_stats_difference(aggregate, account->reported, &one->report, &error);
     if (err == UDPA_OK || err == UDPA_ERR_NOMEM)
         return err;
     udpai_lrs_upstream_note_refused(self, udpai_lrs_account_key(account), error);
@@ -103,26 +103,27 @@ read_aggregate(udpai_lrs_upstream_session *self, statement *one)
     return UDPA_OK;
 }
 
-/* While some clients have not reported since it was told, what others have is not told either: it
- * would cover another time. Who waits for longer than that is away. */
+/* While some clients have not reported since the last report, that of others is not sent either: it
+ * would cover another time. A client that waits for longer than that is away. */
 static bool
 is_early(const udpai_lrs_upstream_session *self, const statement *one)
 {
     const udpai_lrs_account *account = one->account;
-    uint64_t waited_ms = udpai_lrs_upstream_now(self) - account->told_ms;
+    uint64_t waited_ms = udpai_lrs_upstream_now(self) - account->reported_ms;
     uint64_t patience_ms = PATIENCE_INTERVALS * (one->newest->interval_ns / 1000000);
     if (patience_ms < PATIENCE_MS)
         patience_ms = PATIENCE_MS;
-    return waited_ms < patience_ms && !udpai_load_stats_covers_all(one->newest, account->told);
+    return waited_ms < patience_ms && !udpai_load_stats_covers_all(one->newest, account->reported);
 }
 
-/* What was told was kept, and some of the aggregate was not: the machine has lost its power. It is
- * told again from where it has come to what was told. */
+/* What was reported was kept, and some of the aggregate was not: the machine has lost its power. It
+ * is reported again from where it has come to what was reported. */
 static bool
 is_behind(udpai_lrs_account *account, const udpai_load_stats *aggregate)
 {
-    bool is = account->is_restored && account->told && account->told->epoch == aggregate->epoch &&
-              udpai_load_stats_check_growth(account->told, aggregate, NULL) != UDPA_OK;
+    bool is = account->is_restored && account->reported &&
+              account->reported->epoch == aggregate->epoch &&
+              udpai_load_stats_check_growth(account->reported, aggregate, NULL) != UDPA_OK;
     account->is_restored = is;
     return is;
 }
@@ -133,7 +134,7 @@ make_report(udpai_lrs_upstream_session *self, statement *one)
     const udpai_lrs_account *account = one->account;
     udpa_err err = UDPA_OK;
     const udpai_load_stats *aggregate = one->newest          ? one->newest
-                                        : account->aggregate ? account->told
+                                        : account->aggregate ? account->reported
                                                              : NULL;
     if (aggregate)
         err = subtract(self, aggregate, one);
@@ -159,7 +160,7 @@ measure(const udpai_lrs_upstream_session *self, const statement *one)
     return writer.size;
 }
 
-/* What no server would take is told without its single endpoints; or not at all. */
+/* What no server would take is reported without its single endpoints; or not at all. */
 static void
 fit(udpai_lrs_upstream_session *self, statement *one)
 {
@@ -180,19 +181,19 @@ fit(udpai_lrs_upstream_session *self, statement *one)
 /* ---- one message ---- */
 
 static void
-note_told(const udpai_lrs_upstream_session *self, statement *one)
+note_reported(const udpai_lrs_upstream_session *self, statement *one)
 {
     udpai_lrs_account *account = one->account;
     account->has_changed = false;
-    account->told_ms = udpai_lrs_upstream_now(self);
+    account->reported_ms = udpai_lrs_upstream_now(self);
     account->pending = udpai_load_stats_free(account->pending);
     if (one->newest) {
-        udpai_load_stats_free(account->told);
-        account->told = UDPAI_TAKE(one->newest);
+        udpai_load_stats_free(account->reported);
+        account->reported = UDPAI_TAKE(one->newest);
     }
 }
 
-/* Of what nothing is to be said nothing is. */
+/* What has nothing to report is left out. */
 static udpa_err
 add_statement(udpai_lrs_upstream_session *self, udpai_lrs_account *account, message *to)
 {
@@ -211,7 +212,7 @@ add_statement(udpai_lrs_upstream_session *self, udpai_lrs_account *account, mess
     if (!udpai_load_stats_is_empty(one.report))
         fit(self, &one);
     if (one.size == 0) {
-        note_told(self, &one);
+        note_reported(self, &one);
         free_statement(&one);
         return UDPA_OK;
     }
@@ -253,21 +254,21 @@ encode(const udpai_lrs_upstream_session *self, const message *from)
     return bytes;
 }
 
-/* Kept before it is told: what was to be told when this node was killed may be told to nobody, and
- * never twice. Without memory nothing is kept, also of before. */
+/* Kept before it is sent: what was to be sent when this node was killed may never be, and never
+ * twice. Without memory nothing is kept, also of before. */
 static void
-keep(const udpai_lrs_upstream *upstream, const message *told)
+keep(const udpai_lrs_upstream *upstream, const message *reported)
 {
     UDPAI_VECTOR(udpai_lrs_kept) items = {0};
-    if (!upstream->keeper.keep || told->statements.n == 0)
+    if (!upstream->keeper.keep || reported->statements.n == 0)
         return;
-    bool has_room = udpai_vector_reserve(&items, told->statements.n);
-    for (size_t i = 0; has_room && i < told->statements.n; i++) {
-        const statement *one = &told->statements.items[i];
+    bool has_room = udpai_vector_reserve(&items, reported->statements.n);
+    for (size_t i = 0; has_room && i < reported->statements.n; i++) {
+        const statement *one = &reported->statements.items[i];
         udpai_lrs_kept kept = udpai_lrs_kept_of(one->account);
         kept.pending = NULL;
         if (one->newest)
-            kept.told = one->newest;
+            kept.reported = one->newest;
         items.items[items.n++] = kept;
     }
     if (has_room)
@@ -277,7 +278,7 @@ keep(const udpai_lrs_upstream *upstream, const message *told)
     udpai_vector_done(&items);
 }
 
-/* Also when there is nothing new the server hears that the node is there. */
+/* Also when there is nothing new a message shows the server that the node is there. */
 udpa_err
 udpai_lrs_upstream_next_piece(udpai_lrs_upstream_session *self, udpa_bytes **ret_piece)
 {
@@ -290,7 +291,7 @@ udpai_lrs_upstream_next_piece(udpai_lrs_upstream_session *self, udpa_bytes **ret
     if (err == UDPA_OK)
         keep(self->upstream, &next);
     for (size_t i = 0; i < next.statements.n && err == UDPA_OK; i++)
-        note_told(self, &next.statements.items[i]);
+        note_reported(self, &next.statements.items[i]);
     message_done(&next);
     if (err != UDPA_OK)
         return err;

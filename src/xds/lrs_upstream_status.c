@@ -46,7 +46,7 @@ count_begun(const udpai_lrs_upstream *upstream)
 static void
 put_reporting(udpai_proto_writer *writer, const udpai_lrs_upstream_session *self)
 {
-    udpai_proto_put_varint_opt(writer, ALL_CLUSTERS, self->upstream->wants_all);
+    udpai_proto_put_varint_opt(writer, ALL_CLUSTERS, self->upstream->subscribes_all);
     put_clusters(writer, self->upstream);
     udpai_proto_put_varint_opt(writer, N_REPORTS, self->n_reports);
     udpai_proto_put_varint_opt(writer, N_COUNTED, count_begun(self->upstream));

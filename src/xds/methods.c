@@ -98,7 +98,7 @@ fill_service(udpai_xds_server *server, size_t n, const udpai_type_info *type)
     return n;
 }
 
-/* Methods of one service stand together. */
+/* Methods of one service are adjacent. */
 void
 udpai_xds_server_init(udpai_xds_server *server)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names that were asked for and cannot be any, or are not for this client: they are certainly not
- * there, and told once. In delta that is the end of them. In the state of the world, where only who
- * reads resource_errors can be told, a name is in every request for as long as it is wanted, so it
- * is remembered that it was told. Of some names that may come yet it is told later. */
+/* Names that were asked for and cannot be any, or are not for this client: they certainly do not
+ * exist, and are reported once. In delta that is the end of them. In the state of the world, where
+ * only clients that read resource_errors can be sent it, a name is in every request for as long as
+ * it is subscribed, so it is remembered that it was reported. Some names that may come yet are
+ * reported later. */
 #include "xds/xds_internal.h"
 
 static bool
@@ -60,13 +61,13 @@ add(udpai_xds *xds, udpai_xds_type *type, udpai_str name, udpa_error *why)
         free_one(&one);
         return err;
     }
-    type->n_untold++;
-    xds->n_untold++;
+    type->n_unreported++;
+    xds->n_unreported++;
     udpai_session_ready(&xds->session);
     return UDPA_OK;
 }
 
-/* Most clients cannot be told why. */
+/* Most clients cannot be sent the reason. */
 static void
 warn(udpai_xds *xds, udpai_str name, const udpa_error *why)
 {
@@ -90,11 +91,11 @@ udpai_xds_note_unnameable(udpai_xds *xds,
 {
     udpai_xds_type *type = udpai_xds_type_of(subscription);
     udpai_xds_unnameable *known = xds->protocol->has_removals ? NULL : find(type, name);
-    bool can_tell = xds->protocol->has_removals || xds->sends_errors;
+    bool can_report = xds->protocol->has_removals || xds->sends_errors;
     warn(xds, name, why);
     if (known)
         known->is_asked = true;
-    if (!can_tell || known) {
+    if (!can_report || known) {
         udpa_error_unref(why);
         return UDPA_OK;
     }
@@ -117,17 +118,17 @@ udpai_xds_begin_names(udpai_xds_type *type)
 }
 
 static void
-count_told(udpai_xds *xds, udpai_xds_type *type, udpai_xds_unnameable *one)
+count_reported(udpai_xds *xds, udpai_xds_type *type, udpai_xds_unnameable *one)
 {
-    if (one->is_told)
+    if (one->is_reported)
         return;
-    one->is_told = true;
-    type->n_untold--;
-    xds->n_untold--;
+    one->is_reported = true;
+    type->n_unreported--;
+    xds->n_unreported--;
 }
 
 /* A response without resources would be a state in which there is nothing: beside others they are
- * told with the state of those. */
+ * sent with the state of those. */
 void
 udpai_xds_end_names(udpai_xds *xds, udpai_subscription *subscription)
 {
@@ -136,27 +137,27 @@ udpai_xds_end_names(udpai_xds *xds, udpai_subscription *subscription)
         udpai_xds_unnameable *one = &type->unnameable.items[i];
         if (one->is_asked)
             continue;
-        count_told(xds, type, one);
+        count_reported(xds, type, one);
         free_one(one);
         udpai_vector_remove_unordered(&type->unnameable, i);
     }
     bool has_others = udpai_subscription_n_names(subscription) > 0 ||
                       udpai_subscription_has_wildcard(subscription);
-    if (type->n_untold == 0 || !is_state(subscription) || !has_others)
+    if (type->n_unreported == 0 || !is_state(subscription) || !has_others)
         return;
     for (size_t i = 0; i < type->unnameable.n; i++)
-        count_told(xds, type, &type->unnameable.items[i]);
+        count_reported(xds, type, &type->unnameable.items[i]);
     udpai_subscription_resend_state(subscription);
 }
 
-/* ---- telling ---- */
+/* ---- reporting ---- */
 
 size_t
 udpai_xds_unreported(const udpai_xds_type *type, udpai_xds_missing *ret_missing, size_t max)
 {
     size_t n = 0;
     for (size_t i = 0; i < type->unnameable.n && n < max; i++)
-        if (!type->unnameable.items[i].is_told)
+        if (!type->unnameable.items[i].is_reported)
             ret_missing[n++] = udpai_xds_unnameable_view(type, i);
     return n;
 }
@@ -165,7 +166,7 @@ void
 udpai_xds_reported(udpai_xds *xds, udpai_xds_type *type)
 {
     for (size_t i = 0; i < type->unnameable.n; i++)
-        count_told(xds, type, &type->unnameable.items[i]);
+        count_reported(xds, type, &type->unnameable.items[i]);
     if (!xds->protocol->has_removals)
         return;
     for (size_t i = 0; i < type->unnameable.n; i++)

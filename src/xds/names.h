@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names as xDS clients spell them, and as UDPA knows them. */
 
-/* A client's name is a full one only if it lies below one of the namespaces that clients are shown;
- * any other, whatever slashes it has, is an id in the default namespace. Back again, a name loses
- * the default namespace. What would not come back as the same name cannot be named by clients, and
- * is not shown to them.
+/* A client's name is a full one only if it lies below one of the namespaces that clients see; any
+ * other, whatever slashes it has, is an id in the default namespace. Back again, a name loses the
+ * default namespace. What would not come back as the same name cannot be named by clients, and is
+ * not visible to them.
  *
- * Names of the form xdstp://… say their namespace by their authority, and their type. Such a client
- * compares names: it is answered by the spelling that it used. */
+ * Names of the form xdstp://… have their namespace in their authority, and their type. Such a
+ * client compares names: it is answered by the spelling that it used. */
 #ifndef UDPAI_XDS_NAMES_H
 #define UDPAI_XDS_NAMES_H
 
@@ -15,11 +15,11 @@
 
 #define UDPAI_XDS_WILDCARD UDPAI_STR("*")
 
-/* What a client's name stands for. */
+/* What a client's name means. */
 typedef struct udpai_xds_name {
     udpai_str full; /* as UDPA knows it; of a glob: as udpai_glob_of_name() has it */
     bool is_xdstp, is_glob;
-    udpai_str parameters;      /* of who asks for it; to be filled in; empty: none */
+    udpai_str parameters;      /* of the client that asks for it; to be filled in; empty: none */
     char room[UDPAI_NAME_MAX]; /* what `full` may be a view of */
 } udpai_xds_name;
 
@@ -34,7 +34,7 @@ struct udpai_xds_missing {
 #define UDPAI_XDS_NOT_THERE UDPAI_STR("there is no such resource")
 
 /* UDPA_ERR_INVAL: it cannot be the name of anything; UDPA_ERR_DENIED: it may be, in a namespace
- * that these clients are not shown. The wildcard is no name. */
+ * that these clients do not see. The wildcard is no name. */
 udpa_err udpai_xds_name_resolve(const udpai_xds_audience *audience,
                                 udpai_str type_url,
                                 udpai_str name,

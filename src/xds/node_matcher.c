@@ -73,7 +73,7 @@ check_string(udpai_node_matchers *matchers, const string_matcher *matcher, udpa_
     if (err != UDPA_OK)
         return err;
     switch (matcher->match_pattern_case) {
-    case STRING(EXACT): /* may be empty: who has no id */
+    case STRING(EXACT): /* may be empty: a client without an id */
         return strlen(matcher->exact) ? check_text(matcher->exact, "exact", ret_error) : UDPA_OK;
     case STRING(PREFIX):
         return check_text(matcher->prefix, "prefix", ret_error);
@@ -227,12 +227,12 @@ lower(char *to, const char *from, size_t len)
 static bool
 holds_in_any_case(udpai_str text, udpai_str part)
 {
-    char room[WINDOW], wanted[UDPAI_NODE_MATCHER_TEXT_MAX];
-    lower(wanted, part.data, part.len);
+    char room[WINDOW], expected[UDPAI_NODE_MATCHER_TEXT_MAX];
+    lower(expected, part.data, part.len);
     for (size_t at = 0; at + part.len <= text.len; at += WINDOW - part.len + 1) {
         size_t len = udpai_min_size(text.len - at, WINDOW);
         lower(room, text.data + at, len);
-        if (memmem(room, len, wanted, part.len))
+        if (memmem(room, len, expected, part.len))
             return true;
     }
     return false;
@@ -313,7 +313,7 @@ one_fits(const udpai_node_matchers *matchers,
     return fits;
 }
 
-/* Who asks that something be not present asks for nothing that there could be. */
+/* A matcher for something not present matches nothing that there could be. */
 static bool
 value_fits(const udpai_node_matchers *matchers,
            const value_matcher *matcher,

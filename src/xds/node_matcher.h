@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* envoy.type.matcher.v3.NodeMatcher: which clients somebody asks about. Whoever asks writes them,
- * so that their number, depth and length are bounded, and with that what each client costs. What is
+/* envoy.type.matcher.v3.NodeMatcher: which clients a question is about. The asker writes them, so
+ * that their number, depth and length are bounded, and with that what each client costs. What is
  * not known here is refused rather than ignored: an answer about too many clients would be wrong.
  */
 #ifndef UDPAI_NODE_MATCHER_H
@@ -28,7 +28,7 @@ typedef struct udpai_node_matchers {
     size_t n_structs, n_pieces;
 
     UDPAI_VECTOR(struct udpai_matcher_regex {
-        const void *matcher; /* whose it is */
+        const void *matcher; /* the matcher that it belongs to */
         udpai_regex *regex;
     })
     regexes;
@@ -42,8 +42,8 @@ udpa_err udpai_node_matchers_init(udpai_node_matchers *matchers,
                                   const udpai_regex_ops *ops,
                                   udpa_error **ret_error);
 void udpai_node_matchers_done(udpai_node_matchers *matchers);
-/* Does one of them fit, or is there none? @p node NULL: the client has not said who it is, and fits
- * only none. */
+/* Does one of them fit, or is there none? @p node NULL: the client has sent none, and fits only
+ * none. */
 bool udpai_node_matchers_fit(const udpai_node_matchers *matchers, const udpai_node_info *node);
 /* About how many bytes are looked at to find out. */
 size_t udpai_node_matchers_cost(const udpai_node_matchers *matchers, const udpai_node_info *node);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For subscribers who are told that something has changed, and look up what there is then: nothing
- * is composed for them. */
+/* For subscribers that are notified of changes, and look up what there is then: nothing is composed
+ * for them. */
 #ifndef UDPAI_XDS_NOTICE_H
 #define UDPAI_XDS_NOTICE_H
 

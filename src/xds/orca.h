@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ORCA: how loaded a backend is, in its own words. The value and its forms on the wire, and the
- * session of a caller who wants to be told again and again. */
+ * session of a caller that is sent it again and again. */
 #ifndef UDPAI_ORCA_H
 #define UDPAI_ORCA_H
 
@@ -9,15 +9,15 @@
 #define UDPAI_ORCA_PATH "/xds.service.orca.v3.OpenRcaService/StreamCoreMetrics"
 #define UDPAI_ORCA_V1_PATH "/udpa.service.orca.v1.OpenRcaService/StreamCoreMetrics"
 
-/* What is told to callers, and to who asks for it in a configuration, if this program was built
- * without ORCA; NULL: it has it. */
+/* What callers are sent, and what is reported to a configuration that asks for it, if this program
+ * was built without ORCA; NULL: it has it. */
 const char *udpai_orca_absent(void);
 
 #define UDPAI_ORCA_NAMED_MAX 256 /* values of one kind */
 #define UDPAI_ORCA_NAME_MAX 256
 #define UDPAI_ORCA_INTERVAL_MIN_MS 100
 #define UDPAI_ORCA_INTERVAL_MAX_MS 3600000
-#define UDPAI_ORCA_INTERVAL_MS 10000 /* of those who ask for none */
+#define UDPAI_ORCA_INTERVAL_MS 10000 /* of callers that ask for none */
 
 /* ---- the value ---- */
 
@@ -74,7 +74,7 @@ const udpai_orca_parts *udpai_orca_metrics_parts(const udpai_orca_metrics *metri
 
 /* An OrcaLoadReport, which was encoded when the metrics were made; borrowed. */
 udpa_bytes *udpai_orca_metrics_bytes(const udpai_orca_metrics *metrics, udpai_orca_form form);
-/* The same with these request costs alone, whose names are sorted; NULL without memory. */
+/* The same with these request costs alone, sorted by name; NULL without memory. */
 udpa_bytes *udpai_orca_metrics_encode(const udpai_orca_metrics *metrics,
                                       udpai_orca_form form,
                                       const udpai_str *cost_names,
@@ -116,11 +116,11 @@ udpa_err udpai_orca_v1_session_new(udpai_session **ret_session,
                                    udpai_hub *hub,
                                    const udpai_stream_info *info);
 
-/* ---- the session of who asks ---- */
+/* ---- the session of the caller ---- */
 
 #define UDPAI_ORCA_TTL_SPARE_MS 10000
 
-/* Whom it asks, and what for. */
+/* The backend that it asks, and what for. */
 typedef struct udpai_orca_backend {
     udpai_str cluster;
     udpai_str address;
@@ -140,7 +140,7 @@ void udpai_orca_question_drop(void *question);
 udpa_bytes *udpai_orca_report_name(const udpai_orca_backend *backend);
 
 /* Each report of the backend is handed up as a publication of one OrcaReport, no more than two in
- * an interval: who sends more is read late. What cannot be true ends the stream. */
+ * an interval: a backend that sends more is read late. What cannot be true ends the stream. */
 udpa_err udpai_orca_collect_session_new(udpai_session **ret_session,
                                         udpai_hub *hub,
                                         const udpai_stream_info *info);

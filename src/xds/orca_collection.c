@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* It comes from a peer, so anything may stand in it. */
+/* It comes from a peer, so it may have anything in it. */
 #include "xds/orca_collection.h"
 
 #include <inttypes.h>
@@ -49,7 +49,7 @@ read_interval(const Google__Protobuf__Duration *interval, uint64_t *ret_ms, udpa
     return UDPA_OK;
 }
 
-/* What can stand in an address; the rest is a matter of who looks it up. */
+/* What an address can have; the rest is a matter of its resolver. */
 static bool
 is_host(udpai_str text)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a resource of udpa.load.v1.OrcaCollection says: which backends of a cluster are asked. */
+/* What a resource of udpa.load.v1.OrcaCollection has: which backends of a cluster are asked. */
 #ifndef UDPAI_ORCA_COLLECTION_H
 #define UDPAI_ORCA_COLLECTION_H
 

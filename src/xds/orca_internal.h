@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a session that asks by ORCA says, and makes of the answers. */
+/* What a session that asks by ORCA sends, and makes of the answers. */
 #ifndef UDPAI_ORCA_INTERNAL_H
 #define UDPAI_ORCA_INTERNAL_H
 
@@ -12,7 +12,7 @@ struct udpai_orca_question {
 
 /* An OrcaLoadReportRequest; NULL without memory. */
 udpa_bytes *udpai_orca_question_encode(const udpai_orca_question *question);
-/* The resource that says what the backend has said. */
+/* The resource with what the backend has reported. */
 udpa_err udpai_orca_question_answer(const udpai_orca_question *question,
                                     const udpai_orca_metrics *metrics,
                                     udpa_resource **ret_resource);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whom a node asks how loaded he is, as a value. */
+/* A backend that is asked for its load, as a value. */
 #include <inttypes.h>
 #include <stdio.h>
 

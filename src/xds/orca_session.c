@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One request, then a report now and after every interval, for as long as the caller stays. Who
- * reads slowly gets fewer: one is under way at a time, and the next says what is known then. */
+/* One request, then a report now and after every interval, for as long as the caller stays. A slow
+ * reader gets fewer: one is under way at a time, and the next has what is known then. */
 #include "base/alloc.h"
 #include "session/status.h"
 #include "xds/orca.h"
@@ -91,7 +91,7 @@ next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_error **re
 static void
 order(udpai_session *session, udpai_order *given)
 {
-    (void)session; /* who may connect may ask: there are no rules for it */
+    (void)session; /* every peer that may connect may ask: there are no rules for it */
     (void)given;
 }
 

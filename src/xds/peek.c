@@ -148,7 +148,7 @@ udpai_xds_peek_eds(udpai_str cluster, udpai_xds_eds *ret_eds)
 typedef struct name_visitor {
     udpai_xds_name_fn visit;
     void *userdata;
-    bool wants_scoped; /* not names, but who gets them by SRDS */
+    bool for_scoped; /* not names, but those that SRDS brings */
 } name_visitor;
 
 /* What is packed, if it is of this type; else empty. */
@@ -208,7 +208,8 @@ visit_text(udpai_str message, uint32_t number, const name_visitor *visitor)
         visitor->visit(visitor->userdata, name);
 }
 
-/* Which member of a oneof of messages, whose numbers end with 0, counts: the last one. 0: none. */
+/* Which member of a oneof of messages, with numbers that end with 0, counts: the last one. 0: none.
+ */
 static uint32_t
 read_oneof(udpai_str message, const uint32_t *numbers, udpai_str *ret_member)
 {
@@ -238,9 +239,9 @@ visit_scoped_routes(udpai_str scoped, const name_visitor *visitor)
     static const uint32_t oneof[] = {SCOPED_ROUTES_LIST, SCOPED_ROUTES_RDS, 0};
     udpai_str member = {0};
     uint32_t number = read_oneof(scoped, oneof, &member);
-    if (number == SCOPED_ROUTES_RDS && visitor->wants_scoped)
+    if (number == SCOPED_ROUTES_RDS && visitor->for_scoped)
         visitor->visit(visitor->userdata, (udpai_str){0});
-    else if (number == SCOPED_ROUTES_LIST && !visitor->wants_scoped)
+    else if (number == SCOPED_ROUTES_LIST && !visitor->for_scoped)
         visit_field(member, SCOPED_LIST_SCOPES, visit_scope, visitor);
 }
 
@@ -252,7 +253,7 @@ visit_http(udpai_str manager, const name_visitor *visitor)
     uint32_t number = read_oneof(manager, oneof, &member);
     if (number == HTTP_SCOPED_ROUTES)
         visit_scoped_routes(member, visitor);
-    else if (number == HTTP_RDS && !visitor->wants_scoped)
+    else if (number == HTTP_RDS && !visitor->for_scoped)
         visit_text(member, RDS_ROUTE_CONFIG_NAME, visitor);
 }
 
@@ -324,7 +325,7 @@ bool
 udpai_xds_peek_is_scoped(udpai_str listener)
 {
     bool is_scoped = false;
-    visit_listener(listener, &(name_visitor){note_scoped, &is_scoped, .wants_scoped = true});
+    visit_listener(listener, &(name_visitor){note_scoped, &is_scoped, .for_scoped = true});
     return is_scoped;
 }
 

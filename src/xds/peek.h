@@ -18,7 +18,7 @@ typedef struct udpai_xds_eds {
 
 /* False: it does not get them by EDS. */
 bool udpai_xds_peek_eds(udpai_str cluster, udpai_xds_eds *ret_eds);
-/* The same, for who wants to know the name only. */
+/* The same, for callers that need the name only. */
 bool udpai_xds_peek_endpoints_name(udpai_str cluster, udpai_str *ret_name);
 
 /* Calls back with the name of every RouteConfiguration that this Listener gets by RDS, those of

@@ -46,7 +46,7 @@ typedef struct slot {
     bool has_named;     /* once it has named one, none are none */
     bool has_requested; /* on this stream */
     bool is_changed;    /* since the last request */
-    bool server_holds;  /* requests, until something changes, and it says so */
+    bool server_holds;  /* requests, until something changes, and states that */
     char path[UDPAI_POLLING_PATH_MAX];
     udpa_bytes *names;             /* as fields of a request, sorted; NULL: all there are */
     udpa_bytes *version;           /* that the session has of them; NULL: none */
@@ -226,8 +226,8 @@ on_timer(udpai_timer *timer)
                                            udpa_err_text(UDPA_ERR_NOMEM)));
 }
 
-/* The nonce by which its ACK is known is ours: it stands behind all others, and the last is valid.
- * A server that leaves the type out means that of the path. */
+/* The nonce by which its ACK is known is ours: it comes behind all others, and the last is valid. A
+ * server that leaves the type out means that of the path. */
 static udpa_err
 wrap(slot *self, udpai_str response, bool has_type)
 {
@@ -298,7 +298,7 @@ receive_new(slot *self, udpai_str response)
         deliver(self);
 }
 
-/* A server that answers so at once does not hold requests, whatever it says. */
+/* A server that answers so at once does not hold requests, whatever it states. */
 static void
 receive_same(slot *self)
 {
@@ -438,7 +438,7 @@ receive_names(slot *self, request *from)
 }
 
 /* The names may have changed since the request: then the version is not theirs. A server that would
- * send the same at once is given its time, even if it says that it holds requests. */
+ * send the same at once is given its time, even if it states that it holds requests. */
 static void
 receive_ack(slot *self, const request *from)
 {

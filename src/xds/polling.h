@@ -20,7 +20,7 @@
 #define UDPAI_POLLING_PATH_MAX 64
 
 typedef struct udpai_polling_options {
-    udpai_str node; /* serialised: who we are to the server; with each request */
+    udpai_str node; /* serialised: our Node for the server; with each request */
     /* 0: the defaults above. */
     uint64_t refresh_ms; /* from one request of a type to the next */
     uint64_t timeout_ms; /* how long a response may take */
@@ -52,7 +52,7 @@ typedef struct udpai_polling_response {
     } outcome;
 
     udpai_str message;       /* a DiscoveryResponse */
-    bool server_holds;       /* requests, until something changes, and it says so */
+    bool server_holds;       /* requests, until something changes, and states that */
     const udpa_error *error; /* of a failure */
 } udpai_polling_response;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is gone is told last: when whatever may refer to it was not only sent, but acknowledged, so
- * that a client that takes its time is not left with routes to clusters that it has lost. Types
+/* What was removed is sent last: when whatever may refer to it was not only sent, but acknowledged,
+ * so that a client that takes its time is not left with routes to clusters that it has lost. Types
  * that come later in the order refer to those before them. A client that does not answer is not
  * waited for for ever. */
 #include "model/name.h"
@@ -44,8 +44,8 @@ is_referrer_in_flight(const udpai_xds *xds, const udpai_subscription *subscripti
     return false;
 }
 
-/* What a group had before goes while another begins in its name space: its client is told what of
- * that is not there any more when its sources have answered. */
+/* What a group had before goes while another begins in its name space: its client is sent the
+ * removal of what is not there any more when its sources have answered. */
 static bool
 is_known_of_group(const udpai_xds *xds, udpai_subscription *subscription)
 {
@@ -104,6 +104,6 @@ udpai_xds_removals_answered(udpai_xds *xds)
 {
     if (!udpai_timer_is_set(&xds->patience))
         return;
-    udpai_timer_cancel(&xds->patience); /* who is still held sets it again */
+    udpai_timer_cancel(&xds->patience); /* a subscription that is still held sets it again */
     udpai_session_ready(&xds->session);
 }

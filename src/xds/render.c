@@ -116,9 +116,9 @@ udpai_xds_put_variant(udpai_proto_writer *writer,
 }
 
 udpai_str
-udpai_xds_constraints_shown(const udpai_send_item *item)
+udpai_xds_visible_constraints(const udpai_send_item *item)
 {
-    return udpai_subscription_tells_variants(item->subscription)
+    return udpai_subscription_distinguishes_variants(item->subscription)
                ? udpai_resource_constraints(item->resource)
                : (udpai_str){0};
 }

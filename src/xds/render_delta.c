@@ -20,43 +20,43 @@ enum { /* field numbers of DeltaDiscoveryResponse; the nonce is appended by each
 static bool
 make_entry(const udpai_xds_audience *audience,
            const udpai_send_item *item,
-           char room[UDPAI_XDS_SHOWN_MAX],
+           char room[UDPAI_XDS_NAME_OF_CLIENT_MAX],
            udpai_xds_entry *entry)
 {
     *entry = (udpai_xds_entry){
         .item = item,
         .has_payload = !item->refresh,
         .is_spelled = udpai_subscription_label(item->subscription).len > 0,
-        .constraints = udpai_xds_constraints_shown(item),
+        .constraints = udpai_xds_visible_constraints(item),
     };
     return (!item->refresh || item->ttl_ms) &&
-           udpai_xds_shown_name(audience, item->subscription, item->resource,
-                                udpai_resource_asked_name(item->resource), room, &entry->name);
+           udpai_xds_name_of_client(audience, item->subscription, item->resource,
+                                    udpai_resource_asked_name(item->resource), room, &entry->name);
 }
 
 /* Its payload has another name, by which the client would keep it when this one is removed: it is
- * removed instead. In the default namespace payloads are the publisher's; who spells a whole
- * xdstp://… goes by that. */
+ * removed instead. In the default namespace payloads are the publisher's; a client that spells a
+ * whole xdstp://… uses that. */
 static bool
 is_misnamed(const udpai_xds_audience *audience, const udpai_xds_entry *entry)
 {
     const udpa_resource *resource = entry->item->resource;
     udpai_str name = udpai_resource_asked_name(resource), own_name;
     udpai_str type_url = udpai_resource_type_url(resource);
-    udpai_xds_name said;
+    udpai_xds_name stated;
     if (entry->is_spelled || udpai_xds_name_is_plain(audience, name) ||
         udpai_resource_is_redirect(resource) ||
         !udpai_xds_peek_name(type_url, udpai_resource_value(resource), &own_name))
         return false;
-    return udpai_xds_name_resolve(audience, type_url, own_name, &said, NULL) != UDPA_OK ||
-           !udpai_str_eq(said.full, name);
+    return udpai_xds_name_resolve(audience, type_url, own_name, &stated, NULL) != UDPA_OK ||
+           !udpai_str_eq(stated.full, name);
 }
 
 static size_t
 item_size(const udpai_renderer *renderer, const udpai_send_item *item)
 {
     const udpai_xds_audience *audience = udpai_xds_renderer_of(renderer)->audience;
-    char room[UDPAI_XDS_SHOWN_MAX];
+    char room[UDPAI_XDS_NAME_OF_CLIENT_MAX];
     udpai_xds_entry entry;
     if (!make_entry(audience, item, room, &entry))
         return 0;
@@ -81,9 +81,9 @@ put(udpai_xds_sink *sink, const udpai_xds_response *response)
         udpai_xds_put_missing(sink, RESOURCES, response->missing[i]);
     for (size_t i = 0; i < response->n_removed; i++)
         udpai_proto_put_bytes(&sink->writer, REMOVED, response->removed[i]);
-    for (size_t i = 0; i < response->n_gone; i++)
-        udpai_xds_put_variant(&sink->writer, REMOVED_NAMES, response->gone[i].name,
-                              response->gone[i].constraints);
+    for (size_t i = 0; i < response->n_lost; i++)
+        udpai_xds_put_variant(&sink->writer, REMOVED_NAMES, response->lost[i].name,
+                              response->lost[i].constraints);
     udpai_xds_put_errors(sink, RESOURCE_ERRORS, response);
 }
 
@@ -92,7 +92,7 @@ struct plan {
     udpai_xds_response response;
     udpai_xds_entry *entries;
     udpai_str *removed, *missing;
-    udpai_gone *gone;
+    udpai_lost_variant *lost;
     udpai_xds_missing *errors;
     size_t n_misnamed;
     char *text, *text_at; /* names that are made for this response */
@@ -114,7 +114,7 @@ text_size(const udpai_render *what)
 
 /* Of what was made in the room, a copy that lasts as long as the plan. */
 static udpai_str
-keep(struct plan *plan, const char room[UDPAI_XDS_SHOWN_MAX], udpai_str name)
+keep(struct plan *plan, const char room[UDPAI_XDS_NAME_OF_CLIENT_MAX], udpai_str name)
 {
     return name.data == room ? udpai_str_put(&plan->text_at, name) : name;
 }
@@ -122,16 +122,16 @@ keep(struct plan *plan, const char room[UDPAI_XDS_SHOWN_MAX], udpai_str name)
 /* A virtual host that was asked for and is not there: the removal alone would leave the request
  * that waits for it in Envoy without an answer. */
 static bool
-is_told_by_resource(const udpai_render *what, udpai_str name)
+is_removed_by_resource(const udpai_render *what, udpai_str name)
 {
     return udpai_str_eq(what->type_url, UDPAI_STR(UDPAI_TYPE_VIRTUAL_HOST)) &&
            udpai_subscription_has_name(what->subscription, name) &&
            !udpai_subscription_has_lost(what->subscription, name);
 }
 
-/* Of what came by wildcard, only the end is told. */
+/* Of what came by wildcard, only the end is sent. */
 static bool
-is_told_by_error(const udpai_xds_response *response, const udpai_render *what, udpai_str name)
+is_removed_by_error(const udpai_xds_response *response, const udpai_render *what, udpai_str name)
 {
     return response->renderer->sends_errors &&
            udpai_subscription_n_asking(what->subscription, name) > 0;
@@ -144,14 +144,14 @@ plan_removal(const udpai_xds_audience *audience,
              struct plan *plan)
 {
     udpai_xds_response *response = &plan->response;
-    char room[UDPAI_XDS_SHOWN_MAX];
+    char room[UDPAI_XDS_NAME_OF_CLIENT_MAX];
     udpai_str name;
-    if (!udpai_xds_shown_name(audience, what->subscription, NULL, full_name, room, &name))
+    if (!udpai_xds_name_of_client(audience, what->subscription, NULL, full_name, room, &name))
         return;
     name = keep(plan, room, name);
-    if (is_told_by_resource(what, full_name))
+    if (is_removed_by_resource(what, full_name))
         plan->missing[response->n_missing++] = name;
-    else if (is_told_by_error(response, what, full_name))
+    else if (is_removed_by_error(response, what, full_name))
         plan->errors[response->n_errors++] =
             (udpai_xds_missing){name, {0}, UDPA_ERR_NOT_FOUND, UDPAI_XDS_NOT_THERE};
     else
@@ -160,27 +160,28 @@ plan_removal(const udpai_xds_audience *audience,
 
 /* What something else takes the place of is no error. */
 static void
-plan_gone(const udpai_xds_audience *audience,
+plan_lost(const udpai_xds_audience *audience,
           const udpai_render *what,
-          const udpai_gone *gone,
+          const udpai_lost_variant *lost,
           struct plan *plan)
 {
     udpai_xds_response *response = &plan->response;
-    char room[UDPAI_XDS_SHOWN_MAX];
+    char room[UDPAI_XDS_NAME_OF_CLIENT_MAX];
     udpai_str name;
-    if (gone->constraints.len == 0 && !gone->is_replaced) {
-        plan_removal(audience, what, gone->name, plan);
+    if (lost->constraints.len == 0 && !lost->is_replaced) {
+        plan_removal(audience, what, lost->name, plan);
         return;
     }
-    if (!udpai_xds_shown_name(audience, what->subscription, NULL, gone->name, room, &name))
+    if (!udpai_xds_name_of_client(audience, what->subscription, NULL, lost->name, room, &name))
         return;
-    if (gone->constraints.len == 0)
+    if (lost->constraints.len == 0)
         plan->removed[response->n_removed++] = name;
-    else if (response->renderer->sends_errors && !gone->is_replaced)
+    else if (response->renderer->sends_errors && !lost->is_replaced)
         plan->errors[response->n_errors++] =
-            (udpai_xds_missing){name, gone->constraints, UDPA_ERR_NOT_FOUND, UDPAI_XDS_NOT_THERE};
+            (udpai_xds_missing){name, lost->constraints, UDPA_ERR_NOT_FOUND, UDPAI_XDS_NOT_THERE};
     else
-        plan->gone[response->n_gone++] = (udpai_gone){name, gone->constraints, gone->is_replaced};
+        plan->lost[response->n_lost++] =
+            (udpai_lost_variant){name, lost->constraints, lost->is_replaced};
 }
 
 static void
@@ -189,10 +190,10 @@ plan_removals(const udpai_xds_audience *audience, const udpai_render *what, stru
     udpai_xds_response *response = &plan->response;
     for (size_t i = 0; i < what->n_removed; i++)
         plan_removal(audience, what, what->removed[i], plan);
-    for (size_t i = 0; i < what->n_gone; i++)
-        plan_gone(audience, what, &what->gone[i], plan);
+    for (size_t i = 0; i < what->n_lost; i++)
+        plan_lost(audience, what, &what->lost[i], plan);
     response->removed = plan->removed;
-    response->gone = plan->gone;
+    response->lost = plan->lost;
     response->missing = plan->missing;
     response->errors = plan->errors;
 }
@@ -202,7 +203,7 @@ plan_additions(const udpai_xds_audience *audience, const udpai_render *what, str
 {
     size_t n = 0;
     for (size_t i = 0; i < what->n_items; i++) {
-        char room[UDPAI_XDS_SHOWN_MAX];
+        char room[UDPAI_XDS_NAME_OF_CLIENT_MAX];
         udpai_xds_entry *entry = &plan->entries[n];
         if (!make_entry(audience, &what->items[i], room, entry))
             continue;
@@ -223,13 +224,13 @@ make_plan(const udpai_xds_renderer *self, const udpai_render *what, struct plan 
 {
     const udpai_xds_audience *audience = self->audience;
     plan->entries = udpai_alloc_array(what->n_items, sizeof(*plan->entries));
-    size_t n_ends = what->n_removed + what->n_gone + what->n_items;
+    size_t n_ends = what->n_removed + what->n_lost + what->n_items;
     plan->removed = udpai_alloc_array(n_ends, sizeof(*plan->removed));
     plan->missing = udpai_alloc_array(n_ends, sizeof(*plan->missing));
     plan->errors = udpai_alloc_array(n_ends, sizeof(*plan->errors));
-    plan->gone = udpai_alloc_array(what->n_gone, sizeof(*plan->gone));
+    plan->lost = udpai_alloc_array(what->n_lost, sizeof(*plan->lost));
     plan->text = plan->text_at = udpai_alloc(text_size(what));
-    if (!plan->entries || !plan->removed || !plan->missing || !plan->errors || !plan->gone ||
+    if (!plan->entries || !plan->removed || !plan->missing || !plan->errors || !plan->lost ||
         !plan->text)
         return UDPA_ERR_NOMEM;
     plan->response.renderer = self;
@@ -245,7 +246,7 @@ compose_plan(struct plan *plan, const udpai_render *what, udpai_body *body)
 {
     const udpai_xds_response *response = &plan->response;
     if (response->n_entries + response->n_removed + response->n_missing + response->n_errors +
-                response->n_gone ==
+                response->n_lost ==
             0 &&
         !what->complete)
         return UDPA_OK;
@@ -257,8 +258,8 @@ compose_plan(struct plan *plan, const udpai_render *what, udpai_body *body)
     return udpai_xds_compose_parts(body, put, &plan->response);
 }
 
-/* "Complete" is nothing that this protocol says, but the answer to a wildcard that has brought
- * nothing: a response with the version alone. The session sends it if it is needed. */
+/* "Complete" is no message of this protocol, but the answer to a wildcard that has brought nothing:
+ * a response with the version alone. The session sends it if it is needed. */
 static udpa_err
 compose(const udpai_renderer *renderer, const udpai_render *what, udpai_body *body)
 {
@@ -271,7 +272,7 @@ compose(const udpai_renderer *renderer, const udpai_render *what, udpai_body *bo
     udpai_free(plan.removed);
     udpai_free(plan.missing);
     udpai_free(plan.errors);
-    udpai_free(plan.gone);
+    udpai_free(plan.lost);
     udpai_free(plan.text);
     return err;
 }

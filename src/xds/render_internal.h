@@ -29,8 +29,8 @@ void udpai_xds_put_any(udpai_xds_sink *sink, uint32_t number, const udpa_resourc
 typedef struct udpai_xds_entry {
     const udpai_send_item *item;
     udpai_str name;        /* as the client knows it */
-    udpai_str constraints; /* of a variant, if the client is told them */
-    bool is_called_so;     /* it is its own name, not only what the payload says */
+    udpai_str constraints; /* of a variant, if the client is sent them */
+    bool is_called_so;     /* it is its own name, not only what the payload has */
     bool is_spelled;       /* in the client's own way: other names do not go with it */
     bool has_payload;
     bool is_hidden; /* left out: a namesake goes before it */
@@ -44,11 +44,11 @@ typedef struct udpai_xds_response {
     size_t n_entries;
     const udpai_str *removed; /* as the client knows them */
     size_t n_removed;
-    const udpai_gone *gone; /* variants, as the client knows them */
-    size_t n_gone;
-    const udpai_str *missing; /* the same, of those that are told by a Resource */
+    const udpai_lost_variant *lost; /* variants, as the client knows them */
+    size_t n_lost;
+    const udpai_str *missing; /* the same, of those that are sent as a Resource */
     size_t n_missing;
-    const udpai_xds_missing *errors; /* told in resource_errors */
+    const udpai_xds_missing *errors; /* sent in resource_errors */
     size_t n_errors;
 } udpai_xds_response;
 
@@ -65,10 +65,10 @@ void udpai_xds_put_variant(udpai_proto_writer *writer,
                            uint32_t number,
                            udpai_str name,
                            udpai_str constraints);
-/* What the client is told of for whom a resource is; empty: it has no constraints, or he knows it
+/* The constraints of a resource that the client is sent; empty: it has none, or the client knows it
  * by the name. */
-udpai_str udpai_xds_constraints_shown(const udpai_send_item *item);
-/* A Resource that says that there is none of this name. */
+udpai_str udpai_xds_visible_constraints(const udpai_send_item *item);
+/* A Resource that means that there is none of this name. */
 void udpai_xds_put_missing(udpai_xds_sink *sink, uint32_t number, udpai_str name);
 /* The contents of a ResourceError. */
 void udpai_xds_put_error(udpai_proto_writer *writer, const udpai_xds_missing *missing);

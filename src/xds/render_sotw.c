@@ -24,11 +24,12 @@ enum { /* field numbers of DiscoveryResponse, and of Any; the nonce is appended 
 
 #define TYPE_RESOURCE UDPAI_TYPE_PREFIX "envoy.service.discovery.v3.Resource"
 
-/* Whoever uses locators reads what is wrapped. */
+/* A client that uses locators reads what is wrapped. */
 static bool
 takes_wrapped(const udpai_xds_renderer *self, const udpai_send_item *item)
 {
-    return self->form != UDPAI_XDS_SOTW || udpai_subscription_tells_variants(item->subscription);
+    return self->form != UDPAI_XDS_SOTW ||
+           udpai_subscription_distinguishes_variants(item->subscription);
 }
 
 static bool
@@ -40,7 +41,7 @@ is_wrapped(const udpai_xds_renderer *self, const udpai_xds_entry *entry)
 
 /* What a refresh becomes: nothing, the payload once more, or a heartbeat. */
 static bool
-says_something(const udpai_xds_renderer *self, const udpai_send_item *item)
+is_sent(const udpai_xds_renderer *self, const udpai_send_item *item)
 {
     return !item->refresh || (self->form != UDPAI_XDS_SOTW && item->ttl_ms);
 }
@@ -62,7 +63,8 @@ name_the_nameless(const udpai_xds_renderer *self,
            udpai_xds_name_is_plain(self->audience, name);
 }
 
-/* A redirect says no name, so it must be wrapped. For those who cannot read that there is none. */
+/* A redirect has no name, so it must be wrapped. For clients that cannot read that there is none.
+ */
 static bool
 name_the_redirect(const udpai_xds_renderer *self,
                   const udpai_send_item *item,
@@ -74,19 +76,18 @@ name_the_redirect(const udpai_xds_renderer *self,
                                      &entry->name));
 }
 
-/* A name of the form xdstp://… that a payload says must be its own: nobody speaks for the authority
- * of another. */
+/* A name of the form xdstp://… in a payload must be its own: no authority publishes for another. */
 static bool
 make_entry(const udpai_xds_renderer *self, const udpai_send_item *item, udpai_xds_entry *entry)
 {
     udpai_str name = udpai_resource_asked_name(item->resource), own_name;
     *entry = (udpai_xds_entry){
         .item = item,
-        .constraints = udpai_xds_constraints_shown(item),
+        .constraints = udpai_xds_visible_constraints(item),
         .has_payload = !item->refresh || self->form != UDPAI_XDS_SOTW_HEARTBEAT,
     };
     udpai_str called, type_url = udpai_resource_type_url(item->resource);
-    if (!says_something(self, item))
+    if (!is_sent(self, item))
         return false;
     if (udpai_resource_is_redirect(item->resource)) {
         entry->is_called_so = true;
@@ -96,11 +97,11 @@ make_entry(const udpai_xds_renderer *self, const udpai_send_item *item, udpai_xd
         entry->is_called_so = true;
         return name_the_nameless(self, item, entry);
     }
-    udpai_xds_name said;
+    udpai_xds_name stated;
     entry->name = own_name;
     entry->is_called_so =
-        udpai_xds_name_resolve(self->audience, type_url, own_name, &said, NULL) == UDPA_OK &&
-        udpai_str_eq(said.full, name);
+        udpai_xds_name_resolve(self->audience, type_url, own_name, &stated, NULL) == UDPA_OK &&
+        udpai_str_eq(stated.full, name);
     return entry->is_called_so ||
            (udpai_xds_name_is_plain(self->audience, name) && !udpai_xdstp_is(own_name) &&
             udpai_xds_name_to_client(self->audience, name, &called));
@@ -128,8 +129,8 @@ item_size(const udpai_renderer *renderer, const udpai_send_item *item)
 
 /* ---- namesakes ---- */
 
-/* Of two, the one whose own name is what the payload says; else the lower name: the same on every
- * replica. */
+/* Of two, the one whose own name is in the payload; else the lower name: the same on every replica.
+ */
 static bool
 goes_before(const udpai_xds_entry *a, const udpai_xds_entry *b)
 {
@@ -155,11 +156,11 @@ hide_namesakes(udpai_xds_entry *entries, size_t n_entries, size_t *ret_n_hidden)
         if (entries[i].constraints.len) /* it is known by them */
             continue;
         udpai_xds_entry *entry = &entries[i], *other = udpai_map_remove(&by_name, entry->name);
-        udpai_xds_entry *shown = other && goes_before(other, entry) ? other : entry;
+        udpai_xds_entry *visible = other && goes_before(other, entry) ? other : entry;
         if (other)
-            (shown == other ? entry : other)->is_hidden = true;
+            (visible == other ? entry : other)->is_hidden = true;
         *ret_n_hidden += other != NULL;
-        err = udpai_map_add(&by_name, shown) ? UDPA_OK : UDPA_ERR_NOMEM;
+        err = udpai_map_add(&by_name, visible) ? UDPA_OK : UDPA_ERR_NOMEM;
     }
     udpai_map_done(&by_name);
     return err;
@@ -194,7 +195,7 @@ put(udpai_xds_sink *sink, const udpai_xds_response *response)
     udpai_xds_put_errors(sink, RESOURCE_ERRORS, response);
 }
 
-/* The names that a response says to be missing. */
+/* The names that a response reports as missing. */
 struct errors {
     const udpai_xds_renderer *self;
     const udpai_subscription *subscription;
@@ -203,7 +204,7 @@ struct errors {
 };
 
 static void
-add_gone(struct errors *errors, udpai_str full_name, udpai_str constraints)
+add_lost(struct errors *errors, udpai_str full_name, udpai_str constraints)
 {
     udpai_xds_missing missing = {{0}, constraints, UDPA_ERR_NOT_FOUND, UDPAI_XDS_NOT_THERE};
     missing.name = udpai_xds_spelling(udpai_xds_type_of(errors->subscription), full_name);
@@ -216,10 +217,10 @@ add_gone(struct errors *errors, udpai_str full_name, udpai_str constraints)
 static void
 add_missing(void *userdata, udpai_str full_name)
 {
-    add_gone(userdata, full_name, (udpai_str){0});
+    add_lost(userdata, full_name, (udpai_str){0});
 }
 
-/* A state says of all that was asked for whether it is there. */
+/* A state reports of all that was asked for whether it is there. */
 static udpa_err
 find_errors(struct errors *errors, const udpai_render *what)
 {
@@ -227,8 +228,8 @@ find_errors(struct errors *errors, const udpai_render *what)
         return UDPA_OK;
     for (size_t i = 0; i < what->n_removed; i++)
         add_missing(errors, what->removed[i]);
-    for (size_t i = 0; i < what->n_gone; i++)
-        add_gone(errors, what->gone[i].name, what->gone[i].constraints);
+    for (size_t i = 0; i < what->n_lost; i++)
+        add_lost(errors, what->lost[i].name, what->lost[i].constraints);
     if (what->is_state)
         udpai_subscription_visit_missing(what->subscription, add_missing, errors);
     const udpai_xds_type *type = udpai_xds_type_of(what->subscription);

@@ -108,15 +108,15 @@ read_error(const Google__Rpc__Status *status, udpai_xds_request *to)
 }
 
 static udpa_err
-read_node(const Envoy__Config__Core__V3__Node *node, bool is_wanted, udpai_xds_request *to)
+read_node(const Envoy__Config__Core__V3__Node *node, bool needs_node, udpai_xds_request *to)
 {
-    return node && is_wanted ? udpai_node_info_from_message(node, &to->node) : UDPA_OK;
+    return node && needs_node ? udpai_node_info_from_message(node, &to->node) : UDPA_OK;
 }
 
 udpa_err
 udpai_xds_request_decode(udpai_decoder *decoder,
                          udpai_str bytes,
-                         bool wants_node,
+                         bool needs_node,
                          udpai_xds_request *ret_request,
                          udpa_error **ret_error)
 {
@@ -138,7 +138,7 @@ udpai_xds_request_decode(udpai_decoder *decoder,
     if (err == UDPA_OK)
         err = read_locators(decoder, from->resource_locators, to.n_locators, &to.locators);
     if (err == UDPA_OK)
-        err = read_node(from->node, wants_node, &to);
+        err = read_node(from->node, needs_node, &to);
     if (err != UDPA_OK)
         return udpai_fail_code(ret_error, err);
     *ret_request = to;
@@ -148,7 +148,7 @@ udpai_xds_request_decode(udpai_decoder *decoder,
 udpa_err
 udpai_xds_delta_request_decode(udpai_decoder *decoder,
                                udpai_str bytes,
-                               bool wants_node,
+                               bool needs_node,
                                udpai_xds_request *ret_request,
                                udpa_error **ret_error)
 {
@@ -183,7 +183,7 @@ udpai_xds_delta_request_decode(udpai_decoder *decoder,
         err = read_locators(decoder, from->resource_locators_unsubscribe,
                             to.n_unsubscribed_locators, &to.unsubscribed_locators);
     if (err == UDPA_OK)
-        err = read_node(from->node, wants_node, &to);
+        err = read_node(from->node, needs_node, &to);
     if (err != UDPA_OK)
         return udpai_fail_code(ret_error, err);
     *ret_request = to;

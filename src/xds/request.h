@@ -14,7 +14,7 @@ typedef struct udpai_xds_locator {
 } udpai_xds_locator;
 
 typedef struct udpai_xds_request {
-    udpai_node_info *node; /* NULL: none was sent, or it was not wanted; owned */
+    udpai_node_info *node; /* NULL: none was sent, or it was not needed; owned */
     udpai_str type_url, nonce;
     udpai_str version;      /* version_info: of the last response that was accepted; not of delta */
     const udpai_str *names; /* resource_names, or resource_names_subscribe */
@@ -36,13 +36,13 @@ typedef struct udpai_xds_request {
  * @p bytes. To be followed by udpai_xds_request_done(). */
 udpa_err udpai_xds_request_decode(udpai_decoder *decoder,
                                   udpai_str bytes,
-                                  bool wants_node,
+                                  bool needs_node,
                                   udpai_xds_request *ret_request,
                                   udpa_error **ret_error);
 /* The same for the delta protocol. */
 udpa_err udpai_xds_delta_request_decode(udpai_decoder *decoder,
                                         udpai_str bytes,
-                                        bool wants_node,
+                                        bool needs_node,
                                         udpai_xds_request *ret_request,
                                         udpa_error **ret_error);
 void udpai_xds_request_done(udpai_xds_request *request);

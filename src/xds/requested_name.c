@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of the form xdstp://…. Who uses them compares names part by part, and is answered by the
- * spelling that it used: two spellings of one name are one subscription, and the last one counts.
+/* Names of the form xdstp://…. A client that uses them compares names part by part, and is answered
+ * by the spelling that it used: two spellings of one name are one subscription, and the last one
+ * counts.
  *
  * In delta such names are a part of their type's subscription, and each collection by glob is one:
  * what a resource is called in a response depends on what it was asked for as. In the state of the
- * world the payload says the name, and there are no parts. */
+ * world the payload has the name, and there are no parts. */
 #include "xds/xds_internal.h"
 
 #include "base/alloc.h"
@@ -166,7 +167,7 @@ add_glob(udpai_xds *xds,
     return UDPA_OK;
 }
 
-/* What went meanwhile, and was not told yet, the client has in the other spelling. */
+/* What was removed meanwhile, and was not sent yet, the client has in the other spelling. */
 static udpa_err
 respell_glob(udpai_xds *xds,
              udpai_subscription *subscription,
@@ -203,8 +204,8 @@ udpai_xds_get_part(udpai_xds *xds,
         if (!type->named)
             type->named = add_part(xds, subscription, NAMED_PART, (udpai_str){0});
         *ret_part = type->named;
-        if (type->named && type->tells_variants)
-            return udpai_subscription_tell_variants(type->named);
+        if (type->named && type->distinguishes_variants)
+            return udpai_subscription_distinguish_variants(type->named);
         return type->named ? UDPA_OK : UDPA_ERR_NOMEM;
     }
     udpai_subscription *part = udpai_map_get(&type->globs, name->full);
@@ -215,11 +216,12 @@ udpai_xds_get_part(udpai_xds *xds,
 }
 
 udpa_err
-udpai_xds_tell_variants(udpai_xds_type *type, udpai_subscription *subscription)
+udpai_xds_distinguish_variants(udpai_xds_type *type, udpai_subscription *subscription)
 {
-    udpa_err err = udpai_subscription_tell_variants(subscription);
-    type->tells_variants = true;
-    return err == UDPA_OK && type->named ? udpai_subscription_tell_variants(type->named) : err;
+    udpa_err err = udpai_subscription_distinguish_variants(subscription);
+    type->distinguishes_variants = true;
+    return err == UDPA_OK && type->named ? udpai_subscription_distinguish_variants(type->named)
+                                         : err;
 }
 
 /* The only collection that may hold the name and is asked for; NULL: none. */
@@ -231,14 +233,14 @@ collection_of(const udpai_xds_type *type, udpai_str full_name)
     return udpai_glob_of_name(full_name, room, &glob) ? udpai_map_get(&type->globs, glob) : NULL;
 }
 
-/* A name was given back, or its spelling. A glob may hold it still, so its present state is told,
+/* A name was given back, or its spelling. A glob may hold it still, so its present state is sent,
  * as that of a wildcard is. */
 static void
-tell_collection(const udpai_xds_type *type, udpai_str full_name)
+notify_collection(const udpai_xds_type *type, udpai_str full_name)
 {
     udpai_subscription *part = collection_of(type, full_name);
     if (part)
-        udpai_subscription_tell(part, full_name);
+        udpai_subscription_notify(part, full_name);
 }
 
 static udpa_err
@@ -252,7 +254,7 @@ subscribe_name(udpai_xds *xds,
     bool is_respelled = before.len && !udpai_str_eq(before, text);
     udpa_err err = udpai_xds_spell(xds, type, name->full, text, ret_error);
     if (err == UDPA_OK && is_respelled)
-        tell_collection(type, name->full);
+        notify_collection(type, name->full);
     const udpai_locator locator = {name->full, name->parameters};
     return err == UDPA_OK ? udpai_subscribe_locator(type->named, &locator, ret_error) : err;
 }
@@ -289,7 +291,7 @@ udpai_xds_unsubscribe_requested(udpai_xds *xds, udpai_xds_type *type, const udpa
     if (udpai_subscription_n_asking(type->named, name->full))
         return;
     udpai_xds_forget_spelling(xds, type, name->full);
-    tell_collection(type, name->full);
+    notify_collection(type, name->full);
 }
 
 udpa_err
@@ -314,7 +316,7 @@ udpai_xds_resend_requested(udpai_xds_type *type, const udpai_xds_name *name)
 
 /* ---- in responses ---- */
 
-/* Asked for by another name, it is called by that: who asks for a name waits for that name. */
+/* Asked for by another name, it is called by that: the client waits for that name. */
 static udpai_str
 spelling_of_alias(const udpai_xds_type *type, const udpa_resource *resource)
 {
@@ -335,12 +337,12 @@ spelling_of_alias(const udpai_xds_type *type, const udpa_resource *resource)
 }
 
 bool
-udpai_xds_shown_name(const udpai_xds_audience *audience,
-                     const udpai_subscription *subscription,
-                     const udpa_resource *resource,
-                     udpai_str full_name,
-                     char room[UDPAI_XDS_SHOWN_MAX],
-                     udpai_str *ret_name)
+udpai_xds_name_of_client(const udpai_xds_audience *audience,
+                         const udpai_subscription *subscription,
+                         const udpa_resource *resource,
+                         udpai_str full_name,
+                         char room[UDPAI_XDS_NAME_OF_CLIENT_MAX],
+                         udpai_str *ret_name)
 {
     udpai_str label = udpai_subscription_label(subscription);
     if (label.len == 0)

@@ -8,7 +8,7 @@
 
 typedef struct udpai_xds_membership {
     const udpai_xds_audience *audience; /* NULL: to none yet */
-    udpai_xds_group *group;             /* whose audience it is; NULL: it is the server's */
+    udpai_xds_group *group;             /* with this audience; NULL: it is the server's */
 } udpai_xds_membership;
 
 /* UDPA_ERR_DENIED: to none; it is logged. On failure nothing has changed. */
@@ -19,7 +19,7 @@ udpa_err udpai_xds_select_audience(udpai_xds_server *server,
                                    udpa_error **ret_error);
 void
 udpai_xds_leave_audience(udpai_xds_server *server, udpai_hub *hub, udpai_xds_membership *belonging);
-/* Says that no audience is for this client, and logs it. */
+/* Rejects a client that no audience is for, and logs it. */
 udpa_err udpai_xds_reject_unmatched_client(udpai_xds_server *server,
                                            udpai_hub *hub,
                                            const udpai_xds_client *client,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The xDS side of a node: what clients may call, and who is shown what. The hub's owner fills in
- * the audiences, initialises the rest, and passes the method that was called as the context of
- * every xDS stream. It outlives the hub. Belongs to the stream thread. */
+/* The xDS side of a node: what clients may call, and what each sees. The hub's owner fills in the
+ * audiences, initialises the rest, and passes the method that was called as the context of every
+ * xDS stream. It outlives the hub. Belongs to the stream thread. */
 #ifndef UDPAI_XDS_SERVER_H
 #define UDPAI_XDS_SERVER_H
 
@@ -22,7 +22,7 @@ typedef enum udpai_xds_variant {
 typedef struct udpai_xds_method {
     char path[96]; /* "/package.Service/Method"; of REST "/v3/discovery:clusters" */
     udpai_xds_variant variant;
-    udpai_str type_url; /* that the service is for; empty: each request says */
+    udpai_str type_url; /* that the service is for; empty: each request has it */
     udpai_xds_server *server;
 } udpai_xds_method;
 
@@ -37,21 +37,21 @@ typedef struct udpai_xds_method {
 #define UDPAI_XDS_METHODS (2 + 2 * UDPAI_TYPES_POLLED + UDPAI_TYPES_SERVED)
 
 struct udpai_xds_server {
-    udpai_xds_audience *audiences; /* who matches none is refused */
+    udpai_xds_audience *audiences; /* a client that matches none is rejected */
     size_t n_audiences;            /* at least one */
     /* Type URLs of which a request that names nothing asks for nothing. */
     const udpai_str *explicit_wildcards;
     size_t n_explicit_wildcards;
-    /* What is gone is told when what may refer to it was acknowledged, or after so long; 0: at
+    /* What was removed is sent when what may refer to it was acknowledged, or after so long; 0: at
      * once. */
     uint64_t removal_patience_ms;
-    /* An Envoy is told only after so long that routes and extensions do not exist which it never
+    /* An Envoy is sent only after so long that routes and extensions do not exist which it never
      * had; 0: at once. */
     uint64_t absent_route_delay_ms;
     /* What may refer to clusters that a client warms waits for them, at most so long; 0: it does
      * not. */
     uint64_t warm_timeout_ms;
-    udpai_map siblings_by_client; /* of streams, by whose they are (siblings.h) */
+    udpai_map siblings_by_client; /* of streams, by their client (siblings.h) */
     /* Of warnings about states of the world that have grown too large to send often, about clients
      * that nobody has foreseen, and about xdstp names that cannot be answered. */
     udpai_xds_groups groups; /* the limits are its owner's, 0: the defaults */

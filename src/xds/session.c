@@ -49,7 +49,7 @@ udpai_xds_begin(udpai_session **ret_session,
     udpai_list_init(&xds->in_siblings);
     udpai_list_init(&xds->in_waiting);
     *ret_session = &xds->session;
-    /* Any renderer will do until the first request says which. */
+    /* Any renderer will do until the first request decides which. */
     err = udpai_session_init_subscriber(&xds->session, &xds->subscriber, &subscriber_ops,
                                         &method->server->audiences[0].renderers[0].renderer);
     if (err != UDPA_OK)
@@ -117,7 +117,7 @@ choose_audience(udpai_xds *xds, udpa_error **ret_error)
     return UDPA_OK;
 }
 
-/* Whose client it is cannot change while it is served. */
+/* The client of a stream cannot change while it is served. */
 static udpa_err
 on_node(udpai_xds *xds, udpa_error **ret_error)
 {
@@ -135,8 +135,8 @@ on_node(udpai_xds *xds, udpa_error **ret_error)
     return UDPA_OK;
 }
 
-/* What is told by one audience may have other names in another, and a client cannot be told so: it
- * connects again, with what it holds, and is served as what it has become. */
+/* What was sent for one audience may have other names in another, and a client cannot be sent that:
+ * it connects again, with what it holds, and is served as what it has become. */
 static udpa_err
 on_node_changed(udpai_xds *xds, udpa_error **ret_error)
 {
@@ -168,7 +168,7 @@ on_node_changed(udpai_xds *xds, udpa_error **ret_error)
                       UDPAI_SHOWN(now->name), UDPAI_SHOWN(xds->audience->name));
 }
 
-/* Only the first request need have it. A later one may have it, too, or less of it, which says
+/* Only the first request need have it. A later one may have it, too, or less of it, which changes
  * nothing; in full, it counts. */
 static udpa_err
 take_node(udpai_xds *xds, udpai_xds_request *request, udpa_error **ret_error)
@@ -187,7 +187,7 @@ take_node(udpai_xds *xds, udpai_xds_request *request, udpa_error **ret_error)
     return is_first ? on_node(xds, ret_error) : on_node_changed(xds, ret_error);
 }
 
-/* On a stream of one type the request need not say which. */
+/* On a stream of one type the request need not have it. */
 static udpa_err
 settle_type(const udpai_xds *xds, udpai_str *type_url, udpa_error **ret_error)
 {
@@ -265,8 +265,8 @@ open_type(udpai_xds *xds, udpai_str type_url)
     return subscription;
 }
 
-/* In the state of the world it would say a version. A node takes a state for all that there is, and
- * would pass on what it lacks as removed. */
+/* In the state of the world it would send a version. A node takes a state for all that there is,
+ * and would pass on what it lacks as removed. */
 static bool
 holds_nothing(const udpai_xds *xds, const udpai_xds_request *request)
 {
@@ -294,7 +294,7 @@ carry_out(udpai_xds *xds, const udpai_xds_request *request, udpa_error **ret_err
 
 /* Where audiences are configured (they have names), a client may come to belong to another. */
 static bool
-wants_node(const udpai_xds *xds)
+needs_node(const udpai_xds *xds)
 {
     const udpai_xds_audience *first = &xds->server->audiences[0];
     return !xds->peer || first->name.len > 0 || udpai_xds_template_is(first->default_namespace);
@@ -305,7 +305,7 @@ udpai_xds_receive(udpai_session *session, udpai_str message, udpa_error **ret_er
 {
     udpai_xds *xds = udpai_xds_of(session);
     udpai_xds_request request = {0};
-    udpa_err err = xds->protocol->decode(udpai_hub_decoder(session->hub), message, wants_node(xds),
+    udpa_err err = xds->protocol->decode(udpai_hub_decoder(session->hub), message, needs_node(xds),
                                          &request, ret_error);
     if (err != UDPA_OK)
         return err;
@@ -357,10 +357,10 @@ answer_unnameable(udpai_xds *xds, udpai_xds_type *type, udpai_xds_next_response 
 static udpa_err
 find_unnameable(udpai_xds *xds, udpai_xds_next_response *ret)
 {
-    for (size_t i = 0; xds->n_untold && i < xds->subscriber.subscriptions.n; i++) {
+    for (size_t i = 0; xds->n_unreported && i < xds->subscriber.subscriptions.n; i++) {
         udpai_subscription *subscription = xds->subscriber.subscriptions.items[i];
         udpai_xds_type *type = udpai_xds_type_of(subscription);
-        if (type->n_untold == 0)
+        if (type->n_unreported == 0)
             continue;
         ret->subscription = subscription;
         return answer_unnameable(xds, type, ret);
@@ -368,7 +368,7 @@ find_unnameable(udpai_xds *xds, udpai_xds_next_response *ret)
     return UDPA_OK;
 }
 
-/* The members of a collection were sent; that there are none is said of the collection. */
+/* The members of a collection were sent; that there are none is sent of the collection. */
 static udpa_err
 complete_glob(udpai_xds *xds, const udpai_delivery *delivery, udpai_xds_next_response *ret)
 {
@@ -384,9 +384,9 @@ complete_glob(udpai_xds *xds, const udpai_delivery *delivery, udpai_xds_next_res
 }
 
 /* Of "complete", only a client needs to know that asked for all, and for which there was nothing to
- * send: it waits for that to be said. */
+ * send: it waits for that. */
 static bool
-is_wanted(const udpai_delivery *delivery)
+is_subscribed(const udpai_delivery *delivery)
 {
     udpai_xds_type *type = udpai_xds_type_of(delivery->subscription);
     if (delivery->kind != UDPAI_DELIVERY_COMPLETE)
@@ -416,7 +416,7 @@ take_delivery(udpai_xds *xds, const udpai_delivery *delivery, udpai_xds_next_res
 {
     bool ends_glob = delivery->kind == UDPAI_DELIVERY_COMPLETE &&
                      udpai_subscription_glob(delivery->subscription).len;
-    if (ends_glob || !is_wanted(delivery)) {
+    if (ends_glob || !is_subscribed(delivery)) {
         udpai_body_unref(delivery->body);
         return ends_glob ? complete_glob(xds, delivery, ret) : UDPA_OK;
     }
@@ -455,7 +455,7 @@ udpa_err
 udpai_xds_next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_error **ret_error)
 {
     udpai_xds *xds = udpai_xds_of(session);
-    udpai_xds_next_response next = {.place = UDPAI_STANDING_NONE};
+    udpai_xds_next_response next = {.place = UDPAI_ACK_POSITION_NONE};
     xds->writing = udpai_body_unref(xds->writing);
     udpa_err err = find_next(xds, &next, ret_error);
     if (err != UDPA_OK || !next.body)

@@ -63,7 +63,7 @@ wake_all(udpai_xds_siblings *siblings)
     udpai_list *node;
     while ((node = udpai_list_pop(&siblings->waiting)))
         udpai_session_ready(&UDPAI_LIST_ENTRY(node, udpai_xds, in_waiting)->session);
-    udpai_timer_cancel(&siblings->timer); /* who waits still sets it again */
+    udpai_timer_cancel(&siblings->timer); /* a stream that still waits sets it again */
 }
 
 static void
@@ -72,7 +72,7 @@ on_timer(udpai_timer *timer)
     wake_all(UDPAI_CONTAINER_OF(timer, udpai_xds_siblings, timer));
 }
 
-/* Where the address is not known, connections cannot be told apart, and each stream is alone. */
+/* Where the address is not known, connections cannot be distinguished, and each stream is alone. */
 static size_t
 put_key(const udpai_xds *xds, char *room)
 {
@@ -168,13 +168,13 @@ wait_until(udpai_xds *xds, uint64_t until_ms)
 
 /* How far a subscription has come with what it asks for. */
 static udpai_hold_needs
-stand(const udpai_xds *xds, const udpai_taken *taken)
+needs_of_taken(const udpai_xds *xds, const udpai_taken *taken)
 {
-    udpai_acknowledgement said;
-    if (!taken->taker.resource)
+    udpai_acknowledgement status;
+    if (!taken->ack.resource)
         return taken->is_missing ? UDPAI_HOLD_HOPELESS : UDPAI_HOLD_COMING;
-    udpai_xds_ack_status(&xds->session, &taken->taker, &said);
-    switch (said.state) {
+    udpai_xds_ack_status(&xds->session, &taken->ack, &status);
+    switch (status.state) {
     case UDPAI_ACKNOWLEDGEMENT_NOT_SHOWN:
         return UDPAI_HOLD_HOPELESS;
     case UDPAI_ACKNOWLEDGEMENT_BEHIND:
@@ -193,7 +193,7 @@ struct need {
 
 /* The first subscription of the stream that asks for it counts. */
 static udpai_hold_needs
-stand_in_stream(const udpai_xds *xds, const struct need *need, uint64_t *ret_answered_ms)
+needs_in_stream(const udpai_xds *xds, const struct need *need, uint64_t *ret_answered_ms)
 {
     udpai_xds_name resolved;
     if (!(xds->roles & (1U << need->role)) ||
@@ -208,13 +208,13 @@ stand_in_stream(const udpai_xds *xds, const struct need *need, uint64_t *ret_ans
             !udpai_subscription_find_taken(subscription, resolved.full, &taken))
             continue;
         *ret_answered_ms = type->answered_ms;
-        return stand(xds, &taken);
+        return needs_of_taken(xds, &taken);
     }
     return UDPAI_HOLD_UNASKED;
 }
 
 static udpai_hold_needs
-stand_unasked(const udpai_xds *xds, const struct need *need)
+needs_unasked(const udpai_xds *xds, const struct need *need)
 {
     udpai_xds_name resolved;
     bool is_absent =
@@ -225,18 +225,18 @@ stand_unasked(const udpai_xds *xds, const struct need *need)
 }
 
 static udpai_hold_needs
-stand_anywhere(const udpai_xds *asking, const struct need *need, uint64_t *ret_answered_ms)
+needs_anywhere(const udpai_xds *asking, const struct need *need, uint64_t *ret_answered_ms)
 {
     udpai_hold_needs best = UDPAI_HOLD_UNASKED;
     UDPAI_LIST_FOREACH (node, &asking->siblings->streams) {
         const udpai_xds *xds = UDPAI_LIST_ENTRY(node, udpai_xds, in_siblings);
-        udpai_hold_needs one = stand_in_stream(xds, need, ret_answered_ms);
+        udpai_hold_needs one = needs_in_stream(xds, need, ret_answered_ms);
         if (one == UDPAI_HOLD_ANSWERED)
             return one;
         if (one != UDPAI_HOLD_UNASKED)
             best = one;
     }
-    return best == UDPAI_HOLD_UNASKED ? stand_unasked(asking, need) : best;
+    return best == UDPAI_HOLD_UNASKED ? needs_unasked(asking, need) : best;
 }
 
 /* What is worst of all that a cluster needs. */
@@ -250,7 +250,7 @@ static void
 look_at(struct needs *needs, const struct need *need)
 {
     uint64_t answered_ms = 0;
-    udpai_hold_needs one = stand_anywhere(needs->xds, need, &answered_ms);
+    udpai_hold_needs one = needs_anywhere(needs->xds, need, &answered_ms);
     if (one > needs->worst)
         needs->worst = one;
     if (one == UDPAI_HOLD_ANSWERED && answered_ms > needs->answered_ms)
@@ -390,8 +390,8 @@ udpai_xds_held(udpai_subscription *subscription)
                : NULL;
 }
 
-/* What another stream has not even brought yet, it brings first; but who does not read it does not
- * stop the others for long. */
+/* What another stream has not even brought yet, it brings first; but a stream that does not read it
+ * does not stop the others for long. */
 static void
 limit_by_streams(udpai_xds *xds, udpai_xds_type *type, uint64_t last, udpai_hold_verdict *verdict)
 {

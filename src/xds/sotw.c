@@ -9,7 +9,7 @@
 #include "model/variant.h"
 #include "xds/xds_internal.h"
 
-/* The feature has two spellings: what clients send, and what the protocol's text says. */
+/* The feature has two spellings: what clients send, and what the protocol's text has. */
 static bool
 takes_wrapped(const udpai_node_info *peer)
 {
@@ -35,7 +35,7 @@ choose_mode(const udpai_xds *xds, udpai_str type_url)
 {
     if (udpai_type_is_whole(type_url))
         return UDPAI_MODE_STATE;
-    return xds->sends_errors ? UDPAI_MODE_TOLD : UDPAI_MODE_GROUPED;
+    return xds->sends_errors ? UDPAI_MODE_ERRORS : UDPAI_MODE_GROUPED;
 }
 
 /* ---- which names are no longer in the list ---- */
@@ -48,32 +48,32 @@ name_key(const void *item)
 
 /* The names of a request, as UDPA knows them; behind each a zero byte and the parameters that it is
  * asked for with, if there are any. */
-struct wanted {
+struct requested {
     udpai_xds *xds;
     udpai_str type_url;
     udpai_map names;  /* of udpai_str */
     udpai_str *views; /* what it points to */
     char *text;
-    UDPAI_VECTOR(udpai_locator) gone;
+    UDPAI_VECTOR(udpai_locator) unsubscribed;
     bool failed;
 };
 
 static bool
-resolve(const struct wanted *wanted, udpai_str name, udpai_xds_name *ret_name)
+resolve(const struct requested *requested, udpai_str name, udpai_xds_name *ret_name)
 {
-    return udpai_xds_name_resolve(wanted->xds->audience, wanted->type_url, name, ret_name, NULL) ==
-           UDPA_OK;
+    return udpai_xds_name_resolve(requested->xds->audience, requested->type_url, name, ret_name,
+                                  NULL) == UDPA_OK;
 }
 
 static size_t
-text_size(const struct wanted *wanted, const udpai_xds_request *request)
+text_size(const struct requested *requested, const udpai_xds_request *request)
 {
     udpai_xds_name name;
     size_t size = 0;
     for (size_t i = 0; i < request->n_names; i++)
-        size += resolve(wanted, request->names[i], &name) ? name.full.len : 0;
+        size += resolve(requested, request->names[i], &name) ? name.full.len : 0;
     for (size_t i = 0; i < request->n_locators; i++)
-        if (resolve(wanted, request->locators[i].name, &name))
+        if (resolve(requested, request->locators[i].name, &name))
             size += name.full.len + 1 + request->locators[i].parameters.len;
     return size;
 }
@@ -90,40 +90,40 @@ put_key(char **at, const udpai_locator *locator)
 }
 
 static void
-want(struct wanted *wanted, const udpai_locator *asked, udpai_str *view, char **at)
+request_name(struct requested *requested, const udpai_locator *asked, udpai_str *view, char **at)
 {
     udpai_xds_name resolved;
-    if (!resolve(wanted, asked->name, &resolved))
+    if (!resolve(requested, asked->name, &resolved))
         return;
     char *start = *at;
     *view = put_key(at, &(udpai_locator){resolved.full, asked->parameters});
-    if (udpai_map_get(&wanted->names, *view))
+    if (udpai_map_get(&requested->names, *view))
         *at = start;
     else
-        wanted->failed |= !udpai_map_add(&wanted->names, view);
+        requested->failed |= !udpai_map_add(&requested->names, view);
 }
 
 static void
-want_all(struct wanted *wanted, const udpai_xds_request *request)
+request_all(struct requested *requested, const udpai_xds_request *request)
 {
-    udpai_str *view = wanted->views;
-    char *at = wanted->text;
-    for (size_t i = 0; i < request->n_names && !wanted->failed; i++)
-        want(wanted, &(udpai_locator){.name = request->names[i]}, view++, &at);
-    for (size_t i = 0; i < request->n_locators && !wanted->failed; i++) {
+    udpai_str *view = requested->views;
+    char *at = requested->text;
+    for (size_t i = 0; i < request->n_names && !requested->failed; i++)
+        request_name(requested, &(udpai_locator){.name = request->names[i]}, view++, &at);
+    for (size_t i = 0; i < request->n_locators && !requested->failed; i++) {
         const udpai_xds_locator *asked = &request->locators[i];
         if (!asked->is_bad)
-            want(wanted, &(udpai_locator){asked->name, asked->parameters}, view++, &at);
+            request_name(requested, &(udpai_locator){asked->name, asked->parameters}, view++, &at);
     }
 }
 
 static void
-note_if_gone(void *userdata, const udpai_locator *locator)
+note_if_unsubscribed(void *userdata, const udpai_locator *locator)
 {
     char room[UDPAI_NAME_MAX + 1 + UDPAI_PARAMETERS_BYTES_MAX], *at = room;
-    struct wanted *wanted = userdata;
-    if (!udpai_map_get(&wanted->names, put_key(&at, locator)))
-        wanted->failed |= !udpai_vector_push(&wanted->gone, *locator);
+    struct requested *requested = userdata;
+    if (!udpai_map_get(&requested->names, put_key(&at, locator)))
+        requested->failed |= !udpai_vector_push(&requested->unsubscribed, *locator);
 }
 
 static void
@@ -139,23 +139,24 @@ unsubscribe_others(udpai_xds *xds,
                    udpai_subscription *subscription,
                    const udpai_xds_request *request)
 {
-    struct wanted wanted = {xds, .type_url = udpai_subscription_type_url(subscription)};
+    struct requested requested = {xds, .type_url = udpai_subscription_type_url(subscription)};
     if (udpai_subscription_n_names(subscription) == 0)
         return UDPA_OK;
-    udpai_map_init(&wanted.names, name_key);
-    wanted.views = udpai_alloc_array(request->n_names + request->n_locators, sizeof(*wanted.views));
-    wanted.text = udpai_alloc(text_size(&wanted, request));
-    wanted.failed = !wanted.views || !wanted.text;
-    want_all(&wanted, request);
-    if (!wanted.failed)
-        udpai_subscription_visit_names(subscription, note_if_gone, &wanted);
-    for (size_t i = 0; i < wanted.gone.n && !wanted.failed; i++)
-        unsubscribe(xds, subscription, &wanted.gone.items[i]);
-    udpai_vector_done(&wanted.gone);
-    udpai_map_done(&wanted.names);
-    udpai_free(wanted.views);
-    udpai_free(wanted.text);
-    return wanted.failed ? UDPA_ERR_NOMEM : UDPA_OK;
+    udpai_map_init(&requested.names, name_key);
+    requested.views =
+        udpai_alloc_array(request->n_names + request->n_locators, sizeof(*requested.views));
+    requested.text = udpai_alloc(text_size(&requested, request));
+    requested.failed = !requested.views || !requested.text;
+    request_all(&requested, request);
+    if (!requested.failed)
+        udpai_subscription_visit_names(subscription, note_if_unsubscribed, &requested);
+    for (size_t i = 0; i < requested.unsubscribed.n && !requested.failed; i++)
+        unsubscribe(xds, subscription, &requested.unsubscribed.items[i]);
+    udpai_vector_done(&requested.unsubscribed);
+    udpai_map_done(&requested.names);
+    udpai_free(requested.views);
+    udpai_free(requested.text);
+    return requested.failed ? UDPA_ERR_NOMEM : UDPA_OK;
 }
 
 /* ---- which are new ---- */
@@ -234,7 +235,7 @@ carry_out(udpai_xds *xds,
     return err;
 }
 
-/* Nearly all requests say again what the one before has said, and acknowledge. */
+/* Nearly all requests repeat the one before, and acknowledge. */
 udpa_err
 udpai_xds_sotw_subscribe(udpai_xds *xds,
                          udpai_subscription *subscription,

@@ -70,14 +70,14 @@ udpai_xds_subscriber(const udpai_session *session)
 
 bool
 udpai_xds_call(const udpai_session *session,
-               const udpai_taker *taker,
+               const udpai_resource_ack *ack,
                udpai_str full_name,
                char room[UDPAI_SESSION_CALLED_MAX],
                udpai_str *ret_name)
 {
     const udpai_xds *xds = UDPAI_CONTAINER_OF(session, const udpai_xds, session);
-    return xds->audience && udpai_xds_shown_name(xds->audience, taker->subscription,
-                                                 taker->resource, full_name, room, ret_name);
+    return xds->audience && udpai_xds_name_of_client(xds->audience, ack->subscription,
+                                                     ack->resource, full_name, room, ret_name);
 }
 
 udpa_bytes *

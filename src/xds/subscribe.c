@@ -14,7 +14,7 @@ add_prefixes(udpai_xds *xds, udpai_subscription *subscription, bool is_new, udpa
         char room[UDPAI_NAME_MAX];
         udpai_str prefix = udpai_xds_wildcard_prefix(xds->audience, i, room);
         const udpai_asked_for asked = {udpai_subscription_type_url(subscription), prefix, true};
-        if (is_new) /* counted and logged; what it may not see it is not shown */
+        if (is_new) /* counted and logged; what it may not see it is not sent */
             (void)udpai_session_check_subscription(&xds->session, xds->peer, &asked, NULL);
         if (is_new)
             err = udpai_subscribe_wildcard(subscription, prefix, ret_error);
@@ -38,7 +38,7 @@ udpai_xds_subscribe_wildcard(udpai_xds *xds,
     return add_prefixes(xds, subscription, is_new, ret_error);
 }
 
-/* What a name stands for; in `ret_why`, why it stands for nothing here. */
+/* What a name means; in `ret_why`, why it means nothing here. */
 static udpa_err
 resolve(udpai_xds *xds,
         const udpai_subscription *subscription,

@@ -98,7 +98,7 @@ udpai_upstream_session_new(udpai_session **ret_session,
     session->upstream = upstream;
     udpai_map_init(&session->types, type_key);
     udpai_list_init(&session->due);
-    udpai_list_init(&session->unjudged);
+    udpai_list_init(&session->pending);
     udpai_timer_init(&session->unread, udpai_upstream_on_unread);
     *ret_session = &session->session;
     udpai_upstream_check(session, udpai_session_report_opened(&session->session));
@@ -151,8 +151,8 @@ upstream_order(udpai_session *base, udpai_order *order)
     case UDPAI_ORDER_UNSUBSCRIBE:
         udpai_upstream_unsubscribe(session, order);
         break;
-    case UDPAI_ORDER_JUDGED:
-        udpai_upstream_judged(session, order->publication);
+    case UDPAI_ORDER_PUBLICATION_DONE:
+        udpai_upstream_publication_done(session, order->publication);
         break;
     default:
         break;

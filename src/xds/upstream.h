@@ -2,9 +2,10 @@
 /* Any xDS v3 server as a ConfigSource: the node is its client, on one stream of the delta or of the
  * state of the world protocol (docs/design/xds.md).
  *
- * Federation orders and is told what a UDPA peer would tell: it asks for names and wildcards, what
- * the server sends comes as publications, what becomes of them goes back as ACK or NACK. What UDPA
- * says and xDS does not (that something is not there, that all was said) is found out here. */
+ * Federation orders and receives the same as with a UDPA peer: it asks for names and wildcards,
+ * what the server sends comes as publications, what becomes of them goes back as ACK or NACK. What
+ * UDPA sends and xDS does not (that something is not there, that all was sent) is found out here.
+ */
 #ifndef UDPAI_XDS_UPSTREAM_H
 #define UDPAI_XDS_UPSTREAM_H
 
@@ -16,14 +17,14 @@
 
 typedef struct udpai_upstream_options {
     bool is_delta;
-    bool is_rest;         /* what it says is polled by REST (polling.h): of types that can be */
+    bool is_rest;         /* what it serves is polled by REST (polling.h): of types that can be */
     udpai_str type_url;   /* what the service is for; empty: the aggregated one, for all */
     udpai_str name_space; /* that its names are in */
     udpai_str authority;  /* that speaks by it */
-    udpai_str node;       /* serialised: who the server takes us for */
+    udpai_str node;       /* serialised: what the server takes us for */
     /* 0: the defaults above. */
     uint64_t patience_ms; /* what was asked for by name and did not come by then is not there */
-    uint64_t silence_ms;  /* behind the first response to a wildcard: all was said */
+    uint64_t silence_ms;  /* behind the first response to a wildcard: all was sent */
     size_t max_held;      /* resources that the server may have us hold */
 } udpai_upstream_options;
 
@@ -41,7 +42,7 @@ typedef struct udpai_upstream udpai_upstream;
 udpa_err udpai_upstream_new(udpai_upstream **ret_upstream, const udpai_upstream_options *options);
 udpai_upstream *udpai_upstream_free(udpai_upstream *upstream);
 UDPA_DEFINE_CLEANUP(udpai_upstream, udpai_upstream_free)
-/* The same for those to whom it is a void *. */
+/* The same for callers to which it is a void *. */
 void udpai_upstream_drop(void *upstream);
 /* As it was made, with the defaults filled in; any thread. */
 const udpai_upstream_options *udpai_upstream_settings(const udpai_upstream *upstream);

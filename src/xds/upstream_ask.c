@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the loop side asks for, and when it is answered: the protocol does not say it. */
+/* What the loop side asks for, and when it is answered: the protocol does not report it. */
 #include "xds/upstream_internal.h"
 
 #include <stdio.h>
@@ -31,7 +31,7 @@ is_wildcard_known(const udpai_upstream_type *type)
     if (!type->n_parents)
         return type->is_complete;
     return udpai_upstream_parents_are_complete(type) && udpai_list_empty(&type->waiting) &&
-           udpai_list_empty(&type->untold);
+           udpai_list_empty(&type->unreported);
 }
 
 static bool
@@ -76,10 +76,10 @@ is_unconfirmed(const udpai_upstream_held *held, const void *what)
     udpai_str name = udpai_bytes_view(held->name);
     if (held->is_confirmed)
         return type->n_parents && !udpai_map_get(&type->names, name);
-    return held->response == 0 && !udpai_upstream_wants_name(type, name);
+    return held->response == 0 && !udpai_upstream_requests_name(type, name);
 }
 
-/* All was said: what was held and has not come is there no more. */
+/* All was sent: what was held and has not come is there no more. */
 static udpa_err
 let_go_unconfirmed(udpai_upstream_type *type)
 {
@@ -96,8 +96,8 @@ has_wildcard(const udpai_subscription_message *message)
     return message->n_names && udpai_name_is_wildcard(message->names[0]);
 }
 
-/* What is followed has no end of its own: it has come when the last name has. And who asks when all
- * was said may hold what has gone before. */
+/* What is followed has no end of its own: it has come when the last name has. And a question after
+ * all was sent may hold what was removed before. */
 static udpa_err
 answer_question(udpai_upstream_type *type, udpai_upstream_question *question)
 {
@@ -137,10 +137,10 @@ udpai_upstream_wait(udpai_upstream_type *type)
     const udpai_upstream_name *first =
         UDPAI_LIST_ENTRY(type->waiting.next, udpai_upstream_name, in_waiting);
     udpai_timer_set(udpai_hub_wheel(type->session->session.hub), &type->patience,
-                    first->told_ms + udpai_upstream_options_of(type)->patience_ms);
+                    first->reported_ms + udpai_upstream_options_of(type)->patience_ms);
 }
 
-/* A server that says nothing of the type does not say that it is gone. */
+/* A server that sends nothing of the type does not report it as removed. */
 static udpa_err
 give_up(udpai_upstream_name *name, udpai_publication *publication)
 {
@@ -159,7 +159,7 @@ give_up_those_due(udpai_upstream_type *type, udpai_publication *publication)
     udpa_err err = UDPA_OK;
     UDPAI_LIST_FOREACH_SAFE (node, &type->waiting) {
         udpai_upstream_name *name = UDPAI_LIST_ENTRY(node, udpai_upstream_name, in_waiting);
-        if (err != UDPA_OK || name->told_ms + patience_ms > udpai_upstream_now(type->session))
+        if (err != UDPA_OK || name->reported_ms + patience_ms > udpai_upstream_now(type->session))
             break;
         err = give_up(name, publication);
     }
@@ -364,7 +364,7 @@ unask_name(udpai_upstream_type *type, udpai_str text)
     if (!name)
         return;
     name->is_asked = false;
-    if (!udpai_upstream_is_wanted(name))
+    if (!udpai_upstream_is_requested(name))
         udpai_list_remove(&name->in_waiting);
     udpai_upstream_name_changed(name);
 }
@@ -386,7 +386,7 @@ udpai_upstream_unsubscribe(udpai_upstream_session *session, udpai_order *order)
     if (err == UDPA_OK)
         err = udpai_upstream_drop_orphans(type);
     if (err == UDPA_OK && !type->is_first_sent) /* the loop side gives it up: it is not held */
-        err = udpai_upstream_let_go_unwanted(type);
+        err = udpai_upstream_let_go_unrequested(type);
     if (err == UDPA_OK)
         err = udpai_upstream_answer(type);
     udpai_upstream_check(session, err);

@@ -4,7 +4,7 @@
 #include "xds/peek.h"
 #include "xds/upstream_internal.h"
 
-/* Those of one child stand together, in the order in which they are looked at. */
+/* Those of one child are adjacent, in the order in which they are looked at. */
 static const struct {
     const char *child, *parent;
 } rules[] = {
@@ -59,7 +59,7 @@ add_reference(referring *self, udpai_str text)
     udpai_upstream_name_changed(name);
 }
 
-/* It may have another parent in a moment: whether it is gone is looked at in the end. */
+/* It may have another parent in a moment: whether it was removed is looked at in the end. */
 static void
 drop_reference(const referring *self, udpai_str text)
 {
@@ -183,26 +183,26 @@ end(udpai_upstream_type *parent)
     udpai_upstream_touch(parent);
 }
 
-/* Clients ask for scopes when a listener says so, and there are servers that never answer for
+/* Clients ask for scopes when a listener names them, and there are servers that never answer for
  * them. But the listeners may come from elsewhere. */
 static bool
-wants_to_follow(const udpai_upstream_type *child, const udpai_upstream_type *parent)
+should_follow(const udpai_upstream_type *child, const udpai_upstream_type *parent)
 {
     return child->prefixes.n &&
            (!is_of(parent, UDPAI_TYPE_SCOPES) || child->n_scoped || parent->prefixes.n);
 }
 
-/* The first parent may make the next one wanted, or not any more. */
+/* The first parent may make the next one requested, or not any more. */
 static udpa_err
 follow_parents(udpai_upstream_type *child)
 {
     udpa_err err = UDPA_OK;
     for (size_t i = 0; i < child->n_parents && err == UDPA_OK; i++) {
         udpai_upstream_type *parent = child->parents[i];
-        bool wants = wants_to_follow(child, parent);
-        if (wants && !parent->child)
+        bool should = should_follow(child, parent);
+        if (should && !parent->child)
             err = begin(child, parent);
-        else if (!wants && parent->child)
+        else if (!should && parent->child)
             end(parent);
     }
     return err;

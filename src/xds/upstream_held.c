@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the server has sent, so that only what has changed is handed up, and that the next stream
- * can say what is held. */
+ * can state what is held. */
 #include "xds/upstream_internal.h"
 
 #include "base/alloc.h"
@@ -94,45 +94,45 @@ udpai_upstream_let_go_of(udpai_upstream_type *type,
 }
 
 static bool
-is_unwanted(const udpai_upstream_held *held, const void *what)
+is_unrequested(const udpai_upstream_held *held, const void *what)
 {
     const udpai_upstream_type *type = what;
     udpai_str name = udpai_bytes_view(held->name);
-    if (udpai_upstream_has_wildcard(type) || udpai_upstream_wants_name(type, name))
+    if (udpai_upstream_has_wildcard(type) || udpai_upstream_requests_name(type, name))
         return false;
     const udpa_resource *resource = held->resource;
-    bool wanted = false;
-    for (size_t i = 0; resource && i < udpa_resource_n_aliases(resource) && !wanted; i++) {
+    bool is_covered = false;
+    for (size_t i = 0; resource && i < udpa_resource_n_aliases(resource) && !is_covered; i++) {
         udpai_str alias = udpai_resource_alias(resource, i);
-        wanted = udpai_upstream_covers(type, name, &alias, 1);
+        is_covered = udpai_upstream_covers(type, name, &alias, 1);
     }
-    return !wanted && !udpai_upstream_compares_no_more(type);
+    return !is_covered && !udpai_upstream_compares_no_more(type);
 }
 
 /* The loop side gives it up itself, but may have to take in yet what was handed up before: what
  * ends that must come behind it. */
 udpa_err
-udpai_upstream_let_go_if_unwanted(udpai_upstream_type *type,
-                                  udpai_upstream_held *held,
-                                  udpai_publication *publication)
+udpai_upstream_let_go_if_unrequested(udpai_upstream_type *type,
+                                     udpai_upstream_held *held,
+                                     udpai_publication *publication)
 {
-    return is_unwanted(held, type) ? udpai_upstream_let_go(type, held, publication) : UDPA_OK;
+    return is_unrequested(held, type) ? udpai_upstream_let_go(type, held, publication) : UDPA_OK;
 }
 
 udpa_err
-udpai_upstream_let_go_unwanted(udpai_upstream_type *type)
+udpai_upstream_let_go_unrequested(udpai_upstream_type *type)
 {
     udpai_publication *publication = udpai_publication_new();
     if (!publication)
         return UDPA_ERR_NOMEM;
-    udpa_err err = udpai_upstream_let_go_of(type, is_unwanted, type, publication);
+    udpa_err err = udpai_upstream_let_go_of(type, is_unrequested, type, publication);
     return udpai_upstream_publish_or_free(type, publication, err);
 }
 
 /* ---- what ends by itself ---- */
 
-/* Not for each by itself: who gives ever other names a ttl of a moment has them looked at once a
- * second. */
+/* Not for each by itself: a server that gives ever other names a ttl of a moment has them looked at
+ * once a second. */
 void
 udpai_upstream_expect_expiry(udpai_upstream_type *type, const udpai_upstream_held *held)
 {
@@ -249,7 +249,7 @@ udpai_upstream_add_held(udpai_upstream_type *type,
 
 /* ---- from stream to stream ---- */
 
-/* What has a ttl may be gone before the next stream. */
+/* What has a ttl may be removed before the next stream. */
 static bool
 is_not_resumable(const udpai_upstream_held *held, const void *userdata)
 {

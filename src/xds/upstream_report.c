@@ -2,7 +2,7 @@
 /* What an upstream session reports to the loop side, and how far it reads ahead of that. */
 #include "xds/upstream_internal.h"
 
-/* Responses whose ACK the server has not taken. */
+/* Responses with an ACK that the server has not taken. */
 #define UNREAD_MAX 256
 #define UNREAD_PATIENCE_MS 30000
 
@@ -22,14 +22,14 @@ udpai_upstream_pace(udpai_upstream_session *session)
 {
     const udpai_hub_options *options = udpai_hub_settings(session->session.hub);
     udpai_wheel *wheel = udpai_hub_wheel(session->session.hub);
-    bool is_unread = session->n_responses >= options->max_unjudged + UNREAD_MAX;
+    bool is_unread = session->n_responses >= options->max_pending + UNREAD_MAX;
     if (!is_unread)
         udpai_timer_cancel(&session->unread);
     else if (!udpai_timer_is_set(&session->unread))
         udpai_timer_set(wheel, &session->unread, wheel->now_ms + UNREAD_PATIENCE_MS);
     udpai_session_pause(&session->session,
-                        is_unread || session->n_unjudged >= options->max_unjudged ||
-                            session->unjudged_bytes >= options->max_unjudged_bytes);
+                        is_unread || session->n_pending >= options->max_pending ||
+                            session->pending_bytes >= options->max_pending_bytes);
 }
 
 /* Two that wait for each other to read would wait for ever. */
@@ -37,7 +37,7 @@ void
 udpai_upstream_on_unread(udpai_timer *timer)
 {
     udpai_upstream_session *session = UDPAI_CONTAINER_OF(timer, udpai_upstream_session, unread);
-    if (!session->session.is_writing) { /* it is not the server who is waited for */
+    if (!session->session.is_writing) { /* it is not the server that is waited for */
         udpai_upstream_pace(session);
         return;
     }
@@ -56,8 +56,8 @@ udpai_upstream_publish(udpai_upstream_session *session, udpai_publication *publi
     if (err != UDPA_OK)
         return err;
     session->n_received += n;
-    session->n_unjudged++;
-    session->unjudged_bytes += size;
+    session->n_pending++;
+    session->pending_bytes += size;
     udpai_upstream_pace(session);
     return UDPA_OK;
 }

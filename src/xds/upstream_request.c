@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is sent: names that are wanted or not any more, ACK and NACK. */
+/* What is sent: names that are requested or not any more, ACK and NACK. */
 #include "xds/upstream_internal.h"
 
 #include "base/alloc.h"
@@ -11,11 +11,11 @@ typedef struct making {
     udpai_xds_ask ask;
     UDPAI_VECTOR(udpai_str) names, unsubscribed;
     UDPAI_VECTOR(udpai_held_version) versions;
-    UDPAI_VECTOR(udpai_upstream_name *) told;
+    UDPAI_VECTOR(udpai_upstream_name *) reported;
     size_t bytes;
     bool is_full;     /* the rest goes with the next */
-    bool is_wildcard; /* what is told of it */
-    udpai_upstream_response *judged;
+    bool is_wildcard; /* what is sent of it */
+    udpai_upstream_response *done;
 } making;
 
 static void
@@ -24,7 +24,7 @@ making_done(making *self)
     udpai_vector_done(&self->names);
     udpai_vector_done(&self->unsubscribed);
     udpai_vector_done(&self->versions);
-    udpai_vector_done(&self->told);
+    udpai_vector_done(&self->reported);
 }
 
 /* ---- the delta protocol ---- */
@@ -34,8 +34,8 @@ static bool
 add_delta_wildcard(making *self)
 {
     const udpai_upstream_type *type = self->type;
-    bool is_bare = !type->is_first_sent && udpai_list_empty(&type->untold);
-    if (self->is_wildcard == type->is_wildcard_told || is_bare)
+    bool is_bare = !type->is_first_sent && udpai_list_empty(&type->unreported);
+    if (self->is_wildcard == type->is_wildcard_reported || is_bare)
         return true;
     return self->is_wildcard ? udpai_vector_push(&self->names, UDPAI_STR("*"))
                              : udpai_vector_push(&self->unsubscribed, UDPAI_STR("*"));
@@ -48,12 +48,13 @@ add_delta_name(making *self, udpai_upstream_name *name)
     (void)udpai_upstream_server_name(self->type, udpai_upstream_name_text(name), &server_name);
     self->bytes += server_name.len + 8;
     self->is_full =
-        self->told.n >= UDPAI_UPSTREAM_ITEMS_MAX || self->bytes > UDPAI_UPSTREAM_BYTES_MAX;
-    if (self->is_full && self->told.n)
+        self->reported.n >= UDPAI_UPSTREAM_ITEMS_MAX || self->bytes > UDPAI_UPSTREAM_BYTES_MAX;
+    if (self->is_full && self->reported.n)
         return true;
-    return udpai_vector_push(&self->told, name) &&
-           (udpai_upstream_is_wanted(name) ? udpai_vector_push(&self->names, server_name)
-                                           : udpai_vector_push(&self->unsubscribed, server_name));
+    return udpai_vector_push(&self->reported, name) &&
+           (udpai_upstream_is_requested(name)
+                ? udpai_vector_push(&self->names, server_name)
+                : udpai_vector_push(&self->unsubscribed, server_name));
 }
 
 /* A name that is taken back under a wildcard is answered by what is there of it; in the request
@@ -61,28 +62,28 @@ add_delta_name(making *self, udpai_upstream_name *name)
 static bool
 add_delta_names(making *self)
 {
-    bool brings_wildcard = self->is_wildcard && !self->type->is_wildcard_told;
+    bool brings_wildcard = self->is_wildcard && !self->type->is_wildcard_reported;
     bool has_memory = true;
-    UDPAI_LIST_FOREACH (node, &self->type->untold) {
-        udpai_upstream_name *name = UDPAI_LIST_ENTRY(node, udpai_upstream_name, in_untold);
+    UDPAI_LIST_FOREACH (node, &self->type->unreported) {
+        udpai_upstream_name *name = UDPAI_LIST_ENTRY(node, udpai_upstream_name, in_unreported);
         if (self->is_full || !has_memory)
             break;
-        if (!brings_wildcard || udpai_upstream_is_wanted(name))
+        if (!brings_wildcard || udpai_upstream_is_requested(name))
             has_memory = add_delta_name(self, name);
     }
     return has_memory;
 }
 
-/* What the loop side holds and nobody here knows the version of: told with one that the server
- * cannot have, so that it is sent again, or told to be gone. */
+/* What the loop side holds in a version not known here: sent with one that the server cannot have,
+ * so that it is sent again, or reported as removed. */
 static udpa_err
 add_version(making *self, udpai_upstream_held *held)
 {
     udpai_upstream_type *type = self->type;
     udpai_str name;
-    bool is_told = udpai_upstream_server_name(type, udpai_bytes_view(held->name), &name);
+    bool is_served = udpai_upstream_server_name(type, udpai_bytes_view(held->name), &name);
     self->bytes += name.len + (held->version ? udpa_bytes_size(held->version) : 1) + 16;
-    if (!is_told || self->bytes > UDPAI_UPSTREAM_BYTES_MAX ||
+    if (!is_served || self->bytes > UDPAI_UPSTREAM_BYTES_MAX ||
         self->versions.n >= UDPAI_UPSTREAM_ITEMS_MAX)
         return UDPA_OK;
     udpai_str version = held->version ? udpai_bytes_view(held->version) : UDPAI_STR("?");
@@ -125,43 +126,44 @@ add_sotw_names(making *self)
     udpai_str server_name;
     bool has_memory = true;
     while (has_memory && (name = udpai_map_next(&type->names, &at))) {
-        if (!udpai_upstream_is_wanted(name))
+        if (!udpai_upstream_is_requested(name))
             continue;
         (void)udpai_upstream_server_name(type, udpai_upstream_name_text(name), &server_name);
         has_memory = udpai_vector_push(&self->names, server_name);
     }
     type->has_named = type->has_named || self->names.n;
     self->is_wildcard = self->is_wildcard || udpai_upstream_has_wildcard(type);
-    if (has_memory && self->is_wildcard && type->has_named) /* the old form is for who has not */
+    if (has_memory && self->is_wildcard &&
+        type->has_named) /* the old form is for sessions without */
         has_memory = udpai_vector_push(&self->names, UDPAI_STR("*"));
-    UDPAI_LIST_FOREACH (node, &type->untold)
-        has_memory =
-            has_memory &&
-            udpai_vector_push(&self->told, UDPAI_LIST_ENTRY(node, udpai_upstream_name, in_untold));
+    UDPAI_LIST_FOREACH (node, &type->unreported)
+        has_memory = has_memory &&
+                     udpai_vector_push(&self->reported,
+                                       UDPAI_LIST_ENTRY(node, udpai_upstream_name, in_unreported));
     return has_memory;
 }
 
 /* ---- a request ---- */
 
 static void
-add_judged(making *self)
+add_done(making *self)
 {
     udpai_upstream_type *type = self->type;
-    self->judged = udpai_upstream_first_judged(type);
-    if (!self->judged)
+    self->done = udpai_upstream_first_done(type);
+    if (!self->done)
         return;
-    const udpa_error *error = self->judged->error;
+    const udpa_error *error = self->done->error;
     if (!error) {
         udpa_bytes_unref(type->accepted_version);
-        type->accepted_version = udpa_bytes_ref(self->judged->version);
+        type->accepted_version = udpa_bytes_ref(self->done->version);
     } else {
         const char *text = udpa_error_message(error);
         self->ask.error_code = udpa_err_to_grpc(udpa_error_code(error));
         self->ask.error_text = udpai_utf8_cut(udpai_str_from(text), UDPAI_UPSTREAM_ERROR_MAX);
     }
     udpa_bytes_unref(type->last_nonce);
-    type->last_nonce = udpa_bytes_ref(self->judged->nonce);
-    self->ask.nonce = udpai_bytes_view(self->judged->nonce);
+    type->last_nonce = udpa_bytes_ref(self->done->nonce);
+    self->ask.nonce = udpai_bytes_view(self->done->nonce);
 }
 
 static udpa_err
@@ -190,8 +192,8 @@ fill(making *self)
 {
     udpai_upstream_session *session = self->type->session;
     const udpai_upstream_options *options = &session->upstream->options;
-    self->is_wildcard = udpai_upstream_wants_wildcard(self->type);
-    add_judged(self);
+    self->is_wildcard = udpai_upstream_requests_wildcard(self->type);
+    add_done(self);
     udpa_err err = options->is_delta ? fill_delta(self) : fill_sotw(self);
     self->ask.type_url = udpai_bytes_view(self->type->type);
     if (!session->is_introduced)
@@ -214,36 +216,36 @@ note_names(making *self, bool is_first)
     udpai_publication *publication = udpai_publication_new();
     udpa_err err = publication ? UDPA_OK : UDPA_ERR_NOMEM;
     bool any_taken_back = false;
-    for (size_t i = 0; i < self->told.n && err == UDPA_OK; i++) {
-        udpai_upstream_name *name = self->told.items[i];
-        any_taken_back = any_taken_back || !udpai_upstream_is_wanted(name);
+    for (size_t i = 0; i < self->reported.n && err == UDPA_OK; i++) {
+        udpai_upstream_name *name = self->reported.items[i];
+        any_taken_back = any_taken_back || !udpai_upstream_is_requested(name);
         name->is_first = is_first;
-        err = udpai_upstream_name_told(name, publication);
+        err = udpai_upstream_name_reported(name, publication);
     }
     if (publication)
         err = udpai_upstream_publish_or_free(type, publication, err);
     if (err == UDPA_OK && any_taken_back && type->has_aliases) /* it may have come by an alias */
-        err = udpai_upstream_let_go_unwanted(type);
+        err = udpai_upstream_let_go_unrequested(type);
     return err;
 }
 
 static udpa_err
-note_told(making *self)
+note_reported(making *self)
 {
     udpai_upstream_type *type = self->type;
     bool is_first = !type->is_first_sent;
     udpa_err err = UDPA_OK;
     type->session->is_introduced = type->is_first_sent = true;
     type->is_sotw_due = false;
-    if (type->is_wildcard_told != self->is_wildcard) {
-        type->is_wildcard_told = self->is_wildcard;
+    if (type->is_wildcard_reported != self->is_wildcard) {
+        type->is_wildcard_reported = self->is_wildcard;
         type->is_wildcard_first = is_first;
         type->is_complete = false;
         udpai_timer_cancel(&type->silence);
         if (!self->is_wildcard)
-            err = udpai_upstream_let_go_unwanted(type);
+            err = udpai_upstream_let_go_unrequested(type);
     }
-    if (err == UDPA_OK && self->told.n)
+    if (err == UDPA_OK && self->reported.n)
         err = note_names(self, is_first);
     return err == UDPA_OK ? udpai_upstream_answer(type) : err;
 }
@@ -253,15 +255,15 @@ note_told(making *self)
 static bool
 has_request(const udpai_upstream_type *type)
 {
-    bool is_wildcard = udpai_upstream_wants_wildcard(type);
+    bool is_wildcard = udpai_upstream_requests_wildcard(type);
     bool asks = is_wildcard || type->names.n > 0;
-    if (udpai_upstream_first_judged(type))
+    if (udpai_upstream_first_done(type))
         return true;
     if (!type->is_first_sent)
         return asks;
     if (udpai_upstream_options_of(type)->is_delta)
-        return !udpai_list_empty(&type->untold) || is_wildcard != type->is_wildcard_told;
-    return type->is_sotw_due && type->n_unjudged == 0;
+        return !udpai_list_empty(&type->unreported) || is_wildcard != type->is_wildcard_reported;
+    return type->is_sotw_due && type->n_pending == 0;
 }
 
 static udpa_err
@@ -274,9 +276,9 @@ send(udpai_upstream_type *type, udpa_bytes **ret_message)
     if (err == UDPA_OK)
         message = udpai_xds_ask_compose(&self.ask, udpai_upstream_options_of(type)->is_delta);
     if (err == UDPA_OK)
-        err = message ? note_told(&self) : UDPA_ERR_NOMEM;
-    if (self.judged)
-        udpai_upstream_response_free(self.judged);
+        err = message ? note_reported(&self) : UDPA_ERR_NOMEM;
+    if (self.done)
+        udpai_upstream_response_free(self.done);
     udpai_upstream_pace(type->session);
     making_done(&self);
     *ret_message = message;

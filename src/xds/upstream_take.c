@@ -14,7 +14,7 @@ typedef struct taking {
     udpai_publication *publication;
 } taking;
 
-/* Consumes the error; the first one is told. */
+/* Consumes the error; the first one is sent. */
 static void
 refuse(udpai_upstream_response *response, udpa_error *error)
 {
@@ -44,21 +44,21 @@ read_aliases(const taking *self, const udpai_xds_received *received)
 
 /* It may yet be refused, and then so is what brings the same again. */
 static bool
-is_unjudged(const udpai_upstream_session *session, const udpai_upstream_held *held)
+is_pending(const udpai_upstream_session *session, const udpai_upstream_held *held)
 {
-    if (udpai_list_empty(&session->unjudged))
+    if (udpai_list_empty(&session->pending))
         return false;
     const udpai_upstream_response *oldest =
-        UDPAI_LIST_ENTRY(session->unjudged.next, udpai_upstream_response, in_unjudged);
+        UDPAI_LIST_ENTRY(session->pending.next, udpai_upstream_response, in_pending);
     return oldest->id <= held->published_in;
 }
 
-/* What of it says nothing new to the loop side? */
+/* What of it is nothing new to the loop side? */
 static bool
 is_unchanged(const taking *self, const udpai_upstream_held *held, const udpa_resource *resource)
 {
     const udpa_resource *before = udpai_upstream_known(held);
-    return before && !held->is_refused && !is_unjudged(self->type->session, held) &&
+    return before && !held->is_refused && !is_pending(self->type->session, held) &&
            !held->deadline_ms && udpa_resource_ttl_ms(resource) == 0 &&
            udpai_resource_same_payload(before, resource) &&
            udpai_resource_digest(before) == udpai_resource_digest(resource);
@@ -69,7 +69,7 @@ set_version(udpai_upstream_held *held, udpai_str version)
 {
     udpa_bytes *copy = NULL;
     if (version.len >
-        UDPAI_UPSTREAM_VERSION_MAX) /* not told, it is sent again by the next stream */
+        UDPAI_UPSTREAM_VERSION_MAX) /* not stated, it is sent again by the next stream */
         version.len = 0;
     if (version.len && udpa_bytes_new(&copy, version.data, version.len) != UDPA_OK)
         return UDPA_ERR_NOMEM;
@@ -106,11 +106,11 @@ hold(taking *self, udpai_upstream_held *held, udpa_resource *resource, udpai_str
 }
 
 /* Servers may send more than was asked for. What was, and is not to be any more, counts until that
- * is told: should it be asked for again before, the server will not send it again. */
+ * is sent: should it be asked for again before, the server will not send it again. */
 static bool
 is_for_us(const udpai_upstream_type *type, const udpai_resource_parts *parts)
 {
-    return type->is_wildcard_told || udpai_upstream_has_wildcard(type) ||
+    return type->is_wildcard_reported || udpai_upstream_has_wildcard(type) ||
            udpai_map_get(&type->names, parts->name) ||
            udpai_upstream_covers(type, parts->name, parts->aliases, parts->n_aliases);
 }
@@ -156,8 +156,7 @@ take_resource(taking *self, udpa_resource *resource, udpai_str version)
     return err;
 }
 
-/* A locator stands in the place of a resource: of a redirect the type is that which was asked for.
- */
+/* A locator takes the place of a resource: of a redirect the type is that which was asked for. */
 static udpa_err
 check_type(const udpai_upstream_type *type,
            udpai_str any,
@@ -165,16 +164,16 @@ check_type(const udpai_upstream_type *type,
            udpai_str *ret_redirected_type,
            udpa_error **ret_error)
 {
-    udpai_str type_url, value, wanted = udpai_bytes_view(type->type);
+    udpai_str type_url, value, expected = udpai_bytes_view(type->type);
     bool is_any = udpai_any_parse(any, &type_url, &value);
-    if (is_any && udpai_str_eq(type_url, wanted))
+    if (is_any && udpai_str_eq(type_url, expected))
         return UDPA_OK;
     if (is_any && udpai_str_eq(type_url, UDPAI_STR(UDPAI_TYPE_LOCATOR))) {
-        *ret_redirected_type = wanted;
+        *ret_redirected_type = expected;
         return UDPA_OK;
     }
     return udpai_fail(ret_error, UDPA_ERR_INVAL, "'%.*s' is no %.*s but a '%.*s'",
-                      UDPAI_SHOWN(name), (int)wanted.len, wanted.data, UDPAI_SHOWN(type_url));
+                      UDPAI_SHOWN(name), (int)expected.len, expected.data, UDPAI_SHOWN(type_url));
 }
 
 static udpa_err
@@ -265,23 +264,24 @@ typedef struct absence {
     uint64_t response;
 } absence;
 
-/* What was asked for later than at first, and has not come yet, may not have been heard of when the
- * state was sent: its end is found out by waiting. */
+/* What was asked for later than at first, and has not come yet, may not have arrived when the state
+ * was sent: its end is found out by waiting. */
 static bool
 is_absent(const udpai_upstream_held *held, const void *userdata)
 {
     const absence *from = userdata;
     const udpai_upstream_type *type = from->type;
     const udpai_upstream_name *name = udpai_map_get(&type->names, udpai_bytes_view(held->name));
-    bool is_told = name && name->is_told;
+    bool is_reported = name && name->is_reported;
     if (held->response == from->response)
         return false;
     if (held->is_confirmed)
-        return type->is_wildcard_told || is_told;
-    return (type->is_wildcard_told && type->is_wildcard_first) || (is_told && name->is_first);
+        return type->is_wildcard_reported || is_reported;
+    return (type->is_wildcard_reported && type->is_wildcard_first) ||
+           (is_reported && name->is_first);
 }
 
-/* A state of the world that is whole says of all that is not in it that it is not there. */
+/* A state of the world that is whole lacks only what is not there. */
 static udpa_err
 take_absences(taking *self)
 {
@@ -293,7 +293,8 @@ take_absences(taking *self)
         if (name->is_first)
             udpai_upstream_name_answered(type, udpai_upstream_name_text(name));
     }
-    type->is_complete = type->is_wildcard_told && (type->is_wildcard_first || type->is_complete);
+    type->is_complete =
+        type->is_wildcard_reported && (type->is_wildcard_first || type->is_complete);
     return err;
 }
 
@@ -363,7 +364,7 @@ conclude(taking *self)
 {
     udpai_upstream_type *type = self->type;
     udpa_err err = UDPA_OK;
-    if (type->is_wildcard_told && !type->is_complete)
+    if (type->is_wildcard_reported && !type->is_complete)
         udpai_timer_set(udpai_hub_wheel(type->session->session.hub), &type->silence,
                         udpai_upstream_now(type->session) +
                             udpai_upstream_options_of(type)->silence_ms);
@@ -385,15 +386,15 @@ note_response(udpai_upstream_type *type, const udpai_xds_answer *answer)
     response->type = type;
     response->id = ++session->last_response;
     session->n_responses++;
-    udpai_list_init(&response->in_unjudged);
+    udpai_list_init(&response->in_pending);
     udpai_list_init(&response->in_type);
     udpai_str version =
         udpai_upstream_options_of(type)->is_delta ? (udpai_str){"", 0} : answer->version;
     if (udpa_bytes_new(&response->nonce, answer->nonce.data, answer->nonce.len) == UDPA_OK &&
         udpa_bytes_new(&response->version, version.data, version.len) == UDPA_OK) {
-        udpai_list_append(&session->unjudged, &response->in_unjudged);
+        udpai_list_append(&session->pending, &response->in_pending);
         udpai_list_append(&type->responses, &response->in_type);
-        type->n_unjudged++;
+        type->n_pending++;
         return response;
     }
     udpai_upstream_response_free(response);
@@ -454,14 +455,14 @@ udpai_upstream_receive(udpai_session *base, udpai_str bytes, udpa_error **ret_er
 /* ---- what becomes of it ---- */
 
 static udpai_upstream_response *
-find_unjudged(const udpai_upstream_session *session, udpai_str nonce)
+find_pending(const udpai_upstream_session *session, udpai_str nonce)
 {
     uint64_t id;
     if (!udpai_nonce_parse(nonce, &id))
         return NULL;
-    UDPAI_LIST_FOREACH (node, &session->unjudged) {
+    UDPAI_LIST_FOREACH (node, &session->pending) {
         udpai_upstream_response *response =
-            UDPAI_LIST_ENTRY(node, udpai_upstream_response, in_unjudged);
+            UDPAI_LIST_ENTRY(node, udpai_upstream_response, in_pending);
         if (response->id == id)
             return response;
     }
@@ -487,18 +488,18 @@ note_refused(udpai_upstream_response *response, const udpai_publication *publica
 }
 
 void
-udpai_upstream_judged(udpai_upstream_session *session, udpai_publication *publication)
+udpai_upstream_publication_done(udpai_upstream_session *session, udpai_publication *publication)
 {
-    session->n_unjudged--;
-    session->unjudged_bytes -= publication->size_bytes;
+    session->n_pending--;
+    session->pending_bytes -= publication->size_bytes;
     udpai_upstream_pace(session);
-    udpai_upstream_response *response = find_unjudged(session, publication->nonce);
+    udpai_upstream_response *response = find_pending(session, publication->nonce);
     if (!response)
         return;
     udpai_upstream_type *type = response->type;
-    type->n_unjudged--;
-    response->is_judged = true;
-    udpai_list_remove(&response->in_unjudged);
+    type->n_pending--;
+    response->is_done = true;
+    udpai_list_remove(&response->in_pending);
     udpai_upstream_touch(type);
     note_refused(response, publication);
 }

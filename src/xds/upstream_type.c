@@ -21,8 +21,8 @@ make_type(udpai_upstream_session *session, udpai_str type_url)
     type->session = session;
     udpai_map_init(&type->names, name_key);
     udpai_map_init(&type->held, udpai_upstream_held_key);
-    udpai_list *const lists[] = {&type->in_due,  &type->untold,    &type->waiting,
-                                 &type->orphans, &type->questions, &type->responses};
+    udpai_list *const lists[] = {&type->in_due,  &type->unreported, &type->waiting,
+                                 &type->orphans, &type->questions,  &type->responses};
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(lists); i++)
         udpai_list_init(lists[i]);
     udpai_timer_init(&type->patience, udpai_upstream_on_patience);
@@ -51,7 +51,7 @@ void
 udpai_upstream_response_free(udpai_upstream_response *response)
 {
     response->type->session->n_responses--;
-    udpai_list_remove(&response->in_unjudged);
+    udpai_list_remove(&response->in_pending);
     udpai_list_remove(&response->in_type);
     udpa_bytes_unref(response->nonce);
     udpa_bytes_unref(response->version);
@@ -59,16 +59,16 @@ udpai_upstream_response_free(udpai_upstream_response *response)
     udpai_free(response);
 }
 
-/* In the order in which they came, whatever that of their judgements: a nonce that is not the last
- * one would make what is said beside it stale. */
+/* In the order in which they came, whatever that of their receipts: a nonce that is not the last
+ * one would make what is sent with it stale. */
 udpai_upstream_response *
-udpai_upstream_first_judged(const udpai_upstream_type *type)
+udpai_upstream_first_done(const udpai_upstream_type *type)
 {
     if (udpai_list_empty(&type->responses))
         return NULL;
     udpai_upstream_response *first =
         UDPAI_LIST_ENTRY(type->responses.next, udpai_upstream_response, in_type);
-    return first->is_judged ? first : NULL;
+    return first->is_done ? first : NULL;
 }
 
 /* ---- end of a type ---- */
@@ -107,7 +107,7 @@ udpai_upstream_type_free(udpai_upstream_type *type)
 }
 
 bool
-udpai_upstream_wants_wildcard(const udpai_upstream_type *type)
+udpai_upstream_requests_wildcard(const udpai_upstream_type *type)
 {
     return type->child || (!type->n_parents && type->prefixes.n);
 }
@@ -115,9 +115,9 @@ udpai_upstream_wants_wildcard(const udpai_upstream_type *type)
 bool
 udpai_upstream_has_wildcard(const udpai_upstream_type *type)
 {
-    bool is_stuck =
-        !udpai_upstream_options_of(type)->is_delta && type->is_wildcard_told && !type->has_named;
-    return is_stuck || udpai_upstream_wants_wildcard(type);
+    bool is_stuck = !udpai_upstream_options_of(type)->is_delta && type->is_wildcard_reported &&
+                    !type->has_named;
+    return is_stuck || udpai_upstream_requests_wildcard(type);
 }
 
 /* ---- names as the server has them ---- */
@@ -172,10 +172,10 @@ is_asked_pattern(const udpai_upstream_type *type, udpai_str pattern)
 }
 
 bool
-udpai_upstream_wants_name(const udpai_upstream_type *type, udpai_str text)
+udpai_upstream_requests_name(const udpai_upstream_type *type, udpai_str text)
 {
     const udpai_upstream_name *name = udpai_map_get(&type->names, text);
-    return name && udpai_upstream_is_wanted(name);
+    return name && udpai_upstream_is_requested(name);
 }
 
 bool
@@ -193,7 +193,7 @@ udpai_upstream_covers(const udpai_upstream_type *type,
                       const udpai_str *aliases,
                       size_t n_aliases)
 {
-    bool is_there = !type->n_parents || udpai_upstream_wants_name(type, name);
+    bool is_there = !type->n_parents || udpai_upstream_requests_name(type, name);
     if (is_there && udpai_upstream_mirrors(type, name))
         return true;
     bool asked = is_asked(type, name);
@@ -217,7 +217,7 @@ udpai_upstream_name_get(udpai_upstream_type *type, udpai_str text)
     name->type = type;
     name->len = (uint32_t)text.len;
     memcpy(name->text, text.data, text.len);
-    udpai_list_init(&name->in_untold);
+    udpai_list_init(&name->in_unreported);
     udpai_list_init(&name->in_waiting);
     udpai_list_init(&name->in_orphans);
     if (udpai_map_add(&type->names, name))
@@ -230,7 +230,7 @@ void
 udpai_upstream_name_free(udpai_upstream_name *name)
 {
     udpai_map_remove(&name->type->names, udpai_upstream_name_text(name));
-    udpai_list_remove(&name->in_untold);
+    udpai_list_remove(&name->in_unreported);
     udpai_list_remove(&name->in_waiting);
     udpai_list_remove(&name->in_orphans);
     udpai_free(name);
@@ -242,14 +242,14 @@ await_answer(udpai_upstream_name *name)
     udpai_upstream_type *type = name->type;
     if (name->is_answered || udpai_list_linked(&name->in_waiting))
         return;
-    name->told_ms = udpai_upstream_now(type->session);
+    name->reported_ms = udpai_upstream_now(type->session);
     udpai_list_append(&type->waiting, &name->in_waiting);
     udpai_upstream_wait(type);
 }
 
 /* What was hidden meanwhile. */
 static udpa_err
-show(const udpai_upstream_name *name)
+publish_hidden(const udpai_upstream_name *name)
 {
     udpai_upstream_type *type = name->type;
     udpai_upstream_held *held = udpai_map_get(&type->held, udpai_upstream_name_text(name));
@@ -263,49 +263,49 @@ show(const udpai_upstream_name *name)
                                           udpai_upstream_add_held(type, held, publication));
 }
 
-/* It need not be told, or taken back, after all. */
+/* It need not be sent, or taken back, after all. */
 static void
-name_is_as_told(udpai_upstream_name *name)
+name_is_as_reported(udpai_upstream_name *name)
 {
-    udpai_list_remove(&name->in_untold);
-    if (!name->is_told) {
+    udpai_list_remove(&name->in_unreported);
+    if (!name->is_reported) {
         udpai_upstream_name_free(name);
         return;
     }
     await_answer(name);
-    udpai_upstream_check(name->type->session, show(name));
+    udpai_upstream_check(name->type->session, publish_hidden(name));
 }
 
 void
 udpai_upstream_name_changed(udpai_upstream_name *name)
 {
     udpai_upstream_type *type = name->type;
-    if (udpai_upstream_is_wanted(name) == name->is_told) {
-        name_is_as_told(name);
+    if (udpai_upstream_is_requested(name) == name->is_reported) {
+        name_is_as_reported(name);
         return;
     }
-    if (!udpai_list_linked(&name->in_untold))
-        udpai_list_append(&type->untold, &name->in_untold);
+    if (!udpai_list_linked(&name->in_unreported))
+        udpai_list_append(&type->unreported, &name->in_unreported);
     type->is_sotw_due = true;
     udpai_upstream_touch(type);
 }
 
 static udpa_err
-untold(udpai_upstream_name *name, udpai_publication *publication)
+unreported(udpai_upstream_name *name, udpai_publication *publication)
 {
     udpai_upstream_type *type = name->type;
     udpai_upstream_held *held = udpai_map_get(&type->held, udpai_upstream_name_text(name));
     udpai_upstream_name_free(name);
-    return held ? udpai_upstream_let_go_if_unwanted(type, held, publication) : UDPA_OK;
+    return held ? udpai_upstream_let_go_if_unrequested(type, held, publication) : UDPA_OK;
 }
 
 udpa_err
-udpai_upstream_name_told(udpai_upstream_name *name, udpai_publication *publication)
+udpai_upstream_name_reported(udpai_upstream_name *name, udpai_publication *publication)
 {
-    udpai_list_remove(&name->in_untold);
-    if (!udpai_upstream_is_wanted(name))
-        return untold(name, publication);
-    name->is_told = true;
+    udpai_list_remove(&name->in_unreported);
+    if (!udpai_upstream_is_requested(name))
+        return unreported(name, publication);
+    name->is_reported = true;
     await_answer(name);
     return UDPA_OK;
 }

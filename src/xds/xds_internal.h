@@ -13,13 +13,13 @@
 #include "xds/xds.h"
 
 #define UDPAI_XDS_TYPES_MAX 1024
-/* Responses of one type whose answer is waited for; of older ones it does not count any more. */
+/* Responses of one type that wait for an answer; of older ones it does not count any more. */
 #define UDPAI_XDS_IN_FLIGHT_MAX 64
 /* What a stream may ask for by names of the form xdstp://…: collections by glob, and bytes of
  * spellings. */
 #define UDPAI_XDS_GLOBS_MAX 4096
 #define UDPAI_XDS_SPELLED_BYTES_MAX ((size_t)16 << 20)
-/* Names that cannot be any, in requests whose answer has not been sent. */
+/* Names that cannot be any, in requests with an answer that has not been sent. */
 #define UDPAI_XDS_UNNAMEABLE_MAX 1024
 #define UDPAI_XDS_BARRED_MAX 1024
 
@@ -30,7 +30,7 @@ typedef struct udpai_xds_in_flight {
     udpai_list node;
     const udpai_subscription *subscription; /* NULL: of a part that has ended */
     uint64_t nonce;
-    udpai_standing place; /* in this subscription */
+    udpai_ack_position place; /* in this subscription */
     uint64_t head;
     int64_t sent_us;
     uint64_t seq_low, seq_high; /* as of the body */
@@ -38,7 +38,7 @@ typedef struct udpai_xds_in_flight {
     size_t n_resources;
     bool has_version;
     char version[UDPAI_CONTENT_HASH_HEX];
-    udpai_listing *listing;       /* NULL: too long to be shown if it is refused */
+    udpai_listing *listing;       /* NULL: too long to be logged if it is rejected */
     UDPAI_VECTOR(uint64_t) again; /* without it: of what had been refused before, as of the body */
 } udpai_xds_in_flight;
 
@@ -46,19 +46,20 @@ typedef struct udpai_xds_in_flight {
 typedef struct udpai_xds_unnameable {
     udpa_bytes *name;
     udpa_error *why;
-    bool is_told, is_asked;
+    bool is_reported, is_asked;
 } udpai_xds_unnameable;
 
 /* What a session knows of a type beside what the fan-out knows; hangs on the subscription. */
 struct udpai_xds_type {
-    uint64_t asked_for;  /* in the state of the world: a digest of the last request's names … */
-    bool has_asked;      /* … which is there, and was carried out in full */
-    bool is_named;       /* an empty list is no wildcard, or not any more: something was named */
-    bool tells_variants; /* the client has used locators: it knows variants by constraints */
-    bool is_answered;    /* something was sent since its wildcard */
-    unsigned n_awaited;  /* prefixes of the wildcard that are not complete yet */
+    uint64_t asked_for; /* in the state of the world: a digest of the last request's names … */
+    bool has_asked;     /* … which is there, and was carried out in full */
+    bool is_named;      /* an empty list is no wildcard, or not any more: something was named */
+    bool
+        distinguishes_variants; /* the client has used locators: it knows variants by constraints */
+    bool is_answered;           /* something was sent since its wildcard */
+    unsigned n_awaited;         /* prefixes of the wildcard that are not complete yet */
     UDPAI_VECTOR(udpai_xds_unnameable) unnameable; /* missing.c */
-    size_t n_untold;                               /* of these */
+    size_t n_unreported;                           /* of these */
     UDPAI_VECTOR(udpa_bytes *) barred;             /* barred.c */
     /* What was asked for by names of the form xdstp://… (requested_name.c). */
     udpai_map spellings;       /* of names, as the client wrote them last */
@@ -93,19 +94,19 @@ typedef struct udpai_xds_protocol {
     udpai_poll_texts poll_texts; /* of those with one request */
     udpa_err (*decode)(udpai_decoder *decoder,
                        udpai_str bytes,
-                       bool wants_node,
+                       bool needs_node,
                        udpai_xds_request *ret_request,
                        udpa_error **ret_error);
     const udpai_renderer *(*choose_renderer)(const udpai_xds *xds);
     udpai_delivery_mode (*choose_mode)(const udpai_xds *xds, udpai_str type_url);
-    /* Carries out what the request says about subscriptions. */
+    /* Carries out the subscriptions of the request. */
     udpa_err (*subscribe)(udpai_xds *xds,
                           udpai_subscription *subscription,
                           const udpai_xds_request *request,
                           bool is_first,
                           udpa_error **ret_error);
     bool has_siblings; /* it goes on, and has answers: see siblings.h */
-    bool has_removals; /* what is missing can be told */
+    bool has_removals; /* what is missing can be sent */
     bool has_parts;    /* a response need not hold all; and resources have names of their own */
 } udpai_xds_protocol;
 
@@ -117,14 +118,14 @@ struct udpai_xds {
     const udpai_xds_protocol *protocol;
     udpai_xds_server *server;
     const udpai_xds_audience *audience; /* NULL until the first request has come */
-    udpai_xds_group *group;             /* whose audience it is; NULL: it is the server's */
-    udpai_str type_url;                 /* the only one; empty: each request says */
-    udpai_node_info *peer;              /* NULL until it has said who it is */
+    udpai_xds_group *group;             /* with this audience; NULL: it is the server's */
+    udpai_str type_url;                 /* the only one; empty: each request has it */
+    udpai_node_info *peer;              /* NULL until it has sent its Node */
     uint64_t last_nonce;
     udpai_timer patience;  /* set: removals are held back */
     udpai_body *writing;   /* what the last message borrows from */
-    size_t n_untold;       /* names that cannot be, over all types */
-    bool sends_errors;     /* what is missing is told in resource_errors */
+    size_t n_unreported;   /* names that cannot be, over all types */
+    bool sends_errors;     /* what is missing is sent in resource_errors */
     bool asks_nothing_new; /* the last request */
     udpai_poll poll;       /* of those with one request */
     size_t n_types, n_globs;
@@ -171,12 +172,12 @@ udpa_err udpai_xds_sotw_subscribe(udpai_xds *xds,
                                   udpa_error **ret_error);
 
 /* subscribe.c: steps that both protocols take */
-/* Adds the wildcard: of all namespaces that the client is shown. */
+/* Adds the wildcard: of all namespaces that the client sees. */
 udpa_err udpai_xds_subscribe_wildcard(udpai_xds *xds,
                                       udpai_subscription *subscription,
                                       udpa_error **ret_error);
 /* Adds a name. One that cannot be the name of anything is noted, to be answered as missing if the
- * protocol can say so. */
+ * protocol can send that. */
 udpa_err udpai_xds_subscribe_name(udpai_xds *xds,
                                   udpai_subscription *subscription,
                                   udpai_str name,
@@ -201,7 +202,7 @@ typedef struct udpai_xds_next_response {
     udpai_subscription *subscription;
     udpai_body *body; /* NULL: none */
     udpai_delivery_kind kind;
-    udpai_standing place;
+    udpai_ack_position place;
     uint64_t head;
 } udpai_xds_next_response;
 
@@ -217,8 +218,8 @@ udpa_err udpai_xds_spell(udpai_xds *xds,
 void udpai_xds_forget_spelling(udpai_xds *xds, udpai_xds_type *type, udpai_str full_name);
 /* Empty: it spells it as any other name. */
 udpai_str udpai_xds_spelling(const udpai_xds_type *type, udpai_str full_name);
-/* The client is told variants by their constraints from now on. */
-udpa_err udpai_xds_tell_variants(udpai_xds_type *type, udpai_subscription *subscription);
+/* The client is sent variants with their constraints from now on. */
+udpa_err udpai_xds_distinguish_variants(udpai_xds_type *type, udpai_subscription *subscription);
 /* The part that such a name belongs to, made if need be; it is not subscribed to yet. */
 udpa_err udpai_xds_get_part(udpai_xds *xds,
                             udpai_subscription *subscription,
@@ -239,13 +240,13 @@ udpa_err udpai_xds_hold_requested(udpai_xds_type *type, udpai_str full_name, udp
 void udpai_xds_resend_requested(udpai_xds_type *type, const udpai_xds_name *name);
 /* A resource, or what is missing (NULL), as the client knows it through this subscription: a view
  * of the resource, of the session, or of `room`. False: it cannot name it. */
-#define UDPAI_XDS_SHOWN_MAX UDPAI_SESSION_CALLED_MAX
-bool udpai_xds_shown_name(const udpai_xds_audience *audience,
-                          const udpai_subscription *subscription,
-                          const udpa_resource *resource,
-                          udpai_str full_name,
-                          char room[UDPAI_XDS_SHOWN_MAX],
-                          udpai_str *ret_name);
+#define UDPAI_XDS_NAME_OF_CLIENT_MAX UDPAI_SESSION_CALLED_MAX
+bool udpai_xds_name_of_client(const udpai_xds_audience *audience,
+                              const udpai_subscription *subscription,
+                              const udpa_resource *resource,
+                              udpai_str full_name,
+                              char room[UDPAI_XDS_NAME_OF_CLIENT_MAX],
+                              udpai_str *ret_name);
 
 /* answer.c: what became of what was sent */
 void udpai_xds_note_sent(const udpai_xds *xds, const udpai_xds_next_response *response);
@@ -255,7 +256,7 @@ void udpai_xds_type_free(udpai_xds_type *type);
 /* siblings.c */
 void udpai_xds_siblings_init(udpai_map *siblings_by_client);
 
-/* removals.c: what is gone is told after what may refer to it */
+/* removals.c: what was removed is sent after what may refer to it */
 void udpai_xds_removals_init(udpai_xds *xds);
 void udpai_xds_removals_done(udpai_xds *xds);
 uint64_t udpai_xds_may_remove(udpai_subscriber *subscriber, udpai_subscription *subscription);
@@ -267,10 +268,10 @@ void udpai_xds_removals_answered(udpai_xds *xds);
 void udpai_xds_follow(udpai_xds *xds, const udpai_delivery *delivery);
 
 /* missing.c: names that cannot be, and such as may come */
-/* For a type, or a part of it, that the client begins to ask for: of some it is not told at once
+/* For a type, or a part of it, that the client begins to ask for: of some it is not sent at once
  * what is missing. */
 void udpai_xds_delay_absence(const udpai_xds *xds, udpai_subscription *subscription);
-/* Notes one, to be told if the protocol can say it; consumes the error. */
+/* Notes one, to be reported if the protocol can; consumes the error. */
 udpa_err udpai_xds_note_unnameable(udpai_xds *xds,
                                    udpai_subscription *subscription,
                                    udpai_str name,
@@ -280,15 +281,15 @@ udpa_err udpai_xds_note_unnameable(udpai_xds *xds,
 /* Notes a name, as the client writes it, that rules keep from it now; beyond UDPAI_XDS_BARRED_MAX
  * none is, and it must ask again itself. */
 udpa_err udpai_xds_bar(udpai_xds_type *type, udpai_str name);
-/* It does not want that any more, or none of them. */
+/* It does not ask for that any more, or for none of them. */
 void udpai_xds_unbar(udpai_xds_type *type, udpai_str name);
 void udpai_xds_unbar_all(udpai_xds_type *type);
-/* The rules, or who the client is, have changed: what it may ask for now is subscribed to. */
+/* The rules, or the client's Node, have changed: what it may ask for now is subscribed to. */
 udpa_err udpai_xds_ask_barred(udpai_xds *xds, udpa_error **ret_error);
 
 void udpai_xds_begin_names(udpai_xds_type *type);
 void udpai_xds_end_names(udpai_xds *xds, udpai_subscription *subscription);
-/* Those that were not told yet, at most so many; they count as told when that is done. */
+/* Those that were not reported yet, at most so many; they count as reported when that is done. */
 size_t udpai_xds_unreported(const udpai_xds_type *type, udpai_xds_missing *ret_missing, size_t max);
 void udpai_xds_reported(udpai_xds *xds, udpai_xds_type *type);
 udpai_xds_missing udpai_xds_unnameable_view(const udpai_xds_type *type, size_t index);
@@ -296,14 +297,14 @@ void udpai_xds_unnameable_done(udpai_xds_type *type);
 
 /* ack_status.c */
 void udpai_xds_ack_status(const udpai_session *session,
-                          const udpai_taker *taker,
+                          const udpai_resource_ack *ack,
                           udpai_acknowledgement *ret_acknowledgement);
 
 /* status.c */
 const udpai_node_info *udpai_xds_peer(const udpai_session *session);
 const udpai_subscriber *udpai_xds_subscriber(const udpai_session *session);
 bool udpai_xds_call(const udpai_session *session,
-                    const udpai_taker *taker,
+                    const udpai_resource_ack *ack,
                     udpai_str full_name,
                     char room[UDPAI_SESSION_CALLED_MAX],
                     udpai_str *ret_name);

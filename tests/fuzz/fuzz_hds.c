@@ -46,7 +46,7 @@ static void
 judge(world *self)
 {
     udpai_publication *publication = UDPAI_TAKE(self->unjudged);
-    udpai_order *order = publication ? udpai_order_new(UDPAI_ORDER_JUDGED) : NULL;
+    udpai_order *order = publication ? udpai_order_new(UDPAI_ORDER_PUBLICATION_DONE) : NULL;
     if (!order)
         return;
     order->session = self->stream.session->id;

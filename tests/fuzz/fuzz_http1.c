@@ -88,7 +88,7 @@ talk(listener *self, udpai_str text, size_t step)
                                              on_over};
     const udpai_http_engine_options options = {&events, self, MAX_BODY, 0};
     self->engine = udpai_http1_new(&options);
-    while (text.len && udpai_http_engine_wants(self->engine)) {
+    while (text.len && udpai_http_engine_may_read(self->engine)) {
         udpai_str piece = fuzz_take(&text, step);
         udpai_http_engine_take(self->engine, piece, 0);
         answer(self);

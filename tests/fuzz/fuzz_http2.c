@@ -122,7 +122,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     FUZZ_CHECK(udpa_bytes_new(&self.text, "hello", 5) == UDPA_OK);
     self.engine = udpai_http2_new(&options);
     udpai_http_engine_take(self.engine, UDPAI_STR(PREFACE), 0);
-    while (text.len && udpai_http_engine_wants(self.engine)) {
+    while (text.len && udpai_http_engine_may_read(self.engine)) {
         udpai_http_engine_take(self.engine, fuzz_take(&text, step), 0);
         give(&self, &out);
     }

@@ -126,7 +126,7 @@ judge(bed *self, bool refuses)
 {
     if (!self->unjudged)
         return;
-    udpai_order *order = udpai_order_new(UDPAI_ORDER_JUDGED);
+    udpai_order *order = udpai_order_new(UDPAI_ORDER_PUBLICATION_DONE);
     FUZZ_CHECK(order);
     if (refuses)
         udpai_publication_refuse_all(self->unjudged, UDPA_ERR_DENIED, "no");

@@ -61,7 +61,7 @@ static void
 read_reports(bed *self)
 {
     udpai_report *report;
-    while ((report = fake_hub_take_report(&self->hub, UDPAI_REPORT_WANTED))) {
+    while ((report = fake_hub_take_report(&self->hub, UDPAI_REPORT_DEMAND))) {
         FUZZ_CHECK(report->subscription->n_names <= UDPAI_LRS_UPSTREAM_NAMES_MAX);
         for (size_t i = 0; i < report->subscription->n_names; i++)
             FUZZ_CHECK(udpai_prefix_check(report->subscription->names[i], NULL) == UDPA_OK &&

@@ -115,7 +115,7 @@ judge(bed *self, uint8_t how)
     udpai_report *report = fake_hub_take_report(&self->hub, UDPAI_REPORT_PUBLICATION);
     if (!report)
         return false;
-    udpai_order *order = udpai_order_new(UDPAI_ORDER_JUDGED);
+    udpai_order *order = udpai_order_new(UDPAI_ORDER_PUBLICATION_DONE);
     FUZZ_CHECK(order);
     order->session = report->session;
     order->publication = UDPAI_TAKE(report->publication);
@@ -249,7 +249,7 @@ begin(bed *self, uint8_t kind)
     options.fanout.max_names = options.fanout.max_held = 32;
     options.fanout.tombstones_min = 4;
     options.fanout.response_bytes = 256;
-    options.max_unjudged = 4;
+    options.max_pending = 4;
     FUZZ_CHECK(udpai_node_info_new(&options.info, &parts) == UDPA_OK);
     fake_hub_init(&self->hub, &options);
     udpai_node_info_unref(options.info);

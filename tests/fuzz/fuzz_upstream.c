@@ -194,7 +194,7 @@ static bool
 judge(bed *self, bool refuses, bool defers)
 {
     udpai_report *report = fake_hub_take_report(&self->client, UDPAI_REPORT_PUBLICATION);
-    udpai_order *order = report ? udpai_order_new(UDPAI_ORDER_JUDGED) : NULL;
+    udpai_order *order = report ? udpai_order_new(UDPAI_ORDER_PUBLICATION_DONE) : NULL;
     if (!order)
         return false;
     take_publication(self, report->publication, refuses);
@@ -489,7 +489,7 @@ begin(bed *self, uint8_t kind)
     udpai_hub_options options = fake_hub_options();
     options.fanout.tombstones_min = 1024;
     fake_hub_init(&self->server, &options);
-    options.max_unjudged = kind & 2 ? 1 : 64;
+    options.max_pending = kind & 2 ? 1 : 64;
     fake_hub_init(&self->client, &options);
     self->audience.default_namespace = UDPAI_STR("local");
     self->xds_server.audiences = &self->audience;

@@ -59,8 +59,8 @@ fake_hub_options(void)
                 .body_cache_bytes = (size_t)4 << 20,
                 .response_bytes = (size_t)1 << 20,
             },
-        .max_unjudged = 64,
-        .max_unjudged_bytes = (size_t)1 << 20,
+        .max_pending = 64,
+        .max_pending_bytes = (size_t)1 << 20,
     };
 }
 

@@ -68,7 +68,7 @@ node_bed_interest(const char *type_url, const char *name_space, const char *text
                                                 .n_names = 1};
     udpai_report *report = node_bed_report(UDPAI_REPORT_INTEREST);
     report->subscription = udpai_subscription_message_copy(&message);
-    report->wanted = wanted;
+    report->subscribed = wanted;
     return report;
 }
 

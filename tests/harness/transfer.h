@@ -103,7 +103,7 @@ same_changes(const udpai_change_set *one, const udpai_change_set *other)
     for (size_t i = 0; same && i < udpai_change_set_size(one); i++) {
         const udpai_change *a = udpai_change_set_at(one, i), *b = udpai_change_set_at(other, i);
         same = a->kind == b->kind && a->deadline_ms == b->deadline_ms &&
-               same_bytes(a->from_node, b->from_node) && same_bytes(a->shown_to, b->shown_to) &&
+               same_bytes(a->from_node, b->from_node) && same_bytes(a->visible_to, b->visible_to) &&
                same_resource(a->resource, b->resource) && same_removal(a->removal, b->removal);
     }
     return same;
@@ -277,7 +277,7 @@ static inline bool
 same_order(const udpai_order *a, const udpai_order *b)
 {
     return a->kind == b->kind && a->session == b->session && a->link == b->link &&
-           a->ticket == b->ticket && a->is_source == b->is_source && a->is_wanted == b->is_wanted &&
+           a->ticket == b->ticket && a->is_source == b->is_source && a->is_set == b->is_set &&
            a->place == b->place && a->target == b->target && !a->answer == !b->answer &&
            (!a->answer || a->answer->kind == b->answer->kind) &&
            same_changes(a->changes, b->changes) && same_settled(a->settled, b->settled) &&
@@ -290,16 +290,17 @@ same_order(const udpai_order *a, const udpai_order *b)
 static inline bool
 same_report(const udpai_report *a, const udpai_report *b)
 {
-    bool same =
-        a->kind == b->kind && a->session == b->session && a->link == b->link &&
-        a->ticket == b->ticket && a->is_extended == b->is_extended && a->wanted == b->wanted &&
-        a->is_disowned == b->is_disowned && a->is_client == b->is_client &&
-        same_identity(a->identity, b->identity) && same_bytes(a->address, b->address) &&
-        !a->info == !b->info && (!a->info || udpai_node_info_equal(a->info, b->info)) &&
-        same_bytes(a->name_space, b->name_space) &&
-        same_publication(a->publication, b->publication) &&
-        same_subscription(a->subscription, b->subscription) && same_error(a->error, b->error) &&
-        same_bytes(a->events, b->events) && a->statuses.n == b->statuses.n;
+    bool same = a->kind == b->kind && a->session == b->session && a->link == b->link &&
+                a->ticket == b->ticket && a->is_extended == b->is_extended &&
+                a->subscribed == b->subscribed && a->is_disowned == b->is_disowned &&
+                a->is_client == b->is_client && same_identity(a->identity, b->identity) &&
+                same_bytes(a->address, b->address) && !a->info == !b->info &&
+                (!a->info || udpai_node_info_equal(a->info, b->info)) &&
+                same_bytes(a->name_space, b->name_space) &&
+                same_publication(a->publication, b->publication) &&
+                same_subscription(a->subscription, b->subscription) &&
+                same_error(a->error, b->error) && same_bytes(a->events, b->events) &&
+                a->statuses.n == b->statuses.n;
     for (size_t i = 0; same && i < a->statuses.n; i++)
         same = same_bytes(a->statuses.items[i], b->statuses.items[i]);
     return same;

@@ -249,8 +249,8 @@ make_hub(sim_side *side, const sim_node_plan *plan, udpai_node_info *info)
         .is_worker = side->number > 0,
         .first_session = side->number,
         .session_step = plan->n_workers ? UDPAI_WORKER_POOL_STEP : 0,
-        .max_unjudged = 4,
-        .max_unjudged_bytes = 1 << 20,
+        .max_pending = 4,
+        .max_pending_bytes = 1 << 20,
     };
     const udpai_hub_env env = {
         .report = on_report,

@@ -280,12 +280,12 @@ say_more(const sim_node *node, udpai_node_info *bare)
 {
     char run[16];
     snprintf(run, sizeof(run), "%u", node->epoch);
-    const udpai_node_said said[] = {
+    const udpai_node_metadata said[] = {
         {UDPAI_NODE_KEY_INSTANCE, udpai_str_from(node->instance)},
         {UDPAI_NODE_KEY_RUN, udpai_str_from(run)},
     };
     udpai_node_info *info;
-    if (udpai_node_info_saying(&info, bare, said, UDPAI_ARRAY_LEN(said)) != UDPA_OK)
+    if (udpai_node_info_with_metadata(&info, bare, said, UDPAI_ARRAY_LEN(said)) != UDPA_OK)
         abort();
     udpai_node_info_unref(bare);
     return info;

@@ -16,7 +16,7 @@
 #define RECEIPTS_AHEAD 64 /* messages that no receipt has come for */
 #define RECORD_LEN 12
 
-/* ---- what the node says ---- */
+/* ---- what the node sends ---- */
 
 static void
 note_error(udpai_changer *changer, udpa_err code, const char *what, udpai_str reason)

@@ -27,7 +27,7 @@ udpa_err udpai_changes_begin(udpai_changes *changes,
                              udpai_load_figures *figures,
                              udpa_error **ret_error);
 void udpai_changes_end(udpai_changes *changes);
-/* All that the options say. */
+/* All by the options. */
 udpa_err udpai_changes_run(udpai_changes *changes, udpa_error **ret_error);
 /* One more, which is awaited, and is in no figure. */
 udpa_err udpai_changes_run_one(udpai_changes *changes, udpa_error **ret_error);

@@ -65,7 +65,7 @@ udpa_err udpai_load_clients_subscribe(udpai_load_clients *clients,
 udpa_err udpai_load_clients_await(udpai_load_clients *clients, udpa_error **ret_error);
 /* How many streams that read are subscribed to this one. */
 size_t udpai_load_clients_n_readers(const udpai_load_clients *clients, size_t resource);
-/* UDPA_OK while none has gone wrong. */
+/* UDPA_OK while none has failed. */
 udpa_err udpai_load_clients_check(const udpai_load_clients *clients, udpa_error **ret_error);
 
 #endif

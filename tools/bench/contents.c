@@ -92,11 +92,11 @@ struct endpoints {
 static void
 put_endpoints(udpai_proto_writer *writer, const void *from)
 {
-    const struct endpoints *wanted = from;
+    const struct endpoints *requested = from;
     const uint64_t serial = 0;
     size_t begin = writer->size;
     udpai_load_put_nested(writer, 1, put_locality, &serial);
-    for (unsigned i = 0; writer->size - begin < wanted->size || i == 0; i++)
+    for (unsigned i = 0; writer->size - begin < requested->size || i == 0; i++)
         udpai_load_put_nested(writer, 2, put_lb_endpoint, &i);
 }
 

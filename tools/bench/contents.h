@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Resources that are made to be measured: endpoints of clusters, numbered, each with a mark that
- * says which change it has come by. Pure. */
+/* Resources that are made to be measured: endpoints of clusters, numbered, each with a mark of the
+ * change that it has come by. Pure. */
 #ifndef UDPAI_BENCH_CONTENTS_H
 #define UDPAI_BENCH_CONTENTS_H
 
 #include "base/proto.h"
 #include "model/types.h"
 
-#define UDPAI_CONTENTS_NAMES_MAX 1000000 /* so many can be told apart */
+#define UDPAI_CONTENTS_NAMES_MAX 1000000 /* so many can be distinguished */
 #define UDPAI_CONTENTS_NAME_ROOM 280     /* a namespace, and digits */
 
 #define UDPAI_MARK "udpa.bench:"

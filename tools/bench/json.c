@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* docs/man/udpactl.1 says what each figure is. */
+/* docs/man/udpactl.1 has what each figure is. */
 #include <inttypes.h>
 
 #include "tools/bench/view.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A connection of HTTP/2 to a server of gRPC, with streams on it, whose messages are bytes here.
- * Many of them belong to one loop, and all to one thread. */
+/* A connection of HTTP/2 to a server of gRPC, with streams on it; messages are bytes here. Many of
+ * them belong to one loop, and all to one thread. */
 #ifndef UDPAI_BENCH_LINK_H
 #define UDPAI_BENCH_LINK_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is said in HTTP/2. */
+/* The HTTP/2 side. */
 #include <stdlib.h>
 
 #include "tools/bench/link_internal.h"

@@ -9,13 +9,13 @@
 #include "tools/bench/link.h"
 #include "tools/bench/reason.h"
 
-/* Of a stream of gRPC: what is to be sent, and what was said in its end. */
+/* Of a stream of gRPC: what is to be sent, and what came in its end. */
 typedef struct udpai_link_stream {
     udpai_link *link;
     size_t index;
     int32_t id;
-    int http_status, grpc_status; /* UDPAI_LOAD_NO_STATUS: not said */
-    udpai_strbuf out, message;    /* message: what stands beside the status of gRPC */
+    int http_status, grpc_status; /* UDPAI_LOAD_NO_STATUS: not sent */
+    udpai_strbuf out, message;    /* message: what is beside the status of gRPC */
     size_t n_sent;                /* of `out` */
     bool is_waiting;              /* for more to send */
 } udpai_link_stream;
@@ -33,7 +33,7 @@ struct udpai_link {
     bool is_shaking_hands, is_ready, is_broken, is_deaf;
 };
 
-/* What the session wants to say, until the socket takes no more. */
+/* What the session is to send, until the socket takes no more. */
 void udpai_link_write(udpai_link *link);
 void udpai_link_break(udpai_link *link, const char *reason);
 

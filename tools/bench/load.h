@@ -3,7 +3,7 @@
  * or some on each, and resources that change. One thread, sockets by epoll, HTTP/2 by nghttp2, and
  * no message is parsed further than it must: the client must cost less than the server.
  *
- * docs/performance.md says what the figures mean. */
+ * docs/performance.md has what the figures mean. */
 #ifndef UDPAI_BENCH_LOAD_H
 #define UDPAI_BENCH_LOAD_H
 

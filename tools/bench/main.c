@@ -11,7 +11,7 @@
 #include "cli/tool.h"
 #include "tools/bench/contents.h"
 #include "tools/bench/options.h"
-#include "tools/bench/progress_shown.h"
+#include "tools/bench/progress_line.h"
 #include "tools/bench/spaces.h"
 #include "tools/bench/view.h"
 
@@ -25,9 +25,9 @@ raise_files(size_t n)
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= n + SPARE_FILES)
         return UDPAI_CLI_GOOD;
-    rlim_t wanted = n + SPARE_FILES;
-    limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
-    if (limit.rlim_cur == wanted && setrlimit(RLIMIT_NOFILE, &limit) == 0)
+    rlim_t requested = n + SPARE_FILES;
+    limit.rlim_cur = requested < limit.rlim_max ? requested : limit.rlim_max;
+    if (limit.rlim_cur == requested && setrlimit(RLIMIT_NOFILE, &limit) == 0)
         return UDPAI_CLI_GOOD;
     udpai_cli_complain("%zu connections take more files than this process may open (%llu): raise "
                        "the hard limit (ulimit -Hn), or give fewer --connections",
@@ -77,7 +77,7 @@ run(const udpai_cli_options *options, udpai_load_options *load)
 {
     udpai_load_figures figures;
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    if (udpai_cli_progress_line_is_wanted())
+    if (udpai_cli_progress_line_is_enabled())
         load->progress = udpai_bench_progress_show;
     udpa_err err = udpai_load_run(load, &figures, &error);
     udpai_cli_progress_line_clear();
@@ -171,7 +171,7 @@ main(int argc, char **argv)
 {
     udpai_bench_options options;
     if (!udpai_cli_program_begin())
-        return UDPAI_CLI_REFUSED; /* and there may be nowhere to say so */
+        return UDPAI_CLI_REFUSED; /* and there may be nowhere to print it */
     udpai_bench_options_parse(&options, argc, argv);
     udpai_cli_exit result = bench(&options);
     udpai_cli_options_done(&options.common);

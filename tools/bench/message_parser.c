@@ -42,7 +42,7 @@ fail(struct run *run)
     return false;
 }
 
-/* Messages whose last byte has come. */
+/* Messages with their last byte here. */
 static void
 leave(struct run *run)
 {

@@ -11,7 +11,7 @@ typedef struct udpai_bench_options {
     udpai_load_options load; /* but for what is common */
     const char *type;        /* as given; NULL: endpoint */
     bool publishes;          /* to the server that is measured */
-    bool has_changes;        /* it was said how many, which may be none */
+    bool has_changes;        /* it was set how many, which may be none */
 } udpai_bench_options;
 
 /* Ends the program for --help, --version, and what cannot be understood; fills in the defaults. */

@@ -19,12 +19,12 @@ typedef enum udpai_load_meaning {
     UDPAI_MEANS_RESOURCE_ANY,  /* the message around its type */
     UDPAI_MEANS_RESOURCE_TYPE, /* read where a resource may be the Node of the server */
     UDPAI_MEANS_NONCE,
-    UDPAI_MEANS_VERSION,        /* of the whole state */
-    UDPAI_MEANS_RECEIPT_WANTED, /* a number */
-    UDPAI_MEANS_RECEIPT,        /* a message: what we published was taken … */
-    UDPAI_MEANS_RECEIPT_ERROR,  /* … but for this */
-    UDPAI_MEANS_REJECTION,      /* a message: the subscription is rejected */
-    UDPAI_MEANS_REASON,         /* of one of these two, in words */
+    UDPAI_MEANS_VERSION,           /* of the whole state */
+    UDPAI_MEANS_RECEIPT_REQUESTED, /* a number */
+    UDPAI_MEANS_RECEIPT,           /* a message: what we published was taken … */
+    UDPAI_MEANS_RECEIPT_ERROR,     /* … but for this */
+    UDPAI_MEANS_REJECTION,         /* a message: the subscription is rejected */
+    UDPAI_MEANS_REASON,            /* of one of these two, in words */
 } udpai_load_meaning;
 
 #define UDPAI_LOAD_NODE_TYPE "type.googleapis.com/envoy.config.core.v3.Node"

@@ -7,7 +7,7 @@
 
 #define HTTP_OK 200
 
-/* What is not encoded well is shown as it is: a message is for people. */
+/* What is not encoded well is printed as it is: a message is for people. */
 static void
 put_decoded(udpai_strbuf *out, udpai_str message)
 {

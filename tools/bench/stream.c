@@ -13,7 +13,8 @@ copy(udpai_load_text *to, udpai_str from)
 static bool
 has_type(udpai_load_meaning meaning, udpai_wire_type type)
 {
-    return type == (meaning == UDPAI_MEANS_RECEIPT_WANTED ? UDPAI_WIRE_VARINT : UDPAI_WIRE_BYTES);
+    return type ==
+           (meaning == UDPAI_MEANS_RECEIPT_REQUESTED ? UDPAI_WIRE_VARINT : UDPAI_WIRE_BYTES);
 }
 
 static bool
@@ -100,7 +101,7 @@ on_kept(void *userdata, uint32_t path, udpai_str bytes, uint64_t number)
     case UDPAI_MEANS_RESOURCE_TYPE:
         take_type(stream, bytes);
         break;
-    case UDPAI_MEANS_RECEIPT_WANTED:
+    case UDPAI_MEANS_RECEIPT_REQUESTED:
         stream->wants_receipt = number != 0;
         break;
     default:

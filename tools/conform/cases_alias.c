@@ -40,7 +40,7 @@ gets_updates(udpai_script *script)
 }
 
 static void
-is_said(udpai_script *script)
+is_stated(udpai_script *script)
 {
     const udpai_update *update = udpai_last_of(begin(script, ALIAS), script->kind, "a");
     const char *alias = with_alias(script).other_name;
@@ -81,7 +81,7 @@ left_is_silent(udpai_script *script)
 }
 
 static void
-removal_is_told(udpai_script *script)
+removal_is_sent(udpai_script *script)
 {
     udpai_test_session *session = begin(script, ALIAS);
     udpai_remove(script, script->kind, "a");
@@ -110,7 +110,7 @@ static const udpai_case cases[] = {
                UDPAI_SECTION_ALIASES,
                "The aliases of a resource, if it has any, are in the resource of the response.",
                UDPAI_MUST,
-               is_said),
+               is_stated),
     ALIAS_CASE(
         "beside-name-comes-once",
         UDPAI_SECTION_DUPLICATES,
@@ -133,7 +133,7 @@ static const udpai_case cases[] = {
                "The server reports a removal in removed_resources, by the name that it sent the "
                "resource with.",
                UDPAI_MUST,
-               removal_is_told),
+               removal_is_sent),
 };
 
 const udpai_cases udpai_cases_alias = {cases, UDPAI_ARRAY_LEN(cases)};

@@ -151,9 +151,9 @@ make_stale(udpai_test_session *session)
     return index;
 }
 
-/* As a client says it that has not read the second response yet. */
+/* As sent by a client that has not read the second response yet. */
 static void
-say_stale(udpai_test_session *session, size_t stale, udpai_test_request request)
+send_stale(udpai_test_session *session, size_t stale, udpai_test_request request)
 {
     if (!session || !udpai_is_running(session->script))
         return;
@@ -168,7 +168,7 @@ stale_is_not_answered(udpai_script *script)
     udpai_test_session *session = udpai_begin_with(script, UDPAI_A);
     size_t stale = make_stale(session);
     udpai_wait_until_quiet(session);
-    say_stale(session, stale, (udpai_test_request){.names = UDPAI_A});
+    send_stale(session, stale, (udpai_test_request){.names = UDPAI_A});
     udpai_expect_nothing_of(session, script->kind, UDPAI_A);
 }
 
@@ -178,7 +178,7 @@ stale_names_are_not_lost(udpai_script *script)
 {
     udpai_test_session *session = udpai_begin_with(script, UDPAI_A);
     size_t stale = make_stale(session);
-    say_stale(session, stale, (udpai_test_request){.names = UDPAI_A_B});
+    send_stale(session, stale, (udpai_test_request){.names = UDPAI_A_B});
     udpai_send_request(session, script->kind, &(udpai_test_request){.names = UDPAI_A_B});
     udpai_expect(session, script->kind, UDPAI_B);
 }
@@ -188,7 +188,7 @@ stale_subscribes(udpai_script *script)
 {
     udpai_test_session *session = udpai_begin_with(script, UDPAI_A);
     size_t stale = make_stale(session);
-    say_stale(session, stale, (udpai_test_request){.names = UDPAI_B});
+    send_stale(session, stale, (udpai_test_request){.names = UDPAI_B});
     udpai_expect(session, script->kind, UDPAI_B);
 }
 
@@ -197,7 +197,7 @@ stale_unsubscribes(udpai_script *script)
 {
     udpai_test_session *session = udpai_begin_with(script, UDPAI_A_B);
     size_t stale = make_stale(session);
-    say_stale(session, stale, (udpai_test_request){.unsubscribed = UDPAI_B});
+    send_stale(session, stale, (udpai_test_request){.unsubscribed = UDPAI_B});
     udpai_wait_until_quiet(session);
     udpai_set(script, script->kind, "b");
     udpai_expect_nothing_of(session, script->kind, UDPAI_B);
@@ -211,7 +211,7 @@ unprompted_subscribes(udpai_script *script)
     udpai_expect(session, script->kind, UDPAI_B);
 }
 
-/* Neither answers the last response: the first says an old version, but no error. */
+/* Neither answers the last response: the first has an old version, but no error. */
 static void
 old_version_is_no_refusal(udpai_script *script)
 {
@@ -222,7 +222,7 @@ old_version_is_no_refusal(udpai_script *script)
     udpai_expect_nothing_of(session, script->kind, UDPAI_A);
 }
 
-/* Clients whose first response of a type has been refused have no other version to name. */
+/* Clients that have rejected their first response of a type have no other version to name. */
 static void
 refusal_by_error_alone(udpai_script *script)
 {

@@ -58,7 +58,7 @@ return_after_removal(udpai_script *script)
     udpai_expect(session, script->kind, UDPAI_B);
 }
 
-/* Of endpoints SotW cannot say that they are gone. */
+/* SotW cannot remove endpoints. */
 static void
 endpoints_return(udpai_script *script)
 {

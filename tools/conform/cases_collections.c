@@ -69,7 +69,7 @@ member_leaves(udpai_script *script)
 }
 
 static void
-empty_is_told(udpai_script *script)
+empty_is_sent(udpai_script *script)
 {
     udpai_expect_removed(ask(script, UDPAI_NAMES("xdstp:nobody/*")), script->kind,
                          "xdstp:nobody/*");
@@ -154,7 +154,7 @@ asked_again_is_sent_again(udpai_script *script)
 }
 
 static void
-vanished_is_told(udpai_script *script)
+vanished_is_sent(udpai_script *script)
 {
     udpai_test_session *session = begin(script);
     udpai_remove(script, script->kind, "xdstp:set/2");
@@ -169,7 +169,7 @@ begin_with_list(udpai_script *script)
 {
     udpai_test_session *session = udpai_test_session_open(script, script->kind);
     if (session)
-        session->wants_ttl = !script->is_delta; /* and so a wrapper */
+        session->supports_ttl = !script->is_delta; /* and so a wrapper */
     udpai_subscribe(session, script->kind, UDPAI_A);
     udpai_expect(session, script->kind, UDPAI_A);
     return session;
@@ -216,7 +216,7 @@ list_follows_changes(udpai_script *script)
         GLOB_CASE(                                                                                 \
             in, "glob-empty-is-told", SECTION_GLOB,                                                \
             "The server reports a collection without members by its URL in removed_resources.",    \
-            UDPAI_SHOULD, type, empty_is_told),                                                    \
+            UDPAI_SHOULD, type, empty_is_sent),                                                    \
         GLOB_CASE(in, "glob-empty-fills", UDPAI_SECTION_MISSING,                                   \
                   "Servers remember subscriptions, and send a resource when it is created.",       \
                   UDPAI_MUST, type, empty_fills)
@@ -287,7 +287,7 @@ static const udpai_case cases[] = {
               "a removed member, too.",
               UDPAI_MUST,
               UDPAI_CLUSTER,
-              vanished_is_told),
+              vanished_is_sent),
     {.group = "leds",
      .name = "by-name",
      .section = UDPAI_SECTION_NAMES,

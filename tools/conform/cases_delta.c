@@ -13,13 +13,13 @@ subscribe(udpai_script *script, udpai_names names)
 }
 
 static void
-unknown_is_told(udpai_script *script)
+unknown_is_reported(udpai_script *script)
 {
     udpai_expect_removed(subscribe(script, UDPAI_NAMES("nobody")), script->kind, "nobody");
 }
 
 static void
-unknown_beside_known_is_told(udpai_script *script)
+unknown_beside_known_is_reported(udpai_script *script)
 {
     udpai_test_session *session = subscribe(script, UDPAI_NAMES("a", "nobody"));
     udpai_expect(session, script->kind, UDPAI_A);
@@ -67,7 +67,7 @@ phantom_is_ignored(udpai_script *script)
 }
 
 static void
-under_wildcard_is_told_present(udpai_script *script)
+under_wildcard_is_sent(udpai_script *script)
 {
     udpai_test_session *session = udpai_test_session_open(script, script->kind);
     udpai_send_request(session, script->kind,
@@ -79,7 +79,7 @@ under_wildcard_is_told_present(udpai_script *script)
 }
 
 static void
-under_wildcard_is_told_missing(udpai_script *script)
+under_wildcard_is_missing(udpai_script *script)
 {
     udpai_test_session *session = udpai_test_session_open(script, script->kind);
     udpai_send_request(session, script->kind,
@@ -170,7 +170,7 @@ changed_is_sent(udpai_script *script)
 
 /* The removal itself may arrive on the earlier stream: the next one is tested. */
 static void
-vanished_is_told(udpai_script *script)
+vanished_is_sent(udpai_script *script)
 {
     udpai_test_session *session = udpai_begin_with(script, UDPAI_A_B);
     udpai_remove(script, script->kind, "b");
@@ -178,7 +178,7 @@ vanished_is_told(udpai_script *script)
 }
 
 static void
-vanished_under_wildcard_is_told(udpai_script *script)
+vanished_under_wildcard_is_sent(udpai_script *script)
 {
     udpai_test_session *session = udpai_begin_with_all(script, UDPAI_NO_NAMES);
     udpai_remove(script, script->kind, "b");
@@ -188,12 +188,12 @@ vanished_under_wildcard_is_told(udpai_script *script)
 /* ---- ttl ---- */
 
 static udpai_test_session *
-begin_with_ttl(udpai_script *script, bool wants_ttl)
+begin_with_ttl(udpai_script *script, bool supports_ttl)
 {
     udpai_set_as(script, script->kind, "a", &(udpai_world_extra){.ttl_ms = TTL_MS});
     udpai_test_session *session = udpai_test_session_open(script, script->kind);
     if (session)
-        session->wants_ttl = wants_ttl;
+        session->supports_ttl = supports_ttl;
     udpai_subscribe(session, script->kind, UDPAI_A);
     udpai_expect(session, script->kind, UDPAI_A);
     return session;
@@ -208,15 +208,15 @@ no_ttl_for_others(udpai_script *script)
 }
 
 static void
-ttl_for_those_who_can(udpai_script *script)
+ttl_if_supported(udpai_script *script)
 {
     const udpai_update *update = udpai_last_of(begin_with_ttl(script, true), script->kind, "a");
     udpai_require(script, update && update->has_ttl,
                   "the client has the feature for it, and got no ttl");
 }
 
-/* Set again as it is: who renews a ttl so may send a heartbeat, and who sends one keeps to its
- * form. */
+/* Set again as it is: a server that renews a ttl so may send a heartbeat, and one that sends it
+ * keeps to its form. */
 static void
 heartbeat_has_its_form(udpai_script *script)
 {
@@ -255,19 +255,19 @@ static const udpai_case cases[] = {
          RULE_MISSING,
          UDPAI_CLUSTER,
          0,
-         unknown_is_told),
+         unknown_is_reported),
     CASE("unknown-endpoint-is-told",
          UDPAI_SECTION_MISSING,
          RULE_MISSING,
          UDPAI_ENDPOINTS,
          0,
-         unknown_is_told),
+         unknown_is_reported),
     CASE("unknown-beside-known-is-told",
          UDPAI_SECTION_MISSING,
          RULE_MISSING,
          UDPAI_ENDPOINTS,
          0,
-         unknown_beside_known_is_told),
+         unknown_beside_known_is_reported),
     CASE("held-is-sent-again",
          UDPAI_SECTION_SUBSCRIBING,
          "The server sends what a client subscribes to, even if the client should hold it: it may "
@@ -314,13 +314,13 @@ static const udpai_case cases[] = {
          RULE_WILDCARD_NAME,
          UDPAI_CLUSTER,
          0,
-         under_wildcard_is_told_present),
+         under_wildcard_is_sent),
     CASE("missing-name-left-under-wildcard",
          "Unsubscribing from Resources",
          RULE_WILDCARD_NAME,
          UDPAI_CLUSTER,
          0,
-         under_wildcard_is_told_missing),
+         under_wildcard_is_missing),
     CASE("star-unsubscribed-name-stays",
          UDPAI_SECTION_NAMES,
          "Unsubscribing from '*' ends the wildcard, also that of a request without names, and "
@@ -372,19 +372,19 @@ static const udpai_case cases[] = {
          RULE_RESUME,
          UDPAI_ENDPOINTS,
          UDPAI_NEEDS_CHANGES,
-         vanished_is_told),
+         vanished_is_sent),
     CASE("resume-vanished-under-wildcard-is-told",
          UDPAI_SECTION_DELTA,
          RULE_RESUME,
          UDPAI_CLUSTER,
          UDPAI_NEEDS_CHANGES,
-         vanished_under_wildcard_is_told),
+         vanished_under_wildcard_is_sent),
     CASE("ttl-for-those-who-can",
          UDPAI_SECTION_TTL,
          "A resource may have a ttl, for clients that announce that they know it.",
          UDPAI_ENDPOINTS,
          UDPAI_NEEDS_CHANGES | UDPAI_CAN_TTL,
-         ttl_for_those_who_can),
+         ttl_if_supported),
     {.name = "ttl-only-for-those-who-can",
      .section = UDPAI_SECTION_TTL,
      .rule = "A resource may have a ttl, for clients that announce that they know it.",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Clusters on demand: names that are asked for beside a wildcard, one by one, as an Envoy does when
- * a request wants a cluster that it does not have; and resources that no wildcard has. */
+ * a request needs a cluster that it does not have; and resources that no wildcard has. */
 #include "tools/conform/cases.h"
 
 /* A client that has all, and asks for this, too. */
@@ -14,13 +14,13 @@ demand(udpai_script *script, udpai_names names)
 }
 
 static void
-missing_is_told(udpai_script *script)
+missing_is_reported(udpai_script *script)
 {
     udpai_expect_removed(demand(script, UDPAI_NAMES("nobody")), script->kind, "nobody");
 }
 
 static void
-missing_is_told_again(udpai_script *script)
+missing_is_reported_again(udpai_script *script)
 {
     udpai_test_session *session = demand(script, UDPAI_NAMES("nobody"));
     udpai_expect_removed(session, script->kind, "nobody");
@@ -96,7 +96,7 @@ lazy_gets_updates(udpai_script *script)
 }
 
 static void
-lazy_removal_is_told(udpai_script *script)
+lazy_removal_is_sent(udpai_script *script)
 {
     udpai_test_session *session = begin_with_lazy(script);
     udpai_remove(script, script->kind, "lazy");
@@ -104,7 +104,7 @@ lazy_removal_is_told(udpai_script *script)
 }
 
 static void
-lazy_left_is_told(udpai_script *script)
+lazy_left_is_sent(udpai_script *script)
 {
     udpai_test_session *session = begin_with_lazy(script);
     udpai_wait_until_quiet(session);
@@ -130,7 +130,7 @@ static const udpai_case cases[] = {
            UDPAI_MUST,
            UDPAI_DELTA,
            0,
-           missing_is_told),
+           missing_is_reported),
     DEMAND("missing-is-told-again",
            UDPAI_SECTION_SUBSCRIBING,
            "The server responds to each subscription, also to a repeated one: the next request "
@@ -138,7 +138,7 @@ static const udpai_case cases[] = {
            UDPAI_MUST,
            UDPAI_DELTA,
            0,
-           missing_is_told_again),
+           missing_is_reported_again),
     DEMAND("missing-appears",
            UDPAI_SECTION_MISSING,
            "Servers remember subscriptions, and send a resource when it is created.",
@@ -182,7 +182,7 @@ static const udpai_case cases[] = {
            UDPAI_MUST,
            UDPAI_ALL_WAYS,
            NEEDS_LAZY,
-           lazy_removal_is_told),
+           lazy_removal_is_sent),
     DEMAND("lazy-left-is-told",
            "Unsubscribing from Resources",
            "If a client unsubscribes from a name that its wildcard does not have, the server "
@@ -190,7 +190,7 @@ static const udpai_case cases[] = {
            UDPAI_MUST,
            UDPAI_DELTA,
            NEEDS_LAZY,
-           lazy_left_is_told),
+           lazy_left_is_sent),
 };
 
 const udpai_cases udpai_cases_demand = {cases, UDPAI_ARRAY_LEN(cases)};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The responses themselves, and methods of times gone by. */
+/* The responses themselves, and methods of earlier versions. */
 #include "tools/conform/cases.h"
 
 #define UNIMPLEMENTED 12

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What cannot be sent, by name, in resource_errors: "TP3: xds-error-propagation". A server need not
- * send any, and who sends none is skipped; who does keeps to what they mean. Nothing is known that
- * clients announce for it; those here announce what a node of UDPA looks for. */
+ * send any, and one that sends none is skipped; one that does keeps to what they mean. Nothing is
+ * known that clients announce for it; those here announce what a node of UDPA looks for. */
 #include "tools/conform/cases.h"
 
 enum {
@@ -92,7 +92,7 @@ then_appears(udpai_script *script)
 }
 
 static void
-told_once(udpai_script *script)
+reported_once(udpai_script *script)
 {
     udpai_test_session *session = open_reader(script);
     (void)provoke(session, "nobody");
@@ -178,7 +178,7 @@ static const udpai_case cases[] = {
                UDPAI_ALL_WAYS,
                UDPAI_NEEDS_CHANGES,
                UDPAI_CLUSTER,
-               told_once),
+               reported_once),
 };
 
 const udpai_cases udpai_cases_errors = {cases, UDPAI_ARRAY_LEN(cases)};

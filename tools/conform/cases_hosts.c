@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Virtual hosts on demand (VHDS), which the delta protocol alone has. What the protocol's text does
- * not say of them Envoy's does, "Virtual Host Discovery Service". */
+ * not define of them Envoy's does, "Virtual Host Discovery Service". */
 #include "tools/conform/cases.h"
 
 static void
@@ -96,7 +96,7 @@ ask_by_alias(udpai_script *script, udpai_world_extra *extra)
 }
 
 static void
-alias_is_said(udpai_script *script)
+alias_is_stated(udpai_script *script)
 {
     udpai_world_extra extra = {0};
     udpai_test_session *session = ask_by_alias(script, &extra);
@@ -227,7 +227,7 @@ static const udpai_case cases[] = {
          "its aliases.",
          UDPAI_MUST,
          UDPAI_NEEDS_CHANGES | UDPAI_CAN_ALIAS,
-         alias_is_said),
+         alias_is_stated),
     HOST("alias-gets-updates",
          UDPAI_SECTION_SUBSCRIBING,
          "A subscription to a name or to an alias is a subscription to the resource.",

@@ -126,7 +126,8 @@ additions_in_order(udpai_script *script)
         require_order(session, make_order[i], make_order[i + 1]);
 }
 
-/* In SotW the first response with clusters that has it no more; in delta the one that says so. */
+/* In SotW the first response with clusters that has it no more; in delta the one with the removal.
+ */
 static size_t
 response_of_removal(const udpai_test_session *session)
 {

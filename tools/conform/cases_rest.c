@@ -46,7 +46,7 @@ all(udpai_script *script)
 /* ---- what is in an answer ---- */
 
 static void
-version_is_told(udpai_script *script)
+version_is_sent(udpai_script *script)
 {
     udpai_rest *rest = fetch_a(script);
     udpai_require(script, !rest || (rest->version && *rest->version),
@@ -55,7 +55,7 @@ version_is_told(udpai_script *script)
 }
 
 static void
-types_are_told(udpai_script *script)
+types_are_listed(udpai_script *script)
 {
     const char *url = udpai_kind_url(script->kind).data;
     udpai_rest *rest = fetch_a(script);
@@ -334,14 +334,14 @@ static const udpai_case cases[] = {
          UDPAI_MUST,
          0,
          UDPAI_CLUSTER,
-         version_is_told),
+         version_is_sent),
     REST("types-are-told",
          SECTION_JSON,
          "An Any is an object with its type as @type; it is that of the response.",
          UDPAI_MUST,
          0,
          UDPAI_CLUSTER,
-         types_are_told),
+         types_are_listed),
     REST("content-type-is-json",
          SECTION_HTTP,
          "A response with content has its type: here, " JSON ".",

@@ -94,19 +94,19 @@ has_version(udpai_script *script)
 }
 
 static udpai_test_session *
-begin_with_ttl(udpai_script *script, bool wants_ttl)
+begin_with_ttl(udpai_script *script, bool supports_ttl)
 {
     udpai_set_as(script, script->kind, "a", &(udpai_world_extra){.ttl_ms = TTL_MS});
     udpai_test_session *session = udpai_test_session_open(script, script->kind);
     if (session)
-        session->wants_ttl = wants_ttl;
+        session->supports_ttl = supports_ttl;
     udpai_subscribe(session, script->kind, UDPAI_A);
     udpai_expect(session, script->kind, UDPAI_A);
     return session;
 }
 
 static void
-ttl_for_those_who_can(udpai_script *script)
+ttl_if_supported(udpai_script *script)
 {
     const udpai_update *update = udpai_last_of(begin_with_ttl(script, true), script->kind, "a");
     udpai_require(script, update && update->is_wrapped && update->has_ttl,
@@ -178,7 +178,7 @@ static const udpai_case cases[] = {
      .run = has_version},
     TTL("ttl-for-those-who-can",
         "In SotW a ttl comes in a Resource around the resource, to clients that announce both.",
-        ttl_for_those_who_can),
+        ttl_if_supported),
     TTL("ttl-no-wrapper-for-others",
         "Clients that have not announced that they can read it receive no Resource in SotW.",
         no_wrapper_for_others),

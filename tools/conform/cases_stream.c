@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Streams: those that come after others, several at once, and what may be said on them. */
+/* Streams: those that come after others, several at once, and what may be sent on them. */
 #include "tools/conform/cases.h"
 
 #define UNKNOWN_TYPE "type.googleapis.com/conform.v1.Unknown"

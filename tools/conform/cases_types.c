@@ -5,7 +5,7 @@
 #include "tools/conform/cases.h"
 
 static void
-unknown_is_told(udpai_script *script)
+unknown_is_reported(udpai_script *script)
 {
     udpai_test_session *session = udpai_test_session_open(script, script->kind);
     udpai_subscribe(session, script->kind, UDPAI_NAMES("nobody"));
@@ -74,7 +74,7 @@ whole_under_wildcard(udpai_script *script)
         TYPE_CASE("missing-" word "-appears", UDPAI_SECTION_MISSING, RULE_APPEARS, UDPAI_MUST,     \
                   UDPAI_ALL_WAYS, UDPAI_NEEDS_CHANGES, type, udpai_case_missing_appears),          \
         TYPE_CASE("unknown-" word "-is-told", UDPAI_SECTION_MISSING, RULE_MISSING, UDPAI_MUST,     \
-                  UDPAI_DELTA, 0, type, unknown_is_told),                                          \
+                  UDPAI_DELTA, 0, type, unknown_is_reported),                                      \
         TYPE_CASE("removal-" word, UDPAI_SECTION_DELETING, RULE_DELETE, UDPAI_MUST, UDPAI_DELTA,   \
                   UDPAI_NEEDS_CHANGES, type, udpai_case_removal),                                  \
         TYPE_CASE("update-spares-other-" word "s", UDPAI_SECTION_GROUPING, RULE_WHOLE_NAMES,       \

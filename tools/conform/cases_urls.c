@@ -37,7 +37,7 @@ stands_beside_plain_names(udpai_script *script)
 }
 
 static void
-missing_is_told(udpai_script *script)
+missing_is_reported(udpai_script *script)
 {
     udpai_test_session *session = udpai_test_session_open(script, script->kind);
     udpai_subscribe(session, script->kind, UDPAI_NAMES("xdstp:nobody"));
@@ -55,7 +55,7 @@ missing_appears(udpai_script *script)
 }
 
 static void
-removal_is_told(udpai_script *script)
+removal_is_sent(udpai_script *script)
 {
     have(script, "xdstp:a");
     udpai_test_session *session = udpai_begin_with(script, URL);
@@ -79,8 +79,8 @@ escapes_mean_the_same(udpai_script *script)
     (void)udpai_begin_with(script, UDPAI_NAMES("xdstp:%61"));
 }
 
-/* Whoever asks for one is not given the other, neither under its own name nor under the one that
- * was asked for. */
+/* A client that asks for one is not given the other, neither under its own name nor under the one
+ * that was asked for. */
 static void
 differ(udpai_script *script, const char *there, const char *asked)
 {
@@ -190,7 +190,7 @@ static const udpai_case cases[] = {
              UDPAI_DELTA,
              0,
              UDPAI_ENDPOINTS,
-             missing_is_told),
+             missing_is_reported),
     URL_CASE("missing-appears",
              UDPAI_SECTION_MISSING,
              "Servers remember subscriptions, and send a resource when it is created.",
@@ -206,7 +206,7 @@ static const udpai_case cases[] = {
              UDPAI_DELTA,
              UDPAI_NEEDS_CHANGES,
              UDPAI_ENDPOINTS,
-             removal_is_told),
+             removal_is_sent),
     DIFFER("parameters-in-any-order",
            SECTION_SAME,
            "Two names are one if their parts are, whatever the order of the context parameters.",

@@ -338,7 +338,7 @@ udpai_kind_payload(udpai_kind kind, const char *name, unsigned variant)
     return payload;
 }
 
-/* The point behind the number is what tells that all its digits are there. */
+/* The point behind the number is what shows that all its digits are there. */
 unsigned
 udpai_kind_variant(udpai_str payload)
 {

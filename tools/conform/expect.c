@@ -4,7 +4,7 @@
 
 #include "tools/conform/session_internal.h"
 
-#define RESPONSES_MAX 200 /* of one wait: who sends more does it for ever */
+#define RESPONSES_MAX 200 /* of one wait: a server that sends more does it for ever */
 
 /* Has it come as it is now? What is not ours may be in any state. */
 static bool
@@ -13,9 +13,9 @@ is_met(const udpai_test_session *session, udpai_kind kind, const char *name)
     const udpai_update *update = udpai_update_of(session, kind, name);
     if (!update || update->is_removal || (!update->has_payload && update->is_wrapped))
         return false;
-    unsigned wanted =
+    unsigned expected =
         udpai_world_variant(&session->script->stage->world, kind, udpai_str_from(update->name));
-    return !wanted || update->variant == wanted;
+    return !expected || update->variant == expected;
 }
 
 /* ---- waiting ---- */
@@ -164,7 +164,7 @@ is_disturbed(const udpai_test_session *session, const udpai_expected *what)
 }
 
 /* Something else is asked for on the same stream: when the answer is there, the server has seen
- * what was said before. Two names in turn, since what is new must be answered. If the server does
+ * what was sent before. Two names in turn, since what is new must be answered. If the server does
  * not answer that either, time alone must do. */
 static void
 exchange_sentinel(udpai_test_session *session, udpai_kind kind)

@@ -3,7 +3,7 @@
 
 #include "codec/json_text.h"
 
-/* JSON's base64 stands in quotes, which come off. */
+/* JSON's base64 is in quotes, which come off. */
 static void
 put_base64(udpai_strbuf *out, udpai_str bytes)
 {

@@ -12,7 +12,7 @@
 
 typedef struct udpai_http_answer {
     int status;
-    udpai_str content_type; /* a view of what came; empty: none is said */
+    udpai_str content_type; /* a view of what came; empty: none */
     bool is_kept;           /* another request may follow on the connection */
     size_t size;            /* bytes of it, of those that came */
 } udpai_http_answer;
@@ -20,7 +20,7 @@ typedef struct udpai_http_answer {
 typedef enum udpai_http_state {
     UDPAI_HTTP_PARTIAL,
     UDPAI_HTTP_WHOLE,
-    UDPAI_HTTP_BROKEN, /* the error says why */
+    UDPAI_HTTP_BROKEN, /* the error has the reason */
 } udpai_http_state;
 
 /* Reads the first response there is in @p bytes, behind interim ones; @p is_over: no more will

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The types of resources that the cases speak of, and contents for them that say which variant they
- * are, in a form that survives being decoded and encoded by a server. */
+/* The types of resources in the cases, and contents for them that have their variant, in a form
+ * that survives being decoded and encoded by a server. */
 #ifndef UDPAI_CONFORM_KIND_H
 #define UDPAI_CONFORM_KIND_H
 
@@ -38,7 +38,7 @@ udpai_kind udpai_kind_of_word(udpai_str word);
 
 /* A small valid resource of this name and variant; NULL without memory. */
 udpa_bytes *udpai_kind_payload(udpai_kind kind, const char *name, unsigned variant);
-/* The variant that contents say they are; 0: none that was made here. */
+/* The variant that contents have; 0: none that was made here. */
 unsigned udpai_kind_variant(udpai_str payload);
 /* The name that contents give themselves; empty: none. A view. */
 udpai_str udpai_kind_name(udpai_kind kind, udpai_str payload);

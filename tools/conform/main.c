@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* udpa-conform: does a server do what the protocol of xDS wants? Any server: what is specific to
- * one is who changes what it serves. */
+/* udpa-conform: does a server do what the protocol of xDS requires? Any server: what is specific to
+ * one is how its contents are changed. */
 #include <regex.h>
 #include <stdio.h>
 
@@ -23,8 +23,8 @@
 typedef struct conformance {
     const udpai_conform_options *options;
     udpai_suite suite;
-    regex_t wanted;
-    bool has_wanted;
+    regex_t selection;
+    bool has_selection;
     udpai_caller *caller;
     udpai_peer peer;
     udpai_byte_peer rest;
@@ -35,29 +35,29 @@ typedef struct conformance {
 } conformance;
 
 static bool
-is_wanted(void *userdata, const char *name)
+is_selected(void *userdata, const char *name)
 {
     const conformance *self = userdata;
-    return !self->has_wanted || regexec(&self->wanted, name, 0, NULL, 0) == 0;
+    return !self->has_selection || regexec(&self->selection, name, 0, NULL, 0) == 0;
 }
 
 static udpai_cli_exit
-compile_wanted(conformance *self)
+compile_selection(conformance *self)
 {
     const char *text = self->options->run;
     char why[200];
     if (!text)
         return UDPAI_CLI_GOOD;
-    int number = regcomp(&self->wanted, text, REG_EXTENDED | REG_NOSUB);
-    self->has_wanted = number == 0;
+    int number = regcomp(&self->selection, text, REG_EXTENDED | REG_NOSUB);
+    self->has_selection = number == 0;
     if (number == 0)
         return UDPAI_CLI_GOOD;
-    regerror(number, &self->wanted, why, sizeof(why));
+    regerror(number, &self->selection, why, sizeof(why));
     udpai_cli_complain("--run '%s' is no regular expression: %s", text, why);
     return UDPAI_CLI_MISTAKE;
 }
 
-/* ---- who changes ---- */
+/* ---- changing contents ---- */
 
 static udpai_cli_exit
 begin_publisher(conformance *self)
@@ -175,7 +175,7 @@ fill_stage(conformance *self)
     else if (given->apply_to)
         stage->world.authority = udpai_cli_namespace(&self->options->common);
     self->suite.limit_ms = given->limit_ms ? given->limit_ms : DEFAULT_LIMIT_MS;
-    self->suite.is_wanted = is_wanted;
+    self->suite.is_selected = is_selected;
     self->suite.report_one = report_one;
     self->suite.userdata = self;
 }
@@ -204,8 +204,8 @@ end(conformance *self)
     if (self->is_publishing)
         udpai_cli_end(&self->publisher);
     udpai_caller_free(self->caller);
-    if (self->has_wanted)
-        regfree(&self->wanted);
+    if (self->has_selection)
+        regfree(&self->selection);
 }
 
 /* ---- the transcript ---- */
@@ -215,7 +215,7 @@ report(const conformance *self)
 {
     const udpai_results *results = &self->suite.results;
     bool is_strict = self->options->is_strict;
-    udpai_tally tally = udpai_report_tally(results, is_strict);
+    udpai_report_counts counts = udpai_report_count(results, is_strict);
     udpai_strbuf out = {0};
     if (self->options->common.format == UDPAI_CLI_JUNIT)
         udpai_report_junit(&out, results, is_strict);
@@ -226,7 +226,7 @@ report(const conformance *self)
     udpai_cli_exit result = self->options->common.format == UDPAI_CLI_JSON
                                 ? udpai_cli_print_json(&self->options->common, &out)
                                 : udpai_cli_print(&out);
-    if (!results->n || tally.n_skipped == results->n) {
+    if (!results->n || counts.n_skipped == results->n) {
         udpai_cli_complain(results->n ? "every case was skipped: nothing is known of the server"
                                       : "no case matches --run '%s' (--list names them)",
                            self->options->run);
@@ -239,14 +239,14 @@ report(const conformance *self)
             self->suite.n_out_of_time, (double)self->suite.limit_ms / 1000);
         return UDPAI_CLI_REFUSED;
     }
-    return tally.n_failed ? UDPAI_CLI_REFUSED : result;
+    return counts.n_failed ? UDPAI_CLI_REFUSED : result;
 }
 
 static udpai_cli_exit
 list(conformance *self)
 {
     udpai_strbuf out = {0};
-    udpai_report_list(&out, is_wanted, self);
+    udpai_report_list(&out, is_selected, self);
     return udpai_cli_print(&out);
 }
 
@@ -260,7 +260,7 @@ run(const udpai_conform_options *options)
     }
     udpai_suite_init(&self.suite);
     fill_stage(&self);
-    udpai_cli_exit result = compile_wanted(&self);
+    udpai_cli_exit result = compile_selection(&self);
     if (result == UDPAI_CLI_GOOD && options->is_list) {
         result = list(&self);
     } else if (result == UDPAI_CLI_GOOD) {
@@ -282,7 +282,7 @@ main(int argc, char **argv)
 {
     udpai_conform_options options;
     if (!udpai_cli_program_begin())
-        return UDPAI_CLI_REFUSED; /* and there may be nowhere to say so */
+        return UDPAI_CLI_REFUSED; /* and there may be nowhere to print it */
     udpai_conform_options_parse(&options, argc, argv);
     udpai_cli_exit result = run(&options);
     udpai_conform_options_done(&options);

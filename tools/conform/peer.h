@@ -34,7 +34,7 @@ typedef struct udpai_edit {
     udpai_str payload; /* the serialised message */
     uint64_t ttl_ms;   /* 0: none */
     const char *alias; /* NULL: none */
-    bool is_lazy;      /* not for wildcards: only for who names it */
+    bool is_lazy;      /* not for wildcards: only for sessions that name it */
 } udpai_edit;
 
 typedef enum udpai_change_result {

@@ -7,7 +7,7 @@
 #include "tools/conform/session_internal.h"
 #include "xds/peek.h"
 
-#define SHOWN_NAMES 8
+#define LISTED_NAMES 8
 #define UNIMPLEMENTED 12
 #define INVALID_ARGUMENT 3
 
@@ -147,17 +147,17 @@ transcribe_answer(const udpai_test_session *session,
     udpai_strbuf line = {0};
     udpai_strbuf_printf(&line, "< %u %s [", session->number,
                         kind == UDPAI_KINDS ? "(another type)" : udpai_kind_word(kind));
-    for (size_t i = 0; i < answer->n_resources && i < SHOWN_NAMES; i++) {
+    for (size_t i = 0; i < answer->n_resources && i < LISTED_NAMES; i++) {
         unsigned variant = udpai_kind_variant(value_of_any(answer->resources[i].any));
         udpai_str name = received_name(kind, &answer->resources[i]);
         udpai_strbuf_printf(&line, "%s%.*s", i ? ", " : "", UDPAI_SHOWN(name));
         if (variant)
             udpai_strbuf_printf(&line, " v%u", variant);
     }
-    if (answer->n_resources > SHOWN_NAMES)
+    if (answer->n_resources > LISTED_NAMES)
         udpai_strbuf_printf(&line, ", … %zu in all", answer->n_resources);
     udpai_strbuf_putc(&line, ']');
-    for (size_t i = 0; i < answer->n_removed && i < SHOWN_NAMES; i++)
+    for (size_t i = 0; i < answer->n_removed && i < LISTED_NAMES; i++)
         udpai_strbuf_printf(&line, "%s%.*s", i ? ", " : " removed ",
                             UDPAI_SHOWN(answer->removed[i]));
     udpai_strbuf_printf(&line, " version %.*s nonce %.*s", UDPAI_SHOWN(answer->version),

@@ -25,21 +25,21 @@ level_word(const udpai_case *that)
     return that->level == UDPAI_MUST ? "must" : "should";
 }
 
-udpai_tally
-udpai_report_tally(const udpai_results *results, bool is_strict)
+udpai_report_counts
+udpai_report_count(const udpai_results *results, bool is_strict)
 {
-    udpai_tally tally = {0};
+    udpai_report_counts counts = {0};
     for (size_t i = 0; i < results->n; i++) {
         const udpai_result *result = &results->items[i];
-        tally.n_passed += result->verdict == UDPAI_PASSED;
-        tally.n_skipped += result->verdict == UDPAI_SKIPPED;
-        tally.n_failed += !udpai_result_is_good(result, is_strict);
-        tally.n_fell_short += fell_short(result, is_strict);
+        counts.n_passed += result->verdict == UDPAI_PASSED;
+        counts.n_skipped += result->verdict == UDPAI_SKIPPED;
+        counts.n_failed += !udpai_result_is_good(result, is_strict);
+        counts.n_fell_short += fell_short(result, is_strict);
     }
-    return tally;
+    return counts;
 }
 
-/* What a server sent stands in these texts: control characters but newlines become '?'. */
+/* What a server sent is in these texts: control characters but newlines become '?'. */
 static void
 put_clean(udpai_strbuf *out, char c)
 {
@@ -97,17 +97,18 @@ udpai_report_text_one(udpai_strbuf *out, const udpai_result *result, bool is_str
 void
 udpai_report_text_sum(udpai_strbuf *out, const udpai_results *results, bool is_strict)
 {
-    udpai_tally tally = udpai_report_tally(results, is_strict);
+    udpai_report_counts counts = udpai_report_count(results, is_strict);
     udpai_strbuf_printf(out, "%zu cases: %zu passed, %zu failed, %zu fell short, %zu skipped\n",
-                        results->n, tally.n_passed, tally.n_failed, tally.n_fell_short,
-                        tally.n_skipped);
+                        results->n, counts.n_passed, counts.n_failed, counts.n_fell_short,
+                        counts.n_skipped);
 }
 
-void udpai_report_list(udpai_strbuf *out, bool (*is_wanted)(void *, const char *), void *userdata);
+void
+udpai_report_list(udpai_strbuf *out, bool (*is_selected)(void *, const char *), void *userdata);
 
 typedef struct listing {
     udpai_strbuf *out;
-    bool (*is_wanted)(void *userdata, const char *name);
+    bool (*is_selected)(void *userdata, const char *name);
     void *userdata;
 } listing;
 
@@ -117,15 +118,15 @@ put_listed(void *userdata, const udpai_case *that, unsigned way)
     const listing *self = userdata;
     char name[sizeof(((udpai_result *)0)->name)];
     udpai_case_name(that, way, name, sizeof(name));
-    if (!self->is_wanted || self->is_wanted(self->userdata, name))
+    if (!self->is_selected || self->is_selected(self->userdata, name))
         udpai_strbuf_printf(self->out, "%-6s  %-60s  %s: %s\n", level_word(that), name,
                             that->section, that->rule);
 }
 
 void
-udpai_report_list(udpai_strbuf *out, bool (*is_wanted)(void *, const char *), void *userdata)
+udpai_report_list(udpai_strbuf *out, bool (*is_selected)(void *, const char *), void *userdata)
 {
-    listing self = {out, is_wanted, userdata};
+    listing self = {out, is_selected, userdata};
     udpai_suite_visit(put_listed, &self);
 }
 
@@ -234,7 +235,7 @@ put_junit_case(udpai_strbuf *out, const udpai_result *result, bool is_strict)
 void
 udpai_report_junit(udpai_strbuf *out, const udpai_results *results, bool is_strict)
 {
-    udpai_tally tally = udpai_report_tally(results, is_strict);
+    udpai_report_counts counts = udpai_report_count(results, is_strict);
     uint64_t took_ms = 0;
     for (size_t i = 0; i < results->n; i++)
         took_ms += results->items[i].took_ms;
@@ -242,7 +243,7 @@ udpai_report_junit(udpai_strbuf *out, const udpai_results *results, bool is_stri
                         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
                         "<testsuite name=\"xds\" tests=\"%zu\" failures=\"%zu\" errors=\"0\" "
                         "skipped=\"%zu\" time=\"%.3f\">\n",
-                        results->n, tally.n_failed, tally.n_skipped, (double)took_ms / 1000);
+                        results->n, counts.n_failed, counts.n_skipped, (double)took_ms / 1000);
     for (size_t i = 0; i < results->n; i++)
         put_junit_case(out, &results->items[i], is_strict);
     udpai_strbuf_puts(out, "</testsuite>\n");

@@ -6,7 +6,7 @@
 #include "codec/reader.h"
 #include "tools/conform/session_internal.h"
 
-#define SHOWN_BYTES 300
+#define PRINTED_BYTES 300
 #define REASON_BYTES 120
 
 enum {
@@ -153,8 +153,9 @@ send_message(udpai_rest *rest, const char *path, udpai_str body, const udpai_res
     if (ask->is_impatient)
         udpai_strbuf_puts(&out, "prefer: wait=0\r\n");
     put_framed(&out, body, ask->is_in_chunks);
-    udpai_transcribe(rest->script, "> %s %s %.*s", method, path,
-                     UDPAI_SHOWN(((udpai_str){body.data, udpai_min_size(body.len, SHOWN_BYTES)})));
+    udpai_transcribe(
+        rest->script, "> %s %s %.*s", method, path,
+        UDPAI_SHOWN(((udpai_str){body.data, udpai_min_size(body.len, PRINTED_BYTES)})));
     if (udpai_strbuf_failed(&out))
         udpai_fail_script(rest->script, "out of memory");
     else if (!peer->send(rest->stream, udpai_strbuf_view(&out)))
@@ -192,7 +193,7 @@ text_at(const udpai_tree *map, const char *name, const char *original)
     return is_text ? entry->value->text : (udpai_str){"", 0};
 }
 
-/* The variant that any text of it says. Trees have bounded depth. */
+/* The variant that any text of it has. Trees have bounded depth. */
 static unsigned
 variant_of(const udpai_tree *tree)
 {
@@ -262,15 +263,16 @@ note_json(udpai_rest *rest)
     udpai_documents_free(documents);
 }
 
-/* ---- hearing ---- */
+/* ---- receiving ---- */
 
 static void
 take(udpai_rest *rest)
 {
     udpai_str body = udpai_strbuf_view(&rest->body), type = rest->answer.content_type;
     rest->content_type = udpai_strndup(type.data, type.len);
-    udpai_transcribe(rest->script, "< %d %.*s %.*s", rest->answer.status, UDPAI_SHOWN(type),
-                     UDPAI_SHOWN(((udpai_str){body.data, udpai_min_size(body.len, SHOWN_BYTES)})));
+    udpai_transcribe(
+        rest->script, "< %d %.*s %.*s", rest->answer.status, UDPAI_SHOWN(type),
+        UDPAI_SHOWN(((udpai_str){body.data, udpai_min_size(body.len, PRINTED_BYTES)})));
     rest->unread.len -= rest->answer.size;
     memmove(rest->unread.data, rest->unread.data + rest->answer.size, rest->unread.len);
     if (!rest->content_type)
@@ -321,7 +323,7 @@ udpai_rest_receive(udpai_rest *rest, uint64_t timeout_ms)
 /* ---- judging ---- */
 
 static bool
-hear_in_time(udpai_rest *rest)
+receive_in_time(udpai_rest *rest)
 {
     if (!is_usable(rest))
         return false;
@@ -335,7 +337,7 @@ hear_in_time(udpai_rest *rest)
 void
 udpai_rest_expect(udpai_rest *rest)
 {
-    if (!hear_in_time(rest) || rest->answer.status == OK)
+    if (!receive_in_time(rest) || rest->answer.status == OK)
         return;
     int status = rest->answer.status;
     if (status == NOT_FOUND || status == NOT_IMPLEMENTED)
@@ -353,7 +355,7 @@ udpai_rest_expect(udpai_rest *rest)
 void
 udpai_rest_expect_rejection(udpai_rest *rest, int status)
 {
-    if (!hear_in_time(rest))
+    if (!receive_in_time(rest))
         return;
     int came = rest->answer.status;
     udpai_require(rest->script, came >= 400 && came < 500 && (!status || came == status),
@@ -379,13 +381,13 @@ udpai_rest_require(udpai_rest *rest, const char *name)
         return;
     udpai_script *script = rest->script;
     const char *full = udpai_world_name(&script->stage->world, script->kind, name);
-    unsigned wanted =
+    unsigned expected =
         udpai_world_variant(&script->stage->world, script->kind, udpai_str_from(full));
     if (!update)
         udpai_fail_script(script, "%s %s is not in the answer", udpai_kind_word(script->kind),
                           full);
     else
-        udpai_require(script, !wanted || update->variant == wanted,
+        udpai_require(script, !expected || update->variant == expected,
                       "%s %s is v%u, and arrived as v%u", udpai_kind_word(script->kind), full,
-                      wanted, update->variant);
+                      expected, update->variant);
 }

@@ -3,7 +3,7 @@
  *
  * A script ends at the first unexpected result, or when something is missing that it needs; after
  * that every function here does nothing, so cases check nothing themselves. What was sent and
- * received is kept, and shown with a failure. Resources are named as in tools/conform/world.h. */
+ * received is kept, and printed with a failure. Resources are named as in tools/conform/world.h. */
 #ifndef UDPAI_CONFORM_SCRIPT_H
 #define UDPAI_CONFORM_SCRIPT_H
 
@@ -57,7 +57,7 @@ typedef struct udpai_update {
     char *version;       /* of the resource; SotW, not wrapped: empty */
     char *aliases;       /* that it came with, a line each; NULL: none */
     char *endpoints;     /* of a cluster: the name that its endpoints have; NULL: none by EDS */
-    udpai_kind contents; /* what the payload says it is */
+    udpai_kind contents; /* what kind the payload is */
     bool is_removal;
     bool is_wrapped, has_payload, has_ttl;
     unsigned variant;
@@ -100,7 +100,7 @@ struct udpai_test_session {
     bool is_delta;
     udpai_kind only;   /* a stream of one type: this; aggregated: UDPAI_KINDS */
     bool sends_node;   /* with the next request; later: no more */
-    bool wants_ttl;    /* announces the features of the client that a ttl needs, and a wrapper */
+    bool supports_ttl; /* announces the features of the client that a ttl needs, and a wrapper */
     bool reads_errors; /* announces that it reads resource_errors */
     bool is_over;
     bool is_optional; /* a method that a server need not have */
@@ -172,7 +172,7 @@ void udpai_remove(udpai_script *script, udpai_kind kind, const char *name);
 /* Changes that were staged with udpai_world_set() and udpai_world_remove(). */
 void udpai_commit(udpai_script *script);
 
-/* ---- hearing ---- */
+/* ---- receiving ---- */
 
 /* Reads the next message, and answers it; false: none arrived in this time, or never will. */
 bool udpai_receive(udpai_test_session *session, uint64_t timeout_ms);

@@ -6,7 +6,7 @@
 #include "tools/conform/session_internal.h"
 #include "wire/compose.h"
 
-#define SHOWN_NAMES 6
+#define LISTED_NAMES 6
 
 /* ---- opening and closing ---- */
 
@@ -134,7 +134,7 @@ make_node(const udpai_test_session *session)
         {"xds.config.resource-in-sotw", 27},
         {"udpa.xds.resource-errors.v1", 27}, /* no other feature announces it */
     };
-    size_t first = session->wants_ttl ? 0 : UDPAI_ARRAY_LEN(all) - 1;
+    size_t first = session->supports_ttl ? 0 : UDPAI_ARRAY_LEN(all) - 1;
     size_t end = UDPAI_ARRAY_LEN(all) - (session->reads_errors ? 0 : 1);
     udpai_node_info *info = NULL;
     udpai_node_parts parts = {
@@ -157,9 +157,9 @@ static void
 put_names(udpai_strbuf *out, const char *what, const udpai_str *names, size_t n)
 {
     udpai_strbuf_printf(out, " %s[", what);
-    for (size_t i = 0; i < n && i < SHOWN_NAMES; i++)
+    for (size_t i = 0; i < n && i < LISTED_NAMES; i++)
         udpai_strbuf_printf(out, "%s%.*s", i ? ", " : "", UDPAI_SHOWN(names[i]));
-    if (n > SHOWN_NAMES)
+    if (n > LISTED_NAMES)
         udpai_strbuf_printf(out, ", … %zu in all", n);
     udpai_strbuf_putc(out, ']');
 }
@@ -173,7 +173,7 @@ transcribe_ask(const udpai_test_session *session, udpai_kind kind, const udpai_x
     put_names(&line, session->is_delta ? "subscribe" : "", ask->names, ask->n_names);
     if (ask->n_unsubscribed)
         put_names(&line, "unsubscribe", ask->unsubscribed, ask->n_unsubscribed);
-    for (size_t i = 0; i < ask->n_versions && i < SHOWN_NAMES; i++)
+    for (size_t i = 0; i < ask->n_versions && i < LISTED_NAMES; i++)
         udpai_strbuf_printf(&line, " holds %.*s=%.*s", UDPAI_SHOWN(ask->versions[i].name),
                             UDPAI_SHOWN(ask->versions[i].version));
     if (ask->version.len)
@@ -289,15 +289,15 @@ is_among(const str_vector *names, const char *name)
 
 /* Subscribes to new names, unsubscribes from those that are left out. */
 static void
-subscribe_delta(udpai_test_session *session, udpai_kind kind, const str_vector *wanted)
+subscribe_delta(udpai_test_session *session, udpai_kind kind, const str_vector *requested)
 {
     udpai_test_subscription *subscription = &session->subscriptions[kind];
     str_vector added = {0}, dropped = {0};
-    for (size_t i = 0; i < wanted->n; i++)
-        if (!has_name(subscription, wanted->items[i].data))
-            (void)udpai_vector_push(&added, wanted->items[i]);
+    for (size_t i = 0; i < requested->n; i++)
+        if (!has_name(subscription, requested->items[i].data))
+            (void)udpai_vector_push(&added, requested->items[i]);
     for (size_t i = 0; i < subscription->names.n; i++)
-        if (!is_among(wanted, subscription->names.items[i]))
+        if (!is_among(requested, subscription->names.items[i]))
             (void)udpai_vector_push(&dropped, udpai_str_from(subscription->names.items[i]));
     udpai_test_session_send(session, kind,
                             &(udpai_xds_ask){
@@ -307,7 +307,7 @@ subscribe_delta(udpai_test_session *session, udpai_kind kind, const str_vector *
                                 .unsubscribed = dropped.items,
                                 .n_unsubscribed = dropped.n,
                             });
-    remember_names(subscription, wanted);
+    remember_names(subscription, requested);
     udpai_vector_done(&added);
     udpai_vector_done(&dropped);
 }
@@ -315,15 +315,15 @@ subscribe_delta(udpai_test_session *session, udpai_kind kind, const str_vector *
 void
 udpai_subscribe(udpai_test_session *session, udpai_kind kind, udpai_names names)
 {
-    str_vector wanted = {0};
+    str_vector requested = {0};
     if (!udpai_test_session_is_usable(session))
         return;
     udpai_test_session_mark(session);
     if (!session->is_delta)
         udpai_send_request(session, kind, &(udpai_test_request){.names = names});
-    else if (resolve(session, kind, names, &wanted))
-        subscribe_delta(session, kind, &wanted);
-    udpai_vector_done(&wanted);
+    else if (resolve(session, kind, names, &requested))
+        subscribe_delta(session, kind, &requested);
+    udpai_vector_done(&requested);
 }
 
 udpai_test_session *

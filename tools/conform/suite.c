@@ -122,7 +122,7 @@ learn_from(udpai_world *world, const udpai_test_session *session)
     }
 }
 
-/* The first answer to a wildcard, and what clusters refer to. Nothing is judged here. */
+/* The first answer to a wildcard, and what clusters refer to. Nothing is checked here. */
 static void
 learn_of(udpai_suite *suite, udpai_kind kind)
 {
@@ -278,7 +278,7 @@ run(void *userdata, const udpai_case *that, unsigned way)
     udpai_result result = {.that = that};
     udpai_script script;
     udpai_case_name(that, way, result.name, sizeof(result.name));
-    if (suite->is_wanted && !suite->is_wanted(suite->userdata, result.name))
+    if (suite->is_selected && !suite->is_selected(suite->userdata, result.name))
         return;
     uint64_t begin = peer->now_ms(peer->self);
     udpai_script_init(&script, &suite->stage);
@@ -315,7 +315,7 @@ count(void *userdata, const udpai_case *that, unsigned way)
     const udpai_suite *suite = counting->suite;
     char name[sizeof(((udpai_result *)0)->name)];
     udpai_case_name(that, way, name, sizeof(name));
-    counting->n += !suite->is_wanted || suite->is_wanted(suite->userdata, name);
+    counting->n += !suite->is_selected || suite->is_selected(suite->userdata, name);
 }
 
 size_t

@@ -21,7 +21,7 @@ enum {
     UDPAI_AGGREGATED = UDPAI_SOTW_AGGREGATED | UDPAI_DELTA_AGGREGATED,
     UDPAI_PER_TYPE = UDPAI_SOTW_PER_TYPE | UDPAI_DELTA_PER_TYPE,
     UDPAI_ALL_WAYS = UDPAI_SOTW | UDPAI_DELTA,
-    UDPAI_ONCE = 16, /* no way: the case opens what it wants itself */
+    UDPAI_ONCE = 16, /* no way: the case opens what it needs itself */
 };
 
 /* What a case needs besides the server: changes, and abilities of a changer, UDPAI_CAN_…. Without
@@ -34,7 +34,7 @@ typedef struct udpai_case {
     const char *group; /* NULL: sotw or delta, by the way that it is run */
     const char *name;
     const char *section; /* of the protocol's text */
-    const char *rule;    /* what it says, in our words */
+    const char *rule;    /* the rule, in our words */
     udpai_level level;
     unsigned ways, needs;
     udpai_kind kind;
@@ -57,7 +57,7 @@ typedef struct udpai_result {
     const udpai_case *that;
     char name[96]; /* "sotw/aggregated/initial-wildcard" */
     udpai_verdict verdict;
-    char *why, *transcript; /* NULL: nothing to say */
+    char *why, *transcript; /* NULL: none */
     uint64_t took_ms;
 } udpai_result;
 
@@ -66,7 +66,7 @@ typedef UDPAI_VECTOR(udpai_result) udpai_results;
 typedef struct udpai_suite {
     udpai_stage stage;
     /* Is this one run? NULL: all are. */
-    bool (*is_wanted)(void *userdata, const char *name);
+    bool (*is_selected)(void *userdata, const char *name);
     /* Called with each result as a case ends; may be NULL. */
     void (*report_one)(void *userdata, const udpai_result *result);
     void *userdata;

@@ -114,7 +114,7 @@ add_entry(udpai_world *world, udpai_kind kind, char *alias, char *name)
     return NULL;
 }
 
-/* Behind the scheme that stands before it. */
+/* Behind the scheme that is before it. */
 static const char *
 behind(const char *alias, const char *scheme)
 {
@@ -246,7 +246,8 @@ udpai_world_commit(udpai_world *world, udpai_strbuf *why)
             world->changer.apply(world->changer.self, world->staged.items, world->staged.n, why);
     for (size_t i = 0; i < world->staged.n; i++) {
         udpai_world_entry *entry = world->staged_entries.items[i];
-        entry->is_changed = !world->is_between; /* though it failed: who knows what became of it */
+        entry->is_changed =
+            !world->is_between; /* though it failed: it is not known what became of it */
         if (result == UDPAI_CHANGE_MADE)
             entry->variant = world->staged.items[i].variant;
     }

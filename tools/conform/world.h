@@ -42,7 +42,7 @@ bool udpai_world_can_change(const udpai_world *world);
 /* Without a changer: the server has this, too. What comes first is "a". */
 void udpai_world_learn(udpai_world *world, udpai_kind kind, udpai_str name);
 
-/* The name that stands for a short one; NULL: there is none. */
+/* The name that a short one means; NULL: there is none. */
 const char *udpai_world_name(udpai_world *world, udpai_kind kind, const char *alias);
 /* The variant of what has this name; 0: it is not known, or not there. */
 unsigned udpai_world_variant(const udpai_world *world, udpai_kind kind, udpai_str name);
@@ -71,7 +71,7 @@ udpai_change_result udpai_world_commit(udpai_world *world, udpai_strbuf *why);
 void udpai_world_drop_staged(udpai_world *world);
 
 /* Stages what all cases begin with, kind by kind; "s0" of a kind comes last in each commit that
- * restores, so whoever sees it sees the rest. */
+ * restores, so a session that sees it sees the rest. */
 void udpai_world_stage_begin(udpai_world *world, udpai_kind kind);
 /* Stages what puts everything back as it was; a bit for each kind that is concerned. */
 unsigned udpai_world_stage_restore(udpai_world *world);

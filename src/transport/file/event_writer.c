@@ -29,7 +29,7 @@ struct udpai_event_writer {
     udpai_strbuf lines;
     udpai_event_kind kind;
     size_t n_lines, n_written;
-    udpa_error *error; /* why these are not the same; NULL: for want of memory */
+    udpa_error *error; /* why these are not the same; NULL: for lack of memory */
     udpai_inbox batches;
     sem_t wake;
     pthread_t thread;
@@ -77,7 +77,7 @@ put_event(udpai_event_writer *self, const udpai_event *event)
 {
     kind_file *to = &self->files[self->kind];
     const udpai_event_source *source = event->source;
-    const udpai_line_taker taker = {take_lines, self};
+    const udpai_line_consumer consumer = {take_lines, self};
     if (event->sequence != to->expected) {
         udpai_event_gap_put(&self->lines, self->kind, event->sequence - to->expected);
         self->n_lines++;
@@ -91,11 +91,11 @@ put_event(udpai_event_writer *self, const udpai_event *event)
         .name = source->name,
         .message = udpai_bytes_view(event->message),
     };
-    self->n_lines += udpai_event_lines_put(&self->lines, self->schema, &view, &taker);
+    self->n_lines += udpai_event_lines_put(&self->lines, self->schema, &view, &consumer);
 }
 
 static void
-tell(udpai_event_writer *self, size_t n_failed)
+write_failed(udpai_event_writer *self, size_t n_failed)
 {
     kind_file *to = &self->files[self->kind];
     unsigned n_suppressed;
@@ -119,7 +119,7 @@ write_batch(udpai_event_writer *self, udpai_event_batch *batch)
         put_event(self, batch->events[i]);
     take_lines(self, &self->lines);
     size_t n_failed = self->n_lines - self->n_written;
-    tell(self, n_failed);
+    write_failed(self, n_failed);
     self->error = udpa_error_unref(self->error);
     udpai_event_batch_free(batch);
     udpai_topic_written(topic, self->n_written, n_failed);
@@ -137,7 +137,7 @@ write_all(udpai_event_writer *self)
     return any;
 }
 
-/* Whoever wakes it has brought something, or wants it to end. */
+/* What wakes it has brought something, or ends it. */
 static void *
 write_until_closed(void *argument)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes what sinks hand over into files, as lines of JSON: one thread for all of them, so that a
- * disk that is slow holds up nobody but its own topics. What cannot be written is counted, and told
- * of; nothing waits for it.
+ * disk that is slow holds up only its own topics. What cannot be written is counted, and logged;
+ * nothing waits for it.
  *
- * Belongs to whoever makes it, but for udpai_event_writer_take(). */
+ * Belongs to its maker, but for udpai_event_writer_take(). */
 #ifndef UDPAI_EVENT_WRITER_H
 #define UDPAI_EVENT_WRITER_H
 

@@ -28,8 +28,8 @@ typedef struct set_directory {
     char *path;
 } set_directory;
 
-/* What is of no use is told again when it is time to look, not whenever somebody writes beside it:
- * that may be the log that it is complained in. */
+/* What is of no use is reported again when it is time to look, not whenever something is written
+ * beside it: that may be the log that it is reported in. */
 typedef struct set_group {
     bool has_changed, is_refused;
 } set_group;
@@ -40,7 +40,7 @@ struct udpai_file_set {
     UDPAI_VECTOR(set_directory *) directories;
     UDPAI_VECTOR(set_group) groups;
     uv_timer_t quiet, poll;
-    uint64_t since_ms; /* of the first change that nobody was told of; 0: none */
+    uint64_t since_ms; /* of the first change that was not reported; 0: none */
     size_t n_open;
 };
 
@@ -75,7 +75,7 @@ mark_changed(udpai_file_set *set)
 }
 
 static void
-tell(udpai_file_set *set, bool is_time)
+report_changes(udpai_file_set *set, bool is_time)
 {
     for (size_t i = 0; i < set->groups.n; i++) {
         set_group *group = &set->groups.items[i];
@@ -126,9 +126,9 @@ static void
 run(udpai_file_set *set, bool is_time)
 {
     set->since_ms = 0;
-    watch_again(set); /* first: what changes after it was looked at is told of */
+    watch_again(set); /* first: what changes after it was looked at is reported */
     mark_changed(set);
-    tell(set, is_time);
+    report_changes(set, is_time);
 }
 
 static void

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Notices that single files have changed, wherever they lie: written anew, renamed over, or reached
  * by a symbolic link that leads elsewhere now. Files that belong together, such as a certificate
- * and its key, are one group: whoever waits is told once, when it has been quiet for a moment.
+ * and its key, are one group: it is reported once, when it has been quiet for a moment.
  *
- * Their directories are watched; what that does not show is found by looking every minute. Belongs
- * to the loop's thread. */
+ * Their directories are watched; what that does not report is found by looking every minute.
+ * Belongs to the loop's thread. */
 #ifndef UDPAI_FILE_SET_H
 #define UDPAI_FILE_SET_H
 
@@ -23,8 +23,8 @@ typedef struct udpai_file_set udpai_file_set;
 
 typedef struct udpai_file_set_options {
     uv_loop_t *loop;
-    /* Something has changed in the group. False: what there is is of no use, so it is told again
-     * after look_ms, changed or not: a certificate may not be valid yet. */
+    /* Something has changed in the group. False: what there is is of no use, so it is reported
+     * again after look_ms, changed or not: a certificate may not be valid yet. */
     bool (*changed)(void *userdata, size_t group);
     void *userdata;
     /* 0: as above. */
@@ -40,7 +40,7 @@ udpa_err udpai_file_set_new(udpai_file_set **ret_set,
 udpa_err udpai_file_set_add(udpai_file_set *set, const char *path, size_t group);
 /* What is there now has been seen. */
 void udpai_file_set_start(udpai_file_set *set);
-/* All of them were just read, by somebody who was told to. */
+/* All of them were just read, on request. */
 void udpai_file_set_forget(udpai_file_set *set);
 /* NULL is closed already. The loop lets go of it later. */
 void udpai_file_set_close(udpai_file_set *set);

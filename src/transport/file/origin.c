@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Something changed -> a quiet moment -> a scan on the pool -> what is new is told. While a scan is
- * under way, `scan` and `served` are the pool's; `result` is never changed, only replaced. */
+/* Something changed -> a quiet moment -> a scan on the pool -> what is new is reported. While a
+ * scan is under way, `scan` and `served` are the pool's; `result` is never changed, only replaced.
+ */
 #include "transport/file/origin.h"
 
 #include "base/log.h"
@@ -33,7 +34,7 @@ struct udpai_file_origin {
     udpai_file_result *outcome; /* of the scan that has ended, or is under way; NULL: no memory */
 
     udpai_file_result *result; /* the last; NULL: none yet */
-    bool was_told, is_complete;
+    bool was_reported, is_complete;
 
     unsigned n_open; /* what keeps a closing origin */
     bool is_closing;
@@ -158,7 +159,7 @@ udpai_file_origin_new(udpai_file_origin **ret_origin,
     return UDPA_OK;
 }
 
-/* ---- telling ---- */
+/* ---- reporting ---- */
 
 static bool
 is_same_problem(const udpai_file_problem *a, const udpai_file_problem *b)
@@ -239,7 +240,7 @@ first_unread(const udpai_file_origin *self)
 }
 
 static void
-tell_resources(udpai_file_origin *self)
+report_resources(udpai_file_origin *self)
 {
     const udpai_directory directory = {
         .root = udpai_str_from(self->root),
@@ -251,33 +252,33 @@ tell_resources(udpai_file_origin *self)
         .unread = first_unread(self),
         .has_errors = has_errors(self->result),
     };
-    self->was_told = true;
+    self->was_reported = true;
     self->ops.changed(self->ops.userdata, &directory);
 }
 
 void
-udpai_file_origin_tell_again(udpai_file_origin *self)
+udpai_file_origin_report_again(udpai_file_origin *self)
 {
-    if (self->was_told && !self->is_closing)
-        tell_resources(self);
+    if (self->was_reported && !self->is_closing)
+        report_resources(self);
 }
 
 /* The callbacks may close the origin, which frees nothing before the loop's next turn. */
 static void
-tell(udpai_file_origin *self, udpai_file_result *now)
+report(udpai_file_origin *self, udpai_file_result *now)
 {
     UDPA_AUTO(udpai_file_result_free) udpai_file_result *before = self->result;
-    bool is_news = self->was_told
+    bool is_news = self->was_reported
                        ? !same_resources(before, now) || has_errors(before) != has_errors(now)
                        : now->is_read;
     bool problems_changed = log_new_problems(before, now);
     problems_changed = log_mended_problems(before, now) || problems_changed;
-    is_news =
-        is_news || (!self->is_complete && (now->is_good || (self->was_told && problems_changed)));
+    is_news = is_news ||
+              (!self->is_complete && (now->is_good || (self->was_reported && problems_changed)));
     self->result = now;
     self->is_complete = self->is_complete || now->is_good;
     if (is_news)
-        tell_resources(self);
+        report_resources(self);
     if (problems_changed && self->ops.problems_changed && !self->is_closing)
         self->ops.problems_changed(self->ops.userdata);
 }
@@ -323,7 +324,7 @@ take_outcome(udpai_file_origin *self)
         udpai_file_watch_lose(&self->watch);
     else if (udpai_file_watch_confirm(&self->watch, outcome->dev, outcome->ino))
         udpai_file_origin_poke(self);
-    tell(self, outcome);
+    report(self, outcome);
     return true;
 }
 

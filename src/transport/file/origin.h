@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A directory of resource files as an origin of a node: read once at the start, then whenever it
- * changes. One level, no subdirectories; which files count says udpai_file_scan_takes_name().
+ * changes. One level, no subdirectories; which files count decides udpai_file_scan_takes_name().
  *
- * Changes that come together are told as one. What cannot be taken keeps what it had, is logged
- * once, and is listed as a problem until it is mended. Files are read on libuv's pool; everything
+ * Changes that come together are reported as one. What cannot be taken keeps what it had, is logged
+ * once, and is listed as a problem until it is fixed. Files are read on libuv's pool; everything
  * here belongs to the loop's thread. */
 #ifndef UDPAI_FILE_ORIGIN_H
 #define UDPAI_FILE_ORIGIN_H
@@ -15,7 +15,7 @@
 #include "federation/node.h"
 #include "model/xdstp.h"
 
-/* Each is what 0 in the options stands for. */
+/* Each is the value of 0 in the options. */
 #define UDPAI_FILE_SIZE_MAX_DEFAULT ((size_t)64 * 1024 * 1024)
 #define UDPAI_FILES_MAX_DEFAULT 10000
 #define UDPAI_FILE_RESOURCES_MAX_DEFAULT 1000000
@@ -38,8 +38,8 @@ typedef struct udpai_file_origin_options {
     size_t max_file_size, max_files, max_resources;
     /* Files are read when nothing has changed for so long, or after the longest delay. */
     uint64_t quiet_ms, delay_max_ms;
-    /* How often to look without being told: a network's file system tells nothing, nor does a link
-     * that leads out of the directory. */
+    /* How often to look without a notice: a network's file system sends none, nor does a link that
+     * leads out of the directory. */
     uint64_t poll_ms;
 } udpai_file_origin_options;
 
@@ -60,9 +60,9 @@ udpa_err udpai_file_origin_new(udpai_file_origin **ret_origin,
                                const udpai_file_origin_ops *ops,
                                udpa_error **ret_error);
 
-/* Reads the directory before it returns, and watches it from now on; once. An error says that the
+/* Reads the directory before it returns, and watches it from now on; once. An error means that the
  * directory cannot be read at present; it is tried again, unless the caller closes the origin.
- * Mistakes in single files are problems, not errors. */
+ * Errors in single files are problems, not errors. */
 udpa_err udpai_file_origin_start(udpai_file_origin *origin, udpa_error **ret_error);
 
 /* Looks again soon, as if something had changed. */
@@ -73,7 +73,7 @@ void udpai_file_origin_poke(udpai_file_origin *origin);
 void udpai_file_origin_set_quiet(udpai_file_origin *origin, uint64_t quiet_ms);
 
 /* Calls changed() once more with what the directory has, if it was read. */
-void udpai_file_origin_tell_again(udpai_file_origin *origin);
+void udpai_file_origin_report_again(udpai_file_origin *origin);
 
 /* Nothing is called any more but @p closed (may be NULL), when the loop has let go of the origin;
  * the origin is freed then. NULL does nothing. */

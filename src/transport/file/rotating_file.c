@@ -59,7 +59,7 @@ ends_with_line(const udpai_rotating_file *file)
     char last;
     int fd = open(file->path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return true; /* not to be read: nothing can be said */
+        return true; /* not to be read: nothing is known */
     bool ends = pread(fd, &last, 1, (off_t)file->size - 1) != 1 || last == '\n';
     close(fd);
     return ends;

@@ -26,7 +26,7 @@ typedef struct udpai_file_rules {
     const udpai_policy *policy; /* what is validated; NULL: nothing */
 } udpai_file_rules;
 
-/* What tells that a file is another than before, without reading it. */
+/* What shows that a file is another than before, without reading it. */
 typedef struct udpai_file_stamp {
     dev_t dev;
     ino_t ino;
@@ -38,13 +38,13 @@ typedef struct udpai_scanned_file {
     uint64_t id; /* of this file of the scan; never given twice */
     char *name, *path;
     udpai_file_stamp stamp;
-    bool is_read;   /* the stamp is that of what was judged last */
+    bool is_read;   /* the stamp is that of what was checked last */
     bool is_recent; /* changed just before that: another change may have left the stamp the same */
     bool was_good;  /* once */
     bool has_hash;  /* the judgement was on these contents, not on the file's size or kind */
     udpai_content_hash hash;
     udpai_resource_list list; /* of the last good contents */
-    udpai_policy_mode mode;   /* by which it was judged */
+    udpai_policy_mode mode;   /* by which it was checked */
     size_t n_refused;         /* resources for which there was no room; 0: none */
     udpa_error *error;        /* why the present contents are not taken; NULL: they are */
 } udpai_scanned_file;

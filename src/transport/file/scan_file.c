@@ -153,7 +153,7 @@ read_contents(const udpai_file_scan *scan,
     return err;
 }
 
-/* ---- what the contents say ---- */
+/* ---- what the contents have ---- */
 
 static bool
 is_allowed(const udpai_file_rules *rules, udpai_str name)
@@ -314,8 +314,8 @@ mode_now(const udpai_file_scan *scan)
     return scan->rules.policy ? udpai_policy_mode_of(scan->rules.policy) : UDPAI_POLICY_REFUSE;
 }
 
-/* Contents that were judged already keep their judgement, unless it was for lack of room, or is by
- * another measure now. */
+/* Contents that were checked already keep their result, unless it was for lack of room, or is by
+ * other rules now. */
 static udpa_err
 judge(udpai_file_scan *scan, udpai_scanned_file *file, udpai_str contents, udpa_error **ret_error)
 {

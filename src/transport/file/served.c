@@ -58,7 +58,7 @@ udpai_file_result_free(udpai_file_result *result)
     return NULL;
 }
 
-/* ---- who is served ---- */
+/* ---- what is served ---- */
 
 static struct udpai_file_served_resource *
 find(const udpai_file_served *served, const udpa_resource *resource)

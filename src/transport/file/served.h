@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What of all files of a scan is served: of two resources with the same type and name the one that
- * was served before, else the one in the file whose name comes first. The other is a mistake. */
+ * was served before, else the one in the file that comes first by name. The other is an error. */
 #ifndef UDPAI_FILE_SERVED_H
 #define UDPAI_FILE_SERVED_H
 
 #include "base/map.h"
 #include "transport/file/scan.h"
 
-/* Mistakes that are told one by one. */
+/* Errors that are reported one by one. */
 #define UDPAI_FILE_PROBLEMS_MAX 256
 
 /* A mistake in the directory. */
@@ -19,7 +19,7 @@ typedef struct udpai_file_problem {
 
 /* The outcome of a scan; not changed once it is made, so that another thread may look at it. */
 typedef struct udpai_file_result {
-    udpa_resource **resources; /* by file, as they stand there */
+    udpa_resource **resources; /* by file, in their order there */
     size_t n_resources;
     UDPAI_VECTOR(udpai_file_problem) problems;
     size_t n_problems_left_out;

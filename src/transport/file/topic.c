@@ -95,7 +95,7 @@ udpai_file_topic_done(udpai_file_topic *topic)
     udpai_free(topic->stem);
 }
 
-/* ---- what the node tells ---- */
+/* ---- what the node sends ---- */
 
 static void
 forget(udpai_file_topic *topic, udpai_str name)
@@ -205,7 +205,7 @@ sort_and_unite(name_list *names)
     names->n = n;
 }
 
-/* Who reads files has no dynamic parameters, and follows no redirects. */
+/* A reader of files has no dynamic parameters, and follows no redirects. */
 static bool
 is_not_for_files(const udpa_resource *resource)
 {
@@ -279,7 +279,7 @@ find(const udpai_file_topic *topic, udpai_str name)
     return is_called_so ? resource : NULL;
 }
 
-/* What nobody refers to any more is not told of any more. */
+/* What has no reference any more is not reported any more. */
 static void
 forget_others(udpai_file_topic *topic)
 {
@@ -357,7 +357,7 @@ udpai_file_topic_is_known(const udpai_file_topic *topic)
 /* ---- files ---- */
 
 /* A resource under the name by which clients will know it. */
-struct shown {
+struct client_resource {
     udpai_str name;
     bool is_called_so; /* by the node, too */
     udpa_resource *resource;
@@ -365,22 +365,25 @@ struct shown {
 
 /* As in responses: clients read names from payloads. */
 static bool
-show(const udpai_file_topic *topic, udpa_resource *resource, struct shown *ret_shown)
+name_for_client(const udpai_file_topic *topic,
+                udpa_resource *resource,
+                struct client_resource *ret_resource)
 {
     udpai_str name = udpai_resource_name(resource), called, own;
     if (is_not_for_files(resource) || !udpai_xds_name_to_client(topic->audience, name, &called))
         return false;
     bool has_own = udpai_xds_peek_name(udpai_resource_type_url(resource),
                                        udpai_resource_value(resource), &own);
-    *ret_shown =
-        (struct shown){has_own ? own : called, !has_own || udpai_str_eq(own, called), resource};
-    return udpai_xds_name_is_plain(topic->audience, name) || (has_own && ret_shown->is_called_so);
+    *ret_resource = (struct client_resource){has_own ? own : called,
+                                             !has_own || udpai_str_eq(own, called), resource};
+    return udpai_xds_name_is_plain(topic->audience, name) ||
+           (has_own && ret_resource->is_called_so);
 }
 
 static int
-compare_shown(const void *a, const void *b)
+compare_names(const void *a, const void *b)
 {
-    const struct shown *x = a, *y = b;
+    const struct client_resource *x = a, *y = b;
     int order = udpai_str_cmp(x->name, y->name);
     if (order == 0)
         order = y->is_called_so - x->is_called_so;
@@ -390,7 +393,10 @@ compare_shown(const void *a, const void *b)
 }
 
 static udpa_err
-write_shown(const udpai_file_topic *topic, udpai_write_job *job, const struct shown *all, size_t n)
+write_resources(const udpai_file_topic *topic,
+                udpai_write_job *job,
+                const struct client_resource *all,
+                size_t n)
 {
     udpai_written_file *file =
         topic->is_whole ? udpai_write_job_add_parent(job, topic->stem, topic->type_url) : NULL;
@@ -408,16 +414,17 @@ write_shown(const udpai_file_topic *topic, udpai_write_job *job, const struct sh
 static udpa_err
 write_all(const udpai_file_topic *topic, udpai_write_job *job)
 {
-    UDPAI_AUTO_FREE struct shown *all = udpai_alloc_array(topic->resources.n + 1, sizeof(*all));
+    UDPAI_AUTO_FREE struct client_resource *all =
+        udpai_alloc_array(topic->resources.n + 1, sizeof(*all));
     size_t n = 0, at = 0;
     udpa_resource *resource;
     if (!all)
         return UDPA_ERR_NOMEM;
     while ((resource = udpai_map_next(&topic->resources, &at)))
-        n += show(topic, resource, &all[n]);
+        n += name_for_client(topic, resource, &all[n]);
     if (n > 1)
-        qsort(all, n, sizeof(*all), compare_shown);
-    return write_shown(topic, job, all, n);
+        qsort(all, n, sizeof(*all), compare_names);
+    return write_resources(topic, job, all, n);
 }
 
 static udpa_err

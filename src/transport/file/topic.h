@@ -28,20 +28,20 @@ struct udpai_file_topic {
     UDPAI_VECTOR(udpai_topic_part *) parts;
     udpai_map resources;        /* udpa_resource; references */
     UDPAI_VECTOR(char *) names; /* of a child: as clients spell them; sorted, owned */
-    bool has_failed;            /* an update was lost for want of memory: it must subscribe again */
+    bool has_failed;            /* an update was lost for lack of memory: it must subscribe again */
     void (*changed)(void *userdata);
     void *userdata;
 };
 
 /* To be followed by udpai_file_topic_done() in any case. */
 udpa_err udpai_file_topic_init(udpai_file_topic *topic, udpai_str type_url);
-/* Nothing is told any more. Not from a callback of the node. */
+/* Nothing is sent any more. Not from a callback of the node. */
 void udpai_file_topic_unsubscribe(udpai_file_topic *topic);
-/* After that the node may be gone. */
+/* After that the node may be freed. */
 void udpai_file_topic_done(udpai_file_topic *topic);
 
-/* Subscribes to all that the audience is shown, if it does not yet, or something of it was lost.
- * Sets *ret_changed if it did. */
+/* Subscribes to all that the audience sees, if it does not yet, or something of it was lost. Sets
+ * *ret_changed if it did. */
 udpa_err udpai_file_topic_subscribe(udpai_file_topic *topic, bool *ret_changed);
 /* The same of a child, to what the parent refers to now. */
 udpa_err udpai_file_topic_follow(udpai_file_topic *topic, bool *ret_changed);

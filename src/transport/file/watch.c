@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 
-/* A name that says nothing about its parent: "/", ".", "..", "x/..". */
+/* A name without a parent's: "/", ".", "..", "x/..". */
 static bool
 has_no_name(const char *base)
 {
@@ -81,7 +81,7 @@ warn(udpai_file_watch *watch, int result)
     watch->is_warned = true;
 }
 
-/* Who is watched is asked before: if the directory changes in between, the next reading tells. */
+/* The watch is set before: if the directory changes in between, the next reading shows it. */
 static bool
 watch_root(udpai_file_watch *watch)
 {
@@ -89,7 +89,7 @@ watch_root(udpai_file_watch *watch)
     uv_fs_event_stop(&watch->events);
     watch->is_watching = false;
     if (stat(watch->root, &status) < 0)
-        return false; /* whoever reads it says so */
+        return false; /* its reader reports it */
     int result = uv_fs_event_start(&watch->events, on_event, watch->root, 0);
     if (result < 0) {
         warn(watch, result);

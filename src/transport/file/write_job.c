@@ -53,7 +53,7 @@ udpai_written_name(udpai_str name, char ret_name[UDPAI_WRITTEN_NAME_MAX + 1])
         cut = at <= room ? at : cut;
     }
     if (i < name.len) {
-        ret_name[cut++] = '~'; /* it stands in no other name */
+        ret_name[cut++] = '~'; /* it occurs in no other name */
         udpai_content_hash_hex(udpai_content_hash_of((udpai_str){0}, name), ret_name + cut);
         at = cut + UDPAI_CONTENT_HASH_HEX;
     }
@@ -169,7 +169,7 @@ put_response(udpai_proto_writer *writer, const udpai_written_file *file)
     udpai_proto_put_bytes(writer, TYPE_URL, udpai_str_from(file->type_url));
 }
 
-/* Text leaves out what descriptors do not know, and a client must not be told half of it. */
+/* Text leaves out what descriptors do not know, and a client must not be sent half of it. */
 static udpa_err
 check_text(const udpai_write_job *job, const udpai_written_file *file, udpa_error **ret_error)
 {
@@ -285,7 +285,7 @@ put_in_place(const udpai_write_job *job,
                     FILE_MODE);
     if (fd < 0)
         return fail_path(job, path, "cannot be written", ret_error);
-    /* after a loss of power the name must not stand for an empty file */
+    /* after a loss of power the name must not be that of an empty file */
     bool is_good = udpai_write_all(fd, contents) && fsync(fd) == 0;
     int number = errno;
     is_good = close(fd) == 0 && is_good;

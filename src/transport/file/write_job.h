@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files for clients that only read files: a DiscoveryResponse each, put in place by renaming, as
- * Envoy's path_config_source wants it. A job is the whole state of a directory; doing it twice does
+ * Envoy's path_config_source needs it. A job is the whole state of a directory; doing it twice does
  * nothing the second time.
  *
  * Files of one resource come first, for a client refuses a parent that points to a file that is not
@@ -19,9 +19,9 @@
 #include "codec/source.h"
 #include "codec/validate.h"
 
-/* The name of a file without its suffix: letters, digits, '_', '-' and '.' stand for themselves,
- * except a '.' at the beginning; every other byte becomes %XX. A name that would become too long
- * is cut, and ends with a hash of the whole. No two names become one, and none leads elsewhere. */
+/* The name of a file without its suffix: letters, digits, '_', '-' and '.' are kept, except a '.'
+ * at the beginning; every other byte becomes %XX. A name that would become too long is cut, and
+ * ends with a hash of the whole. No two names become one, and none leads elsewhere. */
 #define UDPAI_WRITTEN_NAME_MAX 200
 void udpai_written_name(udpai_str name, char ret_name[UDPAI_WRITTEN_NAME_MAX + 1]);
 

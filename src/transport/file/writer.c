@@ -130,8 +130,8 @@ subscribe_all(udpai_file_writer *self)
     return err;
 }
 
-/* Parents say what is not there, so they wait until that is certain; and until their children are
- * known, but for these not for ever. */
+/* A parent means that what it lacks is not there, so parents wait until that is certain; and until
+ * their children are known, but for these not for ever. */
 static bool
 may_write_parents(udpai_file_writer *self)
 {

@@ -25,7 +25,7 @@ typedef struct udpai_file_writer udpai_file_writer;
 
 typedef struct udpai_file_writer_options {
     const char *directory;
-    const udpai_xds_audience *audience; /* what is shown; borrowed for good */
+    const udpai_xds_audience *audience; /* what is visible; borrowed for good */
     const udpai_str *types;             /* full type URLs, none twice */
     size_t n_types;
     udpai_format format;  /* UDPAI_FORMAT_BINARY, _JSON or _YAML */

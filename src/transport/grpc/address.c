@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Addresses to listen on. gRPC does not say why it cannot; so the address is tried first, in the
- * same way, and the system says. */
+/* Addresses to listen on. gRPC does not report why it cannot; so the address is tried first, in the
+ * same way, and the system does. */
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>

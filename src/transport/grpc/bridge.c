@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sessions on the stream thread whose stream is no call of gRPC. To the hub they are streams like
- * any other; what it must not receive before its call has returned waits in due_bridges. */
+/* Sessions on the stream thread with a stream that is no call of gRPC. To the hub they are streams
+ * like any other; what it must not receive before its call has returned waits in due_bridges. */
 #include "transport/grpc/grpc_internal.h"
 
 void

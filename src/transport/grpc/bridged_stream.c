@@ -93,7 +93,7 @@ static void
 on_lost(udpai_bearer *bearer, const udpa_error *why, bool is_disowned)
 {
     const udpai_bridged_stream *bridged = UDPAI_CONTAINER_OF(bearer, udpai_bridged_stream, bearer);
-    (void)is_disowned; /* who asks once publishes nothing */
+    (void)is_disowned; /* a client that asks once publishes nothing */
     udpai_session_finish(bridged->bridge.session, udpa_error_ref((udpa_error *)(uintptr_t)why));
 }
 

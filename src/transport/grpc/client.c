@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Dialling. A call is begun at once; that its headers were sent says that the connection stands,
- * and only then there is a session. If it fails before, the call's status says why. */
+/* Dialling. A call is begun at once; once its headers were sent the connection is established, and
+ * only then there is a session. If it fails before, the call's status has the reason. */
 #include "base/alloc.h"
 #include "base/log.h"
 #include "transport/grpc/grpc_internal.h"
 
-#define SHOWN_TEXT_MAX 1000
+#define LOGGED_TEXT_MAX 1000
 
 /* ---- words ---- */
 
@@ -15,7 +15,7 @@ contains(udpai_str text, const char *words)
     return text.len && memmem(text.data, text.len, words, strlen(words));
 }
 
-/* What stands behind these words; all of it if they are not there. */
+/* What comes after these words; all of it if they are not there. */
 static udpai_str
 behind(udpai_str text, const char *words)
 {
@@ -56,7 +56,8 @@ udpai_client_reason(udpai_str text, const char **ret_hint)
     return text;
 }
 
-/* A server closes the connection with the first (GOAWAY); the second is how our gRPC may say it. */
+/* A server closes the connection with the first (GOAWAY); the second is how our gRPC may report it.
+ */
 static bool
 is_tried_too_often(udpai_str text)
 {
@@ -74,7 +75,7 @@ udpai_client_why(const udpai_stream *stream)
         code = UDPA_ERR_UNAVAILABLE;
     const char *address = udpai_grpc_target_address(dialled->target), *hint = "";
     udpai_str text = {(const char *)GRPC_SLICE_START_PTR(dialled->text),
-                      udpai_min_size(GRPC_SLICE_LENGTH(dialled->text), SHOWN_TEXT_MAX)};
+                      udpai_min_size(GRPC_SLICE_LENGTH(dialled->text), LOGGED_TEXT_MAX)};
     if (is_tried_too_often(text))
         udpai_grpc_target_try_less(dialled->target);
     if (dialled->is_connected)
@@ -222,7 +223,8 @@ udpai_client_give_up(udpai_stream *stream, grpc_status_code code, const char *wh
     grpc_call_cancel_with_status(stream->call, code, why, NULL);
 }
 
-/* The order may have met a session that was reported but not yet known to who gave the order. */
+/* The order may have met a session that was reported but not yet known to the sender of the order.
+ */
 void
 udpai_client_stop_dialling(udpai_stream_thread *thread, uint64_t link)
 {

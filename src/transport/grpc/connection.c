@@ -3,10 +3,10 @@
  *
  * To read an acknowledgement costs more than its hundred bytes deserve: a wake-up, a system call,
  * and a way through the library that is cold again each time. Where a peer acknowledges all the
- * time and has nothing else to say, its socket can be told to keep still until more has come
- * together (SO_RCVLOWAT), and then all of it is read at once. gRPC does not tell which socket a
- * call has come by; but it tells the address of the peer, and by that the socket is found among our
- * own files. It stays gRPC's: nothing is kept but its number, and before each use it is asked
+ * time and has nothing else to send, its socket can be set to keep still until more has come
+ * together (SO_RCVLOWAT), and then all of it is read at once. gRPC does not report which socket a
+ * call has come by; but it reports the address of the peer, and by that the socket is found among
+ * our own files. It stays gRPC's: nothing is kept but its number, and before each use it is asked
  * whether it still leads to that peer. */
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -18,12 +18,12 @@
 #include "base/alloc.h"
 #include "transport/grpc/grpc_internal.h"
 
-/* So much wakes us all the same; a peer that wants something new, and has much to say of it, is
- * heard. */
+/* So much wakes us all the same; a peer that asks for something new, with much to send for it, is
+ * read. */
 #define LOW_WATER_BYTES 4096
 /* The files are looked through for all connections at once, at most so often … */
 #define LOOK_AGAIN_MS 1000
-#define LOOK_AGAIN_SOON_MS 50 /* who waits to be read cannot wait for that */
+#define LOOK_AGAIN_SOON_MS 50 /* streams that wait to be read cannot wait for that */
 /* … and for one connection, if it is not found, so many times. */
 #define MOST_LOOKS 2
 #define NO_FILE (-1)

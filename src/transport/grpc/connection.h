@@ -34,7 +34,7 @@ bool udpai_connection_hold(udpai_stream_thread *thread, udpai_connection *connec
 void udpai_connection_let_go(udpai_connection *connection);
 /* A message of so many bytes that came by it was read. */
 void udpai_connection_took(udpai_connection *connection, size_t size);
-/* False: it cannot be told. */
+/* False: it is not known. */
 bool udpai_connection_look(udpai_stream_thread *thread,
                            udpai_connection *connection,
                            udpai_arrived *ret_arrived);

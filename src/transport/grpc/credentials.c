@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What peers have shown of themselves, for as long as they are here. A handshake looks at a
- * certificate once, and a stream lasts for weeks: so each chain is kept, once for all who show it,
- * and is looked at again when others are trusted, and when it ends. It is done in slices, between
- * which the thread does its other work; so is the cutting off of those whose certificate is good no
+/* What peers have presented, for as long as they are here. A handshake looks at a certificate once,
+ * and a stream lasts for weeks: so each chain is kept, once for all that present it, and is looked
+ * at again when others are trusted, and when it ends. It is done in slices, between which the
+ * thread does its other work; so is the cutting off of those with a certificate that is good no
  * more.
  *
  * There are as many as streams at most, and a handshake takes no chain larger than 100 KiB. */
@@ -120,7 +120,7 @@ judge(udpai_credential *credential, udpai_trust_store *store)
 }
 
 static void
-tell(udpai_stream_thread *thread, const char *what, const udpa_error *why)
+log_bad(udpai_stream_thread *thread, const char *what, const udpa_error *why)
 {
     unsigned n_suppressed;
     if (udpai_log_allow(&thread->credentials.log, thread->wheel.now_ms, &n_suppressed))
@@ -166,13 +166,13 @@ look_at(udpai_credential *credential)
     udpai_stream_thread *thread = credential->thread;
     UDPA_AUTO(udpai_trust_store_unref)
     udpai_trust_store *store = udpai_trust_get(credential->trust);
-    bool is_judged = !store || (credential->why && credential->store == store);
-    if (!is_judged) {
+    bool is_checked = !store || (credential->why && credential->store == store);
+    if (!is_checked) {
         if (judge(credential, store) != UDPA_OK)
             return LATER;
         thread->credentials.n_looked_at++;
         if (credential->why)
-            tell(thread, "streams are cut off", credential->why);
+            log_bad(thread, "streams are cut off", credential->why);
     }
     if (!credential->why)
         udpai_list_remove(&credential->in_queue);
@@ -184,7 +184,7 @@ look_at(udpai_credential *credential)
 }
 
 static void
-tell_end(udpai_credentials *all, uint64_t now_ms)
+log_end(udpai_credentials *all, uint64_t now_ms)
 {
     if (all->n_cut_off)
         udpai_log(UDPA_LOG_WARNING, UDPAI_LOG_GRPC,
@@ -210,7 +210,7 @@ on_slice(udpai_timer *timer)
     while (!udpai_list_empty(&all->queue) && how != LATER && !is_late(thread))
         how = look_at(UDPAI_LIST_ENTRY(all->queue.next, udpai_credential, in_queue));
     if (udpai_list_empty(&all->queue))
-        tell_end(all, udpai_monotonic_ms());
+        log_end(all, udpai_monotonic_ms());
     else
         udpai_timer_set(&thread->wheel, timer, how == LATER ? now_ms + LATER_MS : now_ms);
 }
@@ -251,23 +251,23 @@ make(udpai_stream_thread *thread, const udpai_credential *like)
     return credential;
 }
 
-/* The one of this chain, where it is shown to be vouched for by these; made if need be. */
+/* The one of this chain, where it is presented to be verified by these; made if need be. */
 static udpai_credential *
 find(udpai_stream_thread *thread, const udpai_presented *presented)
 {
-    udpai_credential wanted = {
+    udpai_credential key_only = {
         .thread = thread,
         .trust = presented->trust,
         .is_server = presented->is_server,
         .chain = presented->chain,
     };
-    uint8_t *to = wanted.key + UDPAI_CHAIN_DIGEST_SIZE;
-    if (udpai_chain_digest(presented->chain, wanted.key) != UDPA_OK)
+    uint8_t *to = key_only.key + UDPAI_CHAIN_DIGEST_SIZE;
+    if (udpai_chain_digest(presented->chain, key_only.key) != UDPA_OK)
         return NULL;
     memcpy(to, &presented->trust, sizeof(presented->trust));
     to[sizeof(presented->trust)] = presented->is_server;
-    udpai_credential *found = udpai_map_get(&thread->credentials.all, key_of(&wanted));
-    return found ? found : make(thread, &wanted);
+    udpai_credential *found = udpai_map_get(&thread->credentials.all, key_of(&key_only));
+    return found ? found : make(thread, &key_only);
 }
 
 udpa_err
@@ -283,11 +283,11 @@ udpai_bearer_enter(udpai_stream_thread *thread,
     udpai_credential *credential = find(thread, presented);
     if (!credential)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    bool is_judged =
+    bool is_checked =
         credential->store == store && (credential->why || now_s() <= credential->until_s);
-    udpa_err err = is_judged ? UDPA_OK : judge(credential, store);
+    udpa_err err = is_checked ? UDPA_OK : judge(credential, store);
     if (err == UDPA_OK && credential->why) {
-        tell(thread, "refused", credential->why);
+        log_bad(thread, "refused", credential->why);
         err = UDPA_ERR_UNAUTHENTICATED;
         if (ret_error)
             *ret_error = udpa_error_ref(credential->why);

@@ -4,9 +4,9 @@
  * as the message that was acknowledged. What arrives while no read is outstanding is kept, and its
  * window update goes with the next message. */
 
-/* So a stream whose peer has nothing to say but acknowledgements is read when the next message is
- * written, or when that does not come, a little later. It is as if the peer were a little further
- * away; who has asked for something was read at once before, and is after.
+/* So a stream with a peer that has nothing to send but acknowledgements is read when the next
+ * message is written, or when that does not come, a little later. It is as if the peer were a
+ * little further away; a peer that has asked for something was read at once before, and is after.
  *
  * When messages follow each other closely, their acknowledgements are not even taken from the
  * socket one by one: for a while it is held back, and only then read as above. */
@@ -86,7 +86,7 @@ hold(udpai_stream *stream)
 {
     udpai_delayed_read *delayed = &stream->delayed;
     bool is_busy = delayed->is_busy || stream->thread->timing.hold_ms;
-    bool is_blocked = stream->write_tag.is_out; /* by what the peer has to say first, it may be */
+    bool is_blocked = stream->write_tag.is_out; /* by what the peer has to send first, it may be */
     delayed->n_bytes = 0;
     delayed->is_held =
         is_busy && !is_blocked && udpai_connection_hold(stream->thread, stream->connection);

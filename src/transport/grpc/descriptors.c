@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looked up in the serialised set as it is: it is small and constant, and who asks is a person. */
+/* Looked up in the serialised set as it is: it is small and constant, and it is a person that asks.
+ */
 #include "transport/grpc/descriptors.h"
 
 #include "base/proto.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The stream thread's inside, for the files of this folder. Everything here belongs to the stream
- * thread, but where it is said otherwise. */
+ * thread, but where it is stated otherwise. */
 #ifndef UDPAI_GRPC_INTERNAL_H
 #define UDPAI_GRPC_INTERNAL_H
 
@@ -13,8 +13,8 @@
 #include "base/wheel.h"
 #include "loop/inbox.h"
 #include "transport/admission.h"
+#include "transport/grpc/backup_poller.h"
 #include "transport/grpc/connection.h"
-#include "transport/grpc/stand_in.h"
 #include "transport/grpc/stream_thread.h"
 #include "transport/grpc/surge.h"
 #include "transport/grpc/turnstile.h"
@@ -35,14 +35,14 @@ struct udpai_tag {
     bool is_out;
 };
 
-/* Says that an operation with this tag is about to begin. */
+/* Notes that an operation with this tag is about to begin. */
 void udpai_tag_begin(udpai_stream_thread *thread, udpai_tag *tag);
 /* It has not begun after all. */
 void udpai_tag_forget(udpai_stream_thread *thread, udpai_tag *tag);
 /* Waits for an operation to complete or a timer to be due, and handles it; with many streams, also
  * what else has completed. False: the queue was shut down and is empty. */
 bool udpai_queue_turn(udpai_stream_thread *thread);
-/* The loop was told what it answers at once; it has answered. */
+/* The loop was sent what it answers at once; it has answered. */
 void udpai_queue_expect_order(udpai_stream_thread *thread);
 void udpai_queue_has_orders(udpai_stream_thread *thread);
 
@@ -63,7 +63,7 @@ void udpai_wake_send(void *wake);
 
 typedef struct udpai_credentials {
     udpai_map all;     /* of udpai_credential */
-    udpai_list queue;  /* those that are to be looked at, or whose bearers are to be cut off */
+    udpai_list queue;  /* those that are to be looked at, or that have bearers to be cut off */
     udpai_timer slice; /* set while there are any */
     udpai_intermediates known;
     udpai_log_limit log;
@@ -77,7 +77,7 @@ void udpai_credentials_init(udpai_credentials *all);
 /* When there are no bearers any more. */
 void udpai_credentials_done(udpai_credentials *all);
 
-/* What a peer has shown, and to whom. */
+/* What a peer has presented, and where. */
 typedef struct udpai_presented {
     udpai_trust *trust; /* NULL: the handshake is enough */
     udpai_chain *chain; /* NULL: nothing */
@@ -111,7 +111,7 @@ struct udpai_stream_thread {
     void *userdata;
 
     grpc_completion_queue *cq;
-    udpai_stand_in *stand_in;
+    udpai_backup_poller *backup_poller;
     grpc_channel *wake_channel;
     udpai_inbox orders, requests; /* any thread */
     udpai_wake orders_wake, requests_wake;
@@ -127,7 +127,7 @@ struct udpai_stream_thread {
     udpai_surge surge;
     unsigned n_holds;
     uint64_t awake_until_ns; /* 0: nothing is waited for awake */
-    unsigned n_rests;        /* publications whose answers are not waited for so */
+    unsigned n_rests;        /* publications with answers that are not waited for so */
     udpai_list health_watches;
     udpai_list bridges, due_bridges; /* the latter: written or finished */
     bool is_serving, is_stopping, is_queue_closed, shares_ports;
@@ -140,7 +140,7 @@ struct udpai_stream_thread {
 
 /* thread.c */
 void udpai_thread_count(udpai_stream_thread *thread);
-/* A stream or a listener has gone: is that all that the stop waited for? */
+/* A stream or a listener has ended: is that all that the stop waited for? */
 void udpai_thread_check_end(udpai_stream_thread *thread);
 /* Has the request run on the stream thread; false: it has stopped, and nothing will run. */
 bool udpai_thread_request(udpai_stream_thread *thread,
@@ -149,10 +149,10 @@ bool udpai_thread_request(udpai_stream_thread *thread,
 
 /* ---- stream.c: one call, dialled or accepted, as a sequence of messages ---- */
 
-/* Who reads from it and writes to it. */
+/* What reads from it and writes to it. */
 typedef struct udpai_stream_handler {
     void (*receive)(udpai_stream *stream, udpai_str message);
-    /* The last message was written, there may be another. NULL: nobody wants to know. */
+    /* The last message was written, there may be another. NULL: it is not reported. */
     void (*written)(udpai_stream *stream);
     /* The peer will send no more, but goes on reading. */
     void (*ended)(udpai_stream *stream);
@@ -199,11 +199,11 @@ struct udpai_stream {
     udpai_delayed_read delayed;
     udpai_turn turn;
     udpai_connection *connection; /* that an accepted one has come by; NULL: not known */
-    bool wants_reading;
+    bool is_reading;
     bool peer_has_ended;   /* nothing can be read any more */
     bool is_finishing;     /* we have ended it */
     bool is_broken;        /* nothing can be written any more */
-    bool has_sent_headers; /* of those who dialled us */
+    bool has_sent_headers; /* of peers that dialled us */
     bool has_sent_status;  /* or the end of what we write, if we dialled */
     bool asked_for_end;
     udpa_error *status;     /* we have ended it with; NULL: OK */
@@ -218,7 +218,7 @@ struct udpai_stream {
     int is_cancelled; /* for gRPC to write to */
 };
 
-/* Consumes the call, unless it returns NULL for want of memory. */
+/* Consumes the call, unless it returns NULL for lack of memory. */
 udpai_stream *udpai_stream_new(udpai_stream_thread *thread, grpc_call *call);
 /* Gives it a handler and begins to read. */
 void udpai_stream_open(udpai_stream *stream, const udpai_stream_handler *handler, void *context);
@@ -226,7 +226,7 @@ bool udpai_stream_start(udpai_stream *stream, const grpc_op *ops, size_t n_ops, 
 void udpai_stream_write(udpai_stream *stream, const udpai_outgoing *message);
 void udpai_stream_set_reading(udpai_stream *stream, bool reading);
 void udpai_stream_finish(udpai_stream *stream, const udpa_error *status);
-/* Ends it, and says so: it has sent so much. */
+/* Ends it, and reports that: it has sent so much. */
 void udpai_stream_refuse_size(udpai_stream *stream, size_t size);
 /* The same: so much of a message that is not complete, and all such are too many; */
 void udpai_stream_refuse_load(udpai_stream *stream, uint64_t size);
@@ -248,7 +248,7 @@ void udpai_write_round(udpai_stream_thread *thread);
 /* ---- delayed_read.c: delayed reading ---- */
 
 void udpai_delayed_read_init(udpai_stream *stream);
-/* Nothing waits any more; whoever wants to read may. */
+/* Nothing waits any more; streams that are to be read may be. */
 void udpai_delayed_read_end(udpai_stream *stream);
 /* A message was read: may the next one wait? */
 void udpai_delayed_read_consider(udpai_stream *stream);
@@ -269,7 +269,7 @@ udpai_session *udpai_session_of_stream(const udpai_stream *stream);
 /* ---- server.c ---- */
 
 void udpai_listeners_begin_close(udpai_stream_thread *thread, const udpa_error *why);
-/* A stream of it has gone. */
+/* A stream of it has ended. */
 void udpai_listener_check_end(udpai_listener *listener);
 
 /* ---- service.c: the methods that there are ---- */
@@ -285,7 +285,7 @@ void udpai_service_visit(const udpai_stream_thread *thread,
                          void (*visit)(void *userdata, udpai_str service),
                          void *userdata);
 
-/* ---- bridge.c: sessions whose stream is no call of gRPC ---- */
+/* ---- bridge.c: sessions with a stream that is no call of gRPC ---- */
 
 /* One that is zero. */
 void udpai_bridge_init(udpai_bridge *bridge);
@@ -297,10 +297,10 @@ void udpai_bridge_due(udpai_bridge *bridge);
 void udpai_bridge_stream_finish(udpai_stream *stream, const udpa_error *status);
 /* Finishes its session, or what was to become one; consumes the error. */
 void udpai_bridge_finish(udpai_bridge *bridge, udpa_error *error);
-/* It is over, and may be gone after this. */
+/* It is over, and may be freed after this. */
 void udpai_bridge_end(udpai_bridge *bridge);
-/* Goes on with those whose message was taken, or that have ended; false: there were none. After
- * every udpai_hub_run(), and then that once more. */
+/* Goes on with bridges with a message that was taken, or that have ended; false: there were none.
+ * After every udpai_hub_run(), and then that once more. */
 bool udpai_bridges_settle(udpai_stream_thread *thread);
 void udpai_bridges_finish(udpai_stream_thread *thread, const udpa_error *why);
 void udpai_bridges_stop_dialling(udpai_stream_thread *thread, uint64_t link);
@@ -324,9 +324,9 @@ void udpai_client_report_closed(udpai_stream_thread *thread,
                                 udpai_report *report,
                                 uint64_t link,
                                 udpa_error *error);
-/* What its status says, as an error; NULL: OK. */
+/* Its status, as an error; NULL: OK. */
 udpa_error *udpai_client_why(const udpai_stream *stream);
-/* What gRPC says about a failed connection, in fewer words, with a hint where we have one. */
+/* What gRPC reports about a failed connection, in fewer words, with a hint where we have one. */
 udpai_str udpai_client_reason(udpai_str text, const char **ret_hint);
 
 /* ---- target.c, server_tls.c ---- */
@@ -353,8 +353,8 @@ grpc_server_credentials *udpai_server_tls_credentials(udpai_tls_user *user);
 
 /* ---- peer.c ---- */
 
-/* Who the peer of this stream's call is, by its certificate (NULL: it has none), and that it is
- * somebody as long as the stream lasts. UDPA_ERR_UNAUTHENTICATED: it is nobody. */
+/* The identity of the peer of this stream's call, by its certificate (NULL: it has none), and that
+ * it counts as long as the stream lasts. UDPA_ERR_UNAUTHENTICATED: it has none. */
 udpa_err udpai_stream_know_peer(udpai_stream *stream,
                                 udpai_trust *trust,
                                 udpai_identity **ret_identity,
@@ -364,14 +364,14 @@ udpa_bytes *udpai_call_address(grpc_call *call);
 
 /* ---- slices.c ---- */
 
-/* The message as gRPC wants it, without copying its larger parts; NULL without memory. */
+/* The message as gRPC needs it, without copying its larger parts; NULL without memory. */
 grpc_byte_buffer *udpai_slices_from(const udpai_outgoing *message);
 /* A received message in one piece. @p ret_owned is to be released with grpc_slice_unref(). */
 udpai_str udpai_slices_join(grpc_byte_buffer *buffer, grpc_slice *ret_owned);
 
 /* ---- address.c ---- */
 
-/* Can somebody listen there? Says why not. */
+/* Can a socket listen there? Reports why not. */
 udpa_err udpai_address_probe(const char *address, bool is_shared, udpa_error **ret_error);
 
 /* ---- health.c, reflection.c ---- */
@@ -379,7 +379,7 @@ udpa_err udpai_address_probe(const char *address, bool is_shared, udpa_error **r
 udpa_err udpai_health_check_open(udpai_stream *stream, udpa_error **ret_error);
 udpa_err udpai_health_watch_open(udpai_stream *stream, udpa_error **ret_error);
 /* is_serving has changed. */
-void udpai_health_tell(udpai_stream_thread *thread);
+void udpai_health_notify(udpai_stream_thread *thread);
 udpa_err udpai_reflection_open(udpai_stream *stream, udpa_error **ret_error);
 
 #endif

@@ -111,7 +111,7 @@ udpai_health_check_open(udpai_stream *stream, udpa_error **ret_error)
 
 /* A change that comes while one is being written is sent after it, if it still is one. */
 static void
-tell(struct watch *watch)
+send_status(struct watch *watch)
 {
     serving now = !watch->is_known                    ? SERVICE_UNKNOWN
                   : watch->stream->thread->is_serving ? SERVING
@@ -137,13 +137,13 @@ watch_receive(udpai_stream *stream, udpai_str request)
     }
     watch->is_known = is_known(stream, service);
     udpai_list_append(&stream->thread->health_watches, &watch->node);
-    tell(watch);
+    send_status(watch);
 }
 
 static void
 watch_written(udpai_stream *stream)
 {
-    tell(stream->context);
+    send_status(stream->context);
 }
 
 /* Its one request is all that a watcher sends. */
@@ -185,8 +185,8 @@ udpai_health_watch_open(udpai_stream *stream, udpa_error **ret_error)
 }
 
 void
-udpai_health_tell(udpai_stream_thread *thread)
+udpai_health_notify(udpai_stream_thread *thread)
 {
     UDPAI_LIST_FOREACH (at, &thread->health_watches)
-        tell(UDPAI_LIST_ENTRY(at, struct watch, node));
+        send_status(UDPAI_LIST_ENTRY(at, struct watch, node));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who is at the other end of a call. gRPC has verified the certificate; what it says is read by
- * ourselves, because gRPC mixes all kinds of names. */
+/* The peer of a call. gRPC has verified the certificate; its names are read by ourselves, because
+ * gRPC mixes all kinds of names. */
 #include <grpc/support/alloc.h>
 
 #include "base/bytes.h"
@@ -8,7 +8,7 @@
 #include "certs/certificate.h"
 #include "transport/grpc/grpc_internal.h"
 
-/* Who is cut off has so long to take why. */
+/* A peer that is cut off has so long to take the reason. */
 #define CUT_OFF_MS 1000
 
 static void
@@ -20,8 +20,8 @@ put_property(const grpc_auth_context *context, const char *name, udpai_strbuf *p
         udpai_strbuf_append(pem, property->value, property->value_length);
 }
 
-/* The peer's own certificate first. Those that it has shown with it, gRPC has in another place,
- * where the own one may stand again. */
+/* The peer's own certificate first. Those that it has presented with it, gRPC has in another place,
+ * where the own one may be again. */
 static udpa_err
 read_chain(const grpc_auth_context *context, udpai_chain **ret_chain, udpa_error **ret_error)
 {

@@ -52,13 +52,13 @@ timespec_of(uint64_t ms)
     };
 }
 
-/* Below so many streams a turn is one event: whoever waits for it is written to at once. With more,
- * what has come is taken in before anything goes out. A message at a time, the next one of a
+/* Below so many streams a turn is one event: streams that wait for it are written to at once. With
+ * more, what has come is taken in before anything goes out. A message at a time, the next one of a
  * publisher would be read behind the acknowledgements of all that its last one was sent to. */
 #define FEW_STREAMS 50
 #define EVENTS_A_TICK 64 /* they take less than a millisecond */
 
-/* Bounded, so that who always has something to say holds nobody up for long. */
+/* Bounded, so that a peer that always has something to send holds up no other for long. */
 static size_t
 most_events(const udpai_stream_thread *thread)
 {
@@ -125,12 +125,12 @@ udpai_queue_turn(udpai_stream_thread *thread)
     size_t most = most_events(thread);
     grpc_event event = wait_awake(thread, now);
     if (event.type == GRPC_QUEUE_TIMEOUT) {
-        udpai_stand_in_note(thread->stand_in, 0);
+        udpai_backup_poller_note(thread->backup_poller, 0);
         event = grpc_completion_queue_next(thread->cq,
                                            timespec_of(udpai_wheel_next(&thread->wheel)), NULL);
     }
     uint64_t now_ms = udpai_monotonic_ms();
-    udpai_stand_in_note(thread->stand_in, now_ms);
+    udpai_backup_poller_note(thread->backup_poller, now_ms);
     /* First the time, so that whatever happens now happens at the time it happens. */
     udpai_wheel_advance(&thread->wheel, now_ms);
     for (size_t n = 1; take(thread, event) && n < most; n++) {

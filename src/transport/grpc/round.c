@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing in rounds: everybody who has something to be sent is sent one message. When that are
+/* Writing in rounds: every stream that has something to be sent is sent one message. When that are
  * thousands, it takes a while, and to begin again at once would leave no time for what changes
  * meanwhile to come in: each change would go out by itself, to all, as fast as one thread can, and
  * what is sent would be more and more out of date. So the next round waits a little longer than the

@@ -87,7 +87,7 @@ static void
 take_call(udpai_listener *listener, grpc_call *call, udpai_str path)
 {
     udpai_stream *stream = listener->is_closing ? NULL : udpai_stream_new(listener->thread, call);
-    if (!stream) { /* or no memory: then gRPC says all that is said */
+    if (!stream) { /* or no memory: then gRPC sends all that is sent */
         grpc_call_cancel(call, NULL);
         grpc_call_unref(call);
         return;
@@ -298,7 +298,7 @@ integer(const char *key, uint64_t value)
 /* Two processes must not share a port by accident; the number of streams on one connection is bound
  * by that of one peer; idle peers are tried, and may try us, but without a stream they do not stay.
  * Nothing is decompressed: a few bytes could become gigabytes. How long a message may be this gRPC
- * asks only when it has all of it, and then says so to the peer alone; so stream.c does. */
+ * asks only when it has all of it, and then reports it to the peer alone; so stream.c does. */
 static grpc_server *
 make_server(const udpai_stream_thread *thread, const udpai_keepalive *keepalive)
 {

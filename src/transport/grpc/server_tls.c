@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Our certificate for those who dial us. gRPC asks for it at each handshake, so another can take
+/* Our certificate for peers that dial us. gRPC asks for it at each handshake, so another can take
  * its place without closing anything. */
 #include <openssl/crypto.h>
 #include <pthread.h>

@@ -34,7 +34,7 @@ udpai_service_visit(const udpai_stream_thread *thread,
             continue;
         udpai_str service =
             service_of(method ? method->path : built_ins[i - thread->n_methods].path);
-        if (!udpai_str_eq(service, last)) /* methods of one service stand together */
+        if (!udpai_str_eq(service, last)) /* methods of one service are adjacent */
             visit(userdata, service);
         last = service;
     }
@@ -69,7 +69,7 @@ append_name(void *userdata, udpai_str service)
     udpai_strbuf_str(text, service);
 }
 
-/* What clients of a version that has ended ask for, who only need to be told. */
+/* What clients of a version that has ended ask for, which only need to be sent that. */
 static bool
 is_xds_v2(udpai_str path)
 {

@@ -43,7 +43,7 @@ udpai_session_stream_open(udpai_stream *stream,
         .ops = &udpai_grpc_stream_ops,
         .identity = identity,
         .address = address,
-        /* Federation says that it is a source (UDPAI_ORDER_ATTACH) once it has asked it. */
+        /* Federation reports that it is a source (UDPAI_ORDER_ATTACH) once it has asked it. */
         .link = stream->dialled ? stream->dialled->link : 0,
         .is_secure = stream->is_secure,
         .context = method->context,

@@ -29,7 +29,7 @@ udpai_stream_new(udpai_stream_thread *thread, grpc_call *call)
     stream->read_tag.done = on_read;
     stream->write_tag.done = on_written;
     stream->end_tag.done = on_end;
-    stream->wants_reading = true;
+    stream->is_reading = true;
     udpai_timer_init(&stream->deadline, on_deadline);
     udpai_delayed_read_init(stream);
     udpai_turn_init(&stream->turn);
@@ -101,8 +101,8 @@ is_over(const udpai_stream *stream)
 {
     bool is_outstanding =
         stream->read_tag.is_out || stream->write_tag.is_out || stream->end_tag.is_out;
-    bool has_said_so = stream->is_broken || stream->has_sent_status || stream->dialled;
-    return stream->asked_for_end && !is_outstanding && has_said_so;
+    bool has_reported_end = stream->is_broken || stream->has_sent_status || stream->dialled;
+    return stream->asked_for_end && !is_outstanding && has_reported_end;
 }
 
 void
@@ -117,8 +117,8 @@ udpai_stream_settle(udpai_stream *stream)
     free_stream(stream);
 }
 
-/* Nothing can be written any more. If we dialled, the peer may have said why: that is waited for,
- * but not for long. */
+/* Nothing can be written any more. If we dialled, the peer may have sent the reason: that is waited
+ * for, but not for long. */
 static void
 break_off(udpai_stream *stream)
 {
@@ -207,7 +207,7 @@ void
 udpai_stream_arm(udpai_stream *stream)
 {
     bool is_ending = stream->is_finishing || stream->is_broken;
-    bool reads = is_ending ? stream->dialled != NULL : stream->wants_reading;
+    bool reads = is_ending ? stream->dialled != NULL : stream->is_reading;
     if (stream->peer_has_ended || (stream->dialled && !stream->dialled->is_connected))
         reads = false;
     if (reads && !stream->read_tag.is_out && !udpai_is_read_delayed(stream)) {
@@ -233,7 +233,7 @@ end_with(udpai_stream *stream, udpa_error *error)
     udpa_error_unref(error);
 }
 
-/* Who is ended so will try it again, so somebody has to be told. Consumes the error. */
+/* A peer that is ended so will try it again, so it is logged. Consumes the error. */
 static void
 refuse(udpai_stream *stream, udpa_error *error)
 {
@@ -307,8 +307,8 @@ deliver(udpai_stream *stream, grpc_byte_buffer *buffer)
     grpc_slice_unref(owned);
 }
 
-/* A peer that has dialled us and says that it will send no more has ended the stream in peace; if
- * it said nothing, it was cut. What those that we dialled mean, their status says. */
+/* A peer that has dialled us and sends that it will send no more has ended the stream in peace; if
+ * it sent nothing, it was cut. What those that we dialled mean is in their status. */
 static void
 take_end(udpai_stream *stream, bool ok)
 {
@@ -359,7 +359,7 @@ on_end(udpai_tag *tag, bool ok)
 void
 udpai_stream_set_reading(udpai_stream *stream, bool reading)
 {
-    stream->wants_reading = reading;
+    stream->is_reading = reading;
     /* In receive() the next read has not begun: nothing is to be done before that has returned. A
      * message that is under way already still comes. */
     udpai_stream_arm(stream);
@@ -380,7 +380,7 @@ put_headers(udpai_stream *stream, grpc_op *op)
 void
 udpai_stream_write(udpai_stream *stream, const udpai_outgoing *message)
 {
-    /* What nobody will read is dropped; the one who wrote it is told of the end. */
+    /* What will not be read is dropped; its writer is notified of the end. */
     if (stream->is_broken || stream->is_finishing)
         return;
     assert(!stream->write_tag.is_out);
@@ -422,7 +422,7 @@ send_status(udpai_stream *stream)
 
 /* After what is being written. */
 static void
-say_end(udpai_stream *stream)
+report_end(udpai_stream *stream)
 {
     if (!stream->is_finishing || stream->is_broken || stream->has_sent_status ||
         stream->write_tag.is_out)
@@ -447,7 +447,7 @@ on_written(udpai_tag *tag, bool ok)
     else if (!stream->is_finishing && !stream->is_broken && stream->handler &&
              stream->handler->written)
         stream->handler->written(stream);
-    say_end(stream);
+    report_end(stream);
     udpai_stream_arm(stream);
     udpai_stream_settle(stream);
 }
@@ -469,7 +469,7 @@ udpai_stream_finish(udpai_stream *stream, const udpa_error *status)
                                      (grpc_status_code)udpa_err_to_grpc(udpa_error_code(status)),
                                      "ended by this side", NULL);
     }
-    say_end(stream);
+    report_end(stream);
     udpai_stream_arm(stream);
 }
 

@@ -20,8 +20,8 @@
 typedef struct udpai_stream_thread udpai_stream_thread;
 typedef struct udpai_listener udpai_listener;
 
-/* A stream, or a request that is held, whose peer has shown a certificate: as long as it lasts,
- * that must be good (credentials.c). */
+/* A stream, or a request that is held, with a certificate of its peer: as long as it lasts, that
+ * must be good (credentials.c). */
 typedef struct udpai_bearer udpai_bearer;
 typedef struct udpai_credential udpai_credential;
 
@@ -32,18 +32,18 @@ struct udpai_bearer {
     void (*lose)(udpai_bearer *bearer, const udpa_error *why, bool is_disowned);
 };
 
-/* A method whose both directions are streams, and the protocol that is spoken on it. */
+/* A method that streams in both directions, and the protocol that is spoken on it. */
 typedef struct udpai_grpc_method {
     const char *path; /* "/package.Service/Method"; static */
-    /* Begins a session on a new stream. NULL: it is not served, and the context, a text, says what
-     * callers are told. */
+    /* Begins a session on a new stream. NULL: it is not served, and the context, a text, is what
+     * callers are sent. */
     udpa_err (*open)(udpai_session **ret_session, udpai_hub *hub, const udpai_stream_info *info);
     void *context; /* handed to it in the info; outlives the thread, or the target that has it */
 } udpai_grpc_method;
 
 #define UDPAI_UDPA_PATH "/udpa.service.discovery.v1.UdpaDiscoveryService/StreamMessages"
 
-/* ---- TLS of those who dial us ---- */
+/* ---- TLS of peers that dial us ---- */
 
 /* Counted atomically; any thread. */
 typedef struct udpai_server_tls udpai_server_tls;
@@ -64,7 +64,7 @@ udpai_server_tls *udpai_server_tls_ref(udpai_server_tls *tls);
 udpai_server_tls *udpai_server_tls_unref(udpai_server_tls *tls);
 UDPA_DEFINE_CLEANUP(udpai_server_tls, udpai_server_tls_unref)
 
-/* ---- whom we dial ---- */
+/* ---- peers that we dial ---- */
 
 /* How to reach an endpoint: what a DIAL order carries. Nothing of it changes but certificates;
  * counted atomically; any thread. */
@@ -80,7 +80,7 @@ typedef struct udpai_keepalive {
 #define UDPAI_NODE_KEEPALIVE_MS 5000
 #define UDPAI_NODE_KEEPALIVE_TIMEOUT_MS 5000
 /* Control planes built on grpc-go end connections that are tried more often than every 5 minutes,
- * unless told otherwise. One that says so is tried half as often from then on. */
+ * unless configured otherwise. One that reports that is tried half as often from then on. */
 #define UDPAI_XDS_KEEPALIVE_MS 300000
 
 typedef struct udpai_grpc_target_options {
@@ -98,7 +98,7 @@ typedef struct udpai_grpc_target_options {
     udpai_polled_server *server;
 } udpai_grpc_target_options;
 
-/* Is it an address to dial? Says how to write one. Nothing is looked up; any thread. */
+/* Is it an address to dial? Reports how to write one. Nothing is looked up; any thread. */
 udpa_err udpai_dial_address_check(const char *address, udpa_error **ret_error);
 
 /* Other certificates for what is dialled from now on, also by way of the targets that were made
@@ -122,7 +122,7 @@ udpai_grpc_target *udpai_grpc_target_ref(udpai_grpc_target *target);
 udpai_grpc_target *udpai_grpc_target_unref(udpai_grpc_target *target);
 UDPA_DEFINE_CLEANUP(udpai_grpc_target, udpai_grpc_target_unref)
 const udpai_grpc_method *udpai_grpc_target_method(const udpai_grpc_target *target);
-/* The same for those to whom a target is a void *: udpai_source_config, udpai_order. */
+/* The same for callers to which a target is a void *: udpai_source_config, udpai_order. */
 void *udpai_grpc_target_hold(void *target);
 void udpai_grpc_target_drop(void *target);
 
@@ -158,12 +158,12 @@ typedef struct udpai_stream_limits {
 } udpai_stream_limits;
 
 typedef struct udpai_stream_timing {
-    uint64_t dial_timeout_ms;      /* until a connection stands */
+    uint64_t dial_timeout_ms;      /* until a connection is established */
     uint64_t finish_timeout_ms;    /* until a peer must have taken a stream's end; then it is cut */
-    uint64_t handshake_timeout_ms; /* of those who dial us */
+    uint64_t handshake_timeout_ms; /* of peers that dial us */
     uint64_t keepalive_ms;         /* how often we try an idle connection that others have opened */
     uint64_t keepalive_timeout_ms; /* and how long we wait for an answer */
-    uint64_t min_ping_interval_ms; /* who tries us more often is disconnected */
+    uint64_t min_ping_interval_ms; /* a peer that tries us more often is disconnected */
     uint64_t stuck_ms;             /* busy for so long: another thread answers peers that try us */
     uint64_t connection_idle_ms;   /* a connection that others have opened, without a stream */
     uint64_t delayed_read_ms;      /* at most so late are acknowledgements read; by default it grows
@@ -182,7 +182,7 @@ typedef struct udpai_stream_thread_options {
     bool shares_ports; /* with other processes, which take connections in turn */
     /* All on the stream thread; may not call back. */
     void (*report)(void *userdata, udpai_report *report); /* takes it */
-    void (*stopped)(void *userdata); /* the last that is heard of the thread; may be NULL */
+    void (*stopped)(void *userdata); /* the last call of the thread; may be NULL */
     void *userdata;
 } udpai_stream_thread_options;
 
@@ -195,9 +195,9 @@ udpa_err udpai_stream_thread_new(udpai_stream_thread **ret_thread,
 /* Any thread. Takes the order; after the stop it is freed unread. */
 void udpai_stream_thread_order(udpai_stream_thread *thread, udpai_order *order);
 
-/* Is it an address to listen on? Says how to write one. Any thread. */
+/* Is it an address to listen on? Reports how to write one. Any thread. */
 udpa_err udpai_listen_address_check(const char *address, udpa_error **ret_error);
-/* A socket that is bound to it, without waiting and not inherited; says why there is none. Any
+/* A socket that is bound to it, without waiting and not inherited; reports why there is none. Any
  * thread. */
 udpa_err udpai_address_bind(const char *address, int *ret_fd, udpa_error **ret_error);
 /* The same, and others that are bound so may listen there as well. */
@@ -225,7 +225,7 @@ void udpai_stream_thread_close_listener(udpai_stream_thread *thread,
                                         void (*closed)(void *userdata),
                                         void *userdata);
 
-/* Others are trusted from now on: who is connected is looked at again, and is cut off if his
+/* Others are trusted from now on: connected peers are verified again, and are cut off if their
  * certificate is good no more. Any thread; several at once count as one. */
 void udpai_stream_thread_verify(udpai_stream_thread *thread);
 
@@ -261,7 +261,8 @@ typedef struct udpai_request {
     void (*run)(struct udpai_request *request);
 } udpai_request;
 
-/* A session whose stream is no call of gRPC; first in what it is part of. The stream thread's. */
+/* A session with a stream that is no call of gRPC; first in what it is part of. The stream
+ * thread's. */
 typedef struct udpai_bridge {
     udpai_stream_thread *thread;
     uint64_t link;          /* not 0: we dialled, for this link */
@@ -274,15 +275,15 @@ typedef struct udpai_bridge {
     void (*ended)(struct udpai_bridge *bridge); /* it is over */
 } udpai_bridge;
 
-/* Counted atomically: by whoever makes it and, while it lasts, by the stream thread. */
+/* Counted atomically: by its maker and, while it lasts, by the stream thread. */
 struct udpai_bridged_stream {
     udpai_bridge bridge; /* its error: NULL, it has ended in peace */
 
-    /* Filled in by whoever makes it, and read by the stream thread. */
+    /* Filled in by its maker, and read by the stream thread. */
     udpai_grpc_method method;
     udpai_identity *identity; /* NULL: none was presented; owned */
     udpai_chain *chain;       /* of its certificate; NULL: none; owned */
-    udpai_trust *trust;       /* by whom that must be vouched for; beside it; owned */
+    udpai_trust *trust;       /* by which that must be verified; beside it; owned */
     udpa_bytes *address;      /* of the peer; owned */
     udpa_bytes *message;      /* the request; owned */
     uint64_t patience_ms;     /* see udpai_stream_info */
@@ -292,7 +293,7 @@ struct udpai_bridged_stream {
     void (*free)(udpai_bridged_stream *bridged); /* when nobody counts it; any thread */
 
     /* The answer. */
-    UDPAI_VECTOR(udpa_bytes *) parts; /* none: there was nothing to say */
+    UDPAI_VECTOR(udpa_bytes *) parts; /* none: there was nothing to send */
 
     /* The stream thread's. */
     atomic_uint refs;
@@ -316,10 +317,11 @@ void udpai_bridged_stream_cancel(udpai_bridged_stream *bridged);
 /* ---- figures ---- */
 
 typedef struct udpai_stream_thread_stats {
-    size_t n_streams;   /* now, of both directions; those being refused or ended count */
-    size_t n_refused;   /* so far, for a limit, an unclear identity or an unknown method */
-    size_t n_tags;      /* operations that gRPC has not completed; one for an idle stream */
-    size_t n_cut_off;   /* so far: streams whose peer's certificate was revoked or has expired */
+    size_t n_streams; /* now, of both directions; those being refused or ended count */
+    size_t n_refused; /* so far, for a limit, an unclear identity or an unknown method */
+    size_t n_tags;    /* operations that gRPC has not completed; one for an idle stream */
+    size_t
+        n_cut_off; /* so far: streams of peers with a certificate that was revoked or has expired */
     size_t n_too_large; /* so far: streams that were ended for a message above the limit, or for
                            more of unfinished ones than there is room for */
     size_t n_waited;    /* so far: messages that waited to be read (max_unfinished_bytes) */
@@ -330,7 +332,8 @@ void udpai_stream_thread_stats_get(const udpai_stream_thread *thread,
                                    udpai_stream_thread_stats *ret_stats);
 
 /* gRPC writes its own log to standard error. This sends it through ours, for the whole process: for
- * programs, not for a library whose application may use gRPC itself. Before any other thread. */
+ * programs, not for a library in an application that may use gRPC itself. Before any other thread.
+ */
 void udpai_grpc_redirect_log(void);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Streams that were idle and begin to say much, many at a time. Their reads are outstanding, and
- * this gRPC tells nobody that a message has begun. To look at all connections all the time would be
- * dear, so a few are looked at, in turn; that the process has grown is cheap to see. Then all idle
- * streams are looked at for a while, and who has said much since the first look has his bytes
+/* Streams that were idle and begin to send much, many at a time. Their reads are outstanding, and
+ * this gRPC does not report that a message has begun. To look at all connections all the time would
+ * be dear, so a few are looked at, in turn; that the process has grown is cheap to see. Then all
+ * idle streams are looked at for a while, and what has sent much since the first look has its bytes
  * reserved (turnstile.c). */
 #include "transport/grpc/grpc_internal.h"
 
@@ -35,7 +35,7 @@ is_idle(const udpai_stream *stream)
            !turn->is_tried && !turn->is_waiting;
 }
 
-/* What was said to be unread at the first look is what nobody counts: frames, pings. */
+/* What was unread at the first look is not counted: frames, pings. */
 static void
 look_at_idle(udpai_stream *stream)
 {
@@ -49,10 +49,10 @@ look_at_idle(udpai_stream *stream)
         turn->idle_unread = arrived.unread;
         return;
     }
-    uint64_t said = arrived.unread - turn->idle_unread;
-    if (said < MUCH_BYTES || arrived.n_reserved) /* of several, one stands for the connection */
+    uint64_t received = arrived.unread - turn->idle_unread;
+    if (received < MUCH_BYTES || arrived.n_reserved) /* of several, one represents the connection */
         return;
-    arrived.bytes -= said;
+    arrived.bytes -= received;
     udpai_connection_is_read(stream->connection, &arrived);
     udpai_turn_begins_anyway(stream);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Streams that were idle and begin to say much, many at a time. Belongs to the stream thread. */
+/* Streams that were idle and begin to send much, many at a time. Belongs to the stream thread. */
 #ifndef UDPAI_SURGE_H
 #define UDPAI_SURGE_H
 
@@ -8,7 +8,7 @@
 
 typedef struct udpai_surge {
     udpai_timer timer;   /* set while there are streams that others have opened */
-    int memory;          /* the file that tells how much is resident; -1: nobody knows */
+    int memory;          /* the file that has how much is resident; -1: not known */
     uint64_t calm_bytes; /* that were resident: what is more has come since */
     uint64_t looks_until_ms;
 } udpai_surge;

@@ -13,10 +13,11 @@
 
 struct udpai_grpc_target {
     atomic_uint refs;
-    udpai_grpc_target *base; /* whose address, name, credentials and client it has; NULL: its own */
+    udpai_grpc_target
+        *base; /* which has its address, name, credentials and client; NULL: its own */
     char *address;
     char *server_name;  /* NULL: the host of the address */
-    udpai_trust *trust; /* who may vouch for it; NULL: plaintext, or it is polled; its own */
+    udpai_trust *trust; /* what may sign for it; NULL: plaintext, or it is polled; its own */
     pthread_mutex_t mutex;
     grpc_channel_credentials *credentials; /* under the mutex; its own */
     udpai_grpc_method method;
@@ -41,7 +42,7 @@ udpai_dial_address_check(const char *address, udpa_error **ret_error)
     const char *colon = strrchr(address, ':');
     size_t len = colon ? (size_t)(colon - address) : 0;
     bool in_brackets = len > 2 && address[0] == '[' && address[len - 1] == ']';
-    /* Where the first character stands that no host name has: behind it, if all is well. */
+    /* The first character that no host name has: behind it, if all is well. */
     bool is_plain = strcspn(address, ":/[]") == len;
     if (len && is_port(colon + 1) && (is_plain || (in_brackets && !memchr(address, '/', len))))
         return UDPA_OK;
@@ -83,7 +84,7 @@ make_credentials(udpai_grpc_target *target, const udpai_tls_files *files, udpa_e
                          : udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
 }
 
-/* The one whose address and credentials it has. */
+/* The one with its address and credentials. */
 static udpai_grpc_target *
 root_of(const udpai_grpc_target *target)
 {
@@ -323,7 +324,7 @@ udpai_grpc_target_channel(const udpai_grpc_target *target)
         integer(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1),
         {.type = GRPC_ARG_INTEGER,
          .key = (char *)(uintptr_t)GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH,
-         .value.integer = -1}, /* stream.c says so, in words */
+         .value.integer = -1}, /* stream.c reports it, in words */
         integer(GRPC_ARG_KEEPALIVE_TIME_MS,
                 atomic_load_explicit(&root->interval_ms, memory_order_relaxed)),
         integer(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, target->timeout_ms),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The thread itself: what it is made of, what it is told, how it ends. */
+/* The thread itself: what it is made of, what it is sent, how it ends. */
 #include <grpc/support/log.h>
 
 #include "base/alloc.h"
@@ -41,7 +41,7 @@ wall_us(void *userdata)
 static const udpai_admission_words streams = {"streams", "limits.max_streams",
                                               "limits.max_streams_per_identity"};
 
-/* ---- what others say to it ---- */
+/* ---- what others send to it ---- */
 
 static void
 on_orders(udpai_tag *tag, bool ok)
@@ -103,7 +103,7 @@ run_set_serving(udpai_request *request)
 {
     struct serving_request *serving = UDPAI_CONTAINER_OF(request, struct serving_request, request);
     request->thread->is_serving = serving->is_serving;
-    udpai_health_tell(request->thread);
+    udpai_health_notify(request->thread);
     udpai_free(serving);
 }
 
@@ -305,7 +305,7 @@ make_queue(udpai_stream_thread *thread)
 static void
 free_queue(udpai_stream_thread *thread)
 {
-    udpai_stand_in_free(thread->stand_in);
+    udpai_backup_poller_free(thread->backup_poller);
     grpc_channel_destroy(thread->wake_channel);
     grpc_completion_queue_destroy(thread->cq);
     grpc_shutdown();
@@ -351,7 +351,7 @@ start_with_signals_blocked(udpai_stream_thread *thread)
     sigset_t before;
     udpai_signals_block(&before);
     make_queue(thread);
-    thread->stand_in = udpai_stand_in_new(thread->timing.stuck_ms);
+    thread->backup_poller = udpai_backup_poller_new(thread->timing.stuck_ms);
     int number = udpai_thread_begin(&thread->pthread, "udpa-streams", run, thread);
     udpai_signals_restore(&before);
     if (number == 0)

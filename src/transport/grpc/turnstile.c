@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How much is read at a time. Once a read is outstanding, this gRPC takes all of a message into
  * memory, however large, and a read cannot be taken back; without one it takes LOOKAHEAD_BYTES of
- * the stream (server.c), and the peer waits. So while many clients come with much to say, as after
+ * the stream (server.c), and the peer waits. So while many clients come with much to send, as after
  * a restart, they are read one after the other.
  *
- * For the first message of a stream as many bytes are reserved as it may have. Who finds no room
- * waits, and as long as anybody does, so do those whose first message was read. Whose message is
- * small does not wait for long: what has come by his connection is looked at, and if it is little
- * and nothing follows, he is read without a reservation. So the reservation of a stream that says
- * nothing is given back, too. Of those that may not have said anything yet, few are tried so at a
- * time while others wait; who begins to say much after that has his bytes reserved, room or not.
+ * For the first message of a stream as many bytes are reserved as it may have. A stream that finds
+ * no room waits, and as long as any does, so do those that had their first message read. One with a
+ * small message does not wait for long: what has come by its connection is looked at, and if it is
+ * little and nothing follows, it is read without a reservation. So the reservation of a stream that
+ * sends nothing is given back, too. Of those that may not have sent anything yet, few are tried so
+ * at a time while others wait; one that begins to send much after that has its bytes reserved, room
+ * or not.
  *
- * The reads of streams that are idle are outstanding. What those begin to say is found by surge.c,
+ * The reads of streams that are idle are outstanding. What those begin to send is found by surge.c,
  * and reserved, too; if all that is not complete is more than twice what may be reserved, the one
- * of them that has said most is ended, and so on.
- */
+ * of them that has sent most is ended, and so on. */
 #include "transport/grpc/grpc_internal.h"
 
 #define LOOK_MS 20
@@ -22,10 +22,10 @@
 #define AROUND_PART 8                    /* of a message comes beside it */
 #define ROUND_TRIPS 2                    /* without anything new: nothing follows */
 #define LONGEST_ROUND_MS 300             /* that is waited for so */
-#define TRIED_MAX 4                      /* that may begin to say much */
+#define TRIED_MAX 4                      /* that may begin to send much */
 #define TRIED_MS 400                     /* so long that is expected */
 #define HEADERS_BYTES 1024               /* beyond that, it is not headers alone that have come */
-#define SILENT_MS 10000                  /* so long a message may stop, if room is wanted */
+#define SILENT_MS 10000                  /* so long a message may stop, if room is needed */
 #define LEAVING_MS 500                   /* so long one that is ended may take to be over */
 #define OVER_MAX 2                       /* times what may be reserved may be in memory */
 #define SLACK ((uint64_t)1 << 20)        /* beyond the largest message, before its end is seen */
@@ -138,7 +138,7 @@ may_try(const udpai_stream_thread *thread)
 
 /* ---- waiting ---- */
 
-/* Whose last read was outstanding for a while had sent nothing else before. */
+/* A stream with a last read that was outstanding for a while had sent nothing else before. */
 static void
 note_what_was_read(udpai_stream *stream)
 {
@@ -173,7 +173,7 @@ wait_no_more(udpai_stream *stream)
     udpai_list_remove(&stream->turn.node);
 }
 
-/* Whose identity has no room lets others go first. */
+/* A stream of an identity without room lets others go first. */
 static void
 let_in(udpai_stream_thread *thread)
 {
@@ -263,7 +263,7 @@ is_little(const udpai_stream *stream, const udpai_arrived *arrived)
     return arrived->unread < SMALL_BYTES && is_all(stream, arrived);
 }
 
-/* gRPC would say so when it has all of it, and that may be gigabytes. */
+/* gRPC would report it when it has all of it, and that may be gigabytes. */
 static bool
 is_too_much(const udpai_stream *stream, const udpai_arrived *arrived)
 {
@@ -274,7 +274,7 @@ is_too_much(const udpai_stream *stream, const udpai_arrived *arrived)
 /* Somebody waits, or more is reserved than may be; but for what is given back anyhow. A peer that
  * does not even read its end gives nothing back for a while, and nobody waits for that. */
 static bool
-is_room_wanted(const udpai_stream_thread *thread)
+is_room_needed(const udpai_stream_thread *thread)
 {
     const udpai_admission *admission = &thread->admission;
     const udpai_turnstile *turnstile = &thread->turnstile;
@@ -290,7 +290,7 @@ look_at_silent(udpai_stream *stream)
     udpai_turn *turn = &stream->turn;
     if (turn->unread < SLACK) {
         (void)release(stream);
-    } else if (!turn->is_leaving && is_room_wanted(stream->thread)) {
+    } else if (!turn->is_leaving && is_room_needed(stream->thread)) {
         turn->is_leaving = true;
         stream->thread->turnstile.leaving += turn->reserved;
         stream->thread->turnstile.left_ms = stream->thread->wheel.now_ms;
@@ -304,7 +304,7 @@ look_at_holder(udpai_stream *stream)
     udpai_arrived arrived;
     bool is_known = look_at(stream, &arrived);
     uint64_t silent_ms = stream->thread->wheel.now_ms - stream->turn.arrived_ms;
-    if (!stream->read_tag.is_out) { /* it does not want to be read, for the time being */
+    if (!stream->read_tag.is_out) { /* it is not to be read, for the time being */
         stream->turn.may_read = false;
         (void)release(stream);
     } else if (silent_ms >= SILENT_MS) {
@@ -326,8 +326,8 @@ look_at_waiting(udpai_stream *stream)
     const udpai_turn *turn = &stream->turn;
     if (!look_at(stream, &arrived) || !is_little(stream, &arrived))
         return;
-    bool has_said_something = turn->has_read || turn->has_grown || arrived.unread >= HEADERS_BYTES;
-    if (!has_said_something && !may_try(stream->thread))
+    bool has_sent_something = turn->has_read || turn->has_grown || arrived.unread >= HEADERS_BYTES;
+    if (!has_sent_something && !may_try(stream->thread))
         return;
     wait_no_more(stream);
     begin_to_try(stream);
@@ -339,10 +339,10 @@ look_at_tried(udpai_stream *stream)
 {
     udpai_arrived arrived;
     bool is_over = stream->thread->wheel.now_ms - stream->turn.tried_ms >= TRIED_MS;
-    bool says_much = look_at(stream, &arrived) && arrived.unread >= SMALL_BYTES;
-    if (is_over || says_much)
+    bool has_sent_much = look_at(stream, &arrived) && arrived.unread >= SMALL_BYTES;
+    if (is_over || has_sent_much)
         try_no_more(stream);
-    if (says_much)
+    if (has_sent_much)
         udpai_turn_begins_anyway(stream);
 }
 
@@ -357,7 +357,7 @@ udpai_turn_begins_anyway(udpai_stream *stream)
 
 /* ---- more than there is room for ---- */
 
-/* What has come in all of messages that are not complete; and of those that were not let in, who
+/* What has come in all of messages that are not complete; and of those that were not let in, which
  * has sent most. */
 static uint64_t
 count_unread(udpai_stream_thread *thread, udpai_stream **ret_most)

@@ -32,7 +32,7 @@ typedef struct udpai_turn {
     uint64_t arrived_ms;  /* and when that grew last */
     uint64_t unread;      /* of that, that belongs to a message that is not complete */
     uint64_t idle_ms;     /* it was looked at first while it was idle, */
-    uint64_t idle_unread; /* and this was said to be unread then: it was something else */
+    uint64_t idle_unread; /* and this was unread then: it was something else */
 } udpai_turn;
 
 void udpai_turnstile_init(udpai_stream_thread *thread);
@@ -41,7 +41,7 @@ void udpai_turn_init(udpai_turn *turn);
 bool udpai_turn_has_come(udpai_stream *stream);
 /* A message of so many bytes was read and dealt with, or the end (0); or the stream goes. */
 void udpai_turn_over(udpai_stream *stream, size_t size);
-/* It was idle, and begins to say much: its bytes are reserved, room or not. */
+/* It was idle, and begins to send much: its bytes are reserved, room or not. */
 void udpai_turn_begins_anyway(udpai_stream *stream);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bodies that take long to read, on a thread of their own and one after the other: who says little
- * waits for none of them, and no more memory is taken at a time than one of them needs. */
+/* Bodies that take long to read, on a thread of their own and one after the other: short ones wait
+ * for none of them, and no more memory is taken at a time than one of them needs. */
 #include <malloc.h>
 
 #include "base/alloc.h"

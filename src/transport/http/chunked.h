@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A body in chunks (RFC 9112, 7.1), as it comes: piece by piece, out come the bytes that it stands
- * for. Pure; what it takes in is bounded. */
+/* A body in chunks (RFC 9112, 7.1), as it comes: piece by piece, out come the bytes that it
+ * encodes. Pure; what it takes in is bounded. */
 #ifndef UDPAI_HTTP_CHUNKED_H
 #define UDPAI_HTTP_CHUNKED_H
 
@@ -29,9 +29,8 @@ typedef struct udpai_chunked {
     size_t n_taken; /* of the last piece; behind the end there may be something else */
 } udpai_chunked;
 
-/* Takes in a piece, and appends what it stands for; begin with zeroes. UDPA_ERR_LIMIT: there is
- * more than @p max. Behind the end nothing is looked at: ask udpai_chunked_is_done(), and n_taken.
- */
+/* Takes in a piece, and appends what it encodes; begin with zeroes. UDPA_ERR_LIMIT: there is more
+ * than @p max. Behind the end nothing is looked at: ask udpai_chunked_is_done(), and n_taken. */
 udpa_err udpai_chunked_take(udpai_chunked *chunked,
                             udpai_str piece,
                             size_t max,

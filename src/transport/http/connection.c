@@ -77,7 +77,7 @@ close_connection(udpai_http_connection *self)
 }
 
 /* A socket that is closed while there is something to be read has its peer drop what it has not
- * read yet. So it is told that nothing more comes, and what it still says is thrown away. */
+ * read yet. So it is sent that nothing more comes, and what it still sends is thrown away. */
 static void
 linger(udpai_http_connection *self, uint64_t now_ms)
 {
@@ -107,7 +107,8 @@ new_engine(udpai_http_connection *self, bool is_second)
     return is_second ? udpai_http2_new(&options) : udpai_http1_new(&options);
 }
 
-/* What HTTP/2 begins with, and no method of HTTP/1. Without ALPN nothing else tells the two. */
+/* What HTTP/2 begins with, and no method of HTTP/1. Without ALPN nothing else distinguishes the
+ * two. */
 static bool
 choose_engine(udpai_http_connection *self, udpai_str *bytes)
 {
@@ -154,12 +155,12 @@ take_bytes(udpai_http_connection *self, udpai_str bytes)
 }
 
 static bool
-wants(const udpai_http_connection *self)
+may_read(const udpai_http_connection *self)
 {
     if (self->is_cut)
         return false;
     return self->lingers || (!self->is_done && self->out.len - self->n_sent < OUT_FULL &&
-                             (!self->engine || udpai_http_engine_wants(self->engine)));
+                             (!self->engine || udpai_http_engine_may_read(self->engine)));
 }
 
 /* False: that was all for now. */
@@ -170,11 +171,11 @@ read_some(udpai_http_connection *self)
     ssize_t n = recv(self->fd, http->room, sizeof(http->room), 0);
     if (n < 0)
         self->is_cut |= errno != EAGAIN && errno != EINTR;
-    if (n == 0) /* who reads what he asked for leaves his side open */
+    if (n == 0) /* a peer that reads what it asked for leaves its side open */
         self->is_cut = true;
     if (n <= 0)
         return false;
-    self->heard_ms = udpai_monotonic_ms();
+    self->received_ms = udpai_monotonic_ms();
     if (self->lingers && (self->n_dropped += (size_t)n) > LINGER_BYTES)
         self->is_cut = true;
     if (!self->lingers)
@@ -257,7 +258,7 @@ static uint64_t
 deadline_of(const udpai_http_connection *self)
 {
     const udpai_http_engine *engine = self->engine;
-    uint64_t until = self->heard_ms + idle_ms(http_of(self));
+    uint64_t until = self->received_ms + idle_ms(http_of(self));
     if (self->lingers)
         return self->lingers_since_ms + UDPAI_HTTP_LINGER_S * 1000;
     if (!engine || udpai_http_engine_is_in_head(engine))
@@ -303,11 +304,11 @@ on_timer(udpai_timer *timer)
 
 static void on_poll(uv_poll_t *handle, int status, int events);
 
-/* While nothing is read, it is noticed all the same when the other end has gone. */
+/* While nothing is read, it is noticed all the same when the other end has closed. */
 static void
 watch(udpai_http_connection *self)
 {
-    int events = wants(self) ? UV_READABLE : UV_DISCONNECT;
+    int events = may_read(self) ? UV_READABLE : UV_DISCONNECT;
     if (self->out.len)
         events |= UV_WRITABLE;
     if (events == self->watched)
@@ -351,7 +352,7 @@ on_poll(uv_poll_t *handle, int status, int events)
     udpai_loop_wheel_advance(http->wheel);
     if (status < 0 || (events & UV_DISCONNECT && !(events & UV_READABLE)))
         self->is_cut = true;
-    for (int i = 0; events & UV_READABLE && i < READS_MAX && wants(self) && read_some(self); i++)
+    for (int i = 0; events & UV_READABLE && i < READS_MAX && may_read(self) && read_some(self); i++)
         continue;
     udpai_http_connection_touch(self);
     udpai_http_connections_run(http);
@@ -381,8 +382,8 @@ udpai_http_connection_begin(udpai_http_listener *listener,
     self->address = address;
     self->admitted = admitted;
     self->tls = tls;
-    self->head_since_ms = self->heard_ms = udpai_monotonic_ms();
-    self->moved_ms = self->emptied_ms = self->heard_ms;
+    self->head_since_ms = self->received_ms = udpai_monotonic_ms();
+    self->moved_ms = self->emptied_ms = self->received_ms;
     udpai_timer_init(&self->timer, on_timer);
     udpai_list_init(&self->node);
     udpai_list_init(&self->due);

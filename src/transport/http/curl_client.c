@@ -8,7 +8,7 @@
 #include "loop/thread.h"
 #include "transport/http/curl_client_internal.h"
 
-#define IDLE_MS 60000 /* whoever has something to say wakes it */
+#define IDLE_MS 60000 /* new requests wake it */
 #define LOOK_MS 1000  /* how often those are looked at that are asked just now */
 
 static udpai_curl_client *
@@ -94,7 +94,7 @@ start(udpai_curl_client *self, udpa_error **ret_error)
                             self->address, strerror(number));
 }
 
-/* ---- what others say to it ---- */
+/* ---- what others send to it ---- */
 
 static void
 wake(void *userdata)
@@ -171,7 +171,7 @@ static const udpai_http_client_ops ops = {.begin = begin, .cancel = cancel, .fre
 
 /* ---- making it ---- */
 
-/* What a host may consist of that stands in a URL as it is. */
+/* The characters of a host that are not escaped in a URL. */
 #define HOST_CHARACTERS                                                                            \
     "abcdefghijklmnopqrstuvwxyz"                                                                   \
     "ABCDEFGHIJKLMNOPQRSTUVWXYZ"                                                                   \
@@ -340,6 +340,6 @@ udpai_curl_client_replace_tls(udpai_http_client *base,
     self->tls = tls;
     pthread_mutex_unlock(&self->mutex);
     udpai_http_tls_unref(before);
-    wake(self); /* who is being asked is looked at again */
+    wake(self); /* servers that are being asked are verified again */
     return UDPA_OK;
 }

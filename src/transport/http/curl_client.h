@@ -21,7 +21,7 @@ typedef struct udpai_json_codec {
                          udpai_str json,
                          udpa_bytes **ret_bytes,
                          udpa_error **ret_error);
-    void (*release)(void *userdata); /* in the end; NULL: nobody wants to know */
+    void (*release)(void *userdata); /* in the end; NULL: it is not reported */
     void *userdata;
 } udpai_json_codec;
 
@@ -32,7 +32,7 @@ typedef struct udpai_curl_client_options {
     udpai_json_codec codec;     /* its userdata is consumed, also by a failure */
 } udpai_curl_client_options;
 
-/* Can it stand in a URL? Says how to write one. Nothing is looked up; any thread. */
+/* Can it be in a URL? Reports how to write one. Nothing is looked up; any thread. */
 udpa_err udpai_http_address_check(const char *address, udpa_error **ret_error);
 
 /* Copies the texts. */

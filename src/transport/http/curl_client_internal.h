@@ -45,12 +45,12 @@ void udpai_http_tls_unref(udpai_http_tls *tls);
 
 /* Prepares it; on failure it is over. */
 void udpai_curl_request_begin(udpai_curl_client *client, udpai_http_request *request);
-/* It is over: with what libcurl says, or because it was cancelled. */
+/* It is over: with what libcurl reports, or because it was cancelled. */
 void udpai_curl_request_end(udpai_curl_client *client, udpai_http_request *request, CURLcode code);
 /* Is the certificate of the server that it has reached, if it has, still good? If not, it is to be
- * ended, and says why. */
+ * ended, and reports why. */
 bool udpai_curl_request_is_trusted(const udpai_http_request *request);
-/* Whose handle this is. */
+/* The request that has this handle. */
 udpai_http_request *udpai_curl_request_of(CURL *easy);
 
 #endif

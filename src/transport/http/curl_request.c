@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One question as libcurl wants it, and what its answer means. The server may say anything: what it
- * sends is bounded, headers too, nothing is unpacked, and nobody is followed elsewhere. */
+/* One request as libcurl needs it, and what its answer means. The server may send anything: what it
+ * sends is bounded, headers too, nothing is unpacked, and no redirect is followed. */
 #include <stdio.h>
 
 #include "base/alloc.h"
@@ -32,7 +32,7 @@ typedef struct exchange {
     udpai_chain *chain;       /* of the server, when it was reached; NULL: none */
     udpai_trust_store *store; /* that it was looked at with */
     int64_t until_s;          /* and by which it is good so long */
-    udpa_error *odd_server;   /* whose certificate does not say clearly who he is, or is not good */
+    udpa_error *odd_server; /* with a certificate that does not have a clear name, or is not good */
     char words[CURL_ERROR_SIZE];
 } exchange;
 
@@ -113,7 +113,7 @@ take_chain(exchange *self, SSL *ssl)
     (void)udpai_ssl_chain(ssl, "the server's certificate", &self->chain, &self->odd_server);
 }
 
-/* The connection stands: who is it? It may be one that has been there for long. */
+/* The connection is established: to which server? It may be one that has been there for long. */
 static int
 on_connected(void *userdata, char *peer, char *own, int peer_port, int own_port)
 {
@@ -261,7 +261,7 @@ prepare(exchange *self, udpa_error **ret_error)
 
 /* ---- what it comes to ---- */
 
-/* A server that wants another certificate may break off before its alert is read. */
+/* A server that requires another certificate may break off before its alert is read. */
 static const char *
 hint_of_end(const exchange *self, CURLcode code)
 {
@@ -337,7 +337,7 @@ error_of_curl(const exchange *self, CURLcode code)
 
 /* Text of a peer's for a log: one line. */
 static udpai_str
-shown_of(udpai_strbuf *body)
+printable_of(udpai_strbuf *body)
 {
     for (size_t i = 0; i < body->len; i++)
         if ((unsigned char)body->data[i] < ' ' || body->data[i] == 0x7f)
@@ -351,7 +351,7 @@ shown_of(udpai_strbuf *body)
 static udpa_error *
 error_of_status(exchange *self, long status)
 {
-    udpai_str words = shown_of(&self->body);
+    udpai_str words = printable_of(&self->body);
     const char *hint = status == 404 ? "; is this where it serves xDS by REST?" : "";
     return udpa_error_new(status == 401 || status == 403 ? UDPA_ERR_DENIED : UDPA_ERR_UNAVAILABLE,
                           NULL, "%s%s is answered with %ld%s%.*s%s", self->client->address,

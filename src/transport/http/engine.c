@@ -40,7 +40,7 @@ udpai_http_engine_shut_down(udpai_http_engine *self)
 }
 
 bool
-udpai_http_engine_wants(const udpai_http_engine *self)
+udpai_http_engine_may_read(const udpai_http_engine *self)
 {
     return !self->is_over && !self->is_broken && !self->is_full;
 }

@@ -4,7 +4,7 @@
  * the same from here. Pure: no socket, no thread, its time is handed in. Whatever a peer can make
  * grow is bounded.
  *
- * An engine belongs to one thread. It tells of events while bytes are taken, given or it is freed;
+ * An engine belongs to one thread. It reports events while bytes are taken, given or it is freed;
  * an event may reply to its call at once, and do nothing else with the engine. */
 #ifndef UDPAI_HTTP_ENGINE_H
 #define UDPAI_HTTP_ENGINE_H
@@ -23,8 +23,8 @@ typedef struct udpai_http_call udpai_http_call;
 
 typedef struct udpai_http_events {
     /* The head of a request has come, or it cannot be what was meant (head->wrong), which is to be
-     * replied to at once. Returns what the other events are told of; NULL: there is no memory, and
-     * the connection ends. */
+     * replied to at once. Returns what the other events are called with; NULL: there is no memory,
+     * and the connection ends. */
     void *(*begin)(void *userdata, udpai_http_call *call, const udpai_http_head *head);
     /* All of its body, which the call takes over. Not if it was replied to before. */
     void (*complete)(void *request, udpai_strbuf *body);
@@ -32,7 +32,7 @@ typedef struct udpai_http_events {
     void (*broken)(void *request, unsigned status, const udpa_error *error);
     /* A piece of the answer has been given. */
     void (*progress)(void *request);
-    /* The last that is heard of it: its answer was given, or it was dropped. The call is gone. */
+    /* The last call for it: its answer was given, or it was dropped. The call is freed. */
     void (*over)(void *request, bool is_answered);
 } udpai_http_events;
 
@@ -50,8 +50,8 @@ udpai_http_engine *udpai_http2_new(const udpai_http_engine_options *options);
 udpai_http_engine *udpai_http_engine_free(udpai_http_engine *engine);
 UDPA_DEFINE_CLEANUP(udpai_http_engine, udpai_http_engine_free)
 
-/* What came from the peer. What it takes beyond udpai_http_engine_wants() is its own to keep: hand
- * in no more than a buffer's worth at a time. */
+/* What came from the peer. What it takes beyond udpai_http_engine_may_read() is its own to keep:
+ * hand in no more than a buffer's worth at a time. */
 void udpai_http_engine_take(udpai_http_engine *engine, udpai_str bytes, uint64_t now_ms);
 /* Appends what is to be sent, until there are @p max bytes in @p out or little more; nothing: there
  * is nothing now. Without memory the engine is broken(). */
@@ -60,7 +60,7 @@ void udpai_http_engine_give(udpai_http_engine *engine, udpai_strbuf *out, size_t
 void udpai_http_engine_shut_down(udpai_http_engine *engine);
 
 /* Should more be read? */
-bool udpai_http_engine_wants(const udpai_http_engine *engine);
+bool udpai_http_engine_may_read(const udpai_http_engine *engine);
 /* Nothing is taken any more: when it has given all it has, the connection is to be closed. */
 bool udpai_http_engine_is_over(const udpai_http_engine *engine);
 /* There is no sense in giving either. */
@@ -73,7 +73,7 @@ size_t udpai_http_engine_n_calls(const udpai_http_engine *engine);
 /* Of HTTP/2? */
 bool udpai_http_engine_is_second(const udpai_http_engine *engine);
 
-/* Before the reply: the client has said how long it waits, and is told that it was heard. */
+/* Before the reply: the client has sent how long it waits, and is sent that it was received. */
 void udpai_http_call_confirm_wait(udpai_http_call *call);
 /* Before the reply: what the text is, if it is no JSON; static. */
 void udpai_http_call_set_type(udpai_http_call *call, const char *type);

@@ -33,7 +33,7 @@ struct udpai_http_call {
     bool is_complete; /* the body */
     bool is_head;     /* the method HEAD: the text is not sent */
     bool has_reply;
-    bool confirms_wait; /* the client has said how long it waits */
+    bool confirms_wait; /* the client has sent how long it waits */
     unsigned status;
     const char *type, *allowed; /* NULL: application/json, POST */
     udpa_bytes *text;
@@ -45,7 +45,7 @@ bool udpai_http_engine_begin_head(udpai_http_engine *engine);
 /* It has ended: a call begins. False: the engine is broken. */
 bool udpai_http_engine_begin_call(udpai_http_engine *engine, udpai_http_call *call);
 void udpai_http_engine_drop_head(udpai_http_engine *engine);
-/* Its user is told, and its memory is given back, but that of the call itself. */
+/* Its user is notified, and its memory is given back, but that of the call itself. */
 void udpai_http_call_end(udpai_http_call *call, bool is_answered);
 /* The body has come whole. */
 void udpai_http_call_complete(udpai_http_call *call);
@@ -54,7 +54,7 @@ void udpai_http_call_too_large(udpai_http_call *call);
 /* Of the text, what is still to be sent. */
 udpai_str udpai_http_call_rest(const udpai_http_call *call);
 
-/* What stands before the text; valid as long as it is not moved. */
+/* What comes before the text; valid as long as it is not moved. */
 typedef struct udpai_http_answer {
     char status[16], length[24];
 

@@ -153,8 +153,8 @@ begin_bridged(udpai_http_exchange *self, udpa_bytes *message, udpa_error **ret_e
     return UDPA_OK;
 }
 
-/* Until now it has counted as one of its address. Who has too many may have no more requests,
- * either. */
+/* Until now it has counted as one of its address. A client that has too many may have no more
+ * requests, either. */
 static udpa_err
 count_by_identity(udpai_http_connection *connection, udpa_error **ret_error)
 {
@@ -253,7 +253,7 @@ on_complete(void *request, udpai_strbuf *body)
         udpai_http_exchange_fail(self, is_refused ? 415 : udpai_http_status_of(err), error);
 }
 
-/* ---- what else the engine tells ---- */
+/* ---- what else the engine reports ---- */
 
 static void
 on_late(udpai_timer *timer)
@@ -304,7 +304,7 @@ on_progress(void *request)
 }
 
 static void
-on_gone(void *request, bool is_answered)
+on_closed(void *request, bool is_answered)
 {
     udpai_http_exchange *self = request;
     leave_bridged(self);
@@ -321,5 +321,5 @@ const udpai_http_events udpai_http_exchange_events = {
     .complete = on_complete,
     .broken = on_broken,
     .progress = on_progress,
-    .over = on_gone,
+    .over = on_closed,
 };

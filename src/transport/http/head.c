@@ -147,7 +147,7 @@ find_field(udpai_str name)
     return (udpai_http_field)i;
 }
 
-/* What says how long to wait is advice, and left out if it is too long. */
+/* A header that sets how long to wait is advice, and left out if it is too long. */
 static bool
 is_advice(udpai_http_field field)
 {
@@ -170,9 +170,9 @@ keep(udpai_http_head *self, udpai_http_field field, udpai_str value)
     }
 }
 
-/* HTTP/2 has :authority, beside which the same may stand as host (RFC 9113, 8.3.1). */
+/* HTTP/2 has :authority, beside which the same may be there as host (RFC 9113, 8.3.1). */
 static bool
-is_said_again(const udpai_http_head *self, udpai_http_field field, udpai_str value)
+is_repeated(const udpai_http_head *self, udpai_http_field field, udpai_str value)
 {
     return self->is_second && field == UDPAI_HTTP_HOST && self->n_seen[field] == 1 &&
            udpai_str_eq(udpai_str_from(self->values[field]), value);
@@ -191,7 +191,7 @@ udpai_http_head_field(udpai_http_head *self, udpai_str name, udpai_str value)
         return;
     }
     udpai_http_field field = find_field(name);
-    if (field != UDPAI_HTTP_N_FIELDS && !is_said_again(self, field, value))
+    if (field != UDPAI_HTTP_N_FIELDS && !is_repeated(self, field, value))
         keep(self, field, value);
 }
 
@@ -221,7 +221,7 @@ read_length(udpai_http_head *self)
     self->framing = UDPAI_HTTP_LENGTH;
 }
 
-/* A body whose end two readers may see in two places is none. */
+/* A body with an end that two readers may see in two places is none. */
 static void
 read_framing(udpai_http_head *self)
 {

@@ -33,7 +33,7 @@ typedef enum udpai_http_framing {
     UDPAI_HTTP_NO_BODY,
     UDPAI_HTTP_LENGTH,
     UDPAI_HTTP_CHUNKED,
-    UDPAI_HTTP_STREAM, /* of HTTP/2, which says where it ends */
+    UDPAI_HTTP_STREAM, /* of HTTP/2, which marks where it ends */
 } udpai_http_framing;
 
 typedef struct udpai_http_head {
@@ -44,7 +44,7 @@ typedef struct udpai_http_head {
     bool is_old;    /* HTTP/1.0 */
     bool has_target, is_get, is_post, is_head;
     bool closes;    /* the connection, behind the answer */
-    bool continues; /* once it is told to: the body waits */
+    bool continues; /* once it is allowed to: the body waits */
     udpai_http_framing framing;
     uint64_t length; /* of the body, if that is the framing */
     size_t n_bytes, n_fields;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The HTTP thread: REST for those who do not speak gRPC. A request in JSON
- * becomes a stream bridged to the stream thread (stream_thread.h), its answer becomes JSON again;
- * what a request means, sessions there know. HTTP/1.1 and HTTP/2, with and without TLS, on a loop
- * of its own. What speaks HTTP is engine.h, what encrypts it tls.h; neither knows of sockets.
+/* The HTTP thread: REST for clients that do not speak gRPC. A request in JSON becomes a stream
+ * bridged to the stream thread (stream_thread.h), its answer becomes JSON again; what a request
+ * means, sessions there know. HTTP/1.1 and HTTP/2, with and without TLS, on a loop of its own. What
+ * speaks HTTP is engine.h, what encrypts it tls.h; neither knows of sockets.
  *
- * All of it belongs to the thread that makes it, which is told of the end by stopped(). */
+ * All of it belongs to the thread that makes it, which is notified of the end by stopped(). */
 #ifndef UDPAI_HTTP_H
 #define UDPAI_HTTP_H
 
@@ -15,7 +15,7 @@
 
 typedef struct udpai_http udpai_http;
 
-/* An answer that lists resources, and can say of one that it is left out. Static. */
+/* An answer that lists resources, and can name one that is left out. Static. */
 typedef struct udpai_http_listing {
     uint32_t resources; /* field numbers of the answer */
     uint32_t errors;
@@ -27,10 +27,10 @@ typedef struct udpai_http_listing {
 /* What is served at a path, by POST. All texts static. */
 typedef struct udpai_http_route {
     const char *path;
-    udpai_grpc_method method;  /* its path is not looked at */
-    const char *request_type;  /* full names of the messages whose JSON goes in and out */
-    const char *response_type; /* whose field 1 is a version, if the request has one, too: */
-    uint32_t version_field;    /* of the request: that its client has; 0: there is none */
+    udpai_grpc_method method;          /* its path is not looked at */
+    const char *request_type;          /* full names of the messages that go in and out as JSON */
+    const char *response_type;         /* with field 1 as a version, if the request has one, too: */
+    uint32_t version_field;            /* of the request: that its client has; 0: there is none */
     const udpai_http_listing *listing; /* NULL: it is one thing */
 } udpai_http_route;
 
@@ -42,13 +42,13 @@ typedef struct udpai_http_page {
 
 typedef struct udpai_http_reading udpai_http_reading;
 
-/* Somebody wants a page. What is asked is there, as it came, until it is answered. */
+/* A client asks for a page. The question is there, as it came, until it is answered. */
 struct udpai_http_reading {
     const udpai_http_page *page;
     udpai_str query; /* behind the '?' */
     udpai_str body;
-    udpai_identity *identity; /* NULL: he has shown no certificate */
-    udpai_list node;          /* for whoever is asked */
+    udpai_identity *identity; /* NULL: it has presented no certificate */
+    udpai_list node;          /* for the asker's use */
 };
 
 /* Answers, once, on any thread; that is the end of the reading. @p type: what the text is; static.
@@ -64,7 +64,7 @@ void udpai_http_page_answer(udpai_http_reading *reading,
 #define UDPAI_HTTP_MAX_BODY_BYTES (4 << 20)
 
 typedef struct udpai_http_limits {
-    uint64_t hold_ms; /* how long a request is held while nothing changes, unless it says less */
+    uint64_t hold_ms; /* how long a request is held while nothing changes, unless it has less */
     size_t max_connections;
     size_t max_connections_per_client; /* half of all; see admission.h for what a client is */
     size_t max_body_bytes;
@@ -85,14 +85,14 @@ typedef struct udpai_http_options {
     size_t n_routes;
     const udpai_http_page *pages;
     size_t n_pages;
-    /* A page is wanted; on the HTTP thread. It is to be answered, also while the node ends. */
+    /* A page is requested; on the HTTP thread. It is to be answered, also while the node ends. */
     void (*read_page)(void *userdata, udpai_http_reading *reading);
     udpai_schema *schema;
     udpai_stream_thread *streams;
     udpai_http_limits limits;
     const udpai_str *hosts; /* that clients may call the node by, beside addresses (site.h) */
     size_t n_hosts;
-    void (*stopped)(void *userdata); /* on the HTTP thread, the last that is heard of it */
+    void (*stopped)(void *userdata); /* on the HTTP thread, the last call */
     void *userdata;
 } udpai_http_options;
 
@@ -101,14 +101,14 @@ udpa_err
 udpai_http_new(udpai_http **ret_http, const udpai_http_options *options, udpa_error **ret_error);
 /* Of the socket with this index. */
 int udpai_http_port(const udpai_http *http, size_t index);
-/* Other certificates of this socket for handshakes from now on; who is connected is looked at again
- * with udpai_stream_thread_verify(), and with each request. Whether clients must present one
+/* Other certificates of this socket for handshakes from now on; connected clients are verified
+ * again with udpai_stream_thread_verify(), and with each request. Whether clients must present one
  * cannot change: UDPA_ERR_PRECONDITION. */
 udpa_err udpai_http_replace_tls(udpai_http *http,
                                 size_t index,
                                 const udpai_tls_files *files,
                                 udpa_error **ret_error);
-/* Answers what is held, takes no more, and ends; who does not take his answer is cut. */
+/* Answers what is held, takes no more, and ends; a client that does not take its answer is cut. */
 void udpai_http_stop(udpai_http *http);
 /* Stops it if it was not, waits for its end, frees it. */
 udpai_http *udpai_http_free(udpai_http *http);

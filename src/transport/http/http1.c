@@ -19,7 +19,7 @@ typedef struct http1 {
     size_t n_head;      /* bytes of this head so far */
     udpai_strbuf later; /* what came behind the request that is being answered */
     udpai_http_call call;
-    bool has_call, is_chunked, is_head_given, says_continue;
+    bool has_call, is_chunked, is_head_given, expects_continue;
     bool closes;   /* behind the answer; what comes until then is dropped */
     uint64_t left; /* of a body with a length */
     udpai_chunked chunked;
@@ -64,7 +64,7 @@ begin_call(http1 *self)
     self->is_chunked = head->framing == UDPAI_HTTP_CHUNKED;
     self->chunked = (udpai_chunked){0};
     self->is_head_given = false;
-    /* A body that nothing was said of would be taken for the next request. */
+    /* A body that was not announced would be taken for the next request. */
     self->closes |= head->closes || (head->is_post && head->framing == UDPAI_HTTP_NO_BODY);
     self->call = (udpai_http_call){0};
     self->has_call = true;
@@ -73,7 +73,7 @@ begin_call(http1 *self)
     bool is_good = udpai_http_engine_begin_call(&self->base, &self->call);
     udpai_http_engine_drop_head(&self->base);
     udpai_strbuf_done(&self->line);
-    self->says_continue = is_good && continues && !self->call.has_reply;
+    self->expects_continue = is_good && continues && !self->call.has_reply;
     if (is_good && self->state == WAITING && !is_wrong)
         end_body(self);
 }
@@ -82,7 +82,7 @@ static void
 reply(udpai_http_call *call)
 {
     http1 *self = http1_of(call->engine);
-    self->says_continue = false;
+    self->expects_continue = false;
     if (self->state == BODY) /* what is left of it would be taken for the next request */
         close_behind(self);
     self->closes |= self->base.is_ending;
@@ -200,7 +200,7 @@ begin_head(http1 *self)
     return udpai_http_engine_begin_head(&self->base);
 }
 
-/* As far as the end of a line; says how much that is. */
+/* As far as the end of a line; returns how much that is. */
 static size_t
 take_line(http1 *self, udpai_str bytes)
 {
@@ -373,9 +373,9 @@ static void
 give(udpai_http_engine *engine, udpai_strbuf *out, size_t max)
 {
     http1 *self = http1_of(engine);
-    if (self->says_continue)
+    if (self->expects_continue)
         udpai_strbuf_puts(out, "HTTP/1.1 100 Continue\r\n\r\n");
-    self->says_continue = false;
+    self->expects_continue = false;
     while (self->has_call && self->call.has_reply && out->len < max && !engine->is_broken &&
            !udpai_strbuf_failed(out)) {
         give_some(self, out, max);

@@ -45,9 +45,9 @@ find_call(const http2 *self, int32_t id)
     return nghttp2_session_get_stream_user_data(self->session, id);
 }
 
-/* ---- whoever asks too much ---- */
+/* ---- clients that ask too much ---- */
 
-/* He is told why, and nothing more is taken. */
+/* It is sent the reason, and nothing more is taken. */
 static void
 cut(http2 *self)
 {
@@ -58,7 +58,7 @@ cut(http2 *self)
         self->base.is_broken = true;
 }
 
-/* Who lets requests begin and drops them has us work for nothing. */
+/* A client that lets requests begin and drops them has us work for nothing. */
 static void
 count_abandoned(http2 *self)
 {
@@ -190,7 +190,7 @@ on_header(nghttp2_session *session,
     udpai_str key = {(const char *)name, name_len}, text = {(const char *)value, value_len};
     (void)session;
     (void)flags;
-    if (!begins_request(frame) || !head) /* of trailers nothing is wanted */
+    if (!begins_request(frame) || !head) /* trailers are not needed */
         return 0;
     if (udpai_str_eq(key, UDPAI_STR(":method")))
         udpai_http_head_method(head, text);
@@ -343,7 +343,7 @@ reply(udpai_http_call *base)
         self->base.is_broken = true;
 }
 
-/* Of a body that is still coming nothing more is wanted (RFC 9113, 8.1). */
+/* Of a body that is still coming nothing more is needed (RFC 9113, 8.1). */
 static int
 stop_body(http2 *self, const http2_call *call)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The HTTP thread's inside, for the files of this folder. Everything here belongs to the HTTP
- * thread, but where it is said otherwise. */
+ * thread, but where it is stated otherwise. */
 #ifndef UDPAI_HTTP_INTERNAL_H
 #define UDPAI_HTTP_INTERNAL_H
 
@@ -26,15 +26,15 @@
 #define UDPAI_HTTP_IDLE_S 300   /* a connection without a request */
 #define UDPAI_HTTP_STALL_S 20   /* until a piece of the answer must have been taken, and … */
 #define UDPAI_HTTP_REPLY_S 300  /* … all of it */
-#define UDPAI_HTTP_STOP_S 3     /* until who has not taken it at a stop is cut */
-#define UDPAI_HTTP_LINGER_S 2   /* until who was sent the last is cut */
+#define UDPAI_HTTP_STOP_S 3     /* until a client that has not taken it at a stop is cut */
+#define UDPAI_HTTP_LINGER_S 2   /* until a client that was sent the last is cut */
 #define UDPAI_HTTP_READ_BYTES 16384
 
 /* ---- messages to the thread ---- */
 
 typedef struct udpai_http_message udpai_http_message;
 
-/* What other threads say; whoever sends it owns it until it is run. */
+/* What other threads send; its sender owns it until it is run. */
 struct udpai_http_message {
     udpai_list node;
     void (*run)(udpai_http *http, udpai_http_message *message);
@@ -74,11 +74,11 @@ typedef struct udpai_http_connection {
     int watched; /* events of libuv */
     udpa_bytes *address;
     udpai_admitted *admitted;
-    udpai_chain *chain;        /* once it was looked for; NULL: none was shown */
+    udpai_chain *chain;        /* once it was looked for; NULL: none was presented */
     udpai_identity *identity;  /* the same */
     bool is_known;             /* it was */
     udpai_http_tls *tls;       /* NULL: plaintext */
-    udpai_http_engine *engine; /* NULL: the first bytes have yet to tell what is spoken */
+    udpai_http_engine *engine; /* NULL: the first bytes have yet to show what is spoken */
     char greeting[4];
     size_t n_greeting;
     udpai_strbuf out;
@@ -86,12 +86,12 @@ typedef struct udpai_http_connection {
     udpai_timer timer;
     uint64_t n_heads;       /* the number of the head that … */
     uint64_t head_since_ms; /* … has been coming since; at first the time of acceptance */
-    uint64_t heard_ms, lingers_since_ms;
+    uint64_t received_ms, lingers_since_ms;
     uint64_t moved_ms, emptied_ms; /* something, and all, of what was to be sent has been */
     size_t n_dropped;              /* bytes that came behind the last */
     bool is_done;                  /* nothing is read any more: what is to be sent is the last */
     bool is_cut;                   /* nothing is sent either */
-    bool lingers;                  /* the last was sent: he shall have time to read it */
+    bool lingers;                  /* the last was sent: the client shall have time to read it */
     bool is_closed;                /* libuv has yet to let go of it */
 } udpai_http_connection;
 
@@ -105,7 +105,7 @@ void udpai_http_connection_touch(udpai_http_connection *connection);
 /* Ends it at once, but not within this call. */
 void udpai_http_connection_cut(udpai_http_connection *connection);
 void udpai_http_connection_shut_down(udpai_http_connection *connection);
-/* Does what is to be done, for all who were touched. */
+/* Does what is to be done, for all that were touched. */
 void udpai_http_connections_run(udpai_http *http);
 
 /* ---- exchange.c: a request and its answer ---- */
@@ -142,7 +142,7 @@ typedef struct udpai_http_exchange {
     uint64_t reply_until_ms;
 } udpai_http_exchange;
 
-/* What engines tell; their userdata is the connection. */
+/* What engines report; their userdata is the connection. */
 extern const udpai_http_events udpai_http_exchange_events;
 
 /* Replies with an error, in the words of @p error. */
@@ -150,8 +150,8 @@ void
 udpai_http_exchange_fail(udpai_http_exchange *exchange, unsigned status, const udpa_error *error);
 
 void udpai_http_exchange_reply(udpai_http_exchange *exchange, unsigned status, udpa_bytes *text);
-/* Who the connection's client is, by his certificate, is known from now on, and the connection
- * counts as its. UDPA_ERR_LIMIT: it has too many. */
+/* The connection's client is known by its certificate from now on, and the connection counts as
+ * its. UDPA_ERR_LIMIT: it has too many. */
 udpa_err udpai_http_know_client(udpai_http_connection *connection, udpa_error **ret_error);
 
 /* How its body was read. */
@@ -180,7 +180,7 @@ typedef struct udpai_http_bodies {
 
 udpa_err udpai_http_bodies_init(udpai_http_bodies *bodies);
 bool udpai_http_body_is_long(udpai_str body);
-/* Takes the text, and has it read; udpai_http_exchange_read() is told. */
+/* Takes the text, and has it read; udpai_http_exchange_read() is called. */
 udpa_err
 udpai_http_bodies_read(udpai_http_exchange *exchange, udpai_strbuf *text, udpa_error **ret_error);
 /* Nobody waits for the exchange's. */
@@ -233,7 +233,7 @@ bool udpai_http_leave_out(udpai_http *http,
 
 /* ---- refused.c ---- */
 
-/* Who was answered what; a question is of one client, and of one version that he has. */
+/* Which client was answered what; a question is of one client, and of one version that it has. */
 typedef struct udpai_http_answered {
     udpai_content_hash question;
     size_t version_len; /* 0: none */
@@ -242,7 +242,7 @@ typedef struct udpai_http_answered {
 
 #define UDPAI_HTTP_ANSWERED 1024
 
-/* A request is about to be asked: as if its client had what he was sent for the same before. */
+/* A request is about to be asked: as if its client had what it was sent for the same before. */
 void udpai_http_question_note(udpai_http_exchange *exchange, udpa_bytes **message);
 /* There is an answer; … */
 void udpai_http_question_answer(udpai_http_exchange *exchange, const udpai_bridged_stream *bridged);
@@ -304,7 +304,7 @@ struct udpai_http {
     udpai_log_limit failures; /* of warnings about what cannot be put into JSON */
 };
 
-/* A connection or a bridged stream has gone: is that all that the stop waited for? */
+/* A connection or a bridged stream has ended: is that all that the stop waited for? */
 void udpai_http_check_end(udpai_http *http);
 
 void udpai_http_set_timer(udpai_http *http, udpai_timer *timer, uint64_t due_ms);

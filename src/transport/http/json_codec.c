@@ -16,8 +16,8 @@ udpai_json_of_bytes(
     return udpai_fail_code(ret_error, err);
 }
 
-/* Nothing is left out: a resource with a field that is not known here would be another resource.
- * Whoever reads this can load newer descriptors. */
+/* Nothing is left out: a resource with a field that is not known here would be another resource. A
+ * reader of this can load newer descriptors. */
 udpa_err
 udpai_bytes_of_json(
     void *schema, const char *type, udpai_str json, udpa_bytes **ret_bytes, udpa_error **ret_error)

@@ -9,7 +9,7 @@
 /* Takes a reference. */
 udpai_json_codec udpai_json_codec_of(udpai_schema *schema);
 
-/* What it does, for those who have the schema as their userdata. */
+/* What it does, for callers with the schema as their userdata. */
 udpa_err udpai_json_of_bytes(
     void *schema, const char *type, udpai_str bytes, udpa_bytes **ret_json, udpa_error **ret_error);
 udpa_err udpai_bytes_of_json(

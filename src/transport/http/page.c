@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pages: whoever knows what is on them is asked, and answers when he has the time. */
+/* Pages: what knows the contents is asked, and answers when it has the time. */
 #include "base/alloc.h"
 #include "transport/http/http_internal.h"
 
-/* What is asked; it outlives an exchange whose client has gone. */
+/* The question; it outlives an exchange with a client that has left. */
 typedef struct udpai_http_page_visit {
     udpai_http_reading reading; /* first */
     udpai_http_message message;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Clients that refuse an answer. By REST they do not say so: they ask again, with the version that
- * they had before. Answered at once, an Envoy whose refresh_delay is short would be sent what it
- * does not like a hundred times a second. So who has taken an answer, and asks for just the same
- * again with a version that is not the answer's, is held once as if he had it. Should he have lost
- * it, he has it behind that hold. */
+/* Clients that reject an answer. By REST they do not report that: they ask again, with the version
+ * that they had before. Answered at once, an Envoy with a short refresh_delay would be sent what it
+ * does not like a hundred times a second. So a client that has taken an answer, and asks for just
+ * the same again with a version that is not the answer's, is held once as if it had it. Should it
+ * have lost it, it has it behind that hold. */
 #include "base/bytes.h"
 #include "base/proto.h"
 #include "model/digest.h"
@@ -47,7 +47,7 @@ udpai_http_question_note(udpai_http_exchange *exchange, udpa_bytes **message)
                                           udpai_bytes_view(exchange->connection->address));
     uint32_t number = exchange->route->version_field;
     if (udpai_proto_last_bytes(view, number).len == 0)
-        return; /* whoever says no version may have none to say */
+        return; /* a client that sends no version may have none to send */
     exchange->is_question = true;
     exchange->question = udpai_content_hash_of(peer, view);
     exchange->question.low ^= (uintptr_t)exchange->route;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the headers of a request say: what it is for, how its body comes, how long it may be held.
- */
+/* The headers of a request: what it is for, how its body comes, how long it may be held. */
 #include <stdlib.h>
 
 #include "transport/http/http_internal.h"
@@ -123,16 +122,16 @@ read_wait(const char *preferences, uint64_t *ret_ms)
     return true;
 }
 
-/* As long as the node's setting says, unless the client waits less. Envoy says when it will give
- * up, and counts that as a failure: a fifth of the time is left for the way. */
+/* As long as the node's setting is, unless the client waits less. Envoy sends when it will give up,
+ * and counts that as a failure: a fifth of the time is left for the way. */
 static uint64_t
 choose_patience(udpai_http_exchange *self, const udpai_http_head *head)
 {
     uint64_t patience = self->http->limits.hold_ms, wait;
-    bool says_wait = read_wait(udpai_http_head_value(head, UDPAI_HTTP_PREFER), &wait);
-    if (says_wait)
+    bool has_wait = read_wait(udpai_http_head_value(head, UDPAI_HTTP_PREFER), &wait);
+    if (has_wait)
         udpai_http_call_confirm_wait(self->call);
-    if (says_wait && wait < patience)
+    if (has_wait && wait < patience)
         patience = wait;
     unsigned long long gives_up =
         strtoull(udpai_http_head_value(head, UDPAI_HTTP_TIMEOUT), NULL, 10);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* JSON to bytes and back. Many clients wait for the same answer, so what was made last is kept for
- * those who come next. */
+ * those that come next. */
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "codec/convert.h"
@@ -77,7 +77,7 @@ join(const udpai_bridged_stream *bridged, udpai_strbuf *bytes)
         udpai_strbuf_str(bytes, udpai_bytes_view(bridged->parts.items[i]));
 }
 
-/* A type or field without descriptors is the operator's to mend, so he is told, too. */
+/* A type or field without descriptors is the operator's to fix, so it is logged, too. */
 static void
 warn(udpai_http *http, const udpai_http_route *route, const char *how, const udpa_error *error)
 {
@@ -139,7 +139,7 @@ make(udpai_http *http,
     if (is_unknown)
         err = UDPA_ERR_UNIMPLEMENTED;
     else
-        err = UDPA_ERR_INTERNAL; /* whatever it is, who asks has done nothing wrong */
+        err = UDPA_ERR_INTERNAL; /* whatever it is, the client has done nothing wrong */
     return udpai_fail_because(ret_error, err, error, "what there is cannot be put into JSON%s",
                               is_unknown ? ", for which a node needs the descriptors of every type "
                                            "(udpad.conf(5), descriptor_sets)"
@@ -176,8 +176,8 @@ forget_made(udpai_http *http, udpai_http_made *made)
 static void
 keep_made(udpai_http *http, const udpai_http_route *route, udpai_strbuf *bytes, udpa_bytes *json)
 {
-    const udpai_http_made wanted = {route, *bytes, json};
-    size_t size = made_size(&wanted);
+    const udpai_http_made requested = {route, *bytes, json};
+    size_t size = made_size(&requested);
     if (size > UDPAI_HTTP_MADE_MAX_BYTES)
         return;
     unsigned at = http->next_made++;
@@ -185,7 +185,7 @@ keep_made(udpai_http *http, const udpai_http_route *route, udpai_strbuf *bytes, 
     for (unsigned i = 1; http->made_bytes + size > UDPAI_HTTP_MADE_MAX_BYTES; i++)
         forget_made(http, &http->made[(at + i) % UDPAI_HTTP_MADE]);
     udpa_bytes_ref(json);
-    http->made[at % UDPAI_HTTP_MADE] = wanted;
+    http->made[at % UDPAI_HTTP_MADE] = requested;
     http->made_bytes += size;
     *bytes = (udpai_strbuf){0};
 }

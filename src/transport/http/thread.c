@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The thread itself: its loop, what other threads tell it, how it begins and ends. */
+/* The thread itself: its loop, what other threads send it, how it begins and ends. */
 #include <unistd.h>
 
 #include "base/alloc.h"

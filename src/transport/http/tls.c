@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What TLS is made of: certificates, which may be replaced for handshakes to come, and what is
- * asked of clients. Sessions are not resumed: who comes is verified each time, by what is trusted
+ * asked of clients. Sessions are not resumed: clients are verified each time, by what is trusted
  * now. */
 #include <openssl/err.h>
 #include <openssl/pem.h>

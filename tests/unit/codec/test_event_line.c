@@ -19,7 +19,7 @@ on_take(void *userdata, udpai_strbuf *out)
     out->len = 0;
 }
 
-static const udpai_line_taker taker = {on_take, NULL};
+static const udpai_line_consumer taker = {on_take, NULL};
 
 static void
 expect(udpai_event_kind kind, udpai_str message, size_t n, const char *expected)

@@ -208,7 +208,7 @@ static void
 what_cannot_be_tried_is_skipped(void **state)
 {
     fixture *self = *state;
-    udpai_suite suite = {.is_wanted = is_url};
+    udpai_suite suite = {.is_selected = is_url};
     suite.stage = self->stage;
     udpai_world_init(&suite.stage.world, "conform", &self->fake.changer);
     assert_ok(udpai_suite_begin(&suite, NULL));

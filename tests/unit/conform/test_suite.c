@@ -62,7 +62,7 @@ run_within(udpai_suite *suite, fake_peer *fake, uint64_t limit_ms)
 {
     fake_peer_init(fake);
     fake->serve = serve;
-    *suite = (udpai_suite){.is_wanted = is_initial, .limit_ms = limit_ms};
+    *suite = (udpai_suite){.is_selected = is_initial, .limit_ms = limit_ms};
     suite->stage.peer = &fake->peer;
     suite->stage.timeout_ms = suite->stage.quiet_ms = 10;
     udpai_world_init(&suite->stage.world, "conform", NULL);
@@ -116,12 +116,12 @@ what_passes_falls_short_and_is_skipped_is_told(void **state)
     (void)state;
     run(&suite, &fake);
     assert_int_equal(suite.results.n, 3);
-    udpai_tally tally = udpai_report_tally(&suite.results, false);
-    assert_int_equal(tally.n_passed, 1);
-    assert_int_equal(tally.n_skipped, 1);
-    assert_int_equal(tally.n_fell_short, 1);
-    assert_int_equal(tally.n_failed, 0);
-    assert_int_equal(udpai_report_tally(&suite.results, true).n_failed, 1);
+    udpai_report_counts counts = udpai_report_count(&suite.results, false);
+    assert_int_equal(counts.n_passed, 1);
+    assert_int_equal(counts.n_skipped, 1);
+    assert_int_equal(counts.n_fell_short, 1);
+    assert_int_equal(counts.n_failed, 0);
+    assert_int_equal(udpai_report_count(&suite.results, true).n_failed, 1);
     check_report(&suite, report_tap, false,
                  (const char *const[]){"1..3\n", "\nok 1 - sotw/aggregated/initial-cluster\n",
                                        "\nok 2 - sotw/per-type/name-added # SKIP no endpoint",

@@ -109,7 +109,7 @@ wanted_of(const char *const *argv)
     int argc = 0;
     while (argv[argc])
         argc++;
-    return udpai_ctl_help_wanted(argc, (char *const *)(uintptr_t)argv);
+    return udpai_ctl_help_requested(argc, (char *const *)(uintptr_t)argv);
 }
 
 static void

@@ -35,7 +35,7 @@ validation_is_off_unless_asked_for(void **state)
     bootstrap_test_read(test, "validation: {types: [{types: [a.B]}]}");
     make(test);
     assert_false(plan.validates);
-    assert_false(udpai_policy_wants(&plan.policy, UDPAI_STR("type.googleapis.com/a.B")));
+    assert_false(udpai_policy_applies(&plan.policy, UDPAI_STR("type.googleapis.com/a.B")));
     udpai_plan_done(&plan);
 }
 
@@ -57,9 +57,9 @@ validation_is_by_type(void **state)
     assert_int_equal(plan.policy.types[1].validation.checks,
                      UDPAI_CHECK_PARSE | UDPAI_CHECK_UNKNOWN_FIELDS);
     assert_true(plan.policy.types[1].validation.refuse_unknown_types);
-    assert_true(udpai_policy_wants(&plan.policy, UDPAI_STR("type.googleapis.com/a.C")));
-    assert_false(udpai_policy_wants(&plan.policy, UDPAI_STR("type.googleapis.com/a.D")));
-    assert_true(udpai_policy_wants(&plan.policy, UDPAI_STR("type.googleapis.com/a.E")));
+    assert_true(udpai_policy_applies(&plan.policy, UDPAI_STR("type.googleapis.com/a.C")));
+    assert_false(udpai_policy_applies(&plan.policy, UDPAI_STR("type.googleapis.com/a.D")));
+    assert_true(udpai_policy_applies(&plan.policy, UDPAI_STR("type.googleapis.com/a.E")));
     assert_false(plan.looks_for_deprecated);
     udpai_plan_done(&plan);
 }

@@ -132,7 +132,7 @@ each_key_changes_what_it_names_and_nothing_else(void **state)
         for (size_t k = 0; k < UDPAI_ARRAY_LEN(ones); k++)
             if (ones[k].offset != ones[i].offset)
                 assert_int_equal(number_at(&now, &ones[k]), number_at(&before, &ones[k]));
-        udpai_tunables_tell_changes(&before, &now, note_change, &told);
+        udpai_tunables_report_changes(&before, &now, note_change, &told);
         assert_int_equal(told.n, 1);
         assert_memory_equal(told.lines[0], ones[i].key, strlen(ones[i].key));
     }

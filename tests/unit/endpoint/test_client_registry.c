@@ -153,7 +153,7 @@ registry(world *self, uint64_t side, const char *text)
         uint8_t room[300];
         udpa_bytes *bytes = NULL;
         if (*word == '+') {
-            one->wanted = true;
+            one->subscribed = true;
             continue;
         }
         status.number = strtoull(*word == '-' ? word + 1 : word, NULL, 10);

@@ -169,7 +169,7 @@ server_wants(const char *const *prefixes, size_t n)
         names[i] = udpai_str_from(prefixes[i]);
     const udpai_subscription_message message = {
         .type_url = UDPAI_STR(UDPAI_TYPE_CLUSTER_LOAD), .names = names, .n_names = n};
-    udpai_report *report = udpai_report_new(UDPAI_REPORT_WANTED);
+    udpai_report *report = udpai_report_new(UDPAI_REPORT_DEMAND);
     report->subscription = udpai_subscription_message_copy(&message);
     tell(report, dialled[n_dialled - 1]);
 }
@@ -349,7 +349,7 @@ without_memory_to_want_it_the_stream_ends(void **state)
         .type_url = UDPAI_STR(UDPAI_TYPE_CLUSTER_LOAD), .names = &name, .n_names = 1};
     for (long n = 0; n < 3; n++) {
         hung_up = 0;
-        udpai_report *report = udpai_report_new(UDPAI_REPORT_WANTED);
+        udpai_report *report = udpai_report_new(UDPAI_REPORT_DEMAND);
         report->subscription = udpai_subscription_message_copy(&message);
         report->link = dialled[0];
         udpai_alloc_fail_after(n);

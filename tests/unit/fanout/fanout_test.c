@@ -198,10 +198,10 @@ compose(const udpai_renderer *base, const udpai_render *what, udpai_body *body)
         (void)snprintf(word, sizeof(word), "-%s", name);
         append(text, " ", word);
     }
-    for (size_t i = 0; i < what->n_gone; i++) {
+    for (size_t i = 0; i < what->n_lost; i++) {
         char name[64], word[160];
-        short_name(name, what->gone[i].name);
-        (void)snprintf(word, sizeof(word), "-%s;%s", name, word_of(what->gone[i].constraints));
+        short_name(name, what->lost[i].name);
+        (void)snprintf(word, sizeof(word), "-%s;%s", name, word_of(what->lost[i].constraints));
         append(text, " ", word);
     }
     if (what->complete)
@@ -227,7 +227,7 @@ on_interest(void *userdata, const udpai_interest_of *of)
     else
         (void)snprintf(shown, sizeof(shown), "%.*s", (int)of->prefix.len, of->prefix.data);
     const char *by = !of->by_nodes ? "" : of->is_again ? "~" : "^";
-    (void)snprintf(word, sizeof(word), "%c%s%c%s%s", of->wanted ? '+' : '-', type,
+    (void)snprintf(word, sizeof(word), "%c%s%c%s%s", of->subscribed ? '+' : '-', type,
                    of->name.len ? '/' : ':', shown, by);
     append(((fanout_bed *)userdata)->interest, " ", word);
 }
@@ -419,7 +419,7 @@ add_change(udpai_change_set *set, udpai_change_kind kind, const struct change *c
         .resource = resource,
         .deadline_ms = change->deadline_ms,
         .from_node = node,
-        .shown_to = links,
+        .visible_to = links,
     };
     return udpai_change_set_add(set, &told);
 }

@@ -145,7 +145,7 @@ test_a_node_is_told_who_is_waited_for(void **state)
     fanout_change(bed, "+CDS/a=1");
     fanout_open(&one, bed);
     fanout_open(&two, bed);
-    one.subscriber.hears_waits = true;
+    one.subscriber.receives_waits = true;
     fanout_wildcard(&one, "CDS", "com.acme");
     fanout_wildcard(&two, "CDS", "com.acme");
     await(&one, "CDS", "org");
@@ -171,7 +171,7 @@ test_of_names_it_is_told_a_moment_later(void **state)
     const udpai_str name = UDPAI_STR("com.acme/a");
     settle_except_ring(bed, 0);
     fanout_open(&one, bed);
-    one.subscriber.hears_waits = true;
+    one.subscriber.receives_waits = true;
     fanout_ask(&one, "CDS", "a");
     udpai_subscription *subscription = fanout_of(&one, "CDS");
     for (int i = 0; i < 2; i++)

@@ -197,7 +197,7 @@ open_audience(struct audience *self)
     self->selecting = self->bed.renderer;
     self->selecting.base.selects_variants = true;
     fanout_open_with(&self->variants, &self->bed, &self->selecting);
-    assert_ok(udpai_subscription_tell_variants(fanout_of(&self->variants, "CDS")));
+    assert_ok(udpai_subscription_distinguish_variants(fanout_of(&self->variants, "CDS")));
     fanout_ask(&self->variants, "CDS", "v;env~prod v;env~test&zone~1 v w;env~test");
     fanout_ask(&self->names, "CDS", "a y none v w");
     fanout_ask(&self->names, "EDS", "foo.x q");

@@ -19,7 +19,7 @@ static void
 open_telling(fanout_reader *reader, fanout_bed *bed)
 {
     open_selecting(reader, bed);
-    assert_ok(udpai_subscription_tell_variants(fanout_of(reader, "CDS")));
+    assert_ok(udpai_subscription_distinguish_variants(fanout_of(reader, "CDS")));
 }
 
 #define PROD "+CDS/a.prod=p^a;env~prod"
@@ -237,7 +237,7 @@ test_who_begins_to_tell_knows_what_was_sent_before(void **state)
     open_selecting(&one, bed);
     fanout_ask(&one, "CDS", "a");
     assert_all(&one, "CDS[a.old=o]");
-    assert_ok(udpai_subscription_tell_variants(fanout_of(&one, "CDS")));
+    assert_ok(udpai_subscription_distinguish_variants(fanout_of(&one, "CDS")));
     fanout_change(bed, "+CDS/a.new=n^a;!env&!zone");
     assert_all(&one, "CDS[a.new=n -a;]");
     fanout_close(&one);

@@ -247,7 +247,7 @@ live(fanout_bed *bed, uint64_t seed)
     telling.base.selects_variants = true;
     fanout_open_with(&reader, bed, &telling);
     reader.checks_refreshes = false;
-    assert_ok(udpai_subscription_tell_variants(fanout_of(&reader, "CDS")));
+    assert_ok(udpai_subscription_distinguish_variants(fanout_of(&reader, "CDS")));
     for (int step = 0; step < N_STEPS; step++) {
         if (test_random_below(&self.random, 4) == 0)
             change_wishes(&self, &reader);

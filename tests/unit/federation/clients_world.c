@@ -238,7 +238,7 @@ tell_clients(cw_world *world, size_t group, bool wanted)
     const cw_group *self = &world->groups[group];
     char cluster[20];
     udpai_report *clients = new_report(UDPAI_REPORT_CLIENTS, NULL);
-    clients->wanted = wanted;
+    clients->subscribed = wanted;
     assert_ok(udpa_bytes_new(&clients->name_space, self->name_space, strlen(self->name_space)));
     snprintf(cluster, sizeof(cluster), "%u", self->node);
     const udpai_node_parts parts = {.id = udpai_str_from(self->name_space),
@@ -275,7 +275,7 @@ interest_in(const cw_world *world, size_t type, const char *name, bool wanted)
     udpai_report *interest = new_report(UDPAI_REPORT_INTEREST, NULL);
     interest->subscription = udpai_subscription_message_copy(&message);
     assert_non_null(interest->subscription);
-    interest->wanted = wanted;
+    interest->subscribed = wanted;
     return interest;
 }
 

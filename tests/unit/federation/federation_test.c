@@ -421,7 +421,7 @@ tell_interest(fed_bed *bed, const char *type, const char *text, bool wanted)
     };
     udpai_report *interest = new_report(UDPAI_REPORT_INTEREST, 0, 0);
     interest->subscription = udpai_subscription_message_copy(&message);
-    interest->wanted = wanted;
+    interest->subscribed = wanted;
     udpai_node_report(bed->node, interest); /* without a flush: they come in crowds */
 }
 
@@ -475,7 +475,7 @@ void
 fed_come(fed_bed *bed, const char *name_space, const char *node_id)
 {
     udpai_report *clients = new_report(UDPAI_REPORT_CLIENTS, 0, 0);
-    clients->wanted = true;
+    clients->subscribed = true;
     assert_ok(udpa_bytes_new(&clients->name_space, name_space, strlen(name_space)));
     if (node_id)
         assert_ok(udpai_node_info_new(&clients->info,

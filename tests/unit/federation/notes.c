@@ -107,7 +107,7 @@ note_report(fed_bed *bed, const udpai_change *change)
     name = (udpai_str){name.data + skip, name.len - skip};
     fed_note(bed->reports, " ", "%s%.*s", marks[change->kind], (int)name.len, name.data);
     if (change->kind != UDPAI_CHANGE_REMOVE)
-        note_links(bed, change->shown_to);
+        note_links(bed, change->visible_to);
 }
 
 static void
@@ -119,7 +119,7 @@ note_reports(fed_bed *bed, const udpai_change_set *changes)
             bed->config.is_endpoint)
             note_report(bed, change);
         else
-            assert_null(change->shown_to);
+            assert_null(change->visible_to);
     }
 }
 
@@ -145,7 +145,7 @@ fed_note_order(void *userdata, udpai_order *order)
     case UDPAI_ORDER_UNSUBSCRIBE:
         note_subscription(bed, order->kind == UDPAI_ORDER_SUBSCRIBE ? "sub" : "unsub", order);
         break;
-    case UDPAI_ORDER_JUDGED:
+    case UDPAI_ORDER_PUBLICATION_DONE:
         bed->n_judged++;
         note_judged(bed, order->publication);
         break;

@@ -8,7 +8,7 @@
 static inline udpai_node_info *
 fed_make_info(const udpai_node_parts *parts, const fed_peer *peer)
 {
-    const udpai_node_said said[] = {
+    const udpai_node_metadata said[] = {
         {UDPAI_NODE_KEY_INSTANCE, udpai_str_from(peer->instance ? peer->instance : "")},
         {UDPAI_NODE_KEY_RUN, udpai_str_from(peer->run ? peer->run : "")},
         {UDPAI_NODE_KEY_EPOCH, udpai_str_from(peer->epoch ? peer->epoch : "")},
@@ -19,7 +19,7 @@ fed_make_info(const udpai_node_parts *parts, const fed_peer *peer)
     UDPA_AUTO(udpai_node_info_unref) udpai_node_info *bare = NULL;
     udpai_node_info *info = NULL;
     assert_ok(udpai_node_info_new(&bare, parts));
-    assert_ok(udpai_node_info_saying(&info, bare, said, UDPAI_ARRAY_LEN(said)));
+    assert_ok(udpai_node_info_with_metadata(&info, bare, said, UDPAI_ARRAY_LEN(said)));
     return info;
 }
 

@@ -24,7 +24,7 @@ on_order(void *userdata, udpai_order *order)
     if (order->kind == UDPAI_ORDER_EPOCH)
         snprintf(bed->said + at, sizeof(bed->said) - at, "%s%.*s:%llu%s", at ? " " : "",
                  UDPAI_SHOWN(udpai_bytes_view(order->announced)), (unsigned long long)order->commit,
-                 order->is_wanted ? " whole" : "");
+                 order->is_set ? " whole" : "");
     if (order->kind == UDPAI_ORDER_COMMIT)
         snprintf(bed->said + at, sizeof(bed->said) - at, "%s%llu", at ? " " : "",
                  (unsigned long long)order->commit);

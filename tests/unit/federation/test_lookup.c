@@ -227,7 +227,7 @@ new_interest(udpai_report_kind kind, const char *name, bool wanted)
         .type_url = UDPAI_STR(TEST_CDS), .names = &text, .n_names = 1, .distance = 1};
     udpai_report *report = udpai_report_new(kind);
     report->subscription = udpai_subscription_message_copy(&message);
-    report->wanted = wanted;
+    report->subscribed = wanted;
     return report;
 }
 

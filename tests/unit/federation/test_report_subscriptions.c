@@ -55,7 +55,7 @@ on_order(void *userdata, udpai_order *order)
         udpai_report *report = udpai_report_new(UDPAI_REPORT_PASSED_ON);
         assert_non_null(report);
         report->session = order->session;
-        report->wanted = order->kind == UDPAI_ORDER_SUBSCRIBE;
+        report->subscribed = order->kind == UDPAI_ORDER_SUBSCRIBE;
         report->subscription = UDPAI_TAKE(order->subscription);
         assert_true(udpai_vector_push(&all->wires, ((wire){from, report})));
         all->n_waiting++;

@@ -58,7 +58,7 @@ on_order(void *userdata, udpai_order *order)
         note_ask(self, "unsub", order);
     else if (order->kind == UDPAI_ORDER_CHANGES)
         note_changes(self, order->changes);
-    else if (order->kind == UDPAI_ORDER_JUDGED) {
+    else if (order->kind == UDPAI_ORDER_PUBLICATION_DONE) {
         const udpa_error *error = order->publication->entries.items[0].error;
         snprintf(self->room, sizeof(self->room), "%s", error ? udpa_error_message(error) : "");
         self->refusal = self->room;
@@ -224,7 +224,7 @@ want(bed *self, const char *text, bool wanted)
     };
     udpai_report *report = new_report(UDPAI_REPORT_INTEREST, 0);
     report->subscription = udpai_subscription_message_copy(&message);
-    report->wanted = wanted;
+    report->subscribed = wanted;
     tell(self, report);
 }
 
@@ -289,7 +289,7 @@ static size_t
 count_told(const bed *self)
 {
     size_t n = 0;
-    udpai_store_visit_told(udpai_node_store(self->node), UDPAI_STR(LOAD), count_one, &n);
+    udpai_store_visit_reported(udpai_node_store(self->node), UDPAI_STR(LOAD), count_one, &n);
     return n;
 }
 

@@ -126,14 +126,14 @@ references_keep_it_alive(void **state)
 #define KEY "udpa.instance"
 
 static udpai_node_info *
-saying(const udpai_node_said *said, size_t n)
+saying(const udpai_node_metadata *said, size_t n)
 {
     const udpai_node_parts given = {.id = UDPAI_STR("node-1"), .cluster = UDPAI_STR("edge")};
     UDPA_AUTO(udpai_node_info_unref) udpai_node_info *bare = NULL;
     udpai_node_info *info = NULL;
     assert_ok(udpai_node_info_new(&bare, &given));
-    assert_str(udpai_node_info_said(bare, KEY), "");
-    assert_ok(udpai_node_info_saying(&info, bare, said, n));
+    assert_str(udpai_node_info_metadata(bare, KEY), "");
+    assert_ok(udpai_node_info_with_metadata(&info, bare, said, n));
     return info;
 }
 
@@ -141,16 +141,17 @@ static void
 what_is_said_is_found_by_its_key(void **state)
 {
     (void)state;
-    const udpai_node_said said[] = {{KEY, UDPAI_STR("7f")}, {"udpa.epoch", UDPAI_STR("12")}};
+    const udpai_node_metadata said[] = {{KEY, UDPAI_STR("7f")}, {"udpa.epoch", UDPAI_STR("12")}};
     UDPA_AUTO(udpai_node_info_unref) udpai_node_info *info = saying(said, 2);
-    assert_str(udpai_node_info_said(info, KEY), "7f");
-    assert_str(udpai_node_info_said(info, "udpa.epoch"), "12");
-    assert_str(udpai_node_info_said(info, "udpa.inst"), "");
+    assert_str(udpai_node_info_metadata(info, KEY), "7f");
+    assert_str(udpai_node_info_metadata(info, "udpa.epoch"), "12");
+    assert_str(udpai_node_info_metadata(info, "udpa.inst"), "");
     assert_str(udpai_node_info_parts(info)->cluster, "edge");
     UDPA_AUTO(udpai_node_info_unref) udpai_node_info *again = NULL;
-    assert_ok(udpai_node_info_saying(&again, info, &(udpai_node_said){KEY, UDPAI_STR("8a")}, 1));
-    assert_str(udpai_node_info_said(again, KEY), "8a");
-    assert_str(udpai_node_info_said(again, "udpa.epoch"), "12");
+    assert_ok(udpai_node_info_with_metadata(&again, info,
+                                            &(udpai_node_metadata){KEY, UDPAI_STR("8a")}, 1));
+    assert_str(udpai_node_info_metadata(again, KEY), "8a");
+    assert_str(udpai_node_info_metadata(again, "udpa.epoch"), "12");
 }
 
 /* Of a peer's metadata only a string is one, and what is malformed is not there. */
@@ -167,7 +168,7 @@ what_is_no_string_is_not_said(void **state)
         const udpai_node_parts given = {.id = UDPAI_STR("n"), .metadata = wrong[i]};
         UDPA_AUTO(udpai_node_info_unref) udpai_node_info *info = NULL;
         assert_ok(udpai_node_info_new(&info, &given));
-        assert_str(udpai_node_info_said(info, KEY), "");
+        assert_str(udpai_node_info_metadata(info, KEY), "");
     }
 }
 
@@ -175,8 +176,8 @@ static udpa_err
 say_and_drop(void *context)
 {
     udpai_node_info *info = NULL;
-    udpa_err err =
-        udpai_node_info_saying(&info, context, &(udpai_node_said){KEY, UDPAI_STR("7f")}, 1);
+    udpa_err err = udpai_node_info_with_metadata(&info, context,
+                                                 &(udpai_node_metadata){KEY, UDPAI_STR("7f")}, 1);
     udpai_node_info_unref(info);
     return err;
 }
@@ -209,14 +210,14 @@ an_epoch_is_read_whole_or_not_at_all(void **state)
     UDPA_AUTO(udpai_node_info_unref) udpai_node_info *plain = NULL;
     assert_ok(udpai_node_info_new(&plain, &(udpai_node_parts){.n_features = 0}));
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(cases); i++) {
-        const udpai_node_said said[] = {
+        const udpai_node_metadata said[] = {
             {UDPAI_NODE_KEY_EPOCH, udpai_str_from(cases[i].epoch)},
             {UDPAI_NODE_KEY_COMMIT, udpai_str_from(cases[i].commit)},
         };
         UDPA_AUTO(udpai_node_info_unref) udpai_node_info *info = NULL;
         udpai_str epoch = {0};
         uint64_t number = 0;
-        assert_ok(udpai_node_info_saying(&info, plain, said, UDPAI_ARRAY_LEN(said)));
+        assert_ok(udpai_node_info_with_metadata(&info, plain, said, UDPAI_ARRAY_LEN(said)));
         assert_int_equal(udpai_node_info_epoch(info, &epoch, &number), cases[i].is_said);
         assert_int_equal(number, cases[i].number);
         assert_int_equal(epoch.len, cases[i].is_said ? strlen(cases[i].epoch) : 0);

@@ -41,7 +41,7 @@ turn(int i, const int *from, int n, bool stranger)
         udpai_waits_for(&waits, id_of(from[k]),
                         (udpai_str){(const char *)nodes[from[k]].said, nodes[from[k]].len});
     if (stranger)
-        udpai_waits_for_stranger(&waits);
+        udpai_waits_for_unknown(&waits);
     udpai_proto_writer writer = {.at = nodes[i].said};
     udpai_waits_put(&waits, &writer);
     assert_true(writer.size <= sizeof(nodes[i].said));

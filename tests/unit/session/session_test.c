@@ -659,7 +659,7 @@ session_judge(test_peer *peer, const char *codes)
             udpai_publication_refuse(&publication->entries.items[i].error,
                                      udpa_error_new(udpa_err_from_grpc(code), NULL, "no"));
     }
-    udpai_order *order = udpai_order_new(UDPAI_ORDER_JUDGED);
+    udpai_order *order = udpai_order_new(UDPAI_ORDER_PUBLICATION_DONE);
     assert_non_null(order);
     order->session = report->session;
     order->publication = publication;

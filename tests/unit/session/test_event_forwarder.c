@@ -93,7 +93,7 @@ pass(void)
     for (size_t i = 0; i < MEMBERS; i++) {
         udpai_report *report;
         while ((report = fake_hub_take_report(&members[i].hub, UDPAI_REPORT_EVENTS)) ||
-               (report = fake_hub_take_report(&members[i].hub, UDPAI_REPORT_EVENTS_WANTED)) ||
+               (report = fake_hub_take_report(&members[i].hub, UDPAI_REPORT_EVENTS_DEMAND)) ||
                (report = fake_hub_take_report(&members[i].hub, UDPAI_REPORT_EVENTS_TAKEN))) {
             any = true;
             udpai_worker_pool_report(pool, i, report);

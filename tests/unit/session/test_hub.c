@@ -149,7 +149,7 @@ orders_reach_the_session_they_name(void **state)
     dummy *a = open_dummy(), *b = open_dummy();
     assert_int_equal(udpai_hub_n_sessions(hub.hub), 2);
     give(UDPAI_ORDER_SUBSCRIBE, b->session.id);
-    give(UDPAI_ORDER_JUDGED, b->session.id);
+    give(UDPAI_ORDER_PUBLICATION_DONE, b->session.id);
     give(UDPAI_ORDER_PUBLISH, 99); /* nobody */
     assert_int_equal(a->n_orders, 0);
     assert_int_equal(b->n_orders, 2);

@@ -11,7 +11,7 @@ interest_is_reported_while_somebody_has_it(void **state)
     peer_open(&b, &hub, PEER_ENDPOINT);
     peer_subscribe(&a, "C", "com.acme", "com.acme/x");
     udpai_report *report = session_take(&hub, UDPAI_REPORT_INTEREST);
-    assert_true(report->wanted);
+    assert_true(report->subscribed);
     assert_str(report->subscription->type_url, TEST_CDS);
     assert_int_equal(report->subscription->n_names, 1);
     assert_str(report->subscription->names[0], "com.acme/x");
@@ -22,27 +22,27 @@ interest_is_reported_while_somebody_has_it(void **state)
     session_expect_no(&hub, UDPAI_REPORT_INTEREST);
     fake_stream_close(&b.stream);
     report = session_take(&hub, UDPAI_REPORT_INTEREST);
-    assert_false(report->wanted);
+    assert_false(report->subscribed);
     udpai_report_free(report);
     peer_open(&node, &hub, PEER_NODE);
     peer_subscribe(&node, "C", "", "com.acme/x"); /* a node's are counted by themselves */
     report = session_take(&hub, UDPAI_REPORT_INTEREST);
-    assert_true(report->wanted && report->subscription->distance == 1);
+    assert_true(report->subscribed && report->subscription->distance == 1);
     udpai_report_free(report);
     peer_subscribe(&a, "C", "", "com.acme/x");
     report = session_take(&hub, UDPAI_REPORT_INTEREST);
-    assert_true(report->wanted && report->subscription->distance == 0);
+    assert_true(report->subscribed && report->subscription->distance == 0);
     udpai_report_free(report);
     for (int i = 0; i < 2; i++) {
         fake_stream_close(i ? &node.stream : &a.stream);
         report = session_take(&hub, UDPAI_REPORT_INTEREST);
-        assert_true(!report->wanted && report->subscription->distance == (unsigned)i);
+        assert_true(!report->subscribed && report->subscription->distance == (unsigned)i);
         udpai_report_free(report);
     }
     peer_open(&a, &hub, PEER_ENDPOINT);
     peer_subscribe(&a, "E", "com.acme", "''");
     report = session_take(&hub, UDPAI_REPORT_INTEREST);
-    assert_true(report->wanted);
+    assert_true(report->subscribed);
     assert_str(report->subscription->names[0], "");
     assert_str(report->subscription->name_space, "com.acme");
     udpai_report_free(report);
@@ -59,11 +59,11 @@ subscribe_from(test_peer *from, uint64_t distance, const char *name)
 }
 
 static void
-expect_passed_on(const test_peer *from, const char *name, uint32_t distance, bool wanted)
+expect_passed_on(const test_peer *from, const char *name, uint32_t distance, bool subscribed)
 {
     udpai_report *report = session_take(&hub, UDPAI_REPORT_PASSED_ON);
     assert_int_equal(report->session, peer_session(from));
-    assert_int_equal(report->wanted, wanted);
+    assert_int_equal(report->subscribed, subscribed);
     assert_int_equal(report->subscription->distance, distance);
     assert_int_equal(report->subscription->n_names, 1);
     assert_str(report->subscription->names[0], name);
@@ -99,7 +99,7 @@ what_a_node_passes_on_is_told_apart(void **state)
     expect_passed_on(&node, "", 0, false);
     peer_unsubscribe(&endpoint, LOAD, "", "com.acme/x");
     udpai_report *report = session_take(&hub, UDPAI_REPORT_INTEREST);
-    assert_false(report->wanted);
+    assert_false(report->subscribed);
     udpai_report_free(report);
     peer_subscribe(&node, "C", "com.acme", "com.acme/x");
     session_expect_no(&hub, UDPAI_REPORT_PASSED_ON);

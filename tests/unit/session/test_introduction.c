@@ -45,7 +45,7 @@ the_epoch_of_the_store_is_announced(void **state)
     peer_expect(&peer, "");
     assert_false(introduction_has("udpa.whole", "true"));
     udpai_order *whole = epoch_order("accepted", 4713);
-    whole->is_wanted = true;
+    whole->is_set = true;
     udpai_hub_order(hub.hub, whole);
     peer_expect(&peer, "node{node}");
     assert_true(introduction_has("udpa.whole", "true"));

@@ -95,7 +95,7 @@ take_publication(pair_end *end, udpai_report *report)
                 (int)strtol(udpa_resource_version(entry->resource), NULL, 10);
     }
     end->n_completes += publication->complete;
-    udpai_order *order = udpai_order_new(UDPAI_ORDER_JUDGED);
+    udpai_order *order = udpai_order_new(UDPAI_ORDER_PUBLICATION_DONE);
     order->session = report->session;
     order->publication = publication;
     udpai_hub_order(end->hub.hub, order);
@@ -351,7 +351,7 @@ give_settled(oom_bed *bed)
 static udpa_err
 judge(oom_bed *bed)
 {
-    udpai_order *order = bed->unjudged ? udpai_order_new(UDPAI_ORDER_JUDGED) : NULL;
+    udpai_order *order = bed->unjudged ? udpai_order_new(UDPAI_ORDER_PUBLICATION_DONE) : NULL;
     if (!order)
         return UDPA_ERR_NOMEM; /* also if it did not come up, for the same reason */
     order->session = bed->session->id;

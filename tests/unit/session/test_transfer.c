@@ -366,7 +366,7 @@ links_are_held_against_the_rules(void **state)
         udpai_order *order = udpai_order_new(UDPAI_ORDER_CHANGES);
         order->changes = udpai_change_set_new();
         assert_ok(udpai_change_set_add(order->changes,
-                                       &(udpai_change){.resource = resource, .shown_to = links}));
+                                       &(udpai_change){.resource = resource, .visible_to = links}));
         udpai_strbuf text = {0};
         assert_ok(udpai_order_encode(order, &text));
         assert_int_equal(is_refused(true, text.data, text.len), i > 0);

@@ -451,7 +451,7 @@ refuse_at_length(void)
     static char text[4000];
     memset(text, 'x', sizeof(text) - 1);
     udpai_report *report = session_take(&hub, UDPAI_REPORT_PUBLICATION);
-    udpai_order *order = udpai_order_new(UDPAI_ORDER_JUDGED);
+    udpai_order *order = udpai_order_new(UDPAI_ORDER_PUBLICATION_DONE);
     order->session = report->session;
     order->publication = UDPAI_TAKE(report->publication);
     for (size_t i = 0; i < order->publication->entries.n; i++)

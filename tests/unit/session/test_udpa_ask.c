@@ -224,7 +224,7 @@ a_refused_removal_has_a_status_of_its_own(void **state)
     udpai_report *report = session_take(&hub, UDPAI_REPORT_PUBLICATION);
     udpai_publication_refuse(&report->publication->removals.items[1].error,
                              udpa_error_new(UDPA_ERR_DENIED, NULL, "com.acme/c is not yours"));
-    udpai_order *order = udpai_order_new(UDPAI_ORDER_JUDGED);
+    udpai_order *order = udpai_order_new(UDPAI_ORDER_PUBLICATION_DONE);
     order->session = peer_session(&peer);
     order->publication = UDPAI_TAKE(report->publication);
     udpai_report_free(report);

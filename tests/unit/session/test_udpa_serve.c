@@ -557,7 +557,7 @@ change_for(uint64_t link, udpai_change_kind kind, const char *name)
     udpa_resource *resource =
         RESOURCE(name, .type = session_type_url("C"), .value = "1", .version = "1");
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *links = udpai_links_new(&link, 1);
-    const udpai_change change = {.kind = kind, .resource = resource, .shown_to = links};
+    const udpai_change change = {.kind = kind, .resource = resource, .visible_to = links};
     udpai_change_set *set = udpai_change_set_new();
     assert_non_null(links);
     assert_ok(udpai_change_set_add(set, &change));

@@ -142,7 +142,7 @@ what_concerns_a_session_goes_to_who_has_it(void **state)
     world self;
     begin(&self);
     for (size_t member = 0; member < MEMBERS; member++) {
-        give(&self, UDPAI_ORDER_JUDGED, session_of(member, 7));
+        give(&self, UDPAI_ORDER_PUBLICATION_DONE, session_of(member, 7));
         for (size_t other = 0; other < MEMBERS; other++)
             assert_int_equal(self.n_orders[other], other <= member);
     }
@@ -217,7 +217,7 @@ sources_dial_any_member(void **state)
 }
 
 static udpai_report *
-interest(const char *name_space, const char *name, bool wanted)
+interest(const char *name_space, const char *name, bool subscribed)
 {
     const udpai_str text = udpai_str_from(name);
     const udpai_subscription_message message = {
@@ -230,17 +230,17 @@ interest(const char *name_space, const char *name, bool wanted)
     if (said)
         said->subscription = udpai_subscription_message_copy(&message);
     if (said)
-        said->wanted = wanted;
+        said->subscribed = subscribed;
     return said;
 }
 
 static void
-expect_interest(world *self, bool wanted, const char *name)
+expect_interest(world *self, bool subscribed, const char *name)
 {
     UDPA_AUTO(udpai_report_free) udpai_report *told = next_report(self);
     assert_non_null(told);
     assert_int_equal(told->kind, UDPAI_REPORT_INTEREST);
-    assert_int_equal(told->wanted, wanted);
+    assert_int_equal(told->subscribed, subscribed);
     assert_str(told->subscription->names[0], name);
 }
 
@@ -269,11 +269,11 @@ wanted_while_anybody_wants_it(void **state)
 }
 
 static udpai_report *
-clients(const char *name_space, bool wanted)
+clients(const char *name_space, bool subscribed)
 {
     udpai_report *said = udpai_report_new(UDPAI_REPORT_CLIENTS);
     said->name_space = udpai_bytes_cstring(udpai_str_from(name_space));
-    said->wanted = wanted;
+    said->subscribed = subscribed;
     return said;
 }
 
@@ -397,9 +397,10 @@ answer(const acknowledgement *first, const acknowledgement *second)
 }
 
 static void
-expect_acknowledgement(const udpa_bytes *status, const acknowledgement *wanted)
+expect_acknowledgement(const udpa_bytes *status, const acknowledgement *subscribed)
 {
-    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *same = udpai_status_encode(put_acknowledgement, wanted);
+    UDPA_AUTO(udpa_bytes_unref)
+    udpa_bytes *same = udpai_status_encode(put_acknowledgement, subscribed);
     assert_int_equal(udpa_bytes_size(status), udpa_bytes_size(same));
     assert_memory_equal(udpa_bytes_data(status), udpa_bytes_data(same), udpa_bytes_size(same));
 }

@@ -72,7 +72,7 @@ make_changes(void)
             .removal = i == 2 ? make_removal() : NULL,
             .deadline_ms = i * 1000,
             .from_node = node,
-            .shown_to = links,
+            .visible_to = links,
         };
         assert_ok(udpai_change_set_add(set, &change));
         udpa_resource_unref(change.removal);
@@ -261,7 +261,7 @@ transfer_make_order(udpai_order_kind kind)
     order->session = UINT64_MAX;
     order->link = 300;
     order->ticket = 1;
-    order->is_source = order->is_wanted = true;
+    order->is_source = order->is_set = true;
     if (kind == UDPAI_ORDER_CHANGES)
         order->changes = make_changes();
     if (kind == UDPAI_ORDER_SETTLED)
@@ -271,7 +271,7 @@ transfer_make_order(udpai_order_kind kind)
     if (kind == UDPAI_ORDER_SUBSCRIBE || kind == UDPAI_ORDER_UNSUBSCRIBE ||
         kind == UDPAI_ORDER_ACKNOWLEDGEMENTS)
         order->subscription = transfer_make_subscription(3);
-    if (kind == UDPAI_ORDER_JUDGED || kind == UDPAI_ORDER_PUBLISH)
+    if (kind == UDPAI_ORDER_PUBLICATION_DONE || kind == UDPAI_ORDER_PUBLISH)
         order->publication = transfer_make_publication();
     if (kind == UDPAI_ORDER_ACL)
         order->acl = transfer_make_acl();
@@ -350,7 +350,7 @@ fill_report(udpai_report *report)
         break;
     case UDPAI_REPORT_INTEREST:
     case UDPAI_REPORT_PASSED_ON:
-    case UDPAI_REPORT_WANTED:
+    case UDPAI_REPORT_DEMAND:
         report->subscription = transfer_make_subscription(1);
         break;
     case UDPAI_REPORT_ACKNOWLEDGEMENTS:
@@ -379,7 +379,7 @@ transfer_make_report(udpai_report_kind kind)
     report->session = 1u << 31;
     report->link = UINT64_MAX;
     report->ticket = 77;
-    report->is_extended = report->wanted = report->is_disowned = report->is_client = true;
+    report->is_extended = report->subscribed = report->is_disowned = report->is_client = true;
     fill_report(report);
     return report;
 }

@@ -527,7 +527,7 @@ test_what_is_loaded_always_finds_room(void **state)
 struct ledger {
     udpai_origin *origins[ORIGINS];
     size_t contributions[ORIGINS][NAMES];
-    size_t told[NAMES], told_by[NAMES];
+    size_t told[NAMES], reported_by[NAMES];
 };
 
 static void
@@ -566,7 +566,7 @@ tell(struct ledger *ledger, store_bed *bed)
         for (size_t who = ORIGINS; who-- > 0;)
             if (ledger->contributions[who][name]) {
                 ledger->told[name] = ledger->contributions[who][name];
-                ledger->told_by[name] = who;
+                ledger->reported_by[name] = who;
             }
 }
 
@@ -591,7 +591,7 @@ sum_of(const struct ledger *ledger, int name_space, int origin)
                 sum.bytes += footprint;
             }
         }
-        if (held && (origin < 0 || ledger->told_by[name] == (size_t)origin)) {
+        if (held && (origin < 0 || ledger->reported_by[name] == (size_t)origin)) {
             sum.n++;
             sum.bytes += held;
         }

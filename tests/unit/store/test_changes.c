@@ -156,7 +156,7 @@ test_a_removal_waits_until_it_is_certain(void **state)
     assert_changes(bed, "-b");
     assert_int_equal(udpai_store_n_contributions(bed->store), 0);
     udpa_resource *told = NULL;
-    udpai_store_visit_told(bed->store, UDPAI_STR(TEST_TYPE), note_told, &told);
+    udpai_store_visit_reported(bed->store, UDPAI_STR(TEST_TYPE), note_told, &told);
     assert_non_null(told);
     assert_str(udpai_resource_name(told), "com.acme/a");
     assert_changes(bed, "");
@@ -166,7 +166,7 @@ test_a_removal_waits_until_it_is_certain(void **state)
     assert_changes(bed, "");
     udpai_store_recheck_removals(bed->store);
     assert_changes(bed, "-a");
-    udpai_store_visit_told(bed->store, UDPAI_STR(TEST_TYPE), note_told, &told);
+    udpai_store_visit_reported(bed->store, UDPAI_STR(TEST_TYPE), note_told, &told);
     udpai_store_recheck_removals(bed->store);
     assert_changes(bed, "");
 }

@@ -161,7 +161,7 @@ ended(udpai_session *session, udpa_error **ret_error)
 static void
 order(udpai_session *session, udpai_order *given)
 {
-    if (given->kind == UDPAI_ORDER_JUDGED)
+    if (given->kind == UDPAI_ORDER_PUBLICATION_DONE)
         udpai_session_pause(session, false);
     else if (given->kind == UDPAI_ORDER_FORGET)
         (void)nanosleep(&(struct timespec){.tv_sec = BED_BLOCK_S}, NULL);
@@ -275,8 +275,8 @@ bed_start(test_bed *self, const udpai_stream_thread_options *given)
                    .body_cache_bytes = 1 << 20,
                    .response_bytes = 65536},
         .info = self->info,
-        .max_unjudged = 4,
-        .max_unjudged_bytes = 1 << 20,
+        .max_pending = 4,
+        .max_pending_bytes = 1 << 20,
     };
     if (!options.methods) {
         options.methods = &bed_method;

@@ -113,7 +113,7 @@ void
 http_bed_send(http_bed *bed, const void *bytes, size_t size, size_t step)
 {
     udpai_str left = {bytes, size};
-    while (left.len && udpai_http_engine_wants(bed->engine)) {
+    while (left.len && udpai_http_engine_may_read(bed->engine)) {
         size_t n = udpai_min_size(step, left.len);
         udpai_http_engine_take(bed->engine, (udpai_str){left.data, n}, bed->now_ms);
         left = (udpai_str){left.data + n, left.len - n};

@@ -476,7 +476,7 @@ it_can_be_told_again(void **state)
     assert_ok(open_origin(&BED, NULL));
     unsigned n = BED.n_changes;
     BED.held[0] = '\0';
-    udpai_file_origin_tell_again(BED.origin);
+    udpai_file_origin_report_again(BED.origin);
     assert_int_equal(BED.n_changes, n + 1);
     assert_string_equal(BED.held, "local/a=1");
 }
@@ -486,7 +486,7 @@ what_was_never_read_is_not_told(void **state)
 {
     file_bed_remove(&BED.files, "root");
     assert_int_equal(open_origin(&BED, NULL), UDPA_ERR_NOT_FOUND);
-    udpai_file_origin_tell_again(BED.origin);
+    udpai_file_origin_report_again(BED.origin);
     assert_int_equal(BED.n_changes, 0);
 }
 

@@ -90,12 +90,12 @@ the_measure_may_change(void **state)
     file_bed_put(&bed, "root/a.yaml", bad);
     look(&scan, 0, "must be at most 65535");
     mode = UDPAI_POLICY_WARN;
-    assert_true(udpai_policy_wants(&policy, UDPAI_STR("x/codec.ruled.Plain")));
+    assert_true(udpai_policy_applies(&policy, UDPAI_STR("x/codec.ruled.Plain")));
     look(&scan, 1, NULL);
     mode = UDPAI_POLICY_REFUSE;
     look(&scan, 1, "must be at most 65535"); /* what it had stays */
     mode = UDPAI_POLICY_OFF;
-    assert_false(udpai_policy_wants(&policy, UDPAI_STR("x/codec.ruled.Plain")));
+    assert_false(udpai_policy_applies(&policy, UDPAI_STR("x/codec.ruled.Plain")));
     look(&scan, 1, NULL);
     udpai_file_scan_done(&scan);
     file_bed_done(&bed);

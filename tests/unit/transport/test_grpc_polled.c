@@ -230,7 +230,7 @@ answers_are_the_session_s_and_are_judged(void **state)
     udpai_report *report = bed_report(&self->bed, UDPAI_REPORT_PUBLICATION);
     assert_string_equal(udpa_resource_name(report->publication->entries.items[0].resource),
                         "com.acme/a");
-    udpai_order *judged = udpai_order_new(UDPAI_ORDER_JUDGED);
+    udpai_order *judged = udpai_order_new(UDPAI_ORDER_PUBLICATION_DONE);
     judged->session = self->session;
     judged->publication = UDPAI_TAKE(report->publication);
     udpai_report_free(report);

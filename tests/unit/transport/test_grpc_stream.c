@@ -199,7 +199,7 @@ test_pause(void **state)
     /* Some turns of the thread later it still has not read them. */
     bed_wait_streams(&world->bed, 1, TAGS_OF_LISTENER + 1);
     assert_int_equal(atomic_load(&bed_n_received), before);
-    udpai_order *judged = udpai_order_new(UDPAI_ORDER_JUDGED);
+    udpai_order *judged = udpai_order_new(UDPAI_ORDER_PUBLICATION_DONE);
     judged->session = alive->session;
     udpai_report_free(alive);
     udpai_stream_thread_order(world->bed.thread, judged);

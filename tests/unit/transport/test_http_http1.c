@@ -108,7 +108,7 @@ requests_that_come_together_are_answered_in_order(void **state)
     http_bed_open(&bed, false, MAX_BODY);
     http_bed_send(&bed, text, strlen(text), sizeof(text));
     assert_int_equal(bed.n_requests, 1);
-    assert_false(udpai_http_engine_wants(bed.engine));
+    assert_false(udpai_http_engine_may_read(bed.engine));
     http_bed_reply(&bed.requests[0], 200, "first");
     http_bed_give(&bed);
     assert_int_equal(bed.n_requests, 3);
@@ -118,7 +118,7 @@ requests_that_come_together_are_answered_in_order(void **state)
     const char *first = strstr(bed.out.data, "first"), *b = strstr(bed.out.data, "/b x");
     const char *third = strstr(bed.out.data, "third"), *d = strstr(bed.out.data, "/d ");
     assert_true(first && b && third && d && first < b && b < third && third < d);
-    assert_true(udpai_http_engine_wants(bed.engine));
+    assert_true(udpai_http_engine_may_read(bed.engine));
     http_bed_close(&bed);
 }
 
@@ -130,9 +130,9 @@ no_more_is_read_than_one_piece_behind_a_held_request(void **state)
     http_bed bed;
     http_bed_open(&bed, false, MAX_BODY);
     http_bed_send(&bed, held, strlen(held), 100);
-    assert_true(udpai_http_engine_wants(bed.engine));
+    assert_true(udpai_http_engine_may_read(bed.engine));
     http_bed_send(&bed, held, strlen(held), 10);
-    assert_false(udpai_http_engine_wants(bed.engine));
+    assert_false(udpai_http_engine_may_read(bed.engine));
     assert_int_equal(bed.n_requests, 1);
     http_bed_close(&bed);
 }

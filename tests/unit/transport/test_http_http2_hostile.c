@@ -271,7 +271,7 @@ what_is_no_http2_is_broken(void **state)
     http_bed_open(&bed, true, MAX_BODY);
     http_bed_send(&bed, "PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n", 24, 5);
     assert_true(udpai_http_engine_is_broken(bed.engine));
-    assert_false(udpai_http_engine_wants(bed.engine));
+    assert_false(udpai_http_engine_may_read(bed.engine));
     http_bed_close(&bed);
 }
 

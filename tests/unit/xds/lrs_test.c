@@ -164,7 +164,7 @@ lrs_published(lrs_test *test)
 void
 lrs_judge(lrs_test *test, udpai_publication *publication)
 {
-    udpai_order *made = udpai_order_new(UDPAI_ORDER_JUDGED);
+    udpai_order *made = udpai_order_new(UDPAI_ORDER_PUBLICATION_DONE);
     made->session = test->stream.session->id;
     made->publication = publication;
     udpai_hub_order(test->world.hub.hub, made);

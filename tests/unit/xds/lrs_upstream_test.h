@@ -141,7 +141,7 @@ static inline const char *
 wanted(void)
 {
     static char text[4096];
-    udpai_report *report = fake_hub_take_report(&hub, UDPAI_REPORT_WANTED);
+    udpai_report *report = fake_hub_take_report(&hub, UDPAI_REPORT_DEMAND);
     int at = 0;
     if (!report)
         return NULL;

@@ -281,17 +281,17 @@ check_taken(void *userdata, const udpai_taken *taken)
     udpai_acknowledgement said;
     char called[UDPAI_SESSION_CALLED_MAX];
     udpai_str name;
-    session->ops->ack_status(session, &taken->taker, &said);
-    assert_true(session->ops->call(session, &taken->taker, taken->name, called, &name));
+    session->ops->ack_status(session, &taken->ack, &said);
+    assert_true(session->ops->call(session, &taken->ack, taken->name, called, &name));
     int index = name.data[0] - 'a';
     assert_false(check->is_seen[index]);
     check->is_seen[index] = true;
-    assert_int_equal(taken->taker.resource != NULL, check->self->values[index] != 0);
+    assert_int_equal(taken->ack.resource != NULL, check->self->values[index] != 0);
     const char *text = acknowledgement_of(check->self->world.hub.hub, xds_type_url("CDS"),
                                           (char[]){'l', 'o', 'c', 'a', 'l', '/', name.data[0], 0});
-    if (taken->taker.resource && !strstr(text, state_words[said.state]))
+    if (taken->ack.resource && !strstr(text, state_words[said.state]))
         fail_msg("%s: it is %s", text, state_words[said.state]);
-    if (taken->taker.resource && said.state == UDPAI_ACKNOWLEDGEMENT_REFUSED)
+    if (taken->ack.resource && said.state == UDPAI_ACKNOWLEDGEMENT_REFUSED)
         check_good(check->self, index, said.good);
     return test_random_below(&check->self->random, 3) > 0; /* slices of any size */
 }

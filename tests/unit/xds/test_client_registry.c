@@ -87,7 +87,7 @@ pass(fixture *self, uint64_t ms)
         fake_hub_advance(&self->world.hub, 1);
     self->was_whole = false;
     while ((report = fake_hub_take_report(&self->world.hub, UDPAI_REPORT_CENSUS))) {
-        self->was_whole |= report->wanted;
+        self->was_whole |= report->subscribed;
         for (size_t i = 0; i < report->statuses.n; i++)
             show(&out, report->statuses.items[i]);
         udpai_report_free(report);
@@ -219,7 +219,7 @@ take_census(void *context)
     fake_hub_advance(&self->world.hub, 1);
     while ((report = fake_hub_take_report(&self->world.hub, UDPAI_REPORT_CENSUS))) {
         is_told |= report->statuses.n > 0;
-        is_whole |= report->wanted;
+        is_whole |= report->subscribed;
         udpai_report_free(report);
     }
     udpai_alloc_fail_after(-1); /* so that it can be ended */

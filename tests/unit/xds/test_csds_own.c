@@ -57,7 +57,7 @@ take_question(fixture *self, bool with_bodies)
     udpai_report *report = fake_hub_take_report(&self->hub, UDPAI_REPORT_OWN_STATUS);
     uint64_t session = report ? report->session : 0;
     if (report)
-        assert_int_equal(report->wanted, with_bodies);
+        assert_int_equal(report->subscribed, with_bodies);
     udpai_report_free(report);
     return session;
 }

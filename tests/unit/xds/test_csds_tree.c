@@ -130,7 +130,7 @@ take_interest(fixture *self, bool wanted)
     prefix[0] = '\0';
     while ((report = fake_hub_take_report(&self->world.hub, UDPAI_REPORT_INTEREST))) {
         const udpai_subscription_message *message = report->subscription;
-        if (report->wanted == wanted &&
+        if (report->subscribed == wanted &&
             udpai_str_eq(message->type_url, UDPAI_STR(UDPAI_TYPE_CLIENT_STATUS)))
             snprintf(prefix, sizeof(prefix), "%.*s", (int)message->name_space.len,
                      message->name_space.data);

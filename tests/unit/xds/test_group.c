@@ -200,7 +200,7 @@ expect_told(fixture *self, const char *expected)
     udpai_str id =
         report && report->info ? udpai_node_info_parts(report->info)->id : (udpai_str){0};
     if (report)
-        snprintf(text, sizeof(text), "%c%.*s %.*s", report->wanted ? '+' : '-',
+        snprintf(text, sizeof(text), "%c%.*s %.*s", report->subscribed ? '+' : '-',
                  UDPAI_SHOWN(udpai_bytes_view(report->name_space)), UDPAI_SHOWN(id));
     assert_string_equal(text, expected);
 }
@@ -364,7 +364,7 @@ without_memory_it_is_all_or_nothing(void **state)
         size_t n_told = 0;
         udpai_report *report;
         while ((report = fake_hub_take_report(&self->world.hub, UDPAI_REPORT_CLIENTS))) {
-            n_told += report->wanted ? 1 : (size_t)-1;
+            n_told += report->subscribed ? 1 : (size_t)-1;
             udpai_report_free(report);
         }
         assert_int_equal(n_told, 0);

@@ -164,7 +164,7 @@ who_comes_again_is_there(void **state)
     const udpai_str everything = UDPAI_STR("");
     const udpai_subscription_message message = {
         .type_url = UDPAI_STR(CHECKER), .names = &everything, .n_names = 1};
-    assert_ok(udpai_hds_want(udpai_hds_of(again.session), &message, true));
+    assert_ok(udpai_hds_demand(udpai_hds_of(again.session), &message, true));
     expect_announced(self, "local/checker", W_VARINT(1, 1));
     fake_hub_advance(&self->world.hub, 4000); /* the old stream says it again */
     expect_announced(self, "local/checker", HTTP_AND_TCP);
@@ -254,7 +254,7 @@ want_of_memory_ends_the_stream_and_no_more(void **state)
         const udpai_subscription_message message = {
             .type_url = UDPAI_STR(CHECKER), .names = &everything, .n_names = 1};
         udpai_alloc_fail_after(n);
-        udpa_err err = udpai_hds_want(udpai_hds_of(self->stream.session), &message, true);
+        udpa_err err = udpai_hds_demand(udpai_hds_of(self->stream.session), &message, true);
         udpai_alloc_fail_after(-1);
         assert_true(err == UDPA_OK || err == UDPA_ERR_NOMEM);
         is_done = err == UDPA_OK;

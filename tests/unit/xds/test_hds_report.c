@@ -32,7 +32,7 @@ take_publication(hds_fixture *self)
 static void
 judge(hds_fixture *self, udpai_publication *publication)
 {
-    udpai_order *order = udpai_order_new(UDPAI_ORDER_JUDGED);
+    udpai_order *order = udpai_order_new(UDPAI_ORDER_PUBLICATION_DONE);
     order->session = self->stream.session->id;
     order->publication = publication;
     udpai_hub_order(self->world.hub.hub, order);
@@ -292,7 +292,7 @@ judge_all(hds_fixture *self, const sink_stream *stream)
 {
     udpai_report *report;
     while ((report = fake_hub_take_report(&self->world.hub, UDPAI_REPORT_PUBLICATION))) {
-        udpai_order *order = udpai_order_new(UDPAI_ORDER_JUDGED);
+        udpai_order *order = udpai_order_new(UDPAI_ORDER_PUBLICATION_DONE);
         if (order) {
             order->session = stream->session->id;
             order->publication = UDPAI_TAKE(report->publication);

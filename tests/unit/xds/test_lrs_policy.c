@@ -72,7 +72,7 @@ expect_interest(lrs_test *test, bool wanted)
     udpai_report *report = fake_hub_take_report(&test->world.hub, UDPAI_REPORT_INTEREST);
     assert_non_null(report);
     assert_str(report->subscription->type_url, UDPAI_TYPE_LOAD_REPORTING);
-    assert_int_equal(report->wanted, wanted);
+    assert_int_equal(report->subscribed, wanted);
     udpai_report_free(report);
     assert_null(fake_hub_take_report(&test->world.hub, UDPAI_REPORT_INTEREST));
 }

@@ -248,7 +248,7 @@ what_cannot_be_read_is_forgotten(void **state)
         assert_int_equal(udpai_lrs_upstream_restore(other, (udpai_str){whole.data, len}),
                          UDPA_ERR_MALFORMED);
         assert_int_equal(other->accounts.n, 0);
-        assert_false(other->wants_all);
+        assert_false(other->subscribes_all);
     }
     assert_ok(udpai_lrs_upstream_restore(other, whole));
     assert_int_equal(other->accounts.n, 1);

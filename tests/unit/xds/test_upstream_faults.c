@@ -45,7 +45,7 @@ take_publication(upstream_bed *bed)
 static void
 give_back(upstream_bed *bed, udpai_publication *publication)
 {
-    udpai_order *judged = udpai_order_new(UDPAI_ORDER_JUDGED);
+    udpai_order *judged = udpai_order_new(UDPAI_ORDER_PUBLICATION_DONE);
     judged->session = bed->stream.session->id;
     judged->publication = publication;
     udpai_hub_order(bed->hub.hub, judged);

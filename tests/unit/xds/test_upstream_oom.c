@@ -81,7 +81,7 @@ judge_all(oom_bed *bed)
         bed->n_here += (unsigned)publication->entries.n;
         bed->n_here -= (unsigned)publication->removals.n;
         bed->n_questions -= publication->complete;
-        udpai_order *judged = udpai_order_new(UDPAI_ORDER_JUDGED);
+        udpai_order *judged = udpai_order_new(UDPAI_ORDER_PUBLICATION_DONE);
         bed->is_short = bed->is_short || !judged;
         if (!judged) {
             udpai_publication_free(publication);

@@ -290,7 +290,7 @@ upstream_judge(upstream_bed *bed, const char *expected, udpa_error *error)
         if (error)
             udpai_publication_refuse(&publication->entries.items[0].error, error);
         udpai_report_free(report);
-        udpai_order *judged = udpai_order_new(UDPAI_ORDER_JUDGED);
+        udpai_order *judged = udpai_order_new(UDPAI_ORDER_PUBLICATION_DONE);
         judged->session = bed->stream.session ? bed->stream.session->id : 0;
         judged->publication = publication;
         udpai_hub_order(bed->hub.hub, judged);

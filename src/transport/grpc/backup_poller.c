@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who answers while the stream thread is busy. gRPC reads its sockets on the threads that wait for
- * a completion queue, and there is but one: while that decodes, or sends a hundred thousand
- * resources, nobody answers peers that try whether we live, nor takes the answers of those whom we
- * try; so that a node that is only busy would be taken for a dead one, or take others for dead.
+/* Answers peers while the stream thread is busy. gRPC reads its sockets on the threads that wait
+ * for a completion queue, and there is but one: while that decodes, or sends a hundred thousand
+ * resources, no thread answers peers that try whether we live, nor takes the answers of those that
+ * we try; so that a node that is only busy would be taken for a dead one, or take others for dead.
  *
  * When a turn lasts for long, this thread waits at a queue of its own, on which nothing ever comes,
  * and so reads the sockets of all: with gRPC's poller for Linux (epoll1) they are in one set. What
  * has come for the stream thread waits for it in its own queue. A thread that hangs for good is not
  * hidden for ever. */
-#include "transport/grpc/stand_in.h"
+#include "transport/grpc/backup_poller.h"
 
 #include <pthread.h>
 #include <time.h>
@@ -20,9 +20,9 @@
 #include "transport/grpc/grpc_internal.h"
 
 #define LOOK_MS 200         /* so often it looks whether the stream thread is back */
-#define STANDS_IN_MS 120000 /* at most so long */
+#define POLLS_MAX_MS 120000 /* at most so long */
 
-struct udpai_stand_in {
+struct udpai_backup_poller {
     pthread_t pthread;
     pthread_mutex_t mutex;
     pthread_cond_t changed;
@@ -33,23 +33,23 @@ struct udpai_stand_in {
 };
 
 void
-udpai_stand_in_note(udpai_stand_in *self, uint64_t now_ms)
+udpai_backup_poller_note(udpai_backup_poller *self, uint64_t now_ms)
 {
     if (self)
         atomic_store_explicit(&self->busy_since_ms, now_ms, memory_order_relaxed);
 }
 
 static bool
-is_needed(const udpai_stand_in *self)
+is_needed(const udpai_backup_poller *self)
 {
     uint64_t since_ms = atomic_load_explicit(&self->busy_since_ms, memory_order_relaxed);
     uint64_t now_ms = udpai_monotonic_ms();
-    return since_ms && now_ms >= since_ms + self->stuck_ms && now_ms < since_ms + STANDS_IN_MS;
+    return since_ms && now_ms >= since_ms + self->stuck_ms && now_ms < since_ms + POLLS_MAX_MS;
 }
 
 /* False: it is to end. */
 static bool
-wait_for(udpai_stand_in *self, uint64_t ms)
+wait_for(udpai_backup_poller *self, uint64_t ms)
 {
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
@@ -67,7 +67,7 @@ wait_for(udpai_stand_in *self, uint64_t ms)
 
 /* Nothing ever comes; what happens, happens in it. */
 static void
-answer(udpai_stand_in *self)
+answer(udpai_backup_poller *self)
 {
     const gpr_timespec until =
         gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_millis(LOOK_MS, GPR_TIMESPAN));
@@ -77,7 +77,7 @@ answer(udpai_stand_in *self)
 static void *
 run(void *userdata)
 {
-    udpai_stand_in *self = userdata;
+    udpai_backup_poller *self = userdata;
     while (wait_for(self, is_needed(self) ? 0 : self->stuck_ms / 2))
         if (is_needed(self))
             answer(self);
@@ -85,7 +85,7 @@ run(void *userdata)
 }
 
 static void
-done(udpai_stand_in *self)
+done(udpai_backup_poller *self)
 {
     grpc_completion_queue_shutdown(self->cq);
     while (grpc_completion_queue_next(self->cq, gpr_inf_future(GPR_CLOCK_MONOTONIC), NULL).type !=
@@ -97,10 +97,10 @@ done(udpai_stand_in *self)
     udpai_free(self);
 }
 
-udpai_stand_in *
-udpai_stand_in_new(uint64_t stuck_ms)
+udpai_backup_poller *
+udpai_backup_poller_new(uint64_t stuck_ms)
 {
-    udpai_stand_in *self = udpai_alloc(sizeof(*self));
+    udpai_backup_poller *self = udpai_alloc(sizeof(*self));
     pthread_condattr_t attributes;
     if (!self)
         return NULL;
@@ -120,8 +120,8 @@ udpai_stand_in_new(uint64_t stuck_ms)
     return NULL;
 }
 
-udpai_stand_in *
-udpai_stand_in_free(udpai_stand_in *self)
+udpai_backup_poller *
+udpai_backup_poller_free(udpai_backup_poller *self)
 {
     if (!self)
         return NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How far a load is, as a line on the terminal that is gone when it is over. */
-#ifndef UDPAI_BENCH_PROGRESS_SHOWN_H
-#define UDPAI_BENCH_PROGRESS_SHOWN_H
+/* How far a load is, as a line on the terminal that is removed when it is over. */
+#ifndef UDPAI_BENCH_PROGRESS_LINE_H
+#define UDPAI_BENCH_PROGRESS_LINE_H
 
 #include <stddef.h>
 

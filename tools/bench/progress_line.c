@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tools/bench/progress_shown.h"
+#include "tools/bench/progress_line.h"
 
 #include "cli/progress_line.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/load_told.h"
+#include "daemon/reported_load.h"
 
 #include "base/alloc.h"
 #include "base/log.h"
 #include "loop/journal.h"
 
-struct udpai_load_told {
+struct udpai_reported_load {
     udpai_journal *journal;
-    const udpai_load_told_server *servers;
+    const udpai_reported_load_server *servers;
     size_t n_servers;
     bool is_behind; /* the file has nothing: all is written anew */
 };
@@ -15,7 +15,7 @@ struct udpai_load_told {
 /* ---- reading ---- */
 
 static udpai_lrs_upstream *
-find(const udpai_load_told *self, udpai_str source)
+find(const udpai_reported_load *self, udpai_str source)
 {
     for (size_t i = 0; i < self->n_servers; i++)
         if (udpai_str_eq(self->servers[i].source, source))
@@ -23,11 +23,11 @@ find(const udpai_load_told *self, udpai_str source)
     return NULL;
 }
 
-/* What cannot be read begins anew, which tells less; and so does what follows it. */
+/* What cannot be read begins anew, which reports less; and so does what follows it. */
 static udpa_err
 read_record(void *userdata, udpai_str record)
 {
-    const udpai_load_told *self = userdata;
+    const udpai_reported_load *self = userdata;
     udpai_str source;
     if (udpai_lrs_upstream_source(record, &source) != UDPA_OK)
         return UDPA_OK;
@@ -46,7 +46,7 @@ read_record(void *userdata, udpai_str record)
 static udpa_err
 write_all(void *userdata, udpai_journal *journal)
 {
-    const udpai_load_told *self = userdata;
+    const udpai_reported_load *self = userdata;
     udpa_err err = UDPA_OK;
     for (size_t i = 0; i < self->n_servers && err == UDPA_OK; i++) {
         UDPA_AUTO(udpa_bytes_unref)
@@ -65,9 +65,9 @@ write_nothing(void *userdata, udpai_journal *journal)
     return UDPA_OK;
 }
 
-/* Records that are older than what was told would have it told twice. */
+/* Records that are older than what was reported would have it reported twice. */
 static void
-give_up(udpai_load_told *self, udpa_err err, const udpa_error *why)
+give_up(udpai_reported_load *self, udpa_err err, const udpa_error *why)
 {
     if (!self->is_behind)
         udpai_log(UDPA_LOG_WARNING, "load",
@@ -81,7 +81,7 @@ give_up(udpai_load_told *self, udpa_err err, const udpa_error *why)
 static void
 keep(void *userdata, udpa_bytes *record)
 {
-    udpai_load_told *self = userdata;
+    udpai_reported_load *self = userdata;
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     udpa_err err = record ? UDPA_OK : UDPA_ERR_NOMEM;
     if (err == UDPA_OK && (self->is_behind || udpai_journal_is_long(self->journal)))
@@ -97,7 +97,7 @@ keep(void *userdata, udpa_bytes *record)
 /* ---- coming and going ---- */
 
 static void
-tell_not_had(udpa_err err, const udpa_error *error)
+log_not_kept(udpa_err err, const udpa_error *error)
 {
     udpai_log(UDPA_LOG_WARNING, "load",
               "load is reported to servers from now on, and after a restart again: %s",
@@ -105,14 +105,14 @@ tell_not_had(udpa_err err, const udpa_error *error)
 }
 
 udpa_err
-udpai_load_told_open(udpai_load_told **ret_told,
-                     const char *path,
-                     udpai_str owner,
-                     const udpai_load_told_server *servers,
-                     size_t n_servers)
+udpai_reported_load_open(udpai_reported_load **ret_reported,
+                         const char *path,
+                         udpai_str owner,
+                         const udpai_reported_load_server *servers,
+                         size_t n_servers)
 {
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    udpai_load_told *self = udpai_alloc(sizeof(*self));
+    udpai_reported_load *self = udpai_alloc(sizeof(*self));
     if (!self)
         return UDPA_ERR_NOMEM;
     self->servers = servers;
@@ -124,17 +124,17 @@ udpai_load_told_open(udpai_load_told **ret_told,
         else
             udpai_lrs_upstream_forget(servers[i].upstream);
     if (err == UDPA_OK) {
-        *ret_told = self;
+        *ret_reported = self;
         return UDPA_OK;
     }
     udpai_free(self);
     if (err != UDPA_ERR_NOMEM)
-        tell_not_had(err, error);
+        log_not_kept(err, error);
     return err == UDPA_ERR_NOMEM ? err : UDPA_OK;
 }
 
 void
-udpai_load_told_close(udpai_load_told *self)
+udpai_reported_load_close(udpai_reported_load *self)
 {
     if (!self)
         return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The file of what servers of LRS were told: it goes on where it was, and what cannot be written
  * leaves nothing that would have them told twice. */
-#include "daemon/load_told.h"
+#include "daemon/reported_load.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 
 static char directory[32], path[64];
 static const char *owner = "this one";
-static udpai_load_told_server servers[2];
+static udpai_reported_load_server servers[2];
 
 static udpai_lrs_upstream *
 make_upstream(udpai_str source)
@@ -32,7 +32,7 @@ make_servers(void)
 {
     static const udpai_str names[] = {{"one", 3}, {"two", 3}};
     for (size_t i = 0; i < 2; i++)
-        servers[i] = (udpai_load_told_server){names[i], make_upstream(names[i])};
+        servers[i] = (udpai_reported_load_server){names[i], make_upstream(names[i])};
 }
 
 static void
@@ -62,20 +62,20 @@ end(void **state)
     return rmdir(directory); /* nothing else is left there */
 }
 
-static udpai_load_told *
+static udpai_reported_load *
 open_file(void)
 {
-    udpai_load_told *told = NULL;
-    assert_ok(udpai_load_told_open(&told, path, udpai_str_from(owner), servers, 2));
+    udpai_reported_load *told = NULL;
+    assert_ok(udpai_reported_load_open(&told, path, udpai_str_from(owner), servers, 2));
     assert_non_null(told);
     return told;
 }
 
 /* As a process that ends and begins. */
-static udpai_load_told *
-open_again(udpai_load_told *told)
+static udpai_reported_load *
+open_again(udpai_reported_load *told)
 {
-    udpai_load_told_close(told);
+    udpai_reported_load_close(told);
     drop_servers();
     make_servers();
     return open_file();
@@ -101,7 +101,7 @@ static void
 each_server_goes_on(void **state)
 {
     (void)state;
-    udpai_load_told *told = open_file();
+    udpai_reported_load *told = open_file();
     ask_for(0, "com.acme/a");
     ask_for(1, "com.acme/b");
     told = open_again(told);
@@ -110,7 +110,7 @@ each_server_goes_on(void **state)
     struct stat found;
     assert_int_equal(stat(path, &found), 0);
     assert_int_equal(found.st_mode & 0777, 0600);
-    udpai_load_told_close(told);
+    udpai_reported_load_close(told);
 }
 
 /* The state directory of another node was copied: that goes on by itself. */
@@ -118,7 +118,7 @@ static void
 what_another_was_told_is_nothing(void **state)
 {
     (void)state;
-    udpai_load_told *told = open_file();
+    udpai_reported_load *told = open_file();
     ask_for(0, "com.acme/a");
     owner = "a copy";
     told = open_again(told);
@@ -126,7 +126,7 @@ what_another_was_told_is_nothing(void **state)
     ask_for(0, "com.acme/b");
     told = open_again(told);
     assert_true(knows(0, "com.acme/b"));
-    udpai_load_told_close(told);
+    udpai_reported_load_close(told);
     owner = "this one";
 }
 
@@ -135,7 +135,7 @@ a_long_file_is_written_anew(void **state)
 {
     struct stat found;
     (void)state;
-    udpai_load_told *told = open_file();
+    udpai_reported_load *told = open_file();
     for (int i = 0; i < 60000; i++) {
         const udpai_lrs_kept kept = {.cluster = UDPAI_STR("com.acme/one-that-comes-and-goes-"
                                                           "again-and-again-for-a-very-long-time")};
@@ -146,7 +146,7 @@ a_long_file_is_written_anew(void **state)
     assert_in_range(found.st_size, 1, (8 << 20));
     told = open_again(told);
     assert_true(knows(0, "com.acme/a"));
-    udpai_load_told_close(told);
+    udpai_reported_load_close(told);
 }
 
 /* No file may be as large as what is written then: as when a disk is full. */
@@ -155,7 +155,7 @@ what_cannot_be_written_is_not_there_later(void **state)
 {
     (void)state;
     struct rlimit before, none = {.rlim_cur = 0};
-    udpai_load_told *told = open_file();
+    udpai_reported_load *told = open_file();
     ask_for(0, "com.acme/a");
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     none.rlim_max = before.rlim_max;
@@ -165,25 +165,25 @@ what_cannot_be_written_is_not_there_later(void **state)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     udpai_lrs_upstream *upstream = servers[0].upstream;
     servers[0].upstream = make_upstream(UDPAI_STR("one"));
-    udpai_load_told *other = open_file(); /* what the next process would find */
+    udpai_reported_load *other = open_file(); /* what the next process would find */
     assert_int_equal(servers[0].upstream->accounts.n, 0);
-    udpai_load_told_close(other);
+    udpai_reported_load_close(other);
     udpai_lrs_upstream_drop(servers[0].upstream);
     servers[0].upstream = upstream;
     ask_for(0, "com.acme/c"); /* there is room again: all of it is written */
     told = open_again(told);
     assert_true(knows(0, "com.acme/a") && knows(0, "com.acme/b") && knows(0, "com.acme/c"));
-    udpai_load_told_close(told);
+    udpai_reported_load_close(told);
 }
 
 static void
 a_file_that_cannot_be_had_is_none(void **state)
 {
     (void)state;
-    udpai_load_told *told = NULL;
-    assert_ok(udpai_load_told_open(&told, "/proc/none/load-told", UDPAI_STR("x"), servers, 2));
+    udpai_reported_load *told = NULL;
+    assert_ok(udpai_reported_load_open(&told, "/proc/none/load-told", UDPAI_STR("x"), servers, 2));
     assert_null(told);
-    udpai_load_told_close(told);
+    udpai_reported_load_close(told);
     ask_for(0, "com.acme/a"); /* nobody keeps it */
 }
 
