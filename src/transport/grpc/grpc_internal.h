@@ -14,6 +14,7 @@
 #include "loop/inbox.h"
 #include "transport/admission.h"
 #include "transport/grpc/backup_poller.h"
+#include "transport/grpc/channel.h"
 #include "transport/grpc/connection.h"
 #include "transport/grpc/stream_thread.h"
 #include "transport/grpc/surge.h"
@@ -28,13 +29,6 @@
 
 /* ---- queue.c: operations that gRPC completes ---- */
 
-typedef struct udpai_tag udpai_tag;
-
-struct udpai_tag {
-    void (*done)(udpai_tag *tag, bool ok);
-    bool is_out;
-};
-
 /* Notes that an operation with this tag is about to begin. */
 void udpai_tag_begin(udpai_stream_thread *thread, udpai_tag *tag);
 /* It has not begun after all. */
@@ -45,19 +39,6 @@ bool udpai_queue_turn(udpai_stream_thread *thread);
 /* The loop was sent what it answers at once; it has answered. */
 void udpai_queue_expect_order(udpai_stream_thread *thread);
 void udpai_queue_has_orders(udpai_stream_thread *thread);
-
-/* Wakes the stream thread from any other: an empty batch on a call of a channel that leads nowhere
- * completes at once. One at a time, so it is called under the lock of an inbox. */
-typedef struct udpai_wake {
-    udpai_tag tag;
-    grpc_call *call;
-} udpai_wake;
-
-void udpai_wake_init(udpai_wake *wake,
-                     grpc_channel *wake_channel,
-                     grpc_completion_queue *cq,
-                     void (*done)(udpai_tag *tag, bool ok));
-void udpai_wake_send(void *wake);
 
 /* ---- credentials.c ---- */
 
@@ -326,15 +307,11 @@ void udpai_client_report_closed(udpai_stream_thread *thread,
                                 udpa_error *error);
 /* Its status, as an error; NULL: OK. */
 udpa_error *udpai_client_why(const udpai_stream *stream);
-/* What gRPC reports about a failed connection, in fewer words, with a hint where we have one. */
-udpai_str udpai_client_reason(udpai_str text, const char **ret_hint);
 
 /* ---- target.c, server_tls.c ---- */
 
-grpc_channel *udpai_grpc_target_channel(const udpai_grpc_target *target);
 /* Its server ends connections that are tried as often as this one is. */
 void udpai_grpc_target_try_less(udpai_grpc_target *target);
-const char *udpai_grpc_target_address(const udpai_grpc_target *target);
 udpai_trust *udpai_grpc_target_trust(const udpai_grpc_target *target);
 /* Of a server that is polled; NULL: it is none. */
 udpai_http_client *udpai_grpc_target_http_client(const udpai_grpc_target *target);
@@ -366,8 +343,6 @@ udpa_bytes *udpai_call_address(grpc_call *call);
 
 /* The message as gRPC needs it, without copying its larger parts; NULL without memory. */
 grpc_byte_buffer *udpai_slices_from(const udpai_outgoing *message);
-/* A received message in one piece. @p ret_owned is to be released with grpc_slice_unref(). */
-udpai_str udpai_slices_join(grpc_byte_buffer *buffer, grpc_slice *ret_owned);
 
 /* ---- address.c ---- */
 

@@ -140,24 +140,3 @@ udpai_queue_turn(udpai_stream_thread *thread)
     }
     return event.type != GRPC_QUEUE_SHUTDOWN;
 }
-
-void
-udpai_wake_init(udpai_wake *wake,
-                grpc_channel *wake_channel,
-                grpc_completion_queue *cq,
-                void (*done)(udpai_tag *tag, bool ok))
-{
-    wake->tag.done = done;
-    wake->call = grpc_channel_create_call(wake_channel, NULL, GRPC_PROPAGATE_DEFAULTS, cq,
-                                          grpc_slice_from_static_string("/wake"), NULL,
-                                          gpr_inf_future(GPR_CLOCK_MONOTONIC), NULL);
-}
-
-void
-udpai_wake_send(void *userdata)
-{
-    udpai_wake *wake = userdata;
-    grpc_call_error error = grpc_call_start_batch(wake->call, NULL, 0, &wake->tag, NULL);
-    assert(error == GRPC_CALL_OK);
-    (void)error;
-}

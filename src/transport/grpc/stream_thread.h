@@ -92,6 +92,7 @@ typedef struct udpai_grpc_target_options {
      * no target can be made. NULL: the context is another's. */
     void (*release_context)(void *context);
     udpai_keepalive keepalive;
+    size_t max_message_bytes; /* that gRPC takes; 0: no limit, the stream has one */
     /* Not NULL: no stream of gRPC is opened, but the server is asked by this again and again. Both
      * are consumed, also if no target can be made. */
     udpai_http_client *client;

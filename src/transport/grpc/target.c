@@ -24,6 +24,7 @@ struct udpai_grpc_target {
     void (*release_context)(void *context);
     atomic_uint_fast64_t interval_ms; /* of trying; its own */
     uint64_t timeout_ms;
+    size_t max_message_bytes;  /* 0: no limit */
     udpai_http_client *client; /* NULL: it is dialled by gRPC */
     udpai_polled_server *server;
 };
@@ -169,6 +170,7 @@ udpai_grpc_target_new(udpai_grpc_target **ret_target,
     atomic_init(&target->interval_ms,
                 keepalive->interval_ms ? keepalive->interval_ms : UDPAI_KEEPALIVE_MS);
     target->timeout_ms = keepalive->timeout_ms ? keepalive->timeout_ms : UDPAI_KEEPALIVE_TIMEOUT_MS;
+    target->max_message_bytes = options->max_message_bytes;
     target->client = options->client;
     target->server = options->server;
     err = copy_texts(target, options);
@@ -200,6 +202,7 @@ udpai_grpc_target_with(udpai_grpc_target *base, void *context, udpai_polled_serv
         .method = base->method,
         .release_context = base->release_context,
         .timeout_ms = base->timeout_ms,
+        .max_message_bytes = base->max_message_bytes,
         .client = base->client,
         .server = server,
     };
@@ -324,7 +327,7 @@ udpai_grpc_target_channel(const udpai_grpc_target *target)
         integer(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1),
         {.type = GRPC_ARG_INTEGER,
          .key = (char *)(uintptr_t)GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH,
-         .value.integer = -1}, /* stream.c reports it, in words */
+         .value.integer = target->max_message_bytes ? (int)target->max_message_bytes : -1},
         integer(GRPC_ARG_KEEPALIVE_TIME_MS,
                 atomic_load_explicit(&root->interval_ms, memory_order_relaxed)),
         integer(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, target->timeout_ms),

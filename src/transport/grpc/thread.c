@@ -296,8 +296,7 @@ make_queue(udpai_stream_thread *thread)
 {
     grpc_init();
     thread->cq = grpc_completion_queue_create_for_next(NULL);
-    thread->wake_channel =
-        grpc_lame_client_channel_create("wake", GRPC_STATUS_UNAVAILABLE, "nowhere");
+    thread->wake_channel = udpai_wake_channel_new();
     udpai_wake_init(&thread->orders_wake, thread->wake_channel, thread->cq, on_orders);
     udpai_wake_init(&thread->requests_wake, thread->wake_channel, thread->cq, on_requests);
 }
