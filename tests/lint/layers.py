@@ -12,7 +12,7 @@ import lint
 # protoc-c makes of proto/; "endpoint" is the public library on loop and transport.
 STEPS = [
     ['base'], ['model'], ['proto'], ['wire'], ['reports'], ['codec'], ['store'], ['fanout'],
-    ['events'], ['certs', 'session'], ['xds', 'sinks'], ['federation'], ['loop'], ['storage'],
+    ['events'], ['certs', 'session'], ['xds', 'sinks'], ['federation'], ['etcd'], ['loop'], ['storage'],
     ['transport'], ['runtime'], ['recorder'], ['endpoint'], ['cli'],
     ['daemon', 'tools/conform', 'tools/bench', 'ctl'],
 ]

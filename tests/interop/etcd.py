@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Clusters of etcd on loopback: Debian's, which is old, and a current one built from its Go modules.
+A member is killed, stopped and started by its own process."""
+import json
+import os
+import pathlib
+import queue
+import signal
+import subprocess
+import threading
+
+import interop
+from interop import SOURCE, Failure, Process, alone, free_ports, wait_for
+
+HERE = pathlib.Path(__file__).resolve().parent
+DEBIAN = SOURCE / 'build' / 'etcd-debian'
+PATIENCE_S = 30
+
+
+def debian_or_skip(package, program):
+    """Unpacked, not installed: Debian's package of the server would start one."""
+    path = DEBIAN / 'usr' / 'bin' / program
+    with alone('etcd-debian'):
+        if not path.exists():
+            DEBIAN.mkdir(parents=True, exist_ok=True)
+            done = subprocess.run(['apt-get', 'download', '-q', package], cwd=DEBIAN, text=True,
+                                  capture_output=True, check=False)
+            files = list(DEBIAN.glob(f'{package}_*.deb'))
+            if done.returncode != 0 or not files:
+                interop.skip(f'there is no {package}: {done.stderr.strip()[-300:]}')
+            subprocess.run(['dpkg-deb', '-x', files[0], DEBIAN], check=True)
+    return path
+
+
+def program_or_skip(test, variant):
+    if variant == 'debian':
+        return debian_or_skip('etcd-server', 'etcd')
+    return interop.go_program_or_skip(HERE / 'go-etcd', test.build / 'etcd-current')
+
+
+class Member(Process):
+    def __init__(self, cluster, name):
+        self.name = name
+        super().__init__(cluster.command(name), cluster.test.work / f'{name}.log')
+        cluster.test.processes.append(self)
+
+    def pause(self):
+        self.process.send_signal(signal.SIGSTOP)
+
+    def go_on(self):
+        self.process.send_signal(signal.SIGCONT)
+
+    def kill(self):
+        if self.process.poll() is None:
+            self.process.kill() # also one that is stopped
+        self.process.wait()
+
+
+class Cluster:
+    """Members m0, m1, …, whose data survives their processes."""
+
+    def __init__(self, test, program, count=3, options=(), tls=None):
+        self.test, self.program, self.options, self.tls = test, program, options, tls
+        ports = free_ports(2 * count)
+        names = [f'm{n}-{ports[0]}' for n in range(count)]
+        self.client_port = dict(zip(names, ports[:count]))
+        self.peer_port = dict(zip(names, ports[count:]))
+        self.names = names
+        self.members = {name: Member(self, name) for name in names}
+        self.wait_ready()
+
+    def command(self, name):
+        scheme = 'https' if self.tls else 'http'
+        client = f'{scheme}://127.0.0.1:{self.client_port[name]}'
+        peer = f'http://127.0.0.1:{self.peer_port[name]}'
+        others = ','.join(f'{one}=http://127.0.0.1:{port}' for one, port in self.peer_port.items())
+        tls = ['--cert-file', self.tls['certificate'], '--key-file', self.tls['key'],
+               '--trusted-ca-file', self.tls['authorities'], '--client-cert-auth'] if self.tls else []
+        return [self.program, '--name', name, '--data-dir', self.test.work / f'{name}.etcd',
+                '--listen-client-urls', client, '--advertise-client-urls', client,
+                '--listen-peer-urls', peer, '--initial-advertise-peer-urls', peer,
+                '--initial-cluster', others, '--initial-cluster-token', self.names[0],
+                '--heartbeat-interval', '100', '--election-timeout', '1000',
+                '--logger', 'zap', '--log-level', 'warn', *tls, *self.options]
+
+    @property
+    def endpoints(self):
+        return [f'127.0.0.1:{port}' for port in self.client_port.values()]
+
+    def ctl(self, *words, status=0, names=None):
+        """etcdctl, at these members; its standard output."""
+        scheme = 'https' if self.tls else 'http'
+        at = ','.join(f'{scheme}://127.0.0.1:{self.client_port[name]}' for name in names or self.names)
+        tls = ['--cacert', self.tls['authorities'], '--cert', self.tls['root_certificate'],
+               '--key', self.tls['root_key']] if self.tls else []
+        done = subprocess.run([debian_or_skip('etcd-client', 'etcdctl'), '--endpoints', at, *tls,
+                               *map(str, words)], text=True, capture_output=True, check=False,
+                              env={**os.environ, 'ETCDCTL_API': '3'}, timeout=PATIENCE_S)
+        if done.returncode != status:
+            raise Failure(f'etcdctl {words}: {done.returncode}: {done.stdout}{done.stderr}')
+        return done.stdout
+
+    def is_ready(self):
+        for name, member in self.members.items():
+            if member.process.poll() is not None:
+                raise Failure(f'{name} has ended: {member.text()[-2000:]}')
+        try:
+            self.ctl('endpoint', 'health', names=list(self.members))
+        except Failure:
+            return False
+        return True
+
+    def wait_ready(self):
+        wait_for('a healthy etcd', self.is_ready, PATIENCE_S)
+
+    def leader(self):
+        """Its name."""
+        for name, member in self.members.items():
+            if member.process.poll() is not None:
+                continue
+            try:
+                text = self.ctl('endpoint', 'status', '-w', 'json', names=[name])
+            except (Failure, subprocess.TimeoutExpired):
+                continue
+            for one in json.loads(text):
+                status = one['Status']
+                if status['header']['member_id'] == status['leader']:
+                    return name
+        return None
+
+    def start(self, name):
+        self.members[name] = Member(self, name)
+
+
+class Driver:
+    """etcd-driver: the client of udpad, on a command line."""
+
+    def __init__(self, test, endpoints, user='', password='', tls=()):
+        self.log = test.work / f'driver-{len(test.processes)}.log'
+        self.errors = open(self.log, 'wb')
+        self.process = subprocess.Popen(
+            [test.build / 'tests' / 'interop' / 'etcd-driver', ','.join(endpoints), user, password,
+             *tls], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True)
+        test.processes.append(self)
+        self.next_id = 0
+        self.answers = {}  # by id: a queue
+        threading.Thread(target=self.read, daemon=True).start()
+
+    def read(self):
+        for line in self.process.stdout:
+            one = json.loads(line)
+            self.answers.setdefault(one['id'], queue.Queue()).put(one)
+
+    def begin(self, verb, *words, number=None):
+        """Gives an order; its number."""
+        if number is None:
+            self.next_id += 1
+            number = self.next_id
+            self.answers[number] = queue.Queue()
+        self.process.stdin.write('\t'.join(map(str, [verb, number, *words])) + '\n')
+        self.process.stdin.flush()
+        return number
+
+    def take(self, number, patience_s=PATIENCE_S):
+        """The next answer to this order."""
+        try:
+            return self.answers[number].get(timeout=patience_s)
+        except queue.Empty:
+            raise Failure(f'order {number} was not answered within {patience_s} s') from None
+
+    def __call__(self, verb, *words):
+        return self.take(self.begin(verb, *words))
+
+    def end(self):
+        """In good order, with what is under way."""
+        self.process.stdin.close()
+        self.process.wait(PATIENCE_S)
+        text = self.log.read_text(encoding='utf-8')
+        if self.process.returncode != 0 or any(mark in text for mark in interop.SANITIZER_MARKS):
+            raise Failure(f'the driver ended with {self.process.returncode}: {text[-3000:]}')
+
+    def kill(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self.errors.close()
