@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "etcd/proposals.h"
+
+#include "base/vector.h"
+
+#define AGAIN_MS 20
+#define AGAIN_MAX_MS 200
+/* What a key costs in a message, beside itself. */
+#define KEY_COST 40
+#define ID_SIZE 16
+
+typedef UDPAI_VECTOR(udpai_etcd_op) op_vector;
+
+typedef struct lane {
+    udpai_proposals *proposals;
+    udpa_bytes *key;
+    int64_t mod_revision; /* of its key, as far as is known */
+    bool knows_revision;
+    udpai_list queue; /* of udpai_proposal, in their order */
+    udpai_list group; /* those of the transaction under way */
+    char id[ID_SIZE]; /* of the transaction */
+    /* A key that is not there may come and go, and then an attempt that was lost on the way would
+     * find what it compares. So before such a transaction is given up, the key of the lane is
+     * written, with this. */
+    char fence[ID_SIZE];
+    bool is_fencing;
+    uint64_t since_ms;
+    bool is_asking, may_be_done; /* an attempt at it has an outcome that is not known */
+    udpai_timer again;
+    uint64_t again_ms;
+    udpai_etcd_call call;
+} lane;
+
+struct udpai_proposals {
+    udpai_proposals_env env;
+    lane lanes[UDPAI_PROPOSAL_LANES];
+    UDPAI_VECTOR(udpai_etcd_compare) compares;
+    op_vector ops, looks;
+    udpai_list settled; /* those that wait for the mirror */
+};
+
+static void begin_group(lane *self);
+
+static udpai_proposal *
+proposal_of(udpai_list *node)
+{
+    return UDPAI_LIST_ENTRY(node, udpai_proposal, node);
+}
+
+/* ---- the end of a proposal ---- */
+
+static void
+finish(udpai_proposal *proposal, udpai_proposal_outcome outcome, const udpa_error *error)
+{
+    const udpai_proposal_result result = {outcome, proposal->waiter.revision, error};
+    udpai_list_remove(&proposal->node);
+    proposal->done(proposal, &result);
+}
+
+static void
+on_reached(udpai_mirror_waiter *waiter)
+{
+    udpai_proposal *proposal = UDPAI_CONTAINER_OF(waiter, udpai_proposal, waiter);
+    finish(proposal, proposal->outcome, NULL);
+}
+
+/* When the mirror is there. */
+static void
+finish_at(udpai_proposals *proposals,
+          udpai_proposal *proposal,
+          udpai_proposal_outcome outcome,
+          int64_t revision)
+{
+    udpai_list_remove(&proposal->node);
+    udpai_list_append(&proposals->settled, &proposal->node);
+    proposal->outcome = outcome;
+    proposal->waiter = (udpai_mirror_waiter){.revision = revision, .reached = on_reached};
+    udpai_mirror_wait(proposals->env.mirror, &proposal->waiter);
+}
+
+/* ---- one transaction ---- */
+
+static size_t
+size_of(const udpai_proposal *proposal)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < proposal->n_ops; i++)
+        bytes += proposal->ops[i].key.len + proposal->ops[i].value.len + KEY_COST;
+    for (size_t i = 0; i < proposal->n_compares; i++) /* also looked for */
+        bytes += 2 * (proposal->compares[i].key.len + KEY_COST);
+    return bytes;
+}
+
+static bool
+writes_one_of(const udpai_proposal *one, const udpai_proposal *other)
+{
+    for (size_t i = 0; i < one->n_ops; i++)
+        for (size_t j = 0; j < other->n_ops; j++)
+            if (udpai_str_eq(one->ops[i].key, other->ops[j].key))
+                return true;
+    return false;
+}
+
+static bool
+clashes(const lane *self, const udpai_proposal *proposal)
+{
+    UDPAI_LIST_FOREACH (at, &self->group)
+        if (writes_one_of(proposal, proposal_of(at)))
+            return true;
+    return false;
+}
+
+/* As many of those that wait as fit, in their order. */
+static void
+choose_group(lane *self)
+{
+    size_t n_compares = 0, n_ops = 0, bytes = 0;
+    UDPAI_LIST_FOREACH_SAFE (at, &self->queue) {
+        udpai_proposal *proposal = proposal_of(at);
+        bool is_first = udpai_list_empty(&self->group);
+        n_compares += proposal->n_compares;
+        n_ops += proposal->n_ops;
+        bytes += size_of(proposal);
+        bool fits = n_compares <= UDPAI_PROPOSAL_OPS_MAX && n_ops <= UDPAI_PROPOSAL_OPS_MAX &&
+                    bytes <= UDPAI_PROPOSAL_BYTES_MAX;
+        if (!is_first && (proposal->is_alone || !fits || clashes(self, proposal)))
+            return;
+        udpai_list_remove(at);
+        udpai_list_append(&self->group, at);
+        if (proposal->is_alone)
+            return;
+    }
+}
+
+static void
+make_id(lane *self, char *id)
+{
+    for (size_t at = 0; at < ID_SIZE; at += sizeof(uint64_t)) {
+        uint64_t number = self->proposals->env.random(self->proposals->env.userdata);
+        memcpy(id + at, &number, sizeof(number));
+    }
+}
+
+static bool
+add_proposal(udpai_proposals *proposals, const udpai_proposal *proposal)
+{
+    for (size_t i = 0; i < proposal->n_compares; i++) {
+        const udpai_etcd_op look = {
+            .kind = UDPAI_ETCD_OP_RANGE,
+            .key = proposal->compares[i].key,
+            .keys_only = true,
+        };
+        if (!udpai_vector_push(&proposals->compares, proposal->compares[i]) ||
+            !udpai_vector_push(&proposals->looks, look))
+            return false;
+    }
+    for (size_t i = 0; i < proposal->n_ops; i++)
+        if (!udpai_vector_push(&proposals->ops, proposal->ops[i]))
+            return false;
+    return true;
+}
+
+/* False without memory. */
+static bool
+fill_txn(lane *self, udpai_etcd_txn *ret_txn)
+{
+    udpai_proposals *proposals = self->proposals;
+    udpai_str key = udpai_bytes_view(self->key);
+    const udpai_etcd_compare compare = {UDPAI_ETCD_COMPARE_MOD_REVISION, key, self->mod_revision};
+    const udpai_etcd_op put = {
+        .kind = UDPAI_ETCD_OP_PUT,
+        .key = key,
+        .value = {self->is_fencing ? self->fence : self->id, ID_SIZE},
+    };
+    const udpai_etcd_op look = {.kind = UDPAI_ETCD_OP_RANGE, .key = key};
+    proposals->compares.n = proposals->ops.n = proposals->looks.n = 0;
+    bool is_complete = udpai_vector_push(&proposals->compares, compare) &&
+                       udpai_vector_push(&proposals->ops, put) &&
+                       udpai_vector_push(&proposals->looks, look);
+    UDPAI_LIST_FOREACH (at, &self->group)
+        is_complete = is_complete && (self->is_fencing || add_proposal(proposals, proposal_of(at)));
+    *ret_txn = (udpai_etcd_txn){
+        .compares = proposals->compares.items,
+        .ops = proposals->ops.items,
+        .else_ops = proposals->looks.items,
+        .n_compares = proposals->compares.n,
+        .n_ops = proposals->ops.n,
+        .n_else_ops = proposals->looks.n,
+    };
+    return is_complete;
+}
+
+static void
+attempt_later(lane *self)
+{
+    udpai_timer_set(self->proposals->env.wheel, &self->again,
+                    self->proposals->env.wheel->now_ms + self->again_ms);
+    self->again_ms = 2 * self->again_ms < AGAIN_MAX_MS ? 2 * self->again_ms : AGAIN_MAX_MS;
+}
+
+static void
+attempt(lane *self)
+{
+    udpai_etcd *etcd = self->proposals->env.etcd;
+    udpai_etcd_txn txn;
+    self->is_asking = fill_txn(self, &txn) && etcd->ops->txn(etcd, &self->call, &txn) == UDPA_OK;
+    if (!self->is_asking)
+        attempt_later(self);
+}
+
+/* ---- what has become of it ---- */
+
+/* NULL: there is no such key. */
+static const udpai_etcd_kv *
+find(const udpai_etcd_result *result, udpai_str key)
+{
+    for (size_t i = 0; i < result->n_kvs; i++)
+        if (udpai_str_eq(result->kvs[i].key, key))
+            return &result->kvs[i];
+    return NULL;
+}
+
+static bool
+has_lost(const udpai_proposal *proposal, const udpai_etcd_result *result)
+{
+    for (size_t i = 0; i < proposal->n_compares; i++) {
+        const udpai_etcd_kv *kv = find(result, proposal->compares[i].key);
+        if (proposal->compares[i].revision != (kv ? kv->mod_revision : 0))
+            return true;
+    }
+    return false;
+}
+
+/* All of them, in their order; and then the next ones. */
+static void
+end_group(lane *self, udpai_proposal_outcome outcome, int64_t revision, const udpa_error *error)
+{
+    udpai_list group, *at;
+    udpai_list_init(&group);
+    udpai_list_splice(&group, &self->group);
+    begin_group(self);
+    while ((at = udpai_list_pop(&group))) {
+        if (outcome == UDPAI_PROPOSAL_COMMITTED)
+            finish_at(self->proposals, proposal_of(at), outcome, revision);
+        else
+            finish(proposal_of(at), outcome, error);
+    }
+}
+
+static void
+commit_group(lane *self, int64_t revision)
+{
+    self->mod_revision = revision;
+    end_group(self, UDPAI_PROPOSAL_COMMITTED, revision, NULL);
+}
+
+/* It was not done, and none of its attempts can be any more. Those that have lost nothing are first
+ * in the next one. */
+static void
+sort_out(lane *self, const udpai_etcd_result *result, int64_t lane_revision)
+{
+    udpai_list lost, *at;
+    udpai_list_init(&lost);
+    self->mod_revision = lane_revision;
+    UDPAI_LIST_FOREACH_SAFE (node, &self->group) {
+        if (!has_lost(proposal_of(node), result))
+            continue;
+        udpai_list_remove(node);
+        udpai_list_append(&lost, node);
+    }
+    udpai_list_splice(&self->group, &self->queue);
+    udpai_list_splice(&self->queue, &self->group);
+    begin_group(self);
+    while ((at = udpai_list_pop(&lost)))
+        finish_at(self->proposals, proposal_of(at), UDPAI_PROPOSAL_LOST, result->header.revision);
+}
+
+/* One of several is not taken, and nothing says which. */
+static void
+attempt_each(lane *self)
+{
+    UDPAI_LIST_FOREACH (at, &self->group)
+        proposal_of(at)->is_alone = true;
+    udpai_list_splice(&self->group, &self->queue);
+    udpai_list_splice(&self->queue, &self->group);
+    begin_group(self);
+}
+
+/* None of its attempts can be done any more: it begins anew. */
+static void
+attempt_anew(lane *self, int64_t lane_revision)
+{
+    self->mod_revision = lane_revision;
+    udpai_list_splice(&self->group, &self->queue);
+    udpai_list_splice(&self->queue, &self->group);
+    begin_group(self);
+}
+
+static void
+fence(lane *self)
+{
+    self->is_fencing = true;
+    make_id(self, self->fence);
+    attempt(self);
+}
+
+static void
+take_answer(lane *self, const udpai_etcd_result *result)
+{
+    const udpai_etcd_kv *own = find(result, udpai_bytes_view(self->key));
+    int64_t lane_revision = own ? own->mod_revision : 0;
+    if (result->succeeded && self->is_fencing)
+        attempt_anew(self, result->header.revision);
+    else if (result->succeeded)
+        commit_group(self, result->header.revision);
+    else if (own && udpai_str_eq(own->value, (udpai_str){self->id, ID_SIZE}))
+        commit_group(self, lane_revision); /* by an attempt before */
+    else if (self->is_fencing)
+        attempt_anew(self, lane_revision);
+    else if (self->may_be_done && lane_revision == self->mod_revision)
+        fence(self);
+    else
+        sort_out(self, result, lane_revision);
+}
+
+static void
+take_failure(lane *self, const udpai_etcd_result *result)
+{
+    uint64_t ms = self->proposals->env.wheel->now_ms - self->since_ms;
+    bool is_single = self->group.next == self->group.prev;
+    bool is_full = udpa_error_code(result->error) == UDPA_ERR_LIMIT;
+    self->may_be_done |= result->outcome == UDPAI_ETCD_UNKNOWN;
+    if (self->may_be_done && ms >= UDPAI_PROPOSAL_UNKNOWN_MS)
+        end_group(self, UDPAI_PROPOSAL_UNKNOWN, 0, result->error);
+    else if (self->may_be_done)
+        attempt_later(self);
+    else if (result->outcome == UDPAI_ETCD_REJECTED && !is_single)
+        attempt_each(self);
+    else if (result->outcome == UDPAI_ETCD_REJECTED)
+        end_group(self, UDPAI_PROPOSAL_REJECTED, 0, result->error);
+    else if (is_full || ms >= UDPAI_PROPOSAL_RETRY_MS)
+        end_group(self, UDPAI_PROPOSAL_NOT_DONE, 0, result->error);
+    else
+        attempt_later(self);
+}
+
+static void
+on_done(udpai_etcd_call *call, const udpai_etcd_result *result)
+{
+    lane *self = UDPAI_CONTAINER_OF(call, lane, call);
+    self->is_asking = false;
+    if (result->outcome == UDPAI_ETCD_DONE)
+        take_answer(self, result);
+    else
+        take_failure(self, result);
+}
+
+static void
+on_again(udpai_timer *timer)
+{
+    attempt(UDPAI_CONTAINER_OF(timer, lane, again));
+}
+
+static void
+begin_group(lane *self)
+{
+    choose_group(self);
+    if (udpai_list_empty(&self->group))
+        return;
+    if (!self->knows_revision) {
+        self->mod_revision =
+            udpai_mirror_mod_revision(self->proposals->env.mirror, udpai_bytes_view(self->key));
+        self->knows_revision = true;
+    }
+    make_id(self, self->id);
+    self->is_fencing = self->may_be_done = false;
+    self->again_ms = AGAIN_MS;
+    self->since_ms = self->proposals->env.wheel->now_ms;
+    attempt(self);
+}
+
+/* ---- from outside ---- */
+
+static bool
+is_too_large(const udpai_proposal *proposal)
+{
+    return proposal->n_ops > UDPAI_PROPOSAL_OPS_MAX ||
+           proposal->n_compares > UDPAI_PROPOSAL_OPS_MAX ||
+           size_of(proposal) > UDPAI_PROPOSAL_BYTES_MAX;
+}
+
+void
+udpai_proposals_add(udpai_proposals *proposals, udpai_proposal *proposal)
+{
+    lane *self = &proposals->lanes[proposal->order % UDPAI_PROPOSAL_LANES];
+    proposal->is_alone = false;
+    proposal->waiter = (udpai_mirror_waiter){0};
+    udpai_list_init(&proposal->node);
+    if (is_too_large(proposal)) {
+        UDPA_AUTO(udpa_error_unref)
+        udpa_error *error =
+            udpa_error_new(UDPA_ERR_LIMIT, NULL,
+                           "%zu changes of %zu bytes are more than a transaction of etcd holds",
+                           proposal->n_ops, size_of(proposal));
+        finish(proposal, UDPAI_PROPOSAL_REJECTED, error);
+        return;
+    }
+    udpai_list_append(&self->queue, &proposal->node);
+    if (udpai_list_empty(&self->group))
+        begin_group(self);
+}
+
+static udpa_err
+init_lane(udpai_proposals *proposals, size_t number, udpai_str prefix)
+{
+    lane *self = &proposals->lanes[number];
+    uint8_t *room;
+    self->proposals = proposals;
+    self->call.done = on_done;
+    udpai_list_init(&self->queue);
+    udpai_list_init(&self->group);
+    udpai_timer_init(&self->again, on_again);
+    self->key = udpai_bytes_make(prefix.len + 1, &room);
+    if (!self->key)
+        return UDPA_ERR_NOMEM;
+    memcpy(room, prefix.data, prefix.len);
+    room[prefix.len] = (uint8_t)('0' + number);
+    return UDPA_OK;
+}
+
+udpa_err
+udpai_proposals_new(udpai_proposals **ret_proposals,
+                    const udpai_proposals_env *env,
+                    udpai_str lane_prefix)
+{
+    udpai_proposals *proposals = udpai_alloc(sizeof(*proposals));
+    udpa_err err = proposals ? UDPA_OK : UDPA_ERR_NOMEM;
+    if (err != UDPA_OK)
+        return err;
+    proposals->env = *env;
+    udpai_list_init(&proposals->settled);
+    for (size_t i = 0; i < UDPAI_PROPOSAL_LANES && err == UDPA_OK; i++)
+        err = init_lane(proposals, i, lane_prefix);
+    if (err == UDPA_OK)
+        *ret_proposals = proposals;
+    else
+        udpai_proposals_free(proposals);
+    return err;
+}
+
+udpai_proposals *
+udpai_proposals_free(udpai_proposals *proposals)
+{
+    if (!proposals)
+        return NULL;
+    for (size_t i = 0; i < UDPAI_PROPOSAL_LANES; i++) {
+        lane *self = &proposals->lanes[i];
+        if (self->is_asking)
+            proposals->env.etcd->ops->cancel(proposals->env.etcd, &self->call);
+        udpai_timer_cancel(&self->again);
+        udpa_bytes_unref(self->key);
+    }
+    UDPAI_LIST_FOREACH (at, &proposals->settled)
+        udpai_mirror_wait_end(&proposal_of(at)->waiter);
+    udpai_vector_done(&proposals->compares);
+    udpai_vector_done(&proposals->ops);
+    udpai_vector_done(&proposals->looks);
+    udpai_free(proposals);
+    return NULL;
+}

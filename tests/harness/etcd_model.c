@@ -1,0 +1,633 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/harness/etcd_model.h"
+
+#include <stdlib.h>
+
+#include "tests/harness/test.h"
+
+#define TIMEOUT_MS 1000
+#define LATE_MS 3000
+#define KVS_MAX 4096
+
+typedef enum call_kind {
+    CALL_RANGE,
+    CALL_TXN,
+} call_kind;
+
+/* Copies of what was asked. */
+typedef struct model_call {
+    etcd_model *model;
+    udpai_list node;
+    call_kind kind;
+    udpai_etcd_call *call; /* NULL: nobody waits for it */
+    udpai_timer execute, answer;
+    bool is_lost, is_response_lost, is_refused;
+    udpai_etcd_range range;
+    udpai_etcd_compare *compares;
+    udpai_etcd_op *ops[2];
+    size_t n_compares, n_ops[2];
+    /* What it has led to. */
+    bool is_done, succeeded, has_more, is_compacted;
+    int64_t revision;
+    udpai_etcd_kv *kvs;
+    size_t n_kvs;
+} model_call;
+
+typedef struct model_watch {
+    etcd_model *model;
+    udpai_list node;
+    udpai_etcd_watch *watch; /* NULL: it was ended */
+    udpai_str key, end;
+    int64_t next; /* revision */
+    size_t at;    /* in the history: sent before that */
+    udpai_timer deliver;
+    bool is_created, is_silent, wants_progress;
+} model_watch;
+
+/* ---- small things ---- */
+
+static bool
+happens(etcd_model *model, unsigned of_a_thousand)
+{
+    return of_a_thousand && test_random_below(&model->random, 1000) < of_a_thousand;
+}
+
+static uint64_t
+soon(etcd_model *model)
+{
+    return model->wheel->now_ms + 1 +
+           (model->faults.latency_ms ? test_random(&model->random) % model->faults.latency_ms : 0);
+}
+
+static udpai_str
+copy(udpai_str text)
+{
+    char *room = malloc(text.len + 1);
+    if (text.len)
+        memcpy(room, text.data, text.len);
+    room[text.len] = '\0';
+    return (udpai_str){room, text.len};
+}
+
+static void
+release(udpai_str text)
+{
+    free((char *)(uintptr_t)text.data);
+}
+
+static bool
+is_in(udpai_str key, udpai_str from, udpai_str end)
+{
+    if (!end.len)
+        return udpai_str_eq(key, from);
+    return udpai_str_cmp(key, from) >= 0 && udpai_str_cmp(key, end) < 0;
+}
+
+static udpai_etcd_header
+header_of(const etcd_model *model)
+{
+    return (udpai_etcd_header){model->cluster_id, 1, 1, model->revision};
+}
+
+/* ---- state ---- */
+
+const etcd_model_event *
+etcd_model_find(const etcd_model *model, udpai_str key, int64_t revision)
+{
+    for (size_t i = model->history.n; i-- > 0;) {
+        const etcd_model_event *event = &model->history.items[i];
+        if (event->revision <= revision && udpai_str_eq(udpai_str_from(event->key), key))
+            return event->is_delete ? NULL : event;
+    }
+    return NULL;
+}
+
+static int
+compare_events(const void *a, const void *b)
+{
+    const etcd_model_event *const *one = a, *const *other = b;
+    return strcmp((*one)->key, (*other)->key);
+}
+
+/* All keys in a range at a revision, in their order. */
+static size_t
+list(const etcd_model *model,
+     udpai_str from,
+     udpai_str end,
+     int64_t revision,
+     const etcd_model_event **found)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < model->history.n; i++) {
+        const etcd_model_event *event = &model->history.items[i];
+        udpai_str key = udpai_str_from(event->key);
+        if (is_in(key, from, end) && etcd_model_find(model, key, revision) == event) {
+            assert_true(n < KVS_MAX);
+            found[n++] = event;
+        }
+    }
+    qsort(found, n, sizeof(*found), compare_events);
+    return n;
+}
+
+size_t
+etcd_model_count(const etcd_model *model, udpai_str prefix, int64_t revision)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < model->history.n; i++) {
+        const etcd_model_event *event = &model->history.items[i];
+        udpai_str key = udpai_str_from(event->key);
+        n += udpai_str_starts(key, prefix) && etcd_model_find(model, key, revision) == event;
+    }
+    return n;
+}
+
+/* At this revision, which is new or the one that is being made. */
+static void
+add_event(etcd_model *model, udpai_str key, udpai_str value, bool is_delete, int64_t revision)
+{
+    const etcd_model_event *before = etcd_model_find(model, key, revision);
+    etcd_model_event event = {
+        .key = (char *)(uintptr_t)copy(key).data,
+        .value = copy(value),
+        .revision = revision,
+        .create_revision = before ? before->create_revision : revision,
+        .version = is_delete ? 0
+                   : before  ? before->version + 1
+                             : 1,
+        .is_delete = is_delete,
+    };
+    assert_true(udpai_vector_push(&model->history, event));
+    model->revision = revision;
+}
+
+static udpai_etcd_kv
+kv_of(const etcd_model_event *event)
+{
+    return (udpai_etcd_kv){
+        .key = udpai_str_from(event->key),
+        .value = event->value,
+        .create_revision = event->is_delete ? 0 : event->create_revision,
+        .mod_revision = event->revision,
+        .version = event->version,
+    };
+}
+
+/* ---- watches ---- */
+
+static void
+free_watch(model_watch *self)
+{
+    udpai_list_remove(&self->node);
+    udpai_timer_cancel(&self->deliver);
+    release(self->key);
+    release(self->end);
+    free(self);
+}
+
+static void
+end_watch(model_watch *self, int64_t compact_revision)
+{
+    udpai_etcd_watch *watch = self->watch;
+    udpa_error *why = udpa_error_new(UDPA_ERR_UNAVAILABLE, NULL, "the watch was cut");
+    free_watch(self);
+    watch->engine = NULL;
+    watch->ended(watch, compact_revision, why);
+    udpa_error_unref(why);
+}
+
+static bool
+is_for(const model_watch *self, const etcd_model_event *event)
+{
+    return event->revision >= self->next && is_in(udpai_str_from(event->key), self->key, self->end);
+}
+
+/* From where it stands, as many as come in one response. True: the watch is still there. */
+static bool
+send_events(model_watch *self)
+{
+    etcd_model *model = self->model;
+    static udpai_etcd_event events[KVS_MAX];
+    size_t n = 0, most = 1 + test_random_below(&model->random, 8);
+    bool is_part = false;
+    if (happens(model, model->faults.repeated) && self->at)
+        self->at -= 1 + test_random_below(&model->random, udpai_min_size(self->at, 5));
+    for (; self->at < model->history.n; self->at++) {
+        const etcd_model_event *event = &model->history.items[self->at];
+        bool is_next = n && events[n - 1].kv.mod_revision != event->revision;
+        if (is_next && n >= most)
+            break;
+        if (n >= most && happens(model, model->faults.parts)) {
+            is_part = true;
+            break;
+        }
+        if (!is_for(self, event) || happens(model, model->faults.left_out))
+            continue;
+        assert_true(n < KVS_MAX);
+        events[n++] = (udpai_etcd_event){event->is_delete, kv_of(event)};
+    }
+    if (!n && !self->wants_progress)
+        return true;
+    udpai_etcd_header header = header_of(model);
+    self->wants_progress = self->wants_progress && n;
+    self->watch->changed(self->watch, &header, events, n, is_part);
+    return true;
+}
+
+static void
+on_deliver(udpai_timer *timer)
+{
+    model_watch *self = UDPAI_CONTAINER_OF(timer, model_watch, deliver);
+    etcd_model *model = self->model;
+    if (model->is_away || self->is_silent)
+        return;
+    if (self->next <= model->compacted && !self->is_created) {
+        end_watch(self, model->compacted);
+        return;
+    }
+    if (happens(model, model->faults.cut_watches)) {
+        end_watch(self, 0);
+        return;
+    }
+    if (happens(model, model->faults.silent_watches)) {
+        self->is_silent = true;
+        return;
+    }
+    udpai_timer_set(model->wheel, &self->deliver, soon(model));
+    if (self->is_created) {
+        send_events(self);
+        return;
+    }
+    udpai_etcd_header header = header_of(model);
+    self->is_created = true;
+    if (happens(model, model->faults.old_members))
+        header.revision -= (int64_t)test_random_below(&model->random, (size_t)header.revision);
+    self->watch->created(self->watch, &header);
+}
+
+static void
+wake_watches(etcd_model *model)
+{
+    UDPAI_LIST_FOREACH (at, &model->watches) {
+        model_watch *self = UDPAI_LIST_ENTRY(at, model_watch, node);
+        if (!udpai_timer_is_set(&self->deliver))
+            udpai_timer_set(model->wheel, &self->deliver, soon(model));
+    }
+}
+
+static udpa_err
+watch(udpai_etcd *etcd, udpai_etcd_watch *what, udpai_str key, udpai_str end, int64_t revision)
+{
+    etcd_model *model = UDPAI_CONTAINER_OF(etcd, etcd_model, etcd);
+    model_watch *self = calloc(1, sizeof(*self));
+    self->model = model;
+    self->watch = what;
+    self->key = copy(key);
+    self->end = copy(end);
+    self->next = revision;
+    udpai_timer_init(&self->deliver, on_deliver);
+    udpai_timer_set(model->wheel, &self->deliver, soon(model));
+    udpai_list_append(&model->watches, &self->node);
+    what->engine = self;
+    model->n_watches++;
+    return UDPA_OK;
+}
+
+static void
+unwatch(udpai_etcd *etcd, udpai_etcd_watch *what)
+{
+    (void)etcd;
+    if (what->engine)
+        free_watch(what->engine);
+    what->engine = NULL;
+}
+
+static void
+ask_progress(udpai_etcd *etcd, udpai_etcd_watch *what)
+{
+    (void)etcd;
+    model_watch *self = what->engine;
+    if (!self)
+        return;
+    self->wants_progress = true;
+    if (!udpai_timer_is_set(&self->deliver))
+        udpai_timer_set(self->model->wheel, &self->deliver, soon(self->model));
+}
+
+/* ---- calls ---- */
+
+static void
+free_call(model_call *self)
+{
+    udpai_list_remove(&self->node);
+    udpai_timer_cancel(&self->execute);
+    udpai_timer_cancel(&self->answer);
+    release(self->range.key);
+    release(self->range.end);
+    for (size_t i = 0; i < self->n_compares; i++)
+        release(self->compares[i].key);
+    for (size_t branch = 0; branch < 2; branch++) {
+        for (size_t i = 0; i < self->n_ops[branch]; i++) {
+            release(self->ops[branch][i].key);
+            release(self->ops[branch][i].value);
+            release(self->ops[branch][i].end);
+        }
+        free(self->ops[branch]);
+    }
+    for (size_t i = 0; i < self->n_kvs; i++) {
+        release(self->kvs[i].key);
+        release(self->kvs[i].value);
+    }
+    free(self->compares);
+    free(self->kvs);
+    free(self);
+}
+
+static void
+add_kvs(model_call *self, udpai_str key, udpai_str end, int64_t revision, int64_t limit)
+{
+    static const etcd_model_event *found[KVS_MAX];
+    size_t n = list(self->model, key, end, revision, found);
+    self->has_more = limit && n > (size_t)limit;
+    n = self->has_more ? (size_t)limit : n;
+    self->kvs = realloc(self->kvs, (self->n_kvs + n + 1) * sizeof(*self->kvs));
+    for (size_t i = 0; i < n; i++) {
+        udpai_etcd_kv kv = kv_of(found[i]);
+        kv.key = copy(kv.key);
+        kv.value = copy(kv.value);
+        self->kvs[self->n_kvs++] = kv;
+    }
+}
+
+static void
+execute_range(model_call *self)
+{
+    etcd_model *model = self->model;
+    int64_t revision = self->range.revision ? self->range.revision : model->revision;
+    self->is_compacted = revision < model->compacted;
+    if (!self->is_compacted)
+        add_kvs(self, self->range.key, self->range.end, revision, self->range.limit);
+}
+
+static bool
+holds(const etcd_model *model, const udpai_etcd_compare *compare)
+{
+    const etcd_model_event *event = etcd_model_find(model, compare->key, model->revision);
+    int64_t revision = !event                                             ? 0
+                       : compare->kind == UDPAI_ETCD_COMPARE_MOD_REVISION ? event->revision
+                                                                          : event->create_revision;
+    return revision == compare->revision;
+}
+
+static void
+execute_op(model_call *self, const udpai_etcd_op *op, int64_t revision)
+{
+    etcd_model *model = self->model;
+    if (op->kind == UDPAI_ETCD_OP_RANGE)
+        add_kvs(self, op->key, op->end, model->revision, 0);
+    else if (op->kind == UDPAI_ETCD_OP_PUT)
+        add_event(model, op->key, op->value, false, revision);
+    else if (etcd_model_find(model, op->key, model->revision))
+        add_event(model, op->key, (udpai_str){"", 0}, true, revision);
+}
+
+static void
+execute_txn(model_call *self)
+{
+    etcd_model *model = self->model;
+    int64_t revision = model->revision + 1;
+    self->succeeded = true;
+    for (size_t i = 0; i < self->n_compares; i++)
+        self->succeeded = self->succeeded && holds(model, &self->compares[i]);
+    for (size_t i = 0; i < self->n_ops[!self->succeeded]; i++)
+        execute_op(self, &self->ops[!self->succeeded][i], revision);
+    wake_watches(model);
+}
+
+static void
+on_execute(udpai_timer *timer)
+{
+    model_call *self = UDPAI_CONTAINER_OF(timer, model_call, execute);
+    if (self->model->is_away) {
+        self->is_lost = true;
+        if (!self->call)
+            free_call(self);
+        return;
+    }
+    self->is_done = true;
+    if (self->kind == CALL_RANGE)
+        execute_range(self);
+    else
+        execute_txn(self);
+    self->revision = self->model->revision;
+    if (!self->call) /* it was done later than anybody waited */
+        free_call(self);
+}
+
+static void
+on_answer(udpai_timer *timer)
+{
+    model_call *self = UDPAI_CONTAINER_OF(timer, model_call, answer);
+    udpai_etcd_call *call = self->call;
+    bool is_known = self->is_done && !self->is_response_lost && !self->model->is_away;
+    udpa_error *error = udpa_error_new(UDPA_ERR_UNAVAILABLE, NULL, "no answer");
+    udpai_etcd_result result = {
+        .outcome = is_known && !self->is_compacted ? UDPAI_ETCD_DONE
+                   : is_known                      ? UDPAI_ETCD_REJECTED
+                   : self->is_refused              ? UDPAI_ETCD_NOT_DONE
+                   : self->kind == CALL_RANGE      ? UDPAI_ETCD_NOT_DONE
+                                                   : UDPAI_ETCD_UNKNOWN,
+        .error = error,
+        .is_compacted = self->is_compacted,
+    };
+    if (result.outcome == UDPAI_ETCD_DONE) {
+        result.error = NULL;
+        result.header = header_of(self->model);
+        result.header.revision = self->revision;
+        result.succeeded = self->succeeded;
+        result.has_more = self->has_more;
+        result.kvs = self->kvs;
+        result.n_kvs = self->n_kvs;
+    }
+    self->call = NULL;
+    call->engine = NULL;
+    call->done(call, &result);
+    if (!udpai_timer_is_set(&self->execute))
+        free_call(self);
+    udpa_error_unref(error);
+}
+
+static model_call *
+begin(udpai_etcd *etcd, udpai_etcd_call *call, call_kind kind)
+{
+    etcd_model *model = UDPAI_CONTAINER_OF(etcd, etcd_model, etcd);
+    const etcd_faults *faults = &model->faults;
+    model_call *self = calloc(1, sizeof(*self));
+    self->model = model;
+    self->call = call;
+    self->kind = kind;
+    udpai_timer_init(&self->execute, on_execute);
+    udpai_timer_init(&self->answer, on_answer);
+    self->is_refused = happens(model, faults->refused);
+    self->is_lost = happens(model, faults->lost_requests);
+    self->is_response_lost = happens(model, faults->lost_responses);
+    bool is_late = happens(model, faults->late_requests);
+    uint64_t at = soon(model), late = model->wheel->now_ms + TIMEOUT_MS;
+    if (!self->is_refused && !self->is_lost)
+        udpai_timer_set(model->wheel, &self->execute,
+                        is_late ? late + test_random_below(&model->random, LATE_MS) : at);
+    bool is_answered =
+        self->is_refused || !(self->is_lost || self->is_response_lost || is_late || model->is_away);
+    udpai_timer_set(model->wheel, &self->answer,
+                    is_answered ? at + soon(model) - model->wheel->now_ms : late);
+    udpai_list_append(&model->calls, &self->node);
+    call->engine = self;
+    return self;
+}
+
+static udpa_err
+range(udpai_etcd *etcd, udpai_etcd_call *call, const udpai_etcd_range *what)
+{
+    model_call *self = begin(etcd, call, CALL_RANGE);
+    self->range = *what;
+    self->range.key = copy(what->key);
+    self->range.end = copy(what->end);
+    self->model->n_ranges++;
+    return UDPA_OK;
+}
+
+static void
+copy_ops(model_call *self, size_t branch, const udpai_etcd_op *ops, size_t n)
+{
+    assert_true(n <= UDPAI_ETCD_TXN_OPS_MAX);
+    self->ops[branch] = calloc(n + 1, sizeof(*ops));
+    self->n_ops[branch] = n;
+    for (size_t i = 0; i < n; i++) {
+        udpai_etcd_op op = ops[i];
+        op.key = copy(op.key);
+        op.value = copy(op.value);
+        op.end = copy(op.end);
+        self->ops[branch][i] = op;
+        for (size_t j = 0; j < i; j++) /* as etcd does */
+            assert_false(op.kind == UDPAI_ETCD_OP_PUT && udpai_str_eq(op.key, ops[j].key));
+    }
+}
+
+static udpa_err
+txn(udpai_etcd *etcd, udpai_etcd_call *call, const udpai_etcd_txn *what)
+{
+    model_call *self = begin(etcd, call, CALL_TXN);
+    assert_true(what->n_compares <= UDPAI_ETCD_TXN_OPS_MAX);
+    self->compares = calloc(what->n_compares + 1, sizeof(*self->compares));
+    self->n_compares = what->n_compares;
+    for (size_t i = 0; i < what->n_compares; i++) {
+        self->compares[i] = what->compares[i];
+        self->compares[i].key = copy(what->compares[i].key);
+    }
+    copy_ops(self, 0, what->ops, what->n_ops);
+    copy_ops(self, 1, what->else_ops, what->n_else_ops);
+    self->model->n_txns++;
+    return UDPA_OK;
+}
+
+static void
+cancel(udpai_etcd *etcd, udpai_etcd_call *call)
+{
+    (void)etcd;
+    model_call *self = call->engine;
+    if (!self)
+        return;
+    call->engine = NULL;
+    self->call = NULL;
+    udpai_timer_cancel(&self->answer);
+    if (!udpai_timer_is_set(&self->execute))
+        free_call(self);
+}
+
+/* ---- the whole ---- */
+
+void
+etcd_model_put(etcd_model *model, const char *key, const char *value)
+{
+    int64_t revision = model->revision + 1;
+    if (value || etcd_model_find(model, udpai_str_from(key), model->revision))
+        add_event(model, udpai_str_from(key), udpai_str_from(value), !value, revision);
+    wake_watches(model);
+}
+
+void
+etcd_model_put_all(etcd_model *model, const char *const *keys, size_t n, const char *value)
+{
+    int64_t revision = model->revision + 1;
+    for (size_t i = 0; i < n; i++)
+        add_event(model, udpai_str_from(keys[i]), udpai_str_from(value), false, revision);
+    wake_watches(model);
+}
+
+void
+etcd_model_compact(etcd_model *model, int64_t revision)
+{
+    model->compacted = revision;
+}
+
+void
+etcd_model_restore(etcd_model *model, int64_t revision)
+{
+    while (model->history.n && model->history.items[model->history.n - 1].revision > revision) {
+        etcd_model_event *event = &model->history.items[--model->history.n];
+        free(event->key);
+        release(event->value);
+    }
+    model->revision = revision;
+    UDPAI_LIST_FOREACH_SAFE (at, &model->watches) {
+        model_watch *self = UDPAI_LIST_ENTRY(at, model_watch, node);
+        end_watch(self, 0);
+    }
+}
+
+void
+etcd_model_away(etcd_model *model, bool is_away)
+{
+    model->is_away = is_away;
+    if (!is_away)
+        wake_watches(model);
+}
+
+void
+etcd_model_init(etcd_model *model, udpai_wheel *wheel, uint64_t seed)
+{
+    static const udpai_etcd_ops ops = {
+        .range = range,
+        .txn = txn,
+        .cancel = cancel,
+        .watch = watch,
+        .ask_progress = ask_progress,
+        .unwatch = unwatch,
+    };
+    *model = (etcd_model){
+        .etcd.ops = &ops,
+        .wheel = wheel,
+        .random = seed,
+        .faults.latency_ms = 3,
+        .cluster_id = 1000 + seed,
+        .revision = 1,
+    };
+    udpai_list_init(&model->calls);
+    udpai_list_init(&model->watches);
+}
+
+void
+etcd_model_done(etcd_model *model)
+{
+    UDPAI_LIST_FOREACH_SAFE (at, &model->calls) {
+        model_call *self = UDPAI_LIST_ENTRY(at, model_call, node);
+        assert_null(self->call);
+        free_call(self);
+    }
+    assert_true(udpai_list_empty(&model->watches));
+    for (size_t i = 0; i < model->history.n; i++) {
+        free(model->history.items[i].key);
+        release(model->history.items[i].value);
+    }
+    udpai_vector_done(&model->history);
+}

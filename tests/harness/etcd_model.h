@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A model of etcd on a virtual clock: what it says is right, but it says it late, twice, in parts,
+ * from members that are behind, or not at all, as its faults tell it to. */
+#ifndef UDPAI_TESTS_ETCD_MODEL_H
+#define UDPAI_TESTS_ETCD_MODEL_H
+
+#include "base/vector.h"
+#include "base/wheel.h"
+#include "etcd/etcd.h"
+
+/* Of a thousand. */
+typedef struct etcd_faults {
+    unsigned lost_requests;  /* never done; whoever asked does not know that */
+    unsigned lost_responses; /* done; the same */
+    unsigned late_requests;  /* done later than it is said that it is not known */
+    unsigned refused;        /* not done, and that is said */
+    unsigned cut_watches;    /* of all deliveries */
+    unsigned repeated;       /* events that were sent before */
+    unsigned parts;          /* of responses, in the middle of a revision */
+    unsigned old_members;    /* of watches: created by one that is behind */
+    unsigned silent_watches; /* of all deliveries: nothing more comes */
+    unsigned left_out;       /* events that never come, which etcd must not do, and has done */
+    uint64_t latency_ms;     /* at most */
+} etcd_faults;
+
+typedef struct etcd_model_event {
+    char *key;
+    udpai_str value; /* any bytes, and a NUL */
+    int64_t revision, create_revision, version;
+    bool is_delete;
+} etcd_model_event;
+
+typedef struct etcd_model {
+    udpai_etcd etcd;
+    udpai_wheel *wheel;
+    uint64_t random;
+    etcd_faults faults;
+    uint64_t cluster_id;
+    int64_t revision, compacted;
+    bool is_away;
+    UDPAI_VECTOR(etcd_model_event) history;
+    udpai_list calls, watches;
+    unsigned n_txns, n_ranges, n_watches; /* that were asked */
+} etcd_model;
+
+void etcd_model_init(etcd_model *model, udpai_wheel *wheel, uint64_t seed);
+void etcd_model_done(etcd_model *model);
+
+/* At once, by somebody else. NULL: deletes. */
+void etcd_model_put(etcd_model *model, const char *key, const char *value);
+/* Several keys at one revision. */
+void etcd_model_put_all(etcd_model *model, const char *const *keys, size_t n, const char *value);
+void etcd_model_compact(etcd_model *model, int64_t revision);
+/* As a snapshot of that revision restores it. */
+void etcd_model_restore(etcd_model *model, int64_t revision);
+/* Nobody is answered, and watches are silent. */
+void etcd_model_away(etcd_model *model, bool is_away);
+
+/* The last event of the key at this revision; NULL: there is no such key. */
+const etcd_model_event *etcd_model_find(const etcd_model *model, udpai_str key, int64_t revision);
+size_t etcd_model_count(const etcd_model *model, udpai_str prefix, int64_t revision);
+
+#endif

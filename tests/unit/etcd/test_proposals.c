@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whatever is lost on the way: what is committed was written once, what is not was not written. */
+#include "etcd/proposals.h"
+
+#include <stdio.h>
+
+#include "tests/harness/etcd_model.h"
+#include "tests/harness/test.h"
+
+#define PREFIX UDPAI_STR("/u/")
+#define KEYS 6
+#define WRITES_MAX 400
+
+typedef struct replica {
+    udpai_mirror *mirror;
+    udpai_proposals *proposals;
+    int64_t revision; /* that was handed on */
+} replica;
+
+typedef struct write {
+    replica *by;
+    udpai_proposal proposal;
+    udpai_etcd_compare compares[2];
+    udpai_etcd_op ops[2];
+    char keys[2][32], value[32];
+    bool is_done;
+    udpai_proposal_outcome outcome;
+    int64_t revision;
+    char error[200];
+} write;
+
+static udpai_wheel wheel;
+static etcd_model model;
+static replica replicas[2];
+static write writes[WRITES_MAX];
+static size_t n_writes;
+static uint64_t chance;
+
+static uint64_t
+on_random(void *userdata)
+{
+    (void)userdata;
+    return test_random(&chance);
+}
+
+static udpa_err
+on_changed(void *userdata, const udpai_mirror_change *change)
+{
+    replica *self = userdata;
+    self->revision = change->position.revision;
+    return UDPA_OK;
+}
+
+static void
+on_state(void *userdata, udpai_mirror_state state, const udpa_error *error)
+{
+    (void)userdata;
+    (void)state;
+    (void)error;
+}
+
+static void
+run_ms(uint64_t ms)
+{
+    uint64_t end = wheel.now_ms + ms;
+    while (wheel.now_ms < end)
+        udpai_wheel_advance(&wheel, wheel.now_ms + 1);
+}
+
+static void
+open_replica(replica *self, const char *lanes)
+{
+    const udpai_mirror_env env = {
+        .etcd = &model.etcd,
+        .wheel = &wheel,
+        .random = on_random,
+        .changed = on_changed,
+        .state_changed = on_state,
+        .userdata = self,
+    };
+    assert_ok(udpai_mirror_new(&self->mirror, &env, PREFIX, (udpai_mirror_position){0}));
+    run_ms(100);
+    assert_int_equal(udpai_mirror_get_state(self->mirror), UDPAI_MIRROR_CURRENT);
+    const udpai_proposals_env proposals = {
+        .etcd = &model.etcd,
+        .wheel = &wheel,
+        .mirror = self->mirror,
+        .random = on_random,
+    };
+    assert_ok(udpai_proposals_new(&self->proposals, &proposals, udpai_str_from(lanes)));
+}
+
+static void
+close_replica(replica *self)
+{
+    self->proposals = udpai_proposals_free(self->proposals);
+    self->mirror = udpai_mirror_free(self->mirror);
+    self->revision = 0;
+}
+
+static void
+begin(uint64_t seed)
+{
+    udpai_wheel_init(&wheel, 1000);
+    etcd_model_init(&model, &wheel, seed);
+    chance = seed;
+    n_writes = 0;
+    memset(writes, 0, sizeof(writes));
+    open_replica(&replicas[0], "/u/lane/a");
+    open_replica(&replicas[1], "/u/lane/b");
+}
+
+static void
+end(void)
+{
+    close_replica(&replicas[0]);
+    close_replica(&replicas[1]);
+    run_ms(10000);
+    etcd_model_done(&model);
+}
+
+static int
+setup(void **state)
+{
+    (void)state;
+    begin(1);
+    return 0;
+}
+
+static int
+teardown(void **state)
+{
+    (void)state;
+    end();
+    return 0;
+}
+
+/* ---- writes ---- */
+
+static void
+on_done(udpai_proposal *proposal, const udpai_proposal_result *result)
+{
+    write *self = UDPAI_CONTAINER_OF(proposal, write, proposal);
+    assert_false(self->is_done);
+    self->is_done = true;
+    self->outcome = result->outcome;
+    self->revision = result->revision;
+    snprintf(self->error, sizeof(self->error), "%s",
+             result->error ? udpa_error_message(result->error) : "");
+    if (result->outcome == UDPAI_PROPOSAL_COMMITTED || result->outcome == UDPAI_PROPOSAL_LOST) {
+        assert_null(result->error);
+        assert_true(udpai_mirror_get_position(self->by->mirror).revision >= result->revision);
+    } else {
+        assert_non_null(result->error);
+    }
+}
+
+/* As the replica sees it: what it has of the key must be there still. */
+static write *
+propose(replica *by, const char *const *keys, size_t n, bool is_delete, uint32_t order)
+{
+    assert_true(n_writes < WRITES_MAX);
+    write *self = &writes[n_writes];
+    self->by = by;
+    snprintf(self->value, sizeof(self->value), "%zu", n_writes++);
+    for (size_t i = 0; i < n; i++) {
+        snprintf(self->keys[i], sizeof(self->keys[i]), "%s", keys[i]);
+        udpai_str key = udpai_str_from(self->keys[i]);
+        self->compares[i] = (udpai_etcd_compare){UDPAI_ETCD_COMPARE_MOD_REVISION, key,
+                                                 udpai_mirror_mod_revision(by->mirror, key)};
+        self->ops[i] = (udpai_etcd_op){
+            .kind = is_delete ? UDPAI_ETCD_OP_DELETE : UDPAI_ETCD_OP_PUT,
+            .key = key,
+            .value = udpai_str_from(is_delete ? "" : self->value),
+        };
+    }
+    self->proposal = (udpai_proposal){
+        .compares = self->compares,
+        .ops = self->ops,
+        .n_compares = n,
+        .n_ops = n,
+        .order = order,
+        .done = on_done,
+    };
+    udpai_proposals_add(by->proposals, &self->proposal);
+    return self;
+}
+
+static write *
+put(replica *by, const char *key)
+{
+    return propose(by, &key, 1, false, 0);
+}
+
+static void
+assert_outcome(const write *self, udpai_proposal_outcome outcome)
+{
+    assert_true(self->is_done);
+    assert_int_equal(self->outcome, outcome);
+}
+
+/* How often, in all of the history of the key. */
+static unsigned
+n_written(const write *self, size_t at, int64_t *ret_revision)
+{
+    unsigned n = 0;
+    for (size_t i = 0; i < model.history.n; i++) {
+        const etcd_model_event *event = &model.history.items[i];
+        bool is_it =
+            strcmp(event->key, self->keys[at]) == 0 && strcmp(event->value.data, self->value) == 0;
+        n += is_it;
+        if (is_it)
+            *ret_revision = event->revision;
+    }
+    return n;
+}
+
+/* ---- one thing at a time ---- */
+
+static void
+a_proposal_is_committed_and_handed_on(void **state)
+{
+    (void)state;
+    const write *one = put(&replicas[0], "/u/a");
+    run_ms(50);
+    assert_outcome(one, UDPAI_PROPOSAL_COMMITTED);
+    assert_int_equal(one->revision, 2);
+    const write *other = put(&replicas[1], "/u/a");
+    run_ms(50);
+    assert_outcome(other, UDPAI_PROPOSAL_COMMITTED);
+    assert_int_equal(other->revision, 3);
+}
+
+static void
+who_has_not_seen_the_last_write_loses(void **state)
+{
+    (void)state;
+    const write *one = put(&replicas[0], "/u/a"), *other = put(&replicas[1], "/u/a");
+    run_ms(50);
+    assert_true(one->is_done && other->is_done);
+    assert_true((one->outcome == UDPAI_PROPOSAL_LOST) != (other->outcome == UDPAI_PROPOSAL_LOST));
+    assert_int_equal(one->revision, other->revision);
+}
+
+/* Those that come while one is under way share the next one. */
+static void
+many_share_a_transaction(void **state)
+{
+    (void)state;
+    char names[100][16];
+    unsigned before = model.n_txns;
+    for (int i = 0; i < 100; i++) {
+        snprintf(names[i], sizeof(names[i]), "/u/%d", i);
+        put(&replicas[0], names[i]);
+    }
+    run_ms(100);
+    for (int i = 0; i < 100; i++)
+        assert_outcome(&writes[i], UDPAI_PROPOSAL_COMMITTED);
+    assert_int_equal(model.n_txns - before, 2);
+}
+
+static void
+only_who_has_lost_loses(void **state)
+{
+    (void)state;
+    const char *const names[] = {"/u/a", "/u/b", "/u/c", "/u/d"};
+    for (int i = 0; i < 4; i++)
+        put(&replicas[0], names[i]);
+    etcd_model_put(&model, "/u/c", "somebody else's");
+    run_ms(200);
+    for (int i = 0; i < 4; i++)
+        assert_outcome(&writes[i], i == 2 ? UDPAI_PROPOSAL_LOST : UDPAI_PROPOSAL_COMMITTED);
+}
+
+/* A transaction cannot have a key twice. */
+static void
+two_writes_of_a_key_share_none(void **state)
+{
+    (void)state;
+    const write *first = put(&replicas[0], "/u/x"), *a = put(&replicas[0], "/u/a"),
+                *again = put(&replicas[0], "/u/a");
+    run_ms(200);
+    assert_outcome(first, UDPAI_PROPOSAL_COMMITTED);
+    assert_outcome(a, UDPAI_PROPOSAL_COMMITTED);
+    assert_outcome(again, UDPAI_PROPOSAL_LOST);
+}
+
+static void
+a_lost_answer_is_found_out(void **state)
+{
+    (void)state;
+    model.faults.lost_responses = 1000;
+    const write *one = put(&replicas[0], "/u/a");
+    run_ms(1500);
+    assert_false(one->is_done);
+    model.faults.lost_responses = 0;
+    run_ms(2000);
+    assert_outcome(one, UDPAI_PROPOSAL_COMMITTED);
+    int64_t revision = 0;
+    assert_int_equal(n_written(one, 0, &revision), 1);
+    assert_int_equal(revision, one->revision);
+}
+
+static void
+a_removal_whose_answer_was_lost_is_found_out(void **state)
+{
+    (void)state;
+    const char *const key = "/u/a";
+    put(&replicas[0], key);
+    run_ms(50);
+    model.faults.lost_responses = 1000;
+    const write *one = propose(&replicas[0], &key, 1, true, 0);
+    run_ms(1500);
+    model.faults.lost_responses = 0;
+    run_ms(2000);
+    assert_outcome(one, UDPAI_PROPOSAL_COMMITTED);
+    assert_null(etcd_model_find(&model, udpai_str_from(key), model.revision));
+}
+
+/* The key is created and deleted by another meanwhile, so the attempt that was lost on the way
+ * would find what it compares. */
+static void
+an_attempt_that_is_given_up_is_never_done(void **state)
+{
+    (void)state;
+    model.faults.late_requests = 1000;
+    const write *one = put(&replicas[0], "/u/a");
+    run_ms(900);
+    model.faults.late_requests = 0;
+    etcd_model_put(&model, "/u/a", "another's");
+    run_ms(200);
+    etcd_model_put(&model, "/u/a", NULL);
+    run_ms(8000);
+    int64_t revision = 0;
+    unsigned n = n_written(one, 0, &revision);
+    assert_true(one->is_done);
+    assert_int_equal(n, one->outcome == UDPAI_PROPOSAL_COMMITTED);
+}
+
+static void
+an_etcd_that_is_away_is_not_waited_for_long(void **state)
+{
+    (void)state;
+    model.faults.refused = 1000;
+    const write *one = put(&replicas[0], "/u/a");
+    run_ms(UDPAI_PROPOSAL_RETRY_MS + 500);
+    assert_outcome(one, UDPAI_PROPOSAL_NOT_DONE);
+    assert_string_equal(one->error, "no answer");
+    model.faults.refused = 0;
+    etcd_model_away(&model, true);
+    const write *other = put(&replicas[0], "/u/a");
+    run_ms(UDPAI_PROPOSAL_UNKNOWN_MS + 1500);
+    assert_outcome(other, UDPAI_PROPOSAL_UNKNOWN);
+    etcd_model_away(&model, false);
+    run_ms(3000);
+    const write *third = put(&replicas[0], "/u/a");
+    run_ms(200);
+    assert_true(third->outcome == UDPAI_PROPOSAL_COMMITTED);
+}
+
+static void
+more_than_a_transaction_holds_is_refused(void **state)
+{
+    (void)state;
+    static udpai_etcd_op ops[UDPAI_PROPOSAL_OPS_MAX + 1];
+    write *self = &writes[n_writes++];
+    self->by = &replicas[0];
+    self->proposal = (udpai_proposal){.ops = ops, .n_ops = UDPAI_ARRAY_LEN(ops), .done = on_done};
+    udpai_proposals_add(replicas[0].proposals, &self->proposal);
+    assert_outcome(self, UDPAI_PROPOSAL_REJECTED);
+    assert_non_null(strstr(self->error, "128 changes"));
+}
+
+static void
+without_memory_it_is_attempted_later(void **state)
+{
+    (void)state;
+    udpai_alloc_fail_after(0);
+    const write *one = put(&replicas[0], "/u/a");
+    udpai_alloc_fail_after(-1);
+    run_ms(200);
+    assert_outcome(one, UDPAI_PROPOSAL_COMMITTED);
+}
+
+static void
+what_is_not_done_at_the_end_is_forgotten(void **state)
+{
+    (void)state;
+    put(&replicas[0], "/u/a");
+    put(&replicas[0], "/u/b");
+}
+
+/* ---- all of it at once ---- */
+
+static void
+write_something(void)
+{
+    static const char *const names[KEYS] = {"/u/a", "/u/b", "/u/c", "/u/d", "/u/e", "/u/f"};
+    replica *by = &replicas[test_random_below(&chance, 2)];
+    size_t one = test_random_below(&chance, KEYS);
+    const char *const keys[2] = {names[one], names[(one + 1) % KEYS]};
+    propose(by, keys, 1 + test_random_below(&chance, 2), test_random_below(&chance, 3) == 0,
+            (uint32_t)test_random_below(&chance, 2));
+}
+
+/* Puts have values that tell them apart; of two keys, both were written, and at one revision. */
+static void
+check_write(const write *self)
+{
+    assert_true(self->is_done);
+    for (size_t i = 0; i < self->proposal.n_ops; i++) {
+        int64_t revision = self->revision;
+        if (self->ops[i].kind == UDPAI_ETCD_OP_DELETE)
+            continue;
+        unsigned n = n_written(self, i, &revision);
+        if (self->outcome == UDPAI_PROPOSAL_COMMITTED)
+            assert_true(n == 1 && revision == self->revision);
+        else if (self->outcome != UDPAI_PROPOSAL_UNKNOWN)
+            assert_int_equal(n, 0);
+        else
+            assert_true(n <= 1);
+    }
+}
+
+static void
+play(uint64_t seed, unsigned *n_outcomes)
+{
+    begin(seed);
+    model.faults = (etcd_faults){
+        .lost_requests = (unsigned)test_random_below(&chance, 200),
+        .lost_responses = (unsigned)test_random_below(&chance, 200),
+        .late_requests = (unsigned)test_random_below(&chance, 200),
+        .refused = (unsigned)test_random_below(&chance, 300),
+        .cut_watches = (unsigned)test_random_below(&chance, 100),
+        .parts = (unsigned)test_random_below(&chance, 900),
+        .latency_ms = 1 + test_random_below(&chance, 50),
+    };
+    for (unsigned i = 0; i < 150; i++) {
+        if (test_random_below(&chance, 60) == 0)
+            etcd_model_away(&model, !model.is_away);
+        if (test_random_below(&chance, 30) == 0)
+            model.faults.refused = test_random_below(&chance, 3) ? 100 : 1000;
+        write_something();
+        run_ms(test_random_below(&chance, 300));
+    }
+    model.faults = (etcd_faults){.latency_ms = 3};
+    etcd_model_away(&model, false);
+    run_ms(60000);
+    for (size_t i = 0; i < n_writes; i++) {
+        check_write(&writes[i]);
+        n_outcomes[writes[i].outcome]++;
+    }
+    end();
+}
+
+static void
+whatever_is_lost_outcomes_are_true(void **state)
+{
+    (void)state;
+    unsigned n_outcomes[5] = {0};
+    end();
+    for (uint64_t seed = 1; seed <= 60; seed++)
+        play(seed, n_outcomes);
+    begin(1);
+    assert_true(n_outcomes[UDPAI_PROPOSAL_COMMITTED] > 500);
+    assert_true(n_outcomes[UDPAI_PROPOSAL_LOST] > 100);
+    assert_true(n_outcomes[UDPAI_PROPOSAL_NOT_DONE] > 10);
+    assert_true(n_outcomes[UDPAI_PROPOSAL_UNKNOWN] > 10);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_proposal_is_committed_and_handed_on, setup, teardown),
+        cmocka_unit_test_setup_teardown(who_has_not_seen_the_last_write_loses, setup, teardown),
+        cmocka_unit_test_setup_teardown(many_share_a_transaction, setup, teardown),
+        cmocka_unit_test_setup_teardown(only_who_has_lost_loses, setup, teardown),
+        cmocka_unit_test_setup_teardown(two_writes_of_a_key_share_none, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_lost_answer_is_found_out, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_removal_whose_answer_was_lost_is_found_out, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(an_attempt_that_is_given_up_is_never_done, setup, teardown),
+        cmocka_unit_test_setup_teardown(an_etcd_that_is_away_is_not_waited_for_long, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(more_than_a_transaction_holds_is_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(without_memory_it_is_attempted_later, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_is_not_done_at_the_end_is_forgotten, setup, teardown),
+        cmocka_unit_test_setup_teardown(whatever_is_lost_outcomes_are_true, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
