@@ -65,6 +65,35 @@ is_within_reach(const sim_member *member, const sim_member *authority, int key)
     return is_there;
 }
 
+static bool
+look_for(void *userdata, const udpai_contribution *contribution)
+{
+    const udpa_resource **found = userdata;
+    if (contribution->effective)
+        *found = contribution->resource;
+    return !contribution->effective;
+}
+
+/* Does the node still have there what another authority stated that has died? Then it does not show
+ * what the reference, which knows those who live alone, has it show. */
+static bool
+keeps_what_died(const sim_scenario *scenario, int at, int authority, int key)
+{
+    const udpa_resource *found = NULL;
+    char name[64];
+    sim_key_name(key, name);
+    udpai_store_visit_name(udpai_node_store(scenario->members[at]->node->node),
+                           udpai_str_from(sim_types[sim_key_type(key)]), udpai_str_from(name),
+                           look_for, &found);
+    for (int i = 0; i < scenario->n_members && found; i++) {
+        const sim_member *other = scenario->members[i];
+        if (i != authority && place_of(other)->is_dead &&
+            udpai_str_eq(udpai_resource_authority(found), udpai_str_from(other->authority)))
+            return true;
+    }
+    return false;
+}
+
 /* Has the member, or somebody from whom it comes, the authority's word from one who has died, while
  * all who live show there another authority's? That one may rank behind the source that has died.
  */
@@ -78,7 +107,8 @@ is_from_the_dead(const sim_scenario *scenario, int at, int authority, int key, i
         const ref_said *said = &scenario->model.nodes[source].result[key].said;
         if (scenario->members[source]->is_dead)
             any = true;
-        else if (said->exists && said->authority == authority)
+        else if (said->exists && said->authority == authority &&
+                 !keeps_what_died(scenario, source, authority, key))
             return false;
     }
     for (int i = 0; i < node->n_sources && !any && depth < REF_HOPS; i++)
