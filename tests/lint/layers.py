@@ -18,6 +18,14 @@ STEPS = [
 ]
 STEP_OF = {layer: step for step, layers in enumerate(STEPS) for layer in layers}
 
+# The inside of a part that has more files than one: who includes it, by way of other headers, too, is
+# of the part. Files without their suffixes; a header of the part may be the way.
+DOORS = {
+    'federation/source_internal.h':
+        'absence ask connection difference fault held lookup recovery scope source source_dynamic source_facts '
+        'source_requests source_status source_table sources',
+}
+
 # What C99 has, and the loop that callers of the library run themselves.
 PUBLIC_SYSTEM_HEADERS = {'stdarg.h', 'stdbool.h', 'stddef.h', 'stdint.h', 'uv.h'}
 
@@ -85,6 +93,28 @@ def check(root, _arguments):
             yield f'{path}: folder {layer} has no place among the layers (tests/lint/layers.py)'
         elif layer:
             yield from check_source(root, path, layer, text)
+    yield from check_doors(root)
+
+
+def check_doors(root):
+    """Who knows the inside of a part, and is not of it."""
+    for door, names in DOORS.items():
+        folder = door.rsplit('/', 1)[0]
+        own = set(names.split())
+        included = {}  # file: what it includes of ours, by the path from the root or from src
+        for path in lint.code(root):
+            text = lint.read(root, path) or ''
+            included[path.removeprefix('src/')] = {name for _, name in INCLUDE.findall(text)}
+        knows = {door}
+        while True:
+            more = {path for path, names in included.items() if names & knows} | knows
+            if more == knows:
+                break
+            knows = more
+        for path in sorted(path for path in knows - {door} if not path.startswith('tests/')):
+            stem = path.rsplit('/', 1)[-1].rsplit('.', 1)[0]
+            if not path.startswith(folder + '/') or stem not in own:
+                yield f'{path}: knows {door}, the inside of a part that it is not of'
 
 
 def self_test():
@@ -100,6 +130,9 @@ def self_test():
         'src/daemon/main.c': '#include "federation/f.h"\n#include "certs/c.h"\n',
         'tools/bench/b.c': '#include "cli/c.h"\n#include "tools/bench/b.h"\n',
         'tests/t.c': '#include "anything.h"\n',
+        'federation/ask.c': '#include "federation/connection.h"\n',
+        'federation/connection.h': '#include "federation/source_internal.h"\n',
+        'federation/source_internal.h': '',
     }
     with lint.tree(good) as root:
         lint.expect(check(root, None))
@@ -112,13 +145,17 @@ def self_test():
         'src/attic/a.c': '',
         'tools/bench/b.c': '#include "tools/conform/c.h"\n',
         'src/cli/c.c': '#include "tools/bench/b.h"\n',
+        'federation/node.c': '#include "federation/connection.h"\n',
+        'federation/connection.h': '#include "federation/source_internal.h"\n',
+        'federation/source_internal.h': '',
     }
     with lint.tree(bad) as root:
         lint.expect(check(root, None), 'a public .* grpc/grpc.h', 'a public .* base/x.h',
                     'base must not include model/y.h: model stands above', 'model .*core.pb-c.h',
                     'nowhere.h" is in no layer', 'session .*certs/c.h: certs stands beside',
                     'session .*xds/x.h', 'certs .*session/s.h', 'folder attic has no place',
-                    'tools/bench .*tools/conform stands beside', 'cli .*tools/bench stands above')
+                    'tools/bench .*tools/conform stands beside', 'cli .*tools/bench stands above',
+                    'federation/node.c: knows federation/source_internal.h')
 
 
 if __name__ == '__main__':
