@@ -25,14 +25,16 @@ class Client:
     """One stream. What it receives can be had one by one; without that it is not even read."""
 
     def __init__(self, address, is_delta=True, method=None, options=(), credentials=None,
-                 node_id='by-hand'):
+                 node_id='by-hand', beside=None):
+        """beside: another client, whose connection it shares."""
         self.is_delta = is_delta
         self.node_id = node_id
         self.method = method or METHODS[is_delta]
         self.asked = {} # the names of each type, which SotW repeats in its answers
         self.outbox = queue.Queue()
         options = [OWN_CONNECTION, *options]
-        self.channel = grpc.secure_channel(address, credentials, options) if credentials else \
+        self.channel = beside.channel if beside else \
+            grpc.secure_channel(address, credentials, options) if credentials else \
             grpc.insecure_channel(address, options)
         request, response = (
             (discovery_pb2.DeltaDiscoveryRequest, discovery_pb2.DeltaDiscoveryResponse)

@@ -256,6 +256,7 @@ udpai_connection_look(udpai_stream_thread *thread,
     ret_arrived->rtt_ms = info.tcpi_rtt / 1000;
     ret_arrived->n_streams = connection->n_streams;
     ret_arrived->n_reserved = connection->n_reserved;
+    ret_arrived->n_waiting = connection->n_waiting;
     return true;
 }
 

@@ -20,6 +20,7 @@ typedef struct udpai_arrived {
     uint64_t rtt_ms;
     size_t n_streams;  /* that share the connection */
     size_t n_reserved; /* of them, those for which something is reserved */
+    size_t n_waiting;  /* and those that wait to be read */
 } udpai_arrived;
 
 void udpai_connections_init(udpai_connections *connections);

@@ -25,6 +25,8 @@
 #define UDPAI_ACCEPTS 32
 /* Streams that are being refused with a status; more are cut without one. */
 #define UDPAI_REFUSALS_MAX 1024
+/* Taken from a stream that is not read. */
+#define UDPAI_LOOKAHEAD_BYTES (256 << 10)
 #define UDPAI_STATUS_TEXT_MAX 1000 /* bytes; it travels in a header */
 
 /* ---- queue.c: operations that gRPC completes ---- */

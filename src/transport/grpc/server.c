@@ -12,7 +12,6 @@
 /* What a peer may send ahead of our reading, on a stream. It is fixed: to find out what the network
  * could carry takes pings and timers for every connection, which cost more than they would bring.
  */
-#define LOOKAHEAD_BYTES (256 << 10)
 
 #define ACCEPT_AGAIN_MS 100 /* after gRPC has refused to wait for a call */
 
@@ -324,7 +323,7 @@ make_server(const udpai_stream_thread *thread, const udpai_keepalive *keepalive)
         integer(GRPC_ARG_ENABLE_PER_MESSAGE_COMPRESSION, 0),
         integer(GRPC_ARG_ENABLE_CHANNELZ, 0),
         integer(GRPC_ARG_HTTP2_BDP_PROBE, 0),
-        integer(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, LOOKAHEAD_BYTES),
+        integer(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, UDPAI_LOOKAHEAD_BYTES),
     };
     const grpc_channel_args all = {UDPAI_ARRAY_LEN(args), args};
     return grpc_server_create(&all, NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How much is read at a time. Once a read is outstanding, this gRPC takes all of a message into
- * memory, however large, and a read cannot be taken back; without one it takes LOOKAHEAD_BYTES of
- * the stream (server.c), and the peer waits. So while many clients come with much to send, as after
- * a restart, they are read one after the other.
+ * memory, however large, and a read cannot be taken back; without one it takes
+ * UDPAI_LOOKAHEAD_BYTES of the stream, and the peer waits. So while many clients come with much to
+ * send, as after a restart, they are read one after the other.
  *
  * For the first message of a stream as many bytes are reserved as it may have. A stream that finds
  * no room waits, and as long as any does, so do those that had their first message read. One with a
@@ -22,13 +22,14 @@
 #define AROUND_PART 8                    /* of a message comes beside it */
 #define ROUND_TRIPS 2                    /* without anything new: nothing follows */
 #define LONGEST_ROUND_MS 300             /* that is waited for so */
-#define TRIED_MAX 4                      /* that may begin to send much */
-#define TRIED_MS 400                     /* so long that is expected */
-#define HEADERS_BYTES 1024               /* beyond that, it is not headers alone that have come */
-#define SILENT_MS 10000                  /* so long a message may stop, if room is needed */
-#define LEAVING_MS 500                   /* so long one that is ended may take to be over */
-#define OVER_MAX 2                       /* times what may be reserved may be in memory */
-#define SLACK ((uint64_t)1 << 20)        /* beyond the largest message, before its end is seen */
+#define FIRST_MS 1000             /* so long those that have been read before let others go first */
+#define TRIED_MAX 4               /* that may begin to send much */
+#define TRIED_MS 400              /* so long that is expected */
+#define HEADERS_BYTES 1024        /* beyond that, it is not headers alone that have come */
+#define SILENT_MS 10000           /* so long a message may stop, if room is needed */
+#define LEAVING_MS 500            /* so long one that is ended may take to be over */
+#define OVER_MAX 2                /* times what may be reserved may be in memory */
+#define SLACK ((uint64_t)1 << 20) /* beyond the largest message, before its end is seen */
 
 static udpai_stream *
 stream_of(udpai_list *at)
@@ -156,6 +157,7 @@ wait(udpai_stream *stream)
     udpai_stream_thread *thread = stream->thread;
     note_what_was_read(stream);
     stream->turn.is_waiting = true;
+    stream->turn.wait_ms = thread->wheel.now_ms;
     stream->turn.arrived_ms = thread->wheel.now_ms;
     udpai_connection_count_waiting(stream->connection, true);
     udpai_list_append(&thread->turnstile.waiting, &stream->turn.node);
@@ -173,13 +175,24 @@ wait_no_more(udpai_stream *stream)
     udpai_list_remove(&stream->turn.node);
 }
 
+/* One that was never read has certainly sent a message, or will soon. Others mostly are idle, and
+ * would be found to be that one after the other. */
+static bool
+goes_first(const udpai_stream *stream)
+{
+    return !stream->turn.has_read ||
+           stream->thread->wheel.now_ms - stream->turn.wait_ms >= FIRST_MS;
+}
+
 /* A stream of an identity without room lets others go first. */
 static void
-let_in(udpai_stream_thread *thread)
+let_in_those(udpai_stream_thread *thread, bool that_go_first)
 {
     UDPAI_LIST_FOREACH_SAFE (at, &thread->turnstile.waiting) {
         udpai_stream *stream = stream_of(at);
-        udpai_reservation answer = is_ending(stream) ? UDPAI_NAME_HAS_NO_ROOM : reserve(stream);
+        if (is_ending(stream) || goes_first(stream) != that_go_first)
+            continue;
+        udpai_reservation answer = reserve(stream);
         if (answer == UDPAI_NO_ROOM)
             return;
         if (answer == UDPAI_RESERVED) {
@@ -188,6 +201,13 @@ let_in(udpai_stream_thread *thread)
             udpai_stream_arm(stream);
         }
     }
+}
+
+static void
+let_in(udpai_stream_thread *thread)
+{
+    let_in_those(thread, true);
+    let_in_those(thread, false);
 }
 
 static bool
@@ -233,6 +253,15 @@ udpai_turn_over(udpai_stream *stream, size_t size)
 
 /* ---- looking what has come ---- */
 
+/* What has come by the connection may belong to those of its streams that wait. If a stream that is
+ * read and idle seemed busy for that, it would keep what they wait for. */
+static uint64_t
+without_waiting(const udpai_arrived *arrived)
+{
+    uint64_t waiting = arrived->n_waiting * (uint64_t)UDPAI_LOOKAHEAD_BYTES;
+    return arrived->unread > waiting ? arrived->unread - waiting : 0;
+}
+
 static bool
 look_at(udpai_stream *stream, udpai_arrived *ret_arrived)
 {
@@ -244,6 +273,8 @@ look_at(udpai_stream *stream, udpai_arrived *ret_arrived)
         turn->arrived_ms = stream->thread->wheel.now_ms;
     }
     turn->arrived = ret_arrived->bytes;
+    if (!turn->is_waiting)
+        ret_arrived->unread = without_waiting(ret_arrived);
     turn->unread = ret_arrived->unread / (ret_arrived->n_reserved ? ret_arrived->n_reserved : 1);
     return true;
 }

@@ -27,6 +27,7 @@ typedef struct udpai_turn {
     bool has_read;    /* a message, ever */
     bool is_anyway;   /* something is reserved although there was no room, or nobody had asked */
     uint64_t read_ms; /* when it was read last */
+    uint64_t wait_ms; /* since when it waits */
     uint64_t tried_ms;
     uint64_t arrived;     /* by its connection, when that was looked at last, */
     uint64_t arrived_ms;  /* and when that grew last */
