@@ -78,18 +78,18 @@ udpai_convert_tree(const udpai_schema *schema,
                    udpai_str type_name,
                    const udpai_source *source,
                    const udpai_tree *document,
-                   udpai_mistakes *mistakes,
+                   udpai_text_errors *errors,
                    udpa_bytes **ret_bytes)
 {
-    const udpai_encoding encoding = {schema, source, NULL, mistakes};
+    const udpai_encoding encoding = {schema, source, NULL, errors};
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     const udpai_type *type;
     *ret_bytes = NULL;
     udpa_err err = find_type(schema, type_name, source->name, &type, &error);
     if (err == UDPA_OK)
         err = udpai_encode(&encoding, type, document, ret_bytes, &error);
-    const udpai_mistake alone = {document->line, document->column, error};
-    if (err != UDPA_OK && mistakes->found.n == 0 && udpai_mistakes_add(mistakes, &alone, document))
+    const udpai_text_error alone = {document->line, document->column, error};
+    if (err != UDPA_OK && errors->found.n == 0 && udpai_text_errors_add(errors, &alone, document))
         error = NULL;
     return err;
 }

@@ -6,9 +6,9 @@
 
 #include <udpa/bytes.h>
 
-#include "codec/mistakes.h"
 #include "codec/schema.h"
 #include "codec/source.h"
+#include "codec/text_errors.h"
 
 /* One document of this type (full name, or type URL with any prefix) to its canonical bytes: what
  * means the same gives the same bytes, whatever the format, the order of keys and the defaults
@@ -21,14 +21,14 @@ udpa_err udpai_convert_to_binary(const udpai_schema *schema,
                                  udpa_error **ret_error);
 
 /* Reads a document of a JSON or YAML source as udpai_convert_to_binary() does, and collects every
- * error that can be distinguished, at most UDPAI_MISTAKES_MAX, in the order of the document.
+ * error that can be distinguished, at most UDPAI_TEXT_ERRORS_MAX, in the order of the document.
  * Returns the code of the first. *ret_bytes is the message without what is wrong, which
- * mistakes->refused lists; NULL if there are too many errors, or nothing is left. */
+ * errors->refused lists; NULL if there are too many errors, or nothing is left. */
 udpa_err udpai_convert_tree(const udpai_schema *schema,
                             udpai_str type,
                             const udpai_source *source,
                             const udpai_tree *document,
-                            udpai_mistakes *mistakes,
+                            udpai_text_errors *errors,
                             udpa_bytes **ret_bytes);
 
 /* The reverse. *ret_text is NUL-terminated, without other zero bytes, to be freed with

@@ -90,14 +90,14 @@ out_of_memory(udpai_encoder *encoder)
     return udpai_fail_code(encoder->ret_error, UDPA_ERR_NOMEM);
 }
 
-/* ---- going on after a mistake ---- */
+/* ---- going on after an error ---- */
 
-/* Is this part passed over, because of a mistake that is known? */
+/* Is this part passed over, because of an error that is known? */
 static bool
 is_refused(const udpai_encoder *encoder, const udpai_tree *node)
 {
-    const udpai_mistakes *mistakes = encoder->encoding->mistakes;
-    return mistakes && udpai_mistakes_has(mistakes, node);
+    const udpai_text_errors *errors = encoder->encoding->errors;
+    return errors && udpai_text_errors_has(errors, node);
 }
 
 /* The result of a part of the document. Where all errors are requested, one is noted, what the part
@@ -105,14 +105,14 @@ is_refused(const udpai_encoder *encoder, const udpai_tree *node)
 static udpa_err
 settle(udpai_encoder *encoder, udpa_err err, const udpai_tree *part, size_t json_len)
 {
-    udpai_mistakes *mistakes = encoder->encoding->mistakes;
-    bool is_mistake =
+    udpai_text_errors *errors = encoder->encoding->errors;
+    bool is_text_error =
         err == UDPA_ERR_INVAL || err == UDPA_ERR_NOT_FOUND || err == UDPA_ERR_UNIMPLEMENTED;
-    if (!is_mistake || !mistakes || !encoder->ret_error || !encoder->blamed)
+    if (!is_text_error || !errors || !encoder->ret_error || !encoder->blamed)
         return err;
-    const udpai_mistake mistake = {encoder->blamed->line, encoder->blamed->column,
-                                   *encoder->ret_error};
-    if (!udpai_mistakes_add(mistakes, &mistake, part))
+    const udpai_text_error error = {encoder->blamed->line, encoder->blamed->column,
+                                    *encoder->ret_error};
+    if (!udpai_text_errors_add(errors, &error, part))
         return err;
     *encoder->ret_error = NULL;
     encoder->unit->json.len = json_len;
@@ -431,9 +431,9 @@ put_unit(udpai_encoder *encoder, const udpai_type *type, const udpai_tree *node)
 }
 
 static size_t
-n_mistakes(const udpai_encoder *encoder)
+n_errors(const udpai_encoder *encoder)
 {
-    return encoder->encoding->mistakes ? encoder->encoding->mistakes->found.n : 0;
+    return encoder->encoding->errors ? encoder->encoding->errors->found.n : 0;
 }
 
 /* Finds where the value is that libprotobuf refused, and why in our words if it is found. UDPA_OK:
@@ -445,11 +445,11 @@ explain(udpai_encoder *encoder,
         const char *where,
         const udpa_error *cause)
 {
-    size_t n_before = n_mistakes(encoder);
+    size_t n_before = n_errors(encoder);
     encoder->unit->expected = where ? where : "";
     udpa_err err = put_unit(encoder, type, node);
     encoder->unit->expected = NULL;
-    if (err != UDPA_OK || n_mistakes(encoder) > n_before)
+    if (err != UDPA_OK || n_errors(encoder) > n_before)
         return err;
     const udpai_place place = udpai_encoder_place(encoder, node);
     return udpai_fail_at(encoder->ret_error, UDPA_ERR_INVAL, &place, "%s",
@@ -495,8 +495,7 @@ udpai_encode_unit(udpai_encoder *encoder,
     udpa_err err;
     do {
         err = try_unit(encoder, type, node, &bytes);
-    } while (err == UDPA_OK &&
-             !bytes); /* each time there is one mistake more, of a bounded number */
+    } while (err == UDPA_OK && !bytes); /* each time there is one error more, of a bounded number */
     udpai_strbuf_done(&unit.json);
     udpai_strbuf_done(&unit.where);
     encoder->unit = outer;
@@ -505,18 +504,18 @@ udpai_encode_unit(udpai_encoder *encoder,
     return err;
 }
 
-/* The result where all mistakes were collected: that of the first. */
+/* The result where all errors were collected: that of the first. */
 static udpa_err
 conclude(udpai_encoder *encoder, udpa_err err, const udpai_tree *root)
 {
     udpai_unit unit = {{0}, {0}, NULL};
     encoder->unit = &unit;
     err = settle(encoder, err, root, 0);
-    udpai_mistakes *mistakes = encoder->encoding->mistakes;
-    if (mistakes->found.n == 0)
+    udpai_text_errors *errors = encoder->encoding->errors;
+    if (errors->found.n == 0)
         return err;
-    udpai_mistakes_sort(mistakes);
-    udpa_error *first = mistakes->found.items[0].error;
+    udpai_text_errors_sort(errors);
+    udpa_error *first = errors->found.items[0].error;
     if (encoder->ret_error) {
         udpa_error_unref(*encoder->ret_error); /* one more than are counted */
         *encoder->ret_error = udpa_error_ref(first);
@@ -536,10 +535,10 @@ udpai_encode(const udpai_encoding *encoding,
     if (encoding->path)
         udpai_strbuf_puts(&encoder.path, encoding->path);
     udpa_err err = udpai_encode_unit(&encoder, type, node, &bytes);
-    if (encoding->mistakes)
+    if (encoding->errors)
         err = conclude(&encoder, err, node);
     udpai_strbuf_done(&encoder.path);
-    if (err == UDPA_OK || encoding->mistakes)
+    if (err == UDPA_OK || encoding->errors)
         *ret_bytes = UDPAI_TAKE(bytes);
     return err;
 }

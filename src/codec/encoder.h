@@ -16,17 +16,17 @@
 #include <udpa/bytes.h>
 
 #include "codec/descriptor.h"
-#include "codec/mistakes.h"
 #include "codec/source.h"
+#include "codec/text_errors.h"
 #include "codec/tree.h"
 
 typedef struct udpai_encoding {
     const udpai_schema *schema;
     const udpai_source *source;
     const char *path; /* what leads to the node, such as "[2]"; NULL: nothing */
-    /* NULL: the first mistake ends the work. Otherwise all are collected here; that there are some
+    /* NULL: the first error ends the work. Otherwise all are collected here; that there are some
      * is an error, and what comes out is the message without them, or NULL. */
-    udpai_mistakes *mistakes;
+    udpai_text_errors *errors;
 } udpai_encoding;
 
 udpa_err udpai_encode(const udpai_encoding *encoding,

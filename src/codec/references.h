@@ -2,7 +2,7 @@
 /* Do the names in a set of resources lead to resources of that set? Routes and other users name
  * clusters, EDS clusters their endpoints, listeners and scopes their routes, contexts of TLS their
  * secrets. And do regular expressions compile, in the dialect of Envoy (RE2)? A client takes such a
- * mistake, and fails when a request comes (docs/guide/validation.md).
+ * error, and fails when a request comes (docs/guide/validation.md).
  *
  * Fields are found by the descriptors, in whatever is packed at whatever depth; what is named from
  * a file (path_config_source) or by xdstp is not looked for. Pure computation; one thread at a

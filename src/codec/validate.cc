@@ -441,7 +441,7 @@ class Walk
     int depth_ = 0, n_packed_ = 0;
 };
 
-/* The first mistake, and how many there are. */
+/* The first error, and how many there are. */
 struct First {
     std::string text;
     size_t n = 0;

@@ -69,7 +69,7 @@ typedef struct udpai_validation {
     udpai_deprecation deprecation;
 } udpai_validation;
 
-/* A mistake: the fields that lead there ("" for the payload itself), and what must be. Values of
+/* An error: the fields that lead there ("" for the payload itself), and what must be. Values of
  * fields are never quoted, they may be secret. Both borrowed. */
 typedef void (*udpai_violation_fn)(void *userdata, const char *path, const char *reason);
 

@@ -20,10 +20,10 @@
 #define READ_STEP ((size_t)64 * 1024)
 
 static void
-mistake(udpai_ctl_input *input, const char *path, const char *why)
+error(udpai_ctl_input *input, const char *path, const char *why)
 {
     udpai_cli_complain("%s: %s", path, why);
-    input->n_mistakes++;
+    input->n_errors++;
 }
 
 /* ---- contents ---- */
@@ -34,13 +34,13 @@ read_all(udpai_ctl_input *input, FILE *file, const char *path, udpai_strbuf *con
     while (contents->len <= UDPAI_DOCUMENT_SIZE_DEFAULT) { /* what is larger, the codec refuses */
         char *room = udpai_strbuf_extend(contents, READ_STEP);
         if (!room) {
-            mistake(input, path, udpa_err_text(UDPA_ERR_NOMEM));
+            error(input, path, udpa_err_text(UDPA_ERR_NOMEM));
             return false;
         }
         size_t n = fread(room, 1, READ_STEP, file);
         contents->len -= READ_STEP - n;
         if (n < READ_STEP && ferror(file)) {
-            mistake(input, path, strerror(errno));
+            error(input, path, strerror(errno));
             return false;
         }
         if (n < READ_STEP)
@@ -79,7 +79,7 @@ keep(udpai_ctl_input *input, const udpai_file_resource *from, const char *path)
     }
     udpai_free(text);
     udpa_resource_unref(resource);
-    mistake(input, path, udpa_err_text(UDPA_ERR_NOMEM));
+    error(input, path, udpa_err_text(UDPA_ERR_NOMEM));
     return false;
 }
 
@@ -96,7 +96,7 @@ take_contents(udpai_ctl_input *input, const char *path, udpai_str contents)
     udpai_resource_list list = {0};
     if (udpai_resource_file_read(input->schema, &file, &list, &error) != UDPA_OK) {
         udpai_cli_note("%s", udpa_error_message(error)); /* it begins with the place */
-        input->n_mistakes++;
+        input->n_errors++;
         return;
     }
     for (size_t i = 0; i < list.n && keep(input, &list.items[i], path); i++)
@@ -141,7 +141,7 @@ take_file(udpai_ctl_input *input, const char *path)
         fclose(file);
         return;
     }
-    mistake(input, path, errno ? strerror(errno) : "is no regular file; -f - is standard input");
+    error(input, path, errno ? strerror(errno) : "is no regular file; -f - is standard input");
 }
 
 /* As udpad reads directories: not what is hidden, or has no suffix of a format. */
@@ -158,17 +158,17 @@ take_directory(udpai_ctl_input *input, const char *path)
     struct dirent **entries;
     int n = scandir(path, &entries, is_resource_file, alphasort);
     if (n < 0) {
-        mistake(input, path, strerror(errno));
+        error(input, path, strerror(errno));
         return;
     }
     if (n == 0)
-        mistake(input, path,
-                "no resource files in this directory (.yaml, .json, .textproto, .pb and others)");
+        error(input, path,
+              "no resource files in this directory (.yaml, .json, .textproto, .pb and others)");
     for (int i = 0; i < n; i++) {
         udpai_strbuf file = {0};
         udpai_strbuf_printf(&file, "%s/%s", path, entries[i]->d_name);
         if (udpai_strbuf_failed(&file))
-            mistake(input, path, udpa_err_text(UDPA_ERR_NOMEM));
+            error(input, path, udpa_err_text(UDPA_ERR_NOMEM));
         else
             take_file(input, file.data);
         udpai_strbuf_done(&file);
@@ -184,7 +184,7 @@ take(udpai_ctl_input *input, const char *path)
     if (strcmp(path, "-") == 0)
         take_stream(input, stdin, STANDARD_INPUT);
     else if (stat(path, &about) != 0)
-        mistake(input, path, strerror(errno));
+        error(input, path, strerror(errno));
     else if (S_ISDIR(about.st_mode))
         take_directory(input, path);
     else
@@ -215,9 +215,9 @@ note(udpai_ctl_input *input, udpai_map *map, struct known *known)
         udpai_cli_complain("%s: %.*s '%s' is already at %s", input->places.items[known->index],
                            (int)kind.len, kind.data, udpa_resource_name(resource),
                            input->places.items[first->index]);
-        input->n_mistakes++;
+        input->n_errors++;
     } else if (!udpai_map_add(map, known)) {
-        mistake(input, input->places.items[known->index], udpa_err_text(UDPA_ERR_NOMEM));
+        error(input, input->places.items[known->index], udpa_err_text(UDPA_ERR_NOMEM));
     }
 }
 
@@ -240,7 +240,7 @@ check_doubles(udpai_ctl_input *input)
     for (size_t i = 0; all && i < n; i++)
         udpai_free((char *)(uintptr_t)all[i].key.data);
     if (!all)
-        mistake(input, "input", udpa_err_text(UDPA_ERR_NOMEM));
+        error(input, "input", udpa_err_text(UDPA_ERR_NOMEM));
 }
 
 /* A publication cannot be divided further than this; see udpa_publish(). */
@@ -256,7 +256,7 @@ check_sizes(udpai_ctl_input *input)
         udpai_cli_complain("%s: %.*s '%s' has %zu bytes, and a resource may have %zu",
                            input->places.items[i], (int)kind.len, kind.data,
                            udpa_resource_name(resource), size, UDPAI_CTL_RESOURCE_BYTES);
-        input->n_mistakes++;
+        input->n_errors++;
     }
 }
 
@@ -274,7 +274,7 @@ udpai_ctl_input_read(udpai_ctl_input *input, const udpai_ctl_options *options)
         take(input, options->files.items[i]);
     check_doubles(input);
     check_sizes(input);
-    if (input->n_mistakes)
+    if (input->n_errors)
         return UDPAI_CLI_MISTAKE;
     if (input->resources.n)
         return UDPAI_CLI_GOOD;

@@ -15,7 +15,7 @@ typedef struct udpai_ctl_input {
     udpai_str name_space;
     UDPAI_VECTOR(udpa_resource *) resources; /* references */
     UDPAI_VECTOR(char *) places;             /* of each: "file:line"; owned */
-    size_t n_mistakes;
+    size_t n_errors;
     bool is_restored; /* generations are taken as they are */
 } udpai_ctl_input;
 

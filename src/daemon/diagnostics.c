@@ -50,12 +50,12 @@ struct place {
 static bool
 has_refused(const udpai_diagnostics *diagnostics, const udpai_tree *node)
 {
-    bool found = udpai_mistakes_has(&diagnostics->text, node);
+    bool found = udpai_text_errors_has(&diagnostics->text, node);
     for (uint32_t i = 0; i < node->n && !found; i++) {
         if (node->kind == UDPAI_TREE_LIST)
             found = has_refused(diagnostics, node->items[i]);
         else if (node->kind == UDPAI_TREE_MAP)
-            found = udpai_mistakes_has(&diagnostics->text, node->entries[i].key) ||
+            found = udpai_text_errors_has(&diagnostics->text, node->entries[i].key) ||
                     has_refused(diagnostics, node->entries[i].value);
     }
     return found;
@@ -69,7 +69,7 @@ find_item(const udpai_diagnostics *diagnostics,
           uint32_t *ret_at)
 {
     for (uint32_t i = 0; i < list->n; i++) {
-        if (udpai_mistakes_has(&diagnostics->text, list->items[i]) || index-- > 0)
+        if (udpai_text_errors_has(&diagnostics->text, list->items[i]) || index-- > 0)
             continue;
         *ret_at = i;
         return list->items[i];
@@ -106,7 +106,7 @@ step_to_field(const udpai_diagnostics *diagnostics, struct place *place, const c
                                    ? udpai_tree_find_field(place->node, (udpai_str){name, len})
                                    : NULL;
     udpai_path_field(place->path, place->path, name);
-    place->is_refused |= entry && udpai_mistakes_has(&diagnostics->text, entry->key);
+    place->is_refused |= entry && udpai_text_errors_has(&diagnostics->text, entry->key);
     return entry ? entry->value : NULL;
 }
 
@@ -143,7 +143,7 @@ push(udpai_diagnostics *diagnostics, udpai_finding finding)
 {
     finding.index = diagnostics->items.n;
     if (finding.error && udpai_vector_push(&diagnostics->items, finding)) {
-        diagnostics->n_mistakes += !finding.is_warning;
+        diagnostics->n_errors += !finding.is_warning;
         return;
     }
     udpa_error_unref(finding.error);
@@ -182,19 +182,19 @@ add(udpai_diagnostics *diagnostics,
 }
 
 void
-udpai_diagnostics_add(udpai_diagnostics *diagnostics, udpa_error *mistake)
+udpai_diagnostics_add(udpai_diagnostics *diagnostics, udpa_error *error)
 {
-    push(diagnostics, (udpai_finding){.error = mistake});
+    push(diagnostics, (udpai_finding){.error = error});
 }
 
 void
 udpai_diagnostics_take_text(udpai_diagnostics *diagnostics)
 {
     for (size_t i = 0; i < diagnostics->text.found.n; i++) {
-        const udpai_mistake *mistake = &diagnostics->text.found.items[i];
-        push(diagnostics, (udpai_finding){.line = mistake->line,
-                                          .column = mistake->column,
-                                          .error = udpa_error_ref(mistake->error)});
+        const udpai_text_error *error = &diagnostics->text.found.items[i];
+        push(diagnostics, (udpai_finding){.line = error->line,
+                                          .column = error->column,
+                                          .error = udpa_error_ref(error->error)});
     }
 }
 
@@ -254,7 +254,7 @@ udpai_diagnostics_done(udpai_diagnostics *diagnostics)
     for (size_t i = 0; i < diagnostics->items.n; i++)
         udpa_error_unref(diagnostics->items.items[i].error);
     udpai_vector_done(&diagnostics->items);
-    udpai_mistakes_done(&diagnostics->text);
+    udpai_text_errors_done(&diagnostics->text);
     udpai_documents_free(diagnostics->documents);
     *diagnostics = (udpai_diagnostics){0};
 }

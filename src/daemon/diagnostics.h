@@ -7,8 +7,8 @@
 
 #include "base/vector.h"
 #include "codec/convert.h"
-#include "codec/mistakes.h"
 #include "codec/reader.h"
+#include "codec/text_errors.h"
 
 typedef struct udpai_finding {
     uint32_t line, column; /* 0: not in the file */
@@ -20,9 +20,9 @@ typedef struct udpai_finding {
 typedef struct udpai_diagnostics {
     const char *source_name;    /* of the file; borrowed */
     udpai_documents *documents; /* what places are looked up in; NULL: there are none */
-    udpai_mistakes text;        /* what is wrong with the text itself, so that it was not taken */
+    udpai_text_errors text;     /* what is wrong with the text itself, so that it was not taken */
     UDPAI_VECTOR(udpai_finding) items; /* everything, once the text was taken */
-    size_t n_mistakes;
+    size_t n_errors;
     bool has_failed; /* no memory: not all are here */
 } udpai_diagnostics;
 
@@ -31,7 +31,7 @@ typedef void (*udpai_finding_fn)(const udpa_error *error, bool is_warning, void 
 void udpai_diagnostics_done(udpai_diagnostics *diagnostics);
 
 /* Takes the error over, which has its place. */
-void udpai_diagnostics_add(udpai_diagnostics *diagnostics, udpa_error *mistake);
+void udpai_diagnostics_add(udpai_diagnostics *diagnostics, udpa_error *error);
 /* What was found in the text is to be reported too. */
 void udpai_diagnostics_take_text(udpai_diagnostics *diagnostics);
 

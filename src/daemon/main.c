@@ -55,7 +55,7 @@ look_at(const udpai_bootstrap *bootstrap,
     udpai_descriptors_load(schema, bootstrap->message, options, diagnostics);
 }
 
-/* 0: there are no mistakes. */
+/* 0: there are no errors. */
 static int
 read_bootstrap(udpai_bootstrap *bootstrap,
                udpai_schema *schema,
@@ -72,7 +72,7 @@ read_bootstrap(udpai_bootstrap *bootstrap,
     udpai_diagnostics_report(&diagnostics, print_finding, (void *)(uintptr_t)options);
     if (err == UDPA_OK && diagnostics.has_failed)
         err = udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    bool is_good = err == UDPA_OK && diagnostics.n_mistakes == 0;
+    bool is_good = err == UDPA_OK && diagnostics.n_errors == 0;
     udpai_diagnostics_done(&diagnostics);
     return is_good ? 0 : EXIT_MISTAKE;
 }

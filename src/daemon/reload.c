@@ -132,16 +132,16 @@ add_users(udpai_reload *self)
 
 /* ---- reading again ---- */
 
-/* Of what was found the first mistake, and how many there are. */
-typedef struct first_mistake {
+/* Of what was found the first error, and how many there are. */
+typedef struct first_error {
     const udpa_error *error;
     size_t n;
-} first_mistake;
+} first_error;
 
 static void
 on_finding(const udpa_error *error, bool is_warning, void *userdata)
 {
-    first_mistake *self = userdata;
+    first_error *self = userdata;
     if (is_warning) {
         udpai_log(UDPA_LOG_WARNING, LOG, "%s", udpa_error_message(error));
         return;
@@ -157,7 +157,7 @@ sum_up(const udpai_reload_env *env,
        udpa_err err,
        udpa_error **ret_error)
 {
-    first_mistake first = {0};
+    first_error first = {0};
     char more[80] = "";
     udpai_diagnostics_report(diagnostics, on_finding, &first);
     if (err == UDPA_OK && (first.n || diagnostics->has_failed))

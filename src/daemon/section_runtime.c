@@ -213,7 +213,7 @@ static const udpai_field fields[] = {
     {.name = "fixed_base"},
 };
 
-/* Of names that are given twice, and of too many layers, the last is the mistake. */
+/* Of names that are given twice, and of too many layers, the last is the error. */
 static void
 check_together(const udpai_value *value)
 {

@@ -21,7 +21,7 @@ check_files(const udpai_reload_target *target,
     udpai_diagnostics diagnostics = {.source_name = target->config_file};
     udpai_signatures_check_files(message, &diagnostics);
     udpai_diagnostics_report(&diagnostics, log_finding, NULL);
-    bool is_good = diagnostics.n_mistakes == 0 && !diagnostics.has_failed;
+    bool is_good = diagnostics.n_errors == 0 && !diagnostics.has_failed;
     udpai_diagnostics_done(&diagnostics);
     return is_good ? UDPA_OK
                    : udpai_fail(ret_error, UDPA_ERR_INVAL,

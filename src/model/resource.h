@@ -24,7 +24,7 @@
 /* A value up to here is part of the resource, and copied with it. */
 #define UDPAI_SMALL_MAX 1024
 #define UDPAI_ANY_MAX ((size_t)INT32_MAX) /* no protobuf message may be longer */
-/* Ten years; what is longer is a mistake, and would not fit the clocks' arithmetic for ever. */
+/* Ten years; what is longer is an error, and would not fit the clocks' arithmetic for ever. */
 #define UDPAI_TTL_MAX_MS ((uint64_t)10 * 365 * 24 * 3600 * 1000)
 
 typedef struct udpai_signature {

@@ -314,7 +314,7 @@ change_mirror(udpai_hub *hub, udpai_order *order)
 
 /* ---- orders ---- */
 
-/* The asker must not wait for ever, nor take the next answer for this one: what could not be
+/* The client must not wait for ever, nor take the next answer for this one: what could not be
  * described is left out. */
 static void
 describe_all(udpai_hub *hub, udpai_order *order)
@@ -466,7 +466,7 @@ udpai_hub_not_opened(udpai_hub *hub, uint64_t link, const udpa_error *why)
 /* ---- sessions ---- */
 
 static void
-finish_outcast(udpai_session *session)
+finish_revoked(udpai_session *session)
 {
     udpai_session_finish(session, udpa_error_new(UDPA_ERR_DENIED, NULL,
                                                  "the rules of this node have changed, and none "
@@ -476,7 +476,7 @@ finish_outcast(udpai_session *session)
 static void
 on_patience_end(udpai_timer *timer)
 {
-    finish_outcast(UDPAI_CONTAINER_OF(timer, udpai_session, patience));
+    finish_revoked(UDPAI_CONTAINER_OF(timer, udpai_session, patience));
 }
 
 udpa_err
@@ -618,7 +618,7 @@ write_one(udpai_session *session)
         session->info.ops->write(session->info.stream, &out);
         return true;
     } else if (session->is_revoked) {
-        finish_outcast(session);
+        finish_revoked(session);
     }
     return false;
 }

@@ -39,7 +39,7 @@ on_pause_end(udpai_timer *timer)
 
 /* As for the node's own status. */
 static udpa_err
-check_asker(csds *self, udpa_error **ret_error)
+check_client(csds *self, udpa_error **ret_error)
 {
     const udpai_asked_for asked = {
         .type_url = UDPAI_STR(UDPAI_CSDS_TYPE),
@@ -71,7 +71,7 @@ begin_walk(csds *self, udpa_error **ret_error)
     walk->response_bytes = self->method->is_fetch ? 0 : UDPAI_CSDS_RESPONSE_BYTES;
     walk->viewer.csds = self->method->csds;
     walk->viewer.excludes_contents = self->request.excludes_contents;
-    udpa_err err = check_asker(self, ret_error);
+    udpa_err err = check_client(self, ret_error);
     if (err != UDPA_OK || !needs_others(self))
         return err == UDPA_OK ? udpai_csds_walk_begin(walk) : err;
     if (!self->tree)
@@ -179,7 +179,7 @@ order(udpai_csds_session *base, udpai_order *order)
     udpa_error *error = NULL;
     if (order->kind != UDPAI_ORDER_ACL || !self->is_walking)
         return;
-    udpa_err err = check_asker(self, &error);
+    udpa_err err = check_client(self, &error);
     if (err != UDPA_OK)
         udpai_csds_session_fail(base, err, error);
 }

@@ -42,7 +42,7 @@ typedef struct udpai_csds {
     const udpai_str *secret_types; /* bodies of these are never sent, besides those of SDS */
     size_t n_secret_types;
     bool has_workers; /* other stream sides have clients of this node that the hub does not know */
-    bool asks_tree;   /* every asker is sent the clients of all nodes below, too */
+    bool asks_tree;   /* every client is sent the clients of all nodes below, too */
     uint64_t wait_ms; /* so long they are waited for */
     size_t n_answers; /* that are being made, or read; the sessions count them */
 } udpai_csds;

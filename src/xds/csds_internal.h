@@ -14,7 +14,7 @@
 typedef struct udpai_csds_request {
     udpai_arena arena; /* what the matchers are in */
     udpai_node_matchers matchers;
-    udpai_node_info *node; /* of the asker; NULL: it sent none */
+    udpai_node_info *node; /* of the client; NULL: it sent none */
     bool excludes_contents;
 } udpai_csds_request;
 
@@ -29,7 +29,7 @@ void udpai_csds_request_done(udpai_csds_request *request);
 
 /* ---- csds_entry.c ---- */
 
-/* Which bodies the asker may see. */
+/* Which bodies the client may see. */
 typedef struct udpai_csds_viewer {
     const udpai_csds *csds;
     udpai_access *access;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What others report of their clients is among the resources that this stream side has, if there is
- * a subscription to it: so each asker has one, from which nothing is ever sent. */
+ * a subscription to it: so each client has one, from which nothing is ever sent. */
 #include <stdio.h>
 
 #include "base/alloc.h"

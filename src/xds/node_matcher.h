@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* envoy.type.matcher.v3.NodeMatcher: which clients a question is about. The asker writes them, so
+/* envoy.type.matcher.v3.NodeMatcher: which clients a question is about. The client writes them, so
  * that their number, depth and length are bounded, and with that what each client costs. What is
  * not known here is refused rather than ignored: an answer about too many clients would be wrong.
  */

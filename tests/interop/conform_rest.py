@@ -6,6 +6,7 @@ import http.server
 import json
 import socketserver
 import threading
+import time
 
 import interop  # noqa: F401
 # What json_format must know to write what there is.
@@ -189,9 +190,19 @@ class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
         """Clients go away while they are answered."""
 
 
+def listen(address, handler):
+    """Whoever had the port before may still be ending."""
+    for _ in range(100):
+        try:
+            return Server(address, handler)
+        except OSError:
+            time.sleep(0.1)
+    return Server(address, handler)
+
+
 def serve(world, fault, address):
     """In threads of its own, as long as the program lasts."""
     host, port = address.rsplit(':', 1)
     handler = type('Handler', (Handler,), {'world': world, 'fault': fault})
-    server = Server((host, int(port)), handler)
+    server = listen((host, int(port)), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()

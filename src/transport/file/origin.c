@@ -204,7 +204,7 @@ log_new_problems(const udpai_file_result *before, const udpai_file_result *now)
 }
 
 static bool
-log_mended_problems(const udpai_file_result *before, const udpai_file_result *now)
+log_fixed_problems(const udpai_file_result *before, const udpai_file_result *now)
 {
     bool any = false;
     for (size_t i = 0; before && i < before->problems.n; i++) {
@@ -231,7 +231,7 @@ has_errors(const udpai_file_result *result)
     return !result->is_read || result->problems.n > 0;
 }
 
-/* Of the mistakes that are still to be mended, where the first is. */
+/* Of the errors that are still to be fixed, where the first is. */
 static udpai_str
 first_unread(const udpai_file_origin *self)
 {
@@ -272,7 +272,7 @@ report(udpai_file_origin *self, udpai_file_result *now)
                        ? !same_resources(before, now) || has_errors(before) != has_errors(now)
                        : now->is_read;
     bool problems_changed = log_new_problems(before, now);
-    problems_changed = log_mended_problems(before, now) || problems_changed;
+    problems_changed = log_fixed_problems(before, now) || problems_changed;
     is_news = is_news ||
               (!self->is_complete && (now->is_good || (self->was_reported && problems_changed)));
     self->result = now;

@@ -83,9 +83,9 @@ udpai_file_origin_close(udpai_file_origin *origin, void (*closed)(void *userdata
 /* ---- looking; what is returned is the origin's, until the loop runs on ---- */
 
 /* Was the directory read, and has each file in it been good at some time? Before that, what the
- * directory does not have may be in a file that has a mistake. Stays true once it is. */
+ * directory does not have may be in a file that has an error. Stays true once it is. */
 bool udpai_file_origin_is_complete(const udpai_file_origin *origin);
-/* Could the directory itself be read last time? Its files may have mistakes. */
+/* Could the directory itself be read last time? Its files may have errors. */
 bool udpai_file_origin_is_readable(const udpai_file_origin *origin);
 size_t udpai_file_origin_n_files(const udpai_file_origin *origin);
 size_t udpai_file_origin_n_resources(const udpai_file_origin *origin);

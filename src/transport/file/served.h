@@ -10,7 +10,7 @@
 /* Errors that are reported one by one. */
 #define UDPAI_FILE_PROBLEMS_MAX 256
 
-/* A mistake in the directory. */
+/* An error in the directory. */
 typedef struct udpai_file_problem {
     char *path; /* of the file, or of the directory */
     udpa_error *error;

@@ -65,7 +65,7 @@ void udpai_http_head_target(udpai_http_head *head, udpai_str target);
 void udpai_http_head_field(udpai_http_head *head, udpai_str name, udpai_str value);
 /* That was all: what does it mean? */
 void udpai_http_head_finish(udpai_http_head *head);
-/* The first mistake is the one that counts. */
+/* The first error is the one that counts. */
 void udpai_http_head_fail(udpai_http_head *head, unsigned status, const char *format, ...)
     UDPA_PRINTF(3, 4);
 /* The value; "": there is none. */

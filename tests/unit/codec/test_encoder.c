@@ -149,7 +149,7 @@ a_document_may_say_its_own_type(void **state)
 static udpa_err
 collect(const char *type,
         const udpai_source *source,
-        udpai_mistakes *mistakes,
+        udpai_text_errors *mistakes,
         udpa_bytes **ret_bytes)
 {
     udpai_documents *documents = NULL;
@@ -165,7 +165,7 @@ static void
 assert_mistakes(const char *yaml, const char *expected)
 {
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *bytes = NULL;
-    udpai_mistakes mistakes = {0};
+    udpai_text_errors mistakes = {0};
     udpai_strbuf messages = {0};
     const udpai_source source = source_of(UDPAI_FORMAT_YAML, yaml);
     assert_int_not_equal(collect(EVERYTHING, &source, &mistakes, &bytes), UDPA_OK);
@@ -173,7 +173,7 @@ assert_mistakes(const char *yaml, const char *expected)
         udpai_strbuf_printf(&messages, "%s\n", udpa_error_message(mistakes.found.items[i].error));
     assert_string_equal(messages.data, expected);
     udpai_strbuf_done(&messages);
-    udpai_mistakes_done(&mistakes);
+    udpai_text_errors_done(&mistakes);
 }
 
 static void
@@ -221,7 +221,7 @@ what_has_no_mistake_is_left(void **state)
 {
     (void)state;
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *bytes = NULL, *same = NULL;
-    udpai_mistakes mistakes = {0};
+    udpai_text_errors mistakes = {0};
     const udpai_source
         bad =
             source_of(UDPAI_FORMAT_YAML,
@@ -229,12 +229,12 @@ what_has_no_mistake_is_left(void **state)
         good = source_of(UDPAI_FORMAT_YAML, "name: a\nchildren: [{name: b}, {name: c}]");
     assert_int_equal(collect(EVERYTHING, &bad, &mistakes, &bytes), UDPA_ERR_INVAL);
     assert_int_equal(mistakes.found.n, 3);
-    udpai_mistakes_done(&mistakes);
-    mistakes = (udpai_mistakes){0};
+    udpai_text_errors_done(&mistakes);
+    mistakes = (udpai_text_errors){0};
     assert_ok(collect(EVERYTHING, &good, &mistakes, &same));
     assert_int_equal(mistakes.found.n, 0);
     assert_true(udpai_str_eq(udpai_bytes_view(bytes), udpai_bytes_view(same)));
-    udpai_mistakes_done(&mistakes);
+    udpai_text_errors_done(&mistakes);
 }
 
 static void
@@ -242,12 +242,12 @@ a_type_that_is_not_known_is_the_only_mistake(void **state)
 {
     (void)state;
     udpa_bytes *bytes = NULL;
-    udpai_mistakes mistakes = {0};
+    udpai_text_errors mistakes = {0};
     const udpai_source source = source_of(UDPAI_FORMAT_YAML, "name: a");
     assert_int_equal(collect("no.One", &source, &mistakes, &bytes), UDPA_ERR_NOT_FOUND);
     assert_int_equal(mistakes.found.n, 1);
     assert_null(bytes);
-    udpai_mistakes_done(&mistakes);
+    udpai_text_errors_done(&mistakes);
 }
 
 /* Both those found on the way and those that libprotobuf finds. */
@@ -257,7 +257,7 @@ the_number_of_mistakes_is_bounded(void **state)
     (void)state;
     static const char *const parts[] = {"{nothing: 1}", "{int32_value: 3000000000}"};
     for (size_t k = 0; k < UDPAI_ARRAY_LEN(parts); k++) {
-        udpai_mistakes mistakes = {0};
+        udpai_text_errors mistakes = {0};
         udpa_bytes *bytes = NULL;
         udpai_strbuf yaml = {0};
         for (int i = 0; i < 80; i++)
@@ -266,9 +266,9 @@ the_number_of_mistakes_is_bounded(void **state)
         char *text = udpai_strbuf_take(&yaml);
         const udpai_source source = source_of(UDPAI_FORMAT_YAML, text);
         assert_int_equal(collect(EVERYTHING, &source, &mistakes, &bytes), UDPA_ERR_INVAL);
-        assert_int_equal(mistakes.found.n, UDPAI_MISTAKES_MAX);
+        assert_int_equal(mistakes.found.n, UDPAI_TEXT_ERRORS_MAX);
         assert_null(bytes);
-        udpai_mistakes_done(&mistakes);
+        udpai_text_errors_done(&mistakes);
         udpai_free(text);
     }
 }

@@ -315,7 +315,7 @@ a_mirror_of_everything_must_list_it(void **state)
                               "  - config_descriptors:\n"
                               "    - {resource_name: a, mode: ON_DEMAND}\n"
                               "    - {resource_name: b}\n");
-    assert_int_equal(test->diagnostics.n_mistakes, 0);
+    assert_int_equal(test->diagnostics.n_errors, 0);
     bootstrap_test_assert_mistakes(
         test, "warning: test.yaml:3:5: providers[0]: names no types, so it has each from when "
               "somebody here first asks for it: to mirror everything from the start, list the "

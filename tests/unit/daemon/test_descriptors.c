@@ -43,7 +43,7 @@ a_type_that_is_mistyped_is_warned_of(void **state)
          "    config_descriptors: [{resource_name: a}]\n"
          "store: {secret_types: [google.protobuf.StringVal]}\n",
          &(udpai_options){0});
-    assert_int_equal(test->diagnostics.n_mistakes, 0);
+    assert_int_equal(test->diagnostics.n_errors, 0);
     bootstrap_test_assert_mistakes(
         test, "warning: test.yaml:3:42: providers[0].types[1]: type 'google.protobuf.Int32Valeu' "
               "is in no descriptor set that is loaded; did you mean "

@@ -20,7 +20,7 @@ a_mirror_must_be_able_to_know_names(void **state)
               "  - {types: [envoy.config.endpoint.v3.ClusterLoadAssignment], config_descriptors: "
               "[{resource_name: e}]}\n"
               "  - {config_descriptors: [{resource_name: r}]}\n");
-    assert_int_equal(test->diagnostics.n_mistakes, 0);
+    assert_int_equal(test->diagnostics.n_errors, 0);
     bootstrap_test_assert_mistakes(
         test,
         "warning: test.yaml:3:128: providers[0].config_descriptors[0]: mirrors "

@@ -75,7 +75,7 @@ certificates_are_not_dropped_in_silence(void **state)
 {
     bootstrap_test *test = *state;
     check(test, TLS_SOCKET, &(udpai_options){.listen = "127.0.0.1:2"});
-    assert_int_equal(test->diagnostics.n_mistakes, 0);
+    assert_int_equal(test->diagnostics.n_errors, 0);
     bootstrap_test_assert_mistakes(
         test, "warning: test.yaml:2:10: sockets: --listen 127.0.0.1:2 takes the place of these, "
               "and is without TLS: every local client may come\n");
@@ -89,7 +89,7 @@ http_is_looked_at_as_listen_is(void **state)
           "http: {sockets: [{address: '127.0.0.1:1', tls: {certificate_file: c, private_key_file: "
           "k}}]}\n",
           &(udpai_options){.http = "127.0.0.1:2"});
-    assert_int_equal(test->diagnostics.n_mistakes, 0);
+    assert_int_equal(test->diagnostics.n_errors, 0);
     bootstrap_test_assert_mistakes(
         test, "warning: test.yaml:1:17: http.sockets: --http 127.0.0.1:2 takes the place of these, "
               "and is without TLS: every local client may come\n");
