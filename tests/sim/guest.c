@@ -514,7 +514,8 @@ static const sim_protocol of_state = {dialled, accepted_state};
 bool
 sim_guest_waits_for_all(const sim_member *member)
 {
-    return member->is_guest && member->by_name && !member->guest->is_delta;
+    const sim_guest *self = member->guest;
+    return member->is_guest && !self->is_delta && (member->by_name || self->version[0]);
 }
 
 void

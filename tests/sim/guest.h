@@ -10,8 +10,8 @@
 /* Those that a federation has besides. */
 void sim_guests_build(sim_scenario *scenario);
 void sim_guests_free(sim_scenario *scenario);
-/* What it has asked for by name is told it in states of the world, and so not before all of it is
- * known. */
+/* It is sent states of the world, and asks by name, or holds something: so nothing before all of it
+ * is known. */
 bool sim_guest_waits_for_all(const sim_member *member);
 /* After each start of its node. */
 void sim_guest_started(sim_member *member);
