@@ -96,10 +96,13 @@ keeps_what_died(const sim_scenario *scenario, int at, int authority, int key)
 
 /* Has the member, or somebody from whom it comes, the authority's word from one who has died, while
  * all who live show there another authority's? That one may rank behind the source that has died.
- */
+ * Where a live one shows the same, it must be the newest: the dead one gives it its rank. */
 static bool
-is_from_the_dead(const sim_scenario *scenario, int at, int authority, int key, int depth)
+is_from_the_dead(
+    const sim_scenario *scenario, int at, const sim_copy *copy, int authority, int key, int depth)
 {
+    const sim_truth *truth = &scenario->members[authority]->truths[key];
+    bool is_newest = truth->exists && sim_key_payload_version(key, truth->version) == copy->version;
     const ref_node *node = &scenario->model.nodes[at];
     bool any = false;
     for (int i = 0; i < node->n_sources; i++) {
@@ -107,12 +110,12 @@ is_from_the_dead(const sim_scenario *scenario, int at, int authority, int key, i
         const ref_said *said = &scenario->model.nodes[source].result[key].said;
         if (scenario->members[source]->is_dead)
             any = true;
-        else if (said->exists && said->authority == authority &&
+        else if (said->exists && said->authority == authority && !is_newest &&
                  !keeps_what_died(scenario, source, authority, key))
             return false;
     }
     for (int i = 0; i < node->n_sources && !any && depth < REF_HOPS; i++)
-        any = is_from_the_dead(scenario, node->sources[i].node, authority, key, depth + 1);
+        any = is_from_the_dead(scenario, node->sources[i].node, copy, authority, key, depth + 1);
     return any;
 }
 
@@ -132,7 +135,7 @@ sim_losses_excuse(const sim_member *member, int key, bool is_missing)
         if (strcmp(authority->authority, copy->authority) == 0)
             return place_of(authority)->is_dead || place_of(authority)->has_lost_memory ||
                    !is_within_reach(member, authority, key) ||
-                   is_from_the_dead(scenario, member->index, authority->index, key, 0);
+                   is_from_the_dead(scenario, member->index, copy, authority->index, key, 0);
     }
     return false;
 }
