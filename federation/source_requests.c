@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is asked for on demand: names and wildcards that are subscribed to here. After the last
- * subscription it is asked for a while longer, then given back with what came by it. */
+/* Names and wildcards that a source is subscribed to because somebody here is: the subscription,
+ * the time that it outlasts the last one here, its end, and the withdrawal of what nothing brings
+ * any more. */
 #include "federation/source_internal.h"
 
 #include "base/alloc.h"

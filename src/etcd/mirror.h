@@ -5,7 +5,7 @@
  * revisions, each revision as a whole and once, whatever members and watches do. Where the history
  * of etcd does not reach back far enough, it lists again, and hands on the difference as one
  * change. An etcd that is older than what was handed on, or another one, changes nothing: the
- * mirror holds until it is told to accept that. Owned by the thread of its etcd. */
+ * mirror holds until udpai_mirror_accept(). Owned by the thread of its etcd. */
 #ifndef UDPAI_ETCD_MIRROR_H
 #define UDPAI_ETCD_MIRROR_H
 

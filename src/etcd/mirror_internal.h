@@ -42,7 +42,7 @@ struct udpai_mirror {
     udpai_etcd_watch watch;
     bool is_watching, is_probing;
     udpai_timer probe;
-    uint64_t heard_ms;
+    uint64_t received_ms;
     int64_t highest; /* revision that this watch has shown */
 };
 

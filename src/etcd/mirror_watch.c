@@ -16,7 +16,7 @@ static void
 on_probe(udpai_timer *timer)
 {
     udpai_mirror *mirror = UDPAI_CONTAINER_OF(timer, udpai_mirror, probe);
-    uint64_t silent_ms = mirror->env.wheel->now_ms - mirror->heard_ms;
+    uint64_t silent_ms = mirror->env.wheel->now_ms - mirror->received_ms;
     if (silent_ms >= UDPAI_MIRROR_SILENCE_MS) {
         UDPA_AUTO(udpa_error_unref)
         udpa_error *why = udpa_error_new(UDPA_ERR_UNAVAILABLE, NULL,
@@ -30,9 +30,9 @@ on_probe(udpai_timer *timer)
 }
 
 static void
-heard(udpai_mirror *mirror)
+note_received(udpai_mirror *mirror)
 {
-    mirror->heard_ms = mirror->env.wheel->now_ms;
+    mirror->received_ms = mirror->env.wheel->now_ms;
     mirror->retry_ms = UDPAI_MIRROR_RETRY_MS;
     udpai_mirror_set_state(mirror, UDPAI_MIRROR_CURRENT, NULL);
 }
@@ -49,7 +49,7 @@ on_quorum(udpai_etcd_call *call, const udpai_etcd_result *result)
     if (result->outcome != UDPAI_ETCD_DONE)
         udpai_mirror_retry_later(mirror, result->error);
     else if (udpai_mirror_is_the_same(mirror, &result->header, had))
-        heard(mirror);
+        note_received(mirror);
 }
 
 static void
@@ -69,11 +69,11 @@ static void
 on_created(udpai_etcd_watch *watch, const udpai_etcd_header *header)
 {
     udpai_mirror *mirror = UDPAI_CONTAINER_OF(watch, udpai_mirror, watch);
-    mirror->heard_ms = mirror->env.wheel->now_ms;
+    mirror->received_ms = mirror->env.wheel->now_ms;
     if (header->revision < mirror->position.revision)
         ask_quorum(mirror);
     else if (udpai_mirror_is_the_same(mirror, header, mirror->position.revision))
-        heard(mirror);
+        note_received(mirror);
 }
 
 /* Every write of a key counts its version, so a gap is seen. */
@@ -140,7 +140,7 @@ on_changed(udpai_etcd_watch *watch,
 {
     udpai_mirror *mirror = UDPAI_CONTAINER_OF(watch, udpai_mirror, watch);
     (void)header;
-    mirror->heard_ms = mirror->env.wheel->now_ms;
+    mirror->received_ms = mirror->env.wheel->now_ms;
     bool goes_on = true;
     for (size_t i = 0; i < n_events && goes_on; i++)
         goes_on = take_event(mirror, &events[i]);
@@ -174,7 +174,7 @@ udpai_mirror_begin_watch(udpai_mirror *mirror)
         return;
     }
     mirror->is_watching = true;
-    mirror->heard_ms = mirror->env.wheel->now_ms;
+    mirror->received_ms = mirror->env.wheel->now_ms;
     set_probe(mirror);
 }
 

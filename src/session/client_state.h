@@ -16,7 +16,8 @@ typedef struct udpai_client_state {
     char room[UDPAI_CONTENT_HASH_HEX];
 } udpai_client_state;
 
-/* Of one of the session's subscriptions and what that takes. The session's protocol must judge. */
+/* Of one of the session's subscriptions and what that takes. The session's protocol must have
+ * ack_status. */
 void udpai_client_state_of(const udpai_session *session,
                            const udpai_resource_ack *ack,
                            udpai_client_state *ret_state);

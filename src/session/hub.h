@@ -82,7 +82,7 @@ typedef struct udpai_session_ops {
                        udpai_acknowledgement *ret_acknowledgement);
     /* The Node of the peer; borrowed; NULL: it has not sent one. Beside ack_status. */
     const udpai_node_info *(*peer)(const udpai_session *session);
-    /* What it subscribes to. Beside judge. */
+    /* What it subscribes to. Beside ack_status. */
     const udpai_subscriber *(*subscriber)(const udpai_session *session);
     /* What the peer calls the resource of this full name that the subscription selects: a view, or
      * of `room`; false: it cannot name it. Beside ack_status. */
@@ -163,6 +163,7 @@ udpa_err udpai_hub_new(udpai_hub **ret_hub,
                        udpai_wheel *wheel,
                        const udpai_hub_options *options,
                        const udpai_hub_env *env);
+
 /* ---- streams that are dialled on the stream side's own account ---- */
 
 /* Their links lie here and above, and below those of the loop side's own (UDPAI_ORCA_LINKS);
@@ -188,6 +189,8 @@ udpa_err udpai_hub_dial(udpai_hub *hub,
 udpai_side_link *udpai_hub_take_link(udpai_hub *hub, uint64_t link);
 /* For transports: it could not be. */
 void udpai_hub_not_opened(udpai_hub *hub, uint64_t link, const udpa_error *why);
+
+/* ---- what the hub does, and what it has ---- */
 
 /* The topic that readers see; NULL: there is none. */
 udpai_topic *udpai_hub_topic(const udpai_hub *hub, size_t kind);

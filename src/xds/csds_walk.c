@@ -44,9 +44,10 @@ is_client(const udpai_session *session)
            !(peer && udpai_node_info_has_feature(peer, UDPAI_FEATURE_NODE)) && !looks_on(session);
 }
 
-/* Some have a stream for each type, on one connection; others have one name for all replicas. */
+/* A client is what has this identity, Node id and address: some have a stream for each type, on one
+ * connection, and others one name for all their replicas. */
 static uint64_t
-key_of(const udpai_session *session)
+client_key(const udpai_session *session)
 {
     const udpai_node_info *peer = session->ops->peer(session);
     udpai_str parts[] = {
@@ -77,7 +78,7 @@ udpai_csds_walk_begin(udpai_csds_walk *walk)
     while ((session = udpai_hub_next_session(walk->hub, &at))) {
         if (!is_client(session))
             continue;
-        const udpai_csds_client client = {key_of(session), session->id};
+        const udpai_csds_client client = {client_key(session), session->id};
         if (!udpai_vector_push(&walk->clients, client))
             return UDPA_ERR_NOMEM;
     }
