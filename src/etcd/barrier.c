@@ -84,7 +84,7 @@ on_reached(udpai_mirror_waiter *reached)
 {
     udpai_barrier *barrier = UDPAI_CONTAINER_OF(reached, udpai_barrier, reached);
     barrier->is_writing = barrier->is_late = false;
-    pass_all(&barrier->covered, true);
+    pass_all(&barrier->covered, !reached->is_void);
     set_patience(barrier);
     write_soon(barrier);
 }
@@ -95,6 +95,7 @@ on_written(udpai_etcd_call *call, const udpai_etcd_result *result)
     udpai_barrier *barrier = UDPAI_CONTAINER_OF(call, udpai_barrier, call);
     if (result->outcome == UDPAI_ETCD_DONE) {
         barrier->reached.revision = result->header.revision;
+        barrier->reached.is_void = false;
         udpai_mirror_wait(barrier->env.mirror, &barrier->reached);
         return;
     }

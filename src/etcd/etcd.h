@@ -153,8 +153,8 @@ typedef struct udpai_etcd_ops {
     udpa_err (*status)(udpai_etcd *etcd, udpai_etcd_call *call);
     /* `done` will not be called. What was asked may be done all the same. */
     void (*cancel)(udpai_etcd *etcd, udpai_etcd_call *call);
-    /* From @p revision on, of the keys from @p key to before @p end. After one has ended, the next
-     * is asked of another member. */
+    /* From @p revision on, of the keys from @p key to before @p end. After one has ended, or was
+     * unwatched, the next is asked of another member. */
     udpa_err (*watch)(
         udpai_etcd *etcd, udpai_etcd_watch *watch, udpai_str key, udpai_str end, int64_t revision);
     /* Asks how far it is: `changed` without events, or with those that it lacked. */

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "etcd/mirror_internal.h"
 
+/* Of a key that is there, and that no list has as it is. */
+#define NO_REVISION (-1)
+
 udpa_bytes *
 udpai_etcd_prefix_end(udpai_str prefix)
 {
@@ -19,8 +22,8 @@ static void
 on_retry(udpai_timer *timer)
 {
     udpai_mirror *mirror = UDPAI_CONTAINER_OF(timer, udpai_mirror, retry);
-    if (mirror->has_all)
-        udpai_mirror_begin_watch(mirror);
+    if (mirror->has_all && !mirror->is_stale)
+        udpai_mirror_watch_again(mirror);
     else
         udpai_mirror_begin_list(mirror);
 }
@@ -130,13 +133,39 @@ udpai_mirror_n_keys(const udpai_mirror *mirror)
     return n;
 }
 
+/* No key is what it was, whatever revisions it had. */
+static void
+forget_revisions(udpai_mirror *mirror)
+{
+    size_t at = 0;
+    udpai_mirror_key *key;
+    while ((key = udpai_map_next(&mirror->keys, &at)))
+        if (key->mod_revision)
+            key->mod_revision = NO_REVISION;
+}
+
+static void
+end_waiting(udpai_mirror *mirror)
+{
+    udpai_list waiting, *at;
+    udpai_list_init(&waiting);
+    udpai_list_splice(&waiting, &mirror->waiters);
+    while ((at = udpai_list_pop(&waiting))) {
+        udpai_mirror_waiter *waiter = UDPAI_LIST_ENTRY(at, udpai_mirror_waiter, node);
+        waiter->is_void = true;
+        waiter->reached(waiter);
+    }
+}
+
 void
 udpai_mirror_accept(udpai_mirror *mirror)
 {
     if (mirror->state != UDPAI_MIRROR_HELD)
         return;
     mirror->position = (udpai_mirror_position){0, 0};
+    forget_revisions(mirror);
     udpai_timer_cancel(&mirror->retry);
     udpai_mirror_set_state(mirror, UDPAI_MIRROR_LISTING, NULL);
     udpai_mirror_begin_list(mirror);
+    end_waiting(mirror);
 }

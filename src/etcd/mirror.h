@@ -27,7 +27,7 @@ typedef enum udpai_mirror_state {
     UDPAI_MIRROR_LISTING, /* nothing is known yet, or it lists again */
     UDPAI_MIRROR_CURRENT, /* the watch is alive */
     UDPAI_MIRROR_BEHIND,  /* it is not: changes may be missing */
-    UDPAI_MIRROR_HELD,    /* etcd is older, or another; see udpai_mirror_accept() */
+    UDPAI_MIRROR_HELD,    /* etcd is older, another, or has another history */
 } udpai_mirror_state;
 
 /* Which state of which cluster. */
@@ -82,6 +82,7 @@ void udpai_mirror_accept(udpai_mirror *mirror);
 typedef struct udpai_mirror_waiter {
     udpai_list node;
     int64_t revision;
+    bool is_void; /* there is no such revision any more: another etcd was accepted */
     void (*reached)(struct udpai_mirror_waiter *waiter);
 } udpai_mirror_waiter;
 

@@ -21,7 +21,8 @@ struct udpai_mirror {
     udpai_mirror_state state;
     udpa_error *why; /* of the state; NULL: none */
     udpai_mirror_position position;
-    bool has_all; /* the keys are those of the position */
+    bool has_all;  /* the keys are those of the position … */
+    bool is_stale; /* … but it lists again, and may not watch from there */
     udpai_map keys;
     udpai_list waiters;
 
@@ -31,7 +32,7 @@ struct udpai_mirror {
     /* The list under way. */
     udpai_etcd_call page;
     bool is_paging;
-    int64_t list_revision; /* 0: the first page says it; or which one the quorum must have */
+    int64_t list_revision; /* 0: the first page says it */
     int64_t page_keys;
     udpa_bytes *after; /* the last key so far; NULL: none */
     uint64_t list_number;
@@ -40,7 +41,7 @@ struct udpai_mirror {
 
     /* The watch. */
     udpai_etcd_watch watch;
-    bool is_watching, is_probing;
+    bool is_watching;
     udpai_timer probe;
     uint64_t received_ms;
     int64_t highest; /* revision that this watch has shown */
@@ -57,8 +58,11 @@ void udpai_mirror_retry_later(udpai_mirror *mirror, const udpa_error *why);
 void udpai_mirror_retry_without_memory(udpai_mirror *mirror);
 void udpai_mirror_stop_watch(udpai_mirror *mirror);
 void udpai_mirror_stop_list(udpai_mirror *mirror);
-/* Is this the cluster that it knows, and at revision @p had at least? Holds if not. */
-bool udpai_mirror_is_the_same(udpai_mirror *mirror, const udpai_etcd_header *header, int64_t had);
+/* Hands on nothing any more, until etcd has what it had, or that is given up. */
+void udpai_mirror_hold(udpai_mirror *mirror, const udpa_error *why);
+/* Is this the cluster that it knows; and at the revision that it knows, or later? Holds if not. */
+bool udpai_mirror_is_its_cluster(udpai_mirror *mirror, const udpai_etcd_header *header);
+bool udpai_mirror_is_the_same(udpai_mirror *mirror, const udpai_etcd_header *header);
 /* Adds the event of a key, unless it was gathered already. False without memory. */
 bool udpai_mirror_gather(udpai_mirror *mirror, const udpai_etcd_event *event);
 /* Hands on what was gathered. UDPA_ERR_NOMEM: nothing of it. */
@@ -68,6 +72,8 @@ void udpai_mirror_release_waiters(udpai_mirror *mirror);
 /* ---- mirror_list.c, mirror_watch.c ---- */
 
 void udpai_mirror_begin_list(udpai_mirror *mirror);
+/* After a gap in which etcd may have become another. */
+void udpai_mirror_watch_again(udpai_mirror *mirror);
 /* From the position on. */
 void udpai_mirror_begin_watch(udpai_mirror *mirror);
 /* The handlers of its watch and its timer. */

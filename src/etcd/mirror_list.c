@@ -36,6 +36,7 @@ end_list(udpai_mirror *mirror, uint64_t cluster_id)
         udpai_mirror_retry_without_memory(mirror);
         return;
     }
+    mirror->is_stale = false;
     udpai_mirror_stop_list(mirror);
     udpai_mirror_release_waiters(mirror);
     udpai_mirror_begin_watch(mirror);
@@ -116,7 +117,7 @@ on_page(udpai_etcd_call *call, const udpai_etcd_result *result)
         return;
     }
     if (!mirror->list_revision) {
-        if (!udpai_mirror_is_the_same(mirror, &result->header, mirror->position.revision))
+        if (!udpai_mirror_is_the_same(mirror, &result->header))
             return;
         mirror->list_revision = result->header.revision;
     }
@@ -134,6 +135,7 @@ udpai_mirror_begin_list(udpai_mirror *mirror)
     udpai_mirror_stop_watch(mirror);
     udpai_mirror_stop_list(mirror);
     mirror->list_number++;
+    mirror->is_stale = true;
     mirror->page_keys = PAGE_KEYS;
     if (mirror->state != UDPAI_MIRROR_HELD)
         udpai_mirror_set_state(mirror, UDPAI_MIRROR_LISTING, NULL);

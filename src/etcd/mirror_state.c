@@ -76,8 +76,8 @@ udpai_mirror_retry_without_memory(udpai_mirror *mirror)
     udpai_mirror_retry_later(mirror, why);
 }
 
-static void
-hold(udpai_mirror *mirror, const udpa_error *why)
+void
+udpai_mirror_hold(udpai_mirror *mirror, const udpa_error *why)
 {
     udpai_mirror_stop_watch(mirror);
     udpai_mirror_stop_list(mirror);
@@ -87,23 +87,36 @@ hold(udpai_mirror *mirror, const udpa_error *why)
 }
 
 bool
-udpai_mirror_is_the_same(udpai_mirror *mirror, const udpai_etcd_header *header, int64_t had)
+udpai_mirror_is_its_cluster(udpai_mirror *mirror, const udpai_etcd_header *header)
 {
     uint64_t cluster_id = mirror->position.cluster_id;
-    UDPA_AUTO(udpa_error_unref) udpa_error *why = NULL;
-    if (cluster_id && header->cluster_id != cluster_id)
-        why = udpa_error_new(UDPA_ERR_PRECONDITION, NULL,
-                             "etcd is another cluster (%" PRIx64 ") than before (%" PRIx64 ")",
-                             header->cluster_id, cluster_id);
-    else if (header->revision < had)
-        why =
-            udpa_error_new(UDPA_ERR_PRECONDITION, NULL,
-                           "etcd is at revision %" PRId64 ", but was at %" PRId64
-                           " before: it was restored from an older snapshot, or its data are lost",
-                           header->revision, had);
-    if (why)
-        hold(mirror, why);
-    return !why;
+    if (!cluster_id || header->cluster_id == cluster_id)
+        return true;
+    UDPA_AUTO(udpa_error_unref)
+    udpa_error *why =
+        udpa_error_new(UDPA_ERR_PRECONDITION, NULL,
+                       "etcd is another cluster (%" PRIx64 ") than before (%" PRIx64 ")",
+                       header->cluster_id, cluster_id);
+    udpai_mirror_hold(mirror, why);
+    return false;
+}
+
+bool
+udpai_mirror_is_the_same(udpai_mirror *mirror, const udpai_etcd_header *header)
+{
+    int64_t had = mirror->position.revision;
+    if (!udpai_mirror_is_its_cluster(mirror, header))
+        return false;
+    if (header->revision >= had)
+        return true;
+    UDPA_AUTO(udpa_error_unref)
+    udpa_error *why =
+        udpa_error_new(UDPA_ERR_PRECONDITION, NULL,
+                       "etcd is at revision %" PRId64 ", but was at %" PRId64
+                       " before: it was restored from an older snapshot, or its data are lost",
+                       header->revision, had);
+    udpai_mirror_hold(mirror, why);
+    return false;
 }
 
 /* ---- waiting for a revision ---- */

@@ -5,6 +5,8 @@
 
 #include "etcd/mirror_internal.h"
 
+/* ---- silence ---- */
+
 static void
 set_probe(udpai_mirror *mirror)
 {
@@ -37,42 +39,83 @@ note_received(udpai_mirror *mirror)
     udpai_mirror_set_state(mirror, UDPAI_MIRROR_CURRENT, NULL);
 }
 
-/* A member that is behind says a lower revision than there is, and so does one whose cluster was
- * restored: what the quorum has tells them apart. */
+/* ---- is it the history that it knows? ---- */
+
+/* A key that was written as late as any. */
+static const udpai_mirror_key *
+newest_key(const udpai_mirror *mirror)
+{
+    size_t at = 0;
+    const udpai_mirror_key *key, *newest = NULL;
+    while ((key = udpai_map_next(&mirror->keys, &at)))
+        if (key->mod_revision && (!newest || key->mod_revision > newest->mod_revision))
+            newest = key;
+    return newest;
+}
+
+/* An etcd that was restored from an older snapshot, and written to since, is at any revision; but
+ * that it was written just so is not to be expected. */
 static void
-on_quorum(udpai_etcd_call *call, const udpai_etcd_result *result)
+hold_for_history(udpai_mirror *mirror)
+{
+    UDPA_AUTO(udpa_error_unref)
+    udpa_error *why =
+        udpa_error_new(UDPA_ERR_PRECONDITION, NULL,
+                       "etcd has another history than before, up to revision %" PRId64
+                       ": it was restored from an older snapshot, or its data are lost",
+                       mirror->position.revision);
+    udpai_mirror_hold(mirror, why);
+}
+
+static bool
+shows(const udpai_etcd_result *result, const udpai_mirror_key *newest)
+{
+    return !newest || (result->n_kvs == 1 && result->kvs[0].mod_revision == newest->mod_revision);
+}
+
+static void
+on_history(udpai_etcd_call *call, const udpai_etcd_result *result)
 {
     udpai_mirror *mirror = UDPAI_CONTAINER_OF(call, udpai_mirror, page);
     mirror->is_paging = false;
-    int64_t had = mirror->list_revision;
-    mirror->list_revision = 0;
-    if (result->outcome != UDPAI_ETCD_DONE)
+    if (result->is_compacted)
+        udpai_mirror_begin_list(mirror);
+    else if (result->outcome == UDPAI_ETCD_REJECTED)
+        hold_for_history(mirror); /* a revision that is still to come */
+    else if (result->outcome != UDPAI_ETCD_DONE)
         udpai_mirror_retry_later(mirror, result->error);
-    else if (udpai_mirror_is_the_same(mirror, &result->header, had))
-        note_received(mirror);
+    else if (!udpai_mirror_is_the_same(mirror, &result->header))
+        return;
+    else if (shows(result, newest_key(mirror)))
+        udpai_mirror_begin_watch(mirror);
+    else
+        hold_for_history(mirror);
 }
 
-static void
-ask_quorum(udpai_mirror *mirror)
+void
+udpai_mirror_watch_again(udpai_mirror *mirror)
 {
-    const udpai_etcd_range range = {.key = udpai_bytes_view(mirror->prefix), .keys_only = true};
-    mirror->page.done = on_quorum;
-    mirror->list_revision = mirror->position.revision; /* changes may come before the answer does */
+    const udpai_mirror_key *newest = newest_key(mirror);
+    const udpai_etcd_range range = {
+        .key = newest ? udpai_mirror_key_text(newest) : udpai_bytes_view(mirror->prefix),
+        .revision = newest ? mirror->position.revision : 0,
+        .keys_only = true,
+    };
+    mirror->page.done = on_history;
     mirror->is_paging =
         mirror->env.etcd->ops->range(mirror->env.etcd, &mirror->page, &range) == UDPA_OK;
-    if (!mirror->is_paging) {
+    if (!mirror->is_paging)
         udpai_mirror_retry_without_memory(mirror);
-    }
 }
 
+/* ---- the watch ---- */
+
+/* A member that is behind is at a lower revision than the quorum, which was asked. */
 static void
 on_created(udpai_etcd_watch *watch, const udpai_etcd_header *header)
 {
     udpai_mirror *mirror = UDPAI_CONTAINER_OF(watch, udpai_mirror, watch);
-    mirror->received_ms = mirror->env.wheel->now_ms;
-    if (header->revision < mirror->position.revision)
-        ask_quorum(mirror);
-    else if (udpai_mirror_is_the_same(mirror, header, mirror->position.revision))
+    if (udpai_mirror_is_its_cluster(mirror, header))
         note_received(mirror);
 }
 

@@ -14,6 +14,7 @@ typedef UDPAI_VECTOR(udpai_etcd_op) op_vector;
 typedef struct lane {
     udpai_proposals *proposals;
     udpa_bytes *key;
+    udpa_bytes *note;     /* the key that an attempt writes that is not done: the mirror shows it */
     int64_t mod_revision; /* of its key, as far as is known */
     bool knows_revision;
     udpai_list queue; /* of udpai_proposal, in their order */
@@ -24,6 +25,8 @@ typedef struct lane {
      * written, with this. */
     char fence[ID_SIZE];
     bool is_fencing;
+    int64_t seen;     /* revision, before the attempt: it can only be done at a later one */
+    udpa_error *full; /* not NULL: it looks whether the attempt that met this was done */
     uint64_t since_ms;
     bool is_asking, may_be_done; /* an attempt at it has an outcome that is not known */
     udpai_timer again;
@@ -40,6 +43,7 @@ struct udpai_proposals {
 };
 
 static void begin_group(lane *self);
+static void on_done(udpai_etcd_call *call, const udpai_etcd_result *result);
 
 static udpai_proposal *
 proposal_of(udpai_list *node)
@@ -61,7 +65,10 @@ static void
 on_reached(udpai_mirror_waiter *waiter)
 {
     udpai_proposal *proposal = UDPAI_CONTAINER_OF(waiter, udpai_proposal, waiter);
-    finish(proposal, proposal->outcome, NULL);
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    if (waiter->is_void)
+        error = udpa_error_new(UDPA_ERR_ABORTED, NULL, "another state of etcd was accepted");
+    finish(proposal, error ? UDPAI_PROPOSAL_UNKNOWN : proposal->outcome, error);
 }
 
 /* When the mirror is there. */
@@ -91,13 +98,18 @@ size_of(const udpai_proposal *proposal)
     return bytes;
 }
 
+/* A key that the other writes, or compares: its write would make that one lose. */
 static bool
 writes_one_of(const udpai_proposal *one, const udpai_proposal *other)
 {
-    for (size_t i = 0; i < one->n_ops; i++)
+    for (size_t i = 0; i < one->n_ops; i++) {
         for (size_t j = 0; j < other->n_ops; j++)
             if (udpai_str_eq(one->ops[i].key, other->ops[j].key))
                 return true;
+        for (size_t j = 0; j < other->n_compares; j++)
+            if (udpai_str_eq(one->ops[i].key, other->compares[j].key))
+                return true;
+    }
     return false;
 }
 
@@ -105,7 +117,7 @@ static bool
 clashes(const lane *self, const udpai_proposal *proposal)
 {
     UDPAI_LIST_FOREACH (at, &self->group)
-        if (writes_one_of(proposal, proposal_of(at)))
+        if (writes_one_of(proposal, proposal_of(at)) || writes_one_of(proposal_of(at), proposal))
             return true;
     return false;
 }
@@ -172,6 +184,7 @@ fill_txn(lane *self, udpai_etcd_txn *ret_txn)
         .key = key,
         .value = {self->is_fencing ? self->fence : self->id, ID_SIZE},
     };
+    const udpai_etcd_op note = {.kind = UDPAI_ETCD_OP_PUT, .key = udpai_bytes_view(self->note)};
     const udpai_etcd_op look = {.kind = UDPAI_ETCD_OP_RANGE, .key = key};
     proposals->compares.n = proposals->ops.n = proposals->looks.n = 0;
     bool is_complete = udpai_vector_push(&proposals->compares, compare) &&
@@ -179,6 +192,7 @@ fill_txn(lane *self, udpai_etcd_txn *ret_txn)
                        udpai_vector_push(&proposals->looks, look);
     UDPAI_LIST_FOREACH (at, &self->group)
         is_complete = is_complete && (self->is_fencing || add_proposal(proposals, proposal_of(at)));
+    is_complete = is_complete && udpai_vector_push(&proposals->looks, note);
     *ret_txn = (udpai_etcd_txn){
         .compares = proposals->compares.items,
         .ops = proposals->ops.items,
@@ -201,8 +215,11 @@ attempt_later(lane *self)
 static void
 attempt(lane *self)
 {
-    udpai_etcd *etcd = self->proposals->env.etcd;
+    udpai_proposals *proposals = self->proposals;
+    udpai_etcd *etcd = proposals->env.etcd;
     udpai_etcd_txn txn;
+    self->call.done = on_done;
+    self->seen = udpai_mirror_get_position(proposals->env.mirror).revision;
     self->is_asking = fill_txn(self, &txn) && etcd->ops->txn(etcd, &self->call, &txn) == UDPA_OK;
     if (!self->is_asking)
         attempt_later(self);
@@ -254,6 +271,12 @@ commit_group(lane *self, int64_t revision)
     end_group(self, UDPAI_PROPOSAL_COMMITTED, revision, NULL);
 }
 
+static bool
+is_own(const lane *self, const udpai_etcd_kv *kv)
+{
+    return kv && udpai_str_eq(kv->value, (udpai_str){self->id, ID_SIZE});
+}
+
 /* It was not done, and none of its attempts can be any more. Those that have lost nothing are first
  * in the next one. */
 static void
@@ -286,6 +309,24 @@ attempt_each(lane *self)
     begin_group(self);
 }
 
+/* An etcd that was restored, or another, has done what nobody has accepted of it. */
+static bool
+is_of_this_etcd(const lane *self, const udpai_etcd_header *header)
+{
+    uint64_t cluster_id = udpai_mirror_get_position(self->proposals->env.mirror).cluster_id;
+    return (!cluster_id || header->cluster_id == cluster_id) && header->revision > self->seen;
+}
+
+static void
+end_with_other_etcd(lane *self)
+{
+    UDPA_AUTO(udpa_error_unref)
+    udpa_error *error =
+        udpa_error_new(UDPA_ERR_UNAVAILABLE, NULL, "etcd is older than it was, or another cluster");
+    self->knows_revision = false;
+    end_group(self, UDPAI_PROPOSAL_UNKNOWN, 0, error);
+}
+
 /* None of its attempts can be done any more: it begins anew. */
 static void
 attempt_anew(lane *self, int64_t lane_revision)
@@ -309,11 +350,13 @@ take_answer(lane *self, const udpai_etcd_result *result)
 {
     const udpai_etcd_kv *own = find(result, udpai_bytes_view(self->key));
     int64_t lane_revision = own ? own->mod_revision : 0;
-    if (result->succeeded && self->is_fencing)
+    if (!is_of_this_etcd(self, &result->header))
+        end_with_other_etcd(self);
+    else if (result->succeeded && self->is_fencing)
         attempt_anew(self, result->header.revision);
     else if (result->succeeded)
         commit_group(self, result->header.revision);
-    else if (own && udpai_str_eq(own->value, (udpai_str){self->id, ID_SIZE}))
+    else if (is_own(self, own))
         commit_group(self, lane_revision); /* by an attempt before */
     else if (self->is_fencing)
         attempt_anew(self, lane_revision);
@@ -323,14 +366,56 @@ take_answer(lane *self, const udpai_etcd_result *result)
         sort_out(self, result, lane_revision);
 }
 
+/* ---- a database that is full ---- */
+
+static void
+attempt_unsure(lane *self)
+{
+    self->may_be_done = true;
+    attempt_later(self);
+}
+
+/* The answer is the same whether the attempt has filled it, and was done, or has found it full. */
+static void
+on_looked(udpai_etcd_call *call, const udpai_etcd_result *result)
+{
+    lane *self = UDPAI_CONTAINER_OF(call, lane, call);
+    UDPA_AUTO(udpa_error_unref) udpa_error *full = UDPAI_TAKE(self->full);
+    const udpai_etcd_kv *own = find(result, udpai_bytes_view(self->key));
+    self->is_asking = false;
+    if (result->outcome == UDPAI_ETCD_DONE && is_own(self, own))
+        commit_group(self, own->mod_revision);
+    else if (result->outcome == UDPAI_ETCD_DONE && !self->may_be_done)
+        end_group(self, UDPAI_PROPOSAL_NOT_DONE, 0, full);
+    else
+        attempt_unsure(self);
+}
+
+static void
+look(lane *self, const udpa_error *full)
+{
+    udpai_etcd *etcd = self->proposals->env.etcd;
+    const udpai_etcd_range range = {.key = udpai_bytes_view(self->key)};
+    self->call.done = on_looked;
+    self->is_asking = etcd->ops->range(etcd, &self->call, &range) == UDPA_OK;
+    if (self->is_asking)
+        self->full = udpa_error_ref((udpa_error *)(uintptr_t)full);
+    else
+        attempt_unsure(self);
+}
+
+/* ---- what was not answered ---- */
+
 static void
 take_failure(lane *self, const udpai_etcd_result *result)
 {
     uint64_t ms = self->proposals->env.wheel->now_ms - self->since_ms;
     bool is_single = self->group.next == self->group.prev;
     bool is_full = udpa_error_code(result->error) == UDPA_ERR_LIMIT;
-    self->may_be_done |= result->outcome == UDPAI_ETCD_UNKNOWN;
-    if (self->may_be_done && ms >= UDPAI_PROPOSAL_UNKNOWN_MS)
+    self->may_be_done |= result->outcome == UDPAI_ETCD_UNKNOWN && !is_full;
+    if (is_full && ms < UDPAI_PROPOSAL_UNKNOWN_MS)
+        look(self, result->error);
+    else if ((self->may_be_done || is_full) && ms >= UDPAI_PROPOSAL_UNKNOWN_MS)
         end_group(self, UDPAI_PROPOSAL_UNKNOWN, 0, result->error);
     else if (self->may_be_done)
         attempt_later(self);
@@ -338,7 +423,7 @@ take_failure(lane *self, const udpai_etcd_result *result)
         attempt_each(self);
     else if (result->outcome == UDPAI_ETCD_REJECTED)
         end_group(self, UDPAI_PROPOSAL_REJECTED, 0, result->error);
-    else if (is_full || ms >= UDPAI_PROPOSAL_RETRY_MS)
+    else if (ms >= UDPAI_PROPOSAL_RETRY_MS)
         end_group(self, UDPAI_PROPOSAL_NOT_DONE, 0, result->error);
     else
         attempt_later(self);
@@ -355,10 +440,30 @@ on_done(udpai_etcd_call *call, const udpai_etcd_result *result)
         take_failure(self, result);
 }
 
+/* Nothing is written to an etcd that nobody has accepted. */
+static void
+attempt_unless_held(lane *self)
+{
+    udpai_proposals *proposals = self->proposals;
+    uint64_t ms = proposals->env.wheel->now_ms - self->since_ms;
+    if (udpai_mirror_get_state(proposals->env.mirror) != UDPAI_MIRROR_HELD) {
+        attempt(self);
+    } else if (ms < UDPAI_PROPOSAL_RETRY_MS) {
+        attempt_later(self);
+    } else {
+        UDPA_AUTO(udpa_error_unref)
+        udpa_error *error = udpa_error_new(UDPA_ERR_UNAVAILABLE, NULL,
+                                           "etcd has not what was handed on: it is not written to");
+        self->knows_revision = false;
+        end_group(self, self->may_be_done ? UDPAI_PROPOSAL_UNKNOWN : UDPAI_PROPOSAL_NOT_DONE, 0,
+                  error);
+    }
+}
+
 static void
 on_again(udpai_timer *timer)
 {
-    attempt(UDPAI_CONTAINER_OF(timer, lane, again));
+    attempt_unless_held(UDPAI_CONTAINER_OF(timer, lane, again));
 }
 
 static void
@@ -376,7 +481,7 @@ begin_group(lane *self)
     self->is_fencing = self->may_be_done = false;
     self->again_ms = AGAIN_MS;
     self->since_ms = self->proposals->env.wheel->now_ms;
-    attempt(self);
+    attempt_unless_held(self);
 }
 
 /* ---- from outside ---- */
@@ -410,21 +515,30 @@ udpai_proposals_add(udpai_proposals *proposals, udpai_proposal *proposal)
         begin_group(self);
 }
 
-static udpa_err
-init_lane(udpai_proposals *proposals, size_t number, udpai_str prefix)
+static void
+init_lane(udpai_proposals *proposals, lane *self)
 {
-    lane *self = &proposals->lanes[number];
-    uint8_t *room;
     self->proposals = proposals;
-    self->call.done = on_done;
     udpai_list_init(&self->queue);
     udpai_list_init(&self->group);
     udpai_timer_init(&self->again, on_again);
+}
+
+static udpa_err
+name_lane(udpai_proposals *proposals, size_t number, udpai_str prefix)
+{
+    lane *self = &proposals->lanes[number];
+    uint8_t *room;
     self->key = udpai_bytes_make(prefix.len + 1, &room);
     if (!self->key)
         return UDPA_ERR_NOMEM;
     memcpy(room, prefix.data, prefix.len);
     room[prefix.len] = (uint8_t)('0' + number);
+    self->note = udpai_bytes_make(prefix.len + 2, &room);
+    if (!self->note)
+        return UDPA_ERR_NOMEM;
+    memcpy(room, udpa_bytes_data(self->key), prefix.len + 1);
+    room[prefix.len + 1] = '!';
     return UDPA_OK;
 }
 
@@ -439,8 +553,10 @@ udpai_proposals_new(udpai_proposals **ret_proposals,
         return err;
     proposals->env = *env;
     udpai_list_init(&proposals->settled);
+    for (size_t i = 0; i < UDPAI_PROPOSAL_LANES; i++)
+        init_lane(proposals, &proposals->lanes[i]);
     for (size_t i = 0; i < UDPAI_PROPOSAL_LANES && err == UDPA_OK; i++)
-        err = init_lane(proposals, i, lane_prefix);
+        err = name_lane(proposals, i, lane_prefix);
     if (err == UDPA_OK)
         *ret_proposals = proposals;
     else
@@ -459,6 +575,8 @@ udpai_proposals_free(udpai_proposals *proposals)
             proposals->env.etcd->ops->cancel(proposals->env.etcd, &self->call);
         udpai_timer_cancel(&self->again);
         udpa_bytes_unref(self->key);
+        udpa_bytes_unref(self->note);
+        udpa_error_unref(self->full);
     }
     UDPAI_LIST_FOREACH (at, &proposals->settled)
         udpai_mirror_wait_end(&proposal_of(at)->waiter);

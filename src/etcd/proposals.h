@@ -18,7 +18,7 @@
 /* … and what may have been done, until then: after that nobody knows. */
 #define UDPAI_PROPOSAL_UNKNOWN_MS 5000
 /* Of one proposal. */
-#define UDPAI_PROPOSAL_OPS_MAX (UDPAI_ETCD_TXN_OPS_MAX - 1)
+#define UDPAI_PROPOSAL_OPS_MAX (UDPAI_ETCD_TXN_OPS_MAX - 2)
 #define UDPAI_PROPOSAL_BYTES_MAX ((size_t)1024 * 1024)
 
 typedef struct udpai_proposals udpai_proposals;
@@ -60,7 +60,8 @@ typedef struct udpai_proposals_env {
     void *userdata;
 } udpai_proposals_env;
 
-/* The keys of its lanes are the prefix with a digit behind it; nobody else writes them. */
+/* The keys of its lanes are the prefix with a digit behind it, and with a digit and '!'; nobody
+ * else writes them. */
 udpa_err udpai_proposals_new(udpai_proposals **ret_proposals,
                              const udpai_proposals_env *env,
                              udpai_str lane_prefix);

@@ -21,13 +21,13 @@ typedef struct model_call {
     call_kind kind;
     udpai_etcd_call *call; /* NULL: nobody waits for it */
     udpai_timer execute, answer;
-    bool is_lost, is_response_lost, is_refused;
+    bool is_lost, is_response_lost, is_refused, is_full;
     udpai_etcd_range range;
     udpai_etcd_compare *compares;
     udpai_etcd_op *ops[2];
     size_t n_compares, n_ops[2];
     /* What it has led to. */
-    bool is_done, succeeded, has_more, is_compacted;
+    bool is_done, succeeded, has_more, is_compacted, is_future;
     int64_t revision;
     udpai_etcd_kv *kvs;
     size_t n_kvs;
@@ -365,7 +365,8 @@ execute_range(model_call *self)
     etcd_model *model = self->model;
     int64_t revision = self->range.revision ? self->range.revision : model->revision;
     self->is_compacted = revision < model->compacted;
-    if (!self->is_compacted)
+    self->is_future = revision > model->revision;
+    if (!self->is_compacted && !self->is_future)
         add_kvs(self, self->range.key, self->range.end, revision, self->range.limit);
 }
 
@@ -430,13 +431,15 @@ on_answer(udpai_timer *timer)
     model_call *self = UDPAI_CONTAINER_OF(timer, model_call, answer);
     udpai_etcd_call *call = self->call;
     bool is_known = self->is_done && !self->is_response_lost && !self->model->is_away;
-    udpa_error *error = udpa_error_new(UDPA_ERR_UNAVAILABLE, NULL, "no answer");
+    udpa_error *error = udpa_error_new(self->is_full ? UDPA_ERR_LIMIT : UDPA_ERR_UNAVAILABLE, NULL,
+                                       self->is_full ? "full" : "no answer");
+    is_known = is_known && !self->is_full;
     udpai_etcd_result result = {
-        .outcome = is_known && !self->is_compacted ? UDPAI_ETCD_DONE
-                   : is_known                      ? UDPAI_ETCD_REJECTED
-                   : self->is_refused              ? UDPAI_ETCD_NOT_DONE
-                   : self->kind == CALL_RANGE      ? UDPAI_ETCD_NOT_DONE
-                                                   : UDPAI_ETCD_UNKNOWN,
+        .outcome = is_known && !self->is_compacted && !self->is_future ? UDPAI_ETCD_DONE
+                   : is_known                                          ? UDPAI_ETCD_REJECTED
+                   : self->is_refused                                  ? UDPAI_ETCD_NOT_DONE
+                   : self->kind == CALL_RANGE                          ? UDPAI_ETCD_NOT_DONE
+                                                                       : UDPAI_ETCD_UNKNOWN,
         .error = error,
         .is_compacted = self->is_compacted,
     };
@@ -472,8 +475,13 @@ begin(udpai_etcd *etcd, udpai_etcd_call *call, call_kind kind)
     self->is_lost = happens(model, faults->lost_requests);
     self->is_response_lost = happens(model, faults->lost_responses);
     bool is_late = happens(model, faults->late_requests);
+    bool is_answered_soon =
+        !self->is_refused && !self->is_lost && !self->is_response_lost && !is_late;
+    self->is_full =
+        kind == CALL_TXN && is_answered_soon && (model->is_full || happens(model, faults->filling));
     uint64_t at = soon(model), late = model->wheel->now_ms + TIMEOUT_MS;
-    if (!self->is_refused && !self->is_lost)
+    bool is_executed = !self->is_refused && !self->is_lost && !(self->is_full && model->is_full);
+    if (is_executed)
         udpai_timer_set(model->wheel, &self->execute,
                         is_late ? late + test_random_below(&model->random, LATE_MS) : at);
     bool is_answered =
@@ -509,7 +517,8 @@ copy_ops(model_call *self, size_t branch, const udpai_etcd_op *ops, size_t n)
         op.end = copy(op.end);
         self->ops[branch][i] = op;
         for (size_t j = 0; j < i; j++) /* as etcd does */
-            assert_false(op.kind == UDPAI_ETCD_OP_PUT && udpai_str_eq(op.key, ops[j].key));
+            assert_false(op.kind == UDPAI_ETCD_OP_PUT && ops[j].kind != UDPAI_ETCD_OP_RANGE &&
+                         udpai_str_eq(op.key, ops[j].key));
     }
 }
 

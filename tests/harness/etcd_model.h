@@ -14,6 +14,7 @@ typedef struct etcd_faults {
     unsigned lost_responses; /* done; the same */
     unsigned late_requests;  /* done later than it is said that it is not known */
     unsigned refused;        /* not done, and that is said */
+    unsigned filling;        /* done, and answered as if the database had been full */
     unsigned cut_watches;    /* of all deliveries */
     unsigned repeated;       /* events that were sent before */
     unsigned parts;          /* of responses, in the middle of a revision */
@@ -37,7 +38,7 @@ typedef struct etcd_model {
     etcd_faults faults;
     uint64_t cluster_id;
     int64_t revision, compacted;
-    bool is_away;
+    bool is_away, is_full;
     UDPAI_VECTOR(etcd_model_event) history;
     udpai_list calls, watches;
     unsigned n_txns, n_ranges, n_watches; /* that were asked */

@@ -5,6 +5,7 @@
 
 /* etcd compares a bcrypt hash, which takes it a tenth of a second. */
 #define AUTHENTICATE_TIMEOUT_MS 3000
+#define TOKEN_MAX 8192
 
 /* Those that come meanwhile wait for the next token. */
 static void
@@ -19,12 +20,24 @@ let_go(udpai_etcd_client *client, udpai_etcd_outcome outcome, const udpa_error *
     }
 }
 
+/* It becomes a header. */
+static bool
+is_token(udpai_str text)
+{
+    for (size_t i = 0; i < text.len; i++)
+        if (text.data[i] <= ' ' || text.data[i] > '~')
+            return false;
+    return text.len > 0 && text.len <= TOKEN_MAX;
+}
+
 static udpa_err
 read_token(udpai_etcd_client *client, grpc_byte_buffer *response)
 {
     grpc_slice owned;
     udpai_str token, message = udpai_slices_join(response, &owned);
     udpa_err err = udpai_etcd_decode_authenticate(&client->arena, message, &token);
+    if (err == UDPA_OK && !is_token(token))
+        err = UDPA_ERR_MALFORMED;
     if (err == UDPA_OK) {
         client->auth.token = udpai_bytes_cstring(token);
         err = client->auth.token ? UDPA_OK : UDPA_ERR_NOMEM;

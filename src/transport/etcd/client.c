@@ -6,7 +6,8 @@
 #include "loop/thread.h"
 #include "transport/etcd/client_internal.h"
 
-#define KEEPALIVE_MS 2000
+/* etcd ends connections that are tried more often than every 5 s. */
+#define KEEPALIVE_MS 6000
 #define KEEPALIVE_TIMEOUT_MS 2000
 
 /* ---- the queue ---- */

@@ -25,7 +25,8 @@ udpai_etcd_end_is_compacted(const udpai_etcd_end *end)
     return end->code == GRPC_STATUS_OUT_OF_RANGE && says(end, "has been compacted");
 }
 
-/* Its database is full; reads and deletions go on. */
+/* Its database is full; reads and deletions go on. The write that has filled it was done, and is
+ * answered like those that are refused after it. */
 static bool
 lacks_space(const udpai_etcd_end *end)
 {
@@ -58,13 +59,23 @@ udpai_etcd_end_blames_member(const udpai_etcd_end *end)
     }
 }
 
+/* gRPC at either end says so, too, and ours when it refuses the answer: then it was done. */
+static bool
+is_of_grpc(const udpai_etcd_end *end)
+{
+    return end->code == GRPC_STATUS_RESOURCE_EXHAUSTED && !says(end, "etcdserver:") &&
+           !says(end, "grpc: received message larger than max");
+}
+
 static udpai_etcd_outcome
 outcome_of(const udpai_etcd_end *end)
 {
     if (end->code == GRPC_STATUS_OK)
         return UDPAI_ETCD_DONE;
-    if (!end->is_sent || udpai_etcd_end_lacks_token(end) || lacks_space(end) || is_too_busy(end))
+    if (!end->is_sent || udpai_etcd_end_lacks_token(end) || is_too_busy(end))
         return UDPAI_ETCD_NOT_DONE;
+    if (!end->is_read && (lacks_space(end) || is_of_grpc(end)))
+        return UDPAI_ETCD_UNKNOWN;
     if (!udpai_etcd_end_blames_member(end))
         return UDPAI_ETCD_REJECTED;
     return end->is_read ? UDPAI_ETCD_NOT_DONE : UDPAI_ETCD_UNKNOWN;

@@ -120,7 +120,7 @@ on_ended(udpai_etcd_rpc *rpc)
         finish_done(request, rpc);
         return;
     }
-    bool blames_member = udpai_etcd_end_blames_member(&end);
+    bool blames_member = udpai_etcd_end_blames_member(&end) && request->call;
     if (blames_member && !client->is_stopping)
         udpai_etcd_client_member_failed(client, rpc->member);
     bool may_go_on = request->call && !client->is_stopping && outcome == UDPAI_ETCD_NOT_DONE;

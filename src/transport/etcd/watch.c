@@ -24,7 +24,7 @@ typedef struct etcd_watch {
     grpc_metadata_array received_headers, received_trailers;
     grpc_status_code code;
     grpc_slice text;
-    bool is_sent, is_writing, wants_progress;
+    bool is_sent, is_created, is_writing, wants_progress;
     bool is_ended; /* by what it has said; `why` and the revision are kept */
     udpa_error *why;
     int64_t compact_revision;
@@ -165,10 +165,23 @@ read_more(etcd_watch *self)
     batch(self, &op, 1, &self->read);
 }
 
+/* Some versions say of a token that has ended what they say of a right that there is not. */
+static bool
+may_mean_token(udpai_str reason)
+{
+    static const char *const words[] = {"permission denied", "auth token", "auth store"};
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(words); i++)
+        if (memmem(reason.data, reason.len, words[i], strlen(words[i])))
+            return true;
+    return false;
+}
+
 static void
 note_cancelled(etcd_watch *self, const udpai_etcd_changes *changes)
 {
     udpai_str reason = changes->reason.len ? changes->reason : UDPAI_STR("no reason given");
+    if (may_mean_token(reason))
+        udpai_etcd_auth_drop(self->client);
     self->compact_revision = changes->compact_revision;
     end_with(self, udpa_error_new(
                        UDPA_ERR_UNAVAILABLE, NULL, "etcd at %s has cancelled the watch: %.*s",
@@ -180,7 +193,12 @@ take_changes(etcd_watch *self, const udpai_etcd_changes *changes)
 {
     if (changes->is_cancelled) {
         note_cancelled(self, changes);
+    } else if (changes->is_created == self->is_created) {
+        end_with(self, udpa_error_new(UDPA_ERR_MALFORMED, NULL,
+                                      "etcd at %s has not begun the watch, or has begun it twice",
+                                      udpai_etcd_client_address(self->client, self->member)));
     } else if (changes->is_created) {
+        self->is_created = true;
         udpai_timer_cancel(&self->deadline);
         self->watch->created(self->watch, &changes->header);
     } else {
@@ -372,8 +390,12 @@ void
 udpai_etcd_client_unwatch(udpai_etcd *etcd, udpai_etcd_watch *watch)
 {
     (void)etcd;
-    if (watch->engine)
-        drop(watch->engine);
+    etcd_watch *self = watch->engine;
+    if (!self)
+        return;
+    if (self->is_sent) /* it was of no use */
+        udpai_etcd_client_member_failed(self->client, self->member);
+    drop(self);
 }
 
 void

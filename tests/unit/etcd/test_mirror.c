@@ -26,9 +26,10 @@ static struct {
 } shadow;
 
 static int64_t revision;
-static unsigned n_changes, n_all, n_states[4], n_refused;
+static unsigned n_changes, n_events, n_all, n_states[4], n_refused;
 static unsigned refuse; /* of a hundred changes */
 static char why[300];
+static bool accepted; /* another history */
 static uint64_t chance;
 
 /* ---- the copy ---- */
@@ -52,7 +53,7 @@ apply(const udpai_etcd_event *event)
         assert_true(at < shadow.n);
         shadow.items[at] = shadow.items[--shadow.n];
     } else if (at < shadow.n) {
-        assert_true(event->kv.mod_revision > shadow.items[at].mod_revision);
+        assert_true(accepted || event->kv.mod_revision > shadow.items[at].mod_revision);
         shadow.items[at] = key;
     } else {
         assert_true(shadow.n < UDPAI_ARRAY_LEN(shadow.items));
@@ -90,6 +91,7 @@ on_changed(void *userdata, const udpai_mirror_change *change)
     revision = change->position.revision;
     assert_is_state(revision);
     n_changes++;
+    n_events += (unsigned)change->n_events;
     n_all += change->is_all;
     return UDPA_OK;
 }
@@ -154,6 +156,7 @@ begin(uint64_t seed)
     n_changes = n_all = n_refused = refuse = 0;
     memset(n_states, 0, sizeof(n_states));
     why[0] = '\0';
+    accepted = false;
     shadow.n = 0;
 }
 
@@ -269,7 +272,7 @@ a_watch_that_is_cut_goes_on_where_it_was(void **state)
     model.faults.cut_watches = 0;
     assert_true(run_until(UDPAI_MIRROR_CURRENT, model.revision));
     assert_int_equal(n_all, 1);
-    assert_int_equal(model.n_ranges, 1);
+    assert_int_equal(n_states[UDPAI_MIRROR_LISTING], 0);
 }
 
 static void
@@ -355,10 +358,77 @@ an_older_etcd_changes_nothing(void **state)
     assert_int_equal(n_states[UDPAI_MIRROR_HELD], 1); /* said once */
     assert_int_equal(revision, before);
     revision = 0; /* it may go back, now */
+    accepted = true;
     udpai_mirror_accept(mirror);
     assert_true(run_until(UDPAI_MIRROR_CURRENT, model.revision));
     assert_int_equal(shadow.n, 9);
     assert_int_equal(n_all, 1);
+}
+
+/* It has passed the revision that was handed on, by another way. */
+static void
+an_etcd_that_was_restored_and_written_to_changes_nothing(void **state)
+{
+    (void)state;
+    put_many(20);
+    open_at((udpai_mirror_position){0});
+    assert_true(run_until(UDPAI_MIRROR_CURRENT, model.revision));
+    int64_t before = model.revision;
+    etcd_model_restore(&model, 10);
+    for (int i = 0; i < 30; i++)
+        etcd_model_put(&model, "/u/other", "x");
+    assert_true(run_until(UDPAI_MIRROR_HELD, 1));
+    assert_non_null(strstr(why, "another history"));
+    run_ms(20000);
+    assert_int_equal(udpai_mirror_get_state(mirror), UDPAI_MIRROR_HELD);
+    assert_int_equal(revision, before);
+    revision = 0;
+    accepted = true;
+    udpai_mirror_accept(mirror);
+    assert_true(run_until(UDPAI_MIRROR_CURRENT, model.revision));
+    assert_int_equal(shadow.n, 10);
+}
+
+static void
+one_that_is_older_first_and_written_to_later_neither(void **state)
+{
+    (void)state;
+    put_many(20);
+    open_at((udpai_mirror_position){0});
+    assert_true(run_until(UDPAI_MIRROR_CURRENT, model.revision));
+    etcd_model_restore(&model, 10);
+    assert_true(run_until(UDPAI_MIRROR_HELD, 1));
+    for (int i = 0; i < 30; i++)
+        etcd_model_put(&model, "/u/other", "x");
+    run_ms(20000);
+    assert_int_equal(udpai_mirror_get_state(mirror), UDPAI_MIRROR_HELD);
+    assert_int_equal(n_states[UDPAI_MIRROR_CURRENT], 1);
+}
+
+/* The key has the revision that it had, but another value; and the first list after that fails. */
+static void
+what_was_accepted_is_handed_on_whole(void **state)
+{
+    (void)state;
+    put_many(10);
+    etcd_model_put(&model, "/u/a", "before");
+    open_at((udpai_mirror_position){0});
+    assert_true(run_until(UDPAI_MIRROR_CURRENT, model.revision));
+    etcd_model_restore(&model, 11);
+    assert_true(run_until(UDPAI_MIRROR_HELD, 1));
+    etcd_model_put(&model, "/u/a", "after");
+    revision = 0;
+    n_events = 0;
+    shadow.n = 0;
+    model.faults.refused = 1000;
+    accepted = true;
+    udpai_mirror_accept(mirror);
+    run_ms(500);
+    assert_int_equal(n_events, 0);
+    model.faults.refused = 0;
+    assert_true(run_until(UDPAI_MIRROR_CURRENT, model.revision));
+    assert_int_equal(n_events, 11);
+    assert_int_equal(udpai_mirror_get_position(mirror).cluster_id, model.cluster_id);
 }
 
 static void
@@ -370,6 +440,7 @@ another_etcd_changes_nothing(void **state)
     assert_true(run_until(UDPAI_MIRROR_HELD, 0));
     assert_non_null(strstr(why, "another cluster"));
     assert_int_equal(n_changes, 0);
+    accepted = true;
     udpai_mirror_accept(mirror);
     assert_true(run_until(UDPAI_MIRROR_CURRENT, 1));
     assert_int_equal(n_all, 1);
@@ -416,8 +487,7 @@ static unsigned n_reached;
 static void
 on_reached(udpai_mirror_waiter *waiter)
 {
-    (void)waiter;
-    n_reached++;
+    n_reached += !waiter->is_void;
 }
 
 static void
@@ -546,6 +616,11 @@ main(void)
         cmocka_unit_test_setup_teardown(what_history_does_not_have_is_listed, setup, teardown),
         cmocka_unit_test_setup_teardown(what_a_watch_leaves_out_is_noticed, setup, teardown),
         cmocka_unit_test_setup_teardown(an_older_etcd_changes_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(an_etcd_that_was_restored_and_written_to_changes_nothing,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(one_that_is_older_first_and_written_to_later_neither, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(what_was_accepted_is_handed_on_whole, setup, teardown),
         cmocka_unit_test_setup_teardown(another_etcd_changes_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(who_had_more_than_there_is_holds, setup, teardown),
         cmocka_unit_test_setup_teardown(a_member_that_is_behind_is_no_older_etcd, setup, teardown),

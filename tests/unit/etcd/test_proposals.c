@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "tests/harness/etcd_model.h"
+#include "tests/harness/oom.h"
 #include "tests/harness/test.h"
 
 #define PREFIX UDPAI_STR("/u/")
@@ -239,7 +240,9 @@ who_has_not_seen_the_last_write_loses(void **state)
     run_ms(50);
     assert_true(one->is_done && other->is_done);
     assert_true((one->outcome == UDPAI_PROPOSAL_LOST) != (other->outcome == UDPAI_PROPOSAL_LOST));
-    assert_int_equal(one->revision, other->revision);
+    const write *winner = one->outcome == UDPAI_PROPOSAL_LOST ? other : one;
+    const write *loser = one->outcome == UDPAI_PROPOSAL_LOST ? one : other;
+    assert_true(loser->revision > winner->revision);
 }
 
 /* Those that come while one is under way share the next one. */
@@ -249,7 +252,7 @@ many_share_a_transaction(void **state)
     (void)state;
     char names[100][16];
     unsigned before = model.n_txns;
-    for (int i = 0; i < 100; i++) {
+    for (int i = 0; i < 100; i++) { /* the first one is alone */
         snprintf(names[i], sizeof(names[i]), "/u/%d", i);
         put(&replicas[0], names[i]);
     }
@@ -368,7 +371,113 @@ more_than_a_transaction_holds_is_refused(void **state)
     self->proposal = (udpai_proposal){.ops = ops, .n_ops = UDPAI_ARRAY_LEN(ops), .done = on_done};
     udpai_proposals_add(replicas[0].proposals, &self->proposal);
     assert_outcome(self, UDPAI_PROPOSAL_REJECTED);
-    assert_non_null(strstr(self->error, "128 changes"));
+    assert_non_null(strstr(self->error, "127 changes"));
+}
+
+/* Others use that etcd, too. */
+static void
+who_has_lost_hears_of_it_though_others_write_last(void **state)
+{
+    (void)state;
+    etcd_model_put(&model, "/u/a", "somebody else's");
+    const write *one = put(&replicas[0], "/u/a");
+    etcd_model_put(&model, "/elsewhere", "x");
+    run_ms(200);
+    assert_outcome(one, UDPAI_PROPOSAL_LOST);
+}
+
+static void
+an_etcd_that_is_held_is_not_written_to(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 20; i++)
+        etcd_model_put(&model, "/u/x", "x");
+    run_ms(100);
+    etcd_model_restore(&model, 5);
+    run_ms(500);
+    assert_int_equal(udpai_mirror_get_state(replicas[0].mirror), UDPAI_MIRROR_HELD);
+    const write *one = put(&replicas[0], "/u/a");
+    run_ms(3000);
+    assert_outcome(one, UDPAI_PROPOSAL_NOT_DONE);
+    assert_int_equal(model.revision, 5);
+}
+
+/* Before the mirror has noticed. */
+static void
+an_older_etcd_commits_nothing(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 20; i++)
+        etcd_model_put(&model, "/u/x", "x");
+    run_ms(100);
+    const write *one = put(&replicas[0], "/u/a");
+    while (model.n_txns == 0)
+        run_ms(1);
+    etcd_model_restore(&model, 5);
+    run_ms(10000);
+    assert_true(one->is_done && one->outcome != UDPAI_PROPOSAL_COMMITTED);
+}
+
+static void
+a_full_database_is_told_from_one_that_was_filled(void **state)
+{
+    (void)state;
+    model.faults.filling = 1000;
+    const write *one = put(&replicas[0], "/u/a");
+    run_ms(300);
+    assert_outcome(one, UDPAI_PROPOSAL_COMMITTED);
+    model.faults.filling = 0;
+    model.is_full = true;
+    const write *other = put(&replicas[0], "/u/b");
+    run_ms(300);
+    assert_outcome(other, UDPAI_PROPOSAL_NOT_DONE);
+    assert_string_equal(other->error, "full");
+    model.is_full = false;
+    const write *third = put(&replicas[0], "/u/b");
+    run_ms(300);
+    assert_outcome(third, UDPAI_PROPOSAL_COMMITTED);
+}
+
+/* Each would lose if the other came first; as one they would not. */
+static void
+one_that_compares_what_another_writes_waits(void **state)
+{
+    (void)state;
+    static udpai_etcd_compare compares[2];
+    const char *const keys[] = {"/u/first", "/u/a", "/u/b"};
+    put(&replicas[0], keys[0]);
+    compares[0] = (udpai_etcd_compare){UDPAI_ETCD_COMPARE_MOD_REVISION, UDPAI_STR("/u/a"), 0};
+    compares[1] = (udpai_etcd_compare){UDPAI_ETCD_COMPARE_MOD_REVISION, UDPAI_STR("/u/b"), 0};
+    for (int i = 1; i < 3; i++) {
+        write *self = &writes[n_writes++];
+        self->by = &replicas[0];
+        self->ops[0] = (udpai_etcd_op){UDPAI_ETCD_OP_PUT, .key = udpai_str_from(keys[i]),
+                                       .value = UDPAI_STR("v")};
+        self->proposal = (udpai_proposal){
+            .compares = compares, .ops = self->ops, .n_compares = 2, .n_ops = 1, .done = on_done};
+        udpai_proposals_add(replicas[0].proposals, &self->proposal);
+    }
+    run_ms(300);
+    assert_outcome(&writes[1], UDPAI_PROPOSAL_COMMITTED);
+    assert_outcome(&writes[2], UDPAI_PROPOSAL_LOST);
+}
+
+static udpa_err
+open_and_close(void *context)
+{
+    (void)context;
+    udpai_proposals *made = NULL;
+    const udpai_proposals_env env = {&model.etcd, &wheel, replicas[0].mirror, on_random, NULL};
+    udpa_err err = udpai_proposals_new(&made, &env, UDPAI_STR("/u/lane/c"));
+    udpai_proposals_free(made);
+    return err;
+}
+
+static void
+without_memory_there_are_none(void **state)
+{
+    (void)state;
+    oom_torture(open_and_close, NULL);
 }
 
 static void
@@ -431,6 +540,7 @@ play(uint64_t seed, unsigned *n_outcomes)
         .lost_responses = (unsigned)test_random_below(&chance, 200),
         .late_requests = (unsigned)test_random_below(&chance, 200),
         .refused = (unsigned)test_random_below(&chance, 300),
+        .filling = (unsigned)test_random_below(&chance, 50),
         .cut_watches = (unsigned)test_random_below(&chance, 100),
         .parts = (unsigned)test_random_below(&chance, 900),
         .latency_ms = 1 + test_random_below(&chance, 50),
@@ -484,6 +594,15 @@ main(void)
         cmocka_unit_test_setup_teardown(an_etcd_that_is_away_is_not_waited_for_long, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(more_than_a_transaction_holds_is_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(who_has_lost_hears_of_it_though_others_write_last, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(an_etcd_that_is_held_is_not_written_to, setup, teardown),
+        cmocka_unit_test_setup_teardown(an_older_etcd_commits_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_full_database_is_told_from_one_that_was_filled, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(one_that_compares_what_another_writes_waits, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(without_memory_there_are_none, setup, teardown),
         cmocka_unit_test_setup_teardown(without_memory_it_is_attempted_later, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_not_done_at_the_end_is_forgotten, setup, teardown),
         cmocka_unit_test_setup_teardown(whatever_is_lost_outcomes_are_true, setup, teardown),
