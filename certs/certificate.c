@@ -231,8 +231,8 @@ read_key(udpai_pem pem, EVP_PKEY **ret_key, udpa_error **ret_error)
     }
     if (encrypted)
         return udpai_fail(ret_error, UDPA_ERR_INVAL,
-                          "%s: the private key is encrypted, and nobody is there to give the "
-                          "password; decrypt it with 'openssl pkey' and protect the file instead",
+                          "%s: the private key is encrypted, and there is no password for it; "
+                          "decrypt it with 'openssl pkey' and protect the file instead",
                           pem.file);
     if (contains(pem.bytes, "PRIVATE KEY-----"))
         return udpai_fail(ret_error, UDPA_ERR_INVAL,

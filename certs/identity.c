@@ -16,7 +16,7 @@ static udpa_err
 fail_name(const udpai_chain *chain, const char *why, udpa_error **ret_error)
 {
     return udpai_fail(ret_error, UDPA_ERR_UNAUTHENTICATED,
-                      "%s: the certificate does not say clearly who its holder is: %s; let its "
+                      "%s: the certificate does not identify its holder clearly: %s; let its "
                       "authority issue another",
                       chain->file, why);
 }

@@ -97,14 +97,13 @@ fail_private(udpai_pem pem, bool is_encrypted, udpa_error **ret_error)
 {
     if (is_encrypted)
         return udpai_fail(ret_error, UDPA_ERR_INVAL,
-                          "%s: the private key is encrypted, and nobody is there to give the "
-                          "password; decrypt it with 'openssl pkey' and protect the file instead",
+                          "%s: the private key is encrypted, and there is no password for it; "
+                          "decrypt it with 'openssl pkey' and protect the file instead",
                           pem.file);
     if (has_block(pem, "BEGIN PUBLIC KEY-----") || has_block(pem, "BEGIN CERTIFICATE-----"))
-        return udpai_fail(ret_error, UDPA_ERR_INVAL,
-                          "%s: holds no private key, but a public one: who signs needs the "
-                          "private one",
-                          pem.file);
+        return udpai_fail(
+            ret_error, UDPA_ERR_INVAL,
+            "%s: holds no private key, but a public one: signing needs the private one", pem.file);
     return udpai_fail(ret_error, UDPA_ERR_INVAL, "%s: holds no private key in PEM form", pem.file);
 }
 
@@ -113,8 +112,8 @@ fail_public(udpai_pem pem, udpa_error **ret_error)
 {
     if (has_block(pem, "PRIVATE KEY-----"))
         return udpai_fail(ret_error, UDPA_ERR_INVAL,
-                          "%s: holds a private key, which nobody but the signer should have: make "
-                          "the public one of it with 'openssl pkey -pubout'",
+                          "%s: holds a private key, which only the signer should have: make the "
+                          "public one of it with 'openssl pkey -pubout'",
                           pem.file);
     return udpai_fail(ret_error, UDPA_ERR_INVAL,
                       "%s: holds no public key, and no certificate, in PEM form", pem.file);

@@ -280,10 +280,9 @@ static udpa_err
 fail_unsigned(const struct checked *checked)
 {
     return udpai_fail(checked->ret_error, UDPA_ERR_DENIED,
-                      "'%.*s' of type %.*s is not signed, and this node takes it from nobody "
-                      "without the signature of its authority ('%.*s'): sign it ('udpactl sign'), "
-                      "or have its node sign (signatures.keys); a node on the way may have "
-                      "stripped it",
+                      "'%.*s' of type %.*s is not signed, and this node takes it only with the "
+                      "signature of its authority ('%.*s'): sign it ('udpactl sign'), or have its "
+                      "node sign (signatures.keys); a node on the way may have stripped it",
                       UDPAI_SHOWN(udpai_resource_name(checked->resource)), TYPE_OF(checked),
                       UDPAI_SHOWN(udpai_resource_authority(checked->resource)));
 }
@@ -293,7 +292,7 @@ fail_authority(const struct checked *checked)
 {
     return udpai_fail(checked->ret_error, UDPA_ERR_DENIED,
                       "'%.*s' of type %.*s is signed by authority '%.*s', which is none of those "
-                      "that signatures.required lets speak there",
+                      "that signatures.required lets publish there",
                       UDPAI_SHOWN(udpai_resource_name(checked->resource)), TYPE_OF(checked),
                       UDPAI_SHOWN(udpai_resource_authority(checked->resource)));
 }
@@ -394,7 +393,7 @@ check_key_times(const struct checked *checked)
     if (key->not_before_s && key->not_before_s > begin_s)
         begin_s = key->not_before_s;
     if (add(checked->now_s, checked->keyring->skew_s) < begin_s)
-        return fail_time(checked, "the key that signed it counts only from", begin_s);
+        return fail_time(checked, "the key that signed it is trusted only from", begin_s);
     if (add(checked->now_s, -checked->keyring->skew_s) > key_end_s(key))
         return fail_time(checked, "the key that signed it counted until", key_end_s(key));
     return UDPA_OK;

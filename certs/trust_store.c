@@ -56,13 +56,13 @@ oddity_of(X509_CRL *crl)
 {
     int found = 0;
     if (X509_CRL_get_ext_by_NID(crl, NID_delta_crl, -1) >= 0)
-        return "says only what has changed (a delta CRL); the whole list is needed";
+        return "contains only what has changed (a delta CRL); the whole list is needed";
     ISSUING_DIST_POINT *point =
         X509_CRL_get_ext_d2i(crl, NID_issuing_distribution_point, &found, NULL);
     bool is_indirect = point && point->indirectCRL;
     ISSUING_DIST_POINT_free(point);
     if (is_indirect)
-        return "speaks of the certificates of other authorities (an indirect CRL); one list of "
+        return "is about the certificates of other authorities (an indirect CRL); one list of "
                "each authority is needed";
     return NULL;
 }
@@ -238,7 +238,7 @@ udpai_trust_store_check_time(const udpai_trust_store *store, int64_t now_s, udpa
         if (now_s > list->next_update_s)
             return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
                               "%s: list %zu, of %s, was to be followed by another on %s: fetch it; "
-                              "until then what this one has revoked stays so, and nobody else is",
+                              "until then what this one has revoked stays so, and nothing else is",
                               store->file, i + 1,
                               udpai_x509_name_text(X509_CRL_get_issuer(list->crl), issuer),
                               udpai_asn1_time_text(X509_CRL_get0_nextUpdate(list->crl), time));

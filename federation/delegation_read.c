@@ -139,7 +139,8 @@ udpai_delegation_read(udpai_delegation *delegation,
         err = check_name(delegation, own_name, ret_error);
     if (err == UDPA_OK &&
         udpai_str_eq(delegation->named.type_url, UDPAI_STR(UDPAI_DELEGATION_TYPE)))
-        err = udpai_fail(ret_error, UDPA_ERR_INVAL, "'%.*s': who delegates cannot be delegated",
+        err = udpai_fail(ret_error, UDPA_ERR_INVAL,
+                         "'%.*s': an authority that delegates cannot be delegated",
                          UDPAI_SHOWN(own_name));
     return err == UDPA_OK ? read_descriptors(delegation, ret_error) : err;
 }

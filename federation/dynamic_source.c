@@ -133,7 +133,7 @@ check_room(const udpai_dynamic *all, bool absent, udpa_error **ret_error)
         return UDPA_OK;
     return udpai_fail(ret_error, UDPA_ERR_LIMIT,
                       "%zu ConfigSources %s already, which is the limit (dynamic_sources.max)", max,
-                      absent ? "that are not there are named" : "come by resources");
+                      absent ? "that are not there are named" : "are defined by resources");
 }
 
 udpa_err
@@ -277,8 +277,8 @@ check_name(const udpai_source *there, udpai_str by, udpa_error **ret_error)
                           UDPAI_SHOWN(udpai_source_name(there)));
     if (there && !udpai_source_is_absent(there) && !udpai_str_eq(udpai_source_by(there), by))
         return udpai_fail(ret_error, UDPA_ERR_INVAL,
-                          "the ConfigSource '%.*s' comes by the resource '%.*s' already: as long "
-                          "as that is there it counts",
+                          "the ConfigSource '%.*s' is defined by the resource '%.*s' already, "
+                          "which is effective until it is removed",
                           UDPAI_SHOWN(udpai_source_name(there)),
                           UDPAI_SHOWN(udpai_source_by(there)));
     return UDPA_OK;

@@ -69,10 +69,9 @@ read_xds(udpai_dynamic_source_config *config, const source_message *message, udp
     if (message->xds->audience != UDPA__CONFIG__V1__XDS_SOURCE__AUDIENCE__SHARED)
         return refuse(message, "has an audience: only one of the bootstrap file may", ret_error);
     if (message->xds->load_reporting)
-        return refuse(message, "says load_reporting: only one of the bootstrap file may",
-                      ret_error);
+        return refuse(message, "has load_reporting: only one of the bootstrap file may", ret_error);
     if (!*message->xds->authority)
-        return refuse(message, "needs an authority: who speaks by it?", ret_error);
+        return refuse(message, "needs an authority: name the one it publishes as", ret_error);
     return UDPA_OK;
 }
 
@@ -101,7 +100,7 @@ read_rest(udpai_dynamic_source_config *config,
     if (rest->audience != UDPA__CONFIG__V1__XDS_SOURCE__AUDIENCE__SHARED)
         return refuse(message, "has an audience: only one of the bootstrap file may", ret_error);
     if (!*rest->authority)
-        return refuse(message, "needs an authority: who speaks by it?", ret_error);
+        return refuse(message, "needs an authority: name the one it publishes as", ret_error);
     if (!is_time(rest->refresh_delay) || !is_time(rest->request_timeout))
         return refuse(message, "has times that must lie between 0.1 s and 1 h", ret_error);
     return UDPA_OK;
@@ -152,7 +151,7 @@ udpai_dynamic_source_read(udpai_dynamic_source_reading *reading,
                           UDPAI_SHOWN(config->name), NAME_MAX_LEN);
     if (message->recover || message->standby_for || message->n_standby)
         return refuse(message,
-                      "says recover, standby_for or standby: only one of the bootstrap file may",
+                      "has recover, standby_for or standby: only one of the bootstrap file may",
                       ret_error);
     udpa_err err = read_kind(config, message, ret_error);
     if (err == UDPA_OK && (config->address.len == 0 || config->address.len > ADDRESS_MAX_LEN))

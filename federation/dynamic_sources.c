@@ -8,8 +8,8 @@ check_rules(const udpai_dynamic *self, const udpa_resource *resource, udpa_error
     udpai_str authority = udpai_resource_authority(resource), name = udpai_resource_name(resource);
     if (!udpai_follower_has(self->sources_follower, authority))
         return udpai_fail(ret_error, UDPA_ERR_DENIED,
-                          "the ConfigSource '%.*s' is of '%.*s', of whom this node takes none: it "
-                          "is not among its dynamic_sources.authorities",
+                          "the ConfigSource '%.*s' is of '%.*s', from which this node takes none: "
+                          "it is not among its dynamic_sources.authorities",
                           UDPAI_SHOWN(name), UDPAI_SHOWN(authority));
     if (!udpai_follower_covers(self->sources_follower, name))
         return udpai_fail(ret_error, UDPA_ERR_DENIED,

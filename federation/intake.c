@@ -80,7 +80,7 @@ refuse_repeated(const udpai_entry_index *index, udpai_publication *publication)
             udpai_str_eq(udpai_resource_type_url(before), udpai_resource_type_url(entry->resource)))
             udpai_publication_refuse(
                 &entry->error, udpa_error_new(UDPA_ERR_EXISTS, NULL,
-                                              "'%s' stands in this message twice: the first one "
+                                              "'%s' occurs twice in this message: the first one "
                                               "applies",
                                               udpa_resource_name(entry->resource)));
     }

@@ -150,7 +150,7 @@ udpai_intake_check(const udpai_intake *intake,
         udpai_prefix_covers(UDPAI_STR(UDPAI_NODE_NAMESPACE), udpai_resource_name(resource)))
         err = udpai_fail(ret_error, UDPA_ERR_DENIED,
                          "'%s' lies in the reserved namespace %s, where only the node itself "
-                         "speaks: use another namespace",
+                         "publishes: use another namespace",
                          udpa_resource_name(resource), UDPAI_NODE_NAMESPACE);
     if (err == UDPA_OK)
         err = udpai_intake_check_path(intake, resource, ret_error);

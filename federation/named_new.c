@@ -93,8 +93,7 @@ check(udpai_providers *providers, const udpai_named_config *config, udpa_error *
                          UDPAI_SHOWN(config->name));
     if (err == UDPA_OK && config->n_descriptors == 0)
         err = udpai_fail(ret_error, UDPA_ERR_INVAL,
-                         "the provider of '%.*s' has no config_descriptors: where shall it come "
-                         "from?",
+                         "the provider of '%.*s' has no config_descriptors: name its sources",
                          UDPAI_SHOWN(config->name));
     for (size_t i = 0; i < config->n_descriptors && err == UDPA_OK; i++)
         err = check_descriptor(providers, config, i, ret_error);

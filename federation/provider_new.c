@@ -135,7 +135,7 @@ add_descriptor(udpai_providers *providers,
     if (is_template && udpa_bytes_size(provider->type) == 0)
         return udpai_fail(ret_error, UDPA_ERR_INVAL,
                           "the ConfigSource '%.*s' is asked for each group of clients by itself: "
-                          "the provider must say of which types",
+                          "the provider must name the types",
                           UDPAI_SHOWN(config->source));
     if (is_template)
         udpai_demand_count_places(providers->demand);

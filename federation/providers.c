@@ -58,11 +58,12 @@ check_source(const udpai_providers *providers, const udpai_source *source, udpa_
         udpai_str type = udpai_bytes_view(scope->type);
         const udpai_provider *provider = udpai_map_get(&providers->by_type, type);
         if (asks(provider ? provider : providers->any_type, source))
-            return udpai_fail(ret_error, UDPA_ERR_INVAL,
-                              "the ConfigSource '%.*s' stands in a provider of type '%.*s', and so "
-                              "its word counts anyway: take the type out of its recover, or the "
-                              "source out of the provider",
-                              UDPAI_SHOWN(udpai_source_name(source)), UDPAI_SHOWN(type));
+            return udpai_fail(
+                ret_error, UDPA_ERR_INVAL,
+                "the ConfigSource '%.*s' is in a provider of type '%.*s', and so its contributions "
+                "are effective anyway: take the type out of its recover, or the source out of the "
+                "provider",
+                UDPAI_SHOWN(udpai_source_name(source)), UDPAI_SHOWN(type));
     }
     return UDPA_OK;
 }

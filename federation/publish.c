@@ -183,7 +183,7 @@ udpai_publishing_ended(udpai_egress *egress, uint64_t session, const udpa_error 
 {
     UDPA_AUTO(udpa_error_unref)
     udpa_error *error = udpa_error_new(UDPA_ERR_UNAVAILABLE, why,
-                                       "the stream has ended before the receipt has come");
+                                       "the stream has ended before the receipt was received");
     UDPAI_LIST_FOREACH_SAFE (at, &egress->published) {
         udpai_published *published = UDPAI_LIST_ENTRY(at, udpai_published, node);
         if (published->session == session)

@@ -43,7 +43,7 @@ static udpa_err
 fail_bare_signature(const udpa_resource *resource, udpa_error **ret_error)
 {
     return udpai_fail(ret_error, UDPA_ERR_DENIED,
-                      "'%s' is signed, and has no generation: who signs must give one",
+                      "'%s' is signed, and has no generation: signed resources must have one",
                       udpa_resource_name(resource));
 }
 

@@ -49,7 +49,7 @@ static void
 on_end_of_wait(udpai_timer *timer)
 {
     give_up_waiting(UDPAI_CONTAINER_OF(timer, udpai_recovery, end_of_wait),
-                    "it has not said all it has in time");
+                    "it has not synchronized in time");
 }
 
 static void

@@ -10,9 +10,10 @@ udpai_report_check_ttl(const udpa_resource *resource, udpa_error **ret_error)
 {
     if (udpa_resource_ttl_ms(resource))
         return UDPA_OK;
-    return udpai_fail(ret_error, UDPA_ERR_INVAL,
-                      "'%s' has no ttl: what a client reports must end when the client is gone",
-                      udpa_resource_name(resource));
+    return udpai_fail(
+        ret_error, UDPA_ERR_INVAL,
+        "'%s' has no ttl: what a client reports must end when the client has disconnected",
+        udpa_resource_name(resource));
 }
 
 udpa_err

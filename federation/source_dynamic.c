@@ -85,7 +85,7 @@ udpai_source_leave(udpai_source *source)
     udpai_sources_relink(source->owner, source);
     UDPA_AUTO(udpa_error_unref)
     udpa_error *error =
-        udpa_error_new(UDPA_ERR_CLOSED, NULL, "the resource that it came by is there no more");
+        udpa_error_new(UDPA_ERR_CLOSED, NULL, "the resource that defined it was removed");
     source->is_absent = true;
     udpai_timer_cancel(&source->retry);
     udpai_timer_cancel(&source->grace);

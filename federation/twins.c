@@ -77,15 +77,15 @@ describe_twin(const udpai_twins *twins, const twin *one)
     if (one->is_met)
         return udpa_error_new(
             UDPA_ERR_PRECONDITION, NULL,
-            "what comes here has passed another node with this node's id '%.*s', of instance "
+            "what is received here has passed another node with this node's id '%.*s', of instance "
             "%.*s: give one of them another node.id (or it was this node, before it lost its "
             "state)",
             UDPAI_SHOWN(id), UDPAI_SHOWN(instance));
-    return udpa_error_new(UDPA_ERR_PRECONDITION, NULL,
-                          "what goes from here comes to another node with this node's id '%.*s', "
-                          "of instance %.*s, as a "
-                          "node below has told: give one of them another node.id",
-                          UDPAI_SHOWN(id), UDPAI_SHOWN(instance));
+    return udpa_error_new(
+        UDPA_ERR_PRECONDITION, NULL,
+        "what is sent from here reaches another node with this node's id '%.*s', of instance %.*s, "
+        "as a downstream node has reported: give one of them another node.id",
+        UDPAI_SHOWN(id), UDPAI_SHOWN(instance));
 }
 
 static twin *

@@ -92,8 +92,8 @@ complain_of_deadline(const udpai_cli *cli, const udpa_error *error)
 {
     double seconds = (double)cli->options->timeout_ms / 1000;
     if (cli->has_answered && !error)
-        udpai_cli_complain("%s has not said within %g s that this is all: it waits for %s itself "
-                           "('udpactl status' tells more); --timeout SECONDS has it wait longer",
+        udpai_cli_complain("%s has not synchronized within %g s: it waits for %s itself ('udpactl "
+                           "status' shows more); --timeout SECONDS waits longer",
                            cli->options->server, seconds,
                            cli->waits_for ? cli->waits_for : "others");
     else

@@ -157,7 +157,7 @@ udpai_cli_request_all_types(udpai_cli *cli, udpai_cli_requests *requests)
     if (err == UDPA_OK && requests->n == 0)
         err = udpai_cli_request_common_types(cli->options->name_space, requests);
     if (result == UDPAI_CLI_GOOD && udpai_cli_found_size(&found) == 0) {
-        udpai_cli_complain("%s does not say which types it has: name one, as in 'udpactl get "
+        udpai_cli_complain("%s does not report which types it has: name one, as in 'udpactl get "
                            "cluster'",
                            cli->options->server);
         result = UDPAI_CLI_REFUSED;

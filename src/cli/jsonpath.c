@@ -130,7 +130,7 @@ parse_number(parser *self, long *ret_number)
     char *end;
     long number = strtol(begin, &end, 10);
     if (end == begin || *begin == ' ' || *begin == '+')
-        return fail(self, self->at, "a number, '*' or a quoted name must stand in brackets");
+        return fail(self, self->at, "a number, '*' or a quoted name must be in brackets");
     if (number > INDEX_MAX || number < -INDEX_MAX)
         return fail(self, self->at, "this number is too large");
     self->at += (size_t)(end - begin);
@@ -293,7 +293,7 @@ parse(parser *self)
 {
     udpa_err err = UDPA_OK;
     if (!strchr(self->text, '{'))
-        return fail(self, 0, "nothing stands in braces: write {.name}, or {[*].name} of a list");
+        return fail(self, 0, "nothing is in braces: write {.name}, or {[*].name} of a list");
     while (err == UDPA_OK && current(self))
         err = current(self) == '{' ? parse_braces(self) : parse_text(self);
     if (err == UDPA_OK && self->ranges.n) {

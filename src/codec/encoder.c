@@ -426,7 +426,7 @@ put_unit(udpai_encoder *encoder, const udpai_type *type, const udpai_tree *node)
         return put_members(encoder, type, node, true);
     const udpai_place place = udpai_encoder_place(encoder, stated->value);
     return udpai_fail_at(encoder->ret_error, UDPA_ERR_INVAL, &place,
-                         "'@type' says '%s', but this must be %s", UDPAI_QUOTE(stated->value->text),
+                         "'@type' is '%s', but this must be %s", UDPAI_QUOTE(stated->value->text),
                          udpai_type_name(type));
 }
 

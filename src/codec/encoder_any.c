@@ -33,9 +33,8 @@ find_any_type(udpai_encoder *encoder,
     const udpai_entry *entry = udpai_tree_find(node, UDPAI_STR(UDPAI_TYPE_KEY));
     const udpai_place here = udpai_encoder_place(encoder, entry ? entry->value : node);
     if (!entry)
-        return udpai_fail_at(
-            encoder->ret_error, UDPA_ERR_INVAL, &here,
-            "'@type' is missing: this field can hold any type, and must say which");
+        return udpai_fail_at(encoder->ret_error, UDPA_ERR_INVAL, &here,
+                             "'@type' is missing: this field can hold any type, and must name it");
     udpai_str url = entry->value->text;
     if (entry->value->kind != UDPAI_TREE_SCALAR || udpai_type_url_name(url).len == url.len)
         return udpai_fail_at(encoder->ret_error, UDPA_ERR_INVAL, &here,

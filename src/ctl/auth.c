@@ -60,7 +60,7 @@ print_answer(const udpa_resource *answer)
     }
     bool is_allowed = status->allowed;
     if (!status->has_rules)
-        udpai_cli_print_line("yes: the node has no rules, so everybody may do everything");
+        udpai_cli_print_line("yes: the node has no rules, so every peer may do everything");
     else if (is_allowed)
         udpai_cli_print_line("yes: rule '%s' allows it", status->rule);
     else

@@ -57,11 +57,11 @@ put_count(udpai_strbuf *out, const udpai_ctl_awaited *awaited)
 {
     const status_message *status = awaited->status;
     if (status->n_subscribed == 0)
-        udpai_strbuf_puts(out, "nobody subscribes to it");
+        udpai_strbuf_puts(out, "no subscribers");
     else
         udpai_strbuf_printf(out, "%llu of %llu %s", (unsigned long long)status->n_acknowledged,
                             (unsigned long long)status->n_subscribed,
-                            awaited->is_removal ? "have acknowledged that it is gone" : "have");
+                            awaited->is_removal ? "have acknowledged its removal" : "have");
     if (awaited->is_removal)
         return;
     udpai_strbuf_puts(out, status->n_subscribed ? " version " : ", version ");
@@ -76,8 +76,9 @@ put_notes(udpai_strbuf *out, const status_message *status)
         udpai_strbuf_printf(out, " (%llu are other nodes, which were sent it: ask them)",
                             (unsigned long long)status->n_sent);
     if (status->n_untold)
-        udpai_strbuf_printf(out, " (%llu cannot be told by the protocol they speak)",
-                            (unsigned long long)status->n_untold);
+        udpai_strbuf_printf(
+            out, " (to %llu it cannot be reported: their protocol cannot express this removal)",
+            (unsigned long long)status->n_untold);
 }
 
 static void
@@ -100,8 +101,8 @@ static const char *
 state_text(const session_message *session)
 {
     static const char *const texts[N_STATES] = {
-        "?",        "not sent yet",   "no answer yet", "rejected",
-        "in doubt", "cannot be told", "is a node",     "has it",
+        "?",        "not sent yet",       "no answer yet", "rejected",
+        "in doubt", "cannot be reported", "is a node",     "has it",
     };
     return session->state < N_STATES ? texts[session->state] : texts[0];
 }

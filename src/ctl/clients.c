@@ -155,7 +155,7 @@ report_what_is_missing(const udpai_cli *cli, const udpai_cli_found *found)
             udpai_cli_complain("%.*s: %s", UDPAI_SHOWN(id), text);
     }
     if (tree.nodes.n == 0)
-        udpai_cli_complain("%s has not told of any clients, not even that there are none",
+        udpai_cli_complain("%s has reported no list of clients, not even an empty one",
                            cli->options->server);
     udpai_client_tree_clear(&tree);
     return is_settled ? UDPAI_CLI_GOOD : UDPAI_CLI_TIMED_OUT;

@@ -109,7 +109,7 @@ report_left(const udpai_cli *cli,
             "%.*s %s: what node id '%s' had published is deleted; %s (authority '%s') provides it "
             "still",
             UDPAI_SHOWN(kind), udpa_resource_name(deleted), node_id,
-            is.effective ? is.effective : "somebody else", udpa_resource_authority(left));
+            is.effective ? is.effective : "another node", udpa_resource_authority(left));
     else if (!is.effective)
         udpai_cli_complain(
             "%.*s %s is still there, as '%s' states it: what node id '%s' had published is "

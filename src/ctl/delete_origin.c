@@ -87,7 +87,7 @@ udpai_ctl_delete_origin(udpai_cli *cli)
     udpai_cli_exit result = UDPAI_CLI_MISTAKE;
     if (options->common.arguments.n > 1 || options->files.n || options->is_waiting)
         udpai_cli_complain("write 'udpactl delete --origin NODE [TYPE]', and -n NAMESPACE for one "
-                           "namespace alone; what is deleted so is told by line");
+                           "namespace alone; each deleted resource is printed on a line");
     else if (make_body(options, &body))
         result = udpai_ctl_http_ask(options, "/origins_delete", &body, &answer);
     if (result == UDPAI_CLI_GOOD)

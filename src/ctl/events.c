@@ -65,8 +65,7 @@ show(reading *self, udpai_str message)
     response_message *response = udpa__service__events__v1__follow_response__unpack(
         NULL, message.len, (const uint8_t *)message.data);
     if (!response) {
-        udpai_cli_complain("what %s says of its events cannot be read",
-                           self->options->common.server);
+        udpai_cli_complain("the events of %s cannot be read", self->options->common.server);
         return UDPAI_CLI_REFUSED;
     }
     put_response(self, response, &out);

@@ -55,8 +55,8 @@ udpai_ctl_put_load_hint(udpai_strbuf *out, udpa_resource *const *resources, size
     }
     if (n_unasked && !is_taken)
         udpai_strbuf_printf(out,
-                            "\nHINT\n%zu client%s (protocol lrs) offer%s load, and nobody "
-                            "subscribes to it here, so none is asked for: subscribe to "
+                            "\nHINT\n%zu client%s (protocol lrs) offer%s load, and it has no "
+                            "subscribers here, so none is asked for: subscribe to "
                             "udpa.load.v1.ClusterLoad, or remove load_stats_config from the "
                             "client%s\n",
                             n_unasked, n_unasked == 1 ? "" : "s", n_unasked == 1 ? "s" : "",

@@ -198,7 +198,8 @@ check_format(const udpai_ctl_options *given, const struct argp_state *state)
         return;
     if (given->common.format == UDPAI_CLI_PATH &&
         (!is_get || given->common.is_xds || given->all_origins))
-        argp_error(state, "-o path goes with get, of a node of UDPA, and shows what counts alone");
+        argp_error(state,
+                   "-o path goes with get, of a node of UDPA, and shows effective resources alone");
     if (is_of_conform)
         argp_error(state, "-o %s: %s has not this format", given->common.format_name,
                    given->common.command);

@@ -120,8 +120,8 @@ report_missing(const udpai_cli *cli, const udpai_cli_found *answers)
             !udpai_origins_question_parse(udpai_resource_name(sorted[i]), &question))
             continue;
         any = true;
-        udpai_cli_complain("nobody says anything of '%.*s' at %s", UDPAI_SHOWN(question.name),
-                           cli->options->server);
+        udpai_cli_complain("no origin has a contribution to '%.*s' at %s",
+                           UDPAI_SHOWN(question.name), cli->options->server);
     }
     return any;
 }

@@ -101,10 +101,10 @@ report_applied(const udpa_resource *resource, const udpa_resource *effective)
                              udpa_resource_name(resource), udpa_resource_version(resource));
         return true;
     }
-    udpai_cli_complain("%.*s %s is applied, but does not count: what '%s' says of it (version %s) "
-                       "goes before it",
-                       (int)kind.len, kind.data, udpa_resource_name(resource),
-                       udpa_resource_authority(effective), udpa_resource_version(effective));
+    udpai_cli_complain(
+        "%.*s %s is applied, but is shadowed by the contribution of '%s' (version %s)",
+        (int)kind.len, kind.data, udpa_resource_name(resource), udpa_resource_authority(effective),
+        udpa_resource_version(effective));
     return false;
 }
 

@@ -176,11 +176,11 @@ report_change(const udpai_ctl_runtime *runtime, const char *text, bool is_set)
     udpai_cli_put_text(&line, key);
     udpai_strbuf_puts(&line, is_set ? " set" : " unset");
     if (!counts || (!is_set && is_there)) {
-        udpai_strbuf_puts(&line, counts ? ": '" : ", but does not count: '");
+        udpai_strbuf_puts(&line, counts ? ": '" : ", but is shadowed: '");
         udpai_cli_put_text(&line, value);
         udpai_strbuf_puts(&line, "' of layer '");
         udpai_cli_put_text(&line, layer);
-        udpai_strbuf_puts(&line, counts ? "' counts" : "' does");
+        udpai_strbuf_puts(&line, "' is effective");
     }
     if (udpai_strbuf_failed(&line))
         udpai_cli_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));

@@ -72,9 +72,9 @@ udpai_ctl_runtime_read(udpai_ctl_runtime *runtime, udpai_str text, udpa_error **
         runtime->configured = find(root, UDPAI_STR("configured"));
         runtime->ignored = find(root, UDPAI_STR("ignored"));
     }
-    return is_page(runtime) ? UDPA_OK
-                            : udpai_fail(ret_error, UDPA_ERR_MALFORMED,
-                                         "/runtime does not say what a runtime has");
+    return is_page(runtime)
+               ? UDPA_OK
+               : udpai_fail(ret_error, UDPA_ERR_MALFORMED, "/runtime does not contain a runtime");
 }
 
 void

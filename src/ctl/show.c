@@ -63,7 +63,7 @@ put_hop(udpai_strbuf *out, const udpa_resource *resource, udpai_hop hop)
     bool is_named = hop.authority.len != 0;
     udpai_cli_put_text(out, hop.node_id);
     if (!is_named && is_of_itself(resource)) {
-        udpai_strbuf_puts(out, " says it of itself");
+        udpai_strbuf_puts(out, " reports it of itself");
         return;
     }
     udpai_strbuf_puts(out, " took it from ");

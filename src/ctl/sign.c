@@ -57,7 +57,7 @@ put_one(const signer *self, const udpai_ctl_input *input, size_t index, udpai_st
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     udpa_err err = sign_one(self, resource, &made);
     if (err == UDPA_ERR_INVAL) {
-        udpai_cli_complain("%s: '%s' has no authority: say whose it is with --authority",
+        udpai_cli_complain("%s: '%s' has no authority: name it with --authority",
                            input->places.items[index], udpa_resource_name(resource));
         return false;
     }

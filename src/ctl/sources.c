@@ -19,9 +19,10 @@ print_answer(const udpai_ctl_options *options, const char *name, const udpai_ctl
     udpai_ctl_answer_words(answer, &words);
     if (options->as_source)
         udpai_cli_print_line(
-            "%s: what it does not have has gone; nodes below it that hold it are told", name);
+            "%s: what it does not have was removed; downstream nodes that hold it are notified",
+            name);
     else
-        udpai_cli_print_line("%s: %s accepted to be gone", name, words.len ? words.data : "none");
+        udpai_cli_print_line("%s: %s removals accepted", name, words.len ? words.data : "no");
     udpai_strbuf_done(&words);
     return UDPAI_CLI_GOOD;
 }

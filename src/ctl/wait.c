@@ -137,9 +137,10 @@ end_acknowledged(waiting *self)
 {
     bool in_vain = self->needs_subscribers && udpai_ctl_awaited_lacks_subscribers(&self->list);
     if (in_vain)
-        udpai_cli_complain("what nobody subscribes to has come to nobody: is its name, or its "
-                           "namespace, the one that the clients ask for ('udpactl clients')? With "
-                           "--at-least=0 this is good");
+        udpai_cli_complain(
+            "no client subscribes to what was applied: is its name, or its namespace, the one that "
+            "the clients subscribe to ('udpactl clients')? --at-least=0 succeeds without "
+            "subscribers");
     udpai_cli_finish(self->cli, in_vain ? UDPAI_CLI_TIMED_OUT : UDPAI_CLI_GOOD);
 }
 
@@ -185,7 +186,7 @@ on_update(void *userdata, udpa_update *update)
     for (size_t i = 0; i < udpa_update_size(update); i++)
         if (!udpa_update_is_removal(update, i) &&
             udpai_ctl_awaited_take(&self->list, udpa_update_resource(update, i)) != UDPA_OK) {
-            udpai_cli_complain("what %s says of acknowledgements cannot be read",
+            udpai_cli_complain("the acknowledgement status from %s cannot be read",
                                self->cli->options->server);
             udpai_cli_finish(self->cli, UDPAI_CLI_REFUSED);
         }
@@ -197,9 +198,9 @@ static void
 on_complete(void *userdata)
 {
     waiting *self = userdata;
-    udpai_cli_complain("%s does not tell who has acknowledged what: it is older than this udpactl, "
-                       "or no udpad",
-                       self->cli->options->server);
+    udpai_cli_complain(
+        "%s does not report acknowledgements: it is older than this udpactl, or no udpad",
+        self->cli->options->server);
     udpai_cli_finish(self->cli, UDPAI_CLI_REFUSED);
 }
 

@@ -23,10 +23,10 @@ admission_of(const udpai_plan_socket *socket)
     if (!socket->tls)
         return udpai_exposure_is_loopback(socket->address)
                    ? "without TLS, open to every local client"
-                   : "WITHOUT TLS, OPEN TO EVERYBODY WHO REACHES IT";
+                   : "WITHOUT TLS, OPEN TO EVERY PEER THAT REACHES IT";
     if (!*socket->tls->client_ca_file || socket->tls->client_certificate_optional)
         return "TLS, open to every client";
-    return "TLS, for clients whose certificate is vouched for";
+    return "TLS, for clients whose certificate is signed by a trusted CA";
 }
 
 static void
@@ -51,7 +51,7 @@ print_data(const udpai_plan *plan)
 {
     char room[PATH_MAX];
     if (!plan->state_directory)
-        printf("  data in memory only: it is gone when the node ends\n");
+        printf("  data in memory only: it is lost when the node ends\n");
     else
         printf("  data in %s\n",
                realpath(plan->state_directory, room) ? room : plan->state_directory);

@@ -96,7 +96,7 @@ static void
 write_line(const udpai_inspected *by, const udpai_deprecated *feature, unsigned n_suppressed)
 {
     udpai_str type = udpai_type_url_name(udpai_resource_type_url(by->resource));
-    udpai_str from = by->from.len ? by->from : UDPAI_STR("somebody without a name");
+    udpai_str from = by->from.len ? by->from : UDPAI_STR("a peer without a name");
     char more[48] = "";
     if (n_suppressed)
         snprintf(more, sizeof(more), " (%u more not shown)", n_suppressed);

@@ -61,7 +61,7 @@ check_name(const udpai_value *tls, const char *certificate, const udpai_tls_file
     if (udpai_identity_name(files->identity).len == 0)
         udpai_value_warn(tls, "certificate_file",
                          "%s: has no common name, URI or DNS name that is clear: others cannot "
-                         "tell by it who this node is",
+                         "identify this node by it",
                          certificate);
 }
 

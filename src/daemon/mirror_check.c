@@ -29,14 +29,14 @@ check_type(const udpai_value *value,
         return;
     if (type->named_by)
         udpai_value_warn(value, descriptor,
-                         "mirrors '%s' from a service of that type alone, where no %s say "
-                         "which there are: unless the server sends them unasked, nothing comes. "
+                         "mirrors '%s' from a service of that type alone, where no %s name its "
+                         "resources: unless the server sends them unasked, nothing is received. "
                          "Set mode: ON_DEMAND, or use the aggregated service",
                          type->name.data, type->named_by);
     else
         udpai_value_warn(value, descriptor,
                          "mirrors '%s', of which most xDS servers send only what is asked for by "
-                         "name, and a mirror knows no names: then nothing comes. Set mode: "
+                         "name, and a mirror knows no names: then nothing is received. Set mode: "
                          "ON_DEMAND, in a provider of its own",
                          type->name.data);
 }
@@ -59,10 +59,10 @@ udpai_mirror_check(const udpai_value *value)
         for (size_t k = 0; k < provider->n_types; k++)
             check_type(value, at, provider->types[k], source);
         if (provider->n_types == 0)
-            udpai_value_warn(value, at,
-                             "mirrors each type that somebody here asks for; of Secret, Runtime "
-                             "and others that nothing names to a mirror most xDS servers send "
-                             "only what is asked for by name: give those a provider with "
-                             "mode: ON_DEMAND");
+            udpai_value_warn(
+                value, at,
+                "mirrors each type that a client or node here subscribes to; of Secret, Runtime "
+                "and others that nothing names to a mirror most xDS servers send only what is "
+                "asked for by name: give those a provider with mode: ON_DEMAND");
     }
 }

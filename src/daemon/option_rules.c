@@ -19,7 +19,7 @@ udpai_namespace_check(const char *name_space, udpa_error **ret_error)
     if (!udpai_prefix_covers(UDPAI_STR(UDPAI_NODE_NAMESPACE), prefix))
         return UDPA_OK;
     return udpai_fail(ret_error, UDPA_ERR_INVAL,
-                      "namespace '%s' is reserved for what nodes say of themselves: use another",
+                      "namespace '%s' is reserved for what nodes report of themselves: use another",
                       name_space);
 }
 

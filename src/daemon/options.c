@@ -39,8 +39,8 @@ static const struct argp_option options[] = {
     {"resources", RESOURCES, "DIR", 0, "Serve the resource files of this directory", 0},
     {"state", STATE, "DIR", 0, "Keep what is received there (default ./udpa-data)", 0},
     {"restored", RESTORED, NULL, 0,
-     "What is kept there comes from a backup, and is meant: nothing newer is recovered, until the "
-     "next start",
+     "What is kept there comes from a backup, and is intended: nothing newer is recovered, until "
+     "the next start",
      0},
     {"force", FORCE, NULL, 0,
      "Start although what was kept there seems to be lost, and go on with what there is", 0},

@@ -37,15 +37,15 @@ check_listen(const struct listening *given, udpai_diagnostics *diagnostics)
     else if (!udpai_exposure_is_loopback(given->address))
         udpai_diagnostics_option(
             diagnostics,
-            "%s %s is beyond loopback, and %s is always without TLS, so that "
-            "anybody could come: listen on 127.0.0.1, or write the address into "
-            "'%s' of a bootstrap file, with certificates",
+            "%s %s is beyond loopback, and %s is always without TLS, so that every peer could "
+            "connect: listen on 127.0.0.1, or write the address into '%s' of a bootstrap file, "
+            "with certificates",
             given->option, given->address, given->option, given->field);
     else if (given->n_with_tls)
-        udpai_diagnostics_warn(diagnostics, given->field,
-                               "%s %s takes the place of these, and is without TLS: every local "
-                               "client may come",
-                               given->option, given->address);
+        udpai_diagnostics_warn(
+            diagnostics, given->field,
+            "%s %s takes the place of these, and is without TLS: every local client may connect",
+            given->option, given->address);
 }
 
 void

@@ -116,11 +116,12 @@ decode_name(udpai_str encoded, char *room, udpai_str *ret_name, udpa_error **ret
 {
     if (encoded.len && udpai_percent_decode(encoded, &room, ret_name))
         return UDPA_OK;
-    return udpai_fail(ret_error, UDPA_ERR_INVAL,
-                      "usage: /sources_accept?NAME, percent-encoded, or {\"name\": NAME} as the "
-                      "body: what the source of this name, or the directory of this path, does not "
-                      "name any more has gone; /sources_accept?NAME&as_source, or {\"name\": NAME, "
-                      "\"as_source\": true}: what this node, of that id, does not have");
+    return udpai_fail(
+        ret_error, UDPA_ERR_INVAL,
+        "usage: /sources_accept?NAME, percent-encoded, or {\"name\": NAME} as the body: accepts "
+        "the removal of what the source of this name, or the directory of this path, does not name "
+        "any more; /sources_accept?NAME&as_source, or {\"name\": NAME, \"as_source\": true}: of "
+        "what this node, of that id, does not have");
 }
 
 /* Of a source, or of a directory. */

@@ -219,8 +219,8 @@ note_restart(complaints *self,
     char *names = udpai_restart_needed_for(started_with, read);
     if (!names)
         return;
-    udpai_strbuf_printf(&text, "%s has changed, and it takes a restart until this counts: %s", file,
-                        names);
+    udpai_strbuf_printf(&text, "%s has changed, and it takes a restart until this is effective: %s",
+                        file, names);
     udpai_free(names);
     char *complaint = udpai_strbuf_take(&text);
     if (!complaint)

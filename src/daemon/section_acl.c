@@ -43,14 +43,14 @@ check_namespace_met(const udpai_value *value)
     bool is_own = udpai_prefix_covers(own, prefix);
     if (is_own && is_more && !is_admin)
         udpai_value_warn(value, "",
-                         "the rule meets nothing in %s: there nodes speak of themselves "
-                         "alone, and who may see that needs ADMIN",
+                         "the rule meets nothing in %s: only nodes publish there, about "
+                         "themselves, and to see that needs ADMIN",
                          UDPAI_NODE_NAMESPACE);
     else if (!is_own && is_admin && !is_more && !udpai_prefix_covers(prefix, own))
-        udpai_value_warn(value, "",
-                         "the rule meets nothing by this: ADMIN is about what nodes say of "
-                         "themselves, in %s",
-                         UDPAI_NODE_NAMESPACE);
+        udpai_value_warn(
+            value, "",
+            "the rule meets nothing by this: ADMIN is about what nodes report of themselves, in %s",
+            UDPAI_NODE_NAMESPACE);
 }
 
 static const udpai_field rule_fields[] = {
@@ -68,7 +68,8 @@ check_rule(const udpai_value *value)
     const rule_message *rule = value->message;
     rule_message *const *all = value->bootstrap->acl->rules;
     if (rule->n_on_behalf_of && !has_action(rule, UDPA__CONFIG__V1__ACL_RULE__ACTION__PUBLISH))
-        udpai_value_warn(value, "on_behalf_of", "has no effect in a rule that lets nobody publish");
+        udpai_value_warn(value, "on_behalf_of",
+                         "has no effect in a rule that lets no peer publish");
     for (size_t k = 0; k < value->index; k++)
         if (*rule->name && strcmp(rule->name, all[k]->name) == 0)
             udpai_value_error(value, "", "acl.rules[%zu] has the same name, '%s'", k, rule->name);
@@ -91,7 +92,8 @@ static void
 check_acl(const udpai_value *value)
 {
     if (((const Udpa__Config__V1__Acl *)value->message)->n_rules == 0)
-        udpai_value_warn(value, "", "has no rules, so nobody may publish or subscribe to anything");
+        udpai_value_warn(value, "",
+                         "has no rules, so no peer may publish or subscribe to anything");
 }
 
 const udpai_section udpai_section_acl = {

@@ -36,8 +36,8 @@ udpai_check_no_braces(const udpai_value *value)
     while (len && value->text[len - 1] != '/')
         len--;
     udpai_value_error(value, "",
-                      "'%s': words in braces stand in the default_namespace of audiences "
-                      "alone: write what is before them here, '%.*s'",
+                      "'%s': words in braces are for the default_namespace of audiences alone: "
+                      "write what is before them here, '%.*s'",
                       value->text, len ? (int)len - 1 : 0, value->text);
 }
 
@@ -103,9 +103,10 @@ static void
 check_audience(const udpai_value *value)
 {
     if (value->index > 0 && matches_everybody(value->bootstrap->audiences[value->index - 1]))
-        udpai_value_error(value, "",
-                          "nobody comes so far: every client belongs to the audience before it, "
-                          "which has no match");
+        udpai_value_error(
+            value, "",
+            "no client reaches this audience: every client belongs to the audience before it, "
+            "which has no match");
 }
 
 const udpai_section udpai_section_audience = {
@@ -284,7 +285,7 @@ static const udpai_field shim_fields[] = {
      .otherwise = UDPAI_XDS_ABSENT_ROUTE_DELAY_MS},
 };
 
-#define NO_EFFECT "has no effect beside audiences, each of which says its own"
+#define NO_EFFECT "has no effect beside audiences, each of which has its own"
 
 static void
 check_shim(const udpai_value *value)

@@ -22,7 +22,7 @@ typedef Udpa__Config__V1__Credential credential_message;
 
 static const udpai_field delegation_fields[] = {
     {.name = "authorities",
-     .none = "is required: whose delegations shall be followed? \"*\" is everybody",
+     .none = "is required: whose delegations shall be followed? \"*\" is every authority",
      UDPAI_NOT_EMPTY},
     {.name = "namespaces", UDPAI_PREFIXES, .is_namespace = true},
 };
@@ -48,7 +48,7 @@ udpai_use_delegation(udpai_plan *plan, const udpai_options *options, udpa_error 
 
 static const udpai_field fields[] = {
     {.name = "authorities",
-     .none = "is required: whose resources shall become sources? \"*\" is everybody's",
+     .none = "is required: whose resources shall become sources? \"*\" is every authority's",
      UDPAI_NOT_EMPTY},
     {.name = "namespaces", UDPAI_PREFIXES, .is_namespace = true},
     {.name = "credentials", .of = &udpai_section_credential},
@@ -124,8 +124,8 @@ check_address(const udpai_plan *plan,
     if (has_credential || udpai_exposure_is_loopback(address))
         return UDPA_OK;
     return udpai_fail(ret_error, UDPA_ERR_INVAL,
-                      "'%s' is beyond loopback, and without a credential nobody would know whom "
-                      "this node talks to: name one",
+                      "'%s' is beyond loopback, and without a credential the peer of this node "
+                      "would not be verified: name one",
                       address);
 }
 
@@ -184,7 +184,7 @@ check_credential(const credential_message *credential, udpa_error **ret_error)
     udpai_log(UDPA_LOG_ERROR, "daemon", "credential %s: %s", credential->name,
               error ? udpa_error_message(error) : "out of memory");
     return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
-                      "the credential '%s' cannot be used: the log of this node says why",
+                      "the credential '%s' cannot be used: see the log of this node",
                       credential->name);
 }
 

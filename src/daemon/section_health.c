@@ -38,7 +38,7 @@ check_namespace(const udpai_value *value)
 
 static const udpai_field checks_fields[] = {
     {.name = "namespace",
-     .none = "is required: whose clusters are checked, by whom?",
+     .none = "is required: which clusters are checked, by which checkers?",
      .word = udpai_prefix_check_word,
      .is_namespace = true,
      .check = check_namespace},

@@ -19,7 +19,7 @@ typedef Udpa__Config__V1__Credential credential_message;
 
 static const udpai_field fields[] = {
     {.name = "authorities",
-     .none = "is required: whose resources shall name backends to ask? \"*\" is everybody's",
+     .none = "is required: whose resources shall name backends to ask? \"*\" is every authority's",
      UDPAI_NOT_EMPTY},
     {.name = "namespaces", UDPAI_PREFIXES},
     {.name = "credentials", .of = &udpai_section_credential},
@@ -85,8 +85,8 @@ find_way(const udpai_plan *plan,
     if (err != UDPA_OK || *ret_credential || udpai_exposure_is_loopback(address))
         return err;
     return udpai_fail(ret_error, UDPA_ERR_INVAL,
-                      "'%s' is beyond loopback, and without a credential nobody would know whom "
-                      "this node talks to: name one",
+                      "'%s' is beyond loopback, and without a credential the peer of this node "
+                      "would not be verified: name one",
                       address);
 }
 

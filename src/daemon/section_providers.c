@@ -60,11 +60,11 @@ check_claims(const struct pair *pair)
                           "the same namespace",
                           pair->first_index);
     else if (pair->first->continuation == STOP_ON_SUCCESS)
-        udpai_value_error(pair->value, "",
-                          "is never asked for anything: it has the source of "
-                          "config_descriptors[%zu], and that says STOP_ON_SUCCESS; say "
-                          "CONTINUE there",
-                          pair->first_index);
+        udpai_value_error(
+            pair->value, "",
+            "is never asked for anything: it has the source of config_descriptors[%zu], and that "
+            "has STOP_ON_SUCCESS; write CONTINUE there",
+            pair->first_index);
     else if (udpai_prefix_covers(first, second))
         udpai_value_warn(pair->value, "",
                          "adds nothing to config_descriptors[%zu], which has the same source and "
@@ -80,8 +80,8 @@ check_standby(const struct pair *pair)
         overlap(pair->first->namespace_, pair->second->namespace_))
         return;
     udpai_value_warn(pair->value, "",
-                     "stands in for config_descriptors[%zu], which says STOP_ON_SUCCESS, but has "
-                     "another namespace ('%s', not '%s'): to have both, say CONTINUE there",
+                     "is a standby of config_descriptors[%zu], which has STOP_ON_SUCCESS, but has "
+                     "another namespace ('%s', not '%s'): to have both, write CONTINUE there",
                      pair->first_index, pair->second->namespace_, pair->first->namespace_);
 }
 
@@ -96,9 +96,9 @@ check_authorities(const struct pair *pair)
         !overlap(pair->first->namespace_, pair->second->namespace_))
         return;
     udpai_value_warn(pair->value, "",
-                     "speaks for '%s' as the authority '%s', as config_descriptors[%zu] does "
-                     "beside it: give each source an authority of its own, or say "
-                     "STOP_ON_SUCCESS there if one stands in for the other",
+                     "publishes '%s' as authority '%s', as config_descriptors[%zu] does beside it: "
+                     "give each source an authority of its own, or write STOP_ON_SUCCESS there if "
+                     "one is a standby of the other",
                      printable(pair->second->namespace_), first, pair->first_index);
 }
 
@@ -161,7 +161,7 @@ check_is_there(const udpai_value *value, const char *name)
     if (value->bootstrap->dynamic_sources)
         udpai_value_warn(value, "resource_name",
                          "there is no ConfigSource '%s' in static_resources.config_sources: "
-                         "until a resource brings it, nothing comes from it%s",
+                         "until a resource defines it, nothing is received from it%s",
                          name, udpai_source_suggest(all, name, hint));
     else
         udpai_value_error(value, "resource_name",
@@ -232,12 +232,12 @@ check_clients(const udpai_value *value)
         return;
     if (provider->n_types == 0)
         udpai_value_error(value, "",
-                          "its source is asked for each group of clients by itself: say in "
-                          "'types' of the provider for which types");
+                          "its source is asked for each group of clients by itself: list the types "
+                          "in 'types' of the provider");
     if (*udpai_source_namespace(source))
         udpai_value_warn(value, "",
-                         "the 'namespace' of its source has no effect: what it says to a group "
-                         "of clients lies in the name space of the group");
+                         "the 'namespace' of its source has no effect: what it sends to a group of "
+                         "clients lies in the name space of the group");
     check_audience_of(value, source);
 }
 
@@ -314,8 +314,8 @@ check_order(const udpai_value *value, size_t before)
             is_side_by_side(self, second - 1, second))
             udpai_value_error(
                 value, udpai_path_item(room, "config_descriptors", second),
-                "contradicts providers[%zu], where '%s' stands before '%s': of what both have, one "
-                "order counts for all types",
+                "contradicts providers[%zu], where '%s' is before '%s': of what both have, one "
+                "order applies to all types",
                 before, b->name, a->name);
     }
 }
@@ -414,11 +414,11 @@ check_provider(const udpai_value *value)
                           "only one provider may stand for all types: name the types of this one");
     else if (provider->n_types == 0 && mirrors(provider))
         udpai_value_warn(value, "",
-                         "names no types, so it has each from when somebody here first "
-                         "asks for it: to mirror everything from the start, list the types");
+                         "names no types, so it has each from when a client or node here first "
+                         "subscribes to it: to mirror everything from the start, list the types");
     if (provider->n_config_descriptors == 0)
         udpai_value_error(value, "",
-                          "has no config_descriptors: where shall its resources come from?");
+                          "has no config_descriptors: name the sources of its resources");
     udpai_mirror_check(value);
     for (size_t before = 0; before < value->index; before++)
         check_order(value, before);

@@ -62,14 +62,14 @@ check_there(const udpai_value *value)
     if (value->bootstrap->dynamic_sources)
         udpai_value_warn(value, "",
                          "there is no ConfigSource '%s' in static_resources.config_sources: "
-                         "until a resource brings it, the layer is not there%s",
+                         "until a resource defines it, the layer is not there%s",
                          value->text, hint);
     else
-        udpai_value_error(value, "",
-                          "there is no ConfigSource '%s' in static_resources.config_sources: "
-                          "add it there, or leave rtds_config out, to ask whom the providers "
-                          "say%s",
-                          value->text, hint);
+        udpai_value_error(
+            value, "",
+            "there is no ConfigSource '%s' in static_resources.config_sources: add it there, or "
+            "leave rtds_config out, to ask the sources of the providers%s",
+            value->text, hint);
 }
 
 static void
@@ -137,8 +137,8 @@ check_before(const udpai_value *value, const rtds_message *layer, const char *na
     const rtds_message *other_layer = value->bootstrap->runtime->layers[before]->rtds_layer;
     if (strcmp(layer->rtds_config, other_layer->rtds_config) != 0)
         udpai_value_error(value, "rtds_layer.rtds_config",
-                          "runtime.layers[%zu] has '%s' from somewhere else: a resource comes "
-                          "from one place, so say the same in both",
+                          "runtime.layers[%zu] has '%s' from another source: a resource has one "
+                          "source, so write the same in both",
                           before, name);
 }
 

@@ -75,7 +75,8 @@ check_public(const udpai_value *value)
         report_unread(value, error);
     else if (udpai_key_not_after_s(key) < now_s ||
              (from->not_after && from->not_after->seconds < now_s))
-        udpai_value_warn(value, "", "%s: this key counts no more: it has ended", value->text);
+        udpai_value_warn(value, "", "%s: this key is not trusted any more: it has expired",
+                         value->text);
 }
 
 static const udpai_field signing_fields[] = {
@@ -138,7 +139,7 @@ check_not_after(const udpai_value *value)
 {
     const trusted_message *key = value->in;
     if (key->not_before && key->not_before->seconds >= key->not_after->seconds)
-        udpai_value_error(value, "", "is not after not_before, so the key never counts");
+        udpai_value_error(value, "", "is not after not_before, so the key is never trusted");
 }
 
 static const udpai_field trusted_fields[] = {

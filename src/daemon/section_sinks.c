@@ -137,9 +137,8 @@ static const char *const names[UDPAI_EVENT_KINDS] = {
     [UDPAI_EVENT_REPORT] = "EVENT",
 };
 
-static const char no_sinks[] =
-    "this node has no sinks, so there are no events to be read: its configuration has to say "
-    "sinks: [{kind: ACCESS_LOG}], for one";
+static const char no_sinks[] = "this node has no sinks, so there are no events to be read: its "
+                               "configuration needs sinks: [{kind: ACCESS_LOG}], for one";
 
 /* Now, since 1970. */
 static uint64_t
@@ -223,8 +222,8 @@ add_methods(udpai_plan *plan)
     for (size_t i = 0; i < UDPAI_EVENT_KINDS; i++) {
         udpai_topic *topic = sinks->all.topics[i];
         snprintf(sinks->absent[i], sizeof(sinks->absent[i]),
-                 "this node takes in no events of this kind: its configuration has to say "
-                 "sinks: [{kind: %s}]",
+                 "this node takes in no events of this kind: its configuration needs sinks: "
+                 "[{kind: %s}]",
                  names[i]);
         methods[n++] = (udpai_grpc_method){
             .path = udpai_event_facts_of((udpai_event_kind)i)->path,

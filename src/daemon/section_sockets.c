@@ -73,10 +73,9 @@ check_exposure(const udpai_value *value)
     if (!socket->insecure && !is_guarded(value->bootstrap, socket) &&
         !udpai_exposure_is_loopback(socket->address))
         udpai_value_error(value, "address",
-                          "'%s' is beyond loopback, where every peer may publish and "
-                          "subscribe to everything: listen on 127.0.0.1, have a section 'acl' "
-                          "and client certificates (tls.client_ca_file), or say 'insecure: "
-                          "true'",
+                          "'%s' is beyond loopback, where every peer may publish and subscribe to "
+                          "everything: listen on 127.0.0.1, have a section 'acl' and client "
+                          "certificates (tls.client_ca_file), or write 'insecure: true'",
                           socket->address);
 }
 

@@ -48,7 +48,7 @@ static const udpai_section path_section = {UDPAI_SECTION(path_source, path_field
 
 /* ---- standby and recovery ---- */
 
-#define NEITHER "can neither stand in for a node, nor take anything over"
+#define NEITHER "can neither be a standby of a node, nor take anything over"
 
 static void
 check_kind(const udpai_value *value, const source_message *source, const char *why)
@@ -90,10 +90,11 @@ check_not_provided(const udpai_value *value, const char *source, size_t index)
     for (size_t i = 0; i < value->bootstrap->n_providers; i++) {
         const provider_message *provider = value->bootstrap->providers[i];
         if (asks(provider, source) && has_type(provider, type))
-            udpai_value_error(value, udpai_path_item(room, "types", index),
-                              "providers[%zu] takes '%s' from this source already: its word "
-                              "counts there, and there is nothing to take over",
-                              i, udpai_type_without_prefix(type));
+            udpai_value_error(
+                value, udpai_path_item(room, "types", index),
+                "providers[%zu] takes '%s' from this source already: its contributions are "
+                "effective there, and there is nothing to take over",
+                i, udpai_type_without_prefix(type));
     }
 }
 
@@ -213,7 +214,7 @@ check_source(const udpai_value *value)
     if (source->n_standby) {
         udpai_value list = *value;
         list.path = udpai_path_field(room, value->path, "standby");
-        check_kind(&list, source, "cannot be told what clients report");
+        check_kind(&list, source, "cannot be sent what clients report");
     }
 }
 

@@ -137,11 +137,10 @@ choose_audience(udpai_plan *plan,
     to->audience =
         udpai_xds_audience_choose(plan->xds.audiences, plan->xds.n_audiences, NULL, to->client);
     if (!to->audience)
-        return udpai_fail(
-            ret_error, UDPA_ERR_INVAL,
-            "write_files: the client of directory '%s' belongs to no audience: say who it "
-            "is in 'client', or add an audience that it matches",
-            from->directory);
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "write_files: the client of directory '%s' belongs to no audience: "
+                          "describe it in 'client', or add an audience that it matches",
+                          from->directory);
     if (udpai_xds_template_is(to->audience->default_namespace))
         return take_group(plan, from, to->audience, to, ret_error);
     to->client = udpai_node_info_unref(to->client);

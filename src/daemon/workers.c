@@ -188,7 +188,7 @@ udpai_workers_order(void *userdata, size_t worker, const udpai_order *order)
     if (udpai_order_encode(order, &bytes) == UDPA_OK)
         (void)udpai_worker_link_send(to->link, UDPAI_FRAME_ORDER, udpai_strbuf_view(&bytes));
     else
-        lose(to, "cannot be told of a change: out of memory");
+        lose(to, "cannot be sent a change: out of memory");
     udpai_strbuf_done(&bytes);
 }
 

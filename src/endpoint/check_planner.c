@@ -368,7 +368,7 @@ log_counts(area *self, const making *made)
     self->n_logged_checkers = n_checkers;
     udpai_log(is_whole ? UDPA_LOG_INFO : UDPA_LOG_WARNING, "health",
               "checks of '%.*s': %zu endpoints of %zu clusters, divided over %zu checkers; %zu "
-              "endpoints are checked by nobody, since no checker can; %zu clusters are left out, "
+              "endpoints are not checked, since no checker can; %zu clusters are left out, "
               "malformed or with too many endpoints; %zu checkers are too many",
               UDPAI_SHOWN(udpai_bytes_view(self->prefix)), now.n_endpoints, now.n_clusters,
               made->checkers.n, now.n_unchecked, now.n_left_out, made->n_more_checkers);

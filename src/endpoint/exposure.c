@@ -26,7 +26,7 @@ udpai_exposure_check(const char *address, udpa_error **ret_error)
     if (udpai_exposure_is_loopback(address))
         return UDPA_OK;
     return udpai_fail(ret_error, UDPA_ERR_INVAL,
-                      "%s is beyond loopback, and without TLS anybody could come: configure "
+                      "%s is beyond loopback, and without TLS every peer could connect: configure "
                       "certificates, or listen on 127.0.0.1",
                       address);
 }

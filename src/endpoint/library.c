@@ -324,8 +324,8 @@ plan_listener(struct plan *plan, udpa_error **ret_error)
     const udpa_endpoint_options *options = plan->options;
     if (!options->listen_address && options->answers_client_status)
         return udpai_fail(ret_error, UDPA_ERR_INVAL,
-                          "answers_client_status: nobody can ask an endpoint that does not listen: "
-                          "give it a listen_address");
+                          "answers_client_status: no client can ask an endpoint that does not "
+                          "listen: give it a listen_address");
     if (!options->listen_address)
         return UDPA_OK;
     plan->orca = udpai_orca_board_new();

@@ -363,8 +363,8 @@ make_answer(const udpai_local_acks *taken, const udpai_report *question)
     close_chunk(&answer);
     udpai_strbuf_done(&answer.chunk);
     if (answer.failed)
-        answer.order->error =
-            udpa_error_new(UDPA_ERR_NOMEM, NULL, "there was no memory to say, or to note, it all");
+        answer.order->error = udpa_error_new(
+            UDPA_ERR_NOMEM, NULL, "out of memory: the acknowledgements are not complete");
     else if (answer.size > UDPAI_CSDS_OWN_BYTES_MAX)
         answer.order->error = udpa_error_new(
             UDPA_ERR_LIMIT, NULL,

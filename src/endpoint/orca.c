@@ -147,7 +147,7 @@ udpa_orca_set(udpa_endpoint *endpoint, const udpa_orca_metrics *metrics, udpa_er
     udpai_service *board = udpai_endpoint_service(endpoint, UDPAI_PLACE_ORCA_BOARD);
     if (!board)
         return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
-                          "nobody can ask an endpoint that does not listen: give it a "
+                          "no client can ask an endpoint that does not listen: give it a "
                           "listen_address");
     if (metrics && metrics->struct_size < sizeof(*metrics))
         return udpai_fail(ret_error, UDPA_ERR_INVAL,

@@ -174,7 +174,8 @@ hang_up(backend *one)
     if (order) { /* else the stream goes on, and its reports are ignored */
         order->link = one->link;
         order->session = one->session;
-        order->error = udpa_error_new(UDPA_ERR_CANCELLED, NULL, "nobody wants to know any more");
+        order->error =
+            udpa_error_new(UDPA_ERR_CANCELLED, NULL, "no subscription needs it any more");
         options->order(options->userdata, order);
     }
     if (one->link)
@@ -452,11 +453,10 @@ check_rules(const udpai_orca_collector *self, const udpa_resource *resource, udp
 {
     udpai_str authority = udpai_resource_authority(resource), name = udpai_resource_name(resource);
     if (!udpai_allowlist_has(&self->allowlist, authority))
-        return udpai_fail(
-            ret_error, UDPA_ERR_DENIED,
-            "the OrcaCollection '%.*s' is of '%.*s', of whom this node takes none: it "
-            "is not among its orca_collections.authorities",
-            UDPAI_SHOWN(name), UDPAI_SHOWN(authority));
+        return udpai_fail(ret_error, UDPA_ERR_DENIED,
+                          "the OrcaCollection '%.*s' is of '%.*s', from which this node takes "
+                          "none: it is not among its orca_collections.authorities",
+                          UDPAI_SHOWN(name), UDPAI_SHOWN(authority));
     if (!udpai_allowlist_covers(&self->allowlist, name))
         return udpai_fail(ret_error, UDPA_ERR_DENIED,
                           "the OrcaCollection '%.*s' lies outside orca_collections.namespaces",

@@ -189,11 +189,12 @@ udpai_provider_plan_standby(udpai_provider_plan *plan,
     if (from->xds || from->rest)
         return udpai_fail(
             ret_error, UDPA_ERR_INVAL,
-            "source '%s': nothing is reported to an xDS server, so it cannot stand by", from->name);
+            "source '%s': nothing is reported to an xDS server, so it cannot be a standby",
+            from->name);
     if (from->only_when_needed)
         return udpai_fail(ret_error, UDPA_ERR_INVAL,
-                          "source '%s': one that is connected only_when_needed cannot stand by: it "
-                          "would hear nothing",
+                          "source '%s': one that is connected only_when_needed cannot be a "
+                          "standby: it would receive nothing",
                           from->name);
     udpa_err err = check_number(from->n_standby, TYPES_MAX, "types of standby", ret_error);
     source->n_standby = from->n_standby;

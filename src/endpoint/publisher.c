@@ -367,8 +367,8 @@ end(udpai_service *service)
 {
     publications *all = of(service);
     UDPA_AUTO(udpa_error_unref)
-    udpa_error *error =
-        udpa_error_new(UDPA_ERR_CLOSED, NULL, "the endpoint was closed before a receipt came");
+    udpa_error *error = udpa_error_new(UDPA_ERR_CLOSED, NULL,
+                                       "the endpoint was closed before a receipt was received");
     udpai_list *at;
     while ((at = udpai_list_pop(&all->outlets))) {
         udpai_outlet *outlet = UDPAI_LIST_ENTRY(at, udpai_outlet, node);

@@ -167,8 +167,8 @@ check(const udpa_report_options *options, udpa_error **ret_error)
                           "a report needs a type_url and the name of what it is about");
     if (options->ttl_ms < TTL_MIN_MS)
         return udpai_fail(ret_error, UDPA_ERR_INVAL,
-                          "the report about '%s' needs a ttl_ms of at least %d, so that nobody "
-                          "believes it for ever",
+                          "the report about '%s' needs a ttl_ms of at least %d, so that it ends "
+                          "when it is not renewed",
                           options->about, TTL_MIN_MS);
     if (options->payload_size > UDPAI_REPORT_MAX_BYTES)
         return udpai_fail(ret_error, UDPA_ERR_LIMIT,

@@ -268,11 +268,11 @@ set_version(udpai_state *state,
 {
     udpai_version_state *known = find_version(state, resource);
     if (!known && state->versions.n >= VERSIONS_MAX)
-        return udpai_fail(
-            ret_error, UDPA_ERR_LIMIT,
-            "version '%s' of '%s' has no state: %d others of the name have one; those "
-            "that are not there any more are to be said to be gone",
-            udpa_resource_version(resource), udpa_resource_name(resource), VERSIONS_MAX);
+        return udpai_fail(ret_error, UDPA_ERR_LIMIT,
+                          "version '%s' of '%s' has no state: %d others of the name have one; "
+                          "those that were removed must be reported as removed",
+                          udpa_resource_version(resource), udpa_resource_name(resource),
+                          VERSIONS_MAX);
     udpai_version_state next = {.phase = reported->phase};
     next.since_us = known && known->phase == reported->phase ? known->since_us : udpai_wall_us();
     if (name_version(&next, resource))

@@ -151,7 +151,8 @@ put_why(udpai_strbuf *out,
     if (!nearest || reach == FOR_OTHERS)
         udpai_strbuf_puts(out, "no rule of the section 'acl' is for this peer");
     else if (reach == FOR_OTHER_AUTHORITIES)
-        udpai_strbuf_printf(out, "rule '%.*s' does not let it speak on behalf of authority '%.*s'",
+        udpai_strbuf_printf(out,
+                            "rule '%.*s' does not let it publish on behalf of authority '%.*s'",
                             UDPAI_SHOWN(nearest->name), UDPAI_SHOWN(question->authority));
     else
         udpai_strbuf_printf(out, "rule '%.*s', the nearest, %s", UDPAI_SHOWN(nearest->name),

@@ -80,7 +80,7 @@ udpai_client_name_check(udpai_str name, udpai_str client_id, udpa_error **ret_er
         udpai_str_eq(decoded, client_id))
         return UDPA_OK;
     return udpai_fail(ret_error, UDPA_ERR_DENIED,
-                      "'%.*s' speaks for another client: the last segment of what a client "
+                      "'%.*s' is the name of another client: the last segment of what a client "
                       "reports must be the id of its Node, '%.*s', percent-encoded",
                       (int)name.len, name.data, (int)client_id.len, client_id.data);
 }

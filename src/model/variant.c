@@ -115,7 +115,7 @@ read_single(const parser *self, udpai_str message, node *to)
     if (err == UDPA_OK && reader.failed)
         return bad(self, "are malformed");
     if (err == UDPA_OK && (to->key.len == 0 || to->kind == NODE_ALWAYS))
-        return bad(self, "test no key, or say not for what: give 'key', and 'value' or 'exists'");
+        return bad(self, "test no key, or no value of it: give 'key', and 'value' or 'exists'");
     return err;
 }
 
@@ -132,7 +132,7 @@ read_constraints_field(parser *self, frame *of, const udpai_proto_field *field)
 {
     node *to = &self->tree->nodes[of->node];
     if (of->is_given)
-        return bad(self, "say two things at once: join them by 'and_constraints'");
+        return bad(self, "test two things at once: join them by 'and_constraints'");
     of->is_given = true;
     switch (field->number) {
     case CONSTRAINT:

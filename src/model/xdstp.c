@@ -206,7 +206,7 @@ udpai_xdstp_parse(udpai_str text, udpai_xdstp *ret_xdstp, udpa_error **ret_error
         return fail(text, ret_error, "it has another scheme, or is longer than 4096 bytes");
     udpai_str rest = {text.data + skip, text.len - skip};
     if (memchr(rest.data, '#', rest.len))
-        return fail(text, ret_error, "what stands behind '#' is for locators, and never asked for");
+        return fail(text, ret_error, "what is behind '#' is for locators, and never asked for");
     udpai_str authority = cut(rest, '/', &rest, &any);
     if (!decode(authority, &at, &ret_xdstp->authority))
         return fail(text, ret_error,

@@ -267,14 +267,14 @@ udpai_client_node_describe(const udpai_client_node *node, char *room, size_t siz
     case UDPAI_CLIENT_NODE_OTHER:
         return NULL;
     case UDPAI_CLIENT_NODE_MISSING:
-        return "missing: this node is connected, and has not told of its clients";
+        return "missing: this node is connected, and has not reported its clients";
     case UDPAI_CLIENT_NODE_STALE:
-        return "stale: this node is not connected any more, and its clients are as it said last";
+        return "stale: this node is not connected any more, and its clients are as last reported";
     case UDPAI_CLIENT_NODE_PARTIAL:
         break;
     }
     if (!node->has_reported)
-        return "partial: some clients of this node may not have come";
+        return "partial: some clients of this node may not have been received";
     snprintf(room, size, "partial: %llu clients of this node are known, and it has %llu",
              (unsigned long long)node->n_there,
              (unsigned long long)node->n_clients + (unsigned long long)node->n_left_out);

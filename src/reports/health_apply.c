@@ -146,8 +146,8 @@ udpai_health_apply(udpai_str assignment,
     put_assignment(&self, &writer, assignment);
     if (self.is_malformed)
         return udpai_fail(ret_error, UDPA_ERR_MALFORMED,
-                          "it is no ClusterLoadAssignment: what checkers say of its endpoints "
-                          "cannot be put into it");
+                          "it is no ClusterLoadAssignment: the verdicts of checkers about its "
+                          "endpoints cannot be put into it");
     *ret_assignment = NULL;
     if (!self.has_changed)
         return UDPA_OK;

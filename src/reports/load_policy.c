@@ -79,7 +79,7 @@ check_prefix(const udpa_resource *resource, udpai_str prefix, udpa_error **ret_e
         return err;
     return udpai_fail(ret_error, UDPA_ERR_DENIED,
                       "its prefix '%.*s' lies outside '%.*s', the namespace of its name, for which "
-                      "alone it may speak",
+                      "alone it applies",
                       UDPAI_SHOWN(prefix), UDPAI_SHOWN(name_space));
 }
 

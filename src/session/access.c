@@ -288,8 +288,8 @@ udpai_session_check_subscription(udpai_session *session,
     if (is_above(session) && is_withheld(access, asked->type_url, asked->name)) {
         session->n_denied++;
         return udpai_fail(ret_error, UDPA_ERR_DENIED,
-                          "what single clients say of '%.*s' is not passed on by this node: "
-                          "subscribe to udpa.load.v1.ClusterLoad, its sums",
+                          "what single clients report of '%.*s' is not passed on by this node: "
+                          "subscribe to udpa.load.v1.ClusterLoad, its aggregates",
                           UDPAI_SHOWN(asked->name));
     }
     if (!access->acl)

@@ -56,10 +56,10 @@ static udpa_err
 give_up(const udpai_poll *poll, udpa_error **ret_error)
 {
     if (!poll->has_version)
-        return udpai_fail(ret_error, UDPA_ERR_UNAVAILABLE,
-                          "it is not certain yet what %s: a source of this node has not said all "
-                          "it has; ask again",
-                          poll->texts->what);
+        return udpai_fail(
+            ret_error, UDPA_ERR_UNAVAILABLE,
+            "it is not certain yet what %s: a source of this node has not synchronized; ask again",
+            poll->texts->what);
     udpai_session_finish(poll->session, NULL);
     return UDPA_OK;
 }

@@ -302,7 +302,7 @@ check_held(const char *what, udpai_str text, size_t max, udpa_error **ret_error)
     if (text.len <= max)
         return UDPA_OK;
     return udpai_fail(ret_error, UDPA_ERR_INVAL,
-                      "a Subscribe says that the peer holds something of a %s of %zu bytes, and "
+                      "a Subscribe reports that the peer holds something of a %s of %zu bytes, and "
                       "none may have more than %zu: '%.60s…'",
                       what, text.len, max, text.data);
 }
@@ -356,7 +356,7 @@ take_held(const udpai_udpa *udpa,
     const udpai_fanout_options *limits = &udpai_hub_settings(udpa->session.hub)->fanout;
     if (err == UDPA_ERR_LIMIT)
         return udpai_fail(ret_error, err,
-                          "the peer says that it holds more than is noted for one stream: %zu "
+                          "the peer reports that it holds more than is noted for one stream: %zu "
                           "resources, with %zu bytes of names and versions "
                           "(limits.max_resources_per_namespace raises both): forget some, and "
                           "subscribe again",

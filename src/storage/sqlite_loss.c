@@ -50,16 +50,15 @@ has_log_header(const char *path)
 udpa_error *
 udpai_sqlite_find_loss(const udpai_sqlite_db *db)
 {
-    static const char what_to_do[] = "the disk has lost it, or somebody has removed it; put a "
-                                     "backup of the store directory back, or "
-                                     "start udpad once with --force, which goes on with what is "
-                                     "there, and sources and peers send "
-                                     "theirs again";
+    static const char what_to_do[] =
+        "the disk has lost it, or it was removed; put a backup of the store directory back, or "
+        "start udpad once with --force, which goes on with what is there, and sources and peers "
+        "send theirs again";
     off_t log_size = size_of(db->path, LOG_SUFFIX);
     if (size_of(db->path, "") <= 0 && has_mark(db))
         return udpa_error_new(UDPA_ERR_PRECONDITION, NULL,
                               "%s is empty, although %s" MADE_SUFFIX
-                              " says that there was a database: %s",
+                              " shows that there was a database: %s",
                               db->path, db->path, what_to_do);
     if (log_size > LOG_HEADER_BYTES && !has_log_header(db->path))
         return udpa_error_new(

@@ -144,7 +144,7 @@ refuse(const struct limit *limit,
     if (limit->used.n_held)
         (void)snprintf(held, sizeof(held),
                        "; this counts %zu removed resources, which stay until every source that "
-                       "may have them has spoken",
+                       "may have them has synchronized",
                        limit->used.n_held);
     return udpai_fail(ret_error, UDPA_ERR_LIMIT,
                       "'%s' finds no room: %s%s%.*s%s is full: %llu %s of %llu, and this takes "

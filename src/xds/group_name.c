@@ -134,10 +134,10 @@ udpai_xds_template_check(udpai_str name_space, udpa_error **ret_error)
     template_piece piece;
     for (size_t at = 0; next_piece(name_space, &at, &piece);)
         if (piece.is_word && find_word(piece.text) == WORDS)
-            return udpai_fail(ret_error, UDPA_ERR_INVAL,
-                              "'%.*s': {%.*s} is no word for what a client says of itself; these "
-                              "are: %s",
-                              UDPAI_SHOWN(name_space), UDPAI_SHOWN(piece.text), known_words);
+            return udpai_fail(
+                ret_error, UDPA_ERR_INVAL,
+                "'%.*s': {%.*s} is no word for what a client reports of itself; these are: %s",
+                UDPAI_SHOWN(name_space), UDPAI_SHOWN(piece.text), known_words);
     if (has_empty_segment(name_space))
         return udpai_fail(ret_error, UDPA_ERR_INVAL,
                           "'%.*s' has an empty segment: take the '/' away that nothing is behind",
@@ -226,7 +226,7 @@ udpai_xds_template_expand(udpai_str name_space,
         udpai_str value = piece.is_word ? value_of(find_word(piece.text), client) : (udpai_str){0};
         if (piece.is_word && value.len == 0)
             return udpai_fail(ret_error, UDPA_ERR_DENIED,
-                              "what you are shown depends on {%.*s}, which you have not said: its "
+                              "what you are shown depends on {%.*s}, which you have not sent: its "
                               "name space is '%.*s'",
                               UDPAI_SHOWN(piece.text), UDPAI_SHOWN(name_space));
         put_value(&writer, value);
@@ -234,10 +234,10 @@ udpai_xds_template_expand(udpai_str name_space,
             put(&writer, piece.text.data[i]);
     }
     if (writer.failed)
-        return udpai_fail(ret_error, UDPA_ERR_LIMIT,
-                          "what you say of yourself makes of '%.*s' a name space of more than %d "
-                          "bytes",
-                          UDPAI_SHOWN(name_space), UDPAI_XDS_GROUP_NAMESPACE_MAX);
+        return udpai_fail(
+            ret_error, UDPA_ERR_LIMIT,
+            "what you report of yourself makes of '%.*s' a name space of more than %d bytes",
+            UDPAI_SHOWN(name_space), UDPAI_XDS_GROUP_NAMESPACE_MAX);
     *ret_name_space = (udpai_str){room, writer.len};
     return UDPA_OK;
 }

@@ -201,7 +201,7 @@ make_table(udpai_hds *hds, udpai_health_table **ret_table, udpa_error **ret_erro
         err = udpai_health_table_new(ret_table, limited, ret_error);
     if (err == UDPA_OK && n_left_out)
         warn(hds, udpa_resource_name(hds->looked_at),
-             "some are left out, of a protocol that this client has not said it can do, or of "
+             "some are left out, of a protocol that this client has not reported it can do, or of "
              "none; and clusters in which no other is left");
     return err;
 }

@@ -56,7 +56,7 @@ udpai_lrs_upstream_note_refused(udpai_lrs_upstream_session *self,
     udpa_error_unref(self->last_error);
     self->last_error =
         udpa_error_new(why ? udpa_error_code(why) : UDPA_ERR_INVAL, NULL, "cluster '%.*s': %s",
-                       UDPAI_SHOWN(what), why ? udpa_error_message(why) : "cannot be told of");
+                       UDPAI_SHOWN(what), why ? udpa_error_message(why) : "cannot be reported");
 }
 
 /* ---- what the server asks for ---- */

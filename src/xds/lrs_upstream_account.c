@@ -82,7 +82,7 @@ udpai_lrs_account_make(udpai_lrs_upstream *upstream,
 {
     if (upstream->accounts.n >= UDPAI_LRS_UPSTREAM_CLUSTERS_MAX)
         return udpai_fail(ret_error, UDPA_ERR_LIMIT,
-                          "it is one more than the %d that one server is told of",
+                          "it is one more than the %d that one server is sent",
                           UDPAI_LRS_UPSTREAM_CLUSTERS_MAX);
     udpai_lrs_account *account = udpai_alloc(sizeof(*account));
     if (!account)

@@ -172,8 +172,9 @@ fit(udpai_lrs_upstream_session *self, statement *one)
     if (one->size <= STATS_BYTES_MAX)
         return;
     UDPA_AUTO(udpa_error_unref)
-    udpa_error *error = udpa_error_new(
-        UDPA_ERR_LIMIT, NULL, "what has come takes %zu bytes, which no server accepts", one->size);
+    udpa_error *error =
+        udpa_error_new(UDPA_ERR_LIMIT, NULL,
+                       "what was received takes %zu bytes, which no server accepts", one->size);
     udpai_lrs_upstream_note_refused(self, udpai_lrs_account_key(one->account), error);
     one->size = 0;
 }

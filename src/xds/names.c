@@ -63,7 +63,8 @@ deny(udpai_str name, udpa_error **ret_error)
 {
     return udpai_fail(ret_error, UDPA_ERR_DENIED,
                       "'%.*s' lies in a namespace that you are not shown: the sections "
-                      "'authorities' and 'audiences' of the node's configuration say which you are",
+                      "'authorities' and 'audiences' of the node's configuration select the "
+                      "namespaces that you are shown",
                       UDPAI_SHOWN(name));
 }
 

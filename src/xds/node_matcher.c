@@ -143,7 +143,7 @@ check_value(udpai_node_matchers *matchers,
         break;
     }
     return udpai_fail(ret_error, UDPA_ERR_INVAL,
-                      "node_matchers: a ValueMatcher says nothing that this node knows");
+                      "node_matchers: a ValueMatcher contains nothing that this node knows");
 }
 
 static udpa_err

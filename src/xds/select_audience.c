@@ -19,7 +19,7 @@ udpai_xds_reject_unmatched_client(udpai_xds_server *server,
     return udpai_fail(ret_error, UDPA_ERR_DENIED,
                       "you belong to no audience of this node, with node id '%.*s', cluster "
                       "'%.*s', certificate '%.*s': the section 'audiences' of its configuration "
-                      "says who does",
+                      "selects the clients that do",
                       UDPAI_SHOWN(id), UDPAI_SHOWN(cluster), UDPAI_SHOWN(identity));
 }
 

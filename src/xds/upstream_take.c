@@ -136,7 +136,7 @@ take_resource(taking *self, udpa_resource *resource, udpai_str version)
     if (held->response == self->response->id) {
         refuse(self->response,
                udpa_error_new(UDPA_ERR_EXISTS, NULL,
-                              "'%s' stands in one response twice: the first one applies",
+                              "'%s' occurs twice in one response: the first one applies",
                               udpa_resource_name(resource)));
         return UDPA_OK;
     }
@@ -315,11 +315,12 @@ take_received(taking *self, const udpai_xds_received *received)
     if (!udpai_upstream_full_name(self->type, received->name, room, &name) ||
         received->n_aliases > UDPAI_ALIASES_MAX ||
         !(parts.aliases = read_aliases(self, received))) {
-        refuse(self->response,
-               udpa_error_new(UDPA_ERR_INVAL, NULL,
-                              "a resource '%.*s' has no name that can be, or too many: of types "
-                              "whose payload does not say its name it must come in a Resource",
-                              UDPAI_SHOWN(received->name)));
+        refuse(
+            self->response,
+            udpa_error_new(UDPA_ERR_INVAL, NULL,
+                           "a resource '%.*s' has no name that can be, or too many: of types whose "
+                           "payload does not contain its name it must be wrapped in a Resource",
+                           UDPAI_SHOWN(received->name)));
         return UDPA_OK;
     }
     parts.name = name;

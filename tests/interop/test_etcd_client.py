@@ -284,7 +284,7 @@ def check_tls(test, program):
     stranger = Authority(test.work / 'stranger', 'stranger')
     fooled = Driver(test, cluster.endpoints, tls=(stranger.certificate, *root))
     expect_text('another authority', fooled('put', '/udpa/tls', 'x', -1), 'not done',
-                'has somebody else signed it')
+                'signed by another CA')
 
 
 def body(test):

@@ -225,7 +225,7 @@ def tell_what_takes_a_restart(test):
     replace(bootstrap, good.replace('local', 'other') + 'limits: {max_resources: 7}\nlog: {level: ERROR}\n')
     said = wait_for('what takes a restart', lambda: problems_of(test, node))
     check(f'it is named: {said.strip()}', len(said.strip().splitlines()) == 1 and
-          'changed.yaml has changed, and it takes a restart until this counts: limits, log' in said)
+          'changed.yaml has changed, and it takes a restart until this is effective: limits, log' in said)
     check('and logged', said.strip() in node.wait_for_log('it takes a restart'))
     check('the rules were taken over', node.wait_for_log('rules'))
     replace(bootstrap, good)

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What users read has the words of the field: of 10,000 words of README.md, guides, reference, man pages and help
 at most MOST are private ones, which a reader of Envoy's documents would have to guess. Code, quoted output and
-the names of keys are not looked at."""
+the names of keys are not looked at. The strings of the sources, which become messages and logs, have none of the
+clearest of these words."""
 import re
 
 import lint
@@ -30,6 +31,9 @@ PRIVATE = {
     r'(?:does not|do not) count|counts again|whose word': 'is shadowed, is effective, is active',
     r'amiss': 'wrong: say what',
 }
+# Not in any string, except after a hyphen, as in names such as load-told.
+CLEAREST = (r'told|tells?', r'heard|hears?', r'heeded|heeds?', r'vouch(?:es|ed)?', r'speaks? (?:of|for)',
+            r'does not count', r'(?:some|any|no|every)body', r'whoever|whom')
 WORD = re.compile(r"[A-Za-z][A-Za-z'-]*")
 
 
@@ -66,12 +70,23 @@ READERS = {
     re.compile(r'^(?:src/(?:cli|ctl|daemon)|tools/\w+)/(help|tool_\w+|options|\w+_options)\.c$'): prose_of_help,
 }
 
+MESSAGES = re.compile(r'^(?:src|federation|certs)/.*\.c$')
+
+
+def private_in_message(path, text):
+    for number, line in enumerate(prose_of_help(text), start=1):
+        for words in CLEAREST:
+            for match in re.finditer(rf'(?<![\w-])(?:{words})\b', line, re.I):
+                yield f'{path}:{number}: "{match[0]}" in a message: write it in the words of the field'
+
 
 def check(root, _arguments):
     found, n_words = [], 0
     for path in lint.tracked(root):
         prose_of = next((read for files, read in READERS.items() if files.match(path)), None)
         if not prose_of:
+            if MESSAGES.match(path):
+                yield from private_in_message(path, (root / path).read_text(encoding='utf-8'))
             continue
         prose = prose_of((root / path).read_text(encoding='utf-8'))
         for number, line in enumerate(prose, start=1):
@@ -94,6 +109,10 @@ def self_test():
         lint.expect(check(root, None), 'README.md:101: "told"', 'a.1:4: "says"', '^2 private words')
     with lint.tree({'README.md': plain, 'src/ctl/options.c': 'int told;\nx("is told");\n'}) as root:
         lint.expect(check(root, None), 'options.c:2: "told"', '^1 private words')
+    with lint.tree({'src/daemon/a.c': 'x("load-told", "received");\n/* "told" */\n'}) as root:
+        lint.expect(check(root, None))
+    with lint.tree({'federation/a.c': 'int told;\nx("%s is told", "it does not count");\n'}) as root:
+        lint.expect(check(root, None), 'a.c:2: "told"', 'a.c:2: "does not count"')
 
 
 if __name__ == '__main__':

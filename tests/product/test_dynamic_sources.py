@@ -86,7 +86,7 @@ def write_configuration(test, x):
     checked = subprocess.run([test.build / 'udpad', '--check', '-c', path], capture_output=True,
                              text=True, check=False)
     check('udpad --check warns of a source that is not there', checked.returncode == 0 and
-          "until a resource brings it, nothing comes from it" in checked.stdout + checked.stderr,
+          "until a resource defines it, nothing is received from it" in checked.stdout + checked.stderr,
           checked.stdout + checked.stderr)
     return path
 

@@ -64,11 +64,11 @@ def one_below_the_other(test, workers):
     second.wait_for_log("passed another node with this node's id 'twin'")
     check('the second is told of the first in its status',
           "another node with this node's id 'twin'" in ctl(test, address, 'status'))
-    line = upmost.wait_for_log("comes to another node with this node's id 'twin'")
+    line = upmost.wait_for_log("reaches another node with this node's id 'twin'")
     check(f'the first is told of the second, by those between them: {line}',
           instance_of(test, f'second-{workers}') in line)
     check('so is its status',
-          "comes to another node with this node's id 'twin'" in ctl(test, first, 'status'))
+          "reaches another node with this node's id 'twin'" in ctl(test, first, 'status'))
     _, third = start(test, f'third-{workers}', 'third', first)
     check('nobody else is', 'twin' not in ctl(test, third, 'status').partition('PROBLEMS')[2])
     test.interrupt(second)

@@ -327,8 +327,8 @@ def check_wait(test):
     ctl = Ctl(test, address)
     path = test.work / 'waited.yaml'
     path.write_text(greeting('waited', '1') + '---\n' + greeting('com.acme/waited', '1'))
-    out = ctl('apply', '--wait', '-f', path, status=4, err='has come to nobody')
-    check('  nobody subscribes', out.count('nobody subscribes to it') == 2, out)
+    out = ctl('apply', '--wait', '-f', path, status=4, err='no client subscribes to what was applied')
+    check('  nobody subscribes', out.count('no subscribers') == 2, out)
     ctl('apply', '--wait', '--at-least', '0', '-f', path)
     ctl('wait', '-f', path)
     watch = test.start('watch-waited', [*ctl.command, 'watch', STRING])
@@ -347,7 +347,7 @@ def check_wait(test):
     ctl('wait', STRING, 'waited', '--resource-version', version)
     ctl('wait', STRING, 'waited', '--at-least', '2', '--timeout', '1', status=4)
     out = ctl('delete', '--wait', '-f', path)
-    check('  it is gone', 'have acknowledged that it is gone' in out, out)
+    check('  it is gone', 'have acknowledged its removal' in out, out)
     ctl('wait', '--gone', STRING, 'waited')
     ctl('wait', '--gone', '-n', 'com.acme', STRING, 'waited', '--timeout', '1', status=4)
     ctl('delete', STRING, 'com.acme/waited')
@@ -415,7 +415,7 @@ def check_origins(test, address):
           'publisher' not in out, out)
     told = json.loads(ctl('get', STRING, 'origin', '--all-origins', '-o', 'json'))
     check('the same in JSON', told[0]['resource']['contributions'][0]['origin'] == 'source:core')
-    ctl('get', STRING, 'nobody', '--all-origins', status=1, err="nobody says anything of 'local/nobody'")
+    ctl('get', STRING, 'nobody', '--all-origins', status=1, err="no origin has a contribution to 'local/nobody'")
     ctl('watch', '--all-origins', status=2, err='--all-origins goes with get')
     ctl('status', '-o', 'path', status=2, err='-o path goes with get')
     core('delete', STRING, 'origin')
@@ -431,7 +431,7 @@ def check_waiting_node(test):
     ctl = Ctl(test, address, '--timeout', '3') # a second of it before it asks whom for
     watch = test.start('watch-waiting', [*ctl.command, 'watch', 'cluster'])
     for what in ([], ['cluster'], ['cluster', 'backend']):
-        out = ctl('get', *what, status=4, err=f'{address} has not said within 3 s that this is all: '
+        out = ctl('get', *what, status=4, err=f'{address} has not synchronized within 3 s: '
                                               'it waits for gone itself')
         check('  it does not say that there is nothing', out == '', out)
     check('  what it says of itself is there', 'waiting' in ctl('get', 'node'))
@@ -464,7 +464,7 @@ def check_goes_before(test):
                                  test.build / 'proto' / 'udpa.descriptors')
     ctl = Ctl(test, address)
     out = ctl('apply', '-f', '-', stdin=greeting('free', 'x') + '---\n' + greeting('owned', 'mine'),
-              status=1, err="local/owned is applied, but does not count: what 'owner' says of it")
+              status=1, err="local/owned is applied, but is shadowed by the contribution of 'owner'")
     check('  what counts is told as ever', re.fullmatch(r'\S+ local/free applied \(.*\)\n', out), out)
     out = ctl('apply', '-f', '-', stdin=greeting('owned', 'of the file'))
     check('  the same is not worth a word', 'local/owned applied' in out, out)

@@ -87,7 +87,7 @@ def test_changing(node, ctl):
           node.value('new') == '1', said)
     said = ctl('unset', 'some.text', 'new')
     check('unset tells what counts then', said ==
-          "some.text unset: 'a & b=c' of layer 'disk' counts\nnew unset\n", said)
+          "some.text unset: 'a & b=c' of layer 'disk' is effective\nnew unset\n", said)
     check('and it does', node.value('some.text') == 'a & b=c' and node.value('new') is None)
     ctl('unset', 'never.set')
     for arguments in (('set',), ('set', 'x'), ('set', 'x='), ('set', '=1'), ('unset',),
@@ -121,7 +121,7 @@ def test_what_does_not_count(test):
     ctl = Ctl(test, Node(test, 'first', admin_first).port)
     said = ctl('set', 'x=2', status=REFUSED)
     check('what another layer has more to say of is told',
-          "x set, but does not count: '1' of layer 'last' does" in said, said)
+          "x set, but is shadowed: '1' of layer 'last' is effective" in said, said)
     static = {'runtime': {'layers': [{'name': 'one', 'static_layer': {'x': 1}}]}}
     node = Node(test, 'static', static)
     said = Ctl(test, node.port)('set', 'x=2', status=REFUSED)

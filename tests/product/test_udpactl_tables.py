@@ -209,7 +209,7 @@ def check_jsonpath(test, ctl):
     ctl('apply', '-f', '-', stdin=greeting('r1', 'changed'))
     watch.wait_for_log('changed local/r1')
     check('watch ends', test.interrupt(watch) == 0, watch.text())
-    for path, words in (('.items', 'character 1: nothing stands in braces'),
+    for path, words in (('.items', 'character 1: nothing is in braces'),
                         ('{.items[?(@.x)]}', 'character 9: a filter is not supported'),
                         ('{.items[*].name}', 'character 2: this is a field, and there is a list')):
         check('nothing is printed', ctl('get', STRING, '-o', f'jsonpath={path}', status=2,

@@ -118,7 +118,7 @@ def test_wipe(test, workers):
     said = run(test, '--http', http, 'sources', 'accept', 'nobody', status=1)
     check('a source that is not there is none', "there is no source 'nobody'" in said, said)
     said = run(test, '--http', http, 'sources', 'accept', 'above')
-    check('it is told how many have gone', f'{N - 2} accepted' in said, said)
+    check('it is told how many have gone', f'{N - 2} removals accepted' in said, said)
     wait_for('they go', lambda: names(test, edge.address) == {'n1', 'new'})
     check('the metric has gone', 'udpa_source_held{' not in edge.ask('GET', '/stats/prometheus')[1])
     wait_for('and it is complete', lambda: '1 of 1 ' in run(test, *status))
@@ -142,7 +142,7 @@ def test_accepted_above(test, workers):
     said = run(test, *accept, 'above', '--as-source', status=1)
     check('it is said to the right node', f"this node's id is '{name}'" in said, said)
     said = run(test, *accept, name, '--as-source')
-    check('it is told', 'what it does not have has gone' in said, said)
+    check('it is told', 'what it does not have was removed' in said, said)
     wait_for('it goes', lambda: names(test, edge.address) == {'n1', 'new'})
     check('the relay has noted it', 'held' not in run(test, '--server', relay.address, 'status',
                                                       'sources'))

@@ -165,7 +165,7 @@ run_cancel(udpai_request *request)
         UDPAI_CONTAINER_OF(request, udpai_bridged_stream, cancel_request);
     if (bridged->bridge.session)
         udpai_session_finish(bridged->bridge.session,
-                             udpa_error_new(UDPA_ERR_CANCELLED, NULL, "nobody waits for it"));
+                             udpa_error_new(UDPA_ERR_CANCELLED, NULL, "no caller waits for it"));
     udpai_bridged_stream_unref(bridged);
 }
 

@@ -36,7 +36,7 @@ udpai_client_reason(udpai_str text, const char **ret_hint)
     } hints[] = {
         {"Connection refused", "; does it run, and listen there?"},
         {"certificate verify failed",
-         "; has somebody else signed it than the authorities of ca_file, or has it expired?"},
+         "; is it signed by another CA than those of ca_file, or has it expired?"},
         {"is not in peer certificate", "; set server_name to a name that the certificate has"},
         {"wrong version number", "; does it listen without TLS?"},
         {"Socket closed",

@@ -357,7 +357,7 @@ open_port(udpai_listener *listener, const udpai_listen_options *options, udpa_er
         return UDPA_OK;
     grpc_server_destroy(listener->server);
     return udpai_fail(ret_error, UDPA_ERR_IO,
-                      "cannot listen on %s, and gRPC does not say why; did somebody else take the "
+                      "cannot listen on %s, and gRPC gives no reason; did another program take the "
                       "port this very moment%s?",
                       address,
                       listener->tls.tls ? ", or is something wrong with the certificate" : "");

@@ -60,9 +60,10 @@ make_tls(const udpai_grpc_target *target,
          udpa_error **ret_error)
 {
     if (!files->authorities)
-        return udpai_fail(ret_error, UDPA_ERR_INVAL,
-                          "to dial %s with TLS, name who may vouch for its certificate (ca_file)",
-                          target->address);
+        return udpai_fail(
+            ret_error, UDPA_ERR_INVAL,
+            "to dial %s with TLS, set ca_file: the CAs that its certificate may be signed by",
+            target->address);
     grpc_ssl_pem_key_cert_pair pair = {files->private_key, files->certificate};
     grpc_channel_credentials *credentials = grpc_ssl_credentials_create_ex(
         files->authorities, files->certificate ? &pair : NULL, NULL, NULL);

@@ -5,7 +5,7 @@ static udpa_err
 fail(udpa_error **ret_error, const char *what)
 {
     return udpai_fail(ret_error, UDPA_ERR_INVAL,
-                      "the body says that it comes in chunks, and %s (RFC 9112, 7.1)", what);
+                      "the body is sent in chunks, and %s (RFC 9112, 7.1)", what);
 }
 
 static udpa_err
@@ -85,7 +85,7 @@ take_byte(udpai_chunked *self, char c, size_t room, size_t max, udpa_error **ret
         return take_line(self, c, ret_error);
     case UDPAI_CHUNK_DATA_CR:
         self->state = UDPAI_CHUNK_DATA_LF;
-        return c == '\r' ? UDPA_OK : fail(ret_error, "one is longer than it says");
+        return c == '\r' ? UDPA_OK : fail(ret_error, "one is longer than its length");
     default:
         return take_lf(self, c, ret_error);
     }

@@ -249,9 +249,10 @@ copy_files(const udpai_curl_client *self,
            udpa_error **ret_error)
 {
     if (!files->authorities)
-        return udpai_fail(ret_error, UDPA_ERR_INVAL,
-                          "to ask %s with TLS, name who may vouch for its certificate (ca_file)",
-                          self->address);
+        return udpai_fail(
+            ret_error, UDPA_ERR_INVAL,
+            "to ask %s with TLS, set ca_file: the CAs that its certificate may be signed by",
+            self->address);
     udpai_http_tls *tls = udpai_alloc(sizeof(*tls));
     if (!tls)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);

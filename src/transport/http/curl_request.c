@@ -282,13 +282,13 @@ hint_of(const exchange *self, CURLcode code)
     static const struct {
         const char *words, *hint;
     } hints[] = {
-        {"self-signed", "; has somebody else signed it than the authorities of ca_file?"},
-        {"issuer certificate", "; has somebody else signed it than the authorities of ca_file?"},
+        {"self-signed", "; is it signed by another CA than those of ca_file?"},
+        {"issuer certificate", "; is it signed by another CA than those of ca_file?"},
         {"no alternative certificate", "; set server_name to a name that the certificate has"},
         {"does not match target host", "; set server_name to a name that the certificate has"},
         {"wrong version number", "; does it listen without TLS?"},
         {"certificate required", "; it wants a certificate of ours: set certificate_file"},
-        {"unknown ca", "; it does not know who has signed our certificate"},
+        {"unknown ca", "; it does not trust the CA that signed our certificate"},
         {"Could not resolve", "; is the name right?"},
         {"HTTP/0.9", "; does it speak gRPC there? Then it is a source of kind xds"},
     };
@@ -377,7 +377,7 @@ static udpa_error *
 judge(exchange *self, CURLcode code)
 {
     if (atomic_load(&self->request->is_cancelled))
-        return udpa_error_new(UDPA_ERR_CANCELLED, NULL, "nobody waits for it");
+        return udpa_error_new(UDPA_ERR_CANCELLED, NULL, "no caller waits for it");
     if (udpai_strbuf_failed(&self->body))
         return udpa_error_new(UDPA_ERR_NOMEM, NULL, "%s", udpa_err_text(UDPA_ERR_NOMEM));
     if (code == CURLE_ABORTED_BY_CALLBACK && self->odd_server)

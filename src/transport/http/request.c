@@ -98,7 +98,7 @@ read_length(const udpai_http *http,
     if (head->framing == UDPAI_HTTP_NO_BODY)
         return udpai_fail(
             ret_error, UDPA_ERR_INVAL,
-            "the request does not say how long its body is: it needs a content-length");
+            "the request does not contain the length of its body: it needs a content-length");
     *ret_status = 413;
     if (head->framing == UDPAI_HTTP_LENGTH && head->length > http->limits.max_body_bytes)
         return udpai_fail(ret_error, UDPA_ERR_LIMIT,

@@ -12,7 +12,7 @@ fail_tls(udpa_error **ret_error, const char *what)
 {
     const char *reason = ERR_reason_error_string(ERR_peek_last_error());
     udpa_err err = udpai_fail(ret_error, UDPA_ERR_INVAL, "%s cannot be used for HTTP: %s", what,
-                              reason ? reason : "OpenSSL does not say why");
+                              reason ? reason : "OpenSSL gives no reason");
     ERR_clear_error();
     return err;
 }

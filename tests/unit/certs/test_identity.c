@@ -116,8 +116,8 @@ common_names_that_mislead_are_refused(void **state)
     };
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(names); i++)
         assert_null(with_names(&names[i], NULL, 0,
-                               "edge.crt: the certificate does not say clearly "
-                               "who its holder is: its common name has zero"));
+                               "edge.crt: the certificate does not identify its holder clearly: "
+                               "its common name has zero"));
 }
 
 /* OpenSSL itself neither makes nor takes these, so they are written over good ones. */

@@ -233,7 +233,7 @@ a_key_has_its_times_too(void **state)
     make(bed);
     udpa_resource *good =
         test_sign(named("com.acme/x", "acme"), &bed->acme, "k1", NOW_S - HOUR_S, NOW_S + HOUR_S);
-    assert_bad(judged_at(bed, udpa_resource_ref(good), NOW_S - 61), "counts only from");
+    assert_bad(judged_at(bed, udpa_resource_ref(good), NOW_S - 61), "is trusted only from");
     assert_good(judged_at(bed, udpa_resource_ref(good), NOW_S + 160));
     assert_bad(judged_at(bed, udpa_resource_ref(good), NOW_S + 161), "counted until");
     assert_true(udpai_keyring_end_s(bed->keyring, good) == NOW_S + 161);

@@ -90,10 +90,9 @@ static void
 mistakes_have_their_place(void **state)
 {
     (void)state;
-    expect_error("",
-                 "character 1: nothing stands in braces: write {.name}, or {[*].name} of a list");
+    expect_error("", "character 1: nothing is in braces: write {.name}, or {[*].name} of a list");
     expect_error(".name",
-                 "character 1: nothing stands in braces: write {.name}, or {[*].name} of a list");
+                 "character 1: nothing is in braces: write {.name}, or {[*].name} of a list");
     expect_error("{", "character 1: this brace is not closed");
     expect_error("x{.a", "character 2: this brace is not closed");
     expect_error("{}", "character 2: a path, such as .name, or a quoted text must stand here");
@@ -109,7 +108,7 @@ mistakes_have_their_place(void **state)
     expect_error("{[0}", "character 2: this bracket is not closed");
     expect_error("{['a]}", "character 3: this quote is not closed");
     expect_error("{\"a}", "character 2: this quote is not closed");
-    expect_error("{[x]}", "character 3: a number, '*' or a quoted name must stand in brackets");
+    expect_error("{[x]}", "character 3: a number, '*' or a quoted name must be in brackets");
     expect_error("{[99999999999999999999]}", "character 3: this number is too large");
     expect_error("{end}", "character 2: there is no range to end");
     expect_error("a{range [*]}{.name}", "character 3: this range has no {end}");

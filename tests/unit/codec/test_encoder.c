@@ -139,7 +139,7 @@ a_document_may_say_its_own_type(void **state)
     (void)state;
     assert_yaml_is("'@type': x/codec.test.Everything\nname: a", "{\"name\":\"a\"}");
     assert_yaml_refused("'@type': x/codec.test.Nameless\nnumber: 1",
-                        "x.yaml:1:10: '@type' says 'x/codec.test.Nameless', but this must be "
+                        "x.yaml:1:10: '@type' is 'x/codec.test.Nameless', but this must be "
                         "codec.test.Everything");
     assert_yaml_refused("child: {'@type': x/codec.test.Everything}",
                         "x.yaml:1:9: child: unknown field '@type'");
@@ -205,10 +205,10 @@ all_mistakes_are_collected(void **state)
         "x.yaml:8:25: by_number[\"5000000000\"]: key '5000000000' is not a valid int32\n"
         "x.yaml:9:47: any.number: 'z' is not a valid int32\n"
         "x.yaml:9:50: any: unknown field 'nummer'; did you mean 'number'?\n"
-        "x.yaml:10:18: anys[0]: message type 'no.One' is not known: load its descriptors "
-        "with --descriptors FILE\n"
-        "x.yaml:10:29: anys[1]: '@type' is missing: this field can hold any type, and "
-        "must say which\n"
+        "x.yaml:10:18: anys[0]: message type 'no.One' is not known: load its descriptors with "
+        "--descriptors FILE\n"
+        "x.yaml:10:29: anys[1]: '@type' is missing: this field can hold any type, and must name "
+        "it\n"
         "x.yaml:11:8: color: 'BLUE' is no value of enum codec.test.Color (COLOR_UNSPECIFIED, RED, "
         "GREEN)\n"
         "x.yaml:12:11: duration: '1' is not a duration: write a number and its unit, such as 1.5s, "

@@ -61,9 +61,9 @@ static void
 any_says_what_is_missing(void **state)
 {
     (void)state;
-    assert_yaml_refused("any: {name: a}",
-                        "x.yaml:1:6: any: '@type' is missing: this field can hold "
-                        "any type, and must say which");
+    assert_yaml_refused(
+        "any: {name: a}",
+        "x.yaml:1:6: any: '@type' is missing: this field can hold any type, and must name it");
     assert_yaml_refused("any: {'@type': codec.test.Nameless}",
                         "x.yaml:1:16: any: '@type' must be a type URL, such as "
                         "type.googleapis.com/google.protobuf.Duration");

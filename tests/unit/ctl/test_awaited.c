@@ -356,7 +356,7 @@ the_table_tells_who_has_not(void **state)
     add("local/a", NULL);
     expect_text(false, "cluster local/a: the node has not answered\n");
     TAKE(0, .version = "1");
-    expect_text(false, "cluster local/a: nobody subscribes to it, version 1\n");
+    expect_text(false, "cluster local/a: no subscribers, version 1\n");
     TAKE(0, .version = "1", .sessions = {{"edge", S(ACKNOWLEDGED)}, {"core", S(SENT)}});
     expect_text(false,
                 "cluster local/a: 1 of 2 have version 1 (1 are other nodes, which were sent "
@@ -401,7 +401,7 @@ what_is_there_instead_is_told(void **state)
     list.items.items[0].was_there = false;
     expect_text(false, "cluster local/a: is still there: the node has version 3\n");
     TAKE(0, .version = NULL, .sessions = {{"edge", S(ACKNOWLEDGED)}});
-    expect_text(false, "cluster local/a: 1 of 1 have acknowledged that it is gone\n");
+    expect_text(false, "cluster local/a: 1 of 1 have acknowledged its removal\n");
     TAKE(0, .version = "4");
     expect_text(false, "cluster local/a: is there again: the node has version 4\n");
 }

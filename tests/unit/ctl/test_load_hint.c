@@ -54,13 +54,13 @@ test_load_that_nobody_takes(void **state)
     udpa_resource *one[] = {session_of("lrs", false, 0), session_of("lrs", false, 1)};
     expect(
         one, 2,
-        "\nHINT\n1 client (protocol lrs) offers load, and nobody subscribes to it here, so none is "
+        "\nHINT\n1 client (protocol lrs) offers load, and it has no subscribers here, so none is "
         "asked for: subscribe to udpa.load.v1.ClusterLoad, or remove load_stats_config from the "
         "client\n");
     udpa_resource *two[] = {session_of("lrs", false, 0), session_of("lrs", false, 0)};
     expect(
         two, 2,
-        "\nHINT\n2 clients (protocol lrs) offer load, and nobody subscribes to it here, so none is "
+        "\nHINT\n2 clients (protocol lrs) offer load, and it has no subscribers here, so none is "
         "asked for: subscribe to udpa.load.v1.ClusterLoad, or remove load_stats_config from the "
         "clients\n");
 }

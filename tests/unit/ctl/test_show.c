@@ -74,7 +74,7 @@ static void
 test_whom_a_node_has_it_from(void **state)
 {
     expect_comment(state, "com.acme/a", "# vm took it from a file at ");
-    expect_comment(state, "udpa.node/vm/node", "# vm says it of itself at ");
+    expect_comment(state, "udpa.node/vm/node", "# vm reports it of itself at ");
 }
 
 static void

@@ -123,7 +123,7 @@ sockets_beyond_loopback_must_be_asked_for(void **state)
         test,
         "test.yaml:2:14: sockets[0].address: '10.0.0.1:18000' is beyond loopback, where every "
         "peer may publish and subscribe to everything: listen on 127.0.0.1, have a section 'acl' "
-        "and client certificates (tls.client_ca_file), or say 'insecure: true'\n");
+        "and client certificates (tls.client_ca_file), or write 'insecure: true'\n");
 }
 
 static void
@@ -174,8 +174,8 @@ what_clients_report_is_no_configuration(void **state)
                               "client_types: [envoy.config.cluster.v3.Cluster, a.B, '', 'x y',\n"
                               "  com.acme.Good]\n");
     bootstrap_test_assert_mistakes(
-        test, "test.yaml:2:5: providers[0]: has no config_descriptors: where shall its resources "
-              "come from?\n"
+        test, "test.yaml:2:5: providers[0]: has no config_descriptors: name the sources of its "
+              "resources\n"
               "test.yaml:3:31: load_reporting.aggregated[0]: is empty: \"*\" is all\n"
               "test.yaml:3:35: load_reporting.aggregated[1]: namespace 'A b' must be labels of "
               "a-z, 0-9 and '-' with dots between, such as com.acme\n"
@@ -209,7 +209,7 @@ sockets_of_http_are_sockets(void **state)
         "must be at least 4096\n"
         "test.yaml:6:14: http.sockets[0].address: '10.0.0.1:18000' is beyond loopback, where every "
         "peer may publish and subscribe to everything: listen on 127.0.0.1, have a section 'acl' "
-        "and client certificates (tls.client_ca_file), or say 'insecure: true'\n"
+        "and client certificates (tls.client_ca_file), or write 'insecure: true'\n"
         "test.yaml:8:15: http.sockets[2].address: '127.0.0.1:1' is the address of sockets[0] too\n"
         "test.yaml:8:35: http.sockets[2].tls.private_key_file: is required\n"
         "test.yaml:9:14: http.sockets[3].address: 'nowhere' is no address to listen on: write "
@@ -317,9 +317,10 @@ a_mirror_of_everything_must_list_it(void **state)
                               "    - {resource_name: b}\n");
     assert_int_equal(test->diagnostics.n_errors, 0);
     bootstrap_test_assert_mistakes(
-        test, "warning: test.yaml:3:5: providers[0]: names no types, so it has each from when "
-              "somebody here first asks for it: to mirror everything from the start, list the "
-              "types\n");
+        test,
+        "warning: test.yaml:3:5: providers[0]: names no types, so it has each from when a client "
+        "or node here first subscribes to it: to mirror everything from the start, list the "
+        "types\n");
 }
 
 static void
@@ -331,7 +332,7 @@ names_are_valid_and_not_reserved(void **state)
                               "static_resources: {directories: [{path: x, namespace: "
                               "udpa.node.x}]}\n");
 #define LABELS "must be labels of a-z, 0-9 and '-' with dots between, such as com.acme\n"
-#define RESERVED "is reserved for what nodes say of themselves: use another\n"
+#define RESERVED "is reserved for what nodes report of themselves: use another\n"
     bootstrap_test_assert_mistakes(
         test, "test.yaml:1:12: node.id: 'a ' is no id of a node: it has control characters\n"
               "test.yaml:1:32: node.namespace: namespace 'udpa.node' " RESERVED
@@ -356,18 +357,19 @@ audiences_can_be_told_apart(void **state)
                               "  - {name: third, match: {}}\n"
                               "  - {name: fourth}\n");
     bootstrap_test_assert_mistakes(
-        test, "test.yaml:1:20: shim.namespaces: has no effect beside audiences, each of which says "
-              "its own\n"
-              "test.yaml:3:5: audiences[0].name: is required\n"
-              "test.yaml:3:25: audiences[0].default_namespace: namespace 'Bad' " LABELS
-              "test.yaml:3:43: audiences[0].namespaces[0]: namespace 'B' " LABELS
-              "test.yaml:4:5: audiences[1]: nobody comes so far: every client belongs to the "
-              "audience before it, which has no match\n"
-              "test.yaml:6:18: audiences[1].match.node_ids[0]: is required\n"
-              "test.yaml:7:18: audiences[1].match.metadata[0].path: is required\n"
-              "test.yaml:8:28: audiences[1].match.dynamic_parameters[0].key: is required\n"
-              "test.yaml:10:5: audiences[3]: nobody comes so far: every client belongs to the "
-              "audience before it, which has no match\n");
+        test,
+        "test.yaml:1:20: shim.namespaces: has no effect beside audiences, each of which has its "
+        "own\n"
+        "test.yaml:3:5: audiences[0].name: is required\n"
+        "test.yaml:3:25: audiences[0].default_namespace: namespace 'Bad' " LABELS
+        "test.yaml:3:43: audiences[0].namespaces[0]: namespace 'B' " LABELS
+        "test.yaml:4:5: audiences[1]: no client reaches this audience: every client belongs to the "
+        "audience before it, which has no match\n"
+        "test.yaml:6:18: audiences[1].match.node_ids[0]: is required\n"
+        "test.yaml:7:18: audiences[1].match.metadata[0].path: is required\n"
+        "test.yaml:8:28: audiences[1].match.dynamic_parameters[0].key: is required\n"
+        "test.yaml:10:5: audiences[3]: no client reaches this audience: every client belongs to "
+        "the audience before it, which has no match\n");
 }
 
 static void
@@ -383,9 +385,8 @@ rules_say_whom_they_are_for_and_what_they_allow(void **state)
                               "  - {}\n");
     bootstrap_test_assert_mistakes(
         test,
-        "warning: test.yaml:4:20: acl.rules[0].on_behalf_of: has no effect in a rule that lets "
-        "nobody "
-        "publish\n"
+        "warning: test.yaml:4:20: acl.rules[0].on_behalf_of: has no effect in a rule that lets no "
+        "peer publish\n"
         "test.yaml:5:5: acl.rules[1]: acl.rules[0] has the same name, 'a'\n"
         "test.yaml:5:28: acl.rules[1].identities[0]: is empty\n"
         "test.yaml:6:19: acl.rules[1].namespaces[0]: is empty: leave 'namespaces' out if all are "
@@ -495,9 +496,8 @@ each_audience_says_whether_it_reads_errors(void **state)
     bootstrap_test *test = *state;
     bootstrap_test_read(test, "shim: {resource_errors: true}\n"
                               "audiences: [{name: a, resource_errors: true}]\n");
-    bootstrap_test_assert_mistakes(
-        test, "test.yaml:1:25: shim.resource_errors: has no effect beside audiences, each of which "
-              "says its own\n");
+    bootstrap_test_assert_mistakes(test, "test.yaml:1:25: shim.resource_errors: has no effect "
+                                         "beside audiences, each of which has its own\n");
 }
 
 static void
@@ -577,9 +577,9 @@ mistakes_of_all_kinds_are_told_at_once(void **state)
         test,
         "test.yaml:2:5: sockets[0]: this is a number, but must be a map of fields\n"
         "test.yaml:3:6: sockets[1]: unknown field 'adress'; did you mean 'address'?\n"
-        "test.yaml:4:15: sockets[2].address: '10.0.0.1:1' is beyond loopback, where every "
-        "peer may publish and subscribe to everything: listen on 127.0.0.1, have a section 'acl' "
-        "and client certificates (tls.client_ca_file), or say 'insecure: true'\n"
+        "test.yaml:4:15: sockets[2].address: '10.0.0.1:1' is beyond loopback, where every peer may "
+        "publish and subscribe to everything: listen on 127.0.0.1, have a section 'acl' and client "
+        "certificates (tls.client_ca_file), or write 'insecure: true'\n"
         "test.yaml:4:53: sockets[2].tls.certificate_file: this is a list, but must be a string, "
         "in quotes\n"
         "test.yaml:5:24: timing.backoff_base: 0s is too short: it must be at least 0.02s\n"
@@ -587,8 +587,8 @@ mistakes_of_all_kinds_are_told_at_once(void **state)
         "'name'?\n"
         "test.yaml:8:13: providers[1]: only one provider may stand for all types: name the types "
         "of this one\n"
-        "test.yaml:8:13: providers[1]: has no config_descriptors: where shall its resources come "
-        "from?\n"
+        "test.yaml:8:13: providers[1]: has no config_descriptors: name the sources of its "
+        "resources\n"
         "test.yaml:9:1: unknown field 'static'\n");
 }
 

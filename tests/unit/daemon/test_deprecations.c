@@ -120,10 +120,10 @@ a_line_says_what_it_is(void **state)
         .n_uses = 1,
     };
     udpai_deprecations_used(deprecations, &by, &feature);
-    assert_string_equal(
-        last_line, "using deprecated value 'a.OLDEST' from a.B 'local/a' of somebody without a "
-                   "name, at age, which was left out and has it by default; it is disallowed, "
-                   "but the runtime allows it");
+    assert_string_equal(last_line,
+                        "using deprecated value 'a.OLDEST' from a.B 'local/a' of a peer without a "
+                        "name, at age, which was left out and has it by default; it is disallowed, "
+                        "but the runtime allows it");
     udpa_resource_unref(resource);
 }
 

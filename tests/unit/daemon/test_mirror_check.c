@@ -25,19 +25,19 @@ a_mirror_must_be_able_to_know_names(void **state)
         test,
         "warning: test.yaml:3:128: providers[0].config_descriptors[0]: mirrors "
         "'envoy.extensions.transport_sockets.tls.v3.Secret', of which most xDS servers send only "
-        "what is asked for by name, and a mirror knows no names: then nothing comes. Set mode: "
-        "ON_DEMAND, in a provider of its own\n"
+        "what is asked for by name, and a mirror knows no names: then nothing is received. Set "
+        "mode: ON_DEMAND, in a provider of its own\n"
         "warning: test.yaml:5:84: providers[2].config_descriptors[0]: mirrors "
         "'envoy.config.endpoint.v3.ClusterLoadAssignment' from a service of that type alone, where "
-        "no clusters say which there are: unless the server sends them unasked, nothing comes. Set "
-        "mode: ON_DEMAND, or use the aggregated service\n"
-        "warning: test.yaml:6:5: providers[3]: names no types, so it has each from when "
-        "somebody here first asks for it: to mirror everything from the start, list the "
+        "no clusters name its resources: unless the server sends them unasked, nothing is "
+        "received. Set mode: ON_DEMAND, or use the aggregated service\n"
+        "warning: test.yaml:6:5: providers[3]: names no types, so it has each from when a client "
+        "or node here first subscribes to it: to mirror everything from the start, list the "
         "types\n"
-        "warning: test.yaml:6:27: providers[3].config_descriptors[0]: mirrors each type that "
-        "somebody here asks for; of Secret, Runtime and others that nothing names to a mirror most "
-        "xDS servers send only what is asked for by name: give those a provider with mode: "
-        "ON_DEMAND\n");
+        "warning: test.yaml:6:27: providers[3].config_descriptors[0]: mirrors each type that a "
+        "client or node here subscribes to; of Secret, Runtime and others that nothing names to a "
+        "mirror most xDS servers send only what is asked for by name: give those a provider with "
+        "mode: ON_DEMAND\n");
 }
 
 #define CASE(name)                                                                                 \

@@ -65,9 +65,10 @@ beyond_loopback_is_refused_whatever_the_file_has(void **state)
     bootstrap_test *test = *state;
     check(test, TLS_SOCKET, &(udpai_options){.listen = "0.0.0.0:18000"});
     bootstrap_test_assert_mistakes(
-        test, "udpad: --listen 0.0.0.0:18000 is beyond loopback, and --listen is always without "
-              "TLS, so that anybody could come: listen on 127.0.0.1, or write the address into "
-              "'sockets' of a bootstrap file, with certificates\n");
+        test,
+        "udpad: --listen 0.0.0.0:18000 is beyond loopback, and --listen is always without TLS, so "
+        "that every peer could connect: listen on 127.0.0.1, or write the address into 'sockets' "
+        "of a bootstrap file, with certificates\n");
 }
 
 static void
@@ -78,7 +79,7 @@ certificates_are_not_dropped_in_silence(void **state)
     assert_int_equal(test->diagnostics.n_errors, 0);
     bootstrap_test_assert_mistakes(
         test, "warning: test.yaml:2:10: sockets: --listen 127.0.0.1:2 takes the place of these, "
-              "and is without TLS: every local client may come\n");
+              "and is without TLS: every local client may connect\n");
 }
 
 static void
@@ -92,7 +93,7 @@ http_is_looked_at_as_listen_is(void **state)
     assert_int_equal(test->diagnostics.n_errors, 0);
     bootstrap_test_assert_mistakes(
         test, "warning: test.yaml:1:17: http.sockets: --http 127.0.0.1:2 takes the place of these, "
-              "and is without TLS: every local client may come\n");
+              "and is without TLS: every local client may connect\n");
 }
 
 #define CASE(name)                                                                                 \

@@ -20,11 +20,10 @@ words_in_braces_are_known(void **state)
            "shim: {default_namespace: 'a.b/{node}'}\n"
            "audiences: [{name: a, default_namespace: 'a.b/x/{cluster'}]\n",
            "test.yaml:1:27: shim.default_namespace: 'a.b/{node}': {node} is no word for what a "
-           "client says of itself; these are: {node_id}, {cluster}, {region}, {zone}, {sub_zone}, "
-           "{identity}\n"
-           "test.yaml:2:42: audiences[0].default_namespace: 'a.b/x/{cluster': {{cluster} is no "
-           "word for what a client says of itself; these are: {node_id}, {cluster}, {region}, "
-           "{zone}, {sub_zone}, {identity}\n");
+           "client reports of itself; these are: {node_id}, {cluster}, {region}, {zone}, "
+           "{sub_zone}, {identity}\ntest.yaml:2:42: audiences[0].default_namespace: "
+           "'a.b/x/{cluster': {{cluster} is no word for what a client reports of itself; these "
+           "are: {node_id}, {cluster}, {region}, {zone}, {sub_zone}, {identity}\n");
 }
 
 static void
@@ -62,7 +61,7 @@ words_in_braces_stand_in_audiences_alone(void **state)
            SOURCE("PER_CLIENT") PROVIDER("types: [a.B], ", "'a.b/c/x-{node_id}'")
                AUDIENCE("a.b/c/x-{node_id}"),
            "test.yaml:2:79: providers[0].config_descriptors[0].namespace: 'a.b/c/x-{node_id}': "
-           "words in braces stand in the default_namespace of audiences alone: write what is "
+           "words in braces are for the default_namespace of audiences alone: write what is "
            "before them here, 'a.b/c'\n");
 }
 
@@ -71,7 +70,7 @@ what_is_shown_has_no_words_in_braces(void **state)
 {
     bootstrap_test *test = *state;
     expect(test, "audiences: [{name: a, namespaces: ['a.b/{node_id}']}]\n",
-           "test.yaml:1:36: audiences[0].namespaces[0]: 'a.b/{node_id}': words in braces stand in "
+           "test.yaml:1:36: audiences[0].namespaces[0]: 'a.b/{node_id}': words in braces are for "
            "the default_namespace of audiences alone: write what is before them here, 'a.b'\n");
 }
 
@@ -91,8 +90,8 @@ its_provider_says_its_types(void **state)
     bootstrap_test *test = *state;
     bootstrap_test_read(test, SOURCE("PER_GROUP") PROVIDER("", "a.b/c") AUDIENCE("a.b/c/{zone}"));
     bootstrap_test_tell(test);
-    assert_non_null(
-        strstr(udpai_strbuf_view(&test->mistakes).data, "say in 'types' of the provider"));
+    assert_non_null(strstr(udpai_strbuf_view(&test->mistakes).data,
+                           "list the types in 'types' of the provider"));
 }
 
 static void

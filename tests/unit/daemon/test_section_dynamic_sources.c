@@ -9,7 +9,7 @@ it_says_whose(void **state)
     bootstrap_test_read(test, "dynamic_sources: {max: 1025}\n");
     bootstrap_test_assert_mistakes(
         test, "test.yaml:1:18: dynamic_sources.authorities: is required: whose resources shall "
-              "become sources? \"*\" is everybody's\n"
+              "become sources? \"*\" is every authority's\n"
               "test.yaml:1:24: dynamic_sources.max: 1025 is too many: at most 1024\n");
 }
 
@@ -76,8 +76,8 @@ what_is_not_there_may_come(void **state)
     bootstrap_test_read(test, NAMES_D "dynamic_sources: {authorities: [x]}\n");
     bootstrap_test_assert_mistakes(
         test, "warning: test.yaml:1:65: providers[0].config_descriptors[0].resource_name: there is "
-              "no ConfigSource 'd' in static_resources.config_sources: until a resource brings it, "
-              "nothing comes from it\n");
+              "no ConfigSource 'd' in static_resources.config_sources: until a resource defines "
+              "it, nothing is received from it\n");
 }
 
 static void

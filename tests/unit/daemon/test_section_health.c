@@ -18,8 +18,8 @@ a_namespace_stands_once(void **state)
                               "  - {namespace: /shop}\n");
     bootstrap_test_assert_mistakes(
         test,
-        "test.yaml:3:5: health.checks[0].namespace: is required: whose clusters are checked, "
-        "by whom?\n"
+        "test.yaml:3:5: health.checks[0].namespace: is required: which clusters are checked, by "
+        "which checkers?\n"
         "test.yaml:5:17: health.checks[2].namespace: health.checks[1] is about this namespace "
         "already, and a checker is given its share once\n"
         "test.yaml:7:17: health.checks[4].namespace: health.checks[1] is about this namespace "

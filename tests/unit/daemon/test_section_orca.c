@@ -12,7 +12,7 @@ backends_are_named_by_the_same_rules(void **state)
                               "  max_backends: 10001\n");
     bootstrap_test_assert_mistakes(
         test, "test.yaml:2:3: orca_collections.authorities: is required: whose resources shall "
-              "name backends to ask? \"*\" is everybody's\n"
+              "name backends to ask? \"*\" is every authority's\n"
               "test.yaml:2:16: orca_collections.namespaces[0]: is empty: leave 'namespaces' out if "
               "all are meant\n"
               "test.yaml:3:17: orca_collections.credentials[0].tls: is required\n"

@@ -32,7 +32,8 @@ two_descriptors_must_not_claim_the_same(void **state)
         "warning: test.yaml:14:5: providers[1].config_descriptors[1]: adds nothing to "
         "config_descriptors[0], which has the same source and a namespace that covers this one\n"
         "test.yaml:15:5: providers[1].config_descriptors[2]: is never asked for anything: it has "
-        "the source of config_descriptors[1], and that says STOP_ON_SUCCESS; say CONTINUE there\n");
+        "the source of config_descriptors[1], and that has STOP_ON_SUCCESS; write CONTINUE "
+        "there\n");
 }
 
 static void
@@ -45,9 +46,9 @@ a_stand_in_has_what_it_stands_in_for(void **state)
                                       "  - {resource_name: a, namespace: com.acme}\n"
                                       "  - {resource_name: b, namespace: org.blah}\n");
     bootstrap_test_assert_mistakes(
-        test, "warning: test.yaml:9:5: providers[0].config_descriptors[1]: stands in for "
-              "config_descriptors[0], which says STOP_ON_SUCCESS, but has another namespace "
-              "('org.blah', not 'com.acme'): to have both, say CONTINUE there\n");
+        test, "warning: test.yaml:9:5: providers[0].config_descriptors[1]: is a standby of "
+              "config_descriptors[0], which has STOP_ON_SUCCESS, but has another namespace "
+              "('org.blah', not 'com.acme'): to have both, write CONTINUE there\n");
 }
 
 static void
@@ -60,10 +61,10 @@ one_authority_has_one_mouth(void **state)
                                       "  - {resource_name: x, continuation: CONTINUE}\n"
                                       "  - {resource_name: y}\n");
     bootstrap_test_assert_mistakes(
-        test, "warning: test.yaml:9:5: providers[0].config_descriptors[1]: speaks for '(all)' as "
-              "the authority 'old', as config_descriptors[0] does beside it: give each source an "
-              "authority of its own, or say STOP_ON_SUCCESS there if one stands in for the "
-              "other\n");
+        test,
+        "warning: test.yaml:9:5: providers[0].config_descriptors[1]: publishes '(all)' as "
+        "authority 'old', as config_descriptors[0] does beside it: give each source an authority "
+        "of its own, or write STOP_ON_SUCCESS there if one is a standby of the other\n");
 }
 
 static void
@@ -101,7 +102,7 @@ providers_agree_on_an_order(void **state)
                         "  - {resource_name: a}\n");
     bootstrap_test_assert_mistakes(
         test, "test.yaml:13:5: providers[1].config_descriptors[1]: contradicts providers[0], where "
-              "'a' stands before 'b': of what both have, one order counts for all types\n");
+              "'a' is before 'b': of what both have, one order applies to all types\n");
 }
 
 static void
@@ -164,7 +165,7 @@ delegations_say_whose(void **state)
     bootstrap_test_read(test, "delegation: {}\n");
     bootstrap_test_assert_mistakes(test,
                                    "test.yaml:1:13: delegation.authorities: is required: whose "
-                                   "delegations shall be followed? \"*\" is everybody\n");
+                                   "delegations shall be followed? \"*\" is every authority\n");
 }
 
 static void

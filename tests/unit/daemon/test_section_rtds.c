@@ -38,7 +38,7 @@ its_source_is_there(void **state)
     bootstrap_test_assert_mistakes(
         test, "test.yaml:2:48: runtime.layers[0].rtds_layer.rtds_config: there is no ConfigSource "
               "'up' in static_resources.config_sources: add it there, or leave rtds_config out, to "
-              "ask whom the providers say\n");
+              "ask the sources of the providers\n");
 }
 
 static void
@@ -48,10 +48,9 @@ a_misspelt_source_has_a_suggestion(void **state)
     bootstrap_test_read(test, SOURCES "runtime: {layers: [\n"
                                       "  {name: a, rtds_layer: {name: x, rtds_config: odl}}]}\n");
     bootstrap_test_assert_mistakes(
-        test,
-        "test.yaml:9:48: runtime.layers[0].rtds_layer.rtds_config: there is no ConfigSource "
-        "'odl' in static_resources.config_sources: add it there, or leave rtds_config out, to "
-        "ask whom the providers say; did you mean 'old'?\n");
+        test, "test.yaml:9:48: runtime.layers[0].rtds_layer.rtds_config: there is no ConfigSource "
+              "'odl' in static_resources.config_sources: add it there, or leave rtds_config out, "
+              "to ask the sources of the providers; did you mean 'old'?\n");
 }
 
 static void
@@ -62,9 +61,10 @@ a_resource_may_bring_another_one(void **state)
                         "dynamic_sources: {authorities: ['*']}\n" SOURCES "runtime: {layers: [\n"
                         "  {name: a, rtds_layer: {name: x, rtds_config: upstream}}]}\n");
     bootstrap_test_assert_mistakes(
-        test, "warning: test.yaml:10:48: runtime.layers[0].rtds_layer.rtds_config: there is no "
-              "ConfigSource 'upstream' in static_resources.config_sources: until a resource brings "
-              "it, the layer is not there; there are 'up', 'old', 'polled', 'each' and 'cds'\n");
+        test,
+        "warning: test.yaml:10:48: runtime.layers[0].rtds_layer.rtds_config: there is no "
+        "ConfigSource 'upstream' in static_resources.config_sources: until a resource defines "
+        "it, the layer is not there; there are 'up', 'old', 'polled', 'each' and 'cds'\n");
 }
 
 static void
@@ -76,7 +76,7 @@ or_a_resource_may_bring_it(void **state)
                               "  {name: a, rtds_layer: {name: x, rtds_config: up}}]}\n");
     bootstrap_test_assert_mistakes(
         test, "warning: test.yaml:3:48: runtime.layers[0].rtds_layer.rtds_config: there is no "
-              "ConfigSource 'up' in static_resources.config_sources: until a resource brings it, "
+              "ConfigSource 'up' in static_resources.config_sources: until a resource defines it, "
               "the layer is not there\n");
 }
 
@@ -111,12 +111,11 @@ a_resource_comes_from_one_place(void **state)
                                 "  {name: b, rtds_layer: {name: x, rtds_config: old}},\n"
                                 "  {name: c, rtds_layer: {name: com.acme/x, rtds_config: up}}]}\n");
     bootstrap_test_assert_mistakes(
-        test, "test.yaml:10:48: runtime.layers[1].rtds_layer.rtds_config: runtime.layers[0] has "
-              "'com.acme/x' from somewhere else: a resource comes from one place, so say the same "
-              "in both\n"
-              "test.yaml:11:57: runtime.layers[2].rtds_layer.rtds_config: runtime.layers[1] has "
-              "'com.acme/x' from somewhere else: a resource comes from one place, so say the same "
-              "in both\n");
+        test,
+        "test.yaml:10:48: runtime.layers[1].rtds_layer.rtds_config: runtime.layers[0] has "
+        "'com.acme/x' from another source: a resource has one source, so write the same in both\n"
+        "test.yaml:11:57: runtime.layers[2].rtds_layer.rtds_config: runtime.layers[1] has "
+        "'com.acme/x' from another source: a resource has one source, so write the same in both\n");
 }
 
 static udpai_plan plan;

@@ -119,7 +119,7 @@ times_have_bounds(void **state)
         test, "test.yaml:2:13: signatures.validity: must be whole seconds from 2 s to 315360000 s\n"
               "test.yaml:3:15: signatures.clock_skew: must be whole seconds from 0 s to 300 s\n"
               "test.yaml:7:19: signatures.trusted[0].not_after: is not after not_before, so the "
-              "key never counts\n");
+              "key is never trusted\n");
 }
 
 static void
@@ -209,11 +209,10 @@ files_of_keys_are_read(void **state)
         "-algorithm ed25519'\n"
         "test.yaml:6:37: signatures.keys[2].private_key_file: /nowhere/c: cannot be opened: No "
         "such file or directory\n"
-        "test.yaml:9:50: signatures.trusted[1].public_key_file: %s: holds a private key, "
-        "which nobody but the signer should have: make the public one of it with 'openssl "
-        "pkey -pubout'\n"
-        "warning: test.yaml:10:50: signatures.trusted[2].public_key_file: %s: this key counts "
-        "no more: it has ended\n",
+        "test.yaml:9:50: signatures.trusted[1].public_key_file: %s: holds a private key, which "
+        "only the signer should have: make the public one of it with 'openssl pkey -pubout'\n"
+        "warning: test.yaml:10:50: signatures.trusted[2].public_key_file: %s: this key is not "
+        "trusted any more: it has expired\n",
         files.other, files.private_key, files.public_key);
     bootstrap_test_assert_mistakes(test, expected);
     remove_files(&files);

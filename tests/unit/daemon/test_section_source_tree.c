@@ -23,7 +23,7 @@ a_runtime_tree_has_a_root_and_makes_names(void **state)
         test, "test.yaml:9:31: static_resources.config_sources[2].runtime_tree.symlink_root: is "
               "required\n"
               "test.yaml:10:60: static_resources.config_sources[3].runtime_tree.namespace: "
-              "namespace 'udpa.node' is reserved for what nodes say of themselves: use another\n"
+              "namespace 'udpa.node' is reserved for what nodes report of themselves: use another\n"
               "test.yaml:11:57: static_resources.config_sources[4].runtime_tree.prefix: before the "
               "name of a directory it makes no name: 'xdstp://corp/a.B/layer' is no name of a "
               "type.googleapis.com/envoy.service.runtime.v3.Runtime\n");

@@ -37,11 +37,11 @@ only_udpa_knows_of_it(void **state)
         test,
         SOURCE("path: {path: p, authority: a}", "recover: {types: [a.B]}, standby_for: {types: "
                                                 "[a.B]}"),
-        "test.yaml:1:87: static_resources.config_sources[0].recover: is for sources of kind "
-        "udpa and udpa_listen alone: others can neither stand in for a node, nor take anything "
+        "test.yaml:1:87: static_resources.config_sources[0].recover: is for sources of kind udpa "
+        "and udpa_listen alone: others can neither be a standby of a node, nor take anything "
         "over\n"
         "test.yaml:1:116: static_resources.config_sources[0].standby_for: is for sources of kind "
-        "udpa and udpa_listen alone: others can neither stand in for a node, nor take anything "
+        "udpa and udpa_listen alone: others can neither be a standby of a node, nor take anything "
         "over\n");
 }
 
@@ -102,7 +102,7 @@ a_directory_cannot_stand_by(void **state)
     bootstrap_test *test = *state;
     expect(test, SOURCE("path: {path: p, authority: a}", "standby: [udpa.load.v1.ClientLoad]"),
            "test.yaml:1:87: static_resources.config_sources[0].standby: is for sources of kind "
-           "udpa and udpa_listen alone: others cannot be told what clients report\n");
+           "udpa and udpa_listen alone: others cannot be sent what clients report\n");
 }
 
 static void
@@ -125,8 +125,8 @@ what_a_provider_takes_is_not_taken_over(void **state)
                                                                             "[{resource_name: s}]}]"
                                                                             "\n",
            "test.yaml:1:89: static_resources.config_sources[0].recover.types[0]: providers[0] "
-           "takes 'a.B' from this source already: its word counts there, and there is nothing to "
-           "take over\n");
+           "takes 'a.B' from this source already: its contributions are effective there, and there "
+           "is nothing to take over\n");
 }
 
 #define CASE(name)                                                                                 \

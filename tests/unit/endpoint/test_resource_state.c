@@ -233,7 +233,7 @@ test_versions_are_bounded(void **state)
         assert_int_equal(set(pair.client, versions[i], UDPA_RESOURCE_ACTIVE, &error),
                          i < 16 ? UDPA_OK : UDPA_ERR_LIMIT);
     }
-    assert_non_null(strstr(udpa_error_message(error), "to be gone"));
+    assert_non_null(strstr(udpa_error_message(error), "reported as removed"));
     assert_ok(set(pair.client, versions[3], UDPA_RESOURCE_GONE, NULL));
     assert_ok(set(pair.client, versions[16], UDPA_RESOURCE_ACTIVE, NULL));
     for (unsigned i = 0; i < UDPAI_ARRAY_LEN(versions); i++)

@@ -82,7 +82,7 @@ nobody_speaks_for_another(void **state)
     uint64_t session = fed_arrive(bed, &(fed_peer){.id = "n", .name = "alice"});
     assert_string_equal(put_as(bed, session, "alice"), "");
     assert_non_null(strstr(put_as(bed, session, "bank"),
-                           "rule 'alice' does not let it speak on behalf of authority 'bank'"));
+                           "rule 'alice' does not let it publish on behalf of authority 'bank'"));
     assert_value(bed, "CDS", "x", ""); /* nor is what it had said before its word any more */
 }
 

@@ -440,7 +440,7 @@ a_provider_must_say_its_types(void **state)
     bed->config.n_sources = 1;
     assert_int_not_equal(udpai_node_new(&bed->node, &bed->wheel, &bed->config, &env, &error),
                          UDPA_OK);
-    assert_non_null(strstr(udpa_error_message(error), "the provider must say of which types"));
+    assert_non_null(strstr(udpa_error_message(error), "the provider must name the types"));
     udpa_error_unref(error);
 }
 

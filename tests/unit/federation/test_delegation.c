@@ -255,7 +255,7 @@ who_delegates_cannot_be_delegated(void **state)
     speech wrong = to_b;
     wrong.name = "com.acme/x/udpa.config.v1.ResourceProvider";
     wrong.type = "udpa.config.v1.ResourceProvider";
-    refuses(bed, &wrong, "who delegates cannot be delegated");
+    refuses(bed, &wrong, "an authority that delegates cannot be delegated");
 }
 
 static void

@@ -29,7 +29,7 @@ what_is_wrong_changes_nothing(void **state)
     refuses(bed, &wrong, "may name no files");
     wrong = to_d;
     wrong.recovers = true;
-    refuses(bed, &wrong, "says recover, standby_for or standby");
+    refuses(bed, &wrong, "has recover, standby_for or standby");
     wrong = to_d;
     wrong.is_path = true;
     refuses(bed, &wrong, "must be of kind udpa, xds or rest");
@@ -45,7 +45,7 @@ what_is_wrong_changes_nothing(void **state)
     refuses(bed, &wrong, "has an audience");
     wrong.is_per_client = false;
     wrong.reports_load = true;
-    refuses(bed, &wrong, "says load_reporting");
+    refuses(bed, &wrong, "has load_reporting");
     wrong.reports_load = false;
     wrong = to_d;
     wrong.xds_for = "";
@@ -64,7 +64,7 @@ others_may_not_deliver(void **state)
     start(bed);
     speech other = to_d;
     other.authority = "y";
-    refuses(bed, &other, "is of 'y', of whom this node takes none");
+    refuses(bed, &other, "is of 'y', from which this node takes none");
     other = to_d;
     other.by = "org.other/d";
     refuses(bed, &other, "lies outside dynamic_sources.namespaces");
@@ -77,7 +77,7 @@ who_may_not_deliver_ends_what_was_delivered(void **state)
     start_with_d(bed);
     speech other = to_d;
     other.authority = "y";
-    assert_non_null(strstr(publish(bed, &other), "of whom this node takes none"));
+    assert_non_null(strstr(publish(bed, &other), "from which this node takes none"));
     assert_targets("-d ");
     assert_orders(bed, "hangup d");
 }
@@ -90,7 +90,7 @@ a_name_is_the_firsts_as_long_as_it_is_there(void **state)
     speech second = to_d;
     second.by = "com.acme/other";
     second.address = "127.0.0.1:2";
-    refuses(bed, &second, "'d' comes by the resource 'com.acme/d' already");
+    refuses(bed, &second, "'d' is defined by the resource 'com.acme/d' already");
     (void)withdraw(bed, "com.acme/d");
     assert_targets("-d d=127.0.0.1:2 ");
     assert_orders(bed, "hangup d, dial e"); /* by another link */
@@ -112,7 +112,7 @@ there_are_no_more_than_may_be(void **state)
     assert_targets("1=127.0.0.1:1 2=127.0.0.1:1 ");
     next.by = names[2];
     next.name = "3";
-    refuses(bed, &next, "2 ConfigSources come by resources already");
+    refuses(bed, &next, "2 ConfigSources are defined by resources already");
     (void)withdraw(bed, names[0]);
     assert_targets("-1 3=127.0.0.1:1 "); /* there is room now */
 }

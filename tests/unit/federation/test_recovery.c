@@ -391,7 +391,7 @@ a_source_is_not_asked_twice(void **state)
     recover_from_a(bed);
     fed_type(bed, "EDS");
     FED_PROVIDER(bed, {'a', ACME, UDPAI_STOP_ON_SUCCESS, false});
-    assert_refused(bed, "'a' stands in a provider");
+    assert_refused(bed, "'a' is in a provider");
 }
 
 static void

@@ -432,9 +432,9 @@ a_client_speaks_for_itself(void **state)
     bed *self = *state;
     uint64_t x = arrive(self, "x/1", CLIENT), below = arrive(self, "below", NODE);
     assert_string_equal(say(self, x, "com.acme/a/x%2F1", 1000), "");
-    assert_non_null(strstr(say(self, x, "com.acme/a/y", 1000), "speaks for another client"));
-    assert_non_null(strstr(say(self, x, "com.acme/a/x", 1000), "speaks for another client"));
-    assert_non_null(strstr(say(self, x, "com.acme/a/x%2", 1000), "speaks for another client"));
+    assert_non_null(strstr(say(self, x, "com.acme/a/y", 1000), "is the name of another client"));
+    assert_non_null(strstr(say(self, x, "com.acme/a/x", 1000), "is the name of another client"));
+    assert_non_null(strstr(say(self, x, "com.acme/a/x%2", 1000), "is the name of another client"));
     assert_string_equal(say(self, below, "com.acme/a/y", 1000), "");
 }
 

@@ -151,7 +151,7 @@ static void
 its_status_says_what_was_refused_last(void **state)
 {
     fed_bed *bed = *state;
-    static const char words[] = "'com.acme/x' stands in this message twice";
+    static const char words[] = "'com.acme/x' occurs twice in this message";
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *status = NULL;
     start_with(bed, UDPAI_SOURCE_UDPA);
     fed_connect_as(bed, 'a', &(fed_peer){.is_plain = true});
@@ -185,11 +185,11 @@ what_was_amiss_with_a_resource_holds_until_another_comes(void **state)
     fed_connect_as(bed, 'a', &(fed_peer){.is_plain = true});
     (void)fed_publish(bed, 'a', "CDS", "x=1 x=2");
     (void)fed_publish(bed, 'a', "CDS", "y=1 y=2");
-    expect_fault(bed, "'com.acme/y' stands");
+    expect_fault(bed, "'com.acme/y' occurs");
     (void)fed_publish(bed, 'a', "CDS", "z=1");
-    expect_fault(bed, "'com.acme/y' stands");
+    expect_fault(bed, "'com.acme/y' occurs");
     (void)fed_publish(bed, 'a', "CDS", "y=3");
-    expect_fault(bed, "'com.acme/x' stands");
+    expect_fault(bed, "'com.acme/x' occurs");
     (void)fed_publish(bed, 'a', "CDS", "-x");
     expect_fault(bed, "");
     assert_non_null(udpai_node_source_error(bed->node, UDPAI_STR("a"))); /* the last there was */
@@ -211,7 +211,7 @@ only_so_many_resources_are_told_apart(void **state)
     }
     for (int i = 39; i >= 8; i--) {
         char words[64];
-        snprintf(words, sizeof(words), "'com.acme/n%d' stands", i);
+        snprintf(words, sizeof(words), "'com.acme/n%d' occurs", i);
         expect_fault(bed, words);
         snprintf(words, sizeof(words), "n%d=1", i);
         (void)fed_publish(bed, 'a', "CDS", words);

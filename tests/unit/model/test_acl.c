@@ -172,8 +172,9 @@ nobody_speaks_for_another_but_by_a_rule(void **state)
     ask_for(self, "spiffe://acme/bank/teller", "endpoints of the bank");
     ask_for(self, "bank", "endpoints of the bank");
     ask_for(self, "old-bank", "endpoints of the bank");
-    ask_for(self, "mallory",
-            "rule 'endpoints of the bank' does not let it speak on behalf of authority 'mallory'");
+    ask_for(
+        self, "mallory",
+        "rule 'endpoints of the bank' does not let it publish on behalf of authority 'mallory'");
 }
 
 static void

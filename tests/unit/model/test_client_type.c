@@ -83,7 +83,7 @@ names_end_with_the_client(void **state)
     assert_int_equal(
         udpai_client_name_check(UDPAI_STR("com.acme/a/edge-1"), UDPAI_STR("edge-2"), &error),
         UDPA_ERR_DENIED);
-    assert_non_null(strstr(udpa_error_message(error), "speaks for another client"));
+    assert_non_null(strstr(udpa_error_message(error), "is the name of another client"));
     assert_int_equal(udpai_client_name_check(UDPAI_STR("edge-1"), UDPAI_STR("edge-1"), NULL),
                      UDPA_ERR_DENIED);
 }

@@ -348,8 +348,8 @@ those_above_are_not_shown_what_is_withheld(void **state)
 }
 
 #define WITHHELD(name)                                                                             \
-    "7'what single clients say of '" name "' is not passed on by this node: subscribe to "         \
-    "udpa.load.v1.ClusterLoad, its sums'"
+    "7'what single clients report of '" name "' is not passed on by this node: subscribe to "      \
+    "udpa.load.v1.ClusterLoad, its aggregates'"
 
 static void
 those_above_are_told_that_it_is_withheld(void **state)

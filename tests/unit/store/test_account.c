@@ -274,11 +274,10 @@ test_what_is_held_back_takes_room(void **state)
     for (int i = 1; i < 10; i++) {
         char name[32];
         (void)snprintf(name, sizeof(name), "com.acme/%d", i);
-        assert_refused(
-            bed, origin, RESOURCE(name),
-            "namespace 'com.acme' is full: 1 resources of 1, and this takes 1 more "
-            "(limits.max_resources_per_namespace); this counts 1 removed resources, which "
-            "stay until every source that may have them has spoken");
+        assert_refused(bed, origin, RESOURCE(name),
+                       "namespace 'com.acme' is full: 1 resources of 1, and this takes 1 more "
+                       "(limits.max_resources_per_namespace); this counts 1 removed resources, "
+                       "which stay until every source that may have them has synchronized");
         assert_changes(bed, "");
         store_bed_withdraw(bed, origin, name);
     }

@@ -437,7 +437,7 @@ what_is_cancelled_is_over_soon(void **state)
     begin(self, PATH, "x", 3600000);
     self->client->ops->cancel(self->client, &self->request);
     wait_over(self);
-    expect_error(self, UDPA_ERR_CANCELLED, "nobody waits for it");
+    expect_error(self, UDPA_ERR_CANCELLED, "no caller waits for it");
     stop(self);
 }
 

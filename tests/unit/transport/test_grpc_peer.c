@@ -129,8 +129,8 @@ test_wrong_authority(void **state)
     dial(world, &world->stranger, NULL);
     expect_failure(world, words);
     dial(world, &world->stranger, NULL);
-    expect_failure(world, "certificate verify failed; has somebody else signed it than the "
-                          "authorities of ca_file, or has it expired?");
+    expect_failure(world, "certificate verify failed; is it signed by another CA than those of "
+                          "ca_file, or has it expired?");
     stop(world);
 }
 

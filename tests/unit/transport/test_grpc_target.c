@@ -43,8 +43,9 @@ test_tls_needs_authorities(void **state)
     const udpai_grpc_target_options options = {.address = "x:1", .tls = &none};
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     assert_int_equal(make(&options, &error), UDPA_ERR_INVAL);
-    assert_string_equal(udpa_error_message(error),
-                        "to dial x:1 with TLS, name who may vouch for its certificate (ca_file)");
+    assert_string_equal(
+        udpa_error_message(error),
+        "to dial x:1 with TLS, set ca_file: the CAs that its certificate may be signed by");
 }
 
 static void

@@ -84,7 +84,7 @@ mistakes_are_told(void **state)
     REFUSED("-5\r\n", UDPA_ERR_INVAL, "one has no size");
     REFUSED("0x5\r\n", UDPA_ERR_INVAL, "is no number");
     REFUSED("2\nok", UDPA_ERR_INVAL, "is no number");
-    REFUSED("2\r\nokay\r\n", UDPA_ERR_INVAL, "longer than it says");
+    REFUSED("2\r\nokay\r\n", UDPA_ERR_INVAL, "longer than its length");
     REFUSED("2\r\nok\rx", UDPA_ERR_INVAL, "CR LF");
     REFUSED("2;\n", UDPA_ERR_INVAL, "CR LF");
     REFUSED("2;\0\r\n", UDPA_ERR_INVAL, "CR LF");

@@ -304,7 +304,7 @@ who_does_not_say_it_is_refused(void **state)
 {
     fixture *self = *state;
     ask_as(self, &self->one, true, "");
-    xds_expect_end(&self->one, UDPA_ERR_DENIED, "depends on {node_id}, which you have not said");
+    xds_expect_end(&self->one, UDPA_ERR_DENIED, "depends on {node_id}, which you have not sent");
     expect_told(self, "");
 }
 

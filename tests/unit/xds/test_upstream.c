@@ -132,7 +132,7 @@ what_cannot_be_is_refused_by_itself(void **state)
     assert_true(upstream_next_request(bed));
     assert_true(bed->request.is_refusal);
     assert_non_null(
-        strstr(bed->request.error_text.data, "'com.acme/a' stands in one response twice"));
+        strstr(bed->request.error_text.data, "'com.acme/a' occurs twice in one response"));
 }
 
 static void
