@@ -58,8 +58,8 @@ end(const ender *by, udpai_str type_url, udpai_str name, udpa_resource *removal)
 static void
 end_held(const ender *by, udpa_resource *held)
 {
-    udpai_str type_url = udpai_resource_type_url(held), name = udpai_resource_name(held);
-    UDPA_AUTO(udpa_resource_unref) udpa_resource *keep = udpa_resource_ref(held);
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *kept = udpa_resource_ref(held);
+    udpai_str type_url = udpai_resource_type_url(kept), name = udpai_resource_name(kept);
     UDPA_AUTO(udpa_resource_unref)
     udpa_resource *removal =
         is_followed(type_url, name) ? udpai_ending_stamp(by->receiver, by->origin, held) : NULL;

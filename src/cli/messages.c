@@ -9,6 +9,10 @@
 #include "cli/display.h"
 #include "cli/progress_line.h"
 
+static void
+put_line(FILE *file, const char *program, const char *colon, const char *format, va_list arguments)
+    UDPA_PRINTF(4, 0);
+
 /* The text is composed by the C library: without memory of ours there is still something to print.
  */
 static void
