@@ -55,8 +55,8 @@ typedef struct udpai_mirror_env {
     void *userdata;
 } udpai_mirror_env;
 
-/* Begins at once, and calls back later. @p position: where whoever asks stands, by what was handed
- * on to it before. */
+/* Begins at once, and calls back later. @p position: what was handed on to the caller before, by
+ * another mirror. */
 udpa_err udpai_mirror_new(udpai_mirror **ret_mirror,
                           const udpai_mirror_env *env,
                           udpai_str prefix,

@@ -277,6 +277,15 @@ is_own(const lane *self, const udpai_etcd_kv *kv)
     return kv && udpai_str_eq(kv->value, (udpai_str){self->id, ID_SIZE});
 }
 
+/* Those of the group are first in the next one. */
+static void
+begin_again(lane *self)
+{
+    udpai_list_splice(&self->group, &self->queue);
+    udpai_list_splice(&self->queue, &self->group);
+    begin_group(self);
+}
+
 /* It was not done, and none of its attempts can be any more. Those that have lost nothing are first
  * in the next one. */
 static void
@@ -291,9 +300,7 @@ sort_out(lane *self, const udpai_etcd_result *result, int64_t lane_revision)
         udpai_list_remove(node);
         udpai_list_append(&lost, node);
     }
-    udpai_list_splice(&self->group, &self->queue);
-    udpai_list_splice(&self->queue, &self->group);
-    begin_group(self);
+    begin_again(self);
     while ((at = udpai_list_pop(&lost)))
         finish_at(self->proposals, proposal_of(at), UDPAI_PROPOSAL_LOST, result->header.revision);
 }
@@ -304,9 +311,7 @@ attempt_each(lane *self)
 {
     UDPAI_LIST_FOREACH (at, &self->group)
         proposal_of(at)->is_alone = true;
-    udpai_list_splice(&self->group, &self->queue);
-    udpai_list_splice(&self->queue, &self->group);
-    begin_group(self);
+    begin_again(self);
 }
 
 /* An etcd that was restored, or another, has done what nobody has accepted of it. */
@@ -332,9 +337,7 @@ static void
 attempt_anew(lane *self, int64_t lane_revision)
 {
     self->mod_revision = lane_revision;
-    udpai_list_splice(&self->group, &self->queue);
-    udpai_list_splice(&self->queue, &self->group);
-    begin_group(self);
+    begin_again(self);
 }
 
 static void

@@ -12,24 +12,12 @@
 
 /* ---- the queue ---- */
 
-static gpr_timespec
-timespec_of(uint64_t ms)
-{
-    if (ms == UDPAI_WHEEL_NEVER)
-        return gpr_inf_future(GPR_CLOCK_MONOTONIC);
-    return (gpr_timespec){
-        .tv_sec = (int64_t)(ms / 1000),
-        .tv_nsec = (int32_t)(ms % 1000 * 1000000),
-        .clock_type = GPR_CLOCK_MONOTONIC,
-    };
-}
-
 /* False: the queue was shut down and is empty. */
 static bool
 turn(udpai_etcd_client *client)
 {
-    grpc_event event =
-        grpc_completion_queue_next(client->cq, timespec_of(udpai_wheel_next(&client->wheel)), NULL);
+    grpc_event event = grpc_completion_queue_next(
+        client->cq, udpai_queue_deadline(udpai_wheel_next(&client->wheel)), NULL);
     udpai_wheel_advance(&client->wheel, udpai_monotonic_ms());
     if (event.type == GRPC_OP_COMPLETE) {
         udpai_tag *tag = event.tag;

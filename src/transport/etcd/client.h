@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* etcd over gRPC: one thread, a connection to each member that is asked, and whoever works with it
- * runs there, too.
+/* etcd over gRPC: one thread, a connection to each member that is asked. Its callbacks run
+ * there.
  *
  * Requests go to one member until it fails, then to the next. gRPC does not survive fork(). */
 #ifndef UDPAI_ETCD_CLIENT_H

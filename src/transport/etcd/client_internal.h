@@ -55,6 +55,8 @@ bool udpai_etcd_client_batch(
 void udpai_etcd_client_tag_done(udpai_etcd_client *client);
 /* Something has ended: is that all that the end of the client waited for? */
 void udpai_etcd_client_check_end(udpai_etcd_client *client);
+/* To be destroyed by the caller. */
+grpc_byte_buffer *udpai_etcd_message(const udpa_bytes *bytes);
 /* The connection to this member. */
 grpc_channel *udpai_etcd_client_channel(udpai_etcd_client *client, size_t member);
 const char *udpai_etcd_client_address(const udpai_etcd_client *client, size_t member);

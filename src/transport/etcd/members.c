@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What all calls of the client share: the queue, the members of the cluster, the token. */
 #include <assert.h>
+#include <grpc/byte_buffer.h>
 
 #include "transport/etcd/client_internal.h"
 
@@ -32,6 +33,16 @@ udpai_etcd_client_check_end(udpai_etcd_client *client)
         return;
     client->is_queue_closed = true;
     grpc_completion_queue_shutdown(client->cq);
+}
+
+grpc_byte_buffer *
+udpai_etcd_message(const udpa_bytes *bytes)
+{
+    grpc_slice slice =
+        grpc_slice_from_copied_buffer(udpa_bytes_data(bytes), udpa_bytes_size(bytes));
+    grpc_byte_buffer *buffer = grpc_raw_byte_buffer_create(&slice, 1);
+    grpc_slice_unref(slice);
+    return buffer;
 }
 
 /* ---- members ---- */

@@ -29,7 +29,7 @@ typedef struct etcd_request {
     udpa_bytes *bytes;
     udpai_etcd_rpc *rpc; /* NULL: it waits */
     udpai_etcd_waiter waiter;
-    udpai_timer retry;  /* set: it could not be begun, or is just to be */
+    udpai_timer begin;  /* set: it is just to be asked */
     size_t n_asked;     /* members */
     bool has_new_token; /* that is not valid either */
 } etcd_request;
@@ -44,7 +44,7 @@ free_request(etcd_request *request)
     udpai_etcd_client *client = request->client;
     udpai_list_remove(&request->node);
     udpai_list_remove(&request->waiter.node);
-    udpai_timer_cancel(&request->retry);
+    udpai_timer_cancel(&request->begin);
     udpa_bytes_unref(request->bytes);
     udpai_free(request);
     udpai_etcd_client_check_end(client);
@@ -176,7 +176,7 @@ ask(etcd_request *request)
 static void
 on_begin(udpai_timer *timer)
 {
-    ask(UDPAI_CONTAINER_OF(timer, etcd_request, retry));
+    ask(UDPAI_CONTAINER_OF(timer, etcd_request, begin));
 }
 
 /* Consumes the bytes. It is begun a little later, so that nothing is called back from here. */
@@ -195,8 +195,8 @@ begin(udpai_etcd *etcd, udpai_etcd_call *call, const request_kind *kind, udpa_by
     request->bytes = bytes;
     request->waiter.go_on = on_token;
     udpai_list_init(&request->waiter.node);
-    udpai_timer_init(&request->retry, on_begin);
-    udpai_timer_set(&client->wheel, &request->retry, client->wheel.now_ms);
+    udpai_timer_init(&request->begin, on_begin);
+    udpai_timer_set(&client->wheel, &request->begin, client->wheel.now_ms);
     udpai_list_append(&client->requests, &request->node);
     call->engine = request;
     return UDPA_OK;

@@ -109,10 +109,7 @@ udpai_etcd_rpc_begin(udpai_etcd_client *client,
     rpc->text = rpc->sent_headers[0].value = grpc_empty_slice();
     grpc_metadata_array_init(&rpc->received_headers);
     grpc_metadata_array_init(&rpc->received_trailers);
-    grpc_slice slice =
-        grpc_slice_from_copied_buffer(udpa_bytes_data(request), udpa_bytes_size(request));
-    rpc->request = grpc_raw_byte_buffer_create(&slice, 1);
-    grpc_slice_unref(slice);
+    rpc->request = udpai_etcd_message(request);
     gpr_timespec timeout = gpr_time_from_millis((int64_t)method->timeout_ms, GPR_TIMESPAN);
     rpc->call = grpc_channel_create_call(udpai_etcd_client_channel(client, rpc->member), NULL,
                                          GRPC_PROPAGATE_DEFAULTS, client->cq,

@@ -124,14 +124,11 @@ end_with(etcd_watch *self, udpa_error *why)
 static void
 write_message(etcd_watch *self, udpa_bytes *message)
 {
-    grpc_slice slice =
-        grpc_slice_from_copied_buffer(udpa_bytes_data(message), udpa_bytes_size(message));
-    grpc_byte_buffer *buffer = grpc_raw_byte_buffer_create(&slice, 1);
+    grpc_byte_buffer *buffer = udpai_etcd_message(message);
     const grpc_op op = {.op = GRPC_OP_SEND_MESSAGE, .data.send_message.send_message = buffer};
     self->is_writing = true;
     batch(self, &op, 1, &self->write);
     grpc_byte_buffer_destroy(buffer);
-    grpc_slice_unref(slice);
 }
 
 static void

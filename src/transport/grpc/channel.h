@@ -17,6 +17,9 @@ struct udpai_tag {
     bool is_out;
 };
 
+/* Of a queue that waits for what is due then, by udpai_monotonic_ms(); or UDPAI_WHEEL_NEVER. */
+gpr_timespec udpai_queue_deadline(uint64_t ms);
+
 /* ---- wake.c ---- */
 
 /* Wakes the owner of a queue from any thread: an empty batch on a call of a channel that leads

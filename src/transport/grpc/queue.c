@@ -40,8 +40,8 @@ udpai_tag_forget(udpai_stream_thread *thread, udpai_tag *tag)
     count(thread);
 }
 
-static gpr_timespec
-timespec_of(uint64_t ms)
+gpr_timespec
+udpai_queue_deadline(uint64_t ms)
 {
     if (ms == UDPAI_WHEEL_NEVER)
         return gpr_inf_future(GPR_CLOCK_MONOTONIC);
@@ -126,8 +126,8 @@ udpai_queue_turn(udpai_stream_thread *thread)
     grpc_event event = wait_awake(thread, now);
     if (event.type == GRPC_QUEUE_TIMEOUT) {
         udpai_backup_poller_note(thread->backup_poller, 0);
-        event = grpc_completion_queue_next(thread->cq,
-                                           timespec_of(udpai_wheel_next(&thread->wheel)), NULL);
+        event = grpc_completion_queue_next(
+            thread->cq, udpai_queue_deadline(udpai_wheel_next(&thread->wheel)), NULL);
     }
     uint64_t now_ms = udpai_monotonic_ms();
     udpai_backup_poller_note(thread->backup_poller, now_ms);
