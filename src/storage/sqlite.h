@@ -20,6 +20,8 @@
 #include "storage/seal.h"
 #include "store/durable.h"
 
+/* In the directory. */
+#define UDPAI_SQLITE_FILE "udpa.db"
 #define UDPAI_SQLITE_OPS_PER_COMMIT 16384
 #define UDPAI_SQLITE_BUSY_MS 5000
 

@@ -13,7 +13,7 @@
 #include "model/lineage.h"
 #include "model/types.h"
 
-#define FILE_NAME "udpa.db"
+#define FILE_NAME UDPAI_SQLITE_FILE
 #define APPLICATION_ID 1969516641 /* "udpa" */
 #define SCHEMA_VERSION 3
 #define TEXT_OF_(number) #number
