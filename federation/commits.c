@@ -1,32 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "federation/commits.h"
+#include "federation/commits_internal.h"
 
 #include "base/alloc.h"
-#include "base/map.h"
 #include "federation/provider.h"
-#include "federation/receiver.h"
 #include "federation/source.h"
 #include "model/client_type.h"
-#include "store/staging.h"
-
-/* A publication that is staged. */
-typedef struct transaction {
-    udpai_list node; /* in `staged` or `sent` */
-    struct queue *queue;
-    udpai_pending_publication *pending;
-    udpai_staging *staging;
-    uint64_t ticket;    /* 0: it is not handed over */
-    bool is_kept;       /* and is to be applied */
-    bool has_old_rules; /* the rules have changed since it was checked */
-} transaction;
-
-/* Of one origin: what is staged, and what comes after it. */
-typedef struct queue {
-    udpai_origin *origin; /* a reference */
-    udpai_list waiting;   /* turns */
-    udpai_list node;      /* in `waiting` of all, while there are any */
-    size_t n_staged;
-} queue;
 
 /* A publication, or the end of its stream. */
 typedef struct turn {
@@ -41,23 +19,10 @@ typedef struct staged_name {
     size_t n;
 } staged_name;
 
-struct udpai_commits {
-    udpai_context *context;
-    udpai_peers *peers;
-    udpai_receiver *receiver;
-    const struct udpai_providers *providers;
-    udpai_map queues, names;
-    udpai_list waiting;      /* queues in which transactions wait */
-    udpai_list staged, sent; /* transactions; those that are sent by rising ticket */
-    udpai_list ends;         /* turns that are ends, and have come */
-    bool has_ended;          /* a transaction has failed: others may have their turn */
-    bool must_review;        /* something was applied that was checked by other rules */
-};
-
 static udpai_str
 queue_key(const void *item)
 {
-    return udpai_origin_key(((const queue *)item)->origin);
+    return udpai_origin_key(((const udpai_commit_queue *)item)->origin);
 }
 
 static udpai_str
@@ -118,6 +83,12 @@ lock(udpai_commits *commits, udpai_str name)
     return true;
 }
 
+bool
+udpai_commits_have_name(const udpai_commits *commits, udpai_str name)
+{
+    return udpai_map_get(&commits->names, name) != NULL;
+}
+
 /* The first `n` of them. */
 static void
 unlock_names(udpai_commits *commits, const udpai_staging *staging, size_t n)
@@ -146,16 +117,16 @@ lock_names(udpai_commits *commits, const udpai_staging *staging)
 
 /* ---- queues ---- */
 
-static queue *
+static udpai_commit_queue *
 find_queue(const udpai_commits *commits, const udpai_origin *origin)
 {
     return udpai_map_get(&commits->queues, udpai_origin_key(origin));
 }
 
-static queue *
-get_queue(udpai_commits *commits, udpai_origin *origin)
+udpai_commit_queue *
+udpai_commit_queue_get(udpai_commits *commits, udpai_origin *origin)
 {
-    queue *of = find_queue(commits, origin);
+    udpai_commit_queue *of = find_queue(commits, origin);
     if (of)
         return of;
     of = udpai_alloc(sizeof(*of));
@@ -172,8 +143,8 @@ get_queue(udpai_commits *commits, udpai_origin *origin)
     return of;
 }
 
-static void
-release_queue(udpai_commits *commits, queue *of)
+void
+udpai_commit_queue_release(udpai_commits *commits, udpai_commit_queue *of)
 {
     if (of->n_staged || !udpai_list_empty(&of->waiting))
         return;
@@ -184,7 +155,10 @@ release_queue(udpai_commits *commits, queue *of)
 }
 
 static bool
-add_turn(udpai_commits *commits, queue *of, udpai_pending_publication *pending, udpai_report *end)
+add_turn(udpai_commits *commits,
+         udpai_commit_queue *of,
+         udpai_pending_publication *pending,
+         udpai_report *end)
 {
     turn *one = udpai_alloc(sizeof(*one));
     if (!one)
@@ -201,15 +175,22 @@ add_turn(udpai_commits *commits, queue *of, udpai_pending_publication *pending, 
 /* ---- the life of a transaction ---- */
 
 static void
-end_transaction(udpai_commits *commits, transaction *ended)
+drop(udpai_commits *commits, udpai_transaction *ended)
 {
-    queue *of = ended->queue;
-    unlock_names(commits, ended->staging, SIZE_MAX);
+    if (ended->staging)
+        unlock_names(commits, ended->staging, SIZE_MAX);
     udpai_list_remove(&ended->node);
     udpai_staging_free(ended->staging);
+    ended->queue->n_staged--;
     udpai_free(ended);
-    of->n_staged--;
-    release_queue(commits, of);
+}
+
+void
+udpai_transaction_end(udpai_commits *commits, udpai_transaction *ended)
+{
+    udpai_commit_queue *of = ended->queue;
+    drop(commits, ended);
+    udpai_commit_queue_release(commits, of);
 }
 
 static void
@@ -223,35 +204,68 @@ refuse(udpai_pending_publication *pending, udpa_err err)
                                          "again");
 }
 
-/* What is staged waits for the engine; what the engine does not keep is made. */
-static void
-begin(udpai_commits *commits, queue *of, udpai_peer *peer, udpai_pending_publication *pending)
+void
+udpai_transaction_unstage(udpai_commits *commits, udpai_transaction *staged)
 {
-    UDPA_AUTO(udpai_staging_free)
-    udpai_staging *staging = udpai_staging_new(commits->context->store);
-    transaction *begun = udpai_alloc(sizeof(*begun));
-    if (!staging || !begun) {
-        udpai_free(begun);
-        refuse(pending, UDPA_ERR_NOMEM);
-        return;
+    unlock_names(commits, staged->staging, SIZE_MAX);
+    udpai_list_remove(&staged->node);
+    staged->staging = udpai_staging_free(staged->staging);
+}
+
+bool
+udpai_transaction_stage(udpai_commits *commits, udpai_transaction *begun)
+{
+    if (!lock_names(commits, begun->staging)) {
+        begun->staging = udpai_staging_free(begun->staging);
+        return false;
     }
-    udpai_intake_take(commits->receiver, peer, pending->publication, staging);
-    if (udpai_staging_is_empty(staging)) {
-        udpai_free(begun);
-        return;
-    }
-    if (!lock_names(commits, staging)) {
-        udpai_free(begun);
-        refuse(pending, UDPA_ERR_NOMEM);
-        return;
-    }
-    udpai_pending_publication_hold(pending);
+    udpai_list_append(&commits->staged, &begun->node);
+    return true;
+}
+
+udpai_transaction *
+udpai_transaction_new(udpai_commit_queue *of, udpai_pending_publication *pending)
+{
+    udpai_transaction *begun = udpai_alloc(sizeof(*begun));
+    if (!begun)
+        return NULL;
     begun->queue = of;
     begun->pending = pending;
-    begun->staging = UDPAI_TAKE(staging);
     udpai_list_init(&begun->node);
-    udpai_list_append(&commits->staged, &begun->node);
     of->n_staged++;
+    return begun;
+}
+
+bool
+udpai_transaction_decide(udpai_commits *commits, udpai_transaction *begun, udpai_peer *peer)
+{
+    begun->staging = udpai_staging_new(commits->context->store);
+    if (!begun->staging) {
+        refuse(begun->pending, UDPA_ERR_NOMEM);
+        return false;
+    }
+    udpai_intake_take(commits->receiver, peer, begun->pending->publication, begun->staging);
+    if (udpai_staging_is_empty(begun->staging))
+        return false;
+    if (!udpai_transaction_stage(commits, begun)) {
+        refuse(begun->pending, UDPA_ERR_NOMEM);
+        return false;
+    }
+    udpai_pending_publication_hold(begun->pending);
+    return true;
+}
+
+static void
+begin(udpai_commits *commits,
+      udpai_commit_queue *of,
+      udpai_peer *peer,
+      udpai_pending_publication *pending)
+{
+    udpai_transaction *begun = udpai_transaction_new(of, pending);
+    if (!begun)
+        refuse(pending, UDPA_ERR_NOMEM);
+    else if (!udpai_transaction_decide(commits, begun, peer))
+        drop(commits, begun);
 }
 
 /* ---- what waits ---- */
@@ -277,17 +291,19 @@ is_about_staged(const udpai_commits *commits, const udpai_publication *publicati
         return false;
     for (size_t i = 0; i < publication->entries.n; i++) {
         const udpa_resource *resource = publication->entries.items[i].resource;
-        if (resource && udpai_map_get(&commits->names, udpai_resource_name(resource)))
+        if (resource && udpai_commits_have_name(commits, udpai_resource_name(resource)))
             return true;
     }
     for (size_t i = 0; i < publication->removals.n; i++)
-        if (udpai_map_get(&commits->names, publication->removals.items[i].name))
+        if (udpai_commits_have_name(commits, publication->removals.items[i].name))
             return true;
     return false;
 }
 
 static bool
-must_wait(const udpai_commits *commits, const queue *of, const udpai_publication *publication)
+must_wait(const udpai_commits *commits,
+          const udpai_commit_queue *of,
+          const udpai_publication *publication)
 {
     return (publication->state_of_the_world && of->n_staged) ||
            is_about_staged(commits, publication);
@@ -304,7 +320,7 @@ udpai_commits_take(udpai_commits *commits, udpai_peer *peer, udpai_pending_publi
         return;
     }
     udpai_origin *origin = udpai_intake_origin(commits->receiver, peer);
-    queue *of = origin ? get_queue(commits, origin) : NULL;
+    udpai_commit_queue *of = origin ? udpai_commit_queue_get(commits, origin) : NULL;
     if (!of) {
         refuse(pending, UDPA_ERR_NOMEM);
         return;
@@ -316,13 +332,13 @@ udpai_commits_take(udpai_commits *commits, udpai_peer *peer, udpai_pending_publi
         udpai_pending_publication_hold(pending);
     else
         refuse(pending, UDPA_ERR_NOMEM);
-    release_queue(commits, of);
+    udpai_commit_queue_release(commits, of);
 }
 
 bool
 udpai_commits_hold_end(udpai_commits *commits, const udpai_peer *peer, udpai_report *report)
 {
-    queue *of = peer->origin ? find_queue(commits, peer->origin) : NULL;
+    udpai_commit_queue *of = peer->origin ? find_queue(commits, peer->origin) : NULL;
     bool waits = of && (!udpai_list_empty(&of->waiting) || (report->is_disowned && of->n_staged));
     return waits && add_turn(commits, of, NULL, report);
 }
@@ -341,7 +357,7 @@ udpai_commits_next_end(udpai_commits *commits)
 
 /* An end that takes away what was published comes when all of that is applied. */
 static bool
-take_turn(udpai_commits *commits, queue *of, turn *next)
+take_turn(udpai_commits *commits, udpai_commit_queue *of, turn *next)
 {
     if (next->end && next->end->is_disowned && of->n_staged)
         return false;
@@ -364,7 +380,7 @@ take_turn(udpai_commits *commits, queue *of, turn *next)
 }
 
 static void
-go_on_with(udpai_commits *commits, queue *of)
+go_on_with(udpai_commits *commits, udpai_commit_queue *of)
 {
     while (!udpai_list_empty(&of->waiting) &&
            take_turn(commits, of, UDPAI_LIST_ENTRY(of->waiting.next, turn, node)))
@@ -375,11 +391,11 @@ static void
 take_turns(udpai_commits *commits)
 {
     UDPAI_LIST_FOREACH_SAFE (at, &commits->waiting) {
-        queue *of = UDPAI_LIST_ENTRY(at, queue, node);
+        udpai_commit_queue *of = UDPAI_LIST_ENTRY(at, udpai_commit_queue, node);
         go_on_with(commits, of);
         if (udpai_list_empty(&of->waiting))
             udpai_list_remove(&of->node);
-        release_queue(commits, of);
+        udpai_commit_queue_release(commits, of);
     }
 }
 
@@ -396,27 +412,27 @@ udpai_commits_hand_over(udpai_commits *commits, udpai_durable_batch *batch, uint
 {
     udpai_list *at;
     while ((at = udpai_list_pop(&commits->staged))) {
-        transaction *one = UDPAI_LIST_ENTRY(at, transaction, node);
+        udpai_transaction *one = UDPAI_LIST_ENTRY(at, udpai_transaction, node);
         udpai_list_append(&commits->sent, &one->node);
         one->ticket = ticket;
         udpa_err err = batch ? udpai_staging_commit(one->staging, batch) : UDPA_ERR_NOMEM;
         if (err == UDPA_OK)
             continue;
         refuse(one->pending, err);
-        end_transaction(commits, one);
+        udpai_transaction_end(commits, one);
         commits->has_ended = true;
     }
 }
 
 /* False: not without memory. */
 static bool
-apply(udpai_commits *commits, transaction *kept)
+apply(udpai_commits *commits, udpai_transaction *kept)
 {
     if (udpai_staging_apply(kept->staging) != UDPA_OK)
         return false;
     commits->must_review |= kept->has_old_rules;
     udpai_pending_publication_kept(kept->pending);
-    end_transaction(commits, kept);
+    udpai_transaction_end(commits, kept);
     return true;
 }
 
@@ -426,7 +442,7 @@ udpai_commits_go_on(udpai_commits *commits)
 {
     bool is_any = commits->has_ended;
     UDPAI_LIST_FOREACH_SAFE (at, &commits->sent) {
-        transaction *kept = UDPAI_LIST_ENTRY(at, transaction, node);
+        udpai_transaction *kept = UDPAI_LIST_ENTRY(at, udpai_transaction, node);
         if (!kept->is_kept)
             break;
         if (!apply(commits, kept)) {
@@ -447,7 +463,7 @@ void
 udpai_commits_committed(udpai_commits *commits, uint64_t ticket, udpa_err result)
 {
     UDPAI_LIST_FOREACH_SAFE (at, &commits->sent) {
-        transaction *one = UDPAI_LIST_ENTRY(at, transaction, node);
+        udpai_transaction *one = UDPAI_LIST_ENTRY(at, udpai_transaction, node);
         if (one->ticket > ticket)
             return;
         if (one->is_kept)
@@ -457,7 +473,7 @@ udpai_commits_committed(udpai_commits *commits, uint64_t ticket, udpa_err result
             continue;
         }
         refuse(one->pending, result);
-        end_transaction(commits, one);
+        udpai_transaction_end(commits, one);
         commits->has_ended = true;
     }
 }
@@ -468,7 +484,7 @@ static void
 note_rules(udpai_list *transactions)
 {
     UDPAI_LIST_FOREACH (at, transactions)
-        UDPAI_LIST_ENTRY(at, transaction, node)->has_old_rules = true;
+        UDPAI_LIST_ENTRY(at, udpai_transaction, node)->has_old_rules = true;
 }
 
 void
@@ -492,9 +508,10 @@ static void
 free_transactions(udpai_commits *commits, udpai_list *list)
 {
     while (!udpai_list_empty(list)) {
-        transaction *one = UDPAI_LIST_ENTRY(list->next, transaction, node);
-        udpai_pending_publication_free(one->pending);
-        end_transaction(commits, one);
+        udpai_transaction *one = UDPAI_LIST_ENTRY(list->next, udpai_transaction, node);
+        if (one->pending)
+            udpai_pending_publication_free(one->pending);
+        udpai_transaction_end(commits, one);
     }
 }
 
@@ -517,9 +534,9 @@ udpai_commits_free(udpai_commits *commits)
     if (!commits)
         return;
     UDPAI_LIST_FOREACH_SAFE (at, &commits->waiting) {
-        queue *of = UDPAI_LIST_ENTRY(at, queue, node);
+        udpai_commit_queue *of = UDPAI_LIST_ENTRY(at, udpai_commit_queue, node);
         free_turns(&of->waiting);
-        release_queue(commits, of);
+        udpai_commit_queue_release(commits, of);
     }
     free_turns(&commits->ends);
     free_transactions(commits, &commits->staged);

@@ -13,6 +13,7 @@
 #include "federation/parts.h"
 #include "federation/peers.h"
 #include "federation/pending_publication.h"
+#include "store/replication.h"
 
 typedef struct udpai_commits udpai_commits;
 
@@ -38,6 +39,23 @@ void udpai_commits_committed(udpai_commits *commits, uint64_t ticket, udpa_err r
 /* Applies what was kept, and takes in what has waited for that. Without memory it stops, and the
  * next call goes on. */
 void udpai_commits_go_on(udpai_commits *commits);
+
+/* ---- with replicas (docs/design/replicas.md) ---- */
+
+/* Proposes what is staged, each publication by itself, in the place of
+ * udpai_commits_hand_over(). */
+void udpai_commits_propose(udpai_commits *commits);
+/* An OUTCOME: what was committed is applied by now, as what others propose. What was lost is
+ * decided again, by what there is now. */
+void udpai_commits_proposed(udpai_commits *commits, const udpai_replicated *event);
+/* Proposes that this contribution go; nothing, if something about its name is under way. */
+void udpai_commits_propose_end(udpai_commits *commits,
+                               udpai_origin *origin,
+                               udpai_str type_url,
+                               udpai_str name);
+/* Proposes that etcd have this no more; the store has it no more. */
+void udpai_commits_propose_delete(udpai_commits *commits, const udpai_durable_op *op);
+
 /* The rules have changed: what was checked by the old ones is reviewed when it is applied. True
  * once after that. */
 void udpai_commits_note_rules(udpai_commits *commits);

@@ -17,6 +17,7 @@ typedef struct udpai_context {
     udpa_bytes *id, *authority, *instance;
     udpai_store *store;
     uint64_t n_commits; /* of the durable engine that are done; each order carries it */
+    udpai_durable_position position; /* up to which it has what its replicas have committed */
     bool is_durable, is_endpoint, peers_are_anonymous;
     bool is_restored; /* the store comes from a backup, and is meant to replace what was newer */
     bool recovers;    /* some source may have learned something in this node's stead */
@@ -42,6 +43,13 @@ static inline uint64_t
 udpai_context_random(const udpai_context *context)
 {
     return context->env.random(context->env.userdata);
+}
+
+/* Is it one of several that have the same publications? */
+static inline bool
+udpai_context_is_replicated(const udpai_context *context)
+{
+    return context->env.propose != NULL;
 }
 
 /* Requests that providers, what is settled, and all that follows from them be computed again, with

@@ -97,7 +97,8 @@ udpai_epoch_free(udpai_epoch *epoch)
 udpa_err
 udpai_epoch_restore(udpai_epoch *epoch, const udpai_durable_op *op)
 {
-    if (udpa_bytes_size(op->name) > UDPAI_EPOCH_MAX || epoch->context->is_endpoint)
+    if (udpa_bytes_size(op->name) > UDPAI_EPOCH_MAX || epoch->context->is_endpoint ||
+        udpai_context_is_replicated(epoch->context))
         return UDPA_OK;
     udpa_bytes_unref(epoch->name);
     epoch->name = udpa_bytes_ref(op->name);
@@ -118,12 +119,36 @@ draw(const udpai_epoch *epoch)
     return udpa_bytes_new(&name, text, (size_t)len) == UDPA_OK ? name : NULL;
 }
 
+udpa_err
+udpai_epoch_set(udpai_epoch *epoch, udpai_str set_id)
+{
+    udpa_bytes *name;
+    udpa_err err = udpa_bytes_new(&name, set_id.data, set_id.len);
+    if (err != UDPA_OK)
+        return err;
+    udpa_bytes_unref(epoch->name);
+    epoch->name = name;
+    return UDPA_OK;
+}
+
+void
+udpai_epoch_reached(udpai_epoch *epoch, uint64_t revision, bool is_loud)
+{
+    epoch->context->n_commits = revision;
+    if (is_loud)
+        epoch->n_loud = epoch->n_last_loud = revision;
+    if (epoch->name)
+        send_commit_in_time(epoch);
+}
+
 void
 udpai_epoch_start(udpai_epoch *epoch)
 {
-    if (epoch->name || epoch->context->is_endpoint)
+    bool is_replicated = udpai_context_is_replicated(epoch->context);
+    if ((epoch->name && !is_replicated) || epoch->context->is_endpoint)
         return;
-    epoch->name = draw(epoch);
+    if (!is_replicated)
+        epoch->name = draw(epoch);
     if (epoch->name)
         announce(epoch);
 }
@@ -165,6 +190,10 @@ udpa_err
 udpai_epoch_accept(udpai_epoch *epoch, udpai_str id, udpa_error **ret_error)
 {
     udpai_str own = udpai_bytes_view(epoch->context->id);
+    if (udpai_context_is_replicated(epoch->context))
+        return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
+                          "this node is one of several replicas: what etcd has is the whole of it, "
+                          "and nothing need be accepted");
     if (!udpai_str_eq(id, own))
         return udpai_fail(ret_error, UDPA_ERR_INVAL,
                           "this node's id is '%.*s', not '%.*s': ask the node that is the source",
@@ -198,6 +227,8 @@ is_loud(const udpai_durable_batch *batch)
 void
 udpai_epoch_commits(udpai_epoch *epoch, const udpai_durable_batch *batch, uint64_t ticket)
 {
+    if (udpai_context_is_replicated(epoch->context))
+        return;
     if (is_loud(batch)) {
         epoch->n_last_loud = epoch->n_before + ticket;
         if (epoch->n_loud <= epoch->n_sent)
@@ -226,6 +257,8 @@ end_next(udpai_epoch *epoch, udpa_err result)
 void
 udpai_epoch_committed(udpai_epoch *epoch, uint64_t ticket, udpa_err result)
 {
+    if (udpai_context_is_replicated(epoch->context))
+        return;
     if (result == UDPA_OK && epoch->context->n_commits < epoch->n_before + ticket)
         epoch->context->n_commits = epoch->n_before + ticket;
     if (epoch->next_ticket && epoch->next_ticket <= ticket)

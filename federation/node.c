@@ -14,10 +14,12 @@
 #include "federation/outlived.h"
 #include "federation/pending_publication.h"
 #include "federation/provider.h"
+#include "federation/replica.h"
 #include "federation/report_targets.h"
 #include "federation/reports.h"
 #include "federation/signatures.h"
 #include "federation/source.h"
+#include "federation/stamp.h"
 #include "federation/sync.h"
 #include "federation/take_back.h"
 #include "model/client_type.h"
@@ -207,18 +209,14 @@ evaluate(udpai_node *node)
         udpai_store_recheck_removals(node->context.store);
 }
 
-/* Wall-clock times, which alone mean something after a restart. */
+/* A removal that is not remembered any more here need not be in etcd either. */
 static void
-set_expiry(const udpai_node *node, udpai_durable_batch *batch)
+propose_forgotten(udpai_node *node, const udpai_durable_batch *batch)
 {
-    int64_t wall = udpai_context_wall_us(&node->context);
-    for (size_t i = 0; i < batch->ops.n; i++) {
-        udpai_durable_op *op = &batch->ops.items[i];
-        if (op->deadline_ms)
-            op->expires_us =
-                wall +
-                ((int64_t)op->deadline_ms - (int64_t)udpai_context_now(&node->context)) * 1000;
-    }
+    for (size_t i = 0; i < batch->ops.n; i++)
+        if (batch->ops.items[i].kind == UDPAI_DURABLE_DELETE &&
+            udpai_store_is_removal_key(udpai_bytes_view(batch->ops.items[i].origin)))
+            udpai_commits_propose_delete(node->commits, &batch->ops.items[i]);
 }
 
 static void
@@ -227,14 +225,20 @@ commit(udpai_node *node)
     udpai_durable_batch *batch = NULL;
     udpa_err err = udpai_store_take_durable(node->context.store, &batch);
     uint64_t ticket = 0;
-    bool has_staged = udpai_commits_has_staged(node->commits);
+    bool has_staged = !node->replica && udpai_commits_has_staged(node->commits);
+    if (node->replica)
+        udpai_commits_propose(node->commits);
     if (has_staged && !batch)
         batch = udpai_durable_batch_new();
     if (has_staged) /* behind what was done before it */
         udpai_commits_hand_over(node->commits, batch, node->last_ticket + 1);
+    if (batch && node->replica)
+        propose_forgotten(node, batch);
     if (batch && node->context.env.commit) {
-        set_expiry(node, batch);
+        udpai_stamp_expiry(&node->context, batch);
         udpai_lapse_commit(node->parts.lapse, batch);
+        if (node->replica)
+            udpai_replica_commit(node->replica, batch);
         ticket = ++node->last_ticket;
         udpai_epoch_commits(node->parts.epoch, batch, ticket);
         node->context.env.commit(node->context.env.userdata, batch, ticket);
@@ -264,10 +268,33 @@ review(udpai_node *node)
     udpai_signatures_review(node->parts.signatures);
 }
 
+/* What goes is not this node's to decide: whoever proposes it first commits it. */
+static void
+propose_ended(udpai_node *node)
+{
+    udpai_durable_op op;
+    while (udpai_replica_next_ended(node->replica, &op))
+        udpai_commits_propose_delete(node->commits, &op);
+}
+
+void
+udpai_node_apply_replicated(udpai_node *node)
+{
+    udpai_replicated *event;
+    while ((event = udpai_replica_next(node->replica))) {
+        if (event->kind == UDPAI_REPLICATED_OUTCOME)
+            udpai_commits_proposed(node->commits, event);
+        udpai_replicated_free(event);
+    }
+    propose_ended(node);
+}
+
 static void
 apply_commits(udpai_node *node)
 {
     udpai_report *end;
+    if (node->replica)
+        udpai_node_apply_replicated(node);
     udpai_commits_go_on(node->commits);
     review(node);
     while ((end = udpai_commits_next_end(node->commits))) {

@@ -33,6 +33,12 @@ void udpai_node_start(udpai_node *node);
 void udpai_node_report(udpai_node *node, udpai_report *report);
 /* A batch is safe, or could not be kept. */
 void udpai_node_committed(udpai_node *node, uint64_t ticket, udpa_err result);
+/* Takes what is reported by the replicas of this node. */
+void udpai_node_replicated(udpai_node *node, udpai_replicated *event);
+/* Before the start: applies it, and carries out nothing that follows. */
+void udpai_node_apply_replicated(udpai_node *node);
+/* Up to where it has what they have committed. */
+udpai_durable_position udpai_node_position(const udpai_node *node);
 /* Carries out what earlier calls have left to do: sends changes to the stream side, commits. To be
  * called after every call above, and after the wheel was advanced; cheap when there is nothing. */
 void udpai_node_flush(udpai_node *node);

@@ -164,6 +164,9 @@ typedef struct udpai_node_config {
     const udpai_dial_config *dials;
     size_t n_dials;
     bool is_durable; /* an engine keeps contributions */
+    /* It has replicas (udpai_node_env.propose), which have this id together; 1 to UDPAI_EPOCH_MAX
+     * bytes. Empty: it has none. */
+    udpai_str set_id;
     /* What it has kept comes from a backup, and is meant: nothing is recovered. */
     bool is_restored;
     /* It is no management node: what it holds is for subscribers in the process alone, peers are

@@ -4,7 +4,7 @@
 #define UDPAI_NODE_ENV_H
 
 #include "session/messages.h"
-#include "store/durable.h"
+#include "store/replication.h"
 
 typedef struct udpai_node_env {
     /* Takes the order. */
@@ -12,6 +12,9 @@ typedef struct udpai_node_env {
     /* Begins to commit; takes the batch; answered by udpai_node_committed(). NULL: nothing is kept.
      */
     void (*commit)(void *userdata, udpai_durable_batch *batch, uint64_t ticket);
+    /* Proposes it to the replicas of this node, itself among them; takes the batch; answered by
+     * udpai_node_replicated(). NULL: there are none. */
+    void (*propose)(void *userdata, udpai_durable_batch *batch, uint64_t ticket);
     /* Microseconds since 1970. */
     int64_t (*wall_us)(void *userdata);
     uint64_t (*random)(void *userdata);

@@ -14,7 +14,9 @@
 #include "federation/local.h"
 #include "federation/peers.h"
 #include "federation/provider.h"
+#include "federation/publishers.h"
 #include "federation/receiver.h"
+#include "federation/replica.h"
 #include "federation/reports.h"
 #include "federation/signatures.h"
 #include "federation/sources.h"
@@ -29,6 +31,21 @@ is_certain(void *userdata, const udpa_resource *last)
     return udpai_type_is_client(udpai_resource_type_url(last)) ||
            (node->context.is_endpoint && udpai_reports_is_own(&node->context, last)) ||
            !udpai_settled_is_awaited(udpai_sync_settled(node->parts.sync), last);
+}
+
+/* Among replicas, what is over ends for all of them together: each proposes it, one is first. While
+ * etcd is away nothing ends. */
+static bool
+stays(void *userdata, udpai_origin *origin, const udpa_resource *resource)
+{
+    udpai_node *node = userdata;
+    if (!udpai_publisher_is_key(udpai_origin_key(origin)) ||
+        udpai_type_is_client(udpai_resource_type_url(resource)))
+        return false;
+    if (udpai_replica_state(node->replica) == UDPAI_REPLICATION_CURRENT)
+        udpai_commits_propose_end(node->commits, origin, udpai_resource_type_url(resource),
+                                  udpai_resource_name(resource));
+    return true;
 }
 
 /* ---- the ground ---- */
@@ -130,6 +147,18 @@ make_parts(udpai_parts *parts, const udpai_node_config *config)
     return err;
 }
 
+static udpa_err
+make_replica(udpai_node *node, udpai_str set_id)
+{
+    if (!udpai_context_is_replicated(&node->context))
+        return UDPA_OK;
+    udpa_err err = udpai_replica_new(&node->replica, &node->parts);
+    if (err == UDPA_OK)
+        err = udpai_epoch_set(node->parts.epoch, set_id);
+    udpai_store_set_expired(node->context.store, stays, node);
+    return err;
+}
+
 /* ---- what is configured ---- */
 
 static udpa_err
@@ -169,6 +198,8 @@ udpai_node_new(udpai_node **ret_node,
         err = make_parts(&node->parts, config);
     if (err == UDPA_OK)
         err = udpai_commits_new(&node->commits, &node->parts);
+    if (err == UDPA_OK)
+        err = make_replica(node, config->set_id);
     if (err == UDPA_OK)
         err = udpai_outbox_new(&node->outbox, &node->parts, config->max_changes_ahead);
     if (err != UDPA_OK)
@@ -212,6 +243,7 @@ udpai_node_free(udpai_node *node)
         return NULL;
     udpai_outbox_free(node->outbox);
     udpai_commits_free(node->commits);
+    udpai_replica_free(node->replica);
     free_parts(&node->parts);
     for (size_t i = 0; i < node->forgotten.n; i++)
         udpa_bytes_unref(node->forgotten.items[i]);

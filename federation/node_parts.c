@@ -11,6 +11,7 @@
 #include "federation/pending_publication.h"
 #include "federation/problems.h"
 #include "federation/receiver.h"
+#include "federation/replica.h"
 #include "federation/reporting.h"
 #include "federation/reports.h"
 #include "federation/signatures.h"
@@ -43,7 +44,20 @@ udpai_node_committed(udpai_node *node, uint64_t ticket, udpa_err result)
 {
     udpai_epoch_committed(node->parts.epoch, ticket, result);
     udpai_pending_publications_committed(node->parts.local, ticket, result);
-    udpai_commits_committed(node->commits, ticket, result);
+    if (!node->replica)
+        udpai_commits_committed(node->commits, ticket, result);
+}
+
+void
+udpai_node_replicated(udpai_node *node, udpai_replicated *event)
+{
+    udpai_replica_take(node->replica, event);
+}
+
+udpai_durable_position
+udpai_node_position(const udpai_node *node)
+{
+    return node->context.position;
 }
 
 udpa_err

@@ -46,6 +46,12 @@ udpai_publisher_origin(const udpai_context *context, udpai_str name, udpai_str i
     return origin;
 }
 
+bool
+udpai_publisher_is_key(udpai_str origin_key)
+{
+    return udpai_str_starts(origin_key, UDPAI_STR(PUBLISHER));
+}
+
 char *
 udpai_publisher_key_read(udpai_str key, udpai_str *ret_name, udpai_str *ret_id)
 {

@@ -9,6 +9,7 @@
 udpai_origin *udpai_publisher_find(const udpai_context *context, udpai_str name, udpai_str id);
 /* Makes it if need be. NULL without memory. */
 udpai_origin *udpai_publisher_origin(const udpai_context *context, udpai_str name, udpai_str id);
+bool udpai_publisher_is_key(udpai_str origin_key);
 /* The name and the node id in the key of a publisher's origin: the latter is a view of the key, the
  * name one of what is returned, which is to be freed. NULL: it is another's key, or there is no
  * memory. */

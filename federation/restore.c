@@ -9,6 +9,8 @@
 #include "federation/lapse.h"
 #include "federation/node_internal.h"
 #include "federation/provider.h"
+#include "federation/publishers.h"
+#include "federation/replica.h"
 #include "federation/source.h"
 
 /* NULL: none is configured now. */
@@ -120,6 +122,9 @@ is_left(const udpai_node *node,
     if (is_kept_alive || !op->expires_us)
         return true;
     int64_t left_us = op->expires_us - udpai_context_wall_us(&node->context);
+    if (left_us <= 0 && node->replica &&
+        udpai_publisher_is_key(udpai_origin_key(origin))) /* it ends when that is committed */
+        left_us = 1;
     if (left_us <= 0)
         return false;
     *ret_deadline_ms = udpai_context_now(&node->context) + (uint64_t)left_us / 1000 + 1;
@@ -200,7 +205,8 @@ restore_seen(udpai_node *node, const udpai_durable_op *op)
 {
     const udpai_str type_url = {udpa_bytes_data(op->type), udpa_bytes_size(op->type) - 1};
     udpai_source *source;
-    if (udpai_lapse_restore(node->parts.lapse, op))
+    if (udpai_lapse_restore(node->parts.lapse, op) ||
+        (node->replica && udpai_replica_restore(node->replica, op)))
         return UDPA_OK;
     udpa_err err = source_of_origin(node, udpai_bytes_view(op->origin), &source);
     if (err != UDPA_OK || !source)

@@ -15,6 +15,17 @@ udpai_stamp_generation(const udpai_context *context, const udpa_resource *resour
     return previous < now ? now : previous < UINT64_MAX ? previous + 1 : previous;
 }
 
+void
+udpai_stamp_expiry(const udpai_context *context, udpai_durable_batch *batch)
+{
+    int64_t wall = udpai_context_wall_us(context), now = (int64_t)udpai_context_now(context);
+    for (size_t i = 0; i < batch->ops.n; i++) {
+        udpai_durable_op *op = &batch->ops.items[i];
+        if (op->deadline_ms)
+            op->expires_us = wall + ((int64_t)op->deadline_ms - now) * 1000;
+    }
+}
+
 bool
 udpai_stamp_is_of(const udpai_signature *signature, int64_t hop_time_us)
 {

@@ -12,6 +12,8 @@ void udpai_stamp_hop(const udpai_context *context,
                      udpai_resource_parts *parts,
                      udpai_resource_room *room,
                      udpai_str taken_from);
+/* Deadlines as wall-clock times, which alone mean something after a restart, or to others. */
+void udpai_stamp_expiry(const udpai_context *context, udpai_durable_batch *batch);
 /* Does the hop's time show that its node made the signature? */
 bool udpai_stamp_is_of(const udpai_signature *signature, int64_t hop_time_us);
 

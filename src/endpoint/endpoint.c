@@ -28,6 +28,13 @@ commit(void *userdata, udpai_durable_batch *batch, uint64_t ticket)
     engine->ops->commit(engine, batch, ticket);
 }
 
+static void
+propose(void *userdata, udpai_durable_batch *batch, uint64_t ticket)
+{
+    udpai_replication *replication = ((udpa_endpoint *)userdata)->replication;
+    replication->ops->propose(replication, batch, ticket);
+}
+
 static int64_t
 wall_us(void *userdata)
 {
@@ -79,6 +86,7 @@ make_node(udpa_endpoint *endpoint, const udpai_endpoint_settings *settings, udpa
     const udpai_node_env env = {
         .order = order,
         .commit = settings->node.is_durable ? commit : NULL,
+        .propose = settings->node.set_id.len ? propose : NULL,
         .wall_us = wall_us,
         .random = random_number,
         .published = published,
@@ -141,6 +149,21 @@ udpai_endpoint_attach(udpa_endpoint *endpoint, udpai_durable_engine *engine, udp
     endpoint->engine = engine;
     udpai_loop_wheel_advance(endpoint->wheel);
     return engine->ops->load(engine, restore, endpoint, ret_error);
+}
+
+udpa_err
+udpai_endpoint_replicate(udpa_endpoint *endpoint, udpai_replication *replication)
+{
+    replication->report = udpai_endpoint_replicated;
+    replication->userdata = endpoint;
+    endpoint->replication = replication;
+    return replication->ops->start(replication, udpai_node_position(endpoint->node));
+}
+
+bool
+udpai_endpoint_is_replicated(const udpa_endpoint *endpoint)
+{
+    return !endpoint->replication || udpai_node_position(endpoint->node).cluster_id;
 }
 
 void

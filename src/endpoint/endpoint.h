@@ -85,6 +85,14 @@ udpa_err udpai_endpoint_attach(udpa_endpoint *endpoint,
                                udpai_durable_engine *engine,
                                udpa_error **ret_error);
 
+/* Goes on with what replicas have committed, from where the engine's contents end; after
+ * udpai_endpoint_attach(), and with a set_id in the node's settings. The replication is the
+ * endpoint's, and reports to it. */
+udpa_err udpai_endpoint_replicate(udpa_endpoint *endpoint, udpai_replication *replication);
+/* Has it something of what they have committed? Else clients would be sent that nothing is there;
+ * the loop must run for it to change. */
+bool udpai_endpoint_is_replicated(const udpa_endpoint *endpoint);
+
 /* It will be closed: what has come from clients, and waits to be passed on, is passed on at once.
  * False: there is nothing of that kind, so the caller need not wait. */
 bool udpai_endpoint_hand_on(udpa_endpoint *endpoint);

@@ -11,9 +11,10 @@
 struct udpa_endpoint {
     uv_loop_t *loop;
     udpai_loop_wheel *wheel;
-    udpai_loop_inbox *reports; /* of the stream thread */
-    udpai_loop_inbox *commits; /* of the durable engine */
-    udpai_loop_inbox *stops;   /* of the stream thread, which sends one: */
+    udpai_loop_inbox *reports;    /* of the stream thread */
+    udpai_loop_inbox *commits;    /* of the durable engine */
+    udpai_loop_inbox *replicated; /* what replicas have committed */
+    udpai_loop_inbox *stops;      /* of the stream thread, which sends one: */
     udpai_list stop;
     uv_timer_t ending; /* the last handle that is closed */
     udpai_timer soon;
@@ -21,6 +22,7 @@ struct udpa_endpoint {
     udpai_stream_sides *sides;
     udpai_listener *listener; /* of the library */
     udpai_durable_engine *engine;
+    udpai_replication *replication; /* NULL: it has no replicas */
     udpai_services services;
     uint64_t random;
     udpai_list early; /* reports that were received before the start, of workers' streams */
@@ -42,6 +44,8 @@ udpa_err udpai_endpoint_turn_streams(udpa_endpoint *endpoint,
 void udpai_endpoint_turn_start(udpa_endpoint *endpoint);
 /* A batch was committed, and is consumed; of a udpai_durable_engine. */
 void udpai_endpoint_committed(void *endpoint, udpai_durable_batch *batch);
+/* Something is reported, and is taken; of a udpai_replication. */
+void udpai_endpoint_replicated(void *endpoint, udpai_replicated *event);
 /* The stream thread has ended, or was never there. What was begun to be committed is committed. */
 void udpai_endpoint_tear_down(udpa_endpoint *endpoint);
 

@@ -196,6 +196,14 @@ free_reports(udpai_list *left)
 }
 
 static void
+free_replicated(udpai_list *left)
+{
+    udpai_list *at;
+    while ((at = udpai_list_pop(left)))
+        udpai_replicated_free(UDPAI_LIST_ENTRY(at, udpai_replicated, node));
+}
+
+static void
 free_batches(udpai_list *left)
 {
     udpai_list *at;
@@ -208,6 +216,8 @@ udpai_endpoint_tear_down(udpa_endpoint *endpoint)
 {
     endpoint->is_closing = true;
     udpai_stream_sides_join(endpoint->sides);
+    if (endpoint->replication)
+        endpoint->replication->ops->close(endpoint->replication);
     if (endpoint->engine)
         endpoint->engine->ops->close(endpoint->engine);
     udpai_services_end(&endpoint->services);
@@ -224,6 +234,9 @@ udpai_endpoint_tear_down(udpa_endpoint *endpoint)
     if (endpoint->commits)
         udpai_loop_inbox_close(endpoint->commits, &left);
     free_batches(&left);
+    if (endpoint->replicated)
+        udpai_loop_inbox_close(endpoint->replicated, &left);
+    free_replicated(&left);
     if (endpoint->stops)
         udpai_loop_inbox_close(endpoint->stops, &left);
     if (endpoint->wheel)
@@ -280,6 +293,28 @@ udpai_endpoint_committed(void *userdata, udpai_durable_batch *batch)
 }
 
 static void
+take_replicated(void *userdata, udpai_list *events)
+{
+    udpa_endpoint *endpoint = userdata;
+    udpai_loop_wheel_advance(endpoint->wheel);
+    udpai_list *at;
+    while ((at = udpai_list_pop(events)))
+        udpai_node_replicated(endpoint->node, UDPAI_LIST_ENTRY(at, udpai_replicated, node));
+    if (endpoint->is_started)
+        run(endpoint);
+    else
+        udpai_node_apply_replicated(endpoint->node);
+    tear_down_if_idle(endpoint);
+}
+
+/* On a thread of the replication. */
+void
+udpai_endpoint_replicated(void *userdata, udpai_replicated *event)
+{
+    udpai_loop_inbox_push(((udpa_endpoint *)userdata)->replicated, &event->node);
+}
+
+static void
 take_stop(void *userdata, udpai_list *stops)
 {
     udpa_endpoint *endpoint = userdata;
@@ -320,6 +355,9 @@ udpai_endpoint_turn_init(udpa_endpoint *endpoint, udpa_error **ret_error)
         err = udpai_loop_inbox_new(&endpoint->reports, loop, take_reports, endpoint, ret_error);
     if (err == UDPA_OK)
         err = udpai_loop_inbox_new(&endpoint->commits, loop, take_commits, endpoint, ret_error);
+    if (err == UDPA_OK)
+        err =
+            udpai_loop_inbox_new(&endpoint->replicated, loop, take_replicated, endpoint, ret_error);
     if (err == UDPA_OK)
         err = udpai_loop_inbox_new(&endpoint->stops, loop, take_stop, endpoint, ret_error);
     return err;

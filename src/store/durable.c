@@ -12,15 +12,19 @@ udpai_durable_batch_new(void)
 }
 
 void
+udpai_durable_op_done(udpai_durable_op *op)
+{
+    udpa_bytes_unref(op->origin);
+    udpa_resource_unref(op->resource);
+    udpa_bytes_unref(op->type);
+    udpa_bytes_unref(op->name);
+}
+
+void
 udpai_durable_batch_cut(udpai_durable_batch *batch, size_t n)
 {
-    while (batch->ops.n > n) {
-        udpai_durable_op *op = &batch->ops.items[--batch->ops.n];
-        udpa_bytes_unref(op->origin);
-        udpa_resource_unref(op->resource);
-        udpa_bytes_unref(op->type);
-        udpa_bytes_unref(op->name);
-    }
+    while (batch->ops.n > n)
+        udpai_durable_op_done(&batch->ops.items[--batch->ops.n]);
 }
 
 void

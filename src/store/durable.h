@@ -36,6 +36,12 @@ typedef struct udpai_durable_op {
     int64_t expires_us;   /* PUT: the same since 1970; the node fills it in for the engine */
 } udpai_durable_op;
 
+/* Up to where a store has what its replicas have committed (store/replication.h). */
+typedef struct udpai_durable_position {
+    uint64_t cluster_id; /* of etcd; 0: nothing of any */
+    int64_t revision;
+} udpai_durable_position;
+
 /* Committed as a whole or not at all. Owned by one side at a time: it goes to the engine, and comes
  * back with the result, so that nothing must be allocated to report it. */
 typedef struct udpai_durable_batch {
@@ -43,11 +49,14 @@ typedef struct udpai_durable_batch {
     udpai_list node; /* for its owner */
     uint64_t ticket;
     udpa_err result;
+    udpai_durable_position position; /* among replicas alone */
 } udpai_durable_batch;
 
 udpai_durable_batch *udpai_durable_batch_new(void);
 udpai_durable_batch *udpai_durable_batch_free(udpai_durable_batch *batch);
 UDPA_DEFINE_CLEANUP(udpai_durable_batch, udpai_durable_batch_free)
+/* Gives back the references that it has. */
+void udpai_durable_op_done(udpai_durable_op *op);
 /* Drops all ops but the first @p n. */
 void udpai_durable_batch_cut(udpai_durable_batch *batch, size_t n);
 /* Without ops, and the memory for them. */

@@ -78,6 +78,12 @@ key_of(const char *kind, const udpa_resource *seen)
     return udpai_bytes_of(&key);
 }
 
+udpa_bytes *
+udpai_store_removal_key(const udpa_resource *resource)
+{
+    return key_of(removal_key, resource);
+}
+
 static bool
 may_be_kept(const udpai_store *store, const udpai_floor *floor)
 {

@@ -372,8 +372,8 @@ add_end(const udpai_store *store, const staged *one, udpai_durable_batch *batch)
     return err;
 }
 
-udpa_err
-udpai_staging_commit(const udpai_staging *staging, udpai_durable_batch *batch)
+static udpa_err
+add_all(const udpai_staging *staging, udpai_durable_batch *batch, bool has_uncached)
 {
     udpa_err err = staging->is_incomplete ? UDPA_ERR_NOMEM : UDPA_OK;
     size_t n_before = batch->ops.n;
@@ -381,7 +381,8 @@ udpai_staging_commit(const udpai_staging *staging, udpai_durable_batch *batch)
         const staged *one = &staging->all.items[i];
         if (one->kind == STAGED_END)
             err = add_end(staging->store, one, batch);
-        else if (one->kind == STAGED_PUT && !udpai_resource_do_not_cache(one->resource))
+        else if (one->kind == STAGED_PUT &&
+                 (has_uncached || !udpai_resource_do_not_cache(one->resource)))
             err = add_put(one, batch);
         else
             err = add_delete(one->origin, one->resource, batch);
@@ -389,6 +390,18 @@ udpai_staging_commit(const udpai_staging *staging, udpai_durable_batch *batch)
     if (err != UDPA_OK)
         udpai_durable_batch_cut(batch, n_before);
     return err;
+}
+
+udpa_err
+udpai_staging_commit(const udpai_staging *staging, udpai_durable_batch *batch)
+{
+    return add_all(staging, batch, false);
+}
+
+udpa_err
+udpai_staging_propose(const udpai_staging *staging, udpai_durable_batch *batch)
+{
+    return add_all(staging, batch, true);
 }
 
 /* ---- applying ---- */

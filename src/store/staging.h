@@ -69,6 +69,8 @@ udpai_str udpai_staging_next_name(const udpai_staging *staging, size_t *position
 
 /* What the engine is to keep before it is applied, added to the batch; on failure none of it. */
 udpa_err udpai_staging_commit(const udpai_staging *staging, udpai_durable_batch *batch);
+/* The same of what replicas are to have: also what no engine is to keep. */
+udpa_err udpai_staging_propose(const udpai_staging *staging, udpai_durable_batch *batch);
 /* The engine has kept it: the store has it from now on. UDPA_ERR_NOMEM: not all, and the next call
  * goes on. */
 udpa_err udpai_staging_apply(udpai_staging *staging);

@@ -69,6 +69,13 @@ udpai_store_set_remember(udpai_store *store, udpai_store_remember_fn remember, v
     store->remember_userdata = userdata;
 }
 
+void
+udpai_store_set_expired(udpai_store *store, udpai_store_expired_fn expired, void *userdata)
+{
+    store->expired = expired;
+    store->expired_userdata = userdata;
+}
+
 /* ---- what must be kept ---- */
 
 /* What clients report changes all the time, ends with its ttl, and is published again after a
@@ -236,7 +243,13 @@ on_expiry(udpai_timer *timer)
 {
     udpai_stored *stored = UDPAI_CONTAINER_OF(timer, udpai_expiry, timer)->stored;
     udpai_store *store = stored->entry->type->store;
-    if (!is_kept_alive(stored)) {
+    bool is_over = !is_kept_alive(stored);
+    if (is_over && store->expired &&
+        store->expired(store->expired_userdata, stored->origin, stored->resource)) {
+        udpai_timer_set(store->wheel, timer, store->wheel->now_ms + UDPAI_EXPIRED_AGAIN_MS);
+        return;
+    }
+    if (is_over) {
         remove_stored(store, stored);
         return;
     }
@@ -345,6 +358,18 @@ udpai_store_put(udpai_store *store,
     udpai_store_note_kept_out(store, stored);
     udpai_store_mark_dirty(store, entry);
     return UDPA_OK;
+}
+
+udpa_err
+udpai_store_put_replicated(udpai_store *store,
+                           udpai_origin *origin,
+                           udpa_resource *resource,
+                           uint64_t deadline_ms)
+{
+    store->applying = UDPAI_APPLYING_ANEW;
+    udpa_err err = udpai_store_put(store, origin, resource, deadline_ms, NULL);
+    store->applying = UDPAI_APPLYING_NONE;
+    return err;
 }
 
 typedef void (*end_fn)(udpai_store *store, udpai_stored *stored);

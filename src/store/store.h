@@ -181,6 +181,18 @@ udpa_err udpai_store_put(udpai_store *store,
                          udpa_resource *resource,
                          uint64_t deadline_ms,
                          udpa_error **ret_error);
+/* The same of what all replicas of this node have (store/replication.h): it has been let in. */
+udpa_err udpai_store_put_replicated(udpai_store *store,
+                                    udpai_origin *origin,
+                                    udpa_resource *resource,
+                                    uint64_t deadline_ms);
+/* Is called when the time of a contribution is over. True: it stays all the same, until it is
+ * withdrawn; asked again every UDPAI_EXPIRED_AGAIN_MS. Without such a function: false. */
+#define UDPAI_EXPIRED_AGAIN_MS 5000
+typedef bool (*udpai_store_expired_fn)(void *userdata,
+                                       udpai_origin *origin,
+                                       const udpa_resource *resource);
+void udpai_store_set_expired(udpai_store *store, udpai_store_expired_fn expired, void *userdata);
 /* The authority removes what it had of this name, up to this generation (model/removal.h): whatever
  * is older and compares with it goes, whichever origin has it, and is kept out as long as that is
  * remembered. It is reported, but not to the node that it came from. */
@@ -189,6 +201,8 @@ udpa_err udpai_store_end(udpai_store *store, udpa_resource *removal, udpa_bytes 
  * contributions of origins of which this is true. */
 void udpai_store_set_keeps_removals(udpai_store *store, bool keeps);
 bool udpai_store_is_removal_key(udpai_str origin_key);
+/* Under which a removal is kept that ends this; NULL without memory. */
+udpa_bytes *udpai_store_removal_key(const udpa_resource *resource);
 /* What nobody has removed, and was newer than something that is here, and has made place for
  * another authority's contribution, is kept with them: it must not count after a restart, either.
  * It comes back as the contribution, without a payload, of an origin of which this is true; and is

@@ -155,6 +155,8 @@ struct udpai_store {
     void *certain_userdata;
     udpai_store_moved_fn moved;
     void *moved_userdata;
+    udpai_store_expired_fn expired;
+    void *expired_userdata;
     size_t n_contributions;
     udpai_use use, publishers; /* of all, and of publishers among them */
     udpai_staged_use staged;   /* of publishers: nobody else stages */

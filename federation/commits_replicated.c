@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Publications of a node that has replicas: each is proposed, and takes effect where all changes
+ * do, when etcd has committed it. What somebody else has changed first is decided again. */
+#include "federation/commits_internal.h"
+
+#include <inttypes.h>
+
+#include "base/alloc.h"
+#include "federation/publishers.h"
+#include "federation/stamp.h"
+
+/* So often a publication is decided again. */
+#define LOST_MAX 8
+
+/* ---- proposing ---- */
+
+/* What else there is, this node has by itself, and others have it by themselves. */
+static bool
+is_shared(const udpai_durable_op *op)
+{
+    udpai_str origin = udpai_bytes_view(op->origin);
+    return udpai_publisher_is_key(origin) || udpai_store_is_removal_key(origin);
+}
+
+/* The rest keep their order. */
+static void
+keep_shared(udpai_durable_batch *batch)
+{
+    size_t n_kept = 0;
+    for (size_t i = 0; i < batch->ops.n; i++) {
+        udpai_durable_op op = batch->ops.items[i];
+        if (!is_shared(&op))
+            continue;
+        batch->ops.items[i] = batch->ops.items[n_kept];
+        batch->ops.items[n_kept++] = op;
+    }
+    udpai_durable_batch_cut(batch, n_kept);
+}
+
+static udpai_durable_batch *
+batch_of(const udpai_commits *commits, const udpai_transaction *one)
+{
+    udpai_durable_batch *batch = udpai_durable_batch_new();
+    if (!batch || udpai_staging_propose(one->staging, batch) != UDPA_OK)
+        return udpai_durable_batch_free(batch);
+    keep_shared(batch);
+    udpai_stamp_expiry(commits->context, batch);
+    batch->position = commits->context->position;
+    return batch;
+}
+
+static void
+refuse(udpai_transaction *one, udpa_err err, const char *why)
+{
+    if (one->pending)
+        udpai_pending_publication_refuse(one->pending, err, why);
+}
+
+static void
+end(udpai_commits *commits, udpai_transaction *one)
+{
+    udpai_transaction_end(commits, one);
+    commits->has_ended = true;
+    udpai_context_touch(commits->context);
+}
+
+void
+udpai_commits_propose(udpai_commits *commits)
+{
+    const udpai_node_env *env = &commits->context->env;
+    udpai_list *at;
+    while ((at = udpai_list_pop(&commits->staged))) {
+        udpai_transaction *one = UDPAI_LIST_ENTRY(at, udpai_transaction, node);
+        udpai_durable_batch *batch = batch_of(commits, one);
+        udpai_list_append(&commits->sent, &one->node);
+        one->ticket = ++commits->last_proposed;
+        if (batch) {
+            env->propose(env->userdata, batch, one->ticket);
+        } else {
+            refuse(one, UDPA_ERR_NOMEM, "out of memory");
+            end(commits, one);
+        }
+    }
+}
+
+/* Its outcome is nobody's concern: what is lost was written anew. */
+void
+udpai_commits_propose_delete(udpai_commits *commits, const udpai_durable_op *op)
+{
+    const udpai_context *context = commits->context;
+    udpai_durable_batch *batch = udpai_durable_batch_new();
+    if (!batch || udpai_durable_batch_add(batch, op) != UDPA_OK) {
+        udpai_durable_batch_free(batch);
+        return;
+    }
+    batch->position = context->position;
+    context->env.propose(context->env.userdata, batch, ++commits->last_proposed);
+}
+
+void
+udpai_commits_propose_end(udpai_commits *commits,
+                          udpai_origin *origin,
+                          udpai_str type_url,
+                          udpai_str name)
+{
+    udpai_store *store = commits->context->store;
+    udpai_commit_queue *of =
+        udpai_commits_have_name(commits, name) ? NULL : udpai_commit_queue_get(commits, origin);
+    udpai_transaction *begun = of ? udpai_transaction_new(of, NULL) : NULL;
+    if (begun)
+        begun->staging = udpai_staging_new(store);
+    if (begun && begun->staging)
+        udpai_staging_withdraw(begun->staging, store, origin, type_url, name);
+    bool is_any = begun && begun->staging && !udpai_staging_is_empty(begun->staging);
+    bool is_staged = is_any && udpai_transaction_stage(commits, begun);
+    if (is_staged)
+        udpai_context_touch(commits->context);
+    else if (begun)
+        udpai_transaction_end(commits, begun);
+    else if (of)
+        udpai_commit_queue_release(commits, of);
+}
+
+/* ---- outcomes ---- */
+
+static udpai_transaction *
+find_sent(const udpai_commits *commits, uint64_t ticket)
+{
+    UDPAI_LIST_FOREACH (at, &commits->sent) {
+        udpai_transaction *one = UDPAI_LIST_ENTRY(at, udpai_transaction, node);
+        if (one->ticket == ticket)
+            return one;
+    }
+    return NULL;
+}
+
+static void
+committed(udpai_commits *commits, udpai_transaction *one)
+{
+    commits->must_review |= one->has_old_rules;
+    if (one->pending)
+        udpai_pending_publication_kept(one->pending);
+    end(commits, one);
+}
+
+/* Nobody waits for the receipt of a stream that has ended. */
+static void
+decide_again(udpai_commits *commits, udpai_transaction *lost)
+{
+    udpai_peer *peer =
+        lost->pending ? udpai_peers_find(commits->peers, lost->pending->answer->session) : NULL;
+    if (!peer || ++lost->n_lost > LOST_MAX) {
+        refuse(lost, UDPA_ERR_ABORTED,
+               "other replicas have changed the same resources each time: publish it again");
+        end(commits, lost);
+        return;
+    }
+    udpai_transaction_unstage(commits, lost);
+    udpai_pending_publication_resume(lost->pending);
+    if (!udpai_transaction_decide(commits, lost, peer))
+        end(commits, lost);
+}
+
+/* A receipt would say something that nobody knows. Without memory it says just that. */
+static void
+end_stream(udpai_commits *commits, udpai_transaction *one, const udpa_error *why)
+{
+    udpai_order *order = udpai_order_new(UDPAI_ORDER_HANG_UP);
+    if (!order) {
+        refuse(one, UDPA_ERR_UNAVAILABLE, "it is not known whether this was committed");
+        return;
+    }
+    order->session = one->pending->answer->session;
+    order->error = udpa_error_new(UDPA_ERR_UNAVAILABLE, why,
+                                  "it is not known whether a publication was committed: connect "
+                                  "again, and publish it again");
+    udpai_context_order(commits->context, order);
+    udpai_pending_publication_free(UDPAI_TAKE(one->pending));
+}
+
+static const char *
+text_of(const udpa_error *error)
+{
+    return error ? udpa_error_message(error) : "this could not be committed: publish it again";
+}
+
+void
+udpai_commits_proposed(udpai_commits *commits, const udpai_replicated *event)
+{
+    udpai_transaction *one = find_sent(commits, event->ticket);
+    if (!one)
+        return;
+    switch (event->outcome) {
+    case UDPAI_REPLICATED_COMMITTED:
+        committed(commits, one);
+        return;
+    case UDPAI_REPLICATED_LOST:
+        decide_again(commits, one);
+        return;
+    case UDPAI_REPLICATED_REJECTED:
+        refuse(one, event->error ? udpa_error_code(event->error) : UDPA_ERR_LIMIT,
+               text_of(event->error));
+        break;
+    case UDPAI_REPLICATED_NOT_DONE:
+        refuse(one, UDPA_ERR_UNAVAILABLE, text_of(event->error));
+        break;
+    case UDPAI_REPLICATED_UNKNOWN:
+        if (one->pending)
+            end_stream(commits, one, event->error);
+        break;
+    }
+    end(commits, one);
+}

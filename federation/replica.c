@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A change is applied as a whole within one flush, so that clients receive it as one, and its
+ * position is kept with it: after a restart the replica goes on from there. */
+#include "federation/replica.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/map.h"
+#include "federation/epoch.h"
+#include "federation/publishers.h"
+#include "model/client_type.h"
+
+struct udpai_replica {
+    udpai_context *context;
+    struct udpai_epoch *epoch;
+    udpai_list events;
+    UDPAI_VECTOR(udpai_durable_op) ended;
+    udpai_durable_position kept;
+    udpai_replication_state state;
+};
+
+udpa_err
+udpai_replica_new(udpai_replica **ret_replica, const udpai_parts *parts)
+{
+    udpai_replica *replica = udpai_alloc(sizeof(*replica));
+    if (!replica)
+        return UDPA_ERR_NOMEM;
+    replica->context = parts->context;
+    replica->epoch = parts->epoch;
+    udpai_list_init(&replica->events);
+    *ret_replica = replica;
+    return UDPA_OK;
+}
+
+void
+udpai_replica_free(udpai_replica *replica)
+{
+    udpai_list *at;
+    udpai_durable_op op;
+    if (!replica)
+        return;
+    while ((at = udpai_list_pop(&replica->events)))
+        udpai_replicated_free(UDPAI_LIST_ENTRY(at, udpai_replicated, node));
+    while (udpai_replica_next_ended(replica, &op))
+        udpai_durable_op_done(&op);
+    udpai_vector_done(&replica->ended);
+    udpai_free(replica);
+}
+
+udpai_replication_state
+udpai_replica_state(const udpai_replica *replica)
+{
+    return replica->state;
+}
+
+/* ---- the position ---- */
+
+/* One fact, under a key that no origin has; the type is not looked at. */
+static const char position_key[] = "replicas";
+
+static bool
+is_at(udpai_durable_position a, udpai_durable_position b)
+{
+    return a.cluster_id == b.cluster_id && a.revision == b.revision;
+}
+
+/* Without memory the next commit has it. */
+void
+udpai_replica_commit(udpai_replica *replica, udpai_durable_batch *batch)
+{
+    const udpai_durable_position now = replica->context->position;
+    char cluster[17];
+    int len = snprintf(cluster, sizeof(cluster), "%016" PRIx64, now.cluster_id);
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *key = NULL, *name = NULL;
+    if (is_at(now, replica->kept) ||
+        udpa_bytes_new(&key, position_key, sizeof(position_key)) != UDPA_OK ||
+        udpa_bytes_new(&name, cluster, (size_t)len) != UDPA_OK)
+        return;
+    const udpai_durable_op op = {
+        .kind = UDPAI_DURABLE_SEEN,
+        .origin = key,
+        .type = key,
+        .name = name,
+        .number = (uint64_t)now.revision,
+    };
+    if (udpai_durable_batch_add(batch, &op) == UDPA_OK)
+        replica->kept = now;
+}
+
+bool
+udpai_replica_restore(udpai_replica *replica, const udpai_durable_op *op)
+{
+    const udpai_str key = {position_key, sizeof(position_key)};
+    if (!udpai_str_eq(udpai_bytes_view(op->origin), key))
+        return false;
+    char cluster[17] = "";
+    udpai_str text = udpai_bytes_view(op->name);
+    memcpy(cluster, text.data, text.len < sizeof(cluster) ? text.len : sizeof(cluster) - 1);
+    replica->kept = (udpai_durable_position){
+        .cluster_id = strtoull(cluster, NULL, 16),
+        .revision = op->number <= INT64_MAX ? (int64_t)op->number : 0,
+    };
+    replica->context->position = replica->kept;
+    return true;
+}
+
+/* ---- applying ---- */
+
+static udpai_str
+type_url_of(const udpai_durable_op *op)
+{
+    return (udpai_str){udpa_bytes_data(op->type), udpa_bytes_size(op->type) - 1};
+}
+
+static bool
+is_removal(const udpai_durable_op *op)
+{
+    return udpai_store_is_removal_key(udpai_bytes_view(op->origin));
+}
+
+/* ---- what removals end ---- */
+
+struct ending {
+    udpai_replica *replica;
+    bool has_failed;
+};
+
+static bool
+add_ended(udpai_replica *replica, const udpai_contribution *held)
+{
+    udpai_str key = udpai_origin_key(held->origin), name = udpai_resource_name(held->resource);
+    udpai_durable_op op = {.kind = UDPAI_DURABLE_DELETE};
+    if (udpa_bytes_new(&op.origin, key.data, key.len) == UDPA_OK &&
+        udpa_bytes_new(&op.name, name.data, name.len) == UDPA_OK &&
+        udpai_vector_push(&replica->ended, op)) {
+        replica->ended.items[replica->ended.n - 1].type =
+            udpa_bytes_ref(udpai_resource_type(held->resource));
+        return true;
+    }
+    udpai_durable_op_done(&op);
+    return false;
+}
+
+static bool
+note_publisher(void *userdata, const udpai_contribution *held)
+{
+    struct ending *ending = userdata;
+    if (udpai_publisher_is_key(udpai_origin_key(held->origin)))
+        ending->has_failed = !add_ended(ending->replica, held);
+    return !ending->has_failed;
+}
+
+static bool
+is_held(const udpai_replica *replica, const udpai_durable_op *op)
+{
+    udpai_contribution held;
+    udpai_store *store = replica->context->store;
+    const udpai_origin *origin = udpai_store_find_origin(store, udpai_bytes_view(op->origin));
+    return origin &&
+           udpai_store_get(store, origin, type_url_of(op), udpai_bytes_view(op->name), &held);
+}
+
+static void
+drop_those_held(udpai_replica *replica, size_t from)
+{
+    size_t n_left = from;
+    for (size_t i = from; i < replica->ended.n; i++) {
+        udpai_durable_op op = replica->ended.items[i];
+        if (is_held(replica, &op))
+            udpai_durable_op_done(&op);
+        else
+            replica->ended.items[n_left++] = op;
+    }
+    replica->ended.n = n_left;
+}
+
+static udpa_err
+apply_removal(udpai_replica *replica, const udpai_durable_op *op)
+{
+    udpai_store *store = replica->context->store;
+    struct ending ending = {replica, false};
+    size_t n_before = replica->ended.n;
+    udpai_store_visit_name(store, udpai_resource_type_url(op->resource),
+                           udpai_resource_name(op->resource), note_publisher, &ending);
+    udpa_err err = ending.has_failed ? UDPA_ERR_NOMEM : udpai_store_end(store, op->resource, NULL);
+    drop_those_held(replica, n_before);
+    return err;
+}
+
+bool
+udpai_replica_next_ended(udpai_replica *replica, udpai_durable_op *ret_op)
+{
+    if (replica->ended.n == 0)
+        return false;
+    *ret_op = replica->ended.items[--replica->ended.n];
+    return true;
+}
+
+/* ---- applying ---- */
+
+/* What was over when it was received is over from now on: whoever says so first, commits it. */
+static uint64_t
+deadline_of(const udpai_replica *replica, const udpai_durable_op *op)
+{
+    uint64_t now = udpai_context_now(replica->context);
+    int64_t left_us = op->expires_us - udpai_context_wall_us(replica->context);
+    if (!op->expires_us)
+        return 0;
+    return left_us > 0 ? now + (uint64_t)left_us / 1000 + 1 : now + 1;
+}
+
+static udpa_err
+apply_put(udpai_replica *replica, const udpai_durable_op *op)
+{
+    udpai_store *store = replica->context->store;
+    udpai_origin *origin = udpai_store_origin(store, udpai_bytes_view(op->origin));
+    if (!origin)
+        return UDPA_ERR_NOMEM;
+    udpai_origin_set_durable(origin, true);
+    return udpai_store_put_replicated(store, origin, op->resource, deadline_of(replica, op));
+}
+
+/* Removals that are forgotten in etcd end here by themselves. */
+static void
+apply_delete(udpai_replica *replica, const udpai_durable_op *op)
+{
+    udpai_store *store = replica->context->store;
+    udpai_origin *origin = udpai_store_find_origin(store, udpai_bytes_view(op->origin));
+    if (origin && !is_removal(op))
+        udpai_store_withdraw(store, origin, type_url_of(op), udpai_bytes_view(op->name));
+}
+
+/* Removals first: what is put with them is newer. */
+static udpa_err
+apply_ops(udpai_replica *replica, const udpai_durable_batch *batch)
+{
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; i < batch->ops.n && err == UDPA_OK; i++)
+        if (batch->ops.items[i].kind == UDPAI_DURABLE_PUT && is_removal(&batch->ops.items[i]))
+            err = apply_removal(replica, &batch->ops.items[i]);
+    for (size_t i = 0; i < batch->ops.n && err == UDPA_OK; i++)
+        if (batch->ops.items[i].kind == UDPAI_DURABLE_DELETE)
+            apply_delete(replica, &batch->ops.items[i]);
+    for (size_t i = 0; i < batch->ops.n && err == UDPA_OK; i++)
+        if (batch->ops.items[i].kind == UDPAI_DURABLE_PUT && !is_removal(&batch->ops.items[i]))
+            err = apply_put(replica, &batch->ops.items[i]);
+    return err;
+}
+
+/* ---- what is not there any more ---- */
+
+struct sweep {
+    udpai_replica *replica;
+    udpai_map put; /* of those that are */
+    UDPAI_VECTOR(udpa_resource *) gone;
+    const udpai_origin *origin;
+    udpai_strbuf room;
+    bool has_failed;
+};
+
+typedef struct put_key {
+    udpa_bytes *text;
+} put_key;
+
+static udpai_str
+text_of(const void *item)
+{
+    return udpai_bytes_view(((const put_key *)item)->text);
+}
+
+/* The parts have no NUL but in the origin's key, which is first and last told by its length. */
+static void
+write_key(udpai_strbuf *text, udpai_str origin, const udpa_resource *resource)
+{
+    const udpai_str end = {"", 1};
+    udpai_strbuf_printf(text, "%zu:", origin.len);
+    udpai_strbuf_str(text, origin);
+    udpai_strbuf_str(text, udpai_resource_type_url(resource));
+    udpai_strbuf_str(text, end);
+    udpai_strbuf_str(text, udpai_resource_name(resource));
+}
+
+static bool
+add_put(struct sweep *sweep, const udpai_durable_op *op)
+{
+    udpai_strbuf text = {0};
+    write_key(&text, udpai_bytes_view(op->origin), op->resource);
+    put_key *key = udpai_alloc(sizeof(*key));
+    if (key && (key->text = udpai_bytes_of(&text)) && udpai_map_add(&sweep->put, key))
+        return true;
+    udpai_strbuf_done(&text);
+    if (key)
+        udpa_bytes_unref(key->text);
+    udpai_free(key);
+    return false;
+}
+
+static bool
+look(void *userdata, const udpai_contribution *held)
+{
+    struct sweep *sweep = userdata;
+    sweep->room.len = 0;
+    write_key(&sweep->room, udpai_origin_key(held->origin), held->resource);
+    sweep->has_failed |= udpai_strbuf_failed(&sweep->room);
+    if (sweep->has_failed || udpai_map_get(&sweep->put, udpai_strbuf_view(&sweep->room)))
+        return !sweep->has_failed;
+    sweep->has_failed = !udpai_vector_push(&sweep->gone, held->resource);
+    if (!sweep->has_failed)
+        udpa_resource_ref(held->resource);
+    return !sweep->has_failed;
+}
+
+static void
+sweep_origin(void *userdata, udpai_origin *origin)
+{
+    struct sweep *sweep = userdata;
+    udpai_store *store = sweep->replica->context->store;
+    if (sweep->has_failed || !udpai_publisher_is_key(udpai_origin_key(origin)))
+        return;
+    sweep->gone.n = 0;
+    udpai_store_visit_origin(store, origin, (udpai_str){0}, look, sweep);
+    for (size_t i = 0; i < sweep->gone.n; i++) {
+        udpa_resource *gone = sweep->gone.items[i];
+        if (!udpai_type_is_client(udpai_resource_type_url(gone)))
+            udpai_store_withdraw(store, origin, udpai_resource_type_url(gone),
+                                 udpai_resource_name(gone));
+        udpa_resource_unref(gone);
+    }
+}
+
+static void
+sweep_done(struct sweep *sweep)
+{
+    size_t at = 0;
+    put_key *key;
+    while ((key = udpai_map_next(&sweep->put, &at))) {
+        udpa_bytes_unref(key->text);
+        udpai_free(key);
+    }
+    udpai_map_done(&sweep->put);
+    udpai_vector_done(&sweep->gone);
+    udpai_strbuf_done(&sweep->room);
+}
+
+static udpa_err
+end_others(udpai_replica *replica, const udpai_durable_batch *batch)
+{
+    struct sweep sweep = {.replica = replica};
+    udpai_map_init(&sweep.put, text_of);
+    for (size_t i = 0; i < batch->ops.n && !sweep.has_failed; i++)
+        if (batch->ops.items[i].kind == UDPAI_DURABLE_PUT)
+            sweep.has_failed = !add_put(&sweep, &batch->ops.items[i]);
+    if (!sweep.has_failed)
+        udpai_store_visit_origins(replica->context->store, sweep_origin, &sweep);
+    sweep_done(&sweep);
+    return sweep.has_failed ? UDPA_ERR_NOMEM : UDPA_OK;
+}
+
+/* ---- events ---- */
+
+void
+udpai_replica_take(udpai_replica *replica, udpai_replicated *event)
+{
+    udpai_list_append(&replica->events, &event->node);
+}
+
+/* Again from its beginning, if there was no memory: what is applied already changes nothing. */
+static bool
+apply(udpai_replica *replica, const udpai_replicated *change)
+{
+    udpa_err err = change->is_all ? end_others(replica, change->batch) : UDPA_OK;
+    if (err == UDPA_OK)
+        err = apply_ops(replica, change->batch);
+    udpai_context_touch(replica->context);
+    if (err != UDPA_OK)
+        return false;
+    replica->context->position = change->batch->position;
+    udpai_epoch_reached(replica->epoch, (uint64_t)change->batch->position.revision,
+                        change->batch->ops.n != 0);
+    return true;
+}
+
+udpai_replicated *
+udpai_replica_next(udpai_replica *replica)
+{
+    while (!udpai_list_empty(&replica->events)) {
+        udpai_replicated *event = UDPAI_LIST_ENTRY(replica->events.next, udpai_replicated, node);
+        if (event->kind == UDPAI_REPLICATED_CHANGE && !apply(replica, event))
+            return NULL;
+        udpai_list_remove(&event->node);
+        if (event->kind == UDPAI_REPLICATED_STATE)
+            replica->state = event->state;
+        if (event->kind != UDPAI_REPLICATED_CHANGE)
+            return event;
+        udpai_replicated_free(event);
+    }
+    return NULL;
+}
