@@ -16,7 +16,11 @@ static udpa_err
 choose(choice *self, const udpai_plan *plan, udpa_error **ret_error)
 {
     uint64_t number;
-    udpai_str instance = plan->settings.node.id;
+    udpai_str instance = plan->settings.node.id, set_id = plan->settings.node.set_id;
+    if (set_id.len) { /* replicas are one instance, and one process, to everybody else */
+        self->metadata[0].value = self->metadata[1].value = set_id;
+        return UDPA_OK;
+    }
     if (plan->state_directory) {
         udpa_err err = udpai_instance_get(plan->state_directory, self->instance, ret_error);
         if (err != UDPA_OK)

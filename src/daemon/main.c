@@ -12,6 +12,7 @@
 #include "daemon/log_sink.h"
 #include "daemon/not_dumpable.h"
 #include "daemon/options_check.h"
+#include "daemon/replicas.h"
 #include "daemon/server.h"
 #include "daemon/worker.h"
 #include "loop/standard_streams.h"
@@ -84,10 +85,15 @@ serve(udpai_plan *plan, udpai_schema *schema, const udpai_options *options, udpa
         printf("%s: no errors found\n", options->config_file ? options->config_file : "defaults");
         return 0;
     }
-    udpa_err err = udpai_daemon_instance_choose(plan, options, ret_error);
+    udpai_replicas *replicas = NULL;
+    udpa_err err = options->worker ? UDPA_OK : udpai_replicas_open(&replicas, plan, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_daemon_instance_choose(plan, options, ret_error);
+    const udpai_server_parts parts = {plan, schema, options, replicas};
     if (err == UDPA_OK)
         err = options->worker ? udpai_worker_run(plan, options->worker, ret_error)
-                              : udpai_server_run(plan, schema, options, ret_error);
+                              : udpai_server_run(&parts, ret_error);
+    udpai_replicas_close(replicas);
     return err == UDPA_OK ? 0 : EXIT_STARTED_NOT;
 }
 

@@ -58,6 +58,7 @@ udpai_plan_done(udpai_plan *plan)
     udpai_node_info_unref(plan->settings.info);
     udpai_acl_unref(plan->settings.node.acl);
     udpai_keyring_unref(plan->settings.node.keyring);
+    udpai_tls_files_done(&plan->etcd_tls);
     udpai_vector_done(&plan->sockets);
     udpai_vector_done(&plan->http_sockets);
     udpai_vector_done(&plan->directories);

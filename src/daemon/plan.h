@@ -16,6 +16,7 @@
 #include "sinks/sinks.h"
 #include "transport/file/event_writer.h"
 #include "transport/http/http.h"
+#include "transport/tls_files.h"
 #include "xds/csds.h"
 #include "xds/hds.h"
 #include "xds/lrs.h"
@@ -71,6 +72,16 @@ typedef struct udpai_plan_sinks {
     char absent[UDPAI_EVENT_KINDS][256]; /* the error for those that are not configured */
 } udpai_plan_sinks;
 
+/* The etcd of a replica set: of the nodes that have the same prefix in it. */
+typedef struct udpai_plan_etcd {
+    const char *const *endpoints;     /* HOST:PORT */
+    size_t n_endpoints;               /* 0: the store is not on etcd */
+    const udpai_tls_files *tls;       /* NULL: plaintext */
+    const char *server_name;          /* NULL: the host of each endpoint */
+    const char *user, *password_file; /* NULL: none; both or neither */
+    const char *prefix;               /* without a '/' at its end */
+} udpai_plan_etcd;
+
 typedef struct udpai_plan_delivery udpai_plan_delivery;
 
 /* All texts belong to the bootstrap message, the command line, or the plan. */
@@ -116,6 +127,8 @@ typedef struct udpai_plan {
     const char *key_file;          /* NULL: secrets are not kept */
     const char *const *secret_types;
     size_t n_secret_types;
+    udpai_plan_etcd etcd;
+    udpai_tls_files etcd_tls; /* what etcd.tls leads to */
     udpa_log_level log_level;
     udpai_policy policy;       /* without its validator */
     bool validates;            /* anything at all */

@@ -98,11 +98,22 @@ check_not_provided(const udpai_value *value, const char *source, size_t index)
     }
 }
 
+/* Each replica would follow the source, and adopt or end the same publications. */
+static void
+check_not_replicated(const udpai_value *value)
+{
+    if (udpai_store_is_replicated(value->bootstrap->store))
+        udpai_value_error(value, "",
+                          "is not possible on a replica set yet: omit it, or use another engine "
+                          "than ETCD in store");
+}
+
 static void
 check_recover(const udpai_value *value)
 {
     const source_message *source = value->in;
     check_kind(value, source, NEITHER);
+    check_not_replicated(value);
     if (source->recover->n_types == 0)
         udpai_value_error(value, "", "needs types: which may be changed?");
     for (size_t i = 0; i < source->recover->n_types; i++)
@@ -113,6 +124,7 @@ static void
 check_standby_for(const udpai_value *value)
 {
     check_kind(value, value->in, NEITHER);
+    check_not_replicated(value);
     if (((const Udpa__Config__V1__StandIn *)value->message)->n_types == 0)
         udpai_value_error(value, "", "needs types: which may be changed?");
 }

@@ -1,15 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The section 'store' of the bootstrap file: where what is received is kept, and which of it is
- * secret. */
+/* The section 'store' of the bootstrap file: where what is received is kept, which of it is secret,
+ * and the etcd that the replicas of a set share. */
+#include <inttypes.h>
 #include <openssl/crypto.h>
+#include <strings.h>
 
+#include "codec/place.h"
+#include "daemon/certificates.h"
 #include "daemon/files.h"
 #include "daemon/plan_internal.h"
+#include "daemon/reflect.h"
 #include "daemon/sections.h"
 #include "model/secret_type.h"
+#include "storage/password_file.h"
 #include "storage/secret_key.h"
+#include "transport/etcd/client.h"
+
+#define DEFAULT_PREFIX "/udpa/default"
+#define PREFIX_MAX 256
 
 typedef Udpa__Config__V1__Store store_message;
+
+bool
+udpai_store_is_replicated(const store_message *store)
+{
+    return store && store->engine == UDPA__CONFIG__V1__STORE__ENGINE__ETCD;
+}
+
+/* ---- the state directory ---- */
 
 static void
 check_in_memory(const udpai_value *value)
@@ -17,6 +35,10 @@ check_in_memory(const udpai_value *value)
     const store_message *store = value->in;
     if (*store->directory || *store->key_file)
         udpai_value_error(value, "", "nothing is kept, so directory and key_file have no meaning");
+    if (udpai_store_is_replicated(store))
+        udpai_value_error(value, "",
+                          "engine ETCD needs a state directory, for its local copy: omit this, and "
+                          "set directory");
 }
 
 static void
@@ -29,14 +51,115 @@ check_key(const udpai_value *value)
     OPENSSL_cleanse(key, sizeof(key));
 }
 
+/* ---- etcd ---- */
+
+/* Tools of etcd take URLs. */
+static udpa_err
+check_endpoint(const char *endpoint, udpa_error **ret_error)
+{
+    if (strncasecmp(endpoint, "http://", 7) != 0 && strncasecmp(endpoint, "https://", 8) != 0)
+        return udpai_dial_address_check(endpoint, ret_error);
+    return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                      "'%s' is a URL: write HOST:PORT, such as etcd-1.example.com:2379; with 'tls' "
+                      "in store, etcd is reached with TLS",
+                      endpoint);
+}
+
+static udpa_err
+check_prefix(const char *prefix, udpa_error **ret_error)
+{
+    size_t len = strlen(prefix), n_good = 0;
+    while (prefix[n_good] > ' ' && prefix[n_good] <= '~')
+        n_good++;
+    if (len == 0 ||
+        (n_good == len && len <= PREFIX_MAX && prefix[0] == '/' && prefix[len - 1] != '/'))
+        return UDPA_OK;
+    return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                      "'%s' is no prefix in etcd: write '/' and a name, such as /udpa/eu-west: at "
+                      "most %d bytes of printable ASCII without spaces, and no '/' at the end",
+                      UDPAI_QUOTE(udpai_str_from(prefix)), PREFIX_MAX);
+}
+
+static void
+check_password(const udpai_value *value)
+{
+    char password[UDPAI_PASSWORD_MAX + 1];
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    if (udpai_password_file_read(value->text, password, &error) != UDPA_OK)
+        udpai_file_error(value, "", value->text, "%s", udpa_error_message(error));
+    OPENSSL_cleanse(password, sizeof(password));
+}
+
+/* A number can be any, and must not come to mean a node alone. */
+static void
+check_known(const udpai_value *value)
+{
+    if (value->number > UDPA__CONFIG__V1__STORE__ENGINE__ETCD)
+        udpai_value_error(value, "", "%" PRIu64 " is no engine: write SQLITE or ETCD",
+                          value->number);
+}
+
+static void
+check_no_etcd(const udpai_value *value)
+{
+    static const char *const names[] = {"endpoints", "tls", "user", "password_file", "prefix"};
+    const ProtobufCMessage *store = value->message;
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(names); i++) {
+        const ProtobufCFieldDescriptor *field =
+            protobuf_c_message_descriptor_get_field_by_name(store->descriptor, names[i]);
+        if (udpai_reflect_count(store, field))
+            udpai_value_error(value, names[i],
+                              "has no meaning without engine ETCD: set 'engine: ETCD' in store, or "
+                              "omit this");
+    }
+}
+
+static void
+check_etcd(const udpai_value *value)
+{
+    const store_message *store = value->message;
+    if (store->n_endpoints == 0)
+        udpai_value_error(value, "endpoints",
+                          "is required with engine ETCD: write HOST:PORT of the members of the "
+                          "etcd cluster");
+    if ((*store->user != 0) != (*store->password_file != 0))
+        udpai_value_error(value, *store->user ? "user" : "password_file",
+                          "user and password_file come together: the other one is missing");
+}
+
+static void
+check_engine(const udpai_value *value)
+{
+    if (udpai_store_is_replicated(value->message))
+        check_etcd(value);
+    else
+        check_no_etcd(value);
+}
+
+/* ---- the fields ---- */
+
 static const udpai_field fields[] = {
+    {.name = "engine", .check = check_known},
     {.name = "directory"}, /* its files: below, with the option that takes its place */
     {.name = "key_file", .check_files = check_key},
     {.name = "in_memory", .check = check_in_memory},
     {.name = "secret_types", UDPAI_EACH_REQUIRED, .word = udpai_type_check},
+    {.name = "endpoints",
+     UDPAI_EACH_REQUIRED,
+     .word = check_endpoint,
+     .check = udpai_check_dialled,
+     .max = UDPAI_ETCD_ENDPOINTS_MAX,
+     .bounds = "are too many"},
+    {.name = "tls", .of = &udpai_section_client_tls},
+    {.name = "user"},
+    {.name = "password_file", .check_files = check_password},
+    {.name = "prefix", .word = check_prefix},
 };
 
-const udpai_section udpai_section_store = {UDPAI_SECTION(store, fields)};
+const udpai_section udpai_section_store = {
+    UDPAI_SECTION(store, fields),
+    .check = check_engine,
+};
 
 void
 udpai_store_check_files(const Udpa__Config__V1__Bootstrap *message,
@@ -67,6 +190,26 @@ udpai_store_is_secret(const store_message *store, const char *type)
     return udpai_type_is_secret_of(NULL, 0, type_url);
 }
 
+/* ---- use ---- */
+
+/* Reads the certificates, as of every peer that is dialled. */
+static udpa_err
+use_etcd(udpai_plan *plan, const store_message *store, udpa_error **ret_error)
+{
+    plan->etcd = (udpai_plan_etcd){
+        .endpoints = (const char *const *)store->endpoints,
+        .n_endpoints = store->n_endpoints,
+        .user = *store->user ? store->user : NULL,
+        .password_file = *store->password_file ? store->password_file : NULL,
+        .prefix = *store->prefix ? store->prefix : DEFAULT_PREFIX,
+    };
+    if (!store->tls)
+        return UDPA_OK;
+    plan->etcd.server_name = *store->tls->server_name ? store->tls->server_name : NULL;
+    plan->etcd.tls = &plan->etcd_tls;
+    return udpai_certificates_read_client(store->tls, &plan->etcd_tls, ret_error);
+}
+
 udpa_err
 udpai_use_store(udpai_plan *plan, const udpai_options *options, udpa_error **ret_error)
 {
@@ -89,5 +232,7 @@ udpai_use_store(udpai_plan *plan, const udpai_options *options, udpa_error **ret
         plan->secret_types = (const char *const *)store->secret_types;
         plan->n_secret_types = store->n_secret_types;
     }
+    if (err == UDPA_OK && udpai_store_is_replicated(store))
+        err = use_etcd(plan, store, ret_error);
     return udpai_fail_code(ret_error, err);
 }

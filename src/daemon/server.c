@@ -33,7 +33,8 @@ typedef struct server {
     uv_loop_t loop;
     udpa_endpoint *endpoint;
     udpai_reported_load
-        *reported_load; /* NULL: nothing is kept of what is reported to servers of LRS */
+        *reported_load;       /* NULL: nothing is kept of what is reported to servers of LRS */
+    udpai_replicas *replicas; /* NULL: none */
     udpai_problems problems;
     udpai_directories *directories;
     udpai_writers *writers;
@@ -336,6 +337,23 @@ restore(server *self, udpa_error **ret_error)
     return err;
 }
 
+/* The first time it has nothing that it could serve instead. */
+static udpa_err
+replicate(server *self, udpa_error **ret_error)
+{
+    udpai_replication *replication = udpai_replicas_take(self->replicas);
+    if (!replication)
+        return UDPA_OK;
+    udpa_err err =
+        udpai_fail_code(ret_error, udpai_endpoint_replicate(self->endpoint, replication));
+    if (err == UDPA_OK && !udpai_endpoint_is_replicated(self->endpoint))
+        udpai_log(UDPA_LOG_INFO, "replicas", "reading etcd before clients are served");
+    while (err == UDPA_OK && !udpai_endpoint_is_replicated(self->endpoint) && !self->is_stopping)
+        uv_run(&self->loop, UV_RUN_ONCE);
+    return self->is_stopping ? udpai_fail(ret_error, UDPA_ERR_CLOSED, "stopped while it started")
+                             : err;
+}
+
 static udpa_err
 open_files(server *self, udpa_error **ret_error)
 {
@@ -425,6 +443,8 @@ begin(server *self, udpa_error **ret_error)
     if (err == UDPA_OK)
         err = restore(self, ret_error);
     if (err == UDPA_OK)
+        err = replicate(self, ret_error);
+    if (err == UDPA_OK)
         err = open_runtime(self, ret_error);
     if (err == UDPA_OK)
         err = open_files(self, ret_error);
@@ -442,12 +462,14 @@ begin(server *self, udpa_error **ret_error)
 }
 
 udpa_err
-udpai_server_run(const udpai_plan *plan,
-                 udpai_schema *schema,
-                 const udpai_options *options,
-                 udpa_error **ret_error)
+udpai_server_run(const udpai_server_parts *parts, udpa_error **ret_error)
 {
-    server self = {.plan = plan, .options = options, .schema = schema};
+    server self = {
+        .plan = parts->plan,
+        .options = parts->options,
+        .schema = parts->schema,
+        .replicas = parts->replicas,
+    };
     int number = uv_loop_init(&self.loop);
     if (number != 0)
         return udpai_fail(ret_error, UDPA_ERR_IO, "cannot make an event loop: %s",
@@ -457,7 +479,7 @@ udpai_server_run(const udpai_plan *plan,
     watch_signals(&self);
     udpa_err err = begin(&self, ret_error);
     if (err == UDPA_OK) {
-        udpai_banner_print(plan, schema, options,
+        udpai_banner_print(self.plan, self.schema, self.options,
                            &(udpai_ports){self.ports.items, self.http_ports.items});
         uv_run(&self.loop, UV_RUN_DEFAULT);
     }

@@ -12,8 +12,8 @@ import lint
 # protoc-c makes of proto/; "endpoint" is the public library on loop and transport.
 STEPS = [
     ['base'], ['model'], ['proto'], ['wire'], ['reports'], ['codec'], ['store'], ['fanout'],
-    ['events'], ['certs', 'session'], ['xds', 'sinks'], ['federation'], ['etcd'], ['loop'], ['storage'],
-    ['transport'], ['runtime'], ['recorder'], ['endpoint'], ['cli'],
+    ['events'], ['certs', 'session'], ['xds', 'sinks'], ['federation'], ['etcd'], ['replica'], ['loop'],
+    ['storage'], ['transport'], ['runtime'], ['recorder'], ['endpoint'], ['cli'],
     ['daemon', 'tools/conform', 'tools/bench', 'ctl'],
 ]
 STEP_OF = {layer: step for step, layers in enumerate(STEPS) for layer in layers}

@@ -14,7 +14,7 @@ import layers
 import lint
 
 PURE = ['base', 'model', 'wire', 'reports', 'store', 'fanout', 'events', 'session', 'certs', 'xds',
-        'sinks', 'federation', 'etcd']
+        'sinks', 'federation', 'etcd', 'replica']
 
 LIBC = set('''
     memcpy memmove memset memcmp memchr memrchr memmem bcmp

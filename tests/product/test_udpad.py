@@ -61,6 +61,16 @@ def bad_files(test):
     yield 'no descriptor set', f'descriptor_sets: [{none}]', ':1:19: descriptor_sets[0]: '
     yield 'no key file', f'store: {{key_file: {none}}}', ':1:19: store.key_file: '
     yield 'a key file for all to read', f'store: {{key_file: {weak_key}}}', 'has mode 0644'
+    replica = 'store: {engine: ETCD, endpoints: ["127.0.0.1:9"], user: udpa, password_file: '
+    yield 'no password file', f'{replica}{none}}}', ':1:78: store.password_file: '
+    yield 'a password for all to read', f'{replica}{weak_key}}}', 'has mode 0644'
+    yield ('authorities of etcd that are none',
+           f'store: {{engine: ETCD, endpoints: ["127.0.0.1:9"], tls: {{ca_file: {certificate}}}}}',
+           ':1:66: store.tls.ca_file: ')
+    yield ('a standby of a replica', 'static_resources: {config_sources: [{name: a, udpa: '
+           '{address: "127.0.0.1:9"}, recover: {types: [a.B]}}]}\n'
+           'store: {engine: ETCD, endpoints: ["127.0.0.1:9"]}',
+           ':1:88: static_resources.config_sources[0].recover: ')
     yield ('no directory', f'static_resources: {{directories: [{{path: {none}}}]}}',
            ':1:41: static_resources.directories[0].path: ')
     yield 'a file for data', f'store: {{directory: {weak_key}}}', ':1:20: store.directory: '
@@ -91,6 +101,21 @@ def check_good(test):
     check('and it starts, and ends', test.interrupt(node) == 0, node.text())
     status, said = udpad(test, '--check', '-c', bootstrap, '--node-id', '')
     check('an empty option is not its default', status == 2 and '--node-id' in said, said)
+
+
+def check_replica(test):
+    """All that a replica on etcd can have."""
+    bootstrap, password = test.work / 'replica.yaml', test.work / 'etcd.password'
+    certificate, key, ca = issue(test, 'node')
+    password.write_text('sesame\n')
+    password.chmod(0o600)
+    bootstrap.write_text(f'store:\n  directory: {test.work}/replica\n  engine: ETCD\n'
+                         '  endpoints: ["etcd-1.example:2379", "127.0.0.1:9", "[::1]:9"]\n'
+                         f'  tls: {{ca_file: {ca}, certificate_file: {certificate},\n'
+                         f'        private_key_file: {key}, server_name: etcd.example}}\n'
+                         f'  user: udpa\n  password_file: {password}\n  prefix: /udpa/eu-west\n')
+    status, said = udpad(test, '--check', '-c', bootstrap)
+    check('a replica on etcd', status == 0 and said == f'{bootstrap}: no errors found\n', said)
 
 
 def check_reload(test):
@@ -138,6 +163,7 @@ def check_closed_streams(test):
 def body(test):
     check_same_as_start(test)
     check_good(test)
+    check_replica(test)
     check_missing_directory(test)
     check_reload(test)
     check_closed_streams(test)

@@ -146,6 +146,21 @@ the_state_directory_is_tried(void **state)
 }
 
 static void
+what_a_replica_reads_has_its_place(void **state)
+{
+    bootstrap_test *test = *state;
+    check(test,
+          "store: {engine: ETCD, endpoints: ['a:1'], tls: {ca_file: /nowhere/a},\n"
+          "        user: u, password_file: /nowhere/b, directory: /nowhere/c/d}\n",
+          &(udpai_options){0});
+    bootstrap_test_assert_mistakes(
+        test, "test.yaml:1:58: store.tls.ca_file: /nowhere/a: cannot be opened" NONE
+              "test.yaml:2:33: store.password_file: cannot open password file /nowhere/b" NONE
+              "test.yaml:2:56: store.directory: /nowhere/c/d: is not there, and cannot be "
+              "made" NONE);
+}
+
+static void
 the_try_leaves_nothing(void **state)
 {
     bootstrap_test *test = *state;
@@ -178,6 +193,7 @@ main(void)
         CASE(what_is_relative_says_to_what),
         CASE(a_file_is_no_directory),
         CASE(the_state_directory_is_tried),
+        CASE(what_a_replica_reads_has_its_place),
         CASE(the_try_leaves_nothing),
         CASE(data_in_memory_need_no_directory),
     };

@@ -68,6 +68,26 @@ sections_and_their_fields_are_named(void **state)
 }
 
 static void
+a_replica_set_is_entered_with_a_restart(void **state)
+{
+    (void)state;
+    char text[] = "x", *list[1] = {text};
+    Udpa__Config__V1__ClientTls tls = UDPA__CONFIG__V1__CLIENT_TLS__INIT;
+    store_section store = UDPA__CONFIG__V1__STORE__INIT, other = store;
+    bootstrap a = UDPA__CONFIG__V1__BOOTSTRAP__INIT, b = a;
+    other.engine = UDPA__CONFIG__V1__STORE__ENGINE__ETCD;
+    other.endpoints = list;
+    other.n_endpoints = 1;
+    other.tls = &tls;
+    other.user = other.password_file = other.prefix = text;
+    a.store = &store;
+    b.store = &other;
+    expect(&a, &b,
+           "store.engine, store.endpoints, store.tls, store.user, store.password_file, "
+           "store.prefix");
+}
+
+static void
 of_a_list_the_places_are_named(void **state)
 {
     (void)state;
@@ -150,6 +170,7 @@ main(void)
         cmocka_unit_test(what_is_as_it_was_needs_none),
         cmocka_unit_test(rules_are_taken_over),
         cmocka_unit_test(sections_and_their_fields_are_named),
+        cmocka_unit_test(a_replica_set_is_entered_with_a_restart),
         cmocka_unit_test(of_a_list_the_places_are_named),
         cmocka_unit_test(one_of_several_kinds_is_compared),
         cmocka_unit_test(many_are_counted),

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/replicas.h"
+
+#include <openssl/crypto.h>
+#include <pthread.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "model/secret_type.h"
+#include "storage/instance.h"
+#include "storage/password_file.h"
+#include "storage/seal.h"
+#include "storage/secret_key.h"
+#include "storage/set_file.h"
+#include "transport/etcd/replication.h"
+
+struct udpai_replicas {
+    udpai_replication *replication; /* NULL: it was taken */
+    udpai_sealer sealer;
+    udpai_str secret_types[1];
+    char replica[UDPAI_INSTANCE_LEN + 1], set_id[UDPAI_SET_FILE_ID_MAX + 1];
+
+    /* What is found, under the mutex. */
+    pthread_mutex_t mutex;
+    pthread_cond_t found;
+    bool is_found;
+    udpa_error *error;
+};
+
+/* ---- secrets ---- */
+
+static bool
+is_secret(void *userdata, udpai_str type_url)
+{
+    (void)userdata;
+    return udpai_type_is_secret(type_url);
+}
+
+static udpai_seal_place
+seal_place(const udpai_record_place *place)
+{
+    return (udpai_seal_place){place->origin, place->type_url, place->name};
+}
+
+static udpa_err
+seal(void *userdata,
+     const udpai_record_place *place,
+     udpai_str plain,
+     udpa_bytes **ret_sealed,
+     udpa_error **ret_error)
+{
+    const udpai_replicas *replicas = userdata;
+    const udpai_seal_place where = seal_place(place);
+    return udpai_seal(&replicas->sealer, &where, plain, ret_sealed, ret_error);
+}
+
+static udpa_err
+unseal(void *userdata,
+       const udpai_record_place *place,
+       udpai_str sealed,
+       udpa_bytes **ret_plain,
+       udpa_error **ret_error)
+{
+    const udpai_replicas *replicas = userdata;
+    const udpai_seal_place where = seal_place(place);
+    return udpai_unseal(&replicas->sealer, &where, sealed, ret_plain, ret_error);
+}
+
+static udpa_err
+read_key(udpai_replicas *replicas, const udpai_plan *plan, udpa_error **ret_error)
+{
+    uint8_t key[UDPAI_SECRET_KEY_SIZE];
+    udpa_err err = plan->key_file ? udpai_secret_key_read(plan->key_file, key, ret_error) : UDPA_OK;
+    if (err == UDPA_OK)
+        err = udpai_sealer_init(&replicas->sealer, plan->key_file ? key : NULL, ret_error);
+    OPENSSL_cleanse(key, sizeof(key));
+    return err;
+}
+
+/* ---- the set ---- */
+
+static void
+on_found(void *userdata, udpai_str id, const udpa_error *error)
+{
+    udpai_replicas *replicas = userdata;
+    pthread_mutex_lock(&replicas->mutex);
+    if (id.len <= UDPAI_SET_FILE_ID_MAX)
+        memcpy(replicas->set_id, id.data ? id.data : "", id.len);
+    replicas->error = udpa_error_ref((udpa_error *)(uintptr_t)error);
+    replicas->is_found = true;
+    pthread_cond_signal(&replicas->found);
+    pthread_mutex_unlock(&replicas->mutex);
+}
+
+/* Nothing else is under way yet, so signals end the process. */
+static udpa_err
+find_set(udpai_replicas *replicas, const udpai_plan *plan, udpa_error **ret_error)
+{
+    const udpai_etcd_set_request request = {plan->settings.node.id, on_found, replicas};
+    udpa_err err = udpai_etcd_replication_find_set(replicas->replication, &request);
+    if (err != UDPA_OK)
+        return udpai_fail_code(ret_error, err);
+    pthread_mutex_lock(&replicas->mutex);
+    while (!replicas->is_found)
+        pthread_cond_wait(&replicas->found, &replicas->mutex);
+    pthread_mutex_unlock(&replicas->mutex);
+    if (!replicas->error)
+        return udpai_set_file_write(plan->state_directory, plan->etcd.prefix,
+                                    udpai_str_from(replicas->set_id), ret_error);
+    err = udpa_error_code(replicas->error);
+    *ret_error = UDPAI_TAKE(replicas->error);
+    return err;
+}
+
+static udpa_err
+join(udpai_replicas *replicas, const udpai_plan *plan, udpa_error **ret_error)
+{
+    udpa_err err =
+        udpai_set_file_read(plan->state_directory, plan->etcd.prefix, replicas->set_id, ret_error);
+    if (err == UDPA_OK && !replicas->set_id[0])
+        err = find_set(replicas, plan, ret_error);
+    if (err == UDPA_OK)
+        udpai_log(UDPA_LOG_INFO, "replicas", "replica %s of the set %s, at %s in etcd",
+                  replicas->replica, replicas->set_id, plan->etcd.prefix);
+    return err;
+}
+
+/* ---- its life ---- */
+
+static udpa_err
+open_replication(udpai_replicas *replicas, const udpai_plan *plan, udpa_error **ret_error)
+{
+    const udpai_plan_etcd *etcd = &plan->etcd;
+    char password[UDPAI_PASSWORD_MAX + 1] = "";
+    udpa_err err = etcd->password_file
+                       ? udpai_password_file_read(etcd->password_file, password, ret_error)
+                       : UDPA_OK;
+    const udpai_etcd_replication_options options = {
+        .client =
+            {
+                .endpoints = etcd->endpoints,
+                .n_endpoints = etcd->n_endpoints,
+                .tls = etcd->tls,
+                .server_name = etcd->server_name,
+                .user = etcd->user,
+                .password = etcd->user ? password : NULL,
+            },
+        .prefix = etcd->prefix,
+        .replica = udpai_str_from(replicas->replica),
+        .seals =
+            {
+                .is_secret = is_secret,
+                .seal = replicas->sealer.has_key ? seal : NULL,
+                .unseal = replicas->sealer.has_key ? unseal : NULL,
+                .userdata = replicas,
+            },
+    };
+    if (err == UDPA_OK)
+        err = udpai_etcd_replication_new(&replicas->replication, &options, ret_error);
+    OPENSSL_cleanse(password, sizeof(password));
+    return err;
+}
+
+udpa_err
+udpai_replicas_open(udpai_replicas **ret_replicas, udpai_plan *plan, udpa_error **ret_error)
+{
+    if (plan->etcd.n_endpoints == 0)
+        return UDPA_OK;
+    udpai_replicas *replicas = udpai_alloc(sizeof(*replicas));
+    if (!replicas)
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    pthread_mutex_init(&replicas->mutex, NULL);
+    pthread_cond_init(&replicas->found, NULL);
+    udpa_err err = udpai_instance_get(plan->state_directory, replicas->replica, ret_error);
+    if (err == UDPA_OK)
+        err = read_key(replicas, plan, ret_error);
+    if (err == UDPA_OK)
+        err = open_replication(replicas, plan, ret_error);
+    if (err == UDPA_OK)
+        err = join(replicas, plan, ret_error);
+    if (err != UDPA_OK) {
+        udpai_replicas_close(replicas);
+        return err;
+    }
+    plan->settings.node.set_id = udpai_str_from(replicas->set_id);
+    *ret_replicas = replicas;
+    return UDPA_OK;
+}
+
+udpai_replication *
+udpai_replicas_take(udpai_replicas *replicas)
+{
+    return replicas ? UDPAI_TAKE(replicas->replication) : NULL;
+}
+
+void
+udpai_replicas_close(udpai_replicas *replicas)
+{
+    if (!replicas)
+        return;
+    if (replicas->replication)
+        replicas->replication->ops->close(replicas->replication);
+    udpa_error_unref(replicas->error);
+    udpai_sealer_done(&replicas->sealer);
+    pthread_cond_destroy(&replicas->found);
+    pthread_mutex_destroy(&replicas->mutex);
+    udpai_free(replicas);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* This udpad as one of the replicas that share an etcd. */
+#ifndef UDPAI_DAEMON_REPLICAS_H
+#define UDPAI_DAEMON_REPLICAS_H
+
+#include "daemon/plan.h"
+#include "store/replication.h"
+
+typedef struct udpai_replicas udpai_replicas;
+
+/* Which set this is, of the state directory; the first time it is asked of etcd, which is waited
+ * for. Without `engine: ETCD` nothing is opened. */
+udpa_err
+udpai_replicas_open(udpai_replicas **ret_replicas, udpai_plan *plan, udpa_error **ret_error);
+/* After what has its replication. NULL does nothing. */
+void udpai_replicas_close(udpai_replicas *replicas);
+/* The endpoint's, which closes it. */
+udpai_replication *udpai_replicas_take(udpai_replicas *replicas);
+
+#endif

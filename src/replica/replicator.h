@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One replica's end of what it shares with the others: its proposals become transactions of etcd,
+ * and what etcd has committed, whoever proposed it, becomes changes for the node. Owned by the
+ * thread of its etcd, with no I/O of its own.
+ *
+ * Source: docs/design/replicas.md */
+#ifndef UDPAI_REPLICATOR_H
+#define UDPAI_REPLICATOR_H
+
+#include "base/wheel.h"
+#include "etcd/etcd.h"
+#include "replica/record.h"
+#include "store/replication.h"
+
+typedef struct udpai_replicator udpai_replicator;
+
+typedef struct udpai_replicator_env {
+    udpai_etcd *etcd;
+    udpai_wheel *wheel;
+    uint64_t (*random)(void *userdata);
+    /* Takes the event. */
+    void (*report)(void *userdata, udpai_replicated *event);
+    void *userdata;
+} udpai_replicator_env;
+
+/* All copied, but what `seals` refers to. */
+typedef struct udpai_replicator_config {
+    udpai_str prefix;  /* of all that the set has in etcd, with a '/' at its end */
+    udpai_str replica; /* which one this is; no two have the same */
+    udpai_record_seals seals;
+    udpai_durable_position has; /* what was reported before, by another one */
+} udpai_replicator_config;
+
+udpa_err udpai_replicator_new(udpai_replicator **ret_replicator,
+                              const udpai_replicator_env *env,
+                              const udpai_replicator_config *config);
+/* What is proposed and has no outcome gets none. NULL does nothing. Returns NULL. */
+udpai_replicator *udpai_replicator_free(udpai_replicator *replicator);
+
+/* Takes the batch: PUTs and DELETEs, with the position at which they were decided. What another
+ * replica has changed since makes it lose: of what it is about, and, for a PUT, the removal of the
+ * same name. @p outcome: is filled in and reported, so that nothing must be allocated for that. */
+void udpai_replicator_propose(udpai_replicator *replicator,
+                              udpai_durable_batch *batch,
+                              udpai_replicated *outcome);
+
+#endif

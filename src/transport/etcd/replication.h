@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A udpai_replication on etcd: the client's thread, with a replicator on it. */
+#ifndef UDPAI_ETCD_REPLICATION_H
+#define UDPAI_ETCD_REPLICATION_H
+
+#include "replica/record.h"
+#include "replica/set.h"
+#include "store/replication.h"
+#include "transport/etcd/client.h"
+
+/* All copied, but what `seals` refers to. */
+typedef struct udpai_etcd_replication_options {
+    udpai_etcd_client_options client;
+    const char *prefix; /* without a '/' at its end */
+    udpai_str replica;  /* which one this is; no two have the same */
+    udpai_record_seals seals;
+} udpai_etcd_replication_options;
+
+/* Its functions are called on one thread, the caller's. */
+udpa_err udpai_etcd_replication_new(udpai_replication **ret_replication,
+                                    const udpai_etcd_replication_options *options,
+                                    udpa_error **ret_error);
+
+/* Which set it is; asked for before the start, if at all. */
+typedef struct udpai_etcd_set_request {
+    udpai_str node_id;
+    /* Once, on the thread of etcd: the id, or why this node cannot be one of the replicas. */
+    void (*found)(void *userdata, udpai_str id, const udpa_error *error);
+    void *userdata;
+} udpai_etcd_set_request;
+
+udpa_err udpai_etcd_replication_find_set(udpai_replication *replication,
+                                         const udpai_etcd_set_request *request);
+
+#endif
