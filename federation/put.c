@@ -78,6 +78,44 @@ check_removed(const udpai_receiver *receiver,
                       (unsigned long long)generation);
 }
 
+/* Of what has a ttl, a third of it must be over: who refreshes it more often writes no more. */
+static bool
+is_fresh(const udpai_receiver *receiver, const udpai_contribution *held)
+{
+    uint64_t ttl_ms = udpa_resource_ttl_ms(held->resource);
+    return ttl_ms == 0 ||
+           held->deadline_ms > udpai_context_now(receiver->context) + ttl_ms - ttl_ms / 3;
+}
+
+/* Among replicas, what is published again as it is is not written again. */
+static bool
+is_there(const udpai_receiver *receiver,
+         const udpai_origin *origin,
+         const udpa_resource *resource,
+         udpai_staging *staging)
+{
+    udpai_contribution held;
+    udpai_str type_url = udpai_resource_type_url(resource), name = udpai_resource_name(resource);
+    return staging && udpai_context_is_replicated(receiver->context) &&
+           !udpai_staging_takes(staging, origin, type_url, name) &&
+           udpai_store_get(receiver->context->store, origin, type_url, name, &held) &&
+           udpai_resource_is_same(held.resource, resource) && is_fresh(receiver, &held);
+}
+
+udpa_err
+udpai_intake_stage(const udpai_receiver *receiver,
+                   udpai_origin *origin,
+                   udpa_resource *resource,
+                   uint64_t deadline_ms,
+                   udpai_staging *staging,
+                   udpa_error **ret_error)
+{
+    if (is_there(receiver, origin, resource, staging))
+        return UDPA_OK;
+    return udpai_staging_put(staging, receiver->context->store, origin, resource, deadline_ms,
+                             ret_error);
+}
+
 udpa_err
 udpai_intake_put(udpai_receiver *receiver,
                  udpai_origin *origin,
@@ -106,6 +144,5 @@ udpai_intake_put(udpai_receiver *receiver,
     if (err != UDPA_OK)
         return err;
     uint64_t deadline_ms = parts.ttl_ms ? udpai_context_now(receiver->context) + parts.ttl_ms : 0;
-    return udpai_staging_put(options->staging, receiver->context->store, origin, stamped,
-                             deadline_ms, ret_error);
+    return udpai_intake_stage(receiver, origin, stamped, deadline_ms, options->staging, ret_error);
 }

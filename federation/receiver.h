@@ -46,5 +46,12 @@ udpa_err udpai_intake_put(udpai_receiver *receiver,
                           udpa_resource *resource,
                           const udpai_put_options *options,
                           udpa_error **ret_error);
+/* What has been stamped is staged, unless the replicas of this node have it as it is. */
+udpa_err udpai_intake_stage(const udpai_receiver *receiver,
+                            udpai_origin *origin,
+                            udpa_resource *resource,
+                            uint64_t deadline_ms,
+                            udpai_staging *staging,
+                            udpa_error **ret_error);
 
 #endif

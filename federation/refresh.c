@@ -52,8 +52,8 @@ refresh(udpai_intake *intake,
     else
         udpai_fail_code(ret_error, err);
     if (err == UDPA_OK)
-        err = udpai_staging_put(intake->staging, receiver->context->store, intake->origin, renewed,
-                                deadline_ms, ret_error);
+        err = udpai_intake_stage(receiver, intake->origin, renewed, deadline_ms, intake->staging,
+                                 ret_error);
     return err;
 }
 

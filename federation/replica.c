@@ -190,13 +190,39 @@ apply_removal(udpai_replica *replica, const udpai_durable_op *op)
     return err;
 }
 
+static bool
+is_same_place(const udpai_durable_op *a, const udpai_durable_op *b)
+{
+    return udpai_str_eq(udpai_bytes_view(a->origin), udpai_bytes_view(b->origin)) &&
+           udpai_str_eq(udpai_bytes_view(a->type), udpai_bytes_view(b->type)) &&
+           udpai_str_eq(udpai_bytes_view(a->name), udpai_bytes_view(b->name));
+}
+
+/* Who removes something deletes in etcd what he knows of it. */
+static void
+forget_ended(udpai_replica *replica, const udpai_durable_op *deleted)
+{
+    for (size_t i = replica->ended.n; i-- > 0;) {
+        if (!is_same_place(&replica->ended.items[i], deleted))
+            continue;
+        udpai_durable_op_done(&replica->ended.items[i]);
+        udpai_vector_remove_unordered(&replica->ended, i);
+    }
+}
+
+/* What is held now was put anew. */
 bool
 udpai_replica_next_ended(udpai_replica *replica, udpai_durable_op *ret_op)
 {
-    if (replica->ended.n == 0)
-        return false;
-    *ret_op = replica->ended.items[--replica->ended.n];
-    return true;
+    while (replica->ended.n) {
+        udpai_durable_op op = replica->ended.items[--replica->ended.n];
+        if (!is_held(replica, &op)) {
+            *ret_op = op;
+            return true;
+        }
+        udpai_durable_op_done(&op);
+    }
+    return false;
 }
 
 /* ---- applying ---- */
@@ -212,6 +238,18 @@ deadline_of(const udpai_replica *replica, const udpai_durable_op *op)
     return left_us > 0 ? now + (uint64_t)left_us / 1000 + 1 : now + 1;
 }
 
+/* As after a restart, or when all is read again: it need not be kept again. */
+static bool
+has_it(const udpai_replica *replica, const udpai_origin *origin, const udpai_durable_op *op)
+{
+    udpai_contribution held;
+    const udpa_resource *resource = op->resource;
+    return udpa_resource_ttl_ms(resource) == 0 &&
+           udpai_store_get(replica->context->store, origin, udpai_resource_type_url(resource),
+                           udpai_resource_name(resource), &held) &&
+           held.deadline_ms == 0 && udpai_resource_is_same(held.resource, resource);
+}
+
 static udpa_err
 apply_put(udpai_replica *replica, const udpai_durable_op *op)
 {
@@ -220,6 +258,8 @@ apply_put(udpai_replica *replica, const udpai_durable_op *op)
     if (!origin)
         return UDPA_ERR_NOMEM;
     udpai_origin_set_durable(origin, true);
+    if (has_it(replica, origin, op))
+        return UDPA_OK;
     return udpai_store_put_replicated(store, origin, op->resource, deadline_of(replica, op));
 }
 
@@ -229,6 +269,7 @@ apply_delete(udpai_replica *replica, const udpai_durable_op *op)
 {
     udpai_store *store = replica->context->store;
     udpai_origin *origin = udpai_store_find_origin(store, udpai_bytes_view(op->origin));
+    forget_ended(replica, op);
     if (origin && !is_removal(op))
         udpai_store_withdraw(store, origin, type_url_of(op), udpai_bytes_view(op->name));
 }

@@ -134,7 +134,7 @@ choose_group(lane *self)
         n_ops += proposal->n_ops;
         bytes += size_of(proposal);
         bool fits = n_compares <= UDPAI_PROPOSAL_OPS_MAX && n_ops <= UDPAI_PROPOSAL_OPS_MAX &&
-                    bytes <= UDPAI_PROPOSAL_BYTES_MAX;
+                    bytes <= UDPAI_PROPOSALS_BYTES_MAX;
         if (!is_first && (proposal->is_alone || !fits || clashes(self, proposal)))
             return;
         udpai_list_remove(at);
@@ -262,6 +262,14 @@ end_group(lane *self, udpai_proposal_outcome outcome, int64_t revision, const ud
         else
             finish(proposal_of(at), outcome, error);
     }
+}
+
+/* Also those that wait: etcd has not had them at all. */
+static void
+end_all(lane *self, const udpa_error *error)
+{
+    udpai_list_splice(&self->group, &self->queue);
+    end_group(self, UDPAI_PROPOSAL_NOT_DONE, 0, error);
 }
 
 static void
@@ -427,7 +435,7 @@ take_failure(lane *self, const udpai_etcd_result *result)
     else if (result->outcome == UDPAI_ETCD_REJECTED)
         end_group(self, UDPAI_PROPOSAL_REJECTED, 0, result->error);
     else if (ms >= UDPAI_PROPOSAL_RETRY_MS)
-        end_group(self, UDPAI_PROPOSAL_NOT_DONE, 0, result->error);
+        end_all(self, result->error);
     else
         attempt_later(self);
 }
@@ -458,8 +466,10 @@ attempt_unless_held(lane *self)
         udpa_error *error = udpa_error_new(UDPA_ERR_UNAVAILABLE, NULL,
                                            "etcd has not what was handed on: it is not written to");
         self->knows_revision = false;
-        end_group(self, self->may_be_done ? UDPAI_PROPOSAL_UNKNOWN : UDPAI_PROPOSAL_NOT_DONE, 0,
-                  error);
+        if (self->may_be_done)
+            end_group(self, UDPAI_PROPOSAL_UNKNOWN, 0, error);
+        else
+            end_all(self, error);
     }
 }
 

@@ -19,7 +19,9 @@
 #define UDPAI_PROPOSAL_UNKNOWN_MS 5000
 /* Of one proposal. */
 #define UDPAI_PROPOSAL_OPS_MAX (UDPAI_ETCD_TXN_OPS_MAX - 2)
-#define UDPAI_PROPOSAL_BYTES_MAX ((size_t)1024 * 1024)
+#define UDPAI_PROPOSAL_BYTES_MAX ((size_t)1280 * 1024)
+/* Of those that share a transaction. */
+#define UDPAI_PROPOSALS_BYTES_MAX ((size_t)1024 * 1024)
 
 typedef struct udpai_proposals udpai_proposals;
 

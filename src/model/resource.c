@@ -575,6 +575,16 @@ udpai_resource_same_origin_info(const udpa_resource *a, const udpa_resource *b)
     return true;
 }
 
+bool
+udpai_resource_is_same(const udpa_resource *a, const udpa_resource *b)
+{
+    return udpai_resource_same_payload(a, b) && udpai_resource_same_aliases(a, b) &&
+           udpai_resource_same_origin_info(a, b) &&
+           udpa_resource_ttl_ms(a) == udpa_resource_ttl_ms(b) &&
+           udpai_resource_is_lazy(a) == udpai_resource_is_lazy(b) &&
+           udpai_resource_do_not_cache(a) == udpai_resource_do_not_cache(b);
+}
+
 size_t
 udpai_resource_footprint(const udpa_resource *resource)
 {

@@ -153,6 +153,8 @@ bool udpai_resource_same_payload(const udpa_resource *a, const udpa_resource *b)
 bool udpai_resource_same_aliases(const udpa_resource *a, const udpa_resource *b);
 /* Same in what a refresh carries: generation, signature, hops. */
 bool udpai_resource_same_origin_info(const udpa_resource *a, const udpa_resource *b);
+/* The same in all that travels, but for the times of its hops. */
+bool udpai_resource_is_same(const udpa_resource *a, const udpa_resource *b);
 /* Bytes of memory it holds, payload and path included, as if it shared them with none; what limits
  * count. */
 size_t udpai_resource_footprint(const udpa_resource *resource);

@@ -1,30 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a node proposes, as a transaction of etcd, until its outcome is known. */
+/* What a node proposes: the changes of its records in transactions, and its end. */
 #include "replica/replicator_internal.h"
 
 #include "base/alloc.h"
-#include "model/digest.h"
-#include "store/store.h"
 
-typedef struct proposed {
-    udpai_list node;
-    udpai_replicator *owner;
-    udpai_replicated *outcome; /* to be reported */
-    udpai_proposal proposal;
-    UDPAI_VECTOR(udpai_etcd_compare) compares;
-    UDPAI_VECTOR(udpai_etcd_op) ops;
-    UDPAI_VECTOR(udpa_bytes *) texts; /* what both refer to */
-} proposed;
+/* ---- its end ---- */
 
 static void
-proposed_free(proposed *one)
+free_proposed(udpai_proposed *one)
 {
-    for (size_t i = 0; i < one->texts.n; i++)
-        udpa_bytes_unref(one->texts.items[i]);
-    udpai_vector_done(&one->texts);
-    udpai_vector_done(&one->compares);
-    udpai_vector_done(&one->ops);
+    for (size_t i = 0; i < one->changes.n; i++) {
+        udpa_bytes_unref(one->changes.items[i].record);
+        udpa_bytes_unref(one->changes.items[i].value);
+        udpa_bytes_unref(one->changes.items[i].removal);
+    }
+    udpai_vector_done(&one->changes);
     udpai_replicated_free(one->outcome);
+    udpa_error_unref(one->why);
     udpai_list_remove(&one->node);
     udpai_free(one);
 }
@@ -32,26 +24,24 @@ proposed_free(proposed *one)
 void
 udpai_replicator_free_proposed(udpai_replicator *replicator)
 {
+    udpai_transactions_free(&replicator->under_way);
     UDPAI_LIST_FOREACH_SAFE (at, &replicator->proposed)
-        proposed_free(UDPAI_LIST_ENTRY(at, proposed, node));
+        free_proposed(UDPAI_LIST_ENTRY(at, udpai_proposed, node));
 }
 
-/* ---- outcomes ---- */
-
-/* Takes the outcome. */
-static void
-report(const udpai_replicator *replicator,
-       udpai_replicated *outcome,
-       udpai_replicated_outcome how,
-       const udpa_error *why)
+void
+udpai_proposed_end(udpai_proposed *one, udpai_replicated_outcome how, const udpa_error *why)
 {
+    const udpai_replicator_env *env = &one->owner->env;
+    udpai_replicated *outcome = UDPAI_TAKE(one->outcome);
     outcome->outcome = how;
     outcome->error = udpa_error_ref((udpa_error *)(uintptr_t)why);
-    replicator->env.report(replicator->env.userdata, outcome);
+    free_proposed(one);
+    env->report(env->userdata, outcome);
 }
 
-static void
-on_done(udpai_proposal *proposal, const udpai_proposal_result *result)
+udpai_replicated_outcome
+udpai_proposed_outcome_of(udpai_proposal_outcome outcome)
 {
     static const udpai_replicated_outcome outcomes[] = {
         [UDPAI_PROPOSAL_COMMITTED] = UDPAI_REPLICATED_COMMITTED,
@@ -60,205 +50,70 @@ on_done(udpai_proposal *proposal, const udpai_proposal_result *result)
         [UDPAI_PROPOSAL_NOT_DONE] = UDPAI_REPLICATED_NOT_DONE,
         [UDPAI_PROPOSAL_UNKNOWN] = UDPAI_REPLICATED_UNKNOWN,
     };
-    proposed *one = UDPAI_CONTAINER_OF(proposal, proposed, proposal);
-    report(one->owner, UDPAI_TAKE(one->outcome), outcomes[result->outcome], result->error);
-    proposed_free(one);
+    return outcomes[outcome];
 }
 
-/* ---- the transaction ---- */
+/* ---- as a transaction ---- */
 
-/* The text is the proposal's, or goes. */
-static udpai_str
-hold(proposed *one, udpa_bytes *text)
-{
-    if (!text || udpai_vector_push(&one->texts, text))
-        return text ? udpai_bytes_view(text) : (udpai_str){0};
-    udpa_bytes_unref(text);
-    return (udpai_str){0};
-}
-
+/* The key is as it was when this was decided. What has gone since is no obstacle: a put is then as
+ * if it had come after that. */
 static udpa_err
-make_key(proposed *one, const udpai_record_place *place, udpai_str *ret_key, udpa_error **ret_error)
+compare(const udpai_proposed *one, udpai_replica_transaction *transaction, udpai_str key)
 {
-    udpai_strbuf text = {0};
-    udpai_strbuf_str(&text, udpai_bytes_view(one->owner->prefix));
-    udpa_err err = udpai_record_put_key(&text, place, ret_error);
-    if (err == UDPA_OK)
-        *ret_key = hold(one, udpai_bytes_of(&text));
-    else
-        udpai_strbuf_done(&text);
-    return err == UDPA_OK && ret_key->len == 0 ? UDPA_ERR_NOMEM : err;
-}
-
-/* The key is as it was at this position. UDPA_ERR_ABORTED: it is not. What has gone since is no
- * obstacle: a put is then as if it had come after that. */
-static udpa_err
-add_compare(proposed *one, udpai_str key, udpai_durable_position position)
-{
-    const udpai_etcd_compare compare = {
-        .kind = UDPAI_ETCD_COMPARE_MOD_REVISION,
-        .key = key,
-        .revision = udpai_mirror_mod_revision(one->owner->mirror, key),
-    };
-    if (compare.revision > position.revision)
+    int64_t mod_revision = udpai_replicator_mod_revision(one->owner, key);
+    if (mod_revision > one->position.revision)
         return UDPA_ERR_ABORTED;
-    return udpai_vector_push(&one->compares, compare) ? UDPA_OK : UDPA_ERR_NOMEM;
+    udpai_transaction_compare(transaction, key, mod_revision);
+    return UDPA_OK;
 }
 
-/* A removal of the same name that another replica commits first would end what is put. */
-static udpa_err
-compare_removal(proposed *one,
-                const udpa_resource *resource,
-                udpai_durable_position position,
-                udpa_error **ret_error)
+static size_t
+size_of(const udpai_record_change *change)
 {
-    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *origin = udpai_store_removal_key(resource);
-    if (!origin)
-        return UDPA_ERR_NOMEM;
-    const udpai_record_place place = {
-        .origin = udpai_bytes_view(origin),
-        .type_url = udpai_resource_type_url(resource),
-        .name = udpai_resource_name(resource),
-    };
-    udpai_str key;
-    udpa_err err = make_key(one, &place, &key, ret_error);
-    return err == UDPA_OK ? add_compare(one, key, position) : err;
-}
-
-static udpa_err
-add_put(proposed *one,
-        const udpai_durable_op *op,
-        udpai_str key,
-        udpai_durable_position position,
-        udpa_error **ret_error)
-{
-    udpa_bytes *value;
-    bool is_removal = udpai_store_is_removal_key(udpai_bytes_view(op->origin));
-    udpa_err err = is_removal ? UDPA_OK : compare_removal(one, op->resource, position, ret_error);
-    if (err == UDPA_OK)
-        err = udpai_record_value(op, udpai_bytes_view(one->owner->replica), &one->owner->seals,
-                                 &value, ret_error);
-    if (err != UDPA_OK)
-        return err;
-    const udpai_etcd_op put = {
-        .kind = UDPAI_ETCD_OP_PUT,
-        .key = key,
-        .value = hold(one, value),
-    };
-    return put.value.len && udpai_vector_push(&one->ops, put) ? UDPA_OK : UDPA_ERR_NOMEM;
-}
-
-/* What is not there need not be deleted. */
-static udpa_err
-add_op(proposed *one,
-       const udpai_durable_op *op,
-       udpai_durable_position position,
-       udpa_error **ret_error)
-{
-    udpai_str key;
-    const udpai_record_place place = udpai_record_place_of(op);
-    udpa_err err = make_key(one, &place, &key, ret_error);
-    if (err == UDPA_OK && op->kind == UDPAI_DURABLE_DELETE &&
-        udpai_mirror_mod_revision(one->owner->mirror, key) == 0)
-        return UDPA_OK;
-    if (err == UDPA_OK)
-        err = add_compare(one, key, position);
-    if (err != UDPA_OK)
-        return err;
-    if (op->kind == UDPAI_DURABLE_PUT)
-        return add_put(one, op, key, position, ret_error);
-    const udpai_etcd_op deletion = {.kind = UDPAI_ETCD_OP_DELETE, .key = key};
-    return udpai_vector_push(&one->ops, deletion) ? UDPA_OK : UDPA_ERR_NOMEM;
-}
-
-/* Those of one publisher keep theirs. */
-static uint32_t
-order_of(const udpai_durable_batch *batch)
-{
-    size_t i = 0;
-    while (i + 1 < batch->ops.n &&
-           udpai_store_is_removal_key(udpai_bytes_view(batch->ops.items[i].origin)))
-        i++;
-    return (uint32_t)udpai_digest((udpai_str){0}, udpai_bytes_view(batch->ops.items[i].origin));
-}
-
-static udpa_err
-check_size(const proposed *one, udpa_error **ret_error)
-{
-    size_t bytes = 0;
-    for (size_t i = 0; i < one->ops.n; i++)
-        bytes += one->ops.items[i].key.len + one->ops.items[i].value.len;
-    if (one->compares.n <= UDPAI_PROPOSAL_OPS_MAX && one->ops.n <= UDPAI_PROPOSAL_OPS_MAX &&
-        bytes <= UDPAI_PROPOSAL_BYTES_MAX)
-        return UDPA_OK;
-    return udpai_fail(ret_error, UDPA_ERR_LIMIT,
-                      "%zu changes with %zu bytes in one publication are more than a replica set "
-                      "commits at a time (%d, and %zu bytes): publish them in several",
-                      one->ops.n, bytes, UDPAI_PROPOSAL_OPS_MAX / 2, UDPAI_PROPOSAL_BYTES_MAX);
-}
-
-static udpa_err
-fill(proposed *one, const udpai_durable_batch *batch, udpa_error **ret_error)
-{
-    udpa_err err = UDPA_OK;
-    for (size_t i = 0; i < batch->ops.n && err == UDPA_OK; i++)
-        err = add_op(one, &batch->ops.items[i], batch->position, ret_error);
-    if (err == UDPA_OK)
-        err = check_size(one, ret_error);
-    one->proposal = (udpai_proposal){
-        .compares = one->compares.items,
-        .n_compares = one->compares.n,
-        .ops = one->ops.items,
-        .n_ops = one->ops.n,
-        .order = batch->ops.n ? order_of(batch) : 0,
-        .done = on_done,
-    };
-    return err;
-}
-
-/* Before something was listed, nothing is known that could be compared. */
-static bool
-knows(const udpai_replicator *replicator, udpai_durable_position position)
-{
-    return udpai_mirror_get_position(replicator->mirror).cluster_id == position.cluster_id &&
-           position.cluster_id;
+    return udpa_bytes_size(change->record) + (change->value ? udpa_bytes_size(change->value) : 0);
 }
 
 static void
-end(proposed *one, udpa_err err, const udpa_error *why)
+add_op(const udpai_proposed *one,
+       udpai_replica_transaction *transaction,
+       const udpai_record_change *change,
+       udpai_str key,
+       udpai_str lock)
 {
-    udpai_replicated_outcome how = err == UDPA_OK            ? UDPAI_REPLICATED_COMMITTED
-                                   : err == UDPA_ERR_ABORTED ? UDPAI_REPLICATED_LOST
-                                   : err == UDPA_ERR_NOMEM   ? UDPAI_REPLICATED_NOT_DONE
-                                                             : UDPAI_REPLICATED_REJECTED;
-    report(one->owner, UDPAI_TAKE(one->outcome), how, why);
-    proposed_free(one);
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *value = NULL;
+    if (one->set_id[0])
+        value = udpai_lock_value(one->set_id, change->value);
+    if (one->set_id[0] && value)
+        udpai_transaction_put(transaction, lock, value);
+    else if (one->set_id[0])
+        transaction->has_failed = true;
+    else if (change->value)
+        udpai_transaction_put(transaction, key, change->value);
+    else
+        udpai_transaction_delete(transaction, key);
 }
 
-void
-udpai_replicator_propose(udpai_replicator *replicator,
-                         udpai_durable_batch *batch,
-                         udpai_replicated *outcome)
+udpa_err
+udpai_proposed_add(const udpai_proposed *one,
+                   udpai_replica_transaction *transaction,
+                   const udpai_record_change *change)
 {
-    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    proposed *one = udpai_alloc(sizeof(*one));
-    if (!one || !knows(replicator, batch->position)) {
-        error = udpa_error_new(UDPA_ERR_UNAVAILABLE, NULL,
-                               "this node has not received the state of its replica set from etcd "
-                               "yet: publish it again");
-        udpai_free(one);
-        udpai_durable_batch_free(batch);
-        report(replicator, outcome, UDPAI_REPLICATED_NOT_DONE, error);
-        return;
-    }
-    one->owner = replicator;
-    one->outcome = outcome;
-    udpai_list_init(&one->node);
-    udpai_list_append(&replicator->proposed, &one->node);
-    udpa_err err = fill(one, batch, &error);
-    udpai_durable_batch_free(batch);
-    if (err != UDPA_OK || one->ops.n == 0)
-        end(one, err, error);
-    else
-        udpai_proposals_add(replicator->proposals, &one->proposal);
+    const udpai_transaction_env env = udpai_replicator_transactions(one->owner);
+    udpai_str record = udpai_bytes_view(change->record);
+    if (!udpai_transaction_fits(transaction, 3, 1, size_of(change)))
+        return UDPA_ERR_LIMIT;
+    udpai_str key = udpai_transaction_key(transaction, &env, "", record);
+    if (!change->value && udpai_replicator_mod_revision(one->owner, key) == 0)
+        return UDPA_OK; /* what is not there need not be deleted */
+    udpai_str lock = udpai_transaction_key(transaction, &env, UDPAI_LOCK, record);
+    udpa_err err = compare(one, transaction, key);
+    if (err == UDPA_OK)
+        udpai_transaction_compare(transaction, lock, 0);
+    if (err == UDPA_OK && change->removal)
+        err = compare(
+            one, transaction,
+            udpai_transaction_key(transaction, &env, "", udpai_bytes_view(change->removal)));
+    if (err == UDPA_OK)
+        add_op(one, transaction, change, key, lock);
+    return err;
 }

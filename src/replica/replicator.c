@@ -3,35 +3,128 @@
 
 #include "base/alloc.h"
 
-/* ---- changes ---- */
+/* ---- work that waits ---- */
+
+static void
+on_work(udpai_timer *timer)
+{
+    udpai_replicator *replicator = UDPAI_CONTAINER_OF(timer, udpai_replicator, work);
+    udpai_proposed_go_on(replicator);
+    udpai_replicator_finish_sets(replicator);
+}
+
+/* ---- records ---- */
+
+static void
+log_malformed(udpai_replicator *replicator, udpai_str key, udpa_err err, const udpa_error *error)
+{
+    unsigned n_suppressed;
+    if (udpai_log_allow(&replicator->malformed_log, replicator->env.wheel->now_ms, &n_suppressed))
+        udpai_log(UDPA_LOG_ERROR, UDPAI_LOG_REPLICA,
+                  "ignored in etcd: key %.*s: %s (%u more not shown)", UDPAI_SHOWN(key),
+                  error ? udpa_error_message(error) : udpa_err_text(err), n_suppressed);
+}
 
 /* One that cannot be read is as if it were not there, on all replicas that cannot read it. */
 static udpa_err
-add_event(udpai_replicator *replicator, const udpai_etcd_event *event, udpai_durable_batch *batch)
+add_record(udpai_replicator *replicator,
+           udpai_str key,
+           const udpai_str *value,
+           udpai_durable_batch *batch)
 {
-    size_t before = udpa_bytes_size(replicator->prefix);
-    const udpai_str key = {event->kv.key.data + before, event->kv.key.len - before};
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     udpai_durable_op op = {0};
-    unsigned n_suppressed;
-    if (!udpai_record_is_key(key))
-        return UDPA_OK;
-    udpa_err err = udpai_record_read(&replicator->reader, key,
-                                     event->is_delete ? NULL : &event->kv.value, &op, &error);
+    udpa_err err = udpai_record_read(&replicator->reader, key, value, &op, &error);
     if (err != UDPA_OK && err != UDPA_ERR_NOMEM) {
-        if (udpai_log_allow(&replicator->malformed_log, replicator->env.wheel->now_ms,
-                            &n_suppressed))
-            udpai_log(UDPA_LOG_ERROR, UDPAI_LOG_REPLICA, "ignored in etcd: %s (%u more not shown)",
-                      error ? udpa_error_message(error) : udpa_err_text(err), n_suppressed);
-        udpai_durable_op_done(&op);
-        op = (udpai_durable_op){0};
-        err = udpai_record_read(&replicator->reader, key, NULL, &op, NULL);
+        log_malformed(replicator, key, err, error);
+        err = value ? udpai_record_read(&replicator->reader, key, NULL, &op, NULL) : err;
         if (err != UDPA_OK && err != UDPA_ERR_NOMEM)
             return UDPA_OK;
     }
     if (err == UDPA_OK)
         err = udpai_durable_batch_add(batch, &op);
     udpai_durable_op_done(&op);
+    return err;
+}
+
+static udpa_err
+add_lock(udpai_replicator *replicator, const udpai_lock *lock, udpai_durable_batch *batch)
+{
+    udpai_str value = lock->value ? udpai_bytes_view(lock->value) : (udpai_str){0};
+    return add_record(replicator, udpai_bytes_view(lock->record), lock->value ? &value : NULL,
+                      batch);
+}
+
+/* ---- changes ---- */
+
+static udpai_str
+behind_prefix(const udpai_replicator *replicator, const udpai_etcd_event *event)
+{
+    size_t before = udpa_bytes_size(replicator->prefix);
+    return (udpai_str){event->kv.key.data + before, event->kv.key.len - before};
+}
+
+/* What becomes of a lock is seen once all of the change is. */
+static udpa_err
+take_lock(udpai_replicator *replicator, const udpai_etcd_event *event)
+{
+    udpai_str key = behind_prefix(replicator, event);
+    udpai_lock *lock;
+    udpai_lock_set *set;
+    if (!udpai_locks_is_key(key))
+        return UDPA_OK;
+    udpa_err err = udpai_locks_take(&replicator->locks, key,
+                                    event->is_delete ? NULL : &event->kv.value, &lock, &set);
+    if (err == UDPA_ERR_MALFORMED)
+        log_malformed(replicator, key, err, NULL);
+    if (lock && lock->set->due_ms) /* it makes progress */
+        lock->set->due_ms = 0;
+    udpai_replicator_work_at(replicator, replicator->env.wheel->now_ms);
+    return err == UDPA_ERR_MALFORMED ? UDPA_OK : err;
+}
+
+static udpa_err
+add_set(udpai_replicator *replicator, const udpai_lock_set *set, udpai_durable_batch *batch)
+{
+    udpa_err err = UDPA_OK;
+    UDPAI_LIST_FOREACH (at, &set->locks)
+        if (err == UDPA_OK)
+            err = add_lock(replicator, UDPAI_LIST_ENTRY(at, udpai_lock, in_set), batch);
+    return err;
+}
+
+/* By what is there now: a lock of a committed set counts in the place of its record. */
+static udpa_err
+add_event(udpai_replicator *replicator, const udpai_etcd_event *event, udpai_durable_batch *batch)
+{
+    udpai_str key = behind_prefix(replicator, event);
+    bool is_lock = udpai_locks_is_key(key);
+    const udpai_str behind = is_lock ? (udpai_str){key.data + 2, key.len - 2} : key;
+    if (is_lock && key.data[0] == 'x' && !event->is_delete) {
+        const udpai_lock_set *set = udpai_locks_find_set(&replicator->locks, behind);
+        return set ? add_set(replicator, set, batch) : UDPA_OK;
+    }
+    if (is_lock ? key.data[0] != 'p' : !udpai_record_is_key(key))
+        return UDPA_OK;
+    const udpai_lock *lock = udpai_locks_find(&replicator->locks, behind);
+    if (lock && lock->set->is_committed)
+        return add_lock(replicator, lock, batch);
+    return is_lock ? UDPA_OK
+                   : add_record(replicator, key, event->is_delete ? NULL : &event->kv.value, batch);
+}
+
+static udpa_err
+read_change(udpai_replicator *replicator,
+            const udpai_mirror_change *change,
+            udpai_durable_batch *batch)
+{
+    udpa_err err = UDPA_OK;
+    if (change->is_all)
+        udpai_locks_clear(&replicator->locks);
+    for (size_t i = 0; i < change->n_events && err == UDPA_OK; i++)
+        err = take_lock(replicator, &change->events[i]);
+    for (size_t i = 0; i < change->n_events && err == UDPA_OK; i++)
+        err = add_event(replicator, &change->events[i], batch);
     return err;
 }
 
@@ -43,9 +136,7 @@ on_changed(void *userdata, const udpai_mirror_change *change)
     udpai_replicated *event = udpai_replicated_new(UDPAI_REPLICATED_CHANGE);
     if (!event || !(event->batch = udpai_durable_batch_new()))
         return UDPA_ERR_NOMEM;
-    udpa_err err = UDPA_OK;
-    for (size_t i = 0; i < change->n_events && err == UDPA_OK; i++)
-        err = add_event(replicator, &change->events[i], event->batch);
+    udpa_err err = read_change(replicator, change, event->batch);
     if (err != UDPA_OK || (event->batch->ops.n == 0 && !change->is_all))
         return err;
     event->batch->position = (udpai_durable_position){
@@ -70,6 +161,11 @@ log_state(udpai_mirror_state state, const udpa_error *why)
                   "etcd is unavailable, so publications are rejected; what this node has is served "
                   "as before: %s",
                   text);
+    else if (state == UDPAI_MIRROR_LISTING && why)
+        udpai_log(UDPA_LOG_WARNING, UDPAI_LOG_REPLICA,
+                  "etcd is unavailable and was not read since this node started, so publications are "
+                  "rejected; what its directory has is served: %s",
+                  text);
     else if (state == UDPAI_MIRROR_HELD)
         udpai_log(UDPA_LOG_ERROR, UDPAI_LOG_REPLICA,
                   "etcd has another state than before, so nothing is taken from it, and "
@@ -87,8 +183,9 @@ on_state(void *userdata, udpai_mirror_state state, const udpa_error *why)
         [UDPAI_MIRROR_BEHIND] = UDPAI_REPLICATION_BEHIND,
         [UDPAI_MIRROR_HELD] = UDPAI_REPLICATION_HELD,
     };
-    const udpai_replicator *replicator = userdata;
+    udpai_replicator *replicator = userdata;
     udpai_replicated *event = udpai_replicated_new(UDPAI_REPLICATED_STATE);
+    replicator->is_current = state == UDPAI_MIRROR_CURRENT;
     log_state(state, why);
     if (!event)
         return;
@@ -152,6 +249,9 @@ udpai_replicator_new(udpai_replicator **ret_replicator,
     replicator->env = *env;
     replicator->seals = config->seals;
     udpai_list_init(&replicator->proposed);
+    udpai_list_init(&replicator->under_way);
+    udpai_locks_init(&replicator->locks);
+    udpai_timer_init(&replicator->work, on_work);
     udpai_record_reader_init(&replicator->reader, &replicator->seals);
     udpa_err err = make(replicator, config);
     if (err == UDPA_OK)
@@ -166,8 +266,10 @@ udpai_replicator_free(udpai_replicator *replicator)
 {
     if (!replicator)
         return NULL;
+    udpai_timer_cancel(&replicator->work);
     udpai_proposals_free(replicator->proposals);
     udpai_replicator_free_proposed(replicator);
+    udpai_locks_done(&replicator->locks);
     udpai_mirror_free(replicator->mirror);
     udpai_record_reader_done(&replicator->reader);
     udpa_bytes_unref(replicator->prefix);

@@ -4,10 +4,15 @@
 #define UDPAI_REPLICATOR_INTERNAL_H
 
 #include "base/log.h"
-#include "etcd/proposals.h"
+#include "replica/locks.h"
 #include "replica/replicator.h"
+#include "replica/transaction.h"
 
 #define UDPAI_LOG_REPLICA "replicas"
+
+#define UDPAI_INTENT "i/"
+#define UDPAI_LOCK "p/"
+#define UDPAI_COMMIT "x/"
 
 struct udpai_replicator {
     udpai_replicator_env env;
@@ -16,12 +21,91 @@ struct udpai_replicator {
     udpai_record_reader reader;
     udpai_mirror *mirror;
     udpai_proposals *proposals;
-    udpai_list proposed; /* without an outcome */
+    udpai_locks locks;
+    udpai_list proposed;  /* udpai_proposed, without an outcome */
+    udpai_list under_way; /* transactions */
+    udpai_timer work;     /* what waits for others may go on */
     udpai_log_limit malformed_log;
+    bool is_current;
 };
+
+static inline udpai_transaction_env
+udpai_replicator_transactions(const udpai_replicator *replicator)
+{
+    return (udpai_transaction_env){
+        .mirror = replicator->mirror,
+        .proposals = replicator->proposals,
+        .prefix = udpai_bytes_view(replicator->prefix),
+    };
+}
+
+/* Of a key of the transaction's. */
+static inline int64_t
+udpai_replicator_mod_revision(const udpai_replicator *replicator, udpai_str key)
+{
+    return udpai_mirror_mod_revision(replicator->mirror, key);
+}
+
+/* What waits may go on not later than then. */
+static inline void
+udpai_replicator_work_at(udpai_replicator *replicator, uint64_t time_ms)
+{
+    if (!udpai_timer_is_set(&replicator->work) || replicator->work.due_ms > time_ms)
+        udpai_timer_set(replicator->env.wheel, &replicator->work, time_ms);
+}
 
 /* ---- proposed.c ---- */
 
+/* What a proposal does to one record. */
+typedef struct udpai_record_change {
+    udpa_bytes *record;  /* key, without the prefix */
+    udpa_bytes *value;   /* NULL: it is deleted */
+    udpa_bytes *removal; /* record of the removal that would end it; NULL: it is no contribution */
+} udpai_record_change;
+
+typedef struct udpai_proposed {
+    udpai_list node;
+    udpai_replicator *owner;
+    udpai_replicated *outcome; /* to be reported */
+    udpai_durable_position position;
+    uint32_t order;
+    uint64_t since_ms;
+    bool waits; /* for locks of others to go */
+    UDPAI_VECTOR(udpai_record_change) changes;
+    /* Of one that is too large for a transaction; the id is empty before. */
+    char set_id[UDPAI_LOCK_SET_LEN + 1];
+    size_t next; /* change that gets a lock */
+    size_t n_under_way;
+    bool has_failed; /* and how, and why: */
+    udpai_replicated_outcome how;
+    udpa_error *why;
+} udpai_proposed;
+
+/* Adds a change to the transaction, as a lock of the set or at once. UDPA_ERR_ABORTED: its record
+ * was changed since it was decided. UDPA_ERR_LIMIT: it does not fit, and nothing was added. */
+udpa_err udpai_proposed_add(const udpai_proposed *one,
+                            udpai_replica_transaction *transaction,
+                            const udpai_record_change *change);
+/* Reports, and frees it. */
+void udpai_proposed_end(udpai_proposed *one, udpai_replicated_outcome how, const udpa_error *why);
+udpai_replicated_outcome udpai_proposed_outcome_of(udpai_proposal_outcome outcome);
 void udpai_replicator_free_proposed(udpai_replicator *replicator);
+
+/* ---- propose.c ---- */
+
+/* Those that wait for locks go on, if these are gone. */
+void udpai_proposed_go_on(udpai_replicator *replicator);
+
+/* ---- large.c ---- */
+
+/* It takes more than one transaction. */
+void udpai_proposed_begin_large(udpai_proposed *one);
+
+/* ---- finish.c ---- */
+
+/* Sets that are committed or given up, and whose locks are still there. */
+void udpai_replicator_finish_sets(udpai_replicator *replicator);
+/* This set is to be finished at once. */
+void udpai_replicator_finish_set(udpai_replicator *replicator, const char *set_id);
 
 #endif

@@ -18,6 +18,7 @@ udpai_durable_op_done(udpai_durable_op *op)
     udpa_resource_unref(op->resource);
     udpa_bytes_unref(op->type);
     udpa_bytes_unref(op->name);
+    *op = (udpai_durable_op){0};
 }
 
 void

@@ -55,7 +55,7 @@ typedef struct udpai_durable_batch {
 udpai_durable_batch *udpai_durable_batch_new(void);
 udpai_durable_batch *udpai_durable_batch_free(udpai_durable_batch *batch);
 UDPA_DEFINE_CLEANUP(udpai_durable_batch, udpai_durable_batch_free)
-/* Gives back the references that it has. */
+/* Gives back the references that it has; it is empty then. */
 void udpai_durable_op_done(udpai_durable_op *op);
 /* Drops all ops but the first @p n. */
 void udpai_durable_batch_cut(udpai_durable_batch *batch, size_t n);
