@@ -182,6 +182,7 @@ drop(udpai_commits *commits, udpai_transaction *ended)
     udpai_list_remove(&ended->node);
     udpai_staging_free(ended->staging);
     ended->queue->n_staged--;
+    ended->queue->n_states -= ended->is_state;
     udpai_free(ended);
 }
 
@@ -232,7 +233,9 @@ udpai_transaction_new(udpai_commit_queue *of, udpai_pending_publication *pending
     begun->queue = of;
     begun->pending = pending;
     udpai_list_init(&begun->node);
+    begun->is_state = pending && pending->publication->state_of_the_world;
     of->n_staged++;
+    of->n_states += begun->is_state;
     return begun;
 }
 
@@ -305,7 +308,8 @@ must_wait(const udpai_commits *commits,
           const udpai_commit_queue *of,
           const udpai_publication *publication)
 {
-    return (publication->state_of_the_world && of->n_staged) ||
+    bool may_be_decided_again = of->n_states && udpai_context_is_replicated(commits->context);
+    return (publication->state_of_the_world && of->n_staged) || may_be_decided_again ||
            is_about_staged(commits, publication);
 }
 

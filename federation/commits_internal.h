@@ -17,15 +17,16 @@ typedef struct udpai_transaction {
     uint64_t ticket;    /* 0: it is not handed over */
     unsigned n_lost;    /* so often replicas were first */
     bool is_kept;       /* and is to be applied */
+    bool is_state;      /* it replaces the whole state of its origin */
     bool has_old_rules; /* the rules have changed since it was checked */
 } udpai_transaction;
 
 /* Of one origin: what is staged, and what comes after it. */
 typedef struct udpai_commit_queue {
-    udpai_origin *origin; /* a reference */
-    udpai_list waiting;   /* turns */
-    udpai_list node;      /* in `waiting` of all, while there are any */
-    size_t n_staged;
+    udpai_origin *origin;      /* a reference */
+    udpai_list waiting;        /* turns */
+    udpai_list node;           /* in `waiting` of all, while there are any */
+    size_t n_staged, n_states; /* the latter of those that replace the whole state */
 } udpai_commit_queue;
 
 struct udpai_commits {

@@ -3,6 +3,7 @@
 #include "federation/node_internal.h"
 
 #include "federation/access.h"
+#include "federation/barriers.h"
 #include "federation/clients.h"
 #include "federation/demand.h"
 #include "federation/dynamic.h"
@@ -178,6 +179,9 @@ udpai_node_report(udpai_node *node, udpai_report *report)
         if (udpai_client_reports_receive(node->parts.groups, report))
             return;
         break;
+    case UDPAI_REPORT_BARRIER:
+        udpai_barriers_ask(node->barriers, report);
+        break;
     case UDPAI_REPORT_STATUS:
     case UDPAI_REPORT_ACKNOWLEDGEMENTS:
     case UDPAI_REPORT_CENSUS:
@@ -273,8 +277,10 @@ static void
 propose_ended(udpai_node *node)
 {
     udpai_durable_op op;
-    while (udpai_replica_next_ended(node->replica, &op))
+    while (udpai_replica_next_ended(node->replica, &op)) {
         udpai_commits_propose_delete(node->commits, &op);
+        udpai_durable_op_done(&op);
+    }
 }
 
 void
@@ -284,6 +290,8 @@ udpai_node_apply_replicated(udpai_node *node)
     while ((event = udpai_replica_next(node->replica))) {
         if (event->kind == UDPAI_REPLICATED_OUTCOME)
             udpai_commits_proposed(node->commits, event);
+        else if (event->kind == UDPAI_REPLICATED_BARRIER)
+            udpai_barriers_passed(node->barriers, event->ticket);
         udpai_replicated_free(event);
     }
     propose_ended(node);
@@ -315,8 +323,10 @@ flush(udpai_node *node)
     udpai_outbox_send_changes(node->outbox);
     udpai_outbox_send_settled(node->outbox);
     udpai_locals_notify_new(node->parts.local);
-    if (!udpai_outbox_has_changes(node->outbox)) /* else there are changes that were not sent */
-        udpai_locals_notify_complete(node->parts.local);
+    if (udpai_outbox_has_changes(node->outbox))
+        return;
+    udpai_locals_notify_complete(node->parts.local);
+    udpai_barriers_release(node->barriers);
 }
 
 void

@@ -15,6 +15,9 @@ typedef struct udpai_node_env {
     /* Proposes it to the replicas of this node, itself among them; takes the batch; answered by
      * udpai_node_replicated(). NULL: there are none. */
     void (*propose)(void *userdata, udpai_durable_batch *batch, uint64_t ticket);
+    /* Beside propose: a BARRIER with this ticket is reported when all that is committed by now was.
+     */
+    void (*barrier)(void *userdata, uint64_t ticket);
     /* Microseconds since 1970. */
     int64_t (*wall_us)(void *userdata);
     uint64_t (*random)(void *userdata);

@@ -14,6 +14,7 @@ struct udpai_node {
     udpai_parts parts;
     udpai_commits *commits;               /* what is published, on its way to the durable engine */
     struct udpai_replica *replica;        /* NULL: this node has no replicas */
+    struct udpai_barriers *barriers;      /* of streams */
     udpai_outbox *outbox;                 /* what changes, on its way to the stream side */
     uint64_t last_ticket;                 /* of the durable engine */
     UDPAI_VECTOR(udpa_bytes *) forgotten; /* keys of origins that are configured no more */

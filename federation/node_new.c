@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "federation/access.h"
+#include "federation/barriers.h"
 #include "federation/clients.h"
 #include "federation/demand.h"
 #include "federation/dynamic.h"
@@ -200,6 +201,8 @@ udpai_node_new(udpai_node **ret_node,
         err = udpai_commits_new(&node->commits, &node->parts);
     if (err == UDPA_OK)
         err = make_replica(node, config->set_id);
+    if (err == UDPA_OK && !(node->barriers = udpai_barriers_new(&node->context)))
+        err = UDPA_ERR_NOMEM;
     if (err == UDPA_OK)
         err = udpai_outbox_new(&node->outbox, &node->parts, config->max_changes_ahead);
     if (err != UDPA_OK)
@@ -244,6 +247,7 @@ udpai_node_free(udpai_node *node)
     udpai_outbox_free(node->outbox);
     udpai_commits_free(node->commits);
     udpai_replica_free(node->replica);
+    udpai_barriers_free(node->barriers);
     free_parts(&node->parts);
     for (size_t i = 0; i < node->forgotten.n; i++)
         udpa_bytes_unref(node->forgotten.items[i]);

@@ -250,6 +250,17 @@ has_it(const udpai_replica *replica, const udpai_origin *origin, const udpai_dur
            held.deadline_ms == 0 && udpai_resource_is_same(held.resource, resource);
 }
 
+/* Its authority has removed it by then, though neither replica knew of the other: it is as if it
+ * had come before that. */
+static udpa_err
+end_late(udpai_replica *replica, udpai_origin *origin, udpa_resource *resource)
+{
+    const udpai_contribution late = {.origin = origin, .resource = resource};
+    udpai_store_withdraw(replica->context->store, origin, udpai_resource_type_url(resource),
+                         udpai_resource_name(resource));
+    return add_ended(replica, &late) ? UDPA_OK : UDPA_ERR_NOMEM;
+}
+
 static udpa_err
 apply_put(udpai_replica *replica, const udpai_durable_op *op)
 {
@@ -258,6 +269,9 @@ apply_put(udpai_replica *replica, const udpai_durable_op *op)
     if (!origin)
         return UDPA_ERR_NOMEM;
     udpai_origin_set_durable(origin, true);
+    if (udpai_store_removal_generation(store, op->resource) >
+        udpa_resource_generation(op->resource))
+        return end_late(replica, origin, op->resource);
     if (has_it(replica, origin, op))
         return UDPA_OK;
     return udpai_store_put_replicated(store, origin, op->resource, deadline_of(replica, op));

@@ -165,7 +165,8 @@ udpa_err
 udpai_replicas_open(udpai_replicas **ret_replicas, udpai_plan *plan, udpa_error **ret_error)
 {
     if (plan->etcd.n_endpoints == 0)
-        return UDPA_OK;
+        return plan->state_directory ? udpai_set_file_check_none(plan->state_directory, ret_error)
+                                     : UDPA_OK;
     udpai_replicas *replicas = udpai_alloc(sizeof(*replicas));
     if (!replicas)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);

@@ -203,6 +203,7 @@ use_etcd(udpai_plan *plan, const store_message *store, udpa_error **ret_error)
         .password_file = *store->password_file ? store->password_file : NULL,
         .prefix = *store->prefix ? store->prefix : DEFAULT_PREFIX,
     };
+    plan->settings.has_replicas = true;
     if (!store->tls)
         return UDPA_OK;
     plan->etcd.server_name = *store->tls->server_name ? store->tls->server_name : NULL;

@@ -350,8 +350,7 @@ replicate(server *self, udpa_error **ret_error)
         udpai_log(UDPA_LOG_INFO, "replicas", "reading etcd before clients are served");
     while (err == UDPA_OK && !udpai_endpoint_is_replicated(self->endpoint) && !self->is_stopping)
         uv_run(&self->loop, UV_RUN_ONCE);
-    return self->is_stopping ? udpai_fail(ret_error, UDPA_ERR_CLOSED, "stopped while it started")
-                             : err;
+    return self->is_stopping ? UDPA_ERR_CLOSED : err;
 }
 
 static udpa_err
@@ -483,7 +482,10 @@ udpai_server_run(const udpai_server_parts *parts, udpa_error **ret_error)
                            &(udpai_ports){self.ports.items, self.http_ports.items});
         uv_run(&self.loop, UV_RUN_DEFAULT);
     }
+    bool was_stopped = err == UDPA_ERR_CLOSED && self.is_stopping;
     server_done(&self);
+    if (was_stopped) /* while it waited for etcd */
+        err = UDPA_OK;
     if (err == UDPA_OK && self.lost) {
         err = udpa_error_code(self.lost);
         *ret_error = UDPAI_TAKE(self.lost);

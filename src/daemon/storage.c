@@ -19,6 +19,9 @@ udpai_daemon_storage_open(udpai_durable_engine **ret_engine,
         udpa_err err = udpai_secret_key_read(plan->key_file, key, ret_error);
         if (err != UDPA_OK)
             return err;
+    } else if (plan->etcd.n_endpoints) {
+        udpai_log(UDPA_LOG_INFO, "storage",
+                  "no store.key_file is configured: secrets that are published are rejected");
     } else {
         udpai_log(UDPA_LOG_INFO, "storage",
                   "no store.key_file is configured: secrets are kept in memory only, and are "
@@ -30,6 +33,7 @@ udpai_daemon_storage_open(udpai_durable_engine **ret_engine,
         .secret_types = plan->secret_types,
         .n_secret_types = plan->n_secret_types,
         .takes_loss = plan->is_forced,
+        .keeps_expired = plan->etcd.n_endpoints != 0,
     };
     udpa_err err = udpai_sqlite_open(ret_engine, &options, ret_error);
     OPENSSL_cleanse(key, sizeof(key));

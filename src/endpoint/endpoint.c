@@ -35,6 +35,13 @@ propose(void *userdata, udpai_durable_batch *batch, uint64_t ticket)
     replication->ops->propose(replication, batch, ticket);
 }
 
+static void
+barrier(void *userdata, uint64_t ticket)
+{
+    udpai_replication *replication = ((udpa_endpoint *)userdata)->replication;
+    replication->ops->barrier(replication, ticket);
+}
+
 static int64_t
 wall_us(void *userdata)
 {
@@ -86,7 +93,8 @@ make_node(udpa_endpoint *endpoint, const udpai_endpoint_settings *settings, udpa
     const udpai_node_env env = {
         .order = order,
         .commit = settings->node.is_durable ? commit : NULL,
-        .propose = settings->node.set_id.len ? propose : NULL,
+        .propose = settings->has_replicas ? propose : NULL,
+        .barrier = settings->has_replicas ? barrier : NULL,
         .wall_us = wall_us,
         .random = random_number,
         .published = published,

@@ -18,6 +18,7 @@
 /* Everything borrowed for the call, except what methods refer to. */
 typedef struct udpai_endpoint_settings {
     udpai_node_config node; /* is_durable: an engine will be attached */
+    bool has_replicas;      /* and a replication, too */
     udpai_node_info *info;
     udpai_fanout_options fanout;
     const udpai_grpc_method *methods; /* besides UDPA */

@@ -106,9 +106,13 @@ on_done(udpai_replica_transaction *transaction, const udpai_proposal_result *res
 static bool
 is_locked(const udpai_proposed *one)
 {
-    for (size_t i = 0; i < one->changes.n; i++)
-        if (udpai_locks_find(&one->owner->locks, udpai_bytes_view(one->changes.items[i].record)))
+    const udpai_locks *locks = &one->owner->locks;
+    for (size_t i = 0; i < one->changes.n; i++) {
+        const udpai_record_change *change = &one->changes.items[i];
+        if (udpai_locks_find(locks, udpai_bytes_view(change->record)) ||
+            (change->removal && udpai_locks_find(locks, udpai_bytes_view(change->removal))))
             return true;
+    }
     return false;
 }
 
@@ -150,7 +154,9 @@ begin_or_wait(udpai_proposed *one)
 {
     uint64_t now = one->owner->env.wheel->now_ms;
     one->waits = is_locked(one);
-    if (!one->waits)
+    if (udpai_replicator_is_away(one->owner))
+        fail(one, UDPA_ERR_CLOSED, udpa_error_ref(one->owner->why));
+    else if (!one->waits)
         begin(one);
     else if (now - one->since_ms > WAIT_MS)
         fail(one, UDPA_ERR_CLOSED,
@@ -178,7 +184,7 @@ static bool
 knows(const udpai_replicator *replicator, udpai_durable_position position)
 {
     return udpai_mirror_get_position(replicator->mirror).cluster_id == position.cluster_id &&
-           position.cluster_id;
+           position.cluster_id && replicator->has_listed;
 }
 
 static void

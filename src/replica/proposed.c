@@ -29,13 +29,25 @@ udpai_replicator_free_proposed(udpai_replicator *replicator)
         free_proposed(UDPAI_LIST_ENTRY(at, udpai_proposed, node));
 }
 
+/* For who has published it. NULL: nothing is to be added, or no memory. */
+static udpa_error *
+explain(udpai_replicated_outcome how, const udpa_error *why)
+{
+    if (how == UDPAI_REPLICATED_NOT_DONE)
+        return udpa_error_new(UDPA_ERR_UNAVAILABLE, NULL,
+                              "not committed, and nothing has changed: publish it again, when etcd "
+                              "is available: %s",
+                              why ? udpa_error_message(why) : "it has not answered");
+    return udpa_error_ref((udpa_error *)(uintptr_t)why);
+}
+
 void
 udpai_proposed_end(udpai_proposed *one, udpai_replicated_outcome how, const udpa_error *why)
 {
     const udpai_replicator_env *env = &one->owner->env;
     udpai_replicated *outcome = UDPAI_TAKE(one->outcome);
     outcome->outcome = how;
-    outcome->error = udpa_error_ref((udpa_error *)(uintptr_t)why);
+    outcome->error = explain(how, why);
     free_proposed(one);
     env->report(env->userdata, outcome);
 }
@@ -93,6 +105,20 @@ add_op(const udpai_proposed *one,
         udpai_transaction_delete(transaction, key);
 }
 
+/* Two large sets do not see each other's removals here: what comes out ended is deleted by whoever
+ * applies it. */
+static udpa_err
+compare_removal(const udpai_proposed *one,
+                udpai_replica_transaction *transaction,
+                udpai_str removal)
+{
+    const udpai_transaction_env env = udpai_replicator_transactions(one->owner);
+    if (!one->set_id[0])
+        udpai_transaction_compare(transaction,
+                                  udpai_transaction_key(transaction, &env, UDPAI_LOCK, removal), 0);
+    return compare(one, transaction, udpai_transaction_key(transaction, &env, "", removal));
+}
+
 udpa_err
 udpai_proposed_add(const udpai_proposed *one,
                    udpai_replica_transaction *transaction,
@@ -100,7 +126,7 @@ udpai_proposed_add(const udpai_proposed *one,
 {
     const udpai_transaction_env env = udpai_replicator_transactions(one->owner);
     udpai_str record = udpai_bytes_view(change->record);
-    if (!udpai_transaction_fits(transaction, 3, 1, size_of(change)))
+    if (!udpai_transaction_fits(transaction, 4, 1, size_of(change)))
         return UDPA_ERR_LIMIT;
     udpai_str key = udpai_transaction_key(transaction, &env, "", record);
     if (!change->value && udpai_replicator_mod_revision(one->owner, key) == 0)
@@ -110,9 +136,7 @@ udpai_proposed_add(const udpai_proposed *one,
     if (err == UDPA_OK)
         udpai_transaction_compare(transaction, lock, 0);
     if (err == UDPA_OK && change->removal)
-        err = compare(
-            one, transaction,
-            udpai_transaction_key(transaction, &env, "", udpai_bytes_view(change->removal)));
+        err = compare_removal(one, transaction, udpai_bytes_view(change->removal));
     if (err == UDPA_OK)
         add_op(one, transaction, change, key, lock);
     return err;

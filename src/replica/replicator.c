@@ -144,33 +144,51 @@ on_changed(void *userdata, const udpai_mirror_change *change)
         .revision = change->position.revision,
     };
     event->is_all = change->is_all;
+    replicator->has_listed = true;
     replicator->env.report(replicator->env.userdata, UDPAI_TAKE(event));
     return UDPA_OK;
 }
 
 /* ---- the state ---- */
 
+/* Once, whatever the reason is next. */
 static void
-log_state(udpai_mirror_state state, const udpa_error *why)
+log_state(udpai_replicator *replicator, udpai_mirror_state state, const udpa_error *why)
 {
     const char *text = why ? udpa_error_message(why) : "no reason is known";
+    bool says_nothing = state == UDPAI_MIRROR_LISTING && !why;
+    if (replicator->logged_state == (int)state || says_nothing)
+        return;
+    replicator->logged_state = (int)state;
     if (state == UDPAI_MIRROR_CURRENT)
         udpai_log(UDPA_LOG_INFO, UDPAI_LOG_REPLICA, "current with etcd");
+    else if (state == UDPAI_MIRROR_LISTING)
+        udpai_log(UDPA_LOG_WARNING, UDPAI_LOG_REPLICA,
+                  "etcd cannot be read yet, so publications are rejected: %s", text);
     else if (state == UDPAI_MIRROR_BEHIND)
         udpai_log(UDPA_LOG_WARNING, UDPAI_LOG_REPLICA,
                   "etcd is unavailable, so publications are rejected; what this node has is served "
                   "as before: %s",
                   text);
-    else if (state == UDPAI_MIRROR_LISTING && why)
-        udpai_log(UDPA_LOG_WARNING, UDPAI_LOG_REPLICA,
-                  "etcd is unavailable and was not read since this node started, so publications are "
-                  "rejected; what its directory has is served: %s",
-                  text);
-    else if (state == UDPAI_MIRROR_HELD)
+    else
         udpai_log(UDPA_LOG_ERROR, UDPAI_LOG_REPLICA,
                   "etcd has another state than before, so nothing is taken from it, and "
                   "publications are rejected; what this node has is served as before: %s",
                   text);
+}
+
+static void
+note_state(udpai_replicator *replicator, udpai_mirror_state state, const udpa_error *why)
+{
+    replicator->is_current = state == UDPAI_MIRROR_CURRENT;
+    if (replicator->is_current)
+        replicator->not_current_ms = 0;
+    else if (!replicator->not_current_ms)
+        replicator->not_current_ms = replicator->env.wheel->now_ms;
+    if (!why && !replicator->is_current)
+        return;
+    udpa_error_unref(replicator->why);
+    replicator->why = udpa_error_ref((udpa_error *)(uintptr_t)why);
 }
 
 /* Without memory it is reported with the next change of it. */
@@ -185,8 +203,8 @@ on_state(void *userdata, udpai_mirror_state state, const udpa_error *why)
     };
     udpai_replicator *replicator = userdata;
     udpai_replicated *event = udpai_replicated_new(UDPAI_REPLICATED_STATE);
-    replicator->is_current = state == UDPAI_MIRROR_CURRENT;
-    log_state(state, why);
+    log_state(replicator, state, why);
+    note_state(replicator, state, why);
     if (!event)
         return;
     event->state = states[state];
@@ -194,7 +212,67 @@ on_state(void *userdata, udpai_mirror_state state, const udpa_error *why)
     replicator->env.report(replicator->env.userdata, event);
 }
 
+/* ---- barriers ---- */
+
+typedef struct waiting {
+    udpai_list node;
+    udpai_barrier_waiter waiter;
+    udpai_replicator *owner;
+    udpai_replicated *event;
+} waiting;
+
+static void
+on_passed(udpai_barrier_waiter *waiter, bool is_current)
+{
+    waiting *one = UDPAI_CONTAINER_OF(waiter, waiting, waiter);
+    const udpai_replicator_env *env = &one->owner->env;
+    (void)is_current;
+    udpai_list_remove(&one->node);
+    env->report(env->userdata, one->event);
+    udpai_free(one);
+}
+
+/* Without memory nobody waits. */
+void
+udpai_replicator_barrier(udpai_replicator *replicator, udpai_replicated *event)
+{
+    waiting *one = udpai_alloc(sizeof(*one));
+    if (!one) {
+        replicator->env.report(replicator->env.userdata, event);
+        return;
+    }
+    one->owner = replicator;
+    one->event = event;
+    one->waiter.passed = on_passed;
+    udpai_list_init(&one->node);
+    udpai_list_append(&replicator->waiting, &one->node);
+    udpai_barrier_wait(replicator->barrier, &one->waiter);
+}
+
+static void
+free_waiting(udpai_replicator *replicator)
+{
+    udpai_list *at;
+    while ((at = udpai_list_pop(&replicator->waiting))) {
+        waiting *one = UDPAI_LIST_ENTRY(at, waiting, node);
+        udpai_replicated_free(one->event);
+        udpai_free(one);
+    }
+}
+
 /* ---- its life ---- */
+
+/* Of this replica alone. */
+static udpa_bytes *
+own_key(const udpai_replicator *replicator, const char *head, const char *tail)
+{
+    udpai_strbuf key = {0};
+    udpai_strbuf_str(&key, udpai_bytes_view(replicator->prefix));
+    udpai_strbuf_puts(&key, head);
+    udpai_strbuf_str(&key, udpai_bytes_view(replicator->replica));
+    udpai_strbuf_puts(&key, tail);
+    return udpai_bytes_of(&key);
+}
 
 static udpa_err
 make_proposals(udpai_replicator *replicator)
@@ -206,16 +284,22 @@ make_proposals(udpai_replicator *replicator)
         .random = replicator->env.random,
         .userdata = replicator->env.userdata,
     };
-    udpai_strbuf lanes = {0};
-    udpai_strbuf_str(&lanes, udpai_bytes_view(replicator->prefix));
-    udpai_strbuf_puts(&lanes, "lane/");
-    udpai_strbuf_str(&lanes, udpai_bytes_view(replicator->replica));
-    udpai_strbuf_putc(&lanes, '/');
-    udpa_err err = udpai_strbuf_failed(&lanes) ? UDPA_ERR_NOMEM
-                                               : udpai_proposals_new(&replicator->proposals, &env,
-                                                                     udpai_strbuf_view(&lanes));
-    udpai_strbuf_done(&lanes);
-    return err;
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *lanes = own_key(replicator, "lane/", "/");
+    return lanes ? udpai_proposals_new(&replicator->proposals, &env, udpai_bytes_view(lanes))
+                 : UDPA_ERR_NOMEM;
+}
+
+static udpa_err
+make_barrier(udpai_replicator *replicator)
+{
+    const udpai_barrier_env env = {
+        replicator->env.etcd,
+        replicator->env.wheel,
+        replicator->mirror,
+    };
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *key = own_key(replicator, "tick/", "");
+    return key ? udpai_barrier_new(&replicator->barrier, &env, udpai_bytes_view(key))
+               : UDPA_ERR_NOMEM;
 }
 
 static udpa_err
@@ -235,7 +319,9 @@ make(udpai_replicator *replicator, const udpai_replicator_config *config)
         err = udpa_bytes_new(&replicator->replica, config->replica.data, config->replica.len);
     if (err == UDPA_OK)
         err = udpai_mirror_new(&replicator->mirror, &env, config->prefix, has);
-    return err == UDPA_OK ? make_proposals(replicator) : err;
+    if (err == UDPA_OK)
+        err = make_proposals(replicator);
+    return err == UDPA_OK ? make_barrier(replicator) : err;
 }
 
 udpa_err
@@ -248,8 +334,11 @@ udpai_replicator_new(udpai_replicator **ret_replicator,
         return UDPA_ERR_NOMEM;
     replicator->env = *env;
     replicator->seals = config->seals;
+    replicator->logged_state = -1;
+    replicator->not_current_ms = env->wheel->now_ms;
     udpai_list_init(&replicator->proposed);
     udpai_list_init(&replicator->under_way);
+    udpai_list_init(&replicator->waiting);
     udpai_locks_init(&replicator->locks);
     udpai_timer_init(&replicator->work, on_work);
     udpai_record_reader_init(&replicator->reader, &replicator->seals);
@@ -267,6 +356,8 @@ udpai_replicator_free(udpai_replicator *replicator)
     if (!replicator)
         return NULL;
     udpai_timer_cancel(&replicator->work);
+    udpai_barrier_free(replicator->barrier);
+    free_waiting(replicator);
     udpai_proposals_free(replicator->proposals);
     udpai_replicator_free_proposed(replicator);
     udpai_locks_done(&replicator->locks);
@@ -274,6 +365,7 @@ udpai_replicator_free(udpai_replicator *replicator)
     udpai_record_reader_done(&replicator->reader);
     udpa_bytes_unref(replicator->prefix);
     udpa_bytes_unref(replicator->replica);
+    udpa_error_unref(replicator->why);
     udpai_free(replicator);
     return NULL;
 }

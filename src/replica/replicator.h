@@ -25,9 +25,9 @@ typedef struct udpai_replicator_env {
 
 /* All copied, but what `seals` refers to. */
 typedef struct udpai_replicator_config {
-    udpai_str prefix;  /* of all that the set has in etcd, with a '/' at its end */
-    udpai_str replica; /* which one this is; no two have the same */
-    udpai_record_seals seals;
+    udpai_str prefix;           /* of all that the set has in etcd, with a '/' at its end */
+    udpai_str replica;          /* which one this is; no two have the same */
+    udpai_record_seals seals;   /* is_secret is required */
     udpai_durable_position has; /* what was reported before, by another one */
 } udpai_replicator_config;
 
@@ -37,11 +37,15 @@ udpa_err udpai_replicator_new(udpai_replicator **ret_replicator,
 /* What is proposed and has no outcome gets none. NULL does nothing. Returns NULL. */
 udpai_replicator *udpai_replicator_free(udpai_replicator *replicator);
 
-/* Takes the batch: PUTs and DELETEs, with the position at which they were decided. What another
- * replica has changed since makes it lose: of what it is about, and, for a PUT, the removal of the
- * same name. @p outcome: is filled in and reported, so that nothing must be allocated for that. */
+/* Takes the batch: PUTs and DELETEs, each of another place, with the position at which they were
+ * decided. What another replica has changed since makes it lose: of what it is about, and, for a
+ * PUT, the removal of the same name. @p outcome: is filled in and reported, so that nothing must be
+ * allocated for that. */
 void udpai_replicator_propose(udpai_replicator *replicator,
                               udpai_durable_batch *batch,
                               udpai_replicated *outcome);
+
+/* Reports the event when all that was committed before this call was reported (etcd/barrier.h). */
+void udpai_replicator_barrier(udpai_replicator *replicator, udpai_replicated *event);
 
 #endif

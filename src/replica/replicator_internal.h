@@ -4,6 +4,7 @@
 #define UDPAI_REPLICATOR_INTERNAL_H
 
 #include "base/log.h"
+#include "etcd/barrier.h"
 #include "replica/locks.h"
 #include "replica/replicator.h"
 #include "replica/transaction.h"
@@ -21,13 +22,29 @@ struct udpai_replicator {
     udpai_record_reader reader;
     udpai_mirror *mirror;
     udpai_proposals *proposals;
+    udpai_barrier *barrier;
+    udpai_list waiting; /* for the barrier */
     udpai_locks locks;
     udpai_list proposed;  /* udpai_proposed, without an outcome */
     udpai_list under_way; /* transactions */
     udpai_timer work;     /* what waits for others may go on */
     udpai_log_limit malformed_log;
-    bool is_current;
+    int logged_state;        /* -1: none */
+    uint64_t not_current_ms; /* since then; 0: it is current */
+    udpa_error *why;         /* it is not */
+    bool is_current, has_listed;
 };
+
+/* So long something is proposed all the same: an election is shorter. */
+#define UDPAI_AWAY_MS 3000
+
+/* Then nothing is attempted: who publishes has the answer at once. */
+static inline bool
+udpai_replicator_is_away(const udpai_replicator *replicator)
+{
+    return replicator->not_current_ms &&
+           replicator->env.wheel->now_ms - replicator->not_current_ms > UDPAI_AWAY_MS;
+}
 
 static inline udpai_transaction_env
 udpai_replicator_transactions(const udpai_replicator *replicator)

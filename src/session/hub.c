@@ -9,6 +9,7 @@
 #include "session/client_log.h"
 #include "session/event_forwarder.h"
 #include "session/introduction.h"
+#include "session/stream_barrier.h"
 
 #define RETRY_MS 100 /* after lack of memory */
 
@@ -20,6 +21,7 @@ struct udpai_hub {
     udpai_decoder decoder;
     udpai_map sessions; /* by id */
     udpai_list ready;
+    udpai_stream_barrier barrier;
     udpai_list late; /* orders that the mirror has not followed yet, the oldest first */
     udpai_timer retry;
     udpai_access access;
@@ -82,6 +84,7 @@ on_interest(void *userdata, const udpai_interest_of *of)
 }
 
 static void on_retry(udpai_timer *timer);
+static void on_barrier_end(udpai_timer *timer);
 
 udpa_err
 udpai_hub_new(udpai_hub **ret_hub,
@@ -107,6 +110,8 @@ udpai_hub_new(udpai_hub **ret_hub,
     hub->last_side_link = UDPAI_SIDE_LINKS;
     udpai_map_init(&hub->side_links, side_link_key);
     udpai_list_init(&hub->ready);
+    udpai_stream_barrier_init(&hub->barrier, wheel);
+    udpai_timer_init(&hub->barrier.end, on_barrier_end);
     udpai_list_init(&hub->late);
     udpai_timer_init(&hub->retry, on_retry);
     udpai_fanout_set_interest(hub->fanout, on_interest, hub);
@@ -136,6 +141,7 @@ udpai_hub_free(udpai_hub *hub)
     while ((node = udpai_list_pop(&hub->late)))
         udpai_order_free(UDPAI_LIST_ENTRY(node, udpai_order, node));
     udpai_timer_cancel(&hub->retry);
+    udpai_timer_cancel(&hub->barrier.end);
     udpai_map_done(&hub->sessions);
     udpai_map_done(&hub->side_links);
     udpai_event_forwarder_done(&hub->forwarder);
@@ -314,6 +320,20 @@ change_mirror(udpai_hub *hub, udpai_order *order)
 
 /* ---- orders ---- */
 
+static void
+end_barrier(udpai_hub *hub, uint64_t ticket)
+{
+    udpai_session *session;
+    while ((session = udpai_stream_barrier_next(&hub->barrier, ticket)))
+        udpai_session_ready(session);
+}
+
+static void
+on_barrier_end(udpai_timer *timer)
+{
+    end_barrier(UDPAI_CONTAINER_OF(timer, udpai_hub, barrier.end), UINT64_MAX);
+}
+
 /* The client must not wait for ever, nor take the next answer for this one: what could not be
  * described is left out. */
 static void
@@ -390,6 +410,9 @@ udpai_hub_order(udpai_hub *hub, udpai_order *order)
         return; /* the order is the transport's now */
     case UDPAI_ORDER_HANG_UP:
         hang_up(hub, order);
+        break;
+    case UDPAI_ORDER_BARRIER:
+        end_barrier(hub, order->ticket);
         break;
     case UDPAI_ORDER_ACL:
         udpai_access_replace(&hub->access, order->acl);
@@ -493,11 +516,15 @@ udpai_session_init(udpai_session *session,
     session->id = hub->last_id += hub->options.session_step ? hub->options.session_step : 1;
     session->since_us = hub->env.wall_us(hub->env.userdata);
     udpai_list_init(&session->in_ready);
+    udpai_list_init(&session->in_barrier);
     udpai_timer_init(&session->patience, on_patience_end);
     if (!udpai_map_add(&hub->sessions, session))
         return UDPA_ERR_NOMEM;
     udpai_identity_ref(session->info.identity);
     udpa_bytes_ref(session->info.address);
+    if (hub->options.has_barriers && !info->is_source &&
+        udpai_stream_barrier_add(&hub->barrier, session) && hub->env.wake)
+        hub->env.wake(hub->env.userdata);
     return UDPA_OK;
 }
 
@@ -517,7 +544,8 @@ udpai_session_init_subscriber(udpai_session *session,
 void
 udpai_session_ready(udpai_session *session)
 {
-    if (session->is_writing || session->is_finishing || udpai_list_linked(&session->in_ready))
+    if (session->is_writing || session->is_finishing || udpai_list_linked(&session->in_ready) ||
+        udpai_list_linked(&session->in_barrier))
         return;
     udpai_hub *hub = session->hub;
     bool was_idle = udpai_list_empty(&hub->ready);
@@ -595,6 +623,7 @@ udpai_session_closed(udpai_session *session, const udpa_error *why)
     udpai_client_log_closed(session, why);
     udpai_timer_cancel(&session->patience);
     udpai_list_remove(&session->in_ready);
+    udpai_list_remove(&session->in_barrier);
     udpai_map_remove(&session->hub->sessions, session_key(session));
     udpai_identity *identity = session->info.identity;
     udpa_bytes *address = session->info.address;
@@ -627,6 +656,9 @@ size_t
 udpai_hub_run(udpai_hub *hub)
 {
     udpai_list ready;
+    udpai_report *report = udpai_stream_barrier_report(&hub->barrier, hub->last_id);
+    if (report)
+        udpai_hub_report(hub, report);
     udpai_list_init(&ready);
     udpai_list_splice(&ready, &hub->ready);
     udpai_list *node;

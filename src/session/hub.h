@@ -102,6 +102,8 @@ struct udpai_session {
     uint64_t id;
     int64_t since_us;
     udpai_list in_ready;
+    udpai_list in_barrier; /* linked: it is sent nothing before … */
+    uint64_t barrier;      /* … the barrier with this ticket has passed */
     bool is_writing, is_finishing, is_paused;
     bool is_calm; /* the peer's last message asked for nothing, and what was written since gives it
                    * no reason to: what comes are acknowledgements, which may be read late */
@@ -136,6 +138,9 @@ typedef struct udpai_hub_options {
     size_t n_withheld_types;
     const udpai_str *withheld;
     size_t n_withheld;
+    /* What is committed elsewhere may come later than the streams of those who know of it: streams
+     * that others begin are answered when UDPAI_ORDER_BARRIER says so. */
+    bool has_barriers;
     /* The number of the first one is a step above it; 0 is a step of 1. */
     uint64_t first_session, session_step;
     const udpai_watcher_ops *watcher; /* NULL: nobody */

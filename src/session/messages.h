@@ -51,6 +51,8 @@ typedef enum udpai_order_kind {
     UDPAI_ORDER_EVENTS_DEMAND,    /* a worker is to have them all, or need not any more */
     UDPAI_ORDER_EPOCH,            /* what this node's store is: streams announce it */
     UDPAI_ORDER_COMMIT,           /* it has come further: streams announce that, too */
+    UDPAI_ORDER_BARRIER,          /* streams up to this ticket may be answered: what came before it
+                                   * has all that was committed when they began */
     UDPAI_ORDER_TWINS,            /* nodes that have one id: streams to sources announce them */
     UDPAI_ORDER_KINDS,
 } udpai_order_kind;
@@ -111,14 +113,16 @@ typedef enum udpai_report_kind {
     UDPAI_REPORT_EVENTS,             /* of a worker: clients have streamed them; or for one */
     UDPAI_REPORT_EVENTS_TAKEN,       /* the answer to EVENTS */
     UDPAI_REPORT_EVENTS_DEMAND,      /* of a worker: somebody reads them, or nobody any more */
-    UDPAI_REPORT_DEMAND, /* its peer, which this node reports to, subscribes to these now */
+    UDPAI_REPORT_DEMAND,  /* its peer, which this node reports to, subscribes to these now */
+    UDPAI_REPORT_BARRIER, /* streams have begun, and wait for an order with this ticket */
     UDPAI_REPORT_KINDS,
 } udpai_report_kind;
 
 typedef struct udpai_report {
     udpai_list node;
     udpai_report_kind kind;
-    uint64_t session, link;   /* CENSUS: a number that sessions of this stream side might have */
+    uint64_t session,
+        link; /* CENSUS, BARRIER: a number that sessions of this stream side might have */
     udpai_identity *identity; /* OPENED; NULL: none was presented */
     udpa_bytes *address;      /* OPENED: the peer's, for people */
     udpai_node_info *info;    /* NODE; CLIENTS: one Node for all of them, NULL: none was sent */

@@ -50,6 +50,7 @@ static const shape order_shapes[UDPAI_ORDER_KINDS] = {
     [UDPAI_ORDER_EVENTS_DEMAND] = {true, 0, 0},
     [UDPAI_ORDER_EPOCH] = {true, HAS_ANNOUNCED, 0},
     [UDPAI_ORDER_COMMIT] = {true, 0, 0},
+    [UDPAI_ORDER_BARRIER] = {true, 0, 0},
     [UDPAI_ORDER_TWINS] = {true, 0, HAS_ANNOUNCED},
 };
 
@@ -73,6 +74,7 @@ static const shape report_shapes[UDPAI_REPORT_KINDS] = {
     [UDPAI_REPORT_EVENTS_TAKEN] = {true, 0, 0},
     [UDPAI_REPORT_EVENTS_DEMAND] = {true, 0, 0},
     [UDPAI_REPORT_DEMAND] = {true, HAS_SUBSCRIPTION, 0},
+    [UDPAI_REPORT_BARRIER] = {true, 0, 0},
 };
 
 static bool

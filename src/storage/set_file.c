@@ -99,6 +99,19 @@ udpai_set_file_read(const char *directory,
     return take(directory, prefix, text, ret_id, ret_error);
 }
 
+udpa_err
+udpai_set_file_check_none(const char *directory, udpa_error **ret_error)
+{
+    int fd = open_in(directory, FILE_NAME, O_RDONLY | O_NONBLOCK);
+    if (fd < 0)
+        return UDPA_OK;
+    close(fd);
+    return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
+                      "%s is the copy of a replica set, of which this node would go its own way: "
+                      "set store.engine to ETCD again, or store.directory to another directory",
+                      directory);
+}
+
 /* ---- writing ---- */
 
 static bool

@@ -15,6 +15,8 @@ udpa_err udpai_set_file_read(const char *directory,
                              const char *prefix,
                              char ret_id[UDPAI_SET_FILE_ID_MAX + 1],
                              udpa_error **ret_error);
+/* UDPA_ERR_PRECONDITION: the directory is of a replica set. */
+udpa_err udpai_set_file_check_none(const char *directory, udpa_error **ret_error);
 udpa_err udpai_set_file_write(const char *directory,
                               const char *prefix,
                               udpai_str id,

@@ -33,6 +33,7 @@ typedef struct udpai_sqlite_options {
     size_t n_secret_types;
     size_t max_ops_per_commit; /* of batches joined in one transaction; 0: the default above. A
                                   single batch may be larger */
+    bool keeps_expired;        /* what is over is loaded all the same: it ends elsewhere */
     bool takes_loss;           /* a database that seems lost is begun anew, instead of an error */
     unsigned busy_ms; /* how long to wait for another program that writes; 0: the default above */
     udpai_durable_done_fn done;

@@ -392,6 +392,7 @@ udpai_sqlite_db_open(udpai_sqlite_db *db,
 {
     memset(db, 0, sizeof(*db));
     db->lock_fd = -1;
+    db->keeps_expired = options->keeps_expired;
     udpa_err err = set_paths(db, options->directory, ret_error);
     if (err == UDPA_OK)
         err = set_secrets(db, options, ret_error);

@@ -40,8 +40,9 @@ typedef struct udpai_sqlite_db {
     int lock_fd;            /* -1: not locked */
     udpai_sealer sealer;
     UDPAI_VECTOR(char *) secret_messages; /* names of message types */
-    uint64_t n_before;                    /* commits, by all processes before this one */
-    udpa_error *loss;                     /* what was seen to be lost; NULL: nothing */
+    bool keeps_expired;
+    uint64_t n_before; /* commits, by all processes before this one */
+    udpa_error *loss;  /* what was seen to be lost; NULL: nothing */
 } udpai_sqlite_db;
 
 /* A failed open leaves nothing to close. */

@@ -297,7 +297,7 @@ udpai_sqlite_load(udpai_sqlite_db *db,
                   udpa_error **ret_error)
 {
     struct loader loader = {.db = db, .fn = fn, .userdata = userdata, .stats = stats};
-    int64_t now = now_us();
+    int64_t now = db->keeps_expired ? 0 : now_us();
     udpai_decoder_init(&loader.decoder);
     delete_expired(&loader, now);
     udpa_err err = load_rows(&loader, "SELECT id, number FROM opening ORDER BY serial", now,

@@ -21,6 +21,7 @@ typedef enum udpai_replicated_kind {
     UDPAI_REPLICATED_CHANGE,
     UDPAI_REPLICATED_OUTCOME,
     UDPAI_REPLICATED_STATE,
+    UDPAI_REPLICATED_BARRIER, /* with this ticket: all that was committed before was reported */
 } udpai_replicated_kind;
 
 typedef enum udpai_replicated_outcome {
@@ -39,7 +40,7 @@ typedef struct udpai_replicated {
     udpai_durable_batch *batch;
     bool is_all; /* what it does not have is not there */
     /* OUTCOME: of what was proposed with this ticket. What it has changed was reported before. */
-    uint64_t ticket;
+    uint64_t ticket; /* also of a BARRIER */
     udpai_replicated_outcome outcome;
     udpai_replication_state state; /* STATE */
     udpa_error *error;             /* OUTCOME, STATE: why; NULL: nothing is amiss */
@@ -58,6 +59,8 @@ typedef struct udpai_replication_ops {
     udpa_err (*start)(udpai_replication *replication, udpai_durable_position has);
     /* Takes the batch; its position is that at which it was decided. An OUTCOME follows. */
     void (*propose)(udpai_replication *replication, udpai_durable_batch *batch, uint64_t ticket);
+    /* A BARRIER follows, in 1 s at the latest; at once, if it is known that etcd is away. */
+    void (*barrier)(udpai_replication *replication, uint64_t ticket);
     /* Nothing is reported any more; frees it. */
     void (*close)(udpai_replication *replication);
 } udpai_replication_ops;

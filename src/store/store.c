@@ -239,6 +239,18 @@ set_deadline(udpai_store *store, udpai_stored *stored, uint64_t deadline_ms)
 }
 
 static void
+stay_longer(udpai_store *store, udpai_stored *stored)
+{
+    uint64_t now = store->wheel->now_ms, deadline_ms = stored->expiry->deadline_ms;
+    bool is_first = now < deadline_ms + UDPAI_EXPIRED_AGAIN_MS && now >= deadline_ms;
+    if (!is_first && deadline_ms < now + UDPAI_EXPIRED_LONGER_MS / 2) {
+        stored->expiry->deadline_ms = now + UDPAI_EXPIRED_LONGER_MS;
+        udpai_store_mark_dirty(store, stored->entry);
+    }
+    udpai_timer_set(store->wheel, &stored->expiry->timer, now + UDPAI_EXPIRED_AGAIN_MS);
+}
+
+static void
 on_expiry(udpai_timer *timer)
 {
     udpai_stored *stored = UDPAI_CONTAINER_OF(timer, udpai_expiry, timer)->stored;
@@ -246,7 +258,7 @@ on_expiry(udpai_timer *timer)
     bool is_over = !is_kept_alive(stored);
     if (is_over && store->expired &&
         store->expired(store->expired_userdata, stored->origin, stored->resource)) {
-        udpai_timer_set(store->wheel, timer, store->wheel->now_ms + UDPAI_EXPIRED_AGAIN_MS);
+        stay_longer(store, stored);
         return;
     }
     if (is_over) {

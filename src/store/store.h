@@ -188,7 +188,9 @@ udpa_err udpai_store_put_replicated(udpai_store *store,
                                     uint64_t deadline_ms);
 /* Is called when the time of a contribution is over. True: it stays all the same, until it is
  * withdrawn; asked again every UDPAI_EXPIRED_AGAIN_MS. Without such a function: false. */
-#define UDPAI_EXPIRED_AGAIN_MS 5000
+#define UDPAI_EXPIRED_AGAIN_MS 1000
+/* What stays for longer is reported with so much more time, as often as that is nearly over. */
+#define UDPAI_EXPIRED_LONGER_MS 10000
 typedef bool (*udpai_store_expired_fn)(void *userdata,
                                        udpai_origin *origin,
                                        const udpa_resource *resource);

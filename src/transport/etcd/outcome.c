@@ -112,6 +112,9 @@ not_connected(const udpai_etcd_end *end)
         return udpa_error_new(UDPA_ERR_UNAVAILABLE, NULL,
                               "cannot connect to etcd at %s within %llu ms", end->address,
                               (unsigned long long)end->timeout_ms);
+    if (says(end, "Channel Destroyed")) /* gRPC says so when the member was given up */
+        return udpa_error_new(UDPA_ERR_UNAVAILABLE, NULL, "etcd at %s does not answer",
+                              end->address);
     return udpa_error_new(UDPA_ERR_UNAVAILABLE, NULL, "cannot connect to etcd at %s: %.*s%s",
                           end->address, (int)udpai_min_size(text.len, TEXT_MAX), text.data, hint);
 }

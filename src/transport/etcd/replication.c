@@ -212,6 +212,43 @@ propose(udpai_replication *base, udpai_durable_batch *batch, uint64_t ticket)
     (void)udpai_etcd_client_run(self->client, &task->task);
 }
 
+/* ---- barriers ---- */
+
+typedef struct barrier_task {
+    udpai_etcd_task task;
+    replication *owner;
+    udpai_replicated *event;
+} barrier_task;
+
+static void
+run_barrier(udpai_etcd_task *task)
+{
+    barrier_task *barrier = UDPAI_CONTAINER_OF(task, barrier_task, task);
+    replication *self = barrier->owner;
+    if (self->replicator)
+        udpai_replicator_barrier(self->replicator, barrier->event);
+    else
+        report(self, barrier->event);
+    udpai_free(barrier);
+}
+
+/* Without memory there is nothing to report with: streams do not wait for ever. */
+static void
+barrier(udpai_replication *base, uint64_t ticket)
+{
+    replication *self = of(base);
+    barrier_task *task = udpai_alloc(sizeof(*task));
+    udpai_replicated *event = udpai_replicated_new(UDPAI_REPLICATED_BARRIER);
+    if (!task || !event) {
+        udpai_free(task);
+        udpai_replicated_free(event);
+        return;
+    }
+    event->ticket = ticket;
+    *task = (barrier_task){{.run = run_barrier}, self, event};
+    (void)udpai_etcd_client_run(self->client, &task->task);
+}
+
 /* ---- the end ---- */
 
 static void
@@ -270,7 +307,7 @@ udpai_etcd_replication_new(udpai_replication **ret_replication,
                            const udpai_etcd_replication_options *options,
                            udpa_error **ret_error)
 {
-    static const udpai_replication_ops ops = {start, propose, close_replication};
+    static const udpai_replication_ops ops = {start, propose, barrier, close_replication};
     replication *self = udpai_alloc(sizeof(*self));
     if (!self)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
