@@ -90,15 +90,22 @@ part_size(udpa_resource *const *resources, size_t n)
     return i;
 }
 
-/* A receipt means that the node has taken it, not that it is effective there. */
+/* A receipt means that the node has taken it, not that it is effective there: another may have, or
+ * somebody else who publishes under this name, and came later. */
 static bool
-report_applied(const udpa_resource *resource, const udpa_resource *effective)
+report_applied(const udpai_cli *cli, const udpa_resource *resource, const udpa_resource *effective)
 {
     udpai_str kind = udpai_cli_type_short(udpai_resource_type_url(resource));
     if (!effective ||
         strcmp(udpa_resource_version(effective), udpa_resource_version(resource)) == 0) {
         udpai_cli_print_line("%.*s %s applied (version %s)", (int)kind.len, kind.data,
                              udpa_resource_name(resource), udpa_resource_version(resource));
+        return true;
+    }
+    if (strcmp(udpa_resource_authority(effective), cli->options->node_id) == 0) {
+        udpai_cli_print_line("%.*s %s applied (version %s), and replaced since (version %s)",
+                             (int)kind.len, kind.data, udpa_resource_name(resource),
+                             udpa_resource_version(resource), udpa_resource_version(effective));
         return true;
     }
     udpai_cli_complain(
@@ -150,7 +157,8 @@ look_and_report(udpai_cli *cli, const struct part *part)
         udpa_resource *effective =
             udpai_cli_found_get(&found, udpai_resource_type_url(resource),
                                 udpai_str_from(udpa_resource_name(resource)));
-        if (part->is_applied[i] && !report_applied(resource, effective) && result == UDPAI_CLI_GOOD)
+        if (part->is_applied[i] && !report_applied(cli, resource, effective) &&
+            result == UDPAI_CLI_GOOD)
             result = UDPAI_CLI_REFUSED;
     }
     udpai_cli_found_done(&found);

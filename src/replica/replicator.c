@@ -164,7 +164,8 @@ log_state(udpai_replicator *replicator, udpai_mirror_state state, const udpa_err
         udpai_log(UDPA_LOG_INFO, UDPAI_LOG_REPLICA, "current with etcd");
     else if (state == UDPAI_MIRROR_LISTING)
         udpai_log(UDPA_LOG_WARNING, UDPAI_LOG_REPLICA,
-                  "etcd cannot be read yet, so publications are rejected: %s", text);
+                  "etcd is unavailable, and was not read yet, so publications are rejected: %s",
+                  text);
     else if (state == UDPAI_MIRROR_BEHIND)
         udpai_log(UDPA_LOG_WARNING, UDPAI_LOG_REPLICA,
                   "etcd is unavailable, so publications are rejected; what this node has is served "
