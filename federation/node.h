@@ -177,6 +177,8 @@ bool udpai_local_is_complete(const udpai_local_subscription *subscription);
 /* ---- looking ---- */
 
 udpai_store *udpai_node_store(udpai_node *node);
+/* The node's, until it is called again; NULL: it has no replicas. */
+const udpai_replica_status *udpai_node_replica_status(const udpai_node *node);
 const udpai_settled *udpai_node_settled(const udpai_node *node);
 /* What clients are asked for. */
 size_t udpai_node_n_report_subscriptions(const udpai_node *node);

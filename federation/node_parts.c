@@ -54,6 +54,12 @@ udpai_node_replicated(udpai_node *node, udpai_replicated *event)
     udpai_replica_take(node->replica, event);
 }
 
+const udpai_replica_status *
+udpai_node_replica_status(const udpai_node *node)
+{
+    return node->replica ? udpai_replica_get_status(node->replica) : NULL;
+}
+
 udpai_durable_position
 udpai_node_position(const udpai_node *node)
 {
@@ -218,6 +224,8 @@ void
 udpai_node_visit_problems(udpai_node *node, udpai_problem_fn visit, void *userdata)
 {
     udpai_twins_visit_problems(udpai_receiver_twins(node->parts.receiver), visit, userdata);
+    if (node->replica)
+        udpai_replica_visit_problems(node->replica, visit, userdata);
 }
 
 udpa_err

@@ -12,6 +12,7 @@
 #include "federation/epoch.h"
 #include "federation/publishers.h"
 #include "model/client_type.h"
+#include "model/digest.h"
 
 struct udpai_replica {
     udpai_context *context;
@@ -19,7 +20,9 @@ struct udpai_replica {
     udpai_list events;
     UDPAI_VECTOR(udpai_durable_op) ended;
     udpai_durable_position kept;
-    udpai_replication_state state;
+    udpai_replica_status status;
+    uint64_t logged;                 /* digest of what was amiss then */
+    udpai_replicated *members, *why; /* what the status refers to; NULL: nothing yet */
 };
 
 udpa_err
@@ -47,13 +50,21 @@ udpai_replica_free(udpai_replica *replica)
     while (udpai_replica_next_ended(replica, &op))
         udpai_durable_op_done(&op);
     udpai_vector_done(&replica->ended);
+    udpai_replicated_free(replica->members);
+    udpai_replicated_free(replica->why);
     udpai_free(replica);
 }
 
 udpai_replication_state
 udpai_replica_state(const udpai_replica *replica)
 {
-    return replica->state;
+    return replica->status.state;
+}
+
+const udpai_replica_status *
+udpai_replica_get_status(const udpai_replica *replica)
+{
+    return &replica->status;
 }
 
 /* ---- the position ---- */
@@ -438,6 +449,96 @@ apply(udpai_replica *replica, const udpai_replicated *change)
     return true;
 }
 
+static void
+take_state(udpai_replica *replica, udpai_replicated *event)
+{
+    udpai_replica_status *status = &replica->status;
+    if (status->state != event->state || !status->since_us)
+        status->since_us = udpai_context_wall_us(replica->context);
+    status->state = event->state;
+    status->why = event->error;
+    udpai_replicated_free(replica->why);
+    replica->why = event;
+}
+
+/* ---- what is amiss ---- */
+
+static const udpai_replica_member *
+own_member(const udpai_replica_status *status)
+{
+    for (size_t i = 0; i < status->n_members; i++)
+        if (status->members[i].is_own)
+            return &status->members[i];
+    return NULL;
+}
+
+static void
+visit_member(const udpai_replica_member *own,
+             const udpai_replica_member *other,
+             udpai_problem_fn visit,
+             void *userdata)
+{
+    udpai_str config = udpai_bytes_view(other->config);
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    if (udpai_str_eq(udpai_bytes_view(own->config), config))
+        return;
+    error = udpa_error_new(UDPA_ERR_PRECONDITION, NULL,
+                           "replica %.*s, %.*s, has another configuration than this one (%.8s, not "
+                           "%.8s): rules and limits must be the same on all replicas",
+                           UDPAI_SHOWN(udpai_bytes_view(other->id)),
+                           UDPAI_SHOWN(udpai_bytes_view(other->address)), config.data,
+                           udpai_bytes_view(own->config).data);
+    if (error)
+        visit(userdata, udpa_error_message(error));
+}
+
+void
+udpai_replica_visit_problems(const udpai_replica *replica, udpai_problem_fn visit, void *userdata)
+{
+    const udpai_replica_status *status = &replica->status;
+    const udpai_replica_member *own = own_member(status);
+    for (size_t i = 0; own && i < status->n_members; i++)
+        visit_member(own, &status->members[i], visit, userdata);
+    if (status->membership == UDPAI_MEMBERSHIP_FULL)
+        visit(userdata, "this replica has no place in its set, which has as many as it may have: "
+                        "stop it, or another one");
+    if (status->state == UDPAI_REPLICATION_HELD && status->why)
+        visit(userdata, udpa_error_message(status->why));
+}
+
+static void
+log_problem(void *userdata, const char *text)
+{
+    (void)userdata;
+    udpai_log(UDPA_LOG_WARNING, "replicas", "%s", text);
+}
+
+/* The first time, and when they are others. */
+static void
+log_problems(udpai_replica *replica)
+{
+    uint64_t digest = 0;
+    for (size_t i = 0; i < replica->status.n_members; i++)
+        digest = udpai_digest_behind(digest, udpai_bytes_view(replica->status.members[i].config));
+    digest += replica->status.membership;
+    if (digest != replica->logged)
+        udpai_replica_visit_problems(replica, log_problem, NULL);
+    replica->logged = digest;
+}
+
+/* ---- what is reported ---- */
+
+static void
+take_members(udpai_replica *replica, udpai_replicated *event)
+{
+    replica->status.members = event->members;
+    replica->status.n_members = event->n_members;
+    replica->status.membership = event->membership;
+    udpai_replicated_free(replica->members);
+    replica->members = event;
+    log_problems(replica);
+}
+
 udpai_replicated *
 udpai_replica_next(udpai_replica *replica)
 {
@@ -447,10 +548,13 @@ udpai_replica_next(udpai_replica *replica)
             return NULL;
         udpai_list_remove(&event->node);
         if (event->kind == UDPAI_REPLICATED_STATE)
-            replica->state = event->state;
-        if (event->kind != UDPAI_REPLICATED_CHANGE)
+            take_state(replica, event);
+        else if (event->kind == UDPAI_REPLICATED_MEMBERS)
+            take_members(replica, event);
+        else if (event->kind != UDPAI_REPLICATED_CHANGE)
             return event;
-        udpai_replicated_free(event);
+        else
+            udpai_replicated_free(event);
     }
     return NULL;
 }

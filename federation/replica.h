@@ -5,6 +5,7 @@
 #define UDPAI_FEDERATION_REPLICA_H
 
 #include "federation/parts.h"
+#include "federation/problems.h"
 #include "store/replication.h"
 
 typedef struct udpai_replica udpai_replica;
@@ -33,5 +34,9 @@ bool udpai_replica_next_ended(udpai_replica *replica, udpai_durable_op *ret_op);
 
 /* As reported last. */
 udpai_replication_state udpai_replica_state(const udpai_replica *replica);
+const udpai_replica_status *udpai_replica_get_status(const udpai_replica *replica);
+/* What is amiss, for people. */
+void
+udpai_replica_visit_problems(const udpai_replica *replica, udpai_problem_fn visit, void *userdata);
 
 #endif

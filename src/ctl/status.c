@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* udpactl status: a node, its sources and its sessions. */
+/* udpactl status: a node, its sources, its replicas and its sessions. */
 #include <stdio.h>
 
 #include "cli/collect.h"
@@ -15,7 +15,10 @@ find_requests(const udpai_ctl_options *options, udpai_cli_requests *requests)
 {
     static const struct {
         const char *word, *kind;
-    } parts[] = {{NULL, "NodeStatus"}, {"sources", "SourceStatus"}, {"sessions", "SessionStatus"}};
+    } parts[] = {{NULL, "NodeStatus"},
+                 {"sources", "SourceStatus"},
+                 {"replicas", "ReplicaStatus"},
+                 {"sessions", "SessionStatus"}};
 
     const char *word = options->common.arguments.n == 1 ? options->common.arguments.items[0] : NULL;
     udpa_err err = UDPA_OK;
@@ -29,7 +32,8 @@ find_requests(const udpai_ctl_options *options, udpai_cli_requests *requests)
     }
     if (requests->n)
         return UDPAI_CLI_GOOD;
-    udpai_cli_complain("status takes 'sources' or 'sessions', or nothing: udpactl status sources");
+    udpai_cli_complain(
+        "status takes 'sources', 'replicas' or 'sessions', or nothing: udpactl status sources");
     return UDPAI_CLI_MISTAKE;
 }
 
@@ -43,6 +47,7 @@ show_tables(const udpai_ctl_options *options, const udpai_cli_found *found, size
     udpai_cli_layout layout = udpai_cli_layout_of(&options->common);
     udpai_ctl_put_nodes(&out, &layout, resources, n, n_hidden, now_us);
     udpai_ctl_put_sources(&out, &layout, resources, n, now_us);
+    udpai_ctl_put_replicas(&out, &layout, resources, n, now_us);
     udpai_ctl_put_sessions(&out, &layout, resources, n, now_us);
     if (out.len == 0)
         udpai_strbuf_puts(&out, "none\n");

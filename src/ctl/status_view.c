@@ -320,6 +320,64 @@ udpai_ctl_put_sources(udpai_strbuf *out,
     udpai_strbuf_done(&held);
 }
 
+/* ---- replicas ---- */
+
+static const char *
+replica_state(const Udpa__Status__V1__ReplicaStatus *replica)
+{
+    switch (replica->state) {
+    case UDPA__STATUS__V1__REPLICA_STATUS__STATE__STARTING:
+        return "starting";
+    case UDPA__STATUS__V1__REPLICA_STATUS__STATE__CURRENT:
+        return "current";
+    case UDPA__STATUS__V1__REPLICA_STATUS__STATE__BEHIND:
+        return "behind";
+    case UDPA__STATUS__V1__REPLICA_STATUS__STATE__HELD:
+        return "held";
+    default:
+        return "";
+    }
+}
+
+/* The beginning of the digest tells those apart that differ. */
+static void
+add_replica(udpai_cli_table *table, const Udpa__Status__V1__ReplicaStatus *replica, int64_t now_us)
+{
+    udpai_cli_table_addf(table, "%s%s", replica->id, replica->is_own ? " (this)" : "");
+    udpai_cli_table_add_text(table, replica->address);
+    udpai_cli_table_add_text(table, replica->version);
+    udpai_cli_table_addf(table, "%.8s", replica->config);
+    udpai_cli_table_add_number(table, (uint64_t)replica->revision);
+    udpai_cli_table_add_text(table, replica_state(replica));
+    udpai_ctl_table_add_age(table, replica->since, now_us);
+    udpai_cli_table_add_text(table, replica->reason);
+}
+
+void
+udpai_ctl_put_replicas(udpai_strbuf *out,
+                       udpai_cli_layout *layout,
+                       udpa_resource *const *resources,
+                       size_t n,
+                       int64_t now_us)
+{
+    static const char *const heads[] = {"REPLICA",  "ADDRESS", "VERSION", "CONFIG",
+                                        "REVISION", "STATE",   "AGE",     "REASON"};
+    udpai_cli_table table;
+    udpai_cli_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
+    for (size_t i = 0; i < n; i++) {
+        size_t size;
+        const void *payload = udpa_resource_payload(resources[i], &size);
+        Udpa__Status__V1__ReplicaStatus *replica =
+            is_of(resources[i], "ReplicaStatus")
+                ? udpa__status__v1__replica_status__unpack(NULL, size, payload)
+                : NULL;
+        if (replica)
+            add_replica(&table, replica, now_us);
+        udpa__status__v1__replica_status__free_unpacked(replica, NULL);
+    }
+    finish(out, &table, "REPLICAS");
+}
+
 /* ---- sessions ---- */
 
 /* "2 for 12 s" */

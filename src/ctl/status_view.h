@@ -22,6 +22,11 @@ void udpai_ctl_put_sources(udpai_strbuf *out,
                            udpa_resource *const *resources,
                            size_t n,
                            int64_t now_us);
+void udpai_ctl_put_replicas(udpai_strbuf *out,
+                            udpai_cli_layout *layout,
+                            udpa_resource *const *resources,
+                            size_t n,
+                            int64_t now_us);
 void udpai_ctl_put_sessions(udpai_strbuf *out,
                             udpai_cli_layout *layout,
                             udpa_resource *const *resources,

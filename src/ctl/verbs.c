@@ -51,7 +51,7 @@ static const udpai_ctl_verb verbs[] = {
      .takes = UDPAI_CTL_TAKES_FORMAT,
      .tables = SORTED_TABLES,
      .summary = "what the node has, its sources and its clients",
-     .usage = "status [sources|sessions]",
+     .usage = "status [sources|replicas|sessions]",
      .text = "Show the node with its sources and sessions, or more of one of these.\n"
              "\n"
              "  --all                  the session of this udpactl, too\n" TABLE_OPTIONS},

@@ -3,9 +3,11 @@
 
 #include <openssl/crypto.h>
 #include <pthread.h>
+#include <stdio.h>
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "model/digest.h"
 #include "model/secret_type.h"
 #include "storage/instance.h"
 #include "storage/password_file.h"
@@ -18,6 +20,7 @@ struct udpai_replicas {
     udpai_replication *replication; /* NULL: it was taken */
     udpai_sealer sealer;
     udpai_str secret_types[1];
+    char address[512]; /* for people: the host, and the first socket */
     char replica[UDPAI_INSTANCE_LEN + 1], set_id[UDPAI_SET_FILE_ID_MAX + 1];
 
     /* What is found, under the mutex. */
@@ -125,13 +128,48 @@ join(udpai_replicas *replicas, const udpai_plan *plan, udpa_error **ret_error)
     return err;
 }
 
+/* ---- what the others are told ---- */
+
+/* Of what must be the same on all replicas: not where each of them listens, and keeps its copy. */
+static udpai_content_hash
+hash_config(const udpai_plan *plan)
+{
+    Udpa__Config__V1__Bootstrap shared = *plan->bootstrap.message;
+    Udpa__Config__V1__Store store = *shared.store;
+    static char none[] = "";
+    shared.n_sockets = 0;
+    shared.http = NULL;
+    shared.store = &store;
+    store.directory = store.key_file = store.password_file = store.user = none;
+    store.n_endpoints = 0;
+    store.tls = NULL;
+    size_t size = udpa__config__v1__bootstrap__get_packed_size(&shared);
+    uint8_t *packed = udpai_alloc(size);
+    udpai_content_hash hash = {0};
+    if (packed) {
+        udpa__config__v1__bootstrap__pack(&shared, packed);
+        hash = udpai_content_hash_of(UDPAI_STR(""), (udpai_str){(const char *)packed, size});
+    }
+    udpai_free(packed);
+    return hash;
+}
+
+static void
+write_address(udpai_replicas *replicas, const udpai_plan *plan)
+{
+    snprintf(replicas->address, sizeof(replicas->address), "%s %s", plan->host,
+             plan->sockets.n ? plan->sockets.items[0].address : "");
+}
+
 /* ---- its life ---- */
 
 static udpa_err
 open_replication(udpai_replicas *replicas, const udpai_plan *plan, udpa_error **ret_error)
 {
     const udpai_plan_etcd *etcd = &plan->etcd;
-    char password[UDPAI_PASSWORD_MAX + 1] = "";
+    char password[UDPAI_PASSWORD_MAX + 1] = "", config[UDPAI_CONTENT_HASH_HEX];
+    udpai_content_hash_hex(hash_config(plan), config);
+    write_address(replicas, plan);
     udpa_err err = etcd->password_file
                        ? udpai_password_file_read(etcd->password_file, password, ret_error)
                        : UDPA_OK;
@@ -146,7 +184,13 @@ open_replication(udpai_replicas *replicas, const udpai_plan *plan, udpa_error **
                 .password = etcd->user ? password : NULL,
             },
         .prefix = etcd->prefix,
-        .replica = udpai_str_from(replicas->replica),
+        .own =
+            {
+                .id = udpai_str_from(replicas->replica),
+                .version = udpai_str_from(plan->settings.version),
+                .address = udpai_str_from(replicas->address),
+                .config = {config, sizeof(config)},
+            },
         .seals =
             {
                 .is_secret = is_secret,

@@ -346,10 +346,17 @@ replicate(server *self, udpa_error **ret_error)
         return UDPA_OK;
     udpa_err err =
         udpai_fail_code(ret_error, udpai_endpoint_replicate(self->endpoint, replication));
-    if (err == UDPA_OK && !udpai_endpoint_is_replicated(self->endpoint))
-        udpai_log(UDPA_LOG_INFO, "replicas", "reading etcd before clients are served");
-    while (err == UDPA_OK && !udpai_endpoint_is_replicated(self->endpoint) && !self->is_stopping)
+    if (err != UDPA_OK || udpai_endpoint_has_position(self->endpoint))
+        return err;
+    udpai_log(UDPA_LOG_INFO, "replicas", "reading etcd before clients are served");
+    while (!udpai_endpoint_is_replicated(self->endpoint) && !self->is_stopping) {
+        if (udpai_endpoint_is_one_too_many(self->endpoint))
+            return udpai_fail(ret_error, UDPA_ERR_LIMIT,
+                              "the replica set at %s has %d replicas, and may not have more: to "
+                              "serve more clients, start nodes that have it as their ConfigSource",
+                              self->plan->etcd.prefix, UDPAI_REPLICAS_MAX);
         uv_run(&self->loop, UV_RUN_ONCE);
+    }
     return self->is_stopping ? UDPA_ERR_CLOSED : err;
 }
 

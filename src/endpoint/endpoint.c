@@ -171,7 +171,23 @@ udpai_endpoint_replicate(udpa_endpoint *endpoint, udpai_replication *replication
 bool
 udpai_endpoint_is_replicated(const udpa_endpoint *endpoint)
 {
-    return !endpoint->replication || udpai_node_position(endpoint->node).cluster_id;
+    const udpai_replica_status *status = udpai_node_replica_status(endpoint->node);
+    return !status || (udpai_node_position(endpoint->node).cluster_id &&
+                       (status->membership == UDPAI_MEMBERSHIP_JOINED ||
+                        status->state != UDPAI_REPLICATION_CURRENT));
+}
+
+bool
+udpai_endpoint_has_position(const udpa_endpoint *endpoint)
+{
+    return udpai_node_position(endpoint->node).cluster_id != 0;
+}
+
+bool
+udpai_endpoint_is_one_too_many(const udpa_endpoint *endpoint)
+{
+    const udpai_replica_status *status = udpai_node_replica_status(endpoint->node);
+    return status && status->membership == UDPAI_MEMBERSHIP_FULL;
 }
 
 void

@@ -93,6 +93,10 @@ udpa_err udpai_endpoint_replicate(udpa_endpoint *endpoint, udpai_replication *re
 /* Has it something of what they have committed? Else clients would be sent that nothing is there;
  * the loop must run for it to change. */
 bool udpai_endpoint_is_replicated(const udpa_endpoint *endpoint);
+/* Had it something of that when it was opened? Then it may serve at once. */
+bool udpai_endpoint_has_position(const udpa_endpoint *endpoint);
+/* Are there as many replicas as there may be, without this one? */
+bool udpai_endpoint_is_one_too_many(const udpa_endpoint *endpoint);
 
 /* It will be closed: what has come from clients, and waits to be passed on, is passed on at once.
  * False: there is nothing of that kind, so the caller need not wait. */

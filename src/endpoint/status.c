@@ -23,12 +23,13 @@
 #define INTERVAL_MAX_MS 1000 /* … to */
 
 static const char *const types[] = {UDPAI_TYPE_NODE_STATUS, UDPAI_TYPE_SOURCE_STATUS,
-                                    UDPAI_TYPE_SESSION_STATUS};
+                                    UDPAI_TYPE_SESSION_STATUS, UDPAI_TYPE_REPLICA_STATUS};
 
 enum {
     NODE,
     SOURCE,
-    SESSION
+    SESSION,
+    REPLICA
 };
 
 typedef UDPAI_VECTOR(udpa_bytes *) text_list;
@@ -84,7 +85,7 @@ add(const udpai_own_status *status,
     udpai_str which,
     udpa_bytes *body)
 {
-    static const char *const kinds[] = {"node", "source", "session"};
+    static const char *const kinds[] = {"node", "source", "session", "replica"};
     udpai_strbuf name = {0};
     udpai_strbuf_puts(&name, UDPAI_NODE_NAMESPACE "/");
     udpai_strbuf_str(&name, udpai_bytes_view(status->node_id));
@@ -155,6 +156,53 @@ set_sources(udpai_own_status *status)
         udpai_log(UDPA_LOG_WARNING, "status", "some sources are left out of the status: %s",
                   udpa_err_text(UDPA_ERR_NOMEM));
     set(status, SOURCE, &sources.list);
+}
+
+/* ---- replicas ---- */
+
+static void
+put_own_state(udpai_proto_writer *writer, const udpai_replica_status *status)
+{
+    udpai_proto_put_varint_opt(writer, 7, true);
+    udpai_proto_put_varint_opt(writer, 8, (uint64_t)status->state + 1);
+    if (status->since_us)
+        udpai_timestamp_put(writer, 9, status->since_us);
+    if (status->why)
+        udpai_proto_put_bytes(writer, 10, udpai_str_from(udpa_error_message(status->why)));
+}
+
+struct replica {
+    const udpai_replica_status *status;
+    const udpai_replica_member *member;
+};
+
+static void
+put_replica(udpai_proto_writer *writer, const void *what)
+{
+    const struct replica *replica = what;
+    const udpai_replica_member *member = replica->member;
+    udpai_proto_put_bytes(writer, 1, udpai_bytes_view(member->id));
+    udpai_proto_put_varint_opt(writer, 2, member->place);
+    udpai_proto_put_bytes(writer, 3, udpai_bytes_view(member->version));
+    udpai_proto_put_bytes(writer, 4, udpai_bytes_view(member->address));
+    udpai_proto_put_bytes(writer, 5, udpai_bytes_view(member->config));
+    udpai_proto_put_varint_opt(writer, 6, (uint64_t)member->revision);
+    if (member->is_own)
+        put_own_state(writer, replica->status);
+}
+
+static void
+set_replicas(udpai_own_status *status)
+{
+    resource_list list = {0};
+    const udpai_replica_status *replicas =
+        udpai_node_replica_status(udpai_endpoint_node(status->endpoint));
+    for (size_t i = 0; replicas && i < replicas->n_members; i++) {
+        const struct replica one = {replicas, &replicas->members[i]};
+        UDPA_AUTO(udpa_bytes_unref) udpa_bytes *body = udpai_status_encode(put_replica, &one);
+        add(status, &list, REPLICA, udpai_bytes_view(one.member->id), body);
+    }
+    set(status, REPLICA, &list);
 }
 
 /* ---- the node ---- */
@@ -364,6 +412,7 @@ take_descriptions(udpai_own_status *status, const udpai_report *report)
         return; /* the client has left meanwhile */
     set_sessions(status, report);
     set_sources(status);
+    set_replicas(status);
     set_node(status);
     expect(status, false);
 }

@@ -130,8 +130,8 @@ udpai_barrier_wait(udpai_barrier *barrier, udpai_barrier_waiter *waiter)
 {
     udpai_list_init(&waiter->node);
     waiter->since_ms = barrier->env.wheel->now_ms;
-    bool is_away = udpai_mirror_get_state(barrier->env.mirror) != UDPAI_MIRROR_CURRENT;
-    if (is_away || barrier->is_late) {
+    bool is_held = udpai_mirror_get_state(barrier->env.mirror) == UDPAI_MIRROR_HELD;
+    if (is_held || barrier->is_late) {
         waiter->passed(waiter, false);
         return;
     }
@@ -155,6 +155,7 @@ udpai_barrier_new(udpai_barrier **ret_barrier, const udpai_barrier_env *env, udp
         return UDPA_ERR_NOMEM;
     barrier->env = *env;
     barrier->call.done = on_written;
+    barrier->call.is_repeatable = true;
     barrier->reached.reached = on_reached;
     udpai_list_init(&barrier->covered);
     udpai_list_init(&barrier->waiting);

@@ -3,7 +3,8 @@
  * that moves to this replica never sees an older state than it had at another one.
  *
  * A write of a key of its own is what the mirror must show then; one write stands for all that
- * wait. While etcd is known to be away nobody waits. Owned by the thread of its etcd. */
+ * wait, also while the mirror lists or watches again: it may be behind then. While etcd is known to
+ * be away nobody waits. Owned by the thread of its etcd. */
 #ifndef UDPAI_ETCD_BARRIER_H
 #define UDPAI_ETCD_BARRIER_H
 

@@ -119,6 +119,8 @@ typedef struct udpai_etcd_result {
 typedef struct udpai_etcd_call {
     void (*done)(struct udpai_etcd_call *call, const udpai_etcd_result *result);
     void *engine; /* what works on it; NULL: nothing does */
+    /* Of a transaction: done twice it is as good as once, so it is tried as a read is. */
+    bool is_repeatable;
 } udpai_etcd_call;
 
 /* The changes of keys, in the order of their revisions. Owned by the caller. */

@@ -48,6 +48,7 @@ udpai_mirror_free(udpai_mirror *mirror)
     udpai_mirror_stop_watch(mirror);
     udpai_mirror_stop_list(mirror);
     udpai_timer_cancel(&mirror->retry);
+    udpai_timer_cancel(&mirror->lag);
     udpai_etcd_changes_copy_done(&mirror->gathered);
     free_keys(mirror);
     udpa_bytes_unref(mirror->prefix);

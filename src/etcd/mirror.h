@@ -17,6 +17,9 @@
 #define UDPAI_MIRROR_PROBE_MS 1000
 /* … and is given up if nothing has come for so long. */
 #define UDPAI_MIRROR_SILENCE_MS 2500
+/* If something waits for what is committed, it is asked so early, and given up after twice that;
+ * doubled if that was of no use. */
+#define UDPAI_MIRROR_LAG_MS 150
 /* Between attempts, doubled from the first to the second, with jitter. */
 #define UDPAI_MIRROR_RETRY_MS 50
 #define UDPAI_MIRROR_RETRY_MAX_MS 2000

@@ -42,9 +42,10 @@ struct udpai_mirror {
     /* The watch. */
     udpai_etcd_watch watch;
     bool is_watching;
-    udpai_timer probe;
+    udpai_timer probe, lag;
     uint64_t received_ms;
-    int64_t highest; /* revision that this watch has shown */
+    uint64_t waited_ms, lag_ms; /* since when something waits, and how long before it asks */
+    int64_t highest;            /* revision that this watch has shown */
 };
 
 /* ---- mirror_state.c: what both ways of asking share ---- */
@@ -76,7 +77,9 @@ void udpai_mirror_begin_list(udpai_mirror *mirror);
 void udpai_mirror_watch_again(udpai_mirror *mirror);
 /* From the position on. */
 void udpai_mirror_begin_watch(udpai_mirror *mirror);
-/* The handlers of its watch and its timer. */
+/* Something waits: what is committed should come soon. */
+void udpai_mirror_expect(udpai_mirror *mirror);
+/* The handlers of its watch and its timers. */
 void udpai_mirror_init_watch(udpai_mirror *mirror);
 
 #endif

@@ -132,6 +132,7 @@ udpai_mirror_release_waiters(udpai_mirror *mirror)
             continue;
         udpai_list_remove(node);
         udpai_list_append(&reached, node);
+        mirror->lag_ms = UDPAI_MIRROR_LAG_MS;
     }
     while ((at = udpai_list_pop(&reached))) {
         udpai_mirror_waiter *waiter = UDPAI_LIST_ENTRY(at, udpai_mirror_waiter, node);
@@ -143,10 +144,14 @@ void
 udpai_mirror_wait(udpai_mirror *mirror, udpai_mirror_waiter *waiter)
 {
     udpai_list_init(&waiter->node);
-    if (waiter->revision > mirror->position.revision)
-        udpai_list_append(&mirror->waiters, &waiter->node);
-    else
+    if (waiter->revision <= mirror->position.revision) {
         waiter->reached(waiter);
+        return;
+    }
+    bool is_first = udpai_list_empty(&mirror->waiters);
+    udpai_list_append(&mirror->waiters, &waiter->node);
+    if (is_first)
+        udpai_mirror_expect(mirror);
 }
 
 void

@@ -15,20 +15,58 @@ set_probe(udpai_mirror *mirror)
 }
 
 static void
+give_up_silent(udpai_mirror *mirror, uint64_t silent_ms)
+{
+    UDPA_AUTO(udpa_error_unref)
+    udpa_error *why = udpa_error_new(UDPA_ERR_UNAVAILABLE, NULL,
+                                     "etcd has sent nothing for %" PRIu64 " ms", silent_ms);
+    udpai_mirror_retry_later(mirror, why);
+}
+
+static void
 on_probe(udpai_timer *timer)
 {
     udpai_mirror *mirror = UDPAI_CONTAINER_OF(timer, udpai_mirror, probe);
     uint64_t silent_ms = mirror->env.wheel->now_ms - mirror->received_ms;
     if (silent_ms >= UDPAI_MIRROR_SILENCE_MS) {
-        UDPA_AUTO(udpa_error_unref)
-        udpa_error *why = udpa_error_new(UDPA_ERR_UNAVAILABLE, NULL,
-                                         "etcd has sent nothing for %" PRIu64 " ms", silent_ms);
-        udpai_mirror_retry_later(mirror, why);
+        give_up_silent(mirror, silent_ms);
         return;
     }
     if (silent_ms >= UDPAI_MIRROR_PROBE_MS)
         mirror->env.etcd->ops->ask_progress(mirror->env.etcd, &mirror->watch);
     set_probe(mirror);
+}
+
+static void
+set_lag(udpai_mirror *mirror)
+{
+    udpai_timer_set(mirror->env.wheel, &mirror->lag, mirror->env.wheel->now_ms + mirror->lag_ms);
+}
+
+void
+udpai_mirror_expect(udpai_mirror *mirror)
+{
+    mirror->waited_ms = mirror->env.wheel->now_ms;
+    set_lag(mirror);
+}
+
+/* A member may have been stopped that was current: another one has what is waited for. */
+static void
+on_lag(udpai_timer *timer)
+{
+    udpai_mirror *mirror = UDPAI_CONTAINER_OF(timer, udpai_mirror, lag);
+    uint64_t now = mirror->env.wheel->now_ms, lag_ms = mirror->lag_ms;
+    uint64_t silent_ms = now - mirror->received_ms, waited_ms = now - mirror->waited_ms;
+    bool is_watching = mirror->is_watching && mirror->state == UDPAI_MIRROR_CURRENT;
+    if (udpai_list_empty(&mirror->waiters))
+        return;
+    if (is_watching && silent_ms >= 2 * lag_ms && waited_ms >= 2 * lag_ms) {
+        mirror->lag_ms = 2 * lag_ms < UDPAI_MIRROR_SILENCE_MS ? 2 * lag_ms : lag_ms;
+        give_up_silent(mirror, silent_ms);
+    } else if (is_watching && silent_ms >= lag_ms) {
+        mirror->env.etcd->ops->ask_progress(mirror->env.etcd, &mirror->watch);
+    }
+    set_lag(mirror);
 }
 
 static void
@@ -226,4 +264,6 @@ udpai_mirror_init_watch(udpai_mirror *mirror)
 {
     mirror->watch = (udpai_etcd_watch){on_created, on_changed, on_ended, NULL};
     udpai_timer_init(&mirror->probe, on_probe);
+    udpai_timer_init(&mirror->lag, on_lag);
+    mirror->lag_ms = UDPAI_MIRROR_LAG_MS;
 }

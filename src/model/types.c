@@ -50,6 +50,7 @@ static const udpai_type_info types[] = {
     {URL(UDPAI_TYPE_EVENT), .word = "event"},
     {URL(UDPAI_TYPE_NODE_STATUS), .word = "node"},
     {URL(UDPAI_TYPE_SOURCE_STATUS), .word = "source"},
+    {URL(UDPAI_TYPE_REPLICA_STATUS), .word = "replica"},
     {URL(UDPAI_TYPE_SESSION_STATUS), .word = "session"},
 };
 

@@ -34,6 +34,7 @@
 #define UDPAI_TYPE_EVENT UDPAI_TYPE_PREFIX "udpa.event.v1.Event"
 #define UDPAI_TYPE_NODE_STATUS UDPAI_TYPE_PREFIX "udpa.status.v1.NodeStatus"
 #define UDPAI_TYPE_SOURCE_STATUS UDPAI_TYPE_PREFIX "udpa.status.v1.SourceStatus"
+#define UDPAI_TYPE_REPLICA_STATUS UDPAI_TYPE_PREFIX "udpa.status.v1.ReplicaStatus"
 #define UDPAI_TYPE_SESSION_STATUS UDPAI_TYPE_PREFIX "udpa.status.v1.SessionStatus"
 
 /* The full name of the message, of a URL that is a literal. */

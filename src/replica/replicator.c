@@ -64,13 +64,15 @@ behind_prefix(const udpai_replicator *replicator, const udpai_etcd_event *event)
     return (udpai_str){event->kv.key.data + before, event->kv.key.len - before};
 }
 
-/* What becomes of a lock is seen once all of the change is. */
+/* What is no record. What becomes of a lock is seen once all of the change is. */
 static udpa_err
-take_lock(udpai_replicator *replicator, const udpai_etcd_event *event)
+take_other(udpai_replicator *replicator, const udpai_etcd_event *event)
 {
     udpai_str key = behind_prefix(replicator, event);
     udpai_lock *lock;
     udpai_lock_set *set;
+    if (udpai_members_is_key(key))
+        udpai_members_take(replicator->members, key, event->is_delete ? NULL : &event->kv.value);
     if (!udpai_locks_is_key(key))
         return UDPA_OK;
     udpa_err err = udpai_locks_take(&replicator->locks, key,
@@ -119,10 +121,12 @@ read_change(udpai_replicator *replicator,
             udpai_durable_batch *batch)
 {
     udpa_err err = UDPA_OK;
-    if (change->is_all)
+    if (change->is_all) {
         udpai_locks_clear(&replicator->locks);
+        udpai_members_clear(replicator->members);
+    }
     for (size_t i = 0; i < change->n_events && err == UDPA_OK; i++)
-        err = take_lock(replicator, &change->events[i]);
+        err = take_other(replicator, &change->events[i]);
     for (size_t i = 0; i < change->n_events && err == UDPA_OK; i++)
         err = add_event(replicator, &change->events[i], batch);
     return err;
@@ -137,8 +141,14 @@ on_changed(void *userdata, const udpai_mirror_change *change)
     if (!event || !(event->batch = udpai_durable_batch_new()))
         return UDPA_ERR_NOMEM;
     udpa_err err = read_change(replicator, change, event->batch);
-    if (err != UDPA_OK || (event->batch->ops.n == 0 && !change->is_all))
+    bool is_empty = event->batch->ops.n == 0 && !change->is_all;
+    if (err != UDPA_OK)
         return err;
+    if (!is_empty)
+        replicator->last_revision = change->position.revision;
+    udpai_members_go_on(replicator->members, replicator->last_revision);
+    if (is_empty)
+        return UDPA_OK;
     event->batch->position = (udpai_durable_position){
         .cluster_id = change->position.cluster_id,
         .revision = change->position.revision,
@@ -304,6 +314,19 @@ make_barrier(udpai_replicator *replicator)
 }
 
 static udpa_err
+make_members(udpai_replicator *replicator, const udpai_replicator_config *config)
+{
+    const udpai_members_env env = {
+        .etcd = replicator->env.etcd,
+        .wheel = replicator->env.wheel,
+        .mirror = replicator->mirror,
+        .report = replicator->env.report,
+        .userdata = replicator->env.userdata,
+    };
+    return udpai_members_new(&replicator->members, &env, config->prefix, &config->own);
+}
+
+static udpa_err
 make(udpai_replicator *replicator, const udpai_replicator_config *config)
 {
     const udpai_mirror_env env = {
@@ -317,12 +340,14 @@ make(udpai_replicator *replicator, const udpai_replicator_config *config)
     const udpai_mirror_position has = {config->has.cluster_id, config->has.revision};
     udpa_err err = udpa_bytes_new(&replicator->prefix, config->prefix.data, config->prefix.len);
     if (err == UDPA_OK)
-        err = udpa_bytes_new(&replicator->replica, config->replica.data, config->replica.len);
+        err = udpa_bytes_new(&replicator->replica, config->own.id.data, config->own.id.len);
     if (err == UDPA_OK)
         err = udpai_mirror_new(&replicator->mirror, &env, config->prefix, has);
     if (err == UDPA_OK)
         err = make_proposals(replicator);
-    return err == UDPA_OK ? make_barrier(replicator) : err;
+    if (err == UDPA_OK)
+        err = make_barrier(replicator);
+    return err == UDPA_OK ? make_members(replicator, config) : err;
 }
 
 udpa_err
@@ -357,6 +382,7 @@ udpai_replicator_free(udpai_replicator *replicator)
     if (!replicator)
         return NULL;
     udpai_timer_cancel(&replicator->work);
+    udpai_members_free(replicator->members);
     udpai_barrier_free(replicator->barrier);
     free_waiting(replicator);
     udpai_proposals_free(replicator->proposals);

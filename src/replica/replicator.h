@@ -25,8 +25,9 @@ typedef struct udpai_replicator_env {
 
 /* All copied, but what `seals` refers to. */
 typedef struct udpai_replicator_config {
-    udpai_str prefix;           /* of all that the set has in etcd, with a '/' at its end */
-    udpai_str replica;          /* which one this is; no two have the same */
+    udpai_str prefix; /* of all that the set has in etcd, with a '/' at its end */
+    /* Which one this is: no two have the same id; and what else the others are told. */
+    udpai_replica_description own;
     udpai_record_seals seals;   /* is_secret is required */
     udpai_durable_position has; /* what was reported before, by another one */
 } udpai_replicator_config;

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "etcd/barrier.h"
 #include "replica/locks.h"
+#include "replica/members.h"
 #include "replica/replicator.h"
 #include "replica/transaction.h"
 
@@ -24,6 +25,8 @@ struct udpai_replicator {
     udpai_proposals *proposals;
     udpai_barrier *barrier;
     udpai_list waiting; /* for the barrier */
+    udpai_members *members;
+    int64_t last_revision; /* at which a record has changed */
     udpai_locks locks;
     udpai_list proposed;  /* udpai_proposed, without an outcome */
     udpai_list under_way; /* transactions */

@@ -14,12 +14,34 @@ udpai_replicated_new(udpai_replicated_kind kind)
     return event;
 }
 
+void
+udpai_replica_member_done(udpai_replica_member *member)
+{
+    udpa_bytes_unref(member->id);
+    udpa_bytes_unref(member->version);
+    udpa_bytes_unref(member->address);
+    udpa_bytes_unref(member->config);
+    *member = (udpai_replica_member){0};
+}
+
+void
+udpai_replica_member_copy(udpai_replica_member *copy, const udpai_replica_member *member)
+{
+    *copy = *member;
+    udpa_bytes_ref(copy->id);
+    udpa_bytes_ref(copy->version);
+    udpa_bytes_ref(copy->address);
+    udpa_bytes_ref(copy->config);
+}
+
 udpai_replicated *
 udpai_replicated_free(udpai_replicated *event)
 {
     if (!event)
         return NULL;
     udpai_durable_batch_free(event->batch);
+    for (size_t i = 0; i < event->n_members; i++)
+        udpai_replica_member_done(&event->members[i]);
     udpa_error_unref(event->error);
     udpai_free(event);
     return NULL;

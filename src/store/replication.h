@@ -21,6 +21,7 @@ typedef enum udpai_replicated_kind {
     UDPAI_REPLICATED_CHANGE,
     UDPAI_REPLICATED_OUTCOME,
     UDPAI_REPLICATED_STATE,
+    UDPAI_REPLICATED_MEMBERS,
     UDPAI_REPLICATED_BARRIER, /* with this ticket: all that was committed before was reported */
 } udpai_replicated_kind;
 
@@ -32,6 +33,39 @@ typedef enum udpai_replicated_outcome {
     UDPAI_REPLICATED_UNKNOWN,  /* it may have been committed */
 } udpai_replicated_outcome;
 
+/* So many replicas may be in one set. */
+#define UDPAI_REPLICAS_MAX 7
+
+/* What a replica says of itself to the others. */
+typedef struct udpai_replica_description {
+    udpai_str id, version, address;
+    udpai_str config; /* digest of what must be the same for all */
+} udpai_replica_description;
+
+/* One of the set. */
+typedef struct udpai_replica_member {
+    udpa_bytes *id, *version, *address, *config; /* references */
+    int64_t revision;                            /* of the last change that it has */
+    unsigned place;                              /* 1 to UDPAI_REPLICAS_MAX */
+    bool is_own;
+} udpai_replica_member;
+
+typedef enum udpai_membership {
+    UDPAI_MEMBERSHIP_UNKNOWN,
+    UDPAI_MEMBERSHIP_JOINED,
+    UDPAI_MEMBERSHIP_FULL, /* all places are taken by others that live */
+} udpai_membership;
+
+/* How a node is one of its replicas. */
+typedef struct udpai_replica_status {
+    udpai_replication_state state;
+    int64_t since_us;      /* that state; since 1970; 0: nothing was reported yet */
+    const udpa_error *why; /* it is not current; NULL: nothing is amiss */
+    const udpai_replica_member *members;
+    size_t n_members;
+    udpai_membership membership;
+} udpai_replica_status;
+
 /* Something that is reported to the node. */
 typedef struct udpai_replicated {
     udpai_list node;
@@ -42,9 +76,16 @@ typedef struct udpai_replicated {
     /* OUTCOME: of what was proposed with this ticket. What it has changed was reported before. */
     uint64_t ticket; /* also of a BARRIER */
     udpai_replicated_outcome outcome;
-    udpai_replication_state state; /* STATE */
-    udpa_error *error;             /* OUTCOME, STATE: why; NULL: nothing is amiss */
+    udpai_replication_state state;                    /* STATE */
+    udpai_replica_member members[UDPAI_REPLICAS_MAX]; /* MEMBERS */
+    size_t n_members;
+    udpai_membership membership;
+    udpa_error *error; /* OUTCOME, STATE: why; NULL: nothing is amiss */
 } udpai_replicated;
+
+void udpai_replica_member_done(udpai_replica_member *member);
+/* With references of its own. */
+void udpai_replica_member_copy(udpai_replica_member *copy, const udpai_replica_member *member);
 
 udpai_replicated *udpai_replicated_new(udpai_replicated_kind kind);
 /* NULL does nothing. Returns NULL. */

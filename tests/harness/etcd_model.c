@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tests/harness/etcd_model.h"
+#include "tests/harness/etcd_model_internal.h"
 
 #include <stdlib.h>
 
@@ -7,11 +7,13 @@
 
 #define TIMEOUT_MS 1000
 #define LATE_MS 3000
-#define KVS_MAX 4096
 
 typedef enum call_kind {
     CALL_RANGE,
     CALL_TXN,
+    CALL_GRANT,
+    CALL_KEEP,
+    CALL_REVOKE,
 } call_kind;
 
 /* Copies of what was asked. */
@@ -29,6 +31,7 @@ typedef struct model_call {
     /* What it has led to. */
     bool is_done, succeeded, has_more, is_compacted, is_future;
     int64_t revision;
+    int64_t lease, ttl_s;
     udpai_etcd_kv *kvs;
     size_t n_kvs;
 } model_call;
@@ -59,8 +62,8 @@ soon(etcd_model *model)
            (model->faults.latency_ms ? test_random(&model->random) % model->faults.latency_ms : 0);
 }
 
-static udpai_str
-copy(udpai_str text)
+udpai_str
+etcd_model_copy(udpai_str text)
 {
     char *room = malloc(text.len + 1);
     if (text.len)
@@ -69,8 +72,8 @@ copy(udpai_str text)
     return (udpai_str){room, text.len};
 }
 
-static void
-release(udpai_str text)
+void
+etcd_model_release(udpai_str text)
 {
     free((char *)(uintptr_t)text.data);
 }
@@ -110,12 +113,12 @@ compare_events(const void *a, const void *b)
 }
 
 /* All keys in a range at a revision, in their order. */
-static size_t
-list(const etcd_model *model,
-     udpai_str from,
-     udpai_str end,
-     int64_t revision,
-     const etcd_model_event **found)
+size_t
+etcd_model_list(const etcd_model *model,
+                udpai_str from,
+                udpai_str end,
+                int64_t revision,
+                const etcd_model_event **found)
 {
     size_t n = 0;
     for (size_t i = 0; i < model->history.n; i++) {
@@ -143,13 +146,14 @@ etcd_model_count(const etcd_model *model, udpai_str prefix, int64_t revision)
 }
 
 /* At this revision, which is new or the one that is being made. */
-static void
-add_event(etcd_model *model, udpai_str key, udpai_str value, bool is_delete, int64_t revision)
+void
+etcd_model_add_event(
+    etcd_model *model, udpai_str key, udpai_str value, bool is_delete, int64_t revision)
 {
     const etcd_model_event *before = etcd_model_find(model, key, revision);
     etcd_model_event event = {
-        .key = (char *)(uintptr_t)copy(key).data,
-        .value = copy(value),
+        .key = (char *)(uintptr_t)etcd_model_copy(key).data,
+        .value = etcd_model_copy(value),
         .revision = revision,
         .create_revision = before ? before->create_revision : revision,
         .version = is_delete ? 0
@@ -180,8 +184,8 @@ free_watch(model_watch *self)
 {
     udpai_list_remove(&self->node);
     udpai_timer_cancel(&self->deliver);
-    release(self->key);
-    release(self->end);
+    etcd_model_release(self->key);
+    etcd_model_release(self->end);
     free(self);
 }
 
@@ -265,8 +269,8 @@ on_deliver(udpai_timer *timer)
     self->watch->created(self->watch, &header);
 }
 
-static void
-wake_watches(etcd_model *model)
+void
+etcd_model_wake_watches(etcd_model *model)
 {
     UDPAI_LIST_FOREACH (at, &model->watches) {
         model_watch *self = UDPAI_LIST_ENTRY(at, model_watch, node);
@@ -282,8 +286,8 @@ watch(udpai_etcd *etcd, udpai_etcd_watch *what, udpai_str key, udpai_str end, in
     model_watch *self = calloc(1, sizeof(*self));
     self->model = model;
     self->watch = what;
-    self->key = copy(key);
-    self->end = copy(end);
+    self->key = etcd_model_copy(key);
+    self->end = etcd_model_copy(end);
     self->next = revision;
     udpai_timer_init(&self->deliver, on_deliver);
     udpai_timer_set(model->wheel, &self->deliver, soon(model));
@@ -322,21 +326,21 @@ free_call(model_call *self)
     udpai_list_remove(&self->node);
     udpai_timer_cancel(&self->execute);
     udpai_timer_cancel(&self->answer);
-    release(self->range.key);
-    release(self->range.end);
+    etcd_model_release(self->range.key);
+    etcd_model_release(self->range.end);
     for (size_t i = 0; i < self->n_compares; i++)
-        release(self->compares[i].key);
+        etcd_model_release(self->compares[i].key);
     for (size_t branch = 0; branch < 2; branch++) {
         for (size_t i = 0; i < self->n_ops[branch]; i++) {
-            release(self->ops[branch][i].key);
-            release(self->ops[branch][i].value);
-            release(self->ops[branch][i].end);
+            etcd_model_release(self->ops[branch][i].key);
+            etcd_model_release(self->ops[branch][i].value);
+            etcd_model_release(self->ops[branch][i].end);
         }
         free(self->ops[branch]);
     }
     for (size_t i = 0; i < self->n_kvs; i++) {
-        release(self->kvs[i].key);
-        release(self->kvs[i].value);
+        etcd_model_release(self->kvs[i].key);
+        etcd_model_release(self->kvs[i].value);
     }
     free(self->compares);
     free(self->kvs);
@@ -347,14 +351,14 @@ static void
 add_kvs(model_call *self, udpai_str key, udpai_str end, int64_t revision, int64_t limit)
 {
     static const etcd_model_event *found[KVS_MAX];
-    size_t n = list(self->model, key, end, revision, found);
+    size_t n = etcd_model_list(self->model, key, end, revision, found);
     self->has_more = limit && n > (size_t)limit;
     n = self->has_more ? (size_t)limit : n;
     self->kvs = realloc(self->kvs, (self->n_kvs + n + 1) * sizeof(*self->kvs));
     for (size_t i = 0; i < n; i++) {
         udpai_etcd_kv kv = kv_of(found[i]);
-        kv.key = copy(kv.key);
-        kv.value = copy(kv.value);
+        kv.key = etcd_model_copy(kv.key);
+        kv.value = etcd_model_copy(kv.value);
         self->kvs[self->n_kvs++] = kv;
     }
 }
@@ -386,10 +390,11 @@ execute_op(model_call *self, const udpai_etcd_op *op, int64_t revision)
     etcd_model *model = self->model;
     if (op->kind == UDPAI_ETCD_OP_RANGE)
         add_kvs(self, op->key, op->end, model->revision, 0);
-    else if (op->kind == UDPAI_ETCD_OP_PUT)
-        add_event(model, op->key, op->value, false, revision);
-    else if (etcd_model_find(model, op->key, model->revision))
-        add_event(model, op->key, (udpai_str){"", 0}, true, revision);
+    else if (op->kind == UDPAI_ETCD_OP_PUT) {
+        etcd_model_add_event(model, op->key, op->value, false, revision);
+        model->history.items[model->history.n - 1].lease = op->lease;
+    } else if (etcd_model_find(model, op->key, model->revision))
+        etcd_model_add_event(model, op->key, (udpai_str){"", 0}, true, revision);
 }
 
 static void
@@ -402,7 +407,20 @@ execute_txn(model_call *self)
         self->succeeded = self->succeeded && holds(model, &self->compares[i]);
     for (size_t i = 0; i < self->n_ops[!self->succeeded]; i++)
         execute_op(self, &self->ops[!self->succeeded][i], revision);
-    wake_watches(model);
+    etcd_model_wake_watches(model);
+}
+
+static void
+execute_lease(model_call *self)
+{
+    etcd_model *model = self->model;
+    if (self->kind == CALL_GRANT)
+        self->lease = etcd_model_leases_grant(&model->leases, self->ttl_s);
+    if (self->kind == CALL_REVOKE)
+        etcd_model_end_lease(model, self->lease);
+    self->ttl_s = etcd_model_leases_keep(&model->leases, self->lease, model->wheel->now_ms);
+    if (!udpai_timer_is_set(&model->lease_end))
+        udpai_timer_set(model->wheel, &model->lease_end, model->wheel->now_ms + 100);
 }
 
 static void
@@ -418,8 +436,10 @@ on_execute(udpai_timer *timer)
     self->is_done = true;
     if (self->kind == CALL_RANGE)
         execute_range(self);
-    else
+    else if (self->kind == CALL_TXN)
         execute_txn(self);
+    else
+        execute_lease(self);
     self->revision = self->model->revision;
     if (!self->call) /* it was done later than anybody waited */
         free_call(self);
@@ -451,6 +471,8 @@ on_answer(udpai_timer *timer)
         result.has_more = self->has_more;
         result.kvs = self->kvs;
         result.n_kvs = self->n_kvs;
+        result.lease = self->lease;
+        result.ttl_s = self->ttl_s;
     }
     self->call = NULL;
     call->engine = NULL;
@@ -498,8 +520,8 @@ range(udpai_etcd *etcd, udpai_etcd_call *call, const udpai_etcd_range *what)
 {
     model_call *self = begin(etcd, call, CALL_RANGE);
     self->range = *what;
-    self->range.key = copy(what->key);
-    self->range.end = copy(what->end);
+    self->range.key = etcd_model_copy(what->key);
+    self->range.end = etcd_model_copy(what->end);
     self->model->n_ranges++;
     return UDPA_OK;
 }
@@ -512,9 +534,9 @@ copy_ops(model_call *self, size_t branch, const udpai_etcd_op *ops, size_t n)
     self->n_ops[branch] = n;
     for (size_t i = 0; i < n; i++) {
         udpai_etcd_op op = ops[i];
-        op.key = copy(op.key);
-        op.value = copy(op.value);
-        op.end = copy(op.end);
+        op.key = etcd_model_copy(op.key);
+        op.value = etcd_model_copy(op.value);
+        op.end = etcd_model_copy(op.end);
         self->ops[branch][i] = op;
         for (size_t j = 0; j < i; j++) /* as etcd does */
             assert_false(op.kind == UDPAI_ETCD_OP_PUT && ops[j].kind != UDPAI_ETCD_OP_RANGE &&
@@ -531,11 +553,32 @@ txn(udpai_etcd *etcd, udpai_etcd_call *call, const udpai_etcd_txn *what)
     self->n_compares = what->n_compares;
     for (size_t i = 0; i < what->n_compares; i++) {
         self->compares[i] = what->compares[i];
-        self->compares[i].key = copy(what->compares[i].key);
+        self->compares[i].key = etcd_model_copy(what->compares[i].key);
     }
     copy_ops(self, 0, what->ops, what->n_ops);
     copy_ops(self, 1, what->else_ops, what->n_else_ops);
     self->model->n_txns++;
+    return UDPA_OK;
+}
+
+static udpa_err
+lease_grant(udpai_etcd *etcd, udpai_etcd_call *call, int64_t ttl_s)
+{
+    begin(etcd, call, CALL_GRANT)->ttl_s = ttl_s;
+    return UDPA_OK;
+}
+
+static udpa_err
+lease_keep_alive(udpai_etcd *etcd, udpai_etcd_call *call, int64_t lease)
+{
+    begin(etcd, call, CALL_KEEP)->lease = lease;
+    return UDPA_OK;
+}
+
+static udpa_err
+lease_revoke(udpai_etcd *etcd, udpai_etcd_call *call, int64_t lease)
+{
+    begin(etcd, call, CALL_REVOKE)->lease = lease;
     return UDPA_OK;
 }
 
@@ -560,8 +603,8 @@ etcd_model_put(etcd_model *model, const char *key, const char *value)
 {
     int64_t revision = model->revision + 1;
     if (value || etcd_model_find(model, udpai_str_from(key), model->revision))
-        add_event(model, udpai_str_from(key), udpai_str_from(value), !value, revision);
-    wake_watches(model);
+        etcd_model_add_event(model, udpai_str_from(key), udpai_str_from(value), !value, revision);
+    etcd_model_wake_watches(model);
 }
 
 void
@@ -569,8 +612,9 @@ etcd_model_put_all(etcd_model *model, const char *const *keys, size_t n, const c
 {
     int64_t revision = model->revision + 1;
     for (size_t i = 0; i < n; i++)
-        add_event(model, udpai_str_from(keys[i]), udpai_str_from(value), false, revision);
-    wake_watches(model);
+        etcd_model_add_event(model, udpai_str_from(keys[i]), udpai_str_from(value), false,
+                             revision);
+    etcd_model_wake_watches(model);
 }
 
 void
@@ -585,7 +629,7 @@ etcd_model_restore(etcd_model *model, int64_t revision)
     while (model->history.n && model->history.items[model->history.n - 1].revision > revision) {
         etcd_model_event *event = &model->history.items[--model->history.n];
         free(event->key);
-        release(event->value);
+        etcd_model_release(event->value);
     }
     model->revision = revision;
     UDPAI_LIST_FOREACH_SAFE (at, &model->watches) {
@@ -599,7 +643,7 @@ etcd_model_away(etcd_model *model, bool is_away)
 {
     model->is_away = is_away;
     if (!is_away)
-        wake_watches(model);
+        etcd_model_wake_watches(model);
 }
 
 void
@@ -608,6 +652,9 @@ etcd_model_init(etcd_model *model, udpai_wheel *wheel, uint64_t seed)
     static const udpai_etcd_ops ops = {
         .range = range,
         .txn = txn,
+        .lease_grant = lease_grant,
+        .lease_keep_alive = lease_keep_alive,
+        .lease_revoke = lease_revoke,
         .cancel = cancel,
         .watch = watch,
         .ask_progress = ask_progress,
@@ -623,6 +670,7 @@ etcd_model_init(etcd_model *model, udpai_wheel *wheel, uint64_t seed)
     };
     udpai_list_init(&model->calls);
     udpai_list_init(&model->watches);
+    udpai_timer_init(&model->lease_end, etcd_model_on_lease_end);
 }
 
 void
@@ -634,9 +682,11 @@ etcd_model_done(etcd_model *model)
         free_call(self);
     }
     assert_true(udpai_list_empty(&model->watches));
+    udpai_timer_cancel(&model->lease_end);
+    udpai_vector_done(&model->leases.all);
     for (size_t i = 0; i < model->history.n; i++) {
         free(model->history.items[i].key);
-        release(model->history.items[i].value);
+        etcd_model_release(model->history.items[i].value);
     }
     udpai_vector_done(&model->history);
 }

@@ -7,6 +7,7 @@
 #include "base/vector.h"
 #include "base/wheel.h"
 #include "etcd/etcd.h"
+#include "tests/harness/etcd_model_leases.h"
 
 /* Of a thousand. */
 typedef struct etcd_faults {
@@ -28,6 +29,7 @@ typedef struct etcd_model_event {
     char *key;
     udpai_str value; /* any bytes, and a NUL */
     int64_t revision, create_revision, version;
+    int64_t lease; /* 0: none */
     bool is_delete;
 } etcd_model_event;
 
@@ -40,6 +42,8 @@ typedef struct etcd_model {
     int64_t revision, compacted;
     bool is_away, is_full;
     UDPAI_VECTOR(etcd_model_event) history;
+    etcd_model_leases leases;
+    udpai_timer lease_end;
     udpai_list calls, watches;
     unsigned n_txns, n_ranges, n_watches; /* that were asked */
 } etcd_model;

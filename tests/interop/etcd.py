@@ -124,7 +124,7 @@ class Cluster:
                 continue
             for one in json.loads(text):
                 status = one['Status']
-                if status['header']['member_id'] == status['leader']:
+                if status['header']['member_id'] == status.get('leader'): # none: it is not there
                     return name
         return None
 

@@ -18,7 +18,8 @@
 typedef struct replication {
     udpai_replication base; /* first: the caller holds a pointer to it */
     udpai_etcd_client *client;
-    udpa_bytes *prefix, *replica; /* the former with a '/' at its end */
+    udpa_bytes *prefix; /* with a '/' at its end */
+    udpai_replica_member own;
     udpai_record_seals seals;
 
     /* Of the thread of etcd. */
@@ -148,7 +149,13 @@ run_start(udpai_etcd_task *task)
     };
     const udpai_replicator_config config = {
         .prefix = udpai_bytes_view(self->prefix),
-        .replica = udpai_bytes_view(self->replica),
+        .own =
+            {
+                .id = udpai_bytes_view(self->own.id),
+                .version = udpai_bytes_view(self->own.version),
+                .address = udpai_bytes_view(self->own.address),
+                .config = udpai_bytes_view(self->own.config),
+            },
         .seals = self->seals,
         .has = start->has,
     };
@@ -268,7 +275,7 @@ free_replication(replication *self)
 {
     udpai_etcd_client_free(self->client);
     udpa_bytes_unref(self->prefix);
-    udpa_bytes_unref(self->replica);
+    udpai_replica_member_done(&self->own);
     pthread_cond_destroy(&self->ended);
     pthread_mutex_destroy(&self->mutex);
     udpai_free(self);
@@ -290,6 +297,18 @@ close_replication(udpai_replication *base)
 /* ---- its beginning ---- */
 
 static udpa_err
+copy_own(replication *self, const udpai_replica_description *own)
+{
+    const udpai_str texts[] = {own->id, own->version, own->address, own->config};
+    udpa_bytes **const copies[] = {&self->own.id, &self->own.version, &self->own.address,
+                                   &self->own.config};
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(texts) && err == UDPA_OK; i++)
+        err = udpa_bytes_new(copies[i], texts[i].data, texts[i].len);
+    return err;
+}
+
+static udpa_err
 copy(replication *self, const udpai_etcd_replication_options *options)
 {
     udpai_strbuf prefix = {0};
@@ -297,9 +316,7 @@ copy(replication *self, const udpai_etcd_replication_options *options)
     udpai_strbuf_putc(&prefix, '/');
     self->prefix = udpai_bytes_of(&prefix);
     self->seals = options->seals;
-    if (!self->prefix)
-        return UDPA_ERR_NOMEM;
-    return udpa_bytes_new(&self->replica, options->replica.data, options->replica.len);
+    return self->prefix ? copy_own(self, &options->own) : UDPA_ERR_NOMEM;
 }
 
 udpa_err

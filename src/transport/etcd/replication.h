@@ -12,7 +12,8 @@
 typedef struct udpai_etcd_replication_options {
     udpai_etcd_client_options client;
     const char *prefix; /* without a '/' at its end */
-    udpai_str replica;  /* which one this is; no two have the same */
+    /* Which one this is: no two have the same id; and what else the others are told. */
+    udpai_replica_description own;
     udpai_record_seals seals;
 } udpai_etcd_replication_options;
 

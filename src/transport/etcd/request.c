@@ -11,6 +11,7 @@ typedef struct request_kind {
 
 static const request_kind RANGE = {"/etcdserverpb.KV/Range", udpai_etcd_decode_range, true};
 static const request_kind TXN = {"/etcdserverpb.KV/Txn", udpai_etcd_decode_txn, false};
+static const request_kind REPEATABLE_TXN = {"/etcdserverpb.KV/Txn", udpai_etcd_decode_txn, true};
 static const request_kind GRANT = {"/etcdserverpb.Lease/LeaseGrant", udpai_etcd_decode_lease_grant,
                                    false};
 /* A stream, of which one request and its response are used. */
@@ -211,7 +212,8 @@ udpai_etcd_client_range(udpai_etcd *etcd, udpai_etcd_call *call, const udpai_etc
 udpa_err
 udpai_etcd_client_txn(udpai_etcd *etcd, udpai_etcd_call *call, const udpai_etcd_txn *what)
 {
-    return begin(etcd, call, &TXN, udpai_etcd_encode_txn(what));
+    return begin(etcd, call, call->is_repeatable ? &REPEATABLE_TXN : &TXN,
+                 udpai_etcd_encode_txn(what));
 }
 
 udpa_err

@@ -110,6 +110,10 @@ static inline void
 on_report(void *userdata, udpai_replicated *event)
 {
     replica *self = userdata;
+    if (event->kind == UDPAI_REPLICATED_MEMBERS) { /* test_members.c looks at them */
+        udpai_replicated_free(event);
+        return;
+    }
     if (event->kind == UDPAI_REPLICATED_CHANGE)
         note_change(self, event);
     else if (event->kind == UDPAI_REPLICATED_OUTCOME)
@@ -145,7 +149,7 @@ try_to_open(replica *self)
     };
     const udpai_replicator_config config = {
         .prefix = UDPAI_STR(PREFIX),
-        .replica = udpai_str_from(self->name),
+        .own.id = udpai_str_from(self->name),
         .seals.is_secret = is_secret,
         .has = self->has,
     };

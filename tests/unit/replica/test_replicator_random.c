@@ -313,7 +313,7 @@ open_replica(replica *self)
     };
     const udpai_replicator_config config = {
         .prefix = UDPAI_STR(PREFIX),
-        .replica = udpai_str_from(self->name),
+        .own.id = udpai_str_from(self->name),
         .seals.is_secret = is_secret,
         .has = self->node.position,
     };

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "replica/members.h"
+
+#include "base/alloc.h"
+#include "base/proto.h"
+#include "base/strbuf.h"
+
+enum {
+    FIELD_ID = 1,
+    FIELD_VERSION,
+    FIELD_ADDRESS,
+    FIELD_CONFIG,
+    FIELD_REVISION
+};
+
+/* What is under way. */
+typedef enum step {
+    STEP_NONE,
+    STEP_GRANT,
+    STEP_CLAIM,
+    STEP_KEEP,
+    STEP_WRITE,
+} step;
+
+struct udpai_members {
+    udpai_members_env env;
+    udpa_bytes *prefix;
+    udpai_replica_member own; /* without its place */
+    udpai_replica_member at[UDPAI_REPLICAS_MAX];
+    bool has_changed;
+    udpai_membership membership;
+    uint64_t since_ms;
+    unsigned place;            /* 0: none */
+    int64_t lease;             /* 0: none */
+    int64_t revision, written; /* of the last change; in the place, -1: nothing */
+    uint64_t kept_ms, written_ms;
+    step step;
+    udpai_etcd_call call;
+    udpai_timer again;
+};
+
+static void advance(udpai_members *members);
+
+/* ---- places ---- */
+
+bool
+udpai_members_is_key(udpai_str key)
+{
+    return key.len == 3 && key.data[0] == 'm' && key.data[1] == '/' && key.data[2] > '0' &&
+           key.data[2] <= '0' + UDPAI_REPLICAS_MAX;
+}
+
+/* With the prefix. */
+static udpa_bytes *
+key_of(const udpai_members *members, unsigned place)
+{
+    udpai_strbuf key = {0};
+    udpai_strbuf_str(&key, udpai_bytes_view(members->prefix));
+    udpai_strbuf_printf(&key, "m/%u", place);
+    return udpai_bytes_of(&key);
+}
+
+static bool
+take_text(udpa_bytes **text, udpai_str bytes)
+{
+    udpa_bytes_unref(*text);
+    *text = NULL;
+    return bytes.len <= 512 && udpa_bytes_new(text, bytes.data, bytes.len) == UDPA_OK;
+}
+
+static bool
+read_member(udpai_str value, udpai_replica_member *member)
+{
+    udpa_bytes **const texts[] = {&member->id, &member->version, &member->address, &member->config};
+    udpai_proto_reader reader = udpai_proto_read(value);
+    udpai_proto_field field;
+    bool is_good = true;
+    while (is_good && udpai_proto_next(&reader, &field)) {
+        if (field.type == UDPAI_WIRE_BYTES && field.number >= FIELD_ID &&
+            field.number <= FIELD_CONFIG)
+            is_good = take_text(texts[field.number - FIELD_ID], field.bytes);
+        else if (field.type == UDPAI_WIRE_VARINT && field.number == FIELD_REVISION)
+            member->revision = (int64_t)field.value;
+    }
+    for (size_t i = 0; is_good && i < UDPAI_ARRAY_LEN(texts); i++)
+        is_good = *texts[i] || take_text(texts[i], UDPAI_STR(""));
+    return is_good && !reader.failed && udpa_bytes_size(member->id);
+}
+
+static void
+put_member(udpai_proto_writer *writer, const udpai_replica_member *member, int64_t revision)
+{
+    udpai_proto_put_bytes(writer, FIELD_ID, udpai_bytes_view(member->id));
+    udpai_proto_put_bytes(writer, FIELD_VERSION, udpai_bytes_view(member->version));
+    udpai_proto_put_bytes(writer, FIELD_ADDRESS, udpai_bytes_view(member->address));
+    udpai_proto_put_bytes(writer, FIELD_CONFIG, udpai_bytes_view(member->config));
+    udpai_proto_put_varint(writer, FIELD_REVISION, (uint64_t)revision);
+}
+
+static udpa_bytes *
+write_member(const udpai_replica_member *member, int64_t revision)
+{
+    udpai_proto_writer size = {0};
+    uint8_t *room;
+    put_member(&size, member, revision);
+    udpa_bytes *bytes = udpai_bytes_make(size.size, &room);
+    udpai_proto_writer writer = {room, 0};
+    if (bytes)
+        put_member(&writer, member, revision);
+    return bytes;
+}
+
+static bool
+is_own(const udpai_members *members, const udpai_replica_member *member)
+{
+    return member->id &&
+           udpai_str_eq(udpai_bytes_view(member->id), udpai_bytes_view(members->own.id));
+}
+
+void
+udpai_members_take(udpai_members *members, udpai_str key, const udpai_str *value)
+{
+    unsigned place = (unsigned)(key.data[2] - '0');
+    udpai_replica_member *at = &members->at[place - 1];
+    udpai_replica_member taken = {.place = place};
+    if (value && !read_member(*value, &taken)) {
+        udpai_replica_member_done(&taken);
+        return;
+    }
+    udpai_replica_member_done(at);
+    *at = taken;
+    at->is_own = is_own(members, at);
+    members->has_changed = true;
+    if (members->place == place && !at->is_own) /* its lease has ended */
+        members->place = 0;
+}
+
+void
+udpai_members_clear(udpai_members *members)
+{
+    for (size_t i = 0; i < UDPAI_REPLICAS_MAX; i++)
+        udpai_replica_member_done(&members->at[i]);
+    members->has_changed = true;
+}
+
+/* ---- what is reported ---- */
+
+static void
+report(udpai_members *members)
+{
+    udpai_replicated *event = udpai_replicated_new(UDPAI_REPLICATED_MEMBERS);
+    if (!event)
+        return;
+    for (size_t i = 0; i < UDPAI_REPLICAS_MAX; i++)
+        if (members->at[i].id)
+            udpai_replica_member_copy(&event->members[event->n_members++], &members->at[i]);
+    event->membership = members->membership;
+    members->has_changed = false;
+    members->env.report(members->env.userdata, event);
+}
+
+static void
+set_membership(udpai_members *members, udpai_membership membership)
+{
+    members->has_changed |= members->membership != membership;
+    members->membership = membership;
+}
+
+/* ---- its place ---- */
+
+static void
+on_again(udpai_timer *timer)
+{
+    advance(UDPAI_CONTAINER_OF(timer, udpai_members, again));
+}
+
+static void
+again_in(udpai_members *members, uint64_t ms)
+{
+    udpai_timer_set(members->env.wheel, &members->again, members->env.wheel->now_ms + ms);
+}
+
+/* One that is its own already, else a free one; 0: there is none. */
+static unsigned
+choose_place(const udpai_members *members)
+{
+    unsigned chosen = 0;
+    for (unsigned i = UDPAI_REPLICAS_MAX; i > 0; i--) {
+        const udpai_replica_member *at = &members->at[i - 1];
+        if (at->is_own)
+            return i;
+        chosen = at->id ? chosen : i;
+    }
+    return chosen;
+}
+
+static void
+lose_lease(udpai_members *members)
+{
+    members->lease = 0;
+    members->place = 0;
+    members->written = -1;
+}
+
+static void
+done_step(udpai_members *members, const udpai_etcd_result *result)
+{
+    bool is_done = result->outcome == UDPAI_ETCD_DONE;
+    switch (members->step) {
+    case STEP_GRANT:
+        members->lease = is_done ? result->lease : 0;
+        break;
+    case STEP_KEEP:
+        if (is_done && result->ttl_s == 0)
+            lose_lease(members);
+        if (is_done)
+            members->kept_ms = members->env.wheel->now_ms;
+        break;
+    default: /* what was written is seen in the mirror */
+        break;
+    }
+}
+
+static void
+on_done(udpai_etcd_call *call, const udpai_etcd_result *result)
+{
+    udpai_members *members = UDPAI_CONTAINER_OF(call, udpai_members, call);
+    bool is_grant = members->step == STEP_GRANT && result->outcome == UDPAI_ETCD_DONE;
+    done_step(members, result);
+    members->step = STEP_NONE;
+    if (is_grant)
+        members->kept_ms = members->env.wheel->now_ms;
+    again_in(members, is_grant ? 0 : UDPAI_MEMBERS_RETRY_MS);
+}
+
+/* Puts this replica into the place as the mirror shows it. */
+static udpa_err
+write_place(udpai_members *members, unsigned place)
+{
+    udpai_etcd *etcd = members->env.etcd;
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *key = key_of(members, place);
+    UDPA_AUTO(udpa_bytes_unref)
+    udpa_bytes *value = write_member(&members->own, members->revision);
+    if (!key || !value)
+        return UDPA_ERR_NOMEM;
+    udpai_str text = udpai_bytes_view(key);
+    const udpai_etcd_compare compare = {UDPAI_ETCD_COMPARE_MOD_REVISION, text,
+                                        udpai_mirror_mod_revision(members->env.mirror, text)};
+    const udpai_etcd_op put = {
+        .kind = UDPAI_ETCD_OP_PUT,
+        .key = text,
+        .value = udpai_bytes_view(value),
+        .lease = members->lease,
+    };
+    const udpai_etcd_txn txn = {.compares = &compare, .n_compares = 1, .ops = &put, .n_ops = 1};
+    members->written = members->revision;
+    members->written_ms = members->env.wheel->now_ms;
+    return etcd->ops->txn(etcd, &members->call, &txn);
+}
+
+static void
+begin(udpai_members *members, step next, unsigned place)
+{
+    udpai_etcd *etcd = members->env.etcd;
+    udpa_err err = UDPA_OK;
+    members->step = next;
+    if (next == STEP_GRANT)
+        err = etcd->ops->lease_grant(etcd, &members->call, UDPAI_MEMBERS_TTL_S);
+    else if (next == STEP_KEEP)
+        err = etcd->ops->lease_keep_alive(etcd, &members->call, members->lease);
+    else
+        err = write_place(members, place);
+    if (err == UDPA_OK)
+        return;
+    members->step = STEP_NONE;
+    again_in(members, UDPAI_MEMBERS_RETRY_MS);
+}
+
+static void
+wait_for_place(udpai_members *members)
+{
+    if (members->env.wheel->now_ms - members->since_ms > UDPAI_MEMBERS_PATIENCE_MS)
+        set_membership(members, UDPAI_MEMBERSHIP_FULL);
+    again_in(members, UDPAI_MEMBERS_RETRY_MS);
+}
+
+static void
+claim(udpai_members *members)
+{
+    unsigned place = choose_place(members);
+    const udpai_replica_member *at = place ? &members->at[place - 1] : NULL;
+    if (at && at->is_own && members->written >= 0) {
+        members->place = place;
+        members->since_ms = members->env.wheel->now_ms;
+        set_membership(members, UDPAI_MEMBERSHIP_JOINED);
+        again_in(members, UDPAI_MEMBERS_KEEP_MS);
+    } else if (place) {
+        begin(members, STEP_CLAIM, place);
+    } else {
+        wait_for_place(members);
+    }
+}
+
+static void
+keep(udpai_members *members)
+{
+    uint64_t now = members->env.wheel->now_ms, due_ms = members->kept_ms + UDPAI_MEMBERS_KEEP_MS;
+    bool is_old = members->revision != members->written;
+    if (now >= due_ms)
+        begin(members, STEP_KEEP, 0);
+    else if (is_old && now >= members->written_ms + UDPAI_MEMBERS_KEEP_MS)
+        begin(members, STEP_WRITE, members->place);
+    else
+        again_in(members, due_ms - now);
+}
+
+static void
+advance(udpai_members *members)
+{
+    if (members->step == STEP_NONE &&
+        udpai_mirror_get_state(members->env.mirror) == UDPAI_MIRROR_CURRENT) {
+        if (!members->lease)
+            begin(members, STEP_GRANT, 0);
+        else if (!members->place)
+            claim(members);
+        else
+            keep(members);
+    } else if (members->step == STEP_NONE) {
+        again_in(members, UDPAI_MEMBERS_RETRY_MS);
+    }
+    if (members->has_changed)
+        report(members);
+}
+
+void
+udpai_members_go_on(udpai_members *members, int64_t revision)
+{
+    members->revision = revision;
+    if (members->has_changed || !udpai_timer_is_set(&members->again))
+        again_in(members, members->has_changed ? 0 : UDPAI_MEMBERS_RETRY_MS);
+}
+
+/* ---- its life ---- */
+
+static udpa_err
+copy_own(udpai_members *members, const udpai_replica_description *own)
+{
+    udpai_replica_member *copy = &members->own;
+    udpa_err err = udpa_bytes_new(&copy->id, own->id.data, own->id.len);
+    if (err == UDPA_OK)
+        err = udpa_bytes_new(&copy->version, own->version.data, own->version.len);
+    if (err == UDPA_OK)
+        err = udpa_bytes_new(&copy->address, own->address.data, own->address.len);
+    return err == UDPA_OK ? udpa_bytes_new(&copy->config, own->config.data, own->config.len) : err;
+}
+
+udpa_err
+udpai_members_new(udpai_members **ret_members,
+                  const udpai_members_env *env,
+                  udpai_str prefix,
+                  const udpai_replica_description *own)
+{
+    udpai_members *members = udpai_alloc(sizeof(*members));
+    if (!members)
+        return UDPA_ERR_NOMEM;
+    members->env = *env;
+    members->since_ms = env->wheel->now_ms;
+    members->written = -1;
+    members->call.done = on_done;
+    udpai_timer_init(&members->again, on_again);
+    udpa_err err = udpa_bytes_new(&members->prefix, prefix.data, prefix.len);
+    if (err == UDPA_OK)
+        err = copy_own(members, own);
+    if (err == UDPA_OK)
+        *ret_members = members;
+    else
+        udpai_members_free(members);
+    return err;
+}
+
+udpai_members *
+udpai_members_free(udpai_members *members)
+{
+    if (!members)
+        return NULL;
+    udpai_timer_cancel(&members->again);
+    if (members->step != STEP_NONE)
+        members->env.etcd->ops->cancel(members->env.etcd, &members->call);
+    for (size_t i = 0; i < UDPAI_REPLICAS_MAX; i++)
+        udpai_replica_member_done(&members->at[i]);
+    udpai_replica_member_done(&members->own);
+    udpa_bytes_unref(members->prefix);
+    udpai_free(members);
+    return NULL;
+}
