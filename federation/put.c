@@ -5,6 +5,9 @@
 #include "federation/intake.h"
 #include "federation/signatures.h"
 #include "federation/stamp.h"
+#include "model/client_type.h"
+
+#define TTL_MIN_MS 10000
 
 /* What a publisher sends again though the node has taken over something newer is meant. */
 static bool
@@ -102,6 +105,23 @@ is_there(const udpai_receiver *receiver,
            udpai_resource_is_same(held.resource, resource) && is_fresh(receiver, &held);
 }
 
+/* Each refresh is a write to etcd, and an election of etcd must not end what is refreshed. */
+static udpa_err
+check_ttl(const udpai_receiver *receiver,
+          const udpa_resource *resource,
+          const udpai_staging *staging,
+          udpa_error **ret_error)
+{
+    uint64_t ttl_ms = udpa_resource_ttl_ms(resource);
+    if (!staging || !udpai_context_is_replicated(receiver->context) || ttl_ms == 0 ||
+        ttl_ms >= TTL_MIN_MS || udpai_type_is_client(udpai_resource_type_url(resource)))
+        return UDPA_OK;
+    return udpai_fail(
+        ret_error, UDPA_ERR_INVAL,
+        "'%s' has a ttl of %llu ms: on a node with replicas at least %d ms are needed",
+        udpa_resource_name(resource), (unsigned long long)ttl_ms, TTL_MIN_MS);
+}
+
 udpa_err
 udpai_intake_stage(const udpai_receiver *receiver,
                    udpai_origin *origin,
@@ -110,8 +130,9 @@ udpai_intake_stage(const udpai_receiver *receiver,
                    udpai_staging *staging,
                    udpa_error **ret_error)
 {
-    if (is_there(receiver, origin, resource, staging))
-        return UDPA_OK;
+    udpa_err err = check_ttl(receiver, resource, staging, ret_error);
+    if (err != UDPA_OK || is_there(receiver, origin, resource, staging))
+        return err;
     return udpai_staging_put(staging, receiver->context->store, origin, resource, deadline_ms,
                              ret_error);
 }

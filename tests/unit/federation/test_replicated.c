@@ -72,13 +72,17 @@ what_has_a_ttl_is_proposed_with_its_end(void **state)
 {
     fed_bed *bed = *state;
     uint64_t session = arrive(bed, &alice);
+    udpa_resource *short_one =
+        RESOURCE("com.acme/x", .type = TEST_CDS, .value = "1", .version = "1", .ttl_ms = 9999);
     udpa_resource *resource =
-        RESOURCE("com.acme/x", .type = TEST_CDS, .value = "1", .version = "1", .ttl_ms = 3000);
+        RESOURCE("com.acme/x", .type = TEST_CDS, .value = "1", .version = "1", .ttl_ms = 30000);
+    assert_non_null(strstr(fed_put(bed, session, short_one, false), "at least 10000 ms"));
+    assert_int_equal(n_proposals, 0);
     assert_string_equal(fed_put(bed, session, resource, false), "");
     assert_int_equal(n_proposals, 1);
-    assert_true(proposals[0].batch->ops.items[0].expires_us == wall_us(bed) + 3000000);
+    assert_true(proposals[0].batch->ops.items[0].expires_us == wall_us(bed) + 30000000);
     commit_all(bed);
-    fed_advance(bed, 2900);
+    fed_advance(bed, 29900);
     assert_int_equal(n_proposals, 0);
     fed_advance(bed, 200);
     assert_proposed(0, "-alice x");
