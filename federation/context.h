@@ -22,7 +22,8 @@ typedef struct udpai_context {
     bool is_restored; /* the store comes from a backup, and is meant to replace what was newer */
     bool recovers;    /* some source may have learned something in this node's stead */
     bool is_started;
-    bool is_dirty;               /* providers must be evaluated again */
+    bool is_current; /* among replicas: it has what etcd has committed, as far as it knows */
+    bool is_dirty;   /* providers must be evaluated again */
     udpai_log_limit refused_log; /* of what peers publish and subscribe to, for all parts */
 } udpai_context;
 

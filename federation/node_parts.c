@@ -60,6 +60,12 @@ udpai_node_replica_status(const udpai_node *node)
     return node->replica ? udpai_replica_get_status(node->replica) : NULL;
 }
 
+const udpai_replication_proof *
+udpai_node_position_proof(const udpai_node *node)
+{
+    return udpai_replica_proof(node->replica);
+}
+
 udpai_durable_position
 udpai_node_position(const udpai_node *node)
 {

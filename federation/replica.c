@@ -20,6 +20,7 @@ struct udpai_replica {
     udpai_list events;
     UDPAI_VECTOR(udpai_durable_op) ended;
     udpai_durable_position kept;
+    udpai_replication_proof proof; /* a reference */
     udpai_replica_status status;
     uint64_t logged;                 /* digest of what was amiss then */
     udpai_replicated *members, *why; /* what the status refers to; NULL: nothing yet */
@@ -52,6 +53,7 @@ udpai_replica_free(udpai_replica *replica)
     udpai_vector_done(&replica->ended);
     udpai_replicated_free(replica->members);
     udpai_replicated_free(replica->why);
+    udpa_bytes_unref(replica->proof.key);
     udpai_free(replica);
 }
 
@@ -78,17 +80,34 @@ is_at(udpai_durable_position a, udpai_durable_position b)
     return a.cluster_id == b.cluster_id && a.revision == b.revision;
 }
 
+const udpai_replication_proof *
+udpai_replica_proof(const udpai_replica *replica)
+{
+    return &replica->proof;
+}
+
+/* The cluster, and the proof: its revision, and its key behind a space. */
+static udpa_bytes *
+write_position(const udpai_replica *replica)
+{
+    const udpai_replication_proof *proof = &replica->proof;
+    udpai_strbuf text = {0};
+    udpai_strbuf_printf(&text, "%016" PRIx64 "%016" PRIx64 " ",
+                        replica->context->position.cluster_id, (uint64_t)proof->revision);
+    if (proof->key)
+        udpai_strbuf_str(&text, udpai_bytes_view(proof->key));
+    return udpai_bytes_of(&text);
+}
+
 /* Without memory the next commit has it. */
 void
 udpai_replica_commit(udpai_replica *replica, udpai_durable_batch *batch)
 {
     const udpai_durable_position now = replica->context->position;
-    char cluster[17];
-    int len = snprintf(cluster, sizeof(cluster), "%016" PRIx64, now.cluster_id);
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *key = NULL, *name = NULL;
     if (is_at(now, replica->kept) ||
         udpa_bytes_new(&key, position_key, sizeof(position_key)) != UDPA_OK ||
-        udpa_bytes_new(&name, cluster, (size_t)len) != UDPA_OK)
+        !(name = write_position(replica)))
         return;
     const udpai_durable_op op = {
         .kind = UDPAI_DURABLE_SEEN,
@@ -101,19 +120,40 @@ udpai_replica_commit(udpai_replica *replica, udpai_durable_batch *batch)
         replica->kept = now;
 }
 
+static uint64_t
+read_hex(udpai_str text, size_t at)
+{
+    char digits[17] = "";
+    if (text.len >= at + 16)
+        memcpy(digits, text.data + at, 16);
+    return strtoull(digits, NULL, 16);
+}
+
+/* Without memory there is no proof. */
+static void
+read_proof(udpai_replica *replica, udpai_str text)
+{
+    udpai_replication_proof *proof = &replica->proof;
+    if (text.len <= 33)
+        return;
+    proof->revision = (int64_t)read_hex(text, 16);
+    udpa_bytes_unref(proof->key);
+    proof->key = NULL;
+    (void)!udpa_bytes_new(&proof->key, text.data + 33, text.len - 33);
+}
+
 bool
 udpai_replica_restore(udpai_replica *replica, const udpai_durable_op *op)
 {
     const udpai_str key = {position_key, sizeof(position_key)};
     if (!udpai_str_eq(udpai_bytes_view(op->origin), key))
         return false;
-    char cluster[17] = "";
     udpai_str text = udpai_bytes_view(op->name);
-    memcpy(cluster, text.data, text.len < sizeof(cluster) ? text.len : sizeof(cluster) - 1);
     replica->kept = (udpai_durable_position){
-        .cluster_id = strtoull(cluster, NULL, 16),
+        .cluster_id = read_hex(text, 0),
         .revision = op->number <= INT64_MAX ? (int64_t)op->number : 0,
     };
+    read_proof(replica, text);
     replica->context->position = replica->kept;
     return true;
 }
@@ -444,6 +484,11 @@ apply(udpai_replica *replica, const udpai_replicated *change)
     if (err != UDPA_OK)
         return false;
     replica->context->position = change->batch->position;
+    if (change->proof.key) {
+        udpa_bytes_ref(change->proof.key);
+        udpa_bytes_unref(replica->proof.key);
+        replica->proof = change->proof;
+    }
     udpai_epoch_reached(replica->epoch, (uint64_t)change->batch->position.revision,
                         change->batch->ops.n != 0);
     return true;
@@ -456,6 +501,7 @@ take_state(udpai_replica *replica, udpai_replicated *event)
     if (status->state != event->state || !status->since_us)
         status->since_us = udpai_context_wall_us(replica->context);
     status->state = event->state;
+    replica->context->is_current = event->state == UDPAI_REPLICATION_CURRENT;
     status->why = event->error;
     udpai_replicated_free(replica->why);
     replica->why = event;

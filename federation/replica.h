@@ -34,6 +34,8 @@ bool udpai_replica_next_ended(udpai_replica *replica, udpai_durable_op *ret_op);
 
 /* As reported last. */
 udpai_replication_state udpai_replica_state(const udpai_replica *replica);
+/* Of its position; borrowed. */
+const udpai_replication_proof *udpai_replica_proof(const udpai_replica *replica);
 const udpai_replica_status *udpai_replica_get_status(const udpai_replica *replica);
 /* What is amiss, for people. */
 void

@@ -165,7 +165,8 @@ udpai_endpoint_replicate(udpa_endpoint *endpoint, udpai_replication *replication
     replication->report = udpai_endpoint_replicated;
     replication->userdata = endpoint;
     endpoint->replication = replication;
-    return replication->ops->start(replication, udpai_node_position(endpoint->node));
+    return replication->ops->start(replication, udpai_node_position(endpoint->node),
+                                   udpai_node_position_proof(endpoint->node));
 }
 
 bool

@@ -54,6 +54,7 @@ udpai_mirror_free(udpai_mirror *mirror)
     udpa_bytes_unref(mirror->prefix);
     udpa_bytes_unref(mirror->end);
     udpa_error_unref(mirror->why);
+    udpa_bytes_unref(mirror->proof);
     udpai_free(mirror);
     return NULL;
 }
@@ -87,6 +88,13 @@ udpai_mirror_new(udpai_mirror **ret_mirror,
     return UDPA_OK;
 }
 
+udpa_err
+udpai_mirror_set_proof(udpai_mirror *mirror, udpai_str key, int64_t revision)
+{
+    mirror->proof_revision = revision;
+    return udpa_bytes_new(&mirror->proof, key.data, key.len);
+}
+
 udpai_mirror_state
 udpai_mirror_get_state(const udpai_mirror *mirror)
 {
@@ -104,6 +112,13 @@ udpai_mirror_mod_revision(const udpai_mirror *mirror, udpai_str text)
 {
     const udpai_mirror_key *key = udpai_map_get(&mirror->keys, text);
     return key ? key->mod_revision : 0;
+}
+
+bool
+udpai_mirror_knows(const udpai_mirror *mirror, udpai_str text)
+{
+    const udpai_mirror_key *key = udpai_map_get(&mirror->keys, text);
+    return key && (key->mod_revision || key->gathered == mirror->gathering);
 }
 
 void
@@ -164,6 +179,7 @@ udpai_mirror_accept(udpai_mirror *mirror)
     if (mirror->state != UDPAI_MIRROR_HELD)
         return;
     mirror->position = (udpai_mirror_position){0, 0};
+    mirror->proof = udpa_bytes_unref(mirror->proof);
     forget_revisions(mirror);
     udpai_timer_cancel(&mirror->retry);
     udpai_mirror_set_state(mirror, UDPAI_MIRROR_LISTING, NULL);

@@ -64,6 +64,10 @@ udpa_err udpai_mirror_new(udpai_mirror **ret_mirror,
                           const udpai_mirror_env *env,
                           udpai_str prefix,
                           udpai_mirror_position position);
+/* At once after it was made with a position: this key was written at that revision, which is not
+ * after the position's. An etcd that does not have it so is another one: it holds. Without this
+ * only an older etcd is noticed. UDPA_ERR_NOMEM */
+udpa_err udpai_mirror_set_proof(udpai_mirror *mirror, udpai_str key, int64_t revision);
 /* NULL does nothing. Returns NULL. Not from a callback. */
 udpai_mirror *udpai_mirror_free(udpai_mirror *mirror);
 
@@ -72,6 +76,8 @@ udpai_mirror_state udpai_mirror_get_state(const udpai_mirror *mirror);
 udpai_mirror_position udpai_mirror_get_position(const udpai_mirror *mirror);
 /* 0: there is no such key. */
 int64_t udpai_mirror_mod_revision(const udpai_mirror *mirror, udpai_str key);
+/* From inside `changed`: was there such a key before, or has the change something of it? */
+bool udpai_mirror_knows(const udpai_mirror *mirror, udpai_str key);
 size_t udpai_mirror_n_keys(const udpai_mirror *mirror);
 /* Calls back for each key, in no order. */
 void udpai_mirror_visit(const udpai_mirror *mirror,

@@ -19,7 +19,9 @@ struct udpai_mirror {
     udpai_mirror_env env;
     udpa_bytes *prefix, *end;
     udpai_mirror_state state;
-    udpa_error *why; /* of the state; NULL: none */
+    udpa_error *why;   /* of the state; NULL: none */
+    udpa_bytes *proof; /* key that was written at the revision; NULL: none, or it was looked at */
+    int64_t proof_revision;
     udpai_mirror_position position;
     bool has_all;  /* the keys are those of the position … */
     bool is_stale; /* … but it lists again, and may not watch from there */
@@ -73,6 +75,10 @@ void udpai_mirror_release_waiters(udpai_mirror *mirror);
 /* ---- mirror_list.c, mirror_watch.c ---- */
 
 void udpai_mirror_begin_list(udpai_mirror *mirror);
+/* Of what was begun, once the history is known to be the same. */
+void udpai_mirror_list_pages(udpai_mirror *mirror);
+/* Is it that? Then it lists the pages. */
+void udpai_mirror_prove(udpai_mirror *mirror);
 /* After a gap in which etcd may have become another. */
 void udpai_mirror_watch_again(udpai_mirror *mirror);
 /* From the position on. */

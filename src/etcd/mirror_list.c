@@ -68,8 +68,8 @@ size_next_page(udpai_mirror *mirror, const udpai_etcd_result *result)
     mirror->page_keys = n > PAGE_KEYS_MAX ? PAGE_KEYS_MAX : n ? (int64_t)n : 1;
 }
 
-static void
-ask_page(udpai_mirror *mirror)
+void
+udpai_mirror_list_pages(udpai_mirror *mirror)
 {
     /* The next key is the last one with a zero behind it. */
     udpai_strbuf key = {0};
@@ -124,7 +124,7 @@ on_page(udpai_etcd_call *call, const udpai_etcd_result *result)
     if (!take_page(mirror, result))
         udpai_mirror_retry_without_memory(mirror);
     else if (result->has_more && result->n_kvs)
-        ask_page(mirror);
+        udpai_mirror_list_pages(mirror);
     else
         end_list(mirror, result->header.cluster_id);
 }
@@ -139,5 +139,8 @@ udpai_mirror_begin_list(udpai_mirror *mirror)
     mirror->page_keys = PAGE_KEYS;
     if (mirror->state != UDPAI_MIRROR_HELD)
         udpai_mirror_set_state(mirror, UDPAI_MIRROR_LISTING, NULL);
-    ask_page(mirror);
+    if (mirror->proof)
+        udpai_mirror_prove(mirror);
+    else
+        udpai_mirror_list_pages(mirror);
 }

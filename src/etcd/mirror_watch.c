@@ -130,6 +130,40 @@ on_history(udpai_etcd_call *call, const udpai_etcd_result *result)
         hold_for_history(mirror);
 }
 
+static void
+on_proof(udpai_etcd_call *call, const udpai_etcd_result *result)
+{
+    udpai_mirror *mirror = UDPAI_CONTAINER_OF(call, udpai_mirror, page);
+    mirror->is_paging = false;
+    bool is_shown = result->outcome == UDPAI_ETCD_DONE && result->n_kvs == 1 &&
+                    result->kvs[0].mod_revision == mirror->proof_revision;
+    if (result->outcome == UDPAI_ETCD_DONE && !udpai_mirror_is_the_same(mirror, &result->header))
+        return;
+    if (is_shown || result->is_compacted) {
+        mirror->proof = udpa_bytes_unref(mirror->proof);
+        udpai_mirror_list_pages(mirror);
+    } else if (result->outcome == UDPAI_ETCD_DONE || result->outcome == UDPAI_ETCD_REJECTED) {
+        hold_for_history(mirror);
+    } else {
+        udpai_mirror_retry_later(mirror, result->error);
+    }
+}
+
+void
+udpai_mirror_prove(udpai_mirror *mirror)
+{
+    const udpai_etcd_range range = {
+        .key = udpai_bytes_view(mirror->proof),
+        .revision = mirror->proof_revision,
+        .keys_only = true,
+    };
+    mirror->page.done = on_proof;
+    mirror->is_paging =
+        mirror->env.etcd->ops->range(mirror->env.etcd, &mirror->page, &range) == UDPA_OK;
+    if (!mirror->is_paging)
+        udpai_mirror_retry_without_memory(mirror);
+}
+
 void
 udpai_mirror_watch_again(udpai_mirror *mirror)
 {

@@ -14,9 +14,17 @@
 /* ---- its transactions ---- */
 
 static void
-try_again(udpai_lock_set *set, uint64_t at_ms)
+try_again(udpai_replicator *replicator, udpai_lock_set *set)
 {
-    set->due_ms = at_ms;
+    set->due_ms = replicator->env.wheel->now_ms + AGAIN_MS;
+    udpai_replicator_work_at(replicator, set->due_ms);
+}
+
+/* What is left of it then was not finished by any. */
+static void
+end_transaction(udpai_lock_set *set)
+{
+    set->n_under_way -= set->n_under_way > 0;
     if (set->n_under_way)
         return;
     UDPAI_LIST_FOREACH (at, &set->locks)
@@ -32,9 +40,9 @@ on_done(udpai_replica_transaction *transaction, const udpai_proposal_result *res
         udpai_locks_find_set(&replicator->locks, udpai_str_from(transaction->set_id));
     if (!set)
         return;
-    set->n_under_way -= set->n_under_way > 0;
+    end_transaction(set);
     if (result->outcome != UDPAI_PROPOSAL_COMMITTED)
-        try_again(set, now + AGAIN_MS);
+        try_again(replicator, set);
     udpai_replicator_work_at(replicator, set->due_ms > now ? set->due_ms : now);
 }
 
@@ -46,8 +54,8 @@ submit(udpai_replicator *replicator, udpai_lock_set *set, udpai_replica_transact
     set->n_under_way++;
     if (udpai_transaction_submit(transaction, &env, &replicator->under_way, on_done, replicator))
         return true;
-    set->n_under_way--;
-    try_again(set, replicator->env.wheel->now_ms + AGAIN_MS);
+    end_transaction(set);
+    try_again(replicator, set);
     return false;
 }
 
@@ -67,10 +75,13 @@ drop_key(udpai_replicator *replicator,
 static void
 drop_mark(udpai_replicator *replicator, udpai_lock_set *set, const char *head)
 {
-    udpai_replica_transaction *transaction =
-        set->n_under_way ? NULL : udpai_replica_transaction_new(0);
-    if (!transaction)
+    if (set->n_under_way)
         return;
+    udpai_replica_transaction *transaction = udpai_replica_transaction_new(0);
+    if (!transaction) {
+        try_again(replicator, set);
+        return;
+    }
     drop_key(replicator, transaction, head, udpai_str_from(set->id));
     (void)submit(replicator, set, transaction);
 }
@@ -105,7 +116,7 @@ add_lock(udpai_replicator *replicator, udpai_replica_transaction *transaction, u
     return true;
 }
 
-/* False: all of its locks are under way, or there are none, or no memory. */
+/* False: all of its locks are under way, or there are none, or no memory: then again later. */
 static bool
 finish_some(udpai_replicator *replicator, udpai_lock_set *set, uint32_t lane)
 {
@@ -114,9 +125,11 @@ finish_some(udpai_replicator *replicator, udpai_lock_set *set, uint32_t lane)
         udpai_lock *lock = UDPAI_LIST_ENTRY(at, udpai_lock, in_set);
         if (lock->is_being_finished)
             continue;
-        if (!transaction)
-            transaction = udpai_replica_transaction_new(lane);
-        if (!transaction || !add_lock(replicator, transaction, lock))
+        if (!transaction && !(transaction = udpai_replica_transaction_new(lane))) {
+            try_again(replicator, set);
+            return false;
+        }
+        if (!add_lock(replicator, transaction, lock))
             break;
     }
     return transaction && submit(replicator, set, transaction);

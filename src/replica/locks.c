@@ -47,13 +47,24 @@ udpai_locks_find_set(const udpai_locks *locks, udpai_str id)
     return udpai_map_get(&locks->by_id, id);
 }
 
+/* As a replica draws it: whatever else is in etcd, it is a key of the map, without a NUL. */
+static bool
+is_id(udpai_str id)
+{
+    size_t n = 0;
+    while (n < id.len &&
+           ((id.data[n] >= '0' && id.data[n] <= '9') || (id.data[n] >= 'a' && id.data[n] <= 'f')))
+        n++;
+    return n == UDPAI_LOCK_SET_LEN && n == id.len;
+}
+
 static udpa_err
 get_set(udpai_locks *locks, udpai_str id, udpai_lock_set **ret_set)
 {
     *ret_set = udpai_locks_find_set(locks, id);
     if (*ret_set)
         return UDPA_OK;
-    if (id.len != UDPAI_LOCK_SET_LEN)
+    if (!is_id(id))
         return UDPA_ERR_MALFORMED;
     udpai_lock_set *set = udpai_alloc(sizeof(*set));
     if (!set)

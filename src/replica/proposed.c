@@ -35,8 +35,7 @@ explain(udpai_replicated_outcome how, const udpa_error *why)
 {
     if (how == UDPAI_REPLICATED_NOT_DONE)
         return udpa_error_new(UDPA_ERR_UNAVAILABLE, NULL,
-                              "not committed, and nothing has changed: publish it again, when etcd "
-                              "is available: %s",
+                              "not committed, and nothing has changed: publish it again later: %s",
                               why ? udpa_error_message(why) : "it has not answered");
     return udpa_error_ref((udpa_error *)(uintptr_t)why);
 }

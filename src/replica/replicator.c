@@ -20,9 +20,9 @@ log_malformed(udpai_replicator *replicator, udpai_str key, udpa_err err, const u
 {
     unsigned n_suppressed;
     if (udpai_log_allow(&replicator->malformed_log, replicator->env.wheel->now_ms, &n_suppressed))
-        udpai_log(UDPA_LOG_ERROR, UDPAI_LOG_REPLICA,
-                  "ignored in etcd: key %.*s: %s (%u more not shown)", UDPAI_SHOWN(key),
-                  error ? udpa_error_message(error) : udpa_err_text(err), n_suppressed);
+        udpai_log(
+            UDPA_LOG_ERROR, UDPAI_LOG_REPLICA, "ignored in etcd: %s, key %.*s (%u more not shown)",
+            error ? udpa_error_message(error) : udpa_err_text(err), UDPAI_SHOWN(key), n_suppressed);
 }
 
 /* One that cannot be read is as if it were not there, on all replicas that cannot read it. */
@@ -95,6 +95,24 @@ add_set(udpai_replicator *replicator, const udpai_lock_set *set, udpai_durable_b
     return err;
 }
 
+/* Of changes that were missed nothing tells that a committed lock was finished, and its record,
+ * which was not there before, deleted since. */
+static udpa_err
+add_missed(udpai_replicator *replicator,
+           const udpai_etcd_event *lock,
+           udpai_str record,
+           udpai_durable_batch *batch)
+{
+    udpai_strbuf key = {0};
+    udpai_strbuf_str(&key, udpai_bytes_view(replicator->prefix));
+    udpai_strbuf_str(&key, record);
+    bool is_new = udpai_replicator_mod_revision(replicator, lock->kv.key) == 0;
+    bool is_known = is_new || udpai_mirror_knows(replicator->mirror, udpai_strbuf_view(&key));
+    udpa_err err = udpai_strbuf_failed(&key) ? UDPA_ERR_NOMEM : UDPA_OK;
+    udpai_strbuf_done(&key);
+    return err != UDPA_OK || is_known ? err : add_record(replicator, record, NULL, batch);
+}
+
 /* By what is there now: a lock of a committed set counts in the place of its record. */
 static udpa_err
 add_event(udpai_replicator *replicator, const udpai_etcd_event *event, udpai_durable_batch *batch)
@@ -111,8 +129,9 @@ add_event(udpai_replicator *replicator, const udpai_etcd_event *event, udpai_dur
     const udpai_lock *lock = udpai_locks_find(&replicator->locks, behind);
     if (lock && lock->set->is_committed)
         return add_lock(replicator, lock, batch);
-    return is_lock ? UDPA_OK
-                   : add_record(replicator, key, event->is_delete ? NULL : &event->kv.value, batch);
+    if (is_lock)
+        return add_missed(replicator, event, behind, batch);
+    return add_record(replicator, key, event->is_delete ? NULL : &event->kv.value, batch);
 }
 
 static udpa_err
@@ -132,6 +151,20 @@ read_change(udpai_replicator *replicator,
     return err;
 }
 
+/* Whatever key was written last. */
+static udpa_err
+note_proof(const udpai_mirror_change *change, udpai_replication_proof *proof)
+{
+    const udpai_etcd_kv *last = NULL;
+    for (size_t i = 0; i < change->n_events; i++) {
+        const udpai_etcd_event *event = &change->events[i];
+        if (!event->is_delete && (!last || event->kv.mod_revision > last->mod_revision))
+            last = &event->kv;
+    }
+    proof->revision = last ? last->mod_revision : 0;
+    return last ? udpa_bytes_new(&proof->key, last->key.data, last->key.len) : UDPA_OK;
+}
+
 static udpa_err
 on_changed(void *userdata, const udpai_mirror_change *change)
 {
@@ -149,6 +182,9 @@ on_changed(void *userdata, const udpai_mirror_change *change)
     udpai_members_go_on(replicator->members, replicator->last_revision);
     if (is_empty)
         return UDPA_OK;
+    err = note_proof(change, &event->proof);
+    if (err != UDPA_OK)
+        return err;
     event->batch->position = (udpai_durable_position){
         .cluster_id = change->position.cluster_id,
         .revision = change->position.revision,
@@ -173,9 +209,11 @@ log_state(udpai_replicator *replicator, udpai_mirror_state state, const udpa_err
     if (state == UDPAI_MIRROR_CURRENT)
         udpai_log(UDPA_LOG_INFO, UDPAI_LOG_REPLICA, "current with etcd");
     else if (state == UDPAI_MIRROR_LISTING)
-        udpai_log(UDPA_LOG_WARNING, UDPAI_LOG_REPLICA,
-                  "etcd is unavailable, and was not read yet, so publications are rejected: %s",
-                  text);
+        udpai_log(
+            UDPA_LOG_WARNING, UDPAI_LOG_REPLICA,
+            "etcd is unavailable, and was not read yet, so publications are rejected; what the "
+            "state directory has, if anything, is served: %s",
+            text);
     else if (state == UDPAI_MIRROR_BEHIND)
         udpai_log(UDPA_LOG_WARNING, UDPAI_LOG_REPLICA,
                   "etcd is unavailable, so publications are rejected; what this node has is served "
@@ -343,6 +381,9 @@ make(udpai_replicator *replicator, const udpai_replicator_config *config)
         err = udpa_bytes_new(&replicator->replica, config->own.id.data, config->own.id.len);
     if (err == UDPA_OK)
         err = udpai_mirror_new(&replicator->mirror, &env, config->prefix, has);
+    if (err == UDPA_OK && config->proof.key)
+        err = udpai_mirror_set_proof(replicator->mirror, udpai_bytes_view(config->proof.key),
+                                     config->proof.revision);
     if (err == UDPA_OK)
         err = make_proposals(replicator);
     if (err == UDPA_OK)

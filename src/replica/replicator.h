@@ -28,8 +28,9 @@ typedef struct udpai_replicator_config {
     udpai_str prefix; /* of all that the set has in etcd, with a '/' at its end */
     /* Which one this is: no two have the same id; and what else the others are told. */
     udpai_replica_description own;
-    udpai_record_seals seals;   /* is_secret is required */
-    udpai_durable_position has; /* what was reported before, by another one */
+    udpai_record_seals seals;      /* is_secret is required */
+    udpai_replication_proof proof; /* of what it has; borrowed */
+    udpai_durable_position has;    /* what was reported before, by another one */
 } udpai_replicator_config;
 
 udpa_err udpai_replicator_new(udpai_replicator **ret_replicator,

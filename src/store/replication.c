@@ -43,6 +43,7 @@ udpai_replicated_free(udpai_replicated *event)
     for (size_t i = 0; i < event->n_members; i++)
         udpai_replica_member_done(&event->members[i]);
     udpa_error_unref(event->error);
+    udpa_bytes_unref(event->proof.key);
     udpai_free(event);
     return NULL;
 }

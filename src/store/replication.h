@@ -66,13 +66,21 @@ typedef struct udpai_replica_status {
     udpai_membership membership;
 } udpai_replica_status;
 
+/* A key of etcd, and a revision at which it was written: an etcd that has it so has the history of
+ * which the store has the outcome. */
+typedef struct udpai_replication_proof {
+    udpa_bytes *key; /* NULL: there is none */
+    int64_t revision;
+} udpai_replication_proof;
+
 /* Something that is reported to the node. */
 typedef struct udpai_replicated {
     udpai_list node;
     udpai_replicated_kind kind;
     /* CHANGE: what all replicas have from now on, PUT and DELETE, and the position with it. */
     udpai_durable_batch *batch;
-    bool is_all; /* what it does not have is not there */
+    bool is_all;                   /* what it does not have is not there */
+    udpai_replication_proof proof; /* of it; a reference */
     /* OUTCOME: of what was proposed with this ticket. What it has changed was reported before. */
     uint64_t ticket; /* also of a BARRIER */
     udpai_replicated_outcome outcome;
@@ -96,8 +104,10 @@ typedef struct udpai_replication udpai_replication;
 
 typedef struct udpai_replication_ops {
     /* Begins to report, from what the node has: what was reported to it with this position, by
-     * whatever process; none: everything is reported. */
-    udpa_err (*start)(udpai_replication *replication, udpai_durable_position has);
+     * whatever process, and the proof of it; none: everything is reported. */
+    udpa_err (*start)(udpai_replication *replication,
+                      udpai_durable_position has,
+                      const udpai_replication_proof *proof);
     /* Takes the batch; its position is that at which it was decided. An OUTCOME follows. */
     void (*propose)(udpai_replication *replication, udpai_durable_batch *batch, uint64_t ticket);
     /* A BARRIER follows, in 1 s at the latest; at once, if it is known that etcd is away. */

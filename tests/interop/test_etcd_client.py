@@ -205,7 +205,7 @@ def check_no_quorum(test, cluster):
         cluster.members[name].pause()
     time.sleep(0.1)
     expect_text('a write without a quorum', driver('put', '/udpa/quorum', 'lost?', held['revision']),
-                'unknown', 'has not answered within 1000 ms')
+                'unknown', 'has not answered within 500 ms')
     expect('a read', driver('range', '/udpa/quorum', '', 0, 0), outcome='not done')
     expect('a read of what the member has', driver('range', '/udpa/quorum', '', 0, 0, 'serializable'),
            outcome='done', n=1)

@@ -12,7 +12,7 @@
 
 #define UDPAI_ETCD_ENDPOINTS_MAX 16
 #define UDPAI_ETCD_READ_TIMEOUT_MS 400
-#define UDPAI_ETCD_WRITE_TIMEOUT_MS 1000
+#define UDPAI_ETCD_WRITE_TIMEOUT_MS 500
 
 typedef struct udpai_etcd_client udpai_etcd_client;
 

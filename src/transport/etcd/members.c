@@ -76,6 +76,8 @@ udpai_etcd_client_member_failed(udpai_etcd_client *client, size_t member)
     udpai_etcd_member_drop_channel(&client->members[member]);
     if (client->current == member)
         client->current = (member + 1) % client->n_members;
+    client->auth.token =
+        udpa_bytes_unref(client->auth.token); /* of an etcd that may be older now */
 }
 
 /* ---- the token ---- */

@@ -133,6 +133,7 @@ typedef struct start_task {
     udpai_etcd_task task;
     replication *owner;
     udpai_durable_position has;
+    udpai_replication_proof proof;
 } start_task;
 
 static void
@@ -158,22 +159,25 @@ run_start(udpai_etcd_task *task)
             },
         .seals = self->seals,
         .has = start->has,
+        .proof = start->proof,
     };
     self->search = udpai_set_search_free(self->search);
     if (udpai_replicator_new(&self->replicator, &env, &config) != UDPA_OK)
         udpai_log(UDPA_LOG_ERROR, "replicas",
                   "out of memory: this node takes nothing from etcd until it is restarted");
+    udpa_bytes_unref(start->proof.key);
     udpai_free(start);
 }
 
 static udpa_err
-start(udpai_replication *base, udpai_durable_position has)
+start(udpai_replication *base, udpai_durable_position has, const udpai_replication_proof *proof)
 {
     replication *self = of(base);
     start_task *task = udpai_alloc(sizeof(*task));
     if (!task)
         return UDPA_ERR_NOMEM;
-    *task = (start_task){{.run = run_start}, self, has};
+    *task = (start_task){{.run = run_start}, self, has, *proof};
+    udpa_bytes_ref(proof->key);
     (void)udpai_etcd_client_run(self->client, &task->task);
     return UDPA_OK;
 }

@@ -459,6 +459,50 @@ who_had_more_than_there_is_holds(void **state)
     assert_int_equal(n_all, 1);
 }
 
+/* A process that goes on from what another one had: etcd was restored meanwhile, and has passed
+ * that revision since. */
+static void
+who_has_a_proof_sees_another_history(void **state)
+{
+    (void)state;
+    put_many(10);
+    etcd_model_put(&model, "/u/lane", "x");
+    const udpai_mirror_position had = {model.cluster_id, model.revision};
+    etcd_model_restore(&model, 5);
+    put_many(30);
+    open_at(had);
+    assert_ok(udpai_mirror_set_proof(mirror, UDPAI_STR("/u/lane"), had.revision));
+    assert_true(run_until(UDPAI_MIRROR_HELD, 0));
+    assert_non_null(strstr(why, "another history"));
+    assert_int_equal(n_changes, 0);
+    accepted = true;
+    udpai_mirror_accept(mirror);
+    assert_true(run_until(UDPAI_MIRROR_CURRENT, model.revision));
+    assert_int_equal(n_all, 1);
+}
+
+/* Also when it is not written so any more; and what is compacted proves nothing. */
+static void
+who_has_a_proof_goes_on_with_the_same_history(void **state)
+{
+    (void)state;
+    for (int is_compacted = 0; is_compacted < 2; is_compacted++) {
+        put_many(10);
+        etcd_model_put(&model, "/u/lane", "x");
+        const udpai_mirror_position had = {model.cluster_id, model.revision};
+        put_many(10);
+        etcd_model_put(&model, "/u/lane", "y");
+        if (is_compacted)
+            etcd_model_compact(&model, model.revision);
+        n_all = 0;
+        open_at(had);
+        assert_ok(udpai_mirror_set_proof(mirror, UDPAI_STR("/u/lane"), had.revision));
+        assert_true(run_until(UDPAI_MIRROR_CURRENT, model.revision));
+        assert_int_equal(n_all, 1);
+        mirror = is_compacted ? mirror : udpai_mirror_free(mirror);
+    }
+}
+
 static void
 a_member_that_is_behind_is_no_older_etcd(void **state)
 {
@@ -623,6 +667,9 @@ main(void)
         cmocka_unit_test_setup_teardown(what_was_accepted_is_handed_on_whole, setup, teardown),
         cmocka_unit_test_setup_teardown(another_etcd_changes_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(who_had_more_than_there_is_holds, setup, teardown),
+        cmocka_unit_test_setup_teardown(who_has_a_proof_sees_another_history, setup, teardown),
+        cmocka_unit_test_setup_teardown(who_has_a_proof_goes_on_with_the_same_history, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(a_member_that_is_behind_is_no_older_etcd, setup, teardown),
         cmocka_unit_test_setup_teardown(a_revision_is_waited_for, setup, teardown),
         cmocka_unit_test_setup_teardown(the_end_of_a_prefix, setup, teardown),
