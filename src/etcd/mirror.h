@@ -23,6 +23,9 @@
 /* Between attempts, doubled from the first to the second, with jitter. */
 #define UDPAI_MIRROR_RETRY_MS 50
 #define UDPAI_MIRROR_RETRY_MAX_MS 2000
+/* … but up to this for so long after something has come: an election of etcd takes a second. */
+#define UDPAI_MIRROR_RETRY_SOON_MS 150
+#define UDPAI_MIRROR_SOON_MS 5000
 
 typedef struct udpai_mirror udpai_mirror;
 

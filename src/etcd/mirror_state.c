@@ -57,12 +57,14 @@ udpai_mirror_stop_list(udpai_mirror *mirror)
 void
 udpai_mirror_retry_later(udpai_mirror *mirror, const udpa_error *why)
 {
-    uint64_t ms = mirror->retry_ms;
+    uint64_t ms = mirror->retry_ms, now = mirror->env.wheel->now_ms;
+    bool is_recent = now - mirror->received_ms < UDPAI_MIRROR_SOON_MS;
+    uint64_t max_ms = is_recent ? UDPAI_MIRROR_RETRY_SOON_MS : UDPAI_MIRROR_RETRY_MAX_MS;
     udpai_mirror_stop_watch(mirror);
     udpai_mirror_stop_list(mirror);
-    mirror->retry_ms = 2 * ms < UDPAI_MIRROR_RETRY_MAX_MS ? 2 * ms : UDPAI_MIRROR_RETRY_MAX_MS;
+    mirror->retry_ms = 2 * ms < max_ms ? 2 * ms : max_ms;
     ms = ms / 2 + mirror->env.random(mirror->env.userdata) % (ms / 2 + 1);
-    udpai_timer_set(mirror->env.wheel, &mirror->retry, mirror->env.wheel->now_ms + ms);
+    udpai_timer_set(mirror->env.wheel, &mirror->retry, now + ms);
     if (mirror->state != UDPAI_MIRROR_HELD)
         udpai_mirror_set_state(mirror, mirror->has_all ? UDPAI_MIRROR_BEHIND : UDPAI_MIRROR_LISTING,
                                why);

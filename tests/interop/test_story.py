@@ -2,18 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """A runnable example of docs/examples tells what it saw: an outage of a control plane and its recovery,
 a migration from a go-control-plane server, the load of clients two levels below, a backend that is
-killed while others check it, or a tree of runtime values that is swapped; with real Envoys behind nodes, and endpoints of libudpa."""
+killed while others check it, a tree of runtime values that is swapped, or replicas and members of etcd
+that are killed; with real Envoys behind nodes, and endpoints of libudpa."""
 import re
 import subprocess
 import sys
 
 from interop import SOURCE, Failure, check, envoy_or_skip, go_program_or_skip, run
 
+from etcd import debian_or_skip
+
 LAST = {
     'failover': 'was told of changes alone, and of no removal',
     'health': 'who has gone says nothing',
     'migration': 'was never without a service',
     'load': 'both Envoys are told to report nothing',
+    'replicas': 'or an older state than it had',
     'runtime': 'requests were sent, none of which has failed',
 }
 
@@ -38,8 +42,9 @@ def body(test):
     if test.variant == 'migration':
         go_program_or_skip(SOURCE / 'docs' / 'examples' / 'migration' / 'legacy',
                            test.build / 'legacy-control-plane') # so that the story finds it built
+    more = ['--etcd', debian_or_skip('etcd-server', 'etcd')] if test.variant == 'replicas' else []
     done = subprocess.run([sys.executable, SOURCE / 'docs' / 'examples' / test.variant / 'run',
-                           '--build', test.build, '--envoy', envoy],
+                           '--build', test.build, '--envoy', envoy, *more],
                           text=True, capture_output=True, check=False, timeout=220)
     print(done.stdout)
     if done.returncode != 0:
