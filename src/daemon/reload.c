@@ -62,6 +62,27 @@ replace_credential(void *userdata,
 }
 
 static udpa_err
+replace_store(void *userdata, size_t index, const udpai_tls_files *files, udpa_error **ret_error)
+{
+    const udpai_reload *self = userdata;
+    (void)index;
+    return udpai_replicas_replace_tls(self->env.replicas, files, ret_error);
+}
+
+static udpa_err
+add_store(udpai_reload *self)
+{
+    const udpai_certificate_user store = {
+        .kind = "store",
+        .name = "etcd",
+        .client = self->env.plan->bootstrap.message->store->tls,
+        .replace = replace_store,
+        .userdata = self,
+    };
+    return udpai_certificates_add(&self->certificates, &store);
+}
+
+static udpa_err
 add_credentials(udpai_reload *self)
 {
     const Udpa__Config__V1__DynamicSources *all =
@@ -127,6 +148,8 @@ add_users(udpai_reload *self)
         err = add_sockets(self, plan->http_sockets.items, plan->http_sockets.n, &http);
     if (err == UDPA_OK)
         err = add_dialled(self);
+    if (err == UDPA_OK && self->env.replicas && plan->etcd.tls)
+        err = add_store(self);
     return err == UDPA_OK ? add_credentials(self) : err;
 }
 
@@ -345,6 +368,7 @@ udpai_reload_all(udpai_reload *self)
     if (self->env.config_file)
         (void)reload_bootstrap(self);
     size_t n_read = reload_certificates(self);
+    udpai_replicas_reload_password(self->env.replicas);
     if (n == 0)
         udpai_log(UDPA_LOG_INFO, LOG,
                   "SIGHUP: no socket or source has certificates that could be reloaded; %s", rest);

@@ -7,6 +7,7 @@
 
 #include "daemon/directories.h"
 #include "daemon/problems.h"
+#include "daemon/replicas.h"
 #include "daemon/rest.h"
 #include "daemon/tunables_follow.h"
 
@@ -21,7 +22,8 @@ typedef struct udpai_reload_env {
     const char *config_file; /* NULL: none */
     udpai_problems *problems;
     udpai_server_tls *const *tls;
-    udpai_rest *rest; /* NULL: none */
+    udpai_rest *rest;         /* NULL: none */
+    udpai_replicas *replicas; /* NULL: none */
     udpai_directories *directories;
     udpai_workers *workers; /* NULL: none */
     udpai_tunables_follower *follower;

@@ -17,7 +17,9 @@
 #include "transport/etcd/replication.h"
 
 struct udpai_replicas {
-    udpai_replication *replication; /* NULL: it was taken */
+    udpai_replication *replication;
+    bool is_taken;
+    const char *password_file; /* NULL: none */
     udpai_sealer sealer;
     udpai_str secret_types[1];
     char address[512]; /* for people: the host, and the first socket */
@@ -216,6 +218,7 @@ udpai_replicas_open(udpai_replicas **ret_replicas, udpai_plan *plan, udpa_error 
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     pthread_mutex_init(&replicas->mutex, NULL);
     pthread_cond_init(&replicas->found, NULL);
+    replicas->password_file = plan->etcd.password_file;
     udpa_err err = udpai_instance_get(plan->state_directory, replicas->replica, ret_error);
     if (err == UDPA_OK)
         err = read_key(replicas, plan, ret_error);
@@ -235,7 +238,34 @@ udpai_replicas_open(udpai_replicas **ret_replicas, udpai_plan *plan, udpa_error 
 udpai_replication *
 udpai_replicas_take(udpai_replicas *replicas)
 {
-    return replicas ? UDPAI_TAKE(replicas->replication) : NULL;
+    if (!replicas)
+        return NULL;
+    replicas->is_taken = true;
+    return replicas->replication;
+}
+
+udpa_err
+udpai_replicas_replace_tls(udpai_replicas *replicas,
+                           const udpai_tls_files *files,
+                           udpa_error **ret_error)
+{
+    return udpai_etcd_replication_replace_tls(replicas->replication, files, ret_error);
+}
+
+void
+udpai_replicas_reload_password(udpai_replicas *replicas)
+{
+    char password[UDPAI_PASSWORD_MAX + 1];
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    if (!replicas || !replicas->password_file)
+        return;
+    udpa_err err = udpai_password_file_read(replicas->password_file, password, &error);
+    if (err == UDPA_OK)
+        err = udpai_etcd_replication_set_password(replicas->replication, password);
+    if (err != UDPA_OK)
+        udpai_log(UDPA_LOG_ERROR, "replicas", "the password of etcd is the one of before: %s",
+                  error ? udpa_error_message(error) : udpa_err_text(err));
+    OPENSSL_cleanse(password, sizeof(password));
 }
 
 void
@@ -243,7 +273,7 @@ udpai_replicas_close(udpai_replicas *replicas)
 {
     if (!replicas)
         return;
-    if (replicas->replication)
+    if (replicas->replication && !replicas->is_taken)
         replicas->replication->ops->close(replicas->replication);
     udpa_error_unref(replicas->error);
     udpai_sealer_done(&replicas->sealer);

@@ -14,7 +14,13 @@ udpa_err
 udpai_replicas_open(udpai_replicas **ret_replicas, udpai_plan *plan, udpa_error **ret_error);
 /* After what has its replication. NULL does nothing. */
 void udpai_replicas_close(udpai_replicas *replicas);
-/* The endpoint's, which closes it. */
+/* The endpoint's, which closes it; before that the next two may still be called. */
 udpai_replication *udpai_replicas_take(udpai_replicas *replicas);
+/* Other certificates, for what is dialled from now on. */
+udpa_err udpai_replicas_replace_tls(udpai_replicas *replicas,
+                                    const udpai_tls_files *files,
+                                    udpa_error **ret_error);
+/* Reads the password again, and logs why it cannot. NULL does nothing. */
+void udpai_replicas_reload_password(udpai_replicas *replicas);
 
 #endif

@@ -404,6 +404,7 @@ open_reload(server *self, udpa_error **ret_error)
         .problems = &self->problems,
         .tls = self->tls.items,
         .rest = self->rest,
+        .replicas = self->replicas,
         .directories = self->directories,
         .workers = self->workers,
         .follower = self->runtime->follower,

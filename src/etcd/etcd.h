@@ -103,7 +103,8 @@ typedef struct udpai_etcd_status {
 typedef struct udpai_etcd_result {
     udpai_etcd_outcome outcome;
     const udpa_error *error;  /* with the member's address; NULL: DONE */
-    bool is_compacted;        /* REJECTED: the revision that was asked for is gone */
+    bool is_compacted;        /* REJECTED: the revision that was asked for is gone … */
+    bool is_future;           /* … or is still to come */
     udpai_etcd_header header; /* of DONE alone, as all that follows */
     bool succeeded;           /* of a transaction: the compares held */
     bool has_more;            /* of a range: than the limit */

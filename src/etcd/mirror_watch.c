@@ -118,8 +118,8 @@ on_history(udpai_etcd_call *call, const udpai_etcd_result *result)
     mirror->is_paging = false;
     if (result->is_compacted)
         udpai_mirror_begin_list(mirror);
-    else if (result->outcome == UDPAI_ETCD_REJECTED)
-        hold_for_history(mirror); /* a revision that is still to come */
+    else if (result->is_future)
+        hold_for_history(mirror);
     else if (result->outcome != UDPAI_ETCD_DONE)
         udpai_mirror_retry_later(mirror, result->error);
     else if (!udpai_mirror_is_the_same(mirror, &result->header))
@@ -142,7 +142,7 @@ on_proof(udpai_etcd_call *call, const udpai_etcd_result *result)
     if (is_shown || result->is_compacted) {
         mirror->proof = udpa_bytes_unref(mirror->proof);
         udpai_mirror_list_pages(mirror);
-    } else if (result->outcome == UDPAI_ETCD_DONE || result->outcome == UDPAI_ETCD_REJECTED) {
+    } else if (result->outcome == UDPAI_ETCD_DONE || result->is_future) {
         hold_for_history(mirror);
     } else {
         udpai_mirror_retry_later(mirror, result->error);

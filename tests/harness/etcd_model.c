@@ -454,14 +454,18 @@ on_answer(udpai_timer *timer)
     udpa_error *error = udpa_error_new(self->is_full ? UDPA_ERR_LIMIT : UDPA_ERR_UNAVAILABLE, NULL,
                                        self->is_full ? "full" : "no answer");
     is_known = is_known && !self->is_full;
+    if (self->model->is_denied)
+        self->is_done = is_known = self->is_compacted = self->is_future = false;
     udpai_etcd_result result = {
         .outcome = is_known && !self->is_compacted && !self->is_future ? UDPAI_ETCD_DONE
                    : is_known                                          ? UDPAI_ETCD_REJECTED
+                   : self->model->is_denied                            ? UDPAI_ETCD_REJECTED
                    : self->is_refused                                  ? UDPAI_ETCD_NOT_DONE
                    : self->kind == CALL_RANGE                          ? UDPAI_ETCD_NOT_DONE
                                                                        : UDPAI_ETCD_UNKNOWN,
         .error = error,
         .is_compacted = self->is_compacted,
+        .is_future = self->is_future,
     };
     if (result.outcome == UDPAI_ETCD_DONE) {
         result.error = NULL;

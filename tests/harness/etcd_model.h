@@ -41,6 +41,7 @@ typedef struct etcd_model {
     uint64_t cluster_id;
     int64_t revision, compacted;
     bool is_away, is_full;
+    bool is_denied; /* whatever is read, as by a wrong password; writes must not be asked for */
     UDPAI_VECTOR(etcd_model_event) history;
     etcd_model_leases leases;
     udpai_timer lease_end;

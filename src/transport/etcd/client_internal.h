@@ -89,6 +89,8 @@ bool udpai_etcd_end_lacks_token(const udpai_etcd_end *end);
 bool udpai_etcd_end_blames_member(const udpai_etcd_end *end);
 /* The revision that was asked for is compacted away. */
 bool udpai_etcd_end_is_compacted(const udpai_etcd_end *end);
+/* It is still to come. */
+bool udpai_etcd_end_is_future(const udpai_etcd_end *end);
 
 /* ---- rpc.c: one request to one member, and one response ---- */
 

@@ -25,6 +25,12 @@ udpai_etcd_end_is_compacted(const udpai_etcd_end *end)
     return end->code == GRPC_STATUS_OUT_OF_RANGE && says(end, "has been compacted");
 }
 
+bool
+udpai_etcd_end_is_future(const udpai_etcd_end *end)
+{
+    return end->code == GRPC_STATUS_OUT_OF_RANGE && says(end, "future revision");
+}
+
 /* Its database is full; reads and deletions go on. The write that has filled it was done, and is
  * answered like those that are refused after it. */
 static bool

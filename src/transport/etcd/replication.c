@@ -223,6 +223,22 @@ propose(udpai_replication *base, udpai_durable_batch *batch, uint64_t ticket)
     (void)udpai_etcd_client_run(self->client, &task->task);
 }
 
+/* ---- credentials ---- */
+
+udpa_err
+udpai_etcd_replication_replace_tls(udpai_replication *base,
+                                   const udpai_tls_files *files,
+                                   udpa_error **ret_error)
+{
+    return udpai_etcd_client_replace_tls(of(base)->client, files, ret_error);
+}
+
+udpa_err
+udpai_etcd_replication_set_password(udpai_replication *base, const char *password)
+{
+    return udpai_etcd_client_set_password(of(base)->client, password);
+}
+
 /* ---- barriers ---- */
 
 typedef struct barrier_task {

@@ -33,4 +33,10 @@ typedef struct udpai_etcd_set_request {
 udpa_err udpai_etcd_replication_find_set(udpai_replication *replication,
                                          const udpai_etcd_set_request *request);
 
+/* For what is dialled, or authenticated, from now on. */
+udpa_err udpai_etcd_replication_replace_tls(udpai_replication *replication,
+                                            const udpai_tls_files *files,
+                                            udpa_error **ret_error);
+udpa_err udpai_etcd_replication_set_password(udpai_replication *replication, const char *password);
+
 #endif

@@ -135,6 +135,7 @@ on_ended(udpai_etcd_rpc *rpc)
         .outcome = outcome,
         .error = error,
         .is_compacted = udpai_etcd_end_is_compacted(&end),
+        .is_future = udpai_etcd_end_is_future(&end),
     };
     finish(request, &result);
 }

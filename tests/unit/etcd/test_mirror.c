@@ -459,6 +459,24 @@ who_had_more_than_there_is_holds(void **state)
     assert_int_equal(n_all, 1);
 }
 
+/* As with a password that was changed: nothing is known of its history. */
+static void
+an_etcd_that_lets_nobody_in_is_away(void **state)
+{
+    (void)state;
+    put_many(5);
+    open_at((udpai_mirror_position){0});
+    assert_true(run_until(UDPAI_MIRROR_CURRENT, model.revision));
+    model.is_denied = true;
+    model.faults.cut_watches = 1000;
+    run_ms(3000);
+    assert_int_equal(n_states[UDPAI_MIRROR_HELD], 0);
+    assert_true(run_until(UDPAI_MIRROR_BEHIND, 0));
+    model.is_denied = false;
+    model.faults.cut_watches = 0;
+    assert_true(run_until(UDPAI_MIRROR_CURRENT, model.revision));
+}
+
 /* A process that goes on from what another one had: etcd was restored meanwhile, and has passed
  * that revision since. */
 static void
@@ -667,6 +685,7 @@ main(void)
         cmocka_unit_test_setup_teardown(what_was_accepted_is_handed_on_whole, setup, teardown),
         cmocka_unit_test_setup_teardown(another_etcd_changes_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(who_had_more_than_there_is_holds, setup, teardown),
+        cmocka_unit_test_setup_teardown(an_etcd_that_lets_nobody_in_is_away, setup, teardown),
         cmocka_unit_test_setup_teardown(who_has_a_proof_sees_another_history, setup, teardown),
         cmocka_unit_test_setup_teardown(who_has_a_proof_goes_on_with_the_same_history, setup,
                                         teardown),
