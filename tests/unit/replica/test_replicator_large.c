@@ -121,6 +121,41 @@ when_its_proposer_goes_others_end_it(void **state)
     assert_true(n_committed > 5 && n_given_up > 5);
 }
 
+static const char *
+intent_key(void)
+{
+    for (size_t i = model.history.n; i > 0; i--)
+        if (strncmp(model.history.items[i - 1].key, PREFIX "i/", strlen(PREFIX "i/")) == 0)
+            return model.history.items[i - 1].key;
+    return NULL;
+}
+
+/* It was only slow, and goes on. */
+static void
+what_others_have_given_up_is_not_committed(void **state)
+{
+    unsigned n_given_up = 0;
+    for (uint64_t ms = 0; ms < 40; ms++) {
+        begin_anew(state);
+        propose(&a, large_batch(&a, "1"));
+        while (n_keys("i/") == 0)
+            run_ms(1);
+        run_ms(ms);
+        if (n_keys("x/") || !n_keys("i/"))
+            continue;
+        char *key = strdup(intent_key());
+        etcd_model_put(&model, key, NULL);
+        free(key);
+        run_ms(30000);
+        assert_true(strstr(a.text, "1: not done") || strstr(a.text, "1: lost"));
+        assert_int_equal(n_puts(reported(&b), NULL), 0);
+        assert_int_equal(n_records(), 0);
+        assert_true(is_clean());
+        n_given_up++;
+    }
+    assert_true(n_given_up > 5);
+}
+
 /* Not before it is known to have stopped. */
 static void
 what_makes_progress_is_not_given_up(void **state)
@@ -330,6 +365,7 @@ main(void)
         TEST(one_with_many_changes_is_whole),
         TEST(a_put_loses_to_a_removal_in_a_large_set),
         TEST(when_its_proposer_goes_others_end_it),
+        TEST(what_others_have_given_up_is_not_committed),
         TEST(what_makes_progress_is_not_given_up),
         TEST(what_could_not_be_finished_is_tried_again),
         TEST(a_proposal_about_what_is_locked_waits),
