@@ -138,6 +138,7 @@ test_swap(void **state)
     assert_ok(start(&world, "mine", NULL));
     assert_int_equal(integer(&world, "health_check.min_interval"), 1);
     assert_int_equal(world.runtime.statistics.load_success, 1);
+    settle(&world); /* what has begun may see the swap, which is read once more then */
     swap("v2");
     expect_soon(&world, "health_check.min_interval", 2);
     settle(&world);
