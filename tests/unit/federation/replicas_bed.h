@@ -68,11 +68,14 @@ on_wake(udpai_timer *timer)
     keep(self, true);
     udpai_list answers;
     udpai_list_init(&answers);
-    udpai_list_splice(&answers, &self->answers);
+    if (below(3)) /* else the stream side is later */
+        udpai_list_splice(&answers, &self->answers);
     while ((at = udpai_list_pop(&answers)))
         udpai_node_report(self->node, UDPAI_LIST_ENTRY(at, udpai_report, node));
     flush(self);
-    if (!self->is_started)
+    if (!udpai_list_empty(&self->answers))
+        wake(self);
+    else if (!self->is_started)
         udpai_timer_set(&wheel, &self->wake, wheel.now_ms + 100);
 }
 

@@ -18,6 +18,7 @@
 #define STEPS 60
 #define SEEDS 50
 #define ANSWER_MS 60000
+#define ENDING_MS 5000
 #define BARRIER_MS (PATIENCE_MS + 1500) /* with what comes later in a process */
 
 typedef enum answer {
@@ -47,6 +48,13 @@ static publication publications[PUBLICATIONS_MAX]; /* the first one is none */
 static unsigned n_publications;
 static unsigned shown[NODES][NAMES]; /* to the stream side */
 static unsigned n_receipts, n_refused, n_unknown, n_strict;
+
+/* By the clock of the node. */
+static uint64_t
+put_ms(const event *put)
+{
+    return put->generation / 1000 - (uint64_t)1700000000 * 1000;
+}
 
 /* ---- R3: what a node has ---- */
 
@@ -101,10 +109,21 @@ look_at(replica *self)
         assert_int_equal(shown[self->index][at], all.effects[at].by);
 }
 
+/* For longer than it takes to end it. */
+static bool
+is_over(size_t at)
+{
+    const event held = find(at, model.revision);
+    uint64_t ttl_ms = publications[held.by].ttl_ms;
+    return ttl_ms && wheel.now_ms > put_ms(&held) + ttl_ms + ENDING_MS;
+}
+
 static void
 look_at_all(void)
 {
     holding first = get_holding(&replicas[0]);
+    for (size_t at = 0; at < FLOORS; at++)
+        assert_false(first.by[at] && is_over(at));
     for (size_t i = 0; i < NODES; i++) {
         holding all = get_holding(&replicas[i]);
         for (size_t at = 0; at < FLOORS; at++)
@@ -279,7 +298,7 @@ fill(udpai_publication *message, publication *self)
     if (kind < 6 && n_publications > 2 && repeat(message, self))
         return;
     self->is_state = message->state_of_the_world = kind == 6;
-    self->ttl_ms = kind == 7 ? 10000 + below(10000) : 0;
+    self->ttl_ms = kind == 7 || kind == 8 ? 10000 + below(10000) : 0;
     for (size_t n = 1 + below(3); n; n--)
         add_entry(message, self, below(FEW));
     if (kind >= 14)
@@ -321,8 +340,10 @@ publish(replica *by, const stream *on)
 static void
 publish_somewhere(void)
 {
+    static size_t publisher;
     replica *by = &replicas[below(NODES)];
-    size_t publisher = below(PUBLISHERS), at = by->n_streams;
+    publisher = below(3) ? below(PUBLISHERS) : publisher; /* as one that has moved */
+    size_t at = by->n_streams;
     if (!by->is_started)
         return;
     while (at > 0 && (!by->streams[at - 1].is_open || by->streams[at - 1].publisher != publisher))
@@ -360,8 +381,7 @@ was_removed(size_t at, const event *one)
     uint64_t ttl_ms = at < FLOORS ? publications[before.by].ttl_ms : 0;
     if (at < FLOORS && floor.by && floor.generation > before.generation)
         return true;
-    uint64_t since_ms = before.generation / 1000 - (uint64_t)1700000000 * 1000; /* by the clock */
-    if (ttl_ms && one->ms >= since_ms + ttl_ms)
+    if (ttl_ms && one->ms >= put_ms(&before) + ttl_ms)
         return true;
     for (unsigned i = 1; i < n_publications; i++) {
         const publication *by = &publications[i];
@@ -425,7 +445,7 @@ disturb(void)
         one->is_slow = !one->is_slow;
     if (one->node && below(40) == 0)
         kill_one(one);
-    else if (!one->node && below(3) == 0)
+    else if (!one->node && below(8) == 0)
         bring_up(one);
     if (one->node && one->n_streams && below(10) == 0)
         end_stream(one, one->streams[below(one->n_streams)].session);
@@ -492,7 +512,7 @@ play(uint64_t seed)
     for (int i = 1; i <= STEPS; i++) {
         disturb();
         publish_somewhere();
-        run_ms(below(3) ? below(200) : below(2000));
+        run_ms(below(4) ? below(150) : below(2000));
         if (i % 30 == 0)
             rest();
     }

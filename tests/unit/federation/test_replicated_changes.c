@@ -67,6 +67,29 @@ what_came_anew_behind_a_removal_is_not_deleted(void **state)
     assert_int_equal(n_proposals, 0);
 }
 
+/* As if it had come before that; nobody else may have seen it so. */
+static void
+what_comes_too_late_for_a_removal_goes_from_etcd(void **state)
+{
+    fed_bed *bed = *state;
+    (void)arrive(bed, &alice);
+    udpai_durable_batch *batch = new_batch();
+    add_removal(batch, "com.acme/x", 10);
+    tell_change(bed, batch, false);
+    batch = new_batch();
+    add_put(batch, BOB, cluster("com.acme/x", "1", 9), 0);
+    add_put(batch, CAROL, cluster("com.acme/x", "2", 11), 0);
+    tell_change(bed, batch, false);
+    flush(bed);
+    assert_value(bed, "CDS", "x", "2");
+    assert_int_equal(n_proposals, 1);
+    assert_proposed(0, "-bob x");
+    assert_int_equal(proposals[0].batch->position.revision, revision);
+    commit_first(bed);
+    assert_value(bed, "CDS", "x", "2");
+    assert_int_equal(n_proposals, 0);
+}
+
 static void
 a_removal_that_is_forgotten_goes_from_etcd(void **state)
 {
@@ -318,6 +341,7 @@ main(void)
         replicated_test(what_others_commit_is_there),
         replicated_test(what_a_removal_ends_goes_from_etcd),
         replicated_test(what_came_anew_behind_a_removal_is_not_deleted),
+        replicated_test(what_comes_too_late_for_a_removal_goes_from_etcd),
         replicated_test(a_removal_that_is_forgotten_goes_from_etcd),
         replicated_test(nothing_ends_before_that_is_committed),
         replicated_test(what_is_renewed_meanwhile_stays),
