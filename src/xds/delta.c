@@ -57,6 +57,7 @@ static udpa_err
 note_held(udpai_xds *xds, udpai_subscription *subscription, const udpai_xds_request *request)
 {
     udpa_err err = UDPA_OK;
+    udpai_xds_type_of(subscription)->has_held = request->n_versions > 0;
     for (size_t i = 0; i < request->n_versions && err == UDPA_OK; i++) {
         const udpai_held_version *held = &request->versions[i];
         udpai_xds_name name;
@@ -68,6 +69,21 @@ note_held(udpai_xds *xds, udpai_subscription *subscription, const udpai_xds_requ
                   : udpai_subscription_hold_version(subscription, name.full, held->version);
     }
     return err == UDPA_ERR_LIMIT ? UDPA_OK : err;
+}
+
+/* What it does not hold is sent in any case. */
+static void
+resend_awaited(udpai_xds *xds, udpai_subscription *subscription, const udpai_xds_request *request)
+{
+    udpai_xds_awaited *awaited =
+        udpai_xds_awaited_of(xds, udpai_subscription_type_url(subscription));
+    udpai_xds_name name;
+    for (size_t i = 0; awaited && i < request->n_versions; i++)
+        if (resolve(xds, subscription, request->versions[i].name, &name) &&
+            udpai_xds_awaited_has(awaited, name.full))
+            udpai_xds_resend(xds, subscription, &name);
+    if (awaited)
+        udpai_xds_awaited_done(awaited);
 }
 
 /* A wildcard may hold the name still, so its present state is sent. */
@@ -128,7 +144,11 @@ subscribe(udpai_xds *xds,
         err = note_held(xds, subscription, request);
     if (err == UDPA_OK && is_first && is_empty && !udpai_xds_type_of(subscription)->is_named)
         return udpai_xds_subscribe_wildcard(xds, subscription, ret_error);
-    return err == UDPA_OK ? subscribe_all(xds, subscription, request, ret_error) : err;
+    if (err == UDPA_OK)
+        err = subscribe_all(xds, subscription, request, ret_error);
+    if (err == UDPA_OK && is_first)
+        resend_awaited(xds, subscription, request);
+    return err;
 }
 
 const udpai_xds_protocol udpai_xds_delta = {

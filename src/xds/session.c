@@ -67,6 +67,7 @@ udpai_xds_free(udpai_session *session)
         if (udpai_subscription_label(subscription).len == 0) /* parts share it */
             udpai_xds_type_free(udpai_xds_type_of(subscription));
     }
+    udpai_xds_awaited_done_all(xds);
     udpai_xds_removals_done(xds);
     udpai_poll_done(&xds->poll);
     udpai_subscriber_done(&xds->subscriber);

@@ -7,6 +7,7 @@
 #include "session/poll.h"
 #include "session/refused.h"
 #include "session/unanswered.h"
+#include "xds/awaited.h"
 #include "xds/names.h"
 #include "xds/request.h"
 #include "xds/siblings.h"
@@ -19,6 +20,8 @@
  * spellings. */
 #define UDPAI_XDS_GLOBS_MAX 4096
 #define UDPAI_XDS_SPELLED_BYTES_MAX ((size_t)16 << 20)
+/* Types that clients wait for with others (warming.c). */
+#define UDPAI_XDS_FOLLOWED 3
 /* Names that cannot be any, in requests with an answer that has not been sent. */
 #define UDPAI_XDS_UNNAMEABLE_MAX 1024
 #define UDPAI_XDS_BARRED_MAX 1024
@@ -57,6 +60,7 @@ struct udpai_xds_type {
     bool
         distinguishes_variants; /* the client has used locators: it knows variants by constraints */
     bool is_answered;           /* something was sent since its wildcard */
+    bool has_held;              /* in delta: the client had some of an earlier stream */
     unsigned n_awaited;         /* prefixes of the wildcard that are not complete yet */
     UDPAI_VECTOR(udpai_xds_unnameable) unnameable; /* missing.c */
     size_t n_unreported;                           /* of these */
@@ -135,6 +139,7 @@ struct udpai_xds {
     udpai_subscription *clusters; /* to which it subscribes; NULL: it does not */
     bool has_listeners_first;     /* it has asked for them before it asked for clusters */
     unsigned roles;               /* of its types, a bit for each */
+    udpai_xds_awaited awaited[UDPAI_XDS_FOLLOWED]; /* of types that it has yet to ask for */
 };
 
 static inline udpai_xds *
@@ -266,6 +271,12 @@ void udpai_xds_removals_answered(udpai_xds *xds);
 /* warming.c */
 /* After a response with clusters or listeners: what a client waits for again with them goes out. */
 void udpai_xds_follow(udpai_xds *xds, const udpai_delivery *delivery);
+/* Sends what has this name again. */
+void udpai_xds_resend(udpai_xds *xds, udpai_subscription *subscription, const udpai_xds_name *name);
+/* Names that such responses had before the client asked for their type: it waits for them, though
+ * it may hold them. NULL: none of this type. */
+udpai_xds_awaited *udpai_xds_awaited_of(udpai_xds *xds, udpai_str type_url);
+void udpai_xds_awaited_done_all(udpai_xds *xds);
 
 /* missing.c: names that cannot be, and such as may come */
 /* For a type, or a part of it, that the client begins to ask for: of some it is not sent at once

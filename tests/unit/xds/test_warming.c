@@ -236,6 +236,66 @@ endpoints_that_are_held_and_gone_vanish(void **state)
     xds_expect(&self->delta, "CDS[a] EDS[-a]");
 }
 
+/* As after a reconnection: clusters are answered before endpoints are asked for. */
+static void
+endpoints_that_are_held_come_behind_their_clusters(void **state)
+{
+    xds_pair *self = *state;
+    char a[UDPAI_CONTENT_HASH_HEX + 1], b[UDPAI_CONTENT_HASH_HEX + 1], clusters[256], held[256];
+    snprintf(clusters, sizeof(clusters), "a=old b=%s", xds_hash("CDS/b=1", b));
+    snprintf(held, sizeof(held), "a=%s b=%s", xds_hash("EDS/a=1", a), xds_hash("EDS/b=1", b));
+    xds_change(&self->world, "+CDS/a=1 +CDS/b=1 +EDS/a=1 +EDS/b=1");
+    XDS_SEND(&self->delta, "CDS", .held = clusters);
+    xds_expect(&self->delta, "CDS[a]");
+    XDS_SEND(&self->delta, "EDS", .names = "a b", .held = held, .nonce = "");
+    xds_expect(&self->delta, "EDS[a]");
+}
+
+static void
+endpoints_that_are_held_and_have_changed_come_once(void **state)
+{
+    xds_pair *self = *state;
+    xds_change(&self->world, "+CDS/a=1 +EDS/a=2");
+    XDS_SEND(&self->delta, "CDS", .held = "a=old");
+    xds_expect(&self->delta, "CDS[a]");
+    XDS_SEND(&self->delta, "EDS", .names = "a", .held = "a=old", .nonce = "");
+    xds_expect(&self->delta, "EDS[a]");
+    XDS_SEND(&self->delta, "EDS", .names = "a", .nonce = ""); /* asked for again: sent again */
+    xds_expect(&self->delta, "EDS[a]");
+}
+
+static void
+endpoints_that_are_held_and_awaited_vanish(void **state)
+{
+    xds_pair *self = *state;
+    xds_change(&self->world, "+CDS/a=1 +EDS/a=1");
+    xds_pair_ask(self, "EDS", "*"); /* somebody else keeps the name known */
+    xds_pair_expect(self, "EDS[a]", "EDS[a]");
+    xds_change(&self->world, "-EDS/a");
+    xds_pair_expect(self, "EDS[-a]", "");
+    xds_client_reopen(&self->delta);
+    XDS_SEND(&self->delta, "CDS", .held = "a=old");
+    xds_expect(&self->delta, "CDS[a]");
+    XDS_SEND(&self->delta, "EDS", .names = "*", .held = "a=old", .nonce = "");
+    xds_expect(&self->delta, "EDS[-a]");
+}
+
+/* Once it has asked for endpoints, what it holds of other types is not sent for that. */
+static void
+what_is_held_of_other_clusters_stays(void **state)
+{
+    xds_pair *self = *state;
+    char a[UDPAI_CONTENT_HASH_HEX + 1], r[UDPAI_CONTENT_HASH_HEX + 1], held[128], route[128];
+    snprintf(held, sizeof(held), "a=%s", xds_hash("EDS/a=1", a));
+    snprintf(route, sizeof(route), "a=%s", xds_hash("RDS/a=1", r));
+    xds_change(&self->world, "+CDS/a=1@svc +EDS/a=1 +EDS/svc=1 +RDS/a=1");
+    XDS_SEND(&self->delta, "CDS", .held = "a=old");
+    xds_expect(&self->delta, "CDS[a]");
+    XDS_SEND(&self->delta, "EDS", .names = "a", .held = held, .nonce = "");
+    XDS_SEND(&self->delta, "RDS", .names = "a", .held = route, .nonce = "");
+    xds_expect(&self->delta, "");
+}
+
 static void
 endpoints_of_a_wildcard_come_again_too(void **state)
 {
@@ -321,6 +381,10 @@ main(void)
         TEST(both_asked_for_at_once_come_once),
         TEST(a_cluster_that_is_held_brings_nothing),
         TEST(endpoints_that_are_held_come_with_their_clusters),
+        TEST(endpoints_that_are_held_come_behind_their_clusters),
+        TEST(endpoints_that_are_held_and_have_changed_come_once),
+        TEST(endpoints_that_are_held_and_awaited_vanish),
+        TEST(what_is_held_of_other_clusters_stays),
         TEST(endpoints_that_are_held_and_gone_vanish),
         TEST(endpoints_of_a_wildcard_come_again_too),
         TEST(what_changes_nothing_of_a_cluster_brings_nothing),
