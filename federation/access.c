@@ -246,6 +246,23 @@ refuses(const udpai_access *access)
     return access->acl && !udpai_acl_settings(access->acl)->is_dry_run;
 }
 
+bool
+udpai_access_allows(const udpai_access *access,
+                    const udpai_origin *origin,
+                    udpai_identity *identity,
+                    const udpa_resource *resource)
+{
+    udpai_str name, id;
+    if (!refuses(access))
+        return true;
+    char *room = udpai_publisher_key_read(udpai_origin_key(origin), &name, &id);
+    const udpai_acl_subject subject = {.identity = identity, .node_id = id};
+    bool is_known = room && (identity || name.len == 0);
+    bool is_allowed = !is_known || allows(access->acl, &subject, resource);
+    udpai_free(room);
+    return is_allowed;
+}
+
 void
 udpai_access_know(udpai_access *access, udpai_origin *origin, udpai_identity *identity)
 {

@@ -35,6 +35,13 @@ bool udpai_access_may_refresh(const udpai_access *access,
                               const udpai_peer *peer,
                               udpai_str type_url,
                               const udpa_resource *resource);
+/* May a publisher publish what another replica has accepted from it? @p identity: of the publisher
+ * then; NULL: it is not known, and what it may not by the name in its key it may by another one. A
+ * dry run denies nothing. */
+bool udpai_access_allows(const udpai_access *access,
+                         const udpai_origin *origin,
+                         udpai_identity *identity,
+                         const udpa_resource *resource);
 /* The origin is this peer's, by its certificate (NULL: it has none). What the origin has since
  * before a restart is checked by that. */
 void udpai_access_know(udpai_access *access, udpai_origin *origin, udpai_identity *identity);

@@ -48,13 +48,17 @@ void udpai_commits_propose(udpai_commits *commits);
 /* An OUTCOME: what was committed is applied by now, as what others propose. What was lost is
  * decided again, by what there is now. */
 void udpai_commits_proposed(udpai_commits *commits, const udpai_replicated *event);
-/* Proposes that this contribution go; nothing, if something about its name is under way. */
+/* As the janitor: proposes that this contribution go; nothing, if something about its name is under
+ * way. */
 void udpai_commits_propose_end(udpai_commits *commits,
                                udpai_origin *origin,
                                udpai_str type_url,
                                udpai_str name);
-/* Proposes that etcd have this no more; the store has it no more. */
+/* As the janitor: proposes that etcd have this no more; the store has it no more. The outcome is
+ * nobody's concern: what is lost was written anew. */
 void udpai_commits_propose_delete(udpai_commits *commits, const udpai_durable_op *op);
+/* The same of several; takes them. */
+void udpai_commits_propose_batch(udpai_commits *commits, udpai_durable_batch *batch);
 
 /* The rules have changed: what was checked by the old ones is reviewed when it is applied. True
  * once after that. */

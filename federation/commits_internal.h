@@ -17,6 +17,7 @@ typedef struct udpai_transaction {
     uint64_t ticket;    /* 0: it is not handed over */
     unsigned n_lost;    /* so often replicas were first */
     bool is_kept;       /* and is to be applied */
+    bool is_janitors;   /* this node does it as the janitor of its set */
     bool is_state;      /* it replaces the whole state of its origin */
     bool has_old_rules; /* the rules have changed since it was checked */
 } udpai_transaction;

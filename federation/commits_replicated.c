@@ -109,6 +109,7 @@ batch_of(const udpai_commits *commits, const udpai_transaction *one)
         return udpai_durable_batch_free(batch);
     udpai_stamp_expiry(commits->context, batch);
     batch->position = commits->context->position;
+    batch->is_janitors = one->is_janitors;
     return batch;
 }
 
@@ -146,18 +147,24 @@ udpai_commits_propose(udpai_commits *commits)
     }
 }
 
-/* Its outcome is nobody's concern: what is lost was written anew. */
+void
+udpai_commits_propose_batch(udpai_commits *commits, udpai_durable_batch *batch)
+{
+    const udpai_context *context = commits->context;
+    batch->position = context->position;
+    context->env.propose(context->env.userdata, batch, ++commits->last_proposed);
+}
+
 void
 udpai_commits_propose_delete(udpai_commits *commits, const udpai_durable_op *op)
 {
-    const udpai_context *context = commits->context;
     udpai_durable_batch *batch = udpai_durable_batch_new();
     if (!batch || udpai_durable_batch_add(batch, op) != UDPA_OK) {
         udpai_durable_batch_free(batch);
         return;
     }
-    batch->position = context->position;
-    context->env.propose(context->env.userdata, batch, ++commits->last_proposed);
+    batch->is_janitors = true;
+    udpai_commits_propose_batch(commits, batch);
 }
 
 void
@@ -170,8 +177,10 @@ udpai_commits_propose_end(udpai_commits *commits,
     udpai_commit_queue *of =
         udpai_commits_have_name(commits, name) ? NULL : udpai_commit_queue_get(commits, origin);
     udpai_transaction *begun = of ? udpai_transaction_new(of, NULL) : NULL;
-    if (begun)
+    if (begun) {
+        begun->is_janitors = true;
         begun->staging = udpai_staging_new(store);
+    }
     if (begun && begun->staging)
         udpai_staging_withdraw(begun->staging, store, origin, type_url, name);
     bool is_any = begun && begun->staging && !udpai_staging_is_empty(begun->staging);

@@ -53,6 +53,14 @@ udpai_context_is_replicated(const udpai_context *context)
     return context->env.propose != NULL;
 }
 
+/* Among replicas: has all that is in etcd reported again, which other rules may show or hide. */
+static inline void
+udpai_context_list_again(const udpai_context *context)
+{
+    if (context->env.list_again)
+        context->env.list_again(context->env.userdata);
+}
+
 /* Requests that providers, what is settled, and all that follows from them be computed again, with
  * the next flush. */
 static inline void

@@ -21,6 +21,7 @@
 #include "federation/signatures.h"
 #include "federation/source.h"
 #include "federation/stamp.h"
+#include "federation/stamps.h"
 #include "federation/sync.h"
 #include "federation/take_back.h"
 #include "model/client_type.h"
@@ -56,6 +57,7 @@ udpai_node_set_keyring(udpai_node *node, udpai_keyring *keyring)
     ask_again(node); /* before anything goes, for which the time to ask has not come */
     udpai_signatures_change(node->parts.signatures, keyring);
     udpai_commits_note_rules(node->commits);
+    udpai_context_list_again(&node->context);
 }
 
 void
@@ -224,19 +226,29 @@ propose_forgotten(udpai_node *node, const udpai_durable_batch *batch)
 }
 
 static void
+propose_stamps(udpai_node *node)
+{
+    udpai_durable_batch *batch;
+    while ((batch = udpai_stamps_next_proposal(node->parts.stamps)))
+        udpai_commits_propose_batch(node->commits, batch);
+}
+
+static void
 commit(udpai_node *node)
 {
     udpai_durable_batch *batch = NULL;
     udpa_err err = udpai_store_take_durable(node->context.store, &batch);
     uint64_t ticket = 0;
     bool has_staged = !node->replica && udpai_commits_has_staged(node->commits);
-    if (node->replica)
+    if (node->replica) {
         udpai_commits_propose(node->commits);
+        propose_stamps(node);
+    }
     if (has_staged && !batch)
         batch = udpai_durable_batch_new();
     if (has_staged) /* behind what was done before it */
         udpai_commits_hand_over(node->commits, batch, node->last_ticket + 1);
-    if (batch && node->replica)
+    if (batch && node->replica && udpai_replica_is_janitor(node->replica))
         propose_forgotten(node, batch);
     if (batch && node->context.env.commit) {
         udpai_stamp_expiry(&node->context, batch);
@@ -272,15 +284,29 @@ review(udpai_node *node)
     udpai_signatures_review(node->parts.signatures);
 }
 
-/* What goes is not this node's to decide: whoever proposes it first commits it. */
 static void
-propose_ended(udpai_node *node)
+propose_as_janitor(udpai_node *node)
 {
     udpai_durable_op op;
+    udpai_durable_batch *batch;
+    while ((batch = udpai_replica_next_removals(node->replica)))
+        udpai_commits_propose_batch(node->commits, batch);
+    while (udpai_replica_is_janitor(node->replica) &&
+           (batch = udpai_stamps_next_deletion(node->parts.stamps)))
+        udpai_commits_propose_batch(node->commits, batch);
     while (udpai_replica_next_ended(node->replica, &op)) {
         udpai_commits_propose_delete(node->commits, &op);
         udpai_durable_op_done(&op);
     }
+}
+
+/* What was read here gets the generation that the set has given to it. */
+static void
+restamp(udpai_node *node)
+{
+    udpai_str type_url, name;
+    while (udpai_stamps_next_changed(node->parts.stamps, &type_url, &name))
+        udpai_intake_restamp(node->parts.receiver, type_url, name);
 }
 
 void
@@ -294,7 +320,8 @@ udpai_node_apply_replicated(udpai_node *node)
             udpai_barriers_passed(node->barriers, event->ticket);
         udpai_replicated_free(event);
     }
-    propose_ended(node);
+    restamp(node);
+    propose_as_janitor(node);
 }
 
 static void

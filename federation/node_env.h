@@ -18,6 +18,8 @@ typedef struct udpai_node_env {
     /* Beside propose: a BARRIER with this ticket is reported when all that is committed by now was.
      */
     void (*barrier)(void *userdata, uint64_t ticket);
+    /* Beside propose: all is reported again, as one CHANGE. */
+    void (*list_again)(void *userdata);
     /* Microseconds since 1970. */
     int64_t (*wall_us)(void *userdata);
     uint64_t (*random)(void *userdata);

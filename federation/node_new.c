@@ -21,6 +21,7 @@
 #include "federation/reports.h"
 #include "federation/signatures.h"
 #include "federation/sources.h"
+#include "federation/stamps.h"
 #include "federation/sync.h"
 #include "model/client_type.h"
 
@@ -43,7 +44,8 @@ stays(void *userdata, udpai_origin *origin, const udpa_resource *resource)
     if (!udpai_publisher_is_key(udpai_origin_key(origin)) ||
         udpai_type_is_client(udpai_resource_type_url(resource)))
         return false;
-    if (udpai_replica_state(node->replica) == UDPAI_REPLICATION_CURRENT)
+    if (udpai_replica_state(node->replica) == UDPAI_REPLICATION_CURRENT &&
+        udpai_replica_is_janitor(node->replica))
         udpai_commits_propose_end(node->commits, origin, udpai_resource_type_url(resource),
                                   udpai_resource_name(resource));
     return true;
@@ -94,6 +96,8 @@ make_ground(udpai_parts *parts)
         err = udpai_demand_new(&parts->demand);
     if (err == UDPA_OK)
         err = udpai_sync_new(&parts->sync);
+    if (err == UDPA_OK && udpai_context_is_replicated(parts->context))
+        err = udpai_stamps_new(&parts->stamps, parts->context);
     if (err == UDPA_OK)
         err = udpai_sources_new(&parts->sources, parts);
     return err;
@@ -253,6 +257,7 @@ udpai_node_free(udpai_node *node)
         udpa_bytes_unref(node->forgotten.items[i]);
     udpai_vector_done(&node->forgotten);
     udpai_store_free(node->context.store);
+    udpai_stamps_free(node->parts.stamps);
     udpai_sync_free(node->parts.sync);
     udpa_bytes_unref(node->context.id);
     udpa_bytes_unref(node->context.authority);

@@ -13,6 +13,7 @@ typedef struct udpai_parts {
     struct udpai_lapse *lapse;           /* what a restored store knows nothing of */
     struct udpai_demand *demand;         /* all subscriptions */
     struct udpai_sync *sync;             /* what is synchronized */
+    struct udpai_stamps *stamps;         /* generations of a set; NULL: there are no replicas */
     struct udpai_sources *sources;       /* ConfigSources */
     struct udpai_access *access;         /* rules: which peer may publish what */
     struct udpai_signatures *signatures; /* rules: which signatures are trusted */

@@ -5,7 +5,9 @@
 #include "federation/intake.h"
 #include "federation/signatures.h"
 #include "federation/stamp.h"
+#include "federation/stamps.h"
 #include "model/client_type.h"
+#include "model/name.h"
 
 #define TTL_MIN_MS 10000
 
@@ -19,6 +21,41 @@ is_meant_anew(const udpai_receiver *receiver, const udpai_contribution *held)
                                    udpa_resource_generation(held->resource));
 }
 
+/* ---- generations ---- */
+
+/* Replicas read the same, each by itself. Endpoints of xDS servers change too often to be noted in
+ * etcd, and what is signed here has a generation of the signature. */
+static bool
+is_stamped_by_all(const udpai_receiver *receiver,
+                  const udpai_origin *origin,
+                  udpai_str type_url,
+                  udpai_str name)
+{
+    bool is_source = udpai_origin_rank(origin) == UDPAI_ORIGIN_SOURCE;
+    bool is_endpoint = udpai_str_eq(type_url, UDPAI_STR(UDPAI_TYPE_ENDPOINTS)) ||
+                       udpai_str_eq(type_url, UDPAI_STR(UDPAI_TYPE_MEMBER));
+    return receiver->stamps && udpai_origin_rank(origin) != UDPAI_ORIGIN_PUBLISHER &&
+           udpai_signatures_may_sign(receiver->signatures, origin) &&
+           !udpai_type_is_client(type_url) &&
+           !udpai_prefix_covers(UDPAI_STR(UDPAI_NODE_NAMESPACE), name) &&
+           !(is_source && is_endpoint);
+}
+
+/* @p held: of this origin; NULL: nothing. */
+static uint64_t
+new_generation(const udpai_receiver *receiver,
+               const udpai_origin *origin,
+               const udpa_resource *resource,
+               const udpa_resource *held)
+{
+    udpai_str type_url = udpai_resource_type_url(resource), name = udpai_resource_name(resource);
+    uint64_t candidate = udpai_stamp_generation(receiver->context, resource);
+    if (!is_stamped_by_all(receiver, origin, type_url, name))
+        return candidate;
+    return udpai_stamps_choose(receiver->stamps, resource,
+                               held ? udpa_resource_generation(held) : 0, candidate);
+}
+
 /* An unchanged resource keeps its generation: only its ttl and its path are renewed. */
 static void
 choose_generation(const udpai_receiver *receiver,
@@ -29,16 +66,36 @@ choose_generation(const udpai_receiver *receiver,
 {
     udpai_contribution held;
     udpai_str type_url = udpai_resource_type_url(resource);
-    bool same = !udpai_staging_takes(staging, origin, type_url, parts->name) &&
-                udpai_store_get(receiver->context->store, origin, type_url, parts->name, &held) &&
+    bool has = udpai_store_get(receiver->context->store, origin, type_url, parts->name, &held);
+    bool same = has && !udpai_staging_takes(staging, origin, type_url, parts->name) &&
                 udpai_resource_same_payload(held.resource, resource) &&
                 udpai_str_eq(udpai_resource_authority(held.resource), parts->authority) &&
                 !is_meant_anew(receiver, &held);
-    parts->generation = same ? udpa_resource_generation(held.resource)
-                             : udpai_stamp_generation(receiver->context, resource);
+    parts->generation =
+        same ? udpa_resource_generation(held.resource)
+             : new_generation(receiver, origin, resource, has ? held.resource : NULL);
     uint64_t removed = udpai_staging_removal_generation(staging, type_url, parts->name);
     if (parts->generation <= removed)
         parts->generation = removed + 1;
+}
+
+/* What the set has stamped before it was removed here is stamped anew. */
+static udpa_err
+outlive_removal(const udpai_receiver *receiver,
+                const udpai_origin *origin,
+                udpai_resource_parts *parts,
+                udpa_resource **stamped)
+{
+    udpai_str type_url = udpai_resource_type_url(*stamped);
+    uint64_t removed = udpai_store_removal_generation(receiver->context->store, *stamped);
+    if (parts->generation > removed || parts->signature.algorithm ||
+        !is_stamped_by_all(receiver, origin, type_url, udpai_resource_name(*stamped)))
+        return UDPA_OK;
+    parts->generation = udpai_stamps_choose(receiver->stamps, *stamped, removed,
+                                            udpai_stamp_generation(receiver->context, *stamped));
+    udpa_resource_unref(*stamped);
+    *stamped = NULL;
+    return udpai_resource_make(stamped, parts);
 }
 
 /* One that we gave it would not be what was signed. */
@@ -157,6 +214,8 @@ udpai_intake_put(udpai_receiver *receiver,
     UDPA_AUTO(udpa_resource_unref) udpa_resource *stamped = NULL;
     parts.hop_path = receiver->last_hop_path;
     udpa_err err = udpai_resource_make(&stamped, &parts);
+    if (err == UDPA_OK)
+        err = outlive_removal(receiver, origin, &parts, &stamped);
     if (err != UDPA_OK)
         return udpai_fail_code(ret_error, err);
     note_path(receiver, stamped);
@@ -167,4 +226,51 @@ udpai_intake_put(udpai_receiver *receiver,
         return err;
     uint64_t deadline_ms = parts.ttl_ms ? udpai_context_now(receiver->context) + parts.ttl_ms : 0;
     return udpai_intake_stage(receiver, origin, stamped, deadline_ms, options->staging, ret_error);
+}
+
+/* ---- generations that the set has given ---- */
+
+struct restamp {
+    udpai_receiver *receiver;
+    udpai_contribution held; /* a reference to the resource */
+};
+
+/* One of a name: what else has the same content gets it when it is read the next time. */
+static bool
+look(void *userdata, const udpai_contribution *held)
+{
+    struct restamp *restamp = userdata;
+    udpai_receiver *receiver = restamp->receiver;
+    uint64_t generation = udpai_stamps_of(receiver->stamps, held->resource);
+    bool is_another =
+        generation > udpa_resource_generation(held->resource) &&
+        !udpai_resource_signature(held->resource) &&
+        is_stamped_by_all(receiver, held->origin, udpai_resource_type_url(held->resource),
+                          udpai_resource_name(held->resource));
+    if (is_another)
+        restamp->held = *held;
+    if (is_another)
+        udpa_resource_ref(held->resource);
+    return !is_another;
+}
+
+/* Without memory it keeps the one that it has. */
+void
+udpai_intake_restamp(udpai_receiver *receiver, udpai_str type_url, udpai_str name)
+{
+    struct restamp restamp = {.receiver = receiver};
+    udpai_store *store = receiver->context->store;
+    udpai_store_visit_name(store, type_url, name, look, &restamp);
+    udpa_resource *held = restamp.held.resource;
+    if (!held)
+        return;
+    udpai_resource_room room;
+    udpai_resource_parts parts = udpai_resource_parts_of(held, &room);
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *stamped = NULL;
+    parts.generation = udpai_stamps_of(receiver->stamps, held);
+    parts.hop_path = udpai_resource_hop_path(held);
+    bool is_newer = parts.generation > udpai_store_removal_generation(store, held);
+    if (is_newer && udpai_resource_make(&stamped, &parts) == UDPA_OK)
+        (void)udpai_store_put(store, restamp.held.origin, stamped, restamp.held.deadline_ms, NULL);
+    udpa_resource_unref(held);
 }

@@ -46,6 +46,9 @@ udpa_err udpai_intake_put(udpai_receiver *receiver,
                           udpa_resource *resource,
                           const udpai_put_options *options,
                           udpa_error **ret_error);
+/* Replicas have another generation for something of this name: what this node has read of it, and
+ * is the same content, gets that. */
+void udpai_intake_restamp(udpai_receiver *receiver, udpai_str type_url, udpai_str name);
 /* What has been stamped is staged, unless the replicas of this node have it as it is. */
 udpa_err udpai_intake_stage(const udpai_receiver *receiver,
                             udpai_origin *origin,

@@ -8,23 +8,34 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "base/map.h"
+#include "federation/access.h"
 #include "federation/epoch.h"
+#include "federation/janitor.h"
+#include "federation/places.h"
 #include "federation/publishers.h"
+#include "federation/signatures.h"
+#include "federation/stamps.h"
 #include "model/client_type.h"
 #include "model/digest.h"
 
 struct udpai_replica {
     udpai_context *context;
     struct udpai_epoch *epoch;
+    struct udpai_access *access;
+    struct udpai_signatures *signatures;
+    struct udpai_stamps *stamps;
+    udpai_janitor *janitor;
     udpai_list events;
     UDPAI_VECTOR(udpai_durable_op) ended;
     udpai_durable_position kept;
     udpai_replication_proof proof; /* a reference */
     udpai_replica_status status;
-    uint64_t logged;                 /* digest of what was amiss then */
+    uint64_t logged; /* digest of what was amiss then */
+    size_t logged_hidden;
     udpai_replicated *members, *why; /* what the status refers to; NULL: nothing yet */
 };
+
+static bool next_ended(udpai_replica *replica, udpai_durable_op *ret_op);
 
 udpa_err
 udpai_replica_new(udpai_replica **ret_replica, const udpai_parts *parts)
@@ -34,9 +45,16 @@ udpai_replica_new(udpai_replica **ret_replica, const udpai_parts *parts)
         return UDPA_ERR_NOMEM;
     replica->context = parts->context;
     replica->epoch = parts->epoch;
+    replica->access = parts->access;
+    replica->signatures = parts->signatures;
+    replica->stamps = parts->stamps;
     udpai_list_init(&replica->events);
-    *ret_replica = replica;
-    return UDPA_OK;
+    udpa_err err = udpai_janitor_new(&replica->janitor, parts->context);
+    if (err == UDPA_OK)
+        *ret_replica = replica;
+    else
+        udpai_free(replica);
+    return err;
 }
 
 void
@@ -48,8 +66,9 @@ udpai_replica_free(udpai_replica *replica)
         return;
     while ((at = udpai_list_pop(&replica->events)))
         udpai_replicated_free(UDPAI_LIST_ENTRY(at, udpai_replicated, node));
-    while (udpai_replica_next_ended(replica, &op))
+    while (next_ended(replica, &op))
         udpai_durable_op_done(&op);
+    udpai_janitor_free(replica->janitor);
     udpai_vector_done(&replica->ended);
     udpai_replicated_free(replica->members);
     udpai_replicated_free(replica->why);
@@ -64,8 +83,10 @@ udpai_replica_state(const udpai_replica *replica)
 }
 
 const udpai_replica_status *
-udpai_replica_get_status(const udpai_replica *replica)
+udpai_replica_get_status(udpai_replica *replica)
 {
+    replica->status.n_hidden = udpai_janitor_n_hidden(replica->janitor);
+    replica->status.n_overdue = udpai_store_n_overdue(replica->context->store);
     return &replica->status;
 }
 
@@ -262,8 +283,8 @@ forget_ended(udpai_replica *replica, const udpai_durable_op *deleted)
 }
 
 /* What is held now was put anew. */
-bool
-udpai_replica_next_ended(udpai_replica *replica, udpai_durable_op *ret_op)
+static bool
+next_ended(udpai_replica *replica, udpai_durable_op *ret_op)
 {
     while (replica->ended.n) {
         udpai_durable_op op = replica->ended.items[--replica->ended.n];
@@ -274,6 +295,20 @@ udpai_replica_next_ended(udpai_replica *replica, udpai_durable_op *ret_op)
         udpai_durable_op_done(&op);
     }
     return false;
+}
+
+/* The janitor finds it again, if it was another until now. */
+bool
+udpai_replica_next_ended(udpai_replica *replica, udpai_durable_op *ret_op)
+{
+    if (!udpai_janitor_is_known(replica->janitor))
+        return false;
+    bool is_any = next_ended(replica, ret_op);
+    while (is_any && !udpai_janitor_is_on(replica->janitor)) {
+        udpai_durable_op_done(ret_op);
+        is_any = next_ended(replica, ret_op);
+    }
+    return is_any;
 }
 
 /* ---- applying ---- */
@@ -312,6 +347,33 @@ end_late(udpai_replica *replica, udpai_origin *origin, udpa_resource *resource)
     return add_ended(replica, &late) ? UDPA_OK : UDPA_ERR_NOMEM;
 }
 
+static udpai_place
+place_of(const udpai_durable_op *op)
+{
+    return (udpai_place){
+        .origin = udpai_bytes_view(op->origin),
+        .type_url = op->resource ? udpai_resource_type_url(op->resource) : type_url_of(op),
+        .name = op->resource ? udpai_resource_name(op->resource) : udpai_bytes_view(op->name),
+    };
+}
+
+/* Another replica has let it in, perhaps by other rules. */
+static bool
+is_allowed(const udpai_replica *replica, const udpai_origin *origin, const udpai_durable_op *op)
+{
+    return udpai_access_allows(replica->access, origin, op->identity, op->resource) &&
+           udpai_signatures_allow(replica->signatures, origin, op->resource);
+}
+
+/* In etcd it stays, until the rules of all replicas are the same. */
+static udpa_err
+hide(udpai_replica *replica, udpai_origin *origin, const udpai_durable_op *op)
+{
+    const udpai_place place = place_of(op);
+    udpai_store_withdraw(replica->context->store, origin, place.type_url, place.name);
+    return udpai_janitor_hide(replica->janitor, &place) ? UDPA_OK : UDPA_ERR_NOMEM;
+}
+
 static udpa_err
 apply_put(udpai_replica *replica, const udpai_durable_op *op)
 {
@@ -323,6 +385,12 @@ apply_put(udpai_replica *replica, const udpai_durable_op *op)
     if (udpai_store_removal_generation(store, op->resource) >
         udpa_resource_generation(op->resource))
         return end_late(replica, origin, op->resource);
+    if (!udpai_origin_identity(origin))
+        udpai_origin_set_identity(origin, op->identity);
+    if (!is_allowed(replica, origin, op))
+        return hide(replica, origin, op);
+    const udpai_place place = place_of(op);
+    udpai_janitor_show(replica->janitor, &place);
     if (has_it(replica, origin, op))
         return UDPA_OK;
     return udpai_store_put_replicated(store, origin, op->resource, deadline_of(replica, op));
@@ -334,25 +402,42 @@ apply_delete(udpai_replica *replica, const udpai_durable_op *op)
 {
     udpai_store *store = replica->context->store;
     udpai_origin *origin = udpai_store_find_origin(store, udpai_bytes_view(op->origin));
+    const udpai_place place = place_of(op);
     forget_ended(replica, op);
+    udpai_janitor_show(replica->janitor, &place);
     if (origin && !is_removal(op))
         udpai_store_withdraw(store, origin, type_url_of(op), udpai_bytes_view(op->name));
 }
 
+static udpa_err
+apply_one(udpai_replica *replica, const udpai_durable_op *op)
+{
+    if (udpai_stamps_is_key(udpai_bytes_view(op->origin)))
+        return udpai_stamps_take(replica->stamps, op);
+    if (op->kind == UDPAI_DURABLE_DELETE)
+        apply_delete(replica, op);
+    else if (is_removal(op))
+        return apply_removal(replica, op);
+    else
+        return apply_put(replica, op);
+    return UDPA_OK;
+}
+
 /* Removals first: what is put with them is newer. */
+static unsigned
+turn_of(const udpai_durable_op *op)
+{
+    return op->kind == UDPAI_DURABLE_DELETE ? 1 : is_removal(op) ? 0 : 2;
+}
+
 static udpa_err
 apply_ops(udpai_replica *replica, const udpai_durable_batch *batch)
 {
     udpa_err err = UDPA_OK;
-    for (size_t i = 0; i < batch->ops.n && err == UDPA_OK; i++)
-        if (batch->ops.items[i].kind == UDPAI_DURABLE_PUT && is_removal(&batch->ops.items[i]))
-            err = apply_removal(replica, &batch->ops.items[i]);
-    for (size_t i = 0; i < batch->ops.n && err == UDPA_OK; i++)
-        if (batch->ops.items[i].kind == UDPAI_DURABLE_DELETE)
-            apply_delete(replica, &batch->ops.items[i]);
-    for (size_t i = 0; i < batch->ops.n && err == UDPA_OK; i++)
-        if (batch->ops.items[i].kind == UDPAI_DURABLE_PUT && !is_removal(&batch->ops.items[i]))
-            err = apply_put(replica, &batch->ops.items[i]);
+    for (unsigned turn = 0; turn < 3; turn++)
+        for (size_t i = 0; i < batch->ops.n && err == UDPA_OK; i++)
+            if (turn_of(&batch->ops.items[i]) == turn)
+                err = apply_one(replica, &batch->ops.items[i]);
     return err;
 }
 
@@ -360,61 +445,25 @@ apply_ops(udpai_replica *replica, const udpai_durable_batch *batch)
 
 struct sweep {
     udpai_replica *replica;
-    udpai_map put; /* of those that are */
+    udpai_places put; /* of those that are */
     UDPAI_VECTOR(udpa_resource *) gone;
-    const udpai_origin *origin;
-    udpai_strbuf room;
     bool has_failed;
 };
-
-typedef struct put_key {
-    udpa_bytes *text;
-} put_key;
-
-static udpai_str
-text_of(const void *item)
-{
-    return udpai_bytes_view(((const put_key *)item)->text);
-}
-
-/* The parts have no NUL but in the origin's key, which is first and last told by its length. */
-static void
-write_key(udpai_strbuf *text, udpai_str origin, const udpa_resource *resource)
-{
-    const udpai_str end = {"", 1};
-    udpai_strbuf_printf(text, "%zu:", origin.len);
-    udpai_strbuf_str(text, origin);
-    udpai_strbuf_str(text, udpai_resource_type_url(resource));
-    udpai_strbuf_str(text, end);
-    udpai_strbuf_str(text, udpai_resource_name(resource));
-}
-
-static bool
-add_put(struct sweep *sweep, const udpai_durable_op *op)
-{
-    udpai_strbuf text = {0};
-    write_key(&text, udpai_bytes_view(op->origin), op->resource);
-    put_key *key = udpai_alloc(sizeof(*key));
-    if (key && (key->text = udpai_bytes_of(&text)) && udpai_map_add(&sweep->put, key))
-        return true;
-    udpai_strbuf_done(&text);
-    if (key)
-        udpa_bytes_unref(key->text);
-    udpai_free(key);
-    return false;
-}
 
 static bool
 look(void *userdata, const udpai_contribution *held)
 {
     struct sweep *sweep = userdata;
-    sweep->room.len = 0;
-    write_key(&sweep->room, udpai_origin_key(held->origin), held->resource);
-    sweep->has_failed |= udpai_strbuf_failed(&sweep->room);
-    if (sweep->has_failed || udpai_map_get(&sweep->put, udpai_strbuf_view(&sweep->room)))
-        return !sweep->has_failed;
-    sweep->has_failed = !udpai_vector_push(&sweep->gone, held->resource);
-    if (!sweep->has_failed)
+    const udpai_place place = {
+        .origin = udpai_origin_key(held->origin),
+        .type_url = udpai_resource_type_url(held->resource),
+        .name = udpai_resource_name(held->resource),
+    };
+    udpa_err err = udpai_places_find(&sweep->put, &place);
+    sweep->has_failed |= err == UDPA_ERR_NOMEM;
+    if (err == UDPA_ERR_NOT_FOUND)
+        sweep->has_failed |= !udpai_vector_push(&sweep->gone, held->resource);
+    if (err == UDPA_ERR_NOT_FOUND && !sweep->has_failed)
         udpa_resource_ref(held->resource);
     return !sweep->has_failed;
 }
@@ -437,31 +486,20 @@ sweep_origin(void *userdata, udpai_origin *origin)
     }
 }
 
-static void
-sweep_done(struct sweep *sweep)
-{
-    size_t at = 0;
-    put_key *key;
-    while ((key = udpai_map_next(&sweep->put, &at))) {
-        udpa_bytes_unref(key->text);
-        udpai_free(key);
-    }
-    udpai_map_done(&sweep->put);
-    udpai_vector_done(&sweep->gone);
-    udpai_strbuf_done(&sweep->room);
-}
-
 static udpa_err
 end_others(udpai_replica *replica, const udpai_durable_batch *batch)
 {
     struct sweep sweep = {.replica = replica};
-    udpai_map_init(&sweep.put, text_of);
-    for (size_t i = 0; i < batch->ops.n && !sweep.has_failed; i++)
+    udpai_places_init(&sweep.put);
+    for (size_t i = 0; i < batch->ops.n && !sweep.has_failed; i++) {
+        const udpai_place place = place_of(&batch->ops.items[i]);
         if (batch->ops.items[i].kind == UDPAI_DURABLE_PUT)
-            sweep.has_failed = !add_put(&sweep, &batch->ops.items[i]);
+            sweep.has_failed = !udpai_places_add(&sweep.put, &place);
+    }
     if (!sweep.has_failed)
         udpai_store_visit_origins(replica->context->store, sweep_origin, &sweep);
-    sweep_done(&sweep);
+    udpai_places_done(&sweep.put);
+    udpai_vector_done(&sweep.gone);
     return sweep.has_failed ? UDPA_ERR_NOMEM : UDPA_OK;
 }
 
@@ -473,11 +511,30 @@ udpai_replica_take(udpai_replica *replica, udpai_replicated *event)
     udpai_list_append(&replica->events, &event->node);
 }
 
+#define HIDDEN                                                                                     \
+    "%zu resources that other replicas have accepted are not served by this one: its rules or "    \
+    "keys of signatures do not allow them"
+
+static void
+log_hidden(udpai_replica *replica)
+{
+    size_t n = udpai_janitor_n_hidden(replica->janitor);
+    if (n > replica->logged_hidden)
+        udpai_log(UDPA_LOG_WARNING, "replicas", HIDDEN, n);
+    else if (n == 0 && replica->logged_hidden)
+        udpai_log(UDPA_LOG_INFO, "replicas", "the rules allow all that other replicas accept");
+    replica->logged_hidden = n;
+}
+
 /* Again from its beginning, if there was no memory: what is applied already changes nothing. */
 static bool
 apply(udpai_replica *replica, const udpai_replicated *change)
 {
     udpa_err err = change->is_all ? end_others(replica, change->batch) : UDPA_OK;
+    if (change->is_all) {
+        udpai_janitor_show_all(replica->janitor);
+        udpai_stamps_clear(replica->stamps);
+    }
     if (err == UDPA_OK)
         err = apply_ops(replica, change->batch);
     udpai_context_touch(replica->context);
@@ -489,6 +546,7 @@ apply(udpai_replica *replica, const udpai_replicated *change)
         udpa_bytes_unref(replica->proof.key);
         replica->proof = change->proof;
     }
+    log_hidden(replica);
     udpai_epoch_reached(replica->epoch, (uint64_t)change->batch->position.revision,
                         change->batch->ops.n != 0);
     return true;
@@ -518,22 +576,25 @@ own_member(const udpai_replica_status *status)
     return NULL;
 }
 
+/* Of a digest, so much tells them apart. */
+#define SHORT(text) (int)((text).len < 8 ? (text).len : 8), (text).data
+
 static void
 visit_member(const udpai_replica_member *own,
              const udpai_replica_member *other,
              udpai_problem_fn visit,
              void *userdata)
 {
-    udpai_str config = udpai_bytes_view(other->config);
+    udpai_str config = udpai_bytes_view(other->config), own_config = udpai_bytes_view(own->config);
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    if (udpai_str_eq(udpai_bytes_view(own->config), config))
+    if (udpai_str_eq(own_config, config))
         return;
     error = udpa_error_new(UDPA_ERR_PRECONDITION, NULL,
-                           "replica %.*s, %.*s, has another configuration than this one (%.8s, not "
-                           "%.8s): rules and limits must be the same on all replicas",
+                           "replica %.*s, %.*s, has another configuration than this one (%.*s, not "
+                           "%.*s): rules and limits must be the same on all replicas",
                            UDPAI_SHOWN(udpai_bytes_view(other->id)),
-                           UDPAI_SHOWN(udpai_bytes_view(other->address)), config.data,
-                           udpai_bytes_view(own->config).data);
+                           UDPAI_SHOWN(udpai_bytes_view(other->address)), SHORT(config),
+                           SHORT(own_config));
     if (error)
         visit(userdata, udpa_error_message(error));
 }
@@ -545,6 +606,11 @@ udpai_replica_visit_problems(const udpai_replica *replica, udpai_problem_fn visi
     const udpai_replica_member *own = own_member(status);
     for (size_t i = 0; own && i < status->n_members; i++)
         visit_member(own, &status->members[i], visit, userdata);
+    size_t n_hidden = udpai_janitor_n_hidden(replica->janitor);
+    UDPA_AUTO(udpa_error_unref)
+    udpa_error *hidden = n_hidden ? udpa_error_new(UDPA_ERR_DENIED, NULL, HIDDEN, n_hidden) : NULL;
+    if (hidden)
+        visit(userdata, udpa_error_message(hidden));
     if (status->membership == UDPAI_MEMBERSHIP_FULL)
         visit(userdata, "this replica has no place in its set, which has as many as it may have: "
                         "stop it, or another one");
@@ -582,6 +648,7 @@ take_members(udpai_replica *replica, udpai_replicated *event)
     replica->status.membership = event->membership;
     udpai_replicated_free(replica->members);
     replica->members = event;
+    udpai_janitor_take_members(replica->janitor, &replica->status);
     log_problems(replica);
 }
 
@@ -603,4 +670,24 @@ udpai_replica_next(udpai_replica *replica)
             udpai_replicated_free(event);
     }
     return NULL;
+}
+
+/* ---- what is done once for all ---- */
+
+bool
+udpai_replica_is_janitor(const udpai_replica *replica)
+{
+    return udpai_janitor_is_on(replica->janitor);
+}
+
+size_t
+udpai_replica_n_hidden(const udpai_replica *replica)
+{
+    return udpai_janitor_n_hidden(replica->janitor);
+}
+
+udpai_durable_batch *
+udpai_replica_next_removals(udpai_replica *replica)
+{
+    return udpai_janitor_next_removals(replica->janitor);
 }

@@ -28,15 +28,24 @@ void udpai_replica_take(udpai_replica *replica, udpai_replicated *event);
 /* Applies changes. The next event that is none, when all before it are applied; the caller's. NULL:
  * there is none. Without memory a change stays, and the next call goes on. */
 udpai_replicated *udpai_replica_next(udpai_replica *replica);
-/* What a removal has ended of which its replica did not know, and that is still in etcd: a DELETE
- * with references, the caller's. False: there is none. */
+/* Of the janitor: what a removal has ended of which its replica did not know, and that is still in
+ * etcd: a DELETE with references, the caller's. False: there is none. */
 bool udpai_replica_next_ended(udpai_replica *replica, udpai_durable_op *ret_op);
+
+/* ---- what one of them does for all (federation/janitor.h) ---- */
+
+bool udpai_replica_is_janitor(const udpai_replica *replica);
+/* So many contributions are in etcd, and the rules of this replica do not allow them. */
+size_t udpai_replica_n_hidden(const udpai_replica *replica);
+/* What is to be proposed: DELETEs of what the rules of all replicas hide, the caller's. NULL:
+ * nothing, or nothing more. */
+udpai_durable_batch *udpai_replica_next_removals(udpai_replica *replica);
 
 /* As reported last. */
 udpai_replication_state udpai_replica_state(const udpai_replica *replica);
 /* Of its position; borrowed. */
 const udpai_replication_proof *udpai_replica_proof(const udpai_replica *replica);
-const udpai_replica_status *udpai_replica_get_status(const udpai_replica *replica);
+const udpai_replica_status *udpai_replica_get_status(udpai_replica *replica);
 /* What is amiss, for people. */
 void
 udpai_replica_visit_problems(const udpai_replica *replica, udpai_problem_fn visit, void *userdata);

@@ -208,6 +208,15 @@ udpai_signatures_pass(udpai_signatures *signatures,
     return verify(signatures, origin, *resource, ret_error);
 }
 
+/* Without memory it is not known. */
+bool
+udpai_signatures_allow(udpai_signatures *signatures,
+                       const udpai_origin *origin,
+                       const udpa_resource *resource)
+{
+    return verify(signatures, origin, resource, NULL) != UDPA_ERR_DENIED;
+}
+
 /* ---- removals ---- */
 
 static udpa_err

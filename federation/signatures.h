@@ -50,6 +50,11 @@ udpa_err udpai_signatures_pass(udpai_signatures *signatures,
                                udpa_resource **resource,
                                udpa_error **ret_error);
 
+/* Is the signature of what another replica has accepted good, or none required? */
+bool udpai_signatures_allow(udpai_signatures *signatures,
+                            const udpai_origin *origin,
+                            const udpa_resource *resource);
+
 /* Was it signed here? */
 bool udpai_signatures_is_own(const udpai_signatures *signatures, const udpa_resource *resource);
 

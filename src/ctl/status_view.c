@@ -343,7 +343,8 @@ replica_state(const Udpa__Status__V1__ReplicaStatus *replica)
 static void
 add_replica(udpai_cli_table *table, const Udpa__Status__V1__ReplicaStatus *replica, int64_t now_us)
 {
-    udpai_cli_table_addf(table, "%s%s", replica->id, replica->is_own ? " (this)" : "");
+    udpai_cli_table_addf(table, "%s%s%s", replica->id, replica->is_own ? " (this)" : "",
+                         replica->is_janitor ? " (janitor)" : "");
     udpai_cli_table_add_text(table, replica->address);
     udpai_cli_table_add_text(table, replica->version);
     udpai_cli_table_addf(table, "%.8s", replica->config);

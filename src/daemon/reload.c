@@ -302,6 +302,8 @@ reload_bootstrap(udpai_reload *self)
     if (is_read) {
         is_read = take_rules(self, bootstrap.message, &all);
         is_read = take_signatures(self, bootstrap.message, &all) && is_read;
+        if (is_read)
+            udpai_replicas_note_rules(self->env.replicas, self->env.plan, bootstrap.message);
         note_restart(&all, self->env.config_file, self->env.plan->bootstrap.message,
                      bootstrap.message);
     }

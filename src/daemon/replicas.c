@@ -132,11 +132,14 @@ join(udpai_replicas *replicas, const udpai_plan *plan, udpa_error **ret_error)
 
 /* ---- what the others are told ---- */
 
-/* Of what must be the same on all replicas: not where each of them listens, and keeps its copy. */
+/* Of what must be the same on all replicas: not where each of them listens, and keeps its copy.
+ * @p rules: where the rules and the keys of signatures are from. */
 static udpai_content_hash
-hash_config(const udpai_plan *plan)
+hash_config(const udpai_plan *plan, const Udpa__Config__V1__Bootstrap *rules)
 {
     Udpa__Config__V1__Bootstrap shared = *plan->bootstrap.message;
+    shared.acl = rules->acl;
+    shared.signatures = rules->signatures;
     Udpa__Config__V1__Store store = *shared.store;
     static char none[] = "";
     shared.n_sockets = 0;
@@ -170,7 +173,7 @@ open_replication(udpai_replicas *replicas, const udpai_plan *plan, udpa_error **
 {
     const udpai_plan_etcd *etcd = &plan->etcd;
     char password[UDPAI_PASSWORD_MAX + 1] = "", config[UDPAI_CONTENT_HASH_HEX];
-    udpai_content_hash_hex(hash_config(plan), config);
+    udpai_content_hash_hex(hash_config(plan, plan->bootstrap.message), config);
     write_address(replicas, plan);
     udpa_err err = etcd->password_file
                        ? udpai_password_file_read(etcd->password_file, password, ret_error)
@@ -250,6 +253,22 @@ udpai_replicas_replace_tls(udpai_replicas *replicas,
                            udpa_error **ret_error)
 {
     return udpai_etcd_replication_replace_tls(replicas->replication, files, ret_error);
+}
+
+void
+udpai_replicas_note_rules(udpai_replicas *replicas,
+                          const udpai_plan *plan,
+                          const Udpa__Config__V1__Bootstrap *read)
+{
+    char config[UDPAI_CONTENT_HASH_HEX];
+    if (!replicas)
+        return;
+    udpai_content_hash_hex(hash_config(plan, read), config);
+    if (udpai_etcd_replication_set_config(replicas->replication,
+                                          (udpai_str){config, sizeof(config)}) != UDPA_OK)
+        udpai_log(UDPA_LOG_ERROR, "replicas",
+                  "out of memory: the other replicas are not told of the configuration that was "
+                  "read");
 }
 
 void

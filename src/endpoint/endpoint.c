@@ -42,6 +42,13 @@ barrier(void *userdata, uint64_t ticket)
     replication->ops->barrier(replication, ticket);
 }
 
+static void
+list_again(void *userdata)
+{
+    udpai_replication *replication = ((udpa_endpoint *)userdata)->replication;
+    replication->ops->list_again(replication);
+}
+
 static int64_t
 wall_us(void *userdata)
 {
@@ -95,6 +102,7 @@ make_node(udpa_endpoint *endpoint, const udpai_endpoint_settings *settings, udpa
         .commit = settings->node.is_durable ? commit : NULL,
         .propose = settings->has_replicas ? propose : NULL,
         .barrier = settings->has_replicas ? barrier : NULL,
+        .list_again = settings->has_replicas ? list_again : NULL,
         .wall_us = wall_us,
         .random = random_number,
         .published = published,

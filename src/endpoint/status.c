@@ -169,6 +169,18 @@ put_own_state(udpai_proto_writer *writer, const udpai_replica_status *status)
         udpai_timestamp_put(writer, 9, status->since_us);
     if (status->why)
         udpai_proto_put_bytes(writer, 10, udpai_str_from(udpa_error_message(status->why)));
+    udpai_proto_put_varint_opt(writer, 11, status->n_hidden);
+    udpai_proto_put_varint_opt(writer, 12, status->n_overdue);
+}
+
+/* By their places. */
+static bool
+is_janitor(const udpai_replica_status *status, const udpai_replica_member *member)
+{
+    for (size_t i = 0; i < status->n_members; i++)
+        if (status->members[i].place < member->place)
+            return false;
+    return true;
 }
 
 struct replica {
@@ -189,6 +201,7 @@ put_replica(udpai_proto_writer *writer, const void *what)
     udpai_proto_put_varint_opt(writer, 6, (uint64_t)member->revision);
     if (member->is_own)
         put_own_state(writer, replica->status);
+    udpai_proto_put_varint_opt(writer, 13, is_janitor(replica->status, member));
 }
 
 static void

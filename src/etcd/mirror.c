@@ -186,3 +186,15 @@ udpai_mirror_accept(udpai_mirror *mirror)
     udpai_mirror_begin_list(mirror);
     end_waiting(mirror);
 }
+
+void
+udpai_mirror_list_again(udpai_mirror *mirror)
+{
+    mirror->hands_on_all = true;
+    if (mirror->state == UDPAI_MIRROR_HELD || !mirror->has_all)
+        return;
+    if (udpai_timer_is_set(&mirror->retry)) /* then, in the place of watching */
+        mirror->is_stale = true;
+    else
+        udpai_mirror_begin_list(mirror);
+}

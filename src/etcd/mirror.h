@@ -47,7 +47,9 @@ typedef struct udpai_mirror_change {
     udpai_mirror_position position; /* after it; that before, if the watch had left something out */
     const udpai_etcd_event *events; /* at most one of each key */
     size_t n_events;
-    bool is_all; /* the first list: what it does not have is not there */
+    /* Of the first list, or one that was asked for: what it does not have is not there. It may have
+     * deletions, too. */
+    bool is_all;
 } udpai_mirror_change;
 
 typedef struct udpai_mirror_env {
@@ -89,6 +91,9 @@ void udpai_mirror_visit(const udpai_mirror *mirror,
 
 /* Of one that holds: what this etcd has is right. It lists, and hands on the difference. */
 void udpai_mirror_accept(udpai_mirror *mirror);
+
+/* Lists again, and hands on all there is. One that holds does not. */
+void udpai_mirror_list_again(udpai_mirror *mirror);
 
 /* Something that waits until changes up to a revision were handed on. */
 typedef struct udpai_mirror_waiter {

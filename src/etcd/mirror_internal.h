@@ -23,8 +23,9 @@ struct udpai_mirror {
     udpa_bytes *proof; /* key that was written at the revision; NULL: none, or it was looked at */
     int64_t proof_revision;
     udpai_mirror_position position;
-    bool has_all;  /* the keys are those of the position … */
-    bool is_stale; /* … but it lists again, and may not watch from there */
+    bool has_all;      /* the keys are those of the position … */
+    bool is_stale;     /* … but it lists again, and may not watch from there */
+    bool hands_on_all; /* of that list, also what it has already */
     udpai_map keys;
     udpai_list waiters;
 

@@ -32,17 +32,18 @@ end_list(udpai_mirror *mirror, uint64_t cluster_id)
 {
     const udpai_mirror_position position = {cluster_id, mirror->list_revision};
     if (!gather_missing(mirror) ||
-        udpai_mirror_hand_on(mirror, position, !mirror->has_all) != UDPA_OK) {
+        udpai_mirror_hand_on(mirror, position, !mirror->has_all || mirror->hands_on_all) !=
+            UDPA_OK) {
         udpai_mirror_retry_without_memory(mirror);
         return;
     }
-    mirror->is_stale = false;
+    mirror->is_stale = mirror->hands_on_all = false;
     udpai_mirror_stop_list(mirror);
     udpai_mirror_release_waiters(mirror);
     udpai_mirror_begin_watch(mirror);
 }
 
-/* What it has already is not handed on again. */
+/* What it has already is not handed on again, but on request. */
 static bool
 gather_page(udpai_mirror *mirror, const udpai_etcd_result *result)
 {
@@ -52,7 +53,7 @@ gather_page(udpai_mirror *mirror, const udpai_etcd_result *result)
         if (key)
             key->listed = mirror->list_number;
         bool is_new = !key || key->mod_revision != event.kv.mod_revision;
-        if (is_new && !udpai_mirror_gather(mirror, &event))
+        if ((is_new || mirror->hands_on_all) && !udpai_mirror_gather(mirror, &event))
             return false;
     }
     return true;

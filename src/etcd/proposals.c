@@ -238,13 +238,19 @@ find(const udpai_etcd_result *result, udpai_str key)
 }
 
 static bool
+is_so(const udpai_etcd_compare *compare, const udpai_etcd_kv *kv)
+{
+    bool is_created = compare->kind == UDPAI_ETCD_COMPARE_CREATE_REVISION;
+    int64_t revision = !kv ? 0 : is_created ? kv->create_revision : kv->mod_revision;
+    return compare->revision == revision;
+}
+
+static bool
 has_lost(const udpai_proposal *proposal, const udpai_etcd_result *result)
 {
-    for (size_t i = 0; i < proposal->n_compares; i++) {
-        const udpai_etcd_kv *kv = find(result, proposal->compares[i].key);
-        if (proposal->compares[i].revision != (kv ? kv->mod_revision : 0))
+    for (size_t i = 0; i < proposal->n_compares; i++)
+        if (!is_so(&proposal->compares[i], find(result, proposal->compares[i].key)))
             return true;
-    }
     return false;
 }
 

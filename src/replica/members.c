@@ -30,9 +30,10 @@ struct udpai_members {
     bool has_changed;
     udpai_membership membership;
     uint64_t since_ms;
-    unsigned place;            /* 0: none */
-    int64_t lease;             /* 0: none */
-    int64_t revision, written; /* of the last change; in the place, -1: nothing */
+    unsigned place;                      /* 0: none */
+    int64_t created[UDPAI_REPLICAS_MAX]; /* revisions of the places */
+    int64_t lease;                       /* 0: none */
+    int64_t revision, written;           /* of the last change; in the place, -1: nothing */
     uint64_t kept_ms, written_ms;
     step step;
     udpai_etcd_call call;
@@ -118,17 +119,18 @@ is_own(const udpai_members *members, const udpai_replica_member *member)
 }
 
 void
-udpai_members_take(udpai_members *members, udpai_str key, const udpai_str *value)
+udpai_members_take(udpai_members *members, udpai_str key, const udpai_etcd_kv *kv)
 {
     unsigned place = (unsigned)(key.data[2] - '0');
     udpai_replica_member *at = &members->at[place - 1];
     udpai_replica_member taken = {.place = place};
-    if (value && !read_member(*value, &taken)) {
+    if (kv && !read_member(kv->value, &taken)) {
         udpai_replica_member_done(&taken);
         return;
     }
     udpai_replica_member_done(at);
     *at = taken;
+    members->created[place - 1] = kv ? kv->create_revision : 0;
     at->is_own = is_own(members, at);
     members->has_changed = true;
     if (members->place == place && !at->is_own) /* its lease has ended */
@@ -305,13 +307,17 @@ static void
 keep(udpai_members *members)
 {
     uint64_t now = members->env.wheel->now_ms, due_ms = members->kept_ms + UDPAI_MEMBERS_KEEP_MS;
+    const udpai_replica_member *at = &members->at[members->place - 1];
     bool is_old = members->revision != members->written;
+    bool is_another = at->is_own && !udpai_str_eq(udpai_bytes_view(at->config),
+                                                  udpai_bytes_view(members->own.config));
     if (now >= due_ms)
         begin(members, STEP_KEEP, 0);
-    else if (is_old && now >= members->written_ms + UDPAI_MEMBERS_KEEP_MS)
+    else if ((is_old && now >= members->written_ms + UDPAI_MEMBERS_KEEP_MS) ||
+             (is_another && now >= members->written_ms + UDPAI_MEMBERS_RETRY_MS))
         begin(members, STEP_WRITE, members->place);
     else
-        again_in(members, due_ms - now);
+        again_in(members, is_another ? UDPAI_MEMBERS_RETRY_MS : due_ms - now);
 }
 
 static void
@@ -332,12 +338,42 @@ advance(udpai_members *members)
         report(members);
 }
 
+/* Without memory it stays as it was. */
+void
+udpai_members_set_config(udpai_members *members, udpai_str config)
+{
+    udpa_bytes *copy;
+    if (udpai_str_eq(udpai_bytes_view(members->own.config), config) ||
+        udpa_bytes_new(&copy, config.data, config.len) != UDPA_OK)
+        return;
+    udpa_bytes_unref(members->own.config);
+    members->own.config = copy;
+    again_in(members, 0);
+}
+
 void
 udpai_members_go_on(udpai_members *members, int64_t revision)
 {
     members->revision = revision;
     if (members->has_changed || !udpai_timer_is_set(&members->again))
         again_in(members, members->has_changed ? 0 : UDPAI_MEMBERS_RETRY_MS);
+}
+
+/* ---- the first one ---- */
+
+bool
+udpai_members_is_janitor(const udpai_members *members,
+                         unsigned *ret_place,
+                         int64_t *ret_create_revision)
+{
+    unsigned i = 0;
+    while (i < UDPAI_REPLICAS_MAX && !members->at[i].id)
+        i++;
+    if (i >= UDPAI_REPLICAS_MAX || !members->at[i].is_own || !members->place)
+        return false;
+    *ret_place = i + 1;
+    *ret_create_revision = members->created[i];
+    return true;
 }
 
 /* ---- its life ---- */

@@ -35,13 +35,22 @@ udpai_members *udpai_members_free(udpai_members *members);
 
 /* Is this, behind the prefix, the key of a place? */
 bool udpai_members_is_key(udpai_str key);
-/* A change of such a key; @p value: NULL: it is not there any more. Without memory it stays as it
- * was until the next one. */
-void udpai_members_take(udpai_members *members, udpai_str key, const udpai_str *value);
+/* A change of such a key, without the prefix; @p kv: NULL: it is not there any more. Without memory
+ * it stays as it was until the next one. */
+void udpai_members_take(udpai_members *members, udpai_str key, const udpai_etcd_kv *kv);
 /* All is read anew. */
 void udpai_members_clear(udpai_members *members);
 /* Reports them, if they have changed, and claims a place: after the changes of one revision, while
  * etcd is current. @p revision: the last one at which a record changed. */
 void udpai_members_go_on(udpai_members *members, int64_t revision);
+
+/* This replica has another configuration from now on; a digest. */
+void udpai_members_set_config(udpai_members *members, udpai_str config);
+/* The place of this replica, if it is the first of those that are taken: it does what one of the
+ * set is to do. What it writes as such compares the revision at which its place was created. False:
+ * another one does. */
+bool udpai_members_is_janitor(const udpai_members *members,
+                              unsigned *ret_place,
+                              int64_t *ret_create_revision);
 
 #endif

@@ -7,6 +7,7 @@
 #include "base/percent.h"
 #include "model/name.h"
 #include "model/types.h"
+#include "replica/record_identity.h"
 #include "store/store.h"
 #include "wire/entry.h"
 
@@ -20,6 +21,7 @@ enum { /* fields of a value */
     IS_SEALED = 2,
     EXPIRES_US = 3,
     WRITER = 4,
+    PUBLISHER = 5,
 };
 
 /* ---- which contribution ---- */
@@ -144,6 +146,7 @@ put_value(udpai_proto_writer *writer, const struct value *value)
     udpai_proto_put_varint_opt(writer, IS_SEALED, value->sealed != NULL);
     udpai_proto_put_varint_opt(writer, EXPIRES_US, (uint64_t)value->op->expires_us);
     udpai_proto_put_bytes_opt(writer, WRITER, value->writer);
+    udpai_record_put_identity(writer, PUBLISHER, value->op->identity);
 }
 
 static udpa_err
@@ -340,7 +343,7 @@ read_key(udpai_record_reader *reader,
 struct fields {
     udpai_str resource;
     uint64_t is_sealed, expires_us;
-    udpai_str writer;
+    udpai_str writer, publisher;
 };
 
 /* False: it has the number of a known field, and is none. */
@@ -359,6 +362,9 @@ take_field(struct fields *fields, const udpai_proto_field *field)
         return field->type == UDPAI_WIRE_VARINT;
     case WRITER:
         fields->writer = field->bytes;
+        return field->type == UDPAI_WIRE_BYTES;
+    case PUBLISHER:
+        fields->publisher = field->bytes;
         return field->type == UDPAI_WIRE_BYTES;
     default:
         return true;
@@ -420,6 +426,31 @@ decode_resource(udpai_record_reader *reader,
     return UDPA_OK;
 }
 
+/* Those of one publisher mostly come one after the other. */
+static udpa_err
+set_identity(udpai_record_reader *reader, udpai_str publisher, udpai_durable_op *op)
+{
+    if (publisher.len == 0)
+        return UDPA_OK;
+    if (!reader->identity || !udpai_str_eq(udpai_bytes_view(reader->publisher), publisher)) {
+        udpa_bytes *bytes = NULL;
+        udpai_identity *identity = NULL;
+        udpa_err err = udpa_bytes_new(&bytes, publisher.data, publisher.len);
+        if (err == UDPA_OK)
+            err = udpai_record_read_identity(publisher, &identity);
+        if (err != UDPA_OK) {
+            udpa_bytes_unref(bytes);
+            return err;
+        }
+        udpa_bytes_unref(reader->publisher);
+        udpai_identity_unref(reader->identity);
+        reader->publisher = bytes;
+        reader->identity = identity;
+    }
+    op->identity = udpai_identity_ref(reader->identity);
+    return UDPA_OK;
+}
+
 static udpa_err
 read_value(udpai_record_reader *reader,
            const udpai_record_place *place,
@@ -427,7 +458,7 @@ read_value(udpai_record_reader *reader,
            udpai_durable_op *op,
            udpa_error **ret_error)
 {
-    struct fields fields = {{"", 0}, 0, 0, {"", 0}};
+    struct fields fields = {{"", 0}, 0, 0, {"", 0}, {"", 0}};
     udpa_err err = read_fields(value, &fields, ret_error);
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *plain = NULL;
     if (err == UDPA_OK && fields.is_sealed) {
@@ -436,6 +467,8 @@ read_value(udpai_record_reader *reader,
     }
     if (err == UDPA_OK)
         err = decode_resource(reader, place, fields.resource, &op->resource, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_fail_code(ret_error, set_identity(reader, fields.publisher, op));
     if (err == UDPA_OK) {
         op->expires_us = (int64_t)fields.expires_us;
         reader->writer = fields.writer;
@@ -459,6 +492,8 @@ udpai_record_reader_done(udpai_record_reader *reader)
     udpai_strbuf_done(&reader->texts);
     udpai_strbuf_done(&reader->canonical);
     reader->origin = udpa_bytes_unref(reader->origin);
+    reader->publisher = udpa_bytes_unref(reader->publisher);
+    reader->identity = udpai_identity_unref(reader->identity);
 }
 
 /* Those of one origin mostly come one after the other. */

@@ -90,16 +90,19 @@ bool udpai_record_is_key(udpai_str key);
 typedef struct udpai_record_reader {
     const udpai_record_seals *seals; /* NULL: what is sealed cannot be read */
     udpai_str writer;                /* of the value that was read last, as long as that is there */
-    /* The rest is the reader's own. Resources share types and paths, ops share origins. */
+    /* The rest is the reader's own. Resources share types and paths, ops share origins and
+     * identities. */
     udpai_decoder decoder;
     udpai_strbuf texts, canonical;
-    udpa_bytes *origin;
+    udpa_bytes *origin, *publisher;
+    udpai_identity *identity;
 } udpai_record_reader;
 
 void udpai_record_reader_init(udpai_record_reader *reader, const udpai_record_seals *seals);
 void udpai_record_reader_done(udpai_record_reader *reader);
 
-/* Makes the op that leads to this: a PUT, which has an origin, a resource and expires_us, or, if
+/* Makes the op that leads to this: a PUT, which has an origin, a resource, expires_us, and the
+ * identity if it is known, or, if
  * @p value is NULL, a DELETE, which has an origin, a type and a name. Its references are the
  * caller's, to be released by udpai_durable_op_done(). A value that is plain is read also if its
  * type is secret here: it may have become so later.

@@ -72,7 +72,7 @@ take_other(udpai_replicator *replicator, const udpai_etcd_event *event)
     udpai_lock *lock;
     udpai_lock_set *set;
     if (udpai_members_is_key(key))
-        udpai_members_take(replicator->members, key, event->is_delete ? NULL : &event->kv.value);
+        udpai_members_take(replicator->members, key, event->is_delete ? NULL : &event->kv);
     if (!udpai_locks_is_key(key))
         return UDPA_OK;
     udpa_err err = udpai_locks_take(&replicator->locks, key,
@@ -307,6 +307,20 @@ free_waiting(udpai_replicator *replicator)
         udpai_replicated_free(one->event);
         udpai_free(one);
     }
+}
+
+/* ---- on request ---- */
+
+void
+udpai_replicator_list_again(udpai_replicator *replicator)
+{
+    udpai_mirror_list_again(replicator->mirror);
+}
+
+void
+udpai_replicator_set_config(udpai_replicator *replicator, udpai_str config)
+{
+    udpai_members_set_config(replicator->members, config);
 }
 
 /* ---- its life ---- */

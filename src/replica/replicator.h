@@ -47,6 +47,11 @@ void udpai_replicator_propose(udpai_replicator *replicator,
                               udpai_durable_batch *batch,
                               udpai_replicated *outcome);
 
+/* Reports all again, as one CHANGE; once etcd answers. */
+void udpai_replicator_list_again(udpai_replicator *replicator);
+/* Of this replica, for the others: udpai_replica_description.config. */
+void udpai_replicator_set_config(udpai_replicator *replicator, udpai_str config);
+
 /* Reports the event when all that was committed before this call was reported (etcd/barrier.h). */
 void udpai_replicator_barrier(udpai_replicator *replicator, udpai_replicated *event);
 

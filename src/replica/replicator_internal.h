@@ -90,7 +90,8 @@ typedef struct udpai_proposed {
     udpai_durable_position position;
     uint32_t order;
     uint64_t since_ms;
-    bool waits; /* for locks of others to go */
+    bool waits;       /* for locks of others to go */
+    bool is_janitors; /* it is lost if this replica is not the janitor */
     UDPAI_VECTOR(udpai_record_change) changes;
     /* Of one that is too large for a transaction; the id is empty before. */
     char set_id[UDPAI_LOCK_SET_LEN + 1];

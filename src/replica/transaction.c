@@ -71,6 +71,15 @@ udpai_transaction_compare(udpai_replica_transaction *transaction,
     transaction->has_failed |= !udpai_vector_push(&transaction->compares, compare);
 }
 
+void
+udpai_transaction_compare_created(udpai_replica_transaction *transaction,
+                                  udpai_str key,
+                                  int64_t create_revision)
+{
+    const udpai_etcd_compare compare = {UDPAI_ETCD_COMPARE_CREATE_REVISION, key, create_revision};
+    transaction->has_failed |= !udpai_vector_push(&transaction->compares, compare);
+}
+
 static void
 add(udpai_replica_transaction *transaction, const udpai_etcd_op *op)
 {

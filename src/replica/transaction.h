@@ -49,6 +49,10 @@ udpai_str udpai_transaction_key(udpai_replica_transaction *transaction,
 void udpai_transaction_compare(udpai_replica_transaction *transaction,
                                udpai_str key,
                                int64_t mod_revision);
+/* The key is still the one that was created then. */
+void udpai_transaction_compare_created(udpai_replica_transaction *transaction,
+                                       udpai_str key,
+                                       int64_t create_revision);
 /* Takes a reference. */
 void
 udpai_transaction_put(udpai_replica_transaction *transaction, udpai_str key, udpa_bytes *value);

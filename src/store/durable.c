@@ -18,6 +18,7 @@ udpai_durable_op_done(udpai_durable_op *op)
     udpa_resource_unref(op->resource);
     udpa_bytes_unref(op->type);
     udpa_bytes_unref(op->name);
+    udpai_identity_unref(op->identity);
     *op = (udpai_durable_op){0};
 }
 
@@ -54,6 +55,7 @@ udpai_durable_batch_add(udpai_durable_batch *batch, const udpai_durable_op *op)
     udpa_resource_ref(op->resource);
     udpa_bytes_ref(op->type);
     udpa_bytes_ref(op->name);
+    udpai_identity_ref(op->identity);
     return UDPA_OK;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/list.h"
 #include "base/vector.h"
+#include "model/identity.h"
 #include "model/node_info.h"
 #include "model/resource.h"
 
@@ -34,6 +35,7 @@ typedef struct udpai_durable_op {
     bool is_whole;        /* EPOCH: what it began with is all that was meant to be */
     uint64_t deadline_ms; /* PUT: by the node's clock, which is void after a restart; 0: never */
     int64_t expires_us;   /* PUT: the same since 1970; the node fills it in for the engine */
+    udpai_identity *identity; /* PUT, of the replicas of a node: its publisher's; NULL: not known */
 } udpai_durable_op;
 
 /* Up to where a store has what its replicas have committed (store/replication.h). */
@@ -50,6 +52,7 @@ typedef struct udpai_durable_batch {
     uint64_t ticket;
     udpa_err result;
     udpai_durable_position position; /* among replicas alone */
+    bool is_janitors; /* among replicas: only while the one that proposes it is their janitor */
 } udpai_durable_batch;
 
 udpai_durable_batch *udpai_durable_batch_new(void);

@@ -64,6 +64,8 @@ typedef struct udpai_replica_status {
     const udpai_replica_member *members;
     size_t n_members;
     udpai_membership membership;
+    size_t n_hidden;  /* contributions that its rules, or keys of signatures, do not allow */
+    size_t n_overdue; /* and such as stay, though their time is over */
 } udpai_replica_status;
 
 /* A key of etcd, and a revision at which it was written: an etcd that has it so has the history of
@@ -112,6 +114,8 @@ typedef struct udpai_replication_ops {
     void (*propose)(udpai_replication *replication, udpai_durable_batch *batch, uint64_t ticket);
     /* A BARRIER follows, in 1 s at the latest; at once, if it is known that etcd is away. */
     void (*barrier)(udpai_replication *replication, uint64_t ticket);
+    /* All is reported again, as one CHANGE, once etcd answers. */
+    void (*list_again)(udpai_replication *replication);
     /* Nothing is reported any more; frees it. */
     void (*close)(udpai_replication *replication);
 } udpai_replication_ops;

@@ -337,6 +337,7 @@ add_put(const staged *one, udpai_durable_batch *batch)
                                               .origin = one->origin->key,
                                               .resource = one->resource,
                                               .deadline_ms = one->deadline_ms,
+                                              .identity = one->origin->identity,
                                           });
 }
 

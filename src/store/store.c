@@ -153,10 +153,20 @@ count_kinds(const udpai_stored *stored, size_t more)
 }
 
 static void
+set_overdue(udpai_store *store, udpai_expiry *expiry, bool is_overdue)
+{
+    store->n_overdue += is_overdue;
+    store->n_overdue -= expiry->is_overdue;
+    expiry->is_overdue = is_overdue;
+}
+
+static void
 drop_expiry(udpai_stored *stored)
 {
-    if (stored->expiry)
+    if (stored->expiry) {
         udpai_timer_cancel(&stored->expiry->timer);
+        set_overdue(stored->entry->type->store, stored->expiry, false);
+    }
     udpai_free(stored->expiry);
     stored->expiry = NULL;
 }
@@ -235,6 +245,7 @@ set_deadline(udpai_store *store, udpai_stored *stored, uint64_t deadline_ms)
         due_ms = (store->wheel->now_ms / half_ms + 1) * half_ms;
     }
     stored->expiry->deadline_ms = deadline_ms;
+    set_overdue(store, stored->expiry, false);
     udpai_timer_set(store->wheel, &stored->expiry->timer, due_ms);
 }
 
@@ -242,6 +253,7 @@ static void
 stay_longer(udpai_store *store, udpai_stored *stored)
 {
     uint64_t now = store->wheel->now_ms, deadline_ms = stored->expiry->deadline_ms;
+    set_overdue(store, stored->expiry, true);
     bool is_first = now < deadline_ms + UDPAI_EXPIRED_AGAIN_MS && now >= deadline_ms;
     if (!is_first && deadline_ms < now + UDPAI_EXPIRED_LONGER_MS / 2) {
         stored->expiry->deadline_ms = now + UDPAI_EXPIRED_LONGER_MS;

@@ -355,6 +355,8 @@ bool udpai_origin_is_durable(const udpai_origin *origin);
 void udpai_store_set_loading(udpai_store *store, bool loading);
 
 size_t udpai_store_n_contributions(const udpai_store *store);
+/* Of these, such as stay though their time is over. */
+size_t udpai_store_n_overdue(const udpai_store *store);
 /* Names and numbers of effective resources of each type; until false is returned. */
 typedef bool (*udpai_store_type_fn)(void *userdata, udpai_str type_url, size_t n_effective);
 void udpai_store_visit_types(const udpai_store *store, udpai_store_type_fn visit, void *userdata);

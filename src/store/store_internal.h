@@ -26,6 +26,7 @@ typedef struct udpai_expiry {
     udpai_timer timer; /* at the deadline, or when it is to be renewed */
     uint64_t deadline_ms;
     udpai_stored *stored;
+    bool is_overdue; /* it stays though its time is over */
 } udpai_expiry;
 
 /* One origin's contribution to one entry. */
@@ -158,6 +159,7 @@ struct udpai_store {
     udpai_store_expired_fn expired;
     void *expired_userdata;
     size_t n_contributions;
+    size_t n_overdue;          /* of these: their time is over, and they stay */
     udpai_use use, publishers; /* of all, and of publishers among them */
     udpai_staged_use staged;   /* of publishers: nobody else stages */
     udpai_applying applying;

@@ -215,6 +215,12 @@ udpai_store_highest_generation(const udpai_store *store, udpai_str type_url, udp
 }
 
 size_t
+udpai_store_n_overdue(const udpai_store *store)
+{
+    return store->n_overdue;
+}
+
+size_t
 udpai_store_n_contributions(const udpai_store *store)
 {
     return store->n_contributions;

@@ -239,6 +239,68 @@ udpai_etcd_replication_set_password(udpai_replication *base, const char *passwor
     return udpai_etcd_client_set_password(of(base)->client, password);
 }
 
+/* ---- the configuration ---- */
+
+typedef struct config_task {
+    udpai_etcd_task task;
+    replication *owner;
+    udpa_bytes *config;
+} config_task;
+
+static void
+run_config(udpai_etcd_task *task)
+{
+    config_task *one = UDPAI_CONTAINER_OF(task, config_task, task);
+    replication *self = one->owner;
+    udpa_bytes_unref(self->own.config);
+    self->own.config = one->config;
+    if (self->replicator)
+        udpai_replicator_set_config(self->replicator, udpai_bytes_view(one->config));
+    udpai_free(one);
+}
+
+udpa_err
+udpai_etcd_replication_set_config(udpai_replication *base, udpai_str config)
+{
+    config_task *task = udpai_alloc(sizeof(*task));
+    if (!task)
+        return UDPA_ERR_NOMEM;
+    *task = (config_task){.task = {.run = run_config}, .owner = of(base)};
+    udpa_err err = udpa_bytes_new(&task->config, config.data, config.len);
+    if (err == UDPA_OK)
+        (void)udpai_etcd_client_run(of(base)->client, &task->task);
+    else
+        udpai_free(task);
+    return err;
+}
+
+/* ---- reading all again ---- */
+
+typedef struct list_task {
+    udpai_etcd_task task;
+    replication *owner;
+} list_task;
+
+static void
+run_list(udpai_etcd_task *task)
+{
+    list_task *one = UDPAI_CONTAINER_OF(task, list_task, task);
+    if (one->owner->replicator)
+        udpai_replicator_list_again(one->owner->replicator);
+    udpai_free(one);
+}
+
+/* Without memory it is not: what rules have hidden comes back later. */
+static void
+list_again(udpai_replication *base)
+{
+    list_task *task = udpai_alloc(sizeof(*task));
+    if (!task)
+        return;
+    *task = (list_task){{.run = run_list}, of(base)};
+    (void)udpai_etcd_client_run(of(base)->client, &task->task);
+}
+
 /* ---- barriers ---- */
 
 typedef struct barrier_task {
@@ -344,7 +406,8 @@ udpai_etcd_replication_new(udpai_replication **ret_replication,
                            const udpai_etcd_replication_options *options,
                            udpa_error **ret_error)
 {
-    static const udpai_replication_ops ops = {start, propose, barrier, close_replication};
+    static const udpai_replication_ops ops = {start, propose, barrier, list_again,
+                                              close_replication};
     replication *self = udpai_alloc(sizeof(*self));
     if (!self)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);

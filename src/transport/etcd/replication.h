@@ -38,5 +38,7 @@ udpa_err udpai_etcd_replication_replace_tls(udpai_replication *replication,
                                             const udpai_tls_files *files,
                                             udpa_error **ret_error);
 udpa_err udpai_etcd_replication_set_password(udpai_replication *replication, const char *password);
+/* The digest of its configuration, for the others: it has changed. UDPA_ERR_NOMEM */
+udpa_err udpai_etcd_replication_set_config(udpai_replication *replication, udpai_str config);
 
 #endif

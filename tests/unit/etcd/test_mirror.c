@@ -44,14 +44,15 @@ find(udpai_str key)
 }
 
 static void
-apply(const udpai_etcd_event *event)
+apply(const udpai_etcd_event *event, bool is_all)
 {
     size_t at = find(event->kv.key);
     shadow_key key = {.mod_revision = event->kv.mod_revision};
     snprintf(key.key, sizeof(key.key), "%.*s", (int)event->kv.key.len, event->kv.key.data);
     if (event->is_delete) {
-        assert_true(at < shadow.n);
-        shadow.items[at] = shadow.items[--shadow.n];
+        assert_true(at < shadow.n || is_all);
+        if (at < shadow.n)
+            shadow.items[at] = shadow.items[--shadow.n];
     } else if (at < shadow.n) {
         assert_true(accepted || event->kv.mod_revision > shadow.items[at].mod_revision);
         shadow.items[at] = key;
@@ -87,7 +88,7 @@ on_changed(void *userdata, const udpai_mirror_change *change)
     if (change->is_all)
         shadow.n = 0;
     for (size_t i = 0; i < change->n_events; i++)
-        apply(&change->events[i]);
+        apply(&change->events[i], change->is_all);
     revision = change->position.revision;
     assert_is_state(revision);
     n_changes++;
@@ -256,6 +257,49 @@ changes_come_revision_by_revision(void **state)
     assert_int_equal(n_changes, 4);
     assert_int_equal(udpai_mirror_n_keys(mirror), 2);
     assert_int_equal(model.n_watches, 1);
+}
+
+/* On request: what it has, too; and what has come in between. */
+static void
+all_is_handed_on_again(void **state)
+{
+    (void)state;
+    put_many(100);
+    open_at((udpai_mirror_position){0});
+    assert_true(run_until(UDPAI_MIRROR_CURRENT, 1));
+    udpai_mirror_list_again(mirror);
+    etcd_model_put(&model, "/u/a", "1");
+    assert_true(run_until(UDPAI_MIRROR_CURRENT, model.revision));
+    assert_int_equal(n_all, 2);
+    assert_int_equal(shadow.n, 101);
+    etcd_model_put(&model, "/u/a", "2");
+    assert_true(run_until(UDPAI_MIRROR_CURRENT, model.revision));
+    assert_int_equal(n_all, 2);
+    etcd_model_away(&model, true);
+    udpai_mirror_list_again(mirror);
+    run_ms(10000);
+    assert_int_equal(n_all, 2);
+    etcd_model_put(&model, "/u/a", NULL);
+    etcd_model_away(&model, false);
+    assert_true(run_until(UDPAI_MIRROR_CURRENT, model.revision));
+    run_ms(3000);
+    assert_int_equal(n_all, 3);
+    assert_int_equal(shadow.n, 100);
+    run_ms(10000);
+    assert_int_equal(n_all, 3);
+}
+
+/* Before it knows anything it lists in any case. */
+static void
+all_is_handed_on_once_at_first(void **state)
+{
+    (void)state;
+    put_many(10);
+    open_at((udpai_mirror_position){0});
+    udpai_mirror_list_again(mirror);
+    assert_true(run_until(UDPAI_MIRROR_CURRENT, 1));
+    run_ms(5000);
+    assert_int_equal(n_all, 1);
 }
 
 static void
@@ -673,6 +717,8 @@ main(void)
         cmocka_unit_test_setup_teardown(a_list_of_many_pages_is_of_one_revision, setup, teardown),
         cmocka_unit_test_setup_teardown(nothing_is_a_state_too, setup, teardown),
         cmocka_unit_test_setup_teardown(changes_come_revision_by_revision, setup, teardown),
+        cmocka_unit_test_setup_teardown(all_is_handed_on_again, setup, teardown),
+        cmocka_unit_test_setup_teardown(all_is_handed_on_once_at_first, setup, teardown),
         cmocka_unit_test_setup_teardown(a_watch_that_is_cut_goes_on_where_it_was, setup, teardown),
         cmocka_unit_test_setup_teardown(silence_is_not_waited_for_long, setup, teardown),
         cmocka_unit_test_setup_teardown(what_history_does_not_have_is_listed, setup, teardown),

@@ -210,6 +210,7 @@ bring_up(replica *self)
         .commit = on_commit,
         .propose = on_propose,
         .barrier = on_barrier,
+        .list_again = on_list_again,
         .wall_us = wall_us,
         .random = on_random,
         .userdata = self,

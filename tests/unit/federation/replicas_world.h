@@ -149,6 +149,12 @@ on_barrier(void *userdata, uint64_t number)
 }
 
 static inline void
+on_list_again(void *userdata)
+{
+    udpai_replicator_list_again(((replica *)userdata)->replicator);
+}
+
+static inline void
 note_passed(replica *self, uint64_t number)
 {
     if (wheel.now_ms - self->barriers[number].asked_ms >= PATIENCE_MS)

@@ -26,7 +26,7 @@ typedef struct proposal {
 } proposal;
 
 static proposal proposals[BATCHES];
-static size_t n_proposals, n_committed;
+static size_t n_proposals, n_committed, n_lists;
 static int64_t revision; /* of the replicas */
 
 /* ---- the surroundings of the node ---- */
@@ -63,6 +63,13 @@ on_propose(void *userdata, udpai_durable_batch *batch, uint64_t ticket)
     proposals[n_proposals++] = (proposal){batch, ticket};
 }
 
+static inline void
+on_list_again(void *userdata)
+{
+    (void)userdata;
+    n_lists++;
+}
+
 /* With what was kept, which is nothing at first. */
 static inline void
 start(fed_bed *bed)
@@ -71,6 +78,7 @@ start(fed_bed *bed)
         .order = fed_note_order,
         .commit = on_commit,
         .propose = on_propose,
+        .list_again = on_list_again,
         .wall_us = wall_us,
         .random = on_random,
         .userdata = bed,
@@ -104,7 +112,7 @@ restart(fed_bed *bed)
 static inline int
 setup(void **state)
 {
-    n_proposals = n_committed = 0;
+    n_proposals = n_committed = n_lists = 0;
     revision = 10;
     return fed_setup(state);
 }
@@ -132,6 +140,28 @@ tell_state(fed_bed *bed, udpai_replication_state state)
 {
     udpai_replicated *event = new_event(UDPAI_REPLICATED_STATE);
     event->state = state;
+    udpai_node_replicated(bed->node, event);
+    udpai_node_flush(bed->node);
+}
+
+/* The configurations of those that live, a character each, by their places; this one is that at the
+ * number `own`. */
+static inline void
+tell_members(fed_bed *bed, const char *configs, size_t own)
+{
+    udpai_replicated *event = new_event(UDPAI_REPLICATED_MEMBERS);
+    event->membership = UDPAI_MEMBERSHIP_JOINED;
+    for (size_t i = 0; configs[i]; i++) {
+        udpai_replica_member *member = &event->members[event->n_members++];
+        const char id[] = {(char)('1' + i), '\0'}, config[] = {configs[i], '\0'};
+        udpa_bytes **const texts[] = {&member->id, &member->version, &member->address,
+                                      &member->config};
+        const char *const values[] = {id, "1.0", "host", config};
+        for (size_t j = 0; j < UDPAI_ARRAY_LEN(texts); j++)
+            assert_ok(udpa_bytes_new(texts[j], values[j], strlen(values[j])));
+        member->place = (unsigned)i + 1;
+        member->is_own = i == own;
+    }
     udpai_node_replicated(bed->node, event);
     udpai_node_flush(bed->node);
 }
@@ -329,6 +359,7 @@ arrive(fed_bed *bed, const fed_peer *peer)
         start(bed);
         tell_change(bed, new_batch(), true);
         tell_state(bed, UDPAI_REPLICATION_CURRENT);
+        tell_members(bed, "a", 0);
     }
     uint64_t session = fed_arrive(bed, peer);
     flush(bed);

@@ -194,6 +194,8 @@ what_is_not_there_any_more_ends(void **state)
         .root = UDPAI_STR("/etc/udpa"), .resources = &file, .n_resources = 1};
     assert_ok(udpai_node_set_files(bed->node, &directory, NULL));
     udpa_resource_unref(file);
+    flush(bed);
+    commit_all(bed); /* the stamp of the file */
     others_put(bed, CAROL, "com.acme/x", "1", 5);
     others_put(bed, CAROL, "com.acme/y", "1", 5);
     others_put(bed, BOB, "com.acme/x", "2", 6);

@@ -22,6 +22,7 @@ typedef struct replica {
     const char *name;
     udpai_replicator *replicator;
     udpai_durable_position has;
+    bool is_first;   /* of the members */
     char text[TEXT]; /* what was reported and not looked at yet */
 } replica;
 
@@ -111,6 +112,7 @@ on_report(void *userdata, udpai_replicated *event)
 {
     replica *self = userdata;
     if (event->kind == UDPAI_REPLICATED_MEMBERS) { /* test_members.c looks at them */
+        self->is_first = event->n_members && event->members[0].is_own;
         udpai_replicated_free(event);
         return;
     }

@@ -14,7 +14,8 @@ typedef struct replica {
     char id[16];
     udpai_mirror *mirror;
     udpai_members *members;
-    char seen[256]; /* "id@revision " of each, by its place */
+    char seen[256];    /* "id@revision " of each, by its place */
+    char configs[256]; /* "config " of each */
     udpai_membership membership;
     unsigned n_reports;
 } replica;
@@ -49,7 +50,7 @@ on_changed(void *userdata, const udpai_mirror_change *change)
         const udpai_etcd_event *event = &change->events[i];
         const udpai_str key = {event->kv.key.data + PREFIX.len, event->kv.key.len - PREFIX.len};
         if (udpai_members_is_key(key))
-            udpai_members_take(self->members, key, event->is_delete ? NULL : &event->kv.value);
+            udpai_members_take(self->members, key, event->is_delete ? NULL : &event->kv);
     }
     udpai_members_go_on(self->members, 7);
     return UDPA_OK;
@@ -67,15 +68,18 @@ static void
 on_report(void *userdata, udpai_replicated *event)
 {
     replica *self = userdata;
-    size_t len = 0;
+    size_t len = 0, configs_len = 0;
     assert_int_equal(event->kind, UDPAI_REPLICATED_MEMBERS);
-    self->seen[0] = '\0';
+    self->seen[0] = self->configs[0] = '\0';
     for (size_t i = 0; i < event->n_members; i++) {
         const udpai_replica_member *member = &event->members[i];
         udpai_str id = udpai_bytes_view(member->id);
         assert_int_equal(member->is_own, udpai_str_eq(id, udpai_str_from(self->id)));
         len += (size_t)snprintf(self->seen + len, sizeof(self->seen) - len, "%.*s@%lld ",
                                 (int)id.len, id.data, (long long)member->revision);
+        configs_len +=
+            (size_t)snprintf(self->configs + configs_len, sizeof(self->configs) - configs_len,
+                             "%.*s ", UDPAI_SHOWN(udpai_bytes_view(member->config)));
     }
     self->membership = event->membership;
     self->n_reports++;
@@ -240,6 +244,57 @@ what_is_malformed_is_not_a_member(void **state)
     assert_string_equal(replicas[0].seen, "r0@7 ");
 }
 
+static void
+the_first_place_is_the_janitors(void **state)
+{
+    (void)state;
+    unsigned place;
+    int64_t created[2];
+    open_replica(&replicas[0], 0);
+    assert_false(udpai_members_is_janitor(replicas[0].members, &place, &created[0]));
+    run_ms(3000);
+    open_replica(&replicas[1], 1);
+    run_ms(20000);
+    assert_true(udpai_members_is_janitor(replicas[0].members, &place, &created[0]));
+    assert_int_equal(place, 1);
+    const etcd_model_event *event = etcd_model_find(&model, UDPAI_STR("/u/m/1"), model.revision);
+    assert_int_equal(created[0], event->create_revision);
+    assert_false(udpai_members_is_janitor(replicas[1].members, &place, &created[1]));
+    close_replica(&replicas[0]);
+    run_ms(15000);
+    assert_true(udpai_members_is_janitor(replicas[1].members, &place, &created[1]));
+    assert_int_equal(place, 2);
+    assert_true(created[1] > created[0]);
+    open_replica(&replicas[0], 0); /* it has the first place again */
+    run_ms(3000);
+    assert_true(udpai_members_is_janitor(replicas[0].members, &place, &created[0]));
+    assert_true(created[0] > created[1]);
+    assert_false(udpai_members_is_janitor(replicas[1].members, &place, &created[1]));
+}
+
+static void
+another_configuration_is_told_soon(void **state)
+{
+    (void)state;
+    open_replica(&replicas[0], 0);
+    open_replica(&replicas[1], 1);
+    run_ms(3000);
+    assert_string_equal(replicas[1].configs, "abc abc ");
+    udpai_members_set_config(replicas[0].members, UDPAI_STR("def"));
+    run_ms(UDPAI_MEMBERS_RETRY_MS + 200);
+    assert_true(strcmp(replicas[1].configs, "def abc ") == 0 ||
+                strcmp(replicas[1].configs, "abc def ") == 0);
+    int64_t revision = model.revision;
+    run_ms(20000);
+    assert_int_equal(model.revision, revision);
+    etcd_model_away(&model, true);
+    udpai_members_set_config(replicas[1].members, UDPAI_STR("def"));
+    run_ms(5000);
+    etcd_model_away(&model, false);
+    run_ms(10000);
+    assert_string_equal(replicas[0].configs, "def def ");
+}
+
 /* Whatever is lost on the way. */
 static void
 faults_are_survived(void **state)
@@ -281,6 +336,8 @@ main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(who_was_away_for_longer_joins_again, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_malformed_is_not_a_member, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_first_place_is_the_janitors, setup, teardown),
+        cmocka_unit_test_setup_teardown(another_configuration_is_told_soon, setup, teardown),
         cmocka_unit_test_setup_teardown(faults_are_survived, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values are compared with ones written by hand, and read back; of keys, see test_record_key.c. */
 #include "replica/record.h"
+#include "replica/record_identity.h"
 
 #include <stdio.h>
 
@@ -121,9 +122,74 @@ unknown_fields_are_skipped(void **state)
     (void)state;
     udpai_durable_op op = simple_op();
     op.expires_us = 7;
-    assert_op_reads_back(&op,
-                         W_JOIN(W_VARINT(5, 1), W_MESSAGE(1, ENTRY), W_TEXT(6, "x"), W_VARINT(2, 0),
-                                W_FIXED32(7, 1), W_VARINT(3, 7), W_FIXED64(100000, 1)));
+    assert_op_reads_back(&op, W_JOIN(W_VARINT(15, 1), W_MESSAGE(1, ENTRY), W_TEXT(16, "x"),
+                                     W_VARINT(2, 0), W_FIXED32(17, 1), W_VARINT(3, 7),
+                                     W_FIXED64(100000, 1)));
+    udpai_durable_op_done(&op);
+}
+
+/* ---- the publisher ---- */
+
+static void
+a_publisher_reads_back(void **state)
+{
+    (void)state;
+    const udpai_str uris[] = {{"spiffe://a/b", 12}, {"urn:x", 5}}, dns_names[] = {{"a.b", 3}};
+    const udpai_identity_parts parts = {
+        .common_name = {"robot", 5},
+        .uris = uris,
+        .n_uris = 2,
+        .dns_names = dns_names,
+        .n_dns_names = 1,
+        .authenticated = true,
+    };
+    udpai_durable_op op = simple_op(), back[2];
+    assert_ok(udpai_identity_new(&op.identity, &parts));
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *value = value_of(&op, NULL);
+    assert_bytes(value, W_JOIN(W_MESSAGE(1, ENTRY), W_TEXT(4, "replica-1"),
+                               W_MESSAGE(5, W_TEXT(1, "robot"), W_TEXT(2, "spiffe://a/b"),
+                                         W_TEXT(2, "urn:x"), W_TEXT(3, "a.b"), W_VARINT(4, 1))));
+    udpai_str view = udpai_bytes_view(value);
+    for (size_t i = 0; i < 2; i++)
+        assert_ok(read_record(UDPAI_STR(KEY), &view, &back[i], NULL));
+    const udpai_identity_parts *read = udpai_identity_parts_of(back[0].identity);
+    assert_str(read->common_name, "robot");
+    assert_int_equal(read->n_uris, 2);
+    assert_str(read->uris[1], "urn:x");
+    assert_int_equal(read->n_dns_names, 1);
+    assert_str(read->dns_names[0], "a.b");
+    assert_true(read->authenticated);
+    assert_ptr_equal(back[0].identity, back[1].identity);
+    for (size_t i = 0; i < 2; i++)
+        udpai_durable_op_done(&back[i]);
+    udpai_durable_op_done(&op);
+}
+
+static udpai_durable_op
+read_with_publisher(udpai_str publisher)
+{
+    udpai_durable_op back;
+    udpai_str value = W_JOIN(W_MESSAGE(1, ENTRY), wire_bytes(5, publisher));
+    assert_ok(read_record(UDPAI_STR(KEY), &value, &back, NULL));
+    return back;
+}
+
+static void
+publishers_may_have_little_or_too_much(void **state)
+{
+    (void)state;
+    static char many[3 * (UDPAI_RECORD_NAMES_MAX + 50)];
+    for (size_t i = 0; i < sizeof(many); i += 3)
+        memcpy(many + i, "\x12\x01u", 3);
+    udpai_durable_op op = read_with_publisher((udpai_str){many, sizeof(many)});
+    assert_int_equal(udpai_identity_parts_of(op.identity)->n_uris, UDPAI_RECORD_NAMES_MAX);
+    assert_false(udpai_identity_parts_of(op.identity)->authenticated);
+    udpai_durable_op_done(&op);
+    op = read_with_publisher(W_VARINT(9, 1));
+    assert_int_equal(udpai_identity_name(op.identity).len, 0);
+    udpai_durable_op_done(&op);
+    op = read_with_publisher(UDPAI_STR(""));
+    assert_null(op.identity);
     udpai_durable_op_done(&op);
 }
 
@@ -563,6 +629,8 @@ main(void)
         TEST(a_removal_reads_back),
         TEST(a_value_is_a_message),
         TEST(unknown_fields_are_skipped),
+        TEST(a_publisher_reads_back),
+        TEST(publishers_may_have_little_or_too_much),
         TEST(malformed_values_are_refused),
         TEST(cut_values_are_refused),
         TEST(ops_share_what_is_the_same),

@@ -110,6 +110,78 @@ what_changes_nothing_is_committed_at_once(void **state)
     assert_int_equal(n_records(), 0);
 }
 
+/* ---- the janitor ---- */
+
+static void
+take_away_as_janitor(replica *by, const char *origin, const char *name)
+{
+    udpai_durable_batch *batch = new_batch(by);
+    add_delete(batch, origin, name);
+    batch->is_janitors = true;
+    propose(by, batch);
+}
+
+static void
+only_the_janitor_tidies_up(void **state)
+{
+    (void)state;
+    run_ms(5000); /* both have their places */
+    assert_int_equal(etcd_model_count(&model, UDPAI_STR(PREFIX "m/"), model.revision), 2);
+    replica *first = a.is_first ? &a : &b, *second = a.is_first ? &b : &a;
+    put(first, "o", X, "1");
+    run_ms(100);
+    (void)reported(first);
+    (void)reported(second);
+    take_away_as_janitor(second, "o", X);
+    run_ms(100);
+    assert_non_null(strstr(reported(second), "2: lost"));
+    assert_int_equal(n_records(), 1);
+    take_away_as_janitor(first, "o", X);
+    run_ms(100);
+    assert_non_null(strstr(reported(first), "3: committed"));
+    assert_int_equal(n_records(), 0);
+}
+
+/* Its place has gone, which it does not know yet. */
+static void
+who_was_the_janitor_is_too_late(void **state)
+{
+    (void)state;
+    run_ms(5000);
+    replica *first = a.is_first ? &a : &b;
+    put(first, "o", X, "1");
+    put(first, "o", Y, "1");
+    run_ms(100);
+    (void)reported(first);
+    etcd_model_put(&model, PREFIX "m/1", NULL);
+    take_away_as_janitor(first, "o", X);
+    put(first, "o", Y, "2"); /* with it, perhaps, but not for it */
+    run_ms(100);
+    const char *text = reported(first);
+    assert_non_null(strstr(text, "3: lost"));
+    assert_non_null(strstr(text, "4: committed"));
+    assert_int_equal(n_records(), 2);
+}
+
+static void
+all_is_reported_again_on_request(void **state)
+{
+    (void)state;
+    put(&a, "o", X, "1");
+    put(&a, "o", Y, "2");
+    run_ms(5000);
+    (void)reported(&b);
+    udpai_replicator_list_again(b.replicator);
+    run_ms(100);
+    const char *text = reported(&b);
+    assert_non_null(strstr(text, "all"));
+    assert_non_null(strstr(text, "+o/x=1"));
+    assert_non_null(strstr(text, "+o/y=2"));
+    take_away(&a, "o", X);
+    run_ms(100);
+    assert_non_null(strstr(reported(&b), ": -o/x"));
+}
+
 /* ---- what cannot be proposed ---- */
 
 static void
@@ -380,6 +452,9 @@ main(void)
         TEST(what_was_decided_before_a_change_loses_also_when_that_is_known),
         TEST(a_put_loses_to_a_removal_that_it_did_not_know),
         TEST(what_changes_nothing_is_committed_at_once),
+        TEST(only_the_janitor_tidies_up),
+        TEST(who_was_the_janitor_is_too_late),
+        TEST(all_is_reported_again_on_request),
         TEST(before_it_knows_anything_it_proposes_nothing),
         TEST(what_was_decided_on_another_cluster_is_not_proposed),
         TEST(what_is_too_large_is_rejected_in_words),
