@@ -12,6 +12,7 @@ import os
 import pathlib
 import random
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -145,9 +146,15 @@ class Process:
             return next((line for line in lines if part in line), None)
         return wait_for(f'"{part}" in {self.log.name}', look)
 
+    def pause(self):
+        self.process.send_signal(signal.SIGSTOP)
+
+    def go_on(self):
+        self.process.send_signal(signal.SIGCONT)
+
     def kill(self):
         if self.process.poll() is None:
-            self.process.kill()
+            self.process.kill() # also one that is paused
         self.process.wait()
 
 

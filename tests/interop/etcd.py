@@ -5,7 +5,6 @@ import json
 import os
 import pathlib
 import queue
-import signal
 import subprocess
 import threading
 
@@ -17,19 +16,31 @@ DEBIAN = SOURCE / 'build' / 'etcd-debian'
 PATIENCE_S = 30
 
 
-def debian_or_skip(package, program):
-    """Unpacked, not installed: Debian's package of the server would start one."""
-    path = DEBIAN / 'usr' / 'bin' / program
+def unpack_debian(package, pattern):
+    """The file of a package of Debian, and why there is none. Unpacked, not installed: the package of etcd's
+    server would start one."""
     with alone('etcd-debian'):
-        if not path.exists():
+        found, error = next(DEBIAN.glob(pattern), None), ''
+        if not found:
             DEBIAN.mkdir(parents=True, exist_ok=True)
             done = subprocess.run(['apt-get', 'download', '-q', package], cwd=DEBIAN, text=True,
                                   capture_output=True, check=False)
+            error = done.stderr.strip()[-300:]
             files = list(DEBIAN.glob(f'{package}_*.deb'))
-            if done.returncode != 0 or not files:
-                interop.skip(f'there is no {package}: {done.stderr.strip()[-300:]}')
-            subprocess.run(['dpkg-deb', '-x', files[0], DEBIAN], check=True)
-    return path
+            if done.returncode == 0 and files:
+                subprocess.run(['dpkg-deb', '-x', files[0], DEBIAN], check=True)
+                found = next(DEBIAN.glob(pattern), None)
+    return found, error
+
+
+def debian_or_skip(package, program):
+    found, error = unpack_debian(package, f'usr/bin/{program}')
+    return found or interop.skip(f'there is no {package}: {error}')
+
+
+def faketime_or_none():
+    """What is loaded into a program whose clock is to be another one."""
+    return unpack_debian('libfaketime', 'usr/lib/*/faketime/libfaketime.so.1')[0]
 
 
 def program_or_skip(test, variant):
@@ -43,12 +54,6 @@ class Member(Process):
         self.name = name
         super().__init__(cluster.command(name), cluster.test.work / f'{name}.log')
         cluster.test.processes.append(self)
-
-    def pause(self):
-        self.process.send_signal(signal.SIGSTOP)
-
-    def go_on(self):
-        self.process.send_signal(signal.SIGCONT)
 
     def kill(self):
         if self.process.poll() is None:
@@ -66,6 +71,7 @@ class Cluster:
         self.client_port = dict(zip(names, ports[:count]))
         self.peer_port = dict(zip(names, ports[count:]))
         self.names = names
+        self.prepare()
         self.members = {name: Member(self, name) for name in names}
         self.wait_ready()
 
@@ -73,15 +79,27 @@ class Cluster:
         scheme = 'https' if self.tls else 'http'
         client = f'{scheme}://127.0.0.1:{self.client_port[name]}'
         peer = f'http://127.0.0.1:{self.peer_port[name]}'
-        others = ','.join(f'{one}=http://127.0.0.1:{port}' for one, port in self.peer_port.items())
+        others = ','.join(f'{one}={self.advertised(one)}' for one in self.peer_port)
         tls = ['--cert-file', self.tls['certificate'], '--key-file', self.tls['key'],
                '--trusted-ca-file', self.tls['authorities'], '--client-cert-auth'] if self.tls else []
         return [self.program, '--name', name, '--data-dir', self.test.work / f'{name}.etcd',
                 '--listen-client-urls', client, '--advertise-client-urls', client,
-                '--listen-peer-urls', peer, '--initial-advertise-peer-urls', peer,
+                '--listen-peer-urls', peer, '--initial-advertise-peer-urls', self.advertised(name),
                 '--initial-cluster', others, '--initial-cluster-token', self.names[0],
+                '--initial-cluster-state', self.state(name),
                 '--heartbeat-interval', '100', '--election-timeout', '1000',
                 '--logger', 'zap', '--log-level', 'warn', *tls, *self.options]
+
+    def prepare(self):
+        """Names and ports are known, and nothing runs yet."""
+
+    def advertised(self, name):
+        """Where the others find it."""
+        return f'http://127.0.0.1:{self.peer_port[name]}'
+
+    def state(self, _name):
+        """Of the cluster, when the member begins without data."""
+        return 'new'
 
     @property
     def endpoints(self):

@@ -148,10 +148,11 @@ class Node(Process):
 class Test:
     """One run: its directory, its arguments, and the processes it started."""
 
-    def __init__(self, build, work, variant):
-        self.build = build
+    def __init__(self, arguments, work):
+        self.arguments = arguments
+        self.build = arguments.build.resolve()
         self.work = work
-        self.variant = variant
+        self.variant = getattr(arguments, 'variant', '')
         self.processes = []
 
     def end(self):
@@ -168,17 +169,20 @@ class Test:
             process.kill()
 
 
-def run(description, body, variants=('',)):
-    """The main function of a test: body(test) raises Failure, or returns."""
+def run(description, body, variants=('',), options=()):
+    """The main function of a test: body(test) raises Failure, or returns. Options of its own, by their names,
+    are as argparse takes them, and in test.arguments."""
     parser = argparse.ArgumentParser(description=description.split('\n\n', maxsplit=1)[0])
     parser.add_argument('--build', type=pathlib.Path, default=SOURCE / 'build',
                         help='where udpad is (default: build/ of the source tree)')
     if variants != ('',):
         parser.add_argument('variant', choices=variants)
     parser.add_argument('--keep', action='store_true', help='keep the files and logs')
+    for name, more in dict(options).items():
+        parser.add_argument(name, **more)
     arguments = parser.parse_args()
     work = pathlib.Path(tempfile.mkdtemp(prefix='udpa-interop-'))
-    test = Test(arguments.build.resolve(), work, getattr(arguments, 'variant', ''))
+    test = Test(arguments, work)
     try:
         body(test)
         test.end()

@@ -39,13 +39,13 @@ REFUSED = 1
 class Replica(interop.Node):
     """It keeps its port and its directory when it is started again."""
 
-    def __init__(self, test, cluster, name, port=None, waits=False, **more):
+    def __init__(self, test, cluster, name, port=None, waits=False, environment=None, **more):
         self.test, self.cluster, self.name, self.more = test, cluster, name, more
         self.port = port or free_ports(1)[0]
         self.address = f'127.0.0.1:{self.port}'
         self.directory = test.work / f'{more.get("directory", name)}-data'
         interop.Process.__init__(self, command(test, cluster, name, self.port, **more),
-                                 test.work / f'{name}.log')
+                                 test.work / f'{name}.log', environment)
         test.processes.append(self)
         if not waits:
             self.wait_for_log('listening on ')

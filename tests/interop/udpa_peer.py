@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A UDPA peer on grpcio, which shares no code with the node it talks to: it publishes, and it reads
 what the node says of itself."""
+import functools
 import queue
 import threading
 
@@ -30,6 +31,11 @@ class Schema:
         return message_factory.GetMessageClass(self.pool.FindMessageTypeByName(name))
 
 
+@functools.lru_cache
+def schema_of(build):
+    return Schema(build)
+
+
 def any_of(message):
     packed = any_pb2.Any()
     packed.Pack(message, deterministic=True)
@@ -41,7 +47,7 @@ class Peer:
 
     def __init__(self, build, address, node_id='publisher', namespace='local', credentials=None,
                  more_options=(), features=('udpa.ext.v1',)):
-        self.schema = Schema(build)
+        self.schema = schema_of(build)
         self.namespace, self.features = namespace, features
         self.udpa_message = self.schema.message('udpa.service.discovery.v1.UdpaMessage')
         self.outbox = queue.Queue()

@@ -25,7 +25,7 @@ class Client:
     """One stream. What it receives can be had one by one; without that it is not even read."""
 
     def __init__(self, address, is_delta=True, method=None, options=(), credentials=None,
-                 node_id='by-hand', beside=None):
+                 node_id='by-hand', beside=None, timeout_s=STREAM_S):
         """beside: another client, whose connection it shares."""
         self.is_delta = is_delta
         self.node_id = node_id
@@ -44,7 +44,7 @@ class Client:
             self.method, response_deserializer=response.FromString,
             request_serializer=lambda message: message if isinstance(message, bytes)
             else message.SerializeToString())
-        self.stream = call(iter(self.outbox.get, None), timeout=STREAM_S)
+        self.stream = call(iter(self.outbox.get, None), timeout=timeout_s)
 
     def __enter__(self):
         return self

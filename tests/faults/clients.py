@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Publishers, readers and streams that go from replica to replica, and note what they have done and seen."""
+import queue
+import random
+import threading
+import time
+import types
+
+import grpc
+from envoy.config.cluster.v3 import cluster_pb2
+
+from history import ABSENT, OK, REJECTED, UNKNOWN, Read, members, register_of
+from interop import Failure
+from udpa_peer import Peer, any_of
+from xds_peer import CLUSTER, OWN_CONNECTION, Client
+
+PATIENCE_S = 8
+PAUSE_S = 0.05
+ABSENT_S = 0.2 # after a replica was not there
+BASE = 'base' # is always there, so that no answer is empty
+NEVER_SENT = 'failed to connect', 'Connection refused'
+# A replica that comes again is to be found soon.
+SOON = [('grpc.initial_reconnect_backoff_ms', 100), ('grpc.max_reconnect_backoff_ms', 300)]
+IDENTITY = 'publisher'
+
+
+def cluster(name, word):
+    made = cluster_pb2.Cluster(name=name, alt_stat_name=word)
+    made.connect_timeout.seconds = 1
+    return made
+
+
+def word_of(packed):
+    made = cluster_pb2.Cluster()
+    made.ParseFromString(packed.value)
+    return made.name, made.alt_stat_name
+
+
+class Worker(threading.Thread):
+    """Does something again and again, but while it is to rest."""
+
+    def __init__(self, world, name, seed):
+        super().__init__(daemon=True)
+        self.world, self.name = world, name
+        self.chance = random.Random(f'{seed} {name}')
+        self.stopped, self.may, self.rests = threading.Event(), threading.Event(), threading.Event()
+        self.failure = None
+
+    def run(self):
+        try:
+            while not self.stopped.is_set():
+                if self.may.is_set():
+                    self.rests.clear()
+                    self.once()
+                else:
+                    self.rests.set()
+                    self.may.wait(0.1)
+        except Exception as failure: # pylint: disable=broad-exception-caught
+            self.failure = failure
+            self.rests.set()
+            raise
+
+    def begin(self):
+        self.rests.clear()
+        self.may.set()
+
+    def rest(self):
+        """It ends what it is at."""
+        self.may.clear()
+        if not self.rests.wait(3 * PATIENCE_S):
+            raise Failure(f'{self.name} does not rest')
+        if self.failure:
+            raise Failure(f'{self.name} has failed: {self.failure}')
+
+    def pick(self):
+        return self.chance.choice(list(self.world.addresses))
+
+
+# ---- publishers ----
+
+class Publisher(Worker):
+    MOVES = 0.25 # of its publications are at another replica
+    REMOVES = 0.2
+    LARGE = 0.03
+
+    def __init__(self, world, name, seed, number):
+        super().__init__(world, name, seed)
+        self.number, self.n = number, 0
+        self.peer, self.replica = None, None
+        self.again = None # a write to a register of its own, until there is a receipt
+        self.last_receipt = {} # by replica: when it was begun
+
+    def move(self, replica=None):
+        if self.peer:
+            self.peer.close()
+        self.peer, self.replica = None, replica or self.pick()
+
+    def send(self, register, count, word):
+        self.peer = self.peer or Peer(self.world.build, self.world.addresses[self.replica], IDENTITY,
+                                      more_options=SOON)
+        message = self.peer.udpa_message()
+        delta = message.publish.delta
+        self.peer.n_published += 1
+        delta.nonce, delta.receipt_required = str(self.peer.n_published), True
+        names = members(register, count)
+        if word == ABSENT:
+            delta.type_url = CLUSTER
+            delta.removed_resources.extend(f'local/{name}' for name in names)
+        for name in names if word else ():
+            packed = any_of(cluster(name, word))
+            resource = delta.resources.add(name=f'local/{name}').resource
+            resource.type_url, resource.value = packed.type_url, packed.value
+        self.peer.outbox.put(message)
+        return delta.nonce
+
+    def outcome(self, nonce, where):
+        """Of what was sent with it."""
+        end = time.monotonic() + PATIENCE_S
+        while True:
+            try:
+                message = self.peer.inbox.get(timeout=max(end - time.monotonic(), 0.001))
+            except queue.Empty:
+                return UNKNOWN
+            if isinstance(message, grpc.RpcError):
+                self.world.count(f'{message.code().name}: {(message.details() or "")[:90]}')
+                return REJECTED if any(part in message.details() for part in NEVER_SENT) else UNKNOWN
+            if message.WhichOneof('message') == 'receipt' and message.receipt.nonce == nonce:
+                break
+        codes = [status for status in message.receipt.error_detail if status.code]
+        if not codes:
+            return OK
+        self.world.count(f'rejected: {codes[0].message[-90:]}')
+        if len({status.message for status in codes}) > 1:
+            self.world.count(f'{where}: several reasons: {[status.message for status in codes]}')
+        return REJECTED
+
+    def write(self, register, count, word):
+        """Its outcome, which the history has, too."""
+        if not self.replica:
+            self.move()
+        one = self.again or self.world.history.begin_write(self.number, register, word, self.replica)
+        begun = time.monotonic()
+        nonce = self.send(register, count, word)
+        outcome = self.outcome(nonce, f'{self.name} at {self.replica}')
+        one.replica = self.replica
+        is_own = register.endswith(f'-own-{self.number}') and word
+        self.again = one if is_own and outcome != OK else None
+        if not self.again:
+            self.world.history.end_write(one, outcome)
+        if outcome == OK:
+            self.last_receipt[self.replica] = begun
+        elif outcome == UNKNOWN or not self.peer.stream.is_active():
+            self.move()
+            self.stopped.wait(ABSENT_S)
+        return outcome
+
+    def choose(self):
+        registers = self.world.history.registers
+        if self.again:
+            return self.again.register, registers[self.again.register], self.again.word
+        is_large = self.chance.random() < self.LARGE
+        may = [name for name in registers if ('-large' in name) == is_large and
+               ('-own-' not in name or name.endswith(f'-own-{self.number}'))]
+        register = self.chance.choice(may)
+        self.n += 1
+        word = ABSENT if self.chance.random() < self.REMOVES else f'{self.number}.{self.n}'
+        return register, registers[register], word
+
+    def once(self):
+        if self.chance.random() < self.MOVES:
+            self.move()
+        self.write(*self.choose())
+        self.stopped.wait(PAUSE_S * 2 * self.chance.random())
+
+    def rest(self):
+        super().rest()
+        if self.again: # its outcome is not known, and it is not tried again
+            self.world.history.end_write(self.again, UNKNOWN)
+            self.again = None
+
+
+# ---- readers ----
+
+class Reader(Worker):
+    """Opens stream after stream, at any replica."""
+
+    def __init__(self, world, name, seed, number):
+        super().__init__(world, name, seed)
+        self.number, self.channels = number, {}
+
+    def channel(self, replica):
+        if replica not in self.channels:
+            self.channels[replica] = grpc.insecure_channel(self.world.addresses[replica],
+                                                           [OWN_CONNECTION, *SOON])
+        return self.channels[replica]
+
+    def read(self, replica, is_delta):
+        """The first answer; None."""
+        history = self.world.history
+        beside = types.SimpleNamespace(channel=self.channel(replica))
+        begun = time.monotonic()
+        client = Client('', is_delta, beside=beside, timeout_s=PATIENCE_S)
+        client.send(CLUSTER)
+        try:
+            response = client.receive()
+        except Failure:
+            response = None
+        ended = time.monotonic()
+        client.stream.cancel()
+        client.outbox.put(None)
+        found = None
+        if response is not None:
+            packed = [one.resource for one in response.resources] if is_delta else response.resources
+            kind = 'delta' if is_delta else 'SotW'
+            found = history.found(dict(map(word_of, packed)),
+                                  f'first answer at {replica} ({kind}, {ended - begun:.3f} s)')
+        else:
+            self.channels.pop(replica).close()
+        history.add_read(Read(self.number, replica, begun, ended, found))
+        return response
+
+    def once(self):
+        response = self.read(self.pick(), self.chance.random() < 0.5)
+        self.stopped.wait(PAUSE_S if response is not None else ABSENT_S)
+
+
+# ---- long streams ----
+
+class Stream(Worker):
+    """Reads one stream for some seconds, or until it ends; then one at another replica."""
+
+    LEAST_S, MOST_S = 3, 15
+
+    def __init__(self, world, name, seed, is_delta):
+        super().__init__(world, name, seed)
+        self.is_delta, self.n = is_delta, 0
+        self.versions, self.values = {}, {}
+
+    def take(self, response):
+        """The names that it is about."""
+        if not self.is_delta:
+            before, self.values = self.values, dict(map(word_of, response.resources))
+            return set(before) | set(self.values)
+        for one in response.resources:
+            self.versions[one.name] = one.version
+            self.values[one.name] = word_of(one.resource)[1]
+        for name in response.removed_resources:
+            self.versions.pop(name, None)
+            self.values.pop(name, None)
+        return {one.name for one in response.resources} | set(response.removed_resources)
+
+    def note(self, name, names):
+        history = self.world.history
+        for register in {register_of(one) for one in names} & set(history.registers):
+            words = (self.values.get(one, ABSENT) for one in members(register, history.registers[register]))
+            history.note(name, register, history.whole(register, words, name))
+
+    def once(self):
+        replica = self.pick()
+        self.n += 1
+        name = f'{self.name}, {self.n}th stream, at {replica}'
+        lasts_s = self.chance.uniform(self.LEAST_S, self.MOST_S)
+        client = Client(self.world.addresses[replica], self.is_delta, options=SOON, timeout_s=lasts_s)
+        with client:
+            more = {'initial_resource_versions': self.versions} if self.is_delta else {}
+            client.send(CLUSTER, **more)
+            try:
+                for response in client.stream:
+                    client.answer(response)
+                    self.note(name, self.take(response))
+            except grpc.RpcError:
+                pass
+        self.stopped.wait(ABSENT_S)
+
+    def rest(self):
+        self.may.clear() # its stream may last
+
+
+class Generations(Worker):
+    """A subscriber of UDPA, which receives generations, too."""
+
+    def __init__(self, world, name, seed):
+        super().__init__(world, name, seed)
+        self.n = 0
+
+    def once(self):
+        replica = self.pick()
+        self.n += 1
+        name = f'{self.name}, {self.n}th stream, at {replica}'
+        end = time.monotonic() + self.chance.uniform(Stream.LEAST_S, Stream.MOST_S)
+        with Peer(self.world.build, self.world.addresses[replica], self.name, more_options=SOON) as peer:
+            message = peer.udpa_message()
+            message.subscribe.type_url, message.subscribe.namespace = CLUSTER, 'local'
+            message.subscribe.resource_names.append('*')
+            peer.outbox.put(message)
+            while time.monotonic() < end:
+                try:
+                    message = peer.inbox.get(timeout=max(end - time.monotonic(), 0.001))
+                except queue.Empty:
+                    break
+                if isinstance(message, Exception):
+                    break
+                if message.WhichOneof('message') == 'publish':
+                    self.note(name, message.publish.delta.resources)
+        self.stopped.wait(ABSENT_S)
+
+    def note(self, stream, resources):
+        history = self.world.history
+        for one in resources:
+            if one.resource.type_url == CLUSTER and one.resource.value:
+                name, word = word_of(one.resource)
+                if register_of(name) in history.registers:
+                    history.note_generation(stream, name, one.origin_info.generation, word)
+
+    def rest(self):
+        self.may.clear()
