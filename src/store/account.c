@@ -72,6 +72,15 @@ subtract_all(udpai_use *use, const udpai_use *other)
     use->bytes -= other->bytes;
 }
 
+/* Of what is used with what is staged, which may be less: what is staged to go may be gone already. */
+static void
+take_off(udpai_use *use, const udpai_use *other)
+{
+    use->n -= other->n < use->n ? other->n : use->n;
+    use->n_held -= other->n_held < use->n_held ? other->n_held : use->n_held;
+    use->bytes -= other->bytes < use->bytes ? other->bytes : use->bytes;
+}
+
 /* With what stagings will make of it. */
 static udpai_use
 with_staged(const udpai_use *use, const udpai_staged_use *staged)
@@ -162,7 +171,7 @@ check(const struct limit *limit, const struct exchange *exchange, udpa_error **r
 {
     udpai_use after = limit->used;
     add(&after, exchange->comes);
-    subtract_all(&after, &limit->freed);
+    take_off(&after, &limit->freed);
     const struct amount amounts[] = {
         {limit->used.n, limit->max_resources, after.n - limit->used.n, "resources"},
         {limit->used.bytes, limit->max_bytes, after.bytes - limit->used.bytes, "bytes"},
@@ -221,7 +230,7 @@ leave_out_status(const udpai_store *store, struct limit *limit)
     const udpai_namespace_use *status =
         udpai_map_get(&store->namespaces, UDPAI_STR(UDPAI_NODE_NAMESPACE));
     if (status)
-        subtract_all(&limit->used, &status->use);
+        take_off(&limit->used, &status->use);
 }
 
 /* Publishers have what the others leave, and none of the others finds less room for what publishers
@@ -242,7 +251,7 @@ limit_of_node(const udpai_store *store, const struct exchange *exchange)
     } else {
         limit.kind = "this node, publishers left out,";
         const udpai_use publishers = with_staged(&store->publishers, &store->staged);
-        subtract_all(&limit.used, &publishers);
+        take_off(&limit.used, &publishers);
         limit.freed = freed(exchange, exchange->reported && !is_publisher(exchange->reported_by));
     }
     return limit;

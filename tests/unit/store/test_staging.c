@@ -266,6 +266,25 @@ test_what_is_taken_away_makes_room(void **state)
     assert_int_equal(try_name(bed, NULL, origin, "com.acme/c"), UDPA_ERR_LIMIT);
 }
 
+/* Its removal is staged, and another replica has removed it meanwhile: it is counted twice, so that
+ * less seems to be used than what is exchanged. */
+static void
+test_what_shrinks_is_let_in_when_a_removal_is_counted_twice(void **state)
+{
+    store_bed *bed = *state;
+    udpai_origin *origin = kept_origin(bed, "o");
+    PUT(bed, origin, "a", .value = "quite a bit larger than what b is");
+    PUT(bed, origin, "b", .value = "not small");
+    (void)store_bed_changes(bed);
+    UDPA_AUTO(udpai_staging_free) udpai_staging *removal = udpai_staging_new(bed->store);
+    UDPA_AUTO(udpai_staging_free) udpai_staging *staging = udpai_staging_new(bed->store);
+    leave(bed, removal, origin, "com.acme/a");
+    store_bed_withdraw(bed, origin, "com.acme/a");
+    STAGE(bed, staging, origin, "b", .value = "small");
+    assert_ok(udpai_staging_apply(staging));
+    assert_changes(bed, "-a +b=small");
+}
+
 /* It was let in, and the engine has it. */
 static void
 test_what_is_kept_is_applied_whatever_the_limits_are_now(void **state)
@@ -307,6 +326,7 @@ main(void)
         store_test(test_without_memory_nothing_of_it_is_committed),
         store_test(test_what_is_staged_takes_its_room),
         store_test(test_what_is_taken_away_makes_room),
+        store_test(test_what_shrinks_is_let_in_when_a_removal_is_counted_twice),
         store_test(test_what_is_kept_is_applied_whatever_the_limits_are_now),
         store_test(test_names_are_told),
     };
