@@ -87,6 +87,7 @@ class Publisher(Worker):
         super().__init__(world, name, seed)
         self.number, self.n = number, 0
         self.peer, self.replica = None, None
+        self.begun = None # its stream, which has received nothing yet
         self.again = None # a write to a register of its own, until there is a receipt
         self.last_receipt = {} # by replica: when it was begun
 
@@ -96,8 +97,9 @@ class Publisher(Worker):
         self.peer, self.replica = None, replica or self.pick()
 
     def send(self, register, count, word):
-        self.peer = self.peer or Peer(self.world.build, self.world.addresses[self.replica], IDENTITY,
-                                      more_options=SOON)
+        if not self.peer:
+            self.begun = time.monotonic()
+            self.peer = Peer(self.world.build, self.world.addresses[self.replica], IDENTITY, more_options=SOON)
         message = self.peer.udpa_message()
         delta = message.publish.delta
         self.peer.n_published += 1
@@ -120,6 +122,11 @@ class Publisher(Worker):
             try:
                 message = self.peer.inbox.get(timeout=max(end - time.monotonic(), 0.001))
             except queue.Empty:
+                message = None
+            if self.begun:
+                self.world.history.add_read(Read(self.number, self.replica, self.begun, time.monotonic()))
+                self.begun = None
+            if message is None:
                 return UNKNOWN
             if isinstance(message, grpc.RpcError):
                 self.world.count(f'{message.code().name}: {(message.details() or "")[:90]}')
@@ -129,7 +136,7 @@ class Publisher(Worker):
         codes = [status for status in message.receipt.error_detail if status.code]
         if not codes:
             return OK
-        self.world.count(f'rejected: {codes[0].message[-90:]}')
+        self.world.count(f'rejected: {codes[0].message}')
         if len({status.message for status in codes}) > 1:
             self.world.count(f'{where}: several reasons: {[status.message for status in codes]}')
         return REJECTED
@@ -226,6 +233,12 @@ class Reader(Worker):
 
 # ---- long streams ----
 
+def first(history, replica, begun):
+    """Notes the first answer of a stream, or its end before that; None, which is when the next one began."""
+    if begun is not None:
+        history.add_read(Read(None, replica, begun, time.monotonic()))
+
+
 class Stream(Worker):
     """Reads one stream for some seconds, or until it ends; then one at another replica."""
 
@@ -260,16 +273,17 @@ class Stream(Worker):
         self.n += 1
         name = f'{self.name}, {self.n}th stream, at {replica}'
         lasts_s = self.chance.uniform(self.LEAST_S, self.MOST_S)
-        client = Client(self.world.addresses[replica], self.is_delta, options=SOON, timeout_s=lasts_s)
-        with client:
+        begun = time.monotonic()
+        with Client(self.world.addresses[replica], self.is_delta, options=SOON, timeout_s=lasts_s) as client:
             more = {'initial_resource_versions': self.versions} if self.is_delta else {}
             client.send(CLUSTER, **more)
             try:
                 for response in client.stream:
+                    begun = first(self.world.history, replica, begun)
                     client.answer(response)
                     self.note(name, self.take(response))
             except grpc.RpcError:
-                pass
+                first(self.world.history, replica, begun)
         self.stopped.wait(ABSENT_S)
 
     def rest(self):
@@ -287,7 +301,8 @@ class Generations(Worker):
         replica = self.pick()
         self.n += 1
         name = f'{self.name}, {self.n}th stream, at {replica}'
-        end = time.monotonic() + self.chance.uniform(Stream.LEAST_S, Stream.MOST_S)
+        begun = time.monotonic()
+        end = begun + self.chance.uniform(Stream.LEAST_S, Stream.MOST_S)
         with Peer(self.world.build, self.world.addresses[replica], self.name, more_options=SOON) as peer:
             message = peer.udpa_message()
             message.subscribe.type_url, message.subscribe.namespace = CLUSTER, 'local'
@@ -297,8 +312,9 @@ class Generations(Worker):
                 try:
                     message = peer.inbox.get(timeout=max(end - time.monotonic(), 0.001))
                 except queue.Empty:
-                    break
-                if isinstance(message, Exception):
+                    message = None
+                begun = first(self.world.history, replica, begun)
+                if message is None or isinstance(message, Exception):
                     break
                 if message.WhichOneof('message') == 'publish':
                     self.note(name, message.publish.delta.resources)

@@ -64,7 +64,7 @@ class KillReplica(ReplicaFault):
     IS_WIPED = False
 
     def begin(self, world):
-        world.replicas[self.replica].kill_hard()
+        world.kill(self.replica)
 
     def end(self, world):
         world.restart(self.replica, self.IS_WIPED)
@@ -76,10 +76,10 @@ class WipeReplica(KillReplica):
 
 class StopReplica(ReplicaFault):
     def begin(self, world):
-        world.replicas[self.replica].pause()
+        world.pause(self.replica)
 
     def end(self, world):
-        world.replicas[self.replica].go_on()
+        world.go_on(self.replica)
 
 
 class SetClock(ReplicaFault):
@@ -92,14 +92,14 @@ class SetClock(ReplicaFault):
         library = etcd.faketime_or_none()
         self.is_done = library is not None and not is_instrumented(world.build) # it would come before ASan
         if self.is_done:
-            world.replicas[self.replica].kill_hard()
+            world.kill(self.replica)
             world.restart(self.replica, environment={
                 'LD_PRELOAD': str(library), 'FAKETIME': f'{offset:+}', 'FAKETIME_DONT_FAKE_MONOTONIC': '1',
                 'FAKETIME_NO_CACHE': '0'})
 
     def end(self, world):
         if self.is_done:
-            world.replicas[self.replica].kill_hard()
+            world.kill(self.replica)
             world.restart(self.replica)
 
 

@@ -8,8 +8,10 @@ write wins. (Publishers with two identities would have two contributions, of whi
 is effective would not be a register.) Each write has a word of its own.
 
 The first answer of a new stream is a read. It is judged by porcupine (go-porcupine) with all writes, except
-those that a replica was allowed to answer without the barrier: when one first answer there has taken 1 s, until
-a publication that began later has a receipt there.
+those that a replica was allowed to answer without the barrier: when a stream there has waited 1 s, all that wait
+go on, and none waits until a write of the replica has come through. Here that lasts until a publication that
+began later has a receipt there. The time in which a replica was stopped, or did not run, is no time that streams
+that began in it have waited.
 
 What streams receive after their first answer are not reads: they may be late. But all streams see the words of a
 register in one order, and no word comes again when another one has taken its place.
@@ -34,21 +36,17 @@ class Write:
 
 
 class Read:
-    """A first answer; found: {register: word}, None if there was none."""
+    """The first answer of a stream; found: {register: word}, None if there was none, or it is not of them."""
 
-    def __init__(self, client, replica, begun, ended, found):
+    def __init__(self, client, replica, begun, ended, found=None):
         self.client, self.replica, self.begun, self.ended, self.found = client, replica, begun, ended, found
-
-    @property
-    def is_late(self):
-        return self.ended - self.begun >= PATIENCE_S
 
 
 class History:
-    """Of an epoch: registers are {name: number of its members}."""
+    """Of an epoch: registers are {name: number of its members}; when replicas were down, {replica: [(from, to)]}."""
 
-    def __init__(self, registers):
-        self.registers = registers
+    def __init__(self, registers, down=None):
+        self.registers, self.down = registers, down or {}
         self.lock = threading.Lock()
         self.writes, self.reads = [], []
         self.orders = collections.defaultdict(list) # by stream and register: words, as they came
@@ -107,20 +105,27 @@ class History:
 
     # ---- what is judged ----
 
+    def waited_since(self, read):
+        """As the replica sees it."""
+        return max([read.begun, *(end for begin, end in self.down.get(read.replica, ())
+                                  if begin <= read.begun <= end <= read.ended)])
+
+    def is_late(self, read):
+        return read.ended - self.waited_since(read) >= PATIENCE_S
+
     def unbarred(self):
         """By replica: times in which its first answers need not be current."""
         found = collections.defaultdict(list)
-        for read in self.reads:
-            if read.is_late:
-                begin = read.begun + PATIENCE_S
-                end = min((one.ended for one in self.writes if one.replica == read.replica and
-                           one.outcome == OK and one.begun > begin), default=float('inf')) + AGAIN_S
-                found[read.replica].append((begin, max(end, read.ended)))
+        for read in filter(self.is_late, self.reads):
+            begin = self.waited_since(read) + PATIENCE_S
+            end = min((one.ended for one in self.writes if one.replica == read.replica and
+                       one.outcome == OK and one.begun > begin), default=float('inf')) + AGAIN_S
+            found[read.replica].append((begin, max(end, read.ended)))
         return found
 
     def strict_reads(self):
         unbarred = self.unbarred()
-        return [read for read in self.reads if read.found is not None and not read.is_late and not any(
+        return [read for read in self.reads if read.found is not None and not any(
             begin <= read.ended and read.begun <= end for begin, end in unbarred[read.replica])]
 
     def operations(self):
@@ -189,7 +194,21 @@ class History:
             return
         for register, verdict in json.loads(done.stdout).items():
             if verdict['Result'] != 'Ok':
-                yield f'{register} is not linearizable: {verdict}'
+                yield '\n  '.join([f'{register} is not linearizable: {verdict}', *self.stale(register)])
+
+    def stale(self, register):
+        """For those who look for the reason: reads of what had been written over. Times are those of the epoch."""
+        writes = [one for one in self.writes if one.register == register and one.outcome != REJECTED]
+        of_word = {one.word: one for one in writes if one.word}
+        start = min(one.begun for one in writes)
+        for read in self.strict_reads():
+            wrote = of_word.get(read.found.get(register))
+            later = [one for one in writes if wrote and wrote.outcome == OK and one.outcome == OK and
+                     one.begun > wrote.ended and one.ended < read.begun]
+            if later:
+                yield f'{read.begun - start:.3f} to {read.ended - start:.3f} s: {read.replica} answers ' \
+                    f'{wrote.word}, {len(later)} others have a receipt, the last {later[-1].word or "absent"} at ' \
+                    f'{later[-1].ended - start:.3f} s by {later[-1].replica}'
 
     def judge(self, program, folder):
         """All that is wrong, a line each."""
@@ -199,8 +218,9 @@ class History:
     def counts(self):
         outcomes = collections.Counter(one.outcome for one in self.writes)
         strict = len(self.strict_reads())
+        n_found = sum(read.found is not None for read in self.reads)
         return f'{outcomes[OK]} receipts, {outcomes[REJECTED]} rejected, {outcomes[UNKNOWN]} unknown; ' \
-            f'{strict} first answers, {len(self.reads) - strict} more without the barrier'
+            f'{strict} first answers, {n_found - strict} more that the barrier may have let go'
 
 
 def members(register, count):

@@ -14,6 +14,7 @@ import sys
 CHUNK = 65536
 HEAD_MAX = 65536
 CUT, HOLD, SLOW = 'cut', 'hold', 'slow'
+NO_RULE = '', 0
 FROM = b'x-server-from:'
 
 
@@ -66,7 +67,10 @@ class Proxies:
         self.connections = {} # by writer: from, to
 
     def is_cut(self, one, other):
-        return CUT in (self.rules.get((one, other), '')[:1] + self.rules.get((other, one), '')[:1])
+        return CUT in (self.mode(one, other), self.mode(other, one))
+
+    def mode(self, one, other):
+        return self.rules.get((one, other), NO_RULE)[0]
 
     def take(self, order):
         self.ids = order.get('ids', self.ids)
@@ -94,7 +98,7 @@ class Proxies:
     async def pump(self, reader, writer, ends):
         try:
             while data := await reader.read(CHUNK):
-                while (rule := self.rules.get(ends, ['', 0]))[0] == HOLD:
+                while (rule := self.rules.get(ends, NO_RULE))[0] == HOLD:
                     await self.changed.wait()
                 if rule[0] == SLOW:
                     await asyncio.sleep(rule[1])
@@ -115,7 +119,7 @@ class Proxies:
             ends = (one, other)
             self.connections[writer] = ends
             incoming, out = await asyncio.open_connection('127.0.0.1', target)
-            while self.rules.get(ends, ['', 0])[0] == HOLD:
+            while self.mode(*ends) == HOLD:
                 await self.changed.wait()
             out.write(head)
             await asyncio.gather(self.pump(reader, out, ends), self.pump(incoming, writer, ends[::-1]))

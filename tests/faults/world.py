@@ -90,6 +90,7 @@ class World:
         self.addresses = {name: one.address for name, one in self.replicas.items()}
         self.counted = collections.Counter()
         self.lock = threading.Lock()
+        self.down = collections.defaultdict(list)
         self.n_epochs, self.history = 0, History({})
         with Peer(self.build, self.addresses['a'], IDENTITY) as peer:
             peer.publish([(BASE, cluster(BASE, 'base'))])
@@ -117,7 +118,7 @@ class World:
         self.history = History({
             **{f'{base}-one-{n}': 1 for n in range(N_SINGLE)},
             **{f'{base}-own-{n}': 1 for n in range(N_PUBLISHERS)},
-            **{f'{base}-{kind}': count for kind, count in SETS.items()}})
+            **{f'{base}-{kind}': count for kind, count in SETS.items()}}, self.down)
         for one in self.workers:
             one.begin()
 
@@ -173,9 +174,30 @@ class World:
 
     # ---- faults ----
 
+    def ends(self, name):
+        """A replica stops, or is killed."""
+        self.down[name].append((time.monotonic(), float('inf')))
+
+    def goes_on(self, name):
+        begin, _ = self.down[name].pop()
+        self.down[name].append((begin, time.monotonic()))
+
+    def kill(self, name):
+        self.ends(name)
+        self.replicas[name].kill_hard()
+
+    def pause(self, name):
+        self.ends(name)
+        self.replicas[name].pause()
+
+    def go_on(self, name):
+        self.goes_on(name)
+        self.replicas[name].go_on()
+
     def restart(self, name, is_wiped=False, **more):
         """A replica that was killed."""
         replica = self.replicas[name]
+        self.goes_on(name)
         if is_wiped:
             shutil.rmtree(replica.directory)
         self.replicas[name] = replica.again(waits=True, **more)
