@@ -115,8 +115,8 @@ class Publisher(Worker):
         self.peer.outbox.put(message)
         return delta.nonce
 
-    def outcome(self, nonce, where):
-        """Of what was sent with it."""
+    def outcome(self, nonce, count):
+        """Of what was sent with it, about so many names."""
         end = time.monotonic() + PATIENCE_S
         while True:
             try:
@@ -129,16 +129,17 @@ class Publisher(Worker):
             if message is None:
                 return UNKNOWN
             if isinstance(message, grpc.RpcError):
-                self.world.count(f'{message.code().name}: {(message.details() or "")[:90]}')
+                self.world.count(f'{message.code().name}: {message.details()}')
                 return REJECTED if any(part in message.details() for part in NEVER_SENT) else UNKNOWN
             if message.WhichOneof('message') == 'receipt' and message.receipt.nonce == nonce:
                 break
-        codes = [status for status in message.receipt.error_detail if status.code]
-        if not codes:
+        refused = [status.message for status in message.receipt.error_detail if status.code]
+        if not refused:
             return OK
-        self.world.count(f'rejected: {codes[0].message}')
-        if len({status.message for status in codes}) > 1:
-            self.world.count(f'{where}: several reasons: {[status.message for status in codes]}')
+        self.world.count(f'rejected: {refused[0]}')
+        if len(refused) != count:
+            self.world.history.problem(f'{self.name} at {self.replica}: of {count} names of one publication '
+                                       f'{len(refused)} were rejected: {refused[0]}')
         return REJECTED
 
     def write(self, register, count, word):
@@ -148,7 +149,7 @@ class Publisher(Worker):
         one = self.again or self.world.history.begin_write(self.number, register, word, self.replica)
         begun = time.monotonic()
         nonce = self.send(register, count, word)
-        outcome = self.outcome(nonce, f'{self.name} at {self.replica}')
+        outcome = self.outcome(nonce, count)
         one.replica = self.replica
         is_own = register.endswith(f'-own-{self.number}') and word
         self.again = one if is_own and outcome != OK else None

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""etcd is restored from a snapshot that is older than what replicas have given receipts for: all serve what they
+have, also one that starts again, and take no publications."""
+import shutil
+import time
+
+from history import OK, REJECTED
+from interop import Failure, check
+from world import REPLICAS
+
+HELD = 'etcd has another state than before'
+REGISTER, SERVED_S = 'restored', 3
+
+
+def restore(world, snapshot):
+    """All members begin with it, under their names."""
+    cluster = world.cluster
+    for name in cluster.names:
+        cluster.members[name].kill()
+    for name in cluster.names:
+        folder = world.test.work / f'{name}.etcd'
+        shutil.rmtree(folder)
+        cluster.ctl('snapshot', 'restore', snapshot, '--name', name, '--data-dir', folder,
+                    '--initial-cluster', ','.join(f'{one}={cluster.advertised(one)}' for one in cluster.names),
+                    '--initial-cluster-token', cluster.names[0],
+                    '--initial-advertise-peer-urls', cluster.advertised(name))
+    for name in cluster.names:
+        cluster.start(name)
+    cluster.send_ids()
+    cluster.wait_ready()
+
+
+def check_serves(world, word, seconds):
+    """All of them, all the time."""
+    reader, end, n = world.readers[0], time.monotonic() + seconds, 0
+    while time.monotonic() < end:
+        for name in REPLICAS:
+            if reader.read(name, n % 2 == 0) is None:
+                raise Failure(f'{name} does not answer while etcd is older')
+            n += 1
+    history = world.history
+    words = {read.found[REGISTER] for read in history.reads if read.found}
+    check(f'{n} first answers have what has a receipt: {sorted(words)}', words == {word})
+
+
+def check_snapshot(world):
+    """The last of all: the replicas stay as they are then. Clients rest."""
+    world.begin_quiet({REGISTER: 2})
+    publisher, cluster = world.publishers[0], world.cluster
+
+    def publish(name, word):
+        publisher.move(name)
+        return publisher.write(REGISTER, 2, word)
+    check('a publication before the snapshot', publish('a', 'older') == OK)
+    snapshot = world.test.work / 'snapshot.db'
+    cluster.ctl('snapshot', 'save', snapshot, names=cluster.names[:1])
+    for name in REPLICAS:
+        check(f'one after it at {name}', publish(name, f'newer-{name}') == OK)
+    world.history.reads.clear()
+    restore(world, snapshot)
+    for name in REPLICAS:
+        world.replicas[name].wait_for_log(HELD)
+    check('etcd is restored from the snapshot, and all replicas hold', True)
+    check_serves(world, f'newer-{REPLICAS[-1]}', SERVED_S)
+    for name in REPLICAS:
+        check(f'{name} rejects a publication', publish(name, 'rejected') == REJECTED)
+    world.kill('b')
+    world.restart('b')
+    world.replicas['b'].wait_for_log('listening on ')
+    check_serves(world, f'newer-{REPLICAS[-1]}', SERVED_S)
+    check(f'{REGISTER} is not lost', not world.history.problems or print(world.history.problems))
