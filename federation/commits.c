@@ -183,6 +183,7 @@ drop(udpai_commits *commits, udpai_transaction *ended)
     udpai_staging_free(ended->staging);
     ended->queue->n_staged--;
     ended->queue->n_states -= ended->is_state;
+    ended->queue->n_void -= ended->is_void;
     udpai_free(ended);
 }
 
@@ -211,6 +212,8 @@ udpai_transaction_unstage(udpai_commits *commits, udpai_transaction *staged)
     unlock_names(commits, staged->staging, SIZE_MAX);
     udpai_list_remove(&staged->node);
     staged->staging = udpai_staging_free(staged->staging);
+    staged->queue->n_void -= staged->is_void;
+    staged->is_void = false;
 }
 
 bool
@@ -239,6 +242,27 @@ udpai_transaction_new(udpai_commit_queue *of, udpai_pending_publication *pending
     return begun;
 }
 
+static bool
+is_rejected(const udpai_publication *publication)
+{
+    for (size_t i = 0; i < publication->entries.n; i++)
+        if (!publication->entries.items[i].error)
+            return false;
+    for (size_t i = 0; i < publication->removals.n; i++)
+        if (!publication->removals.items[i].error)
+            return false;
+    return publication->entries.n || publication->removals.n;
+}
+
+/* Another replica may have given a receipt for what has not arrived here: one that changes nothing
+ * is decided once more when all of that has. */
+static bool
+must_be_certain(const udpai_commits *commits, const udpai_transaction *begun)
+{
+    return udpai_context_is_replicated(commits->context) && begun->n_lost == 0 &&
+           !is_rejected(begun->pending->publication);
+}
+
 bool
 udpai_transaction_decide(udpai_commits *commits, udpai_transaction *begun, udpai_peer *peer)
 {
@@ -248,7 +272,9 @@ udpai_transaction_decide(udpai_commits *commits, udpai_transaction *begun, udpai
         return false;
     }
     udpai_intake_take(commits->receiver, peer, begun->pending->publication, begun->staging);
-    if (udpai_staging_is_empty(begun->staging))
+    begun->is_void = udpai_staging_is_empty(begun->staging) && must_be_certain(commits, begun);
+    begun->queue->n_void += begun->is_void;
+    if (udpai_staging_is_empty(begun->staging) && !begun->is_void)
         return false;
     if (!udpai_transaction_stage(commits, begun)) {
         refuse(begun->pending, UDPA_ERR_NOMEM);
@@ -308,7 +334,8 @@ must_wait(const udpai_commits *commits,
           const udpai_commit_queue *of,
           const udpai_publication *publication)
 {
-    bool may_be_decided_again = of->n_states && udpai_context_is_replicated(commits->context);
+    bool may_be_decided_again =
+        (of->n_states || of->n_void) && udpai_context_is_replicated(commits->context);
     return (publication->state_of_the_world && of->n_staged) || may_be_decided_again ||
            is_about_staged(commits, publication);
 }

@@ -118,13 +118,32 @@ is_locked(const udpai_proposed *one)
 }
 
 static void
+on_up_to_date(udpai_barrier_waiter *waiter, bool is_current)
+{
+    udpai_proposed *one = UDPAI_CONTAINER_OF(waiter, udpai_proposed, up_to_date);
+    if (is_current)
+        udpai_proposed_end(one, UDPAI_REPLICATED_LOST, NULL);
+    else
+        fail(one, UDPA_ERR_CLOSED, udpa_error_ref(one->owner->why));
+}
+
+/* As far as this replica knows. What another one has a receipt for may not have arrived here, so it
+ * is decided again by that. */
+static void
+bring_up_to_date(udpai_proposed *one)
+{
+    one->up_to_date.passed = on_up_to_date;
+    udpai_barrier_wait(one->owner->barrier, &one->up_to_date);
+}
+
+static void
 submit(udpai_proposed *one, udpai_replica_transaction *transaction)
 {
     const udpai_transaction_env env = udpai_replicator_transactions(one->owner);
     bool is_empty = transaction->ops.n == 0 && !transaction->has_failed;
     if (is_empty) {
         udpai_replica_transaction_free(transaction);
-        udpai_proposed_end(one, UDPAI_REPLICATED_COMMITTED, NULL);
+        bring_up_to_date(one);
     } else if (!udpai_transaction_submit(transaction, &env, &one->owner->under_way, on_done, one)) {
         fail(one, UDPA_ERR_NOMEM, NULL);
     }

@@ -86,7 +86,8 @@ typedef struct udpai_record_change {
 typedef struct udpai_proposed {
     udpai_list node;
     udpai_replicator *owner;
-    udpai_replicated *outcome; /* to be reported */
+    udpai_replicated *outcome;       /* to be reported */
+    udpai_barrier_waiter up_to_date; /* of one that changes nothing */
     udpai_durable_position position;
     uint32_t order;
     uint64_t since_ms;

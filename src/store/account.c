@@ -72,7 +72,8 @@ subtract_all(udpai_use *use, const udpai_use *other)
     use->bytes -= other->bytes;
 }
 
-/* Of what is used with what is staged, which may be less: what is staged to go may be gone already. */
+/* Of what is used with what is staged, which may be less: what is staged to go may be gone already.
+ */
 static void
 take_off(udpai_use *use, const udpai_use *other)
 {

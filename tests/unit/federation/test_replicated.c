@@ -223,6 +223,63 @@ what_is_there_already_is_not_proposed_again(void **state)
     assert_string_equal(bed->judged, "");
 }
 
+/* What another replica has a receipt for is on its way here. */
+static void
+what_seems_to_change_nothing_is_decided_once_more(void **state)
+{
+    fed_bed *bed = *state;
+    uint64_t session = arrive(bed, &alice);
+    publish(bed, session, "-x");
+    assert_int_equal(n_proposals, 1);
+    assert_proposed(0, "");
+    assert_int_equal(bed->n_judged, 0);
+    others_put(bed, ALICE, "com.acme/x", "1", 5);
+    end_first(bed, UDPAI_REPLICATED_LOST, NULL);
+    assert_int_equal(bed->n_judged, 0);
+    assert_proposed(0, "!x, -alice x");
+    commit_first(bed);
+    assert_int_equal(bed->n_judged, 1);
+    assert_false(is_there(bed, "x"));
+    publish(bed, session, "-x");
+    end_first(bed, UDPAI_REPLICATED_LOST, NULL);
+    assert_int_equal(n_proposals, 0);
+    assert_int_equal(bed->n_judged, 2);
+    assert_string_equal(bed->judged, "");
+    publish(bed, session, "x=2");
+    commit_first(bed);
+    publish(bed, session, "x=2");
+    assert_proposed(0, "");
+    others_put(bed, ALICE, "com.acme/x", "3", UINT64_C(1) << 60);
+    end_first(bed, UDPAI_REPLICATED_LOST, NULL);
+    assert_proposed(0, "+alice x=2");
+}
+
+static void
+what_comes_after_it_does_not_overtake_it(void **state)
+{
+    fed_bed *bed = *state;
+    uint64_t session = arrive(bed, &alice);
+    publish(bed, session, "-x");
+    publish(bed, session, "x=1");
+    assert_int_equal(n_proposals, 1);
+    end_first(bed, UDPAI_REPLICATED_LOST, NULL);
+    assert_proposed(0, "+alice x=1");
+    commit_all(bed);
+    assert_value(bed, "CDS", "x", "1");
+    assert_int_equal(bed->n_judged, 2);
+}
+
+static void
+what_is_not_known_in_time_is_refused(void **state)
+{
+    fed_bed *bed = *state;
+    uint64_t session = arrive(bed, &alice);
+    publish(bed, session, "-x");
+    end_first(bed, UDPAI_REPLICATED_NOT_DONE, NULL);
+    assert_int_equal(bed->n_judged, 1);
+    assert_string_not_equal(bed->judged, "");
+}
+
 /* What came after a state is not left out by it. */
 static void
 a_state_that_was_lost_ends_nothing_that_came_after_it(void **state)
@@ -409,6 +466,9 @@ main(void)
         replicated_test(what_was_lost_is_decided_by_what_there_is),
         replicated_test(what_is_lost_each_time_is_refused),
         replicated_test(what_is_there_already_is_not_proposed_again),
+        replicated_test(what_seems_to_change_nothing_is_decided_once_more),
+        replicated_test(what_comes_after_it_does_not_overtake_it),
+        replicated_test(what_is_not_known_in_time_is_refused),
         replicated_test(a_state_that_was_lost_ends_nothing_that_came_after_it),
         replicated_test(what_is_not_committed_is_refused_with_the_reason),
         replicated_test(where_nobody_knows_the_stream_ends_without_a_receipt),

@@ -92,21 +92,18 @@ a_put_loses_to_a_removal_that_it_did_not_know(void **state)
 }
 
 static void
-what_changes_nothing_is_committed_at_once(void **state)
+what_changes_nothing_is_decided_again_when_all_is_there(void **state)
 {
     (void)state;
-    unsigned n_txns = model.n_txns;
     propose(&a, new_batch(&a));
-    assert_reported(&a, "1: committed");
     take_away(&a, "o", X);
-    assert_reported(&a, "2: committed");
-    run_ms(100);
-    assert_int_equal(model.n_txns, n_txns);
-    put(&a, "o", X, "1");
-    run_ms(100);
+    assert_reported(&a, "");
+    put(&b, "o", X, "1"); /* which is not there yet */
+    run_ms(200);
+    assert_reported(&a, ": +o/x=1; 1: lost; 2: lost");
     take_away(&a, "o", X);
-    run_ms(100);
-    assert_reported(&a, ": +o/x=1; 3: committed; : -o/x; 4: committed");
+    run_ms(200);
+    assert_reported(&a, ": -o/x; 4: committed");
     assert_int_equal(n_records(), 0);
 }
 
@@ -180,6 +177,18 @@ all_is_reported_again_on_request(void **state)
     take_away(&a, "o", X);
     run_ms(100);
     assert_non_null(strstr(reported(&b), ": -o/x"));
+}
+
+static void
+what_changes_nothing_is_not_done_while_that_is_not_known(void **state)
+{
+    (void)state;
+    etcd_model_away(&model, true);
+    propose(&a, new_batch(&a));
+    run_ms(900);
+    assert_null(strstr(reported(&a), "1:"));
+    run_ms(200);
+    assert_non_null(strstr(reported(&a), "1: not done, not committed, and nothing has changed"));
 }
 
 /* ---- what cannot be proposed ---- */
@@ -451,10 +460,11 @@ main(void)
         TEST(who_comes_second_loses),
         TEST(what_was_decided_before_a_change_loses_also_when_that_is_known),
         TEST(a_put_loses_to_a_removal_that_it_did_not_know),
-        TEST(what_changes_nothing_is_committed_at_once),
         TEST(only_the_janitor_tidies_up),
         TEST(who_was_the_janitor_is_too_late),
         TEST(all_is_reported_again_on_request),
+        TEST(what_changes_nothing_is_decided_again_when_all_is_there),
+        TEST(what_changes_nothing_is_not_done_while_that_is_not_known),
         TEST(before_it_knows_anything_it_proposes_nothing),
         TEST(what_was_decided_on_another_cluster_is_not_proposed),
         TEST(what_is_too_large_is_rejected_in_words),
