@@ -242,9 +242,7 @@ class NoSpace(Fault):
         self.set_quota(world, [])
 
         def is_disarmed():
-            if not world.cluster.try_ctl('alarm', 'disarm'):
-                return False
-            return not world.cluster.ctl('alarm', 'list').strip()
+            return world.cluster.try_ctl('alarm', 'disarm') and not world.cluster.alarms()
         wait_for('the end of the alarm', is_disarmed, REPAIR_S)
 
 
@@ -260,11 +258,16 @@ class ReplaceMember(Fault):
         cluster, name = world.cluster, self.member(world)
         others = [one for one in cluster.names if one != name]
         number = cluster.listed_soon(others)[name]
-        wait_for('the removal of a member', lambda: cluster.try_ctl('member', 'remove', number, names=others),
-                 REPAIR_S)
+        def is_removed(): # it may have been, though etcdctl does not know
+            cluster.try_ctl('member', 'remove', number, names=others)
+            return name not in cluster.listed_soon(others)
+
+        def is_added():
+            cluster.try_ctl('member', 'add', name, f'--peer-urls={cluster.advertised(name)}', names=others)
+            return name in cluster.listed_soon(others)
+        wait_for('the removal of a member', is_removed, REPAIR_S)
         shutil.rmtree(world.test.work / f'{name}.etcd')
-        wait_for('a new member', lambda: cluster.try_ctl(
-            'member', 'add', name, f'--peer-urls={cluster.advertised(name)}', names=others), REPAIR_S)
+        wait_for('a new member', is_added, REPAIR_S)
         cluster.replaced.add(name)
         cluster.links.set_ids({one: at for at, one in cluster.listed_soon(others).items()})
         cluster.start(name)

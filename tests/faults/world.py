@@ -66,6 +66,13 @@ class Members(etcd.Cluster):
     def send_ids(self):
         self.links.set_ids({number: name for name, number in self.listed().items()})
 
+    def alarms(self):
+        """Those that there are; something, if that is not to be known."""
+        try:
+            return self.ctl('alarm', 'list').strip()
+        except (Failure, subprocess.TimeoutExpired):
+            return 'unknown'
+
     def try_ctl(self, *words, names=None):
         """Another fault may be in the way; whether it was done."""
         try:
