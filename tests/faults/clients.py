@@ -151,6 +151,8 @@ class Publisher(Worker):
         nonce = self.send(register, count, word)
         outcome = self.outcome(nonce, count)
         one.replica = self.replica
+        # One that changes nothing waits as streams do, and ends their waiting, too.
+        self.world.history.add_read(Read(self.number, self.replica, begun, time.monotonic()))
         is_own = register.endswith(f'-own-{self.number}') and word
         self.again = one if is_own and outcome != OK else None
         if not self.again:

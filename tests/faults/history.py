@@ -8,10 +8,10 @@ write wins. (Publishers with two identities would have two contributions, of whi
 is effective would not be a register.) Each write has a word of its own.
 
 The first answer of a new stream is a read. It is judged by porcupine (go-porcupine) with all writes, except
-those that a replica was allowed to answer without the barrier: when a stream there has waited 1 s, all that wait
-go on, and none waits until a write of the replica has come through. Here that lasts until a publication that
-began later has a receipt there. The time in which a replica was stopped, or did not run, is no time that streams
-that began in it have waited.
+those that a replica was allowed to answer without the barrier: when a stream, or a publication that changes
+nothing, has waited there for 1 s, all that wait go on, and none waits until a write of the replica has come
+through. Here that lasts until a publication that began later has a receipt there. The time in which a replica was
+stopped, or did not run, is no time that streams that began in it have waited.
 
 What streams receive after their first answer are not reads: they may be late. But all streams see the words of a
 register in one order, and no word comes again when another one has taken its place.
