@@ -27,7 +27,7 @@ sim: # federations on a virtual clock, with many seeds; SEED=n shows one
 fuzz: # each fuzz target for a minute; FUZZ_SECONDS changes that
 	tests/fuzz/run $(or $(FUZZ_SECONDS),60)
 
-bench: build # figures, beside other servers, in 2 minutes; tests/bench/run --full has all
+bench: build # figures, beside other servers, in 3 minutes; tests/bench/run --full has all
 	tests/bench/run
 
 bench-check: build # the same, and fails if one is 1.5 times worse than it must be

@@ -37,6 +37,10 @@ const struct argp_option udpai_cli_bench_options[] = {
      "So many a second (default: the next one when all streams have had the last)", 0},
     {"depth", UDPAI_BENCH_OPTION_DEPTH, "N", 0, "Without --rate: so many on the way (default 1)",
      0},
+    {"together", UDPAI_BENCH_OPTION_TOGETHER, "N", 0,
+     "With --publish: each change replaces so many resources, in one message (default 1)", 0},
+    {"receipts", UDPAI_BENCH_OPTION_RECEIPTS, NULL, 0,
+     "With --publish: time the receipts of changes, too", 0},
     {"seconds", UDPAI_BENCH_OPTION_SECONDS, "SECONDS", 0, "No change after this time (default 30)",
      0},
     {"slow", UDPAI_BENCH_OPTION_SLOW, "N", 0, "So many streams stop to read before the changes", 0},
@@ -62,7 +66,7 @@ const udpai_cli_tool udpai_cli_bench = {
             "                         what is asked for, and how often\n"
             "  --publish, --publish-to HOST:PORT, --control HOST:PORT, --batch N\n"
             "                         who publishes and changes the resources\n"
-            "  --changes N, --rate N, --depth N, --seconds SECONDS\n"
+            "  --changes N, --rate N, --depth N, --seconds SECONDS, --together N, --receipts\n"
             "                         how many changes, and how fast\n"
             "  --slow N, --slow-rate BYTES, --reconnect, --idle\n"
             "                         slow readers; all come back; connections alone\n"

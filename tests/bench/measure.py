@@ -6,9 +6,11 @@ import pathlib
 import subprocess
 import sys
 import time
+from functools import partial
 
 import figures
 import report
+import replicas
 import reporting
 from figures import at, of_changes
 from neighbour import MORE_S, Neighbour, Storm
@@ -27,6 +29,9 @@ BRIEF = (('CPU', of_changes(figures.CPU), 1, 's/M'),
          ('sync', at('sync.ms'), 1, 'ms'),
          ('reconnect', at('reconnect.ms'), 1, 'ms'), ('published', at('publish.per_s'), 1, '/s'),
          ('connect', at('connect.ms'), 1, 'ms'),
+         ('receipt p50', at('receipts.p50_us'), 1e-3, 'ms'),
+         ('p99', at('receipts.p99_us'), 1e-3, 'ms'),
+         ('longest', at('receipts.max_us'), 1e-3, 'ms'),
          ('reports', at(reporting.CPU), 1, 's/M'),
          ("the client's", at('reports.client_cpu_s_per_million'), 1, 's/M'),
          ('sum', at('sum.late_ms'), 1, 'ms behind'))
@@ -148,8 +153,9 @@ def brief(result):
 
 
 class Runner:
-    def __init__(self, programs, form, record):
+    def __init__(self, programs, form, record, repeats=None):
         self.programs, self.form, self.record = programs, form, record
+        self.repeats = repeats  # of every point, if given
         self.n_files = allow_files()
 
     def may_run(self, point, run):
@@ -162,16 +168,16 @@ class Runner:
         return not reason
 
     def jobs(self, todo, repeats):
-        """(point, run), in the order of measuring: every other repeat goes backwards, so that no
+        """(point, run), repeats: None: as often as the form has it, or the point; in the order of measuring: every other repeat goes backwards, so that no
         server always comes first."""
         for point in todo:
             runs = [run for run in point.runs if self.may_run(point, run)]
-            for repeat in range(repeats):
+            for repeat in range(repeats or point.repeats or self.form.repeats):
                 for run in runs[::1 if repeat % 2 == 0 else -1]:
                     yield point, run
 
     def measure(self, todo, repeats=None):
-        jobs = list(self.jobs(todo, repeats or self.form.repeats))
+        jobs = list(self.jobs(todo, repeats or self.repeats))
         progress = Progress(jobs, self.form)
         for point, run in jobs:
             progress.start(point, run)
@@ -212,13 +218,21 @@ class Runner:
                 *load.options(seconds)]
 
     def measured(self, run, server, seconds):
-        patience_s = PATIENCE_S + seconds
+        def call(command):
+            return self.call(run, command, PATIENCE_S + seconds)
+        if not isinstance(run.load, replicas.Steps):
+            return {**settings(run.load), **call(self.command(server, run.load, seconds))}
+        clients = replicas.Clients(server, [self.programs.udpactl(), 'bench', '-o', 'json'], call,
+                                   partial(self.parse, run))
+        return {**settings(run.load), **run.load.measure(clients, seconds)}
+
+    def call(self, run, command, patience_s):
         try:
-            done = subprocess.run(self.command(server, run.load, seconds), text=True,
-                                  capture_output=True, check=False, timeout=patience_s)
+            done = subprocess.run(command, text=True, capture_output=True, check=False,
+                                  timeout=patience_s)
         except subprocess.TimeoutExpired:
             raise failure_of(run)(f'not done after {patience_s} s') from None
-        return {**settings(run.load), **self.parse(run, done)}
+        return self.parse(run, done)
 
     def parse(self, run, done):
         if done.returncode == TIMED_OUT:

@@ -4,6 +4,7 @@ show. A point is a few runs, which are made in turn; a run is a server and a loa
 import dataclasses
 
 import figures
+import replicas
 import reporting
 from figures import CPU, Difference, Figure, Growth, Line, Quotient, at
 
@@ -46,6 +47,7 @@ class Load:
     slow_rate: int = 0
     reconnect: bool = False
     idle: bool = False
+    receipts: bool = False
     seconds: int = 0  # 0: as long as the form has changes
     namespaces: int = 0  # 0: the one that clients of xDS are shown
     namespaces_each: int = 0  # of these, that each stream asks for; 0: one
@@ -77,6 +79,7 @@ class Load:
         options += ['-n', self.of or 'com.acme']
         options += ['--reconnect'] if self.reconnect else []
         options += ['--idle'] if self.idle else []
+        options += ['--receipts'] if self.receipts else []
         return [str(option) for option in options]
 
     def n_connections(self):
@@ -98,6 +101,7 @@ class Point:
     title: str
     runs: tuple[Run, ...]
     lines: tuple[Line, ...] = ()
+    repeats: int | None = None  # if not those of the form
 
 
 def beside(load, servers, skipped=None):
@@ -365,6 +369,47 @@ def publish(form):
              is_more_better=True)))
 
 
+def commit_first(form):
+    """What it costs that a publication is effective only when it was committed."""
+    load = Load(streams=1, rate=100, size=replicas.SIZE, receipts=True, seconds=form.seconds)
+    both = ('durable', 'in memory')
+    return Point('commit-first', 'one publisher, 100 a second, one client',
+                 (Run('in memory', 'udpad', load), Run('durable', 'udpad-durable', load)), (
+        Line('publish to client, p50: durable / in memory', Quotient(P50_US, *both, unit='us')),
+        Line('publish to receipt, p50: durable / in memory',
+             Quotient(at('receipts.p50_us'), *both, unit='us')),
+        Line('publish to receipt, p99: durable / in memory',
+             Quotient(at('receipts.p99_us'), *both, unit='us'))))
+
+
+def on_etcd(load, with_sqlite=True):
+    """The same on replicas, with an etcd of each kind, beside a node that has SQLite alone."""
+    runs = tuple(Run(label, f'replicas-{kind}', load) for kind, label in replicas.LABELS.items())
+    return ((Run(replicas.SQLITE, 'udpad-durable', load),) if with_sqlite else ()) + runs
+
+
+def replica_publishing(form):
+    n = 100000 if form.is_full else 10000
+    return Point('replicas', f'two replicas, three members of etcd, {n:,} resources',
+                 on_etcd(replicas.Publishing(resources=n)), tuple(replicas.publishing_lines()))
+
+
+def replica_leader(_form):
+    return Point('replicas-leader', 'the leader of etcd is killed',
+                 on_etcd(replicas.Leader(), with_sqlite=False), tuple(replicas.leader_lines()))
+
+
+def replica_streams(_form):
+    return Point('replicas-streams', '5,000 streams begin at once at a replica',
+                 on_etcd(replicas.Streams(streams=5000, resources=10)),
+                 tuple(replicas.stream_lines()))
+
+
+def replica_fan_out(form):
+    return Point('replicas-fan-out', '1,000 streams of delta xDS at the replica that is published to',
+                 on_etcd(Load()), tuple(replicas.fan_out_lines()), 10 if form.is_full else None)
+
+
 def reports_of(name, title, sizes, **more):
     runs = varied('udpad-reports', reporting.loads(sizes, 'udpad', **more)) + varied(
         'lrs', reporting.loads(sizes, 'lrs', **more))
@@ -441,7 +486,8 @@ def workers(_form):
 
 POINTS = (delta, mtls, small, resources, streams, sotw_names, sync_many, idle_mtls, partial, mux,
           slow, latency, consul, consul_names, tenants, namespaces, readers, neighbour, storm, reconnect, hops,
-          publish, reports, reports_ten, reports_mux, big_resources, delta_names, sotw, depth, mux_many, idle, udpa, rules, workers)
+          publish, commit_first, replica_publishing, replica_leader, replica_streams,
+          replica_fan_out, reports, reports_ten, reports_mux, big_resources, delta_names, sotw, depth, mux_many, idle, udpa, rules, workers)
 IN_FULL_ALONE = (consul, consul_names, readers, neighbour, storm, reports_ten, reports_mux,
                  big_resources, delta_names, sotw, depth, mux_many, idle, udpa, rules, workers)
 

@@ -61,17 +61,34 @@ def find_go():
     return found.stdout.strip()
 
 
-def build_go(package):
-    """The program of a folder in go/."""
+def build_go(package, module=HERE / 'go', name=''):
+    """The program of a folder in go/, or of another module; name: of the program, if it is not that of
+    the folder."""
     go = find_go()
     BUILD_GO.mkdir(exist_ok=True)
+    program = BUILD_GO / (name or package)
     environment = {**os.environ, 'GOTOOLCHAIN': 'local', 'GOFLAGS': '-mod=readonly'}
-    built = subprocess.run([go, 'build', '-o', f'{BUILD_GO}/', f'./{package}'], cwd=HERE / 'go',
+    built = subprocess.run([go, 'build', '-o', program, f'./{package}'], cwd=module,
                            text=True, capture_output=True, check=False, env=environment)
     if built.returncode != 0:
         reason = built.stderr.strip()[-800:].replace(f'{SOURCE}/', '')
-        raise Unavailable(f'{package} cannot be built: {reason}')
-    return BUILD_GO / package
+        raise Unavailable(f'{program.name} cannot be built: {reason}')
+    return program
+
+
+def unpack_debian(package, path):
+    """A program of a package of Debian. Unpacked, not installed: that would start a server."""
+    folder = BUILD / 'etcd-debian'
+    program = folder / path
+    if not program.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        subprocess.run(['apt-get', 'download', '-q', package], cwd=folder, capture_output=True,
+                       check=False)
+        files = list(folder.glob(f'{package}_*.deb'))
+        if not files:
+            raise Unavailable(f'there is no package {package}')
+        subprocess.run(['dpkg-deb', '-x', files[0], folder], check=True)
+    return program
 
 
 def allow_files():

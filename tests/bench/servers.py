@@ -11,6 +11,7 @@ import tempfile
 import time
 from functools import partial
 
+import etcd
 from programs import SOURCE, Failure, Unavailable, build_c, build_go
 
 START_PATIENCE_S = 120  # a cache of 100,000 resources takes its time
@@ -18,10 +19,14 @@ END_PATIENCE_S = 20
 LISTENING = re.compile(r'listening on (\S+?),?(?:$|\s)')
 CONTROL = re.compile(r'control (\S+)')
 ENDPOINTS = 'envoy.config.endpoint.v3.ClusterLoadAssignment'
-UDPAD = ('udpad', 'udpad-durable', 'udpad-acl', 'udpad-workers', 'udpad-hops', 'udpad-reports')
+ON_ETCD = tuple(f'replicas-{kind}' for kind in etcd.KINDS)
+UDPAD = ('udpad', 'udpad-durable', 'udpad-acl', 'udpad-workers', 'udpad-hops', 'udpad-reports', *ON_ETCD)
 KINDS = UDPAD + ('linear', 'snapshot', 'bare', 'floor', 'lrs')
 IN_C = ('floor', 'bare', 'reports')
 CLIENT = 'bench'
+REPLICAS = ('a', 'b')
+PREFIX = '/udpa/bench'
+BARRIER = '/tick/'  # in the keys that replicas write for streams
 
 
 class Certificates:
@@ -80,7 +85,7 @@ class Process:
     """A server that has said where it listens."""
 
     def __init__(self, name, command, work):
-        self.name = name
+        self.name, self.command = name, command
         self.log = work / f'{name}.log'
         with open(self.log, 'wb') as log:
             self.process = subprocess.Popen([str(part) for part in command], stdout=log, stderr=log)
@@ -137,7 +142,7 @@ def bootstrap_of(kind, load, certificates, work):
     bootstrap = {
         'node': {'id': kind},
         'sockets': [socket_of(load, certificates)],
-        'shim': {'namespaces': ['com.acme']},
+        'shim': {'namespaces': ['com.acme', 'org.acme']},
         'store': {'in_memory': True},
         'log': {'level': 'WARNING'},
     }
@@ -174,6 +179,13 @@ def edge_of(core, load, certificates, work):
     return bootstrap
 
 
+def replica_of(name, cluster, load, certificates, work):
+    bootstrap = bootstrap_of('replica', load, certificates, work)
+    bootstrap['store'] = {'directory': str(work / f'{name}-state'), 'engine': 'ETCD',
+                          'endpoints': cluster.endpoints, 'prefix': PREFIX}
+    return bootstrap
+
+
 class Server:
     """What is measured in a run: one process, or several; its files are kept if something fails."""
 
@@ -181,6 +193,7 @@ class Server:
         self.run, self.programs = run, programs
         self.work = pathlib.Path(tempfile.mkdtemp(prefix=f'{run.server}-', dir=programs.work))
         self.processes = []
+        self.cluster = None  # of etcd
         try:
             self.start()
         except BaseException:
@@ -198,15 +211,23 @@ class Server:
     def start(self):
         kind, load = self.run.server, self.run.load
         certificates = self.programs.certificates
-        if kind in UDPAD:
+        if kind in ON_ETCD:
+            self.start_replicas(kind.partition('-')[2])
+        elif kind in UDPAD:
             first = self.start_udpad(bootstrap_of(kind, load, certificates, self.work))
             if kind == 'udpad-hops':
                 self.start_udpad(edge_of(first.address, load, certificates, self.work))
         else:
             self.processes.append(Process(kind, self.peer_command(kind, load), self.work))
 
-    def start_udpad(self, bootstrap):
-        name = bootstrap['node']['id']
+    def start_replicas(self, etcd_kind):
+        self.cluster = etcd.Cluster(etcd_kind, self.work)
+        for name in REPLICAS:
+            self.start_udpad(replica_of(name, self.cluster, self.run.load,
+                                        self.programs.certificates, self.work), name)
+
+    def start_udpad(self, bootstrap, name=None):
+        name = name or bootstrap['node']['id']
         file = self.work / f'{name}.json'
         file.write_text(json.dumps(bootstrap, indent=1), encoding='utf-8')
         check = subprocess.run([self.programs.udpad(), '--check', '-c', file], text=True,
@@ -228,14 +249,37 @@ class Server:
         command += ['--resources', load.resources, '--size', load.size]
         return command + (self.programs.certificates.server_options() if load.tls else [])
 
+    def start_last_again(self):
+        """On an empty directory, if it has etcd; else with what it has."""
+        last = self.processes.pop()
+        last.end()
+        if self.cluster:
+            shutil.rmtree(self.work / f'{last.name}-state')
+        self.processes.append(Process(last.name, last.command, self.work))
+
+    @property
+    def first(self):
+        return self.processes[0]
+
+    @property
+    def last(self):
+        return self.processes[-1]
+
+    def n_barriers(self):
+        """Writes that streams have waited for."""
+        return self.cluster.n_writes(PREFIX, BARRIER) if self.cluster else 0
+
     def end(self):
         for process in reversed(self.processes):
             process.end()
+        if self.cluster:
+            self.cluster.end()
 
     def client_options(self, load):
         """Of udpactl bench with this load: whom to talk to, and how changes are made."""
-        first, last = self.processes[0], self.processes[-1]
-        pids = [pid for process in self.processes for pid in process.pids()]
+        first, last = self.first, self.first if self.cluster else self.last
+        pids = [pid for process in self.processes if process is last or not self.cluster
+                for pid in process.pids()]
         options = ['--server', last.address, '--pid', ','.join(pids)]
         if self.run.load.tls:
             options += self.programs.certificates.client_options()

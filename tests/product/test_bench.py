@@ -16,8 +16,10 @@ BENCH = SOURCE / 'tests' / 'bench'
 sys.path.insert(0, str(BENCH))
 
 import figures  # noqa: E402
+import measure  # noqa: E402
 import points  # noqa: E402
 import programs  # noqa: E402
+import replicas  # noqa: E402
 import report  # noqa: E402
 import reporting  # noqa: E402
 from figures import Difference, Figure, Growth, Line, Quotient, Runs, Verdict, at  # noqa: E402
@@ -40,6 +42,10 @@ def made_up(cpu=7, **more):
             'reports': {'ms': 2000, 'per_s': 1000, 'server_cpu_ms': 100 * cpu,
                         'server_cpu_s_per_million': 5 * cpu, 'client_cpu_s_per_million': 20},
             'sum': {'late_ms': 500, 'behind_ms': 5},
+            'receipts': {'n': 200, 'p50_us': 3000, 'p99_us': 9000, 'max_us': 1700000,
+                         'visible_p50_us': 10},
+            'busy': {'p99_us': 40000}, 'cold': {'listening_ms': 300, 'ms': 400}, 'etcd_ms': 1200,
+            'barriers': 5,
             'neighbour': {'changes': {'n': 3000, 'ms': 1500},
                           'connect': {'connections': 900, 'ms': 1500}}, **more}
 
@@ -156,11 +162,61 @@ def test_options():
     check('clients that report do so for as long as there would be changes', clients.options(7) ==
           ['--clients', '100', '--connections', '100', '--clusters', '10', '--rounds', '7'])
     check('but not too short', clients.options(1)[-1] == str(reporting.MIN_ROUNDS))
+    check('receipts', options(receipts=True).endswith(' --receipts'))
     check('too few files', '5000 connections' in programs.too_few_files(5000, 4096) and
           not programs.too_few_files(5000, 20000))
     check('figures are shown with three digits', [report.show(value) for value in
           (None, 0, 0.0123, 0.5, 7.456, 42.13, 1234.5)] ==
           ['–', '0', '0.012', '0.50', '7.46', '42.1', '1,234'])
+
+
+class Clients:
+    """In the place of udpactl bench at two replicas, and of these: notes the order of what is done."""
+
+    def __init__(self):
+        self.done = []
+        self.server = self
+
+    def note(self, what):
+        self.done.append(what)
+        return {'publish': {'per_s': 4000}, 'receipts': {}, 'changes': {},
+                'connect': {'ms': 2}, 'sync': {'ms': 30}}
+
+    def publish(self, *options):
+        rate = options[options.index('--rate') + 1] if '--rate' in options else 'all'
+        return self.note(f'publish {rate}')
+
+    def read(self, *_options):
+        return self.note('read')
+
+    def start_last_again(self):
+        self.note('again')
+
+    def n_barriers(self):
+        self.note('barriers')
+        return 7 * len(self.done)
+
+
+def test_replicas():
+    clients = Clients()
+    result = replicas.Publishing(resources=10).measure(clients, 2)
+    check('half of the throughput is of what was measured just before',
+          clients.done == ['publish 100', 'publish all', 'publish 20', 'again', 'read'])
+    check('the cold replica is measured until its client has all',
+          32 <= result['cold']['ms'] - result['cold']['listening_ms'] < 33, result)
+    clients = Clients()
+    result = replicas.Streams(resources=10).measure(clients, 2)
+    check('writes are counted of the streams alone', result['barriers'] == 14 and
+          clients.done == ['publish all', 'barriers', 'read', 'barriers'], result)
+
+
+def test_repeats():
+    record = measure.Record(None, ['udpad-durable'])
+    for form, repeats, n in ((points.FULL, None, 10), (points.SHORT, None, 1), (points.FULL, 2, 2)):
+        todo = [point for point in points.all_points(form) if point.name == 'replicas-fan-out']
+        runner = measure.Runner(None, form, record, repeats)
+        check(f'a point may have repeats of its own, unless it is said how many: {n}',
+              len(list(runner.jobs(todo, repeats))) == n)
 
 
 # ---- the runner ----
@@ -269,6 +325,17 @@ def test_real(test):
           done.stdout)
 
 
+def test_real_replicas(test):
+    """On a real etcd, if it can be had: else the table says that it cannot."""
+    done = subprocess.run([sys.executable, BENCH / 'run', '--build', test.build, '--points',
+                           'replicas,replicas-streams', '--servers', 'udpad-durable,replicas-debian',
+                           '--seconds', '1'], text=True, capture_output=True, check=False)
+    check('replicas are measured', done.returncode == 0, done.stdout + done.stderr)
+    found = re.search(r'writes of the barrier: etcd of Debian \| (\d+)', done.stdout)
+    check('  streams have waited', 'there is no package' in done.stdout or
+          found and int(found.group(1)) > 0, done.stdout + done.stderr)
+
+
 def test_real_many(test):
     """With many clients, and beside others."""
     done = subprocess.run([sys.executable, BENCH / 'run', '--build', test.build, '--points',
@@ -287,6 +354,7 @@ def test_real_many(test):
 def test_all(test):
     if test.arguments.variant == 'real':
         test_real(test)
+        test_real_replicas(test)
         test_real_many(test)
         return
     test_verdicts()
@@ -296,6 +364,8 @@ def test_all(test):
     for form in (points.SHORT, points.FULL):
         test_points(form)
     test_options()
+    test_replicas()
+    test_repeats()
     bench = Bench(test)
     test_order(bench)
     test_variants(bench)

@@ -130,6 +130,16 @@ def check_connections(test):
     n = told['changes']['n']
     check('  --seconds may be a part of one', 20 <= n <= 110 and told['changes']['complete'] == n,
           told)
+    told = bench.figures('--publish', '--together', 20, '--receipts', *SMALL)
+    expect('several in a change: 20 of 50, then 10 that are left', told, changes__n=20,
+           receipts__n=20, changes__complete=20)
+    n = sum(6 * min(20, 50 - serial * 20 % 50) for serial in range(1, 21))
+    expect('  each of them is a delivery', told, changes__deliveries=n)
+    times = told['receipts']
+    check('  receipts have times in order', 0 < times['p50_us'] <= times['p99_us'] <= times['max_us']
+          and 0 <= times['visible_p50_us'] <= times['visible_p99_us'], told)
+    told = bench.figures('--publish', *SMALL)
+    expect('receipts are not asked for of themselves', told, receipts=None)
     told = bench.figures('--publish', '--depth', 5, *SMALL)
     expect('several on the way', told, changes__n=20, changes__deliveries=120)
 

@@ -28,12 +28,23 @@ note_error(udpai_changer *changer, udpa_err code, const char *what, udpai_str re
                         UDPAI_SHOWN(reason));
 }
 
+static uint64_t
+serial_of(udpai_str nonce)
+{
+    uint64_t number = 0;
+    for (size_t i = 0; i < nonce.len && nonce.data[i] >= '0' && nonce.data[i] <= '9'; i++)
+        number = number * 10 + (uint64_t)(nonce.data[i] - '0');
+    return number ? number - 1 : 0;
+}
+
 static void
 on_message(void *userdata, const udpai_load_stream *stream)
 {
     udpai_changer *changer = userdata;
     if (stream->is_receipt)
         changer->n_receipts++;
+    if (stream->is_receipt && changer->received)
+        changer->received(changer->userdata, serial_of(udpai_load_text_view(&stream->nonce)));
     if (stream->is_receipt && stream->is_rejected)
         note_error(changer, UDPA_ERR_DENIED, "what was published is refused: ",
                    stream->reason.len ? udpai_load_text_view(&stream->reason)
@@ -247,10 +258,8 @@ send_record(const udpai_changer *changer, size_t resource, uint64_t serial, udpa
 }
 
 udpa_err
-udpai_changer_change(udpai_changer *changer,
-                     size_t resource,
-                     uint64_t serial,
-                     udpa_error **ret_error)
+udpai_changer_change(
+    udpai_changer *changer, size_t resource, size_t n, uint64_t serial, udpa_error **ret_error)
 {
     if (changer->control >= 0)
         return send_record(changer, resource, serial, ret_error);
@@ -258,8 +267,9 @@ udpai_changer_change(udpai_changer *changer,
         .contents = &changer->contents[udpai_load_space_of(changer->options, resource)],
         .first = resource,
         .step = 1,
-        .n = 1,
+        .n = n,
         .serial = serial,
+        .wants_receipt = changer->options->has_receipts,
     };
     publish(changer, &publication);
     return check(changer, ret_error);

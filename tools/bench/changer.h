@@ -17,7 +17,10 @@ typedef struct udpai_changer {
     udpai_load_stream stream;
     bool is_ready;
     uint64_t n_receipts, n_publications; /* that have come; of the first resources */
-    udpa_err code;                       /* what has gone wrong, and how */
+    /* A receipt of the change with this serial, or 0: of first resources; may be NULL. */
+    void (*received)(void *userdata, uint64_t serial);
+    void *userdata;
+    udpa_err code; /* what has gone wrong, and how */
     udpai_strbuf error;
     /* By records: */
     int control; /* -1: not so */
@@ -34,10 +37,8 @@ bool udpai_changer_can(const udpai_changer *changer);
 udpa_err udpai_changer_fill(udpai_changer *changer, udpa_error **ret_error);
 /* Removes all that was published; does what it can. */
 void udpai_changer_clean(udpai_changer *changer);
-/* The resource carries this serial from now on. */
-udpa_err udpai_changer_change(udpai_changer *changer,
-                              size_t resource,
-                              uint64_t serial,
-                              udpa_error **ret_error);
+/* The resource, and those after it if n > 1, carry this serial from now on. */
+udpa_err udpai_changer_change(
+    udpai_changer *changer, size_t resource, size_t n, uint64_t serial, udpa_error **ret_error);
 
 #endif

@@ -9,11 +9,27 @@
 #define NS_PER_MS UINT64_C(1000000)
 
 struct udpai_load_change {
-    uint64_t sent_ns, last_ns;
-    size_t n_left; /* streams that have not had it */
+    uint64_t sent_ns, last_ns, receipt_ns; /* the latter two: 0 until then */
+    size_t n_left;                         /* streams that have not had it, of each resource */
 };
 
 /* ---- what comes ---- */
+
+/* Nobody knows which of them comes first. */
+static void
+note_after_receipt(udpai_load_figures *figures, const struct udpai_load_change *change)
+{
+    if (change->receipt_ns && change->last_ns)
+        udpai_samples_add(&figures->after_receipt, change->last_ns > change->receipt_ns
+                                                       ? change->last_ns - change->receipt_ns
+                                                       : 0);
+}
+
+static uint64_t
+since(uint64_t now, uint64_t sent_ns)
+{
+    return now > sent_ns ? now - sent_ns : 0;
+}
 
 static void
 note_delivery(udpai_load_figures *figures, uint64_t late_ns, bool is_last)
@@ -34,28 +50,59 @@ on_mark(void *userdata, uint64_t serial)
     struct udpai_load_change *change = &changes->all[serial];
     if (change->n_left == 0)
         return;
-    uint64_t late_ns = now > change->sent_ns ? now - change->sent_ns : 0;
     bool is_last = --change->n_left == 0;
     changes->last_ns = now;
     changes->n_over += is_last;
+    if (is_last)
+        change->last_ns = now;
     if (changes->is_measured)
-        note_delivery(changes->figures, late_ns, is_last);
+        note_delivery(changes->figures, since(now, change->sent_ns), is_last);
+    if (changes->is_measured && is_last)
+        note_after_receipt(changes->figures, change);
+}
+
+static void
+on_receipt(void *userdata, uint64_t serial)
+{
+    udpai_changes *changes = userdata;
+    uint64_t now = changes->clients->loop->now_ns;
+    if (serial == 0 || serial > changes->n_sent || changes->all[serial].receipt_ns)
+        return;
+    struct udpai_load_change *change = &changes->all[serial];
+    change->receipt_ns = changes->last_ns = now;
+    changes->n_received++;
+    if (!changes->is_measured)
+        return;
+    udpai_samples_add(&changes->figures->receipts, since(now, change->sent_ns));
+    note_after_receipt(changes->figures, change);
 }
 
 /* ---- what goes ---- */
 
+static size_t
+n_readers(const udpai_changes *changes, size_t first, size_t n)
+{
+    size_t n_all = 0;
+    for (size_t i = 0; i < n; i++)
+        n_all += udpai_load_clients_n_readers(changes->clients, first + i);
+    return n_all;
+}
+
 static udpa_err
 send_change(udpai_changes *changes, udpa_error **ret_error)
 {
+    const udpai_load_options *options = changes->options;
     uint64_t serial = changes->n_sent + 1;
-    size_t resource = serial % changes->options->n_resources;
+    size_t n = options->n_together ? options->n_together : 1;
+    size_t resource = serial * n % options->n_resources;
     struct udpai_load_change *change = &changes->all[serial];
-    change->n_left = changes->n_awaited = udpai_load_clients_n_readers(changes->clients, resource);
+    n = udpai_min_size(n, options->n_resources - resource);
+    change->n_left = changes->n_awaited = n_readers(changes, resource, n);
     change->sent_ns = udpai_monotonic_ns();
     changes->n_sent++;
     if (change->n_left == 0)
         changes->n_over++;
-    return udpai_changer_change(changes->changer, resource, serial, ret_error);
+    return udpai_changer_change(changes->changer, resource, n, serial, ret_error);
 }
 
 static bool
@@ -78,7 +125,9 @@ is_over(const udpai_changes *changes, uint64_t begin_ns)
     bool all_sent =
         changes->n_sent >= options->n_changes || now - begin_ns > options->changes_ms * NS_PER_MS;
     bool is_late = now > changes->last_ns + LATE_MS * NS_PER_MS;
-    return all_sent && (changes->n_over == changes->n_sent || is_late);
+    bool has_all = changes->n_over == changes->n_sent &&
+                   (!options->has_receipts || changes->n_received == changes->n_sent);
+    return all_sent && (has_all || is_late);
 }
 
 static udpa_err
@@ -88,7 +137,9 @@ check(const udpai_changes *changes, uint64_t begin_ns, udpa_error **ret_error)
     udpa_err err = udpai_load_clients_check(changes->clients, ret_error);
     if (err != UDPA_OK)
         return err;
-    if (changes->figures->deliveries.has_failed || changes->figures->last.has_failed)
+    const udpai_load_figures *figures = changes->figures;
+    if (figures->deliveries.has_failed || figures->last.has_failed ||
+        figures->receipts.has_failed || figures->after_receipt.has_failed)
         return udpai_fail(ret_error, UDPA_ERR_NOMEM,
                           "without memory for the times of deliveries: give fewer --changes");
     if (now - begin_ns > patience_ns && now - changes->last_ns > patience_ns)
@@ -159,6 +210,8 @@ udpai_changes_begin(udpai_changes *changes,
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     clients->found = on_mark;
     clients->userdata = changes;
+    changer->received = on_receipt;
+    changer->userdata = changes;
     return UDPA_OK;
 }
 
@@ -166,5 +219,7 @@ void
 udpai_changes_end(udpai_changes *changes)
 {
     changes->clients->found = NULL;
+    if (changes->changer)
+        changes->changer->received = NULL;
     udpai_free(changes->all);
 }

@@ -13,11 +13,11 @@ typedef struct udpai_changes {
     udpai_load_clients *clients;
     udpai_changer *changer;
     udpai_load_figures *figures;
-    struct udpai_load_change *all; /* owned; by serial, of which the first is 1 */
-    size_t n_sent, n_over;
-    uint64_t last_ns;   /* when something has come */
-    bool is_measured;   /* deliveries are figures */
-    uint64_t n_awaited; /* streams that had to receive the last one */
+    struct udpai_load_change *all;     /* owned; by serial, of which the first is 1 */
+    size_t n_sent, n_over, n_received; /* the last: receipts */
+    uint64_t last_ns;                  /* when something has come */
+    bool is_measured;                  /* deliveries are figures */
+    uint64_t n_awaited;                /* streams that had to receive the last one */
     udpai_slow slow;
 } udpai_changes;
 

@@ -27,6 +27,11 @@ wrong_with_changes(const udpai_load_options *options)
         return "how many resources there are must be known";
     if (!can_change && (options->n_changes || options->reconnects))
         return "nobody changes resources: give --publish, --publish-to, or --control";
+    if (!options->publish_to && (options->n_together > 1 || options->has_receipts))
+        return "only what is published has receipts, and several resources in a change: give "
+               "--publish or --publish-to";
+    if (options->n_together > options->n_resources)
+        return "a change replaces more resources than there are";
     if (options->is_idle && (options->n_changes || options->reconnects || options->n_slow))
         return "idle connections have no streams that anything could come to";
     if (options->per_second > 0 && options->depth > 1)
@@ -48,6 +53,8 @@ wrong_with_namespaces(const udpai_load_options *options)
     if (options->n_names || options->reconnects)
         return "in namespaces of their own streams ask for all, and once: without --names and "
                "--reconnect";
+    if (options->n_together > 1)
+        return "with --namespaces each change replaces one resource: without --together";
     if (options->n_namespaces > options->n_resources)
         return "there are more namespaces than resources";
     if (options->n_of_a_stream > options->n_namespaces)

@@ -58,6 +58,22 @@ put_changes(udpai_strbuf *out, udpai_load_figures *figures)
 }
 
 static void
+put_receipts(udpai_strbuf *out, udpai_load_figures *figures)
+{
+    udpai_samples *all = &figures->receipts, *after = &figures->after_receipt;
+    if (all->items.n == 0)
+        return;
+    udpai_strbuf_printf(out, ",\"receipts\":{\"n\":%zu,\"p50_us\":%.1f", all->items.n,
+                        udpai_samples_at(all, 0.5));
+    udpai_strbuf_printf(out, ",\"p99_us\":%.1f,\"max_us\":%.1f", udpai_samples_at(all, 0.99),
+                        udpai_samples_at(all, 1));
+    if (after->items.n)
+        udpai_strbuf_printf(out, ",\"visible_p50_us\":%.1f,\"visible_p99_us\":%.1f",
+                            udpai_samples_at(after, 0.5), udpai_samples_at(after, 0.99));
+    udpai_strbuf_putc(out, '}');
+}
+
+static void
 put_memory(udpai_strbuf *out, const udpai_load_options *load, const udpai_load_memory *memory)
 {
     if (load->n_servers == 0)
@@ -104,6 +120,7 @@ udpai_bench_put_json(udpai_strbuf *out, const udpai_load_options *load, udpai_lo
     put_step(out, "sync", &figures->sync, "resources");
     put_memory(out, load, &figures->memory);
     put_changes(out, figures);
+    put_receipts(out, figures);
     put_step(out, "reconnect", &figures->reconnect, "resources");
     udpai_strbuf_printf(out, ",\"errors\":%" PRIu64 "}\n", figures->n_errors);
 }

@@ -51,6 +51,8 @@ typedef struct udpai_load_options {
     size_t size;            /* of the contents of a resource, in bytes, at least */
     size_t n_changes;
     size_t depth;      /* changes on the way */
+    size_t n_together; /* resources of each change; 0: one */
+    bool has_receipts; /* changes ask for them */
     double per_second; /* 0: the next one when all streams have had one */
     uint64_t patience_ms, changes_ms;
 
@@ -78,6 +80,8 @@ typedef struct udpai_load_figures {
     udpai_load_memory memory;
     uint64_t n_deliveries, n_messages;
     udpai_samples deliveries, last; /* us; last: of the slowest stream of each change */
+    udpai_samples receipts;         /* us; of changes */
+    udpai_samples after_receipt; /* until the slowest stream had the change; 0: it had it before */
     uint64_t n_errors;
 } udpai_load_figures;
 

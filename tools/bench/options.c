@@ -86,6 +86,7 @@ take_number(udpai_load_options *load, int key, const char *text, const struct ar
         {UDPAI_BENCH_OPTION_BATCH, &load->batch, 1, 10000},
         {UDPAI_BENCH_OPTION_CHANGES, &load->n_changes, 0, 100000000},
         {UDPAI_BENCH_OPTION_DEPTH, &load->depth, 1, 100000},
+        {UDPAI_BENCH_OPTION_TOGETHER, &load->n_together, 1, 10000},
         {UDPAI_BENCH_OPTION_SLOW, &load->n_slow, 0, 1000000},
         {UDPAI_BENCH_OPTION_SLOW_RATE, &load->slow_bytes_per_s, 0, 1000000000},
         {UDPAI_BENCH_OPTION_NAMESPACES, &load->n_namespaces, 1, 100000},
@@ -103,11 +104,12 @@ take_number(udpai_load_options *load, int key, const char *text, const struct ar
 static bool
 take_flag(udpai_bench_options *given, int key)
 {
-    bool *flags[] = {&given->publishes, &given->load.reconnects, &given->load.is_idle,
-                     &given->load.has_plain_names, &given->load.keeps};
+    bool *flags[] = {&given->publishes,    &given->load.reconnects,
+                     &given->load.is_idle, &given->load.has_plain_names,
+                     &given->load.keeps,   &given->load.has_receipts};
     static const int keys[] = {UDPAI_BENCH_OPTION_PUBLISH, UDPAI_BENCH_OPTION_RECONNECT,
-                               UDPAI_BENCH_OPTION_IDLE, UDPAI_BENCH_OPTION_PLAIN_NAMES,
-                               UDPAI_BENCH_OPTION_KEEP};
+                               UDPAI_BENCH_OPTION_IDLE,    UDPAI_BENCH_OPTION_PLAIN_NAMES,
+                               UDPAI_BENCH_OPTION_KEEP,    UDPAI_BENCH_OPTION_RECEIPTS};
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(keys); i++)
         if (keys[i] == key)
             return *flags[i] = true;

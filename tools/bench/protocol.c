@@ -55,6 +55,7 @@ static const struct place udpa_places[] = {
     {UDPAI_PATH3(3, 2, 3), UDPAI_MEANS_NONCE},
     {UDPAI_PATH3(3, 2, 4), UDPAI_MEANS_RECEIPT_REQUESTED},
     {UDPAI_PATH1(4), UDPAI_MEANS_RECEIPT},
+    {UDPAI_PATH2(4, 1), UDPAI_MEANS_NONCE},
     {UDPAI_PATH2(4, 2), UDPAI_MEANS_RECEIPT_ERROR},
     {UDPAI_PATH3(4, 2, 2), UDPAI_MEANS_REASON},
     {UDPAI_PATH1(5), UDPAI_MEANS_REJECTION},
@@ -378,7 +379,7 @@ udpai_load_put_publication(udpai_strbuf *out, const udpai_load_publication *all)
 {
     char room[24];
     int len = snprintf(room, sizeof(room), "%" PRIu64, all->serial + 1);
-    const udpai_str version = {room, (size_t)len}, nonce = UDPAI_STR("n");
+    const udpai_str version = {room, (size_t)len}, nonce = version;
     size_t resource = udpai_proto_bytes_size(1, sizes_of(all->contents, version).resource);
     size_t receipt = all->wants_receipt ? 2 : 0;
     size_t delta = (all->is_removal ? removals_size(all) : all->n * resource) +

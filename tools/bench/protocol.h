@@ -67,7 +67,8 @@ void udpai_load_put_acknowledgement(udpai_strbuf *out,
 /* Of UDPA: our Node, which is sent first. */
 void udpai_load_put_node(udpai_strbuf *out, const char *id);
 
-/* Resources @p first, @p first + @p step, … all with this serial. */
+/* Resources @p first, @p first + @p step, … all with this serial. The nonce is the number after it,
+ * in decimal. */
 typedef struct udpai_load_publication {
     udpai_contents *contents;
     size_t first, step, n;

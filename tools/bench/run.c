@@ -220,4 +220,6 @@ udpai_load_figures_done(udpai_load_figures *figures)
 {
     udpai_samples_done(&figures->deliveries);
     udpai_samples_done(&figures->last);
+    udpai_samples_done(&figures->receipts);
+    udpai_samples_done(&figures->after_receipt);
 }

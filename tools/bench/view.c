@@ -141,6 +141,10 @@ put_changes(udpai_strbuf *out,
     udpai_cli_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
     add_times(&table, "until a stream has one", &figures->deliveries);
     add_times(&table, "until the last stream has it", &figures->last);
+    if (figures->receipts.items.n) {
+        add_times(&table, "until the receipt", &figures->receipts);
+        add_times(&table, "from there to the last stream", &figures->after_receipt);
+    }
     put_table(out, &table);
     udpai_strbuf_printf(out, "\n%" PRIu64 " deliveries in %" PRIu64 " messages, %.0f a second\n",
                         figures->n_deliveries, figures->n_messages,

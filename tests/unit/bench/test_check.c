@@ -46,6 +46,7 @@ what_goes_together(void **state)
     assert_good(WITH(with->n_slow = 9, with->slow_bytes_per_s = 1));
     assert_good(WITH(with->per_second = 5));
     assert_good(WITH(with->depth = 5));
+    assert_good(WITH(with->n_together = 100, with->has_receipts = true));
     assert_good(WITH(with->reconnects = true, with->n_changes = 0));
     assert_good(WITH(with->is_idle = true, with->n_changes = 0));
     assert_good(WITH(with->protocol = UDPAI_LOAD_UDPA, with->n_namespaces = 100));
@@ -77,6 +78,11 @@ wrong_changes(void **state)
     assert_wrong(WITH(with->publish_to = NULL, with->n_changes = 0, with->n_resources = 0,
                       with->n_names = 1),
                  "must be known");
+    assert_wrong(WITH(with->publish_to = NULL, with->control = "x", with->n_together = 2),
+                 "--publish");
+    assert_wrong(WITH(with->publish_to = NULL, with->control = "x", with->has_receipts = true),
+                 "--publish");
+    assert_wrong(WITH(with->n_together = 101), "more resources than there are");
     assert_wrong(WITH(with->is_idle = true), "idle");
     assert_wrong(WITH(with->is_idle = true, with->n_changes = 0, with->reconnects = true), "idle");
     assert_wrong(WITH(with->is_idle = true, with->n_changes = 0, with->n_slow = 1), "idle");
@@ -97,6 +103,9 @@ wrong_namespaces(void **state)
         "--reconnect");
     assert_wrong(WITH(with->n_namespaces = 101, with->protocol = UDPAI_LOAD_UDPA),
                  "more namespaces than resources");
+    assert_wrong(
+        WITH(with->n_namespaces = 2, with->protocol = UDPAI_LOAD_UDPA, with->n_together = 2),
+        "--together");
     assert_wrong(WITH(with->n_of_a_stream = 2), "--namespaces-each");
     assert_wrong(
         WITH(with->n_namespaces = 2, with->protocol = UDPAI_LOAD_UDPA, with->n_of_a_stream = 3),

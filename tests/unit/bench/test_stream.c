@@ -226,7 +226,8 @@ receipts_say_what_was_refused(void **state)
         framed(W_MESSAGE(4, W_TEXT(1, "1"))),
         framed(W_MESSAGE(4, W_TEXT(1, "1"), good, W_MESSAGE(2, W_VARINT(1, 7), W_TEXT(2, "why")),
                          W_MESSAGE(2, W_VARINT(1, 7), W_TEXT(2, "another")), good)));
-    assert_told(*state, UDPAI_LOAD_UDPA, bytes, "0 receipt; 0 receipt refused reason=why; ");
+    assert_told(*state, UDPAI_LOAD_UDPA, bytes,
+                "0 receipt nonce=1; 0 receipt refused nonce=1 reason=why; ");
 }
 
 static void

@@ -105,6 +105,35 @@ all_as_tables(void **state)
     udpai_load_figures_done(&figures);
 }
 
+/* Only if there were some, and streams that had the changes. */
+static void
+receipts(void **state)
+{
+    (void)state;
+    udpai_load_figures figures = {.changes = {true, 100, 30, 4, 20, 0}};
+    udpai_load_options load = usual;
+    load.n_servers = 0;
+    for (uint64_t i = 1; i <= 20; i++)
+        udpai_samples_add(&figures.receipts, i * 100000);
+    udpai_strbuf out = {0};
+    udpai_bench_put_json(&out, &load, &figures);
+    assert_non_null(strstr(out.data, ",\"receipts\":{\"n\":20,\"p50_us\":1100.0,"
+                                     "\"p99_us\":2000.0,\"max_us\":2000.0},\"errors\":0}"));
+    udpai_strbuf_done(&out);
+    for (uint64_t i = 1; i <= 10; i++)
+        udpai_samples_add(&figures.after_receipt, i * 10000);
+    udpai_bench_put_json(&out, &load, &figures);
+    assert_non_null(strstr(out.data, "\"max_us\":2000.0,\"visible_p50_us\":60.0,"
+                                     "\"visible_p99_us\":100.0},"));
+    udpai_strbuf_done(&out);
+    udpai_bench_put_text(&out, &plain, &load, &figures);
+    assert_non_null(
+        strstr(out.data, "until the receipt                   20   1.10 ms   2.00 ms   2.00 ms\n"
+                         "from there to the last stream       10   60 us     100 us    100 us\n"));
+    udpai_strbuf_done(&out);
+    udpai_load_figures_done(&figures);
+}
+
 /* Without processes that are measured there are no figures of them. */
 static void
 idle_connections(void **state)
@@ -194,6 +223,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_as_json),
         cmocka_unit_test(all_as_tables),
+        cmocka_unit_test(receipts),
         cmocka_unit_test(idle_connections),
         cmocka_unit_test(what_is_not_usual_is_told),
         cmocka_unit_test(changes_that_nobody_has_asked_for),
