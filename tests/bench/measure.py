@@ -167,17 +167,18 @@ class Runner:
             self.record.leave_out(point, run, reason)
         return not reason
 
-    def jobs(self, todo, repeats):
-        """(point, run), repeats: None: as often as the form has it, or the point; in the order of measuring: every other repeat goes backwards, so that no
-        server always comes first."""
+    def jobs(self, todo, repeats=None):
+        """(point, run), as often as is told here or at the start, or as the point or the form has it; in
+        the order of measuring: every other repeat goes backwards, so that no server always comes
+        first."""
         for point in todo:
             runs = [run for run in point.runs if self.may_run(point, run)]
-            for repeat in range(repeats or point.repeats or self.form.repeats):
+            for repeat in range(repeats or self.repeats or point.repeats or self.form.repeats):
                 for run in runs[::1 if repeat % 2 == 0 else -1]:
                     yield point, run
 
     def measure(self, todo, repeats=None):
-        jobs = list(self.jobs(todo, repeats or self.repeats))
+        jobs = list(self.jobs(todo, repeats))
         progress = Progress(jobs, self.form)
         for point, run in jobs:
             progress.start(point, run)

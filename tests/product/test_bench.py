@@ -216,7 +216,7 @@ def test_repeats():
         todo = [point for point in points.all_points(form) if point.name == 'replicas-fan-out']
         runner = measure.Runner(None, form, record, repeats)
         check(f'a point may have repeats of its own, unless it is said how many: {n}',
-              len(list(runner.jobs(todo, repeats))) == n)
+              len(list(runner.jobs(todo))) == n)
 
 
 # ---- the runner ----
