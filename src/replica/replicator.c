@@ -378,13 +378,20 @@ make_members(udpai_replicator *replicator, const udpai_replicator_config *config
     return udpai_members_new(&replicator->members, &env, config->prefix, &config->own);
 }
 
+static uint64_t
+random_number(void *userdata)
+{
+    const udpai_replicator *replicator = userdata;
+    return replicator->env.random(replicator->env.userdata);
+}
+
 static udpa_err
 make(udpai_replicator *replicator, const udpai_replicator_config *config)
 {
     const udpai_mirror_env env = {
         .etcd = replicator->env.etcd,
         .wheel = replicator->env.wheel,
-        .random = replicator->env.random,
+        .random = random_number,
         .changed = on_changed,
         .state_changed = on_state,
         .userdata = replicator,

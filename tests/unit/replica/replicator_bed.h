@@ -34,7 +34,7 @@ static uint64_t chance, last_ticket;
 static inline uint64_t
 on_random(void *userdata)
 {
-    (void)userdata;
+    assert_true(userdata == &a || userdata == &b || userdata == &c);
     return test_random(&chance);
 }
 
