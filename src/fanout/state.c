@@ -237,9 +237,20 @@ note_sent(udpai_subscription *subscription, uint64_t removals)
     }
 }
 
+/* Nothing is kept in the first state that was removed before it: the client may have come from
+ * another replica, where it had the removal already. */
+static void
+leave_out_what_was_removed(udpai_subscription *subscription)
+{
+    bool is_first = !subscription->state_hash.high && !subscription->state_hash.low;
+    if (is_first && subscription->cursor.low == 0)
+        subscription->cursor.tombstones = subscription->topic->fanout->seq;
+}
+
 udpa_err
 udpai_collect_state(udpai_subscription *subscription, uint64_t removals, udpai_body **ret_body)
 {
+    leave_out_what_was_removed(subscription);
     bool refreshes_only = !removals && !has_news(subscription);
     udpa_err err = refreshes_only ? collect_refreshes(subscription, ret_body)
                                   : find_or_compose(subscription, removals, ret_body);

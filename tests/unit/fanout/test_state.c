@@ -109,6 +109,22 @@ test_removals_wait_for_other_types(void **state)
     fanout_close(&one);
 }
 
+/* It may have had it long ago, at another replica, and its removal, too. */
+static void
+test_what_went_before_the_first_state_is_not_in_it(void **state)
+{
+    fanout_bed *bed = *state;
+    fanout_settle(bed);
+    fanout_change(bed, "+CDS/a=1 +CDS/b=1");
+    open_state(bed, &bed->renderer);
+    fanout_wildcard(&one, "CDS", "com.acme");
+    fanout_change(bed, "-CDS/a");
+    assert_all(&one, "CDS*[b=1]");
+    fanout_change(bed, "-CDS/b +CDS/c=1");
+    assert_all(&one, "CDS*[c=1 b=1] CDS*[c=1]");
+    fanout_close(&one);
+}
+
 static void
 test_what_came_and_went_is_no_news(void **state)
 {
@@ -243,6 +259,7 @@ main(void)
         fanout_test(test_what_was_said_goes_before_all_is_certain),
         fanout_test(test_an_empty_state_is_one),
         fanout_test(test_removals_wait_for_other_types),
+        fanout_test(test_what_went_before_the_first_state_is_not_in_it),
         fanout_test(test_what_came_and_went_is_no_news),
         fanout_test(test_it_is_sent_again_when_asked_for),
         fanout_test(test_names_make_a_state),
