@@ -374,6 +374,17 @@ udpai_commits_hold_end(udpai_commits *commits, const udpai_peer *peer, udpai_rep
     return waits && add_turn(commits, of, NULL, report);
 }
 
+bool
+udpai_commit_queue_has_end(const udpai_commit_queue *queue, uint64_t session)
+{
+    UDPAI_LIST_FOREACH (at, &queue->waiting) {
+        const turn *one = UDPAI_LIST_ENTRY(at, turn, node);
+        if (one->end && one->end->session == session)
+            return true;
+    }
+    return false;
+}
+
 udpai_report *
 udpai_commits_next_end(udpai_commits *commits)
 {

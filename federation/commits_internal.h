@@ -50,6 +50,8 @@ struct udpai_commits {
 
 /* Its origin's; made if need be. NULL without memory. */
 udpai_commit_queue *udpai_commit_queue_get(udpai_commits *commits, udpai_origin *origin);
+/* Has the stream ended, and that is to be taken in only behind what it has published? */
+bool udpai_commit_queue_has_end(const udpai_commit_queue *queue, uint64_t session);
 /* If nothing is in it, it goes. */
 void udpai_commit_queue_release(udpai_commits *commits, udpai_commit_queue *queue);
 /* NULL without memory. */

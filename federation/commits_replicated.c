@@ -215,12 +215,21 @@ committed(udpai_commits *commits, udpai_transaction *one)
     end(commits, one);
 }
 
-/* Nobody waits for the receipt of a stream that has ended. */
+/* NULL: its stream has ended. */
+static udpai_peer *
+waiting_peer(const udpai_commits *commits, const udpai_transaction *one)
+{
+    if (!one->pending || udpai_commit_queue_has_end(one->queue, one->pending->answer->session))
+        return NULL;
+    return udpai_peers_find(commits->peers, one->pending->answer->session);
+}
+
+/* Nobody waits for the receipt of a stream that has ended. Its publisher may have published
+ * something newer by now, at another replica. */
 static void
 decide_again(udpai_commits *commits, udpai_transaction *lost)
 {
-    udpai_peer *peer =
-        lost->pending ? udpai_peers_find(commits->peers, lost->pending->answer->session) : NULL;
+    udpai_peer *peer = waiting_peer(commits, lost);
     if (!peer || ++lost->n_lost > LOST_MAX) {
         refuse(lost, UDPA_ERR_ABORTED,
                "other replicas have changed the same resources each time: publish it again");

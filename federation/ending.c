@@ -209,6 +209,27 @@ removal_of(udpai_intake *intake, udpai_removal *received, const udpa_resource *h
     return udpa_resource_unref(removal);
 }
 
+/* Another replica may have it, and this one not yet. What it has is compared in etcd, this cannot
+ * be. */
+static bool
+is_unknown_here(const udpai_intake *intake, udpai_str type_url, udpai_str name)
+{
+    const udpai_context *context = intake->receiver->context;
+    return intake->staging && udpai_context_is_replicated(context) && !context->is_current &&
+           !udpai_staging_takes(intake->staging, intake->origin, type_url, name);
+}
+
+static void
+refuse_unknown(udpai_removal *received)
+{
+    udpai_publication_refuse(
+        &received->error,
+        udpa_error_new(UDPA_ERR_UNAVAILABLE, NULL,
+                       "'%.*s': this node does not have it, and may lack what other replicas have "
+                       "committed: remove it again",
+                       UDPAI_SHOWN(received->name)));
+}
+
 void
 udpai_ending_take(udpai_intake *intake, udpai_str type_url, udpai_removal *received)
 {
@@ -220,6 +241,8 @@ udpai_ending_take(udpai_intake *intake, udpai_str type_url, udpai_removal *recei
         (taken_back && udpai_store_get(intake->receiver->context->store, taken_back, type_url,
                                        received->name, &held)))
         keep = udpa_resource_ref(held.resource);
+    else if (is_unknown_here(intake, type_url, received->name))
+        refuse_unknown(received);
     if (received->statement && !udpai_outlived_take(intake, received->statement))
         removal = removal_of(intake, received, keep);
     else if (!received->statement && keep && gives_generation(intake, type_url, received->name))

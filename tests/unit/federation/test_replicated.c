@@ -329,6 +329,29 @@ what_is_not_committed_is_refused_with_the_reason(void **state)
     assert_value(bed, "CDS", "x", "4");
 }
 
+/* Another replica may have it from the same publisher: then its removal would be lost. */
+static void
+what_a_replica_behind_does_not_have_is_not_removed(void **state)
+{
+    fed_bed *bed = *state;
+    uint64_t session = arrive(bed, &alice);
+    tell_state(bed, UDPAI_REPLICATION_CURRENT);
+    publish(bed, session, "-x");
+    assert_int_equal(bed->n_judged, 1);
+    assert_null(strstr(bed->judged, "com.acme/x"));
+    tell_state(bed, UDPAI_REPLICATION_BEHIND);
+    publish(bed, session, "-x");
+    assert_int_equal(n_proposals, 0);
+    assert_int_equal(bed->n_judged, 2);
+    assert_non_null(strstr(bed->judged, "com.acme/x"));
+    publish(bed, session, "x=1");
+    commit_all(bed);
+    publish(bed, session, "-x"); /* what it has it can compare */
+    assert_proposed(0, "!x, -alice x");
+    commit_all(bed);
+    assert_false(is_there(bed, "x"));
+}
+
 static void
 where_nobody_knows_the_stream_ends_without_a_receipt(void **state)
 {
@@ -387,6 +410,22 @@ what_waits_comes_before_the_end_of_its_stream(void **state)
     commit_first(bed);
     commit_first(bed);
     assert_value(bed, "CDS", "x", "2");
+    assert_null(udpai_peers_find(bed->node->parts.peers, session));
+}
+
+/* Meanwhile another replica may have a receipt of the same publisher for something newer. */
+static void
+what_is_lost_when_its_stream_has_ended_is_not_decided_again(void **state)
+{
+    fed_bed *bed = *state;
+    uint64_t session = arrive(bed, &alice);
+    publish(bed, session, "x=1");
+    publish(bed, session, "x=2");
+    fed_leave(bed, session, false);
+    end_first(bed, UDPAI_REPLICATED_LOST, NULL);
+    assert_int_equal(n_proposals, 1);
+    assert_proposed(0, "+alice x=2");
+    commit_all(bed);
     assert_null(udpai_peers_find(bed->node->parts.peers, session));
 }
 
@@ -471,9 +510,11 @@ main(void)
         replicated_test(what_is_not_known_in_time_is_refused),
         replicated_test(a_state_that_was_lost_ends_nothing_that_came_after_it),
         replicated_test(what_is_not_committed_is_refused_with_the_reason),
+        replicated_test(what_a_replica_behind_does_not_have_is_not_removed),
         replicated_test(where_nobody_knows_the_stream_ends_without_a_receipt),
         replicated_test(the_peer_is_gone_when_the_outcome_comes),
         replicated_test(what_waits_comes_before_the_end_of_its_stream),
+        replicated_test(what_is_lost_when_its_stream_has_ended_is_not_decided_again),
         replicated_test(without_memory_what_is_published_is_answered),
         replicated_test(without_memory_nobody_is_told_what_is_not_known),
         replicated_test(nothing_is_left_over_at_the_end),
