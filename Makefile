@@ -23,6 +23,7 @@ docs: # the documents as a site, build/docs/index.html; fails where a link leads
 
 sim: # federations on a virtual clock, with many seeds; SEED=n shows one
 	tests/sim/run
+	[ -n "$$SEED" ] || tests/sim/run --scene replicas --seeds 1-200
 
 fuzz: # each fuzz target for a minute; FUZZ_SECONDS changes that
 	tests/fuzz/run $(or $(FUZZ_SECONDS),60)

@@ -2,8 +2,7 @@
 #include "tests/harness/etcd_model_internal.h"
 
 #include <stdlib.h>
-
-#include "tests/harness/test.h"
+#include <string.h>
 
 #define TIMEOUT_MS 1000
 #define LATE_MS 3000
@@ -19,6 +18,7 @@ typedef enum call_kind {
 /* Copies of what was asked. */
 typedef struct model_call {
     etcd_model *model;
+    const etcd_model_client *client;
     udpai_list node;
     call_kind kind;
     udpai_etcd_call *call; /* NULL: nobody waits for it */
@@ -36,31 +36,7 @@ typedef struct model_call {
     size_t n_kvs;
 } model_call;
 
-typedef struct model_watch {
-    etcd_model *model;
-    udpai_list node;
-    udpai_etcd_watch *watch; /* NULL: it was ended */
-    udpai_str key, end;
-    int64_t next; /* revision */
-    size_t at;    /* in the history: sent before that */
-    udpai_timer deliver;
-    bool is_created, is_silent, wants_progress;
-} model_watch;
-
 /* ---- small things ---- */
-
-static bool
-happens(etcd_model *model, unsigned of_a_thousand)
-{
-    return of_a_thousand && test_random_below(&model->random, 1000) < of_a_thousand;
-}
-
-static uint64_t
-soon(etcd_model *model)
-{
-    return model->wheel->now_ms + 1 +
-           (model->faults.latency_ms ? test_random(&model->random) % model->faults.latency_ms : 0);
-}
 
 udpai_str
 etcd_model_copy(udpai_str text)
@@ -76,20 +52,6 @@ void
 etcd_model_release(udpai_str text)
 {
     free((char *)(uintptr_t)text.data);
-}
-
-static bool
-is_in(udpai_str key, udpai_str from, udpai_str end)
-{
-    if (!end.len)
-        return udpai_str_eq(key, from);
-    return udpai_str_cmp(key, from) >= 0 && udpai_str_cmp(key, end) < 0;
-}
-
-static udpai_etcd_header
-header_of(const etcd_model *model)
-{
-    return (udpai_etcd_header){model->cluster_id, 1, 1, model->revision};
 }
 
 /* ---- state ---- */
@@ -124,8 +86,8 @@ etcd_model_list(const etcd_model *model,
     for (size_t i = 0; i < model->history.n; i++) {
         const etcd_model_event *event = &model->history.items[i];
         udpai_str key = udpai_str_from(event->key);
-        if (is_in(key, from, end) && etcd_model_find(model, key, revision) == event) {
-            assert_true(n < KVS_MAX);
+        if (etcd_model_is_in(key, from, end) && etcd_model_find(model, key, revision) == event) {
+            etcd_model_must(n < KVS_MAX);
             found[n++] = event;
         }
     }
@@ -161,161 +123,8 @@ etcd_model_add_event(
                              : 1,
         .is_delete = is_delete,
     };
-    assert_true(udpai_vector_push(&model->history, event));
+    etcd_model_must(udpai_vector_push(&model->history, event));
     model->revision = revision;
-}
-
-static udpai_etcd_kv
-kv_of(const etcd_model_event *event)
-{
-    return (udpai_etcd_kv){
-        .key = udpai_str_from(event->key),
-        .value = event->value,
-        .create_revision = event->is_delete ? 0 : event->create_revision,
-        .mod_revision = event->revision,
-        .version = event->version,
-    };
-}
-
-/* ---- watches ---- */
-
-static void
-free_watch(model_watch *self)
-{
-    udpai_list_remove(&self->node);
-    udpai_timer_cancel(&self->deliver);
-    etcd_model_release(self->key);
-    etcd_model_release(self->end);
-    free(self);
-}
-
-static void
-end_watch(model_watch *self, int64_t compact_revision)
-{
-    udpai_etcd_watch *watch = self->watch;
-    udpa_error *why = udpa_error_new(UDPA_ERR_UNAVAILABLE, NULL, "the watch was cut");
-    free_watch(self);
-    watch->engine = NULL;
-    watch->ended(watch, compact_revision, why);
-    udpa_error_unref(why);
-}
-
-static bool
-is_for(const model_watch *self, const etcd_model_event *event)
-{
-    return event->revision >= self->next && is_in(udpai_str_from(event->key), self->key, self->end);
-}
-
-/* From where it stands, as many as come in one response. True: the watch is still there. */
-static bool
-send_events(model_watch *self)
-{
-    etcd_model *model = self->model;
-    static udpai_etcd_event events[KVS_MAX];
-    size_t n = 0, most = 1 + test_random_below(&model->random, 8);
-    bool is_part = false;
-    if (happens(model, model->faults.repeated) && self->at)
-        self->at -= 1 + test_random_below(&model->random, udpai_min_size(self->at, 5));
-    for (; self->at < model->history.n; self->at++) {
-        const etcd_model_event *event = &model->history.items[self->at];
-        bool is_next = n && events[n - 1].kv.mod_revision != event->revision;
-        if (is_next && n >= most)
-            break;
-        if (n >= most && happens(model, model->faults.parts)) {
-            is_part = true;
-            break;
-        }
-        if (!is_for(self, event) || happens(model, model->faults.left_out))
-            continue;
-        assert_true(n < KVS_MAX);
-        events[n++] = (udpai_etcd_event){event->is_delete, kv_of(event)};
-    }
-    if (!n && !self->wants_progress)
-        return true;
-    udpai_etcd_header header = header_of(model);
-    self->wants_progress = self->wants_progress && n;
-    self->watch->changed(self->watch, &header, events, n, is_part);
-    return true;
-}
-
-static void
-on_deliver(udpai_timer *timer)
-{
-    model_watch *self = UDPAI_CONTAINER_OF(timer, model_watch, deliver);
-    etcd_model *model = self->model;
-    if (model->is_away || self->is_silent)
-        return;
-    if (self->next <= model->compacted && !self->is_created) {
-        end_watch(self, model->compacted);
-        return;
-    }
-    if (happens(model, model->faults.cut_watches)) {
-        end_watch(self, 0);
-        return;
-    }
-    if (happens(model, model->faults.silent_watches)) {
-        self->is_silent = true;
-        return;
-    }
-    udpai_timer_set(model->wheel, &self->deliver, soon(model));
-    if (self->is_created) {
-        send_events(self);
-        return;
-    }
-    udpai_etcd_header header = header_of(model);
-    self->is_created = true;
-    if (happens(model, model->faults.old_members))
-        header.revision -= (int64_t)test_random_below(&model->random, (size_t)header.revision);
-    self->watch->created(self->watch, &header);
-}
-
-void
-etcd_model_wake_watches(etcd_model *model)
-{
-    UDPAI_LIST_FOREACH (at, &model->watches) {
-        model_watch *self = UDPAI_LIST_ENTRY(at, model_watch, node);
-        if (!udpai_timer_is_set(&self->deliver))
-            udpai_timer_set(model->wheel, &self->deliver, soon(model));
-    }
-}
-
-static udpa_err
-watch(udpai_etcd *etcd, udpai_etcd_watch *what, udpai_str key, udpai_str end, int64_t revision)
-{
-    etcd_model *model = UDPAI_CONTAINER_OF(etcd, etcd_model, etcd);
-    model_watch *self = calloc(1, sizeof(*self));
-    self->model = model;
-    self->watch = what;
-    self->key = etcd_model_copy(key);
-    self->end = etcd_model_copy(end);
-    self->next = revision;
-    udpai_timer_init(&self->deliver, on_deliver);
-    udpai_timer_set(model->wheel, &self->deliver, soon(model));
-    udpai_list_append(&model->watches, &self->node);
-    what->engine = self;
-    model->n_watches++;
-    return UDPA_OK;
-}
-
-static void
-unwatch(udpai_etcd *etcd, udpai_etcd_watch *what)
-{
-    (void)etcd;
-    if (what->engine)
-        free_watch(what->engine);
-    what->engine = NULL;
-}
-
-static void
-ask_progress(udpai_etcd *etcd, udpai_etcd_watch *what)
-{
-    (void)etcd;
-    model_watch *self = what->engine;
-    if (!self)
-        return;
-    self->wants_progress = true;
-    if (!udpai_timer_is_set(&self->deliver))
-        udpai_timer_set(self->model->wheel, &self->deliver, soon(self->model));
 }
 
 /* ---- calls ---- */
@@ -356,7 +165,7 @@ add_kvs(model_call *self, udpai_str key, udpai_str end, int64_t revision, int64_
     n = self->has_more ? (size_t)limit : n;
     self->kvs = realloc(self->kvs, (self->n_kvs + n + 1) * sizeof(*self->kvs));
     for (size_t i = 0; i < n; i++) {
-        udpai_etcd_kv kv = kv_of(found[i]);
+        udpai_etcd_kv kv = etcd_model_kv_of(found[i]);
         kv.key = etcd_model_copy(kv.key);
         kv.value = etcd_model_copy(kv.value);
         self->kvs[self->n_kvs++] = kv;
@@ -367,7 +176,9 @@ static void
 execute_range(model_call *self)
 {
     etcd_model *model = self->model;
-    int64_t revision = self->range.revision ? self->range.revision : model->revision;
+    int64_t last =
+        self->range.is_serializable ? etcd_model_last_revision(self->client) : model->revision;
+    int64_t revision = self->range.revision ? self->range.revision : last;
     self->is_compacted = revision < model->compacted;
     self->is_future = revision > model->revision;
     if (!self->is_compacted && !self->is_future)
@@ -427,7 +238,7 @@ static void
 on_execute(udpai_timer *timer)
 {
     model_call *self = UDPAI_CONTAINER_OF(timer, model_call, execute);
-    if (self->model->is_away) {
+    if (self->call ? etcd_model_is_away(self->client) : self->model->is_away) {
         self->is_lost = true;
         if (!self->call)
             free_call(self);
@@ -450,7 +261,7 @@ on_answer(udpai_timer *timer)
 {
     model_call *self = UDPAI_CONTAINER_OF(timer, model_call, answer);
     udpai_etcd_call *call = self->call;
-    bool is_known = self->is_done && !self->is_response_lost && !self->model->is_away;
+    bool is_known = self->is_done && !self->is_response_lost && !etcd_model_is_away(self->client);
     udpa_error *error = udpa_error_new(self->is_full ? UDPA_ERR_LIMIT : UDPA_ERR_UNAVAILABLE, NULL,
                                        self->is_full ? "full" : "no answer");
     is_known = is_known && !self->is_full;
@@ -469,7 +280,7 @@ on_answer(udpai_timer *timer)
     };
     if (result.outcome == UDPAI_ETCD_DONE) {
         result.error = NULL;
-        result.header = header_of(self->model);
+        result.header = etcd_model_header_of(self->model);
         result.header.revision = self->revision;
         result.succeeded = self->succeeded;
         result.has_more = self->has_more;
@@ -489,31 +300,33 @@ on_answer(udpai_timer *timer)
 static model_call *
 begin(udpai_etcd *etcd, udpai_etcd_call *call, call_kind kind)
 {
-    etcd_model *model = UDPAI_CONTAINER_OF(etcd, etcd_model, etcd);
+    const etcd_model_client *client = etcd_model_client_of(etcd);
+    etcd_model *model = client->model;
     const etcd_faults *faults = &model->faults;
     model_call *self = calloc(1, sizeof(*self));
     self->model = model;
+    self->client = client;
     self->call = call;
     self->kind = kind;
     udpai_timer_init(&self->execute, on_execute);
     udpai_timer_init(&self->answer, on_answer);
-    self->is_refused = happens(model, faults->refused);
-    self->is_lost = happens(model, faults->lost_requests);
-    self->is_response_lost = happens(model, faults->lost_responses);
-    bool is_late = happens(model, faults->late_requests);
+    self->is_refused = etcd_model_happens(model, faults->refused);
+    self->is_lost = etcd_model_happens(model, faults->lost_requests);
+    self->is_response_lost = etcd_model_happens(model, faults->lost_responses);
+    bool is_late = etcd_model_happens(model, faults->late_requests);
     bool is_answered_soon =
         !self->is_refused && !self->is_lost && !self->is_response_lost && !is_late;
-    self->is_full =
-        kind == CALL_TXN && is_answered_soon && (model->is_full || happens(model, faults->filling));
-    uint64_t at = soon(model), late = model->wheel->now_ms + TIMEOUT_MS;
+    self->is_full = kind == CALL_TXN && is_answered_soon &&
+                    (model->is_full || etcd_model_happens(model, faults->filling));
+    uint64_t at = etcd_model_soon(model), late = model->wheel->now_ms + TIMEOUT_MS;
     bool is_executed = !self->is_refused && !self->is_lost && !(self->is_full && model->is_full);
     if (is_executed)
         udpai_timer_set(model->wheel, &self->execute,
                         is_late ? late + test_random_below(&model->random, LATE_MS) : at);
-    bool is_answered =
-        self->is_refused || !(self->is_lost || self->is_response_lost || is_late || model->is_away);
+    bool is_answered = self->is_refused || !(self->is_lost || self->is_response_lost || is_late ||
+                                             etcd_model_is_away(client));
     udpai_timer_set(model->wheel, &self->answer,
-                    is_answered ? at + soon(model) - model->wheel->now_ms : late);
+                    is_answered ? at + etcd_model_soon(model) - model->wheel->now_ms : late);
     udpai_list_append(&model->calls, &self->node);
     call->engine = self;
     return self;
@@ -533,7 +346,7 @@ range(udpai_etcd *etcd, udpai_etcd_call *call, const udpai_etcd_range *what)
 static void
 copy_ops(model_call *self, size_t branch, const udpai_etcd_op *ops, size_t n)
 {
-    assert_true(n <= UDPAI_ETCD_TXN_OPS_MAX);
+    etcd_model_must(n <= UDPAI_ETCD_TXN_OPS_MAX);
     self->ops[branch] = calloc(n + 1, sizeof(*ops));
     self->n_ops[branch] = n;
     for (size_t i = 0; i < n; i++) {
@@ -543,8 +356,8 @@ copy_ops(model_call *self, size_t branch, const udpai_etcd_op *ops, size_t n)
         op.end = etcd_model_copy(op.end);
         self->ops[branch][i] = op;
         for (size_t j = 0; j < i; j++) /* as etcd does */
-            assert_false(op.kind == UDPAI_ETCD_OP_PUT && ops[j].kind != UDPAI_ETCD_OP_RANGE &&
-                         udpai_str_eq(op.key, ops[j].key));
+            etcd_model_must(op.kind != UDPAI_ETCD_OP_PUT || ops[j].kind == UDPAI_ETCD_OP_RANGE ||
+                            !udpai_str_eq(op.key, ops[j].key));
     }
 }
 
@@ -552,7 +365,7 @@ static udpa_err
 txn(udpai_etcd *etcd, udpai_etcd_call *call, const udpai_etcd_txn *what)
 {
     model_call *self = begin(etcd, call, CALL_TXN);
-    assert_true(what->n_compares <= UDPAI_ETCD_TXN_OPS_MAX);
+    etcd_model_must(what->n_compares <= UDPAI_ETCD_TXN_OPS_MAX);
     self->compares = calloc(what->n_compares + 1, sizeof(*self->compares));
     self->n_compares = what->n_compares;
     for (size_t i = 0; i < what->n_compares; i++) {
@@ -627,19 +440,47 @@ etcd_model_compact(etcd_model *model, int64_t revision)
     model->compacted = revision;
 }
 
+static void
+free_event(etcd_model_event *event)
+{
+    free(event->key);
+    etcd_model_release(event->value);
+}
+
+static void
+forget_lost(etcd_model *model)
+{
+    while (model->lost.n)
+        free_event(&model->lost.items[--model->lost.n]);
+}
+
+static bool
+has_newer(const etcd_model *model, int64_t revision)
+{
+    return model->history.n && model->history.items[model->history.n - 1].revision > revision;
+}
+
 void
 etcd_model_restore(etcd_model *model, int64_t revision)
 {
-    while (model->history.n && model->history.items[model->history.n - 1].revision > revision) {
-        etcd_model_event *event = &model->history.items[--model->history.n];
-        free(event->key);
-        etcd_model_release(event->value);
-    }
+    forget_lost(model);
+    while (has_newer(model, revision))
+        etcd_model_must(udpai_vector_push(&model->lost, model->history.items[--model->history.n]));
     model->revision = revision;
-    UDPAI_LIST_FOREACH_SAFE (at, &model->watches) {
-        model_watch *self = UDPAI_LIST_ENTRY(at, model_watch, node);
-        end_watch(self, 0);
-    }
+    etcd_model_cut_watches(model);
+}
+
+void
+etcd_model_bring_back(etcd_model *model)
+{
+    if (!model->lost.n)
+        return;
+    while (has_newer(model, model->lost.items[model->lost.n - 1].revision - 1))
+        free_event(&model->history.items[--model->history.n]);
+    model->revision = model->lost.items[0].revision;
+    while (model->lost.n)
+        etcd_model_must(udpai_vector_push(&model->history, model->lost.items[--model->lost.n]));
+    etcd_model_cut_watches(model);
 }
 
 void
@@ -651,7 +492,14 @@ etcd_model_away(etcd_model *model, bool is_away)
 }
 
 void
-etcd_model_init(etcd_model *model, udpai_wheel *wheel, uint64_t seed)
+etcd_model_end_leases(etcd_model *model)
+{
+    while (model->leases.all.n)
+        etcd_model_end_lease(model, model->leases.all.items[0].id);
+}
+
+void
+etcd_model_client_init(etcd_model_client *client, etcd_model *model)
 {
     static const udpai_etcd_ops ops = {
         .range = range,
@@ -660,18 +508,32 @@ etcd_model_init(etcd_model *model, udpai_wheel *wheel, uint64_t seed)
         .lease_keep_alive = lease_keep_alive,
         .lease_revoke = lease_revoke,
         .cancel = cancel,
-        .watch = watch,
-        .ask_progress = ask_progress,
-        .unwatch = unwatch,
+        .watch = etcd_model_watch,
+        .ask_progress = etcd_model_ask_progress,
+        .unwatch = etcd_model_unwatch,
     };
+    *client = (etcd_model_client){.etcd.ops = &ops, .model = model};
+}
+
+void
+etcd_model_client_away(etcd_model_client *client, bool is_away)
+{
+    client->is_away = is_away;
+    if (!is_away)
+        etcd_model_wake_watches(client->model);
+}
+
+void
+etcd_model_init(etcd_model *model, udpai_wheel *wheel, uint64_t seed)
+{
     *model = (etcd_model){
-        .etcd.ops = &ops,
         .wheel = wheel,
         .random = seed,
         .faults.latency_ms = 3,
         .cluster_id = 1000 + seed,
         .revision = 1,
     };
+    etcd_model_client_init(&model->own, model);
     udpai_list_init(&model->calls);
     udpai_list_init(&model->watches);
     udpai_timer_init(&model->lease_end, etcd_model_on_lease_end);
@@ -682,15 +544,15 @@ etcd_model_done(etcd_model *model)
 {
     UDPAI_LIST_FOREACH_SAFE (at, &model->calls) {
         model_call *self = UDPAI_LIST_ENTRY(at, model_call, node);
-        assert_null(self->call);
+        etcd_model_must(!self->call);
         free_call(self);
     }
-    assert_true(udpai_list_empty(&model->watches));
+    etcd_model_must(udpai_list_empty(&model->watches));
     udpai_timer_cancel(&model->lease_end);
     udpai_vector_done(&model->leases.all);
-    for (size_t i = 0; i < model->history.n; i++) {
-        free(model->history.items[i].key);
-        etcd_model_release(model->history.items[i].value);
-    }
+    while (model->history.n)
+        free_event(&model->history.items[--model->history.n]);
     udpai_vector_done(&model->history);
+    forget_lost(model);
+    udpai_vector_done(&model->lost);
 }

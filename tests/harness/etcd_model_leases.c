@@ -2,13 +2,12 @@
 #include <stdlib.h>
 
 #include "tests/harness/etcd_model_internal.h"
-#include "tests/harness/test.h"
 
 int64_t
 etcd_model_leases_grant(etcd_model_leases *leases, int64_t ttl_s)
 {
     const etcd_model_lease lease = {++leases->last, ttl_s, 0};
-    assert_true(udpai_vector_push(&leases->all, lease));
+    etcd_model_must(udpai_vector_push(&leases->all, lease));
     return lease.id;
 }
 

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "base/util.h"
+#include "tests/harness/random.h"
 
 /* Are these characters exactly that literal? Both are shown if not. */
 #define assert_str(actual, expected)                                                               \
@@ -27,22 +28,5 @@
     } while (0)
 
 #define assert_ok(expression) assert_int_equal((expression), 0)
-
-/* The next number of a stream that begins at the caller's seed; splitmix64. */
-static inline uint64_t
-test_random(uint64_t *state)
-{
-    uint64_t z = *state += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
-
-/* Below @p bound, which must not be 0. */
-static inline size_t
-test_random_below(uint64_t *state, size_t bound)
-{
-    return (size_t)(test_random(state) % bound);
-}
 
 #endif

@@ -185,7 +185,7 @@ check_contribution(void *userdata, const udpai_contribution *contribution)
 void
 sim_disk_check(sim_node *node)
 {
-    if (node->is_durable)
+    if (node->is_durable && !node->replication) /* else it is in etcd */
         udpai_store_visit_all(udpai_node_store(node->node), check_contribution, node);
 }
 

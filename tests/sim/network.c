@@ -429,9 +429,11 @@ static void
 end_dial(sim_world *world, void *userdata)
 {
     struct dialling *dialling = userdata;
-    sim_node *from = dialling->from, *to = dialling->to;
+    sim_node *from = dialling->from, *name = dialling->to;
     bool is_void = !from->is_up || from->epoch != dialling->epoch;
-    bool reachable = to->is_up && !is_partitioned(world, from, to);
+    sim_node *to = name->stands_for && !is_void ? name->stands_for(name, from) : name;
+    bool reachable = to && to->is_serving && !is_partitioned(world, from, to);
+    dialling->to = to;
     if (!is_void && reachable) {
         connect(dialling);
     } else if (!is_void && !dialling->link) {
@@ -443,7 +445,7 @@ end_dial(sim_world *world, void *userdata)
         if (!report)
             abort();
         report->link = dialling->link;
-        report->error = udpa_error_new(UDPA_ERR_UNAVAILABLE, NULL, "cannot reach %s", to->id);
+        report->error = udpa_error_new(UDPA_ERR_UNAVAILABLE, NULL, "cannot reach %s", name->id);
         sim_report(&from->sides[0], report);
     }
     udpai_free(dialling);

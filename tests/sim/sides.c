@@ -247,6 +247,7 @@ make_hub(sim_side *side, const sim_node_plan *plan, udpai_node_info *info)
         .info = info,
         .acl = plan->config.acl,
         .is_worker = side->number > 0,
+        .has_barriers = side->node->replication != NULL,
         .first_session = side->number,
         .session_step = plan->n_workers ? UDPAI_WORKER_POOL_STEP : 0,
         .max_pending = 4,

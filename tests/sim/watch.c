@@ -16,6 +16,8 @@ show_subscription(const char *kind, const udpai_subscription_message *message)
     for (size_t i = 0; i < message->n_names; i++)
         fprintf(stderr, " '%.*s'", (int)message->names[i].len, message->names[i].data);
     fprintf(stderr, " holds %zu %zu", message->n_versions, message->n_digests);
+    for (size_t i = 0; i < message->n_digests; i++)
+        fprintf(stderr, " =%.*s", (int)message->digests[i].name.len, message->digests[i].name.data);
     if (message->distance)
         fprintf(stderr, " from %u", message->distance);
 }

@@ -185,8 +185,9 @@ sim_loop_begin(sim_node *node)
 void
 sim_loop_end(sim_node *node)
 {
-    udpai_node_flush(node->node);
-    if (node->flushed)
+    if (node->is_serving)
+        udpai_node_flush(node->node);
+    if (node->is_serving && node->flushed)
         node->flushed(node);
     schedule_loop_tick(node);
 }
@@ -275,14 +276,15 @@ sim_add_node(sim_world *world, const char *id)
     return node;
 }
 
+/* Replicas are one to everybody else. */
 static udpai_node_info *
-say_more(const sim_node *node, udpai_node_info *bare)
+say_more(const sim_node *node, udpai_str set_id, udpai_node_info *bare)
 {
     char run[16];
     snprintf(run, sizeof(run), "%u", node->epoch);
     const udpai_node_metadata said[] = {
-        {UDPAI_NODE_KEY_INSTANCE, udpai_str_from(node->instance)},
-        {UDPAI_NODE_KEY_RUN, udpai_str_from(run)},
+        {UDPAI_NODE_KEY_INSTANCE, set_id.len ? set_id : udpai_str_from(node->instance)},
+        {UDPAI_NODE_KEY_RUN, set_id.len ? set_id : udpai_str_from(run)},
     };
     udpai_node_info *info;
     if (udpai_node_info_with_metadata(&info, bare, said, UDPAI_ARRAY_LEN(said)) != UDPA_OK)
@@ -306,14 +308,17 @@ make_info(const sim_node *node, const sim_node_plan *plan)
     udpai_node_info *info;
     if (udpai_node_info_new(&info, &parts) != UDPA_OK)
         abort();
-    return plan->is_management ? say_more(node, info) : info;
+    return plan->is_management ? say_more(node, plan->config.set_id, info) : info;
 }
 
 static void
 make_halves(sim_node *node, const sim_node_plan *plan)
 {
     udpai_wheel_init(&node->loop_wheel, sim_ms(node->world));
+    const sim_replication_ops *replication = node->replication;
     const udpai_node_env node_env = {
+        .propose = replication ? replication->propose : NULL,
+        .barrier = replication ? replication->barrier : NULL,
         .order = sim_on_order,
         .commit = plan->config.is_durable ? sim_disk_commit : NULL,
         .wall_us = wall_us,
@@ -337,7 +342,9 @@ sim_start_node(sim_node *node)
     sim_node_plan plan = {0};
     node->plan(node, &plan);
     plan.config.id = udpai_str_from(node->said_id);
-    plan.config.instance = udpai_str_from(plan.is_management ? node->instance : "");
+    plan.config.instance = plan.config.set_id.len
+                               ? plan.config.set_id
+                               : udpai_str_from(plan.is_management ? node->instance : "");
     node->is_management = plan.is_management;
     node->is_durable = plan.config.is_durable;
     node->has_restored = node->kept.n > 0;
@@ -350,6 +357,16 @@ sim_start_node(sim_node *node)
     for (size_t i = 0; i < node->kept.n; i++)
         if (udpai_node_restore(node->node, &node->kept.items[i]) != UDPA_OK)
             abort();
+    if (node->replication)
+        node->replication->start(node);
+    else
+        sim_serve(node);
+}
+
+void
+sim_serve(sim_node *node)
+{
+    node->is_serving = true;
     if (node->started)
         node->started(node);
     udpai_node_start(node->node);
@@ -365,9 +382,11 @@ sim_crash_node(sim_node *node, bool keep_state)
         node->stopped(node);
     sim_end_streams_of(node);
     sim_disk_check(node);
-    node->is_up = false;
+    node->is_up = node->is_serving = false;
     node->epoch++;
     sim_sides_free(node);
+    if (node->replication)
+        node->replication->stop(node);
     node->world->counts[SIM_REFUSED_BY_ACL] += udpai_node_n_denied(node->node);
     node->node = udpai_node_free(node->node);
     node->disk_busy_until_us = 0;

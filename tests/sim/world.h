@@ -161,6 +161,16 @@ struct sim_side {
     udpai_transfer down, up; /* of a worker: what it hears, and what is heard of it */
 };
 
+/* How a node is one of several replicas (replicated.h): all but start and stop as in
+ * udpai_node_env, with the node. */
+typedef struct sim_replication_ops {
+    /* When it has what its disk holds; sim_serve() is to be called in time. */
+    void (*start)(sim_node *node);
+    void (*stop)(sim_node *node);
+    void (*propose)(void *node, udpai_durable_batch *batch, uint64_t ticket);
+    void (*barrier)(void *node, uint64_t ticket);
+} sim_replication_ops;
+
 typedef void (*sim_action_fn)(sim_world *world, void *userdata);
 
 struct sim_node {
@@ -183,14 +193,19 @@ struct sim_node {
     void (*flushed)(sim_node *self);     /* after everything that may have told subscribers */
     void (*not_reached)(sim_node *self); /* sim_dial() has failed */
     void (*dies)(sim_node *self);        /* crashes it; called while a commit is under way */
-    const sim_protocol *dials;           /* NULL: UDPA, or what … */
-    const sim_protocol *speaks;          /* … the one that is dialled speaks; NULL: UDPA */
+    /* It is never up: who dials it reaches this one. NULL: there is none at present. */
+    sim_node *(*stands_for)(sim_node *self, sim_node *dialler);
+    const sim_replication_ops *replication; /* NULL: it has no replicas */
+    void *replica;
+    const sim_protocol *dials;  /* NULL: UDPA, or what … */
+    const sim_protocol *speaks; /* … the one that is dialled speaks; NULL: UDPA */
     void *userdata;
     udpai_identity *identity; /* what its certificate says from its next stream on; NULL: no TLS */
     int64_t clock_us;         /* how far it is ahead */
     uint64_t stalls_until_us; /* its loop side takes nothing in before that */
     uint64_t lost_us;         /* when it last lost its disk; 0: never */
     bool is_up, is_management;
+    bool is_serving;      /* it is up, and has begun to listen */
     bool recovers;        /* what came from it may be offered to it: it may have lost it */
     bool has_restored;    /* in this life; it does not know from whom it had what it restored */
     bool dies_committing; /* in its next commit */
@@ -238,6 +253,8 @@ void sim_world_done(sim_world *world);
 /* A node that is not up yet. */
 sim_node *sim_add_node(sim_world *world, const char *id);
 void sim_start_node(sim_node *node);
+/* A replica has what it may serve: it begins to. */
+void sim_serve(sim_node *node);
 /* Everything in memory is lost; with keep_state its disk is not. */
 void sim_crash_node(sim_node *node, bool keep_state);
 /* How the others reach it: what a source's config needs. */

@@ -63,7 +63,7 @@ begin(uint64_t seed)
     n_clients = 0;
     memset(clients, 0, sizeof(clients));
     const udpai_mirror_env env = {
-        .etcd = &model.etcd,
+        .etcd = &model.own.etcd,
         .wheel = &wheel,
         .random = on_random,
         .changed = on_changed,
@@ -71,7 +71,7 @@ begin(uint64_t seed)
     };
     assert_ok(udpai_mirror_new(&mirror, &env, UDPAI_STR("/u/"), (udpai_mirror_position){0}));
     run_ms(100);
-    const udpai_barrier_env barrier_env = {&model.etcd, &wheel, mirror};
+    const udpai_barrier_env barrier_env = {&model.own.etcd, &wheel, mirror};
     assert_ok(udpai_barrier_new(&barrier, &barrier_env, UDPAI_STR("/u/tick/a")));
 }
 

@@ -138,7 +138,7 @@ static void
 open_at(udpai_mirror_position position)
 {
     const udpai_mirror_env env = {
-        .etcd = &model.etcd,
+        .etcd = &model.own.etcd,
         .wheel = &wheel,
         .random = on_random,
         .changed = on_changed,

@@ -72,7 +72,7 @@ static void
 open_replica(replica *self, const char *lanes)
 {
     const udpai_mirror_env env = {
-        .etcd = &model.etcd,
+        .etcd = &model.own.etcd,
         .wheel = &wheel,
         .random = on_random,
         .changed = on_changed,
@@ -83,7 +83,7 @@ open_replica(replica *self, const char *lanes)
     run_ms(100);
     assert_int_equal(udpai_mirror_get_state(self->mirror), UDPAI_MIRROR_CURRENT);
     const udpai_proposals_env proposals = {
-        .etcd = &model.etcd,
+        .etcd = &model.own.etcd,
         .wheel = &wheel,
         .mirror = self->mirror,
         .random = on_random,
@@ -467,7 +467,7 @@ open_and_close(void *context)
 {
     (void)context;
     udpai_proposals *made = NULL;
-    const udpai_proposals_env env = {&model.etcd, &wheel, replicas[0].mirror, on_random, NULL};
+    const udpai_proposals_env env = {&model.own.etcd, &wheel, replicas[0].mirror, on_random, NULL};
     udpa_err err = udpai_proposals_new(&made, &env, UDPAI_STR("/u/lane/c"));
     udpai_proposals_free(made);
     return err;

@@ -166,7 +166,7 @@ open_replicator(replica *self)
 {
     static const char *const ids[NODES] = {"one", "two", "three"};
     const udpai_replicator_env env = {
-        .etcd = &model.etcd,
+        .etcd = &model.own.etcd,
         .wheel = &wheel,
         .random = on_random,
         .report = on_report,

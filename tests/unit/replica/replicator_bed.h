@@ -143,7 +143,7 @@ static inline udpa_err
 try_to_open(replica *self)
 {
     const udpai_replicator_env env = {
-        .etcd = &model.etcd,
+        .etcd = &model.own.etcd,
         .wheel = &wheel,
         .random = on_random,
         .report = on_report,

@@ -90,7 +90,7 @@ static void
 open_replica(replica *self, int number)
 {
     const udpai_mirror_env mirror = {
-        .etcd = &model.etcd,
+        .etcd = &model.own.etcd,
         .wheel = &wheel,
         .random = on_random,
         .changed = on_changed,
@@ -101,7 +101,7 @@ open_replica(replica *self, int number)
     const udpai_replica_description own = {udpai_str_from(self->id), UDPAI_STR("1.0"),
                                            UDPAI_STR("host"), UDPAI_STR("abc")};
     assert_ok(udpai_mirror_new(&self->mirror, &mirror, PREFIX, (udpai_mirror_position){0}));
-    const udpai_members_env env = {&model.etcd, &wheel, self->mirror, on_report, self};
+    const udpai_members_env env = {&model.own.etcd, &wheel, self->mirror, on_report, self};
     assert_ok(udpai_members_new(&self->members, &env, PREFIX, &own));
 }
 

@@ -169,7 +169,7 @@ static void
 open_replica(replica *self)
 {
     const udpai_replicator_env env = {
-        .etcd = &model.etcd,
+        .etcd = &model.own.etcd,
         .wheel = &wheel,
         .random = on_random,
         .report = on_report,

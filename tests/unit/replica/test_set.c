@@ -61,7 +61,7 @@ static udpa_err
 try_to_search(searcher *self, const char *node_id)
 {
     const udpai_set_search_env env = {
-        .etcd = &model.etcd,
+        .etcd = &model.own.etcd,
         .wheel = &wheel,
         .random = on_random,
         .found = on_found,
