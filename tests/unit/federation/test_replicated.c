@@ -337,6 +337,8 @@ what_a_replica_behind_does_not_have_is_not_removed(void **state)
     uint64_t session = arrive(bed, &alice);
     tell_state(bed, UDPAI_REPLICATION_CURRENT);
     publish(bed, session, "-x");
+    assert_int_equal(n_proposals, 1); /* is all there that was committed before? */
+    end_first(bed, UDPAI_REPLICATED_LOST, NULL);
     assert_int_equal(bed->n_judged, 1);
     assert_null(strstr(bed->judged, "com.acme/x"));
     tell_state(bed, UDPAI_REPLICATION_BEHIND);
