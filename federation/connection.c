@@ -18,7 +18,8 @@ udpai_source_set_state(udpai_source *source, udpai_source_state state)
 static uint64_t
 backoff_ms(const udpai_source *source)
 {
-    uint64_t wait = udpai_backoff_ms(&source->owner->context->timing, source->n_failures);
+    uint64_t wait =
+        udpai_backoff_ms(&source->owner->context->timing, udpai_servers_n_rounds(source));
     return wait / 2 + udpai_context_random(source->owner->context) % (wait / 2 + 1);
 }
 
@@ -47,6 +48,8 @@ udpai_source_dial(udpai_source *source)
     }
     order->link = source->link;
     order->is_source = source->serves_us;
+    order->server = (unsigned)source->servers.at;
+    order->is_hurried = udpai_servers_are_untried(source);
     order->target = source->ref_target ? source->ref_target(source->target) : NULL;
     order->release_target = source->release_target;
     udpai_source_set_state(source, UDPAI_SOURCE_CONNECTING);
@@ -131,18 +134,23 @@ udpai_source_lost_update(udpai_source *source)
     udpai_source_hang_up_in_the_end(source);
 }
 
+void
+udpai_source_keep_place(udpai_source *source)
+{
+    const udpai_sources *sources = source->owner;
+    source->is_decided = false;
+    udpai_timer_set(sources->context->wheel, &source->grace,
+                    udpai_context_now(sources->context) +
+                        sources->context->timing.connect_grace_ms);
+}
+
 static void
 begin_anew(udpai_source *source)
 {
-    udpai_sources *sources = source->owner;
     if (!udpai_source_has_connection(source) || source->is_renewed)
         return;
-    if (udpai_source_is_active(source)) { /* nothing takes over from it meanwhile */
-        source->is_decided = false;
-        udpai_timer_set(sources->context->wheel, &source->grace,
-                        udpai_context_now(sources->context) +
-                            sources->context->timing.connect_grace_ms);
-    }
+    if (udpai_source_is_active(source))
+        udpai_source_keep_place(source);
     source->is_renewed = true;
     udpai_source_hang_up_in_the_end(source);
 }

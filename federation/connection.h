@@ -14,6 +14,8 @@ void udpai_source_dial(udpai_source *source);
 void udpai_source_dial_first(udpai_source *source);
 /* After a failure. */
 void udpai_source_back_off(udpai_source *source);
+/* Nothing takes over from it for as long as the first connection is waited for. */
+void udpai_source_keep_place(udpai_source *source);
 /* It waits for its next attempt: that is now. */
 void udpai_source_dial_now(udpai_source *source);
 

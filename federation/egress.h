@@ -17,6 +17,8 @@ void udpai_egress_free(udpai_egress *egress);
 bool udpai_egress_has_source(const udpai_egress *egress, udpai_str source);
 bool udpai_egress_only_source(const udpai_egress *egress, udpai_str *ret_name);
 const udpa_error *udpai_egress_source_error(const udpai_egress *egress, udpai_str source);
+const udpa_error *udpai_egress_source_fault(const udpai_egress *egress, udpai_str source);
+const char *udpai_egress_source_server(const udpai_egress *egress, udpai_str source);
 bool udpai_egress_may_publish_to(const udpai_egress *egress, udpai_str source);
 uint64_t
 udpai_egress_publish(udpai_egress *egress, udpai_str source, udpai_publication *publication);

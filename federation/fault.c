@@ -19,6 +19,12 @@ udpai_fault_of_connection(udpai_source *source, udpa_error *error)
 }
 
 void
+udpai_fault_of_server(udpai_source *source, udpa_error *error)
+{
+    replace(&source->faults.connection, error);
+}
+
+void
 udpai_fault_of_question(udpai_source *source, udpa_error *error)
 {
     replace(&source->faults.question, error);

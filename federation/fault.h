@@ -25,6 +25,8 @@ typedef struct udpai_faults {
 /* Each takes a reference, and is the source's last error, too. NULL: there is no memory for its
  * text. */
 void udpai_fault_of_connection(udpai_source *source, udpa_error *error);
+/* It is not its last error, since others of its servers are tried. */
+void udpai_fault_of_server(udpai_source *source, udpa_error *error);
 void udpai_fault_of_question(udpai_source *source, udpa_error *error);
 void
 udpai_fault_of_resource(udpai_source *source, udpa_error *error, const udpa_resource *resource);

@@ -110,6 +110,10 @@ bool udpai_node_only_source(const udpai_node *node, udpai_str *ret_name);
 udpai_str udpai_node_speaker(const udpai_node *node, uint64_t session);
 /* Why it was not reached, or how its stream ended, last; borrowed; NULL: nothing was amiss. */
 const udpa_error *udpai_node_source_error(const udpai_node *node, udpai_str source);
+/* What is amiss with it now, also while others of its servers are tried; the same. */
+const udpa_error *udpai_node_source_fault(const udpai_node *node, udpai_str source);
+/* The address of the server that it is connected to, ending with a NUL; the same. */
+const char *udpai_node_source_server(const udpai_node *node, udpai_str source);
 /* Is there a stream to publish on to this source? */
 bool udpai_node_may_publish_to(const udpai_node *node, udpai_str source);
 /* Publishes to the peer of this source, or of all sources (empty). Takes the publication. Returns a

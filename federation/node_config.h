@@ -28,8 +28,10 @@ typedef struct udpai_recover_config {
 typedef struct udpai_source_config {
     udpai_str name;
     udpai_source_kind kind;
-    udpai_str peer;    /* UDPA_LISTEN: the peer's name, or without TLS its node id */
-    udpai_str address; /* for people */
+    udpai_str peer; /* UDPA_LISTEN: the peer's name, or without TLS its node id */
+    /* For people; and of UDPA and XDS the target's list of servers (model/server_list.h). */
+    udpai_str address;
+    bool starts_anywhere; /* not at its first server, but at a random one */
     /* PATH: as the bootstrap file calls a kind of its own, a literal; NULL: path. */
     const char *kind_name;
     /* Those that we dial: dialled even while no provider asks it for anything, because it is

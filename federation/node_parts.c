@@ -134,6 +134,18 @@ udpai_node_source_error(const udpai_node *node, udpai_str source)
     return udpai_egress_source_error(node->parts.egress, source);
 }
 
+const udpa_error *
+udpai_node_source_fault(const udpai_node *node, udpai_str source)
+{
+    return udpai_egress_source_fault(node->parts.egress, source);
+}
+
+const char *
+udpai_node_source_server(const udpai_node *node, udpai_str source)
+{
+    return udpai_egress_source_server(node->parts.egress, source);
+}
+
 bool
 udpai_node_may_publish_to(const udpai_node *node, udpai_str source)
 {

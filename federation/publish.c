@@ -105,6 +105,20 @@ udpai_egress_source_error(const udpai_egress *egress, udpai_str name)
     return source ? udpai_source_last_error(source) : NULL;
 }
 
+const udpa_error *
+udpai_egress_source_fault(const udpai_egress *egress, udpai_str name)
+{
+    const udpai_source *source = udpai_sources_get(egress->sources, name);
+    return source ? udpai_source_fault(source) : NULL;
+}
+
+const char *
+udpai_egress_source_server(const udpai_egress *egress, udpai_str name)
+{
+    const udpai_source *source = udpai_sources_get(egress->sources, name);
+    return source && udpai_source_is_active(source) ? udpai_source_server(source) : NULL;
+}
+
 /* A stream that gave way to a later one of the same peer: what went out on it is published again
  * when its end is reported, and nothing may overtake that. */
 static bool

@@ -71,10 +71,20 @@ udpai_source_ask_for_refused(udpai_source *source)
 
 /* ---- deciding whether it is active ---- */
 
+/* It was active, and none of its servers has taken its place in time. */
+static void
+note_loss(udpai_source *source)
+{
+    if (source->servers.is_moving)
+        source->owner->lost_ms = udpai_context_now(source->owner->context);
+    source->servers.is_moving = false;
+}
+
 static void
 on_grace_end(udpai_timer *timer)
 {
     udpai_source *source = UDPAI_CONTAINER_OF(timer, udpai_source, grace);
+    note_loss(source);
     source->is_decided = true;
     if (source->n_failures)
         udpai_recovery_closed(source);
@@ -146,8 +156,10 @@ udpai_source_opened(udpai_source *source, udpai_peer *peer)
     source->counters.n_connects++;
     peer->source = source;
     udpai_source_set_state(source, UDPAI_SOURCE_CONNECTED);
-    udpai_log(UDPA_LOG_INFO, "federation", "source %.*s: connected",
-              (int)udpa_bytes_size(source->name), (const char *)udpa_bytes_data(source->name));
+    udpai_log(UDPA_LOG_INFO, "federation", "source %.*s: connected%s%s",
+              (int)udpa_bytes_size(source->name), (const char *)udpa_bytes_data(source->name),
+              source->servers.n > 1 ? " to " : "",
+              source->servers.n > 1 ? udpai_servers_address(source) : "");
     udpai_recovery_opened(source);
     if (peer->info)
         udpai_absence_introduced(source);
@@ -193,6 +205,7 @@ udpai_source_introduced(udpai_source *source, udpai_peer *peer)
         refuse_namesake(source);
         return;
     }
+    udpai_servers_introduced(source, peer);
     udpai_source_alive(source);
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *instance = NULL;
     udpai_str name = udpai_node_info_instance(peer->info);
@@ -215,6 +228,7 @@ udpai_source_alive(udpai_source *source)
         return;
     source->n_failures = 0;
     source->is_decided = true;
+    source->servers.is_moving = false;
     source->active_since_ms = udpai_context_now(sources->context);
     udpai_timer_cancel(&source->grace);
     udpai_timer_set(sources->context->wheel, &source->fail_back,
@@ -250,15 +264,47 @@ note_error(udpai_source *source, udpa_error *error)
               error ? udpa_error_message(error) : "the stream has ended");
 }
 
+/* The rest of its servers is tried at once, and nothing takes over from it meanwhile. */
+static void
+go_on(udpai_source *source)
+{
+    UDPA_AUTO(udpa_error_unref) udpa_error *why = udpai_servers_why(source);
+    udpai_fault_of_server(source, why);
+    udpai_log(UDPA_LOG_WARNING, "federation", "source %.*s: %s; trying its next server, %s",
+              (int)udpa_bytes_size(source->name), (const char *)udpa_bytes_data(source->name),
+              why ? udpa_error_message(why) : "the stream has ended",
+              udpai_servers_address(source));
+    if (!udpai_source_is_active(source))
+        return;
+    udpai_source_keep_place(source);
+    source->servers.is_moving = true;
+}
+
+static void
+note_end(udpai_source *source, udpa_error *error)
+{
+    UDPA_AUTO(udpa_error_unref)
+    udpa_error *why = source->servers.n > 1 ? udpai_servers_why(source) : udpa_error_ref(error);
+    source->servers.is_moving |= udpai_source_is_active(source);
+    if (source->servers.is_moving)
+        source->is_decided = true;
+    note_loss(source);
+    if (!source->is_sent_away || source->servers.n > 1) /* which has more detail */
+        note_error(source, why);
+}
+
 /* A stream's end changes no resource: all that came by it stays. */
 void
 udpai_source_closed(udpai_source *source, udpa_error *error)
 {
-    bool is_renewed = source->is_renewed;
-    if (udpai_source_is_active(source) && !is_renewed)
-        source->owner->lost_ms = udpai_context_now(source->owner->context);
-    if (!source->is_sent_away && !is_renewed) /* which has more detail */
-        note_error(source, error);
+    bool is_renewed = source->is_renewed, goes_on = false;
+    if (!is_renewed)
+        goes_on = udpai_servers_ended(source, source->is_sent_away ? source->last_error : error) &&
+                  source->is_reached && udpai_source_is_dialled(source);
+    if (goes_on)
+        go_on(source);
+    else if (!is_renewed)
+        note_end(source, error);
     source->session = 0;
     source->may_ask = source->asked_blindly = false;
     source->has_lost_update = source->must_hang_up = source->is_renewed = false;
@@ -273,7 +319,7 @@ udpai_source_closed(udpai_source *source, udpa_error *error)
     udpai_differences_forget(source);
     UDPAI_LIST_FOREACH (node, &source->scopes)
         udpai_scope_reset(UDPAI_LIST_ENTRY(node, udpai_scope, in_source));
-    if (is_renewed && source->is_reached && udpai_source_is_dialled(source))
+    if (goes_on || (is_renewed && source->is_reached && udpai_source_is_dialled(source)))
         udpai_source_dial(source);
     else if (udpai_source_is_dialled(source) && source->is_reached)
         udpai_source_back_off(source);
@@ -314,7 +360,7 @@ copy_config(udpai_source *source, const udpai_source_config *config)
     source->target = config->target ? config->ref_target(config->target) : NULL;
     for (size_t i = 0; i < config->n_standby && err == UDPA_OK; i++)
         err = add_standby(source, config->standby[i]);
-    return err;
+    return err == UDPA_OK ? udpai_servers_set(source, config->starts_anywhere) : err;
 }
 
 static udpa_err
@@ -447,6 +493,7 @@ udpai_source_free(udpai_source *source)
         udpa_bytes_unref(source->standby.items[i]);
     udpai_vector_done(&source->standby);
     udpai_faults_done(source);
+    udpai_servers_done(source);
     udpai_free(source);
 }
 
@@ -460,6 +507,20 @@ udpai_source_end(udpai_source *source)
     udpai_source_free(source);
     udpai_store_withdraw_all(store, origin, (udpai_str){0}, (udpai_str){0}, NULL, NULL);
     udpai_origin_set_rank(store, origin, UDPAI_ORIGIN_PUBLISHER, 0); /* it may go */
+}
+
+/* ---- what is known of it ---- */
+
+const udpa_error *
+udpai_source_fault(const udpai_source *source)
+{
+    return udpai_fault_present(source);
+}
+
+const char *
+udpai_source_server(const udpai_source *source)
+{
+    return udpai_servers_address(source);
 }
 
 /* ---- what it sends ---- */

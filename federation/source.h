@@ -62,6 +62,11 @@ bool udpai_source_is_standby_for(const udpai_source *source, udpai_str type_url)
 unsigned udpai_source_max_withdrawal(const udpai_source *source);
 /* Whether it holds or not; NULL: there was none. */
 const udpa_error *udpai_source_last_error(const udpai_source *source);
+/* What is amiss with it now (fault.h); NULL: nothing. */
+const udpa_error *udpai_source_fault(const udpai_source *source);
+/* The address of the server that is connected, or dialled now or next; ends with a NUL; NULL: it is
+ * not dialled by gRPC. */
+const char *udpai_source_server(const udpai_source *source);
 
 /* A provider names it at this position, from 0: the first to do so decides its order among the
  * sources. */

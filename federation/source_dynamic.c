@@ -46,6 +46,7 @@ udpai_source_set_version(udpai_source *source, udpai_source_version *version)
     source->by = UDPAI_TAKE(version->by);
     source->address = UDPAI_TAKE(version->address);
     source->kind = version->kind;
+    (void)udpai_servers_set(source, false); /* without memory the first of them is dialled */
 }
 
 void

@@ -14,6 +14,7 @@
 #include "federation/named_table.h"
 #include "federation/peers.h"
 #include "federation/scope.h"
+#include "federation/servers.h"
 #include "federation/source_dynamic.h"
 #include "federation/sync.h"
 
@@ -58,6 +59,7 @@ struct udpai_source {
     udpa_bytes *name;
     udpa_bytes *peer_name;        /* UDPA_LISTEN */
     udpa_bytes *address, *unread; /* PATH: a file of it that could not be read; NULL: none */
+    udpai_servers servers;        /* that the address names */
     udpai_source_kind kind;
     const char *kind_name; /* as in the configuration */
     void *target;

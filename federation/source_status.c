@@ -139,6 +139,8 @@ put_source(udpai_proto_writer *writer, const void *what)
     udpai_proto_put_bytes_opt(writer, 17, udpai_source_by(source));
     put_differences(writer, source);
     udpai_proto_put_varint_opt(writer, 20, source->recovery && source->recovery->is_off);
+    if (source->servers.n > 1)
+        udpai_proto_put_bytes_opt(writer, 21, udpai_str_from(udpai_servers_address(source)));
 }
 
 udpa_bytes *

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/percent.h"
 #include "federation/held.h"
+#include "federation/servers.h"
 #include "federation/source.h"
 #include "model/twin_notices.h"
 
@@ -455,4 +456,5 @@ udpai_twins_visit_problems(udpai_twins *twins, udpai_problem_fn visit, void *use
         if (peer->is_node && peer->info && udpai_list_linked(&peer->of_id))
             visit_pairs(peer, visit, userdata);
     udpai_held_visit_problems(twins->sources, visit, userdata);
+    udpai_servers_visit_problems(twins->sources, visit, userdata);
 }

@@ -39,7 +39,8 @@ typedef struct udpa_tls {
     const char *private_key_file;
     /** The authorities that the peer's certificate must be signed by. Required of a source. */
     const char *ca_file;
-    /** The name that a source's certificate must have; NULL: the host of its address. */
+    /** The name that a source's certificate must have; NULL: the host of its address, of several
+     * addresses that of each. */
     const char *server_name;
 } udpa_tls;
 
@@ -113,7 +114,12 @@ typedef struct udpa_source {
     size_t struct_size; /**< sizeof(udpa_source) */
     /** What errors and subscriptions call it; required, and unique. */
     const char *name;
-    /** HOST:PORT that the endpoint dials; NULL: the peer dials the endpoint, which listens. */
+    /** HOST:PORT that the endpoint dials; NULL: the peer dials the endpoint, which listens. Or up
+     * to 16 of them with commas between, such as "a.example:18000,b.example:18000": replicas of one
+     * set, which are one source (not with @p rest). The endpoint is connected to one of them. When
+     * that fails, it dials the next one at once, and continues there with what it has; only when
+     * all have failed there is a pause. A server that does not answer within 2 s has failed, while
+     * others were not tried. */
     const char *address;
     /** Of a peer that dials: the name its certificate gives it, or without TLS the id of its
      * node. */
@@ -133,12 +139,16 @@ typedef struct udpa_source {
      * full names or type URLs. Not with only_when_needed; of one that speaks UDPA only. */
     const char *const *standby;
     size_t n_standby;
+    /** Of several servers in @p address the first one that is dialled is a random one, so that many
+     * processes with one configuration are spread over them; the next ones follow as given. False:
+     * the first one is the first. @since 0.1 */
+    bool starts_anywhere;
 } udpa_source;
 
 /** Initialiser of udpa_source. */
 #define UDPA_SOURCE_INIT                                                                           \
     {                                                                                              \
-        sizeof(udpa_source), NULL, NULL, NULL, NULL, NULL, NULL, false, NULL, 0                    \
+        sizeof(udpa_source), NULL, NULL, NULL, NULL, NULL, NULL, false, NULL, 0, false             \
     }
 
 /** What an endpoint does with secrets: resources of
@@ -214,7 +224,8 @@ UDPA_API UDPA_MUST_USE udpa_err udpa_endpoint_new(udpa_endpoint **ret_endpoint,
 UDPA_API int udpa_endpoint_port(const udpa_endpoint *endpoint);
 
 /** Why a source could not be reached, or how its stream ended, the last time. It stays when the
- * source is reached again.
+ * source is reached again. Of one with several servers, when all of them have failed: the reason of
+ * each.
  * @param endpoint not one that is being closed.
  * @param source   the source's name.
  * @return borrowed until the loop runs on; NULL: nothing was amiss, or there is no such source.
@@ -222,6 +233,15 @@ UDPA_API int udpa_endpoint_port(const udpa_endpoint *endpoint);
  */
 UDPA_API const udpa_error *udpa_endpoint_source_error(const udpa_endpoint *endpoint,
                                                       const char *source);
+
+/** The server that a source is connected to: which of several, too.
+ * @param endpoint not one that is being closed.
+ * @param source   the source's name.
+ * @return its address as in udpa_source, borrowed until the loop runs on; NULL: there is no
+ *         connection, or no such source, or it is not dialled by gRPC.
+ * @thread the loop's   @since 0.1
+ */
+UDPA_API const char *udpa_endpoint_source_server(const udpa_endpoint *endpoint, const char *source);
 
 /** End all streams and release the endpoint, its subscriptions and deferred updates included.
  * Receipts that have not come are called back with an error, before @p closed. May be called from

@@ -9,7 +9,9 @@
 #include <time.h>
 
 #include "base/alloc.h"
+#include "cli/messages.h"
 #include "loop/clock.h"
+#include "model/server_list.h"
 #include "transport/grpc/stream_thread.h"
 #include "transport/tls_files.h"
 
@@ -19,8 +21,10 @@
 #define BACKOFF_MS 50
 
 struct udpai_caller {
+    const udpai_cli_options *options;
     grpc_completion_queue *cq;
-    grpc_channel *channel;
+    grpc_channel_credentials *credentials;
+    grpc_channel *channel; /* to the server that is tried, or was reached */
 };
 
 typedef struct tag {
@@ -248,10 +252,12 @@ integer(const char *key, int value)
         .type = GRPC_ARG_INTEGER, .key = (char *)(uintptr_t)key, .value.integer = value};
 }
 
+/* NULL without memory. */
 static grpc_channel *
-make_channel(const udpai_cli_options *options, grpc_channel_credentials *credentials)
+make_channel(const udpai_caller *caller, udpai_str server)
 {
-    const char *name = options->server_name;
+    const char *name = caller->options->server_name;
+    UDPAI_AUTO_FREE char *address = udpai_strndup(server.data, server.len);
     grpc_arg args[] = {
         integer(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1),
         integer(GRPC_ARG_ENABLE_RETRIES, 0),
@@ -266,7 +272,7 @@ make_channel(const udpai_cli_options *options, grpc_channel_credentials *credent
          .value.string = (char *)(uintptr_t)name},
     };
     const grpc_channel_args all = {UDPAI_ARRAY_LEN(args) - !name, args};
-    return grpc_channel_create(options->server, credentials, &all);
+    return address ? grpc_channel_create(address, caller->credentials, &all) : NULL;
 }
 
 udpa_err
@@ -274,23 +280,27 @@ udpai_caller_new(udpai_caller **ret_caller,
                  const udpai_cli_options *options,
                  udpa_error **ret_error)
 {
-    grpc_channel_credentials *credentials = NULL;
-    udpa_err err = udpai_dial_address_check(options->server, ret_error);
+    udpa_err err = udpai_dial_list_check(options->server, ret_error);
     udpai_caller *caller = err == UDPA_OK ? udpai_alloc(sizeof(*caller)) : NULL;
     if (err != UDPA_OK || !caller)
         return err != UDPA_OK ? err : udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     grpc_init();
-    err = make_credentials(options, &credentials, ret_error);
-    if (err == UDPA_OK) {
-        caller->cq = grpc_completion_queue_create_for_next(NULL);
-        caller->channel = make_channel(options, credentials);
-        grpc_channel_credentials_release(credentials);
-        *ret_caller = caller;
-        return UDPA_OK;
+    err = make_credentials(options, &caller->credentials, ret_error);
+    if (err != UDPA_OK) {
+        udpai_free(caller);
+        grpc_shutdown();
+        return err;
     }
-    udpai_free(caller);
-    grpc_shutdown();
-    return err;
+    caller->options = options;
+    caller->cq = grpc_completion_queue_create_for_next(NULL);
+    caller->channel =
+        make_channel(caller, udpai_server_list_at(udpai_str_from(options->server), 0));
+    if (!caller->channel) {
+        udpai_caller_free(caller);
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    }
+    *ret_caller = caller;
+    return UDPA_OK;
 }
 
 udpai_caller *
@@ -298,7 +308,9 @@ udpai_caller_free(udpai_caller *caller)
 {
     if (!caller)
         return NULL;
-    grpc_channel_destroy(caller->channel);
+    if (caller->channel)
+        grpc_channel_destroy(caller->channel);
+    grpc_channel_credentials_release(caller->credentials);
     grpc_completion_queue_shutdown(caller->cq);
     while (grpc_completion_queue_next(caller->cq, gpr_inf_future(GPR_CLOCK_MONOTONIC), NULL).type !=
            GRPC_QUEUE_SHUTDOWN)
@@ -310,21 +322,45 @@ udpai_caller_free(udpai_caller *caller)
     return NULL;
 }
 
-udpa_err
-udpai_caller_connect(udpai_caller *caller, uint64_t timeout_ms, udpa_error **ret_error)
+static bool
+connect_until(udpai_caller *caller, uint64_t deadline, bool is_hurried)
 {
-    uint64_t deadline = now_ms(NULL) + timeout_ms;
     grpc_connectivity_state state = grpc_channel_check_connectivity_state(caller->channel, 1);
     while (state != GRPC_CHANNEL_READY) {
         uint64_t at = now_ms(NULL);
         tag changed = {.is_out = true};
-        if (at >= deadline)
-            return udpai_fail(ret_error, UDPA_ERR_UNAVAILABLE, "no connection within %g s",
-                              (double)timeout_ms / 1000);
+        if (at >= deadline || (is_hurried && state == GRPC_CHANNEL_TRANSIENT_FAILURE))
+            return false;
         grpc_channel_watch_connectivity_state(caller->channel, state, timespec_of(deadline - at),
                                               caller->cq, &changed);
         (void)turn_until(caller, &changed, NULL, deadline - at + END_PATIENCE_MS);
         state = grpc_channel_check_connectivity_state(caller->channel, 1);
     }
-    return UDPA_OK;
+    return true;
+}
+
+/* Each of several servers has an equal part of the time, and not more than a node gives one. gRPC
+ * does not report why one cannot be reached. */
+udpa_err
+udpai_caller_connect(udpai_caller *caller, uint64_t timeout_ms, udpa_error **ret_error)
+{
+    udpai_str list = udpai_str_from(caller->options->server);
+    size_t n = udpai_server_list_size(list);
+    uint64_t each_ms = n > 1 ? udpai_min_size(timeout_ms / n, UDPAI_DIAL_HURRIED_MS) : timeout_ms;
+    for (size_t i = 0; i < n; i++) {
+        udpai_str server = udpai_server_list_at(list, i);
+        grpc_channel *channel = i ? make_channel(caller, server) : caller->channel;
+        if (!channel)
+            return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+        if (channel != caller->channel)
+            grpc_channel_destroy(caller->channel);
+        caller->channel = channel;
+        if (connect_until(caller, now_ms(NULL) + each_ms, n > 1))
+            return UDPA_OK;
+        if (caller->options->is_verbose)
+            udpai_cli_note("%.*s: no connection", UDPAI_SHOWN(server));
+    }
+    return n > 1 ? udpai_fail(ret_error, UDPA_ERR_UNAVAILABLE, "no connection to any of them")
+                 : udpai_fail(ret_error, UDPA_ERR_UNAVAILABLE, "no connection within %g s",
+                              (double)timeout_ms / 1000);
 }

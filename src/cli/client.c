@@ -5,7 +5,12 @@
 
 #include <signal.h>
 
+#include "base/alloc.h"
 #include "base/error.h"
+#include "base/strbuf.h"
+#include "endpoint/host.h"
+#include "federation/node.h"
+#include "model/server_list.h"
 
 #define LOOK_MS 20
 
@@ -21,9 +26,31 @@ udpai_cli_finish(udpai_cli *cli, udpai_cli_exit result)
     uv_stop(&cli->loop);
 }
 
+/* A command may have several connections: the next one begins where the last one was. */
+static void
+note_server(udpai_cli *cli)
+{
+    const char *server =
+        cli->endpoint ? udpa_endpoint_source_server(cli->endpoint, UDPAI_CLI_SOURCE) : NULL;
+    cli->was_reached |= server != NULL;
+    if (!server || (cli->server && strcmp(server, cli->server) == 0))
+        return;
+    udpai_free(cli->server);
+    cli->server = udpai_strdup(server);
+    if (cli->options->is_verbose)
+        udpai_cli_note("connected to %s", server);
+}
+
+const char *
+udpai_cli_server(const udpai_cli *cli)
+{
+    return cli->server ? cli->server : cli->options->server;
+}
+
 void
 udpai_cli_answered(udpai_cli *cli)
 {
+    note_server(cli);
     cli->has_answered = true;
     if (cli->is_lasting)
         uv_timer_stop(&cli->deadline);
@@ -39,8 +66,8 @@ static void
 complain_of_connection(const udpai_cli_options *options, const udpa_error *error)
 {
     udpai_cli_complain_of(error);
-    udpai_cli_note("The node's address is given by --server HOST:PORT, or by the environment "
-                   "variable UDPACTL_SERVER%s.",
+    udpai_cli_note("The node's address is given by --server HOST:PORT[,HOST:PORT...], or by the "
+                   "environment variable UDPACTL_SERVER%s.",
                    options->ca ? "" : "; --ca FILE makes it TLS");
 }
 
@@ -57,7 +84,7 @@ static void
 end_denied(udpai_cli *cli, const udpa_error *error)
 {
     if (!cli->may_be_denied)
-        udpai_cli_complain("%s: %s", cli->options->server, udpa_error_message(error));
+        udpai_cli_complain("%s: %s", udpai_cli_server(cli), udpa_error_message(error));
     udpai_cli_finish(cli, cli->may_be_denied ? UDPAI_CLI_GOOD : UDPAI_CLI_REFUSED);
 }
 
@@ -71,33 +98,63 @@ udpai_cli_answered_all(udpai_cli *cli)
         udpai_cli_finish(cli, UDPAI_CLI_GOOD);
 }
 
+/* Of servers that have failed while others are tried. */
+static const udpa_error *
+fault(const udpai_cli *cli)
+{
+    return cli->endpoint ? udpai_node_source_fault(udpai_endpoint_node(cli->endpoint),
+                                                   udpai_str_from(UDPAI_CLI_SOURCE))
+                         : NULL;
+}
+
+static void
+note_fault(udpai_cli *cli)
+{
+    const udpa_error *error = fault(cli);
+    if (error && error != cli->last_fault && cli->options->is_verbose)
+        udpai_cli_note("%s", udpa_error_message(error));
+    cli->last_fault = error;
+}
+
+/* A publication whose receipt did not come is published again, unless nobody can be reached: then
+ * nothing better can come. */
+static bool
+is_tried_again(udpai_cli *cli)
+{
+    bool was_reached = cli->was_reached;
+    cli->was_reached = false;
+    return cli->is_lasting ? cli->has_answered : cli->is_publishing && was_reached;
+}
+
 static void
 on_look(uv_timer_t *timer)
 {
     udpai_cli *cli = timer->data;
     const udpa_error *error = failure(cli);
+    note_server(cli);
+    note_fault(cli);
     if (!error || error == cli->last_error)
         return;
     cli->last_error = error;
     if (udpa_error_code(error) == UDPA_ERR_DENIED)
         end_denied(cli, error);
+    else if (is_tried_again(cli))
+        udpai_cli_complain("%s (trying again)", udpa_error_message(error));
     else if (!cli->has_answered)
         fail_to_connect(cli, error);
-    else if (cli->is_lasting)
-        udpai_cli_complain("%s (trying again)", udpa_error_message(error));
 }
 
 static void
 complain_of_deadline(const udpai_cli *cli, const udpa_error *error)
 {
-    double seconds = (double)cli->options->timeout_ms / 1000;
+    double seconds = (double)cli->waits_ms / 1000;
     if (cli->has_answered && !error)
         udpai_cli_complain("%s has not synchronized within %g s: it waits for %s itself ('udpactl "
                            "status' shows more); --timeout SECONDS waits longer",
-                           cli->options->server, seconds,
+                           udpai_cli_server(cli), seconds,
                            cli->waits_for ? cli->waits_for : "others");
     else
-        udpai_cli_complain("no answer from %s within %g s%s%s", cli->options->server, seconds,
+        udpai_cli_complain("no answer from %s within %g s%s%s", udpai_cli_server(cli), seconds,
                            error ? ": " : "; --timeout SECONDS has it wait longer",
                            error ? udpa_error_message(error) : "");
 }
@@ -106,21 +163,37 @@ static void
 on_deadline(uv_timer_t *timer)
 {
     udpai_cli *cli = timer->data;
-    const udpa_error *error = failure(cli);
+    const udpa_error *error = failure(cli) ? failure(cli) : fault(cli);
     if (!cli->is_quiet)
         complain_of_deadline(cli, error);
     udpai_cli_finish(cli, error ? UDPAI_CLI_NO_CONNECTION : UDPAI_CLI_TIMED_OUT);
 }
 
-udpai_cli_exit
-udpai_cli_wait(udpai_cli *cli)
+static udpai_cli_exit
+wait_for(udpai_cli *cli, uint64_t ms)
 {
-    uv_timer_start(&cli->deadline, on_deadline, cli->options->timeout_ms, 0);
+    cli->waits_ms = ms;
+    uv_timer_start(&cli->deadline, on_deadline, ms, 0);
     while (!cli->is_finished)
         uv_run(&cli->loop, UV_RUN_DEFAULT);
     uv_timer_stop(&cli->deadline);
     cli->is_finished = false;
     return cli->result;
+}
+
+udpai_cli_exit
+udpai_cli_wait(udpai_cli *cli)
+{
+    return wait_for(cli, cli->options->timeout_ms);
+}
+
+udpai_cli_exit
+udpai_cli_wait_receipt(udpai_cli *cli)
+{
+    cli->is_publishing = true;
+    udpai_cli_exit result = wait_for(cli, cli->options->receipt_timeout_ms);
+    cli->is_publishing = false;
+    return result;
 }
 
 static void
@@ -194,9 +267,28 @@ udpai_cli_disconnect(udpai_cli *cli)
     uv_timer_stop(&cli->look);
     if (!cli->endpoint)
         return;
+    note_server(cli);
     udpa_endpoint_close(cli->endpoint, on_closed, cli);
     while (cli->endpoint) /* until on_closed: other handles may stop the loop too */
         uv_run(&cli->loop, UV_RUN_DEFAULT);
+}
+
+/* Those that were given, from the one that was connected last. NULL without memory. */
+static char *
+order_servers(const udpai_cli *cli)
+{
+    udpai_str list = udpai_str_from(cli->options->server);
+    size_t n = udpai_server_list_size(list), first = 0;
+    udpai_strbuf text = {0};
+    for (size_t i = 0; cli->server && i < n; i++)
+        if (udpai_str_eq(udpai_server_list_at(list, i), udpai_str_from(cli->server)))
+            first = i;
+    udpai_strbuf_str(&text, udpai_server_list_at(list, first));
+    for (size_t i = 1; i < n; i++) {
+        udpai_strbuf_putc(&text, ',');
+        udpai_strbuf_str(&text, udpai_server_list_at(list, (first + i) % n));
+    }
+    return udpai_strbuf_take(&text);
 }
 
 udpai_cli_exit
@@ -208,6 +300,7 @@ udpai_cli_connect(udpai_cli *cli)
     udpa_endpoint_options endpoint = UDPA_ENDPOINT_OPTIONS_INIT;
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     udpai_cli_disconnect(cli);
+    UDPAI_AUTO_FREE char *servers = order_servers(cli);
     tls.ca_file = options->ca;
     tls.certificate_file = options->certificate;
     tls.private_key_file = options->key;
@@ -219,7 +312,7 @@ udpai_cli_connect(udpai_cli *cli)
     source.xds = options->is_xds && !cli->rest ? &xds : NULL;
     source.rest = cli->rest;
     source.name = UDPAI_CLI_SOURCE;
-    source.address = options->server;
+    source.address = servers ? servers : options->server;
     source.tls = options->ca ? &tls : NULL;
     endpoint.node_id = options->node_id;
     endpoint.secrets = options->secrets;
@@ -229,8 +322,8 @@ udpai_cli_connect(udpai_cli *cli)
         udpai_cli_complain_of(error);
         return UDPAI_CLI_MISTAKE;
     }
-    cli->has_answered = false;
-    cli->last_error = NULL;
+    cli->has_answered = cli->was_reached = false;
+    cli->last_error = cli->last_fault = NULL;
     uv_timer_start(&cli->look, on_look, LOOK_MS, LOOK_MS);
     return UDPAI_CLI_GOOD;
 }
@@ -239,6 +332,7 @@ void
 udpai_cli_end(udpai_cli *cli)
 {
     udpai_cli_disconnect(cli);
+    udpai_free(cli->server);
     uv_close((uv_handle_t *)&cli->look, NULL);
     uv_close((uv_handle_t *)&cli->deadline, NULL);
     uv_close((uv_handle_t *)&cli->patience, NULL);

@@ -159,11 +159,11 @@ udpai_cli_request_all_types(udpai_cli *cli, udpai_cli_requests *requests)
     if (result == UDPAI_CLI_GOOD && udpai_cli_found_size(&found) == 0) {
         udpai_cli_complain("%s does not report which types it has: name one, as in 'udpactl get "
                            "cluster'",
-                           cli->options->server);
+                           udpai_cli_server(cli));
         result = UDPAI_CLI_REFUSED;
     }
     if (result == UDPAI_CLI_GOOD && err != UDPA_OK) {
-        udpai_cli_complain("the status of %s: %s", cli->options->server, udpa_err_text(err));
+        udpai_cli_complain("the status of %s: %s", udpai_cli_server(cli), udpa_err_text(err));
         result = UDPAI_CLI_REFUSED;
     }
     udpai_cli_found_done(&found);
@@ -188,7 +188,7 @@ udpai_cli_report_missing(const udpai_cli *cli,
                 continue;
             any = true;
             udpai_cli_complain("there is no %.*s '%s' at %s", (int)kind.len, kind.data,
-                               request->names.items[k], cli->options->server);
+                               request->names.items[k], udpai_cli_server(cli));
         }
     }
     return any;

@@ -25,15 +25,20 @@ enum {
 };
 
 static const struct argp_option known_options[] = {
-    {"server", SERVER, "HOST:PORT", 0,
-     "The node (default: environment variable UDPACTL_SERVER, else " DEFAULT_SERVER ")", 2},
-    {"http", HTTP, "HOST:PORT", 0,
+    {"server", SERVER, "HOST:PORT[,...]", 0,
+     "The node, or replicas of one, tried in this order (default: environment variable "
+     "UDPACTL_SERVER, else " DEFAULT_SERVER ")",
+     2},
+    {"verbose", 'v', NULL, 0, "Report which server of several is used, and why others are not", 2},
+    {"http", HTTP, "HOST:PORT[,...]", 0,
      "Where the node serves HTTP, which runtime, sources and delete --origin ask (default: the "
      "host of --server with port " UDPAI_CLI_HTTP_PORT
      ", else environment variable UDPACTL_HTTP, else " DEFAULT_HTTP ")",
      2},
     {"timeout", TIMEOUT, "SECONDS", 0,
-     "How long to wait for its answers (default 5; xds and bench 20; for acknowledgements 60)", 2},
+     "How long to wait for its answers (default 5; xds and bench 20; for what is published 15, for "
+     "acknowledgements 60)",
+     2},
     {"ca", CA, "FILE", 0, "Use TLS; these certificates (PEM) must have signed that of the node", 2},
     {"cert", CERTIFICATE, "FILE", 0, "Our certificate (PEM)", 2},
     {"key", KEY, "FILE", 0, "Its key (PEM); sign: the private key to sign with", 2},
@@ -79,6 +84,9 @@ parse(int key, char *argument, struct argp_state *state)
             *texts[i] = argument;
             return 0;
         }
+    common->is_verbose |= key == 'v';
+    if (key == 'v')
+        return 0;
     if (key != TIMEOUT)
         return ARGP_ERR_UNKNOWN;
     set_timeout(common, argument, state);

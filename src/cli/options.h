@@ -37,10 +37,11 @@ typedef enum udpai_cli_format {
 typedef struct udpai_cli_options {
     const char *command;
     UDPAI_VECTOR(const char *) arguments; /* behind the command */
-    const char *server;
-    bool has_server;  /* on the command line */
-    const char *http; /* where the node has its pages */
-    bool has_http;    /* on the command line */
+    const char *server;                   /* or several (model/server_list.h) */
+    bool has_server;                      /* on the command line */
+    bool is_verbose;                      /* which server is used, and why others are not */
+    const char *http;                     /* where the node has its pages; or several */
+    bool has_http;                        /* on the command line */
     const char *ca, *certificate, *key, *server_name;
     const char *descriptors;
     const char *node_id;
@@ -48,7 +49,9 @@ typedef struct udpai_cli_options {
     /* Owned: the node's default, once the node was asked; see default_namespace.h. */
     char *node_namespace;
     uint64_t timeout_ms; /* 0: not given */
-    bool is_xds;         /* the server is one of xDS, and we are its client */
+    /* Of a receipt: a replica may need a third of it to find out that it does not know. */
+    uint64_t receipt_timeout_ms;
+    bool is_xds; /* the server is one of xDS, and we are its client */
     bool is_state_of_the_world;
     udpa_secrets secrets;
     udpai_cli_format format;

@@ -33,7 +33,7 @@ report_lasting(udpai_cli_waits *self)
         return;
     }
     udpai_cli_complain("%s waits for %s itself: what comes is shown when it does",
-                       self->cli->options->server, self->cli->waits_for);
+                       udpai_cli_server(self->cli), self->cli->waits_for);
     give_up(self);
 }
 

@@ -156,7 +156,7 @@ report_what_is_missing(const udpai_cli *cli, const udpai_cli_found *found)
     }
     if (tree.nodes.n == 0)
         udpai_cli_complain("%s has reported no list of clients, not even an empty one",
-                           cli->options->server);
+                           udpai_cli_server(cli));
     udpai_client_tree_clear(&tree);
     return is_settled ? UDPAI_CLI_GOOD : UDPAI_CLI_TIMED_OUT;
 }

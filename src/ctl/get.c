@@ -120,7 +120,7 @@ udpai_ctl_get(udpai_cli *cli)
         udpai_cli_exit result_of_all = udpai_ctl_show(udpai_ctl_options_of(cli->options), &found);
         if (udpai_ctl_options_of(cli->options)
                 ->is_all) { /* a node that holds something is not synchronized */
-            udpai_cli_complain("this is what %s serves now", cli->options->server);
+            udpai_cli_complain("this is what %s serves now", udpai_cli_server(cli));
             result = result_of_all;
         } /* else: what has come is better than nothing */
     }

@@ -7,6 +7,8 @@
 #include "base/alloc.h"
 #include "cli/client.h"
 #include "cli/table.h"
+#include "model/server_list.h"
+#include "transport/grpc/stream_thread.h"
 #include "transport/http/curl_client.h"
 
 #define ANSWER_MAX ((size_t)256 << 20)
@@ -15,6 +17,10 @@
 
 typedef struct request {
     const udpai_ctl_options *options;
+    char *server; /* of options->common.http */
+    bool has_next;
+    bool goes_on;        /* to the next one, since this one was not reached … */
+    udpai_strbuf *tried; /* … and why */
     udpai_ctl_answer *answer;
     udpai_tls_files files; /* that libcurl reads while it asks */
     CURL *easy;
@@ -67,8 +73,8 @@ set_address(request *self, const char *path)
     const udpai_ctl_options *options = self->options;
     bool has_name = options->common.ca && options->common.server_name, is_set = true;
     udpai_strbuf_puts(&self->url, options->common.ca ? "https://" : "http://");
-    udpai_strbuf_puts(&self->url, has_name ? options->common.server_name : options->common.http);
-    udpai_strbuf_puts(&self->url, has_name ? strrchr(options->common.http, ':') : "");
+    udpai_strbuf_puts(&self->url, has_name ? options->common.server_name : self->server);
+    udpai_strbuf_puts(&self->url, has_name ? strrchr(self->server, ':') : "");
     udpai_strbuf_puts(&self->url, path);
     if (udpai_strbuf_failed(&self->url))
         return false;
@@ -76,7 +82,7 @@ set_address(request *self, const char *path)
     if (!has_name)
         return is_set;
     udpai_strbuf to = {0};
-    udpai_strbuf_printf(&to, "::%s", options->common.http);
+    udpai_strbuf_printf(&to, "::%s", self->server);
     self->connect_to = udpai_strbuf_failed(&to) ? NULL : curl_slist_append(NULL, to.data);
     udpai_strbuf_done(&to);
     SET(CURLOPT_CONNECT_TO, self->connect_to);
@@ -92,6 +98,8 @@ prepare(request *self, const char *path, const udpai_strbuf *body)
     SET(CURLOPT_PROXY, ""); /* it would see, and could change, what is sent */
     SET(CURLOPT_NOSIGNAL, 1L);
     SET(CURLOPT_TIMEOUT_MS, (long)self->options->common.timeout_ms);
+    if (self->has_next)
+        SET(CURLOPT_CONNECTTIMEOUT_MS, (long)UDPAI_DIAL_HURRIED_MS);
     SET(CURLOPT_ERRORBUFFER, self->words);
     SET(CURLOPT_USERAGENT, "udpactl");
     SET(CURLOPT_WRITEFUNCTION, on_body);
@@ -108,26 +116,58 @@ prepare(request *self, const char *path, const udpai_strbuf *body)
 
 /* ---- what it comes to ---- */
 
+/* Nothing was asked of it yet: so it is safe to ask another one. */
+static bool
+was_not_reached(const request *self, CURLcode code)
+{
+    long connect_us = 0;
+    if (code == CURLE_OPERATION_TIMEDOUT)
+        return curl_easy_getinfo(self->easy, CURLINFO_PRETRANSFER_TIME_T, &connect_us) ==
+                   CURLE_OK &&
+               connect_us == 0;
+    return code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_HOST ||
+           code == CURLE_SSL_CONNECT_ERROR || code == CURLE_PEER_FAILED_VERIFICATION;
+}
+
+static void
+note_tried(request *self, CURLcode code)
+{
+    udpai_strbuf_printf(self->tried, "%s%s: %s", self->tried->len ? " | " : "", self->server,
+                        *self->words ? self->words : curl_easy_strerror(code));
+    if (self->options->common.is_verbose && self->has_next)
+        udpai_cli_note("cannot ask %s: %s", self->server,
+                       *self->words ? self->words : curl_easy_strerror(code));
+}
+
 static udpai_cli_exit
-report_failure(const request *self, CURLcode code)
+report_failure(request *self, CURLcode code)
 {
     const udpai_ctl_options *options = self->options;
+    bool was_reached = !was_not_reached(self, code);
+    if (!was_reached)
+        note_tried(self, code);
+    self->goes_on = !was_reached && self->has_next;
+    if (self->goes_on)
+        return UDPAI_CLI_NO_CONNECTION;
     if (code == CURLE_OPERATION_TIMEDOUT) {
         udpai_cli_complain("no answer from %s within %g s; --timeout SECONDS has it wait longer",
-                           options->common.http, (double)options->common.timeout_ms / 1000);
+                           self->server, (double)options->common.timeout_ms / 1000);
         return UDPAI_CLI_TIMED_OUT;
     }
     if (self->is_too_large) {
-        udpai_cli_complain("the answer of %s is larger than %zu bytes", options->common.http,
-                           ANSWER_MAX);
+        udpai_cli_complain("the answer of %s is larger than %zu bytes", self->server, ANSWER_MAX);
         return UDPAI_CLI_REFUSED;
     }
-    udpai_cli_complain("cannot ask %s: %s", options->common.http,
-                       *self->words ? self->words : curl_easy_strerror(code));
-    udpai_cli_note("Where the node serves HTTP is given by --http HOST:PORT, or by the environment "
-                   "variable UDPACTL_HTTP%s; the node is started with --http, or has http.sockets "
-                   "in its bootstrap file.",
-                   options->common.ca ? "" : "; --ca FILE makes it TLS");
+    if (was_reached)
+        udpai_cli_complain("cannot ask %s: %s", self->server,
+                           *self->words ? self->words : curl_easy_strerror(code));
+    else
+        udpai_cli_complain("cannot ask %s", self->tried->data ? self->tried->data : self->server);
+    udpai_cli_note(
+        "Where the node serves HTTP is given by --http HOST:PORT[,...], or by the environment "
+        "variable UDPACTL_HTTP%s; the node is started with --http, or has http.sockets "
+        "in its bootstrap file.",
+        options->common.ca ? "" : "; --ca FILE makes it TLS");
     return UDPAI_CLI_NO_CONNECTION;
 }
 
@@ -152,10 +192,28 @@ read_files(request *self, udpa_error **ret_error)
     const udpai_tls_paths paths = {.certificate = self->options->common.certificate,
                                    .private_key = self->options->common.key,
                                    .authorities = self->options->common.ca};
-    udpa_err err = udpai_http_address_check(self->options->common.http, ret_error);
+    udpa_err err = udpai_http_address_check(self->server, ret_error);
     return err || !self->options->common.ca
                ? err
                : udpai_tls_files_read(&self->files, &paths, (int64_t)time(NULL), ret_error);
+}
+
+static udpai_cli_exit
+ask_one(request *self, const char *path, const udpai_strbuf *body)
+{
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    udpai_cli_exit result = UDPAI_CLI_MISTAKE;
+    if (read_files(self, &error) == UDPA_OK)
+        result = perform(self, path, body);
+    else
+        udpai_cli_complain_of(error);
+    curl_easy_cleanup(self->easy);
+    curl_slist_free_all(self->connect_to);
+    curl_slist_free_all(self->fields);
+    udpai_strbuf_done(&self->url);
+    udpai_tls_files_done(&self->files);
+    udpai_free(self->server);
+    return result;
 }
 
 udpai_cli_exit
@@ -164,19 +222,26 @@ udpai_ctl_http_ask(const udpai_ctl_options *options,
                    const udpai_strbuf *body,
                    udpai_ctl_answer *ret_answer)
 {
-    request self = {.options = options, .answer = ret_answer};
+    udpai_str rest = udpai_str_from(options->common.http), server;
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    *ret_answer = (udpai_ctl_answer){0};
+    udpai_strbuf tried = {0};
     udpai_cli_exit result = UDPAI_CLI_MISTAKE;
-    if (read_files(&self, &error) == UDPA_OK)
-        result = perform(&self, path, body);
-    else
+    *ret_answer = (udpai_ctl_answer){0};
+    if (udpai_server_list_check(rest, &error) != UDPA_OK)
         udpai_cli_complain_of(error);
-    curl_easy_cleanup(self.easy);
-    curl_slist_free_all(self.connect_to);
-    curl_slist_free_all(self.fields);
-    udpai_strbuf_done(&self.url);
-    udpai_tls_files_done(&self.files);
+    while (!error && udpai_server_list_cut(&rest, &server)) {
+        request self = {.options = options,
+                        .answer = ret_answer,
+                        .server = udpai_strndup(server.data, server.len),
+                        .has_next = rest.data != NULL,
+                        .tried = &tried};
+        if (!self.server)
+            udpai_cli_complain("%s", udpa_err_text(UDPA_ERR_NOMEM));
+        result = self.server ? ask_one(&self, path, body) : UDPAI_CLI_REFUSED;
+        if (!self.goes_on)
+            break;
+    }
+    udpai_strbuf_done(&tried);
     return result;
 }
 

@@ -12,9 +12,11 @@
 #include "ctl/help.h"
 #include "ctl/verbs.h"
 #include "model/name.h"
+#include "model/server_list.h"
 
 #define TIMEOUT_MS 5000
 #define XDS_TIMEOUT_MS 20000 /* what is not there may be waited for */
+#define RECEIPT_TIMEOUT_MS 15000
 
 /* glibc looks for it among the program's symbols. */
 extern const char *argp_program_version __attribute__((visibility("default")));
@@ -312,20 +314,38 @@ check_wait(const udpai_ctl_options *given, const struct argp_state *state)
                    given->common.command);
 }
 
+static bool
+has_host_before(udpai_str list, udpai_str until, udpai_str host)
+{
+    udpai_str server;
+    while (udpai_server_list_cut(&list, &server) && server.data != until.data) {
+        const char *colon = server.len ? memrchr(server.data, ':', server.len) : NULL;
+        if (colon && udpai_str_eq((udpai_str){server.data, (size_t)(colon - server.data)}, host))
+            return true;
+    }
+    return false;
+}
+
 /* Pages of a node have an address of their own. Of the node of --server it is the usual one, so
  * that nothing is asked of, or changed at, another node. */
 static void
 choose_http(udpai_ctl_options *given)
 {
-    const char *colon = given->common.has_server && !given->common.has_http
-                            ? strrchr(given->common.server, ':')
-                            : NULL;
     udpai_strbuf http = {0};
-    if (!colon)
+    udpai_str rest = udpai_str_from(given->common.server), server;
+    if (!given->common.has_server || given->common.has_http)
         return;
-    udpai_strbuf_str(&http,
-                     (udpai_str){given->common.server, (size_t)(colon - given->common.server)});
-    udpai_strbuf_puts(&http, ":" UDPAI_CLI_HTTP_PORT);
+    while (udpai_server_list_cut(&rest, &server)) {
+        const char *colon = server.len ? memrchr(server.data, ':', server.len) : NULL;
+        udpai_str host = {server.data, colon ? (size_t)(colon - server.data) : 0};
+        if (!colon || has_host_before(udpai_str_from(given->common.server), server, host))
+            continue;
+        udpai_strbuf_puts(&http, http.len ? "," : "");
+        udpai_strbuf_str(&http, host);
+        udpai_strbuf_puts(&http, ":" UDPAI_CLI_HTTP_PORT);
+    }
+    if (http.len == 0)
+        return;
     given->http_of_server = udpai_strbuf_take(&http);
     if (!given->http_of_server)
         abort();
@@ -432,6 +452,8 @@ parse_more(int key, char *argument, struct argp_state *state)
         return 0;
     case ARGP_KEY_END:
         given->wait_ms = given->common.timeout_ms ? given->common.timeout_ms : WAIT_MS;
+        given->common.receipt_timeout_ms =
+            given->common.timeout_ms ? given->common.timeout_ms : RECEIPT_TIMEOUT_MS;
         if (given->common.timeout_ms == 0)
             given->common.timeout_ms = given->common.is_xds ? XDS_TIMEOUT_MS : TIMEOUT_MS;
         check(given, state);

@@ -121,7 +121,7 @@ report_missing(const udpai_cli *cli, const udpai_cli_found *answers)
             continue;
         any = true;
         udpai_cli_complain("no origin has a contribution to '%.*s' at %s",
-                           UDPAI_SHOWN(question.name), cli->options->server);
+                           UDPAI_SHOWN(question.name), udpai_cli_server(cli));
     }
     return any;
 }

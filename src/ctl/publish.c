@@ -65,12 +65,12 @@ publish(udpai_cli *cli, udpa_publish_options *options, bool *is_applied)
     publishing self = {cli, options, UDPAI_CLI_GOOD, is_applied};
     options->receipt = on_receipt;
     options->userdata = &self;
-    options->timeout_ms = 2 * cli->options->timeout_ms; /* we ourselves give up before */
+    options->timeout_ms = 2 * cli->options->receipt_timeout_ms; /* we ourselves give up before */
     if (udpa_publish(cli->endpoint, options, &error) != UDPA_OK) {
         udpai_cli_complain_of(error);
         return UDPAI_CLI_REFUSED;
     }
-    udpai_cli_exit result = udpai_cli_wait(cli);
+    udpai_cli_exit result = udpai_cli_wait_receipt(cli);
     if (result > UDPAI_CLI_REFUSED)
         udpai_cli_disconnect(cli); /* the receipt must not come any more */
     return result;

@@ -248,7 +248,7 @@ add_source(udpai_cli_table *table, const Udpa__Status__V1__SourceStatus *source,
     }
     udpai_cli_table_add_text(table, source->name);
     udpai_cli_table_addf(table, "%s%s", source->kind, *source->delivered_by ? ", delivered" : "");
-    udpai_cli_table_add_text(table, source->address);
+    udpai_cli_table_add_text(table, *source->server ? source->server : source->address);
     udpai_cli_table_addf(table, "%s%s", state_text(source->state),
                          source->not_recovered ? ", not recovered (--restored)"
                          : source->recovering  ? ", recovering"

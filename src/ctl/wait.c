@@ -187,7 +187,7 @@ on_update(void *userdata, udpa_update *update)
         if (!udpa_update_is_removal(update, i) &&
             udpai_ctl_awaited_take(&self->list, udpa_update_resource(update, i)) != UDPA_OK) {
             udpai_cli_complain("the acknowledgement status from %s cannot be read",
-                               self->cli->options->server);
+                               udpai_cli_server(self->cli));
             udpai_cli_finish(self->cli, UDPAI_CLI_REFUSED);
         }
     look(self);
@@ -200,7 +200,7 @@ on_complete(void *userdata)
     waiting *self = userdata;
     udpai_cli_complain(
         "%s does not report acknowledgements: it is older than this udpactl, or no udpad",
-        self->cli->options->server);
+        udpai_cli_server(self->cli));
     udpai_cli_finish(self->cli, UDPAI_CLI_REFUSED);
 }
 

@@ -184,7 +184,7 @@ on_node_status(void *userdata, udpa_update *update)
         if (!udpa_update_is_removal(update, i) &&
             udpai_cli_request_types_of(udpa_update_resource(update, i),
                                        self->cli->options->name_space, &self->requests) != UDPA_OK)
-            udpai_cli_complain("the status of %s cannot be read", self->cli->options->server);
+            udpai_cli_complain("the status of %s cannot be read", udpai_cli_server(self->cli));
     if (self->requests.n == 0)
         (void)udpai_cli_request_common_types(self->cli->options->name_space, &self->requests);
     udpai_cli_exit result = subscribe(self);

@@ -2,6 +2,7 @@
 /* The section 'static_resources' of the bootstrap file: directories, and ConfigSources, which
  * descriptors of providers have, too. Kinds that are more than a few fields have files of their
  * own. */
+#include "base/alloc.h"
 #include "base/strbuf.h"
 #include "daemon/files.h"
 #include "daemon/keepalive.h"
@@ -9,6 +10,7 @@
 #include "daemon/sections.h"
 #include "daemon/source_names.h"
 #include "model/client_type.h"
+#include "model/server_list.h"
 
 typedef Udpa__Config__V1__Bootstrap bootstrap_message;
 typedef Udpa__Config__V1__ConfigSource source_message;
@@ -17,8 +19,22 @@ typedef Udpa__Config__V1__StaticResources static_message;
 
 /* ---- kinds ---- */
 
+/* Each of the list. */
+static void
+check_servers(const udpai_value *value)
+{
+    udpai_str rest = udpai_str_from(value->text), server;
+    while (udpai_server_list_cut(&rest, &server)) {
+        UDPAI_AUTO_FREE char *address = udpai_strndup(server.data, server.len);
+        udpai_value one = *value;
+        one.text = address;
+        if (address)
+            udpai_check_dialled(&one);
+    }
+}
+
 static const udpai_field udpa_fields[] = {
-    {.name = "address", UDPAI_DIALLED},
+    {.name = "address", UDPAI_REQUIRED, .word = udpai_dial_list_check, .check = check_servers},
     {.name = "tls", .of = &udpai_section_client_tls},
     {.name = "keepalive", .of = &udpai_section_keepalive},
 };

@@ -283,6 +283,7 @@ plan_source(struct plan *plan, size_t index, udpa_error **ret_error)
                                   : UDPAI_SOURCE_UDPA_LISTEN,
         .peer = udpai_str_from(source->peer),
         .address = udpai_str_from(source->address),
+        .starts_anywhere = source->starts_anywhere,
         .stays_connected = !source->only_when_needed,
         .ref_target = udpai_grpc_target_hold,
         .release_target = udpai_grpc_target_drop,
@@ -429,6 +430,12 @@ const udpa_error *
 udpa_endpoint_source_error(const udpa_endpoint *endpoint, const char *source)
 {
     return udpai_node_source_error(endpoint->node, udpai_str_from(source));
+}
+
+const char *
+udpa_endpoint_source_server(const udpa_endpoint *endpoint, const char *source)
+{
+    return udpai_node_source_server(endpoint->node, udpai_str_from(source));
 }
 
 int

@@ -68,6 +68,8 @@ typedef struct udpai_order {
     struct udpai_report *answer;
     udpai_settled *settled;
     void *target;      /* DIAL: how to reach the endpoint, the transport's own; a reference */
+    unsigned server;   /* DIAL: which one of the target's list, counted from 0 */
+    bool is_hurried;   /* DIAL: there are others, so that it need not be waited for as long */
     bool is_source;    /* DIAL, ATTACH: the peer serves a ConfigSource */
     bool is_set;       /* EVENTS_DEMAND: there is some; EPOCH: it began with all that there is */
     udpa_error *error; /* HANG_UP: why; NULL: in peace. OWN_STATUS: why there is no answer */

@@ -37,7 +37,7 @@ PARTS = {
         # rules
         'access signatures signatures_watch',
         # sources: connections, what is asked, what was missed
-        'connection ask', 'lookup source_requests', 'fault held', 'absence', 'scope', 'difference recovery', 'source',
+        'servers', 'connection ask', 'lookup source_requests', 'fault held', 'absence', 'scope', 'difference recovery', 'source',
         'sources source_dynamic source_status',
         # providers
         'provider', 'provider_new', 'unsettled', 'named_settled', 'named_new', 'named', 'provider_active', 'providers',

@@ -115,6 +115,8 @@ check_common(udpai_cli_options *common, const struct argp_state *state)
 {
     udpai_cli_connection_check(common, state);
     udpai_cli_names_check(common, state);
+    if (strchr(common->server, ','))
+        argp_error(state, "--server %s: conform tests one server: give one", common->server);
     if (common->format == UDPAI_CLI_YAML || common->format == UDPAI_CLI_NAME ||
         common->format == UDPAI_CLI_PATH)
         argp_error(state, "-o %s: conform has not this format", common->format_name);

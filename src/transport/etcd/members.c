@@ -52,14 +52,14 @@ udpai_etcd_client_channel(udpai_etcd_client *client, size_t number)
 {
     udpai_etcd_member *member = &client->members[number];
     if (!member->channel)
-        member->channel = udpai_grpc_target_channel(member->target);
+        member->channel = udpai_grpc_target_channel(member->target, 0);
     return member->channel;
 }
 
 const char *
 udpai_etcd_client_address(const udpai_etcd_client *client, size_t member)
 {
-    return udpai_grpc_target_address(client->members[member].target);
+    return udpai_grpc_target_address(client->members[member].target, 0);
 }
 
 void

@@ -40,8 +40,8 @@ void udpai_wake_send(void *wake);
 /* ---- target.c ---- */
 
 /* A new channel, to be destroyed by the caller. */
-grpc_channel *udpai_grpc_target_channel(const udpai_grpc_target *target);
-const char *udpai_grpc_target_address(const udpai_grpc_target *target);
+grpc_channel *udpai_grpc_target_channel(const udpai_grpc_target *target, unsigned server);
+const char *udpai_grpc_target_address(const udpai_grpc_target *target, unsigned server);
 
 /* ---- client.c ---- */
 

@@ -73,7 +73,7 @@ udpai_client_why(const udpai_stream *stream)
     udpa_err code = udpa_err_from_grpc((int)dialled->code);
     if (code == UDPA_OK)
         code = UDPA_ERR_UNAVAILABLE;
-    const char *address = udpai_grpc_target_address(dialled->target), *hint = "";
+    const char *address = udpai_grpc_target_address(dialled->target, dialled->server), *hint = "";
     udpai_str text = {(const char *)GRPC_SLICE_START_PTR(dialled->text),
                       udpai_min_size(GRPC_SLICE_LENGTH(dialled->text), LOGGED_TEXT_MAX)};
     if (is_tried_too_often(text))
@@ -115,6 +115,13 @@ udpai_client_closed(udpai_stream *stream)
 
 /* ---- dialling ---- */
 
+uint64_t
+udpai_client_patience_ms(const udpai_stream *stream)
+{
+    uint64_t ms = stream->thread->timing.dial_timeout_ms;
+    return stream->dialled->is_hurried && ms > UDPAI_DIAL_HURRIED_MS ? UDPAI_DIAL_HURRIED_MS : ms;
+}
+
 static udpai_dialled *
 make_dialled(udpai_order *order)
 {
@@ -123,6 +130,8 @@ make_dialled(udpai_order *order)
         return NULL;
     dialled->link = order->link;
     dialled->is_source = order->is_source;
+    dialled->server = order->server;
+    dialled->is_hurried = order->is_hurried;
     dialled->target = udpai_grpc_target_ref(order->target);
     dialled->text = grpc_empty_slice();
     grpc_metadata_array_init(&dialled->headers);
@@ -136,7 +145,7 @@ begin_call(udpai_stream *stream)
     udpai_stream_thread *thread = stream->thread;
     udpai_dialled *dialled = stream->dialled;
     const char *path = udpai_grpc_target_method(dialled->target)->path;
-    dialled->channel = udpai_grpc_target_channel(dialled->target);
+    dialled->channel = udpai_grpc_target_channel(dialled->target, dialled->server);
     stream->max_message_bytes = thread->limits.max_source_message_bytes;
     if (!dialled->is_source && thread->limits.max_message_bytes)
         stream->max_message_bytes = thread->limits.max_message_bytes;
@@ -144,7 +153,7 @@ begin_call(udpai_stream *stream)
                                             thread->cq, grpc_slice_from_static_string(path), NULL,
                                             gpr_inf_future(GPR_CLOCK_MONOTONIC), NULL);
     udpai_timer_set(&thread->wheel, &stream->deadline,
-                    thread->wheel.now_ms + thread->timing.dial_timeout_ms);
+                    thread->wheel.now_ms + udpai_client_patience_ms(stream));
     const grpc_op op = {.op = GRPC_OP_SEND_INITIAL_METADATA};
     (void)udpai_stream_start(stream, &op, 1, &stream->write_tag);
 }

@@ -146,8 +146,9 @@ typedef struct udpai_stream_handler {
 /* What only those streams have that we dialled. */
 typedef struct udpai_dialled {
     uint64_t link;
-    bool is_source;
+    bool is_source, is_hurried;
     udpai_grpc_target *target;
+    unsigned server; /* of the target */
     grpc_channel *channel;
     bool is_connected, is_given_up, asked_for_headers;
     udpai_report *report; /* of a failure; made in time */
@@ -299,6 +300,8 @@ void udpai_client_dial(udpai_stream_thread *thread, udpai_order *order);
 void udpai_client_stop_dialling(udpai_stream_thread *thread, uint64_t link);
 /* The headers of the call were sent, or could not be. */
 void udpai_client_connected(udpai_stream *stream, bool ok);
+/* How long an attempt may take. */
+uint64_t udpai_client_patience_ms(const udpai_stream *stream);
 void udpai_client_give_up(udpai_stream *stream, grpc_status_code code, const char *why);
 /* The end of a stream that never had a session: reports it. */
 void udpai_client_closed(udpai_stream *stream);

@@ -211,7 +211,7 @@ static void
 open_session(polled *self, udpai_identity *identity)
 {
     const udpai_grpc_method *method = udpai_grpc_target_method(self->target);
-    udpai_str address = udpai_str_from(udpai_grpc_target_address(self->target));
+    udpai_str address = udpai_str_from(udpai_grpc_target_address(self->target, 0));
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *peer = NULL;
     udpa_err err = udpa_bytes_new(&peer, address.data, address.len);
     const udpai_stream_info info = {

@@ -157,7 +157,7 @@ on_deadline(udpai_timer *timer)
     if (stream->dialled && !stream->dialled->is_connected && !stream->is_broken) {
         char why[64];
         snprintf(why, sizeof(why), "no answer within %llu ms",
-                 (unsigned long long)stream->thread->timing.dial_timeout_ms);
+                 (unsigned long long)udpai_client_patience_ms(stream));
         udpai_client_give_up(stream, GRPC_STATUS_DEADLINE_EXCEEDED, why);
         return;
     }

@@ -84,9 +84,11 @@ typedef struct udpai_keepalive {
 #define UDPAI_XDS_KEEPALIVE_MS 300000
 
 typedef struct udpai_grpc_target_options {
-    const char *address;        /* HOST:PORT; an IPv6 address in brackets */
+    /* HOST:PORT; an IPv6 address in brackets. Or a list of them (model/server_list.h), of which
+     * each order to dial names one; not of one that is polled. */
+    const char *address;
     const udpai_tls_files *tls; /* NULL: plaintext; else its authorities are required */
-    const char *server_name;    /* that the certificate must have; NULL or empty: the host */
+    const char *server_name; /* that each certificate must have; NULL or empty: the server's host */
     udpai_grpc_method method;
     /* Called with the method's context when the last reference to the target is dropped; also if
      * no target can be made. NULL: the context is another's. */
@@ -101,6 +103,9 @@ typedef struct udpai_grpc_target_options {
 
 /* Is it an address to dial? Reports how to write one. Nothing is looked up; any thread. */
 udpa_err udpai_dial_address_check(const char *address, udpa_error **ret_error);
+
+/* The same of a list of them. */
+udpa_err udpai_dial_list_check(const char *list, udpa_error **ret_error);
 
 /* Other certificates for what is dialled from now on, also by way of the targets that were made
  * after this one; as above. UDPA_ERR_PRECONDITION: it has no TLS. */
@@ -138,6 +143,7 @@ void udpai_grpc_target_drop(void *target);
 #define UDPAI_MAX_UNFINISHED_BYTES (256 << 20)
 #define UDPAI_MANY_MESSAGES 2000
 #define UDPAI_DIAL_TIMEOUT_MS 10000
+#define UDPAI_DIAL_HURRIED_MS 2000 /* at most, while another server of the list may be there */
 #define UDPAI_FINISH_TIMEOUT_MS 5000
 #define UDPAI_HANDSHAKE_TIMEOUT_MS 10000
 #define UDPAI_KEEPALIVE_MS 30000

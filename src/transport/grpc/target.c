@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "model/server_list.h"
 #include "transport/grpc/grpc_internal.h"
 
 #define LONGEST_INTERVAL_MS ((uint64_t)2 * 3600 * 1000)
@@ -14,9 +15,11 @@
 struct udpai_grpc_target {
     atomic_uint refs;
     udpai_grpc_target
-        *base; /* which has its address, name, credentials and client; NULL: its own */
-    char *address;
-    char *server_name;  /* NULL: the host of the address */
+        *base;      /* which has its address, name, credentials and client; NULL: its own */
+    char *address;  /* or some of them, with commas between */
+    char **servers; /* one by one */
+    size_t n_servers;
+    char *server_name;  /* NULL: the host of each address */
     udpai_trust *trust; /* what may sign for it; NULL: plaintext, or it is polled; its own */
     pthread_mutex_t mutex;
     grpc_channel_credentials *credentials; /* under the mutex; its own */
@@ -51,6 +54,24 @@ udpai_dial_address_check(const char *address, udpa_error **ret_error)
                       "'%s' is no address to dial: write HOST:PORT, such as node.example.com:18000 "
                       "or [2001:db8::1]:18000",
                       address);
+}
+
+static udpa_err
+check_one(udpai_str server, udpa_error **ret_error)
+{
+    UDPAI_AUTO_FREE char *address = udpai_strndup(server.data, server.len);
+    return address ? udpai_dial_address_check(address, ret_error)
+                   : udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+}
+
+udpa_err
+udpai_dial_list_check(const char *list, udpa_error **ret_error)
+{
+    udpai_str rest = udpai_str_from(list), server;
+    udpa_err err = udpai_server_list_check(rest, ret_error);
+    while (err == UDPA_OK && udpai_server_list_cut(&rest, &server))
+        err = check_one(server, ret_error);
+    return err;
 }
 
 static udpa_err
@@ -128,10 +149,19 @@ static udpa_err
 copy_texts(udpai_grpc_target *target, const udpai_grpc_target_options *options)
 {
     const char *name = options->server_name;
+    udpai_str rest = udpai_str_from(options->address), server;
     target->address = udpai_strdup(options->address);
+    target->servers = udpai_alloc_array(udpai_server_list_size(rest), sizeof(*target->servers));
     if (name && *name)
         target->server_name = udpai_strdup(name);
-    bool is_complete = target->address && (target->server_name || !name || !*name);
+    bool is_complete =
+        target->address && target->servers && (target->server_name || !name || !*name);
+    while (is_complete && udpai_server_list_cut(&rest, &server)) {
+        char *one = udpai_strndup(server.data, server.len);
+        target->servers[target->n_servers] = one;
+        target->n_servers += one != NULL;
+        is_complete = one != NULL;
+    }
     return is_complete ? UDPA_OK : UDPA_ERR_NOMEM;
 }
 
@@ -155,7 +185,8 @@ udpai_grpc_target_new(udpai_grpc_target **ret_target,
                       const udpai_grpc_target_options *options,
                       udpa_error **ret_error)
 {
-    udpa_err err = udpai_dial_address_check(options->address, ret_error);
+    udpa_err err = options->client ? udpai_dial_address_check(options->address, ret_error)
+                                   : udpai_dial_list_check(options->address, ret_error);
     udpai_grpc_target *target = err == UDPA_OK ? udpai_alloc(sizeof(*target)) : NULL;
     if (!target) {
         release_context(&options->method, options->release_context);
@@ -199,6 +230,8 @@ udpai_grpc_target_with(udpai_grpc_target *base, void *context, udpai_polled_serv
     *target = (udpai_grpc_target){
         .base = udpai_grpc_target_ref(base),
         .address = base->address,
+        .servers = base->servers,
+        .n_servers = base->n_servers,
         .server_name = base->server_name,
         .method = base->method,
         .release_context = base->release_context,
@@ -220,6 +253,9 @@ free_own(udpai_grpc_target *target)
     udpai_trust_unref(target->trust);
     pthread_mutex_destroy(&target->mutex);
     free_polled(target->client, target->server);
+    for (size_t i = 0; i < target->n_servers; i++)
+        udpai_free(target->servers[i]);
+    udpai_free(target->servers);
     udpai_free(target->address);
     udpai_free(target->server_name);
 }
@@ -274,9 +310,9 @@ udpai_grpc_target_trust(const udpai_grpc_target *target)
 }
 
 const char *
-udpai_grpc_target_address(const udpai_grpc_target *target)
+udpai_grpc_target_address(const udpai_grpc_target *target, unsigned server)
 {
-    return target->address;
+    return target->servers[server < target->n_servers ? server : 0];
 }
 
 udpai_http_client *
@@ -318,7 +354,7 @@ udpai_grpc_target_try_less(udpai_grpc_target *target)
 /* No proxy that the environment may name, either: it would see and could change what we dial for.
  */
 grpc_channel *
-udpai_grpc_target_channel(const udpai_grpc_target *target)
+udpai_grpc_target_channel(const udpai_grpc_target *target, unsigned server)
 {
     udpai_grpc_target *root = root_of(target);
     grpc_arg args[] = {
@@ -342,7 +378,8 @@ udpai_grpc_target_channel(const udpai_grpc_target *target)
     };
     const grpc_channel_args all = {UDPAI_ARRAY_LEN(args) - !target->server_name, args};
     pthread_mutex_lock(&root->mutex);
-    grpc_channel *channel = grpc_channel_create(target->address, root->credentials, &all);
+    grpc_channel *channel =
+        grpc_channel_create(udpai_grpc_target_address(target, server), root->credentials, &all);
     pthread_mutex_unlock(&root->mutex);
     return channel;
 }

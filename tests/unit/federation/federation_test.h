@@ -137,7 +137,8 @@ void fed_committed(fed_bed *bed, uint64_t ticket, udpa_err result);
 
 /* ---- looking ---- */
 
-/* What was ordered since the last call: "dial a", "sub a CDS com.acme:*+2" (two are held already),
+/* What was ordered since the last call: "dial a", "dial a1" (the second one of its servers; "long":
+ * with all the time there is), "sub a CDS com.acme:*+2" (two are held already),
  * "unsub a CDS com.acme:x", "hangup a". */
 const char *fed_orders(fed_bed *bed);
 #define assert_orders(bed, expected) assert_string_equal(fed_orders(bed), (expected))

@@ -140,6 +140,8 @@ fed_note_order(void *userdata, udpai_order *order)
     case UDPAI_ORDER_HANG_UP:
         fed_note(bed->orders, ", ", "%s %c", order->kind == UDPAI_ORDER_DIAL ? "dial" : "hangup",
                  source_of(bed, order));
+        if (order->kind == UDPAI_ORDER_DIAL && order->server)
+            fed_note(bed->orders, "", "%u%s", order->server, order->is_hurried ? "" : " long");
         break;
     case UDPAI_ORDER_SUBSCRIBE:
     case UDPAI_ORDER_UNSUBSCRIBE:
