@@ -110,7 +110,7 @@ bool udpai_node_only_source(const udpai_node *node, udpai_str *ret_name);
 udpai_str udpai_node_speaker(const udpai_node *node, uint64_t session);
 /* Why it was not reached, or how its stream ended, last; borrowed; NULL: nothing was amiss. */
 const udpa_error *udpai_node_source_error(const udpai_node *node, udpai_str source);
-/* What is amiss with it now, also while others of its servers are tried; the same. */
+/* Why its connection has failed, also while others of its servers are tried; the same. */
 const udpa_error *udpai_node_source_fault(const udpai_node *node, udpai_str source);
 /* The address of the server that it is connected to, ending with a NUL; the same. */
 const char *udpai_node_source_server(const udpai_node *node, udpai_str source);

@@ -514,7 +514,7 @@ udpai_source_end(udpai_source *source)
 const udpa_error *
 udpai_source_fault(const udpai_source *source)
 {
-    return udpai_fault_present(source);
+    return source->faults.connection;
 }
 
 const char *

@@ -62,7 +62,8 @@ bool udpai_source_is_standby_for(const udpai_source *source, udpai_str type_url)
 unsigned udpai_source_max_withdrawal(const udpai_source *source);
 /* Whether it holds or not; NULL: there was none. */
 const udpa_error *udpai_source_last_error(const udpai_source *source);
-/* What is amiss with it now (fault.h); NULL: nothing. */
+/* Why its connection has failed, also while others of its servers are tried; it stays when one is
+ * reached. NULL: it did not. */
 const udpa_error *udpai_source_fault(const udpai_source *source);
 /* The address of the server that is connected, or dialled now or next; ends with a NUL; NULL: it is
  * not dialled by gRPC. */

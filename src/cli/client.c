@@ -26,12 +26,31 @@ udpai_cli_finish(udpai_cli *cli, udpai_cli_exit result)
     uv_stop(&cli->loop);
 }
 
+/* Of servers that have failed while others are tried. */
+static const udpa_error *
+fault(const udpai_cli *cli)
+{
+    return cli->endpoint ? udpai_node_source_fault(udpai_endpoint_node(cli->endpoint),
+                                                   udpai_str_from(UDPAI_CLI_SOURCE))
+                         : NULL;
+}
+
+static void
+note_fault(udpai_cli *cli)
+{
+    const udpa_error *error = fault(cli);
+    if (error && error != cli->last_fault && cli->options->is_verbose)
+        udpai_cli_note("%s", udpa_error_message(error));
+    cli->last_fault = error;
+}
+
 /* A command may have several connections: the next one begins where the last one was. */
 static void
 note_server(udpai_cli *cli)
 {
     const char *server =
         cli->endpoint ? udpa_endpoint_source_server(cli->endpoint, UDPAI_CLI_SOURCE) : NULL;
+    note_fault(cli);
     cli->was_reached |= server != NULL;
     if (!server || (cli->server && strcmp(server, cli->server) == 0))
         return;
@@ -98,24 +117,6 @@ udpai_cli_answered_all(udpai_cli *cli)
         udpai_cli_finish(cli, UDPAI_CLI_GOOD);
 }
 
-/* Of servers that have failed while others are tried. */
-static const udpa_error *
-fault(const udpai_cli *cli)
-{
-    return cli->endpoint ? udpai_node_source_fault(udpai_endpoint_node(cli->endpoint),
-                                                   udpai_str_from(UDPAI_CLI_SOURCE))
-                         : NULL;
-}
-
-static void
-note_fault(udpai_cli *cli)
-{
-    const udpa_error *error = fault(cli);
-    if (error && error != cli->last_fault && cli->options->is_verbose)
-        udpai_cli_note("%s", udpa_error_message(error));
-    cli->last_fault = error;
-}
-
 /* A publication whose receipt did not come is published again, unless nobody can be reached: then
  * nothing better can come. */
 static bool
@@ -132,7 +133,6 @@ on_look(uv_timer_t *timer)
     udpai_cli *cli = timer->data;
     const udpa_error *error = failure(cli);
     note_server(cli);
-    note_fault(cli);
     if (!error || error == cli->last_error)
         return;
     cli->last_error = error;
@@ -163,7 +163,9 @@ static void
 on_deadline(uv_timer_t *timer)
 {
     udpai_cli *cli = timer->data;
-    const udpa_error *error = failure(cli) ? failure(cli) : fault(cli);
+    const udpa_error *error = failure(cli);
+    if (!error && !udpa_endpoint_source_server(cli->endpoint, UDPAI_CLI_SOURCE))
+        error = fault(cli);
     if (!cli->is_quiet)
         complain_of_deadline(cli, error);
     udpai_cli_finish(cli, error ? UDPAI_CLI_NO_CONNECTION : UDPAI_CLI_TIMED_OUT);
