@@ -321,6 +321,48 @@ test_second_source(void **state)
     pair_end(&pair);
 }
 
+/* The first server of the list is not there, and the second one ends: the third one is the same
+ * source. */
+static void
+test_a_list_of_servers(void **state)
+{
+    (void)state;
+    test_pair pair;
+    test_ear ear = {0};
+    test_receipt receipt = {0};
+    udpa_source source = UDPA_SOURCE_INIT;
+    udpa_endpoint_options options = UDPA_ENDPOINT_OPTIONS_INIT;
+    char list[100], second[32], third[32];
+    pair_begin(&pair);
+    pair_serve(&pair, NULL);
+    int dead = pair.port;
+    pair_close(&pair, &pair.server);
+    pair_serve_node(&pair);
+    udpa_endpoint *ends = pair.server;
+    snprintf(second, sizeof(second), "127.0.0.1:%d", pair.port);
+    pair_serve_node(&pair);
+    snprintf(third, sizeof(third), "127.0.0.1:%d", pair.port);
+    snprintf(list, sizeof(list), "127.0.0.1:%d, %s,%s", dead, second, third);
+    source.name = "replicas";
+    source.address = list;
+    options.node_id = "client";
+    options.sources = &source;
+    options.n_sources = 1;
+    assert_ok(udpa_endpoint_new(&pair.client, &pair.loop, &options, NULL));
+    assert_null(udpa_endpoint_source_server(pair.client, "replicas"));
+    ear_open(&ear, &pair, pair.client, NULL);
+    pair_run_until(&pair, &ear.n_complete, 1);
+    assert_string_equal(udpa_endpoint_source_server(pair.client, "replicas"), second);
+    assert_null(udpa_endpoint_source_error(pair.client, "replicas")); /* not of the source */
+    pair_close(&pair, &ends);
+    publish_one(&receipt, &pair, pair.client, RESOURCE("com.acme/a", .value = "1"));
+    pair_run_until(&pair, &receipt.n_receipts, 1);
+    assert_int_equal(receipt.code, UDPA_OK);
+    assert_string_equal(udpa_endpoint_source_server(pair.client, "replicas"), third);
+    assert_null(udpa_endpoint_source_server(pair.client, "nobody"));
+    pair_end(&pair);
+}
+
 static void
 count_complete(void *userdata)
 {
@@ -378,7 +420,7 @@ test_another_source_for_another_type(void **state)
 
 struct world {
     char *directory;
-    char files[8][300];
+    char files[9][300];
 };
 
 static udpa_tls
@@ -395,12 +437,18 @@ tls_of(struct world *world, int at, const char *name)
 }
 
 static void
-issue(const struct world *world, const char *name)
+issue_for(const struct world *world, const char *name, const char *kind, const char *host)
 {
-    static const char *const options[] = {"--dns", "server.test", NULL};
+    const char *const options[] = {kind, host, NULL};
     udpai_tls_files files = {0};
     certificates_issue(&files, world->directory, "ca", name, options);
     udpai_tls_files_done(&files);
+}
+
+static void
+issue(const struct world *world, const char *name)
+{
+    issue_for(world, name, "--dns", "server.test");
 }
 
 static void
@@ -452,6 +500,48 @@ test_tls_of_another_name(void **state)
     certificates_end(world.directory);
 }
 
+/* The certificate of the first one is for another host. */
+static void
+test_tls_of_a_list(void **state)
+{
+    (void)state;
+    struct world world = {.directory = certificates_begin()};
+    test_pair pair;
+    test_receipt receipt = {0};
+    udpa_source source = UDPA_SOURCE_INIT;
+    udpa_endpoint_options options = UDPA_ENDPOINT_OPTIONS_INIT;
+    char list[64], right[32];
+    if (!world.directory)
+        skip();
+    issue_for(&world, "wrong", "--ip", "127.0.0.9");
+    issue_for(&world, "right", "--ip", "127.0.0.1");
+    issue(&world, "client");
+    udpa_tls first = tls_of(&world, 0, "wrong"), second = tls_of(&world, 3, "right"),
+             client = tls_of(&world, 6, "client");
+    pair_begin(&pair);
+    pair_serve(&pair, &first);
+    udpa_endpoint *wrong = pair.server;
+    int port = pair.port;
+    pair.port = 0;
+    pair_serve(&pair, &second);
+    snprintf(right, sizeof(right), "127.0.0.1:%d", pair.port);
+    snprintf(list, sizeof(list), "127.0.0.1:%d,%s", port, right);
+    source.name = "the server";
+    source.address = list;
+    source.tls = &client;
+    options.node_id = "client";
+    options.sources = &source;
+    options.n_sources = 1;
+    assert_ok(udpa_endpoint_new(&pair.client, &pair.loop, &options, NULL));
+    publish_one(&receipt, &pair, pair.client, RESOURCE("com.acme/a"));
+    pair_run_until(&pair, &receipt.n_receipts, 1);
+    assert_int_equal(receipt.code, UDPA_OK);
+    assert_string_equal(udpa_endpoint_source_server(pair.client, "the server"), right);
+    pair_close(&pair, &wrong);
+    pair_end(&pair);
+    certificates_end(world.directory);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -465,9 +555,11 @@ main(int argc, char **argv)
         cmocka_unit_test(test_source_error),
         cmocka_unit_test(test_without_sources),
         cmocka_unit_test(test_second_source),
+        cmocka_unit_test(test_a_list_of_servers),
         cmocka_unit_test(test_another_source_for_another_type),
         cmocka_unit_test(test_tls),
         cmocka_unit_test(test_tls_of_another_name),
+        cmocka_unit_test(test_tls_of_a_list),
     };
     certificates_script = argc > 1 ? argv[1] : "make-development-ca";
     return cmocka_run_group_tests_name("endpoint library", tests, NULL, NULL);

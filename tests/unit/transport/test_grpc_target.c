@@ -20,11 +20,11 @@ test_addresses(void **state)
 {
     (void)state;
     static const char *const good[] = {"localhost:1", "a.b.example:65535", "127.0.0.1:18000",
-                                       "[::1]:18000", "[2001:db8::1]:1"};
-    static const char *const bad[] = {"",     "localhost", ":1",      "localhost:",  "localhost:0",
-                                      "x:y",  "x:65536",   "::1:80",  "[::1]",       "[]:1",
-                                      "x:1 ", "x:-1",      "a/b:1",   "unix:/tmp/x", "dns:///x:1",
-                                      "x:+1", "[::1]x:1",  "x:00001x"};
+                                       "[::1]:18000", "[2001:db8::1]:1",   " x:1 "};
+    static const char *const bad[] = {"",      "localhost", ":1",      "localhost:",  "localhost:0",
+                                      "x:y",   "x:65536",   "::1:80",  "[::1]",       "[]:1",
+                                      "x:1 y", "x:-1",      "a/b:1",   "unix:/tmp/x", "dns:///x:1",
+                                      "x:+1",  "[::1]x:1",  "x:00001x"};
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(good); i++)
         assert_ok(make(&(udpai_grpc_target_options){.address = good[i]}, NULL));
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(bad); i++) {
@@ -63,11 +63,36 @@ test_is_counted(void **state)
     assert_ptr_equal(udpai_grpc_target_ref(target), target);
     udpai_grpc_target_drop(target);
     assert_null(udpai_grpc_target_unref(target));
-    assert_string_equal(udpai_grpc_target_address(target), "x:1");
+    assert_string_equal(udpai_grpc_target_address(target, 0), "x:1");
+    assert_string_equal(udpai_grpc_target_address(target, 1), "x:1");
     assert_string_equal(udpai_grpc_target_method(target)->path, "/a/b");
     udpai_grpc_target_unref(target);
     assert_null(udpai_grpc_target_ref(NULL));
     assert_null(udpai_grpc_target_unref(NULL));
+}
+
+static void
+test_has_each_of_a_list(void **state)
+{
+    (void)state;
+    const udpai_grpc_target_options options = {.address = "x:1, [::1]:2,z:3"};
+    udpai_grpc_target *target;
+    assert_ok(udpai_grpc_target_new(&target, &options, NULL));
+    assert_string_equal(udpai_grpc_target_address(target, 0), "x:1");
+    assert_string_equal(udpai_grpc_target_address(target, 1), "[::1]:2");
+    assert_string_equal(udpai_grpc_target_address(target, 2), "z:3");
+    udpai_grpc_target_unref(target);
+}
+
+static void
+test_lists(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"", "x", "x:1,", "x:1,y", "x:1 y:1", "x:1,x:1", "x:1,::1:2"};
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(bad); i++)
+        assert_int_equal(udpai_dial_list_check(bad[i], NULL), UDPA_ERR_INVAL);
+    assert_ok(udpai_dial_list_check("x:1", NULL));
+    assert_ok(udpai_dial_list_check("x:1,[::1]:2, y:3", NULL));
 }
 
 static udpa_err
@@ -80,7 +105,7 @@ static void
 test_without_memory(void **state)
 {
     (void)state;
-    udpai_grpc_target_options options = {.address = "x:1", .server_name = "y"};
+    udpai_grpc_target_options options = {.address = "x:1,z:1", .server_name = "y"};
     grpc_init();
     oom_torture(make_one, &options);
     grpc_shutdown();
@@ -90,10 +115,9 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_addresses),
-        cmocka_unit_test(test_tls_needs_authorities),
-        cmocka_unit_test(test_is_counted),
-        cmocka_unit_test(test_without_memory),
+        cmocka_unit_test(test_addresses),  cmocka_unit_test(test_tls_needs_authorities),
+        cmocka_unit_test(test_is_counted), cmocka_unit_test(test_has_each_of_a_list),
+        cmocka_unit_test(test_lists),      cmocka_unit_test(test_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
