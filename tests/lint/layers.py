@@ -23,7 +23,7 @@ STEP_OF = {layer: step for step, layers in enumerate(STEPS) for layer in layers}
 DOORS = {
     'federation/source_internal.h':
         'absence ask connection difference fault held lookup recovery scope source source_dynamic source_facts '
-        'source_requests source_status source_table sources',
+        'source_requests source_status source_table sources servers',
 }
 
 # What C99 has, and the loop that callers of the library run themselves.

@@ -96,22 +96,36 @@ one_stands_by_for_nothing_else(void **state)
            "udpa.health.v1.Checker, udpa.status.v1.ResourceState, udpa.status.v1.ClientStatus\n");
 }
 
+#define SERVERS(list) SOURCE("udpa: {address: '" list "'}", "max_withdrawal: '10%'")
+#define AT "test.yaml:1:63: static_resources.config_sources[0].udpa.address: "
+
 static void
 one_may_have_several_servers(void **state)
 {
-    bootstrap_test *test = *state;
-    expect(test, SOURCE("udpa: {address: 'a:1,[::1]:1, c:1'}", "max_withdrawal: '10%'"), "");
-    expect(test, SOURCE("udpa: {address: 'a:1,,c:1'}", "max_withdrawal: '10%'"),
-           "test.yaml:1:63: static_resources.config_sources[0].udpa.address: 'a:1,,c:1': server 2 "
-           "of the list is empty: write HOST:PORT between commas\n");
-    expect(test, SOURCE("udpa: {address: 'a:1,b'}", "max_withdrawal: '10%'"),
-           "test.yaml:1:63: static_resources.config_sources[0].udpa.address: 'b' is no address to "
-           "dial: write HOST:PORT, such as node.example.com:18000 or [2001:db8::1]:18000\n");
-    expect(test,
-           SOURCE("udpa: {address: 'a:1,127.0.0.1:7'}",
-                  "max_withdrawal: '10%'") "sockets: [{address: '127.0.0.1:7'}]\n",
-           "test.yaml:1:63: static_resources.config_sources[0].udpa.address: '127.0.0.1:7' is this "
-           "node itself: it listens there by sockets[0]\n");
+    expect(*state, SERVERS("a:1,[::1]:1, c:1"), "");
+}
+
+static void
+no_server_of_a_list_is_left_out(void **state)
+{
+    expect(*state, SERVERS("a:1,,c:1"),
+           AT "'a:1,,c:1': server 2 of the list is empty: write HOST:PORT between commas\n");
+}
+
+static void
+each_server_of_a_list_is_an_address(void **state)
+{
+    expect(*state, SERVERS("a:1,b"),
+           AT "'b' is no address to dial: write HOST:PORT, such as node.example.com:18000 or "
+              "[2001:db8::1]:18000\n");
+}
+
+static void
+no_server_of_a_list_is_the_node_itself(void **state)
+{
+    expect(*state,
+           SERVERS("a:1,127.0.0.1:7") "sockets: [{address: '127.0.0.1:7', insecure: true}]\n",
+           AT "'127.0.0.1:7' is this node itself: it listens there by sockets[0]\n");
 }
 
 static void
@@ -162,6 +176,9 @@ main(void)
         CASE(one_that_dials_us_may_stand_by),
         CASE(one_stands_by_for_nothing_else),
         CASE(one_may_have_several_servers),
+        CASE(no_server_of_a_list_is_left_out),
+        CASE(each_server_of_a_list_is_an_address),
+        CASE(no_server_of_a_list_is_the_node_itself),
         CASE(a_directory_cannot_stand_by),
         CASE(an_empty_word_is_none_to_stand_by_for),
         CASE(words_are_looked_at),
