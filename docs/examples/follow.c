@@ -8,6 +8,7 @@
  *     ./follow envoy.config.endpoint.v3.ClusterLoadAssignment com.acme 127.0.0.1:18000 \
  *              127.0.0.1:18001
  *
+ * Replicas of one set are one server, with commas: 127.0.0.1:18000,127.0.0.1:18001.
  * With TLS the environment says who it is: UDPA_CA, UDPA_CERT and UDPA_KEY are PEM files. Each line
  * is "MILLISECONDS added|changed|removed NAME VERSION AUTHORITY", or "MILLISECONDS complete" when
  * all that there is was printed. It goes on until it is interrupted. */
