@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "federation/source.h"
+#include "model/replica_id.h"
 
 static udpai_acl_subject
 subject_of(const udpai_peer *peer)
@@ -194,7 +195,7 @@ review_publisher(struct review *review, udpai_origin *origin)
         return; /* files and the node itself; without memory it stays */
     review->subject = (udpai_acl_subject){
         .identity = udpai_origin_identity(origin),
-        .node_id = id,
+        .node_id = udpai_replica_id_node(id),
     };
     review->is_known = review->subject.identity || name.len == 0;
     if (!review->is_known)

@@ -15,6 +15,8 @@ typedef struct udpai_context {
     udpai_node_env env;
     udpai_node_timing timing;
     udpa_bytes *id, *authority, *instance;
+    /* In what clients report, and in its own reports: of a replica its own, else the same. */
+    udpa_bytes *reporter_id, *reporter_instance;
     udpai_store *store;
     uint64_t n_commits; /* of the durable engine that are done; each order carries it */
     udpai_durable_position position; /* up to which it has what its replicas have committed */
@@ -22,6 +24,7 @@ typedef struct udpai_context {
     bool is_restored; /* the store comes from a backup, and is meant to replace what was newer */
     bool recovers;    /* some source may have learned something in this node's stead */
     bool is_started;
+    bool is_of_set;  /* it is one of several replicas, and knows the others */
     bool is_current; /* among replicas: it has what etcd has committed, as far as it knows */
     bool is_dirty;   /* providers must be evaluated again */
     udpai_log_limit refused_log; /* of what peers publish and subscribe to, for all parts */

@@ -165,8 +165,8 @@ take_entry(udpai_intake *intake, udpai_publication_entry *entry)
     }
 }
 
-/* What a peer publishes unasked is its own as long as it has the same name and node id, whatever
- * the stream. */
+/* What a peer publishes unasked is its own as long as it has the same name and id, whatever the
+ * stream. So of one node each replica has its own. */
 udpai_origin *
 udpai_intake_origin(udpai_receiver *receiver, udpai_peer *peer)
 {
@@ -174,13 +174,12 @@ udpai_intake_origin(udpai_receiver *receiver, udpai_peer *peer)
         return udpai_source_origin(peer->source);
     if (peer->origin)
         return peer->origin;
-    udpai_str id = peer->info ? udpai_node_info_parts(peer->info)->id : (udpai_str){0};
     peer->origin =
-        udpai_publisher_origin(receiver->context, udpai_identity_name(peer->identity), id);
+        udpai_publisher_origin(receiver->context, udpai_identity_name(peer->identity), peer->id);
     if (peer->origin) {
         udpai_origin_ref(peer->origin);
         UDPA_AUTO(udpa_bytes_unref) udpa_bytes *instance = NULL;
-        udpai_str which = peer->info ? udpai_node_info_instance(peer->info) : id;
+        udpai_str which = peer->info ? udpai_node_info_instance(peer->info) : peer->id;
         udpai_origin_set_durable(peer->origin, receiver->context->is_durable);
         udpai_access_know(receiver->access, peer->origin, peer->identity);
         if (peer->is_node && udpa_bytes_new(&instance, which.data, which.len) == UDPA_OK)

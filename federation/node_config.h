@@ -149,6 +149,21 @@ typedef struct udpai_node_timing {
         answer_timeout_ms; /* a subscriber in the process that deferred its answer has so long */
 } udpai_node_timing;
 
+/* How the replicas of this node reach and know each other (mesh.h). */
+typedef struct udpai_mesh_config {
+    /* How to reach one at this address: *ret_target is a reference. NULL: none is dialled. */
+    udpa_err (*make_target)(void *userdata,
+                            udpai_str address,
+                            void **ret_target,
+                            udpa_error **ret_error);
+    void *(*ref_target)(void *target);
+    void (*release_target)(void *target);
+    void *userdata;
+    udpai_identity *identity; /* of this replica's certificate; NULL: it has none */
+    const udpai_str *names;   /* patterns of the names of others; none: the name of that */
+    size_t n_names;
+} udpai_mesh_config;
+
 typedef struct udpai_node_config {
     udpai_str id;
     udpai_str authority; /* of what is read from files */
@@ -169,6 +184,9 @@ typedef struct udpai_node_config {
     /* It has replicas (udpai_node_env.propose), which have this id together; 1 to UDPAI_EPOCH_MAX
      * bytes. Empty: it has none. */
     udpai_str set_id;
+    /* Which of them it is (model/replica_id.h); empty: it has none. */
+    udpai_str replica;
+    udpai_mesh_config mesh;
     /* What it has kept comes from a backup, and is meant: nothing is recovered. */
     bool is_restored;
     /* It is no management node: what it holds is for subscribers in the process alone, peers are

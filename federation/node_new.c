@@ -13,6 +13,7 @@
 #include "federation/interest.h"
 #include "federation/lapse.h"
 #include "federation/local.h"
+#include "federation/mesh.h"
 #include "federation/peers.h"
 #include "federation/provider.h"
 #include "federation/publishers.h"
@@ -24,6 +25,7 @@
 #include "federation/stamps.h"
 #include "federation/sync.h"
 #include "model/client_type.h"
+#include "model/replica_id.h"
 
 /* A client that has vanished is not believed for as long as some source is away. */
 static bool
@@ -59,6 +61,17 @@ copy_text(udpa_bytes **ret_copy, udpai_str text)
     return udpa_bytes_new(ret_copy, text.data, text.len);
 }
 
+/* Replicas have one id, but not in reports: their subscribers must tell them apart. */
+static udpa_err
+make_reporter(udpai_context *context, udpai_str replica)
+{
+    context->reporter_id = udpai_replica_id(udpai_bytes_view(context->id), replica);
+    if (!context->reporter_id)
+        return UDPA_ERR_NOMEM;
+    return copy_text(&context->reporter_instance,
+                     replica.len ? replica : udpai_bytes_view(context->instance));
+}
+
 static udpa_err
 make_context(udpai_node *node, udpai_wheel *wheel, const udpai_node_config *config)
 {
@@ -69,12 +82,15 @@ make_context(udpai_node *node, udpai_wheel *wheel, const udpai_node_config *conf
     context->is_endpoint = config->is_endpoint;
     context->peers_are_anonymous = config->peers_are_anonymous;
     context->is_restored = config->is_restored;
+    context->is_of_set = config->replica.len > 0;
     context->is_dirty = true;
     udpa_err err = copy_text(&context->id, config->id);
     if (err == UDPA_OK)
         err = copy_text(&context->authority, config->authority);
     if (err == UDPA_OK)
         err = copy_text(&context->instance, config->instance.len ? config->instance : config->id);
+    if (err == UDPA_OK)
+        err = make_reporter(context, config->replica);
     if (err == UDPA_OK)
         err = udpai_store_new(&context->store, wheel, &config->store);
     if (err != UDPA_OK)
@@ -153,13 +169,17 @@ make_parts(udpai_parts *parts, const udpai_node_config *config)
 }
 
 static udpa_err
-make_replica(udpai_node *node, udpai_str set_id)
+make_replica(udpai_node *node, const udpai_node_config *config)
 {
     if (!udpai_context_is_replicated(&node->context))
         return UDPA_OK;
-    udpa_err err = udpai_replica_new(&node->replica, &node->parts);
+    udpa_err err = UDPA_OK;
+    if (config->replica.len)
+        err = udpai_mesh_new(&node->parts.mesh, &node->parts, &config->mesh);
     if (err == UDPA_OK)
-        err = udpai_epoch_set(node->parts.epoch, set_id);
+        err = udpai_replica_new(&node->replica, &node->parts);
+    if (err == UDPA_OK)
+        err = udpai_epoch_set(node->parts.epoch, config->set_id);
     udpai_store_set_expired(node->context.store, stays, node);
     return err;
 }
@@ -204,7 +224,7 @@ udpai_node_new(udpai_node **ret_node,
     if (err == UDPA_OK)
         err = udpai_commits_new(&node->commits, &node->parts);
     if (err == UDPA_OK)
-        err = make_replica(node, config->set_id);
+        err = make_replica(node, config);
     if (err == UDPA_OK && !(node->barriers = udpai_barriers_new(&node->context)))
         err = UDPA_ERR_NOMEM;
     if (err == UDPA_OK)
@@ -251,6 +271,7 @@ udpai_node_free(udpai_node *node)
     udpai_outbox_free(node->outbox);
     udpai_commits_free(node->commits);
     udpai_replica_free(node->replica);
+    udpai_mesh_free(node->parts.mesh);
     udpai_barriers_free(node->barriers);
     free_parts(&node->parts);
     for (size_t i = 0; i < node->forgotten.n; i++)
@@ -262,6 +283,8 @@ udpai_node_free(udpai_node *node)
     udpa_bytes_unref(node->context.id);
     udpa_bytes_unref(node->context.authority);
     udpa_bytes_unref(node->context.instance);
+    udpa_bytes_unref(node->context.reporter_id);
+    udpa_bytes_unref(node->context.reporter_instance);
     udpai_free(node);
     return NULL;
 }

@@ -7,6 +7,7 @@
 #include "federation/epoch.h"
 #include "federation/held.h"
 #include "federation/local.h"
+#include "federation/mesh.h"
 #include "federation/node_internal.h"
 #include "federation/pending_publication.h"
 #include "federation/problems.h"
@@ -190,6 +191,21 @@ udpai_node_reports_to(const udpai_node *node, const udpa_resource *report, udpai
 }
 
 bool
+udpai_node_next_replica(const udpai_node *node,
+                        size_t *at,
+                        udpai_str *ret_id,
+                        uint64_t *ret_session)
+{
+    return udpai_mesh_next(node->parts.mesh, at, ret_id, ret_session);
+}
+
+udpai_str
+udpai_node_reporter_id(const udpai_node *node)
+{
+    return udpai_bytes_view(node->context.reporter_id);
+}
+
+bool
 udpai_node_peer_since(const udpai_node *node, udpai_str id, uint64_t *ret_ms)
 {
     return udpai_peers_since(node->parts.peers, id, ret_ms);
@@ -245,6 +261,7 @@ udpai_node_visit_problems(udpai_node *node, udpai_problem_fn visit, void *userda
     udpai_twins_visit_problems(udpai_receiver_twins(node->parts.receiver), visit, userdata);
     if (node->replica)
         udpai_replica_visit_problems(node->replica, visit, userdata);
+    udpai_mesh_visit_problems(node->parts.mesh, visit, userdata);
 }
 
 udpa_err

@@ -15,6 +15,7 @@ typedef struct udpai_parts {
     struct udpai_sync *sync;             /* what is synchronized */
     struct udpai_stamps *stamps;         /* generations of a set; NULL: there are no replicas */
     struct udpai_sources *sources;       /* ConfigSources */
+    struct udpai_mesh *mesh;             /* other replicas; NULL: there are none */
     struct udpai_access *access;         /* rules: which peer may publish what */
     struct udpai_signatures *signatures; /* rules: which signatures are trusted */
     struct udpai_providers *providers;   /* ConfigProviders, also of single names */

@@ -28,7 +28,7 @@ session_of(const void *item)
 static udpai_str
 id_of(const void *item)
 {
-    return udpai_node_info_parts(((const udpai_peer *)item)->info)->id;
+    return ((const udpai_peer *)item)->id;
 }
 
 static udpai_peer *
@@ -118,6 +118,8 @@ udpai_peers_introduce(udpai_peers *peers, udpai_peer *peer, udpai_node_info *inf
     remove_id(peers, peer);
     udpai_node_info_unref(peer->info);
     peer->info = info;
+    peer->id = udpai_node_info_reporter(info);
+    peer->is_replica = udpai_node_info_replica(info).len != 0;
     peer->is_node = udpai_node_info_has_feature(info, UDPAI_FEATURE_NODE);
     add_id(peers, peer);
 }
@@ -137,6 +139,14 @@ udpai_peer_free(udpai_peers *peers, udpai_peer *peer)
     udpa_bytes_unref(peer->address);
     udpai_node_info_unref(peer->info);
     udpai_free(peer);
+}
+
+bool
+udpai_peers_are_replicas(const udpai_peer *a, const udpai_peer *b)
+{
+    return a->is_replica && b->is_replica &&
+           udpai_str_eq(udpai_node_info_instance(a->info), udpai_node_info_instance(b->info)) &&
+           !udpai_str_eq(a->id, b->id);
 }
 
 udpai_str

@@ -13,13 +13,17 @@ typedef struct udpai_peer {
     udpai_identity *identity;
     udpa_bytes *address;
     udpai_node_info *info; /* NULL: its Node has not come yet */
+    udpai_str id;          /* with which it reports: the Node's, of a replica its own; a view */
     udpai_source *source;  /* NULL: it serves none of ours */
     udpai_origin *origin;  /* of what it publishes unasked; made at first use */
     bool is_extended, is_node;
+    bool is_replica;  /* one of several that are its node */
+    bool is_of_set;   /* another replica of this node (mesh.h) */
     bool is_client;   /* it reports, and is no ConfigSource, whatever its name */
     bool has_reports; /* it is asked for what clients report */
+    bool is_spare;    /* another replica of its node serves the ConfigSource that it would serve */
     uint64_t since_ms;
-    udpai_list of_id; /* those with the same id in their Node, in the order in which they came */
+    udpai_list of_id; /* those that report with the same id, in the order in which they came */
     bool is_replaced; /* it has begun another stream, and this one ends */
 } udpai_peer;
 
@@ -41,10 +45,13 @@ void udpai_peer_free(udpai_peers *peers, udpai_peer *peer);
 udpai_peer *udpai_peers_find(const udpai_peers *peers, uint64_t session);
 /* Each of them, from *at = 0 on; NULL behind the last. */
 udpai_peer *udpai_peers_next(const udpai_peers *peers, size_t *at);
-/* Since when a peer with this Node id is here, by the wheel, the first of its streams; false: it is
- * not. Takes no longer for thousands of peers: each epoch of one that reports is looked up. */
+/* Since when a peer that reports with this id is here, by the wheel, the first of its streams;
+ * false: it is not. Takes no longer for thousands of peers: each epoch of one that reports is
+ * looked up. */
 bool udpai_peers_since(const udpai_peers *peers, udpai_str id, uint64_t *ret_ms);
 
+/* Are both replicas of one set, and not the same one? */
+bool udpai_peers_are_replicas(const udpai_peer *a, const udpai_peer *b);
 /* The name of the peer: its certificate's, or without one its node id. */
 udpai_str udpai_peer_name(const udpai_peer *peer);
 

@@ -11,6 +11,7 @@
 #include "federation/access.h"
 #include "federation/epoch.h"
 #include "federation/janitor.h"
+#include "federation/mesh.h"
 #include "federation/places.h"
 #include "federation/publishers.h"
 #include "federation/signatures.h"
@@ -25,6 +26,7 @@ struct udpai_replica {
     struct udpai_signatures *signatures;
     struct udpai_stamps *stamps;
     udpai_janitor *janitor;
+    struct udpai_mesh *mesh; /* NULL: it does not know the others */
     udpai_list events;
     UDPAI_VECTOR(udpai_durable_op) ended;
     udpai_durable_position kept;
@@ -48,6 +50,7 @@ udpai_replica_new(udpai_replica **ret_replica, const udpai_parts *parts)
     replica->access = parts->access;
     replica->signatures = parts->signatures;
     replica->stamps = parts->stamps;
+    replica->mesh = parts->mesh;
     udpai_list_init(&replica->events);
     udpa_err err = udpai_janitor_new(&replica->janitor, parts->context);
     if (err == UDPA_OK)
@@ -649,6 +652,8 @@ take_members(udpai_replica *replica, udpai_replicated *event)
     udpai_replicated_free(replica->members);
     replica->members = event;
     udpai_janitor_take_members(replica->janitor, &replica->status);
+    if (replica->mesh)
+        udpai_mesh_take_members(replica->mesh, &replica->status);
     log_problems(replica);
 }
 

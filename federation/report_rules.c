@@ -36,7 +36,7 @@ bool
 udpai_reports_is_own(const udpai_context *context, const udpa_resource *resource)
 {
     return udpa_resource_n_hops(resource) == 1 &&
-           udpai_resource_passed(resource, udpai_bytes_view(context->id),
-                                 udpai_bytes_view(context->instance)) &&
+           udpai_resource_passed(resource, udpai_bytes_view(context->reporter_id),
+                                 udpai_bytes_view(context->reporter_instance)) &&
            udpai_str_eq(udpai_resource_authority(resource), udpai_bytes_view(context->authority));
 }

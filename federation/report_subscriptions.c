@@ -37,6 +37,7 @@ typedef struct report_subscription {
     bool is_direct_held;    /* the same of n_direct */
     uint32_t known;         /* the distance that nodes below know; FAR: they are not asked */
     bool asks_clients;      /* those that are there, and come */
+    bool asks_set;          /* other replicas */
     bool is_announced;      /* the demand, to our surroundings */
     uint32_t type_len, len; /* of the type; of both, with a blank and the text */
     char key[];
@@ -68,10 +69,30 @@ is_wildcard(const report_subscription *request)
     return text_of(request).data[0] == '*';
 }
 
-static bool
-asks(const report_subscription *request, bool nodes)
+/* Which peers are asked for the same. */
+typedef enum side {
+    SIDE_CLIENTS,
+    SIDE_NODES,
+    SIDE_SET, /* other replicas of this node */
+} side;
+
+static side
+side_of(const udpai_peer *peer)
 {
-    return nodes ? request->known != FAR : request->asks_clients;
+    return peer->is_of_set ? SIDE_SET : peer->is_node ? SIDE_NODES : SIDE_CLIENTS;
+}
+
+static bool
+asks(const report_subscription *request, side which)
+{
+    switch (which) {
+    case SIDE_NODES:
+        return request->known != FAR;
+    case SIDE_SET:
+        return request->asks_set;
+    default:
+        return request->asks_clients;
+    }
 }
 
 /* ---- how far away subscribers are ---- */
@@ -125,7 +146,7 @@ send(const report_subscription *request, const udpai_peer *peer, udpai_order_kin
         message.names = &everything;
     }
     if (kind == UDPAI_ORDER_SUBSCRIBE && peer->is_node && peer->is_extended)
-        message.distance = request->known;
+        message.distance = peer->is_of_set ? 1 : request->known;
     udpai_order *order = udpai_order_new(kind);
     if (order)
         order->subscription = udpai_subscription_message_copy(&message);
@@ -138,12 +159,12 @@ send(const report_subscription *request, const udpai_peer *peer, udpai_order_kin
 }
 
 static void
-send_all(const report_subscription *request, bool nodes, udpai_order_kind kind)
+send_all(const report_subscription *request, side which, udpai_order_kind kind)
 {
     size_t at = 0;
     const udpai_peer *peer;
     while ((peer = udpai_peers_next(request->interest->peers, &at)))
-        if (peer->has_reports && peer->is_node == nodes)
+        if (peer->has_reports && side_of(peer) == which)
             send(request, peer, kind);
 }
 
@@ -154,23 +175,23 @@ send_distance(const report_subscription *request)
     size_t at = 0;
     const udpai_peer *peer;
     while ((peer = udpai_peers_next(request->interest->peers, &at)))
-        if (peer->has_reports && peer->is_node && peer->is_extended)
+        if (peer->has_reports && side_of(peer) == SIDE_NODES && peer->is_extended)
             send(request, peer, UDPAI_ORDER_SUBSCRIBE);
 }
 
 /* The end of the wildcard of everything ends all wildcards of the type (see Unsubscribe): those
  * that are still subscribed to are asked for again. */
 static void
-ask_again(const report_subscription *ended, bool nodes)
+ask_again(const report_subscription *ended, side which)
 {
     size_t at = 0;
     const report_subscription *request;
     if (!is_wildcard(ended) || text_of(ended).len > 1)
         return;
     while ((request = udpai_map_next(&ended->interest->report_subscriptions, &at)))
-        if (is_wildcard(request) && asks(request, nodes) &&
+        if (is_wildcard(request) && asks(request, which) &&
             udpai_str_eq(type_of(request), type_of(ended)))
-            send_all(request, nodes, UDPAI_ORDER_SUBSCRIBE);
+            send_all(request, which, UDPAI_ORDER_SUBSCRIBE);
 }
 
 static void
@@ -181,24 +202,24 @@ ask_nodes(report_subscription *request, uint32_t distance)
         return;
     request->known = distance;
     if (distance == FAR) {
-        send_all(request, true, UDPAI_ORDER_UNSUBSCRIBE);
-        ask_again(request, true);
+        send_all(request, SIDE_NODES, UDPAI_ORDER_UNSUBSCRIBE);
+        ask_again(request, SIDE_NODES);
     } else if (before == FAR) {
-        send_all(request, true, UDPAI_ORDER_SUBSCRIBE);
+        send_all(request, SIDE_NODES, UDPAI_ORDER_SUBSCRIBE);
     } else {
         send_distance(request);
     }
 }
 
 static void
-ask_clients(report_subscription *request, bool asked)
+ask_side(report_subscription *request, side which, bool *is_asked, bool asked)
 {
-    if (asked == request->asks_clients)
+    if (asked == *is_asked)
         return;
-    request->asks_clients = asked;
-    send_all(request, false, asked ? UDPAI_ORDER_SUBSCRIBE : UDPAI_ORDER_UNSUBSCRIBE);
+    *is_asked = asked;
+    send_all(request, which, asked ? UDPAI_ORDER_SUBSCRIBE : UDPAI_ORDER_UNSUBSCRIBE);
     if (!asked)
-        ask_again(request, false);
+        ask_again(request, which);
 }
 
 /* May ask for something else. */
@@ -231,7 +252,10 @@ carry_out(report_subscription *request)
                         udpai_context_now(interest->context) +
                             interest->context->timing.interest_linger_ms);
     ask_nodes(request, is_subscribed ? distance + 1 : FAR);
-    ask_clients(request, is_subscribed || request->n_direct || request->is_direct_held);
+    ask_side(request, SIDE_CLIENTS, &request->asks_clients,
+             is_subscribed || request->n_direct || request->is_direct_held);
+    /* What others have subscribed to, they ask of each replica themselves. */
+    ask_side(request, SIDE_SET, &request->asks_set, request->n_subscribed || request->held == 0);
     announce(request, is_subscribed);
 }
 
@@ -345,7 +369,7 @@ static const report_subscription *
 asked_by_name(udpai_interest *interest, const udpai_peer *peer, udpai_str type_url, udpai_str name)
 {
     const report_subscription *request = find_or_make(interest, type_url, name, false);
-    return request && asks(request, peer->is_node) ? request : NULL;
+    return request && asks(request, side_of(peer)) ? request : NULL;
 }
 
 bool
@@ -421,7 +445,7 @@ ask_refused(report_subscription *request)
     for (size_t i = 0; i < request->refused.n; i++) {
         const udpai_peer *peer =
             udpai_peers_find(request->interest->peers, request->refused.items[i]);
-        if (peer && peer->has_reports && asks(request, peer->is_node))
+        if (peer && peer->has_reports && asks(request, side_of(peer)))
             send(request, peer, UDPAI_ORDER_SUBSCRIBE);
     }
     udpai_vector_done(&request->refused);
@@ -587,7 +611,7 @@ udpai_reports_introduce(udpai_interest *interest, udpai_peer *peer)
     size_t at = 0;
     const report_subscription *request;
     while ((request = udpai_map_next(&interest->report_subscriptions, &at)))
-        if (asks(request, peer->is_node))
+        if (asks(request, side_of(peer)))
             send(request, peer, UDPAI_ORDER_SUBSCRIBE);
 }
 

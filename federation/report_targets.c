@@ -226,6 +226,14 @@ find_bound(const udpai_egress *egress, const routed *self, udpai_link_vector *li
     return UDPA_OK;
 }
 
+/* Other replicas of this node report to their sources themselves. */
+static bool
+is_from_set(const udpai_egress *egress, const routed *self)
+{
+    return egress->context->is_of_set && self->sent.from_node &&
+           is_same(self->sent.from_node, egress->context->instance);
+}
+
 static udpa_err
 find_links(const udpai_egress *egress,
            const routed *self,
@@ -233,6 +241,9 @@ find_links(const udpai_egress *egress,
            bool *ret_is_for_all)
 {
     *ret_is_for_all = false;
+    links->n = 0;
+    if (is_from_set(egress, self))
+        return UDPA_OK;
     if (self->bound)
         return find_bound(egress, self, links);
     udpa_err err = udpai_report_target_find(egress, self->sent.resource, links, ret_is_for_all);
@@ -453,6 +464,7 @@ udpai_report_targets_have_changes(const udpai_egress *egress)
 
 /* ---- when it begins ---- */
 
+/* Of a replica one is enough: it is not sent everything. */
 static bool
 has_several(const udpai_egress *egress)
 {
@@ -460,7 +472,7 @@ has_several(const udpai_egress *egress)
     udpai_source *source = NULL;
     while ((source = udpai_sources_next_own(egress->sources, source)))
         n += udpai_source_may_subscribe(source);
-    return n > 1;
+    return n > (egress->context->is_of_set ? 0 : 1);
 }
 
 struct gathering {

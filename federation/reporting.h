@@ -6,6 +6,9 @@
 
 #include "federation/node.h"
 
+/* The id with which this node reports: a replica has one of its own. The node's. */
+udpai_str udpai_node_reporter_id(const udpai_node *node);
+
 /* Makes or replaces it. It must have a ttl, and be reported again before that is over. An endpoint
  * offers its own reports to peers, and nothing else. */
 udpa_err udpai_node_report_own(udpai_node *node, udpa_resource *resource, udpa_error **ret_error);
@@ -34,6 +37,12 @@ udpai_node_reports_to(const udpai_node *node, const udpa_resource *report, udpai
 void udpai_node_visit_nodes_below(const udpai_node *node,
                                   void (*visit)(void *userdata, udpai_str id),
                                   void *userdata);
+/* Each other replica of the set, from *at = 0 on: its id, a view, and its session, 0: it has none.
+ * False: there are no more. */
+bool udpai_node_next_replica(const udpai_node *node,
+                             size_t *at,
+                             udpai_str *ret_id,
+                             uint64_t *ret_session);
 /* Since when a peer with this Node id is here, by the wheel, the first of its streams; false: it is
  * not. */
 bool udpai_node_peer_since(const udpai_node *node, udpai_str id, uint64_t *ret_ms);

@@ -26,7 +26,8 @@ udpai_reports_publish_own(udpai_egress *egress, udpa_resource *resource, udpa_er
     udpai_str name = udpai_resource_name(resource);
     udpa_err err = udpai_report_check_ttl(resource, ret_error);
     if (err == UDPA_OK && udpai_type_names_client(udpai_resource_type_url(resource)))
-        err = udpai_client_name_check(name, udpai_bytes_view(egress->context->id), ret_error);
+        err = udpai_client_name_check(name, udpai_bytes_view(egress->context->reporter_id),
+                                      ret_error);
     if (err == UDPA_OK && udpai_prefix_covers(UDPAI_STR(UDPAI_NODE_NAMESPACE), name))
         err = udpai_fail(ret_error, UDPA_ERR_DENIED, "'%s' lies in the reserved namespace %s",
                          udpa_resource_name(resource), UDPAI_NODE_NAMESPACE);

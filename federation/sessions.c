@@ -3,6 +3,7 @@
  * and which parts of the node are notified. */
 #include "federation/access.h"
 #include "federation/egress.h"
+#include "federation/mesh.h"
 #include "federation/node_internal.h"
 #include "federation/receiver.h"
 #include "federation/reporting.h"
@@ -29,7 +30,7 @@ udpai_node_visit_nodes_below(const udpai_node *node,
     const udpai_peer *peer;
     while ((peer = udpai_peers_next(node->parts.peers, &at)))
         if (peer->is_node && peer->has_reports && peer->info && !peer->is_replaced)
-            visit(userdata, udpai_node_info_parts(peer->info)->id);
+            visit(userdata, peer->id);
 }
 
 /* The ConfigSource that waits for this peer to dial us; else one that has an earlier stream of it,
@@ -79,6 +80,29 @@ attach(udpai_node *node, udpai_peer *peer, udpai_source *source)
     udpai_source_introduced(source, peer);
 }
 
+/* Replicas of one node dial us: one of them serves the source, until its stream ends. */
+static bool
+is_served_by_replica(const udpai_node *node, const udpai_source *source, const udpai_peer *peer)
+{
+    const udpai_peer *now = udpai_peers_find(node->parts.peers, udpai_source_session(source));
+    return now && now != peer && udpai_peers_are_replicas(now, peer);
+}
+
+/* Another replica takes its place. */
+static void
+attach_spare(udpai_node *node, udpai_source *source)
+{
+    size_t at = 0;
+    udpai_peer *peer;
+    while ((peer = udpai_peers_next(node->parts.peers, &at)))
+        if (peer->is_spare && !peer->is_replaced && source_that_listens(node, peer) == source) {
+            peer->is_spare = false;
+            attach(node, peer, source);
+            udpai_access_know_source(node->parts.access, peer);
+            return;
+        }
+}
+
 void
 udpai_node_session_opened(udpai_node *node, udpai_report *report)
 {
@@ -107,10 +131,14 @@ udpai_node_session_introduced(udpai_node *node, udpai_report *report)
     udpai_peers_introduce(node->parts.peers, peer, UDPAI_TAKE(report->info));
     udpai_twins_review(udpai_receiver_twins(node->parts.receiver), peer->info);
     peer->is_extended = report->is_extended;
-    if (udpai_twins_refuse(udpai_receiver_twins(node->parts.receiver), peer))
+    if (udpai_mesh_introduce(node->parts.mesh, peer) == UDPAI_MESH_REFUSED ||
+        udpai_twins_refuse(udpai_receiver_twins(node->parts.receiver), peer))
         return;
     udpai_source *listening =
-        peer->source || peer->is_client ? NULL : source_that_listens(node, peer);
+        peer->source || peer->is_client || peer->is_of_set ? NULL : source_that_listens(node, peer);
+    peer->is_spare = listening && is_served_by_replica(node, listening, peer);
+    if (peer->is_spare)
+        return;
     if (listening)
         attach(node, peer, listening);
     else if (peer->source)
@@ -171,6 +199,9 @@ udpai_node_session_closed(udpai_node *node, udpai_report *report)
         disown(node, peer);
     if (!peer)
         return;
+    udpai_mesh_closed(node->parts.mesh, peer);
     udpai_twins_review(udpai_receiver_twins(node->parts.receiver), peer->info);
     udpai_peer_free(node->parts.peers, peer);
+    if (source)
+        attach_spare(node, source);
 }

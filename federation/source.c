@@ -201,7 +201,7 @@ udpai_source_introduced(udpai_source *source, udpai_peer *peer)
     udpai_str id = udpai_node_info_parts(peer->info)->id;
     source->is_sent_away = false;
     source->is_plain = !peer->is_extended || !peer->is_node;
-    if (udpai_str_eq(id, udpai_bytes_view(source->owner->context->id))) {
+    if (!peer->is_of_set && udpai_str_eq(id, udpai_bytes_view(source->owner->context->id))) {
         refuse_namesake(source);
         return;
     }
@@ -505,6 +505,8 @@ udpai_source_end(udpai_source *source)
     udpai_source_disown_stream(source);
     udpai_sources_remove(source->owner, source);
     udpai_source_free(source);
+    if (!origin)
+        return;
     udpai_store_withdraw_all(store, origin, (udpai_str){0}, (udpai_str){0}, NULL, NULL);
     udpai_origin_set_rank(store, origin, UDPAI_ORIGIN_PUBLISHER, 0); /* it may go */
 }

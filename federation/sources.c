@@ -71,6 +71,18 @@ udpai_sources_add(udpai_sources *sources,
 }
 
 udpa_err
+udpai_sources_add_link(udpai_sources *sources,
+                       const udpai_source_config *config,
+                       uint64_t *ret_link,
+                       udpa_error **ret_error)
+{
+    udpa_err err = udpai_sources_add(sources, config, false, ret_error);
+    if (err == UDPA_OK)
+        *ret_link = sources->last_link;
+    return err;
+}
+
+udpa_err
 udpai_sources_find(udpai_sources *sources,
                    udpai_str name,
                    udpai_awaited_by by,

@@ -37,6 +37,11 @@ udpa_err udpai_sources_add(udpai_sources *sources,
                            const udpai_source_config *config,
                            bool serves_us,
                            udpa_error **ret_error);
+/* Makes an endpoint that this node serves by dialling it, at any time; until udpai_source_end(). */
+udpa_err udpai_sources_add_link(udpai_sources *sources,
+                                const udpai_source_config *config,
+                                uint64_t *ret_link,
+                                udpa_error **ret_error);
 
 /* *ret_source: NULL, if there is none and can be none. */
 udpa_err udpai_sources_find(udpai_sources *sources,

@@ -2,6 +2,7 @@
 #include "federation/stamp.h"
 
 #include "certs/signature.h"
+#include "model/client_type.h"
 
 #define BACKDATED_US ((int64_t)UDPAI_SIGNATURE_BACKDATED_S * 1000000)
 
@@ -34,6 +35,14 @@ udpai_stamp_is_of(const udpai_signature *signature, int64_t hop_time_us)
            made_us == hop_time_us;
 }
 
+/* It has a NUL behind it. */
+static udpai_str
+type_of(const udpai_resource_parts *parts)
+{
+    udpai_str type = parts->type ? udpai_bytes_view(parts->type) : (udpai_str){0};
+    return (udpai_str){type.data, type.len ? type.len - 1 : 0};
+}
+
 void
 udpai_stamp_hop(const udpai_context *context,
                 udpai_resource_parts *parts,
@@ -41,11 +50,12 @@ udpai_stamp_hop(const udpai_context *context,
                 udpai_str taken_from)
 {
     udpai_hop *hop = &room->hops[parts->n_hops++];
+    bool is_report = udpai_type_is_client(type_of(parts));
     *hop = (udpai_hop){
-        .node_id = udpai_bytes_view(context->id),
+        .node_id = udpai_bytes_view(is_report ? context->reporter_id : context->id),
         .authority = taken_from,
         .time_us = udpai_context_wall_us(context),
-        .instance = udpai_bytes_view(context->instance),
+        .instance = udpai_bytes_view(is_report ? context->reporter_instance : context->instance),
     };
     if (parts->signature.algorithm && udpai_stamp_is_of(&parts->signature, hop->time_us))
         hop->time_us++; /* this signature is not ours */

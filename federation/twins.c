@@ -18,6 +18,8 @@
 /* What is met is looked for so often, and notices are sent no more often than that. */
 #define LOOK_MS 60000
 #define PAUSE_MS 1000
+/* Each is compared with all peers, for people. */
+#define REPLICAS_MAX 64
 
 typedef struct twin {
     udpa_bytes *instance;
@@ -162,7 +164,9 @@ udpai_twins_is_loop(udpai_twins *twins, const udpa_resource *resource)
 {
     udpai_str id = udpai_bytes_view(twins->context->id),
               instance = udpai_bytes_view(twins->context->instance);
-    if (udpai_resource_passed(resource, id, instance))
+    if (udpai_resource_passed(resource, id, instance) ||
+        udpai_resource_passed(resource, udpai_bytes_view(twins->context->reporter_id),
+                              udpai_bytes_view(twins->context->reporter_instance)))
         return true;
     for (size_t i = 0; i < udpa_resource_n_hops(resource); i++) {
         const udpai_hop hop = udpai_resource_hop(resource, i);
@@ -415,26 +419,49 @@ udpai_twins_refuse(udpai_twins *twins, udpai_peer *peer)
 
 /* ---- status ---- */
 
+static void
+visit_pair(const udpai_peer *peer, const udpai_peer *other, udpai_problem_fn visit, void *userdata)
+{
+    udpai_str id = udpai_node_info_parts(peer->info)->id;
+    udpai_str one = udpai_node_info_instance(peer->info),
+              two = udpai_node_info_instance(other->info);
+    if (!other->is_node || udpai_str_eq(one, two))
+        return;
+    UDPA_AUTO(udpa_error_unref)
+    udpa_error *error = udpa_error_new(
+        UDPA_ERR_PRECONDITION, NULL,
+        "two nodes have the id '%.*s', of instances %.*s and %.*s: give one of them another "
+        "node.id",
+        UDPAI_SHOWN(id), UDPAI_SHOWN(one), UDPAI_SHOWN(two));
+    if (error)
+        visit(userdata, udpa_error_message(error));
+}
+
 /* Peers of one id that are not one instance; each pair once. */
 static void
 visit_pairs(const udpai_peer *peer, udpai_problem_fn visit, void *userdata)
 {
-    udpai_str id = udpai_node_info_parts(peer->info)->id;
     for (udpai_list *at = peer->of_id.next; at != &peer->of_id; at = at->next) {
         const udpai_peer *other = UDPAI_LIST_ENTRY(at, udpai_peer, of_id);
-        udpai_str one = udpai_node_info_instance(peer->info),
-                  two = udpai_node_info_instance(other->info);
-        if (!other->is_node || other->session < peer->session || udpai_str_eq(one, two))
-            continue;
-        UDPA_AUTO(udpa_error_unref)
-        udpa_error *error = udpa_error_new(
-            UDPA_ERR_PRECONDITION, NULL,
-            "two nodes have the id '%.*s', of instances %.*s and %.*s: give one of them another "
-            "node.id",
-            UDPAI_SHOWN(id), UDPAI_SHOWN(one), UDPAI_SHOWN(two));
-        if (error)
-            visit(userdata, udpa_error_message(error));
+        if (other->session >= peer->session)
+            visit_pair(peer, other, visit, userdata);
     }
+}
+
+/* Replicas of another set, or a single node, may have the id of this one's node. */
+static void
+visit_pairs_of_replica(const udpai_twins *twins,
+                       const udpai_peer *peer,
+                       udpai_problem_fn visit,
+                       void *userdata)
+{
+    size_t at = 0;
+    const udpai_peer *other;
+    while ((other = udpai_peers_next(twins->peers, &at)))
+        if (other->info && (!other->is_replica || other->session > peer->session) &&
+            udpai_str_eq(udpai_node_info_parts(other->info)->id,
+                         udpai_node_info_parts(peer->info)->id))
+            visit_pair(peer, other, visit, userdata);
 }
 
 void
@@ -442,6 +469,7 @@ udpai_twins_visit_problems(udpai_twins *twins, udpai_problem_fn visit, void *use
 {
     size_t at = 0;
     const udpai_peer *peer;
+    size_t n_replicas = 0;
     look_for_met(twins);
     forget_ended(twins);
     for (size_t i = 0; i < twins->all.n; i++) {
@@ -452,9 +480,12 @@ udpai_twins_visit_problems(udpai_twins *twins, udpai_problem_fn visit, void *use
     }
     if (twins->refused && udpai_context_now(twins->context) < twins->refused_ms + REFUSED_MS)
         visit(userdata, udpa_error_message(twins->refused));
-    while ((peer = udpai_peers_next(twins->peers, &at)))
+    while ((peer = udpai_peers_next(twins->peers, &at))) {
         if (peer->is_node && peer->info && udpai_list_linked(&peer->of_id))
             visit_pairs(peer, visit, userdata);
+        if (peer->is_node && peer->is_replica && n_replicas++ < REPLICAS_MAX)
+            visit_pairs_of_replica(twins, peer, visit, userdata);
+    }
     udpai_held_visit_problems(twins->sources, visit, userdata);
     udpai_servers_visit_problems(twins->sources, visit, userdata);
 }

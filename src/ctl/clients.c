@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* udpactl clients: by what the node reports of its sessions, those of its workers included; or,
- * with --tree, by what all nodes report of their clients. */
+ * with --tree, by what all nodes report of their clients. Of a replica set by what all replicas
+ * report of theirs. */
+#include "base/percent.h"
 #include "cli/collect.h"
 #include "cli/node_status.h"
 #include "cli/table.h"
@@ -9,6 +11,7 @@
 #include "ctl/own_session.h"
 #include "ctl/show.h"
 #include "loop/clock.h"
+#include "model/replica_id.h"
 #include "reports/client_names.h"
 #include "reports/client_tree.h"
 
@@ -36,6 +39,8 @@ find_requests(const udpai_ctl_options *options, udpai_cli_requests *requests)
     udpa_err err = udpai_cli_request_status(kind, requests);
     if (err == UDPA_OK && options->is_of_tree)
         requests->items[0].name_space = UDPAI_CLIENTS_NAMESPACE;
+    else if (err == UDPA_OK) /* is the node a replica? */
+        err = udpai_cli_request_status("ReplicaStatus", requests);
     if (err == UDPA_OK)
         return UDPAI_CLI_GOOD;
     udpai_cli_complain("%s", udpa_err_text(err));
@@ -47,6 +52,7 @@ find_requests(const udpai_ctl_options *options, udpai_cli_requests *requests)
 typedef struct tree_question {
     udpai_cli *cli;
     udpai_cli_found *found;
+    bool is_of_set;      /* only replicas of the node are meant */
     uv_timer_t patience; /* for nodes that have not reported all */
     bool is_closed;
 } tree_question;
@@ -161,16 +167,33 @@ report_what_is_missing(const udpai_cli *cli, const udpai_cli_found *found)
     return is_settled ? UDPAI_CLI_GOOD : UDPAI_CLI_TIMED_OUT;
 }
 
-static udpai_cli_exit
-show_tree_table(const udpai_cli *cli, const udpai_cli_found *found)
+/* Has a replica of the same node reported it? */
+static bool
+is_of_same_node(const udpa_resource *resource, udpai_str root)
 {
+    udpai_client_name name;
+    udpai_strbuf encoded = {0};
+    udpai_percent_encode_segment(&encoded, root);
+    bool is_it = udpai_client_name_read(udpai_str_from(udpa_resource_name(resource)), &name) &&
+                 udpai_str_eq(udpai_replica_id_node(name.node),
+                              udpai_replica_id_node(udpai_strbuf_view(&encoded)));
+    udpai_strbuf_done(&encoded);
+    return is_it;
+}
+
+static udpai_cli_exit
+show_tree_table(const tree_question *self)
+{
+    const udpai_cli *cli = self->cli;
+    const udpai_cli_found *found = self->found;
     UDPAI_AUTO_FREE udpa_resource **resources = udpai_cli_found_sorted(found);
     size_t n_all = resources ? udpai_cli_found_size(found) : 0, n = 0;
     udpai_strbuf out = {.failed = !resources};
     udpai_client_tree tree;
     (void)judge(cli, found, &tree);
     for (size_t i = 0; i < n_all; i++)
-        if (udpai_client_tree_counts(&tree, resources[i]))
+        if (udpai_client_tree_counts(&tree, resources[i]) &&
+            (!self->is_of_set || is_of_same_node(resources[i], root_of(cli, resources[i]))))
             resources[n++] = resources[i];
     udpai_client_tree_clear(&tree);
     udpai_cli_layout layout = udpai_cli_layout_of(cli->options);
@@ -181,17 +204,54 @@ show_tree_table(const udpai_cli *cli, const udpai_cli_found *found)
 }
 
 static udpai_cli_exit
-show_tree(udpai_cli *cli, const udpai_cli_requests *requests, udpai_cli_found *found)
+show_tree(udpai_cli *cli,
+          const udpai_cli_requests *requests,
+          udpai_cli_found *found,
+          bool is_of_set)
 {
-    tree_question self = {.cli = cli, .found = found};
+    tree_question self = {.cli = cli, .found = found, .is_of_set = is_of_set};
     udpai_cli_exit result = udpai_cli_connect(cli);
     if (result == UDPAI_CLI_GOOD)
         result = collect_tree(&self, &requests->items[0]);
     if (result == UDPAI_CLI_GOOD)
         result = cli->options->format == UDPAI_CLI_TABLE
-                     ? show_tree_table(cli, found)
+                     ? show_tree_table(&self)
                      : udpai_ctl_show(udpai_ctl_options_of(cli->options), found);
     return result == UDPAI_CLI_GOOD ? report_what_is_missing(cli, found) : result;
+}
+
+/* ---- of a replica set ---- */
+
+/* Takes what it has of that out of what was found: it is not to be shown. */
+static bool
+drop_replicas(udpai_cli_found *found)
+{
+    UDPAI_AUTO_FREE udpa_resource **resources = udpai_cli_found_sorted(found);
+    size_t n = resources ? udpai_cli_found_size(found) : 0;
+    bool any = false;
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(udpa_resource_type_url(resources[i]), UDPAI_TYPE_REPLICA_STATUS) == 0)
+            any |= udpai_cli_found_drop(found, resources[i]);
+    return any;
+}
+
+static udpai_cli_exit
+show_set(udpai_cli *cli)
+{
+    udpai_cli_requests requests = {0};
+    udpai_cli_found found;
+    udpai_cli_found_begin(&found);
+    udpa_err err = udpai_cli_request_status("ClientStatus", &requests);
+    udpai_cli_exit result = UDPAI_CLI_REFUSED;
+    if (err == UDPA_OK) {
+        requests.items[0].name_space = UDPAI_CLIENTS_NAMESPACE;
+        result = show_tree(cli, &requests, &found, true);
+    } else {
+        udpai_cli_complain("%s", udpa_err_text(err));
+    }
+    udpai_cli_found_done(&found);
+    udpai_cli_requests_done(&requests);
+    return result;
 }
 
 /* ---- both ---- */
@@ -203,6 +263,8 @@ show_own(udpai_cli *cli, const udpai_cli_requests *requests, udpai_cli_found *fo
     udpai_cli_exit result = udpai_cli_connect(cli);
     if (result == UDPAI_CLI_GOOD)
         result = udpai_cli_collect(cli, requests, found);
+    if (drop_replicas(found) && result == UDPAI_CLI_GOOD)
+        return show_set(cli);
     if (!udpai_ctl_options_of(cli->options)->with_own_session)
         (void)udpai_ctl_hide_own_session(found, cli->options->node_id, requests, begun_us);
     if (result == UDPAI_CLI_GOOD)
@@ -220,8 +282,9 @@ udpai_ctl_clients(udpai_cli *cli)
     udpai_cli_found_begin(&found);
     udpai_cli_exit result = find_requests(udpai_ctl_options_of(cli->options), &requests);
     if (result == UDPAI_CLI_GOOD)
-        result = udpai_ctl_options_of(cli->options)->is_of_tree ? show_tree(cli, &requests, &found)
-                                                                : show_own(cli, &requests, &found);
+        result = udpai_ctl_options_of(cli->options)->is_of_tree
+                     ? show_tree(cli, &requests, &found, false)
+                     : show_own(cli, &requests, &found);
     udpai_cli_found_done(&found);
     udpai_cli_requests_done(&requests);
     return result;

@@ -5,11 +5,13 @@
 #include <stdio.h>
 #include <sys/random.h>
 
+#include "model/replica_id.h"
 #include "storage/instance.h"
 
 typedef struct choice {
     char instance[UDPAI_INSTANCE_LEN + 1], run[2 * 8 + 1];
-    udpai_node_metadata metadata[2];
+    udpa_bytes *replica; /* its id; NULL: none */
+    udpai_node_metadata metadata[3];
 } choice;
 
 static udpa_err
@@ -19,7 +21,9 @@ choose(choice *self, const udpai_plan *plan, udpa_error **ret_error)
     udpai_str instance = plan->settings.node.id, set_id = plan->settings.node.set_id;
     if (set_id.len) { /* replicas are one instance, and one process, to everybody else */
         self->metadata[0].value = self->metadata[1].value = set_id;
-        return UDPA_OK;
+        self->replica = udpai_replica_id(instance, plan->settings.node.replica);
+        self->metadata[2].value = self->replica ? udpai_bytes_view(self->replica) : (udpai_str){0};
+        return self->replica ? UDPA_OK : udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     }
     if (plan->state_directory) {
         udpa_err err = udpai_instance_get(plan->state_directory, self->instance, ret_error);
@@ -40,14 +44,16 @@ udpai_daemon_instance_choose(udpai_plan *plan, const udpai_options *options, udp
 {
     choice chosen = {
         .metadata = {{UDPAI_NODE_KEY_INSTANCE, udpai_str_from(options->instance)},
-                     {UDPAI_NODE_KEY_RUN, udpai_str_from(options->run)}},
+                     {UDPAI_NODE_KEY_RUN, udpai_str_from(options->run)},
+                     {UDPAI_NODE_KEY_REPLICA, udpai_str_from(options->replica)}},
     };
     udpai_node_info *info = NULL;
     udpa_err err = options->worker ? UDPA_OK : choose(&chosen, plan, ret_error);
+    size_t n = UDPAI_ARRAY_LEN(chosen.metadata) - !chosen.metadata[2].value.len;
     if (err == UDPA_OK)
-        err = udpai_fail_code(
-            ret_error, udpai_node_info_with_metadata(&info, plan->settings.info, chosen.metadata,
-                                                     UDPAI_ARRAY_LEN(chosen.metadata)));
+        err = udpai_fail_code(ret_error, udpai_node_info_with_metadata(&info, plan->settings.info,
+                                                                       chosen.metadata, n));
+    udpa_bytes_unref(chosen.replica);
     if (err != UDPA_OK)
         return err;
     udpai_node_info_unref(plan->settings.info);

@@ -24,6 +24,7 @@ enum {
     WORKER,
     INSTANCE,
     RUN,
+    REPLICA,
     RESTORED,
     FORCE,
     NOT_DUMPABLE,
@@ -56,6 +57,7 @@ static const struct argp_option options[] = {
     {"worker", WORKER, "NUMBER", OPTION_HIDDEN, NULL, 0},
     {"instance", INSTANCE, "TEXT", OPTION_HIDDEN, NULL, 0},
     {"run", RUN, "TEXT", OPTION_HIDDEN, NULL, 0},
+    {"replica", REPLICA, "TEXT", OPTION_HIDDEN, NULL, 0},
     {"not-dumpable", NOT_DUMPABLE, NULL, 0,
      "Let no other process of this user look into the memory, and write no core: keys are there",
      0},
@@ -126,6 +128,9 @@ parse(int key, char *argument, struct argp_state *state)
         return 0;
     case RUN:
         given->run = argument;
+        return 0;
+    case REPLICA:
+        given->replica = argument;
         return 0;
     case ARGP_KEY_ARG:
         argp_error(state, "'%s' is not understood: udpad takes options alone", argument);

@@ -24,6 +24,7 @@ typedef struct udpai_options {
     unsigned worker;        /* which one this process is; 0: none */
     const char *instance;   /* of a worker: which node it is of */
     const char *run;        /* the same: in which life */
+    const char *replica;    /* the same: which replica of it; NULL or empty: it has none */
     char *const *arguments; /* all that were given, the program first, and then NULL */
 } udpai_options;
 

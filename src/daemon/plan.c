@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/bootstrap_fields.h"
 #include "daemon/dynamic_sources.h"
+#include "daemon/mesh.h"
 #include "daemon/plan_internal.h"
 
 static void
@@ -44,6 +45,7 @@ void
 udpai_plan_done(udpai_plan *plan)
 {
     udpai_dynamic_sources_done(plan);
+    udpai_daemon_mesh_done(plan);
     udpai_plan_sinks_done(plan);
     for (size_t i = 0; i < plan->sources.n; i++)
         udpai_grpc_target_drop(plan->sources.items[i].target);

@@ -83,6 +83,7 @@ typedef struct udpai_plan_etcd {
 } udpai_plan_etcd;
 
 typedef struct udpai_plan_delivery udpai_plan_delivery;
+typedef struct udpai_plan_mesh udpai_plan_mesh;
 
 /* All texts belong to the bootstrap message, the command line, or the plan. */
 typedef struct udpai_plan {
@@ -129,6 +130,7 @@ typedef struct udpai_plan {
     size_t n_secret_types;
     udpai_plan_etcd etcd;
     udpai_tls_files etcd_tls; /* what etcd.tls leads to */
+    udpai_plan_mesh *mesh;    /* NULL: no replicas are reached */
     udpa_log_level log_level;
     udpai_policy policy;       /* without its validator */
     bool validates;            /* anything at all */

@@ -7,6 +7,7 @@
 #include "daemon/acl_reload.h"
 #include "daemon/bootstrap_check.h"
 #include "daemon/dynamic_sources.h"
+#include "daemon/mesh.h"
 #include "daemon/restart_needed.h"
 #include "daemon/signatures_reload.h"
 #include "loop/clock.h"
@@ -83,6 +84,27 @@ add_store(udpai_reload *self)
 }
 
 static udpa_err
+replace_mesh(void *userdata, size_t index, const udpai_tls_files *files, udpa_error **ret_error)
+{
+    const udpai_reload *self = userdata;
+    (void)index;
+    return udpai_daemon_mesh_replace_tls(self->env.plan, files, ret_error);
+}
+
+static udpa_err
+add_mesh(udpai_reload *self)
+{
+    const udpai_certificate_user mesh = {
+        .kind = "store",
+        .name = "replicas",
+        .client = udpai_daemon_mesh_tls(self->env.plan),
+        .replace = replace_mesh,
+        .userdata = self,
+    };
+    return mesh.client ? udpai_certificates_add(&self->certificates, &mesh) : UDPA_OK;
+}
+
+static udpa_err
 add_credentials(udpai_reload *self)
 {
     const Udpa__Config__V1__DynamicSources *all =
@@ -150,6 +172,8 @@ add_users(udpai_reload *self)
         err = add_dialled(self);
     if (err == UDPA_OK && self->env.replicas && plan->etcd.tls)
         err = add_store(self);
+    if (err == UDPA_OK && self->env.replicas)
+        err = add_mesh(self);
     return err == UDPA_OK ? add_credentials(self) : err;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "daemon/mesh.h"
 #include "model/digest.h"
 #include "model/secret_type.h"
 #include "storage/instance.h"
@@ -23,6 +24,7 @@ struct udpai_replicas {
     udpai_sealer sealer;
     udpai_str secret_types[1];
     char address[512]; /* for people: the host, and the first socket */
+    char advertised[UDPAI_MESH_ADDRESS_MAX];
     char replica[UDPAI_INSTANCE_LEN + 1], set_id[UDPAI_SET_FILE_ID_MAX + 1];
 
     /* What is found, under the mutex. */
@@ -147,7 +149,8 @@ hash_config(const udpai_plan *plan, const Udpa__Config__V1__Bootstrap *rules)
     shared.store = &store;
     store.directory = store.key_file = store.password_file = store.user = none;
     store.n_endpoints = 0;
-    store.tls = NULL;
+    store.tls = store.replica_tls = NULL;
+    store.advertise = none;
     size_t size = udpa__config__v1__bootstrap__get_packed_size(&shared);
     uint8_t *packed = udpai_alloc(size);
     udpai_content_hash hash = {0};
@@ -175,6 +178,7 @@ open_replication(udpai_replicas *replicas, const udpai_plan *plan, udpa_error **
     char password[UDPAI_PASSWORD_MAX + 1] = "", config[UDPAI_CONTENT_HASH_HEX];
     udpai_content_hash_hex(hash_config(plan, plan->bootstrap.message), config);
     write_address(replicas, plan);
+    udpai_daemon_mesh_address(plan, replicas->advertised, sizeof(replicas->advertised));
     udpa_err err = etcd->password_file
                        ? udpai_password_file_read(etcd->password_file, password, ret_error)
                        : UDPA_OK;
@@ -195,6 +199,7 @@ open_replication(udpai_replicas *replicas, const udpai_plan *plan, udpa_error **
                 .version = udpai_str_from(plan->settings.version),
                 .address = udpai_str_from(replicas->address),
                 .config = {config, sizeof(config)},
+                .advertised = udpai_str_from(replicas->advertised),
             },
         .seals =
             {
@@ -226,6 +231,8 @@ udpai_replicas_open(udpai_replicas **ret_replicas, udpai_plan *plan, udpa_error 
     if (err == UDPA_OK)
         err = read_key(replicas, plan, ret_error);
     if (err == UDPA_OK)
+        err = udpai_daemon_mesh_plan(plan, ret_error);
+    if (err == UDPA_OK)
         err = open_replication(replicas, plan, ret_error);
     if (err == UDPA_OK)
         err = join(replicas, plan, ret_error);
@@ -234,6 +241,7 @@ udpai_replicas_open(udpai_replicas **ret_replicas, udpai_plan *plan, udpa_error 
         return err;
     }
     plan->settings.node.set_id = udpai_str_from(replicas->set_id);
+    plan->settings.node.replica = udpai_str_from(replicas->replica);
     *ret_replicas = replicas;
     return UDPA_OK;
 }

@@ -102,7 +102,8 @@ check_known(const udpai_value *value)
 static void
 check_no_etcd(const udpai_value *value)
 {
-    static const char *const names[] = {"endpoints", "tls", "user", "password_file", "prefix"};
+    static const char *const names[] = {"endpoints", "tls",       "user",        "password_file",
+                                        "prefix",    "advertise", "replica_tls", "replica_names"};
     const ProtobufCMessage *store = value->message;
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(names); i++) {
         const ProtobufCFieldDescriptor *field =
@@ -154,6 +155,9 @@ static const udpai_field fields[] = {
     {.name = "user"},
     {.name = "password_file", .check_files = check_password},
     {.name = "prefix", .word = check_prefix},
+    {.name = "advertise", .word = udpai_dial_address_check},
+    {.name = "replica_tls", .of = &udpai_section_client_tls},
+    {.name = "replica_names", UDPAI_EACH_REQUIRED},
 };
 
 const udpai_section udpai_section_store = {

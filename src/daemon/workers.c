@@ -326,14 +326,17 @@ arguments_of(const udpai_options *options, char **own, size_t n_own)
 static int
 spawn(member *worker, int fd)
 {
-    char number[40], instance[UDPAI_AUTHORITY_MAX + 16], run[64];
+    char number[40], instance[UDPAI_AUTHORITY_MAX + 16], run[64], replica[UDPAI_AUTHORITY_MAX + 32];
     const udpai_endpoint_settings *settings = &worker->workers->env.plan->settings;
     udpai_str life = udpai_node_info_metadata(settings->info, UDPAI_NODE_KEY_RUN);
     snprintf(number, sizeof(number), "--worker=%zu", worker->number);
     snprintf(instance, sizeof(instance), "--instance=%.*s", (int)settings->node.instance.len,
              settings->node.instance.data);
     snprintf(run, sizeof(run), "--run=%.*s", UDPAI_SHOWN(life));
-    char *own[] = {number, instance, run};
+    udpai_str which = udpai_node_info_replica(settings->info);
+    snprintf(replica, sizeof(replica), "--replica=%.*s", (int)which.len,
+             which.data ? which.data : "");
+    char *own[] = {number, instance, run, replica};
     char **arguments = arguments_of(worker->workers->env.options, own, UDPAI_ARRAY_LEN(own));
     uv_stdio_container_t files[] = {
         {.flags = UV_IGNORE},

@@ -7,7 +7,9 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "endpoint/answers.h"
+#include "endpoint/set_question.h"
 #include "endpoint/status.h"
+#include "federation/reporting.h"
 #include "session/acknowledgement.h"
 
 #define INTERVAL_MS 200
@@ -20,7 +22,8 @@
 
 typedef struct question {
     udpa_bytes *name;
-    udpa_resource *answer; /* NULL: none yet */
+    udpai_set_question of_set; /* what other replicas have answered */
+    udpa_resource *answer;     /* NULL: none yet */
 } question;
 
 typedef struct udpai_questions {
@@ -46,10 +49,12 @@ name_key(const void *item)
 }
 
 static void
-free_question(question *one)
+free_question(udpai_questions *questions, question *one)
 {
     if (!one)
         return;
+    if (one->name)
+        udpai_set_question_end(&one->of_set, questions->endpoint, udpai_bytes_view(one->name));
     udpa_bytes_unref(one->name);
     udpa_resource_unref(one->answer);
     udpai_free(one);
@@ -70,9 +75,11 @@ ask_batch(udpai_questions *questions)
 {
     udpai_str names[BATCH];
     size_t n = 0;
-    const question *one;
-    while (n < BATCH && (one = udpai_map_next(&questions->all, &questions->at)))
+    question *one;
+    while (n < BATCH && (one = udpai_map_next(&questions->all, &questions->at))) {
         names[n++] = udpai_bytes_view(one->name);
+        udpai_set_question_ask(&one->of_set, questions->endpoint, names[n - 1]);
+    }
     const udpai_subscription_message message = {.names = names, .n_names = n};
     udpai_order *order = n ? udpai_order_new(UDPAI_ORDER_ACKNOWLEDGEMENTS) : NULL;
     if (order)
@@ -121,8 +128,11 @@ static void
 take_answer(udpai_questions *questions, udpai_str name, udpa_bytes *body)
 {
     question *one = udpai_map_get(&questions->all, name);
+    UDPA_AUTO(udpa_bytes_unref)
+    udpa_bytes *joined =
+        one && body ? udpai_set_question_join(&one->of_set, questions->endpoint, body) : NULL;
     udpa_resource *answer =
-        one && body ? udpai_own_resource(UDPAI_ACKNOWLEDGEMENT_TYPE, name, body) : NULL;
+        joined ? udpai_own_resource(UDPAI_ACKNOWLEDGEMENT_TYPE, name, joined) : NULL;
     if (!answer)
         return;
     udpa_resource_unref(one->answer);
@@ -161,7 +171,7 @@ add(udpai_questions *questions, udpai_str name)
     if (one && udpa_bytes_new(&one->name, name.data, name.len) == UDPA_OK &&
         udpai_map_add(&questions->all, one))
         return UDPA_OK;
-    free_question(one);
+    free_question(questions, one);
     return UDPA_ERR_NOMEM;
 }
 
@@ -186,7 +196,7 @@ static void
 end(udpai_questions *questions, udpai_str name)
 {
     question *known = udpai_map_remove(&questions->all, name);
-    free_question(known);
+    free_question(questions, known);
     if (!known || questions->all.n)
         return;
     udpai_timer_cancel(&questions->timer);
@@ -194,10 +204,46 @@ end(udpai_questions *questions, udpai_str name)
 }
 
 static bool
+is_of_set(const udpai_questions *questions, uint64_t session)
+{
+    size_t at = 0;
+    udpai_str id;
+    uint64_t one;
+    while (udpai_node_next_replica(udpai_endpoint_node(questions->endpoint), &at, &id, &one))
+        if (one == session)
+            return true;
+    return false;
+}
+
+/* What other replicas have answered is for the node's eyes alone. */
+static void
+take_of_set(udpai_questions *questions, const udpai_report *report)
+{
+    udpai_publication *publication = report->publication;
+    char room[UDPA_NAME_MAX];
+    udpai_str name;
+    if (!is_of_set(questions, report->session))
+        return;
+    for (size_t i = 0; i < publication->entries.n; i++) {
+        udpai_publication_entry *entry = &publication->entries.items[i];
+        if (entry->error || entry->is_refresh ||
+            !udpai_set_question_name_of(entry->resource, room, &name))
+            continue;
+        entry->is_ignored = true;
+        question *one = udpai_map_get(&questions->all, name);
+        if (one)
+            udpai_set_question_take(&one->of_set, report->session,
+                                    udpai_resource_value(entry->resource));
+    }
+}
+
+static bool
 on_report(udpai_service *service, udpai_report *report)
 {
     udpai_questions *questions = UDPAI_CONTAINER_OF(service, udpai_questions, service);
     const udpai_subscription_message *message = report->subscription;
+    if (report->kind == UDPAI_REPORT_PUBLICATION)
+        take_of_set(questions, report);
     if (report->kind == UDPAI_REPORT_ACKNOWLEDGEMENTS)
         take_answers(questions, report);
     else if (report->kind == UDPAI_REPORT_INTEREST && message->names[0].len &&
@@ -219,7 +265,7 @@ free_questions(udpai_service *service)
     size_t at = 0;
     question *one;
     while ((one = udpai_map_next(&questions->all, &at)))
-        free_question(one);
+        free_question(questions, one);
     udpai_map_done(&questions->all);
     udpai_timer_cancel(&questions->timer);
     udpai_free(questions);

@@ -10,6 +10,7 @@
 #include "endpoint/local.h"
 #include "endpoint/reporting.h"
 #include "endpoint/status.h"
+#include "federation/reporting.h"
 #include "loop/clock.h"
 
 /* ---- what they are given ---- */
@@ -64,7 +65,7 @@ make_load_upstreams(udpai_service **ret_service,
     const udpai_load_upstreams_options options = {
         .node = udpai_endpoint_node(endpoint),
         .wheel = udpai_endpoint_wheel(endpoint),
-        .node_id = settings->node.id,
+        .node_id = udpai_node_reporter_id(udpai_endpoint_node(endpoint)),
         .servers = settings->load_upstreams,
         .n_servers = settings->n_load_upstreams,
         .backoff_base_ms = settings->node.timing.backoff_base_ms,
@@ -102,7 +103,7 @@ make_client_registry(udpai_service **ret_service,
     const udpai_client_registry_options options = {
         .node = udpai_endpoint_node(endpoint),
         .wheel = udpai_endpoint_wheel(endpoint),
-        .node_id = settings->node.id,
+        .node_id = udpai_node_reporter_id(udpai_endpoint_node(endpoint)),
         .ttl_ms = settings->client_ttl_ms,
         .n_stream_sides = 1 + settings->n_workers,
         .order = order,
@@ -185,7 +186,7 @@ make_load_aggregates(udpai_service **ret_service,
     const udpai_load_aggregates_options options = {
         .node = udpai_endpoint_node(endpoint),
         .wheel = udpai_endpoint_wheel(endpoint),
-        .node_id = settings->node.id,
+        .node_id = udpai_node_reporter_id(udpai_endpoint_node(endpoint)),
         .interval_ms = settings->load_interval_ms,
         .wall_us = wall_us,
         .clock_ms = clock_ms,
@@ -207,8 +208,9 @@ make_own_reports(udpai_service **ret_service,
                  udpa_endpoint *endpoint,
                  const udpai_endpoint_settings *settings)
 {
-    (void)endpoint;
-    return udpai_own_reports_new(ret_service, settings->node.id);
+    (void)settings;
+    return udpai_own_reports_new(ret_service,
+                                 udpai_node_reporter_id(udpai_endpoint_node(endpoint)));
 }
 
 /* Where load is aggregated, no part of the process watches. */

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "model/metadata.h"
+#include "model/replica_id.h"
 
 struct udpai_node_info {
     atomic_uint refs;
@@ -127,6 +128,20 @@ udpai_node_info_instance(const udpai_node_info *info)
 {
     udpai_str instance = udpai_node_info_metadata(info, UDPAI_NODE_KEY_INSTANCE);
     return instance.len ? instance : info->parts.id;
+}
+
+udpai_str
+udpai_node_info_replica(const udpai_node_info *info)
+{
+    udpai_str replica = udpai_node_info_metadata(info, UDPAI_NODE_KEY_REPLICA);
+    return udpai_replica_id_is_of(replica, info->parts.id) ? replica : (udpai_str){0};
+}
+
+udpai_str
+udpai_node_info_reporter(const udpai_node_info *info)
+{
+    udpai_str replica = udpai_node_info_replica(info);
+    return replica.len ? replica : info->parts.id;
 }
 
 udpa_err

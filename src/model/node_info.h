@@ -42,11 +42,12 @@ bool udpai_node_info_has_feature(const udpai_node_info *info, const char *featur
 
 /* Strings directly in the metadata: what management nodes announce of themselves. */
 #define UDPAI_NODE_KEY_INSTANCE "udpa.instance" /* which of those with this id it is */
-#define UDPAI_NODE_KEY_RUN "udpa.run"       /* which process of that: another number each time */
-#define UDPAI_NODE_KEY_EPOCH "udpa.epoch"   /* of its store */
-#define UDPAI_NODE_KEY_COMMIT "udpa.commit" /* the number of its last one, decimal */
-#define UDPAI_NODE_KEY_WHOLE "udpa.whole"   /* "true": what it had as the epoch began is meant */
-#define UDPAI_NODE_KEY_TWINS "udpa.twins"   /* nodes of one id, see model/twin_notices.h */
+#define UDPAI_NODE_KEY_RUN "udpa.run"         /* which process of that: another number each time */
+#define UDPAI_NODE_KEY_EPOCH "udpa.epoch"     /* of its store */
+#define UDPAI_NODE_KEY_COMMIT "udpa.commit"   /* the number of its last one, decimal */
+#define UDPAI_NODE_KEY_WHOLE "udpa.whole"     /* "true": what it had as the epoch began is meant */
+#define UDPAI_NODE_KEY_TWINS "udpa.twins"     /* nodes of one id, see model/twin_notices.h */
+#define UDPAI_NODE_KEY_REPLICA "udpa.replica" /* which of its replicas it is (replica_id.h) */
 
 #define UDPAI_EPOCH_MAX 640 /* bytes, with its openings (lineage.h) */
 
@@ -59,6 +60,10 @@ typedef struct udpai_node_metadata {
 udpai_str udpai_node_info_metadata(const udpai_node_info *info, const char *key);
 /* Which node it is, where loops are looked for: its instance, or without one its id. */
 udpai_str udpai_node_info_instance(const udpai_node_info *info);
+/* Which of the replicas of its node it is; empty: it is none, or states the id of none. */
+udpai_str udpai_node_info_replica(const udpai_node_info *info);
+/* The id with which it reports: that, or else the one of its Node. */
+udpai_str udpai_node_info_reporter(const udpai_node_info *info);
 /* The same Node, with these besides; of a key that is there already the last one counts. */
 udpa_err udpai_node_info_with_metadata(udpai_node_info **ret_info,
                                        const udpai_node_info *info,

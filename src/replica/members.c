@@ -10,7 +10,8 @@ enum {
     FIELD_VERSION,
     FIELD_ADDRESS,
     FIELD_CONFIG,
-    FIELD_REVISION
+    FIELD_REVISION,
+    FIELD_ADVERTISED
 };
 
 /* What is under way. */
@@ -69,22 +70,38 @@ take_text(udpa_bytes **text, udpai_str bytes)
     return bytes.len <= 512 && udpa_bytes_new(text, bytes.data, bytes.len) == UDPA_OK;
 }
 
+/* NULL: the field is no text. */
+static udpa_bytes **
+text_of(udpai_replica_member *member, uint32_t number)
+{
+    udpa_bytes **const texts[] = {
+        [FIELD_ID] = &member->id,
+        [FIELD_VERSION] = &member->version,
+        [FIELD_ADDRESS] = &member->address,
+        [FIELD_CONFIG] = &member->config,
+        [FIELD_REVISION] = NULL,
+        [FIELD_ADVERTISED] = &member->advertised,
+    };
+    return number >= FIELD_ID && number <= FIELD_ADVERTISED ? texts[number] : NULL;
+}
+
 static bool
 read_member(udpai_str value, udpai_replica_member *member)
 {
-    udpa_bytes **const texts[] = {&member->id, &member->version, &member->address, &member->config};
     udpai_proto_reader reader = udpai_proto_read(value);
     udpai_proto_field field;
     bool is_good = true;
     while (is_good && udpai_proto_next(&reader, &field)) {
-        if (field.type == UDPAI_WIRE_BYTES && field.number >= FIELD_ID &&
-            field.number <= FIELD_CONFIG)
-            is_good = take_text(texts[field.number - FIELD_ID], field.bytes);
+        udpa_bytes **text = text_of(member, field.number);
+        if (field.type == UDPAI_WIRE_BYTES && text)
+            is_good = take_text(text, field.bytes);
         else if (field.type == UDPAI_WIRE_VARINT && field.number == FIELD_REVISION)
             member->revision = (int64_t)field.value;
     }
-    for (size_t i = 0; is_good && i < UDPAI_ARRAY_LEN(texts); i++)
-        is_good = *texts[i] || take_text(texts[i], UDPAI_STR(""));
+    for (uint32_t i = FIELD_ID; is_good && i <= FIELD_ADVERTISED; i++) {
+        udpa_bytes **text = text_of(member, i);
+        is_good = !text || *text || take_text(text, UDPAI_STR(""));
+    }
     return is_good && !reader.failed && udpa_bytes_size(member->id);
 }
 
@@ -96,6 +113,7 @@ put_member(udpai_proto_writer *writer, const udpai_replica_member *member, int64
     udpai_proto_put_bytes(writer, FIELD_ADDRESS, udpai_bytes_view(member->address));
     udpai_proto_put_bytes(writer, FIELD_CONFIG, udpai_bytes_view(member->config));
     udpai_proto_put_varint(writer, FIELD_REVISION, (uint64_t)revision);
+    udpai_proto_put_bytes(writer, FIELD_ADVERTISED, udpai_bytes_view(member->advertised));
 }
 
 static udpa_bytes *
@@ -387,7 +405,11 @@ copy_own(udpai_members *members, const udpai_replica_description *own)
         err = udpa_bytes_new(&copy->version, own->version.data, own->version.len);
     if (err == UDPA_OK)
         err = udpa_bytes_new(&copy->address, own->address.data, own->address.len);
-    return err == UDPA_OK ? udpa_bytes_new(&copy->config, own->config.data, own->config.len) : err;
+    if (err == UDPA_OK)
+        err = udpa_bytes_new(&copy->config, own->config.data, own->config.len);
+    return err == UDPA_OK
+               ? udpa_bytes_new(&copy->advertised, own->advertised.data, own->advertised.len)
+               : err;
 }
 
 udpa_err

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "session/acknowledgement.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/utf8.h"
@@ -127,12 +128,27 @@ count_each_once(struct survey *survey)
 
 /* ---- writing ---- */
 
+/* In place of the number, which sessions of other replicas have, too. */
+static void
+put_id_of_set(udpai_proto_writer *writer, const udpai_session *session)
+{
+    const udpai_node_info *own = udpai_hub_settings(session->hub)->info;
+    udpai_str replica = own ? udpai_node_info_replica(own) : (udpai_str){0};
+    char id[UDPAI_AUTHORITY_MAX + 64];
+    int len = replica.len ? snprintf(id, sizeof(id), "%.*s/%llu", (int)replica.len, replica.data,
+                                     (unsigned long long)session->id)
+                          : 0;
+    if (len > 0 && (size_t)len < sizeof(id))
+        udpai_proto_put_bytes(writer, 1, (udpai_str){id, (size_t)len});
+}
+
 static void
 put_finding(udpai_proto_writer *writer, const struct finding *finding)
 {
     const udpa_error *error = finding->what.error;
     udpai_status_put_session(writer, finding->session,
                              finding->session->ops->peer(finding->session), 0);
+    put_id_of_set(writer, finding->session);
     udpai_proto_put_varint(writer, 20, finding->what.state);
     if (finding->what.since_us)
         udpai_timestamp_put(writer, 21, finding->what.since_us);

@@ -12,6 +12,8 @@
 /* "udpa.node/acknowledgement/<token>/<type URL>/<name>". The client chooses the token: a name that
  * was not asked for before has no answer yet that could be an old one. */
 #define UDPAI_ACKNOWLEDGEMENT_PREFIX UDPAI_NODE_NAMESPACE "/acknowledgement/"
+/* A token that begins so asks this replica alone, and not the others of its set. */
+#define UDPAI_ACKNOWLEDGEMENT_ALONE "~"
 /* So many sessions are named in an answer. */
 #define UDPAI_ACKNOWLEDGEMENT_SESSIONS_MAX 256
 

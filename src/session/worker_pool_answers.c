@@ -92,8 +92,8 @@ put_pair(udpai_proto_writer *writer, const void *what)
 }
 
 /* What some of the members have answered is no answer. */
-static udpa_bytes *
-join(udpa_bytes *one, udpa_bytes *other)
+udpa_bytes *
+udpai_acknowledgement_join(udpa_bytes *one, udpa_bytes *other)
 {
     if (!one || !other)
         return NULL;
@@ -108,9 +108,59 @@ udpai_worker_pool_join_acknowledgements(udpai_report *answer, udpai_report *more
     while (answer->statuses.n > more->statuses.n)
         udpa_bytes_unref(answer->statuses.items[--answer->statuses.n]);
     for (size_t i = 0; i < answer->statuses.n; i++) {
-        udpa_bytes *joined = join(answer->statuses.items[i], more->statuses.items[i]);
+        udpa_bytes *joined =
+            udpai_acknowledgement_join(answer->statuses.items[i], more->statuses.items[i]);
         udpa_bytes_unref(answer->statuses.items[i]);
         answer->statuses.items[i] = joined;
     }
     udpai_report_free(more);
+}
+
+/* ---- replicas ---- */
+
+bool
+udpai_acknowledgements_agree(udpa_bytes *one, udpa_bytes *other)
+{
+    udpai_str a = udpai_bytes_view(one), b = udpai_bytes_view(other);
+    return field_of(a, EXISTS).value == field_of(b, EXISTS).value &&
+           udpai_str_eq(field_of(a, CONTENT_VERSION).bytes, field_of(b, CONTENT_VERSION).bytes);
+}
+
+/* Fields of a session. */
+enum {
+    PROTOCOL = 2,
+    ADDRESS = 3,
+    MESSAGE = 23,
+};
+
+struct missing {
+    udpai_str replica;
+    const char *why;
+};
+
+/* It has no id: it is not to be missed as a client that has left. */
+static void
+put_missing_session(udpai_proto_writer *writer, const struct missing *missing)
+{
+    udpai_proto_put_bytes(writer, PROTOCOL, UDPAI_STR("replica"));
+    udpai_proto_put_bytes(writer, ADDRESS, missing->replica);
+    udpai_proto_put_varint(writer, STATE, UDPAI_ACKNOWLEDGEMENT_BEHIND);
+    udpai_proto_put_bytes(writer, MESSAGE, udpai_str_from(missing->why));
+}
+
+static void
+put_missing(udpai_proto_writer *writer, const void *what)
+{
+    udpai_proto_writer size = {0};
+    udpai_proto_put_varint(writer, N_SUBSCRIBED, 1);
+    put_missing_session(&size, what);
+    udpai_proto_put_head(writer, SESSIONS, size.size);
+    put_missing_session(writer, what);
+}
+
+udpa_bytes *
+udpai_acknowledgement_missing(udpai_str replica, const char *why)
+{
+    const struct missing missing = {replica, why};
+    return udpai_status_encode(put_missing, &missing);
 }

@@ -21,6 +21,7 @@ udpai_replica_member_done(udpai_replica_member *member)
     udpa_bytes_unref(member->version);
     udpa_bytes_unref(member->address);
     udpa_bytes_unref(member->config);
+    udpa_bytes_unref(member->advertised);
     *member = (udpai_replica_member){0};
 }
 
@@ -32,6 +33,7 @@ udpai_replica_member_copy(udpai_replica_member *copy, const udpai_replica_member
     udpa_bytes_ref(copy->version);
     udpa_bytes_ref(copy->address);
     udpa_bytes_ref(copy->config);
+    udpa_bytes_ref(copy->advertised);
 }
 
 udpai_replicated *

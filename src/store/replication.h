@@ -39,14 +39,15 @@ typedef enum udpai_replicated_outcome {
 /* What a replica says of itself to the others. */
 typedef struct udpai_replica_description {
     udpai_str id, version, address;
-    udpai_str config; /* digest of what must be the same for all */
+    udpai_str config;     /* digest of what must be the same for all */
+    udpai_str advertised; /* HOST:PORT, where the others reach it; empty: nowhere */
 } udpai_replica_description;
 
 /* One of the set. */
 typedef struct udpai_replica_member {
-    udpa_bytes *id, *version, *address, *config; /* references */
-    int64_t revision;                            /* of the last change that it has */
-    unsigned place;                              /* 1 to UDPAI_REPLICAS_MAX */
+    udpa_bytes *id, *version, *address, *config, *advertised; /* references */
+    int64_t revision;                                         /* of the last change that it has */
+    unsigned place;                                           /* 1 to UDPAI_REPLICAS_MAX */
     bool is_own;
 } udpai_replica_member;
 

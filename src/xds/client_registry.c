@@ -134,7 +134,7 @@ put_head(udpai_proto_writer *writer, const void *what)
     const udpai_node_info *peer = session->ops->peer(session);
     const udpai_stream_info *info = &session->info;
     udpai_proto_put_bytes_opt(writer, NODE_ID,
-                              udpai_node_info_parts(udpai_hub_settings(session->hub)->info)->id);
+                              udpai_node_info_reporter(udpai_hub_settings(session->hub)->info));
     udpai_proto_put_varint(writer, NUMBER, session->id);
     if (peer)
         udpai_proto_put_bytes_opt(writer, CLIENT_ID, udpai_node_info_parts(peer)->id);

@@ -46,7 +46,7 @@ struct udpai_csds_tree {
 static udpai_str
 own_id(const udpai_csds_tree *tree)
 {
-    return udpai_node_info_parts(udpai_hub_settings(tree->session->hub)->info)->id;
+    return udpai_node_info_reporter(udpai_hub_settings(tree->session->hub)->info);
 }
 
 /* ---- the subscription ---- */

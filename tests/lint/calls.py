@@ -39,6 +39,8 @@ PARTS = {
         # sources: connections, what is asked, what was missed
         'servers', 'connection ask', 'lookup source_requests', 'fault held', 'absence', 'scope', 'difference recovery', 'source',
         'sources source_dynamic source_status',
+        # other replicas
+        'mesh',
         # providers
         'provider', 'provider_new', 'unsettled', 'named_settled', 'named_new', 'named', 'provider_active', 'providers',
         # groups of clients, and what follows from demand
@@ -63,7 +65,7 @@ PARTS = {
         # how an endpoint runs; it calls no service by name
         'service', 'turn',
         # services that know it by host.h: what the node publishes of itself …
-        'inspection status', 'answers', 'access_answers origin_answers questions',
+        'inspection status', 'answers', 'set_question', 'access_answers origin_answers questions',
         # … and what the process does
         'local_acks orca publisher subscriber', 'report', 'demand', 'load_report resource_state',
         # the runtime, for those who embed the library

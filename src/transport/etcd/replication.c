@@ -156,6 +156,7 @@ run_start(udpai_etcd_task *task)
                 .version = udpai_bytes_view(self->own.version),
                 .address = udpai_bytes_view(self->own.address),
                 .config = udpai_bytes_view(self->own.config),
+                .advertised = udpai_bytes_view(self->own.advertised),
             },
         .seals = self->seals,
         .has = start->has,
@@ -381,9 +382,9 @@ close_replication(udpai_replication *base)
 static udpa_err
 copy_own(replication *self, const udpai_replica_description *own)
 {
-    const udpai_str texts[] = {own->id, own->version, own->address, own->config};
+    const udpai_str texts[] = {own->id, own->version, own->address, own->config, own->advertised};
     udpa_bytes **const copies[] = {&self->own.id, &self->own.version, &self->own.address,
-                                   &self->own.config};
+                                   &self->own.config, &self->own.advertised};
     udpa_err err = UDPA_OK;
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(texts) && err == UDPA_OK; i++)
         err = udpa_bytes_new(copies[i], texts[i].data, texts[i].len);

@@ -204,7 +204,8 @@ static uint64_t
 open_stream(fed_bed *bed, uint64_t link, const fed_peer *peer)
 {
     static const udpai_str features[] = {UDPAI_STR(UDPAI_FEATURE_EXTENSIONS),
-                                         UDPAI_STR(UDPAI_FEATURE_NODE)};
+                                         UDPAI_STR(UDPAI_FEATURE_NODE),
+                                         UDPAI_STR(UDPAI_FEATURE_CLIENT)};
     uint64_t session = ++bed->last_session;
     udpai_report *opened = new_report(UDPAI_REPORT_OPENED, session, link);
     const udpai_str uri = udpai_str_from(peer->uri ? peer->uri : "");
@@ -226,7 +227,9 @@ open_stream(fed_bed *bed, uint64_t link, const fed_peer *peer)
     const udpai_node_parts parts = {
         .id = udpai_str_from(peer->id),
         .features = features,
-        .n_features = peer->is_plain ? 0 : 2,
+        .n_features = peer->is_plain      ? 0
+                      : peer->has_reports ? 3
+                                          : 2,
     };
     introduced->info = fed_make_info(&parts, peer);
     introduced->is_extended = !peer->is_plain;

@@ -79,12 +79,14 @@ typedef struct fed_peer {
     const char *id;             /* of its Node; NULL: after the source */
     const char *name;           /* of its certificate; NULL: none */
     const char *uri;            /* the same, beside the name */
+    bool has_reports;           /* of its clients, for which it may be asked */
     bool is_plain;              /* knows no extensions */
     bool is_late;               /* its Node comes when it was asked without it */
     bool is_xds;                /* it has no Node, and has said nothing yet */
     const char *instance, *run; /* what it says of those; NULL: nothing */
     const char *epoch, *commit; /* of its store; NULL: it says none */
     bool is_whole;              /* and what that does not have has gone */
+    const char *replica;        /* which of several that are this node; NULL: it is alone */
     const char *twins;          /* nodes with one id that it has heard of; NULL: none */
 } fed_peer;
 

@@ -13,6 +13,7 @@ fed_make_info(const udpai_node_parts *parts, const fed_peer *peer)
         {UDPAI_NODE_KEY_RUN, udpai_str_from(peer->run ? peer->run : "")},
         {UDPAI_NODE_KEY_EPOCH, udpai_str_from(peer->epoch ? peer->epoch : "")},
         {UDPAI_NODE_KEY_COMMIT, udpai_str_from(peer->commit ? peer->commit : "")},
+        {UDPAI_NODE_KEY_REPLICA, udpai_str_from(peer->replica ? peer->replica : "")},
         {UDPAI_NODE_KEY_TWINS, udpai_str_from(peer->twins ? peer->twins : "")},
         {UDPAI_NODE_KEY_WHOLE, udpai_str_from(peer->is_whole ? "true" : "")},
     };

@@ -75,6 +75,7 @@ on_report(void *userdata, udpai_replicated *event)
         const udpai_replica_member *member = &event->members[i];
         udpai_str id = udpai_bytes_view(member->id);
         assert_int_equal(member->is_own, udpai_str_eq(id, udpai_str_from(self->id)));
+        assert_true(udpai_str_eq(udpai_bytes_view(member->advertised), UDPAI_STR("host:18000")));
         len += (size_t)snprintf(self->seen + len, sizeof(self->seen) - len, "%.*s@%lld ",
                                 (int)id.len, id.data, (long long)member->revision);
         configs_len +=
@@ -99,7 +100,8 @@ open_replica(replica *self, int number)
     };
     snprintf(self->id, sizeof(self->id), "r%d", number);
     const udpai_replica_description own = {udpai_str_from(self->id), UDPAI_STR("1.0"),
-                                           UDPAI_STR("host"), UDPAI_STR("abc")};
+                                           UDPAI_STR("host"), UDPAI_STR("abc"),
+                                           UDPAI_STR("host:18000")};
     assert_ok(udpai_mirror_new(&self->mirror, &mirror, PREFIX, (udpai_mirror_position){0}));
     const udpai_members_env env = {&model.own.etcd, &wheel, self->mirror, on_report, self};
     assert_ok(udpai_members_new(&self->members, &env, PREFIX, &own));

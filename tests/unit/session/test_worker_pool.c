@@ -5,6 +5,7 @@
 #include "base/proto.h"
 #include "session/acknowledgement.h"
 #include "session/status.h"
+#include "session/worker_pool_answers.h"
 #include "tests/harness/oom.h"
 #include "tests/harness/resources.h"
 
@@ -451,6 +452,75 @@ not_all_sessions_are_named(void **state)
     end(&self);
 }
 
+/* ---- replicas ---- */
+
+/* The fields of a number, added up. */
+static uint64_t
+sum_of(const udpa_bytes *status, uint32_t number)
+{
+    udpai_proto_reader reader = udpai_proto_read(udpai_bytes_view(status));
+    udpai_proto_field field;
+    uint64_t sum = 0;
+    while (udpai_proto_next(&reader, &field))
+        sum += field.number == number ? field.value : 0;
+    assert_false(reader.failed);
+    return sum;
+}
+
+static udpai_str
+first_session(const udpa_bytes *status)
+{
+    udpai_proto_reader reader = udpai_proto_read(udpai_bytes_view(status));
+    udpai_proto_field field;
+    while (udpai_proto_next(&reader, &field))
+        if (field.number == 10)
+            return field.bytes;
+    return (udpai_str){0};
+}
+
+static void
+a_replica_that_is_missing_has_not_acknowledged_it(void **state)
+{
+    static const udpai_acknowledgement_state given[] = {G};
+    (void)state;
+    const acknowledgement has = {true, 1, given, 1};
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *own = udpai_status_encode(put_acknowledgement, &has);
+    UDPA_AUTO(udpa_bytes_unref)
+    udpa_bytes *missing = udpai_acknowledgement_missing(UDPAI_STR("edge~6c1b9a0e"), "it is away");
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *joined = udpai_acknowledgement_join(own, missing);
+    assert_int_equal(sum_of(joined, 6), 2);
+    assert_int_equal(sum_of(joined, 7), 1);
+    udpai_proto_reader reader = udpai_proto_read(first_session(joined));
+    udpai_proto_field field;
+    bool has_id = false;
+    while (udpai_proto_next(&reader, &field)) {
+        has_id |= field.number == 1 || field.number == 5;
+        if (field.number == 20)
+            assert_int_equal(field.value, UDPAI_ACKNOWLEDGEMENT_BEHIND);
+    }
+    assert_false(has_id);
+    assert_null(udpai_acknowledgement_join(own, NULL));
+}
+
+static void
+answers_about_different_versions_do_not_agree(void **state)
+{
+    (void)state;
+    const acknowledgement there = {true, 1, NULL, 0}, more = {true, 2, NULL, 0}, gone = {0};
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *one = udpai_status_encode(put_acknowledgement, &there);
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *two = udpai_status_encode(put_acknowledgement, &more);
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *none = udpai_status_encode(put_acknowledgement, &gone);
+    assert_true(udpai_acknowledgements_agree(one, two));
+    assert_false(udpai_acknowledgements_agree(one, none));
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *other = NULL;
+    uint8_t *room;
+    other = udpai_bytes_make(udpa_bytes_size(one) + 3, &room);
+    assert_non_null(other);
+    memcpy(room, udpa_bytes_data(one), udpa_bytes_size(one));
+    memcpy(room + udpa_bytes_size(one), "\x2a\x01w", 3); /* content_version: "w" */
+    assert_false(udpai_acknowledgements_agree(one, other));
+}
+
 /* ---- without memory ---- */
 
 static void
@@ -546,6 +616,8 @@ main(void)
         cmocka_unit_test(sessions_of_all_are_described),
         cmocka_unit_test(acknowledgements_add_up),
         cmocka_unit_test(not_all_sessions_are_named),
+        cmocka_unit_test(a_replica_that_is_missing_has_not_acknowledged_it),
+        cmocka_unit_test(answers_about_different_versions_do_not_agree),
         cmocka_unit_test(without_memory_what_is_wanted_is_asked_for),
         cmocka_unit_test(without_memory_there_is_no_answer_for_some),
         cmocka_unit_test(a_member_that_answers_nothing_takes_the_answer_with_it),
