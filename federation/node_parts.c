@@ -199,6 +199,12 @@ udpai_node_next_replica(const udpai_node *node,
     return udpai_mesh_next(node->parts.mesh, at, ret_id, ret_session);
 }
 
+bool
+udpai_node_is_of_set(const udpai_node *node, const udpa_resource *report)
+{
+    return udpai_reports_is_of_set(&node->context, report);
+}
+
 udpai_str
 udpai_node_reporter_id(const udpai_node *node)
 {

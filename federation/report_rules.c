@@ -4,6 +4,7 @@
 
 #include "federation/intake.h"
 #include "model/client_type.h"
+#include "model/replica_id.h"
 
 udpa_err
 udpai_report_check_ttl(const udpa_resource *resource, udpa_error **ret_error)
@@ -39,4 +40,14 @@ udpai_reports_is_own(const udpai_context *context, const udpa_resource *resource
            udpai_resource_passed(resource, udpai_bytes_view(context->reporter_id),
                                  udpai_bytes_view(context->reporter_instance)) &&
            udpai_str_eq(udpai_resource_authority(resource), udpai_bytes_view(context->authority));
+}
+
+/* By its path: the hop before this node's. */
+bool
+udpai_reports_is_of_set(const udpai_context *context, const udpa_resource *resource)
+{
+    size_t n = udpa_resource_n_hops(resource);
+    return context->is_of_set && n >= 2 &&
+           udpai_replica_id_is_of(udpai_resource_hop(resource, n - 2).node_id,
+                                  udpai_bytes_view(context->id));
 }

@@ -43,6 +43,8 @@ bool udpai_node_next_replica(const udpai_node *node,
                              size_t *at,
                              udpai_str *ret_id,
                              uint64_t *ret_session);
+/* Has another replica of the set sent this report? It is not this node's to add up. */
+bool udpai_node_is_of_set(const udpai_node *node, const udpa_resource *report);
 /* Since when a peer with this Node id is here, by the wheel, the first of its streams; false: it is
  * not. */
 bool udpai_node_peer_since(const udpai_node *node, udpai_str id, uint64_t *ret_ms);

@@ -57,5 +57,7 @@ void udpai_reports_ask_again(udpai_interest *interest,
 udpa_err udpai_report_check_ttl(const udpa_resource *resource, udpa_error **ret_error);
 /* Has this node reported it itself? */
 bool udpai_reports_is_own(const udpai_context *context, const udpa_resource *resource);
+/* Has another replica of this node sent it? */
+bool udpai_reports_is_of_set(const udpai_context *context, const udpa_resource *resource);
 
 #endif

@@ -369,6 +369,21 @@ read(udpai_load_aggregates *self,
                                    ret_error);
 }
 
+static void
+leave(udpai_load_aggregates *self, const udpa_resource *resource, udpai_load_stats_kind kind)
+{
+    udpai_str cluster, id;
+    char room[1 + UDPAI_NAME_MAX];
+    cluster_aggregate *aggregate = NULL;
+    if (udpai_load_name_split(udpai_resource_name(resource), &cluster, &id) &&
+        id.len <= UDPAI_NAME_MAX)
+        aggregate = udpai_map_get(&self->aggregates, cluster);
+    if (!aggregate || !udpai_load_counts_here(resource, id, kind))
+        return;
+    udpai_load_stats_split_leave(aggregate->split, kind, udpai_load_reporter(id, kind, room));
+    set_due(self, aggregate);
+}
+
 static udpa_err
 take(udpai_load_aggregates *self,
      const udpa_resource *resource,
@@ -379,6 +394,11 @@ take(udpai_load_aggregates *self,
     cluster_aggregate *aggregate;
     UDPA_AUTO(udpai_load_stats_free) udpai_load_stats *stats = NULL;
     char room[1 + UDPAI_NAME_MAX];
+    if (udpai_node_is_of_set(self->options.node, resource)) { /* that replica adds it up */
+        if (kind != UDPAI_LOAD_STATS_OF_NODE)
+            leave(self, resource, kind); /* the client may have been here before */
+        return UDPA_OK;
+    }
     if (!udpai_load_name_split(udpai_resource_name(resource), &cluster, &id) ||
         id.len > UDPAI_NAME_MAX || !udpai_load_counts_here(resource, id, kind) ||
         (kind == UDPAI_LOAD_STATS_OF_NODE && udpai_load_aggregates_is_own(self, id)))
@@ -399,21 +419,6 @@ take(udpai_load_aggregates *self,
     err = udpai_load_stats_split_take(aggregate->split, kind, name, UDPAI_TAKE(stats), ret_error);
     set_due(self, aggregate);
     return err;
-}
-
-static void
-leave(udpai_load_aggregates *self, const udpa_resource *resource, udpai_load_stats_kind kind)
-{
-    udpai_str cluster, id;
-    char room[1 + UDPAI_NAME_MAX];
-    cluster_aggregate *aggregate = NULL;
-    if (udpai_load_name_split(udpai_resource_name(resource), &cluster, &id) &&
-        id.len <= UDPAI_NAME_MAX)
-        aggregate = udpai_map_get(&self->aggregates, cluster);
-    if (!aggregate || !udpai_load_counts_here(resource, id, kind))
-        return;
-    udpai_load_stats_split_leave(aggregate->split, kind, udpai_load_reporter(id, kind, room));
-    set_due(self, aggregate);
 }
 
 static void

@@ -4,6 +4,8 @@
 each: who asks any of them is told of all clients, also after one was killed and its clients have
 moved. "upstream": two replicas dial one node, which takes neither for a twin or a loop of the other,
 and has what both report."""
+import json
+import random
 import sys
 import threading
 import time
@@ -14,10 +16,13 @@ import udpactl
 from interop import Failure, check, run, wait_for
 
 from etcd import Cluster, program_or_skip
+from test_load_federation import Client as Reporter, SUM
 from test_replicas import NODE_ID, Replica
 from xds_peer import CLUSTER, Client
 
+LOAD = {'load_reporting': {'interval': '0.5s'}}
 STEADY_S = 30
+GRACE_S = 5 # UDPAI_MESH_GRACE_MS
 PATIENCE_S = 30
 TIMED_OUT = 4
 
@@ -86,11 +91,72 @@ def is_quiet(node):
                                              'another stream', "node's id"))
 
 
+# ---- load ----
+
+def counted(replica):
+    """Requests, by the node that has added them up."""
+    sums = {}
+    text = replica.take('get', SUM, '-o', 'json') # and what is on standard error
+    for resource in json.JSONDecoder().raw_decode(text)[0]:
+        cluster, _, node = resource['name'].rpartition('/')
+        if cluster == 'local/backend':
+            sums[node] = sum(int(place.get('requests', {}).get('issued', 0))
+                             for place in resource['resource'].get('localities', ()))
+    return sums
+
+
+def expect_counted(what, replica, wanted, is_of):
+    last = []
+
+    def is_so():
+        sums = {node: n for node, n in counted(replica).items() if is_of(node)}
+        last[:] = [sums]
+        return sum(sums.values()) == wanted
+    try:
+        wait_for(what, is_so, PATIENCE_S)
+    except Failure:
+        raise Failure(f'{what}: {last}, and not {wanted}') from None
+    check(f'{what}: {wanted} requests, by {len(last[0])}', True)
+
+
+def is_replica(node):
+    return node.startswith(f'{NODE_ID}~')
+
+
+def begin_reports(test, node, replicas):
+    """A client of LRS at each replica, which is asked to report because the node has a subscriber."""
+    watch = udpactl.Ctl(test, node).start('watch', SUM, '-o', 'json')
+    reporters = [Reporter(one.name, one) for one in replicas]
+    for one in reporters:
+        if not one.is_asked.wait(PATIENCE_S):
+            raise Failure(f'{one.id} is not asked to report')
+    return watch, reporters
+
+
+def send(reporters):
+    chance = random.Random(1)
+    return sum(one.count(chance.randrange(1, 9)) for _ in range(50) for one in reporters)
+
+
 # ---- a set ----
+
+def check_load(test, replicas):
+    watch, reporters = begin_reports(test, replicas[1], replicas)
+    total = send(reporters)
+    for one in replicas:
+        expect_counted(f'{one.name} has the load of all', one, total, is_replica)
+    total += send(reporters[:1])
+    for one in replicas:
+        expect_counted('  and of more at one of them', one, total, is_replica)
+    check('  each has added up its own', len(counted(replicas[0])) == len(replicas))
+    watch.terminate()
+    for one in reporters:
+        one.close()
+
 
 def check_set(test):
     cluster = Cluster(test, program_or_skip(test, 'debian'), count=1)
-    replicas = [Replica(test, cluster, name) for name in 'abc']
+    replicas = [Replica(test, cluster, name, sections=LOAD) for name in 'abc']
     replicas[0].take('apply', '-f', udpactl.write_cluster(test, 'one.json', 'one'))
     for one in replicas:
         one.wait_for_log('connected')
@@ -105,7 +171,7 @@ def check_set(test):
     return cluster, replicas, there
 
 
-def check_wait(test, replicas, there):
+def check_wait(test, replicas):
     """Whichever is asked, it waits for the clients of all."""
     a, b, c = replicas
     for one in replicas:
@@ -121,12 +187,19 @@ def check_wait(test, replicas, there):
     a.take('apply', '-f', udpactl.write_cluster(test, 'two.json', 'one', '2s'), '--wait')
     for one in replicas:
         check(f'{one.name}: the new version, too', '6 of 6' in one.take('wait', 'cluster', 'one'))
-    check('apply --wait was sent away by none', there)
 
 
 def waits_for(replica, name):
     status, text = replica.ctl('wait', 'cluster', 'one', '--timeout', '2')
     return (status, text) if name in text else None
+
+
+def is_listed_once(replica):
+    try:
+        found, status, _ = clients(replica)
+    except Failure:
+        return False
+    return not status and len(found) == 6
 
 
 def check_moved(replicas, there):
@@ -137,14 +210,20 @@ def check_moved(replicas, there):
         there[name].close()
         there[name] = Acknowledging(a.address, name)
     begin = time.monotonic()
+    wait_for('each client once', lambda: all(is_listed_once(one) for one in (a, b)), PATIENCE_S)
+    took_s = time.monotonic() - begin
     at = expect_clients('each client is listed once after one replica was killed', [a, b], there)
     check('  at the replica that it is connected to', len(set(at.values())) == 2)
-    check(f'  in {time.monotonic() - begin:.1f} s', True)
+    check(f'  after {took_s:.1f} s', took_s < GRACE_S + 3)
+    text = wait_for('what is missing', lambda: [text for text in [a.take('wait', 'cluster', 'one')]
+                                                if '6 of 6' in text], PATIENCE_S)
+    check('  and all have acknowledged, once the dead one is not in etcd any more', text)
 
 
 def body_of_set(test):
     _, replicas, there = check_set(test)
-    check_wait(test, replicas, there)
+    check_wait(test, replicas)
+    check_load(test, replicas)
     check_moved(replicas, there)
     for one in replicas:
         if one.process.poll() is None:
@@ -157,8 +236,8 @@ def body_of_set(test):
 
 def body_of_upstream(test):
     cluster = Cluster(test, program_or_skip(test, 'debian'), count=1)
-    top = Replica(test, cluster, 'top', node_id='top', is_replica=False)
-    pair = [Replica(test, cluster, name, source=top.address) for name in 'ab']
+    top = Replica(test, cluster, 'top', node_id='top', is_replica=False, sections=LOAD)
+    pair = [Replica(test, cluster, name, source=top.address, sections=LOAD) for name in 'ab']
     top.take('apply', '-f', udpactl.write_cluster(test, 'one.json', 'one'))
     there = {f'{one.name}-0': Acknowledging(one.address, f'{one.name}-0') for one in pair}
     begin = time.monotonic()
@@ -170,13 +249,23 @@ def body_of_upstream(test):
     there['a-0'] = Acknowledging(pair[1].address, 'a-0')
     wait_for('the move', lambda: len(set(clients(top, '--tree')[0].values())) == 1, PATIENCE_S)
     expect_clients('a client that has moved is listed once, where it is now', [top], there, '--tree')
+    # Also while a replica has a subscriber itself, and so what the other one has.
+    at_a = udpactl.Ctl(test, pair[0]).start('watch', SUM, '-o', 'json')
+    watch, reporters = begin_reports(test, top, pair)
+    total = send(reporters)
+    expect_counted('the node has added up the load of both', top, total, lambda node: node == 'top')
+    expect_counted('  as has the one with a subscriber', pair[0], total, is_replica)
+    total += send(reporters)
+    expect_counted('  also what follows', top, total, lambda node: node == 'top')
+    watch.terminate()
+    at_a.terminate()
     while time.monotonic() < begin + STEADY_S:
         check_connected(top, pair)
         time.sleep(2)
     check(f'both stay connected for {STEADY_S} s', True)
     check('none is a twin or a loop', all(is_quiet(one) for one in (top, *pair)))
     check('and nothing is amiss', 'PROBLEMS' not in top.take('status') or print(top.take('status')))
-    for one in there.values():
+    for one in (*there.values(), *reporters):
         one.close()
 
 

@@ -87,13 +87,13 @@ class Replica(interop.Node):
 
 
 def command(test, cluster, name, port, node_id=NODE_ID, prefix=PREFIX_KEY, directory=None,
-            key_file=None, is_replica=True, source=None, **more):
+            key_file=None, is_replica=True, source=None, sections=None):
     store = {'directory': str(test.work / f'{directory or name}-data')}
     if is_replica:
         store.update(engine='ETCD', prefix=prefix, endpoints=cluster.endpoints)
     if key_file:
         store['key_file'] = str(key_file)
-    config = {'node': {'id': node_id}, 'store': {**store, **more}}
+    config = {'node': {'id': node_id}, 'store': store, **(sections or {})}
     if source: # the address of a node from which it takes everything
         config['static_resources'] = {'config_sources': [{'name': 'top', 'udpa': {'address': source}}]}
         config['providers'] = [{'config_descriptors': [{'resource_name': 'top'}]}]

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Ids of replicas: what is in them, and what is none. */
 #include "model/replica_id.h"
 
 #include "tests/harness/test.h"
