@@ -3,7 +3,8 @@
 """What the clients of all replicas report is at each of them. "set": three replicas, with clients at
 each: who asks any of them is told of all clients, also after one was killed and its clients have
 moved. "upstream": two replicas dial one node, which takes neither for a twin or a loop of the other,
-and has what both report."""
+and has what both report. "tls": they know each other by their certificates, and are under the rules; one
+with another certificate is not let in."""
 import json
 import random
 import sys
@@ -13,13 +14,15 @@ import time
 import grpc
 
 import udpactl
-from interop import Failure, check, run, wait_for
+from interop import Failure, check, free_ports, run, wait_for
 
+from authority import Authority
 from etcd import Cluster, program_or_skip
 from test_load_federation import Client as Reporter, SUM
 from test_replicas import NODE_ID, Replica
 from xds_peer import CLUSTER, Client
 
+CLUSTER_TYPE = 'envoy.config.cluster.v3.Cluster'
 LOAD = {'load_reporting': {'interval': '0.5s'}}
 STEADY_S = 30
 GRACE_S = 5 # UDPAI_MESH_GRACE_MS
@@ -278,9 +281,55 @@ def check_connected(top, pair):
             raise Failure(f'{one.name} has connected more than once:\n{one.text()}')
 
 
+# ---- by their certificates ----
+
+RULES = [
+    {'name': 'replicas', 'identities': ['replica'], 'actions': ['PUBLISH', 'SUBSCRIBE', 'ADMIN'],
+     'types': ['udpa.status.v1.ClientStatus', 'udpa.status.v1.AcknowledgementStatus'],
+     'on_behalf_of': ['*']},
+    {'name': 'operators', 'identities': ['operator'], 'actions': ['PUBLISH', 'SUBSCRIBE', 'ADMIN']},
+]
+
+
+def start_with(test, cluster, authority, name, common_name):
+    certificate, key = authority.issue(common_name, name)
+    port = free_ports(1)[0]
+    tls = {'certificate_file': str(certificate), 'private_key_file': str(key),
+           'client_ca_file': str(authority.certificate)}
+    replica = Replica(test, cluster, name, port, sections={
+        'sockets': [{'address': f'127.0.0.1:{port}', 'tls': tls}], 'acl': {'rules': RULES}})
+    replica.how = ('--ca', authority.certificate, '--cert', authority.folder / 'operator.crt',
+                   '--key', authority.folder / 'operator.key')
+    return replica
+
+
+def body_of_tls(test):
+    cluster = Cluster(test, program_or_skip(test, 'debian'), count=1)
+    authority = Authority(test.work / 'authority')
+    authority.issue('operator')
+    a, b = (start_with(test, cluster, authority, name, 'replica') for name in 'ab')
+    a.take('apply', '-f', udpactl.write_cluster(test, 'one.json', 'one'))
+    watch = udpactl.Ctl(test, b).start(*b.how, 'watch', CLUSTER_TYPE, '-o', 'json')
+    for one in (a, b):
+        expect_clients(f'{one.name} lists the client of B', [one], {'udpactl'})
+        check('  and waits for it', '1 of 1' in one.take('wait', 'cluster', 'one'))
+    mallory = start_with(test, cluster, authority, 'mallory', 'mallory')
+    for one in (a, b, mallory):
+        wait_for('the one that is not let in', lambda node=one: any(
+            words in node.text() for words in ('is not that of a replica', 'is not connected')),
+            PATIENCE_S)
+    check('one with another certificate is not let in', True)
+    time.sleep(1)
+    check('  and the others list what they listed', set(clients(a)[0]) == {'udpactl'})
+    watch.terminate()
+
+
+BODIES = {'set': body_of_set, 'tls': body_of_tls, 'upstream': body_of_upstream}
+
+
 def body(test):
-    (body_of_set if test.variant == 'set' else body_of_upstream)(test)
+    BODIES[test.variant](test)
 
 
 if __name__ == '__main__':
-    sys.exit(run(__doc__, body, ('set', 'upstream')))
+    sys.exit(run(__doc__, body, tuple(BODIES)))

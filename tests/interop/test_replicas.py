@@ -38,6 +38,7 @@ REFUSED = 1
 
 class Replica(interop.Node):
     """It keeps its port and its directory when it is started again."""
+    how = () # udpactl reaches it
 
     def __init__(self, test, cluster, name, port=None, waits=False, environment=None, **more):
         self.test, self.cluster, self.name, self.more = test, cluster, name, more
@@ -53,7 +54,7 @@ class Replica(interop.Node):
     def ctl(self, *words):
         """Its exit status, and what it has printed."""
         done = subprocess.run([str(word) for word in (
-            self.test.build / 'udpactl', '--server', self.address, '--descriptors',
+            self.test.build / 'udpactl', '--server', self.address, *self.how, '--descriptors',
             udpactl.descriptors(self.test), *words)], capture_output=True, text=True, check=False,
             timeout=udpactl.PATIENCE_S)
         return done.returncode, done.stdout + done.stderr
@@ -99,7 +100,8 @@ def command(test, cluster, name, port, node_id=NODE_ID, prefix=PREFIX_KEY, direc
         config['providers'] = [{'config_descriptors': [{'resource_name': 'top'}]}]
     path = test.work / f'{name}.yaml'
     path.write_text(json.dumps(config), encoding='utf-8')
-    return [test.build / 'udpad', '-c', path, '--listen', f'127.0.0.1:{port}']
+    listen = [] if 'sockets' in config else ['--listen', f'127.0.0.1:{port}']
+    return [test.build / 'udpad', '-c', path, *listen]
 
 
 # ---- what a replica serves ----
