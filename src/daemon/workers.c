@@ -337,7 +337,8 @@ spawn(member *worker, int fd)
     snprintf(replica, sizeof(replica), "--replica=%.*s", (int)which.len,
              which.data ? which.data : "");
     char *own[] = {number, instance, run, replica};
-    char **arguments = arguments_of(worker->workers->env.options, own, UDPAI_ARRAY_LEN(own));
+    char **arguments =
+        arguments_of(worker->workers->env.options, own, UDPAI_ARRAY_LEN(own) - !which.len);
     uv_stdio_container_t files[] = {
         {.flags = UV_IGNORE},
         {.flags = UV_INHERIT_FD, .data.fd = STDOUT_FILENO},
