@@ -75,7 +75,7 @@ typedef struct listed {
 
 /* Besides itself. */
 static void
-tell_members(fed_bed *bed, const listed *others, size_t n)
+list_members(fed_bed *bed, const listed *others, size_t n)
 {
     udpai_replicated *event = new_event(UDPAI_REPLICATED_MEMBERS);
     const listed own = {"bbbbbbbb0000", "b:1"};
@@ -97,7 +97,7 @@ tell_members(fed_bed *bed, const listed *others, size_t n)
 }
 
 #define MEMBERS(bed, ...)                                                                          \
-    tell_members(bed, (const listed[]){__VA_ARGS__},                                               \
+    list_members(bed, (const listed[]){__VA_ARGS__},                                               \
                  sizeof((const listed[]){__VA_ARGS__}) / sizeof(listed))
 
 static char problems[4096];
