@@ -669,6 +669,8 @@ udpai_replica_next(udpai_replica *replica)
             take_state(replica, event);
         else if (event->kind == UDPAI_REPLICATED_MEMBERS)
             take_members(replica, event);
+        else if (event->kind == UDPAI_REPLICATED_REBALANCE)
+            udpai_replica_status_take_rebalance(&replica->status, event);
         else if (event->kind != UDPAI_REPLICATED_CHANGE)
             return event;
         else

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/strbuf.h"
 #include "cli/names.h"
+#include "ctl/duration.h"
 #include "ctl/help.h"
 #include "ctl/verbs.h"
 #include "model/name.h"
@@ -41,9 +42,11 @@ enum {
     AS_SOURCE,
     ORIGIN,
     DRY_RUN,
+    OVER,
 };
 
 #define WAIT_MS 60000 /* for acknowledgements */
+#define OVER_MAX_S 3600
 
 static const struct argp_option known_options[] = {
     {NULL, 0, NULL, 0, "What to do:", 1},
@@ -95,6 +98,8 @@ static const struct argp_option known_options[] = {
      1},
     {"origin", ORIGIN, "NODE", 0,
      "delete: what this node has read itself, and will not come back with, wherever it came to", 1},
+    {"over", OVER, "TIME", 0,
+     "replicas rebalance: in this time, such as 30s (default 10s) or 5m; at most 1h", 1},
     {"dry-run", DRY_RUN, NULL, 0, "delete --origin: only show what would go", 1},
     {NULL, 0, NULL, 0, "The node (each command takes these options, before or after it):", 2},
     {"state-of-the-world", STATE_OF_THE_WORLD, NULL, 0,
@@ -155,6 +160,14 @@ set_at_least(udpai_ctl_options *given, const char *text, const struct argp_state
         argp_error(state, "--at-least %s: give a number of subscribers", text);
     given->at_least = number;
     given->at_least_text = text;
+}
+
+static void
+set_over(udpai_ctl_options *given, const char *text, const struct argp_state *state)
+{
+    given->over_s = udpai_ctl_seconds_of(text, OVER_MAX_S);
+    if (given->over_s == 0)
+        argp_error(state, "--over %s: give a number and s or m, such as 30s; at most 1h", text);
 }
 
 static void
@@ -248,6 +261,8 @@ check_own(const udpai_ctl_options *given,
         argp_error(state, "--tree goes with clients");
     if (given->as_source && strcmp(verb->name, "sources") != 0)
         argp_error(state, "--as-source goes with sources accept");
+    if (given->over_s && strcmp(verb->name, "replicas") != 0)
+        argp_error(state, "--over goes with replicas rebalance");
     if (given->origin && strcmp(verb->name, "delete") != 0)
         argp_error(state, "--origin goes with delete");
     if (given->is_dry_run && !given->origin)
@@ -427,6 +442,9 @@ parse_more(int key, char *argument, struct argp_state *state)
         return 0;
     case DRY_RUN:
         given->is_dry_run = true;
+        return 0;
+    case OVER:
+        set_over(given, argument, state);
         return 0;
     case TREE:
         given->is_of_tree = true;

@@ -28,6 +28,7 @@ typedef struct udpai_ctl_options {
     const char *origin; /* of delete: the node that has read it … */
     bool is_dry_run;    /* … and only show it */
     bool as_source;     /* of sources accept: what the node itself does not have */
+    uint64_t over_s;    /* of replicas rebalance; 0: not given */
     bool is_all;        /* of get: a file to restore from */
     bool with_secrets;  /* of get --all */
     bool is_restore;    /* of apply: such a file */

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ctl/duration.h"
+
 #define VALIDITY_MAX_S ((uint64_t)10 * 365 * 24 * 3600)
 
 enum {
@@ -31,30 +33,10 @@ static const struct argp_option known_options[] = {
     {0},
 };
 
-/* 0: no time. */
-static uint64_t
-seconds_of(const char *text)
-{
-    static const struct {
-        char unit;
-        uint64_t seconds;
-    } units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}};
-
-    char *end;
-    errno = 0;
-    unsigned long long number = strtoull(text, &end, 10);
-    if (*text < '0' || *text > '9' || errno || number > VALIDITY_MAX_S || strlen(end) != 1)
-        return 0;
-    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-        if (*end == units[i].unit && number * units[i].seconds <= VALIDITY_MAX_S)
-            return number * units[i].seconds;
-    return 0;
-}
-
 static void
 set_validity(udpai_ctl_sign_options *given, const char *text, const struct argp_state *state)
 {
-    given->validity_s = (int64_t)seconds_of(text);
+    given->validity_s = (int64_t)udpai_ctl_seconds_of(text, VALIDITY_MAX_S);
     if (given->validity_s == 0)
         argp_error(state,
                    "--validity %s: give a number and s, m, h or d, such as 24h; at most ten years",

@@ -349,6 +349,8 @@ add_replica(udpai_cli_table *table, const Udpa__Status__V1__ReplicaStatus *repli
     udpai_cli_table_add_text(table, replica->version);
     udpai_cli_table_addf(table, "%.8s", replica->config);
     udpai_cli_table_add_number(table, (uint64_t)replica->revision);
+    udpai_cli_table_add_number(table, replica->streams);
+    udpai_cli_table_add_number(table, replica->share);
     udpai_cli_table_add_text(table, replica_state(replica));
     udpai_ctl_table_add_age(table, replica->since, now_us);
     udpai_cli_table_add_text(table, replica->reason);
@@ -361,8 +363,8 @@ udpai_ctl_put_replicas(udpai_strbuf *out,
                        size_t n,
                        int64_t now_us)
 {
-    static const char *const heads[] = {"REPLICA",  "ADDRESS", "VERSION", "CONFIG",
-                                        "REVISION", "STATE",   "AGE",     "REASON"};
+    static const char *const heads[] = {"REPLICA", "ADDRESS", "VERSION", "CONFIG", "REVISION",
+                                        "STREAMS", "SHARE",   "STATE",   "AGE",    "REASON"};
     udpai_cli_table table;
     udpai_cli_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
     for (size_t i = 0; i < n; i++) {

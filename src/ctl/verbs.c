@@ -149,6 +149,16 @@ static const udpai_ctl_verb verbs[] = {
              "  --as-source            at the source itself; NAME is its node id\n"
              "  --http HOST:PORT       where the node serves HTTP (default: the host of\n"
              "                         --server, else 127.0.0.1, with port 18080)\n"},
+    {.name = "replicas",
+     .run = udpai_ctl_replicas_command,
+     .summary = "share clients evenly among the replicas of the node",
+     .usage = "replicas rebalance",
+     .text = "Have replicas with more clients of xDS than their share end some streams, so\n"
+             "that these clients connect again, to another replica.\n"
+             "\n"
+             "  --over TIME            in this time, such as 30s (default 10s) or 5m\n"
+             "  --http HOST:PORT       where a replica serves HTTP (default: the host of\n"
+             "                         --server, else 127.0.0.1, with port 18080)\n"},
     {.name = "validate",
      .group = "Check",
      .run = udpai_ctl_validate,

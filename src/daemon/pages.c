@@ -9,12 +9,15 @@
 #include "daemon/delete_page.h"
 #include "daemon/page_body.h"
 #include "daemon/runtime_pages.h"
+#include "endpoint/host.h"
+#include "endpoint/spread.h"
 #include "endpoint/stream_counts.h"
 #include "federation/accept.h"
 
 #define TYPE_URL "type.googleapis.com/udpa.status.v1.RuntimeStatus"
 #define NAME "udpa.node/runtime"
 #define NAME_OF_SOURCES "udpa.node/source"
+#define NAME_OF_REPLICAS "udpa.node/replica"
 #define TEXT "text/plain; charset=utf-8"
 #define JSON "application/json"
 
@@ -32,12 +35,17 @@ enum {
     PROMETHEUS,
     ACCEPT,
     DELETE,
+    REBALANCE,
 };
 
 const udpai_http_page udpai_pages_all[UDPAI_PAGES] = {
-    [RUNTIME] = {"/runtime", false},      [MODIFY] = {"/runtime_modify", true},
-    [STATS] = {"/stats", false},          [PROMETHEUS] = {"/stats/prometheus", false},
-    [ACCEPT] = {"/sources_accept", true}, [DELETE] = {"/origins_delete", true},
+    [RUNTIME] = {"/runtime", false},
+    [MODIFY] = {"/runtime_modify", true},
+    [STATS] = {"/stats", false},
+    [PROMETHEUS] = {"/stats/prometheus", false},
+    [ACCEPT] = {"/sources_accept", true},
+    [DELETE] = {"/origins_delete", true},
+    [REBALANCE] = {"/replicas_rebalance", true},
 };
 
 /* ---- answering ---- */
@@ -67,13 +75,17 @@ answer_error(udpai_http_reading *reading, udpa_err err, const udpa_error *error)
 static udpa_err
 check_access(const udpai_pages *self, const udpai_http_reading *reading, udpa_error **ret_error)
 {
-    bool of_sources =
-        reading->page == &udpai_pages_all[ACCEPT] || reading->page == &udpai_pages_all[DELETE];
+    size_t page = (size_t)(reading->page - udpai_pages_all);
+    bool of_sources = page == ACCEPT || page == DELETE, of_replicas = page == REBALANCE;
     const udpai_acl_subject subject = {.identity = reading->identity};
     const udpai_acl_question question = {
         .action = UDPAI_ACL_ADMIN,
-        .type_url = of_sources ? UDPAI_STR(UDPAI_TYPE_SOURCE_STATUS) : UDPAI_STR(TYPE_URL),
-        .name = of_sources ? UDPAI_STR(NAME_OF_SOURCES) : UDPAI_STR(NAME),
+        .type_url = of_sources    ? UDPAI_STR(UDPAI_TYPE_SOURCE_STATUS)
+                    : of_replicas ? UDPAI_STR(UDPAI_TYPE_REPLICA_STATUS)
+                                  : UDPAI_STR(TYPE_URL),
+        .name = of_sources    ? UDPAI_STR(NAME_OF_SOURCES)
+                : of_replicas ? UDPAI_STR(NAME_OF_REPLICAS)
+                              : UDPAI_STR(NAME),
     };
     return udpai_node_check_access(udpai_endpoint_node(self->endpoint), &subject, &question,
                                    ret_error);
@@ -186,6 +198,44 @@ delete_origin(const udpai_pages *self,
     return err;
 }
 
+/* "", "over_ms=NUMBER" */
+static udpa_err
+read_over(udpai_str form, uint64_t *ret_over_ms, udpa_error **ret_error)
+{
+    static const udpai_str key = {"over_ms=", 8};
+    const udpai_str number = {form.data + key.len, form.len - key.len};
+    *ret_over_ms = UDPAI_SPREAD_OVER_MS;
+    if (form.len == 0)
+        return UDPA_OK;
+    if (udpai_str_starts(form, key) && udpai_str_number(number, ret_over_ms) && *ret_over_ms > 0 &&
+        *ret_over_ms <= UDPAI_SPREAD_OVER_MAX_MS)
+        return UDPA_OK;
+    return udpai_fail(
+        ret_error, UDPA_ERR_INVAL,
+        "usage: /replicas_rebalance[?over_ms=NUMBER], or {\"over_ms\": NUMBER} as the "
+        "body: replicas with more streams than their share end some, in this time, "
+        "at most %d",
+        UDPAI_SPREAD_OVER_MAX_MS);
+}
+
+static udpa_err
+rebalance(const udpai_pages *self,
+          const udpai_http_reading *reading,
+          udpai_strbuf *text,
+          udpa_error **ret_error)
+{
+    udpai_strbuf form;
+    uint64_t over_ms = 0;
+    udpa_err err = udpai_page_form_read(reading->query, reading->body, &form, ret_error);
+    if (err == UDPA_OK)
+        err = read_over(udpai_strbuf_view(&form), &over_ms, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_spread_service_rebalance(
+            udpai_endpoint_service(self->endpoint, UDPAI_PLACE_SPREAD), over_ms, text, ret_error);
+    udpai_strbuf_done(&form);
+    return err;
+}
+
 /* As the value of a label. */
 static void
 put_label(udpai_strbuf *text, udpai_str value)
@@ -218,20 +268,35 @@ put_held_metric(void *userdata, const udpai_held *held)
 static void
 put_streams(const udpai_pages *self, udpai_strbuf *text)
 {
+    const udpai_service *spread = udpai_endpoint_service(self->endpoint, UDPAI_PLACE_SPREAD);
     const udpai_stream_counts counts = udpai_endpoint_stream_counts(self->endpoint);
     for (size_t i = 0; i < UDPAI_STREAM_COUNTERS; i++)
         udpai_strbuf_printf(text, "%s: %" PRIu64 "\n", udpai_stream_counter_name(i), counts.n[i]);
+    udpai_strbuf_printf(text, "client_streams: %" PRIu64 "\n", counts.n_clients);
+    if (spread)
+        udpai_strbuf_printf(text, "client_streams_share: %" PRIu64 "\n",
+                            udpai_spread_service_facts(spread).share);
+}
+
+static void
+put_gauge(udpai_strbuf *text, const char *name, uint64_t value)
+{
+    udpai_strbuf_printf(text, "# TYPE udpa_%s gauge\nudpa_%s %" PRIu64 "\n", name, name, value);
 }
 
 static void
 put_streams_metrics(const udpai_pages *self, udpai_strbuf *text)
 {
+    const udpai_service *spread = udpai_endpoint_service(self->endpoint, UDPAI_PLACE_SPREAD);
     const udpai_stream_counts counts = udpai_endpoint_stream_counts(self->endpoint);
     for (size_t i = 0; i < UDPAI_STREAM_COUNTERS; i++) {
         const char *name = udpai_stream_counter_name(i);
         udpai_strbuf_printf(text, "# TYPE udpa_%s_total counter\nudpa_%s_total %" PRIu64 "\n", name,
                             name, counts.n[i]);
     }
+    put_gauge(text, "client_streams", counts.n_clients);
+    if (spread)
+        put_gauge(text, "client_streams_share", udpai_spread_service_facts(spread).share);
 }
 
 static udpa_err
@@ -258,6 +323,9 @@ answer(const udpai_pages *self, udpai_http_reading *reading, udpa_error **ret_er
         break;
     case DELETE:
         err = delete_origin(self, reading, &text, ret_error);
+        break;
+    case REBALANCE:
+        err = rebalance(self, reading, &text, ret_error);
         break;
     case STATS:
         udpai_runtime_stats_page(&statistics, &text);

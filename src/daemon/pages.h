@@ -9,7 +9,7 @@
 
 typedef struct udpai_pages udpai_pages;
 
-#define UDPAI_PAGES 6
+#define UDPAI_PAGES 7
 extern const udpai_http_page udpai_pages_all[UDPAI_PAGES];
 
 /* Everything is borrowed until the end. */

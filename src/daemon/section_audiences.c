@@ -310,6 +310,7 @@ udpai_plan_hds_method(udpai_plan *plan, bool is_fetch, const char *path)
         .path = path,
         .open = absent ? NULL : udpai_hds_session_new,
         .context = absent ? (void *)(uintptr_t)absent : &plan->hds.methods[is_fetch],
+        .is_client = true,
     };
 }
 
@@ -323,7 +324,7 @@ use_methods(udpai_plan *plan)
         return UDPA_ERR_NOMEM;
     for (size_t i = 0; i < UDPAI_XDS_METHODS; i++) {
         udpai_xds_method *method = &plan->xds.methods[i];
-        methods[n++] = (udpai_grpc_method){method->path, udpai_xds_session_new, method};
+        methods[n++] = (udpai_grpc_method){method->path, udpai_xds_session_new, method, true};
     }
     for (size_t i = 0; i < UDPAI_HDS_METHODS; i++) {
         udpai_hds_method *method = &plan->hds.methods[i];
@@ -335,7 +336,7 @@ use_methods(udpai_plan *plan)
             .open = udpai_csds_session_new,
             .context = &plan->csds_methods[i],
         };
-    methods[n++] = (udpai_grpc_method){UDPAI_LRS_PATH, udpai_lrs_session_new, &plan->lrs};
+    methods[n++] = (udpai_grpc_method){UDPAI_LRS_PATH, udpai_lrs_session_new, &plan->lrs, true};
     plan->settings.methods = methods;
     plan->settings.n_methods = n;
     return UDPA_OK;

@@ -64,6 +64,7 @@ udpai_use_limits(udpai_plan *plan, const udpai_options *options, udpa_error **re
  * dial more than a hundred times a second. */
 #define SHORTEST_MS 1
 #define SHORTEST_BACKOFF_MS 20
+#define SHORTEST_STREAM_AGE_MS 1000
 
 static const udpai_field timing_fields[] = {
     {.name = "connect_grace", .min = SHORTEST_MS, UDPAI_TO(settings.node.timing.connect_grace_ms)},
@@ -86,6 +87,9 @@ static const udpai_field timing_fields[] = {
     {.name = "recover_timeout",
      .min = SHORTEST_MS,
      UDPAI_TO(settings.node.timing.recover_timeout_ms)},
+    {.name = "max_stream_age",
+     .min = SHORTEST_STREAM_AGE_MS,
+     UDPAI_TO(settings.timing.max_stream_age_ms)},
 };
 
 typedef struct duration {

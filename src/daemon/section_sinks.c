@@ -229,6 +229,7 @@ add_methods(udpai_plan *plan)
             .path = udpai_event_facts_of((udpai_event_kind)i)->path,
             .open = topic ? udpai_sink_session_new : NULL,
             .context = topic ? (void *)topic : sinks->absent[i],
+            .is_client = true,
         };
         has_any |= topic != NULL;
     }

@@ -103,7 +103,8 @@ static void
 check_no_etcd(const udpai_value *value)
 {
     static const char *const names[] = {"endpoints", "tls",       "user",        "password_file",
-                                        "prefix",    "advertise", "replica_tls", "replica_names"};
+                                        "prefix",    "advertise", "replica_tls", "replica_names",
+                                        "accept_above_share"};
     const ProtobufCMessage *store = value->message;
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(names); i++) {
         const ProtobufCFieldDescriptor *field =
@@ -158,6 +159,7 @@ static const udpai_field fields[] = {
     {.name = "advertise", .word = udpai_dial_address_check},
     {.name = "replica_tls", .of = &udpai_section_client_tls},
     {.name = "replica_names", UDPAI_EACH_REQUIRED},
+    {.name = "accept_above_share", UDPAI_TO(settings.accepts_above_share)},
 };
 
 const udpai_section udpai_section_store = {

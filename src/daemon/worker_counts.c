@@ -10,6 +10,7 @@ udpai_worker_counts_encode(const udpai_stream_counts *counts,
     udpai_proto_writer writer = {.at = room};
     for (size_t i = 0; i < UDPAI_STREAM_COUNTERS; i++)
         udpai_proto_put_bare_number(&writer, counts->n[i]);
+    udpai_proto_put_bare_number(&writer, counts->n_clients);
     return writer.size;
 }
 
@@ -20,5 +21,7 @@ udpai_worker_counts_decode(udpai_str bytes, udpai_stream_counts *ret_counts)
     for (size_t i = 0; i < UDPAI_STREAM_COUNTERS; i++)
         if (!udpai_proto_take_number(&reader, &ret_counts->n[i]))
             return UDPA_ERR_MALFORMED;
+    if (!udpai_proto_take_number(&reader, &ret_counts->n_clients))
+        return UDPA_ERR_MALFORMED;
     return reader.at == reader.end ? UDPA_OK : UDPA_ERR_MALFORMED;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a worker's streams have counted, as it reports it to its node: a varint each, in their
- * order. */
+ * order, and how many streams of clients there are. */
 #ifndef UDPAI_WORKER_COUNTS_H
 #define UDPAI_WORKER_COUNTS_H
 
 #include "endpoint/stream_counts.h"
 
-#define UDPAI_WORKER_COUNTS_BYTES ((size_t)10 * UDPAI_STREAM_COUNTERS)
+#define UDPAI_WORKER_COUNTS_BYTES ((size_t)10 * (UDPAI_STREAM_COUNTERS + 1))
 
 /* How many bytes of the room it takes. */
 size_t udpai_worker_counts_encode(const udpai_stream_counts *counts,

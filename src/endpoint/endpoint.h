@@ -19,6 +19,8 @@
 typedef struct udpai_endpoint_settings {
     udpai_node_config node; /* is_durable: an engine will be attached */
     bool has_replicas;      /* and a replication, too */
+    /* Of the clients' streams it takes new ones even if it has more than its share. */
+    bool accepts_above_share;
     udpai_node_info *info;
     udpai_fanout_options fanout;
     const udpai_grpc_method *methods; /* besides UDPA */

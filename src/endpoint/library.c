@@ -210,6 +210,7 @@ make_upstream(const udpa_source *source, udpai_str node, udpai_grpc_target_optio
         upstream_options.is_delta ? UDPAI_UPSTREAM_DELTA_PATH : UDPAI_UPSTREAM_SOTW_PATH,
         udpai_upstream_session_new,
         upstream,
+        false,
     };
     options->release_context = udpai_upstream_drop;
     return err;
@@ -222,7 +223,7 @@ choose_method(const struct plan *plan,
               udpai_grpc_target_options *options,
               udpa_error **ret_error)
 {
-    options->method = (udpai_grpc_method){UDPAI_UDPA_PATH, udpai_udpa_session_new, NULL};
+    options->method = (udpai_grpc_method){UDPAI_UDPA_PATH, udpai_udpa_session_new, NULL, false};
     if (!source->xds && !source->rest)
         return UDPA_OK;
     UDPA_AUTO(udpai_node_info_unref) udpai_node_info *info = NULL;

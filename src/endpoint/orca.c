@@ -74,9 +74,10 @@ void
 udpai_orca_board_methods(udpai_service *service, udpai_grpc_method ret_methods[UDPAI_ORCA_METHODS])
 {
     udpai_orca_board *board = of(service);
-    ret_methods[0] = (udpai_grpc_method){UDPAI_ORCA_PATH, udpai_orca_session_new, &board->served};
+    ret_methods[0] =
+        (udpai_grpc_method){UDPAI_ORCA_PATH, udpai_orca_session_new, &board->served, false};
     ret_methods[1] =
-        (udpai_grpc_method){UDPAI_ORCA_V1_PATH, udpai_orca_v1_session_new, &board->served};
+        (udpai_grpc_method){UDPAI_ORCA_V1_PATH, udpai_orca_v1_session_new, &board->served, false};
 }
 
 /* ---- setting ---- */

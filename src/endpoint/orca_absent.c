@@ -31,8 +31,8 @@ udpai_orca_board_methods(udpai_service *board, udpai_grpc_method ret_methods[UDP
 {
     (void)board;
     void *why = (void *)(uintptr_t)udpai_orca_absent();
-    ret_methods[0] = (udpai_grpc_method){UDPAI_ORCA_PATH, NULL, why};
-    ret_methods[1] = (udpai_grpc_method){UDPAI_ORCA_V1_PATH, NULL, why};
+    ret_methods[0] = (udpai_grpc_method){UDPAI_ORCA_PATH, NULL, why, false};
+    ret_methods[1] = (udpai_grpc_method){UDPAI_ORCA_V1_PATH, NULL, why, false};
 }
 
 udpa_err

@@ -9,6 +9,7 @@
 #include "endpoint/load_rules.h"
 #include "endpoint/local.h"
 #include "endpoint/reporting.h"
+#include "endpoint/spread.h"
 #include "endpoint/status.h"
 #include "federation/reporting.h"
 #include "loop/clock.h"
@@ -162,6 +163,46 @@ make_check_planner(udpai_service **ret_service,
     return settings->n_check_rules ? udpai_check_planner_new(ret_service, &options) : UDPA_OK;
 }
 
+static uint64_t
+count_clients(void *userdata)
+{
+    return udpai_endpoint_stream_counts(userdata).n_clients;
+}
+
+static void
+set_streams(void *userdata, uint64_t n)
+{
+    udpai_replication *replication = ((udpa_endpoint *)userdata)->replication;
+    if (replication && replication->ops->set_streams)
+        replication->ops->set_streams(replication, n);
+}
+
+static void
+rebalance(void *userdata, uint64_t over_ms)
+{
+    udpai_replication *replication = ((udpa_endpoint *)userdata)->replication;
+    if (replication && replication->ops->rebalance)
+        replication->ops->rebalance(replication, over_ms);
+}
+
+static udpa_err
+make_spread(udpai_service **ret_service,
+            udpa_endpoint *endpoint,
+            const udpai_endpoint_settings *settings)
+{
+    const udpai_spread_options options = {
+        .wheel = udpai_endpoint_wheel(endpoint),
+        .node = udpai_endpoint_node(endpoint),
+        .never_rejects = settings->accepts_above_share,
+        .count = count_clients,
+        .set_streams = set_streams,
+        .rebalance = rebalance,
+        .order = order,
+        .userdata = endpoint,
+    };
+    return settings->has_replicas ? udpai_spread_service_new(ret_service, &options) : UDPA_OK;
+}
+
 static udpa_err
 make_load_rules(udpai_service **ret_service,
                 udpa_endpoint *endpoint,
@@ -244,6 +285,7 @@ static const make_fn makers[UDPAI_PLACES] = {
     [UDPAI_PLACE_ACCESS] = make_access,
     [UDPAI_PLACE_ORIGINS] = make_origins,
     [UDPAI_PLACE_CHECK_PLANNER] = make_check_planner,
+    [UDPAI_PLACE_SPREAD] = make_spread,
     [UDPAI_PLACE_LOAD_RULES] = make_load_rules,
     [UDPAI_PLACE_LOAD_AGGREGATES] = make_load_aggregates,
     [UDPAI_PLACE_SUBSCRIPTIONS] = make_subscriptions,

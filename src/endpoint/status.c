@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "endpoint/host.h"
+#include "endpoint/spread.h"
 #include "endpoint/stream_counts.h"
 #include "federation/problems.h"
 #include "loop/clock.h"
@@ -186,6 +187,7 @@ is_janitor(const udpai_replica_status *status, const udpai_replica_member *membe
 struct replica {
     const udpai_replica_status *status;
     const udpai_replica_member *member;
+    uint64_t n_own, share; /* streams */
 };
 
 static void
@@ -202,6 +204,8 @@ put_replica(udpai_proto_writer *writer, const void *what)
     if (member->is_own)
         put_own_state(writer, replica->status);
     udpai_proto_put_varint_opt(writer, 13, is_janitor(replica->status, member));
+    udpai_proto_put_varint_opt(writer, 14, member->is_own ? replica->n_own : member->n_streams);
+    udpai_proto_put_varint_opt(writer, 15, replica->share);
 }
 
 static void
@@ -210,8 +214,11 @@ set_replicas(udpai_own_status *status)
     resource_list list = {0};
     const udpai_replica_status *replicas =
         udpai_node_replica_status(udpai_endpoint_node(status->endpoint));
+    udpai_service *spread = udpai_endpoint_service(status->endpoint, UDPAI_PLACE_SPREAD);
+    uint64_t n_own = udpai_spread_service_count(spread);
+    const udpai_spread_facts facts = udpai_spread_service_facts(spread);
     for (size_t i = 0; replicas && i < replicas->n_members; i++) {
-        const struct replica one = {replicas, &replicas->members[i]};
+        const struct replica one = {replicas, &replicas->members[i], n_own, facts.share};
         UDPA_AUTO(udpa_bytes_unref) udpa_bytes *body = udpai_status_encode(put_replica, &one);
         add(status, &list, REPLICA, udpai_bytes_view(one.member->id), body);
     }

@@ -7,6 +7,7 @@ udpai_stream_counts_add(udpai_stream_counts *to, const udpai_stream_counts *coun
 {
     for (size_t i = 0; i < UDPAI_STREAM_COUNTERS; i++)
         to->n[i] += counts->n[i];
+    to->n_clients += counts->n_clients;
 }
 
 udpai_stream_counts
@@ -14,12 +15,19 @@ udpai_stream_counts_of(const udpai_stream_thread *streams)
 {
     udpai_stream_thread_stats stats;
     udpai_stream_thread_stats_get(streams, &stats);
-    return (udpai_stream_counts){{
-        [UDPAI_STREAMS_REFUSED] = stats.n_refused,
-        [UDPAI_STREAMS_CUT_OFF] = stats.n_cut_off,
-        [UDPAI_MESSAGES_TOO_LARGE] = stats.n_too_large,
-        [UDPAI_MESSAGES_HELD_BACK] = stats.n_waited,
-    }};
+    return (udpai_stream_counts){
+        .n =
+            {
+                [UDPAI_STREAMS_REFUSED] = stats.n_refused,
+                [UDPAI_STREAMS_CUT_OFF] = stats.n_cut_off,
+                [UDPAI_MESSAGES_TOO_LARGE] = stats.n_too_large,
+                [UDPAI_MESSAGES_HELD_BACK] = stats.n_waited,
+                [UDPAI_STREAMS_AGED] = stats.n_aged,
+                [UDPAI_STREAMS_MOVED] = stats.n_moved,
+                [UDPAI_STREAMS_ABOVE_SHARE] = stats.n_above_share,
+            },
+        .n_clients = stats.n_clients,
+    };
 }
 
 const char *
@@ -30,6 +38,9 @@ udpai_stream_counter_name(udpai_stream_counter counter)
         [UDPAI_STREAMS_CUT_OFF] = "streams_cut_off",
         [UDPAI_MESSAGES_TOO_LARGE] = "messages_too_large",
         [UDPAI_MESSAGES_HELD_BACK] = "messages_held_back",
+        [UDPAI_STREAMS_AGED] = "streams_aged",
+        [UDPAI_STREAMS_MOVED] = "streams_moved",
+        [UDPAI_STREAMS_ABOVE_SHARE] = "streams_above_share",
     };
     return names[counter];
 }

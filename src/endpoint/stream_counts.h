@@ -8,15 +8,19 @@
 #include "udpa/endpoint.h"
 
 typedef enum udpai_stream_counter {
-    UDPAI_STREAMS_REFUSED,    /* for a limit, an unclear identity or an unknown method */
-    UDPAI_STREAMS_CUT_OFF,    /* the peer's certificate was revoked or has expired */
-    UDPAI_MESSAGES_TOO_LARGE, /* each has ended its stream */
-    UDPAI_MESSAGES_HELD_BACK, /* had to wait for their turn to be read */
+    UDPAI_STREAMS_REFUSED,     /* for a limit, an unclear identity or an unknown method */
+    UDPAI_STREAMS_CUT_OFF,     /* the peer's certificate was revoked or has expired */
+    UDPAI_MESSAGES_TOO_LARGE,  /* each has ended its stream */
+    UDPAI_MESSAGES_HELD_BACK,  /* had to wait for their turn to be read */
+    UDPAI_STREAMS_AGED,        /* have been ended at timing.max_stream_age */
+    UDPAI_STREAMS_MOVED,       /* have been ended so that they go to another replica */
+    UDPAI_STREAMS_ABOVE_SHARE, /* were rejected for the same */
     UDPAI_STREAM_COUNTERS,
 } udpai_stream_counter;
 
 typedef struct udpai_stream_counts {
     uint64_t n[UDPAI_STREAM_COUNTERS];
+    uint64_t n_clients; /* streams of clients of xDS, now */
 } udpai_stream_counts;
 
 /* As in the status; the pages have it with "udpa_" before it and "_total" behind. */

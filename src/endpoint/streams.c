@@ -22,7 +22,7 @@ udpai_endpoint_make_streams(udpai_stream_thread **ret_streams,
     udpai_grpc_method *methods = udpai_alloc_array(settings->n_methods + 1, sizeof(*methods));
     if (!methods)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    methods[0] = (udpai_grpc_method){UDPAI_UDPA_PATH, udpai_udpa_session_new, NULL};
+    methods[0] = (udpai_grpc_method){UDPAI_UDPA_PATH, udpai_udpa_session_new, NULL, false};
     for (size_t i = 0; i < settings->n_methods; i++)
         methods[i + 1] = settings->methods[i];
     const udpai_stream_thread_options options = {

@@ -4,6 +4,10 @@
 #include "base/alloc.h"
 #include "base/proto.h"
 #include "base/strbuf.h"
+#include "session/spread.h"
+
+/* One of them another replica receives behind what it has too many by. */
+#define SIGNS_OF_LIFE 2
 
 enum {
     FIELD_ID = 1,
@@ -11,7 +15,8 @@ enum {
     FIELD_ADDRESS,
     FIELD_CONFIG,
     FIELD_REVISION,
-    FIELD_ADVERTISED
+    FIELD_ADVERTISED,
+    FIELD_STREAMS
 };
 
 /* What is under way. */
@@ -36,6 +41,10 @@ struct udpai_members {
     int64_t lease;                       /* 0: none */
     int64_t revision, written;           /* of the last change; in the place, -1: nothing */
     uint64_t kept_ms, written_ms;
+    bool has_streams;
+    uint64_t n_streams, streams_written, streams_wait_ms;
+    unsigned n_signs;     /* of life, to be written … */
+    bool is_another_over; /* … since another has too many streams */
     step step;
     udpai_etcd_call call;
     udpai_timer again;
@@ -85,6 +94,14 @@ text_of(udpai_replica_member *member, uint32_t number)
     return number >= FIELD_ID && number <= FIELD_ADVERTISED ? texts[number] : NULL;
 }
 
+/* More than any replica has are nonsense, of which sums could overflow. */
+static void
+take_streams(udpai_replica_member *member, uint64_t n)
+{
+    member->n_streams = n < UINT32_MAX ? n : UINT32_MAX;
+    member->has_streams = true;
+}
+
 static bool
 read_member(udpai_str value, udpai_replica_member *member)
 {
@@ -97,6 +114,8 @@ read_member(udpai_str value, udpai_replica_member *member)
             is_good = take_text(text, field.bytes);
         else if (field.type == UDPAI_WIRE_VARINT && field.number == FIELD_REVISION)
             member->revision = (int64_t)field.value;
+        else if (field.type == UDPAI_WIRE_VARINT && field.number == FIELD_STREAMS)
+            take_streams(member, field.value);
     }
     for (uint32_t i = FIELD_ID; is_good && i <= FIELD_ADVERTISED; i++) {
         udpa_bytes **text = text_of(member, i);
@@ -106,26 +125,29 @@ read_member(udpai_str value, udpai_replica_member *member)
 }
 
 static void
-put_member(udpai_proto_writer *writer, const udpai_replica_member *member, int64_t revision)
+put_member(udpai_proto_writer *writer, const udpai_members *members)
 {
+    const udpai_replica_member *member = &members->own;
     udpai_proto_put_bytes(writer, FIELD_ID, udpai_bytes_view(member->id));
     udpai_proto_put_bytes(writer, FIELD_VERSION, udpai_bytes_view(member->version));
     udpai_proto_put_bytes(writer, FIELD_ADDRESS, udpai_bytes_view(member->address));
     udpai_proto_put_bytes(writer, FIELD_CONFIG, udpai_bytes_view(member->config));
-    udpai_proto_put_varint(writer, FIELD_REVISION, (uint64_t)revision);
+    udpai_proto_put_varint(writer, FIELD_REVISION, (uint64_t)members->revision);
     udpai_proto_put_bytes(writer, FIELD_ADVERTISED, udpai_bytes_view(member->advertised));
+    if (members->has_streams)
+        udpai_proto_put_varint(writer, FIELD_STREAMS, members->n_streams);
 }
 
 static udpa_bytes *
-write_member(const udpai_replica_member *member, int64_t revision)
+write_member(const udpai_members *members)
 {
     udpai_proto_writer size = {0};
     uint8_t *room;
-    put_member(&size, member, revision);
+    put_member(&size, members);
     udpa_bytes *bytes = udpai_bytes_make(size.size, &room);
     udpai_proto_writer writer = {room, 0};
     if (bytes)
-        put_member(&writer, member, revision);
+        put_member(&writer, members);
     return bytes;
 }
 
@@ -141,7 +163,7 @@ udpai_members_take(udpai_members *members, udpai_str key, const udpai_etcd_kv *k
 {
     unsigned place = (unsigned)(key.data[2] - '0');
     udpai_replica_member *at = &members->at[place - 1];
-    udpai_replica_member taken = {.place = place};
+    udpai_replica_member taken = {.place = place, .written = kv ? kv->mod_revision : 0};
     if (kv && !read_member(kv->value, &taken)) {
         udpai_replica_member_done(&taken);
         return;
@@ -220,6 +242,7 @@ lose_lease(udpai_members *members)
     members->lease = 0;
     members->place = 0;
     members->written = -1;
+    members->streams_written = UINT64_MAX;
 }
 
 static void
@@ -253,6 +276,72 @@ on_done(udpai_etcd_call *call, const udpai_etcd_result *result)
     again_in(members, is_grant ? 0 : UDPAI_MEMBERS_RETRY_MS);
 }
 
+/* ---- how many streams it has ---- */
+
+static uint64_t
+random_of(const udpai_members *members)
+{
+    return members->env.random ? members->env.random(members->env.userdata) : 0;
+}
+
+/* Another one that has too many rejects streams only if it sees that who has room lives. */
+static void
+look_at_others(udpai_members *members)
+{
+    uint64_t sum = 0;
+    size_t n = 0;
+    bool is_one_over = false;
+    for (size_t i = 0; i < UDPAI_REPLICAS_MAX; i++)
+        if (members->at[i].has_streams) {
+            sum += members->at[i].n_streams;
+            n++;
+        }
+    uint64_t share = udpai_spread_share(sum, n);
+    for (size_t i = 0; i < UDPAI_REPLICAS_MAX; i++)
+        is_one_over |= members->at[i].has_streams && !members->at[i].is_own &&
+                       members->at[i].n_streams > udpai_spread_limit(share);
+    if (is_one_over && !members->is_another_over && members->n_streams < share)
+        members->n_signs = SIGNS_OF_LIFE;
+    members->is_another_over = is_one_over;
+}
+
+static bool
+has_news_of_streams(const udpai_members *members)
+{
+    return members->has_streams &&
+           (members->n_signs || members->streams_written == UINT64_MAX ||
+            udpai_spread_is_news(members->streams_written, members->n_streams));
+}
+
+static uint64_t
+streams_due_ms(const udpai_members *members)
+{
+    return members->written_ms + members->streams_wait_ms;
+}
+
+static void
+note_streams_written(udpai_members *members)
+{
+    if (members->has_streams)
+        members->streams_written = members->n_streams;
+    members->n_signs -= members->n_signs > 0;
+    members->streams_wait_ms =
+        UDPAI_MEMBERS_STREAMS_MS + random_of(members) % (UDPAI_MEMBERS_STREAMS_MS / 2);
+}
+
+void
+udpai_members_set_streams(udpai_members *members, uint64_t n)
+{
+    const udpai_wheel *wheel = members->env.wheel;
+    members->has_streams = true;
+    members->n_streams = n;
+    if (!members->place || members->step != STEP_NONE || !has_news_of_streams(members))
+        return;
+    uint64_t due_ms = streams_due_ms(members);
+    if (!udpai_timer_is_set(&members->again) || members->again.due_ms > due_ms)
+        again_in(members, due_ms > wheel->now_ms ? due_ms - wheel->now_ms : 0);
+}
+
 /* Puts this replica into the place as the mirror shows it. */
 static udpa_err
 write_place(udpai_members *members, unsigned place)
@@ -260,7 +349,7 @@ write_place(udpai_members *members, unsigned place)
     udpai_etcd *etcd = members->env.etcd;
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *key = key_of(members, place);
     UDPA_AUTO(udpa_bytes_unref)
-    udpa_bytes *value = write_member(&members->own, members->revision);
+    udpa_bytes *value = write_member(members);
     if (!key || !value)
         return UDPA_ERR_NOMEM;
     udpai_str text = udpai_bytes_view(key);
@@ -275,6 +364,7 @@ write_place(udpai_members *members, unsigned place)
     const udpai_etcd_txn txn = {.compares = &compare, .n_compares = 1, .ops = &put, .n_ops = 1};
     members->written = members->revision;
     members->written_ms = members->env.wheel->now_ms;
+    note_streams_written(members);
     return etcd->ops->txn(etcd, &members->call, &txn);
 }
 
@@ -329,11 +419,16 @@ keep(udpai_members *members)
     bool is_old = members->revision != members->written;
     bool is_another = at->is_own && !udpai_str_eq(udpai_bytes_view(at->config),
                                                   udpai_bytes_view(members->own.config));
+    bool has_news = has_news_of_streams(members);
     if (now >= due_ms)
         begin(members, STEP_KEEP, 0);
     else if ((is_old && now >= members->written_ms + UDPAI_MEMBERS_KEEP_MS) ||
              (is_another && now >= members->written_ms + UDPAI_MEMBERS_RETRY_MS))
         begin(members, STEP_WRITE, members->place);
+    else if (has_news && now >= streams_due_ms(members))
+        begin(members, STEP_WRITE, members->place);
+    else if (has_news && streams_due_ms(members) < due_ms)
+        again_in(members, streams_due_ms(members) - now);
     else
         again_in(members, is_another ? UDPAI_MEMBERS_RETRY_MS : due_ms - now);
 }
@@ -373,6 +468,8 @@ void
 udpai_members_go_on(udpai_members *members, int64_t revision)
 {
     members->revision = revision;
+    if (members->has_changed)
+        look_at_others(members);
     if (members->has_changed || !udpai_timer_is_set(&members->again))
         again_in(members, members->has_changed ? 0 : UDPAI_MEMBERS_RETRY_MS);
 }
@@ -424,6 +521,7 @@ udpai_members_new(udpai_members **ret_members,
     members->env = *env;
     members->since_ms = env->wheel->now_ms;
     members->written = -1;
+    members->streams_written = UINT64_MAX;
     members->call.done = on_done;
     udpai_timer_init(&members->again, on_again);
     udpa_err err = udpa_bytes_new(&members->prefix, prefix.data, prefix.len);

@@ -11,6 +11,9 @@
 #define UDPAI_MEMBERS_TTL_S 10
 #define UDPAI_MEMBERS_KEEP_MS 3000
 #define UDPAI_MEMBERS_RETRY_MS 500
+#define UDPAI_MEMBERS_STREAMS_MS                                                                   \
+    2000 /* between writes of their number, and half of it by chance                               \
+          */
 /* So long places of replicas that have died may be taken. */
 #define UDPAI_MEMBERS_PATIENCE_MS (1000 * (UDPAI_MEMBERS_TTL_S + 3))
 
@@ -23,6 +26,7 @@ typedef struct udpai_members_env {
     /* Takes what the set has now. */
     void (*report)(void *userdata, udpai_replicated *event);
     void *userdata;
+    uint64_t (*random)(void *userdata); /* NULL: always 0 */
 } udpai_members_env;
 
 /* @p prefix: with a '/' at its end. */
@@ -38,6 +42,9 @@ bool udpai_members_is_key(udpai_str key);
 /* A change of such a key, without the prefix; @p kv: NULL: it is not there any more. Without memory
  * it stays as it was until the next one. */
 void udpai_members_take(udpai_members *members, udpai_str key, const udpai_etcd_kv *kv);
+/* So many streams of clients this replica has; it states that when it is worth a write, and when
+ * another one has too many while it has room (session/spread_plan.c). */
+void udpai_members_set_streams(udpai_members *members, uint64_t n);
 /* All is read anew. */
 void udpai_members_clear(udpai_members *members);
 /* Reports them, if they have changed, and claims a place: after the changes of one revision, while

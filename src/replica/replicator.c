@@ -73,6 +73,8 @@ take_other(udpai_replicator *replicator, const udpai_etcd_event *event)
     udpai_lock_set *set;
     if (udpai_members_is_key(key))
         udpai_members_take(replicator->members, key, event->is_delete ? NULL : &event->kv);
+    if (udpai_rebalance_is_key(key) && !event->is_delete)
+        udpai_rebalance_take(replicator->rebalance, event->kv.value, !replicator->has_listed);
     if (!udpai_locks_is_key(key))
         return UDPA_OK;
     udpa_err err = udpai_locks_take(&replicator->locks, key,
@@ -323,6 +325,20 @@ udpai_replicator_set_config(udpai_replicator *replicator, udpai_str config)
     udpai_members_set_config(replicator->members, config);
 }
 
+/* ---- streams ---- */
+
+void
+udpai_replicator_set_streams(udpai_replicator *replicator, uint64_t n)
+{
+    udpai_members_set_streams(replicator->members, n);
+}
+
+void
+udpai_replicator_rebalance(udpai_replicator *replicator, uint64_t over_ms)
+{
+    udpai_rebalance_ask(replicator->rebalance, over_ms);
+}
+
 /* ---- its life ---- */
 
 /* Of this replica alone. */
@@ -374,6 +390,7 @@ make_members(udpai_replicator *replicator, const udpai_replicator_config *config
         .mirror = replicator->mirror,
         .report = replicator->env.report,
         .userdata = replicator->env.userdata,
+        .random = replicator->env.random,
     };
     return udpai_members_new(&replicator->members, &env, config->prefix, &config->own);
 }
@@ -383,6 +400,19 @@ random_number(void *userdata)
 {
     const udpai_replicator *replicator = userdata;
     return replicator->env.random(replicator->env.userdata);
+}
+
+static udpa_err
+make_rebalance(udpai_replicator *replicator)
+{
+    const udpai_rebalance_env env = {
+        .etcd = replicator->env.etcd,
+        .wheel = replicator->env.wheel,
+        .random = replicator->env.random,
+        .report = replicator->env.report,
+        .userdata = replicator->env.userdata,
+    };
+    return udpai_rebalance_new(&replicator->rebalance, &env, udpai_bytes_view(replicator->prefix));
 }
 
 static udpa_err
@@ -409,6 +439,8 @@ make(udpai_replicator *replicator, const udpai_replicator_config *config)
         err = make_proposals(replicator);
     if (err == UDPA_OK)
         err = make_barrier(replicator);
+    if (err == UDPA_OK)
+        err = make_rebalance(replicator);
     return err == UDPA_OK ? make_members(replicator, config) : err;
 }
 
@@ -445,6 +477,7 @@ udpai_replicator_free(udpai_replicator *replicator)
         return NULL;
     udpai_timer_cancel(&replicator->work);
     udpai_members_free(replicator->members);
+    udpai_rebalance_free(replicator->rebalance);
     udpai_barrier_free(replicator->barrier);
     free_waiting(replicator);
     udpai_proposals_free(replicator->proposals);

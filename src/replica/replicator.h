@@ -55,4 +55,9 @@ void udpai_replicator_set_config(udpai_replicator *replicator, udpai_str config)
 /* Reports the event when all that was committed before this call was reported (etcd/barrier.h). */
 void udpai_replicator_barrier(udpai_replicator *replicator, udpai_replicated *event);
 
+/* So many streams of clients this replica has: it states that to the others. */
+void udpai_replicator_set_streams(udpai_replicator *replicator, uint64_t n);
+/* Asks all replicas to share their streams evenly, in this time. */
+void udpai_replicator_rebalance(udpai_replicator *replicator, uint64_t over_ms);
+
 #endif

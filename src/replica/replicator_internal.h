@@ -7,6 +7,7 @@
 #include "etcd/barrier.h"
 #include "replica/locks.h"
 #include "replica/members.h"
+#include "replica/rebalance.h"
 #include "replica/replicator.h"
 #include "replica/transaction.h"
 
@@ -26,6 +27,7 @@ struct udpai_replicator {
     udpai_barrier *barrier;
     udpai_list waiting; /* for the barrier */
     udpai_members *members;
+    udpai_rebalance *rebalance;
     int64_t last_revision; /* at which a record has changed */
     udpai_locks locks;
     udpai_list proposed;  /* udpai_proposed, without an outcome */

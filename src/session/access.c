@@ -2,6 +2,7 @@
 #include "session/access.h"
 
 #include "base/alloc.h"
+#include "base/map.h"
 #include "model/name.h"
 #include "model/secret_type.h"
 
@@ -213,6 +214,20 @@ udpai_session_admit(udpai_session *session,
     session->has_rules = !access->acl || udpai_acl_settings(access->acl)->is_dry_run ||
                          udpai_acl_knows(access->acl, &subject);
     return udpai_fail_code(ret_error, err);
+}
+
+/* Who it is, not where it comes from: many may come by one balancer. One without an id is served.
+ */
+udpa_err
+udpai_session_check_share(udpai_session *session,
+                          const udpai_node_info *node,
+                          udpa_error **ret_error)
+{
+    udpai_str id = node ? udpai_node_info_parts(node)->id : (udpai_str){0};
+    if (id.len == 0)
+        return UDPA_OK;
+    uint64_t client = udpai_hash(id) ^ udpai_hash(udpai_identity_name(session->info.identity));
+    return udpai_hub_check_share(session, client, ret_error);
 }
 
 /* A session that was dialled, or serves a ConfigSource, exists because this node asks for it. */

@@ -244,6 +244,13 @@ udpai_hub_report(udpai_hub *hub, udpai_report *report)
     hub->env.report(hub->env.userdata, report);
 }
 
+udpa_err
+udpai_hub_check_share(udpai_session *session, uint64_t client, udpa_error **ret_error)
+{
+    const udpai_hub_env *env = &session->hub->env;
+    return env->check_share ? env->check_share(env->userdata, session, client, ret_error) : UDPA_OK;
+}
+
 /* ---- the mirror ---- */
 
 static udpa_err
@@ -423,6 +430,10 @@ udpai_hub_order(udpai_hub *hub, udpai_order *order)
     case UDPAI_ORDER_COMMIT:
     case UDPAI_ORDER_TWINS:
         pass_on_to_all(hub, order);
+        break;
+    case UDPAI_ORDER_SPREAD:
+        if (hub->env.spread)
+            hub->env.spread(hub->env.userdata, order);
         break;
     case UDPAI_ORDER_STATUS:
         describe_all(hub, order);

@@ -156,6 +156,15 @@ typedef struct udpai_hub_env {
     /* Begins to dial (takes the order), or gives up dialling a link. */
     void (*dial)(void *userdata, udpai_order *order);
     void (*stop_dialling)(void *userdata, uint64_t link);
+    /* UDPAI_ORDER_SPREAD; the order is the hub's still. NULL: the transport rejects and ends none.
+     */
+    void (*spread)(void *userdata, const udpai_order *order);
+    /* By that: is this session of a client served? @p client: a hash of what it is known by. NULL:
+     * it is. UDPA_ERR_UNAVAILABLE: it is not. */
+    udpa_err (*check_share)(void *userdata,
+                            udpai_session *session,
+                            uint64_t client,
+                            udpa_error **ret_error);
     /* There is something to run: call udpai_hub_run() before long. May be NULL if the owner calls
      * it after every call into the hub. */
     void (*wake)(void *userdata);
@@ -231,6 +240,8 @@ void udpai_hub_set_fanout_options(udpai_hub *hub, const udpai_fanout_options *op
 udpai_access *udpai_hub_access(udpai_hub *hub);
 udpai_client_log *udpai_hub_client_log(udpai_hub *hub);
 void udpai_hub_report(udpai_hub *hub, udpai_report *report);
+/* Of its transport: see udpai_hub_env. */
+udpa_err udpai_hub_check_share(udpai_session *session, uint64_t client, udpa_error **ret_error);
 
 /* ---- for protocols ---- */
 
@@ -278,6 +289,12 @@ void udpai_session_admit_again(udpai_session *session,
 udpa_err udpai_session_check_copying(udpai_session *session,
                                      const udpai_node_info *node,
                                      udpa_error **ret_error);
+
+/* A client of xDS has sent its Node (NULL: it has none): does it stay here, or go to another
+ * replica, which has fewer streams? UDPA_ERR_UNAVAILABLE: that is why it is to connect again. */
+udpa_err udpai_session_check_share(udpai_session *session,
+                                   const udpai_node_info *node,
+                                   udpa_error **ret_error);
 
 typedef struct udpai_asked_for {
     udpai_str type_url;

@@ -54,6 +54,8 @@ typedef enum udpai_order_kind {
     UDPAI_ORDER_BARRIER,          /* streams up to this ticket may be answered: what came before it
                                    * has all that was committed when they began */
     UDPAI_ORDER_TWINS,            /* nodes that have one id: streams to sources announce them */
+    UDPAI_ORDER_SPREAD,           /* reject new streams of clients, or end some: other replicas have
+                                   * fewer; for the transport */
     UDPAI_ORDER_KINDS,
 } udpai_order_kind;
 
@@ -75,11 +77,13 @@ typedef struct udpai_order {
     udpa_error *error; /* HANG_UP: why; NULL: in peace. OWN_STATUS: why there is no answer */
     udpai_subscription_message *subscription;
     udpai_publication *publication;
-    udpai_acl *acl;        /* ACL: a reference */
-    udpa_bytes *events;    /* EVENTS: see events/batch.h; `session` is the worker, the ticket the
-                            * kind; of a report for a worker, worker * UDPAI_EVENT_KINDS + kind */
-    udpa_bytes *announced; /* EPOCH; TWINS: see model/twin_notices.h, NULL: there are none now */
-    uint64_t commit;       /* the number of the last one that was done by then */
+    udpai_acl *acl;     /* ACL: a reference */
+    udpa_bytes *events; /* EVENTS: see events/batch.h; `session` is the worker, the ticket the
+                         * kind; of a report for a worker, worker * UDPAI_EVENT_KINDS + kind */
+    /* EPOCH; TWINS: see model/twin_notices.h, NULL: there are none now; SPREAD: see
+     * session/spread.h. */
+    udpa_bytes *announced;
+    uint64_t commit; /* the number of the last one that was done by then */
     /* PUBLISH: comes back with the receipt; FORGET: of which, in any session; CENSUS: comes back
      * with all that is reported, 0: nothing is any more. */
     uint64_t ticket;

@@ -49,3 +49,11 @@ udpai_replicated_free(udpai_replicated *event)
     udpai_free(event);
     return NULL;
 }
+
+void
+udpai_replica_status_take_rebalance(udpai_replica_status *status, udpai_replicated *event)
+{
+    status->n_rebalances++;
+    status->over_ms = event->over_ms;
+    udpai_replicated_free(event);
+}

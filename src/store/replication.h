@@ -22,7 +22,8 @@ typedef enum udpai_replicated_kind {
     UDPAI_REPLICATED_OUTCOME,
     UDPAI_REPLICATED_STATE,
     UDPAI_REPLICATED_MEMBERS,
-    UDPAI_REPLICATED_BARRIER, /* with this ticket: all that was committed before was reported */
+    UDPAI_REPLICATED_BARRIER,   /* with this ticket: all that was committed before was reported */
+    UDPAI_REPLICATED_REBALANCE, /* streams are to be shared evenly: each of all replicas is told */
 } udpai_replicated_kind;
 
 typedef enum udpai_replicated_outcome {
@@ -46,8 +47,11 @@ typedef struct udpai_replica_description {
 /* One of the set. */
 typedef struct udpai_replica_member {
     udpa_bytes *id, *version, *address, *config, *advertised; /* references */
-    int64_t revision;                                         /* of the last change that it has */
-    unsigned place;                                           /* 1 to UDPAI_REPLICAS_MAX */
+    int64_t revision;   /* of the last change that it has */
+    uint64_t n_streams; /* of clients, as it has stated last … */
+    bool has_streams;   /* … if it states that at all */
+    int64_t written;    /* the revision at which it has */
+    unsigned place;     /* 1 to UDPAI_REPLICAS_MAX */
     bool is_own;
 } udpai_replica_member;
 
@@ -65,8 +69,10 @@ typedef struct udpai_replica_status {
     const udpai_replica_member *members;
     size_t n_members;
     udpai_membership membership;
-    size_t n_hidden;  /* contributions that its rules, or keys of signatures, do not allow */
-    size_t n_overdue; /* and such as stay, though their time is over */
+    size_t n_hidden;       /* contributions that its rules, or keys of signatures, do not allow */
+    size_t n_overdue;      /* and such as stay, though their time is over */
+    uint64_t n_rebalances; /* that were asked for so far, anywhere in the set */
+    uint64_t over_ms;      /* the time that the last one is to take */
 } udpai_replica_status;
 
 /* A key of etcd, and a revision at which it was written: an etcd that has it so has the history of
@@ -91,12 +97,16 @@ typedef struct udpai_replicated {
     udpai_replica_member members[UDPAI_REPLICAS_MAX]; /* MEMBERS */
     size_t n_members;
     udpai_membership membership;
+    uint64_t over_ms;  /* REBALANCE: the time that it is to take */
     udpa_error *error; /* OUTCOME, STATE: why; NULL: nothing is amiss */
 } udpai_replicated;
 
 void udpai_replica_member_done(udpai_replica_member *member);
 /* With references of its own. */
 void udpai_replica_member_copy(udpai_replica_member *copy, const udpai_replica_member *member);
+
+/* Notes a REBALANCE, and frees it. */
+void udpai_replica_status_take_rebalance(udpai_replica_status *status, udpai_replicated *event);
 
 udpai_replicated *udpai_replicated_new(udpai_replicated_kind kind);
 /* NULL does nothing. Returns NULL. */
@@ -117,6 +127,11 @@ typedef struct udpai_replication_ops {
     void (*barrier)(udpai_replication *replication, uint64_t ticket);
     /* All is reported again, as one CHANGE, once etcd answers. */
     void (*list_again)(udpai_replication *replication);
+    /* States to the others how many streams of clients this replica has; before long, and if it is
+     * worth a write. NULL: it does not. */
+    void (*set_streams)(udpai_replication *replication, uint64_t n);
+    /* Asks all replicas for a REBALANCE. NULL: it does not. */
+    void (*rebalance)(udpai_replication *replication, uint64_t over_ms);
     /* Nothing is reported any more; frees it. */
     void (*close)(udpai_replication *replication);
 } udpai_replication_ops;

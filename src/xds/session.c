@@ -122,7 +122,9 @@ choose_audience(udpai_xds *xds, udpa_error **ret_error)
 static udpa_err
 on_node(udpai_xds *xds, udpa_error **ret_error)
 {
-    udpa_err err = xds->audience ? UDPA_OK : choose_audience(xds, ret_error);
+    udpa_err err = udpai_session_check_share(&xds->session, xds->peer, ret_error);
+    if (err == UDPA_OK && !xds->audience)
+        err = choose_audience(xds, ret_error);
     if (err == UDPA_OK)
         err = udpai_session_admit(&xds->session, &xds->subscriber, xds->peer, ret_error);
     if (err != UDPA_OK)

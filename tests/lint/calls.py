@@ -61,7 +61,8 @@ PARTS = {
         # the ground
         'exposure load_names load_state runtime_values settings stream_counts streams type', 'stream_sides',
         # services that know a node alone
-        'check_planner client_registry load_areas load_rules load_aggregates load_upstreams orca_collector',
+        'check_planner client_registry load_areas load_rules load_aggregates load_upstreams orca_collector '
+        'spread',
         # how an endpoint runs; it calls no service by name
         'service', 'turn',
         # services that know it by host.h: what the node publishes of itself …

@@ -339,6 +339,55 @@ barrier(udpai_replication *base, uint64_t ticket)
     (void)udpai_etcd_client_run(self->client, &task->task);
 }
 
+/* ---- streams ---- */
+
+typedef struct streams_task {
+    udpai_etcd_task task;
+    replication *owner;
+    uint64_t number; /* of streams, or milliseconds */
+} streams_task;
+
+static void
+run_set_streams(udpai_etcd_task *task)
+{
+    streams_task *streams = UDPAI_CONTAINER_OF(task, streams_task, task);
+    if (streams->owner->replicator)
+        udpai_replicator_set_streams(streams->owner->replicator, streams->number);
+    udpai_free(streams);
+}
+
+static void
+run_rebalance(udpai_etcd_task *task)
+{
+    streams_task *streams = UDPAI_CONTAINER_OF(task, streams_task, task);
+    if (streams->owner->replicator)
+        udpai_replicator_rebalance(streams->owner->replicator, streams->number);
+    udpai_free(streams);
+}
+
+/* Without memory nothing is done: the next one may be. */
+static void
+run_later(replication *self, void (*run)(udpai_etcd_task *task), uint64_t number)
+{
+    streams_task *task = udpai_alloc(sizeof(*task));
+    if (!task)
+        return;
+    *task = (streams_task){{.run = run}, self, number};
+    (void)udpai_etcd_client_run(self->client, &task->task);
+}
+
+static void
+set_streams(udpai_replication *base, uint64_t n)
+{
+    run_later(of(base), run_set_streams, n);
+}
+
+static void
+rebalance(udpai_replication *base, uint64_t over_ms)
+{
+    run_later(of(base), run_rebalance, over_ms);
+}
+
 /* ---- the end ---- */
 
 static void
@@ -407,8 +456,15 @@ udpai_etcd_replication_new(udpai_replication **ret_replication,
                            const udpai_etcd_replication_options *options,
                            udpa_error **ret_error)
 {
-    static const udpai_replication_ops ops = {start, propose, barrier, list_again,
-                                              close_replication};
+    static const udpai_replication_ops ops = {
+        .start = start,
+        .propose = propose,
+        .barrier = barrier,
+        .list_again = list_again,
+        .set_streams = set_streams,
+        .rebalance = rebalance,
+        .close = close_replication,
+    };
     replication *self = udpai_alloc(sizeof(*self));
     if (!self)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);

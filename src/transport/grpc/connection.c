@@ -26,10 +26,12 @@
 #define LOOK_AGAIN_SOON_MS 50 /* streams that wait to be read cannot wait for that */
 /* … and for one connection, if it is not found, so many times. */
 #define MOST_LOOKS 2
+#define SWEEP_MS 100 /* between looks for those that are to be closed */
 #define NO_FILE (-1)
 #define AROUND_PART 8 /* of a message comes beside it: frames, acknowledgements, TLS */
 
 struct udpai_connection {
+    udpai_list in_leaving;
     size_t n_streams, n_waiting, n_reserved;
     uint64_t base;   /* so much had come when all that had come was read; at first nothing had */
     uint64_t n_read; /* bytes of messages since then */
@@ -37,6 +39,8 @@ struct udpai_connection {
     uint8_t n_looks;
     bool is_ambiguous; /* several sockets lead to such an address */
     bool is_held;
+    bool is_closing; /* when its last stream has ended */
+    uint8_t n_sweeps;
 
     union udpai_peer_address {
         struct sockaddr any;
@@ -50,6 +54,8 @@ struct udpai_connection {
 
 typedef union udpai_peer_address peer_address;
 
+static void on_sweep(udpai_timer *timer);
+
 static udpai_str
 connection_key(const void *item)
 {
@@ -62,11 +68,17 @@ udpai_connections_init(udpai_connections *connections)
 {
     udpai_map_init(&connections->by_address, connection_key);
     connections->looked_ms = 0;
+    udpai_list_init(&connections->leaving);
+    udpai_timer_init(&connections->sweep, on_sweep);
 }
 
 void
 udpai_connections_done(udpai_connections *connections)
 {
+    udpai_list *at;
+    udpai_timer_cancel(&connections->sweep);
+    while ((at = udpai_list_pop(&connections->leaving)))
+        udpai_free(UDPAI_LIST_ENTRY(at, udpai_connection, in_leaving));
     udpai_map_done(&connections->by_address);
 }
 
@@ -117,8 +129,8 @@ note_file(udpai_connections *connections, int file)
     connection->peer = peer;
 }
 
-static void
-look_for_files(udpai_connections *connections)
+void
+udpai_connections_look(udpai_connections *connections)
 {
     DIR *files = opendir("/proc/self/fd");
     const struct dirent *entry;
@@ -139,7 +151,7 @@ find_file(udpai_connections *connections,
         now_ms - connections->looked_ms >= again_ms) {
         connections->looked_ms = now_ms;
         connection->n_looks++;
-        look_for_files(connections);
+        udpai_connections_look(connections);
     }
     return connection->file != NO_FILE && !connection->is_ambiguous;
 }
@@ -161,6 +173,75 @@ set_low_water(udpai_connection *connection, int bytes)
     return false;
 }
 
+/* ---- closing ---- */
+
+static void
+forget(udpai_connections *connections, udpai_connection *connection)
+{
+    udpai_list_remove(&connection->in_leaving);
+    udpai_map_remove(&connections->by_address, connection_key(connection));
+    udpai_free(connection);
+}
+
+/* Behind what was written. gRPC closes it when the peer has. */
+static bool
+close_now(udpai_connection *connection)
+{
+    if (connection->file == NO_FILE || connection->is_ambiguous || !is_still_it(connection))
+        return false;
+    (void)shutdown(connection->file, SHUT_WR);
+    return true;
+}
+
+static void
+close_later(udpai_stream_thread *thread, udpai_connection *connection)
+{
+    if (!udpai_list_linked(&connection->in_leaving))
+        udpai_list_append(&thread->connections.leaving, &connection->in_leaving);
+    if (!udpai_timer_is_set(&thread->connections.sweep))
+        udpai_timer_set(&thread->wheel, &thread->connections.sweep,
+                        thread->wheel.now_ms + SWEEP_MS);
+}
+
+/* What is not found is gone, or is not to be found: it may stay. With a new stream it waits for the
+ * end of that. */
+static void
+on_sweep(udpai_timer *timer)
+{
+    udpai_connections *connections = UDPAI_CONTAINER_OF(timer, udpai_connections, sweep);
+    udpai_stream_thread *thread = UDPAI_CONTAINER_OF(connections, udpai_stream_thread, connections);
+    udpai_connections_look(connections);
+    UDPAI_LIST_FOREACH_SAFE (at, &connections->leaving) {
+        udpai_connection *connection = UDPAI_LIST_ENTRY(at, udpai_connection, in_leaving);
+        if (connection->n_streams)
+            udpai_list_remove(&connection->in_leaving);
+        else if (close_now(connection) || ++connection->n_sweeps == MOST_LOOKS)
+            forget(connections, connection);
+        else
+            close_later(thread, connection);
+    }
+}
+
+bool
+udpai_connection_is_alone(const udpai_stream *stream)
+{
+    return !stream->connection || stream->connection->n_streams == 1;
+}
+
+void
+udpai_connection_close_after(udpai_stream *stream)
+{
+    if (stream->connection)
+        stream->connection->is_closing = true;
+}
+
+void
+udpai_connection_keep(udpai_stream *stream)
+{
+    if (stream->connection)
+        stream->connection->is_closing = false;
+}
+
 /* ---- for streams ---- */
 
 static udpai_connection *
@@ -170,6 +251,7 @@ make_connection(udpai_map *all, udpai_str address)
     if (!connection)
         return NULL;
     connection->file = NO_FILE;
+    udpai_list_init(&connection->in_leaving);
     connection->len = address.len;
     if (address.len)
         memcpy(connection->address, address.data, address.len);
@@ -203,8 +285,10 @@ udpai_connection_leave(udpai_stream *stream)
     udpai_connection_let_go(connection);
     if (--connection->n_streams > 0)
         return;
-    udpai_map_remove(&stream->thread->connections.by_address, connection_key(connection));
-    udpai_free(connection);
+    if (connection->is_closing && !close_now(connection))
+        close_later(stream->thread, connection);
+    else
+        forget(&stream->thread->connections, connection);
 }
 
 bool

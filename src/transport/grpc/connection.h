@@ -11,6 +11,8 @@ typedef struct udpai_connection udpai_connection;
 typedef struct udpai_connections {
     udpai_map by_address;
     uint64_t looked_ms; /* their sockets were looked for last */
+    udpai_list leaving; /* without streams, to be closed when their sockets are known */
+    udpai_timer sweep;  /* set while there are any */
 } udpai_connections;
 
 /* What has come by a connection. */
@@ -29,6 +31,15 @@ void udpai_connections_done(udpai_connections *connections);
 /* An accepted stream has come from this address, udpai_call_address(); leaves when it is freed. */
 void udpai_connection_enter(udpai_stream *stream, udpai_str address);
 void udpai_connection_leave(udpai_stream *stream);
+/* Finds the sockets of all, so that none of them must be looked for later. */
+void udpai_connections_look(udpai_connections *connections);
+/* Only this stream has come by it; true also if that is not known. */
+bool udpai_connection_is_alone(const udpai_stream *stream);
+/* Once its last stream has ended, nothing more is sent on it: then its peer closes it, and its next
+ * stream comes by another one. */
+void udpai_connection_close_after(udpai_stream *stream);
+/* It is not, after all. */
+void udpai_connection_keep(udpai_stream *stream);
 /* Does not wake us for little more than acknowledgements, until it is let go; false: it does. */
 bool udpai_connection_hold(udpai_stream_thread *thread, udpai_connection *connection);
 /* NULL and one that is not held are fine. */

@@ -12,6 +12,7 @@
 #include "base/map.h"
 #include "base/wheel.h"
 #include "loop/inbox.h"
+#include "session/spread.h"
 #include "transport/admission.h"
 #include "transport/grpc/backup_poller.h"
 #include "transport/grpc/channel.h"
@@ -106,6 +107,10 @@ struct udpai_stream_thread {
     size_t n_streams, n_listeners, n_refusals, n_tags;
     udpai_admission admission;
     udpai_connections connections;
+    udpai_spread_side spread;
+    udpai_timer spread_tick; /* set while streams are to be ended */
+    size_t n_clients;        /* their streams, but those that are being ended */
+    uint64_t random;         /* the last one */
     udpai_turnstile turnstile;
     udpai_surge surge;
     unsigned n_holds;
@@ -117,7 +122,7 @@ struct udpai_stream_thread {
     udpai_credentials credentials;
 
     atomic_size_t stat_streams, stat_refused, stat_tags, stat_cut_off, stat_too_large, stat_waited,
-        stat_reserved;
+        stat_reserved, stat_clients, stat_aged, stat_moved, stat_above_share;
     udpai_log_limit too_large_log;
 };
 
@@ -179,7 +184,7 @@ struct udpai_stream {
     udpai_tag read_tag, write_tag, end_tag;
     grpc_byte_buffer *received;
     size_t max_message_bytes; /* that it may receive at a time */
-    udpai_timer deadline;     /* of dialling, of finishing */
+    udpai_timer deadline;     /* of dialling, of finishing; before that, of an accepted one's age */
     udpai_delayed_read delayed;
     udpai_turn turn;
     udpai_connection *connection; /* that an accepted one has come by; NULL: not known */
@@ -198,6 +203,9 @@ struct udpai_stream {
     udpai_admitted *admitted;
     udpai_bearer bearer;
     bool is_refusal;
+    bool is_client; /* and counted as one */
+    uint32_t
+        pushback_ms;  /* it was rejected, and its client is to wait so long; 0: it is not told */
     bool is_secure;   /* nobody else can read it */
     int is_cancelled; /* for gRPC to write to */
 };
@@ -228,6 +236,22 @@ extern const udpai_stream_ops udpai_grpc_stream_ops;
 void udpai_rounds_init(udpai_stream_thread *thread);
 /* Writes what there is to be written, unless that is to wait. */
 void udpai_write_round(udpai_stream_thread *thread);
+
+/* ---- spread.c: streams of clients that go to other replicas, and old ones ---- */
+
+void udpai_spread_init(udpai_stream_thread *thread);
+/* UDPAI_ORDER_SPREAD */
+void udpai_spread_obey(udpai_stream_thread *thread, const udpai_order *order);
+/* An accepted stream of a method that is served. */
+void udpai_spread_enter(udpai_stream *stream, const udpai_grpc_method *method);
+/* Its client is known. UDPA_ERR_UNAVAILABLE: it is to go elsewhere, and has been made to. */
+udpa_err udpai_spread_check(udpai_stream *stream, uint64_t client, udpa_error **ret_error);
+/* It is being ended, or is over. */
+void udpai_spread_leave(udpai_stream *stream);
+/* It has begun: it gets older from now on. */
+void udpai_spread_begin_age(udpai_stream *stream);
+/* One has its age, and is ended. */
+void udpai_spread_count_old(udpai_stream_thread *thread);
 
 /* ---- delayed_read.c: delayed reading ---- */
 

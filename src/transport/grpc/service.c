@@ -116,7 +116,10 @@ udpai_service_open(udpai_stream *stream,
         if (!method->open)
             return udpai_fail(ret_error, UDPA_ERR_UNIMPLEMENTED, "%s",
                               (const char *)method->context);
-        return udpai_session_stream_open(stream, method, identity, ret_error);
+        udpa_err err = udpai_session_stream_open(stream, method, identity, ret_error);
+        if (err == UDPA_OK)
+            udpai_spread_enter(stream, method);
+        return err;
     }
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(built_ins); i++)
         if (udpai_str_eq(path, udpai_str_from(built_ins[i].path)))

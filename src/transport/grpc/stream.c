@@ -17,6 +17,7 @@ static void on_read(udpai_tag *tag, bool ok);
 static void on_written(udpai_tag *tag, bool ok);
 static void on_end(udpai_tag *tag, bool ok);
 static void on_deadline(udpai_timer *timer);
+static void end_with(udpai_stream *stream, udpa_error *error);
 
 udpai_stream *
 udpai_stream_new(udpai_stream_thread *thread, grpc_call *call)
@@ -46,6 +47,7 @@ udpai_stream_open(udpai_stream *stream, const udpai_stream_handler *handler, voi
 {
     stream->handler = handler;
     stream->context = context;
+    udpai_spread_begin_age(stream);
     udpai_stream_arm(stream);
 }
 
@@ -74,6 +76,7 @@ free_stream(udpai_stream *stream)
     udpai_timer_cancel(&stream->deadline);
     udpai_delayed_read_end(stream);
     udpai_turn_over(stream, 0);
+    udpai_spread_leave(stream);
     udpai_connection_leave(stream);
     udpai_list_remove(&stream->node);
     udpai_list_remove(&stream->in_listener);
@@ -159,6 +162,13 @@ on_deadline(udpai_timer *timer)
         snprintf(why, sizeof(why), "no answer within %llu ms",
                  (unsigned long long)udpai_client_patience_ms(stream));
         udpai_client_give_up(stream, GRPC_STATUS_DEADLINE_EXCEEDED, why);
+        return;
+    }
+    if (!stream->dialled && !stream->is_finishing && !stream->is_broken) {
+        udpai_spread_count_old(stream->thread);
+        end_with(stream, udpa_error_new(UDPA_ERR_UNAVAILABLE, NULL,
+                                        "this stream has its age "
+                                        "(timing.max_stream_age): connect again"));
         return;
     }
     stream->is_broken = true;
@@ -412,12 +422,19 @@ send_status(udpai_stream *stream)
     snprintf(text, sizeof(text), "%s", stream->status ? udpa_error_message(stream->status) : "");
     udpai_utf8_mend(text); /* the cut may fall into a character */
     grpc_slice details = grpc_slice_from_copied_string(text);
+    char number[16];
+    snprintf(number, sizeof(number), "%u", (unsigned)stream->pushback_ms);
+    grpc_metadata pushback = {.key = grpc_slice_from_static_string("grpc-retry-pushback-ms"),
+                              .value = grpc_slice_from_copied_string(number)};
     ops[n].op = GRPC_OP_SEND_STATUS_FROM_SERVER;
+    ops[n].data.send_status_from_server.trailing_metadata = &pushback;
+    ops[n].data.send_status_from_server.trailing_metadata_count = stream->pushback_ms != 0;
     ops[n].data.send_status_from_server.status =
         (grpc_status_code)udpa_err_to_grpc(udpa_error_code(stream->status));
     ops[n++].data.send_status_from_server.status_details = &details;
     (void)udpai_stream_start(stream, ops, n, &stream->write_tag);
     grpc_slice_unref(details);
+    grpc_slice_unref(pushback.value);
 }
 
 /* After what is being written. */
@@ -459,6 +476,7 @@ udpai_stream_finish(udpai_stream *stream, const udpa_error *status)
     if (stream->is_finishing)
         return;
     udpai_delayed_read_end(stream);
+    udpai_spread_leave(stream);
     stream->is_finishing = true;
     stream->status = udpa_error_ref((udpa_error *)(uintptr_t)status);
     udpai_timer_set(&stream->thread->wheel, &stream->deadline,

@@ -39,6 +39,9 @@ typedef struct udpai_grpc_method {
      * callers are sent. */
     udpa_err (*open)(udpai_session **ret_session, udpai_hub *hub, const udpai_stream_info *info);
     void *context; /* handed to it in the info; outlives the thread, or the target that has it */
+    /* Its streams are of clients of xDS: replicas share them, so one that has too many may reject
+     * them, or end them (UDPAI_ORDER_SPREAD). */
+    bool is_client;
 } udpai_grpc_method;
 
 #define UDPAI_UDPA_PATH "/udpa.service.discovery.v1.UdpaDiscoveryService/StreamMessages"
@@ -178,6 +181,9 @@ typedef struct udpai_stream_timing {
     uint64_t hold_ms;  /* so long are sockets of such streams held back, however little is written;
                         * by default about 100, where much is */
     uint64_t pause_ms; /* after many messages; by default it grows with the time they took */
+    /* So long, 10 % less or more, a stream lasts that others have opened; then it is ended, and its
+     * connection takes no new one, so that its peer connects again. 0: for ever. */
+    uint64_t max_stream_age_ms;
 } udpai_stream_timing;
 
 typedef struct udpai_stream_thread_options {
@@ -329,10 +335,14 @@ typedef struct udpai_stream_thread_stats {
     size_t n_tags;    /* operations that gRPC has not completed; one for an idle stream */
     size_t
         n_cut_off; /* so far: streams of peers with a certificate that was revoked or has expired */
-    size_t n_too_large; /* so far: streams that were ended for a message above the limit, or for
-                           more of unfinished ones than there is room for */
-    size_t n_waited;    /* so far: messages that waited to be read (max_unfinished_bytes) */
-    size_t reserved;    /* the most bytes that were set aside for such at a time */
+    size_t n_too_large;   /* so far: streams that were ended for a message above the limit, or for
+                             more of unfinished ones than there is room for */
+    size_t n_waited;      /* so far: messages that waited to be read (max_unfinished_bytes) */
+    size_t reserved;      /* the most bytes that were set aside for such at a time */
+    size_t n_clients;     /* now, of clients of xDS, without those that are being ended */
+    size_t n_aged;        /* so far: streams that were ended at max_stream_age_ms */
+    size_t n_moved;       /* so far: that were ended so that they go to another replica */
+    size_t n_above_share; /* so far: that were rejected, for the same */
 } udpai_stream_thread_stats;
 
 void udpai_stream_thread_stats_get(const udpai_stream_thread *thread,

@@ -31,6 +31,22 @@ on_stop_dialling(void *userdata, uint64_t link)
     udpai_client_stop_dialling(userdata, link);
 }
 
+static void
+on_spread(void *userdata, const udpai_order *order)
+{
+    udpai_spread_obey(userdata, order);
+}
+
+static udpa_err
+on_check_share(void *userdata, udpai_session *session, uint64_t client, udpa_error **ret_error)
+{
+    (void)userdata;
+    udpai_stream *stream = session->info.stream;
+    return session->info.ops == &udpai_grpc_stream_ops
+               ? udpai_spread_check(stream, client, ret_error)
+               : UDPA_OK;
+}
+
 static int64_t
 wall_us(void *userdata)
 {
@@ -270,6 +286,7 @@ copy_options(udpai_stream_thread *thread, const udpai_stream_thread_options *opt
     thread->admission.max_reserved = thread->limits.max_unfinished_bytes;
     udpai_turnstile_init(thread);
     udpai_surge_init(thread);
+    udpai_spread_init(thread);
     thread->n_methods = options->n_methods;
     thread->methods =
         udpai_memdup(options->methods, options->n_methods * sizeof(*options->methods));
@@ -283,6 +300,8 @@ make_hub(udpai_stream_thread *thread, const udpai_hub_options *options)
         .report = on_report,
         .dial = on_dial,
         .stop_dialling = on_stop_dialling,
+        .spread = on_spread,
+        .check_share = on_check_share,
         .wall_us = wall_us,
         .userdata = thread,
     };
@@ -425,6 +444,11 @@ udpai_stream_thread_stats_get(const udpai_stream_thread *thread,
     ret_stats->reserved = atomic_load_explicit(&thread->stat_reserved, memory_order_relaxed);
     ret_stats->n_cut_off = atomic_load_explicit(&thread->stat_cut_off, memory_order_relaxed);
     ret_stats->n_tags = atomic_load_explicit(&thread->stat_tags, memory_order_relaxed);
+    ret_stats->n_clients = atomic_load_explicit(&thread->stat_clients, memory_order_relaxed);
+    ret_stats->n_aged = atomic_load_explicit(&thread->stat_aged, memory_order_relaxed);
+    ret_stats->n_moved = atomic_load_explicit(&thread->stat_moved, memory_order_relaxed);
+    ret_stats->n_above_share =
+        atomic_load_explicit(&thread->stat_above_share, memory_order_relaxed);
 }
 
 /* ---- gRPC's log ---- */

@@ -121,7 +121,7 @@ static void
 counts_are_sent_whole(void **state)
 {
     (void)state;
-    const udpai_stream_counts counts = {{1, 0, UINT64_MAX, 300}};
+    const udpai_stream_counts counts = {{1, 0, UINT64_MAX, 300}, 20000};
     udpai_stream_counts decoded;
     uint8_t room[UDPAI_WORKER_COUNTS_BYTES];
     udpai_str bytes = {(const char *)room, udpai_worker_counts_encode(&counts, room)};
@@ -129,7 +129,7 @@ counts_are_sent_whole(void **state)
     assert_memory_equal(&decoded, &counts, sizeof(counts));
     bytes.len--;
     assert_int_equal(udpai_worker_counts_decode(bytes, &decoded), UDPA_ERR_MALFORMED);
-    assert_int_equal(udpai_worker_counts_decode(UDPAI_STR("\1\1\1\1\1"), &decoded),
+    assert_int_equal(udpai_worker_counts_decode(UDPAI_STR("\1\1\1\1\1\1\1\1\1"), &decoded),
                      UDPA_ERR_MALFORMED);
 }
 

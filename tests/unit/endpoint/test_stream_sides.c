@@ -99,13 +99,14 @@ all_report_to_the_same(void **state)
 static void
 counts_are_those_of_all_as_they_were_sent_last(void **state)
 {
-    const udpai_stream_counts five = {{5}}, seven = {{7}};
+    const udpai_stream_counts five = {{5}, 50}, seven = {{7}, 70};
     udpai_stream_sides_set_counts(*state, 1, &seven);
     udpai_stream_sides_set_counts(*state, 1, &five);
     udpai_stream_sides_set_counts(*state, 2, &seven);
     udpai_stream_sides_set_counts(*state, 0, &seven); /* of no worker */
     udpai_stream_sides_set_counts(*state, 3, &seven);
     assert_int_equal(udpai_stream_sides_counts(*state).n[UDPAI_STREAMS_REFUSED], 12);
+    assert_int_equal(udpai_stream_sides_counts(*state).n_clients, 120);
 }
 
 static void

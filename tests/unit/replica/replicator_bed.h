@@ -100,6 +100,14 @@ note_outcome(replica *self, const udpai_replicated *outcome)
 }
 
 static inline void
+note_rebalance(replica *self, const udpai_replicated *event)
+{
+    char text[40];
+    (void)snprintf(text, sizeof(text), "rebalance in %u ms", (unsigned)event->over_ms);
+    note(self, "; ", text);
+}
+
+static inline void
 note_state(replica *self, const udpai_replicated *state)
 {
     static const char *const names[] = {"starting", "current", "behind", "held"};
@@ -120,6 +128,8 @@ on_report(void *userdata, udpai_replicated *event)
         note_change(self, event);
     else if (event->kind == UDPAI_REPLICATED_OUTCOME)
         note_outcome(self, event);
+    else if (event->kind == UDPAI_REPLICATED_REBALANCE)
+        note_rebalance(self, event);
     else
         note_state(self, event);
     udpai_replicated_free(event);

@@ -16,6 +16,7 @@ typedef struct replica {
     udpai_members *members;
     char seen[256];    /* "id@revision " of each, by its place */
     char configs[256]; /* "config " of each */
+    char streams[256]; /* "id=streams " of those that state them */
     udpai_membership membership;
     unsigned n_reports;
 } replica;
@@ -70,7 +71,7 @@ on_report(void *userdata, udpai_replicated *event)
     replica *self = userdata;
     size_t len = 0, configs_len = 0;
     assert_int_equal(event->kind, UDPAI_REPLICATED_MEMBERS);
-    self->seen[0] = self->configs[0] = '\0';
+    self->seen[0] = self->configs[0] = self->streams[0] = '\0';
     for (size_t i = 0; i < event->n_members; i++) {
         const udpai_replica_member *member = &event->members[i];
         udpai_str id = udpai_bytes_view(member->id);
@@ -81,6 +82,11 @@ on_report(void *userdata, udpai_replicated *event)
         configs_len +=
             (size_t)snprintf(self->configs + configs_len, sizeof(self->configs) - configs_len,
                              "%.*s ", UDPAI_SHOWN(udpai_bytes_view(member->config)));
+        size_t at = strlen(self->streams);
+        if (member->has_streams)
+            snprintf(self->streams + at, sizeof(self->streams) - at, "%.*s=%u ", (int)id.len,
+                     id.data, (unsigned)member->n_streams);
+        assert_true(member->written > 0);
     }
     self->membership = event->membership;
     self->n_reports++;
@@ -103,7 +109,8 @@ open_replica(replica *self, int number)
                                            UDPAI_STR("host"), UDPAI_STR("abc"),
                                            UDPAI_STR("host:18000")};
     assert_ok(udpai_mirror_new(&self->mirror, &mirror, PREFIX, (udpai_mirror_position){0}));
-    const udpai_members_env env = {&model.own.etcd, &wheel, self->mirror, on_report, self};
+    const udpai_members_env env = {&model.own.etcd, &wheel, self->mirror,
+                                   on_report,       self,   on_random};
     assert_ok(udpai_members_new(&self->members, &env, PREFIX, &own));
 }
 
@@ -234,6 +241,84 @@ who_was_away_for_longer_joins_again(void **state)
 }
 
 static void
+each_sees_how_many_streams_the_others_have(void **state)
+{
+    (void)state;
+    open_replica(&replicas[0], 0);
+    run_ms(1000); /* it has the first place */
+    open_replica(&replicas[1], 1);
+    run_ms(3000);
+    assert_string_equal(replicas[0].streams, "");
+    udpai_members_set_streams(replicas[0].members, 0);
+    udpai_members_set_streams(replicas[1].members, 100);
+    run_ms(100);
+    assert_string_equal(replicas[0].streams, "r0=0 r1=100 ");
+    assert_string_equal(replicas[1].streams, "r0=0 r1=100 ");
+}
+
+/* 30,000 changes in a minute: a write in two seconds. */
+static void
+few_writes_state_many_changes_of_streams(void **state)
+{
+    (void)state;
+    open_replica(&replicas[0], 0);
+    run_ms(3000);
+    udpai_members_set_streams(replicas[0].members, 1000);
+    run_ms(100);
+    int64_t revision = model.revision;
+    for (unsigned i = 0; i < 10000; i++) { /* less than is worth a write */
+        udpai_members_set_streams(replicas[0].members, 990 + i % 20);
+        run_ms(3);
+    }
+    assert_int_equal(model.revision, revision);
+    for (unsigned i = 0; i < 20000; i++) {
+        udpai_members_set_streams(replicas[0].members, test_random_below(&chance, 10000));
+        run_ms(3);
+    }
+    assert_in_range(model.revision - revision, 20, 30);
+}
+
+/* So that the one that has too many sees that the other one lives. */
+static void
+one_with_room_writes_when_another_has_too_many(void **state)
+{
+    (void)state;
+    open_replica(&replicas[0], 0);
+    run_ms(1000); /* it has the first place */
+    open_replica(&replicas[1], 1);
+    run_ms(3000);
+    udpai_members_set_streams(replicas[0].members, 10);
+    udpai_members_set_streams(replicas[1].members, 100);
+    run_ms(10000);
+    int64_t revision = model.revision;
+    udpai_members_set_streams(replicas[1].members, 130); /* share 70, limit 120 */
+    run_ms(20000);
+    assert_int_equal(model.revision, revision + 3);
+    run_ms(60000);
+    assert_int_equal(model.revision, revision + 3);
+    udpai_members_set_streams(replicas[0].members, 200); /* now it is the other way round */
+    run_ms(20000);
+    assert_int_equal(model.revision, revision + 4);
+}
+
+static void
+nonsense_of_another_does_not_overflow(void **state)
+{
+    (void)state;
+    open_replica(&replicas[0], 0);
+    run_ms(3000);
+    udpai_members_set_streams(replicas[0].members, 1);
+    run_ms(3000);
+    for (int i = 2; i <= 7; i++) {
+        char key[] = "/u/m/0";
+        key[5] = (char)('0' + i);
+        etcd_model_put(&model, key, "\x0a\x01x\x30\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01");
+    }
+    run_ms(3000);
+    assert_non_null(strstr(replicas[0].streams, "r0=1 x=4294967295 x=4294967295 "));
+}
+
+static void
 what_is_malformed_is_not_a_member(void **state)
 {
     (void)state;
@@ -337,6 +422,12 @@ main(void)
         cmocka_unit_test_setup_teardown(one_too_many_has_no_place_until_another_is_gone, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(who_was_away_for_longer_joins_again, setup, teardown),
+        cmocka_unit_test_setup_teardown(each_sees_how_many_streams_the_others_have, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(few_writes_state_many_changes_of_streams, setup, teardown),
+        cmocka_unit_test_setup_teardown(one_with_room_writes_when_another_has_too_many, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(nonsense_of_another_does_not_overflow, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_malformed_is_not_a_member, setup, teardown),
         cmocka_unit_test_setup_teardown(the_first_place_is_the_janitors, setup, teardown),
         cmocka_unit_test_setup_teardown(another_configuration_is_told_soon, setup, teardown),

@@ -277,7 +277,7 @@ transfer_make_order(udpai_order_kind kind)
         order->acl = transfer_make_acl();
     if (kind == UDPAI_ORDER_EVENTS)
         assert_ok(udpa_bytes_new(&order->events, "events", 6));
-    if (kind == UDPAI_ORDER_EPOCH || kind == UDPAI_ORDER_TWINS)
+    if (kind == UDPAI_ORDER_EPOCH || kind == UDPAI_ORDER_TWINS || kind == UDPAI_ORDER_SPREAD)
         assert_ok(udpa_bytes_new(&order->announced, "epoch", 5));
     order->commit = 123456789;
     return order;

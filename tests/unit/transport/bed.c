@@ -213,7 +213,7 @@ open_obedient(udpai_session **ret_session, udpai_hub *hub, const udpai_stream_in
     return UDPA_OK;
 }
 
-const udpai_grpc_method bed_method = {BED_PATH, open_obedient, NULL};
+const udpai_grpc_method bed_method = {BED_PATH, open_obedient, NULL, true};
 
 /* ---- the bed ---- */
 

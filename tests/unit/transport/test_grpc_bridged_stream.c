@@ -137,7 +137,7 @@ who_asks_for_what_is_not_served_is_told_why(void **state)
     test_bed bed;
     bed_start(&bed, NULL);
     visit *self = make("bye");
-    self->base.method = (udpai_grpc_method){"/a.B/C", NULL, why};
+    self->base.method = (udpai_grpc_method){"/a.B/C", NULL, why, false};
     assert_true(udpai_stream_thread_bridge(bed.thread, &self->base));
     wait_over(self);
     assert_int_equal(udpa_error_code(self->base.bridge.error), UDPA_ERR_UNIMPLEMENTED);

@@ -97,8 +97,8 @@ test_absent_method_says_why(void **state)
     static char why[] = "configure it";
     static const char *const paths[] = {"/test.Absent/Method", "/no.Such/Method"};
     const udpai_grpc_method methods[] = {
-        {BED_PATH, NULL, why}, /* any will do */
-        {paths[0], NULL, why},
+        {BED_PATH, NULL, why, false}, /* any will do */
+        {paths[0], NULL, why, false},
     };
     const udpai_stream_thread_options options = {.methods = methods,
                                                  .n_methods = UDPAI_ARRAY_LEN(methods)};
