@@ -15,9 +15,13 @@
  * The reads of streams that are idle are outstanding. What those begin to send is found by surge.c,
  * and reserved, too; if all that is not complete is more than twice what may be reserved, the one
  * of them that has sent most is ended, and so on. */
+#include "loop/clock.h"
 #include "transport/grpc/grpc_internal.h"
 
 #define LOOK_MS 20
+#define LOOK_BUSY_MS                                                                               \
+    2 /* so long one look at those that wait takes; the next one goes on from there */
+#define LOOK_AT_ONCE 16                  /* before it is seen how long that was */
 #define SMALL_BYTES ((uint64_t)64 << 10) /* so much may be all of a message */
 #define AROUND_PART 8                    /* of a message comes beside it */
 #define ROUND_TRIPS 2                    /* without anything new: nothing follows */
@@ -43,16 +47,24 @@ is_ending(const udpai_stream *stream)
     return stream->is_finishing || stream->is_broken || stream->peer_has_ended;
 }
 
+static bool
+is_any_waiting(const udpai_turnstile *turnstile)
+{
+    return !udpai_list_empty(&turnstile->waiting) || !udpai_list_empty(&turnstile->waiting_again);
+}
+
+/* From now on, and not from when this turn of the loop began: on a busy machine the thread would do
+ * nothing but look. */
 static void
 look_soon(udpai_stream_thread *thread)
 {
     udpai_turnstile *turnstile = &thread->turnstile;
-    bool is_needed = !udpai_list_empty(&turnstile->waiting) ||
-                     !udpai_list_empty(&turnstile->holding) || !udpai_list_empty(&turnstile->tried);
+    bool is_needed = is_any_waiting(turnstile) || !udpai_list_empty(&turnstile->holding) ||
+                     !udpai_list_empty(&turnstile->tried);
     if (!is_needed)
         udpai_timer_cancel(&turnstile->look);
     else if (!udpai_timer_is_set(&turnstile->look))
-        udpai_timer_set(&thread->wheel, &turnstile->look, thread->wheel.now_ms + LOOK_MS);
+        udpai_timer_set(&thread->wheel, &turnstile->look, udpai_monotonic_ms() + LOOK_MS);
 }
 
 /* ---- reservations ---- */
@@ -134,7 +146,7 @@ static bool
 may_try(const udpai_stream_thread *thread)
 {
     const udpai_turnstile *turnstile = &thread->turnstile;
-    return turnstile->n_tried < TRIED_MAX || udpai_list_empty(&turnstile->waiting);
+    return turnstile->n_tried < TRIED_MAX || !is_any_waiting(turnstile);
 }
 
 /* ---- waiting ---- */
@@ -160,7 +172,9 @@ wait(udpai_stream *stream)
     stream->turn.wait_ms = thread->wheel.now_ms;
     stream->turn.arrived_ms = thread->wheel.now_ms;
     udpai_connection_count_waiting(stream->connection, true);
-    udpai_list_append(&thread->turnstile.waiting, &stream->turn.node);
+    udpai_list_append(stream->turn.has_read ? &thread->turnstile.waiting_again
+                                            : &thread->turnstile.waiting,
+                      &stream->turn.node);
     atomic_fetch_add_explicit(&thread->stat_waited, 1, memory_order_relaxed);
     look_soon(thread);
 }
@@ -170,44 +184,55 @@ wait_no_more(udpai_stream *stream)
 {
     if (!stream->turn.is_waiting)
         return;
+    udpai_turnstile *turnstile = &stream->thread->turnstile;
+    if (turnstile->next_look == &stream->turn.node)
+        turnstile->next_look = stream->turn.node.next;
     stream->turn.is_waiting = false;
     udpai_connection_count_waiting(stream->connection, false);
     udpai_list_remove(&stream->turn.node);
 }
 
+/* True: there is no room for the others either. A stream of an identity without room lets others go
+ * first. */
+static bool
+let_in_one(udpai_stream *stream)
+{
+    if (is_ending(stream))
+        return false;
+    udpai_reservation answer = reserve(stream);
+    if (answer == UDPAI_RESERVED) {
+        wait_no_more(stream);
+        hold(stream);
+        udpai_stream_arm(stream);
+    }
+    return answer == UDPAI_NO_ROOM;
+}
+
+/* Up to those that have not waited for so long. */
+static bool
+let_in_those(udpai_stream_thread *thread, udpai_list *waiting, uint64_t waited_ms)
+{
+    UDPAI_LIST_FOREACH_SAFE (at, waiting) {
+        udpai_stream *stream = stream_of(at);
+        if (thread->wheel.now_ms - stream->turn.wait_ms < waited_ms)
+            return false;
+        if (let_in_one(stream))
+            return true;
+    }
+    return false;
+}
+
 /* One that was never read has certainly sent a message, or will soon. Others mostly are idle, and
  * would be found to be that one after the other. */
-static bool
-goes_first(const udpai_stream *stream)
-{
-    return !stream->turn.has_read ||
-           stream->thread->wheel.now_ms - stream->turn.wait_ms >= FIRST_MS;
-}
-
-/* A stream of an identity without room lets others go first. */
-static void
-let_in_those(udpai_stream_thread *thread, bool that_go_first)
-{
-    UDPAI_LIST_FOREACH_SAFE (at, &thread->turnstile.waiting) {
-        udpai_stream *stream = stream_of(at);
-        if (is_ending(stream) || goes_first(stream) != that_go_first)
-            continue;
-        udpai_reservation answer = reserve(stream);
-        if (answer == UDPAI_NO_ROOM)
-            return;
-        if (answer == UDPAI_RESERVED) {
-            wait_no_more(stream);
-            hold(stream);
-            udpai_stream_arm(stream);
-        }
-    }
-}
-
 static void
 let_in(udpai_stream_thread *thread)
 {
-    let_in_those(thread, true);
-    let_in_those(thread, false);
+    udpai_turnstile *turnstile = &thread->turnstile;
+    bool is_full = let_in_those(thread, &turnstile->waiting_again, FIRST_MS);
+    if (!is_full)
+        is_full = let_in_those(thread, &turnstile->waiting, 0);
+    if (!is_full)
+        (void)let_in_those(thread, &turnstile->waiting_again, 0);
 }
 
 static bool
@@ -220,7 +245,7 @@ may_read_at_once(udpai_stream *stream)
     if (turn->is_waiting)
         return false;
     if (turn->has_read)
-        return udpai_list_empty(&turnstile->waiting);
+        return !is_any_waiting(turnstile);
     if (turnstile->is_full || reserve(stream) != UDPAI_RESERVED)
         return false;
     hold(stream);
@@ -311,7 +336,7 @@ is_room_needed(const udpai_stream_thread *thread)
     const udpai_turnstile *turnstile = &thread->turnstile;
     bool is_coming = turnstile->leaving && thread->wheel.now_ms - turnstile->left_ms < LEAVING_MS;
     return admission->reserved - turnstile->leaving > admission->max_reserved ||
-           (!is_coming && !udpai_list_empty(&turnstile->waiting));
+           (!is_coming && is_any_waiting(turnstile));
 }
 
 /* What has come of a message is in memory, and stays there. */
@@ -419,6 +444,27 @@ end_what_is_too_much(udpai_stream_thread *thread)
     }
 }
 
+/* Each look goes on where the last one has ended. */
+static void
+look_at_those_that_wait(udpai_stream_thread *thread)
+{
+    udpai_turnstile *turnstile = &thread->turnstile;
+    uint64_t until_ms = udpai_monotonic_ms() + LOOK_BUSY_MS;
+    if (!turnstile->next_look)
+        turnstile->next_look = turnstile->waiting.next;
+    for (unsigned n = 1; n % LOOK_AT_ONCE || udpai_monotonic_ms() < until_ms; n++) {
+        udpai_list *at = turnstile->next_look;
+        if (at == &turnstile->waiting)
+            at = turnstile->waiting_again.next;
+        if (at == &turnstile->waiting_again) {
+            turnstile->next_look = NULL;
+            return;
+        }
+        turnstile->next_look = at->next;
+        look_at_waiting(stream_of(at));
+    }
+}
+
 static void
 on_look(udpai_timer *timer)
 {
@@ -428,8 +474,7 @@ on_look(udpai_timer *timer)
     UDPAI_LIST_FOREACH_SAFE (at, &thread->turnstile.holding)
         look_at_holder(stream_of(at));
     end_what_is_too_much(thread);
-    UDPAI_LIST_FOREACH_SAFE (at, &thread->turnstile.waiting)
-        look_at_waiting(stream_of(at));
+    look_at_those_that_wait(thread);
     let_in(thread);
     look_soon(thread);
 }
@@ -438,6 +483,7 @@ void
 udpai_turnstile_init(udpai_stream_thread *thread)
 {
     udpai_list_init(&thread->turnstile.waiting);
+    udpai_list_init(&thread->turnstile.waiting_again);
     udpai_list_init(&thread->turnstile.holding);
     udpai_list_init(&thread->turnstile.tried);
     udpai_timer_init(&thread->turnstile.look, on_look);

@@ -7,7 +7,11 @@
 #include "transport/grpc/stream_thread.h"
 
 typedef struct udpai_turnstile {
-    udpai_list waiting; /* of udpai_turn: streams that are not read, the first first */
+    /* Of udpai_turn: streams that are not read, the first first: such as were never read … */
+    udpai_list waiting;
+    udpai_list waiting_again; /* … and others */
+    udpai_list
+        *next_look;     /* of one of these two, that is looked at next; NULL: from the beginning */
     udpai_list holding; /* those for which something is reserved */
     udpai_list tried;   /* those that are read without it */
     size_t n_tried;
