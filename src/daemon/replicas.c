@@ -275,8 +275,8 @@ udpai_replicas_note_rules(udpai_replicas *replicas,
     if (udpai_etcd_replication_set_config(replicas->replication,
                                           (udpai_str){config, sizeof(config)}) != UDPA_OK)
         udpai_log(UDPA_LOG_ERROR, "replicas",
-                  "out of memory: the other replicas are not told of the configuration that was "
-                  "read");
+                  "out of memory: the other replicas do not have the digest of the rules "
+                  "that were read");
 }
 
 void

@@ -102,9 +102,9 @@ check_known(const udpai_value *value)
 static void
 check_no_etcd(const udpai_value *value)
 {
-    static const char *const names[] = {"endpoints", "tls",       "user",        "password_file",
-                                        "prefix",    "advertise", "replica_tls", "replica_names",
-                                        "accept_above_share"};
+    static const char *const names[] = {"endpoints",     "tls",           "user",
+                                        "password_file", "prefix",        "advertise",
+                                        "replica_tls",   "replica_names", "accept_above_share"};
     const ProtobufCMessage *store = value->message;
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(names); i++) {
         const ProtobufCFieldDescriptor *field =

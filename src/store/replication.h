@@ -47,7 +47,7 @@ typedef struct udpai_replica_description {
 /* One of the set. */
 typedef struct udpai_replica_member {
     udpa_bytes *id, *version, *address, *config, *advertised; /* references */
-    int64_t revision;   /* of the last change that it has */
+    int64_t revision;                                         /* of the last change that it has */
     uint64_t n_streams; /* of clients, as it has stated last … */
     bool has_streams;   /* … if it states that at all */
     int64_t written;    /* the revision at which it has */

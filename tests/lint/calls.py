@@ -33,7 +33,7 @@ PARTS = {
     'federation': [
         # the ground: tables, and what is computed of the context alone
         'report_subject delegation_read demand directories lapse allowlist named_table peers publishers stamp '
-        'health_overlay sync epoch source_table source_facts',
+        'health_overlay stamps sync epoch source_table source_facts',
         # rules
         'access signatures signatures_watch',
         # sources: connections, what is asked, what was missed
@@ -55,7 +55,7 @@ PARTS = {
         # what resources configure
         'follower', 'delegation dynamic_source dynamic_sources dynamic_source_read dynamic',
         # the node
-        'barriers replica', 'commits commits_replicated', 'outbox', 'delete_origin files node node_new node_parts origins restore sessions',
+        'barriers places', 'janitor', 'replica', 'commits commits_replicated', 'outbox', 'delete_origin files node node_new node_parts origins restore sessions',
     ],
     'endpoint': [
         # the ground

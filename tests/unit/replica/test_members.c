@@ -312,7 +312,8 @@ nonsense_of_another_does_not_overflow(void **state)
     for (int i = 2; i <= 7; i++) {
         char key[] = "/u/m/0";
         key[5] = (char)('0' + i);
-        etcd_model_put(&model, key, "\x0a\x01x\x30\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01");
+        etcd_model_put(&model, key,
+                       "\x0a\x01x\x32\x0ahost:18000\x38\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01");
     }
     run_ms(3000);
     assert_non_null(strstr(replicas[0].streams, "r0=1 x=4294967295 x=4294967295 "));
