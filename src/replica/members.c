@@ -158,6 +158,15 @@ is_own(const udpai_members *members, const udpai_replica_member *member)
            udpai_str_eq(udpai_bytes_view(member->id), udpai_bytes_view(members->own.id));
 }
 
+static void
+lose_lease(udpai_members *members)
+{
+    members->lease = 0;
+    members->place = 0;
+    members->written = -1;
+    members->streams_written = UINT64_MAX;
+}
+
 void
 udpai_members_take(udpai_members *members, udpai_str key, const udpai_etcd_kv *kv)
 {
@@ -174,7 +183,7 @@ udpai_members_take(udpai_members *members, udpai_str key, const udpai_etcd_kv *k
     at->is_own = is_own(members, at);
     members->has_changed = true;
     if (members->place == place && !at->is_own) /* its lease has ended */
-        members->place = 0;
+        lose_lease(members);
 }
 
 void
@@ -237,15 +246,6 @@ choose_place(const udpai_members *members)
 }
 
 static void
-lose_lease(udpai_members *members)
-{
-    members->lease = 0;
-    members->place = 0;
-    members->written = -1;
-    members->streams_written = UINT64_MAX;
-}
-
-static void
 done_step(udpai_members *members, const udpai_etcd_result *result)
 {
     bool is_done = result->outcome == UDPAI_ETCD_DONE;
@@ -259,7 +259,10 @@ done_step(udpai_members *members, const udpai_etcd_result *result)
         if (is_done)
             members->kept_ms = members->env.wheel->now_ms;
         break;
-    default: /* what was written is seen in the mirror */
+    default: /* what was written is seen in the mirror; with a lease that has ended it is rejected
+              */
+        if (result->outcome == UDPAI_ETCD_REJECTED)
+            lose_lease(members);
         break;
     }
 }

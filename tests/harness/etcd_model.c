@@ -29,7 +29,7 @@ typedef struct model_call {
     udpai_etcd_op *ops[2];
     size_t n_compares, n_ops[2];
     /* What it has led to. */
-    bool is_done, succeeded, has_more, is_compacted, is_future;
+    bool is_done, succeeded, has_more, is_without_lease, is_compacted, is_future;
     int64_t revision;
     int64_t lease, ttl_s;
     udpai_etcd_kv *kvs;
@@ -208,6 +208,19 @@ execute_op(model_call *self, const udpai_etcd_op *op, int64_t revision)
         etcd_model_add_event(model, op->key, (udpai_str){"", 0}, true, revision);
 }
 
+/* Of what it writes; else it is rejected as a whole. */
+static bool
+has_leases(const model_call *self)
+{
+    for (size_t i = 0; i < self->n_ops[!self->succeeded]; i++) {
+        const udpai_etcd_op *op = &self->ops[!self->succeeded][i];
+        if (op->kind == UDPAI_ETCD_OP_PUT && op->lease &&
+            !etcd_model_leases_has(&self->model->leases, op->lease))
+            return false;
+    }
+    return true;
+}
+
 static void
 execute_txn(model_call *self)
 {
@@ -216,7 +229,8 @@ execute_txn(model_call *self)
     self->succeeded = true;
     for (size_t i = 0; i < self->n_compares; i++)
         self->succeeded = self->succeeded && holds(model, &self->compares[i]);
-    for (size_t i = 0; i < self->n_ops[!self->succeeded]; i++)
+    self->is_without_lease = !has_leases(self);
+    for (size_t i = 0; !self->is_without_lease && i < self->n_ops[!self->succeeded]; i++)
         execute_op(self, &self->ops[!self->succeeded][i], revision);
     etcd_model_wake_watches(model);
 }
@@ -268,12 +282,13 @@ on_answer(udpai_timer *timer)
     if (self->model->is_denied)
         self->is_done = is_known = self->is_compacted = self->is_future = false;
     udpai_etcd_result result = {
-        .outcome = is_known && !self->is_compacted && !self->is_future ? UDPAI_ETCD_DONE
-                   : is_known                                          ? UDPAI_ETCD_REJECTED
-                   : self->model->is_denied                            ? UDPAI_ETCD_REJECTED
-                   : self->is_refused                                  ? UDPAI_ETCD_NOT_DONE
-                   : self->kind == CALL_RANGE                          ? UDPAI_ETCD_NOT_DONE
-                                                                       : UDPAI_ETCD_UNKNOWN,
+        .outcome = is_known && !self->is_compacted && !self->is_future && !self->is_without_lease
+                       ? UDPAI_ETCD_DONE
+                   : is_known                 ? UDPAI_ETCD_REJECTED
+                   : self->model->is_denied   ? UDPAI_ETCD_REJECTED
+                   : self->is_refused         ? UDPAI_ETCD_NOT_DONE
+                   : self->kind == CALL_RANGE ? UDPAI_ETCD_NOT_DONE
+                                              : UDPAI_ETCD_UNKNOWN,
         .error = error,
         .is_compacted = self->is_compacted,
         .is_future = self->is_future,

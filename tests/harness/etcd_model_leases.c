@@ -20,6 +20,12 @@ find(const etcd_model_leases *leases, int64_t id)
     return i;
 }
 
+bool
+etcd_model_leases_has(const etcd_model_leases *leases, int64_t id)
+{
+    return find(leases, id) < leases->all.n;
+}
+
 int64_t
 etcd_model_leases_keep(etcd_model_leases *leases, int64_t id, uint64_t now_ms)
 {

@@ -19,6 +19,7 @@ typedef struct etcd_model_leases {
 int64_t etcd_model_leases_grant(etcd_model_leases *leases, int64_t ttl_s);
 /* Its ttl, which begins anew; 0: there is none. */
 int64_t etcd_model_leases_keep(etcd_model_leases *leases, int64_t id, uint64_t now_ms);
+bool etcd_model_leases_has(const etcd_model_leases *leases, int64_t id);
 void etcd_model_leases_drop(etcd_model_leases *leases, int64_t id);
 /* One that is over; 0: none is. */
 int64_t etcd_model_leases_ended(const etcd_model_leases *leases, uint64_t now_ms);

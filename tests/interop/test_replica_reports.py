@@ -11,8 +11,8 @@ import sys
 import threading
 import time
 
+import interop
 import grpc
-
 import udpactl
 from interop import Failure, check, free_ports, run, wait_for
 
