@@ -54,25 +54,6 @@ plan_anew(udpai_janitor *janitor)
 
 /* ---- who ---- */
 
-static const udpai_replica_member *
-first_of(const udpai_replica_status *status)
-{
-    const udpai_replica_member *first = NULL;
-    for (size_t i = 0; i < status->n_members; i++)
-        if (!first || status->members[i].place < first->place)
-            first = &status->members[i];
-    return first;
-}
-
-static bool
-is_member(const udpai_replica_status *status)
-{
-    for (size_t i = 0; i < status->n_members; i++)
-        if (status->members[i].is_own)
-            return true;
-    return false;
-}
-
 static void
 look_at_configs(udpai_janitor *janitor, const udpai_replica_status *status)
 {
@@ -93,9 +74,10 @@ look_at_configs(udpai_janitor *janitor, const udpai_replica_status *status)
 void
 udpai_janitor_take_members(udpai_janitor *janitor, const udpai_replica_status *status)
 {
-    const udpai_replica_member *first = first_of(status);
+    const udpai_replica_member *first = udpai_replica_status_first(status);
     bool was_another = janitor->is_known && !janitor->is_on;
-    janitor->is_known = is_member(status) || status->membership != UDPAI_MEMBERSHIP_UNKNOWN;
+    janitor->is_known =
+        udpai_replica_status_own(status) || status->membership != UDPAI_MEMBERSHIP_UNKNOWN;
     janitor->is_on = first && first->is_own;
     look_at_configs(janitor, status);
     if (janitor->is_on && was_another)

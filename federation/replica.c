@@ -570,16 +570,7 @@ take_state(udpai_replica *replica, udpai_replicated *event)
 
 /* ---- what is amiss ---- */
 
-static const udpai_replica_member *
-own_member(const udpai_replica_status *status)
-{
-    for (size_t i = 0; i < status->n_members; i++)
-        if (status->members[i].is_own)
-            return &status->members[i];
-    return NULL;
-}
-
-/* Of a digest, so much tells them apart. */
+/* Of a digest, as much as people need to see that two differ. */
 #define SHORT(text) (int)((text).len < 8 ? (text).len : 8), (text).data
 
 static void
@@ -606,7 +597,7 @@ void
 udpai_replica_visit_problems(const udpai_replica *replica, udpai_problem_fn visit, void *userdata)
 {
     const udpai_replica_status *status = &replica->status;
-    const udpai_replica_member *own = own_member(status);
+    const udpai_replica_member *own = udpai_replica_status_own(status);
     for (size_t i = 0; own && i < status->n_members; i++)
         visit_member(own, &status->members[i], visit, userdata);
     size_t n_hidden = udpai_janitor_n_hidden(replica->janitor);

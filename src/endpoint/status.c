@@ -174,16 +174,6 @@ put_own_state(udpai_proto_writer *writer, const udpai_replica_status *status)
     udpai_proto_put_varint_opt(writer, 12, status->n_overdue);
 }
 
-/* By their places. */
-static bool
-is_janitor(const udpai_replica_status *status, const udpai_replica_member *member)
-{
-    for (size_t i = 0; i < status->n_members; i++)
-        if (status->members[i].place < member->place)
-            return false;
-    return true;
-}
-
 struct replica {
     const udpai_replica_status *status;
     const udpai_replica_member *member;
@@ -203,7 +193,7 @@ put_replica(udpai_proto_writer *writer, const void *what)
     udpai_proto_put_varint_opt(writer, 6, (uint64_t)member->revision);
     if (member->is_own)
         put_own_state(writer, replica->status);
-    udpai_proto_put_varint_opt(writer, 13, is_janitor(replica->status, member));
+    udpai_proto_put_varint_opt(writer, 13, member == udpai_replica_status_first(replica->status));
     udpai_proto_put_varint_opt(writer, 14, member->is_own ? replica->n_own : member->n_streams);
     udpai_proto_put_varint_opt(writer, 15, replica->share);
 }

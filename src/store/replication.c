@@ -50,6 +50,25 @@ udpai_replicated_free(udpai_replicated *event)
     return NULL;
 }
 
+const udpai_replica_member *
+udpai_replica_status_own(const udpai_replica_status *status)
+{
+    for (size_t i = 0; i < status->n_members; i++)
+        if (status->members[i].is_own)
+            return &status->members[i];
+    return NULL;
+}
+
+const udpai_replica_member *
+udpai_replica_status_first(const udpai_replica_status *status)
+{
+    const udpai_replica_member *first = NULL;
+    for (size_t i = 0; i < status->n_members; i++)
+        if (!first || status->members[i].place < first->place)
+            first = &status->members[i];
+    return first;
+}
+
 void
 udpai_replica_status_take_rebalance(udpai_replica_status *status, udpai_replicated *event)
 {

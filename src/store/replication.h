@@ -23,7 +23,7 @@ typedef enum udpai_replicated_kind {
     UDPAI_REPLICATED_STATE,
     UDPAI_REPLICATED_MEMBERS,
     UDPAI_REPLICATED_BARRIER,   /* with this ticket: all that was committed before was reported */
-    UDPAI_REPLICATED_REBALANCE, /* streams are to be shared evenly: each of all replicas is told */
+    UDPAI_REPLICATED_REBALANCE, /* streams are to be shared evenly: each replica receives it */
 } udpai_replicated_kind;
 
 typedef enum udpai_replicated_outcome {
@@ -105,6 +105,10 @@ void udpai_replica_member_done(udpai_replica_member *member);
 /* With references of its own. */
 void udpai_replica_member_copy(udpai_replica_member *copy, const udpai_replica_member *member);
 
+/* This replica, and the first one by their places, which is the janitor; NULL: it is not among
+ * them, or there are none. */
+const udpai_replica_member *udpai_replica_status_own(const udpai_replica_status *status);
+const udpai_replica_member *udpai_replica_status_first(const udpai_replica_status *status);
 /* Notes a REBALANCE, and frees it. */
 void udpai_replica_status_take_rebalance(udpai_replica_status *status, udpai_replicated *event);
 
