@@ -186,21 +186,35 @@ withdraw(struct review *review, udpai_origin *origin)
     review->n_origins += review->n_withdrawn != n_before;
 }
 
-static void
-review_publisher(struct review *review, udpai_origin *origin)
+/* The subject refers to the result, which is the caller's; NULL: it is no publisher's, but of files
+ * or the node itself, or there is no memory. @p identity: NULL: one name is known, that in the key.
+ */
+static char *
+publisher_of(const udpai_origin *origin,
+             const udpai_identity *identity,
+             udpai_acl_subject *ret_subject,
+             bool *ret_is_known)
 {
     udpai_str name, id;
     char *room = udpai_publisher_key_read(udpai_origin_key(origin), &name, &id);
     if (!room)
-        return; /* files and the node itself; without memory it stays */
-    review->subject = (udpai_acl_subject){
-        .identity = udpai_origin_identity(origin),
+        return NULL;
+    *ret_is_known = identity || name.len == 0;
+    *ret_subject = (udpai_acl_subject){
+        .identity = identity,
         .node_id = udpai_replica_id_node(id),
+        .known_as = *ret_is_known ? (udpai_str){0} : name,
     };
-    review->is_known = review->subject.identity || name.len == 0;
-    if (!review->is_known)
-        review->subject.known_as = name;
-    withdraw(review, origin);
+    return room;
+}
+
+static void
+review_publisher(struct review *review, udpai_origin *origin)
+{
+    char *room =
+        publisher_of(origin, udpai_origin_identity(origin), &review->subject, &review->is_known);
+    if (room)
+        withdraw(review, origin);
     udpai_free(room);
 }
 
@@ -250,16 +264,15 @@ refuses(const udpai_access *access)
 bool
 udpai_access_allows(const udpai_access *access,
                     const udpai_origin *origin,
-                    udpai_identity *identity,
+                    const udpai_identity *identity,
                     const udpa_resource *resource)
 {
-    udpai_str name, id;
+    udpai_acl_subject subject;
+    bool is_known;
     if (!refuses(access))
         return true;
-    char *room = udpai_publisher_key_read(udpai_origin_key(origin), &name, &id);
-    const udpai_acl_subject subject = {.identity = identity, .node_id = id};
-    bool is_known = room && (identity || name.len == 0);
-    bool is_allowed = !is_known || allows(access->acl, &subject, resource);
+    char *room = publisher_of(origin, identity, &subject, &is_known);
+    bool is_allowed = !room || !is_known || allows(access->acl, &subject, resource);
     udpai_free(room);
     return is_allowed;
 }

@@ -40,7 +40,7 @@ bool udpai_access_may_refresh(const udpai_access *access,
  * dry run denies nothing. */
 bool udpai_access_allows(const udpai_access *access,
                          const udpai_origin *origin,
-                         udpai_identity *identity,
+                         const udpai_identity *identity,
                          const udpa_resource *resource);
 /* The origin is this peer's, by its certificate (NULL: it has none). What the origin has since
  * before a restart is checked by that. */
