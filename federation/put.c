@@ -31,11 +31,12 @@ is_stamped_by_all(const udpai_receiver *receiver,
                   udpai_str type_url,
                   udpai_str name)
 {
+    if (!receiver->stamps || udpai_origin_rank(origin) == UDPAI_ORIGIN_PUBLISHER)
+        return false;
     bool is_source = udpai_origin_rank(origin) == UDPAI_ORIGIN_SOURCE;
     bool is_endpoint = udpai_str_eq(type_url, UDPAI_STR(UDPAI_TYPE_ENDPOINTS)) ||
                        udpai_str_eq(type_url, UDPAI_STR(UDPAI_TYPE_MEMBER));
-    return receiver->stamps && udpai_origin_rank(origin) != UDPAI_ORIGIN_PUBLISHER &&
-           udpai_signatures_may_sign(receiver->signatures, origin) &&
+    return udpai_signatures_may_sign(receiver->signatures, origin) &&
            !udpai_type_is_client(type_url) &&
            !udpai_prefix_covers(UDPAI_STR(UDPAI_NODE_NAMESPACE), name) &&
            !(is_source && is_endpoint);
@@ -87,9 +88,11 @@ outlive_removal(const udpai_receiver *receiver,
                 udpa_resource **stamped)
 {
     udpai_str type_url = udpai_resource_type_url(*stamped);
-    uint64_t removed = udpai_store_removal_generation(receiver->context->store, *stamped);
-    if (parts->generation > removed || parts->signature.algorithm ||
+    if (parts->signature.algorithm ||
         !is_stamped_by_all(receiver, origin, type_url, udpai_resource_name(*stamped)))
+        return UDPA_OK;
+    uint64_t removed = udpai_store_removal_generation(receiver->context->store, *stamped);
+    if (parts->generation > removed)
         return UDPA_OK;
     parts->generation = udpai_stamps_choose(receiver->stamps, *stamped, removed,
                                             udpai_stamp_generation(receiver->context, *stamped));
