@@ -203,18 +203,6 @@ end(udpai_questions *questions, udpai_str name)
     publish(questions);
 }
 
-static bool
-is_of_set(const udpai_questions *questions, uint64_t session)
-{
-    size_t at = 0;
-    udpai_str id;
-    uint64_t one;
-    while (udpai_node_next_replica(udpai_endpoint_node(questions->endpoint), &at, &id, &one))
-        if (one == session)
-            return true;
-    return false;
-}
-
 /* What other replicas have answered is for the node's eyes alone. */
 static void
 take_of_set(udpai_questions *questions, const udpai_report *report)
@@ -222,7 +210,7 @@ take_of_set(udpai_questions *questions, const udpai_report *report)
     udpai_publication *publication = report->publication;
     char room[UDPA_NAME_MAX];
     udpai_str name;
-    if (!is_of_set(questions, report->session))
+    if (!udpai_set_question_is_of_set(questions->endpoint, report->session))
         return;
     for (size_t i = 0; i < publication->entries.n; i++) {
         udpai_publication_entry *entry = &publication->entries.items[i];

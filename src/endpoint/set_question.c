@@ -83,8 +83,8 @@ order(udpa_endpoint *endpoint, udpai_order_kind kind, uint64_t session, udpai_st
     udpai_endpoint_order(endpoint, order);
 }
 
-static bool
-is_connected(udpa_endpoint *endpoint, uint64_t session)
+bool
+udpai_set_question_is_of_set(udpa_endpoint *endpoint, uint64_t session)
 {
     size_t at = 0;
     udpai_str id;
@@ -101,7 +101,7 @@ forget_lost(udpai_set_question *self, udpa_endpoint *endpoint)
     size_t n = 0;
     for (size_t i = 0; i < self->answers.n; i++) {
         const udpai_set_answer one = self->answers.items[i];
-        if (is_connected(endpoint, one.session))
+        if (udpai_set_question_is_of_set(endpoint, one.session))
             self->answers.items[n++] = one;
         else
             udpa_bytes_unref(one.body);
@@ -131,7 +131,7 @@ void
 udpai_set_question_end(udpai_set_question *self, udpa_endpoint *endpoint, udpai_str name)
 {
     for (size_t i = 0; i < self->answers.n; i++) {
-        if (is_connected(endpoint, self->answers.items[i].session))
+        if (udpai_set_question_is_of_set(endpoint, self->answers.items[i].session))
             order(endpoint, UDPAI_ORDER_UNSUBSCRIBE, self->answers.items[i].session, name);
         udpa_bytes_unref(self->answers.items[i].body);
     }

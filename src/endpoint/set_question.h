@@ -23,6 +23,8 @@ typedef struct udpai_set_question {
 
 /* The name for others; false: it is one that is for a replica alone. */
 bool udpai_set_question_is_for_all(udpai_str name);
+/* Is this the stream of another replica of the set? */
+bool udpai_set_question_is_of_set(udpa_endpoint *endpoint, uint64_t session);
 /* Asks those that have a stream now, and were not asked. */
 void udpai_set_question_ask(udpai_set_question *self, udpa_endpoint *endpoint, udpai_str name);
 /* It is asked no more; nothing is held any more. */
