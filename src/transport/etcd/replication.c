@@ -275,33 +275,6 @@ udpai_etcd_replication_set_config(udpai_replication *base, udpai_str config)
     return err;
 }
 
-/* ---- reading all again ---- */
-
-typedef struct list_task {
-    udpai_etcd_task task;
-    replication *owner;
-} list_task;
-
-static void
-run_list(udpai_etcd_task *task)
-{
-    list_task *one = UDPAI_CONTAINER_OF(task, list_task, task);
-    if (one->owner->replicator)
-        udpai_replicator_list_again(one->owner->replicator);
-    udpai_free(one);
-}
-
-/* Without memory it is not: what rules have hidden comes back later. */
-static void
-list_again(udpai_replication *base)
-{
-    list_task *task = udpai_alloc(sizeof(*task));
-    if (!task)
-        return;
-    *task = (list_task){{.run = run_list}, of(base)};
-    (void)udpai_etcd_client_run(of(base)->client, &task->task);
-}
-
 /* ---- barriers ---- */
 
 typedef struct barrier_task {
@@ -339,53 +312,61 @@ barrier(udpai_replication *base, uint64_t ticket)
     (void)udpai_etcd_client_run(self->client, &task->task);
 }
 
-/* ---- streams ---- */
+/* ---- what needs a number at most ---- */
 
-typedef struct streams_task {
+typedef struct number_task {
     udpai_etcd_task task;
     replication *owner;
+    void (*call)(udpai_replicator *replicator, uint64_t number);
     uint64_t number; /* of streams, or milliseconds */
-} streams_task;
+} number_task;
 
 static void
-run_set_streams(udpai_etcd_task *task)
+run_number(udpai_etcd_task *task)
 {
-    streams_task *streams = UDPAI_CONTAINER_OF(task, streams_task, task);
-    if (streams->owner->replicator)
-        udpai_replicator_set_streams(streams->owner->replicator, streams->number);
-    udpai_free(streams);
+    number_task *one = UDPAI_CONTAINER_OF(task, number_task, task);
+    if (one->owner->replicator)
+        one->call(one->owner->replicator, one->number);
+    udpai_free(one);
 }
 
+/* Without memory it is not called: what is missed comes with the next one. */
 static void
-run_rebalance(udpai_etcd_task *task)
+call_later(udpai_replication *base,
+           void (*call)(udpai_replicator *replicator, uint64_t number),
+           uint64_t number)
 {
-    streams_task *streams = UDPAI_CONTAINER_OF(task, streams_task, task);
-    if (streams->owner->replicator)
-        udpai_replicator_rebalance(streams->owner->replicator, streams->number);
-    udpai_free(streams);
-}
-
-/* Without memory nothing is done: the next one may be. */
-static void
-run_later(replication *self, void (*run)(udpai_etcd_task *task), uint64_t number)
-{
-    streams_task *task = udpai_alloc(sizeof(*task));
+    replication *self = of(base);
+    number_task *task = udpai_alloc(sizeof(*task));
     if (!task)
         return;
-    *task = (streams_task){{.run = run}, self, number};
+    *task = (number_task){{.run = run_number}, self, call, number};
     (void)udpai_etcd_client_run(self->client, &task->task);
 }
 
 static void
 set_streams(udpai_replication *base, uint64_t n)
 {
-    run_later(of(base), run_set_streams, n);
+    call_later(base, udpai_replicator_set_streams, n);
 }
 
 static void
 rebalance(udpai_replication *base, uint64_t over_ms)
 {
-    run_later(of(base), run_rebalance, over_ms);
+    call_later(base, udpai_replicator_rebalance, over_ms);
+}
+
+static void
+call_list_again(udpai_replicator *replicator, uint64_t number)
+{
+    (void)number;
+    udpai_replicator_list_again(replicator);
+}
+
+static void
+list_again(udpai_replication *base)
+{
+    call_later(base, call_list_again, 0);
 }
 
 /* ---- the end ---- */
