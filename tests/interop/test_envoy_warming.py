@@ -3,66 +3,17 @@
 """A changed cluster with EDS is used at once: its endpoints go out again behind it, though they
 have not changed. Without them Envoy holds the new cluster back for 15 s. The same when it changes
 while Envoy is away."""
-import asyncio
 import sys
-import threading
 import time
 
 import interop
 import envoy_peer
+from gate import Gate
 from udpa_peer import Peer
 
 BOUND_S = 2
 N_CHANGES = 3
 RECONNECTION_S = 5 # Envoy waits longer each time
-
-
-class Gate:
-    """Passes TCP on while it is open, and ends all connections when it closes."""
-
-    def __init__(self, port):
-        self.to_port, self.port, self.is_open = port, None, True
-        self.writers = set()
-        self.loop = asyncio.new_event_loop()
-        started = threading.Event()
-        threading.Thread(target=self.loop.run_until_complete, args=(self.serve(started),), daemon=True).start()
-        started.wait()
-
-    async def serve(self, started):
-        server = await asyncio.start_server(self.accept, '127.0.0.1', 0)
-        self.port = server.sockets[0].getsockname()[1]
-        started.set()
-        async with server:
-            await server.serve_forever()
-
-    async def accept(self, reader, writer):
-        self.writers.add(writer)
-        if self.is_open:
-            there_reader, there_writer = await asyncio.open_connection('127.0.0.1', self.to_port)
-            self.writers.add(there_writer)
-            await asyncio.gather(self.copy(reader, there_writer), self.copy(there_reader, writer))
-        writer.close()
-
-    @staticmethod
-    async def copy(reader, writer):
-        try:
-            while data := await reader.read(65536):
-                writer.write(data)
-        except ConnectionError:
-            pass
-        writer.close()
-
-    async def end_all(self):
-        for writer in self.writers:
-            writer.transport.abort()
-        self.writers.clear()
-
-    def close(self):
-        self.is_open = False
-        asyncio.run_coroutine_threadsafe(self.end_all(), self.loop).result()
-
-    def open(self):
-        self.is_open = True
 
 
 def change_while_away(test, peer, envoy, gate):

@@ -2,12 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lists of servers: udpactl, an endpoint of the library and the source of an edge have three addresses, of
 which one is dead and two are replicas. They continue at the next one, and receive nothing that they have."""
-import asyncio
 import json
 import socket
 import subprocess
 import sys
-import threading
 import time
 
 import interop
@@ -16,6 +14,7 @@ import udpactl
 from interop import Failure, Node, Process, check, free_ports, run, wait_for
 
 from etcd import Cluster, program_or_skip
+from gate import Gate
 from test_replicas import Replica, apply_until, string, write
 from xds_peer import CLUSTER, Client
 
@@ -24,50 +23,6 @@ PATIENCE_S = 30
 N_MOVES = {'moves': 30, 'moves_many': 1000}
 N_HELD = 20
 NO_CONNECTION = 3
-
-
-class Proxy:
-    """Passes TCP on, until it is cut; then again."""
-
-    def __init__(self, port):
-        self.to_port, self.port, self.writers = port, None, set()
-        started = threading.Event()
-        threading.Thread(target=lambda: asyncio.run(self.serve(started)), daemon=True).start()
-        started.wait()
-
-    async def serve(self, started):
-        self.loop = asyncio.get_running_loop()
-        server = await asyncio.start_server(self.accept, '127.0.0.1', 0)
-        self.port = server.sockets[0].getsockname()[1]
-        started.set()
-        async with server:
-            await server.serve_forever()
-
-    async def accept(self, reader, writer):
-        try:
-            there_reader, there_writer = await asyncio.open_connection('127.0.0.1', self.to_port)
-        except ConnectionError:
-            writer.close()
-            return
-        self.writers |= {writer, there_writer}
-        await asyncio.gather(self.copy(reader, there_writer), self.copy(there_reader, writer))
-        self.writers -= {writer, there_writer}
-
-    @staticmethod
-    async def copy(reader, writer):
-        try:
-            while data := await reader.read(65536):
-                writer.write(data)
-        except ConnectionError:
-            pass
-        writer.close()
-
-    def cut(self):
-        self.loop.call_soon_threadsafe(lambda: [one.transport.abort() for one in self.writers])
-
-    @property
-    def address(self):
-        return f'127.0.0.1:{self.port}'
 
 
 def cluster(name, timeout='1s'):
@@ -226,8 +181,8 @@ def source_status(test, node):
 
 def check_moves(test, a, b, n_moves):
     a.take('apply', '-f', write(test, 'held.yaml', *(cluster(f'n{n}') for n in range(N_HELD))))
-    proxies = [Proxy(one.port) for one in (a, b)]
-    node = edge(test, ','.join([dead_address(), *(one.address for one in proxies)]))
+    gates = [Gate(one.port) for one in (a, b)]
+    node = edge(test, ','.join([dead_address(), *(one.address for one in gates)]))
     with Client(node.address) as client:
         client.send(CLUSTER)
         first = client.receive()
@@ -238,8 +193,8 @@ def check_moves(test, a, b, n_moves):
         before = source_status(test, node)
         begin = time.monotonic()
         for n in range(n_moves):
-            proxies[n % 2].cut()
-            there = proxies[(n + 1) % 2].address
+            gates[n % 2].cut()
+            there = gates[(n + 1) % 2].address
             wait_for(f'move {n}', lambda k=n, to=there: # pylint: disable=cell-var-from-loop
                      node.text().count('source core: connected to ') >= k + 2, PATIENCE_S)
             absent = {f'local/absent-{k}' for k in (n - 1, n)}
@@ -275,13 +230,13 @@ def check_other_set(test, etcd, a):
     """A node that is none of the set, in the list of one that is."""
     other = Replica(test, etcd, 'other', is_replica=False)
     other.take('apply', '-f', write(test, 'other.yaml', cluster('other')))
-    proxy = Proxy(a.port)
-    node = edge(test, f'{proxy.address},{other.address}', 'mixed-edge')
-    node.wait_for_log(f'source core: connected to {proxy.address}')
+    gate = Gate(a.port)
+    node = edge(test, f'{gate.address},{other.address}', 'mixed-edge')
+    node.wait_for_log(f'source core: connected to {gate.address}')
     with Client(node.address) as client:
         client.send(CLUSTER)
         client.receive()
-        proxy.cut()
+        gate.cut()
         node.wait_for_log('the servers of one source must be replicas of one set')
     wait_for('a problem in the status', lambda: 'must be replicas of one set' in
              ctl(test, node.address, 'status')[1], PATIENCE_S)

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/proto.h"
+#include "outbox.h"
 #include "replicas.h"
 #include "xds/xds.h"
 
@@ -43,8 +44,7 @@ struct guest {
 struct guest_session {
     udpai_session session;
     guest *guest;
-    UDPAI_VECTOR(udpa_bytes *) outbox;
-    udpa_bytes *sending;
+    sim_outbox outbox;
 };
 
 static void
@@ -156,8 +156,7 @@ send_request(guest *self, bool is_first)
     udpa_bytes *bytes = udpai_bytes_make(writer.size, &at);
     writer = (udpai_proto_writer){.at = at};
     put(&writer, self, is_first);
-    if (!bytes || !udpai_vector_push(&self->session->outbox, bytes))
-        abort();
+    sim_outbox_put(&self->session->outbox, bytes);
     udpai_session_ready(&self->session->session);
 }
 
@@ -247,16 +246,7 @@ static udpa_err
 next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_error **ret_error)
 {
     (void)ret_error;
-    guest_session *self = (guest_session *)session;
-    self->sending = udpa_bytes_unref(self->sending);
-    *ret_any = self->outbox.n > 0;
-    if (!*ret_any)
-        return UDPA_OK;
-    self->sending = self->outbox.items[0];
-    memmove(&self->outbox.items[0], &self->outbox.items[1],
-            --self->outbox.n * sizeof(self->outbox.items[0]));
-    out->parts = &self->sending;
-    out->n_parts = 1;
+    sim_outbox_next(&((guest_session *)session)->outbox, out, ret_any);
     return UDPA_OK;
 }
 
@@ -286,10 +276,7 @@ free_session(udpai_session *session)
     guest_session *self = (guest_session *)session;
     sim_node *node = self->guest->view->node;
     self->guest->session = NULL;
-    for (size_t i = 0; i < self->outbox.n; i++)
-        udpa_bytes_unref(self->outbox.items[i]);
-    udpai_vector_done(&self->outbox);
-    udpa_bytes_unref(self->sending);
+    sim_outbox_done(&self->outbox);
     udpai_free(self);
     if (node->is_up)
         dial_again(node);
