@@ -61,7 +61,7 @@ copy_text(udpa_bytes **ret_copy, udpai_str text)
     return udpa_bytes_new(ret_copy, text.data, text.len);
 }
 
-/* Replicas have one id, but not in reports: their subscribers must tell them apart. */
+/* Replicas have one id, but not in reports: their subscribers must distinguish them. */
 static udpa_err
 make_reporter(udpai_context *context, udpai_str replica)
 {

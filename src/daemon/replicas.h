@@ -20,8 +20,8 @@ udpai_replication *udpai_replicas_take(udpai_replicas *replicas);
 udpa_err udpai_replicas_replace_tls(udpai_replicas *replicas,
                                     const udpai_tls_files *files,
                                     udpa_error **ret_error);
-/* The rules and keys of signatures are those of the bootstrap that was read now, so the digest that
- * the others are told is another one. NULL does nothing. */
+/* The rules and keys of signatures are those of the bootstrap that was read now: their digest goes
+ * to the other replicas. NULL does nothing. */
 void udpai_replicas_note_rules(udpai_replicas *replicas,
                                const udpai_plan *plan,
                                const Udpa__Config__V1__Bootstrap *read);

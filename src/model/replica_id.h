@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The replicas of a set have one node id. Where they must be told apart, in what their clients
+/* The replicas of a set have one node id. Where they must be distinguished, in what their clients
  * report and in their own reports, each has another id: <node id>~<first digits of the replica>. */
 #ifndef UDPAI_REPLICA_ID_H
 #define UDPAI_REPLICA_ID_H

@@ -15,7 +15,7 @@ enum {
 };
 
 typedef struct request {
-    uint64_t id; /* tells one from the next; 0: none */
+    uint64_t id; /* of each request another one; 0: none */
     uint64_t over_ms;
 } request;
 

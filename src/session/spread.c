@@ -40,7 +40,7 @@ udpai_spread_jitter(uint64_t age_ms, uint64_t random)
 
 /* ---- orders ---- */
 
-/* Nothing else is in it, so that nothing must be told apart. */
+/* Nothing else is in it, so that no field needs a number. */
 udpa_bytes *
 udpai_spread_encode(const udpai_spread_order *order)
 {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What the clients of all replicas report is at each of them. "set": three replicas, with clients at
-each: who asks any of them is told of all clients, also after one was killed and its clients have
+each: any of them lists all clients, also after one was killed and its clients have
 moved. "upstream": two replicas dial one node, which takes neither for a twin or a loop of the other,
 and has what both report. "tls": they know each other by their certificates, and are under the rules; one
 with another certificate is not let in."""

@@ -205,7 +205,7 @@ struct udpai_stream {
     bool is_refusal;
     bool is_client; /* and counted as one */
     uint32_t
-        pushback_ms;  /* it was rejected, and its client is to wait so long; 0: it is not told */
+        pushback_ms;  /* it was rejected, and its client is to wait so long; 0: that is not sent */
     bool is_secure;   /* nobody else can read it */
     int is_cancelled; /* for gRPC to write to */
 };
