@@ -6,6 +6,7 @@
 #include "federation/outlived.h"
 #include "federation/signatures.h"
 #include "federation/stamp.h"
+#include "federation/sync.h"
 #include "federation/take_back.h"
 #include "model/client_type.h"
 #include "model/name.h"
@@ -209,13 +210,14 @@ removal_of(udpai_intake *intake, udpai_removal *received, const udpa_resource *h
     return udpa_resource_unref(removal);
 }
 
-/* Another replica may have it, and this one not yet. What it has is compared in etcd, this cannot
- * be. */
+/* Another replica may have it, and this one not yet, or cannot decrypt it. What it has is compared
+ * in etcd, this cannot be. */
 static bool
 is_unknown_here(const udpai_intake *intake, udpai_str type_url, udpai_str name)
 {
     const udpai_context *context = intake->receiver->context;
-    return intake->staging && udpai_context_is_replicated(context) && !context->is_current &&
+    return intake->staging && udpai_context_is_replicated(context) &&
+           (!context->is_current || udpai_sync_is_locked(intake->receiver->sync, type_url, name)) &&
            !udpai_staging_takes(intake->staging, intake->origin, type_url, name);
 }
 

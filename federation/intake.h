@@ -17,6 +17,7 @@ struct udpai_receiver {
     struct udpai_providers *providers;
     struct udpai_interest *interest;
     struct udpai_local *local;
+    struct udpai_sync *sync;
     struct udpai_stamps *stamps;   /* NULL: there are no replicas */
     udpai_twins *twins;            /* others with this node's id */
     udpai_hop_path *last_hop_path; /* of what was taken in last: mostly, that of the next */

@@ -151,7 +151,7 @@ is_fresh(const udpai_receiver *receiver, const udpai_contribution *held)
 }
 
 /* Among replicas, what is published again as it is is not written again, but while nobody knows
- * whether etcd still has it. */
+ * whether etcd still has it, or has something newer that cannot be decrypted here. */
 static bool
 is_there(const udpai_receiver *receiver,
          const udpai_origin *origin,
@@ -161,7 +161,8 @@ is_there(const udpai_receiver *receiver,
     udpai_contribution held;
     udpai_str type_url = udpai_resource_type_url(resource), name = udpai_resource_name(resource);
     return staging && udpai_context_is_replicated(receiver->context) &&
-           receiver->context->is_current && !udpai_staging_takes(staging, origin, type_url, name) &&
+           receiver->context->is_current && !receiver->context->lacks_keys &&
+           !udpai_staging_takes(staging, origin, type_url, name) &&
            udpai_store_get(receiver->context->store, origin, type_url, name, &held) &&
            udpai_resource_is_same(held.resource, resource) && is_fresh(receiver, &held);
 }

@@ -23,6 +23,7 @@ udpai_receiver_new(udpai_receiver **ret_receiver, const udpai_parts *parts, unsi
     receiver->providers = parts->providers;
     receiver->interest = parts->interest;
     receiver->local = parts->local;
+    receiver->sync = parts->sync;
     receiver->stamps = parts->stamps;
     udpai_events_init(receiver);
     udpai_receiver_set_max_withdrawal(receiver, max_withdrawal);

@@ -14,8 +14,10 @@
 #include "federation/mesh.h"
 #include "federation/places.h"
 #include "federation/publishers.h"
+#include "federation/replica_problems.h"
 #include "federation/signatures.h"
 #include "federation/stamps.h"
+#include "federation/sync.h"
 #include "model/client_type.h"
 #include "model/digest.h"
 
@@ -27,6 +29,7 @@ struct udpai_replica {
     struct udpai_stamps *stamps;
     udpai_janitor *janitor;
     struct udpai_mesh *mesh; /* NULL: it does not know the others */
+    struct udpai_sync *sync;
     udpai_list events;
     UDPAI_VECTOR(udpai_durable_op) ended;
     udpai_durable_position kept;
@@ -34,7 +37,7 @@ struct udpai_replica {
     udpai_replica_status status;
     uint64_t logged; /* digest of what was amiss then */
     size_t logged_hidden;
-    udpai_replicated *members, *why; /* what the status refers to; NULL: nothing yet */
+    udpai_replicated *members, *why, *keys; /* what the status refers to; NULL: nothing yet */
 };
 
 static bool next_ended(udpai_replica *replica, udpai_durable_op *ret_op);
@@ -51,6 +54,7 @@ udpai_replica_new(udpai_replica **ret_replica, const udpai_parts *parts)
     replica->signatures = parts->signatures;
     replica->stamps = parts->stamps;
     replica->mesh = parts->mesh;
+    replica->sync = parts->sync;
     udpai_list_init(&replica->events);
     udpa_err err = udpai_janitor_new(&replica->janitor, parts->context);
     if (err == UDPA_OK)
@@ -75,6 +79,7 @@ udpai_replica_free(udpai_replica *replica)
     udpai_vector_done(&replica->ended);
     udpai_replicated_free(replica->members);
     udpai_replicated_free(replica->why);
+    udpai_replicated_free(replica->keys);
     udpa_bytes_unref(replica->proof.key);
     udpai_free(replica);
 }
@@ -489,15 +494,21 @@ sweep_origin(void *userdata, udpai_origin *origin)
     }
 }
 
+/* What cannot be decrypted is there as well. */
 static udpa_err
 end_others(udpai_replica *replica, const udpai_durable_batch *batch)
 {
     struct sweep sweep = {.replica = replica};
+    const udpai_durable_batch *locked = replica->keys ? replica->keys->batch : NULL;
     udpai_places_init(&sweep.put);
     for (size_t i = 0; i < batch->ops.n && !sweep.has_failed; i++) {
         const udpai_place place = place_of(&batch->ops.items[i]);
         if (batch->ops.items[i].kind == UDPAI_DURABLE_PUT)
             sweep.has_failed = !udpai_places_add(&sweep.put, &place);
+    }
+    for (size_t i = 0; locked && i < locked->ops.n && !sweep.has_failed; i++) {
+        const udpai_place place = place_of(&locked->ops.items[i]);
+        sweep.has_failed = !udpai_places_add(&sweep.put, &place);
     }
     if (!sweep.has_failed)
         udpai_store_visit_origins(replica->context->store, sweep_origin, &sweep);
@@ -544,6 +555,7 @@ apply(udpai_replica *replica, const udpai_replicated *change)
     if (err != UDPA_OK)
         return false;
     replica->context->position = change->batch->position;
+    replica->status.has_listed |= change->is_all;
     if (change->proof.key) {
         udpa_bytes_ref(change->proof.key);
         udpa_bytes_unref(replica->proof.key);
@@ -568,43 +580,41 @@ take_state(udpai_replica *replica, udpai_replicated *event)
     replica->why = event;
 }
 
-/* ---- what is amiss ---- */
-
-/* Of a digest, as much as people need to see that two differ. */
-#define SHORT(text) (int)((text).len < 8 ? (text).len : 8), (text).data
-
+/* What is not known must not be said to be absent. */
 static void
-visit_member(const udpai_replica_member *own,
-             const udpai_replica_member *other,
-             udpai_problem_fn visit,
-             void *userdata)
+take_keys(udpai_replica *replica, udpai_replicated *event)
 {
-    udpai_str config = udpai_bytes_view(other->config), own_config = udpai_bytes_view(own->config);
-    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    if (udpai_str_eq(own_config, config))
-        return;
-    error = udpa_error_new(UDPA_ERR_PRECONDITION, NULL,
-                           "replica %.*s, %.*s, has another configuration than this one (%.*s, not "
-                           "%.*s): rules and limits must be the same on all replicas",
-                           UDPAI_SHOWN(udpai_bytes_view(other->id)),
-                           UDPAI_SHOWN(udpai_bytes_view(other->address)), SHORT(config),
-                           SHORT(own_config));
-    if (error)
-        visit(userdata, udpa_error_message(error));
+    udpai_replica_status *status = &replica->status;
+    udpai_str before =
+        status->locked ? udpai_str_from(udpa_error_message(status->locked)) : (udpai_str){0};
+    if (event->error && !udpai_str_eq(before, udpai_str_from(udpa_error_message(event->error))))
+        udpai_log(UDPA_LOG_ERROR, "replicas", "this replica is not ready: %s",
+                  udpa_error_message(event->error));
+    else if (!event->error && status->locked)
+        udpai_log(UDPA_LOG_INFO, "replicas", "all secrets in etcd can be decrypted");
+    status->locked = event->error;
+    status->n_locked = event->batch->ops.n;
+    replica->context->lacks_keys = status->n_locked > 0;
+    udpai_sync_set_locked(replica->sync, event->batch);
+    udpai_context_touch(replica->context);
+    udpai_replicated_free(replica->keys);
+    replica->keys = event;
 }
+
+/* ---- what is amiss ---- */
 
 void
 udpai_replica_visit_problems(const udpai_replica *replica, udpai_problem_fn visit, void *userdata)
 {
     const udpai_replica_status *status = &replica->status;
-    const udpai_replica_member *own = udpai_replica_status_own(status);
-    for (size_t i = 0; own && i < status->n_members; i++)
-        visit_member(own, &status->members[i], visit, userdata);
+    udpai_replica_visit_members(status, visit, userdata);
     size_t n_hidden = udpai_janitor_n_hidden(replica->janitor);
     UDPA_AUTO(udpa_error_unref)
     udpa_error *hidden = n_hidden ? udpa_error_new(UDPA_ERR_DENIED, NULL, HIDDEN, n_hidden) : NULL;
     if (hidden)
         visit(userdata, udpa_error_message(hidden));
+    if (status->locked)
+        visit(userdata, udpa_error_message(status->locked));
     if (status->membership == UDPAI_MEMBERSHIP_FULL)
         visit(userdata, "this replica has no place in its set, which has as many as it may have: "
                         "stop it, or another one");
@@ -623,10 +633,7 @@ log_problem(void *userdata, const char *text)
 static void
 log_problems(udpai_replica *replica)
 {
-    uint64_t digest = 0;
-    for (size_t i = 0; i < replica->status.n_members; i++)
-        digest = udpai_digest_behind(digest, udpai_bytes_view(replica->status.members[i].config));
-    digest += replica->status.membership;
+    uint64_t digest = udpai_replica_members_digest(&replica->status);
     if (digest != replica->logged)
         udpai_replica_visit_problems(replica, log_problem, NULL);
     replica->logged = digest;
@@ -662,6 +669,8 @@ udpai_replica_next(udpai_replica *replica)
             take_members(replica, event);
         else if (event->kind == UDPAI_REPLICATED_REBALANCE)
             udpai_replica_status_take_rebalance(&replica->status, event);
+        else if (event->kind == UDPAI_REPLICATED_KEYS)
+            take_keys(replica, event);
         else if (event->kind != UDPAI_REPLICATED_CHANGE)
             return event;
         else

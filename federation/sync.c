@@ -3,6 +3,9 @@
 
 #include "base/alloc.h"
 
+/* More names than these are not looked at one by one. */
+#define LOCKED_NAMES_MAX 64
+
 struct udpai_sync {
     udpai_settled *settled;
     udpai_settled_groups *groups;
@@ -12,6 +15,7 @@ struct udpai_sync {
     bool is_ahead;  /* … which has not applied that yet */
     uint64_t n_evaluations;
     UDPAI_VECTOR(udpa_bytes *) expected_own; /* type URLs */
+    const udpai_durable_batch *locked;       /* NULL: nothing */
 };
 
 udpa_err
@@ -166,5 +170,58 @@ udpai_sync_next_own(const udpai_sync *sync, size_t *at, udpai_str *ret_type_url)
     if (*at >= sync->expected_own.n)
         return false;
     *ret_type_url = udpai_bytes_view(sync->expected_own.items[(*at)++]);
+    return true;
+}
+
+/* ---- what cannot be decrypted ---- */
+
+void
+udpai_sync_set_locked(udpai_sync *sync, const udpai_durable_batch *locked)
+{
+    sync->locked = locked;
+}
+
+/* Kept with a NUL behind it. */
+static udpai_str
+type_of(const udpai_durable_op *op)
+{
+    return (udpai_str){udpa_bytes_data(op->type), udpa_bytes_size(op->type) - 1};
+}
+
+bool
+udpai_sync_is_locked(const udpai_sync *sync, udpai_str type_url, udpai_str name)
+{
+    for (size_t i = 0; sync->locked && i < sync->locked->ops.n; i++) {
+        const udpai_durable_op *op = &sync->locked->ops.items[i];
+        if (udpai_str_eq(udpai_bytes_view(op->name), name) && udpai_str_eq(type_of(op), type_url))
+            return true;
+    }
+    return false;
+}
+
+static bool
+is_first_of_type(const udpai_durable_batch *locked, size_t at)
+{
+    for (size_t i = 0; i < at; i++)
+        if (udpai_str_eq(type_of(&locked->ops.items[i]), type_of(&locked->ops.items[at])))
+            return false;
+    return true;
+}
+
+bool
+udpai_sync_next_locked(const udpai_sync *sync,
+                       size_t *at,
+                       udpai_str *ret_type_url,
+                       udpai_str *ret_prefix)
+{
+    const udpai_durable_batch *locked = sync->locked;
+    bool has_names = locked && locked->ops.n <= LOCKED_NAMES_MAX;
+    while (locked && !has_names && *at < locked->ops.n && !is_first_of_type(locked, *at))
+        ++*at;
+    if (!locked || *at >= locked->ops.n)
+        return false;
+    const udpai_durable_op *op = &locked->ops.items[(*at)++];
+    *ret_type_url = type_of(op);
+    *ret_prefix = has_names ? udpai_bytes_view(op->name) : (udpai_str){0};
     return true;
 }

@@ -5,6 +5,7 @@
 #define UDPAI_FEDERATION_SYNC_H
 
 #include "federation/context.h"
+#include "store/durable.h"
 
 typedef struct udpai_sync udpai_sync;
 
@@ -50,5 +51,18 @@ udpa_err udpai_sync_expect_own(udpai_sync *sync, udpai_str type_url);
 void udpai_sync_expect_own_no_more(udpai_sync *sync, udpai_str type_url);
 /* Each of them, from *at = 0 on; false behind the last. */
 bool udpai_sync_next_own(const udpai_sync *sync, size_t *at, udpai_str *ret_type_url);
+
+/* ---- what replicas have that this one cannot decrypt ---- */
+
+/* DELETEs; borrowed until the next call; NULL: nothing. */
+void udpai_sync_set_locked(udpai_sync *sync, const udpai_durable_batch *locked);
+/* Is one of them this resource, whoever has published it? */
+bool udpai_sync_is_locked(const udpai_sync *sync, udpai_str type_url, udpai_str name);
+/* Of which type and prefix nothing negative is known: names, or of too many their types. Begin with
+ * 0; false at the end. */
+bool udpai_sync_next_locked(const udpai_sync *sync,
+                            size_t *at,
+                            udpai_str *ret_type_url,
+                            udpai_str *ret_prefix);
 
 #endif

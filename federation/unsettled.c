@@ -307,6 +307,20 @@ add_provider(struct facts *facts, const udpai_provider *provider)
         add_per_clients(facts, udpai_bytes_view(provider->type), &provider->per_clients.items[i]);
 }
 
+/* It is there, though this replica cannot tell what it is. */
+static void
+add_locked(struct facts *facts, const udpai_sync *sync)
+{
+    size_t at = 0;
+    udpai_unsettled missing = {
+        .source = UDPAI_STR("etcd"),
+        .why = UDPAI_STR("encrypted with a key that store.keys does not have"),
+    };
+    while (udpai_sync_next_locked(sync, &at, &missing.type_url, &missing.prefix))
+        if (!udpai_vector_push(&facts->missing, missing))
+            facts->failed = true;
+}
+
 udpai_settled *
 udpai_providers_settled(const udpai_providers *providers)
 {
@@ -339,6 +353,7 @@ udpai_providers_settled(const udpai_providers *providers)
         if (!udpai_vector_push(&facts.missing, missing))
             facts.failed = true;
     }
+    add_locked(&facts, providers->sync);
     udpai_settled_facts_date(facts.missing.items, facts.missing.n,
                              udpai_sync_settled(providers->sync),
                              udpai_context_now(providers->context));

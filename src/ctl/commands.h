@@ -23,5 +23,6 @@ udpai_cli_exit udpai_ctl_verify(udpai_cli *cli);
 udpai_cli_exit udpai_ctl_runtime_command(udpai_cli *cli);
 udpai_cli_exit udpai_ctl_sources_command(udpai_cli *cli);
 udpai_cli_exit udpai_ctl_replicas_command(udpai_cli *cli);
+udpai_cli_exit udpai_ctl_store_command(udpai_cli *cli);
 
 #endif

@@ -322,9 +322,12 @@ udpai_ctl_put_sources(udpai_strbuf *out,
 
 /* ---- replicas ---- */
 
+/* Of a replica that is not ready all others know it. */
 static const char *
 replica_state(const Udpa__Status__V1__ReplicaStatus *replica)
 {
+    if (replica->n_missing_key_ids)
+        return "not ready";
     switch (replica->state) {
     case UDPA__STATUS__V1__REPLICA_STATUS__STATE__STARTING:
         return "starting";
@@ -348,12 +351,17 @@ add_replica(udpai_cli_table *table, const Udpa__Status__V1__ReplicaStatus *repli
     udpai_cli_table_add_text(table, replica->address);
     udpai_cli_table_add_text(table, replica->version);
     udpai_cli_table_addf(table, "%.8s", replica->config);
+    udpai_cli_table_addf(table, "%.8s%s", replica->n_key_ids ? replica->key_ids[0] : "",
+                         replica->n_key_ids > 1 ? ", …" : "");
     udpai_cli_table_add_number(table, (uint64_t)replica->revision);
     udpai_cli_table_add_number(table, replica->streams);
     udpai_cli_table_add_number(table, replica->share);
     udpai_cli_table_add_text(table, replica_state(replica));
     udpai_ctl_table_add_age(table, replica->since, now_us);
-    udpai_cli_table_add_text(table, replica->reason);
+    if (replica->n_missing_key_ids && !replica->is_own)
+        udpai_cli_table_addf(table, "lacks key %s", replica->missing_key_ids[0]);
+    else
+        udpai_cli_table_add_text(table, replica->reason);
 }
 
 void
@@ -363,8 +371,9 @@ udpai_ctl_put_replicas(udpai_strbuf *out,
                        size_t n,
                        int64_t now_us)
 {
-    static const char *const heads[] = {"REPLICA", "ADDRESS", "VERSION", "CONFIG", "REVISION",
-                                        "STREAMS", "SHARE",   "STATE",   "AGE",    "REASON"};
+    static const char *const heads[] = {"REPLICA", "ADDRESS",  "VERSION", "CONFIG",
+                                        "KEYS",    "REVISION", "STREAMS", "SHARE",
+                                        "STATE",   "AGE",      "REASON"};
     udpai_cli_table table;
     udpai_cli_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
     for (size_t i = 0; i < n; i++) {

@@ -139,6 +139,15 @@ static const udpai_ctl_verb verbs[] = {
              "  -o, --output FORMAT    table, wide, json, or jsonpath=EXPRESSION\n"
              "  --sort-by COLUMN, --no-headers\n"
              "                         of tables\n"},
+    {.name = "store",
+     .run = udpai_ctl_store_command,
+     .summary = "encrypt the secrets of replicas with another key",
+     .usage = "store reseal",
+     .text = "Encrypt the secrets in etcd with the first key of store.keys, those that another\n"
+             "key has encrypted; versions and clients do not change. Prints what was done.\n"
+             "\n"
+             "  --http HOST:PORT       where the node serves HTTP (default: the host of\n"
+             "                         --server, else 127.0.0.1, with port 18080)\n"},
     {.name = "sources",
      .run = udpai_ctl_sources_command,
      .summary = "accept what a source does not name any more",

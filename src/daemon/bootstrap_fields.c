@@ -66,13 +66,28 @@ static const udpai_field fields[] = {
 
 const udpai_section udpai_bootstrap_section = {UDPAI_SECTION(bootstrap, fields)};
 
+static const udpai_field *
+find(const udpai_section *section, const char *name)
+{
+    for (size_t i = 0; section && i < section->n_fields; i++)
+        if (strcmp(section->fields[i].name, name) == 0)
+            return &section->fields[i];
+    return NULL;
+}
+
 bool
 udpai_bootstrap_is_taken_over(const char *field)
 {
-    for (size_t i = 0; i < UDPAI_ARRAY_LEN(fields); i++)
-        if (strcmp(fields[i].name, field) == 0)
-            return fields[i].is_taken_over;
-    return false;
+    const udpai_field *found = find(&udpai_bootstrap_section, field);
+    return found && found->is_taken_over;
+}
+
+bool
+udpai_bootstrap_part_is_taken_over(const char *section, const char *field)
+{
+    const udpai_field *of = find(&udpai_bootstrap_section, section);
+    const udpai_field *found = of ? find(of->of, field) : NULL;
+    return found && found->is_taken_over;
 }
 
 void

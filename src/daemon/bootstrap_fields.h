@@ -9,5 +9,7 @@ extern const udpai_section udpai_bootstrap_section;
 
 /* Does a change of this field take effect when the file is read again? */
 bool udpai_bootstrap_is_taken_over(const char *field);
+/* The same of a field of a section that as a whole takes a restart. */
+bool udpai_bootstrap_part_is_taken_over(const char *section, const char *field);
 
 #endif

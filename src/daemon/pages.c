@@ -24,6 +24,7 @@
 struct udpai_pages {
     udpa_endpoint *endpoint;
     udpai_daemon_runtime *runtime;
+    udpai_replicas *replicas;
     const udpai_plan *plan;
     udpai_loop_inbox *inbox;
 };
@@ -36,6 +37,8 @@ enum {
     ACCEPT,
     DELETE,
     REBALANCE,
+    READY,
+    RESEAL,
 };
 
 const udpai_http_page udpai_pages_all[UDPAI_PAGES] = {
@@ -46,6 +49,8 @@ const udpai_http_page udpai_pages_all[UDPAI_PAGES] = {
     [ACCEPT] = {"/sources_accept", true},
     [DELETE] = {"/origins_delete", true},
     [REBALANCE] = {"/replicas_rebalance", true},
+    [READY] = {"/ready", false},
+    [RESEAL] = {"/store_reseal", true},
 };
 
 /* ---- answering ---- */
@@ -236,6 +241,44 @@ rebalance(const udpai_pages *self,
     return err;
 }
 
+/* Begins it, or only looks. Words and numbers, on one line. */
+static udpa_err
+reseal(const udpai_pages *self,
+       const udpai_http_reading *reading,
+       udpai_strbuf *text,
+       udpa_error **ret_error)
+{
+    udpai_strbuf form;
+    udpa_err err = udpai_page_form_read(reading->query, reading->body, &form, ret_error);
+    bool only_looks =
+        err == UDPA_OK && udpai_str_eq(udpai_strbuf_view(&form), UDPAI_STR("look=true"));
+    udpai_strbuf_done(&form);
+    if (err == UDPA_OK && !only_looks)
+        err = udpai_replicas_reseal(self->replicas, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    const udpai_reseal_progress progress = udpai_replicas_resealing(self->replicas);
+    udpai_strbuf_printf(text, "%s secrets %zu sealed %zu changed %zu left %zu %s\n",
+                        progress.is_running ? "running"
+                        : progress.error[0] ? "failed"
+                                            : "done",
+                        progress.n_secrets, progress.n_sealed, progress.n_lost, progress.n_left,
+                        progress.error);
+    return UDPA_OK;
+}
+
+/* For load balancers: without rules, as health checks are. */
+static void
+answer_ready(const udpai_pages *self, udpai_http_reading *reading)
+{
+    const udpa_error *why;
+    udpai_strbuf text = {0};
+    bool is_ready = udpai_endpoint_is_ready(self->endpoint, &why);
+    udpai_strbuf_printf(&text, "%s%s\n", is_ready ? "ready" : "not ready: ",
+                        is_ready ? "" : udpa_error_message(why));
+    answer_text(reading, is_ready ? 200 : 503, TEXT, &text);
+}
+
 /* As the value of a label. */
 static void
 put_label(udpai_strbuf *text, udpai_str value)
@@ -306,6 +349,10 @@ answer(const udpai_pages *self, udpai_http_reading *reading, udpa_error **ret_er
     const udpai_runtime *runtime = &self->runtime->runtime;
     const udpai_runtime_statistics statistics = udpai_runtime_statistics_of(runtime);
     const char *type = TEXT;
+    if (reading->page == &udpai_pages_all[READY]) {
+        answer_ready(self, reading);
+        return UDPA_OK;
+    }
     udpa_err err = check_access(self, reading, ret_error);
     if (err)
         return err;
@@ -326,6 +373,9 @@ answer(const udpai_pages *self, udpai_http_reading *reading, udpa_error **ret_er
         break;
     case REBALANCE:
         err = rebalance(self, reading, &text, ret_error);
+        break;
+    case RESEAL:
+        err = reseal(self, reading, &text, ret_error);
         break;
     case STATS:
         udpai_runtime_stats_page(&statistics, &text);
@@ -369,20 +419,16 @@ on_messages(void *userdata, udpai_list *messages)
 }
 
 udpa_err
-udpai_pages_open(udpai_pages **ret_pages,
-                 uv_loop_t *loop,
-                 udpa_endpoint *endpoint,
-                 udpai_daemon_runtime *runtime,
-                 const udpai_plan *plan,
-                 udpa_error **ret_error)
+udpai_pages_open(udpai_pages **ret_pages, const udpai_pages_env *env, udpa_error **ret_error)
 {
     udpai_pages *self = udpai_alloc(sizeof(*self));
     if (!self)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    self->endpoint = endpoint;
-    self->runtime = runtime;
-    self->plan = plan;
-    udpa_err err = udpai_loop_inbox_new(&self->inbox, loop, on_messages, self, ret_error);
+    self->endpoint = env->endpoint;
+    self->runtime = env->runtime;
+    self->replicas = env->replicas;
+    self->plan = env->plan;
+    udpa_err err = udpai_loop_inbox_new(&self->inbox, env->loop, on_messages, self, ret_error);
     if (err)
         udpai_free(self);
     else

@@ -4,21 +4,26 @@
 #ifndef UDPAI_DAEMON_PAGES_H
 #define UDPAI_DAEMON_PAGES_H
 
+#include "daemon/replicas.h"
 #include "daemon/runtime.h"
 #include "loop/loop_inbox.h"
 
 typedef struct udpai_pages udpai_pages;
 
-#define UDPAI_PAGES 7
+#define UDPAI_PAGES 9
 extern const udpai_http_page udpai_pages_all[UDPAI_PAGES];
 
 /* Everything is borrowed until the end. */
-udpa_err udpai_pages_open(udpai_pages **ret_pages,
-                          uv_loop_t *loop,
-                          udpa_endpoint *endpoint,
-                          udpai_daemon_runtime *runtime,
-                          const udpai_plan *plan,
-                          udpa_error **ret_error);
+typedef struct udpai_pages_env {
+    uv_loop_t *loop;
+    udpa_endpoint *endpoint;
+    udpai_daemon_runtime *runtime;
+    udpai_replicas *replicas; /* NULL: none */
+    const udpai_plan *plan;
+} udpai_pages_env;
+
+udpa_err
+udpai_pages_open(udpai_pages **ret_pages, const udpai_pages_env *env, udpa_error **ret_error);
 /* A client asks for one; @p userdata: the pages. Any thread. */
 void udpai_pages_read(void *userdata, udpai_http_reading *reading);
 /* When nobody asks any more. NULL is closed already. */

@@ -125,7 +125,6 @@ typedef struct udpai_plan {
     const char *state_directory;   /* NULL: nothing is kept */
     bool is_forced;                /* what was kept may be lost */
     bool is_restored;              /* what is kept comes from a backup, and is meant */
-    const char *key_file;          /* NULL: secrets are not kept */
     const char *const *secret_types;
     size_t n_secret_types;
     udpai_plan_etcd etcd;

@@ -10,7 +10,9 @@
 #include "daemon/mesh.h"
 #include "daemon/restart_needed.h"
 #include "daemon/signatures_reload.h"
+#include "daemon/store_keys.h"
 #include "loop/clock.h"
+#include "storage/sqlite.h"
 #include "transport/http/curl_client.h"
 
 #define LOG "daemon"
@@ -234,7 +236,7 @@ read_bootstrap(const udpai_reload_env *env, udpai_bootstrap *bootstrap, udpa_err
 /* What is wrong with the file, until it is fixed: in the log once, and in the status. */
 typedef struct complaints {
     const udpai_problems *before; /* what was wrong when it was read the last time */
-    char *texts[3];
+    char *texts[4];
     size_t n;
 } complaints;
 
@@ -312,6 +314,23 @@ take_signatures(const udpai_reload *self,
     return is_taken(all, err, "the keys of signatures", error);
 }
 
+/* Whether they have changed is for those who use them. */
+static bool
+take_store_keys(const udpai_reload *self,
+                const Udpa__Config__V1__Bootstrap *message,
+                complaints *all)
+{
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    udpai_sealer keys;
+    udpa_err err = udpai_store_keys_read(&keys, message->store, &error);
+    if (err == UDPA_OK)
+        err = udpai_replicas_set_keys(self->env.replicas, &keys);
+    if (err == UDPA_OK && self->env.engine)
+        udpai_sqlite_set_sealer(self->env.engine, &keys);
+    udpai_sealer_done(&keys);
+    return is_taken(all, err, "the keys of the store", error);
+}
+
 static bool
 reload_bootstrap(udpai_reload *self)
 {
@@ -328,6 +347,7 @@ reload_bootstrap(udpai_reload *self)
         is_read = take_signatures(self, bootstrap.message, &all) && is_read;
         if (is_read)
             udpai_replicas_note_rules(self->env.replicas, self->env.plan, bootstrap.message);
+        is_read = take_store_keys(self, bootstrap.message, &all) && is_read;
         note_restart(&all, self->env.config_file, self->env.plan->bootstrap.message,
                      bootstrap.message);
     }
@@ -387,7 +407,7 @@ void
 udpai_reload_all(udpai_reload *self)
 {
     static const char rest[] = "everything but these, the rules and the keys of signatures "
-                               "takes a restart";
+                               "and of the store takes a restart";
     size_t n = self->certificates.users.n;
     udpai_file_set_forget(self->files);
     report_again(self);
@@ -427,6 +447,16 @@ watch_signature_keys(udpai_reload *self)
 }
 
 static udpa_err
+watch_store_keys(udpai_reload *self)
+{
+    const Udpa__Config__V1__Store *store = self->env.plan->bootstrap.message->store;
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; store && i < store->n_keys && err == UDPA_OK; i++)
+        err = udpai_file_set_add(self->files, store->keys[i]->file, BOOTSTRAP_GROUP);
+    return err;
+}
+
+static udpa_err
 watch(udpai_reload *self, udpa_error **ret_error)
 {
     const udpai_file_set_options options = {
@@ -437,6 +467,8 @@ watch(udpai_reload *self, udpa_error **ret_error)
             ret_error, udpai_file_set_add(self->files, self->env.config_file, BOOTSTRAP_GROUP));
     if (err == UDPA_OK)
         err = udpai_fail_code(ret_error, watch_signature_keys(self));
+    if (err == UDPA_OK)
+        err = udpai_fail_code(ret_error, watch_store_keys(self));
     if (err == UDPA_OK)
         err = udpai_fail_code(
             ret_error, udpai_certificates_watch(&self->certificates, self->files, FIRST_GROUP));

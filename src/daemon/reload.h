@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What udpad takes over while it runs: certificates, keys, authorities, revocation lists, and of
- * the bootstrap file the rules and the keys of signatures. By itself when the files change, and at
- * once on request. */
+ * the bootstrap file the rules and the keys, of signatures and of the store. By itself when the
+ * files change, and at once on request. */
 #ifndef UDPAI_RELOAD_H
 #define UDPAI_RELOAD_H
 
@@ -22,8 +22,9 @@ typedef struct udpai_reload_env {
     const char *config_file; /* NULL: none */
     udpai_problems *problems;
     udpai_server_tls *const *tls;
-    udpai_rest *rest;         /* NULL: none */
-    udpai_replicas *replicas; /* NULL: none */
+    udpai_rest *rest;             /* NULL: none */
+    udpai_replicas *replicas;     /* NULL: none */
+    udpai_durable_engine *engine; /* SQLite; NULL: nothing is kept */
     udpai_directories *directories;
     udpai_workers *workers; /* NULL: none */
     udpai_tunables_follower *follower;

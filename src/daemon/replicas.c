@@ -8,21 +8,20 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "daemon/mesh.h"
+#include "daemon/store_keys.h"
 #include "model/digest.h"
 #include "model/secret_type.h"
 #include "storage/instance.h"
 #include "storage/password_file.h"
-#include "storage/seal.h"
-#include "storage/secret_key.h"
 #include "storage/set_file.h"
 #include "transport/etcd/replication.h"
 
 struct udpai_replicas {
     udpai_replication *replication;
     bool is_taken;
-    const char *password_file; /* NULL: none */
+    const char *password_file;  /* NULL: none */
+    pthread_mutex_t keys_mutex; /* of the sealer: the thread of etcd uses it */
     udpai_sealer sealer;
-    udpai_str secret_types[1];
     char address[512]; /* for people: the host, and the first socket */
     char advertised[UDPAI_MESH_ADDRESS_MAX];
     char replica[UDPAI_INSTANCE_LEN + 1], set_id[UDPAI_SET_FILE_ID_MAX + 1];
@@ -56,9 +55,12 @@ seal(void *userdata,
      udpa_bytes **ret_sealed,
      udpa_error **ret_error)
 {
-    const udpai_replicas *replicas = userdata;
+    udpai_replicas *replicas = userdata;
     const udpai_seal_place where = seal_place(place);
-    return udpai_seal(&replicas->sealer, &where, plain, ret_sealed, ret_error);
+    pthread_mutex_lock(&replicas->keys_mutex);
+    udpa_err err = udpai_seal(&replicas->sealer, &where, plain, ret_sealed, ret_error);
+    pthread_mutex_unlock(&replicas->keys_mutex);
+    return err;
 }
 
 static udpa_err
@@ -68,20 +70,73 @@ unseal(void *userdata,
        udpa_bytes **ret_plain,
        udpa_error **ret_error)
 {
-    const udpai_replicas *replicas = userdata;
+    udpai_replicas *replicas = userdata;
     const udpai_seal_place where = seal_place(place);
-    return udpai_unseal(&replicas->sealer, &where, sealed, ret_plain, ret_error);
+    pthread_mutex_lock(&replicas->keys_mutex);
+    udpa_err err = udpai_unseal(&replicas->sealer, &where, sealed, ret_plain, ret_error);
+    pthread_mutex_unlock(&replicas->keys_mutex);
+    return err;
 }
 
-static udpa_err
-read_key(udpai_replicas *replicas, const udpai_plan *plan, udpa_error **ret_error)
+static udpai_record_sealed
+find_key(void *userdata, udpai_str sealed, char ret_id[UDPAI_RECORD_KEY_ID_MAX])
 {
-    uint8_t key[UDPAI_SECRET_KEY_SIZE];
-    udpa_err err = plan->key_file ? udpai_secret_key_read(plan->key_file, key, ret_error) : UDPA_OK;
-    if (err == UDPA_OK)
-        err = udpai_sealer_init(&replicas->sealer, plan->key_file ? key : NULL, ret_error);
-    OPENSSL_cleanse(key, sizeof(key));
+    static const udpai_record_sealed states[] = {
+        [UDPAI_SEALED_BY_NONE] = UDPAI_RECORD_DAMAGED,
+        [UDPAI_SEALED_BY_FIRST] = UDPAI_RECORD_CURRENT,
+        [UDPAI_SEALED_BY_OTHER] = UDPAI_RECORD_OLD,
+        [UDPAI_SEALED_BY_MISSING] = UDPAI_RECORD_LOCKED,
+    };
+    udpai_replicas *replicas = userdata;
+    pthread_mutex_lock(&replicas->keys_mutex);
+    udpai_sealed_by by = udpai_sealer_find(&replicas->sealer, sealed, ret_id);
+    pthread_mutex_unlock(&replicas->keys_mutex);
+    return states[by];
+}
+
+/* For the others; empty without memory. */
+static udpai_str
+put_key_ids(const udpai_sealer *keys, udpai_strbuf *text)
+{
+    udpai_sealer_put_ids(keys, text);
+    return udpai_strbuf_failed(text) ? (udpai_str){"", 0} : udpai_strbuf_view(text);
+}
+
+udpa_err
+udpai_replicas_set_keys(udpai_replicas *replicas, const udpai_sealer *keys)
+{
+    udpai_strbuf text = {0};
+    if (!replicas)
+        return UDPA_OK;
+    pthread_mutex_lock(&replicas->keys_mutex);
+    replicas->sealer = *keys;
+    pthread_mutex_unlock(&replicas->keys_mutex);
+    udpa_err err = udpai_etcd_replication_set_keys(replicas->replication, put_key_ids(keys, &text));
+    udpai_strbuf_done(&text);
     return err;
+}
+
+udpa_err
+udpai_replicas_reseal(udpai_replicas *replicas, udpa_error **ret_error)
+{
+    if (!replicas)
+        return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
+                          "this node has no replicas: what it keeps is encrypted with the first "
+                          "key of store.keys as soon as that changes");
+    pthread_mutex_lock(&replicas->keys_mutex);
+    bool has_key = replicas->sealer.n_keys > 0;
+    pthread_mutex_unlock(&replicas->keys_mutex);
+    return has_key
+               ? udpai_fail_code(ret_error, udpai_etcd_replication_reseal(replicas->replication))
+               : udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
+                            "this replica has no key: set store.keys");
+}
+
+udpai_reseal_progress
+udpai_replicas_resealing(udpai_replicas *replicas)
+{
+    return replicas ? udpai_etcd_replication_resealing(replicas->replication)
+                    : (udpai_reseal_progress){0};
 }
 
 /* ---- the set ---- */
@@ -147,8 +202,8 @@ hash_config(const udpai_plan *plan, const Udpa__Config__V1__Bootstrap *rules)
     shared.n_sockets = 0;
     shared.http = NULL;
     shared.store = &store;
-    store.directory = store.key_file = store.password_file = store.user = none;
-    store.n_endpoints = 0;
+    store.directory = store.password_file = store.user = none;
+    store.n_endpoints = store.n_keys = 0; /* of keys the ids are compared */
     store.tls = store.replica_tls = NULL;
     store.advertise = none;
     size_t size = udpa__config__v1__bootstrap__get_packed_size(&shared);
@@ -176,6 +231,7 @@ open_replication(udpai_replicas *replicas, const udpai_plan *plan, udpa_error **
 {
     const udpai_plan_etcd *etcd = &plan->etcd;
     char password[UDPAI_PASSWORD_MAX + 1] = "", config[UDPAI_CONTENT_HASH_HEX];
+    udpai_strbuf key_ids = {0};
     udpai_content_hash_hex(hash_config(plan, plan->bootstrap.message), config);
     write_address(replicas, plan);
     udpai_daemon_mesh_address(plan, replicas->advertised, sizeof(replicas->advertised));
@@ -200,18 +256,21 @@ open_replication(udpai_replicas *replicas, const udpai_plan *plan, udpa_error **
                 .address = udpai_str_from(replicas->address),
                 .config = {config, sizeof(config)},
                 .advertised = udpai_str_from(replicas->advertised),
+                .keys = put_key_ids(&replicas->sealer, &key_ids),
             },
         .seals =
             {
                 .is_secret = is_secret,
-                .seal = replicas->sealer.has_key ? seal : NULL,
-                .unseal = replicas->sealer.has_key ? unseal : NULL,
+                .seal = seal,
+                .unseal = unseal,
+                .find_key = find_key,
                 .userdata = replicas,
             },
     };
     if (err == UDPA_OK)
         err = udpai_etcd_replication_new(&replicas->replication, &options, ret_error);
     OPENSSL_cleanse(password, sizeof(password));
+    udpai_strbuf_done(&key_ids);
     return err;
 }
 
@@ -225,11 +284,12 @@ udpai_replicas_open(udpai_replicas **ret_replicas, udpai_plan *plan, udpa_error 
     if (!replicas)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     pthread_mutex_init(&replicas->mutex, NULL);
+    pthread_mutex_init(&replicas->keys_mutex, NULL);
     pthread_cond_init(&replicas->found, NULL);
     replicas->password_file = plan->etcd.password_file;
     udpa_err err = udpai_instance_get(plan->state_directory, replicas->replica, ret_error);
     if (err == UDPA_OK)
-        err = read_key(replicas, plan, ret_error);
+        err = udpai_store_keys_read(&replicas->sealer, plan->bootstrap.message->store, ret_error);
     if (err == UDPA_OK)
         err = udpai_daemon_mesh_plan(plan, ret_error);
     if (err == UDPA_OK)
@@ -306,5 +366,6 @@ udpai_replicas_close(udpai_replicas *replicas)
     udpai_sealer_done(&replicas->sealer);
     pthread_cond_destroy(&replicas->found);
     pthread_mutex_destroy(&replicas->mutex);
+    pthread_mutex_destroy(&replicas->keys_mutex);
     udpai_free(replicas);
 }

@@ -4,7 +4,8 @@
 #define UDPAI_DAEMON_REPLICAS_H
 
 #include "daemon/plan.h"
-#include "store/replication.h"
+#include "replica/replicator.h"
+#include "storage/seal.h"
 
 typedef struct udpai_replicas udpai_replicas;
 
@@ -27,5 +28,10 @@ void udpai_replicas_note_rules(udpai_replicas *replicas,
                                const Udpa__Config__V1__Bootstrap *read);
 /* Reads the password again, and logs why it cannot. NULL does nothing. */
 void udpai_replicas_reload_password(udpai_replicas *replicas);
+/* Other keys for secrets, copied. NULL does nothing. */
+udpa_err udpai_replicas_set_keys(udpai_replicas *replicas, const udpai_sealer *keys);
+/* Seals secrets of the set with the first key; how far that is. NULL: UDPA_ERR_PRECONDITION. */
+udpa_err udpai_replicas_reseal(udpai_replicas *replicas, udpa_error **ret_error);
+udpai_reseal_progress udpai_replicas_resealing(udpai_replicas *replicas);
 
 #endif

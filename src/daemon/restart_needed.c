@@ -91,7 +91,9 @@ name_fields(names *self, const char *section, const ProtobufCMessage *a, const P
 {
     for (unsigned i = 0; i < a->descriptor->n_fields; i++) {
         const ProtobufCFieldDescriptor *field = &a->descriptor->fields[i];
-        udpai_strbuf *text = is_same_field(field, a, b) ? NULL : next_name(self, section);
+        bool is_same =
+            udpai_bootstrap_part_is_taken_over(section, field->name) || is_same_field(field, a, b);
+        udpai_strbuf *text = is_same ? NULL : next_name(self, section);
         if (text)
             udpai_strbuf_printf(text, ".%s", field->name);
     }

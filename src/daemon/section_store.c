@@ -33,8 +33,8 @@ static void
 check_in_memory(const udpai_value *value)
 {
     const store_message *store = value->in;
-    if (*store->directory || *store->key_file)
-        udpai_value_error(value, "", "nothing is kept, so directory and key_file have no meaning");
+    if (*store->directory || store->n_keys)
+        udpai_value_error(value, "", "nothing is kept, so directory and keys have no meaning");
     if (udpai_store_is_replicated(store))
         udpai_value_error(value, "",
                           "engine ETCD needs a state directory, for its local copy: omit this, and "
@@ -50,6 +50,21 @@ check_key(const udpai_value *value)
         udpai_file_error(value, "", value->text, "%s", udpa_error_message(error));
     OPENSSL_cleanse(key, sizeof(key));
 }
+
+static void
+check_once(const udpai_value *value)
+{
+    const store_message *store = value->bootstrap->store;
+    for (size_t i = 0; i < value->index; i++)
+        if (strcmp(store->keys[i]->file, value->text) == 0)
+            udpai_value_error(value, "", "store.keys[%zu] has the same file", i);
+}
+
+static const udpai_field key_fields[] = {
+    {.name = "file", UDPAI_REQUIRED, .check = check_once, .check_files = check_key},
+};
+
+static const udpai_section key = {UDPAI_SECTION(store_key, key_fields)};
 
 /* ---- etcd ---- */
 
@@ -143,7 +158,11 @@ check_engine(const udpai_value *value)
 static const udpai_field fields[] = {
     {.name = "engine", .check = check_known},
     {.name = "directory"}, /* its files: below, with the option that takes its place */
-    {.name = "key_file", .check_files = check_key},
+    {.name = "keys",
+     .of = &key,
+     .max = UDPAI_SEAL_KEYS_MAX,
+     .bounds = "are too many",
+     .is_taken_over = true},
     {.name = "in_memory", .check = check_in_memory},
     {.name = "secret_types", UDPAI_EACH_REQUIRED, .word = udpai_type_check},
     {.name = "endpoints",
@@ -235,7 +254,6 @@ udpai_use_store(udpai_plan *plan, const udpai_options *options, udpa_error **ret
     plan->is_restored = options->is_restored;
     plan->is_forced = options->is_forced;
     if (store) {
-        plan->key_file = *store->key_file ? store->key_file : NULL;
         plan->secret_types = (const char *const *)store->secret_types;
         plan->n_secret_types = store->n_secret_types;
     }

@@ -33,8 +33,9 @@ typedef struct server {
     uv_loop_t loop;
     udpa_endpoint *endpoint;
     udpai_reported_load
-        *reported_load;       /* NULL: nothing is kept of what is reported to servers of LRS */
-    udpai_replicas *replicas; /* NULL: none */
+        *reported_load;           /* NULL: nothing is kept of what is reported to servers of LRS */
+    udpai_replicas *replicas;     /* NULL: none */
+    udpai_durable_engine *engine; /* the endpoint's; NULL: nothing is kept */
     udpai_problems problems;
     udpai_directories *directories;
     udpai_writers *writers;
@@ -279,6 +280,7 @@ open_workers(server *self, udpai_endpoint_settings *settings, udpa_error **ret_e
     if (settings->n_workers == 0)
         return UDPA_OK;
     settings->order_worker = udpai_workers_order;
+    settings->serve_workers = udpai_workers_serve;
     settings->workers_userdata = &self->workers;
     return udpai_workers_open(&self->workers, &env, ret_error);
 }
@@ -328,6 +330,7 @@ restore(server *self, udpa_error **ret_error)
     udpa_err err = udpai_daemon_storage_open(&engine, self->plan, ret_error);
     if (err == UDPA_OK && engine)
         err = udpai_endpoint_attach(self->endpoint, engine, ret_error);
+    self->engine = err == UDPA_OK ? engine : NULL;
     if (err == UDPA_OK && engine)
         log_loss(self, udpai_sqlite_loss(engine));
     if (err == UDPA_OK && engine)
@@ -337,7 +340,16 @@ restore(server *self, udpa_error **ret_error)
     return err;
 }
 
-/* The first time it has nothing that it could serve instead. */
+/* Clients must not be sent that what its copy lacks is not there. */
+static bool
+is_replicated(const server *self, uint64_t n_unreadable)
+{
+    return udpai_endpoint_is_replicated(self->endpoint) &&
+           (n_unreadable == 0 || udpai_endpoint_has_listed(self->endpoint));
+}
+
+/* The first time it has nothing that it could serve instead; nor of secrets that its copy has, and
+ * that it cannot decrypt. */
 static udpa_err
 replicate(server *self, udpa_error **ret_error)
 {
@@ -346,10 +358,11 @@ replicate(server *self, udpa_error **ret_error)
         return UDPA_OK;
     udpa_err err =
         udpai_fail_code(ret_error, udpai_endpoint_replicate(self->endpoint, replication));
-    if (err != UDPA_OK || udpai_endpoint_has_position(self->endpoint))
+    uint64_t n_unreadable = self->engine ? udpai_sqlite_stats_of(self->engine).n_unreadable : 0;
+    if (err != UDPA_OK || (udpai_endpoint_has_position(self->endpoint) && !n_unreadable))
         return err;
     udpai_log(UDPA_LOG_INFO, "replicas", "reading etcd before clients are served");
-    while (!udpai_endpoint_is_replicated(self->endpoint) && !self->is_stopping) {
+    while (!is_replicated(self, n_unreadable) && !self->is_stopping) {
         if (udpai_endpoint_is_one_too_many(self->endpoint))
             return udpai_fail(ret_error, UDPA_ERR_LIMIT,
                               "the replica set at %s has %d replicas, and may not have more: to "
@@ -405,6 +418,7 @@ open_reload(server *self, udpa_error **ret_error)
         .tls = self->tls.items,
         .rest = self->rest,
         .replicas = self->replicas,
+        .engine = self->engine,
         .directories = self->directories,
         .workers = self->workers,
         .follower = self->runtime->follower,
@@ -416,8 +430,14 @@ static udpa_err
 open_http(server *self, udpa_error **ret_error)
 {
     const udpai_plan *plan = self->plan;
-    udpa_err err = udpai_pages_open(&self->pages, &self->loop, self->endpoint, self->runtime,
-                                    self->plan, ret_error);
+    const udpai_pages_env pages = {
+        .loop = &self->loop,
+        .endpoint = self->endpoint,
+        .runtime = self->runtime,
+        .replicas = self->replicas,
+        .plan = plan,
+    };
+    udpa_err err = udpai_pages_open(&self->pages, &pages, ret_error);
     const udpai_rest_env env = {
         .loop = &self->loop,
         .streams = udpai_endpoint_streams(self->endpoint),

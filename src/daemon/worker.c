@@ -228,6 +228,8 @@ on_frame(void *userdata, udpai_frame_kind kind, udpai_str payload)
         read_certificates(self);
     else if (kind == UDPAI_FRAME_SWITCHES)
         follow_runtime(self, payload);
+    else if (kind == UDPAI_FRAME_SERVING)
+        (void)udpai_stream_thread_set_serving(self->streams, udpai_str_eq(payload, UDPAI_STR("1")));
 }
 
 static void

@@ -201,6 +201,14 @@ send_all(udpai_workers *workers, udpai_frame_kind kind, udpai_str payload)
 }
 
 void
+udpai_workers_serve(void *userdata, bool is_serving)
+{
+    udpai_workers *workers = *(udpai_workers **)userdata;
+    if (workers)
+        send_all(workers, UDPAI_FRAME_SERVING, is_serving ? UDPAI_STR("1") : UDPAI_STR("0"));
+}
+
+void
 udpai_workers_read_certificates(udpai_workers *workers)
 {
     if (workers)

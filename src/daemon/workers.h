@@ -34,6 +34,8 @@ udpa_err udpai_workers_listen(udpai_workers *workers,
                               udpa_error **ret_error);
 /* Hands an order on: udpai_endpoint_settings.order_worker; @p userdata: the workers. */
 void udpai_workers_order(void *userdata, size_t worker, const udpai_order *order);
+/* udpai_endpoint_settings.serve_workers, with the same @p userdata. */
+void udpai_workers_serve(void *userdata, bool is_serving);
 /* There are other certificates. NULL is fine, as below. */
 void udpai_workers_read_certificates(udpai_workers *workers);
 /* The runtime has other values for a node: udpai_tunables_encode(). */

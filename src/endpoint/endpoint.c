@@ -193,6 +193,13 @@ udpai_endpoint_has_position(const udpa_endpoint *endpoint)
 }
 
 bool
+udpai_endpoint_has_listed(const udpa_endpoint *endpoint)
+{
+    const udpai_replica_status *status = udpai_node_replica_status(endpoint->node);
+    return !status || status->has_listed;
+}
+
+bool
 udpai_endpoint_is_one_too_many(const udpa_endpoint *endpoint)
 {
     const udpai_replica_status *status = udpai_node_replica_status(endpoint->node);

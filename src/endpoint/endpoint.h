@@ -54,6 +54,8 @@ typedef struct udpai_endpoint_settings {
     size_t n_workers;
     /* Hands an order on; it is valid until this returns. On the loop. */
     void (*order_worker)(void *userdata, size_t worker, const udpai_order *order);
+    /* All workers: the answer to health checks. */
+    void (*serve_workers)(void *userdata, bool is_serving);
     void *workers_userdata;
 } udpai_endpoint_settings;
 
@@ -97,6 +99,11 @@ udpa_err udpai_endpoint_replicate(udpa_endpoint *endpoint, udpai_replication *re
 bool udpai_endpoint_is_replicated(const udpa_endpoint *endpoint);
 /* Had it something of that when it was opened? Then it may serve at once. */
 bool udpai_endpoint_has_position(const udpa_endpoint *endpoint);
+/* Has it read all that they have committed, since it was opened? */
+bool udpai_endpoint_has_listed(const udpa_endpoint *endpoint);
+/* May load balancers send clients to it? *ret_why: why not; borrowed. The answer to health checks
+ * follows this by itself. */
+bool udpai_endpoint_is_ready(const udpa_endpoint *endpoint, const udpa_error **ret_why);
 /* Are there as many replicas as there may be, without this one? */
 bool udpai_endpoint_is_one_too_many(const udpa_endpoint *endpoint);
 

@@ -168,10 +168,26 @@ put_own_state(udpai_proto_writer *writer, const udpai_replica_status *status)
     udpai_proto_put_varint_opt(writer, 8, (uint64_t)status->state + 1);
     if (status->since_us)
         udpai_timestamp_put(writer, 9, status->since_us);
-    if (status->why)
-        udpai_proto_put_bytes(writer, 10, udpai_str_from(udpa_error_message(status->why)));
+    const udpa_error *why = status->why ? status->why : status->locked;
+    if (why)
+        udpai_proto_put_bytes(writer, 10, udpai_str_from(udpa_error_message(why)));
     udpai_proto_put_varint_opt(writer, 11, status->n_hidden);
     udpai_proto_put_varint_opt(writer, 12, status->n_overdue);
+}
+
+/* With spaces between them. */
+static void
+put_words(udpai_proto_writer *writer, uint32_t number, const udpa_bytes *words)
+{
+    udpai_str rest = words ? udpai_bytes_view(words) : (udpai_str){0}, word;
+    while (rest.len) {
+        if (!udpai_str_cut(&rest, ' ', &word)) {
+            word = rest;
+            rest.len = 0;
+        }
+        if (word.len)
+            udpai_proto_put_bytes(writer, number, word);
+    }
 }
 
 struct replica {
@@ -196,6 +212,8 @@ put_replica(udpai_proto_writer *writer, const void *what)
     udpai_proto_put_varint_opt(writer, 13, member == udpai_replica_status_first(replica->status));
     udpai_proto_put_varint_opt(writer, 14, member->is_own ? replica->n_own : member->n_streams);
     udpai_proto_put_varint_opt(writer, 15, replica->share);
+    put_words(writer, 16, member->keys);
+    put_words(writer, 17, member->missing);
 }
 
 static void

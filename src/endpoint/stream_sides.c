@@ -9,6 +9,7 @@ struct udpai_stream_sides {
     udpai_stream_thread *own;
     udpai_worker_pool *pool; /* NULL: there are no workers */
     void (*order_worker)(void *userdata, size_t worker, const udpai_order *order);
+    void (*serve_workers)(void *userdata, bool is_serving);
     void *workers_userdata;
     udpai_stream_counts *counts; /* of each worker, as it has sent them last */
     size_t n_workers;
@@ -44,6 +45,7 @@ make_pool(udpai_stream_sides *sides, const udpai_endpoint_settings *settings)
         .userdata = sides,
     };
     sides->order_worker = settings->order_worker;
+    sides->serve_workers = settings->serve_workers;
     sides->workers_userdata = settings->workers_userdata;
     sides->counts = udpai_alloc_array(settings->n_workers, sizeof(*sides->counts));
     sides->n_workers = sides->counts ? settings->n_workers : 0;
@@ -109,6 +111,16 @@ udpai_stream_sides_order(udpai_stream_sides *sides, udpai_order *order)
         udpai_worker_pool_order(sides->pool, order);
     else
         udpai_stream_thread_order(sides->own, order);
+}
+
+bool
+udpai_stream_sides_set_serving(udpai_stream_sides *sides, bool is_serving)
+{
+    if (!sides->own || udpai_stream_thread_set_serving(sides->own, is_serving) != UDPA_OK)
+        return false;
+    if (sides->serve_workers)
+        sides->serve_workers(sides->workers_userdata, is_serving);
+    return true;
 }
 
 void

@@ -31,6 +31,8 @@ udpai_stream_sides *udpai_stream_sides_free(udpai_stream_sides *sides);
 udpai_stream_thread *udpai_stream_sides_own(const udpai_stream_sides *sides);
 /* Takes an order for all, or for that which it concerns. */
 void udpai_stream_sides_order(udpai_stream_sides *sides, udpai_order *order);
+/* The answer to health checks. False: out of memory. */
+bool udpai_stream_sides_set_serving(udpai_stream_sides *sides, bool is_serving);
 /* Takes what one of them reports: 0 is this process, workers are counted from 1. */
 void udpai_stream_sides_report(udpai_stream_sides *sides, size_t side, udpai_report *report);
 /* What a worker has counted, and what all have. */

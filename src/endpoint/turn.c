@@ -292,6 +292,26 @@ udpai_endpoint_committed(void *userdata, udpai_durable_batch *batch)
     udpai_loop_inbox_push(((udpa_endpoint *)userdata)->commits, &batch->node);
 }
 
+bool
+udpai_endpoint_is_ready(const udpa_endpoint *endpoint, const udpa_error **ret_why)
+{
+    const udpai_replica_status *status = udpai_node_replica_status(endpoint->node);
+    *ret_why = status ? status->locked : NULL;
+    return !*ret_why;
+}
+
+/* Without memory with the next event. */
+static void
+follow_readiness(udpa_endpoint *endpoint)
+{
+    const udpa_error *why;
+    bool is_ready = udpai_endpoint_is_ready(endpoint, &why);
+    if (endpoint->is_not_serving == !is_ready || endpoint->is_closing ||
+        !udpai_stream_sides_set_serving(endpoint->sides, is_ready))
+        return;
+    endpoint->is_not_serving = !is_ready;
+}
+
 static void
 take_replicated(void *userdata, udpai_list *events)
 {
@@ -304,6 +324,7 @@ take_replicated(void *userdata, udpai_list *events)
         run(endpoint);
     else
         udpai_node_apply_replicated(endpoint->node);
+    follow_readiness(endpoint);
     tear_down_if_idle(endpoint);
 }
 

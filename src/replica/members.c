@@ -16,7 +16,9 @@ enum {
     FIELD_CONFIG,
     FIELD_REVISION,
     FIELD_ADVERTISED,
-    FIELD_STREAMS
+    FIELD_STREAMS,
+    FIELD_KEYS,
+    FIELD_MISSING,
 };
 
 /* What is under way. */
@@ -40,6 +42,7 @@ struct udpai_members {
     int64_t created[UDPAI_REPLICAS_MAX]; /* revisions of the places */
     int64_t lease;                       /* 0: none */
     int64_t revision, written;           /* of the last change; in the place, -1: nothing */
+    bool has_other_keys, writes_keys;    /* than the place; they are under way */
     uint64_t kept_ms, written_ms;
     bool has_streams;
     uint64_t n_streams, streams_written, streams_wait_ms;
@@ -90,8 +93,11 @@ text_of(udpai_replica_member *member, uint32_t number)
         [FIELD_CONFIG] = &member->config,
         [FIELD_REVISION] = NULL,
         [FIELD_ADVERTISED] = &member->advertised,
+        [FIELD_STREAMS] = NULL,
+        [FIELD_KEYS] = &member->keys,
+        [FIELD_MISSING] = &member->missing,
     };
-    return number >= FIELD_ID && number <= FIELD_ADVERTISED ? texts[number] : NULL;
+    return number >= FIELD_ID && number <= FIELD_MISSING ? texts[number] : NULL;
 }
 
 /* More than any replica has are nonsense, of which sums could overflow. */
@@ -117,7 +123,7 @@ read_member(udpai_str value, udpai_replica_member *member)
         else if (field.type == UDPAI_WIRE_VARINT && field.number == FIELD_STREAMS)
             take_streams(member, field.value);
     }
-    for (uint32_t i = FIELD_ID; is_good && i <= FIELD_ADVERTISED; i++) {
+    for (uint32_t i = FIELD_ID; is_good && i <= FIELD_MISSING; i++) {
         udpa_bytes **text = text_of(member, i);
         is_good = !text || *text || take_text(text, UDPAI_STR(""));
     }
@@ -136,6 +142,10 @@ put_member(udpai_proto_writer *writer, const udpai_members *members)
     udpai_proto_put_bytes(writer, FIELD_ADVERTISED, udpai_bytes_view(member->advertised));
     if (members->has_streams)
         udpai_proto_put_varint(writer, FIELD_STREAMS, members->n_streams);
+    if (member->keys)
+        udpai_proto_put_bytes_opt(writer, FIELD_KEYS, udpai_bytes_view(member->keys));
+    if (member->missing)
+        udpai_proto_put_bytes_opt(writer, FIELD_MISSING, udpai_bytes_view(member->missing));
 }
 
 static udpa_bytes *
@@ -192,6 +202,36 @@ udpai_members_clear(udpai_members *members)
     for (size_t i = 0; i < UDPAI_REPLICAS_MAX; i++)
         udpai_replica_member_done(&members->at[i]);
     members->has_changed = true;
+}
+
+/* ---- keys ---- */
+
+static void
+keys_have_changed(udpai_members *members)
+{
+    members->has_other_keys = true;
+    if (members->step == STEP_NONE)
+        udpai_timer_set(members->env.wheel, &members->again, members->env.wheel->now_ms);
+}
+
+void
+udpai_members_set_keys(udpai_members *members, udpai_str key_ids)
+{
+    udpa_bytes *copy;
+    if (udpa_bytes_new(&copy, key_ids.data, key_ids.len) != UDPA_OK)
+        return;
+    udpa_bytes_unref(members->own.keys);
+    members->own.keys = copy;
+    keys_have_changed(members);
+}
+
+void
+udpai_members_set_missing(udpai_members *members, udpa_bytes *key_ids)
+{
+    udpa_bytes_ref(key_ids);
+    udpa_bytes_unref(members->own.missing);
+    members->own.missing = key_ids;
+    keys_have_changed(members);
 }
 
 /* ---- what is reported ---- */
@@ -263,6 +303,8 @@ done_step(udpai_members *members, const udpai_etcd_result *result)
               */
         if (result->outcome == UDPAI_ETCD_REJECTED)
             lose_lease(members);
+        if (!is_done || !result->succeeded)
+            members->has_other_keys |= members->writes_keys;
         break;
     }
 }
@@ -366,6 +408,8 @@ write_place(udpai_members *members, unsigned place)
     };
     const udpai_etcd_txn txn = {.compares = &compare, .n_compares = 1, .ops = &put, .n_ops = 1};
     members->written = members->revision;
+    members->writes_keys = members->has_other_keys;
+    members->has_other_keys = false;
     members->written_ms = members->env.wheel->now_ms;
     note_streams_written(members);
     return etcd->ops->txn(etcd, &members->call, &txn);
@@ -426,6 +470,7 @@ keep(udpai_members *members)
     if (now >= due_ms)
         begin(members, STEP_KEEP, 0);
     else if ((is_old && now >= members->written_ms + UDPAI_MEMBERS_KEEP_MS) ||
+             members->has_other_keys ||
              (is_another && now >= members->written_ms + UDPAI_MEMBERS_RETRY_MS))
         begin(members, STEP_WRITE, members->place);
     else if (has_news && now >= streams_due_ms(members))
@@ -507,9 +552,9 @@ copy_own(udpai_members *members, const udpai_replica_description *own)
         err = udpa_bytes_new(&copy->address, own->address.data, own->address.len);
     if (err == UDPA_OK)
         err = udpa_bytes_new(&copy->config, own->config.data, own->config.len);
-    return err == UDPA_OK
-               ? udpa_bytes_new(&copy->advertised, own->advertised.data, own->advertised.len)
-               : err;
+    if (err == UDPA_OK)
+        err = udpa_bytes_new(&copy->advertised, own->advertised.data, own->advertised.len);
+    return err == UDPA_OK ? udpa_bytes_new(&copy->keys, own->keys.data, own->keys.len) : err;
 }
 
 udpa_err

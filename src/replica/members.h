@@ -45,6 +45,10 @@ void udpai_members_take(udpai_members *members, udpai_str key, const udpai_etcd_
 /* So many streams of clients this replica has; it states that when it is worth a write, and when
  * another one has too many while it has room (session/spread_plan.c). */
 void udpai_members_set_streams(udpai_members *members, uint64_t n);
+/* What the others are told: ids of the keys that this replica has, and of those that it lacks;
+ * NULL: none. Without memory it is as it was. */
+void udpai_members_set_keys(udpai_members *members, udpai_str key_ids);
+void udpai_members_set_missing(udpai_members *members, udpa_bytes *key_ids);
 /* All is read anew. */
 void udpai_members_clear(udpai_members *members);
 /* Reports them, if they have changed, and claims a place: after the changes of one revision, while

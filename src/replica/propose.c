@@ -188,13 +188,26 @@ begin(udpai_proposed *one)
 
 /* ---- waiting ---- */
 
+static udpa_error *
+find_locked(const udpai_proposed *one)
+{
+    udpa_error *error = NULL;
+    for (size_t i = 0; i < one->changes.n && !error; i++)
+        error = udpai_replicator_locked_error(one->owner,
+                                              udpai_bytes_view(one->changes.items[i].record));
+    return error;
+}
+
 static void
 begin_or_wait(udpai_proposed *one)
 {
+    udpa_error *locked;
     uint64_t now = one->owner->env.wheel->now_ms;
     one->waits = is_locked(one);
     if (udpai_replicator_is_away(one->owner))
         fail(one, UDPA_ERR_CLOSED, udpa_error_ref(one->owner->why));
+    else if ((locked = find_locked(one)))
+        fail(one, UDPA_ERR_UNAVAILABLE, locked);
     else if (!one->waits)
         begin(one);
     else if (now - one->since_ms > WAIT_MS)

@@ -192,13 +192,18 @@ seal(const udpai_durable_op *op,
     if (!seals->seal)
         return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
                           "resource '%.*s' of type %.*s: it is secret, and this node has no key to "
-                          "encrypt it with: set store.key_file",
+                          "encrypt it with: set store.keys",
                           UDPAI_SHOWN(place.name), UDPAI_SHOWN(place.type_url));
     UDPA_AUTO(udpa_bytes_unref)
     udpa_bytes *plain = udpai_entry_encode(op->resource, udpa_resource_ttl_ms(op->resource));
     if (!plain)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    return seals->seal(seals->userdata, &place, udpai_bytes_view(plain), ret_sealed, ret_error);
+    udpa_error *why = NULL;
+    udpa_err err = seals->seal(seals->userdata, &place, udpai_bytes_view(plain), ret_sealed, &why);
+    return err == UDPA_OK
+               ? err
+               : udpai_fail_because(ret_error, err, why, "resource '%.*s' of type %.*s is secret",
+                                    UDPAI_SHOWN(place.name), UDPAI_SHOWN(place.type_url));
 }
 
 /* A removal has no payload. */
@@ -403,7 +408,7 @@ unseal(const udpai_record_reader *reader,
         return seals->unseal(seals->userdata, place, sealed, ret_plain, ret_error);
     return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
                       "it is encrypted, and this node has no key to decrypt it with: set "
-                      "store.key_file");
+                      "store.keys");
 }
 
 static udpa_err
@@ -565,4 +570,89 @@ udpai_record_read(udpai_record_reader *reader,
     }
     *ret_op = op;
     return UDPA_OK;
+}
+
+/* ---- sealing anew ---- */
+
+udpai_record_sealed
+udpai_record_find_key(const udpai_record_seals *seals,
+                      udpai_str value,
+                      char ret_id[UDPAI_RECORD_KEY_ID_MAX])
+{
+    struct fields fields = {{"", 0}, 0, 0, {"", 0}, {"", 0}};
+    ret_id[0] = '\0';
+    if (read_fields(value, &fields, NULL) != UDPA_OK)
+        return UDPAI_RECORD_DAMAGED;
+    if (!fields.is_sealed)
+        return UDPAI_RECORD_PLAIN;
+    return seals && seals->find_key ? seals->find_key(seals->userdata, fields.resource, ret_id)
+                                    : UDPAI_RECORD_LOCKED;
+}
+
+bool
+udpai_record_is_secret(udpai_record_reader *reader, udpai_str key)
+{
+    const udpai_record_seals *seals = reader->seals;
+    udpai_record_place place;
+    return read_key(reader, key, &place, NULL) == UDPA_OK &&
+           !udpai_store_is_removal_key(place.origin) &&
+           seals->is_secret(seals->userdata, place.type_url);
+}
+
+/* The value with another resource. */
+static void
+put_instead(udpai_proto_writer *writer, udpai_str value, udpai_str resource)
+{
+    udpai_proto_reader reader = udpai_proto_read(value);
+    udpai_proto_field field;
+    const uint8_t *before = reader.at;
+    udpai_proto_put_bytes(writer, RESOURCE, resource);
+    udpai_proto_put_varint(writer, IS_SEALED, true);
+    while (udpai_proto_next(&reader, &field)) {
+        if (field.number != RESOURCE && field.number != IS_SEALED)
+            udpai_proto_put_raw(writer,
+                                (udpai_str){(const char *)before, (size_t)(reader.at - before)});
+        before = reader.at;
+    }
+}
+
+static udpa_err
+write_instead(udpai_str value, udpai_str resource, udpa_bytes **ret_value, udpa_error **ret_error)
+{
+    udpai_proto_writer size = {0};
+    uint8_t *room;
+    put_instead(&size, value, resource);
+    udpa_bytes *bytes = udpai_bytes_make(size.size, &room);
+    if (!bytes)
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    udpai_proto_writer writer = {room, 0};
+    put_instead(&writer, value, resource);
+    *ret_value = bytes;
+    return UDPA_OK;
+}
+
+udpa_err
+udpai_record_reseal(udpai_record_reader *reader,
+                    udpai_str key,
+                    udpai_str value,
+                    udpa_bytes **ret_value,
+                    udpa_error **ret_error)
+{
+    const udpai_record_seals *seals = reader->seals;
+    struct fields fields = {{"", 0}, 0, 0, {"", 0}, {"", 0}};
+    udpai_record_place place;
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *plain = NULL, *sealed = NULL;
+    udpa_error *why = NULL;
+    udpa_err err = read_key(reader, key, &place, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    err = read_fields(value, &fields, &why);
+    if (err == UDPA_OK && fields.is_sealed)
+        err = unseal(reader, &place, fields.resource, &plain, &why);
+    if (err == UDPA_OK)
+        err = seals->seal(seals->userdata, &place,
+                          plain ? udpai_bytes_view(plain) : fields.resource, &sealed, &why);
+    if (err != UDPA_OK)
+        return refuse_value(key, err, why, ret_error);
+    return write_instead(value, udpai_bytes_view(sealed), ret_value, ret_error);
 }

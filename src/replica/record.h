@@ -45,6 +45,18 @@ typedef struct udpai_record_place {
     udpai_str origin, type_url, name;
 } udpai_record_place;
 
+/* With its NUL. */
+#define UDPAI_RECORD_KEY_ID_MAX 33
+
+/* Which key a value is sealed with. */
+typedef enum udpai_record_sealed {
+    UDPAI_RECORD_PLAIN,
+    UDPAI_RECORD_CURRENT, /* the one that seals now */
+    UDPAI_RECORD_OLD,     /* another one that is there */
+    UDPAI_RECORD_LOCKED,  /* one that is missing */
+    UDPAI_RECORD_DAMAGED, /* that cannot be seen */
+} udpai_record_sealed;
+
 /* How secrets are sealed, by the caller; a sealed value is bound to its place. Values are secret by
  * their type; removals, which have no payload, are not. */
 typedef struct udpai_record_seals {
@@ -59,6 +71,11 @@ typedef struct udpai_record_seals {
                        udpai_str sealed,
                        udpa_bytes **ret_plain,
                        udpa_error **ret_error); /* NULL: there is no key */
+    /* The key of a sealed value; never PLAIN. @p ret_id: its id, but for DAMAGED. NULL: there is no
+     * key. */
+    udpai_record_sealed (*find_key)(void *userdata,
+                                    udpai_str sealed,
+                                    char ret_id[UDPAI_RECORD_KEY_ID_MAX]);
     void *userdata;
 } udpai_record_seals;
 
@@ -115,5 +132,22 @@ udpa_err udpai_record_read(udpai_record_reader *reader,
                            const udpai_str *value,
                            udpai_durable_op *ret_op,
                            udpa_error **ret_error);
+
+/* Which key seals the value. @p ret_id: its id, or empty. A value that is no message is DAMAGED. */
+udpai_record_sealed udpai_record_find_key(const udpai_record_seals *seals,
+                                          udpai_str value,
+                                          char ret_id[UDPAI_RECORD_KEY_ID_MAX]);
+
+/* Is it a contribution of a type that is secret? */
+bool udpai_record_is_secret(udpai_record_reader *reader, udpai_str key);
+
+/* The same record, sealed with the key that seals now, also if it is plain; all else of it is as it
+ * was, also fields that this version does not know. Errors as of udpai_record_read(), and of
+ * sealing. */
+udpa_err udpai_record_reseal(udpai_record_reader *reader,
+                             udpai_str key,
+                             udpai_str value,
+                             udpa_bytes **ret_value,
+                             udpa_error **ret_error);
 
 #endif

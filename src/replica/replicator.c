@@ -9,6 +9,8 @@ static void
 on_work(udpai_timer *timer)
 {
     udpai_replicator *replicator = UDPAI_CONTAINER_OF(timer, udpai_replicator, work);
+    udpai_replicator_look_at_keys(replicator);
+    udpai_reseal_go_on(replicator);
     udpai_proposed_go_on(replicator);
     udpai_replicator_finish_sets(replicator);
 }
@@ -26,11 +28,11 @@ log_malformed(udpai_replicator *replicator, udpai_str key, udpa_err err, const u
 }
 
 /* One that cannot be read is as if it were not there, on all replicas that cannot read it. */
-static udpa_err
-add_record(udpai_replicator *replicator,
-           udpai_str key,
-           const udpai_str *value,
-           udpai_durable_batch *batch)
+udpa_err
+udpai_replicator_add_record(udpai_replicator *replicator,
+                            udpai_str key,
+                            const udpai_str *value,
+                            udpai_durable_batch *batch)
 {
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     udpai_durable_op op = {0};
@@ -45,6 +47,19 @@ add_record(udpai_replicator *replicator,
         err = udpai_durable_batch_add(batch, &op);
     udpai_durable_op_done(&op);
     return err;
+}
+
+/* One that cannot be decrypted stays as it is here. */
+static udpa_err
+add_record(udpai_replicator *replicator,
+           udpai_str key,
+           const udpai_str *value,
+           udpai_durable_batch *batch)
+{
+    bool is_locked;
+    udpa_err err = udpai_replicator_note_locked(replicator, key, value, &is_locked);
+    return err != UDPA_OK || is_locked ? err
+                                       : udpai_replicator_add_record(replicator, key, value, batch);
 }
 
 static udpa_err
@@ -144,6 +159,7 @@ read_change(udpai_replicator *replicator,
     udpa_err err = UDPA_OK;
     if (change->is_all) {
         udpai_locks_clear(&replicator->locks);
+        udpai_unread_end_all(&replicator->unread);
         udpai_members_clear(replicator->members);
     }
     for (size_t i = 0; i < change->n_events && err == UDPA_OK; i++)
@@ -176,17 +192,20 @@ on_changed(void *userdata, const udpai_mirror_change *change)
     if (!event || !(event->batch = udpai_durable_batch_new()))
         return UDPA_ERR_NOMEM;
     udpa_err err = read_change(replicator, change, event->batch);
-    bool is_empty = event->batch->ops.n == 0 && !change->is_all;
+    bool is_empty = event->batch->ops.n == 0 && !change->is_all && !replicator->unread.has_grown;
     if (err != UDPA_OK)
         return err;
     if (!is_empty)
         replicator->last_revision = change->position.revision;
+    err = is_empty ? UDPA_OK : note_proof(change, &event->proof);
+    if (err != UDPA_OK)
+        return err;
+    err = udpai_replicator_before_change(replicator, change->is_all);
+    if (err != UDPA_OK)
+        return err;
     udpai_members_go_on(replicator->members, replicator->last_revision);
     if (is_empty)
         return UDPA_OK;
-    err = note_proof(change, &event->proof);
-    if (err != UDPA_OK)
-        return err;
     event->batch->position = (udpai_durable_position){
         .cluster_id = change->position.cluster_id,
         .revision = change->position.revision,
@@ -194,6 +213,7 @@ on_changed(void *userdata, const udpai_mirror_change *change)
     event->is_all = change->is_all;
     replicator->has_listed = true;
     replicator->env.report(replicator->env.userdata, UDPAI_TAKE(event));
+    udpai_replicator_after_change(replicator);
     return UDPA_OK;
 }
 
@@ -460,6 +480,7 @@ udpai_replicator_new(udpai_replicator **ret_replicator,
     udpai_list_init(&replicator->under_way);
     udpai_list_init(&replicator->waiting);
     udpai_locks_init(&replicator->locks);
+    udpai_unread_init(&replicator->unread);
     udpai_timer_init(&replicator->work, on_work);
     udpai_record_reader_init(&replicator->reader, &replicator->seals);
     udpa_err err = make(replicator, config);
@@ -476,6 +497,7 @@ udpai_replicator_free(udpai_replicator *replicator)
     if (!replicator)
         return NULL;
     udpai_timer_cancel(&replicator->work);
+    udpai_reseal_free(replicator->reseal);
     udpai_members_free(replicator->members);
     udpai_rebalance_free(replicator->rebalance);
     udpai_barrier_free(replicator->barrier);
@@ -483,6 +505,7 @@ udpai_replicator_free(udpai_replicator *replicator)
     udpai_proposals_free(replicator->proposals);
     udpai_replicator_free_proposed(replicator);
     udpai_locks_done(&replicator->locks);
+    udpai_unread_done(&replicator->unread);
     udpai_mirror_free(replicator->mirror);
     udpai_record_reader_done(&replicator->reader);
     udpa_bytes_unref(replicator->prefix);

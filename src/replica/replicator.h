@@ -14,12 +14,24 @@
 
 typedef struct udpai_replicator udpai_replicator;
 
+/* Of the secrets of the set, that are sealed with the first key one by one. */
+typedef struct udpai_reseal_progress {
+    bool is_running;
+    size_t n_secrets; /* that were looked at */
+    size_t n_sealed;  /* that had another key, and have the first one now */
+    size_t n_lost;    /* that somebody else has changed meanwhile: looked at again */
+    size_t n_left;    /* that cannot be decrypted */
+    char error[240];  /* why it has ended before its end; empty: it has not */
+} udpai_reseal_progress;
+
 typedef struct udpai_replicator_env {
     udpai_etcd *etcd;
     udpai_wheel *wheel;
     uint64_t (*random)(void *userdata);
     /* Takes the event. */
     void (*report)(void *userdata, udpai_replicated *event);
+    /* NULL: nobody looks. */
+    void (*resealing)(void *userdata, const udpai_reseal_progress *progress);
     void *userdata;
 } udpai_replicator_env;
 
@@ -51,6 +63,13 @@ void udpai_replicator_propose(udpai_replicator *replicator,
 void udpai_replicator_list_again(udpai_replicator *replicator);
 /* Of this replica, for the others: udpai_replica_description.config. */
 void udpai_replicator_set_config(udpai_replicator *replicator, udpai_str config);
+/* After the keys of `seals` have changed: what could not be decrypted is tried again. @p key_ids:
+ * for the other replicas. */
+void udpai_replicator_set_keys(udpai_replicator *replicator, udpai_str key_ids);
+
+/* Seals what another key than the first one has sealed, for all replicas, by transactions that
+ * compare each record: what it is for others stays as it is. Does nothing while it is under way. */
+void udpai_replicator_reseal(udpai_replicator *replicator);
 
 /* Reports the event when all that was committed before this call was reported (etcd/barrier.h). */
 void udpai_replicator_barrier(udpai_replicator *replicator, udpai_replicated *event);

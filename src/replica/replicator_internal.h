@@ -10,6 +10,7 @@
 #include "replica/rebalance.h"
 #include "replica/replicator.h"
 #include "replica/transaction.h"
+#include "replica/unread.h"
 
 #define UDPAI_LOG_REPLICA "replicas"
 
@@ -30,9 +31,14 @@ struct udpai_replicator {
     udpai_rebalance *rebalance;
     int64_t last_revision; /* at which a record has changed */
     udpai_locks locks;
-    udpai_list proposed;  /* udpai_proposed, without an outcome */
-    udpai_list under_way; /* transactions */
-    udpai_timer work;     /* what waits for others may go on */
+    udpai_unread unread;
+    bool must_retry;      /* what cannot be decrypted, with other keys */
+    uint64_t keys_due_ms; /* it is to be reported; 0: it is not */
+    size_t n_unread_reported;
+    struct udpai_reseal *reseal; /* NULL: none is under way */
+    udpai_list proposed;         /* udpai_proposed, without an outcome */
+    udpai_list under_way;        /* transactions */
+    udpai_timer work;            /* what waits for others may go on */
     udpai_log_limit malformed_log;
     int logged_state;        /* -1: none */
     uint64_t not_current_ms; /* since then; 0: it is current */
@@ -114,6 +120,37 @@ udpa_err udpai_proposed_add(const udpai_proposed *one,
 void udpai_proposed_end(udpai_proposed *one, udpai_replicated_outcome how, const udpa_error *why);
 udpai_replicated_outcome udpai_proposed_outcome_of(udpai_proposal_outcome outcome);
 void udpai_replicator_free_proposed(udpai_replicator *replicator);
+
+/* ---- replicator.c ---- */
+
+/* What leads to this record, from its value; a value that is damaged is as if there were none. */
+udpa_err udpai_replicator_add_record(udpai_replicator *replicator,
+                                     udpai_str key,
+                                     const udpai_str *value,
+                                     udpai_durable_batch *batch);
+
+/* ---- locked.c ---- */
+
+/* Notes a record that cannot be decrypted; false, and UDPA_OK: this one can. */
+udpa_err udpai_replicator_note_locked(udpai_replicator *replicator,
+                                      udpai_str key,
+                                      const udpai_str *value,
+                                      bool *ret_is_locked);
+/* Before a change with new ones is reported, and behind one that ends some. UDPA_ERR_NOMEM: the
+ * change must not be reported. */
+udpa_err udpai_replicator_before_change(udpai_replicator *replicator, bool is_all);
+void udpai_replicator_after_change(udpai_replicator *replicator);
+/* Work that was put off. */
+void udpai_replicator_look_at_keys(udpai_replicator *replicator);
+/* Why it cannot be proposed to change this; NULL: it can. */
+udpa_error *udpai_replicator_locked_error(const udpai_replicator *replicator, udpai_str record);
+
+/* ---- reseal.c ---- */
+
+/* NULL does nothing. */
+void udpai_reseal_free(struct udpai_reseal *reseal);
+/* It may go on. */
+void udpai_reseal_go_on(udpai_replicator *replicator);
 
 /* ---- propose.c ---- */
 

@@ -5,9 +5,9 @@
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 #include <openssl/rand.h>
-
-#include "base/strbuf.h"
+#include <stdio.h>
 
 enum {
     VERSION = 1,
@@ -31,23 +31,54 @@ cipher_free(cipher *context)
 
 UDPA_DEFINE_CLEANUP(cipher, cipher_free)
 
+/* ---- keys ---- */
+
+static bool
+make_id(const uint8_t *key, uint8_t ret_id[UDPAI_SEAL_KEY_ID_SIZE])
+{
+    static const unsigned char label[] = "udpa: id of a key of the store";
+    unsigned char hash[EVP_MAX_MD_SIZE];
+    unsigned len = 0;
+    if (!HMAC(EVP_sha256(), key, UDPAI_SECRET_KEY_SIZE, label, sizeof(label) - 1, hash, &len) ||
+        len < UDPAI_SEAL_KEY_ID_SIZE)
+        return false;
+    memcpy(ret_id, hash, UDPAI_SEAL_KEY_ID_SIZE);
+    return true;
+}
+
+static const udpai_seal_key *
+find_key(const udpai_sealer *sealer, const uint8_t *id)
+{
+    for (size_t i = 0; i < sealer->n_keys; i++)
+        if (memcmp(sealer->keys[i].id, id, UDPAI_SEAL_KEY_ID_SIZE) == 0)
+            return &sealer->keys[i];
+    return NULL;
+}
+
+udpa_err
+udpai_sealer_add(udpai_sealer *sealer, const uint8_t *key, udpa_error **ret_error)
+{
+    uint8_t id[UDPAI_SEAL_KEY_ID_SIZE];
+    if (sealer->n_keys == UDPAI_SEAL_KEYS_MAX)
+        return udpai_fail(ret_error, UDPA_ERR_LIMIT, "there are more than %d keys",
+                          UDPAI_SEAL_KEYS_MAX);
+    if (!make_id(key, id))
+        return udpai_fail(ret_error, UDPA_ERR_INTERNAL,
+                          "OpenSSL has no HMAC with SHA-256, so secrets cannot be encrypted: check "
+                          "its configuration and providers");
+    if (find_key(sealer, id))
+        return udpai_fail(ret_error, UDPA_ERR_INVAL, "this key is there twice");
+    udpai_seal_key *added = &sealer->keys[sealer->n_keys++];
+    memcpy(added->bytes, key, sizeof(added->bytes));
+    memcpy(added->id, id, sizeof(added->id));
+    return UDPA_OK;
+}
+
 udpa_err
 udpai_sealer_init(udpai_sealer *sealer, const uint8_t *key, udpa_error **ret_error)
 {
     memset(sealer, 0, sizeof(*sealer));
-    if (!key)
-        return UDPA_OK;
-    unsigned char hash[EVP_MAX_MD_SIZE];
-    unsigned len = 0;
-    if (EVP_Digest(key, UDPAI_SECRET_KEY_SIZE, hash, &len, EVP_sha256(), NULL) != 1 ||
-        len < UDPAI_SEAL_KEY_ID_SIZE)
-        return udpai_fail(ret_error, UDPA_ERR_INTERNAL,
-                          "OpenSSL has no SHA-256, so secrets cannot be encrypted: check its "
-                          "configuration and providers");
-    memcpy(sealer->key, key, sizeof(sealer->key));
-    memcpy(sealer->key_id, hash, sizeof(sealer->key_id));
-    sealer->has_key = true;
-    return UDPA_OK;
+    return key ? udpai_sealer_add(sealer, key, ret_error) : UDPA_OK;
 }
 
 void
@@ -55,6 +86,44 @@ udpai_sealer_done(udpai_sealer *sealer)
 {
     OPENSSL_cleanse(sealer, sizeof(*sealer));
 }
+
+static void
+write_id(const uint8_t *id, char text[UDPAI_SEAL_KEY_ID_HEX])
+{
+    for (size_t i = 0; i < UDPAI_SEAL_KEY_ID_SIZE; i++)
+        snprintf(text + 2 * i, 3, "%02x", id[i]);
+}
+
+void
+udpai_sealer_put_ids(const udpai_sealer *sealer, udpai_strbuf *text)
+{
+    char id[UDPAI_SEAL_KEY_ID_HEX];
+    for (size_t i = 0; i < sealer->n_keys; i++) {
+        write_id(sealer->keys[i].id, id);
+        udpai_strbuf_printf(text, "%s%s", i ? " " : "", id);
+    }
+}
+
+static bool
+is_sealed(udpai_str value)
+{
+    return value.len >= TEXT_AT && value.len - TEXT_AT <= PLAIN_MAX && value.data[0] == VERSION;
+}
+
+udpai_sealed_by
+udpai_sealer_find(const udpai_sealer *sealer, udpai_str sealed, char ret_id[UDPAI_SEAL_KEY_ID_HEX])
+{
+    if (!is_sealed(sealed))
+        return UDPAI_SEALED_BY_NONE;
+    const uint8_t *id = (const uint8_t *)sealed.data + KEY_ID_AT;
+    const udpai_seal_key *key = find_key(sealer, id);
+    write_id(id, ret_id);
+    return !key                  ? UDPAI_SEALED_BY_MISSING
+           : key == sealer->keys ? UDPAI_SEALED_BY_FIRST
+                                 : UDPAI_SEALED_BY_OTHER;
+}
+
+/* ---- sealing ---- */
 
 static void
 put_text(udpai_strbuf *buffer, udpai_str text)
@@ -78,12 +147,12 @@ place_bytes(const uint8_t *header, const udpai_seal_place *place, udpai_strbuf *
 
 /* Header and nonce are in @p sealed already. */
 static bool
-encrypt(const udpai_sealer *sealer, udpai_str covered, udpai_str plain, uint8_t *sealed)
+encrypt(const udpai_seal_key *key, udpai_str covered, udpai_str plain, uint8_t *sealed)
 {
     UDPA_AUTO(cipher_free) cipher *context = EVP_CIPHER_CTX_new();
     int len, tail;
     return context &&
-           EVP_EncryptInit_ex2(context, EVP_aes_256_gcm(), sealer->key, sealed + NONCE_AT, NULL) ==
+           EVP_EncryptInit_ex2(context, EVP_aes_256_gcm(), key->bytes, sealed + NONCE_AT, NULL) ==
                1 &&
            EVP_EncryptUpdate(context, NULL, &len, (const uint8_t *)covered.data,
                              (int)covered.len) == 1 &&
@@ -100,6 +169,9 @@ udpai_seal(const udpai_sealer *sealer,
            udpa_bytes **ret_sealed,
            udpa_error **ret_error)
 {
+    if (sealer->n_keys == 0)
+        return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
+                          "there is no key to encrypt it with: set store.keys");
     if (plain.len > PLAIN_MAX)
         return udpai_fail(ret_error, UDPA_ERR_LIMIT, "a secret of %zu bytes is too large to keep",
                           plain.len);
@@ -108,13 +180,13 @@ udpai_seal(const udpai_sealer *sealer,
     if (!sealed)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     room[0] = VERSION;
-    memcpy(room + KEY_ID_AT, sealer->key_id, sizeof(sealer->key_id));
+    memcpy(room + KEY_ID_AT, sealer->keys[0].id, sizeof(sealer->keys[0].id));
     udpai_strbuf covered = {0};
     udpa_err err = UDPA_OK;
     if (!place_bytes(room, place, &covered))
         err = udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     else if (RAND_bytes(room + NONCE_AT, NONCE_SIZE) != 1 ||
-             !encrypt(sealer, udpai_strbuf_view(&covered), plain, room))
+             !encrypt(&sealer->keys[0], udpai_strbuf_view(&covered), plain, room))
         err = udpai_fail(ret_error, UDPA_ERR_INTERNAL,
                          "OpenSSL cannot encrypt secret '%.*s' (AES-256-GCM)", (int)place->name.len,
                          place->name.data);
@@ -125,7 +197,7 @@ udpai_seal(const udpai_sealer *sealer,
 }
 
 static bool
-decrypt(const udpai_sealer *sealer, udpai_str covered, udpai_str sealed, uint8_t *plain)
+decrypt(const udpai_seal_key *key, udpai_str covered, udpai_str sealed, uint8_t *plain)
 {
     const uint8_t *bytes = (const uint8_t *)sealed.data;
     uint8_t tag[TAG_SIZE];
@@ -133,7 +205,7 @@ decrypt(const udpai_sealer *sealer, udpai_str covered, udpai_str sealed, uint8_t
     UDPA_AUTO(cipher_free) cipher *context = EVP_CIPHER_CTX_new();
     int len, tail;
     return context &&
-           EVP_DecryptInit_ex2(context, EVP_aes_256_gcm(), sealer->key, bytes + NONCE_AT, NULL) ==
+           EVP_DecryptInit_ex2(context, EVP_aes_256_gcm(), key->bytes, bytes + NONCE_AT, NULL) ==
                1 &&
            EVP_DecryptUpdate(context, NULL, &len, (const uint8_t *)covered.data,
                              (int)covered.len) == 1 &&
@@ -144,13 +216,17 @@ decrypt(const udpai_sealer *sealer, udpai_str covered, udpai_str sealed, uint8_t
 }
 
 static udpa_err
-check_key(const udpai_sealer *sealer, const uint8_t *sealed, udpa_error **ret_error)
+get_key(const udpai_sealer *sealer,
+        const uint8_t *sealed,
+        const udpai_seal_key **ret_key,
+        udpa_error **ret_error)
 {
-    if (!sealer->has_key)
-        return udpai_fail(ret_error, UDPA_ERR_PRECONDITION, "there is no key to decrypt it");
-    if (memcmp(sealed + KEY_ID_AT, sealer->key_id, sizeof(sealer->key_id)) != 0)
-        return udpai_fail(ret_error, UDPA_ERR_PRECONDITION, "another key encrypted it");
-    return UDPA_OK;
+    char id[UDPAI_SEAL_KEY_ID_HEX];
+    if ((*ret_key = find_key(sealer, sealed + KEY_ID_AT)))
+        return UDPA_OK;
+    write_id(sealed + KEY_ID_AT, id);
+    return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
+                      "it is encrypted with the key %s, which store.keys does not have", id);
 }
 
 udpa_err
@@ -161,9 +237,10 @@ udpai_unseal(const udpai_sealer *sealer,
              udpa_error **ret_error)
 {
     const uint8_t *bytes = (const uint8_t *)sealed.data;
-    if (sealed.len < TEXT_AT || sealed.len - TEXT_AT > PLAIN_MAX || bytes[0] != VERSION)
+    const udpai_seal_key *key;
+    if (!is_sealed(sealed))
         return udpai_fail(ret_error, UDPA_ERR_MALFORMED, "it is no encrypted value");
-    udpa_err err = check_key(sealer, bytes, ret_error);
+    udpa_err err = get_key(sealer, bytes, &key, ret_error);
     if (err != UDPA_OK)
         return err;
     uint8_t *room;
@@ -174,7 +251,7 @@ udpai_unseal(const udpai_sealer *sealer,
     udpai_strbuf covered = {0};
     if (!place_bytes(bytes, place, &covered)) {
         err = udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    } else if (!decrypt(sealer, udpai_strbuf_view(&covered), sealed, room)) {
+    } else if (!decrypt(key, udpai_strbuf_view(&covered), sealed, room)) {
         OPENSSL_cleanse(room, size);
         err = udpai_fail(ret_error, UDPA_ERR_MALFORMED,
                          "the encrypted value is damaged, or belongs to another resource");

@@ -29,6 +29,8 @@ struct engine {
     pthread_cond_t wake; /* of the writer */
     udpai_list queue;    /* of batches */
     bool begun, closing;
+    bool has_new_keys;
+    udpai_sealer new_keys;
     udpai_sqlite_stats stats;
 };
 
@@ -48,14 +50,15 @@ batch_at(udpai_list *node)
 
 /* ---- the writer ---- */
 
-/* Waits for work and takes it, as much as may go into one transaction; false: it is time to end. */
+/* Waits for work and takes it, as much as may go into one transaction; none: there are other keys.
+ * False: it is time to end. */
 static bool
 take_batches(struct engine *engine, udpai_list *ret_batches)
 {
     size_t n_ops = 0;
     udpai_list_init(ret_batches);
     pthread_mutex_lock(&engine->mutex);
-    while (udpai_list_empty(&engine->queue) && !engine->closing)
+    while (udpai_list_empty(&engine->queue) && !engine->closing && !engine->has_new_keys)
         pthread_cond_wait(&engine->wake, &engine->mutex);
     UDPAI_LIST_FOREACH_SAFE (node, &engine->queue) {
         n_ops += batch_at(node)->ops.n;
@@ -64,8 +67,29 @@ take_batches(struct engine *engine, udpai_list *ret_batches)
         udpai_list_remove(node);
         udpai_list_append(ret_batches, node);
     }
+    bool is_over = engine->closing && udpai_list_empty(ret_batches);
     pthread_mutex_unlock(&engine->mutex);
-    return !udpai_list_empty(ret_batches);
+    return !is_over;
+}
+
+/* What cannot be sealed anew now is tried again at the next start. */
+static void
+take_keys(struct engine *engine)
+{
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    udpai_sealer before = engine->db.sealer;
+    pthread_mutex_lock(&engine->mutex);
+    bool is_new = engine->has_new_keys;
+    if (is_new)
+        engine->db.sealer = engine->new_keys;
+    engine->has_new_keys = false;
+    udpai_sealer_done(&engine->new_keys);
+    pthread_mutex_unlock(&engine->mutex);
+    if (is_new && udpai_sqlite_reseal(&engine->db, &before, &error) != UDPA_OK)
+        udpai_log(UDPA_LOG_ERROR, UDPAI_SQLITE_LOG,
+                  "secrets are encrypted with the keys of before, until the next start: %s",
+                  udpa_error_message(error));
+    udpai_sealer_done(&before);
 }
 
 /* One transaction for the batches from @p first up to, not including, @p end. */
@@ -205,6 +229,9 @@ write_until_closed(void *argument)
     struct engine *engine = argument;
     udpai_list batches;
     while (take_batches(engine, &batches)) {
+        take_keys(engine);
+        if (udpai_list_empty(&batches))
+            continue;
         size_t n_transactions = commit_group(engine, &batches);
         count(engine, &batches, n_transactions);
         report(engine, &batches);
@@ -252,11 +279,24 @@ close_engine(udpai_durable_engine *base)
     pthread_cond_signal(&engine->wake);
     pthread_mutex_unlock(&engine->mutex);
     pthread_join(engine->writer, NULL);
+    udpai_sealer_done(&engine->new_keys);
     udpai_sqlite_db_close(&engine->db);
     pthread_cond_destroy(&engine->wake);
     pthread_mutex_destroy(&engine->mutex);
     engine->magic = 0;
     udpai_free(engine);
+}
+
+static udpa_err
+open_database(udpai_sqlite_db *db, const udpai_sqlite_options *options, udpa_error **ret_error)
+{
+    udpa_err err = udpai_sqlite_db_open(db, options, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    err = udpai_sqlite_reseal(db, NULL, ret_error);
+    if (err != UDPA_OK)
+        udpai_sqlite_db_close(db);
+    return err;
 }
 
 udpa_err
@@ -268,7 +308,7 @@ udpai_sqlite_open(udpai_durable_engine **ret_engine,
     struct engine *engine = udpai_alloc(sizeof(*engine));
     if (!engine)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    udpa_err err = udpai_sqlite_db_open(&engine->db, options, ret_error);
+    udpa_err err = open_database(&engine->db, options, ret_error);
     if (err != UDPA_OK) {
         udpai_free(engine);
         return err;
@@ -290,6 +330,17 @@ udpai_sqlite_open(udpai_durable_engine **ret_engine,
     }
     *ret_engine = &engine->base;
     return UDPA_OK;
+}
+
+void
+udpai_sqlite_set_sealer(udpai_durable_engine *base, const udpai_sealer *sealer)
+{
+    struct engine *engine = engine_of(base);
+    pthread_mutex_lock(&engine->mutex);
+    engine->new_keys = *sealer;
+    engine->has_new_keys = true;
+    pthread_cond_signal(&engine->wake);
+    pthread_mutex_unlock(&engine->mutex);
 }
 
 const udpa_error *

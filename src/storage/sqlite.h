@@ -28,7 +28,7 @@
 /* All copied, except @p userdata. */
 typedef struct udpai_sqlite_options {
     const char *directory;           /* made, with mode 0700, if its parent exists */
-    const uint8_t *secret_key;       /* UDPAI_SECRET_KEY_SIZE bytes; NULL: secrets are not kept */
+    const udpai_sealer *sealer;      /* NULL, or without a key: secrets are not kept */
     const char *const *secret_types; /* besides Envoy's: type URLs, or message names */
     size_t n_secret_types;
     size_t max_ops_per_commit; /* of batches joined in one transaction; 0: the default above. A
@@ -64,6 +64,10 @@ typedef struct udpai_sqlite_stats {
 udpa_err udpai_sqlite_open(udpai_durable_engine **ret_engine,
                            const udpai_sqlite_options *options,
                            udpa_error **ret_error);
+
+/* Other keys, copied, from the next commit on. Secrets that another key than the first one of them
+ * has sealed are sealed anew: with those keys, or the ones before. Once it was loaded. */
+void udpai_sqlite_set_sealer(udpai_durable_engine *engine, const udpai_sealer *sealer);
 
 /* What was lost when it was opened, with takes_loss; NULL: nothing. Valid as long as the engine. */
 const udpa_error *udpai_sqlite_loss(udpai_durable_engine *engine);

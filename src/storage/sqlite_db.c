@@ -239,7 +239,9 @@ set_secrets(udpai_sqlite_db *db, const udpai_sqlite_options *options, udpa_error
         err = add_secret_type(db, options->secret_types[i]);
     if (err != UDPA_OK)
         return udpai_fail_code(ret_error, err);
-    return udpai_sealer_init(&db->sealer, options->secret_key, ret_error);
+    if (options->sealer)
+        db->sealer = *options->sealer;
+    return UDPA_OK;
 }
 
 /* ---- opening ---- */

@@ -87,6 +87,11 @@ udpa_err udpai_sqlite_note_made(const udpai_sqlite_db *db, udpa_error **ret_erro
  * is no key, and its plain text wiped from the files. */
 udpa_err udpai_sqlite_scrub(udpai_sqlite_db *db, udpa_error **ret_error);
 
+/* In sqlite_reseal.c: what another key than the first one has sealed is sealed with that. @p
+ * before: has keys that open it, too; NULL: none. What no key opens stays, and is not an error. */
+udpa_err
+udpai_sqlite_reseal(udpai_sqlite_db *db, const udpai_sealer *before, udpa_error **ret_error);
+
 /* In sqlite_write.c: the ops of a batch, within a transaction. */
 udpa_err
 udpai_sqlite_apply(udpai_sqlite_db *db, const udpai_durable_batch *batch, udpa_error **ret_error);

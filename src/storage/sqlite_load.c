@@ -282,11 +282,12 @@ log_skipped(const struct loader *loader)
                   loader->db->path, (unsigned long long)stats->n_damaged);
     if (stats->n_unreadable)
         udpai_log(UDPA_LOG_WARNING, UDPAI_SQLITE_LOG,
-                  "%s: skipped %llu secrets: %s; give the key that encrypted them, or wait until "
+                  "%s: skipped %llu secrets: %s; add the key that encrypted them to store.keys, or "
+                  "wait until "
                   "their origins send them again",
                   loader->db->path, (unsigned long long)stats->n_unreadable,
-                  loader->db->sealer.has_key ? "another key encrypted them"
-                                             : "there is no key to decrypt them");
+                  loader->db->sealer.n_keys ? "a key that is not there encrypted them"
+                                            : "there is no key to decrypt them");
 }
 
 udpa_err

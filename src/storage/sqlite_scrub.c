@@ -74,8 +74,8 @@ seal_or_delete(udpai_sqlite_db *db, udpa_error **ret_error)
         ret_error);
     if (err != UDPA_OK)
         return err;
-    err = db->sealer.has_key ? seal_rows(db, ret_error)
-                             : udpai_sqlite_db_exec(db, "DELETE " PLAIN_SECRETS, ret_error);
+    err = db->sealer.n_keys ? seal_rows(db, ret_error)
+                            : udpai_sqlite_db_exec(db, "DELETE " PLAIN_SECRETS, ret_error);
     if (err == UDPA_OK)
         return udpai_sqlite_db_exec(db, "COMMIT", ret_error);
     if (!sqlite3_get_autocommit(db->handle))
@@ -118,7 +118,7 @@ udpai_sqlite_scrub(udpai_sqlite_db *db, udpa_error **ret_error)
     udpai_log(UDPA_LOG_WARNING, UDPAI_SQLITE_LOG,
               "%s: %lld resources of types that are secret now were kept in plain text: %s",
               db->path, (long long)n_plain,
-              db->sealer.has_key ? "they are encrypted" : "there is no key, so they are deleted");
+              db->sealer.n_keys ? "they are encrypted" : "there is no key, so they are deleted");
     err = seal_or_delete(db, ret_error);
     return err == UDPA_OK ? rewrite(db, ret_error) : err;
 }

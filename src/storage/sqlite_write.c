@@ -103,7 +103,7 @@ put(udpai_sqlite_db *db, const udpai_durable_op *op, udpa_error **ret_error)
         .name = udpai_resource_name(op->resource),
     };
     bool secret = udpai_sqlite_db_is_secret(db, place.type_url);
-    if (secret && !db->sealer.has_key) /* not kept, nor what it replaces */
+    if (secret && !db->sealer.n_keys) /* not kept, nor what it replaces */
         return delete_row(db, &place, ret_error);
     UDPA_AUTO(udpa_bytes_unref)
     udpa_bytes *data = udpai_entry_encode(op->resource, udpa_resource_ttl_ms(op->resource));

@@ -22,6 +22,8 @@ udpai_replica_member_done(udpai_replica_member *member)
     udpa_bytes_unref(member->address);
     udpa_bytes_unref(member->config);
     udpa_bytes_unref(member->advertised);
+    udpa_bytes_unref(member->keys);
+    udpa_bytes_unref(member->missing);
     *member = (udpai_replica_member){0};
 }
 
@@ -34,6 +36,8 @@ udpai_replica_member_copy(udpai_replica_member *copy, const udpai_replica_member
     udpa_bytes_ref(copy->address);
     udpa_bytes_ref(copy->config);
     udpa_bytes_ref(copy->advertised);
+    udpa_bytes_ref(copy->keys);
+    udpa_bytes_ref(copy->missing);
 }
 
 udpai_replicated *

@@ -24,6 +24,7 @@ typedef enum udpai_replicated_kind {
     UDPAI_REPLICATED_MEMBERS,
     UDPAI_REPLICATED_BARRIER,   /* with this ticket: all that was committed before was reported */
     UDPAI_REPLICATED_REBALANCE, /* streams are to be shared evenly: each replica receives it */
+    UDPAI_REPLICATED_KEYS,      /* what there is that cannot be decrypted here, for lack of keys */
 } udpai_replicated_kind;
 
 typedef enum udpai_replicated_outcome {
@@ -42,16 +43,19 @@ typedef struct udpai_replica_description {
     udpai_str id, version, address;
     udpai_str config;     /* digest of what must be the same for all */
     udpai_str advertised; /* HOST:PORT, where the others reach it; empty: nowhere */
+    udpai_str keys; /* ids of the keys that it has, with a space between them; the first seals */
 } udpai_replica_description;
 
 /* One of the set. */
 typedef struct udpai_replica_member {
     udpa_bytes *id, *version, *address, *config, *advertised; /* references */
-    int64_t revision;                                         /* of the last change that it has */
-    uint64_t n_streams; /* of clients, as it has stated last … */
-    bool has_streams;   /* … if it states that at all */
-    int64_t written;    /* the revision at which it has */
-    unsigned place;     /* 1 to UDPAI_REPLICAS_MAX */
+    udpa_bytes *keys;                                         /* as above */
+    udpa_bytes *missing; /* ids of keys that it lacks; empty: none */
+    int64_t revision;    /* of the last change that it has */
+    uint64_t n_streams;  /* of clients, as it has stated last … */
+    bool has_streams;    /* … if it states that at all */
+    int64_t written;     /* the revision at which it has */
+    unsigned place;      /* 1 to UDPAI_REPLICAS_MAX */
     bool is_own;
 } udpai_replica_member;
 
@@ -73,6 +77,9 @@ typedef struct udpai_replica_status {
     size_t n_overdue;      /* and such as stay, though their time is over */
     uint64_t n_rebalances; /* that were asked for so far, anywhere in the set */
     uint64_t over_ms;      /* the time that the last one is to take */
+    const udpa_error *locked; /* what cannot be decrypted, and by which keys; NULL: nothing */
+    size_t n_locked;          /* resources */
+    bool has_listed;          /* all that there is, in this process */
 } udpai_replica_status;
 
 /* A key of etcd, and a revision at which it was written: an etcd that has it so has the history of
@@ -86,7 +93,9 @@ typedef struct udpai_replication_proof {
 typedef struct udpai_replicated {
     udpai_list node;
     udpai_replicated_kind kind;
-    /* CHANGE: what all replicas have from now on, PUT and DELETE, and the position with it. */
+    /* CHANGE: what all replicas have from now on, PUT and DELETE, and the position with it.
+     * KEYS: all that cannot be decrypted, as DELETEs, though it is there: what the node has of it,
+     * it keeps. A change that brings such is reported behind this, one that ends such before. */
     udpai_durable_batch *batch;
     bool is_all;                   /* what it does not have is not there */
     udpai_replication_proof proof; /* of it; a reference */
@@ -98,7 +107,7 @@ typedef struct udpai_replicated {
     size_t n_members;
     udpai_membership membership;
     uint64_t over_ms;  /* REBALANCE: the time that it is to take */
-    udpa_error *error; /* OUTCOME, STATE: why; NULL: nothing is amiss */
+    udpa_error *error; /* OUTCOME, STATE, KEYS: why; NULL: nothing is amiss */
 } udpai_replicated;
 
 void udpai_replica_member_done(udpai_replica_member *member);

@@ -33,7 +33,7 @@ turn_around(void *userdata,
     return UDPA_OK;
 }
 
-static const udpai_record_seals seals = {is_secret, turn_around, turn_around, NULL};
+static const udpai_record_seals seals = {is_secret, turn_around, turn_around, NULL, NULL};
 
 static void
 check_key(const udpai_durable_op *op, udpai_str key)

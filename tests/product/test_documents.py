@@ -137,12 +137,12 @@ class Reader:
             return self.keys / ('acme' + name[-4:])
         return self.keys / {'certificate_file': 'node.crt', 'private_key_file': 'node.key',
                             'client_ca_file': 'ca.crt', 'ca_file': 'ca.crt', 'crl_file': 'ca.crl',
-                            'key_file': 'store.key', 'public_key_file': 'acme.pub'}[field]
+                            'keys: [{file': 'store.key', 'public_key_file': 'acme.pub'}[field]
 
     def udpad_yaml(self, example, directory):
         """Paths of the machine become paths below a directory, where the files are."""
         text = re.sub(r'(?<![\w./:])/(etc|var|run|srv|usr)/', str(directory) + r'/\1/', example.text)
-        for field, name in re.findall(r'\b(\w+_file): *([\w./-]+)', text):
+        for field, name in re.findall(r'\b(\w+_file|keys: \[\{file): *([\w./-]+)', text):
             file = directory / name
             file.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(self.material(field, name), file)

@@ -59,8 +59,8 @@ def bad_files(test):
            socket_with(certificate, key, ca) + f'    crl_file: {ca}\n',
            ':7:15: sockets[0].tls.crl_file: ')
     yield 'no descriptor set', f'descriptor_sets: [{none}]', ':1:19: descriptor_sets[0]: '
-    yield 'no key file', f'store: {{key_file: {none}}}', ':1:19: store.key_file: '
-    yield 'a key file for all to read', f'store: {{key_file: {weak_key}}}', 'has mode 0644'
+    yield 'no key file', f'store: {{keys: [{{file: {none}}}]}}', ':1:23: store.keys[0].file: '
+    yield 'a key file for all to read', f'store: {{keys: [{{file: {weak_key}}}]}}', 'has mode 0644'
     replica = 'store: {engine: ETCD, endpoints: ["127.0.0.1:9"], user: udpa, password_file: '
     yield 'no password file', f'{replica}{none}}}', ':1:78: store.password_file: '
     yield 'a password for all to read', f'{replica}{weak_key}}}', 'has mode 0644'

@@ -30,7 +30,8 @@ typedef struct replication {
 
     pthread_mutex_t mutex;
     pthread_cond_t ended;
-    bool has_ended; /* under the mutex: the thread has nothing of this any more */
+    bool has_ended;                  /* under the mutex: the thread has nothing of this any more */
+    udpai_reseal_progress resealing; /* under the mutex */
     udpai_etcd_task end;
 } replication;
 
@@ -57,6 +58,15 @@ report(void *userdata, udpai_replicated *event)
 {
     replication *self = userdata;
     self->base.report(self->base.userdata, event);
+}
+
+static void
+on_resealing(void *userdata, const udpai_reseal_progress *progress)
+{
+    replication *self = userdata;
+    pthread_mutex_lock(&self->mutex);
+    self->resealing = *progress;
+    pthread_mutex_unlock(&self->mutex);
 }
 
 /* ---- finding the set ---- */
@@ -146,6 +156,7 @@ run_start(udpai_etcd_task *task)
         .wheel = udpai_etcd_client_wheel(self->client),
         .random = random_number,
         .report = report,
+        .resealing = on_resealing,
         .userdata = self,
     };
     const udpai_replicator_config config = {
@@ -157,6 +168,7 @@ run_start(udpai_etcd_task *task)
                 .address = udpai_bytes_view(self->own.address),
                 .config = udpai_bytes_view(self->own.config),
                 .advertised = udpai_bytes_view(self->own.advertised),
+                .keys = udpai_bytes_view(self->own.keys),
             },
         .seals = self->seals,
         .has = start->has,
@@ -273,6 +285,87 @@ udpai_etcd_replication_set_config(udpai_replication *base, udpai_str config)
     else
         udpai_free(task);
     return err;
+}
+
+/* ---- keys ---- */
+
+typedef struct keys_task {
+    udpai_etcd_task task;
+    replication *owner;
+    udpa_bytes *key_ids;
+} keys_task;
+
+/* What starts later has them from the beginning. */
+static void
+run_set_keys(udpai_etcd_task *task)
+{
+    keys_task *keys = UDPAI_CONTAINER_OF(task, keys_task, task);
+    replication *self = keys->owner;
+    bool has_others =
+        !udpai_str_eq(udpai_bytes_view(self->own.keys), udpai_bytes_view(keys->key_ids));
+    udpa_bytes_unref(self->own.keys);
+    self->own.keys = keys->key_ids;
+    if (self->replicator)
+        udpai_replicator_set_keys(self->replicator, udpai_bytes_view(keys->key_ids));
+    if (self->replicator && has_others) /* what a key that was removed has encrypted is found */
+        udpai_replicator_list_again(self->replicator);
+    udpai_free(keys);
+}
+
+udpa_err
+udpai_etcd_replication_set_keys(udpai_replication *base, udpai_str key_ids)
+{
+    replication *self = of(base);
+    keys_task *keys = udpai_alloc(sizeof(*keys));
+    if (!keys || udpa_bytes_new(&keys->key_ids, key_ids.data, key_ids.len) != UDPA_OK) {
+        udpai_free(keys);
+        return UDPA_ERR_NOMEM;
+    }
+    keys->task.run = run_set_keys;
+    keys->owner = self;
+    (void)udpai_etcd_client_run(self->client, &keys->task);
+    return UDPA_OK;
+}
+
+static void
+run_reseal(udpai_etcd_task *task)
+{
+    keys_task *keys = UDPAI_CONTAINER_OF(task, keys_task, task);
+    static const udpai_reseal_progress none = {
+        .error = "this replica has not received the state of its set from etcd yet"};
+    if (keys->owner->replicator)
+        udpai_replicator_reseal(keys->owner->replicator);
+    else
+        on_resealing(keys->owner, &none);
+    udpai_free(keys);
+}
+
+/* It is under way from now on, for who looks at once. */
+udpa_err
+udpai_etcd_replication_reseal(udpai_replication *base)
+{
+    replication *self = of(base);
+    keys_task *task = udpai_alloc(sizeof(*task));
+    if (!task)
+        return UDPA_ERR_NOMEM;
+    pthread_mutex_lock(&self->mutex);
+    if (!self->resealing.is_running)
+        self->resealing = (udpai_reseal_progress){.is_running = true};
+    pthread_mutex_unlock(&self->mutex);
+    task->task.run = run_reseal;
+    task->owner = self;
+    (void)udpai_etcd_client_run(self->client, &task->task);
+    return UDPA_OK;
+}
+
+udpai_reseal_progress
+udpai_etcd_replication_resealing(udpai_replication *base)
+{
+    replication *self = of(base);
+    pthread_mutex_lock(&self->mutex);
+    udpai_reseal_progress progress = self->resealing;
+    pthread_mutex_unlock(&self->mutex);
+    return progress;
 }
 
 /* ---- barriers ---- */
@@ -412,9 +505,10 @@ close_replication(udpai_replication *base)
 static udpa_err
 copy_own(replication *self, const udpai_replica_description *own)
 {
-    const udpai_str texts[] = {own->id, own->version, own->address, own->config, own->advertised};
-    udpa_bytes **const copies[] = {&self->own.id, &self->own.version, &self->own.address,
-                                   &self->own.config, &self->own.advertised};
+    const udpai_str texts[] = {own->id,     own->version,    own->address,
+                               own->config, own->advertised, own->keys};
+    udpa_bytes **const copies[] = {&self->own.id,     &self->own.version,    &self->own.address,
+                                   &self->own.config, &self->own.advertised, &self->own.keys};
     udpa_err err = UDPA_OK;
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(texts) && err == UDPA_OK; i++)
         err = udpa_bytes_new(copies[i], texts[i].data, texts[i].len);

@@ -3,7 +3,7 @@
 #ifndef UDPAI_ETCD_REPLICATION_H
 #define UDPAI_ETCD_REPLICATION_H
 
-#include "replica/record.h"
+#include "replica/replicator.h"
 #include "replica/set.h"
 #include "store/replication.h"
 #include "transport/etcd/client.h"
@@ -40,5 +40,15 @@ udpa_err udpai_etcd_replication_replace_tls(udpai_replication *replication,
 udpa_err udpai_etcd_replication_set_password(udpai_replication *replication, const char *password);
 /* The digest of its configuration, for the others: it has changed. UDPA_ERR_NOMEM */
 udpa_err udpai_etcd_replication_set_config(udpai_replication *replication, udpai_str config);
+
+/* After the keys behind `seals` have changed. @p key_ids: of all, for the other replicas.
+ * UDPA_ERR_NOMEM: what could not be decrypted waits until the next call. */
+udpa_err udpai_etcd_replication_set_keys(udpai_replication *replication, udpai_str key_ids);
+
+/* Begins to seal secrets with the first key; does nothing while that is under way.
+ * UDPA_ERR_NOMEM */
+udpa_err udpai_etcd_replication_reseal(udpai_replication *replication);
+/* Of the last time; zeroes: there was none. */
+udpai_reseal_progress udpai_etcd_replication_resealing(udpai_replication *replication);
 
 #endif

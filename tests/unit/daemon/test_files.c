@@ -36,7 +36,7 @@ every_file_that_is_not_there_has_its_place(void **state)
           "  - types: [a.B]\n"
           "    config_descriptors: [{config_source: {name: z, path: {path: /nowhere/g}}}]\n"
           "dial: [{name: x, address: 'x:1', tls: {ca_file: /nowhere/h}}]\n"
-          "store: {directory: /nowhere/i/j, key_file: /nowhere/k}\n",
+          "store: {directory: /nowhere/i/j, keys: [{file: /nowhere/k}]}\n",
           &(udpai_options){0});
     bootstrap_test_assert_mistakes(
         test,
@@ -52,7 +52,7 @@ every_file_that_is_not_there_has_its_place(void **state)
         "cannot be read" NONE
         "test.yaml:13:49: dial[0].tls.ca_file: /nowhere/h: cannot be opened" NONE
         "test.yaml:14:20: store.directory: /nowhere/i/j: is not there, and cannot be made" NONE
-        "test.yaml:14:44: store.key_file: cannot open key file /nowhere/k" NONE);
+        "test.yaml:14:48: store.keys[0].file: cannot open key file /nowhere/k" NONE);
 }
 
 static void

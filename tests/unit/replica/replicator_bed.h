@@ -22,7 +22,9 @@ typedef struct replica {
     const char *name;
     udpai_replicator *replicator;
     udpai_durable_position has;
-    bool is_first;   /* of the members */
+    bool is_first;    /* of the members */
+    const char *keys; /* a letter each, the first one seals; NULL: nothing is sealed */
+    udpai_reseal_progress resealing;
     char text[TEXT]; /* what was reported and not looked at yet */
 } replica;
 
@@ -43,6 +45,73 @@ is_secret(void *userdata, udpai_str type_url)
 {
     (void)userdata;
     return udpai_str_eq(type_url, UDPAI_STR(SECRET));
+}
+
+/* ---- keys: a letter, then the place, then the text in a way that nothing finds it ---- */
+
+static inline udpa_bytes *
+turned(char letter, const udpai_record_place *place, udpai_str text)
+{
+    uint8_t *room;
+    size_t head = 1 + place->origin.len + place->name.len;
+    udpa_bytes *bytes = udpai_bytes_make(head + text.len, &room);
+    if (!bytes)
+        return NULL;
+    room[0] = (uint8_t)letter;
+    memcpy(room + 1, place->origin.data, place->origin.len);
+    memcpy(room + 1 + place->origin.len, place->name.data, place->name.len);
+    for (size_t i = 0; i < text.len; i++)
+        room[head + i] = (uint8_t)(text.data[i] ^ 0x80 ^ letter);
+    return bytes;
+}
+
+static inline udpa_err
+on_seal(void *userdata,
+        const udpai_record_place *place,
+        udpai_str plain,
+        udpa_bytes **ret_sealed,
+        udpa_error **ret_error)
+{
+    const replica *self = userdata;
+    if (!*self->keys)
+        return udpai_fail(ret_error, UDPA_ERR_PRECONDITION, "no key");
+    *ret_sealed = turned(self->keys[0], place, plain);
+    return *ret_sealed ? UDPA_OK : udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+}
+
+static inline udpa_err
+on_unseal(void *userdata,
+          const udpai_record_place *place,
+          udpai_str sealed,
+          udpa_bytes **ret_plain,
+          udpa_error **ret_error)
+{
+    const replica *self = userdata;
+    size_t head = 1 + place->origin.len + place->name.len;
+    if (sealed.len < head || memcmp(sealed.data + 1, place->origin.data, place->origin.len) != 0)
+        return udpai_fail(ret_error, UDPA_ERR_MALFORMED, "it is damaged");
+    if (!strchr(self->keys, sealed.data[0]))
+        return udpai_fail(ret_error, UDPA_ERR_PRECONDITION, "no key");
+    const udpai_record_place none = {{"", 0}, {"", 0}, {"", 0}};
+    UDPA_AUTO(udpa_bytes_unref)
+    udpa_bytes *text =
+        turned(sealed.data[0], &none, (udpai_str){sealed.data + head, sealed.len - head});
+    if (!text)
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    udpai_str view = udpai_bytes_view(text);
+    return udpa_bytes_new(ret_plain, view.data + 1, view.len - 1);
+}
+
+static inline udpai_record_sealed
+on_find_key(void *userdata, udpai_str sealed, char ret_id[UDPAI_RECORD_KEY_ID_MAX])
+{
+    const replica *self = userdata;
+    if (sealed.len < 2 || sealed.data[0] < 'A' || sealed.data[0] > 'Z')
+        return UDPAI_RECORD_DAMAGED;
+    (void)snprintf(ret_id, UDPAI_RECORD_KEY_ID_MAX, "%c", sealed.data[0]);
+    return sealed.data[0] == self->keys[0]      ? UDPAI_RECORD_CURRENT
+           : strchr(self->keys, sealed.data[0]) ? UDPAI_RECORD_OLD
+                                                : UDPAI_RECORD_LOCKED;
 }
 
 static inline void
@@ -116,6 +185,20 @@ note_state(replica *self, const udpai_replicated *state)
 }
 
 static inline void
+note_locked(replica *self, const udpai_replicated *keys)
+{
+    note(self, "; ", keys->error ? "locked" : "unlocked");
+    for (size_t i = 0; i < keys->batch->ops.n; i++)
+        note_op(self, " ", &keys->batch->ops.items[i]);
+}
+
+static inline void
+on_resealing(void *userdata, const udpai_reseal_progress *progress)
+{
+    ((replica *)userdata)->resealing = *progress;
+}
+
+static inline void
 on_report(void *userdata, udpai_replicated *event)
 {
     replica *self = userdata;
@@ -130,6 +213,8 @@ on_report(void *userdata, udpai_replicated *event)
         note_outcome(self, event);
     else if (event->kind == UDPAI_REPLICATED_REBALANCE)
         note_rebalance(self, event);
+    else if (event->kind == UDPAI_REPLICATED_KEYS)
+        note_locked(self, event);
     else
         note_state(self, event);
     udpai_replicated_free(event);
@@ -157,21 +242,24 @@ try_to_open(replica *self)
         .wheel = &wheel,
         .random = on_random,
         .report = on_report,
+        .resealing = on_resealing,
         .userdata = self,
     };
-    const udpai_replicator_config config = {
+    udpai_replicator_config config = {
         .prefix = UDPAI_STR(PREFIX),
         .own.id = udpai_str_from(self->name),
         .seals.is_secret = is_secret,
         .has = self->has,
     };
+    if (self->keys)
+        config.seals = (udpai_record_seals){is_secret, on_seal, on_unseal, on_find_key, self};
     return udpai_replicator_new(&self->replicator, &env, &config);
 }
 
 static inline void
 open_replica(replica *self, const char *name)
 {
-    *self = (replica){.name = name, .has = self->has};
+    *self = (replica){.name = name, .has = self->has, .keys = self->keys};
     assert_ok(try_to_open(self));
 }
 

@@ -413,7 +413,7 @@ static udpai_record_seals
 seals_with(udpa_err err)
 {
     fake = (struct fake_seals){.err = err};
-    return (udpai_record_seals){fake_is_secret, fake_seal, fake_unseal, &fake};
+    return (udpai_record_seals){fake_is_secret, fake_seal, fake_unseal, NULL, &fake};
 }
 
 static void
@@ -493,7 +493,7 @@ secrets_are_not_written_without_a_key(void **state)
     assert_null(value);
     assert_non_null(strstr(udpa_error_message(error),
                            "it is secret, and this node has no key to encrypt it with: set "
-                           "store.key_file"));
+                           "store.keys"));
     assert_non_null(strstr(udpa_error_message(error), "'" NAME "'"));
     udpai_durable_op_done(&op);
 }
@@ -505,10 +505,10 @@ sealed_values_are_not_read_without_a_key(void **state)
     udpai_record_seals seals = seals_with(UDPA_OK);
     udpai_durable_op op = put_op("o", make_full());
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *value = value_of(&op, &seals);
-    assert_refused(udpai_bytes_view(value), UDPA_ERR_PRECONDITION, "set store.key_file");
+    assert_refused(udpai_bytes_view(value), UDPA_ERR_PRECONDITION, "set store.keys");
     seals.unseal = NULL;
     reader.seals = &seals;
-    assert_refused(udpai_bytes_view(value), UDPA_ERR_PRECONDITION, "set store.key_file");
+    assert_refused(udpai_bytes_view(value), UDPA_ERR_PRECONDITION, "set store.keys");
     udpai_durable_op_done(&op);
 }
 

@@ -37,6 +37,7 @@ struct fixture {
     udpai_sqlite_options options;
     udpai_durable_engine *engine;
     uint64_t next_ticket;
+    udpai_sealer sealer;
 };
 
 static inline void
@@ -62,6 +63,14 @@ set_hold(struct fixture *fixture, bool hold)
     fixture->reports.hold = hold;
     pthread_cond_broadcast(&fixture->reports.changed);
     pthread_mutex_unlock(&fixture->reports.mutex);
+}
+
+/* For the next one that is opened; NULL: none. */
+static inline void
+use_key(struct fixture *fixture, const uint8_t *key)
+{
+    assert_ok(udpai_sealer_init(&fixture->sealer, key, NULL));
+    fixture->options.sealer = &fixture->sealer;
 }
 
 /* Until so many tickets were reported since the fixture was made. */

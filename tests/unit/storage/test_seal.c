@@ -144,6 +144,63 @@ lack_of_memory_leaves_nothing(void **state)
     udpai_sealer_done(&sealer);
 }
 
+/* After a change of keys. */
+static void
+the_first_key_seals_and_all_open(void **state)
+{
+    (void)state;
+    static const uint8_t old_key[UDPAI_SECRET_KEY_SIZE] = "2123456789abcdef0123456789abcde";
+    udpai_sealer old, both;
+    char id[UDPAI_SEAL_KEY_ID_HEX] = "", first_id[UDPAI_SEAL_KEY_ID_HEX] = "";
+    assert_ok(udpai_sealer_init(&old, old_key, NULL));
+    assert_ok(udpai_sealer_init(&both, key, NULL));
+    assert_ok(udpai_sealer_add(&both, old_key, NULL));
+    udpa_bytes *sealed = seal(&old, UDPAI_STR("before")), *anew = seal(&both, UDPAI_STR("now"));
+    assert_ok(unseal(&both, &place, udpai_bytes_view(sealed)));
+    assert_ok(unseal(&both, &place, udpai_bytes_view(anew)));
+    assert_int_equal(unseal(&old, &place, udpai_bytes_view(anew)), UDPA_ERR_PRECONDITION);
+    assert_int_equal(udpai_sealer_find(&both, udpai_bytes_view(sealed), id), UDPAI_SEALED_BY_OTHER);
+    assert_int_equal(udpai_sealer_find(&both, udpai_bytes_view(anew), first_id),
+                     UDPAI_SEALED_BY_FIRST);
+    assert_string_not_equal(id, first_id);
+    assert_int_equal(udpai_sealer_find(&old, udpai_bytes_view(anew), id), UDPAI_SEALED_BY_MISSING);
+    assert_string_equal(id, first_id);
+    for (size_t len = 0; len < udpa_bytes_size(anew) - strlen("now"); len++)
+        assert_int_equal(udpai_sealer_find(&both, (udpai_str){udpa_bytes_data(anew), len}, id),
+                         UDPAI_SEALED_BY_NONE);
+    udpa_bytes_unref(sealed);
+    udpa_bytes_unref(anew);
+    udpai_sealer_done(&old);
+    udpai_sealer_done(&both);
+}
+
+static void
+ids_are_of_keys_in_their_order(void **state)
+{
+    (void)state;
+    uint8_t one[UDPAI_SECRET_KEY_SIZE] = {0};
+    udpai_sealer sealer;
+    udpai_strbuf text = {0};
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    assert_ok(udpai_sealer_init(&sealer, NULL, NULL));
+    udpai_sealer_put_ids(&sealer, &text);
+    assert_int_equal(text.len, 0);
+    for (uint8_t i = 0; i < UDPAI_SEAL_KEYS_MAX; i++) {
+        one[0] = i;
+        assert_ok(udpai_sealer_add(&sealer, one, NULL));
+        assert_int_equal(udpai_sealer_add(&sealer, one, &error),
+                         i + 1 < UDPAI_SEAL_KEYS_MAX ? UDPA_ERR_INVAL : UDPA_ERR_LIMIT);
+        udpa_error_unref(error);
+        error = NULL;
+    }
+    udpai_sealer_put_ids(&sealer, &text);
+    assert_int_equal(text.len, UDPAI_SEAL_KEYS_MAX * UDPAI_SEAL_KEY_ID_HEX - 1);
+    /* of 32 zeroes: HMAC-SHA256, not a digest of the key */
+    assert_null(memmem(text.data, text.len, "66687aadf862bd77", 16));
+    udpai_strbuf_done(&text);
+    udpai_sealer_done(&sealer);
+}
+
 int
 main(void)
 {
@@ -154,6 +211,8 @@ main(void)
         cmocka_unit_test(a_value_is_of_its_place_only),
         cmocka_unit_test(another_key_is_told_from_damage),
         cmocka_unit_test(lack_of_memory_leaves_nothing),
+        cmocka_unit_test(the_first_key_seals_and_all_open),
+        cmocka_unit_test(ids_are_of_keys_in_their_order),
     };
     return cmocka_run_group_tests_name("storage seal", tests, NULL, NULL);
 }

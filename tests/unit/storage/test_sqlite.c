@@ -285,7 +285,7 @@ opening_and_loading_survive_lack_of_memory(void **state)
     static const uint8_t key[UDPAI_SECRET_KEY_SIZE] = "0123456789abcdef0123456789abcde";
     static const char *const types[] = {"a.b.C"};
     struct fixture *fixture = *state;
-    fixture->options.secret_key = key;
+    use_key(fixture, key);
     fixture->options.secret_types = types;
     fixture->options.n_secret_types = 1;
     open_engine(fixture);

@@ -107,14 +107,63 @@ static void
 secrets_need_the_key_that_encrypted_them(void **state)
 {
     struct fixture *fixture = *state;
-    fixture->options.secret_key = key;
+    use_key(fixture, key);
     keep_three(fixture, TYPE_SECRET);
-    fixture->options.secret_key = other_key;
+    use_key(fixture, other_key);
     assert_left(fixture, 0, 0, 3);
-    fixture->options.secret_key = NULL;
+    use_key(fixture, NULL);
     assert_left(fixture, 0, 0, 3);
-    fixture->options.secret_key = key;
+    use_key(fixture, key);
     assert_left(fixture, 3, 0, 0);
+}
+
+static void
+use_keys(struct fixture *fixture, const uint8_t *first, const uint8_t *second)
+{
+    use_key(fixture, first);
+    assert_ok(udpai_sealer_add(&fixture->sealer, second, NULL));
+}
+
+/* Then the old key need not be there any more. */
+static void
+secrets_are_encrypted_with_the_first_key_when_it_is_opened(void **state)
+{
+    struct fixture *fixture = *state;
+    use_key(fixture, key);
+    keep_three(fixture, TYPE_SECRET);
+    use_keys(fixture, key, other_key);
+    assert_left(fixture, 3, 0, 0);
+    use_key(fixture, other_key);
+    assert_left(fixture, 0, 0, 3);
+    use_keys(fixture, other_key, key);
+    assert_left(fixture, 3, 0, 0);
+    use_key(fixture, key);
+    assert_left(fixture, 0, 0, 3);
+    use_key(fixture, other_key);
+    assert_left(fixture, 3, 0, 0);
+}
+
+/* Also what only a key of before opens. */
+static void
+secrets_are_encrypted_with_the_first_key_while_it_is_open(void **state)
+{
+    struct fixture *fixture = *state;
+    udpai_sealer sealer;
+    use_key(fixture, key);
+    keep_three(fixture, TYPE_SECRET);
+    open_engine(fixture);
+    struct loaded loaded = load_all(fixture);
+    loaded_done(&loaded);
+    assert_ok(udpai_sealer_init(&sealer, other_key, NULL));
+    udpai_sqlite_set_sealer(fixture->engine, &sealer);
+    udpai_sealer_done(&sealer);
+    commit_put(fixture, TYPE_SECRET, "com.acme/c", "payload");
+    assert_last_report(fixture, UDPA_OK);
+    close_engine(fixture);
+    use_key(fixture, other_key);
+    assert_left(fixture, 3, 0, 0);
+    use_key(fixture, key);
+    assert_left(fixture, 0, 0, 3);
 }
 
 /* A row that was moved is as good as damaged, even where its digest was made to fit. */
@@ -122,7 +171,7 @@ static void
 secrets_cannot_be_swapped(void **state)
 {
     struct fixture *fixture = *state;
-    fixture->options.secret_key = key;
+    use_key(fixture, key);
     keep_three(fixture, TYPE_SECRET);
     run_sql(fixture, "UPDATE contribution SET (data, digest) ="
                      " (SELECT data, digest FROM contribution WHERE name = 'com.acme/b')"
@@ -161,6 +210,8 @@ main(void)
         WITH_STORE(damaged_rows_are_skipped),
         WITH_STORE(many_damaged_rows_are_no_more_than_skipped),
         WITH_STORE(secrets_need_the_key_that_encrypted_them),
+        WITH_STORE(secrets_are_encrypted_with_the_first_key_when_it_is_opened),
+        WITH_STORE(secrets_are_encrypted_with_the_first_key_while_it_is_open),
         WITH_STORE(secrets_cannot_be_swapped),
         WITH_STORE(an_error_of_the_receiver_ends_the_loading),
     };

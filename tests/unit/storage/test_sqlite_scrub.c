@@ -31,7 +31,7 @@ static void
 what_is_no_secret_is_plain(void **state)
 {
     struct fixture *fixture = *state;
-    fixture->options.secret_key = key;
+    use_key(fixture, key);
     open_engine(fixture);
     commit_put(fixture, TYPE_CLUSTER, "com.acme/a", PLAIN);
     assert_last_report(fixture, UDPA_OK);
@@ -42,7 +42,7 @@ static void
 with_a_key_secrets_are_encrypted(void **state)
 {
     struct fixture *fixture = *state;
-    fixture->options.secret_key = key;
+    use_key(fixture, key);
     open_engine(fixture);
     commit_put(fixture, TYPE_SECRET, "com.acme/a", PLAIN);
     commit_put(fixture, "other.prefix/envoy.extensions.transport_sockets.tls.v3.Secret",
@@ -64,7 +64,7 @@ a_content_hash_does_not_tell_of_a_secret(void **state)
 {
     struct fixture *fixture = *state;
     char hex[UDPAI_CONTENT_HASH_HEX + 1] = {0};
-    fixture->options.secret_key = key;
+    use_key(fixture, key);
     open_engine(fixture);
     commit_put(fixture, TYPE_SECRET, "com.acme/a", PLAIN);
     assert_last_report(fixture, UDPA_OK);
@@ -92,12 +92,12 @@ static void
 without_a_key_an_older_secret_is_not_kept_either(void **state)
 {
     struct fixture *fixture = *state;
-    fixture->options.secret_key = key;
+    use_key(fixture, key);
     open_engine(fixture);
     commit_put(fixture, TYPE_SECRET, "com.acme/a", "the old password");
     assert_last_report(fixture, UDPA_OK);
     close_engine(fixture);
-    fixture->options.secret_key = NULL;
+    use_key(fixture, NULL);
     open_engine(fixture);
     commit_put(fixture, TYPE_SECRET, "com.acme/a", PLAIN);
     assert_last_report(fixture, UDPA_OK);
@@ -129,7 +129,7 @@ what_becomes_secret_is_encrypted_and_wiped(void **state)
 {
     struct fixture *fixture = *state;
     keep_plain_tokens(fixture);
-    fixture->options.secret_key = key;
+    use_key(fixture, key);
     open_engine(fixture);
     assert_no_plain_text(fixture);
     assert_kept(fixture, "com.acme/3", true);
@@ -168,7 +168,7 @@ a_reader_that_prevents_wiping_is_an_error(void **state)
 {
     struct fixture *fixture = *state;
     keep_plain_tokens(fixture);
-    fixture->options.secret_key = key;
+    use_key(fixture, key);
     fixture->options.busy_ms = 1;
     char path[128];
     sqlite3 *reader = NULL;

@@ -137,7 +137,7 @@ every_part_of_a_secret_comes_back(void **state)
 {
     static const uint8_t key[UDPAI_SECRET_KEY_SIZE] = "0123456789abcdef0123456789abcde";
     struct fixture *fixture = *state;
-    fixture->options.secret_key = key;
+    use_key(fixture, key);
     round_trip(fixture, TYPE_SECRET);
 }
 

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What differs among replicas, and must not. */
+#ifndef UDPAI_FEDERATION_REPLICA_PROBLEMS_H
+#define UDPAI_FEDERATION_REPLICA_PROBLEMS_H
+
+#include "federation/problems.h"
+#include "store/replication.h"
+
+/* Of the others, by what this one has; nothing before it is one of them. */
+void udpai_replica_visit_members(const udpai_replica_status *status,
+                                 udpai_problem_fn visit,
+                                 void *userdata);
+/* Of all that they are compared by. */
+uint64_t udpai_replica_members_digest(const udpai_replica_status *status);
+
+#endif

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store reseal: secrets in etcd are encrypted with the first key. The node does it, and is asked
+ * how far it is. */
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ctl/commands.h"
+#include "ctl/http.h"
+
+#define GOOD 200
+#define LOOK_MS 200
+
+typedef struct progress {
+    char state[16];
+    unsigned long long n_secrets, n_sealed, n_changed, n_left;
+    char error[256];
+} progress;
+
+static bool
+read_progress(const udpai_ctl_answer *answer, progress *ret_progress)
+{
+    udpai_strbuf words = {0};
+    udpai_ctl_answer_words(answer, &words);
+    bool is_read = words.len && sscanf(words.data,
+                                       "%15s secrets %llu sealed %llu changed %llu left %llu "
+                                       "%255[^\n]",
+                                       ret_progress->state, &ret_progress->n_secrets,
+                                       &ret_progress->n_sealed, &ret_progress->n_changed,
+                                       &ret_progress->n_left, ret_progress->error) >= 5;
+    udpai_strbuf_done(&words);
+    return is_read;
+}
+
+static udpai_cli_exit
+ask(const udpai_ctl_options *options, const char *body, progress *ret_progress)
+{
+    udpai_ctl_answer answer = {0};
+    udpai_strbuf text = {0};
+    udpai_strbuf_puts(&text, body);
+    udpai_cli_exit result = udpai_ctl_http_ask(options, "/store_reseal", &text, &answer);
+    if (result == UDPAI_CLI_GOOD && answer.status != GOOD) {
+        result = udpai_ctl_http_refused(options, &answer, "");
+    } else if (result == UDPAI_CLI_GOOD && !read_progress(&answer, ret_progress)) {
+        udpai_cli_complain("%s: its answer cannot be read; is it a udpad of this version?",
+                           options->common.http);
+        result = UDPAI_CLI_REFUSED;
+    }
+    udpai_ctl_answer_done(&answer);
+    udpai_strbuf_done(&text);
+    return result;
+}
+
+static void
+show(const progress *now, bool is_terminal)
+{
+    if (is_terminal)
+        fprintf(stderr, "\r%llu secrets, %llu encrypted anew ", now->n_secrets, now->n_sealed);
+}
+
+static udpai_cli_exit
+print_end(const progress *end)
+{
+    udpai_cli_print_line("%llu secrets: %llu encrypted anew, %llu cannot be decrypted",
+                         end->n_secrets, end->n_sealed, end->n_left);
+    if (end->error[0]) {
+        udpai_cli_complain("it has ended early, start it again: %s", end->error);
+        return UDPAI_CLI_REFUSED;
+    }
+    if (!end->n_left)
+        return UDPAI_CLI_GOOD;
+    udpai_cli_complain("keep all keys until nothing is left that cannot be decrypted: the log of "
+                       "the replicas, and 'udpactl status replicas', have the ids of the keys that "
+                       "are missing");
+    return UDPAI_CLI_REFUSED;
+}
+
+static udpai_cli_exit
+reseal(const udpai_ctl_options *options)
+{
+    static const struct timespec pause = {.tv_nsec = LOOK_MS * 1000000L};
+    bool is_terminal = isatty(STDERR_FILENO);
+    progress now = {0};
+    udpai_cli_exit result = ask(options, "{}", &now);
+    while (result == UDPAI_CLI_GOOD && strcmp(now.state, "running") == 0) {
+        show(&now, is_terminal);
+        nanosleep(&pause, NULL);
+        result = ask(options, "{\"look\": true}", &now);
+    }
+    if (is_terminal)
+        fprintf(stderr, "\r\033[K");
+    return result == UDPAI_CLI_GOOD ? print_end(&now) : result;
+}
+
+udpai_cli_exit
+udpai_ctl_store_command(udpai_cli *cli)
+{
+    const udpai_ctl_options *options = udpai_ctl_options_of(cli->options);
+    if (options->common.arguments.n == 1 &&
+        strcmp(options->common.arguments.items[0], "reseal") == 0)
+        return reseal(options);
+    udpai_cli_complain("write 'udpactl store reseal'");
+    return UDPAI_CLI_MISTAKE;
+}
