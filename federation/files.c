@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Resources that do not come by a stream: files, and what the node reports of itself. */
-#include "federation/absence.h"
-#include "federation/directories.h"
-#include "federation/ending.h"
-#include "federation/held.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "federation/absence.h"
+#include "federation/agreement.h"
+#include "federation/directories.h"
+#include "federation/ending.h"
+#include "federation/held.h"
 #include "federation/node_internal.h"
 #include "federation/receiver.h"
 #include "federation/signatures.h"
@@ -205,8 +205,8 @@ udpai_node_expect_files(udpai_node *node, udpai_str root)
     return err;
 }
 
-udpa_err
-udpai_node_set_files(udpai_node *node, const udpai_directory *directory, udpa_error **ret_error)
+static udpa_err
+set_files(udpai_node *node, const udpai_directory *directory, udpa_error **ret_error)
 {
     udpai_source *source =
         directory->source.len ? udpai_sources_get(node->parts.sources, directory->source) : NULL;
@@ -238,6 +238,30 @@ udpai_node_set_files(udpai_node *node, const udpai_directory *directory, udpa_er
     else
         directory_was_read(node, origin, directory->root);
     return err;
+}
+
+udpa_err
+udpai_node_set_files(udpai_node *node, const udpai_directory *directory, udpa_error **ret_error)
+{
+    bool waits = false;
+    udpa_err err = node->parts.agreement
+                       ? udpai_agreement_take(node->parts.agreement, directory, &waits)
+                       : UDPA_OK;
+    if (err != UDPA_OK)
+        return udpai_fail_code(ret_error, err);
+    return waits ? UDPA_OK : set_files(node, directory, ret_error);
+}
+
+void
+udpai_node_use_agreed_files(udpai_node *node)
+{
+    const udpai_directory *directory;
+    while (node->parts.agreement && (directory = udpai_agreement_next(node->parts.agreement))) {
+        UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+        if (set_files(node, directory, &error) != UDPA_OK)
+            udpai_log(UDPA_LOG_ERROR, "file", "directory %.*s: rejected in part: %s",
+                      UDPAI_SHOWN(directory->root), udpa_error_message(error));
+    }
 }
 
 udpa_err

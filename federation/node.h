@@ -56,6 +56,7 @@ typedef struct udpai_directory {
     bool is_partial;
     udpai_str unread;        /* the path of a file that could not; empty: it is not known */
     unsigned max_withdrawal; /* since the last reading, as of a source */
+    bool must_agree;         /* among replicas: it counts when most of them have read the same */
     /* The last reading found errors: what has been read before stays, but of a PATH source it is
      * known that it fails. */
     bool has_errors;

@@ -20,6 +20,9 @@ typedef struct udpai_node_env {
     void (*barrier)(void *userdata, uint64_t ticket);
     /* Beside propose: all is reported again, as one CHANGE. */
     void (*list_again)(void *userdata);
+    /* Beside propose: what this node has read of its directories, for the others: lines of a digest
+     * and a path (store/replication.h). NULL: nobody is interested. */
+    void (*set_files)(void *userdata, udpai_str files);
     /* Microseconds since 1970. */
     int64_t (*wall_us)(void *userdata);
     uint64_t (*random)(void *userdata);

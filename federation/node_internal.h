@@ -25,6 +25,11 @@ struct udpai_node {
 /* Has the durable engine forget what belongs to nothing any more. */
 void udpai_restore_end(udpai_node *node);
 
+/* ---- files.c ---- */
+
+/* What most replicas have read by now. */
+void udpai_node_use_agreed_files(udpai_node *node);
+
 /* ---- sessions.c ---- */
 
 void udpai_node_session_opened(udpai_node *node, udpai_report *report);

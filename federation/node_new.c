@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "federation/access.h"
+#include "federation/agreement.h"
 #include "federation/barriers.h"
 #include "federation/clients.h"
 #include "federation/demand.h"
@@ -114,6 +115,8 @@ make_ground(udpai_parts *parts)
         err = udpai_sync_new(&parts->sync);
     if (err == UDPA_OK && udpai_context_is_replicated(parts->context))
         err = udpai_stamps_new(&parts->stamps, parts->context);
+    if (err == UDPA_OK && udpai_context_is_replicated(parts->context))
+        err = udpai_agreement_new(&parts->agreement, parts->context);
     if (err == UDPA_OK)
         err = udpai_sources_new(&parts->sources, parts);
     return err;
@@ -278,6 +281,7 @@ udpai_node_free(udpai_node *node)
         udpa_bytes_unref(node->forgotten.items[i]);
     udpai_vector_done(&node->forgotten);
     udpai_store_free(node->context.store);
+    udpai_agreement_free(node->parts.agreement);
     udpai_stamps_free(node->parts.stamps);
     udpai_sync_free(node->parts.sync);
     udpa_bytes_unref(node->context.id);

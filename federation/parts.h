@@ -14,6 +14,7 @@ typedef struct udpai_parts {
     struct udpai_demand *demand;         /* all subscriptions */
     struct udpai_sync *sync;             /* what is synchronized */
     struct udpai_stamps *stamps;         /* generations of a set; NULL: there are no replicas */
+    struct udpai_agreement *agreement;   /* directories of a set; NULL: there are no replicas */
     struct udpai_sources *sources;       /* ConfigSources */
     struct udpai_mesh *mesh;             /* other replicas; NULL: there are none */
     struct udpai_access *access;         /* rules: which peer may publish what */

@@ -3,16 +3,16 @@
  * position is kept with it: after a restart the replica goes on from there. */
 #include "federation/replica.h"
 
-#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/alloc.h"
 #include "federation/access.h"
+#include "federation/agreement.h"
 #include "federation/epoch.h"
 #include "federation/janitor.h"
 #include "federation/mesh.h"
 #include "federation/places.h"
+#include "federation/position_fact.h"
 #include "federation/publishers.h"
 #include "federation/replica_problems.h"
 #include "federation/signatures.h"
@@ -30,6 +30,7 @@ struct udpai_replica {
     udpai_janitor *janitor;
     struct udpai_mesh *mesh; /* NULL: it does not know the others */
     struct udpai_sync *sync;
+    struct udpai_agreement *agreement;
     udpai_list events;
     UDPAI_VECTOR(udpai_durable_op) ended;
     udpai_durable_position kept;
@@ -55,6 +56,7 @@ udpai_replica_new(udpai_replica **ret_replica, const udpai_parts *parts)
     replica->stamps = parts->stamps;
     replica->mesh = parts->mesh;
     replica->sync = parts->sync;
+    replica->agreement = parts->agreement;
     udpai_list_init(&replica->events);
     udpa_err err = udpai_janitor_new(&replica->janitor, parts->context);
     if (err == UDPA_OK)
@@ -95,13 +97,12 @@ udpai_replica_get_status(udpai_replica *replica)
 {
     replica->status.n_hidden = udpai_janitor_n_hidden(replica->janitor);
     replica->status.n_overdue = udpai_store_n_overdue(replica->context->store);
+    replica->status.n_files_waiting = udpai_agreement_n_waiting(replica->agreement);
+    replica->status.n_files_differing = udpai_agreement_n_differing(replica->agreement);
     return &replica->status;
 }
 
 /* ---- the position ---- */
-
-/* One fact, under a key that no origin has; the type is not looked at. */
-static const char position_key[] = "replicas";
 
 static bool
 is_at(udpai_durable_position a, udpai_durable_position b)
@@ -115,74 +116,21 @@ udpai_replica_proof(const udpai_replica *replica)
     return &replica->proof;
 }
 
-/* The cluster, and the proof: its revision, and its key behind a space. */
-static udpa_bytes *
-write_position(const udpai_replica *replica)
-{
-    const udpai_replication_proof *proof = &replica->proof;
-    udpai_strbuf text = {0};
-    udpai_strbuf_printf(&text, "%016" PRIx64 "%016" PRIx64 " ",
-                        replica->context->position.cluster_id, (uint64_t)proof->revision);
-    if (proof->key)
-        udpai_strbuf_str(&text, udpai_bytes_view(proof->key));
-    return udpai_bytes_of(&text);
-}
-
 /* Without memory the next commit has it. */
 void
 udpai_replica_commit(udpai_replica *replica, udpai_durable_batch *batch)
 {
     const udpai_durable_position now = replica->context->position;
-    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *key = NULL, *name = NULL;
-    if (is_at(now, replica->kept) ||
-        udpa_bytes_new(&key, position_key, sizeof(position_key)) != UDPA_OK ||
-        !(name = write_position(replica)))
-        return;
-    const udpai_durable_op op = {
-        .kind = UDPAI_DURABLE_SEEN,
-        .origin = key,
-        .type = key,
-        .name = name,
-        .number = (uint64_t)now.revision,
-    };
-    if (udpai_durable_batch_add(batch, &op) == UDPA_OK)
+    if (!is_at(now, replica->kept) &&
+        udpai_position_fact_add(batch, now, &replica->proof) == UDPA_OK)
         replica->kept = now;
-}
-
-static uint64_t
-read_hex(udpai_str text, size_t at)
-{
-    char digits[17] = "";
-    if (text.len >= at + 16)
-        memcpy(digits, text.data + at, 16);
-    return strtoull(digits, NULL, 16);
-}
-
-/* Without memory there is no proof. */
-static void
-read_proof(udpai_replica *replica, udpai_str text)
-{
-    udpai_replication_proof *proof = &replica->proof;
-    if (text.len <= 33)
-        return;
-    proof->revision = (int64_t)read_hex(text, 16);
-    udpa_bytes_unref(proof->key);
-    proof->key = NULL;
-    (void)!udpa_bytes_new(&proof->key, text.data + 33, text.len - 33);
 }
 
 bool
 udpai_replica_restore(udpai_replica *replica, const udpai_durable_op *op)
 {
-    const udpai_str key = {position_key, sizeof(position_key)};
-    if (!udpai_str_eq(udpai_bytes_view(op->origin), key))
+    if (!udpai_position_fact_read(op, &replica->kept, &replica->proof))
         return false;
-    udpai_str text = udpai_bytes_view(op->name);
-    replica->kept = (udpai_durable_position){
-        .cluster_id = read_hex(text, 0),
-        .revision = op->number <= INT64_MAX ? (int64_t)op->number : 0,
-    };
-    read_proof(replica, text);
     replica->context->position = replica->kept;
     return true;
 }
@@ -608,6 +556,7 @@ udpai_replica_visit_problems(const udpai_replica *replica, udpai_problem_fn visi
 {
     const udpai_replica_status *status = &replica->status;
     udpai_replica_visit_members(status, visit, userdata);
+    udpai_agreement_visit_problems(replica->agreement, visit, userdata);
     size_t n_hidden = udpai_janitor_n_hidden(replica->janitor);
     UDPA_AUTO(udpa_error_unref)
     udpa_error *hidden = n_hidden ? udpa_error_new(UDPA_ERR_DENIED, NULL, HIDDEN, n_hidden) : NULL;
@@ -650,6 +599,7 @@ take_members(udpai_replica *replica, udpai_replicated *event)
     udpai_replicated_free(replica->members);
     replica->members = event;
     udpai_janitor_take_members(replica->janitor, &replica->status);
+    udpai_agreement_take_members(replica->agreement, &replica->status);
     if (replica->mesh)
         udpai_mesh_take_members(replica->mesh, &replica->status);
     log_problems(replica);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ctl/status_view.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "cli/names.h"
 #include "ctl/load_hint.h"
+#include "model/digest.h"
 #include "udpa/status/v1/status.pb-c.h"
 
 #define STATUS "udpa.status.v1."
@@ -342,6 +344,23 @@ replica_state(const Udpa__Status__V1__ReplicaStatus *replica)
     }
 }
 
+/* Of several directories one digest. */
+static void
+add_files(udpai_cli_table *table, const Udpa__Status__V1__ReplicaStatus *replica)
+{
+    uint64_t digest = 0;
+    for (size_t i = 0; i < replica->n_files; i++) {
+        digest = udpai_digest_behind(digest, udpai_str_from(replica->files[i]->path));
+        digest = udpai_digest_behind(digest, udpai_str_from(replica->files[i]->digest));
+    }
+    if (replica->n_files == 1)
+        udpai_cli_table_addf(table, "%.8s", replica->files[0]->digest);
+    else if (replica->n_files)
+        udpai_cli_table_addf(table, "%08" PRIx32, (uint32_t)(digest >> 32));
+    else
+        udpai_cli_table_add_text(table, "");
+}
+
 /* The beginning of the digest tells those apart that differ. */
 static void
 add_replica(udpai_cli_table *table, const Udpa__Status__V1__ReplicaStatus *replica, int64_t now_us)
@@ -353,6 +372,7 @@ add_replica(udpai_cli_table *table, const Udpa__Status__V1__ReplicaStatus *repli
     udpai_cli_table_addf(table, "%.8s", replica->config);
     udpai_cli_table_addf(table, "%.8s%s", replica->n_key_ids ? replica->key_ids[0] : "",
                          replica->n_key_ids > 1 ? ", …" : "");
+    add_files(table, replica);
     udpai_cli_table_add_number(table, (uint64_t)replica->revision);
     udpai_cli_table_add_number(table, replica->streams);
     udpai_cli_table_add_number(table, replica->share);
@@ -371,9 +391,9 @@ udpai_ctl_put_replicas(udpai_strbuf *out,
                        size_t n,
                        int64_t now_us)
 {
-    static const char *const heads[] = {"REPLICA", "ADDRESS",  "VERSION", "CONFIG",
-                                        "KEYS",    "REVISION", "STREAMS", "SHARE",
-                                        "STATE",   "AGE",      "REASON"};
+    static const char *const heads[] = {"REPLICA", "ADDRESS", "VERSION",  "CONFIG",
+                                        "KEYS",    "FILES",   "REVISION", "STREAMS",
+                                        "SHARE",   "STATE",   "AGE",      "REASON"};
     udpai_cli_table table;
     udpai_cli_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
     for (size_t i = 0; i < n; i++) {

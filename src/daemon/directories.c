@@ -30,6 +30,7 @@ on_changed(void *userdata, const udpai_directory *directory)
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     udpai_directory bounded = *directory;
     bounded.max_withdrawal = self->plan->max_withdrawal;
+    bounded.must_agree = self->plan->must_agree;
     if (udpai_node_set_files(udpai_endpoint_node(self->all->env.endpoint), &bounded, &error) !=
         UDPA_OK)
         udpai_log(UDPA_LOG_ERROR, "file", "directory %.*s: rejected in part: %s",

@@ -322,6 +322,25 @@ put_streams(const udpai_pages *self, udpai_strbuf *text)
 }
 
 static void
+put_directories(const udpai_pages *self,
+                udpai_strbuf *text,
+                void (*put)(udpai_strbuf *text, const char *name, uint64_t value))
+{
+    const udpai_replica_status *status =
+        udpai_node_replica_status(udpai_endpoint_node(self->endpoint));
+    if (!status)
+        return;
+    put(text, "replica_directories_waiting", status->n_files_waiting);
+    put(text, "replica_directories_differing", status->n_files_differing);
+}
+
+static void
+put_number(udpai_strbuf *text, const char *name, uint64_t value)
+{
+    udpai_strbuf_printf(text, "%s: %" PRIu64 "\n", name, value);
+}
+
+static void
 put_gauge(udpai_strbuf *text, const char *name, uint64_t value)
 {
     udpai_strbuf_printf(text, "# TYPE udpa_%s gauge\nudpa_%s %" PRIu64 "\n", name, name, value);
@@ -380,11 +399,13 @@ answer(const udpai_pages *self, udpai_http_reading *reading, udpa_error **ret_er
     case STATS:
         udpai_runtime_stats_page(&statistics, &text);
         put_streams(self, &text);
+        put_directories(self, &text, put_number);
         udpai_node_visit_held(udpai_endpoint_node(self->endpoint), put_held, &text);
         break;
     default:
         udpai_runtime_prometheus_page(&statistics, &text);
         put_streams_metrics(self, &text);
+        put_directories(self, &text, put_gauge);
         udpai_strbuf_puts(&text, "# TYPE udpa_source_held gauge\n");
         udpai_node_visit_held(udpai_endpoint_node(self->endpoint), put_held_metric, &text);
         break;

@@ -39,6 +39,7 @@ typedef struct udpai_plan_directory {
     udpai_str authority;     /* empty: the node's */
     udpai_str source;        /* the ConfigSource it is of; empty: the node itself */
     unsigned max_withdrawal; /* percent; 0: not set */
+    bool must_agree;         /* what is read counts when most replicas have read the same */
     const Udpa__Config__V1__RuntimeTreeSource *tree; /* NULL: a directory of resource files */
 } udpai_plan_directory;
 

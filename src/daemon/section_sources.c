@@ -55,9 +55,21 @@ static const udpai_field listen_fields[] = {
 
 static const udpai_section listen_section = {UDPAI_SECTION(udpa_listen_source, listen_fields)};
 
+static void
+check_agree(const udpai_value *value)
+{
+    if (value->number > UDPA__CONFIG__V1__DIRECTORY__AGREEMENT__REQUIRED)
+        udpai_value_error(value, "", "is not known: write NONE or REQUIRED");
+    else if (value->number && !udpai_store_is_replicated(value->bootstrap->store))
+        udpai_value_error(value, "",
+                          "has no meaning without replicas: set 'engine: ETCD' in store, or omit "
+                          "this");
+}
+
 static const udpai_field path_fields[] = {
     {.name = "path", UDPAI_REQUIRED, .check_files = udpai_directory_check_files},
     {.name = "authority"},
+    {.name = "agree", .check = check_agree},
 };
 
 static const udpai_section path_section = {UDPAI_SECTION(path_source, path_fields)};
@@ -258,6 +270,7 @@ static const udpai_field directory_fields[] = {
     {.name = "namespace", .word = udpai_namespace_check, .is_namespace = true},
     {.name = "authority"},
     {.name = "max_withdrawal", .word = udpai_percentage_check},
+    {.name = "agree", .check = check_agree},
 };
 
 static const udpai_section directory = {UDPAI_SECTION(directory, directory_fields)};
@@ -347,6 +360,8 @@ set_kind(udpai_plan *plan,
                                        .path = from->path->path,
                                        .authority = udpai_str_from(from->path->authority),
                                        .source = source->name,
+                                       .must_agree = from->path->agree !=
+                                                     UDPA__CONFIG__V1__DIRECTORY__AGREEMENT__NONE,
                                    });
     }
 }
@@ -413,6 +428,8 @@ udpai_use_static(udpai_plan *plan, const udpai_options *options, udpa_error **re
                       .name_space = udpai_str_from(all->directories[i]->namespace_),
                       .authority = udpai_str_from(all->directories[i]->authority),
                       .max_withdrawal = udpai_percentage(all->directories[i]->max_withdrawal),
+                      .must_agree = all->directories[i]->agree !=
+                                    UDPA__CONFIG__V1__DIRECTORY__AGREEMENT__NONE,
                   });
     for (size_t i = 0; all && i < all->n_config_sources && err == UDPA_OK; i++)
         err = udpai_plan_source(plan, all->config_sources[i], ret_error);

@@ -49,6 +49,14 @@ list_again(void *userdata)
     replication->ops->list_again(replication);
 }
 
+static void
+set_files(void *userdata, udpai_str files)
+{
+    udpai_replication *replication = ((udpa_endpoint *)userdata)->replication;
+    if (replication && replication->ops->set_files)
+        replication->ops->set_files(replication, files);
+}
+
 static int64_t
 wall_us(void *userdata)
 {
@@ -103,6 +111,7 @@ make_node(udpa_endpoint *endpoint, const udpai_endpoint_settings *settings, udpa
         .propose = settings->has_replicas ? propose : NULL,
         .barrier = settings->has_replicas ? barrier : NULL,
         .list_again = settings->has_replicas ? list_again : NULL,
+        .set_files = settings->has_replicas ? set_files : NULL,
         .wall_us = wall_us,
         .random = random_number,
         .published = published,

@@ -190,6 +190,22 @@ put_words(udpai_proto_writer *writer, uint32_t number, const udpa_bytes *words)
     }
 }
 
+static void
+put_files(udpai_proto_writer *writer, uint32_t number, const udpa_bytes *files)
+{
+    udpai_str rest = files ? udpai_bytes_view(files) : (udpai_str){0}, line, digest;
+    while (udpai_str_cut(&rest, '\n', &line)) {
+        udpai_proto_writer size = {0};
+        if (!udpai_str_cut(&line, ' ', &digest))
+            continue;
+        udpai_proto_put_bytes(&size, 1, line);
+        udpai_proto_put_bytes(&size, 2, digest);
+        udpai_proto_put_head(writer, number, size.size);
+        udpai_proto_put_bytes(writer, 1, line);
+        udpai_proto_put_bytes(writer, 2, digest);
+    }
+}
+
 struct replica {
     const udpai_replica_status *status;
     const udpai_replica_member *member;
@@ -214,6 +230,9 @@ put_replica(udpai_proto_writer *writer, const void *what)
     udpai_proto_put_varint_opt(writer, 15, replica->share);
     put_words(writer, 16, member->keys);
     put_words(writer, 17, member->missing);
+    put_files(writer, 18, member->files);
+    if (member->is_own)
+        udpai_proto_put_varint_opt(writer, 19, replica->status->n_files_waiting);
 }
 
 static void

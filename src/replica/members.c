@@ -8,6 +8,8 @@
 
 /* One of them another replica receives behind what it has too many by. */
 #define SIGNS_OF_LIFE 2
+/* Bytes, of all but the files. */
+#define TEXT_MAX 512
 
 enum {
     FIELD_ID = 1,
@@ -19,6 +21,8 @@ enum {
     FIELD_STREAMS,
     FIELD_KEYS,
     FIELD_MISSING,
+    FIELD_FILES,
+    FIELDS_END
 };
 
 /* What is under way. */
@@ -42,7 +46,7 @@ struct udpai_members {
     int64_t created[UDPAI_REPLICAS_MAX]; /* revisions of the places */
     int64_t lease;                       /* 0: none */
     int64_t revision, written;           /* of the last change; in the place, -1: nothing */
-    bool has_other_keys, writes_keys;    /* than the place; they are under way */
+    bool has_other_texts, writes_texts;  /* than the place; they are under way */
     uint64_t kept_ms, written_ms;
     bool has_streams;
     uint64_t n_streams, streams_written, streams_wait_ms;
@@ -75,11 +79,11 @@ key_of(const udpai_members *members, unsigned place)
 }
 
 static bool
-take_text(udpa_bytes **text, udpai_str bytes)
+take_text(udpa_bytes **text, udpai_str bytes, size_t max)
 {
     udpa_bytes_unref(*text);
     *text = NULL;
-    return bytes.len <= 512 && udpa_bytes_new(text, bytes.data, bytes.len) == UDPA_OK;
+    return bytes.len <= max && udpa_bytes_new(text, bytes.data, bytes.len) == UDPA_OK;
 }
 
 /* NULL: the field is no text. */
@@ -96,8 +100,9 @@ text_of(udpai_replica_member *member, uint32_t number)
         [FIELD_STREAMS] = NULL,
         [FIELD_KEYS] = &member->keys,
         [FIELD_MISSING] = &member->missing,
+        [FIELD_FILES] = &member->files,
     };
-    return number >= FIELD_ID && number <= FIELD_MISSING ? texts[number] : NULL;
+    return number >= FIELD_ID && number < FIELDS_END ? texts[number] : NULL;
 }
 
 /* More than any replica has are nonsense, of which sums could overflow. */
@@ -117,15 +122,16 @@ read_member(udpai_str value, udpai_replica_member *member)
     while (is_good && udpai_proto_next(&reader, &field)) {
         udpa_bytes **text = text_of(member, field.number);
         if (field.type == UDPAI_WIRE_BYTES && text)
-            is_good = take_text(text, field.bytes);
+            is_good = take_text(text, field.bytes,
+                                field.number == FIELD_FILES ? UDPAI_REPLICA_FILES_MAX : TEXT_MAX);
         else if (field.type == UDPAI_WIRE_VARINT && field.number == FIELD_REVISION)
             member->revision = (int64_t)field.value;
         else if (field.type == UDPAI_WIRE_VARINT && field.number == FIELD_STREAMS)
             take_streams(member, field.value);
     }
-    for (uint32_t i = FIELD_ID; is_good && i <= FIELD_MISSING; i++) {
+    for (uint32_t i = FIELD_ID; is_good && i < FIELDS_END; i++) {
         udpa_bytes **text = text_of(member, i);
-        is_good = !text || *text || take_text(text, UDPAI_STR(""));
+        is_good = !text || *text || take_text(text, UDPAI_STR(""), 0);
     }
     return is_good && !reader.failed && udpa_bytes_size(member->id);
 }
@@ -146,6 +152,8 @@ put_member(udpai_proto_writer *writer, const udpai_members *members)
         udpai_proto_put_bytes_opt(writer, FIELD_KEYS, udpai_bytes_view(member->keys));
     if (member->missing)
         udpai_proto_put_bytes_opt(writer, FIELD_MISSING, udpai_bytes_view(member->missing));
+    if (member->files)
+        udpai_proto_put_bytes_opt(writer, FIELD_FILES, udpai_bytes_view(member->files));
 }
 
 static udpa_bytes *
@@ -204,25 +212,38 @@ udpai_members_clear(udpai_members *members)
     members->has_changed = true;
 }
 
-/* ---- keys ---- */
+/* ---- what it states ---- */
 
 static void
-keys_have_changed(udpai_members *members)
+text_has_changed(udpai_members *members)
 {
-    members->has_other_keys = true;
+    members->has_other_texts = true;
     if (members->step == STEP_NONE)
         udpai_timer_set(members->env.wheel, &members->again, members->env.wheel->now_ms);
+}
+
+static void
+set_text(udpai_members *members, udpa_bytes **text, udpai_str value)
+{
+    udpa_bytes *copy;
+    if ((*text && udpai_str_eq(udpai_bytes_view(*text), value)) ||
+        udpa_bytes_new(&copy, value.data, value.len) != UDPA_OK)
+        return;
+    udpa_bytes_unref(*text);
+    *text = copy;
+    text_has_changed(members);
+}
+
+void
+udpai_members_set_config(udpai_members *members, udpai_str config)
+{
+    set_text(members, &members->own.config, config);
 }
 
 void
 udpai_members_set_keys(udpai_members *members, udpai_str key_ids)
 {
-    udpa_bytes *copy;
-    if (udpa_bytes_new(&copy, key_ids.data, key_ids.len) != UDPA_OK)
-        return;
-    udpa_bytes_unref(members->own.keys);
-    members->own.keys = copy;
-    keys_have_changed(members);
+    set_text(members, &members->own.keys, key_ids);
 }
 
 void
@@ -231,7 +252,13 @@ udpai_members_set_missing(udpai_members *members, udpa_bytes *key_ids)
     udpa_bytes_ref(key_ids);
     udpa_bytes_unref(members->own.missing);
     members->own.missing = key_ids;
-    keys_have_changed(members);
+    text_has_changed(members);
+}
+
+void
+udpai_members_set_files(udpai_members *members, udpai_str files)
+{
+    set_text(members, &members->own.files, files);
 }
 
 /* ---- what is reported ---- */
@@ -304,7 +331,7 @@ done_step(udpai_members *members, const udpai_etcd_result *result)
         if (result->outcome == UDPAI_ETCD_REJECTED)
             lose_lease(members);
         if (!is_done || !result->succeeded)
-            members->has_other_keys |= members->writes_keys;
+            members->has_other_texts |= members->writes_texts;
         break;
     }
 }
@@ -408,8 +435,8 @@ write_place(udpai_members *members, unsigned place)
     };
     const udpai_etcd_txn txn = {.compares = &compare, .n_compares = 1, .ops = &put, .n_ops = 1};
     members->written = members->revision;
-    members->writes_keys = members->has_other_keys;
-    members->has_other_keys = false;
+    members->writes_texts = members->has_other_texts;
+    members->has_other_texts = false;
     members->written_ms = members->env.wheel->now_ms;
     note_streams_written(members);
     return etcd->ops->txn(etcd, &members->call, &txn);
@@ -462,23 +489,19 @@ static void
 keep(udpai_members *members)
 {
     uint64_t now = members->env.wheel->now_ms, due_ms = members->kept_ms + UDPAI_MEMBERS_KEEP_MS;
-    const udpai_replica_member *at = &members->at[members->place - 1];
     bool is_old = members->revision != members->written;
-    bool is_another = at->is_own && !udpai_str_eq(udpai_bytes_view(at->config),
-                                                  udpai_bytes_view(members->own.config));
     bool has_news = has_news_of_streams(members);
     if (now >= due_ms)
         begin(members, STEP_KEEP, 0);
     else if ((is_old && now >= members->written_ms + UDPAI_MEMBERS_KEEP_MS) ||
-             members->has_other_keys ||
-             (is_another && now >= members->written_ms + UDPAI_MEMBERS_RETRY_MS))
+             members->has_other_texts)
         begin(members, STEP_WRITE, members->place);
     else if (has_news && now >= streams_due_ms(members))
         begin(members, STEP_WRITE, members->place);
     else if (has_news && streams_due_ms(members) < due_ms)
         again_in(members, streams_due_ms(members) - now);
     else
-        again_in(members, is_another ? UDPAI_MEMBERS_RETRY_MS : due_ms - now);
+        again_in(members, due_ms - now);
 }
 
 static void
@@ -497,19 +520,6 @@ advance(udpai_members *members)
     }
     if (members->has_changed)
         report(members);
-}
-
-/* Without memory it stays as it was. */
-void
-udpai_members_set_config(udpai_members *members, udpai_str config)
-{
-    udpa_bytes *copy;
-    if (udpai_str_eq(udpai_bytes_view(members->own.config), config) ||
-        udpa_bytes_new(&copy, config.data, config.len) != UDPA_OK)
-        return;
-    udpa_bytes_unref(members->own.config);
-    members->own.config = copy;
-    again_in(members, 0);
 }
 
 void
@@ -554,7 +564,9 @@ copy_own(udpai_members *members, const udpai_replica_description *own)
         err = udpa_bytes_new(&copy->config, own->config.data, own->config.len);
     if (err == UDPA_OK)
         err = udpa_bytes_new(&copy->advertised, own->advertised.data, own->advertised.len);
-    return err == UDPA_OK ? udpa_bytes_new(&copy->keys, own->keys.data, own->keys.len) : err;
+    if (err == UDPA_OK)
+        err = udpa_bytes_new(&copy->keys, own->keys.data, own->keys.len);
+    return err == UDPA_OK ? udpa_bytes_new(&copy->files, own->files.data, own->files.len) : err;
 }
 
 udpa_err

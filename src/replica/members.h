@@ -45,18 +45,19 @@ void udpai_members_take(udpai_members *members, udpai_str key, const udpai_etcd_
 /* So many streams of clients this replica has; it states that when it is worth a write, and when
  * another one has too many while it has room (session/spread_plan.c). */
 void udpai_members_set_streams(udpai_members *members, uint64_t n);
-/* What the others are told: ids of the keys that this replica has, and of those that it lacks;
- * NULL: none. Without memory it is as it was. */
+/* What this replica states to the others from now on; without memory it is as it was. A digest of
+ * its configuration; ids of the keys that it has; of those that it lacks, NULL: none; and what it
+ * has read of its directories (store/replication.h). */
+void udpai_members_set_config(udpai_members *members, udpai_str config);
 void udpai_members_set_keys(udpai_members *members, udpai_str key_ids);
 void udpai_members_set_missing(udpai_members *members, udpa_bytes *key_ids);
+void udpai_members_set_files(udpai_members *members, udpai_str files);
 /* All is read anew. */
 void udpai_members_clear(udpai_members *members);
 /* Reports them, if they have changed, and claims a place: after the changes of one revision, while
  * etcd is current. @p revision: the last one at which a record changed. */
 void udpai_members_go_on(udpai_members *members, int64_t revision);
 
-/* This replica has another configuration from now on; a digest. */
-void udpai_members_set_config(udpai_members *members, udpai_str config);
 /* The place of this replica, if it is the first of those that are taken: it does what one of the
  * set is to do. What it writes as such compares the revision at which its place was created. False:
  * another one does. */

@@ -345,6 +345,12 @@ udpai_replicator_set_config(udpai_replicator *replicator, udpai_str config)
     udpai_members_set_config(replicator->members, config);
 }
 
+void
+udpai_replicator_set_files(udpai_replicator *replicator, udpai_str files)
+{
+    udpai_members_set_files(replicator->members, files);
+}
+
 /* ---- streams ---- */
 
 void

@@ -63,6 +63,8 @@ void udpai_replicator_propose(udpai_replicator *replicator,
 void udpai_replicator_list_again(udpai_replicator *replicator);
 /* Of this replica, for the others: udpai_replica_description.config. */
 void udpai_replicator_set_config(udpai_replicator *replicator, udpai_str config);
+/* And udpai_replica_description.files. */
+void udpai_replicator_set_files(udpai_replicator *replicator, udpai_str files);
 /* After the keys of `seals` have changed: what could not be decrypted is tried again. @p key_ids:
  * for the other replicas. */
 void udpai_replicator_set_keys(udpai_replicator *replicator, udpai_str key_ids);

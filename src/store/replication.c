@@ -24,6 +24,7 @@ udpai_replica_member_done(udpai_replica_member *member)
     udpa_bytes_unref(member->advertised);
     udpa_bytes_unref(member->keys);
     udpa_bytes_unref(member->missing);
+    udpa_bytes_unref(member->files);
     *member = (udpai_replica_member){0};
 }
 
@@ -38,6 +39,7 @@ udpai_replica_member_copy(udpai_replica_member *copy, const udpai_replica_member
     udpa_bytes_ref(copy->advertised);
     udpa_bytes_ref(copy->keys);
     udpa_bytes_ref(copy->missing);
+    udpa_bytes_ref(copy->files);
 }
 
 udpai_replicated *

@@ -37,13 +37,16 @@ typedef enum udpai_replicated_outcome {
 
 /* So many replicas may be in one set. */
 #define UDPAI_REPLICAS_MAX 7
+/* Bytes of udpai_replica_member.files. */
+#define UDPAI_REPLICA_FILES_MAX 4096
 
 /* What a replica says of itself to the others. */
 typedef struct udpai_replica_description {
     udpai_str id, version, address;
     udpai_str config;     /* digest of what must be the same for all */
     udpai_str advertised; /* HOST:PORT, where the others reach it; empty: nowhere */
-    udpai_str keys; /* ids of the keys that it has, with a space between them; the first seals */
+    udpai_str keys;  /* ids of the keys that it has, with a space between them; the first seals */
+    udpai_str files; /* as udpai_replica_member.files */
 } udpai_replica_description;
 
 /* One of the set. */
@@ -51,11 +54,14 @@ typedef struct udpai_replica_member {
     udpa_bytes *id, *version, *address, *config, *advertised; /* references */
     udpa_bytes *keys;                                         /* as above */
     udpa_bytes *missing; /* ids of keys that it lacks; empty: none */
-    int64_t revision;    /* of the last change that it has */
-    uint64_t n_streams;  /* of clients, as it has stated last … */
-    bool has_streams;    /* … if it states that at all */
-    int64_t written;     /* the revision at which it has */
-    unsigned place;      /* 1 to UDPAI_REPLICAS_MAX */
+    /* What it has read of directories: for each a line of 16 hexadecimal digits, a space and the
+     * path; empty: it does not state that. */
+    udpa_bytes *files;
+    int64_t revision;   /* of the last change that it has */
+    uint64_t n_streams; /* of clients, as it has stated last … */
+    bool has_streams;   /* … if it states that at all */
+    int64_t written;    /* the revision at which it has */
+    unsigned place;     /* 1 to UDPAI_REPLICAS_MAX */
     bool is_own;
 } udpai_replica_member;
 
@@ -79,6 +85,9 @@ typedef struct udpai_replica_status {
     uint64_t over_ms;      /* the time that the last one is to take */
     const udpa_error *locked; /* what cannot be decrypted, and by which keys; NULL: nothing */
     size_t n_locked;          /* resources */
+    size_t
+        n_files_waiting; /* directories that were read, and wait until most have read the same … */
+    size_t n_files_differing; /* … and those that are not the same on all replicas for a while */
     bool has_listed;          /* all that there is, in this process */
 } udpai_replica_status;
 
@@ -145,6 +154,9 @@ typedef struct udpai_replication_ops {
     void (*set_streams)(udpai_replication *replication, uint64_t n);
     /* Asks all replicas for a REBALANCE. NULL: it does not. */
     void (*rebalance)(udpai_replication *replication, uint64_t over_ms);
+    /* States to the others what this replica has read: udpai_replica_member.files. NULL: it does
+     * not. */
+    void (*set_files)(udpai_replication *replication, udpai_str files);
     /* Nothing is reported any more; frees it. */
     void (*close)(udpai_replication *replication);
 } udpai_replication_ops;

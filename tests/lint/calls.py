@@ -32,7 +32,7 @@ COMBINED = {'whole'}
 PARTS = {
     'federation': [
         # the ground: tables, and what is computed of the context alone
-        'report_subject delegation_read demand directories lapse allowlist named_table peers publishers stamp '
+        'report_subject delegation_read demand directories lapse allowlist named_table peers position_fact publishers stamp reading '
         'health_overlay stamps sync epoch source_table source_facts',
         # rules
         'access signatures signatures_watch',
@@ -40,7 +40,7 @@ PARTS = {
         'servers', 'connection ask', 'lookup source_requests', 'fault held', 'absence', 'scope', 'difference recovery', 'source',
         'sources source_dynamic source_status',
         # other replicas
-        'mesh',
+        'mesh', 'agreement',
         # providers
         'provider', 'provider_new', 'unsettled', 'named_settled', 'named_new', 'named', 'provider_active', 'providers',
         # groups of clients, and what follows from demand

@@ -169,6 +169,7 @@ run_start(udpai_etcd_task *task)
                 .config = udpai_bytes_view(self->own.config),
                 .advertised = udpai_bytes_view(self->own.advertised),
                 .keys = udpai_bytes_view(self->own.keys),
+                .files = udpai_bytes_view(self->own.files),
             },
         .seals = self->seals,
         .has = start->has,
@@ -252,92 +253,108 @@ udpai_etcd_replication_set_password(udpai_replication *base, const char *passwor
     return udpai_etcd_client_set_password(of(base)->client, password);
 }
 
-/* ---- the configuration ---- */
+/* ---- what it states to the others ---- */
 
-typedef struct config_task {
+typedef struct text_task {
     udpai_etcd_task task;
     replication *owner;
-    udpa_bytes *config;
-} config_task;
+    udpa_bytes **own; /* where it is from now on: what starts later has it from the beginning */
+    void (*set)(replication *self, udpai_str text, bool is_another);
+    udpa_bytes *text;
+} text_task;
 
 static void
-run_config(udpai_etcd_task *task)
+run_text(udpai_etcd_task *task)
 {
-    config_task *one = UDPAI_CONTAINER_OF(task, config_task, task);
+    text_task *one = UDPAI_CONTAINER_OF(task, text_task, task);
     replication *self = one->owner;
-    udpa_bytes_unref(self->own.config);
-    self->own.config = one->config;
+    udpai_str text = udpai_bytes_view(one->text);
+    bool is_another = !udpai_str_eq(udpai_bytes_view(*one->own), text);
+    udpa_bytes_unref(*one->own);
+    *one->own = one->text;
     if (self->replicator)
-        udpai_replicator_set_config(self->replicator, udpai_bytes_view(one->config));
+        one->set(self, text, is_another);
     udpai_free(one);
 }
 
-udpa_err
-udpai_etcd_replication_set_config(udpai_replication *base, udpai_str config)
+static udpa_err
+set_text(replication *self,
+         udpa_bytes **own,
+         void (*set)(replication *self, udpai_str text, bool is_another),
+         udpai_str text)
 {
-    config_task *task = udpai_alloc(sizeof(*task));
+    text_task *task = udpai_alloc(sizeof(*task));
     if (!task)
         return UDPA_ERR_NOMEM;
-    *task = (config_task){.task = {.run = run_config}, .owner = of(base)};
-    udpa_err err = udpa_bytes_new(&task->config, config.data, config.len);
+    *task = (text_task){.task = {.run = run_text}, .owner = self, .own = own, .set = set};
+    udpa_err err = udpa_bytes_new(&task->text, text.data, text.len);
     if (err == UDPA_OK)
-        (void)udpai_etcd_client_run(of(base)->client, &task->task);
+        (void)udpai_etcd_client_run(self->client, &task->task);
     else
         udpai_free(task);
     return err;
 }
 
-/* ---- keys ---- */
-
-typedef struct keys_task {
-    udpai_etcd_task task;
-    replication *owner;
-    udpa_bytes *key_ids;
-} keys_task;
-
-/* What starts later has them from the beginning. */
 static void
-run_set_keys(udpai_etcd_task *task)
+set_config(replication *self, udpai_str config, bool is_another)
 {
-    keys_task *keys = UDPAI_CONTAINER_OF(task, keys_task, task);
-    replication *self = keys->owner;
-    bool has_others =
-        !udpai_str_eq(udpai_bytes_view(self->own.keys), udpai_bytes_view(keys->key_ids));
-    udpa_bytes_unref(self->own.keys);
-    self->own.keys = keys->key_ids;
-    if (self->replicator)
-        udpai_replicator_set_keys(self->replicator, udpai_bytes_view(keys->key_ids));
-    if (self->replicator && has_others) /* what a key that was removed has encrypted is found */
+    (void)is_another;
+    udpai_replicator_set_config(self->replicator, config);
+}
+
+udpa_err
+udpai_etcd_replication_set_config(udpai_replication *base, udpai_str config)
+{
+    return set_text(of(base), &of(base)->own.config, set_config, config);
+}
+
+/* What a key that was removed has encrypted is found. */
+static void
+set_keys(replication *self, udpai_str key_ids, bool is_another)
+{
+    udpai_replicator_set_keys(self->replicator, key_ids);
+    if (is_another)
         udpai_replicator_list_again(self->replicator);
-    udpai_free(keys);
 }
 
 udpa_err
 udpai_etcd_replication_set_keys(udpai_replication *base, udpai_str key_ids)
 {
-    replication *self = of(base);
-    keys_task *keys = udpai_alloc(sizeof(*keys));
-    if (!keys || udpa_bytes_new(&keys->key_ids, key_ids.data, key_ids.len) != UDPA_OK) {
-        udpai_free(keys);
-        return UDPA_ERR_NOMEM;
-    }
-    keys->task.run = run_set_keys;
-    keys->owner = self;
-    (void)udpai_etcd_client_run(self->client, &keys->task);
-    return UDPA_OK;
+    return set_text(of(base), &of(base)->own.keys, set_keys, key_ids);
 }
+
+static void
+set_own_files(replication *self, udpai_str files, bool is_another)
+{
+    (void)is_another;
+    udpai_replicator_set_files(self->replicator, files);
+}
+
+/* Without memory the others have what was before. */
+static void
+set_files(udpai_replication *base, udpai_str files)
+{
+    (void)set_text(of(base), &of(base)->own.files, set_own_files, files);
+}
+
+/* ---- secrets sealed anew ---- */
+
+typedef struct reseal_task {
+    udpai_etcd_task task;
+    replication *owner;
+} reseal_task;
 
 static void
 run_reseal(udpai_etcd_task *task)
 {
-    keys_task *keys = UDPAI_CONTAINER_OF(task, keys_task, task);
+    reseal_task *one = UDPAI_CONTAINER_OF(task, reseal_task, task);
     static const udpai_reseal_progress none = {
         .error = "this replica has not received the state of its set from etcd yet"};
-    if (keys->owner->replicator)
-        udpai_replicator_reseal(keys->owner->replicator);
+    if (one->owner->replicator)
+        udpai_replicator_reseal(one->owner->replicator);
     else
-        on_resealing(keys->owner, &none);
-    udpai_free(keys);
+        on_resealing(one->owner, &none);
+    udpai_free(one);
 }
 
 /* It is under way from now on, for who looks at once. */
@@ -345,7 +362,7 @@ udpa_err
 udpai_etcd_replication_reseal(udpai_replication *base)
 {
     replication *self = of(base);
-    keys_task *task = udpai_alloc(sizeof(*task));
+    reseal_task *task = udpai_alloc(sizeof(*task));
     if (!task)
         return UDPA_ERR_NOMEM;
     pthread_mutex_lock(&self->mutex);
@@ -505,10 +522,11 @@ close_replication(udpai_replication *base)
 static udpa_err
 copy_own(replication *self, const udpai_replica_description *own)
 {
-    const udpai_str texts[] = {own->id,     own->version,    own->address,
-                               own->config, own->advertised, own->keys};
+    const udpai_str texts[] = {own->id,         own->version, own->address, own->config,
+                               own->advertised, own->keys,    own->files};
     udpa_bytes **const copies[] = {&self->own.id,     &self->own.version,    &self->own.address,
-                                   &self->own.config, &self->own.advertised, &self->own.keys};
+                                   &self->own.config, &self->own.advertised, &self->own.keys,
+                                   &self->own.files};
     udpa_err err = UDPA_OK;
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(texts) && err == UDPA_OK; i++)
         err = udpa_bytes_new(copies[i], texts[i].data, texts[i].len);
@@ -536,6 +554,7 @@ udpai_etcd_replication_new(udpai_replication **ret_replication,
         .propose = propose,
         .barrier = barrier,
         .list_again = list_again,
+        .set_files = set_files,
         .set_streams = set_streams,
         .rebalance = rebalance,
         .close = close_replication,

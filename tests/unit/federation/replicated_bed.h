@@ -70,6 +70,15 @@ on_list_again(void *userdata)
     n_lists++;
 }
 
+static char stated[256]; /* what the node has read of its directories, for the others */
+
+static inline void
+on_set_files(void *userdata, udpai_str files)
+{
+    (void)userdata;
+    (void)snprintf(stated, sizeof(stated), "%.*s", UDPAI_SHOWN(files));
+}
+
 /* With what was kept, which is nothing at first. */
 static inline void
 start(fed_bed *bed)
@@ -79,6 +88,7 @@ start(fed_bed *bed)
         .commit = on_commit,
         .propose = on_propose,
         .list_again = on_list_again,
+        .set_files = on_set_files,
         .wall_us = wall_us,
         .random = on_random,
         .userdata = bed,
@@ -114,6 +124,7 @@ setup(void **state)
 {
     n_proposals = n_committed = n_lists = 0;
     revision = 10;
+    stated[0] = '\0';
     return fed_setup(state);
 }
 

@@ -105,9 +105,13 @@ open_replica(replica *self, int number)
         .userdata = self,
     };
     snprintf(self->id, sizeof(self->id), "r%d", number);
-    const udpai_replica_description own = {udpai_str_from(self->id), UDPAI_STR("1.0"),
-                                           UDPAI_STR("host"),        UDPAI_STR("abc"),
-                                           UDPAI_STR("host:18000"),  UDPAI_STR("k1")};
+    const udpai_replica_description own = {udpai_str_from(self->id),
+                                           UDPAI_STR("1.0"),
+                                           UDPAI_STR("host"),
+                                           UDPAI_STR("abc"),
+                                           UDPAI_STR("host:18000"),
+                                           UDPAI_STR("k1"),
+                                           {0}};
     assert_ok(udpai_mirror_new(&self->mirror, &mirror, PREFIX, (udpai_mirror_position){0}));
     const udpai_members_env env = {&model.own.etcd, &wheel, self->mirror,
                                    on_report,       self,   on_random};
