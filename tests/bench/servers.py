@@ -182,7 +182,8 @@ def edge_of(core, load, certificates, work):
 def replica_of(name, cluster, load, certificates, work):
     bootstrap = bootstrap_of('replica', load, certificates, work)
     bootstrap['store'] = {'directory': str(work / f'{name}-state'), 'engine': 'ETCD',
-                          'endpoints': cluster.endpoints, 'prefix': PREFIX}
+                          'endpoints': cluster.endpoints, 'prefix': PREFIX,
+                          'accept_above_share': True} # all clients are those of one replica
     return bootstrap
 
 
