@@ -244,7 +244,8 @@ commit(udpai_node *node)
         udpai_commits_propose(node->commits);
         propose_stamps(node);
     }
-    if (has_staged && !batch)
+    bool has_moved = node->replica && udpai_replica_has_moved(node->replica);
+    if ((has_staged || has_moved) && !batch)
         batch = udpai_durable_batch_new();
     if (has_staged) /* behind what was done before it */
         udpai_commits_hand_over(node->commits, batch, node->last_ticket + 1);

@@ -116,12 +116,18 @@ udpai_replica_proof(const udpai_replica *replica)
     return &replica->proof;
 }
 
+bool
+udpai_replica_has_moved(const udpai_replica *replica)
+{
+    return !is_at(replica->context->position, replica->kept);
+}
+
 /* Without memory the next commit has it. */
 void
 udpai_replica_commit(udpai_replica *replica, udpai_durable_batch *batch)
 {
     const udpai_durable_position now = replica->context->position;
-    if (!is_at(now, replica->kept) &&
+    if (udpai_replica_has_moved(replica) &&
         udpai_position_fact_add(batch, now, &replica->proof) == UDPA_OK)
         replica->kept = now;
 }

@@ -16,6 +16,8 @@ void udpai_replica_free(udpai_replica *replica);
 
 /* ---- what is kept of it ---- */
 
+/* There is something for udpai_replica_commit(), though the store may have nothing for it. */
+bool udpai_replica_has_moved(const udpai_replica *replica);
 /* Adds to a commit up to where the store has what was committed, if that is not kept yet. */
 void udpai_replica_commit(udpai_replica *replica, udpai_durable_batch *batch);
 /* False: the fact is not one that udpai_replica_commit() has added. */
