@@ -86,12 +86,19 @@ take_inbox(sim_node *node)
 }
 
 static void
+note_end(sim_replica *self, uint64_t since_ms)
+{
+    if (sim_ms(self->set->world) - since_ms >= SIM_PATIENCE_MS)
+        self->late_us = self->set->world->now_us;
+}
+
+static void
 note_passed(sim_replica *self, const udpai_replicated *event)
 {
-    uint64_t now_ms = sim_ms(self->set->world);
     for (; self->n_passed < event->ticket; self->n_passed++)
-        if (now_ms - self->asked_ms.items[self->n_passed] >= SIM_PATIENCE_MS)
-            self->loose_us = self->set->world->now_us;
+        note_end(self, self->asked_ms.items[self->n_passed]);
+    if (self->late_us == self->set->world->now_us)
+        self->loose_us = self->late_us;
 }
 
 static void
@@ -123,6 +130,8 @@ on_report(void *userdata, udpai_replicated *event)
         show(self, event);
     if (event->kind == UDPAI_REPLICATED_BARRIER)
         note_passed(self, event);
+    if (event->kind == UDPAI_REPLICATED_OUTCOME && event->outcome == UDPAI_REPLICATED_NOT_DONE)
+        note_end(self, self->proposed_ms.items[event->ticket - 1]);
     udpai_list_append(&self->inbox, &event->node);
     if (self->inbox_due)
         return;
@@ -187,8 +196,12 @@ new_event(udpai_replicated_kind kind, uint64_t ticket)
 }
 
 static void
-propose(void *node, udpai_durable_batch *batch, uint64_t ticket)
+propose(void *userdata, udpai_durable_batch *batch, uint64_t ticket)
 {
+    sim_node *node = userdata;
+    sim_replica *self = node->replica;
+    if (!udpai_vector_push(&self->proposed_ms, sim_ms(node->world)))
+        abort();
     give(node, batch, new_event(UDPAI_REPLICATED_OUTCOME, ticket));
 }
 
@@ -222,7 +235,7 @@ start(sim_node *node)
         .proof = *udpai_node_position_proof(node->node),
         .has = udpai_node_position(node->node),
     };
-    self->asked_ms.n = self->n_passed = 0;
+    self->asked_ms.n = self->proposed_ms.n = self->n_passed = 0;
     sim_set_begin(self->set);
     if (udpai_replicator_new(&self->replicator, &env, &config) != UDPA_OK)
         abort();
@@ -285,6 +298,8 @@ void
 sim_set_done(sim_set *set)
 {
     etcd_model_done(&set->etcd);
-    for (size_t i = 0; i < set->n; i++)
+    for (size_t i = 0; i < set->n; i++) {
         udpai_vector_done(&set->replicas[i].asked_ms);
+        udpai_vector_done(&set->replicas[i].proposed_ms);
+    }
 }

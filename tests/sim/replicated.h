@@ -23,7 +23,10 @@ typedef struct sim_replica {
     udpai_list tasks, inbox;      /* for the thread of etcd, and for the loop */
     bool tasks_due, inbox_due;
     UDPAI_VECTOR(uint64_t) asked_ms; /* of each barrier */
+    UDPAI_VECTOR(uint64_t)
+    proposed_ms; /* of each proposal: one that changes nothing waits for one */
     size_t n_passed;
+    uint64_t late_us; /* somebody has waited in vain until then, and nobody else waits for longer */
     /* When a barrier has passed last that may not have what it should: nobody knows, or it took too
      * long. */
     uint64_t loose_us;

@@ -15,6 +15,7 @@
 #define BARRIERS_MAX 512
 #define FLUSH_MS 25      /* after what its own timers do, a node is not flushed more often */
 #define PATIENCE_MS 1000 /* of a barrier */
+#define PROPOSALS_MAX 2048
 
 typedef struct stream {
     uint64_t session;
@@ -43,7 +44,8 @@ typedef struct replica {
     stream streams[STREAMS_MAX];
     size_t n_streams;
     barrier barriers[BARRIERS_MAX]; /* by their numbers; the first one is none */
-    uint64_t n_barriers, late_ms;   /* somebody has lost patience then */
+    uint64_t proposed_ms[PROPOSALS_MAX];
+    uint64_t n_barriers, late_ms; /* somebody has lost patience then */
 } replica;
 
 static udpai_wheel wheel;
@@ -122,8 +124,9 @@ on_propose(void *userdata, udpai_durable_batch *batch, uint64_t ticket)
 {
     replica *self = userdata;
     udpai_replicated *outcome = udpai_replicated_new(UDPAI_REPLICATED_OUTCOME);
-    assert_non_null(outcome);
+    assert_true(outcome && ticket < PROPOSALS_MAX);
     outcome->ticket = ticket;
+    self->proposed_ms[ticket] = wheel.now_ms;
     udpai_replicator_propose(self->replicator, batch, outcome);
 }
 
@@ -155,10 +158,16 @@ on_list_again(void *userdata)
 }
 
 static inline void
+note_end(replica *self, uint64_t since_ms)
+{
+    if (wheel.now_ms - since_ms >= PATIENCE_MS)
+        self->late_ms = wheel.now_ms;
+}
+
+static inline void
 note_passed(replica *self, uint64_t number)
 {
-    if (wheel.now_ms - self->barriers[number].asked_ms >= PATIENCE_MS)
-        self->late_ms = wheel.now_ms;
+    note_end(self, self->barriers[number].asked_ms);
     if (self->late_ms == wheel.now_ms)
         loosen(self, number);
 }
@@ -169,6 +178,9 @@ on_report(void *userdata, udpai_replicated *event)
     replica *self = userdata;
     if (event->kind == UDPAI_REPLICATED_BARRIER)
         note_passed(self, event->ticket);
+    /* One that changes nothing waits for the barrier, too. */
+    if (event->kind == UDPAI_REPLICATED_OUTCOME && event->outcome == UDPAI_REPLICATED_NOT_DONE)
+        note_end(self, self->proposed_ms[event->ticket]);
     udpai_list_append(&self->inbox, &event->node);
     wake(self);
 }

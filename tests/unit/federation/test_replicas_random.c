@@ -16,7 +16,7 @@
  *     in time, whether etcd is there or not. Publications have their answer in time, too. */
 #define PUBLICATIONS_MAX 512
 #define STEPS 60
-#define SEEDS 50
+#define SEEDS 100
 #define ANSWER_MS 60000
 #define ENDING_MS 20000                 /* another janitor takes ten seconds */
 #define BARRIER_MS (PATIENCE_MS + 1500) /* with what comes later in a process */
@@ -46,6 +46,7 @@ typedef struct effect {
 
 static publication publications[PUBLICATIONS_MAX]; /* the first one is none */
 static unsigned n_publications;
+static size_t last_publisher;
 static unsigned shown[NODES][NAMES]; /* to the stream side */
 static unsigned n_receipts, n_refused, n_unknown, n_strict;
 
@@ -340,15 +341,15 @@ publish(replica *by, const stream *on)
 static void
 publish_somewhere(void)
 {
-    static size_t publisher;
     replica *by = &replicas[below(NODES)];
-    publisher = below(3) ? below(PUBLISHERS) : publisher; /* as one that has moved */
+    last_publisher = below(3) ? below(PUBLISHERS) : last_publisher; /* as one that has moved */
     size_t at = by->n_streams;
     if (!by->is_started)
         return;
-    while (at > 0 && (!by->streams[at - 1].is_open || by->streams[at - 1].publisher != publisher))
+    while (at > 0 &&
+           (!by->streams[at - 1].is_open || by->streams[at - 1].publisher != last_publisher))
         at--;
-    publish(by, at ? &by->streams[at - 1] : open_stream(by, publisher));
+    publish(by, at ? &by->streams[at - 1] : open_stream(by, last_publisher));
 }
 
 /* ---- what must be true at the end ---- */
@@ -477,6 +478,7 @@ begin(uint64_t seed)
     bed_begin(seed);
     history_begin();
     n_publications = 1;
+    last_publisher = 0;
     memset(shown, 0, sizeof(shown));
     for (size_t i = 0; i < NODES; i++)
         bring_up(&replicas[i]);
