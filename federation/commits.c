@@ -366,12 +366,33 @@ udpai_commits_take(udpai_commits *commits, udpai_peer *peer, udpai_pending_publi
     udpai_commit_queue_release(commits, of);
 }
 
+/* Its publisher may have published something newer by now, at another replica. On a single node
+ * that would come behind. */
+static void
+drop_undecided(udpai_commit_queue *of, uint64_t session)
+{
+    UDPAI_LIST_FOREACH_SAFE (at, &of->waiting) {
+        turn *one = UDPAI_LIST_ENTRY(at, turn, node);
+        if (!one->pending || one->pending->answer->session != session)
+            continue;
+        udpai_pending_publication_free(one->pending);
+        udpai_list_remove(&one->node);
+        udpai_free(one);
+    }
+}
+
 bool
 udpai_commits_hold_end(udpai_commits *commits, const udpai_peer *peer, udpai_report *report)
 {
     udpai_commit_queue *of = peer->origin ? find_queue(commits, peer->origin) : NULL;
-    bool waits = of && (!udpai_list_empty(&of->waiting) || (report->is_disowned && of->n_staged));
-    return waits && add_turn(commits, of, NULL, report);
+    if (!of)
+        return false;
+    if (udpai_context_is_replicated(commits->context))
+        drop_undecided(of, report->session);
+    bool waits = !udpai_list_empty(&of->waiting) || (report->is_disowned && of->n_staged);
+    bool is_held = waits && add_turn(commits, of, NULL, report);
+    udpai_commit_queue_release(commits, of);
+    return is_held;
 }
 
 bool

@@ -21,11 +21,13 @@ udpa_err udpai_commits_new(udpai_commits **ret_commits, const udpai_parts *parts
 /* Before the parts. NULL does nothing. */
 void udpai_commits_free(udpai_commits *commits);
 
-/* Takes in what a peer publishes, now or in its turn; the answer is given in any case. */
+/* Takes in what a peer publishes, now or in its turn; the answer is given in any case, but for what
+ * replicas drop with the end of its stream. */
 void
 udpai_commits_take(udpai_commits *commits, udpai_peer *peer, udpai_pending_publication *pending);
-/* Something of the peer's is still on its way: its end must wait, and the report with it, which is
- * consumed then. Else false. */
+/* Something is still on its way that comes before the end of this peer: it must wait, and the
+ * report with it, which is consumed then. Else false. Replicas drop what the peer has published and
+ * what is not decided yet. */
 bool udpai_commits_hold_end(udpai_commits *commits, const udpai_peer *peer, udpai_report *report);
 /* An end that need not wait any more; NULL: none. */
 udpai_report *udpai_commits_next_end(udpai_commits *commits);

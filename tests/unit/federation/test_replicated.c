@@ -401,18 +401,37 @@ the_peer_is_gone_when_the_outcome_comes(void **state)
     }
 }
 
+/* Its publisher may have a receipt of another replica by now, for something newer. */
 static void
-what_waits_comes_before_the_end_of_its_stream(void **state)
+what_waits_when_its_stream_ends_is_not_decided(void **state)
+{
+    fed_bed *bed = *state;
+    uint64_t session = arrive(bed, &alice), other = fed_arrive(bed, &alice);
+    publish(bed, session, "x=1");
+    publish(bed, session, "x=2");
+    publish(bed, other, "x=3");
+    fed_leave(bed, session, false);
+    commit_first(bed);
+    assert_value(bed, "CDS", "x", "1");
+    assert_null(udpai_peers_find(bed->node->parts.peers, session));
+    assert_int_equal(n_proposals, 1);
+    assert_proposed(0, "+alice x=3"); /* of the one that is still there */
+    commit_all(bed);
+    assert_value(bed, "CDS", "x", "3");
+    assert_int_equal(bed->n_judged, 2);
+}
+
+static void
+the_end_of_a_stream_waits_for_nothing_that_it_drops(void **state)
 {
     fed_bed *bed = *state;
     uint64_t session = arrive(bed, &alice);
     publish(bed, session, "x=1");
     publish(bed, session, "x=2");
     fed_leave(bed, session, false);
-    commit_first(bed);
-    commit_first(bed);
-    assert_value(bed, "CDS", "x", "2");
     assert_null(udpai_peers_find(bed->node->parts.peers, session));
+    commit_all(bed);
+    assert_value(bed, "CDS", "x", "1");
 }
 
 /* Meanwhile another replica may have a receipt of the same publisher for something newer. */
@@ -422,12 +441,10 @@ what_is_lost_when_its_stream_has_ended_is_not_decided_again(void **state)
     fed_bed *bed = *state;
     uint64_t session = arrive(bed, &alice);
     publish(bed, session, "x=1");
-    publish(bed, session, "x=2");
     fed_leave(bed, session, false);
     end_first(bed, UDPAI_REPLICATED_LOST, NULL);
-    assert_int_equal(n_proposals, 1);
-    assert_proposed(0, "+alice x=2");
-    commit_all(bed);
+    assert_int_equal(n_proposals, 0);
+    assert_false(is_there(bed, "x"));
     assert_null(udpai_peers_find(bed->node->parts.peers, session));
 }
 
@@ -515,7 +532,8 @@ main(void)
         replicated_test(what_a_replica_behind_does_not_have_is_not_removed),
         replicated_test(where_nobody_knows_the_stream_ends_without_a_receipt),
         replicated_test(the_peer_is_gone_when_the_outcome_comes),
-        replicated_test(what_waits_comes_before_the_end_of_its_stream),
+        replicated_test(what_waits_when_its_stream_ends_is_not_decided),
+        replicated_test(the_end_of_a_stream_waits_for_nothing_that_it_drops),
         replicated_test(what_is_lost_when_its_stream_has_ended_is_not_decided_again),
         replicated_test(without_memory_what_is_published_is_answered),
         replicated_test(without_memory_nobody_is_told_what_is_not_known),
