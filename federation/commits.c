@@ -254,13 +254,25 @@ is_rejected(const udpai_publication *publication)
     return publication->entries.n || publication->removals.n;
 }
 
-/* Another replica may have given a receipt for what has not arrived here: one that changes nothing
- * is decided once more when all of that has. */
+/* Another replica may have given a receipt for what has not arrived here: one that changes nothing,
+ * or not all that it is about, is decided once more when all of that has. Only what it changes is
+ * compared in etcd. */
 static bool
 must_be_certain(const udpai_commits *commits, const udpai_transaction *begun)
 {
     return udpai_context_is_replicated(commits->context) && begun->n_lost == 0 &&
-           !is_rejected(begun->pending->publication);
+           udpai_staging_has_unchanged(begun->staging) && !is_rejected(begun->pending->publication);
+}
+
+/* What it would change is not proposed yet. False: without memory. */
+static bool
+wait_for_certainty(udpai_commits *commits, udpai_transaction *begun)
+{
+    udpai_staging_free(begun->staging);
+    begun->staging = udpai_staging_new(commits->context->store);
+    begun->is_void = true;
+    begun->queue->n_void++;
+    return begun->staging != NULL;
 }
 
 bool
@@ -272,11 +284,11 @@ udpai_transaction_decide(udpai_commits *commits, udpai_transaction *begun, udpai
         return false;
     }
     udpai_intake_take(commits->receiver, peer, begun->pending->publication, begun->staging);
-    begun->is_void = udpai_staging_is_empty(begun->staging) && must_be_certain(commits, begun);
-    begun->queue->n_void += begun->is_void;
-    if (udpai_staging_is_empty(begun->staging) && !begun->is_void)
+    bool is_uncertain = must_be_certain(commits, begun);
+    if (udpai_staging_is_empty(begun->staging) && !is_uncertain)
         return false;
-    if (!udpai_transaction_stage(commits, begun)) {
+    if ((is_uncertain && !wait_for_certainty(commits, begun)) ||
+        !udpai_transaction_stage(commits, begun)) {
         refuse(begun->pending, UDPA_ERR_NOMEM);
         return false;
     }

@@ -18,7 +18,7 @@ typedef struct udpai_transaction {
     unsigned n_lost;    /* so often replicas were first */
     bool is_kept;       /* and is to be applied */
     bool is_janitors;   /* this node does it as the janitor of its set */
-    bool is_void;       /* it changes nothing, as far as this replica knows */
+    bool is_void;       /* it waits to be decided once more: here, some of it changes nothing */
     bool is_state;      /* it replaces the whole state of its origin */
     bool has_old_rules; /* the rules have changed since it was checked */
 } udpai_transaction;
@@ -29,7 +29,7 @@ typedef struct udpai_commit_queue {
     udpai_list waiting;        /* turns */
     udpai_list node;           /* in `waiting` of all, while there are any */
     size_t n_staged, n_states; /* the latter of those that replace the whole state */
-    size_t n_void;             /* and of those that change nothing */
+    size_t n_void;             /* and of those that wait to be decided once more */
 } udpai_commit_queue;
 
 struct udpai_commits {

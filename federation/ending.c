@@ -142,6 +142,7 @@ udpai_ending_take_state(udpai_intake *intake,
 {
     left_out all = {.prefix = prefix, .keep = keep, .userdata = userdata}, back = all;
     udpai_origin *taken_back = udpai_take_back_origin(intake);
+    udpai_staging_note_unchanged(intake->staging); /* what is left out and not there */
     if (!intake->peer->is_node && !udpai_intake_is_from_source(intake))
         end_all(&(ender){intake->receiver, intake->origin, intake->staging}, type_url, &all);
     if (taken_back)
@@ -252,6 +253,8 @@ udpai_ending_take(udpai_intake *intake, udpai_str type_url, udpai_removal *recei
     if (received->error && !udpai_intake_is_from_source(intake))
         return; /* the peer is notified of that; of a source the name is removed, whatever its clock
                    shows */
+    if (!keep)
+        udpai_staging_note_unchanged(intake->staging);
     if (intake->peer->source && (removal || keep))
         udpai_difference_end(intake->peer->source, type_url, received->name);
     end(&(ender){intake->receiver, intake->origin, intake->staging}, type_url, received->name,

@@ -193,8 +193,12 @@ udpai_intake_stage(const udpai_receiver *receiver,
                    udpa_error **ret_error)
 {
     udpa_err err = check_ttl(receiver, resource, staging, ret_error);
-    if (err != UDPA_OK || is_there(receiver, origin, resource, staging))
+    if (err != UDPA_OK)
         return err;
+    if (is_there(receiver, origin, resource, staging)) {
+        udpai_staging_note_unchanged(staging);
+        return UDPA_OK;
+    }
     return udpai_staging_put(staging, receiver->context->store, origin, resource, deadline_ms,
                              ret_error);
 }

@@ -37,6 +37,7 @@ struct udpai_staging {
     size_t n_applied;
     udpai_map leaving;
     bool is_incomplete; /* without memory: it must not be carried out */
+    bool has_unchanged;
 };
 
 static udpai_str
@@ -104,6 +105,19 @@ bool
 udpai_staging_is_empty(const udpai_staging *staging)
 {
     return staging->all.n == 0;
+}
+
+void
+udpai_staging_note_unchanged(udpai_staging *staging)
+{
+    if (staging)
+        staging->has_unchanged = true;
+}
+
+bool
+udpai_staging_has_unchanged(const udpai_staging *staging)
+{
+    return staging->has_unchanged || udpai_staging_is_empty(staging);
 }
 
 udpai_str
@@ -193,8 +207,10 @@ udpai_staging_put(udpai_staging *staging,
     bool goes = udpai_staging_takes(staging, origin, type_url, name);
     const udpai_stored *stored =
         goes ? NULL : udpai_store_find_stored(store, origin, type_url, name);
-    if (stored && udpai_store_is_outdated(stored, resource))
+    if (stored && udpai_store_is_outdated(stored, resource)) {
+        staging->has_unchanged = true;
         return UDPA_OK;
+    }
     if (!udpai_vector_reserve(&staging->all, 1))
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     staged one = {

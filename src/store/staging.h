@@ -20,6 +20,10 @@ udpai_staging *udpai_staging_new(udpai_store *store);
 udpai_staging *udpai_staging_free(udpai_staging *staging);
 UDPA_DEFINE_CLEANUP(udpai_staging, udpai_staging_free)
 bool udpai_staging_is_empty(const udpai_staging *staging);
+/* Something that was to be staged changes nothing, by what the store has now. NULL does nothing. */
+void udpai_staging_note_unchanged(udpai_staging *staging);
+/* Is something of it, or all, as was noted? */
+bool udpai_staging_has_unchanged(const udpai_staging *staging);
 
 /* ---- deciding; staging NULL: at once ---- */
 

@@ -254,6 +254,46 @@ what_seems_to_change_nothing_is_decided_once_more(void **state)
     assert_proposed(0, "+alice x=2");
 }
 
+/* Else that part would have a receipt, and what another replica has of it would stay. */
+static void
+what_seems_to_change_nothing_in_part_is_decided_once_more(void **state)
+{
+    fed_bed *bed = *state;
+    uint64_t session = arrive(bed, &alice);
+    publish(bed, session, "x=1 -y");
+    assert_proposed(0, "");
+    others_put(bed, ALICE, "com.acme/y", "1", 5);
+    end_first(bed, UDPAI_REPLICATED_LOST, NULL);
+    assert_proposed(0, "!y, -alice y, +alice x=1");
+    commit_first(bed);
+    assert_int_equal(bed->n_judged, 1);
+    publish(bed, session, "x=1 z=1");
+    assert_proposed(0, "");
+    others_put(bed, ALICE, "com.acme/x", "2", UINT64_C(1) << 60);
+    end_first(bed, UDPAI_REPLICATED_LOST, NULL);
+    assert_proposed(0, "+alice x=1, +alice z=1");
+    commit_first(bed);
+    assert_int_equal(bed->n_judged, 2);
+    publish(bed, session, "x=3 z=3"); /* all of it is compared */
+    assert_proposed(0, "+alice x=3, +alice z=3");
+    commit_first(bed);
+}
+
+/* It removes what is left out, also what another replica has. */
+static void
+a_state_is_decided_once_more(void **state)
+{
+    fed_bed *bed = *state;
+    uint64_t session = arrive(bed, &alice);
+    publish(bed, session, "*com.acme x=1");
+    assert_proposed(0, "");
+    others_put(bed, ALICE, "com.acme/y", "1", 5);
+    end_first(bed, UDPAI_REPLICATED_LOST, NULL);
+    assert_proposed(0, "!y, -alice y, +alice x=1");
+    commit_first(bed);
+    assert_int_equal(bed->n_judged, 1);
+}
+
 static void
 what_comes_after_it_does_not_overtake_it(void **state)
 {
@@ -525,6 +565,8 @@ main(void)
         replicated_test(what_is_lost_each_time_is_refused),
         replicated_test(what_is_there_already_is_not_proposed_again),
         replicated_test(what_seems_to_change_nothing_is_decided_once_more),
+        replicated_test(what_seems_to_change_nothing_in_part_is_decided_once_more),
+        replicated_test(a_state_is_decided_once_more),
         replicated_test(what_comes_after_it_does_not_overtake_it),
         replicated_test(what_is_not_known_in_time_is_refused),
         replicated_test(a_state_that_was_lost_ends_nothing_that_came_after_it),

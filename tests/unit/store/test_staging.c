@@ -77,8 +77,15 @@ test_what_is_outdated_changes_nothing(void **state)
     UDPA_AUTO(udpai_staging_free) udpai_staging *staging = udpai_staging_new(bed->store);
     STAGE(bed, staging, origin, "a", .value = "4", .generation = 4);
     assert_true(udpai_staging_is_empty(staging));
+    STAGE(bed, staging, origin, "b", .value = "1");
+    assert_true(udpai_staging_has_unchanged(staging));
+    staging = udpai_staging_free(staging);
+    staging = udpai_staging_new(bed->store);
+    assert_true(udpai_staging_has_unchanged(staging)); /* all of it */
     leave(bed, staging, origin, "com.acme/a");
     STAGE(bed, staging, origin, "a", .value = "4", .generation = 4);
+    assert_false(udpai_staging_has_unchanged(staging));
+    udpai_staging_note_unchanged(NULL);
     assert_commits(bed, staging, "D:o/a P:o/a=4");
 }
 
