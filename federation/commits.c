@@ -184,6 +184,7 @@ drop(udpai_commits *commits, udpai_transaction *ended)
     ended->queue->n_staged--;
     ended->queue->n_states -= ended->is_state;
     ended->queue->n_void -= ended->is_void;
+    commits->n_scarce -= ended->is_scarce;
     udpai_free(ended);
 }
 
@@ -261,7 +262,19 @@ static bool
 must_be_certain(const udpai_commits *commits, const udpai_transaction *begun)
 {
     return udpai_context_is_replicated(commits->context) && begun->n_lost == 0 &&
-           udpai_staging_has_unchanged(begun->staging) && !is_rejected(begun->pending->publication);
+           (udpai_staging_has_unchanged(begun->staging) || begun->is_scarce) &&
+           !is_rejected(begun->pending->publication);
+}
+
+/* Where little is left of a limit, each replica decides one at a time, by what all have committed:
+ * so no replica goes beyond it by more than that one. */
+static void
+note_scarce(udpai_commits *commits, udpai_transaction *begun)
+{
+    bool is_scarce =
+        udpai_context_is_replicated(commits->context) && udpai_staging_is_scarce(begun->staging);
+    commits->n_scarce += is_scarce - begun->is_scarce;
+    begun->is_scarce = is_scarce;
 }
 
 /* What it would change is not proposed yet. False: without memory. */
@@ -284,6 +297,7 @@ udpai_transaction_decide(udpai_commits *commits, udpai_transaction *begun, udpai
         return false;
     }
     udpai_intake_take(commits->receiver, peer, begun->pending->publication, begun->staging);
+    note_scarce(commits, begun);
     bool is_uncertain = must_be_certain(commits, begun);
     if (udpai_staging_is_empty(begun->staging) && !is_uncertain)
         return false;
@@ -348,8 +362,8 @@ must_wait(const udpai_commits *commits,
 {
     bool may_be_decided_again =
         (of->n_states || of->n_void) && udpai_context_is_replicated(commits->context);
-    return (publication->state_of_the_world && of->n_staged) || may_be_decided_again ||
-           is_about_staged(commits, publication);
+    return commits->n_scarce || (publication->state_of_the_world && of->n_staged) ||
+           may_be_decided_again || is_about_staged(commits, publication);
 }
 
 void

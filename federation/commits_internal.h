@@ -19,6 +19,7 @@ typedef struct udpai_transaction {
     bool is_kept;       /* and is to be applied */
     bool is_janitors;   /* this node does it as the janitor of its set */
     bool is_void;       /* it waits to be decided once more: here, some of it changes nothing */
+    bool is_scarce;     /* with it, little is left of a limit: it is alone on its way */
     bool is_state;      /* it replaces the whole state of its origin */
     bool has_old_rules; /* the rules have changed since it was checked */
 } udpai_transaction;
@@ -43,6 +44,7 @@ struct udpai_commits {
     udpai_list ends;         /* turns that are ends, and have come */
     bool has_ended;          /* a transaction has failed: others may have their turn */
     bool must_review;        /* something was applied that was checked by other rules */
+    size_t n_scarce;         /* transactions */
     uint64_t last_proposed;  /* ticket, of what went to the replicas */
 };
 

@@ -399,6 +399,29 @@ udpai_store_stage_put(udpai_store *store,
     return err;
 }
 
+/* So much of a limit in ten parts, and little is left. */
+#define SCARCE_ABOVE 9
+
+static bool
+is_scarce(const struct limit *limit)
+{
+    return limit->used.n > limit->max_resources / 10 * SCARCE_ABOVE ||
+           limit->used.bytes > limit->max_bytes / 10 * SCARCE_ABOVE;
+}
+
+bool
+udpai_store_is_scarce(const udpai_store *store,
+                      const udpai_origin *origin,
+                      const udpa_resource *staged)
+{
+    const struct exchange exchange = {.origin = origin, .comes = staged};
+    const struct limit name_space = limit_of_namespace(store, &exchange);
+    const struct limit publisher = limit_of_publisher(store, &exchange);
+    const struct limit node = limit_of_node(store, &exchange);
+    return is_scarce(&name_space) || (is_publisher(origin) && is_scarce(&publisher)) ||
+           is_scarce(&node);
+}
+
 void
 udpai_store_stage_removal(udpai_store *store,
                           udpai_origin *origin,

@@ -37,7 +37,7 @@ struct udpai_staging {
     size_t n_applied;
     udpai_map leaving;
     bool is_incomplete; /* without memory: it must not be carried out */
-    bool has_unchanged;
+    bool has_unchanged, is_scarce;
 };
 
 static udpai_str
@@ -118,6 +118,12 @@ bool
 udpai_staging_has_unchanged(const udpai_staging *staging)
 {
     return staging->has_unchanged || udpai_staging_is_empty(staging);
+}
+
+bool
+udpai_staging_is_scarce(const udpai_staging *staging)
+{
+    return staging->is_scarce;
 }
 
 udpai_str
@@ -223,6 +229,8 @@ udpai_staging_put(udpai_staging *staging,
     udpa_err err = udpai_store_stage_put(store, origin, resource, before, &one.use, ret_error);
     if (err != UDPA_OK)
         return err;
+    bool grows = one.use.n > 0 || one.use.bytes > 0;
+    staging->is_scarce |= grows && udpai_store_is_scarce(store, origin, resource);
     one.origin = udpai_origin_ref(origin);
     one.resource = udpa_resource_ref(resource);
     one.before = before ? udpa_resource_ref(before) : NULL;

@@ -294,6 +294,65 @@ a_state_is_decided_once_more(void **state)
     assert_int_equal(bed->n_judged, 1);
 }
 
+/* ---- limits ---- */
+
+/* Of the publisher nine are there. */
+static uint64_t
+arrive_with_nine_of_ten(fed_bed *bed)
+{
+    bed->config.store.max_resources_per_publisher = 10;
+    uint64_t session = arrive(bed, &alice);
+    publish(bed, session, "a=1 b=1 c=1 d=1 e=1 f=1 g=1 h=1 i=1");
+    assert_proposed(0, "+alice a=1, +alice b=1, +alice c=1, +alice d=1, +alice e=1, +alice f=1, "
+                       "+alice g=1, +alice h=1, +alice i=1");
+    commit_first(bed);
+    bed->n_judged = 0;
+    return session;
+}
+
+static void
+the_last_room_is_given_by_what_all_replicas_have(void **state)
+{
+    fed_bed *bed = *state;
+    uint64_t session = arrive_with_nine_of_ten(bed);
+    publish(bed, session, "j=1");
+    assert_proposed(0, "");
+    others_put(bed, ALICE, "com.acme/k", "1", 5);
+    end_first(bed, UDPAI_REPLICATED_LOST, NULL);
+    assert_int_equal(n_proposals, 0);
+    assert_int_equal(bed->n_judged, 1);
+    assert_non_null(strstr(bed->judged, "is full: 10 resources of 10"));
+    publish(bed, session, "-k");
+    assert_proposed(0, "!k, -alice k");
+    commit_first(bed);
+    publish(bed, session, "j=1");
+    end_first(bed, UDPAI_REPLICATED_LOST, NULL);
+    assert_proposed(0, "+alice j=1");
+    commit_first(bed);
+    assert_true(is_there(bed, "j"));
+}
+
+static void
+near_a_limit_one_is_on_its_way(void **state)
+{
+    fed_bed *bed = *state;
+    uint64_t session = arrive_with_nine_of_ten(bed), other = fed_arrive(bed, &bob);
+    publish(bed, session, "j=1");
+    publish(bed, other, "x=1");
+    assert_int_equal(n_proposals, 1);
+    end_first(bed, UDPAI_REPLICATED_LOST, NULL);
+    assert_proposed(0, "+alice j=1");
+    assert_int_equal(n_proposals, 1);
+    commit_first(bed);
+    assert_proposed(0, "+bob x=1");
+    commit_first(bed);
+    publish(bed, session, "a=2"); /* it takes nothing more */
+    assert_proposed(0, "+alice a=2");
+    publish(bed, other, "x=2");
+    assert_int_equal(n_proposals, 2);
+    commit_all(bed);
+}
+
 static void
 what_comes_after_it_does_not_overtake_it(void **state)
 {
@@ -567,6 +626,8 @@ main(void)
         replicated_test(what_seems_to_change_nothing_is_decided_once_more),
         replicated_test(what_seems_to_change_nothing_in_part_is_decided_once_more),
         replicated_test(a_state_is_decided_once_more),
+        replicated_test(the_last_room_is_given_by_what_all_replicas_have),
+        replicated_test(near_a_limit_one_is_on_its_way),
         replicated_test(what_comes_after_it_does_not_overtake_it),
         replicated_test(what_is_not_known_in_time_is_refused),
         replicated_test(a_state_that_was_lost_ends_nothing_that_came_after_it),
