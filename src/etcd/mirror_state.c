@@ -57,9 +57,10 @@ udpai_mirror_stop_list(udpai_mirror *mirror)
 void
 udpai_mirror_retry_later(udpai_mirror *mirror, const udpa_error *why)
 {
-    uint64_t ms = mirror->retry_ms, now = mirror->env.wheel->now_ms;
+    uint64_t now = mirror->env.wheel->now_ms;
     bool is_recent = now - mirror->received_ms < UDPAI_MIRROR_SOON_MS;
     uint64_t max_ms = is_recent ? UDPAI_MIRROR_RETRY_SOON_MS : UDPAI_MIRROR_RETRY_MAX_MS;
+    uint64_t ms = mirror->retry_ms < max_ms ? mirror->retry_ms : max_ms;
     udpai_mirror_stop_watch(mirror);
     udpai_mirror_stop_list(mirror);
     mirror->retry_ms = 2 * ms < max_ms ? 2 * ms : max_ms;

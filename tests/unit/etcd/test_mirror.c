@@ -146,6 +146,27 @@ silence_is_not_waited_for_long(void **state)
     assert_true(run_until(UDPAI_MIRROR_CURRENT, model.revision));
 }
 
+/* As if etcd had not been away for long before, for which it is tried ever less often. */
+static void
+a_watch_that_is_silent_from_its_beginning_is_soon_another(void **state)
+{
+    (void)state;
+    open_at((udpai_mirror_position){0});
+    for (unsigned i = 0; i < 20; i++) {
+        model.faults.silent_watches = 0;
+        uint64_t since = wheel.now_ms;
+        assert_true(run_until(UDPAI_MIRROR_CURRENT, 1));
+        assert_true(wheel.now_ms - since <=
+                    UDPAI_MIRROR_SILENCE_MS + UDPAI_MIRROR_RETRY_SOON_MS + 50);
+        etcd_model_away(&model, true);
+        run_ms(60000);
+        model.faults.silent_watches = 1000;
+        etcd_model_away(&model, false);
+        run_ms(UDPAI_MIRROR_RETRY_MAX_MS + 200 * i);
+        assert_int_equal(udpai_mirror_get_state(mirror), UDPAI_MIRROR_BEHIND);
+    }
+}
+
 static void
 what_history_does_not_have_is_listed(void **state)
 {
@@ -539,6 +560,8 @@ main(void)
         cmocka_unit_test_setup_teardown(what_was_accepted_is_handed_on_whole, setup, teardown),
         cmocka_unit_test_setup_teardown(another_etcd_changes_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(who_had_more_than_there_is_holds, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_watch_that_is_silent_from_its_beginning_is_soon_another,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(an_etcd_that_lets_nobody_in_is_away, setup, teardown),
         cmocka_unit_test_setup_teardown(who_has_a_proof_sees_another_history, setup, teardown),
         cmocka_unit_test_setup_teardown(who_has_a_proof_goes_on_with_the_same_history, setup,
