@@ -56,6 +56,11 @@ void udpai_commits_propose_end(udpai_commits *commits,
                                udpai_origin *origin,
                                udpai_str type_url,
                                udpai_str name);
+/* The same: proposes that the origin have this resource, in the place of what it has. */
+void udpai_commits_propose_put(udpai_commits *commits,
+                               udpai_origin *origin,
+                               udpa_resource *resource,
+                               uint64_t deadline_ms);
 /* As the janitor: proposes that etcd have this no more; the store has it no more. The outcome is
  * nobody's concern: what is lost was written anew. */
 void udpai_commits_propose_delete(udpai_commits *commits, const udpai_durable_op *op);

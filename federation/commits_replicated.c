@@ -167,30 +167,62 @@ udpai_commits_propose_delete(udpai_commits *commits, const udpai_durable_op *op)
     udpai_commits_propose_batch(commits, batch);
 }
 
+/* NULL: somebody else changes the name, or there is no memory. */
+static udpai_transaction *
+begin_as_janitor(udpai_commits *commits, udpai_origin *origin, udpai_str name)
+{
+    udpai_commit_queue *of =
+        udpai_commits_have_name(commits, name) ? NULL : udpai_commit_queue_get(commits, origin);
+    udpai_transaction *begun = of ? udpai_transaction_new(of, NULL) : NULL;
+    if (!begun) {
+        if (of)
+            udpai_commit_queue_release(commits, of);
+        return NULL;
+    }
+    begun->is_janitors = true;
+    begun->staging = udpai_staging_new(commits->context->store);
+    if (begun->staging)
+        return begun;
+    udpai_transaction_end(commits, begun);
+    return NULL;
+}
+
+static void
+hand_over(udpai_commits *commits, udpai_transaction *begun)
+{
+    if (!udpai_staging_is_empty(begun->staging) && udpai_transaction_stage(commits, begun))
+        udpai_context_touch(commits->context);
+    else
+        udpai_transaction_end(commits, begun);
+}
+
 void
 udpai_commits_propose_end(udpai_commits *commits,
                           udpai_origin *origin,
                           udpai_str type_url,
                           udpai_str name)
 {
-    udpai_store *store = commits->context->store;
-    udpai_commit_queue *of =
-        udpai_commits_have_name(commits, name) ? NULL : udpai_commit_queue_get(commits, origin);
-    udpai_transaction *begun = of ? udpai_transaction_new(of, NULL) : NULL;
-    if (begun) {
-        begun->is_janitors = true;
-        begun->staging = udpai_staging_new(store);
-    }
-    if (begun && begun->staging)
-        udpai_staging_withdraw(begun->staging, store, origin, type_url, name);
-    bool is_any = begun && begun->staging && !udpai_staging_is_empty(begun->staging);
-    bool is_staged = is_any && udpai_transaction_stage(commits, begun);
-    if (is_staged)
-        udpai_context_touch(commits->context);
-    else if (begun)
+    udpai_transaction *begun = begin_as_janitor(commits, origin, name);
+    if (!begun)
+        return;
+    udpai_staging_withdraw(begun->staging, commits->context->store, origin, type_url, name);
+    hand_over(commits, begun);
+}
+
+void
+udpai_commits_propose_put(udpai_commits *commits,
+                          udpai_origin *origin,
+                          udpa_resource *resource,
+                          uint64_t deadline_ms)
+{
+    udpai_transaction *begun = begin_as_janitor(commits, origin, udpai_resource_name(resource));
+    if (!begun)
+        return;
+    if (udpai_staging_put(begun->staging, commits->context->store, origin, resource, deadline_ms,
+                          NULL) == UDPA_OK)
+        hand_over(commits, begun);
+    else
         udpai_transaction_end(commits, begun);
-    else if (of)
-        udpai_commit_queue_release(commits, of);
 }
 
 /* ---- outcomes ---- */

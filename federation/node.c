@@ -234,6 +234,17 @@ propose_stamps(udpai_node *node)
 }
 
 static void
+propose_signed_anew(udpai_node *node)
+{
+    udpai_signed_anew anew;
+    while (udpai_signatures_next_anew(node->parts.signatures, &anew)) {
+        udpai_commits_propose_put(node->commits, anew.origin, anew.resource, anew.deadline_ms);
+        udpa_resource_unref(anew.resource);
+        udpai_origin_unref(node->context.store, anew.origin);
+    }
+}
+
+static void
 commit(udpai_node *node)
 {
     udpai_durable_batch *batch = NULL;
@@ -241,6 +252,7 @@ commit(udpai_node *node)
     uint64_t ticket = 0;
     bool has_staged = !node->replica && udpai_commits_has_staged(node->commits);
     if (node->replica) {
+        propose_signed_anew(node);
         udpai_commits_propose(node->commits);
         propose_stamps(node);
     }

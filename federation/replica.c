@@ -605,6 +605,7 @@ take_members(udpai_replica *replica, udpai_replicated *event)
     udpai_replicated_free(replica->members);
     replica->members = event;
     udpai_janitor_take_members(replica->janitor, &replica->status);
+    replica->context->is_janitor = udpai_janitor_is_on(replica->janitor);
     udpai_agreement_take_members(replica->agreement, &replica->status);
     if (replica->mesh)
         udpai_mesh_take_members(replica->mesh, &replica->status);

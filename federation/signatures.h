@@ -55,6 +55,17 @@ bool udpai_signatures_allow(udpai_signatures *signatures,
                             const udpai_origin *origin,
                             const udpa_resource *resource);
 
+/* What a publisher has published to a set of replicas is signed again by the janitor, for all of
+ * them. */
+typedef struct udpai_signed_anew {
+    udpai_origin *origin;    /* a reference */
+    udpa_resource *resource; /* a reference */
+    uint64_t deadline_ms;
+} udpai_signed_anew;
+
+/* To be proposed; the caller's. False: nothing more. */
+bool udpai_signatures_next_anew(udpai_signatures *signatures, udpai_signed_anew *ret_anew);
+
 /* Was it signed here? */
 bool udpai_signatures_is_own(const udpai_signatures *signatures, const udpa_resource *resource);
 

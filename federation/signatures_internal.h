@@ -22,7 +22,8 @@ struct udpai_signatures {
     bool must_look;   /* the last look at everything was cut short */
     bool must_verify; /* and nothing that is held is known to be good */
     UDPAI_VECTOR(udpai_unverified) unverified;
-    uint64_t n_refused; /* and withdrawn */
+    UDPAI_VECTOR(udpai_signed_anew) anew; /* to be proposed */
+    uint64_t n_refused;                   /* and withdrawn */
     uint64_t n_signed;
 };
 

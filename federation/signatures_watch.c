@@ -3,6 +3,7 @@
  * something ends or is to be signed again. One timer serves for all of it, and a look at everything
  * is cheap: what was verified once is not verified again. */
 #include "federation/intake.h"
+#include "federation/publishers.h"
 #include "federation/signatures_internal.h"
 #include "federation/stamp.h"
 
@@ -17,6 +18,8 @@
 #define SIGNED_MAX 500
 #define VERIFIED_MAX 500
 #define SOON_MS 20
+/* What the janitor is to sign is looked at again then. */
+#define ANEW_AGAIN_S 60
 
 /* ---- when ---- */
 
@@ -157,6 +160,25 @@ ahead_s(const udpai_signatures *signatures)
     return udpai_keyring_validity_s(signatures->keyring) / 64;
 }
 
+/* Each replica would sign it at another time. */
+static bool
+is_of_set(const udpai_signatures *signatures, const udpai_origin *origin)
+{
+    return udpai_context_is_replicated(signatures->context) &&
+           udpai_publisher_is_key(udpai_origin_key(origin));
+}
+
+/* What is lost, or another replica is to do, is looked at again. */
+static void
+sign_anew(struct look *look, const udpai_contribution *contribution)
+{
+    bool is_shared = is_of_set(look->signatures, contribution->origin);
+    if (is_shared)
+        note(look, look->now_s + ANEW_AGAIN_S);
+    if (!is_shared || look->signatures->context->is_janitor)
+        add_task(look, contribution, false);
+}
+
 /* Our own are as good as the key that we have now, and are signed again before they end. */
 static bool
 look_at(void *userdata, const udpai_contribution *contribution)
@@ -169,14 +191,43 @@ look_at(void *userdata, const udpai_contribution *contribution)
     const udpai_named_key *key = udpai_signatures_signer(signatures, resource);
     if (key && may_sign(look, contribution->origin)) {
         if (udpai_signatures_is_due(signatures, key, resource, look->now_s + ahead_s(signatures)))
-            add_task(look, contribution, false);
+            sign_anew(look, contribution);
         else
             note(look, udpai_signatures_renewal_s(resource));
     } else if (udpai_signatures_is_own(signatures, resource)) {
-        add_task(look, contribution, false); /* it would not be renewed any more */
+        sign_anew(look, contribution); /* it would not be renewed any more */
     } else {
         look_at_foreign(look, contribution);
     }
+    return true;
+}
+
+static udpa_err
+put_anew(udpai_signatures *signatures,
+         const struct task *task,
+         udpa_resource *made,
+         udpa_error **ret_error)
+{
+    if (!is_of_set(signatures, task->origin))
+        return udpai_store_put(signatures->context->store, task->origin, made, task->deadline_ms,
+                               ret_error);
+    const udpai_signed_anew anew = {task->origin, made, task->deadline_ms};
+    if (!udpai_vector_push(&signatures->anew, anew))
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    udpai_origin_ref(task->origin);
+    udpa_resource_ref(made);
+    udpai_context_touch(signatures->context);
+    return UDPA_OK;
+}
+
+bool
+udpai_signatures_next_anew(udpai_signatures *signatures, udpai_signed_anew *ret_anew)
+{
+    if (signatures->anew.n == 0) {
+        udpai_vector_done(&signatures->anew);
+        return false;
+    }
+    *ret_anew = signatures->anew.items[--signatures->anew.n];
     return true;
 }
 
@@ -195,9 +246,7 @@ make_anew(udpai_signatures *signatures, const struct task *task, udpa_error **re
     if (err != UDPA_OK)
         return udpai_fail_code(ret_error, err);
     err = udpai_signatures_pass(signatures, task->origin, &made, ret_error);
-    return err == UDPA_OK ? udpai_store_put(signatures->context->store, task->origin, made,
-                                            task->deadline_ms, ret_error)
-                          : err;
+    return err == UDPA_OK ? put_anew(signatures, task, made, ret_error) : err;
 }
 
 /* Its source may be asked for it again. */
@@ -395,8 +444,13 @@ udpai_signatures_free(udpai_signatures *signatures)
 {
     if (!signatures)
         return;
+    udpai_signed_anew anew;
     udpai_timer_cancel(&signatures->timer);
     forget_unverified(signatures);
+    while (udpai_signatures_next_anew(signatures, &anew)) {
+        udpa_resource_unref(anew.resource);
+        udpai_origin_unref(signatures->context->store, anew.origin);
+    }
     udpai_keyring_unref(signatures->keyring);
     udpai_free(signatures);
 }
