@@ -131,6 +131,12 @@ udpai_epoch_set(udpai_epoch *epoch, udpai_str set_id)
     return UDPA_OK;
 }
 
+udpai_str
+udpai_epoch_name(const udpai_epoch *epoch)
+{
+    return epoch->name ? udpai_bytes_view(epoch->name) : (udpai_str){0};
+}
+
 void
 udpai_epoch_reached(udpai_epoch *epoch, uint64_t revision, bool is_loud)
 {

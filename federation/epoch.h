@@ -21,6 +21,7 @@ void udpai_epoch_committed(udpai_epoch *epoch, uint64_t ticket, udpa_err result)
 /* With replicas: of all of them this is the epoch, and the number of a commit is the revision at
  * which it was; it has been applied. @p is_loud: it changed what others may be sent. */
 udpa_err udpai_epoch_set(udpai_epoch *epoch, udpai_str set_id);
+udpai_str udpai_epoch_name(const udpai_epoch *epoch);
 void udpai_epoch_reached(udpai_epoch *epoch, uint64_t revision, bool is_loud);
 
 /* What this node does not have is removed: each node that has it as a source learns it as soon as

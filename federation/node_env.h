@@ -20,6 +20,8 @@ typedef struct udpai_node_env {
     void (*barrier)(void *userdata, uint64_t ticket);
     /* Beside propose: all is reported again, as one CHANGE. */
     void (*list_again)(void *userdata);
+    /* Beside propose: takes what the node has, as it was asked for. */
+    void (*hold)(void *userdata, udpai_holdings *holdings);
     /* Beside propose: what this node has read of its directories, for the others: lines of a digest
      * and a path (store/replication.h). NULL: nobody is interested. */
     void (*set_files)(void *userdata, udpai_str files);

@@ -16,6 +16,23 @@ text_of(const void *item)
     return (udpai_str){one->text, one->len};
 }
 
+/* The type of a DELETE has a NUL at its end. */
+udpai_place
+udpai_place_of(const udpai_durable_op *op)
+{
+    if (op->resource)
+        return (udpai_place){
+            .origin = udpai_bytes_view(op->origin),
+            .type_url = udpai_resource_type_url(op->resource),
+            .name = udpai_resource_name(op->resource),
+        };
+    return (udpai_place){
+        .origin = udpai_bytes_view(op->origin),
+        .type_url = {udpa_bytes_data(op->type), udpa_bytes_size(op->type) - 1},
+        .name = udpai_bytes_view(op->name),
+    };
+}
+
 void
 udpai_places_init(udpai_places *places)
 {

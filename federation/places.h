@@ -16,6 +16,9 @@ typedef struct udpai_place {
     udpai_str origin, type_url, name; /* views; any bytes, but no NUL in the type */
 } udpai_place;
 
+/* Of a PUT or DELETE; views into it. */
+udpai_place udpai_place_of(const udpai_durable_op *op);
+
 void udpai_places_init(udpai_places *places);
 /* Empty again. */
 void udpai_places_clear(udpai_places *places);

@@ -3,8 +3,6 @@
  * position is kept with it: after a restart the replica goes on from there. */
 #include "federation/replica.h"
 
-#include <stdio.h>
-
 #include "base/alloc.h"
 #include "federation/access.h"
 #include "federation/agreement.h"
@@ -14,12 +12,13 @@
 #include "federation/places.h"
 #include "federation/position_fact.h"
 #include "federation/publishers.h"
+#include "federation/replica_accept.h"
+#include "federation/replica_held.h"
 #include "federation/replica_problems.h"
+#include "federation/replica_sweep.h"
 #include "federation/signatures.h"
 #include "federation/stamps.h"
 #include "federation/sync.h"
-#include "model/client_type.h"
-#include "model/digest.h"
 
 struct udpai_replica {
     udpai_context *context;
@@ -34,11 +33,13 @@ struct udpai_replica {
     udpai_list events;
     UDPAI_VECTOR(udpai_durable_op) ended;
     udpai_durable_position kept;
+    uint64_t base;                 /* from which revisions count, as numbers of commits */
+    bool kept_partial;             /* beside that position */
     udpai_replication_proof proof; /* a reference */
     udpai_replica_status status;
     uint64_t logged; /* digest of what was amiss then */
     size_t logged_hidden;
-    udpai_replicated *members, *why, *keys; /* what the status refers to; NULL: nothing yet */
+    udpai_replicated *members, *why, *keys, *hold; /* what the status refers to; NULL: nothing */
 };
 
 static bool next_ended(udpai_replica *replica, udpai_durable_op *ret_op);
@@ -81,6 +82,7 @@ udpai_replica_free(udpai_replica *replica)
     udpai_vector_done(&replica->ended);
     udpai_replicated_free(replica->members);
     udpai_replicated_free(replica->why);
+    udpai_replicated_free(replica->hold);
     udpai_replicated_free(replica->keys);
     udpa_bytes_unref(replica->proof.key);
     udpai_free(replica);
@@ -116,10 +118,20 @@ udpai_replica_proof(const udpai_replica *replica)
     return &replica->proof;
 }
 
+/* There is something in etcd that its store does not have: it cannot decrypt that, or hides it. */
+static bool
+is_partial(const udpai_replica *replica)
+{
+    bool was_partial = replica->kept_partial && !replica->status.has_listed;
+    return was_partial || replica->context->lacks_keys ||
+           udpai_janitor_n_hidden(replica->janitor) > 0;
+}
+
 bool
 udpai_replica_has_moved(const udpai_replica *replica)
 {
-    return !is_at(replica->context->position, replica->kept);
+    return !is_at(replica->context->position, replica->kept) ||
+           is_partial(replica) != replica->kept_partial;
 }
 
 /* Without memory the next commit has it. */
@@ -127,17 +139,26 @@ void
 udpai_replica_commit(udpai_replica *replica, udpai_durable_batch *batch)
 {
     const udpai_durable_position now = replica->context->position;
-    if (udpai_replica_has_moved(replica) &&
-        udpai_position_fact_add(batch, now, &replica->proof) == UDPA_OK)
-        replica->kept = now;
+    const udpai_position_fact fact = {now, replica->base, is_partial(replica), replica->proof};
+    if (!udpai_replica_has_moved(replica) || udpai_position_fact_add(batch, &fact) != UDPA_OK)
+        return;
+    replica->kept = now;
+    replica->kept_partial = fact.is_partial;
 }
 
 bool
 udpai_replica_restore(udpai_replica *replica, const udpai_durable_op *op)
 {
-    if (!udpai_position_fact_read(op, &replica->kept, &replica->proof))
+    udpai_position_fact fact;
+    if (!udpai_position_fact_read(op, &fact))
         return false;
+    replica->kept = fact.position;
+    replica->base = fact.base;
+    replica->kept_partial = fact.is_partial;
+    udpa_bytes_unref(replica->proof.key);
+    replica->proof = fact.proof;
     replica->context->position = replica->kept;
+    replica->context->n_commits = replica->base + (uint64_t)replica->kept.revision;
     return true;
 }
 
@@ -309,16 +330,6 @@ end_late(udpai_replica *replica, udpai_origin *origin, udpa_resource *resource)
     return add_ended(replica, &late) ? UDPA_OK : UDPA_ERR_NOMEM;
 }
 
-static udpai_place
-place_of(const udpai_durable_op *op)
-{
-    return (udpai_place){
-        .origin = udpai_bytes_view(op->origin),
-        .type_url = op->resource ? udpai_resource_type_url(op->resource) : type_url_of(op),
-        .name = op->resource ? udpai_resource_name(op->resource) : udpai_bytes_view(op->name),
-    };
-}
-
 /* Another replica has let it in, perhaps by other rules. */
 static bool
 is_allowed(const udpai_replica *replica, const udpai_origin *origin, const udpai_durable_op *op)
@@ -331,7 +342,7 @@ is_allowed(const udpai_replica *replica, const udpai_origin *origin, const udpai
 static udpa_err
 hide(udpai_replica *replica, udpai_origin *origin, const udpai_durable_op *op)
 {
-    const udpai_place place = place_of(op);
+    const udpai_place place = udpai_place_of(op);
     udpai_store_withdraw(replica->context->store, origin, place.type_url, place.name);
     return udpai_janitor_hide(replica->janitor, &place) ? UDPA_OK : UDPA_ERR_NOMEM;
 }
@@ -351,7 +362,7 @@ apply_put(udpai_replica *replica, const udpai_durable_op *op)
         udpai_origin_set_identity(origin, op->identity);
     if (!is_allowed(replica, origin, op))
         return hide(replica, origin, op);
-    const udpai_place place = place_of(op);
+    const udpai_place place = udpai_place_of(op);
     udpai_janitor_show(replica->janitor, &place);
     if (has_it(replica, origin, op))
         return UDPA_OK;
@@ -364,7 +375,7 @@ apply_delete(udpai_replica *replica, const udpai_durable_op *op)
 {
     udpai_store *store = replica->context->store;
     udpai_origin *origin = udpai_store_find_origin(store, udpai_bytes_view(op->origin));
-    const udpai_place place = place_of(op);
+    const udpai_place place = udpai_place_of(op);
     forget_ended(replica, op);
     udpai_janitor_show(replica->janitor, &place);
     if (origin && !is_removal(op))
@@ -403,74 +414,6 @@ apply_ops(udpai_replica *replica, const udpai_durable_batch *batch)
     return err;
 }
 
-/* ---- what is not there any more ---- */
-
-struct sweep {
-    udpai_replica *replica;
-    udpai_places put; /* of those that are */
-    UDPAI_VECTOR(udpa_resource *) gone;
-    bool has_failed;
-};
-
-static bool
-look(void *userdata, const udpai_contribution *held)
-{
-    struct sweep *sweep = userdata;
-    const udpai_place place = {
-        .origin = udpai_origin_key(held->origin),
-        .type_url = udpai_resource_type_url(held->resource),
-        .name = udpai_resource_name(held->resource),
-    };
-    udpa_err err = udpai_places_find(&sweep->put, &place);
-    sweep->has_failed |= err == UDPA_ERR_NOMEM;
-    if (err == UDPA_ERR_NOT_FOUND)
-        sweep->has_failed |= !udpai_vector_push(&sweep->gone, held->resource);
-    if (err == UDPA_ERR_NOT_FOUND && !sweep->has_failed)
-        udpa_resource_ref(held->resource);
-    return !sweep->has_failed;
-}
-
-static void
-sweep_origin(void *userdata, udpai_origin *origin)
-{
-    struct sweep *sweep = userdata;
-    udpai_store *store = sweep->replica->context->store;
-    if (sweep->has_failed || !udpai_publisher_is_key(udpai_origin_key(origin)))
-        return;
-    sweep->gone.n = 0;
-    udpai_store_visit_origin(store, origin, (udpai_str){0}, look, sweep);
-    for (size_t i = 0; i < sweep->gone.n; i++) {
-        udpa_resource *gone = sweep->gone.items[i];
-        if (!udpai_type_is_client(udpai_resource_type_url(gone)))
-            udpai_store_withdraw(store, origin, udpai_resource_type_url(gone),
-                                 udpai_resource_name(gone));
-        udpa_resource_unref(gone);
-    }
-}
-
-/* What cannot be decrypted is there as well. */
-static udpa_err
-end_others(udpai_replica *replica, const udpai_durable_batch *batch)
-{
-    struct sweep sweep = {.replica = replica};
-    const udpai_durable_batch *locked = replica->keys ? replica->keys->batch : NULL;
-    udpai_places_init(&sweep.put);
-    for (size_t i = 0; i < batch->ops.n && !sweep.has_failed; i++) {
-        const udpai_place place = place_of(&batch->ops.items[i]);
-        if (batch->ops.items[i].kind == UDPAI_DURABLE_PUT)
-            sweep.has_failed = !udpai_places_add(&sweep.put, &place);
-    }
-    for (size_t i = 0; locked && i < locked->ops.n && !sweep.has_failed; i++) {
-        const udpai_place place = place_of(&locked->ops.items[i]);
-        sweep.has_failed = !udpai_places_add(&sweep.put, &place);
-    }
-    if (!sweep.has_failed)
-        udpai_store_visit_origins(replica->context->store, sweep_origin, &sweep);
-    udpai_places_done(&sweep.put);
-    udpai_vector_done(&sweep.gone);
-    return sweep.has_failed ? UDPA_ERR_NOMEM : UDPA_OK;
-}
-
 /* ---- events ---- */
 
 void
@@ -498,7 +441,12 @@ log_hidden(udpai_replica *replica)
 static bool
 apply(udpai_replica *replica, const udpai_replicated *change)
 {
-    udpa_err err = change->is_all ? end_others(replica, change->batch) : UDPA_OK;
+    udpa_err err = UDPA_OK;
+    if (change->is_other)
+        err = udpai_replica_forget_newer(replica->context, change->batch);
+    if (err == UDPA_OK && change->is_all)
+        err = udpai_replica_end_others(replica->context, change->batch,
+                                       replica->keys ? replica->keys->batch : NULL);
     if (change->is_all) {
         udpai_janitor_show_all(replica->janitor);
         udpai_stamps_clear(replica->stamps);
@@ -516,15 +464,33 @@ apply(udpai_replica *replica, const udpai_replicated *change)
         replica->proof = change->proof;
     }
     log_hidden(replica);
-    udpai_epoch_reached(replica->epoch, (uint64_t)change->batch->position.revision,
+    replica->base = change->base;
+    if (replica->status.revision < change->batch->position.revision)
+        replica->status.revision = change->batch->position.revision;
+    udpai_epoch_reached(replica->epoch, replica->base + (uint64_t)change->batch->position.revision,
                         change->batch->ops.n != 0);
     return true;
+}
+
+/* Takes it; NULL: there is none. */
+static void
+set_hold(udpai_replica *replica, udpai_replicated *event)
+{
+    udpai_replicated_free(replica->hold);
+    replica->hold = event;
+    replica->status.hold = event ? event->hold : NULL;
+    if (event && event->hold->revision)
+        replica->status.revision = event->hold->revision;
 }
 
 static void
 take_state(udpai_replica *replica, udpai_replicated *event)
 {
     udpai_replica_status *status = &replica->status;
+    if (event->state != UDPAI_REPLICATION_HELD)
+        set_hold(replica, NULL);
+    if (event->revision)
+        status->revision = event->revision;
     if (status->state != event->state || !status->since_us)
         status->since_us = udpai_context_wall_us(replica->context);
     status->state = event->state;
@@ -575,6 +541,8 @@ udpai_replica_visit_problems(const udpai_replica *replica, udpai_problem_fn visi
                         "stop it, or another one");
     if (status->state == UDPAI_REPLICATION_HELD && status->why)
         visit(userdata, udpa_error_message(status->why));
+    if (status->hold)
+        udpai_replica_visit_hold(status->hold, visit, userdata);
 }
 
 static void
@@ -624,11 +592,16 @@ udpai_replica_next(udpai_replica *replica)
             take_state(replica, event);
         else if (event->kind == UDPAI_REPLICATED_MEMBERS)
             take_members(replica, event);
+        else if (event->kind == UDPAI_REPLICATED_HOLD &&
+                 udpai_replica_hold_is_news(replica->context, replica->stamps,
+                                            udpai_epoch_name(replica->epoch), is_partial(replica),
+                                            event))
+            set_hold(replica, event);
         else if (event->kind == UDPAI_REPLICATED_REBALANCE)
             udpai_replica_status_take_rebalance(&replica->status, event);
         else if (event->kind == UDPAI_REPLICATED_KEYS)
             take_keys(replica, event);
-        else if (event->kind != UDPAI_REPLICATED_CHANGE)
+        else if (event->kind != UDPAI_REPLICATED_CHANGE && event->kind != UDPAI_REPLICATED_HOLD)
             return event;
         else
             udpai_replicated_free(event);

@@ -14,6 +14,7 @@ typedef struct stamp {
     uint64_t generation;    /* as the set has it; 0: not yet */
     uint64_t proposed;      /* what this node proposes; 0: nothing */
     udpa_resource *carrier; /* of that; a reference */
+    udpa_resource *seen;    /* of the generation; a reference; NULL: of none */
 } stamp;
 
 /* All of one name. */
@@ -63,10 +64,17 @@ find(const udpai_stamps *stamps, udpai_str type_url, udpai_str name)
 }
 
 static void
+free_stamp(const stamp *own)
+{
+    udpa_resource_unref(own->carrier);
+    udpa_resource_unref(own->seen);
+}
+
+static void
 free_stamped(stamped *one)
 {
     for (size_t i = 0; i < one->stamps.n; i++)
-        udpa_resource_unref(one->stamps.items[i].carrier);
+        free_stamp(&one->stamps.items[i]);
     udpai_vector_done(&one->stamps);
     udpai_list_remove(&one->in_changed);
     udpai_list_remove(&one->in_pending);
@@ -165,8 +173,10 @@ take_delete(udpai_stamps *stamps, const udpai_durable_op *op, udpai_content_hash
     stamp *own = find_stamp(one, hash);
     if (own && own->proposed)
         own->generation = 0;
-    else if (own)
-        udpai_vector_remove_unordered(&one->stamps, (size_t)(own - one->stamps.items));
+    if (!own || own->proposed)
+        return;
+    free_stamp(own);
+    udpai_vector_remove_unordered(&one->stamps, (size_t)(own - one->stamps.items));
 }
 
 /* One that no replica writes is as if it were not there. */
@@ -187,6 +197,9 @@ udpai_stamps_take(udpai_stamps *stamps, const udpai_durable_op *op)
         return UDPA_ERR_NOMEM;
     stamped *one = find(stamps, type_url, name);
     own->generation = udpa_resource_generation(op->resource);
+    udpa_resource_ref(op->resource);
+    udpa_resource_unref(own->seen);
+    own->seen = op->resource;
     if (own->generation >= own->proposed) /* a generation does not go down */
         drop_proposed(own);
     move_to(&stamps->changed, &one->in_changed);
@@ -203,6 +216,8 @@ has_proposed(stamped *one)
     for (size_t i = 0; i < one->stamps.n; i++) {
         stamp own = one->stamps.items[i];
         own.generation = 0;
+        udpa_resource_unref(own.seen);
+        own.seen = NULL;
         if (own.proposed)
             one->stamps.items[n_kept++] = own;
     }
@@ -301,7 +316,11 @@ again_later(udpai_stamps *stamps)
 }
 
 static udpa_err
-add(udpai_durable_batch *batch, udpai_durable_kind kind, const stamped *one, const stamp *own)
+add(udpai_durable_batch *batch,
+    udpai_durable_kind kind,
+    const stamped *one,
+    const stamp *own,
+    udpa_resource *resource)
 {
     char text[sizeof(KEY) + UDPAI_CONTENT_HASH_HEX] = KEY;
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *origin = NULL;
@@ -313,10 +332,24 @@ add(udpai_durable_batch *batch, udpai_durable_kind kind, const stamped *one, con
     return udpai_durable_batch_add(batch, &(udpai_durable_op){
                                               .kind = kind,
                                               .origin = origin,
-                                              .resource = is_put ? own->carrier : NULL,
+                                              .resource = resource,
                                               .type = is_put ? NULL : one->type,
                                               .name = is_put ? NULL : one->name,
                                           });
+}
+
+udpa_err
+udpai_stamps_copy(const udpai_stamps *stamps, udpai_durable_batch *batch)
+{
+    size_t at = 0;
+    const stamped *one;
+    udpa_err err = UDPA_OK;
+    while (err == UDPA_OK && (one = udpai_map_next(&stamps->by_name, &at)))
+        for (size_t i = 0; i < one->stamps.n && err == UDPA_OK; i++)
+            if (one->stamps.items[i].generation && one->stamps.items[i].seen)
+                err = add(batch, UDPAI_DURABLE_PUT, one, &one->stamps.items[i],
+                          one->stamps.items[i].seen);
+    return err;
 }
 
 /* False: it proposes nothing, or there is no memory. */
@@ -326,7 +359,8 @@ add_proposed(udpai_durable_batch *batch, const stamped *one)
     size_t n_before = batch->ops.n;
     for (size_t i = 0; i < one->stamps.n; i++)
         if (one->stamps.items[i].proposed &&
-            add(batch, UDPAI_DURABLE_PUT, one, &one->stamps.items[i]) != UDPA_OK)
+            add(batch, UDPAI_DURABLE_PUT, one, &one->stamps.items[i],
+                one->stamps.items[i].carrier) != UDPA_OK)
             return false;
     return batch->ops.n > n_before;
 }
@@ -367,7 +401,7 @@ udpai_stamps_next_deletion(udpai_stamps *stamps)
     const stamp *oldest = one && one->stamps.n > UDPAI_STAMPS_PER_NAME ? oldest_of(one) : NULL;
     UDPA_AUTO(udpai_durable_batch_free)
     udpai_durable_batch *batch = oldest ? udpai_durable_batch_new() : NULL;
-    if (!batch || add(batch, UDPAI_DURABLE_DELETE, one, oldest) != UDPA_OK)
+    if (!batch || add(batch, UDPAI_DURABLE_DELETE, one, oldest, NULL) != UDPA_OK)
         return NULL;
     batch->is_janitors = true;
     return UDPAI_TAKE(batch);

@@ -30,6 +30,8 @@ void udpai_stamps_free(udpai_stamps *stamps);
 bool udpai_stamps_is_key(udpai_str origin);
 /* A PUT or DELETE of one. UDPA_ERR_NOMEM */
 udpa_err udpai_stamps_take(udpai_stamps *stamps, const udpai_durable_op *op);
+/* Adds PUTs of all that the set has, as far as it is known. UDPA_ERR_NOMEM */
+udpa_err udpai_stamps_copy(const udpai_stamps *stamps, udpai_durable_batch *batch);
 /* All are reported again. */
 void udpai_stamps_clear(udpai_stamps *stamps);
 /* 0: none, that is also: it is not known yet, or this node is about to write another one. */

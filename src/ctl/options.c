@@ -98,9 +98,10 @@ static const struct argp_option known_options[] = {
      1},
     {"origin", ORIGIN, "NODE", 0,
      "delete: what this node has read itself, and will not come back with, wherever it came to", 1},
+    {"dry-run", DRY_RUN, NULL, 0,
+     "delete --origin, store accept, store push: only show what would go", 1},
     {"over", OVER, "TIME", 0,
      "replicas rebalance: in this time, such as 30s (default 10s) or 5m; at most 1h", 1},
-    {"dry-run", DRY_RUN, NULL, 0, "delete --origin: only show what would go", 1},
     {NULL, 0, NULL, 0, "The node (each command takes these options, before or after it):", 2},
     {"state-of-the-world", STATE_OF_THE_WORLD, NULL, 0,
      "xds: use the state of the world protocol (default: the delta protocol)", 2},
@@ -265,8 +266,8 @@ check_own(const udpai_ctl_options *given,
         argp_error(state, "--over goes with replicas rebalance");
     if (given->origin && strcmp(verb->name, "delete") != 0)
         argp_error(state, "--origin goes with delete");
-    if (given->is_dry_run && !given->origin)
-        argp_error(state, "--dry-run goes with delete --origin");
+    if (given->is_dry_run && !given->origin && strcmp(verb->name, "store") != 0)
+        argp_error(state, "--dry-run goes with delete --origin, store accept and store push");
     if (!(verb->takes & UDPAI_CTL_TAKES_ACKS))
         check_not_wait(given, state, given->is_waiting);
     if (!given->tool)

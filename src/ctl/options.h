@@ -26,7 +26,7 @@ typedef struct udpai_ctl_options {
     bool all_origins;      /* of get: all contributions, not the effective one alone */
     bool is_rest;
     const char *origin; /* of delete: the node that has read it … */
-    bool is_dry_run;    /* … and only show it */
+    bool is_dry_run;    /* … and only show it; also of store */
     bool as_source;     /* of sources accept: what the node itself does not have */
     uint64_t over_s;    /* of replicas rebalance; 0: not given */
     bool is_all;        /* of get: a file to restore from */

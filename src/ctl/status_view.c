@@ -365,8 +365,11 @@ add_files(udpai_cli_table *table, const Udpa__Status__V1__ReplicaStatus *replica
 static void
 add_replica(udpai_cli_table *table, const Udpa__Status__V1__ReplicaStatus *replica, int64_t now_us)
 {
-    udpai_cli_table_addf(table, "%s%s%s", replica->id, replica->is_own ? " (this)" : "",
-                         replica->is_janitor ? " (janitor)" : "");
+    if (*replica->id)
+        udpai_cli_table_addf(table, "%s%s%s", replica->id, replica->is_own ? " (this)" : "",
+                             replica->is_janitor ? " (janitor)" : "");
+    else
+        udpai_cli_table_add_text(table, "(this)");
     udpai_cli_table_add_text(table, replica->address);
     udpai_cli_table_add_text(table, replica->version);
     udpai_cli_table_addf(table, "%.8s", replica->config);
@@ -374,6 +377,10 @@ add_replica(udpai_cli_table *table, const Udpa__Status__V1__ReplicaStatus *repli
                          replica->n_key_ids > 1 ? ", …" : "");
     add_files(table, replica);
     udpai_cli_table_add_number(table, (uint64_t)replica->revision);
+    if (replica->etcd_revision)
+        udpai_cli_table_add_number(table, (uint64_t)replica->etcd_revision);
+    else
+        udpai_cli_table_add_text(table, "");
     udpai_cli_table_add_number(table, replica->streams);
     udpai_cli_table_add_number(table, replica->share);
     udpai_cli_table_add_text(table, replica_state(replica));
@@ -384,6 +391,34 @@ add_replica(udpai_cli_table *table, const Udpa__Status__V1__ReplicaStatus *repli
         udpai_cli_table_add_text(table, replica->reason);
 }
 
+/* "Held: in etcd 2 are missing, …; would be lost: Cluster a", and what will happen. */
+static void
+put_hold(udpai_strbuf *out, const Udpa__Status__V1__ReplicaHold *hold)
+{
+    uint64_t n_lost = hold->n_missing + hold->n_older;
+    if (hold->is_compared)
+        udpai_strbuf_printf(out,
+                            "Held: in etcd %llu are missing, %llu are older, %llu are others, %llu "
+                            "are newer, and %llu are there alone",
+                            (unsigned long long)hold->n_missing, (unsigned long long)hold->n_older,
+                            (unsigned long long)hold->n_other, (unsigned long long)hold->n_newer,
+                            (unsigned long long)hold->n_returned);
+    else
+        udpai_strbuf_puts(out, "Held: etcd was not compared yet");
+    if (hold->n_locked)
+        udpai_strbuf_printf(out, "; %llu cannot be decrypted here",
+                            (unsigned long long)hold->n_locked);
+    for (size_t i = 0; i < hold->n_names; i++) {
+        udpai_strbuf_puts(out, i ? ", " : "; would be lost: ");
+        udpai_cli_put_text(out, udpai_str_from(hold->names[i]));
+    }
+    if (n_lost > hold->n_names)
+        udpai_strbuf_printf(out, " and %llu more", (unsigned long long)(n_lost - hold->n_names));
+    udpai_strbuf_puts(out, "\nNext: ");
+    udpai_cli_put_text(out, udpai_str_from(hold->next));
+    udpai_strbuf_puts(out, "\n");
+}
+
 void
 udpai_ctl_put_replicas(udpai_strbuf *out,
                        udpai_cli_layout *layout,
@@ -391,10 +426,11 @@ udpai_ctl_put_replicas(udpai_strbuf *out,
                        size_t n,
                        int64_t now_us)
 {
-    static const char *const heads[] = {"REPLICA", "ADDRESS", "VERSION",  "CONFIG",
-                                        "KEYS",    "FILES",   "REVISION", "STREAMS",
-                                        "SHARE",   "STATE",   "AGE",      "REASON"};
+    static const char *const heads[] = {"REPLICA", "ADDRESS",  "VERSION", "CONFIG",  "KEYS",
+                                        "FILES",   "REVISION", "ETCD",    "STREAMS", "SHARE",
+                                        "STATE",   "AGE",      "REASON"};
     udpai_cli_table table;
+    udpai_strbuf holds = {0};
     udpai_cli_table_begin(&table, layout, heads, UDPAI_ARRAY_LEN(heads));
     for (size_t i = 0; i < n; i++) {
         size_t size;
@@ -405,9 +441,13 @@ udpai_ctl_put_replicas(udpai_strbuf *out,
                 : NULL;
         if (replica)
             add_replica(&table, replica, now_us);
+        if (replica && replica->hold)
+            put_hold(&holds, replica->hold);
         udpa__status__v1__replica_status__free_unpacked(replica, NULL);
     }
     finish(out, &table, "REPLICAS");
+    udpai_strbuf_str(out, udpai_strbuf_view(&holds));
+    udpai_strbuf_done(&holds);
 }
 
 /* ---- sessions ---- */

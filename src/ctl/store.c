@@ -1,15 +1,67 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store reseal: secrets in etcd are encrypted with the first key. The node does it, and is asked
- * how far it is. */
+/* store: an etcd that has another state than a replica, and which of the two is right; and secrets
+ * there, which are encrypted with the first key. The node does it all. */
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/display.h"
 #include "ctl/commands.h"
 #include "ctl/http.h"
 
 #define GOOD 200
 #define LOOK_MS 200
+
+/* ---- an etcd that has another state ---- */
+
+/* Line by line, as it may go to a terminal. */
+static void
+print_page(udpai_str text)
+{
+    while (text.len) {
+        udpai_str line = text;
+        udpai_strbuf shown = {0};
+        if (!udpai_str_cut(&text, '\n', &line))
+            text.len = 0;
+        udpai_cli_put_text(&shown, line);
+        if (!udpai_strbuf_failed(&shown))
+            udpai_cli_print_line("%.*s", (int)shown.len, shown.len ? shown.data : "");
+        udpai_strbuf_done(&shown);
+    }
+}
+
+/* @p last: what to print behind the page; NULL: nothing. */
+static udpai_cli_exit
+print_store(const udpai_ctl_options *options,
+            const char *path,
+            const udpai_strbuf *body,
+            const char *last)
+{
+    udpai_ctl_answer answer = {0};
+    udpai_cli_exit result = udpai_ctl_http_ask(options, path, body, &answer);
+    if (result == UDPAI_CLI_GOOD && answer.status != GOOD) {
+        result = udpai_ctl_http_refused(options, &answer, "");
+    } else if (result == UDPAI_CLI_GOOD) {
+        print_page(udpai_strbuf_view(&answer.text));
+        if (last)
+            udpai_cli_print_line("%s", last);
+    }
+    udpai_ctl_answer_done(&answer);
+    return result;
+}
+
+static udpai_cli_exit
+decide(const udpai_ctl_options *options, const char *path, const char *last)
+{
+    udpai_strbuf body = {0};
+    udpai_strbuf_puts(&body, options->is_dry_run ? "{\"dry_run\": true}" : "{}");
+    udpai_cli_exit result = print_store(options, path, &body, options->is_dry_run ? NULL : last);
+    udpai_strbuf_done(&body);
+    return result;
+}
+
+/* ---- secrets ---- */
 
 typedef struct progress {
     char state[16];
@@ -92,13 +144,29 @@ reseal(const udpai_ctl_options *options)
     return result == UDPAI_CLI_GOOD ? print_end(&now) : result;
 }
 
+/* ---- the command ---- */
+
 udpai_cli_exit
 udpai_ctl_store_command(udpai_cli *cli)
 {
     const udpai_ctl_options *options = udpai_ctl_options_of(cli->options);
-    if (options->common.arguments.n == 1 &&
-        strcmp(options->common.arguments.items[0], "reseal") == 0)
+    const char *word = options->common.arguments.n == 1 ? options->common.arguments.items[0] : "";
+    bool is_accept = strcmp(word, "accept") == 0, is_push = strcmp(word, "push") == 0;
+    if (options->is_dry_run && !is_accept && !is_push) {
+        udpai_cli_complain("--dry-run goes with store accept and store push");
+        return UDPAI_CLI_MISTAKE;
+    }
+    if (strcmp(word, "status") == 0)
+        return print_store(options, "/store", NULL, NULL);
+    if (is_accept)
+        return decide(options, "/store_accept",
+                      "accepting: this replica takes what etcd has, and leaves its hold");
+    if (is_push)
+        return decide(options, "/store_push",
+                      "pushing: this replica writes what etcd lacks, and leaves its hold");
+    if (strcmp(word, "reseal") == 0)
         return reseal(options);
-    udpai_cli_complain("write 'udpactl store reseal'");
+    udpai_cli_complain("write 'udpactl store status', 'udpactl store accept', 'udpactl store push' "
+                       "or 'udpactl store reseal'");
     return UDPAI_CLI_MISTAKE;
 }

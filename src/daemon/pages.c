@@ -9,6 +9,7 @@
 #include "daemon/delete_page.h"
 #include "daemon/page_body.h"
 #include "daemon/runtime_pages.h"
+#include "daemon/store_page.h"
 #include "endpoint/host.h"
 #include "endpoint/spread.h"
 #include "endpoint/stream_counts.h"
@@ -38,7 +39,10 @@ enum {
     DELETE,
     REBALANCE,
     READY,
-    RESEAL,
+    STORE,
+    STORE_ACCEPT,
+    STORE_PUSH,
+    STORE_RESEAL,
 };
 
 const udpai_http_page udpai_pages_all[UDPAI_PAGES] = {
@@ -50,7 +54,10 @@ const udpai_http_page udpai_pages_all[UDPAI_PAGES] = {
     [DELETE] = {"/origins_delete", true},
     [REBALANCE] = {"/replicas_rebalance", true},
     [READY] = {"/ready", false},
-    [RESEAL] = {"/store_reseal", true},
+    [STORE] = {"/store", false},
+    [STORE_ACCEPT] = {"/store_accept", true},
+    [STORE_PUSH] = {"/store_push", true},
+    [STORE_RESEAL] = {"/store_reseal", true},
 };
 
 /* ---- answering ---- */
@@ -80,18 +87,29 @@ answer_error(udpai_http_reading *reading, udpa_err err, const udpa_error *error)
 static udpa_err
 check_access(const udpai_pages *self, const udpai_http_reading *reading, udpa_error **ret_error)
 {
-    size_t page = (size_t)(reading->page - udpai_pages_all);
-    bool of_sources = page == ACCEPT || page == DELETE, of_replicas = page == REBALANCE;
     const udpai_acl_subject subject = {.identity = reading->identity};
-    const udpai_acl_question question = {
+    udpai_acl_question question = {
         .action = UDPAI_ACL_ADMIN,
-        .type_url = of_sources    ? UDPAI_STR(UDPAI_TYPE_SOURCE_STATUS)
-                    : of_replicas ? UDPAI_STR(UDPAI_TYPE_REPLICA_STATUS)
-                                  : UDPAI_STR(TYPE_URL),
-        .name = of_sources    ? UDPAI_STR(NAME_OF_SOURCES)
-                : of_replicas ? UDPAI_STR(NAME_OF_REPLICAS)
-                              : UDPAI_STR(NAME),
+        .type_url = UDPAI_STR(TYPE_URL),
+        .name = UDPAI_STR(NAME),
     };
+    switch (reading->page - udpai_pages_all) {
+    case ACCEPT:
+    case DELETE:
+        question.type_url = UDPAI_STR(UDPAI_TYPE_SOURCE_STATUS);
+        question.name = UDPAI_STR(NAME_OF_SOURCES);
+        break;
+    case REBALANCE:
+    case STORE:
+    case STORE_ACCEPT:
+    case STORE_PUSH:
+    case STORE_RESEAL:
+        question.type_url = UDPAI_STR(UDPAI_TYPE_REPLICA_STATUS);
+        question.name = UDPAI_STR(NAME_OF_REPLICAS);
+        break;
+    default:
+        break;
+    }
     return udpai_node_check_access(udpai_endpoint_node(self->endpoint), &subject, &question,
                                    ret_error);
 }
@@ -203,6 +221,27 @@ delete_origin(const udpai_pages *self,
     return err;
 }
 
+/* One that does something. */
+static udpa_err
+change_store(const udpai_pages *self,
+             const udpai_http_reading *reading,
+             udpai_strbuf *text,
+             udpa_error **ret_error)
+{
+    size_t page = (size_t)(reading->page - udpai_pages_all);
+    udpai_strbuf form;
+    udpa_err err = udpai_page_form_read(reading->query, reading->body, &form, ret_error);
+    udpai_str asked = udpai_strbuf_view(&form);
+    if (err == UDPA_OK && page == STORE_RESEAL)
+        err = udpai_store_reseal_page(self->replicas, asked, text, ret_error);
+    else if (err == UDPA_OK)
+        err = udpai_store_answer_page(self->endpoint,
+                                      page == STORE_PUSH ? UDPAI_HOLD_PUSH : UDPAI_HOLD_ACCEPT,
+                                      asked, text, ret_error);
+    udpai_strbuf_done(&form);
+    return err;
+}
+
 /* "", "over_ms=NUMBER" */
 static udpa_err
 read_over(udpai_str form, uint64_t *ret_over_ms, udpa_error **ret_error)
@@ -239,32 +278,6 @@ rebalance(const udpai_pages *self,
             udpai_endpoint_service(self->endpoint, UDPAI_PLACE_SPREAD), over_ms, text, ret_error);
     udpai_strbuf_done(&form);
     return err;
-}
-
-/* Begins it, or only looks. Words and numbers, on one line. */
-static udpa_err
-reseal(const udpai_pages *self,
-       const udpai_http_reading *reading,
-       udpai_strbuf *text,
-       udpa_error **ret_error)
-{
-    udpai_strbuf form;
-    udpa_err err = udpai_page_form_read(reading->query, reading->body, &form, ret_error);
-    bool only_looks =
-        err == UDPA_OK && udpai_str_eq(udpai_strbuf_view(&form), UDPAI_STR("look=true"));
-    udpai_strbuf_done(&form);
-    if (err == UDPA_OK && !only_looks)
-        err = udpai_replicas_reseal(self->replicas, ret_error);
-    if (err != UDPA_OK)
-        return err;
-    const udpai_reseal_progress progress = udpai_replicas_resealing(self->replicas);
-    udpai_strbuf_printf(text, "%s secrets %zu sealed %zu changed %zu left %zu %s\n",
-                        progress.is_running ? "running"
-                        : progress.error[0] ? "failed"
-                                            : "done",
-                        progress.n_secrets, progress.n_sealed, progress.n_lost, progress.n_left,
-                        progress.error);
-    return UDPA_OK;
 }
 
 /* For load balancers: without rules, as health checks are. */
@@ -390,17 +403,23 @@ answer(const udpai_pages *self, udpai_http_reading *reading, udpa_error **ret_er
     case DELETE:
         err = delete_origin(self, reading, &text, ret_error);
         break;
+    case STORE:
+        err = udpai_store_page(self->endpoint, &text, ret_error);
+        break;
+    case STORE_ACCEPT:
+    case STORE_PUSH:
+    case STORE_RESEAL:
+        err = change_store(self, reading, &text, ret_error);
+        break;
     case REBALANCE:
         err = rebalance(self, reading, &text, ret_error);
-        break;
-    case RESEAL:
-        err = reseal(self, reading, &text, ret_error);
         break;
     case STATS:
         udpai_runtime_stats_page(&statistics, &text);
         put_streams(self, &text);
         put_directories(self, &text, put_number);
         udpai_node_visit_held(udpai_endpoint_node(self->endpoint), put_held, &text);
+        udpai_store_stats(self->endpoint, &text);
         break;
     default:
         udpai_runtime_prometheus_page(&statistics, &text);
@@ -408,6 +427,7 @@ answer(const udpai_pages *self, udpai_http_reading *reading, udpa_error **ret_er
         put_directories(self, &text, put_gauge);
         udpai_strbuf_puts(&text, "# TYPE udpa_source_held gauge\n");
         udpai_node_visit_held(udpai_endpoint_node(self->endpoint), put_held_metric, &text);
+        udpai_store_metrics(self->endpoint, &text);
         break;
     }
     if (err)

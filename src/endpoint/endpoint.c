@@ -50,6 +50,13 @@ list_again(void *userdata)
 }
 
 static void
+hold(void *userdata, udpai_holdings *holdings)
+{
+    udpai_replication *replication = ((udpa_endpoint *)userdata)->replication;
+    replication->ops->hold(replication, holdings);
+}
+
+static void
 set_files(void *userdata, udpai_str files)
 {
     udpai_replication *replication = ((udpa_endpoint *)userdata)->replication;
@@ -111,6 +118,7 @@ make_node(udpa_endpoint *endpoint, const udpai_endpoint_settings *settings, udpa
         .propose = settings->has_replicas ? propose : NULL,
         .barrier = settings->has_replicas ? barrier : NULL,
         .list_again = settings->has_replicas ? list_again : NULL,
+        .hold = settings->has_replicas ? hold : NULL,
         .set_files = settings->has_replicas ? set_files : NULL,
         .wall_us = wall_us,
         .random = random_number,
@@ -213,6 +221,23 @@ udpai_endpoint_is_one_too_many(const udpa_endpoint *endpoint)
 {
     const udpai_replica_status *status = udpai_node_replica_status(endpoint->node);
     return status && status->membership == UDPAI_MEMBERSHIP_FULL;
+}
+
+udpa_err
+udpai_endpoint_answer_hold(udpa_endpoint *endpoint,
+                           udpai_hold_answer answer,
+                           udpa_error **ret_error)
+{
+    const udpai_replica_status *status = udpai_node_replica_status(endpoint->node);
+    udpai_replication *replication = endpoint->replication;
+    if (!status || !replication)
+        return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
+                          "this node has no replicas: its store is no etcd");
+    if (status->state != UDPAI_REPLICATION_HELD)
+        return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
+                          "this replica does not hold, so there is nothing to decide: udpactl "
+                          "store status shows its state");
+    return udpai_fail_code(ret_error, replication->ops->answer_hold(replication, answer));
 }
 
 void

@@ -99,6 +99,11 @@ udpa_err udpai_endpoint_replicate(udpa_endpoint *endpoint, udpai_replication *re
 bool udpai_endpoint_is_replicated(const udpa_endpoint *endpoint);
 /* Had it something of that when it was opened? Then it may serve at once. */
 bool udpai_endpoint_has_position(const udpa_endpoint *endpoint);
+/* How the hold of an etcd that has another state than before is to end. UDPA_ERR_PRECONDITION: this
+ * node does not hold, or has no replicas. */
+udpa_err udpai_endpoint_answer_hold(udpa_endpoint *endpoint,
+                                    udpai_hold_answer answer,
+                                    udpa_error **ret_error);
 /* Has it read all that they have committed, since it was opened? */
 bool udpai_endpoint_has_listed(const udpa_endpoint *endpoint);
 /* May load balancers send clients to it? *ret_why: why not; borrowed. The answer to health checks

@@ -162,6 +162,23 @@ set_sources(udpai_own_status *status)
 /* ---- replicas ---- */
 
 static void
+put_hold(udpai_proto_writer *writer, const udpai_hold *hold)
+{
+    const udpai_hold_difference *difference = &hold->difference;
+    udpai_proto_put_varint_opt(writer, 1, hold->is_listed);
+    udpai_proto_put_varint_opt(writer, 2, difference->n_missing);
+    udpai_proto_put_varint_opt(writer, 3, difference->n_older);
+    udpai_proto_put_varint_opt(writer, 4, difference->n_newer);
+    udpai_proto_put_varint_opt(writer, 5, difference->n_other);
+    udpai_proto_put_varint_opt(writer, 6, difference->n_returned);
+    for (size_t i = 0; i < hold->n_names; i++)
+        udpai_proto_put_bytes(writer, 7, udpai_bytes_view(hold->names[i]));
+    if (hold->next)
+        udpai_proto_put_bytes(writer, 8, udpai_bytes_view(hold->next));
+    udpai_proto_put_varint_opt(writer, 9, difference->n_locked);
+}
+
+static void
 put_own_state(udpai_proto_writer *writer, const udpai_replica_status *status)
 {
     udpai_proto_put_varint_opt(writer, 7, true);
@@ -173,6 +190,13 @@ put_own_state(udpai_proto_writer *writer, const udpai_replica_status *status)
         udpai_proto_put_bytes(writer, 10, udpai_str_from(udpa_error_message(why)));
     udpai_proto_put_varint_opt(writer, 11, status->n_hidden);
     udpai_proto_put_varint_opt(writer, 12, status->n_overdue);
+    udpai_proto_put_varint_opt(writer, 20, (uint64_t)status->revision);
+    if (!status->hold)
+        return;
+    udpai_proto_writer size = {0};
+    put_hold(&size, status->hold);
+    udpai_proto_put_head(writer, 21, size.size);
+    put_hold(writer, status->hold);
 }
 
 /* With spaces between them. */
@@ -208,8 +232,9 @@ put_files(udpai_proto_writer *writer, uint32_t number, const udpa_bytes *files)
 
 struct replica {
     const udpai_replica_status *status;
-    const udpai_replica_member *member;
-    uint64_t n_own, share; /* streams */
+    const udpai_replica_member *member; /* NULL: this one has no place in etcd */
+    int64_t revision;                   /* of that one */
+    uint64_t n_own, share;              /* streams */
 };
 
 static void
@@ -217,21 +242,27 @@ put_replica(udpai_proto_writer *writer, const void *what)
 {
     const struct replica *replica = what;
     const udpai_replica_member *member = replica->member;
-    udpai_proto_put_bytes(writer, 1, udpai_bytes_view(member->id));
-    udpai_proto_put_varint_opt(writer, 2, member->place);
-    udpai_proto_put_bytes(writer, 3, udpai_bytes_view(member->version));
-    udpai_proto_put_bytes(writer, 4, udpai_bytes_view(member->address));
-    udpai_proto_put_bytes(writer, 5, udpai_bytes_view(member->config));
-    udpai_proto_put_varint_opt(writer, 6, (uint64_t)member->revision);
-    if (member->is_own)
+    if (member) {
+        udpai_proto_put_bytes(writer, 1, udpai_bytes_view(member->id));
+        udpai_proto_put_varint_opt(writer, 2, member->place);
+        udpai_proto_put_bytes(writer, 3, udpai_bytes_view(member->version));
+        udpai_proto_put_bytes(writer, 4, udpai_bytes_view(member->address));
+        udpai_proto_put_bytes(writer, 5, udpai_bytes_view(member->config));
+        udpai_proto_put_varint_opt(writer, 6, (uint64_t)member->revision);
+    } else {
+        udpai_proto_put_varint_opt(writer, 6, (uint64_t)replica->revision);
+    }
+    bool is_own = !member || member->is_own;
+    if (is_own)
         put_own_state(writer, replica->status);
-    udpai_proto_put_varint_opt(writer, 13, member == udpai_replica_status_first(replica->status));
-    udpai_proto_put_varint_opt(writer, 14, member->is_own ? replica->n_own : member->n_streams);
+    udpai_proto_put_varint_opt(writer, 13,
+                               member && member == udpai_replica_status_first(replica->status));
+    udpai_proto_put_varint_opt(writer, 14, is_own ? replica->n_own : member->n_streams);
     udpai_proto_put_varint_opt(writer, 15, replica->share);
-    put_words(writer, 16, member->keys);
-    put_words(writer, 17, member->missing);
-    put_files(writer, 18, member->files);
-    if (member->is_own)
+    put_words(writer, 16, member ? member->keys : NULL);
+    put_words(writer, 17, member ? member->missing : NULL);
+    put_files(writer, 18, member ? member->files : NULL);
+    if (is_own)
         udpai_proto_put_varint_opt(writer, 19, replica->status->n_files_waiting);
 }
 
@@ -241,13 +272,22 @@ set_replicas(udpai_own_status *status)
     resource_list list = {0};
     const udpai_replica_status *replicas =
         udpai_node_replica_status(udpai_endpoint_node(status->endpoint));
+    bool has_own = !replicas;
     udpai_service *spread = udpai_endpoint_service(status->endpoint, UDPAI_PLACE_SPREAD);
     uint64_t n_own = udpai_spread_service_count(spread);
     const udpai_spread_facts facts = udpai_spread_service_facts(spread);
     for (size_t i = 0; replicas && i < replicas->n_members; i++) {
-        const struct replica one = {replicas, &replicas->members[i], n_own, facts.share};
+        const struct replica one = {replicas, &replicas->members[i], 0, n_own, facts.share};
         UDPA_AUTO(udpa_bytes_unref) udpa_bytes *body = udpai_status_encode(put_replica, &one);
         add(status, &list, REPLICA, udpai_bytes_view(one.member->id), body);
+        has_own |= one.member->is_own;
+    }
+    if (!has_own) {
+        udpai_node *node = udpai_endpoint_node(status->endpoint);
+        const struct replica own = {replicas, NULL, udpai_node_position(node).revision, n_own,
+                                    facts.share};
+        UDPA_AUTO(udpa_bytes_unref) udpa_bytes *body = udpai_status_encode(put_replica, &own);
+        add(status, &list, REPLICA, UDPAI_STR("this"), body);
     }
     set(status, REPLICA, &list);
 }

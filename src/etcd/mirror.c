@@ -108,6 +108,12 @@ udpai_mirror_get_position(const udpai_mirror *mirror)
 }
 
 int64_t
+udpai_mirror_seen(const udpai_mirror *mirror)
+{
+    return mirror->seen;
+}
+
+int64_t
 udpai_mirror_mod_revision(const udpai_mirror *mirror, udpai_str text)
 {
     const udpai_mirror_key *key = udpai_map_get(&mirror->keys, text);

@@ -79,6 +79,8 @@ udpai_mirror *udpai_mirror_free(udpai_mirror *mirror);
 udpai_mirror_state udpai_mirror_get_state(const udpai_mirror *mirror);
 /* Up to where changes were handed on. */
 udpai_mirror_position udpai_mirror_get_position(const udpai_mirror *mirror);
+/* At which etcd was, as far as it has answered; 0: it has not. */
+int64_t udpai_mirror_seen(const udpai_mirror *mirror);
 /* 0: there is no such key. */
 int64_t udpai_mirror_mod_revision(const udpai_mirror *mirror, udpai_str key);
 /* From inside `changed`: was there such a key before, or has the change something of it? */

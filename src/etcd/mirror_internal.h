@@ -48,6 +48,7 @@ struct udpai_mirror {
     udpai_timer probe, lag;
     uint64_t received_ms;
     uint64_t waited_ms, lag_ms; /* since when something waits, and how long before it asks */
+    int64_t seen;               /* revision of etcd, by its last answer */
     int64_t highest;            /* revision that this watch has shown */
 };
 

@@ -93,6 +93,7 @@ bool
 udpai_mirror_is_its_cluster(udpai_mirror *mirror, const udpai_etcd_header *header)
 {
     uint64_t cluster_id = mirror->position.cluster_id;
+    mirror->seen = header->revision;
     if (!cluster_id || header->cluster_id == cluster_id)
         return true;
     UDPA_AUTO(udpa_error_unref)

@@ -254,7 +254,7 @@ on_changed(udpai_etcd_watch *watch,
            bool is_part)
 {
     udpai_mirror *mirror = UDPAI_CONTAINER_OF(watch, udpai_mirror, watch);
-    (void)header;
+    mirror->seen = header->revision > mirror->seen ? header->revision : mirror->seen;
     mirror->received_ms = mirror->env.wheel->now_ms;
     bool goes_on = true;
     for (size_t i = 0; i < n_events && goes_on; i++)

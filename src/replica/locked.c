@@ -173,10 +173,12 @@ retry(udpai_replicator *replicator)
         .cluster_id = position.cluster_id,
         .revision = position.revision,
     };
+    event->base = replicator->base;
     if (event->batch->ops.n)
         replicator->env.report(replicator->env.userdata, UDPAI_TAKE(event));
     end_unlocked(replicator);
     udpai_replicator_after_change(replicator);
+    udpai_held_begin_again(replicator->held);
     return true;
 }
 
@@ -186,6 +188,7 @@ udpai_replicator_set_keys(udpai_replicator *replicator, udpai_str key_ids)
     udpai_members_set_keys(replicator->members, key_ids);
     replicator->must_retry = replicator->unread.records.n > 0;
     udpai_replicator_look_at_keys(replicator);
+    udpai_held_begin_again(replicator->held);
 }
 
 void

@@ -146,6 +146,16 @@ udpai_rebalance_ask(udpai_rebalance *rebalance, uint64_t over_ms)
     write_asked(rebalance);
 }
 
+void
+udpai_rebalance_stop(udpai_rebalance *rebalance)
+{
+    udpai_timer_cancel(&rebalance->again);
+    if (rebalance->is_writing)
+        rebalance->env.etcd->ops->cancel(rebalance->env.etcd, &rebalance->call);
+    rebalance->is_writing = false;
+    rebalance->asked = (request){0};
+}
+
 /* ---- its life ---- */
 
 udpa_err
@@ -176,9 +186,7 @@ udpai_rebalance_free(udpai_rebalance *rebalance)
 {
     if (!rebalance)
         return NULL;
-    udpai_timer_cancel(&rebalance->again);
-    if (rebalance->is_writing)
-        rebalance->env.etcd->ops->cancel(rebalance->env.etcd, &rebalance->call);
+    udpai_rebalance_stop(rebalance);
     udpa_bytes_unref(rebalance->key);
     udpai_free(rebalance);
     return NULL;

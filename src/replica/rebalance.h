@@ -37,5 +37,7 @@ bool udpai_rebalance_is_key(udpai_str key);
 void udpai_rebalance_take(udpai_rebalance *rebalance, udpai_str value, bool is_old);
 /* Writes it; if that fails for long, logs so. */
 void udpai_rebalance_ask(udpai_rebalance *rebalance, uint64_t over_ms);
+/* What was asked for and is not written yet is not. */
+void udpai_rebalance_stop(udpai_rebalance *rebalance);
 
 #endif

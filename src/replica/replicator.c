@@ -2,6 +2,7 @@
 #include "replica/replicator_internal.h"
 
 #include "base/alloc.h"
+#include "replica/hold_keys.h"
 
 /* ---- work that waits ---- */
 
@@ -79,6 +80,16 @@ behind_prefix(const udpai_replicator *replicator, const udpai_etcd_event *event)
     return (udpai_str){event->kv.key.data + before, event->kv.key.len - before};
 }
 
+/* Of another one than was known, whatever it is: the last one counts. */
+static void
+take_back(udpai_replicator *replicator, const udpai_etcd_event *event)
+{
+    udpai_back back;
+    replicator->base = 0;
+    if (!event->is_delete && udpai_back_read(event->kv.value, &back))
+        replicator->base = back.base;
+}
+
 /* What is no record. What becomes of a lock is seen once all of the change is. */
 static udpa_err
 take_other(udpai_replicator *replicator, const udpai_etcd_event *event)
@@ -86,10 +97,13 @@ take_other(udpai_replicator *replicator, const udpai_etcd_event *event)
     udpai_str key = behind_prefix(replicator, event);
     udpai_lock *lock;
     udpai_lock_set *set;
+    if (udpai_str_eq(key, UDPAI_STR(UDPAI_BACK_KEY)))
+        take_back(replicator, event);
     if (udpai_members_is_key(key))
         udpai_members_take(replicator->members, key, event->is_delete ? NULL : &event->kv);
     if (udpai_rebalance_is_key(key) && !event->is_delete)
-        udpai_rebalance_take(replicator->rebalance, event->kv.value, !replicator->has_listed);
+        udpai_rebalance_take(replicator->rebalance, event->kv.value,
+                             !replicator->has_listed || replicator->is_other);
     if (!udpai_locks_is_key(key))
         return UDPA_OK;
     udpa_err err = udpai_locks_take(&replicator->locks, key,
@@ -158,6 +172,7 @@ read_change(udpai_replicator *replicator,
 {
     udpa_err err = UDPA_OK;
     if (change->is_all) {
+        replicator->base = 0;
         udpai_locks_clear(&replicator->locks);
         udpai_unread_end_all(&replicator->unread);
         udpai_members_clear(replicator->members);
@@ -192,7 +207,8 @@ on_changed(void *userdata, const udpai_mirror_change *change)
     if (!event || !(event->batch = udpai_durable_batch_new()))
         return UDPA_ERR_NOMEM;
     udpa_err err = read_change(replicator, change, event->batch);
-    bool is_empty = event->batch->ops.n == 0 && !change->is_all && !replicator->unread.has_grown;
+    bool is_empty = event->batch->ops.n == 0 && !change->is_all && !replicator->is_other &&
+                    !replicator->unread.has_grown;
     if (err != UDPA_OK)
         return err;
     if (!is_empty)
@@ -210,7 +226,10 @@ on_changed(void *userdata, const udpai_mirror_change *change)
         .cluster_id = change->position.cluster_id,
         .revision = change->position.revision,
     };
-    event->is_all = change->is_all;
+    event->is_all = change->is_all || replicator->is_other;
+    event->is_other = replicator->is_other;
+    replicator->is_other = false;
+    event->base = replicator->base;
     replicator->has_listed = true;
     replicator->env.report(replicator->env.userdata, UDPAI_TAKE(event));
     udpai_replicator_after_change(replicator);
@@ -274,10 +293,21 @@ on_state(void *userdata, udpai_mirror_state state, const udpa_error *why)
     };
     udpai_replicator *replicator = userdata;
     udpai_replicated *event = udpai_replicated_new(UDPAI_REPLICATED_STATE);
+    bool was_held = replicator->is_held;
     log_state(replicator, state, why);
     note_state(replicator, state, why);
+    /* One that goes on with what it had is current at once. */
+    replicator->is_held = state == UDPAI_MIRROR_HELD;
+    replicator->is_other |= was_held && state == UDPAI_MIRROR_LISTING;
+    if (replicator->is_held) {
+        udpai_rebalance_stop(replicator->rebalance);
+        udpai_held_begin(replicator->held);
+    } else {
+        udpai_held_end(replicator->held);
+    }
     if (!event)
         return;
+    event->revision = udpai_mirror_seen(replicator->mirror);
     event->state = states[state];
     event->error = udpa_error_ref((udpa_error *)(uintptr_t)why);
     replicator->env.report(replicator->env.userdata, event);
@@ -351,6 +381,20 @@ udpai_replicator_set_files(udpai_replicator *replicator, udpai_str files)
     udpai_members_set_files(replicator->members, files);
 }
 
+/* ---- an etcd with another state ---- */
+
+void
+udpai_replicator_hold(udpai_replicator *replicator, udpai_holdings *holdings)
+{
+    udpai_held_take(replicator->held, holdings);
+}
+
+void
+udpai_replicator_answer_hold(udpai_replicator *replicator, udpai_hold_answer answer)
+{
+    udpai_held_answer(replicator->held, answer);
+}
+
 /* ---- streams ---- */
 
 void
@@ -362,7 +406,8 @@ udpai_replicator_set_streams(udpai_replicator *replicator, uint64_t n)
 void
 udpai_replicator_rebalance(udpai_replicator *replicator, uint64_t over_ms)
 {
-    udpai_rebalance_ask(replicator->rebalance, over_ms);
+    if (!replicator->is_held)
+        udpai_rebalance_ask(replicator->rebalance, over_ms);
 }
 
 /* ---- its life ---- */
@@ -429,6 +474,21 @@ random_number(void *userdata)
 }
 
 static udpa_err
+make_held(udpai_replicator *replicator)
+{
+    const udpai_held_env env = {
+        .etcd = replicator->env.etcd,
+        .wheel = replicator->env.wheel,
+        .mirror = replicator->mirror,
+        .unread = &replicator->unread,
+        .report = replicator->env.report,
+        .userdata = replicator->env.userdata,
+    };
+    return udpai_held_new(&replicator->held, &env, udpai_bytes_view(replicator->prefix),
+                          udpai_bytes_view(replicator->replica), &replicator->seals);
+}
+
+static udpa_err
 make_rebalance(udpai_replicator *replicator)
 {
     const udpai_rebalance_env env = {
@@ -465,6 +525,8 @@ make(udpai_replicator *replicator, const udpai_replicator_config *config)
         err = make_proposals(replicator);
     if (err == UDPA_OK)
         err = make_barrier(replicator);
+    if (err == UDPA_OK)
+        err = make_held(replicator);
     if (err == UDPA_OK)
         err = make_rebalance(replicator);
     return err == UDPA_OK ? make_members(replicator, config) : err;
@@ -503,6 +565,7 @@ udpai_replicator_free(udpai_replicator *replicator)
     if (!replicator)
         return NULL;
     udpai_timer_cancel(&replicator->work);
+    udpai_held_free(replicator->held);
     udpai_reseal_free(replicator->reseal);
     udpai_members_free(replicator->members);
     udpai_rebalance_free(replicator->rebalance);

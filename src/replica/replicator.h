@@ -76,6 +76,10 @@ void udpai_replicator_reseal(udpai_replicator *replicator);
 /* Reports the event when all that was committed before this call was reported (etcd/barrier.h). */
 void udpai_replicator_barrier(udpai_replicator *replicator, udpai_replicated *event);
 
+/* Of one that holds (replica/held.h): what its node has, taken; and what an operator decides. */
+void udpai_replicator_hold(udpai_replicator *replicator, udpai_holdings *holdings);
+void udpai_replicator_answer_hold(udpai_replicator *replicator, udpai_hold_answer answer);
+
 /* So many streams of clients this replica has: it states that to the others. */
 void udpai_replicator_set_streams(udpai_replicator *replicator, uint64_t n);
 /* Asks all replicas to share their streams evenly, in this time. */

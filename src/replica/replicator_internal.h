@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "etcd/barrier.h"
+#include "replica/held.h"
 #include "replica/locks.h"
 #include "replica/members.h"
 #include "replica/rebalance.h"
@@ -29,6 +30,9 @@ struct udpai_replicator {
     udpai_list waiting; /* for the barrier */
     udpai_members *members;
     udpai_rebalance *rebalance;
+    udpai_held *held;
+    bool is_other;         /* another state of etcd was accepted, and not reported yet */
+    uint64_t base;         /* what was written back last: numbers of commits count from there */
     int64_t last_revision; /* at which a record has changed */
     udpai_locks locks;
     udpai_unread unread;
@@ -43,7 +47,7 @@ struct udpai_replicator {
     int logged_state;        /* -1: none */
     uint64_t not_current_ms; /* since then; 0: it is current */
     udpa_error *why;         /* it is not */
-    bool is_current, has_listed;
+    bool is_current, is_held, has_listed;
 };
 
 /* So long something is proposed all the same: an election is shorter. */

@@ -261,7 +261,7 @@ ask(udpai_reseal *self)
         .limit = PAGE_KEYS,
     };
     self->is_asking = true;
-    udpa_err err = udpai_replicator_is_away(self->owner)
+    udpa_err err = self->owner->is_held || udpai_replicator_is_away(self->owner)
                        ? UDPA_ERR_UNAVAILABLE
                        : etcd->ops->range(etcd, &self->call, &range);
     if (err == UDPA_OK)

@@ -63,14 +63,33 @@ read_description(udpai_str value, description *ret_description)
     return !reader.failed && ret_description->id.len == UDPAI_SET_ID_LEN;
 }
 
-static size_t
-write_description(const udpai_set_search *search, uint8_t *room)
+static void
+put_description(udpai_proto_writer *writer, udpai_str id, udpai_str node_id)
 {
+    udpai_proto_put_varint(writer, FIELD_FORMAT, UDPAI_SET_FORMAT);
+    udpai_proto_put_bytes(writer, FIELD_ID, id);
+    udpai_proto_put_bytes(writer, FIELD_NODE, node_id);
+}
+
+udpa_bytes *
+udpai_set_value(udpai_str id, udpai_str node_id)
+{
+    udpai_proto_writer size = {0};
+    uint8_t *room;
+    put_description(&size, id, node_id);
+    udpa_bytes *value = udpai_bytes_make(size.size, &room);
     udpai_proto_writer writer = {room, 0};
-    udpai_proto_put_varint(&writer, FIELD_FORMAT, UDPAI_SET_FORMAT);
-    udpai_proto_put_bytes(&writer, FIELD_ID, udpai_str_from(search->id));
-    udpai_proto_put_bytes(&writer, FIELD_NODE, udpai_bytes_view(search->node_id));
-    return writer.size;
+    if (value)
+        put_description(&writer, id, node_id);
+    return value;
+}
+
+bool
+udpai_set_is(udpai_str value, udpai_str id, udpai_str node_id)
+{
+    description found;
+    return read_description(value, &found) && found.format == UDPAI_SET_FORMAT &&
+           udpai_str_eq(found.id, id) && udpai_str_eq(found.node_id, node_id);
 }
 
 static void
@@ -137,16 +156,17 @@ static void
 write_key(udpai_set_search *search)
 {
     udpai_str key = udpai_bytes_view(search->key);
-    uint8_t *value = udpai_alloc(udpa_bytes_size(search->node_id) + UDPAI_SET_ID_LEN + 64);
+    UDPA_AUTO(udpa_bytes_unref)
+    udpa_bytes *value =
+        udpai_set_value(udpai_str_from(search->id), udpai_bytes_view(search->node_id));
     const udpai_etcd_compare compare = {UDPAI_ETCD_COMPARE_MOD_REVISION, key, 0};
     udpai_etcd_op put = {.kind = UDPAI_ETCD_OP_PUT, .key = key};
     const udpai_etcd_txn txn = {.compares = &compare, .n_compares = 1, .ops = &put, .n_ops = 1};
     if (value)
-        put.value = (udpai_str){(const char *)value, write_description(search, value)};
+        put.value = udpai_bytes_view(value);
     search->call.done = on_written;
     if (!value || search->env.etcd->ops->txn(search->env.etcd, &search->call, &txn) != UDPA_OK)
         look_later(search, NULL);
-    udpai_free(value);
 }
 
 static void
@@ -188,7 +208,7 @@ udpai_set_search_new(udpai_set_search **ret_search,
     udpai_timer_init(&search->again, on_again);
     draw_id(search);
     udpai_strbuf_str(&key, prefix);
-    udpai_strbuf_puts(&key, "set");
+    udpai_strbuf_puts(&key, UDPAI_SET_KEY);
     search->key = udpai_bytes_of(&key);
     if (!search->key || udpa_bytes_new(&search->node_id, node_id.data, node_id.len) != UDPA_OK) {
         udpai_set_search_free(search);

@@ -35,4 +35,13 @@ udpa_err udpai_set_search_new(udpai_set_search **ret_search,
 /* NULL does nothing. Returns NULL. Not from a callback. */
 udpai_set_search *udpai_set_search_free(udpai_set_search *search);
 
+/* ---- the key ---- */
+
+#define UDPAI_SET_KEY "set" /* behind the prefix */
+
+/* Its value for this set. NULL without memory. */
+udpa_bytes *udpai_set_value(udpai_str id, udpai_str node_id);
+/* Is that its value, for this set and in this format? */
+bool udpai_set_is(udpai_str value, udpai_str id, udpai_str node_id);
+
 #endif

@@ -41,6 +41,39 @@ udpai_store_removal_generation(const udpai_store *store, const udpa_resource *re
     return highest;
 }
 
+static bool
+visit_list(const udpai_list *list, udpai_store_removal_fn visit, void *userdata)
+{
+    UDPAI_LIST_FOREACH (at, list) {
+        const udpai_floor *floor = UDPAI_LIST_ENTRY(at, udpai_floor, in_store);
+        bool is_own = floor->is_removal && !floor->from_node && !floor->entry->type->is_client;
+        if (is_own && !visit(userdata, floor->seen, floor->expiry.due_ms))
+            return false;
+    }
+    return true;
+}
+
+void
+udpai_store_visit_removals(const udpai_store *store, udpai_store_removal_fn visit, void *userdata)
+{
+    if (visit_list(&store->floors.list, visit, userdata))
+        (void)visit_list(&store->signed_floors.list, visit, userdata);
+}
+
+void
+udpai_store_forget_name(udpai_store *store, udpai_str type_url, udpai_str name)
+{
+    udpai_store_entry *entry = udpai_store_find_entry(store, type_url, name);
+    for (size_t i = entry ? udpai_store_n_floors(entry) : 0; i-- > 0;) {
+        udpai_floor *floor = entry->more->floors.items[i];
+        udpai_store_unkeep_removal(store, floor);
+        udpai_store_unkeep_seen(store, floor);
+        udpai_store_forget(store, floor);
+    }
+    if (entry)
+        udpai_store_mark_dirty(store, entry);
+}
+
 /* ---- keeping them ---- */
 
 void

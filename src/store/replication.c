@@ -42,6 +42,36 @@ udpai_replica_member_copy(udpai_replica_member *copy, const udpai_replica_member
     udpa_bytes_ref(copy->files);
 }
 
+udpai_hold *
+udpai_hold_new(void)
+{
+    return udpai_alloc(sizeof(udpai_hold));
+}
+
+udpai_hold *
+udpai_hold_free(udpai_hold *hold)
+{
+    if (!hold)
+        return NULL;
+    for (size_t i = 0; i < hold->n_names; i++)
+        udpa_bytes_unref(hold->names[i]);
+    udpa_bytes_unref(hold->next);
+    udpai_free(hold);
+    return NULL;
+}
+
+udpai_holdings *
+udpai_holdings_free(udpai_holdings *holdings)
+{
+    if (!holdings)
+        return NULL;
+    udpai_durable_batch_free(holdings->batch);
+    udpa_bytes_unref(holdings->set_id);
+    udpa_bytes_unref(holdings->node_id);
+    udpai_free(holdings);
+    return NULL;
+}
+
 udpai_replicated *
 udpai_replicated_free(udpai_replicated *event)
 {
@@ -50,6 +80,7 @@ udpai_replicated_free(udpai_replicated *event)
     udpai_durable_batch_free(event->batch);
     for (size_t i = 0; i < event->n_members; i++)
         udpai_replica_member_done(&event->members[i]);
+    udpai_hold_free(event->hold);
     udpa_error_unref(event->error);
     udpa_bytes_unref(event->proof.key);
     udpai_free(event);

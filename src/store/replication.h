@@ -22,6 +22,7 @@ typedef enum udpai_replicated_kind {
     UDPAI_REPLICATED_OUTCOME,
     UDPAI_REPLICATED_STATE,
     UDPAI_REPLICATED_MEMBERS,
+    UDPAI_REPLICATED_HOLD,
     UDPAI_REPLICATED_BARRIER,   /* with this ticket: all that was committed before was reported */
     UDPAI_REPLICATED_REBALANCE, /* streams are to be shared evenly: each replica receives it */
     UDPAI_REPLICATED_KEYS,      /* what there is that cannot be decrypted here, for lack of keys */
@@ -71,6 +72,44 @@ typedef enum udpai_membership {
     UDPAI_MEMBERSHIP_FULL, /* all places are taken by others that live */
 } udpai_membership;
 
+/* ---- an etcd that has another state than before ---- */
+
+#define UDPAI_HOLD_NAMES_MAX 20
+
+/* What the state of that etcd lacks, compared with that of a replica. */
+typedef struct udpai_hold_difference {
+    size_t n_missing;  /* not there */
+    size_t n_older;    /* of a lower generation there */
+    size_t n_newer;    /* of a higher one there: they stay */
+    size_t n_other;    /* of the same one, and yet another content */
+    size_t n_returned; /* there alone, and no removal is known: they come back */
+    size_t n_locked;   /* there, and cannot be decrypted here: they stay */
+} udpai_hold_difference;
+
+/* While a replica holds. */
+typedef struct udpai_hold {
+    bool needs_holdings; /* the node is to hand over what it has, and nothing else is set */
+    bool is_listed;      /* the difference is known */
+    udpai_hold_difference difference;
+    udpa_bytes *names[UDPAI_HOLD_NAMES_MAX]; /* of what would be lost: missing and older; some */
+    size_t n_names;
+    int64_t revision; /* of that etcd; 0: it has not answered */
+    udpa_bytes *next; /* what will happen, or is to be done; for people */
+} udpai_hold;
+
+/* What a node has that all replicas have. */
+typedef struct udpai_holdings {
+    udpai_durable_batch *batch; /* PUTs, each of another place; with its position */
+    uint64_t number;            /* of the last commit that the node has applied */
+    bool is_partial;            /* it had not all: it lacks keys, or its rules hide something */
+    udpa_bytes *set_id, *node_id;
+} udpai_holdings;
+
+typedef enum udpai_hold_answer {
+    UDPAI_HOLD_ACCEPT, /* what that etcd has is right */
+    UDPAI_HOLD_PUSH,   /* what this replica has is */
+} udpai_hold_answer;
+
 /* How a node is one of its replicas. */
 typedef struct udpai_replica_status {
     udpai_replication_state state;
@@ -79,10 +118,12 @@ typedef struct udpai_replica_status {
     const udpai_replica_member *members;
     size_t n_members;
     udpai_membership membership;
-    size_t n_hidden;       /* contributions that its rules, or keys of signatures, do not allow */
-    size_t n_overdue;      /* and such as stay, though their time is over */
-    uint64_t n_rebalances; /* that were asked for so far, anywhere in the set */
-    uint64_t over_ms;      /* the time that the last one is to take */
+    size_t n_hidden;        /* contributions that its rules, or keys of signatures, do not allow */
+    size_t n_overdue;       /* and such as stay, though their time is over */
+    int64_t revision;       /* of etcd, as it is known here; 0: not at all */
+    const udpai_hold *hold; /* NULL: it does not hold */
+    uint64_t n_rebalances;  /* that were asked for so far, anywhere in the set */
+    uint64_t over_ms;       /* the time that the last one is to take */
     const udpa_error *locked; /* what cannot be decrypted, and by which keys; NULL: nothing */
     size_t n_locked;          /* resources */
     size_t
@@ -106,12 +147,16 @@ typedef struct udpai_replicated {
      * KEYS: all that cannot be decrypted, as DELETEs, though it is there: what the node has of it,
      * it keeps. A change that brings such is reported behind this, one that ends such before. */
     udpai_durable_batch *batch;
-    bool is_all;                   /* what it does not have is not there */
+    bool is_all;   /* what it does not have is not there */
+    bool is_other; /* and what is newer than it is void: another state of etcd was accepted */
+    uint64_t base; /* the revision counts from there: that makes the number of the commit */
     udpai_replication_proof proof; /* of it; a reference */
     /* OUTCOME: of what was proposed with this ticket. What it has changed was reported before. */
     uint64_t ticket; /* also of a BARRIER */
     udpai_replicated_outcome outcome;
     udpai_replication_state state;                    /* STATE */
+    int64_t revision;                                 /* STATE: of etcd, if it is known */
+    udpai_hold *hold;                                 /* HOLD */
     udpai_replica_member members[UDPAI_REPLICAS_MAX]; /* MEMBERS */
     size_t n_members;
     udpai_membership membership;
@@ -122,6 +167,13 @@ typedef struct udpai_replicated {
 void udpai_replica_member_done(udpai_replica_member *member);
 /* With references of its own. */
 void udpai_replica_member_copy(udpai_replica_member *copy, const udpai_replica_member *member);
+
+/* NULL without memory. */
+udpai_hold *udpai_hold_new(void);
+/* NULL does nothing. Returns NULL. */
+udpai_hold *udpai_hold_free(udpai_hold *hold);
+udpai_holdings *udpai_holdings_free(udpai_holdings *holdings);
+UDPA_DEFINE_CLEANUP(udpai_holdings, udpai_holdings_free)
 
 /* This replica, and the first one by their places, which is the janitor; NULL: it is not among
  * them, or there are none. */
@@ -149,6 +201,10 @@ typedef struct udpai_replication_ops {
     void (*barrier)(udpai_replication *replication, uint64_t ticket);
     /* All is reported again, as one CHANGE, once etcd answers. */
     void (*list_again)(udpai_replication *replication);
+    /* Of a replica that holds: what its node has; takes it. */
+    void (*hold)(udpai_replication *replication, udpai_holdings *holdings);
+    /* How the hold is to end; of one that does not hold: nothing. UDPA_ERR_NOMEM */
+    udpa_err (*answer_hold)(udpai_replication *replication, udpai_hold_answer answer);
     /* States to the others how many streams of clients this replica has; before long, and if it is
      * worth a write. NULL: it does not. */
     void (*set_streams)(udpai_replication *replication, uint64_t n);

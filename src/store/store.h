@@ -289,6 +289,15 @@ bool udpai_store_get(const udpai_store *store,
                      udpai_str type_url,
                      udpai_str name,
                      udpai_contribution *ret_contribution);
+/* Removals that were not received from another node. False: it is enough. */
+typedef bool (*udpai_store_removal_fn)(void *userdata,
+                                       udpa_resource *removal,
+                                       uint64_t deadline_ms);
+/* Of all generations of this name that were seen, and removed, nothing is remembered: it is as if
+ * they had never been. */
+void udpai_store_forget_name(udpai_store *store, udpai_str type_url, udpai_str name);
+void
+udpai_store_visit_removals(const udpai_store *store, udpai_store_removal_fn visit, void *userdata);
 /* Calls back for the origin's contributions of this type (empty: any), until false is returned. The
  * callback must not change the store. */
 typedef bool (*udpai_store_visit_fn)(void *userdata, const udpai_contribution *contribution);

@@ -440,6 +440,13 @@ etcd_model_put(etcd_model *model, const char *key, const char *value)
 }
 
 void
+etcd_model_write(etcd_model *model, const char *key, udpai_str value)
+{
+    etcd_model_add_event(model, udpai_str_from(key), value, false, model->revision + 1);
+    etcd_model_wake_watches(model);
+}
+
+void
 etcd_model_put_all(etcd_model *model, const char *const *keys, size_t n, const char *value)
 {
     int64_t revision = model->revision + 1;

@@ -68,6 +68,8 @@ void etcd_model_client_init(etcd_model_client *client, etcd_model *model);
 
 /* At once, by somebody else. NULL: deletes. */
 void etcd_model_put(etcd_model *model, const char *key, const char *value);
+/* The same of any bytes. */
+void etcd_model_write(etcd_model *model, const char *key, udpai_str value);
 /* Several keys at one revision. */
 void etcd_model_put_all(etcd_model *model, const char *const *keys, size_t n, const char *value);
 void etcd_model_compact(etcd_model *model, int64_t revision);

@@ -385,6 +385,38 @@ udpai_etcd_replication_resealing(udpai_replication *base)
     return progress;
 }
 
+/* ---- an etcd with another state ---- */
+
+typedef struct hold_task {
+    udpai_etcd_task task;
+    replication *owner;
+    udpai_holdings *holdings;
+} hold_task;
+
+static void
+run_hold(udpai_etcd_task *task)
+{
+    hold_task *one = UDPAI_CONTAINER_OF(task, hold_task, task);
+    if (one->owner->replicator)
+        udpai_replicator_hold(one->owner->replicator, one->holdings);
+    else
+        udpai_holdings_free(one->holdings);
+    udpai_free(one);
+}
+
+/* Without memory it is asked for again. */
+static void
+hold(udpai_replication *base, udpai_holdings *holdings)
+{
+    hold_task *task = udpai_alloc(sizeof(*task));
+    if (!task) {
+        udpai_holdings_free(holdings);
+        return;
+    }
+    *task = (hold_task){{.run = run_hold}, of(base), holdings};
+    (void)udpai_etcd_client_run(of(base)->client, &task->task);
+}
+
 /* ---- barriers ---- */
 
 typedef struct barrier_task {
@@ -428,7 +460,7 @@ typedef struct number_task {
     udpai_etcd_task task;
     replication *owner;
     void (*call)(udpai_replicator *replicator, uint64_t number);
-    uint64_t number; /* of streams, or milliseconds */
+    uint64_t number; /* of streams, milliseconds, or an answer */
 } number_task;
 
 static void
@@ -440,8 +472,8 @@ run_number(udpai_etcd_task *task)
     udpai_free(one);
 }
 
-/* Without memory it is not called: what is missed comes with the next one. */
-static void
+/* UDPA_ERR_NOMEM: it is not called. */
+static udpa_err
 call_later(udpai_replication *base,
            void (*call)(udpai_replicator *replicator, uint64_t number),
            uint64_t number)
@@ -449,21 +481,23 @@ call_later(udpai_replication *base,
     replication *self = of(base);
     number_task *task = udpai_alloc(sizeof(*task));
     if (!task)
-        return;
+        return UDPA_ERR_NOMEM;
     *task = (number_task){{.run = run_number}, self, call, number};
     (void)udpai_etcd_client_run(self->client, &task->task);
+    return UDPA_OK;
 }
 
+/* What is missed comes with the next one. */
 static void
 set_streams(udpai_replication *base, uint64_t n)
 {
-    call_later(base, udpai_replicator_set_streams, n);
+    (void)call_later(base, udpai_replicator_set_streams, n);
 }
 
 static void
 rebalance(udpai_replication *base, uint64_t over_ms)
 {
-    call_later(base, udpai_replicator_rebalance, over_ms);
+    (void)call_later(base, udpai_replicator_rebalance, over_ms);
 }
 
 static void
@@ -476,7 +510,19 @@ call_list_again(udpai_replicator *replicator, uint64_t number)
 static void
 list_again(udpai_replication *base)
 {
-    call_later(base, call_list_again, 0);
+    (void)call_later(base, call_list_again, 0);
+}
+
+static void
+call_answer_hold(udpai_replicator *replicator, uint64_t number)
+{
+    udpai_replicator_answer_hold(replicator, (udpai_hold_answer)number);
+}
+
+static udpa_err
+answer_hold(udpai_replication *base, udpai_hold_answer answer)
+{
+    return call_later(base, call_answer_hold, (uint64_t)answer);
 }
 
 /* ---- the end ---- */
@@ -554,6 +600,8 @@ udpai_etcd_replication_new(udpai_replication **ret_replication,
         .propose = propose,
         .barrier = barrier,
         .list_again = list_again,
+        .hold = hold,
+        .answer_hold = answer_hold,
         .set_files = set_files,
         .set_streams = set_streams,
         .rebalance = rebalance,

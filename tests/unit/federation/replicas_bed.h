@@ -172,12 +172,15 @@ open_replicator(replica *self)
         .report = on_report,
         .userdata = self,
     };
-    const udpai_replicator_config config = {
+    udpai_replicator_config config = {
         .prefix = UDPAI_STR(PREFIX),
         .own.id = udpai_str_from(ids[self->index]),
         .seals.is_secret = is_secret,
         .has = udpai_node_position(self->node),
+        .proof = *udpai_node_position_proof(self->node),
     };
+    if (self->keys)
+        config.seals = letter_seals(&self->keys);
     assert_ok(udpai_replicator_new(&self->replicator, &env, &config));
 }
 
@@ -187,7 +190,7 @@ bring_up(replica *self)
 {
     static const udpai_node_config config = {
         .id = {"node", 4},
-        .set_id = {"the-set", 7},
+        .set_id = {"0123456789abcdef0123456789abcdef", 32},
         .timing = {2000, 15000, 5000, 250, 15000, 0, 10000, 30000, 1000, 5000, 30000},
         .store =
             {
@@ -211,6 +214,7 @@ bring_up(replica *self)
         .propose = on_propose,
         .barrier = on_barrier,
         .list_again = on_list_again,
+        .hold = on_hold,
         .wall_us = wall_us,
         .random = on_random,
         .userdata = self,

@@ -8,6 +8,7 @@
 #include "tests/harness/etcd_model.h"
 #include "tests/harness/resources.h"
 #include "tests/unit/federation/peer_info.h"
+#include "tests/unit/replica/letter_seals.h"
 
 #define PREFIX "/u/"
 #define NODES 3
@@ -35,6 +36,7 @@ typedef struct replica {
     udpai_node *node; /* NULL: it is down */
     udpai_replicator *replicator;
     fed_disk disk;
+    const char *keys;   /* a letter each; NULL: none */
     udpai_list inbox;   /* udpai_replicated, for the node */
     udpai_list commits; /* udpai_durable_batch, for the engine */
     udpai_list answers; /* udpai_report, of the stream side */
@@ -86,14 +88,6 @@ on_random(void *userdata)
 {
     (void)userdata;
     return test_random(&chance);
-}
-
-static inline bool
-is_secret(void *userdata, udpai_str type_url)
-{
-    (void)userdata;
-    (void)type_url;
-    return false;
 }
 
 static inline void
@@ -155,6 +149,12 @@ static inline void
 on_list_again(void *userdata)
 {
     udpai_replicator_list_again(((replica *)userdata)->replicator);
+}
+
+static inline void
+on_hold(void *userdata, udpai_holdings *holdings)
+{
+    udpai_replicator_hold(((replica *)userdata)->replicator, holdings);
 }
 
 static inline void

@@ -11,9 +11,9 @@
 #include "store/store.h"
 #include "tests/harness/etcd_model.h"
 #include "tests/harness/resources.h"
+#include "tests/unit/replica/letter_seals.h"
 
 #define PREFIX "/u/"
-#define SECRET "type.googleapis.com/test.Secret"
 #define TEXT 100000
 #define X "com.acme/x"
 #define Y "com.acme/y"
@@ -38,80 +38,6 @@ on_random(void *userdata)
 {
     assert_true(userdata == &a || userdata == &b || userdata == &c);
     return test_random(&chance);
-}
-
-static inline bool
-is_secret(void *userdata, udpai_str type_url)
-{
-    (void)userdata;
-    return udpai_str_eq(type_url, UDPAI_STR(SECRET));
-}
-
-/* ---- keys: a letter, then the place, then the text in a way that nothing finds it ---- */
-
-static inline udpa_bytes *
-turned(char letter, const udpai_record_place *place, udpai_str text)
-{
-    uint8_t *room;
-    size_t head = 1 + place->origin.len + place->name.len;
-    udpa_bytes *bytes = udpai_bytes_make(head + text.len, &room);
-    if (!bytes)
-        return NULL;
-    room[0] = (uint8_t)letter;
-    memcpy(room + 1, place->origin.data, place->origin.len);
-    memcpy(room + 1 + place->origin.len, place->name.data, place->name.len);
-    for (size_t i = 0; i < text.len; i++)
-        room[head + i] = (uint8_t)(text.data[i] ^ 0x80 ^ letter);
-    return bytes;
-}
-
-static inline udpa_err
-on_seal(void *userdata,
-        const udpai_record_place *place,
-        udpai_str plain,
-        udpa_bytes **ret_sealed,
-        udpa_error **ret_error)
-{
-    const replica *self = userdata;
-    if (!*self->keys)
-        return udpai_fail(ret_error, UDPA_ERR_PRECONDITION, "no key");
-    *ret_sealed = turned(self->keys[0], place, plain);
-    return *ret_sealed ? UDPA_OK : udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-}
-
-static inline udpa_err
-on_unseal(void *userdata,
-          const udpai_record_place *place,
-          udpai_str sealed,
-          udpa_bytes **ret_plain,
-          udpa_error **ret_error)
-{
-    const replica *self = userdata;
-    size_t head = 1 + place->origin.len + place->name.len;
-    if (sealed.len < head || memcmp(sealed.data + 1, place->origin.data, place->origin.len) != 0)
-        return udpai_fail(ret_error, UDPA_ERR_MALFORMED, "it is damaged");
-    if (!strchr(self->keys, sealed.data[0]))
-        return udpai_fail(ret_error, UDPA_ERR_PRECONDITION, "no key");
-    const udpai_record_place none = {{"", 0}, {"", 0}, {"", 0}};
-    UDPA_AUTO(udpa_bytes_unref)
-    udpa_bytes *text =
-        turned(sealed.data[0], &none, (udpai_str){sealed.data + head, sealed.len - head});
-    if (!text)
-        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    udpai_str view = udpai_bytes_view(text);
-    return udpa_bytes_new(ret_plain, view.data + 1, view.len - 1);
-}
-
-static inline udpai_record_sealed
-on_find_key(void *userdata, udpai_str sealed, char ret_id[UDPAI_RECORD_KEY_ID_MAX])
-{
-    const replica *self = userdata;
-    if (sealed.len < 2 || sealed.data[0] < 'A' || sealed.data[0] > 'Z')
-        return UDPAI_RECORD_DAMAGED;
-    (void)snprintf(ret_id, UDPAI_RECORD_KEY_ID_MAX, "%c", sealed.data[0]);
-    return sealed.data[0] == self->keys[0]      ? UDPAI_RECORD_CURRENT
-           : strchr(self->keys, sealed.data[0]) ? UDPAI_RECORD_OLD
-                                                : UDPAI_RECORD_LOCKED;
 }
 
 static inline void
@@ -202,8 +128,9 @@ static inline void
 on_report(void *userdata, udpai_replicated *event)
 {
     replica *self = userdata;
-    if (event->kind == UDPAI_REPLICATED_MEMBERS) { /* test_members.c looks at them */
+    if (event->kind == UDPAI_REPLICATED_MEMBERS) /* test_members.c looks at them */
         self->is_first = event->n_members && event->members[0].is_own;
+    if (event->kind == UDPAI_REPLICATED_MEMBERS || event->kind == UDPAI_REPLICATED_HOLD) {
         udpai_replicated_free(event);
         return;
     }
@@ -252,7 +179,7 @@ try_to_open(replica *self)
         .has = self->has,
     };
     if (self->keys)
-        config.seals = (udpai_record_seals){is_secret, on_seal, on_unseal, on_find_key, self};
+        config.seals = letter_seals(&self->keys);
     return udpai_replicator_new(&self->replicator, &env, &config);
 }
 

@@ -430,6 +430,24 @@ nothing_in_etcd_has_a_secret_or_its_digest(void **state)
     check_history(UDPAI_STR(VALUE));
 }
 
+static void
+nothing_is_encrypted_anew_in_an_older_etcd(void **state)
+{
+    (void)state;
+    open_with("A", "A");
+    put_secret(&a, X, "1");
+    int64_t snapshot = model.revision;
+    put_secret(&a, Y, "2");
+    etcd_model_restore(&model, snapshot);
+    run_ms(1000);
+    set_keys(&a, "BA");
+    udpai_replicator_reseal(a.replicator);
+    assert_false(a.resealing.is_running);
+    assert_string_not_equal(a.resealing.error, "");
+    assert_int_equal(n_sealed_with('A'), 1);
+    assert_int_equal(n_sealed_with('B'), 0);
+}
+
 int
 main(void)
 {
@@ -447,6 +465,7 @@ main(void)
         TEST(without_etcd_it_ends_with_the_reason),
         TEST(nothing_is_lost_meanwhile),
         TEST(nothing_in_etcd_has_a_secret_or_its_digest),
+        TEST(nothing_is_encrypted_anew_in_an_older_etcd),
     };
     return cmocka_run_group_tests_name("replica keys", tests, NULL, NULL);
 }
