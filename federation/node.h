@@ -39,6 +39,8 @@ void udpai_node_replicated(udpai_node *node, udpai_replicated *event);
 void udpai_node_apply_replicated(udpai_node *node);
 /* Up to where it has what they have committed. */
 udpai_durable_position udpai_node_position(const udpai_node *node);
+/* Of a store that no etcd has had: any etcd is another one, or older. Before the start. */
+void udpai_node_assume_position(udpai_node *node);
 /* The proof of that; borrowed; of a node with replicas. */
 const udpai_replication_proof *udpai_node_position_proof(const udpai_node *node);
 /* Carries out what earlier calls have left to do: sends changes to the stream side, commits. To be

@@ -68,6 +68,12 @@ udpai_node_position_proof(const udpai_node *node)
     return udpai_replica_proof(node->replica);
 }
 
+void
+udpai_node_assume_position(udpai_node *node)
+{
+    node->context.position = (udpai_durable_position){.cluster_id = 1, .revision = 1};
+}
+
 udpai_durable_position
 udpai_node_position(const udpai_node *node)
 {

@@ -69,10 +69,16 @@ read_name(udpai_str text, udpai_position_fact *fact)
 }
 
 bool
-udpai_position_fact_read(const udpai_durable_op *op, udpai_position_fact *ret_fact)
+udpai_position_fact_is(const udpai_durable_op *op)
 {
     const udpai_str key = {fact_key, sizeof(fact_key)};
-    if (!udpai_str_eq(udpai_bytes_view(op->origin), key))
+    return udpai_str_eq(udpai_bytes_view(op->origin), key);
+}
+
+bool
+udpai_position_fact_read(const udpai_durable_op *op, udpai_position_fact *ret_fact)
+{
+    if (!udpai_position_fact_is(op))
         return false;
     *ret_fact = (udpai_position_fact){0};
     ret_fact->position.revision = op->number <= INT64_MAX ? (int64_t)op->number : 0;

@@ -14,6 +14,7 @@ typedef struct udpai_position_fact {
 
 /* Adds it to a commit. */
 udpa_err udpai_position_fact_add(udpai_durable_batch *batch, const udpai_position_fact *fact);
+bool udpai_position_fact_is(const udpai_durable_op *op);
 /* False: it is another fact. The key of the proof is the caller's; without memory there is no
  * proof. */
 bool udpai_position_fact_read(const udpai_durable_op *op, udpai_position_fact *ret_fact);

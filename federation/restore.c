@@ -8,6 +8,7 @@
 #include "federation/epoch.h"
 #include "federation/lapse.h"
 #include "federation/node_internal.h"
+#include "federation/position_fact.h"
 #include "federation/provider.h"
 #include "federation/publishers.h"
 #include "federation/replica.h"
@@ -208,6 +209,9 @@ restore_seen(udpai_node *node, const udpai_durable_op *op)
     if (udpai_lapse_restore(node->parts.lapse, op) ||
         (node->replica && udpai_replica_restore(node->replica, op)))
         return UDPA_OK;
+    if (udpai_position_fact_is(
+            op)) /* it was a replica, and a later one must not go on from there */
+        return leave_out(node, op->origin);
     udpa_err err = source_of_origin(node, udpai_bytes_view(op->origin), &source);
     if (err != UDPA_OK || !source)
         return err;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store: an etcd that has another state than a replica, and which of the two is right; and secrets
- * there, which are encrypted with the first key. The node does it all. */
+ * there, which are encrypted with the first key; and the next start with another engine. The node
+ * does it all. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -144,6 +145,18 @@ reseal(const udpai_ctl_options *options)
     return result == UDPAI_CLI_GOOD ? print_end(&now) : result;
 }
 
+/* ---- another engine ---- */
+
+static udpai_cli_exit
+migrate(const udpai_ctl_options *options)
+{
+    udpai_strbuf body = {0};
+    udpai_strbuf_puts(&body, "{}");
+    udpai_cli_exit result = print_store(options, "/store_migrate", &body, NULL);
+    udpai_strbuf_done(&body);
+    return result;
+}
+
 /* ---- the command ---- */
 
 udpai_cli_exit
@@ -166,7 +179,9 @@ udpai_ctl_store_command(udpai_cli *cli)
                       "pushing: this replica writes what etcd lacks, and leaves its hold");
     if (strcmp(word, "reseal") == 0)
         return reseal(options);
-    udpai_cli_complain("write 'udpactl store status', 'udpactl store accept', 'udpactl store push' "
-                       "or 'udpactl store reseal'");
+    if (strcmp(word, "migrate") == 0)
+        return migrate(options);
+    udpai_cli_complain("write 'udpactl store status', 'udpactl store accept', 'udpactl store "
+                       "push', 'udpactl store reseal' or 'udpactl store migrate'");
     return UDPAI_CLI_MISTAKE;
 }

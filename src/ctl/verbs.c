@@ -141,13 +141,15 @@ static const udpai_ctl_verb verbs[] = {
              "                         of tables\n"},
     {.name = "store",
      .run = udpai_ctl_store_command,
-     .summary = "an etcd that was restored, and keys for secrets",
-     .usage = "store status\nstore accept\nstore push\nstore reseal",
+     .summary = "an etcd that was restored, keys for secrets, another engine",
+     .usage = "store status\nstore accept\nstore push\nstore reseal\nstore migrate",
      .text = "status: the state of a replica, and what etcd lacks of what the replica has.\n"
              "While a replica holds, because etcd has an older or another state: accept takes\n"
              "what etcd has, and push writes what this replica has.\n"
              "reseal: encrypt the secrets in etcd with the first key of store.keys, those that\n"
              "another key has encrypted; versions and clients do not change.\n"
+             "migrate: the next start of the node with another store.engine, ETCD or SQLITE,\n"
+             "takes over what its directory has; prints what to do.\n"
              "\n"
              "  --dry-run              of accept and push: only show what would be lost\n"
              "  --http HOST:PORT       where the node serves HTTP (default: the host of\n"

@@ -43,6 +43,7 @@ enum {
     STORE_ACCEPT,
     STORE_PUSH,
     STORE_RESEAL,
+    STORE_MIGRATE,
 };
 
 const udpai_http_page udpai_pages_all[UDPAI_PAGES] = {
@@ -58,6 +59,7 @@ const udpai_http_page udpai_pages_all[UDPAI_PAGES] = {
     [STORE_ACCEPT] = {"/store_accept", true},
     [STORE_PUSH] = {"/store_push", true},
     [STORE_RESEAL] = {"/store_reseal", true},
+    [STORE_MIGRATE] = {"/store_migrate", true},
 };
 
 /* ---- answering ---- */
@@ -104,6 +106,7 @@ check_access(const udpai_pages *self, const udpai_http_reading *reading, udpa_er
     case STORE_ACCEPT:
     case STORE_PUSH:
     case STORE_RESEAL:
+    case STORE_MIGRATE:
         question.type_url = UDPAI_STR(UDPAI_TYPE_REPLICA_STATUS);
         question.name = UDPAI_STR(NAME_OF_REPLICAS);
         break;
@@ -234,6 +237,8 @@ change_store(const udpai_pages *self,
     udpai_str asked = udpai_strbuf_view(&form);
     if (err == UDPA_OK && page == STORE_RESEAL)
         err = udpai_store_reseal_page(self->replicas, asked, text, ret_error);
+    else if (err == UDPA_OK && page == STORE_MIGRATE)
+        err = udpai_store_migrate_page(self->plan, text, ret_error);
     else if (err == UDPA_OK)
         err = udpai_store_answer_page(self->endpoint,
                                       page == STORE_PUSH ? UDPAI_HOLD_PUSH : UDPAI_HOLD_ACCEPT,
@@ -409,6 +414,7 @@ answer(const udpai_pages *self, udpai_http_reading *reading, udpa_error **ret_er
     case STORE_ACCEPT:
     case STORE_PUSH:
     case STORE_RESEAL:
+    case STORE_MIGRATE:
         err = change_store(self, reading, &text, ret_error);
         break;
     case REBALANCE:

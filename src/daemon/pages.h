@@ -10,7 +10,7 @@
 
 typedef struct udpai_pages udpai_pages;
 
-#define UDPAI_PAGES 12
+#define UDPAI_PAGES 13
 extern const udpai_http_page udpai_pages_all[UDPAI_PAGES];
 
 /* Everything is borrowed until the end. */

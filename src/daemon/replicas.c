@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/replicas.h"
 
+#include <errno.h>
 #include <openssl/crypto.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include "model/digest.h"
 #include "model/secret_type.h"
 #include "storage/instance.h"
+#include "storage/migration.h"
 #include "storage/password_file.h"
 #include "storage/set_file.h"
 #include "transport/etcd/replication.h"
@@ -174,11 +176,43 @@ find_set(udpai_replicas *replicas, const udpai_plan *plan, udpa_error **ret_erro
     return err;
 }
 
+/* The store of a node without replicas is the beginning of a set, if that was asked for. */
 static udpa_err
-join(udpai_replicas *replicas, const udpai_plan *plan, udpa_error **ret_error)
+found_set(udpai_plan *plan, udpa_error **ret_error)
 {
-    udpa_err err =
-        udpai_set_file_read(plan->state_directory, plan->etcd.prefix, replicas->set_id, ret_error);
+    char id[UDPAI_INSTANCE_LEN + 1];
+    plan->is_migrated = udpai_migration_read(plan->state_directory) == UDPAI_MIGRATION_TO_ETCD;
+    if (!plan->is_migrated || !udpai_set_file_is_alone(plan->state_directory))
+        return UDPA_OK;
+    if (!udpai_instance_draw(id))
+        return udpai_fail(ret_error, UDPA_ERR_IO, "cannot draw an id for the replica set: %s",
+                          strerror(errno));
+    return udpai_set_file_write(plan->state_directory, plan->etcd.prefix, udpai_str_from(id),
+                                ret_error);
+}
+
+/* Its copy is the store of a node without replicas from now on, if that was asked for. */
+static udpa_err
+leave_set(const char *directory, udpa_error **ret_error)
+{
+    if (udpai_migration_read(directory) != UDPAI_MIGRATION_TO_SQLITE)
+        return udpai_set_file_check_none(directory, ret_error);
+    udpa_err err = udpai_set_file_remove(directory, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    udpai_log(UDPA_LOG_INFO, "storage",
+              "what %s has of the replica set is the store of this node alone from now on",
+              directory);
+    return udpai_migration_end(directory, ret_error);
+}
+
+static udpa_err
+join(udpai_replicas *replicas, udpai_plan *plan, udpa_error **ret_error)
+{
+    udpa_err err = found_set(plan, ret_error);
+    if (err == UDPA_OK)
+        err = udpai_set_file_read(plan->state_directory, plan->etcd.prefix, replicas->set_id,
+                                  ret_error);
     if (err == UDPA_OK && !replicas->set_id[0])
         err = find_set(replicas, plan, ret_error);
     if (err == UDPA_OK)
@@ -278,8 +312,7 @@ udpa_err
 udpai_replicas_open(udpai_replicas **ret_replicas, udpai_plan *plan, udpa_error **ret_error)
 {
     if (plan->etcd.n_endpoints == 0)
-        return plan->state_directory ? udpai_set_file_check_none(plan->state_directory, ret_error)
-                                     : UDPA_OK;
+        return plan->state_directory ? leave_set(plan->state_directory, ret_error) : UDPA_OK;
     udpai_replicas *replicas = udpai_alloc(sizeof(*replicas));
     if (!replicas)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);

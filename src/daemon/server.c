@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/server.h"
 
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 
@@ -20,6 +21,7 @@
 #include "daemon/workers.h"
 #include "daemon/writers.h"
 #include "loop/clock.h"
+#include "storage/migration.h"
 #include "storage/sqlite.h"
 
 typedef struct server {
@@ -348,6 +350,32 @@ is_replicated(const server *self, uint64_t n_unreadable)
            (n_unreadable == 0 || udpai_endpoint_has_listed(self->endpoint));
 }
 
+/* What the directory has is taken for the state of an etcd that nobody knows: so it is held,
+ * served, and written to the one that there is. Once the store has another position that is done.
+ */
+static udpa_err
+migrate(server *self, uint64_t n_unreadable, udpa_error **ret_error)
+{
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    if (!self->plan->is_migrated)
+        return UDPA_OK;
+    if (n_unreadable)
+        return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
+                          "%" PRIu64 " secrets in %s cannot be decrypted, and would be lost in "
+                          "etcd: add their keys to store.keys",
+                          n_unreadable, self->plan->state_directory);
+    if (!udpai_endpoint_has_position(self->endpoint)) {
+        udpai_endpoint_assume_position(self->endpoint);
+        udpai_log(UDPA_LOG_INFO, "replicas",
+                  "the store in %s moves to etcd, in some 10 s: until then it is served, and "
+                  "publications are rejected; 'udpactl store status' shows how far it is",
+                  self->plan->state_directory);
+    } else if (udpai_migration_end(self->plan->state_directory, &error) != UDPA_OK) {
+        udpai_log(UDPA_LOG_WARNING, "replicas", "%s", udpa_error_message(error));
+    }
+    return UDPA_OK;
+}
+
 /* The first time it has nothing that it could serve instead; nor of secrets that its copy has, and
  * that it cannot decrypt. */
 static udpa_err
@@ -356,9 +384,13 @@ replicate(server *self, udpa_error **ret_error)
     udpai_replication *replication = udpai_replicas_take(self->replicas);
     if (!replication)
         return UDPA_OK;
-    udpa_err err =
-        udpai_fail_code(ret_error, udpai_endpoint_replicate(self->endpoint, replication));
     uint64_t n_unreadable = self->engine ? udpai_sqlite_stats_of(self->engine).n_unreadable : 0;
+    udpa_err err = migrate(self, n_unreadable, ret_error);
+    if (err != UDPA_OK) {
+        replication->ops->close(replication);
+        return err;
+    }
+    err = udpai_fail_code(ret_error, udpai_endpoint_replicate(self->endpoint, replication));
     if (err != UDPA_OK || (udpai_endpoint_has_position(self->endpoint) && !n_unreadable))
         return err;
     udpai_log(UDPA_LOG_INFO, "replicas", "reading etcd before clients are served");

@@ -5,6 +5,7 @@
 
 #include "daemon/page_body.h"
 #include "loop/clock.h"
+#include "storage/migration.h"
 
 static const char *
 state_text(udpai_replication_state state)
@@ -87,6 +88,42 @@ udpai_store_page(const udpa_endpoint *endpoint, udpai_strbuf *text, udpa_error *
         put_line(text, "reason", udpai_str_from(udpa_error_message(status->why)));
     if (status->hold)
         put_hold(text, status->hold);
+    return UDPA_OK;
+}
+
+udpa_err
+udpai_store_migrate_page(const udpai_plan *plan, udpai_strbuf *text, udpa_error **ret_error)
+{
+    bool is_to_etcd = plan->etcd.n_endpoints == 0;
+    if (!plan->state_directory)
+        return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
+                          "nothing is stored (store.in_memory), so there is nothing to move");
+    udpa_err err = udpai_migration_ask(
+        plan->state_directory, is_to_etcd ? UDPAI_MIGRATION_TO_ETCD : UDPAI_MIGRATION_TO_SQLITE,
+        ret_error);
+    if (err != UDPA_OK)
+        return err;
+    if (is_to_etcd)
+        udpai_strbuf_printf(
+            text,
+            "The next start with store.engine ETCD moves what %s has to etcd.\n"
+            "1. Set store.engine, endpoints and a prefix that nothing else uses; 'udpad --check' "
+            "reads it.\n"
+            "2. Restart udpad. It serves at once, and takes publications when all is in etcd, "
+            "after "
+            "some 10 s.\n"
+            "3. Start the other replicas then, each with an empty directory.\n",
+            plan->state_directory);
+    else
+        udpai_strbuf_printf(
+            text,
+            "The next start with store.engine SQLITE keeps what %s has.\n"
+            "1. Stop the other replicas: what is published there from now on is not in it.\n"
+            "2. Set store.engine to SQLITE, and remove what is for ETCD alone; 'udpad --check' "
+            "reads "
+            "it.\n"
+            "3. Restart udpad. What is below store.prefix in etcd is not used any more.\n",
+            plan->state_directory);
     return UDPA_OK;
 }
 

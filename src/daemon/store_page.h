@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The pages /store, /store_accept, /store_push and /store_reseal: the state of a replica, what an
- * operator decides of an etcd that has another state than before, and secrets with another key. */
+/* The pages /store, /store_accept, /store_push, /store_reseal and /store_migrate: the state of a
+ * replica, what an operator decides of an etcd that has another state than before, secrets with
+ * another key, and another engine. */
 #ifndef UDPAI_DAEMON_STORE_PAGE_H
 #define UDPAI_DAEMON_STORE_PAGE_H
 
+#include "daemon/plan.h"
 #include "daemon/replicas.h"
 #include "endpoint/endpoint.h"
 
@@ -17,6 +19,10 @@ udpa_err udpai_store_answer_page(udpa_endpoint *endpoint,
                                  udpai_str form,
                                  udpai_strbuf *text,
                                  udpa_error **ret_error);
+/* Notes that the next start with another engine takes over what the state directory has; what to do
+ * then, for people. UDPA_ERR_PRECONDITION: nothing is stored. */
+udpa_err
+udpai_store_migrate_page(const udpai_plan *plan, udpai_strbuf *text, udpa_error **ret_error);
 /* Begins to encrypt secrets with the first key, unless the form is "look=true"; how far it is, in
  * words and numbers on one line. UDPA_ERR_PRECONDITION: @p replicas is NULL, or has no key. */
 udpa_err udpai_store_reseal_page(udpai_replicas *replicas,

@@ -203,6 +203,12 @@ udpai_endpoint_is_replicated(const udpa_endpoint *endpoint)
                         status->state != UDPAI_REPLICATION_CURRENT));
 }
 
+void
+udpai_endpoint_assume_position(udpa_endpoint *endpoint)
+{
+    udpai_node_assume_position(endpoint->node);
+}
+
 bool
 udpai_endpoint_has_position(const udpa_endpoint *endpoint)
 {

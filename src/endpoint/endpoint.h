@@ -98,6 +98,8 @@ udpa_err udpai_endpoint_replicate(udpa_endpoint *endpoint, udpai_replication *re
  * the loop must run for it to change. */
 bool udpai_endpoint_is_replicated(const udpa_endpoint *endpoint);
 /* Had it something of that when it was opened? Then it may serve at once. */
+/* It has what an etcd has that there is not: to be called before udpai_endpoint_replicate(). */
+void udpai_endpoint_assume_position(udpa_endpoint *endpoint);
 bool udpai_endpoint_has_position(const udpa_endpoint *endpoint);
 /* How the hold of an etcd that has another state than before is to end. UDPA_ERR_PRECONDITION: this
  * node does not hold, or has no replicas. */

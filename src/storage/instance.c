@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
@@ -48,8 +47,8 @@ is_at_home(int fd, char ret_instance[UDPAI_INSTANCE_LEN + 1])
            strcmp(text, expected) == 0;
 }
 
-static bool
-choose(char ret_instance[UDPAI_INSTANCE_LEN + 1])
+bool
+udpai_instance_draw(char ret_instance[UDPAI_INSTANCE_LEN + 1])
 {
     unsigned char bytes[UDPAI_INSTANCE_LEN / 2];
     if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
@@ -98,7 +97,7 @@ get(int directory_fd, const char *directory, char *ret_instance, udpa_error **re
         close(fd);
     if (is_ours)
         return UDPA_OK;
-    if (!choose(ret_instance) || !write_anew(directory_fd, ret_instance))
+    if (!udpai_instance_draw(ret_instance) || !write_anew(directory_fd, ret_instance))
         return fail(directory, "write", ret_error);
     udpai_log(is_there ? UDPA_LOG_WARNING : UDPA_LOG_INFO, "storage",
               is_there ? "state directory %s was copied, restored or moved from where it was "

@@ -4,6 +4,8 @@
 #ifndef UDPAI_INSTANCE_H
 #define UDPAI_INSTANCE_H
 
+#include <stdbool.h>
+
 #include "base/error.h"
 
 #define UDPAI_INSTANCE_LEN 32 /* hex digits */
@@ -12,5 +14,8 @@
 udpa_err udpai_instance_get(const char *directory,
                             char ret_instance[UDPAI_INSTANCE_LEN + 1],
                             udpa_error **ret_error);
+
+/* One that nobody has. False, and errno: there is no chance. */
+bool udpai_instance_draw(char ret_instance[UDPAI_INSTANCE_LEN + 1]);
 
 #endif

@@ -15,11 +15,15 @@ udpa_err udpai_set_file_read(const char *directory,
                              const char *prefix,
                              char ret_id[UDPAI_SET_FILE_ID_MAX + 1],
                              udpa_error **ret_error);
+/* Has the directory the database of a node without replicas? */
+bool udpai_set_file_is_alone(const char *directory);
 /* UDPA_ERR_PRECONDITION: the directory is of a replica set. */
 udpa_err udpai_set_file_check_none(const char *directory, udpa_error **ret_error);
 udpa_err udpai_set_file_write(const char *directory,
                               const char *prefix,
                               udpai_str id,
                               udpa_error **ret_error);
+/* The directory is of no set any more. */
+udpa_err udpai_set_file_remove(const char *directory, udpa_error **ret_error);
 
 #endif

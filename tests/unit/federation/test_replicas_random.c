@@ -15,7 +15,7 @@
  * or not. Publications have their answer in time, too. */
 #define PUBLICATIONS_MAX 512
 #define STEPS 60
-#define SEEDS 100
+#define SEEDS 70
 #define ANSWER_MS 60000
 #define ENDING_MS 20000                 /* another janitor takes ten seconds */
 #define BARRIER_MS (PATIENCE_MS + 1500) /* with what comes later in a process */

@@ -242,6 +242,23 @@ the_position_is_kept_with_what_it_has(void **state)
     assert_int_equal(udpai_node_position(bed->node).revision, before);
 }
 
+/* What it publishes by itself then is in no etcd. */
+static void
+a_replica_that_goes_its_own_way_forgets_its_position(void **state)
+{
+    fed_bed *bed = *state;
+    uint64_t session = arrive(bed, &alice);
+    publish(bed, session, "x=1");
+    commit_all(bed);
+    bed->node = udpai_node_free(bed->node);
+    fed_start(bed);
+    assert_value(bed, "CDS", "x", "1");
+    flush(bed);
+    restart(bed);
+    assert_value(bed, "CDS", "x", "1");
+    assert_true(udpai_node_position(bed->node).cluster_id == 0);
+}
+
 /* As when all is read again, or a large change set is finished. An etcd that was restored from a
  * snapshot between is older than what this replica has applied. */
 static void
@@ -367,6 +384,7 @@ main(void)
         replicated_test(while_etcd_is_away_nothing_ends),
         replicated_test(what_is_not_there_any_more_ends),
         replicated_test(the_position_is_kept_with_what_it_has),
+        replicated_test(a_replica_that_goes_its_own_way_forgets_its_position),
         replicated_test(the_position_is_kept_also_where_nothing_else_changes),
         replicated_test(a_receipt_does_not_wait_for_the_copy),
         replicated_test(what_could_not_be_kept_comes_back),
