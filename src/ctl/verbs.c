@@ -141,7 +141,7 @@ static const udpai_ctl_verb verbs[] = {
              "                         of tables\n"},
     {.name = "store",
      .run = udpai_ctl_store_command,
-     .summary = "an etcd that was restored, keys for secrets, another engine",
+     .summary = "a restored etcd, keys for secrets, migration",
      .usage = "store status\nstore accept\nstore push\nstore reseal\nstore migrate",
      .text = "status: the state of a replica, and what etcd lacks of what the replica has.\n"
              "While a replica holds, because etcd has an older or another state: accept takes\n"

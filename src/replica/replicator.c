@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "replica/replicator_internal.h"
 
+#include <inttypes.h>
+
 #include "base/alloc.h"
 #include "replica/hold_keys.h"
+#include "replica/set.h"
 
 /* ---- work that waits ---- */
 
@@ -90,6 +93,30 @@ take_back(udpai_replicator *replicator, const udpai_etcd_event *event)
         replicator->base = back.base;
 }
 
+static void on_state(void *userdata, udpai_mirror_state state, const udpa_error *why);
+
+/* A newer version writes it when all replicas know its format; this one was away then. */
+static void
+take_set(udpai_replicator *replicator, const udpai_etcd_event *event)
+{
+    uint64_t format;
+    bool was_foreign = replicator->is_foreign;
+    replicator->is_foreign =
+        !event->is_delete && !udpai_set_has_own_format(event->kv.value, &format);
+    if (!replicator->is_foreign || was_foreign)
+        return;
+    UDPA_AUTO(udpa_error_unref)
+    udpa_error *why =
+        format ? udpa_error_new(UDPA_ERR_PRECONDITION, NULL,
+                                "the replica set has format %" PRIu64
+                                ", and this udpad has %d: update it",
+                                format, UDPAI_SET_FORMAT)
+               : udpa_error_new(UDPA_ERR_PRECONDITION, NULL,
+                                "the key 'set' below store.prefix was overwritten: does something "
+                                "else use that prefix? Write the key as it was, and restart udpad");
+    on_state(replicator, UDPAI_MIRROR_BEHIND, why);
+}
+
 /* What is no record. What becomes of a lock is seen once all of the change is. */
 static udpa_err
 take_other(udpai_replicator *replicator, const udpai_etcd_event *event)
@@ -97,6 +124,8 @@ take_other(udpai_replicator *replicator, const udpai_etcd_event *event)
     udpai_str key = behind_prefix(replicator, event);
     udpai_lock *lock;
     udpai_lock_set *set;
+    if (udpai_str_eq(key, UDPAI_STR(UDPAI_SET_KEY)))
+        take_set(replicator, event);
     if (udpai_str_eq(key, UDPAI_STR(UDPAI_BACK_KEY)))
         take_back(replicator, event);
     if (udpai_members_is_key(key))
@@ -207,6 +236,8 @@ on_changed(void *userdata, const udpai_mirror_change *change)
     if (!event || !(event->batch = udpai_durable_batch_new()))
         return UDPA_ERR_NOMEM;
     udpa_err err = read_change(replicator, change, event->batch);
+    if (replicator->is_foreign) /* what it means is not known; all is read again after the update */
+        return UDPA_OK;
     bool is_empty = event->batch->ops.n == 0 && !change->is_all && !replicator->is_other &&
                     !replicator->unread.has_grown;
     if (err != UDPA_OK)
@@ -292,6 +323,8 @@ on_state(void *userdata, udpai_mirror_state state, const udpa_error *why)
         [UDPAI_MIRROR_HELD] = UDPAI_REPLICATION_HELD,
     };
     udpai_replicator *replicator = userdata;
+    if (replicator->is_foreign && state == UDPAI_MIRROR_CURRENT)
+        return;
     udpai_replicated *event = udpai_replicated_new(UDPAI_REPLICATED_STATE);
     bool was_held = replicator->is_held;
     log_state(replicator, state, why);

@@ -31,6 +31,7 @@ struct udpai_replicator {
     udpai_members *members;
     udpai_rebalance *rebalance;
     udpai_held *held;
+    bool is_foreign;       /* the set has a format that this version does not know */
     bool is_other;         /* another state of etcd was accepted, and not reported yet */
     uint64_t base;         /* what was written back last: numbers of commits count from there */
     int64_t last_revision; /* at which a record has changed */
@@ -57,8 +58,9 @@ struct udpai_replicator {
 static inline bool
 udpai_replicator_is_away(const udpai_replicator *replicator)
 {
-    return replicator->not_current_ms &&
-           replicator->env.wheel->now_ms - replicator->not_current_ms > UDPAI_AWAY_MS;
+    return replicator->is_foreign ||
+           (replicator->not_current_ms &&
+            replicator->env.wheel->now_ms - replicator->not_current_ms > UDPAI_AWAY_MS);
 }
 
 static inline udpai_transaction_env

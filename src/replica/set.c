@@ -85,6 +85,14 @@ udpai_set_value(udpai_str id, udpai_str node_id)
 }
 
 bool
+udpai_set_has_own_format(udpai_str value, uint64_t *ret_format)
+{
+    description found;
+    *ret_format = read_description(value, &found) ? found.format : 0;
+    return *ret_format == UDPAI_SET_FORMAT;
+}
+
+bool
 udpai_set_is(udpai_str value, udpai_str id, udpai_str node_id)
 {
     description found;

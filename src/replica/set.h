@@ -14,6 +14,9 @@
 #define UDPAI_SET_ID_LEN 32 /* hexadecimal digits */
 #define UDPAI_SET_RETRY_MS 200
 
+/* Is the key's value of this format? *ret_format: of which; 0: it is no set's. */
+bool udpai_set_has_own_format(udpai_str value, uint64_t *ret_format);
+
 typedef struct udpai_set_search udpai_set_search;
 
 typedef struct udpai_set_search_env {

@@ -2,6 +2,7 @@
 #include "replica/transaction.h"
 
 #include "base/alloc.h"
+#include "replica/set.h"
 
 udpai_replica_transaction *
 udpai_replica_transaction_new(uint32_t order)
@@ -109,7 +110,7 @@ udpai_transaction_fits(const udpai_replica_transaction *transaction,
                        size_t n_ops,
                        size_t bytes)
 {
-    return transaction->compares.n + n_compares <= UDPAI_PROPOSAL_OPS_MAX &&
+    return transaction->compares.n + n_compares < UDPAI_PROPOSAL_OPS_MAX &&
            transaction->ops.n + n_ops <= UDPAI_PROPOSAL_OPS_MAX &&
            (transaction->ops.n == 0 || transaction->bytes + bytes <= UDPAI_TRANSACTION_BYTES);
 }
@@ -126,6 +127,16 @@ on_done(udpai_proposal *proposal, const udpai_proposal_result *result)
     udpai_replica_transaction_free(transaction);
 }
 
+/* What has another format, or is of another set, must not be written to by this replica. One more
+ * comparison than its owner knows of. */
+static void
+compare_set(udpai_replica_transaction *transaction, const udpai_transaction_env *env)
+{
+    udpai_str key = udpai_transaction_key(transaction, env, UDPAI_SET_KEY, (udpai_str){0});
+    if (key.len)
+        udpai_transaction_compare(transaction, key, udpai_mirror_mod_revision(env->mirror, key));
+}
+
 bool
 udpai_transaction_submit(udpai_replica_transaction *transaction,
                          const udpai_transaction_env *env,
@@ -133,6 +144,7 @@ udpai_transaction_submit(udpai_replica_transaction *transaction,
                          udpai_transaction_done_fn done,
                          void *userdata)
 {
+    compare_set(transaction, env);
     if (transaction->has_failed) {
         udpai_replica_transaction_free(transaction);
         return false;

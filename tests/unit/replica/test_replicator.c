@@ -298,12 +298,62 @@ what_cannot_be_read_is_not_there(void **state)
     assert_reported(&b, ": +o/x=2; 2: committed");
 }
 
+/* @p format: as it is encoded. */
+static void
+write_set(const char *format)
+{
+    char value[64];
+    (void)snprintf(value, sizeof(value), "%s\x12\x20%s\x1a\x01n", format,
+                   "0123456789abcdef0123456789abcdef");
+    etcd_model_put(&model, PREFIX "set", value);
+}
+
+static void
+nothing_is_taken_from_a_set_of_another_format(void **state)
+{
+    (void)state;
+    write_set("\x08\x01");
+    put(&a, "o", X, "1");
+    run_ms(100);
+    (void)reported(&a);
+    (void)reported(&b);
+    write_set("\x08\x02");
+    put(&a, "o", X, "2"); /* before it has received that */
+    run_ms(100);
+    const char *text = reported(&a);
+    assert_non_null(strstr(text, "behind"));
+    assert_null(strstr(text, "committed"));
+    etcd_model_put(&model, PREFIX "c/com.acme/test.Thing/x/o", "something new");
+    put(&a, "o", X, "3");
+    run_ms(100);
+    text = reported(&a);
+    assert_true(strncmp(text, "3: not done, ", 13) == 0);
+    assert_non_null(strstr(text, "the replica set has format 2, and this udpad has 1: update it"));
+    assert_reported(&b, "behind");
+    run_ms(10000);
+    assert_reported(&b, ""); /* nor is it current again */
+}
+
+static void
+a_set_that_is_overwritten_is_left_alone(void **state)
+{
+    (void)state;
+    etcd_model_put(&model, PREFIX "set", "x");
+    run_ms(50);
+    put(&a, "o", X, "1");
+    run_ms(50);
+    const char *text = reported(&a);
+    assert_non_null(strstr(text, "1: not done, "));
+    assert_non_null(strstr(text, "the key 'set' below store.prefix was overwritten"));
+    assert_int_equal(n_records(), 0);
+}
+
 static void
 what_else_is_there_is_no_change(void **state)
 {
     (void)state;
     int64_t before = b.has.revision;
-    etcd_model_put(&model, PREFIX "set", "x");
+    write_set("\x08\x01");
     etcd_model_put(&model, PREFIX "lane/z0", "x");
     etcd_model_put(&model, "/other/c/com.acme/test.Thing/x/o", "x");
     run_ms(2000);
@@ -470,6 +520,8 @@ main(void)
         TEST(what_is_too_large_is_rejected_in_words),
         TEST(what_is_secret_is_not_written_without_a_key),
         TEST(what_cannot_be_read_is_not_there),
+        TEST(nothing_is_taken_from_a_set_of_another_format),
+        TEST(a_set_that_is_overwritten_is_left_alone),
         TEST(what_else_is_there_is_no_change),
         TEST(states_are_reported),
         TEST(one_that_begins_anew_is_told_all),
