@@ -82,11 +82,23 @@ compare_intent(const udpai_proposed *one, udpai_replica_transaction *transaction
     return key;
 }
 
+/* Its replica may have lost its place since the set was begun. */
+static bool
+may_commit(udpai_proposed *one, udpai_replica_transaction *transaction)
+{
+    if (!one->is_janitors || udpai_proposed_compare_place(one, transaction) == UDPA_OK)
+        return true;
+    note_failure(one, UDPAI_REPLICATED_LOST, NULL);
+    return false;
+}
+
 static void
 commit(udpai_proposed *one)
 {
     const udpai_transaction_env env = udpai_replicator_transactions(one->owner);
     udpai_replica_transaction *transaction = udpai_replica_transaction_new(one->order);
+    if (transaction && !may_commit(one, transaction))
+        transaction = udpai_replica_transaction_free(transaction);
     if (transaction) {
         udpai_str intent = compare_intent(one, transaction);
         udpai_transaction_delete(transaction, intent);

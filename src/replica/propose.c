@@ -149,30 +149,13 @@ submit(udpai_proposed *one, udpai_replica_transaction *transaction)
     }
 }
 
-/* Its place goes with its lease: then another one is the janitor, and this one is late. */
-static udpa_err
-compare_place(const udpai_proposed *one, udpai_replica_transaction *transaction)
-{
-    const udpai_transaction_env env = udpai_replicator_transactions(one->owner);
-    char key[3] = "m/";
-    unsigned place;
-    int64_t created;
-    if (!udpai_members_is_janitor(one->owner->members, &place, &created))
-        return UDPA_ERR_ABORTED;
-    key[2] = (char)('0' + place);
-    udpai_transaction_compare_created(
-        transaction, udpai_transaction_key(transaction, &env, "", (udpai_str){key, sizeof(key)}),
-        created);
-    return UDPA_OK;
-}
-
 static void
 begin(udpai_proposed *one)
 {
     udpai_replica_transaction *transaction = udpai_replica_transaction_new(one->order);
     udpa_err err = transaction ? UDPA_OK : UDPA_ERR_NOMEM;
     if (err == UDPA_OK && one->is_janitors)
-        err = compare_place(one, transaction);
+        err = udpai_proposed_compare_place(one, transaction);
     for (size_t i = 0; i < one->changes.n && err == UDPA_OK; i++)
         err = udpai_proposed_add(one, transaction, &one->changes.items[i]);
     if (err == UDPA_OK) {
@@ -180,7 +163,7 @@ begin(udpai_proposed *one)
         return;
     }
     udpai_replica_transaction_free(transaction);
-    if (err == UDPA_ERR_LIMIT && !one->is_janitors) /* a janitor's are small */
+    if (err == UDPA_ERR_LIMIT)
         udpai_proposed_begin_large(one);
     else
         fail(one, err, NULL);

@@ -78,6 +78,23 @@ compare(const udpai_proposed *one, udpai_replica_transaction *transaction, udpai
     return UDPA_OK;
 }
 
+/* Its place goes with its lease: then another one is the janitor, and this one is late. */
+udpa_err
+udpai_proposed_compare_place(const udpai_proposed *one, udpai_replica_transaction *transaction)
+{
+    const udpai_transaction_env env = udpai_replicator_transactions(one->owner);
+    char key[3] = "m/";
+    unsigned place;
+    int64_t created;
+    if (!udpai_members_is_janitor(one->owner->members, &place, &created))
+        return UDPA_ERR_ABORTED;
+    key[2] = (char)('0' + place);
+    udpai_transaction_compare_created(
+        transaction, udpai_transaction_key(transaction, &env, "", (udpai_str){key, sizeof(key)}),
+        created);
+    return UDPA_OK;
+}
+
 static size_t
 size_of(const udpai_record_change *change)
 {

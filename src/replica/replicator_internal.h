@@ -122,6 +122,9 @@ typedef struct udpai_proposed {
 udpa_err udpai_proposed_add(const udpai_proposed *one,
                             udpai_replica_transaction *transaction,
                             const udpai_record_change *change);
+/* It is committed only while this replica is the janitor. UDPA_ERR_ABORTED: it is not. */
+udpa_err udpai_proposed_compare_place(const udpai_proposed *one,
+                                      udpai_replica_transaction *transaction);
 /* Reports, and frees it. */
 void udpai_proposed_end(udpai_proposed *one, udpai_replicated_outcome how, const udpa_error *why);
 udpai_replicated_outcome udpai_proposed_outcome_of(udpai_proposal_outcome outcome);

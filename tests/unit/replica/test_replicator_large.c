@@ -100,6 +100,62 @@ a_put_loses_to_a_removal_in_a_large_set(void **state)
     assert_non_null(strstr(a.text, "2: lost"));
 }
 
+/* ---- of the janitor ---- */
+
+static replica *
+first_of_two(void)
+{
+    run_ms(5000); /* both have their places */
+    assert_true(a.is_first || b.is_first);
+    return a.is_first ? &a : &b;
+}
+
+static void
+propose_as_janitor(replica *by)
+{
+    udpai_durable_batch *batch = large_batch(by, "1");
+    batch->is_janitors = true;
+    propose(by, batch);
+}
+
+static void
+the_janitor_may_change_much_and_others_nothing(void **state)
+{
+    (void)state;
+    replica *first = first_of_two(), *second = first == &a ? &b : &a;
+    propose_as_janitor(second);
+    run_ms(1000);
+    assert_non_null(strstr(reported(second), "1: lost"));
+    assert_true(n_records() == 0 && is_clean());
+    propose_as_janitor(first);
+    run_ms(30000);
+    assert_non_null(strstr(reported(first), "2: committed"));
+    assert_int_equal(n_records(), MANY);
+    assert_true(is_clean());
+}
+
+/* With its place gone at any moment before that of the commit nothing of it is done. */
+static void
+a_janitor_that_loses_its_place_commits_nothing(void **state)
+{
+    unsigned n_lost = 0;
+    for (uint64_t ms = 0; ms < 40; ms += 3) {
+        begin_anew(state);
+        replica *first = first_of_two();
+        propose_as_janitor(first);
+        run_ms(ms);
+        if (n_keys("x/") || n_records())
+            continue;
+        etcd_model_put(&model, PREFIX "m/1", NULL);
+        run_ms(30000);
+        assert_null(strstr(first->text, ": committed"));
+        assert_int_equal(n_records(), 0);
+        assert_true(is_clean());
+        n_lost++;
+    }
+    assert_true(n_lost > 5);
+}
+
 /* ---- who has proposed it has gone ---- */
 
 static void
@@ -392,6 +448,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         TEST(one_with_many_changes_is_whole),
         TEST(a_put_loses_to_a_removal_in_a_large_set),
+        TEST(the_janitor_may_change_much_and_others_nothing),
+        TEST(a_janitor_that_loses_its_place_commits_nothing),
         TEST(when_its_proposer_goes_others_end_it),
         TEST(what_others_have_given_up_is_not_committed),
         TEST(locks_go_in_order),
