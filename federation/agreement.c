@@ -229,6 +229,18 @@ state(const udpai_agreement *agreement)
     udpai_strbuf_done(&text);
 }
 
+/* What one replica writes for all, it does not write against most of them. */
+static void
+log_waiting(const udpai_directory *read)
+{
+    char until[32] = "";
+    if (!read->is_shared)
+        (void)snprintf(until, sizeof(until), ", at most %d s", UDPAI_AGREEMENT_MAX_MS / 1000);
+    udpai_log(UDPA_LOG_INFO, "file",
+              "directory %.*s: what was read waits until most replicas have read the same%s",
+              UDPAI_SHOWN(read->root), until);
+}
+
 static udpa_err
 wait_for_others(udpai_agreement *agreement, directory *one, const udpai_directory *read)
 {
@@ -236,13 +248,12 @@ wait_for_others(udpai_agreement *agreement, directory *one, const udpai_director
     udpa_err err = udpai_reading_new(&reading, read);
     if (err != UDPA_OK)
         return err;
-    if (!one->waiting) {
+    if (!one->waiting)
+        log_waiting(read);
+    if (read->is_shared)
+        one->due_ms = UINT64_MAX;
+    else if (!one->waiting)
         one->due_ms = udpai_context_now(agreement->context) + UDPAI_AGREEMENT_MAX_MS;
-        udpai_log(UDPA_LOG_INFO, "file",
-                  "directory %.*s: what was read waits until most replicas have read the same, at "
-                  "most %d s",
-                  UDPAI_SHOWN(read->root), UDPAI_AGREEMENT_MAX_MS / 1000);
-    }
     udpai_reading_free(one->waiting);
     one->waiting = reading;
     return UDPA_OK;

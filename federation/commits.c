@@ -41,6 +41,7 @@ udpai_commits_new(udpai_commits **ret_commits, const udpai_parts *parts)
     commits->peers = parts->peers;
     commits->receiver = parts->receiver;
     commits->providers = parts->providers;
+    commits->shares = parts->shares;
     udpai_map_init(&commits->queues, queue_key);
     udpai_map_init(&commits->names, name_key);
     udpai_list_init(&commits->waiting);

@@ -13,7 +13,9 @@
 #include "federation/parts.h"
 #include "federation/peers.h"
 #include "federation/pending_publication.h"
+#include "federation/shares.h"
 #include "store/replication.h"
+#include "store/staging.h"
 
 typedef struct udpai_commits udpai_commits;
 
@@ -66,6 +68,11 @@ void udpai_commits_propose_put(udpai_commits *commits,
 void udpai_commits_propose_delete(udpai_commits *commits, const udpai_durable_op *op);
 /* The same of several; takes them. */
 void udpai_commits_propose_batch(udpai_commits *commits, udpai_durable_batch *batch);
+
+/* As the elected replica: proposes what is staged of this, with its mark, if it writes one. Takes
+ * the staging. False: something about its names is under way, or there is no memory. */
+bool
+udpai_commits_propose_share(udpai_commits *commits, udpai_share *share, udpai_staging *staging);
 
 /* The rules have changed: what was checked by the old ones is reviewed when it is applied. True
  * once after that. */

@@ -14,10 +14,11 @@ typedef struct udpai_transaction {
     struct udpai_commit_queue *queue;
     udpai_pending_publication *pending; /* NULL: nobody has published it */
     udpai_staging *staging;
-    uint64_t ticket;    /* 0: it is not handed over */
-    unsigned n_lost;    /* so often replicas were first */
-    bool is_kept;       /* and is to be applied */
-    bool is_janitors;   /* this node does it as the janitor of its set */
+    struct udpai_share *share; /* what one replica reads for all; NULL: it is none */
+    uint64_t ticket;           /* 0: it is not handed over */
+    unsigned n_lost;           /* so often replicas were first */
+    bool is_kept;              /* and is to be applied */
+    bool is_janitors;          /* this node does it as the janitor of its set */
     bool is_void;       /* it waits to be decided once more: here, some of it changes nothing */
     bool is_scarce;     /* with it, little is left of a limit: it is alone on its way */
     bool is_state;      /* it replaces the whole state of its origin */
@@ -38,6 +39,7 @@ struct udpai_commits {
     udpai_peers *peers;
     udpai_receiver *receiver;
     const struct udpai_providers *providers;
+    struct udpai_shares *shares; /* NULL: there are no replicas */
     udpai_map queues, names;
     udpai_list waiting;      /* queues in which transactions wait */
     udpai_list staged, sent; /* transactions; those that are sent by rising ticket */

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "federation/publishers.h"
+#include "federation/shares.h"
 #include "federation/stamp.h"
 
 /* So often a publication is decided again. Two that publish to the same in step lose every second
@@ -18,20 +19,21 @@
 
 /* What else there is, this node has by itself, and others have it by themselves. */
 static bool
-is_shared(const udpai_durable_op *op)
+is_shared(const udpai_commits *commits, const udpai_durable_op *op)
 {
     udpai_str origin = udpai_bytes_view(op->origin);
-    return udpai_publisher_is_key(origin) || udpai_store_is_removal_key(origin);
+    return udpai_publisher_is_key(origin) || udpai_store_is_removal_key(origin) ||
+           udpai_shares_find(commits->shares, origin);
 }
 
 /* The rest keep their order. */
 static void
-keep_shared(udpai_durable_batch *batch)
+keep_shared(const udpai_commits *commits, udpai_durable_batch *batch)
 {
     size_t n_kept = 0;
     for (size_t i = 0; i < batch->ops.n; i++) {
         udpai_durable_op op = batch->ops.items[i];
-        if (!is_shared(&op))
+        if (!is_shared(commits, &op))
             continue;
         batch->ops.items[i] = batch->ops.items[n_kept];
         batch->ops.items[n_kept++] = op;
@@ -98,16 +100,28 @@ drop_repeated(udpai_durable_batch *batch)
     return UDPA_OK;
 }
 
+/* Each replica renews it, as what it reads by itself. */
+static void
+keep_alive(const udpai_shares *shares, udpai_durable_batch *batch)
+{
+    for (size_t i = 0; i < batch->ops.n; i++)
+        if (udpai_shares_find(shares, udpai_bytes_view(batch->ops.items[i].origin)))
+            batch->ops.items[i].expires_us = 0;
+}
+
 static udpai_durable_batch *
 batch_of(const udpai_commits *commits, const udpai_transaction *one)
 {
     udpai_durable_batch *batch = udpai_durable_batch_new();
     if (!batch || udpai_staging_propose(one->staging, batch) != UDPA_OK)
         return udpai_durable_batch_free(batch);
-    keep_shared(batch);
+    keep_shared(commits, batch);
+    if (one->share && udpai_shares_add_mark(one->share, batch) != UDPA_OK)
+        return udpai_durable_batch_free(batch);
     if (drop_repeated(batch) != UDPA_OK)
         return udpai_durable_batch_free(batch);
     udpai_stamp_expiry(commits->context, batch);
+    keep_alive(commits->shares, batch);
     batch->position = commits->context->position;
     batch->is_janitors = one->is_janitors;
     return batch;
@@ -128,9 +142,19 @@ end(udpai_commits *commits, udpai_transaction *one)
     udpai_context_touch(commits->context);
 }
 
+static void
+end_share(const udpai_commits *commits,
+          const udpai_transaction *one,
+          const udpai_replicated *outcome)
+{
+    if (one->share)
+        udpai_shares_proposed(commits->shares, one->share, outcome);
+}
+
 void
 udpai_commits_propose(udpai_commits *commits)
 {
+    const udpai_replicated none = {.outcome = UDPAI_REPLICATED_NOT_DONE};
     const udpai_node_env *env = &commits->context->env;
     udpai_list *at;
     while ((at = udpai_list_pop(&commits->staged))) {
@@ -142,6 +166,7 @@ udpai_commits_propose(udpai_commits *commits)
             env->propose(env->userdata, batch, one->ticket);
         } else {
             refuse(one, UDPA_ERR_NOMEM, "out of memory");
+            end_share(commits, one, &none);
             end(commits, one);
         }
     }
@@ -225,6 +250,38 @@ udpai_commits_propose_put(udpai_commits *commits,
         udpai_transaction_end(commits, begun);
 }
 
+static bool
+is_any_staged(const udpai_commits *commits, const udpai_staging *staging)
+{
+    size_t at = 0;
+    udpai_str name;
+    while ((name = udpai_staging_next_name(staging, &at)).len)
+        if (udpai_commits_have_name(commits, name))
+            return true;
+    return false;
+}
+
+bool
+udpai_commits_propose_share(udpai_commits *commits, udpai_share *share, udpai_staging *staging)
+{
+    udpai_commit_queue *of =
+        is_any_staged(commits, staging) ? NULL : udpai_commit_queue_get(commits, share->origin);
+    udpai_transaction *begun = of ? udpai_transaction_new(of, NULL) : NULL;
+    if (!begun) {
+        if (of)
+            udpai_commit_queue_release(commits, of);
+        udpai_staging_free(staging);
+        return false;
+    }
+    begun->is_janitors = true;
+    begun->staging = staging;
+    begun->share = share;
+    share->is_proposed = udpai_transaction_stage(commits, begun);
+    if (!share->is_proposed)
+        udpai_transaction_end(commits, begun);
+    return share->is_proposed;
+}
+
 /* ---- outcomes ---- */
 
 static udpai_transaction *
@@ -303,6 +360,7 @@ udpai_commits_proposed(udpai_commits *commits, const udpai_replicated *event)
     udpai_transaction *one = find_sent(commits, event->ticket);
     if (!one)
         return;
+    end_share(commits, one, event);
     switch (event->outcome) {
     case UDPAI_REPLICATED_COMMITTED:
         committed(commits, one);

@@ -105,18 +105,20 @@ end_all(const ender *by, udpai_str type_url, left_out *all)
     udpai_vector_done(&all->resources);
 }
 
-void
+udpa_err
 udpai_ending_own(udpai_receiver *receiver,
                  udpai_origin *origin,
-                 udpai_str type_url,
-                 udpai_store_keep_fn keep,
-                 void *userdata)
+                 const udpai_store_scope *scope,
+                 udpai_staging *staging)
 {
-    left_out all = {.keep = keep, .userdata = userdata};
-    end_all(&(ender){receiver, origin, NULL}, type_url, &all);
+    left_out all = {.prefix = scope->prefix, .keep = scope->keep, .userdata = scope->userdata};
+    end_all(&(ender){receiver, origin, staging}, scope->type_url, &all);
+    if (all.failed && staging)
+        return UDPA_ERR_NOMEM;
     if (all.failed)
-        udpai_store_withdraw_all(receiver->context->store, origin, type_url, (udpai_str){0}, keep,
-                                 userdata);
+        udpai_store_withdraw_all(receiver->context->store, origin, scope->type_url, scope->prefix,
+                                 scope->keep, scope->userdata);
+    return UDPA_OK;
 }
 
 /* ---- of peers ---- */

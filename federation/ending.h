@@ -19,11 +19,11 @@ void udpai_ending_take_state(udpai_intake *intake,
                              udpai_str prefix,
                              udpai_store_keep_fn keep,
                              void *userdata);
-/* The same of an origin that is this node's own: its removals are the authority's. */
-void udpai_ending_own(udpai_receiver *receiver,
-                      udpai_origin *origin,
-                      udpai_str type_url,
-                      udpai_store_keep_fn keep,
-                      void *userdata);
+/* The same of an origin that is this node's own: its removals are the authority's. UDPA_ERR_NOMEM:
+ * only if it is staged, and then not all of it is. */
+udpa_err udpai_ending_own(udpai_receiver *receiver,
+                          udpai_origin *origin,
+                          const udpai_store_scope *scope,
+                          udpai_staging *staging);
 
 #endif

@@ -11,9 +11,12 @@
 #include "federation/held.h"
 #include "federation/node_internal.h"
 #include "federation/receiver.h"
+#include "federation/replica.h"
+#include "federation/shares.h"
 #include "federation/signatures.h"
 #include "federation/source.h"
 #include "federation/sync.h"
+#include "model/client_type.h"
 
 #define MAX_WITHDRAWAL 50 /* percent */
 
@@ -78,6 +81,15 @@ is_kept_alike(const udpai_contribution *held, const udpa_resource *resource)
            (ttl_ms == 0 || udpai_origin_keeps_alive(held->origin));
 }
 
+/* How what is listed becomes contributions. */
+struct setting {
+    udpai_node *node;
+    udpai_origin *origin;
+    udpai_str authority;    /* of what has none */
+    udpai_staging *staging; /* NULL: at once */
+    bool is_anew;           /* what is held already is staged, too */
+};
+
 /* Would putting it change nothing? */
 static bool
 is_held(const udpai_node *node,
@@ -94,59 +106,76 @@ is_held(const udpai_node *node,
            udpai_resource_same_aliases(held->resource, resource) && is_kept_alike(held, resource);
 }
 
+/* What is held stays as it is. */
+static udpa_err
+keep_held(const struct setting *setting, const udpai_contribution *held)
+{
+    udpai_store *store = setting->node->context.store;
+    udpa_resource *resource = held->resource;
+    (void)udpai_store_set_absence(store, setting->origin, udpai_resource_type_url(resource),
+                                  udpai_resource_name(resource), UDPAI_ABSENCE_NONE);
+    return setting->is_anew
+               ? udpai_staging_put(setting->staging, store, setting->origin, resource, 0, NULL)
+               : UDPA_OK;
+}
+
+/* What clients report is kept by none, and so is of no use to all. */
+static udpa_err
+check_kind(const struct setting *setting, const udpa_resource *resource, udpa_error **ret_error)
+{
+    if (!setting->staging || !udpai_type_is_client(udpai_resource_type_url(resource)))
+        return UDPA_OK;
+    return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                      "'%s' is of a type that clients report: a directory with 'replicas: SHARED' "
+                      "cannot have it",
+                      udpa_resource_name(resource));
+}
+
 /* What has not changed is not published again. */
 static udpa_err
-put_if_changed(udpai_node *node,
-               udpai_origin *origin,
-               udpa_resource *resource,
-               udpai_str authority,
-               udpa_error **ret_error)
+put_if_changed(const struct setting *setting, udpa_resource *resource, udpa_error **ret_error)
 {
     udpai_contribution held;
-    bool same = udpai_store_get(node->context.store, origin, udpai_resource_type_url(resource),
-                                udpai_resource_name(resource), &held) &&
-                is_held(node, &held, resource, authority);
-    if (same) {
-        (void)udpai_store_set_absence(node->context.store, origin,
-                                      udpai_resource_type_url(resource),
-                                      udpai_resource_name(resource), UDPAI_ABSENCE_NONE);
-        return UDPA_OK;
-    }
+    udpai_node *node = setting->node;
+    udpai_str type_url = udpai_resource_type_url(resource), name = udpai_resource_name(resource);
+    udpa_err err = check_kind(setting, resource, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    if (udpai_store_get(node->context.store, setting->origin, type_url, name, &held) &&
+        is_held(node, &held, resource, setting->authority))
+        return udpai_fail_code(ret_error, keep_held(setting, &held));
     const udpai_put_options options = {
-        .authority = authority,
+        .authority = setting->authority,
         .keeps_generation = udpai_resource_signature(resource) != NULL,
+        .staging = setting->staging,
     };
-    udpa_err err = udpai_intake_put(node->parts.receiver, origin, resource, &options, ret_error);
+    err = udpai_intake_put(node->parts.receiver, setting->origin, resource, &options, ret_error);
     if (err == UDPA_ERR_DENIED) /* what it was before does not stay either */
-        udpai_store_withdraw(node->context.store, origin, udpai_resource_type_url(resource),
-                             udpai_resource_name(resource));
+        udpai_staging_withdraw(setting->staging, node->context.store, setting->origin, type_url,
+                               name);
     return err;
 }
 
 /* Removals from a directory are believed within bounds; of what the node reports of itself, always.
  */
 static udpa_err
-withdraw_others(udpai_node *node,
-                udpai_origin *origin,
-                udpai_str type_url,
-                const struct listed *listed)
+withdraw_others(const struct setting *setting, udpai_str type_url, const struct listed *listed)
 {
-    struct others others = {listed, origin};
+    udpai_node *node = setting->node;
+    struct others others = {listed, setting->origin};
     const udpai_store_scope scope = {.type_url = type_url, .keep = stays, .userdata = &others};
-    udpa_err err = listed->max_withdrawal ? udpai_absence_of_files(&node->context, origin, &scope,
-                                                                   listed->max_withdrawal)
+    udpa_err err = listed->max_withdrawal ? udpai_absence_of_files(&node->context, setting->origin,
+                                                                   &scope, listed->max_withdrawal)
                                           : UDPA_OK;
-    if (err == UDPA_OK)
-        udpai_ending_own(node->parts.receiver, origin, type_url, stays, &others);
-    return err;
+    return err == UDPA_OK
+               ? udpai_ending_own(node->parts.receiver, setting->origin, &scope, setting->staging)
+               : err;
 }
 
 /* Makes the origin hold these, and, if they are all there is, nothing else. */
 static udpa_err
-set_all(udpai_node *node,
-        udpai_origin *origin,
+set_all(const struct setting *setting,
         udpai_str type_url,
-        udpai_str authority,
         const struct listed *list,
         udpa_error **ret_error)
 {
@@ -158,13 +187,12 @@ set_all(udpai_node *node,
     if (list->n > 1)
         qsort(sorted, list->n, sizeof(*sorted), compare_items);
     const struct listed listed = {sorted, list->n, list->is_partial, list->max_withdrawal};
-    udpa_err first =
-        list->is_partial
-            ? UDPA_OK
-            : udpai_fail_code(ret_error, withdraw_others(node, origin, type_url, &listed));
+    udpa_err first = list->is_partial
+                         ? UDPA_OK
+                         : udpai_fail_code(ret_error, withdraw_others(setting, type_url, &listed));
     for (size_t i = 0; i < list->n; i++) {
         udpa_error **room = first == UDPA_OK ? ret_error : NULL;
-        udpa_err err = put_if_changed(node, origin, list->resources[i], authority, room);
+        udpa_err err = put_if_changed(setting, list->resources[i], room);
         first = first == UDPA_OK ? err : first;
     }
     return first;
@@ -205,20 +233,10 @@ udpai_node_expect_files(udpai_node *node, udpai_str root)
     return err;
 }
 
-static udpa_err
-set_files(udpai_node *node, const udpai_directory *directory, udpa_error **ret_error)
+static struct listed
+list_of(const udpai_directory *directory, const udpai_source *source)
 {
-    udpai_source *source =
-        directory->source.len ? udpai_sources_get(node->parts.sources, directory->source) : NULL;
-    udpai_origin *origin =
-        source ? udpai_source_origin(source)
-               : udpai_directory_origin(udpai_sources_directories(node->parts.sources),
-                                        directory->root);
-    if (!origin)
-        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    udpai_str authority =
-        directory->authority.len ? directory->authority : udpai_bytes_view(node->context.authority);
-    const struct listed list = {
+    return (struct listed){
         .resources = directory->resources,
         .n = directory->n_resources,
         .is_partial = directory->is_partial,
@@ -226,11 +244,44 @@ set_files(udpai_node *node, const udpai_directory *directory, udpa_error **ret_e
                           : directory->max_withdrawal ? directory->max_withdrawal
                                                       : MAX_WITHDRAWAL,
     };
-    udpa_err err = set_all(node, origin, (udpai_str){0}, authority, &list, ret_error);
+}
+
+static udpai_str
+authority_of(const udpai_node *node, const udpai_directory *directory)
+{
+    return directory->authority.len ? directory->authority
+                                    : udpai_bytes_view(node->context.authority);
+}
+
+static void
+log_held(udpai_node *node, udpai_source *source, udpai_str root, const udpai_origin *origin)
+{
     if (source)
         udpai_held_log_read(source);
     else
-        udpai_held_log_directory(node->parts.sources, directory->root, origin);
+        udpai_held_log_directory(node->parts.sources, root, origin);
+}
+
+static udpai_source *
+source_of(const udpai_node *node, udpai_str name)
+{
+    return name.len ? udpai_sources_get(node->parts.sources, name) : NULL;
+}
+
+static udpa_err
+set_files(udpai_node *node, const udpai_directory *directory, udpa_error **ret_error)
+{
+    udpai_source *source = source_of(node, directory->source);
+    udpai_origin *origin =
+        source ? udpai_source_origin(source)
+               : udpai_directory_origin(udpai_sources_directories(node->parts.sources),
+                                        directory->root);
+    if (!origin)
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    const struct setting setting = {node, origin, authority_of(node, directory), NULL, false};
+    const struct listed list = list_of(directory, source);
+    udpa_err err = set_all(&setting, (udpai_str){0}, &list, ret_error);
+    log_held(node, source, directory->root, origin);
     if (source)
         udpai_source_was_read(source, directory);
     else if (directory->is_partial)
@@ -240,16 +291,35 @@ set_files(udpai_node *node, const udpai_directory *directory, udpa_error **ret_e
     return err;
 }
 
+/* It counts here. Of what is shared, that is not enough. */
+static udpa_err
+use_files(udpai_node *node, const udpai_directory *directory, udpa_error **ret_error)
+{
+    udpai_share *share = udpai_shares_of(node->parts.shares, directory);
+    return share
+               ? udpai_fail_code(ret_error, udpai_shares_read(node->parts.shares, share, directory))
+               : set_files(node, directory, ret_error);
+}
+
 udpa_err
 udpai_node_set_files(udpai_node *node, const udpai_directory *directory, udpa_error **ret_error)
 {
     bool waits = false;
+    udpai_directory read = *directory;
+    read.is_shared = udpai_shares_of(node->parts.shares, directory) != NULL;
     udpa_err err = node->parts.agreement
-                       ? udpai_agreement_take(node->parts.agreement, directory, &waits)
+                       ? udpai_agreement_take(node->parts.agreement, &read, &waits)
                        : UDPA_OK;
     if (err != UDPA_OK)
         return udpai_fail_code(ret_error, err);
-    return waits ? UDPA_OK : set_files(node, directory, ret_error);
+    return waits ? UDPA_OK : use_files(node, &read, ret_error);
+}
+
+static void
+log_rejected(udpai_str root, const udpa_error *error)
+{
+    udpai_log(UDPA_LOG_ERROR, "file", "directory %.*s: rejected in part: %s", UDPAI_SHOWN(root),
+              error ? udpa_error_message(error) : "out of memory");
 }
 
 void
@@ -258,9 +328,165 @@ udpai_node_use_agreed_files(udpai_node *node)
     const udpai_directory *directory;
     while (node->parts.agreement && (directory = udpai_agreement_next(node->parts.agreement))) {
         UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-        if (set_files(node, directory, &error) != UDPA_OK)
-            udpai_log(UDPA_LOG_ERROR, "file", "directory %.*s: rejected in part: %s",
-                      UDPAI_SHOWN(directory->root), udpa_error_message(error));
+        if (use_files(node, directory, &error) != UDPA_OK)
+            log_rejected(directory->root, error);
+    }
+}
+
+/* ---- what one replica reads for all ---- */
+
+udpa_err
+udpai_node_share_files(udpai_node *node, udpai_str root, udpai_str source_name)
+{
+    const udpai_source *source = source_of(node, source_name);
+    udpai_origin *origin =
+        source ? udpai_source_origin(source)
+               : udpai_directory_origin(udpai_sources_directories(node->parts.sources), root);
+    if (!node->parts.shares || (source_name.len && !source))
+        return UDPA_ERR_INVAL;
+    return origin ? udpai_shares_add(node->parts.shares, origin, root, source_name)
+                  : UDPA_ERR_NOMEM;
+}
+
+/* What stays though the reading does not have it: etcd is to have it, too. */
+struct rest {
+    const struct setting *setting;
+    UDPAI_VECTOR(udpa_resource *) resources;
+    bool has_failed;
+};
+
+static bool
+note_rest(void *userdata, const udpai_contribution *held)
+{
+    struct rest *rest = userdata;
+    if (held->absence != UDPAI_ABSENCE_HELD)
+        return true;
+    rest->has_failed = !udpai_vector_push(&rest->resources, held->resource);
+    return !rest->has_failed;
+}
+
+static udpa_err
+stage_rest(const struct setting *setting)
+{
+    struct rest rest = {.setting = setting};
+    udpai_store *store = setting->node->context.store;
+    udpai_store_visit_origin(store, setting->origin, (udpai_str){0}, note_rest, &rest);
+    udpa_err err = rest.has_failed ? UDPA_ERR_NOMEM : UDPA_OK;
+    for (size_t i = 0; i < rest.resources.n && err == UDPA_OK; i++)
+        err = udpai_staging_put(setting->staging, store, setting->origin, rest.resources.items[i],
+                                0, NULL);
+    udpai_vector_done(&rest.resources);
+    return err;
+}
+
+/* With errors, what was read before stays, which is whole only if it was once. */
+static void
+choose_mark(udpai_share *share, const udpai_directory *directory)
+{
+    bool has_errors = directory->is_partial || directory->has_errors;
+    share->next_failing = has_errors && directory->source.len;
+    share->writes_mark = share->is_marked ? share->next_failing != share->is_failing : !has_errors;
+}
+
+/* What the reading makes of what all have. False: there is no memory. */
+static bool
+stage_share(udpai_node *node, udpai_share *share, udpai_staging *staging)
+{
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    const udpai_directory *directory = udpai_reading_directory(share->reading);
+    udpai_source *source = source_of(node, directory->source);
+    const struct setting setting = {node, share->origin, authority_of(node, directory), staging,
+                                    !share->is_marked};
+    struct listed list = list_of(directory, source);
+    if (share->accepts)
+        list.max_withdrawal = 100;
+    udpa_err err = set_all(&setting, (udpai_str){0}, &list, &error);
+    if (err != UDPA_OK && err != UDPA_ERR_NOMEM && share->is_new)
+        log_rejected(directory->root, error);
+    if (err != UDPA_ERR_NOMEM && setting.is_anew)
+        err = stage_rest(&setting);
+    log_held(node, source, directory->root, share->origin);
+    choose_mark(share, directory);
+    return err != UDPA_ERR_NOMEM;
+}
+
+static void
+propose_share(udpai_node *node, udpai_share *share)
+{
+    uint64_t now = udpai_context_now(&node->context);
+    UDPA_AUTO(udpai_staging_free)
+    udpai_staging *staging = udpai_staging_new(node->context.store);
+    share->due_ms = UINT64_MAX;
+    bool has_memory = staging && stage_share(node, share, staging);
+    bool is_any = has_memory && (share->writes_mark || !udpai_staging_is_empty(staging));
+    bool is_done = has_memory && (!is_any || udpai_commits_propose_share(node->commits, share,
+                                                                         UDPAI_TAKE(staging)));
+    if (!is_done)
+        udpai_shares_compare_at(node->parts.shares, share, now + UDPAI_SHARES_AGAIN_MS);
+    share->is_new &= !has_memory;
+    share->accepts &= !is_done;
+}
+
+static void
+note_elected(const udpai_node *node, udpai_share *share, bool is_elected)
+{
+    if (is_elected && !share->is_elected)
+        udpai_log(UDPA_LOG_INFO, "file",
+                  "directory %.*s: this replica is the elected one, and writes what it reads for "
+                  "all",
+                  UDPAI_SHOWN(udpai_bytes_view(share->root)));
+    if (is_elected != share->is_elected)
+        udpai_shares_compare_at(node->parts.shares, share, udpai_context_now(&node->context));
+    share->is_elected = is_elected;
+}
+
+/* What was effective before a restart is so again, until it is known what etcd has. */
+static void
+use_mark(udpai_node *node, udpai_share *share)
+{
+    udpai_str root = udpai_bytes_view(share->root);
+    udpai_source *source = source_of(node, udpai_bytes_view(share->source));
+    const udpai_directory read = {
+        .root = root,
+        .source = udpai_bytes_view(share->source),
+        .has_errors = share->is_failing,
+    };
+    bool is_read = share->is_marked || (share->was_read && !share->is_failing);
+    if (!is_read)
+        return;
+    if (source)
+        udpai_source_was_read(source, &read);
+    else
+        directory_was_read(node, share->origin, root);
+}
+
+void
+udpai_node_use_marks(udpai_node *node)
+{
+    size_t at = 0;
+    udpai_share *share;
+    while ((share = udpai_shares_next(node->parts.shares, &at))) {
+        if (share->has_news)
+            use_mark(node, share);
+        share->has_news = false;
+    }
+}
+
+void
+udpai_node_propose_shares(udpai_node *node)
+{
+    size_t at = 0;
+    udpai_share *share;
+    if (!node->replica)
+        return;
+    bool is_elected = udpai_replica_is_janitor(node->replica);
+    bool may_propose =
+        is_elected && node->context.is_current && udpai_replica_has_listed(node->replica);
+    while ((share = udpai_shares_next(node->parts.shares, &at))) {
+        note_elected(node, share, is_elected);
+        if (may_propose && share->reading && !share->is_proposed &&
+            share->due_ms <= udpai_context_now(&node->context))
+            propose_share(node, share);
     }
 }
 
@@ -284,6 +510,8 @@ udpai_node_set_own(udpai_node *node,
     if (!origin)
         return UDPA_ERR_NOMEM;
     udpai_origin_set_rank(node->context.store, origin, UDPAI_ORIGIN_NODE, 0);
+    const struct setting setting = {node, origin, udpai_bytes_view(node->context.authority), NULL,
+                                    false};
     const struct listed list = {.resources = resources, .n = n_resources};
-    return set_all(node, origin, type_url, udpai_bytes_view(node->context.authority), &list, NULL);
+    return set_all(&setting, type_url, &list, NULL);
 }

@@ -3,6 +3,7 @@
 
 #include "federation/absence.h"
 #include "federation/directories.h"
+#include "federation/shares.h"
 #include "federation/source_internal.h"
 
 /* ---- names ---- */
@@ -226,16 +227,34 @@ udpai_held_visit(const udpai_sources *sources, udpai_held_fn visit, void *userda
     }
 }
 
-static void
-accept(udpai_sources *sources, udpai_origin *origin)
+/* All replicas have it: the elected one, which holds it, proposes its end. */
+static size_t
+accept_share(udpai_sources *sources, udpai_share *share)
 {
+    size_t n = 0;
+    udpai_origin_visit_absent(share->origin, UDPAI_ABSENCE_HELD, add_held, &n);
+    share->accepts = n > 0;
+    udpai_store_end_absences(sources->context->store, share->origin, (udpai_str){0},
+                             UDPAI_ABSENCE_HELD, UDPAI_ABSENCE_FORGET);
+    udpai_shares_compare_at(sources->shares, share, udpai_context_now(sources->context));
+    return n;
+}
+
+static void
+accept(udpai_sources *sources, udpai_origin *origin, size_t *ret_n)
+{
+    udpai_share *share = udpai_shares_find(sources->shares, udpai_origin_key(origin));
+    if (share) {
+        *ret_n += accept_share(sources, share);
+        return;
+    }
     udpai_store_end_absences(sources->context->store, origin, (udpai_str){0}, UDPAI_ABSENCE_HELD,
                              UDPAI_ABSENCE_BELIEVE);
 }
 
 /* What is configured, or came by a resource; with those that were made after it. */
 static bool
-accept_of_sources(udpai_sources *sources, udpai_str name)
+accept_of_sources(udpai_sources *sources, udpai_str name, size_t *ret_n)
 {
     size_t at = 0;
     udpai_source *source;
@@ -245,7 +264,7 @@ accept_of_sources(udpai_sources *sources, udpai_str name)
         bool is_it = source->serves_us && (udpai_str_eq(udpai_bytes_view(source->name), name) ||
                                            udpai_str_eq(udpai_bytes_view(configured->name), name));
         if (is_it && udpai_origin_has_absent(source->origin)) {
-            accept(sources, source->origin);
+            accept(sources, source->origin, ret_n);
             udpai_source_touch(source);
         }
         any |= is_it;
@@ -260,10 +279,11 @@ udpai_held_accept(udpai_sources *sources, udpai_str name, size_t *ret_n)
     udpai_origin *directory = udpai_directory_find(sources->directories, name)
                                   ? udpai_directory_origin(sources->directories, name)
                                   : NULL;
-    bool any = accept_of_sources(sources, name);
+    *ret_n = 0;
+    bool any = accept_of_sources(sources, name, ret_n);
     if (!any && directory)
-        accept(sources, directory);
-    *ret_n = n_before - udpai_store_n_contributions(sources->context->store);
+        accept(sources, directory, ret_n);
+    *ret_n += n_before - udpai_store_n_contributions(sources->context->store);
     if (*ret_n == 0)
         return any || directory;
     udpai_log(UDPA_LOG_INFO, "federation", "source %.*s: accepted, %zu held resources removed",

@@ -18,11 +18,12 @@ struct udpai_receiver {
     struct udpai_interest *interest;
     struct udpai_local *local;
     struct udpai_sync *sync;
-    struct udpai_stamps *stamps;   /* NULL: there are no replicas */
-    udpai_twins *twins;            /* others with this node's id */
-    udpai_hop_path *last_hop_path; /* of what was taken in last: mostly, that of the next */
-    udpai_map received_topics;     /* of events (events.c) */
-    unsigned max_withdrawal;       /* percent, of what publishers leave out */
+    struct udpai_stamps *stamps;       /* NULL: there are no replicas */
+    const struct udpai_shares *shares; /* NULL: the same */
+    udpai_twins *twins;                /* others with this node's id */
+    udpai_hop_path *last_hop_path;     /* of what was taken in last: mostly, that of the next */
+    udpai_map received_topics;         /* of events (events.c) */
+    unsigned max_withdrawal;           /* percent, of what publishers leave out */
     uint64_t n_loops;
     udpai_log_limit adopted_log;
     struct udpai_outlived *outlived; /* NULL: nothing that this node has read was ended by others */

@@ -344,6 +344,8 @@ apply_commits(udpai_node *node)
     if (node->replica)
         udpai_node_apply_replicated(node);
     udpai_node_use_agreed_files(node);
+    udpai_node_use_marks(node);
+    udpai_node_propose_shares(node);
     udpai_commits_go_on(node->commits);
     review(node);
     while ((end = udpai_commits_next_end(node->commits))) {

@@ -59,6 +59,7 @@ typedef struct udpai_directory {
     udpai_str unread;        /* the path of a file that could not; empty: it is not known */
     unsigned max_withdrawal; /* since the last reading, as of a source */
     bool must_agree;         /* among replicas: it counts when most of them have read the same */
+    bool is_shared; /* among replicas: the elected one writes it for all; set by the node */
     /* The last reading found errors: what has been read before stays, but of a PATH source it is
      * known that it fails. */
     bool has_errors;
@@ -71,6 +72,10 @@ udpai_node_set_files(udpai_node *node, const udpai_directory *directory, udpa_er
 /* A directory of the node itself will come: no not-found or removal is sent before it has. What was
  * kept of it is restored only if this was called before. */
 udpa_err udpai_node_expect_files(udpai_node *node, udpai_str root);
+/* Among replicas: what the elected one reads of this directory, or of this source of kind PATH
+ * (empty: it is of the node itself), counts for all of them, and comes by etcd. Before anything of
+ * it is restored or read. UDPA_ERR_INVAL: the node has no replicas, or there is no such source. */
+udpa_err udpai_node_share_files(udpai_node *node, udpai_str root, udpai_str source);
 /* Clients that never connect, because they read files: sources are asked for this group as long as
  * the node lives. */
 udpa_err udpai_node_expect_clients(udpai_node *node, udpai_str name_space, udpai_node_info *client);

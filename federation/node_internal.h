@@ -29,6 +29,10 @@ void udpai_restore_end(udpai_node *node);
 
 /* What most replicas have read by now. */
 void udpai_node_use_agreed_files(udpai_node *node);
+/* What etcd has of what one replica reads for all counts as read. */
+void udpai_node_use_marks(udpai_node *node);
+/* As the elected replica: proposes what it has read, where etcd has something else. */
+void udpai_node_propose_shares(udpai_node *node);
 
 /* ---- sessions.c ---- */
 

@@ -21,6 +21,7 @@
 #include "federation/receiver.h"
 #include "federation/replica.h"
 #include "federation/reports.h"
+#include "federation/shares.h"
 #include "federation/signatures.h"
 #include "federation/sources.h"
 #include "federation/stamps.h"
@@ -117,6 +118,8 @@ make_ground(udpai_parts *parts)
         err = udpai_stamps_new(&parts->stamps, parts->context);
     if (err == UDPA_OK && udpai_context_is_replicated(parts->context))
         err = udpai_agreement_new(&parts->agreement, parts->context);
+    if (err == UDPA_OK && udpai_context_is_replicated(parts->context))
+        err = udpai_shares_new(&parts->shares, parts->context);
     if (err == UDPA_OK)
         err = udpai_sources_new(&parts->sources, parts);
     return err;
@@ -282,6 +285,7 @@ udpai_node_free(udpai_node *node)
     udpai_vector_done(&node->forgotten);
     udpai_store_free(node->context.store);
     udpai_agreement_free(node->parts.agreement);
+    udpai_shares_free(node->parts.shares);
     udpai_stamps_free(node->parts.stamps);
     udpai_sync_free(node->parts.sync);
     udpa_bytes_unref(node->context.id);

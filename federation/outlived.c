@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "federation/directories.h"
+#include "federation/shares.h"
 #include "federation/signatures.h"
 #include "federation/stamp.h"
 #include "federation/twins.h"
@@ -165,6 +166,8 @@ settle(udpai_receiver *receiver, const udpa_resource *removal)
         udpa_resource_generation(held->resource) >= udpa_resource_generation(removal) ||
         udpa_resource_generation(removal) > (uint64_t)(wall > 0 ? wall : 0) + FUTURE_MAX_US)
         return true;
+    if (udpai_shares_find(receiver->shares, udpai_origin_key(held->origin)))
+        return true; /* all replicas have it as it is */
     if (!is_read_again(receiver, held))
         return false;
     renew(receiver, held, removal);

@@ -15,6 +15,7 @@ typedef struct udpai_parts {
     struct udpai_sync *sync;             /* what is synchronized */
     struct udpai_stamps *stamps;         /* generations of a set; NULL: there are no replicas */
     struct udpai_agreement *agreement;   /* directories of a set; NULL: there are no replicas */
+    struct udpai_shares *shares;         /* what one of a set reads for all; NULL: the same */
     struct udpai_sources *sources;       /* ConfigSources */
     struct udpai_mesh *mesh;             /* other replicas; NULL: there are none */
     struct udpai_access *access;         /* rules: which peer may publish what */

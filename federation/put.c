@@ -3,6 +3,7 @@
  * that is to be made here, its signature. */
 #include "federation/adoption.h"
 #include "federation/intake.h"
+#include "federation/shares.h"
 #include "federation/signatures.h"
 #include "federation/stamp.h"
 #include "federation/stamps.h"
@@ -23,15 +24,17 @@ is_meant_anew(const udpai_receiver *receiver, const udpai_contribution *held)
 
 /* ---- generations ---- */
 
-/* Replicas read the same, each by itself. Endpoints of xDS servers change too often to be noted in
- * etcd, and what is signed here has a generation of the signature. */
+/* Replicas read the same, each by itself, but for what one reads for all. Endpoints of xDS servers
+ * change too often to be noted in etcd, and what is signed here has a generation of the signature.
+ */
 static bool
 is_stamped_by_all(const udpai_receiver *receiver,
                   const udpai_origin *origin,
                   udpai_str type_url,
                   udpai_str name)
 {
-    if (!receiver->stamps || udpai_origin_rank(origin) == UDPAI_ORIGIN_PUBLISHER)
+    if (!receiver->stamps || udpai_origin_rank(origin) == UDPAI_ORIGIN_PUBLISHER ||
+        udpai_shares_find(receiver->shares, udpai_origin_key(origin)))
         return false;
     bool is_source = udpai_origin_rank(origin) == UDPAI_ORIGIN_SOURCE;
     bool is_endpoint = udpai_str_eq(type_url, UDPAI_STR(UDPAI_TYPE_ENDPOINTS)) ||
@@ -167,16 +170,19 @@ is_there(const udpai_receiver *receiver,
            udpai_resource_is_same(held.resource, resource) && is_fresh(receiver, &held);
 }
 
-/* Each refresh is a write to etcd, and an election of etcd must not end what is refreshed. */
+/* Each refresh is a write to etcd, and an election of etcd must not end what is refreshed. What is
+ * read from files each replica renews by itself. */
 static udpa_err
 check_ttl(const udpai_receiver *receiver,
+          const udpai_origin *origin,
           const udpa_resource *resource,
           const udpai_staging *staging,
           udpa_error **ret_error)
 {
     uint64_t ttl_ms = udpa_resource_ttl_ms(resource);
     if (!staging || !udpai_context_is_replicated(receiver->context) || ttl_ms == 0 ||
-        ttl_ms >= TTL_MIN_MS || udpai_type_is_client(udpai_resource_type_url(resource)))
+        ttl_ms >= TTL_MIN_MS || udpai_origin_keeps_alive(origin) ||
+        udpai_type_is_client(udpai_resource_type_url(resource)))
         return UDPA_OK;
     return udpai_fail(
         ret_error, UDPA_ERR_INVAL,
@@ -192,7 +198,7 @@ udpai_intake_stage(const udpai_receiver *receiver,
                    udpai_staging *staging,
                    udpa_error **ret_error)
 {
-    udpa_err err = check_ttl(receiver, resource, staging, ret_error);
+    udpa_err err = check_ttl(receiver, origin, resource, staging, ret_error);
     if (err != UDPA_OK)
         return err;
     if (is_there(receiver, origin, resource, staging)) {

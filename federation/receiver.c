@@ -25,6 +25,7 @@ udpai_receiver_new(udpai_receiver **ret_receiver, const udpai_parts *parts, unsi
     receiver->local = parts->local;
     receiver->sync = parts->sync;
     receiver->stamps = parts->stamps;
+    receiver->shares = parts->shares;
     udpai_events_init(receiver);
     udpai_receiver_set_max_withdrawal(receiver, max_withdrawal);
     udpa_err err = udpai_twins_new(&receiver->twins, parts);

@@ -16,6 +16,7 @@
 #include "federation/replica_held.h"
 #include "federation/replica_problems.h"
 #include "federation/replica_sweep.h"
+#include "federation/shares.h"
 #include "federation/signatures.h"
 #include "federation/stamps.h"
 #include "federation/sync.h"
@@ -30,6 +31,7 @@ struct udpai_replica {
     struct udpai_mesh *mesh; /* NULL: it does not know the others */
     struct udpai_sync *sync;
     struct udpai_agreement *agreement;
+    struct udpai_shares *shares;
     udpai_list events;
     UDPAI_VECTOR(udpai_durable_op) ended;
     udpai_durable_position kept;
@@ -58,6 +60,7 @@ udpai_replica_new(udpai_replica **ret_replica, const udpai_parts *parts)
     replica->mesh = parts->mesh;
     replica->sync = parts->sync;
     replica->agreement = parts->agreement;
+    replica->shares = parts->shares;
     udpai_list_init(&replica->events);
     udpa_err err = udpai_janitor_new(&replica->janitor, parts->context);
     if (err == UDPA_OK)
@@ -176,6 +179,13 @@ is_removal(const udpai_durable_op *op)
     return udpai_store_is_removal_key(udpai_bytes_view(op->origin));
 }
 
+/* Has an origin what etcd has of it? Everything else a replica has by itself. */
+static bool
+is_of_set(const udpai_replica *replica, udpai_str key)
+{
+    return udpai_publisher_is_key(key) || udpai_shares_find(replica->shares, key);
+}
+
 /* ---- what removals end ---- */
 
 struct ending {
@@ -200,10 +210,10 @@ add_ended(udpai_replica *replica, const udpai_contribution *held)
 }
 
 static bool
-note_publisher(void *userdata, const udpai_contribution *held)
+note_ended(void *userdata, const udpai_contribution *held)
 {
     struct ending *ending = userdata;
-    if (udpai_publisher_is_key(udpai_origin_key(held->origin)))
+    if (is_of_set(ending->replica, udpai_origin_key(held->origin)))
         ending->has_failed = !add_ended(ending->replica, held);
     return !ending->has_failed;
 }
@@ -239,7 +249,7 @@ apply_removal(udpai_replica *replica, const udpai_durable_op *op)
     struct ending ending = {replica, false};
     size_t n_before = replica->ended.n;
     udpai_store_visit_name(store, udpai_resource_type_url(op->resource),
-                           udpai_resource_name(op->resource), note_publisher, &ending);
+                           udpai_resource_name(op->resource), note_ended, &ending);
     udpa_err err = ending.has_failed ? UDPA_ERR_NOMEM : udpai_store_end(store, op->resource, NULL);
     drop_those_held(replica, n_before);
     return err;
@@ -348,25 +358,35 @@ hide(udpai_replica *replica, udpai_origin *origin, const udpai_durable_op *op)
 }
 
 static udpa_err
-apply_put(udpai_replica *replica, const udpai_durable_op *op)
+apply_put(udpai_replica *replica,
+          udpai_origin *origin,
+          const udpai_durable_op *op,
+          uint64_t deadline_ms)
 {
     udpai_store *store = replica->context->store;
-    udpai_origin *origin = udpai_store_origin(store, udpai_bytes_view(op->origin));
-    if (!origin)
-        return UDPA_ERR_NOMEM;
-    udpai_origin_set_durable(origin, true);
     if (udpai_store_removal_generation(store, op->resource) >
         udpa_resource_generation(op->resource))
         return end_late(replica, origin, op->resource);
-    if (!udpai_origin_identity(origin))
-        udpai_origin_set_identity(origin, op->identity);
     if (!is_allowed(replica, origin, op))
         return hide(replica, origin, op);
     const udpai_place place = udpai_place_of(op);
     udpai_janitor_show(replica->janitor, &place);
     if (has_it(replica, origin, op))
         return UDPA_OK;
-    return udpai_store_put_replicated(store, origin, op->resource, deadline_of(replica, op));
+    return udpai_store_put_replicated(store, origin, op->resource, deadline_ms);
+}
+
+static udpa_err
+apply_published(udpai_replica *replica, const udpai_durable_op *op)
+{
+    udpai_origin *origin =
+        udpai_store_origin(replica->context->store, udpai_bytes_view(op->origin));
+    if (!origin)
+        return UDPA_ERR_NOMEM;
+    udpai_origin_set_durable(origin, true);
+    if (!udpai_origin_identity(origin))
+        udpai_origin_set_identity(origin, op->identity);
+    return apply_put(replica, origin, op, deadline_of(replica, op));
 }
 
 /* Removals that are forgotten in etcd end here by themselves. */
@@ -382,17 +402,67 @@ apply_delete(udpai_replica *replica, const udpai_durable_op *op)
         udpai_store_withdraw(store, origin, type_url_of(op), udpai_bytes_view(op->name));
 }
 
+/* ---- what one replica reads for all ---- */
+
+/* If it is not what the elected one has proposed, that compares. */
+static udpa_err
+apply_shared(udpai_replica *replica, udpai_share *share, const udpai_durable_op *op)
+{
+    uint64_t now = udpai_context_now(replica->context);
+    uint64_t ttl_ms = op->resource ? udpa_resource_ttl_ms(op->resource) : 0;
+    udpa_err err = UDPA_OK;
+    if (op->kind == UDPAI_DURABLE_DELETE)
+        apply_delete(replica, op);
+    else if (!has_it(replica, share->origin, op))
+        err = apply_put(replica, share->origin, op, ttl_ms ? now + ttl_ms : 0);
+    else
+        return UDPA_OK;
+    if (!share->is_proposed)
+        udpai_shares_compare_at(replica->shares, share, now + UDPAI_SHARES_AGAIN_MS);
+    return err;
+}
+
+/* Others share what this replica reads by itself, or does not know: of that nothing is taken from
+ * etcd. It goes when it is so on all. */
+static udpa_err
+ignore(udpai_replica *replica, const udpai_durable_op *op)
+{
+    const udpai_place place = udpai_place_of(op);
+    if (op->kind == UDPAI_DURABLE_PUT)
+        return udpai_janitor_hide(replica->janitor, &place) ? UDPA_OK : UDPA_ERR_NOMEM;
+    udpai_janitor_show(replica->janitor, &place);
+    return UDPA_OK;
+}
+
+/* What was here before the first mark may not be in etcd. */
+static udpa_err
+apply_mark(udpai_replica *replica, const udpai_durable_op *op)
+{
+    bool is_first;
+    if (!udpai_shares_take_mark(replica->shares, op, &is_first))
+        return ignore(replica, op);
+    if (is_first)
+        udpai_context_list_again(replica->context);
+    return UDPA_OK;
+}
+
 static udpa_err
 apply_one(udpai_replica *replica, const udpai_durable_op *op)
 {
-    if (udpai_stamps_is_key(udpai_bytes_view(op->origin)))
+    udpai_str key = udpai_bytes_view(op->origin);
+    udpai_share *share = udpai_shares_find(replica->shares, key);
+    if (udpai_stamps_is_key(key))
         return udpai_stamps_take(replica->stamps, op);
+    if (udpai_shares_is_mark_key(key))
+        return apply_mark(replica, op);
+    if (share)
+        return apply_shared(replica, share, op);
+    if (!is_removal(op) && !udpai_publisher_is_key(key))
+        return ignore(replica, op);
     if (op->kind == UDPAI_DURABLE_DELETE)
         apply_delete(replica, op);
-    else if (is_removal(op))
-        return apply_removal(replica, op);
     else
-        return apply_put(replica, op);
+        return is_removal(op) ? apply_removal(replica, op) : apply_published(replica, op);
     return UDPA_OK;
 }
 
@@ -424,7 +494,8 @@ udpai_replica_take(udpai_replica *replica, udpai_replicated *event)
 
 #define HIDDEN                                                                                     \
     "%zu resources that other replicas have accepted are not served by this one: its rules or "    \
-    "keys of signatures do not allow them"
+    "keys of signatures do not allow them, or it reads their directory by itself (replicas: "      \
+    "LOCAL)"
 
 static void
 log_hidden(udpai_replica *replica)
@@ -437,15 +508,27 @@ log_hidden(udpai_replica *replica)
     replica->logged_hidden = n;
 }
 
+static void
+take_marks(udpai_replica *replica, const udpai_durable_batch *all)
+{
+    bool is_first;
+    udpai_shares_clear_marks(replica->shares);
+    for (size_t i = 0; i < all->ops.n; i++)
+        if (udpai_shares_is_mark_key(udpai_bytes_view(all->ops.items[i].origin)))
+            (void)udpai_shares_take_mark(replica->shares, &all->ops.items[i], &is_first);
+}
+
 /* Again from its beginning, if there was no memory: what is applied already changes nothing. */
 static bool
 apply(udpai_replica *replica, const udpai_replicated *change)
 {
     udpa_err err = UDPA_OK;
     if (change->is_other)
-        err = udpai_replica_forget_newer(replica->context, change->batch);
+        err = udpai_replica_forget_newer(replica->context, replica->shares, change->batch);
+    if (change->is_all)
+        take_marks(replica, change->batch);
     if (err == UDPA_OK && change->is_all)
-        err = udpai_replica_end_others(replica->context, change->batch,
+        err = udpai_replica_end_others(replica->context, replica->shares, change->batch,
                                        replica->keys ? replica->keys->batch : NULL);
     if (change->is_all) {
         udpai_janitor_show_all(replica->janitor);
@@ -593,7 +676,7 @@ udpai_replica_next(udpai_replica *replica)
         else if (event->kind == UDPAI_REPLICATED_MEMBERS)
             take_members(replica, event);
         else if (event->kind == UDPAI_REPLICATED_HOLD &&
-                 udpai_replica_hold_is_news(replica->context, replica->stamps,
+                 udpai_replica_hold_is_news(replica->context, replica->stamps, replica->shares,
                                             udpai_epoch_name(replica->epoch), is_partial(replica),
                                             event))
             set_hold(replica, event);
@@ -615,6 +698,12 @@ bool
 udpai_replica_is_janitor(const udpai_replica *replica)
 {
     return udpai_janitor_is_on(replica->janitor);
+}
+
+bool
+udpai_replica_has_listed(const udpai_replica *replica)
+{
+    return replica->status.has_listed;
 }
 
 size_t

@@ -104,12 +104,16 @@ make_way(udpai_store *store, const udpai_durable_op *op)
 }
 
 udpa_err
-udpai_replica_forget_newer(const udpai_context *context, const udpai_durable_batch *batch)
+udpai_replica_forget_newer(const udpai_context *context,
+                           const udpai_shares *shares,
+                           const udpai_durable_batch *batch)
 {
     udpa_err err = forget_removals(context->store, batch);
     for (size_t i = 0; i < batch->ops.n && err == UDPA_OK; i++) {
         const udpai_durable_op *op = &batch->ops.items[i];
-        if (op->kind == UDPAI_DURABLE_PUT && udpai_publisher_is_key(udpai_bytes_view(op->origin)))
+        udpai_str key = udpai_bytes_view(op->origin);
+        if (op->kind == UDPAI_DURABLE_PUT &&
+            (udpai_publisher_is_key(key) || udpai_shares_find(shares, key)))
             make_way(context->store, op);
     }
     return err;

@@ -9,6 +9,7 @@
 
 struct copying {
     udpai_durable_batch *batch;
+    const udpai_shares *shares;
     bool has_failed;
 };
 
@@ -30,7 +31,9 @@ static bool
 copy_contribution(void *userdata, const udpai_contribution *held)
 {
     udpai_str key = udpai_origin_key(held->origin);
-    if (!udpai_publisher_is_key(key) ||
+    const struct copying *from = userdata;
+    const udpai_share *share = udpai_shares_find(from->shares, key);
+    if ((!share && !udpai_publisher_is_key(key)) ||
         udpai_type_is_client(udpai_resource_type_url(held->resource)))
         return true;
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *origin = copy(key);
@@ -42,7 +45,7 @@ copy_contribution(void *userdata, const udpai_contribution *held)
                    .kind = UDPAI_DURABLE_PUT,
                    .origin = origin,
                    .resource = held->resource,
-                   .deadline_ms = held->deadline_ms,
+                   .deadline_ms = share ? 0 : held->deadline_ms,
                    .identity = (udpai_identity *)(uintptr_t)udpai_origin_identity(held->origin),
                });
 }
@@ -61,18 +64,33 @@ copy_removal(void *userdata, udpa_resource *removal, uint64_t deadline_ms)
                                   });
 }
 
+static udpa_err
+copy_marks(const udpai_shares *shares, udpai_durable_batch *batch)
+{
+    size_t at = 0;
+    udpai_share *share;
+    udpa_err err = UDPA_OK;
+    while (err == UDPA_OK && (share = udpai_shares_next(shares, &at)))
+        err = udpai_shares_copy_mark(share, batch);
+    return err;
+}
+
 static udpai_holdings *
-make_holdings(const udpai_context *context, const udpai_stamps *stamps, udpai_str set_id)
+make_holdings(const udpai_context *context,
+              const udpai_stamps *stamps,
+              const udpai_shares *shares,
+              udpai_str set_id)
 {
     UDPA_AUTO(udpai_holdings_free) udpai_holdings *holdings = udpai_alloc(sizeof(*holdings));
     if (!holdings || !(holdings->batch = udpai_durable_batch_new()) ||
         !(holdings->set_id = copy(set_id)))
         return NULL;
-    struct copying copying = {.batch = holdings->batch};
+    struct copying copying = {.batch = holdings->batch, .shares = shares};
     udpai_store_visit_all(context->store, copy_contribution, &copying);
     if (!copying.has_failed)
         udpai_store_visit_removals(context->store, copy_removal, &copying);
-    if (copying.has_failed || udpai_stamps_copy(stamps, holdings->batch) != UDPA_OK)
+    if (copying.has_failed || udpai_stamps_copy(stamps, holdings->batch) != UDPA_OK ||
+        copy_marks(shares, holdings->batch) != UDPA_OK)
         return NULL;
     udpai_stamp_expiry(context, holdings->batch);
     holdings->batch->position = context->position;
@@ -84,13 +102,15 @@ make_holdings(const udpai_context *context, const udpai_stamps *stamps, udpai_st
 bool
 udpai_replica_hold_is_news(const udpai_context *context,
                            const udpai_stamps *stamps,
+                           const udpai_shares *shares,
                            udpai_str set_id,
                            bool is_partial,
                            const udpai_replicated *event)
 {
     if (!event->hold->needs_holdings)
         return true;
-    udpai_holdings *holdings = context->env.hold ? make_holdings(context, stamps, set_id) : NULL;
+    udpai_holdings *holdings =
+        context->env.hold ? make_holdings(context, stamps, shares, set_id) : NULL;
     if (!holdings)
         return false;
     holdings->is_partial = is_partial;

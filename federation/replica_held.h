@@ -6,6 +6,7 @@
 
 #include "federation/context.h"
 #include "federation/problems.h"
+#include "federation/shares.h"
 #include "federation/stamps.h"
 
 /* Of a HOLD. False: it asks for what the node has, which is handed over, but for what its rules
@@ -13,6 +14,7 @@
  * was. */
 bool udpai_replica_hold_is_news(const udpai_context *context,
                                 const udpai_stamps *stamps,
+                                const udpai_shares *shares,
                                 udpai_str set_id,
                                 bool is_partial,
                                 const udpai_replicated *event);

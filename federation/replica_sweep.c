@@ -8,6 +8,7 @@
 
 struct sweep {
     udpai_store *store;
+    const udpai_shares *shares;
     udpai_places put; /* of those that are */
     UDPAI_VECTOR(udpa_resource *) gone;
     bool has_failed;
@@ -31,12 +32,20 @@ look(void *userdata, const udpai_contribution *held)
     return !sweep->has_failed;
 }
 
+/* Else this node has it by itself. */
+static bool
+is_all_in_etcd(const struct sweep *sweep, udpai_str key)
+{
+    const udpai_share *share = udpai_shares_find(sweep->shares, key);
+    return share ? share->is_marked : udpai_publisher_is_key(key);
+}
+
 static void
 sweep_origin(void *userdata, udpai_origin *origin)
 {
     struct sweep *sweep = userdata;
     udpai_store *store = sweep->store;
-    if (sweep->has_failed || !udpai_publisher_is_key(udpai_origin_key(origin)))
+    if (sweep->has_failed || !is_all_in_etcd(sweep, udpai_origin_key(origin)))
         return;
     sweep->gone.n = 0;
     udpai_store_visit_origin(store, origin, (udpai_str){0}, look, sweep);
@@ -51,10 +60,11 @@ sweep_origin(void *userdata, udpai_origin *origin)
 
 udpa_err
 udpai_replica_end_others(const udpai_context *context,
+                         const udpai_shares *shares,
                          const udpai_durable_batch *batch,
                          const udpai_durable_batch *locked)
 {
-    struct sweep sweep = {.store = context->store};
+    struct sweep sweep = {.store = context->store, .shares = shares};
     udpai_places_init(&sweep.put);
     for (size_t i = 0; i < batch->ops.n && !sweep.has_failed; i++) {
         const udpai_place place = udpai_place_of(&batch->ops.items[i]);

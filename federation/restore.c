@@ -12,6 +12,7 @@
 #include "federation/provider.h"
 #include "federation/publishers.h"
 #include "federation/replica.h"
+#include "federation/shares.h"
 #include "federation/source.h"
 
 /* NULL: none is configured now. */
@@ -66,6 +67,15 @@ restore_mark(udpai_node *node, const udpai_source *source, udpai_str type_url, u
     udpai_source_restore_mark(source, type_url, prefix);
 }
 
+static void
+restore_use(udpai_node *node, udpai_source *source, udpai_str type_url)
+{
+    if (udpai_source_is_of_clients(source))
+        udpai_clients_restore_use(source, type_url);
+    else
+        udpai_providers_restore_use(node->parts.providers, source, type_url);
+}
+
 static udpa_err
 restore_fact(udpai_node *node, const udpai_durable_op *op)
 {
@@ -76,16 +86,16 @@ restore_fact(udpai_node *node, const udpai_durable_op *op)
     udpa_err err = source_of_origin(node, key, &source);
     if (err != UDPA_OK)
         return err; /* which is no reason to forget it */
+    if (expected || op->kind == UDPAI_DURABLE_USE)
+        udpai_shares_restore_read(node->parts.shares, key);
     if (expected)
         expected->is_known = true;
     else if (!source)
         return leave_out(node, op->origin);
     else if (op->kind == UDPAI_DURABLE_MARK)
         restore_mark(node, source, type_url, udpai_bytes_view(op->name));
-    else if (udpai_source_is_of_clients(source))
-        udpai_clients_restore_use(source, type_url);
     else
-        udpai_providers_restore_use(node->parts.providers, source, type_url);
+        restore_use(node, source, type_url);
     return UDPA_OK;
 }
 

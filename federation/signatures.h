@@ -55,8 +55,8 @@ bool udpai_signatures_allow(udpai_signatures *signatures,
                             const udpai_origin *origin,
                             const udpa_resource *resource);
 
-/* What a publisher has published to a set of replicas is signed again by the janitor, for all of
- * them. */
+/* What a publisher has published to a set of replicas, or one has read for all, is signed again by
+ * the janitor, for all of them. */
 typedef struct udpai_signed_anew {
     udpai_origin *origin;    /* a reference */
     udpa_resource *resource; /* a reference */

@@ -16,7 +16,8 @@ typedef struct udpai_unverified {
 struct udpai_signatures {
     udpai_context *context;
     const struct udpai_sources *sources;
-    udpai_keyring *keyring; /* NULL: none */
+    const struct udpai_shares *shares; /* NULL: there are no replicas */
+    udpai_keyring *keyring;            /* NULL: none */
     udpai_timer timer;
     int64_t due_s;    /* of the wall clock: something ends, or is to be signed; INT64_MAX: no */
     bool must_look;   /* the last look at everything was cut short */

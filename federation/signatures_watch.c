@@ -4,6 +4,7 @@
  * is cheap: what was verified once is not verified again. */
 #include "federation/intake.h"
 #include "federation/publishers.h"
+#include "federation/shares.h"
 #include "federation/signatures_internal.h"
 #include "federation/stamp.h"
 
@@ -164,8 +165,9 @@ ahead_s(const udpai_signatures *signatures)
 static bool
 is_of_set(const udpai_signatures *signatures, const udpai_origin *origin)
 {
+    udpai_str key = udpai_origin_key(origin);
     return udpai_context_is_replicated(signatures->context) &&
-           udpai_publisher_is_key(udpai_origin_key(origin));
+           (udpai_publisher_is_key(key) || udpai_shares_find(signatures->shares, key));
 }
 
 /* What is lost, or another replica is to do, is looked at again. */
@@ -431,6 +433,7 @@ udpai_signatures_new(udpai_signatures **ret_signatures,
         return UDPA_ERR_NOMEM;
     signatures->context = parts->context;
     signatures->sources = parts->sources;
+    signatures->shares = parts->shares;
     signatures->keyring = udpai_keyring_ref(keyring);
     signatures->due_s = INT64_MAX;
     udpai_timer_init(&signatures->timer, on_due);

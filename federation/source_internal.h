@@ -28,6 +28,7 @@ struct udpai_sources {
     udpai_peers *peers;
     const udpai_demand *demand;
     const udpai_sync *sync;
+    struct udpai_shares *shares; /* NULL: there are no replicas */
     udpai_roots *directories;
     udpai_named_table *named_table;
     udpai_map by_name;        /* without those of client groups */

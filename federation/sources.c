@@ -13,6 +13,7 @@ udpai_sources_new(udpai_sources **ret_sources, const udpai_parts *parts)
     sources->peers = parts->peers;
     sources->demand = parts->demand;
     sources->sync = parts->sync;
+    sources->shares = parts->shares;
     sources->lost_ms = UINT64_MAX;
     udpai_sources_init_table(sources);
     udpa_err err = udpai_roots_new(&sources->directories, parts->context);

@@ -199,10 +199,15 @@ udpa_err
 udpai_directories_expect(udpa_endpoint *endpoint, const udpai_plan *plan, udpa_error **ret_error)
 {
     udpa_err err = UDPA_OK;
-    for (size_t i = 0; i < plan->directories.n && err == UDPA_OK; i++)
-        if (plan->directories.items[i].source.len == 0)
-            err = udpai_node_expect_files(udpai_endpoint_node(endpoint),
-                                          root_of(plan->directories.items[i].path));
+    udpai_node *node = udpai_endpoint_node(endpoint);
+    for (size_t i = 0; i < plan->directories.n && err == UDPA_OK; i++) {
+        const udpai_plan_directory *directory = &plan->directories.items[i];
+        udpai_str root = root_of(directory->path);
+        if (directory->source.len == 0)
+            err = udpai_node_expect_files(node, root);
+        if (err == UDPA_OK && directory->is_shared)
+            err = udpai_node_share_files(node, root, directory->source);
+    }
     return udpai_fail_code(ret_error, err);
 }
 

@@ -40,6 +40,7 @@ typedef struct udpai_plan_directory {
     udpai_str source;        /* the ConfigSource it is of; empty: the node itself */
     unsigned max_withdrawal; /* percent; 0: not set */
     bool must_agree;         /* what is read counts when most replicas have read the same */
+    bool is_shared;          /* one replica reads it for all */
     const Udpa__Config__V1__RuntimeTreeSource *tree; /* NULL: a directory of resource files */
 } udpai_plan_directory;
 

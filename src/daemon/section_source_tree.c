@@ -67,6 +67,7 @@ static const udpai_field fields[] = {
     {.name = "namespace", .word = udpai_namespace_check, .is_namespace = true},
     {.name = "prefix", .check = check_prefix},
     {.name = "authority"},
+    {.name = "replicas", .check = udpai_check_replicas},
 };
 
 const udpai_section udpai_section_tree_source = {UDPAI_SECTION(runtime_tree_source, fields)};

@@ -66,10 +66,22 @@ check_agree(const udpai_value *value)
                           "this");
 }
 
+void
+udpai_check_replicas(const udpai_value *value)
+{
+    if (value->number > UDPA__CONFIG__V1__DIRECTORY__REPLICAS__SHARED)
+        udpai_value_error(value, "", "is not known: write LOCAL or SHARED");
+    else if (value->number && !udpai_store_is_replicated(value->bootstrap->store))
+        udpai_value_error(value, "",
+                          "has no meaning without replicas: set 'engine: ETCD' in store, or omit "
+                          "this");
+}
+
 static const udpai_field path_fields[] = {
     {.name = "path", UDPAI_REQUIRED, .check_files = udpai_directory_check_files},
     {.name = "authority"},
     {.name = "agree", .check = check_agree},
+    {.name = "replicas", .check = udpai_check_replicas},
 };
 
 static const udpai_section path_section = {UDPAI_SECTION(path_source, path_fields)};
@@ -271,6 +283,7 @@ static const udpai_field directory_fields[] = {
     {.name = "authority"},
     {.name = "max_withdrawal", .word = udpai_percentage_check},
     {.name = "agree", .check = check_agree},
+    {.name = "replicas", .check = udpai_check_replicas},
 };
 
 static const udpai_section directory = {UDPAI_SECTION(directory, directory_fields)};
@@ -304,6 +317,12 @@ static const udpai_field static_fields[] = {
 const udpai_section udpai_section_static = {UDPAI_SECTION(static_resources, static_fields)};
 
 /* ---- use ---- */
+
+static bool
+is_shared(Udpa__Config__V1__Directory__Replicas replicas)
+{
+    return replicas == UDPA__CONFIG__V1__DIRECTORY__REPLICAS__SHARED;
+}
 
 static udpa_err
 add_directory(udpai_plan *plan, const udpai_plan_directory *from)
@@ -351,6 +370,7 @@ set_kind(udpai_plan *plan,
                                        .name_space = udpai_str_from(from->runtime_tree->namespace_),
                                        .authority = udpai_str_from(from->runtime_tree->authority),
                                        .source = source->name,
+                                       .is_shared = is_shared(from->runtime_tree->replicas),
                                        .tree = from->runtime_tree,
                                    });
     default:
@@ -362,6 +382,7 @@ set_kind(udpai_plan *plan,
                                        .source = source->name,
                                        .must_agree = from->path->agree !=
                                                      UDPA__CONFIG__V1__DIRECTORY__AGREEMENT__NONE,
+                                       .is_shared = is_shared(from->path->replicas),
                                    });
     }
 }
@@ -430,6 +451,7 @@ udpai_use_static(udpai_plan *plan, const udpai_options *options, udpa_error **re
                       .max_withdrawal = udpai_percentage(all->directories[i]->max_withdrawal),
                       .must_agree = all->directories[i]->agree !=
                                     UDPA__CONFIG__V1__DIRECTORY__AGREEMENT__NONE,
+                      .is_shared = is_shared(all->directories[i]->replicas),
                   });
     for (size_t i = 0; all && i < all->n_config_sources && err == UDPA_OK; i++)
         err = udpai_plan_source(plan, all->config_sources[i], ret_error);

@@ -52,6 +52,8 @@ void udpai_check_rtds(const udpai_value *value);
 /* Are payloads of this type never written in the clear? @p store may be NULL. */
 bool udpai_store_is_secret(const Udpa__Config__V1__Store *store, const char *type);
 /* Is the node a replica, by engine: ETCD? @p store may be NULL. */
+/* 'replicas' of what is read from files. */
+void udpai_check_replicas(const udpai_value *value);
 bool udpai_store_is_replicated(const Udpa__Config__V1__Store *store);
 /* The state directory, and the key. */
 void udpai_store_check_files(const Udpa__Config__V1__Bootstrap *message,

@@ -66,6 +66,40 @@ a_replica_needs_endpoints_alone(void **state)
     udpai_plan_done(&plan);
 }
 
+#define FILES                                                                                      \
+    "static_resources:\n"                                                                          \
+    "  directories: [{path: /a, replicas: SHARED, agree: REQUIRED}, {path: /b}]\n"                 \
+    "  config_sources:\n"                                                                          \
+    "  - {name: c, path: {path: /c, replicas: SHARED}}\n"                                          \
+    "  - {name: d, runtime_tree: {symlink_root: /d, replicas: SHARED}}\n"
+
+static void
+each_directory_has_its_own_replicas(void **state)
+{
+    static const bool shared[] = {true, false, true, true};
+    make(*state, &plan, "store: {engine: ETCD, endpoints: ['a:2379']}\n" FILES);
+    assert_int_equal(plan.directories.n, UDPAI_ARRAY_LEN(shared));
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(shared); i++)
+        assert_int_equal(plan.directories.items[i].is_shared, shared[i]);
+    assert_true(plan.directories.items[0].must_agree);
+    assert_false(plan.directories.items[2].must_agree);
+    udpai_plan_done(&plan);
+}
+
+static void
+without_replicas_nothing_is_shared(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, FILES);
+    bootstrap_test_tell(test);
+    udpai_strbuf_putc(&test->mistakes, '\0');
+    const char *text = test->mistakes.data;
+    assert_non_null(strstr(text, "directories[0].replicas: has no meaning without replicas"));
+    assert_non_null(strstr(text, "directories[0].agree: has no meaning without replicas"));
+    assert_non_null(strstr(text, "[0].path.replicas: has no meaning without replicas"));
+    assert_non_null(strstr(text, "[1].runtime_tree.replicas: has no meaning without replicas"));
+}
+
 static void
 without_etcd_the_plan_has_none(void **state)
 {
@@ -319,6 +353,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         CASE(a_replica_has_all_in_the_plan),
         CASE(a_replica_needs_endpoints_alone),
+        CASE(each_directory_has_its_own_replicas),
+        CASE(without_replicas_nothing_is_shared),
         CASE(without_etcd_the_plan_has_none),
         CASE(with_tls_the_plan_has_the_files),
         CASE(certificates_are_read_with_the_plan),

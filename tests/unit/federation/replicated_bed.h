@@ -79,6 +79,9 @@ on_set_files(void *userdata, udpai_str files)
     (void)snprintf(stated, sizeof(stated), "%.*s", UDPAI_SHOWN(files));
 }
 
+/* Before anything is restored; NULL: nothing is to be done. */
+static void (*on_made)(fed_bed *bed);
+
 /* With what was kept, which is nothing at first. */
 static inline void
 start(fed_bed *bed)
@@ -95,6 +98,8 @@ start(fed_bed *bed)
     };
     bed->config.set_id = UDPAI_STR("the-set");
     assert_ok(udpai_node_new(&bed->node, &bed->wheel, &bed->config, &env, NULL));
+    if (on_made)
+        on_made(bed);
     for (size_t i = 0; i < bed->kept.n; i++)
         assert_ok(udpai_node_restore(bed->node, &bed->kept.items[i]));
     for (int i = 0; i < FED_LINKS; i++)
@@ -124,6 +129,7 @@ setup(void **state)
 {
     n_proposals = n_committed = n_lists = 0;
     revision = 10;
+    on_made = NULL;
     stated[0] = '\0';
     return fed_setup(state);
 }
