@@ -612,6 +612,7 @@ udpai_replica_visit_problems(const udpai_replica *replica, udpai_problem_fn visi
     const udpai_replica_status *status = &replica->status;
     udpai_replica_visit_members(status, visit, userdata);
     udpai_agreement_visit_problems(replica->agreement, visit, userdata);
+    udpai_shares_visit_problems(replica->shares, visit, userdata);
     size_t n_hidden = udpai_janitor_n_hidden(replica->janitor);
     UDPA_AUTO(udpa_error_unref)
     udpa_error *hidden = n_hidden ? udpa_error_new(UDPA_ERR_DENIED, NULL, HIDDEN, n_hidden) : NULL;

@@ -25,6 +25,7 @@ free_share(udpai_share *share)
     udpa_bytes_unref(share->source);
     udpa_bytes_unref(share->mark_key);
     udpai_reading_free(share->reading);
+    udpa_error_unref(share->rejected);
     udpai_free(share);
 }
 
@@ -141,11 +142,31 @@ udpai_shares_read(udpai_shares *shares, udpai_share *share, const udpai_director
     return UDPA_OK;
 }
 
+static udpa_error *
+explain(const udpai_share *share, const udpai_replicated *event)
+{
+    return udpa_error_new(event->error ? udpa_error_code(event->error) : UDPA_ERR_LIMIT, NULL,
+                          "directory %.*s: what was read cannot be committed for all replicas, "
+                          "which keep what they have of it: %s",
+                          UDPAI_SHOWN(udpai_bytes_view(share->root)),
+                          event->error ? udpa_error_message(event->error) : "etcd rejects it");
+}
+
+void
+udpai_shares_visit_problems(const udpai_shares *shares, udpai_problem_fn visit, void *userdata)
+{
+    for (size_t i = 0; i < shares->all.n; i++)
+        if (shares->all.items[i]->rejected)
+            visit(userdata, udpa_error_message(shares->all.items[i]->rejected));
+}
+
 void
 udpai_shares_proposed(udpai_shares *shares, udpai_share *share, const udpai_replicated *event)
 {
     uint64_t now = udpai_context_now(shares->context);
     share->is_proposed = false;
+    udpa_error_unref(share->rejected);
+    share->rejected = event->outcome == UDPAI_REPLICATED_REJECTED ? explain(share, event) : NULL;
     if (event->outcome == UDPAI_REPLICATED_COMMITTED) {
         udpai_log(UDPA_LOG_DEBUG, "file", "directory %.*s: committed for all replicas",
                   UDPAI_SHOWN(udpai_bytes_view(share->root)));
@@ -155,11 +176,8 @@ udpai_shares_proposed(udpai_shares *shares, udpai_share *share, const udpai_repl
         udpai_shares_compare_at(shares, share, now + UDPAI_SHARES_AGAIN_MS);
         return;
     }
-    udpai_log(UDPA_LOG_ERROR, "file",
-              "directory %.*s: what was read cannot be committed for all replicas, which keep what "
-              "they have of it: %s",
-              UDPAI_SHOWN(udpai_bytes_view(share->root)),
-              event->error ? udpa_error_message(event->error) : "etcd rejects it");
+    udpai_log(UDPA_LOG_ERROR, "file", "%s",
+              share->rejected ? udpa_error_message(share->rejected) : "out of memory");
     udpai_shares_compare_at(shares, share, now + UDPAI_SHARES_LATER_MS);
 }
 

@@ -11,6 +11,7 @@
 #define UDPAI_FEDERATION_SHARES_H
 
 #include "federation/context.h"
+#include "federation/problems.h"
 #include "federation/reading.h"
 
 /* What was not committed is compared again after this, and so is what others have changed. */
@@ -35,6 +36,7 @@ typedef struct udpai_share {
     bool is_proposed;               /* there is no outcome yet … */
     bool next_failing, writes_mark; /* … of that */
     bool is_elected;                /* this was logged last */
+    udpa_error *rejected;           /* why etcd does not take it; NULL: it does */
     uint64_t due_ms; /* reading and etcd are to be compared then; UINT64_MAX: they need not be */
 } udpai_share;
 
@@ -64,6 +66,10 @@ udpai_shares_read(udpai_shares *shares, udpai_share *share, const udpai_director
 void udpai_shares_compare_at(udpai_shares *shares, udpai_share *share, uint64_t time_ms);
 /* What was proposed has its outcome: is it committed, or what else? */
 void udpai_shares_proposed(udpai_shares *shares, udpai_share *share, const udpai_replicated *event);
+
+/* A line for each that cannot be committed. */
+void
+udpai_shares_visit_problems(const udpai_shares *shares, udpai_problem_fn visit, void *userdata);
 
 /* ---- marks ---- */
 

@@ -208,12 +208,16 @@ udpai_signatures_pass(udpai_signatures *signatures,
     return verify(signatures, origin, *resource, ret_error);
 }
 
-/* Without memory it is not known. */
+/* What a replica has signed as this node is as good as what this one signs. Without memory it is
+ * not known. */
 bool
 udpai_signatures_allow(udpai_signatures *signatures,
                        const udpai_origin *origin,
                        const udpa_resource *resource)
 {
+    if (udpai_resource_signature(resource) && udpai_signatures_signer(signatures, resource) &&
+        udpai_signatures_may_sign(signatures, origin))
+        return true;
     return verify(signatures, origin, resource, NULL) != UDPA_ERR_DENIED;
 }
 

@@ -19,6 +19,7 @@ from xds_peer import CLUSTER, Client
 WAIT_S = 3
 LEASE_S = 25 # of a place, which ends up to 10 s after its replica, and time to read etcd again
 MANY = 400   # more than a transaction of etcd has
+NAMES = [f'n{i}' for i in range(MANY)] + ['one', 'two']
 
 
 class Replica(interop.Node):
@@ -95,6 +96,41 @@ def wait_all(replicas, version, patience_s=10, n=2):
           all(one == versions[0] for one in versions))
 
 
+def change_to(replicas, what, version, n):
+    """One after the other; the others have clients meanwhile."""
+    for one in replicas:
+        clients = [Loyal(other) for other in replicas if other is not one]
+        wait_for('clients that are served', lambda clients=clients: all(len(c.values) == n for c in clients), 10)
+        one.stop()
+        one.start(what)
+        one.wait_for_log('listening on ')
+        wait_for(f'{one.name} that serves {version}', lambda one=one: one.serves(version, n), 10)
+        check(f'{one.name} is {what}, and no client of the others has received anything since',
+              all(len(c.values) == n and not c.removed for c in clients))
+
+
+def records(cluster):
+    keys = cluster.ctl('get', '--prefix', '--keys-only', '/udpa/shared/c/').split()
+    return [key for key in keys if 'path:' in key]
+
+
+def switch(cluster, replicas):
+    """From SHARED to LOCAL, and back."""
+    n = MANY + 2
+    check(f'{len(records(cluster))} records', len(records(cluster)) == n + 1)
+    change_to(replicas, 'LOCAL', '5', n)
+    wait_for('etcd without the records', lambda: not records(cluster), 30)
+    wait_all(replicas, '5', 10, n)
+    for one in replicas:
+        one.check_out('6', NAMES)
+    wait_all(replicas, '6', 10, n)
+    change_to(replicas, 'SHARED', '6', n)
+    wait_for('all records', lambda: len(records(cluster)) == n + 1, 30)
+    for one in replicas:
+        one.check_out('7', NAMES)
+    wait_all(replicas, '7', 10, n)
+
+
 def body(test):
     cluster = Cluster(test, program_or_skip(test, 'debian'), 1)
     a = Replica(test, cluster, 'a')
@@ -110,13 +146,12 @@ def body(test):
           lambda: any(not one.serves('1') for one in (a, b, c)), 2)
     a.check_out('3')
     wait_all((a, b, c), '3')
-    a.check_out('4', [f'n{i}' for i in range(MANY)] + ['one', 'two'])
+    a.check_out('4', NAMES)
     wait_all((a, b, c), '4', 20, MANY + 2)
     a.check_out('4')
-    time.sleep(2)
-    check('what is missing of it in part stays', b.serves('4', MANY + 2)) # more than max_withdrawal
+    never('less, where more than max_withdrawal is missing', lambda: not b.serves('4', MANY + 2), 2)
     for one in (b, c):
-        one.check_out('5', [f'n{i}' for i in range(MANY)] + ['one', 'two'])
+        one.check_out('5', NAMES)
     before = [len(one.values) for one in clients]
     a.process.send_signal(signal.SIGKILL)
     begin = time.monotonic()
@@ -126,7 +161,7 @@ def body(test):
         check(f'no client of {one.name} has lost anything', not client.removed)
         check(f'  or received anything else: {set(client.values[before[clients.index(client)]:])}',
               set(client.values[before[clients.index(client)]:]) == {'5'})
-    a.check_out('5', [f'n{i}' for i in range(MANY)] + ['one', 'two'])
+    a.check_out('5', NAMES)
     a.start()
     a.wait_for_log('listening on ')
     wait_all((a, b, c), '5', 10, MANY + 2)
@@ -134,6 +169,7 @@ def body(test):
     never('another version, or the same once more',
           lambda: not a.serves('5', MANY + 2) or before != [len(one.values) for one in clients], 2)
     check('nobody has lost anything', not any(client.removed for client in clients))
+    switch(cluster, (a, b, c))
 
 
 if __name__ == '__main__':

@@ -184,6 +184,9 @@ open_replicator(replica *self)
     assert_ok(udpai_replicator_new(&self->replicator, &env, &config));
 }
 
+/* Before anything is restored; NULL: nothing is to be done. */
+static void (*on_made)(replica *self);
+
 /* From what its disk has. */
 static inline void
 bring_up(replica *self)
@@ -220,6 +223,8 @@ bring_up(replica *self)
         .userdata = self,
     };
     assert_ok(udpai_node_new(&self->node, &wheel, &config, &env, NULL));
+    if (on_made)
+        on_made(self);
     for (size_t i = 0; i < self->disk.n; i++)
         assert_ok(udpai_node_restore(self->node, &self->disk.items[i]));
     self->is_started = false;

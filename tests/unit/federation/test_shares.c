@@ -4,7 +4,10 @@
 
 #include "federation/held.h"
 #include "tests/harness/log_lines.h"
+#include "tests/harness/signing.h"
 #include "tests/unit/federation/shares_bed.h"
+
+#define VALID_S 36000
 
 /* ---- the elected one ---- */
 
@@ -88,6 +91,21 @@ what_is_lost_is_compared_again(void **state)
 }
 
 static void
+note_problem(void *userdata, const char *text)
+{
+    (void)snprintf(userdata, 512, "%s", text);
+}
+
+static const char *
+problem(fed_bed *bed)
+{
+    static char text[512];
+    text[0] = '\0';
+    udpai_shares_visit_problems(bed->node->parts.shares, note_problem, text);
+    return text;
+}
+
+static void
 what_etcd_rejects_is_reported(void **state)
 {
     fed_bed *bed = *state;
@@ -99,10 +117,13 @@ what_etcd_rejects_is_reported(void **state)
     log_lines_end();
     assert_non_null(strstr(lines.text, "cannot be committed for all replicas"));
     assert_non_null(strstr(lines.text, "too large"));
+    assert_non_null(strstr(problem(bed), "too large"));
     fed_advance(bed, UDPAI_SHARES_LATER_MS - 1);
     assert_nothing_proposed(bed);
     read_all(bed, "x=2");
     assert_next("+x=2 whole");
+    commit_all(bed);
+    assert_string_equal(problem(bed), "");
 }
 
 static void
@@ -207,6 +228,70 @@ much_that_is_missing_is_held(void **state)
     assert_nothing_proposed(bed);
 }
 
+/* ---- signatures ---- */
+
+/* Of the node's own authority: what it signs is required to be signed, and nobody's key is known.
+ */
+static udpai_keyring *
+new_keyring(const test_key *key)
+{
+    static const udpai_str acme[] = {{"com.acme", 8}};
+    const udpai_named_key signing = {
+        .authority = UDPAI_STR("operator"), .key_id = UDPAI_STR("k"), .key = key->private_key};
+    const udpai_signature_requirement required = {.prefixes = acme, .n_prefixes = 1};
+    udpai_keyring *keyring = NULL;
+    assert_ok(udpai_keyring_new(&keyring, &(udpai_keyring_options){
+                                              .signing = &signing,
+                                              .n_signing = 1,
+                                              .required = &required,
+                                              .n_required = 1,
+                                              .validity_s = VALID_S,
+                                              .skew_s = 60,
+                                          }));
+    return keyring;
+}
+
+/* So long, minute by minute, and until something is proposed. */
+static void
+wait_for_proposal(fed_bed *bed, int minutes)
+{
+    for (int i = 0; i < minutes && n_proposals == 0; i++) {
+        fed_advance(bed, 60000);
+        flush(bed);
+    }
+}
+
+static void
+the_elected_one_signs_anew(void **state)
+{
+    fed_bed *bed = *state;
+    test_key key = test_key_new(UDPAI_KEY_ED25519);
+    bed->config.keyring = new_keyring(&key);
+    begin(bed);
+    read_all(bed, "x=1");
+    assert_non_null(udpai_resource_signature(proposals[0].batch->ops.items[0].resource));
+    commit_all(bed);
+    assert_value(bed, "CDS", "x", "1");
+    uint64_t before = generation_of(bed, "x");
+    tell_members(bed, "cc", 1);
+    wait_for_proposal(bed, VALID_S / 60);
+    assert_int_equal(n_proposals, 0);
+    assert_int_equal(generation_of(bed, "x"), before);
+    tell_members(bed, "c", 0);
+    flush(bed);
+    assert_next("+x=1");
+    commit_all(bed);
+    before = generation_of(bed, "x");
+    wait_for_proposal(bed, VALID_S / 60);
+    assert_next("+x=1");
+    assert_int_equal(generation_of(bed, "x"), before);
+    commit_all(bed);
+    assert_true(generation_of(bed, "x") > before);
+    udpai_keyring_unref(bed->config.keyring);
+    bed->config.keyring = NULL;
+    test_key_done(&key);
+}
+
 /* ---- the others ---- */
 
 static void
@@ -295,6 +380,7 @@ main(void)
         replicated_test(a_ttl_does_not_end_in_etcd),
         replicated_test(what_clients_report_is_no_file_of_all),
         replicated_test(much_that_is_missing_is_held),
+        replicated_test(the_elected_one_signs_anew),
         replicated_test(others_read_and_use_what_etcd_has),
         replicated_test(the_next_one_proposes_what_differs),
         replicated_test(one_that_is_elected_no_more_proposes_nothing),
