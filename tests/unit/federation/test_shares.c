@@ -278,7 +278,7 @@ the_elected_one_signs_anew(void **state)
     assert_int_equal(n_proposals, 0);
     assert_int_equal(generation_of(bed, "x"), before);
     tell_members(bed, "c", 0);
-    flush(bed);
+    wait_for_proposal(bed, 2);
     assert_next("+x=1");
     commit_all(bed);
     before = generation_of(bed, "x");
