@@ -480,8 +480,8 @@ udpai_node_propose_shares(udpai_node *node)
     if (!node->replica)
         return;
     bool is_elected = udpai_replica_is_janitor(node->replica);
-    bool may_propose =
-        is_elected && node->context.is_current && udpai_replica_has_listed(node->replica);
+    bool may_propose = is_elected && node->context.is_current &&
+                       udpai_replica_get_status(node->replica)->has_listed;
     while ((share = udpai_shares_next(node->parts.shares, &at))) {
         note_elected(node, share, is_elected);
         if (may_propose && share->reading && !share->is_proposed &&

@@ -115,6 +115,16 @@ udpai_janitor_show(udpai_janitor *janitor, const udpai_place *place)
         plan(janitor);
 }
 
+udpa_err
+udpai_janitor_ignore(udpai_janitor *janitor, const udpai_durable_op *op)
+{
+    const udpai_place place = udpai_place_of(op);
+    if (op->kind == UDPAI_DURABLE_PUT)
+        return udpai_janitor_hide(janitor, &place) ? UDPA_OK : UDPA_ERR_NOMEM;
+    udpai_janitor_show(janitor, &place);
+    return UDPA_OK;
+}
+
 void
 udpai_janitor_show_all(udpai_janitor *janitor)
 {

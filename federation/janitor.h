@@ -33,6 +33,9 @@ bool udpai_janitor_is_known(const udpai_janitor *janitor);
 
 /* False without memory. */
 bool udpai_janitor_hide(udpai_janitor *janitor, const udpai_place *place);
+/* Of what this replica has by itself, or does not know, though others share it: a PUT is hidden, a
+ * DELETE is not any more. UDPA_ERR_NOMEM */
+udpa_err udpai_janitor_ignore(udpai_janitor *janitor, const udpai_durable_op *op);
 void udpai_janitor_show(udpai_janitor *janitor, const udpai_place *place);
 void udpai_janitor_show_all(udpai_janitor *janitor);
 size_t udpai_janitor_n_hidden(const udpai_janitor *janitor);

@@ -422,25 +422,13 @@ apply_shared(udpai_replica *replica, udpai_share *share, const udpai_durable_op 
     return err;
 }
 
-/* Others share what this replica reads by itself, or does not know: of that nothing is taken from
- * etcd. It goes when it is so on all. */
-static udpa_err
-ignore(udpai_replica *replica, const udpai_durable_op *op)
-{
-    const udpai_place place = udpai_place_of(op);
-    if (op->kind == UDPAI_DURABLE_PUT)
-        return udpai_janitor_hide(replica->janitor, &place) ? UDPA_OK : UDPA_ERR_NOMEM;
-    udpai_janitor_show(replica->janitor, &place);
-    return UDPA_OK;
-}
-
 /* What was here before the first mark may not be in etcd. */
 static udpa_err
 apply_mark(udpai_replica *replica, const udpai_durable_op *op)
 {
     bool is_first;
     if (!udpai_shares_take_mark(replica->shares, op, &is_first))
-        return ignore(replica, op);
+        return udpai_janitor_ignore(replica->janitor, op);
     if (is_first)
         udpai_context_list_again(replica->context);
     return UDPA_OK;
@@ -458,7 +446,7 @@ apply_one(udpai_replica *replica, const udpai_durable_op *op)
     if (share)
         return apply_shared(replica, share, op);
     if (!is_removal(op) && !udpai_publisher_is_key(key))
-        return ignore(replica, op);
+        return udpai_janitor_ignore(replica->janitor, op);
     if (op->kind == UDPAI_DURABLE_DELETE)
         apply_delete(replica, op);
     else
@@ -508,16 +496,6 @@ log_hidden(udpai_replica *replica)
     replica->logged_hidden = n;
 }
 
-static void
-take_marks(udpai_replica *replica, const udpai_durable_batch *all)
-{
-    bool is_first;
-    udpai_shares_clear_marks(replica->shares);
-    for (size_t i = 0; i < all->ops.n; i++)
-        if (udpai_shares_is_mark_key(udpai_bytes_view(all->ops.items[i].origin)))
-            (void)udpai_shares_take_mark(replica->shares, &all->ops.items[i], &is_first);
-}
-
 /* Again from its beginning, if there was no memory: what is applied already changes nothing. */
 static bool
 apply(udpai_replica *replica, const udpai_replicated *change)
@@ -526,7 +504,7 @@ apply(udpai_replica *replica, const udpai_replicated *change)
     if (change->is_other)
         err = udpai_replica_forget_newer(replica->context, replica->shares, change->batch);
     if (change->is_all)
-        take_marks(replica, change->batch);
+        udpai_shares_take_marks(replica->shares, change->batch);
     if (err == UDPA_OK && change->is_all)
         err = udpai_replica_end_others(replica->context, replica->shares, change->batch,
                                        replica->keys ? replica->keys->batch : NULL);
@@ -699,12 +677,6 @@ bool
 udpai_replica_is_janitor(const udpai_replica *replica)
 {
     return udpai_janitor_is_on(replica->janitor);
-}
-
-bool
-udpai_replica_has_listed(const udpai_replica *replica)
-{
-    return replica->status.has_listed;
 }
 
 size_t

@@ -220,12 +220,15 @@ udpai_shares_take_mark(udpai_shares *shares, const udpai_durable_op *op, bool *r
     return true;
 }
 
-/* A mark that comes again is no news. */
 void
-udpai_shares_clear_marks(udpai_shares *shares)
+udpai_shares_take_marks(udpai_shares *shares, const udpai_durable_batch *all)
 {
+    bool is_first;
     for (size_t i = 0; i < shares->all.n; i++)
         shares->all.items[i]->is_marked = false;
+    for (size_t i = 0; i < all->ops.n; i++)
+        if (udpai_shares_is_mark_key(udpai_bytes_view(all->ops.items[i].origin)))
+            (void)udpai_shares_take_mark(shares, &all->ops.items[i], &is_first);
 }
 
 static udpa_err

@@ -77,8 +77,8 @@ udpai_shares_visit_problems(const udpai_shares *shares, udpai_problem_fn visit, 
 bool udpai_shares_is_mark_key(udpai_str origin);
 /* A PUT or DELETE of one. False: it is of no share. *ret_is_first: there was none. */
 bool udpai_shares_take_mark(udpai_shares *shares, const udpai_durable_op *op, bool *ret_is_first);
-/* All are reported again. */
-void udpai_shares_clear_marks(udpai_shares *shares);
+/* Those of a batch that is all there is. */
+void udpai_shares_take_marks(udpai_shares *shares, const udpai_durable_batch *all);
 /* The mark, if there is one, as far as this replica knows. */
 udpa_err udpai_shares_copy_mark(const udpai_share *share, udpai_durable_batch *batch);
 /* What a proposal of the share's adds: its mark, if it writes one. */
