@@ -10,6 +10,7 @@
 #include "federation/demand.h"
 #include "federation/interest.h"
 #include "federation/interest_internal.h"
+#include "federation/publishers.h"
 #include "federation/source.h"
 #include "model/client_type.h"
 
@@ -131,6 +132,52 @@ hold(report_subscription *request, uint32_t distance)
     udpai_timer_cancel(&request->linger);
 }
 
+/* ---- what was reported before ---- */
+
+typedef struct asked_peer {
+    udpai_interest *interest;
+    const udpai_peer *peer;
+} asked_peer;
+
+static bool
+is_asked_already(void *userdata, const udpa_resource *resource)
+{
+    const asked_peer *self = userdata;
+    return udpai_reports_asks(self->interest, self->peer, udpai_resource_type_url(resource),
+                              udpai_resource_name(resource));
+}
+
+/* Of a client that leaves while a peer is not asked, the peer sends no removal: the client would be
+ * listed until its ttl ends, and be listed twice if it has moved. Those that are there are sent
+ * again. Other reports stay until their ttl ends: health must not change because a stream ends.
+ * To be called before the request asks the peer. */
+static void
+forget_clients(const report_subscription *request, const udpai_peer *peer)
+{
+    udpai_str type_url = type_of(request), text = text_of(request);
+    udpai_interest *interest = request->interest;
+    asked_peer self = {interest, peer};
+    if (!udpai_str_eq(type_url, UDPAI_STR(UDPAI_TYPE_CLIENT_STATUS)))
+        return;
+    udpai_origin *origin =
+        udpai_publisher_find(interest->context, udpai_identity_name(peer->identity), peer->id);
+    if (origin && is_wildcard(request))
+        udpai_store_withdraw_all(interest->context->store, origin, type_url,
+                                 (udpai_str){text.data + 1, text.len - 1}, is_asked_already, &self);
+    else if (origin && !udpai_reports_asks(interest, peer, type_url, text))
+        udpai_store_withdraw(interest->context->store, origin, type_url, text);
+}
+
+static void
+forget_clients_of_all(const report_subscription *request, side which)
+{
+    size_t at = 0;
+    const udpai_peer *peer;
+    while ((peer = udpai_peers_next(request->interest->peers, &at)))
+        if (peer->has_reports && side_of(peer) == which)
+            forget_clients(request, peer);
+}
+
 /* ---- asking ---- */
 
 /* Without memory the client is not asked; it is when it comes again. */
@@ -200,6 +247,8 @@ ask_nodes(report_subscription *request, uint32_t distance)
     uint32_t before = request->known;
     if (distance == before)
         return;
+    if (before == FAR)
+        forget_clients_of_all(request, SIDE_NODES);
     request->known = distance;
     if (distance == FAR) {
         send_all(request, SIDE_NODES, UDPAI_ORDER_UNSUBSCRIBE);
@@ -212,13 +261,15 @@ ask_nodes(report_subscription *request, uint32_t distance)
 }
 
 static void
-ask_side(report_subscription *request, side which, bool *is_asked, bool asked)
+ask_side(report_subscription *request, side which, bool *is_asked, bool is_asked_now)
 {
-    if (asked == *is_asked)
+    if (is_asked_now == *is_asked)
         return;
-    *is_asked = asked;
-    send_all(request, which, asked ? UDPAI_ORDER_SUBSCRIBE : UDPAI_ORDER_UNSUBSCRIBE);
-    if (!asked)
+    if (is_asked_now)
+        forget_clients_of_all(request, which);
+    *is_asked = is_asked_now;
+    send_all(request, which, is_asked_now ? UDPAI_ORDER_SUBSCRIBE : UDPAI_ORDER_UNSUBSCRIBE);
+    if (!is_asked_now)
         ask_again(request, which);
 }
 
@@ -607,12 +658,14 @@ udpai_reports_introduce(udpai_interest *interest, udpai_peer *peer)
     if (peer->has_reports || is_source || interest->context->is_endpoint ||
         !udpai_node_info_has_feature(peer->info, UDPAI_FEATURE_CLIENT))
         return;
-    peer->has_reports = true;
     size_t at = 0;
     const report_subscription *request;
     while ((request = udpai_map_next(&interest->report_subscriptions, &at)))
-        if (asks(request, side_of(peer)))
+        if (asks(request, side_of(peer))) {
+            forget_clients(request, peer);
             send(request, peer, UDPAI_ORDER_SUBSCRIBE);
+        }
+    peer->has_reports = true; /* until now it was asked for nothing */
 }
 
 void

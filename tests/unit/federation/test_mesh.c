@@ -11,6 +11,8 @@
 #define SET "the-set"
 #define LOAD "type.googleapis.com/udpa.load.v1.ClientLoad"
 #define NAME "com.acme/backend/me"
+#define STATUS "type.googleapis.com/udpa.status.v1.ClientStatus"
+#define CLIENT "udpa.clients/node~aaaaaaaa/me/1/node~aaaaaaaa"
 
 /* This one is node~bbbbbbbb. */
 static const fed_peer lower = {.id = "node",
@@ -415,6 +417,32 @@ a_client_that_has_moved_is_counted_once(void **state)
     assert_string_equal(fed_value(bed, LOAD, NAME), "2");
 }
 
+static udpa_resource *
+client_of(const char *replica)
+{
+    return RESOURCE(CLIENT, .type = STATUS, .version = "1", .value = "1", .ttl_ms = 600000,
+                    .generation = 1, .authority = replica, .hops = {{replica, replica, replica}});
+}
+
+/* It may have left the other replica meanwhile, and be a client of this one. */
+static void
+clients_of_another_replica_are_asked_for_anew(void **state)
+{
+    fed_bed *bed = *state;
+    begin(bed);
+    udpai_interest *interest = bed->node->parts.interest;
+    uint64_t other = fed_arrive(bed, &lower);
+    const udpai_str all = UDPAI_STR("*udpa.clients");
+    udpai_reports_subscribe(interest, UDPAI_STR(STATUS), all, true);
+    assert_string_equal(fed_put(bed, other, client_of("node~aaaaaaaa"), false), "");
+    udpai_reports_subscribe(interest, UDPAI_STR(STATUS), all, false);
+    fed_advance(bed, 2 * bed->config.timing.interest_linger_ms + 1);
+    assert_string_equal(fed_value(bed, STATUS, CLIENT), "1");
+    udpai_reports_subscribe(interest, UDPAI_STR(STATUS), all, true);
+    udpai_node_flush(bed->node);
+    assert_string_equal(fed_value(bed, STATUS, CLIENT), "");
+}
+
 int
 main(void)
 {
@@ -434,6 +462,7 @@ main(void)
         replicated_test(what_comes_from_the_set_goes_to_no_source),
         replicated_test(a_lost_replica_is_forgotten_after_a_while),
         replicated_test(a_client_that_has_moved_is_counted_once),
+        replicated_test(clients_of_another_replica_are_asked_for_anew),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
