@@ -14,6 +14,8 @@
 /* So many are reported again in one turn, and the turn after it comes sooner then. */
 #define RENEWALS_MAX 500
 #define RENEWAL_PAUSE_MS 20
+/* Between two looks at which nodes are below, however many come and go. */
+#define LOOK_PAUSE_MS 50
 #define LOG "clients"
 
 enum { /* fields of ClientStatus and NodeClients */
@@ -46,6 +48,8 @@ typedef struct udpai_client_registry {
     size_t n_left_out;
     udpa_resource *of_node; /* NULL: it was not reported yet */
     uint64_t of_node_ms;
+    bool is_outdated;   /* a peer has come or gone since nodes below were looked at, … */
+    uint64_t looked_ms; /* … which was then */
     udpai_timer timer;
     udpai_log_limit log;
 } udpai_client_registry;
@@ -188,6 +192,8 @@ report_node(udpai_client_registry *self)
                        : UINT64_MAX;
     if (self->whole != all)
         return;
+    self->is_outdated = false;
+    self->looked_ms = now_ms(self);
     UDPA_AUTO(udpa_resource_unref) udpa_resource *now = make_of_node(self);
     bool is_same = now && self->of_node && udpai_resource_same_payload(now, self->of_node);
     if (!now || (is_same && !is_due(self, self->of_node_ms)) || !report(self, now))
@@ -339,6 +345,22 @@ on_timer(udpai_timer *timer)
     wake_in(self, is_done ? TURN_MS : RENEWAL_PAUSE_MS);
 }
 
+/* In the turn in which a node comes or goes: so the report of it, and what is forgotten of its
+ * clients, are one change, and no subscriber misses these clients without being sent that it does.
+ */
+static void
+run(udpai_service *service)
+{
+    udpai_client_registry *self = UDPAI_CONTAINER_OF(service, udpai_client_registry, service);
+    uint64_t due = self->looked_ms + LOOK_PAUSE_MS;
+    if (!self->is_outdated || !self->n_subscribed)
+        return;
+    if (now_ms(self) >= due)
+        report_node(self);
+    else if (!udpai_timer_is_set(&self->timer) || self->timer.due_ms > due)
+        udpai_timer_set(self->options.wheel, &self->timer, due);
+}
+
 /* ---- demand ---- */
 
 static void
@@ -402,6 +424,7 @@ static bool
 on_report(udpai_service *service, udpai_report *report)
 {
     udpai_client_registry *self = of_service(service);
+    self->is_outdated |= report->kind == UDPAI_REPORT_NODE || report->kind == UDPAI_REPORT_CLOSED;
     if (report->kind != UDPAI_REPORT_CENSUS || !self->n_subscribed ||
         report->ticket != self->ticket)
         return false;
@@ -436,6 +459,7 @@ udpai_client_registry_new(udpai_service **ret_registry,
     static const udpai_service_ops ops = {
         .on_report = on_report,
         .on_event = on_event,
+        .run = run,
         .free = free_registry,
     };
     udpai_client_registry *self = udpai_alloc(sizeof(*self));

@@ -123,12 +123,21 @@ end(world *self)
     udpai_strbuf_done(&self->below);
 }
 
+/* As the loop does. */
+static void
+turn(world *self)
+{
+    self->registry->ops->run(self->registry);
+    udpai_node_flush(self->node);
+}
+
 static void
 report(world *self, uint64_t session, udpai_report *report)
 {
     report->session = session;
     udpai_service_report(self->registry, report);
-    node_bed_tell(self->node, session, report);
+    udpai_node_report(self->node, report);
+    turn(self);
 }
 
 static void
@@ -176,7 +185,7 @@ pass(world *self, uint64_t ms)
 {
     for (uint64_t i = 0; i < ms; i++) {
         udpai_wheel_advance(&self->wheel, ++self->now_ms);
-        udpai_node_flush(self->node);
+        turn(self);
     }
 }
 
@@ -304,6 +313,48 @@ it_is_told_which_nodes_are_below(void **state)
 }
 
 static void
+a_node_that_comes_or_goes_is_reported_in_that_turn(void **state)
+{
+    (void)state;
+    world self;
+    begin(&self, 1);
+    want(&self, "", true);
+    registry(&self, 0, "+");
+    pass(&self, 100);
+    arrive(&self, 11, "edge", true);
+    assert_string_equal(self.below.data, "0+0 edge");
+    pass(&self, 100);
+    report(&self, 11, node_bed_report(UDPAI_REPORT_CLOSED));
+    assert_string_equal(self.below.data, "0+0");
+    end(&self);
+}
+
+/* Of many that come it looks 20 times a second, and also while they come. */
+static void
+nodes_that_come_are_looked_at_together(void **state)
+{
+    (void)state;
+    world self;
+    begin(&self, 1);
+    want(&self, "", true);
+    registry(&self, 0, "+");
+    pass(&self, 100);
+    arrive(&self, 11, "a", true);
+    arrive(&self, 12, "b", true);
+    pass(&self, 49);
+    assert_string_equal(self.below.data, "0+0 a");
+    udpai_wheel_advance(&self.wheel, ++self.now_ms); /* nothing else happens */
+    udpai_node_flush(self.node);
+    assert_int_equal(strlen(self.below.data), strlen("0+0 a b"));
+    for (uint64_t i = 0; i < 50; i++) {
+        pass(&self, 1);
+        arrive(&self, 20 + i, "c", true);
+    }
+    assert_int_equal(strlen(self.below.data), strlen("0+0 a b c"));
+    end(&self);
+}
+
+static void
 what_cannot_be_told_is_counted(void **state)
 {
     (void)state;
@@ -341,6 +392,8 @@ main(void)
         cmocka_unit_test(it_is_said_again_before_its_ttl_is_over),
         cmocka_unit_test(all_stream_sides_are_waited_for),
         cmocka_unit_test(it_is_told_which_nodes_are_below),
+        cmocka_unit_test(a_node_that_comes_or_goes_is_reported_in_that_turn),
+        cmocka_unit_test(nodes_that_come_are_looked_at_together),
         cmocka_unit_test(what_cannot_be_told_is_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
