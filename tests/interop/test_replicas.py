@@ -51,12 +51,16 @@ class Replica(interop.Node):
         if not waits:
             self.wait_for_log('listening on ')
 
-    def ctl(self, *words):
-        """Its exit status, and what it has printed."""
-        done = subprocess.run([str(word) for word in (
+    def run_ctl(self, *words):
+        """udpactl, when it has ended."""
+        return subprocess.run([str(word) for word in (
             self.test.build / 'udpactl', '--server', self.address, *self.how, '--descriptors',
             udpactl.descriptors(self.test), *words)], capture_output=True, text=True, check=False,
             timeout=udpactl.PATIENCE_S)
+
+    def ctl(self, *words):
+        """Its exit status, and what it has printed."""
+        done = self.run_ctl(*words)
         return done.returncode, done.stdout + done.stderr
 
     def take(self, *words):
