@@ -8,9 +8,9 @@ import sys
 import threading
 import time
 
-import grpc
 import interop
 
+import grpc
 from interop import check, free_ports, never, run, wait_for
 
 from etcd import Cluster, program_or_skip
