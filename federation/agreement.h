@@ -21,9 +21,9 @@ udpa_err udpai_agreement_new(udpai_agreement **ret_agreement, udpai_context *con
 /* NULL does nothing. */
 void udpai_agreement_free(udpai_agreement *agreement);
 
-/* This was read; the others hear of it. *ret_waits: it does not count yet, and next() returns a
- * copy when it does; what was read of the directory before does not wait any more. UDPA_ERR_NOMEM:
- * it was not noted. */
+/* This was read; its digest goes to the other replicas. *ret_waits: it does not count yet, and
+ * next() returns a copy when it does; what was read of the directory before does not wait any more.
+ * UDPA_ERR_NOMEM: it was not noted. */
 udpa_err
 udpai_agreement_take(udpai_agreement *agreement, const udpai_directory *directory, bool *ret_waits);
 /* Which replicas there are, and what they have read. */

@@ -39,7 +39,7 @@ accept(udpai_held *held)
     udpai_mirror_accept(held->env.mirror); /* ends the hold */
 }
 
-/* Whatever came of it: without its lease the key goes by itself. */
+/* If that has failed, etcd deletes the key when the lease ends. */
 static void
 on_revoked(udpai_etcd_call *call, const udpai_etcd_result *result)
 {
