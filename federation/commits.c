@@ -297,6 +297,7 @@ udpai_transaction_decide(udpai_commits *commits, udpai_transaction *begun, udpai
         refuse(begun->pending, UDPA_ERR_NOMEM);
         return false;
     }
+    udpai_publication_decide(begun->pending->publication);
     udpai_intake_take(commits->receiver, peer, begun->pending->publication, begun->staging);
     note_scarce(commits, begun);
     bool is_uncertain = must_be_certain(commits, begun);

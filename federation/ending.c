@@ -213,25 +213,22 @@ removal_of(udpai_intake *intake, udpai_removal *received, const udpa_resource *h
     return udpa_resource_unref(removal);
 }
 
-/* Another replica may have it, and this one not yet, or cannot decrypt it. What it has is compared
- * in etcd, this cannot be. */
+/* What a replica has is compared in etcd, what it cannot decrypt is not. */
 static bool
-is_unknown_here(const udpai_intake *intake, udpai_str type_url, udpai_str name)
+is_locked(const udpai_intake *intake, udpai_str type_url, udpai_str name)
 {
-    const udpai_context *context = intake->receiver->context;
-    return intake->staging && udpai_context_is_replicated(context) &&
-           (!context->is_current || udpai_sync_is_locked(intake->receiver->sync, type_url, name)) &&
+    return intake->staging && udpai_sync_is_locked(intake->receiver->sync, type_url, name) &&
            !udpai_staging_takes(intake->staging, intake->origin, type_url, name);
 }
 
-static void
-refuse_unknown(udpai_removal *received)
+void
+udpai_ending_refuse_locked(udpai_removal *received)
 {
     udpai_publication_refuse(
         &received->error,
         udpa_error_new(UDPA_ERR_UNAVAILABLE, NULL,
-                       "'%.*s': this node does not have it, and may lack what other replicas have "
-                       "committed: remove it again",
+                       "'%.*s': this replica does not have it, for it lacks a key of the others "
+                       "(store.keys): remove it at another replica",
                        UDPAI_SHOWN(received->name)));
 }
 
@@ -246,8 +243,8 @@ udpai_ending_take(udpai_intake *intake, udpai_str type_url, udpai_removal *recei
         (taken_back && udpai_store_get(intake->receiver->context->store, taken_back, type_url,
                                        received->name, &held)))
         keep = udpa_resource_ref(held.resource);
-    else if (is_unknown_here(intake, type_url, received->name))
-        refuse_unknown(received);
+    else if (is_locked(intake, type_url, received->name))
+        udpai_ending_refuse_locked(received);
     if (received->statement && !udpai_outlived_take(intake, received->statement))
         removal = removal_of(intake, received, keep);
     else if (!received->statement && keep && gives_generation(intake, type_url, received->name))

@@ -12,6 +12,8 @@ udpa_resource *
 udpai_ending_stamp(udpai_receiver *receiver, const udpai_origin *origin, const udpa_resource *held);
 /* The peer removes this; with a generation that may end what others have. */
 void udpai_ending_take(udpai_intake *intake, udpai_str type_url, udpai_removal *received);
+/* This replica cannot decrypt what the peer removes. */
+void udpai_ending_refuse_locked(udpai_removal *received);
 /* The peer's state leaves out what it has of the type (empty: any) below the prefix, but for what
  * `keep` returns true for. */
 void udpai_ending_take_state(udpai_intake *intake,

@@ -193,7 +193,8 @@ udpai_sync_is_locked(const udpai_sync *sync, udpai_str type_url, udpai_str name)
 {
     for (size_t i = 0; sync->locked && i < sync->locked->ops.n; i++) {
         const udpai_durable_op *op = &sync->locked->ops.items[i];
-        if (udpai_str_eq(udpai_bytes_view(op->name), name) && udpai_str_eq(type_of(op), type_url))
+        if (udpai_str_eq(udpai_bytes_view(op->name), name) &&
+            (type_url.len == 0 || udpai_str_eq(type_of(op), type_url)))
             return true;
     }
     return false;

@@ -56,7 +56,7 @@ bool udpai_sync_next_own(const udpai_sync *sync, size_t *at, udpai_str *ret_type
 
 /* DELETEs; borrowed until the next call; NULL: nothing. */
 void udpai_sync_set_locked(udpai_sync *sync, const udpai_durable_batch *locked);
-/* Does this replica lack the key of this resource, by whatever origin? */
+/* Does this replica lack the key of this resource, by whatever origin? Empty: of any type. */
 bool udpai_sync_is_locked(const udpai_sync *sync, udpai_str type_url, udpai_str name);
 /* Of which type and prefix nothing negative is known: names, or of too many their types. Begin with
  * 0; false at the end. */

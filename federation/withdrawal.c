@@ -2,6 +2,7 @@
 /* What goes by removals. */
 #include "federation/absence.h"
 #include "federation/ending.h"
+#include "federation/sync.h"
 
 struct removal {
     udpai_intake *intake;
@@ -60,6 +61,21 @@ take_removed_aliases(udpai_intake *intake)
                                              .userdata = intake});
 }
 
+/* It has one answer: what is locked in one type is removed in none. Another replica may have it in
+ * a type of which there is nothing here. */
+static void
+remove_in_all_types(struct removal *removal)
+{
+    const udpai_receiver *receiver = removal->intake->receiver;
+    udpai_staging *staging = removal->intake->staging;
+    if (staging && udpai_sync_is_locked(receiver->sync, (udpai_str){0}, removal->what->name)) {
+        udpai_ending_refuse_locked(removal->what);
+        return;
+    }
+    udpai_staging_note_unchanged(staging);
+    udpai_store_visit_types(receiver->context->store, remove_in_type, removal);
+}
+
 void
 udpai_intake_removals(udpai_intake *intake)
 {
@@ -69,7 +85,7 @@ udpai_intake_removals(udpai_intake *intake)
         if (publication->type_url.len)
             remove_in_type(&removal, publication->type_url, 0);
         else
-            udpai_store_visit_types(intake->receiver->context->store, remove_in_type, &removal);
+            remove_in_all_types(&removal);
     }
     take_removed_aliases(intake);
 }

@@ -47,7 +47,8 @@ udpai_publication_set(udpai_str *field, udpai_str text)
 udpa_err
 udpai_publication_add(udpai_publication *publication, udpa_resource *resource, bool is_refresh)
 {
-    udpai_publication_entry entry = {udpa_resource_ref(resource), is_refresh, false, NULL};
+    udpai_publication_entry entry = {.resource = udpa_resource_ref(resource),
+                                     .is_refresh = is_refresh};
     if (udpai_vector_push(&publication->entries, entry))
         return UDPA_OK;
     udpa_resource_unref(resource);
@@ -101,6 +102,29 @@ udpai_publication_refuse_all(udpai_publication *publication, udpa_err code, cons
     for (size_t i = 0; i < publication->removals.n; i++)
         refuse_named(&publication->removals.items[i].error, code,
                      publication->removals.items[i].name, why);
+}
+
+static void
+reopen(bool is_decided, bool *is_invalid, udpa_error **error)
+{
+    if (!is_decided)
+        *is_invalid = *error != NULL;
+    else if (!*is_invalid)
+        *error = udpa_error_unref(*error);
+}
+
+void
+udpai_publication_decide(udpai_publication *publication)
+{
+    for (size_t i = 0; i < publication->entries.n; i++) {
+        udpai_publication_entry *entry = &publication->entries.items[i];
+        reopen(publication->is_decided, &entry->is_invalid, &entry->error);
+    }
+    for (size_t i = 0; i < publication->removals.n; i++) {
+        udpai_removal *removal = &publication->removals.items[i];
+        reopen(publication->is_decided, &removal->is_invalid, &removal->error);
+    }
+    publication->is_decided = true;
 }
 
 bool

@@ -15,6 +15,7 @@ typedef struct udpai_publication_entry {
     udpa_resource *resource;
     bool is_refresh;
     bool is_ignored; /* not subscribed to any more, on its way then: not taken in, and no error */
+    bool is_invalid; /* its error is the session's */
     /* NULL: applied, ignored, or still pending. */
     udpa_error *error;
 } udpai_publication_entry;
@@ -24,6 +25,7 @@ typedef struct udpai_removal {
     /* With a generation: the authority removes what it had of this name (model/removal.h); a
      * reference. NULL: the name is removed at this hop, and that is all. */
     udpa_resource *statement;
+    bool is_invalid; /* as of an entry */
     udpa_error *error;
 } udpai_removal;
 
@@ -31,6 +33,7 @@ typedef struct udpai_publication {
     bool state_of_the_world;
     bool complete;
     bool receipt_required;
+    bool is_decided;      /* once, at least */
     udpai_str type_url;   /* scope; owned; empty: not given */
     udpai_str name_space; /* scope; owned */
     udpai_str nonce;      /* owned */
@@ -63,6 +66,9 @@ udpa_err udpai_publication_remove_stated(udpai_publication *publication,
 void udpai_publication_refuse(udpa_error **entry_error, udpa_error *error);
 /* Refuses what is not refused yet: entries and removals, each with its name before @p why. */
 void udpai_publication_refuse_all(udpai_publication *publication, udpa_err code, const char *why);
+/* A node decides, or decides once more: what it refused before is open again, what the session
+ * refused is not. */
+void udpai_publication_decide(udpai_publication *publication);
 /* Is anything refused? */
 bool udpai_publication_has_errors(const udpai_publication *publication);
 

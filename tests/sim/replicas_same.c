@@ -36,14 +36,16 @@ gather(void *userdata, const udpai_contribution *held)
     const udpa_resource *resource = held->resource;
     udpai_str type = udpai_resource_type_url(resource), name = udpai_resource_name(resource);
     bool is_published = udpai_str_starts(name, UDPAI_STR(SPACE "/"));
-    if (all->is_shown && is_published)
-        fprintf(stderr, "  %s: %.*s of %.*s%s%s%s: %d\n", all->replica->node->instance,
-                UDPAI_SHOWN(name), UDPAI_SHOWN(udpai_origin_key(held->origin)),
-                held->effective ? ", effective" : "", held->superseded ? ", superseded" : "",
-                held->eligible ? "" : ", not eligible",
-                scene_number(udpai_resource_value(resource)));
-    if (!held->effective ||
-        !(is_published || (all->is_all && udpai_str_eq(type, UDPAI_STR(ENDPOINT)))))
+    if (!is_published && !(all->is_all && udpai_str_eq(type, UDPAI_STR(ENDPOINT))))
+        return true;
+    if (all->is_shown)
+        fprintf(stderr, "  %s: %.*s of %.*s%s%s%s: %d, version %.*s, generation %" PRIu64 "\n",
+                all->replica->node->instance, UDPAI_SHOWN(name),
+                UDPAI_SHOWN(udpai_origin_key(held->origin)), held->effective ? ", effective" : "",
+                held->superseded ? ", superseded" : "", held->eligible ? "" : ", not eligible",
+                scene_number(udpai_resource_value(resource)),
+                UDPAI_SHOWN(udpai_resource_version(resource)), udpa_resource_generation(resource));
+    if (!held->effective)
         return true;
     uint64_t generation = udpa_resource_generation(resource);
     uint64_t one = hash(hash(UINT64_C(0xcbf29ce484222325), type), name);

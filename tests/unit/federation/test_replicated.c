@@ -294,6 +294,54 @@ a_state_is_decided_once_more(void **state)
     assert_int_equal(bed->n_judged, 1);
 }
 
+static void
+where_a_replica_is_behind_a_removal_waits(void **state)
+{
+    fed_bed *bed = *state;
+    uint64_t session = arrive(bed, &alice);
+    tell_state(bed, UDPAI_REPLICATION_BEHIND);
+    publish(bed, session, "-x");
+    assert_proposed(0, "");
+    others_put(bed, ALICE, "com.acme/x", "1", 5);
+    end_first(bed, UDPAI_REPLICATED_LOST, NULL);
+    assert_proposed(0, "!x, -alice x");
+    commit_first(bed);
+    assert_int_equal(bed->n_judged, 1);
+    assert_string_equal(bed->judged, "");
+}
+
+static void
+remove_of_all_types(fed_bed *bed, uint64_t session, const char *name)
+{
+    udpai_publication *publication = udpai_publication_new();
+    assert_non_null(publication);
+    assert_ok(udpai_publication_remove(publication, udpai_str_from(name)));
+    (void)fed_judge(bed, session, publication);
+}
+
+/* Of some type it is not there. */
+static void
+what_is_removed_of_all_types_is_certain(void **state)
+{
+    fed_bed *bed = *state;
+    uint64_t session = arrive(bed, &alice);
+    remove_of_all_types(bed, session, "com.acme/x"); /* there are no types */
+    assert_proposed(0, "");
+    others_put(bed, ALICE, "com.acme/x", "1", 5);
+    end_first(bed, UDPAI_REPLICATED_LOST, NULL);
+    assert_proposed(0, "!x, -alice x");
+    commit_first(bed);
+    (void)fed_publish_at(bed, session, "EDS", "x=1 y=1");
+    publish(bed, session, "x=1");
+    commit_all(bed);
+    tell_state(bed, UDPAI_REPLICATION_BEHIND);
+    remove_of_all_types(bed, session, "com.acme/y");
+    end_first(bed, UDPAI_REPLICATED_LOST, NULL);
+    assert_proposed(0, "!y, -alice y");
+    commit_first(bed);
+    assert_string_equal(bed->judged, "");
+}
+
 /* ---- limits ---- */
 
 /* Of the publisher nine are there. */
@@ -426,31 +474,6 @@ what_is_not_committed_is_refused_with_the_reason(void **state)
     publish(bed, session, "x=4");
     commit_all(bed);
     assert_value(bed, "CDS", "x", "4");
-}
-
-/* Another replica may have it from the same publisher: then its removal would be lost. */
-static void
-what_a_replica_behind_does_not_have_is_not_removed(void **state)
-{
-    fed_bed *bed = *state;
-    uint64_t session = arrive(bed, &alice);
-    tell_state(bed, UDPAI_REPLICATION_CURRENT);
-    publish(bed, session, "-x");
-    assert_int_equal(n_proposals, 1); /* is all there that was committed before? */
-    end_first(bed, UDPAI_REPLICATED_LOST, NULL);
-    assert_int_equal(bed->n_judged, 1);
-    assert_null(strstr(bed->judged, "com.acme/x"));
-    tell_state(bed, UDPAI_REPLICATION_BEHIND);
-    publish(bed, session, "-x");
-    assert_int_equal(n_proposals, 0);
-    assert_int_equal(bed->n_judged, 2);
-    assert_non_null(strstr(bed->judged, "com.acme/x"));
-    publish(bed, session, "x=1");
-    commit_all(bed);
-    publish(bed, session, "-x"); /* what it has it can compare */
-    assert_proposed(0, "!x, -alice x");
-    commit_all(bed);
-    assert_false(is_there(bed, "x"));
 }
 
 static void
@@ -626,13 +649,14 @@ main(void)
         replicated_test(what_seems_to_change_nothing_is_decided_once_more),
         replicated_test(what_seems_to_change_nothing_in_part_is_decided_once_more),
         replicated_test(a_state_is_decided_once_more),
+        replicated_test(where_a_replica_is_behind_a_removal_waits),
+        replicated_test(what_is_removed_of_all_types_is_certain),
         replicated_test(the_last_room_is_given_by_what_all_replicas_have),
         replicated_test(near_a_limit_one_is_on_its_way),
         replicated_test(what_comes_after_it_does_not_overtake_it),
         replicated_test(what_is_not_known_in_time_is_refused),
         replicated_test(a_state_that_was_lost_ends_nothing_that_came_after_it),
         replicated_test(what_is_not_committed_is_refused_with_the_reason),
-        replicated_test(what_a_replica_behind_does_not_have_is_not_removed),
         replicated_test(where_nobody_knows_the_stream_ends_without_a_receipt),
         replicated_test(the_peer_is_gone_when_the_outcome_comes),
         replicated_test(what_waits_when_its_stream_ends_is_not_decided),

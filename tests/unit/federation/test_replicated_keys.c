@@ -124,10 +124,58 @@ what_it_never_had_is_not_removed(void **state)
     flush(bed);
     publish(bed, session, "-x");
     assert_int_equal(bed->n_judged, 1);
-    assert_non_null(strstr(bed->judged, "'com.acme/x': this node does not have it, and may lack"));
+    assert_non_null(
+        strstr(bed->judged, "'com.acme/x': this replica does not have it, for it lacks a key"));
     publish(bed, session, "-y"); /* there is none */
     end_first(bed, UDPAI_REPLICATED_LOST, NULL);
     assert_string_equal(bed->judged, "");
+}
+
+/* Of one type it is there: none is removed, for it has one answer. */
+static void
+what_is_locked_in_one_type_is_removed_in_none(void **state)
+{
+    fed_bed *bed = *state;
+    uint64_t session = arrive(bed, &alice);
+    (void)fed_publish_at(bed, session, "EDS", "x=1");
+    publish(bed, session, "y=1");
+    commit_all(bed);
+    tell_locked_one(bed, "com.acme/x");
+    flush(bed);
+    udpai_publication *publication = udpai_publication_new();
+    assert_non_null(publication);
+    assert_ok(udpai_publication_remove(publication, UDPAI_STR("com.acme/x")));
+    assert_non_null(strstr(fed_judge(bed, session, publication), "it lacks a key"));
+    assert_int_equal(n_proposals, 0);
+    assert_value(bed, "EDS", "x", "1");
+}
+
+/* What is amiss with the message itself stays. */
+static void
+what_was_refused_is_decided_anew(void **state)
+{
+    fed_bed *bed = *state;
+    uint64_t session = arrive(bed, &alice);
+    publish(bed, session, "x=1");
+    commit_all(bed);
+    tell_locked_one(bed, "com.acme/y");
+    flush(bed);
+    udpai_publication *publication = udpai_publication_new();
+    assert_non_null(publication);
+    assert_ok(udpai_publication_set(&publication->type_url, UDPAI_STR(TEST_CDS)));
+    assert_ok(udpai_publication_remove(publication, UDPAI_STR("com.acme/y")));
+    assert_ok(udpai_publication_remove(publication, UDPAI_STR("com.acme/z")));
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *bad = cluster("com.acme/bad", "1", 5);
+    assert_ok(udpai_publication_add(publication, bad, false));
+    publication->entries.items[0].error = udpa_error_new(UDPA_ERR_INVAL, NULL, "malformed");
+    (void)fed_judge(bed, session, publication);
+    assert_proposed(0, "");
+    others_put(bed, ALICE, "com.acme/y", "1", 5);
+    tell_locked(bed, NULL, 0);
+    end_first(bed, UDPAI_REPLICATED_LOST, NULL);
+    assert_proposed(0, "!y, -alice y");
+    commit_first(bed);
+    assert_string_equal(bed->judged, "malformed");
 }
 
 /* ---- what is amiss ---- */
@@ -205,6 +253,8 @@ main(void)
         replicated_test(of_too_many_nothing_is_said_of_their_type),
         replicated_test(what_is_published_again_is_proposed),
         replicated_test(what_it_never_had_is_not_removed),
+        replicated_test(what_is_locked_in_one_type_is_removed_in_none),
+        replicated_test(what_was_refused_is_decided_anew),
         replicated_test(other_keys_are_a_problem),
     };
     return cmocka_run_group_tests_name("federation replicated_keys", tests, NULL, NULL);
