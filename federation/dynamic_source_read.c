@@ -111,6 +111,8 @@ read_kind(udpai_dynamic_source_config *config,
           const source_message *message,
           udpa_error **ret_error)
 {
+    if (message->replicas)
+        return refuse(message, "has replicas: only one of the bootstrap file may", ret_error);
     if (message->kind_case == UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_UDPA)
         return read_udpa(config, message, ret_error);
     if (message->kind_case == UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_XDS)

@@ -8,6 +8,7 @@
 #include "federation/agreement.h"
 #include "federation/directories.h"
 #include "federation/ending.h"
+#include "federation/fault.h"
 #include "federation/held.h"
 #include "federation/node_internal.h"
 #include "federation/receiver.h"
@@ -85,22 +86,39 @@ is_kept_alike(const udpai_contribution *held, const udpa_resource *resource)
 struct setting {
     udpai_node *node;
     udpai_origin *origin;
-    udpai_str authority;    /* of what has none */
-    udpai_staging *staging; /* NULL: at once */
-    bool is_anew;           /* what is held already is staged, too */
+    const udpai_directory *directory; /* NULL: the node itself */
+    udpai_str authority;              /* of what has none */
+    udpai_staging *staging;           /* NULL: at once */
+    bool is_anew;                     /* what is held already is staged, too */
 };
+
+/* What another node does not have any more is not removed by its authority. */
+static bool
+is_of_others(const struct setting *setting)
+{
+    return setting->directory && setting->directory->keeps_generations;
+}
+
+/* Is its generation its authority's? */
+static bool
+has_generation(const struct setting *setting, const udpa_resource *resource)
+{
+    return udpai_resource_signature(resource) || is_of_others(setting);
+}
 
 /* Would putting it change nothing? */
 static bool
-is_held(const udpai_node *node,
+is_held(const struct setting *setting,
         const udpai_contribution *held,
-        const udpa_resource *resource,
-        udpai_str authority)
+        const udpa_resource *resource)
 {
     udpai_str own = udpai_resource_authority(resource);
-    return is_signed_alike(node, held->resource, resource) &&
+    bool is_alike = !has_generation(setting, resource) ||
+                    udpa_resource_generation(held->resource) == udpa_resource_generation(resource);
+    return is_alike && is_signed_alike(setting->node, held->resource, resource) &&
            udpai_resource_same_payload(held->resource, resource) &&
-           udpai_str_eq(udpai_resource_authority(held->resource), own.len ? own : authority) &&
+           udpai_str_eq(udpai_resource_authority(held->resource),
+                        own.len ? own : setting->authority) &&
            udpai_resource_is_lazy(held->resource) == udpai_resource_is_lazy(resource) &&
            udpai_resource_do_not_cache(held->resource) == udpai_resource_do_not_cache(resource) &&
            udpai_resource_same_aliases(held->resource, resource) && is_kept_alike(held, resource);
@@ -142,11 +160,12 @@ put_if_changed(const struct setting *setting, udpa_resource *resource, udpa_erro
     if (err != UDPA_OK)
         return err;
     if (udpai_store_get(node->context.store, setting->origin, type_url, name, &held) &&
-        is_held(node, &held, resource, setting->authority))
+        is_held(setting, &held, resource))
         return udpai_fail_code(ret_error, keep_held(setting, &held));
     const udpai_put_options options = {
         .authority = setting->authority,
-        .keeps_generation = udpai_resource_signature(resource) != NULL,
+        .keeps_generation = has_generation(setting, resource),
+        .is_stamped = setting->directory && setting->directory->is_received,
         .staging = setting->staging,
     };
     err = udpai_intake_put(node->parts.receiver, setting->origin, resource, &options, ret_error);
@@ -167,9 +186,12 @@ withdraw_others(const struct setting *setting, udpai_str type_url, const struct 
     udpa_err err = listed->max_withdrawal ? udpai_absence_of_files(&node->context, setting->origin,
                                                                    &scope, listed->max_withdrawal)
                                           : UDPA_OK;
-    return err == UDPA_OK
-               ? udpai_ending_own(node->parts.receiver, setting->origin, &scope, setting->staging)
-               : err;
+    if (err != UDPA_OK || !is_of_others(setting))
+        return err == UDPA_OK ? udpai_ending_own(node->parts.receiver, setting->origin, &scope,
+                                                 setting->staging)
+                              : err;
+    udpai_staging_leave_all(setting->staging, node->context.store, setting->origin, &scope);
+    return UDPA_OK;
 }
 
 /* Makes the origin hold these, and, if they are all there is, nothing else. */
@@ -278,7 +300,12 @@ set_files(udpai_node *node, const udpai_directory *directory, udpa_error **ret_e
                                         directory->root);
     if (!origin)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    const struct setting setting = {node, origin, authority_of(node, directory), NULL, false};
+    const struct setting setting = {
+        .node = node,
+        .origin = origin,
+        .directory = directory,
+        .authority = authority_of(node, directory),
+    };
     const struct listed list = list_of(directory, source);
     udpa_err err = set_all(&setting, (udpai_str){0}, &list, ret_error);
     log_held(node, source, directory->root, origin);
@@ -296,6 +323,11 @@ static udpa_err
 use_files(udpai_node *node, const udpai_directory *directory, udpa_error **ret_error)
 {
     udpai_share *share = udpai_shares_of(node->parts.shares, directory);
+    udpai_source *source = directory->is_received ? source_of(node, directory->source) : NULL;
+    if (source)
+        udpai_fault_of_connection(source, directory->fault);
+    if (share && directory->is_reviewed)
+        udpai_shares_accept(node->parts.shares, share);
     return share
                ? udpai_fail_code(ret_error, udpai_shares_read(node->parts.shares, share, directory))
                : set_files(node, directory, ret_error);
@@ -307,7 +339,7 @@ udpai_node_set_files(udpai_node *node, const udpai_directory *directory, udpa_er
     bool waits = false;
     udpai_directory read = *directory;
     read.is_shared = udpai_shares_of(node->parts.shares, directory) != NULL;
-    udpa_err err = node->parts.agreement
+    udpa_err err = node->parts.agreement && !directory->is_received
                        ? udpai_agreement_take(node->parts.agreement, &read, &waits)
                        : UDPA_OK;
     if (err != UDPA_OK)
@@ -346,6 +378,20 @@ udpai_node_share_files(udpai_node *node, udpai_str root, udpai_str source_name)
         return UDPA_ERR_INVAL;
     return origin ? udpai_shares_add(node->parts.shares, origin, root, source_name)
                   : UDPA_ERR_NOMEM;
+}
+
+void
+udpai_node_forget_files(udpai_node *node, udpai_str source)
+{
+    udpai_share *share = udpai_shares_of(node->parts.shares, &(udpai_directory){.source = source});
+    if (share)
+        udpai_shares_forget_reading(node->parts.shares, share);
+}
+
+bool
+udpai_node_is_elected(const udpai_node *node)
+{
+    return node->replica && udpai_replica_is_janitor(node->replica);
 }
 
 /* What stays though the reading does not have it: etcd is to have it, too. */
@@ -395,14 +441,22 @@ stage_share(udpai_node *node, udpai_share *share, udpai_staging *staging)
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     const udpai_directory *directory = udpai_reading_directory(share->reading);
     udpai_source *source = source_of(node, directory->source);
-    const struct setting setting = {node, share->origin, authority_of(node, directory), staging,
-                                    !share->is_marked};
+    const struct setting setting = {
+        .node = node,
+        .origin = share->origin,
+        .directory = directory,
+        .authority = authority_of(node, directory),
+        .staging = staging,
+        .is_anew = !share->is_marked,
+    };
     struct listed list = list_of(directory, source);
     if (share->accepts)
         list.max_withdrawal = 100;
     udpa_err err = set_all(&setting, (udpai_str){0}, &list, &error);
     if (err != UDPA_OK && err != UDPA_ERR_NOMEM && share->is_new)
-        log_rejected(directory->root, error);
+        udpai_log(UDPA_LOG_ERROR, udpai_share_part(share),
+                  UDPAI_SHARE_TEXT ": rejected in part: %s", UDPAI_SHARE_SHOWN(share),
+                  error ? udpa_error_message(error) : "out of memory");
     if (err != UDPA_ERR_NOMEM && setting.is_anew)
         err = stage_rest(&setting);
     log_held(node, source, directory->root, share->origin);
@@ -431,13 +485,25 @@ static void
 note_elected(const udpai_node *node, udpai_share *share, bool is_elected)
 {
     if (is_elected && !share->is_elected)
-        udpai_log(UDPA_LOG_INFO, "file",
-                  "directory %.*s: this replica is the elected one, and writes what it reads for "
-                  "all",
-                  UDPAI_SHOWN(udpai_bytes_view(share->root)));
+        udpai_log(UDPA_LOG_INFO, udpai_share_part(share),
+                  UDPAI_SHARE_TEXT ": this replica is the elected one, and writes what it reads "
+                                   "for all",
+                  UDPAI_SHARE_SHOWN(share));
     if (is_elected != share->is_elected)
         udpai_shares_compare_at(node->parts.shares, share, udpai_context_now(&node->context));
     share->is_elected = is_elected;
+}
+
+/* The replica that is connected to it knows more. */
+static void
+note_elsewhere(udpai_source *source)
+{
+    UDPA_AUTO(udpa_error_unref)
+    udpa_error *why =
+        udpa_error_new(UDPA_ERR_UNAVAILABLE, NULL,
+                       "the elected replica, which is connected to it for all, cannot reach it, or "
+                       "has lost it");
+    udpai_fault_of_connection(source, why);
 }
 
 /* What was effective before a restart is so again, until it is known what etcd has. */
@@ -454,6 +520,8 @@ use_mark(udpai_node *node, udpai_share *share)
     bool is_read = share->is_marked || (share->was_read && !share->is_failing);
     if (!is_read)
         return;
+    if (source && share->is_failing && root.len == 0 && !share->is_elected)
+        note_elsewhere(source);
     if (source)
         udpai_source_was_read(source, &read);
     else
@@ -510,8 +578,11 @@ udpai_node_set_own(udpai_node *node,
     if (!origin)
         return UDPA_ERR_NOMEM;
     udpai_origin_set_rank(node->context.store, origin, UDPAI_ORIGIN_NODE, 0);
-    const struct setting setting = {node, origin, udpai_bytes_view(node->context.authority), NULL,
-                                    false};
+    const struct setting setting = {
+        .node = node,
+        .origin = origin,
+        .authority = udpai_bytes_view(node->context.authority),
+    };
     const struct listed list = {.resources = resources, .n = n_resources};
     return set_all(&setting, type_url, &list, NULL);
 }

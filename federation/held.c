@@ -233,10 +233,8 @@ accept_share(udpai_sources *sources, udpai_share *share)
 {
     size_t n = 0;
     udpai_origin_visit_absent(share->origin, UDPAI_ABSENCE_HELD, add_held, &n);
-    share->accepts = n > 0;
-    udpai_store_end_absences(sources->context->store, share->origin, (udpai_str){0},
-                             UDPAI_ABSENCE_HELD, UDPAI_ABSENCE_FORGET);
-    udpai_shares_compare_at(sources->shares, share, udpai_context_now(sources->context));
+    if (n)
+        udpai_shares_accept(sources->shares, share);
     return n;
 }
 

@@ -63,6 +63,13 @@ typedef struct udpai_directory {
     /* The last reading found errors: what has been read before stays, but of a PATH source it is
      * known that it fails. */
     bool has_errors;
+    /* It has come by a stream: the last hop of each is this node's already. */
+    bool is_received;
+    bool keeps_generations; /* those that they have are meant */
+    /* What is missing was rejected by rules or keys that hold from now on: it goes, however much it
+     * is. */
+    bool is_reviewed;
+    udpa_error *fault; /* why it is not there, for people; NULL: it is, or that is not known */
 } udpai_directory;
 
 /* What the directory does not have any more is withdrawn, unless it is partial. The first resource
@@ -76,6 +83,11 @@ udpa_err udpai_node_expect_files(udpai_node *node, udpai_str root);
  * (empty: it is of the node itself), counts for all of them, and comes by etcd. Before anything of
  * it is restored or read. UDPA_ERR_INVAL: the node has no replicas, or there is no such source. */
 udpa_err udpai_node_share_files(udpai_node *node, udpai_str root, udpai_str source);
+/* What was read of this source does not count any more: nobody looks whether it is still so. What
+ * all have of it stays. */
+void udpai_node_forget_files(udpai_node *node, udpai_str source);
+/* Among replicas: is it the elected one, that writes for all? */
+bool udpai_node_is_elected(const udpai_node *node);
 /* Clients that never connect, because they read files: sources are asked for this group as long as
  * the node lives. */
 udpa_err udpai_node_expect_clients(udpai_node *node, udpai_str name_space, udpai_node_info *client);
@@ -122,6 +134,8 @@ const udpa_error *udpai_node_source_error(const udpai_node *node, udpai_str sour
 const udpa_error *udpai_node_source_fault(const udpai_node *node, udpai_str source);
 /* The address of the server that it is connected to, ending with a NUL; the same. */
 const char *udpai_node_source_server(const udpai_node *node, udpai_str source);
+/* Is it known that it cannot be reached, or was lost? False: it is active, or not decided yet. */
+bool udpai_node_source_has_failed(const udpai_node *node, udpai_str source);
 /* Is there a stream to publish on to this source? */
 bool udpai_node_may_publish_to(const udpai_node *node, udpai_str source);
 /* Publishes to the peer of this source, or of all sources (empty). Takes the publication. Returns a

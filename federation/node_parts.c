@@ -147,6 +147,13 @@ udpai_node_source_fault(const udpai_node *node, udpai_str source)
     return udpai_egress_source_fault(node->parts.egress, source);
 }
 
+bool
+udpai_node_source_has_failed(const udpai_node *node, udpai_str name)
+{
+    const udpai_source *source = udpai_sources_get(node->parts.sources, name);
+    return source && udpai_source_is_decided(source) && !udpai_source_is_active(source);
+}
+
 const char *
 udpai_node_source_server(const udpai_node *node, udpai_str source)
 {

@@ -224,7 +224,8 @@ udpai_intake_put(udpai_receiver *receiver,
         return fail_bare_signature(resource, ret_error);
     if (!options->keeps_generation || parts.generation == 0)
         choose_generation(receiver, origin, resource, options->staging, &parts);
-    udpai_stamp_hop(receiver->context, &parts, &room, options->from);
+    if (!options->is_stamped)
+        udpai_stamp_hop(receiver->context, &parts, &room, options->from);
     UDPA_AUTO(udpa_resource_unref) udpa_resource *stamped = NULL;
     parts.hop_path = receiver->last_hop_path;
     udpa_err err = udpai_resource_make(&stamped, &parts);

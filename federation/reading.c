@@ -28,6 +28,7 @@ udpai_reading_new(udpai_reading **ret_reading, const udpai_directory *directory)
     if (!reading)
         return UDPA_ERR_NOMEM;
     reading->directory = *directory;
+    reading->directory.fault = NULL; /* it was noted when this was received */
     for (; reading->n < n; reading->n++)
         reading->resources[reading->n] = udpa_resource_ref(directory->resources[reading->n]);
     reading->directory.resources = reading->resources;

@@ -37,6 +37,7 @@ typedef struct udpai_put_options {
     udpai_str authority;    /* of one that names none */
     udpai_str from;         /* the peer that it is taken from; empty: from a file */
     bool keeps_generation;  /* it has one that is valid */
+    bool is_stamped;        /* this node's hop is its last one */
     udpai_staging *staging; /* NULL: it is put at once */
 } udpai_put_options;
 

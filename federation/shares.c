@@ -142,13 +142,56 @@ udpai_shares_read(udpai_shares *shares, udpai_share *share, const udpai_director
     return UDPA_OK;
 }
 
+void
+udpai_shares_accept(udpai_shares *shares, udpai_share *share)
+{
+    share->accepts = true;
+    udpai_store_end_absences(shares->context->store, share->origin, (udpai_str){0},
+                             UDPAI_ABSENCE_HELD, UDPAI_ABSENCE_FORGET);
+    udpai_shares_compare_at(shares, share, udpai_context_now(shares->context));
+}
+
+void
+udpai_shares_forget_reading(udpai_shares *shares, udpai_share *share)
+{
+    share->reading = udpai_reading_free(share->reading);
+    share->due_ms = UINT64_MAX;
+    arm(shares);
+}
+
+/* ---- what is logged ---- */
+
+static bool
+is_directory(const udpai_share *share)
+{
+    return udpa_bytes_size(share->root) > 0;
+}
+
+const char *
+udpai_share_kind(const udpai_share *share)
+{
+    return is_directory(share) ? "directory" : "source";
+}
+
+const char *
+udpai_share_part(const udpai_share *share)
+{
+    return is_directory(share) ? "file" : "federation";
+}
+
+udpai_str
+udpai_share_name(const udpai_share *share)
+{
+    return udpai_bytes_view(is_directory(share) ? share->root : share->source);
+}
+
 static udpa_error *
 explain(const udpai_share *share, const udpai_replicated *event)
 {
     return udpa_error_new(event->error ? udpa_error_code(event->error) : UDPA_ERR_LIMIT, NULL,
-                          "directory %.*s: what was read cannot be committed for all replicas, "
-                          "which keep what they have of it: %s",
-                          UDPAI_SHOWN(udpai_bytes_view(share->root)),
+                          UDPAI_SHARE_TEXT ": what was read cannot be committed for all "
+                                           "replicas, which keep what they have of it: %s",
+                          UDPAI_SHARE_SHOWN(share),
                           event->error ? udpa_error_message(event->error) : "etcd rejects it");
 }
 
@@ -168,15 +211,15 @@ udpai_shares_proposed(udpai_shares *shares, udpai_share *share, const udpai_repl
     udpa_error_unref(share->rejected);
     share->rejected = event->outcome == UDPAI_REPLICATED_REJECTED ? explain(share, event) : NULL;
     if (event->outcome == UDPAI_REPLICATED_COMMITTED) {
-        udpai_log(UDPA_LOG_DEBUG, "file", "directory %.*s: committed for all replicas",
-                  UDPAI_SHOWN(udpai_bytes_view(share->root)));
+        udpai_log(UDPA_LOG_DEBUG, udpai_share_part(share),
+                  UDPAI_SHARE_TEXT ": committed for all replicas", UDPAI_SHARE_SHOWN(share));
         return;
     }
     if (event->outcome != UDPAI_REPLICATED_REJECTED) {
         udpai_shares_compare_at(shares, share, now + UDPAI_SHARES_AGAIN_MS);
         return;
     }
-    udpai_log(UDPA_LOG_ERROR, "file", "%s",
+    udpai_log(UDPA_LOG_ERROR, udpai_share_part(share), "%s",
               share->rejected ? udpa_error_message(share->rejected) : "out of memory");
     udpai_shares_compare_at(shares, share, now + UDPAI_SHARES_LATER_MS);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Directories, and sources of kind path, of which one replica writes the contents for all: the
- * elected one, which is the janitor. What each of them has of such an origin came from etcd; what
- * it has read by itself waits here, until it is the elected one.
+/* Directories and sources of which one replica writes the contents for all: the elected one, which
+ * is the janitor. What each of them has of such an origin came from etcd; what it has read by
+ * itself waits here, until it is the elected one.
  *
  * That etcd has all of an origin is a record of its own, the mark, which is committed with the
  * first whole reading.
@@ -22,7 +22,7 @@
 typedef struct udpai_shares udpai_shares;
 
 typedef struct udpai_share {
-    udpa_bytes *root, *source; /* as of udpai_directory */
+    udpa_bytes *root, *source; /* as of udpai_directory; no root: a source with a stream */
     udpa_bytes *mark_key;      /* of the origin of its mark */
     udpai_origin *origin;
     udpai_reading *reading; /* what was read here, and counts here; NULL: nothing yet */
@@ -62,6 +62,17 @@ void udpai_shares_restore_read(const udpai_shares *shares, udpai_str origin);
 /* Copies it. UDPA_ERR_NOMEM: what was read before stays. */
 udpa_err
 udpai_shares_read(udpai_shares *shares, udpai_share *share, const udpai_directory *directory);
+/* What the reading leaves out may go, however much it is; nothing is held any more. */
+void udpai_shares_accept(udpai_shares *shares, udpai_share *share);
+/* What was read does not count any more. */
+void udpai_shares_forget_reading(udpai_shares *shares, udpai_share *share);
+/* As logs have it, such as "directory /etc/udpa". */
+#define UDPAI_SHARE_TEXT "%s %.*s"
+#define UDPAI_SHARE_SHOWN(share) udpai_share_kind(share), UDPAI_SHOWN(udpai_share_name(share))
+const char *udpai_share_kind(const udpai_share *share);
+/* The part that is logged for. */
+const char *udpai_share_part(const udpai_share *share);
+udpai_str udpai_share_name(const udpai_share *share);
 /* It is to be compared with etcd then, if not before. */
 void udpai_shares_compare_at(udpai_shares *shares, udpai_share *share, uint64_t time_ms);
 /* What was proposed has its outcome: is it committed, or what else? */

@@ -49,6 +49,8 @@ udpai_plan_done(udpai_plan *plan)
     udpai_plan_sinks_done(plan);
     for (size_t i = 0; i < plan->sources.n; i++)
         udpai_grpc_target_drop(plan->sources.items[i].target);
+    for (size_t i = 0; i < plan->read_sources.n; i++)
+        udpai_grpc_target_drop(plan->read_sources.items[i].target);
     for (size_t i = 0; i < plan->dials.n; i++)
         udpai_grpc_target_drop(plan->dials.items[i].target);
     for (size_t i = 0; i < plan->load_upstreams.n; i++)
@@ -66,6 +68,7 @@ udpai_plan_done(udpai_plan *plan)
     udpai_vector_done(&plan->directories);
     udpai_vector_done(&plan->writers);
     udpai_vector_done(&plan->sources);
+    udpai_vector_done(&plan->read_sources);
     udpai_vector_done(&plan->load_upstreams);
     udpai_vector_done(&plan->reported_load);
     udpai_vector_done(&plan->dialled);

@@ -111,6 +111,8 @@ typedef struct udpai_plan {
     UDPAI_VECTOR(udpai_plan_directory) directories;
     UDPAI_VECTOR(udpai_plan_writer) writers;
     UDPAI_VECTOR(udpai_source_config) sources;
+    /* Of those, each that one replica is connected to for all: there it is one that is read. */
+    UDPAI_VECTOR(udpai_source_config) read_sources;
     UDPAI_VECTOR(udpai_provider_config) providers;
     UDPAI_VECTOR(udpai_named_config) named;
     UDPAI_VECTOR(udpai_dial_config) dials;

@@ -69,6 +69,12 @@ udpa_err udpai_plan_source(udpai_plan *plan,
                            const Udpa__Config__V1__ConfigSource *from,
                            udpa_error **ret_error);
 
+/* section_source_shared.c: of one that one replica is connected to for all, what the node has of it
+ * is @p source from now on. */
+udpa_err udpai_plan_shared_source(udpai_plan *plan,
+                                  const Udpa__Config__V1__ConfigSource *from,
+                                  udpai_source_config *source);
+
 /* section_source_xds.c: a source's target_for. */
 void *
 udpai_plan_target_for_clients(void *target, udpai_str name_space, const udpai_node_info *client);

@@ -292,7 +292,7 @@ static bool
 take_rules(udpai_reload *self, const Udpa__Config__V1__Bootstrap *message, complaints *all)
 {
     const udpai_reload_target target = {self->env.endpoint, self->env.plan, self->env.config_file,
-                                        self->env.follower};
+                                        self->env.follower, self->env.readers};
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     udpa_err err = udpai_acl_reload(&target, message->acl, &self->acl, &error);
     return is_taken(all, err, "the rules", error);
@@ -305,7 +305,7 @@ take_signatures(const udpai_reload *self,
                 complaints *all)
 {
     const udpai_reload_target target = {self->env.endpoint, self->env.plan, self->env.config_file,
-                                        self->env.follower};
+                                        self->env.follower, self->env.readers};
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     bool has_changed;
     udpa_err err = udpai_signatures_reload(&target, message, &has_changed, &error);

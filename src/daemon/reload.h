@@ -26,6 +26,7 @@ typedef struct udpai_reload_env {
     udpai_replicas *replicas;     /* NULL: none */
     udpai_durable_engine *engine; /* SQLite; NULL: nothing is kept */
     udpai_directories *directories;
+    udpai_readers *readers; /* NULL: none */
     udpai_workers *workers; /* NULL: none */
     udpai_tunables_follower *follower;
 } udpai_reload_env;

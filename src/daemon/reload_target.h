@@ -11,6 +11,7 @@ typedef struct udpai_reload_target {
     const udpai_plan *plan;
     const char *config_file;
     udpai_tunables_follower *follower;
+    udpai_readers *readers; /* NULL: none */
 } udpai_reload_target;
 
 #endif

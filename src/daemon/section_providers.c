@@ -378,6 +378,7 @@ check_in_provider(const udpai_value *value)
 {
     check_pairs(value);
     check_clients(value);
+    udpai_check_shared_source(value);
 }
 
 static const udpai_field provider_fields[] = {

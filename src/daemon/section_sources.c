@@ -221,6 +221,7 @@ static const udpai_field source_fields[] = {
     {.name = "credential", .check = check_credential},
     {.name = "standby", .word = check_reported},
     {.name = "max_withdrawal", .word = udpai_percentage_check},
+    {.name = "replicas", .check = udpai_check_source_replicas},
 };
 
 /* False: @p other is the one that has that name. */
@@ -424,12 +425,15 @@ udpai_plan_source(udpai_plan *plan, const source_message *from, udpa_error **ret
     udpa_err err = set_kind(plan, from, &source, ret_error);
     if (err == UDPA_OK)
         err = set_recovery(plan, from, &source);
+    void *target = source.target;
+    if (err == UDPA_OK)
+        err = udpai_plan_shared_source(plan, from, &source);
     if (err == UDPA_OK && !udpai_vector_push(&plan->sources, source)) {
         udpai_grpc_target_drop(source.target);
         err = UDPA_ERR_NOMEM;
     }
     if (err == UDPA_OK)
-        err = udpai_plan_note_dialled(plan, "source", from->name, tls_of(from), source.target);
+        err = udpai_plan_note_dialled(plan, "source", from->name, tls_of(from), target);
     bool is_reported =
         from->kind_case == UDPA__CONFIG__V1__CONFIG_SOURCE__KIND_XDS && from->xds->load_reporting;
     return err == UDPA_OK && is_reported ? udpai_plan_load_upstream(plan, from, ret_error) : err;

@@ -51,9 +51,12 @@ void udpai_check_client_type(const udpai_value *value);
 void udpai_check_rtds(const udpai_value *value);
 /* Are payloads of this type never written in the clear? @p store may be NULL. */
 bool udpai_store_is_secret(const Udpa__Config__V1__Store *store, const char *type);
-/* Is the node a replica, by engine: ETCD? @p store may be NULL. */
-/* 'replicas' of what is read from files. */
+/* 'replicas' of what is read from files, and of other sources. */
 void udpai_check_replicas(const udpai_value *value);
+void udpai_check_source_replicas(const udpai_value *value);
+/* Of a descriptor in a provider: may that take this from its source? */
+void udpai_check_shared_source(const udpai_value *value);
+/* Is the node a replica, by engine: ETCD? @p store may be NULL. */
 bool udpai_store_is_replicated(const Udpa__Config__V1__Store *store);
 /* The state directory, and the key. */
 void udpai_store_check_files(const Udpa__Config__V1__Bootstrap *message,

@@ -12,6 +12,7 @@
 #include "daemon/deprecations.h"
 #include "daemon/directories.h"
 #include "daemon/dynamic_sources.h"
+#include "daemon/readers.h"
 #include "daemon/reload.h"
 #include "daemon/reported_load.h"
 #include "daemon/rest.h"
@@ -40,6 +41,7 @@ typedef struct server {
     udpai_durable_engine *engine; /* the endpoint's; NULL: nothing is kept */
     udpai_problems problems;
     udpai_directories *directories;
+    udpai_readers *readers; /* NULL: none */
     udpai_writers *writers;
     udpai_event_writer *sinks; /* NULL: nothing is written */
     udpai_daemon_runtime *runtime;
@@ -84,6 +86,7 @@ stop(server *self)
     uv_close((uv_handle_t *)&self->handing_on, NULL);
     udpai_daemon_runtime_leave(self->runtime);
     udpai_reload_close(UDPAI_TAKE(self->reload));
+    udpai_readers_close(self->readers);
     udpai_directories_close(self->directories);
     udpai_writers_close(self->writers);
     udpai_rest_close(UDPAI_TAKE(self->rest), on_rest_closed, self);
@@ -421,6 +424,13 @@ open_files(server *self, udpa_error **ret_error)
                           : err;
 }
 
+static udpa_err
+open_readers(server *self, const udpai_inspector *inspector, udpa_error **ret_error)
+{
+    const udpai_readers_env env = {&self->loop, self->endpoint, self->plan, *inspector};
+    return udpai_readers_open(&self->readers, &env, ret_error);
+}
+
 /* What is looked at goes by it: before files are read, and anybody publishes. */
 static udpa_err
 open_runtime(server *self, udpa_error **ret_error)
@@ -452,6 +462,7 @@ open_reload(server *self, udpa_error **ret_error)
         .replicas = self->replicas,
         .engine = self->engine,
         .directories = self->directories,
+        .readers = self->readers,
         .workers = self->workers,
         .follower = self->runtime->follower,
     };
@@ -500,6 +511,8 @@ begin(server *self, udpa_error **ret_error)
     if (err == UDPA_OK)
         err = udpai_directories_expect(self->endpoint, plan, ret_error);
     if (err == UDPA_OK)
+        err = udpai_readers_expect(self->endpoint, plan, ret_error);
+    if (err == UDPA_OK)
         err = restore(self, ret_error);
     if (err == UDPA_OK)
         err = replicate(self, ret_error);
@@ -508,7 +521,9 @@ begin(server *self, udpa_error **ret_error)
     if (err == UDPA_OK)
         err = open_files(self, ret_error);
     if (err == UDPA_OK)
-        udpai_tunables_follower_take_directories(self->runtime->follower, self->directories);
+        err = open_readers(self, &settings.inspector, ret_error);
+    if (err == UDPA_OK)
+        udpai_tunables_follower_take(self->runtime->follower, self->directories, self->readers);
     if (err == UDPA_OK)
         err = listen_on_all(self, ret_error);
     if (err == UDPA_OK)

@@ -29,8 +29,7 @@ check_files(const udpai_reload_target *target,
 }
 
 static udpa_err
-put_into_use(udpa_endpoint *endpoint,
-             const udpai_plan *plan,
+put_into_use(const udpai_reload_target *target,
              const Udpa__Config__V1__Signatures *from,
              udpa_error **ret_error)
 {
@@ -39,10 +38,12 @@ put_into_use(udpa_endpoint *endpoint,
         return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
                           "the file has no section 'signatures' any more: to look at none takes a "
                           "restart");
-    udpa_err err = udpai_plan_signatures_again(plan, from, &keyring, ret_error);
-    if (err == UDPA_OK)
-        udpai_endpoint_set_keyring(endpoint, keyring);
-    return err;
+    udpa_err err = udpai_plan_signatures_again(target->plan, from, &keyring, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    udpai_endpoint_set_keyring(target->endpoint, keyring);
+    udpai_readers_set_keyring(target->readers, keyring);
+    return UDPA_OK;
 }
 
 udpa_err
@@ -57,7 +58,7 @@ udpai_signatures_reload(const udpai_reload_target *target,
         return UDPA_OK;
     udpa_err err = check_files(target, message, ret_error);
     if (err == UDPA_OK)
-        err = put_into_use(target->endpoint, target->plan, from, ret_error);
+        err = put_into_use(target, from, ret_error);
     if (err != UDPA_OK)
         return err;
     *ret_has_changed = true;

@@ -11,6 +11,7 @@ typedef UDPAI_VECTOR(char *) lines;
 struct udpai_tunables_follower {
     udpai_tunables_follower_env env;
     udpai_directories *directories; /* NULL: not yet */
+    udpai_readers *readers;         /* NULL: not yet, or none */
     udpai_tunables now;
     udpai_acl *acl; /* as the bootstrap file has it; NULL: there are no rules */
     udpai_runtime_snapshot *followed;
@@ -52,15 +53,22 @@ udpai_tunables_follower_free(udpai_tunables_follower *self)
 /* ---- what uses it ---- */
 
 static udpa_err
+set_acl(const udpai_tunables_follower *self, udpai_acl *acl)
+{
+    udpa_err err = udpai_endpoint_set_acl(self->env.endpoint, acl);
+    return err ? err : udpai_readers_set_acl(self->readers, acl);
+}
+
+static udpa_err
 use_acl(const udpai_tunables_follower *self, udpai_acl *acl, bool is_dry_run)
 {
     UDPA_AUTO(udpai_acl_unref) udpai_acl *other = NULL;
     udpai_acl_options options = *udpai_acl_settings(acl);
     if (options.is_dry_run == is_dry_run)
-        return udpai_endpoint_set_acl(self->env.endpoint, acl);
+        return set_acl(self, acl);
     options.is_dry_run = is_dry_run;
     udpa_err err = udpai_acl_new(&other, &options);
-    return err ? err : udpai_endpoint_set_acl(self->env.endpoint, other);
+    return err ? err : set_acl(self, other);
 }
 
 static void
@@ -203,10 +211,12 @@ udpai_tunables_follower_follow(udpai_tunables_follower *self, udpai_runtime_snap
 }
 
 void
-udpai_tunables_follower_take_directories(udpai_tunables_follower *self,
-                                         udpai_directories *directories)
+udpai_tunables_follower_take(udpai_tunables_follower *self,
+                             udpai_directories *directories,
+                             udpai_readers *readers)
 {
     self->directories = directories;
+    self->readers = readers;
     udpai_directories_set_quiet(directories, self->now.files_quiet_ms);
 }
 

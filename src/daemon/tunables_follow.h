@@ -5,6 +5,7 @@
 #define UDPAI_DAEMON_TUNABLES_FOLLOW_H
 
 #include "daemon/directories.h"
+#include "daemon/readers.h"
 #include "daemon/tunables.h"
 #include "daemon/workers.h"
 
@@ -25,8 +26,9 @@ udpai_tunables_follower *udpai_tunables_follower_free(udpai_tunables_follower *f
 void udpai_tunables_follower_follow(udpai_tunables_follower *follower,
                                     udpai_runtime_snapshot *snapshot);
 /* These are there now; borrowed until the end. */
-void udpai_tunables_follower_take_directories(udpai_tunables_follower *follower,
-                                              udpai_directories *directories);
+void udpai_tunables_follower_take(udpai_tunables_follower *follower,
+                                  udpai_directories *directories,
+                                  udpai_readers *readers);
 /* Other rules hold from now on, in a dry run or not, as they set, or in their place the runtime.
  * UDPA_ERR_NOMEM: those before still do. */
 udpa_err udpai_tunables_follower_set_acl(udpai_tunables_follower *follower, udpai_acl *acl);

@@ -1,0 +1,252 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A source that one replica is connected to for all: go-control-plane by xDS or by REST, or a node by
+UDPA. All replicas serve the same versions of what it has; when the elected one is killed, the next one
+connects, and no client receives anything; when the source is lost, all fail over, and back."""
+import json
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import interop
+
+import grpc
+from interop import check, free_ports, never, run, wait_for
+
+from etcd import Cluster, program_or_skip
+from go_control_plane import GoControlPlane
+from go_control_plane import program_or_skip as control_plane_or_skip
+from xds_peer import CLUSTER, Client
+
+WAIT_S = 3
+LEASE_S = 25 # as in replica_shared
+N = 20
+ENDPOINT = 'type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment'
+TYPES = ['envoy.config.cluster.v3.Cluster', 'envoy.config.endpoint.v3.ClusterLoadAssignment']
+
+
+# ---- the source ----
+
+class Core:
+    """A node that has its clusters and endpoints in files."""
+
+    def __init__(self, test, port):
+        self.test, self.port, self.serials = test, port, {}
+        self.folder = test.work / 'core'
+        self.folder.mkdir(exist_ok=True)
+        self.write()
+        self.node = interop.Node(test, 'core', port, self.config())
+
+    def config(self):
+        path = self.test.work / 'core.yaml'
+        path.write_text(json.dumps({'node': {'id': 'core', 'namespace': 'local'}, 'static_resources': {
+            'directories': [{'path': str(self.folder), 'authority': 'legacy'}]}}), encoding='utf-8')
+        return path
+
+    def write(self):
+        new = self.folder / '.new'
+        new.write_text(json.dumps([
+            {'name': f'local/{name}', 'resource': {'@type': CLUSTER, 'name': name,
+                                                   'alt_stat_name': f'serial-{self.serials.get(name, 0):010}'}}
+            for name in names()] + [
+            {'name': f'local/{name}', 'resource': {'@type': ENDPOINT, 'cluster_name': name}}
+            for name in names()]), encoding='utf-8')
+        new.rename(self.folder / 'all.json')
+
+    def change(self, _kind, i, serial):
+        self.serials[names()[i]] = serial
+        self.write()
+
+    def end(self):
+        self.node.process.kill()
+        self.node.process.wait()
+
+
+def names():
+    return [f'cluster-{i:06}' for i in range(N)]
+
+
+class Source:
+    def __init__(self, test):
+        self.test = test
+        self.port, = free_ports(1)
+        self.program = None if test.variant == 'udpa' else control_plane_or_skip(test)
+        self.start()
+
+    def start(self):
+        if self.test.variant == 'udpa':
+            self.server = Core(self.test, self.port)
+        else:
+            self.server = GoControlPlane(self.test, self.program, 'snapshot', self.port, N,
+                                         is_rest=self.test.variant == 'rest')
+
+    def config(self):
+        address = {'address': f'127.0.0.1:{self.port}'}
+        kind = {'udpa': address,
+                'xds': {**address, 'authority': 'legacy'},
+                'rest': {**address, 'authority': 'legacy', 'refresh_delay': '0.3s'}}[self.test.variant]
+        return {'name': 'legacy', self.test.variant: kind}
+
+
+# ---- the replicas ----
+
+class Replica(interop.Node):
+    def __init__(self, test, cluster, name, source):
+        self.test, self.name = test, name
+        self.port, self.http = free_ports(2)
+        self.address = f'127.0.0.1:{self.port}'
+        self.home = test.work / name
+        (self.home / 'backup').mkdir(parents=True)
+        (self.home / 'backup' / 'all.json').write_text(json.dumps(
+            [{'name': f'local/{name}', 'resource': {'@type': CLUSTER, 'name': name, 'alt_stat_name': 'backup'}}
+             for name in names()]), encoding='utf-8')
+        self.path = self.home / 'udpad.yaml'
+        self.path.write_text(json.dumps({
+            'node': {'id': 'edge'},
+            **self.resources(source.config()),
+            'timing': {'backoff_max': '0.5s', 'connect_grace': '1s', 'fail_back_delay': '0.5s'},
+            'http': {'sockets': [{'address': f'127.0.0.1:{self.http}', 'insecure': True}]},
+            'store': {'directory': str(self.home / 'data'), 'engine': 'ETCD', 'prefix': '/udpa/sources',
+                      'endpoints': cluster.endpoints}}), encoding='utf-8')
+        self.start()
+
+    def resources(self, source):
+        """By xDS, each replica asks for endpoints itself."""
+        is_apart = self.test.variant == 'xds'
+        return {
+            'static_resources': {'config_sources': [
+                {**source, 'replicas': 'SHARED' if is_apart else 'SHARED_WITH_ENDPOINTS'},
+                {**source, 'name': 'endpoints'}, {'name': 'backup', 'path': {'path': 'backup'}}]},
+            'providers': [{'types': TYPES[:1] if is_apart else TYPES, 'config_descriptors': [
+                {'resource_name': 'legacy', 'continuation': 'STOP_ON_SUCCESS'},
+                {'resource_name': 'backup', 'continuation': 'STOP_ON_SUCCESS'}]}] + is_apart * [
+                    {'types': TYPES[1:], 'config_descriptors': [
+                        {'resource_name': 'endpoints', 'mode': 'ON_DEMAND'}]}]}
+
+    def start(self):
+        interop.Process.__init__(self, ['env', '-C', self.home, self.test.build / 'udpad', '-c', self.path,
+                                        '--listen', self.address],
+                                 self.test.work / f'{self.name}.log')
+        self.test.processes.append(self)
+        self.wait_for_log('listening on ')
+
+    def served(self, kind=CLUSTER, some=()):
+        """What a client receives that connects now: what marks it, and its version, by name."""
+        with Client(self.address, timeout_s=WAIT_S) as client:
+            client.send(kind, some)
+            return {one.name: (mark_of(one.resource.value), one.version)
+                    for one in client.receive().resources}
+
+    def udpactl(self, *words):
+        return subprocess.run([self.test.build / 'udpactl', '--server', self.address, *words], check=False,
+                              capture_output=True, text=True, timeout=20).stdout
+
+    def is_connected(self):
+        return 'source legacy: connected' in self.text()
+
+
+def mark_of(value):
+    at = value.find(b'serial-')
+    return value[at:at + 17].decode() if at >= 0 else 'backup' if b'backup' in value else ''
+
+
+class Loyal:
+    """A client that stays at one replica, and counts what it receives."""
+
+    def __init__(self, replica):
+        self.client = Client(replica.address, node_id=f'loyal-{replica.name}')
+        self.n, self.removed = 0, []
+        self.client.send(CLUSTER)
+        threading.Thread(target=self.read, daemon=True).start()
+
+    def read(self):
+        try:
+            for response in self.client.stream:
+                self.client.answer(response)
+                self.n += len(response.resources)
+                self.removed += response.removed_resources
+        except grpc.RpcError:
+            pass
+
+
+def wait_all(replicas, what, is_so, patience_s=20):
+    for one in replicas:
+        wait_for(f'{one.name} that serves {what}', lambda one=one: is_so(one.served()), patience_s)
+    all_served = [one.served() for one in replicas]
+    check(f'{len(replicas)} replicas serve {what}, with the same versions',
+          all(served == all_served[0] for served in all_served))
+
+
+def has_serial(i, serial):
+    return lambda served: len(served) == N and served[names()[i]][0] == f'serial-{serial:010}'
+
+
+def is_backup(served):
+    return len(served) == N and all(mark == 'backup' for mark, _ in served.values())
+
+
+def is_explained(replica):
+    line = next((line for line in replica.udpactl('status', 'sources').splitlines()
+                 if line.startswith('legacy ')), '')
+    return 'active' not in line and ('the elected replica, ' in line or 'connect' in line)
+
+
+def check_endpoints(replicas):
+    wanted = names()[:3]
+    for one in replicas:
+        wait_for(f'endpoints at {one.name}', lambda one=one: len(one.served(ENDPOINT, wanted)) == 3)
+    all_served = [one.served(ENDPOINT, wanted) for one in replicas]
+    check('and the same endpoints', all(served == all_served[0] for served in all_served))
+
+
+def lose_the_elected(replicas, source):
+    elected, others = replicas[0], replicas[1:]
+    clients = [Loyal(one) for one in others]
+    wait_for('clients that are served', lambda: all(client.n == N for client in clients))
+    elected.process.send_signal(signal.SIGKILL)
+    begin = time.monotonic()
+    wait_for('the next one that is connected', lambda: any(one.is_connected() for one in others), LEASE_S)
+    print(f'  {time.monotonic() - begin:.1f} s after the elected one was killed')
+    never('anything at their clients', lambda: any(client.n != N or client.removed for client in clients), 2)
+    source.server.change(0, 4, 8)
+    wait_all(others, 'the next change', has_serial(4, 8))
+    check('one of them is connected', sum(one.is_connected() for one in others) == 1)
+    check('no client has lost anything', not any(client.removed for client in clients))
+    elected.start()
+    wait_all(replicas, 'the same', has_serial(4, 8))
+
+
+def lose_the_source(replicas, source):
+    clients = [Loyal(one) for one in replicas]
+    wait_for('clients that are served', lambda: all(client.n == N for client in clients))
+    source.server.end()
+    begin = time.monotonic()
+    wait_all(replicas, 'what the next source has', is_backup)
+    print(f'  {time.monotonic() - begin:.1f} s after the source was lost')
+    for one in replicas:
+        wait_for(f'{one.name} that says why', lambda one=one: is_explained(one))
+    check('each says why, in udpactl status sources', True)
+    source.start()
+    wait_all(replicas, 'what the source has again', lambda served: len(served) == N and not is_backup(served))
+    check('no client has lost anything', not any(client.removed for client in clients))
+
+
+def body(test):
+    source = Source(test)
+    cluster = Cluster(test, program_or_skip(test, 'debian'), 1)
+    a = Replica(test, cluster, 'a', source)
+    a.wait_for_log('source legacy: connected')
+    replicas = [a, Replica(test, cluster, 'b', source), Replica(test, cluster, 'c', source)]
+    wait_all(replicas, 'what the source has', lambda served: len(served) == N and not is_backup(served))
+    check_endpoints(replicas)
+    check('one of them is connected', [one.is_connected() for one in replicas] == [True, False, False])
+    source.server.change(0, 3, 7)
+    wait_all(replicas, 'a change', has_serial(3, 7))
+    lose_the_elected(replicas, source)
+    lose_the_source(replicas, source)
+
+
+if __name__ == '__main__':
+    sys.exit(run(__doc__, body, ('xds', 'rest', 'udpa')))
