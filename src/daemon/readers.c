@@ -5,7 +5,11 @@
 #include "base/log.h"
 
 #define LOOK_MS 250 /* so often: is this the elected replica, is the source there? */
-#define SOON_MS 10  /* what changes meanwhile is handed over together */
+/* What changes within this is handed over together. All of it is compared then, which takes two
+ * milliseconds for a thousand resources: after so long again, it is a fifth of the loop's time at
+ * most. */
+#define SOON_MS 10
+#define RESOURCES_PER_MS 100
 
 /* What one source has sent; of one type, below one prefix. */
 typedef struct scope {
@@ -20,6 +24,7 @@ typedef struct reader {
     UDPAI_VECTOR(udpai_provider_config) providers; /* of its endpoint */
     UDPAI_VECTOR(scope) scopes;
     udpa_endpoint *endpoint; /* NULL: another replica is the elected one */
+    uint64_t next_ms;        /* nothing is handed over before this, by the loop */
     bool has_news, was_lost;
     bool is_reviewed; /* other rules or keys hold since what was handed over last */
 } reader;
@@ -63,7 +68,7 @@ give(const reader *self, const udpai_directory *directory)
 
 /* Overlapping scopes name a resource twice; that is no harm. */
 static void
-give_all(const reader *self)
+give_all(reader *self)
 {
     gathering all = {0};
     udpai_store *store = udpai_node_store(udpai_endpoint_node(self->endpoint));
@@ -81,6 +86,7 @@ give_all(const reader *self)
         .is_reviewed = self->is_reviewed,
     };
     give(self, &directory);
+    self->next_ms = uv_now(self->owner->env.loop) + all.resources.n / RESOURCES_PER_MS;
     udpai_vector_done(&all.resources);
 }
 
@@ -137,9 +143,11 @@ static void
 note_news(reader *self)
 {
     uv_timer_t *soon = &self->owner->soon;
+    uint64_t now_ms = uv_now(self->owner->env.loop);
+    uint64_t wait_ms = self->next_ms > now_ms + SOON_MS ? self->next_ms - now_ms : SOON_MS;
     self->has_news = true;
     if (!uv_is_active((uv_handle_t *)soon))
-        uv_timer_start(soon, on_soon, SOON_MS, 0); /* cannot fail */
+        uv_timer_start(soon, on_soon, wait_ms, 0); /* cannot fail */
 }
 
 static void
