@@ -57,8 +57,21 @@ def look_at_new_envoy(stage, acme):
     stage.wait_for('that it listens', lambda: takes_connections(port))
     requests = stage.SteadyRequests(port, per_second=20)
     requests.start()
-    requests.wait_for('backend one')
+    try:
+        requests.wait_for('backend one')
+    except stage.Failure:
+        explain(acme, envoy, requests)
+        raise
     return requests
+
+
+def explain(acme, envoy, requests):
+    """Why the second Envoy is not served: is it the edge that has not, or Envoy that has not received?"""
+    print(f'the last failures: {requests.failures[-2:]}', envoy.admin('/clusters'),
+          envoy.admin('/stats?filter=update_'), sep='\n')
+    for words in (('status', 'sources'), ('clients',), ('get', 'cluster'), ('get', 'endpoint')):
+        print(acme.udpactl(None, 'edge', *words)[0])
+    print(acme.processes['edge'].text()[-3000:])
 
 
 def play(test, acme, story):
