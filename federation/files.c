@@ -175,6 +175,28 @@ put_if_changed(const struct setting *setting, udpa_resource *resource, udpa_erro
     return err;
 }
 
+/* What their authorities have removed ends here, too, whoever else has it. */
+static udpa_err
+end_removed(const struct setting *setting, const struct listed *listed)
+{
+    const udpai_directory *directory = setting->directory;
+    udpai_store *store = setting->node->context.store;
+    udpai_contribution held;
+    udpa_err err = UDPA_OK;
+    for (size_t i = 0; i < directory->n_removals && err == UDPA_OK; i++) {
+        udpa_resource *removal = directory->removals[i];
+        bool ends = !is_listed((void *)(uintptr_t)listed, removal) &&
+                    udpai_store_get(store, setting->origin, udpai_resource_type_url(removal),
+                                    udpai_resource_name(removal), &held) &&
+                    udpai_str_eq(udpai_resource_authority(held.resource),
+                                 udpai_resource_authority(removal)) &&
+                    udpa_resource_generation(held.resource) <= udpa_resource_generation(removal);
+        if (ends)
+            err = udpai_staging_end(setting->staging, store, removal, NULL);
+    }
+    return err;
+}
+
 /* Removals from a directory are believed within bounds; of what the node reports of itself, always.
  */
 static udpa_err
@@ -190,8 +212,9 @@ withdraw_others(const struct setting *setting, udpai_str type_url, const struct 
         return err == UDPA_OK ? udpai_ending_own(node->parts.receiver, setting->origin, &scope,
                                                  setting->staging)
                               : err;
+    err = end_removed(setting, listed);
     udpai_staging_leave_all(setting->staging, node->context.store, setting->origin, &scope);
-    return UDPA_OK;
+    return err;
 }
 
 /* Makes the origin hold these, and, if they are all there is, nothing else. */

@@ -65,7 +65,10 @@ typedef struct udpai_directory {
     bool has_errors;
     /* It has come by a stream: the last hop of each is this node's already. */
     bool is_received;
-    bool keeps_generations; /* those that they have are meant */
+    bool keeps_generations; /* those that they have are meant … */
+    /* … and these were removed by their authorities (model/removal.h), as far as is known. */
+    udpa_resource *const *removals;
+    size_t n_removals;
     /* What is missing was rejected by rules or keys that hold from now on: it goes, however much it
      * is. */
     bool is_reviewed;

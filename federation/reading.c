@@ -8,7 +8,7 @@ struct udpai_reading {
     udpai_directory directory;
     udpa_bytes *root, *source, *authority, *unread;
     size_t n;
-    udpa_resource *resources[];
+    udpa_resource *resources[]; /* and the removals */
 };
 
 static udpa_err
@@ -23,15 +23,18 @@ keep(udpa_bytes **copy, udpai_str *text)
 udpa_err
 udpai_reading_new(udpai_reading **ret_reading, const udpai_directory *directory)
 {
-    size_t n = directory->n_resources;
-    udpai_reading *reading = udpai_alloc(sizeof(*reading) + n * sizeof(reading->resources[0]));
+    size_t n = directory->n_resources, n_all = n + directory->n_removals;
+    udpai_reading *reading = udpai_alloc(sizeof(*reading) + n_all * sizeof(reading->resources[0]));
     if (!reading)
         return UDPA_ERR_NOMEM;
     reading->directory = *directory;
     reading->directory.fault = NULL; /* it was noted when this was received */
-    for (; reading->n < n; reading->n++)
-        reading->resources[reading->n] = udpa_resource_ref(directory->resources[reading->n]);
+    for (; reading->n < n_all; reading->n++)
+        reading->resources[reading->n] =
+            udpa_resource_ref(reading->n < n ? directory->resources[reading->n]
+                                             : directory->removals[reading->n - n]);
     reading->directory.resources = reading->resources;
+    reading->directory.removals = reading->resources + n;
     udpa_err err = keep(&reading->root, &reading->directory.root);
     if (err == UDPA_OK)
         err = keep(&reading->source, &reading->directory.source);

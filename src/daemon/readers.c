@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "model/removal.h"
 
 #define LOOK_MS 250 /* so often: is this the elected replica, is the source there? */
 /* What changes within this is handed over together. All of it is compared then, which takes two
@@ -10,6 +11,7 @@
  * most. */
 #define SOON_MS 10
 #define RESOURCES_PER_MS 100
+#define REMOVALS_MAX 1024
 
 /* What one source has sent; of one type, below one prefix. */
 typedef struct scope {
@@ -23,8 +25,10 @@ typedef struct reader {
     const udpai_source_config *source;
     UDPAI_VECTOR(udpai_provider_config) providers; /* of its endpoint */
     UDPAI_VECTOR(scope) scopes;
-    udpa_endpoint *endpoint; /* NULL: another replica is the elected one */
-    uint64_t next_ms;        /* nothing is handed over before this, by the loop */
+    udpa_endpoint *endpoint;                /* NULL: another replica is the elected one */
+    uint64_t next_ms;                       /* nothing is handed over before this, by the loop */
+    UDPAI_VECTOR(udpa_resource *) removals; /* by authorities, the last ones */
+    size_t n_removals;                      /* that have replaced older ones */
     bool has_news, was_lost;
     bool is_reviewed; /* other rules or keys hold since what was handed over last */
 } reader;
@@ -83,6 +87,8 @@ give_all(reader *self)
         .has_errors = all.has_failed,
         .is_received = true,
         .keeps_generations = self->source->kind == UDPAI_SOURCE_UDPA,
+        .removals = self->removals.items,
+        .n_removals = self->removals.n,
         .is_reviewed = self->is_reviewed,
     };
     give(self, &directory);
@@ -150,11 +156,35 @@ note_news(reader *self)
         uv_timer_start(soon, on_soon, wait_ms, 0); /* cannot fail */
 }
 
+/* Without memory it is removed here alone. */
+static void
+note_removal(reader *self, const udpa_resource *removed)
+{
+    const udpai_store *store = udpai_node_store(udpai_endpoint_node(self->endpoint));
+    uint64_t generation = udpai_store_removal_generation(store, removed);
+    if (generation < udpa_resource_generation(removed))
+        return; /* its authority has not removed it */
+    udpa_resource *removal = udpai_removal_of(removed, generation);
+    if (removal && self->removals.n == REMOVALS_MAX) {
+        udpa_resource **oldest = &self->removals.items[self->n_removals++ % REMOVALS_MAX];
+        udpa_resource_unref(*oldest);
+        *oldest = removal;
+    } else if (removal && !udpai_vector_push(&self->removals, removal)) {
+        udpa_resource_unref(removal);
+    }
+}
+
 static void
 on_update(void *userdata, udpai_local_update *update)
 {
-    (void)update;
-    note_news(((scope *)userdata)->reader);
+    reader *self = ((scope *)userdata)->reader;
+    bool is_nodes = self->source->kind == UDPAI_SOURCE_UDPA;
+    for (size_t i = 0; i < udpai_local_update_size(update) && is_nodes; i++) {
+        const udpai_local_change *change = udpai_local_update_at(update, i);
+        if (change->is_removed)
+            note_removal(self, change->resource);
+    }
+    note_news(self);
 }
 
 static void
@@ -223,6 +253,8 @@ disconnect(reader *self)
         self->scopes.items[i].subscription = NULL; /* it ends with the endpoint */
     if (self->endpoint)
         udpa_endpoint_close(UDPAI_TAKE(self->endpoint), on_endpoint_closed, self->owner);
+    while (self->removals.n)
+        udpa_resource_unref(self->removals.items[--self->removals.n]);
     self->has_news = self->was_lost = self->is_reviewed = false;
 }
 
@@ -409,6 +441,7 @@ free_reader(reader *self)
         udpai_free((void *)(uintptr_t)self->providers.items[i].descriptors);
     udpai_vector_done(&self->providers);
     udpai_vector_done(&self->scopes);
+    udpai_vector_done(&self->removals);
 }
 
 static void

@@ -33,7 +33,7 @@ class Core:
     """A node that has its clusters and endpoints in files."""
 
     def __init__(self, test, port):
-        self.test, self.port, self.serials = test, port, {}
+        self.test, self.port, self.serials, self.dropped = test, port, {}, ''
         self.folder = test.work / 'core'
         self.folder.mkdir(exist_ok=True)
         self.write()
@@ -46,14 +46,19 @@ class Core:
         return path
 
     def write(self):
+        there = [name for name in names() if name != self.dropped]
         new = self.folder / '.new'
         new.write_text(json.dumps([
             {'name': f'local/{name}', 'resource': {'@type': CLUSTER, 'name': name,
                                                    'alt_stat_name': f'serial-{self.serials.get(name, 0):010}'}}
-            for name in names()] + [
+            for name in there] + [
             {'name': f'local/{name}', 'resource': {'@type': ENDPOINT, 'cluster_name': name}}
-            for name in names()]), encoding='utf-8')
+            for name in there]), encoding='utf-8')
         new.rename(self.folder / 'all.json')
+
+    def drop(self, name):
+        self.dropped = name
+        self.write()
 
     def change(self, _kind, i, serial):
         self.serials[names()[i]] = serial
@@ -201,6 +206,13 @@ def check_endpoints(replicas):
     check('and the same endpoints', all(served == all_served[0] for served in all_served))
 
 
+def lose_one(replicas, source):
+    source.server.drop(names()[5])
+    wait_all(replicas, 'what is left', lambda served: len(served) == N - 1 and names()[5] not in served)
+    source.server.drop('')
+    wait_all(replicas, 'all again', lambda served: len(served) == N)
+
+
 def lose_the_elected(replicas, source):
     elected, others = replicas[0], replicas[1:]
     clients = [Loyal(one) for one in others]
@@ -244,6 +256,8 @@ def body(test):
     check('one of them is connected', [one.is_connected() for one in replicas] == [True, False, False])
     source.server.change(0, 3, 7)
     wait_all(replicas, 'a change', has_serial(3, 7))
+    if test.variant == 'udpa':
+        lose_one(replicas, source)
     lose_the_elected(replicas, source)
     lose_the_source(replicas, source)
 

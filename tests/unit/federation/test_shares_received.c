@@ -104,6 +104,26 @@ what_a_node_has_no_more_is_not_removed_by_its_authority(void **state)
     assert_false(is_there(bed, "y"));
 }
 
+/* Else an older one of another source would be effective again. */
+static void
+what_its_authority_removes_ends_for_all(void **state)
+{
+    fed_bed *bed = *state;
+    begin_connected(bed, "c", 0);
+    give(bed, OF_NODE, received("x", "1", 5), received("y", "1", 5));
+    commit_all(bed);
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *of_x = received("x", "1", 5);
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *of_y = received("y", "1", 5);
+    udpa_resource *removals[] = {udpai_removal_of(of_x, 6), udpai_removal_of(of_y, 6)};
+    give(bed, &(udpai_directory){.keeps_generations = true, .removals = removals, .n_removals = 2},
+         received("x", "2", 7), NULL);
+    assert_next("!y -y +x=2"); /* x was there again */
+    commit_all(bed);
+    assert_int_equal(udpai_store_removal_generation(bed->node->context.store, of_y), 6);
+    udpa_resource_unref(removals[0]);
+    udpa_resource_unref(removals[1]);
+}
+
 /* Another replica that is connected to it later gives it another one. */
 static void
 the_generation_of_a_servers_resource_is_this_nodes(void **state)
@@ -272,6 +292,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         replicated_test(the_way_and_the_generation_of_a_nodes_resource_stay),
         replicated_test(what_a_node_has_no_more_is_not_removed_by_its_authority),
+        replicated_test(what_its_authority_removes_ends_for_all),
         replicated_test(the_generation_of_a_servers_resource_is_this_nodes),
         replicated_test(it_is_no_matter_of_agreement),
         replicated_test(what_was_received_before_does_not_count_when_it_is_elected_again),
