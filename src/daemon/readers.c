@@ -247,10 +247,19 @@ on_endpoint_closed(void *userdata)
 }
 
 static void
+unsubscribe(reader *self)
+{
+    for (size_t i = 0; i < self->scopes.n; i++) {
+        udpai_local_subscription *subscription = UDPAI_TAKE(self->scopes.items[i].subscription);
+        if (subscription)
+            udpai_node_unsubscribe(udpai_endpoint_node(self->endpoint), subscription);
+    }
+}
+
+static void
 disconnect(reader *self)
 {
-    for (size_t i = 0; i < self->scopes.n; i++)
-        self->scopes.items[i].subscription = NULL; /* it ends with the endpoint */
+    unsubscribe(self);
     if (self->endpoint)
         udpa_endpoint_close(UDPAI_TAKE(self->endpoint), on_endpoint_closed, self->owner);
     while (self->removals.n)
