@@ -104,7 +104,7 @@ what_was_not_passed_on_is_waited_for(void **state)
     assert_false(turn(0, of_0, 2, false)); /* … and have not said so since */
     bool done = false;
     for (int round = 0; round < 4; round++)
-        done = turn(1, of_1, 2, false) & turn(2, of_2, 2, false) & turn(0, of_0, 2, false);
+        done = 3 == turn(1, of_1, 2, false) + turn(2, of_2, 2, false) + turn(0, of_0, 2, false);
     assert_true(done);
 }
 
@@ -122,7 +122,7 @@ what_is_taken_back_does_not_go_round(void **state)
     }
     bool done = false;
     for (int round = 0; round < 6; round++)
-        done = turn(0, of_0, 1, false) & turn(1, of_1, 2, false) & turn(2, of_2, 2, false);
+        done = 3 == turn(0, of_0, 1, false) + turn(1, of_1, 2, false) + turn(2, of_2, 2, false);
     assert_true(done);
 }
 
