@@ -37,7 +37,7 @@ struct udpai_staging {
     size_t n_applied;
     udpai_map leaving;
     bool is_incomplete; /* without memory: it must not be carried out */
-    bool has_unchanged, is_scarce;
+    bool has_unchanged;
 };
 
 static udpai_str
@@ -123,7 +123,13 @@ udpai_staging_has_unchanged(const udpai_staging *staging)
 bool
 udpai_staging_is_scarce(const udpai_staging *staging)
 {
-    return staging->is_scarce;
+    for (size_t i = 0; i < staging->all.n; i++) {
+        const staged *one = &staging->all.items[i];
+        bool grows = one->kind == STAGED_PUT && (one->use.n > 0 || one->use.bytes > 0);
+        if (grows && udpai_store_is_scarce(staging->store, one->origin, one->resource))
+            return true;
+    }
+    return false;
 }
 
 udpai_str
@@ -229,8 +235,6 @@ udpai_staging_put(udpai_staging *staging,
     udpa_err err = udpai_store_stage_put(store, origin, resource, before, &one.use, ret_error);
     if (err != UDPA_OK)
         return err;
-    bool grows = one.use.n > 0 || one.use.bytes > 0;
-    staging->is_scarce |= grows && udpai_store_is_scarce(store, origin, resource);
     one.origin = udpai_origin_ref(origin);
     one.resource = udpa_resource_ref(resource);
     one.before = before ? udpa_resource_ref(before) : NULL;

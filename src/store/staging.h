@@ -24,7 +24,8 @@ bool udpai_staging_is_empty(const udpai_staging *staging);
 void udpai_staging_note_unchanged(udpai_staging *staging);
 /* Is something of it, or all, as was noted? */
 bool udpai_staging_has_unchanged(const udpai_staging *staging);
-/* With it, less than a tenth is left of a limit, and it takes some of that. */
+/* With it, less than a tenth is left of a limit, and it takes some of that. To be asked before it
+ * is applied. */
 bool udpai_staging_is_scarce(const udpai_staging *staging);
 
 /* ---- deciding; staging NULL: at once ---- */

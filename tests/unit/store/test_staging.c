@@ -306,6 +306,26 @@ test_what_is_kept_is_applied_whatever_the_limits_are_now(void **state)
 }
 
 static void
+test_near_a_limit_only_what_grows_is_scarce(void **state)
+{
+    store_bed *bed = *state;
+    udpai_origin *origin = kept_origin(bed, "o");
+    limit_to(bed, 10);
+    for (char name[] = "com.acme/1"; name[9] <= '8'; name[9]++)
+        assert_ok(try_name(bed, NULL, origin, name));
+    UDPA_AUTO(udpai_staging_free) udpai_staging *ninth = udpai_staging_new(bed->store);
+    UDPA_AUTO(udpai_staging_free) udpai_staging *tenth = udpai_staging_new(bed->store);
+    UDPA_AUTO(udpai_staging_free) udpai_staging *other = udpai_staging_new(bed->store);
+    STAGE(bed, ninth, origin, "9", .value = "1");
+    assert_false(udpai_staging_is_scarce(ninth));
+    STAGE(bed, tenth, origin, "2", .value = "2");
+    STAGE(bed, tenth, origin, "a", .value = "1");
+    assert_true(udpai_staging_is_scarce(tenth));
+    STAGE(bed, other, origin, "3", .value = "2");
+    assert_false(udpai_staging_is_scarce(other));
+}
+
+static void
 test_names_are_told(void **state)
 {
     store_bed *bed = *state;
@@ -335,6 +355,7 @@ main(void)
         store_test(test_what_is_taken_away_makes_room),
         store_test(test_what_shrinks_is_let_in_when_a_removal_is_counted_twice),
         store_test(test_what_is_kept_is_applied_whatever_the_limits_are_now),
+        store_test(test_near_a_limit_only_what_grows_is_scarce),
         store_test(test_names_are_told),
     };
     return cmocka_run_group_tests_name("staging", tests, NULL, NULL);
