@@ -62,7 +62,7 @@ udpai_node_describe_origins(const udpai_node *node, udpai_str type_name, udpai_s
     udpai_strbuf_str(&type_url, type_name);
     const struct description description = {node, udpai_strbuf_view(&type_url), name, NULL};
     udpa_bytes *status =
-        udpai_strbuf_failed(&type_url) ? NULL : udpai_status_encode(put_origins, &description);
+        udpai_strbuf_failed(&type_url) ? NULL : udpai_proto_encode(put_origins, &description);
     udpai_strbuf_done(&type_url);
     return status;
 }

@@ -146,5 +146,5 @@ put_source(udpai_proto_writer *writer, const void *what)
 udpa_bytes *
 udpai_source_describe(const udpai_source *source)
 {
-    return udpai_status_encode(put_source, source);
+    return udpai_proto_encode(put_source, source);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/proto.h"
 
+#include "base/bytes.h"
+
 #define FIELD_NUMBER_MAX ((1u << 29) - 1)
 
 static bool
@@ -219,4 +221,18 @@ size_t
 udpai_proto_bytes_size(uint32_t number, size_t len)
 {
     return varint_size((uint64_t)number << 3) + varint_size(len) + len;
+}
+
+udpa_bytes *
+udpai_proto_encode(udpai_proto_put_fn put, const void *what)
+{
+    udpai_proto_writer writer = {0};
+    put(&writer, what);
+    uint8_t *room;
+    udpa_bytes *bytes = udpai_bytes_make(writer.size, &room);
+    if (bytes) {
+        writer = (udpai_proto_writer){room, 0};
+        put(&writer, what);
+    }
+    return bytes;
 }

@@ -4,6 +4,8 @@
 #ifndef UDPAI_PROTO_H
 #define UDPAI_PROTO_H
 
+#include <udpa/bytes.h>
+
 #include "base/util.h"
 
 typedef enum udpai_wire_type {
@@ -52,6 +54,12 @@ typedef struct udpai_proto_writer {
     uint8_t *at;
     size_t size; /* bytes written or counted */
 } udpai_proto_writer;
+
+/* Puts the fields of what it is about, the same each time. */
+typedef void (*udpai_proto_put_fn)(udpai_proto_writer *writer, const void *what);
+
+/* Counts, makes room, writes; NULL without memory. */
+udpa_bytes *udpai_proto_encode(udpai_proto_put_fn put, const void *what);
 
 void udpai_proto_put_varint(udpai_proto_writer *writer, uint32_t number, uint64_t value);
 void udpai_proto_put_fixed64(udpai_proto_writer *writer, uint32_t number, uint64_t value);

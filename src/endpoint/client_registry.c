@@ -168,7 +168,7 @@ make_of_node(const udpai_client_registry *self)
     udpai_strbuf name = {0};
     udpai_node_visit_nodes_below(self->options.node, add_below, &of);
     UDPA_AUTO(udpa_bytes_unref)
-    udpa_bytes *body = of.failed ? NULL : udpai_status_encode(put_of_node, &of);
+    udpa_bytes *body = of.failed ? NULL : udpai_proto_encode(put_of_node, &of);
     udpai_vector_done(&of.below);
     udpai_client_names_put_node(&name, udpai_bytes_view(self->node_id));
     if (body)

@@ -104,8 +104,9 @@ free_states(udpai_service *service)
 /* ---- reporting ---- */
 
 static void
-put_versions(udpai_proto_writer *writer, const udpai_state *state)
+put_versions(udpai_proto_writer *writer, const void *what)
 {
+    const udpai_state *state = what;
     udpai_proto_put_bytes(writer, STATE_NAME, state->name);
     for (size_t i = 0; i < state->versions.n; i++)
         udpai_proto_put_bytes(writer, STATE_VERSIONS,
@@ -115,19 +116,14 @@ put_versions(udpai_proto_writer *writer, const udpai_state *state)
 static udpa_err
 report(const udpai_states *states, udpai_state *state, udpa_error **ret_error)
 {
-    udpai_proto_writer writer = {0};
-    uint8_t *room;
-    put_versions(&writer, state);
-    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *body = udpai_bytes_make(writer.size, &room);
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *body = udpai_proto_encode(put_versions, state);
     if (!body)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    writer = (udpai_proto_writer){room, 0};
-    put_versions(&writer, state);
     udpa_report_options options = UDPA_REPORT_OPTIONS_INIT;
     options.type_url = UDPAI_TYPE_RESOURCE_STATE;
     options.about = state->name.data;
-    options.payload = room;
-    options.payload_size = writer.size;
+    options.payload = udpa_bytes_data(body);
+    options.payload_size = udpa_bytes_size(body);
     options.ttl_ms = TTL_MS;
     udpa_err err = udpai_report_put(states->endpoint, &options, ret_error);
     state->is_reported |= err == UDPA_OK;

@@ -278,7 +278,7 @@ set_replicas(udpai_own_status *status)
     const udpai_spread_facts facts = udpai_spread_service_facts(spread);
     for (size_t i = 0; replicas && i < replicas->n_members; i++) {
         const struct replica one = {replicas, &replicas->members[i], 0, n_own, facts.share};
-        UDPA_AUTO(udpa_bytes_unref) udpa_bytes *body = udpai_status_encode(put_replica, &one);
+        UDPA_AUTO(udpa_bytes_unref) udpa_bytes *body = udpai_proto_encode(put_replica, &one);
         add(status, &list, REPLICA, udpai_bytes_view(one.member->id), body);
         has_own |= one.member->is_own;
     }
@@ -286,7 +286,7 @@ set_replicas(udpai_own_status *status)
         udpai_node *node = udpai_endpoint_node(status->endpoint);
         const struct replica own = {replicas, NULL, udpai_node_position(node).revision, n_own,
                                     facts.share};
-        UDPA_AUTO(udpa_bytes_unref) udpa_bytes *body = udpai_status_encode(put_replica, &own);
+        UDPA_AUTO(udpa_bytes_unref) udpa_bytes *body = udpai_proto_encode(put_replica, &own);
         add(status, &list, REPLICA, UDPAI_STR("this"), body);
     }
     set(status, REPLICA, &list);
@@ -437,7 +437,7 @@ set_node(udpai_own_status *status)
     status->counts = udpai_endpoint_stream_counts(status->endpoint);
     if (status->describe_more)
         status->more = status->describe_more(status->describe_userdata);
-    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *body = udpai_status_encode(put_node, status);
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *body = udpai_proto_encode(put_node, status);
     status->more = udpa_bytes_unref(status->more);
     forget_texts(&status->among_nodes);
     add(status, &list, NODE, UDPAI_STR(""), body);

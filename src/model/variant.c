@@ -401,8 +401,9 @@ put_list(udpai_proto_writer *writer, const udpai_parameters *parameters)
 }
 
 static void
-put_all(udpai_proto_writer *writer, const udpai_parameters *parameters)
+put_all(udpai_proto_writer *writer, const void *what)
 {
+    const udpai_parameters *parameters = what;
     if (parameters->n == 1) {
         put_constraint(writer, &parameters->items[0]);
     } else if (parameters->n) {
@@ -416,15 +417,7 @@ put_all(udpai_proto_writer *writer, const udpai_parameters *parameters)
 udpa_bytes *
 udpai_constraints_of_parameters(const udpai_parameters *parameters)
 {
-    udpai_proto_writer writer = {0};
-    put_all(&writer, parameters);
-    uint8_t *room;
-    udpa_bytes *bytes = udpai_bytes_make(writer.size, &room);
-    if (bytes) {
-        writer = (udpai_proto_writer){room, 0};
-        put_all(&writer, parameters);
-    }
-    return bytes;
+    return udpai_proto_encode(put_all, parameters);
 }
 
 /* ---- overlaps ---- */

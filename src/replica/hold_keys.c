@@ -14,8 +14,9 @@ enum {
 };
 
 static void
-put_state(udpai_proto_writer *writer, const udpai_hold_state *state)
+put_state(udpai_proto_writer *writer, const void *what)
 {
+    const udpai_hold_state *state = what;
     udpai_proto_put_fixed64(writer, FIELD_CLUSTER, state->cluster_id);
     udpai_proto_put_varint(writer, FIELD_NUMBER, state->number);
     udpai_proto_put_fixed64(writer, FIELD_DIGEST, state->digest);
@@ -23,8 +24,9 @@ put_state(udpai_proto_writer *writer, const udpai_hold_state *state)
 }
 
 static void
-put_back(udpai_proto_writer *writer, const udpai_back *back)
+put_back(udpai_proto_writer *writer, const void *what)
 {
+    const udpai_back *back = what;
     put_state(writer, &back->state);
     udpai_proto_put_varint(writer, FIELD_BASE, back->base);
     udpai_proto_put_varint(writer, FIELD_DONE, back->is_done);
@@ -34,27 +36,13 @@ put_back(udpai_proto_writer *writer, const udpai_back *back)
 udpa_bytes *
 udpai_hold_state_write(const udpai_hold_state *state)
 {
-    udpai_proto_writer size = {0};
-    uint8_t *room;
-    put_state(&size, state);
-    udpa_bytes *bytes = udpai_bytes_make(size.size, &room);
-    udpai_proto_writer writer = {room, 0};
-    if (bytes)
-        put_state(&writer, state);
-    return bytes;
+    return udpai_proto_encode(put_state, state);
 }
 
 udpa_bytes *
 udpai_back_write(const udpai_back *back)
 {
-    udpai_proto_writer size = {0};
-    uint8_t *room;
-    put_back(&size, back);
-    udpa_bytes *bytes = udpai_bytes_make(size.size, &room);
-    udpai_proto_writer writer = {room, 0};
-    if (bytes)
-        put_back(&writer, back);
-    return bytes;
+    return udpai_proto_encode(put_back, back);
 }
 
 static void

@@ -137,8 +137,9 @@ read_member(udpai_str value, udpai_replica_member *member)
 }
 
 static void
-put_member(udpai_proto_writer *writer, const udpai_members *members)
+put_member(udpai_proto_writer *writer, const void *what)
 {
+    const udpai_members *members = what;
     const udpai_replica_member *member = &members->own;
     udpai_proto_put_bytes(writer, FIELD_ID, udpai_bytes_view(member->id));
     udpai_proto_put_bytes(writer, FIELD_VERSION, udpai_bytes_view(member->version));
@@ -154,19 +155,6 @@ put_member(udpai_proto_writer *writer, const udpai_members *members)
         udpai_proto_put_bytes_opt(writer, FIELD_MISSING, udpai_bytes_view(member->missing));
     if (member->files)
         udpai_proto_put_bytes_opt(writer, FIELD_FILES, udpai_bytes_view(member->files));
-}
-
-static udpa_bytes *
-write_member(const udpai_members *members)
-{
-    udpai_proto_writer size = {0};
-    uint8_t *room;
-    put_member(&size, members);
-    udpa_bytes *bytes = udpai_bytes_make(size.size, &room);
-    udpai_proto_writer writer = {room, 0};
-    if (bytes)
-        put_member(&writer, members);
-    return bytes;
 }
 
 static bool
@@ -421,7 +409,7 @@ write_place(udpai_members *members, unsigned place)
     udpai_etcd *etcd = members->env.etcd;
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *key = key_of(members, place);
     UDPA_AUTO(udpa_bytes_unref)
-    udpa_bytes *value = write_member(members);
+    udpa_bytes *value = udpai_proto_encode(put_member, members);
     if (!key || !value)
         return UDPA_ERR_NOMEM;
     udpai_str text = udpai_bytes_view(key);

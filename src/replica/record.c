@@ -135,8 +135,9 @@ struct value {
 };
 
 static void
-put_value(udpai_proto_writer *writer, const struct value *value)
+put_value(udpai_proto_writer *writer, const void *what)
 {
+    const struct value *value = what;
     const udpa_resource *resource = value->op->resource;
     const udpai_entry_form form = {.extended = true, .ttl_ms = udpa_resource_ttl_ms(resource)};
     if (value->sealed)
@@ -150,12 +151,11 @@ put_value(udpai_proto_writer *writer, const struct value *value)
 }
 
 static udpa_err
-measure(const struct value *value, size_t *ret_size, udpa_error **ret_error)
+check_size(const struct value *value, udpa_error **ret_error)
 {
     const udpai_record_place place = udpai_record_place_of(value->op);
     udpai_proto_writer size = {0};
     put_value(&size, value);
-    *ret_size = size.size;
     if (size.size <= UDPAI_RECORD_VALUE_MAX)
         return UDPA_OK;
     return udpai_fail(
@@ -168,16 +168,12 @@ measure(const struct value *value, size_t *ret_size, udpa_error **ret_error)
 static udpa_err
 encode(const struct value *value, udpa_bytes **ret_bytes, udpa_error **ret_error)
 {
-    size_t size = 0;
-    udpa_err err = measure(value, &size, ret_error);
+    udpa_err err = check_size(value, ret_error);
     if (err != UDPA_OK)
         return err;
-    uint8_t *room;
-    udpa_bytes *bytes = udpai_bytes_make(size, &room);
+    udpa_bytes *bytes = udpai_proto_encode(put_value, value);
     if (!bytes)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    udpai_proto_writer writer = {room, 0};
-    put_value(&writer, value);
     *ret_bytes = bytes;
     return UDPA_OK;
 }
@@ -225,8 +221,7 @@ udpai_record_value(const udpai_durable_op *op,
     assert(op->kind == UDPAI_DURABLE_PUT && op->expires_us >= 0);
     if (!is_secret(op, seals))
         return encode(&value, ret_value, ret_error);
-    size_t size = 0;
-    udpa_err err = measure(&value, &size, ret_error); /* what is too large is not sealed at all */
+    udpa_err err = check_size(&value, ret_error); /* what is too large is not sealed at all */
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *sealed = NULL;
     if (err == UDPA_OK)
         err = seal(op, seals, &sealed, ret_error);
@@ -599,14 +594,19 @@ udpai_record_is_secret(udpai_record_reader *reader, udpai_str key)
            seals->is_secret(seals->userdata, place.type_url);
 }
 
-/* The value with another resource. */
+/* A value, and the resource that comes in the place of its own. */
+struct resealed {
+    udpai_str value, resource;
+};
+
 static void
-put_instead(udpai_proto_writer *writer, udpai_str value, udpai_str resource)
+put_instead(udpai_proto_writer *writer, const void *what)
 {
-    udpai_proto_reader reader = udpai_proto_read(value);
+    const struct resealed *resealed = what;
+    udpai_proto_reader reader = udpai_proto_read(resealed->value);
     udpai_proto_field field;
     const uint8_t *before = reader.at;
-    udpai_proto_put_bytes(writer, RESOURCE, resource);
+    udpai_proto_put_bytes(writer, RESOURCE, resealed->resource);
     udpai_proto_put_varint(writer, IS_SEALED, true);
     while (udpai_proto_next(&reader, &field)) {
         if (field.number != RESOURCE && field.number != IS_SEALED)
@@ -614,21 +614,6 @@ put_instead(udpai_proto_writer *writer, udpai_str value, udpai_str resource)
                                 (udpai_str){(const char *)before, (size_t)(reader.at - before)});
         before = reader.at;
     }
-}
-
-static udpa_err
-write_instead(udpai_str value, udpai_str resource, udpa_bytes **ret_value, udpa_error **ret_error)
-{
-    udpai_proto_writer size = {0};
-    uint8_t *room;
-    put_instead(&size, value, resource);
-    udpa_bytes *bytes = udpai_bytes_make(size.size, &room);
-    if (!bytes)
-        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    udpai_proto_writer writer = {room, 0};
-    put_instead(&writer, value, resource);
-    *ret_value = bytes;
-    return UDPA_OK;
 }
 
 udpa_err
@@ -654,5 +639,10 @@ udpai_record_reseal(udpai_record_reader *reader,
                           plain ? udpai_bytes_view(plain) : fields.resource, &sealed, &why);
     if (err != UDPA_OK)
         return refuse_value(key, err, why, ret_error);
-    return write_instead(value, udpai_bytes_view(sealed), ret_value, ret_error);
+    const struct resealed resealed = {value, udpai_bytes_view(sealed)};
+    udpa_bytes *bytes = udpai_proto_encode(put_instead, &resealed);
+    if (!bytes)
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    *ret_value = bytes;
+    return UDPA_OK;
 }

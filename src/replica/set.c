@@ -64,24 +64,19 @@ read_description(udpai_str value, description *ret_description)
 }
 
 static void
-put_description(udpai_proto_writer *writer, udpai_str id, udpai_str node_id)
+put_description(udpai_proto_writer *writer, const void *what)
 {
-    udpai_proto_put_varint(writer, FIELD_FORMAT, UDPAI_SET_FORMAT);
-    udpai_proto_put_bytes(writer, FIELD_ID, id);
-    udpai_proto_put_bytes(writer, FIELD_NODE, node_id);
+    const description *from = what;
+    udpai_proto_put_varint(writer, FIELD_FORMAT, from->format);
+    udpai_proto_put_bytes(writer, FIELD_ID, from->id);
+    udpai_proto_put_bytes(writer, FIELD_NODE, from->node_id);
 }
 
 udpa_bytes *
 udpai_set_value(udpai_str id, udpai_str node_id)
 {
-    udpai_proto_writer size = {0};
-    uint8_t *room;
-    put_description(&size, id, node_id);
-    udpa_bytes *value = udpai_bytes_make(size.size, &room);
-    udpai_proto_writer writer = {room, 0};
-    if (value)
-        put_description(&writer, id, node_id);
-    return value;
+    const description written = {UDPAI_SET_FORMAT, id, node_id};
+    return udpai_proto_encode(put_description, &written);
 }
 
 bool

@@ -152,8 +152,9 @@ put_interval(udpai_proto_writer *writer, uint64_t interval_ms)
 }
 
 static void
-put_specifier(const share *self, udpai_proto_writer *writer)
+put_specifier(udpai_proto_writer *writer, const void *what)
 {
+    const share *self = what;
     for (const udpai_plan_pair *next, *begin = self->at; begin < self->end; begin = next) {
         udpai_proto_writer size = {0};
         next = end_of_cluster(self, begin);
@@ -187,13 +188,5 @@ udpai_health_plan_specifier(const udpai_health_plan *plan, size_t checker)
         self.at = plan->pairs.items + begin;
         self.end = plan->pairs.items + end;
     }
-    udpai_proto_writer writer = {0};
-    put_specifier(&self, &writer);
-    uint8_t *room;
-    udpa_bytes *specifier = udpai_bytes_make(writer.size, &room);
-    if (!specifier)
-        return NULL;
-    writer = (udpai_proto_writer){room, 0};
-    put_specifier(&self, &writer);
-    return specifier;
+    return udpai_proto_encode(put_specifier, &self);
 }

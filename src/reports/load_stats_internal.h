@@ -23,12 +23,10 @@ udpai_load_stats_bound(double sum)
 
 /* ---- writing ---- */
 
-typedef void (*udpai_load_stats_put_fn)(udpai_proto_writer *writer, const void *what);
-
 /* A message in a message. */
 void udpai_load_stats_put_nested(udpai_proto_writer *writer,
                                  uint32_t number,
-                                 udpai_load_stats_put_fn put,
+                                 udpai_proto_put_fn put,
                                  const void *what);
 /* uint64_t: the fields of a google.protobuf.Duration. */
 void udpai_load_stats_put_nanoseconds(udpai_proto_writer *writer, const void *what);

@@ -67,7 +67,7 @@ enum { /* of EndpointLoad */
 void
 udpai_load_stats_put_nested(udpai_proto_writer *writer,
                             uint32_t number,
-                            udpai_load_stats_put_fn put,
+                            udpai_proto_put_fn put,
                             const void *what)
 {
     udpai_proto_writer size = {0};
@@ -80,7 +80,7 @@ udpai_load_stats_put_nested(udpai_proto_writer *writer,
 static void
 put_nested_opt(udpai_proto_writer *writer,
                uint32_t number,
-               udpai_load_stats_put_fn put,
+               udpai_proto_put_fn put,
                const void *what)
 {
     udpai_proto_writer size = {0};
@@ -245,8 +245,9 @@ put_covered(udpai_proto_writer *writer, const udpai_load_stats *stats)
 }
 
 static void
-put_stats(udpai_proto_writer *writer, const udpai_load_stats *stats)
+put_stats(udpai_proto_writer *writer, const void *what)
 {
+    const udpai_load_stats *stats = what;
     udpai_proto_put_bytes_opt(writer, CLUSTER, stats->cluster);
     udpai_proto_put_bytes_opt(writer, CLUSTER_SERVICE_NAME, stats->service);
     udpai_proto_put_varint_opt(writer, EPOCH, stats->epoch);
@@ -267,13 +268,5 @@ put_stats(udpai_proto_writer *writer, const udpai_load_stats *stats)
 udpa_bytes *
 udpai_load_stats_encode(const udpai_load_stats *stats)
 {
-    udpai_proto_writer writer = {0};
-    put_stats(&writer, stats);
-    uint8_t *room;
-    udpa_bytes *bytes = udpai_bytes_make(writer.size, &room);
-    if (bytes) {
-        writer = (udpai_proto_writer){room, 0};
-        put_stats(&writer, stats);
-    }
-    return bytes;
+    return udpai_proto_encode(put_stats, stats);
 }

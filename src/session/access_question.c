@@ -110,7 +110,7 @@ udpai_access_answer(const udpai_acl *acl, const udpai_access_question *question)
 {
     struct answer answer = {.is_allowed = true};
     if (!acl)
-        return udpai_status_encode(put_answer, &answer);
+        return udpai_proto_encode(put_answer, &answer);
     udpai_strbuf type_url = {0};
     udpai_strbuf_puts(&type_url, "type.googleapis.com/");
     udpai_strbuf_str(&type_url, question->type_name);
@@ -134,5 +134,5 @@ udpai_access_answer(const udpai_acl *acl, const udpai_access_question *question)
         answer.rule = rule->name;
     if (why)
         answer.reason = udpai_str_from(udpa_error_message(why));
-    return udpai_status_encode(put_answer, &answer);
+    return udpai_proto_encode(put_answer, &answer);
 }

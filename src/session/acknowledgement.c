@@ -202,7 +202,7 @@ udpai_acknowledgement_describe(udpai_hub *hub, udpai_str question)
     if (survey.resource)
         survey.name = udpai_resource_name(survey.resource);
     count_each_once(&survey);
-    udpa_bytes *status = survey.failed ? NULL : udpai_status_encode(put, &survey);
+    udpa_bytes *status = survey.failed ? NULL : udpai_proto_encode(put, &survey);
     udpai_vector_done(&survey.findings);
     return status;
 }

@@ -6,20 +6,6 @@
 #include "session/client_state.h"
 #include "wire/entry.h"
 
-udpa_bytes *
-udpai_status_encode(udpai_status_fn put, const void *what)
-{
-    udpai_proto_writer writer = {0};
-    put(&writer, what);
-    uint8_t *room;
-    udpa_bytes *bytes = udpai_bytes_make(writer.size, &room);
-    if (bytes) {
-        writer = (udpai_proto_writer){room, 0};
-        put(&writer, what);
-    }
-    return bytes;
-}
-
 void
 udpai_status_put_session(udpai_proto_writer *writer,
                          const udpai_session *session,

@@ -19,10 +19,6 @@ typedef struct udpai_subscription_facts {
     const udpa_error *held;                             /* what it waits for; NULL: nothing */
 } udpai_subscription_facts;
 
-typedef void (*udpai_status_fn)(udpai_proto_writer *writer, const void *what);
-
-/* Counts, makes room, writes; NULL without memory. */
-udpa_bytes *udpai_status_encode(udpai_status_fn put, const void *what);
 /* The fields of a SessionStatus but its subscriptions, and what one protocol alone has. */
 void udpai_status_put_session(udpai_proto_writer *writer,
                               const udpai_session *session,

@@ -334,8 +334,9 @@ put_delta(udpai_proto_writer *writer, const outgoing_event *outgoing)
 }
 
 static void
-put_message(udpai_proto_writer *writer, const outgoing_event *outgoing)
+put_message(udpai_proto_writer *writer, const void *what)
 {
+    const outgoing_event *outgoing = what;
     udpai_proto_writer size = {0};
     put_delta(&size, outgoing);
     size_t delta = size.size + udpa_bytes_size(outgoing->event->message) + UDPAI_NONCE_TAIL_LEN;
@@ -348,14 +349,9 @@ static udpa_err
 compose(udpai_udpa *udpa, const outgoing_event *outgoing, udpai_outgoing *out)
 {
     udpai_event_feeds *feeds = udpa->events;
-    udpai_proto_writer writer = {0};
-    uint8_t *room;
-    put_message(&writer, outgoing);
-    feeds->parts[0] = udpai_bytes_make(writer.size, &room);
+    feeds->parts[0] = udpai_proto_encode(put_message, outgoing);
     if (!feeds->parts[0])
         return UDPA_ERR_NOMEM;
-    writer = (udpai_proto_writer){room, 0};
-    put_message(&writer, outgoing);
     feeds->parts[1] = udpa_bytes_ref(outgoing->event->message);
     out->parts = feeds->parts;
     out->n_parts = UDPAI_ARRAY_LEN(feeds->parts);

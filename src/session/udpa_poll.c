@@ -298,7 +298,7 @@ put_status(udpai_proto_writer *writer, const void *what)
 static udpa_bytes *
 describe(const udpai_session *session)
 {
-    return udpai_status_encode(put_status, UDPAI_CONTAINER_OF(session, const udpa_poll, session));
+    return udpai_proto_encode(put_status, UDPAI_CONTAINER_OF(session, const udpa_poll, session));
 }
 
 static void

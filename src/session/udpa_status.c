@@ -78,5 +78,5 @@ udpai_udpa_call(const udpai_session *session,
 udpa_bytes *
 udpai_udpa_describe(const udpai_session *session)
 {
-    return udpai_status_encode(put, UDPAI_CONTAINER_OF(session, const udpai_udpa, session));
+    return udpai_proto_encode(put, UDPAI_CONTAINER_OF(session, const udpai_udpa, session));
 }

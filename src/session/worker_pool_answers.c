@@ -99,7 +99,7 @@ udpai_acknowledgement_join(udpa_bytes *one, udpa_bytes *other)
         return NULL;
     const pair both = {{udpai_bytes_view(one), udpai_bytes_view(other)},
                        UDPAI_ACKNOWLEDGEMENT_SESSIONS_MAX};
-    return udpai_status_encode(put_pair, &both);
+    return udpai_proto_encode(put_pair, &both);
 }
 
 void
@@ -162,5 +162,5 @@ udpa_bytes *
 udpai_acknowledgement_missing(udpai_str replica, const char *why)
 {
     const struct missing missing = {replica, why};
-    return udpai_status_encode(put_missing, &missing);
+    return udpai_proto_encode(put_missing, &missing);
 }

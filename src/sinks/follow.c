@@ -231,7 +231,7 @@ put(udpai_proto_writer *writer, const void *what)
 static udpa_bytes *
 describe(const udpai_session *session)
 {
-    return udpai_status_encode(put, UDPAI_CONTAINER_OF(session, const follow_session, session));
+    return udpai_proto_encode(put, UDPAI_CONTAINER_OF(session, const follow_session, session));
 }
 
 static void

@@ -38,8 +38,9 @@ put_short_identifier(udpai_proto_writer *writer, udpai_event_kind kind, const ud
 }
 
 static void
-put_identifier(udpai_proto_writer *writer, const udpai_lane *lane)
+put_identifier(udpai_proto_writer *writer, const void *what)
 {
+    const udpai_lane *lane = what;
     udpai_event_kind kind = udpai_topic_kind(lane->owner->topic);
     if (lane->source->identifier) {
         udpai_proto_put_bytes(writer, UDPAI_EVENT_IDENTIFIER,
@@ -50,19 +51,6 @@ put_identifier(udpai_proto_writer *writer, const udpai_lane *lane)
     put_short_identifier(&size, kind, lane);
     udpai_proto_put_head(writer, UDPAI_EVENT_IDENTIFIER, size.size);
     put_short_identifier(writer, kind, lane);
-}
-
-static udpa_bytes *
-encode_identifier(const udpai_lane *lane)
-{
-    udpai_proto_writer writer = {0};
-    uint8_t *room;
-    put_identifier(&writer, lane);
-    udpa_bytes *bytes = udpai_bytes_make(writer.size, &room);
-    writer = (udpai_proto_writer){room, 0};
-    if (bytes)
-        put_identifier(&writer, lane);
-    return bytes;
 }
 
 static void
@@ -82,7 +70,8 @@ next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_error **re
     self->writing = self->lane ? udpai_lane_next(self->lane) : NULL;
     if (!self->writing)
         return UDPA_OK;
-    if (!self->has_begun && !(self->parts[out->n_parts++] = encode_identifier(self->lane)))
+    if (!self->has_begun &&
+        !(self->parts[out->n_parts++] = udpai_proto_encode(put_identifier, self->lane)))
         return UDPA_ERR_NOMEM;
     self->has_begun = true;
     self->parts[out->n_parts++] = udpa_bytes_ref(self->writing->message);
@@ -122,7 +111,7 @@ put(udpai_proto_writer *writer, const void *what)
 static udpa_bytes *
 describe(const udpai_session *session)
 {
-    return udpai_status_encode(put, session);
+    return udpai_proto_encode(put, session);
 }
 
 static void

@@ -164,7 +164,7 @@ put(udpai_proto_writer *writer, const void *what)
 static udpa_bytes *
 describe(const udpai_session *session)
 {
-    return udpai_status_encode(put, UDPAI_CONTAINER_OF(session, const sink_session, session));
+    return udpai_proto_encode(put, UDPAI_CONTAINER_OF(session, const sink_session, session));
 }
 
 static void

@@ -62,5 +62,5 @@ udpai_sinks_describe(const udpai_topics *sinks)
         if (sinks->forwards[i])
             udpai_forward_facts_get(sinks->forwards[i], &at.forwarded[i]);
     }
-    return udpai_status_encode(put, &at);
+    return udpai_proto_encode(put, &at);
 }

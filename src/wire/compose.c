@@ -28,11 +28,9 @@ enum { /* field numbers of UdpaMessage and below */
     DELTA_WAITS_BEHIND = 15,
 };
 
-typedef void (*put_fn)(udpai_proto_writer *writer, const void *what);
-
 /* Counts, makes room, writes: a message that is one field of UdpaMessage. */
 static udpa_bytes *
-compose_field(uint32_t number, put_fn put, const void *what)
+compose_field(uint32_t number, udpai_proto_put_fn put, const void *what)
 {
     udpai_proto_writer inner = {0};
     put(&inner, what);

@@ -13,8 +13,9 @@ put_locality(udpai_proto_writer *writer, const udpai_node_parts *node)
 }
 
 static void
-put_node(udpai_proto_writer *writer, const udpai_node_parts *node)
+put_node(udpai_proto_writer *writer, const void *what)
 {
+    const udpai_node_parts *node = what;
     udpai_proto_put_bytes_opt(writer, 1, node->id);
     udpai_proto_put_bytes_opt(writer, 2, node->cluster);
     udpai_proto_put_bytes_opt(writer, 3, node->metadata);
@@ -34,16 +35,7 @@ put_node(udpai_proto_writer *writer, const udpai_node_parts *node)
 udpa_bytes *
 udpai_node_encode(const udpai_node_info *info)
 {
-    const udpai_node_parts *node = udpai_node_info_parts(info);
-    udpai_proto_writer writer = {0};
-    put_node(&writer, node);
-    uint8_t *room;
-    udpa_bytes *value = udpai_bytes_make(writer.size, &room);
-    if (!value)
-        return NULL;
-    writer = (udpai_proto_writer){room, 0};
-    put_node(&writer, node);
-    return value;
+    return udpai_proto_encode(put_node, udpai_node_info_parts(info));
 }
 
 udpa_bytes *

@@ -111,7 +111,7 @@ report_left(registry *self)
         if (client->pass != self->pass && !udpai_vector_push(&left, client))
             break;
     for (size_t i = 0; i < left.n; i++) {
-        if (!add_status(self, udpai_status_encode(put_left, left.items[i])))
+        if (!add_status(self, udpai_proto_encode(put_left, left.items[i])))
             continue;
         udpai_map_remove(&self->clients, known_key(left.items[i]));
         udpai_free(left.items[i]);
@@ -208,7 +208,7 @@ on_end(void *userdata, udpai_str config, const udpai_csds_count *count)
     client->pass = self->pass;
     if (!is_new && client->digest == count->digest)
         return true;
-    if (add_status(self, udpai_status_encode(put_whole, &whole))) {
+    if (add_status(self, udpai_proto_encode(put_whole, &whole))) {
         client->digest = count->digest;
         return true;
     }

@@ -184,7 +184,7 @@ put_status(udpai_proto_writer *writer, const void *what)
 static udpa_bytes *
 describe(const udpai_session *session)
 {
-    return udpai_status_encode(put_status, session);
+    return udpai_proto_encode(put_status, session);
 }
 
 static void

@@ -109,8 +109,9 @@ put_protocols(udpai_proto_writer *writer, const udpai_hds *hds)
 }
 
 static void
-put_checker(udpai_proto_writer *writer, const udpai_hds *hds)
+put_checker(udpai_proto_writer *writer, const void *what)
 {
+    const udpai_hds *hds = what;
     const udpai_node_parts *node = udpai_node_info_parts(hds->peer);
     put_protocols(writer, hds);
     udpai_proto_put_bytes_opt(writer, REGION, node->region);
@@ -121,14 +122,9 @@ put_checker(udpai_proto_writer *writer, const udpai_hds *hds)
 static udpa_err
 make_resource(const udpai_hds *hds, udpa_resource **ret_resource)
 {
-    udpai_proto_writer writer = {0};
-    uint8_t *room;
-    put_checker(&writer, hds);
-    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *value = udpai_bytes_make(writer.size, &room);
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *value = udpai_proto_encode(put_checker, hds);
     if (!value)
         return UDPA_ERR_NOMEM;
-    writer = (udpai_proto_writer){room, 0};
-    put_checker(&writer, hds);
     UDPA_AUTO(udpa_bytes_unref)
     udpa_bytes *any = udpai_any_make(UDPAI_STR(UDPAI_TYPE_CHECKER), udpai_bytes_view(value));
     const udpai_resource_parts parts = {

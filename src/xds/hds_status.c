@@ -28,5 +28,5 @@ put(udpai_proto_writer *writer, const void *what)
 udpa_bytes *
 udpai_hds_describe(const udpai_session *session)
 {
-    return udpai_status_encode(put, UDPAI_CONTAINER_OF(session, const udpai_hds, session));
+    return udpai_proto_encode(put, UDPAI_CONTAINER_OF(session, const udpai_hds, session));
 }

@@ -337,28 +337,15 @@ udpai_lrs_subscribe(udpai_lrs *lrs, const udpai_subscription_message *message, b
 /* ---- responses ---- */
 
 static void
-put_response(udpai_proto_writer *writer, const udpai_lrs *lrs)
+put_response(udpai_proto_writer *writer, const void *what)
 {
+    const udpai_lrs *lrs = what;
     const udpai_lrs_selection *asked = &lrs->asked;
     for (size_t i = 0; i < asked->clusters.n; i++)
         udpai_proto_put_bytes(writer, CLUSTERS, udpai_bytes_view(asked->clusters.items[i]));
     udpai_duration_put(writer, LOAD_REPORTING_INTERVAL, asked->setting.interval_ms);
     udpai_proto_put_varint_opt(writer, REPORT_ENDPOINT_GRANULARITY, asked->setting.per_endpoint);
     udpai_proto_put_varint_opt(writer, SEND_ALL_CLUSTERS, asked->all);
-}
-
-static udpa_bytes *
-compose(const udpai_lrs *lrs)
-{
-    udpai_proto_writer writer = {0};
-    put_response(&writer, lrs);
-    uint8_t *room;
-    udpa_bytes *bytes = udpai_bytes_make(writer.size, &room);
-    if (bytes) {
-        writer = (udpai_proto_writer){room, 0};
-        put_response(&writer, lrs);
-    }
-    return bytes;
 }
 
 /* Nothing was asked, and nothing is subscribed: then nothing is sent. */
@@ -370,7 +357,7 @@ udpai_lrs_next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_
     lrs->writing = udpa_bytes_unref(lrs->writing);
     if (!lrs->is_due || (!lrs->has_asked && !asks))
         return UDPA_OK;
-    lrs->writing = compose(lrs);
+    lrs->writing = udpai_proto_encode(put_response, lrs);
     if (!lrs->writing)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     lrs->is_due = false;

@@ -57,5 +57,5 @@ put(udpai_proto_writer *writer, const void *what)
 udpa_bytes *
 udpai_lrs_describe(const udpai_session *session)
 {
-    return udpai_status_encode(put, UDPAI_CONTAINER_OF(session, const udpai_lrs, session));
+    return udpai_proto_encode(put, UDPAI_CONTAINER_OF(session, const udpai_lrs, session));
 }

@@ -76,6 +76,6 @@ put(udpai_proto_writer *writer, const void *what)
 udpa_bytes *
 udpai_lrs_upstream_describe(const udpai_session *session)
 {
-    return udpai_status_encode(
+    return udpai_proto_encode(
         put, UDPAI_CONTAINER_OF(session, const udpai_lrs_upstream_session, session));
 }

@@ -165,8 +165,9 @@ plan_next(slot *self)
 /* ---- requests ---- */
 
 static void
-put_request(udpai_proto_writer *writer, const slot *self)
+put_request(udpai_proto_writer *writer, const void *what)
 {
+    const slot *self = what;
     if (self->version)
         udpai_proto_put_bytes_opt(writer, VERSION, udpai_bytes_view(self->version));
     udpai_proto_put_bytes_opt(writer, NODE, self->polling->server->options.node);
@@ -179,14 +180,9 @@ static udpa_err
 send_request(slot *self)
 {
     udpai_polling *polling = self->polling;
-    udpai_proto_writer writer = {0};
-    uint8_t *room;
-    put_request(&writer, self);
-    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *message = udpai_bytes_make(writer.size, &room);
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *message = udpai_proto_encode(put_request, self);
     if (!message)
         return UDPA_ERR_NOMEM;
-    writer = (udpai_proto_writer){room, 0};
-    put_request(&writer, self);
     const udpai_polling_request request = {index_of(self), self->path, message};
     udpa_err err = polling->ops.begin(polling->ops.userdata, &request);
     if (err != UDPA_OK)
@@ -372,8 +368,9 @@ compare_names(const void *a, const void *b)
 }
 
 static void
-put_names(udpai_proto_writer *writer, const request *from)
+put_names(udpai_proto_writer *writer, const void *what)
 {
+    const request *from = what;
     for (size_t i = 0; i < from->names.n; i++)
         udpai_proto_put_bytes(writer, NAMES, from->names.items[i]);
 }
@@ -382,18 +379,11 @@ put_names(udpai_proto_writer *writer, const request *from)
 static udpa_err
 make_names(request *from, udpa_bytes **ret_names)
 {
-    udpai_proto_writer writer = {0};
-    uint8_t *room;
     if (from->is_wildcard || from->names.n == 0)
         return UDPA_OK;
     qsort(from->names.items, from->names.n, sizeof(*from->names.items), compare_names);
-    put_names(&writer, from);
-    *ret_names = udpai_bytes_make(writer.size, &room);
-    if (!*ret_names)
-        return UDPA_ERR_NOMEM;
-    writer = (udpai_proto_writer){room, 0};
-    put_names(&writer, from);
-    return UDPA_OK;
+    *ret_names = udpai_proto_encode(put_names, from);
+    return *ret_names ? UDPA_OK : UDPA_ERR_NOMEM;
 }
 
 static bool

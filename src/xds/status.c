@@ -83,5 +83,5 @@ udpai_xds_call(const udpai_session *session,
 udpa_bytes *
 udpai_xds_describe(const udpai_session *session)
 {
-    return udpai_status_encode(put, UDPAI_CONTAINER_OF(session, const udpai_xds, session));
+    return udpai_proto_encode(put, UDPAI_CONTAINER_OF(session, const udpai_xds, session));
 }

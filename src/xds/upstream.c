@@ -169,8 +169,8 @@ put_status(udpai_proto_writer *writer, const void *what)
 static udpa_bytes *
 upstream_describe(const udpai_session *session)
 {
-    return udpai_status_encode(put_status,
-                               UDPAI_CONTAINER_OF(session, const udpai_upstream_session, session));
+    return udpai_proto_encode(put_status,
+                              UDPAI_CONTAINER_OF(session, const udpai_upstream_session, session));
 }
 
 #define OPS_CALLED(its_name)                                                                       \

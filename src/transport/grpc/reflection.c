@@ -81,8 +81,9 @@ put_error(udpai_proto_writer *writer, const struct exchange *exchange)
 }
 
 static void
-put_answer(udpai_proto_writer *writer, const struct exchange *exchange)
+put_answer(udpai_proto_writer *writer, const void *what)
 {
+    const struct exchange *exchange = what;
     udpai_proto_put_bytes_opt(writer, VALID_HOST, exchange->host);
     udpai_proto_put_bytes(writer, ORIGINAL_REQUEST, exchange->request);
     if (exchange->question == LIST_SERVICES) {
@@ -99,14 +100,9 @@ put_answer(udpai_proto_writer *writer, const struct exchange *exchange)
 static udpa_err
 answer(udpai_stream *stream, const struct exchange *exchange)
 {
-    udpai_proto_writer writer = {0};
-    put_answer(&writer, exchange);
-    uint8_t *room;
-    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *bytes = udpai_bytes_make(writer.size, &room);
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *bytes = udpai_proto_encode(put_answer, exchange);
     if (!bytes)
         return UDPA_ERR_NOMEM;
-    writer = (udpai_proto_writer){room, 0};
-    put_answer(&writer, exchange);
     const udpai_outgoing message = {.parts = &bytes, .n_parts = 1};
     udpai_stream_write(stream, &message);
     return UDPA_OK;

@@ -3,6 +3,8 @@
  * end, and what is written reads back as it was. */
 #include "base/proto.h"
 
+#include "base/alloc.h"
+#include "base/bytes.h"
 #include "tests/harness/test.h"
 
 /* A copy of exactly the size, so that the sanitizer sees a read past the end. */
@@ -152,6 +154,24 @@ known_bytes_are_written(void **state)
     assert_int_equal(writer.size, sizeof(expected) - 1);
     assert_ptr_equal(writer.at, room + writer.size);
     assert_memory_equal(room, expected, sizeof(expected) - 1);
+}
+
+static void
+put_name(udpai_proto_writer *writer, const void *what)
+{
+    udpai_proto_put_bytes(writer, 1, udpai_str_from(what));
+}
+
+static void
+what_is_encoded_has_its_size(void **state)
+{
+    udpa_bytes *bytes = udpai_proto_encode(put_name, "ab");
+    assert_true(udpai_str_eq(udpai_bytes_view(bytes), UDPAI_STR("\x0a\x02"
+                                                                "ab")));
+    udpa_bytes_unref(bytes);
+    udpai_alloc_fail_after(0);
+    assert_null(udpai_proto_encode(put_name, "ab"));
+    udpai_alloc_fail_after(-1);
 }
 
 static void
@@ -363,6 +383,7 @@ main(void)
         cmocka_unit_test(failure_leaves_the_field_alone),
         cmocka_unit_test(every_cut_is_survived),
         cmocka_unit_test(known_bytes_are_written),
+        cmocka_unit_test(what_is_encoded_has_its_size),
         cmocka_unit_test(optional_fields_leave_out_what_is_empty),
         cmocka_unit_test(size_of_bytes_is_what_they_take),
         cmocka_unit_test(what_is_written_reads_back),

@@ -310,7 +310,7 @@ sessions(unsigned first, unsigned n)
 {
     udpai_report *said = udpai_report_new(UDPAI_REPORT_STATUS);
     for (unsigned i = first; i < first + n; i++)
-        assert_true(udpai_vector_push(&said->statuses, udpai_status_encode(put_number, &i)));
+        assert_true(udpai_vector_push(&said->statuses, udpai_proto_encode(put_number, &i)));
     return said;
 }
 
@@ -391,7 +391,7 @@ answer(const acknowledgement *first, const acknowledgement *second)
     udpai_report *said = udpai_report_new(UDPAI_REPORT_ACKNOWLEDGEMENTS);
     const acknowledgement *both[] = {first, second};
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(both); i++) {
-        udpa_bytes *status = both[i] ? udpai_status_encode(put_acknowledgement, both[i]) : NULL;
+        udpa_bytes *status = both[i] ? udpai_proto_encode(put_acknowledgement, both[i]) : NULL;
         assert_true(udpai_vector_push(&said->statuses, status));
     }
     return said;
@@ -401,7 +401,7 @@ static void
 expect_acknowledgement(const udpa_bytes *status, const acknowledgement *subscribed)
 {
     UDPA_AUTO(udpa_bytes_unref)
-    udpa_bytes *same = udpai_status_encode(put_acknowledgement, subscribed);
+    udpa_bytes *same = udpai_proto_encode(put_acknowledgement, subscribed);
     assert_int_equal(udpa_bytes_size(status), udpa_bytes_size(same));
     assert_memory_equal(udpa_bytes_data(status), udpa_bytes_data(same), udpa_bytes_size(same));
 }
@@ -484,7 +484,7 @@ a_replica_that_is_missing_has_not_acknowledged_it(void **state)
     static const udpai_acknowledgement_state given[] = {G};
     (void)state;
     const acknowledgement has = {true, 1, given, 1};
-    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *own = udpai_status_encode(put_acknowledgement, &has);
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *own = udpai_proto_encode(put_acknowledgement, &has);
     UDPA_AUTO(udpa_bytes_unref)
     udpa_bytes *missing = udpai_acknowledgement_missing(UDPAI_STR("edge~6c1b9a0e"), "it is away");
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *joined = udpai_acknowledgement_join(own, missing);
@@ -507,9 +507,9 @@ answers_about_different_versions_do_not_agree(void **state)
 {
     (void)state;
     const acknowledgement there = {true, 1, NULL, 0}, more = {true, 2, NULL, 0}, gone = {0};
-    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *one = udpai_status_encode(put_acknowledgement, &there);
-    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *two = udpai_status_encode(put_acknowledgement, &more);
-    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *none = udpai_status_encode(put_acknowledgement, &gone);
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *one = udpai_proto_encode(put_acknowledgement, &there);
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *two = udpai_proto_encode(put_acknowledgement, &more);
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *none = udpai_proto_encode(put_acknowledgement, &gone);
     assert_true(udpai_acknowledgements_agree(one, two));
     assert_false(udpai_acknowledgements_agree(one, none));
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *other = NULL;
