@@ -3,41 +3,27 @@
 """Replicas that each read a directory of their own, of which most must agree: a new checkout is used
 when most replicas have it, on all of them, and one that has another one is reported."""
 import json
-import subprocess
 import sys
 import time
 import urllib.request
 
-import interop
-import udpactl
-
-from interop import check, free_ports, never, run, wait_for
+from interop import check, never, run, wait_for
 
 from etcd import Cluster, program_or_skip
+from store_node import StoreNode
 from xds_peer import CLUSTER, Client
 
 WAIT_S = 3
 
 
-class Replica(interop.Node):
+class Replica(StoreNode):
     def __init__(self, test, cluster, name):
-        self.test, self.name = test, name
-        self.port, self.http = free_ports(2)
-        self.address = f'127.0.0.1:{self.port}'
-        # The paths are those of other hosts: each replica starts in a directory of its own.
-        self.home = test.work / name
-        (self.home / 'files').mkdir(parents=True)
+        super().__init__(test, cluster, name)
+        (self.home / 'files').mkdir()
         self.check_out('1')
-        path = self.home / 'udpad.yaml'
-        path.write_text(json.dumps({
-            'node': {'id': 'edge'},
-            'static_resources': {'directories': [{'path': 'files', 'agree': 'REQUIRED'}]},
-            'http': {'sockets': [{'address': f'127.0.0.1:{self.http}', 'insecure': True}]},
-            'store': {'directory': str(self.home / 'data'), 'engine': 'ETCD', 'prefix': '/udpa/files',
-                      'endpoints': cluster.endpoints}}), encoding='utf-8')
-        interop.Process.__init__(self, ['env', '-C', self.home, test.build / 'udpad', '-c', path,
-                                        '--listen', self.address], test.work / f'{name}.log')
-        test.processes.append(self)
+        self.write('/udpa/files', static_resources={
+            'directories': [{'path': 'files', 'agree': 'REQUIRED'}]})
+        self.start()
 
     def check_out(self, version):
         """The file appears at once, as a tool does it that distributes files."""
@@ -46,17 +32,10 @@ class Replica(interop.Node):
             '@type': CLUSTER, 'name': 'one', 'alt_stat_name': f'v{version}'}}), encoding='utf-8')
         new.rename(self.home / 'files' / 'one.json')
 
-    def ctl(self, *words):
-        done = subprocess.run([self.test.build / 'udpactl', '--server', self.address, '--descriptors',
-                               udpactl.descriptors(self.test), *words], capture_output=True, text=True,
-                              check=False, timeout=udpactl.PATIENCE_S)
-        return done.stdout + done.stderr
-
     def files(self):
         """The digest of each replica, by its address, as this one sees it."""
-        listed = json.loads(self.ctl('status', 'replicas', '-o', 'json'))
-        return {one['resource']['address'].rsplit(' ', 1)[-1]:
-                [files['digest'] for files in one['resource'].get('files', [])] for one in listed}
+        return {address: [files['digest'] for files in one.get('files', [])]
+                for address, one in self.replicas().items()}
 
     def metric(self, name):
         with urllib.request.urlopen(f'http://127.0.0.1:{self.http}/stats/prometheus', timeout=10) as page:
@@ -100,7 +79,7 @@ def body(test):
     check(f'A and B serve what both have, after {time.monotonic() - begin:.1f} s', True)
     check('C serves what it has read', c.served() == '1')
     wait_for('C that reports it', lambda: c.metric('differing') == 1, 15)
-    text = next(line for line in c.ctl('status').splitlines() if 'have read different files' in line)
+    text = next(line for line in c.take('status').splitlines() if 'have read different files' in line)
     check(f'  in words: {text.strip()}', a.address in text and b.address in text)
     c.wait_for_log('replicas have read different files')
     c.check_out('2')

@@ -15,13 +15,12 @@ import time
 import urllib.error
 import urllib.request
 
-import interop
-import udpactl
+from interop import Failure, check, never, run, wait_for
 
 import grpc
-from interop import Failure, check, free_ports, never, run, wait_for
-
+import udpactl
 from etcd import Cluster, program_or_skip
+from store_node import StoreNode
 from xds_peer import CLUSTER, PREFIX, Client
 
 SECRET = PREFIX + 'envoy.extensions.transport_sockets.tls.v3.Secret'
@@ -31,53 +30,24 @@ SERVING, NOT_SERVING = 1, 2
 QUIET_S = 2
 
 
-class Replica(interop.Node):
+class Replica(StoreNode):
     def __init__(self, test, cluster, name, keys, port=None):
-        self.test, self.cluster, self.name = test, cluster, name
-        self.port, self.http = (port or free_ports(1)[0]), free_ports(1)[0]
-        self.address = f'127.0.0.1:{self.port}'
-        self.path = test.work / f'{name}.yaml'
-        self.directory = test.work / f'{name}-data'
-        self.write(keys)
-        interop.Process.__init__(self, [test.build / 'udpad', '-c', self.path, '--listen', self.address],
-                                 test.work / f'{name}.log')
-        test.processes.append(self)
+        super().__init__(test, cluster, name, port)
+        self.write_keys(keys)
+        self.start()
 
-    def write(self, keys):
-        self.path.write_text(json.dumps({
-            'node': {'id': 'edge'},
-            'static_resources': {'directories': [{'path': str(self.test.work / 'files')}]},
-            'http': {'sockets': [{'address': f'127.0.0.1:{self.http}', 'insecure': True}]},
-            'store': {'directory': str(self.directory), 'engine': 'ETCD', 'prefix': PREFIX_KEY,
-                      'endpoints': self.cluster.endpoints, 'user': 'udpa',
-                      'password_file': str(self.test.work / 'etcd.password'),
-                      'keys': [{'file': str(key)} for key in keys]}}), encoding='utf-8')
+    def write_keys(self, keys):
+        self.write(PREFIX_KEY, {'user': 'udpa', 'password_file': str(self.test.work / 'etcd.password'),
+                                'keys': [{'file': str(key)} for key in keys]},
+                   static_resources={'directories': [{'path': str(self.test.work / 'files')}]})
 
     def set_keys(self, *keys):
-        self.write(keys)
+        self.write_keys(keys)
         self.process.send_signal(signal.SIGHUP)
         wait_for(f'{self.name} with {len(keys)} keys', lambda: len(self.key_ids()) == len(keys), 10)
 
-    def ctl(self, *words):
-        done = subprocess.run([str(word) for word in (
-            self.test.build / 'udpactl', '--server', self.address, '--http', f'127.0.0.1:{self.http}',
-            '--descriptors', udpactl.descriptors(self.test), *words)], capture_output=True, text=True,
-            check=False, timeout=udpactl.PATIENCE_S)
-        return done.returncode, done.stdout + done.stderr
-
-    def take(self, *words):
-        status, text = self.ctl(*words)
-        if status:
-            raise Failure(f'udpactl {" ".join(map(str, words))} at {self.name}: {status}: {text}')
-        return text
-
-    def members(self):
-        """Each replica by its address, as this one sees it."""
-        listed = json.loads(self.take('status', 'replicas', '-o', 'json'))
-        return {one['resource']['address'].rsplit(' ', 1)[-1]: one['resource'] for one in listed}
-
     def key_ids(self, of=None):
-        return self.members().get((of or self).address, {}).get('keyIds', [])
+        return self.replicas().get((of or self).address, {}).get('keyIds', [])
 
     def health(self):
         with grpc.insecure_channel(self.address) as channel:
@@ -89,10 +59,6 @@ class Replica(interop.Node):
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()
-
-    def end(self):
-        self.stop()
-        self.test.processes.remove(self)
 
 
 def write_key(test, name, byte):
@@ -261,7 +227,7 @@ def check_lacking(test, cluster, a, old, new, ids):
     status, text = c.page()
     check(f'so does /ready: {text.strip()}', status == 503 and ids[1] in text)
     check('A is ready', a.health() == SERVING and a.page() == (200, 'ready\n'))
-    wait_for('the key in the status of A', lambda: a.members().get(c.address, {}).get(
+    wait_for('the key in the status of A', lambda: a.replicas().get(c.address, {}).get(
         'missingKeyIds') == [ids[1]], 10)
     check('  in words, too', f'lacks key {ids[1]}' in a.take('status', 'replicas') and
           'not ready' in a.take('status', 'replicas'))

@@ -8,12 +8,11 @@ import sys
 import threading
 import time
 
-import interop
+from interop import check, never, run, wait_for
 
 import grpc
-from interop import check, free_ports, never, run, wait_for
-
 from etcd import Cluster, program_or_skip
+from store_node import StoreNode
 from xds_peer import CLUSTER, Client
 
 WAIT_S = 3
@@ -22,28 +21,17 @@ MANY = 400   # more than a transaction of etcd has
 NAMES = [f'n{i}' for i in range(MANY)] + ['one', 'two']
 
 
-class Replica(interop.Node):
+class Replica(StoreNode):
     def __init__(self, test, cluster, name):
-        self.test, self.name, self.cluster = test, name, cluster
-        self.port, self.http = free_ports(2)
-        self.address = f'127.0.0.1:{self.port}'
-        # The paths are those of other hosts: each replica starts in a directory of its own.
-        self.home = test.work / name
-        (self.home / 'files').mkdir(parents=True)
+        super().__init__(test, cluster, name)
+        (self.home / 'files').mkdir()
         self.check_out('1')
         self.start()
 
     def start(self, replicas='SHARED'):
-        path = self.home / 'udpad.yaml'
-        path.write_text(json.dumps({
-            'node': {'id': 'edge'},
-            'static_resources': {'directories': [{'path': 'files', 'replicas': replicas}]},
-            'http': {'sockets': [{'address': f'127.0.0.1:{self.http}', 'insecure': True}]},
-            'store': {'directory': str(self.home / 'data'), 'engine': 'ETCD', 'prefix': '/udpa/shared',
-                      'endpoints': self.cluster.endpoints}}), encoding='utf-8')
-        interop.Process.__init__(self, ['env', '-C', self.home, self.test.build / 'udpad', '-c', path,
-                                        '--listen', self.address], self.test.work / f'{self.name}.log')
-        self.test.processes.append(self)
+        self.write('/udpa/shared', static_resources={
+            'directories': [{'path': 'files', 'replicas': replicas}]})
+        super().start()
 
     def check_out(self, version, names=('one', 'two')):
         """The file appears at once, as a tool does it that distributes files."""

@@ -22,10 +22,11 @@ from google.protobuf import wrappers_pb2
 from interop import Failure, check, free_ports, never, run, wait_for
 
 from etcd import Cluster, program_or_skip
+from store_node import NODE_ID, Controlled
 from udpa_peer import PREFIX, Peer
 from xds_peer import CLUSTER, Client
 
-NODE_ID, PREFIX_KEY = 'edge', '/udpa/x'
+PREFIX_KEY = '/udpa/x'
 SECRET = PREFIX + 'envoy.extensions.transport_sockets.tls.v3.Secret'
 STRING = PREFIX + 'google.protobuf.StringValue'
 WORD = 'correct-horse-battery-staple'
@@ -33,12 +34,10 @@ KINDS = {'c', 'f', 'lane', 'm', 'set', 'tick'} # what keys begin with, below the
 ROUNDS, LARGE = 50, 100
 TTL_S, LEFT_S = 10, 2
 EXPIRED_AGAIN_S = 1 # UDPAI_EXPIRED_AGAIN_MS
-REFUSED = 1
 
 
-class Replica(interop.Node):
+class Replica(Controlled):
     """It keeps its port and its directory when it is started again."""
-    how = () # udpactl reaches it
 
     def __init__(self, test, cluster, name, port=None, waits=False, environment=None, **more):
         self.test, self.cluster, self.name, self.more = test, cluster, name, more
@@ -51,31 +50,6 @@ class Replica(interop.Node):
         if not waits:
             self.wait_for_log('listening on ')
 
-    def run_ctl(self, *words):
-        """udpactl, when it has ended."""
-        return subprocess.run([str(word) for word in (
-            self.test.build / 'udpactl', '--server', self.address, *self.how, '--descriptors',
-            udpactl.descriptors(self.test), *words)], capture_output=True, text=True, check=False,
-            timeout=udpactl.PATIENCE_S)
-
-    def ctl(self, *words):
-        """Its exit status, and what it has printed."""
-        done = self.run_ctl(*words)
-        return done.returncode, done.stdout + done.stderr
-
-    def take(self, *words):
-        """Runs udpactl, which must succeed."""
-        status, text = self.ctl(*words)
-        if status:
-            raise Failure(f'udpactl {" ".join(map(str, words))} at {self.name}: {status}: {text}')
-        return text
-
-    def refuse(self, *words):
-        """Runs udpactl, which must not; what it has printed."""
-        status, text = self.ctl(*words)
-        check(f'{self.name} refuses {words[0]}', status == REFUSED or print(text))
-        return text
-
     def peer(self, node_id='publisher'):
         return Peer(self.test.build, self.address, node_id)
 
@@ -85,10 +59,6 @@ class Replica(interop.Node):
 
     def again(self, **more):
         return Replica(self.test, self.cluster, self.name, self.port, **{**self.more, **more})
-
-    def end(self):
-        self.stop()
-        self.test.processes.remove(self)
 
 
 def command(test, cluster, name, port, node_id=NODE_ID, prefix=PREFIX_KEY, directory=None,

@@ -3,17 +3,15 @@
 """The store of a node moves to etcd, and back, while a client is served and a publisher publishes:
 nothing is lost or sent again, and all has the version that it had."""
 import json
-import subprocess
 import sys
 import threading
 import time
 
-import interop
+from interop import check, never, run, wait_for
+
 import udpactl
-
-from interop import Failure, check, free_ports, never, run, wait_for
-
 from etcd import Cluster, program_or_skip
+from store_node import StoreNode
 from xds_peer import CLUSTER, PREFIX, Client
 
 SECRET = PREFIX + 'envoy.extensions.transport_sockets.tls.v3.Secret'
@@ -21,44 +19,11 @@ PREFIX_KEY = '/udpa/moved'
 N = 40
 
 
-class Node(interop.Node):
-    def __init__(self, test, name, cluster):
-        self.test, self.cluster, self.name = test, cluster, name
-        self.port, self.http = free_ports(2)
-        self.address = f'127.0.0.1:{self.port}'
-        self.path, self.directory = test.work / f'{name}.yaml', test.work / f'{name}-data'
-        self.n_starts = 0
-
+class Node(StoreNode):
     def start(self, engine):
-        store = {'directory': str(self.directory), 'engine': engine,
-                 'keys': [{'file': str(self.test.work / 'store.key')}]}
-        if engine == 'ETCD':
-            store |= {'endpoints': self.cluster.endpoints, 'prefix': PREFIX_KEY}
-        self.path.write_text(json.dumps({
-            'node': {'id': 'edge'}, 'store': store,
-            'http': {'sockets': [{'address': f'127.0.0.1:{self.http}', 'insecure': True}]}}),
-            encoding='utf-8')
-        self.n_starts += 1
-        interop.Process.__init__(self, [self.test.build / 'udpad', '-c', self.path, '--listen', self.address],
-                                 self.test.work / f'{self.name}-{self.n_starts}.log')
-        self.test.processes.append(self)
-
-    def end(self):
-        self.stop()
-        self.test.processes.remove(self)
-
-    def ctl(self, *words):
-        done = subprocess.run([str(word) for word in (
-            self.test.build / 'udpactl', '--server', self.address, '--http', f'127.0.0.1:{self.http}',
-            '--descriptors', udpactl.descriptors(self.test), *words)], capture_output=True, text=True,
-            check=False, timeout=udpactl.PATIENCE_S)
-        return done.returncode, done.stdout + done.stderr
-
-    def take(self, *words):
-        status, text = self.ctl(*words)
-        if status:
-            raise Failure(f'udpactl {" ".join(map(str, words))} at {self.name}: {status}: {text}')
-        return text
+        self.write(PREFIX_KEY if engine == 'ETCD' else None,
+                   {'keys': [{'file': str(self.test.work / 'store.key')}]})
+        super().start()
 
     def held(self):
         """Name, version and generation of all that it has."""
@@ -168,7 +133,7 @@ def check_to_etcd(test, node):
     client.look()
     check('the client received what is new, once, and no removal',
           client.n_removed == 0 and client.n_sent == N - 1 + len(publisher.taken))
-    other = Node(test, 'other', node.cluster)
+    other = Node(test, node.cluster, 'other')
     other.start('ETCD')
     other.wait_for_log('listening on ')
     wait_for('another replica with the same', lambda: other.held() == after, 20)
@@ -222,7 +187,7 @@ def body(test):
     key = test.work / 'store.key'
     key.write_text('5a' * 32 + '\n', encoding='ascii')
     key.chmod(0o600)
-    node = Node(test, 'node', cluster)
+    node = Node(test, cluster, 'node')
     node.start('SQLITE')
     node.wait_for_log('listening on ')
     write_all(test, node)
