@@ -312,15 +312,22 @@ it_is_told_which_nodes_are_below(void **state)
     end(&self);
 }
 
+/* It is wanted and told that nobody is there, long enough ago that it looks at once. */
+static void
+begin_without_clients(world *self)
+{
+    begin(self, 1);
+    want(self, "", true);
+    registry(self, 0, "+");
+    pass(self, 100);
+}
+
 static void
 a_node_that_comes_or_goes_is_reported_in_that_turn(void **state)
 {
     (void)state;
     world self;
-    begin(&self, 1);
-    want(&self, "", true);
-    registry(&self, 0, "+");
-    pass(&self, 100);
+    begin_without_clients(&self);
     arrive(&self, 11, "edge", true);
     assert_string_equal(self.below.data, "0+0 edge");
     pass(&self, 100);
@@ -335,10 +342,7 @@ nodes_that_come_are_looked_at_together(void **state)
 {
     (void)state;
     world self;
-    begin(&self, 1);
-    want(&self, "", true);
-    registry(&self, 0, "+");
-    pass(&self, 100);
+    begin_without_clients(&self);
     arrive(&self, 11, "a", true);
     arrive(&self, 12, "b", true);
     pass(&self, 49);
