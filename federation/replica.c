@@ -679,12 +679,6 @@ udpai_replica_is_janitor(const udpai_replica *replica)
     return udpai_janitor_is_on(replica->janitor);
 }
 
-size_t
-udpai_replica_n_hidden(const udpai_replica *replica)
-{
-    return udpai_janitor_n_hidden(replica->janitor);
-}
-
 udpai_durable_batch *
 udpai_replica_next_removals(udpai_replica *replica)
 {

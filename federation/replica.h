@@ -37,8 +37,6 @@ bool udpai_replica_next_ended(udpai_replica *replica, udpai_durable_op *ret_op);
 /* ---- what one of them does for all (federation/janitor.h) ---- */
 
 bool udpai_replica_is_janitor(const udpai_replica *replica);
-/* So many contributions are in etcd, and the rules of this replica do not allow them. */
-size_t udpai_replica_n_hidden(const udpai_replica *replica);
 /* What is to be proposed: DELETEs of what the rules of all replicas hide, the caller's. NULL:
  * nothing, or nothing more. */
 udpai_durable_batch *udpai_replica_next_removals(udpai_replica *replica);

@@ -86,7 +86,7 @@ rules_decide_by_all_names_of_the_publisher(void **state)
     assert_value(bed, "CDS", "x", "1");
     assert_false(is_there(bed, "y"));
     assert_value(bed, "CDS", "z", "1");
-    assert_int_equal(udpai_replica_n_hidden(bed->node->replica), 1);
+    assert_int_equal(udpai_node_replica_status(bed->node)->n_hidden, 1);
 }
 
 static void
@@ -102,7 +102,7 @@ what_is_hidden_is_not_effective_as_it_was_either(void **state)
     assert_false(is_there(bed, "x"));
     others_put_as(bed, ROBOT, "com.acme/x", "spiffe://acme/bob");
     assert_value(bed, "CDS", "x", "1");
-    assert_int_equal(udpai_replica_n_hidden(bed->node->replica), 0);
+    assert_int_equal(udpai_node_replica_status(bed->node)->n_hidden, 0);
 }
 
 /* At once, and all that the new rules allow comes back. */
@@ -120,7 +120,7 @@ other_rules_hide_and_show(void **state)
     tell_change(bed, batch, true);
     flush(bed);
     assert_false(is_there(bed, "x"));
-    assert_int_equal(udpai_replica_n_hidden(bed->node->replica), 1);
+    assert_int_equal(udpai_node_replica_status(bed->node)->n_hidden, 1);
     change_rules(bed, "spiffe://acme/bob", "alice");
     assert_int_equal(n_lists, 2);
     batch = new_batch();
@@ -128,7 +128,7 @@ other_rules_hide_and_show(void **state)
     tell_change(bed, batch, true);
     flush(bed);
     assert_value(bed, "CDS", "x", "1");
-    assert_int_equal(udpai_replica_n_hidden(bed->node->replica), 0);
+    assert_int_equal(udpai_node_replica_status(bed->node)->n_hidden, 0);
     assert_int_equal(n_proposals, 0);
 }
 
@@ -139,7 +139,7 @@ hide_one(fed_bed *bed)
 {
     begin(bed, "alice", "alice");
     others_put_as(bed, ROBOT, "com.acme/x", "spiffe://acme/bob");
-    assert_int_equal(udpai_replica_n_hidden(bed->node->replica), 1);
+    assert_int_equal(udpai_node_replica_status(bed->node)->n_hidden, 1);
 }
 
 static void
@@ -161,7 +161,7 @@ what_all_hide_is_removed_after_a_while(void **state)
     flush(bed);
     assert_int_equal(n_proposals, 1);
     commit_first(bed);
-    assert_int_equal(udpai_replica_n_hidden(bed->node->replica), 0);
+    assert_int_equal(udpai_node_replica_status(bed->node)->n_hidden, 0);
     fed_advance(bed, 3 * UDPAI_JANITOR_GRACE_MS);
     flush(bed);
     assert_int_equal(n_proposals, 0);
@@ -222,7 +222,7 @@ many_are_removed_in_parts(void **state)
         n += proposals[i].batch->ops.n;
     assert_int_equal(n, 2 * UDPAI_JANITOR_REMOVALS_MAX + 50);
     commit_all(bed);
-    assert_int_equal(udpai_replica_n_hidden(bed->node->replica), 0);
+    assert_int_equal(udpai_node_replica_status(bed->node)->n_hidden, 0);
 }
 
 /* ---- which replica it is ---- */
