@@ -14,13 +14,13 @@ udpa_err udpai_node_accept_as_source(udpai_node *node, udpai_str id, udpa_error 
  */
 bool udpai_node_accept_absences(udpai_node *node, udpai_str name, size_t *ret_n);
 
-typedef struct udpai_held {
+typedef struct udpai_held_count {
     udpai_str name;     /* of the source, or the root of the directory */
     udpai_str type_url; /* of which so many are held */
     size_t n;
-} udpai_held;
+} udpai_held_count;
 
-typedef void (*udpai_held_fn)(void *userdata, const udpai_held *held);
-void udpai_node_visit_held(const udpai_node *node, udpai_held_fn visit, void *userdata);
+typedef void (*udpai_held_count_fn)(void *userdata, const udpai_held_count *held);
+void udpai_node_visit_held(const udpai_node *node, udpai_held_count_fn visit, void *userdata);
 
 #endif

@@ -194,7 +194,7 @@ udpai_held_visit_problems(const udpai_sources *sources, udpai_problem_fn visit, 
 /* ---- for operators ---- */
 
 struct visit {
-    udpai_held_fn visit;
+    udpai_held_count_fn visit;
     void *userdata;
     udpai_str name;
 };
@@ -203,11 +203,11 @@ static void
 visit_type(void *userdata, udpai_str type_url, size_t n)
 {
     const struct visit *of = userdata;
-    of->visit(of->userdata, &(udpai_held){of->name, type_url, n});
+    of->visit(of->userdata, &(udpai_held_count){of->name, type_url, n});
 }
 
 void
-udpai_held_visit(const udpai_sources *sources, udpai_held_fn visit, void *userdata)
+udpai_held_visit(const udpai_sources *sources, udpai_held_count_fn visit, void *userdata)
 {
     size_t at = 0;
     const udpai_source *source;

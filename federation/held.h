@@ -30,7 +30,7 @@ void
 udpai_held_visit_problems(const udpai_sources *sources, udpai_problem_fn visit, void *userdata);
 
 /* As udpai_node_visit_held() and udpai_node_accept_absences(). */
-void udpai_held_visit(const udpai_sources *sources, udpai_held_fn visit, void *userdata);
+void udpai_held_visit(const udpai_sources *sources, udpai_held_count_fn visit, void *userdata);
 bool udpai_held_accept(udpai_sources *sources, udpai_str name, size_t *ret_n);
 
 #endif

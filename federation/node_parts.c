@@ -93,7 +93,7 @@ udpai_node_accept_absences(udpai_node *node, udpai_str name, size_t *ret_n)
 }
 
 void
-udpai_node_visit_held(const udpai_node *node, udpai_held_fn visit, void *userdata)
+udpai_node_visit_held(const udpai_node *node, udpai_held_count_fn visit, void *userdata)
 {
     udpai_held_visit(node->parts.sources, visit, userdata);
 }

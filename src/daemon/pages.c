@@ -310,14 +310,14 @@ put_label(udpai_strbuf *text, udpai_str value)
 }
 
 static void
-put_held(void *userdata, const udpai_held *held)
+put_held(void *userdata, const udpai_held_count *held)
 {
     udpai_strbuf_printf(userdata, "source_held.%.*s.%.*s: %zu\n", UDPAI_SHOWN(held->name),
                         UDPAI_SHOWN(held->type_url), held->n);
 }
 
 static void
-put_held_metric(void *userdata, const udpai_held *held)
+put_held_metric(void *userdata, const udpai_held_count *held)
 {
     udpai_strbuf_puts(userdata, "udpa_source_held{source=\"");
     put_label(userdata, held->name);

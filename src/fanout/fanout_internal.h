@@ -146,7 +146,7 @@ struct udpai_subscription {
     bool is_of_node;                            /* they are those of a node below */
     bool distinguishes_variants;
     udpai_map variant_refs; /* of udpai_variant_ref, if it does */
-    udpai_map held;         /* what its client stated that it holds: udpai_held, by name, */
+    udpai_map held;         /* what its client stated that it holds: held_item, by name, */
     udpai_client_versions
         unchanged;         /* or this, if that is what there is; of a name, in one of the two */
     bool held_unchecked;   /* what is left of it must be looked through, */

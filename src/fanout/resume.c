@@ -7,22 +7,22 @@
 #include "fanout/kept_removals.h"
 #include "fanout/variant.h"
 
-typedef struct udpai_held {
+typedef struct held_item {
     uint64_t digest, path;
     uint32_t piece; /* of the subscription's n_held_ahead; 0: it did not go ahead */
     bool has_version, has_digest, has_path;
     uint32_t name_len, version_len;
     char text[]; /* the name, and the version behind it */
-} udpai_held;
+} held_item;
 
 static udpai_str
-name_of(const udpai_held *held)
+name_of(const held_item *held)
 {
     return (udpai_str){held->text, held->name_len};
 }
 
 static udpai_str
-version_of(const udpai_held *held)
+version_of(const held_item *held)
 {
     return (udpai_str){held->text + held->name_len, held->version_len};
 }
@@ -63,10 +63,10 @@ udpai_held_check_when_sent(udpai_subscription *subscription)
 
 /* ---- what is noted by name ---- */
 
-static udpai_held *
+static held_item *
 make_held(udpai_str name, udpai_str version)
 {
-    udpai_held *held = udpai_alloc(sizeof(*held) + name.len + version.len);
+    held_item *held = udpai_alloc(sizeof(*held) + name.len + version.len);
     if (!held)
         return NULL;
     char *at = held->text;
@@ -76,12 +76,12 @@ make_held(udpai_str name, udpai_str version)
 }
 
 static udpa_err
-add_held(udpai_subscription *subscription, udpai_str name, udpai_str version, udpai_held **ret_held)
+add_held(udpai_subscription *subscription, udpai_str name, udpai_str version, held_item **ret_held)
 {
     udpai_subscriber *subscriber = subscription->subscriber;
     if (!has_room(subscriber, 1, name.len + version.len))
         return UDPA_ERR_LIMIT;
-    udpai_held *held = make_held(name, version);
+    held_item *held = make_held(name, version);
     if (!held)
         return UDPA_ERR_NOMEM;
     if (!udpai_map_add(&subscription->held, held)) {
@@ -95,7 +95,7 @@ add_held(udpai_subscription *subscription, udpai_str name, udpai_str version, ud
 }
 
 static void
-free_held(udpai_subscription *subscription, udpai_held *held)
+free_held(udpai_subscription *subscription, held_item *held)
 {
     if (!held)
         return;
@@ -107,7 +107,7 @@ free_held(udpai_subscription *subscription, udpai_held *held)
 /* The note of a name that was given again: the last version counts, even one for which there is no
  * room. */
 static udpa_err
-change_version(udpai_subscription *subscription, udpai_held *held, udpai_str version)
+change_version(udpai_subscription *subscription, held_item *held, udpai_str version)
 {
     udpai_subscriber *subscriber = subscription->subscriber;
     subscriber->held_bytes -= held->version_len;
@@ -115,7 +115,7 @@ change_version(udpai_subscription *subscription, udpai_held *held, udpai_str ver
     held->version_len = 0;
     if (!has_room(subscriber, 0, version.len))
         return UDPA_ERR_LIMIT;
-    udpai_held *fresh = make_held(name_of(held), version);
+    held_item *fresh = make_held(name_of(held), version);
     if (!fresh)
         return UDPA_ERR_NOMEM;
     fresh->digest = held->digest;
@@ -131,7 +131,7 @@ change_version(udpai_subscription *subscription, udpai_held *held, udpai_str ver
 
 /* With which message it has come. */
 static void
-place(udpai_subscription *subscription, udpai_held *held)
+place(udpai_subscription *subscription, held_item *held)
 {
     held->piece = subscription->is_held_ahead ? subscription->n_held_ahead : 0;
     if (!held->piece)
@@ -140,7 +140,7 @@ place(udpai_subscription *subscription, udpai_held *held)
 
 /* What it belongs to has not come yet. */
 static bool
-is_ahead(const udpai_subscription *subscription, const udpai_held *held)
+is_ahead(const udpai_subscription *subscription, const held_item *held)
 {
     return subscription->is_held_ahead && held->piece == subscription->n_held_ahead;
 }
@@ -229,7 +229,7 @@ static udpa_err
 hold_by_name(udpai_subscription *subscription, udpai_str name, udpai_str version)
 {
     forget_unchanged(subscription, name);
-    udpai_held *held;
+    held_item *held;
     udpa_err err = add_held(subscription, name, version, &held);
     if (err != UDPA_OK)
         return err;
@@ -241,7 +241,7 @@ hold_by_name(udpai_subscription *subscription, udpai_str name, udpai_str version
 udpa_err
 udpai_subscription_hold_version(udpai_subscription *subscription, udpai_str name, udpai_str version)
 {
-    udpai_held *held = udpai_map_get(&subscription->held, name);
+    held_item *held = udpai_map_get(&subscription->held, name);
     if (held) {
         place(subscription, held);
         return change_version(subscription, held, version);
@@ -260,7 +260,7 @@ udpai_subscription_hold_version(udpai_subscription *subscription, udpai_str name
 udpa_err
 udpai_subscription_hold_digest(udpai_subscription *subscription, udpai_str name, uint64_t digest)
 {
-    udpai_held *held = udpai_map_get(&subscription->held, name);
+    held_item *held = udpai_map_get(&subscription->held, name);
     forget_unchanged(subscription, name);
     udpa_err err = held ? UDPA_OK : add_held(subscription, name, (udpai_str){0}, &held);
     if (err != UDPA_OK)
@@ -274,7 +274,7 @@ udpai_subscription_hold_digest(udpai_subscription *subscription, udpai_str name,
 udpa_err
 udpai_subscription_hold_path(udpai_subscription *subscription, udpai_str name, uint64_t path)
 {
-    udpai_held *held = udpai_map_get(&subscription->held, name);
+    held_item *held = udpai_map_get(&subscription->held, name);
     if (held) {
         held->path = path;
         held->has_path = true;
@@ -286,7 +286,7 @@ void
 udpai_held_suspect(udpai_subscription *subscription, udpai_str name)
 {
     udpai_item *item = find_unchanged(subscription, name);
-    udpai_held *held = udpai_map_get(&subscription->held, name);
+    held_item *held = udpai_map_get(&subscription->held, name);
     if (!held && !(item && udpai_client_versions_has(&subscription->unchanged, item)) &&
         add_held(subscription, name, (udpai_str){0}, &held) == UDPA_OK)
         udpai_held_check_when_sent(subscription);
@@ -306,7 +306,7 @@ udpai_part_take_over(udpai_subscription *part, const udpai_subscription *old)
         udpai_held_suspect(part,
                            udpai_item_name(UDPAI_LIST_ENTRY(node, udpai_pending, node)->item));
     size_t at = 0;
-    const udpai_held *held;
+    const held_item *held;
     while ((held = udpai_map_next(&old->held, &at)))
         udpai_held_suspect(part, name_of(held));
     at = 0;
@@ -336,7 +336,7 @@ void
 udpai_held_drop_all(udpai_subscription *subscription)
 {
     size_t at = 0;
-    udpai_held *held;
+    held_item *held;
     while ((held = udpai_map_next(&subscription->held, &at)))
         free_held(subscription, held);
     udpai_map_done(&subscription->held);
@@ -399,7 +399,7 @@ sift_by_name(udpai_subscription *subscription, fate_fn decide)
     udpai_map_init(&subscription->held, held_key);
     udpa_err err = UDPA_OK;
     size_t at = 0;
-    udpai_held *held;
+    held_item *held;
     while ((held = udpai_map_next(&all, &at))) {
         fate what = is_ahead(subscription, held) ? FATE_KEPT : decide(subscription, name_of(held));
         if (what == FATE_KEPT && udpai_map_add(&subscription->held, held))
@@ -464,7 +464,7 @@ udpai_held_check(udpai_subscription *subscription)
 
 static bool
 is_same_payload(const udpai_subscription *subscription,
-                const udpai_held *held,
+                const held_item *held,
                 const udpa_resource *resource)
 {
     if (held->has_digest)
@@ -478,7 +478,7 @@ is_same_payload(const udpai_subscription *subscription,
 static udpai_held_state
 match_by_name(udpai_subscription *subscription, udpai_str name, const udpa_resource *resource)
 {
-    udpai_held *held = udpai_map_remove(&subscription->held, name);
+    held_item *held = udpai_map_remove(&subscription->held, name);
     if (!held)
         return UDPAI_HELD_NOT;
     udpai_held_state state =

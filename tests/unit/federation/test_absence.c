@@ -618,7 +618,7 @@ add_problem(void *userdata, const char *text)
 }
 
 static void
-add_held(void *userdata, const udpai_held *held)
+add_held(void *userdata, const udpai_held_count *held)
 {
     char *text = userdata;
     size_t at = strlen(text);
