@@ -5,7 +5,6 @@ UDPA. All replicas serve the same versions of what it has; when the elected one 
 connects, and no client receives anything; when the source is lost, all fail over, and back."""
 import json
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -18,6 +17,7 @@ from interop import check, free_ports, never, run, wait_for
 from etcd import Cluster, program_or_skip
 from go_control_plane import GoControlPlane
 from go_control_plane import program_or_skip as control_plane_or_skip
+from store_node import StoreNode
 from xds_peer import CLUSTER, Client
 
 WAIT_S = 3
@@ -97,24 +97,15 @@ class Source:
 
 # ---- the replicas ----
 
-class Replica(interop.Node):
+class Replica(StoreNode):
     def __init__(self, test, cluster, name, source):
-        self.test, self.name = test, name
-        self.port, self.http = free_ports(2)
-        self.address = f'127.0.0.1:{self.port}'
-        self.home = test.work / name
-        (self.home / 'backup').mkdir(parents=True)
+        super().__init__(test, cluster, name)
+        (self.home / 'backup').mkdir()
         (self.home / 'backup' / 'all.json').write_text(json.dumps(
             [{'name': f'local/{name}', 'resource': {'@type': CLUSTER, 'name': name, 'alt_stat_name': 'backup'}}
              for name in names()]), encoding='utf-8')
-        self.path = self.home / 'udpad.yaml'
-        self.path.write_text(json.dumps({
-            'node': {'id': 'edge'},
-            **self.resources(source.config()),
-            'timing': {'backoff_max': '0.5s', 'connect_grace': '1s', 'fail_back_delay': '0.5s'},
-            'http': {'sockets': [{'address': f'127.0.0.1:{self.http}', 'insecure': True}]},
-            'store': {'directory': str(self.home / 'data'), 'engine': 'ETCD', 'prefix': '/udpa/sources',
-                      'endpoints': cluster.endpoints}}), encoding='utf-8')
+        self.write('/udpa/sources', **self.resources(source.config()),
+                   timing={'backoff_max': '0.5s', 'connect_grace': '1s', 'fail_back_delay': '0.5s'})
         self.start()
 
     def resources(self, source):
@@ -131,10 +122,7 @@ class Replica(interop.Node):
                         {'resource_name': 'endpoints', 'mode': 'ON_DEMAND'}]}]}
 
     def start(self):
-        interop.Process.__init__(self, ['env', '-C', self.home, self.test.build / 'udpad', '-c', self.path,
-                                        '--listen', self.address],
-                                 self.test.work / f'{self.name}.log')
-        self.test.processes.append(self)
+        super().start()
         self.wait_for_log('listening on ')
 
     def served(self, kind=CLUSTER, some=()):
@@ -143,10 +131,6 @@ class Replica(interop.Node):
             client.send(kind, some)
             return {one.name: (mark_of(one.resource.value), one.version)
                     for one in client.receive().resources}
-
-    def udpactl(self, *words):
-        return subprocess.run([self.test.build / 'udpactl', '--server', self.address, *words], check=False,
-                              capture_output=True, text=True, timeout=20).stdout
 
     def is_connected(self):
         return 'source legacy: connected' in self.text()
@@ -193,7 +177,7 @@ def is_backup(served):
 
 
 def is_explained(replica):
-    line = next((line for line in replica.udpactl('status', 'sources').splitlines()
+    line = next((line for line in replica.take('status', 'sources').splitlines()
                  if line.startswith('legacy ')), '')
     return 'active' not in line and ('the elected replica, ' in line or 'connect' in line)
 
