@@ -403,12 +403,26 @@ udpai_node_share_files(udpai_node *node, udpai_str root, udpai_str source_name)
                   : UDPA_ERR_NOMEM;
 }
 
+/* The replica that is connected to it knows more. */
+static void
+note_elsewhere(udpai_source *source)
+{
+    UDPA_AUTO(udpa_error_unref)
+    udpa_error *why =
+        udpa_error_new(UDPA_ERR_UNAVAILABLE, NULL,
+                       "the elected replica, which is connected to it for all, cannot reach it, or "
+                       "has lost it");
+    udpai_fault_of_connection(source, why);
+}
+
 void
 udpai_node_forget_files(udpai_node *node, udpai_str source)
 {
     udpai_share *share = udpai_shares_of(node->parts.shares, &(udpai_directory){.source = source});
     if (share)
         udpai_shares_forget_reading(node->parts.shares, share);
+    if (share && share->is_failing)
+        note_elsewhere(source_of(node, source));
 }
 
 bool
@@ -515,18 +529,6 @@ note_elected(const udpai_node *node, udpai_share *share, bool is_elected)
     if (is_elected != share->is_elected)
         udpai_shares_compare_at(node->parts.shares, share, udpai_context_now(&node->context));
     share->is_elected = is_elected;
-}
-
-/* The replica that is connected to it knows more. */
-static void
-note_elsewhere(udpai_source *source)
-{
-    UDPA_AUTO(udpa_error_unref)
-    udpa_error *why =
-        udpa_error_new(UDPA_ERR_UNAVAILABLE, NULL,
-                       "the elected replica, which is connected to it for all, cannot reach it, or "
-                       "has lost it");
-    udpai_fault_of_connection(source, why);
 }
 
 /* What was effective before a restart is so again, until it is known what etcd has. */

@@ -29,6 +29,7 @@ typedef struct reader {
     uint64_t next_ms;                       /* nothing is handed over before this, by the loop */
     UDPAI_VECTOR(udpa_resource *) removals; /* by authorities, the last ones */
     size_t n_removals;                      /* that have replaced older ones */
+    udpa_error *fault;                      /* that was handed over; NULL: none */
     bool has_news, was_lost;
     bool is_reviewed; /* other rules or keys hold since what was handed over last */
 } reader;
@@ -96,14 +97,29 @@ give_all(reader *self)
     udpai_vector_done(&all.resources);
 }
 
-/* All keep what they have of it, and fail over. */
-static void
-give_up(const reader *self)
+static udpa_error *
+fault_of(const reader *self)
 {
     const udpai_node *node = udpai_endpoint_node(self->endpoint);
+    return (udpa_error *)(uintptr_t)udpai_node_source_fault(node, self->source->name);
+}
+
+/* Each attempt to connect ends with an error of its own. */
+static bool
+has_other_fault(const reader *self)
+{
+    return strcmp(udpa_error_message(fault_of(self)), udpa_error_message(self->fault)) != 0;
+}
+
+/* All keep what they have of it, and fail over. */
+static void
+give_up(reader *self)
+{
+    udpa_error_unref(self->fault);
+    self->fault = udpa_error_ref(fault_of(self));
     const udpai_directory nothing = {
         .source = self->source->name,
-        .fault = (udpa_error *)(uintptr_t)udpai_node_source_fault(node, self->source->name),
+        .fault = self->fault,
         .is_partial = true,
         .has_errors = true,
         .is_received = true,
@@ -127,7 +143,7 @@ hand_over(reader *self)
     const udpai_node *node = udpai_endpoint_node(self->endpoint);
     bool is_lost = udpai_node_source_has_failed(node, self->source->name);
     bool is_whole = !is_lost && is_complete(self);
-    if (is_lost && !self->was_lost)
+    if (is_lost && (!self->was_lost || has_other_fault(self)))
         give_up(self);
     else if (is_whole && (self->has_news || self->was_lost))
         give_all(self);
@@ -262,6 +278,7 @@ disconnect(reader *self)
     unsubscribe(self);
     if (self->endpoint)
         udpa_endpoint_close(UDPAI_TAKE(self->endpoint), on_endpoint_closed, self->owner);
+    self->fault = udpa_error_unref(self->fault);
     while (self->removals.n)
         udpa_resource_unref(self->removals.items[--self->removals.n]);
     self->has_news = self->was_lost = self->is_reviewed = false;

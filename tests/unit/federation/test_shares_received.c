@@ -212,6 +212,20 @@ all_fail_over_when_it_is_lost_and_keep_what_they_have(void **state)
 }
 
 static void
+who_is_elected_no_more_does_not_know_why(void **state)
+{
+    fed_bed *bed = *state;
+    begin_connected(bed, "cc", 0);
+    give(bed, OF_SERVER, received("x", "1", 5), NULL);
+    commit_all(bed);
+    give_up(bed, "refused by 192.0.2.1");
+    commit_all(bed);
+    tell_members(bed, "cc", 1);
+    udpai_node_forget_files(bed->node, UDPAI_STR("a"));
+    assert_non_null(strstr(fault(bed), "the elected replica"));
+}
+
+static void
 others_say_who_knows_why(void **state)
 {
     fed_bed *bed = *state;
@@ -297,6 +311,7 @@ main(void)
         replicated_test(it_is_no_matter_of_agreement),
         replicated_test(what_was_received_before_does_not_count_when_it_is_elected_again),
         replicated_test(all_fail_over_when_it_is_lost_and_keep_what_they_have),
+        replicated_test(who_is_elected_no_more_does_not_know_why),
         replicated_test(others_say_who_knows_why),
         replicated_test(one_that_never_came_has_no_mark),
         replicated_test(much_may_go_only_where_rules_have_rejected_it),
