@@ -75,4 +75,4 @@ class StoreNode(Controlled):
     def replicas(self):
         """Each replica by its address, as this one sees it."""
         listed = json.loads(self.take('status', 'replicas', '-o', 'json'))
-        return {one['resource']['address'].rsplit(' ', 1)[-1]: one['resource'] for one in listed}
+        return {one['resource'].get('address', '').rsplit(' ', 1)[-1]: one['resource'] for one in listed}
