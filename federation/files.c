@@ -515,6 +515,7 @@ propose_share(udpai_node *node, udpai_share *share)
     if (!is_done)
         udpai_shares_compare_at(node->parts.shares, share, now + UDPAI_SHARES_AGAIN_MS);
     share->is_new &= !has_memory;
+    share->was_accepted = is_any && is_done && share->accepts;
     share->accepts &= !is_done;
 }
 
@@ -526,6 +527,8 @@ note_elected(const udpai_node *node, udpai_share *share, bool is_elected)
                   UDPAI_SHARE_TEXT ": this replica is the elected one, and writes what it reads "
                                    "for all",
                   UDPAI_SHARE_SHOWN(share));
+    if (!is_elected && share->is_elected)
+        udpai_shares_resign(node->parts.shares, share);
     if (is_elected != share->is_elected)
         udpai_shares_compare_at(node->parts.shares, share, udpai_context_now(&node->context));
     share->is_elected = is_elected;

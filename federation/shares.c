@@ -142,18 +142,32 @@ udpai_shares_read(udpai_shares *shares, udpai_share *share, const udpai_director
     return UDPA_OK;
 }
 
+static void
+forget_held(const udpai_shares *shares, const udpai_share *share)
+{
+    udpai_store_end_absences(shares->context->store, share->origin, (udpai_str){0},
+                             UDPAI_ABSENCE_HELD, UDPAI_ABSENCE_FORGET);
+}
+
 void
 udpai_shares_accept(udpai_shares *shares, udpai_share *share)
 {
     share->accepts = true;
-    udpai_store_end_absences(shares->context->store, share->origin, (udpai_str){0},
-                             UDPAI_ABSENCE_HELD, UDPAI_ABSENCE_FORGET);
+    forget_held(shares, share);
     udpai_shares_compare_at(shares, share, udpai_context_now(shares->context));
+}
+
+void
+udpai_shares_resign(udpai_shares *shares, udpai_share *share)
+{
+    share->accepts = share->was_accepted = false;
+    forget_held(shares, share);
 }
 
 void
 udpai_shares_forget_reading(udpai_shares *shares, udpai_share *share)
 {
+    udpai_shares_resign(shares, share);
     share->reading = udpai_reading_free(share->reading);
     share->due_ms = UINT64_MAX;
     arm(shares);
@@ -215,6 +229,7 @@ udpai_shares_proposed(udpai_shares *shares, udpai_share *share, const udpai_repl
                   UDPAI_SHARE_TEXT ": committed for all replicas", UDPAI_SHARE_SHOWN(share));
         return;
     }
+    share->accepts |= share->was_accepted;
     if (event->outcome != UDPAI_REPLICATED_REJECTED) {
         udpai_shares_compare_at(shares, share, now + UDPAI_SHARES_AGAIN_MS);
         return;

@@ -35,6 +35,7 @@ typedef struct udpai_share {
     bool accepts;                   /* what it leaves out may go, however much it is */
     bool is_proposed;               /* there is no outcome yet … */
     bool next_failing, writes_mark; /* … of that */
+    bool was_accepted;              /* by what was proposed */
     bool is_elected;                /* this was logged last */
     udpa_error *rejected;           /* why etcd does not take it; NULL: it does */
     uint64_t due_ms; /* reading and etcd are to be compared then; UINT64_MAX: they need not be */
@@ -64,6 +65,8 @@ udpa_err
 udpai_shares_read(udpai_shares *shares, udpai_share *share, const udpai_directory *directory);
 /* What the reading leaves out may go, however much it is; nothing is held any more. */
 void udpai_shares_accept(udpai_shares *shares, udpai_share *share);
+/* Another replica is the elected one: what was held and accepted here is for that one to decide. */
+void udpai_shares_resign(udpai_shares *shares, udpai_share *share);
 /* What was read does not count any more. */
 void udpai_shares_forget_reading(udpai_shares *shares, udpai_share *share);
 /* As logs have it, such as "directory /etc/udpa". */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A source with a stream, of which the elected replica gives all what it has received. */
+#include "federation/accept.h"
 #include "federation/source.h"
 #include "tests/harness/log_lines.h"
 #include "tests/unit/federation/shares_bed.h"
@@ -284,6 +285,78 @@ much_may_go_only_where_rules_have_rejected_it(void **state)
     assert_false(is_there(bed, "z"));
 }
 
+#define REVIEWED (&(udpai_directory){.keeps_generations = true, .is_reviewed = true})
+
+static void
+much_may_go_though_etcd_takes_it_at_the_second_attempt(void **state)
+{
+    fed_bed *bed = *state;
+    begin_connected(bed, "c", 0);
+    give_n(bed, OF_NODE, 26);
+    commit_all(bed);
+    give_n(bed, REVIEWED, 2);
+    end_first(bed, UDPAI_REPLICATED_NOT_DONE, NULL);
+    fed_advance(bed, UDPAI_SHARES_AGAIN_MS);
+    flush(bed);
+    commit_all(bed);
+    assert_false(is_there(bed, "z"));
+    give_n(bed, OF_NODE, 26);
+    commit_all(bed);
+    give_n(bed, OF_NODE, 2); /* nobody has accepted that */
+    assert_nothing_proposed(bed);
+}
+
+/* What it has held is for the next one to hold, and to accept. */
+static void
+who_is_elected_no_more_holds_nothing(void **state)
+{
+    fed_bed *bed = *state;
+    size_t n = 1;
+    begin_connected(bed, "cc", 0);
+    give_n(bed, OF_NODE, 26);
+    commit_all(bed);
+    give_n(bed, OF_NODE, 2);
+    tell_members(bed, "cc", 1);
+    udpai_node_forget_files(bed->node, UDPAI_STR("a"));
+    assert_true(udpai_node_accept_absences(bed->node, UDPAI_STR("a"), &n));
+    assert_int_equal(n, 0);
+    tell_members(bed, "c", 0);
+    give_n(bed, OF_NODE, 2);
+    assert_nothing_proposed(bed);
+    assert_value(bed, "CDS", "z", "1");
+}
+
+static void
+what_was_accepted_and_not_written_is_not_accepted_when_it_is_elected_again(void **state)
+{
+    fed_bed *bed = *state;
+    begin_connected(bed, "cc", 0);
+    give_n(bed, OF_NODE, 26);
+    commit_all(bed);
+    tell_state(bed, UDPAI_REPLICATION_BEHIND);
+    give_n(bed, REVIEWED, 2);
+    assert_nothing_proposed(bed);
+    tell_members(bed, "cc", 1);
+    tell_state(bed, UDPAI_REPLICATION_CURRENT);
+    udpai_node_forget_files(bed->node, UDPAI_STR("a"));
+    tell_members(bed, "c", 0);
+    give_n(bed, OF_NODE, 2);
+    assert_nothing_proposed(bed);
+}
+
+/* As of providers whose namespaces overlap. */
+static void
+what_is_named_twice_is_there_once(void **state)
+{
+    fed_bed *bed = *state;
+    begin_connected(bed, "c", 0);
+    give(bed, OF_SERVER, received("x", "1", 5), received("x", "1", 5));
+    assert_next("+x=1 whole");
+    commit_all(bed);
+    give(bed, OF_SERVER, received("x", "2", 5), received("x", "2", 5));
+    assert_next("+x=2");
+}
+
 /* ---- what is logged ---- */
 
 static void
@@ -315,6 +388,10 @@ main(void)
         replicated_test(others_say_who_knows_why),
         replicated_test(one_that_never_came_has_no_mark),
         replicated_test(much_may_go_only_where_rules_have_rejected_it),
+        replicated_test(much_may_go_though_etcd_takes_it_at_the_second_attempt),
+        replicated_test(who_is_elected_no_more_holds_nothing),
+        replicated_test(what_was_accepted_and_not_written_is_not_accepted_when_it_is_elected_again),
+        replicated_test(what_is_named_twice_is_there_once),
         replicated_test(it_is_called_by_its_name),
     };
     return cmocka_run_group_tests_name("federation shares_received", tests, NULL, NULL);
