@@ -523,7 +523,9 @@ begin(server *self, udpa_error **ret_error)
     if (err == UDPA_OK)
         err = open_readers(self, &settings.inspector, ret_error);
     if (err == UDPA_OK)
-        udpai_tunables_follower_take(self->runtime->follower, self->directories, self->readers);
+        err = udpai_fail_code(ret_error,
+                              udpai_tunables_follower_take(self->runtime->follower,
+                                                           self->directories, self->readers));
     if (err == UDPA_OK)
         err = listen_on_all(self, ret_error);
     if (err == UDPA_OK)

@@ -210,7 +210,7 @@ udpai_tunables_follower_follow(udpai_tunables_follower *self, udpai_runtime_snap
     notify_workers(self, snapshot);
 }
 
-void
+udpa_err
 udpai_tunables_follower_take(udpai_tunables_follower *self,
                              udpai_directories *directories,
                              udpai_readers *readers)
@@ -218,6 +218,7 @@ udpai_tunables_follower_take(udpai_tunables_follower *self,
     self->directories = directories;
     self->readers = readers;
     udpai_directories_set_quiet(directories, self->now.files_quiet_ms);
+    return readers && self->acl ? use_acl(self, self->acl, self->now.acl_dry_run) : UDPA_OK;
 }
 
 udpa_err

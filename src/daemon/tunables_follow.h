@@ -25,10 +25,10 @@ udpai_tunables_follower *udpai_tunables_follower_free(udpai_tunables_follower *f
 /* The runtime is this now; a reference is taken. What is wrong in it is logged, once. */
 void udpai_tunables_follower_follow(udpai_tunables_follower *follower,
                                     udpai_runtime_snapshot *snapshot);
-/* These are there now; borrowed until the end. */
-void udpai_tunables_follower_take(udpai_tunables_follower *follower,
-                                  udpai_directories *directories,
-                                  udpai_readers *readers);
+/* These are there now, and go by what is in effect; borrowed until the end. */
+udpa_err udpai_tunables_follower_take(udpai_tunables_follower *follower,
+                                      udpai_directories *directories,
+                                      udpai_readers *readers);
 /* Other rules hold from now on, in a dry run or not, as they set, or in their place the runtime.
  * UDPA_ERR_NOMEM: those before still do. */
 udpa_err udpai_tunables_follower_set_acl(udpai_tunables_follower *follower, udpai_acl *acl);
