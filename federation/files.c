@@ -49,9 +49,9 @@ is_listed(void *userdata, const udpa_resource *resource)
                                 compare_items) != NULL;
 }
 
-/* What a reading leaves out, but for what is held of its type. */
+/* What a reading leaves out, but for what is held of its type, and what was rejected. */
 struct others {
-    const struct listed *listed;
+    const struct listed *listed, *rejected;
     const udpai_origin *origin;
 };
 
@@ -60,6 +60,7 @@ stays(void *userdata, const udpa_resource *resource)
 {
     const struct others *others = userdata;
     return is_listed((void *)(uintptr_t)others->listed, resource) ||
+           is_listed((void *)(uintptr_t)others->rejected, resource) ||
            udpai_origin_n_absent(others->origin, udpai_resource_type_url(resource),
                                  UDPAI_ABSENCE_HELD) > 0;
 }
@@ -90,6 +91,7 @@ struct setting {
     udpai_str authority;              /* of what has none */
     udpai_staging *staging;           /* NULL: at once */
     bool is_anew;                     /* what is held already is staged, too */
+    struct listed rejected;           /* sorted; goes without being counted */
 };
 
 /* What another node does not have any more is not removed by its authority. */
@@ -197,14 +199,29 @@ end_removed(const struct setting *setting, const struct listed *listed)
     return err;
 }
 
+static void
+withdraw_rejected(const struct setting *setting, const struct listed *listed)
+{
+    udpai_store *store = setting->node->context.store;
+    for (size_t i = 0; i < setting->rejected.n; i++) {
+        const udpa_resource *one = setting->rejected.resources[i];
+        udpai_str type_url = udpai_resource_type_url(one), name = udpai_resource_name(one);
+        if (is_listed((void *)(uintptr_t)listed, one))
+            continue;
+        (void)udpai_store_set_absence(store, setting->origin, type_url, name, UDPAI_ABSENCE_NONE);
+        udpai_staging_withdraw(setting->staging, store, setting->origin, type_url, name);
+    }
+}
+
 /* Removals from a directory are believed within bounds; of what the node reports of itself, always.
  */
 static udpa_err
 withdraw_others(const struct setting *setting, udpai_str type_url, const struct listed *listed)
 {
     udpai_node *node = setting->node;
-    struct others others = {listed, setting->origin};
+    struct others others = {listed, &setting->rejected, setting->origin};
     const udpai_store_scope scope = {.type_url = type_url, .keep = stays, .userdata = &others};
+    withdraw_rejected(setting, listed);
     udpa_err err = listed->max_withdrawal ? udpai_absence_of_files(&node->context, setting->origin,
                                                                    &scope, listed->max_withdrawal)
                                           : UDPA_OK;
@@ -217,6 +234,18 @@ withdraw_others(const struct setting *setting, udpai_str type_url, const struct 
     return err;
 }
 
+/* NULL: there is no memory. */
+static udpa_resource **
+sort(udpa_resource *const *resources, size_t n)
+{
+    udpa_resource **sorted = udpai_alloc_array(n, sizeof(*sorted));
+    if (sorted && n)
+        memcpy(sorted, resources, n * sizeof(*sorted));
+    if (sorted && n > 1)
+        qsort(sorted, n, sizeof(*sorted), compare_items);
+    return sorted;
+}
+
 /* Makes the origin hold these, and, if they are all there is, nothing else. */
 static udpa_err
 set_all(const struct setting *setting,
@@ -224,13 +253,9 @@ set_all(const struct setting *setting,
         const struct listed *list,
         udpa_error **ret_error)
 {
-    UDPAI_AUTO_FREE udpa_resource **sorted = udpai_alloc_array(list->n, sizeof(*sorted));
+    UDPAI_AUTO_FREE udpa_resource **sorted = sort(list->resources, list->n);
     if (!sorted)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    if (list->n)
-        memcpy(sorted, list->resources, list->n * sizeof(*sorted));
-    if (list->n > 1)
-        qsort(sorted, list->n, sizeof(*sorted), compare_items);
     const struct listed listed = {sorted, list->n, list->is_partial, list->max_withdrawal};
     udpa_err first = list->is_partial
                          ? UDPA_OK
@@ -341,6 +366,22 @@ set_files(udpai_node *node, const udpai_directory *directory, udpa_error **ret_e
     return err;
 }
 
+/* What was read before, and is not any more. Without memory it counts as missing. */
+static void
+note_rejected(udpai_share *share, const udpai_directory *directory)
+{
+    const udpai_directory *before = share->reading ? udpai_reading_directory(share->reading) : NULL;
+    UDPAI_AUTO_FREE udpa_resource **sorted = sort(directory->resources, directory->n_resources);
+    const struct listed now = {.resources = sorted, .n = directory->n_resources};
+    for (size_t i = 0; before && sorted && i < before->n_resources; i++) {
+        udpa_resource *one = before->resources[i];
+        if (!is_listed((void *)(uintptr_t)&now, one) && udpai_vector_push(&share->rejections, one))
+            (void)udpa_resource_ref(one);
+    }
+    if (share->rejections.n > 1)
+        qsort(share->rejections.items, share->rejections.n, sizeof(udpa_resource *), compare_items);
+}
+
 /* It counts here. Of what is shared, that is not enough. */
 static udpa_err
 use_files(udpai_node *node, const udpai_directory *directory, udpa_error **ret_error)
@@ -350,7 +391,7 @@ use_files(udpai_node *node, const udpai_directory *directory, udpa_error **ret_e
     if (source)
         udpai_fault_of_connection(source, directory->fault);
     if (share && directory->is_reviewed)
-        udpai_shares_accept(node->parts.shares, share);
+        note_rejected(share, directory);
     return share
                ? udpai_fail_code(ret_error, udpai_shares_read(node->parts.shares, share, directory))
                : set_files(node, directory, ret_error);
@@ -485,6 +526,7 @@ stage_share(udpai_node *node, udpai_share *share, udpai_staging *staging)
         .authority = authority_of(node, directory),
         .staging = staging,
         .is_anew = !share->is_marked,
+        .rejected = {.resources = share->rejections.items, .n = share->rejections.n},
     };
     struct listed list = list_of(directory, source);
     if (share->accepts)
@@ -516,6 +558,9 @@ propose_share(udpai_node *node, udpai_share *share)
         udpai_shares_compare_at(node->parts.shares, share, now + UDPAI_SHARES_AGAIN_MS);
     share->is_new &= !has_memory;
     share->was_accepted = is_any && is_done && share->accepts;
+    share->n_proposed_rejections = share->rejections.n;
+    if (is_done && !is_any)
+        udpai_shares_end_rejections(share);
     share->accepts &= !is_done;
 }
 

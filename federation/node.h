@@ -69,8 +69,8 @@ typedef struct udpai_directory {
     /* … and these were removed by their authorities (model/removal.h), as far as is known. */
     udpa_resource *const *removals;
     size_t n_removals;
-    /* What is missing was rejected by rules or keys that hold from now on: it goes, however much it
-     * is. */
+    /* What is missing since the last reading was rejected by rules or keys that hold from now on:
+     * it goes, however much it is. */
     bool is_reviewed;
     udpa_error *fault; /* why it is not there, for people; NULL: it is, or that is not known */
 } udpai_directory;

@@ -18,9 +18,19 @@ struct udpai_shares {
 
 /* ---- which there are ---- */
 
+void
+udpai_shares_end_rejections(udpai_share *share)
+{
+    while (share->rejections.n)
+        udpa_resource_unref(share->rejections.items[--share->rejections.n]);
+    share->n_proposed_rejections = 0;
+}
+
 static void
 free_share(udpai_share *share)
 {
+    udpai_shares_end_rejections(share);
+    udpai_vector_done(&share->rejections);
     udpa_bytes_unref(share->root);
     udpa_bytes_unref(share->source);
     udpa_bytes_unref(share->mark_key);
@@ -161,6 +171,7 @@ void
 udpai_shares_resign(udpai_shares *shares, udpai_share *share)
 {
     share->accepts = share->was_accepted = false;
+    udpai_shares_end_rejections(share);
     forget_held(shares, share);
 }
 
@@ -225,6 +236,8 @@ udpai_shares_proposed(udpai_shares *shares, udpai_share *share, const udpai_repl
     udpa_error_unref(share->rejected);
     share->rejected = event->outcome == UDPAI_REPLICATED_REJECTED ? explain(share, event) : NULL;
     if (event->outcome == UDPAI_REPLICATED_COMMITTED) {
+        if (share->n_proposed_rejections == share->rejections.n)
+            udpai_shares_end_rejections(share);
         udpai_log(UDPA_LOG_DEBUG, udpai_share_part(share),
                   UDPAI_SHARE_TEXT ": committed for all replicas", UDPAI_SHARE_SHOWN(share));
         return;

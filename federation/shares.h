@@ -36,8 +36,12 @@ typedef struct udpai_share {
     bool is_proposed;               /* there is no outcome yet … */
     bool next_failing, writes_mark; /* … of that */
     bool was_accepted;              /* by what was proposed */
-    bool is_elected;                /* this was logged last */
-    udpa_error *rejected;           /* why etcd does not take it; NULL: it does */
+    /* What rules or keys have rejected since it was read, sorted: it goes, however much it is. So
+     * many of it were proposed. */
+    UDPAI_VECTOR(udpa_resource *) rejections;
+    size_t n_proposed_rejections;
+    bool is_elected;      /* this was logged last */
+    udpa_error *rejected; /* why etcd does not take it; NULL: it does */
     uint64_t due_ms; /* reading and etcd are to be compared then; UINT64_MAX: they need not be */
 } udpai_share;
 
@@ -65,6 +69,8 @@ udpa_err
 udpai_shares_read(udpai_shares *shares, udpai_share *share, const udpai_directory *directory);
 /* What the reading leaves out may go, however much it is; nothing is held any more. */
 void udpai_shares_accept(udpai_shares *shares, udpai_share *share);
+/* What was rejected is gone. */
+void udpai_shares_end_rejections(udpai_share *share);
 /* Another replica is the elected one: what was held and accepted here is for that one to decide. */
 void udpai_shares_resign(udpai_shares *shares, udpai_share *share);
 /* What was read does not count any more. */

@@ -31,7 +31,8 @@ typedef struct reader {
     size_t n_removals;                      /* that have replaced older ones */
     udpa_error *fault;                      /* that was handed over; NULL: none */
     bool has_news, was_lost;
-    bool is_reviewed; /* other rules or keys hold since what was handed over last */
+    bool is_given;    /* all of it was handed over, since this is the elected one */
+    bool is_reviewed; /* other rules or keys hold since then */
 } reader;
 
 struct udpai_readers {
@@ -71,7 +72,8 @@ give(const reader *self, const udpai_directory *directory)
     udpai_endpoint_touch(to);
 }
 
-/* Overlapping scopes name a resource twice; that is no harm. */
+/* Overlapping scopes name a resource twice; that is no harm. What is lost stays, but for what rules
+ * reject. */
 static void
 give_all(reader *self)
 {
@@ -84,8 +86,9 @@ give_all(reader *self)
         .source = self->source->name,
         .resources = all.resources.items,
         .n_resources = all.resources.n,
+        .fault = self->was_lost ? self->fault : NULL,
         .is_partial = all.has_failed,
-        .has_errors = all.has_failed,
+        .has_errors = all.has_failed || self->was_lost,
         .is_received = true,
         .keeps_generations = self->source->kind == UDPAI_SOURCE_UDPA,
         .removals = self->removals.items,
@@ -93,6 +96,7 @@ give_all(reader *self)
         .is_reviewed = self->is_reviewed,
     };
     give(self, &directory);
+    self->is_given = true;
     self->next_ms = uv_now(self->owner->env.loop) + all.resources.n / RESOURCES_PER_MS;
     udpai_vector_done(&all.resources);
 }
@@ -113,10 +117,8 @@ has_other_fault(const reader *self)
 
 /* All keep what they have of it, and fail over. */
 static void
-give_up(reader *self)
+give_up(const reader *self)
 {
-    udpa_error_unref(self->fault);
-    self->fault = udpa_error_ref(fault_of(self));
     const udpai_directory nothing = {
         .source = self->source->name,
         .fault = self->fault,
@@ -125,6 +127,13 @@ give_up(reader *self)
         .is_received = true,
     };
     give(self, &nothing);
+}
+
+static void
+note_fault(reader *self)
+{
+    udpa_error_unref(self->fault);
+    self->fault = udpa_error_ref(fault_of(self));
 }
 
 static bool
@@ -143,12 +152,16 @@ hand_over(reader *self)
     const udpai_node *node = udpai_endpoint_node(self->endpoint);
     bool is_lost = udpai_node_source_has_failed(node, self->source->name);
     bool is_whole = !is_lost && is_complete(self);
-    if (is_lost && (!self->was_lost || has_other_fault(self)))
-        give_up(self);
-    else if (is_whole && (self->has_news || self->was_lost))
-        give_all(self);
-    self->is_reviewed &= !is_whole;
+    bool is_other = is_lost ? !self->was_lost || has_other_fault(self)
+                            : is_whole && (self->has_news || self->was_lost);
+    if (is_lost && is_other)
+        note_fault(self);
     self->was_lost = is_lost || (self->was_lost && !is_whole);
+    if ((is_whole || self->is_given) && (is_other || self->is_reviewed))
+        give_all(self);
+    else if (is_other)
+        give_up(self);
+    self->is_reviewed = false;
     self->has_news &= !is_whole;
 }
 
@@ -281,7 +294,8 @@ disconnect(reader *self)
     self->fault = udpa_error_unref(self->fault);
     while (self->removals.n)
         udpa_resource_unref(self->removals.items[--self->removals.n]);
-    self->has_news = self->was_lost = self->is_reviewed = false;
+    self->has_news = self->was_lost = self->is_given = self->is_reviewed = false;
+    self->n_removals = 0;
 }
 
 /* Later it is tried again. */
@@ -438,7 +452,7 @@ udpai_readers_set_acl(udpai_readers *all, udpai_acl *acl)
     udpai_acl_unref(all->acl);
     all->acl = udpai_acl_ref(acl);
     for (size_t i = 0; i < all->n && err == UDPA_OK; i++) {
-        all->items[i].is_reviewed = true;
+        all->items[i].is_reviewed = all->items[i].is_given;
         if (all->items[i].endpoint)
             err = udpai_endpoint_set_acl(all->items[i].endpoint, acl);
     }
@@ -453,7 +467,7 @@ udpai_readers_set_keyring(udpai_readers *all, udpai_keyring *keyring)
     udpai_keyring_unref(all->keyring);
     all->keyring = udpai_keyring_ref(keyring);
     for (size_t i = 0; i < all->n; i++) {
-        all->items[i].is_reviewed = true;
+        all->items[i].is_reviewed = all->items[i].is_given;
         if (all->items[i].endpoint)
             udpai_endpoint_set_keyring(all->items[i].endpoint, keyring);
     }

@@ -228,6 +228,24 @@ much_that_is_missing_is_held(void **state)
     assert_nothing_proposed(bed);
 }
 
+static void
+what_is_accepted_stays_so_until_it_is_committed(void **state)
+{
+    fed_bed *bed = *state;
+    size_t n = 0;
+    begin(bed);
+    read_all(bed, TWELVE);
+    commit_all(bed);
+    read_all(bed, "a=1");
+    assert_true(udpai_held_accept(bed->node->parts.sources, UDPAI_STR(ROOT), &n));
+    flush(bed);
+    end_first(bed, UDPAI_REPLICATED_LOST, NULL);
+    fed_advance(bed, UDPAI_SHARES_AGAIN_MS);
+    flush(bed);
+    commit_all(bed);
+    assert_value(bed, "CDS", "l", "");
+}
+
 /* ---- signatures ---- */
 
 /* Of the node's own authority: what it signs is required to be signed, and nobody's key is known.
@@ -380,6 +398,7 @@ main(void)
         replicated_test(a_ttl_does_not_end_in_etcd),
         replicated_test(what_clients_report_is_no_file_of_all),
         replicated_test(much_that_is_missing_is_held),
+        replicated_test(what_is_accepted_stays_so_until_it_is_committed),
         replicated_test(the_elected_one_signs_anew),
         replicated_test(others_read_and_use_what_etcd_has),
         replicated_test(the_next_one_proposes_what_differs),

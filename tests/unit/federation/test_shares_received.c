@@ -252,6 +252,8 @@ one_that_never_came_has_no_mark(void **state)
 
 /* ---- how much may go ---- */
 
+#define REVIEWED (&(udpai_directory){.keeps_generations = true, .is_reviewed = true})
+
 static void
 give_n(fed_bed *bed, const udpai_directory *how, size_t n)
 {
@@ -276,16 +278,29 @@ much_may_go_only_where_rules_have_rejected_it(void **state)
     begin_connected(bed, "c", 0);
     give_n(bed, OF_NODE, 26);
     commit_all(bed);
-    give_n(bed, OF_NODE, 2);
-    assert_nothing_proposed(bed);
-    assert_value(bed, "CDS", "z", "1");
-    give_n(bed, &(udpai_directory){.keeps_generations = true, .is_reviewed = true}, 2);
+    give_n(bed, REVIEWED, 2);
     commit_all(bed);
     assert_value(bed, "CDS", "a", "1");
     assert_false(is_there(bed, "z"));
 }
 
-#define REVIEWED (&(udpai_directory){.keeps_generations = true, .is_reviewed = true})
+static void
+what_is_held_stays_so_when_rules_have_rejected_something_else(void **state)
+{
+    fed_bed *bed = *state;
+    begin_connected(bed, "c", 0);
+    give_n(bed, OF_NODE, 26);
+    commit_all(bed);
+    give_n(bed, OF_NODE, 2);
+    give_n(bed, REVIEWED, 1);
+    assert_next("-b");
+    commit_all(bed);
+    assert_value(bed, "CDS", "z", "1");
+    give_n(bed, OF_NODE, 2); /* it may be there again, and go with others */
+    commit_all(bed);
+    give_n(bed, OF_NODE, 1);
+    assert_nothing_proposed(bed);
+}
 
 static void
 much_may_go_though_etcd_takes_it_at_the_second_attempt(void **state)
@@ -388,6 +403,7 @@ main(void)
         replicated_test(others_say_who_knows_why),
         replicated_test(one_that_never_came_has_no_mark),
         replicated_test(much_may_go_only_where_rules_have_rejected_it),
+        replicated_test(what_is_held_stays_so_when_rules_have_rejected_something_else),
         replicated_test(much_may_go_though_etcd_takes_it_at_the_second_attempt),
         replicated_test(who_is_elected_no_more_holds_nothing),
         replicated_test(what_was_accepted_and_not_written_is_not_accepted_when_it_is_elected_again),
