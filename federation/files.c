@@ -42,9 +42,8 @@ compare_items(const void *a, const void *b)
 }
 
 static bool
-is_listed(void *userdata, const udpa_resource *resource)
+is_listed(const struct listed *listed, const udpa_resource *resource)
 {
-    const struct listed *listed = userdata;
     return listed->n && bsearch(&resource, listed->resources, listed->n, sizeof(udpa_resource *),
                                 compare_items) != NULL;
 }
@@ -59,8 +58,7 @@ static bool
 stays(void *userdata, const udpa_resource *resource)
 {
     const struct others *others = userdata;
-    return is_listed((void *)(uintptr_t)others->listed, resource) ||
-           is_listed((void *)(uintptr_t)others->rejected, resource) ||
+    return is_listed(others->listed, resource) || is_listed(others->rejected, resource) ||
            udpai_origin_n_absent(others->origin, udpai_resource_type_url(resource),
                                  UDPAI_ABSENCE_HELD) > 0;
 }
@@ -177,7 +175,7 @@ put_if_changed(const struct setting *setting, udpa_resource *resource, udpa_erro
     return err;
 }
 
-/* What their authorities have removed ends here, too, whoever else has it. */
+/* What its authority has removed ends here, too, also where others have it. */
 static udpa_err
 end_removed(const struct setting *setting, const struct listed *listed)
 {
@@ -187,7 +185,7 @@ end_removed(const struct setting *setting, const struct listed *listed)
     udpa_err err = UDPA_OK;
     for (size_t i = 0; i < directory->n_removals && err == UDPA_OK; i++) {
         udpa_resource *removal = directory->removals[i];
-        bool ends = !is_listed((void *)(uintptr_t)listed, removal) &&
+        bool ends = !is_listed(listed, removal) &&
                     udpai_store_get(store, setting->origin, udpai_resource_type_url(removal),
                                     udpai_resource_name(removal), &held) &&
                     udpai_str_eq(udpai_resource_authority(held.resource),
@@ -206,7 +204,7 @@ withdraw_rejected(const struct setting *setting, const struct listed *listed)
     for (size_t i = 0; i < setting->rejected.n; i++) {
         const udpa_resource *one = setting->rejected.resources[i];
         udpai_str type_url = udpai_resource_type_url(one), name = udpai_resource_name(one);
-        if (is_listed((void *)(uintptr_t)listed, one))
+        if (is_listed(listed, one))
             continue;
         (void)udpai_store_set_absence(store, setting->origin, type_url, name, UDPAI_ABSENCE_NONE);
         udpai_staging_withdraw(setting->staging, store, setting->origin, type_url, name);
@@ -225,10 +223,10 @@ withdraw_others(const struct setting *setting, udpai_str type_url, const struct 
     udpa_err err = listed->max_withdrawal ? udpai_absence_of_files(&node->context, setting->origin,
                                                                    &scope, listed->max_withdrawal)
                                           : UDPA_OK;
-    if (err != UDPA_OK || !is_of_others(setting))
-        return err == UDPA_OK ? udpai_ending_own(node->parts.receiver, setting->origin, &scope,
-                                                 setting->staging)
-                              : err;
+    if (err != UDPA_OK)
+        return err;
+    if (!is_of_others(setting))
+        return udpai_ending_own(node->parts.receiver, setting->origin, &scope, setting->staging);
     err = end_removed(setting, listed);
     udpai_staging_leave_all(setting->staging, node->context.store, setting->origin, &scope);
     return err;
@@ -375,7 +373,7 @@ note_rejected(udpai_share *share, const udpai_directory *directory)
     const struct listed now = {.resources = sorted, .n = directory->n_resources};
     for (size_t i = 0; before && sorted && i < before->n_resources; i++) {
         udpa_resource *one = before->resources[i];
-        if (!is_listed((void *)(uintptr_t)&now, one) && udpai_vector_push(&share->rejections, one))
+        if (!is_listed(&now, one) && udpai_vector_push(&share->rejections, one))
             (void)udpa_resource_ref(one);
     }
     if (share->rejections.n > 1)
@@ -474,7 +472,6 @@ udpai_node_is_elected(const udpai_node *node)
 
 /* What stays though the reading does not have it: etcd is to have it, too. */
 struct rest {
-    const struct setting *setting;
     UDPAI_VECTOR(udpa_resource *) resources;
     bool has_failed;
 };
@@ -492,7 +489,7 @@ note_rest(void *userdata, const udpai_contribution *held)
 static udpa_err
 stage_rest(const struct setting *setting)
 {
-    struct rest rest = {.setting = setting};
+    struct rest rest = {0};
     udpai_store *store = setting->node->context.store;
     udpai_store_visit_origin(store, setting->origin, (udpai_str){0}, note_rest, &rest);
     udpa_err err = rest.has_failed ? UDPA_ERR_NOMEM : UDPA_OK;
@@ -620,7 +617,7 @@ udpai_node_propose_shares(udpai_node *node)
     udpai_share *share;
     if (!node->replica)
         return;
-    bool is_elected = udpai_replica_is_janitor(node->replica);
+    bool is_elected = udpai_node_is_elected(node);
     bool may_propose = is_elected && node->context.is_current &&
                        udpai_replica_get_status(node->replica)->has_listed;
     while ((share = udpai_shares_next(node->parts.shares, &at))) {

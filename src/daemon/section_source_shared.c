@@ -45,10 +45,7 @@ udpai_check_source_replicas(const udpai_value *value)
         udpai_value_error(value, "", "is not known: write LOCAL, SHARED or SHARED_WITH_ENDPOINTS");
     if (value->number == LOCAL || value->number > WITH_ENDPOINTS)
         return;
-    if (!udpai_store_is_replicated(value->bootstrap->store))
-        udpai_value_error(value, "",
-                          "has no meaning without replicas: set 'engine: ETCD' in store, or omit "
-                          "this");
+    udpai_check_has_replicas(value);
     check_kind(value, source);
     if (udpai_source_is_per_client(source))
         udpai_value_error(

@@ -55,15 +55,22 @@ static const udpai_field listen_fields[] = {
 
 static const udpai_section listen_section = {UDPAI_SECTION(udpa_listen_source, listen_fields)};
 
+void
+udpai_check_has_replicas(const udpai_value *value)
+{
+    if (value->number && !udpai_store_is_replicated(value->bootstrap->store))
+        udpai_value_error(value, "",
+                          "has no meaning without replicas: set 'engine: ETCD' in store, or omit "
+                          "this");
+}
+
 static void
 check_agree(const udpai_value *value)
 {
     if (value->number > UDPA__CONFIG__V1__DIRECTORY__AGREEMENT__REQUIRED)
         udpai_value_error(value, "", "is not known: write NONE or REQUIRED");
-    else if (value->number && !udpai_store_is_replicated(value->bootstrap->store))
-        udpai_value_error(value, "",
-                          "has no meaning without replicas: set 'engine: ETCD' in store, or omit "
-                          "this");
+    else
+        udpai_check_has_replicas(value);
 }
 
 void
@@ -71,10 +78,8 @@ udpai_check_replicas(const udpai_value *value)
 {
     if (value->number > UDPA__CONFIG__V1__DIRECTORY__REPLICAS__SHARED)
         udpai_value_error(value, "", "is not known: write LOCAL or SHARED");
-    else if (value->number && !udpai_store_is_replicated(value->bootstrap->store))
-        udpai_value_error(value, "",
-                          "has no meaning without replicas: set 'engine: ETCD' in store, or omit "
-                          "this");
+    else
+        udpai_check_has_replicas(value);
 }
 
 static const udpai_field path_fields[] = {

@@ -51,6 +51,8 @@ void udpai_check_client_type(const udpai_value *value);
 void udpai_check_rtds(const udpai_value *value);
 /* Are payloads of this type never written in the clear? @p store may be NULL. */
 bool udpai_store_is_secret(const Udpa__Config__V1__Store *store, const char *type);
+/* Of a number that is not 0: does the node have replicas? */
+void udpai_check_has_replicas(const udpai_value *value);
 /* 'replicas' of what is read from files, and of other sources. */
 void udpai_check_replicas(const udpai_value *value);
 void udpai_check_source_replicas(const udpai_value *value);
