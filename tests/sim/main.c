@@ -20,7 +20,7 @@
 
 struct options {
     uint64_t first, last;
-    uint64_t seconds; /* no seed is begun after so many of a processor; 0: all are */
+    uint64_t seconds; /* of a processor; then no seed is begun beyond SEEDS_FOR_ALL; 0: all are */
     uint64_t jobs;
     uint64_t n_fresh; /* so many that were not run before, instead of these; 0: these */
     sim_options run;
@@ -74,6 +74,18 @@ seconds_used(void)
     return (uint64_t)now.tv_sec;
 }
 
+/* A few seeds may well miss something. */
+#define SEEDS_FOR_ALL 24
+
+/* A slow machine takes longer to see that everything happens: it does not see less. */
+static bool
+is_time_up(const struct shared *shared, const struct options *options, uint64_t begin)
+{
+    return options->seconds && seconds_used() - begin >= options->seconds &&
+           (options->n_fresh || options->run.large ||
+            atomic_load(&shared->next) >= options->first + SEEDS_FOR_ALL);
+}
+
 /* Whoever is ready takes the next one: some take fifty times as long as others. */
 static void
 run_seeds(struct shared *shared, struct job *job, const struct options *options)
@@ -82,7 +94,7 @@ run_seeds(struct shared *shared, struct job *job, const struct options *options)
     own_job = job;
     if (atexit(at_end) || signal(SIGABRT, on_abort) == SIG_ERR)
         exit(EXIT_FAILURE);
-    while (!(options->seconds && seconds_used() - begin >= options->seconds) &&
+    while (!is_time_up(shared, options, begin) &&
            (seed = atomic_fetch_add(&shared->next, 1)) <= options->last) {
         job->seed = seed;
         sim_run(seed, &options->run, job->counts);
@@ -135,28 +147,10 @@ sum_up(struct job *jobs, uint64_t n)
     }
 }
 
-/* A few seeds may well miss something. */
-#define SEEDS_FOR_ALL 24
-
-/* Who asks for so many must not be content with fewer because the machine was busy. */
-static bool
-are_enough(const struct job *job, const struct options *options)
-{
-    uint64_t n_asked = options->last - options->first + 1;
-    bool are = options->n_fresh || options->run.large || n_asked < SEEDS_FOR_ALL ||
-               job->n_seeds >= SEEDS_FOR_ALL;
-    if (!are)
-        fprintf(stderr,
-                "FAIL: %llu seeds were played in that time; that everything happens is seen "
-                "from %d on\n",
-                (unsigned long long)job->n_seeds, SEEDS_FOR_ALL);
-    return are;
-}
-
 static int
 report(const struct job *job, const struct options *options)
 {
-    int result = are_enough(job, options) ? EXIT_SUCCESS : EXIT_FAILURE;
+    int result = EXIT_SUCCESS;
     for (int i = 0; i < SIM_COUNTS; i++) {
         printf("%-32s %llu\n", sim_count_names[i], (unsigned long long)job->counts[i]);
         if (job->counts[i] || job->n_seeds < SEEDS_FOR_ALL || options->run.large)
