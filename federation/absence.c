@@ -116,8 +116,8 @@ believe(const udpai_source *source, udpai_str type_url)
 {
     udpai_str epoch;
     uint64_t commit;
-    if (udpai_type_is_client(type_url) || is_read_to_be_adopted(source, type_url) ||
-        !is_first_answer(source, type_url))
+    if (source->passes_doubts || udpai_type_is_client(type_url) ||
+        is_read_to_be_adopted(source, type_url) || !is_first_answer(source, type_url))
         return BELIEVED;
     if (!store_of(source, &epoch, &commit))
         return COUNTED;
@@ -168,6 +168,20 @@ udpai_absence_introduced(udpai_source *source)
     }
     if (must_ask)
         udpai_source_begin_anew(source, source->owner->context->timing.fail_over_spread_ms);
+}
+
+/* While it answers, it may have left out something already. */
+const char *
+udpai_absence_take_doubt(udpai_source *source)
+{
+    const char *why = source->doubt;
+    source->doubt = NULL;
+    UDPAI_LIST_FOREACH (at, &source->scopes) {
+        const udpai_scope *scope = UDPAI_LIST_ENTRY(at, udpai_scope, in_source);
+        if (source->passes_doubts && scope->is_other_store)
+            why = scope->held_why;
+    }
+    return why;
 }
 
 static belief
@@ -280,6 +294,8 @@ static void
 note_seen(udpai_source *source, udpai_scope *scope, udpai_str epoch, uint64_t commit)
 {
     udpai_str type_url = udpai_bytes_view(scope->type);
+    if (source->passes_doubts && scope->is_other_store)
+        source->doubt = scope->held_why;
     scope->is_other_store = false;
     if (commit == scope->seen_commit && is_marked(scope, epoch))
         return;
@@ -349,7 +365,8 @@ decide_type(void *userdata, udpai_str type_url, size_t n)
 {
     const struct directory *of = userdata;
     (void)n;
-    bool is_held = udpai_origin_n_absent(of->origin, type_url, UDPAI_ABSENCE_HELD) > 0 ||
+    bool is_held = of->max_percent == 0 ||
+                   udpai_origin_n_absent(of->origin, type_url, UDPAI_ABSENCE_HELD) > 0 ||
                    are_too_many(of->context, of->origin, type_url, of->max_percent);
     udpai_store_end_absences(of->context->store, of->origin, type_url, UDPAI_ABSENCE_NEW,
                              is_held ? UDPAI_ABSENCE_HOLD : UDPAI_ABSENCE_FORGET);

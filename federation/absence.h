@@ -20,13 +20,15 @@ void udpai_absence_settle(udpai_source *source, udpai_str type_url);
 bool udpai_absence_is_too_much(size_t n, size_t n_all, unsigned max_percent);
 /* Its stream has begun, and it has reported which store it has. */
 void udpai_absence_introduced(udpai_source *source);
+/* As udpai_node_take_doubt(). */
+const char *udpai_absence_take_doubt(udpai_source *source);
 /* Its store has come so far; what it has sent is of no later moment, but for what it has not kept
  * yet. */
 void udpai_absence_commit(udpai_source *source, uint64_t commit);
 /* Its stream has ended: what was not decided yet is as if it had not been sent. */
 void udpai_absence_closed(udpai_source *source);
-/* Of a directory: those that the scope means are held if they are too many, or if some of their
- * type are held already. Without memory they are as before. */
+/* Of a directory: those that the scope means are held if they are too many (0 percent: always), or
+ * if some of their type are held already. Without memory they are as before. */
 udpa_err udpai_absence_of_files(udpai_context *context,
                                 udpai_origin *origin,
                                 const udpai_store_scope *scope,

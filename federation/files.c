@@ -26,6 +26,7 @@ struct listed {
     size_t n;
     bool is_partial;         /* there may be more */
     unsigned max_withdrawal; /* percent that may go at once; 0: as many as there are */
+    bool is_doubted;         /* none may */
 };
 
 static int
@@ -220,8 +221,9 @@ withdraw_others(const struct setting *setting, udpai_str type_url, const struct 
     struct others others = {listed, &setting->rejected, setting->origin};
     const udpai_store_scope scope = {.type_url = type_url, .keep = stays, .userdata = &others};
     withdraw_rejected(setting, listed);
+    unsigned max_percent = listed->is_doubted ? 0 : listed->max_withdrawal;
     udpa_err err = listed->max_withdrawal ? udpai_absence_of_files(&node->context, setting->origin,
-                                                                   &scope, listed->max_withdrawal)
+                                                                   &scope, max_percent)
                                           : UDPA_OK;
     if (err != UDPA_OK)
         return err;
@@ -254,7 +256,8 @@ set_all(const struct setting *setting,
     UDPAI_AUTO_FREE udpa_resource **sorted = sort(list->resources, list->n);
     if (!sorted)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    const struct listed listed = {sorted, list->n, list->is_partial, list->max_withdrawal};
+    struct listed listed = *list;
+    listed.resources = sorted;
     udpa_err first = list->is_partial
                          ? UDPA_OK
                          : udpai_fail_code(ret_error, withdraw_others(setting, type_url, &listed));
@@ -311,6 +314,7 @@ list_of(const udpai_directory *directory, const udpai_source *source)
         .max_withdrawal = source                      ? udpai_source_max_withdrawal(source)
                           : directory->max_withdrawal ? directory->max_withdrawal
                                                       : MAX_WITHDRAWAL,
+        .is_doubted = directory->doubt != NULL,
     };
 }
 
@@ -322,12 +326,15 @@ authority_of(const udpai_node *node, const udpai_directory *directory)
 }
 
 static void
-log_held(udpai_node *node, udpai_source *source, udpai_str root, const udpai_origin *origin)
+log_held(udpai_node *node,
+         udpai_source *source,
+         const udpai_directory *directory,
+         const udpai_origin *origin)
 {
     if (source)
-        udpai_held_log_read(source);
+        udpai_held_log_read(source, directory->doubt ? directory->doubt : UDPAI_HELD_TOO_MANY);
     else
-        udpai_held_log_directory(node->parts.sources, root, origin);
+        udpai_held_log_directory(node->parts.sources, directory->root, origin);
 }
 
 static udpai_source *
@@ -354,7 +361,7 @@ set_files(udpai_node *node, const udpai_directory *directory, udpa_error **ret_e
     };
     const struct listed list = list_of(directory, source);
     udpa_err err = set_all(&setting, (udpai_str){0}, &list, ret_error);
-    log_held(node, source, directory->root, origin);
+    log_held(node, source, directory, origin);
     if (source)
         udpai_source_was_read(source, directory);
     else if (directory->is_partial)
@@ -500,11 +507,13 @@ stage_rest(const struct setting *setting)
     return err;
 }
 
-/* With errors, what was read before stays, which is whole only if it was once. */
+/* With errors, what was read before stays, which is whole only if it was once. As with any source,
+ * one that comes back with less does not count again. */
 static void
 choose_mark(udpai_share *share, const udpai_directory *directory)
 {
-    bool has_errors = directory->is_partial || directory->has_errors;
+    bool is_less = share->is_failing && udpai_origin_has_absent(share->origin);
+    bool has_errors = directory->is_partial || directory->has_errors || is_less;
     share->next_failing = has_errors && directory->source.len;
     share->writes_mark = share->is_marked ? share->next_failing != share->is_failing : !has_errors;
 }
@@ -526,8 +535,10 @@ stage_share(udpai_node *node, udpai_share *share, udpai_staging *staging)
         .rejected = {.resources = share->rejections.items, .n = share->rejections.n},
     };
     struct listed list = list_of(directory, source);
-    if (share->accepts)
+    if (share->accepts) {
         list.max_withdrawal = 100;
+        list.is_doubted = false;
+    }
     udpa_err err = set_all(&setting, (udpai_str){0}, &list, &error);
     if (err != UDPA_OK && err != UDPA_ERR_NOMEM && share->is_new)
         udpai_log(UDPA_LOG_ERROR, udpai_share_part(share),
@@ -535,7 +546,7 @@ stage_share(udpai_node *node, udpai_share *share, udpai_staging *staging)
                   error ? udpa_error_message(error) : "out of memory");
     if (err != UDPA_ERR_NOMEM && setting.is_anew)
         err = stage_rest(&setting);
-    log_held(node, source, directory->root, share->origin);
+    log_held(node, source, directory, share->origin);
     choose_mark(share, directory);
     return err != UDPA_ERR_NOMEM;
 }

@@ -64,21 +64,45 @@ udpai_held_because(udpai_source *source, udpai_str type_url, const char *why)
     }
 }
 
+/* What was named again or accepted, and is held later, is logged as any other. */
+static void
+note_let_go(udpai_source *source)
+{
+    UDPAI_LIST_FOREACH (at, &source->scopes) {
+        udpai_scope *scope = UDPAI_LIST_ENTRY(at, udpai_scope, in_source);
+        size_t n = udpai_origin_n_absent(source->origin, udpai_bytes_view(scope->type),
+                                         UDPAI_ABSENCE_HELD);
+        if (n < scope->n_held_logged)
+            scope->n_held_logged = n;
+    }
+}
+
+static size_t
+n_logged(const udpai_source *source, udpai_str type_url)
+{
+    size_t n = 0;
+    UDPAI_LIST_FOREACH (at, &source->scopes) {
+        const udpai_scope *scope = UDPAI_LIST_ENTRY(at, udpai_scope, in_source);
+        if (udpai_str_eq(udpai_bytes_view(scope->type), type_url))
+            n = udpai_max_size(n, scope->n_held_logged);
+    }
+    return n;
+}
+
 /* How many were logged already, of one of its scopes. */
 static size_t
 note_logged(udpai_source *source, udpai_str type_url, size_t n, const char **ret_why)
 {
-    size_t n_logged = 0;
+    size_t n_before = n_logged(source, type_url);
     UDPAI_LIST_FOREACH (at, &source->scopes) {
         udpai_scope *scope = UDPAI_LIST_ENTRY(at, udpai_scope, in_source);
         if (!udpai_str_eq(udpai_bytes_view(scope->type), type_url))
             continue;
-        n_logged = udpai_max_size(n_logged, scope->n_held_logged);
         scope->n_held_logged = n;
         if (scope->held_why)
             *ret_why = scope->held_why;
     }
-    return n_logged;
+    return n_before;
 }
 
 bool
@@ -103,18 +127,26 @@ udpai_held_log(udpai_source *source, udpai_str type_url)
     return true;
 }
 
+struct reading {
+    udpai_source *source;
+    const char *why;
+};
+
 static void
 log_type(void *userdata, udpai_str type_url, size_t n)
 {
-    (void)n;
-    udpai_held_because(userdata, type_url, UDPAI_HELD_TOO_MANY);
-    (void)udpai_held_log(userdata, type_url);
+    const struct reading *reading = userdata;
+    if (n > n_logged(reading->source, type_url))
+        udpai_held_because(reading->source, type_url, reading->why);
+    (void)udpai_held_log(reading->source, type_url);
 }
 
 void
-udpai_held_log_read(udpai_source *source)
+udpai_held_log_read(udpai_source *source, const char *why)
 {
-    udpai_origin_visit_absent(source->origin, UDPAI_ABSENCE_HELD, log_type, source);
+    struct reading reading = {source, why};
+    note_let_go(source);
+    udpai_origin_visit_absent(source->origin, UDPAI_ABSENCE_HELD, log_type, &reading);
 }
 
 /* ---- of directories ---- */

@@ -73,6 +73,9 @@ typedef struct udpai_directory {
      * it goes, however much it is. */
     bool is_reviewed;
     udpa_error *fault; /* why it is not there, for people; NULL: it is, or that is not known */
+    /* Why nothing of what is missing since the last reading is believed, however little it is; a
+     * literal; NULL: it is, within bounds. */
+    const char *doubt;
 } udpai_directory;
 
 /* What the directory does not have any more is withdrawn, unless it is partial. The first resource
@@ -139,6 +142,10 @@ const udpa_error *udpai_node_source_fault(const udpai_node *node, udpai_str sour
 const char *udpai_node_source_server(const udpai_node *node, udpai_str source);
 /* Is it known that it cannot be reached, or was lost? False: it is active, or not decided yet. */
 bool udpai_node_source_has_failed(const udpai_node *node, udpai_str source);
+/* Of a source that passes its doubts: why what is missing of it, compared with the last time that
+ * this was asked, may have been lost there instead of removed; a literal. NULL: there is no reason.
+ */
+const char *udpai_node_take_doubt(udpai_node *node, udpai_str source);
 /* Is there a stream to publish on to this source? */
 bool udpai_node_may_publish_to(const udpai_node *node, udpai_str source);
 /* Publishes to the peer of this source, or of all sources (empty). Takes the publication. Returns a

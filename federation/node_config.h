@@ -57,6 +57,9 @@ typedef struct udpai_source_config {
     const udpai_str *standby;
     size_t n_standby;
     unsigned max_withdrawal; /* per cent of a type that may be missing without a word; 0: 50 */
+    /* What it leaves out is believed also when its store is not the one that it had before; that it
+     * is not is for udpai_node_take_doubt(). */
+    bool passes_doubts;
 } udpai_source_config;
 
 typedef enum udpai_continuation {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the node is asked for that one of its parts does alone. */
+#include "federation/absence.h"
 #include "federation/accept.h"
 #include "federation/access.h"
 #include "federation/clients.h"
@@ -152,6 +153,13 @@ udpai_node_source_has_failed(const udpai_node *node, udpai_str name)
 {
     const udpai_source *source = udpai_sources_get(node->parts.sources, name);
     return source && udpai_source_is_decided(source) && !udpai_source_is_active(source);
+}
+
+const char *
+udpai_node_take_doubt(udpai_node *node, udpai_str name)
+{
+    udpai_source *source = udpai_sources_get(node->parts.sources, name);
+    return source ? udpai_absence_take_doubt(source) : NULL;
 }
 
 const char *

@@ -142,7 +142,10 @@ udpa_err
 udpai_shares_read(udpai_shares *shares, udpai_share *share, const udpai_directory *directory)
 {
     udpai_reading *reading;
-    udpa_err err = udpai_reading_new(&reading, directory);
+    udpai_directory read = *directory;
+    if (share->is_new && share->reading && !read.doubt)
+        read.doubt = udpai_reading_directory(share->reading)->doubt;
+    udpa_err err = udpai_reading_new(&reading, &read);
     if (err != UDPA_OK)
         return err;
     udpai_reading_free(share->reading);

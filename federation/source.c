@@ -354,6 +354,7 @@ copy_config(udpai_source *source, const udpai_source_config *config)
     source->kind_name = config->kind_name;
     source->stays_connected = config->stays_connected || config->n_standby;
     source->max_withdrawal = config->max_withdrawal ? config->max_withdrawal : MAX_WITHDRAWAL;
+    source->passes_doubts = config->passes_doubts;
     source->ref_target = config->ref_target;
     source->release_target = config->release_target;
     source->target_for = config->target_for;

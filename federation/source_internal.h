@@ -92,7 +92,9 @@ struct udpai_source {
     bool has_refused;     /* something of this stream was, that other keys might let in */
     bool is_renewed;      /* it has another target, and its stream to the old one ends for that */
     unsigned n_failures, max_withdrawal; /* in a row; percent */
-    uint64_t commit; /* how far its store has come, as it has reported on this stream; 0: not */
+    bool passes_doubts;
+    const char *doubt; /* of what it has answered, and was not asked for; NULL: none */
+    uint64_t commit;   /* how far its store has come, as it has reported on this stream; 0: not */
     udpai_timer retry, grace, hello, fail_back, anew;
     udpai_origin *origin;
     unsigned order; /* among the sources of the first provider that names it; from 1 */

@@ -94,6 +94,9 @@ give_all(reader *self)
         .removals = self->removals.items,
         .n_removals = self->removals.n,
         .is_reviewed = self->is_reviewed,
+        .doubt = all.has_failed ? NULL
+                                : udpai_node_take_doubt(udpai_endpoint_node(self->endpoint),
+                                                        self->source->name),
     };
     give(self, &directory);
     self->is_given = true;

@@ -113,7 +113,8 @@ udpai_plan_shared_source(udpai_plan *plan, const source_message *from, udpai_sou
     udpai_source_config read = *source;
     if (from->replicas == LOCAL)
         return UDPA_OK;
-    read.max_withdrawal = 100; /* the node looks after that */
+    read.max_withdrawal = 100; /* the node looks after that … */
+    read.passes_doubts = true; /* … and after this */
     if (!udpai_vector_push(&plan->read_sources, read))
         return UDPA_ERR_NOMEM;
     source->kind_name = kind_name_of(source->kind);

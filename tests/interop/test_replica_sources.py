@@ -4,6 +4,7 @@
 UDPA. All replicas serve the same versions of what it has; when the elected one is killed, the next one
 connects, and no client receives anything; when the source is lost, all fail over, and back."""
 import json
+import shutil
 import signal
 import sys
 import threading
@@ -32,8 +33,8 @@ TYPES = ['envoy.config.cluster.v3.Cluster', 'envoy.config.endpoint.v3.ClusterLoa
 class Core:
     """A node that has its clusters and endpoints in files."""
 
-    def __init__(self, test, port):
-        self.test, self.port, self.serials, self.dropped = test, port, {}, ''
+    def __init__(self, test, port, dropped):
+        self.test, self.port, self.serials, self.dropped = test, port, {}, dropped
         self.folder = test.work / 'core'
         self.folder.mkdir(exist_ok=True)
         self.write()
@@ -68,6 +69,10 @@ class Core:
         self.node.process.kill()
         self.node.process.wait()
 
+    def wipe(self):
+        """As if its disk had been lost."""
+        shutil.rmtree(self.test.work / 'core-data')
+
 
 def names():
     return [f'cluster-{i:06}' for i in range(N)]
@@ -80,9 +85,9 @@ class Source:
         self.program = None if test.variant == 'udpa' else control_plane_or_skip(test)
         self.start()
 
-    def start(self):
+    def start(self, dropped=''):
         if self.test.variant == 'udpa':
-            self.server = Core(self.test, self.port)
+            self.server = Core(self.test, self.port, dropped)
         else:
             self.server = GoControlPlane(self.test, self.program, 'snapshot', self.port, N,
                                          is_rest=self.test.variant == 'rest')
@@ -229,6 +234,25 @@ def lose_the_source(replicas, source):
     check('no client has lost anything', not any(client.removed for client in clients))
 
 
+def lose_its_store(replicas, source):
+    """What it has lost with it is not removed, nor does it count again, until that is accepted."""
+    lost = names()[6]
+    source.server.end()
+    source.server.wipe()
+    wait_all(replicas, 'what the next source has', is_backup)
+    source.start(dropped=lost)
+    elected = wait_for('one that holds what is missing', lambda: next((
+        one for one in replicas if f'sources accept legacy. They are: local/{lost}' in one.text()), None))
+    check('and says why', 'its store is not the one that it had before' in elected.take('status', 'sources'))
+    never('another than the next source', lambda: not all(is_backup(one.served()) for one in replicas), 2)
+    status, text = elected.ctl('sources', 'accept', 'legacy')
+    check('it can be accepted', status == 0 and '2 removals accepted' in text or print(text))
+    wait_all(replicas, 'what it has', lambda served: served.get(names()[0], ('',))[0] == 'serial-0000000000')
+    source.server.change(0, 7, 9)
+    wait_all(replicas, 'what it has then', lambda served: served[names()[7]][0] == 'serial-0000000009')
+    check('without what it has lost', all(lost not in one.served() for one in replicas))
+
+
 def body(test):
     source = Source(test)
     cluster = Cluster(test, program_or_skip(test, 'debian'), 1)
@@ -244,6 +268,8 @@ def body(test):
         lose_one(replicas, source)
     lose_the_elected(replicas, source)
     lose_the_source(replicas, source)
+    if test.variant == 'udpa':
+        lose_its_store(replicas, source)
 
 
 if __name__ == '__main__':

@@ -359,6 +359,96 @@ what_was_accepted_and_not_written_is_not_accepted_when_it_is_elected_again(void 
     assert_nothing_proposed(bed);
 }
 
+#define DOUBTED (&(udpai_directory){.keeps_generations = true, .doubt = "its disk may be new"})
+
+static void
+nothing_goes_while_it_is_doubted(void **state)
+{
+    fed_bed *bed = *state;
+    size_t n = 0;
+    begin_connected(bed, "c", 0);
+    give_n(bed, OF_NODE, 3);
+    commit_all(bed);
+    give_n(bed, DOUBTED, 2);
+    assert_nothing_proposed(bed);
+    assert_value(bed, "CDS", "c", "1");
+    give_n(bed, OF_NODE, 2); /* it does not have it either later */
+    assert_nothing_proposed(bed);
+    assert_true(udpai_node_accept_absences(bed->node, UDPAI_STR("a"), &n));
+    assert_int_equal(n, 1);
+    fed_advance(bed, 1);
+    flush(bed);
+    assert_next("-c");
+    commit_all(bed);
+    give_n(bed, OF_NODE, 1);
+    assert_next("-b");
+}
+
+/* Else the others would serve what it has, and this one what the next source has. */
+static void
+one_that_comes_back_with_less_fails_for_all_until_that_is_accepted(void **state)
+{
+    fed_bed *bed = *state;
+    size_t n = 0;
+    begin_connected(bed, "c", 0);
+    give_n(bed, OF_NODE, 3);
+    commit_all(bed);
+    give_up(bed, "refused by 192.0.2.1");
+    assert_next("failing");
+    commit_all(bed);
+    give_n(bed, DOUBTED, 2);
+    assert_nothing_proposed(bed);
+    assert_true(udpai_node_source_has_failed(bed->node, UDPAI_STR("a")));
+    assert_true(udpai_node_accept_absences(bed->node, UDPAI_STR("a"), &n));
+    fed_advance(bed, 1);
+    flush(bed);
+    assert_next("-c whole");
+    commit_all(bed);
+    assert_false(udpai_node_source_has_failed(bed->node, UDPAI_STR("a")));
+}
+
+/* Both have come in before it was compared with what etcd has. */
+static void
+a_doubt_is_not_over_with_the_next_reading(void **state)
+{
+    fed_bed *bed = *state;
+    begin_connected(bed, "c", 0);
+    give_n(bed, OF_NODE, 3);
+    commit_all(bed);
+    tell_state(bed, UDPAI_REPLICATION_BEHIND);
+    give_n(bed, DOUBTED, 2);
+    give_n(bed, OF_NODE, 2);
+    tell_state(bed, UDPAI_REPLICATION_CURRENT);
+    assert_nothing_proposed(bed);
+    assert_value(bed, "CDS", "c", "1");
+    give_n(bed, OF_NODE, 3);
+    give_n(bed, OF_NODE, 2);
+    assert_next("-c");
+}
+
+static void
+each_time_that_something_is_held_it_is_logged_why(void **state)
+{
+    fed_bed *bed = *state;
+    size_t n = 0;
+    log_lines lines;
+    begin_connected(bed, "c", 0);
+    give_n(bed, OF_NODE, 3);
+    commit_all(bed);
+    log_lines_begin(&lines, UDPA_LOG_WARNING, "federation");
+    give_n(bed, DOUBTED, 2);
+    assert_non_null(strstr(lines.text, "its disk may be new"));
+    assert_true(udpai_node_accept_absences(bed->node, UDPAI_STR("a"), &n));
+    fed_advance(bed, 1);
+    flush(bed);
+    commit_all(bed);
+    log_lines_end();
+    log_lines_begin(&lines, UDPA_LOG_WARNING, "federation");
+    give_n(bed, DOUBTED, 1);
+    log_lines_end();
+    assert_non_null(strstr(lines.text, "com.acme/b"));
+}
+
 /* As of providers whose namespaces overlap. */
 static void
 what_is_named_twice_is_there_once(void **state)
@@ -407,6 +497,10 @@ main(void)
         replicated_test(much_may_go_though_etcd_takes_it_at_the_second_attempt),
         replicated_test(who_is_elected_no_more_holds_nothing),
         replicated_test(what_was_accepted_and_not_written_is_not_accepted_when_it_is_elected_again),
+        replicated_test(nothing_goes_while_it_is_doubted),
+        replicated_test(one_that_comes_back_with_less_fails_for_all_until_that_is_accepted),
+        replicated_test(a_doubt_is_not_over_with_the_next_reading),
+        replicated_test(each_time_that_something_is_held_it_is_logged_why),
         replicated_test(what_is_named_twice_is_there_once),
         replicated_test(it_is_called_by_its_name),
     };
