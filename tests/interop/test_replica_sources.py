@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A source that one replica is connected to for all: go-control-plane by xDS or by REST, or a node by
 UDPA. All replicas serve the same versions of what it has; when the elected one is killed, the next one
-connects, and no client receives anything; when the source is lost, all fail over, and back."""
+connects, and no client receives anything; when the source is lost, all fail over, and back. rules: a node
+by UDPA, and what rules reject of it."""
 import json
 import shutil
 import signal
@@ -82,11 +83,12 @@ class Source:
     def __init__(self, test):
         self.test = test
         self.port, = free_ports(1)
-        self.program = None if test.variant == 'udpa' else control_plane_or_skip(test)
+        self.is_node = test.variant in ('udpa', 'rules')
+        self.program = None if self.is_node else control_plane_or_skip(test)
         self.start()
 
     def start(self, dropped=''):
-        if self.test.variant == 'udpa':
+        if self.is_node:
             self.server = Core(self.test, self.port, dropped)
         else:
             self.server = GoControlPlane(self.test, self.program, 'snapshot', self.port, N,
@@ -94,10 +96,10 @@ class Source:
 
     def config(self):
         address = {'address': f'127.0.0.1:{self.port}'}
-        kind = {'udpa': address,
-                'xds': {**address, 'authority': 'legacy'},
-                'rest': {**address, 'authority': 'legacy', 'refresh_delay': '0.3s'}}[self.test.variant]
-        return {'name': 'legacy', self.test.variant: kind}
+        if self.is_node:
+            return {'name': 'legacy', 'udpa': address}
+        delay = {'refresh_delay': '0.3s'} if self.test.variant == 'rest' else {}
+        return {'name': 'legacy', self.test.variant: {**address, 'authority': 'legacy', **delay}}
 
 
 # ---- the replicas ----
@@ -109,9 +111,13 @@ class Replica(StoreNode):
         (self.home / 'backup' / 'all.json').write_text(json.dumps(
             [{'name': f'local/{name}', 'resource': {'@type': CLUSTER, 'name': name, 'alt_stat_name': 'backup'}}
              for name in names()]), encoding='utf-8')
-        self.write('/udpa/sources', **self.resources(source.config()),
-                   timing={'backoff_max': '0.5s', 'connect_grace': '1s', 'fail_back_delay': '0.5s'})
+        self.source = source.config()
+        self.configure(**rules('local') if test.variant == 'rules' else {})
         self.start()
+
+    def configure(self, **sections):
+        self.write('/udpa/sources', **self.resources(self.source),
+                   timing={'backoff_max': '0.5s', 'connect_grace': '1s', 'fail_back_delay': '0.5s'}, **sections)
 
     def resources(self, source):
         """By xDS, each replica asks for endpoints itself."""
@@ -139,6 +145,15 @@ class Replica(StoreNode):
 
     def is_connected(self):
         return 'source legacy: connected' in self.text()
+
+
+def rules(namespace):
+    """What the source may publish. The dry run is over before it is connected."""
+    return {'runtime': {'layers': [{'name': 'base', 'static_layer': {'udpa.acl.dry_run': False}}]},
+            'acl': {'dry_run': True, 'rules': [
+                {'name': 'source', 'identities': ['legacy'], 'actions': ['PUBLISH'], 'types': TYPES[:1],
+                 'namespaces': [namespace], 'on_behalf_of': ['*']},
+                {'name': 'all', 'identities': ['*'], 'actions': ['SUBSCRIBE', 'ADMIN']}]}}
 
 
 def mark_of(value):
@@ -253,6 +268,15 @@ def lose_its_store(replicas, source):
     check('without what it has lost', all(lost not in one.served() for one in replicas))
 
 
+def check_rules(replicas):
+    check('of what is not allowed nothing is served', not any(one.served(ENDPOINT, names()) for one in replicas))
+    for one in replicas:
+        one.configure(**rules('elsewhere'))
+        one.process.send_signal(signal.SIGHUP)
+    wait_all(replicas, 'nothing of what is not allowed any more', lambda served: not served)
+    check('nothing was held', not any('accept legacy' in one.text() for one in replicas))
+
+
 def body(test):
     source = Source(test)
     cluster = Cluster(test, program_or_skip(test, 'debian'), 1)
@@ -260,6 +284,9 @@ def body(test):
     a.wait_for_log('source legacy: connected')
     replicas = [a, Replica(test, cluster, 'b', source), Replica(test, cluster, 'c', source)]
     wait_all(replicas, 'what the source has', lambda served: len(served) == N and not is_backup(served))
+    if test.variant == 'rules':
+        check_rules(replicas)
+        return
     check_endpoints(replicas)
     check('one of them is connected', [one.is_connected() for one in replicas] == [True, False, False])
     source.server.change(0, 3, 7)
@@ -273,4 +300,4 @@ def body(test):
 
 
 if __name__ == '__main__':
-    sys.exit(run(__doc__, body, ('xds', 'rest', 'udpa')))
+    sys.exit(run(__doc__, body, ('xds', 'rest', 'udpa', 'rules')))
