@@ -6,6 +6,15 @@
 
 #define BACKDATED_US ((int64_t)UDPAI_SIGNATURE_BACKDATED_S * 1000000)
 
+/* The first one from this on that is the replica's. */
+static uint64_t
+own_of(const udpai_context *context, uint64_t generation)
+{
+    unsigned n = UDPAI_REPLICAS_MAX + 1;
+    unsigned ahead = (context->place + n - (unsigned)(generation % n)) % n;
+    return context->place && generation <= UINT64_MAX - ahead ? generation + ahead : generation;
+}
+
 uint64_t
 udpai_stamp_generation(const udpai_context *context, const udpa_resource *resource)
 {
@@ -13,7 +22,7 @@ udpai_stamp_generation(const udpai_context *context, const udpa_resource *resour
         context->store, udpai_resource_type_url(resource), udpai_resource_name(resource));
     int64_t wall = udpai_context_wall_us(context);
     uint64_t now = wall > 0 ? (uint64_t)wall : 1;
-    return previous < now ? now : previous < UINT64_MAX ? previous + 1 : previous;
+    return own_of(context, previous < now ? now : previous < UINT64_MAX ? previous + 1 : previous);
 }
 
 void

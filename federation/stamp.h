@@ -5,7 +5,9 @@
 
 #include "federation/context.h"
 
-/* The next one after all that is known of the name. */
+/* The next one after all that is known of the name; of a replica, one that no other replica gives:
+ * two of them may know the same, and be given other contents at once, while their clocks are behind
+ * it. */
 uint64_t udpai_stamp_generation(const udpai_context *context, const udpa_resource *resource);
 /* Notes that the resource, taken from this one, has come to this node. */
 void udpai_stamp_hop(const udpai_context *context,
