@@ -332,7 +332,7 @@ udpai_absence_settle(udpai_source *source, udpai_str type_url)
     if (udpai_origin_n_absent(source->origin, type_url, UDPAI_ABSENCE_NEW))
         decide(source, type_url);
     note_all_seen(source, type_url);
-    if (udpai_held_log(source, type_url))
+    if (udpai_held_log(source, type_url, NULL))
         udpai_source_touch(source);
 }
 

@@ -25,8 +25,8 @@ struct listed {
     udpa_resource *const *resources;
     size_t n;
     bool is_partial;         /* there may be more */
-    unsigned max_withdrawal; /* percent that may go at once; 0: as many as there are */
-    bool is_doubted;         /* none may */
+    bool is_bounded;         /* else as many may go at once as there are */
+    unsigned max_withdrawal; /* percent that may; 0: none */
 };
 
 static int
@@ -221,10 +221,9 @@ withdraw_others(const struct setting *setting, udpai_str type_url, const struct 
     struct others others = {listed, &setting->rejected, setting->origin};
     const udpai_store_scope scope = {.type_url = type_url, .keep = stays, .userdata = &others};
     withdraw_rejected(setting, listed);
-    unsigned max_percent = listed->is_doubted ? 0 : listed->max_withdrawal;
-    udpa_err err = listed->max_withdrawal ? udpai_absence_of_files(&node->context, setting->origin,
-                                                                   &scope, max_percent)
-                                          : UDPA_OK;
+    udpa_err err = listed->is_bounded ? udpai_absence_of_files(&node->context, setting->origin,
+                                                               &scope, listed->max_withdrawal)
+                                      : UDPA_OK;
     if (err != UDPA_OK)
         return err;
     if (!is_of_others(setting))
@@ -304,6 +303,16 @@ udpai_node_expect_files(udpai_node *node, udpai_str root)
     return err;
 }
 
+static unsigned
+max_withdrawal_of(const udpai_directory *directory, const udpai_source *source)
+{
+    if (directory->doubt)
+        return 0;
+    if (source)
+        return udpai_source_max_withdrawal(source);
+    return directory->max_withdrawal ? directory->max_withdrawal : MAX_WITHDRAWAL;
+}
+
 static struct listed
 list_of(const udpai_directory *directory, const udpai_source *source)
 {
@@ -311,10 +320,8 @@ list_of(const udpai_directory *directory, const udpai_source *source)
         .resources = directory->resources,
         .n = directory->n_resources,
         .is_partial = directory->is_partial,
-        .max_withdrawal = source                      ? udpai_source_max_withdrawal(source)
-                          : directory->max_withdrawal ? directory->max_withdrawal
-                                                      : MAX_WITHDRAWAL,
-        .is_doubted = directory->doubt != NULL,
+        .is_bounded = true,
+        .max_withdrawal = max_withdrawal_of(directory, source),
     };
 }
 
@@ -535,10 +542,8 @@ stage_share(udpai_node *node, udpai_share *share, udpai_staging *staging)
         .rejected = {.resources = share->rejections.items, .n = share->rejections.n},
     };
     struct listed list = list_of(directory, source);
-    if (share->accepts) {
+    if (share->accepts)
         list.max_withdrawal = 100;
-        list.is_doubted = false;
-    }
     udpa_err err = set_all(&setting, (udpai_str){0}, &list, &error);
     if (err != UDPA_OK && err != UDPA_ERR_NOMEM && share->is_new)
         udpai_log(UDPA_LOG_ERROR, udpai_share_part(share),

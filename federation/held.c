@@ -77,41 +77,33 @@ note_let_go(udpai_source *source)
     }
 }
 
-static size_t
-n_logged(const udpai_source *source, udpai_str type_url)
-{
-    size_t n = 0;
-    UDPAI_LIST_FOREACH (at, &source->scopes) {
-        const udpai_scope *scope = UDPAI_LIST_ENTRY(at, udpai_scope, in_source);
-        if (udpai_str_eq(udpai_bytes_view(scope->type), type_url))
-            n = udpai_max_size(n, scope->n_held_logged);
-    }
-    return n;
-}
-
 /* How many were logged already, of one of its scopes. */
 static size_t
 note_logged(udpai_source *source, udpai_str type_url, size_t n, const char **ret_why)
 {
-    size_t n_before = n_logged(source, type_url);
+    size_t n_logged = 0;
     UDPAI_LIST_FOREACH (at, &source->scopes) {
         udpai_scope *scope = UDPAI_LIST_ENTRY(at, udpai_scope, in_source);
         if (!udpai_str_eq(udpai_bytes_view(scope->type), type_url))
             continue;
+        n_logged = udpai_max_size(n_logged, scope->n_held_logged);
         scope->n_held_logged = n;
         if (scope->held_why)
             *ret_why = scope->held_why;
     }
-    return n_before;
+    return n_logged;
 }
 
 bool
-udpai_held_log(udpai_source *source, udpai_str type_url)
+udpai_held_log(udpai_source *source, udpai_str type_url, const char *more_because)
 {
     const char *why = "it did not name them before this node was restarted";
     size_t n = udpai_origin_n_absent(source->origin, type_url, UDPAI_ABSENCE_HELD);
     if (n <= note_logged(source, type_url, n, &why))
         return false;
+    if (more_because)
+        udpai_held_because(source, type_url, more_because);
+    why = more_because ? more_because : why;
     udpai_str own = udpai_bytes_view(source->name);
     udpai_str configured = source->template ? udpai_bytes_view(source->template->name) : own;
     udpai_strbuf names = {0};
@@ -136,9 +128,8 @@ static void
 log_type(void *userdata, udpai_str type_url, size_t n)
 {
     const struct reading *reading = userdata;
-    if (n > n_logged(reading->source, type_url))
-        udpai_held_because(reading->source, type_url, reading->why);
-    (void)udpai_held_log(reading->source, type_url);
+    (void)n;
+    (void)udpai_held_log(reading->source, type_url, reading->why);
 }
 
 void

@@ -14,9 +14,10 @@
 
 /* Why more of the type may be held from now on. */
 void udpai_held_because(udpai_source *source, udpai_str type_url, const char *why);
-/* How many are held of the type is logged once, and again when there are more. True: it was. */
-bool udpai_held_log(udpai_source *source, udpai_str type_url);
-/* The same of all types of what was read of a source; why, if there are more. */
+/* How many are held of the type is logged once, and again when there are more, for this reason if
+ * it is not NULL. True: it was. */
+bool udpai_held_log(udpai_source *source, udpai_str type_url, const char *more_because);
+/* The same of all types of what was read of a source. */
 void udpai_held_log_read(udpai_source *source, const char *why);
 /* The same of a directory of the node's own. */
 void udpai_held_log_directory(udpai_sources *sources, udpai_str root, const udpai_origin *origin);

@@ -626,22 +626,14 @@ log_problems(udpai_replica *replica)
 
 /* ---- what is reported ---- */
 
-static unsigned
-own_place(const udpai_replicated *event)
-{
-    for (size_t i = 0; i < event->n_members; i++)
-        if (event->members[i].is_own)
-            return event->members[i].place;
-    return 0;
-}
-
 static void
 take_members(udpai_replica *replica, udpai_replicated *event)
 {
     replica->status.members = event->members;
     replica->status.n_members = event->n_members;
     replica->status.membership = event->membership;
-    replica->context->place = own_place(event);
+    const udpai_replica_member *own = udpai_replica_status_own(&replica->status);
+    replica->context->place = own ? own->place : 0;
     udpai_replicated_free(replica->members);
     replica->members = event;
     udpai_janitor_take_members(replica->janitor, &replica->status);

@@ -276,6 +276,14 @@ fed_close(fed_bed *bed, char source)
 }
 
 void
+fed_come_back_as(fed_bed *bed, char source, const fed_peer *peer)
+{
+    fed_close(bed, source);
+    fed_advance(bed, 250);
+    fed_connect_as(bed, source, peer);
+}
+
+void
 fed_lose(fed_bed *bed, char source, const char *words)
 {
     int i = source - 'a';

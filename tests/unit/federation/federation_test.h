@@ -93,6 +93,8 @@ typedef struct fed_peer {
 /* The stream that the node has dialled is open, and its peer has said who it is. */
 void fed_connect(fed_bed *bed, char source);
 void fed_connect_as(fed_bed *bed, char source, const fed_peer *peer);
+/* Its stream ends, and is dialled and opened anew before the source counts as lost. */
+void fed_come_back_as(fed_bed *bed, char source, const fed_peer *peer);
 /* One that is_xds has said something. */
 void fed_speak(fed_bed *bed, char source);
 /* Somebody dials us; returns the session. */

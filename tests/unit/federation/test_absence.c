@@ -28,9 +28,7 @@ connect(fed_bed *bed, const char *epoch, const char *commit)
 static void
 come_back(fed_bed *bed, const char *epoch, const char *commit)
 {
-    fed_close(bed, 'a');
-    fed_advance(bed, 250);
-    connect(bed, epoch, commit);
+    fed_come_back_as(bed, 'a', &(fed_peer){.epoch = epoch, .commit = commit});
 }
 
 /* So many words: n1=1 n2=1, or with '-' as the sign -n1 -n2, from the first to the last. */

@@ -6,12 +6,6 @@
 #define ACME "com.acme"
 
 static void
-connect(fed_bed *bed, const char *epoch, const char *commit)
-{
-    fed_connect_as(bed, 'a', &(fed_peer){.epoch = epoch, .commit = commit});
-}
-
-static void
 start(fed_bed *bed)
 {
     bed->sources[0].passes_doubts = true;
@@ -20,7 +14,7 @@ start(fed_bed *bed)
     fed_type(bed, "LDS");
     FED_PROVIDER(bed, {'a', ACME, UDPAI_STOP_ON_SUCCESS, false});
     fed_start(bed);
-    connect(bed, "first", "7");
+    fed_connect_as(bed, 'a', &(fed_peer){.epoch = "first", .commit = "7"});
     (void)fed_publish(bed, 'a', "CDS", "x=1 y=1 z=1 !com.acme");
     (void)fed_publish(bed, 'a', "LDS", "l=1 !com.acme");
 }
@@ -28,9 +22,7 @@ start(fed_bed *bed)
 static void
 come_back(fed_bed *bed, const char *epoch, const char *commit)
 {
-    fed_close(bed, 'a');
-    fed_advance(bed, 250);
-    connect(bed, epoch, commit);
+    fed_come_back_as(bed, 'a', &(fed_peer){.epoch = epoch, .commit = commit});
 }
 
 static const char *
@@ -95,7 +87,7 @@ one_that_passes_no_doubts_has_none(void **state)
     fed_type(bed, "CDS");
     FED_PROVIDER(bed, {'a', ACME, UDPAI_STOP_ON_SUCCESS, false});
     fed_start(bed);
-    connect(bed, "first", "7");
+    fed_connect_as(bed, 'a', &(fed_peer){.epoch = "first", .commit = "7"});
     (void)fed_publish(bed, 'a', "CDS", "x=1 !com.acme");
     come_back(bed, "second", "0");
     (void)fed_publish(bed, 'a', "CDS", "-x");

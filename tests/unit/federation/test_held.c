@@ -22,14 +22,6 @@ start(fed_bed *bed)
     fed_start(bed);
 }
 
-static void
-come_back(fed_bed *bed, const fed_peer *as)
-{
-    fed_close(bed, 'a');
-    fed_advance(bed, 250);
-    fed_connect_as(bed, 'a', as);
-}
-
 /* ---- what is accepted at the source, on a stream that is there ---- */
 
 static udpai_report *
@@ -60,7 +52,7 @@ what_is_accepted_at_the_source_goes_in_the_end(void **state)
         snprintf(held, sizeof(held), "held-%ld", n);
         snprintf(whole, sizeof(whole), "whole-%ld", n);
         (void)fed_publish(bed, 'a', "CDS", "x=1 y=1 !com.acme");
-        come_back(bed, &(fed_peer){.epoch = held, .commit = "0"});
+        fed_come_back_as(bed, 'a', &(fed_peer){.epoch = held, .commit = "0"});
         (void)fed_publish(bed, 'a', "CDS", "-x y=1 !com.acme");
         assert_value(bed, "CDS", "x", "1");
         udpai_report *report = make_whole(bed, whole);
@@ -70,7 +62,7 @@ what_is_accepted_at_the_source_goes_in_the_end(void **state)
         udpai_alloc_fail_after(-1);
         fed_advance(bed, 1);
         assert_value(bed, "CDS", "x", "1");
-        come_back(bed, &(fed_peer){.epoch = whole, .commit = "5", .is_whole = true});
+        fed_come_back_as(bed, 'a', &(fed_peer){.epoch = whole, .commit = "5", .is_whole = true});
         (void)fed_publish(bed, 'a', "CDS", "-x !com.acme");
         assert_value(bed, "CDS", "x", "");
         assert_value(bed, "CDS", "y", "1");
@@ -87,7 +79,7 @@ who_asks_again_waits_for_a_moment(void **state)
     start(bed);
     fed_connect_as(bed, 'a', &(fed_peer){.epoch = "first", .commit = "7"});
     (void)fed_publish(bed, 'a', "CDS", "x=1 !com.acme");
-    come_back(bed, &(fed_peer){.epoch = "second", .commit = "0"});
+    fed_come_back_as(bed, 'a', &(fed_peer){.epoch = "second", .commit = "0"});
     (void)fed_publish(bed, 'a', "CDS", "-x !com.acme");
     (void)fed_orders(bed);
     bed->chance = 1500;
@@ -201,7 +193,7 @@ it_is_logged_why_something_is_held(void **state)
     start(bed);
     fed_connect(bed, 'a');
     (void)fed_publish(bed, 'a', "CDS", "a=1 b=1 c=1 d=1 e=1 f=1 g=1 h=1 i=1 j=1 k=1 l=1 !com.acme");
-    come_back(bed, &(fed_peer){0});
+    fed_come_back_as(bed, 'a', &(fed_peer){0});
     n_reasons = 0;
     udpa_log_set_sink(UDPA_LOG_WARNING, count_reasons, NULL);
     (void)fed_publish(bed, 'a', "CDS", "-a -b -c -d -e -f -g -h -i -j -k -l !com.acme");

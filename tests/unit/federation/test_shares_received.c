@@ -35,19 +35,26 @@ received(const char *name, const char *value, uint64_t generation)
                     .generation = generation, .hops = {{"core", "far", ""}, {"node", "core", ""}});
 }
 
+/* Consumes the resources. */
 static void
-give(fed_bed *bed, const udpai_directory *how, udpa_resource *first, udpa_resource *second)
+give_these(fed_bed *bed, const udpai_directory *how, udpa_resource *const *resources, size_t n)
 {
-    udpa_resource *resources[] = {first, second};
     udpai_directory directory = *how;
     directory.source = UDPAI_STR("a");
     directory.is_received = true;
     directory.resources = resources;
-    directory.n_resources = (first != NULL) + (second != NULL);
+    directory.n_resources = n;
     assert_ok(udpai_node_set_files(bed->node, &directory, NULL));
-    udpa_resource_unref(first);
-    udpa_resource_unref(second);
+    for (size_t i = 0; i < n; i++)
+        udpa_resource_unref(resources[i]);
     flush(bed);
+}
+
+static void
+give(fed_bed *bed, const udpai_directory *how, udpa_resource *first, udpa_resource *second)
+{
+    udpa_resource *const resources[] = {first, second};
+    give_these(bed, how, resources, (first != NULL) + (second != NULL));
 }
 
 #define OF_NODE (&(udpai_directory){.keeps_generations = true})
@@ -258,17 +265,9 @@ static void
 give_n(fed_bed *bed, const udpai_directory *how, size_t n)
 {
     udpa_resource *resources[26];
-    udpai_directory directory = *how;
-    directory.source = UDPAI_STR("a");
-    directory.is_received = true;
-    directory.resources = resources;
-    directory.n_resources = n;
     for (size_t i = 0; i < n; i++)
         resources[i] = received((const char[]){(char)('a' + i), '\0'}, "1", 5);
-    assert_ok(udpai_node_set_files(bed->node, &directory, NULL));
-    for (size_t i = 0; i < n; i++)
-        udpa_resource_unref(resources[i]);
-    flush(bed);
+    give_these(bed, how, resources, n);
 }
 
 static void
