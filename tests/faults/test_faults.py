@@ -57,6 +57,15 @@ def epochs(rounds):
         yield epoch
 
 
+def kinds_of(arguments):
+    """Those that were asked for."""
+    unknown = set(arguments.kinds or ()) - set(faults.KINDS)
+    if unknown:
+        raise Failure(f'there are no faults of the kind {", ".join(sorted(unknown))}: there are '
+                      f'{", ".join(faults.KINDS)}')
+    return {'kinds': tuple(arguments.kinds)} if arguments.kinds else {}
+
+
 def body(test):
     arguments = test.arguments
     is_short = test.variant == 'short'
@@ -67,7 +76,7 @@ def body(test):
     begin = time.monotonic()
     world = World(test, 'debian' if is_short else test.variant, seed)
     rounds = list(faults.rounds_of(seed, SHORT_COUNT if is_short else arguments.faults,
-                                   **(SHORT if is_short else {})))
+                                   **(SHORT if is_short else kinds_of(arguments))))
     n_faults = n_done = 0
     try:
         for epoch in epochs(rounds):
@@ -90,4 +99,5 @@ if __name__ == '__main__':
     sys.exit(interop.run(__doc__, body, ('short', 'debian', 'current'), {
         '--seed': {'type': int, 'help': 'the order of faults'},
         '--faults': {'type': int, 'default': 500, 'help': 'how many (default: 500)'},
+        '--kinds': {'nargs': '+', 'metavar': 'KIND', 'help': 'no others, such as "kill replica" (default: all)'},
         '--minutes': {'type': float, 'help': 'no more than that'}}))

@@ -27,6 +27,7 @@ N_SINGLE, N_PUBLISHERS, N_READERS = 2, 3, 3
 class Members(etcd.Cluster):
     def __init__(self, test, program):
         self.replaced, self.extra = set(), {}
+        self.last_refusal = '' # of etcdctl
         super().__init__(test, program)
         self.send_ids()
 
@@ -77,9 +78,17 @@ class Members(etcd.Cluster):
         """Another fault may be in the way; whether it was done."""
         try:
             self.ctl(*words, names=names)
-        except (Failure, subprocess.TimeoutExpired):
+        except (Failure, subprocess.TimeoutExpired) as failure:
+            self.last_refusal = str(failure)
             return False
         return True
+
+    def wait_done(self, what, is_done):
+        """With the reason, if it is not."""
+        try:
+            wait_for(what, is_done, REPAIR_S)
+        except Failure as failure:
+            raise Failure(f'{failure}; etcdctl has said: {self.last_refusal}') from None
 
 
 class Seen:
