@@ -177,13 +177,15 @@ stays(void *userdata, const udpa_resource *resource)
     return is_allowed;
 }
 
-static void
+/* True: something was withdrawn. */
+static bool
 withdraw(struct review *review, udpai_origin *origin)
 {
     size_t n_before = review->n_withdrawn;
     udpai_store_withdraw_all(review->access->context->store, origin, (udpai_str){0}, (udpai_str){0},
                              stays, review);
     review->n_origins += review->n_withdrawn != n_before;
+    return review->n_withdrawn != n_before;
 }
 
 /* The subject refers to the result, which is the caller's; NULL: it is no publisher's, but of files
@@ -214,7 +216,7 @@ review_publisher(struct review *review, udpai_origin *origin)
     char *room =
         publisher_of(origin, udpai_origin_identity(origin), &review->subject, &review->is_known);
     if (room)
-        withdraw(review, origin);
+        (void)withdraw(review, origin);
     udpai_free(room);
 }
 
@@ -222,7 +224,7 @@ review_publisher(struct review *review, udpai_origin *origin)
 static void
 review_source(struct review *review, udpai_origin *origin, udpai_str name)
 {
-    const udpai_source *source = udpai_sources_get(review->access->sources, name);
+    udpai_source *source = udpai_sources_get(review->access->sources, name);
     if (!source || udpai_source_is_xds(source) || udpai_source_is_path(source))
         return;
     const udpai_peer *peer = udpai_peers_find(review->access->peers, udpai_source_session(source));
@@ -232,7 +234,8 @@ review_source(struct review *review, udpai_origin *origin, udpai_str name)
         .known_as = name,
     };
     review->is_known = review->subject.identity != NULL;
-    withdraw(review, origin);
+    if (withdraw(review, origin))
+        udpai_source_note_refused(source);
 }
 
 static void
@@ -298,7 +301,8 @@ udpai_access_know_source(udpai_access *access, const udpai_peer *peer)
     udpai_origin_set_identity(origin, peer->identity);
     if (was_known || !refuses(access) || udpai_source_is_xds(peer->source))
         return;
-    withdraw(&review, origin);
+    if (withdraw(&review, origin))
+        udpai_source_note_refused(peer->source);
     log_withdrawn(&review);
 }
 

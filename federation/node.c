@@ -39,14 +39,16 @@ udpai_node_set_store_options(udpai_node *node, const udpai_store_options *option
     udpai_receiver_set_max_withdrawal(node->parts.receiver, options->max_withdrawal);
 }
 
-/* What was rejected for want of a key is not sent again on this stream. */
+/* What keys or rules have rejected is not sent again on this stream. Rules reject nothing of an xDS
+ * server. */
 static void
-ask_again(udpai_node *node)
+ask_again(udpai_node *node, bool is_for_rules)
 {
     size_t at = 0;
     udpai_source *source;
     while ((source = udpai_sources_next_link(node->parts.sources, &at)))
-        udpai_source_ask_for_refused(source);
+        if (!is_for_rules || !udpai_source_is_xds(source))
+            udpai_source_ask_for_refused(source);
 }
 
 void
@@ -54,8 +56,17 @@ udpai_node_set_keyring(udpai_node *node, udpai_keyring *keyring)
 {
     if (!udpai_signatures_would_change(node->parts.signatures, keyring))
         return;
-    ask_again(node); /* before anything goes, for which the time to ask has not come */
+    ask_again(node, false); /* before anything goes, for which the time to ask has not come */
     udpai_signatures_change(node->parts.signatures, keyring);
+    udpai_commits_note_rules(node->commits);
+    udpai_context_list_again(&node->context);
+}
+
+void
+udpai_node_set_acl(udpai_node *node, udpai_acl *acl)
+{
+    ask_again(node, true); /* as with keys */
+    udpai_access_set_acl(node->parts.access, acl);
     udpai_commits_note_rules(node->commits);
     udpai_context_list_again(&node->context);
 }

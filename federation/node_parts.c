@@ -32,14 +32,6 @@ udpai_node_check_access(udpai_node *node,
     return udpai_access_check(node->parts.access, subject, question, ret_error);
 }
 
-void
-udpai_node_set_acl(udpai_node *node, udpai_acl *acl)
-{
-    udpai_access_set_acl(node->parts.access, acl);
-    udpai_commits_note_rules(node->commits);
-    udpai_context_list_again(&node->context);
-}
-
 /* ---- what is kept ---- */
 
 void

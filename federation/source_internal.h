@@ -89,7 +89,7 @@ struct udpai_source {
     bool is_sent_away;  /* it is this node itself, or one that reports so, or is here already */
     bool has_lost_update; /* there was no memory for something that it sent on this stream … */
     bool must_hang_up;    /* … nor yet for ending it */
-    bool has_refused;     /* something of this stream was, that other keys might let in */
+    bool has_refused;     /* something of this stream was, that other keys or rules might let in */
     bool is_renewed;      /* it has another target, and its stream to the old one ends for that */
     unsigned n_failures, max_withdrawal; /* in a row; percent */
     bool passes_doubts;

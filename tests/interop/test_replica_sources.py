@@ -3,7 +3,7 @@
 """A source that one replica is connected to for all: go-control-plane by xDS or by REST, or a node by
 UDPA. All replicas serve the same versions of what it has; when the elected one is killed, the next one
 connects, and no client receives anything; when the source is lost, all fail over, and back. rules: a node
-by UDPA, and what rules reject of it."""
+by UDPA, and what rules reject of it, and allow again."""
 import json
 import shutil
 import signal
@@ -268,12 +268,19 @@ def lose_its_store(replicas, source):
     check('without what it has lost', all(lost not in one.served() for one in replicas))
 
 
+def allow(replicas, namespace):
+    for one in replicas:
+        one.configure(**rules(namespace))
+        one.process.send_signal(signal.SIGHUP)
+
+
 def check_rules(replicas):
     check('of what is not allowed nothing is served', not any(one.served(ENDPOINT, names()) for one in replicas))
-    for one in replicas:
-        one.configure(**rules('elsewhere'))
-        one.process.send_signal(signal.SIGHUP)
+    before = replicas[0].served()
+    allow(replicas, 'elsewhere')
     wait_all(replicas, 'nothing of what is not allowed any more', lambda served: not served)
+    allow(replicas, 'local')
+    wait_all(replicas, 'what is allowed again, as it was', lambda served: served == before)
     check('nothing was held', not any('accept legacy' in one.text() for one in replicas))
 
 

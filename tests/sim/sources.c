@@ -545,8 +545,7 @@ refuse(scene *self, int key)
     if (self->world.trace)
         fprintf(stderr, "%9llu a %s say r%d\n", (unsigned long long)sim_ms(&self->world),
                 self->is_refused[key] ? "may not" : "may", key);
-    set_rules(self);
-    sim_cut_streams_of(self->members[NODE].node); /* what was refused is asked for then */
+    set_rules(self); /* what was refused is asked for then */
 }
 
 /* What does not find room is refused; when there is room again, and another stream, it comes. */

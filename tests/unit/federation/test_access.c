@@ -193,6 +193,47 @@ sources_are_judged_again_too(void **state)
     fed_rule(bed, rules_for(rules, 1, false));
     assert_value(bed, "CDS", "x", "");
     assert_value(bed, "CDS", "y", "1"); /* a server of xDS needs no rule */
+    (void)fed_orders(bed);
+    fed_rule(bed, rules_for(rules, 2, false));
+    assert_orders(bed, "hangup a");
+}
+
+/* Nothing would bring it on the same stream. */
+static void
+what_rules_took_from_a_source_is_asked_for_with_other_rules(void **state)
+{
+    fed_bed *bed = *state;
+    start(bed, false);
+    fed_connect(bed, 'a');
+    fed_connect(bed, 'b');
+    assert_string_equal(fed_publish(bed, 'a', "CDS", "x=1"), "");
+    (void)fed_orders(bed);
+    fed_rule(bed, rules_for(rules, 1, false));
+    assert_value(bed, "CDS", "x", "");
+    assert_orders(bed, ""); /* these rules do not bring it back */
+    fed_rule(bed, rules_for(rules, 2, false));
+    assert_orders(bed, "hangup a");
+    fed_close(bed, 'a');
+    assert_orders(bed, "dial a"); /* at once: it has not failed */
+    fed_connect(bed, 'a');
+    assert_string_equal(fed_publish(bed, 'a', "CDS", "x=1"), "");
+    assert_value(bed, "CDS", "x", "1");
+    (void)fed_orders(bed);
+    fed_rule(bed, rules_for(rules, 2, false)); /* of this stream nothing was rejected */
+    assert_orders(bed, "");
+}
+
+static void
+what_was_rejected_when_it_came_is_asked_for_with_other_rules(void **state)
+{
+    fed_bed *bed = *state;
+    start(bed, false);
+    fed_connect(bed, 'a');
+    fed_connect(bed, 'b');
+    (void)fed_orders(bed);
+    assert_non_null(strstr(fed_publish(bed, 'b', "CDS", "y=1"), "b may not publish"));
+    fed_rule(bed, rules_for(rules, 2, true)); /* a dry run lets it in, too */
+    assert_orders(bed, "hangup b");
 }
 
 /* Only the name that stands for a peer is kept. */
@@ -260,6 +301,9 @@ what_was_kept_of_a_source_is_judged_when_it_comes(void **state)
     assert_value(bed, "CDS", "x", "1");
     fed_connect(bed, 'a');
     assert_value(bed, "CDS", "x", "");
+    (void)fed_orders(bed);
+    fed_rule(bed, rules_for(rules, 2, false));
+    assert_orders(bed, "hangup a");
     udpai_acl_unref(bed->config.acl);
 }
 
@@ -369,6 +413,8 @@ main(void)
         fed_test(a_dry_run_refuses_nothing_and_counts),
         fed_test(what_other_rules_refuse_goes),
         fed_test(sources_are_judged_again_too),
+        fed_test(what_rules_took_from_a_source_is_asked_for_with_other_rules),
+        fed_test(what_was_rejected_when_it_came_is_asked_for_with_other_rules),
         fed_test(whose_names_are_not_known_yet_stays_until_he_comes),
         fed_test(a_name_that_is_known_is_judged_at_once),
         fed_test(what_was_kept_of_a_source_is_judged_when_it_comes),

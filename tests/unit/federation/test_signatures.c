@@ -426,6 +426,21 @@ what_was_refused_is_asked_for_with_new_keys(void **state)
     assert_orders(bed->fed, "dial a"); /* at once: it has not failed */
 }
 
+/* Of what such a server has, rules reject nothing, and so let nothing in. */
+static void
+an_xds_server_is_asked_again_with_new_keys_only(void **state)
+{
+    sig_bed *bed = *state;
+    bed->fed->sources[1].kind = UDPAI_SOURCE_XDS;
+    start(bed);
+    assert_says(put(bed, 'b', plain("1", 1)), "is not signed");
+    fed_rule(bed->fed, NULL);
+    assert_orders(bed->fed, "");
+    bed->keys.n_required = 0;
+    use_keys(bed);
+    assert_orders(bed->fed, "hangup b");
+}
+
 /* ---- restarts ---- */
 
 static void
@@ -555,6 +570,7 @@ main(void)
         sig_test(an_exchanged_key_is_noticed),
         sig_test(a_requirement_that_is_added_takes_away),
         sig_test(what_was_refused_is_asked_for_with_new_keys),
+        sig_test(an_xds_server_is_asked_again_with_new_keys_only),
         sig_test(what_was_kept_is_judged_at_the_start),
         sig_test(many_are_judged_without_a_long_wait),
         sig_test(what_the_node_says_of_itself_needs_none),
