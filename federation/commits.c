@@ -293,6 +293,7 @@ bool
 udpai_transaction_decide(udpai_commits *commits, udpai_transaction *begun, udpai_peer *peer)
 {
     begun->staging = udpai_staging_new(commits->context->store);
+    begun->place = commits->context->place;
     if (!begun->staging) {
         refuse(begun->pending, UDPA_ERR_NOMEM);
         return false;

@@ -17,6 +17,7 @@ typedef struct udpai_transaction {
     struct udpai_share *share; /* what one replica reads for all; NULL: it is none */
     uint64_t ticket;           /* 0: it is not handed over */
     unsigned n_lost;           /* so often replicas were first */
+    unsigned place;            /* that this one had when it was decided */
     bool is_kept;              /* and is to be applied */
     bool is_janitors;          /* this node does it as the janitor of its set */
     bool is_void;       /* it waits to be decided once more: here, some of it changes nothing */

@@ -124,6 +124,7 @@ batch_of(const udpai_commits *commits, const udpai_transaction *one)
     keep_alive(commits->shares, batch);
     batch->position = commits->context->position;
     batch->is_janitors = one->is_janitors;
+    batch->place = one->place;
     return batch;
 }
 

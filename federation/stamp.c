@@ -1,18 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "federation/stamp.h"
 
+#include "base/map.h"
 #include "certs/signature.h"
 #include "model/client_type.h"
 
 #define BACKDATED_US ((int64_t)UDPAI_SIGNATURE_BACKDATED_S * 1000000)
 
+#define N_PLACES (UDPAI_REPLICAS_MAX + 1) /* with that of those that have none */
+
+/* Replicas without a place, whose leases have ended or for which there is none, have one in common.
+ * Each goes further, by up to half a second, and hardly two of them to the same. */
+static uint64_t
+spread_of(const udpai_context *context, uint64_t generation)
+{
+    uint64_t own = udpai_hash(udpai_bytes_view(context->reporter_instance));
+    return N_PLACES * (own * (generation | 1) >> 48);
+}
+
 /* The first one from this on that is the replica's. */
 static uint64_t
 own_of(const udpai_context *context, uint64_t generation)
 {
-    unsigned n = UDPAI_REPLICAS_MAX + 1;
-    unsigned ahead = (context->place + n - (unsigned)(generation % n)) % n;
-    return context->place && generation <= UINT64_MAX - ahead ? generation + ahead : generation;
+    uint64_t ahead = (N_PLACES + context->place - generation % N_PLACES) % N_PLACES;
+    if (!context->place)
+        ahead = context->is_of_set ? ahead + spread_of(context, generation) : 0;
+    return generation <= UINT64_MAX - ahead ? generation + ahead : generation;
 }
 
 uint64_t

@@ -61,9 +61,10 @@ on_committed(udpai_replica_transaction *transaction, const udpai_proposal_result
     udpai_replicated_outcome how = udpai_proposed_outcome_of(result->outcome);
     if (how == UDPAI_REPLICATED_LOST) { /* others have given it up */
         how = UDPAI_REPLICATED_NOT_DONE;
-        error = udpa_error_new(UDPA_ERR_UNAVAILABLE, NULL,
-                               "this large change set made no progress for too long, and was given "
-                               "up: publish it again");
+        error =
+            udpa_error_new(UDPA_ERR_UNAVAILABLE, NULL,
+                           "this large change set made no progress for too long, or its replica "
+                           "lost its lease, and was given up: publish it again");
     }
     if (how != UDPAI_REPLICATED_UNKNOWN)
         udpai_replicator_finish_set(one->owner, one->set_id);
@@ -86,7 +87,7 @@ compare_intent(const udpai_proposed *one, udpai_replica_transaction *transaction
 static bool
 may_commit(udpai_proposed *one, udpai_replica_transaction *transaction)
 {
-    if (!one->is_janitors || udpai_proposed_compare_place(one, transaction) == UDPA_OK)
+    if (udpai_proposed_compare_place(one, transaction) == UDPA_OK)
         return true;
     note_failure(one, UDPAI_REPLICATED_LOST, NULL);
     return false;

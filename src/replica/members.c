@@ -520,6 +520,13 @@ udpai_members_go_on(udpai_members *members, int64_t revision)
         again_in(members, members->has_changed ? 0 : UDPAI_MEMBERS_RETRY_MS);
 }
 
+int64_t
+udpai_members_place_created(const udpai_members *members, unsigned place)
+{
+    bool is_own = place >= 1 && place <= UDPAI_REPLICAS_MAX && members->at[place - 1].is_own;
+    return is_own ? members->created[place - 1] : 0;
+}
+
 /* ---- the first one ---- */
 
 bool

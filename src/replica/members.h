@@ -58,6 +58,9 @@ void udpai_members_clear(udpai_members *members);
  * etcd is current. @p revision: the last one at which a record changed. */
 void udpai_members_go_on(udpai_members *members, int64_t revision);
 
+/* The revision at which that place of this replica was created; 0: it does not have it. */
+int64_t udpai_members_place_created(const udpai_members *members, unsigned place);
+
 /* The place of this replica, if it is the first of those that are taken: it does what one of the
  * set is to do. What it writes as such compares the revision at which its place was created. False:
  * another one does. */

@@ -90,6 +90,8 @@ read_batch(udpai_proposed *one, const udpai_durable_batch *batch, udpa_error **r
     one->order = order_of(batch);
     one->position = batch->position;
     one->is_janitors = batch->is_janitors;
+    one->place = batch->place;
+    one->place_created = udpai_members_place_created(one->owner->members, batch->place);
     for (size_t i = 0; i < batch->ops.n && err == UDPA_OK; i++)
         err = read_op(one, &batch->ops.items[i], ret_error);
     return err;
@@ -128,7 +130,8 @@ on_up_to_date(udpai_barrier_waiter *waiter, bool is_current)
 }
 
 /* As far as this replica knows. What another one has a receipt for may not have arrived here, so it
- * is decided again by that. */
+ * is decided again by that. Nor has the loop received yet that the place has gone, in which it was
+ * decided. */
 static void
 bring_up_to_date(udpai_proposed *one)
 {
@@ -153,9 +156,8 @@ static void
 begin(udpai_proposed *one)
 {
     udpai_replica_transaction *transaction = udpai_replica_transaction_new(one->order);
-    udpa_err err = transaction ? UDPA_OK : UDPA_ERR_NOMEM;
-    if (err == UDPA_OK && one->is_janitors)
-        err = udpai_proposed_compare_place(one, transaction);
+    udpa_err err = transaction ? udpai_proposed_compare_place(one, transaction) : UDPA_ERR_NOMEM;
+    bool is_displaced = err == UDPA_ERR_ABORTED && !one->is_janitors;
     for (size_t i = 0; i < one->changes.n && err == UDPA_OK; i++)
         err = udpai_proposed_add(one, transaction, &one->changes.items[i]);
     if (err == UDPA_OK) {
@@ -163,7 +165,9 @@ begin(udpai_proposed *one)
         return;
     }
     udpai_replica_transaction_free(transaction);
-    if (err == UDPA_ERR_LIMIT)
+    if (is_displaced)
+        bring_up_to_date(one);
+    else if (err == UDPA_ERR_LIMIT)
         udpai_proposed_begin_large(one);
     else
         fail(one, err, NULL);

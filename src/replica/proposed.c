@@ -78,15 +78,19 @@ compare(const udpai_proposed *one, udpai_replica_transaction *transaction, udpai
     return UDPA_OK;
 }
 
-/* Its place goes with its lease: then another one is the janitor, and this one is late. */
+/* Its place goes with its lease: then another one is the janitor, or gives the same generations,
+ * and this one is late. */
 udpa_err
 udpai_proposed_compare_place(const udpai_proposed *one, udpai_replica_transaction *transaction)
 {
     const udpai_transaction_env env = udpai_replicator_transactions(one->owner);
     char key[3] = "m/";
-    unsigned place;
-    int64_t created;
-    if (!udpai_members_is_janitor(one->owner->members, &place, &created))
+    unsigned place = one->place;
+    int64_t created = one->place_created;
+    if (!one->is_janitors && !place)
+        return UDPA_OK;
+    if (one->is_janitors ? !udpai_members_is_janitor(one->owner->members, &place, &created)
+                         : !created)
         return UDPA_ERR_ABORTED;
     key[2] = (char)('0' + place);
     udpai_transaction_compare_created(

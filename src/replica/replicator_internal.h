@@ -105,8 +105,10 @@ typedef struct udpai_proposed {
     udpai_durable_position position;
     uint32_t order;
     uint64_t since_ms;
-    bool waits;       /* for locks of others to go */
-    bool is_janitors; /* it is lost if this replica is not the janitor */
+    bool waits;            /* for locks of others to go */
+    bool is_janitors;      /* it is lost if this replica is not the janitor … */
+    unsigned place;        /* … or has not this place any more; 0: it may have any */
+    int64_t place_created; /* 0: it had not, when this was proposed */
     UDPAI_VECTOR(udpai_record_change) changes;
     /* Of one that is too large for a transaction; the id is empty before. */
     char set_id[UDPAI_LOCK_SET_LEN + 1];
@@ -122,7 +124,8 @@ typedef struct udpai_proposed {
 udpa_err udpai_proposed_add(const udpai_proposed *one,
                             udpai_replica_transaction *transaction,
                             const udpai_record_change *change);
-/* It is committed only while this replica is the janitor. UDPA_ERR_ABORTED: it is not. */
+/* It is committed only while this replica is what it must be: the janitor, or in its place.
+ * UDPA_ERR_ABORTED: it is not. */
 udpa_err udpai_proposed_compare_place(const udpai_proposed *one,
                                       udpai_replica_transaction *transaction);
 /* Reports, and frees it. */

@@ -52,7 +52,8 @@ typedef struct udpai_durable_batch {
     uint64_t ticket;
     udpa_err result;
     udpai_durable_position position; /* among replicas alone */
-    bool is_janitors; /* among replicas: only while the one that proposes it is their janitor */
+    bool is_janitors; /* among replicas: only while the one that proposes it is their janitor … */
+    unsigned place;   /* … or has this place still; 0: it has none */
 } udpai_durable_batch;
 
 udpai_durable_batch *udpai_durable_batch_new(void);

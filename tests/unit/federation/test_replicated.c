@@ -182,24 +182,6 @@ what_was_lost_is_decided_by_what_there_is(void **state)
     assert_string_equal(bed->judged, "");
 }
 
-/* Their clocks are behind what both know, and each commits a publisher's of its own. */
-static void
-no_two_replicas_give_one_generation(void **state)
-{
-    fed_bed *bed = *state;
-    uint64_t session = arrive(bed, &alice), given[3];
-    others_put(bed, ALICE, "com.acme/x", "other", UINT64_C(1) << 62);
-    for (size_t own = 0; own < 3; own++) {
-        tell_members(bed, "aaa", own);
-        publish(bed, session, "x=1");
-        given[own] = udpa_resource_generation(proposals[0].batch->ops.items[0].resource);
-        assert_true(given[own] > UINT64_C(1) << 62);
-        end_first(bed, UDPAI_REPLICATED_REJECTED, NULL);
-        assert_int_equal(n_proposals, 0);
-    }
-    assert_true(given[0] != given[1] && given[1] != given[2] && given[0] != given[2]);
-}
-
 static void
 what_is_lost_each_time_is_refused(void **state)
 {
@@ -662,7 +644,6 @@ main(void)
         replicated_test(each_publication_is_proposed_by_itself),
         replicated_test(publications_about_one_name_wait_for_each_other),
         replicated_test(what_was_lost_is_decided_by_what_there_is),
-        replicated_test(no_two_replicas_give_one_generation),
         replicated_test(what_is_lost_each_time_is_refused),
         replicated_test(what_is_there_already_is_not_proposed_again),
         replicated_test(what_seems_to_change_nothing_is_decided_once_more),

@@ -160,6 +160,49 @@ who_was_the_janitor_is_too_late(void **state)
     assert_int_equal(n_records(), 2);
 }
 
+/* ---- in a place ---- */
+
+static void
+put_in_place(replica *by, unsigned place, const char *name)
+{
+    udpai_durable_batch *batch = new_batch(by);
+    add_put(batch, "o", name, "1");
+    batch->place = place;
+    propose(by, batch);
+}
+
+/* Another one may have it by now, and give the same generations. */
+static void
+what_was_decided_in_a_place_that_has_gone_is_lost(void **state)
+{
+    (void)state;
+    run_ms(5000);
+    replica *first = a.is_first ? &a : &b;
+    put_in_place(first, 1, X);
+    run_ms(100);
+    assert_non_null(strstr(reported(first), "1: committed"));
+    etcd_model_put(&model, PREFIX "m/1", NULL);
+    put_in_place(first, 1, Y);
+    run_ms(100);
+    assert_non_null(strstr(reported(first), "2: lost"));
+    assert_int_equal(n_records(), 1);
+}
+
+/* Who has decided it is about to learn that, and would decide the same again until then. */
+static void
+in_a_place_that_it_does_not_have_it_is_lost_after_a_while(void **state)
+{
+    (void)state;
+    run_ms(5000);
+    replica *first = a.is_first ? &a : &b;
+    (void)reported(first);
+    put_in_place(first, 2, X);
+    assert_reported(first, "");
+    run_ms(100);
+    assert_reported(first, "1: lost");
+    assert_int_equal(n_records(), 0);
+}
+
 static void
 all_is_reported_again_on_request(void **state)
 {
@@ -510,6 +553,8 @@ main(void)
         TEST(who_comes_second_loses),
         TEST(what_was_decided_before_a_change_loses_also_when_that_is_known),
         TEST(a_put_loses_to_a_removal_that_it_did_not_know),
+        TEST(what_was_decided_in_a_place_that_has_gone_is_lost),
+        TEST(in_a_place_that_it_does_not_have_it_is_lost_after_a_while),
         TEST(only_the_janitor_tidies_up),
         TEST(who_was_the_janitor_is_too_late),
         TEST(all_is_reported_again_on_request),

@@ -119,6 +119,14 @@ propose_as_janitor(replica *by)
 }
 
 static void
+propose_in_place(replica *by)
+{
+    udpai_durable_batch *batch = large_batch(by, "1");
+    batch->place = 1;
+    propose(by, batch);
+}
+
+static void
 the_janitor_may_change_much_and_others_nothing(void **state)
 {
     (void)state;
@@ -136,13 +144,13 @@ the_janitor_may_change_much_and_others_nothing(void **state)
 
 /* With its place gone at any moment before that of the commit nothing of it is done. */
 static void
-a_janitor_that_loses_its_place_commits_nothing(void **state)
+commit_nothing(void **state, void (*propose_large)(replica *by))
 {
     unsigned n_lost = 0;
     for (uint64_t ms = 0; ms < 40; ms += 3) {
         begin_anew(state);
         replica *first = first_of_two();
-        propose_as_janitor(first);
+        propose_large(first);
         run_ms(ms);
         if (n_keys("x/") || n_records())
             continue;
@@ -154,6 +162,18 @@ a_janitor_that_loses_its_place_commits_nothing(void **state)
         n_lost++;
     }
     assert_true(n_lost > 5);
+}
+
+static void
+a_janitor_that_loses_its_place_commits_nothing(void **state)
+{
+    commit_nothing(state, propose_as_janitor);
+}
+
+static void
+nor_does_another_one(void **state)
+{
+    commit_nothing(state, propose_in_place);
 }
 
 /* ---- who has proposed it has gone ---- */
@@ -450,6 +470,7 @@ main(void)
         TEST(a_put_loses_to_a_removal_in_a_large_set),
         TEST(the_janitor_may_change_much_and_others_nothing),
         TEST(a_janitor_that_loses_its_place_commits_nothing),
+        TEST(nor_does_another_one),
         TEST(when_its_proposer_goes_others_end_it),
         TEST(what_others_have_given_up_is_not_committed),
         TEST(locks_go_in_order),
