@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Two or three replicas on a model of etcd, with publishers, clients of xDS and UDPA, and a node
  * downstream that move between them, and a source upstream that each follows by itself. What must
- * hold is R1 to R6 of docs/design/simulation.md.
+ * hold is R1 to R7 of docs/design/simulation.md.
  *
  * sim_replicas [SEED] */
 #include "replicas.h"
@@ -131,6 +131,7 @@ plan_replica(sim_node *node, sim_node_plan *plan)
     plan->config = config_of(node);
     plan->config.is_durable = true;
     plan->config.set_id = UDPAI_STR("the-set");
+    plan->config.replica = udpai_str_from(node->instance);
     plan->n_workers = self->seed % 3 == 0 ? 1 + node->index % 2 : 0;
     follow(self, plan, node->index, "upstream", self->upstream);
 }
@@ -400,6 +401,7 @@ trouble(scene *self)
         };
     while (self->world.now_us < end_us) {
         disturb(self);
+        stamps_disturb(self);
         run_for(self, 1 + sim_below(chance, sim_below(chance, 3) ? SECOND / 2 : 2 * SECOND));
     }
 }
@@ -647,6 +649,7 @@ run(uint64_t seed, bool trace)
     sim_world_init(&self->world, seed);
     self->world.trace = trace;
     sim_set_init(&self->set, &self->world, seed);
+    stamps_begin(self);
     build(self);
     run_for(self, 10 * SECOND);
     for (int i = 0; i < N_ROUNDS; i++) {
@@ -664,6 +667,7 @@ run(uint64_t seed, bool trace)
     publishers_free(self);
     guests_free(self);
     same_forget(self);
+    stamps_free(self);
     udpai_vector_done(&self->digests);
     free(self);
 }

@@ -4,6 +4,7 @@
 #ifndef SIM_REPLICAS_H
 #define SIM_REPLICAS_H
 
+#include "base/map.h"
 #include "replicated.h"
 
 #define SECOND UINT64_C(1000000)
@@ -57,6 +58,8 @@ struct scene {
     sim_world world;
     uint64_t seed;
     sim_random chance; /* of what happens */
+    sim_random clock_chance;
+    bool has_clocks; /* that are set; what ends by a time of the clock is left out then */
     sim_set set;
     sim_node *front; /* of the replicas */
     sim_node *upstream;
@@ -70,6 +73,7 @@ struct scene {
     bool is_frozen; /* nothing may change that a viewer sees */
     /* What replicas had at a revision. */
     UDPAI_VECTOR(struct digest) digests;
+    udpai_map stamps; /* what replicas had with a generation */
     udpai_source_config sources[16];
     udpai_descriptor_config descriptors[16];
     udpai_provider_config providers[16];
@@ -129,6 +133,15 @@ void same_show(const scene *self);
 void same_forget(scene *self);
 void same_check_quiet(scene *self);
 
+/* ---- replicas_stamps.c ---- */
+
+void stamps_begin(scene *self);
+void stamps_free(scene *self);
+/* A clock may be set. */
+void stamps_disturb(scene *self);
+/* No replica ever has another content of a name with the same generation. */
+void stamps_check(scene *self, const sim_node *node, const udpa_resource *resource);
+
 #define SCENE_COUNTS(X)                                                                            \
     X(KILLS, "replicas killed")                                                                    \
     X(WIPES, "replicas wiped")                                                                     \
@@ -139,6 +152,7 @@ void same_check_quiet(scene *self);
     X(OLD_MEMBERS, "members with an old state")                                                    \
     X(RESTORED, "older states of etcd")                                                            \
     X(MOVES, "streams cut")                                                                        \
+    X(CLOCKS, "clocks set")                                                                        \
     X(STALLS, "stalls")                                                                            \
     X(OK, "publications committed")                                                                \
     X(REFUSED, "publications refused")                                                             \

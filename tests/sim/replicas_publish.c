@@ -116,11 +116,11 @@ add_more(publisher *self, udpai_publication *publication)
     }
     for (uint64_t n = 1 + sim_below(chance, 3); n; n--)
         add_next(self, publication, self->index * N_OWN + (int)sim_below(chance, N_OWN), true);
-    if (sim_once_in(chance, 4)) {
+    if (sim_once_in(chance, self->owner->has_clocks ? 1 : 4)) {
         snprintf(name, sizeof(name), SPACE "/common%d", (int)sim_below(chance, N_COMMON));
         add(publication, name, ++number, 0);
     }
-    if (sim_once_in(chance, 6)) {
+    if (!self->owner->has_clocks && sim_once_in(chance, 6)) {
         snprintf(name, sizeof(name), SPACE "/ttl%d", (int)sim_below(chance, N_TTL));
         add(publication, name, ++number, 5000 + sim_below(chance, 10000));
     }

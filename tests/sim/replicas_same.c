@@ -36,7 +36,11 @@ gather(void *userdata, const udpai_contribution *held)
     const udpa_resource *resource = held->resource;
     udpai_str type = udpai_resource_type_url(resource), name = udpai_resource_name(resource);
     bool is_published = udpai_str_starts(name, UDPAI_STR(SPACE "/"));
-    if (!is_published && !(all->is_all && udpai_str_eq(type, UDPAI_STR(ENDPOINT))))
+    if (!is_published && !udpai_str_eq(type, UDPAI_STR(ENDPOINT)))
+        return true;
+    if (!all->is_shown)
+        stamps_check(all->replica->node->userdata, all->replica->node, resource);
+    if (!is_published && !all->is_all)
         return true;
     if (all->is_shown)
         fprintf(stderr, "  %s: %.*s of %.*s%s%s%s: %d, version %.*s, generation %" PRIu64 "\n",
