@@ -29,6 +29,9 @@ void udpai_restore_end(udpai_node *node);
 
 /* What most replicas have read by now. */
 void udpai_node_use_agreed_files(udpai_node *node);
+
+/* ---- shared_files.c ---- */
+
 /* What etcd has of what one replica reads for all counts as read. */
 void udpai_node_use_marks(udpai_node *node);
 /* As the elected replica: proposes what it has read, where etcd has something else. */

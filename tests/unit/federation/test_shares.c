@@ -200,7 +200,7 @@ what_clients_report_is_no_file_of_all(void **state)
     udpa_resource_unref(resource);
     flush(bed);
     log_lines_end();
-    assert_non_null(strstr(lines.text, "of a type that clients report"));
+    assert_non_null(strstr(lines.text, "of a type that clients report: a directory with"));
     assert_next("whole");
 }
 

@@ -461,6 +461,19 @@ what_is_named_twice_is_there_once(void **state)
     assert_next("+x=2");
 }
 
+static void
+the_order_of_what_is_given_is_no_matter(void **state)
+{
+    fed_bed *bed = *state;
+    begin_connected(bed, "c", 0);
+    give(bed, OF_NODE, received("y", "1", 5), received("x", "1", 5));
+    commit_all(bed);
+    give(bed, OF_NODE, received("y", "1", 5), received("x", "1", 5));
+    assert_nothing_proposed(bed);
+    assert_value(bed, "CDS", "x", "1");
+    assert_value(bed, "CDS", "y", "1");
+}
+
 /* ---- what is logged ---- */
 
 static void
@@ -475,6 +488,23 @@ it_is_called_by_its_name(void **state)
     log_lines_end();
     assert_non_null(strstr(lines.text, "source a: this replica is the elected one"));
     assert_non_null(strstr(lines.text, "source a: what was read cannot be committed"));
+}
+
+static void
+what_clients_report_is_not_taken_of_a_source(void **state)
+{
+    fed_bed *bed = *state;
+    log_lines lines;
+    begin_connected(bed, "c", 0);
+    udpa_resource *report = RESOURCE("com.acme/n", .type = UDPAI_TYPE_CLIENT_LOAD, .value = "1",
+                                     .version = "1", .authority = "far", .generation = 5);
+    log_lines_begin(&lines, UDPA_LOG_ERROR, "federation");
+    give(bed, OF_NODE, report, received("x", "1", 5));
+    log_lines_end();
+    assert_non_null(strstr(lines.text,
+                           "'com.acme/n' is of a type that clients report: a source with "
+                           "'replicas: SHARED' cannot have it"));
+    assert_next("+x=1 whole");
 }
 
 int
@@ -501,7 +531,9 @@ main(void)
         replicated_test(a_doubt_is_not_over_with_the_next_reading),
         replicated_test(each_time_that_something_is_held_it_is_logged_why),
         replicated_test(what_is_named_twice_is_there_once),
+        replicated_test(the_order_of_what_is_given_is_no_matter),
         replicated_test(it_is_called_by_its_name),
+        replicated_test(what_clients_report_is_not_taken_of_a_source),
     };
     return cmocka_run_group_tests_name("federation shares_received", tests, NULL, NULL);
 }
