@@ -22,7 +22,6 @@ CIRCLE = 3
 CIRCLES = {
     'session': 6,
     'xds': 5,
-    'transport_grpc': 16,
     'transport_http': 6,
 }
 # Made of the others, whose files may have one name.

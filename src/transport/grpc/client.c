@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Dialling. A call is begun at once; once its headers were sent the connection is established, and
- * only then there is a session. If it fails before, the call's status has the reason. */
+/* A call that we have dialled: it has a session, or a reason why there is none. */
 #include "base/alloc.h"
+#include "base/bytes.h"
 #include "base/log.h"
 #include "transport/grpc/grpc_internal.h"
 
@@ -65,9 +65,9 @@ is_tried_too_often(udpai_str text)
 }
 
 udpa_error *
-udpai_client_why(const udpai_stream *stream)
+udpai_client_why(const udpai_call *call)
 {
-    const udpai_dialled *dialled = stream->dialled;
+    const udpai_dialled *dialled = call->dialled;
     if (dialled->code == GRPC_STATUS_OK && dialled->is_connected)
         return NULL;
     udpa_err code = udpa_err_from_grpc((int)dialled->code);
@@ -105,147 +105,57 @@ udpai_client_report_closed(udpai_stream_thread *thread,
 }
 
 void
-udpai_client_closed(udpai_stream *stream)
+udpai_client_closed(udpai_call *call)
 {
-    udpai_dialled *dialled = stream->dialled;
-    udpa_error *error = stream->is_finishing ? stream->status : stream->why;
-    udpai_client_report_closed(stream->thread, UDPAI_TAKE(dialled->report), dialled->link,
+    udpai_dialled *dialled = call->dialled;
+    udpa_error *error = call->is_finishing ? call->status : call->why;
+    udpai_client_report_closed(call->stream.thread, UDPAI_TAKE(dialled->report), call->stream.link,
                                udpa_error_ref(error));
 }
 
-/* ---- dialling ---- */
+/* ---- being connected ---- */
 
 uint64_t
-udpai_client_patience_ms(const udpai_stream *stream)
+udpai_client_patience_ms(const udpai_call *call)
 {
-    uint64_t ms = stream->thread->timing.dial_timeout_ms;
-    return stream->dialled->is_hurried && ms > UDPAI_DIAL_HURRIED_MS ? UDPAI_DIAL_HURRIED_MS : ms;
-}
-
-static udpai_dialled *
-make_dialled(udpai_order *order)
-{
-    udpai_dialled *dialled = udpai_alloc(sizeof(*dialled));
-    if (!dialled)
-        return NULL;
-    dialled->link = order->link;
-    dialled->is_source = order->is_source;
-    dialled->server = order->server;
-    dialled->is_hurried = order->is_hurried;
-    dialled->target = udpai_grpc_target_ref(order->target);
-    dialled->text = grpc_empty_slice();
-    grpc_metadata_array_init(&dialled->headers);
-    grpc_metadata_array_init(&dialled->trailers);
-    return dialled;
+    uint64_t ms = call->stream.thread->timing.dial_timeout_ms;
+    return call->dialled->is_hurried && ms > UDPAI_DIAL_HURRIED_MS ? UDPAI_DIAL_HURRIED_MS : ms;
 }
 
 static void
-begin_call(udpai_stream *stream)
-{
-    udpai_stream_thread *thread = stream->thread;
-    udpai_dialled *dialled = stream->dialled;
-    const char *path = udpai_grpc_target_method(dialled->target)->path;
-    dialled->channel = udpai_grpc_target_channel(dialled->target, dialled->server);
-    stream->max_message_bytes = thread->limits.max_source_message_bytes;
-    if (!dialled->is_source && thread->limits.max_message_bytes)
-        stream->max_message_bytes = thread->limits.max_message_bytes;
-    stream->call = grpc_channel_create_call(dialled->channel, NULL, GRPC_PROPAGATE_DEFAULTS,
-                                            thread->cq, grpc_slice_from_static_string(path), NULL,
-                                            gpr_inf_future(GPR_CLOCK_MONOTONIC), NULL);
-    udpai_timer_set(&thread->wheel, &stream->deadline,
-                    thread->wheel.now_ms + udpai_client_patience_ms(stream));
-    const grpc_op op = {.op = GRPC_OP_SEND_INITIAL_METADATA};
-    (void)udpai_stream_start(stream, &op, 1, &stream->write_tag);
-}
-
-/* Takes the report over; false: there is no memory, and it does not. */
-static bool
-dial(udpai_stream_thread *thread, udpai_order *order, udpai_report *report)
-{
-    if (udpai_grpc_target_http_client(order->target))
-        return udpai_polled_dial(thread, order, report);
-    udpai_dialled *dialled = make_dialled(order);
-    udpai_stream *stream = dialled ? udpai_stream_new(thread, NULL) : NULL;
-    if (!stream) {
-        if (dialled)
-            udpai_grpc_target_unref(dialled->target);
-        udpai_free(dialled);
-        return false;
-    }
-    dialled->report = report;
-    stream->dialled = dialled;
-    begin_call(stream);
-    return true;
-}
-
-void
-udpai_client_dial(udpai_stream_thread *thread, udpai_order *order)
-{
-    /* First what reports a failure: federation waits for one or for a session. */
-    udpai_report *report = udpai_report_new(UDPAI_REPORT_CLOSED);
-    if (report && !dial(thread, order, report)) {
-        udpai_client_report_closed(
-            thread, report, order->link,
-            udpa_error_new(UDPA_ERR_NOMEM, NULL, "cannot dial: out of memory"));
-    } else if (!report && order->link >= UDPAI_SIDE_LINKS && order->link < UDPAI_SIDE_LINKS_END) {
-        udpai_hub_not_opened(thread->hub, order->link, NULL);
-    } else if (!report) {
-        udpai_log(UDPA_LOG_ERROR, UDPAI_LOG_GRPC, "out of memory: link %llu is not dialled",
-                  (unsigned long long)order->link);
-    }
-    udpai_order_free(order);
-}
-
-static void
-begin_session(udpai_stream *stream)
+begin_session(udpai_call *call)
 {
     UDPA_AUTO(udpai_identity_unref) udpai_identity *identity = NULL;
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *address = udpai_call_address(call->grpc);
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    udpai_trust *trust = udpai_grpc_target_trust(stream->dialled->target);
-    udpa_err err = udpai_stream_know_peer(stream, trust, &identity, &error);
+    udpai_trust *trust = udpai_grpc_target_trust(call->dialled->target);
+    udpa_err err = address ? udpai_call_know_peer(call, trust, &identity, &error) : UDPA_ERR_NOMEM;
+    const udpai_caller caller = {identity, address};
     if (err == UDPA_OK)
-        err = udpai_session_stream_open(stream, udpai_grpc_target_method(stream->dialled->target),
-                                        identity, &error);
+        err = udpai_session_stream_open(
+            &call->stream, udpai_grpc_target_method(call->dialled->target), &caller, &error);
     if (err != UDPA_OK)
-        udpai_stream_finish(stream, error);
+        udpai_stream_finish(&call->stream, error);
 }
 
 void
-udpai_client_connected(udpai_stream *stream, bool ok)
+udpai_client_connected(udpai_call *call, bool ok)
 {
-    udpai_dialled *dialled = stream->dialled;
-    udpai_timer_cancel(&stream->deadline);
+    udpai_dialled *dialled = call->dialled;
+    udpai_timer_cancel(&call->stream.deadline);
     if (ok && !dialled->is_given_up) {
         dialled->is_connected = true;
-        begin_session(stream);
+        begin_session(call);
     } else {
-        stream->is_broken = true;
+        call->is_broken = true;
     }
 }
 
 /* ---- giving up ---- */
 
 void
-udpai_client_give_up(udpai_stream *stream, grpc_status_code code, const char *why)
+udpai_client_give_up(udpai_call *call, grpc_status_code code, const char *why)
 {
-    stream->dialled->is_given_up = true;
-    grpc_call_cancel_with_status(stream->call, code, why, NULL);
-}
-
-/* The order may have met a session that was reported but not yet known to the sender of the order.
- */
-void
-udpai_client_stop_dialling(udpai_stream_thread *thread, uint64_t link)
-{
-    udpai_bridges_stop_dialling(thread, link);
-    UDPAI_LIST_FOREACH (at, &thread->streams) {
-        udpai_stream *stream = UDPAI_LIST_ENTRY(at, udpai_stream, node);
-        if (!stream->dialled || stream->dialled->link != link)
-            continue;
-        udpai_session *session = udpai_session_of_stream(stream);
-        if (session)
-            udpai_session_finish(session, NULL);
-        else if (!stream->dialled->is_connected)
-            udpai_client_give_up(stream, GRPC_STATUS_CANCELLED, "it is not wanted any more");
-    }
+    call->dialled->is_given_up = true;
+    grpc_call_cancel_with_status(call->grpc, code, why, NULL);
 }

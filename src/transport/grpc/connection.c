@@ -223,23 +223,23 @@ on_sweep(udpai_timer *timer)
 }
 
 bool
-udpai_connection_is_alone(const udpai_stream *stream)
+udpai_connection_is_alone(const udpai_call *call)
 {
-    return !stream->connection || stream->connection->n_streams == 1;
+    return !call->connection || call->connection->n_streams == 1;
 }
 
 void
-udpai_connection_close_after(udpai_stream *stream)
+udpai_connection_close_after(udpai_call *call)
 {
-    if (stream->connection)
-        stream->connection->is_closing = true;
+    if (call->connection)
+        call->connection->is_closing = true;
 }
 
 void
-udpai_connection_keep(udpai_stream *stream)
+udpai_connection_keep(udpai_call *call)
 {
-    if (stream->connection)
-        stream->connection->is_closing = false;
+    if (call->connection)
+        call->connection->is_closing = false;
 }
 
 /* ---- for streams ---- */
@@ -262,9 +262,9 @@ make_connection(udpai_map *all, udpai_str address)
 }
 
 void
-udpai_connection_enter(udpai_stream *stream, udpai_str address)
+udpai_connection_enter(udpai_call *call, udpai_str address)
 {
-    udpai_map *all = &stream->thread->connections.by_address;
+    udpai_map *all = &call->stream.thread->connections.by_address;
     udpai_connection *connection = udpai_map_get(all, address);
     if (!connection)
         connection = make_connection(all, address);
@@ -273,22 +273,22 @@ udpai_connection_enter(udpai_stream *stream, udpai_str address)
     /* Each of several streams has others' messages behind its own. */
     if (++connection->n_streams > 1)
         udpai_connection_let_go(connection);
-    stream->connection = connection;
+    call->connection = connection;
 }
 
 void
-udpai_connection_leave(udpai_stream *stream)
+udpai_connection_leave(udpai_call *call)
 {
-    udpai_connection *connection = UDPAI_TAKE(stream->connection);
+    udpai_connection *connection = UDPAI_TAKE(call->connection);
     if (!connection)
         return;
     udpai_connection_let_go(connection);
     if (--connection->n_streams > 0)
         return;
     if (connection->is_closing && !close_now(connection))
-        close_later(stream->thread, connection);
+        close_later(call->stream.thread, connection);
     else
-        forget(&stream->thread->connections, connection);
+        forget(&call->stream.thread->connections, connection);
 }
 
 bool

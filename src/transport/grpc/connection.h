@@ -7,6 +7,7 @@
 #include "transport/grpc/stream_thread.h"
 
 typedef struct udpai_connection udpai_connection;
+typedef struct udpai_call udpai_call;
 
 typedef struct udpai_connections {
     udpai_map by_address;
@@ -28,18 +29,18 @@ typedef struct udpai_arrived {
 void udpai_connections_init(udpai_connections *connections);
 void udpai_connections_done(udpai_connections *connections);
 
-/* An accepted stream has come from this address, udpai_call_address(); leaves when it is freed. */
-void udpai_connection_enter(udpai_stream *stream, udpai_str address);
-void udpai_connection_leave(udpai_stream *stream);
+/* An accepted call has come from this address, udpai_call_address(); leaves when it is freed. */
+void udpai_connection_enter(udpai_call *call, udpai_str address);
+void udpai_connection_leave(udpai_call *call);
 /* Finds the sockets of all, so that none of them must be looked for later. */
 void udpai_connections_look(udpai_connections *connections);
 /* Only this stream has come by it; true also if that is not known. */
-bool udpai_connection_is_alone(const udpai_stream *stream);
+bool udpai_connection_is_alone(const udpai_call *call);
 /* Once its last stream has ended, nothing more is sent on it: then its peer closes it, and its next
  * stream comes by another one. */
-void udpai_connection_close_after(udpai_stream *stream);
+void udpai_connection_close_after(udpai_call *call);
 /* It is not, after all. */
-void udpai_connection_keep(udpai_stream *stream);
+void udpai_connection_keep(udpai_call *call);
 /* Does not wake us for little more than acknowledgements, until it is let go; false: it does. */
 bool udpai_connection_hold(udpai_stream_thread *thread, udpai_connection *connection);
 /* NULL and one that is not held are fine. */

@@ -36,24 +36,23 @@ longest_ms(const udpai_stream_thread *thread)
 }
 
 static bool
-is_calm(const udpai_stream *stream)
+is_calm(const udpai_call *call)
 {
-    const udpai_session *session = udpai_session_of_stream(stream);
-    return session && session->is_calm && !stream->dialled && !stream->is_finishing &&
-           !stream->is_broken;
+    const udpai_session *session = udpai_session_of_stream(&call->stream);
+    return session && session->is_calm && !call->dialled && !call->is_finishing && !call->is_broken;
 }
 
 bool
-udpai_is_read_delayed(const udpai_stream *stream)
+udpai_is_read_delayed(const udpai_call *call)
 {
-    return udpai_timer_is_set(&stream->delayed.timer);
+    return udpai_timer_is_set(&call->delayed.timer);
 }
 
 static void
-wait_for(udpai_stream *stream, uint64_t ms)
+wait_for(udpai_call *call, uint64_t ms)
 {
-    udpai_wheel *wheel = &stream->thread->wheel;
-    udpai_timer_set(wheel, &stream->delayed.timer, wheel->now_ms + ms);
+    udpai_wheel *wheel = &call->stream.thread->wheel;
+    udpai_timer_set(wheel, &call->delayed.timer, wheel->now_ms + ms);
 }
 
 /* ---- holding back ---- */
@@ -68,10 +67,10 @@ hold_ms(udpai_stream_thread *thread)
 
 /* Counts messages in stretches of time. */
 static void
-count_written(udpai_stream *stream)
+count_written(udpai_call *call)
 {
-    udpai_delayed_read *delayed = &stream->delayed;
-    uint64_t now_ms = stream->thread->wheel.now_ms;
+    udpai_delayed_read *delayed = &call->delayed;
+    uint64_t now_ms = call->stream.thread->wheel.now_ms;
     if (now_ms - delayed->since_ms >= HOLD_MS) {
         delayed->is_busy =
             delayed->n_written >= HOLD_FROM && now_ms - delayed->since_ms < 2 * HOLD_MS;
@@ -82,24 +81,24 @@ count_written(udpai_stream *stream)
 }
 
 static bool
-hold(udpai_stream *stream)
+hold(udpai_call *call)
 {
-    udpai_delayed_read *delayed = &stream->delayed;
-    bool is_busy = delayed->is_busy || stream->thread->timing.hold_ms;
-    bool is_blocked = stream->write_tag.is_out; /* by what the peer has to send first, it may be */
+    udpai_delayed_read *delayed = &call->delayed;
+    bool is_busy = delayed->is_busy || call->stream.thread->timing.hold_ms;
+    bool is_blocked = call->write_tag.is_out; /* by what the peer has to send first, it may be */
     delayed->n_bytes = 0;
     delayed->is_held =
-        is_busy && !is_blocked && udpai_connection_hold(stream->thread, stream->connection);
+        is_busy && !is_blocked && udpai_connection_hold(call->stream.thread, call->connection);
     return delayed->is_held;
 }
 
 /* What has come is kept by gRPC from now on, and read with the next message. */
 static void
-let_go(udpai_stream *stream, uint64_t ms)
+let_go(udpai_call *call, uint64_t ms)
 {
-    stream->delayed.is_held = false;
-    udpai_connection_let_go(stream->connection);
-    wait_for(stream, ms);
+    call->delayed.is_held = false;
+    udpai_connection_let_go(call->connection);
+    wait_for(call, ms);
 }
 
 /* ---- reading ---- */
@@ -107,60 +106,60 @@ let_go(udpai_stream *stream, uint64_t ms)
 static void
 on_delay_end(udpai_timer *timer)
 {
-    udpai_stream *stream = UDPAI_CONTAINER_OF(timer, udpai_stream, delayed.timer);
-    uint64_t ms = longest_ms(stream->thread);
-    if (stream->delayed.is_held && ms) {
-        let_go(stream, ms);
+    udpai_call *call = UDPAI_CONTAINER_OF(timer, udpai_call, delayed.timer);
+    uint64_t ms = longest_ms(call->stream.thread);
+    if (call->delayed.is_held && ms) {
+        let_go(call, ms);
         return;
     }
     /* Nothing was written for so long: the peer is read at once until something is. */
-    udpai_delayed_read_end(stream);
-    stream->delayed.is_idle = true;
-    udpai_stream_arm(stream);
+    udpai_delayed_read_end(call);
+    call->delayed.is_idle = true;
+    udpai_call_arm(call);
 }
 
 /* What acknowledges the last message may wait for the next one; what is older has waited enough. */
 void
-udpai_delayed_read_consider(udpai_stream *stream)
+udpai_delayed_read_consider(udpai_call *call)
 {
-    udpai_delayed_read *delayed = &stream->delayed;
-    uint64_t ms = is_calm(stream) ? longest_ms(stream->thread) : 0;
+    udpai_delayed_read *delayed = &call->delayed;
+    uint64_t ms = is_calm(call) ? longest_ms(call->stream.thread) : 0;
     if (ms == 0)
         delayed->n_unread = 0;
     else if (delayed->n_unread)
         delayed->n_unread--;
     if (ms && delayed->n_unread <= 1 && !delayed->is_idle)
-        wait_for(stream, hold(stream) ? hold_ms(stream->thread) : ms);
+        wait_for(call, hold(call) ? hold_ms(call->stream.thread) : ms);
 }
 
 void
-udpai_delayed_read_written(udpai_stream *stream, size_t size, bool is_answered)
+udpai_delayed_read_written(udpai_call *call, size_t size, bool is_answered)
 {
-    udpai_delayed_read *delayed = &stream->delayed;
-    bool has_waited = delayed->n_unread > 0 || !is_calm(stream);
+    udpai_delayed_read *delayed = &call->delayed;
+    bool has_waited = delayed->n_unread > 0 || !is_calm(call);
     delayed->n_unread += is_answered;
     delayed->is_idle = false;
     delayed->n_bytes += size;
-    count_written(stream);
-    if (!udpai_is_read_delayed(stream) || !has_waited)
+    count_written(call);
+    if (!udpai_is_read_delayed(call) || !has_waited)
         return;
-    if (delayed->is_held && delayed->n_bytes <= HOLD_BYTES_MAX && is_calm(stream))
+    if (delayed->is_held && delayed->n_bytes <= HOLD_BYTES_MAX && is_calm(call))
         return;
-    udpai_delayed_read_end(stream);
-    udpai_stream_arm(stream);
+    udpai_delayed_read_end(call);
+    udpai_call_arm(call);
 }
 
 void
-udpai_delayed_read_init(udpai_stream *stream)
+udpai_delayed_read_init(udpai_call *call)
 {
-    udpai_timer_init(&stream->delayed.timer, on_delay_end);
+    udpai_timer_init(&call->delayed.timer, on_delay_end);
 }
 
 void
-udpai_delayed_read_end(udpai_stream *stream)
+udpai_delayed_read_end(udpai_call *call)
 {
-    udpai_timer_cancel(&stream->delayed.timer);
-    if (stream->delayed.is_held)
-        udpai_connection_let_go(stream->connection);
-    stream->delayed.is_held = false;
+    udpai_timer_cancel(&call->delayed.timer);
+    if (call->delayed.is_held)
+        udpai_connection_let_go(call->connection);
+    call->delayed.is_held = false;
 }

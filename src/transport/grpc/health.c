@@ -18,7 +18,7 @@ typedef enum serving {
 struct watch {
     udpai_list node; /* linked once it was asked */
     udpai_stream *stream;
-    bool is_known;
+    bool is_known, is_writing;
     serving sent;
 };
 
@@ -116,9 +116,10 @@ send_status(struct watch *watch)
     serving now = !watch->is_known                    ? SERVICE_UNKNOWN
                   : watch->stream->thread->is_serving ? SERVING
                                                       : NOT_SERVING;
-    if (now == watch->sent || watch->stream->write_tag.is_out)
+    if (now == watch->sent || watch->is_writing)
         return;
     watch->sent = now;
+    watch->is_writing = true;
     send(watch->stream, now);
 }
 
@@ -143,7 +144,9 @@ watch_receive(udpai_stream *stream, udpai_str request)
 static void
 watch_written(udpai_stream *stream)
 {
-    send_status(stream->context);
+    struct watch *watch = stream->context;
+    watch->is_writing = false;
+    send_status(watch);
 }
 
 /* Its one request is all that a watcher sends. */

@@ -8,9 +8,6 @@
 #include "certs/certificate.h"
 #include "transport/grpc/grpc_internal.h"
 
-/* A peer that is cut off has so long to take the reason. */
-#define CUT_OFF_MS 1000
-
 static void
 put_property(const grpc_auth_context *context, const char *name, udpai_strbuf *pem)
 {
@@ -49,40 +46,23 @@ is_secure(const grpc_auth_context *context)
                                     UDPAI_STR(GRPC_SSL_TRANSPORT_SECURITY_TYPE));
 }
 
-/* It need not take the time to read why. */
-static void
-on_lost(udpai_bearer *bearer, const udpa_error *why, bool is_disowned)
-{
-    udpai_stream *stream = UDPAI_CONTAINER_OF(bearer, udpai_stream, bearer);
-    udpai_session *session = udpai_session_of_stream(stream);
-    if (session) {
-        session->is_disowned = is_disowned;
-        udpai_session_finish(session, udpa_error_ref((udpa_error *)(uintptr_t)why));
-    } else {
-        udpai_stream_finish(stream, why);
-    }
-    udpai_timer_set(&stream->thread->wheel, &stream->deadline,
-                    stream->thread->wheel.now_ms + CUT_OFF_MS);
-}
-
 udpa_err
-udpai_stream_know_peer(udpai_stream *stream,
-                       udpai_trust *trust,
-                       udpai_identity **ret_identity,
-                       udpa_error **ret_error)
+udpai_call_know_peer(udpai_call *call,
+                     udpai_trust *trust,
+                     udpai_identity **ret_identity,
+                     udpa_error **ret_error)
 {
-    grpc_auth_context *context = grpc_call_auth_context(stream->call);
+    grpc_auth_context *context = grpc_call_auth_context(call->grpc);
     UDPA_AUTO(udpai_chain_unref) udpai_chain *chain = NULL;
     if (!context)
         return UDPA_OK;
-    stream->is_secure = is_secure(context);
+    call->stream.is_secure = is_secure(context);
     udpa_err err = read_chain(context, &chain, ret_error);
     grpc_auth_context_release(context);
     if (err != UDPA_OK || !chain)
         return err;
-    const udpai_presented presented = {trust, chain, stream->dialled != NULL};
-    stream->bearer.lose = on_lost;
-    err = udpai_bearer_enter(stream->thread, &stream->bearer, &presented, ret_error);
+    const udpai_presented presented = {trust, chain, call->dialled != NULL};
+    err = udpai_stream_present(&call->stream, &presented, ret_error);
     return err == UDPA_OK ? udpai_chain_identity(chain, ret_identity, ret_error) : err;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is served, by path: the protocols that the thread was made with, health and reflection. */
+#include "base/bytes.h"
 #include "base/strbuf.h"
 #include "transport/grpc/grpc_internal.h"
 
@@ -102,13 +103,26 @@ fail_unknown(const udpai_stream_thread *thread, udpai_str path, udpa_error **ret
     return err;
 }
 
+/* ---- taking streams ---- */
+
+static udpa_err
+admit(udpai_stream *stream, const udpai_caller *caller, udpa_error **ret_error)
+{
+    const udpai_client client = {.identity = caller->identity,
+                                 .address = udpai_bytes_view(caller->address)};
+    return udpai_admission_enter(&stream->thread->admission, &client, &stream->admitted, ret_error);
+}
+
 udpa_err
 udpai_service_open(udpai_stream *stream,
                    udpai_str path,
-                   udpai_identity *identity,
+                   const udpai_caller *caller,
                    udpa_error **ret_error)
 {
     const udpai_stream_thread *thread = stream->thread;
+    udpa_err err = admit(stream, caller, ret_error);
+    if (err != UDPA_OK)
+        return err;
     for (size_t i = 0; i < thread->n_methods; i++) {
         const udpai_grpc_method *method = &thread->methods[i];
         if (!udpai_str_eq(path, udpai_str_from(method->path)))
@@ -116,7 +130,7 @@ udpai_service_open(udpai_stream *stream,
         if (!method->open)
             return udpai_fail(ret_error, UDPA_ERR_UNIMPLEMENTED, "%s",
                               (const char *)method->context);
-        udpa_err err = udpai_session_stream_open(stream, method, identity, ret_error);
+        err = udpai_session_stream_open(stream, method, caller, ret_error);
         if (err == UDPA_OK)
             udpai_spread_enter(stream, method);
         return err;
@@ -125,4 +139,23 @@ udpai_service_open(udpai_stream *stream,
         if (udpai_str_eq(path, udpai_str_from(built_ins[i].path)))
             return built_ins[i].open(stream, ret_error);
     return fail_unknown(thread, path, ret_error);
+}
+
+void
+udpai_service_refuse(udpai_stream *stream, udpa_err err, udpa_error *error)
+{
+    udpai_stream_thread *thread = stream->thread;
+    atomic_fetch_add_explicit(&thread->stat_refused, 1, memory_order_relaxed);
+    if (stream->admitted)
+        udpai_admission_leave(&thread->admission, UDPAI_TAKE(stream->admitted));
+    if (thread->n_refusals < UDPAI_REFUSALS_MAX) {
+        stream->is_refusal = true;
+        thread->n_refusals++;
+        if (!error)
+            error = udpa_error_new(err, NULL, "%s", udpa_err_text(err));
+        udpai_stream_finish(stream, error);
+    } else {
+        stream->carrier->cut(stream);
+    }
+    udpa_error_unref(error);
 }

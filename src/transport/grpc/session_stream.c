@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A session of the hub on a stream. */
-#include "base/bytes.h"
 #include "transport/grpc/grpc_internal.h"
 
 static void
@@ -29,22 +28,25 @@ closed(udpai_stream *stream, const udpa_error *why)
 
 static const udpai_stream_handler handler = {receive, written, ended, closed};
 
+static const udpai_stream_ops ops = {
+    .write = udpai_stream_write,
+    .set_reading = udpai_stream_set_reading,
+    .finish = udpai_stream_finish,
+};
+
 udpa_err
 udpai_session_stream_open(udpai_stream *stream,
                           const udpai_grpc_method *method,
-                          udpai_identity *identity,
+                          const udpai_caller *caller,
                           udpa_error **ret_error)
 {
-    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *address = udpai_call_address(stream->call);
-    if (!address)
-        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     const udpai_stream_info info = {
         .stream = stream,
-        .ops = &udpai_grpc_stream_ops,
-        .identity = identity,
-        .address = address,
+        .ops = &ops,
+        .identity = caller->identity,
+        .address = caller->address,
         /* Federation reports that it is a source (UDPAI_ORDER_ATTACH) once it has asked it. */
-        .link = stream->dialled ? stream->dialled->link : 0,
+        .link = stream->link,
         .is_secure = stream->is_secure,
         .context = method->context,
     };
@@ -60,4 +62,10 @@ udpai_session *
 udpai_session_of_stream(const udpai_stream *stream)
 {
     return stream->handler == &handler ? stream->context : NULL;
+}
+
+udpai_stream *
+udpai_stream_of_session(const udpai_session *session)
+{
+    return session->info.ops == &ops ? session->info.stream : NULL;
 }

@@ -30,13 +30,13 @@ set_clients(udpai_stream_thread *thread, size_t n)
 void
 udpai_spread_enter(udpai_stream *stream, const udpai_grpc_method *method)
 {
-    if (stream->dialled)
+    if (!stream->listener)
         return;
     stream->is_client = method->is_client;
     if (stream->is_client)
         set_clients(stream->thread, stream->thread->n_clients + 1);
     else
-        udpai_connection_keep(stream);
+        stream->carrier->close_after(stream, false);
 }
 
 /* The first one of a connection alone: with others there, its client would come back on it. */
@@ -44,7 +44,7 @@ static bool
 is_rejected(udpai_stream *stream, uint64_t client)
 {
     udpai_stream_thread *thread = stream->thread;
-    return stream->is_client && udpai_connection_is_alone(stream) &&
+    return stream->is_client && stream->carrier->is_alone(stream) &&
            udpai_spread_rejects(&thread->spread, thread->wheel.now_ms, thread->n_clients - 1,
                                 client);
 }
@@ -54,12 +54,12 @@ udpai_spread_check(udpai_stream *stream, uint64_t client, udpa_error **ret_error
 {
     const udpai_spread_order *order = &stream->thread->spread.order;
     if (!is_rejected(stream, client)) {
-        udpai_connection_keep(stream);
+        stream->carrier->close_after(stream, false);
         return UDPA_OK;
     }
     count(&stream->thread->stat_above_share);
     stream->pushback_ms = PUSHBACK_MS;
-    udpai_connection_close_after(stream);
+    stream->carrier->close_after(stream, true);
     return udpai_fail(ret_error, UDPA_ERR_UNAVAILABLE,
                       "this replica has %" PRIu64 " streams, its share is %" PRIu64
                       ": connect again to reach another one",
@@ -81,7 +81,7 @@ static void
 move(udpai_stream *stream)
 {
     count(&stream->thread->stat_moved);
-    udpai_connection_close_after(stream);
+    stream->carrier->close_after(stream, true);
     udpai_session_finish(stream->context,
                          udpa_error_new(UDPA_ERR_UNAVAILABLE, NULL,
                                         "this replica has more streams than its share: connect "
@@ -92,13 +92,12 @@ move(udpai_stream *stream)
 static uint64_t
 move_beside(udpai_stream *first, uint64_t n)
 {
-    const udpai_connection *connection = first->connection;
     uint64_t n_moved = 0;
     UDPAI_LIST_FOREACH (at, &first->thread->streams) {
         udpai_stream *stream = UDPAI_LIST_ENTRY(at, udpai_stream, node);
         if (n_moved == n)
             break;
-        if (stream->is_client && stream->connection == connection) {
+        if (stream->is_client && stream->carrier->is_beside(stream, first)) {
             move(stream);
             n_moved++;
         }
@@ -117,7 +116,7 @@ move_due(udpai_stream_thread *thread)
             break;
         if (!stream->is_client)
             continue;
-        if (udpai_connection_is_alone(stream)) {
+        if (stream->carrier->is_alone(stream)) {
             move(stream);
             n--;
         } else {
@@ -168,7 +167,7 @@ udpai_spread_begin_age(udpai_stream *stream)
 {
     udpai_stream_thread *thread = stream->thread;
     uint64_t age_ms = thread->timing.max_stream_age_ms;
-    if (age_ms && !stream->dialled)
+    if (age_ms && stream->listener)
         udpai_timer_set(&thread->wheel, &stream->deadline,
                         thread->wheel.now_ms + udpai_spread_jitter(age_ms, next_random(thread)));
 }

@@ -28,24 +28,24 @@ resident_bytes(const udpai_surge *surge)
 }
 
 static bool
-is_idle(const udpai_stream *stream)
+is_idle(const udpai_call *call)
 {
-    const udpai_turn *turn = &stream->turn;
-    return stream->admitted && stream->read_tag.is_out && turn->has_read && !turn->reserved &&
+    const udpai_turn *turn = &call->turn;
+    return call->stream.admitted && call->read_tag.is_out && turn->has_read && !turn->reserved &&
            !turn->is_tried && !turn->is_waiting;
 }
 
 /* What was unread at the first look is not counted: frames, pings. */
 static void
-look_at_idle(udpai_stream *stream)
+look_at_idle(udpai_call *call)
 {
     udpai_arrived arrived;
-    udpai_turn *turn = &stream->turn;
-    if (!is_idle(stream) || !udpai_connection_look(stream->thread, stream->connection, &arrived))
+    udpai_turn *turn = &call->turn;
+    if (!is_idle(call) || !udpai_connection_look(call->stream.thread, call->connection, &arrived))
         return;
     bool is_first = turn->idle_ms <= turn->read_ms || arrived.unread < turn->idle_unread;
     if (is_first) {
-        turn->idle_ms = stream->thread->wheel.now_ms + 1;
+        turn->idle_ms = call->stream.thread->wheel.now_ms + 1;
         turn->idle_unread = arrived.unread;
         return;
     }
@@ -53,8 +53,8 @@ look_at_idle(udpai_stream *stream)
     if (received < MUCH_BYTES || arrived.n_reserved) /* of several, one represents the connection */
         return;
     arrived.bytes -= received;
-    udpai_connection_is_read(stream->connection, &arrived);
-    udpai_turn_begins_anyway(stream);
+    udpai_connection_is_read(call->connection, &arrived);
+    udpai_turn_begins_anyway(call);
 }
 
 static void
@@ -63,7 +63,7 @@ look_at_few(udpai_stream_thread *thread)
     for (size_t i = 0; i < FEW && i < thread->n_streams; i++) {
         udpai_list *at = udpai_list_pop(&thread->streams);
         udpai_list_append(&thread->streams, at);
-        look_at_idle(UDPAI_LIST_ENTRY(at, udpai_stream, node));
+        look_at_idle(UDPAI_LIST_ENTRY(at, udpai_call, stream.node));
     }
 }
 
@@ -71,7 +71,7 @@ static void
 look_at_all(udpai_stream_thread *thread)
 {
     UDPAI_LIST_FOREACH (at, &thread->streams)
-        look_at_idle(UDPAI_LIST_ENTRY(at, udpai_stream, node));
+        look_at_idle(UDPAI_LIST_ENTRY(at, udpai_call, stream.node));
 }
 
 static void

@@ -41,10 +41,8 @@ static udpa_err
 on_check_share(void *userdata, udpai_session *session, uint64_t client, udpa_error **ret_error)
 {
     (void)userdata;
-    udpai_stream *stream = session->info.stream;
-    return session->info.ops == &udpai_grpc_stream_ops
-               ? udpai_spread_check(stream, client, ret_error)
-               : UDPA_OK;
+    udpai_stream *stream = udpai_stream_of_session(session);
+    return stream ? udpai_spread_check(stream, client, ret_error) : UDPA_OK;
 }
 
 static int64_t
@@ -96,17 +94,6 @@ udpai_stream_thread_order(udpai_stream_thread *thread, udpai_order *order)
 {
     if (!udpai_inbox_push(&thread->orders, &order->node))
         udpai_order_free(order);
-}
-
-bool
-udpai_thread_request(udpai_stream_thread *thread,
-                     udpai_request *request,
-                     void (*run)(udpai_request *request))
-{
-    udpai_list_init(&request->node);
-    request->thread = thread;
-    request->run = run;
-    return udpai_inbox_push(&thread->requests, &request->node);
 }
 
 struct serving_request {
@@ -195,46 +182,13 @@ udpai_stream_thread_switch(udpai_stream_thread *thread, const udpai_stream_switc
 /* ---- the end ---- */
 
 static void
-end_stream(udpai_stream *stream, const udpa_error *why)
-{
-    udpai_session *session = udpai_session_of_stream(stream);
-    if (session)
-        udpai_session_finish(session, udpa_error_ref((udpa_error *)(uintptr_t)why));
-    else if (stream->dialled && !stream->dialled->is_connected)
-        udpai_client_give_up(stream, GRPC_STATUS_CANCELLED, udpa_error_message(why));
-    else
-        udpai_stream_finish(stream, why);
-}
-
-void
-udpai_thread_check_end(udpai_stream_thread *thread)
-{
-    if (!thread->is_stopping || thread->is_queue_closed || thread->n_streams ||
-        !udpai_list_empty(&thread->listeners) || !udpai_list_empty(&thread->bridges))
-        return;
-    thread->is_queue_closed = true;
-    udpai_list orders, requests, *at;
-    udpai_list_init(&orders);
-    udpai_list_init(&requests);
-    udpai_inbox_close(&thread->orders, &orders);
-    udpai_inbox_close(&thread->requests, &requests);
-    while ((at = udpai_list_pop(&orders)))
-        udpai_order_free(UDPAI_LIST_ENTRY(at, udpai_order, node));
-    while ((at = udpai_list_pop(&requests)))
-        UDPAI_LIST_ENTRY(at, udpai_request, node)->run(UDPAI_LIST_ENTRY(at, udpai_request, node));
-    /* Nobody wakes us any more; what is left in the queue comes out of it before its end does. */
-    grpc_call_unref(thread->orders_wake.call);
-    grpc_call_unref(thread->requests_wake.call);
-    grpc_completion_queue_shutdown(thread->cq);
-}
-
-static void
 run_stop(udpai_request *request)
 {
     udpai_stream_thread *thread = request->thread;
     thread->is_stopping = true;
     UDPAI_LIST_FOREACH (at, &thread->streams)
-        end_stream(UDPAI_LIST_ENTRY(at, udpai_stream, node), thread->stop_why);
+        udpai_stream_end(UDPAI_LIST_ENTRY(at, udpai_stream, node),
+                         udpa_error_ref(thread->stop_why));
     udpai_listeners_begin_close(thread, thread->stop_why);
     udpai_bridges_finish(thread, thread->stop_why);
     udpai_thread_check_end(thread);
@@ -273,6 +227,7 @@ copy_options(udpai_stream_thread *thread, const udpai_stream_thread_options *opt
     thread->stopped = options->stopped;
     thread->userdata = options->userdata;
     thread->is_serving = true;
+    thread->listener_kind = &udpai_grpc_listener_kind;
     set_defaults(thread);
     udpai_list_init(&thread->streams);
     udpai_list_init(&thread->listeners);
@@ -426,12 +381,6 @@ udpai_stream_thread_free(udpai_stream_thread *thread)
 }
 
 /* ---- figures ---- */
-
-void
-udpai_thread_count(udpai_stream_thread *thread)
-{
-    atomic_store_explicit(&thread->stat_streams, thread->n_streams, memory_order_relaxed);
-}
 
 void
 udpai_stream_thread_stats_get(const udpai_stream_thread *thread,

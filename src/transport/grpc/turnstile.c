@@ -35,16 +35,16 @@
 #define OVER_MAX 2                /* times what may be reserved may be in memory */
 #define SLACK ((uint64_t)1 << 20) /* beyond the largest message, before its end is seen */
 
-static udpai_stream *
-stream_of(udpai_list *at)
+static udpai_call *
+call_of(udpai_list *at)
 {
-    return UDPAI_CONTAINER_OF(UDPAI_LIST_ENTRY(at, udpai_turn, node), udpai_stream, turn);
+    return UDPAI_CONTAINER_OF(UDPAI_LIST_ENTRY(at, udpai_turn, node), udpai_call, turn);
 }
 
 static bool
-is_ending(const udpai_stream *stream)
+is_ending(const udpai_call *call)
 {
-    return stream->is_finishing || stream->is_broken || stream->peer_has_ended;
+    return call->is_finishing || call->is_broken || call->peer_has_ended;
 }
 
 static bool
@@ -78,68 +78,68 @@ count_reserved(udpai_stream_thread *thread)
 }
 
 static udpai_reservation
-reserve(udpai_stream *stream)
+reserve(udpai_call *call)
 {
-    udpai_stream_thread *thread = stream->thread;
+    udpai_stream_thread *thread = call->stream.thread;
     udpai_reservation answer =
-        udpai_admission_reserve(&thread->admission, stream->admitted, stream->max_message_bytes);
+        udpai_admission_reserve(&thread->admission, call->stream.admitted, call->max_message_bytes);
     if (answer == UDPAI_NO_ROOM)
         thread->turnstile.is_full = true;
     return answer;
 }
 
 static void
-hold(udpai_stream *stream)
+hold(udpai_call *call)
 {
-    udpai_stream_thread *thread = stream->thread;
-    udpai_turn *turn = &stream->turn;
-    turn->reserved = stream->max_message_bytes;
+    udpai_stream_thread *thread = call->stream.thread;
+    udpai_turn *turn = &call->turn;
+    turn->reserved = call->max_message_bytes;
     turn->may_read = true;
     turn->arrived_ms = thread->wheel.now_ms;
     udpai_list_append(&thread->turnstile.holding, &turn->node);
-    udpai_connection_count_reserved(stream->connection, true);
+    udpai_connection_count_reserved(call->connection, true);
     count_reserved(thread);
     look_soon(thread);
 }
 
 static bool
-release(udpai_stream *stream)
+release(udpai_call *call)
 {
-    size_t reserved = stream->turn.reserved;
+    size_t reserved = call->turn.reserved;
     if (!reserved)
         return false;
-    stream->turn.reserved = 0;
-    if (stream->turn.is_leaving)
-        stream->thread->turnstile.leaving -= reserved;
-    stream->turn.is_leaving = false;
-    udpai_connection_count_reserved(stream->connection, false);
-    stream->turn.is_anyway = false;
-    udpai_list_remove(&stream->turn.node);
-    udpai_admission_release(&stream->thread->admission, stream->admitted, reserved);
-    stream->thread->turnstile.is_full = false;
+    call->turn.reserved = 0;
+    if (call->turn.is_leaving)
+        call->stream.thread->turnstile.leaving -= reserved;
+    call->turn.is_leaving = false;
+    udpai_connection_count_reserved(call->connection, false);
+    call->turn.is_anyway = false;
+    udpai_list_remove(&call->turn.node);
+    udpai_admission_release(&call->stream.thread->admission, call->stream.admitted, reserved);
+    call->stream.thread->turnstile.is_full = false;
     return true;
 }
 
 /* ---- trying ---- */
 
 static void
-begin_to_try(udpai_stream *stream)
+begin_to_try(udpai_call *call)
 {
-    udpai_turnstile *turnstile = &stream->thread->turnstile;
-    stream->turn.is_tried = stream->turn.may_read = true;
-    stream->turn.tried_ms = stream->thread->wheel.now_ms;
-    udpai_list_append(&turnstile->tried, &stream->turn.node);
+    udpai_turnstile *turnstile = &call->stream.thread->turnstile;
+    call->turn.is_tried = call->turn.may_read = true;
+    call->turn.tried_ms = call->stream.thread->wheel.now_ms;
+    udpai_list_append(&turnstile->tried, &call->turn.node);
     turnstile->n_tried++;
 }
 
 static void
-try_no_more(udpai_stream *stream)
+try_no_more(udpai_call *call)
 {
-    if (!stream->turn.is_tried)
+    if (!call->turn.is_tried)
         return;
-    stream->turn.is_tried = false;
-    stream->thread->turnstile.n_tried--;
-    udpai_list_remove(&stream->turn.node);
+    call->turn.is_tried = false;
+    call->stream.thread->turnstile.n_tried--;
+    udpai_list_remove(&call->turn.node);
 }
 
 static bool
@@ -153,57 +153,57 @@ may_try(const udpai_stream_thread *thread)
 
 /* A stream with a last read that was outstanding for a while had sent nothing else before. */
 static void
-note_what_was_read(udpai_stream *stream)
+note_what_was_read(udpai_call *call)
 {
-    const udpai_turn *turn = &stream->turn;
+    const udpai_turn *turn = &call->turn;
     udpai_arrived arrived;
-    bool was_idle = turn->has_read && stream->thread->wheel.now_ms - turn->read_ms >= LOOK_MS;
-    if (was_idle && !udpai_connection_has_waiting(stream->connection) &&
-        udpai_connection_look(stream->thread, stream->connection, &arrived))
-        udpai_connection_is_read(stream->connection, &arrived);
+    bool was_idle = turn->has_read && call->stream.thread->wheel.now_ms - turn->read_ms >= LOOK_MS;
+    if (was_idle && !udpai_connection_has_waiting(call->connection) &&
+        udpai_connection_look(call->stream.thread, call->connection, &arrived))
+        udpai_connection_is_read(call->connection, &arrived);
 }
 
 static void
-wait(udpai_stream *stream)
+wait(udpai_call *call)
 {
-    udpai_stream_thread *thread = stream->thread;
-    note_what_was_read(stream);
-    stream->turn.is_waiting = true;
-    stream->turn.wait_ms = thread->wheel.now_ms;
-    stream->turn.arrived_ms = thread->wheel.now_ms;
-    udpai_connection_count_waiting(stream->connection, true);
-    udpai_list_append(stream->turn.has_read ? &thread->turnstile.waiting_again
-                                            : &thread->turnstile.waiting,
-                      &stream->turn.node);
+    udpai_stream_thread *thread = call->stream.thread;
+    note_what_was_read(call);
+    call->turn.is_waiting = true;
+    call->turn.wait_ms = thread->wheel.now_ms;
+    call->turn.arrived_ms = thread->wheel.now_ms;
+    udpai_connection_count_waiting(call->connection, true);
+    udpai_list_append(call->turn.has_read ? &thread->turnstile.waiting_again
+                                          : &thread->turnstile.waiting,
+                      &call->turn.node);
     atomic_fetch_add_explicit(&thread->stat_waited, 1, memory_order_relaxed);
     look_soon(thread);
 }
 
 static void
-wait_no_more(udpai_stream *stream)
+wait_no_more(udpai_call *call)
 {
-    if (!stream->turn.is_waiting)
+    if (!call->turn.is_waiting)
         return;
-    udpai_turnstile *turnstile = &stream->thread->turnstile;
-    if (turnstile->next_look == &stream->turn.node)
-        turnstile->next_look = stream->turn.node.next;
-    stream->turn.is_waiting = false;
-    udpai_connection_count_waiting(stream->connection, false);
-    udpai_list_remove(&stream->turn.node);
+    udpai_turnstile *turnstile = &call->stream.thread->turnstile;
+    if (turnstile->next_look == &call->turn.node)
+        turnstile->next_look = call->turn.node.next;
+    call->turn.is_waiting = false;
+    udpai_connection_count_waiting(call->connection, false);
+    udpai_list_remove(&call->turn.node);
 }
 
 /* True: there is no room for the others either. A stream of an identity without room lets others go
  * first. */
 static bool
-let_in_one(udpai_stream *stream)
+let_in_one(udpai_call *call)
 {
-    if (is_ending(stream))
+    if (is_ending(call))
         return false;
-    udpai_reservation answer = reserve(stream);
+    udpai_reservation answer = reserve(call);
     if (answer == UDPAI_RESERVED) {
-        wait_no_more(stream);
-        hold(stream);
-        udpai_stream_arm(stream);
+        wait_no_more(call);
+        hold(call);
+        udpai_call_arm(call);
     }
     return answer == UDPAI_NO_ROOM;
 }
@@ -213,10 +213,10 @@ static bool
 let_in_those(udpai_stream_thread *thread, udpai_list *waiting, uint64_t waited_ms)
 {
     UDPAI_LIST_FOREACH_SAFE (at, waiting) {
-        udpai_stream *stream = stream_of(at);
-        if (thread->wheel.now_ms - stream->turn.wait_ms < waited_ms)
+        udpai_call *call = call_of(at);
+        if (thread->wheel.now_ms - call->turn.wait_ms < waited_ms)
             return false;
-        if (let_in_one(stream))
+        if (let_in_one(call))
             return true;
     }
     return false;
@@ -236,44 +236,44 @@ let_in(udpai_stream_thread *thread)
 }
 
 static bool
-may_read_at_once(udpai_stream *stream)
+may_read_at_once(udpai_call *call)
 {
-    const udpai_turnstile *turnstile = &stream->thread->turnstile;
-    const udpai_turn *turn = &stream->turn;
-    if (turn->may_read || !stream->admitted)
+    const udpai_turnstile *turnstile = &call->stream.thread->turnstile;
+    const udpai_turn *turn = &call->turn;
+    if (turn->may_read || !call->stream.admitted)
         return true;
     if (turn->is_waiting)
         return false;
     if (turn->has_read)
         return !is_any_waiting(turnstile);
-    if (turnstile->is_full || reserve(stream) != UDPAI_RESERVED)
+    if (turnstile->is_full || reserve(call) != UDPAI_RESERVED)
         return false;
-    hold(stream);
+    hold(call);
     return true;
 }
 
 bool
-udpai_turn_has_come(udpai_stream *stream)
+udpai_turn_has_come(udpai_call *call)
 {
-    bool has_come = may_read_at_once(stream);
+    bool has_come = may_read_at_once(call);
     if (has_come)
-        stream->turn.read_ms = stream->thread->wheel.now_ms;
-    else if (!stream->turn.is_waiting)
-        wait(stream);
+        call->turn.read_ms = call->stream.thread->wheel.now_ms;
+    else if (!call->turn.is_waiting)
+        wait(call);
     return has_come;
 }
 
 void
-udpai_turn_over(udpai_stream *stream, size_t size)
+udpai_turn_over(udpai_call *call, size_t size)
 {
-    udpai_connection_took(stream->connection, size);
-    stream->turn.has_read |= size > 0;
-    stream->turn.may_read = false;
-    wait_no_more(stream);
-    try_no_more(stream);
-    if (release(stream))
-        let_in(stream->thread);
-    look_soon(stream->thread);
+    udpai_connection_took(call->connection, size);
+    call->turn.has_read |= size > 0;
+    call->turn.may_read = false;
+    wait_no_more(call);
+    try_no_more(call);
+    if (release(call))
+        let_in(call->stream.thread);
+    look_soon(call->stream.thread);
 }
 
 /* ---- looking what has come ---- */
@@ -288,14 +288,14 @@ without_waiting(const udpai_arrived *arrived)
 }
 
 static bool
-look_at(udpai_stream *stream, udpai_arrived *ret_arrived)
+look_at(udpai_call *call, udpai_arrived *ret_arrived)
 {
-    udpai_turn *turn = &stream->turn;
-    if (!udpai_connection_look(stream->thread, stream->connection, ret_arrived))
+    udpai_turn *turn = &call->turn;
+    if (!udpai_connection_look(call->stream.thread, call->connection, ret_arrived))
         return false;
     if (ret_arrived->bytes != turn->arrived) {
         turn->has_grown |= turn->arrived > 0;
-        turn->arrived_ms = stream->thread->wheel.now_ms;
+        turn->arrived_ms = call->stream.thread->wheel.now_ms;
     }
     turn->arrived = ret_arrived->bytes;
     if (!turn->is_waiting)
@@ -306,24 +306,24 @@ look_at(udpai_stream *stream, udpai_arrived *ret_arrived)
 
 /* Nothing came for so long that nothing is on its way. */
 static bool
-is_all(const udpai_stream *stream, const udpai_arrived *arrived)
+is_all(const udpai_call *call, const udpai_arrived *arrived)
 {
-    uint64_t silent_ms = stream->thread->wheel.now_ms - stream->turn.arrived_ms;
+    uint64_t silent_ms = call->stream.thread->wheel.now_ms - call->turn.arrived_ms;
     uint64_t round_ms = arrived->rtt_ms < LONGEST_ROUND_MS ? arrived->rtt_ms : LONGEST_ROUND_MS;
     return silent_ms >= LOOK_MS + ROUND_TRIPS * round_ms;
 }
 
 static bool
-is_little(const udpai_stream *stream, const udpai_arrived *arrived)
+is_little(const udpai_call *call, const udpai_arrived *arrived)
 {
-    return arrived->unread < SMALL_BYTES && is_all(stream, arrived);
+    return arrived->unread < SMALL_BYTES && is_all(call, arrived);
 }
 
 /* gRPC would report it when it has all of it, and that may be gigabytes. */
 static bool
-is_too_much(const udpai_stream *stream, const udpai_arrived *arrived)
+is_too_much(const udpai_call *call, const udpai_arrived *arrived)
 {
-    uint64_t max = stream->max_message_bytes;
+    uint64_t max = call->max_message_bytes;
     return arrived->n_streams == 1 && arrived->unread > max + max / AROUND_PART + SLACK;
 }
 
@@ -341,74 +341,74 @@ is_room_needed(const udpai_stream_thread *thread)
 
 /* What has come of a message is in memory, and stays there. */
 static void
-look_at_silent(udpai_stream *stream)
+look_at_silent(udpai_call *call)
 {
-    udpai_turn *turn = &stream->turn;
+    udpai_turn *turn = &call->turn;
     if (turn->unread < SLACK) {
-        (void)release(stream);
-    } else if (!turn->is_leaving && is_room_needed(stream->thread)) {
+        (void)release(call);
+    } else if (!turn->is_leaving && is_room_needed(call->stream.thread)) {
         turn->is_leaving = true;
-        stream->thread->turnstile.leaving += turn->reserved;
-        stream->thread->turnstile.left_ms = stream->thread->wheel.now_ms;
-        udpai_stream_refuse_stall(stream, turn->unread, SILENT_MS / 1000);
+        call->stream.thread->turnstile.leaving += turn->reserved;
+        call->stream.thread->turnstile.left_ms = call->stream.thread->wheel.now_ms;
+        udpai_call_refuse_stall(call, turn->unread, SILENT_MS / 1000);
     }
 }
 
 static void
-look_at_holder(udpai_stream *stream)
+look_at_holder(udpai_call *call)
 {
     udpai_arrived arrived;
-    bool is_known = look_at(stream, &arrived);
-    uint64_t silent_ms = stream->thread->wheel.now_ms - stream->turn.arrived_ms;
-    if (!stream->read_tag.is_out) { /* it is not to be read, for the time being */
-        stream->turn.may_read = false;
-        (void)release(stream);
+    bool is_known = look_at(call, &arrived);
+    uint64_t silent_ms = call->stream.thread->wheel.now_ms - call->turn.arrived_ms;
+    if (!call->read_tag.is_out) { /* it is not to be read, for the time being */
+        call->turn.may_read = false;
+        (void)release(call);
     } else if (silent_ms >= SILENT_MS) {
-        look_at_silent(stream);
+        look_at_silent(call);
     } else if (!is_known) {
         return;
-    } else if (is_too_much(stream, &arrived)) {
-        udpai_stream_refuse_size(stream, arrived.unread);
-    } else if (is_little(stream, &arrived) && may_try(stream->thread)) {
-        (void)release(stream);
-        begin_to_try(stream);
+    } else if (is_too_much(call, &arrived)) {
+        udpai_call_refuse_size(call, arrived.unread);
+    } else if (is_little(call, &arrived) && may_try(call->stream.thread)) {
+        (void)release(call);
+        begin_to_try(call);
     }
 }
 
 static void
-look_at_waiting(udpai_stream *stream)
+look_at_waiting(udpai_call *call)
 {
     udpai_arrived arrived;
-    const udpai_turn *turn = &stream->turn;
-    if (!look_at(stream, &arrived) || !is_little(stream, &arrived))
+    const udpai_turn *turn = &call->turn;
+    if (!look_at(call, &arrived) || !is_little(call, &arrived))
         return;
     bool has_sent_something = turn->has_read || turn->has_grown || arrived.unread >= HEADERS_BYTES;
-    if (!has_sent_something && !may_try(stream->thread))
+    if (!has_sent_something && !may_try(call->stream.thread))
         return;
-    wait_no_more(stream);
-    begin_to_try(stream);
-    udpai_stream_arm(stream);
+    wait_no_more(call);
+    begin_to_try(call);
+    udpai_call_arm(call);
 }
 
 static void
-look_at_tried(udpai_stream *stream)
+look_at_tried(udpai_call *call)
 {
     udpai_arrived arrived;
-    bool is_over = stream->thread->wheel.now_ms - stream->turn.tried_ms >= TRIED_MS;
-    bool has_sent_much = look_at(stream, &arrived) && arrived.unread >= SMALL_BYTES;
+    bool is_over = call->stream.thread->wheel.now_ms - call->turn.tried_ms >= TRIED_MS;
+    bool has_sent_much = look_at(call, &arrived) && arrived.unread >= SMALL_BYTES;
     if (is_over || has_sent_much)
-        try_no_more(stream);
+        try_no_more(call);
     if (has_sent_much)
-        udpai_turn_begins_anyway(stream);
+        udpai_turn_begins_anyway(call);
 }
 
 void
-udpai_turn_begins_anyway(udpai_stream *stream)
+udpai_turn_begins_anyway(udpai_call *call)
 {
-    udpai_admission_reserve_anyway(&stream->thread->admission, stream->admitted,
-                                   stream->max_message_bytes);
-    stream->turn.is_anyway = true;
-    hold(stream);
+    udpai_admission_reserve_anyway(&call->stream.thread->admission, call->stream.admitted,
+                                   call->max_message_bytes);
+    call->turn.is_anyway = true;
+    hold(call);
 }
 
 /* ---- more than there is room for ---- */
@@ -416,18 +416,17 @@ udpai_turn_begins_anyway(udpai_stream *stream)
 /* What has come in all of messages that are not complete; and of those that were not let in, which
  * has sent most. */
 static uint64_t
-count_unread(udpai_stream_thread *thread, udpai_stream **ret_most)
+count_unread(udpai_stream_thread *thread, udpai_call **ret_most)
 {
     uint64_t sum = 0;
     *ret_most = NULL;
     UDPAI_LIST_FOREACH (at, &thread->turnstile.holding) {
-        udpai_stream *stream = stream_of(at);
-        if (is_ending(stream))
+        udpai_call *call = call_of(at);
+        if (is_ending(call))
             continue;
-        sum += stream->turn.unread;
-        if (stream->turn.is_anyway &&
-            (!*ret_most || stream->turn.unread > (*ret_most)->turn.unread))
-            *ret_most = stream;
+        sum += call->turn.unread;
+        if (call->turn.is_anyway && (!*ret_most || call->turn.unread > (*ret_most)->turn.unread))
+            *ret_most = call;
     }
     return sum;
 }
@@ -435,12 +434,12 @@ count_unread(udpai_stream_thread *thread, udpai_stream **ret_most)
 static void
 end_what_is_too_much(udpai_stream_thread *thread)
 {
-    udpai_stream *most;
+    udpai_call *most;
     while (count_unread(thread, &most) > OVER_MAX * thread->admission.max_reserved && most) {
         uint64_t size = most->turn.unread;
         most->turn.unread = 0;
         most->turn.is_anyway = false;
-        udpai_stream_refuse_load(most, size);
+        udpai_call_refuse_load(most, size);
     }
 }
 
@@ -461,7 +460,7 @@ look_at_those_that_wait(udpai_stream_thread *thread)
             return;
         }
         turnstile->next_look = at->next;
-        look_at_waiting(stream_of(at));
+        look_at_waiting(call_of(at));
     }
 }
 
@@ -470,9 +469,9 @@ on_look(udpai_timer *timer)
 {
     udpai_stream_thread *thread = UDPAI_CONTAINER_OF(timer, udpai_stream_thread, turnstile.look);
     UDPAI_LIST_FOREACH_SAFE (at, &thread->turnstile.tried)
-        look_at_tried(stream_of(at));
+        look_at_tried(call_of(at));
     UDPAI_LIST_FOREACH_SAFE (at, &thread->turnstile.holding)
-        look_at_holder(stream_of(at));
+        look_at_holder(call_of(at));
     end_what_is_too_much(thread);
     look_at_those_that_wait(thread);
     let_in(thread);

@@ -6,6 +6,8 @@
 #include "base/wheel.h"
 #include "transport/grpc/stream_thread.h"
 
+typedef struct udpai_call udpai_call;
+
 typedef struct udpai_turnstile {
     /* Of udpai_turn: streams that are not read, the first first: such as were never read … */
     udpai_list waiting;
@@ -43,10 +45,10 @@ typedef struct udpai_turn {
 void udpai_turnstile_init(udpai_stream_thread *thread);
 void udpai_turn_init(udpai_turn *turn);
 /* May the stream be read now? Else it is armed when it may. */
-bool udpai_turn_has_come(udpai_stream *stream);
+bool udpai_turn_has_come(udpai_call *call);
 /* A message of so many bytes was read and dealt with, or the end (0); or the stream goes. */
-void udpai_turn_over(udpai_stream *stream, size_t size);
+void udpai_turn_over(udpai_call *call, size_t size);
 /* It was idle, and begins to send much: its bytes are reserved, room or not. */
-void udpai_turn_begins_anyway(udpai_stream *stream);
+void udpai_turn_begins_anyway(udpai_call *call);
 
 #endif
