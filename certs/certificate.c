@@ -159,6 +159,33 @@ udpai_chain_new(udpai_chain **ret_chain, udpai_pem pem, udpa_error **ret_error)
     return err;
 }
 
+udpa_err
+udpai_chain_of(udpai_chain **ret_chain,
+               const char *label,
+               struct x509_st *const *certificates,
+               size_t n,
+               udpa_error **ret_error)
+{
+    UDPA_AUTO(udpai_chain_unref) udpai_chain *chain = udpai_alloc(sizeof(*chain));
+    certificate_vector found = {0};
+    udpa_err err = UDPA_OK;
+    if (!chain)
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    atomic_init(&chain->refs, 1);
+    for (size_t i = 0; i < n && err == UDPA_OK; i++) {
+        X509_up_ref(certificates[i]);
+        err = add_certificate(&found, certificates[i], label, ret_error);
+    }
+    ERR_clear_error();
+    chain->certificates = found.items;
+    chain->n = found.n;
+    if (err == UDPA_OK && !(chain->file = udpai_strdup(label)))
+        err = udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    if (err == UDPA_OK)
+        *ret_chain = UDPAI_TAKE(chain);
+    return err;
+}
+
 udpai_chain *
 udpai_chain_ref(udpai_chain *chain)
 {

@@ -30,6 +30,13 @@ typedef struct udpai_chain udpai_chain;
 /* Other PEM blocks among the certificates are passed over. UDPA_ERR_INVAL: there is no certificate,
  * or one is malformed. UDPA_ERR_LIMIT: too many, or too many bytes. */
 udpa_err udpai_chain_new(udpai_chain **ret_chain, udpai_pem pem, udpa_error **ret_error);
+struct x509_st; /* X509 */
+/* The same of certificates that OpenSSL has parsed: of each a reference is taken. */
+udpa_err udpai_chain_of(udpai_chain **ret_chain,
+                        const char *label,
+                        struct x509_st *const *certificates,
+                        size_t n,
+                        udpa_error **ret_error);
 udpai_chain *udpai_chain_ref(udpai_chain *chain);
 udpai_chain *udpai_chain_unref(udpai_chain *chain);
 UDPA_DEFINE_CLEANUP(udpai_chain, udpai_chain_unref)

@@ -1,35 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "transport/tls_identity.h"
 
-#include <openssl/pem.h>
+#include "base/vector.h"
 
-/* On the server's side the others come without the peer's own. */
-static bool
-put_all(BIO *bio, SSL *ssl, X509 *own)
+/* What OpenSSL has parsed is shared with it: to parse it again takes as long as half a handshake.
+ */
+udpa_err
+udpai_x509_chain(X509 *own,
+                 STACK_OF(X509) * others,
+                 const char *label,
+                 udpai_chain **ret_chain,
+                 udpa_error **ret_error)
 {
-    STACK_OF(X509) *others = SSL_get_peer_cert_chain(ssl);
-    bool is_put = PEM_write_bio_X509(bio, own) == 1;
+    UDPAI_VECTOR(X509 *) all = {0};
+    bool is_put = udpai_vector_push(&all, own);
     for (int i = 0; is_put && i < sk_X509_num(others); i++)
         if (X509_cmp(sk_X509_value(others, i), own) != 0)
-            is_put = PEM_write_bio_X509(bio, sk_X509_value(others, i)) == 1;
-    return is_put;
+            is_put = udpai_vector_push(&all, sk_X509_value(others, i));
+    udpa_err err = is_put ? udpai_chain_of(ret_chain, label, all.items, all.n, ret_error)
+                          : udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    udpai_vector_done(&all);
+    return err;
 }
 
+/* On the server's side the others come without the peer's own. */
 udpa_err
 udpai_ssl_chain(SSL *ssl, const char *label, udpai_chain **ret_chain, udpa_error **ret_error)
 {
-    X509 *certificate = SSL_get0_peer_certificate(ssl);
-    if (!certificate)
+    X509 *own = SSL_get0_peer_certificate(ssl);
+    if (!own)
         return UDPA_OK;
-    BIO *bio = BIO_new(BIO_s_mem());
-    if (!bio || !put_all(bio, ssl, certificate)) {
-        BIO_free(bio);
-        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    }
-    char *text = NULL;
-    long len = BIO_get_mem_data(bio, &text);
-    const udpai_pem pem = {label, {text, (size_t)len}};
-    udpa_err err = udpai_chain_new(ret_chain, pem, ret_error);
-    BIO_free(bio);
-    return err;
+    return udpai_x509_chain(own, SSL_get_peer_cert_chain(ssl), label, ret_chain, ret_error);
 }

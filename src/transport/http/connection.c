@@ -65,7 +65,7 @@ close_connection(udpai_http_connection *self)
     udpai_timer_cancel(&self->timer);
     udpai_admission_leave(&http->admission, self->admitted);
     self->engine = udpai_http_engine_free(self->engine);
-    self->tls = udpai_http_tls_free(self->tls);
+    self->tls = udpai_tls_session_free(self->tls);
     udpai_strbuf_done(&self->out);
     udpa_bytes_unref(self->address);
     udpai_chain_unref(self->chain);
@@ -85,7 +85,7 @@ linger(udpai_http_connection *self, uint64_t now_ms)
     self->lingers_since_ms = now_ms;
     self->engine = udpai_http_engine_free(self->engine);
     if (self->tls)
-        udpai_http_tls_close(self->tls, &self->out);
+        udpai_tls_session_close(self->tls, &self->out);
     if (self->out.len)
         (void)!send(self->fd, self->out.data, self->out.len, MSG_NOSIGNAL);
     self->out.len = 0;
@@ -112,7 +112,7 @@ new_engine(udpai_http_connection *self, bool is_second)
 static bool
 choose_engine(udpai_http_connection *self, udpai_str *bytes)
 {
-    bool is_second = self->tls && udpai_http_tls_is_second(self->tls);
+    bool is_second = self->tls && udpai_tls_session_is_second(self->tls);
     for (; !is_second && self->n_greeting < GREETING_BYTES && bytes->len; bytes->len--)
         self->greeting[self->n_greeting++] = *bytes->data++;
     if (!is_second && self->n_greeting < GREETING_BYTES)
@@ -146,7 +146,7 @@ take_bytes(udpai_http_connection *self, udpai_str bytes)
         return;
     }
     plain->len = 0;
-    self->is_done |= !udpai_http_tls_take(self->tls, bytes, plain, &self->out);
+    self->is_done |= !udpai_tls_session_take(self->tls, bytes, plain, &self->out);
     take_plain(self, udpai_strbuf_view(plain));
     if (udpai_strbuf_failed(plain) || udpai_strbuf_failed(&self->out)) {
         udpai_strbuf_done(plain);
@@ -221,7 +221,7 @@ fill_out(udpai_http_connection *self)
     udpai_http_engine_give(self->engine, plain, GIVE_BYTES);
     if (plain->failed) {
         udpai_strbuf_done(plain);
-    } else if (!udpai_http_tls_give(self->tls, udpai_strbuf_view(plain), &self->out)) {
+    } else if (!udpai_tls_session_give(self->tls, udpai_strbuf_view(plain), &self->out)) {
         self->is_cut = true;
     }
 }
@@ -368,9 +368,10 @@ udpai_http_connection_begin(udpai_http_listener *listener,
 {
     udpai_http *http = listener->http;
     udpai_http_connection *self = udpai_alloc(sizeof(*self));
-    udpai_http_tls *tls = self && listener->current ? udpai_http_tls_new(listener->current) : NULL;
+    udpai_tls_session *tls =
+        self && listener->current ? udpai_tls_session_new(listener->current) : NULL;
     if (!self || (listener->current && !tls) || uv_poll_init(&http->loop, &self->poll, fd) != 0) {
-        udpai_http_tls_free(tls);
+        udpai_tls_session_free(tls);
         udpai_free(self);
         udpa_bytes_unref(address);
         udpai_admission_leave(&http->admission, admitted);

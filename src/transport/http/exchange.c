@@ -177,7 +177,7 @@ udpai_http_know_client(udpai_http_connection *connection, udpa_error **ret_error
 {
     if (connection->is_known || !connection->tls)
         return UDPA_OK;
-    SSL *ssl = udpai_http_tls_ssl(connection->tls);
+    SSL *ssl = udpai_tls_session_ssl(connection->tls);
     udpa_err err = UDPA_OK;
     if (!connection->chain)
         err = udpai_ssl_chain(ssl, "the client's certificate", &connection->chain, ret_error);

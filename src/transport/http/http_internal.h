@@ -17,7 +17,7 @@
 #include "transport/admission.h"
 #include "transport/http/engine.h"
 #include "transport/http/http.h"
-#include "transport/http/tls.h"
+#include "transport/tls.h"
 
 #define UDPAI_LOG_HTTP "http"
 
@@ -77,7 +77,7 @@ typedef struct udpai_http_connection {
     udpai_chain *chain;        /* once it was looked for; NULL: none was presented */
     udpai_identity *identity;  /* the same */
     bool is_known;             /* it was */
-    udpai_http_tls *tls;       /* NULL: plaintext */
+    udpai_tls_session *tls;    /* NULL: plaintext */
     udpai_http_engine *engine; /* NULL: the first bytes have yet to show what is spoken */
     char greeting[4];
     size_t n_greeting;

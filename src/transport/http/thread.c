@@ -72,10 +72,11 @@ udpai_http_replace_tls(udpai_http *http,
         return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
                           "whether clients must present certificates cannot change while the node "
                           "runs: start it again");
+    const udpai_tls_options options = {.files = files, .is_optional = listener->is_optional};
     struct tls_message *self = udpai_alloc(sizeof(*self));
     if (!self)
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-    udpa_err err = udpai_http_tls_context(&self->context, files, listener->is_optional, ret_error);
+    udpa_err err = udpai_tls_context(&self->context, &options, ret_error);
     self->listener = listener;
     self->message.run = run_replace_tls;
     udpai_list_init(&self->message.node);
@@ -179,8 +180,10 @@ open_listeners(udpai_http *http, const udpai_http_options *options, udpa_error *
         };
         err = udpai_http_listener_open(listener, socket->address, ret_error);
         if (err == UDPA_OK && socket->tls)
-            err = udpai_http_tls_context(&listener->current, socket->tls, listener->is_optional,
-                                         ret_error);
+            err = udpai_tls_context(
+                &listener->current,
+                &(udpai_tls_options){.files = socket->tls, .is_optional = listener->is_optional},
+                ret_error);
         if (err == UDPA_OK && socket->tls &&
             !(listener->trust = udpai_trust_new(socket->tls->trust)))
             err = udpai_fail_code(ret_error, UDPA_ERR_NOMEM);

@@ -5,14 +5,15 @@
 #include <pthread.h>
 
 #include "base/alloc.h"
-#include "transport/http/tls.h"
+#include "transport/tls.h"
 
 #define PIECE_BYTES 16384 /* a record's */
 
-struct udpai_http_tls {
+struct udpai_tls_session {
     SSL *ssl;
     udpai_str in;      /* what has come, while it is taken */
     udpai_strbuf *out; /* while something is done */
+    udpa_error *why;   /* the peer's certificate was not accepted */
 };
 
 static BIO_METHOD *bio_method;
@@ -21,7 +22,7 @@ static pthread_once_t bio_method_once = PTHREAD_ONCE_INIT;
 static int
 read_bio(BIO *bio, char *room, int size)
 {
-    udpai_http_tls *self = BIO_get_data(bio);
+    udpai_tls_session *self = BIO_get_data(bio);
     size_t n = udpai_min_size(self->in.len, size > 0 ? (size_t)size : 0);
     BIO_clear_retry_flags(bio);
     if (n == 0) {
@@ -36,7 +37,7 @@ read_bio(BIO *bio, char *room, int size)
 static int
 write_bio(BIO *bio, const char *bytes, int size)
 {
-    udpai_http_tls *self = BIO_get_data(bio);
+    udpai_tls_session *self = BIO_get_data(bio);
     BIO_clear_retry_flags(bio);
     if (!self->out || size < 0)
         return -1;
@@ -65,7 +66,7 @@ make_bio_method(void)
 }
 
 static BIO *
-new_bio(udpai_http_tls *self)
+new_bio(udpai_tls_session *self)
 {
     (void)pthread_once(&bio_method_once, make_bio_method);
     BIO *bio = bio_method ? BIO_new(bio_method) : NULL;
@@ -76,35 +77,37 @@ new_bio(udpai_http_tls *self)
     return bio;
 }
 
-udpai_http_tls *
-udpai_http_tls_new(SSL_CTX *context)
+udpai_tls_session *
+udpai_tls_session_new(SSL_CTX *context)
 {
-    udpai_http_tls *self = udpai_alloc(sizeof(*self));
+    udpai_tls_session *self = udpai_alloc(sizeof(*self));
     BIO *bio = self ? new_bio(self) : NULL;
     if (self)
         self->ssl = bio ? SSL_new(context) : NULL;
     if (!self || !self->ssl) {
         BIO_free(bio);
-        return udpai_http_tls_free(self);
+        return udpai_tls_session_free(self);
     }
     SSL_set_bio(self->ssl, bio, bio); /* takes it */
     SSL_set_accept_state(self->ssl);
+    SSL_set_app_data(self->ssl, self);
     return self;
 }
 
-udpai_http_tls *
-udpai_http_tls_free(udpai_http_tls *self)
+udpai_tls_session *
+udpai_tls_session_free(udpai_tls_session *self)
 {
     if (!self)
         return NULL;
     SSL_free(self->ssl);
+    udpa_error_unref(self->why);
     udpai_free(self);
     return NULL;
 }
 
 /* 0: no more for now; below: for ever. */
 static int
-read_piece(udpai_http_tls *self, udpai_strbuf *plain)
+read_piece(udpai_tls_session *self, udpai_strbuf *plain)
 {
     void *room = udpai_strbuf_extend(plain, PIECE_BYTES);
     if (!room)
@@ -119,7 +122,10 @@ read_piece(udpai_http_tls *self, udpai_strbuf *plain)
 }
 
 bool
-udpai_http_tls_take(udpai_http_tls *self, udpai_str bytes, udpai_strbuf *plain, udpai_strbuf *out)
+udpai_tls_session_take(udpai_tls_session *self,
+                       udpai_str bytes,
+                       udpai_strbuf *plain,
+                       udpai_strbuf *out)
 {
     int n;
     self->in = bytes;
@@ -135,7 +141,7 @@ udpai_http_tls_take(udpai_http_tls *self, udpai_str bytes, udpai_strbuf *plain, 
 }
 
 bool
-udpai_http_tls_give(udpai_http_tls *self, udpai_str plain, udpai_strbuf *out)
+udpai_tls_session_give(udpai_tls_session *self, udpai_str plain, udpai_strbuf *out)
 {
     bool is_good = true;
     self->out = out;
@@ -152,7 +158,7 @@ udpai_http_tls_give(udpai_http_tls *self, udpai_str plain, udpai_strbuf *out)
 }
 
 void
-udpai_http_tls_close(udpai_http_tls *self, udpai_strbuf *out)
+udpai_tls_session_close(udpai_tls_session *self, udpai_strbuf *out)
 {
     self->out = out;
     ERR_clear_error();
@@ -162,14 +168,28 @@ udpai_http_tls_close(udpai_http_tls *self, udpai_strbuf *out)
     self->out = NULL;
 }
 
+void
+udpai_tls_session_set_why(SSL *ssl, udpa_error *why)
+{
+    udpai_tls_session *self = SSL_get_app_data(ssl);
+    udpa_error_unref(self->why);
+    self->why = why;
+}
+
+const udpa_error *
+udpai_tls_session_why(const udpai_tls_session *self)
+{
+    return self->why;
+}
+
 bool
-udpai_http_tls_is_open(const udpai_http_tls *self)
+udpai_tls_session_is_open(const udpai_tls_session *self)
 {
     return SSL_is_init_finished(self->ssl);
 }
 
 bool
-udpai_http_tls_is_second(const udpai_http_tls *self)
+udpai_tls_session_is_second(const udpai_tls_session *self)
 {
     const unsigned char *name;
     unsigned len;
@@ -178,7 +198,7 @@ udpai_http_tls_is_second(const udpai_http_tls *self)
 }
 
 SSL *
-udpai_http_tls_ssl(const udpai_http_tls *self)
+udpai_tls_session_ssl(const udpai_tls_session *self)
 {
     return self->ssl;
 }

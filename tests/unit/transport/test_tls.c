@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* TLS with a client of OpenSSL's, in memory: however the bytes are cut; with and without a
  * certificate of the client; and what makes no sense. */
-#include "transport/http/tls.h"
+#include "transport/tls.h"
+#include "transport/tls_crypto.h"
 #include "transport/tls_identity.h"
 
+#include <openssl/err.h>
 #include <openssl/pem.h>
 
 #include "base/alloc.h"
@@ -49,7 +51,7 @@ end(void **state)
 typedef struct two_ends {
     SSL_CTX *context, *client_context;
     SSL *client;
-    udpai_http_tls *tls;
+    udpai_tls_session *tls;
     udpai_strbuf plain, out; /* ours */
     size_t step;
     bool is_done; /* ours has ended */
@@ -77,15 +79,14 @@ client_context(const udpai_tls_files *files)
 }
 
 static void
-open_pair(two_ends *self,
-          const struct world *world,
-          bool is_optional,
-          const udpai_tls_files *client,
-          const char *alpn)
+open_pair_with(two_ends *self,
+               const udpai_tls_options *options,
+               const udpai_tls_files *client,
+               const char *alpn)
 {
     *self = (two_ends){.step = 16384};
-    assert_ok(udpai_http_tls_context(&self->context, &world->ours, is_optional, NULL));
-    self->tls = udpai_http_tls_new(self->context);
+    assert_ok(udpai_tls_context(&self->context, options, NULL));
+    self->tls = udpai_tls_session_new(self->context);
     self->client_context = client_context(client);
     self->client = SSL_new(self->client_context);
     assert_true(self->tls && self->client);
@@ -97,9 +98,20 @@ open_pair(two_ends *self,
 }
 
 static void
+open_pair(two_ends *self,
+          const struct world *world,
+          bool is_optional,
+          const udpai_tls_files *client,
+          const char *alpn)
+{
+    const udpai_tls_options options = {.files = &world->ours, .is_optional = is_optional};
+    open_pair_with(self, &options, client, alpn);
+}
+
+static void
 close_pair(two_ends *self)
 {
-    udpai_http_tls_free(self->tls);
+    udpai_tls_session_free(self->tls);
     SSL_free(self->client);
     SSL_CTX_free(self->context);
     SSL_CTX_free(self->client_context);
@@ -112,7 +124,7 @@ take(two_ends *self, const char *bytes, size_t size)
 {
     for (size_t at = 0; at < size && !self->is_done; at += self->step) {
         udpai_str piece = {bytes + at, udpai_min_size(self->step, size - at)};
-        self->is_done = !udpai_http_tls_take(self->tls, piece, &self->plain, &self->out);
+        self->is_done = !udpai_tls_session_take(self->tls, piece, &self->plain, &self->out);
     }
 }
 
@@ -172,14 +184,14 @@ both_hear_what_the_other_says(void **state)
         open_pair(&ends, world, false, &world->client, "\x02h2");
         ends.step = step;
         shake_hands(&ends);
-        assert_true(udpai_http_tls_is_open(ends.tls) && udpai_http_tls_is_second(ends.tls));
+        assert_true(udpai_tls_session_is_open(ends.tls) && udpai_tls_session_is_second(ends.tls));
         assert_int_equal(SSL_write(ends.client, large, sizeof(large)), sizeof(large));
         while (carry(&ends))
             continue;
         assert_false(ends.is_done);
         assert_int_equal(ends.plain.len, sizeof(large));
         assert_memory_equal(ends.plain.data, large, sizeof(large));
-        assert_true(udpai_http_tls_give(ends.tls, (udpai_str){large, sizeof(large)}, &ends.out));
+        assert_true(udpai_tls_session_give(ends.tls, (udpai_str){large, sizeof(large)}, &ends.out));
         carry(&ends);
         assert_int_equal(read_client(&ends, room, sizeof(room)), sizeof(large));
         assert_memory_equal(room, large, sizeof(large));
@@ -193,9 +205,9 @@ check_alpn(const struct world *world, const char *offered, bool is_open, bool is
     two_ends ends;
     open_pair(&ends, world, false, &world->client, offered);
     shake_hands(&ends);
-    assert_int_equal(udpai_http_tls_is_open(ends.tls), is_open);
+    assert_int_equal(udpai_tls_session_is_open(ends.tls), is_open);
     assert_int_equal(ends.is_done, !is_open);
-    assert_int_equal(udpai_http_tls_is_second(ends.tls), is_second);
+    assert_int_equal(udpai_tls_session_is_second(ends.tls), is_second);
     close_pair(&ends);
 }
 
@@ -219,9 +231,9 @@ check_client(const struct world *world,
     UDPA_AUTO(udpai_chain_unref) udpai_chain *chain = NULL;
     open_pair(&ends, world, is_optional, client, "\x02h2");
     shake_hands(&ends);
-    assert_int_equal(udpai_http_tls_is_open(ends.tls) && !ends.is_done, is_let_in);
+    assert_int_equal(udpai_tls_session_is_open(ends.tls) && !ends.is_done, is_let_in);
     if (is_let_in)
-        assert_ok(udpai_ssl_chain(udpai_http_tls_ssl(ends.tls), "the client's", &chain, NULL));
+        assert_ok(udpai_ssl_chain(udpai_tls_session_ssl(ends.tls), "the client's", &chain, NULL));
     assert_int_equal(chain != NULL, is_let_in && client != NULL);
     close_pair(&ends);
 }
@@ -246,7 +258,7 @@ an_end_is_noticed(void **state)
     char room[10];
     open_pair(&ends, world, false, &world->client, "\x02h2");
     shake_hands(&ends);
-    udpai_http_tls_close(ends.tls, &ends.out);
+    udpai_tls_session_close(ends.tls, &ends.out);
     carry(&ends);
     assert_int_equal(SSL_read(ends.client, room, sizeof(room)), 0);
     assert_int_equal(SSL_get_error(ends.client, 0), SSL_ERROR_ZERO_RETURN);
@@ -287,7 +299,7 @@ what_was_changed_on_the_way_ends_it(void **state)
     take(&ends, bytes, (size_t)n);
     assert_true(ends.is_done);
     assert_int_equal(ends.plain.len, 0);
-    assert_false(udpai_http_tls_give(ends.tls, UDPAI_STR("x"), &ends.out));
+    assert_false(udpai_tls_session_give(ends.tls, UDPAI_STR("x"), &ends.out));
     close_pair(&ends);
 }
 
@@ -298,13 +310,59 @@ certificates_that_cannot_be_used_are_told(void **state)
     SSL_CTX *context = NULL;
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL, *other = NULL;
     udpai_tls_files files = world->ours;
+    const udpai_tls_options options = {.files = &files};
     files.private_key = world->client.private_key;
-    assert_int_equal(udpai_http_tls_context(&context, &files, false, &error), UDPA_ERR_INVAL);
+    assert_int_equal(udpai_tls_context(&context, &options, &error), UDPA_ERR_INVAL);
     assert_non_null(strstr(udpa_error_message(error), "the private key cannot be used"));
     assert_non_null(strstr(udpa_error_message(error), "mismatch"));
     files.private_key = NULL;
-    assert_int_equal(udpai_http_tls_context(&context, &files, false, &other), UDPA_ERR_INVAL);
+    assert_int_equal(udpai_tls_context(&context, &options, &other), UDPA_ERR_INVAL);
     assert_null(context);
+}
+
+/* By what is trusted when the handshake is made, whatever the context was made of. */
+static void
+what_is_trusted_may_judge(void **state)
+{
+    const struct world *world = world_of(state);
+    UDPA_AUTO(udpai_trust_unref) udpai_trust *trust = udpai_trust_new(world->strange.trust);
+    const udpai_tls_options options = {
+        .files = &world->ours, .is_second = true, .trust = trust, .crypto = udpai_tls_crypto()};
+    two_ends ends;
+    open_pair_with(&ends, &options, &world->client, "\x08http/1.1\x02h2");
+    shake_hands(&ends);
+    assert_true(ends.is_done);
+    const udpa_error *why = udpai_tls_session_why(ends.tls);
+    assert_non_null(why);
+    assert_non_null(strstr(udpa_error_message(why), "the certificate of CN=client"));
+    char none;
+    assert_true(SSL_read(ends.client, &none, 1) <= 0); /* an alert has come */
+    assert_int_equal(ERR_GET_REASON(ERR_peek_last_error()), SSL_R_TLSV1_ALERT_UNKNOWN_CA);
+    ERR_clear_error();
+    close_pair(&ends);
+    udpai_trust_set(trust, world->ours.trust);
+    open_pair_with(&ends, &options, &world->client, "\x08http/1.1\x02h2");
+    shake_hands(&ends);
+    assert_true(udpai_tls_session_is_open(ends.tls) && udpai_tls_session_is_second(ends.tls));
+    assert_null(udpai_tls_session_why(ends.tls));
+    close_pair(&ends);
+    open_pair_with(&ends, &options, NULL, "\x02h2"); /* a certificate is required all the same */
+    shake_hands(&ends);
+    assert_true(ends.is_done);
+    close_pair(&ends);
+}
+
+/* Where HTTP/2 alone is spoken, nothing else is agreed on. */
+static void
+http2_may_be_all_there_is(void **state)
+{
+    const struct world *world = world_of(state);
+    const udpai_tls_options options = {.files = &world->ours, .is_second = true};
+    two_ends ends;
+    open_pair_with(&ends, &options, &world->client, "\x08http/1.1");
+    shake_hands(&ends);
+    assert_true(ends.is_done);
+    close_pair(&ends);
 }
 
 int
@@ -318,6 +376,8 @@ main(int argc, char **argv)
         cmocka_unit_test(what_is_no_tls_ends_it),
         cmocka_unit_test(what_was_changed_on_the_way_ends_it),
         cmocka_unit_test(certificates_that_cannot_be_used_are_told),
+        cmocka_unit_test(what_is_trusted_may_judge),
+        cmocka_unit_test(http2_may_be_all_there_is),
     };
     certificates_script = argc > 1 ? argv[1] : "";
     return cmocka_run_group_tests_name("http_tls", tests, begin, end);
