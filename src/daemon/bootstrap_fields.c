@@ -23,6 +23,7 @@ static const udpai_field fields[] = {
      .bounds = "are too many",
      UDPAI_TO(settings.n_workers),
      .use = udpai_use_workers},
+    {.name = "transport", .use = udpai_use_transport},
     {.name = "store", .of = &udpai_section_store, .use = udpai_use_store},
     {.name = "log", .of = &udpai_section_log, .use = udpai_use_log},
     {.name = "node", .of = &udpai_section_node, .use = udpai_use_node},

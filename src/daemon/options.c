@@ -28,6 +28,7 @@ enum {
     RESTORED,
     FORCE,
     NOT_DUMPABLE,
+    TRANSPORT,
 };
 
 static const struct argp_option options[] = {
@@ -61,6 +62,8 @@ static const struct argp_option options[] = {
     {"not-dumpable", NOT_DUMPABLE, NULL, 0,
      "Let no other process of this user look into the memory, and write no core: keys are there",
      0},
+    {"transport", TRANSPORT, "NAME", 0,
+     "What serves the sockets: grpc_core (default), or own, a listener of udpad's own", 0},
     {"log-level", LOG_LEVEL, "LEVEL", 0, "debug, info (default), warning or error", 0},
     {0},
 };
@@ -116,6 +119,9 @@ parse(int key, char *argument, struct argp_state *state)
         return 0;
     case NODE_ID:
         given->node_id = argument;
+        return 0;
+    case TRANSPORT:
+        given->transport = argument;
         return 0;
     case LOG_LEVEL:
         given->log_level = argument;

@@ -17,6 +17,7 @@ typedef struct udpai_options {
     const char *name_space;
     const char *node_id;
     const char *log_level;
+    const char *transport;
     bool only_check;
     bool not_dumpable;      /* nobody may look into the memory */
     bool is_forced;         /* what was kept may be lost */

@@ -157,7 +157,11 @@ udpai_listen_options udpai_plan_listen_options(const udpai_plan_socket *socket,
 /* A client that resumes may hold a whole namespace, of so many resources. */
 void udpai_plan_raise_held(udpai_fanout_options *fanout, size_t n);
 
-/* The level that a word of the command line means, in small or capital letters. */
+/* What a word of the command line means, in small or capital letters: "own", "grpc_core". */
+udpa_err udpai_plan_transport(const char *word,
+                              const udpai_acceptance **ret_acceptance,
+                              udpa_error **ret_error);
+/* And a level. */
 udpa_err udpai_plan_log_level(const char *word, udpa_log_level *ret_level, udpa_error **ret_error);
 
 #endif

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sections 'node', 'log' and 'workers' of the bootstrap file: the identity of this node, and
- * how it runs. */
+/* The sections 'node', 'log', 'transport' and 'workers' of the bootstrap file: the identity of this
+ * node, and how it runs. */
 #include <strings.h>
 #include <unistd.h>
 
 #include "daemon/plan_internal.h"
 #include "daemon/sections.h"
 #include "session/worker_pool.h"
+#include "transport/front/front.h"
 #include "xds/xds.h"
 
 #include <stdio.h>
@@ -111,6 +112,30 @@ udpai_use_log(udpai_plan *plan, const udpai_options *options, udpa_error **ret_e
     return options->log_level
                ? udpai_plan_log_level(options->log_level, &plan->log_level, ret_error)
                : UDPA_OK;
+}
+
+/* ---- transport ---- */
+
+udpa_err
+udpai_plan_transport(const char *word,
+                     const udpai_acceptance **ret_acceptance,
+                     udpa_error **ret_error)
+{
+    bool is_own = strcasecmp(word, "own") == 0;
+    if (!is_own && strcasecmp(word, "grpc_core") != 0)
+        return udpai_fail(ret_error, UDPA_ERR_INVAL, "'%s' must be grpc_core or own", word);
+    *ret_acceptance = is_own ? &udpai_front_acceptance : NULL;
+    return UDPA_OK;
+}
+
+udpa_err
+udpai_use_transport(udpai_plan *plan, const udpai_options *options, udpa_error **ret_error)
+{
+    if (options->transport)
+        return udpai_plan_transport(options->transport, &plan->settings.acceptance, ret_error);
+    if (plan->bootstrap.message->transport == UDPA__CONFIG__V1__BOOTSTRAP__TRANSPORT__OWN)
+        plan->settings.acceptance = &udpai_front_acceptance;
+    return UDPA_OK;
 }
 
 /* ---- workers ---- */

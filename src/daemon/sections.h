@@ -41,7 +41,7 @@ udpai_use_fn udpai_use_acl, udpai_use_audiences, udpai_use_authorities, udpai_us
     udpai_use_health, udpai_use_http, udpai_use_limits, udpai_use_load, udpai_use_log,
     udpai_use_node, udpai_use_orca, udpai_use_providers, udpai_use_runtime, udpai_use_shim,
     udpai_use_signatures, udpai_use_sinks, udpai_use_sockets, udpai_use_static, udpai_use_store,
-    udpai_use_validation, udpai_use_workers, udpai_use_write_files;
+    udpai_use_transport, udpai_use_validation, udpai_use_workers, udpai_use_write_files;
 
 /* ---- what sections need of each other ---- */
 

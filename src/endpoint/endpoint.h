@@ -27,7 +27,8 @@ typedef struct udpai_endpoint_settings {
     size_t n_methods;
     udpai_stream_limits limits;
     udpai_stream_timing timing;
-    bool serves_status; /* resources of udpa.status.v1 in the namespace udpa.node */
+    const udpai_acceptance *acceptance; /* NULL: sockets are served by gRPC's library */
+    bool serves_status;                 /* resources of udpa.status.v1 in the namespace udpa.node */
     const udpai_check_rule *check_rules; /* of namespaces in which checks are computed */
     size_t n_check_rules;
     uint64_t load_interval_ms; /* load is added up, of clients that report so often; 0: it is not */

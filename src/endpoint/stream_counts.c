@@ -25,6 +25,9 @@ udpai_stream_counts_of(const udpai_stream_thread *streams)
                 [UDPAI_STREAMS_AGED] = stats.n_aged,
                 [UDPAI_STREAMS_MOVED] = stats.n_moved,
                 [UDPAI_STREAMS_ABOVE_SHARE] = stats.n_above_share,
+                [UDPAI_CONNECTIONS_REFUSED] = stats.n_connections_refused,
+                [UDPAI_CONNECTIONS_ENDED] = stats.n_floods,
+                [UDPAI_HANDSHAKES_FAILED] = stats.n_handshakes_failed,
             },
         .n_clients = stats.n_clients,
     };
@@ -41,6 +44,9 @@ udpai_stream_counter_name(udpai_stream_counter counter)
         [UDPAI_STREAMS_AGED] = "streams_aged",
         [UDPAI_STREAMS_MOVED] = "streams_moved",
         [UDPAI_STREAMS_ABOVE_SHARE] = "streams_above_share",
+        [UDPAI_CONNECTIONS_REFUSED] = "connections_refused",
+        [UDPAI_CONNECTIONS_ENDED] = "connections_ended",
+        [UDPAI_HANDSHAKES_FAILED] = "handshakes_failed",
     };
     return names[counter];
 }

@@ -15,6 +15,9 @@ typedef enum udpai_stream_counter {
     UDPAI_STREAMS_AGED,        /* have been ended at timing.max_stream_age */
     UDPAI_STREAMS_MOVED,       /* have been ended so that they go to another replica */
     UDPAI_STREAMS_ABOVE_SHARE, /* were rejected for the same */
+    UDPAI_CONNECTIONS_REFUSED, /* for a limit, where the listener is udpad's own, as those below */
+    UDPAI_CONNECTIONS_ENDED, /* for streams that they have reset, or frames that ask for nothing */
+    UDPAI_HANDSHAKES_FAILED,
     UDPAI_STREAM_COUNTERS,
 } udpai_stream_counter;
 

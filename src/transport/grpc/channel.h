@@ -15,6 +15,8 @@ typedef struct udpai_tag udpai_tag;
 struct udpai_tag {
     void (*done)(udpai_tag *tag, bool ok);
     bool is_out;
+    bool ok;         /* it has completed so, … */
+    udpai_list node; /* … and waits for the stream thread (completions.c) */
 };
 
 /* Of a queue that waits for what is due then, by udpai_monotonic_ms(); or UDPAI_WHEEL_NEVER. */

@@ -6,6 +6,7 @@
 
 #include <grpc/grpc.h>
 #include <grpc/grpc_security.h>
+#include <openssl/ssl.h>
 #include <stdatomic.h>
 
 #include "base/log.h"
@@ -43,6 +44,18 @@ bool udpai_queue_turn(udpai_stream_thread *thread);
 /* The loop was sent what it answers at once; it has answered. */
 void udpai_queue_expect_order(udpai_stream_thread *thread);
 void udpai_queue_has_orders(udpai_stream_thread *thread);
+
+/* ---- completions.c: gRPC's queue, which has no descriptor, where the thread waits elsewhere ----
+ */
+
+/* A thread that waits for the queue, and has what completes handled by the stream thread. */
+typedef struct udpai_completions udpai_completions;
+
+udpa_err udpai_completions_new(udpai_completions **ret_completions, udpai_stream_thread *thread);
+/* When the queue was shut down, and that was reported. */
+udpai_completions *udpai_completions_free(udpai_completions *completions);
+/* Handles what has completed; false: the queue was shut down and is empty. */
+bool udpai_completions_take(udpai_completions *completions);
 
 /* ---- credentials.c ---- */
 
@@ -88,6 +101,9 @@ struct udpai_stream_thread {
     void (*stopped)(void *userdata);
     void *userdata;
 
+    const udpai_acceptance *acceptance; /* NULL: gRPC listens */
+    void *accepting;
+    udpai_completions *completions; /* beside it */
     grpc_completion_queue *cq;
     udpai_backup_poller *backup_poller;
     grpc_channel *wake_channel;
@@ -121,6 +137,8 @@ struct udpai_stream_thread {
     udpai_log_limit too_large_log;
 };
 
+/* thread.c: what others have sent to it is taken. */
+void udpai_thread_woken(udpai_stream_thread *thread);
 /* requests.c */
 void udpai_thread_count(udpai_stream_thread *thread);
 /* A stream or a listener has ended: is that all that the stop waited for? */
@@ -190,6 +208,8 @@ typedef struct udpai_tls_user {
 udpai_trust *udpai_server_tls_trust(const udpai_server_tls *tls);
 /* Must a client present a certificate? NULL: it has none. */
 bool udpai_server_tls_knows_clients(const udpai_server_tls *tls);
+/* For handshakes that begin now; a reference; any thread. NULL: no memory. */
+SSL_CTX *udpai_server_tls_context(udpai_server_tls *tls);
 /* To be released by the caller; @p user must outlive the server. NULL: gRPC refuses it. */
 grpc_server_credentials *udpai_server_tls_credentials(udpai_tls_user *user);
 

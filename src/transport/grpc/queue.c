@@ -118,9 +118,24 @@ wait_awake(udpai_stream_thread *thread, gpr_timespec now)
 
 /* ---- a turn ---- */
 
+/* Of one that waits elsewhere: it waits awake for the loop as above. */
+static bool
+take_elsewhere(udpai_stream_thread *thread)
+{
+    uint64_t due_ms = thread->awake_until_ns ? 0 : udpai_wheel_next(&thread->wheel);
+    thread->acceptance->wait(thread->accepting, due_ms);
+    if (thread->awake_until_ns && udpai_monotonic_ns() >= thread->awake_until_ns) {
+        thread->awake_until_ns = 0;
+        thread->n_rests = REST_AFTER_MISS;
+    }
+    return udpai_completions_take(thread->completions);
+}
+
 bool
 udpai_queue_turn(udpai_stream_thread *thread)
 {
+    if (thread->completions)
+        return take_elsewhere(thread);
     const gpr_timespec now = gpr_inf_past(GPR_CLOCK_MONOTONIC);
     size_t most = most_events(thread);
     grpc_event event = wait_awake(thread, now);

@@ -34,17 +34,26 @@ begin_pause(udpai_stream_thread *thread)
         udpai_timer_set(&thread->wheel, &thread->pause, now_ms + ms);
 }
 
-void
-udpai_write_round(udpai_stream_thread *thread)
+static void
+write_all(udpai_stream_thread *thread)
 {
     size_t n = 0;
-    if (udpai_timer_is_set(&thread->pause))
-        return;
     do
         n += udpai_hub_run(thread->hub);
     while (udpai_bridges_settle(thread));
+    if (thread->acceptance)
+        thread->acceptance->flush(thread->accepting);
     if (n >= thread->limits.many_messages)
         begin_pause(thread);
+}
+
+void
+udpai_write_round(udpai_stream_thread *thread)
+{
+    if (!udpai_timer_is_set(&thread->pause))
+        write_all(thread);
+    else if (thread->acceptance)
+        thread->acceptance->flush(thread->accepting);
 }
 
 void

@@ -6,6 +6,8 @@
 
 #include "base/alloc.h"
 #include "transport/grpc/grpc_internal.h"
+#include "transport/tls.h"
+#include "transport/tls_crypto.h"
 
 struct pem {
     char *certificate, *private_key, *authorities;
@@ -19,6 +21,7 @@ struct udpai_server_tls {
     /* under the mutex */
     struct pem pem;
     uint64_t version;
+    SSL_CTX *context; /* for handshakes of ours; NULL: not made of this pem yet */
 };
 
 static void
@@ -94,6 +97,7 @@ udpai_server_tls_replace(udpai_server_tls *tls,
     struct pem old = tls->pem;
     tls->pem = pem;
     tls->version++;
+    SSL_CTX_free(UDPAI_TAKE(tls->context));
     pthread_mutex_unlock(&tls->mutex);
     udpai_trust_set(tls->trust, files->trust);
     wipe(&old);
@@ -113,6 +117,7 @@ udpai_server_tls_unref(udpai_server_tls *tls)
 {
     if (tls && atomic_fetch_sub_explicit(&tls->refs, 1, memory_order_acq_rel) == 1) {
         wipe(&tls->pem);
+        SSL_CTX_free(tls->context);
         udpai_trust_unref(tls->trust);
         pthread_mutex_destroy(&tls->mutex);
         udpai_free(tls);
@@ -130,6 +135,38 @@ bool
 udpai_server_tls_knows_clients(const udpai_server_tls *tls)
 {
     return tls && tls->request == GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY;
+}
+
+/* ---- for handshakes of ours ---- */
+
+SSL_CTX *
+udpai_server_tls_context(udpai_server_tls *tls)
+{
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    bool is_optional = tls->request == GRPC_SSL_REQUEST_CLIENT_CERTIFICATE_AND_VERIFY;
+    pthread_mutex_lock(&tls->mutex);
+    const udpai_tls_files files = {
+        .certificate = tls->pem.certificate,
+        .private_key = tls->pem.private_key,
+        .authorities = tls->pem.authorities,
+    };
+    const udpai_tls_options options = {
+        .files = &files,
+        .is_optional = is_optional,
+        .is_second = true,
+        .trust = files.authorities ? tls->trust : NULL,
+        .crypto = udpai_tls_crypto(),
+    };
+    if (!tls->context)
+        (void)udpai_tls_context(&tls->context, &options, &error);
+    SSL_CTX *context = tls->context;
+    if (context)
+        SSL_CTX_up_ref(context);
+    pthread_mutex_unlock(&tls->mutex);
+    if (error)
+        udpai_log(UDPA_LOG_ERROR, UDPAI_LOG_GRPC, "no handshake can be made: %s",
+                  udpa_error_message(error));
+    return context;
 }
 
 /* ---- for gRPC ---- */

@@ -183,6 +183,23 @@ struct udpai_listener {
     void *closed_userdata;
 };
 
+/* How the streams of others are accepted, if not by gRPC's library: with a loop of its own, in
+ * which the stream thread waits then. */
+struct udpai_acceptance {
+    const udpai_listener_kind *listeners;
+    /* The thread's wheel, limits and timing are there already. */
+    udpa_err (*begin)(void **ret_self, udpai_stream_thread *thread);
+    void (*end)(void *self);
+    void (*wake)(void *self); /* any thread, under a lock; then udpai_thread_woken() is called */
+    /* Until then, a time of the wheel, or until something comes, and has all handled that has. The
+     * time goes forward first. */
+    void (*wait)(void *self, uint64_t due_ms);
+    void (*flush)(void *self); /* sends what streams have written */
+    /* Any thread: what it has counted. */
+    void (*count)(void *self, udpai_stream_thread_stats *stats);
+    void (*changed)(void *self, const udpai_stream_limits *limits); /* the thread's have */
+};
+
 void udpai_listeners_begin_close(udpai_stream_thread *thread, const udpa_error *why);
 /* A stream of it has ended, or it has closed. */
 void udpai_listener_check_end(udpai_listener *listener);

@@ -19,6 +19,7 @@
 
 typedef struct udpai_stream_thread udpai_stream_thread;
 typedef struct udpai_listener udpai_listener;
+typedef struct udpai_acceptance udpai_acceptance; /* stream.h */
 
 /* A stream, or a request that is held, with a certificate of its peer: as long as it lasts, that
  * must be good (credentials.c). */
@@ -192,7 +193,8 @@ typedef struct udpai_stream_thread_options {
     size_t n_methods;
     udpai_stream_limits limits;
     udpai_stream_timing timing;
-    bool shares_ports; /* with other processes, which take connections in turn */
+    bool shares_ports;                  /* with other processes, which take connections in turn */
+    const udpai_acceptance *acceptance; /* how others are listened to; NULL: by gRPC's library */
     /* All on the stream thread; may not call back. */
     void (*report)(void *userdata, udpai_report *report); /* takes it */
     void (*stopped)(void *userdata); /* the last call of the thread; may be NULL */
@@ -343,6 +345,9 @@ typedef struct udpai_stream_thread_stats {
     size_t n_aged;        /* so far: streams that were ended at max_stream_age_ms */
     size_t n_moved;       /* so far: that were ended so that they go to another replica */
     size_t n_above_share; /* so far: that were rejected, for the same */
+    /* So far, where gRPC's library does not listen: connections that were too many, handshakes that
+     * have failed, and connections that were ended because of what they have sent. */
+    size_t n_connections_refused, n_handshakes_failed, n_floods;
 } udpai_stream_thread_stats;
 
 void udpai_stream_thread_stats_get(const udpai_stream_thread *thread,

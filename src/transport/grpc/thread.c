@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The thread itself: what it is made of, what it is sent, how it ends. */
+#include <errno.h>
 #include <grpc/support/log.h>
 
 #include "base/alloc.h"
@@ -163,6 +164,8 @@ run_switch(udpai_request *request)
     set_defaults(thread);
     thread->admission.max = thread->limits.max_streams;
     thread->admission.max_per_name = thread->limits.max_streams_per_identity;
+    if (thread->acceptance)
+        thread->acceptance->changed(thread->accepting, &thread->limits);
     udpai_hub_set_fanout_options(thread->hub, &to->fanout);
     udpai_free(switching);
 }
@@ -206,6 +209,13 @@ udpai_stream_thread_stop(udpai_stream_thread *thread, const char *why)
 
 /* ---- making it ---- */
 
+void
+udpai_thread_woken(udpai_stream_thread *thread)
+{
+    on_orders(&thread->orders_wake.tag, true);
+    on_requests(&thread->requests_wake.tag, true);
+}
+
 static void *
 run(void *userdata)
 {
@@ -227,7 +237,9 @@ copy_options(udpai_stream_thread *thread, const udpai_stream_thread_options *opt
     thread->stopped = options->stopped;
     thread->userdata = options->userdata;
     thread->is_serving = true;
-    thread->listener_kind = &udpai_grpc_listener_kind;
+    thread->acceptance = options->acceptance;
+    thread->listener_kind =
+        thread->acceptance ? thread->acceptance->listeners : &udpai_grpc_listener_kind;
     set_defaults(thread);
     udpai_list_init(&thread->streams);
     udpai_list_init(&thread->listeners);
@@ -262,6 +274,11 @@ make_hub(udpai_stream_thread *thread, const udpai_hub_options *options)
     };
     udpai_wheel_init(&thread->wheel, udpai_monotonic_ms());
     udpai_rounds_init(thread);
+    if (thread->acceptance) {
+        udpa_err err = thread->acceptance->begin(&thread->accepting, thread);
+        if (err != UDPA_OK)
+            return err;
+    }
     return udpai_hub_new(&thread->hub, &thread->wheel, options, &env);
 }
 
@@ -278,6 +295,7 @@ make_queue(udpai_stream_thread *thread)
 static void
 free_queue(udpai_stream_thread *thread)
 {
+    thread->completions = udpai_completions_free(thread->completions);
     udpai_backup_poller_free(thread->backup_poller);
     grpc_channel_destroy(thread->wake_channel);
     grpc_completion_queue_destroy(thread->cq);
@@ -289,6 +307,8 @@ static void
 free_rest(udpai_stream_thread *thread)
 {
     udpai_hub_free(thread->hub);
+    if (thread->accepting)
+        thread->acceptance->end(thread->accepting);
     udpai_connections_done(&thread->connections);
     udpai_surge_done(thread);
     udpai_admission_done(&thread->admission);
@@ -301,10 +321,13 @@ free_rest(udpai_stream_thread *thread)
 static udpa_err
 make_inboxes(udpai_stream_thread *thread)
 {
-    udpa_err err = udpai_inbox_init(&thread->orders, udpai_wake_send, &thread->orders_wake);
+    void (*wake)(void *userdata) = thread->acceptance ? thread->acceptance->wake : udpai_wake_send;
+    void *orders = thread->acceptance ? thread->accepting : &thread->orders_wake;
+    void *requests = thread->acceptance ? thread->accepting : &thread->requests_wake;
+    udpa_err err = udpai_inbox_init(&thread->orders, wake, orders);
     if (err != UDPA_OK)
         return err;
-    err = udpai_inbox_init(&thread->requests, udpai_wake_send, &thread->requests_wake);
+    err = udpai_inbox_init(&thread->requests, wake, requests);
     if (err != UDPA_OK)
         udpai_inbox_done(&thread->orders);
     return err;
@@ -324,8 +347,13 @@ start_with_signals_blocked(udpai_stream_thread *thread)
     sigset_t before;
     udpai_signals_block(&before);
     make_queue(thread);
-    thread->backup_poller = udpai_backup_poller_new(thread->timing.stuck_ms);
-    int number = udpai_thread_begin(&thread->pthread, "udpa-streams", run, thread);
+    if (!thread->acceptance)
+        thread->backup_poller = udpai_backup_poller_new(thread->timing.stuck_ms);
+    int number = 0;
+    if (thread->acceptance && udpai_completions_new(&thread->completions, thread) != UDPA_OK)
+        number = ENOMEM;
+    if (number == 0)
+        number = udpai_thread_begin(&thread->pthread, "udpa-streams", run, thread);
     udpai_signals_restore(&before);
     if (number == 0)
         return 0;
@@ -396,6 +424,9 @@ udpai_stream_thread_stats_get(const udpai_stream_thread *thread,
     ret_stats->n_clients = atomic_load_explicit(&thread->stat_clients, memory_order_relaxed);
     ret_stats->n_aged = atomic_load_explicit(&thread->stat_aged, memory_order_relaxed);
     ret_stats->n_moved = atomic_load_explicit(&thread->stat_moved, memory_order_relaxed);
+    ret_stats->n_connections_refused = ret_stats->n_handshakes_failed = ret_stats->n_floods = 0;
+    if (thread->acceptance)
+        thread->acceptance->count(thread->accepting, ret_stats);
     ret_stats->n_above_share =
         atomic_load_explicit(&thread->stat_above_share, memory_order_relaxed);
 }

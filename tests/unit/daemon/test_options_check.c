@@ -19,6 +19,7 @@ good_words_are_taken(void **state)
           &(udpai_options){.listen = "127.0.0.1:0",
                            .name_space = "com.acme",
                            .node_id = "edge-1",
+                           .transport = "OWN",
                            .log_level = "INFO"});
     bootstrap_test_assert_mistakes(test, "");
 }
@@ -28,14 +29,18 @@ every_bad_word_is_told(void **state)
 {
     bootstrap_test *test = *state;
     check(test, "",
-          &(udpai_options){
-              .listen = "foo", .name_space = "Bad_NS", .node_id = "\x01", .log_level = "loud"});
+          &(udpai_options){.listen = "foo",
+                           .name_space = "Bad_NS",
+                           .node_id = "\x01",
+                           .transport = "tcp",
+                           .log_level = "loud"});
     bootstrap_test_assert_mistakes(
         test, "udpad: --listen: 'foo' is no address to listen on: write ADDRESS:PORT, such as "
               "127.0.0.1:18000 or [::1]:18000\n"
               "udpad: --namespace: namespace 'Bad_NS' must be labels of a-z, 0-9 and '-' with dots "
               "between, such as com.acme\n"
               "udpad: --node-id: ' ' is no id of a node: it has control characters\n"
+              "udpad: --transport: 'tcp' must be grpc_core or own\n"
               "udpad: --log-level: 'loud' must be debug, info, warning or error\n");
 }
 

@@ -3,6 +3,7 @@
 #include "daemon/plan.h"
 #include "endpoint/exposure.h"
 #include "tests/unit/daemon/bootstrap_test.h"
+#include "transport/front/front.h"
 
 static udpai_plan plan;
 
@@ -30,6 +31,7 @@ without_a_word_it_is_a_node_on_loopback(void **state)
     assert_true(plan.settings.node.id.len > 0);
     assert_int_equal(plan.settings.node.n_sources, 0);
     assert_int_equal(plan.log_level, UDPA_LOG_INFO);
+    assert_null(plan.settings.acceptance);
     udpai_plan_done(&plan);
 }
 
@@ -68,6 +70,7 @@ the_command_line_goes_before_the_file(void **state)
     bootstrap_test_read(test, "node: {id: file, namespace: a.b}\n"
                               "sockets: [{address: '127.0.0.1:1'}]\n"
                               "store: {directory: x}\n"
+                              "transport: OWN\n"
                               "log: {level: ERROR}\n");
     make(test, &(udpai_options){.program = "udpad",
                                 .listen = "127.0.0.1:2",
@@ -75,6 +78,7 @@ the_command_line_goes_before_the_file(void **state)
                                 .resources = "r",
                                 .name_space = "c.d",
                                 .node_id = "line",
+                                .transport = "GRPC_CORE",
                                 .log_level = "DEBUG"});
     assert_ok(test->err);
     assert_int_equal(plan.sockets.n, 1);
@@ -84,6 +88,17 @@ the_command_line_goes_before_the_file(void **state)
     assert_str(plan.xds_namespace, "c.d");
     assert_str(plan.directories.items[0].name_space, "c.d");
     assert_int_equal(plan.log_level, UDPA_LOG_DEBUG);
+    assert_null(plan.settings.acceptance);
+    udpai_plan_done(&plan);
+}
+
+static void
+the_file_chooses_what_serves_the_sockets(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, "transport: OWN\n");
+    make(test, &(udpai_options){.program = "udpad"});
+    assert_ptr_equal(plan.settings.acceptance, &udpai_front_acceptance);
     udpai_plan_done(&plan);
 }
 
@@ -505,6 +520,7 @@ main(void)
         CASE(for_as_long_as_is_said),
         CASE(or_not_at_all),
         CASE(the_command_line_goes_before_the_file),
+        CASE(the_file_chooses_what_serves_the_sockets),
         CASE(rest_has_a_route_for_each_type_and_udpa),
         CASE(http_of_the_command_line_goes_before_the_file),
         CASE(sources_and_providers_are_taken_over),

@@ -6,17 +6,19 @@
 
 #include "base/alloc.h"
 #include "base/bytes.h"
+#include "transport/front/front.h"
 
 atomic_uint bed_n_received, bed_n_written;
 
 /* ---- the obedient protocol ---- */
 
 #define PARTS 70 /* more than fit on a stack */
+#define LATER_MAX 8
 
 typedef struct obedient {
     udpai_session session;
-    udpa_bytes *out[PARTS], *tail;
-    size_t n_out, n_writing;
+    udpa_bytes *out[PARTS], *later[LATER_MAX];
+    size_t n_out, n_later;
     bool floods, holds, leaves;
 } obedient;
 
@@ -64,10 +66,28 @@ drop(obedient *self)
 static void
 say(obedient *self, udpai_str text)
 {
+    if (self->n_out && self->n_later == LATER_MAX)
+        abort();
+    if (self->n_out) {
+        self->later[self->n_later++] = text_bytes(text);
+        return;
+    }
     drop(self);
     self->out[0] = text_bytes(text);
     self->n_out = 1;
     udpai_session_ready(&self->session);
+}
+
+/* What was said before the last one was written. */
+static void
+say_later(obedient *self)
+{
+    udpa_bytes *text = self->later[0];
+    if (!self->n_later)
+        return;
+    memmove(self->later, self->later + 1, --self->n_later * sizeof(*self->later));
+    say(self, udpai_bytes_view(text));
+    udpa_bytes_unref(text);
 }
 
 static void
@@ -134,6 +154,9 @@ next(udpai_session *session, udpai_outgoing *out, bool *ret_any, udpa_error **re
     if (self->n_out == 0) {
         if (self->leaves)
             udpai_session_finish(session, NULL);
+        say_later(self);
+    }
+    if (self->n_out == 0) {
         return UDPA_OK;
     }
     atomic_fetch_add(&bed_n_written, 1);
@@ -182,6 +205,8 @@ free_obedient(udpai_session *session)
     obedient *self = UDPAI_CONTAINER_OF(session, obedient, session);
     report(self, UDPAI_REPORT_CLOSED);
     drop(self);
+    for (size_t i = 0; i < self->n_later; i++)
+        udpa_bytes_unref(self->later[i]);
     udpai_free(self);
 }
 
@@ -247,6 +272,12 @@ bed_count(void *userdata)
     pthread_mutex_unlock(&self->mutex);
 }
 
+bool
+bed_is_own(void)
+{
+    return getenv("UDPA_TEST_OWN_LISTENER") != NULL;
+}
+
 void
 bed_start(test_bed *self, const udpai_stream_thread_options *given)
 {
@@ -282,6 +313,8 @@ bed_start(test_bed *self, const udpai_stream_thread_options *given)
         options.methods = &bed_method;
         options.n_methods = 1;
     }
+    if (bed_is_own())
+        options.acceptance = &udpai_front_acceptance;
     options.report = on_report;
     options.stopped = on_stopped;
     options.userdata = self;

@@ -41,6 +41,8 @@ extern atomic_uint bed_n_received; /* messages, of all sessions of the process *
 extern atomic_uint bed_n_written;
 
 /* Fields that are zero in @p options are filled in; NULL: all. */
+/* The listener is udpad's own, and not gRPC's: by UDPA_TEST_OWN_LISTENER in the environment. */
+bool bed_is_own(void);
 void bed_start(test_bed *self, const udpai_stream_thread_options *options);
 void bed_listen(test_bed *self, udpai_server_tls *tls);
 /* At an address of its own. */

@@ -151,6 +151,8 @@ wait_until_all_slots_are_armed(test_bed *bed)
 static void
 what_grpc_refuses_to_wait_for_is_waited_for_again(void **state)
 {
+    if (bed_is_own())
+        return; /* gRPC accepts no calls there */
     (void)state;
     test_bed bed;
     raw_client client;

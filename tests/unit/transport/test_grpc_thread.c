@@ -217,6 +217,8 @@ count_line(udpa_log_level level, const char *component, const char *message, voi
 static void
 test_log_of_grpc(void **state)
 {
+    if (bed_is_own())
+        return; /* gRPC has nothing to report there */
     (void)state;
     grpc_arg gzip = {.type = GRPC_ARG_INTEGER,
                      .key = (char *)(uintptr_t)GRPC_COMPRESSION_CHANNEL_DEFAULT_ALGORITHM,

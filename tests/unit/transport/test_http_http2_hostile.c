@@ -1,32 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* HTTP/2 and peers who are not as they should be: frames are written by hand, and come without end.
  */
-#include <nghttp2/nghttp2.h>
-
 #include "tests/harness/oom.h"
+#include "tests/unit/transport/frames.h"
 #include "tests/unit/transport/http_bed.h"
 
 #define MAX_BODY 100000
-#define PREFACE "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 #define STREAMS UDPAI_HTTP_STREAMS
 
 /* ---- frames ---- */
-
-static void
-put_frame(udpai_strbuf *to, uint8_t type, uint8_t flags, uint32_t id, udpai_str payload)
-{
-    const uint8_t head[9] = {(uint8_t)(payload.len >> 16),
-                             (uint8_t)(payload.len >> 8),
-                             (uint8_t)payload.len,
-                             type,
-                             flags,
-                             (uint8_t)(id >> 24),
-                             (uint8_t)(id >> 16),
-                             (uint8_t)(id >> 8),
-                             (uint8_t)id};
-    udpai_strbuf_append(to, head, sizeof(head));
-    udpai_strbuf_str(to, payload);
-}
 
 /* ":method: POST", ":scheme: http", ":path: /hold", ":authority: x" */
 #define HEAD "\x83\x86\x00\x05:path\x05/hold\x00\x0a:authority\x01x"
@@ -39,15 +21,8 @@ put_frame(udpai_strbuf *to, uint8_t type, uint8_t flags, uint32_t id, udpai_str 
 static void
 put_request(udpai_strbuf *to, uint32_t id)
 {
-    put_frame(to, NGHTTP2_HEADERS, NGHTTP2_FLAG_END_HEADERS | NGHTTP2_FLAG_END_STREAM, id,
-              UDPAI_STR(HEAD));
-}
-
-static void
-put_begin(udpai_strbuf *to)
-{
-    udpai_strbuf_puts(to, PREFACE);
-    put_frame(to, NGHTTP2_SETTINGS, 0, 0, (udpai_str){0});
+    frames_put(to, NGHTTP2_HEADERS, NGHTTP2_FLAG_END_HEADERS | NGHTTP2_FLAG_END_STREAM, id,
+               UDPAI_STR(HEAD));
 }
 
 /* Is he cut off before all of it was taken, and told to be calm if @p is_told? */
@@ -67,10 +42,10 @@ rapid_resets_are_cut_off(void **state)
     (void)state;
     udpai_strbuf text = {0};
     static http_bed bed;
-    put_begin(&text);
+    frames_put_begin(&text);
     for (uint32_t id = 1; id < 2000; id += 2) {
         put_request(&text, id);
-        put_frame(&text, NGHTTP2_RST_STREAM, 0, id, UDPAI_STR("\0\0\0\x8"));
+        frames_put(&text, NGHTTP2_RST_STREAM, 0, id, UDPAI_STR("\0\0\0\x8"));
     }
     http_bed_open(&bed, true, MAX_BODY);
     check_cut(&bed, &text, true);
@@ -84,7 +59,7 @@ put_abandoned(udpai_strbuf *to, uint32_t id, unsigned n)
 {
     for (; n > 0; n--, id += 2) {
         put_request(to, id);
-        put_frame(to, NGHTTP2_RST_STREAM, 0, id, UDPAI_STR("\0\0\0\x8"));
+        frames_put(to, NGHTTP2_RST_STREAM, 0, id, UDPAI_STR("\0\0\0\x8"));
     }
     return id;
 }
@@ -93,8 +68,8 @@ static uint32_t
 put_answered(udpai_strbuf *to, uint32_t id, unsigned n)
 {
     for (; n > 0; n--, id += 2)
-        put_frame(to, NGHTTP2_HEADERS, NGHTTP2_FLAG_END_HEADERS | NGHTTP2_FLAG_END_STREAM, id,
-                  UDPAI_STR(ANSWERED_HEAD));
+        frames_put(to, NGHTTP2_HEADERS, NGHTTP2_FLAG_END_HEADERS | NGHTTP2_FLAG_END_STREAM, id,
+                   UDPAI_STR(ANSWERED_HEAD));
     return id;
 }
 
@@ -106,7 +81,7 @@ answers_among_rapid_resets_change_little(void **state)
     udpai_strbuf text = {0};
     static http_bed bed;
     uint32_t id = 1;
-    put_begin(&text);
+    frames_put_begin(&text);
     while (id < 2000)
         id = put_answered(&text, put_abandoned(&text, id, 9), 1);
     http_bed_open(&bed, true, MAX_BODY);
@@ -123,7 +98,7 @@ who_abandons_less_than_are_answered_may_go_on(void **state)
     (void)state;
     udpai_strbuf text = {0};
     static http_bed bed;
-    put_begin(&text);
+    frames_put_begin(&text);
     uint32_t id = put_answered(&text, 1, 10);
     id = put_answered(&text, put_abandoned(&text, id, 60), 60);
     id = put_answered(&text, put_abandoned(&text, id, 60), 100);
@@ -144,8 +119,8 @@ streams_beyond_the_limit_are_cut_off(void **state)
     (void)state;
     udpai_strbuf text = {0};
     static http_bed bed;
-    put_begin(&text);
-    put_frame(&text, NGHTTP2_SETTINGS, NGHTTP2_FLAG_ACK, 0, (udpai_str){0});
+    frames_put_begin(&text);
+    frames_put(&text, NGHTTP2_SETTINGS, NGHTTP2_FLAG_ACK, 0, (udpai_str){0});
     for (uint32_t id = 1; id < 4000; id += 2)
         put_request(&text, id);
     http_bed_open(&bed, true, MAX_BODY);
@@ -160,10 +135,10 @@ check_flood(uint8_t type, uint8_t flags, uint32_t id, udpai_str payload)
 {
     udpai_strbuf text = {0};
     static http_bed bed;
-    put_begin(&text);
+    frames_put_begin(&text);
     put_request(&text, 1);
     for (int i = 0; i < 5000; i++)
-        put_frame(&text, type, flags, id, payload);
+        frames_put(&text, type, flags, id, payload);
     http_bed_open(&bed, true, MAX_BODY);
     check_cut(&bed, &text, false);
     http_bed_close(&bed);
@@ -189,10 +164,10 @@ empty_pieces_of_a_body_are_cut_off(void **state)
     (void)state;
     udpai_strbuf text = {0};
     static http_bed bed;
-    put_begin(&text);
-    put_frame(&text, NGHTTP2_HEADERS, NGHTTP2_FLAG_END_HEADERS, 1, UDPAI_STR(HEAD));
+    frames_put_begin(&text);
+    frames_put(&text, NGHTTP2_HEADERS, NGHTTP2_FLAG_END_HEADERS, 1, UDPAI_STR(HEAD));
     for (int i = 0; i < 5000; i++)
-        put_frame(&text, NGHTTP2_DATA, 0, 1, (udpai_str){0});
+        frames_put(&text, NGHTTP2_DATA, 0, 1, (udpai_str){0});
     http_bed_open(&bed, true, MAX_BODY);
     check_cut(&bed, &text, true);
     http_bed_close(&bed);
@@ -206,8 +181,8 @@ pings_now_and_then_are_answered(void **state)
     (void)state;
     udpai_strbuf text = {0}, ping = {0};
     static http_bed bed;
-    put_begin(&text);
-    put_frame(&ping, NGHTTP2_PING, 0, 0, UDPAI_STR("12345678"));
+    frames_put_begin(&text);
+    frames_put(&ping, NGHTTP2_PING, 0, 0, UDPAI_STR("12345678"));
     http_bed_open(&bed, true, MAX_BODY);
     http_bed_send(&bed, text.data, text.len, 100);
     for (int i = 0; i < 20000; i++) {
@@ -231,10 +206,10 @@ heads_without_an_end_are_cut_off(void **state)
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(payloads); i++) {
         udpai_strbuf text = {0};
         static http_bed bed;
-        put_begin(&text);
-        put_frame(&text, NGHTTP2_HEADERS, 0, 1, UDPAI_STR(HEAD));
+        frames_put_begin(&text);
+        frames_put(&text, NGHTTP2_HEADERS, 0, 1, UDPAI_STR(HEAD));
         for (int n = 0; n < 50000; n++)
-            put_frame(&text, NGHTTP2_CONTINUATION, 0, 1, payloads[i]);
+            frames_put(&text, NGHTTP2_CONTINUATION, 0, 1, payloads[i]);
         http_bed_open(&bed, true, MAX_BODY);
         check_cut(&bed, &text, false);
         assert_int_equal(bed.n_requests, 0);
@@ -249,13 +224,13 @@ a_head_on_its_way_is_known(void **state)
     (void)state;
     udpai_strbuf text = {0};
     static http_bed bed;
-    put_begin(&text);
-    put_frame(&text, NGHTTP2_HEADERS, 0, 1, UDPAI_STR(HEAD));
+    frames_put_begin(&text);
+    frames_put(&text, NGHTTP2_HEADERS, 0, 1, UDPAI_STR(HEAD));
     http_bed_open(&bed, true, MAX_BODY);
     http_bed_send(&bed, text.data, text.len, 1000);
     assert_true(udpai_http_engine_is_in_head(bed.engine));
     text.len = 0;
-    put_frame(&text, NGHTTP2_CONTINUATION, NGHTTP2_FLAG_END_HEADERS, 1, (udpai_str){0});
+    frames_put(&text, NGHTTP2_CONTINUATION, NGHTTP2_FLAG_END_HEADERS, 1, (udpai_str){0});
     http_bed_send(&bed, text.data, text.len, 1000);
     assert_false(udpai_http_engine_is_in_head(bed.engine));
     assert_int_equal(bed.n_requests, 1);
@@ -317,7 +292,7 @@ lack_of_memory_breaks_the_connection_alone(void **state)
     (void)state;
     udpai_strbuf text = {0};
     static http_bed bed;
-    put_begin(&text);
+    frames_put_begin(&text);
     for (uint32_t id = 1; id < 7; id += 2)
         put_request(&text, id);
     assert_true(oom_torture(talk, &text) > 10);

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/transport/door_bed.h"
+
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/bytes.h"
+#include "loop/clock.h"
+#include "transport/door/door_internal.h"
+
+#define STILL_MAX                                                                                  \
+    100 /* turns in which nothing of what waits can be sent: it is read in small pieces */
+#define TURNS_MAX 100000 /* until all that they had sent was read */
+
+typedef struct bed_stream {
+    udpai_door_stream base;
+    door_bed *bed;
+    udpa_bytes *echo; /* to be written when the last one was */
+    bool is_writing;
+} bed_stream;
+
+/* ---- the owner of streams ---- */
+
+static void
+write_echo(bed_stream *stream)
+{
+    udpa_bytes *echo = UDPAI_TAKE(stream->echo);
+    const udpai_outgoing message = {.parts = &echo, .n_parts = 1};
+    if (!echo)
+        return;
+    stream->is_writing = true;
+    udpai_door_stream_write(&stream->base, &message);
+    udpa_bytes_unref(echo);
+}
+
+static void
+on_opened(udpai_door_stream *base, void *userdata, udpai_str path)
+{
+    bed_stream *stream = (bed_stream *)base;
+    door_bed *bed = stream->bed = userdata;
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    bed->n_opened++;
+    bed->n_open++;
+    bed->last = base;
+    size_t len = udpai_min_size(path.len, sizeof(bed->path) - 1);
+    memcpy(bed->path, path.data, len);
+    bed->path[len] = '\0';
+    if (bed->holds)
+        udpai_door_stream_set_reading(base, false);
+    if (udpai_str_eq(path, UDPAI_STR("/refused"))) {
+        (void)udpai_fail(&error, UDPA_ERR_DENIED, "not you: 100 %%");
+        udpai_door_stream_refuse(base, error);
+        udpai_door_stream_hurry(base, 60000);
+    }
+}
+
+static void
+on_receive(udpai_door_stream *base, udpai_str message)
+{
+    bed_stream *stream = (bed_stream *)base;
+    door_bed *bed = stream->bed;
+    bed->n_messages++;
+    bed->message_len = message.len;
+    memcpy(bed->message, message.data, udpai_min_size(message.len, sizeof(bed->message)));
+    if (udpai_str_eq(message, UDPAI_STR("end"))) {
+        udpai_door_stream_finish(base, NULL);
+        udpai_door_stream_hurry(base, 60000);
+        return;
+    }
+    udpa_bytes_unref(stream->echo);
+    stream->echo = NULL;
+    if (udpa_bytes_new(&stream->echo, message.data, message.len) == UDPA_OK && !stream->is_writing)
+        write_echo(stream);
+}
+
+static void
+on_written(udpai_door_stream *base)
+{
+    bed_stream *stream = (bed_stream *)base;
+    stream->is_writing = false;
+    write_echo(stream);
+}
+
+static void
+on_ended(udpai_door_stream *base)
+{
+    ((bed_stream *)base)->bed->n_ended++;
+    udpai_door_stream_finish(base, NULL);
+    udpai_door_stream_hurry(base, 60000);
+}
+
+static void
+on_failed(udpai_door_stream *base, const udpa_error *why, bool is_greedy)
+{
+    door_bed *bed = ((bed_stream *)base)->bed;
+    bed->n_failed++;
+    bed->n_greedy += is_greedy;
+    udpai_door_stream_finish(base, why);
+    udpai_door_stream_hurry(base, 60000);
+}
+
+static udpai_reservation
+on_reserve(udpai_door_stream *base, size_t bytes)
+{
+    door_bed *bed = ((bed_stream *)base)->bed;
+    if (bytes > bed->room)
+        return UDPAI_NO_ROOM;
+    bed->room -= bytes;
+    return UDPAI_RESERVED;
+}
+
+static void
+on_release(udpai_door_stream *base, size_t bytes)
+{
+    ((bed_stream *)base)->bed->room += bytes;
+}
+
+static void
+on_closed(udpai_door_stream *base, const udpa_error *why)
+{
+    bed_stream *stream = (bed_stream *)base;
+    stream->bed->n_open--;
+    stream->bed->why = why ? udpa_error_code(why) : UDPA_OK;
+    if (stream->bed->last == base)
+        stream->bed->last = NULL;
+    udpa_bytes_unref(stream->echo);
+}
+
+static bool
+is_calm(const udpai_door_stream *base)
+{
+    (void)base;
+    return true;
+}
+
+static const udpai_door_events events = {
+    .stream_bytes = sizeof(bed_stream),
+    .opened = on_opened,
+    .receive = on_receive,
+    .written = on_written,
+    .ended = on_ended,
+    .failed = on_failed,
+    .reserve = on_reserve,
+    .release = on_release,
+    .closed = on_closed,
+    .is_calm = is_calm,
+};
+
+/* ---- the bed ---- */
+
+static void
+on_woken(void *userdata)
+{
+    (void)userdata;
+}
+
+static void
+on_listener_closed(void *userdata)
+{
+    ((door_bed *)userdata)->listener = NULL;
+}
+
+static udpa_err
+make_listener(door_bed *bed)
+{
+    udpai_door_listener *listener = udpai_alloc(sizeof(*listener));
+    if (!listener)
+        return UDPA_ERR_NOMEM;
+    listener->door = bed->door;
+    listener->options = (udpai_door_listen_options){
+        .socket = -1,
+        .events = &events,
+        .userdata = bed,
+        .max_message_bytes = 4 << 20,
+        .limits = {.max_streams = 5000,
+                   .handshake_timeout_ms = 60000,
+                   .keepalive_ms = 60000,
+                   .keepalive_timeout_ms = 60000,
+                   .idle_ms = 60000},
+        .closed = on_listener_closed,
+    };
+    udpai_list_init(&listener->node);
+    udpai_list_init(&listener->connections);
+    bed->listener = listener;
+    return udpai_door_http2_prepare(listener);
+}
+
+udpa_err
+door_bed_open(door_bed *bed)
+{
+    *bed = (door_bed){.room = (size_t)1 << 40};
+    udpai_wheel_init(&bed->wheel, udpai_monotonic_ms());
+    const udpai_door_options options = {
+        .wheel = &bed->wheel,
+        .woken = on_woken,
+        .userdata = bed,
+        .max_unfinished_bytes = 8 << 20,
+        .max_connections = 100,
+        .max_connections_per_address = 50,
+    };
+    udpa_err err = udpai_door_new(&bed->door, &options);
+    return err == UDPA_OK ? make_listener(bed) : err;
+}
+
+void
+door_bed_close(door_bed *bed)
+{
+    if (bed->listener)
+        udpai_door_listener_close(bed->listener);
+    for (unsigned i = 0; bed->door && bed->listener && i < TURNS_MAX; i++) { /* peers have gone */
+        udpai_door_wait(bed->door, 0);
+        udpai_door_flush(bed->door);
+    }
+    if (bed->listener)
+        abort();
+    bed->door = udpai_door_free(bed->door);
+}
+
+udpa_err
+door_bed_connect(door_bed *bed, door_peer *peer, const char *address)
+{
+    int pair[2];
+    size_t n;
+    *peer = (door_peer){.socket = -1};
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair) != 0)
+        abort();
+    peer->socket = pair[0];
+    udpai_door_connection *connection = udpai_door_connection_new(bed->listener, pair[1]);
+    if (!connection)
+        return UDPA_ERR_NOMEM;
+    udpai_str text = udpai_str_from(address);
+    udpa_err err = udpa_bytes_new(&connection->peer.address, text.data, text.len);
+    if (err == UDPA_OK)
+        err = udpai_addresses_enter(&bed->door->addresses, text, udpai_monotonic_ms(),
+                                    &connection->address, &n, NULL);
+    if (err != UDPA_OK) {
+        udpai_door_connection_free(connection);
+        return err;
+    }
+    udpai_door_connection_enter(connection);
+    return UDPA_OK;
+}
+
+void
+door_peer_close(door_peer *peer)
+{
+    if (peer->socket >= 0)
+        close(peer->socket);
+    udpai_strbuf_done(&peer->to);
+    udpai_strbuf_done(&peer->from);
+    *peer = (door_peer){.socket = -1};
+}
+
+/* ---- talking ---- */
+
+static bool
+send_some(door_peer *peer)
+{
+    if (!peer->to.len)
+        return false;
+    ssize_t n = send(peer->socket, peer->to.data, peer->to.len, MSG_NOSIGNAL);
+    if (n <= 0)
+        return false;
+    memmove(peer->to.data, peer->to.data + n, peer->to.len - (size_t)n);
+    peer->to.len -= (size_t)n;
+    return true;
+}
+
+static bool
+receive_some(door_peer *peer)
+{
+    char room[65536];
+    ssize_t n = recv(peer->socket, room, sizeof(room), 0);
+    peer->is_over |= n == 0;
+    if (n > 0)
+        udpai_strbuf_append(&peer->from, room, (size_t)n);
+    return n > 0;
+}
+
+void
+door_bed_run(door_bed *bed, door_peer *peer)
+{
+    for (int still = 0; still < (peer->to.len ? STILL_MAX : 3); still++) {
+        if (send_some(peer))
+            still = 0;
+        udpai_door_wait(bed->door, 0);
+        udpai_door_flush(bed->door);
+        if (receive_some(peer))
+            still = 0;
+    }
+}
+
+void
+door_bed_run_for(door_bed *bed, door_peer *peer, unsigned ms)
+{
+    uint64_t until_ms = udpai_monotonic_ms() + ms;
+    do {
+        door_bed_run(bed, peer);
+        (void)nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+    } while (udpai_monotonic_ms() < until_ms);
+}
+
+void
+door_peer_call(door_peer *peer, uint32_t id, const char *path, const udpai_strbuf *more)
+{
+    udpai_strbuf head = {0};
+    udpai_strbuf_puts(&head, "\x83\x86"); /* ":method: POST", ":scheme: http" */
+    frames_put_field(&head, ":path", path);
+    frames_put_field(&head, ":authority", "x");
+    frames_put_field(&head, "content-type", "application/grpc");
+    if (more)
+        udpai_strbuf_append(&head, more->data, more->len);
+    frames_put(&peer->to, NGHTTP2_HEADERS, NGHTTP2_FLAG_END_HEADERS, id, udpai_strbuf_view(&head));
+    udpai_strbuf_done(&head);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A door without a socket that listens, for tests of its connections: these are pairs of sockets,
+ * of which the test has the other end. The owner of its streams has them say what came. */
+#ifndef UDPAI_TESTS_DOOR_BED_H
+#define UDPAI_TESTS_DOOR_BED_H
+
+#include "tests/unit/transport/frames.h"
+#include "transport/door/door.h"
+
+typedef struct door_bed {
+    udpai_wheel wheel;
+    udpai_door *door;
+    udpai_door_listener *listener; /* NULL: it has closed */
+    size_t n_opened, n_open, n_messages, n_ended, n_failed, n_greedy;
+    size_t room;             /* for messages that are coming, in bytes; at first there is much */
+    bool holds;              /* streams that begin now are not read, … */
+    udpai_door_stream *last; /* … such as the last one that has begun; NULL: it is over */
+    char path[64], message[256]; /* the last ones */
+    size_t message_len;
+    udpa_err why; /* the last one has ended */
+} door_bed;
+
+/* A client of it. */
+typedef struct door_peer {
+    int socket;
+    udpai_strbuf to; /* that is to be sent */
+    udpai_strbuf from;
+    bool is_over; /* the door has closed it */
+} door_peer;
+
+/* UDPA_ERR_NOMEM. */
+udpa_err door_bed_open(door_bed *bed);
+/* Its peers have closed. */
+void door_bed_close(door_bed *bed);
+udpa_err door_bed_connect(door_bed *bed, door_peer *peer, const char *address);
+void door_peer_close(door_peer *peer);
+/* Sends what is to be sent, and has the door do all there is to do. */
+void door_bed_run(door_bed *bed, door_peer *peer);
+/* The same, and waits so long in between. */
+void door_bed_run_for(door_bed *bed, door_peer *peer, unsigned ms);
+/* A call of this path, with more fields (NULL: none), which are HPACK. */
+void door_peer_call(door_peer *peer, uint32_t id, const char *path, const udpai_strbuf *more);
+
+#endif

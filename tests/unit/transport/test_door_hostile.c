@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Peers who are not as they should be: frames are written by hand, and come without end. */
+#include "tests/harness/test.h"
+#include "tests/unit/transport/door_bed.h"
+
+#define OWN_RESETS 50 /* of a connection; and of all of its address */
+#define SHARED_RESETS 400
+#define SLACK 60 /* what comes in the time that the test takes */
+
+static door_bed bed;
+static door_peer peer;
+
+static void
+connect_from(const char *address)
+{
+    assert_ok(door_bed_connect(&bed, &peer, address));
+    frames_put_begin(&peer.to);
+    door_bed_run(&bed, &peer);
+}
+
+static int
+begin(void **state)
+{
+    (void)state;
+    assert_ok(door_bed_open(&bed));
+    connect_from("192.0.2.1:1");
+    return 0;
+}
+
+static int
+end(void **state)
+{
+    (void)state;
+    door_peer_close(&peer);
+    door_bed_close(&bed);
+    assert_int_equal(bed.n_open, 0);
+    return 0;
+}
+
+/* The code of the last GOAWAY; -1: there was none. */
+static int
+goaway(void)
+{
+    udpai_str at = udpai_strbuf_view(&peer.from);
+    frame one;
+    int code = -1;
+    while (frames_next(&at, &one))
+        if (one.type == NGHTTP2_GOAWAY)
+            code = one.payload.data[7];
+    return code;
+}
+
+static void
+expect_calm(void)
+{
+    assert_int_equal(goaway(), NGHTTP2_ENHANCE_YOUR_CALM);
+    assert_true(peer.is_over);
+    assert_true(peer.from.len < 300000);
+}
+
+/* In pieces: a peer does not wait for the end of it. */
+static void
+repeat(unsigned first, unsigned n, unsigned step, void (*put)(uint32_t number))
+{
+    for (unsigned i = first; i < first + n && !peer.is_over; i++) {
+        put(i);
+        if (i % step == 0)
+            door_bed_run(&bed, &peer);
+    }
+    door_bed_run(&bed, &peer);
+}
+
+static void
+put_reset(uint32_t number)
+{
+    door_peer_call(&peer, 2 * number + 1, "/a.B/C", NULL);
+    frames_put(&peer.to, NGHTTP2_RST_STREAM, 0, 2 * number + 1, UDPAI_STR("\0\0\0\x8"));
+}
+
+static void
+who_resets_what_it_has_begun_is_cut_off(void **state)
+{
+    (void)state;
+    repeat(0, 5000, 50, put_reset);
+    expect_calm();
+    assert_true(bed.n_opened >= OWN_RESETS + SHARED_RESETS);
+    assert_true(bed.n_opened <= OWN_RESETS + SHARED_RESETS + 50 + SLACK);
+}
+
+/* Its address has used up what all of it may; others have not. */
+static void
+who_comes_back_has_little(void **state)
+{
+    (void)state;
+    repeat(0, 5000, 50, put_reset);
+    expect_calm();
+    for (int i = 0; i < 3; i++) {
+        door_peer_close(&peer);
+        bed.n_opened = 0;
+        connect_from("192.0.2.1:2");
+        repeat(0, 5000, 50, put_reset);
+        expect_calm();
+        assert_true(bed.n_opened <= OWN_RESETS + 50 + SLACK);
+    }
+    door_peer_close(&peer);
+    bed.n_opened = 0;
+    connect_from("192.0.2.2:2");
+    repeat(0, 300, 50, put_reset);
+    assert_int_equal(goaway(), -1);
+    assert_int_equal(bed.n_opened, 300);
+}
+
+static void
+put_ping(uint32_t number)
+{
+    (void)number;
+    frames_put(&peer.to, NGHTTP2_PING, 0, 0, UDPAI_STR("12345678"));
+}
+
+static void
+put_settings(uint32_t number)
+{
+    (void)number;
+    frames_put(&peer.to, NGHTTP2_SETTINGS, 0, 0, (udpai_str){0});
+}
+
+static void
+put_priority(uint32_t number)
+{
+    frames_put(&peer.to, NGHTTP2_PRIORITY, 0, 2 * number + 1, UDPAI_STR("\0\0\0\0\0"));
+}
+
+static void
+put_empty_data(uint32_t number)
+{
+    if (number == 0)
+        door_peer_call(&peer, 1, "/a.B/C", NULL);
+    frames_put(&peer.to, NGHTTP2_DATA, 0, 1, (udpai_str){0});
+}
+
+static void
+put_window_update(uint32_t number)
+{
+    (void)number;
+    frames_put(&peer.to, NGHTTP2_WINDOW_UPDATE, 0, 0, UDPAI_STR("\0\0\0\1"));
+}
+
+static void
+frames_that_ask_for_nothing_are_bounded(void **state)
+{
+    static void (*const kinds[])(uint32_t) = {put_ping, put_settings, put_priority, put_empty_data,
+                                              put_window_update};
+    (void)state;
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(kinds); i++) {
+        char address[32];
+        snprintf(address, sizeof(address), "192.0.2.%zu:1", 10 + i);
+        door_peer_close(&peer);
+        connect_from(address);
+        repeat(0, 500, 500, kinds[i]);
+        assert_int_equal(goaway(), -1);
+        repeat(500, 100000, 1000, kinds[i]);
+        expect_calm();
+    }
+}
+
+/* A client answers each message with frames: they are free, however long that goes on. */
+static void
+what_answers_messages_is_free(void **state)
+{
+    (void)state;
+    door_peer_call(&peer, 1, "/a.B/C", NULL);
+    for (int i = 0; i < 6000; i++) {
+        frames_put_message(&peer.to, 1, UDPAI_STR("echo"), 4);
+        door_bed_run(&bed, &peer);
+        for (int k = 0; k < 4; k++)
+            put_ping(0);
+        if (i % 100 == 0)
+            peer.from.len = 0;
+    }
+    door_bed_run(&bed, &peer);
+    assert_int_equal(goaway(), -1);
+    assert_int_equal(bed.n_messages, 6000);
+}
+
+static void
+put_continuation(uint32_t number)
+{
+    static const char head[] = "\x83\x86\x00\x05:path\x02/a";
+    if (number == 0)
+        frames_put(&peer.to, NGHTTP2_HEADERS, 0, 1, (udpai_str){head, sizeof(head) - 1});
+    frames_put(&peer.to, NGHTTP2_CONTINUATION, 0, 1, UDPAI_STR("\x00\x01x\x01y"));
+}
+
+static void
+a_head_without_end_is_not_taken(void **state)
+{
+    (void)state;
+    repeat(0, 100000, 50, put_continuation);
+    assert_true(peer.is_over || goaway() >= 0);
+    assert_int_equal(bed.n_opened, 0);
+    assert_true(peer.from.len < 10000);
+}
+
+/* It is refused, and the connection goes on. */
+static void
+a_head_that_is_too_large_is_refused(void **state)
+{
+    (void)state;
+    char value[121];
+    udpai_strbuf more = {0};
+    memset(value, 'v', sizeof(value) - 1);
+    value[120] = '\0';
+    for (int i = 0; i < 120; i++) /* 158 bytes each, as HPACK counts */
+        frames_put_field(&more, "x-large", value);
+    assert_true(more.len < 16384);
+    door_peer_call(&peer, 1, "/a.B/C", &more);
+    udpai_strbuf_done(&more);
+    door_bed_run(&bed, &peer);
+    assert_int_equal(bed.n_opened, 0);
+    door_peer_call(&peer, 3, "/a.B/C", NULL);
+    door_bed_run(&bed, &peer);
+    assert_int_equal(bed.n_opened, 1);
+}
+
+/* Those that it has go on, and it is to open the next ones elsewhere. */
+static void
+a_connection_of_which_much_is_refused_goes(void **state)
+{
+    (void)state;
+    door_peer_call(&peer, 1, "/a.B/C", NULL);
+    for (uint32_t i = 1; i <= 25; i++)
+        door_peer_call(&peer, 2 * i + 1, "/refused", NULL);
+    door_bed_run(&bed, &peer);
+    assert_int_equal(goaway(), NGHTTP2_NO_ERROR);
+    assert_false(peer.is_over);
+    frames_put_message(&peer.to, 1, UDPAI_STR("end"), 3);
+    door_bed_run(&bed, &peer);
+    assert_true(peer.is_over);
+}
+
+static void
+put_no_grpc(uint32_t number)
+{
+    udpai_strbuf head = {0};
+    udpai_strbuf_puts(&head, "\x82\x86"); /* GET */
+    frames_put_field(&head, ":path", "/");
+    frames_put_field(&head, ":authority", "x");
+    frames_put(&peer.to, NGHTTP2_HEADERS, NGHTTP2_FLAG_END_HEADERS | NGHTTP2_FLAG_END_STREAM,
+               2 * number + 1, udpai_strbuf_view(&head));
+    udpai_strbuf_done(&head);
+}
+
+static void
+so_does_one_that_sends_no_grpc(void **state)
+{
+    (void)state;
+    repeat(0, 1000, 10, put_no_grpc);
+    assert_int_equal(goaway(), NGHTTP2_NO_ERROR);
+    assert_true(peer.is_over);
+    assert_int_equal(bed.n_opened, 0);
+}
+
+static udpai_strbuf large_fields;
+
+static void
+put_large_head(uint32_t number)
+{
+    door_peer_call(&peer, 2 * number + 1, "/a.B/C", &large_fields);
+}
+
+static void
+heads_that_are_too_large_are_bounded(void **state)
+{
+    char value[121];
+    (void)state;
+    memset(value, 'v', sizeof(value) - 1);
+    value[120] = '\0';
+    for (int i = 0; i < 120; i++)
+        frames_put_field(&large_fields, "x-large", value);
+    repeat(0, 5000, 20, put_large_head);
+    udpai_strbuf_done(&large_fields);
+    large_fields = (udpai_strbuf){0};
+    expect_calm();
+    assert_int_equal(bed.n_opened, 0);
+}
+
+/* nghttp2 itself gives up then. */
+static void
+acknowledgements_that_pile_up_end_it_and_are_counted(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3000; i++)
+        put_settings(0);
+    door_bed_run(&bed, &peer);
+    assert_true(peer.is_over);
+    assert_int_equal(udpai_door_count(bed.door).n_floods, 1);
+}
+
+static void
+nonsense_ends_the_connection(void **state)
+{
+    static const char *const openings[] = {"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+                                           "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\xff\xff\xff\xff\xff",
+                                           "\x16\x03\x01\x02"};
+    (void)state;
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(openings); i++) {
+        door_peer_close(&peer);
+        assert_ok(door_bed_connect(&bed, &peer, "192.0.2.1:1"));
+        udpai_strbuf_puts(&peer.to, openings[i]);
+        for (int k = 0; k < 40; k++)
+            udpai_strbuf_puts(&peer.to, "nonsense");
+        door_bed_run(&bed, &peer);
+        assert_true(peer.is_over);
+        assert_int_equal(bed.n_opened, 0);
+    }
+}
+
+/* It never reads: what is kept for it does not grow. */
+static void
+who_does_not_read_is_written_no_more(void **state)
+{
+    (void)state;
+    door_peer_call(&peer, 1, "/a.B/C", NULL);
+    udpai_strbuf large = {0};
+    memset(udpai_strbuf_extend(&large, 16000), 'l', 16000);
+    for (int i = 0; i < 200; i++)
+        frames_put_message(&peer.to, 1, udpai_strbuf_view(&large), 16000);
+    udpai_strbuf_done(&large);
+    door_bed_run(&bed, &peer);
+    assert_int_equal(bed.n_messages, 200);
+    assert_true(peer.from.len <= 65535 + 100000); /* his window, and what is no DATA */
+    assert_int_equal(bed.n_open, 1);
+}
+
+int
+main(void)
+{
+#define CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
+    const struct CMUnitTest tests[] = {
+        CASE(who_resets_what_it_has_begun_is_cut_off),
+        CASE(who_comes_back_has_little),
+        CASE(frames_that_ask_for_nothing_are_bounded),
+        CASE(what_answers_messages_is_free),
+        CASE(a_head_without_end_is_not_taken),
+        CASE(a_head_that_is_too_large_is_refused),
+        CASE(a_connection_of_which_much_is_refused_goes),
+        CASE(so_does_one_that_sends_no_grpc),
+        CASE(heads_that_are_too_large_are_bounded),
+        CASE(acknowledgements_that_pile_up_end_it_and_are_counted),
+        CASE(nonsense_ends_the_connection),
+        CASE(who_does_not_read_is_written_no_more),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
