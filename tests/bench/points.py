@@ -484,12 +484,92 @@ def workers(_form):
              is_more_better=True)))
 
 
+# ---- udpad's own listener, beside that of gRPC's C core ----
+
+OWN = 'udpad-own'
+
+
+def own_cpu(over_label, under_label, must, aim, is_more_better=False):
+    return Line(f'CPU per delivery: {over_label} / {under_label}', cpu(over_label, under_label), must, aim,
+                is_more_better=is_more_better)
+
+
+def own_delta(_form):
+    return Point('own-delta', '1,000 streams of delta xDS, wildcard, 1,000 resources',
+                 beside(Load(), ('udpad', OWN, 'bare', 'linear')), (
+        own_cpu('linear', OWN, 36, 45, True), own_cpu(OWN, 'bare', 1.25, 1)))
+
+
+def own_mtls(_form):
+    return Point('own-mtls', 'the same over mutual TLS', beside(Load(tls=True), ('udpad', OWN, 'linear')),
+                 (own_cpu('linear', OWN, 24, 28, True), own_cpu('udpad', OWN, 1.7, None, True)))
+
+
+def own_idle_mtls(_form):
+    load = Load(streams=2000, resources=10, tls=True, changes=0, idle=True)
+    return Point('own-idle-mtls', '2,000 idle connections with mutual TLS',
+                 beside(load, ('udpad', OWN, 'linear')), (
+        Line(f'memory per connection: {OWN} / linear',
+             Quotient(figures.connection_kb, OWN, 'linear', unit='kB'), 0.9, 0.7),
+        Line(f'CPU per handshake: {OWN} / linear',
+             Quotient(figures.handshake_ms, OWN, 'linear', unit='ms'), 1, 0.8)))
+
+
+def own_storm(_form):
+    load = Load(streams=100, rate=50, tls=True)
+    many = Load(streams=1000, tls=True, idle=True, changes=0)
+    runs = tuple(Run(f'{server}, {how}', server, load, neighbour=beside_it)
+                 for server in ('udpad', OWN, 'linear')
+                 for how, beside_it in (('alone', None), ('beside them', many)))
+    return Point('own-storm', '1,000 connect with mutual TLS, again and again', runs, (
+        Line(f'p99 of the others: {OWN}, beside them / alone',
+             Quotient(at('changes.p99_us'), f'{OWN}, beside them', f'{OWN}, alone', unit='us'), 3, 1.5),
+        *(Line(f'handshakes a second: {server}', Figure(figures.handshakes_per_s, f'{server}, beside them'),
+               unit='/s', is_more_better=True) for server in ('udpad', OWN, 'linear'))))
+
+
+def own_reconnect(_form):
+    load = Load(streams=5000, changes=1, reconnect=True)
+    runs = beside(load, ('udpad', OWN)) + tuple(
+        Run(f'{server}, TLS', server, dataclasses.replace(load, tls=True)) for server in ('udpad', OWN))
+    return Point('own-reconnect', '5,000 streams come back, and nothing has changed', runs, (
+        Line('time', Figure(at('reconnect.ms'), OWN, unit='ms'), 1300, 900, 'ms'),
+        Line('time, TLS', Figure(at('reconnect.ms'), f'{OWN}, TLS', unit='ms'), 6000, 4500, 'ms')))
+
+
+def own_mux(_form):
+    return Point('own-mux', '1,000 streams over 10 connections',
+                 beside(Load(connections=10), ('udpad', OWN, 'linear')), (
+        Line('CPU per million deliveries', Figure(at(CPU), OWN, unit='s'), 5, 2.5, 's'),))
+
+
+def own_latency(_form):
+    return Point('own-latency', 'one stream', beside(Load(streams=1), ('udpad', OWN, 'linear')), (
+        Line(f'p50: {OWN} / linear', Quotient(P50_US, OWN, 'linear', unit='us'), 0.5, 0.45),))
+
+
+def own_sotw_names(_form):
+    return Point('own-sotw-names', 'state of the world, 1,000 streams with 100 names each',
+                 beside(Load(protocol='sotw', names=100), ('udpad', OWN, 'linear')),
+                 (own_cpu('linear', OWN, 6, 10, True),))
+
+
+def own_udpa(_form):
+    load = Load(protocol='udpa')
+    return Point('own-udpa', '1,000 streams of UDPA', beside(load, ('udpad', OWN)),
+                 (own_cpu(OWN, 'udpad', 1.1, None),))
+
+
+OF_OWN = (own_delta, own_mtls, own_idle_mtls, own_storm, own_reconnect, own_mux, own_latency, own_sotw_names,
+          own_udpa)
+
 POINTS = (delta, mtls, small, resources, streams, sotw_names, sync_many, idle_mtls, partial, mux,
           slow, latency, consul, consul_names, tenants, namespaces, readers, neighbour, storm, reconnect, hops,
           publish, commit_first, replica_publishing, replica_leader, replica_streams,
-          replica_fan_out, reports, reports_ten, reports_mux, big_resources, delta_names, sotw, depth, mux_many, idle, udpa, rules, workers)
+          replica_fan_out, reports, reports_ten, reports_mux, big_resources, delta_names, sotw, depth, mux_many, idle, udpa, rules, workers,
+          *OF_OWN)
 IN_FULL_ALONE = (consul, consul_names, readers, neighbour, storm, reports_ten, reports_mux,
-                 big_resources, delta_names, sotw, depth, mux_many, idle, udpa, rules, workers)
+                 big_resources, delta_names, sotw, depth, mux_many, idle, udpa, rules, workers, *OF_OWN)
 
 
 def all_points(form):

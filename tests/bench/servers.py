@@ -20,7 +20,7 @@ LISTENING = re.compile(r'listening on (\S+?),?(?:$|\s)')
 CONTROL = re.compile(r'control (\S+)')
 ENDPOINTS = 'envoy.config.endpoint.v3.ClusterLoadAssignment'
 ON_ETCD = tuple(f'replicas-{kind}' for kind in etcd.KINDS)
-UDPAD = ('udpad', 'udpad-durable', 'udpad-acl', 'udpad-workers', 'udpad-hops', 'udpad-reports', *ON_ETCD)
+UDPAD = ('udpad', 'udpad-durable', 'udpad-acl', 'udpad-workers', 'udpad-hops', 'udpad-reports', 'udpad-own', *ON_ETCD)
 KINDS = UDPAD + ('linear', 'snapshot', 'bare', 'floor', 'lrs')
 IN_C = ('floor', 'bare', 'reports')
 CLIENT = 'bench'
@@ -148,6 +148,8 @@ def bootstrap_of(kind, load, certificates, work):
     }
     if kind == 'udpad-durable':
         bootstrap['store'] = {'directory': str(work / 'state')}
+    if kind == 'udpad-own':
+        bootstrap['transport'] = 'OWN'
     if kind == 'udpad-workers':
         bootstrap['workers'] = 2
     if kind == 'udpad-reports':
