@@ -216,8 +216,26 @@ def tables(_):
         yield frame(HEADERS, END_HEADERS, next(ids), head() + b'\xbe' * 16000)
 
 
+def strangers(_):
+    """Requests that are none of gRPC."""
+    ids = streams()
+    fields = b''.join(literal(*field) for field in (
+        (':method', 'GET'), (':scheme', 'http'), (':path', '/'), (':authority', 'localhost')))
+    while True:
+        yield b''.join(frame(HEADERS, END_HEADERS | END_STREAM, next(ids), fields) for _ in range(100))
+
+
+def unknown(_):
+    """Calls of a method that does not exist."""
+    ids = streams()
+    while True:
+        yield b''.join(frame(HEADERS, END_HEADERS, next(ids), head('/no.such.Service/Method'))
+                       for _ in range(100))
+
+
 FLOODS = {one.__name__: one for one in (
-    resets, continuations, fields, settings, pings, priorities, nothing, windows, large_heads, tables)}
+    resets, continuations, fields, settings, pings, priorities, nothing, windows, large_heads, tables,
+    strangers, unknown)}
 
 
 def flood(make, to, results):

@@ -273,6 +273,12 @@ def reset(world):
                 results.get('calm', 0) > 0 and results.get('open', 0) <= 2)
 
 
+def be_refused(world):
+    """Each costs a response, and a connection with many calls that are refused takes no more."""
+    results = world.attack('calls that are refused', ['unknown', 'strangers'], '--again')
+    world.check('calls that are refused: connections with many of them end', results.get('goaway', 0) > 0)
+
+
 def swell(world):
     """Heads that are too large cost their stream."""
     results = world.attack('heads above 16 KiB', ['large_heads', 'tables'])
@@ -323,6 +329,7 @@ def body(test):
             silent, _ = world.begin(['silent'], '--connections', str(n_silent), '--seconds', '20')
         time.sleep(1)
         flood(world)
+        be_refused(world)
         swell(world)
         take_too_little(world)
         stop_half_way(world)
