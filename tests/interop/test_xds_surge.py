@@ -128,8 +128,8 @@ def body(test):
         interop.check('who beside them has little to say is served', max(waits) < 3)
         interop.check('the log says why', any(why in node.text() for why in (
             'too much is sent to this node at once', 'nothing of a message has come for 10 seconds')))
-        interop.wait_for('of those who have stopped some are ended', lambda: any(
-            'nothing of a message has come' in str(one.ended) for one in idle), 3 * STALLED_S)
+        interop.wait_for('of those who have stopped some are ended', lambda: any(one.ended for one in idle) and
+                         'nothing of a message has come' in node.text(), 3 * STALLED_S)
         left = n_left_in_the_end(idle)
         interop.check(f'as many as there is room for go on: {left}', left >= ROOM // MESSAGE)
         took = come_with_much(node.address)
