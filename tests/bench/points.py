@@ -560,8 +560,15 @@ def own_udpa(_form):
                  (own_cpu(OWN, 'udpad', 1.1, None),))
 
 
+def own_fan_out(form):
+    runs = (Run(replicas.SQLITE, 'udpad-durable-own', Load()),) + tuple(
+        Run(label, f'replicas-{kind}-own', Load()) for kind, label in replicas.LABELS.items())
+    return Point('own-replicas-fan-out', '1,000 streams of delta xDS at the replica that is published to', runs,
+                 tuple(replicas.fan_out_lines()), 10 if form.is_full else None)
+
+
 OF_OWN = (own_delta, own_mtls, own_idle_mtls, own_storm, own_reconnect, own_mux, own_latency, own_sotw_names,
-          own_udpa)
+          own_udpa, own_fan_out)
 
 POINTS = (delta, mtls, small, resources, streams, sotw_names, sync_many, idle_mtls, partial, mux,
           slow, latency, consul, consul_names, tenants, namespaces, readers, neighbour, storm, reconnect, hops,

@@ -3,7 +3,7 @@
  * calls as streams of messages, and nothing of what they mean.
  *
  * A door belongs to one thread, which waits in it (udpai_door_wait) and flushes it. Each listener
- * has a thread of its own for what comes before a connection can carry streams (acceptor.h). Events
+ * has a thread of its own for what comes before a connection can carry streams (acceptor.c). Events
  * come in udpai_door_wait() and udpai_door_flush() alone, never in a call about a stream. */
 #ifndef UDPAI_DOOR_H
 #define UDPAI_DOOR_H
