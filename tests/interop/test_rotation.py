@@ -105,8 +105,10 @@ def expect_cut_off(peer, since, words, code=grpc.StatusCode.UNAUTHENTICATED):
 
 def is_revoked(world, error, who):
     """Reported at its stream, or in the handshake, where the node alone reports it in words."""
-    return 'was revoked' in error.details() or any(
-        'TLS handshake' in line and f'CN={who} was revoked' in line for line in world.node.text().splitlines())
+    if 'was revoked' in error.details():
+        return True
+    return interop.wait_for(f'a handshake of {who} that has failed', lambda: any(
+        'TLS handshake' in line and f'CN={who} was revoked' in line for line in world.node.text().splitlines()))
 
 
 def names(peer):
