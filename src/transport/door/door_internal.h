@@ -72,8 +72,9 @@ struct udpai_door {
     void *userdata;
     udpai_addresses addresses;
     size_t max_unfinished_bytes;
-    size_t n_kept;                               /* of messages that are coming, or are not read */
-    udpai_list waiting, holding;                 /* streams, for room and with it (unfinished.c) */
+    size_t n_kept; /* of messages that are coming, or are not read */
+    /* Streams, for room, those with large messages by themselves, and with it (unfinished.c). */
+    udpai_list waiting, waiting_huge, holding;
     udpai_timer waiting_look;                    /* set while any waits */
     atomic_size_t n_refused, n_failed, n_floods; /* see udpai_door_counts */
     udpai_log_limit flood_log;

@@ -6,6 +6,7 @@
 #include "transport/door/door_internal.h"
 
 #define SMALL_BYTES ((size_t)64 << 10)
+#define HUGE_BYTES ((size_t)16 << 20)
 #define SILENT_MS 10000
 #define LOOK_MS 1000
 #define OVER_MAX 2 /* times what may be reserved may be in memory, with what waits */
@@ -25,7 +26,8 @@ events_of(const udpai_door_stream *stream)
 static void
 look_later(udpai_door *door)
 {
-    if (!udpai_list_empty(&door->waiting) && !udpai_timer_is_set(&door->waiting_look))
+    bool waits = !udpai_list_empty(&door->waiting) || !udpai_list_empty(&door->waiting_huge);
+    if (waits && !udpai_timer_is_set(&door->waiting_look))
         udpai_timer_set(door->wheel, &door->waiting_look, door->wheel->now_ms + LOOK_MS);
 }
 
@@ -42,20 +44,30 @@ reserve(udpai_door_stream *stream, size_t size)
     return answer;
 }
 
-/* Those that wait the longest first; one of a client that has no room lets others go first. */
-static void
-let_in(udpai_door *door)
+/* True: there is no room for the others either. One of a client that has no room lets others go
+ * first. */
+static bool
+let_in_those(udpai_list *waiting)
 {
-    UDPAI_LIST_FOREACH_SAFE (at, &door->waiting) {
+    UDPAI_LIST_FOREACH_SAFE (at, waiting) {
         udpai_door_stream *stream = UDPAI_LIST_ENTRY(at, udpai_door_stream, in_room);
         udpai_reservation answer = reserve(stream, udpai_door_unfinished_size(stream));
         if (answer == UDPAI_NO_ROOM)
-            return;
+            return true;
         if (answer == UDPAI_RESERVED) {
             stream->is_waiting = false;
             udpai_door_stream_due(stream);
         }
     }
+    return false;
+}
+
+/* First what is soon over: one that may never be completed would hold it up for seconds. */
+static void
+let_in(udpai_door *door)
+{
+    if (!let_in_those(&door->waiting))
+        (void)let_in_those(&door->waiting_huge);
 }
 
 void
@@ -69,7 +81,7 @@ udpai_door_unfinished_begin(udpai_door_stream *stream)
         reserve(stream, size) == UDPAI_RESERVED)
         return;
     stream->is_waiting = true;
-    udpai_list_append(&door->waiting, &stream->in_room);
+    udpai_list_append(size > HUGE_BYTES ? &door->waiting_huge : &door->waiting, &stream->in_room);
     look_later(door);
 }
 
@@ -108,6 +120,7 @@ void
 udpai_door_unfinished_init(udpai_door *door)
 {
     udpai_list_init(&door->waiting);
+    udpai_list_init(&door->waiting_huge);
     udpai_list_init(&door->holding);
     udpai_timer_init(&door->waiting_look, on_look);
 }

@@ -174,7 +174,7 @@ make_listener(door_bed *bed)
         .socket = -1,
         .events = &events,
         .userdata = bed,
-        .max_message_bytes = 4 << 20,
+        .max_message_bytes = 64 << 20,
         .limits = {.max_streams = 5000,
                    .handshake_timeout_ms = 60000,
                    .keepalive_ms = 60000,

@@ -254,8 +254,8 @@ a_message_that_is_too_large_is_not_waited_for(void **state)
 {
     (void)state;
     door_peer_call(&peer, 1, "/a.B/C", NULL);
-    frames_put_message(&peer.to, 1, UDPAI_STR(""), (4 << 20) + 1);
-    expect_failure("8", "a message of 4194305 bytes is too large: at most 4194304", true);
+    frames_put_message(&peer.to, 1, UDPAI_STR(""), (64 << 20) + 1);
+    expect_failure("8", "a message of 67108865 bytes is too large: at most 67108864", true);
 }
 
 static void
@@ -373,6 +373,25 @@ a_large_message_waits_for_room(void **state)
     assert_int_equal(bed.room, (1 << 20) + 5);
 }
 
+/* However long those have waited that are larger. */
+static void
+the_smaller_one_has_its_turn_first(void **state)
+{
+    (void)state;
+    bed.room = 0;
+    for (uint32_t id = 1; id <= 5; id += 2)
+        door_peer_call(&peer, id, "/a.B/C", NULL);
+    frames_put_message(&peer.to, 1, zeros(1000), 32 << 20);
+    door_bed_run(&bed, &peer);
+    frames_put_message(&peer.to, 3, zeros(1000), 1 << 20);
+    door_bed_run(&bed, &peer);
+    bed.room = (32 << 20) + 5;
+    begin_large(5, 0); /* it finds room, and is given up: then it is the turn of those that wait */
+    frames_put(&peer.to, NGHTTP2_RST_STREAM, 0, 5, UDPAI_STR("\0\0\0\x8"));
+    door_bed_run(&bed, &peer);
+    assert_int_equal(bed.room, (32 << 20) + 5 - ((1 << 20) + 5));
+}
+
 /* What was given up gives its room back. */
 static void
 who_goes_gives_back_what_was_reserved(void **state)
@@ -459,6 +478,7 @@ main(void)
         CASE(a_stream_that_is_not_read_holds_itself_alone),
         CASE(a_window_may_be_of_one_byte),
         CASE(a_large_message_waits_for_room),
+        CASE(the_smaller_one_has_its_turn_first),
         CASE(who_goes_gives_back_what_was_reserved),
         CASE(what_waits_is_bounded),
         cmocka_unit_test(without_memory_a_connection_ends),
