@@ -14,6 +14,7 @@
 #include "daemon/worker_counts.h"
 #include "daemon/worker_link.h"
 #include "session/transfer.h"
+#include "transport/socket_address.h"
 
 #define LOG "workers"
 #define PROGRAM "/proc/self/exe"
@@ -224,21 +225,6 @@ udpai_workers_switch(udpai_workers *workers, udpai_str switches)
 
 /* ---- listening ---- */
 
-static int
-port_of(int fd)
-{
-    union {
-        struct sockaddr any;
-        struct sockaddr_in v4;
-        struct sockaddr_in6 v6;
-    } own = {0};
-
-    socklen_t size = sizeof(own);
-    if (getsockname(fd, &own.any, &size) != 0)
-        return 0;
-    return ntohs(own.any.sa_family == AF_INET6 ? own.v6.sin6_port : own.v4.sin_port);
-}
-
 /* The port is kept by a socket on which nothing listens: others that were not given it cannot take
  * it, and port 0 becomes the same one for all. */
 static udpa_err
@@ -262,7 +248,7 @@ reserve(udpai_workers *workers,
         close(fd);
         return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     }
-    *ret_port = port_of(fd);
+    *ret_port = udpai_socket_port(fd);
     udpai_banner_address(text, sizeof(text), address, *ret_port);
     udpai_strbuf_append(addresses, text, strlen(text) + 1);
     return UDPA_OK;

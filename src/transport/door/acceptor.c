@@ -2,10 +2,8 @@
 /* The thread that stands at the socket: it takes connections, makes handshakes, finds out who it
  * is, and hands over what can carry streams. It runs behind the stream thread, so that a thousand
  * that come at once cost those that are there nothing but their share of the processor. */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/tcp.h>
-#include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
@@ -16,11 +14,11 @@
 #include "loop/clock.h"
 #include "loop/thread.h"
 #include "transport/door/door_internal.h"
+#include "transport/socket_address.h"
 #include "transport/tls_identity.h"
 
 #define EVENTS_AT_ONCE 64
 #define ACCEPTS_AT_ONCE 64
-#define BACKLOG 4096
 #define LOOK_MS 200 /* for what takes too long */
 #define NICENESS 10 /* behind the stream thread */
 #define ROOM_BYTES 16384
@@ -117,22 +115,10 @@ hand_over(udpai_acceptor *self, udpai_door_connection *connection)
 static udpa_bytes *
 text_of(const struct sockaddr_storage *peer)
 {
-    char host[INET6_ADDRSTRLEN], text[INET6_ADDRSTRLEN + 16];
-    const struct sockaddr_in *v4 = (const void *)peer;
-    const struct sockaddr_in6 *v6 = (const void *)peer;
-    bool is_v6 = peer->ss_family == AF_INET6;
+    char room[UDPAI_SOCKET_ADDRESS_TEXT];
     udpa_bytes *bytes = NULL;
-    if (is_v6 && IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr)) {
-        inet_ntop(AF_INET, &v6->sin6_addr.s6_addr[12], host, sizeof(host));
-        is_v6 = false;
-    } else if (is_v6) {
-        inet_ntop(AF_INET6, &v6->sin6_addr, host, sizeof(host));
-    } else {
-        inet_ntop(AF_INET, &v4->sin_addr, host, sizeof(host));
-    }
-    int len = snprintf(text, sizeof(text), is_v6 ? "[%s]:%u" : "%s:%u", host,
-                       ntohs(peer->ss_family == AF_INET6 ? v6->sin6_port : v4->sin_port));
-    return udpa_bytes_new(&bytes, text, (size_t)len) == UDPA_OK ? bytes : NULL;
+    udpai_str text = udpai_socket_address_text((const struct sockaddr *)peer, room);
+    return udpa_bytes_new(&bytes, text.data, text.len) == UDPA_OK ? bytes : NULL;
 }
 
 /* The peer may have a certificate without a clear name: its streams are refused with the reason. */
@@ -347,9 +333,7 @@ open_files(udpai_acceptor *self)
 {
     self->epoll = epoll_create1(EPOLL_CLOEXEC);
     self->wakes = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    return self->epoll >= 0 && self->wakes >= 0 &&
-           listen(self->listener->options.socket, BACKLOG) == 0 &&
-           watch(self, self->wakes, &self->wakes) &&
+    return self->epoll >= 0 && self->wakes >= 0 && watch(self, self->wakes, &self->wakes) &&
            watch(self, self->listener->options.socket, self);
 }
 

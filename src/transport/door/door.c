@@ -99,7 +99,7 @@ static int
 timeout_ms(const udpai_door *door, uint64_t due_ms)
 {
     uint64_t now_ms = udpai_monotonic_ms();
-    if (door->has_more || door->has_told || !udpai_list_empty(&door->arriving) || due_ms <= now_ms)
+    if (door->has_more || door->has_sent || !udpai_list_empty(&door->arriving) || due_ms <= now_ms)
         return 0;
     return due_ms - now_ms < WAIT_MAX_MS ? (int)(due_ms - now_ms) : WAIT_MAX_MS;
 }
@@ -110,7 +110,7 @@ udpai_door_wait(udpai_door *door, uint64_t due_ms)
 {
     struct epoll_event events[EVENTS_AT_ONCE];
     int n = epoll_wait(door->epoll, events, EVENTS_AT_ONCE, timeout_ms(door, due_ms));
-    door->has_told = false;
+    door->has_sent = false;
     udpai_wheel_advance(door->wheel, udpai_monotonic_ms());
     for (int i = 0; i < n; i++)
         if (events[i].data.ptr == &door->wakes)
@@ -129,7 +129,7 @@ udpai_door_flush(udpai_door *door)
     udpai_list dirty, *at;
     udpai_list_init(&dirty);
     udpai_list_splice(&dirty, &door->dirty);
-    door->has_told |= !udpai_list_empty(&dirty);
+    door->has_sent |= !udpai_list_empty(&dirty);
     while ((at = udpai_list_pop(&dirty)))
         udpai_door_connection_flush(UDPAI_LIST_ENTRY(at, udpai_door_connection, in_dirty));
     free_broken(door);

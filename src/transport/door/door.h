@@ -69,10 +69,10 @@ struct udpai_door_stream {
     bool has_head;         /* its response has begun */
     bool has_trailers;
     bool is_finishing, is_cut;
-    bool peer_has_ended, has_told_end;
+    bool peer_has_ended, has_reported_end;
 };
 
-/* What the owner of a listener's streams is told. */
+/* How the owner of a listener's streams is notified. */
 typedef struct udpai_door_events {
     size_t stream_bytes; /* of what begins with a udpai_door_stream; zeroed */
     /* A call of this method. It may be ended at once. */
@@ -104,7 +104,7 @@ typedef struct udpai_door_limits {
 } udpai_door_limits;
 
 typedef struct udpai_door_listen_options {
-    int socket; /* bound; consumed */
+    int socket; /* listens; consumed */
     const udpai_door_events *events;
     void *userdata;
     /* A reference to what handshakes are made with from now on; any thread. NULL: plaintext. */

@@ -49,7 +49,7 @@ struct udpai_door_connection {
     bool is_pinged, is_parked, waits_for_room, is_shaken;
     bool is_closing;   /* when it has no stream any more */
     bool is_lingering; /* all was sent, and its peer is to close it */
-    bool is_aged;      /* it was told not to open new streams */
+    bool is_aged;      /* it was asked not to open new streams */
     bool is_going;     /* it takes no new streams */
     bool is_broken;    /* it is to be freed */
 };
@@ -78,12 +78,12 @@ struct udpai_door {
     udpai_timer waiting_look;                    /* set while any waits */
     atomic_size_t n_refused, n_failed, n_floods; /* see udpai_door_counts */
     udpai_log_limit flood_log;
-    int epoll, wakes;  /* the latter: an eventfd */
-    int parked_epoll;  /* connections that are read late (park.c) */
-    bool hears_parked; /* they are part of the former */
-    bool has_told;     /* something that others may answer at once */
-    bool has_more;     /* of them there are more to be read at once */
-    udpai_list parked; /* those written to last at the end */
+    int epoll, wakes;    /* the latter: an eventfd */
+    int parked_epoll;    /* connections that are read late (park.c) */
+    bool watches_parked; /* they are part of the former */
+    bool has_sent;       /* something that others may answer at once */
+    bool has_more;       /* of them there are more to be read at once */
+    udpai_list parked;   /* those written to last at the end */
     udpai_timer parked_look;
     uint64_t parked_written_ms;
     udpai_list listeners;
@@ -173,7 +173,7 @@ bool udpai_door_may_keep(udpai_door *door, size_t more);
 
 /* ---- limits.c ---- */
 
-/* False: the peer has asked too much of us, and is told so. */
+/* False: the peer has asked too much of us, and is sent that. */
 bool udpai_door_allow_frame(udpai_door_connection *connection, const nghttp2_frame_hd *frame);
 /* nghttp2 has to acknowledge too much of it, and is broken by that. */
 void udpai_door_flooded(udpai_door_connection *connection);

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/utf8.h"
 #include "transport/door/door_internal.h"
+#include "transport/nghttp2_memory.h"
 
 #define ACKS_MAX 1000 /* that wait to be sent */
 
@@ -355,34 +356,6 @@ udpai_door_http2_give(udpai_door_connection *connection, udpai_strbuf *out)
 
 /* ---- sessions ---- */
 
-static void *
-allocate(size_t size, void *userdata)
-{
-    (void)userdata;
-    return udpai_realloc_array(NULL, size, 1);
-}
-
-static void *
-allocate_zeroed(size_t n, size_t size, void *userdata)
-{
-    (void)userdata;
-    return udpai_alloc_array(n, size);
-}
-
-static void *
-reallocate(void *memory, size_t size, void *userdata)
-{
-    (void)userdata;
-    return udpai_realloc_array(memory, size, 1);
-}
-
-static void
-release(void *memory, void *userdata)
-{
-    (void)userdata;
-    udpai_free(memory);
-}
-
 udpa_err
 udpai_door_http2_prepare(udpai_door_listener *listener)
 {
@@ -409,7 +382,7 @@ udpa_err
 udpai_door_http2_begin(udpai_door_connection *connection)
 {
     const udpai_door_listener *listener = connection->listener;
-    nghttp2_mem memory = {NULL, allocate, release, allocate_zeroed, reallocate};
+    nghttp2_mem memory = udpai_nghttp2_memory();
     const nghttp2_settings_entry settings[] = {
         {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, (uint32_t)listener->options.limits.max_streams},
         {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, UDPAI_DOOR_STREAM_WINDOW},

@@ -229,7 +229,7 @@ try_peer(udpai_door_connection *connection, uint64_t silent_ms)
     return limits->keepalive_timeout_ms;
 }
 
-/* First it is told that it is to open no new streams; those that are on their way by then are
+/* First it is asked to open no new streams; those that are on their way by then are
  * taken. Returns when to look again. */
 static uint64_t
 get_older(udpai_door_connection *connection, uint64_t age_ms)

@@ -37,13 +37,13 @@ move(udpai_door_connection *connection, int from, int to)
 }
 
 static void
-hear(udpai_door *door, bool hears)
+watch(udpai_door *door, bool watches)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = &door->parked_epoll};
-    if (hears != door->hears_parked)
-        (void)epoll_ctl(door->epoll, hears ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, door->parked_epoll,
+    if (watches != door->watches_parked)
+        (void)epoll_ctl(door->epoll, watches ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, door->parked_epoll,
                         &event);
-    door->hears_parked = hears;
+    door->watches_parked = watches;
 }
 
 void
@@ -75,7 +75,7 @@ udpai_door_park(udpai_door_connection *connection)
     udpai_list_remove(&connection->in_parked);
     udpai_list_append(&door->parked, &connection->in_parked);
     door->parked_written_ms = door->wheel->now_ms;
-    hear(door, false);
+    watch(door, false);
     if (!udpai_timer_is_set(&door->parked_look))
         udpai_timer_set(door->wheel, &door->parked_look, door->wheel->now_ms + ms);
 }
@@ -116,7 +116,7 @@ on_look(udpai_timer *timer)
     if (ms && door->wheel->now_ms - door->parked_written_ms <= ms)
         udpai_timer_set(door->wheel, timer, door->wheel->now_ms + ms);
     else
-        hear(door, true);
+        watch(door, true);
 }
 
 void

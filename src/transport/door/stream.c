@@ -392,9 +392,9 @@ give_back(udpai_door_stream *stream)
 static void
 tell_end(udpai_door_stream *stream)
 {
-    if (!stream->peer_has_ended || stream->has_told_end || !is_reading(stream))
+    if (!stream->peer_has_ended || stream->has_reported_end || !is_reading(stream))
         return;
-    stream->has_told_end = true;
+    stream->has_reported_end = true;
     if (stream->in_len)
         fail(stream,
              udpa_error_new(UDPA_ERR_MALFORMED, NULL, "the stream has ended within a message"),

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "transport/front/front.h"
 
-#include <netinet/in.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "transport/door/door.h"
 #include "transport/grpc/grpc_internal.h"
+#include "transport/socket_address.h"
 
 #define BACKLOG 4096
 /* Of connections, beyond as many as there may be streams: some have none for a moment. */
@@ -260,17 +261,6 @@ context_of(void *userdata)
     return udpai_server_tls_context(((front *)userdata)->listener.tls);
 }
 
-static int
-port_of(int socket)
-{
-    struct sockaddr_storage address = {0};
-    socklen_t size = sizeof(address);
-    if (getsockname(socket, (struct sockaddr *)&address, &size) != 0)
-        return 0;
-    return ntohs(address.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&address)->sin6_port
-                                               : ((struct sockaddr_in *)&address)->sin_port);
-}
-
 static udpa_err
 open_socket(udpai_listener *listener, const udpai_listen_options *options, udpa_error **ret_error)
 {
@@ -291,7 +281,7 @@ open_socket(udpai_listener *listener, const udpai_listen_options *options, udpa_
                           "cannot listen on %s: is something wrong with the certificate?",
                           options->address);
     SSL_CTX_free(context);
-    listener->port = port_of(self->socket);
+    listener->port = udpai_socket_port(self->socket);
     return UDPA_OK;
 }
 
@@ -329,7 +319,7 @@ start(udpai_listener *listener)
                 .keepalive_timeout_ms =
                     or_default(self->keepalive.timeout_ms, timing->keepalive_timeout_ms),
                 .idle_ms = timing->connection_idle_ms,
-                .age_ms = timing->max_stream_age_ms * 8 / 10,
+                .age_ms = udpai_listener_connection_age_ms(timing),
             },
         .closed = on_door_closed,
     };

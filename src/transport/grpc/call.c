@@ -508,9 +508,3 @@ static const udpai_carrier carrier = {
     .is_beside = is_beside,
     .close_after = close_after,
 };
-
-bool
-udpai_stream_is_call(const udpai_stream *stream)
-{
-    return stream->carrier == &carrier;
-}

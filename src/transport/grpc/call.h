@@ -74,8 +74,6 @@ udpai_call_of_const(const udpai_stream *stream)
 
 /* ---- call.c ---- */
 
-/* Is it one of these? */
-bool udpai_stream_is_call(const udpai_stream *stream);
 /* Consumes @p grpc, unless it returns NULL for lack of memory. @p listener: NULL: we dial. */
 udpai_call *udpai_call_new(udpai_stream_thread *thread, udpai_listener *listener, grpc_call *grpc);
 bool udpai_call_start(udpai_call *call, const grpc_op *ops, size_t n_ops, udpai_tag *tag);

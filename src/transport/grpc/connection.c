@@ -17,6 +17,7 @@
 
 #include "base/alloc.h"
 #include "transport/grpc/grpc_internal.h"
+#include "transport/socket_address.h"
 
 /* So much wakes us all the same; a peer that asks for something new, with much to send for it, is
  * read. */
@@ -94,34 +95,15 @@ ask_peer(int file, peer_address *ret_peer)
     return ret_peer->any.sa_family == AF_INET || ret_peer->any.sa_family == AF_INET6;
 }
 
-/* As udpai_call_address() writes it. */
-static udpai_str
-write_address(const peer_address *peer, char room[INET6_ADDRSTRLEN + 16])
-{
-    char host[INET6_ADDRSTRLEN];
-    bool is_v6 = peer->any.sa_family == AF_INET6;
-    if (is_v6 && IN6_IS_ADDR_V4MAPPED(&peer->v6.sin6_addr)) {
-        inet_ntop(AF_INET, &peer->v6.sin6_addr.s6_addr[12], host, sizeof(host));
-        is_v6 = false;
-    } else if (is_v6) {
-        inet_ntop(AF_INET6, &peer->v6.sin6_addr, host, sizeof(host));
-    } else {
-        inet_ntop(AF_INET, &peer->v4.sin_addr, host, sizeof(host));
-    }
-    unsigned port = ntohs(peer->any.sa_family == AF_INET6 ? peer->v6.sin6_port : peer->v4.sin_port);
-    int len = snprintf(room, INET6_ADDRSTRLEN + 16, is_v6 ? "[%s]:%u" : "%s:%u", host, port);
-    return (udpai_str){room, (size_t)len};
-}
-
 static void
 note_file(udpai_connections *connections, int file)
 {
     peer_address peer;
-    char room[INET6_ADDRSTRLEN + 16];
+    char room[UDPAI_SOCKET_ADDRESS_TEXT];
     if (!ask_peer(file, &peer))
         return;
     udpai_connection *connection =
-        udpai_map_get(&connections->by_address, write_address(&peer, room));
+        udpai_map_get(&connections->by_address, udpai_socket_address_text(&peer.any, room));
     if (!connection)
         return;
     connection->is_ambiguous |= connection->file != NO_FILE && connection->file != file;

@@ -83,6 +83,12 @@ run_start(udpai_request *request)
     listener->kind->start(listener);
 }
 
+uint64_t
+udpai_listener_connection_age_ms(const udpai_stream_timing *timing)
+{
+    return timing->max_stream_age_ms * 8 / 10;
+}
+
 static size_t
 most_bytes(const udpai_stream_thread *thread, const udpai_listen_options *options)
 {

@@ -209,15 +209,6 @@ integer(const char *key, uint64_t value)
     };
 }
 
-/* Before the first of its streams has its age, a connection takes no new ones (GOAWAY), so that its
- * peer opens the next one on another connection, which a balancer may lead elsewhere. gRPC varies
- * this by 10 % as we vary the age; what is open stays, and is ended by us. 0: never. */
-static uint64_t
-connection_age(const udpai_stream_timing *timing)
-{
-    return timing->max_stream_age_ms ? timing->max_stream_age_ms * 8 / 10 : INT_MAX;
-}
-
 /* Two processes must not share a port by accident; the number of streams on one connection is bound
  * by that of one peer; idle peers are tried, and may try us, but without a stream they do not stay.
  * Nothing is decompressed: a few bytes could become gigabytes. How long a message may be this gRPC
@@ -226,6 +217,7 @@ static grpc_server *
 make_server(const udpai_stream_thread *thread, const udpai_keepalive *keepalive)
 {
     const udpai_stream_timing *timing = &thread->timing;
+    uint64_t age_ms = udpai_listener_connection_age_ms(timing); /* which gRPC varies by 10 % */
     grpc_arg args[] = {
         integer(GRPC_ARG_ALLOW_REUSEPORT, thread->shares_ports),
         integer(GRPC_ARG_MAX_CONCURRENT_STREAMS, thread->limits.max_streams_per_identity),
@@ -234,7 +226,7 @@ make_server(const udpai_stream_thread *thread, const udpai_keepalive *keepalive)
          .value.integer = -1},
         integer(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, thread->timing.handshake_timeout_ms),
         integer(GRPC_ARG_MAX_CONNECTION_IDLE_MS, thread->timing.connection_idle_ms),
-        integer(GRPC_ARG_MAX_CONNECTION_AGE_MS, connection_age(timing)),
+        integer(GRPC_ARG_MAX_CONNECTION_AGE_MS, age_ms ? age_ms : INT_MAX),
         integer(GRPC_ARG_KEEPALIVE_TIME_MS,
                 keepalive->interval_ms ? keepalive->interval_ms : timing->keepalive_ms),
         integer(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,

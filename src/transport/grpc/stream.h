@@ -67,7 +67,7 @@ void udpai_stream_enter(udpai_stream *stream,
                         udpai_stream_thread *thread,
                         const udpai_carrier *carrier,
                         udpai_listener *listener);
-/* It is freed after this; its handler was told by closed(). */
+/* It is freed after this; its handler was notified by closed(). */
 void udpai_stream_leave(udpai_stream *stream);
 
 /* Gives it a handler and begins to read. */
@@ -200,6 +200,10 @@ struct udpai_acceptance {
     void (*changed)(void *self, const udpai_stream_limits *limits); /* the thread's have */
 };
 
+/* Before the first of its streams has its age, a connection takes no new ones (GOAWAY), so that its
+ * peer opens the next one on another connection, which a balancer may lead elsewhere; what is open
+ * stays, and is ended by us. 0: it always takes them. */
+uint64_t udpai_listener_connection_age_ms(const udpai_stream_timing *timing);
 void udpai_listeners_begin_close(udpai_stream_thread *thread, const udpa_error *why);
 /* A stream of it has ended, or it has closed. */
 void udpai_listener_check_end(udpai_listener *listener);

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/list.h"
 #include "transport/http/engine_internal.h"
+#include "transport/nghttp2_memory.h"
 
 #define WINDOW_BYTES (1 << 20)                  /* of the connection; a stream has what is usual */
 #define HEAD_WIRE_MAX (4 * UDPAI_HTTP_HEAD_MAX) /* bytes until the end of a head */
@@ -417,38 +418,10 @@ free_engine(udpai_http_engine *engine)
     udpai_free(self);
 }
 
-static void *
-allocate(size_t size, void *userdata)
-{
-    (void)userdata;
-    return udpai_realloc_array(NULL, size, 1);
-}
-
-static void *
-allocate_zeroed(size_t n, size_t size, void *userdata)
-{
-    (void)userdata;
-    return udpai_alloc_array(n, size);
-}
-
-static void *
-reallocate(void *memory, size_t size, void *userdata)
-{
-    (void)userdata;
-    return udpai_realloc_array(memory, size, 1);
-}
-
-static void
-release(void *memory, void *userdata)
-{
-    (void)userdata;
-    udpai_free(memory);
-}
-
 static nghttp2_session *
 new_session(http2 *self, nghttp2_session_callbacks *callbacks, nghttp2_option *option)
 {
-    nghttp2_mem memory = {NULL, allocate, release, allocate_zeroed, reallocate};
+    nghttp2_mem memory = udpai_nghttp2_memory();
     nghttp2_session *session = NULL;
     nghttp2_session_callbacks_set_on_begin_frame_callback(callbacks, on_begin_frame);
     nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, on_begin_headers);

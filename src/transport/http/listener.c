@@ -9,25 +9,11 @@
 
 #include "loop/clock.h"
 #include "transport/http/http_internal.h"
+#include "transport/socket_address.h"
 
 #define BACKLOG 512
 #define ACCEPTS_MAX 64 /* in one turn */
 #define REST_MS 200    /* until the system may have descriptors again */
-
-/* ---- the port ---- */
-
-static int
-port_of(int fd)
-{
-    struct sockaddr_storage address;
-    socklen_t len = sizeof(address);
-    char port[8];
-    if (getsockname(fd, (struct sockaddr *)&address, &len) != 0 ||
-        getnameinfo((struct sockaddr *)&address, len, NULL, 0, port, sizeof(port),
-                    NI_NUMERICSERV) != 0)
-        return 0;
-    return (int)strtol(port, NULL, 10);
-}
 
 udpa_err
 udpai_http_listener_open(udpai_http_listener *self, const char *address, udpa_error **ret_error)
@@ -39,7 +25,7 @@ udpai_http_listener_open(udpai_http_listener *self, const char *address, udpa_er
     if (listen(self->fd, BACKLOG) != 0)
         return udpai_fail(ret_error, UDPA_ERR_IO, "cannot listen on %s: %s", address,
                           strerror_r(errno, text, sizeof(text)));
-    self->port = port_of(self->fd);
+    self->port = udpai_socket_port(self->fd);
     return UDPA_OK;
 }
 
