@@ -129,7 +129,7 @@ judge(X509_STORE_CTX *asked, void *userdata)
     udpa_err err = chain_of(asked, &chain, &why);
     const udpai_trust_question question = {.chain = chain, .now_s = (int64_t)time(NULL)};
     if (err == UDPA_OK)
-        err = udpai_trust_store_verify(store, &question, &answer, &why);
+        err = udpai_trust_verify(userdata, store, &question, &answer, &why);
     if (err == UDPA_OK)
         return 1;
     X509_STORE_CTX_set_error(asked, alert_for(answer.verdict));

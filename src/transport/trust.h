@@ -20,4 +20,15 @@ void udpai_trust_set(udpai_trust *trust, udpai_trust_store *store);
 /* A reference; NULL: none. */
 udpai_trust_store *udpai_trust_get(udpai_trust *trust);
 
+#define UDPAI_TRUST_REMEMBERED 4096 /* a power of two */
+
+/* As udpai_trust_store_verify(), for a store of udpai_trust_get(). What was found good is
+ * remembered until another store is set, of so many chains at most: a handshake asks, then the
+ * thread of its streams does, and peers come back. */
+udpa_err udpai_trust_verify(udpai_trust *trust,
+                            const udpai_trust_store *store,
+                            const udpai_trust_question *question,
+                            udpai_trust_answer *ret_answer,
+                            udpa_error **ret_error);
+
 #endif

@@ -100,7 +100,7 @@ judge(udpai_credential *credential, udpai_trust_store *store)
         .now_s = now_s(),
         .known = &credential->thread->credentials.known,
     };
-    udpa_err err = udpai_trust_store_verify(store, &question, &answer, &why);
+    udpa_err err = udpai_trust_verify(credential->trust, store, &question, &answer, &why);
     if (err == UDPA_ERR_NOMEM || (err != UDPA_OK && !why)) {
         udpa_error_unref(why);
         return UDPA_ERR_NOMEM;
