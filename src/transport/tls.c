@@ -72,6 +72,20 @@ take_key(SSL_CTX *context, const char *pem)
     return is_good;
 }
 
+/* Else OpenSSL looks for the way from our certificate to its authority in each handshake, and
+ * verifies all signatures on it. */
+static void
+find_way(SSL_CTX *context)
+{
+    STACK_OF(X509) *given = NULL;
+    (void)SSL_CTX_get0_chain_certs(context, &given);
+    if (sk_X509_num(given) <= 0)
+        (void)SSL_CTX_build_cert_chain(context, SSL_BUILD_CHAIN_FLAG_NO_ROOT |
+                                                    SSL_BUILD_CHAIN_FLAG_IGNORE_ERROR |
+                                                    SSL_BUILD_CHAIN_FLAG_CLEAR_ERROR);
+    SSL_CTX_set_mode(context, SSL_MODE_NO_AUTO_CHAIN);
+}
+
 static int
 choose_protocol(SSL *ssl,
                 const unsigned char **out,
@@ -189,6 +203,7 @@ udpai_tls_context(SSL_CTX **ret_context, const udpai_tls_options *options, udpa_
         SSL_CTX_free(context);
         return fail_tls(ret_error, wrong);
     }
+    find_way(context);
     set_rules(context, options);
     ERR_clear_error(); /* the end of a file is one */
     *ret_context = context;

@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "certificates.h"
+#include "tests/unit/certs/made_certificate.h"
 
 struct world {
     char *directory;
@@ -320,6 +321,69 @@ certificates_that_cannot_be_used_are_told(void **state)
     assert_null(context);
 }
 
+static void
+append_certificate(udpai_strbuf *pem, const made_spec *like, const char *name, const char *issuer)
+{
+    const made_name cn = {V_ASN1_UTF8STRING, udpai_str_from(name)};
+    made_spec spec = *like;
+    spec.common_names = &cn;
+    spec.n_common_names = 1;
+    spec.issuer = issuer;
+    make_certificate(pem, &spec);
+    udpai_strbuf_append(pem, "", 1);
+    pem->len--; /* as a string */
+}
+
+static void
+check_sent(const udpai_strbuf *certificate,
+           const udpai_strbuf *key,
+           const udpai_strbuf *authorities,
+           int n_expected)
+{
+    two_ends ends;
+    const udpai_tls_files files = {.certificate = certificate->data,
+                                   .private_key = key->data,
+                                   .authorities = authorities->data};
+    const udpai_tls_options options = {.files = &files, .is_optional = true};
+    open_pair_with(&ends, &options, NULL, NULL);
+    shake_hands(&ends);
+    assert_true(SSL_is_init_finished(ends.client));
+    assert_int_equal(sk_X509_num(SSL_get_peer_cert_chain(ends.client)), n_expected);
+    close_pair(&ends);
+}
+
+/* Peers have the authority: it is not sent. One between it and ours is, wherever it was found. */
+static void
+the_way_to_the_authority_is_sent(void **state)
+{
+    EVP_PKEY *root_key = make_key(), *below_key = make_key(), *key = make_key();
+    const made_spec root_spec = {.key = root_key, .is_authority = true};
+    const made_spec below_spec = {.key = below_key, .signer = root_key, .is_authority = true};
+    const made_spec spec = {.key = key, .signer = below_key};
+    const made_spec simple_spec = {.key = key, .signer = root_key};
+    udpai_strbuf root = {0}, both = {0}, deep = {0}, whole = {0}, simple = {0}, secret = {0};
+    (void)state;
+    append_certificate(&root, &root_spec, "root", NULL);
+    udpai_strbuf_str(&both, udpai_strbuf_view(&root));
+    append_certificate(&both, &below_spec, "below", "root");
+    append_certificate(&deep, &spec, "server", "below");
+    udpai_strbuf_str(&whole, udpai_strbuf_view(&deep));
+    append_certificate(&whole, &below_spec, "below", "root");
+    append_certificate(&simple, &simple_spec, "server", "root");
+    append_key(&secret, key, NULL);
+    udpai_strbuf_append(&secret, "", 1);
+    check_sent(&simple, &secret, &root, 1);
+    check_sent(&deep, &secret, &both, 2);
+    check_sent(&whole, &secret, &root, 2);
+    check_sent(&deep, &secret, &root, 1); /* nobody knows the way */
+    udpai_strbuf *const all[] = {&root, &both, &deep, &whole, &simple, &secret};
+    for (size_t i = 0; i < UDPAI_ARRAY_LEN(all); i++)
+        udpai_strbuf_done(all[i]);
+    EVP_PKEY_free(root_key);
+    EVP_PKEY_free(below_key);
+    EVP_PKEY_free(key);
+}
+
 /* By what is trusted when the handshake is made, whatever the context was made of. */
 static void
 what_is_trusted_may_judge(void **state)
@@ -376,6 +440,7 @@ main(int argc, char **argv)
         cmocka_unit_test(what_is_no_tls_ends_it),
         cmocka_unit_test(what_was_changed_on_the_way_ends_it),
         cmocka_unit_test(certificates_that_cannot_be_used_are_told),
+        cmocka_unit_test(the_way_to_the_authority_is_sent),
         cmocka_unit_test(what_is_trusted_may_judge),
         cmocka_unit_test(http2_may_be_all_there_is),
     };
