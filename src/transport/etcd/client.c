@@ -9,6 +9,7 @@
 /* etcd ends connections that are tried more often than every 5 s. */
 #define KEEPALIVE_MS 6000
 #define KEEPALIVE_TIMEOUT_MS 2000
+#define WINDOW_BYTES ((size_t)4 << 20)
 
 /* ---- the queue ---- */
 
@@ -81,6 +82,7 @@ add_member(udpai_etcd_client *client,
         .server_name = options->server_name,
         .keepalive = {KEEPALIVE_MS, KEEPALIVE_TIMEOUT_MS},
         .max_message_bytes = UDPAI_ETCD_RESPONSE_MAX,
+        .window_bytes = WINDOW_BYTES,
     };
     udpa_err err =
         udpai_grpc_target_new(&client->members[client->n_members].target, &target, ret_error);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One request to one member, and one response. That its headers were sent says that the connection
- * stands; only then the request follows, so that it is known whether a member may have read it. */
+/* One request to one member, and one response. Where a connection is not there yet, that the
+ * headers were sent says that it is; only then the request follows, so that it is known whether a
+ * member may have read it. */
 #include <grpc/byte_buffer.h>
 #include <grpc/support/time.h>
 
@@ -68,8 +69,25 @@ on_end(udpai_tag *tag, bool ok)
     tag_done(UDPAI_CONTAINER_OF(tag, udpai_etcd_rpc, end));
 }
 
+/* On a connection that stands: all of it at once. If that breaks meanwhile, the member may have
+ * read the request. */
 static void
-begin_batches(udpai_etcd_rpc *rpc)
+begin_at_once(udpai_etcd_rpc *rpc, const grpc_op *sending, const grpc_op *receiving)
+{
+    const grpc_op ops[] = {
+        *sending,
+        {.op = GRPC_OP_SEND_MESSAGE, .data.send_message.send_message = rpc->request},
+        {.op = GRPC_OP_SEND_CLOSE_FROM_CLIENT},
+        receiving[0],
+        receiving[1],
+        receiving[2],
+    };
+    rpc->is_sent = true;
+    batch(rpc, ops, UDPAI_ARRAY_LEN(ops), &rpc->end);
+}
+
+static void
+begin_batches(udpai_etcd_rpc *rpc, bool is_connected)
 {
     size_t n_headers = udpai_etcd_auth_headers(rpc->client, rpc->sent_headers);
     const grpc_op sending = {
@@ -85,6 +103,10 @@ begin_batches(udpai_etcd_rpc *rpc)
                                         .status = &rpc->code,
                                         .status_details = &rpc->text}},
     };
+    if (is_connected) {
+        begin_at_once(rpc, &sending, receiving);
+        return;
+    }
     batch(rpc, &sending, 1, &rpc->headers);
     batch(rpc, receiving, UDPAI_ARRAY_LEN(receiving), &rpc->end);
 }
@@ -111,12 +133,12 @@ udpai_etcd_rpc_begin(udpai_etcd_client *client,
     grpc_metadata_array_init(&rpc->received_trailers);
     rpc->request = udpai_etcd_message(request);
     gpr_timespec timeout = gpr_time_from_millis((int64_t)method->timeout_ms, GPR_TIMESPAN);
-    rpc->call = grpc_channel_create_call(udpai_etcd_client_channel(client, rpc->member), NULL,
-                                         GRPC_PROPAGATE_DEFAULTS, client->cq,
+    grpc_channel *channel = udpai_etcd_client_channel(client, rpc->member);
+    rpc->call = grpc_channel_create_call(channel, NULL, GRPC_PROPAGATE_DEFAULTS, client->cq,
                                          grpc_slice_from_static_string(method->path), NULL,
                                          gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), timeout), NULL);
     udpai_list_append(&client->rpcs, &rpc->node);
-    begin_batches(rpc);
+    begin_batches(rpc, grpc_channel_check_connectivity_state(channel, 0) == GRPC_CHANNEL_READY);
     return rpc;
 }
 

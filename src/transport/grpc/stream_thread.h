@@ -99,6 +99,9 @@ typedef struct udpai_grpc_target_options {
     void (*release_context)(void *context);
     udpai_keepalive keepalive;
     size_t max_message_bytes; /* that gRPC takes; 0: no limit, the stream has one */
+    /* So much of a stream may be under way. 0: gRPC finds out how much is needed, by a ping with
+     * what comes: on the network of a data centre that costs more than it gives. */
+    size_t window_bytes;
     /* Not NULL: no stream of gRPC is opened, but the server is asked by this again and again. Both
      * are consumed, also if no target can be made. */
     udpai_http_client *client;

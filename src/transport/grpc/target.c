@@ -10,6 +10,7 @@
 #include "model/server_list.h"
 #include "transport/grpc/grpc_internal.h"
 
+#define HTTP2_WINDOW_BYTES 65535 /* gRPC's choice where it probes */
 #define LONGEST_INTERVAL_MS ((uint64_t)2 * 3600 * 1000)
 
 struct udpai_grpc_target {
@@ -28,6 +29,7 @@ struct udpai_grpc_target {
     atomic_uint_fast64_t interval_ms; /* of trying; its own */
     uint64_t timeout_ms;
     size_t max_message_bytes;  /* 0: no limit */
+    size_t window_bytes;       /* 0: probed */
     udpai_http_client *client; /* NULL: it is dialled by gRPC */
     udpai_polled_server *server;
 };
@@ -203,6 +205,7 @@ udpai_grpc_target_new(udpai_grpc_target **ret_target,
                 keepalive->interval_ms ? keepalive->interval_ms : UDPAI_KEEPALIVE_MS);
     target->timeout_ms = keepalive->timeout_ms ? keepalive->timeout_ms : UDPAI_KEEPALIVE_TIMEOUT_MS;
     target->max_message_bytes = options->max_message_bytes;
+    target->window_bytes = options->window_bytes;
     target->client = options->client;
     target->server = options->server;
     err = copy_texts(target, options);
@@ -237,6 +240,7 @@ udpai_grpc_target_with(udpai_grpc_target *base, void *context, udpai_polled_serv
         .release_context = base->release_context,
         .timeout_ms = base->timeout_ms,
         .max_message_bytes = base->max_message_bytes,
+        .window_bytes = base->window_bytes,
         .client = base->client,
         .server = server,
     };
@@ -372,6 +376,9 @@ udpai_grpc_target_channel(const udpai_grpc_target *target, unsigned server)
         integer(GRPC_COMPRESSION_CHANNEL_ENABLED_ALGORITHMS_BITSET, 1),
         integer(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0),
         integer(GRPC_ARG_ENABLE_CHANNELZ, 0),
+        integer(GRPC_ARG_HTTP2_BDP_PROBE, target->window_bytes == 0),
+        integer(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES,
+                target->window_bytes ? target->window_bytes : HTTP2_WINDOW_BYTES),
         {.type = GRPC_ARG_STRING,
          .key = (char *)(uintptr_t)GRPC_SSL_TARGET_NAME_OVERRIDE_ARG,
          .value.string = target->server_name},
