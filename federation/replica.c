@@ -306,15 +306,27 @@ udpai_replica_next_ended(udpai_replica *replica, udpai_durable_op *ret_op)
 
 /* ---- applying ---- */
 
-/* What was over when it was received is over from now on: whoever says so first, commits it. */
-static uint64_t
-deadline_of(const udpai_replica *replica, const udpai_durable_op *op)
+static bool
+holds(const udpai_replica *replica,
+      const udpai_origin *origin,
+      const udpa_resource *resource,
+      udpai_contribution *ret_held)
 {
-    uint64_t now = udpai_context_now(replica->context);
-    int64_t left_us = op->expires_us - udpai_context_wall_us(replica->context);
+    return udpai_store_get(replica->context->store, origin, udpai_resource_type_url(resource),
+                           udpai_resource_name(resource), ret_held);
+}
+
+/* Clocks of replicas differ, and that of the janitor decides: so it is not compared with those of
+ * others. A record has its whole time from when it is received. */
+static uint64_t
+deadline_of(const udpai_replica *replica, const udpai_origin *origin, const udpai_durable_op *op)
+{
+    udpai_contribution held;
     if (!op->expires_us)
         return 0;
-    return left_us > 0 ? now + (uint64_t)left_us / 1000 + 1 : now + 1;
+    if (op->is_known && holds(replica, origin, op->resource, &held) && held.deadline_ms)
+        return held.deadline_ms;
+    return udpai_context_now(replica->context) + udpa_resource_ttl_ms(op->resource);
 }
 
 /* As after a restart, or when all is read again: it need not be kept again. */
@@ -323,9 +335,7 @@ has_it(const udpai_replica *replica, const udpai_origin *origin, const udpai_dur
 {
     udpai_contribution held;
     const udpa_resource *resource = op->resource;
-    return udpa_resource_ttl_ms(resource) == 0 &&
-           udpai_store_get(replica->context->store, origin, udpai_resource_type_url(resource),
-                           udpai_resource_name(resource), &held) &&
+    return udpa_resource_ttl_ms(resource) == 0 && holds(replica, origin, resource, &held) &&
            held.deadline_ms == 0 && udpai_resource_is_same(held.resource, resource);
 }
 
@@ -386,7 +396,7 @@ apply_published(udpai_replica *replica, const udpai_durable_op *op)
     udpai_origin_set_durable(origin, true);
     if (!udpai_origin_identity(origin))
         udpai_origin_set_identity(origin, op->identity);
-    return apply_put(replica, origin, op, deadline_of(replica, op));
+    return apply_put(replica, origin, op, deadline_of(replica, origin, op));
 }
 
 /* Removals that are forgotten in etcd end here by themselves. */

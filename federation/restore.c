@@ -120,7 +120,8 @@ udpai_restore_end(udpai_node *node)
         udpai_durable_batch_free(batch); /* without memory: at the next start */
 }
 
-/* False: its time is over. What this node keeps alive itself begins anew. */
+/* False: its time is over. What this node keeps alive itself begins anew; and what a replica has of
+ * publishers, since the times in it are by clocks of others, and its end is committed. */
 static bool
 is_left(const udpai_node *node,
         const udpai_durable_op *op,
@@ -128,14 +129,13 @@ is_left(const udpai_node *node,
         uint64_t *ret_deadline_ms)
 {
     uint64_t ttl_ms = udpa_resource_ttl_ms(op->resource);
-    bool is_kept_alive = ttl_ms && udpai_origin_keeps_alive(origin);
+    bool is_kept_alive =
+        ttl_ms && (udpai_origin_keeps_alive(origin) ||
+                   (node->replica && udpai_publisher_is_key(udpai_origin_key(origin))));
     *ret_deadline_ms = is_kept_alive ? udpai_context_now(&node->context) + ttl_ms : 0;
     if (is_kept_alive || !op->expires_us)
         return true;
     int64_t left_us = op->expires_us - udpai_context_wall_us(&node->context);
-    if (left_us <= 0 && node->replica &&
-        udpai_publisher_is_key(udpai_origin_key(origin))) /* it ends when that is committed */
-        left_us = 1;
     if (left_us <= 0)
         return false;
     *ret_deadline_ms = udpai_context_now(&node->context) + (uint64_t)left_us / 1000 + 1;

@@ -191,7 +191,12 @@ add_event(udpai_replicator *replicator, const udpai_etcd_event *event, udpai_dur
         return add_lock(replicator, lock, batch);
     if (is_lock)
         return add_missed(replicator, event, behind, batch);
-    return add_record(replicator, key, event->is_delete ? NULL : &event->kv.value, batch);
+    size_t before = batch->ops.n;
+    udpa_err err = add_record(replicator, key, event->is_delete ? NULL : &event->kv.value, batch);
+    int64_t known = udpai_replicator_mod_revision(replicator, event->kv.key);
+    for (size_t i = before; i < batch->ops.n; i++)
+        batch->ops.items[i].is_known = known == event->kv.mod_revision;
+    return err;
 }
 
 static udpa_err

@@ -35,6 +35,7 @@ typedef struct udpai_durable_op {
     bool is_whole;        /* EPOCH: what it began with is all that was meant to be */
     uint64_t deadline_ms; /* PUT: by the node's clock, which is void after a restart; 0: never */
     int64_t expires_us;   /* PUT: the same since 1970; the node fills it in for the engine */
+    bool is_known;        /* PUT, reported by replicas: this record was reported before as it is */
     udpai_identity *identity; /* PUT, of the replicas of a node: its publisher's; NULL: not known */
 } udpai_durable_op;
 

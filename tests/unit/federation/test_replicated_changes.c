@@ -107,15 +107,22 @@ a_removal_that_is_forgotten_goes_from_etcd(void **state)
 
 /* ---- what ends by the clock ---- */
 
-static void
-put_for(fed_bed *bed, const char *origin, const char *name, int64_t ttl_ms)
+/* By a replica whose clock differs by so much from ours. */
+static udpai_durable_batch *
+put_of(const fed_bed *bed, const char *origin, const char *name, int64_t ttl_ms, int64_t clock_ms)
 {
     udpai_durable_batch *batch = new_batch();
     udpa_resource *resource = RESOURCE(
         name, .type = TEST_CDS, .value = "1", .version = "1", .authority = "acme", .generation = 5,
         .ttl_ms = (uint64_t)ttl_ms, .hops = {{"node", "acme", "the-set"}});
-    add_put(batch, origin, resource, wall_us(bed) + ttl_ms * 1000);
-    tell_change(bed, batch, false);
+    add_put(batch, origin, resource, wall_us((void *)(uintptr_t)bed) + (ttl_ms + clock_ms) * 1000);
+    return batch;
+}
+
+static void
+put_for(fed_bed *bed, const char *origin, const char *name, int64_t ttl_ms)
+{
+    tell_change(bed, put_of(bed, origin, name, ttl_ms, 0), false);
     flush(bed);
 }
 
@@ -141,6 +148,63 @@ nothing_ends_before_that_is_committed(void **state)
     assert_false(is_there(bed, "x"));
     fed_advance(bed, 2 * UDPAI_EXPIRED_AGAIN_MS);
     assert_int_equal(n_proposals, 0);
+}
+
+static void
+assert_ends_after(fed_bed *bed, uint64_t ms)
+{
+    fed_advance(bed, ms - 100);
+    assert_int_equal(n_proposals, 0);
+    fed_advance(bed, 200);
+    assert_int_equal(n_proposals, 1);
+    assert_proposed(0, "-carol x");
+}
+
+static void
+others_may_have_another_clock(void **state)
+{
+    fed_bed *bed = *state;
+    (void)arrive(bed, &alice);
+    for (int64_t clock_ms = -600000; clock_ms <= 600000; clock_ms += 600000) {
+        tell_change(bed, put_of(bed, CAROL, "com.acme/x", 30000, clock_ms), false);
+        flush(bed);
+        assert_ends_after(bed, 30000);
+        commit_all(bed);
+    }
+}
+
+/* What it has already ends when it would have; what may have been renewed has its time. */
+static void
+what_is_read_anew_ends_in_its_time(void **state)
+{
+    fed_bed *bed = *state;
+    (void)arrive(bed, &alice);
+    for (int is_known = 0; is_known < 2; is_known++) {
+        tell_change(bed, put_of(bed, CAROL, "com.acme/x", 30000, -600000), false);
+        flush(bed);
+        fed_advance(bed, 20000);
+        udpai_durable_batch *all = put_of(bed, CAROL, "com.acme/x", 30000, -620000);
+        all->ops.items[0].is_known = is_known;
+        tell_change(bed, all, true);
+        flush(bed);
+        assert_ends_after(bed, is_known ? 10000 : 30000);
+        commit_all(bed);
+    }
+}
+
+static void
+after_a_restart_it_has_its_time(void **state)
+{
+    fed_bed *bed = *state;
+    (void)arrive(bed, &alice);
+    tell_change(bed, put_of(bed, CAROL, "com.acme/x", 30000, 0), false);
+    flush(bed);
+    bed->wall_us += 600000000; /* while it was away, or its clock was set */
+    restart(bed);
+    tell_state(bed, UDPAI_REPLICATION_CURRENT);
+    tell_members(bed, "a", 0);
+    flush(bed);
+    assert_ends_after(bed, 30000);
 }
 
 static void
@@ -380,6 +444,9 @@ main(void)
         replicated_test(what_comes_too_late_for_a_removal_goes_from_etcd),
         replicated_test(a_removal_that_is_forgotten_goes_from_etcd),
         replicated_test(nothing_ends_before_that_is_committed),
+        replicated_test(others_may_have_another_clock),
+        replicated_test(what_is_read_anew_ends_in_its_time),
+        replicated_test(after_a_restart_it_has_its_time),
         replicated_test(what_is_renewed_meanwhile_stays),
         replicated_test(while_etcd_is_away_nothing_ends),
         replicated_test(what_is_not_there_any_more_ends),

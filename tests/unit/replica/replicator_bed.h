@@ -48,7 +48,8 @@ run_ms(uint64_t ms)
         udpai_wheel_advance(&wheel, wheel.now_ms + 1);
 }
 
-/* ---- what is reported, as "all: +a/x=1, -b/y", "1: committed", "current" ---- */
+/* ---- what is reported, as "all: +a/x=1, ~a/z=2, -b/y", "1: committed", "current"; ~: it was
+ * reported before as it is ---- */
 
 static inline void
 note(replica *self, const char *between, const char *text)
@@ -68,9 +69,12 @@ note_op(replica *self, const char *between, const udpai_durable_op *op)
     if (op->kind == UDPAI_DURABLE_PUT)
         value = udpai_resource_value(op->resource);
     (void)snprintf(text, sizeof(text), "%s%.*s/%.*s%s%.*s",
-                   op->kind == UDPAI_DURABLE_PUT ? "+" : "-", is_removal ? 1 : (int)key.len,
-                   is_removal ? "!" : key.data, (int)(name.len - 9), name.data + 9,
-                   value.len ? "=" : "", (int)udpai_min_size(value.len, 20), value.data);
+                   op->kind != UDPAI_DURABLE_PUT ? "-"
+                   : op->is_known                ? "~"
+                                                 : "+",
+                   is_removal ? 1 : (int)key.len, is_removal ? "!" : key.data, (int)(name.len - 9),
+                   name.data + 9, value.len ? "=" : "", (int)udpai_min_size(value.len, 20),
+                   value.data);
     note(self, between, text);
 }
 

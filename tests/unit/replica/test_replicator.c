@@ -211,12 +211,13 @@ all_is_reported_again_on_request(void **state)
     put(&a, "o", Y, "2");
     run_ms(5000);
     (void)reported(&b);
-    udpai_replicator_list_again(b.replicator);
+    put(&a, "o", X, "3");
+    udpai_replicator_list_again(b.replicator); /* it has not received that yet */
     run_ms(100);
     const char *text = reported(&b);
     assert_non_null(strstr(text, "all"));
-    assert_non_null(strstr(text, "+o/x=1"));
-    assert_non_null(strstr(text, "+o/y=2"));
+    assert_non_null(strstr(text, "+o/x=3"));
+    assert_non_null(strstr(text, "~o/y=2"));
     take_away(&a, "o", X);
     run_ms(100);
     assert_non_null(strstr(reported(&b), ": -o/x"));
