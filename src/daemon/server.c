@@ -55,9 +55,11 @@ typedef struct server {
     UDPAI_VECTOR(int) http_ports;
     uv_signal_t signals[3];
     uv_timer_t handing_on; /* until it stops */
+    uv_timer_t joining;    /* a replica that serves its copy has no place in its set yet */
     bool is_handing_on, is_stopping;
 } server;
 
+#define JOINING_MS 1000
 /* What clients have reported goes to the nodes above in that time. */
 #define HAND_ON_MS 500
 
@@ -84,6 +86,7 @@ stop(server *self)
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(self->signals); i++)
         uv_close((uv_handle_t *)&self->signals[i], NULL);
     uv_close((uv_handle_t *)&self->handing_on, NULL);
+    uv_close((uv_handle_t *)&self->joining, NULL);
     udpai_daemon_runtime_leave(self->runtime);
     udpai_reload_close(UDPAI_TAKE(self->reload));
     udpai_readers_close(self->readers);
@@ -379,6 +382,36 @@ migrate(server *self, uint64_t n_unreadable, udpa_error **ret_error)
     return UDPA_OK;
 }
 
+static udpa_err
+fail_full(const server *self, udpa_error **ret_error)
+{
+    return udpai_fail(ret_error, UDPA_ERR_LIMIT,
+                      "the replica set at %s has %d replicas, and may not have more: to "
+                      "serve more clients, start nodes that have it as their ConfigSource",
+                      self->plan->etcd.prefix, UDPAI_REPLICAS_MAX);
+}
+
+static void
+on_joining(uv_timer_t *timer)
+{
+    server *self = timer->data;
+    if (udpai_endpoint_is_one_too_many(self->endpoint)) {
+        (void)fail_full(self, &self->lost);
+        stop(self);
+    } else if (udpai_endpoint_has_joined(self->endpoint)) {
+        uv_timer_stop(timer);
+    }
+}
+
+/* It serves what it has: etcd may be away, and then nobody knows how many there are. */
+static udpa_err
+join_later(server *self, udpa_error **ret_error)
+{
+    return uv_timer_start(&self->joining, on_joining, JOINING_MS, JOINING_MS) == 0
+               ? UDPA_OK
+               : udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+}
+
 /* The first time it has nothing that it could serve instead; nor of secrets that its copy has, and
  * that it cannot decrypt. */
 static udpa_err
@@ -394,18 +427,17 @@ replicate(server *self, udpa_error **ret_error)
         return err;
     }
     err = udpai_fail_code(ret_error, udpai_endpoint_replicate(self->endpoint, replication));
-    if (err != UDPA_OK || (udpai_endpoint_has_position(self->endpoint) && !n_unreadable))
+    if (err != UDPA_OK)
         return err;
+    if (udpai_endpoint_has_position(self->endpoint) && !n_unreadable)
+        return join_later(self, ret_error);
     udpai_log(UDPA_LOG_INFO, "replicas", "reading etcd before clients are served");
     while (!is_replicated(self, n_unreadable) && !self->is_stopping) {
         if (udpai_endpoint_is_one_too_many(self->endpoint))
-            return udpai_fail(ret_error, UDPA_ERR_LIMIT,
-                              "the replica set at %s has %d replicas, and may not have more: to "
-                              "serve more clients, start nodes that have it as their ConfigSource",
-                              self->plan->etcd.prefix, UDPAI_REPLICAS_MAX);
+            return fail_full(self, ret_error);
         uv_run(&self->loop, UV_RUN_ONCE);
     }
-    return self->is_stopping ? UDPA_ERR_CLOSED : err;
+    return self->is_stopping ? UDPA_ERR_CLOSED : join_later(self, ret_error);
 }
 
 static udpa_err
@@ -552,6 +584,8 @@ udpai_server_run(const udpai_server_parts *parts, udpa_error **ret_error)
                           uv_strerror(number));
     uv_timer_init(&self.loop, &self.handing_on);
     self.handing_on.data = &self;
+    uv_timer_init(&self.loop, &self.joining);
+    self.joining.data = &self;
     watch_signals(&self);
     udpa_err err = begin(&self, ret_error);
     if (err == UDPA_OK) {

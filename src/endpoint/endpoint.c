@@ -194,13 +194,15 @@ udpai_endpoint_replicate(udpa_endpoint *endpoint, udpai_replication *replication
                                    udpai_node_position_proof(endpoint->node));
 }
 
+/* Whether it has a place it knows soon after etcd was read, or etcd does not answer any more. */
 bool
 udpai_endpoint_is_replicated(const udpa_endpoint *endpoint)
 {
     const udpai_replica_status *status = udpai_node_replica_status(endpoint->node);
-    return !status || (udpai_node_position(endpoint->node).cluster_id &&
-                       (status->membership == UDPAI_MEMBERSHIP_JOINED ||
-                        status->state != UDPAI_REPLICATION_CURRENT));
+    return !status ||
+           (udpai_node_position(endpoint->node).cluster_id &&
+            (status->membership == UDPAI_MEMBERSHIP_JOINED ||
+             status->state == UDPAI_REPLICATION_BEHIND || status->state == UDPAI_REPLICATION_HELD));
 }
 
 void
@@ -220,6 +222,13 @@ udpai_endpoint_has_listed(const udpa_endpoint *endpoint)
 {
     const udpai_replica_status *status = udpai_node_replica_status(endpoint->node);
     return !status || status->has_listed;
+}
+
+bool
+udpai_endpoint_has_joined(const udpa_endpoint *endpoint)
+{
+    const udpai_replica_status *status = udpai_node_replica_status(endpoint->node);
+    return !status || status->membership == UDPAI_MEMBERSHIP_JOINED;
 }
 
 bool
