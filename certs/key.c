@@ -229,6 +229,19 @@ udpai_key_equal(const udpai_key *a, const udpai_key *b)
     return equal;
 }
 
+udpa_err
+udpai_key_put_public(const udpai_key *key, udpai_strbuf *to)
+{
+    unsigned char *der = NULL;
+    int size = i2d_PUBKEY(key->pkey, &der);
+    ERR_clear_error();
+    if (size < 0)
+        return UDPA_ERR_NOMEM;
+    udpai_strbuf_append(to, der, (size_t)size);
+    OPENSSL_free(der);
+    return udpai_strbuf_failed(to) ? UDPA_ERR_NOMEM : UDPA_OK;
+}
+
 /* ---- using ---- */
 
 static const EVP_MD *

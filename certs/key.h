@@ -5,6 +5,7 @@
 #ifndef UDPAI_KEY_H
 #define UDPAI_KEY_H
 
+#include "base/strbuf.h"
 #include "certs/certificate.h"
 
 /* As Signature.algorithm has them; 0 is none. */
@@ -31,6 +32,8 @@ udpai_key_algorithm udpai_key_algorithm_of(const udpai_key *key);
 /* Of a certificate: in seconds since 1970; else from INT64_MIN to INT64_MAX. */
 int64_t udpai_key_not_before_s(const udpai_key *key);
 int64_t udpai_key_not_after_s(const udpai_key *key);
+/* Appends the public key, as DER. UDPA_ERR_NOMEM */
+udpa_err udpai_key_put_public(const udpai_key *key, udpai_strbuf *to);
 /* Do both verify the same signatures? A private key has its public one in it. */
 bool udpai_key_equal(const udpai_key *a, const udpai_key *b);
 

@@ -569,6 +569,32 @@ same_keys(const udpai_named_key *a, size_t n_a, const udpai_named_key *b, size_t
     return true;
 }
 
+static udpa_err
+put_keys(const udpai_named_key *keys, size_t n, udpai_strbuf *to)
+{
+    udpa_err err = UDPA_OK;
+    udpai_strbuf_printf(to, "%zu", n);
+    for (size_t i = 0; i < n && err == UDPA_OK; i++) {
+        int64_t from_s = udpai_key_not_before_s(keys[i].key);
+        if (keys[i].not_before_s > from_s)
+            from_s = keys[i].not_before_s;
+        udpai_strbuf_printf(to, " %.*s %.*s %" PRId64 " %" PRId64 " ",
+                            UDPAI_SHOWN(keys[i].authority), UDPAI_SHOWN(keys[i].key_id), from_s,
+                            key_end_s(&keys[i]));
+        err = udpai_key_put_public(keys[i].key, to);
+    }
+    return err;
+}
+
+udpa_err
+udpai_keyring_put_keys(const udpai_keyring *keyring, udpai_strbuf *to)
+{
+    if (!keyring)
+        return UDPA_OK;
+    udpa_err err = put_keys(keyring->keys, keyring->n_keys, to);
+    return err == UDPA_OK ? put_keys(keyring->signing, keyring->n_signing, to) : err;
+}
+
 bool
 udpai_keyring_equal(const udpai_keyring *a, const udpai_keyring *b)
 {

@@ -83,6 +83,9 @@ udpa_err udpai_keyring_verify_removal(const udpai_keyring *keyring,
  * never. */
 int64_t udpai_keyring_end_s(const udpai_keyring *keyring, const udpa_resource *resource);
 
+/* Appends the keys, those that verify and those that sign, with their names and times: the same
+ * bytes for the same keys, whatever files they are from. NULL: nothing. UDPA_ERR_NOMEM */
+udpa_err udpai_keyring_put_keys(const udpai_keyring *keyring, udpai_strbuf *to);
 /* Do both check and sign alike? Either may be NULL. */
 bool udpai_keyring_equal(const udpai_keyring *a, const udpai_keyring *b);
 

@@ -24,8 +24,9 @@ struct udpai_reload {
     udpai_reload_env env;
     udpai_certificates certificates;
     udpai_file_set *files;
-    udpa_bytes *acl;   /* that is in force; NULL: the plan's */
-    uv_timer_t hourly; /* certificates end, too */
+    udpa_bytes *acl;        /* that is in force; NULL: the plan's */
+    udpai_keyring *keyring; /* the same */
+    uv_timer_t hourly;      /* certificates end, too */
 };
 
 /* ---- users of certificates ---- */
@@ -300,17 +301,18 @@ take_rules(udpai_reload *self, const Udpa__Config__V1__Bootstrap *message, compl
 
 /* What was rejected for its signature is reported again. */
 static bool
-take_signatures(const udpai_reload *self,
-                const Udpa__Config__V1__Bootstrap *message,
-                complaints *all)
+take_signatures(udpai_reload *self, const Udpa__Config__V1__Bootstrap *message, complaints *all)
 {
     const udpai_reload_target target = {self->env.endpoint, self->env.plan, self->env.config_file,
                                         self->env.follower, self->env.readers};
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
-    bool has_changed;
-    udpa_err err = udpai_signatures_reload(&target, message, &has_changed, &error);
-    if (has_changed)
+    udpai_keyring *keyring = NULL;
+    udpa_err err = udpai_signatures_reload(&target, message, &keyring, &error);
+    if (keyring) {
+        udpai_keyring_unref(self->keyring);
+        self->keyring = keyring;
         udpai_directories_report_again(self->env.directories);
+    }
     return is_taken(all, err, "the keys of signatures", error);
 }
 
@@ -346,7 +348,9 @@ reload_bootstrap(udpai_reload *self)
         is_read = take_rules(self, bootstrap.message, &all);
         is_read = take_signatures(self, bootstrap.message, &all) && is_read;
         if (is_read)
-            udpai_replicas_note_rules(self->env.replicas, self->env.plan, bootstrap.message);
+            udpai_replicas_note_rules(self->env.replicas, self->env.plan, bootstrap.message,
+                                      self->keyring ? self->keyring
+                                                    : self->env.plan->settings.node.keyring);
         is_read = take_store_keys(self, bootstrap.message, &all) && is_read;
         note_restart(&all, self->env.config_file, self->env.plan->bootstrap.message,
                      bootstrap.message);
@@ -504,6 +508,7 @@ on_closed(uv_handle_t *handle)
     udpai_reload *self = handle->data;
     udpai_certificates_done(&self->certificates);
     udpa_bytes_unref(self->acl);
+    udpai_keyring_unref(self->keyring);
     udpai_free(self);
 }
 

@@ -224,9 +224,12 @@ join(udpai_replicas *replicas, udpai_plan *plan, udpa_error **ret_error)
 /* ---- what the others are told ---- */
 
 /* Of what must be the same on all replicas: not where each of them listens, and keeps its copy.
- * @p rules: where the rules and the keys of signatures are from. */
-static udpai_content_hash
-hash_config(const udpai_plan *plan, const Udpa__Config__V1__Bootstrap *rules)
+ * Files of keys may have other contents at one path: the keys count. False without memory. */
+static bool
+put_config(const udpai_plan *plan,
+           const Udpa__Config__V1__Bootstrap *rules,
+           const udpai_keyring *keyring,
+           char ret_hex[UDPAI_CONTENT_HASH_HEX])
 {
     Udpa__Config__V1__Bootstrap shared = *plan->bootstrap.message;
     shared.acl = rules->acl;
@@ -241,14 +244,19 @@ hash_config(const udpai_plan *plan, const Udpa__Config__V1__Bootstrap *rules)
     store.tls = store.replica_tls = NULL;
     store.advertise = none;
     size_t size = udpa__config__v1__bootstrap__get_packed_size(&shared);
-    uint8_t *packed = udpai_alloc(size);
-    udpai_content_hash hash = {0};
-    if (packed) {
+    UDPAI_AUTO_FREE uint8_t *packed = udpai_alloc(size);
+    udpai_strbuf text = {0};
+    bool is_put = packed && udpai_keyring_put_keys(keyring, &text) == UDPA_OK;
+    if (is_put) {
         udpa__config__v1__bootstrap__pack(&shared, packed);
-        hash = udpai_content_hash_of(UDPAI_STR(""), (udpai_str){(const char *)packed, size});
+        udpai_strbuf_append(&text, packed, size);
+        is_put = !udpai_strbuf_failed(&text);
     }
-    udpai_free(packed);
-    return hash;
+    if (is_put)
+        udpai_content_hash_hex(udpai_content_hash_of(UDPAI_STR(""), udpai_strbuf_view(&text)),
+                               ret_hex);
+    udpai_strbuf_done(&text);
+    return is_put;
 }
 
 static void
@@ -266,7 +274,8 @@ open_replication(udpai_replicas *replicas, const udpai_plan *plan, udpa_error **
     const udpai_plan_etcd *etcd = &plan->etcd;
     char password[UDPAI_PASSWORD_MAX + 1] = "", config[UDPAI_CONTENT_HASH_HEX];
     udpai_strbuf key_ids = {0};
-    udpai_content_hash_hex(hash_config(plan, plan->bootstrap.message), config);
+    if (!put_config(plan, plan->bootstrap.message, plan->settings.node.keyring, config))
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     write_address(replicas, plan);
     udpai_daemon_mesh_address(plan, replicas->advertised, sizeof(replicas->advertised));
     udpa_err err = etcd->password_file
@@ -359,13 +368,14 @@ udpai_replicas_replace_tls(udpai_replicas *replicas,
 void
 udpai_replicas_note_rules(udpai_replicas *replicas,
                           const udpai_plan *plan,
-                          const Udpa__Config__V1__Bootstrap *read)
+                          const Udpa__Config__V1__Bootstrap *read,
+                          const udpai_keyring *keyring)
 {
     char config[UDPAI_CONTENT_HASH_HEX];
     if (!replicas)
         return;
-    udpai_content_hash_hex(hash_config(plan, read), config);
-    if (udpai_etcd_replication_set_config(replicas->replication,
+    if (!put_config(plan, read, keyring, config) ||
+        udpai_etcd_replication_set_config(replicas->replication,
                                           (udpai_str){config, sizeof(config)}) != UDPA_OK)
         udpai_log(UDPA_LOG_ERROR, "replicas",
                   "out of memory: the other replicas do not have the digest of the rules "

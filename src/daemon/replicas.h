@@ -21,11 +21,12 @@ udpai_replication *udpai_replicas_take(udpai_replicas *replicas);
 udpa_err udpai_replicas_replace_tls(udpai_replicas *replicas,
                                     const udpai_tls_files *files,
                                     udpa_error **ret_error);
-/* The rules and keys of signatures are those of the bootstrap that was read now: their digest goes
- * to the other replicas. NULL does nothing. */
+/* The rules are those of the bootstrap that was read now, and the keys of signatures are these:
+ * their digest goes to the other replicas. NULL does nothing. */
 void udpai_replicas_note_rules(udpai_replicas *replicas,
                                const udpai_plan *plan,
-                               const Udpa__Config__V1__Bootstrap *read);
+                               const Udpa__Config__V1__Bootstrap *read,
+                               const udpai_keyring *keyring);
 /* Reads the password again, and logs why it cannot. NULL does nothing. */
 void udpai_replicas_reload_password(udpai_replicas *replicas);
 /* Other keys for secrets, copied. NULL does nothing. */

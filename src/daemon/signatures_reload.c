@@ -31,37 +31,35 @@ check_files(const udpai_reload_target *target,
 static udpa_err
 put_into_use(const udpai_reload_target *target,
              const Udpa__Config__V1__Signatures *from,
+             udpai_keyring **ret_keyring,
              udpa_error **ret_error)
 {
-    UDPA_AUTO(udpai_keyring_unref) udpai_keyring *keyring = NULL;
     if (!from)
         return udpai_fail(ret_error, UDPA_ERR_PRECONDITION,
                           "the file has no section 'signatures' any more: to look at none takes a "
                           "restart");
-    udpa_err err = udpai_plan_signatures_again(target->plan, from, &keyring, ret_error);
+    udpa_err err = udpai_plan_signatures_again(target->plan, from, ret_keyring, ret_error);
     if (err != UDPA_OK)
         return err;
-    udpai_endpoint_set_keyring(target->endpoint, keyring);
-    udpai_readers_set_keyring(target->readers, keyring);
+    udpai_endpoint_set_keyring(target->endpoint, *ret_keyring);
+    udpai_readers_set_keyring(target->readers, *ret_keyring);
     return UDPA_OK;
 }
 
 udpa_err
 udpai_signatures_reload(const udpai_reload_target *target,
                         const Udpa__Config__V1__Bootstrap *message,
-                        bool *ret_has_changed,
+                        udpai_keyring **ret_keyring,
                         udpa_error **ret_error)
 {
     const Udpa__Config__V1__Signatures *from = message->signatures;
-    *ret_has_changed = false;
     if (!from && !target->plan->bootstrap.message->signatures)
         return UDPA_OK;
     udpa_err err = check_files(target, message, ret_error);
     if (err == UDPA_OK)
-        err = put_into_use(target, from, ret_error);
+        err = put_into_use(target, from, ret_keyring, ret_error);
     if (err != UDPA_OK)
         return err;
-    *ret_has_changed = true;
     udpai_log(UDPA_LOG_INFO, "daemon", "%s: reloaded, %zu keys sign now, and %zu more are trusted",
               target->config_file, from->n_keys, from->n_trusted);
     return UDPA_OK;

@@ -8,10 +8,10 @@
 /* Puts the section 'signatures' of a bootstrap in which nothing is wrong into use, with the files
  * that it names, if nothing is wrong with any of them; and logs what came of it. With an error the
  * keys stay as they were.
- * @param[out] ret_has_changed  what is trusted may be another now. */
+ * @param[out] ret_keyring  what is in use from now on: a reference; NULL: what was before. */
 udpa_err udpai_signatures_reload(const udpai_reload_target *target,
                                  const Udpa__Config__V1__Bootstrap *message,
-                                 bool *ret_has_changed,
+                                 udpai_keyring **ret_keyring,
                                  udpa_error **ret_error);
 
 #endif

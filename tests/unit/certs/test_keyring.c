@@ -299,6 +299,19 @@ change_trust(ring_bed *bed, bool expected)
     udpai_keyring_unref(before);
 }
 
+/* The same, of keys alone. */
+static void
+change_keys(ring_bed *bed, bool expected)
+{
+    udpai_strbuf before = {0}, now = {0};
+    assert_ok(udpai_keyring_put_keys(bed->keyring, &before));
+    change_trust(bed, expected);
+    assert_ok(udpai_keyring_put_keys(bed->keyring, &now));
+    assert_int_equal(udpai_str_eq(udpai_strbuf_view(&before), udpai_strbuf_view(&now)), expected);
+    udpai_strbuf_done(&before);
+    udpai_strbuf_done(&now);
+}
+
 static void
 equal_keyrings_are_known(void **state)
 {
@@ -310,19 +323,21 @@ equal_keyrings_are_known(void **state)
     bed->options.skew_s++;
     change_trust(bed, false);
     bed->trusted[0].not_after_s = NOW_S;
-    change_trust(bed, false);
+    change_keys(bed, false);
+    bed->trusted[0].not_before_s = NOW_S - 1;
+    change_keys(bed, false);
     bed->trusted[0].key = bed->other.public_key;
-    change_trust(bed, false);
+    change_keys(bed, false);
     bed->trusted[0].key_id = UDPAI_STR("k0");
-    change_trust(bed, false);
+    change_keys(bed, false);
     bed->required.types = clusters;
     bed->required.n_types = 1;
     change_trust(bed, false);
     bed->options.n_required = 0;
     change_trust(bed, false);
     bed->options.n_trusted = 1;
-    change_trust(bed, false);
-    change_trust(bed, true);
+    change_keys(bed, false);
+    change_keys(bed, true);
 }
 
 static void
