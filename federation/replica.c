@@ -85,6 +85,7 @@ udpai_replica_free(udpai_replica *replica)
     udpai_vector_done(&replica->ended);
     udpai_replicated_free(replica->members);
     udpai_replicated_free(replica->why);
+    udpa_error_unref(replica->status.alarm);
     udpai_replicated_free(replica->hold);
     udpai_replicated_free(replica->keys);
     udpa_bytes_unref(replica->proof.key);
@@ -606,13 +607,7 @@ udpai_replica_visit_problems(const udpai_replica *replica, udpai_problem_fn visi
     udpa_error *hidden = n_hidden ? udpa_error_new(UDPA_ERR_DENIED, NULL, HIDDEN, n_hidden) : NULL;
     if (hidden)
         visit(userdata, udpa_error_message(hidden));
-    if (status->locked)
-        visit(userdata, udpa_error_message(status->locked));
-    if (status->membership == UDPAI_MEMBERSHIP_FULL)
-        visit(userdata, "this replica has no place in its set, which has as many as it may have: "
-                        "stop it, or another one");
-    if (status->state == UDPAI_REPLICATION_HELD && status->why)
-        visit(userdata, udpa_error_message(status->why));
+    udpai_replica_visit_own(status, visit, userdata);
     if (status->hold)
         udpai_replica_visit_hold(status->hold, visit, userdata);
 }
@@ -673,6 +668,8 @@ udpai_replica_next(udpai_replica *replica)
             set_hold(replica, event);
         else if (event->kind == UDPAI_REPLICATED_REBALANCE)
             udpai_replica_status_take_rebalance(&replica->status, event);
+        else if (event->kind == UDPAI_REPLICATED_ETCD)
+            udpai_replica_status_take_etcd(&replica->status, event);
         else if (event->kind == UDPAI_REPLICATED_KEYS)
             take_keys(replica, event);
         else if (event->kind != UDPAI_REPLICATED_CHANGE && event->kind != UDPAI_REPLICATED_HOLD)

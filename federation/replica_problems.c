@@ -85,3 +85,17 @@ udpai_replica_members_digest(const udpai_replica_status *status)
     }
     return digest;
 }
+
+void
+udpai_replica_visit_own(const udpai_replica_status *status, udpai_problem_fn visit, void *userdata)
+{
+    if (status->locked)
+        visit(userdata, udpa_error_message(status->locked));
+    if (status->alarm)
+        visit(userdata, udpa_error_message(status->alarm));
+    if (status->membership == UDPAI_MEMBERSHIP_FULL)
+        visit(userdata, "this replica has no place in its set, which has as many as it may have: "
+                        "stop it, or another one");
+    if (status->state == UDPAI_REPLICATION_HELD && status->why)
+        visit(userdata, udpa_error_message(status->why));
+}

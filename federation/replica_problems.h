@@ -10,6 +10,10 @@
 void udpai_replica_visit_members(const udpai_replica_status *status,
                                  udpai_problem_fn visit,
                                  void *userdata);
+/* Of this one: what it cannot decrypt, what etcd states of itself, that it has no place, and why it
+ * holds. */
+void
+udpai_replica_visit_own(const udpai_replica_status *status, udpai_problem_fn visit, void *userdata);
 /* Of all that they are compared by. */
 uint64_t udpai_replica_members_digest(const udpai_replica_status *status);
 

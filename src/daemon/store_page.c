@@ -180,11 +180,14 @@ udpai_store_stats(const udpa_endpoint *endpoint, udpai_strbuf *text)
     udpai_strbuf_printf(text,
                         "replica.is_current: %d\nreplica.is_held: %d\n"
                         "replica.not_current_seconds: %" PRIu64 "\n"
-                        "replica.revision: %" PRId64 "\nreplica.etcd_revision: %" PRId64 "\n",
+                        "replica.revision: %" PRId64 "\nreplica.etcd_revision: %" PRId64 "\n"
+                        "replica.etcd_size_bytes: %" PRId64 "\nreplica.etcd_quota_bytes: %" PRId64
+                        "\nreplica.etcd_has_alarm: %d\nreplica.overdue: %zu\n",
                         status->state == UDPAI_REPLICATION_CURRENT,
                         status->state == UDPAI_REPLICATION_HELD,
                         status->state == UDPAI_REPLICATION_CURRENT ? 0 : seconds_of(status),
-                        applied_of(endpoint), status->revision);
+                        applied_of(endpoint), status->revision, status->size_bytes,
+                        status->quota_bytes, status->alarm != NULL, status->n_overdue);
 }
 
 static void
@@ -206,6 +209,10 @@ udpai_store_metrics(const udpa_endpoint *endpoint, udpai_strbuf *text)
     put_gauge(text, "not_current_seconds", is_current ? 0 : seconds_of(status));
     put_gauge(text, "revision", (uint64_t)applied_of(endpoint));
     put_gauge(text, "etcd_revision", (uint64_t)status->revision);
+    put_gauge(text, "etcd_size_bytes", (uint64_t)status->size_bytes);
+    put_gauge(text, "etcd_quota_bytes", (uint64_t)status->quota_bytes);
+    put_gauge(text, "etcd_has_alarm", status->alarm != NULL);
+    put_gauge(text, "overdue", status->n_overdue);
     if (status->hold && status->hold->is_listed)
         put_gauge(text, "would_be_lost",
                   status->hold->difference.n_missing + status->hold->difference.n_older);

@@ -102,8 +102,12 @@ read_batch(udpai_proposed *one, const udpai_durable_batch *batch, udpa_error **r
 static void
 on_done(udpai_replica_transaction *transaction, const udpai_proposal_result *result)
 {
-    udpai_proposed_end(transaction->userdata, udpai_proposed_outcome_of(result->outcome),
-                       result->error);
+    udpai_proposed *one = transaction->userdata;
+    udpai_replicator *replicator = one->owner;
+    udpai_replicated_outcome outcome = udpai_proposed_outcome_of(result->outcome);
+    udpai_proposed_end(one, outcome, result->error);
+    if (outcome != UDPAI_REPLICATED_COMMITTED && outcome != UDPAI_REPLICATED_LOST)
+        udpai_alarms_ask_soon(&replicator->alarms);
 }
 
 static bool

@@ -539,6 +539,18 @@ make_rebalance(udpai_replicator *replicator)
     return udpai_rebalance_new(&replicator->rebalance, &env, udpai_bytes_view(replicator->prefix));
 }
 
+static void
+begin_alarms(udpai_replicator *replicator)
+{
+    const udpai_alarms_env env = {
+        .etcd = replicator->env.etcd,
+        .wheel = replicator->env.wheel,
+        .report = replicator->env.report,
+        .userdata = replicator->env.userdata,
+    };
+    udpai_alarms_begin(&replicator->alarms, &env);
+}
+
 static udpa_err
 make(udpai_replicator *replicator, const udpai_replicator_config *config)
 {
@@ -590,11 +602,13 @@ udpai_replicator_new(udpai_replicator **ret_replicator,
     udpai_timer_init(&replicator->work, on_work);
     udpai_record_reader_init(&replicator->reader, &replicator->seals);
     udpa_err err = make(replicator, config);
-    if (err == UDPA_OK)
-        *ret_replicator = replicator;
-    else
+    if (err != UDPA_OK) {
         udpai_replicator_free(replicator);
-    return err;
+        return err;
+    }
+    begin_alarms(replicator);
+    *ret_replicator = replicator;
+    return UDPA_OK;
 }
 
 udpai_replicator *
@@ -607,6 +621,7 @@ udpai_replicator_free(udpai_replicator *replicator)
     udpai_reseal_free(replicator->reseal);
     udpai_members_free(replicator->members);
     udpai_rebalance_free(replicator->rebalance);
+    udpai_alarms_end(&replicator->alarms);
     udpai_barrier_free(replicator->barrier);
     free_waiting(replicator);
     udpai_proposals_free(replicator->proposals);

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "etcd/barrier.h"
+#include "replica/alarms.h"
 #include "replica/held.h"
 #include "replica/locks.h"
 #include "replica/members.h"
@@ -30,6 +31,7 @@ struct udpai_replicator {
     udpai_list waiting; /* for the barrier */
     udpai_members *members;
     udpai_rebalance *rebalance;
+    udpai_alarms alarms;
     udpai_held *held;
     bool is_foreign;       /* the set has a format that this version does not know */
     bool is_other;         /* another state of etcd was accepted, and not reported yet */

@@ -2,6 +2,7 @@
 #include "store/replication.h"
 
 #include "base/alloc.h"
+#include "base/log.h"
 
 udpai_replicated *
 udpai_replicated_new(udpai_replicated_kind kind)
@@ -104,6 +105,21 @@ udpai_replica_status_first(const udpai_replica_status *status)
         if (!first || status->members[i].place < first->place)
             first = &status->members[i];
     return first;
+}
+
+void
+udpai_replica_status_take_etcd(udpai_replica_status *status, udpai_replicated *event)
+{
+    udpa_error *before = status->alarm;
+    status->size_bytes = event->size_bytes;
+    status->quota_bytes = event->quota_bytes;
+    status->alarm = UDPAI_TAKE(event->error);
+    if (status->alarm && !before)
+        udpai_log(UDPA_LOG_WARNING, "replicas", "%s", udpa_error_message(status->alarm));
+    else if (before && !status->alarm)
+        udpai_log(UDPA_LOG_INFO, "replicas", "the alarms of etcd are over");
+    udpa_error_unref(before);
+    udpai_replicated_free(event);
 }
 
 void

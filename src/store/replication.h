@@ -25,6 +25,7 @@ typedef enum udpai_replicated_kind {
     UDPAI_REPLICATED_HOLD,
     UDPAI_REPLICATED_BARRIER,   /* with this ticket: all that was committed before was reported */
     UDPAI_REPLICATED_REBALANCE, /* streams are to be shared evenly: each replica receives it */
+    UDPAI_REPLICATED_ETCD,      /* how large its database is, and what is amiss with it */
     UDPAI_REPLICATED_KEYS,      /* what there is that cannot be decrypted here, for lack of keys */
 } udpai_replicated_kind;
 
@@ -130,6 +131,8 @@ typedef struct udpai_replica_status {
         n_files_waiting; /* directories that were read, and wait until most have read the same … */
     size_t n_files_differing; /* … and those that are not the same on all replicas for a while */
     bool has_listed;          /* all that there is, in this process */
+    int64_t size_bytes, quota_bytes; /* of the database of etcd; 0: it is not known */
+    udpa_error *alarm; /* what is amiss with it, as it has stated last; NULL: nothing; owned */
 } udpai_replica_status;
 
 /* A key of etcd, and a revision at which it was written: an etcd that has it so has the history of
@@ -160,8 +163,9 @@ typedef struct udpai_replicated {
     udpai_replica_member members[UDPAI_REPLICAS_MAX]; /* MEMBERS */
     size_t n_members;
     udpai_membership membership;
-    uint64_t over_ms;  /* REBALANCE: the time that it is to take */
-    udpa_error *error; /* OUTCOME, STATE, KEYS: why; NULL: nothing is amiss */
+    uint64_t over_ms;                /* REBALANCE: the time that it is to take */
+    int64_t size_bytes, quota_bytes; /* ETCD: of the database; of the latter 0: it is not known */
+    udpa_error *error;               /* OUTCOME, STATE, KEYS, ETCD: why; NULL: nothing is amiss */
 } udpai_replicated;
 
 void udpai_replica_member_done(udpai_replica_member *member);
@@ -179,6 +183,8 @@ UDPA_DEFINE_CLEANUP(udpai_holdings, udpai_holdings_free)
  * them, or there are none. */
 const udpai_replica_member *udpai_replica_status_own(const udpai_replica_status *status);
 const udpai_replica_member *udpai_replica_status_first(const udpai_replica_status *status);
+/* Notes an ETCD, and frees it. */
+void udpai_replica_status_take_etcd(udpai_replica_status *status, udpai_replicated *event);
 /* Notes a REBALANCE, and frees it. */
 void udpai_replica_status_take_rebalance(udpai_replica_status *status, udpai_replicated *event);
 

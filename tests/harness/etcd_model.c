@@ -13,6 +13,7 @@ typedef enum call_kind {
     CALL_GRANT,
     CALL_KEEP,
     CALL_REVOKE,
+    CALL_STATUS,
 } call_kind;
 
 /* Copies of what was asked. */
@@ -303,6 +304,7 @@ on_answer(udpai_timer *timer)
         result.n_kvs = self->n_kvs;
         result.lease = self->lease;
         result.ttl_s = self->ttl_s;
+        result.status = self->model->status;
     }
     self->call = NULL;
     call->engine = NULL;
@@ -411,6 +413,24 @@ static udpa_err
 lease_revoke(udpai_etcd *etcd, udpai_etcd_call *call, int64_t lease)
 {
     begin(etcd, call, CALL_REVOKE)->lease = lease;
+    return UDPA_OK;
+}
+
+/* Nothing of it is by chance, so that all else happens as it would without it. */
+static udpa_err
+status(udpai_etcd *etcd, udpai_etcd_call *call)
+{
+    const etcd_model_client *client = etcd_model_client_of(etcd);
+    etcd_model *model = client->model;
+    model_call *self = calloc(1, sizeof(*self));
+    bool is_away = etcd_model_is_away(client);
+    *self = (model_call){.model = model, .client = client, .call = call, .kind = CALL_STATUS};
+    udpai_timer_init(&self->execute, on_execute);
+    udpai_timer_init(&self->answer, on_answer);
+    self->is_done = !is_away;
+    udpai_timer_set(model->wheel, &self->answer, model->wheel->now_ms + (is_away ? TIMEOUT_MS : 1));
+    udpai_list_append(&model->calls, &self->node);
+    call->engine = self;
     return UDPA_OK;
 }
 
@@ -529,6 +549,7 @@ etcd_model_client_init(etcd_model_client *client, etcd_model *model)
         .lease_grant = lease_grant,
         .lease_keep_alive = lease_keep_alive,
         .lease_revoke = lease_revoke,
+        .status = status,
         .cancel = cancel,
         .watch = etcd_model_watch,
         .ask_progress = etcd_model_ask_progress,

@@ -52,6 +52,7 @@ typedef struct etcd_model {
     uint64_t cluster_id;
     int64_t revision, compacted;
     bool is_away, is_full;
+    udpai_etcd_status status; /* that it states; nothing follows from it */
     bool is_denied; /* whatever is read, as by a wrong password; writes must not be asked for */
     UDPAI_VECTOR(etcd_model_event) history;
     UDPAI_VECTOR(etcd_model_event) lost; /* by the last restoration, the newest first */

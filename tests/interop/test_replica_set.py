@@ -2,10 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who may be one of a replica set: seven replicas, and the eighth says why it does not start, also where
 it has a copy of what the set has. And one that trusts another key than the others removes nothing of what
-they accept, though the paths in the bootstrap files are the same."""
+they accept, though the paths in the bootstrap files are the same. And what its etcd complains of, a
+replica reports."""
+import json
+import re
 import shutil
 import subprocess
 import sys
+import time
+import urllib.request
 
 from interop import Failure, check, never, run, wait_for
 
@@ -111,8 +116,46 @@ def check_places(test, cluster):
     check('the other one goes on, too', first.process.poll() is None)
 
 
+def set_alarm(cluster, action, alarm):
+    """By etcd's JSON interface: etcdctl has no such command."""
+    request = urllib.request.Request(f'http://{cluster.endpoints[0]}/v3/maintenance/alarm', json.dumps(
+        {'action': action, 'memberID': '0', 'alarm': alarm}).encode())
+    with urllib.request.urlopen(request, timeout=10) as answer:
+        answer.read()
+
+
+def metric(replica, name):
+    with urllib.request.urlopen(f'http://127.0.0.1:{replica.http}/stats/prometheus', timeout=10) as answer:
+        return re.search(rf'^udpa_replica_{name} (\S+)$', answer.read().decode(), re.M)[1]
+
+
+def check_alarms(test, cluster):
+    """etcd says that its members differ, then that it is full: publishers read why at once."""
+    a = Replica(test, cluster, 'a')
+    a.wait_for_log('listening on ')
+    a.take('apply', '-f', udpactl.write_cluster(test, 'one.json', 'one'))
+    wait_for('the size of the database in the metrics', lambda: int(metric(a, 'etcd_size_bytes')) > 0, 10)
+    for alarm, words in (('CORRUPT', 'a member has other data than the others'),
+                         ('NOSPACE', 'its database is full')):
+        set_alarm(cluster, 'ACTIVATE', alarm)
+        begin = time.monotonic()
+        status, text = a.ctl('apply', '-f', udpactl.write_cluster(test, 'two.json', 'two', '2s'))
+        check(f'with {alarm} it is refused at once, and why: {text.strip()}',
+              status == udpactl.REFUSED and alarm in text.upper().replace('SPACE EXCEEDED', 'NOSPACE') and
+              time.monotonic() - begin < 8)
+        wait_for('  which is in the status, too', lambda: words in a.take('status'), 10)
+        check('  and in the metrics', metric(a, 'etcd_has_alarm') == '1')
+        check('  what it has is served', 'one' in a.take('get', 'cluster'))
+        set_alarm(cluster, 'DEACTIVATE', alarm)
+        wait_for('that it takes publications again', lambda: a.ctl(
+            'apply', '-f', udpactl.write_cluster(test, 'three.json', alarm.lower()))[0] == 0, 10)
+    a.end()
+    cluster.ctl('del', '--prefix', PREFIX_KEY)
+
+
 def body(test):
     cluster = Cluster(test, program_or_skip(test, 'debian'), 1)
+    check_alarms(test, cluster)
     check_keys(test, cluster)
     check_places(test, cluster)
 

@@ -65,6 +65,14 @@ udpai_etcd_end_blames_member(const udpai_etcd_end *end)
     }
 }
 
+/* It has found that its members have different data: nothing is read or written until that is
+ * repaired. */
+static bool
+is_corrupt(const udpai_etcd_end *end)
+{
+    return end->code == GRPC_STATUS_DATA_LOSS && says(end, "corrupt cluster");
+}
+
 /* gRPC at either end says so, too, and ours when it refuses the answer: then it was done. */
 static bool
 is_of_grpc(const udpai_etcd_end *end)
@@ -78,7 +86,7 @@ outcome_of(const udpai_etcd_end *end)
 {
     if (end->code == GRPC_STATUS_OK)
         return UDPAI_ETCD_DONE;
-    if (!end->is_sent || udpai_etcd_end_lacks_token(end) || is_too_busy(end))
+    if (!end->is_sent || udpai_etcd_end_lacks_token(end) || is_too_busy(end) || is_corrupt(end))
         return UDPAI_ETCD_NOT_DONE;
     if (!end->is_read && (lacks_space(end) || is_of_grpc(end)))
         return UDPAI_ETCD_UNKNOWN;
@@ -93,6 +101,10 @@ hint_of(const udpai_etcd_end *end)
     if (lacks_space(end))
         return "; compact and defragment it, then disarm its alarm (etcdctl alarm disarm), or "
                "raise its quota";
+    if (is_corrupt(end))
+        return "; a member has other data than the others (alarm CORRUPT): find it (etcdctl "
+               "endpoint "
+               "hashkv), replace it, then run 'etcdctl alarm disarm'";
     if (says(end, "user name is empty") || says(end, "user name not found"))
         return "; it wants a user: set store.user, or a certificate whose common name is one";
     if (end->code == GRPC_STATUS_PERMISSION_DENIED)
@@ -106,6 +118,8 @@ static udpa_err
 code_of(const udpai_etcd_end *end)
 {
     udpa_err code = udpa_err_from_grpc((int)end->code);
+    if (is_corrupt(end))
+        return UDPA_ERR_UNAVAILABLE;
     return code == UDPA_OK ? UDPA_ERR_UNAVAILABLE : code;
 }
 

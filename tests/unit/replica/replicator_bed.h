@@ -107,6 +107,18 @@ note_rebalance(replica *self, const udpai_replicated *event)
 }
 
 static inline void
+note_etcd(replica *self, const udpai_replicated *event)
+{
+    char text[600];
+    if (!event->size_bytes) /* where nothing is told of it */
+        return;
+    (void)snprintf(text, sizeof(text), "etcd has %d of %d%s%s", (int)event->size_bytes,
+                   (int)event->quota_bytes, event->error ? ": " : "",
+                   event->error ? udpa_error_message(event->error) : "");
+    note(self, "; ", text);
+}
+
+static inline void
 note_state(replica *self, const udpai_replicated *state)
 {
     static const char *const names[] = {"starting", "current", "behind", "held"};
@@ -142,6 +154,8 @@ on_report(void *userdata, udpai_replicated *event)
         note_change(self, event);
     else if (event->kind == UDPAI_REPLICATED_OUTCOME)
         note_outcome(self, event);
+    else if (event->kind == UDPAI_REPLICATED_ETCD)
+        note_etcd(self, event);
     else if (event->kind == UDPAI_REPLICATED_REBALANCE)
         note_rebalance(self, event);
     else if (event->kind == UDPAI_REPLICATED_KEYS)
