@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/proto.h"
 #include "base/strbuf.h"
+#include "replica/set.h"
 #include "session/spread.h"
 
 /* One of them another replica receives behind what it has too many by. */
@@ -32,11 +33,12 @@ typedef enum step {
     STEP_CLAIM,
     STEP_KEEP,
     STEP_WRITE,
+    STEP_LEAVE,
 } step;
 
 struct udpai_members {
     udpai_members_env env;
-    udpa_bytes *prefix;
+    udpa_bytes *prefix, *set_key;
     udpai_replica_member own; /* without its place */
     udpai_replica_member at[UDPAI_REPLICAS_MAX];
     bool has_changed;
@@ -52,6 +54,7 @@ struct udpai_members {
     uint64_t n_streams, streams_written, streams_wait_ms;
     unsigned n_signs;     /* of life, to be written … */
     bool is_another_over; /* … since another has too many streams */
+    bool is_foreign;      /* it leaves its place, and claims none */
     step step;
     udpai_etcd_call call;
     udpai_timer again;
@@ -314,6 +317,10 @@ done_step(udpai_members *members, const udpai_etcd_result *result)
         if (is_done)
             members->kept_ms = members->env.wheel->now_ms;
         break;
+    case STEP_LEAVE:
+        if (is_done)
+            lose_lease(members);
+        break;
     default: /* what was written is seen in the mirror; with a lease that has ended it is rejected
               */
         if (result->outcome == UDPAI_ETCD_REJECTED)
@@ -413,15 +420,24 @@ write_place(udpai_members *members, unsigned place)
     if (!key || !value)
         return UDPA_ERR_NOMEM;
     udpai_str text = udpai_bytes_view(key);
-    const udpai_etcd_compare compare = {UDPAI_ETCD_COMPARE_MOD_REVISION, text,
-                                        udpai_mirror_mod_revision(members->env.mirror, text)};
+    udpai_str set = udpai_bytes_view(members->set_key);
+    const udpai_etcd_compare compares[] = {
+        {UDPAI_ETCD_COMPARE_MOD_REVISION, text,
+         udpai_mirror_mod_revision(members->env.mirror, text)},
+        {UDPAI_ETCD_COMPARE_MOD_REVISION, set, udpai_mirror_mod_revision(members->env.mirror, set)},
+    };
     const udpai_etcd_op put = {
         .kind = UDPAI_ETCD_OP_PUT,
         .key = text,
         .value = udpai_bytes_view(value),
         .lease = members->lease,
     };
-    const udpai_etcd_txn txn = {.compares = &compare, .n_compares = 1, .ops = &put, .n_ops = 1};
+    const udpai_etcd_txn txn = {
+        .compares = compares,
+        .n_compares = UDPAI_ARRAY_LEN(compares),
+        .ops = &put,
+        .n_ops = 1,
+    };
     members->written = members->revision;
     members->writes_texts = members->has_other_texts;
     members->has_other_texts = false;
@@ -440,6 +456,8 @@ begin(udpai_members *members, step next, unsigned place)
         err = etcd->ops->lease_grant(etcd, &members->call, UDPAI_MEMBERS_TTL_S);
     else if (next == STEP_KEEP)
         err = etcd->ops->lease_keep_alive(etcd, &members->call, members->lease);
+    else if (next == STEP_LEAVE)
+        err = etcd->ops->lease_revoke(etcd, &members->call, members->lease);
     else
         err = write_place(members, place);
     if (err == UDPA_OK)
@@ -497,7 +515,11 @@ advance(udpai_members *members)
 {
     if (members->step == STEP_NONE &&
         udpai_mirror_get_state(members->env.mirror) == UDPAI_MIRROR_CURRENT) {
-        if (!members->lease)
+        if (members->is_foreign && members->lease)
+            begin(members, STEP_LEAVE, 0);
+        else if (members->is_foreign)
+            set_membership(members, UDPAI_MEMBERSHIP_UNKNOWN);
+        else if (!members->lease)
             begin(members, STEP_GRANT, 0);
         else if (!members->place)
             claim(members);
@@ -508,6 +530,12 @@ advance(udpai_members *members)
     }
     if (members->has_changed)
         report(members);
+}
+
+void
+udpai_members_set_foreign(udpai_members *members, bool is_foreign)
+{
+    members->is_foreign = is_foreign;
 }
 
 void
@@ -579,9 +607,13 @@ udpai_members_new(udpai_members **ret_members,
     members->streams_written = UINT64_MAX;
     members->call.done = on_done;
     udpai_timer_init(&members->again, on_again);
+    udpai_strbuf set_key = {0};
+    udpai_strbuf_str(&set_key, prefix);
+    udpai_strbuf_puts(&set_key, UDPAI_SET_KEY);
+    members->set_key = udpai_bytes_of(&set_key);
     udpa_err err = udpa_bytes_new(&members->prefix, prefix.data, prefix.len);
     if (err == UDPA_OK)
-        err = copy_own(members, own);
+        err = members->set_key ? copy_own(members, own) : UDPA_ERR_NOMEM;
     if (err == UDPA_OK)
         *ret_members = members;
     else
@@ -601,6 +633,7 @@ udpai_members_free(udpai_members *members)
         udpai_replica_member_done(&members->at[i]);
     udpai_replica_member_done(&members->own);
     udpa_bytes_unref(members->prefix);
+    udpa_bytes_unref(members->set_key);
     udpai_free(members);
     return NULL;
 }

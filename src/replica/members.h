@@ -52,6 +52,9 @@ void udpai_members_set_config(udpai_members *members, udpai_str config);
 void udpai_members_set_keys(udpai_members *members, udpai_str key_ids);
 void udpai_members_set_missing(udpai_members *members, udpa_bytes *key_ids);
 void udpai_members_set_files(udpai_members *members, udpai_str files);
+/* The set has a format that this version does not know, or knows again: until then it has no place,
+ * so that another one does what one of the set is to do. */
+void udpai_members_set_foreign(udpai_members *members, bool is_foreign);
 /* All is read anew. */
 void udpai_members_clear(udpai_members *members);
 /* Reports them, if they have changed, and claims a place: after the changes of one revision, while

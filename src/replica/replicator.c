@@ -103,6 +103,7 @@ take_set(udpai_replicator *replicator, const udpai_etcd_event *event)
     bool was_foreign = replicator->is_foreign;
     replicator->is_foreign =
         !event->is_delete && !udpai_set_has_own_format(event->kv.value, &format);
+    udpai_members_set_foreign(replicator->members, replicator->is_foreign);
     if (!replicator->is_foreign || was_foreign)
         return;
     UDPA_AUTO(udpa_error_unref)

@@ -378,6 +378,54 @@ nothing_is_taken_from_a_set_of_another_format(void **state)
     assert_reported(&b, ""); /* nor is it current again */
 }
 
+static size_t
+n_places(void)
+{
+    return etcd_model_count(&model, UDPAI_STR(PREFIX "m/"), model.revision);
+}
+
+/* So that one that knows the format is the janitor. */
+static void
+who_does_not_know_the_format_has_no_place(void **state)
+{
+    (void)state;
+    write_set("\x08\x01");
+    run_ms(3000);
+    assert_int_equal(n_places(), 2);
+    write_set("\x08\x02");
+    run_ms(2000);
+    assert_int_equal(n_places(), 0);
+    open_replica(&c, "c");
+    run_ms(5000);
+    assert_int_equal(n_places(), 0);
+    write_set("\x08\x01");
+    run_ms(3000);
+    assert_int_equal(n_places(), 3);
+}
+
+/* Nor does it write one though it has not received yet what the set is now. */
+static void
+a_place_is_claimed_in_the_set_that_is_known(void **state)
+{
+    (void)state;
+    model.faults.latency_ms = 40;
+    for (int ms = 0; ms < 1200; ms += 9) {
+        write_set("\x08\x01");
+        run_ms(3000);
+        open_replica(&c, "c");
+        run_ms((uint64_t)ms);
+        write_set("\x08\x02");
+        int64_t revision = model.revision;
+        run_ms(2000);
+        for (size_t i = 0; i < model.history.n; i++) {
+            const etcd_model_event *event = &model.history.items[i];
+            if (event->revision > revision && !event->is_delete)
+                assert_null(strstr(event->key, "/m/"));
+        }
+        close_replica(&c);
+    }
+}
+
 static void
 a_set_that_is_overwritten_is_left_alone(void **state)
 {
@@ -567,6 +615,8 @@ main(void)
         TEST(what_is_secret_is_not_written_without_a_key),
         TEST(what_cannot_be_read_is_not_there),
         TEST(nothing_is_taken_from_a_set_of_another_format),
+        TEST(who_does_not_know_the_format_has_no_place),
+        TEST(a_place_is_claimed_in_the_set_that_is_known),
         TEST(a_set_that_is_overwritten_is_left_alone),
         TEST(what_else_is_there_is_no_change),
         TEST(states_are_reported),
