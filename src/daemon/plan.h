@@ -31,6 +31,8 @@ typedef struct udpai_plan_socket {
     bool insecure;
     size_t max_message_bytes; /* 0: the default */
     udpai_keepalive keepalive;
+    const udpai_network *proxies; /* see udpai_listen_options; the plan's */
+    size_t n_proxies;
 } udpai_plan_socket;
 
 typedef struct udpai_plan_directory {

@@ -44,6 +44,42 @@ static const udpai_section server_tls = {
     .check_files = check_tls_files,
 };
 
+/* ---- proxy_protocol ---- */
+
+static udpa_err
+check_network(const char *text, udpa_error **ret_error)
+{
+    udpai_network network;
+    return udpai_network_parse(text, &network, ret_error);
+}
+
+static const udpai_field proxy_protocol_fields[] = {
+    {.name = "from", UDPAI_REQUIRED, UDPAI_EACH_REQUIRED, .word = check_network},
+};
+
+static const udpai_section proxy_protocol = {
+    UDPAI_SECTION(proxy_protocol, proxy_protocol_fields),
+};
+
+static udpa_err
+use_proxies(udpai_plan *plan,
+            const Udpa__Config__V1__ProxyProtocol *from,
+            udpai_plan_socket *socket,
+            udpa_error **ret_error)
+{
+    udpa_err err = UDPA_OK;
+    if (!from)
+        return UDPA_OK;
+    udpai_network *networks = udpai_plan_own(plan, udpai_alloc(from->n_from * sizeof(*networks)));
+    if (!networks)
+        return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
+    for (size_t i = 0; i < from->n_from && err == UDPA_OK; i++)
+        err = udpai_network_parse(from->from[i], &networks[i], ret_error);
+    socket->proxies = networks;
+    socket->n_proxies = from->n_from;
+    return err;
+}
+
 /* ---- a socket ---- */
 
 /* None of these may have this address. Port 0 is another one each time. */
@@ -85,6 +121,7 @@ static const udpai_field socket_fields[] = {
     {.name = "keepalive", .of = &udpai_section_keepalive},
     {.name = "tls", .of = &server_tls},
     {.name = "insecure"},
+    {.name = "proxy_protocol", .of = &proxy_protocol},
 };
 
 static bool
@@ -102,9 +139,30 @@ check_socket(const udpai_value *value)
     check_exposure(value);
 }
 
+static bool
+is_served_by_own(const udpai_value *value)
+{
+    const char *given = value->options ? value->options->transport : NULL;
+    return given ? strcasecmp(given, "own") == 0
+                 : value->bootstrap->transport == UDPA__CONFIG__V1__BOOTSTRAP__TRANSPORT__OWN;
+}
+
+/* The option for the transport takes the place of the file's. */
+static void
+check_transport(const udpai_value *value)
+{
+    const socket_message *socket = value->message;
+    if (is_served_by_own(value))
+        return;
+    if (socket->proxy_protocol)
+        udpai_value_error(value, "proxy_protocol",
+                          "is not available with the C library of gRPC: set 'transport: OWN'");
+}
+
 const udpai_section udpai_section_socket = {
     UDPAI_SECTION(socket, socket_fields),
     .check = check_socket,
+    .check_files = check_transport,
 };
 
 /* ---- sockets ---- */
@@ -136,13 +194,16 @@ udpai_use_sockets(udpai_plan *plan, const udpai_options *options, udpa_error **r
     }
     for (size_t i = 0; i < message->n_sockets; i++) {
         const socket_message *from = message->sockets[i];
-        const udpai_plan_socket socket = {
+        udpai_plan_socket socket = {
             .address = from->address,
             .tls = from->tls,
             .insecure = from->insecure,
             .max_message_bytes = from->max_message_bytes,
             .keepalive = udpai_keepalive_of(from->keepalive, otherwise),
         };
+        udpa_err err = use_proxies(plan, from->proxy_protocol, &socket, ret_error);
+        if (err != UDPA_OK)
+            return err;
         if (!udpai_vector_push(&plan->sockets, socket))
             return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
         plan->settings.node.peers_are_anonymous &= !socket.tls;
@@ -160,6 +221,8 @@ udpai_plan_listen_options(const udpai_plan_socket *socket,
         .tls = tls,
         .max_message_bytes = socket->max_message_bytes,
         .keepalive = socket->keepalive,
+        .proxies = socket->proxies,
+        .n_proxies = socket->n_proxies,
     };
 }
 
@@ -172,7 +235,7 @@ check_no_message_size(const udpai_value *value)
 }
 
 static void
-check_no_keepalive(const udpai_value *value)
+check_is_of_grpc(const udpai_value *value)
 {
     udpai_value_error(value, "", "is of sockets of gRPC");
 }
@@ -181,7 +244,8 @@ check_no_keepalive(const udpai_value *value)
 static const udpai_field http_socket_fields[] = {
     {.name = "address", UDPAI_REQUIRED, .word = udpai_listen_address_check},
     {.name = "max_message_bytes", .check = check_no_message_size},
-    {.name = "keepalive", .check = check_no_keepalive},
+    {.name = "keepalive", .check = check_is_of_grpc},
+    {.name = "proxy_protocol", .check = check_is_of_grpc},
     {.name = "tls", .of = &server_tls},
     {.name = "insecure"},
 };

@@ -14,6 +14,7 @@
 #include "loop/clock.h"
 #include "loop/thread.h"
 #include "transport/door/door_internal.h"
+#include "transport/door/proxy_head.h"
 #include "transport/socket_address.h"
 #include "transport/tls_identity.h"
 
@@ -27,6 +28,7 @@
 #define HANDSHAKES_MAX 256
 #define SLOW_MS 1000
 #define MANY (HANDSHAKES_MAX / 4) /* connections of one address */
+#define HEADS_MAX 1024            /* connections of proxies whose heads have not come */
 
 struct udpai_acceptor {
     udpai_door_listener *listener;
@@ -38,8 +40,10 @@ struct udpai_acceptor {
     udpai_list waiting_many; /* those of addresses with many: behind all others */
     udpai_list handshaking;  /* the oldest first */
     size_t n_handshaking;
+    udpai_list heads; /* connections of proxies whose heads have not come; the oldest first */
+    size_t n_heads;
     bool is_deaf; /* connections are not taken, for the time being */
-    udpai_log_limit failed_log, refused_log, files_log;
+    udpai_log_limit failed_log, refused_log, head_log, files_log;
     udpai_strbuf out;
     char room[ROOM_BYTES];
 };
@@ -72,6 +76,7 @@ static void
 forget(udpai_acceptor *self, udpai_door_connection *connection)
 {
     self->n_handshaking -= connection->tls != NULL;
+    self->n_heads -= connection->awaits_head;
     udpai_list_remove(&connection->node);
     udpai_door_connection_free(connection);
 }
@@ -209,7 +214,7 @@ end_late_handshakes(udpai_acceptor *self)
     }
 }
 
-/* ---- accepting ---- */
+/* ---- those whose address is known ---- */
 
 static void
 begin(udpai_acceptor *self, udpai_door_connection *connection)
@@ -229,6 +234,120 @@ begin(udpai_acceptor *self, udpai_door_connection *connection)
     }
 }
 
+/* ---- connections of proxies ---- */
+
+static bool
+is_of_proxy(const udpai_acceptor *self, const struct sockaddr_storage *peer)
+{
+    const udpai_door_listen_options *options = &self->listener->options;
+    return udpai_networks_have(options->proxies, options->n_proxies, (const struct sockaddr *)peer);
+}
+
+static void
+log_bad_head(udpai_acceptor *self, const udpai_door_connection *connection, const char *what)
+{
+    unsigned n_suppressed;
+    udpai_str peer = udpai_bytes_view(connection->peer.address);
+    atomic_fetch_add_explicit(&self->listener->door->n_failed, 1, memory_order_relaxed);
+    if (udpai_log_allow(&self->head_log, udpai_monotonic_ms(), &n_suppressed))
+        udpai_log(UDPA_LOG_WARNING, UDPAI_LOG_DOOR,
+                  "a connection of the proxy %.*s is not taken: %s (%u more not shown)",
+                  (int)peer.len, peer.data, what, n_suppressed);
+}
+
+/* It counts as its client from now on. What comes behind the head is still in the socket. */
+static void
+take_head(udpai_acceptor *self, udpai_door_connection *connection)
+{
+    UDPA_AUTO(udpa_error_unref) udpa_error *why = NULL;
+    udpai_proxy_head head;
+    udpa_err err = udpai_proxy_head_read(udpai_strbuf_view(&connection->early), &head, &why);
+    udpa_bytes *client = err == UDPA_OK && head.has_client ? text_of(&head.client) : NULL;
+    if (err != UDPA_OK || (head.has_client && !client)) {
+        log_bad_head(self, connection, why ? udpa_error_message(why) : "out of memory");
+        forget(self, connection);
+        return;
+    }
+    if (client) {
+        udpa_bytes_unref(connection->peer.address);
+        connection->peer.address = client;
+    }
+    (void)epoll_ctl(self->epoll, EPOLL_CTL_DEL, connection->socket, NULL);
+    udpai_strbuf_done(&connection->early);
+    connection->early = (udpai_strbuf){0};
+    udpai_list_remove(&connection->node);
+    connection->awaits_head = false;
+    self->n_heads--;
+    begin(self, connection);
+}
+
+/* Those of balancers that only look whether there is a listener end without a byte. */
+static void
+lose_head(udpai_acceptor *self, udpai_door_connection *connection)
+{
+    if (connection->early.len)
+        log_bad_head(self, connection, "it has ended within its head of the PROXY protocol");
+    forget(self, connection);
+}
+
+/* Not a byte more than the head is read: TLS is another's. */
+static void
+read_head(udpai_acceptor *self, udpai_door_connection *connection)
+{
+    UDPA_AUTO(udpa_error_unref) udpa_error *why = NULL;
+    udpai_strbuf *early = &connection->early;
+    size_t size = 0;
+    while (udpai_proxy_head_size(udpai_strbuf_view(early), &size, &why) == UDPA_OK) {
+        if (early->len == size) {
+            take_head(self, connection);
+            return;
+        }
+        ssize_t n = recv(connection->socket, self->room, size - early->len, MSG_DONTWAIT);
+        if (n < 0 && (errno == EAGAIN || errno == EINTR))
+            return;
+        if (n > 0)
+            udpai_strbuf_append(early, self->room, (size_t)n);
+        if (n <= 0 || udpai_strbuf_failed(early)) {
+            lose_head(self, connection);
+            return;
+        }
+    }
+    log_bad_head(self, connection, why ? udpa_error_message(why) : "out of memory");
+    forget(self, connection);
+}
+
+static void
+await_head(udpai_acceptor *self, udpai_door_connection *connection)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = connection};
+    connection->awaits_head = true;
+    connection->begun_ms = udpai_monotonic_ms();
+    udpai_list_append(&self->heads, &connection->node);
+    if (++self->n_heads > HEADS_MAX) {
+        log_bad_head(self, connection, "many others have not sent a head of the PROXY protocol");
+        forget(self, connection);
+    } else if (epoll_ctl(self->epoll, EPOLL_CTL_ADD, connection->socket, &event) != 0) {
+        forget(self, connection);
+    } else {
+        read_head(self, connection);
+    }
+}
+
+static void
+end_late_heads(udpai_acceptor *self)
+{
+    uint64_t now_ms = udpai_monotonic_ms();
+    UDPAI_LIST_FOREACH_SAFE (at, &self->heads) {
+        udpai_door_connection *connection = UDPAI_LIST_ENTRY(at, udpai_door_connection, node);
+        if (now_ms - connection->begun_ms < self->listener->options.limits.handshake_timeout_ms)
+            break;
+        log_bad_head(self, connection, "it has sent no head of the PROXY protocol in time");
+        forget(self, connection);
+    }
+}
+
+/* ---- accepting ---- */
+
 static void
 take_socket(udpai_acceptor *self, int socket, const struct sockaddr_storage *peer)
 {
@@ -238,10 +357,12 @@ take_socket(udpai_acceptor *self, int socket, const struct sockaddr_storage *pee
         return;
     setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
     connection->peer.address = text_of(peer);
-    if (connection->peer.address)
-        begin(self, connection);
-    else
+    if (!connection->peer.address)
         udpai_door_connection_free(connection);
+    else if (is_of_proxy(self, peer))
+        await_head(self, connection);
+    else
+        begin(self, connection);
 }
 
 static void
@@ -289,13 +410,16 @@ accept_some(udpai_acceptor *self)
 static void
 handle(udpai_acceptor *self, void *what)
 {
+    udpai_door_connection *connection = what; /* if it is none of the two */
     uint64_t n;
     if (what == &self->wakes)
         (void)!read(self->wakes, &n, sizeof(n));
     else if (what == self)
         accept_some(self);
+    else if (connection->awaits_head)
+        read_head(self, connection);
     else
-        go_on(self, what);
+        go_on(self, connection);
 }
 
 static void *
@@ -305,13 +429,14 @@ run(void *userdata)
     struct epoll_event events[EVENTS_AT_ONCE];
     (void)setpriority(PRIO_PROCESS, 0, NICENESS); /* on Linux, of this thread */
     while (!self->is_ending) {
-        bool looks = self->is_deaf || !udpai_list_empty(&self->handshaking);
+        bool looks = self->is_deaf || self->n_heads || !udpai_list_empty(&self->handshaking);
         int timeout = looks ? LOOK_MS : -1;
         int n = epoll_wait(self->epoll, events, EVENTS_AT_ONCE, timeout);
         for (int i = 0; i < n; i++)
             handle(self, events[i].data.ptr);
         if (n == 0)
             set_deaf(self, false);
+        end_late_heads(self);
         end_late_handshakes(self);
         begin_handshakes(self);
         bury_all(self);
@@ -354,6 +479,7 @@ udpai_acceptor_new(udpai_acceptor **ret_acceptor, udpai_door_listener *listener)
     udpai_list_init(&self->handshaking);
     udpai_list_init(&self->waiting);
     udpai_list_init(&self->waiting_many);
+    udpai_list_init(&self->heads);
     if (udpai_inbox_init(&self->graves, wake, self) != UDPA_OK) {
         udpai_free(self);
         return UDPA_ERR_NOMEM;
@@ -379,6 +505,7 @@ udpai_acceptor_free(udpai_acceptor *self)
     pthread_join(self->pthread, NULL);
     udpai_list_splice(&self->handshaking, &self->waiting);
     udpai_list_splice(&self->handshaking, &self->waiting_many);
+    udpai_list_splice(&self->handshaking, &self->heads);
     while ((at = self->handshaking.next) != &self->handshaking)
         forget(self, UDPAI_LIST_ENTRY(at, udpai_door_connection, node));
     bury_all(self);

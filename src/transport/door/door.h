@@ -15,6 +15,7 @@
 #include "certs/certificate.h"
 #include "session/hub.h"
 #include "transport/admission.h"
+#include "transport/network.h"
 
 typedef struct udpai_door udpai_door;
 typedef struct udpai_door_listener udpai_door_listener;
@@ -110,6 +111,10 @@ typedef struct udpai_door_listen_options {
     /* A reference to what handshakes are made with from now on; any thread. NULL: plaintext. */
     SSL_CTX *(*context)(void *userdata);
     size_t max_message_bytes; /* from the peer */
+    /* Connections of these begin with a head of the PROXY protocol, and are of the client that it
+     * names; they outlive the listener. */
+    const udpai_network *proxies;
+    size_t n_proxies;
     udpai_door_limits limits;
     void (*closed)(void *userdata); /* its last connection has gone; it is freed */
 } udpai_door_listen_options;

@@ -35,7 +35,7 @@ struct udpai_door_connection {
     udpai_tls_session *tls; /* NULL: plaintext */
     nghttp2_session *session;
     udpai_door_peer peer;
-    udpai_strbuf early;  /* that came behind the handshake */
+    udpai_strbuf early;  /* that came behind the handshake; before it, of a proxy's head */
     udpai_strbuf unsent; /* that the kernel has not taken; empty mostly, and then without memory */
     size_t n_streams, n_restless;     /* the latter: of them, those that are not calm */
     size_t n_written;                 /* bytes since it was read last */
@@ -45,6 +45,7 @@ struct udpai_door_connection {
     udpai_address *address;
     udpai_door_allowance idle_frames, resets, refusals;
     uint32_t n_answers; /* frames that may come, for what was written */
+    bool awaits_head;   /* of the PROXY protocol */
     bool has_begun;     /* its SETTINGS have come */
     bool is_pinged, is_parked, waits_for_room, is_shaken;
     bool is_closing;   /* when it has no stream any more */

@@ -19,6 +19,8 @@ typedef struct front {
     int socket;                /* -1: it is the door's */
     udpai_door_listener *door; /* NULL: not started, or over */
     udpai_keepalive keepalive;
+    const udpai_network *proxies;
+    size_t n_proxies;
 } front;
 
 typedef struct front_stream {
@@ -275,6 +277,8 @@ open_socket(udpai_listener *listener, const udpai_listen_options *options, udpa_
     if (listen(self->socket, BACKLOG) != 0)
         return udpai_fail(ret_error, UDPA_ERR_IO, "cannot listen on %s", options->address);
     self->keepalive = options->keepalive;
+    self->proxies = options->proxies;
+    self->n_proxies = options->n_proxies;
     SSL_CTX *context = listener->tls ? udpai_server_tls_context(listener->tls) : NULL;
     if (listener->tls && !context)
         return udpai_fail(ret_error, UDPA_ERR_IO,
@@ -311,6 +315,8 @@ start(udpai_listener *listener)
         .userdata = self,
         .context = listener->tls ? context_of : NULL,
         .max_message_bytes = listener->max_message_bytes,
+        .proxies = self->proxies,
+        .n_proxies = self->n_proxies,
         .limits =
             {
                 .max_streams = thread->limits.max_streams_per_identity,

@@ -13,6 +13,7 @@
 #include "base/vector.h"
 #include "session/hub.h"
 #include "transport/http_client.h"
+#include "transport/network.h"
 #include "transport/tls_files.h"
 #include "transport/trust.h"
 #include "xds/polling.h"
@@ -228,6 +229,10 @@ typedef struct udpai_listen_options {
      * send that must present a certificate, or others. */
     size_t max_message_bytes;
     udpai_keepalive keepalive; /* 0: that of the thread's timing */
+    /* The own listener's: connections of these begin with a head of the PROXY protocol, and are of
+     * the client that it names. They outlive the listener. */
+    const udpai_network *proxies;
+    size_t n_proxies;
 } udpai_listen_options;
 
 /* The listener is the thread's. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What HTTP has of its own: hosts, and how long a request is held. */
+/* What HTTP has of its own: hosts, and how long a request is held; and what sockets of gRPC have.
+ */
 #include "base/alloc.h"
+#include "daemon/bootstrap_check.h"
 #include "daemon/plan.h"
 #include "tests/unit/daemon/bootstrap_test.h"
 
@@ -47,6 +49,87 @@ a_request_need_not_be_held(void **state)
     udpai_free(plan);
 }
 
+static void
+proxies_are_networks(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, "transport: OWN\n"
+                              "sockets:\n"
+                              "- address: 127.0.0.1:0\n"
+                              "  proxy_protocol: {from: [10.0.0.1/8, proxy.acme.com, '']}\n"
+                              "- {address: '127.0.0.1:0', proxy_protocol: {}}\n");
+    bootstrap_test_assert_mistakes(
+        test,
+        "test.yaml:4:27: sockets[0].proxy_protocol.from[0]: '10.0.0.1/8' has bits behind those of "
+        "its network: write them as 0, or leave out the '/' for a single address\n"
+        "test.yaml:4:39: sockets[0].proxy_protocol.from[1]: 'proxy.acme.com' is no network: write "
+        "ADDRESS/BITS, such as 10.0.0.0/8, 2001:db8::/32 or 192.0.2.1\n"
+        "test.yaml:4:55: sockets[0].proxy_protocol.from[2]: is required\n"
+        "test.yaml:5:44: sockets[1].proxy_protocol.from: is required\n");
+}
+
+static void
+sockets_for_rest_have_no_proxies(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, "http:\n"
+                              "  sockets:\n"
+                              "  - {address: '127.0.0.1:0', proxy_protocol: {from: [::1]}}\n");
+    bootstrap_test_assert_mistakes(
+        test, "test.yaml:3:46: http.sockets[0].proxy_protocol: is of sockets of gRPC\n");
+}
+
+#define OWN_ONLY                                                                                   \
+    "test.yaml:1:52: sockets[0].proxy_protocol: is not available with the C library of gRPC: set " \
+    "'transport: OWN'\n"
+
+/* The option takes the place of the file's. */
+static void
+proxies_are_of_the_own_listener(void **state)
+{
+    bootstrap_test *test = *state;
+    static const char text[] =
+        "sockets: [{address: '127.0.0.1:0', proxy_protocol: {from: [::1]}}]\n";
+    udpai_options options = {0};
+    bootstrap_test_read(test, text);
+    udpai_bootstrap_check_files(test->bootstrap.message, &options, &test->diagnostics);
+    bootstrap_test_assert_mistakes(test, OWN_ONLY);
+}
+
+static void
+proxies_are_of_the_own_listener_by_an_option(void **state)
+{
+    bootstrap_test *test = *state;
+    udpai_options options = {.transport = "OWN"};
+    bootstrap_test_read(test,
+                        "sockets: [{address: '127.0.0.1:0', proxy_protocol: {from: [::1]}}]\n");
+    udpai_bootstrap_check_files(test->bootstrap.message, &options, &test->diagnostics);
+    bootstrap_test_assert_mistakes(test, "");
+}
+
+static void
+a_socket_has_its_proxies(void **state)
+{
+    bootstrap_test *test = *state;
+    udpai_plan *plan = udpai_alloc(sizeof(*plan));
+    assert_non_null(plan);
+    bootstrap_test_read(test,
+                        "transport: OWN\n"
+                        "sockets:\n"
+                        "- {address: '127.0.0.1:0', proxy_protocol: {from: [10.0.0.0/8, ::1]}}\n"
+                        "- {address: '127.0.0.1:0'}\n");
+    bootstrap_test_assert_mistakes(test, "");
+    assert_ok(udpai_plan_make(plan, &test->bootstrap, &(udpai_options){0}, NULL));
+    const udpai_listen_options first =
+        udpai_plan_listen_options(&plan->sockets.items[0], "x", NULL);
+    assert_int_equal(first.n_proxies, 2);
+    assert_int_equal(first.proxies[0].n_bits, 96 + 8);
+    assert_int_equal(first.proxies[1].n_bits, 128);
+    assert_int_equal(plan->sockets.items[1].n_proxies, 0);
+    udpai_plan_done(plan);
+    udpai_free(plan);
+}
+
 int
 main(void)
 {
@@ -56,6 +139,11 @@ main(void)
         CASE(hosts_are_names_without_ports),
         CASE(a_request_is_held_an_hour_at_most),
         CASE(a_request_need_not_be_held),
+        CASE(proxies_are_networks),
+        CASE(sockets_for_rest_have_no_proxies),
+        CASE(proxies_are_of_the_own_listener),
+        CASE(proxies_are_of_the_own_listener_by_an_option),
+        CASE(a_socket_has_its_proxies),
 #undef CASE
     };
     return cmocka_run_group_tests_name("section_sockets", tests, NULL, NULL);

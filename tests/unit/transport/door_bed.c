@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/transport/door_bed.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -13,7 +14,9 @@
 
 #define STILL_MAX                                                                                  \
     100 /* turns in which nothing of what waits can be sent: it is read in small pieces */
-#define TURNS_MAX 100000 /* until all that they had sent was read */
+#define TURNS_MAX 100000  /* until all that they had sent was read */
+#define PATIENCE_MS 20000 /* for what another thread does */
+#define TURN_MS 4
 
 typedef struct bed_stream {
     udpai_door_stream base;
@@ -48,6 +51,8 @@ on_opened(udpai_door_stream *base, void *userdata, udpai_str path)
     size_t len = udpai_min_size(path.len, sizeof(bed->path) - 1);
     memcpy(bed->path, path.data, len);
     bed->path[len] = '\0';
+    udpai_str address = udpai_bytes_view(udpai_door_stream_peer(base)->address);
+    snprintf(bed->address, sizeof(bed->address), "%.*s", (int)address.len, address.data);
     if (bed->holds)
         udpai_door_stream_set_reading(base, false);
     if (udpai_str_eq(path, UDPAI_STR("/refused"))) {
@@ -163,14 +168,10 @@ on_listener_closed(void *userdata)
     ((door_bed *)userdata)->listener = NULL;
 }
 
-static udpa_err
-make_listener(door_bed *bed)
+static udpai_door_listen_options
+options_for(door_bed *bed)
 {
-    udpai_door_listener *listener = udpai_alloc(sizeof(*listener));
-    if (!listener)
-        return UDPA_ERR_NOMEM;
-    listener->door = bed->door;
-    listener->options = (udpai_door_listen_options){
+    return (udpai_door_listen_options){
         .socket = -1,
         .events = &events,
         .userdata = bed,
@@ -182,14 +183,24 @@ make_listener(door_bed *bed)
                    .idle_ms = 60000},
         .closed = on_listener_closed,
     };
+}
+
+static udpa_err
+make_listener(door_bed *bed)
+{
+    udpai_door_listener *listener = udpai_alloc(sizeof(*listener));
+    if (!listener)
+        return UDPA_ERR_NOMEM;
+    listener->door = bed->door;
+    listener->options = options_for(bed);
     udpai_list_init(&listener->node);
     udpai_list_init(&listener->connections);
     bed->listener = listener;
     return udpai_door_http2_prepare(listener);
 }
 
-udpa_err
-door_bed_open(door_bed *bed)
+static udpa_err
+make_door(door_bed *bed)
 {
     *bed = (door_bed){.room = (size_t)1 << 40};
     udpai_wheel_init(&bed->wheel, udpai_monotonic_ms());
@@ -201,8 +212,27 @@ door_bed_open(door_bed *bed)
         .max_connections = 100,
         .max_connections_per_address = 50,
     };
-    udpa_err err = udpai_door_new(&bed->door, &options);
+    return udpai_door_new(&bed->door, &options);
+}
+
+udpa_err
+door_bed_open(door_bed *bed)
+{
+    udpa_err err = make_door(bed);
     return err == UDPA_OK ? make_listener(bed) : err;
+}
+
+udpa_err
+door_bed_open_listening(door_bed *bed, const udpai_door_listen_options *with)
+{
+    udpai_door_listen_options options = options_for(bed);
+    options.socket = with->socket;
+    options.proxies = with->proxies;
+    options.n_proxies = with->n_proxies;
+    if (with->limits.handshake_timeout_ms)
+        options.limits.handshake_timeout_ms = with->limits.handshake_timeout_ms;
+    udpa_err err = make_door(bed);
+    return err == UDPA_OK ? udpai_door_listen(bed->door, &options, &bed->listener, NULL) : err;
 }
 
 void
@@ -242,6 +272,12 @@ door_bed_connect(door_bed *bed, door_peer *peer, const char *address)
     }
     udpai_door_connection_enter(connection);
     return UDPA_OK;
+}
+
+void
+door_peer_open(door_peer *peer, int socket)
+{
+    *peer = (door_peer){.socket = socket};
 }
 
 void
@@ -301,6 +337,22 @@ door_bed_run_for(door_bed *bed, door_peer *peer, unsigned ms)
         door_bed_run(bed, peer);
         (void)nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
     } while (udpai_monotonic_ms() < until_ms);
+}
+
+bool
+door_bed_run_until_opened(door_bed *bed, door_peer *peer, size_t n)
+{
+    for (int i = 0; i < PATIENCE_MS / TURN_MS && bed->n_opened < n && !peer->is_over; i++)
+        door_bed_run_for(bed, peer, TURN_MS);
+    return bed->n_opened >= n;
+}
+
+bool
+door_bed_run_until_over(door_bed *bed, door_peer *peer)
+{
+    for (int i = 0; i < PATIENCE_MS / TURN_MS && !peer->is_over; i++)
+        door_bed_run_for(bed, peer, TURN_MS);
+    return peer->is_over;
 }
 
 void

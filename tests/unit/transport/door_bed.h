@@ -15,7 +15,7 @@ typedef struct door_bed {
     size_t room;             /* for messages that are coming, in bytes; at first there is much */
     bool holds;              /* streams that begin now are not read, … */
     udpai_door_stream *last; /* … such as the last one that has begun; NULL: it is over */
-    char path[64], message[256]; /* the last ones */
+    char path[64], message[256], address[80]; /* the last ones; the latter: of a stream's peer */
     size_t message_len;
     udpa_err why; /* the last one has ended */
 } door_bed;
@@ -30,14 +30,23 @@ typedef struct door_peer {
 
 /* UDPA_ERR_NOMEM. */
 udpa_err door_bed_open(door_bed *bed);
+/* With a socket that listens, and the thread that stands at it; fields that are zero are
+ * filled in. */
+udpa_err door_bed_open_listening(door_bed *bed, const udpai_door_listen_options *with);
 /* Its peers have closed. */
 void door_bed_close(door_bed *bed);
 udpa_err door_bed_connect(door_bed *bed, door_peer *peer, const char *address);
+/* By a socket that is connecting, which is consumed. */
+void door_peer_open(door_peer *peer, int socket);
 void door_peer_close(door_peer *peer);
 /* Sends what is to be sent, and has the door do all there is to do. */
 void door_bed_run(door_bed *bed, door_peer *peer);
 /* The same, and waits so long in between. */
 void door_bed_run_for(door_bed *bed, door_peer *peer, unsigned ms);
+/* The same until so many streams have come; false: they do not. */
+bool door_bed_run_until_opened(door_bed *bed, door_peer *peer, size_t n);
+/* The same until the door has closed the connection. */
+bool door_bed_run_until_over(door_bed *bed, door_peer *peer);
 /* A call of this path, with more fields (NULL: none), which are HPACK. */
 void door_peer_call(door_peer *peer, uint32_t id, const char *path, const udpai_strbuf *more);
 

@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Sockets that only the own listener has, each with a real client (grpcio, udpactl).
+
+proxy: connections that come through a proxy count as those of its clients."""
+import contextlib
+import json
+import socket
+import struct
+import subprocess
+import sys
+import threading
+
+import interop
+import grpc
+import xds_peer
+
+PATIENCE_S = 20
+PIECE = 65536
+SIGNATURE = b'\r\n\r\n\0\r\nQUIT\n'
+SOURCE_PORT = 4242
+HEALTH = '/grpc.health.v1.Health/Check'
+SERVING = b'\x08\x01'
+
+
+class Node(interop.Node):
+    """udpad with its own listener and this bootstrap file. Its address is that of the first socket."""
+
+    def __init__(self, test, name, bootstrap, **more):
+        self.name = name
+        file = test.work / f'{name}.json'
+        file.write_text(json.dumps({'transport': 'OWN', **bootstrap}), encoding='utf-8')
+        interop.Process.__init__(
+            self, [test.build / 'udpad', '--node-id', name, '--state', test.work / f'{name}-data', '-c', file],
+            test.work / f'{name}.log', **more)
+        test.processes.append(self)
+        self.address = self.wait_for_log('listening on ').split('listening on ')[1].split()[0]
+
+    def addresses(self):
+        return [line.split('listening on ')[1].split()[0] for line in self.text().splitlines()
+                if 'listening on ' in line]
+
+
+def problems(test, bootstrap, *options):
+    """What --check reports of a bootstrap file."""
+    file = test.work / 'checked.json'
+    file.write_text(json.dumps(bootstrap), encoding='utf-8')
+    checked = subprocess.run([test.build / 'udpad', '--check', '-c', file, *options], text=True,
+                             capture_output=True, check=False, timeout=PATIENCE_S)
+    return checked.returncode, checked.stdout + checked.stderr
+
+
+def is_served(address, credentials=None):
+    """One call of the health service, by a connection of its own."""
+    options = [xds_peer.OWN_CONNECTION]
+    channel = grpc.secure_channel(address, credentials, options) if credentials else \
+        grpc.insecure_channel(address, options)
+    with channel:
+        try:
+            return channel.unary_unary(HEALTH)(b'', timeout=PATIENCE_S) == SERVING
+        except grpc.RpcError as error:
+            print(f'{address}: {error.code()}: {error.details()}', flush=True)
+            return False
+
+
+def is_cut(address):
+    """A connection is ended before a byte comes."""
+    host, port = address.rsplit(':', 1)
+    with socket.create_connection((host, int(port)), PATIENCE_S) as one:
+        one.sendall(b'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
+        try:
+            return one.recv(1) == b''
+        except ConnectionResetError:
+            return True
+
+
+# ---- proxy ----
+
+def head_of(client):
+    """As a proxy sends it, with what proxies of clouds add (an id of the endpoint, and padding)."""
+    more = struct.pack('>BH', 0xea, 5) + b'\1vpce' + struct.pack('>BH', 4, 3) + b'\0\0\0'
+    rest = socket.inet_aton(client) + socket.inet_aton('198.51.100.1') + \
+        struct.pack('>HH', SOURCE_PORT, 443) + more
+    return SIGNATURE + struct.pack('>BBH', 0x21, 0x11, len(rest)) + rest
+
+
+class Proxy:
+    """Passes connections on, behind this head."""
+
+    def __init__(self, address, head):
+        host, port = address.rsplit(':', 1)
+        self.to, self.head = (host, int(port)), head
+        self.listening = socket.create_server(('127.0.0.1', 0))
+        self.address = '127.0.0.1:%d' % self.listening.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                one = self.listening.accept()[0]
+                other = socket.create_connection(self.to)
+                other.sendall(self.head)
+                for pair in ((one, other), (other, one)):
+                    threading.Thread(target=self.carry, args=pair, daemon=True).start()
+
+    @staticmethod
+    def carry(source, to):
+        with contextlib.suppress(OSError):
+            while data := source.recv(PIECE):
+                to.sendall(data)
+            to.shutdown(socket.SHUT_WR)
+
+
+def subscribe(stack, address, **more):
+    client = stack.enter_context(xds_peer.Client(address, **more))
+    client.send(xds_peer.CLUSTER, ['absent'])
+    return client
+
+
+def limits_are_of_clients(address, credentials=None):
+    """One stream of each address: that of the client, and not of the proxy."""
+    first, second = Proxy(address, head_of('192.0.2.1')), Proxy(address, head_of('192.0.2.2'))
+    with contextlib.ExitStack() as stack:
+        for proxy, client in ((first, '192.0.2.1'), (second, '192.0.2.2')):
+            stream = subscribe(stack, proxy.address, credentials=credentials)
+            interop.check(f'{client} has its stream', stream.receive().removed_resources)
+        stream = subscribe(stack, first.address, credentials=credentials)
+        try:
+            next(stream.stream)
+            raise interop.Failure('192.0.2.1 has two streams')
+        except grpc.RpcError as error:
+            interop.check(f'the second one is rejected: {error.details()}',
+                          error.code() == grpc.StatusCode.RESOURCE_EXHAUSTED and
+                          'address 192.0.2.1 ' in error.details())
+
+
+def proxy(test):
+    folder = test.work / 'certificates'
+    subprocess.run([interop.SOURCE / 'certs' / 'make-development-ca', folder, 'node'], check=True,
+                   stdout=subprocess.DEVNULL)
+    tls = {'certificate_file': f'{folder}/node.crt', 'private_key_file': f'{folder}/node.key'}
+    behind = {'address': '127.0.0.1:0', 'proxy_protocol': {'from': ['127.0.0.0/8', '2001:db8::/32']}}
+    node = Node(test, 'node', {'limits': {'max_streams_per_identity': 1}, 'sockets': [
+        behind, {**behind, 'tls': tls},
+        {'address': '127.0.0.1:0', 'proxy_protocol': {'from': ['192.0.2.0/24']}}]})
+    plain, secure, other = node.addresses()
+    limits_are_of_clients(plain)
+    authority = grpc.ssl_channel_credentials((folder / 'ca.crt').read_bytes())
+    limits_are_of_clients(secure, authority)
+    interop.check('a connection from another address is served as it is', is_served(other))
+    local = Proxy(plain, SIGNATURE + struct.pack('>BBH', 0x20, 0, 0))
+    interop.check('a connection of the proxy itself is served', is_served(local.address))
+    for head, words in ((b'', 'it does not begin with a head of the PROXY protocol'),
+                        (b'PROXY TCP4 192.0.2.1 198.51.100.1 1 443\r\n', 'of version 1 of the PROXY protocol')):
+        interop.check(f'refused: {words}', is_cut(Proxy(plain, head).address))
+        node.wait_for_log(words)
+    status, text = problems(test, {'sockets': [behind]})
+    interop.check(f'--check refuses it of the C library: {text}',
+                  status and "sockets[0].proxy_protocol" in text and "set 'transport: OWN'" in text)
+    status, text = problems(test, {'sockets': [behind]}, '--transport', 'own')
+    interop.check(f'and takes it with --transport own: {text}', status == 0)
+
+
+CASES = {'proxy': proxy}
+
+
+def body(test):
+    CASES[test.variant](test)
+
+
+if __name__ == '__main__':
+    sys.exit(interop.run(__doc__, body, tuple(CASES)))
