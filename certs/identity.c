@@ -30,6 +30,15 @@ has_control_characters(udpai_str text)
     return false;
 }
 
+/* Those of users of this machine, which the kernel proves, and no authority does. */
+static bool
+is_of_user(udpai_str name)
+{
+    return udpai_str_starts(name, UDPAI_STR(UDPAI_IDENTITY_USER));
+}
+
+#define OF_USER "it has a name that begins with " UDPAI_IDENTITY_USER ", which are of local users"
+
 /* NULL: none. Of two, some readers take the first, and some the last. */
 static const ASN1_STRING *
 find_common_name(X509 *x509, bool *ret_is_one_of_more)
@@ -66,6 +75,8 @@ read_common_name(const udpai_chain *chain,
     else if (!udpai_utf8_valid(name) || has_control_characters(name))
         err = fail_name(chain, "its common name has zero bytes or other control characters",
                         ret_error);
+    else if (is_of_user(name))
+        err = fail_name(chain, OF_USER, ret_error);
     if (err != UDPA_OK) {
         OPENSSL_free(text);
         return err;
@@ -105,6 +116,8 @@ add_name(const udpai_chain *chain,
                          "it has a URI or DNS name that is empty, or has zero bytes, spaces or "
                          "characters beyond ASCII",
                          ret_error);
+    if (is_of_user(text))
+        return fail_name(chain, OF_USER, ret_error);
     if (name->type == GEN_URI)
         names->uris[names->n_uris++] = text;
     else

@@ -343,7 +343,7 @@ has_host_before(udpai_str list, udpai_str until, udpai_str host)
 }
 
 /* Pages of a node have an address of their own. Of the node of --server it is the usual one, so
- * that nothing is asked of, or changed at, another node. */
+ * that nothing is asked of, or changed at, another node; a unix socket has no host. */
 static void
 choose_http(udpai_ctl_options *given)
 {
@@ -354,7 +354,8 @@ choose_http(udpai_ctl_options *given)
     while (udpai_server_list_cut(&rest, &server)) {
         const char *colon = server.len ? memrchr(server.data, ':', server.len) : NULL;
         udpai_str host = {server.data, colon ? (size_t)(colon - server.data) : 0};
-        if (!colon || has_host_before(udpai_str_from(given->common.server), server, host))
+        if (!colon || udpai_str_starts(server, UDPAI_STR("unix:")) ||
+            has_host_before(udpai_str_from(given->common.server), server, host))
             continue;
         udpai_strbuf_puts(&http, http.len ? "," : "");
         udpai_strbuf_str(&http, host);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "endpoint/exposure.h"
+#include "transport/front/listen_place.h"
 
 #define DEFAULT_SERVER "127.0.0.1:18000"
 
@@ -13,6 +14,10 @@ void
 udpai_banner_address(char *room, size_t size, const char *address, int port)
 {
     const char *colon = strrchr(address, ':');
+    if (udpai_listen_place_of(address) != UDPAI_LISTEN_PLACE_PORT) {
+        snprintf(room, size, "%s", address);
+        return;
+    }
     int len = colon ? (int)(colon - address) : (int)strlen(address);
     snprintf(room, size, "%.*s:%d", len, address, port);
 }
@@ -20,6 +25,8 @@ udpai_banner_address(char *room, size_t size, const char *address, int port)
 static const char *
 admission_of(const udpai_plan_socket *socket)
 {
+    if (udpai_listen_place_of(socket->address) == UDPAI_LISTEN_PLACE_PATH)
+        return "a unix socket, for local users that may open it";
     if (!socket->tls)
         return udpai_exposure_is_loopback(socket->address)
                    ? "without TLS, open to every local client"

@@ -47,6 +47,10 @@ udpa_err udpai_plan_note_dialled(udpai_plan *plan,
 /* Does a dialler of the address come to this socket? Names of hosts are not looked up. */
 bool udpai_self_is_led_to(const char *address, const char *socket);
 
+/* section_sockets.c: some of its peers have names that are proved: by certificates, or by the
+ * kernel for users of this machine. */
+bool udpai_plan_socket_knows_peers(const udpai_plan_socket *socket);
+
 /* ---- sections that are read again ---- */
 
 /* section_acl.c: of another reading of the file, for the same sockets. */

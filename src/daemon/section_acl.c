@@ -140,10 +140,10 @@ take_rule(udpai_plan *plan, const rule_message *from, udpai_acl_rule *to)
 }
 
 static bool
-has_tls(const udpai_plan_socket *sockets, size_t n)
+any_knows_peers(const udpai_plan_socket *sockets, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (sockets[i].tls)
+        if (udpai_plan_socket_knows_peers(&sockets[i]))
             return true;
     return false;
 }
@@ -163,8 +163,8 @@ read_acl(udpai_plan *plan, const Udpa__Config__V1__Acl *from, udpai_acl **ret_ac
         .n_rules = from->n_rules,
         .is_dry_run = from->dry_run,
         .binds_node_id = from->bind_node_id,
-        .trusts_node_ids = !has_tls(plan->sockets.items, plan->sockets.n) &&
-                           !has_tls(plan->http_sockets.items, plan->http_sockets.n),
+        .trusts_node_ids = !any_knows_peers(plan->sockets.items, plan->sockets.n) &&
+                           !any_knows_peers(plan->http_sockets.items, plan->http_sockets.n),
     };
     return udpai_acl_new(ret_acl, &options);
 }

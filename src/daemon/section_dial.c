@@ -8,6 +8,7 @@
 #include "daemon/sections.h"
 #include "endpoint/exposure.h"
 #include "session/udpa.h"
+#include "transport/front/listen_place.h"
 
 typedef Udpa__Config__V1__Bootstrap bootstrap_message;
 typedef Udpa__Config__V1__ClientTls tls_message;
@@ -97,6 +98,9 @@ bool
 udpai_self_is_led_to(const char *address, const char *socket)
 {
     const char *port = port_of(socket);
+    if (udpai_listen_place_of(socket) != UDPAI_LISTEN_PLACE_PORT ||
+        udpai_listen_place_of(address) != UDPAI_LISTEN_PLACE_PORT)
+        return strcmp(address, socket) == 0;
     if (!*address || strcmp(port, ":0") == 0 || strcmp(port, port_of(address)) != 0)
         return false;
     if (strcmp(address, socket) == 0)

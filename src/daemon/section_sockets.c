@@ -7,6 +7,7 @@
 #include "daemon/sections.h"
 #include "endpoint/exposure.h"
 #include "session/udpa_poll.h"
+#include "transport/front/listen_place.h"
 #include "xds/csds.h"
 #include "xds/left_out.h"
 #include "xds/xds.h"
@@ -88,8 +89,10 @@ check_is_alone(const udpai_value *value, const char *list, socket_message *const
 {
     const char *address = ((const socket_message *)value->message)->address;
     const char *colon = strrchr(address, ':');
+    bool is_any =
+        udpai_listen_place_of(address) == UDPAI_LISTEN_PLACE_PORT && strcmp(colon, ":0") == 0;
     for (size_t i = 0; i < n; i++)
-        if (strcmp(colon, ":0") != 0 && strcmp(sockets[i]->address, address) == 0)
+        if (!is_any && strcmp(sockets[i]->address, address) == 0)
             udpai_value_error(value, "address", "'%s' is the address of %s[%zu] too", address, list,
                               i);
 }
@@ -116,7 +119,7 @@ check_exposure(const udpai_value *value)
 }
 
 static const udpai_field socket_fields[] = {
-    {.name = "address", UDPAI_REQUIRED, .word = udpai_listen_address_check},
+    {.name = "address", UDPAI_REQUIRED, .word = udpai_listen_place_check},
     {.name = "max_message_bytes", UDPAI_MESSAGE_BYTES},
     {.name = "keepalive", .of = &udpai_section_keepalive},
     {.name = "tls", .of = &server_tls},
@@ -124,17 +127,31 @@ static const udpai_field socket_fields[] = {
     {.name = "proxy_protocol", .of = &proxy_protocol},
 };
 
-static bool
-is_address(const socket_message *socket)
+/* Where no network is, nothing of it is of use. */
+static void
+check_local(const udpai_value *value)
 {
-    return udpai_listen_address_check(socket->address, NULL) == UDPA_OK;
+    const socket_message *socket = value->message;
+    if (socket->tls)
+        udpai_value_error(value, "tls",
+                          "is not for unix sockets: the kernel proves which user connects");
+    if (socket->proxy_protocol)
+        udpai_value_error(value, "proxy_protocol", "is not for unix sockets");
+    if (value->bootstrap->workers)
+        udpai_value_error(value, "address",
+                          "'%s' cannot be shared by workers: leave out 'workers', or listen on "
+                          "ADDRESS:PORT",
+                          socket->address);
 }
 
 static void
 check_socket(const udpai_value *value)
 {
-    if (!is_address(value->message))
+    const socket_message *socket = value->message;
+    if (udpai_listen_place_check(socket->address, NULL) != UDPA_OK)
         return; /* which was reported */
+    if (udpai_listen_place_of(socket->address) == UDPAI_LISTEN_PLACE_PATH)
+        check_local(value);
     check_is_alone(value, "sockets", value->bootstrap->sockets, value->index);
     check_exposure(value);
 }
@@ -154,6 +171,10 @@ check_transport(const udpai_value *value)
     const socket_message *socket = value->message;
     if (is_served_by_own(value))
         return;
+    if (udpai_listen_place_of(socket->address) != UDPAI_LISTEN_PLACE_PORT)
+        udpai_value_error(value, "address",
+                          "'%s' is not available with the C library of gRPC: set 'transport: OWN'",
+                          socket->address);
     if (socket->proxy_protocol)
         udpai_value_error(value, "proxy_protocol",
                           "is not available with the C library of gRPC: set 'transport: OWN'");
@@ -178,21 +199,39 @@ keepalive_of_sockets(const bootstrap_message *message)
     return (udpai_keepalive){0};
 }
 
+bool
+udpai_plan_socket_knows_peers(const udpai_plan_socket *socket)
+{
+    return socket->tls || udpai_listen_place_of(socket->address) == UDPAI_LISTEN_PLACE_PATH;
+}
+
+/* All are, unless a socket has TLS, or all that there are prove who connects. */
+static bool
+is_anonymous(const udpai_plan *plan)
+{
+    size_t n_known = 0;
+    for (size_t i = 0; i < plan->sockets.n; i++) {
+        if (plan->sockets.items[i].tls)
+            return false;
+        n_known += udpai_plan_socket_knows_peers(&plan->sockets.items[i]);
+    }
+    return n_known < plan->sockets.n;
+}
+
 udpa_err
 udpai_use_sockets(udpai_plan *plan, const udpai_options *options, udpa_error **ret_error)
 {
     const bootstrap_message *message = plan->bootstrap.message;
     const udpai_keepalive otherwise = keepalive_of_sockets(message);
-    plan->settings.node.peers_are_anonymous = true;
     if (options->listen || message->n_sockets == 0) {
         const udpai_plan_socket socket = {
             .address = udpai_first_of(options->listen, NULL, DEFAULT_ADDRESS),
             .keepalive = otherwise,
         };
-        return udpai_fail_code(
-            ret_error, udpai_vector_push(&plan->sockets, socket) ? UDPA_OK : UDPA_ERR_NOMEM);
+        if (!udpai_vector_push(&plan->sockets, socket))
+            return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
     }
-    for (size_t i = 0; i < message->n_sockets; i++) {
+    for (size_t i = 0; !options->listen && i < message->n_sockets; i++) {
         const socket_message *from = message->sockets[i];
         udpai_plan_socket socket = {
             .address = from->address,
@@ -206,8 +245,8 @@ udpai_use_sockets(udpai_plan *plan, const udpai_options *options, udpa_error **r
             return err;
         if (!udpai_vector_push(&plan->sockets, socket))
             return udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
-        plan->settings.node.peers_are_anonymous &= !socket.tls;
     }
+    plan->settings.node.peers_are_anonymous = is_anonymous(plan);
     return UDPA_OK;
 }
 
@@ -254,7 +293,8 @@ static void
 check_http_socket(const udpai_value *value)
 {
     const bootstrap_message *bootstrap = value->bootstrap;
-    if (!is_address(value->message))
+    const socket_message *socket = value->message;
+    if (udpai_listen_address_check(socket->address, NULL) != UDPA_OK)
         return;
     check_is_alone(value, "http.sockets", bootstrap->http->sockets, value->index);
     check_is_alone(value, "sockets", bootstrap->sockets, bootstrap->n_sockets);

@@ -7,6 +7,8 @@
 bool
 udpai_exposure_is_loopback(const char *address)
 {
+    if (strncmp(address, "unix:", 5) == 0)
+        return true;
     const char *colon = strrchr(address, ':');
     char host[INET6_ADDRSTRLEN + 2];
     size_t len = colon ? (size_t)(colon - address) : strlen(address);

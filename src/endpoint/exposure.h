@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/util.h"
 
-/* Is ADDRESS:PORT on loopback? What is no address in figures is not. */
+/* Is ADDRESS:PORT on loopback? So is unix:PATH; what else is no address in figures is not. */
 bool udpai_exposure_is_loopback(const char *address);
 /* An error for an address beyond loopback, with what to do. */
 udpa_err udpai_exposure_check(const char *address, udpa_error **ret_error);

@@ -36,7 +36,8 @@ typedef struct udpai_acl_options {
     bool is_dry_run; /* nothing is denied; the caller counts and logs what would be */
     /* A peer with a certificate must have a Node with an id that is one of the names in it. */
     bool binds_node_id;
-    /* No peer can present a certificate: a peer has the name in its Node. Else a peer that presents
+    /* No peer can present a certificate, or is a user of this machine: a peer has the name in its
+     * Node. Else a peer that presents
      * none has no name, and only rules for all ("*") are for it. */
     bool trusts_node_ids;
 } udpai_acl_options;

@@ -2,7 +2,9 @@
 /* One block of memory: the object, the tables of URIs and DNS names, then all text. */
 #include "model/identity.h"
 
+#include <inttypes.h>
 #include <stdatomic.h>
+#include <stdio.h>
 
 #include "base/alloc.h"
 #include "base/pattern.h"
@@ -48,6 +50,16 @@ udpai_identity_new(udpai_identity **ret_identity, const udpai_identity_parts *pa
         dns_names[i] = udpai_str_put_terminated(&at, parts->dns_names[i]);
     *ret_identity = identity;
     return UDPA_OK;
+}
+
+udpa_err
+udpai_identity_of_user(udpai_identity **ret_identity, uint32_t uid)
+{
+    char text[32];
+    int len = snprintf(text, sizeof(text), UDPAI_IDENTITY_USER "%" PRIu32, uid);
+    const udpai_str name = {text, (size_t)len};
+    const udpai_identity_parts parts = {.uris = &name, .n_uris = 1, .authenticated = true};
+    return udpai_identity_new(ret_identity, &parts);
 }
 
 udpai_identity *

@@ -16,11 +16,16 @@ typedef struct udpai_identity_parts {
     size_t n_uris;
     const udpai_str *dns_names;
     size_t n_dns_names;
-    bool authenticated; /* a certificate proves it; otherwise it is what the peer claims */
+    bool authenticated; /* a certificate, or for a user of this machine the kernel, proves it;
+                         * otherwise it is what the peer claims */
 } udpai_identity_parts;
+
+/* The name of a user of this machine is a URI, unix:UID; no certificate has such a name. */
+#define UDPAI_IDENTITY_USER "unix:"
 
 /* Copies everything. */
 udpa_err udpai_identity_new(udpai_identity **ret_identity, const udpai_identity_parts *parts);
+udpa_err udpai_identity_of_user(udpai_identity **ret_identity, uint32_t uid);
 udpai_identity *udpai_identity_ref(udpai_identity *identity);
 udpai_identity *udpai_identity_unref(udpai_identity *identity);
 UDPA_DEFINE_CLEANUP(udpai_identity, udpai_identity_unref)

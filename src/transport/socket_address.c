@@ -37,7 +37,7 @@ udpai_socket_port(int file)
 {
     struct sockaddr_storage own = {0};
     socklen_t size = sizeof(own);
-    if (getsockname(file, (struct sockaddr *)&own, &size) != 0)
+    if (getsockname(file, (struct sockaddr *)&own, &size) != 0 || own.ss_family == AF_UNIX)
         return 0;
     return (int)port_of((const struct sockaddr *)&own);
 }

@@ -13,7 +13,7 @@
  * in @p room. */
 udpai_str udpai_socket_address_text(const struct sockaddr *address,
                                     char room[UDPAI_SOCKET_ADDRESS_TEXT]);
-/* That it is bound to; 0: that is not known. */
+/* That it is bound to; 0: that is not known, or it is of no address that has ports. */
 int udpai_socket_port(int file);
 
 #endif

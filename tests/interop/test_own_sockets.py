@@ -2,9 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sockets that only the own listener has, each with a real client (grpcio, udpactl).
 
-proxy: connections that come through a proxy count as those of its clients."""
+proxy: connections that come through a proxy count as those of its clients.
+unix: by a unix socket the kernel proves the user, and rules may name it."""
 import contextlib
 import json
+import os
+import signal
 import socket
 import struct
 import subprocess
@@ -161,7 +164,49 @@ def proxy(test):
     interop.check(f'and takes it with --transport own: {text}', status == 0)
 
 
-CASES = {'proxy': proxy}
+# ---- unix ----
+
+def ctl(test, address, *arguments):
+    done = subprocess.run([test.build / 'udpactl', '--server', address, *arguments], text=True,
+                          capture_output=True, check=False, timeout=PATIENCE_S)
+    return done.returncode, done.stdout + done.stderr
+
+
+def unix(test):
+    path = test.work / 'udpad.sock'
+    address, user = f'unix:{path}', f'unix:{os.getuid()}'
+    bootstrap = {'sockets': [{'address': address}, {'address': '127.0.0.1:0'}],
+                 'acl': {'rules': [{'name': 'local', 'identities': [user],
+                                    'actions': ['SUBSCRIBE', 'ADMIN']}]}}
+    node = Node(test, 'node', bootstrap)
+    plain = node.addresses()[1]
+    interop.check('the socket is for its user and its group', path.stat().st_mode & 0o777 == 0o660)
+    status, text = ctl(test, address, 'status', 'sessions', '--all', '-o', 'json')
+    interop.check(f'{user} has a rule: {text[:300]}', status == 0 and user in text)
+    for claim in ('udpactl', user):
+        status, text = ctl(test, plain, '--node-id', claim, 'status')
+        interop.check(f'a client by TCP that calls itself {claim} has none: {text}', status and 'rule' in text)
+    begun = subprocess.run([test.build / 'udpad', '-c', test.work / 'node.json', '--node-id', 'other',
+                            '--state', test.work / 'other'], text=True, capture_output=True, check=False,
+                           timeout=PATIENCE_S)
+    interop.check(f'a second node does not take it: {begun.stderr.strip()[-200:]}',
+                  begun.returncode and f'{address}: a process listens there already' in
+                  begun.stdout + begun.stderr)
+    interop.check('the first one is served on', is_served(address))
+    node.process.send_signal(signal.SIGKILL)
+    node.process.wait(PATIENCE_S)
+    interop.check('a node that is killed leaves the file', path.exists())
+    again = Node(test, 'again', bootstrap)
+    interop.check('the next one replaces it', is_served(address))
+    again.stop()
+    interop.check('and removes it in the end', not path.exists())
+    for more, options, words in (({}, (), "set 'transport: OWN'"),
+                                 ({'workers': 2}, ('--transport', 'own'), 'cannot be shared by workers')):
+        status, text = problems(test, {'sockets': [{'address': address}], **more}, *options)
+        interop.check(f'--check refuses it: {text}', status and words in text)
+
+
+CASES = {'proxy': proxy, 'unix': unix}
 
 
 def body(test):

@@ -4,6 +4,7 @@
  * that come at once cost those that are there nothing but their share of the processor. */
 #include <errno.h>
 #include <netinet/tcp.h>
+#include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
@@ -126,6 +127,31 @@ text_of(const struct sockaddr_storage *peer)
     return udpa_bytes_new(&bytes, text.data, text.len) == UDPA_OK ? bytes : NULL;
 }
 
+static udpa_bytes *
+process_text(pid_t process)
+{
+    char room[32];
+    udpa_bytes *bytes = NULL;
+    int len = snprintf(room, sizeof(room), "process %ld", (long)process);
+    return udpa_bytes_new(&bytes, room, (size_t)len) == UDPA_OK ? bytes : NULL;
+}
+
+/* By a unix socket: who it was when it connected. False: without memory. */
+static bool
+know_user(udpai_door_connection *connection)
+{
+    udpai_door_peer *peer = &connection->peer;
+    struct ucred user;
+    socklen_t size = sizeof(user);
+    if (getsockopt(connection->socket, SOL_SOCKET, SO_PEERCRED, &user, &size) != 0)
+        return false;
+    peer->is_secure = true;
+    connection->is_local = true;
+    connection->uid = user.uid;
+    peer->address = process_text(user.pid);
+    return peer->address && udpai_identity_of_user(&peer->identity, user.uid) == UDPA_OK;
+}
+
 /* The peer may have a certificate without a clear name: its streams are refused with the reason. */
 static bool
 know_peer(udpai_door_connection *connection)
@@ -220,12 +246,16 @@ static void
 begin(udpai_acceptor *self, udpai_door_connection *connection)
 {
     UDPA_AUTO(udpa_error_unref) udpa_error *why = NULL;
-    udpai_str peer = udpai_bytes_view(connection->peer.address);
+    const udpai_client peer = {
+        .address = udpai_bytes_view(connection->peer.address),
+        .is_local = connection->is_local,
+        .uid = connection->uid,
+    };
     size_t n;
-    udpa_err err = udpai_addresses_enter(&self->listener->door->addresses, peer,
+    udpa_err err = udpai_addresses_enter(&self->listener->door->addresses, &peer,
                                          udpai_monotonic_ms(), &connection->address, &n, &why);
     if (err != UDPA_OK) {
-        log_refused(self, peer, why);
+        log_refused(self, peer.address, why);
         udpai_door_connection_free(connection);
     } else if (self->listener->options.context) {
         udpai_list_append(n > MANY ? &self->waiting_many : &self->waiting, &connection->node);
@@ -355,9 +385,15 @@ take_socket(udpai_acceptor *self, int socket, const struct sockaddr_storage *pee
     udpai_door_connection *connection = udpai_door_connection_new(self->listener, socket);
     if (!connection)
         return;
-    setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-    connection->peer.address = text_of(peer);
-    if (!connection->peer.address)
+    bool is_known = false;
+    if (peer->ss_family == AF_UNIX) {
+        is_known = know_user(connection);
+    } else {
+        setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+        connection->peer.address = text_of(peer);
+        is_known = connection->peer.address;
+    }
+    if (!is_known)
         udpai_door_connection_free(connection);
     else if (is_of_proxy(self, peer))
         await_head(self, connection);

@@ -128,15 +128,14 @@ enter(udpai_addresses *all,
 
 udpa_err
 udpai_addresses_enter(udpai_addresses *all,
-                      udpai_str peer,
+                      const udpai_client *peer,
                       uint64_t now_ms,
                       udpai_address **ret_address,
                       size_t *ret_n,
                       udpa_error **ret_error)
 {
     udpai_strbuf name = {0};
-    const udpai_client client = {.address = peer};
-    udpai_client_put_name(&name, &client);
+    udpai_client_put_name(&name, peer);
     udpa_err err = UDPA_ERR_NOMEM;
     if (!udpai_strbuf_failed(&name)) {
         pthread_mutex_lock(&all->mutex);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where connections come from: how many of one address there are, and what all of them together may
- * ask for nothing. All of an IPv6 network of 64 bits is one address. */
+ * ask for nothing. All of an IPv6 network of 64 bits is one address, and so is a local user. */
 #ifndef UDPAI_DOOR_ADDRESSES_H
 #define UDPAI_DOOR_ADDRESSES_H
 
@@ -46,10 +46,10 @@ udpa_err udpai_addresses_init(udpai_addresses *all, size_t max, size_t max_per_a
 void udpai_addresses_done(udpai_addresses *all);
 /* Others from now on; connections that are there stay. */
 void udpai_addresses_set_max(udpai_addresses *all, size_t max, size_t max_per_address);
-/* A connection of this peer, "ADDRESS:PORT"; to be left. @p ret_n: how many there are of its
+/* A connection of this peer; to be left. @p ret_n: how many there are of its
  * address now. UDPA_ERR_LIMIT: there are too many. */
 udpa_err udpai_addresses_enter(udpai_addresses *all,
-                               udpai_str peer,
+                               const udpai_client *peer,
                                uint64_t now_ms,
                                udpai_address **ret_address,
                                size_t *ret_n,

@@ -24,9 +24,9 @@ typedef struct udpai_door_stream udpai_door_stream;
 
 /* What is known of who has opened a connection. Nothing of it changes. */
 typedef struct udpai_door_peer {
-    udpa_bytes *address;      /* 192.0.2.1:4242, [2001:db8::1]:4242 */
+    udpa_bytes *address;      /* 192.0.2.1:4242, [2001:db8::1]:4242; "process 4242" */
     udpai_chain *chain;       /* of its certificate, which the handshake has verified; NULL: none */
-    udpai_identity *identity; /* by that; NULL: none, or … */
+    udpai_identity *identity; /* by that, or of its user; NULL: none, or … */
     udpa_error *error;        /* … its names are not to be relied on */
     bool is_secure;           /* nobody else can read it */
 } udpai_door_peer;

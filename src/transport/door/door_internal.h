@@ -45,8 +45,10 @@ struct udpai_door_connection {
     udpai_address *address;
     udpai_door_allowance idle_frames, resets, refusals;
     uint32_t n_answers; /* frames that may come, for what was written */
-    bool awaits_head;   /* of the PROXY protocol */
-    bool has_begun;     /* its SETTINGS have come */
+    bool is_local;      /* by a unix socket, of this user: */
+    uint32_t uid;
+    bool awaits_head; /* of the PROXY protocol */
+    bool has_begun;   /* its SETTINGS have come */
     bool is_pinged, is_parked, waits_for_room, is_shaken;
     bool is_closing;   /* when it has no stream any more */
     bool is_lingering; /* all was sent, and its peer is to close it */

@@ -7,6 +7,8 @@
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "transport/door/door.h"
+#include "transport/front/listen_place.h"
+#include "transport/front/local_socket.h"
 #include "transport/grpc/grpc_internal.h"
 #include "transport/socket_address.h"
 
@@ -17,6 +19,7 @@
 typedef struct front {
     udpai_listener listener;
     int socket;                /* -1: it is the door's */
+    udpai_local_file file;     /* of a unix socket */
     udpai_door_listener *door; /* NULL: not started, or over */
     udpai_keepalive keepalive;
     const udpai_network *proxies;
@@ -264,18 +267,37 @@ context_of(void *userdata)
 }
 
 static udpa_err
+open_port(front *self, const char *address, udpa_error **ret_error)
+{
+    udpa_err err = self->listener.thread->shares_ports
+                       ? udpai_address_bind_shared(address, &self->socket, ret_error)
+                       : udpai_address_bind(address, &self->socket, ret_error);
+    if (err == UDPA_OK && listen(self->socket, BACKLOG) != 0)
+        err = udpai_fail(ret_error, UDPA_ERR_IO, "cannot listen on %s", address);
+    return err;
+}
+
+static udpa_err
+open_path(front *self, const char *path, udpa_error **ret_error)
+{
+    if (self->listener.tls)
+        return udpai_fail(ret_error, UDPA_ERR_INVAL,
+                          "cannot listen on unix:%s with TLS: the kernel proves who connects",
+                          path);
+    return udpai_local_socket_listen(path, BACKLOG, &self->socket, &self->file, ret_error);
+}
+
+static udpa_err
 open_socket(udpai_listener *listener, const udpai_listen_options *options, udpa_error **ret_error)
 {
     front *self = front_of(listener);
-    udpa_err err = listener->thread->shares_ports
-                       ? udpai_address_bind_shared(options->address, &self->socket, ret_error)
-                       : udpai_address_bind(options->address, &self->socket, ret_error);
-    if (err != UDPA_OK) {
-        self->socket = -1;
+    const char *address = options->address;
+    self->socket = -1;
+    udpa_err err = udpai_listen_place_of(address) == UDPAI_LISTEN_PLACE_PATH
+                       ? open_path(self, udpai_listen_place_name(address), ret_error)
+                       : open_port(self, address, ret_error);
+    if (err != UDPA_OK)
         return err;
-    }
-    if (listen(self->socket, BACKLOG) != 0)
-        return udpai_fail(ret_error, UDPA_ERR_IO, "cannot listen on %s", options->address);
     self->keepalive = options->keepalive;
     self->proxies = options->proxies;
     self->n_proxies = options->n_proxies;
@@ -341,6 +363,7 @@ static void
 close_front(udpai_listener *listener)
 {
     front *self = front_of(listener);
+    udpai_local_file_remove(&self->file);
     if (self->door)
         udpai_door_listener_close(self->door);
     else
@@ -357,6 +380,7 @@ static void
 release(udpai_listener *listener)
 {
     front *self = front_of(listener);
+    udpai_local_file_remove(&self->file); /* it was not started */
     if (self->socket >= 0)
         close(self->socket);
 }

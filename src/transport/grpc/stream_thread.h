@@ -112,7 +112,7 @@ typedef struct udpai_grpc_target_options {
 /* Is it an address to dial? Reports how to write one. Nothing is looked up; any thread. */
 udpa_err udpai_dial_address_check(const char *address, udpa_error **ret_error);
 
-/* The same of a list of them. */
+/* The same of a list of them, and of unix:/PATH. */
 udpa_err udpai_dial_list_check(const char *list, udpa_error **ret_error);
 
 /* Other certificates for what is dialled from now on, also by way of the targets that were made
@@ -223,7 +223,9 @@ udpa_err udpai_address_bind(const char *address, int *ret_fd, udpa_error **ret_e
 udpa_err udpai_address_bind_shared(const char *address, int *ret_fd, udpa_error **ret_error);
 
 typedef struct udpai_listen_options {
-    const char *address;   /* ADDRESS:PORT, an IPv6 address in brackets; port 0: any */
+    /* ADDRESS:PORT, an IPv6 address in brackets; port 0: any. Of the own listener also those of
+     * transport/front/listen_place.h. */
+    const char *address;
     udpai_server_tls *tls; /* NULL: plaintext; else a reference is taken */
     /* From each peer. 0: that of the thread's limits; and if there is none, as many as peers may
      * send that must present a certificate, or others. */

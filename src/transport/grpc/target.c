@@ -62,6 +62,8 @@ static udpa_err
 check_one(udpai_str server, udpa_error **ret_error)
 {
     UDPAI_AUTO_FREE char *address = udpai_strndup(server.data, server.len);
+    if (address && strncmp(address, "unix:/", 6) == 0)
+        return UDPA_OK;
     return address ? udpai_dial_address_check(address, ret_error)
                    : udpai_fail_code(ret_error, UDPA_ERR_NOMEM);
 }

@@ -102,6 +102,23 @@ other_encodings_become_utf8(void **state)
     udpai_identity_unref(identity);
 }
 
+/* Its holder would be a user of each machine that trusts its authority. */
+static void
+names_of_local_users_are_refused(void **state)
+{
+    (void)state;
+    const made_name cn = {V_ASN1_UTF8STRING, UDPAI_STR("unix:0")};
+    const made_name uri = {GEN_URI, UDPAI_STR("unix:1000")};
+    const made_name dns = {GEN_DNS, UDPAI_STR("unix:x")};
+    const made_name near = {GEN_URI, UDPAI_STR("unix+x:1000")};
+    assert_null(with_names(&cn, NULL, 0, "begins with unix:, which are of local users"));
+    assert_null(with_names(NULL, &uri, 1, "begins with unix:, which are of local users"));
+    assert_null(with_names(NULL, &dns, 1, "begins with unix:, which are of local users"));
+    udpai_identity *identity = with_names(NULL, &near, 1, NULL);
+    assert_str(udpai_identity_name(identity), "unix+x:1000");
+    udpai_identity_unref(identity);
+}
+
 /* A reader that stops at the zero byte would see somebody else. */
 static void
 common_names_that_mislead_are_refused(void **state)
@@ -262,6 +279,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_names_are_read),
+        cmocka_unit_test(names_of_local_users_are_refused),
         cmocka_unit_test(a_certificate_may_have_no_names),
         cmocka_unit_test(of_two_common_names_none_counts),
         cmocka_unit_test(other_encodings_become_utf8),

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What HTTP has of its own: hosts, and how long a request is held; and what sockets of gRPC have.
  */
+#include <stdio.h>
+
 #include "base/alloc.h"
 #include "daemon/bootstrap_check.h"
 #include "daemon/plan.h"
@@ -108,6 +110,92 @@ proxies_are_of_the_own_listener_by_an_option(void **state)
 }
 
 static void
+a_unix_socket_has_what_a_network_does_not_need(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, "transport: OWN\n"
+                              "workers: 2\n"
+                              "sockets:\n"
+                              "- address: unix:/run/a\n"
+                              "  tls: {certificate_file: a, private_key_file: b}\n"
+                              "  proxy_protocol: {from: [::1]}\n"
+                              "- {address: unix:run/a}\n");
+    bootstrap_test_assert_mistakes(
+        test,
+        "test.yaml:4:12: sockets[0].address: 'unix:/run/a' cannot be shared by workers: leave out "
+        "'workers', or listen on ADDRESS:PORT\n"
+        "test.yaml:5:8: sockets[0].tls: is not for unix sockets: the kernel proves which user "
+        "connects\n"
+        "test.yaml:6:19: sockets[0].proxy_protocol: is not for unix sockets\n"
+        "test.yaml:7:13: sockets[1].address: 'run/a' is no path of a unix socket: write "
+        "unix:/PATH, "
+        "such as unix:/run/udpa/udpad.sock\n");
+}
+
+static void
+a_unix_socket_is_as_loopback(void **state)
+{
+    bootstrap_test *test = *state;
+    bootstrap_test_read(test, "transport: OWN\n"
+                              "sockets: [{address: unix:/run/a}, {address: unix:/run/a:0},\n"
+                              "          {address: unix:/run/a:0}]\n"
+                              "http: {sockets: [{address: unix:/run/b}]}\n");
+    bootstrap_test_assert_mistakes(
+        test,
+        "test.yaml:3:21: sockets[2].address: 'unix:/run/a:0' is the address of sockets[1] too\n"
+        "test.yaml:4:28: http.sockets[0].address: 'unix:/run/b' is no address to listen on: "
+        "write ADDRESS:PORT, such as 127.0.0.1:18000 or [::1]:18000\n");
+}
+
+static void
+unix_sockets_are_of_the_own_listener(void **state)
+{
+    bootstrap_test *test = *state;
+    udpai_options options = {0};
+    bootstrap_test_read(test, "sockets: [{address: unix:/run/a}]\n");
+    udpai_bootstrap_check_files(test->bootstrap.message, &options, &test->diagnostics);
+    bootstrap_test_assert_mistakes(
+        test,
+        "test.yaml:1:21: sockets[0].address: 'unix:/run/a' is not available with the C library "
+        "of gRPC: set 'transport: OWN'\n");
+}
+
+static void
+plan_of(bootstrap_test *test, const char *sockets, bool trusts_node_ids, bool is_anonymous)
+{
+    udpai_plan *plan = udpai_alloc(sizeof(*plan));
+    char text[300];
+    assert_non_null(plan);
+    snprintf(text, sizeof(text), "transport: OWN\nacl: {rules: []}\nsockets: [%s]\n", sockets);
+    bootstrap_test_read(test, text);
+    assert_ok(test->err);
+    assert_ok(udpai_plan_make(plan, &test->bootstrap, &(udpai_options){0}, NULL));
+    assert_int_equal(udpai_acl_settings(plan->settings.node.acl)->trusts_node_ids, trusts_node_ids);
+    assert_int_equal(plan->settings.node.peers_are_anonymous, is_anonymous);
+    udpai_plan_done(plan);
+    udpai_free(plan);
+}
+
+static void
+ids_of_nodes_are_names_where_nothing_proves_any(void **state)
+{
+    plan_of(*state, "{address: '127.0.0.1:0'}", true, true);
+}
+
+/* Else a peer by TCP would be a user whose name it writes into its Node. */
+static void
+beside_a_unix_socket_ids_of_nodes_are_no_names(void **state)
+{
+    plan_of(*state, "{address: unix:/a}, {address: '127.0.0.1:0'}", false, true);
+}
+
+static void
+by_unix_sockets_alone_all_peers_have_names(void **state)
+{
+    plan_of(*state, "{address: unix:/a}", false, false);
+}
+
+static void
 a_socket_has_its_proxies(void **state)
 {
     bootstrap_test *test = *state;
@@ -144,6 +232,12 @@ main(void)
         CASE(proxies_are_of_the_own_listener),
         CASE(proxies_are_of_the_own_listener_by_an_option),
         CASE(a_socket_has_its_proxies),
+        CASE(a_unix_socket_has_what_a_network_does_not_need),
+        CASE(a_unix_socket_is_as_loopback),
+        CASE(unix_sockets_are_of_the_own_listener),
+        CASE(ids_of_nodes_are_names_where_nothing_proves_any),
+        CASE(beside_a_unix_socket_ids_of_nodes_are_no_names),
+        CASE(by_unix_sockets_alone_all_peers_have_names),
 #undef CASE
     };
     return cmocka_run_group_tests_name("section_sockets", tests, NULL, NULL);

@@ -9,7 +9,8 @@ test_loopback(void **state)
 {
     (void)state;
     static const char *const near[] = {"127.0.0.1:18000", "127.255.0.9:1", "[::1]:18000",
-                                       "localhost:80",    "127.0.0.1",     "[::1]:0"};
+                                       "localhost:80",    "127.0.0.1",     "[::1]:0",
+                                       "unix:/run/x"};
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(near); i++) {
         assert_true(udpai_exposure_is_loopback(near[i]));
         assert_ok(udpai_exposure_check(near[i], NULL));

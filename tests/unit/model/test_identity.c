@@ -24,6 +24,19 @@ identity_of(const char *common_name, size_t n_uris, size_t n_dns_names)
 }
 
 static void
+a_user_has_one_name(void **state)
+{
+    (void)state;
+    static const udpai_str pattern = {"unix:4294967295", 15}, other = {"unix:0", 6};
+    udpai_identity *identity = NULL;
+    assert_ok(udpai_identity_of_user(&identity, UINT32_MAX));
+    assert_str(udpai_identity_name(identity), "unix:4294967295");
+    assert_true(udpai_identity_fits(identity, &pattern, 1));
+    assert_false(udpai_identity_fits(identity, &other, 1));
+    udpai_identity_unref(identity);
+}
+
+static void
 everything_is_copied(void **state)
 {
     (void)state;
@@ -137,6 +150,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_is_copied),
+        cmocka_unit_test(a_user_has_one_name),
         cmocka_unit_test(the_name_is_the_first_there_is),
         cmocka_unit_test(any_of_its_names_matches_and_nothing_else),
         cmocka_unit_test(a_peer_counts_as_its_name_or_its_address),

@@ -51,7 +51,12 @@ on_opened(udpai_door_stream *base, void *userdata, udpai_str path)
     size_t len = udpai_min_size(path.len, sizeof(bed->path) - 1);
     memcpy(bed->path, path.data, len);
     bed->path[len] = '\0';
-    udpai_str address = udpai_bytes_view(udpai_door_stream_peer(base)->address);
+    const udpai_door_peer *peer = udpai_door_stream_peer(base);
+    udpai_str address = udpai_bytes_view(peer->address);
+    udpai_str identity = udpai_identity_name(peer->identity);
+    bed->is_secure = peer->is_secure;
+    snprintf(bed->identity, sizeof(bed->identity), "%.*s", (int)identity.len,
+             identity.len ? identity.data : "");
     snprintf(bed->address, sizeof(bed->address), "%.*s", (int)address.len, address.data);
     if (bed->holds)
         udpai_door_stream_set_reading(base, false);
@@ -264,8 +269,8 @@ door_bed_connect(door_bed *bed, door_peer *peer, const char *address)
     udpai_str text = udpai_str_from(address);
     udpa_err err = udpa_bytes_new(&connection->peer.address, text.data, text.len);
     if (err == UDPA_OK)
-        err = udpai_addresses_enter(&bed->door->addresses, text, udpai_monotonic_ms(),
-                                    &connection->address, &n, NULL);
+        err = udpai_addresses_enter(&bed->door->addresses, &(udpai_client){.address = text},
+                                    udpai_monotonic_ms(), &connection->address, &n, NULL);
     if (err != UDPA_OK) {
         udpai_door_connection_free(connection);
         return err;

@@ -17,6 +17,8 @@ typedef struct door_bed {
     udpai_door_stream *last; /* … such as the last one that has begun; NULL: it is over */
     char path[64], message[256], address[80]; /* the last ones; the latter: of a stream's peer */
     size_t message_len;
+    char identity[80]; /* of the peer of the last one, its name */
+    bool is_secure;
     udpa_err why; /* the last one has ended */
 } door_bed;
 

@@ -29,7 +29,8 @@ enter(const char *peer, uint64_t now_ms, size_t n)
 {
     udpai_address *address = NULL;
     size_t found = 0;
-    assert_ok(udpai_addresses_enter(&all, udpai_str_from(peer), now_ms, &address, &found, NULL));
+    assert_ok(udpai_addresses_enter(&all, &(udpai_client){.address = udpai_str_from(peer)}, now_ms,
+                                    &address, &found, NULL));
     assert_int_equal(found, n);
     return address;
 }
@@ -40,10 +41,28 @@ refused(const char *peer, const char *words)
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     udpai_address *address = NULL;
     size_t n;
-    assert_int_equal(udpai_addresses_enter(&all, udpai_str_from(peer), 0, &address, &n, &error),
+    assert_int_equal(udpai_addresses_enter(&all, &(udpai_client){.address = udpai_str_from(peer)},
+                                           0, &address, &n, &error),
                      UDPA_ERR_LIMIT);
     assert_non_null(strstr(udpa_error_message(error), words));
     assert_null(address);
+}
+
+static void
+a_local_user_is_one(void **state)
+{
+    (void)state;
+    const udpai_client users[] = {{.is_local = true, .uid = 7, .address = UDPAI_STR("process 1")},
+                                  {.is_local = true, .uid = 7, .address = UDPAI_STR("process 2")},
+                                  {.is_local = true, .uid = 8}};
+    udpai_address *found[3];
+    size_t n;
+    for (size_t i = 0; i < 3; i++)
+        assert_ok(udpai_addresses_enter(&all, &users[i], 0, &found[i], &n, NULL));
+    assert_ptr_equal(found[0], found[1]);
+    assert_ptr_not_equal(found[0], found[2]);
+    for (size_t i = 0; i < 3; i++)
+        udpai_addresses_leave(found[i], 0);
 }
 
 static void
@@ -126,7 +145,8 @@ enter_and_leave(void *context)
     udpai_address *address = NULL;
     size_t n;
     (void)context;
-    udpa_err err = udpai_addresses_enter(&all, UDPAI_STR("198.51.100.1:1"), 0, &address, &n, NULL);
+    udpa_err err = udpai_addresses_enter(
+        &all, &(udpai_client){.address = UDPAI_STR("198.51.100.1:1")}, 0, &address, &n, NULL);
     if (err == UDPA_OK)
         udpai_addresses_leave(address, 0);
     udpai_addresses_done(&all);
@@ -147,11 +167,9 @@ main(void)
 {
 #define CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
     const struct CMUnitTest tests[] = {
-        CASE(ports_of_one_address_are_one),
-        CASE(a_network_of_64_bits_is_one),
-        CASE(there_are_limits_in_all_and_of_one),
-        CASE(it_is_remembered_for_a_while),
-        CASE(not_too_many_are),
+        CASE(ports_of_one_address_are_one), CASE(a_local_user_is_one),
+        CASE(a_network_of_64_bits_is_one),  CASE(there_are_limits_in_all_and_of_one),
+        CASE(it_is_remembered_for_a_while), CASE(not_too_many_are),
         CASE(without_memory_nobody_enters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,10 +20,11 @@ test_addresses(void **state)
 {
     (void)state;
     static const char *const good[] = {"localhost:1", "a.b.example:65535", "127.0.0.1:18000",
-                                       "[::1]:18000", "[2001:db8::1]:1",   " x:1 "};
-    static const char *const bad[] = {"",      "localhost", ":1",      "localhost:",  "localhost:0",
-                                      "x:y",   "x:65536",   "::1:80",  "[::1]",       "[]:1",
-                                      "x:1 y", "x:-1",      "a/b:1",   "unix:/tmp/x", "dns:///x:1",
+                                       "[::1]:18000", "[2001:db8::1]:1",   " x:1 ",
+                                       "unix:/tmp/x"};
+    static const char *const bad[] = {"",      "localhost", ":1",      "localhost:", "localhost:0",
+                                      "x:y",   "x:65536",   "::1:80",  "[::1]",      "[]:1",
+                                      "x:1 y", "x:-1",      "a/b:1",   "unix:tmp/x", "dns:///x:1",
                                       "x:+1",  "[::1]x:1",  "x:00001x"};
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(good); i++)
         assert_ok(make(&(udpai_grpc_target_options){.address = good[i]}, NULL));
@@ -88,11 +89,13 @@ static void
 test_lists(void **state)
 {
     (void)state;
-    static const char *const bad[] = {"", "x", "x:1,", "x:1,y", "x:1 y:1", "x:1,x:1", "x:1,::1:2"};
+    static const char *const bad[] = {"",        "x",       "x:1,",      "x:1,y",
+                                      "x:1 y:1", "x:1,x:1", "x:1,::1:2", "unix:x"};
     for (size_t i = 0; i < UDPAI_ARRAY_LEN(bad); i++)
         assert_int_equal(udpai_dial_list_check(bad[i], NULL), UDPA_ERR_INVAL);
     assert_ok(udpai_dial_list_check("x:1", NULL));
     assert_ok(udpai_dial_list_check("x:1,[::1]:2, y:3", NULL));
+    assert_ok(udpai_dial_list_check("unix:/run/x, y:3", NULL));
 }
 
 static udpa_err
