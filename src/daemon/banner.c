@@ -7,15 +7,26 @@
 
 #include "endpoint/exposure.h"
 #include "transport/front/listen_place.h"
+#include "transport/front/passed_socket.h"
 
 #define DEFAULT_SERVER "127.0.0.1:18000"
+
+static void
+put_other(char *room, size_t size, const char *address)
+{
+    udpai_passed_socket passed;
+    if (udpai_listen_place_of(address) == UDPAI_LISTEN_PLACE_PASSED &&
+        udpai_passed_look(udpai_listen_place_name(address), &passed, NULL) == UDPA_OK)
+        address = passed.address;
+    snprintf(room, size, "%s", address);
+}
 
 void
 udpai_banner_address(char *room, size_t size, const char *address, int port)
 {
     const char *colon = strrchr(address, ':');
     if (udpai_listen_place_of(address) != UDPAI_LISTEN_PLACE_PORT) {
-        snprintf(room, size, "%s", address);
+        put_other(room, size, address);
         return;
     }
     int len = colon ? (int)(colon - address) : (int)strlen(address);
@@ -23,12 +34,12 @@ udpai_banner_address(char *room, size_t size, const char *address, int port)
 }
 
 static const char *
-admission_of(const udpai_plan_socket *socket)
+admission_of(const udpai_plan_socket *socket, const char *address)
 {
-    if (udpai_listen_place_of(socket->address) == UDPAI_LISTEN_PLACE_PATH)
+    if (socket->is_local)
         return "a unix socket, for local users that may open it";
     if (!socket->tls)
-        return udpai_exposure_is_loopback(socket->address)
+        return udpai_exposure_is_loopback(address)
                    ? "without TLS, open to every local client"
                    : "WITHOUT TLS, OPEN TO EVERY PEER THAT REACHES IT";
     if (!*socket->tls->client_ca_file || socket->tls->client_certificate_optional)
@@ -41,7 +52,9 @@ print_socket(const udpai_plan_socket *socket, int port, const char *what)
 {
     char address[300];
     udpai_banner_address(address, sizeof(address), socket->address, port);
-    printf("  listening on %s (%s; %s)\n", address, what, admission_of(socket));
+    bool is_passed = udpai_listen_place_of(socket->address) == UDPAI_LISTEN_PLACE_PASSED;
+    printf("  listening on %s%s%s (%s; %s)\n", address, is_passed ? " as " : "",
+           is_passed ? socket->address : "", what, admission_of(socket, address));
 }
 
 static void

@@ -6,7 +6,8 @@
 #include "daemon/options.h"
 #include "daemon/plan.h"
 
-/* The address with the port that it really has: "127.0.0.1:18000"; cut at the room's size. */
+/* The address with the port that it really has, and of fd:NAME the one that the socket has:
+ * "127.0.0.1:18000"; cut at the room's size. */
 void udpai_banner_address(char *room, size_t size, const char *address, int port);
 
 /* Those that the plan's sockets really have. */

@@ -33,6 +33,7 @@ typedef struct udpai_plan_socket {
     udpai_keepalive keepalive;
     const udpai_network *proxies; /* see udpai_listen_options; the plan's */
     size_t n_proxies;
+    bool is_local; /* a unix socket: the kernel proves which user connects */
 } udpai_plan_socket;
 
 typedef struct udpai_plan_directory {

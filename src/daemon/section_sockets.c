@@ -8,6 +8,7 @@
 #include "endpoint/exposure.h"
 #include "session/udpa_poll.h"
 #include "transport/front/listen_place.h"
+#include "transport/front/passed_socket.h"
 #include "xds/csds.h"
 #include "xds/left_out.h"
 #include "xds/xds.h"
@@ -106,16 +107,16 @@ is_guarded(const bootstrap_message *bootstrap, const socket_message *socket)
 }
 
 static void
-check_exposure(const udpai_value *value)
+check_exposure(const udpai_value *value, const char *address)
 {
     const socket_message *socket = value->message;
     if (!socket->insecure && !is_guarded(value->bootstrap, socket) &&
-        !udpai_exposure_is_loopback(socket->address))
+        !udpai_exposure_is_loopback(address))
         udpai_value_error(value, "address",
                           "'%s' is beyond loopback, where every peer may publish and subscribe to "
                           "everything: listen on 127.0.0.1, have a section 'acl' and client "
                           "certificates (tls.client_ca_file), or write 'insecure: true'",
-                          socket->address);
+                          address);
 }
 
 static const udpai_field socket_fields[] = {
@@ -137,11 +138,16 @@ check_local(const udpai_value *value)
                           "is not for unix sockets: the kernel proves which user connects");
     if (socket->proxy_protocol)
         udpai_value_error(value, "proxy_protocol", "is not for unix sockets");
+}
+
+static void
+check_not_shared(const udpai_value *value)
+{
     if (value->bootstrap->workers)
         udpai_value_error(value, "address",
                           "'%s' cannot be shared by workers: leave out 'workers', or listen on "
                           "ADDRESS:PORT",
-                          socket->address);
+                          ((const socket_message *)value->message)->address);
 }
 
 static void
@@ -150,10 +156,32 @@ check_socket(const udpai_value *value)
     const socket_message *socket = value->message;
     if (udpai_listen_place_check(socket->address, NULL) != UDPA_OK)
         return; /* which was reported */
-    if (udpai_listen_place_of(socket->address) == UDPAI_LISTEN_PLACE_PATH)
+    udpai_listen_place place = udpai_listen_place_of(socket->address);
+    if (place != UDPAI_LISTEN_PLACE_PORT)
+        check_not_shared(value);
+    if (place == UDPAI_LISTEN_PLACE_PATH)
         check_local(value);
     check_is_alone(value, "sockets", value->bootstrap->sockets, value->index);
-    check_exposure(value);
+    if (place != UDPAI_LISTEN_PLACE_PASSED)
+        check_exposure(value, socket->address);
+}
+
+/* Where it listens is known once it is there; a check alone is mostly made where it is not. */
+static void
+check_passed(const udpai_value *value)
+{
+    const socket_message *socket = value->message;
+    UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
+    udpai_passed_socket passed;
+    udpa_err err = udpai_passed_look(udpai_listen_place_name(socket->address), &passed, &error);
+    if (err == UDPA_ERR_PRECONDITION && value->options && value->options->only_check)
+        udpai_value_warn(value, "address", "%s", udpa_error_message(error));
+    else if (err != UDPA_OK)
+        udpai_value_error(value, "address", "%s", udpa_error_message(error));
+    else
+        check_exposure(value, passed.address);
+    if (err == UDPA_OK && passed.is_local)
+        check_local(value);
 }
 
 static bool
@@ -169,9 +197,13 @@ static void
 check_transport(const udpai_value *value)
 {
     const socket_message *socket = value->message;
-    if (is_served_by_own(value))
+    udpai_listen_place place = udpai_listen_place_of(socket->address);
+    if (is_served_by_own(value)) {
+        if (place == UDPAI_LISTEN_PLACE_PASSED)
+            check_passed(value);
         return;
-    if (udpai_listen_place_of(socket->address) != UDPAI_LISTEN_PLACE_PORT)
+    }
+    if (place != UDPAI_LISTEN_PLACE_PORT)
         udpai_value_error(value, "address",
                           "'%s' is not available with the C library of gRPC: set 'transport: OWN'",
                           socket->address);
@@ -202,7 +234,19 @@ keepalive_of_sockets(const bootstrap_message *message)
 bool
 udpai_plan_socket_knows_peers(const udpai_plan_socket *socket)
 {
-    return socket->tls || udpai_listen_place_of(socket->address) == UDPAI_LISTEN_PLACE_PATH;
+    return socket->tls || socket->is_local;
+}
+
+/* One that was not passed is an error where it is to be used. */
+static bool
+is_local(const char *address)
+{
+    udpai_passed_socket passed;
+    udpai_listen_place place = udpai_listen_place_of(address);
+    if (place == UDPAI_LISTEN_PLACE_PASSED &&
+        udpai_passed_look(udpai_listen_place_name(address), &passed, NULL) == UDPA_OK)
+        return passed.is_local;
+    return place == UDPAI_LISTEN_PLACE_PATH;
 }
 
 /* All are, unless a socket has TLS, or all that there are prove who connects. */
@@ -239,6 +283,7 @@ udpai_use_sockets(udpai_plan *plan, const udpai_options *options, udpa_error **r
             .insecure = from->insecure,
             .max_message_bytes = from->max_message_bytes,
             .keepalive = udpai_keepalive_of(from->keepalive, otherwise),
+            .is_local = is_local(from->address),
         };
         udpa_err err = use_proxies(plan, from->proxy_protocol, &socket, ret_error);
         if (err != UDPA_OK)
@@ -298,7 +343,7 @@ check_http_socket(const udpai_value *value)
         return;
     check_is_alone(value, "http.sockets", bootstrap->http->sockets, value->index);
     check_is_alone(value, "sockets", bootstrap->sockets, bootstrap->n_sockets);
-    check_exposure(value);
+    check_exposure(value, socket->address);
 }
 
 static const udpai_section http_socket = {

@@ -3,10 +3,12 @@
 """Sockets that only the own listener has, each with a real client (grpcio, udpactl).
 
 proxy: connections that come through a proxy count as those of its clients.
-unix: by a unix socket the kernel proves the user, and rules may name it."""
+unix: by a unix socket the kernel proves the user, and rules may name it.
+passed: sockets that the node is started with, by systemd-socket-activate or in the same way."""
 import contextlib
 import json
 import os
+import shutil
 import signal
 import socket
 import struct
@@ -206,7 +208,96 @@ def unix(test):
         interop.check(f'--check refuses it: {text}', status and words in text)
 
 
-CASES = {'proxy': proxy, 'unix': unix}
+# ---- passed ----
+
+# As systemd does: the descriptors are 3 and those behind it, and the variables are for this process.
+LAUNCHER = '''
+import os, sys
+names, files, command = sys.argv[1], [int(one) for one in sys.argv[2].split(',')], sys.argv[3:]
+high = [os.dup2(one, 100 + i) for i, one in enumerate(files)]
+for i, one in enumerate(high):
+    os.dup2(one, 3 + i)
+os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS=str(len(high)), LISTEN_FDNAMES=names)
+os.execv(command[0], command)
+'''
+
+
+class Passed(Node):
+    """udpad that is started with these sockets, by name."""
+
+    def __init__(self, test, name, bootstrap, sockets):
+        self.name = name
+        file = test.work / f'{name}.json'
+        file.write_text(json.dumps({'transport': 'OWN', **bootstrap}), encoding='utf-8')
+        numbers = ','.join(str(one.fileno()) for one in sockets.values())
+        for one in sockets.values():
+            one.set_inheritable(True)
+        self.log, self.begin = test.work / f'{name}.log', 0
+        with open(self.log, 'wb') as log:
+            self.process = subprocess.Popen(
+                [sys.executable, '-c', LAUNCHER, ':'.join(sockets), numbers, str(test.build / 'udpad'),
+                 '--node-id', name, '--state', str(test.work / 'data'), '-c', str(file)],
+                stdout=log, stderr=log, pass_fds=[one.fileno() for one in sockets.values()])
+        test.processes.append(self)
+
+
+def by_systemd(test):
+    """It starts the node with the first connection, which waits meanwhile."""
+    activate = shutil.which('systemd-socket-activate')
+    if not activate:
+        interop.skip('there is no systemd-socket-activate')
+    port, = interop.free_ports(1)
+    file = test.work / 'activated.json'
+    file.write_text(json.dumps({'transport': 'OWN', 'sockets': [{'address': 'fd:grpc'}]}), encoding='utf-8')
+    node = interop.Process(
+        [activate, '-l', f'127.0.0.1:{port}', '--fdname=grpc', test.build / 'udpad', '--node-id', 'activated',
+         '--state', test.work / 'activated-data', '-c', file], test.work / 'activated.log')
+    test.processes.append(node)
+    interop.wait_for('systemd-socket-activate listens', lambda: 'Listening on' in node.text())
+    interop.check('a node is started by the first connection', is_served(f'127.0.0.1:{port}'))
+    line = node.wait_for_log(f'listening on 127.0.0.1:{port} as fd:grpc')
+    interop.check(f'and knows where it listens: {line}', True)
+    node.process.send_signal(signal.SIGTERM)
+    interop.check('it ends in good order', node.process.wait(PATIENCE_S) == 0)
+
+
+def passed(test):
+    path = str(test.work / 'passed.sock')
+    grpc_socket, local = socket.create_server(('127.0.0.1', 0)), socket.socket(socket.AF_UNIX)
+    local.bind(path)
+    local.listen()
+    address = '127.0.0.1:%d' % grpc_socket.getsockname()[1]
+    sockets = {'grpc': grpc_socket, 'admin': local}
+    bootstrap = {'sockets': [{'address': 'fd:grpc'}, {'address': 'fd:admin'}],
+                 'acl': {'rules': [{'name': 'local', 'identities': [f'unix:{os.getuid()}'],
+                                    'actions': ['ADMIN']}]}}
+    node = Passed(test, 'node', bootstrap, sockets)
+    node.wait_for_log(f'listening on {address} as fd:grpc')
+    node.wait_for_log(f'listening on unix:{path} as fd:admin')
+    interop.check('the socket of TCP is served', is_served(address))
+    status, text = ctl(test, f'unix:{path}', 'status')
+    interop.check(f'so is the unix socket, with its user: {text}', status == 0)
+    node.stop()
+    interop.check('its file stays', os.path.exists(path))
+    with xds_peer.Client(address) as waiting:
+        waiting.send(xds_peer.CLUSTER, ['absent'])
+        again = Passed(test, 'again', bootstrap, sockets)
+        interop.check('a client that connects between two nodes is served by the next one',
+                      waiting.receive().removed_resources)
+    again.stop()
+    anywhere = socket.create_server(('0.0.0.0', 0))
+    for names, words in (({'other': grpc_socket}, "is called 'grpc': they are called 'other'"),
+                         ({'grpc': anywhere}, "is beyond loopback")):
+        wrong = Passed(test, 'wrong', {'sockets': [{'address': 'fd:grpc'}]}, names)
+        status = wrong.process.wait(PATIENCE_S)
+        test.processes.remove(wrong)
+        interop.check(f'it does not start: {wrong.text()}', status and words in wrong.text())
+    status, text = problems(test, {'sockets': [{'address': 'fd:grpc'}]}, '--transport', 'own')
+    interop.check(f'--check reports what it takes: {text}', status == 0 and 'FileDescriptorName=grpc' in text)
+    by_systemd(test)
+
+
+CASES = {'proxy': proxy, 'unix': unix, 'passed': passed}
 
 
 def body(test):

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "transport/front/front.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include "transport/door/door.h"
 #include "transport/front/listen_place.h"
 #include "transport/front/local_socket.h"
+#include "transport/front/passed_socket.h"
 #include "transport/grpc/grpc_internal.h"
 #include "transport/socket_address.h"
 
@@ -278,13 +280,37 @@ open_port(front *self, const char *address, udpa_error **ret_error)
 }
 
 static udpa_err
+fail_tls(const char *path, udpa_error **ret_error)
+{
+    return udpai_fail(
+        ret_error, UDPA_ERR_INVAL,
+        "cannot listen on the unix socket %s with TLS: the kernel proves who connects", path);
+}
+
+static udpa_err
 open_path(front *self, const char *path, udpa_error **ret_error)
 {
     if (self->listener.tls)
-        return udpai_fail(ret_error, UDPA_ERR_INVAL,
-                          "cannot listen on unix:%s with TLS: the kernel proves who connects",
-                          path);
+        return fail_tls(path, ret_error);
     return udpai_local_socket_listen(path, BACKLOG, &self->socket, &self->file, ret_error);
+}
+
+/* Its file, if it has one, is of those that have passed it. */
+static udpa_err
+open_passed(front *self, const char *name, udpa_error **ret_error)
+{
+    udpai_passed_socket passed;
+    udpa_err err = udpai_passed_look(name, &passed, ret_error);
+    if (err != UDPA_OK)
+        return err;
+    if (passed.is_local && self->listener.tls)
+        return fail_tls(passed.address, ret_error);
+    int flags = fcntl(passed.file, F_GETFL);
+    if (flags < 0 || fcntl(passed.file, F_SETFL, flags | O_NONBLOCK) != 0 ||
+        fcntl(passed.file, F_SETFD, FD_CLOEXEC) != 0)
+        return udpai_fail(ret_error, UDPA_ERR_IO, "cannot listen on fd:%s", name);
+    self->socket = passed.file;
+    return UDPA_OK;
 }
 
 static udpa_err
@@ -293,9 +319,11 @@ open_socket(udpai_listener *listener, const udpai_listen_options *options, udpa_
     front *self = front_of(listener);
     const char *address = options->address;
     self->socket = -1;
-    udpa_err err = udpai_listen_place_of(address) == UDPAI_LISTEN_PLACE_PATH
+    udpai_listen_place place = udpai_listen_place_of(address);
+    udpa_err err = place == UDPAI_LISTEN_PLACE_PORT ? open_port(self, address, ret_error)
+                   : place == UDPAI_LISTEN_PLACE_PATH
                        ? open_path(self, udpai_listen_place_name(address), ret_error)
-                       : open_port(self, address, ret_error);
+                       : open_passed(self, udpai_listen_place_name(address), ret_error);
     if (err != UDPA_OK)
         return err;
     self->keepalive = options->keepalive;

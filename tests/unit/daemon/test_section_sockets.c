@@ -161,6 +161,33 @@ unix_sockets_are_of_the_own_listener(void **state)
 }
 
 static void
+a_passed_socket_must_be_there_at_a_start(void **state)
+{
+    bootstrap_test *test = *state;
+    udpai_options options = {0};
+    bootstrap_test_read(test, "transport: OWN\nsockets: [{address: 'fd:grpc'}]\n");
+    udpai_bootstrap_check_files(test->bootstrap.message, &options, &test->diagnostics);
+    bootstrap_test_assert_mistakes(
+        test, "test.yaml:2:21: sockets[0].address: no socket was passed to this process "
+              "(LISTEN_FDS): 'fd:grpc' takes a socket unit of systemd with "
+              "FileDescriptorName=grpc\n");
+}
+
+/* Where it is checked by hand there is none. */
+static void
+a_check_alone_warns_of_a_passed_socket(void **state)
+{
+    bootstrap_test *test = *state;
+    udpai_options options = {.only_check = true};
+    bootstrap_test_read(test, "transport: OWN\nsockets: [{address: 'fd:grpc'}]\n");
+    udpai_bootstrap_check_files(test->bootstrap.message, &options, &test->diagnostics);
+    bootstrap_test_assert_mistakes(
+        test, "warning: test.yaml:2:21: sockets[0].address: no socket was passed to this process "
+              "(LISTEN_FDS): 'fd:grpc' takes a socket unit of systemd with "
+              "FileDescriptorName=grpc\n");
+}
+
+static void
 plan_of(bootstrap_test *test, const char *sockets, bool trusts_node_ids, bool is_anonymous)
 {
     udpai_plan *plan = udpai_alloc(sizeof(*plan));
@@ -235,6 +262,8 @@ main(void)
         CASE(a_unix_socket_has_what_a_network_does_not_need),
         CASE(a_unix_socket_is_as_loopback),
         CASE(unix_sockets_are_of_the_own_listener),
+        CASE(a_passed_socket_must_be_there_at_a_start),
+        CASE(a_check_alone_warns_of_a_passed_socket),
         CASE(ids_of_nodes_are_names_where_nothing_proves_any),
         CASE(beside_a_unix_socket_ids_of_nodes_are_no_names),
         CASE(by_unix_sockets_alone_all_peers_have_names),

@@ -42,12 +42,26 @@ a_path_is_absolute_and_short(void **state)
     refused("unix:@abstract", "is no path");
 }
 
+static void
+a_passed_socket_has_a_name(void **state)
+{
+    (void)state;
+    assert_ok(udpai_listen_place_check("fd:grpc", NULL));
+    assert_int_equal(udpai_listen_place_of("fd:grpc"), UDPAI_LISTEN_PLACE_PASSED);
+    assert_string_equal(udpai_listen_place_name("fd:grpc"), "grpc");
+    assert_ok(udpai_listen_place_check("fd:udpad-grpc.socket", NULL));
+    refused("fd:", "is no name of a socket that is passed: write fd:NAME");
+    refused("fd:a:b", "is no name of a socket");
+    refused("fd:a b", "is no name of a socket");
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_port_is_as_with_the_library),
         cmocka_unit_test(a_path_is_absolute_and_short),
+        cmocka_unit_test(a_passed_socket_has_a_name),
     };
     return cmocka_run_group_tests_name("front_listen_place", tests, NULL, NULL);
 }
