@@ -9,6 +9,7 @@
 #include "events/topics.h"
 #include "fanout/fanout.h"
 #include "model/acl.h"
+#include "model/tls_agreed.h"
 #include "model/xdstp.h"
 #include "session/messages.h"
 
@@ -51,8 +52,9 @@ typedef struct udpai_stream_info {
     uint64_t link;            /* not 0: we dialled, for this link */
     bool is_source;           /* and the peer serves a ConfigSource */
     bool is_secure;           /* nobody else can read what it is sent */
-    uint64_t patience_ms;     /* how long a peer that asks once waits for its answer; 0: for ever */
-    void *context;            /* what the method's protocol needs besides; borrowed */
+    udpai_tls_agreed tls;
+    uint64_t patience_ms; /* how long a peer that asks once waits for its answer; 0: for ever */
+    void *context;        /* what the method's protocol needs besides; borrowed */
 } udpai_stream_info;
 
 /* Bytes of what a peer may call a resource. */

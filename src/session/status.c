@@ -6,6 +6,21 @@
 #include "session/client_state.h"
 #include "wire/entry.h"
 
+static void
+put_text(udpai_proto_writer *writer, uint32_t number, const char *text)
+{
+    if (text)
+        udpai_proto_put_bytes(writer, number, udpai_str_from(text));
+}
+
+static void
+put_tls(udpai_proto_writer *writer, const udpai_tls_agreed *tls)
+{
+    put_text(writer, 1, tls->version);
+    put_text(writer, 2, tls->group);
+    put_text(writer, 3, tls->cipher);
+}
+
 void
 udpai_status_put_session(udpai_proto_writer *writer,
                          const udpai_session *session,
@@ -24,6 +39,12 @@ udpai_status_put_session(udpai_proto_writer *writer,
     udpai_timestamp_put(writer, 7, session->since_us);
     udpai_proto_put_varint_opt(writer, 9, n_received);
     udpai_proto_put_varint_opt(writer, 12, session->n_denied);
+    if (session->info.tls.version) {
+        udpai_proto_writer size = {0};
+        put_tls(&size, &session->info.tls);
+        udpai_proto_put_head(writer, 15, size.size);
+        put_tls(writer, &session->info.tls);
+    }
 }
 
 static void

@@ -6,6 +6,7 @@
 #include <openssl/ssl.h>
 
 #include "base/strbuf.h"
+#include "model/tls_agreed.h"
 #include "transport/tls_files.h"
 #include "transport/trust.h"
 
@@ -51,6 +52,8 @@ bool udpai_tls_session_is_open(const udpai_tls_session *tls);
 /* It was agreed on by ALPN. */
 bool udpai_tls_session_is_second(const udpai_tls_session *tls);
 SSL *udpai_tls_session_ssl(const udpai_tls_session *tls);
+/* After the handshake. */
+udpai_tls_agreed udpai_tls_session_agreed(const udpai_tls_session *tls);
 
 /* For tls.c: takes the error. */
 void udpai_tls_session_set_why(SSL *ssl, udpa_error *why);

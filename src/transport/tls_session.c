@@ -3,6 +3,7 @@
  * come, and puts into what is to be sent: so an idle connection keeps no buffers. */
 #include <openssl/err.h>
 #include <pthread.h>
+#include <strings.h>
 
 #include "base/alloc.h"
 #include "transport/tls.h"
@@ -195,6 +196,33 @@ udpai_tls_session_is_second(const udpai_tls_session *self)
     unsigned len;
     SSL_get0_alpn_selected(self->ssl, &name, &len);
     return udpai_str_eq((udpai_str){(const char *)name, len}, UDPAI_STR("h2"));
+}
+
+/* Those that are offered (tls.c), as OpenSSL calls them, and as standards do. */
+static const char *
+group_of(SSL *ssl)
+{
+    static const char *const names[][2] = {
+        {"x25519", "X25519"},
+        {"secp256r1", "P-256"},
+        {"secp384r1", "P-384"},
+        {"X25519MLKEM768", "X25519MLKEM768"},
+    };
+    const char *name = SSL_group_to_name(ssl, (int)SSL_get_negotiated_group(ssl));
+    for (size_t i = 0; name && i < UDPAI_ARRAY_LEN(names); i++)
+        if (strcasecmp(name, names[i][0]) == 0)
+            return names[i][1];
+    return NULL;
+}
+
+udpai_tls_agreed
+udpai_tls_session_agreed(const udpai_tls_session *self)
+{
+    return (udpai_tls_agreed){
+        .version = SSL_get_version(self->ssl),
+        .group = group_of(self->ssl),
+        .cipher = SSL_CIPHER_get_name(SSL_get_current_cipher(self->ssl)),
+    };
 }
 
 SSL *

@@ -4,7 +4,8 @@
 
 proxy: connections that come through a proxy count as those of its clients.
 unix: by a unix socket the kernel proves the user, and rules may name it.
-passed: sockets that the node is started with, by systemd-socket-activate or in the same way."""
+passed: sockets that the node is started with, by systemd-socket-activate or in the same way.
+tls: the status of a stream has what TLS has negotiated, with clients that offer different groups."""
 import contextlib
 import json
 import os
@@ -15,10 +16,13 @@ import struct
 import subprocess
 import sys
 import threading
+import types
 
 import interop
+import attacks
 import grpc
 import xds_peer
+from envoy.service.discovery.v3 import discovery_pb2
 
 PATIENCE_S = 20
 PIECE = 65536
@@ -297,7 +301,39 @@ def passed(test):
     by_systemd(test)
 
 
-CASES = {'proxy': proxy, 'unix': unix, 'passed': passed}
+# ---- tls ----
+
+def tls(test):
+    folder = test.work / 'certificates'
+    subprocess.run([interop.SOURCE / 'certs' / 'make-development-ca', folder, 'node'], check=True,
+                   stdout=subprocess.DEVNULL)
+    node = Node(test, 'node', {'sockets': [{'address': '127.0.0.1:0', 'tls': {
+        'certificate_file': f'{folder}/node.crt', 'private_key_file': f'{folder}/node.key'}}]})
+    target = types.SimpleNamespace(host='127.0.0.1', port=int(node.address.rsplit(':', 1)[1]), source='127.0.0.1',
+                                   tls=True)
+    with attacks.Connection(target) as other: # of OpenSSL, which prefers X25519
+        request = discovery_pb2.DeltaDiscoveryRequest(type_url=xds_peer.CLUSTER,
+                                                      resource_names_subscribe=['absent'])
+        request.node.id = 'by-openssl'
+        other.send(attacks.frame(attacks.HEADERS, attacks.END_HEADERS, 1, attacks.head()) +
+                   attacks.frame(attacks.DATA, 0, 1, attacks.message(request.SerializeToString())))
+        sessions = interop.wait_for('both streams', lambda: sessions_of(test, node, folder))
+    client, own = sessions['by-openssl'], sessions['udpactl']
+    interop.check(f'the stream of OpenSSL has X25519: {client}',
+                  client['version'] == 'TLSv1.3' and client['group'] in ('X25519', 'X25519MLKEM768'))
+    interop.check(f"the one of gRPC's library P-256: {own}",
+                  own['version'] == 'TLSv1.3' and own['group'] == 'P-256' and own['cipher'])
+
+
+def sessions_of(test, node, folder):
+    status, text = ctl(test, node.address, '--ca', folder / 'ca.crt', 'status', 'sessions', '--all', '-o', 'json')
+    if status:
+        raise interop.Failure(text)
+    found = {one['resource'].get('peerNodeId'): one['resource'].get('tls') for one in json.loads(text)}
+    return found if {'by-openssl', 'udpactl'} <= set(found) else None
+
+
+CASES = {'proxy': proxy, 'unix': unix, 'passed': passed, 'tls': tls}
 
 
 def body(test):

@@ -159,6 +159,7 @@ know_peer(udpai_door_connection *connection)
     udpai_door_peer *peer = &connection->peer;
     SSL *ssl = udpai_tls_session_ssl(connection->tls);
     peer->is_secure = true;
+    peer->tls = udpai_tls_session_agreed(connection->tls);
     udpa_err err = udpai_ssl_chain(ssl, "the peer's certificate", &peer->chain, &peer->error);
     if (err == UDPA_OK && peer->chain)
         err = udpai_chain_identity(peer->chain, &peer->identity, &peer->error);

@@ -29,6 +29,7 @@ typedef struct udpai_door_peer {
     udpai_identity *identity; /* by that, or of its user; NULL: none, or … */
     udpa_error *error;        /* … its names are not to be relied on */
     bool is_secure;           /* nobody else can read it */
+    udpai_tls_agreed tls;
 } udpai_door_peer;
 
 /* A message that goes out; parts are shared with other streams. */

@@ -148,7 +148,7 @@ open_stream(udpai_stream *stream, udpai_str path, udpa_error **ret_error)
     const udpai_server_tls *tls = stream->listener->tls;
     const udpai_presented presented = {tls ? udpai_server_tls_trust(tls) : NULL, peer->chain,
                                        false};
-    const udpai_caller caller = {peer->identity, peer->address};
+    const udpai_caller caller = {peer->identity, peer->address, peer->tls};
     stream->is_secure = peer->is_secure;
     if (stream->listener->is_closing || stream->thread->is_stopping)
         return udpai_fail(ret_error, UDPA_ERR_UNAVAILABLE,

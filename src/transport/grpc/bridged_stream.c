@@ -108,6 +108,7 @@ open_session(udpai_bridged_stream *bridged, udpa_error **ret_error)
         .address = bridged->address,
         .patience_ms = bridged->patience_ms,
         .is_secure = bridged->is_secure,
+        .tls = bridged->tls,
         .context = bridged->method.context,
     };
     const udpai_client client = {.identity = bridged->identity,

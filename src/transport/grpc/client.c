@@ -130,7 +130,7 @@ begin_session(udpai_call *call)
     UDPA_AUTO(udpa_error_unref) udpa_error *error = NULL;
     udpai_trust *trust = udpai_grpc_target_trust(call->dialled->target);
     udpa_err err = address ? udpai_call_know_peer(call, trust, &identity, &error) : UDPA_ERR_NOMEM;
-    const udpai_caller caller = {identity, address};
+    const udpai_caller caller = {.identity = identity, .address = address};
     if (err == UDPA_OK)
         err = udpai_session_stream_open(
             &call->stream, udpai_grpc_target_method(call->dialled->target), &caller, &error);

@@ -59,7 +59,7 @@ open_call(udpai_call *call, udpai_str path, udpa_error **ret_error)
     udpa_err err = udpai_call_know_peer(call, trust_of(stream->listener), &identity, ret_error);
     if (err != UDPA_OK)
         return err == UDPA_ERR_NOMEM ? err : UDPA_ERR_UNAUTHENTICATED;
-    const udpai_caller caller = {identity, address};
+    const udpai_caller caller = {.identity = identity, .address = address};
     return udpai_service_open(stream, path, &caller, ret_error);
 }
 

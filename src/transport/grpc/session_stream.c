@@ -48,6 +48,7 @@ udpai_session_stream_open(udpai_stream *stream,
         /* Federation reports that it is a source (UDPAI_ORDER_ATTACH) once it has asked it. */
         .link = stream->link,
         .is_secure = stream->is_secure,
+        .tls = caller->tls,
         .context = method->context,
     };
     udpai_session *session = NULL;

@@ -100,6 +100,7 @@ udpa_err udpai_stream_present(udpai_stream *stream,
 typedef struct udpai_caller {
     udpai_identity *identity; /* NULL: it has none */
     udpa_bytes *address;
+    udpai_tls_agreed tls;
 } udpai_caller;
 
 /* Counts it, and begins whatever is served at this path; or fails with words that name what there

@@ -313,6 +313,7 @@ struct udpai_bridged_stream {
     udpa_bytes *message;      /* the request; owned */
     uint64_t patience_ms;     /* see udpai_stream_info */
     bool is_secure;           /* the same */
+    udpai_tls_agreed tls;     /* the same */
     /* On the stream thread, once: it is over, and what is below is filled in. May not call back. */
     void (*over)(udpai_bridged_stream *bridged);
     void (*free)(udpai_bridged_stream *bridged); /* when nobody counts it; any thread */

@@ -128,6 +128,8 @@ new_bridged(udpai_http_exchange *self, udpa_bytes *message)
     bridged->base.message = udpa_bytes_ref(message);
     bridged->base.patience_ms = self->patience_ms;
     bridged->base.is_secure = self->connection->tls != NULL;
+    if (bridged->base.is_secure)
+        bridged->base.tls = udpai_tls_session_agreed(self->connection->tls);
     bridged->base.over = on_over;
     bridged->base.free = on_free;
     udpai_list_init(&bridged->message.node);

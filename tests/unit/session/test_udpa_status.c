@@ -48,6 +48,7 @@ a_silent_session_is_described(void **state)
     assert_string_equal(status->peer_address, "");
     assert_int_equal(status->since->seconds, 1700000000);
     assert_int_equal(status->n_subscriptions, 0);
+    assert_null(status->tls);
     free_status(status);
 }
 
@@ -61,7 +62,9 @@ the_peer_is_named(void **state)
     udpa_bytes *address = NULL;
     assert_ok(udpa_bytes_new(&address, "[::1]:9", 7));
     peer_open_silent(&peer, &hub, PEER_ENDPOINT,
-                     &(udpai_stream_info){.identity = identity, .address = address});
+                     &(udpai_stream_info){.identity = identity,
+                                          .address = address,
+                                          .tls = {"TLSv1.3", "X25519", "TLS_AES_256_GCM_SHA384"}});
     udpai_identity_unref(identity);
     udpa_bytes_unref(address);
     peer_expect(&peer, "node{node}");
@@ -71,6 +74,9 @@ the_peer_is_named(void **state)
     assert_string_equal(status->peer_identity, "cn");
     assert_string_equal(status->peer_address, "[::1]:9");
     assert_string_equal(status->peer_node_id, "edge-7");
+    assert_string_equal(status->tls->version, "TLSv1.3");
+    assert_string_equal(status->tls->group, "X25519");
+    assert_string_equal(status->tls->cipher, "TLS_AES_256_GCM_SHA384");
     assert_int_equal(status->n_resources_received, 2);
     free_status(status);
 }

@@ -252,6 +252,33 @@ clients_are_verified(void **state)
 }
 
 static void
+check_agreed(const struct world *world, const char *groups, int version, const char *group)
+{
+    two_ends ends;
+    open_pair(&ends, world, true, NULL, "\x02h2");
+    assert_int_equal(SSL_set1_groups_list(ends.client, groups), 1);
+    assert_int_equal(SSL_set_max_proto_version(ends.client, version), 1);
+    shake_hands(&ends);
+    assert_true(udpai_tls_session_is_open(ends.tls));
+    const udpai_tls_agreed agreed = udpai_tls_session_agreed(ends.tls);
+    assert_string_equal(agreed.version, version == TLS1_2_VERSION ? "TLSv1.2" : "TLSv1.3");
+    assert_string_equal(agreed.group, group);
+    assert_string_equal(agreed.cipher, SSL_get_cipher_name(ends.client));
+    close_pair(&ends);
+}
+
+static void
+what_was_agreed_on_is_known(void **state)
+{
+    const struct world *world = world_of(state);
+    check_agreed(world, "X25519:P-256", TLS1_3_VERSION, "X25519");
+    check_agreed(world, "P-256:X25519", TLS1_3_VERSION, "P-256");
+    check_agreed(world, "P-384", TLS1_3_VERSION, "P-384");
+    check_agreed(world, "X25519:P-256", TLS1_2_VERSION, "X25519"); /* P-256: the certificate */
+    check_agreed(world, "P-256", TLS1_2_VERSION, "P-256");
+}
+
+static void
 an_end_is_noticed(void **state)
 {
     const struct world *world = world_of(state);
@@ -436,6 +463,7 @@ main(int argc, char **argv)
         cmocka_unit_test(both_hear_what_the_other_says),
         cmocka_unit_test(http2_is_preferred),
         cmocka_unit_test(clients_are_verified),
+        cmocka_unit_test(what_was_agreed_on_is_known),
         cmocka_unit_test(an_end_is_noticed),
         cmocka_unit_test(what_is_no_tls_ends_it),
         cmocka_unit_test(what_was_changed_on_the_way_ends_it),
