@@ -44,9 +44,8 @@ static bool
 is_for(const udpai_acl *acl, const udpai_acl_rule *rule, const udpai_acl_subject *subject)
 {
     udpai_str claimed = claimed_name(acl, subject), known = subject->known_as;
-    for (size_t i = 0; i < rule->n_identities; i++)
-        if (udpai_str_eq(rule->identities[i], UDPAI_STR("*")))
-            return true;
+    if (udpai_acl_rule_is_for_all(rule))
+        return true;
     if ((claimed.len && udpai_patterns_fit(rule->identities, rule->n_identities, claimed)) ||
         (known.len && udpai_patterns_fit(rule->identities, rule->n_identities, known)))
         return true;
@@ -60,6 +59,12 @@ udpai_acl_knows(const udpai_acl *acl, const udpai_acl_subject *subject)
         if (is_for(acl, &acl->options.rules[i], subject))
             return true;
     return false;
+}
+
+bool
+udpai_acl_knows_all(const udpai_acl *acl)
+{
+    return acl->knows_all;
 }
 
 /* ---- what ---- */

@@ -10,7 +10,11 @@
 struct udpai_acl {
     atomic_uint refs;
     udpai_acl_options options;
+    bool knows_all;                       /* a rule is for all */
     _Alignas(udpai_acl_rule) char room[]; /* the tables, then the text */
 };
+
+/* acl_new.c: by its identities. */
+bool udpai_acl_rule_is_for_all(const udpai_acl_rule *rule);
 
 #endif

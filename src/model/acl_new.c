@@ -59,6 +59,15 @@ copy_rules(struct copier *copier, const udpai_acl_options *options)
     return rules;
 }
 
+bool
+udpai_acl_rule_is_for_all(const udpai_acl_rule *rule)
+{
+    for (size_t i = 0; i < rule->n_identities; i++)
+        if (udpai_str_eq(rule->identities[i], UDPAI_STR("*")))
+            return true;
+    return false;
+}
+
 udpa_err
 udpai_acl_new(udpai_acl **ret_acl, const udpai_acl_options *options)
 {
@@ -73,6 +82,8 @@ udpai_acl_new(udpai_acl **ret_acl, const udpai_acl_options *options)
     acl->options = *options;
     copier = (struct copier){.tables = acl->room, .text = acl->room + copier.n_tables};
     acl->options.rules = copy_rules(&copier, options);
+    for (size_t i = 0; i < options->n_rules; i++)
+        acl->knows_all |= udpai_acl_rule_is_for_all(&options->rules[i]);
     *ret_acl = acl;
     return UDPA_OK;
 }

@@ -276,7 +276,7 @@ def reset(world):
 def be_refused(world):
     """Each costs a response, and a connection with many calls that are refused takes no more."""
     results = world.attack('calls that are refused', ['unknown', 'strangers'], '--again')
-    world.check('calls that are refused: connections with many of them end', results.get('goaway', 0) > 0)
+    world.check('calls that are refused: connections with many of them end', results.get('calm', 0) > 0)
 
 
 def swell(world):

@@ -5,7 +5,8 @@
 proxy: connections that come through a proxy count as those of its clients.
 unix: by a unix socket the kernel proves the user, and rules may name it.
 passed: sockets that the node is started with, by systemd-socket-activate or in the same way.
-tls: the status of a stream has what TLS has negotiated, with clients that offer different groups."""
+tls: the status of a stream has what TLS has negotiated, with clients that offer different groups.
+refused: a connection with many refused calls goes, unless the rules let others in by it."""
 import contextlib
 import json
 import os
@@ -16,6 +17,7 @@ import struct
 import subprocess
 import sys
 import threading
+import time
 import types
 
 import interop
@@ -333,7 +335,52 @@ def sessions_of(test, node, folder):
     return found if {'by-openssl', 'udpactl'} <= set(found) else None
 
 
-CASES = {'proxy': proxy, 'unix': unix, 'passed': passed, 'tls': tls}
+# ---- refused ----
+
+class Local(attacks.Connection):
+    """By a unix socket."""
+
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.end = self.goaway = None
+        self.is_over, self.n_reset, self.input = False, 0, b''
+        self.socket.settimeout(PATIENCE_S)
+        self.socket.connect(str(path))
+        self.send(attacks.PREFACE + attacks.frame(attacks.SETTINGS, 0, 0))
+
+
+def refuse(path, n):
+    """How a connection has ended after so many calls of a method that does not exist; None: it has not."""
+    n_refused = 0
+    with Local(path) as one:
+        for i in range(n):
+            one.send(attacks.frame(attacks.HEADERS, attacks.END_HEADERS | attacks.END_STREAM, 2 * i + 1,
+                                   attacks.head('/no.such.Service/Method')))
+        deadline = time.monotonic() + PATIENCE_S
+        while n_refused < n and not one.end and time.monotonic() < deadline:
+            n_refused += sum(kind == attacks.HEADERS for kind, *_ in one.read(0.1))
+        return one.end
+
+
+def refused(test):
+    path = test.work / 'udpad.sock'
+    rule = {'name': 'local', 'identities': [f'unix:{os.getuid()}'], 'actions': ['SUBSCRIBE']}
+    everyone = {'name': 'all', 'identities': ['*'], 'actions': ['SUBSCRIBE']}
+
+    def bootstrap(**acl):
+        return {'sockets': [{'address': f'unix:{path}'}], 'acl': {'rules': [rule], **acl}}
+
+    node = Node(test, 'node', bootstrap())
+    interop.check('rules for single peers: the connection goes', refuse(path, 30) == 'goaway')
+    for acl in ({'dry_run': True}, {'rules': [rule, everyone]}):
+        (test.work / 'node.json').write_text(json.dumps({'transport': 'OWN', **bootstrap(**acl)}), encoding='utf-8')
+        before = node.text().count('effective now')
+        node.process.send_signal(signal.SIGHUP)
+        interop.wait_for('the rules are reloaded', lambda: node.text().count('effective now') > before)
+        interop.check(f'{acl}: it stays', refuse(path, 200) is None)
+
+
+CASES = {'proxy': proxy, 'unix': unix, 'passed': passed, 'tls': tls, 'refused': refused}
 
 
 def body(test):

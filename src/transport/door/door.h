@@ -95,6 +95,9 @@ typedef struct udpai_door_events {
     void (*closed)(udpai_door_stream *stream, const udpa_error *why);
     /* Nothing but acknowledgements is expected from it: they may be read late. */
     bool (*is_calm)(const udpai_door_stream *stream);
+    /* Of a listener: may others be served beside those that are refused, by one connection? Then
+     * that does not go for a few of these. */
+    bool (*is_open_to_all)(void *userdata);
 } udpai_door_events;
 
 typedef struct udpai_door_limits {
@@ -170,7 +173,8 @@ void udpai_door_stream_write(udpai_door_stream *stream, const udpai_outgoing *me
 void udpai_door_stream_set_reading(udpai_door_stream *stream, bool reading);
 /* Ends it with this status (NULL: OK), behind what was written; to be hurried. */
 void udpai_door_stream_finish(udpai_door_stream *stream, const udpa_error *status);
-/* The same of one that was not even begun. A connection with many of these takes no more. */
+/* The same of one that was not even begun. A connection with many of these takes no more, unless
+ * is_open_to_all(); with very many it is ended in any case. */
 void udpai_door_stream_refuse(udpai_door_stream *stream, const udpa_error *status);
 /* The peer has this long to take the end; else it is cut. */
 void udpai_door_stream_hurry(udpai_door_stream *stream, uint64_t ms);

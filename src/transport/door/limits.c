@@ -14,7 +14,7 @@ static const struct kind {
     uint32_t own, own_per_s, shared, shared_per_s;
 } idle_frames = {"frames that ask for nothing", 400, 20, 10000, 2000},
   resets = {"calls that it has reset", 50, 10, 400, 100},
-  refusals = {"calls that were refused", 16, 1, 0, 0};
+  refusals = {"calls that were refused", 16, 1, 2000, 500};
 
 #define ANSWERS_A_MESSAGE 4    /* frames that a peer may send for one of ours */
 #define BYTES_AN_ANSWER 1024   /* or for so many bytes of it */
@@ -110,9 +110,15 @@ udpai_door_allow_reset(udpai_door_connection *connection)
     return allow(connection, &resets, &connection->resets, &connection->address->resets);
 }
 
+/* Where each peer has proved who it is, one of whose connections many calls are refused is to go.
+ * Elsewhere a proxy may have brought many clients together, of which one is refused: then only
+ * those go that are a flood. */
 bool
 udpai_door_allow_refusal(udpai_door_connection *connection)
 {
+    const udpai_door_listen_options *options = &connection->listener->options;
+    if (options->events->is_open_to_all(options->userdata))
+        return allow(connection, &refusals, &connection->refusals, &connection->address->refusals);
     return take(&connection->refusals, connection->listener->door->wheel->now_ms, refusals.own,
                 refusals.own_per_s);
 }
@@ -138,4 +144,5 @@ udpai_door_allowances_init(udpai_door_connection *connection)
     address->is_used = true;
     address->idle_frames = (udpai_door_allowance){idle_frames.shared, now_ms};
     address->resets = (udpai_door_allowance){resets.shared, now_ms};
+    address->refusals = (udpai_door_allowance){refusals.shared, now_ms};
 }

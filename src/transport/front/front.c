@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/bytes.h"
+#include "session/access.h"
 #include "transport/door/door.h"
 #include "transport/front/listen_place.h"
 #include "transport/front/local_socket.h"
@@ -22,6 +23,7 @@ typedef struct front {
     udpai_listener listener;
     int socket;                /* -1: it is the door's */
     udpai_local_file file;     /* of a unix socket */
+    bool is_local;             /* it is one */
     udpai_door_listener *door; /* NULL: not started, or over */
     udpai_keepalive keepalive;
     const udpai_network *proxies;
@@ -247,6 +249,18 @@ on_closed(udpai_door_stream *base, const udpa_error *why)
     udpai_stream_leave(stream);
 }
 
+/* Clients need not prove who they are, or rules allow all of them something; by the rules that are
+ * in effect. */
+static bool
+is_open_to_all(void *userdata)
+{
+    const front *self = userdata;
+    const udpai_acl *acl = udpai_hub_access(self->listener.thread->hub)->acl;
+    bool knows_clients = self->is_local || udpai_server_tls_knows_clients(self->listener.tls);
+    return !knows_clients || !acl || udpai_acl_settings(acl)->is_dry_run ||
+           udpai_acl_knows_all(acl);
+}
+
 static const udpai_door_events events = {
     .stream_bytes = sizeof(front_stream),
     .opened = on_opened,
@@ -258,6 +272,7 @@ static const udpai_door_events events = {
     .release = on_release,
     .closed = on_closed,
     .is_calm = is_calm,
+    .is_open_to_all = is_open_to_all,
 };
 
 /* ---- listening ---- */
@@ -292,6 +307,7 @@ open_path(front *self, const char *path, udpa_error **ret_error)
 {
     if (self->listener.tls)
         return fail_tls(path, ret_error);
+    self->is_local = true;
     return udpai_local_socket_listen(path, BACKLOG, &self->socket, &self->file, ret_error);
 }
 
@@ -310,6 +326,7 @@ open_passed(front *self, const char *name, udpa_error **ret_error)
         fcntl(passed.file, F_SETFD, FD_CLOEXEC) != 0)
         return udpai_fail(ret_error, UDPA_ERR_IO, "cannot listen on fd:%s", name);
     self->socket = passed.file;
+    self->is_local = passed.is_local;
     return UDPA_OK;
 }
 

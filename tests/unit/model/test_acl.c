@@ -112,6 +112,18 @@ expect(const fixture *self,
            __VA_ARGS__)
 
 static void
+a_rule_for_all_is_known(void **state)
+{
+    fixture *self = *state;
+    udpai_acl *without = NULL;
+    const udpai_acl_options options = {.rules = rules, .n_rules = 2}; /* the third one is */
+    assert_true(udpai_acl_knows_all(self->acl));
+    assert_ok(udpai_acl_new(&without, &options));
+    assert_false(udpai_acl_knows_all(without));
+    udpai_acl_unref(without);
+}
+
+static void
 a_rule_allows_what_it_names(void **state)
 {
     fixture *self = *state;
@@ -285,6 +297,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(a_rule_allows_what_it_names),
+        CASE(a_rule_for_all_is_known),
         CASE(nothing_else_is_allowed_and_the_nearest_rule_is_named),
         CASE(where_no_rule_is_for_everybody_it_is_said_that_none_is),
         CASE(nobody_speaks_for_another_but_by_a_rule),

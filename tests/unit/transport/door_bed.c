@@ -146,6 +146,12 @@ is_calm(const udpai_door_stream *base)
     return true;
 }
 
+static bool
+is_open_to_all(void *userdata)
+{
+    return ((const door_bed *)userdata)->is_open_to_all;
+}
+
 static const udpai_door_events events = {
     .stream_bytes = sizeof(bed_stream),
     .opened = on_opened,
@@ -157,6 +163,7 @@ static const udpai_door_events events = {
     .release = on_release,
     .closed = on_closed,
     .is_calm = is_calm,
+    .is_open_to_all = is_open_to_all,
 };
 
 /* ---- the bed ---- */

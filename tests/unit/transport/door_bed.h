@@ -12,7 +12,8 @@ typedef struct door_bed {
     udpai_door *door;
     udpai_door_listener *listener; /* NULL: it has closed */
     size_t n_opened, n_open, n_messages, n_ended, n_failed, n_greedy;
-    size_t room;             /* for messages that are coming, in bytes; at first there is much */
+    size_t room; /* for messages that are coming, in bytes; at first there is much */
+    bool is_open_to_all;
     bool holds;              /* streams that begin now are not read, … */
     udpai_door_stream *last; /* … such as the last one that has begun; NULL: it is over */
     char path[64], message[256], address[80]; /* the last ones; the latter: of a stream's peer */

@@ -5,6 +5,7 @@
 
 #define OWN_RESETS 50 /* of a connection; and of all of its address */
 #define SHARED_RESETS 400
+#define SHARED_REFUSALS 2000
 #define SLACK 60 /* what comes in the time that the test takes */
 
 static door_bed bed;
@@ -238,6 +239,46 @@ a_connection_of_which_much_is_refused_goes(void **state)
     assert_true(peer.is_over);
 }
 
+/* As when a proxy has brought clients together. */
+static void
+one_whose_peers_are_all_let_in_stays(void **state)
+{
+    (void)state;
+    bed.is_open_to_all = true;
+    door_peer_call(&peer, 1, "/a.B/C", NULL);
+    for (uint32_t i = 1; i <= 500; i++) {
+        door_peer_call(&peer, 2 * i + 1, "/refused", NULL);
+        if (i % 10 == 0)
+            door_bed_run(&bed, &peer);
+    }
+    door_bed_run(&bed, &peer);
+    assert_int_equal(goaway(), -1);
+    door_peer_call(&peer, 1003, "/a.B/C", NULL);
+    frames_put_message(&peer.to, 1003, UDPAI_STR("end"), 3);
+    door_bed_run(&bed, &peer);
+    assert_int_equal(bed.n_opened, 502);
+    assert_int_equal(bed.n_messages, 1);
+    assert_false(peer.is_over);
+}
+
+static void
+put_refused(uint32_t number)
+{
+    door_peer_call(&peer, 2 * number + 1, "/refused", NULL);
+}
+
+static void
+unless_they_are_a_flood(void **state)
+{
+    (void)state;
+    bed.is_open_to_all = true;
+    repeat(0, 20000, 10, put_refused);
+    assert_int_equal(goaway(), NGHTTP2_ENHANCE_YOUR_CALM);
+    assert_true(peer.is_over);
+    assert_true(bed.n_opened >= SHARED_REFUSALS);
+    assert_int_equal(udpai_door_count(bed.door).n_floods, 1);
+}
+
 static void
 put_no_grpc(uint32_t number)
 {
@@ -344,6 +385,8 @@ main(void)
         CASE(a_head_without_end_is_not_taken),
         CASE(a_head_that_is_too_large_is_refused),
         CASE(a_connection_of_which_much_is_refused_goes),
+        CASE(one_whose_peers_are_all_let_in_stays),
+        CASE(unless_they_are_a_flood),
         CASE(so_does_one_that_sends_no_grpc),
         CASE(heads_that_are_too_large_are_bounded),
         CASE(acknowledgements_that_pile_up_end_it_and_are_counted),
