@@ -119,6 +119,7 @@ class Proxy:
         with contextlib.suppress(OSError):
             while data := source.recv(PIECE):
                 to.sendall(data)
+        with contextlib.suppress(OSError): # also where the other one was reset
             to.shutdown(socket.SHUT_WR)
 
 
