@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -16,6 +17,9 @@
 
 #define HEAD "\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c\300\0\2\1\306\63\144\1\020\222\1\273"
 #define HEAD_LOCAL "\r\n\r\n\0\r\nQUIT\n\x20\0\0\0"
+
+#define HEADS_MAX 1024 /* as in acceptor.c */
+#define FILES (2 * HEADS_MAX + 100)
 
 static door_bed bed;
 static door_peer peer;
@@ -51,7 +55,7 @@ listening_socket(void)
     int file = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     assert_true(file >= 0);
     assert_ok(bind(file, (const struct sockaddr *)&own, sizeof(own)));
-    assert_ok(listen(file, 100));
+    assert_ok(listen(file, 1024));
     assert_ok(getsockname(file, (struct sockaddr *)&own, &size));
     port = ntohs(own.sin_port);
     return file;
@@ -238,6 +242,37 @@ limits_are_of_the_clients(void **state)
     door_peer_close(&second);
 }
 
+/* Those that wait are bounded; one that has its head at once is taken all the same when one of them
+ * has gone. */
+static void
+many_without_heads_are_bounded(void **state)
+{
+    (void)state;
+    static door_peer many[HEADS_MAX];
+    struct rlimit files;
+    assert_ok(getrlimit(RLIMIT_NOFILE, &files));
+    if (files.rlim_max < FILES)
+        skip();
+    files.rlim_cur = files.rlim_max < 2 * FILES ? files.rlim_max : 2 * FILES;
+    assert_ok(setrlimit(RLIMIT_NOFILE, &files));
+    open_bed("127.0.0.1", 0);
+    for (size_t i = 0; i < HEADS_MAX; i++) {
+        dial(&many[i]);
+        if (i % 50 == 0)
+            door_bed_run_for(&bed, &many[i], 2); /* it is taken meanwhile */
+    }
+    dial(&peer);
+    assert_true(door_bed_run_until_over(&bed, &peer));
+    expect_logged("many others have not sent a head");
+    for (size_t i = 0; i < HEADS_MAX; i++)
+        door_peer_close(&many[i]);
+    do {
+        door_peer_close(&peer);
+        call(HEAD, sizeof(HEAD) - 1);
+    } while (!door_bed_run_until_opened(&bed, &peer, 1));
+    assert_string_equal(bed.address, "192.0.2.1:4242");
+}
+
 static void
 one_that_waits_for_its_head_ends_with_the_listener(void **state)
 {
@@ -262,6 +297,7 @@ main(void)
         CASE(a_proxy_that_only_connects_is_not_logged),
         CASE(a_head_must_come_in_time),
         CASE(limits_are_of_the_clients),
+        CASE(many_without_heads_are_bounded),
         CASE(one_that_waits_for_its_head_ends_with_the_listener),
 #undef CASE
     };
