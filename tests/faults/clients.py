@@ -8,6 +8,7 @@ import types
 
 import grpc
 from envoy.config.cluster.v3 import cluster_pb2
+from google.protobuf import wrappers_pb2
 
 from history import ABSENT, OK, REJECTED, UNKNOWN, Read, members, register_of
 from interop import Failure
@@ -187,6 +188,58 @@ class Publisher(Worker):
         if self.again: # its outcome is not known, and it is not tried again
             self.world.history.end_write(self.again, UNKNOWN)
             self.again = None
+
+
+class Keeper(Worker):
+    """Publishes a resource with a ttl again and again: as long as that of its last receipt lasts, it is there,
+    whatever clocks are set to."""
+
+    TTL_S, LATE_S, PAUSE_S = 12, 3, 0.5
+    TYPE, NAME = 'type.googleapis.com/google.protobuf.StringValue', 'kept'
+
+    def __init__(self, world, name, seed):
+        super().__init__(world, name, seed)
+        self.kept_at = None # when that was sent which has the last receipt
+        self.n_seen = 0
+
+    def publish(self, replica):
+        def fill(delta):
+            entry = delta.resources.add(name=f'local/{self.NAME}')
+            packed = any_of(wrappers_pb2.StringValue(value='kept'))
+            entry.resource.type_url, entry.resource.value = packed.type_url, packed.value
+            entry.ttl.seconds = self.TTL_S
+        begun = time.monotonic()
+        with Peer(self.world.build, self.world.addresses[replica], IDENTITY, more_options=SOON) as peer:
+            try:
+                if not peer.publish_delta(fill):
+                    self.kept_at = begun
+            except Failure:
+                pass # it is tried again
+        first(self.world.history, replica, begun)
+
+    def look(self, replica):
+        begun = time.monotonic()
+        with Client(self.world.addresses[replica], options=SOON, timeout_s=PATIENCE_S) as client:
+            client.send(self.TYPE, [self.NAME])
+            try:
+                response = client.receive()
+            except Failure:
+                response = None
+        first(self.world.history, replica, begun)
+        if response is None:
+            return
+        is_there = any(one.name == self.NAME for one in response.resources)
+        self.n_seen += is_there
+        age_s = time.monotonic() - self.kept_at
+        if not is_there and age_s < self.TTL_S - self.LATE_S:
+            self.world.history.problem(f'{self.NAME}, which has a ttl of {self.TTL_S} s, was not at {replica} '
+                                       f'{age_s:.1f} s after it was published')
+
+    def once(self):
+        if self.kept_at: # some time after that
+            self.look(self.pick())
+        self.publish(self.pick())
+        self.stopped.wait(self.PAUSE_S)
 
 
 # ---- readers ----

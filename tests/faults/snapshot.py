@@ -5,7 +5,7 @@ import shutil
 import time
 
 from history import OK, REJECTED
-from interop import Failure, check
+from interop import Failure, check, wait_for
 from world import REPLICAS
 
 HELD = 'etcd has another state than before'
@@ -28,6 +28,12 @@ def restore(world, snapshot):
         cluster.start(name)
     cluster.send_ids()
     cluster.wait_ready()
+
+
+def has_last(world, name):
+    world.readers[0].read(name, True)
+    found = world.history.reads[-1].found
+    return found is not None and found[REGISTER] == f'newer-{REPLICAS[-1]}'
 
 
 def check_serves(world, word, seconds):
@@ -56,6 +62,8 @@ def check_snapshot(world):
     cluster.ctl('snapshot', 'save', snapshot, names=cluster.names[:1])
     for name in REPLICAS:
         check(f'one after it at {name}', publish(name, f'newer-{name}') == OK)
+    for name in REPLICAS: # one that is behind would hold what it has
+        wait_for(f'the last one at {name}', lambda at=name: has_last(world, at), SERVED_S)
     world.history.reads.clear()
     restore(world, snapshot)
     for name in REPLICAS:

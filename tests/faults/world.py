@@ -2,6 +2,7 @@
 """Three members of etcd, three replicas, a proxy on each link between them, and clients."""
 import collections
 import json
+import pathlib
 import re
 import shutil
 import subprocess
@@ -9,13 +10,14 @@ import threading
 import time
 
 import etcd
-from clients import (BASE, IDENTITY, Generations, Publisher, Reader, Stream, cluster)
+from clients import (BASE, IDENTITY, Generations, Keeper, Publisher, Reader, Stream, cluster)
 from history import ABSENT, OK, History
 from interop import Failure, free_ports, wait_for
 from links import Links
 from test_replicas import Replica, held, xds
 from udpa_peer import Peer
 
+HERE = pathlib.Path(__file__).resolve().parent
 REPLICAS = 'abc'
 RECOVERY_S, REPAIR_S = 20, 60
 QUIET_S = 20 # a large set is ended by another replica after 7 s
@@ -91,6 +93,11 @@ class Members(etcd.Cluster):
             raise Failure(f'{failure}; etcdctl has said: {self.last_refusal}') from None
 
 
+def without_ttl(found):
+    """What is left of it differs."""
+    return [{key: value for key, value in one.items() if key != 'ttl'} for one in found]
+
+
 class Seen:
     """A cluster as a replica sees it: by proxies of its own, beginning with another member each."""
 
@@ -100,9 +107,20 @@ class Seen:
         self.endpoints = [f'127.0.0.1:{port}' for port in ports[n:] + ports[:n]]
 
 
+def build_set_clock(test):
+    """What is loaded before a program whose clock is to be another one."""
+    library = test.work / 'set_clock.so'
+    done = subprocess.run(['cc', '-D_GNU_SOURCE', '-O1', '-shared', '-fPIC', '-o', library, HERE / 'set_clock.c',
+                           '-ldl'], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise Failure(f'cc set_clock.c: {done.stderr}')
+    return library
+
+
 class World:
     def __init__(self, test, variant, seed):
         self.test, self.build = test, test.build
+        self.set_clock = build_set_clock(test)
         self.cluster = Members(test, etcd.program_or_skip(test, variant))
         self.replicas = {name: Replica(test, Seen(self.cluster, name), name) for name in REPLICAS}
         self.addresses = {name: one.address for name, one in self.replicas.items()}
@@ -116,12 +134,13 @@ class World:
         self.readers = [Reader(self, f'reader {n}', seed, N_PUBLISHERS + n) for n in range(N_READERS)]
         self.streams = [Stream(self, 'delta stream', seed, True), Stream(self, 'SotW stream', seed, False),
                         Generations(self, 'subscriber', seed)]
+        self.keeper = Keeper(self, 'keeper', seed)
         for one in self.workers:
             one.start()
 
     @property
     def workers(self):
-        return [*self.publishers, *self.readers, *self.streams]
+        return [*self.publishers, *self.readers, *self.streams, self.keeper]
 
     def count(self, text):
         """Without what differs each time."""
@@ -143,14 +162,14 @@ class World:
 
     def begin_quiet(self, registers):
         """For what is done step by step, while the clients rest."""
-        for one in self.publishers + self.readers:
+        for one in (*self.publishers, *self.readers, self.keeper):
             one.rest()
         self.history = History(registers, self.down)
 
     def served(self, name):
         """With versions; None while it does not answer."""
         try:
-            return held(self.replicas[name]), xds(self.replicas[name], True), xds(self.replicas[name], False)
+            return without_ttl(held(self.replicas[name])), xds(self.replicas[name], True), xds(self.replicas[name], False)
         except (Failure, subprocess.TimeoutExpired):
             return None
 
@@ -174,7 +193,7 @@ class World:
 
     def end_epoch(self, judge):
         """Everything is quiet; what is wrong."""
-        for one in self.publishers + self.readers:
+        for one in (*self.publishers, *self.readers, self.keeper):
             one.rest()
         found = [self.wait_same()]
         reader = self.readers[0]

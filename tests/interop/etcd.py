@@ -38,11 +38,6 @@ def debian_or_skip(package, program):
     return found or interop.skip(f'there is no {package}: {error}')
 
 
-def faketime_or_none():
-    """What is loaded into a program whose clock is to be another one."""
-    return unpack_debian('libfaketime', 'usr/lib/*/faketime/libfaketime.so.1')[0]
-
-
 def program_or_skip(test, variant):
     if variant == 'debian':
         return debian_or_skip('etcd-server', 'etcd')

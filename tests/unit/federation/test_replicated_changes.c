@@ -229,13 +229,18 @@ while_etcd_is_away_nothing_ends(void **state)
     (void)arrive(bed, &alice);
     put_for(bed, CAROL, "com.acme/x", 3000);
     tell_state(bed, UDPAI_REPLICATION_BEHIND);
+    fed_advance(bed, 2000);
+    assert_int_equal(udpai_node_replica_status(bed->node)->n_overdue, 0);
     fed_advance(bed, 60000);
     assert_int_equal(n_proposals, 0);
+    assert_int_equal(udpai_node_replica_status(bed->node)->n_overdue, 1);
     assert_value(bed, "CDS", "x", "1");
     tell_state(bed, UDPAI_REPLICATION_CURRENT);
     fed_advance(bed, UDPAI_EXPIRED_AGAIN_MS);
     assert_int_equal(n_proposals, 1);
     assert_proposed(0, "-carol x");
+    commit_all(bed);
+    assert_int_equal(udpai_node_replica_status(bed->node)->n_overdue, 0);
 }
 
 /* ---- all that there is ---- */
