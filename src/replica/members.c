@@ -331,16 +331,26 @@ done_step(udpai_members *members, const udpai_etcd_result *result)
     }
 }
 
+/* The mirror may show what was written before etcd answers. */
+static bool
+has_claimed(const udpai_members *members, const udpai_etcd_result *result)
+{
+    unsigned place = choose_place(members);
+    return members->step == STEP_CLAIM && result->outcome == UDPAI_ETCD_DONE && result->succeeded &&
+           place && members->at[place - 1].is_own;
+}
+
 static void
 on_done(udpai_etcd_call *call, const udpai_etcd_result *result)
 {
     udpai_members *members = UDPAI_CONTAINER_OF(call, udpai_members, call);
     bool is_grant = members->step == STEP_GRANT && result->outcome == UDPAI_ETCD_DONE;
+    bool goes_on = is_grant || has_claimed(members, result);
     done_step(members, result);
     members->step = STEP_NONE;
     if (is_grant)
         members->kept_ms = members->env.wheel->now_ms;
-    again_in(members, is_grant ? 0 : UDPAI_MEMBERS_RETRY_MS);
+    again_in(members, goes_on ? 0 : UDPAI_MEMBERS_RETRY_MS);
 }
 
 /* ---- how many streams it has ---- */
