@@ -26,6 +26,8 @@ typedef struct udpai_context {
     bool is_started;
     bool is_of_set;  /* it is one of several replicas, and knows the others */
     bool is_current; /* among replicas: it has what etcd has committed, as far as it knows */
+    /* The same, and a barrier passes: else something may be there that it does not know. */
+    bool knows_all;
     bool is_janitor; /* among replicas: it does what one of them does for all */
     unsigned place;  /* among replicas: as of udpai_replica_member; 0: it has none */
     bool lacks_keys; /* among replicas: some of what etcd has cannot be decrypted here */

@@ -368,11 +368,13 @@ static bool
 is_name_settled(const udpai_local *local, udpai_str type, udpai_str name)
 {
     const udpai_str nobody = {0};
+    const udpai_settled *settled = udpai_sync_settled(local->sync);
     bool is_there = false;
     udpai_store_visit_name(local->context->store, type, name, note_effective, &is_there);
-    return (is_there ? udpai_settled_query_held(udpai_sync_settled(local->sync), type, name, nobody)
-                     : udpai_settled_query_name(udpai_sync_settled(local->sync), type, name,
-                                                nobody)) == UDPAI_SETTLED;
+    if (!is_there && !udpai_settled_knows_absence(settled, type, name))
+        return false;
+    return (is_there ? udpai_settled_query_held(settled, type, name, nobody)
+                     : udpai_settled_query_name(settled, type, name, nobody)) == UDPAI_SETTLED;
 }
 
 static bool

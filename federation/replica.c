@@ -566,7 +566,12 @@ take_state(udpai_replica *replica, udpai_replicated *event)
     if (status->state != event->state || !status->since_us)
         status->since_us = udpai_context_wall_us(replica->context);
     status->state = event->state;
-    replica->context->is_current = event->state == UDPAI_REPLICATION_CURRENT;
+    bool is_current = event->state == UDPAI_REPLICATION_CURRENT;
+    bool knows_all = is_current && !event->is_uncertain;
+    if (replica->context->knows_all != knows_all)
+        udpai_context_touch(replica->context);
+    replica->context->knows_all = knows_all;
+    replica->context->is_current = is_current;
     status->why = event->error;
     udpai_replicated_free(replica->why);
     replica->why = event;

@@ -70,6 +70,12 @@ udpai_sync_is_due(const udpai_sync *sync)
     return sync->is_unsent && !sync->is_ahead;
 }
 
+bool
+udpai_sync_is_unsent(const udpai_sync *sync)
+{
+    return sync->is_unsent;
+}
+
 void
 udpai_sync_sent(udpai_sync *sync)
 {

@@ -23,6 +23,8 @@ bool udpai_sync_take(udpai_sync *sync, udpai_settled *settled);
 /* Has it changed since it was sent, and is the one before applied? */
 bool udpai_sync_is_due(const udpai_sync *sync);
 void udpai_sync_sent(udpai_sync *sync);
+/* Has it changed since it was sent? */
+bool udpai_sync_is_unsent(const udpai_sync *sync);
 /* The stream side has applied what was sent. */
 void udpai_sync_applied(udpai_sync *sync);
 

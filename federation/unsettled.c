@@ -321,6 +321,20 @@ add_locked(struct facts *facts, const udpai_sync *sync)
             facts->failed = true;
 }
 
+/* Others may have published since, or while this replica was down. */
+static void
+add_unread_etcd(struct facts *facts, const udpai_context *context)
+{
+    const udpai_unsettled missing = {
+        .source = UDPAI_STR("etcd"),
+        .why = UDPAI_STR("not current"),
+        .only_absence = true,
+    };
+    if (udpai_context_is_replicated(context) && !context->knows_all &&
+        !udpai_vector_push(&facts->missing, missing))
+        facts->failed = true;
+}
+
 udpai_settled *
 udpai_providers_settled(const udpai_providers *providers)
 {
@@ -354,6 +368,7 @@ udpai_providers_settled(const udpai_providers *providers)
             facts.failed = true;
     }
     add_locked(&facts, providers->sync);
+    add_unread_etcd(&facts, providers->context);
     udpai_settled_facts_date(facts.missing.items, facts.missing.n,
                              udpai_sync_settled(providers->sync),
                              udpai_context_now(providers->context));

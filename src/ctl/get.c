@@ -15,18 +15,61 @@ find_requests(udpai_cli *cli, udpai_cli_requests *requests)
                                      : udpai_cli_request_all_types(cli, requests);
 }
 
+/* What the node itself waits for, of these; NULL: nothing, or it does not report that. */
+static char *
+find_waits(udpai_cli *cli, const udpai_cli_requests *requests)
+{
+    udpai_cli_requests status = {0};
+    udpai_cli_found found;
+    udpai_strbuf text = {0};
+    udpai_cli_found_begin(&found);
+    if (!cli->options->is_xds && udpai_cli_request_status("NodeStatus", &status) == UDPA_OK)
+        (void)udpai_cli_collect(cli, &status, &found);
+    UDPAI_AUTO_FREE udpa_resource **nodes = udpai_cli_found_sorted(&found);
+    for (size_t i = 0; nodes && i < udpai_cli_found_size(&found); i++)
+        udpai_cli_put_waits_for(&text, nodes[i], requests);
+    udpai_cli_found_done(&found);
+    udpai_cli_requests_done(&status);
+    return udpai_strbuf_take(&text);
+}
+
 /* An empty table has nothing; this goes where it disturbs no program that reads the output. */
 static void
-report_nothing(const udpai_cli *cli)
+report_nothing(udpai_cli *cli, const udpai_cli_requests *requests)
 {
     const udpai_ctl_options *options = udpai_ctl_options_of(cli->options);
     udpai_str kind = UDPAI_STR("resource");
     const char *name_space = options->common.name_space;
+    UDPAI_AUTO_FREE char *waits = find_waits(cli, requests);
     if (options->common.arguments.n)
         kind = udpai_str_from(options->common.arguments.items[0]);
-    udpai_cli_complain("there is no %.*s at %s%s%s", (int)kind.len, kind.data,
-                       options->common.server, name_space ? " in namespace " : "",
-                       name_space ? name_space : "");
+    if (waits && *waits)
+        udpai_cli_complain("%s has no %.*s%s%s, but it waits for %s itself, so there may be one: "
+                           "ask again when 'udpactl status' shows nothing pending",
+                           options->common.server, (int)kind.len, kind.data,
+                           name_space ? " in namespace " : "", name_space ? name_space : "", waits);
+    else
+        udpai_cli_complain("there is no %.*s at %s%s%s", (int)kind.len, kind.data,
+                           options->common.server, name_space ? " in namespace " : "",
+                           name_space ? name_space : "");
+}
+
+/* Of those that have not come in time. */
+static void
+report_unknown(const udpai_cli *cli,
+               const udpai_cli_requests *requests,
+               const udpai_cli_found *found)
+{
+    for (size_t i = 0; i < requests->n; i++) {
+        const udpai_cli_request *request = &requests->items[i];
+        udpai_str type_url = udpai_str_from(request->type_url);
+        udpai_str kind = udpai_cli_type_short(type_url);
+        for (size_t k = 0; k < request->names.n; k++)
+            if (!udpai_cli_found_get(found, type_url, udpai_str_from(request->names.items[k])))
+                udpai_cli_complain("whether there is a %.*s '%s' is not known at %s",
+                                   UDPAI_SHOWN(kind), request->names.items[k],
+                                   udpai_cli_server(cli));
+    }
 }
 
 /* ---- what is in another namespace ---- */
@@ -93,7 +136,7 @@ show(udpai_cli *cli, const udpai_cli_requests *requests, const udpai_cli_found *
             look_elsewhere(cli, &requests->items[i], found);
     bool is_text = cli->options->format == UDPAI_CLI_TABLE;
     if (is_empty && !is_missing)
-        report_nothing(cli);
+        report_nothing(cli, requests);
     udpai_cli_exit result = is_empty && is_text
                                 ? UDPAI_CLI_GOOD
                                 : udpai_ctl_show(udpai_ctl_options_of(cli->options), found);
@@ -112,6 +155,8 @@ udpai_ctl_get(udpai_cli *cli)
     if (result == UDPAI_CLI_GOOD)
         result = udpai_cli_collect(cli, &requests, &found);
     udpai_cli_requests_decide(&requests, &found);
+    if (result == UDPAI_CLI_TIMED_OUT)
+        report_unknown(cli, &requests, &found);
     if (result == UDPAI_CLI_GOOD && udpai_ctl_options_of(cli->options)->all_origins)
         result = udpai_ctl_show_origins(cli, &requests, &found);
     else if (result == UDPAI_CLI_GOOD)

@@ -56,12 +56,21 @@ set_patience(udpai_barrier *barrier)
 }
 
 static void
+set_late(udpai_barrier *barrier, bool is_late)
+{
+    if (barrier->is_late == is_late)
+        return;
+    barrier->is_late = is_late;
+    barrier->env.late_changed(barrier->env.userdata, is_late);
+}
+
+static void
 on_impatient(udpai_timer *timer)
 {
     udpai_barrier *barrier = UDPAI_CONTAINER_OF(timer, udpai_barrier, patience);
     if (!has_waiters(barrier))
         return;
-    barrier->is_late = true;
+    set_late(barrier, true);
     pass_all(&barrier->covered, false);
     pass_all(&barrier->waiting, false);
     set_patience(barrier);
@@ -83,7 +92,8 @@ static void
 on_reached(udpai_mirror_waiter *reached)
 {
     udpai_barrier *barrier = UDPAI_CONTAINER_OF(reached, udpai_barrier, reached);
-    barrier->is_writing = barrier->is_late = false;
+    barrier->is_writing = false;
+    set_late(barrier, false);
     pass_all(&barrier->covered, !reached->is_void);
     set_patience(barrier);
     write_soon(barrier);

@@ -21,6 +21,11 @@ typedef struct udpai_barrier_env {
     udpai_etcd *etcd;
     udpai_wheel *wheel;
     udpai_mirror *mirror; /* of a prefix that holds the key */
+    /* Somebody has waited in vain, and before that one is called; or a write has come through
+     * again, and before those are called that waited for it. From there, somebody may begin to
+     * wait. */
+    void (*late_changed)(void *userdata, bool is_late);
+    void *userdata;
 } udpai_barrier_env;
 
 /* Owned by the caller, until it has passed. */

@@ -369,7 +369,8 @@ udpai_subscriber_presence(const udpai_subscriber *subscriber, udpai_str type_url
     udpai_str except = udpai_subscriber_except(subscriber);
     bool is_certain =
         (item && item->resource) ||
-        udpai_settled_query_name(fanout->settled, type_url, name, except) == UDPAI_SETTLED;
+        (udpai_settled_knows_absence(fanout->settled, type_url, name) &&
+         udpai_settled_query_name(fanout->settled, type_url, name, except) == UDPAI_SETTLED);
     return is_certain ? UDPAI_ABSENT : UDPAI_PRESENCE_UNKNOWN;
 }
 

@@ -214,6 +214,9 @@ udpai_subscription_is_settled(udpai_subscription *subscription, udpai_str scope,
 bool udpai_subscription_is_name_settled(udpai_subscription *subscription,
                                         udpai_str name,
                                         uint64_t asked_ms);
+/* If there is no such name here: is there none? What was sent on this stream, and removed here,
+ * does not exist, whatever this returns. The same. */
+bool udpai_subscription_knows_absence(udpai_subscription *subscription, udpai_str name);
 /* What was uncertain may be certain now; or then. */
 void udpai_subscription_recheck(udpai_subscription *subscription);
 void udpai_subscription_recheck_at(udpai_subscription *subscription, uint64_t at_ms);

@@ -131,6 +131,18 @@ is_put_off(const udpai_name_sub *sub)
     return sub->lacks_memory;
 }
 
+/* The subscriber may have it from elsewhere, even where it was removed here: it may have been
+ * published again since. What it has from here, it has not. */
+static bool
+is_known_absent(const udpai_name_sub *sub)
+{
+    udpai_subscription *subscription = sub->subscription;
+    udpai_str name = udpai_item_name(udpai_asked(sub));
+    return (sub->shows_last || udpai_subscription_knows_absence(subscription, name)) &&
+           (udpai_kept_removals_find(subscription->topic, name) ||
+            udpai_subscription_is_name_settled(subscription, name, subscription->asked_ms));
+}
+
 /* A resource that is there but may not be seen certainly does not exist for the subscriber; one
  * that is not there may yet come, unless its authority has removed it. */
 static bool
@@ -138,11 +150,7 @@ is_certain(udpai_name_sub *sub)
 {
     if (is_put_off(sub) || is_early(sub))
         return false;
-    bool is =
-        udpai_asked(sub)->resource ||
-        udpai_kept_removals_find(sub->subscription->topic, udpai_item_name(udpai_asked(sub))) ||
-        udpai_subscription_is_name_settled(sub->subscription, udpai_item_name(udpai_asked(sub)),
-                                           sub->subscription->asked_ms);
+    bool is = udpai_asked(sub)->resource || is_known_absent(sub);
     if (!is && !sub->has_looked)
         udpai_interest_again(sub->subscription, udpai_asked(sub));
     sub->has_looked = !is;
@@ -357,8 +365,9 @@ send_state_of(udpai_subscription *subscription, udpai_item *item)
         if (!udpai_view_will_bring(subscription, item))
             (void)udpai_mark_item_pending(subscription, &subscription->additions, item);
     } else if (!item->resource && udpai_subscription_covers(subscription, udpai_item_name(item)) &&
-               !udpai_subscription_is_settled(subscription, udpai_item_name(item),
-                                              subscription->asked_ms)) {
+               !(udpai_subscription_knows_absence(subscription, udpai_item_name(item)) &&
+                 udpai_subscription_is_settled(subscription, udpai_item_name(item),
+                                               subscription->asked_ms))) {
         udpai_held_suspect(subscription, udpai_item_name(item));
     } else if (subscription->pending_items.n < subscription->topic->fanout->options.max_names) {
         (void)udpai_mark_item_pending(subscription, &subscription->removals, item);

@@ -194,6 +194,20 @@ udpai_subscription_is_name_settled(udpai_subscription *subscription,
     return is_settled(subscription, name, true, asked_ms);
 }
 
+/* A state, and what is sent like one, has no word for what is not known. */
+bool
+udpai_subscription_knows_absence(udpai_subscription *subscription, udpai_str name)
+{
+    bool sends_absence =
+        subscription->mode == UDPAI_MODE_DELTA || subscription->mode == UDPAI_MODE_ERRORS;
+    const udpai_fanout *fanout = subscription->subscriber->fanout;
+    if (!sends_absence ||
+        udpai_settled_knows_absence(fanout->settled, udpai_topic_url(subscription->topic), name))
+        return true;
+    wait_for_settled(subscription);
+    return false;
+}
+
 bool
 udpai_subscription_is_known(udpai_subscription *subscription, size_t index)
 {

@@ -445,10 +445,10 @@ fate_of_unmatched(udpai_subscription *subscription, udpai_str name)
 {
     if (!udpai_subscription_covers(subscription, name))
         return FATE_FORGOTTEN;
-    return udpai_kept_removals_find(subscription->topic, name) ||
-                   udpai_subscription_is_settled(subscription, name, subscription->asked_ms)
-               ? FATE_REMOVED
-               : FATE_KEPT;
+    bool is_known = udpai_subscription_knows_absence(subscription, name) &&
+                    (udpai_kept_removals_find(subscription->topic, name) ||
+                     udpai_subscription_is_settled(subscription, name, subscription->asked_ms));
+    return is_known ? FATE_REMOVED : FATE_KEPT;
 }
 
 /* To be called when everything that there was up to held_seq has been sent: what has found no match

@@ -226,16 +226,27 @@ removals_turn(udpai_subscriber *subscriber, size_t index, udpai_delivery *delive
     return UDPA_OK;
 }
 
+/* By whatever it leads to. */
+static bool
+is_shown(const udpai_subscription *subscription, udpai_str name)
+{
+    const udpai_name_sub *sub = udpai_map_get(&subscription->names, name);
+    return sub && sub->state == UDPAI_NAME_PRESENT;
+}
+
 static bool
 await_is_settled(udpai_subscription *subscription, udpai_await *await)
 {
     if (await->is_wildcard)
         return udpai_subscription_is_settled(subscription, udpai_bytes_view(await->prefix),
                                              await->asked_ms);
-    for (size_t i = 0; i < await->names.n; i++)
-        if (!udpai_subscription_is_name_settled(
-                subscription, udpai_bytes_view(await->names.items[i]), await->asked_ms))
+    for (size_t i = 0; i < await->names.n; i++) {
+        udpai_str name = udpai_bytes_view(await->names.items[i]);
+        if (!(udpai_topic_has(subscription->topic, name) || is_shown(subscription, name) ||
+              udpai_subscription_knows_absence(subscription, name)) ||
+            !udpai_subscription_is_name_settled(subscription, name, await->asked_ms))
             return false;
+    }
     return true;
 }
 

@@ -311,6 +311,16 @@ mark_name_removed(udpai_subscription *subscription, udpai_str name)
     return err;
 }
 
+/* It may have been published again since, elsewhere. */
+static udpa_err
+send_removal(udpai_subscription *subscription, udpai_str name)
+{
+    if (udpai_subscription_knows_absence(subscription, name))
+        return mark_name_removed(subscription, name);
+    udpai_held_suspect(subscription, name);
+    return UDPA_OK;
+}
+
 /* A node that comes is to be sent what was published of names below this prefix, as far as nothing
  * is there: it may have what was removed by another path, and states only what it has by this one.
  */
@@ -325,7 +335,7 @@ mark_all_removed(udpai_subscription *subscription, udpai_str prefix)
     const udpa_resource *removal;
     while (err == UDPA_OK && (removal = udpai_kept_removals_next(topic, &at)))
         if (udpai_prefix_covers(prefix, udpai_resource_name(removal)))
-            err = mark_name_removed(subscription, udpai_resource_name(removal));
+            err = send_removal(subscription, udpai_resource_name(removal));
     return err;
 }
 

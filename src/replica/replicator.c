@@ -318,9 +318,8 @@ note_state(udpai_replicator *replicator, udpai_mirror_state state, const udpa_er
     replicator->why = udpa_error_ref((udpa_error *)(uintptr_t)why);
 }
 
-/* Without memory it is reported with the next change of it. */
 static void
-on_state(void *userdata, udpai_mirror_state state, const udpa_error *why)
+report_state(const udpai_replicator *replicator, udpai_mirror_state state, const udpa_error *why)
 {
     static const udpai_replication_state states[] = {
         [UDPAI_MIRROR_LISTING] = UDPAI_REPLICATION_STARTING,
@@ -328,10 +327,64 @@ on_state(void *userdata, udpai_mirror_state state, const udpa_error *why)
         [UDPAI_MIRROR_BEHIND] = UDPAI_REPLICATION_BEHIND,
         [UDPAI_MIRROR_HELD] = UDPAI_REPLICATION_HELD,
     };
+    udpai_replicated *event = udpai_replicated_new(UDPAI_REPLICATED_STATE);
+    if (!event)
+        return;
+    event->revision = udpai_mirror_seen(replicator->mirror);
+    event->state = states[state];
+    event->is_uncertain = replicator->is_uncertain;
+    event->error = udpa_error_ref((udpa_error *)(uintptr_t)why);
+    replicator->env.report(replicator->env.userdata, event);
+}
+
+/* ---- is it certain that it has all? ---- */
+
+/* What it has missed comes revision by revision, when its watch lives again. */
+static void
+become_certain(udpai_replicator *replicator)
+{
+    udpai_barrier_wait_end(&replicator->certain);
+    if (replicator->is_current && replicator->is_uncertain)
+        udpai_barrier_wait(replicator->barrier, &replicator->certain);
+}
+
+/* Any other state than this one says enough. */
+static void
+set_uncertain(udpai_replicator *replicator, bool is_uncertain)
+{
+    bool has_changed = replicator->is_uncertain != is_uncertain;
+    replicator->is_uncertain = is_uncertain;
+    if (has_changed && replicator->is_current)
+        report_state(replicator, UDPAI_MIRROR_CURRENT, NULL);
+}
+
+/* If it is not current, the barrier is late, or another state follows. */
+static void
+on_certain(udpai_barrier_waiter *waiter, bool is_current)
+{
+    udpai_replicator *replicator = UDPAI_CONTAINER_OF(waiter, udpai_replicator, certain);
+    if (is_current && replicator->is_current)
+        set_uncertain(replicator, false);
+}
+
+static void
+on_late(void *userdata, bool is_late)
+{
+    if (is_late)
+        set_uncertain(userdata, true);
+    else
+        become_certain(userdata);
+}
+
+/* ---- its changes ---- */
+
+/* Without memory it is reported with the next change of it. */
+static void
+on_state(void *userdata, udpai_mirror_state state, const udpa_error *why)
+{
     udpai_replicator *replicator = userdata;
     if (replicator->is_foreign && state == UDPAI_MIRROR_CURRENT)
         return;
-    udpai_replicated *event = udpai_replicated_new(UDPAI_REPLICATED_STATE);
     bool was_held = replicator->is_held;
     log_state(replicator, state, why);
     note_state(replicator, state, why);
@@ -344,12 +397,9 @@ on_state(void *userdata, udpai_mirror_state state, const udpa_error *why)
     } else {
         udpai_held_end(replicator->held);
     }
-    if (!event)
-        return;
-    event->revision = udpai_mirror_seen(replicator->mirror);
-    event->state = states[state];
-    event->error = udpa_error_ref((udpa_error *)(uintptr_t)why);
-    replicator->env.report(replicator->env.userdata, event);
+    replicator->is_uncertain |= !replicator->is_current;
+    report_state(replicator, state, why);
+    become_certain(replicator);
 }
 
 /* ---- barriers ---- */
@@ -366,8 +416,8 @@ on_passed(udpai_barrier_waiter *waiter, bool is_current)
 {
     waiting *one = UDPAI_CONTAINER_OF(waiter, waiting, waiter);
     const udpai_replicator_env *env = &one->owner->env;
-    (void)is_current;
     udpai_list_remove(&one->node);
+    one->event->is_current = is_current;
     env->report(env->userdata, one->event);
     udpai_free(one);
 }
@@ -482,9 +532,11 @@ static udpa_err
 make_barrier(udpai_replicator *replicator)
 {
     const udpai_barrier_env env = {
-        replicator->env.etcd,
-        replicator->env.wheel,
-        replicator->mirror,
+        .etcd = replicator->env.etcd,
+        .wheel = replicator->env.wheel,
+        .mirror = replicator->mirror,
+        .late_changed = on_late,
+        .userdata = replicator,
     };
     UDPA_AUTO(udpa_bytes_unref) udpa_bytes *key = own_key(replicator, "tick/", "");
     return key ? udpai_barrier_new(&replicator->barrier, &env, udpai_bytes_view(key))
@@ -601,6 +653,8 @@ udpai_replicator_new(udpai_replicator **ret_replicator,
     udpai_locks_init(&replicator->locks);
     udpai_unread_init(&replicator->unread);
     udpai_timer_init(&replicator->work, on_work);
+    replicator->is_uncertain = true;
+    replicator->certain.passed = on_certain;
     udpai_record_reader_init(&replicator->reader, &replicator->seals);
     udpa_err err = make(replicator, config);
     if (err != UDPA_OK) {

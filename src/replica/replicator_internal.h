@@ -51,6 +51,10 @@ struct udpai_replicator {
     uint64_t not_current_ms; /* since then; 0: it is current */
     udpa_error *why;         /* it is not */
     bool is_current, is_held, has_listed;
+    /* No barrier has passed since it is current: what it has missed comes revision by revision. Or
+     * one did not in time. */
+    bool is_uncertain;
+    udpai_barrier_waiter certain; /* … until this one passes */
 };
 
 /* So long something is proposed all the same: an election is shorter. */

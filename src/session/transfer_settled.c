@@ -4,7 +4,7 @@
 #include "session/transfer_internal.h"
 
 /* The least that one takes, of what is counted. */
-#define MISSING_LEAST ((size_t)15)
+#define MISSING_LEAST ((size_t)16)
 #define WAITING_LEAST ((size_t)2)
 #define GROUP_LEAST ((size_t)2)
 #define PART_LEAST ((size_t)4)
@@ -27,6 +27,7 @@ put_missing(udpai_proto_writer *writer, const udpai_unsettled *missing)
     udpai_proto_put_bare_number(writer, missing->of_groups);
     udpai_proto_put_bare_number(writer, missing->on_demand);
     udpai_proto_put_bare_number(writer, missing->by_name);
+    udpai_proto_put_bare_number(writer, missing->only_absence);
     udpai_transfer_put_texts(writer, missing->asked, missing->n_asked);
     udpai_proto_put_bare_bytes(writer, missing->waits);
     udpai_proto_put_bare_number(writer, missing->n_waiting);
@@ -63,6 +64,7 @@ take_missing(udpai_transfer_reader *reader)
     missing.of_groups = (unsigned)udpai_transfer_take_number(reader, UINT32_MAX);
     missing.on_demand = udpai_transfer_take_flag(reader);
     missing.by_name = udpai_transfer_take_flag(reader);
+    missing.only_absence = udpai_transfer_take_flag(reader);
     missing.asked = udpai_transfer_take_texts(reader, &missing.n_asked);
     missing.waits = udpai_transfer_take_bytes(reader);
     missing.waiting = take_waiting(reader, &missing.n_waiting);

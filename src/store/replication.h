@@ -23,7 +23,7 @@ typedef enum udpai_replicated_kind {
     UDPAI_REPLICATED_STATE,
     UDPAI_REPLICATED_MEMBERS,
     UDPAI_REPLICATED_HOLD,
-    UDPAI_REPLICATED_BARRIER,   /* with this ticket: all that was committed before was reported */
+    UDPAI_REPLICATED_BARRIER, /* with this ticket: all that was committed before was reported, … */
     UDPAI_REPLICATED_REBALANCE, /* streams are to be shared evenly: each replica receives it */
     UDPAI_REPLICATED_ETCD,      /* how large its database is, and what is amiss with it */
     UDPAI_REPLICATED_KEYS,      /* what there is that cannot be decrypted here, for lack of keys */
@@ -156,9 +156,13 @@ typedef struct udpai_replicated {
     udpai_replication_proof proof; /* of it; a reference */
     /* OUTCOME: of what was proposed with this ticket. What it has changed was reported before. */
     uint64_t ticket; /* also of a BARRIER */
+    bool is_current; /* BARRIER: … or that was not to be known in time, and this is false */
     udpai_replicated_outcome outcome;
-    udpai_replication_state state;                    /* STATE */
-    int64_t revision;                                 /* STATE: of etcd, if it is known */
+    udpai_replication_state state; /* STATE */
+    int64_t revision;              /* STATE: of etcd, if it is known */
+    /* STATE: since it is current no barrier has passed, or the last one did not in time: something
+     * that was committed may be missing. */
+    bool is_uncertain;
     udpai_hold *hold;                                 /* HOLD */
     udpai_replica_member members[UDPAI_REPLICAS_MAX]; /* MEMBERS */
     size_t n_members;

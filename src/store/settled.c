@@ -98,6 +98,7 @@ copy_facts(struct copier *tables, struct copier *text, const udpai_settled_facts
             .of_groups = from->of_groups,
             .on_demand = from->on_demand,
             .by_name = from->by_name,
+            .only_absence = from->only_absence,
             .asked = copy_texts(text, asked, from->asked, from->n_asked),
             .n_asked = from->n_asked,
             .waits = copy_text(text, from->waits),
@@ -347,6 +348,9 @@ udpai_settled_is_missed(const udpai_settled_facts *facts,
     if (question->except_node.len && udpai_str_eq(missing->peer_node, question->except_node))
         return false;
     bool is_looked_up = question->as_name && !question->is_there;
+    if (missing->only_absence &&
+        (!question->of_absence || udpai_type_is_client(question->type_url)))
+        return false;
     return (is_looked_up || !missing->by_name) &&
            may_own(facts, missing, question->type_url, question->scope) &&
            !is_answered(facts, missing, question->scope, question->as_name);
@@ -446,7 +450,8 @@ udpai_settled_query(const udpai_settled *settled,
                     udpai_str name_or_prefix,
                     udpai_str except_node)
 {
-    const udpai_settled_question question = {type_url, name_or_prefix, except_node, false, false};
+    const udpai_settled_question question = {
+        .type_url = type_url, .scope = name_or_prefix, .except_node = except_node};
     return answer(settled, &question);
 }
 
@@ -456,7 +461,8 @@ udpai_settled_query_name(const udpai_settled *settled,
                          udpai_str name,
                          udpai_str except_node)
 {
-    const udpai_settled_question question = {type_url, name, except_node, true, false};
+    const udpai_settled_question question = {
+        .type_url = type_url, .scope = name, .except_node = except_node, .as_name = true};
     return answer(settled, &question);
 }
 
@@ -466,8 +472,24 @@ udpai_settled_query_held(const udpai_settled *settled,
                          udpai_str name,
                          udpai_str except_node)
 {
-    const udpai_settled_question question = {type_url, name, except_node, true, true};
+    const udpai_settled_question question = {.type_url = type_url,
+                                             .scope = name,
+                                             .except_node = except_node,
+                                             .as_name = true,
+                                             .is_there = true};
     return answer(settled, &question);
+}
+
+bool
+udpai_settled_knows_absence(const udpai_settled *settled, udpai_str type_url, udpai_str name)
+{
+    const udpai_settled_question question = {
+        .type_url = type_url, .scope = name, .as_name = true, .of_absence = true};
+    for (size_t i = 0; settled && i < settled->facts.n_missing; i++)
+        if (settled->facts.missing[i].only_absence &&
+            udpai_settled_is_missed(&settled->facts, &settled->facts.missing[i], &question))
+            return false;
+    return settled != NULL;
 }
 
 bool
@@ -481,7 +503,7 @@ udpai_settled_is_awaited(const udpai_settled *settled, const udpa_resource *reso
     if (!settled ||
         !(udpai_settled_knows_type(&settled->facts, type_url) || is_own(&settled->facts, name)))
         return true;
-    const udpai_settled_question question = {type_url, name, {0}, false, false};
+    const udpai_settled_question question = {.type_url = type_url, .scope = name};
     for (size_t i = 0; i < settled->facts.n_missing; i++) {
         const udpai_unsettled *missing = &settled->facts.missing[i];
         if (missing->on_demand ? may_own(&settled->facts, missing, type_url, name) &&
@@ -513,7 +535,8 @@ udpai_settled_since(const udpai_settled *settled,
                     udpai_str name_or_prefix,
                     udpai_str except_node)
 {
-    const udpai_settled_question question = {type_url, name_or_prefix, except_node, true, false};
+    const udpai_settled_question question = {
+        .type_url = type_url, .scope = name_or_prefix, .except_node = except_node, .as_name = true};
     const udpai_settled_name *named;
     size_t n = udpai_settled_find_named(settled, &question, &named);
     uint64_t since_ms = settled ? since_of_named(&settled->facts, &question) : 0;
@@ -532,7 +555,8 @@ udpai_settled_missing(const udpai_settled *settled,
                       udpai_str prefix,
                       udpai_str except_node)
 {
-    const udpai_settled_question question = {type_url, prefix, except_node, false, false};
+    const udpai_settled_question question = {
+        .type_url = type_url, .scope = prefix, .except_node = except_node};
     const udpai_unsettled *longest = NULL;
     for (size_t i = 0; settled && i < settled->facts.n_missing; i++) {
         const udpai_unsettled *missing = &settled->facts.missing[i];
@@ -609,7 +633,7 @@ same_missing(const udpai_unsettled *a, const udpai_unsettled *b)
            a->may_wait_for_us == b->may_wait_for_us && a->since_ms == b->since_ms &&
            udpai_str_eq(a->why, b->why) && udpai_str_eq(a->waits, b->waits) &&
            a->on_demand == b->on_demand && a->by_name == b->by_name &&
-           a->of_groups == b->of_groups &&
+           a->only_absence == b->only_absence && a->of_groups == b->of_groups &&
            same_texts(a->answered, a->n_answered, b->answered, b->n_answered) &&
            same_texts(a->asked, a->n_asked, b->asked, b->n_asked) && same_waiting(a, b);
 }

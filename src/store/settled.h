@@ -48,6 +48,9 @@ typedef struct udpai_unsettled {
     size_t n_asked;
     /* Only names are missing that it was not asked for by themselves; on_demand, too. */
     bool by_name;
+    /* What there is may be sent as all; only of a name that is not here nothing is known. Such a
+     * source may be away for long, and clients are served all the same. */
+    bool only_absence;
     /* What it waits for itself, as it has stated (model/waits.h); empty: nothing. Of what is asked
      * on demand, it has stated so of each question by itself. */
     udpai_str waits;
@@ -102,6 +105,9 @@ udpai_settled_state udpai_settled_query_held(const udpai_settled *settled,
                                              udpai_str type_url,
                                              udpai_str name,
                                              udpai_str except_node);
+/* All of these answer as if what is missing of absence alone were known. Here is the rest: may it
+ * be sent of a name that is not here that it does not exist? A NULL snapshot knows nothing. */
+bool udpai_settled_knows_absence(const udpai_settled *settled, udpai_str type_url, udpai_str name);
 /* May somebody here still be waiting for an answer that concerns this resource, by whatever name?
  */
 bool udpai_settled_is_awaited(const udpai_settled *settled, const udpa_resource *resource);

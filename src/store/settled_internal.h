@@ -18,6 +18,7 @@ typedef struct udpai_settled_question {
     udpai_str type_url, scope, except_node;
     bool as_name;
     bool is_there; /* by name: there is something here, so that a mirror need not have been asked */
+    bool of_absence; /* is it certain that there is no such name? */
 } udpai_settled_question;
 
 /* ---- settled.c ---- */

@@ -120,8 +120,10 @@ udpai_settled_is_closed(const udpai_settled *settled, const udpai_settled_questi
 {
     udpai_waits waits;
     struct collection collection = {.waits = &waits, .only_known = true};
-    const udpai_settled_question anybody = {
-        question->type_url, question->scope, {0}, question->as_name, question->is_there};
+    const udpai_settled_question anybody = {.type_url = question->type_url,
+                                            .scope = question->scope,
+                                            .as_name = question->as_name,
+                                            .is_there = question->is_there};
     if (settled->facts.self.len == 0)
         return false;
     udpai_waits_begin(&waits, settled->facts.self);
@@ -135,7 +137,7 @@ udpai_settled_waits(const udpai_settled *settled,
                     udpai_waits *ret_waits)
 {
     struct collection collection = {.waits = ret_waits};
-    const udpai_settled_question question = {type_url, prefix, {0}, false, false};
+    const udpai_settled_question question = {.type_url = type_url, .scope = prefix};
     if (!settled || settled->facts.self.len == 0)
         return false;
     udpai_waits_begin(ret_waits, settled->facts.self);
@@ -154,8 +156,12 @@ udpai_settled_waits_names(const udpai_settled *settled,
     udpai_waits_begin(ret_waits, settled->facts.self);
     for (size_t i = 0; i < asked->n_names; i++) {
         udpai_str name = udpai_bytes_view(asked->names[i]);
-        const udpai_settled_question question = {
-            type_url, name, {0}, true, asked->is_there && asked->is_there(asked->userdata, name)};
+        bool is_there = asked->is_there && asked->is_there(asked->userdata, name);
+        const udpai_settled_question question = {.type_url = type_url,
+                                                 .scope = name,
+                                                 .as_name = true,
+                                                 .is_there = is_there,
+                                                 .of_absence = !is_there};
         if (!collect(&collection, settled, &question))
             return false;
     }

@@ -155,6 +155,7 @@ same_missing(const udpai_unsettled *a, const udpai_unsettled *b)
            a->may_wait_for_us == b->may_wait_for_us && a->since_ms == b->since_ms &&
            same_texts(a->answered, a->n_answered, b->answered, b->n_answered) &&
            a->of_groups == b->of_groups && a->on_demand == b->on_demand &&
+           a->by_name == b->by_name && a->only_absence == b->only_absence &&
            same_texts(a->asked, a->n_asked, b->asked, b->n_asked);
 }
 

@@ -428,7 +428,7 @@ heal(scene *self)
 static bool
 is_current(const sim_replica *one)
 {
-    return one->node->is_serving &&
+    return one->node->is_serving && one->is_certain &&
            udpai_node_replica_status(one->node->node)->state == UDPAI_REPLICATION_CURRENT;
 }
 

@@ -48,10 +48,11 @@ typedef struct story {
 typedef struct view {
     scene *owner;
     sim_node *node;
-    const sim_replica *at; /* connected to that … */
-    uint64_t since_us;     /* … since then */
-    int values[N_NAMES];   /* 0: it is not there */
-    int reached[N_NAMES];  /* the last op that it has seen, or a removal of which it has */
+    const sim_replica *at;       /* connected to that … */
+    uint64_t since_us;           /* … since then */
+    bool is_delta, takes_states; /* of the world: what is not in them is gone; neither: by UDPA */
+    int values[N_NAMES];         /* 0: it is not there */
+    int reached[N_NAMES];        /* the last op that it has seen, or a removal of which it has */
 } view;
 
 struct scene {

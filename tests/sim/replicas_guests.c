@@ -394,7 +394,10 @@ guests_begin(scene *self)
         self->guests[i] = one;
         one->is_delta = i % 2 == 0;
         one->view = &self->views[1 + N_ENDPOINTS + i];
-        *one->view = (view){.owner = self, .node = sim_add_node(&self->world, id)};
+        *one->view = (view){.owner = self,
+                            .node = sim_add_node(&self->world, id),
+                            .is_delta = one->is_delta,
+                            .takes_states = !one->is_delta};
         one->view->node->plan = plan;
         one->view->node->started = dial_again;
         one->view->node->not_reached = dial_again;

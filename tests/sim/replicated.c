@@ -85,20 +85,16 @@ take_inbox(sim_node *node)
     sim_loop_end(node);
 }
 
+/* Before that the node must know that something may be missing. */
 static void
-note_end(sim_replica *self, uint64_t since_ms)
+note_loose(sim_replica *self)
 {
-    if (sim_ms(self->set->world) - since_ms >= SIM_PATIENCE_MS)
-        self->late_us = self->set->world->now_us;
-}
-
-static void
-note_passed(sim_replica *self, const udpai_replicated *event)
-{
-    for (; self->n_passed < event->ticket; self->n_passed++)
-        note_end(self, self->asked_ms.items[self->n_passed]);
-    if (self->late_us == self->set->world->now_us)
-        self->loose_us = self->late_us;
+    if (self->is_certain) {
+        fprintf(stderr, "FAIL: a barrier has not passed, and %s takes itself for current\n",
+                self->node->instance);
+        exit(EXIT_FAILURE);
+    }
+    self->loose_us = self->set->world->now_us;
 }
 
 static void
@@ -108,12 +104,12 @@ show(const sim_replica *self, const udpai_replicated *event)
     static const char *const outcomes[] = {"committed", "lost", "rejected", "not done", "unknown"};
     fprintf(stderr, "%9" PRIu64 " %s: ", sim_ms(self->set->world), self->node->instance);
     if (event->kind == UDPAI_REPLICATED_STATE)
-        fprintf(stderr, "%s\n", states[event->state]);
+        fprintf(stderr, "%s%s\n", states[event->state], event->is_uncertain ? "?" : "");
     else if (event->kind == UDPAI_REPLICATED_OUTCOME)
         fprintf(stderr, "proposal %" PRIu64 " is %s\n", event->ticket, outcomes[event->outcome]);
     else if (event->kind == UDPAI_REPLICATED_BARRIER)
-        fprintf(stderr, "barrier %" PRIu64 " passes at %" PRId64 "\n", event->ticket,
-                self->set->etcd.revision);
+        fprintf(stderr, "barrier %" PRIu64 " %s at %" PRId64 "\n", event->ticket,
+                event->is_current ? "passes" : "is given up", self->set->etcd.revision);
     else if (event->kind == UDPAI_REPLICATED_CHANGE)
         fprintf(stderr, "%zu%s changes up to %" PRId64 " of %" PRId64 "\n", event->batch->ops.n,
                 event->is_all ? ", all," : "", event->batch->position.revision,
@@ -128,10 +124,10 @@ on_report(void *userdata, udpai_replicated *event)
     sim_replica *self = userdata;
     if (self->set->world->trace)
         show(self, event);
-    if (event->kind == UDPAI_REPLICATED_BARRIER)
-        note_passed(self, event);
-    if (event->kind == UDPAI_REPLICATED_OUTCOME && event->outcome == UDPAI_REPLICATED_NOT_DONE)
-        note_end(self, self->proposed_ms.items[event->ticket - 1]);
+    if (event->kind == UDPAI_REPLICATED_STATE)
+        self->is_certain = event->state == UDPAI_REPLICATION_CURRENT && !event->is_uncertain;
+    else if (event->kind == UDPAI_REPLICATED_BARRIER && !event->is_current)
+        note_loose(self);
     udpai_list_append(&self->inbox, &event->node);
     if (self->inbox_due)
         return;
@@ -140,16 +136,6 @@ on_report(void *userdata, udpai_replicated *event)
 }
 
 /* ---- to the thread of etcd ---- */
-
-/* At once: it is known that etcd is away, or that nobody may wait at present. */
-static void
-run_barrier(sim_replica *self, udpai_replicated *event)
-{
-    size_t number = event->ticket;
-    udpai_replicator_barrier(self->replicator, event);
-    if (self->n_passed >= number)
-        self->loose_us = self->set->world->now_us;
-}
 
 static void
 take_tasks(sim_node *node)
@@ -163,7 +149,7 @@ take_tasks(sim_node *node)
         if (one->batch)
             udpai_replicator_propose(self->replicator, one->batch, one->event);
         else
-            run_barrier(self, one->event);
+            udpai_replicator_barrier(self->replicator, one->event);
         udpai_free(one);
     }
     sim_set_end(self->set);
@@ -199,9 +185,6 @@ static void
 propose(void *userdata, udpai_durable_batch *batch, uint64_t ticket)
 {
     sim_node *node = userdata;
-    sim_replica *self = node->replica;
-    if (!udpai_vector_push(&self->proposed_ms, sim_ms(node->world)))
-        abort();
     give(node, batch, new_event(UDPAI_REPLICATED_OUTCOME, ticket));
 }
 
@@ -209,9 +192,6 @@ static void
 barrier(void *userdata, uint64_t ticket)
 {
     sim_node *node = userdata;
-    sim_replica *self = node->replica;
-    if (!udpai_vector_push(&self->asked_ms, sim_ms(node->world)))
-        abort();
     give(node, NULL, new_event(UDPAI_REPLICATED_BARRIER, ticket));
 }
 
@@ -235,7 +215,7 @@ start(sim_node *node)
         .proof = *udpai_node_position_proof(node->node),
         .has = udpai_node_position(node->node),
     };
-    self->asked_ms.n = self->proposed_ms.n = self->n_passed = 0;
+    self->is_certain = false;
     sim_set_begin(self->set);
     if (udpai_replicator_new(&self->replicator, &env, &config) != UDPA_OK)
         abort();
@@ -298,8 +278,4 @@ void
 sim_set_done(sim_set *set)
 {
     etcd_model_done(&set->etcd);
-    for (size_t i = 0; i < set->n; i++) {
-        udpai_vector_done(&set->replicas[i].asked_ms);
-        udpai_vector_done(&set->replicas[i].proposed_ms);
-    }
 }

@@ -10,7 +10,6 @@
 
 enum {
     SIM_REPLICAS_MAX = 3,
-    SIM_PATIENCE_MS = 1000, /* of a barrier */
 };
 
 typedef struct sim_set sim_set;
@@ -22,13 +21,9 @@ typedef struct sim_replica {
     udpai_replicator *replicator; /* NULL: it is down */
     udpai_list tasks, inbox;      /* for the thread of etcd, and for the loop */
     bool tasks_due, inbox_due;
-    UDPAI_VECTOR(uint64_t) asked_ms; /* of each barrier */
-    UDPAI_VECTOR(uint64_t)
-    proposed_ms; /* of each proposal: one that changes nothing waits for one */
-    size_t n_passed;
-    uint64_t late_us; /* somebody has waited in vain until then, and nobody else waits for longer */
-    /* When a barrier has passed last that may not have what it should: nobody knows, or it took too
-     * long. */
+    bool is_certain; /* it has reported last that it has all there is */
+    /* When somebody was let go last though it may not have what it should: nobody knows, or it took
+     * too long. */
     uint64_t loose_us;
 } sim_replica;
 

@@ -22,6 +22,7 @@ static udpai_barrier *barrier;
 static client clients[WAITERS_MAX];
 static size_t n_clients;
 static uint64_t chance;
+static bool is_late;
 
 static uint64_t
 on_random(void *userdata)
@@ -47,6 +48,14 @@ on_state(void *userdata, udpai_mirror_state state, const udpa_error *error)
 }
 
 static void
+on_late(void *userdata, bool is)
+{
+    assert_ptr_equal(userdata, &is_late);
+    assert_true(is != is_late);
+    is_late = is;
+}
+
+static void
 run_ms(uint64_t ms)
 {
     uint64_t end = wheel.now_ms + ms;
@@ -61,6 +70,7 @@ begin(uint64_t seed)
     etcd_model_init(&model, &wheel, seed);
     chance = seed;
     n_clients = 0;
+    is_late = false;
     memset(clients, 0, sizeof(clients));
     const udpai_mirror_env env = {
         .etcd = &model.own.etcd,
@@ -71,7 +81,13 @@ begin(uint64_t seed)
     };
     assert_ok(udpai_mirror_new(&mirror, &env, UDPAI_STR("/u/"), (udpai_mirror_position){0}));
     run_ms(100);
-    const udpai_barrier_env barrier_env = {&model.own.etcd, &wheel, mirror};
+    const udpai_barrier_env barrier_env = {
+        .etcd = &model.own.etcd,
+        .wheel = &wheel,
+        .mirror = mirror,
+        .late_changed = on_late,
+        .userdata = &is_late,
+    };
     assert_ok(udpai_barrier_new(&barrier, &barrier_env, UDPAI_STR("/u/tick/a")));
 }
 
@@ -110,6 +126,8 @@ on_passed(udpai_barrier_waiter *waiter, bool is_current)
     self->passed_ms = wheel.now_ms;
     if (is_current)
         assert_true(udpai_mirror_get_position(mirror).revision >= self->committed);
+    /* Whoever has waited in vain, or does not wait, was announced. */
+    assert_true(is_current != is_late || udpai_mirror_get_state(mirror) == UDPAI_MIRROR_HELD);
     assert_true(wheel.now_ms - waiter->since_ms <= UDPAI_BARRIER_PATIENCE_MS + 1);
 }
 
@@ -197,7 +215,7 @@ without_etcd_only_the_first_ones_wait(void **state)
     const client *fifth = come();
     assert_false(fifth->has_passed);
     run_ms(100);
-    assert_true(fifth->has_passed && fifth->is_current);
+    assert_true(fifth->has_passed && fifth->is_current && !is_late);
 }
 
 static void

@@ -55,6 +55,34 @@ test_it_comes_behind_all_that_is_held_back(void **state)
     check_change_before_complete(bed, "-CDS/b +RDS/r=2", "RDS[r=2] CDS[-b] CDS!com.acme");
 }
 
+/* All that there is was sent, and that is certain; of a name that is not there nothing is. */
+static void
+test_it_does_not_wait_for_what_is_elsewhere(void **state)
+{
+    fanout_bed *bed = *state;
+    fanout_settle_except(bed, &(udpai_unsettled){.only_absence = true});
+    fanout_change(bed, "+CDS/a=1 +CDS/b=1^c");
+    fanout_open(&one, bed);
+    fanout_wildcard(&one, "CDS", "com.acme");
+    await(&one, "CDS", "com.acme");
+    assert_all(&one, "CDS[a=1 b=1] CDS!com.acme");
+    fanout_close(&one);
+    const udpai_str names[] = {UDPAI_STR("com.acme/a"), UDPAI_STR("com.acme/c"),
+                               UDPAI_STR("com.acme/none")};
+    for (size_t n = 2; n <= 3; n++) {
+        fanout_open(&two, bed);
+        fanout_ask(&two, "CDS", n == 2 ? "a c" : "a c none");
+        assert_ok(
+            udpai_subscription_await_complete(fanout_of(&two, "CDS"), (udpai_str){0}, names, n));
+        assert_all(&two, n == 2 ? "CDS[a=1 b=1] CDS!" : "CDS[a=1 b=1]");
+        if (n == 3) {
+            fanout_settle(bed);
+            assert_all(&two, "CDS[-none] CDS!");
+        }
+        fanout_close(&two);
+    }
+}
+
 static void
 test_it_comes_though_there_is_nothing(void **state)
 {
@@ -314,6 +342,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         fanout_test(test_it_comes_behind_all_there_is),
         fanout_test(test_it_comes_behind_all_that_is_held_back),
+        fanout_test(test_it_does_not_wait_for_what_is_elsewhere),
         fanout_test(test_it_comes_though_there_is_nothing),
         fanout_test(test_each_is_answered_in_order),
         fanout_test(test_it_waits_until_its_scope_is_settled),

@@ -73,6 +73,22 @@ test_what_was_said_goes_before_all_is_certain(void **state)
     fanout_close(&one);
 }
 
+/* It has no word for what is not known, and clients are served all the same. */
+static void
+test_a_state_does_not_wait_for_what_is_elsewhere(void **state)
+{
+    fanout_bed *bed = *state;
+    fanout_settle_except(bed, &(udpai_unsettled){.only_absence = true});
+    fanout_change(bed, "+CDS/a=1 +CDS/b=1 +LDS/l=1");
+    open_state(bed, &bed->renderer);
+    fanout_wildcard(&one, "CDS", "com.acme");
+    fanout_ask(&one, "LDS", "l none");
+    assert_all(&one, "CDS*[a=1 b=1] LDS*[l=1]");
+    fanout_change(bed, "-CDS/a");
+    assert_all(&one, "CDS*[b=1]");
+    fanout_close(&one);
+}
+
 static void
 test_an_empty_state_is_one(void **state)
 {
@@ -257,6 +273,7 @@ main(void)
         fanout_test(test_everything_is_sent_each_time),
         fanout_test(test_nothing_is_sent_before_it_is_certain),
         fanout_test(test_what_was_said_goes_before_all_is_certain),
+        fanout_test(test_a_state_does_not_wait_for_what_is_elsewhere),
         fanout_test(test_an_empty_state_is_one),
         fanout_test(test_removals_wait_for_other_types),
         fanout_test(test_what_went_before_the_first_state_is_not_in_it),

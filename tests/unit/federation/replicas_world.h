@@ -16,7 +16,6 @@
 #define BARRIERS_MAX 512
 #define FLUSH_MS 25      /* after what its own timers do, a node is not flushed more often */
 #define PATIENCE_MS 1000 /* of a barrier */
-#define PROPOSALS_MAX 2048
 
 typedef struct stream {
     uint64_t session;
@@ -46,8 +45,7 @@ typedef struct replica {
     stream streams[STREAMS_MAX];
     size_t n_streams;
     barrier barriers[BARRIERS_MAX]; /* by their numbers; the first one is none */
-    uint64_t proposed_ms[PROPOSALS_MAX];
-    uint64_t n_barriers, late_ms; /* somebody has lost patience then */
+    uint64_t n_barriers;
 } replica;
 
 static udpai_wheel wheel;
@@ -118,9 +116,8 @@ on_propose(void *userdata, udpai_durable_batch *batch, uint64_t ticket)
 {
     replica *self = userdata;
     udpai_replicated *outcome = udpai_replicated_new(UDPAI_REPLICATED_OUTCOME);
-    assert_true(outcome && ticket < PROPOSALS_MAX);
+    assert_non_null(outcome);
     outcome->ticket = ticket;
-    self->proposed_ms[ticket] = wheel.now_ms;
     udpai_replicator_propose(self->replicator, batch, outcome);
 }
 
@@ -139,10 +136,7 @@ on_barrier(void *userdata, uint64_t number)
     udpai_replicated *event = udpai_replicated_new(UDPAI_REPLICATED_BARRIER);
     assert_true(event && number == self->n_barriers);
     event->ticket = number;
-    udpai_list *last = self->inbox.prev;
     udpai_replicator_barrier(self->replicator, event);
-    if (self->inbox.prev != last) /* at once: etcd is known to be away */
-        loosen(self, number);
 }
 
 static inline void
@@ -158,29 +152,11 @@ on_hold(void *userdata, udpai_holdings *holdings)
 }
 
 static inline void
-note_end(replica *self, uint64_t since_ms)
-{
-    if (wheel.now_ms - since_ms >= PATIENCE_MS)
-        self->late_ms = wheel.now_ms;
-}
-
-static inline void
-note_passed(replica *self, uint64_t number)
-{
-    note_end(self, self->barriers[number].asked_ms);
-    if (self->late_ms == wheel.now_ms)
-        loosen(self, number);
-}
-
-static inline void
 on_report(void *userdata, udpai_replicated *event)
 {
     replica *self = userdata;
-    if (event->kind == UDPAI_REPLICATED_BARRIER)
-        note_passed(self, event->ticket);
-    /* One that changes nothing waits for the barrier, too. */
-    if (event->kind == UDPAI_REPLICATED_OUTCOME && event->outcome == UDPAI_REPLICATED_NOT_DONE)
-        note_end(self, self->proposed_ms[event->ticket]);
+    if (event->kind == UDPAI_REPLICATED_BARRIER && !event->is_current)
+        loosen(self, event->ticket);
     udpai_list_append(&self->inbox, &event->node);
     wake(self);
 }

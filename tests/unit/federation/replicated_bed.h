@@ -151,7 +151,6 @@ new_event(udpai_replicated_kind kind)
     return event;
 }
 
-/* Without a flush: what follows may come with it. */
 static inline void
 tell_state(fed_bed *bed, udpai_replication_state state)
 {

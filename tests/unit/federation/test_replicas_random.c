@@ -12,7 +12,8 @@
  * removals. What it has is what its stream side was sent, once all is sent. At a quiet time that is
  * the same on all nodes, with versions, generations and authorities. R4  What was committed when a
  * barrier was asked for was sent before it is answered; and that is in time, whether etcd is there
- * or not. Publications have their answer in time, too. */
+ * or not. Publications have their answer in time, too. R5  Where that was not so, nothing negative
+ * is sent of what is not there. */
 #define PUBLICATIONS_MAX 512
 #define STEPS 60
 #define SEEDS 70
@@ -47,7 +48,8 @@ static publication publications[PUBLICATIONS_MAX]; /* the first one is none */
 static unsigned n_publications;
 static size_t last_publisher;
 static unsigned shown[NODES][NAMES]; /* to the stream side */
-static unsigned n_receipts, n_refused, n_unknown, n_strict;
+static udpai_settled *sent[NODES];   /* the same */
+static unsigned n_receipts, n_refused, n_unknown, n_strict, n_behind, n_unknown_absences;
 
 /* By the clock of the node. */
 static uint64_t
@@ -140,6 +142,29 @@ look_at_all(void)
 
 /* ---- orders ---- */
 
+/* Has it at this revision what there was at that one? */
+static bool
+has_what_was(int64_t asked, int64_t revision)
+{
+    bool has = true;
+    read_history();
+    for (size_t at = 0; at < SLOTS; at++)
+        has &= revision >= asked || find(at, asked).revision == find(at, revision).revision;
+    return has;
+}
+
+/* R5: who may be at a replica that has not all that there was is sent nothing negative. */
+static void
+check_absence(const replica *self, int64_t asked, int64_t revision)
+{
+    bool knows = udpai_settled_knows_absence(sent[self->index], UDPAI_STR(TEST_CDS),
+                                             udpai_str_from(name_text(0)));
+    bool has = has_what_was(asked, revision);
+    n_unknown_absences += !knows;
+    n_behind += !has;
+    assert_true(has || !knows);
+}
+
 /* R4 */
 static void
 on_barrier_passed(replica *self, uint64_t number)
@@ -149,16 +174,14 @@ on_barrier_passed(replica *self, uint64_t number)
     assert_false(passed->is_answered);
     assert_true(wheel.now_ms - passed->asked_ms <= BARRIER_MS);
     passed->is_answered = true;
+    check_absence(self, passed->asked, revision);
     holding all = get_holding(self);
     for (size_t at = 0; at < NAMES; at++)
         assert_int_equal(shown[self->index][at], all.effects[at].by);
     if (passed->is_loose)
         return;
     n_strict++;
-    read_history();
-    for (size_t at = 0; at < SLOTS; at++)
-        assert_true(revision >= passed->asked ||
-                    find(at, passed->asked).revision == find(at, revision).revision);
+    assert_true(has_what_was(passed->asked, revision));
 }
 
 /* R1 */
@@ -229,11 +252,21 @@ show(replica *self, const udpai_change_set *changes)
     }
 }
 
+/* Borrows it. */
+static void
+note_settled(const replica *self, udpai_settled *settled)
+{
+    udpai_settled_unref(sent[self->index]);
+    sent[self->index] = udpai_settled_ref(settled);
+}
+
 static void
 take_order(replica *self, udpai_order *order)
 {
     if (order->kind == UDPAI_ORDER_CHANGES)
         show(self, order->changes);
+    else if (order->kind == UDPAI_ORDER_SETTLED)
+        note_settled(self, order->settled);
     else if (order->kind == UDPAI_ORDER_BARRIER)
         on_barrier_passed(self, order->ticket);
     else if (order->kind == UDPAI_ORDER_PUBLICATION_DONE)
@@ -427,6 +460,7 @@ kill_one(replica *self)
             end_stream(self, self->streams[i].session);
     take_down(self);
     memset(shown[self->index], 0, sizeof(shown[0]));
+    sent[self->index] = udpai_settled_unref(sent[self->index]);
     if (below(4) == 0)
         fed_disk_done(&self->disk);
 }
@@ -501,6 +535,8 @@ static void
 end(void)
 {
     bed_end();
+    for (size_t i = 0; i < NODES; i++)
+        sent[i] = udpai_settled_unref(sent[i]);
     history_end();
 }
 
@@ -525,11 +561,12 @@ static void
 whatever_is_lost_nodes_are_the_same(void **state)
 {
     (void)state;
-    n_receipts = n_refused = n_unknown = n_strict = n_large = 0;
+    n_receipts = n_refused = n_unknown = n_strict = n_large = n_behind = n_unknown_absences = 0;
     for (uint64_t seed = 1; seed <= SEEDS; seed++)
         play(seed);
     assert_true(n_receipts > 1000 && n_refused > 10 && n_unknown > 20);
     assert_true(n_strict > 300 && n_large > 50);
+    assert_true(n_behind > 30 && n_strict > n_unknown_absences);
 }
 
 int

@@ -34,6 +34,16 @@ static unsigned n_changes, n_elected[NODES];
 
 /* ---- what a node has ---- */
 
+/* No zero byte ends it. */
+static unsigned
+number_in(udpai_str digits)
+{
+    unsigned number = 0;
+    for (size_t i = 0; i < digits.len; i++)
+        number = 10 * number + (unsigned)(digits.data[i] - '0');
+    return number;
+}
+
 static bool
 take_held(void *userdata, const udpai_contribution *held)
 {
@@ -41,7 +51,7 @@ take_held(void *userdata, const udpai_contribution *held)
     udpai_str name = udpai_resource_name(held->resource);
     size_t at = strtoul(name.data + strlen("com.acme/"), NULL, 10);
     assert_true(at < NAMES);
-    all->what.values[at] = (unsigned)strtoul(udpai_resource_value(held->resource).data, NULL, 10);
+    all->what.values[at] = number_in(udpai_resource_value(held->resource));
     all->generations[at] = udpa_resource_generation(held->resource);
     return true;
 }

@@ -25,7 +25,10 @@ typedef struct replica {
     bool is_first;    /* of the members */
     const char *keys; /* a letter each, the first one seals; NULL: nothing is sealed */
     udpai_reseal_progress resealing;
-    char text[TEXT]; /* what was reported and not looked at yet */
+    const char *state;             /* that was reported last; NULL: none */
+    bool is_uncertain;             /* the same */
+    unsigned n_passed, n_given_up; /* barriers */
+    char text[TEXT];               /* what was reported and not looked at yet */
 } replica;
 
 static udpai_wheel wheel;
@@ -122,8 +125,22 @@ static inline void
 note_state(replica *self, const udpai_replicated *state)
 {
     static const char *const names[] = {"starting", "current", "behind", "held"};
-    note(self, "; ", names[state->state]);
+    bool is_known = self->state == names[state->state];
+    self->state = names[state->state];
+    self->is_uncertain = state->is_uncertain;
+    if (state->state != UDPAI_REPLICATION_CURRENT || !is_known)
+        note(self, "; ", self->state);
     assert_int_equal(state->error != NULL, state->state >= UDPAI_REPLICATION_BEHIND);
+}
+
+/* If it is given up, whoever is reported to must know that something may be missing. */
+static inline void
+note_barrier(replica *self, const udpai_replicated *event)
+{
+    bool may_lack = self->is_uncertain || !self->state || strcmp(self->state, "current") != 0;
+    assert_true(event->is_current || may_lack);
+    self->n_passed++;
+    self->n_given_up += !event->is_current;
 }
 
 static inline void
@@ -160,6 +177,8 @@ on_report(void *userdata, udpai_replicated *event)
         note_rebalance(self, event);
     else if (event->kind == UDPAI_REPLICATED_KEYS)
         note_locked(self, event);
+    else if (event->kind == UDPAI_REPLICATED_BARRIER)
+        note_barrier(self, event);
     else
         note_state(self, event);
     udpai_replicated_free(event);
@@ -298,6 +317,14 @@ add_removal(udpai_durable_batch *batch, const char *name)
     udpa_resource *removal = udpai_removal_of(held, 6);
     assert_non_null(removal);
     add_resource(batch, udpai_store_removal_key(removal), removal);
+}
+
+static inline void
+wait_for_barrier(replica *self)
+{
+    udpai_replicated *event = udpai_replicated_new(UDPAI_REPLICATED_BARRIER);
+    assert_non_null(event);
+    udpai_replicator_barrier(self->replicator, event);
 }
 
 static inline void

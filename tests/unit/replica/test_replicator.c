@@ -95,12 +95,14 @@ static void
 what_changes_nothing_is_decided_again_when_all_is_there(void **state)
 {
     (void)state;
+    put(&b, "o", X, "1");
+    while (n_records() == 0)
+        run_ms(1);
     propose(&a, new_batch(&a));
     take_away(&a, "o", X);
-    assert_reported(&a, "");
-    put(&b, "o", X, "1"); /* which is not there yet */
+    assert_reported(&a, ""); /* it has not received that yet */
     run_ms(200);
-    assert_reported(&a, ": +o/x=1; 1: lost; 2: lost");
+    assert_reported(&a, ": +o/x=1; 2: lost; 3: lost");
     take_away(&a, "o", X);
     run_ms(200);
     assert_reported(&a, ": -o/x; 4: committed");
@@ -243,7 +245,6 @@ before_it_knows_anything_it_proposes_nothing(void **state)
     (void)state;
     put(&a, "o", X, "1");
     run_ms(100);
-    unsigned n_txns = model.n_txns;
     open_replica(&c, "c");
     c.has = a.has; /* as a node that was restarted has it */
     put(&c, "o", X, "2");
@@ -258,7 +259,7 @@ before_it_knows_anything_it_proposes_nothing(void **state)
     assert_null(strstr(c.text, "lost"));
     run_ms(100);
     assert_int_equal(n_records(), 1);
-    assert_int_equal(model.n_txns, n_txns);
+    assert_int_equal(etcd_model_count(&model, UDPAI_STR(PREFIX "lane/c/"), model.revision), 0);
     close_replica(&c);
 }
 
@@ -481,6 +482,58 @@ states_are_reported(void **state)
     assert_int_equal(model.revision, revision);
 }
 
+/* What it has missed comes revision by revision, also once the watch lives. */
+static void
+it_is_certain_again_when_it_has_what_it_missed(void **state)
+{
+    (void)state;
+    const udpai_str key = UDPAI_STR(PREFIX "c/com.acme/test.Thing/x/o");
+    put(&b, "o", X, "1");
+    run_ms(200);
+    assert_false(a.is_uncertain);
+    const etcd_model_event *record = etcd_model_find(&model, key, model.revision);
+    assert_non_null(record);
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *value = NULL;
+    assert_ok(udpa_bytes_new(&value, record->value.data, record->value.len));
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        unsigned n_uncertain = 0;
+        model.random = seed;
+        etcd_model_away(&model, true);
+        run_ms(5000);
+        assert_true(a.is_uncertain);
+        for (int i = 0; i < 20; i++)
+            etcd_model_write(&model, PREFIX "c/com.acme/test.Thing/x/o", udpai_bytes_view(value));
+        int64_t revision = model.revision;
+        etcd_model_away(&model, false);
+        for (int ms = 0; ms < 5000 && a.is_uncertain; ms++, run_ms(1))
+            n_uncertain += strcmp(a.state, "current") == 0;
+        assert_false(a.is_uncertain);
+        assert_true(n_uncertain > 0 && a.has.revision >= revision);
+    }
+}
+
+/* While no write is done, the watch may live, and have less than there is. */
+static void
+whoever_has_waited_in_vain_makes_it_uncertain(void **state)
+{
+    (void)state;
+    run_ms(200);
+    assert_false(a.is_uncertain);
+    model.faults.refused = 1000;
+    wait_for_barrier(&a);
+    run_ms(900);
+    assert_true(a.n_passed == 0 && !a.is_uncertain);
+    run_ms(200);
+    assert_true(a.n_passed == 1 && a.n_given_up == 1 && a.is_uncertain);
+    assert_string_equal(a.state, "current");
+    model.faults.refused = 0;
+    run_ms(200);
+    assert_false(a.is_uncertain);
+    wait_for_barrier(&a);
+    run_ms(200);
+    assert_true(a.n_passed == 2 && a.n_given_up == 1);
+}
+
 static void
 one_that_begins_anew_is_told_all(void **state)
 {
@@ -620,6 +673,8 @@ main(void)
         TEST(a_set_that_is_overwritten_is_left_alone),
         TEST(what_else_is_there_is_no_change),
         TEST(states_are_reported),
+        TEST(it_is_certain_again_when_it_has_what_it_missed),
+        TEST(whoever_has_waited_in_vain_makes_it_uncertain),
         TEST(one_that_begins_anew_is_told_all),
         TEST(what_has_no_outcome_at_the_end_gets_none),
         TEST(without_memory_there_is_none),

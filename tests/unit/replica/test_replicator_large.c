@@ -265,13 +265,13 @@ static void
 what_makes_progress_is_not_given_up(void **state)
 {
     (void)state;
+    const udpai_str first = UDPAI_STR(PREFIX "p/c/com.acme/test.Thing/0/o");
     propose(&a, large_batch(&a, "1"));
-    while (n_keys("p/") == 0)
+    while (!etcd_model_find(&model, first, model.revision))
         run_ms(1);
     close_replica(&a);
     for (int i = 0; i < 10; i++) { /* as if it went on, slowly */
-        const etcd_model_event *lock = etcd_model_find(
-            &model, UDPAI_STR(PREFIX "p/c/com.acme/test.Thing/0/o"), model.revision);
+        const etcd_model_event *lock = etcd_model_find(&model, first, model.revision);
         assert_non_null(lock);
         char *value = strndup(lock->value.data, lock->value.len);
         etcd_model_put(&model, PREFIX "p/c/com.acme/test.Thing/0/o", value);

@@ -332,6 +332,52 @@ differs(const udpai_settled *from, const udpai_settled_facts *facts)
     return !udpai_settled_equal(from, other);
 }
 
+/* What there is can be sent as all; a name that is not there may be elsewhere. */
+static void
+test_of_absence_alone_nothing_may_be_known(void **state)
+{
+    (void)state;
+    const udpai_unsettled away = {.prefix = UDPAI_STR("com"), .only_absence = true};
+    UDPA_AUTO(udpai_settled_unref)
+    udpai_settled *settled =
+        of_facts(&(udpai_settled_facts){.missing = &away, .n_missing = 1, .self = UDPAI_STR("a")});
+    const udpai_str a = UDPAI_STR("com.acme/a"), load = UDPAI_STR("type.googleapis.com/"
+                                                                  "udpa.load.v1.ClientLoad");
+    assert_int_equal(query(settled, "com.acme"), UDPAI_SETTLED);
+    assert_int_equal(query_name(settled, "com.acme/a"), UDPAI_SETTLED);
+    assert_null(udpai_settled_missing(settled, TYPE, UDPAI_STR("com.acme"), (udpai_str){0}));
+    UDPA_AUTO(udpa_resource_unref) udpa_resource *resource = RESOURCE("com.acme/a");
+    assert_false(udpai_settled_is_awaited(settled, resource));
+    assert_false(udpai_settled_knows_absence(settled, TYPE, a));
+    assert_true(udpai_settled_knows_absence(settled, TYPE, UDPAI_STR("org/a")));
+    assert_true(
+        udpai_settled_knows_absence(settled, UDPAI_STR(TEST_CDS), UDPAI_STR("udpa.node/a")));
+    assert_true(udpai_settled_knows_absence(settled, load, a)); /* no publisher has that */
+    assert_false(udpai_settled_knows_absence(NULL, TYPE, a));
+    const udpai_unsettled other = {.prefix = UDPAI_STR("com")};
+    UDPA_AUTO(udpai_settled_unref) udpai_settled *usual = missing(&other);
+    assert_true(udpai_settled_knows_absence(usual, TYPE, a)); /* that is asked for otherwise */
+}
+
+/* Who asks for a name is not told that nobody is waited for, else it takes the name for absent. */
+static void
+test_what_is_missing_of_absence_is_waited_for(void **state)
+{
+    (void)state;
+    const udpai_unsettled away = {.only_absence = true};
+    UDPA_AUTO(udpai_settled_unref)
+    udpai_settled *settled =
+        of_facts(&(udpai_settled_facts){.missing = &away, .n_missing = 1, .self = UDPAI_STR("a")});
+    UDPA_AUTO(udpa_bytes_unref) udpa_bytes *name = NULL;
+    assert_ok(udpa_bytes_new(&name, "com.acme/a", strlen("com.acme/a")));
+    const udpai_settled_asked asked = {&name, 1, NULL, NULL};
+    udpai_waits waits;
+    assert_true(udpai_settled_waits_names(settled, TYPE, &asked, &waits));
+    assert_false(udpai_waits_are_closed(&waits));
+    assert_true(udpai_settled_waits(settled, TYPE, UDPAI_STR("com.acme"), &waits));
+    assert_true(udpai_waits_are_closed(&waits));
+}
+
 /* A wait that b and this node, a, have for each other, at such a round of b. */
 static udpai_settled_state
 wait_for_each_other(const char *said, size_t len, const char *self)
@@ -544,6 +590,8 @@ main(void)
         cmocka_unit_test(test_what_was_asked_for_is_awaited),
         cmocka_unit_test(test_what_a_mirror_may_have_is_awaited),
         cmocka_unit_test(test_it_is_a_copy),
+        cmocka_unit_test(test_of_absence_alone_nothing_may_be_known),
+        cmocka_unit_test(test_what_is_missing_of_absence_is_waited_for),
         cmocka_unit_test(test_those_who_wait_for_each_other_are_settled),
         cmocka_unit_test(test_those_who_are_asked_on_demand_are_settled),
         cmocka_unit_test(test_names_of_those_who_wait_for_each_other_are_settled),
