@@ -268,12 +268,15 @@ must_be_certain(const udpai_commits *commits, const udpai_transaction *begun)
 }
 
 /* Where little is left of a limit, each replica decides one at a time, by what all have committed:
- * so no replica goes beyond it by more than that one. */
+ * so no replica goes beyond it by more than that one. The others may have as much on their way. */
 static void
 note_scarce(udpai_commits *commits, udpai_transaction *begun)
 {
+    const udpai_context *context = commits->context;
     bool is_scarce =
-        udpai_context_is_replicated(commits->context) && udpai_staging_is_scarce(begun->staging);
+        udpai_context_is_replicated(context) &&
+        udpai_staging_is_scarce(begun->staging,
+                                context->n_replicas ? context->n_replicas : UDPAI_REPLICAS_MAX);
     commits->n_scarce += is_scarce - begun->is_scarce;
     begun->is_scarce = is_scarce;
 }

@@ -28,10 +28,11 @@ typedef struct udpai_context {
     bool is_current; /* among replicas: it has what etcd has committed, as far as it knows */
     /* The same, and a barrier passes: else something may be there that it does not know. */
     bool knows_all;
-    bool is_janitor; /* among replicas: it does what one of them does for all */
-    unsigned place;  /* among replicas: as of udpai_replica_member; 0: it has none */
-    bool lacks_keys; /* among replicas: some of what etcd has cannot be decrypted here */
-    bool is_dirty;   /* providers must be evaluated again */
+    bool is_janitor;     /* among replicas: it does what one of them does for all */
+    unsigned n_replicas; /* that live; 0: that is not known */
+    unsigned place;      /* among replicas: as of udpai_replica_member; 0: it has none */
+    bool lacks_keys;     /* among replicas: some of what etcd has cannot be decrypted here */
+    bool is_dirty;       /* providers must be evaluated again */
     udpai_log_limit refused_log; /* of what peers publish and subscribe to, for all parts */
 } udpai_context;
 

@@ -644,6 +644,7 @@ take_members(udpai_replica *replica, udpai_replicated *event)
     replica->status.membership = event->membership;
     const udpai_replica_member *own = udpai_replica_status_own(&replica->status);
     replica->context->place = own ? own->place : 0;
+    replica->context->n_replicas = own ? (unsigned)event->n_members : 0;
     udpai_replicated_free(replica->members);
     replica->members = event;
     udpai_janitor_take_members(replica->janitor, &replica->status);

@@ -22,6 +22,7 @@ struct limit {
     const char *kind; /* of what it is, … */
     udpai_str name;   /* … and which; empty: there is but one */
     udpai_use used, freed;
+    udpai_staged_use staged; /* of what is used */
     uint64_t max_resources, max_bytes;
     const char *option; /* what their names in the configuration end with */
 };
@@ -203,6 +204,7 @@ limit_of_namespace(const udpai_store *store, const struct exchange *exchange)
         .kind = "namespace ",
         .name = udpai_bytes_view(account->name),
         .used = with_staged(&account->use, &account->staged),
+        .staged = account->staged,
         .freed = freed(exchange, true),
         .max_resources = store->options.max_resources_per_namespace,
         .max_bytes = store->options.max_bytes_per_namespace,
@@ -217,6 +219,7 @@ limit_of_publisher(const udpai_store *store, const struct exchange *exchange)
         .kind = "origin ",
         .name = udpai_origin_key(exchange->origin),
         .used = with_staged(&exchange->origin->use, &exchange->origin->staged),
+        .staged = exchange->origin->staged,
         .freed = freed(exchange, exchange->reported_by == exchange->origin),
         .max_resources = store->options.max_resources_per_publisher,
         .max_bytes = store->options.max_bytes_per_publisher,
@@ -242,6 +245,7 @@ limit_of_node(const udpai_store *store, const struct exchange *exchange)
     struct limit limit = {
         .kind = "this node",
         .used = with_staged(&store->use, &store->staged),
+        .staged = store->staged,
         .freed = freed(exchange, true),
         .max_resources = store->options.max_resources,
         .max_bytes = store->options.max_bytes,
@@ -402,24 +406,39 @@ udpai_store_stage_put(udpai_store *store,
 /* So much of a limit in ten parts, and little is left. */
 #define SCARCE_ABOVE 9
 
+/* If each of so many has as much on its way, is there room for all of it? */
 static bool
-is_scarce(const struct limit *limit)
+has_room_for_all(uint64_t used, int64_t staged, uint64_t max, unsigned n_replicas)
 {
-    return limit->used.n > limit->max_resources / 10 * SCARCE_ABOVE ||
-           limit->used.bytes > limit->max_bytes / 10 * SCARCE_ABOVE;
+    if (staged <= 0 || n_replicas < 2)
+        return true;
+    uint64_t own = (uint64_t)staged, kept = used > own ? used - own : 0;
+    return kept <= max && own <= (max - kept) / n_replicas;
+}
+
+static bool
+is_scarce(const struct limit *limit, unsigned n_replicas)
+{
+    const udpai_use *used = &limit->used;
+    return used->n > limit->max_resources / 10 * SCARCE_ABOVE ||
+           used->bytes > limit->max_bytes / 10 * SCARCE_ABOVE ||
+           !has_room_for_all(used->n, limit->staged.n, limit->max_resources, n_replicas) ||
+           !has_room_for_all(used->bytes, limit->staged.bytes, limit->max_bytes, n_replicas);
 }
 
 bool
 udpai_store_is_scarce(const udpai_store *store,
                       const udpai_origin *origin,
-                      const udpa_resource *staged)
+                      const udpa_resource *staged,
+                      unsigned n_replicas)
 {
     const struct exchange exchange = {.origin = origin, .comes = staged};
     const struct limit name_space = limit_of_namespace(store, &exchange);
     const struct limit publisher = limit_of_publisher(store, &exchange);
     const struct limit node = limit_of_node(store, &exchange);
-    return is_scarce(&name_space) || (is_publisher(origin) && is_scarce(&publisher)) ||
-           is_scarce(&node);
+    return is_scarce(&name_space, n_replicas) ||
+           (is_publisher(origin) && is_scarce(&publisher, n_replicas)) ||
+           is_scarce(&node, n_replicas);
 }
 
 void

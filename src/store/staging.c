@@ -121,12 +121,12 @@ udpai_staging_has_unchanged(const udpai_staging *staging)
 }
 
 bool
-udpai_staging_is_scarce(const udpai_staging *staging)
+udpai_staging_is_scarce(const udpai_staging *staging, unsigned n_replicas)
 {
     for (size_t i = 0; i < staging->all.n; i++) {
         const staged *one = &staging->all.items[i];
         bool grows = one->kind == STAGED_PUT && (one->use.n > 0 || one->use.bytes > 0);
-        if (grows && udpai_store_is_scarce(staging->store, one->origin, one->resource))
+        if (grows && udpai_store_is_scarce(staging->store, one->origin, one->resource, n_replicas))
             return true;
     }
     return false;

@@ -24,9 +24,9 @@ bool udpai_staging_is_empty(const udpai_staging *staging);
 void udpai_staging_note_unchanged(udpai_staging *staging);
 /* Is something of it, or all, as was noted? */
 bool udpai_staging_has_unchanged(const udpai_staging *staging);
-/* With it, less than a tenth is left of a limit, and it takes some of that. To be asked before it
- * is applied. */
-bool udpai_staging_is_scarce(const udpai_staging *staging);
+/* It takes some of a limit of which less than a tenth is left with it, or not enough if each of so
+ * many replicas has as much on its way as this one. To be asked before it is applied. */
+bool udpai_staging_is_scarce(const udpai_staging *staging, unsigned n_replicas);
 
 /* ---- deciding; staging NULL: at once ---- */
 

@@ -243,10 +243,12 @@ udpa_err udpai_store_stage_put(udpai_store *store,
                                const udpa_resource *before,
                                udpai_staged_use *ret_use,
                                udpa_error **ret_error);
-/* What was staged: is less than a tenth left of a limit that it meets? */
+/* What was staged: is less than a tenth left of a limit that it meets, or not enough if each of so
+ * many replicas has staged as much as this one? */
 bool udpai_store_is_scarce(const udpai_store *store,
                            const udpai_origin *origin,
-                           const udpa_resource *staged);
+                           const udpa_resource *staged,
+                           unsigned n_replicas);
 /* The origin has this, and will not have it any more. */
 void udpai_store_stage_removal(udpai_store *store,
                                udpai_origin *origin,

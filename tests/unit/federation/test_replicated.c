@@ -418,6 +418,31 @@ near_a_limit_one_is_on_its_way(void **state)
     commit_all(bed);
 }
 
+/* Another one may have as many on their way: of ten, each has five. */
+static void
+what_two_replicas_have_on_their_way_fits(void **state)
+{
+    fed_bed *bed = *state;
+    char word[] = "a=1";
+    bed->config.store.max_resources_per_publisher = 10;
+    uint64_t session = arrive(bed, &alice);
+    tell_members(bed, "aa", 0);
+    for (; word[0] < 'a' + 9; word[0]++)
+        publish(bed, session, word);
+    assert_int_equal(n_proposals, 6);
+    assert_proposed(4, "+alice e=1");
+    assert_proposed(5, ""); /* the sixth is decided by what all have committed */
+    for (int i = 0; i < 5; i++)
+        commit_first(bed);
+    assert_int_equal(n_proposals, 1);
+    for (char name[] = "com.acme/q"; name[9] < 'q' + 5; name[9]++)
+        others_put(bed, ALICE, name, "1", 5);
+    end_first(bed, UDPAI_REPLICATED_LOST, NULL);
+    commit_all(bed);
+    assert_true(is_there(bed, "e"));
+    assert_false(is_there(bed, "f"));
+}
+
 static void
 what_comes_after_it_does_not_overtake_it(void **state)
 {
@@ -671,6 +696,7 @@ main(void)
         replicated_test(what_is_removed_of_all_types_is_certain),
         replicated_test(the_last_room_is_given_by_what_all_replicas_have),
         replicated_test(near_a_limit_one_is_on_its_way),
+        replicated_test(what_two_replicas_have_on_their_way_fits),
         replicated_test(what_comes_after_it_does_not_overtake_it),
         replicated_test(what_is_not_known_in_time_is_refused),
         replicated_test(a_state_that_was_lost_ends_nothing_that_came_after_it),

@@ -317,12 +317,33 @@ test_near_a_limit_only_what_grows_is_scarce(void **state)
     UDPA_AUTO(udpai_staging_free) udpai_staging *tenth = udpai_staging_new(bed->store);
     UDPA_AUTO(udpai_staging_free) udpai_staging *other = udpai_staging_new(bed->store);
     STAGE(bed, ninth, origin, "9", .value = "1");
-    assert_false(udpai_staging_is_scarce(ninth));
+    assert_false(udpai_staging_is_scarce(ninth, 1));
     STAGE(bed, tenth, origin, "2", .value = "2");
     STAGE(bed, tenth, origin, "a", .value = "1");
-    assert_true(udpai_staging_is_scarce(tenth));
+    assert_true(udpai_staging_is_scarce(tenth, 1));
     STAGE(bed, other, origin, "3", .value = "2");
-    assert_false(udpai_staging_is_scarce(other));
+    assert_false(udpai_staging_is_scarce(other, 1));
+}
+
+/* Others may have as much on their way as this replica: so much may not fit. */
+static void
+test_what_all_replicas_may_have_staged_is_scarce(void **state)
+{
+    store_bed *bed = *state;
+    udpai_origin *origin = kept_origin(bed, "o");
+    limit_to(bed, 10);
+    for (char name[] = "com.acme/1"; name[9] <= '4'; name[9]++)
+        assert_ok(try_name(bed, NULL, origin, name));
+    UDPA_AUTO(udpai_staging_free) udpai_staging *one = udpai_staging_new(bed->store);
+    UDPA_AUTO(udpai_staging_free) udpai_staging *other = udpai_staging_new(bed->store);
+    STAGE(bed, one, origin, "5", .value = "1");
+    STAGE(bed, one, origin, "6", .value = "1");
+    assert_false(udpai_staging_is_scarce(one, 3)); /* six are left */
+    assert_true(udpai_staging_is_scarce(one, 4));
+    STAGE(bed, other, origin, "7", .value = "1");
+    assert_false(udpai_staging_is_scarce(other, 2));
+    assert_true(udpai_staging_is_scarce(other, 3));
+    assert_false(udpai_staging_is_scarce(other, 1));
 }
 
 static void
@@ -356,6 +377,7 @@ main(void)
         store_test(test_what_shrinks_is_let_in_when_a_removal_is_counted_twice),
         store_test(test_what_is_kept_is_applied_whatever_the_limits_are_now),
         store_test(test_near_a_limit_only_what_grows_is_scarce),
+        store_test(test_what_all_replicas_may_have_staged_is_scarce),
         store_test(test_names_are_told),
     };
     return cmocka_run_group_tests_name("staging", tests, NULL, NULL);
