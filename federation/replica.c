@@ -663,6 +663,7 @@ udpai_replica_next(udpai_replica *replica)
         if (event->kind == UDPAI_REPLICATED_CHANGE && !apply(replica, event))
             return NULL;
         udpai_list_remove(&event->node);
+        replica->status.n_given_up += event->kind == UDPAI_REPLICATED_BARRIER && !event->is_current;
         if (event->kind == UDPAI_REPLICATED_STATE)
             take_state(replica, event);
         else if (event->kind == UDPAI_REPLICATED_MEMBERS)

@@ -182,12 +182,14 @@ udpai_store_stats(const udpa_endpoint *endpoint, udpai_strbuf *text)
                         "replica.not_current_seconds: %" PRIu64 "\n"
                         "replica.revision: %" PRId64 "\nreplica.etcd_revision: %" PRId64 "\n"
                         "replica.etcd_size_bytes: %" PRId64 "\nreplica.etcd_quota_bytes: %" PRId64
-                        "\nreplica.etcd_has_alarm: %d\nreplica.overdue: %zu\n",
+                        "\nreplica.etcd_has_alarm: %d\nreplica.overdue: %zu\n"
+                        "replica.barriers_given_up: %" PRIu64 "\n",
                         status->state == UDPAI_REPLICATION_CURRENT,
                         status->state == UDPAI_REPLICATION_HELD,
                         status->state == UDPAI_REPLICATION_CURRENT ? 0 : seconds_of(status),
                         applied_of(endpoint), status->revision, status->size_bytes,
-                        status->quota_bytes, status->alarm != NULL, status->n_overdue);
+                        status->quota_bytes, status->alarm != NULL, status->n_overdue,
+                        status->n_given_up);
 }
 
 static void
@@ -213,6 +215,10 @@ udpai_store_metrics(const udpa_endpoint *endpoint, udpai_strbuf *text)
     put_gauge(text, "etcd_quota_bytes", (uint64_t)status->quota_bytes);
     put_gauge(text, "etcd_has_alarm", status->alarm != NULL);
     put_gauge(text, "overdue", status->n_overdue);
+    udpai_strbuf_printf(text,
+                        "# TYPE udpa_replica_barriers_given_up_total counter\n"
+                        "udpa_replica_barriers_given_up_total %" PRIu64 "\n",
+                        status->n_given_up);
     if (status->hold && status->hold->is_listed)
         put_gauge(text, "would_be_lost",
                   status->hold->difference.n_missing + status->hold->difference.n_older);

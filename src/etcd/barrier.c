@@ -13,6 +13,7 @@ struct udpai_barrier {
     bool is_writing;   /* or waits for the mirror to show it */
     bool is_late;      /* somebody has waited in vain */
     uint64_t begun_ms; /* the last write */
+    int64_t seen;      /* the revision of etcd before it: it can only be done at a later one */
     udpai_timer next, patience;
 };
 
@@ -99,11 +100,20 @@ on_reached(udpai_mirror_waiter *reached)
     write_soon(barrier);
 }
 
+/* An etcd that was restored, or another, may lack what was committed before, whatever its mirror
+ * shows of it. */
+static bool
+is_of_this_etcd(const udpai_barrier *barrier, const udpai_etcd_header *header)
+{
+    uint64_t cluster_id = udpai_mirror_get_position(barrier->env.mirror).cluster_id;
+    return (!cluster_id || header->cluster_id == cluster_id) && header->revision > barrier->seen;
+}
+
 static void
 on_written(udpai_etcd_call *call, const udpai_etcd_result *result)
 {
     udpai_barrier *barrier = UDPAI_CONTAINER_OF(call, udpai_barrier, call);
-    if (result->outcome == UDPAI_ETCD_DONE) {
+    if (result->outcome == UDPAI_ETCD_DONE && is_of_this_etcd(barrier, &result->header)) {
         barrier->reached.revision = result->header.revision;
         barrier->reached.is_void = false;
         udpai_mirror_wait(barrier->env.mirror, &barrier->reached);
@@ -126,6 +136,7 @@ on_next(udpai_timer *timer)
     const udpai_etcd_op put = {.kind = UDPAI_ETCD_OP_PUT, .key = udpai_bytes_view(barrier->key)};
     const udpai_etcd_txn txn = {.ops = &put, .n_ops = 1};
     barrier->begun_ms = barrier->env.wheel->now_ms;
+    barrier->seen = udpai_mirror_get_position(barrier->env.mirror).revision;
     barrier->is_writing = etcd->ops->txn(etcd, &barrier->call, &txn) == UDPA_OK;
     if (barrier->is_writing)
         udpai_list_splice(&barrier->covered, &barrier->waiting);

@@ -422,11 +422,11 @@ on_passed(udpai_barrier_waiter *waiter, bool is_current)
     udpai_free(one);
 }
 
-/* Without memory nobody waits. */
+/* While etcd is known to be away, and without memory, nobody waits. */
 void
 udpai_replicator_barrier(udpai_replicator *replicator, udpai_replicated *event)
 {
-    waiting *one = udpai_alloc(sizeof(*one));
+    waiting *one = udpai_replicator_is_away(replicator) ? NULL : udpai_alloc(sizeof(*one));
     if (!one) {
         replicator->env.report(replicator->env.userdata, event);
         return;

@@ -230,6 +230,23 @@ a_lost_write_is_made_again(void **state)
     assert_true(one->has_passed && one->is_current);
 }
 
+/* Between the write and its answer etcd is restored: what it has done is no proof of anything. */
+static void
+an_older_etcd_lets_nobody_pass(void **state)
+{
+    (void)state;
+    run_ms(200);
+    for (int i = 0; i < 10; i++)
+        etcd_model_put(&model, "/u/a", "new");
+    run_ms(100);
+    etcd_model_put(&model, "/u/a", "newest");
+    int64_t revision = model.revision;
+    const client *one = come();
+    etcd_model_restore(&model, revision - 5); /* before the mirror knows that */
+    run_ms(2000);
+    assert_true(one->has_passed && !one->is_current);
+}
+
 static void
 who_does_not_wait_any_more_is_not_called(void **state)
 {
@@ -305,6 +322,7 @@ main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(without_etcd_only_the_first_ones_wait, setup, teardown),
         cmocka_unit_test_setup_teardown(a_lost_write_is_made_again, setup, teardown),
+        cmocka_unit_test_setup_teardown(an_older_etcd_lets_nobody_pass, setup, teardown),
         cmocka_unit_test_setup_teardown(who_does_not_wait_any_more_is_not_called, setup, teardown),
         cmocka_unit_test_setup_teardown(without_memory_it_is_written_later, setup, teardown),
         cmocka_unit_test_setup_teardown(whatever_happens_nobody_waits_long_and_current_is_true,

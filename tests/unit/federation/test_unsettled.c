@@ -150,6 +150,21 @@ what_is_not_known_is_sent_before_a_barrier_passes(void **state)
 }
 
 static void
+barriers_that_are_given_up_are_counted(void **state)
+{
+    fed_bed *bed = *state;
+    (void)arrive(bed, &alice);
+    for (int i = 0; i < 3; i++) {
+        udpai_replicated *event = new_event(UDPAI_REPLICATED_BARRIER);
+        event->ticket = (uint64_t)i + 1;
+        event->is_current = i == 1;
+        udpai_node_replicated(bed->node, event);
+    }
+    flush(bed);
+    assert_int_equal(udpai_node_replica_status(bed->node)->n_given_up, 2);
+}
+
+static void
 a_single_node_knows_it(void **state)
 {
     fed_bed *bed = *state;
@@ -166,6 +181,7 @@ main(void)
         replicated_test(one_that_starts_with_its_copy_does_not_know_it),
         replicated_test(while_no_barrier_passes_it_is_not_known),
         replicated_test(what_is_not_known_is_sent_before_a_barrier_passes),
+        replicated_test(barriers_that_are_given_up_are_counted),
         fed_test(a_single_node_knows_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -535,6 +535,24 @@ whoever_has_waited_in_vain_makes_it_uncertain(void **state)
 }
 
 static void
+while_etcd_is_known_to_be_away_nobody_waits(void **state)
+{
+    (void)state;
+    run_ms(200);
+    etcd_model_away(&model, true);
+    run_ms(60000);
+    assert_string_equal(a.state, "behind");
+    wait_for_barrier(&a);
+    assert_true(a.n_passed == 1 && a.n_given_up == 1);
+    etcd_model_away(&model, false);
+    run_ms(5000);
+    wait_for_barrier(&a);
+    assert_int_equal(a.n_passed, 1);
+    run_ms(100);
+    assert_true(a.n_passed == 2 && a.n_given_up == 1);
+}
+
+static void
 one_that_begins_anew_is_told_all(void **state)
 {
     (void)state;
@@ -675,6 +693,7 @@ main(void)
         TEST(states_are_reported),
         TEST(it_is_certain_again_when_it_has_what_it_missed),
         TEST(whoever_has_waited_in_vain_makes_it_uncertain),
+        TEST(while_etcd_is_known_to_be_away_nobody_waits),
         TEST(one_that_begins_anew_is_told_all),
         TEST(what_has_no_outcome_at_the_end_gets_none),
         TEST(without_memory_there_is_none),
