@@ -617,20 +617,13 @@ udpai_replica_visit_problems(const udpai_replica *replica, udpai_problem_fn visi
         udpai_replica_visit_hold(status->hold, visit, userdata);
 }
 
-static void
-log_problem(void *userdata, const char *text)
-{
-    (void)userdata;
-    udpai_log(UDPA_LOG_WARNING, "replicas", "%s", text);
-}
-
 /* The first time, and when they are others. */
 static void
 log_problems(udpai_replica *replica)
 {
     uint64_t digest = udpai_replica_members_digest(&replica->status);
     if (digest != replica->logged)
-        udpai_replica_visit_problems(replica, log_problem, NULL);
+        udpai_replica_visit_problems(replica, udpai_replica_log_problem, NULL);
     replica->logged = digest;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "federation/replica_problems.h"
 
+#include "base/log.h"
 #include "model/digest.h"
 
 /* Of a digest, so much tells them apart. */
@@ -98,4 +99,11 @@ udpai_replica_visit_own(const udpai_replica_status *status, udpai_problem_fn vis
                         "stop it, or another one");
     if (status->state == UDPAI_REPLICATION_HELD && status->why)
         visit(userdata, udpa_error_message(status->why));
+}
+
+void
+udpai_replica_log_problem(void *userdata, const char *text)
+{
+    (void)userdata;
+    udpai_log(UDPA_LOG_WARNING, "replicas", "%s", text);
 }

@@ -14,6 +14,8 @@ void udpai_replica_visit_members(const udpai_replica_status *status,
  * holds. */
 void
 udpai_replica_visit_own(const udpai_replica_status *status, udpai_problem_fn visit, void *userdata);
+/* An udpai_problem_fn. */
+void udpai_replica_log_problem(void *userdata, const char *text);
 /* Of all that they are compared by. */
 uint64_t udpai_replica_members_digest(const udpai_replica_status *status);
 

@@ -177,19 +177,18 @@ udpai_store_stats(const udpa_endpoint *endpoint, udpai_strbuf *text)
     const udpai_replica_status *status = udpai_node_replica_status(udpai_endpoint_node(endpoint));
     if (!status)
         return;
-    udpai_strbuf_printf(text,
-                        "replica.is_current: %d\nreplica.is_held: %d\n"
-                        "replica.not_current_seconds: %" PRIu64 "\n"
-                        "replica.revision: %" PRId64 "\nreplica.etcd_revision: %" PRId64 "\n"
-                        "replica.etcd_size_bytes: %" PRId64 "\nreplica.etcd_quota_bytes: %" PRId64
-                        "\nreplica.etcd_has_alarm: %d\nreplica.overdue: %zu\n"
-                        "replica.barriers_given_up: %" PRIu64 "\n",
-                        status->state == UDPAI_REPLICATION_CURRENT,
-                        status->state == UDPAI_REPLICATION_HELD,
-                        status->state == UDPAI_REPLICATION_CURRENT ? 0 : seconds_of(status),
-                        applied_of(endpoint), status->revision, status->size_bytes,
-                        status->quota_bytes, status->alarm != NULL, status->n_overdue,
-                        status->n_given_up);
+    udpai_strbuf_printf(
+        text,
+        "replica.is_current: %d\nreplica.is_held: %d\n"
+        "replica.not_current_seconds: %" PRIu64 "\n"
+        "replica.revision: %" PRId64 "\nreplica.etcd_revision: %" PRId64 "\n"
+        "replica.etcd_size_bytes: %" PRId64 "\nreplica.etcd_quota_bytes: %" PRId64
+        "\nreplica.etcd_has_alarm: %d\nreplica.overdue: %zu\n"
+        "replica.barriers_given_up: %" PRIu64 "\n",
+        status->state == UDPAI_REPLICATION_CURRENT, status->state == UDPAI_REPLICATION_HELD,
+        status->state == UDPAI_REPLICATION_CURRENT ? 0 : seconds_of(status), applied_of(endpoint),
+        status->revision, status->size_bytes, status->quota_bytes, status->alarm != NULL,
+        status->n_overdue, status->n_given_up);
 }
 
 static void

@@ -88,23 +88,6 @@ what_has_a_ttl_is_proposed_with_its_end(void **state)
     assert_proposed(0, "-alice x");
 }
 
-/* However often its publisher refreshes it. */
-static void
-a_refresh_is_written_when_a_third_is_over(void **state)
-{
-    fed_bed *bed = *state;
-    uint64_t session = arrive(bed, &alice);
-    for (int second = 0; second < 60; second++) {
-        udpa_resource *resource =
-            RESOURCE("com.acme/x", .type = TEST_CDS, .value = "1", .version = "1", .ttl_ms = 30000);
-        assert_string_equal(fed_put(bed, session, resource, false), "");
-        assert_proposed(0, second % 10 == 0 ? "+alice x=1" : ""); /* which waits for the barrier */
-        commit_all(bed);
-        fed_advance(bed, 1000);
-    }
-    assert_value(bed, "CDS", "x", "1");
-}
-
 /* They have it by themselves on each replica, and end it by the removal. */
 static void
 what_sources_have_is_not_proposed(void **state)
@@ -682,7 +665,6 @@ main(void)
         replicated_test(a_removal_is_remembered_for_all),
         replicated_test(what_is_removed_and_published_is_new),
         replicated_test(what_has_a_ttl_is_proposed_with_its_end),
-        replicated_test(a_refresh_is_written_when_a_third_is_over),
         replicated_test(what_sources_have_is_not_proposed),
         replicated_test(each_publication_is_proposed_by_itself),
         replicated_test(publications_about_one_name_wait_for_each_other),

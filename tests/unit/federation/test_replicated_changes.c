@@ -126,6 +126,23 @@ put_for(fed_bed *bed, const char *origin, const char *name, int64_t ttl_ms)
     flush(bed);
 }
 
+/* However often its publisher refreshes it. */
+static void
+a_refresh_is_written_when_a_third_is_over(void **state)
+{
+    fed_bed *bed = *state;
+    uint64_t session = arrive(bed, &alice);
+    for (int second = 0; second < 60; second++) {
+        udpa_resource *resource =
+            RESOURCE("com.acme/x", .type = TEST_CDS, .value = "1", .version = "1", .ttl_ms = 30000);
+        assert_string_equal(fed_put(bed, session, resource, false), "");
+        assert_proposed(0, second % 10 == 0 ? "+alice x=1" : ""); /* which waits for the barrier */
+        commit_all(bed);
+        fed_advance(bed, 1000);
+    }
+    assert_value(bed, "CDS", "x", "1");
+}
+
 static void
 nothing_ends_before_that_is_committed(void **state)
 {
@@ -448,6 +465,7 @@ main(void)
         replicated_test(what_came_anew_behind_a_removal_is_not_deleted),
         replicated_test(what_comes_too_late_for_a_removal_goes_from_etcd),
         replicated_test(a_removal_that_is_forgotten_goes_from_etcd),
+        replicated_test(a_refresh_is_written_when_a_third_is_over),
         replicated_test(nothing_ends_before_that_is_committed),
         replicated_test(others_may_have_another_clock),
         replicated_test(what_is_read_anew_ends_in_its_time),

@@ -359,6 +359,16 @@ n_records(void)
            etcd_model_count(&model, UDPAI_STR(PREFIX "f/"), model.revision);
 }
 
+/* @p format: as it is encoded. */
+static inline void
+write_set(const char *format)
+{
+    char value[64];
+    (void)snprintf(value, sizeof(value), "%s\x12\x20%s\x1a\x01n", format,
+                   "0123456789abcdef0123456789abcdef");
+    etcd_model_put(&model, PREFIX "set", value);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 #endif
