@@ -155,7 +155,7 @@ udpai_ctl_get(udpai_cli *cli)
     if (result == UDPAI_CLI_GOOD)
         result = udpai_cli_collect(cli, &requests, &found);
     udpai_cli_requests_decide(&requests, &found);
-    if (result == UDPAI_CLI_TIMED_OUT)
+    if (result == UDPAI_CLI_TIMED_OUT && cli->has_answered)
         report_unknown(cli, &requests, &found);
     if (result == UDPAI_CLI_GOOD && udpai_ctl_options_of(cli->options)->all_origins)
         result = udpai_ctl_show_origins(cli, &requests, &found);

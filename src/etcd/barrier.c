@@ -11,6 +11,7 @@ struct udpai_barrier {
     udpai_etcd_call call;
     udpai_mirror_waiter reached;
     bool is_writing;   /* or waits for the mirror to show it */
+    bool is_strange;   /* the last answer was of another etcd */
     bool is_late;      /* somebody has waited in vain */
     uint64_t begun_ms; /* the last write */
     int64_t seen;      /* the revision of etcd before it: it can only be done at a later one */
@@ -86,7 +87,8 @@ write_soon(udpai_barrier *barrier)
     bool is_needed = barrier->is_late || !udpai_list_empty(&barrier->waiting);
     if (is_needed && !barrier->is_writing && !udpai_timer_is_set(&barrier->next))
         udpai_timer_set(barrier->env.wheel, &barrier->next,
-                        barrier->begun_ms + UDPAI_BARRIER_INTERVAL_MS);
+                        barrier->begun_ms + (barrier->is_strange ? UDPAI_BARRIER_PATIENCE_MS
+                                                                 : UDPAI_BARRIER_INTERVAL_MS));
 }
 
 static void
@@ -119,6 +121,7 @@ on_written(udpai_etcd_call *call, const udpai_etcd_result *result)
         udpai_mirror_wait(barrier->env.mirror, &barrier->reached);
         return;
     }
+    barrier->is_strange = result->outcome == UDPAI_ETCD_DONE;
     udpai_list covered;
     udpai_list_init(&covered);
     udpai_list_splice(&covered, &barrier->covered);
@@ -128,16 +131,19 @@ on_written(udpai_etcd_call *call, const udpai_etcd_result *result)
     write_soon(barrier);
 }
 
+/* Nothing is written to an etcd with another state: its revision would grow, and pass for ours. */
 static void
 on_next(udpai_timer *timer)
 {
     udpai_barrier *barrier = UDPAI_CONTAINER_OF(timer, udpai_barrier, next);
+    bool is_held = udpai_mirror_get_state(barrier->env.mirror) == UDPAI_MIRROR_HELD;
     udpai_etcd *etcd = barrier->env.etcd;
     const udpai_etcd_op put = {.kind = UDPAI_ETCD_OP_PUT, .key = udpai_bytes_view(barrier->key)};
     const udpai_etcd_txn txn = {.ops = &put, .n_ops = 1};
     barrier->begun_ms = barrier->env.wheel->now_ms;
     barrier->seen = udpai_mirror_get_position(barrier->env.mirror).revision;
-    barrier->is_writing = etcd->ops->txn(etcd, &barrier->call, &txn) == UDPA_OK;
+    barrier->is_strange = false;
+    barrier->is_writing = !is_held && etcd->ops->txn(etcd, &barrier->call, &txn) == UDPA_OK;
     if (barrier->is_writing)
         udpai_list_splice(&barrier->covered, &barrier->waiting);
     else

@@ -245,6 +245,9 @@ an_older_etcd_lets_nobody_pass(void **state)
     etcd_model_restore(&model, revision - 5); /* before the mirror knows that */
     run_ms(2000);
     assert_true(one->has_passed && !one->is_current);
+    run_ms(60000); /* nor does it grow by writes until it is as new as the mirror */
+    assert_true(model.revision < revision);
+    assert_int_equal(udpai_mirror_get_state(mirror), UDPAI_MIRROR_HELD);
 }
 
 static void
