@@ -379,6 +379,13 @@ add(int64_t time_s, int64_t more_s)
 }
 
 static int64_t
+key_begin_s(const udpai_named_key *key)
+{
+    int64_t begin_s = udpai_key_not_before_s(key->key);
+    return key->not_before_s && key->not_before_s > begin_s ? key->not_before_s : begin_s;
+}
+
+static int64_t
 key_end_s(const udpai_named_key *key)
 {
     int64_t end_s = udpai_key_not_after_s(key->key);
@@ -389,11 +396,8 @@ static udpa_err
 check_key_times(const struct checked *checked)
 {
     const udpai_named_key *key = checked->key;
-    int64_t begin_s = udpai_key_not_before_s(key->key);
-    if (key->not_before_s && key->not_before_s > begin_s)
-        begin_s = key->not_before_s;
-    if (add(checked->now_s, checked->keyring->skew_s) < begin_s)
-        return fail_time(checked, "the key that signed it is trusted only from", begin_s);
+    if (add(checked->now_s, checked->keyring->skew_s) < key_begin_s(key))
+        return fail_time(checked, "the key that signed it is trusted only from", key_begin_s(key));
     if (add(checked->now_s, -checked->keyring->skew_s) > key_end_s(key))
         return fail_time(checked, "the key that signed it counted until", key_end_s(key));
     return UDPA_OK;
@@ -575,12 +579,9 @@ put_keys(const udpai_named_key *keys, size_t n, udpai_strbuf *to)
     udpa_err err = UDPA_OK;
     udpai_strbuf_printf(to, "%zu", n);
     for (size_t i = 0; i < n && err == UDPA_OK; i++) {
-        int64_t from_s = udpai_key_not_before_s(keys[i].key);
-        if (keys[i].not_before_s > from_s)
-            from_s = keys[i].not_before_s;
         udpai_strbuf_printf(to, " %.*s %.*s %" PRId64 " %" PRId64 " ",
-                            UDPAI_SHOWN(keys[i].authority), UDPAI_SHOWN(keys[i].key_id), from_s,
-                            key_end_s(&keys[i]));
+                            UDPAI_SHOWN(keys[i].authority), UDPAI_SHOWN(keys[i].key_id),
+                            key_begin_s(&keys[i]), key_end_s(&keys[i]));
         err = udpai_key_put_public(keys[i].key, to);
     }
     return err;

@@ -380,7 +380,7 @@ flush(udpai_node *node)
     if (udpai_outbox_has_changes(node->outbox))
         return;
     udpai_locals_notify_complete(node->parts.local);
-    if (!udpai_sync_is_unsent(node->parts.sync)) /* who waited is not told more than is known */
+    if (!udpai_sync_is_unsent(node->parts.sync)) /* else they could receive an uncertain absence */
         udpai_barriers_release(node->barriers);
 }
 

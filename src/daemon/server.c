@@ -395,10 +395,10 @@ static void
 on_joining(uv_timer_t *timer)
 {
     server *self = timer->data;
-    if (udpai_endpoint_is_one_too_many(self->endpoint)) {
+    if (udpai_endpoint_membership(self->endpoint) == UDPAI_MEMBERSHIP_FULL) {
         (void)fail_full(self, &self->lost);
         stop(self);
-    } else if (udpai_endpoint_has_joined(self->endpoint)) {
+    } else if (udpai_endpoint_membership(self->endpoint) == UDPAI_MEMBERSHIP_JOINED) {
         uv_timer_stop(timer);
     }
 }
@@ -433,7 +433,7 @@ replicate(server *self, udpa_error **ret_error)
         return join_later(self, ret_error);
     udpai_log(UDPA_LOG_INFO, "replicas", "reading etcd before clients are served");
     while (!is_replicated(self, n_unreadable) && !self->is_stopping) {
-        if (udpai_endpoint_is_one_too_many(self->endpoint))
+        if (udpai_endpoint_membership(self->endpoint) == UDPAI_MEMBERSHIP_FULL)
             return fail_full(self, ret_error);
         uv_run(&self->loop, UV_RUN_ONCE);
     }

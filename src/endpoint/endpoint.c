@@ -224,18 +224,11 @@ udpai_endpoint_has_listed(const udpa_endpoint *endpoint)
     return !status || status->has_listed;
 }
 
-bool
-udpai_endpoint_has_joined(const udpa_endpoint *endpoint)
+udpai_membership
+udpai_endpoint_membership(const udpa_endpoint *endpoint)
 {
     const udpai_replica_status *status = udpai_node_replica_status(endpoint->node);
-    return !status || status->membership == UDPAI_MEMBERSHIP_JOINED;
-}
-
-bool
-udpai_endpoint_is_one_too_many(const udpa_endpoint *endpoint)
-{
-    const udpai_replica_status *status = udpai_node_replica_status(endpoint->node);
-    return status && status->membership == UDPAI_MEMBERSHIP_FULL;
+    return status ? status->membership : UDPAI_MEMBERSHIP_JOINED;
 }
 
 udpa_err

@@ -112,10 +112,8 @@ bool udpai_endpoint_has_listed(const udpa_endpoint *endpoint);
 /* May load balancers send clients to it? *ret_why: why not; borrowed. The answer to health checks
  * follows this by itself. */
 bool udpai_endpoint_is_ready(const udpa_endpoint *endpoint, const udpa_error **ret_why);
-/* Has it a place among its replicas? */
-bool udpai_endpoint_has_joined(const udpa_endpoint *endpoint);
-/* Are there as many replicas as there may be, without this one? */
-bool udpai_endpoint_is_one_too_many(const udpa_endpoint *endpoint);
+/* Has it a place among its replicas? A node without any has. */
+udpai_membership udpai_endpoint_membership(const udpa_endpoint *endpoint);
 
 /* It will be closed: what has come from clients, and waits to be passed on, is passed on at once.
  * False: there is nothing of that kind, so the caller need not wait. */

@@ -82,7 +82,7 @@ const udpai_acl_rule *udpai_acl_decide(const udpai_acl *acl,
 
 /* Is there any rule for this subject at all? */
 bool udpai_acl_knows(const udpai_acl *acl, const udpai_acl_subject *subject);
-/* Is there a rule for all, whoever they are? */
+/* Is there a rule for all peers (*)? */
 bool udpai_acl_knows_all(const udpai_acl *acl);
 
 /* Is the Node the subject's own, where that is asked for? */

@@ -7,18 +7,11 @@
 #include "wire/entry.h"
 
 static void
-put_text(udpai_proto_writer *writer, uint32_t number, const char *text)
-{
-    if (text)
-        udpai_proto_put_bytes(writer, number, udpai_str_from(text));
-}
-
-static void
 put_tls(udpai_proto_writer *writer, const udpai_tls_agreed *tls)
 {
-    put_text(writer, 1, tls->version);
-    put_text(writer, 2, tls->group);
-    put_text(writer, 3, tls->cipher);
+    udpai_proto_put_bytes_opt(writer, 1, udpai_str_from(tls->version));
+    udpai_proto_put_bytes_opt(writer, 2, udpai_str_from(tls->group));
+    udpai_proto_put_bytes_opt(writer, 3, udpai_str_from(tls->cipher));
 }
 
 void

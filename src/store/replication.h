@@ -120,7 +120,7 @@ typedef struct udpai_replica_status {
     size_t n_members;
     udpai_membership membership;
     size_t n_hidden;        /* contributions that its rules, or keys of signatures, do not allow */
-    uint64_t n_given_up;    /* barriers so far: whoever waited goes on with what there was */
+    uint64_t n_given_up;    /* barriers so far: their streams were served without them */
     size_t n_overdue;       /* and such as stay, though their time is over */
     int64_t revision;       /* of etcd, as it is known here; 0: not at all */
     const udpai_hold *hold; /* NULL: it does not hold */

@@ -103,8 +103,7 @@ hint_of(const udpai_etcd_end *end)
                "raise its quota";
     if (is_corrupt(end))
         return "; a member has other data than the others (alarm CORRUPT): find it (etcdctl "
-               "endpoint "
-               "hashkv), replace it, then run 'etcdctl alarm disarm'";
+               "endpoint hashkv), replace it, then run 'etcdctl alarm disarm'";
     if (says(end, "user name is empty") || says(end, "user name not found"))
         return "; it wants a user: set store.user, or a certificate whose common name is one";
     if (end->code == GRPC_STATUS_PERMISSION_DENIED)
