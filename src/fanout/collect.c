@@ -545,13 +545,30 @@ is_led_to(const udpai_subscription *subscription, const udpai_item *item)
     return false;
 }
 
+/* It has this name from before this stream, and where it has it from may know more: what was
+ * removed here may be there again. It is looked at again when that is certain. */
+static bool
+is_held_from_elsewhere(udpai_subscription *subscription, udpai_str name)
+{
+    return udpai_held_any(subscription) && udpai_held_has(subscription, name) &&
+           !udpai_subscription_knows_absence(subscription, name);
+}
+
+static bool
+may_hold_from_elsewhere(udpai_subscription *subscription)
+{
+    return udpai_held_any(subscription) &&
+           !udpai_subscription_knows_absence(subscription, (udpai_str){0});
+}
+
 /* What it gets by a name, its own or another, it does not lose with the wildcard, or by a name
  * that leads elsewhere now. */
 static bool
-keeps_it(const udpai_subscription *subscription, const udpai_item *item)
+keeps_it(udpai_subscription *subscription, const udpai_item *item)
 {
     const udpai_name_sub *sub = udpai_map_get(&subscription->names, udpai_item_name(item));
-    if ((sub && udpai_target(sub)) || is_led_to(subscription, item))
+    if ((sub && udpai_target(sub)) || is_led_to(subscription, item) ||
+        is_held_from_elsewhere(subscription, udpai_item_name(item)))
         return true;
     return udpai_filtered_view_is_live(udpai_filtered_view_of(subscription), item);
 }
@@ -619,7 +636,8 @@ udpai_collect_removals(udpai_subscription *subscription, uint64_t limit, udpai_b
     const udpai_body_range range = {.from = subscription->cursor.tombstones | REMOVALS_BIT,
                                     .limit = limit};
     bool shareable = view && !renderer->removals_are_private && subscription->names.n == 0 &&
-                     udpai_list_empty(&subscription->removals);
+                     udpai_list_empty(&subscription->removals) &&
+                     !may_hold_from_elsewhere(subscription);
     udpai_filtered_view filtered = udpai_filtered_view_of(subscription);
     bool is_shared = udpai_filtered_view_shares_removals(filtered, subscription->cursor.tombstones);
     if (shareable) {

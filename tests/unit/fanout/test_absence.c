@@ -69,6 +69,33 @@ test_what_may_be_elsewhere_has_not_vanished(void **state)
     fanout_close(&one);
 }
 
+/* It has from elsewhere what was removed here before anything was sent to it: another replica may
+ * have it again. */
+static void
+test_what_goes_before_it_was_sent_may_be_elsewhere(void **state)
+{
+    fanout_bed *bed = *state;
+    fanout_reader other;
+    fanout_settle_except(bed, &(udpai_unsettled){.only_absence = true});
+    fanout_change(bed, "+CDS/a=1 +CDS/b=1");
+    fanout_open(&other, bed); /* which has nothing from elsewhere */
+    fanout_wildcard(&other, "CDS", "com.acme");
+    assert_all(&other, "CDS[a=1 b=1]");
+    begin(bed);
+    hold("a");
+    fanout_wildcard(&one, "CDS", "com.acme");
+    fanout_change(bed, "-CDS/a:7");
+    assert_all(&other, "CDS[-a]");
+    assert_all(&one, "CDS[b=1]");
+    fanout_change(bed, "-CDS/b:8");
+    assert_all(&one, "CDS[-b]");
+    assert_all(&other, "CDS[-b]");
+    fanout_settle(bed);
+    assert_all(&one, "CDS[-a]");
+    fanout_close(&one);
+    fanout_close(&other);
+}
+
 /* A node is sent what was removed before it came, but for what may be there again elsewhere. */
 static void
 test_what_was_removed_is_sent_to_nodes_when_it_is_certain(void **state)
@@ -112,6 +139,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         fanout_test(test_of_a_name_that_may_be_elsewhere_nothing_is_sent),
         fanout_test(test_what_may_be_elsewhere_has_not_vanished),
+        fanout_test(test_what_goes_before_it_was_sent_may_be_elsewhere),
         fanout_test(test_what_was_removed_is_sent_to_nodes_when_it_is_certain),
         fanout_test(test_a_name_given_back_that_may_be_elsewhere_is_held),
     };
