@@ -36,6 +36,8 @@ check_scope(const udpai_intake *intake, const udpa_resource *resource, udpa_erro
                       (int)name.len, name.data, (int)type_url.len, type_url.data);
 }
 
+/* An endpoint passes nothing on, and its sources have checked it by their clocks: a wrong clock
+ * here must not cost it what it is configured with. */
 udpa_err
 udpai_intake_check_path(const udpai_intake *intake,
                         const udpa_resource *resource,
@@ -45,10 +47,11 @@ udpai_intake_check_path(const udpai_intake *intake,
         return udpai_fail(ret_error, UDPA_ERR_INVAL,
                           "'%s' has passed %d nodes, which is the limit: is there a loop?",
                           udpa_resource_name(resource), UDPAI_HOPS_MAX);
-    const udpai_receiver *receiver = intake->receiver;
-    int64_t wall = udpai_context_wall_us(receiver->context);
+    const udpai_context *context = intake->receiver->context;
+    int64_t wall = udpai_context_wall_us(context);
     uint64_t limit = (wall > 0 ? (uint64_t)wall : 0) + FUTURE_MAX_US;
-    if (udpa_resource_generation(resource) <= limit)
+    bool is_passed_on = !context->is_endpoint || !udpai_intake_is_from_source(intake);
+    if (!is_passed_on || udpa_resource_generation(resource) <= limit)
         return UDPA_OK;
     return udpai_fail(
         ret_error, UDPA_ERR_INVAL,

@@ -202,6 +202,19 @@ a_removal_from_the_future_speaks_for_its_hop(void **state)
     assert_value(bed, "CDS", "x", "1");
 }
 
+/* Whose clock is behind: it passes nothing on. */
+static void
+an_endpoint_takes_what_is_from_the_future(void **state)
+{
+    fed_bed *bed = *state;
+    bed->config.is_endpoint = true;
+    start(bed);
+    bring(bed, 'a', "acme", "acme", (uint64_t)1 << 62);
+    assert_value(bed, "CDS", "x", "acme");
+    assert_string_equal(remove_at(bed, session_of(bed, 'a'), UINT64_MAX, "acme"), "");
+    assert_value(bed, "CDS", "x", "");
+}
+
 /* ---- who gives a generation ---- */
 
 static uint64_t
@@ -298,6 +311,7 @@ main(void)
         fed_test(an_older_removal_says_nothing_of_what_is_newer),
         fed_test(what_does_not_compare_stays),
         fed_test(a_removal_from_the_future_speaks_for_its_hop),
+        fed_test(an_endpoint_takes_what_is_from_the_future),
         fed_test(a_publisher_ends_what_it_has_published),
         fed_test(what_is_below_is_refused_in_words),
         fed_test(it_outlives_a_restart),
